@@ -18,9 +18,9 @@
 /* A corpus that questions are put to. */
 struct corpus_query {
 	struct conf *c;
-	char *folder;		/* owned */
+	char *folder; /* owned */
 	struct origins origins;
-	struct pipeline *tools;	/* owned */
+	struct pipeline *tools; /* owned */
 	struct shard *shard;	/* owned */
 	int32_t *ids[2];	/* owned: source and target of the pair at hand */
 	int32_t n[2];
@@ -184,7 +184,8 @@ static int query_show(struct corpus_query *a, struct err *e)
 
 /* ---- why ---- */
 
-static void query_print_text(struct corpus_query *a, const struct buf *source, const struct buf *target)
+static void query_print_text(struct corpus_query *a, const struct buf *source,
+			     const struct buf *target)
 {
 	const struct buf *const text[] = { source, target };
 	int side;
@@ -231,8 +232,8 @@ static int why_dropped(struct corpus_query *a, const struct origin *from, struct
 		json_put_str(&a->writer, "rule", rule);
 		json_put_str(&a->writer, "meaning", meaning);
 	} else {
-		printf("%s:%lld: dropped by the rule '%s': %s\n",
-		       a->origins.texts[from->text].name, (long long)from->line, rule, meaning);
+		printf("%s:%lld: dropped by the rule '%s': %s\n", a->origins.texts[from->text].name,
+		       (long long)from->line, rule, meaning);
 	}
 	query_print_text(a, &row.source, &row.target);
 	origin_row_free(&row);
@@ -283,14 +284,16 @@ static int query_split(struct corpus_query *a, struct err *e)
 static const struct {
 	const char *name;
 	int (*answer)(struct corpus_query *a, struct err *e);
-	bool needs_corpus;	/* opened */
+	bool needs_corpus; /* opened */
 } questions[] = {
+	/* clang-format off */
 	{ "stats", query_stats, false },
 	{ "dropped", query_dropped, false },
 	{ "vocab", query_vocabulary, false },
 	{ "split", query_split, false },
 	{ "show", query_show, true },
 	{ "why", query_why, true },
+	/* clang-format on */
 };
 
 /* The folder of the corpus of that name; it must be prepared, and by this version. */
@@ -350,8 +353,10 @@ int data_command_run(struct conf *c, struct err *e)
 		if (!strcmp(questions[i].name, c->arguments[0]))
 			break;
 	if (i == ARRAY_LEN(questions))
-		return err_set(e, ERR_USAGE, "data answers list, stats, show, why, dropped, vocab "
-			       "and split, not '%s'", c->arguments[0]);
+		return err_set(e, ERR_USAGE,
+			       "data answers list, stats, show, why, dropped, vocab "
+			       "and split, not '%s'",
+			       c->arguments[0]);
 	if (c->n_arguments < 2)
 		return err_set(e, ERR_USAGE, "data %s needs CORPUS; data list says which there are",
 			       c->arguments[0]);

@@ -13,9 +13,9 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 
-#define JSON_LIMIT (64u << 20)	/* bytes */
+#define JSON_LIMIT (64u << 20) /* bytes */
 #define STEP_BYTES ((size_t)1 << 20)
-#define MANY	   20		/* rows shown where nobody says how many */
+#define MANY	   20 /* rows shown where nobody says how many */
 
 static void json_put_count(struct json_writer *w, const char *key, int64_t n)
 {
@@ -64,7 +64,7 @@ static struct json *read_corpus_manifest(const char *folder)
 }
 
 static void list_one_corpus(const char *name, const struct json *m, struct json_writer *w,
-		     struct buf *out)
+			    struct buf *out)
 {
 	const struct json *pairs = json_get(m, "pairs");
 	int64_t train = json_integer(json_get(pairs, "train"), -1),
@@ -75,8 +75,8 @@ static void list_one_corpus(const char *name, const struct json *m, struct json_
 	if (!w->out && !m) {
 		buf_printf(out, "%s: not prepared\n", name);
 	} else if (!w->out) {
-		buf_printf(out, "%s: %s to %s, %lld pairs of %lld read, vocabulary of %lld\n",
-			   name, source, target, (long long)train,
+		buf_printf(out, "%s: %s to %s, %lld pairs of %lld read, vocabulary of %lld\n", name,
+			   source, target, (long long)train,
 			   (long long)json_integer(json_get(pairs, "read"), -1),
 			   (long long)vocabulary);
 	} else {
@@ -110,8 +110,9 @@ int data_print_corpora(struct conf *c, struct err *e)
 	}
 	for (int i = 0; i < n; i++) {
 		struct err ignored;
-		char *folder = paths_check_name("corpus", found[i]->d_name, &ignored) ? NULL :
-			file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
+		char *folder = paths_check_name("corpus", found[i]->d_name, &ignored)
+				       ? NULL
+				       : file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
 		struct json *m = folder ? read_corpus_manifest(folder) : NULL;
 
 		if (folder)
@@ -162,7 +163,7 @@ static void dropped_rules_json(const struct drop_rows *l, struct json_writer *w)
 	json_open(w, '{');
 	for (int rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		json_put_count(w, clean_rule_name((enum clean_rule)rule),
-			  drop_rows_of_rule(l, (enum clean_rule)rule));
+			       drop_rows_of_rule(l, (enum clean_rule)rule));
 	json_close(w, '}');
 	json_key(w, "rows");
 	json_open(w, '[');
@@ -180,8 +181,10 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
-		rc = err_set(e, ERR_USAGE, "there is no rule '%s'; data stats names them, and "
-			     "'all' is all of them", rule);
+		rc = err_set(e, ERR_USAGE,
+			     "there is no rule '%s'; data stats names them, and "
+			     "'all' is all of them",
+			     rule);
 	if (!rc)
 		rc = count_argument(c, 3, "COUNT", 1, &count, e);
 	if (!rc && !(l = drop_rows_open(path, e)))
@@ -323,8 +326,9 @@ static int side_argument(const struct conf *c, enum pipeline_side *side, struct 
 	if (c->n_arguments < 4 || !strcmp(c->arguments[3], "source"))
 		return 0;
 	*side = SIDE_TARGET;
-	return strcmp(c->arguments[3], "target") ?
-		err_set(e, ERR_USAGE, "'%s' is none of source, target", c->arguments[3]) : 0;
+	return strcmp(c->arguments[3], "target")
+		       ? err_set(e, ERR_USAGE, "'%s' is none of source, target", c->arguments[3])
+		       : 0;
 }
 
 int data_print_split(struct conf *c, const char *folder, struct err *e)
@@ -342,7 +346,8 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 	if (!rc && !(s = piece_tracer_open(folder, e)))
 		rc = e->code;
 	if (!rc)
-		rc = piece_tracer_encode_line(s, side, c->arguments[2], strlen(c->arguments[2]), &parts, e);
+		rc = piece_tracer_encode_line(s, side, c->arguments[2], strlen(c->arguments[2]),
+					      &parts, e);
 	if (!rc && c->json)
 		json_open(&w, '[');
 	for (size_t i = 0; !rc && i < parts.n_words; i++) {

@@ -9,7 +9,7 @@
 #include "share/base/json.h"
 #include "share/base/text.h"
 
-#define JSON_LIMIT (64u << 20)	/* bytes */
+#define JSON_LIMIT (64u << 20) /* bytes */
 
 static int64_t stats_integer(const struct json *object, const char *key)
 {
@@ -38,9 +38,10 @@ static void stats_print_pairs(const struct json *s)
 	size_t i;
 
 	printf("%s: %s to %s, %s, vocabulary of %lld, %lld merges, %lld distinct words\n",
-	       stats_text(s, "name"), stats_text(s, "source_language"), stats_text(s, "target_language"),
-	       stats_text(s, "segmentation"), (long long)stats_integer(s, "vocabulary"),
-	       (long long)stats_integer(s, "merges"), (long long)stats_integer(s, "distinct_words"));
+	       stats_text(s, "name"), stats_text(s, "source_language"),
+	       stats_text(s, "target_language"), stats_text(s, "segmentation"),
+	       (long long)stats_integer(s, "vocabulary"), (long long)stats_integer(s, "merges"),
+	       (long long)stats_integer(s, "distinct_words"));
 	printf("pairs:");
 	for (i = 0; (name = json_member(pairs, i, &n)); i++)
 		printf("%s %lld %s", i ? "," : "", (long long)json_integer(n, 0), name);
@@ -61,8 +62,8 @@ static void stats_print_texts(const struct json *s)
 		       (long long)(stats_integer(t, "pairs") - stats_integer(t, "kept")),
 		       (double)stats_integer(t, "source_bytes") / 1e6,
 		       (double)stats_integer(t, "target_bytes") / 1e6,
-		       (long long)stats_integer(t, "source_words"), (long long)stats_integer(t, "target_words"),
-		       stats_text(t, "name"));
+		       (long long)stats_integer(t, "source_words"),
+		       (long long)stats_integer(t, "target_words"), stats_text(t, "name"));
 	}
 }
 
@@ -100,7 +101,8 @@ static void stats_print_columns(const struct json *s)
 		side = json_get(s, sides[i]);
 		printf("%s %-3s %12lld %12lld %15.3f %10.2f %%\n", sides[i],
 		       stats_text(side, "language"), (long long)stats_integer(side, "words"),
-		       (long long)stats_integer(side, "tokens"), stats_number(side, "tokens_per_word"),
+		       (long long)stats_integer(side, "tokens"),
+		       stats_number(side, "tokens_per_word"),
 		       100 * stats_number(side, "whole_words"));
 	}
 }
@@ -119,7 +121,8 @@ static void stats_print_held_out(const struct json *s)
 		h = json_at(sets, i);
 		tokens = stats_integer(h, "source_tokens") + stats_integer(h, "target_tokens");
 		printf("%-10s %8lld %12lld %12lld %7lld %6.3f %% %9lld\n", stats_text(h, "set"),
-		       (long long)stats_integer(h, "pairs"), (long long)stats_integer(h, "source_tokens"),
+		       (long long)stats_integer(h, "pairs"),
+		       (long long)stats_integer(h, "source_tokens"),
 		       (long long)stats_integer(h, "target_tokens"),
 		       (long long)stats_integer(h, "unknown_tokens"),
 		       stats_percent(stats_integer(h, "unknown_tokens"), tokens),
@@ -129,9 +132,13 @@ static void stats_print_held_out(const struct json *s)
 
 static void stats_print_lengths(const struct json *s)
 {
-	static const struct { const char *side, *what; } columns[] = {
-		{ "source", "words_a_line" }, { "target", "words_a_line" },
-		{ "source", "tokens_a_line" }, { "target", "tokens_a_line" },
+	static const struct {
+		const char *side, *what;
+	} columns[] = {
+		{ "source", "words_a_line" },
+		{ "target", "words_a_line" },
+		{ "source", "tokens_a_line" },
+		{ "target", "tokens_a_line" },
 	};
 	const struct json *lines[ARRAY_LEN(columns)];
 	size_t i, k, rows = 0, step = 1;
@@ -169,14 +176,15 @@ static void stats_print_stages(const struct json *manifest)
 	       "MB written");
 	for (i = 0; i < json_len(stages); i++) {
 		s = json_at(stages, i);
-		printf("%-10s %9.1f %12lld %12lld %12.1f\n", stats_text(s, "name"), stats_number(s, "seconds"),
-		       (long long)stats_integer(s, "pairs_in"), (long long)stats_integer(s, "pairs_out"),
+		printf("%-10s %9.1f %12lld %12lld %12.1f\n", stats_text(s, "name"),
+		       stats_number(s, "seconds"), (long long)stats_integer(s, "pairs_in"),
+		       (long long)stats_integer(s, "pairs_out"),
 		       (double)stats_integer(s, "bytes") / 1e6);
 	}
 }
 
-static int stats_read_file(const char *folder, const char *name, struct buf *out, struct json **root,
-		     struct err *e)
+static int stats_read_file(const char *folder, const char *name, struct buf *out,
+			   struct json **root, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, name);
 	int rc = path ? file_read_all(path, JSON_LIMIT, out, e) : e->code;

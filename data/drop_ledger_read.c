@@ -12,16 +12,16 @@
 
 struct drop_rows {
 	struct map map;
-	size_t   at;		/* bytes whose rows are known */
-	uint64_t *starts;	/* owned: (n) */
-	uint8_t  *rules;	/* owned: (n) */
-	size_t   n, cap_starts, cap_rules;
-	int64_t  counts[CLEAN_N_RULES];
+	size_t at;	  /* bytes whose rows are known */
+	uint64_t *starts; /* owned: (n) */
+	uint8_t *rules;	  /* owned: (n) */
+	size_t n, cap_starts, cap_rules;
+	int64_t counts[CLEAN_N_RULES];
 	/* the filter */
 	enum clean_rule rule;
-	char     word[MAX_WORD + 1];
-	uint32_t *wanted;	/* owned: rows; unused while everything is wanted */
-	size_t   n_wanted, cap_wanted, n_filtered;
+	char word[MAX_WORD + 1];
+	uint32_t *wanted; /* owned: rows; unused while everything is wanted */
+	size_t n_wanted, cap_wanted, n_filtered;
 };
 
 static size_t drop_row_end(const struct drop_rows *l, size_t from)
@@ -41,7 +41,7 @@ struct drop_rows *drop_rows_open(const char *path, struct err *e)
 		free(l);
 		return NULL;
 	}
-	if (l->map.len)		/* names of columns */
+	if (l->map.len) /* names of columns */
 		l->at = MIN(drop_row_end(l, 0) + 1, l->map.len);
 	return l;
 }
@@ -93,7 +93,8 @@ static enum clean_rule drop_row_rule(struct drop_row_field f)
 	return clean_rule_find(name);
 }
 
-static void drop_row_parse(const struct drop_rows *l, size_t start, size_t end, struct drop_row *row)
+static void drop_row_parse(const struct drop_rows *l, size_t start, size_t end,
+			   struct drop_row *row)
 {
 	const char *at = (const char *)l->map.data + start, *stop = (const char *)l->map.data + end;
 

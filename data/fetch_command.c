@@ -13,7 +13,8 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-static void add_lines(struct buf *out, const struct manifest *m, const struct obtained_archive *list)
+static void add_lines(struct buf *out, const struct manifest *m,
+		      const struct obtained_archive *list)
 {
 	size_t i;
 
@@ -23,7 +24,8 @@ static void add_lines(struct buf *out, const struct manifest *m, const struct ob
 				   (long long)list[i].bytes, list[i].sha256, list[i].path);
 }
 
-static void add_json(struct json_writer *w, const struct manifest *m, const struct obtained_archive *list)
+static void add_json(struct json_writer *w, const struct manifest *m,
+		     const struct obtained_archive *list)
 {
 	size_t i;
 

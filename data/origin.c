@@ -11,7 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define JSON_LIMIT (64u << 20)	/* bytes */
+#define JSON_LIMIT (64u << 20) /* bytes */
 
 /* ---- loading ---- */
 
@@ -32,7 +32,7 @@ static struct json *origin_read_json(const char *folder, const char *name, struc
 }
 
 static int origins_load_texts(struct origins *o, const struct json *stats, const char *folder,
-		      struct err *e)
+			      struct err *e)
 {
 	const struct json *texts = json_get(stats, "texts"), *item;
 	struct origin_text *t;
@@ -88,8 +88,8 @@ static bool parse_line_number(const char *field, int64_t *line)
 /* The rows of the ledger in step with the texts, each of which has just so many. */
 struct drop_cursor {
 	const struct origins *o;
-	size_t  text;		/* the one at hand */
-	int64_t row;		/* of it */
+	size_t text; /* the one at hand */
+	int64_t row; /* of it */
 	int64_t line;
 };
 
@@ -122,7 +122,7 @@ static int open_drop_ledger_lines(const char *folder, struct lines *in, struct e
 	free(path);
 	if (rc)
 		return rc;
-	in->repair = true;	/* a name may be anything */
+	in->repair = true; /* a name may be anything */
 	if (lines_next(in, e) < 0) {
 		lines_close(in);
 		return e->code;
@@ -221,8 +221,7 @@ static int64_t dropped_until(const struct origin_text *t, int64_t line)
 
 static struct shuffle origins_shuffle(const struct origins *o)
 {
-	return shuffle_make(o->kept,
-			    rng_key_make((uint64_t)o->seed, RNG_SHUFFLE, UINT32_MAX, 0));
+	return shuffle_make(o->kept, rng_key_make((uint64_t)o->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 }
 
 struct origin origin_at_position(const struct origins *o, int64_t position)
@@ -266,7 +265,7 @@ int64_t origin_find_position(const struct origins *o, struct origin from)
 /* ---- by name ---- */
 
 static int origins_find_text(const struct origins *o, const char *name, size_t n, size_t *text,
-		     struct err *e)
+			     struct err *e)
 {
 	size_t i, length, found = 0;
 
@@ -315,7 +314,7 @@ static void origin_row_split(const char *row, struct origin_row *out)
 	struct buf *const fields[] = { &out->rule, &out->source, &out->target };
 	size_t i, n;
 
-	for (i = 0; i < 2; i++) {	/* FILE and LINE */
+	for (i = 0; i < 2; i++) { /* FILE and LINE */
 		row += field_length(row);
 		row += *row == '\t';
 	}

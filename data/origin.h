@@ -18,27 +18,27 @@
 #include "share/base/err.h"
 
 struct origin_text {
-	char   *name;		/* owned */
+	char *name; /* owned */
 	int64_t pairs, kept;
-	int64_t first;		/* kept pairs of the texts before it */
-	int64_t *dropped;	/* owned: lines, rising; (pairs - kept) */
-	size_t  cap;
+	int64_t first;	  /* kept pairs of the texts before it */
+	int64_t *dropped; /* owned: lines, rising; (pairs - kept) */
+	size_t cap;
 };
 
 struct origins {
-	struct origin_text *texts;	/* owned */
-	size_t  n;
-	int64_t kept;		/* pairs in the shard */
+	struct origin_text *texts; /* owned */
+	size_t n;
+	int64_t kept; /* pairs in the shard */
 	int64_t seed;
 };
 
 struct origin {
-	size_t  text;		/* number in struct origins.texts */
-	int64_t line;		/* from 1 */
+	size_t text;  /* number in struct origins.texts */
+	int64_t line; /* from 1 */
 };
 
 /* From stats.json, manifest.json and ledger.tsv in the folder. Files that do not fit: ERR_DATA. */
-int  origins_load(struct origins *o, const char *folder, struct err *e);
+int origins_load(struct origins *o, const char *folder, struct err *e);
 void origins_free(struct origins *o);
 
 /* Of the pair at a position of train.shard, 0 <= position < kept. */
@@ -58,8 +58,8 @@ struct origin_row {
 	struct buf rule, source, target;
 };
 
-int  origin_read_row(const struct origins *o, const char *folder, struct origin from,
-		     struct origin_row *row, struct err *e);
+int origin_read_row(const struct origins *o, const char *folder, struct origin from,
+		    struct origin_row *row, struct err *e);
 void origin_row_free(struct origin_row *row);
 
 #endif

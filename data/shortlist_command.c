@@ -11,14 +11,15 @@
 
 /* How much of a held-out shard it allows. */
 struct shortlist_coverage {
-	const struct shortlist *list;	/* borrowed */
-	const struct shard *shard;	/* borrowed */
-	int32_t *source, *target;	/* owned */
-	int64_t *allowed;		/* (vocabulary) owned: last pair that allows it, from 1 */
-	double  tokens, covered, words;	/* words: allowed in a pair, summed */
+	const struct shortlist *list;  /* borrowed */
+	const struct shard *shard;     /* borrowed */
+	int32_t *source, *target;      /* owned */
+	int64_t *allowed;	       /* (vocabulary) owned: last pair that allows it, from 1 */
+	double tokens, covered, words; /* words: allowed in a pair, summed */
 };
 
-static void coverage_allow_tokens(struct shortlist_coverage *x, const int32_t *ids, int32_t n, int64_t pair)
+static void coverage_allow_tokens(struct shortlist_coverage *x, const int32_t *ids, int32_t n,
+				  int64_t pair)
 {
 	for (int32_t i = 0; i < n; i++) {
 		x->words += x->allowed[ids[i]] != pair;
@@ -84,11 +85,13 @@ static int print_coverage(const char *folder, const struct shortlist *list, stru
 	return rc;
 }
 
-static int shortlist_learn_corpus(const struct conf *c, const char *folder, const char *path, struct err *e)
+static int shortlist_learn_corpus(const struct conf *c, const char *folder, const char *path,
+				  struct err *e)
 {
 	const struct shortlist_options options = { .each = (int32_t)c->candidates,
-					   .frequent = (int32_t)c->frequent,
-					   .pairs = c->pairs, .rounds = (int32_t)c->rounds };
+						   .frequent = (int32_t)c->frequent,
+						   .pairs = c->pairs,
+						   .rounds = (int32_t)c->rounds };
 	const double began = clock_mono_s();
 	char *from = file_path(e, "%s/train.shard", folder);
 	struct shard *s = from ? shard_open(from, e) : NULL;

@@ -19,7 +19,7 @@
 /* ---- where results go ---- */
 
 struct tool_sink {
-	struct outfile file;		/* stream NULL: standard output */
+	struct outfile file; /* stream NULL: standard output */
 	FILE *stream;
 };
 
@@ -61,7 +61,7 @@ static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 struct tool_pool {
 	const struct line_tool *kind;
 	const struct conf *conf;
-	void **tools;			/* owned: one for each worker, made when it has work */
+	void **tools; /* owned: one for each worker, made when it has work */
 	struct tool_sink sink;
 };
 
@@ -76,7 +76,7 @@ static int one_argument(const struct conf *c, const char **path, struct err *e)
 }
 
 static int tool_run_line(void *context, int worker, const char *text, size_t n, struct buf *out,
-		    struct err *e)
+			 struct err *e)
 {
 	struct tool_pool *t = context;
 	void **tool = &t->tools[worker];
@@ -125,14 +125,18 @@ int tool_each_line(const struct conf *c, const struct line_tool *kind, struct er
 static void warn_unknown_language(const struct conf *c)
 {
 	if (!c->quiet && strcmp(c->language, "en") && strcmp(c->language, "de"))
-		fprintf(stderr, "werkbank %s: there are no rules for the language \"%s\": "
-			"those that fit most languages are used\n", c->command, c->language);
+		fprintf(stderr,
+			"werkbank %s: there are no rules for the language \"%s\": "
+			"those that fit most languages are used\n",
+			c->command, c->language);
 }
 
 static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
 {
 	struct tokenizer_options o = {
-		.language = c->language, .escape = c->escape, .aggressive = c->aggressive,
+		.language = c->language,
+		.escape = c->escape,
+		.aggressive = c->aggressive,
 	};
 
 	(void)first;
@@ -209,11 +213,11 @@ static int tool_normalize(const struct conf *c, struct err *e)
 
 /* The six files of clean; the ledger may be missing. */
 struct clean_files {
-	struct lines    source, target;
-	struct outfile  out_source, out_target;
-	struct drop_ledger  *ledger;
-	struct buf      text_source, text_target;
-	int64_t         counts[CLEAN_N_RULES];
+	struct lines source, target;
+	struct outfile out_source, out_target;
+	struct drop_ledger *ledger;
+	struct buf text_source, text_target;
+	int64_t counts[CLEAN_N_RULES];
 };
 
 static int clean_open(struct clean_files *k, const struct conf *c, struct err *e)
@@ -237,16 +241,22 @@ static int clean_open(struct clean_files *k, const struct conf *c, struct err *e
 	return 0;
 }
 
-static int clean_record_drop(struct clean_files *k, const char *name, enum clean_rule rule, struct err *e)
+static int clean_record_drop(struct clean_files *k, const char *name, enum clean_rule rule,
+			     struct err *e)
 {
-	struct dropped_pair line = { .file = name, .line = k->source.number, .rule = rule,
-				    .source = k->source.text, .n_source = k->source.len,
-				    .target = k->target.text, .n_target = k->target.len };
+	struct dropped_pair line = { .file = name,
+				     .line = k->source.number,
+				     .rule = rule,
+				     .source = k->source.text,
+				     .n_source = k->source.len,
+				     .target = k->target.text,
+				     .n_target = k->target.len };
 
 	return k->ledger ? drop_ledger_add(k->ledger, &line, e) : 0;
 }
 
-static int clean_next_pair(struct clean_files *k, struct clean_options *o, const char *name, struct err *e)
+static int clean_next_pair(struct clean_files *k, struct clean_options *o, const char *name,
+			   struct err *e)
 {
 	enum clean_rule rule;
 
@@ -268,8 +278,10 @@ static int clean_next_pair(struct clean_files *k, struct clean_options *o, const
 static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
 {
 	struct clean_options o = {
-		.min_words = c->min_words, .max_words = c->max_words,
-		.max_word_chars = c->max_word_chars, .max_ratio = c->max_ratio,
+		.min_words = c->min_words,
+		.max_words = c->max_words,
+		.max_word_chars = c->max_word_chars,
+		.max_ratio = c->max_ratio,
 	};
 
 	for (;;) {
@@ -402,7 +414,8 @@ static void *make_bpe_separator(const struct conf *c, void *first, struct err *e
 	return mem_strdup(c->separator, e);
 }
 
-static int tool_bpe_undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int tool_bpe_undo_line(void *tool, const char *line, size_t n, struct buf *out,
+			      struct err *e)
 {
 	bpe_undo_line(tool, line, n, out);
 	return buf_check(out, e);
@@ -416,6 +429,7 @@ static int bpe_undo_file(const struct conf *c, struct err *e)
 }
 
 const struct data_tool data_tools[] = {
+	/* clang-format off */
 	{ "tokenize",   tool_tokenize },
 	{ "detokenize", tool_detokenize },
 	{ "normalize",  tool_normalize },
@@ -426,5 +440,6 @@ const struct data_tool data_tools[] = {
 	{ "sp-learn",   tool_sp_learn },
 	{ "sp-apply",   tool_sp_apply },
 	{ "sp-undo",    tool_sp_undo },
+	/* clang-format on */
 };
 const size_t n_data_tools = ARRAY_LEN(data_tools);

@@ -16,7 +16,7 @@
 #include "share/base/err.h"
 
 struct data_tool {
-	const char *command;		/* as in commands.def */
+	const char *command; /* as in commands.def */
 	int (*run)(const struct conf *c, struct err *e);
 };
 

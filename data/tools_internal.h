@@ -16,8 +16,8 @@ struct line_tool {
 	 */
 	void *(*make)(const struct conf *c, void *first, struct err *e);
 	/* Append what one line becomes, without LF. */
-	int   (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
-	void  (*free)(void *tool);
+	int (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
+	void (*free)(void *tool);
 };
 
 /* Each line of the command's FILE (or standard input), to where results go. */

@@ -7,7 +7,8 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 
-static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t *learned, struct err *e)
+static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t *learned,
+			     struct err *e)
 {
 	char *model = file_path(e, "%s.model", c->output);
 	char *vocab = model ? file_path(e, "%s.vocab", c->output) : NULL;
@@ -25,7 +26,8 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 	int rc, threads = flow_threads((int)c->threads);
 
 	if (!c->output)
-		return err_set(e, ERR_USAGE, "the name of the model is missing: "
+		return err_set(e, ERR_USAGE,
+			       "the name of the model is missing: "
 			       "give it with -o PREFIX, for PREFIX.model and PREFIX.vocab");
 	l = sp_learner_new(e);
 	rc = l ? 0 : e->code;
@@ -36,8 +38,10 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 	if (!rc)
 		rc = sp_learn_to_files(l, c, &learned, e);
 	if (!rc && !c->quiet && skipped)
-		fprintf(stderr, "%lld lines were not used: longer than 4192 bytes, "
-			"or with the reserved character U+2585\n", (long long)skipped);
+		fprintf(stderr,
+			"%lld lines were not used: longer than 4192 bytes, "
+			"or with the reserved character U+2585\n",
+			(long long)skipped);
 	if (!rc && !c->quiet && learned < c->vocabulary_size)
 		fprintf(stderr, "%lld pieces learned of %lld: there is nothing more to merge\n",
 			(long long)learned, (long long)c->vocabulary_size);
@@ -59,7 +63,8 @@ static void free_sp(void *tool)
 	sp_close(tool);
 }
 
-static int tool_sp_apply_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int tool_sp_apply_line(void *tool, const char *line, size_t n, struct buf *out,
+			      struct err *e)
 {
 	return sp_apply_line(tool, line, n, out, e);
 }

@@ -63,6 +63,7 @@ static const struct {
 	const char *name;
 	int (*run_eval_command)(struct conf *c, struct err *e);
 } commands[] = {
+	/* clang-format off */
 	{ "average", average_command },
 	{ "bleu", bleu_command },
 	{ "chrf", chrf_command },
@@ -75,6 +76,7 @@ static const struct {
 	{ "ter", ter_command },
 	{ "translate", translate_command },
 	{ "_evaluate", heldout_run_evaluate },
+	/* clang-format on */
 };
 
 static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e)

@@ -134,8 +134,8 @@ void ops_describe(const struct ops *o, const char *asked, int device, char *text
 	}
 	ops_cpu_features(&m);
 	if (strcmp(o->name, "cpu") == 0)
-		snprintf(text, size, "the processor (%s)%s%s", m.level,
-			 trouble ? ", no GPU: " : "", trouble ? trouble : "");
+		snprintf(text, size, "the processor (%s)%s%s", m.level, trouble ? ", no GPU: " : "",
+			 trouble ? trouble : "");
 	else
 		snprintf(text, size, "the processor, by backend %s", o->name);
 }

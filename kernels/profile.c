@@ -8,29 +8,31 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-#define MOST_KINDS 4	/* of one op */
+#define MOST_KINDS 4 /* of one op */
 
 enum {
 #define OP(name, args, names) OP_##name,
 #include "kernels/ops/ops.def"
 #undef OP
-	OP_TO_DEVICE, OP_TO_HOST, N_OPS
+	OP_TO_DEVICE,
+	OP_TO_HOST,
+	N_OPS
 };
 
 struct profile {
-	const struct ops *ops;		/* borrowed */
+	const struct ops *ops; /* borrowed */
 	struct ops table;
-	bool paused, skips_waits;	/* hurried: do not wait after each op */
+	bool paused, skips_waits; /* hurried: do not wait after each op */
 	struct profile_entry entry[N_OPS][MOST_KINDS];
 	struct profile_entry sorted[N_OPS * MOST_KINDS];
 };
 
 /* What the backend's struct dev is here. */
 struct watched {
-	const struct ops *ops;		/* borrowed */
-	struct dev *dev;		/* owned */
-	struct profile *profile;	/* borrowed */
-	struct err fault;		/* the first since the last sync; code 0: none */
+	const struct ops *ops;	 /* borrowed */
+	struct dev *dev;	 /* owned */
+	struct profile *profile; /* borrowed */
+	struct err fault;	 /* the first since the last sync; code 0: none */
 };
 
 static struct watched *watched_of(struct dev *d)
@@ -39,7 +41,7 @@ static struct watched *watched_of(struct dev *d)
 }
 
 static void record_call(struct watched *watched, int op, const char *name, const struct work *work,
-		 double since)
+			double since)
 {
 	struct profile_entry *entry = watched->profile->entry[op];
 	struct err e = { 0 };
@@ -70,7 +72,7 @@ static void record_call(struct watched *watched, int op, const char *name, const
                                                                                                    \
 		d = watched->dev;                                                                  \
 		watched->ops->name names;                                                          \
-		record_call(watched, OP_##name, #name, &work, since);                                     \
+		record_call(watched, OP_##name, #name, &work, since);                              \
 	}
 #include "kernels/ops/ops.def"
 #undef OP

@@ -24,11 +24,11 @@
 #include "share/base/json.h"
 
 struct profile_entry {
-	const char *op;		/* static */
-	const char *kind;	/* static, or NULL; work.h */
+	const char *op;	  /* static */
+	const char *kind; /* static, or NULL; work.h */
 	int64_t calls;
-	double  seconds;
-	double  flops, bytes;	/* of all calls, work.h; 0: none, unknown */
+	double seconds;
+	double flops, bytes; /* of all calls, work.h; 0: none, unknown */
 };
 
 /* Borrows ops. NULL: ERR_NOMEM. */

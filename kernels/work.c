@@ -34,7 +34,8 @@ struct work work_matmul(struct dev *d, struct tensor out, struct tensor a, struc
 	return (struct work){
 		.kind = kinds[how.a_transposed][how.b_transposed],
 		.flops = 2 * tensor_elements(out) * inner,
-		.bytes = tensor_bytes(a) + tensor_bytes(b) + tensor_bytes(out) * (how.accumulate ? 2 : 1),
+		.bytes = tensor_bytes(a) + tensor_bytes(b) +
+			 tensor_bytes(out) * (how.accumulate ? 2 : 1),
 	};
 }
 
@@ -94,7 +95,8 @@ struct work work_norm_grad(struct dev *d, struct tensor dx, float *dscale, float
 			   struct tensor dout, struct tensor x, const float *mean,
 			   const float *rstd, const float *scale, bool accumulate)
 {
-	return bytes_moved(tensor_bytes(dout) + tensor_bytes(x) + tensor_bytes(dx) * (accumulate ? 2 : 1));
+	return bytes_moved(tensor_bytes(dout) + tensor_bytes(x) +
+			   tensor_bytes(dx) * (accumulate ? 2 : 1));
 }
 
 struct work work_add_norm(struct dev *d, struct tensor sum, struct tensor out, float *mean,
@@ -102,7 +104,8 @@ struct work work_add_norm(struct dev *d, struct tensor sum, struct tensor out, f
 			  const float *bias, const float *scale, const float *shift,
 			  struct dropout drop)
 {
-	return bytes_moved(tensor_bytes(sum) + tensor_bytes(out) + tensor_bytes(residual) + tensor_bytes(branch));
+	return bytes_moved(tensor_bytes(sum) + tensor_bytes(out) + tensor_bytes(residual) +
+			   tensor_bytes(branch));
 }
 
 struct work work_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor dbranch,
@@ -110,7 +113,8 @@ struct work work_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor 
 			       struct tensor sum, const float *mean, const float *rstd,
 			       const float *scale, struct dropout drop)
 {
-	return bytes_moved(2 * tensor_bytes(dsum) + tensor_bytes(dbranch) + tensor_bytes(dout) + tensor_bytes(sum));
+	return bytes_moved(2 * tensor_bytes(dsum) + tensor_bytes(dbranch) + tensor_bytes(dout) +
+			   tensor_bytes(sum));
 }
 
 struct work work_relu_dropout(struct dev *d, struct tensor x, const float *bias,
@@ -131,7 +135,8 @@ struct work work_attention(struct dev *d, struct tensor out, float *lse, struct 
 			   struct dropout drop)
 {
 	return (struct work){ .flops = 4 * (double)shape.pairs * (double)q.cols,
-			      .bytes = tensor_bytes(out) + tensor_bytes(q) + tensor_bytes(k) + tensor_bytes(v) };
+			      .bytes = tensor_bytes(out) + tensor_bytes(q) + tensor_bytes(k) +
+				       tensor_bytes(v) };
 }
 
 /* The scores again, and four products of gradients. */

@@ -12,9 +12,9 @@
 #include "kernels/ops/ops.h"
 
 struct work {
-	const char *kind;	/* static text that tells calls of one op apart, or NULL */
-	double flops;		/* 0: no product */
-	double bytes;		/* 0: unknown */
+	const char *kind; /* static text that tells calls of one op apart, or NULL */
+	double flops;	  /* 0: no product */
+	double bytes;	  /* 0: unknown */
 };
 
 #define OP(name, args, names) struct work work_##name args;

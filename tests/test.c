@@ -18,7 +18,10 @@
 #define TEST(name) void test_##name(void);
 #include TEST_LIST
 
-static const struct { const char *name; void (*run)(void); } all[] = {
+static const struct {
+	const char *name;
+	void (*run)(void);
+} all[] = {
 #undef TEST
 #define TEST(name) { #name, test_##name },
 #include TEST_LIST

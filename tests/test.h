@@ -12,22 +12,23 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TEST(name) void test_##name(void); void test_##name(void)
+#define TEST(name)                                                                                 \
+	void test_##name(void);                                                                    \
+	void test_##name(void)
 
 void test_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int  test_failures(void);		/* of this process, until now */
-void test_skip(const char *why);	/* the test counts as skipped; return after it */
+int test_failures(void);	 /* of this process, until now */
+void test_skip(const char *why); /* the test counts as skipped; return after it */
 bool test_check_int(const char *file, int line, const char *what, int64_t a, int64_t b);
 bool test_check_str(const char *file, int line, const char *what, const char *a, const char *b);
 bool test_check_near(const char *file, int line, const char *what, double a, double b,
 		     double tolerance);
 bool test_check_err(const char *file, int line, const char *what, int got, int code);
 
-#define check(cond) ((cond) ? true : (test_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
-#define check_int(a, b) \
-	test_check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
-#define check_str(a, b)       test_check_str(__FILE__, __LINE__, #a " == " #b, a, b)
+#define check(cond)	      ((cond) ? true : (test_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
+#define check_int(a, b)	      test_check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
+#define check_str(a, b)	      test_check_str(__FILE__, __LINE__, #a " == " #b, a, b)
 #define check_near(a, b, tol) test_check_near(__FILE__, __LINE__, #a " ~ " #b, a, b, tol)
 /* call must return this error code */
 #define check_err(call, code) test_check_err(__FILE__, __LINE__, #call, call, code)

@@ -15,36 +15,36 @@
 #include "train/common/network.h"
 #include "train/comm/reduce.h"
 
-#define SMALLEST   ((int64_t)1 << 10)
-#define LARGEST    ((int64_t)1 << 26)	/* bytes */
-#define LONG_ROUND 2.0		/* seconds of an all-reduce after which no larger one is tried */
-#define MEASURE_S  0.4		/* for one number */
-#define MAX_ROUNDS 200
-#define BUCKET_MB  4.0		/* as --bucket-mb is by default */
-#define SMALLEST_WIRE ((int64_t)1 << 16)	/* bytes as fp32, for all forms on the wire */
+#define SMALLEST      ((int64_t)1 << 10)
+#define LARGEST	      ((int64_t)1 << 26) /* bytes */
+#define LONG_ROUND    2.0 /* seconds of an all-reduce after which no larger one is tried */
+#define MEASURE_S     0.4 /* for one number */
+#define MAX_ROUNDS    200
+#define BUCKET_MB     4.0		 /* as --bucket-mb is by default */
+#define SMALLEST_WIRE ((int64_t)1 << 16) /* bytes as fp32, for all forms on the wire */
 #define LARGEST_WIRE  ((int64_t)1 << 24)
-#define PAUSE_S	      20e-3	/* before each of these, as a step computes between reductions */
-#define QUICK_S	      0.5	/* what takes less is tried several times, for a median */
+#define PAUSE_S	      20e-3 /* before each of these, as a step computes between reductions */
+#define QUICK_S	      0.5   /* what takes less is tried several times, for a median */
 #define QUICK_ROUNDS  5
-#define BESIDE_BYTES  ((int64_t)1 << 22)	/* beside computing, or less if they take longer */
-#define BESIDE_LONGER 3.0	/* than the reduction the computing lasts */
-#define BESIDE_S      1.0	/* for one form, unless a single round takes longer */
+#define BESIDE_BYTES  ((int64_t)1 << 22) /* beside computing, or less if they take longer */
+#define BESIDE_LONGER 3.0		 /* than the reduction the computing lasts */
+#define BESIDE_S      1.0		 /* for one form, unless a single round takes longer */
 #define BESIDE_ROUNDS 9
 #define MAX_THREADS   256
-#define SENDS	   3		/* of which the quickest counts */
-#define FIRST_SEND ((int64_t)1 << 16)
-#define PINGS      40
-#define ALL_PAIRS  8		/* ranks up to which all pairs are measured */
-#define NAME_BYTES 64
+#define SENDS	      3 /* of which the quickest counts */
+#define FIRST_SEND    ((int64_t)1 << 16)
+#define PINGS	      40
+#define ALL_PAIRS     8 /* ranks up to which all pairs are measured */
+#define NAME_BYTES    64
 
 struct measuring {
 	struct comm *c;
-	float *data;		/* owned: LARGEST bytes */
-	const void **to;	/* owned: (size) each, for exchanges */
-	void  **from;
+	float *data;	 /* owned: LARGEST bytes */
+	const void **to; /* owned: (size) each, for exchanges */
+	void **from;
 	size_t *to_bytes, *from_bytes;
-	int64_t beside_bytes;	/* to reduce beside computing */
-	struct json_writer w;	/* first rank */
+	int64_t beside_bytes; /* to reduce beside computing */
+	struct json_writer w; /* first rank */
 };
 
 static bool bandwidth_is_first(const struct measuring *m)
@@ -98,8 +98,8 @@ static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, doub
 }
 
 /* With what a training reduces its gradients with; NULL: failure. */
-static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire_format wire, bool thread,
-				  struct err *e)
+static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire_format wire,
+				  bool thread, struct err *e)
 {
 	const struct reduce_options how = {
 		.buckets = buckets_make((size_t)bytes / sizeof(float), BUCKET_MB, m->c->size),
@@ -110,13 +110,13 @@ static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire_
 	return reduce_open(m->c, &how, e);
 }
 
-static int measure_reduce(struct measuring *m, int64_t bytes, enum wire_format wire, double *seconds,
-			  struct err *e)
+static int measure_reduce(struct measuring *m, int64_t bytes, enum wire_format wire,
+			  double *seconds, struct err *e)
 {
 	const double pause_s = bytes < SMALLEST_WIRE ? 0 : PAUSE_S;
 	struct reduce *r = open_reduce(m, bytes, wire, false, e);
 	int32_t rounds;
-	int rc = r ? reduce_rounds(m, r, 1, 0, seconds, e) : e->code;	/* opens connections */
+	int rc = r ? reduce_rounds(m, r, 1, 0, seconds, e) : e->code; /* opens connections */
 
 	if (!rc)
 		rc = reduce_rounds(m, r, 1, pause_s, seconds, e);
@@ -161,7 +161,7 @@ static int measure_reduces(struct measuring *m, struct err *e)
 			json_put_real(&m->w, "seconds", seconds);
 			json_put_real(&m->w, "algbw_bytes_s", (double)bytes / seconds);
 			json_put_real(&m->w, "busbw_bytes_s",
-			    network_busbw((double)bytes, m->c->size, seconds));
+				      network_busbw((double)bytes, m->c->size, seconds));
 		}
 		if (!rc && bytes >= SMALLEST_WIRE && bytes <= LARGEST_WIRE)
 			rc = measure_wires(m, bytes, e);
@@ -256,8 +256,7 @@ static int beside_rounds(struct measuring *m, struct reduce *r, double alone, do
 			 struct err *e)
 {
 	struct work w = work_of(BESIDE_LONGER * alone, count_own_processors(m));
-	const int rounds = (int)MIN(BESIDE_ROUNDS,
-				    MAX(1, BESIDE_S / (2 * BESIDE_LONGER * alone)));
+	const int rounds = (int)MIN(BESIDE_ROUNDS, MAX(1, BESIDE_S / (2 * BESIDE_LONGER * alone)));
 	double lost[BESIDE_ROUNDS], busy[BESIDE_ROUNDS];
 	int rc = 0;
 
@@ -301,11 +300,14 @@ static int measure_beside(struct measuring *m, struct err *e)
 /* ---- pairs --------------------------------------------------------------------- */
 
 /* One message to a rank (from NULL) or from it (to NULL). */
-static int exchange_pair_message(struct measuring *m, int other, const void *to, void *from, size_t bytes,
-		struct err *e)
+static int exchange_pair_message(struct measuring *m, int other, const void *to, void *from,
+				 size_t bytes, struct err *e)
 {
-	const struct comm_exchange x = { .channel = 0, .to = m->to, .to_bytes = m->to_bytes,
-					 .from = m->from, .from_bytes = m->from_bytes };
+	const struct comm_exchange x = { .channel = 0,
+					 .to = m->to,
+					 .to_bytes = m->to_bytes,
+					 .from = m->from,
+					 .from_bytes = m->from_bytes };
 	struct comm_request *r = NULL;
 	bool done = false;
 	int rc;
@@ -385,7 +387,7 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 static int measure_rank_pair(struct measuring *m, int from, int to, struct err *e)
 {
 	double numbers[2] = { 0, 0 };
-	int rc = m->c->barrier(m->c, e);	/* asleep, so that the others do not disturb */
+	int rc = m->c->barrier(m->c, e); /* asleep, so that the others do not disturb */
 
 	if (!rc && m->c->rank == from)
 		rc = measure_from_here(m, to, numbers, e);
@@ -427,7 +429,8 @@ static int put_names(struct measuring *m, struct err *e)
 	if (gethostname(name, sizeof(name) - 1))
 		name[0] = 0;
 	if (!rc)
-		rc = m->c->gather(m->c, name, sizeof(name), bandwidth_is_first(m) ? names : NULL, e);
+		rc = m->c->gather(m->c, name, sizeof(name), bandwidth_is_first(m) ? names : NULL,
+				  e);
 	for (int i = 0; !rc && bandwidth_is_first(m) && i < m->c->size; i++) {
 		names[i * NAME_BYTES + NAME_BYTES - 1] = 0;
 		json_str(&m->w, names + (ptrdiff_t)i * NAME_BYTES);
@@ -468,7 +471,8 @@ int bandwidth_measure(struct comm *c, struct buf *out, struct err *e)
 	int rc;
 
 	if (n < 2)
-		return err_set(e, ERR_USAGE, "one rank alone has nobody to speak with: two were "
+		return err_set(e, ERR_USAGE,
+			       "one rank alone has nobody to speak with: two were "
 			       "expected");
 	m.data = mem_alloc_aligned((size_t)LARGEST, 1, e);
 	m.to = mem_alloc(n, sizeof(*m.to), e);

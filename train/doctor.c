@@ -33,8 +33,8 @@ static const char *const state_names[] = { "good", "limited", "missing" };
 struct finding {
 	const char *what;
 	enum state state;
-	char found[300];		/* and what is used of it, why */
-	char advice[300];		/* what to do, and what it would bring; "" nothing */
+	char found[300];  /* and what is used of it, why */
+	char advice[300]; /* what to do, and what it would bring; "" nothing */
 };
 
 #define MOST_FINDINGS 16
@@ -101,7 +101,7 @@ static void doctor_check_processor(struct findings *all)
 	if (m.has_unbuilt_level) {
 		f->state = LIMITED;
 		ADVICE(f, "this build leaves out vectors that the machine has: configure without "
-		       "--disable-vector-variants to train and decode faster");
+			  "--disable-vector-variants to train and decode faster");
 	} else if (!m.bf16) {
 		ADVICE(f, "training computes in bf16 only where the processor does: fp32 here");
 	}
@@ -119,10 +119,12 @@ static void doctor_check_products(struct findings *all)
 		f->state = LIMITED;
 		FOUND(f, "our own; the processor's tiles (AMX) stay unused without oneDNN");
 		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it multiplies bf16 in "
-		       "tiles");
+			  "tiles");
 	} else {
-		FOUND(f, "our own%s", m.onednn ? "; oneDNN is there, and would be used with tiles "
-						 "(AMX), which this processor lacks" : "");
+		FOUND(f, "our own%s",
+		      m.onednn ? "; oneDNN is there, and would be used with tiles "
+				 "(AMX), which this processor lacks"
+			       : "");
 	}
 }
 
@@ -142,7 +144,7 @@ static void doctor_check_memory(struct findings *all)
 	if (available < 3e9) {
 		f->state = LIMITED;
 		ADVICE(f, "transformer-base trains in about 3 GB with batches of 4,096 tokens: "
-		       "give less to batch_tokens, or free some");
+			  "give less to batch_tokens, or free some");
 	}
 }
 
@@ -172,7 +174,7 @@ static void doctor_check_gpus(struct findings *all)
 		ADVICE(f, "not used: %s", ops_cuda_unusable_reason());
 	} else if (!n && ops_cuda_unusable_reason()) {
 		ADVICE(f, "trainings run on the processor, which is for small models: "
-		       "transformer-base on millions of pairs wants a GPU");
+			  "transformer-base on millions of pairs wants a GPU");
 	}
 	free(now);
 	host_gpus_free(gpus);
@@ -281,13 +283,15 @@ static void doctor_check_mpi(struct findings *all)
 	f->state = MISSING;
 	FOUND(f, "not built in%s%s", trouble ? "" : ", though there is ", trouble ? "" : line);
 	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several "
-	       "ranks and hosts");
+		  "ranks and hosts");
 #endif
 }
 
 static void doctor_check_tools(struct findings *all)
 {
-	static const struct { const char *name, *brings; } tools[] = {
+	static const struct {
+		const char *name, *brings;
+	} tools[] = {
 		{ "ssh", "training on other hosts" },
 		{ "rsync", "werkbank hosts sync, for hosts that share no file system" },
 	};
@@ -341,17 +345,17 @@ static void doctor_check_terminal(struct findings *all)
 #ifndef HAVE_CURSES
 	f->state = MISSING;
 	ADVICE(f, "this build is without curses: install libncurses-dev and build again to open "
-	       "the workbench; all commands work without it");
+		  "the workbench; all commands work without it");
 	return;
 #endif
 	if (!term || !*term || !strcmp(term, "dumb")) {
 		f->state = LIMITED;
 		ADVICE(f, "the workbench needs a terminal with a cursor: set TERM; werkbank watch "
-		       "--plain works anywhere");
+			  "--plain works anywhere");
 	} else if (strcmp(charset, "UTF-8") != 0) {
 		f->state = LIMITED;
 		ADVICE(f, "plots are drawn in ASCII; with a UTF-8 locale (LC_ALL=C.UTF-8) they are "
-		       "finer");
+			  "finer");
 	}
 }
 
@@ -375,7 +379,7 @@ static void doctor_check_workspace(struct findings *all)
 	if (free_gb < 15) {
 		f->state = LIMITED;
 		ADVICE(f, "WMT16 English–German takes about 15 GB while it is prepared: -C DIR "
-		       "says where");
+			  "says where");
 	}
 	free(path);
 }
@@ -419,9 +423,10 @@ static void doctor_put_json(const struct findings *all, struct buf *out)
 int doctor_run(const struct conf *c, struct err *e)
 {
 	static void (*const looks[])(struct findings *) = {
-		doctor_check_processor, doctor_check_products, doctor_check_memory,   doctor_check_gpus,
-		doctor_check_cuda,	   doctor_check_backend,  doctor_check_mpi,      doctor_check_tools,
-		doctor_check_programs,  doctor_check_terminal, doctor_check_workspace,
+		doctor_check_processor, doctor_check_products,	doctor_check_memory,
+		doctor_check_gpus,	doctor_check_cuda,	doctor_check_backend,
+		doctor_check_mpi,	doctor_check_tools,	doctor_check_programs,
+		doctor_check_terminal,	doctor_check_workspace,
 	};
 	struct findings all = { .conf = c };
 	struct buf out = { 0 };

@@ -34,7 +34,7 @@ static void train_catch_signals(void)
 	sigemptyset(&how.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &how, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* whoever read our progress may go: the training stays */
+	signal(SIGPIPE, SIG_IGN); /* whoever read our progress may go: the training stays */
 }
 
 /* ---- model ------------------------------------------------------------- */
@@ -47,7 +47,8 @@ static void print_tensors_table(const struct model_param *params, size_t n, int6
 	printf("%-32s %15s %12lld\n", "total", "", (long long)floats);
 }
 
-static int print_tensors_json(const struct model_param *params, size_t n, int64_t floats, struct err *e)
+static int print_tensors_json(const struct model_param *params, size_t n, int64_t floats,
+			      struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -112,7 +113,7 @@ static int run_model(struct conf *c, struct err *e)
 
 /* ---- _rank ------------------------------------------------------------- */
 
-#define RECIPE_MAX (1u << 20)	/* bytes */
+#define RECIPE_MAX (1u << 20) /* bytes */
 
 /* runs/NAME, owned by the caller; NULL: failure. */
 static char *run_folder(const struct conf *c, struct err *e)
@@ -134,7 +135,9 @@ static char *run_folder(const struct conf *c, struct err *e)
 /* The first rank's recipe for all: other hosts need not see the run's folder. */
 static int share_recipe(struct conf *c, struct comm *comm, const char *folder, struct err *e)
 {
-	struct { int64_t code, n; } head = { 0 };
+	struct {
+		int64_t code, n;
+	} head = { 0 };
 	struct err unread = { 0 };
 	struct buf text = { 0 };
 	char *path = file_path(e, "%s/recipe.ini", folder);
@@ -179,7 +182,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		free(folder);
 		return e->code;
 	}
-	train_catch_signals();		/* after MPI, which brings handlers of its own */
+	train_catch_signals(); /* after MPI, which brings handlers of its own */
 	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)

@@ -9,19 +9,19 @@
 #include "share/base/mem.h"
 
 #define DEFAULT_PAIRS 24000
-#define TRIES         20000	/* in vain, before the grammar counts as exhausted */
+#define TRIES	      20000 /* in vain, before the grammar counts as exhausted */
 
 /* Sentences seen, as 64-bit hashes in an open table; 0 is a free place. */
 struct seen {
 	uint64_t *at;
-	size_t n, cap;		/* cap is a power of two */
+	size_t n, cap; /* cap is a power of two */
 };
 
 struct demo {
-	struct demo_lexicon  lexicon;
+	struct demo_lexicon lexicon;
 	struct demo_patterns patterns;
-	struct demo_rng     rng;
-	struct seen          seen;
+	struct demo_rng rng;
+	struct seen seen;
 };
 
 static bool seen_find(const struct seen *s, uint64_t key, size_t *place)

@@ -22,10 +22,10 @@
 
 struct demo;
 
-struct demo *demo_open(uint64_t seed, struct err *e);	/* NULL: failure */
+struct demo *demo_open(uint64_t seed, struct err *e); /* NULL: failure */
 
 /* The next pair, never one given before. ERR_CONFIG when the grammar finds no new one. */
-int  demo_next(struct demo *d, struct buf *english, struct buf *german, struct err *e);
+int demo_next(struct demo *d, struct buf *english, struct buf *german, struct err *e);
 
 void demo_close(struct demo *d);
 

@@ -26,9 +26,9 @@
  */
 struct demo_table {
 	const char *path;
-	int64_t     line;
-	char       *fields[DEMO_MAX_FIELDS];
-	int         n;
+	int64_t line;
+	char *fields[DEMO_MAX_FIELDS];
+	int n;
 };
 typedef int (*demo_entry)(void *closure, const struct demo_table *t, struct err *e);
 
@@ -41,30 +41,33 @@ int demo_entry_error(const struct demo_table *t, struct err *e, const char *what
 /* ---- words ---- */
 
 enum demo_gender { GENDER_MASCULINE, GENDER_FEMININE, GENDER_NEUTER, GENDER_PLURAL, N_GENDERS };
-enum demo_case   { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE, N_CASES };
+enum demo_case { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE, N_CASES };
 enum demo_person { PERSON_I, PERSON_YOU, PERSON_HE, PERSON_WE, PERSON_THEY, N_PERSONS };
-enum demo_side   { DEMO_ENGLISH, DEMO_GERMAN };
+enum demo_side { DEMO_ENGLISH, DEMO_GERMAN };
 
 #define DEMO_MAX_CLASSES 24
 
 struct demo_classes {
 	char *names[DEMO_MAX_CLASSES];
-	int   n;
+	int n;
 };
 
 struct demo_noun {
-	char *singular, *plural;	/* English; plural "-": none */
+	char *singular, *plural; /* English; plural "-": none */
 	char *german, *genitive, *german_plural;
 	enum demo_gender gender;
-	struct demo_classes classes;	/* the first one is its own singular */
+	struct demo_classes classes; /* the first one is its own singular */
 	bool weak, mass, single, public;
 };
 
-struct demo_name { char *text; enum demo_gender gender; };
+struct demo_name {
+	char *text;
+	enum demo_gender gender;
+};
 
 struct demo_adjective {
-	char *english, *english_more;	/* more: comparative, "-": with "more" */
-	char *german, *stem, *german_more;	/* german_more "-": none */
+	char *english, *english_more;	   /* more: comparative, "-": with "more" */
+	char *german, *stem, *german_more; /* german_more "-": none */
 	struct demo_classes classes;
 };
 
@@ -72,20 +75,32 @@ struct demo_verb {
 	char *base, *third, *past, *participle, *ing;
 	char *infinitive, *first, *second, *third_german, *participle_german, *auxiliary, *prefix,
 		*imperative;
-	char *preposition;		/* of its object; NULL: none */
+	char *preposition; /* of its object; NULL: none */
 	enum demo_case object_case;
-	struct demo_classes classes;	/* kinds, objects and flags together */
+	struct demo_classes classes; /* kinds, objects and flags together */
 };
 
-struct demo_place { char *english, *german; struct demo_classes classes; };
-struct demo_agreement { char *word; char *forms[N_PERSONS]; };
-struct demo_word  { char *list, *english, *german; };
+struct demo_place {
+	char *english, *german;
+	struct demo_classes classes;
+};
+struct demo_agreement {
+	char *word;
+	char *forms[N_PERSONS];
+};
+struct demo_word {
+	char *list, *english, *german;
+};
 
 /* Grows by mem_grow(); n of cap in use. */
-#define DEMO_ARRAY(type, name) struct { type *at; size_t n, cap; } name
+#define DEMO_ARRAY(type, name)                                                                     \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t n, cap;                                                                     \
+	} name
 
 struct demo_lexicon {
-	struct buf text;		/* owns the strings */
+	struct buf text; /* owns the strings */
 	DEMO_ARRAY(struct demo_noun, nouns);
 	DEMO_ARRAY(struct demo_name, names);
 	DEMO_ARRAY(struct demo_adjective, adjectives);
@@ -95,7 +110,7 @@ struct demo_lexicon {
 	DEMO_ARRAY(struct demo_word, words);
 };
 
-int  demo_lexicon_read(struct demo_lexicon *x, struct err *e);
+int demo_lexicon_read(struct demo_lexicon *x, struct err *e);
 void demo_lexicon_free(struct demo_lexicon *x);
 
 bool demo_has_class(const struct demo_classes *c, const char *name);
@@ -125,22 +140,22 @@ enum demo_determiner {
 
 /* A pronoun, a name, or a noun with what stands before it. */
 struct demo_phrase {
-	int pronoun;			/* index into the table of pronouns, -1: none */
+	int pronoun; /* index into the table of pronouns, -1: none */
 	const struct demo_name *name;
 	const struct demo_noun *noun;
-	const struct demo_adjective *adjective;	/* NULL: none */
+	const struct demo_adjective *adjective; /* NULL: none */
 	enum demo_determiner determiner;
-	int  count;			/* of DET_COUNT: 2..12 */
+	int count; /* of DET_COUNT: 2..12 */
 	bool plural;
 };
 
 enum demo_form { FORM_FULL, FORM_BARE, FORM_POSSESSIVE, FORM_PRONOUN, FORM_RELATIVE };
 
-#define DEMO_N_PRONOUNS 7		/* I you he she we they it */
+#define DEMO_N_PRONOUNS 7 /* I you he she we they it */
 
 /* Append the phrase; words are followed by a blank. */
 void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
-		     enum demo_case c, enum demo_form form);
+		       enum demo_case c, enum demo_form form);
 
 enum demo_person demo_phrase_person(const struct demo_phrase *p);
 enum demo_gender demo_phrase_gender(const struct demo_phrase *p); /* German; PLURAL for plurals */
@@ -168,8 +183,8 @@ enum demo_verb_form {
 };
 
 void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
-		   enum demo_verb_form form, enum demo_person person);
-void demo_write_number(struct buf *out, enum demo_side side, int n);	/* 1..99 in words */
+		     enum demo_verb_form form, enum demo_person person);
+void demo_write_number(struct buf *out, enum demo_side side, int n); /* 1..99 in words */
 /* Append a word with _ as blanks; "-" and "" add nothing. */
 void demo_write_word(struct buf *out, const char *word);
 
@@ -193,21 +208,21 @@ enum demo_kind {
 #define DEMO_MAX_ITEMS 40
 
 struct demo_slot {
-	char name;			/* a capital letter */
+	char name; /* a capital letter */
 	enum demo_kind kind;
-	struct demo_classes arguments;	/* after : */
-	struct demo_classes filters;	/* after / */
-	int refers;			/* slot named by the only argument, -1: none */
-	int filter_refers;		/* slot named by own:X or fits:X, -1: none */
-	int low, high;			/* of num and digits */
+	struct demo_classes arguments; /* after : */
+	struct demo_classes filters;   /* after / */
+	int refers;		       /* slot named by the only argument, -1: none */
+	int filter_refers;	       /* slot named by own:X or fits:X, -1: none */
+	int low, high;		       /* of num and digits */
 };
 
 struct demo_item {
-	char *text;			/* literal, or word of [agree] */
-	int slot;			/* -1: literal or agree */
-	int refers;			/* slot after the dot, or one of the two below, -1: none */
-	bool agrees;			/* text is a row of [agree] */
-	bool object_case;		/* .obj.V */
+	char *text;	  /* literal, or word of [agree] */
+	int slot;	  /* -1: literal or agree */
+	int refers;	  /* slot after the dot, or one of the two below, -1: none */
+	bool agrees;	  /* text is a row of [agree] */
+	bool object_case; /* .obj.V */
 	bool kein, comparative;
 	enum demo_case c;
 	enum demo_form form;
@@ -220,7 +235,7 @@ struct demo_pattern {
 	int weight;
 	struct demo_slot slots[DEMO_MAX_SLOTS];
 	int n_slots;
-	struct demo_item items[2][DEMO_MAX_ITEMS];	/* by enum demo_side */
+	struct demo_item items[2][DEMO_MAX_ITEMS]; /* by enum demo_side */
 	int n_items[2];
 };
 
@@ -230,13 +245,16 @@ struct demo_patterns {
 	int total_weight;
 };
 
-int  demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, struct err *e);
+int demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, struct err *e);
 void demo_patterns_free(struct demo_patterns *p);
 
 /* ---- sentences ---- */
 
 /* Numbers drawn from one stream of the counter-based generator. */
-struct demo_rng { struct rng_key key; uint64_t next; };
+struct demo_rng {
+	struct rng_key key;
+	uint64_t next;
+};
 
 /*
  * One try at a sentence pair: chooses a pattern, fills it, writes both sides.

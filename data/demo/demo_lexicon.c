@@ -18,7 +18,7 @@ static int split_fields(struct demo_table *t, char *line, struct err *e)
 {
 	char *p = line;
 
-	for (t->n = 0;; ) {
+	for (t->n = 0;;) {
 		p += strspn(p, " \t\r");
 		if (!*p)
 			return 0;
@@ -102,9 +102,15 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	gender = strchr("mfn", f[4][0]);
 	if (!gender || !*gender || f[4][1])
 		return demo_entry_error(t, e, "a gender is m, f or n");
-	n = (struct demo_noun){ .singular = f[0], .plural = f[1], .german = f[3], .genitive = f[5],
-		.german_plural = f[6], .gender = (enum demo_gender)(gender - "mfn") };
-	n.gender = f[4][0] == 'm' ? GENDER_MASCULINE : f[4][0] == 'f' ? GENDER_FEMININE : GENDER_NEUTER;
+	n = (struct demo_noun){ .singular = f[0],
+				.plural = f[1],
+				.german = f[3],
+				.genitive = f[5],
+				.german_plural = f[6],
+				.gender = (enum demo_gender)(gender - "mfn") };
+	n.gender = f[4][0] == 'm'   ? GENDER_MASCULINE
+		   : f[4][0] == 'f' ? GENDER_FEMININE
+				    : GENDER_NEUTER;
 	n.classes.names[n.classes.n++] = f[0];
 	if (add_classes(&n.classes, t, 8, e))
 		return e->code;
@@ -140,13 +146,13 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 
 	if (!has_bars(t, bars))
 		return demo_entry_error(t, e,
-				     "an adjective is \"English comparative | German stem "
-				     "comparative | classes\"");
-	a = (struct demo_adjective){.english = f[0],
-				    .english_more = f[1],
-				    .german = f[3],
-				    .stem = f[4],
-				    .german_more = f[5]};
+					"an adjective is \"English comparative | German stem "
+					"comparative | classes\"");
+	a = (struct demo_adjective){ .english = f[0],
+				     .english_more = f[1],
+				     .german = f[3],
+				     .stem = f[4],
+				     .german_more = f[5] };
 	if (add_classes(&a.classes, t, 7, e) ||
 	    (!a.classes.n && demo_entry_error(t, e, "an adjective needs its ~topic")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
@@ -178,21 +184,21 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 
 	if (!has_bars(t, bars) || t->n < 16)
 		return demo_entry_error(t, e,
-				     "a verb is \"5 English forms | 8 German columns | kind, "
-				     "objects and flags\"");
-	v = (struct demo_verb){.base = f[0],
-			       .third = f[1],
-			       .past = f[2],
-			       .participle = f[3],
-			       .ing = f[4],
-			       .infinitive = f[6],
-			       .first = f[7],
-			       .second = f[8],
-			       .third_german = f[9],
-			       .participle_german = f[10],
-			       .auxiliary = f[11],
-			       .prefix = f[12],
-			       .imperative = f[13]};
+					"a verb is \"5 English forms | 8 German columns | kind, "
+					"objects and flags\"");
+	v = (struct demo_verb){ .base = f[0],
+				.third = f[1],
+				.past = f[2],
+				.participle = f[3],
+				.ing = f[4],
+				.infinitive = f[6],
+				.first = f[7],
+				.second = f[8],
+				.third_german = f[9],
+				.participle_german = f[10],
+				.auxiliary = f[11],
+				.prefix = f[12],
+				.imperative = f[13] };
 	v.object_case = strcmp(f[15], "dat") ? CASE_ACCUSATIVE : CASE_DATIVE;
 	if (!strcmp(f[15], "prep") && set_preposition(&v, t, e))
 		return e->code;
@@ -213,7 +219,8 @@ static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct 
 	struct demo_place p = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_entry_error(t, e, "a place is \"English | German | nouns and classes\"");
+		return demo_entry_error(t, e,
+					"a place is \"English | German | nouns and classes\"");
 	p.english = t->fields[0];
 	p.german = t->fields[2];
 	if (add_classes(&p.classes, t, 4, e) ||
@@ -240,7 +247,8 @@ static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct 
 	return 0;
 }
 
-static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct demo_table *t, struct err *e)
+static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct demo_table *t,
+			    struct err *e)
 {
 	static const int bars[] = { 1, 0 };
 	struct demo_word w = { 0 };
@@ -259,13 +267,13 @@ static const struct {
 	int (*add)(struct demo_lexicon *x, const struct demo_table *t, struct err *e);
 } sections[] = {
 	{ "[noun]", add_noun }, { "[name]", lexicon_add_name }, { "[adjective]", add_adjective },
-	{ "[verb]", add_verb }, { "[place]", add_place }, { "[agree]", add_agree },
+	{ "[verb]", add_verb }, { "[place]", add_place },	{ "[agree]", add_agree },
 };
 
 struct reading {
 	struct demo_lexicon *lexicon;
-	int   section;		/* index above, -1: none yet */
-	char *list;		/* NULL: not in a list */
+	int section; /* index above, -1: none yet */
+	char *list;  /* NULL: not in a list */
 };
 
 static int lexicon_read_entry(void *closure, const struct demo_table *t, struct err *e)

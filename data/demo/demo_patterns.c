@@ -7,19 +7,26 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-static const struct { const char *name; enum demo_kind kind; } kinds[] = {
+static const struct {
+	const char *name;
+	enum demo_kind kind;
+} kinds[] = {
+	/* clang-format off */
 	{ "who", KIND_WHO }, { "pron", KIND_PRON }, { "noun", KIND_NOUN }, { "name", KIND_NAME },
 	{ "verb", KIND_VERB }, { "adj", KIND_ADJ }, { "word", KIND_WORD }, { "num", KIND_NUM },
 	{ "digits", KIND_DIGITS },
 	{ "place", KIND_PLACE }, { "goal", KIND_GOAL },
+	/* clang-format on */
 };
 
-static const struct { const char *name; enum demo_verb_form form;
+static const struct {
+	const char *name;
+	enum demo_verb_form form;
 } verb_forms[] = {
-	{"s", VERB_S},	   {"base", VERB_BASE}, {"past", VERB_PAST}, {"part", VERB_PART},
-	{"ing", VERB_ING}, {"fin", VERB_FIN},	{"pre", VERB_PRE},   {"sub", VERB_SUB},
-	{"inf", VERB_INF}, {"zu", VERB_ZU},	{"aux", VERB_AUX},   {"refl", VERB_REFL},
-	{"imp", VERB_IMP},
+	{ "s", VERB_S },     { "base", VERB_BASE }, { "past", VERB_PAST }, { "part", VERB_PART },
+	{ "ing", VERB_ING }, { "fin", VERB_FIN },   { "pre", VERB_PRE },   { "sub", VERB_SUB },
+	{ "inf", VERB_INF }, { "zu", VERB_ZU },	    { "aux", VERB_AUX },   { "refl", VERB_REFL },
+	{ "imp", VERB_IMP },
 };
 
 static int pattern_find_slot(const struct demo_pattern *p, const char *name)
@@ -33,8 +40,8 @@ static int pattern_find_slot(const struct demo_pattern *p, const char *name)
 }
 
 /* The words of a list like "a,b" or "a/b", cut in place. */
-static int pattern_split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t,
-		      struct err *e)
+static int pattern_split_list(struct demo_classes *c, char *text, char comma,
+			      const struct demo_table *t, struct err *e)
 {
 	char *next;
 
@@ -166,8 +173,8 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 	if (m->slot < 0 && dot) {
 		m->agrees = true;
 		if (!demo_find_agreement(x, text))
-			return demo_entry_error(t, e,
-					     "a word with a dot is neither a slot nor in [agree]");
+			return demo_entry_error(
+				t, e, "a word with a dot is neither a slot nor in [agree]");
 	}
 	for (; dot && *dot; dot = next) {
 		next = strchr(dot, '.');
@@ -194,7 +201,8 @@ static int begin_pattern(struct reading *r, const struct demo_table *t, struct e
 	int i;
 
 	if (t->n < 2 || !text_to_int(t->fields[1], &weight) || weight < 1 || weight > 1000)
-		return demo_entry_error(t, e, "a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
+		return demo_entry_error(t, e,
+					"a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
 	if (mem_grow(&all->all.at, &all->all.cap, all->all.n + 1, sizeof(*p), e))
 		return e->code;
 	p = &all->all.at[all->all.n++];

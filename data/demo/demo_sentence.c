@@ -20,7 +20,7 @@ struct sentence {
 	const struct demo_pattern *p;
 	struct demo_rng *rng;
 	struct filled filled[DEMO_MAX_SLOTS];
-	int n;					/* filled so far */
+	int n; /* filled so far */
 };
 
 /* ---- choosing ---- */
@@ -211,8 +211,9 @@ static bool fill_noun(struct sentence *s, struct demo_phrase *p, const struct de
 	p->noun = choose_noun(s, slot);
 	if (!p->noun)
 		return false;
-	p->plural = demo_has_class(f, "pl") || (!p->noun->single && !demo_has_class(f, "sg") &&
-		    !demo_has_class(f, "every") && demo_draw_percent(s->rng, 30));
+	p->plural = demo_has_class(f, "pl") ||
+		    (!p->noun->single && !demo_has_class(f, "sg") && !demo_has_class(f, "every") &&
+		     demo_draw_percent(s->rng, 30));
 	choose_determiner(s, p, slot);
 	if (!demo_has_class(f, "plain") && demo_draw_percent(s->rng, 30))
 		p->adjective = choose_adjective(s, p, false);
@@ -353,23 +354,31 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 
 	*f = (struct filled){ .phrase = { .pronoun = -1 } };
 	switch (slot->kind) {
-	case KIND_WHO:   return fill_who(s, &f->phrase, slot);
-	case KIND_PRON:  return fill_pronoun(s, &f->phrase);
-	case KIND_NOUN:  return fill_noun(s, &f->phrase, slot);
+	case KIND_WHO:
+		return fill_who(s, &f->phrase, slot);
+	case KIND_PRON:
+		return fill_pronoun(s, &f->phrase);
+	case KIND_NOUN:
+		return fill_noun(s, &f->phrase, slot);
 	case KIND_NAME:
-		return f->phrase.name = &s->x->names.at[demo_draw_below(s->rng, (uint32_t)s->x->names.n)],
+		return f->phrase.name =
+			       &s->x->names.at[demo_draw_below(s->rng, (uint32_t)s->x->names.n)],
 		       true;
-	case KIND_VERB:  return (f->verb = choose_verb(s, slot));
+	case KIND_VERB:
+		return (f->verb = choose_verb(s, slot));
 	case KIND_ADJ:
 		return (f->adjective =
 				choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
-	case KIND_WORD:  return (f->word = choose_word(s, slot->arguments.names[0]));
+	case KIND_WORD:
+		return (f->word = choose_word(s, slot->arguments.names[0]));
 	case KIND_NUM:
 	case KIND_DIGITS:
-		f->number = slot->low + (int)demo_draw_below(s->rng, (uint32_t)(slot->high - slot->low + 1));
+		f->number = slot->low +
+			    (int)demo_draw_below(s->rng, (uint32_t)(slot->high - slot->low + 1));
 		return true;
 	case KIND_PLACE:
-	case KIND_GOAL:  return fill_place(s, f, slot);
+	case KIND_GOAL:
+		return fill_place(s, f, slot);
 	}
 	return false;
 }
@@ -384,9 +393,10 @@ static enum demo_person person_of(const struct sentence *s, int refers)
 }
 
 static void write_word_item(struct buf *out, const struct sentence *s, const char *word,
-		     const struct demo_item *m)
+			    const struct demo_item *m)
 {
-	const struct demo_agreement *a = word[0] == '@' ? demo_find_agreement(s->x, word + 1) : NULL;
+	const struct demo_agreement *a =
+		word[0] == '@' ? demo_find_agreement(s->x, word + 1) : NULL;
 
 	demo_write_word(out, a ? a->forms[person_of(s, m->refers)] : word);
 }
@@ -396,7 +406,7 @@ static void write_word_item(struct buf *out, const struct sentence *s, const cha
  * noun.
  */
 static void write_place_item(struct buf *out, enum demo_side side, const struct filled *f,
-		      const struct demo_item *m)
+			     const struct demo_item *m)
 {
 	bool zu = !f->place && demo_has_class(&f->phrase.noun->classes, "to_zu");
 	enum demo_case c = f->place ? CASE_DATIVE : zu ? CASE_DATIVE : CASE_ACCUSATIVE;
@@ -409,7 +419,7 @@ static void write_place_item(struct buf *out, enum demo_side side, const struct 
 }
 
 static void write_phrase_item(struct buf *out, enum demo_side side, const struct sentence *s,
-		       const struct demo_item *m)
+			      const struct demo_item *m)
 {
 	struct demo_phrase p = s->filled[m->slot].phrase;
 	const struct demo_verb *v;
@@ -427,23 +437,26 @@ static void write_phrase_item(struct buf *out, enum demo_side side, const struct
 }
 
 static void write_item(struct buf *out, enum demo_side side, const struct sentence *s,
-		     const struct demo_item *m)
+		       const struct demo_item *m)
 {
 	const struct filled *f = m->slot >= 0 ? &s->filled[m->slot] : NULL;
 
 	if (m->agrees)
-		demo_write_word(out, demo_find_agreement(s->x, m->text)->forms[person_of(s, m->refers)]);
+		demo_write_word(out,
+				demo_find_agreement(s->x, m->text)->forms[person_of(s, m->refers)]);
 	else if (!f)
 		demo_write_word(out, m->text);
 	else if (f->verb)
 		demo_write_verb(out, side, f->verb, m->verb_form, person_of(s, m->refers));
 	else if (f->adjective && m->comparative)
-		demo_write_word(out,
-			 side == DEMO_ENGLISH ? f->adjective->english_more : f->adjective->german_more);
+		demo_write_word(out, side == DEMO_ENGLISH ? f->adjective->english_more
+							  : f->adjective->german_more);
 	else if (f->adjective)
-		demo_write_word(out, side == DEMO_ENGLISH ? f->adjective->english : f->adjective->german);
+		demo_write_word(out, side == DEMO_ENGLISH ? f->adjective->english
+							  : f->adjective->german);
 	else if (f->word)
-		write_word_item(out, s, side == DEMO_ENGLISH ? f->word->english : f->word->german, m);
+		write_word_item(out, s, side == DEMO_ENGLISH ? f->word->english : f->word->german,
+				m);
 	else if (s->p->slots[m->slot].kind == KIND_NUM)
 		demo_write_number(out, side, f->number);
 	else if (s->p->slots[m->slot].kind == KIND_DIGITS)
@@ -465,9 +478,9 @@ static bool is_same_demo_word(const char *w, size_t n, const char *text)
 static const char *german_contraction(const char *a, size_t na, const char *b, size_t nb)
 {
 	static const char *const table[][3] = {
-		{"in", "dem", "im"},   {"in", "das", "ins"}, {"an", "dem", "am"},
-		{"an", "das", "ans"},  {"zu", "dem", "zum"}, {"zu", "der", "zur"},
-		{"von", "dem", "vom"},
+		{ "in", "dem", "im" },	 { "in", "das", "ins" }, { "an", "dem", "am" },
+		{ "an", "das", "ans" },	 { "zu", "dem", "zum" }, { "zu", "der", "zur" },
+		{ "von", "dem", "vom" },
 	};
 	size_t i;
 
@@ -509,7 +522,8 @@ static int write_sentence(struct buf *out, const struct buf *words, enum demo_si
 		if (joined) {
 			buf_add_str(out, joined);
 			next += m + (next[m] == ' ');
-		} else if (side == DEMO_ENGLISH && is_same_demo_word(w, n, "a") && strchr("aeiou", *next)) {
+		} else if (side == DEMO_ENGLISH && is_same_demo_word(w, n, "a") &&
+			   strchr("aeiou", *next)) {
 			buf_add_str(out, "an");
 		} else {
 			buf_add(out, w, n);
@@ -520,7 +534,7 @@ static int write_sentence(struct buf *out, const struct buf *words, enum demo_si
 	return count;
 }
 
-#define LONGEST 15		/* words of a sentence, punctuation included */
+#define LONGEST 15 /* words of a sentence, punctuation included */
 
 bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_rng *d,
 		   struct buf *english, struct buf *german)

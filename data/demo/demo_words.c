@@ -6,71 +6,79 @@
 /* ---- tables, by case then gender (the last column is the plural) ---- */
 
 static const char *const the_table[N_CASES][N_GENDERS] = {
-	{ "der", "die", "das", "die" }, { "den", "die", "das", "die" },
-	{ "dem", "der", "dem", "den" }, { "des", "der", "des", "der" },
+	{ "der", "die", "das", "die" },
+	{ "den", "die", "das", "die" },
+	{ "dem", "der", "dem", "den" },
+	{ "des", "der", "des", "der" },
 };
 static const char *const relative_table[N_CASES][N_GENDERS] = {
-	{ "der", "die", "das", "die" }, { "den", "die", "das", "die" },
-	{ "dem", "der", "dem", "denen" }, { "dessen", "deren", "dessen", "deren" },
+	{ "der", "die", "das", "die" },
+	{ "den", "die", "das", "die" },
+	{ "dem", "der", "dem", "denen" },
+	{ "dessen", "deren", "dessen", "deren" },
 };
 /* endings of dies-, jed-, welch-, viel-, einig-, and of adjectives that no article comes before */
 static const char *const strong_article[N_CASES][N_GENDERS] = {
-	{"er", "e", "es", "e"},
-	{"en", "e", "es", "e"},
-	{"em", "er", "em", "en"},
-	{"es", "er", "es", "er"},
+	{ "er", "e", "es", "e" },
+	{ "en", "e", "es", "e" },
+	{ "em", "er", "em", "en" },
+	{ "es", "er", "es", "er" },
 };
 /* endings of ein, kein, mein … */
 static const char *const ein_endings[N_CASES][N_GENDERS] = {
-	{"", "e", "", "e"},
-	{"en", "e", "", "e"},
-	{"em", "er", "em", "en"},
-	{"es", "er", "es", "er"},
+	{ "", "e", "", "e" },
+	{ "en", "e", "", "e" },
+	{ "em", "er", "em", "en" },
+	{ "es", "er", "es", "er" },
 };
 static const char *const weak_adjective[N_CASES][N_GENDERS] = {
-	{"e", "e", "e", "en"},
-	{"en", "e", "e", "en"},
-	{"en", "en", "en", "en"},
-	{"en", "en", "en", "en"},
+	{ "e", "e", "e", "en" },
+	{ "en", "e", "e", "en" },
+	{ "en", "en", "en", "en" },
+	{ "en", "en", "en", "en" },
 };
 static const char *const mixed_adjective[N_CASES][N_GENDERS] = {
-	{ "er", "e", "es", "en" }, { "en", "e", "es", "en" },
-	{ "en", "en", "en", "en" }, { "en", "en", "en", "en" },
+	{ "er", "e", "es", "en" },
+	{ "en", "e", "es", "en" },
+	{ "en", "en", "en", "en" },
+	{ "en", "en", "en", "en" },
 };
 static const char *const strong_adjective[N_CASES][N_GENDERS] = {
-	{"er", "e", "es", "e"},
-	{"en", "e", "es", "e"},
-	{"em", "er", "em", "en"},
-	{"en", "er", "en", "er"},
+	{ "er", "e", "es", "e" },
+	{ "en", "e", "es", "e" },
+	{ "em", "er", "em", "en" },
+	{ "en", "er", "en", "er" },
 };
 
 enum { PRONOUN_I, PRONOUN_YOU, PRONOUN_HE, PRONOUN_SHE, PRONOUN_WE, PRONOUN_THEY, PRONOUN_IT };
 
 static const struct {
-	const char *english[2];		/* subject, object */
-	const char *german[3];		/* nominative, accusative, dative */
+	const char *english[2]; /* subject, object */
+	const char *german[3];	/* nominative, accusative, dative */
 	enum demo_person person;
 	enum demo_gender gender;
 	enum demo_determiner owner;
 } pronouns[DEMO_N_PRONOUNS] = {
-	{ { "I", "me" },      { "ich", "mich", "mir" },    PERSON_I,    GENDER_MASCULINE, DET_MY },
-	{ { "you", "you" },   { "du", "dich", "dir" },     PERSON_YOU,  GENDER_MASCULINE, DET_YOUR },
-	{ { "he", "him" },    { "er", "ihn", "ihm" },      PERSON_HE,   GENDER_MASCULINE, DET_HIS },
-	{ { "she", "her" },   { "sie", "sie", "ihr" },     PERSON_HE,   GENDER_FEMININE,  DET_HER },
-	{ { "we", "us" },     { "wir", "uns", "uns" },     PERSON_WE,   GENDER_PLURAL,    DET_OUR },
-	{ { "they", "them" }, { "sie", "sie", "ihnen" },   PERSON_THEY, GENDER_PLURAL,    DET_THEIR },
-	{ { "it", "it" },     { "es", "es", "ihm" },       PERSON_HE,   GENDER_NEUTER,    DET_NONE },
+	{ { "I", "me" }, { "ich", "mich", "mir" }, PERSON_I, GENDER_MASCULINE, DET_MY },
+	{ { "you", "you" }, { "du", "dich", "dir" }, PERSON_YOU, GENDER_MASCULINE, DET_YOUR },
+	{ { "he", "him" }, { "er", "ihn", "ihm" }, PERSON_HE, GENDER_MASCULINE, DET_HIS },
+	{ { "she", "her" }, { "sie", "sie", "ihr" }, PERSON_HE, GENDER_FEMININE, DET_HER },
+	{ { "we", "us" }, { "wir", "uns", "uns" }, PERSON_WE, GENDER_PLURAL, DET_OUR },
+	{ { "they", "them" }, { "sie", "sie", "ihnen" }, PERSON_THEY, GENDER_PLURAL, DET_THEIR },
+	{ { "it", "it" }, { "es", "es", "ihm" }, PERSON_HE, GENDER_NEUTER, DET_NONE },
 };
 
-static const struct { const char *english, *english_plural, *stem; } determiners[] = {
-	[DET_NONE]  = { "", "", "" },           [DET_THE]   = { "the", "the", "" },
-	[DET_A]     = { "a", "", "ein" },       [DET_THIS]  = { "this", "these", "dies" },
-	[DET_EVERY] = { "every", "", "jed" },   [DET_WHICH] = { "which", "which", "welch" },
-	[DET_KEIN]  = { "no", "no", "kein" },   [DET_COUNT] = { "", "", "" },
-	[DET_MANY]  = { "", "many", "viel" },   [DET_SOME]  = { "", "some", "einig" },
-	[DET_MY]    = { "my", "my", "mein" },   [DET_YOUR]  = { "your", "your", "dein" },
-	[DET_HIS]   = { "his", "his", "sein" }, [DET_HER]   = { "her", "her", "ihr" },
-	[DET_OUR]   = { "our", "our", "unser" }, [DET_THEIR] = { "their", "their", "ihr" },
+static const struct {
+	const char *english, *english_plural, *stem;
+} determiners[] = {
+	[DET_NONE] = { "", "", "" },	       [DET_THE] = { "the", "the", "" },
+	[DET_A] = { "a", "", "ein" },	       [DET_THIS] = { "this", "these", "dies" },
+	[DET_EVERY] = { "every", "", "jed" },  [DET_WHICH] = { "which", "which", "welch" },
+	[DET_KEIN] = { "no", "no", "kein" },   [DET_COUNT] = { "", "", "" },
+	[DET_MANY] = { "", "many", "viel" },   [DET_SOME] = { "", "some", "einig" },
+	[DET_MY] = { "my", "my", "mein" },     [DET_YOUR] = { "your", "your", "dein" },
+	[DET_HIS] = { "his", "his", "sein" },  [DET_HER] = { "her", "her", "ihr" },
+	[DET_OUR] = { "our", "our", "unser" }, [DET_THEIR] = { "their", "their", "ihr" },
 };
 
 void demo_write_word(struct buf *out, const char *word)
@@ -130,7 +138,8 @@ static int english_pronoun(const struct demo_phrase *p)
 
 static int german_pronoun(const struct demo_phrase *p)
 {
-	static const int by_gender[N_GENDERS] = {PRONOUN_HE, PRONOUN_SHE, PRONOUN_IT, PRONOUN_THEY};
+	static const int by_gender[N_GENDERS] = { PRONOUN_HE, PRONOUN_SHE, PRONOUN_IT,
+						  PRONOUN_THEY };
 
 	return p->pronoun >= 0 ? p->pronoun : by_gender[demo_phrase_gender(p)];
 }
@@ -148,12 +157,12 @@ static void write_possessive(struct buf *out, const char *word)
 
 	demo_write_word(out, word);
 	n = out->len;
-	buf_truncate(out, n ? n - 1 : 0);	/* the blank behind the word */
+	buf_truncate(out, n ? n - 1 : 0); /* the blank behind the word */
 	buf_add_str(out, n > 1 && out->data[n - 2] == 's' ? "' " : "'s ");
 }
 
-static void write_english_noun_phrase(struct buf *out, const struct demo_phrase *p, enum demo_case c,
-			enum demo_form form)
+static void write_english_noun_phrase(struct buf *out, const struct demo_phrase *p,
+				      enum demo_case c, enum demo_form form)
 {
 	const char *word;
 
@@ -191,15 +200,16 @@ static void write_noun(struct buf *out, const struct demo_noun *n, bool plural, 
 	if (plural) {
 		last = n->german_plural[strlen(n->german_plural) - 1];
 		write_joined_words(out, n->german_plural,
-			   c == CASE_DATIVE && last != 'n' && last != 's' ? "n" : "");
+				   c == CASE_DATIVE && last != 'n' && last != 's' ? "n" : "");
 	} else {
-		demo_write_word(out,
-			 c == CASE_GENITIVE || (n->weak && c != CASE_NOMINATIVE) ? n->genitive : n->german);
+		demo_write_word(out, c == CASE_GENITIVE || (n->weak && c != CASE_NOMINATIVE)
+					     ? n->genitive
+					     : n->german);
 	}
 }
 
 static void write_determiner(struct buf *out, const struct demo_phrase *p, enum demo_case c,
-			   enum demo_gender g)
+			     enum demo_gender g)
 {
 	switch (p->determiner) {
 	case DET_NONE:
@@ -210,7 +220,11 @@ static void write_determiner(struct buf *out, const struct demo_phrase *p, enum 
 	case DET_COUNT:
 		demo_write_number(out, DEMO_GERMAN, p->count);
 		break;
-	case DET_THIS: case DET_EVERY: case DET_WHICH: case DET_MANY: case DET_SOME:
+	case DET_THIS:
+	case DET_EVERY:
+	case DET_WHICH:
+	case DET_MANY:
+	case DET_SOME:
 		write_joined_words(out, determiners[p->determiner].stem, strong_article[c][g]);
 		break;
 	case DET_A:
@@ -225,9 +239,15 @@ static void write_determiner(struct buf *out, const struct demo_phrase *p, enum 
 static const char *adjective_ending(enum demo_determiner d, enum demo_case c, enum demo_gender g)
 {
 	switch (d) {
-	case DET_THE: case DET_THIS: case DET_EVERY: case DET_WHICH:
+	case DET_THE:
+	case DET_THIS:
+	case DET_EVERY:
+	case DET_WHICH:
 		return weak_adjective[c][g];
-	case DET_NONE: case DET_COUNT: case DET_MANY: case DET_SOME:
+	case DET_NONE:
+	case DET_COUNT:
+	case DET_MANY:
+	case DET_SOME:
 		return strong_adjective[c][g];
 	case DET_A:
 		return g == GENDER_PLURAL ? strong_adjective[c][g] : mixed_adjective[c][g];
@@ -237,7 +257,7 @@ static const char *adjective_ending(enum demo_determiner d, enum demo_case c, en
 }
 
 static void write_german_noun_phrase(struct buf *out, const struct demo_phrase *p, enum demo_case c,
-		       enum demo_form form)
+				     enum demo_form form)
 {
 	enum demo_gender g = demo_phrase_gender(p);
 	struct demo_phrase bare = *p;
@@ -247,7 +267,8 @@ static void write_german_noun_phrase(struct buf *out, const struct demo_phrase *
 		return;
 	}
 	if (p->pronoun >= 0 || form == FORM_PRONOUN) {
-		demo_write_word(out, pronouns[german_pronoun(p)].german[c == CASE_GENITIVE ? CASE_NOMINATIVE : c]);
+		demo_write_word(out, pronouns[german_pronoun(p)]
+					     .german[c == CASE_GENITIVE ? CASE_NOMINATIVE : c]);
 		return;
 	}
 	if (p->name) {
@@ -258,12 +279,13 @@ static void write_german_noun_phrase(struct buf *out, const struct demo_phrase *
 		bare.determiner = DET_NONE;
 	write_determiner(out, &bare, c, g);
 	if (p->adjective)
-		write_joined_words(out, p->adjective->stem, adjective_ending(bare.determiner, c, g));
+		write_joined_words(out, p->adjective->stem,
+				   adjective_ending(bare.determiner, c, g));
 	write_noun(out, p->noun, p->plural, c);
 }
 
 void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
-		     enum demo_case c, enum demo_form form)
+		       enum demo_case c, enum demo_form form)
 {
 	if (side == DEMO_ENGLISH)
 		write_english_noun_phrase(out, p, c, form);
@@ -277,15 +299,19 @@ void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_p
 static const char *finite_form(const struct demo_verb *v, enum demo_person person)
 {
 	switch (person) {
-	case PERSON_I:   return v->first;
-	case PERSON_YOU: return v->second;
-	case PERSON_HE:  return v->third_german;
-	default:         return v->infinitive + (strcmp(v->prefix, "-") ? strlen(v->prefix) : 0);
+	case PERSON_I:
+		return v->first;
+	case PERSON_YOU:
+		return v->second;
+	case PERSON_HE:
+		return v->third_german;
+	default:
+		return v->infinitive + (strcmp(v->prefix, "-") ? strlen(v->prefix) : 0);
 	}
 }
 
 static void write_german_verb(struct buf *out, const struct demo_verb *v, enum demo_verb_form form,
-			    enum demo_person person)
+			      enum demo_person person)
 {
 	static const char *const haben[N_PERSONS] = { "habe", "hast", "hat", "haben", "haben" };
 	static const char *const sein[N_PERSONS] = { "bin", "bist", "ist", "sind", "sind" };
@@ -329,18 +355,27 @@ static void write_german_verb(struct buf *out, const struct demo_verb *v, enum d
 }
 
 void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
-		   enum demo_verb_form form, enum demo_person person)
+		     enum demo_verb_form form, enum demo_person person)
 {
 	if (side == DEMO_GERMAN) {
 		write_german_verb(out, v, form, person);
 		return;
 	}
 	switch (form) {
-	case VERB_S:    demo_write_word(out, person == PERSON_HE ? v->third : v->base); break;
-	case VERB_PAST: demo_write_word(out, v->past); break;
-	case VERB_PART: demo_write_word(out, v->participle); break;
-	case VERB_ING:  demo_write_word(out, v->ing); break;
-	default:        demo_write_word(out, v->base);
+	case VERB_S:
+		demo_write_word(out, person == PERSON_HE ? v->third : v->base);
+		break;
+	case VERB_PAST:
+		demo_write_word(out, v->past);
+		break;
+	case VERB_PART:
+		demo_write_word(out, v->participle);
+		break;
+	case VERB_ING:
+		demo_write_word(out, v->ing);
+		break;
+	default:
+		demo_write_word(out, v->base);
 	}
 }
 
@@ -349,18 +384,18 @@ void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_ver
 void demo_write_number(struct buf *out, enum demo_side side, int n)
 {
 	static const char *const small[2][20] = {
-		{"zero",     "one",	"two",	   "three",	"four",	    "five",    "six",
-		 "seven",    "eight",	"nine",	   "ten",	"eleven",   "twelve",  "thirteen",
-		 "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"},
-		{"null",     "eins",	 "zwei",     "drei",	 "vier",     "fünf",	"sechs",
-		 "sieben",   "acht",	 "neun",     "zehn",	 "elf",	     "zwölf",	"dreizehn",
-		 "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"},
+		{ "zero",     "one",	 "two",	    "three",	 "four",     "five",	"six",
+		  "seven",    "eight",	 "nine",    "ten",	 "eleven",   "twelve",	"thirteen",
+		  "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" },
+		{ "null",     "eins",	  "zwei",     "drei",	  "vier",     "fünf",	 "sechs",
+		  "sieben",   "acht",	  "neun",     "zehn",	  "elf",      "zwölf",	 "dreizehn",
+		  "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn" },
 	};
 	static const char *const tens[2][10] = {
-		{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
-		 "ninety"},
-		{"", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig",
-		 "achtzig", "neunzig"},
+		{ "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
+		  "ninety" },
+		{ "", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig",
+		  "achtzig", "neunzig" },
 	};
 	int unit = n % 10;
 

@@ -13,15 +13,15 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define SLACK 32		/* zeros behind a line: it is looked at in steps of 16 bytes */
+#define SLACK 32 /* zeros behind a line: it is looked at in steps of 16 bytes */
 
 struct block_reader {
 	struct pipeline *pipeline;
-	const struct scripts *scripts;	/* borrowed */
-	uint32_t writing[2];		/* scripts of the languages, by enum pipeline_side */
+	const struct scripts *scripts; /* borrowed */
+	uint32_t writing[2];	       /* scripts of the languages, by enum pipeline_side */
 	bool repair;
-	struct buf tokens, clean;	/* of the current line */
-	struct word_cache *cache;	/* owned */
+	struct buf tokens, clean; /* of the current line */
+	struct word_cache *cache; /* owned */
 	/*
 	 * Unknown words of all blocks are counted: the cache has ~ of that count for one. What is
 	 * below the first of this block belongs to an earlier one and is unknown again.
@@ -89,7 +89,7 @@ static int add_unknown(struct block_words *out, const char *text, size_t n, stru
 
 /* One that does not fit into the cache. */
 static int block_add_long_word(struct block_words *out, const char *text, size_t n, int32_t *number,
-		    struct err *e)
+			       struct err *e)
 {
 	int32_t next = out->longs.n, index;
 
@@ -116,11 +116,11 @@ struct pending_word {
 	const char *text;
 	size_t n;
 	struct word_key key;
-	struct word_cache_entry *set;	/* NULL: it does not fit into the cache */
+	struct word_cache_entry *set; /* NULL: it does not fit into the cache */
 };
 
-static int block_add_short_word(struct block_reader *r, struct block_words *out, const struct pending_word *p,
-		     int32_t *number, struct err *e)
+static int block_add_short_word(struct block_reader *r, struct block_words *out,
+				const struct pending_word *p, int32_t *number, struct err *e)
 {
 	int64_t next = r->first_unknown + (int64_t)out->n_unknown;
 	int64_t *known = word_cache_lookup(p->set, p->key, ~next);
@@ -147,7 +147,7 @@ static inline const char *find_word_end(const char *text, const char *end)
 		w = __builtin_bswap64(w);
 #endif
 		w ^= ones * ' ';
-		found = (w - ones) & ~w & highs;	/* exact up to the first blank */
+		found = (w - ones) & ~w & highs; /* exact up to the first blank */
 		if (found) {
 			text += __builtin_ctzll(found) / 8;
 			break;
@@ -156,11 +156,11 @@ static inline const char *find_word_end(const char *text, const char *end)
 	return text < end ? text : end;
 }
 
-#define AHEAD 32		/* words whose sets are fetched at a time */
+#define AHEAD 32 /* words whose sets are fetched at a time */
 
 /* Up to AHEAD words of a clean line, from *text on, which moves behind them. How many. */
-static int block_split_words(struct block_reader *r, const char **text, const char *end, bool has_nul,
-		 struct pending_word *to)
+static int block_split_words(struct block_reader *r, const char **text, const char *end,
+			     bool has_nul, struct pending_word *to)
 {
 	int n = 0;
 
@@ -179,8 +179,8 @@ static int block_split_words(struct block_reader *r, const char **text, const ch
 }
 
 /* The words of a clean line: separated by one blank each, none at the ends. */
-static int block_add_words(struct block_reader *r, struct block_words *out, const char *text, size_t n,
-		     struct token_column_line *l, struct err *e)
+static int block_add_words(struct block_reader *r, struct block_words *out, const char *text,
+			   size_t n, struct token_column_line *l, struct err *e)
 {
 	const char *end = text + n;
 	bool has_nul = n && memchr(text, 0, n);
@@ -276,7 +276,7 @@ static void append_zero_padding(struct buf *b)
 }
 
 static int block_add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
-		    struct block_words *out, struct err *e)
+			  struct block_words *out, struct err *e)
 {
 	struct buf *clean = &r->tokens;
 	struct scripts_count letters;
@@ -299,10 +299,10 @@ static int block_add_line(struct block_reader *r, enum pipeline_side side, const
 	scripts_count(r->scripts, r->writing[side], in->text, in->len, &letters);
 	l = &out->lines[out->n++];
 	*l = (struct token_column_line){ .hash = hash_bytes(in->text, in->len),
-				 .bytes = (uint32_t)in->len,
-				 .characters = (uint32_t)letters.characters,
-				 .letters = (uint32_t)letters.letters,
-				 .foreign = (uint32_t)letters.foreign };
+					 .bytes = (uint32_t)in->len,
+					 .characters = (uint32_t)letters.characters,
+					 .letters = (uint32_t)letters.letters,
+					 .foreign = (uint32_t)letters.foreign };
 	return block_add_words(r, out, buf_text(clean), clean->len, l, e);
 }
 
@@ -343,7 +343,7 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 		}
 	lines_close(&in);
 	r->first_unknown += (int64_t)out->n_unknown;
-	append_zero_padding(&out->bytes);	/* for cache_learn_words() */
+	append_zero_padding(&out->bytes); /* for cache_learn_words() */
 	return got < 0 ? got : buf_check(&out->bytes, e);
 }
 

@@ -26,24 +26,24 @@
 #include "share/base/err.h"
 
 struct block_word {
-	size_t   start;		/* in block_words.bytes */
+	size_t start; /* in block_words.bytes */
 	uint32_t len;
-	int32_t  number;	/* in the table of all words: see block_words_number() */
+	int32_t number; /* in the table of all words: see block_words_number() */
 };
 
 struct block_words {
-	struct token_column_line *lines;	/* owned: words NULL; those of all lines are in numbers */
-	size_t   n, cap;
-	int32_t *numbers;		/* owned: line behind line. < 0: ~ of a place in unknown */
-	size_t   n_numbers, cap_numbers;
+	struct token_column_line *lines; /* owned: words NULL; those of all lines are in numbers */
+	size_t n, cap;
+	int32_t *numbers; /* owned: line behind line. < 0: ~ of a place in unknown */
+	size_t n_numbers, cap_numbers;
 	/* private */
-	struct block_word *unknown;	/* owned: by first appearance */
-	size_t   n_unknown, cap_unknown;
-	struct buf bytes;		/* of them */
-	struct intern longs;		/* those that are too long for the cache, … */
-	int32_t *of_long;		/* owned: … and their places in unknown */
-	size_t   cap_longs;
-	bool     is_numbered;
+	struct block_word *unknown; /* owned: by first appearance */
+	size_t n_unknown, cap_unknown;
+	struct buf bytes;    /* of them */
+	struct intern longs; /* those that are too long for the cache, … */
+	int32_t *of_long;    /* owned: … and their places in unknown */
+	size_t cap_longs;
+	bool is_numbered;
 };
 
 /* What a worker needs: tools of both languages. */

@@ -15,23 +15,23 @@
 struct blocks {
 	const struct texts *texts;
 	bool repair;
-	size_t next;		/* file (archives), then text (plain ones) to begin with */
-	bool plain;		/* all archives are done */
-	int64_t done;		/* bytes of the files before the one at hand */
+	size_t next;  /* file (archives), then text (plain ones) to begin with */
+	bool plain;   /* all archives are done */
+	int64_t done; /* bytes of the files before the one at hand */
 
-	struct archive_reader *archive;	/* NULL: none at hand */
-	const char **names;	/* owned: the members wanted of it, … */
+	struct archive_reader *archive; /* NULL: none at hand */
+	const char **names;		/* owned: the members wanted of it, … */
 	size_t *wanted_texts;		/* owned: … and the texts that they are */
 	size_t n_wanted;
-	int file;		/* the plain file at hand, -1: none */
-	int64_t file_bytes;	/* read of it */
+	int file;	    /* the plain file at hand, -1: none */
+	int64_t file_bytes; /* read of it */
 
-	bool open;		/* a text has begun and not ended */
+	bool open; /* a text has begun and not ended */
 	size_t text;
-	int64_t lines;		/* of it, in blocks so far */
+	int64_t lines; /* of it, in blocks so far */
 	struct sgm sgm;
 	bool is_sgm;
-	struct buf rest;	/* the beginning of a line, for the next block */
+	struct buf rest; /* the beginning of a line, for the next block */
 };
 
 const struct source_text *blocks_text(const struct texts *t, size_t k)
@@ -180,7 +180,8 @@ static int next_member(struct blocks *b, struct err *e)
 		if (b->archive) {
 			got = archive_next(b->archive, &member, e);
 			if (got)
-				return got < 0 ? got : blocks_begin_text(b, b->wanted_texts[member], e);
+				return got < 0 ? got
+					       : blocks_begin_text(b, b->wanted_texts[member], e);
 			archive_close(b->archive);
 			b->archive = NULL;
 			b->done += t->files[b->next++].bytes;
@@ -191,7 +192,7 @@ static int next_member(struct blocks *b, struct err *e)
 			return 0;
 		if (open_archive(b, b->next, e))
 			return e->code;
-		if (!b->archive)	/* nothing of it is needed */
+		if (!b->archive) /* nothing of it is needed */
 			b->done += t->files[b->next++].bytes;
 	}
 }
@@ -283,7 +284,8 @@ static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 		to->is_last = !got;
 		if (got <= 0)
 			return (int)got;
-		if (to->n >= TEXT_BLOCK_BYTES && (block_cut_at_line(b, to) || to->n > LINES_MAX_BYTES))
+		if (to->n >= TEXT_BLOCK_BYTES &&
+		    (block_cut_at_line(b, to) || to->n > LINES_MAX_BYTES))
 			return buf_check(&b->rest, e);
 	}
 }

@@ -22,16 +22,17 @@
 #include "data/source/texts.h"
 #include "share/base/err.h"
 
-#define TEXT_BLOCK_BYTES ((size_t)1 << 20)	/* about: up to the line's end before this, or behind it */
+#define TEXT_BLOCK_BYTES                                                                           \
+	((size_t)1 << 20) /* about: up to the line's end before this, or behind it */
 
 struct block {
-	size_t  text;		/* twice the number of its pair, + 1: the target */
-	int64_t first;		/* number of its first line, from 1 */
-	int64_t lines;		/* in it; a text without any is one empty block */
-	bool    is_last;	/* of its text */
-	int64_t position;	/* of blocks_total(): bytes of files and archives read so far */
-	char   *bytes;		/* owned: kept from call to call */
-	size_t  n, cap;
+	size_t text;	  /* twice the number of its pair, + 1: the target */
+	int64_t first;	  /* number of its first line, from 1 */
+	int64_t lines;	  /* in it; a text without any is one empty block */
+	bool is_last;	  /* of its text */
+	int64_t position; /* of blocks_total(): bytes of files and archives read so far */
+	char *bytes;	  /* owned: kept from call to call */
+	size_t n, cap;
 };
 
 struct blocks;

@@ -11,45 +11,45 @@
 #include "share/base/mem.h"
 
 #define BUCKET_BYTES ((int64_t)32 << 20)
-#define MAX_BUCKETS  512	/* files open at the same time */
+#define MAX_BUCKETS  512 /* files open at the same time */
 #define FILE_BUFFER  ((size_t)256 << 10)
 #define NARROW	     65536
 #define SLOTS	     3
 
 /* In front of the numbers of a pair. */
 struct shuffle_record {
-	uint32_t place;		/* within the bucket */
+	uint32_t place; /* within the bucket */
 	uint32_t n_source, n_target;
 };
 
 struct shuffle_bucket {
 	FILE *file;
-	char *path;		/* owned */
+	char *path; /* owned */
 	int64_t bytes;
 };
 
 /* A bucket in memory. */
 struct bucket_slot {
 	int64_t number, first, places;
-	unsigned char *bytes;	/* owned */
+	unsigned char *bytes; /* owned */
 	size_t cap_bytes;
-	uint64_t *at;		/* owned: (places) offset of its record + 1; 0: none */
+	uint64_t *at; /* owned: (places) offset of its record + 1; 0: none */
 	size_t cap_at;
 };
 
 struct external_shuffle {
 	struct external_shuffle_options options;
-	int64_t n;		/* buckets */
-	struct shuffle_bucket *buckets;	/* owned: (n) */
-	size_t width;		/* bytes of a number */
-	unsigned char *record;	/* owned: the one being written */
+	int64_t n;			/* buckets */
+	struct shuffle_bucket *buckets; /* owned: (n) */
+	size_t width;			/* bytes of a number */
+	unsigned char *record;		/* owned: the one being written */
 	size_t cap_record;
 	struct bucket_slot slots[SLOTS];
 	/* of external_shuffle_run() */
-	int64_t next;		/* bucket to read */
+	int64_t next; /* bucket to read */
 	shuffled_pair_visitor visit;
 	void *context;
-	int32_t *numbers;	/* owned: of the pair at hand */
+	int32_t *numbers; /* owned: of the pair at hand */
 	size_t cap_numbers;
 };
 
@@ -65,7 +65,8 @@ static int64_t bucket_of_place(const struct external_shuffle *p, int64_t place)
 			 (uint64_t)p->options.places);
 }
 
-struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o, struct err *e)
+struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o,
+					      struct err *e)
 {
 	struct external_shuffle *p = mem_alloc(1, sizeof(*p), e);
 	int64_t bytes = o->bucket_bytes ? o->bucket_bytes : BUCKET_BYTES;
@@ -84,7 +85,7 @@ struct external_shuffle *external_shuffle_new(const struct external_shuffle_opti
 			err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", b->path);
 		if (!b->file)
 			goto fail;
-		remove(b->path);	/* so that a killed program leaves nothing */
+		remove(b->path); /* so that a killed program leaves nothing */
 		setvbuf(b->file, NULL, _IOFBF, FILE_BUFFER);
 	}
 	if (p->buckets)
@@ -103,7 +104,8 @@ static void narrow_to_uint16(unsigned char *to, const int32_t *numbers, int32_t 
 	}
 }
 
-static void pack_numbers(const struct external_shuffle *p, unsigned char *to, const int32_t *numbers, int32_t n)
+static void pack_numbers(const struct external_shuffle *p, unsigned char *to,
+			 const int32_t *numbers, int32_t n)
 {
 	if (p->width == sizeof(uint16_t))
 		narrow_to_uint16(to, numbers, n);
@@ -111,13 +113,13 @@ static void pack_numbers(const struct external_shuffle *p, unsigned char *to, co
 		memcpy(to, numbers, (size_t)n * sizeof(*numbers));
 }
 
-int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source, int32_t n_source,
-	       const int32_t *target, int32_t n_target, struct err *e)
+int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source,
+			 int32_t n_source, const int32_t *target, int32_t n_target, struct err *e)
 {
 	int64_t k = bucket_of_place(p, place);
 	struct shuffle_bucket *b = &p->buckets[k];
 	struct shuffle_record r = { (uint32_t)(place - bucket_start(p, k)), (uint32_t)n_source,
-			    (uint32_t)n_target };
+				    (uint32_t)n_target };
 	size_t bytes = sizeof(r) + ((size_t)n_source + (size_t)n_target) * p->width;
 
 	if (mem_grow(&p->record, &p->cap_record, bytes, 1, e))
@@ -210,21 +212,28 @@ static int bucket_emit_pairs(void *context, void *slot_, struct err *e)
 			p->numbers[k] = x;
 		}
 		if (p->visit(p->context, p->numbers, (int32_t)r.n_source, p->numbers + r.n_source,
-			    (int32_t)r.n_target, e))
+			     (int32_t)r.n_target, e))
 			return e->code;
 	}
 	return 0;
 }
 
-int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor visit, void *context, struct err *e)
+int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor visit, void *context,
+			 struct err *e)
 {
-	struct flow f = { bucket_load, bucket_index_records, bucket_emit_pairs, p, p->slots, sizeof(p->slots[0]), SLOTS,
+	struct flow f = { bucket_load,
+			  bucket_index_records,
+			  bucket_emit_pairs,
+			  p,
+			  p->slots,
+			  sizeof(p->slots[0]),
+			  SLOTS,
 			  p->options.threads > 1 ? 1 : 0 };
 
 	p->visit = visit;
 	p->context = context;
-	return mem_grow(&p->numbers, &p->cap_numbers, 1, sizeof(*p->numbers), e) ? e->code :
-										   flow_run(&f, e);
+	return mem_grow(&p->numbers, &p->cap_numbers, 1, sizeof(*p->numbers), e) ? e->code
+										 : flow_run(&f, e);
 }
 
 void external_shuffle_free(struct external_shuffle *p)

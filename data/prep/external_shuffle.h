@@ -19,26 +19,28 @@ struct external_shuffle;
 struct external_shuffle_options {
 	const char *stem;	/* the files are made as STEM.0, STEM.1, … */
 	int64_t places;		/* n */
-	int64_t expected_bytes;	/* of all pairs, about: 2 or 4 a number */
+	int64_t expected_bytes; /* of all pairs, about: 2 or 4 a number */
 	int64_t bucket_bytes;	/* of a file, about; it is in memory three times. 0: 32 MB */
 	int64_t limit;		/* numbers are in 0 … limit - 1; up to 65,536 they take 2 bytes */
-	int     threads;	/* 1: everything on the calling thread */
+	int threads;		/* 1: everything on the calling thread */
 };
 
 /* NULL: failure. */
-struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o, struct err *e);
+struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o,
+					      struct err *e);
 
 /* Once for each place. */
-int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source, int32_t n_source,
-	       const int32_t *target, int32_t n_target, struct err *e);
+int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source,
+			 int32_t n_source, const int32_t *target, int32_t n_target, struct err *e);
 
 /*
  * All pairs in the order of their places, one call each. Places without a pair, or
  * with two: ERR_INTERNAL. Once, at the end.
  */
 typedef int (*shuffled_pair_visitor)(void *context, const int32_t *source, int32_t n_source,
-			   const int32_t *target, int32_t n_target, struct err *e);
-int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor take, void *context, struct err *e);
+				     const int32_t *target, int32_t n_target, struct err *e);
+int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor take, void *context,
+			 struct err *e);
 
 void external_shuffle_free(struct external_shuffle *p);
 

@@ -22,23 +22,24 @@
 #include "share/base/lines.h"
 
 struct parallel_text {
-	const char *text;	/* borrowed until the next call */
-	size_t      len;
-	const char *path;	/* borrowed: for messages */
-	bool        is_sgm;
+	const char *text; /* borrowed until the next call */
+	size_t len;
+	const char *path; /* borrowed: for messages */
+	bool is_sgm;
 	struct lines lines;
-	struct sgm   sgm;
+	struct sgm sgm;
 };
 
 struct parallel_reader {
 	struct parallel_text source, target;
-	int64_t number;		/* of the pair, from 1: line or segment */
+	int64_t number; /* of the pair, from 1: line or segment */
 };
 
 /* The paths must live as long as the struct. */
 int parallel_open(struct parallel_reader *p, const char *source, const char *target, bool repair,
 		  struct err *e);
-int  parallel_next(struct parallel_reader *p, struct err *e);	/* 1: a pair; 0: both ended; < 0: failure */
+int parallel_next(struct parallel_reader *p,
+		  struct err *e); /* 1: a pair; 0: both ended; < 0: failure */
 void parallel_close(struct parallel_reader *p);
 
 #endif

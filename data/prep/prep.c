@@ -50,8 +50,8 @@ static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 	if (!flock(*fd, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return err_set(e, ERR_TEMPFAIL,
-			       "%s: another preparation is at work on this corpus", p->folder);
+		return err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus",
+			       p->folder);
 	return err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 }
 
@@ -136,7 +136,8 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 
 /* ---- what is said ---- */
 
-static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan, const struct prep_resources *n)
+static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan,
+				  const struct prep_resources *n)
 {
 	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 	struct buf kept = { 0 };
@@ -148,10 +149,10 @@ static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan, 
 	if (kept.len)
 		progress_print_line(&p->progress, "done already and kept:%s", buf_text(&kept));
 	if (prep_plan_n_to_run(plan))
-		progress_print_line(&p->progress,
-			      "needs at most %s of memory and %s of disk (%s free)",
-			      prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
-			      n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+		progress_print_line(
+			&p->progress, "needs at most %s of memory and %s of disk (%s free)",
+			prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
+			n->free < 0 ? "unknown" : prep_size_text(room, n->free));
 	buf_free(&kept);
 }
 
@@ -169,12 +170,13 @@ static void prep_print_summary(struct prep *p, double seconds)
 {
 	const struct prep_numbers *n = &p->numbers;
 
-	progress_print_line(&p->progress,
-		      "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
-		      "vocabulary of %lld (%.1f s)",
-		      p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
-		      (long long)prep_pairs_of_set(p, "dev"), (long long)prep_pairs_of_set(p, "test"),
-		      (long long)n->vocabulary, seconds);
+	progress_print_line(
+		&p->progress,
+		"%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
+		"vocabulary of %lld (%.1f s)",
+		p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
+		(long long)prep_pairs_of_set(p, "dev"), (long long)prep_pairs_of_set(p, "test"),
+		(long long)n->vocabulary, seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)
@@ -209,8 +211,7 @@ static bool is_any_missing(const struct texts *t)
 }
 
 /* Find the texts, in one of the two ways of texts.h, and make the plan. */
-static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) find,
-		     struct err *e)
+static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) find, struct err *e)
 {
 	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
 	if (find(&p->texts, p->c, p->work, &p->progress, e))
@@ -304,10 +305,11 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 	/* texts may be asked for later; the stages are kept */
 	if (!ready || p->c->keep_text)
 		return prep_run_locked(p, e);
-	progress_print_line(&p->progress,
-		      "%s is ready in %s already, with the same options; --force looks at every "
-		      "file of it again",
-		      p->c->corpus, p->folder);
+	progress_print_line(
+		&p->progress,
+		"%s is ready in %s already, with the same options; --force looks at every "
+		"file of it again",
+		p->c->corpus, p->folder);
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 
@@ -330,7 +332,7 @@ int prep_command_run(struct conf *c, struct err *e)
 		/* what it says of a preparation that did not end well stays */
 		progress = file_path(e, "%s/progress.json", p.folder);
 		p.progress.path = progress;
-		if (progress)	/* until the first stage begins */
+		if (progress) /* until the first stage begins */
 			progress_begin(&p.progress, "texts", 0, "files");
 		rc = progress ? prepare_unless_ready(&p, e) : e->code;
 		if (!rc)

@@ -14,12 +14,12 @@
 struct piece_encoder {
 	struct prep *p;
 	int32_t n_words;
-	int64_t *counts;	/* owned: (n_words), of each word in the pairs still kept */
+	int64_t *counts; /* owned: (n_words), of each word in the pairs still kept */
 	struct buf verdicts;
 	struct intern pieces;
-	struct word_ids words;	/* numbers of pieces at first, ids in the end */
+	struct word_ids words; /* numbers of pieces at first, ids in the end */
 	size_t n_numbers, cap_numbers;
-	uint16_t *length;	/* owned: (n_words) pieces of each, 65,535 at most */
+	uint16_t *length; /* owned: (n_words) pieces of each, 65,535 at most */
 	int64_t source_tokens, target_tokens, dropped;
 };
 
@@ -109,7 +109,7 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 {
 	struct prep *p = q->p;
 	int64_t kept = prep_count_kept(&q->verdicts);
-	struct buf verdicts = { 0 };	/* as they were: which pairs are given does not change */
+	struct buf verdicts = { 0 }; /* as they were: which pairs are given does not change */
 	const char *path;
 	int rc;
 

@@ -37,16 +37,16 @@ struct texts_out {
 struct text_export {
 	struct prep *p;
 	const struct intern *words;
-	const char *tok;		/* ".tok", or "" */
-	char mark[48];			/* ".bpe.32000", or ".BPE_common.32K.tok" */
+	const char *tok; /* ".tok", or "" */
+	char mark[48];	 /* ".bpe.32000", or ".BPE_common.32K.tok" */
 	/* the pieces of each word, joined by blanks */
 	struct buf pieces;
-	size_t *end;			/* owned: (words->n) in pieces */
+	size_t *end; /* owned: (words->n) in pieces */
 	struct texts_out plain, split;
 	struct buf line;
 	/* shuffled */
-	struct external_shuffle *external_shuffle;		/* owned; NULL: nothing is shuffled */
-	struct buf final;		/* verdicts */
+	struct external_shuffle *external_shuffle; /* owned; NULL: nothing is shuffled */
+	struct buf final;			   /* verdicts */
 	struct shuffle order;
 	int64_t n_shuffled;
 };
@@ -81,9 +81,10 @@ static int open_texts(struct text_export *k, struct texts_out *o, const char *st
 	const char *mark = form & SPLIT ? k->mark : "";
 
 	for (int side = SOURCE; side <= TARGET; side++) {
-		const char *path = prep_path(k->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
-					     export_language(k, side), form & SHUFFLED ? ".shuffled" : "",
-					     is_bpe ? "" : mark);
+		const char *path =
+			prep_path(k->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
+				  export_language(k, side), form & SHUFFLED ? ".shuffled" : "",
+				  is_bpe ? "" : mark);
 
 		if (!path || outfile_open(&o->side[side], path, e))
 			return e->code;
@@ -116,8 +117,8 @@ static int export_write_line(struct text_export *k, struct outfile *o, struct er
 	return 0;
 }
 
-static int export_write_words(struct text_export *k, struct outfile *o, const int32_t *words, int32_t n,
-		     struct err *e)
+static int export_write_words(struct text_export *k, struct outfile *o, const int32_t *words,
+			      int32_t n, struct err *e)
 {
 	buf_clear(&k->line);
 	for (int32_t i = 0; i < n; i++) {
@@ -131,8 +132,8 @@ static int export_write_words(struct text_export *k, struct outfile *o, const in
 	return export_write_line(k, o, e);
 }
 
-static int export_write_pieces(struct text_export *k, struct outfile *o, const int32_t *words, int32_t n,
-		      struct err *e)
+static int export_write_pieces(struct text_export *k, struct outfile *o, const int32_t *words,
+			       int32_t n, struct err *e)
 {
 	buf_clear(&k->line);
 	for (int32_t i = 0; i < n; i++) {
@@ -146,7 +147,7 @@ static int export_write_pieces(struct text_export *k, struct outfile *o, const i
 }
 
 static int export_write_pair(struct text_export *k, const int32_t *source, int32_t n_source,
-		    const int32_t *target, int32_t n_target, struct err *e)
+			     const int32_t *target, int32_t n_target, struct err *e)
 {
 	if (export_write_words(k, &k->plain.side[SOURCE], source, n_source, e) ||
 	    export_write_words(k, &k->plain.side[TARGET], target, n_target, e))
@@ -161,7 +162,8 @@ static int export_write_pair(struct text_export *k, const int32_t *source, int32
 
 /* ---- train ---- */
 
-static int export_save_pieces(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
+static int export_save_pieces(void *context, int32_t word, const char *pieces, size_t n,
+			      struct err *e)
 {
 	struct text_export *k = context;
 
@@ -177,7 +179,7 @@ static int export_find_pieces(struct text_export *k, struct err *e)
 
 	k->end = counts ? mem_alloc((size_t)k->words->n, sizeof(*k->end), e) : NULL;
 	rc = k->end ? prep_each_word(k->p, counts, export_save_pieces, k, e) : e->code;
-	for (int32_t i = 1; !rc && i < k->words->n; i++)	/* words that were not given */
+	for (int32_t i = 1; !rc && i < k->words->n; i++) /* words that were not given */
 		k->end[i] = MAX(k->end[i], k->end[i - 1]);
 	free(counts);
 	return rc;
@@ -191,12 +193,13 @@ static int export_pair(void *context, const struct pair_words *pair, struct err 
 		return e->code;
 	if (!k->external_shuffle || k->final.data[pair->number] != CLEAN_KEEP)
 		return 0;
-	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, k->n_shuffled++), pair->source,
-			  pair->n_source, pair->target, pair->n_target, e);
+	return external_shuffle_put(k->external_shuffle,
+				    shuffle_inverse_at(&k->order, k->n_shuffled++), pair->source,
+				    pair->n_source, pair->target, pair->n_target, e);
 }
 
 static int export_shuffled_pair(void *context, const int32_t *source, int32_t n_source,
-			 const int32_t *target, int32_t n_target, struct err *e)
+				const int32_t *target, int32_t n_target, struct err *e)
 {
 	return export_write_pair(context, source, n_source, target, n_target, e);
 }
@@ -212,8 +215,8 @@ static int export_open_shuffle(struct text_export *k, struct err *e)
 		o.stem = stem;
 		o.places = prep_count_kept(&k->final);
 		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
-		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
-							       UINT32_MAX, 0));
+		k->order = shuffle_make(
+			o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 		k->external_shuffle = external_shuffle_new(&o, e);
 		rc = k->external_shuffle ? 0 : e->code;
 	}
@@ -270,8 +273,8 @@ static int export_train(struct text_export *k, struct err *e)
 
 /* ---- the other sets ---- */
 
-static int export_tokenize_line(struct text_export *k, struct pipeline *tools, int side, const char *text,
-		     size_t n, struct err *e)
+static int export_tokenize_line(struct text_export *k, struct pipeline *tools, int side,
+				const char *text, size_t n, struct err *e)
 {
 	struct buf tokens = { 0 };
 	int rc = pipeline_tokenize(tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, text, n,
@@ -290,18 +293,22 @@ static int export_tokenize_line(struct text_export *k, struct pipeline *tools, i
 	return rc ? rc : export_write_line(k, &k->split.side[side], e);
 }
 
-static int export_held_out_lines(struct text_export *k, struct pipeline *tools, const char *set, struct err *e)
+static int export_held_out_lines(struct text_export *k, struct pipeline *tools, const char *set,
+				 struct err *e)
 {
 	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, SOURCE));
-	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, TARGET)) :
-				NULL;
+	char *target =
+		source ? file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, TARGET))
+		       : NULL;
 	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
 		while ((got = parallel_next(&in, e)) > 0)
-			if (export_tokenize_line(k, tools, SOURCE, in.source.text, in.source.len, e) ||
-			    export_tokenize_line(k, tools, TARGET, in.target.text, in.target.len, e)) {
+			if (export_tokenize_line(k, tools, SOURCE, in.source.text, in.source.len,
+						 e) ||
+			    export_tokenize_line(k, tools, TARGET, in.target.text, in.target.len,
+						 e)) {
 				got = e->code;
 				break;
 			}
@@ -312,7 +319,8 @@ static int export_held_out_lines(struct text_export *k, struct pipeline *tools, 
 	return got;
 }
 
-static int export_held_out_set(struct text_export *k, struct pipeline *tools, const char *set, struct err *e)
+static int export_held_out_set(struct text_export *k, struct pipeline *tools, const char *set,
+			       struct err *e)
 {
 	char stem[NAME_BYTES];
 	int rc = 0;
@@ -366,8 +374,9 @@ static int export_copy_codes(struct text_export *k, struct err *e)
 
 int prep_export_text(struct prep *p, struct err *e)
 {
-	struct text_export k = { .p = p, .words = prep_words(p, e),
-			     .tok = p->c->tokenize ? ".tok" : "" };
+	struct text_export k = { .p = p,
+				 .words = prep_words(p, e),
+				 .tok = p->c->tokenize ? ".tok" : "" };
 	const char *folder = k.words ? prep_path(p, e, "text") : NULL;
 	int rc = folder ? file_make_folders(folder, e) : e->code;
 

@@ -14,7 +14,7 @@
 
 /* The pairs of a held-out set, as hashes of both sides; sorted. */
 struct held_out {
-	uint64_t *keys;		/* owned */
+	uint64_t *keys; /* owned */
 	size_t n, cap;
 };
 
@@ -23,18 +23,18 @@ struct held_out {
  * bytes a pair.
  */
 struct pair_set {
-	uint64_t *slots;	/* owned; NULL: nobody asks */
+	uint64_t *slots; /* owned; NULL: nobody asks */
 	size_t n_slots;
 };
 
 struct pair_filter {
 	struct prep *p;
 	struct clean_options options;
-	struct held_out held[PREP_MAX_SETS];	/* none of train */
+	struct held_out held[PREP_MAX_SETS]; /* none of train */
 	struct pair_set seen;
 	struct outfile verdicts;
-	int64_t *counts;	/* owned: of each word */
-	int64_t at;		/* pairs judged */
+	int64_t *counts; /* owned: of each word */
+	int64_t at;	 /* pairs judged */
 };
 
 /* One key for both sides of a pair; not their sum, which would not tell the sides apart. */
@@ -53,8 +53,8 @@ static int compare_keys(const void *a, const void *b)
 static int read_held_out(struct prep *p, const char *set, struct held_out *h, struct err *e)
 {
 	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
-	char *target = source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language)
-			      : NULL;
+	char *target =
+		source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language) : NULL;
 	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
@@ -105,7 +105,7 @@ static bool pair_set_insert(struct pair_set *s, uint64_t key)
 {
 	size_t at;
 
-	key += !key;		/* 0 is taken */
+	key += !key; /* 0 is taken */
 	/* the high bits of a product spread keys over a table of any size */
 	at = (size_t)((unsigned __int128)(key * 0x9E3779B97F4A7C15u) * s->n_slots >> 64);
 	while (s->slots[at]) {
@@ -121,17 +121,18 @@ static bool pair_set_insert(struct pair_set *s, uint64_t key)
 
 static struct clean_side clean_side_of_line(const struct token_column_line *line)
 {
-	return (struct clean_side){.words = line->n,
-				   .longest = line->longest,
-				   .characters = line->characters,
-				   .letters = line->letters,
-				   .foreign = line->foreign,
-				   .hash = line->hash};
+	return (struct clean_side){ .words = line->n,
+				    .longest = line->longest,
+				    .characters = line->characters,
+				    .letters = line->letters,
+				    .foreign = line->foreign,
+				    .hash = line->hash };
 }
 
 /* The rules that need to know other pairs come last, so that only what is kept so far is asked. */
-static enum clean_rule pair_filter_rule(struct pair_filter *k, const struct token_column_line *source,
-				  const struct token_column_line *target)
+static enum clean_rule pair_filter_rule(struct pair_filter *k,
+					const struct token_column_line *source,
+					const struct token_column_line *target)
 {
 	const struct conf *c = k->p->c;
 	struct clean_side s = clean_side_of_line(source), t = clean_side_of_line(target);
@@ -156,7 +157,7 @@ static void count_kept_words(int64_t *counts, const struct token_column_line *li
 }
 
 static int pair_filter_next(struct pair_filter *k, const struct token_column_line *source,
-		      const struct token_column_line *target, struct err *e)
+			    const struct token_column_line *target, struct err *e)
 {
 	struct prep_numbers *n = &k->p->numbers;
 	enum clean_rule rule = pair_filter_rule(k, source, target);
@@ -175,7 +176,7 @@ static int pair_filter_next(struct pair_filter *k, const struct token_column_lin
 }
 
 static int pair_filter_readers(struct pair_filter *k, struct token_column_reader *source,
-			 struct token_column_reader *target, size_t number, struct err *e)
+			       struct token_column_reader *target, size_t number, struct err *e)
 {
 	struct token_column_line s, t;
 	int got;
@@ -183,7 +184,8 @@ static int pair_filter_readers(struct pair_filter *k, struct token_column_reader
 	if (token_column_lines(source) != token_column_lines(target))
 		return err_set(e, ERR_DATA, "%s/side-%zu: the sides have %lld and %lld lines: %s",
 			       k->p->work, number, (long long)token_column_lines(source),
-			       (long long)token_column_lines(target), "remove work and prepare again");
+			       (long long)token_column_lines(target),
+			       "remove work and prepare again");
 	while ((got = token_column_next(source, &s, e)) > 0) {
 		got = token_column_next(target, &t, e);
 		if (got == 1)
@@ -199,7 +201,8 @@ static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
 	struct prep *p = k->p;
 	int32_t n_words = p->words.n;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct token_column_reader *source = path ? token_column_open(path, n_words, e) : NULL, *target = NULL;
+	struct token_column_reader *source = path ? token_column_open(path, n_words, e) : NULL,
+				   *target = NULL;
 	int rc;
 
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
@@ -215,14 +218,14 @@ static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
 
 static struct clean_options clean_options_of_conf(const struct conf *c)
 {
-	return (struct clean_options){.min_words = c->min_words,
-				      .max_words = c->max_words,
-				      .max_word_chars = c->max_word_chars,
-				      .max_ratio = c->max_ratio,
-				      .drop_copies = c->drop_copies,
-				      .check_script = c->max_foreign < 1,
-				      .max_foreign = c->max_foreign,
-				      .max_char_ratio = c->max_char_ratio};
+	return (struct clean_options){ .min_words = c->min_words,
+				       .max_words = c->max_words,
+				       .max_word_chars = c->max_word_chars,
+				       .max_ratio = c->max_ratio,
+				       .drop_copies = c->drop_copies,
+				       .check_script = c->max_foreign < 1,
+				       .max_foreign = c->max_foreign,
+				       .max_char_ratio = c->max_char_ratio };
 }
 
 static int pair_filter_begin(struct pair_filter *k, struct err *e)
@@ -243,7 +246,7 @@ static int pair_filter_begin(struct pair_filter *k, struct err *e)
 		return e->code;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
-			if (n->pairs[set] &&	/* else it was left out, and has no files */
+			if (n->pairs[set] && /* else it was left out, and has no files */
 			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
 				return e->code;
 	if (p->c->drop_duplicates && pair_set_alloc(&k->seen, n->read, e))
@@ -270,8 +273,7 @@ static int write_counts(struct pair_filter *k, struct err *e)
 {
 	const char *path = prep_path(k->p, e, "work/counts");
 
-	return path ? file_write_all(path, k->counts, (size_t)k->p->words.n * sizeof(*k->counts),
-				     e)
+	return path ? file_write_all(path, k->counts, (size_t)k->p->words.n * sizeof(*k->counts), e)
 		    : e->code;
 }
 
@@ -281,15 +283,17 @@ static void report_overlap(struct prep *p)
 
 	for (set = 1; set < p->texts.n_sets; set++)
 		if (p->numbers.in_train[set] && p->c->overlap == OVERLAP_WARN)
-			progress_print_line(&p->progress,
-				      "note: %lld training pairs are equal to one of the %s set: "
-				      "its score will flatter",
-				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
+			progress_print_line(
+				&p->progress,
+				"note: %lld training pairs are equal to one of the %s set: "
+				"its score will flatter",
+				(long long)p->numbers.in_train[set], p->texts.sets[set]);
 		else if (p->numbers.in_train[set])
-			progress_print_line(&p->progress,
-				      "note: %lld training pairs are equal to one of the %s set: "
-				      "dropped",
-				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
+			progress_print_line(
+				&p->progress,
+				"note: %lld training pairs are equal to one of the %s set: "
+				"dropped",
+				(long long)p->numbers.in_train[set], p->texts.sets[set]);
 }
 
 int prep_filter_pairs(struct prep *p, struct err *e)

@@ -9,8 +9,8 @@
 #include "share/base/file.h"
 
 /* Words come in the order of the table, which does not depend on threads. */
-#define EACH_COUNTED_WORD(w, words, counts) \
-	for (int32_t w = 0; w < (words)->n; w++) \
+#define EACH_COUNTED_WORD(w, words, counts)                                                        \
+	for (int32_t w = 0; w < (words)->n; w++)                                                   \
 		if ((counts)[w] > 0)
 
 static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *counts,
@@ -22,7 +22,8 @@ static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *
 	int rc = l ? 0 : e->code;
 	size_t n;
 
-	EACH_COUNTED_WORD(w, words, counts) {
+	EACH_COUNTED_WORD(w, words, counts)
+	{
 		const char *text = intern_text(words, w, &n);
 
 		if (rc)
@@ -35,8 +36,8 @@ static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *
 	if (!rc)
 		rc = outfile_open(&out, path, e);
 	if (!rc)
-		rc = bpe_learn(l, p->c->merges, p->c->min_frequency, out.stream,
-			       &p->numbers.merges, e);
+		rc = bpe_learn(l, p->c->merges, p->c->min_frequency, out.stream, &p->numbers.merges,
+			       e);
 	if (!rc)
 		rc = outfile_commit(&out, e);
 	outfile_abandon(&out);
@@ -53,7 +54,8 @@ static int learn_sentencepiece(struct prep *p, const struct intern *words, const
 	int rc = vocab ? 0 : e->code;
 	size_t n;
 
-	EACH_COUNTED_WORD(w, words, counts) {
+	EACH_COUNTED_WORD(w, words, counts)
+	{
 		const char *text = intern_text(words, w, &n);
 
 		if (rc)
@@ -89,9 +91,9 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
-		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e) :
-		     is_bpe ? learn_bpe(p, words, counts, e) :
-			      learn_sentencepiece(p, words, counts, e);
+		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e)
+		     : is_bpe	       ? learn_bpe(p, words, counts, e)
+				       : learn_sentencepiece(p, words, counts, e);
 	}
 	if (!rc && p->c->pieces_from)
 		progress_end(&p->progress, "%lld taken from %s", (long long)p->numbers.merges,

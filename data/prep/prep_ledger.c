@@ -12,8 +12,8 @@
 
 struct ledger_stage {
 	struct prep *p;
-	struct drop_ledger *ledger;	/* owned; NULL when finished */
-	FILE *verdicts;		/* owned */
+	struct drop_ledger *ledger; /* owned; NULL when finished */
+	FILE *verdicts;		    /* owned */
 	struct word_ids ids;
 	struct prep_stats stats;
 	struct buf text[2];
@@ -21,7 +21,8 @@ struct ledger_stage {
 };
 
 /* The words of a side with blanks between, as far as the ledger shows them. */
-static void join_words(const struct intern *words, const struct token_column_line *line, struct buf *out)
+static void join_words(const struct intern *words, const struct token_column_line *line,
+		       struct buf *out)
 {
 	const char *text;
 	uint32_t i;
@@ -36,11 +37,13 @@ static void join_words(const struct intern *words, const struct token_column_lin
 	}
 }
 
-static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line, enum clean_rule rule,
-		const struct token_column_line sides[2], struct err *e)
+static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line,
+			     enum clean_rule rule, const struct token_column_line sides[2],
+			     struct err *e)
 {
-	struct dropped_pair l = { .file = a->p->texts.pairs[number].name, .line = line,
-				 .rule = rule };
+	struct dropped_pair l = { .file = a->p->texts.pairs[number].name,
+				  .line = line,
+				  .rule = rule };
 
 	join_words(&a->p->words, &sides[0], &a->text[0]);
 	join_words(&a->p->words, &sides[1], &a->text[1]);
@@ -54,7 +57,7 @@ static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line
 }
 
 static int ledger_stage_pair(struct ledger_stage *a, size_t number, int64_t line,
-			const struct token_column_line sides[2], struct err *e)
+			     const struct token_column_line sides[2], struct err *e)
 {
 	int rule = getc(a->verdicts);
 
@@ -68,8 +71,9 @@ static int ledger_stage_pair(struct ledger_stage *a, size_t number, int64_t line
 	return rule ? ledger_stage_drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
 }
 
-static int ledger_stage_readers(struct ledger_stage *a, size_t number, struct token_column_reader *source,
-			   struct token_column_reader *target, struct err *e)
+static int ledger_stage_readers(struct ledger_stage *a, size_t number,
+				struct token_column_reader *source,
+				struct token_column_reader *target, struct err *e)
 {
 	struct token_column_line sides[2];
 	int64_t line = 0;
@@ -89,7 +93,8 @@ static int ledger_stage_text(struct ledger_stage *a, size_t number, struct err *
 {
 	struct prep *p = a->p;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct token_column_reader *source = path ? token_column_open(path, p->words.n, e) : NULL, *target = NULL;
+	struct token_column_reader *source = path ? token_column_open(path, p->words.n, e) : NULL,
+				   *target = NULL;
 	int rc;
 
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;

@@ -10,18 +10,18 @@
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
-#define BLOCK 1024		/* pairs */
+#define BLOCK 1024 /* pairs */
 #define SLOTS 4
 
 /* One side of the pairs of a block; nothing of those that are not kept. */
 struct pair_block_column {
 	int32_t *words;		/* owned: one sentence behind the other */
-	size_t cap, end[BLOCK];	/* where each ends */
+	size_t cap, end[BLOCK]; /* where each ends */
 };
 
 struct pair_block {
-	int64_t first;		/* number of its first pair */
-	size_t text;		/* number of its text, and how many pairs that has */
+	int64_t first; /* number of its first pair */
+	size_t text;   /* number of its text, and how many pairs that has */
 	int64_t lines;
 	int32_t n;
 	struct pair_block_column source, target;
@@ -29,10 +29,10 @@ struct pair_block {
 
 /* One side of all texts, read front to back. */
 struct column_stream {
-	const char *side;	/* as in the names of files */
-	struct token_column_reader *reader;	/* owned; NULL: none is open */
+	const char *side;		    /* as in the names of files */
+	struct token_column_reader *reader; /* owned; NULL: none is open */
 	size_t next_text;
-	int64_t lines, at;	/* of the open text */
+	int64_t lines, at; /* of the open text */
 };
 
 struct pair_stream {
@@ -42,7 +42,7 @@ struct pair_stream {
 	pair_visitor visit;
 	void *context;
 	struct column_stream source, target;
-	int64_t made, kept;	/* pairs */
+	int64_t made, kept; /* pairs */
 	struct pair_block slots[SLOTS];
 };
 
@@ -63,8 +63,8 @@ static int pairs_open_next_text(struct pair_stream *q, struct column_stream *s, 
 }
 
 /* The next n lines; pair `first` is their first. */
-static int pairs_read_lines(struct pair_stream *q, struct column_stream *s, struct pair_block_column *to, int64_t first,
-		      int32_t n, struct err *e)
+static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
+			    struct pair_block_column *to, int64_t first, int32_t n, struct err *e)
 {
 	size_t words = 0;
 	struct token_column_line line;
@@ -72,8 +72,9 @@ static int pairs_read_lines(struct pair_stream *q, struct column_stream *s, stru
 
 	for (int32_t i = 0; i < n; i++) {
 		if ((got = token_column_next(s->reader, &line, e)) <= 0)
-			return got ? got : err_set(e, ERR_DATA, "%s/side-%d.%s: ends too early",
-						   q->p->work, (int)s->next_text - 1, s->side);
+			return got ? got
+				   : err_set(e, ERR_DATA, "%s/side-%d.%s: ends too early",
+					     q->p->work, (int)s->next_text - 1, s->side);
 		if (q->verdicts->data[first + i] == CLEAN_KEEP && line.n) {
 			if (mem_grow(&to->words, &to->cap, words + line.n, sizeof(*to->words), e))
 				return e->code;
@@ -144,8 +145,12 @@ static int pairs_emit_block(void *context, void *slot, struct err *e)
 
 	for (int32_t i = 0; i < b->n; i++) {
 		struct pair_words pair = {
-			b->first + i, q->kept, b->source.words + source, b->target.words + target,
-			(int32_t)(b->source.end[i] - source), (int32_t)(b->target.end[i] - target),
+			b->first + i,
+			q->kept,
+			b->source.words + source,
+			b->target.words + target,
+			(int32_t)(b->source.end[i] - source),
+			(int32_t)(b->target.end[i] - target),
 		};
 
 		source = b->source.end[i];
@@ -164,15 +169,25 @@ int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, 
 		   void *context, struct err *e)
 {
 	struct pair_stream *q = mem_alloc(1, sizeof(*q), e);
-	struct flow f = { pairs_read_source, pairs_read_target, pairs_emit_block, q, NULL, sizeof(struct pair_block), SLOTS,
+	struct flow f = { pairs_read_source,
+			  pairs_read_target,
+			  pairs_emit_block,
+			  q,
+			  NULL,
+			  sizeof(struct pair_block),
+			  SLOTS,
 			  p->threads > 1 ? 1 : 0 };
 	int rc;
 
 	if (!q)
 		return e->code;
-	*q = (struct pair_stream){ .p = p, .verdicts = verdicts, .n_words = n_words, .visit = visit,
-			     .context = context, .source = { .side = "source" },
-			     .target = { .side = "target" } };
+	*q = (struct pair_stream){ .p = p,
+				   .verdicts = verdicts,
+				   .n_words = n_words,
+				   .visit = visit,
+				   .context = context,
+				   .source = { .side = "source" },
+				   .target = { .side = "target" } };
 	f.slots = q->slots;
 	rc = flow_run(&f, e);
 	for (int i = 0; i < SLOTS; i++) {

@@ -13,9 +13,9 @@
 #include "share/base/buf.h"
 
 struct pair_words {
-	int64_t number;		/* of the pair, in the order of the sources, from 0 */
-	int64_t kept;		/* the same among the pairs that are given */
-	const int32_t *source, *target;	/* borrowed during the call */
+	int64_t number;			/* of the pair, in the order of the sources, from 0 */
+	int64_t kept;			/* the same among the pairs that are given */
+	const int32_t *source, *target; /* borrowed during the call */
 	int32_t n_source, n_target;
 };
 
@@ -29,7 +29,8 @@ typedef int (*pair_visitor)(void *context, const struct pair_words *pair, struct
 int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_visitor visit,
 		   void *context, struct err *e);
 
-typedef int (*word_visitor)(void *context, int32_t word, const char *pieces, size_t n, struct err *e);
+typedef int (*word_visitor)(void *context, int32_t word, const char *pieces, size_t n,
+			    struct err *e);
 
 /*
  * Give the pieces of every word of the table with a count above 0, joined by one blank, in the

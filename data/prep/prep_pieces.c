@@ -26,18 +26,21 @@ static char *pieces_find_file(const struct prep *p, const char *name, struct err
 	free(folder);
 	if (!path || file_exists(path))
 		return path;
-	err_set(e, ERR_NOINPUT, "pieces_from: there is no %s: neither a model's folder nor that of "
-		"a corpus prepared with this segmentation", path);
+	err_set(e, ERR_NOINPUT,
+		"pieces_from: there is no %s: neither a model's folder nor that of "
+		"a corpus prepared with this segmentation",
+		path);
 	free(path);
 	return NULL;
 }
 
 /* Text that is split into other words has other pieces than the codes were learnt from. */
 static int pieces_check_options(const struct conf *now, const struct conf *then, const char *path,
-		      struct err *e)
+				struct err *e)
 {
 	static const char *const names[] = { "source_language", "target_language", "normalize",
-					     "tokenize", "escape", "aggressive", "segmentation" };
+					     "tokenize",	"escape",	   "aggressive",
+					     "segmentation" };
 	struct buf a = { 0 }, b = { 0 };
 	int rc = 0;
 
@@ -49,9 +52,11 @@ static int pieces_check_options(const struct conf *now, const struct conf *then,
 		if (buf_check(&a, e) || buf_check(&b, e))
 			rc = e->code;
 		else if (strcmp(buf_text(&a), buf_text(&b)) != 0)
-			rc = err_set(e, ERR_CONFIG, "pieces_from: %s has %s = %s, this recipe "
+			rc = err_set(e, ERR_CONFIG,
+				     "pieces_from: %s has %s = %s, this recipe "
 				     "'%s': pieces are those of the same text only; set it so "
-				     "here, too", path, names[i], buf_text(&b), buf_text(&a));
+				     "here, too",
+				     path, names[i], buf_text(&b), buf_text(&a));
 	}
 	buf_free(&a);
 	buf_free(&b);
@@ -67,8 +72,10 @@ static int pieces_check_is_other(const struct prep *p, const char *recipe, struc
 
 	if (!rc && !stat(recipe, &a) && !stat(own, &b) && a.st_dev == b.st_dev &&
 	    a.st_ino == b.st_ino)
-		rc = err_set(e, ERR_CONFIG, "pieces_from: %s is the corpus itself: name another, "
-			     "or leave it out", p->c->pieces_from);
+		rc = err_set(e, ERR_CONFIG,
+			     "pieces_from: %s is the corpus itself: name another, "
+			     "or leave it out",
+			     p->c->pieces_from);
 	free(own);
 	return rc;
 }

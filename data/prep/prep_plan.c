@@ -66,7 +66,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c, con
 
 /* One text a line of texts_describe(), or their names. */
 static int depends_add_texts(struct json_writer *w, const struct texts *t, enum prep_texts which,
-		     struct err *e)
+			     struct err *e)
 {
 	struct buf all = { 0 };
 	const char *line;
@@ -190,9 +190,10 @@ static bool options_differ(struct prep_step *step, const struct json *then, cons
 		new = json_text(value, "");
 		if (strcmp(old, new))
 			return set_run_reason(step, "option %s was %s, is %s", name, or_none(old),
-				       or_none(new));
+					      or_none(new));
 	}
-	return json_len(then) != json_len(now) && set_run_reason(step, "it depends on other options now");
+	return json_len(then) != json_len(now) &&
+	       set_run_reason(step, "it depends on other options now");
 }
 
 static bool texts_differ(struct prep_step *step, const struct texts *t, const struct json *then,
@@ -202,11 +203,11 @@ static bool texts_differ(struct prep_step *step, const struct texts *t, const st
 
 	if (json_len(then) != json_len(now))
 		return set_run_reason(step, "sources changed: %zu pairs of texts instead of %zu",
-			       json_len(now), json_len(then));
+				      json_len(now), json_len(then));
 	for (i = 0; i < json_len(now); i++)
 		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))
 			return set_run_reason(step, "sources changed: %s",
-				       i < t->n ? t->pairs[i].name : "?");
+					      i < t->n ? t->pairs[i].name : "?");
 	return false;
 }
 
@@ -219,7 +220,8 @@ static bool inputs_differ(struct prep_step *step, const struct json *then, const
 	for (i = 0; (name = json_member(now, i, &key)); i++)
 		if (strcmp(json_text(json_get(then, name), ""), json_text(key, "")))
 			return set_run_reason(step, "reads from %s", name);
-	return json_len(then) != json_len(now) && set_run_reason(step, "it reads from other stages now");
+	return json_len(then) != json_len(now) &&
+	       set_run_reason(step, "it reads from other stages now");
 }
 
 /* Taken from elsewhere now, or then, or other ones. */
@@ -229,9 +231,9 @@ static bool pieces_differ(struct prep_step *step, const struct json *then, const
 		   *new = json_text(json_get(now, "pieces"), "");
 
 	return strcmp(old, new) &&
-	       set_run_reason(step, !*old ? "pieces_from is new to it" :
-			     !*new ? "pieces_from is no longer given" :
-				     "pieces_from has other pieces now");
+	       set_run_reason(step, !*old   ? "pieces_from is new to it"
+				    : !*new ? "pieces_from is no longer given"
+					    : "pieces_from has other pieces now");
 }
 
 /* Something of what it depends on has changed: what? */
@@ -343,8 +345,8 @@ static int remove_file(struct prep *p, const char *name, struct err *e)
 }
 
 /* The record first: what it names does not count from then on. */
-static int discard_stage_files(struct prep *p, const struct prep_stage *stage, struct prep_step *step,
-		   struct err *e)
+static int discard_stage_files(struct prep *p, const struct prep_stage *stage,
+			       struct prep_step *step, struct err *e)
 {
 	struct prep_files files = { 0 };
 	char name[64];

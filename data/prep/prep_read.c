@@ -26,20 +26,20 @@
 
 struct reading_slot {
 	struct block block;
-	struct block_words words;	/* of training text */
-	struct buf text;		/* of held-out text */
+	struct block_words words; /* of training text */
+	struct buf text;	  /* of held-out text */
 };
 
 struct text_reading {
 	struct prep *p;
 	struct blocks *blocks;
 	struct scripts *scripts;
-	struct block_reader **tools;	/* owned: (workers) */
+	struct block_reader **tools; /* owned: (workers) */
 	int workers;
-	struct intern words;		/* of all training texts */
-	struct token_column_writer *side;	/* the file of the text at hand: … */
-	struct outfile held;		/* … one of both */
-	int64_t *lines;			/* owned: of each text; -1: was not there, or not yet */
+	struct intern words;		  /* of all training texts */
+	struct token_column_writer *side; /* the file of the text at hand: … */
+	struct outfile held;		  /* … one of both */
+	int64_t *lines;			  /* owned: of each text; -1: was not there, or not yet */
 };
 
 static bool is_train(const struct text_reading *r, size_t text)
@@ -58,7 +58,8 @@ static const char *reading_text_path(struct text_reading *r, size_t text, struct
 
 static int reading_next_block(void *context, void *slot, struct err *e)
 {
-	return blocks_next(((struct text_reading *)context)->blocks, &((struct reading_slot *)slot)->block, e);
+	return blocks_next(((struct text_reading *)context)->blocks,
+			   &((struct reading_slot *)slot)->block, e);
 }
 
 static int reading_tokenize_block(void *context, int worker, void *slot, struct err *e)
@@ -151,7 +152,14 @@ static int reading_run_flow(struct text_reading *r, struct err *e)
 {
 	int threads = r->p->threads > 1 ? r->p->threads : 0, n_slots = threads + 2;
 	struct reading_slot *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
-	struct flow f = { reading_next_block, reading_tokenize_block, reading_store_block, r, slots, sizeof(*slots), n_slots, threads };
+	struct flow f = { reading_next_block,
+			  reading_tokenize_block,
+			  reading_store_block,
+			  r,
+			  slots,
+			  sizeof(*slots),
+			  n_slots,
+			  threads };
 	int rc = slots ? flow_run(&f, e) : e->code;
 
 	for (int i = 0; slots && i < n_slots; i++) {
@@ -232,10 +240,10 @@ static int count_set(struct text_reading *r, int set, struct err *e)
 		if (!is_pair_of_set(r, i, set))
 			continue;
 		if (lines[0] < 0 || lines[1] < 0) {
-			progress_print_line(&r->p->progress,
-				      "note: the archive does not hold %s: set %s is left out",
-				      (lines[0] < 0 ? &pair->source : &pair->target)->name,
-				      t->sets[set]);
+			progress_print_line(
+				&r->p->progress,
+				"note: the archive does not hold %s: set %s is left out",
+				(lines[0] < 0 ? &pair->source : &pair->target)->name, t->sets[set]);
 			pairs = 0;
 			break;
 		}
@@ -301,8 +309,8 @@ static int open_reading(struct text_reading *r, struct err *e)
 	for (size_t i = 0; r->lines && i < 2 * t->n; i++)
 		r->lines[i] = -1;
 	r->scripts = r->lines ? scripts_new(e) : NULL;
-	r->tools = r->scripts ? mem_alloc((size_t)r->workers, sizeof(struct block_reader *), e)
-			      : NULL;
+	r->tools =
+		r->scripts ? mem_alloc((size_t)r->workers, sizeof(struct block_reader *), e) : NULL;
 	for (int i = 0; r->tools && i < r->workers; i++) {
 		r->tools[i] = block_reader_new(r->p->c, r->scripts, e);
 		if (!r->tools[i])

@@ -9,7 +9,7 @@
 #include "share/base/mem.h"
 
 #define RECORD_VERSION 1
-#define RECORD_LIMIT   (4u << 20)	/* bytes */
+#define RECORD_LIMIT   (4u << 20) /* bytes */
 
 /* ---- lists of files ---- */
 
@@ -38,7 +38,8 @@ static bool has_sentencepiece(const struct prep *p)
 }
 
 /* The name that one part of a pattern stands for, with %K %H %P being text or set number i. */
-static char *expand_pattern(const struct prep *p, const char *pattern, size_t n, size_t i, struct err *e)
+static char *expand_pattern(const struct prep *p, const char *pattern, size_t n, size_t i,
+			    struct err *e)
 {
 	struct buf b = { 0 };
 	size_t at;
@@ -49,12 +50,22 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 			continue;
 		}
 		switch (pattern[++at]) {
-		case 'K': buf_printf(&b, "%zu", i); break;
+		case 'K':
+			buf_printf(&b, "%zu", i);
+			break;
 		case 'H':
-		case 'P': buf_add_str(&b, p->texts.sets[i]); break;
-		case 'S': buf_add_str(&b, p->c->source_language); break;
-		case 'T': buf_add_str(&b, p->c->target_language); break;
-		case 'V': buf_add_str(&b, "sentencepiece.vocab"); break;
+		case 'P':
+			buf_add_str(&b, p->texts.sets[i]);
+			break;
+		case 'S':
+			buf_add_str(&b, p->c->source_language);
+			break;
+		case 'T':
+			buf_add_str(&b, p->c->target_language);
+			break;
+		case 'V':
+			buf_add_str(&b, "sentencepiece.vocab");
+			break;
 		default:
 			buf_add_str(&b, has_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
 		}
@@ -65,11 +76,11 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 struct file_pattern {
 	const char *text;
 	size_t n;
-	bool also_empty;	/* sets without pairs too */
+	bool also_empty; /* sets without pairs too */
 };
 
-static int files_add_pattern(const struct prep *p, const struct file_pattern *q, struct prep_files *files,
-		       struct err *e)
+static int files_add_pattern(const struct prep *p, const struct file_pattern *q,
+			     struct prep_files *files, struct err *e)
 {
 	const char *pattern = q->text;
 	size_t n = q->n;
@@ -91,7 +102,7 @@ static int files_add_pattern(const struct prep *p, const struct file_pattern *q,
 }
 
 int prep_files_add_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
-			struct prep_files *files, struct err *e)
+			 struct prep_files *files, struct err *e)
 {
 	struct file_pattern q = { .also_empty = also_empty };
 	const char *s = stage->outputs;
@@ -122,8 +133,7 @@ int prep_files_add_json(const struct json *object, struct prep_files *files, str
 		item = json_at(list, i);
 		name = json_text(json_get(item, "name"), "");
 		if (!is_inside_folder(name))
-			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus",
-				       name);
+			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus", name);
 		if (files_add_name(files, mem_strdup(name, e), e))
 			return e->code;
 		f = &files->items[files->n - 1];
@@ -198,8 +208,14 @@ int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e)
 {
 	struct file_measuring m = { .p = p, .files = files };
 	struct prep_file *slots[8];
-	struct flow f = { next_file_to_measure, measure_next_file, measure_emit_nothing, &m, slots, sizeof(slots[0]),
-			  ARRAY_LEN(slots), MIN(MAX(p->threads, 1), (int)ARRAY_LEN(slots)) };
+	struct flow f = { next_file_to_measure,
+			  measure_next_file,
+			  measure_emit_nothing,
+			  &m,
+			  slots,
+			  sizeof(slots[0]),
+			  ARRAY_LEN(slots),
+			  MIN(MAX(p->threads, 1), (int)ARRAY_LEN(slots)) };
 
 	return flow_run(&f, e);
 }
@@ -207,8 +223,14 @@ int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e)
 /* ---- numbers ---- */
 
 /* Every field of struct prep_numbers: its name in records, where it is, how many it has. */
-#define NUMBER(field, n) { #field, offsetof(struct prep_numbers, field), n }
-static const struct { const char *name; size_t offset, n; } numbers[] = {
+#define NUMBER(field, n)                                                                           \
+	{                                                                                          \
+#field, offsetof(struct prep_numbers, field), n                                    \
+	}
+static const struct {
+	const char *name;
+	size_t offset, n;
+} numbers[] = {
 	NUMBER(read, 1),
 	NUMBER(source_bytes, 1),
 	NUMBER(target_bytes, 1),
@@ -226,7 +248,7 @@ static const struct { const char *name; size_t offset, n; } numbers[] = {
 
 /* Those that differ from before. A stage that reads from this one starts with all of them. */
 static void record_add_numbers(struct json_writer *w, const struct prep_numbers *before,
-			const struct prep_numbers *now)
+			       const struct prep_numbers *now)
 {
 	size_t i, k;
 

@@ -30,8 +30,8 @@ static int write_corpus_recipe(struct prep *p, struct err *e)
 }
 
 /* Of a member its bytes are not known one by one. */
-static void manifest_add_bytes(struct json_writer *w, const struct texts *texts, const struct source_text *t,
-		     const char *bytes_key)
+static void manifest_add_bytes(struct json_writer *w, const struct texts *texts,
+			       const struct source_text *t, const char *bytes_key)
 {
 	if (!t->member)
 		json_put_int(w, bytes_key, file_size(texts->files[t->file].path));
@@ -82,7 +82,7 @@ static int find_set(const struct texts *t, const char *name)
 }
 
 static void manifest_add_by_set(struct json_writer *w, const struct prep *p, const int64_t *numbers,
-			int first)
+				int first)
 {
 	static const char *const always[] = { "train", "dev", "test" };
 	const int64_t *pairs = p->numbers.pairs;
@@ -179,7 +179,7 @@ static void manifest_add_stages(struct json_writer *w, const struct prep_plan *p
 
 /* Those of the stages outside work/, whose hashes are known, and recipe.ini. */
 static int manifest_add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
-		     struct err *e)
+			      struct err *e)
 {
 	struct prep_files files = { 0 };
 	char hex[HASH_SHA256_HEX];
@@ -211,7 +211,7 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 }
 
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
-		struct err *e)
+			struct err *e)
 {
 	struct json_writer w = { .out = manifest };
 	const char *path;

@@ -6,14 +6,14 @@
 
 /* recipe.ini, then manifest.json, whose text is also left in manifest. */
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
-		struct err *e);
+			struct err *e);
 
 /* What the stages that have to run will need, at most. How it is estimated: prep_resources.c. */
 struct prep_resources {
-	int64_t text_bytes;	/* of all texts, unpacked */
-	bool    is_exact;	/* not guessed from archives */
-	int64_t memory, disk;	/* bytes */
-	int64_t free;		/* bytes of disk; -1: unknown */
+	int64_t text_bytes;   /* of all texts, unpacked */
+	bool is_exact;	      /* not guessed from archives */
+	int64_t memory, disk; /* bytes */
+	int64_t free;	      /* bytes of disk; -1: unknown */
 };
 
 struct prep_resources prep_estimate_resources(const struct prep *p, const struct prep_plan *plan);

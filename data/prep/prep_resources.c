@@ -28,15 +28,15 @@
  * than 65,536 entries), the buckets of the shuffle as much again for a while. The ledger: what is
  * dropped is a few per cent.
  */
-#define ARCHIVE_RATIO  3.5
-#define DEMO_BYTES     160	/* a pair of the grammar, both sides */
-#define WORD_BYTES     60
-#define LEARN_BYTES    240
-#define ENCODE_BYTES   150
-#define BASE_BYTES     (64.0 * (1 << 20))
-#define THREAD_BYTES   (24.0 * (1 << 20))
-#define SEEN_BYTES     16
-#define PAIR_BYTES     150
+#define ARCHIVE_RATIO 3.5
+#define DEMO_BYTES    160 /* a pair of the grammar, both sides */
+#define WORD_BYTES    60
+#define LEARN_BYTES   240
+#define ENCODE_BYTES  150
+#define BASE_BYTES    (64.0 * (1 << 20))
+#define THREAD_BYTES  (24.0 * (1 << 20))
+#define SEEN_BYTES    16
+#define PAIR_BYTES    150
 
 static double bytes_of_texts(const struct prep *p, bool *is_exact)
 {
@@ -162,8 +162,9 @@ static bool is_to_fetch(const struct text_file *f)
 	return f->archive && !f->path;
 }
 
-static void plan_print_json(struct json_writer *w, const struct prep *p, const struct prep_plan *plan,
-		       const struct prep_resources *n, bool ready)
+static void plan_print_json(struct json_writer *w, const struct prep *p,
+			    const struct prep_plan *plan, const struct prep_resources *n,
+			    bool ready)
 {
 	size_t k;
 	int i;
@@ -196,7 +197,7 @@ static void plan_print_json(struct json_writer *w, const struct prep *p, const s
 }
 
 static void plan_print_table(struct buf *b, const struct prep *p, const struct prep_plan *plan,
-			const struct prep_resources *n, bool ready)
+			     const struct prep_resources *n, bool ready)
 {
 	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 	size_t k;

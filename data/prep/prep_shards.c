@@ -16,7 +16,7 @@
 
 /* A sentence's ids, grown as needed. */
 struct sentence_ids {
-	int32_t *at;		/* owned */
+	int32_t *at; /* owned */
 	size_t n, cap;
 };
 
@@ -24,21 +24,21 @@ struct sentence_ids {
 
 /* A word as it is looked up: one cache line even for those that are not frequent. */
 struct near_word {
-	uint32_t n;		/* ids */
-	int32_t ids[NEAR];	/* the first ones */
+	uint32_t n;	   /* ids */
+	int32_t ids[NEAR]; /* the first ones */
 };
 
 struct shard_packer {
 	struct prep *p;
 	const struct vocab *vocab;
-	struct shard_writer *writer;	/* owned; NULL: none is being written */
-	int set;			/* its number */
+	struct shard_writer *writer; /* owned; NULL: none is being written */
+	int set;		     /* its number */
 	struct sentence_ids source, target;
 	/* of train */
 	struct word_ids words;
-	struct near_word *near;		/* owned: (words.n_words) */
+	struct near_word *near; /* owned: (words.n_words) */
 	struct shuffle order;
-	struct external_shuffle *external_shuffle;		/* owned */
+	struct external_shuffle *external_shuffle; /* owned */
 };
 
 static int64_t count_unknown(const int32_t *ids, int32_t n)
@@ -50,8 +50,8 @@ static int64_t count_unknown(const int32_t *ids, int32_t n)
 	return unknown;
 }
 
-static int pack_append_pair(void *context, const int32_t *source, int32_t n_source, const int32_t *target,
-		  int32_t n_target, struct err *e)
+static int pack_append_pair(void *context, const int32_t *source, int32_t n_source,
+			    const int32_t *target, int32_t n_target, struct err *e)
 {
 	struct shard_packer *k = context;
 	struct prep_numbers *n = &k->p->numbers;
@@ -71,8 +71,8 @@ static int begin_shard(struct shard_packer *k, int set, struct err *e)
 
 	k->set = set;
 	n->pairs[set] = n->source_tokens[set] = n->target_tokens[set] = n->unknown_tokens[set] = 0;
-	k->writer = path ? shard_create(path, vocab_size(k->vocab), vocab_sha256(k->vocab), e) :
-			   NULL;
+	k->writer =
+		path ? shard_create(path, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
 	return k->writer ? 0 : e->code;
 }
 
@@ -109,8 +109,8 @@ static int make_near_words(struct shard_packer *k, struct err *e)
 	return k->near ? 0 : e->code;
 }
 
-static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, const int32_t *words, int32_t n,
-		     struct err *e)
+static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, const int32_t *words,
+			   int32_t n, struct err *e)
 {
 	size_t at = 0;
 
@@ -123,8 +123,7 @@ static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, cons
 		/* all of them, also those that are not there: that needs no decision */
 		memcpy(to->at + at, near->ids, sizeof(near->ids));
 		if (near->n > NEAR)
-			memcpy(to->at + at + NEAR,
-			       k->words.ids + k->words.start[words[i]] + NEAR,
+			memcpy(to->at + at + NEAR, k->words.ids + k->words.start[words[i]] + NEAR,
 			       (near->n - NEAR) * sizeof(*to->at));
 		at += near->n;
 	}
@@ -141,8 +140,9 @@ static int pack_shuffle_pair(void *context, const struct pair_words *pair, struc
 	if (append_word_ids(k, &k->source, pair->source, pair->n_source, e) ||
 	    append_word_ids(k, &k->target, pair->target, pair->n_target, e))
 		return e->code;
-	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, pair->kept), k->source.at,
-			  (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, pair->kept),
+				    k->source.at, (int32_t)k->source.n, k->target.at,
+				    (int32_t)k->target.n, e);
 }
 
 /* How much the ids of all pairs take, about: words and ids are numbers of some two bytes. */
@@ -164,19 +164,21 @@ static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
 {
 	struct prep *p = k->p;
 	struct buf verdicts = { 0 };
-	struct external_shuffle_options o = { .limit = vocab_size(k->vocab), .threads = p->threads,
-				    .expected_bytes = expected_bytes(p, e) };
+	struct external_shuffle_options o = { .limit = vocab_size(k->vocab),
+					      .threads = p->threads,
+					      .expected_bytes = expected_bytes(p, e) };
 	char *stem = file_path(e, "%s/bucket", p->work);
 	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &verdicts, e) : e->code;
 
 	if (!rc) {
 		o.stem = stem;
 		o.places = prep_count_kept(&verdicts);
-		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
-							       UINT32_MAX, 0));
+		k->order = shuffle_make(
+			o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 		k->external_shuffle = external_shuffle_new(&o, e);
-		rc = k->external_shuffle ? prep_each_pair(p, &verdicts, k->words.n_words, pack_shuffle_pair, k, e) :
-				 e->code;
+		rc = k->external_shuffle ? prep_each_pair(p, &verdicts, k->words.n_words,
+							  pack_shuffle_pair, k, e)
+					 : e->code;
 	}
 	free(stem);
 	buf_free(&verdicts);
@@ -206,8 +208,8 @@ static int pack_train(struct shard_packer *k, struct err *e)
 
 /* ---- dev and test: raw text, in its order ---- */
 
-static int encode_line(struct shard_packer *k, struct pipeline *tools, const struct parallel_reader *in,
-		       struct err *e)
+static int encode_line(struct shard_packer *k, struct pipeline *tools,
+		       const struct parallel_reader *in, struct err *e)
 {
 	k->source.n = k->target.n = 0;
 	if (pipeline_encode(tools, SIDE_SOURCE, in->source.text, in->source.len, &k->source.at,
@@ -216,17 +218,18 @@ static int encode_line(struct shard_packer *k, struct pipeline *tools, const str
 			    &k->target.n, &k->target.cap, e))
 		return e->code;
 	if (MAX(k->source.n, k->target.n) > INT32_MAX)
-		return err_set(e, ERR_DATA, "a line of %s is too long",
-			       k->p->texts.sets[k->set]);
-	return pack_append_pair(k, k->source.at, (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+		return err_set(e, ERR_DATA, "a line of %s is too long", k->p->texts.sets[k->set]);
+	return pack_append_pair(k, k->source.at, (int32_t)k->source.n, k->target.at,
+				(int32_t)k->target.n, e);
 }
 
-static int encode_texts(struct shard_packer *k, struct pipeline *tools, const char *set, struct err *e)
+static int encode_texts(struct shard_packer *k, struct pipeline *tools, const char *set,
+			struct err *e)
 {
 	const struct conf *c = k->p->c;
 	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, c->source_language);
-	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, c->target_language) :
-				NULL;
+	char *target =
+		source ? file_path(e, "%s/%s.%s", k->p->folder, set, c->target_language) : NULL;
 	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
@@ -243,7 +246,8 @@ static int encode_texts(struct shard_packer *k, struct pipeline *tools, const ch
 	return got;
 }
 
-static int pack_held_out(struct shard_packer *k, struct pipeline *tools, const char *set, struct err *e)
+static int pack_held_out(struct shard_packer *k, struct pipeline *tools, const char *set,
+			 struct err *e)
 {
 	struct prep *p = k->p;
 	int number = 1, rc;

@@ -41,26 +41,26 @@
 
 /* What stages found out. Plain numbers only: prep_record.c has the table that keeps them in files. */
 struct prep_numbers {
-	int64_t read;				/* training pairs in the sources */
-	int64_t source_bytes, target_bytes;	/* of training text, raw */
-	int64_t distinct_words;			/* in the table, of both sides */
+	int64_t read;			    /* training pairs in the sources */
+	int64_t source_bytes, target_bytes; /* of training text, raw */
+	int64_t distinct_words;		    /* in the table, of both sides */
 	int64_t dropped[CLEAN_N_RULES];
 	int64_t merges, vocabulary;
 	/* of each set, in the order of texts.sets; pairs of train: after cleaning */
 	int64_t pairs[PREP_MAX_SETS], source_tokens[PREP_MAX_SETS], target_tokens[PREP_MAX_SETS];
 	int64_t unknown_tokens[PREP_MAX_SETS];
-	int64_t in_train[PREP_MAX_SETS];	/* training pairs equal to one of this set */
+	int64_t in_train[PREP_MAX_SETS]; /* training pairs equal to one of this set */
 };
 
 struct prep {
 	const struct conf *c;
-	char *folder, *work;		/* owned */
+	char *folder, *work; /* owned */
 	int threads;
 	struct progress progress;
-	struct texts texts;		/* sets after train, dev, test: kept as text only */
+	struct texts texts; /* sets after train, dev, test: kept as text only */
 	struct prep_numbers numbers;
-	struct intern words;		/* owned; empty until prep_words() */
-	char path[4096];		/* of prep_path() */
+	struct intern words; /* owned; empty until prep_words() */
+	char path[4096];     /* of prep_path() */
 };
 
 /*

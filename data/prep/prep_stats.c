@@ -10,7 +10,8 @@ static void count_length(int64_t bins[STATS_N_BINS], int64_t length)
 	bins[MIN(MAX(length - 1, 0) / STATS_BIN_WIDTH, STATS_N_BINS - 1)]++;
 }
 
-static void stats_count_line(struct side_stats *s, const struct word_ids *ids, const struct token_column_line *line)
+static void stats_count_line(struct side_stats *s, const struct word_ids *ids,
+			     const struct token_column_line *line)
 {
 	int64_t tokens = 0, whole = 0;
 	uint32_t i;
@@ -84,7 +85,7 @@ static void stats_add_bins(struct json_writer *w, const char *key, const int64_t
 }
 
 static void stats_add_column(struct json_writer *w, const char *key, const char *language,
-			 const struct side_stats *s)
+			     const struct side_stats *s)
 {
 	json_key(w, key);
 	json_open(w, '{');
@@ -131,7 +132,7 @@ static void stats_add_held_out(struct json_writer *w, const struct prep *p)
 	json_open(w, '[');
 	for (set = 1; set < p->texts.n_sets; set++) {
 		if (!n->pairs[set])
-			continue;	/* left out: its archive does not hold it */
+			continue; /* left out: its archive does not hold it */
 		json_open(w, '{');
 		json_put_str(w, "set", p->texts.sets[set]);
 		json_put_int(w, "pairs", n->pairs[set]);
@@ -157,7 +158,8 @@ static void stats_add_pairs(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 }
 
-static void stats_write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
+static void stats_write_json(struct json_writer *w, const struct prep *p,
+			     const struct prep_stats *s)
 {
 	struct buf value = { 0 };
 

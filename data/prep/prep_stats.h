@@ -24,12 +24,12 @@
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 
-#define STATS_BIN_WIDTH  5	/* lengths 1 … 5 are counted together, 6 … 10, … */
-#define STATS_N_BINS 100	/* the last one holds all that are longer */
+#define STATS_BIN_WIDTH 5   /* lengths 1 … 5 are counted together, 6 … 10, … */
+#define STATS_N_BINS	100 /* the last one holds all that are longer */
 
 struct side_stats {
 	int64_t words, tokens, one_piece;
-	int64_t by_words[STATS_N_BINS], by_tokens[STATS_N_BINS];	/* lines */
+	int64_t by_words[STATS_N_BINS], by_tokens[STATS_N_BINS]; /* lines */
 };
 
 struct text_stats {
@@ -38,8 +38,8 @@ struct text_stats {
 };
 
 struct prep_stats {
-	struct side_stats sides[2];	/* source, target */
-	struct text_stats *texts;	/* owned: of each training text */
+	struct side_stats sides[2]; /* source, target */
+	struct text_stats *texts;   /* owned: of each training text */
 };
 
 /* One pair of a text: a dropped one counts for the text only. */
@@ -47,6 +47,6 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 		    enum clean_rule rule, const struct token_column_line *source,
 		    const struct token_column_line *target);
 
-int  prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
+int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
 
 #endif

@@ -6,7 +6,7 @@
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
-#define BLOCK 2048		/* words */
+#define BLOCK 2048 /* words */
 
 /* The words first … first + n - 1 of those to encode, and the pieces of each. */
 struct word_block {
@@ -19,9 +19,9 @@ struct word_encoder {
 	struct prep *p;
 	const struct intern *words;
 	const int64_t *counts;
-	struct pipeline **tools;	/* owned: one a worker */
+	struct pipeline **tools; /* owned: one a worker */
 	int workers;
-	int32_t next;			/* word */
+	int32_t next; /* word */
 	word_visitor visit;
 	void *context;
 };
@@ -85,11 +85,15 @@ int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, vo
 		   struct err *e)
 {
 	int threads = p->threads > 1 ? p->threads : 0, n_slots = threads + 2;
-	struct word_encoder q = { .p = p, .words = prep_words(p, e), .counts = counts, .visit = visit,
-			      .context = context, .workers = MAX(threads, 1) };
+	struct word_encoder q = { .p = p,
+				  .words = prep_words(p, e),
+				  .counts = counts,
+				  .visit = visit,
+				  .context = context,
+				  .workers = MAX(threads, 1) };
 	struct word_block *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
-	struct flow f = { next_word_block, encode_word_block, emit_word_block, &q, slots, sizeof(*slots), n_slots,
-			  threads };
+	struct flow f = { next_word_block, encode_word_block, emit_word_block, &q,
+			  slots,	   sizeof(*slots),    n_slots,	       threads };
 	int rc = q.words && slots ? open_word_pipelines(&q, e) : e->code;
 
 	if (!rc)

@@ -14,11 +14,11 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define HEADER_BYTES  32
-#define LINE_BYTES    14	/* the shortest line: its hash and six numbers */
-#define CHUNK_BYTES   ((size_t)1 << 18)
-#define CHUNK_WORDS   8192
-#define VERSION       1
+#define HEADER_BYTES 32
+#define LINE_BYTES   14 /* the shortest line: its hash and six numbers */
+#define CHUNK_BYTES  ((size_t)1 << 18)
+#define CHUNK_WORDS  8192
+#define VERSION	     1
 
 static const char side_magic[8] = "WBSIDE\n", words_magic[8] = "WBWORDS";
 
@@ -26,7 +26,7 @@ static const char side_magic[8] = "WBSIDE\n", words_magic[8] = "WBWORDS";
 
 struct column_output {
 	struct outfile file;
-	unsigned char *bytes;	/* owned: not yet in the stream */
+	unsigned char *bytes; /* owned: not yet in the stream */
 	size_t n, cap;
 };
 
@@ -77,8 +77,8 @@ static int column_open_output(struct column_output *o, const char *path, struct 
 }
 
 /* The header last, since only now its numbers are known. */
-static int column_finish_output(struct column_output *o, const char magic[8], uint64_t a, uint64_t b,
-			 struct err *e)
+static int column_finish_output(struct column_output *o, const char magic[8], uint64_t a,
+				uint64_t b, struct err *e)
 {
 	unsigned char header[HEADER_BYTES] = { 0 };
 	int rc = column_flush_buffer(o, e);
@@ -111,14 +111,16 @@ struct token_column_writer *token_column_create(const char *path, struct err *e)
 	return NULL;
 }
 
-int token_column_put(struct token_column_writer *w, const struct token_column_line *line, struct err *e)
+int token_column_put(struct token_column_writer *w, const struct token_column_line *line,
+		     struct err *e)
 {
-	const uint32_t numbers[] = { line->bytes, line->characters, line->letters,
-				     line->foreign, line->longest, line->n };
+	const uint32_t numbers[] = { line->bytes,   line->characters, line->letters,
+				     line->foreign, line->longest,    line->n };
 	unsigned char *to;
 
 	/* n is below 2^32: no overflow */
-	to = column_reserve(&w->out, 8 + (ARRAY_LEN(numbers) + (size_t)line->n) * LEB_MAX + LEB_SLACK, e);
+	to = column_reserve(&w->out,
+			    8 + (ARRAY_LEN(numbers) + (size_t)line->n) * LEB_MAX + LEB_SLACK, e);
 	if (!to)
 		return e->code;
 	put_fixed(to, line->hash, 8);
@@ -152,12 +154,12 @@ void token_column_cancel(struct token_column_writer *w)
 /* ---- reading ---- */
 
 struct column_input {
-	char *path;		/* owned: for messages */
+	char *path; /* owned: for messages */
 	int fd;
-	unsigned char *bytes;	/* owned; LEB_SLACK zeros stand behind the last byte */
+	unsigned char *bytes; /* owned; LEB_SLACK zeros stand behind the last byte */
 	size_t cap;
-	unsigned char *at, *end;	/* what is in memory and not used yet */
-	uint64_t rest;		/* bytes of the file that are not in memory yet */
+	unsigned char *at, *end; /* what is in memory and not used yet */
+	uint64_t rest;		 /* bytes of the file that are not in memory yet */
 };
 
 static int column_damaged_error(const struct column_input *in, const char *what, struct err *e)
@@ -227,8 +229,8 @@ static uint64_t get_fixed(const unsigned char *from, int bytes)
 	return value;
 }
 
-static int column_read_header(struct column_input *in, const char magic[8], uint64_t *a, uint64_t *b,
-		       struct err *e)
+static int column_read_header(struct column_input *in, const char magic[8], uint64_t *a,
+			      uint64_t *b, struct err *e)
 {
 	if (column_buffer_bytes(in, HEADER_BYTES, e))
 		return e->code;
@@ -247,8 +249,8 @@ static int column_read_header(struct column_input *in, const char magic[8], uint
 }
 
 /* a, b: the two numbers of the header. */
-static int column_open_input(struct column_input *in, const char *path, const char magic[8], uint64_t *a,
-		      uint64_t *b, struct err *e)
+static int column_open_input(struct column_input *in, const char *path, const char magic[8],
+			     uint64_t *a, uint64_t *b, struct err *e)
 {
 	struct stat s;
 
@@ -278,8 +280,8 @@ fail:
 struct token_column_reader {
 	struct column_input in;
 	uint64_t lines, lines_left, words_left;
-	uint32_t n_words;	/* entries of the table */
-	int32_t *words;		/* owned: of the current line */
+	uint32_t n_words; /* entries of the table */
+	int32_t *words;	  /* owned: of the current line */
 	size_t cap;
 };
 
@@ -331,7 +333,8 @@ static int column_read_words(struct token_column_reader *r, uint32_t n, struct e
 			return e->code;
 		in->at = leb_get_many(in->at, in->end, to, now, r->n_words, &bad);
 		if (bad)
-			return column_damaged_error(in, "it names a word that is not in the table", e);
+			return column_damaged_error(in, "it names a word that is not in the table",
+						    e);
 		if (in->at > in->end)
 			return column_damaged_error(in, "it ends within a line", e);
 		to += now;
@@ -341,17 +344,18 @@ static int column_read_words(struct token_column_reader *r, uint32_t n, struct e
 }
 
 /* Do the numbers of a line fit together, and into the file? */
-static bool column_is_line_valid(const struct token_column_reader *r, const struct token_column_line *l)
+static bool column_is_line_valid(const struct token_column_reader *r,
+				 const struct token_column_line *l)
 {
 	return l->characters <= l->bytes && l->letters <= l->characters &&
-	       l->foreign <= l->letters && l->n <= r->words_left && l->n <= column_bytes_left(&r->in) &&
-	       (l->longest > 0) == (l->n > 0);
+	       l->foreign <= l->letters && l->n <= r->words_left &&
+	       l->n <= column_bytes_left(&r->in) && (l->longest > 0) == (l->n > 0);
 }
 
 int token_column_next(struct token_column_reader *r, struct token_column_line *line, struct err *e)
 {
-	uint32_t *const numbers[] = { &line->bytes, &line->characters, &line->letters,
-				      &line->foreign, &line->longest, &line->n };
+	uint32_t *const numbers[] = { &line->bytes,   &line->characters, &line->letters,
+				      &line->foreign, &line->longest,	 &line->n };
 	struct column_input *in = &r->in;
 	bool fine = true;
 
@@ -412,7 +416,8 @@ int word_table_save(const struct intern *words, const char *path, struct err *e)
 	return column_finish_output(&out, words_magic, (uint64_t)words->n, bytes, e);
 }
 
-static int word_table_load_word(struct intern *words, struct column_input *in, uint64_t *bytes, struct err *e)
+static int word_table_load_word(struct intern *words, struct column_input *in, uint64_t *bytes,
+				struct err *e)
 {
 	int32_t index, next = words->n;
 	uint32_t n;

@@ -28,20 +28,23 @@
 #include "share/base/err.h"
 
 struct token_column_line {
-	uint64_t hash;		/* hash_bytes() of the raw line */
-	uint32_t bytes;		/* of the raw line, as are the next three */
+	uint64_t hash;	/* hash_bytes() of the raw line */
+	uint32_t bytes; /* of the raw line, as are the next three */
 	uint32_t characters;
-	uint32_t letters;	/* characters that are letters … */
-	uint32_t foreign;	/* … and those of them of another script than the language has */
-	uint32_t longest;	/* characters of its longest word after tokenising */
+	uint32_t letters; /* characters that are letters … */
+	uint32_t foreign; /* … and those of them of another script than the language has */
+	uint32_t longest; /* characters of its longest word after tokenising */
 	uint32_t n;
-	const int32_t *words;	/* (n) borrowed: during token_column_put(), until the next token_column_next() */
+	const int32_t *
+		words; /* (n) borrowed: during token_column_put(), until the next token_column_next() */
 };
 
 struct token_column_writer;
 struct token_column_writer *token_column_create(const char *path, struct err *e);
-int  token_column_put(struct token_column_writer *w, const struct token_column_line *line, struct err *e);
-int  token_column_finish(struct token_column_writer *w, struct err *e);	/* the file appears; frees w in any case */
+int token_column_put(struct token_column_writer *w, const struct token_column_line *line,
+		     struct err *e);
+int token_column_finish(struct token_column_writer *w,
+			struct err *e); /* the file appears; frees w in any case */
 void token_column_cancel(struct token_column_writer *w);
 
 /* Reading, front to back, in little memory. n_words: entries of the table of words. */
@@ -49,7 +52,7 @@ struct token_column_reader;
 struct token_column_reader *token_column_open(const char *path, int32_t n_words, struct err *e);
 int64_t token_column_lines(const struct token_column_reader *r);
 /* 1; 0: the end; < 0 */
-int  token_column_next(struct token_column_reader *r, struct token_column_line *line, struct err *e);
+int token_column_next(struct token_column_reader *r, struct token_column_line *line, struct err *e);
 void token_column_close(struct token_column_reader *r);
 
 /* The table of words on disk; the reader checks every length. word_table_load() fills a zeroed table. */

@@ -8,7 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-#define MAGIC	UINT64_C(0x00000A5344494257)	/* "WBIDS\n\0\0" in little-endian order */
+#define MAGIC	UINT64_C(0x00000A5344494257) /* "WBIDS\n\0\0" in little-endian order */
 #define VERSION 1u
 
 struct word_ids_header {
@@ -19,7 +19,8 @@ struct word_ids_header {
 
 static_assert(sizeof(struct word_ids_header) == 24, "the header is as word_ids.h draws it");
 
-static int word_ids_write(struct outfile *o, const void *bytes, size_t size, size_t n, struct err *e)
+static int word_ids_write(struct outfile *o, const void *bytes, size_t size, size_t n,
+			  struct err *e)
 {
 	if (n && fwrite(bytes, size, n, o->stream) != n)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
@@ -57,7 +58,8 @@ int word_ids_save(const struct word_ids *w, const char *path, struct err *e)
 	if (rc)
 		return rc;
 	if ((rc = word_ids_write(&o, &h, sizeof(h), 1, e)) ||
-	    (rc = word_ids_write(&o, w->ids, sizeof(*w->ids), ids, e)) || (rc = word_ids_write_lengths(&o, w, e)))
+	    (rc = word_ids_write(&o, w->ids, sizeof(*w->ids), ids, e)) ||
+	    (rc = word_ids_write_lengths(&o, w, e)))
 		outfile_abandon(&o);
 	else
 		rc = outfile_commit(&o, e);
@@ -70,7 +72,8 @@ static int word_ids_damaged_error(const char *path, const char *what, struct err
 		       what);
 }
 
-static int word_ids_check_header(const struct map *m, const char *path, struct word_ids_header *h, struct err *e)
+static int word_ids_check_header(const struct map *m, const char *path, struct word_ids_header *h,
+				 struct err *e)
 {
 	if (m->len < sizeof(*h))
 		return word_ids_damaged_error(path, "it is too short", e);
@@ -83,8 +86,9 @@ static int word_ids_check_header(const struct map *m, const char *path, struct w
 	return 0;
 }
 
-static int word_ids_read_arrays(struct word_ids *w, const struct map *m, const struct word_ids_header *h, const char *path,
-		int32_t vocabulary, struct err *e)
+static int word_ids_read_arrays(struct word_ids *w, const struct map *m,
+				const struct word_ids_header *h, const char *path,
+				int32_t vocabulary, struct err *e)
 {
 	const unsigned char *ids = m->data + sizeof(*h), *lengths = ids + h->ids * sizeof(int32_t);
 	uint64_t sum = 0;
@@ -105,7 +109,8 @@ static int word_ids_read_arrays(struct word_ids *w, const struct map *m, const s
 		sum += length;
 		w->start[i + 1] = (uint32_t)MIN(sum, h->ids);
 	}
-	return sum == h->ids ? 0 : word_ids_damaged_error(path, "its words do not cover its ids", e);
+	return sum == h->ids ? 0
+			     : word_ids_damaged_error(path, "its words do not cover its ids", e);
 }
 
 int word_ids_load(struct word_ids *w, const char *path, int32_t vocabulary, struct err *e)

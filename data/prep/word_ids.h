@@ -19,16 +19,16 @@
 #include "share/base/err.h"
 
 struct word_ids {
-	int32_t   n_words;
-	uint32_t *start;	/* owned: (n_words + 1) */
-	int32_t  *ids;		/* owned: word w has ids[start[w]] … ids[start[w + 1] - 1] */
+	int32_t n_words;
+	uint32_t *start; /* owned: (n_words + 1) */
+	int32_t *ids;	 /* owned: word w has ids[start[w]] … ids[start[w + 1] - 1] */
 };
 
 /* Atomically. A word of more than 65,535 ids, or 2^32 ids altogether: ERR_DATA. */
-int  word_ids_save(const struct word_ids *w, const char *path, struct err *e);
+int word_ids_save(const struct word_ids *w, const char *path, struct err *e);
 
 /* Fills a zeroed struct; every id is below vocabulary. word_ids_free() in any case. */
-int  word_ids_load(struct word_ids *w, const char *path, int32_t vocabulary, struct err *e);
+int word_ids_load(struct word_ids *w, const char *path, int32_t vocabulary, struct err *e);
 void word_ids_free(struct word_ids *w);
 
 #endif

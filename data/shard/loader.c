@@ -9,16 +9,16 @@
 #include "data/shard/shuffle.h"
 #include "share/base/mem.h"
 
-#define WINDOW_PAIRS 65536	/* sorted together, about; more for very large batches */
+#define WINDOW_PAIRS 65536 /* sorted together, about; more for very large batches */
 #define WINDOW_LIMIT (1 << 21)
-#define SAMPLE_PAIRS 2000	/* by which growth is measured … */
-#define SPARE	     0.99	/* … and what is used of the room that it leaves */
+#define SAMPLE_PAIRS 2000 /* by which growth is measured … */
+#define SPARE	     0.99 /* … and what is used of the room that it leaves */
 
 enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
 
 struct loader_entry {
 	int64_t pair;
-	int32_t n_source, n_target;	/* with their special tokens */
+	int32_t n_source, n_target; /* with their special tokens */
 };
 
 /*
@@ -27,35 +27,35 @@ struct loader_entry {
  */
 struct batch_prefetch {
 	pthread_t thread;
-	bool is_running, is_filled;	/* is_filled: batch is micro-batch number, or failed */
+	bool is_running, is_filled; /* is_filled: batch is micro-batch number, or failed */
 	uint64_t number;
-	struct batch batch;		/* owned */
+	struct batch batch; /* owned */
 	int rc;
 	struct err e;
 };
 
 /* A planned window: micro-batch k is the entries first[k] … first[k + 1] - 1. */
 struct loader {
-	const struct shard *shard;	/* borrowed */
+	const struct shard *shard; /* borrowed */
 	struct loader_options options;
-	int64_t pairs, windows;		/* of an epoch */
-	int32_t max_length;		/* longest side of any pair, with its special token */
-	uint64_t next;			/* number of this rank's next micro-batch */
-	double   done;			/* epochs */
+	int64_t pairs, windows; /* of an epoch */
+	int32_t max_length;	/* longest side of any pair, with its special token */
+	uint64_t next;		/* number of this rank's next micro-batch */
+	double done;		/* epochs */
 
 	uint64_t epoch;
-	int64_t window;			/* the planned one, of that epoch */
-	uint64_t base;			/* number of its first micro-batch */
+	int64_t window; /* the planned one, of that epoch */
+	uint64_t base;	/* number of its first micro-batch */
 	int64_t n_entries, n_batches;
-	struct loader_entry *entry, *unsorted;	/* owned: one block, (largest window) each */
-	int64_t *first;			/* owned: (n_batches + 1) */
+	struct loader_entry *entry, *unsorted; /* owned: one block, (largest window) each */
+	int64_t *first;			       /* owned: (n_batches + 1) */
 	size_t cap_first;
-	int64_t *bucket;		/* owned: (max_length + 1), for counting */
-	int32_t *source, *target;	/* owned: one block, (max_length) each: the pair at hand */
-	int64_t source_limit, target_limit;	/* tokens of a side that are planned for a batch */
+	int64_t *bucket;	  /* owned: (max_length + 1), for counting */
+	int32_t *source, *target; /* owned: one block, (max_length) each: the pair at hand */
+	int64_t source_limit, target_limit; /* tokens of a side that are planned for a batch */
 	/* with dropout: the pair at hand, split anew */
 	struct resplit_sentence {
-		int32_t *ids;		/* owned */
+		int32_t *ids; /* owned */
 		size_t n, cap;
 	} sides[2];
 	struct batch_prefetch prefetch;
@@ -90,8 +90,8 @@ static int64_t window_start(const struct loader *l, int64_t w)
 /* The pairs of a window in shuffled order, sorted by length; equal lengths stay shuffled. */
 static void loader_sort_window(struct loader *l)
 {
-	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
-								   (uint32_t)l->epoch, 0));
+	struct shuffle order = shuffle_make(
+		l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS, (uint32_t)l->epoch, 0));
 	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start,
 		sum = 0;
 
@@ -138,7 +138,7 @@ static int loader_cut_window(struct loader *l, struct err *e)
 }
 
 static int loader_plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base,
-		       struct err *e)
+			      struct err *e)
 {
 	l->epoch = epoch;
 	l->window = window;
@@ -214,8 +214,8 @@ static int loader_allocate(struct loader *l, struct err *e)
 
 /* ---- BPE-dropout ---- */
 
-static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key *place, const int32_t *ids,
-		      int32_t n, struct err *e)
+static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key *place,
+				  const int32_t *ids, int32_t n, struct err *e)
 {
 	struct resplit_sentence *s = &l->sides[place->side];
 
@@ -226,7 +226,8 @@ static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key
 }
 
 /* Read a pair and split it as it will be in this epoch. */
-static int dropout_split_pair(struct loader *l, const struct loader_entry *x, uint64_t epoch, struct err *e)
+static int dropout_split_pair(struct loader *l, const struct loader_entry *x, uint64_t epoch,
+			      struct err *e)
 {
 	struct bpe_dropout_key place = { x->pair, (uint32_t)epoch, 0 };
 
@@ -247,8 +248,8 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
 	if (!l->options.dropout)
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
-		struct loader_entry x = loader_read_entry(l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs /
-						       (uint64_t)n));
+		struct loader_entry x = loader_read_entry(
+			l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs / (uint64_t)n));
 
 		if (dropout_split_pair(l, &x, 0, e))
 			return e->code;
@@ -266,8 +267,8 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
  * The side as it was split, or as it is in the shard: where it would be longer than any there, or
  * where the others of its batch leave no room for it.
  */
-static const int32_t *loader_choose_ids(const struct loader *l, int side, const int32_t *usual, int64_t others,
-			     int32_t *n)
+static const int32_t *loader_choose_ids(const struct loader *l, int side, const int32_t *usual,
+					int64_t others, int32_t *n)
 {
 	const struct resplit_sentence *s = &l->sides[side];
 
@@ -292,8 +293,9 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 			o->rank, o->ranks, o->batch_tokens);
 	else if (!l->pairs)
 		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
-	else if (!loader_find_max_length(l, e) && !loader_allocate(l, e) && !loader_find_token_limits(l, e) &&
-		 !loader_save_epoch_start(l, 0, 0, e) && !loader_plan_window(l, 0, 0, 0, e))
+	else if (!loader_find_max_length(l, e) && !loader_allocate(l, e) &&
+		 !loader_find_token_limits(l, e) && !loader_save_epoch_start(l, 0, 0, e) &&
+		 !loader_plan_window(l, 0, 0, 0, e))
 		return l;
 	loader_free(l);
 	return NULL;
@@ -303,7 +305,7 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 
 /* others_…: tokens of the rest of its batch, as they are by now, or as they are in the shard. */
 static int loader_add_pair(struct loader *l, struct batch *b, const struct loader_entry *x,
-		    int64_t others_source, int64_t others_target, struct err *e)
+			   int64_t others_source, int64_t others_target, struct err *e)
 {
 	const int32_t *source = l->source, *target = l->target;
 	int32_t n_source = x->n_source - 1, n_target = x->n_target - 1;
@@ -345,7 +347,8 @@ static int loader_fill_batch(struct loader *l, uint64_t number, struct batch *b,
 
 		rest_source -= x->n_source;
 		rest_target -= x->n_target;
-		if (loader_add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target, e))
+		if (loader_add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target,
+				    e))
 			return e->code;
 	}
 	return 0;
@@ -419,7 +422,8 @@ static int prefetch_swap_batch(struct loader *l, struct batch *b, struct err *e)
 
 int loader_next(struct loader *l, struct batch *b, struct err *e)
 {
-	int rc = l->options.dropout ? prefetch_swap_batch(l, b, e) : loader_fill_batch(l, l->next, b, e);
+	int rc = l->options.dropout ? prefetch_swap_batch(l, b, e)
+				    : loader_fill_batch(l, l->next, b, e);
 
 	if (rc)
 		return rc;

@@ -31,8 +31,8 @@ struct loader_options {
 	uint64_t seed;
 	/* a pair longer than this: ERR_CONFIG, naming the option and the pair */
 	int32_t batch_tokens;
-	int32_t  rank, ranks;		/* 0, 1 for a single process */
-	struct bpe_dropout *dropout;	/* borrowed, for this loader alone; NULL: none */
+	int32_t rank, ranks;	     /* 0, 1 for a single process */
+	struct bpe_dropout *dropout; /* borrowed, for this loader alone; NULL: none */
 };
 
 /* Borrows the shard. NULL: failure. */

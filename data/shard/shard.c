@@ -16,18 +16,18 @@
 #define SHARD_SWAPPED 0x04030201u
 #define SHARD_VERSION 2u
 #define HEX_DIGITS    (HASH_SHA256_HEX - 1)
-#define BLOCK	      16	/* pairs for each number of the index */
-#define NARROW_IDS    65536	/* entries of a vocabulary whose ids fit into 16 bits */
-#define BUFFER_BYTES  ((size_t)256 << 10)	/* taken at once */
+#define BLOCK	      16		  /* pairs for each number of the index */
+#define NARROW_IDS    65536		  /* entries of a vocabulary whose ids fit into 16 bits */
+#define BUFFER_BYTES  ((size_t)256 << 10) /* taken at once */
 
 struct shard_header {
-	char     magic[8];
+	char magic[8];
 	uint32_t order, version;
-	int64_t  pairs, source_tokens, target_tokens;
-	int32_t  vocabulary;
+	int64_t pairs, source_tokens, target_tokens;
+	int32_t vocabulary;
 	uint16_t id_bytes, length_bytes;
-	char     vocabulary_sha256[HEX_DIGITS];
-	char     checksum[HEX_DIGITS];
+	char vocabulary_sha256[HEX_DIGITS];
+	char checksum[HEX_DIGITS];
 };
 
 static_assert(sizeof(struct shard_header) == 176, "the header is as shard.h draws it");
@@ -43,12 +43,12 @@ static uint64_t index_entries(int64_t pairs)
 struct shard_writer {
 	struct shard_header header;
 	struct outfile out;
-	struct hash *hash;	/* owned */
-	unsigned char *buffer;	/* owned: (BUFFER_BYTES) not yet hashed and written */
+	struct hash *hash;     /* owned */
+	unsigned char *buffer; /* owned: (BUFFER_BYTES) not yet hashed and written */
 	size_t n_buffer;
-	uint64_t *index;	/* owned: one for each begun block of pairs */
+	uint64_t *index; /* owned: one for each begun block of pairs */
 	size_t cap_index;
-	uint32_t *lengths;	/* owned: (2 * pairs) */
+	uint32_t *lengths; /* owned: (2 * pairs) */
 	size_t cap_lengths;
 	uint32_t longest;
 };
@@ -113,7 +113,7 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	w->buffer = w->hash ? mem_alloc(BUFFER_BYTES, 1, e) : NULL;
 	if (!w->buffer || outfile_open(&w->out, path, e))
 		goto fail;
-	if (shard_write_bytes(w, &w->header, sizeof(w->header), e))	/* holds the place */
+	if (shard_write_bytes(w, &w->header, sizeof(w->header), e)) /* holds the place */
 		goto fail;
 	return w;
 fail:
@@ -205,7 +205,8 @@ static int shard_write_tables(struct shard_writer *w, struct err *e)
 	if (mem_grow(&w->index, &w->cap_index, blocks, sizeof(*w->index), e))
 		return e->code;
 	w->index[blocks - 1] = ids;
-	if (shard_flush_buffer(w, e) || shard_write_hashed(w, pad, rest ? sizeof(pad) - rest : 0, e) ||
+	if (shard_flush_buffer(w, e) ||
+	    shard_write_hashed(w, pad, rest ? sizeof(pad) - rest : 0, e) ||
 	    shard_write_hashed(w, w->index, blocks * sizeof(*w->index), e))
 		return e->code;
 	return shard_write_lengths(w, e);
@@ -216,7 +217,8 @@ int shard_finish(struct shard_writer *w, struct err *e)
 	char hex[HASH_SHA256_HEX];
 	int rc;
 
-	if ((rc = shard_write_tables(w, e)) || (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
+	if ((rc = shard_write_tables(w, e)) ||
+	    (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
 	    (rc = hash_hex(w->hash, hex, e)))
 		goto out;
 	memcpy(w->header.checksum, hex, HEX_DIGITS);
@@ -237,7 +239,7 @@ out:
 struct shard {
 	struct map map;
 	struct shard_header header;
-	const unsigned char *ids;	/* in the map, as are the next two */
+	const unsigned char *ids; /* in the map, as are the next two */
 	const uint64_t *index;
 	const void *lengths;
 	int32_t longest;
@@ -246,32 +248,39 @@ struct shard {
 
 static int32_t shard_id_at(const struct shard *s, uint64_t i)
 {
-	return s->header.id_bytes == 2 ? ((const uint16_t *)(const void *)s->ids)[i] :
-					 ((const int32_t *)(const void *)s->ids)[i];
+	return s->header.id_bytes == 2 ? ((const uint16_t *)(const void *)s->ids)[i]
+				       : ((const int32_t *)(const void *)s->ids)[i];
 }
 
 static uint32_t shard_length_at(const struct shard *s, int64_t i)
 {
-	return s->header.length_bytes == 2 ? ((const uint16_t *)s->lengths)[i] :
-					     ((const uint32_t *)s->lengths)[i];
+	return s->header.length_bytes == 2 ? ((const uint16_t *)s->lengths)[i]
+					   : ((const uint32_t *)s->lengths)[i];
 }
 
-static int shard_check_header(const char *path, const struct shard_header *h, size_t len, struct err *e)
+static int shard_check_header(const char *path, const struct shard_header *h, size_t len,
+			      struct err *e)
 {
 	if (len < sizeof(*h))
-		return err_set(e, ERR_DATA, "%s: %zu bytes are too few for a token shard; "
-			       "prepare the corpus again", path, len);
+		return err_set(e, ERR_DATA,
+			       "%s: %zu bytes are too few for a token shard; "
+			       "prepare the corpus again",
+			       path, len);
 	if (memcmp(h->magic, SHARD_MAGIC, sizeof(h->magic)))
 		return err_set(e, ERR_DATA, "%s: this is not a token shard", path);
 	if (h->order == SHARD_SWAPPED)
-		return err_set(e, ERR_DATA, "%s: written on a machine with the other byte order; "
-			       "prepare the corpus on this one", path);
+		return err_set(e, ERR_DATA,
+			       "%s: written on a machine with the other byte order; "
+			       "prepare the corpus on this one",
+			       path);
 	if (h->order != SHARD_ORDER)
 		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
 			       h->order);
 	if (h->version != SHARD_VERSION)
-		return err_set(e, ERR_DATA, "%s: shard version %u, this program reads version %u; "
-			       "prepare the corpus again", path, h->version, SHARD_VERSION);
+		return err_set(e, ERR_DATA,
+			       "%s: shard version %u, this program reads version %u; "
+			       "prepare the corpus again",
+			       path, h->version, SHARD_VERSION);
 	if (h->vocabulary < 1)
 		return err_set(e, ERR_DATA, "%s: damaged: a vocabulary of %d entries", path,
 			       h->vocabulary);
@@ -373,7 +382,8 @@ static int shard_check_index(struct shard *s, const char *path, struct err *e)
 				       path, s->index[CEIL_DIV(i, BLOCK)], i, source + target);
 		if (i == n)
 			break;
-		longest = MAX(longest, MAX(shard_length_at(s, 2 * i), shard_length_at(s, 2 * i + 1)));
+		longest =
+			MAX(longest, MAX(shard_length_at(s, 2 * i), shard_length_at(s, 2 * i + 1)));
 		source += shard_length_at(s, 2 * i);
 		target += shard_length_at(s, 2 * i + 1);
 	}

@@ -42,19 +42,19 @@ struct shard;
 struct shard_writer;
 struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 				  const char vocabulary_sha256[HASH_SHA256_HEX], struct err *e);
-int  shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source,
-		  const int32_t *target, int32_t n_target, struct err *e);
-int  shard_finish(struct shard_writer *w, struct err *e);	/* frees w in any case */
-void shard_cancel(struct shard_writer *w);			/* frees w, leaves no file */
+int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source,
+		 const int32_t *target, int32_t n_target, struct err *e);
+int shard_finish(struct shard_writer *w, struct err *e); /* frees w in any case */
+void shard_cancel(struct shard_writer *w);		 /* frees w, leaves no file */
 
 /* Reading. A damaged file: ERR_DATA naming what is wrong. */
 struct shard *shard_open(const char *path, struct err *e);
 int64_t shard_pairs(const struct shard *s);
-int64_t shard_source_tokens(const struct shard *s);	/* without special tokens */
+int64_t shard_source_tokens(const struct shard *s); /* without special tokens */
 int64_t shard_target_tokens(const struct shard *s);
-int32_t shard_vocabulary(const struct shard *s);	/* entries */
-const char *shard_vocabulary_sha256(const struct shard *s);	/* of vocab.tsv; borrowed */
-int32_t shard_longest(const struct shard *s);	/* tokens of the longest side of any pair */
+int32_t shard_vocabulary(const struct shard *s);	    /* entries */
+const char *shard_vocabulary_sha256(const struct shard *s); /* of vocab.tsv; borrowed */
+int32_t shard_longest(const struct shard *s); /* tokens of the longest side of any pair */
 /* Of pair 0 <= i < pairs: its tokens, and the ids themselves into arrays with room for them. */
 void shard_lengths(const struct shard *s, int64_t i, int32_t *n_source, int32_t *n_target);
 void shard_read(const struct shard *s, int64_t i, int32_t *source, int32_t *target);

@@ -11,32 +11,32 @@
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 
-#define MAGIC	   "WBWORDS\n"
+#define MAGIC		"WBWORDS\n"
 #define BYTE_ORDER_MARK 0x01020304u
-#define VERSION	   1
-#define HEX_DIGITS 64
-#define LIMIT	   ((size_t)1 << 30)	/* bytes of a file */
+#define VERSION		1
+#define HEX_DIGITS	64
+#define LIMIT		((size_t)1 << 30) /* bytes of a file */
 
 struct shortlist_header {
-	char     magic[8];
+	char magic[8];
 	uint32_t order, version;
-	int32_t  vocabulary, frequent;
-	int64_t  listed;
-	char     vocabulary_sha256[HEX_DIGITS];
-	char     checksum[HEX_DIGITS];
+	int32_t vocabulary, frequent;
+	int64_t listed;
+	char vocabulary_sha256[HEX_DIGITS];
+	char checksum[HEX_DIGITS];
 };
 
 #define CHECKED_HEADER offsetof(struct shortlist_header, checksum)
 
 struct shortlist {
-	struct buf file;		/* owned */
+	struct buf file; /* owned */
 	struct shortlist_header header;
-	const int32_t *frequent, *start, *lists;	/* in the file */
+	const int32_t *frequent, *start, *lists; /* in the file */
 };
 
 /* The sum of what follows the header, then of the header before it. */
 static int shortlist_checksum(const struct shortlist_header *h, const struct buf *rest, size_t skip,
-		  char hex[HASH_SHA256_HEX], struct err *e)
+			      char hex[HASH_SHA256_HEX], struct err *e)
 {
 	struct hash *sum = hash_new(HASH_SHA256, e);
 	int rc = sum ? hash_add(sum, rest->data + skip, rest->len - skip, e) : e->code;
@@ -51,9 +51,12 @@ static int shortlist_checksum(const struct shortlist_header *h, const struct buf
 
 int shortlist_write(const char *path, const struct shortlist_parts *p, struct err *e)
 {
-	struct shortlist_header h = { .magic = MAGIC, .order = BYTE_ORDER_MARK, .version = VERSION,
-			    .vocabulary = p->vocabulary, .frequent = p->n_frequent,
-			    .listed = p->start[p->vocabulary] };
+	struct shortlist_header h = { .magic = MAGIC,
+				      .order = BYTE_ORDER_MARK,
+				      .version = VERSION,
+				      .vocabulary = p->vocabulary,
+				      .frequent = p->n_frequent,
+				      .listed = p->start[p->vocabulary] };
 	char hex[HASH_SHA256_HEX];
 	struct buf b = { 0 };
 	int rc;
@@ -93,9 +96,9 @@ static int shortlist_check_header(const char *path, const struct shortlist *s, s
 			       "%s: is of another version or another kind of machine: learn it "
 			       "again",
 			       path);
-	if (h->vocabulary < N_SPECIAL_TOKENS || h->frequent < 0 ||
-	    h->frequent > h->vocabulary || h->listed < 0 ||
-	    h->listed > (int64_t)h->vocabulary * SHORTLIST_MAX_EACH || h->listed > INT32_MAX)
+	if (h->vocabulary < N_SPECIAL_TOKENS || h->frequent < 0 || h->frequent > h->vocabulary ||
+	    h->listed < 0 || h->listed > (int64_t)h->vocabulary * SHORTLIST_MAX_EACH ||
+	    h->listed > INT32_MAX)
 		return shortlist_damaged_error(path, "a count is out of range", e);
 	ints = (uint64_t)h->frequent + (uint64_t)h->vocabulary + 1 + (uint64_t)h->listed;
 	if (s->file.len != sizeof(*h) + ints * sizeof(int32_t))
@@ -118,9 +121,11 @@ static int shortlist_check_lists(const char *path, const struct shortlist *s, st
 	const struct shortlist_header *h = &s->header;
 
 	if (!is_rising_token_list(s->frequent, h->frequent, h->vocabulary))
-		return shortlist_damaged_error(path, "its frequent tokens are not a rising list", e);
+		return shortlist_damaged_error(path, "its frequent tokens are not a rising list",
+					       e);
 	if (s->start[0] != 0 || s->start[h->vocabulary] != h->listed)
-		return shortlist_damaged_error(path, "its lists do not cover all that is listed", e);
+		return shortlist_damaged_error(path, "its lists do not cover all that is listed",
+					       e);
 	for (int32_t i = 0; i < h->vocabulary; i++) {
 		const int64_t n = (int64_t)s->start[i + 1] - s->start[i];
 

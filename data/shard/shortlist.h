@@ -30,8 +30,8 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-#define SHORTLIST_FILE	  "shortlist.bin"	/* in the folder of a corpus, run or model */
-#define SHORTLIST_MAX_EACH 1000			/* tokens of one list */
+#define SHORTLIST_FILE	   "shortlist.bin" /* in the folder of a corpus, run or model */
+#define SHORTLIST_MAX_EACH 1000		   /* tokens of one list */
 
 struct shortlist;
 
@@ -41,7 +41,7 @@ struct shortlist;
  */
 struct shortlist *shortlist_open(const char *path, int32_t vocabulary, const char *sha256,
 				 struct err *e);
-void shortlist_close(struct shortlist *s);	/* may be NULL */
+void shortlist_close(struct shortlist *s); /* may be NULL */
 
 /* Borrowed, rising. id is in 0 … vocabulary - 1. */
 const int32_t *shortlist_frequent(const struct shortlist *s, int32_t *n);
@@ -53,15 +53,15 @@ struct shortlist_parts {
 	const char *vocabulary_sha256;
 	const int32_t *frequent;
 	int32_t n_frequent;
-	const int32_t *start;		/* (vocabulary + 1) */
-	const int32_t *lists;		/* (start[vocabulary]) */
+	const int32_t *start; /* (vocabulary + 1) */
+	const int32_t *lists; /* (start[vocabulary]) */
 };
 int shortlist_write(const char *path, const struct shortlist_parts *p, struct err *e);
 
 struct shortlist_options {
-	int32_t each, frequent;		/* tokens of a list; the most frequent ones, for all */
-	int64_t pairs;			/* of the shard, spread evenly over it, at most */
-	int32_t rounds;			/* of IBM model 1 */
+	int32_t each, frequent; /* tokens of a list; the most frequent ones, for all */
+	int64_t pairs;		/* of the shard, spread evenly over it, at most */
+	int32_t rounds;		/* of IBM model 1 */
 };
 
 /* Learn from a shard and write. Memory: about 1.6 KB for each token of the vocabulary. */

@@ -7,34 +7,34 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define CANDIDATES 100		/* of a source token, that model 1 chooses from */
-#define SAMPLE	   1000		/* pairs with a source token that candidates are counted in */
-#define LEAST	   1e-6f	/* probability of a token that is kept */
+#define CANDIDATES 100	 /* of a source token, that model 1 chooses from */
+#define SAMPLE	   1000	 /* pairs with a source token that candidates are counted in */
+#define LEAST	   1e-6f /* probability of a token that is kept */
 
 /* A target token of a list, with its score. */
 struct scored_token {
 	int32_t id;
-	float   score;
+	float score;
 };
 
 struct shortlist_learner {
-	const struct shard *shard;	/* borrowed */
+	const struct shard *shard; /* borrowed */
 	const struct shortlist_options *options;
 	int32_t vocabulary;
-	int64_t pairs;			/* that are looked at */
-	int32_t *source, *target;	/* (longest) owned: the pair at hand, each token once */
-	int32_t *times;			/* (longest) owned: how often each of target is there */
+	int64_t pairs;		  /* that are looked at */
+	int32_t *source, *target; /* (longest) owned: the pair at hand, each token once */
+	int32_t *times;		  /* (longest) owned: how often each of target is there */
 	int32_t n_source, n_target;
 	int64_t reading;		/* counts sides that are read */
 	int64_t *seen;			/* (vocabulary) owned: the last side that had it … */
 	int32_t *slot;			/* … and its place in target; owned */
-	int32_t *in_source, *in_target;	/* (vocabulary) owned: pairs with it */
+	int32_t *in_source, *in_target; /* (vocabulary) owned: pairs with it */
 	int64_t *first;			/* (vocabulary + 1) owned: where its pairs are in where */
 	int32_t *where;			/* owned: numbers of pairs with each source token */
-	struct scored_token *entries;		/* (vocabulary, CANDIDATES) owned; of model 1 */
-	float   *expected;		/* (vocabulary, CANDIDATES) owned */
+	struct scored_token *entries;	/* (vocabulary, CANDIDATES) owned; of model 1 */
+	float *expected;		/* (vocabulary, CANDIDATES) owned */
 	int32_t *n_entries;		/* (vocabulary) owned */
-	double  *empty, *empty_expected;	/* (vocabulary) owned: of the empty word */
+	double *empty, *empty_expected; /* (vocabulary) owned: of the empty word */
 	int32_t *counts, *touched;	/* (vocabulary) owned */
 };
 
@@ -182,7 +182,8 @@ static void choose_candidates(struct shortlist_learner *x, int32_t id)
 		const double n_both = (double)x->counts[t] / (double)n * x->in_source[id];
 
 		candidate_heap_add(list, &x->n_entries[id],
-			   (struct scored_token){ t, (float)(2 * n_both / ((double)x->in_source[id] +
+				   (struct scored_token){ t, (float)(2 * n_both /
+								     ((double)x->in_source[id] +
 								      x->in_target[t])) });
 		x->counts[t] = 0;
 	}
@@ -216,8 +217,7 @@ static void model1_expectation(struct shortlist_learner *x, double *room)
 		}
 	}
 	for (int32_t k = 0; k < x->n_target; k++)
-		x->empty_expected[x->target[k]] +=
-			x->times[k] * x->empty[x->target[k]] / room[k];
+		x->empty_expected[x->target[k]] += x->times[k] * x->empty[x->target[k]] / room[k];
 }
 
 static void model1_maximization(struct shortlist_learner *x)
@@ -232,7 +232,8 @@ static void model1_maximization(struct shortlist_learner *x)
 			sum += (double)x->expected[at + c];
 		for (int32_t c = 0; c < x->n_entries[id]; c++) {
 			if (sum > 0)
-				x->entries[at + c].score = (float)((double)x->expected[at + c] / sum);
+				x->entries[at + c].score =
+					(float)((double)x->expected[at + c] / sum);
 			x->expected[at + c] = 0;
 		}
 		total += x->empty_expected[id];
@@ -290,7 +291,7 @@ static int32_t select_best_targets(struct shortlist_learner *x, int32_t id, int3
 /* The target tokens in the most pairs, rising. */
 static int32_t select_frequent_targets(struct shortlist_learner *x, int32_t *out)
 {
-	struct scored_token *all = x->entries;		/* done with; it has room for vocabulary entries */
+	struct scored_token *all = x->entries; /* done with; it has room for vocabulary entries */
 	int32_t n = 0, kept;
 
 	for (int32_t id = N_SPECIAL_TOKENS; id < x->vocabulary; id++)
@@ -306,7 +307,8 @@ static int32_t select_frequent_targets(struct shortlist_learner *x, int32_t *out
 
 static int learner_write_lists(struct shortlist_learner *x, const char *path, struct err *e)
 {
-	const size_t each = (size_t)MIN(x->options->each, CANDIDATES + 1), v = (size_t)x->vocabulary;
+	const size_t each = (size_t)MIN(x->options->each, CANDIDATES + 1),
+		     v = (size_t)x->vocabulary;
 	int32_t *lists = mem_alloc(v, each * sizeof(*lists), e);
 	int32_t *start = lists ? mem_alloc(v + 1, sizeof(*start), e) : NULL;
 	int32_t *frequent = start ? mem_alloc(v, sizeof(*frequent), e) : NULL;
@@ -321,7 +323,8 @@ static int learner_write_lists(struct shortlist_learner *x, const char *path, st
 					     .vocabulary_sha256 = shard_vocabulary_sha256(x->shard),
 					     .frequent = frequent,
 					     .n_frequent = select_frequent_targets(x, frequent),
-					     .start = start, .lists = lists },
+					     .start = start,
+					     .lists = lists },
 				     e);
 	free(lists);
 	free(start);
@@ -334,7 +337,11 @@ static int learner_write_lists(struct shortlist_learner *x, const char *path, st
 static int learner_alloc(struct shortlist_learner *x, struct err *e)
 {
 	const size_t v = (size_t)x->vocabulary, longest = (size_t)MAX(shard_longest(x->shard), 1);
-	struct { void *at; size_t n, size; } blocks[] = {
+	struct {
+		void *at;
+		size_t n, size;
+	} blocks[] = {
+		/* clang-format off */
 		{ &x->source, longest, sizeof(int32_t) }, { &x->target, longest, sizeof(int32_t) },
 		{ &x->times, longest, sizeof(int32_t) }, { &x->seen, v, sizeof(int64_t) },
 		{ &x->slot, v, sizeof(int32_t) }, { &x->in_source, v, sizeof(int32_t) },
@@ -344,6 +351,7 @@ static int learner_alloc(struct shortlist_learner *x, struct err *e)
 		{ &x->empty_expected, v, sizeof(double) },
 		{ &x->expected, v, CANDIDATES * sizeof(float) },
 		{ &x->entries, v, CANDIDATES * sizeof(struct scored_token) },
+		/* clang-format on */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
@@ -376,10 +384,12 @@ static void learner_free(struct shortlist_learner *x)
 	free(x->entries);
 }
 
-int shortlist_learn(const struct shard *s, const struct shortlist_options *options, const char *path,
-		    struct err *e)
+int shortlist_learn(const struct shard *s, const struct shortlist_options *options,
+		    const char *path, struct err *e)
 {
-	struct shortlist_learner x = { .shard = s, .options = options, .vocabulary = shard_vocabulary(s) };
+	struct shortlist_learner x = { .shard = s,
+				       .options = options,
+				       .vocabulary = shard_vocabulary(s) };
 	int rc;
 
 	x.pairs = MIN(MIN(options->pairs, shard_pairs(s)), INT32_MAX - 2);

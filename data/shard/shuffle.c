@@ -10,7 +10,7 @@ struct shuffle shuffle_make(int64_t n, struct rng_key key)
 	struct shuffle s = { .n = (uint64_t)n };
 	uint64_t a = (uint64_t)sqrt((double)n);
 
-	while (a > 1 && a * a > s.n)	/* sqrt of 53 bits may be one off */
+	while (a > 1 && a * a > s.n) /* sqrt of 53 bits may be one off */
 		a--;
 	/* At least 16 by 16: on a grid of few cells a network reaches few of the permutations. */
 	s.a = (uint32_t)MAX(a, 16);

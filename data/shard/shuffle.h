@@ -20,7 +20,7 @@
 
 struct shuffle {
 	uint64_t n;
-	uint32_t a, b;		/* the grid: a * b >= n, and less than n + a unless n is tiny */
+	uint32_t a, b; /* the grid: a * b >= n, and less than n + a unless n is tiny */
 	uint32_t key[SHUFFLE_ROUNDS];
 };
 

@@ -53,8 +53,8 @@ bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_s
 	int64_t ns = (int64_t)n_source + 1, nt = target ? (int64_t)n_target + 1 : 0;
 	int32_t *in = b->target_in + b->n_target, *out = b->target_out + b->n_target;
 
-	if (b->n >= b->cap_n || n_source < 0 || nt < 0 ||
-	    b->n_source + ns > b->cap_tokens || b->n_target + nt > b->cap_tokens)
+	if (b->n >= b->cap_n || n_source < 0 || nt < 0 || b->n_source + ns > b->cap_tokens ||
+	    b->n_target + nt > b->cap_tokens)
 		return false;
 	if (n_source)
 		memcpy(b->source + b->n_source, source, (size_t)n_source * sizeof(*source));

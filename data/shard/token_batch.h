@@ -19,19 +19,19 @@
 enum { TOKEN_PAD = 0, TOKEN_END = 1, TOKEN_START = 2, TOKEN_UNKNOWN = 3, N_SPECIAL_TOKENS = 4 };
 
 struct batch {
-	int32_t  n;			/* sentences */
-	int32_t  n_source, n_target;	/* tokens */
-	int32_t  max_source, max_target;	/* longest sentence of each side */
-	int32_t *source, *source_position;		/* (n_source) */
-	int32_t *target_in, *target_out, *target_position;	/* (n_target) */
-	int32_t *source_start, *target_start;		/* (n + 1) */
-	int64_t *pair;			/* (n) numbers of the pairs in the shard */
-	int32_t  cap_n, cap_tokens;	/* room for this many */
-	void    *memory;		/* owned: one block for all of the above */
+	int32_t n;					   /* sentences */
+	int32_t n_source, n_target;			   /* tokens */
+	int32_t max_source, max_target;			   /* longest sentence of each side */
+	int32_t *source, *source_position;		   /* (n_source) */
+	int32_t *target_in, *target_out, *target_position; /* (n_target) */
+	int32_t *source_start, *target_start;		   /* (n + 1) */
+	int64_t *pair;		   /* (n) numbers of the pairs in the shard */
+	int32_t cap_n, cap_tokens; /* room for this many */
+	void *memory;		   /* owned: one block for all of the above */
 };
 
 /* Room for max_tokens tokens a side and max_sentences sentences. Freed by batch_free(). */
-int  batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, struct err *e);
+int batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, struct err *e);
 void batch_clear(struct batch *b);
 
 /*

@@ -14,26 +14,26 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-#define BLOCK_BYTES  (1u << 20)
-#define BOMB_BYTES   ((int64_t)64 << 20)	/* from here on … */
-#define BOMB_RATIO   200	/* … more unpacked than packed by this factor is no corpus */
-#define MAX_ENTRIES  100000
+#define BLOCK_BYTES (1u << 20)
+#define BOMB_BYTES  ((int64_t)64 << 20) /* from here on … */
+#define BOMB_RATIO  200 /* … more unpacked than packed by this factor is no corpus */
+#define MAX_ENTRIES 100000
 
 struct archive_reader {
-	struct archive *a;		/* owned: the members */
-	struct gunzip  *gunzip;		/* owned: what a reads from, … */
-	struct archive *unpacker;	/* … or this, for other ways of packing; owned */
-	int64_t unpacked;		/* bytes that came out of either */
-	bool    is_bomb;
-	struct err failure;		/* of gunzip: code 0, or the reason */
-	char   *path;			/* owned */
-	const char *const *names;	/* borrowed */
-	size_t  n;
-	bool   *found;			/* owned: (n) */
-	bool   *optional;		/* owned: (n) may be missing */
-	size_t  at;			/* the wanted member at hand, n: none */
+	struct archive *a;	  /* owned: the members */
+	struct gunzip *gunzip;	  /* owned: what a reads from, … */
+	struct archive *unpacker; /* … or this, for other ways of packing; owned */
+	int64_t unpacked;	  /* bytes that came out of either */
+	bool is_bomb;
+	struct err failure;	  /* of gunzip: code 0, or the reason */
+	char *path;		  /* owned */
+	const char *const *names; /* borrowed */
+	size_t n;
+	bool *found;	/* owned: (n) */
+	bool *optional; /* owned: (n) may be missing */
+	size_t at;	/* the wanted member at hand, n: none */
 	int64_t entries;
-	int64_t given;			/* bytes handed out, of all members */
+	int64_t given; /* bytes handed out, of all members */
 };
 
 /* The end of path from a slash on, or all of it; a folder's name may end with a slash. */
@@ -119,7 +119,7 @@ static int64_t archive_unpack_block(struct archive_reader *r, const void **block
 	} else {
 		int rc;
 
-		do	/* a block may be empty */
+		do /* a block may be empty */
 			rc = archive_read_data_block(r->unpacker, block, &n, &offset);
 		while (rc >= ARCHIVE_WARN && rc != ARCHIVE_EOF && !n);
 		got = rc == ARCHIVE_EOF ? 0 : rc >= ARCHIVE_WARN ? (int64_t)n : -1;
@@ -180,13 +180,19 @@ static const char *kind_name(struct archive_entry *entry)
 	if (archive_entry_hardlink(entry))
 		return "a hard link";
 	switch (archive_entry_filetype(entry)) {
-	case AE_IFREG: return NULL;
-	case AE_IFLNK: return "a symbolic link";
-	case AE_IFDIR: return "a folder";
+	case AE_IFREG:
+		return NULL;
+	case AE_IFLNK:
+		return "a symbolic link";
+	case AE_IFDIR:
+		return "a folder";
 	case AE_IFCHR:
-	case AE_IFBLK: return "a device";
-	case AE_IFIFO: return "a named pipe";
-	default:       return "something special";
+	case AE_IFBLK:
+		return "a device";
+	case AE_IFIFO:
+		return "a named pipe";
+	default:
+		return "something special";
 	}
 }
 
@@ -201,7 +207,7 @@ static int archive_check_entry(struct archive_reader *r, struct archive_entry *e
 	if (++r->entries > MAX_ENTRIES)
 		return err_set(e, ERR_DATA, "%s: has more than %d members: this is no corpus",
 			       r->path, MAX_ENTRIES);
-	if (!path)		/* a name in no known character set: no one can have asked for it */
+	if (!path) /* a name in no known character set: no one can have asked for it */
 		return 0;
 	if (check_path(r, path, e))
 		return e->code;
@@ -261,7 +267,7 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 		return 0;
 	got = archive_read_data(r->a, to, room);
 	r->given += MAX(got, 0);
-	r->is_bomb = r->is_bomb || is_bomb(r, r->given);	/* a .zip, holes of a sparse file */
+	r->is_bomb = r->is_bomb || is_bomb(r, r->given); /* a .zip, holes of a sparse file */
 	if (got < 0 || r->is_bomb)
 		return archive_error(r, e);
 	if (!got)
@@ -300,7 +306,11 @@ static enum packing packing_of(const char *path)
 		fclose(f);
 	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
 		return PACKED_GZIP;
-	if (!memcmp(head, "BZh", 3) || !memcmp(head, "\xfd" "7zXZ", 5) ||
+	if (!memcmp(head, "BZh", 3) ||
+	    !memcmp(head,
+		    "\xfd"
+		    "7zXZ",
+		    5) ||
 	    !memcmp(head, "\x28\xb5\x2f\xfd", 4))
 		return PACKED_OTHERWISE;
 	return PACKED_NOT;
@@ -313,7 +323,7 @@ static int open_members(struct archive_reader *r, struct err *e)
 
 	archive_read_support_format_tar(r->a);
 	if (packing == PACKED_NOT) {
-		archive_read_support_format_zip_seekable(r->a);	/* its end must be there */
+		archive_read_support_format_zip_seekable(r->a); /* its end must be there */
 		rc = archive_read_open_filename(r->a, r->path, BLOCK_BYTES);
 		return rc == ARCHIVE_OK ? 0 : archive_error(r, e);
 	}
@@ -380,8 +390,11 @@ int archive_check_kind(const char *path, struct err *e)
 	if (!n)
 		return err_set(e, ERR_DATA, "%s: is empty", path);
 	if (!memcmp(head, "\x1f\x8b", 2) || !memcmp(head, "PK\3\4", 4) || !memcmp(head, "BZh", 3) ||
-	    !memcmp(head, "\xfd" "7zXZ", 5) || !memcmp(head, "\x28\xb5\x2f\xfd", 4) ||
-	    !memcmp(head + 257, "ustar", 5))
+	    !memcmp(head,
+		    "\xfd"
+		    "7zXZ",
+		    5) ||
+	    !memcmp(head, "\x28\xb5\x2f\xfd", 4) || !memcmp(head + 257, "ustar", 5))
 		return 0;
 	while (i < n && isspace(head[i]))
 		i++;

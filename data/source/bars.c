@@ -12,31 +12,31 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-#define TERMINAL_S  0.1		/* between two drawings */
-#define PIPE_S      10.0
-#define RATE_S      3.0		/* a rate forgets what is older than about this */
-#define MAX_BAR     40		/* columns */
-#define MIN_BAR     8
-#define MAX_WIDTH   200
-#define MAX_NAME    100
+#define TERMINAL_S 0.1 /* between two drawings */
+#define PIPE_S	   10.0
+#define RATE_S	   3.0 /* a rate forgets what is older than about this */
+#define MAX_BAR	   40  /* columns */
+#define MIN_BAR	   8
+#define MAX_WIDTH  200
+#define MAX_NAME   100
 
 struct bar {
 	char name[MAX_NAME + 1];
 	bool started, finished;
 	const char *words;
 	int64_t done, total;
-	int64_t seen;		/* done when the rate was last looked at */
+	int64_t seen; /* done when the rate was last looked at */
 	double rate;
-	double rates, weights;	/* sums in which what is older weighs less */
+	double rates, weights; /* sums in which what is older weighs less */
 };
 
 struct bars {
 	struct progress *progress;
 	const char *what;
-	struct bar *bars;	/* owned; n */
+	struct bar *bars; /* owned; n */
 	size_t n;
 	double began_s, shown_s, rated_s;
-	int drawn;		/* lines of the terminal that are ours, the cursor in the last */
+	int drawn; /* lines of the terminal that are ours, the cursor in the last */
 	struct buf text;
 };
 
@@ -154,7 +154,7 @@ static int terminal_width(void)
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 10)
 		return 79;
-	return MIN(w.ws_col - 1, MAX_WIDTH);	/* the last column would wrap on some */
+	return MIN(w.ws_col - 1, MAX_WIDTH); /* the last column would wrap on some */
 }
 
 /* Put the cursor at the start of our lines and clear from there on. */
@@ -279,10 +279,12 @@ static void bars_write_progress(struct bars *b)
 		const struct bar *r = &b->bars[i];
 
 		if (*r->name)
-			list[n++] = (struct progress_archive){
-				.name = r->name, .words = r->started ? r->words : "done",
-				.done = r->done, .total = r->total,
-				.rate = r->started ? r->rate : 0 };
+			list[n++] =
+				(struct progress_archive){ .name = r->name,
+							   .words = r->started ? r->words : "done",
+							   .done = r->done,
+							   .total = r->total,
+							   .rate = r->started ? r->rate : 0 };
 	}
 	progress_write_archives(b->progress, list, n);
 	free(list);
@@ -325,7 +327,7 @@ void bars_update(struct bars *b, size_t i, int64_t done, int64_t total)
 
 	r->done = done;
 	r->total = total;
-	r->seen = MIN(r->seen, done);	/* it may have begun again */
+	r->seen = MIN(r->seen, done); /* it may have begun again */
 }
 
 void bars_set_status(struct bars *b, size_t i, const char *words)

@@ -49,10 +49,10 @@ void bars_draw(struct bars *b);
 
 /* One bar as text of at most width columns: what bars_draw() writes. */
 struct bar_view {
-	const char *name, *words;	/* words NULL: rate and time */
-	int64_t done, total;		/* bytes; total -1: unknown */
-	double rate;			/* bytes a second */
-	int name_width;			/* columns of the longest name */
+	const char *name, *words; /* words NULL: rate and time */
+	int64_t done, total;	  /* bytes; total -1: unknown */
+	double rate;		  /* bytes a second */
+	int name_width;		  /* columns of the longest name */
 };
 
 void bars_format_line(struct buf *out, const struct bar_view *v, int width);

@@ -8,7 +8,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 
-#define MANIFEST_LIMIT (16u << 20)	/* bytes */
+#define MANIFEST_LIMIT (16u << 20) /* bytes */
 
 char *corpus_folder(const struct conf *c, struct err *e)
 {

@@ -17,7 +17,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-#define CORPUS_VERSION 2	/* "v" of manifest.json */
+#define CORPUS_VERSION 2 /* "v" of manifest.json */
 
 /*
  * The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller;

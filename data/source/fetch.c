@@ -18,11 +18,11 @@
 #include "share/base/rng.h"
 #include "share/base/text.h"
 
-#define PER_HOST        2
-#define LONGEST_WAIT_S  60.0	/* of our own accord */
-#define LONGEST_ASKED_S 600.0	/* that a server may ask for */
-#define STALL_BYTES     1024	/* a second, as fetch_transfer.c has it */
-#define DRAW_MS         100
+#define PER_HOST	2
+#define LONGEST_WAIT_S	60.0  /* of our own accord */
+#define LONGEST_ASKED_S 600.0 /* that a server may ask for */
+#define STALL_BYTES	1024  /* a second, as fetch_transfer.c has it */
+#define DRAW_MS		100
 
 enum download_state { WAITING, HASHING, RUNNING, OVER };
 
@@ -33,24 +33,24 @@ struct download {
 	size_t number;
 	enum download_state state;
 	size_t address;
-	int    tries;		/* of this address without progress */
-	int64_t max_part_bytes;	/* bytes that the part has had */
+	int tries;		/* of this address without progress */
+	int64_t max_part_bytes; /* bytes that the part has had */
 	double not_before_s;
-	bool   seen;		/* it has a bar */
-	bool   open;		/* the part */
-	bool   from_start;	/* what was continued was refused once: not again */
+	bool seen;	 /* it has a bar */
+	bool open;	 /* the part */
+	bool from_start; /* what was continued was refused once: not again */
 	struct fetch_part part;
 	struct transfer transfer;
 };
 
 struct fetcher {
 	const struct fetch_limits *limits;
-	struct download *downloads;	/* owned; n */
+	struct download *downloads; /* owned; n */
 	size_t n;
-	CURLM *multi;		/* owned */
-	struct bars *bars;	/* owned */
-	uint64_t seed;		/* so that many clients do not all come back at once */
-	struct err stop;	/* code 0, or why nothing goes on */
+	CURLM *multi;	   /* owned */
+	struct bars *bars; /* owned */
+	uint64_t seed;	   /* so that many clients do not all come back at once */
+	struct err stop;   /* code 0, or why nothing goes on */
 };
 
 static const struct fetch_address *download_address(const struct download *r)
@@ -90,8 +90,8 @@ static int check_room_before(const struct fetch_job *jobs, size_t n, struct err 
 
 	for (i = 0; i < n; i++)
 		if (jobs[i].n_addresses && jobs[i].addresses[0].bytes > 0)
-			needed += MAX(0, jobs[i].addresses[0].bytes -
-					 MAX(file_size(jobs[i].part), 0));
+			needed += MAX(0,
+				      jobs[i].addresses[0].bytes - MAX(file_size(jobs[i].part), 0));
 	return n ? compare_room(jobs[0].part, needed, e) : 0;
 }
 
@@ -104,7 +104,8 @@ static int check_room(void *closure, struct err *e)
 
 	for (i = 0; i < f->n; i++)
 		if (f->downloads[i].state == RUNNING && f->downloads[i].transfer.total > 0)
-			needed += MAX(f->downloads[i].transfer.total - f->downloads[i].part.bytes, 0);
+			needed +=
+				MAX(f->downloads[i].transfer.total - f->downloads[i].part.bytes, 0);
 	return compare_room(((struct download *)closure)->part.path, needed, e);
 }
 
@@ -162,8 +163,8 @@ static void start_over(struct download *r)
 static double seconds_to_wait(const struct download *r, double asked_s)
 {
 	double base = r->fetcher->limits->wait_s, wait = base;
-	struct rng_key k = rng_key_make(r->fetcher->seed, RNG_FETCH, (uint32_t)r->tries,
-					(uint32_t)r->number);
+	struct rng_key k =
+		rng_key_make(r->fetcher->seed, RNG_FETCH, (uint32_t)r->tries, (uint32_t)r->number);
 	int i;
 
 	for (i = 1; i < r->tries && wait < LONGEST_WAIT_S; i++)
@@ -178,7 +179,7 @@ static void download_retry(struct download *r, double asked_s, const struct err 
 	double wait;
 
 	if (r->open && r->part.bytes > r->max_part_bytes + STALL_BYTES * l->stall_s)
-		r->tries = 0;	/* that was progress */
+		r->tries = 0; /* that was progress */
 	r->max_part_bytes = MAX(r->max_part_bytes, r->open ? r->part.bytes : 0);
 	if (++r->tries >= l->tries || asked_s > LONGEST_ASKED_S) {
 		next_address(r, why);
@@ -188,8 +189,8 @@ static void download_retry(struct download *r, double asked_s, const struct err 
 	r->not_before_s = clock_mono_s() + wait;
 	r->state = WAITING;
 	bars_set_status(r->fetcher->bars, r->number, "waiting");
-	bars_print_line(r->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text, r->tries + 1,
-		  l->tries, wait);
+	bars_print_line(r->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text,
+			r->tries + 1, l->tries, wait);
 }
 
 static void download_succeed(struct download *r, int64_t bytes, const char *remark)
@@ -252,7 +253,8 @@ static void download_finish(struct download *r, CURLcode rc)
 		if (++r->tries >= r->fetcher->limits->tries)
 			next_address(r, &why);
 		else
-			bars_print_line(r->fetcher->bars, "note: %s; again, from its start", why.text);
+			bars_print_line(r->fetcher->bars, "note: %s; again, from its start",
+					why.text);
 		break;
 	case TRANSFER_NEXT_ADDRESS:
 		next_address(r, &why);
@@ -269,8 +271,11 @@ static void download_run(struct download *r, int64_t offset, const char *if_rang
 {
 	struct err e = { 0 };
 
-	r->transfer = (struct transfer){ .address = download_address(r), .part = &r->part,
-					 .offset = offset, .check_room = check_room, .closure = r };
+	r->transfer = (struct transfer){ .address = download_address(r),
+					 .part = &r->part,
+					 .offset = offset,
+					 .check_room = check_room,
+					 .closure = r };
 	bars_set_status(r->fetcher->bars, r->number, NULL);
 	r->state = RUNNING;
 	if (transfer_start(&r->transfer, if_range, r->fetcher->limits->stall_s, r->fetcher->multi,
@@ -386,7 +391,8 @@ static size_t downloads_step(struct fetcher *f, int *wait_ms)
 			hash_some(r);
 		if (r->state == RUNNING)
 			bars_update(f->bars, i, r->part.bytes,
-				r->transfer.total >= 0 ? r->transfer.total : download_address(r)->bytes);
+				    r->transfer.total >= 0 ? r->transfer.total
+							   : download_address(r)->bytes);
 		else if (r->state == HASHING)
 			bars_update(f->bars, i, r->part.hashed, r->part.origin.total);
 		if (r->state == WAITING && r->not_before_s > now)
@@ -430,14 +436,15 @@ static void downloads_loop(struct fetcher *f)
 			break;
 		}
 		if (collect_finished(f))
-			wait_ms = 0;	/* the next may start */
+			wait_ms = 0; /* the next may start */
 		bars_draw(f->bars);
 		if (!f->stop.code)
 			curl_multi_poll(f->multi, NULL, 0, wait_ms, NULL);
 	}
 }
 
-static int downloads_init(struct fetcher *f, struct fetch_job *jobs, struct progress *p, struct err *e)
+static int downloads_init(struct fetcher *f, struct fetch_job *jobs, struct progress *p,
+			  struct err *e)
 {
 	size_t i;
 
@@ -488,8 +495,8 @@ static int add_retry_advice(const struct fetch_job *j, struct err *e)
 			 "the %lld bytes that came are kept, the next fetch continues them; or ",
 			 (long long)kept);
 	n = strlen(e->text);
-	snprintf(e->text + n, sizeof(e->text) - n,
-		 "try a mirror with --url %s=URL, or --from DIR", j->name);
+	snprintf(e->text + n, sizeof(e->text) - n, "try a mirror with --url %s=URL, or --from DIR",
+		 j->name);
 	return e->code;
 }
 

@@ -30,40 +30,40 @@
 #include "share/base/hash.h"
 
 struct fetch_address {
-	const char *url;	/* borrowed */
-	const char *content;	/* a published hash of its bytes, "": none. Borrowed. A part may
+	const char *url;     /* borrowed */
+	const char *content; /* a published hash of its bytes, "": none. Borrowed. A part may
 				   be continued from another address with the same */
-	int64_t bytes;		/* -1: unknown */
+	int64_t bytes;	     /* -1: unknown */
 };
 
 struct fetch_sums {
 	int64_t bytes;
 	char sha256[HASH_SHA256_HEX];
-	char md5[HASH_SHA256_HEX];	/* "" unless asked for */
+	char md5[HASH_SHA256_HEX]; /* "" unless asked for */
 };
 
 struct fetch_job {
-	const char *name;	/* borrowed: in what is said */
-	const char *part;	/* borrowed: the file to write, in an existing folder */
-	const struct fetch_address *addresses;	/* borrowed */
+	const char *name; /* borrowed: in what is said */
+	const char *part; /* borrowed: the file to write, in an existing folder */
+	const struct fetch_address *addresses; /* borrowed */
 	size_t n_addresses;
-	bool   md5;		/* take the MD5 too */
+	bool md5; /* take the MD5 too */
 	/*
 	 * All bytes are in PART and on the disk: look at them and put them in place (rename). ERR_DATA:
 	 * they are refused, PART is removed and the next address asked; any other failure ends it.
 	 * What is put into remark is said when they are taken.
 	 */
-	int  (*arrived)(void *closure, size_t address, const struct fetch_sums *s,
-			struct buf *remark, struct err *e);
-	void  *closure;
-	struct err result;	/* set here: code 0, or why it could not be had */
+	int (*arrived)(void *closure, size_t address, const struct fetch_sums *s,
+		       struct buf *remark, struct err *e);
+	void *closure;
+	struct err result; /* set here: code 0, or why it could not be had */
 };
 
 struct fetch_limits {
-	int    transfers;	/* at the same time */
-	int    tries;		/* of one address without progress */
-	double wait_s;		/* before the second of them */
-	long   stall_s;		/* less than 1 KB/s for so long is a stall */
+	int transfers; /* at the same time */
+	int tries;     /* of one address without progress */
+	double wait_s; /* before the second of them */
+	long stall_s;  /* less than 1 KB/s for so long is a stall */
 };
 
 /*

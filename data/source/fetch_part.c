@@ -33,7 +33,8 @@ static int part_copy_text(char **to, const char *text, struct err *e)
 	return text && *text && !*to ? e->code : 0;
 }
 
-static int copy_origin(struct fetch_part_origin *to, const struct fetch_part_origin *from, struct err *e)
+static int copy_origin(struct fetch_part_origin *to, const struct fetch_part_origin *from,
+		       struct err *e)
 {
 	struct fetch_part_origin o = { .total = from->total };
 
@@ -177,7 +178,8 @@ void fetch_part_remove(struct fetch_part *p)
 	fetch_part_close(p);
 }
 
-bool fetch_part_may_resume(const struct fetch_part *p, const struct fetch_address *a, const char **if_range)
+bool fetch_part_may_resume(const struct fetch_part *p, const struct fetch_address *a,
+			   const char **if_range)
 {
 	const struct fetch_part_origin *o = &p->origin;
 	bool same_url = o->url && !strcmp(o->url, a->url);
@@ -212,7 +214,7 @@ int fetch_part_hash(struct fetch_part *p, bool *more, struct err *e)
 	if (!rc) {
 		p->hashed += n;
 		if (!n)
-			p->bytes = p->hashed;	/* somebody cut it */
+			p->bytes = p->hashed; /* somebody cut it */
 		*more = p->hashed < p->bytes;
 	}
 	free(block);

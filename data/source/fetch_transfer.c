@@ -12,10 +12,10 @@
 #include "share/base/text.h"
 
 #define CONNECT_S     30L
-#define STALL_BYTES   1024L	/* a second, below which a transfer stalls */
+#define STALL_BYTES   1024L /* a second, below which a transfer stalls */
 #define MAX_REDIRECTS 10L
-#define BLOCK_BYTES   (256L << 10)	/* that are taken at once */
-#define MAX_IGNORED   (256 << 10)	/* bytes of a page that says why there is no file */
+#define BLOCK_BYTES   (256L << 10) /* that are taken at once */
+#define MAX_IGNORED   (256 << 10)  /* bytes of a page that says why there is no file */
 
 static long transfer_status(const struct transfer *t)
 {
@@ -44,7 +44,7 @@ static bool header_value(const char *line, size_t n, const char *name, char *val
 		n--;
 	*value = 0;
 	if (n >= size)
-		return true;	/* longer than any: as if it were not there */
+		return true; /* longer than any: as if it were not there */
 	for (i = 0; i < n; i++)
 		if (iscntrl((unsigned char)line[i]))
 			return true;
@@ -95,7 +95,7 @@ static size_t receive_header(char *line, size_t size, size_t n, void *closure)
 	struct http_response *a = &t->answer;
 	char value[300];
 
-	(void)size;	/* is 1 */
+	(void)size; /* is 1 */
 	if (n > 5 && !strncmp(line, "HTTP/", 5))
 		*a = (struct http_response){ .range_start = -1, .range_total = -1 };
 	else if (header_value(line, n, "ETag", value, sizeof(a->etag)))
@@ -121,8 +121,7 @@ static int transfer_set_verdict(struct transfer *t, enum transfer_verdict verdic
 
 static int refuse_page(struct transfer *t)
 {
-	err_set(&t->err, ERR_DATA,
-		"%s: is a web page, not an archive (a log-in or error page?)",
+	err_set(&t->err, ERR_DATA, "%s: is a web page, not an archive (a log-in or error page?)",
 		t->address->url);
 	return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 }
@@ -149,8 +148,10 @@ static int check_total(struct transfer *t)
 static int begin_whole(struct transfer *t)
 {
 	curl_off_t length = -1;
-	struct fetch_part_origin o = { .url = (char *)t->address->url, .etag = t->answer.etag,
-				 .last_modified = t->answer.last_modified, .total = -1 };
+	struct fetch_part_origin o = { .url = (char *)t->address->url,
+				       .etag = t->answer.etag,
+				       .last_modified = t->answer.last_modified,
+				       .total = -1 };
 
 	if (!curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
 		o.total = t->total = length;
@@ -204,7 +205,7 @@ static int transfer_begin_body(struct transfer *t, const char *bytes, size_t n)
 
 static bool has_file(long status)
 {
-	return !status || status == 200 || status == 206;	/* 0: not HTTP */
+	return !status || status == 200 || status == 206; /* 0: not HTTP */
 }
 
 /* Anything but n ends the transfer; t->judged says why. */
@@ -212,7 +213,7 @@ static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 {
 	struct transfer *t = closure;
 
-	(void)size;	/* is 1 */
+	(void)size; /* is 1 */
 	if (!has_file(transfer_status(t))) {
 		t->discarded_bytes += (int64_t)n;
 		return t->discarded_bytes <= MAX_IGNORED ? n : 0;
@@ -333,7 +334,7 @@ static enum transfer_verdict judge_status(struct transfer *t, double *retry_afte
 	int64_t all;
 
 	if (has_file(status)) {
-		if (!t->begun && transfer_begin_body(t, "", 0)) {	/* no byte came */
+		if (!t->begun && transfer_begin_body(t, "", 0)) { /* no byte came */
 			*e = t->err;
 			return t->verdict;
 		}
@@ -351,7 +352,9 @@ static enum transfer_verdict judge_status(struct transfer *t, double *retry_afte
 	if (!curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &wait) && wait > 0)
 		*retry_after_s = (double)wait;
 	return status == 408 || status == 425 || status == 429 ||
-	       (status >= 500 && status != 501 && status != 505) ? TRANSFER_RETRY : TRANSFER_NEXT_ADDRESS;
+			       (status >= 500 && status != 501 && status != 505)
+		       ? TRANSFER_RETRY
+		       : TRANSFER_NEXT_ADDRESS;
 }
 
 /* What a failure of libcurl is here, and whether it may pass. */
@@ -361,30 +364,38 @@ static int code_of(CURLcode rc, enum transfer_verdict *verdict)
 	switch (rc) {
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_CONNECT:        return ERR_NOHOST;
-	case CURLE_OPERATION_TIMEDOUT:     return ERR_TEMPFAIL;
+	case CURLE_COULDNT_CONNECT:
+		return ERR_NOHOST;
+	case CURLE_OPERATION_TIMEDOUT:
+		return ERR_TEMPFAIL;
 	case CURLE_PARTIAL_FILE:
 	case CURLE_RECV_ERROR:
 	case CURLE_SEND_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_HTTP2:
 	case CURLE_HTTP2_STREAM:
-	case CURLE_SSL_CONNECT_ERROR:      return ERR_PROTOCOL;
-	default:                           break;
+	case CURLE_SSL_CONNECT_ERROR:
+		return ERR_PROTOCOL;
+	default:
+		break;
 	}
 	*verdict = TRANSFER_NEXT_ADDRESS;
 	switch (rc) {
 	case CURLE_UNSUPPORTED_PROTOCOL:
-	case CURLE_URL_MALFORMAT:          return ERR_USAGE;
-	case CURLE_FILE_COULDNT_READ_FILE: return ERR_NOINPUT;
+	case CURLE_URL_MALFORMAT:
+		return ERR_USAGE;
+	case CURLE_FILE_COULDNT_READ_FILE:
+		return ERR_NOINPUT;
 	case CURLE_OUT_OF_MEMORY:
 		*verdict = TRANSFER_STOP;
 		return ERR_NOMEM;
-	default:                           return ERR_PROTOCOL;
+	default:
+		return ERR_PROTOCOL;
 	}
 }
 
-enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode rc, double *retry_after_s, struct err *e)
+enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode rc, double *retry_after_s,
+					struct err *e)
 {
 	enum transfer_verdict verdict;
 	int code;

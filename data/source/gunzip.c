@@ -11,17 +11,17 @@
 #include "share/base/mem.h"
 
 #define IN_BYTES  ((size_t)256 << 10)
-#define OUT_BYTES ((size_t)256 << 10)	/* what is unpacked stays in the second-level cache */
+#define OUT_BYTES ((size_t)256 << 10) /* what is unpacked stays in the second-level cache */
 
 struct gunzip {
-	struct inflate *inflate;	/* owned */
+	struct inflate *inflate; /* owned */
 	int fd;
-	unsigned char *in, *out;	/* owned */
-	const unsigned char *at;	/* in … in + IN_BYTES: what comes next, … */
-	size_t n;			/* … and how much of it is here */
-	int64_t read;			/* bytes of the file that were read */
-	bool within;			/* a member has begun and not ended */
-	bool ended;			/* nothing more comes */
+	unsigned char *in, *out; /* owned */
+	const unsigned char *at; /* in … in + IN_BYTES: what comes next, … */
+	size_t n;		 /* … and how much of it is here */
+	int64_t read;		 /* bytes of the file that were read */
+	bool within;		 /* a member has begun and not ended */
+	bool ended;		 /* nothing more comes */
 };
 
 struct gunzip *gunzip_open(const char *path, struct err *e)
@@ -100,7 +100,7 @@ int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
 		g->n = io.n_in;
 		if (got < 0)
 			return got;
-		if (got == INFLATE_MORE && io.room && g->n)	/* it asks for what it has */
+		if (got == INFLATE_MORE && io.room && g->n) /* it asks for what it has */
 			return err_set(e, ERR_DATA, "unpacking does not get on");
 		g->within = got != INFLATE_END;
 	}

@@ -19,7 +19,7 @@
 
 struct gunzip;
 
-struct gunzip *gunzip_open(const char *path, struct err *e);	/* NULL: failure */
+struct gunzip *gunzip_open(const char *path, struct err *e); /* NULL: failure */
 
 /*
  * The next bytes, borrowed until the next call: how many; 0: the end, and all is well; < 0:

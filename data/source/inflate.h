@@ -14,8 +14,8 @@
 struct inflate;
 
 enum inflate_status {
-	INFLATE_MORE,		/* more input, or more room, is needed */
-	INFLATE_END,		/* the member is complete, and its checksum and length are right */
+	INFLATE_MORE, /* more input, or more room, is needed */
+	INFLATE_END,  /* the member is complete, and its checksum and length are right */
 };
 
 /* What goes in and comes out; a step moves the pointers on and takes from the counts. */
@@ -26,10 +26,10 @@ struct inflate_io {
 	size_t room;
 };
 
-struct inflate *inflate_new(struct err *e);	/* NULL: ERR_NOMEM */
+struct inflate *inflate_new(struct err *e); /* NULL: ERR_NOMEM */
 
 /* An enum inflate_status; what is no gzip or damaged: ERR_DATA with the reason, no file's name. */
-int  inflate_step(struct inflate *i, struct inflate_io *io, struct err *e);
+int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e);
 
 /* The next input begins another member. After INFLATE_END only. */
 void inflate_next_member(struct inflate *i);

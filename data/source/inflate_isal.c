@@ -25,13 +25,20 @@ struct inflate *inflate_new(struct err *e)
 static const char *isal_error_text(int code)
 {
 	switch (code) {
-	case ISAL_INVALID_BLOCK:      return "invalid block";
-	case ISAL_INVALID_SYMBOL:     return "invalid code";
-	case ISAL_INVALID_LOOKBACK:   return "invalid distance";
-	case ISAL_INVALID_WRAPPER:    return "not gzip";
-	case ISAL_UNSUPPORTED_METHOD: return "an unknown way of packing";
-	case ISAL_INCORRECT_CHECKSUM: return "incorrect checksum";
-	default:                      return "invalid data";
+	case ISAL_INVALID_BLOCK:
+		return "invalid block";
+	case ISAL_INVALID_SYMBOL:
+		return "invalid code";
+	case ISAL_INVALID_LOOKBACK:
+		return "invalid distance";
+	case ISAL_INVALID_WRAPPER:
+		return "not gzip";
+	case ISAL_UNSUPPORTED_METHOD:
+		return "an unknown way of packing";
+	case ISAL_INCORRECT_CHECKSUM:
+		return "incorrect checksum";
+	default:
+		return "invalid data";
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include "share/base/mem.h"
 
-#define GZIP_WINDOW (15 + 16)	/* the largest window, and gzip's header and trailer */
+#define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's header and trailer */
 
 struct inflate {
 	z_stream z;
@@ -40,11 +40,15 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	io->out += room - i->z.avail_out;
 	io->room -= room - i->z.avail_out;
 	switch (rc) {
-	case Z_STREAM_END: return INFLATE_END;
+	case Z_STREAM_END:
+		return INFLATE_END;
 	case Z_OK:
-	case Z_BUF_ERROR:  return INFLATE_MORE;
-	case Z_MEM_ERROR:  return err_set(e, ERR_NOMEM, "out of memory for unpacking");
-	default:           return err_set(e, ERR_DATA, "%s", i->z.msg ? i->z.msg : "not gzip");
+	case Z_BUF_ERROR:
+		return INFLATE_MORE;
+	case Z_MEM_ERROR:
+		return err_set(e, ERR_NOMEM, "out of memory for unpacking");
+	default:
+		return err_set(e, ERR_DATA, "%s", i->z.msg ? i->z.msg : "not gzip");
 	}
 }
 

@@ -13,8 +13,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_LINE   4000		/* bytes */
-#define MAX_MEMBER 1000		/* bytes of a member's path */
+#define MAX_LINE   4000 /* bytes */
+#define MAX_MEMBER 1000 /* bytes of a member's path */
 
 /* Where the reading is. */
 struct reader {
@@ -41,8 +41,9 @@ bool manifest_set_is_extra(const char *set)
 /* SET.LANGUAGE is a file in the corpus folder: a set must not be called like another file there. */
 static bool is_reserved(const char *set)
 {
-	static const char *const names[] = { "bpe", "ledger", "lock", "manifest", "recipe",
-					     "sentencepiece", "shard", "stats", "vocab", "work" };
+	static const char *const names[] = { "bpe",    "ledger",	"lock",	 "manifest",
+					     "recipe", "sentencepiece", "shard", "stats",
+					     "vocab",  "work" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(names); i++)
@@ -96,7 +97,8 @@ static size_t count_sets(const struct manifest *m)
 /* ---- keys ---- */
 
 /* "dev.en" = path */
-static int manifest_add_member(struct manifest_archive *a, const char *key, const char *value, struct err *e)
+static int manifest_add_member(struct manifest_archive *a, const char *key, const char *value,
+			       struct err *e)
 {
 	const char *dot = strrchr(key, '.');
 	struct manifest_member m = { 0 };
@@ -155,16 +157,20 @@ static int set_sum(struct manifest_sums *s, const char *key, const char *value, 
 {
 	*known = true;
 	if (!strcmp(key, "bytes"))
-		return s->bytes < 0 && text_to_int(value, &s->bytes) && s->bytes > 0 ? 0 :
-		       err_set(e, ERR_CONFIG, "bytes is not a number, or given twice: '%.40s'",
-			       value);
+		return s->bytes < 0 && text_to_int(value, &s->bytes) && s->bytes > 0
+			       ? 0
+			       : err_set(e, ERR_CONFIG,
+					 "bytes is not a number, or given twice: '%.40s'", value);
 	if (!strcmp(key, "sha256"))
-		return copy_hex(s->sha256, HASH_SHA256_HEX - 1, value) ? 0 :
-		       err_set(e, ERR_CONFIG,
-			       "sha256 is not 64 hexadecimal digits, or given twice");
+		return copy_hex(s->sha256, HASH_SHA256_HEX - 1, value)
+			       ? 0
+			       : err_set(e, ERR_CONFIG,
+					 "sha256 is not 64 hexadecimal digits, or given twice");
 	if (!strcmp(key, "md5"))
-		return copy_hex(s->md5, HASH_MD5_HEX - 1, value) ? 0 :
-		       err_set(e, ERR_CONFIG, "md5 is not 32 hexadecimal digits, or given twice");
+		return copy_hex(s->md5, HASH_MD5_HEX - 1, value)
+			       ? 0
+			       : err_set(e, ERR_CONFIG,
+					 "md5 is not 32 hexadecimal digits, or given twice");
 	*known = false;
 	return 0;
 }
@@ -224,10 +230,12 @@ static int manifest_set_key(struct manifest_archive *a, const char *key, char *v
 	if (!strcmp(key, "url"))
 		return add_url(a, value, e);
 	if (!strcmp(key, "text"))
-		return a->text_bytes < 0 && text_to_int(value, &a->text_bytes) &&
-			       a->text_bytes > 0 ? 0 :
-		       err_set(e, ERR_CONFIG, "text is not a number of bytes, or given twice: "
-			       "'%.40s'", value);
+		return a->text_bytes < 0 && text_to_int(value, &a->text_bytes) && a->text_bytes > 0
+			       ? 0
+			       : err_set(e, ERR_CONFIG,
+					 "text is not a number of bytes, or given twice: "
+					 "'%.40s'",
+					 value);
 	rc = set_sum(&a->sums, key, value, &known, e);
 	return rc || known ? rc : manifest_add_member(a, key, value, e);
 }
@@ -285,7 +293,7 @@ static int manifest_read_line(struct manifest *m, char *line, struct err *e)
 		return 0;
 	if (strlen(line) > MAX_LINE)
 		return err_set(e, ERR_CONFIG, "a line of more than %d bytes", MAX_LINE);
-	for (tab = line; (tab = strchr(tab, '\t')) != NULL; )
+	for (tab = line; (tab = strchr(tab, '\t')) != NULL;)
 		*tab = ' ';
 	if (has_control_byte(line) || !utf8_valid(line, strlen(line)))
 		return err_set(e, ERR_CONFIG, "a control character, or not UTF-8");
@@ -319,9 +327,8 @@ static int manifest_read_lines(struct reader *r, char *text, size_t n, struct er
 	if (!r->m->n)
 		return err_set(e, ERR_CONFIG, "%s: names no archive", r->path);
 	if (count_sets(r->m) > MANIFEST_MAX_SETS)
-		return err_set(e, ERR_CONFIG,
-			       "%s: more than %d sets besides train, dev and test", r->path,
-			       MANIFEST_MAX_SETS - 3);
+		return err_set(e, ERR_CONFIG, "%s: more than %d sets besides train, dev and test",
+			       r->path, MANIFEST_MAX_SETS - 3);
 	return 0;
 }
 
@@ -424,9 +431,11 @@ int manifest_read(struct manifest *m, const char *name, struct err *e)
 
 	*m = (struct manifest){ 0 };
 	r.path = path = manifest_find_file(name, e);
-	if (path && !manifest_set_name(m, path, e) && !file_read_all(path, MANIFEST_MAX_BYTES, &text, e)) {
-		buf_add_char(&text, '\n');	/* so that there is a text to cut */
-		rc = buf_check(&text, e) ? e->code : manifest_read_lines(&r, text.data, text.len, e);
+	if (path && !manifest_set_name(m, path, e) &&
+	    !file_read_all(path, MANIFEST_MAX_BYTES, &text, e)) {
+		buf_add_char(&text, '\n'); /* so that there is a text to cut */
+		rc = buf_check(&text, e) ? e->code
+					 : manifest_read_lines(&r, text.data, text.len, e);
 	}
 	share_sums(m);
 	if (rc)

@@ -35,41 +35,41 @@
 
 #define MANIFEST_MAX_BYTES    (1u << 20)
 #define MANIFEST_MAX_ARCHIVES 256
-#define MANIFEST_MAX_URLS     32	/* of an archive */
-#define MANIFEST_MAX_MEMBERS  1024	/* of an archive */
-#define MANIFEST_MAX_SETS     16	/* train, dev and test counted in any case */
-#define MANIFEST_MAX_NAME     100	/* bytes of a manifest's base name */
+#define MANIFEST_MAX_URLS     32   /* of an archive */
+#define MANIFEST_MAX_MEMBERS  1024 /* of an archive */
+#define MANIFEST_MAX_SETS     16   /* train, dev and test counted in any case */
+#define MANIFEST_MAX_NAME     100  /* bytes of a manifest's base name */
 
 /* What is published about some bytes. */
 struct manifest_sums {
-	int64_t bytes;		/* -1: unknown */
-	char    sha256[HASH_SHA256_HEX], md5[HASH_MD5_HEX];	/* "": unknown */
+	int64_t bytes;					 /* -1: unknown */
+	char sha256[HASH_SHA256_HEX], md5[HASH_MD5_HEX]; /* "": unknown */
 };
 
 struct manifest_url {
-	char *url;		/* owned */
-	struct manifest_sums sums;	/* those of the archive, where the line gives no others */
+	char *url;		   /* owned */
+	struct manifest_sums sums; /* those of the archive, where the line gives no others */
 };
 
 struct manifest_member {
 	char set[32];
 	char language[16];
-	char *path;		/* owned */
+	char *path; /* owned */
 };
 
 struct manifest_archive {
-	char   *name;		/* owned */
+	char *name; /* owned */
 	struct manifest_sums sums;
-	int64_t text_bytes;	/* of its members, about; -1: unknown */
-	struct manifest_url *urls;	/* owned */
-	size_t  n_urls, cap_urls;
-	struct manifest_member *members;	/* owned */
-	size_t  n_members, cap_members;
+	int64_t text_bytes;	   /* of its members, about; -1: unknown */
+	struct manifest_url *urls; /* owned */
+	size_t n_urls, cap_urls;
+	struct manifest_member *members; /* owned */
+	size_t n_members, cap_members;
 };
 
 struct manifest {
-	char name[MANIFEST_MAX_NAME + 1];	/* base name of its file, without .manifest */
-	struct manifest_archive *archives;	/* owned */
+	char name[MANIFEST_MAX_NAME + 1];  /* base name of its file, without .manifest */
+	struct manifest_archive *archives; /* owned */
 	size_t n, cap;
 };
 
@@ -80,7 +80,7 @@ bool manifest_set_is_extra(const char *set);
  * name is a path when it holds a slash, else the name of one in share/corpora. ERR_CONFIG with file
  * and line.
  */
-int  manifest_read(struct manifest *m, const char *name, struct err *e);
+int manifest_read(struct manifest *m, const char *name, struct err *e);
 void manifest_free(struct manifest *m);
 
 #endif

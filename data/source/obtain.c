@@ -24,13 +24,13 @@ struct wanted_archive {
 	const struct manifest_archive *archive;
 	const struct conf *conf;
 	struct progress *progress;
-	char *path, *part, *note;	/* owned: NAME, NAME.part, NAME.json */
-	const char *own;		/* borrowed: the address of --url; NULL: none */
-	struct fetch_address *addresses;	/* owned */
+	char *path, *part, *note;	 /* owned: NAME, NAME.part, NAME.json */
+	const char *own;		 /* borrowed: the address of --url; NULL: none */
+	struct fetch_address *addresses; /* owned */
 	size_t n_addresses;
-	struct receipt receipt;		/* what was here, or was once */
+	struct receipt receipt; /* what was here, or was once */
 	bool here;
-	bool is_reported;			/* what is to be said about what was here has been said */
+	bool is_reported; /* what is to be said about what was here has been said */
 	struct obtained_archive *result;
 };
 
@@ -61,7 +61,7 @@ static int compare_sums(const struct manifest_sums *published, const char *what,
 
 /* Is it the archive as published, or as one of its addresses gives it? */
 static int compare_published(const struct manifest_archive *a, const char *what,
-		       const struct file_sums *s, struct err *e)
+			     const struct file_sums *s, struct err *e)
 {
 	struct err ignored = { 0 };
 	size_t i;
@@ -127,7 +127,8 @@ static void PRINTF_LIKE(2, 3) report_once(const struct wanted_archive *w, const 
 	progress_print_line(w->progress, "note: %s", text);
 }
 
-static int set_obtained(struct wanted_archive *w, const char *url, const struct file_sums *s, struct err *e)
+static int set_obtained(struct wanted_archive *w, const char *url, const struct file_sums *s,
+			struct err *e)
 {
 	struct obtained_archive *o = w->result;
 
@@ -159,7 +160,8 @@ static int adopt_archive(struct wanted_archive *w, const struct stat *st, struct
 		return 0;
 	}
 	report_once(w, "%s: was here without a receipt; %s", w->path,
-	     r.trust == TRUST_PINNED ? "its SHA-256 is recorded" : "it is what is published");
+		    r.trust == TRUST_PINNED ? "its SHA-256 is recorded"
+					    : "it is what is published");
 	r.url = mem_strdup(w->path, e);
 	receipt_set_file(&r, st);
 	rc = r.url ? save_receipt(w, &r, e) : e->code;
@@ -194,10 +196,11 @@ static void check_wanted_source(struct wanted_archive *w)
 	if (w->own) {
 		w->here = !strcmp(w->own, w->receipt.url);
 	} else if (w->receipt.trust == TRUST_OWN) {
-		report_once(w,
-		     "%s: is from %s, an address of your own; remove it to have it fetched from "
-		     "where the manifest says",
-		     w->path, w->receipt.url);
+		report_once(
+			w,
+			"%s: is from %s, an address of your own; remove it to have it fetched from "
+			"where the manifest says",
+			w->path, w->receipt.url);
 	} else if (compare_published(w->archive, w->path, &w->receipt.sums, &other)) {
 		w->here = false;
 		report_once(w, "%s; fetching it again", other.text);
@@ -258,12 +261,14 @@ static int use_from_folder(struct wanted_archive *w, struct err *e)
 	if (archive_check_kind(w->path, e) || file_sums(w->path, &s, e))
 		return e->code;
 	if (compare_published(w->archive, w->path, &s, &other))
-		progress_print_line(w->progress, "note: %s; taken, because --from names it", other.text);
+		progress_print_line(w->progress, "note: %s; taken, because --from names it",
+				    other.text);
 	return set_obtained(w, w->path, &s, e);
 }
 
 /* All that are missing are named before any is read. */
-static int use_all_from_folder(struct wanted_archive *list, size_t n, const char *dir, struct err *e)
+static int use_all_from_folder(struct wanted_archive *list, size_t n, const char *dir,
+			       struct err *e)
 {
 	struct buf missing = { 0 };
 	size_t i;
@@ -323,9 +328,10 @@ static int check_arrived(struct wanted_archive *w, size_t address, const struct 
 {
 	static const struct manifest_sums nothing = { .bytes = -1 };
 	const char *url = w->addresses[address].url;
-	const struct manifest_sums *published = w->own ? &w->archive->sums :
-						w->archive->n_urls ?
-						&w->archive->urls[address].sums : &nothing;
+	const struct manifest_sums *published = w->own ? &w->archive->sums
+						: w->archive->n_urls
+							? &w->archive->urls[address].sums
+							: &nothing;
 	struct err differs = { 0 };
 	bool equal = !compare_sums(published, url, s, &differs);
 
@@ -347,7 +353,7 @@ static int check_arrived(struct wanted_archive *w, size_t address, const struct 
 
 /* The receipt first: a crash between the two leaves a pin, never an archive that nobody checked. */
 static int install_archive(struct wanted_archive *w, const char *url, enum receipt_trust trust,
-			const struct file_sums *s, struct err *e)
+			   const struct file_sums *s, struct err *e)
 {
 	struct receipt r = { .trust = trust, .sums = *s };
 	struct stat st;
@@ -368,8 +374,8 @@ static int install_archive(struct wanted_archive *w, const char *url, enum recei
 	return rc ? e->code : set_obtained(w, url, s, e);
 }
 
-static int install_download(void *closure, size_t address, const struct fetch_sums *s, struct buf *remark,
-		   struct err *e)
+static int install_download(void *closure, size_t address, const struct fetch_sums *s,
+			    struct buf *remark, struct err *e)
 {
 	struct wanted_archive *w = closure;
 	struct file_sums sums = { .bytes = s->bytes };
@@ -400,18 +406,21 @@ static int list_addresses(struct wanted_archive *w, struct err *e)
 	for (i = 0; !w->own && i < a->n_urls; i++) {
 		const struct manifest_sums *s = &a->urls[i].sums;
 
-		w->addresses[i] = (struct fetch_address){
-			.url = a->urls[i].url, .bytes = s->bytes,
-			.content = s->sha256[0] ? s->sha256 : s->md5 };
+		w->addresses[i] =
+			(struct fetch_address){ .url = a->urls[i].url,
+						.bytes = s->bytes,
+						.content = s->sha256[0] ? s->sha256 : s->md5 };
 	}
 	return 0;
 }
 
-static int download_missing(struct wanted_archive *list, size_t n, const struct conf *c, struct progress *p,
-			 struct err *e)
+static int download_missing(struct wanted_archive *list, size_t n, const struct conf *c,
+			    struct progress *p, struct err *e)
 {
-	struct fetch_limits limits = { .transfers = (int)c->transfers, .tries = (int)c->tries,
-				       .wait_s = c->retry_wait, .stall_s = (long)c->stall };
+	struct fetch_limits limits = { .transfers = (int)c->transfers,
+				       .tries = (int)c->tries,
+				       .wait_s = c->retry_wait,
+				       .stall_s = (long)c->stall };
 	struct fetch_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	size_t i, missing = 0;
 	int rc = jobs ? 0 : e->code;
@@ -422,10 +431,13 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 		if (w->here)
 			continue;
 		rc = list_addresses(w, e);
-		jobs[missing++] = (struct fetch_job){
-			.name = w->archive->name, .part = w->part, .addresses = w->addresses,
-			.n_addresses = w->n_addresses, .md5 = wants_md5(w->archive),
-			.arrived = install_download, .closure = w };
+		jobs[missing++] = (struct fetch_job){ .name = w->archive->name,
+						      .part = w->part,
+						      .addresses = w->addresses,
+						      .n_addresses = w->n_addresses,
+						      .md5 = wants_md5(w->archive),
+						      .arrived = install_download,
+						      .closure = w };
 	}
 	if (!rc)
 		rc = fetch_all(jobs, missing, &limits, p, e);
@@ -446,7 +458,8 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
 	if (busy && errno == EWOULDBLOCK) {
-		progress_print_line(p, "note: %s: another fetch is at work here; waiting for it", folder);
+		progress_print_line(p, "note: %s: another fetch is at work here; waiting for it",
+				    folder);
 		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
 			;
 	}
@@ -463,7 +476,7 @@ static const char *own_url(const struct conf *c, const char *name)
 {
 	size_t n = strlen(name), i;
 
-	for (i = c->url.n; i-- > 0; )
+	for (i = c->url.n; i-- > 0;)
 		if (!strncmp(c->url.items[i], name, n) && c->url.items[i][n] == '=')
 			return c->url.items[i] + n + 1;
 	return NULL;
@@ -494,7 +507,7 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 }
 
 static int prepare_wanted(struct wanted_archive *list, const struct manifest *m, const char *folder,
-		   struct obtained_archive *results, struct err *e)
+			  struct obtained_archive *results, struct err *e)
 {
 	size_t i;
 
@@ -542,14 +555,13 @@ static void set_expected_sums(struct wanted_archive *list, size_t n)
 		if (w->here)
 			continue;
 		o->bytes = w->receipt.url ? w->receipt.sums.bytes : w->archive->sums.bytes;
-		memcpy(o->sha256,
-		       w->receipt.url ? w->receipt.sums.sha256 : w->archive->sums.sha256,
+		memcpy(o->sha256, w->receipt.url ? w->receipt.sums.sha256 : w->archive->sums.sha256,
 		       sizeof(o->sha256));
 	}
 }
 
-static int obtain_in_folder(struct wanted_archive *list, size_t n, const char *folder, enum obtain_mode how,
-		       struct err *e)
+static int obtain_in_folder(struct wanted_archive *list, size_t n, const char *folder,
+			    enum obtain_mode how, struct err *e)
 {
 	bool missing = true, again = how == OBTAIN_DOWNLOAD_AGAIN;
 	int rc = again ? 0 : check_all_archives(list, n, &missing, e), lock = -1;
@@ -565,7 +577,8 @@ static int obtain_in_folder(struct wanted_archive *list, size_t n, const char *f
 	for (i = 0; !rc && again && i < n; i++)
 		rc = receipt_read(&list[i].receipt, list[i].note, e);
 	if (!rc && !again)
-		rc = check_all_archives(list, n, &missing, e);	/* the other one may have fetched them */
+		rc = check_all_archives(list, n, &missing,
+					e); /* the other one may have fetched them */
 	if (!rc && missing)
 		rc = download_missing(list, n, list->conf, list->progress, e);
 	if (lock >= 0)
@@ -588,7 +601,7 @@ static void free_wanted(struct wanted_archive *list, size_t n)
 }
 
 static int obtain_archives(const struct manifest *m, const struct conf *c, enum obtain_mode how,
-		  struct progress *p, struct obtained_archive *results, struct err *e)
+			   struct progress *p, struct obtained_archive *results, struct err *e)
 {
 	struct wanted_archive *list;
 	char *workspace = NULL, *folder = NULL;
@@ -621,11 +634,12 @@ out:
 int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
 	       struct obtained_archive *results, struct err *e)
 {
-	return obtain_archives(m, c, again ? OBTAIN_DOWNLOAD_AGAIN : OBTAIN_DOWNLOAD, p, results, e);
+	return obtain_archives(m, c, again ? OBTAIN_DOWNLOAD_AGAIN : OBTAIN_DOWNLOAD, p, results,
+			       e);
 }
 
 int obtain_offline(const struct manifest *m, const struct conf *c, struct progress *p,
-		struct obtained_archive *results, struct err *e)
+		   struct obtained_archive *results, struct err *e)
 {
 	return obtain_archives(m, c, OBTAIN_OFFLINE, p, results, e);
 }

@@ -26,10 +26,10 @@
 #include "share/base/err.h"
 
 struct obtained_archive {
-	char   *path;		/* owned */
-	char   *url;		/* owned: where it came from; a path with --from */
+	char *path; /* owned */
+	char *url;  /* owned: where it came from; a path with --from */
 	int64_t bytes;
-	char    sha256[HASH_SHA256_HEX];
+	char sha256[HASH_SHA256_HEX];
 };
 
 /*
@@ -37,15 +37,15 @@ struct obtained_archive {
  * free, also after a failure. again: fetch even what is here. Starts and ends its own progress.
  * A missing archive of --from: ERR_NOINPUT. --url with a name that the manifest has not: ERR_USAGE.
  */
-int  obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
-		struct obtained_archive *list, struct err *e);
+int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+	       struct obtained_archive *list, struct err *e);
 
 /*
  * The same without the network: an archive that is not here has no path, and the bytes and SHA-256
  * that it had or that are published (-1 and "": unknown). With c->dry_run nothing is written.
  */
-int  obtain_offline(const struct manifest *m, const struct conf *c, struct progress *p,
-		 struct obtained_archive *list, struct err *e);
+int obtain_offline(const struct manifest *m, const struct conf *c, struct progress *p,
+		   struct obtained_archive *list, struct err *e);
 void obtained_archive_free(struct obtained_archive *o);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "share/base/clock.h"
 
-#define BAR_WIDTH     30
-#define TERMINAL_S    0.1	/* between two drawings */
-#define PIPE_S        10.0
+#define BAR_WIDTH  30
+#define TERMINAL_S 0.1 /* between two drawings */
+#define PIPE_S	   10.0
 
 void progress_init(struct progress *p, bool quiet)
 {
@@ -36,8 +36,8 @@ static void progress_draw_bar(const struct progress *p, int64_t done, double rat
 	int filled = (int)(BAR_WIDTH * (double)MIN(done, p->total) / (double)p->total);
 
 	fprintf(stderr, "\r%s [%.*s%*s] %lld/%lld %s, %.0f/s\033[K", p->stage, filled,
-		"##############################",
-		BAR_WIDTH - filled, "", (long long)done, (long long)p->total, p->unit, rate);
+		"##############################", BAR_WIDTH - filled, "", (long long)done,
+		(long long)p->total, p->unit, rate);
 }
 
 void progress_show(struct progress *p, int64_t done)
@@ -62,7 +62,8 @@ void progress_show(struct progress *p, int64_t done)
 		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
 }
 
-static void PRINTF_LIKE(2, 0) progress_print_text(const struct progress *p, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0)
+	progress_print_text(const struct progress *p, const char *fmt, va_list ap)
 {
 	if (p->terminal)
 		fputs("\r\033[K", stderr);

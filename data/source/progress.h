@@ -29,10 +29,10 @@
 
 struct progress {
 	bool quiet, terminal;
-	const char *stage, *unit;	/* borrowed */
-	const char *path;	/* borrowed: of the file; NULL: none */
+	const char *stage, *unit; /* borrowed */
+	const char *path;	  /* borrowed: of the file; NULL: none */
 	int64_t total, next_check;
-	double  began_s, shown_s, written_s;	/* clock_mono_s() */
+	double began_s, shown_s, written_s; /* clock_mono_s() */
 };
 
 void progress_init(struct progress *p, bool quiet);
@@ -49,7 +49,11 @@ static inline void progress_at(struct progress *p, int64_t done)
 double progress_end(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Write the file, when it is time for it (or in any case: now). What cannot be written is let be. */
-struct progress_archive { const char *name, *words; int64_t done, total; double rate; };
+struct progress_archive {
+	const char *name, *words;
+	int64_t done, total;
+	double rate;
+};
 void progress_write_file(struct progress *p, int64_t done, bool now);
 void progress_write_archives(struct progress *p, const struct progress_archive *archives, size_t n);
 

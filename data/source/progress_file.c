@@ -8,7 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 
-#define KEEP_S 0.25	/* between two versions */
+#define KEEP_S 0.25 /* between two versions */
 
 /* No fsync: of a machine that lost its power nobody asks how far it was. */
 static void replace_progress_file(const char *path, const struct buf *text)

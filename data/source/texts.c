@@ -72,7 +72,7 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 }
 
 static int texts_add_files(struct texts *t, const char *set, const struct conf_list *source,
-		     const struct conf_list *target, struct err *e)
+			   const struct conf_list *target, struct err *e)
 {
 	if (source->n != target->n)
 		return err_set(
@@ -169,8 +169,8 @@ static int add_members(struct texts *t, int file, const struct manifest_archive 
 }
 
 /* Takes over the path and the address of what was obtained. */
-static int add_archive(struct texts *t, const struct manifest_archive *a, struct obtained_archive *from,
-		       struct err *e)
+static int add_archive(struct texts *t, const struct manifest_archive *a,
+		       struct obtained_archive *from, struct err *e)
 {
 	struct text_file *f = texts_add_file(t, e);
 
@@ -191,7 +191,7 @@ typedef int (*archives_find)(const struct manifest *m, const struct conf *c, str
 			     struct obtained_archive *list, struct err *e);
 
 static int texts_fetch_archives(const struct manifest *m, const struct conf *c, struct progress *p,
-			 struct obtained_archive *list, struct err *e)
+				struct obtained_archive *list, struct err *e)
 {
 	return obtain_all(m, c, false, p, list, e);
 }
@@ -261,7 +261,7 @@ static int order_pairs(struct texts *t, struct err *e)
 	free(t->pairs);
 	t->pairs = ordered;
 	t->cap = MAX(t->n, 1);
-	name_sets(t);		/* the names have moved */
+	name_sets(t); /* the names have moved */
 	for (t->n_train = 0; t->n_train < t->n; t->n_train++)
 		if (strcmp(t->pairs[t->n_train].set, "train"))
 			break;
@@ -270,8 +270,8 @@ static int order_pairs(struct texts *t, struct err *e)
 
 /* ---- all together ---- */
 
-static int texts_find_all(struct texts *t, const struct conf *c, const char *work, archives_find find,
-		    struct progress *p, struct err *e)
+static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
+			  archives_find find, struct progress *p, struct err *e)
 {
 	if (texts_add_files(t, "train", &c->train_source, &c->train_target, e) ||
 	    texts_add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
@@ -286,7 +286,7 @@ static int texts_find_all(struct texts *t, const struct conf *c, const char *wor
 }
 
 static int texts_check_and_find(struct texts *t, const struct conf *c, const char *work,
-			  archives_find find, struct progress *p, struct err *e)
+				archives_find find, struct progress *p, struct err *e)
 {
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
 		   (c->train_source.n + c->train_target.n > 0);
@@ -319,7 +319,7 @@ int texts_find(struct texts *t, const struct conf *c, const char *work, struct p
 }
 
 int texts_find_offline(struct texts *t, const struct conf *c, const char *work, struct progress *p,
-	       struct err *e)
+		       struct err *e)
 {
 	return texts_check_and_find(t, c, work, obtain_offline, p, e);
 }

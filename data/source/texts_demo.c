@@ -9,8 +9,8 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-#define HELD_OUT 500	/* pairs in dev and in test, … */
-#define SHARE    20	/* … but no more than one for so many of training */
+#define HELD_OUT 500 /* pairs in dev and in test, … */
+#define SHARE	 20  /* … but no more than one for so many of training */
 
 /*
  * The held-out sets come first from the grammar, so that they stay the same however many pairs
@@ -39,7 +39,7 @@ static int add_shipped(struct hash *h, const char *name, struct err *e)
 
 /* What decides about a text: the grammar, the version of what reads it, numbers, set, language. */
 static int demo_hash_inputs(char hex[HASH_SHA256_HEX], const struct conf *c, const char *set,
-		    const char *language, struct err *e)
+			    const char *language, struct err *e)
 {
 	struct hash *h = hash_new(HASH_SHA256, e);
 	char text[200];
@@ -56,8 +56,8 @@ static int demo_hash_inputs(char hex[HASH_SHA256_HEX], const struct conf *c, con
 	return rc ? e->code : 0;
 }
 
-static int demo_add_text(struct texts *t, struct source_text *text, const struct conf *c, const char *work,
-		    const char *set, const char *language, struct err *e)
+static int demo_add_text(struct texts *t, struct source_text *text, const struct conf *c,
+			 const char *work, const char *set, const char *language, struct err *e)
 {
 	struct text_file *f;
 
@@ -85,7 +85,8 @@ int texts_add_demo(struct texts *t, const struct conf *c, const char *work, stru
 		p = &t->pairs[t->n++];
 		*p = (struct text_pair){ .name = mem_strdup("demo", e) };
 		snprintf(p->set, sizeof(p->set), "%s", sets[i]);
-		if (!p->name || demo_add_text(t, &p->source, c, work, sets[i], c->source_language, e) ||
+		if (!p->name ||
+		    demo_add_text(t, &p->source, c, work, sets[i], c->source_language, e) ||
 		    demo_add_text(t, &p->target, c, work, sets[i], c->target_language, e))
 			return e->code;
 	}
@@ -105,8 +106,7 @@ static struct text_file *demo_text_file(struct texts *t, const char *set, bool t
 	return &t->files[target ? t->pairs[i].target.file : t->pairs[i].source.file];
 }
 
-static int write_set(struct demo *d, int64_t pairs, struct text_file *const files[2],
-		     struct err *e)
+static int write_set(struct demo *d, int64_t pairs, struct text_file *const files[2], struct err *e)
 {
 	struct outfile out[2] = { { 0 }, { 0 } };
 	struct buf text[2] = { { 0 }, { 0 } };

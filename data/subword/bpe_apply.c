@@ -13,18 +13,18 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
+#define CACHE_BYTES ((size_t)128 << 20) /* then it starts again: input may be endless */
 #define CACHE_WORD  256			/* longer words are not kept */
 #define FRONT_SETS  8192u		/* a power of two */
 
 /* A symbol of the word at hand: bytes start … end - 1 of it. */
 struct node {
 	int32_t symbol;		/* -1: in no merge; -2: merged into its left neighbour */
-	int32_t previous, next;	/* nodes, -1: none */
-	size_t  start, end;
+	int32_t previous, next; /* nodes, -1: none */
+	size_t start, end;
 };
 
-struct pieces {			/* of the word at hand */
+struct pieces { /* of the word at hand */
 	const char **text;
 	size_t *len, n, cap_text, cap_len;
 };
@@ -32,15 +32,15 @@ struct pieces {			/* of the word at hand */
 /* What does not change while lines are split. */
 struct settings {
 	struct bpe_codes codes;
-	char *separator;		/* owned */
-	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
+	char *separator;	  /* owned */
+	struct intern vocabulary; /* pieces that are frequent enough; none: no limit */
 };
 
 struct bpe {
-	struct settings *set;		/* owned, or borrowed from another one */
-	bool is_shared;			/* borrowed */
+	struct settings *set; /* owned, or borrowed from another one */
+	bool is_shared;	      /* borrowed */
 
-	struct intern words;		/* the cache … */
+	struct intern words; /* the cache … */
 	struct cached {
 		size_t start, len;
 	} * cached; /* owned: … and what each became, in split */
@@ -53,11 +53,11 @@ struct bpe {
 	struct front {
 		struct short_word word;
 		struct cached found;
-	} (*front)[2];			/* owned: (FRONT_SETS) */
+	} (*front)[2]; /* owned: (FRONT_SETS) */
 
-	struct node *nodes;		/* owned, as are the next ones: work space for one word */
+	struct node *nodes; /* owned, as are the next ones: work space for one word */
 	size_t cap_nodes;
-	uint64_t *heap;			/* rank << 32 | node */
+	uint64_t *heap; /* rank << 32 | node */
 	size_t n_heap, cap_heap;
 	int32_t *batch;
 	size_t cap_batch;
@@ -133,7 +133,7 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 		bpe_trim(&text, &n);
 		blank = memchr(text, ' ', n);
 		if (!blank)
-			blank = memrchr(text, '\t', n);		/* vocab.tsv */
+			blank = memrchr(text, '\t', n); /* vocab.tsv */
 		buf_clear(&b->scratch);
 		if (blank)
 			buf_add(&b->scratch, blank + 1, n - (size_t)(blank + 1 - text));
@@ -211,7 +211,7 @@ static uint64_t bpe_heap_pop(struct bpe *b)
 }
 
 static int bpe_add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start,
-		    size_t end, struct err *e)
+			size_t end, struct err *e)
 {
 	if (*n >= INT32_MAX - 1)
 		return err_set(e, ERR_DATA, "a word of more than %d characters", INT32_MAX - 1);
@@ -219,14 +219,18 @@ static int bpe_add_node(struct bpe *b, size_t *n, const char *symbol, size_t len
 		return e->code;
 	b->nodes[*n] = (struct node){
 		.symbol = intern_find(&b->set->codes.symbols, symbol, len),
-		.previous = (int32_t)*n - 1, .next = (int32_t)*n + 1, .start = start, .end = end,
+		.previous = (int32_t)*n - 1,
+		.next = (int32_t)*n + 1,
+		.start = start,
+		.end = end,
 	};
 	++*n;
 	return 0;
 }
 
 /* Cut the word into characters. The last one carries "</w>"; in 0.1 it is followed by it. */
-static int bpe_split_chars(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
+static int bpe_split_chars(struct bpe *b, const char *word, size_t n, size_t *n_nodes,
+			   struct err *e)
 {
 	*n_nodes = 0;
 	for (size_t i = 0, len; i < n; i += len) {
@@ -266,11 +270,12 @@ static int bpe_merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 			int32_t at = (int32_t)(bpe_heap_pop(b) & UINT32_MAX);
 			struct node *v = &b->nodes[at],
 				    *next = v->next < 0 ? NULL : &b->nodes[v->next];
-			const struct bpe_rule *r = next ?
-				bpe_codes_find(&b->set->codes, v->symbol, next->symbol) : NULL;
+			const struct bpe_rule *r =
+				next ? bpe_codes_find(&b->set->codes, v->symbol, next->symbol)
+				     : NULL;
 
 			if (!r || (uint64_t)r->rank != rank)
-				continue;	/* a neighbour was merged since */
+				continue; /* a neighbour was merged since */
 			v->symbol = r->merged;
 			v->end = next->end;
 			next->symbol = -2;
@@ -285,7 +290,8 @@ static int bpe_merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 		for (size_t i = 0; i < n; i++) {
 			int32_t at = b->batch[i], previous = b->nodes[at].previous;
 
-			if ((previous >= 0 && bpe_heap_push(b, previous, e)) || bpe_heap_push(b, at, e))
+			if ((previous >= 0 && bpe_heap_push(b, previous, e)) ||
+			    bpe_heap_push(b, at, e))
 				return e->code;
 		}
 	}
@@ -341,7 +347,8 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 }
 
 /* Append what the word becomes. */
-static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out,
+			   struct err *e)
 {
 	size_t n_nodes;
 
@@ -358,9 +365,9 @@ static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf
 
 		next = v->next;
 		if (next >= 0 && b->nodes[next].start == n)
-			next = -1;	/* a "</w>" that stayed alone is not written */
-		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
-				      bpe_add_piece(b, word + v->start, len, e))
+			next = -1; /* a "</w>" that stayed alone is not written */
+		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e)
+					 : bpe_add_piece(b, word + v->start, len, e))
 			return e->code;
 	}
 	for (size_t i = 0; i < b->pieces.n; i++) {
@@ -458,8 +465,8 @@ static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, 
 			const char *blank = memchr(p, ' ', (size_t)(end - p));
 
 			len = (size_t)((blank ? blank : end) - p);
-			if (len > CACHE_WORD ? bpe_encode_word(b, p, len, out, e) :
-					       find_cached(b, p, len, &found, e))
+			if (len > CACHE_WORD ? bpe_encode_word(b, p, len, out, e)
+					     : find_cached(b, p, len, &found, e))
 				return e->code;
 			if (len <= CACHE_WORD)
 				add_found(b, found, out);

@@ -11,8 +11,8 @@
 #include "share/base/text.h"
 
 #define MAX_CODES_BYTES ((size_t)1 << 30)
-#define VERSION_MARK    "#version:"
-#define MARK_BYTES      (sizeof(VERSION_MARK) - 1)
+#define VERSION_MARK	"#version:"
+#define MARK_BYTES	(sizeof(VERSION_MARK) - 1)
 
 /* ---- the table of merges ---- */
 
@@ -142,19 +142,20 @@ static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size
 	for (int32_t i = 0; i < c->symbols.n; i++)
 		c->parts[i] = (struct bpe_parts){ -1, -1 };
 	while (n--) {
-		size_t at = bpe_rule_slot(c->rules, c->n_slots, bpe_rule_key(codes[n].left, codes[n].right));
+		size_t at = bpe_rule_slot(c->rules, c->n_slots,
+					  bpe_rule_key(codes[n].left, codes[n].right));
 
 		if (!is_seen[at])
 			c->parts[c->rules[at].merged] =
-				(struct bpe_parts){codes[n].left, codes[n].right};
+				(struct bpe_parts){ codes[n].left, codes[n].right };
 		is_seen[at] = true;
 	}
 	free(is_seen);
 	return 0;
 }
 
-static int bpe_codes_read_lines(struct bpe_codes *c, const char *path, const char *at, const char *end,
-		      struct err *e)
+static int bpe_codes_read_lines(struct bpe_codes *c, const char *path, const char *at,
+				const char *end, struct err *e)
 {
 	struct code *codes = NULL;
 	struct buf scratch = { 0 };
@@ -162,7 +163,7 @@ static int bpe_codes_read_lines(struct bpe_codes *c, const char *path, const cha
 	int64_t number = 1;
 	int rc = 0;
 
-	c->has_end_symbol = true;	/* without a version line */
+	c->has_end_symbol = true; /* without a version line */
 	for (const char *next; !rc && at < end; at = next, number++) {
 		const char *lf = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((lf ? lf : end) - at);

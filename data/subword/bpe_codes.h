@@ -20,21 +20,21 @@
 #include "share/base/err.h"
 
 struct bpe_rule {
-	uint64_t key;		/* the two symbols */
-	int32_t  rank;		/* of the first line with them */
-	int32_t  merged;	/* the symbol they become; -1: a free slot of the table */
+	uint64_t key;	/* the two symbols */
+	int32_t rank;	/* of the first line with them */
+	int32_t merged; /* the symbol they become; -1: a free slot of the table */
 };
 
 struct bpe_parts {
-	int32_t left, right;	/* symbols, -1: none */
+	int32_t left, right; /* symbols, -1: none */
 };
 
 struct bpe_codes {
-	bool has_end_symbol;	/* version 0.1 */
-	struct intern symbols;	/* all strings of the codes and of their merges */
-	struct bpe_parts *parts;	/* owned: (symbols.n), the merge to take back for each symbol */
+	bool has_end_symbol;	 /* version 0.1 */
+	struct intern symbols;	 /* all strings of the codes and of their merges */
+	struct bpe_parts *parts; /* owned: (symbols.n), the merge to take back for each symbol */
 	/* private */
-	struct bpe_rule *rules;	/* owned: hash table */
+	struct bpe_rule *rules; /* owned: hash table */
 	size_t n_rules, n_slots;
 };
 

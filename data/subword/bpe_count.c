@@ -10,12 +10,12 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define FRONT_SLOTS 8192u	/* a power of two: what fits into the cache next to the processor */
+#define FRONT_SLOTS 8192u /* a power of two: what fits into the cache next to the processor */
 #define WAITING	    16u
 
 struct counted {
 	struct short_word word;
-	int64_t count;			/* 0: a free slot */
+	int64_t count; /* 0: a free slot */
 };
 
 /*
@@ -24,18 +24,18 @@ struct counted {
  * there waits until its slot among all words has come from memory.
  */
 struct table {
-	struct counted *front;	/* owned: (FRONT_SLOTS), NULL: not used yet */
+	struct counted *front; /* owned: (FRONT_SLOTS), NULL: not used yet */
 	struct counted waiting[WAITING];
-	unsigned next;			/* the one of them that waits longest */
-	struct counted *slots;		/* owned: (n_slots, a power of two) hash table */
+	unsigned next;	       /* the one of them that waits longest */
+	struct counted *slots; /* owned: (n_slots, a power of two) hash table */
 	size_t n, n_slots;
-	struct intern words;		/* the longer words … */
-	int64_t *counts;		/* owned: (words.n) … and how often they occur */
+	struct intern words; /* the longer words … */
+	int64_t *counts;     /* owned: (words.n) … and how often they occur */
 	size_t cap;
 };
 
 struct bpe_learner {
-	struct table *tables;	/* owned: (n) the first one for all that is not added by threads */
+	struct table *tables; /* owned: (n) the first one for all that is not added by threads */
 	size_t n, cap;
 };
 
@@ -179,7 +179,7 @@ static int flush_short_words(struct table *t, struct err *e)
 
 /* The words of text, which holds no end of a line. */
 static int bpe_count_words(struct table *t, const char *p, const char *end, int64_t count,
-		       struct err *e)
+			   struct err *e)
 {
 	while (p < end) {
 		struct counted w = { .count = count };
@@ -299,7 +299,8 @@ static int merge_table(struct table *to, struct table *from, struct err *e)
 	return 0;
 }
 
-int bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context, struct err *e)
+int bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context,
+			    struct err *e)
 {
 	struct table *t = &l->tables[0];
 

@@ -11,11 +11,11 @@
 #include "share/base/mem.h"
 #include "share/base/rng.h"
 
-#define CACHE_BYTES ((size_t)64 << 20)	/* then it starts again */
+#define CACHE_BYTES ((size_t)64 << 20) /* then it starts again */
 #define MARK	    "@@"
 #define MARK_BYTES  2
-#define SP_SPACE    "\xe2\x96\x81"	/* U+2581 */
-#define ALWAYS	    65536u		/* draws are below */
+#define SP_SPACE    "\xe2\x96\x81" /* U+2581 */
+#define ALWAYS	    65536u	   /* draws are below */
 #define STALE	    -2
 
 /* Draws of 16 bits: position 2^20 * pair + block of the stream of a word, eight in a block. */
@@ -28,9 +28,9 @@ struct draws {
 
 /* A word as it was seen first. */
 struct word {
-	size_t  start;		/* its characters as symbols, in struct bpe_dropout.symbols */
+	size_t start; /* its characters as symbols, in struct bpe_dropout.symbols */
 	int32_t n;
-	int32_t merges;		/* that make its usual pieces; 0: it cannot be split otherwise */
+	int32_t merges; /* that make its usual pieces; 0: it cannot be split otherwise */
 };
 
 /*
@@ -38,28 +38,28 @@ struct word {
  * -1 - its id in the vocabulary.
  */
 struct bpe_dropout {
-	const struct vocab *vocab;	/* borrowed */
+	const struct vocab *vocab; /* borrowed */
 	struct bpe_codes codes;
 	bool is_bpe;
-	uint32_t threshold;		/* a merge is left out when its draw is below */
+	uint32_t threshold; /* a merge is left out when its draw is below */
 	uint64_t seed;
-	bool *goes_on;			/* owned: (vocabulary) see find_borders() */
-	int32_t *id_of_symbol;		/* owned: (codes.symbols.n) -1: not in the vocabulary */
+	bool *goes_on;	       /* owned: (vocabulary) see find_borders() */
+	int32_t *id_of_symbol; /* owned: (codes.symbols.n) -1: not in the vocabulary */
 
-	struct intern known;		/* words, as the bytes of their ids */
-	struct word *words;		/* owned: (known.n) */
+	struct intern known; /* words, as the bytes of their ids */
+	struct word *words;  /* owned: (known.n) */
 	size_t cap_words;
-	int32_t *symbols;		/* owned */
+	int32_t *symbols; /* owned */
 	size_t n_symbols, cap_symbols;
-	int32_t *of_one;		/* owned: (vocabulary) words of one piece; -1: not seen */
+	int32_t *of_one; /* owned: (vocabulary) words of one piece; -1: not seen */
 
-	int32_t *at;			/* owned: symbols of the word at hand */
-	struct rule {			/* owned: of each symbol with the next one */
-		int32_t rank, merged;	/* rank -1: they do not merge; STALE: to be found */
-		bool is_out;		/* left out of the choice */
-	} *rules;
+	int32_t *at;		      /* owned: symbols of the word at hand */
+	struct rule {		      /* owned: of each symbol with the next one */
+		int32_t rank, merged; /* rank -1: they do not merge; STALE: to be found */
+		bool is_out;	      /* left out of the choice */
+	} * rules;
 	size_t cap_at, cap_rules;
-	int32_t n;			/* symbols at hand */
+	int32_t n; /* symbols at hand */
 	struct buf text;
 };
 
@@ -100,9 +100,9 @@ static int find_borders(struct bpe_dropout *d, struct err *e)
 		size_t n = strlen(text);
 
 		d->of_one[i] = -1;
-		if (d->is_bpe)		/* is the next piece of the same word? */
+		if (d->is_bpe) /* is the next piece of the same word? */
 			d->goes_on[i] = n > MARK_BYTES && !strcmp(text + n - MARK_BYTES, MARK);
-		else			/* is this one of the same word as the one before? */
+		else /* is this one of the same word as the one before? */
 			d->goes_on[i] = strncmp(text, SP_SPACE, strlen(SP_SPACE)) != 0;
 	}
 	return d->of_one ? 0 : e->code;
@@ -118,8 +118,10 @@ static int read_merges(struct bpe_dropout *d, const char *folder, struct err *e)
 	path = file_path(e, "%s/bpe.codes", folder);
 	rc = path ? bpe_codes_read(&d->codes, path, e) : e->code;
 	if (!rc && d->codes.has_end_symbol)
-		rc = err_set(e, ERR_DATA, "%s: BPE codes of version 0.1 cannot be left out at "
-			     "random; prepare the corpus again", path);
+		rc = err_set(e, ERR_DATA,
+			     "%s: BPE codes of version 0.1 cannot be left out at "
+			     "random; prepare the corpus again",
+			     path);
 	free(path);
 	return rc;
 }
@@ -248,7 +250,8 @@ static int32_t merge_symbols(struct bpe_dropout *d, struct draws *r)
 	}
 }
 
-static int dropout_load_word(struct bpe_dropout *d, const int32_t *symbols, int32_t n, struct err *e)
+static int dropout_load_word(struct bpe_dropout *d, const int32_t *symbols, int32_t n,
+			     struct err *e)
 {
 	if (mem_grow(&d->at, &d->cap_at, (size_t)n, sizeof(*d->at), e) ||
 	    mem_grow(&d->rules, &d->cap_rules, (size_t)n, sizeof(*d->rules), e))
@@ -268,8 +271,8 @@ struct ids {
 };
 
 /* False: the symbol cannot be said in the vocabulary. */
-static int dropout_add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out, bool *good,
-		      struct err *e)
+static int dropout_add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out,
+			      bool *good, struct err *e)
 {
 	int32_t id = symbol < 0 ? -1 - symbol : d->id_of_symbol[symbol];
 
@@ -387,8 +390,8 @@ static int learn_word(struct bpe_dropout *d, struct word *w, const int32_t *ids,
 	return try_merging(d, w, ids, n, e);
 }
 
-static int dropout_find_word(struct bpe_dropout *d, const int32_t *ids, int32_t n, const struct word **w,
-		     struct err *e)
+static int dropout_find_word(struct bpe_dropout *d, const int32_t *ids, int32_t n,
+			     const struct word **w, struct err *e)
 {
 	int32_t i = n == 1 ? d->of_one[*ids] : -1, known = d->known.n;
 

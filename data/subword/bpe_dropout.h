@@ -37,9 +37,9 @@ struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
 
 /* Where a sentence stands: what its randomness is made from. */
 struct bpe_dropout_key {
-	int64_t  pair;		/* below 2^44 */
+	int64_t pair; /* below 2^44 */
 	uint32_t epoch;
-	uint32_t side;		/* 0: source, 1: target */
+	uint32_t side; /* 0: source, 1: target */
 };
 
 /* Append the ids of the sentence, split anew, to *out (grown with mem_grow). */

@@ -12,24 +12,25 @@
 
 /* ---- words as symbols ---- */
 
-#define SHORT_CHARS 0x800	/* characters of one or two bytes: their symbols are remembered */
+#define SHORT_CHARS 0x800 /* characters of one or two bytes: their symbols are remembered */
 
 struct spelling {
 	struct bpe_merger merger;
-	int32_t known[2][SHORT_CHARS];	/* symbol + 1, within a word and at its end; 0: not met */
-	int32_t *symbols;		/* owned: of the word at hand */
+	int32_t known[2][SHORT_CHARS]; /* symbol + 1, within a word and at its end; 0: not met */
+	int32_t *symbols;	       /* owned: of the word at hand */
 	size_t cap;
 	struct buf scratch;
 };
 
 /* One character; the last one of a word carries "</w>". */
-static int spell_char(struct spelling *g, const char *text, size_t n, bool is_last,
-		      int32_t *symbol, struct err *e)
+static int spell_char(struct spelling *g, const char *text, size_t n, bool is_last, int32_t *symbol,
+		      struct err *e)
 {
 	const unsigned char *t = (const unsigned char *)text;
 	uint32_t code = n == 1 ? t[0] : n == 2 ? (t[0] & 0x1Fu) << 6 | (t[1] & 0x3Fu) : SHORT_CHARS;
-	int32_t *known = code < (n == 1 ? 0x80 : SHORT_CHARS) && (n == 1 || t[0] >= 0xC2) ?
-			 &g->known[is_last][code] : NULL;
+	int32_t *known = code < (n == 1 ? 0x80 : SHORT_CHARS) && (n == 1 || t[0] >= 0xC2)
+				 ? &g->known[is_last][code]
+				 : NULL;
 
 	if (known && *known) {
 		*symbol = *known - 1;
@@ -47,7 +48,8 @@ static int spell_char(struct spelling *g, const char *text, size_t n, bool is_la
 	return 0;
 }
 
-static int bpe_add_spelled_word(void *context, const char *text, size_t n, int64_t count, struct err *e)
+static int bpe_add_spelled_word(void *context, const char *text, size_t n, int64_t count,
+				struct err *e)
 {
 	struct spelling *g = context;
 	size_t n_symbols = 0;
@@ -72,7 +74,8 @@ static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
 	if (bpe_merger_start(&g->merger, e))
 		return e->code;
 	if (!g->merger.pairs.n)
-		return err_set(e, ERR_DATA, "the text holds no word of two or more characters, "
+		return err_set(e, ERR_DATA,
+			       "the text holds no word of two or more characters, "
 			       "so there are no merges to learn");
 	return 0;
 }
@@ -90,7 +93,7 @@ static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
 
 /* Of equally frequent pairs the largest, as Python compares pairs of strings. */
 static bool bpe_pair_is_before(const struct bpe_merger *m, const struct bpe_pair *a,
-		      const struct bpe_pair *b)
+			       const struct bpe_pair *b)
 {
 	int d = compare_symbols(&m->symbols, a->left, b->left);
 
@@ -112,7 +115,7 @@ static void write_merge(const struct bpe_merger *m, uint32_t pair, FILE *out)
 }
 
 static int bpe_learn_merges(struct bpe_merger *m, int64_t merges, int64_t min_frequency, FILE *out,
-		 int64_t *learned, struct err *e)
+			    int64_t *learned, struct err *e)
 {
 	for (int64_t i = 0; i < merges; i++) {
 		int32_t merged;

@@ -15,7 +15,7 @@
 
 #include "share/base/text.h"
 
-#define BPE_WORD_END "</w>"
+#define BPE_WORD_END	   "</w>"
 #define BPE_WORD_END_BYTES 4
 
 /* Bytes of the first such line of text, its end included; n when there is no end. */

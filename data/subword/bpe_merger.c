@@ -8,12 +8,13 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define AHEAD 12	/* words asked of memory before they are needed */
-#define FEW   512	/* pairs of the first symbols are counted without a hash table */
+#define AHEAD 12  /* words asked of memory before they are needed */
+#define FEW   512 /* pairs of the first symbols are counted without a hash table */
 
 /* ---- words ---- */
 
-static bool merger_is_before(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b)
+static bool merger_is_before(const void *argument, const struct bpe_pair *a,
+			     const struct bpe_pair *b)
 {
 	const struct bpe_merger *m = argument;
 
@@ -48,10 +49,12 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 		return e->code;
 	k = m->work;
 	if (n < 2)
-		return 0;	/* no pair in it, now or later */
+		return 0; /* no pair in it, now or later */
 	if (n > WORD_SYMBOLS || k->n_cells > UINT32_MAX - WORD_HEAD - n)
-		return err_set(e, ERR_NOMEM, "too many words to learn merges from, "
-			       "or one too long (%zu symbols)", n);
+		return err_set(e, ERR_NOMEM,
+			       "too many words to learn merges from, "
+			       "or one too long (%zu symbols)",
+			       n);
 	if (mem_grow(&k->cells, &k->cap_cells, k->n_cells + WORD_HEAD + n, sizeof(*cells), e))
 		return e->code;
 	cells = k->cells + k->n_cells;
@@ -69,9 +72,9 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 /* ---- the first count ---- */
 
 struct first {
-	uint32_t *few;		/* owned: (FEW, FEW) pair + 1 of two early symbols */
-	uint32_t *n_places;	/* owned: of each pair */
-	uint32_t **places;	/* owned: where the next place of each pair goes */
+	uint32_t *few;	    /* owned: (FEW, FEW) pair + 1 of two early symbols */
+	uint32_t *n_places; /* owned: of each pair */
+	uint32_t **places;  /* owned: where the next place of each pair goes */
 	size_t cap;
 };
 
@@ -177,7 +180,8 @@ int bpe_merger_start(struct bpe_merger *m, struct err *e)
 
 /* ---- merging in one word ---- */
 
-int bpe_join_symbols(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined, struct err *e)
+int bpe_join_symbols(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined,
+		     struct err *e)
 {
 	struct buf *scratch = &m->work->scratch;
 	const char *text;
@@ -188,8 +192,9 @@ int bpe_join_symbols(struct bpe_merger *m, int32_t left, int32_t right, int32_t 
 	buf_add(scratch, text, n);
 	text = intern_text(&m->symbols, right, &n);
 	buf_add(scratch, text, n);
-	return buf_check(scratch, e) ? e->code :
-	       intern_add(&m->symbols, scratch->data, scratch->len, joined, e);
+	return buf_check(scratch, e)
+		       ? e->code
+		       : intern_add(&m->symbols, scratch->data, scratch->len, joined, e);
 }
 
 uint32_t bpe_replace_pair(const struct bpe_merge *g, const int32_t *old, uint32_t n, int32_t *s)
@@ -214,8 +219,8 @@ static inline int neighbour_events_reserve(struct bpe_neighbours *d, size_t n, s
 }
 
 /* The symbol before (or after) an occurrence in the word at place. There is room for the event. */
-static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64_t count, uint32_t place,
-		       struct err *e)
+static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64_t count,
+				 uint32_t place, struct err *e)
 {
 	struct bpe_neighbour *of = &d->of[symbol];
 
@@ -235,7 +240,7 @@ static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64
  * occurrence does; what comes after, unless that is an occurrence, in k->after.
  */
 static int merge_in_place(struct bpe_merger_work *k, const struct bpe_merge *g, uint32_t place,
-		      uint32_t i, struct err *e)
+			  uint32_t i, struct err *e)
 {
 	int32_t *s = word_symbols(k, place), previous = i ? s[i - 1] : -1;
 	uint32_t n = word_n(k, place), out = i;
@@ -252,7 +257,8 @@ static int merge_in_place(struct bpe_merger_work *k, const struct bpe_merge *g, 
 			symbol = g->merged;
 			i += 2;
 		} else {
-			if (previous == g->merged && neighbours_add(&k->after, symbol, count, place, e))
+			if (previous == g->merged &&
+			    neighbours_add(&k->after, symbol, count, place, e))
 				return e->code;
 			i++;
 		}
@@ -309,8 +315,8 @@ static int merge_in_word(struct bpe_merger *m, const struct bpe_merge *g, uint32
  * a pair (x left) and has a pair (x merged) now; after it accordingly. Where
  * the neighbour is another occurrence, (right left) became (merged merged).
  */
-static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g, struct bpe_neighbours *d,
-		      struct err *e)
+static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g,
+				 struct bpe_neighbours *d, struct err *e)
 {
 	bool is_before_it = d == &m->work->before;
 
@@ -380,8 +386,8 @@ static int merge_deferred_words(struct bpe_merger *m, const struct bpe_merge *g,
 	struct bpe_merger_work *k = m->work;
 
 	for (size_t i = 0; i < k->n_deferred; i++)
-		if (m->pairs.is_exact ? merge_exactly(m, g, k->deferred[i], e) :
-					bpe_merge_tallied(m, g, k->deferred[i], e))
+		if (m->pairs.is_exact ? merge_exactly(m, g, k->deferred[i], e)
+				      : bpe_merge_tallied(m, g, k->deferred[i], e))
 			return e->code;
 	k->n_deferred = 0;
 	return 0;
@@ -404,7 +410,7 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 	struct bpe_pair *q = &m->pairs.all[pair];
 	struct bpe_merge g = { .left = q->left, .right = q->right, .pair = pair };
 	struct bpe_merger_work *k = m->work;
-	const uint32_t *places = q->places;	/* stays where it is, whatever grows */
+	const uint32_t *places = q->places; /* stays where it is, whatever grows */
 	uint32_t n_places = q->n_places;
 	int32_t known = m->symbols.n;
 
@@ -421,8 +427,8 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 		if (merge_in_word(m, &g, places[i], e))
 			return e->code;
 	}
-	if (count_neighbour_pairs(m, &g, &k->before, e) || count_neighbour_pairs(m, &g, &k->after, e) ||
-	    merge_deferred_words(m, &g, e))
+	if (count_neighbour_pairs(m, &g, &k->before, e) ||
+	    count_neighbour_pairs(m, &g, &k->after, e) || merge_deferred_words(m, &g, e))
 		return e->code;
 	m->pairs.all[pair].count = 0;
 	*merged = g.merged;

@@ -57,11 +57,11 @@ struct bpe_dialect {
 };
 
 struct bpe_merger {
-	const struct bpe_dialect *dialect;	/* set by the caller */
-	void *context;				/* the dialect's own */
+	const struct bpe_dialect *dialect; /* set by the caller */
+	void *context;			   /* the dialect's own */
 	struct intern symbols;
-	struct bpe_pairs pairs;	/* left, right and count of pairs.all[i] are for reading */
-	struct bpe_merger_work *work;		/* private; owned */
+	struct bpe_pairs pairs;	      /* left, right and count of pairs.all[i] are for reading */
+	struct bpe_merger_work *work; /* private; owned */
 };
 
 /* The number of a symbol, new or known. */

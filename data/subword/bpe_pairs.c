@@ -11,7 +11,7 @@
 
 struct bpe_block {
 	struct bpe_block *next;
-	uint32_t entries[];	/* given out from the end down */
+	uint32_t entries[]; /* given out from the end down */
 };
 
 /* ---- finding a pair ---- */
@@ -99,7 +99,7 @@ static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
 }
 
 int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
-			  struct err *e)
+			 struct err *e)
 {
 	struct bpe_pair *q = &p->all[pair];
 	size_t need = (size_t)q->n_places + n, cap;
@@ -237,7 +237,7 @@ static void prune_one(struct bpe_pair *q)
 	if (q->count >= 0)
 		q->full = q->count;
 	else if (q->full > INT64_MIN / 4)
-		q->full += q->count;	/* doubles at each restart: far down, it may as well stay */
+		q->full += q->count; /* doubles at each restart: far down, it may as well stay */
 	q->count = 0;
 	q->is_live = false;
 }

@@ -23,35 +23,38 @@
 #include "share/base/err.h"
 
 struct bpe_pair {
-	int32_t  left, right;	/* symbols */
-	int64_t  count;		/* as subword-nmt: in the pruned table */
-	int64_t  full;		/* as subword-nmt: in the full table */
-	uint32_t *places;	/* in the arena: where it was counted; some twice, some no more */
+	int32_t left, right; /* symbols */
+	int64_t count;	     /* as subword-nmt: in the pruned table */
+	int64_t full;	     /* as subword-nmt: in the full table */
+	uint32_t *places;    /* in the arena: where it was counted; some twice, some no more */
 	uint32_t n_places, cap_places;
-	bool     is_live;	/* in the pruned table at all? */
-	bool     has_risen;	/* in pairs.raised */
-	bool     is_excluded;	/* never to be found */
+	bool is_live;	  /* in the pruned table at all? */
+	bool has_risen;	  /* in pairs.raised */
+	bool is_excluded; /* never to be found */
 };
 
 struct bpe_pairs {
-	struct bpe_pair *all;	/* owned: (n) */
+	struct bpe_pair *all; /* owned: (n) */
 	size_t n, cap_all;
-	double threshold;	/* of the heap, and of pruning */
+	double threshold; /* of the heap, and of pruning */
 	/* Set by the owner before the first call. */
 	bool is_exact;
 	bool (*is_before)(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b);
 	const void *argument;
 	/* private */
-	uint64_t *slots;		/* owned: high half of the hash, and pair + 1; 0: free */
+	uint64_t *slots; /* owned: high half of the hash, and pair + 1; 0: free */
 	size_t n_slots;
-	struct bpe_ranked { int64_t count; uint32_t pair; } *heap;	/* owned */
+	struct bpe_ranked {
+		int64_t count;
+		uint32_t pair;
+	} * heap; /* owned */
 	size_t n_heap, cap_heap;
-	uint32_t *live;			/* owned: pairs of the pruned table */
+	uint32_t *live; /* owned: pairs of the pruned table */
 	size_t n_live, cap_live;
 	uint32_t *risen; /* owned: pairs whose count rose since the last bpe_pairs_update_heap() */
 	size_t n_risen, cap_risen;
-	struct bpe_block *blocks;	/* owned: the arena of places */
-	size_t block_left;		/* entries free in the first block */
+	struct bpe_block *blocks; /* owned: the arena of places */
+	size_t block_left;	  /* entries free in the first block */
 };
 
 /* The pair of two symbols, made with count 0 and not live when new; its number through *pair. */
@@ -62,7 +65,7 @@ int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct er
 
 /* Room for n more places at the end of those of a pair, at *places for the caller to fill. */
 int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
-			  struct err *e);
+			 struct err *e);
 
 /* All pairs have been counted once: from here on the best one can be asked for. */
 int bpe_pairs_start(struct bpe_pairs *p, struct err *e);

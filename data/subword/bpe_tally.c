@@ -66,7 +66,8 @@ int32_t bpe_reset_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place
 	return tally;
 }
 
-int bpe_start_tallies(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g, struct err *e)
+int bpe_start_tallies(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g,
+		      struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 	const int32_t *s = word_symbols(k, place);
@@ -83,8 +84,8 @@ int bpe_start_tallies(struct bpe_merger *m, uint32_t place, const struct bpe_mer
 }
 
 /* One more (or one fewer) of a pair in an odd word. */
-static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint32_t place, int times,
-		     struct err *e)
+static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint32_t place,
+			      int times, struct err *e)
 {
 	uint32_t pair, *at;
 
@@ -92,7 +93,7 @@ static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint
 	    bpe_pairs_count(&m->pairs, pair, times * word_count(m->work, place), e) ||
 	    bpe_pairs_add_places(&m->pairs, pair, 1, &at, e))
 		return e->code;
-	*at = place;	/* also for one fewer: the tally has to be found when the pair is merged */
+	*at = place; /* also for one fewer: the tally has to be found when the pair is merged */
 	return add_tally(m->work, pair, place, times, e);
 }
 
@@ -141,7 +142,7 @@ static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint
 			   uint32_t *n_new, struct err *e)
 {
 	const int32_t *old = m->work->old;
-	size_t n_right, from = 0;	/* where in old[i] the next match may begin */
+	size_t n_right, from = 0; /* where in old[i] the next match may begin */
 	uint32_t out = 0;
 
 	intern_text(&m->symbols, g->right, &n_right);
@@ -164,8 +165,8 @@ static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint
 /* ---- merging ---- */
 
 /* Take back the pairs that overlapped with an occurrence of the merged pair in the old word. */
-static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, uint32_t n,
-		   struct err *e)
+static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
+			     uint32_t n, struct err *e)
 {
 	const int32_t *old = m->work->old;
 
@@ -184,7 +185,8 @@ static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, ui
 }
 
 /* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
-static int count_merged_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+static int count_merged_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
+			      struct err *e)
 {
 	const int32_t *s = word_symbols(m->work, place);
 	uint32_t n = word_n(m->work, place);
@@ -200,7 +202,8 @@ static int count_merged_pairs(struct bpe_merger *m, const struct bpe_merge *g, u
 	return 0;
 }
 
-int bpe_merge_tallied(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+int bpe_merge_tallied(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
+		      struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 	uint32_t n = word_n(k, place), n_new = 0;

@@ -11,7 +11,7 @@
 /* A symbol of the word at hand. Characters that are in no merge have the number -1. */
 struct symbol {
 	int32_t number;
-	size_t  start, len;	/* of its text in word.text */
+	size_t start, len; /* of its text in word.text */
 };
 
 struct word {
@@ -22,13 +22,13 @@ struct word {
 
 static void trace_add_symbol(struct word *w, const struct bpe_codes *c, size_t start, size_t len)
 {
-	w->symbols[w->n++] = (struct symbol){
-		intern_find(&c->symbols, w->text + start, len), start, len };
+	w->symbols[w->n++] =
+		(struct symbol){ intern_find(&c->symbols, w->text + start, len), start, len };
 }
 
 /* In files of version 0.1 the end of the word is a symbol of its own. */
 static void trace_split_chars(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind kind,
-		  const char *word, size_t n)
+			      const char *word, size_t n)
 {
 	bool ends = kind == BPE_TRACE_SUBWORD_NMT;
 
@@ -52,8 +52,8 @@ static const struct bpe_rule *find_merge(const struct word *w, const struct bpe_
 	const struct bpe_rule *best = NULL;
 
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		const struct bpe_rule *r = bpe_codes_find(c, w->symbols[i].number,
-							  w->symbols[i + 1].number);
+		const struct bpe_rule *r =
+			bpe_codes_find(c, w->symbols[i].number, w->symbols[i + 1].number);
 
 		if (r && (!best || r->rank < best->rank)) {
 			best = r;
@@ -67,14 +67,13 @@ static void trace_join_symbols(struct word *w, const struct bpe_rule *r, size_t 
 {
 	w->symbols[at].number = r->merged;
 	w->symbols[at].len += w->symbols[at + 1].len;
-	memmove(&w->symbols[at + 1], &w->symbols[at + 2],
-		(w->n - at - 2) * sizeof(w->symbols[0]));
+	memmove(&w->symbols[at + 1], &w->symbols[at + 2], (w->n - at - 2) * sizeof(w->symbols[0]));
 	w->n--;
 }
 
 /* The text of left, right and all symbols; pointers into it once it does not grow any more. */
 static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t rank,
-		const struct symbol pair[2], struct err *e)
+			  const struct symbol pair[2], struct err *e)
 {
 	struct buf *b;
 	const char *text;
@@ -110,7 +109,7 @@ static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t ran
 
 /* Do the merge of lowest rank, wherever it applies or once; 0: there is none left. */
 static int trace_merge_step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
-		enum bpe_trace_kind kind, struct err *e)
+			    enum bpe_trace_kind kind, struct err *e)
 {
 	size_t at = 0;
 	const struct bpe_rule *r = find_merge(w, c, &at), *same;
@@ -128,8 +127,8 @@ static int trace_merge_step(struct bpe_trace *t, struct word *w, const struct bp
 	return trace_add_step(t, w, r->rank, pair, e) ? e->code : 1;
 }
 
-int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word,
-		   size_t n, struct bpe_trace *t, struct err *e)
+int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word, size_t n,
+		   struct bpe_trace *t, struct err *e)
 {
 	struct word w;
 	int got;

@@ -19,29 +19,29 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-#define BPE_TRACE_MAX_BYTES 400	/* of a word; a longer one is ERR_DATA */
+#define BPE_TRACE_MAX_BYTES 400 /* of a word; a longer one is ERR_DATA */
 
 enum bpe_trace_kind {
 	BPE_TRACE_SUBWORD_NMT,	/* the last character carries "</w>"; all pairs of a rank at once */
-	BPE_TRACE_SENTENCEPIECE	/* characters as they are; one pair at a time, leftmost first */
+	BPE_TRACE_SENTENCEPIECE /* characters as they are; one pair at a time, leftmost first */
 };
 
 struct bpe_step {
-	int32_t rank;		/* of the merge that led here, the first is 0; -1: the beginning */
-	const char *left, *right;	/* what it joined; borrowed from the trace; NULL: nothing */
-	const char *symbols;	/* with blanks between; borrowed from the trace */
+	int32_t rank; /* of the merge that led here, the first is 0; -1: the beginning */
+	const char *left, *right; /* what it joined; borrowed from the trace; NULL: nothing */
+	const char *symbols;	  /* with blanks between; borrowed from the trace */
 };
 
 struct bpe_trace {
-	struct bpe_step *steps;	/* owned */
+	struct bpe_step *steps; /* owned */
 	size_t n, cap;
-	struct buf *texts;	/* owned: (n) left, right and symbols of each, NUL between */
+	struct buf *texts; /* owned: (n) left, right and symbols of each, NUL between */
 	size_t cap_texts;
 };
 
-int  bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word,
-		    size_t n, struct bpe_trace *t, struct err *e);
-void bpe_trace_clear(struct bpe_trace *t);	/* forget the steps */
+int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word, size_t n,
+		   struct bpe_trace *t, struct err *e);
+void bpe_trace_clear(struct bpe_trace *t); /* forget the steps */
 void bpe_trace_free(struct bpe_trace *t);
 
 #endif

@@ -9,10 +9,10 @@
 
 struct piece_tracer {
 	struct conf conf;
-	struct pipeline *tools;		/* owned */
-	struct bpe_codes codes;		/* read when first asked for */
+	struct pipeline *tools; /* owned */
+	struct bpe_codes codes; /* read when first asked for */
 	bool has_codes;
-	char *folder;			/* owned */
+	char *folder; /* owned */
 	struct buf joined;
 };
 
@@ -69,7 +69,8 @@ static bool next_blank_field(const struct buf *b, size_t *at, size_t *start, siz
 	return true;
 }
 
-static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from, struct err *e)
+static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from,
+			     struct err *e)
 {
 	const struct vocab *v = piece_tracer_vocab(s);
 	size_t start, len;
@@ -77,17 +78,17 @@ static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, si
 	while (next_blank_field(&out->pieces, &from, &start, &len)) {
 		int32_t id = vocab_id(v, buf_text(&out->pieces) + start, len);
 
-		if (mem_grow(&out->piece, &out->cap_pieces, out->n_pieces + 1,
-			     sizeof(*out->piece), e))
+		if (mem_grow(&out->piece, &out->cap_pieces, out->n_pieces + 1, sizeof(*out->piece),
+			     e))
 			return e->code;
-		out->piece[out->n_pieces++] = (struct line_piece){
-			start, len, id, vocab_frequency(v, id) };
+		out->piece[out->n_pieces++] =
+			(struct line_piece){ start, len, id, vocab_frequency(v, id) };
 	}
 	return 0;
 }
 
-static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size_t start, size_t len,
-		    struct err *e)
+static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size_t start,
+			   size_t len, struct err *e)
 {
 	size_t first = out->n_pieces, from = out->pieces.len;
 
@@ -98,13 +99,12 @@ static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size
 	if (pipeline_word_pieces(s->tools, buf_text(&out->tokens) + start, len, &out->pieces, e) ||
 	    buf_check(&out->pieces, e) || tracer_add_pieces(s, out, from, e))
 		return e->code;
-	out->word[out->n_words++] = (struct line_word){ start, len, first,
-							 out->n_pieces - first };
+	out->word[out->n_words++] = (struct line_word){ start, len, first, out->n_pieces - first };
 	return 0;
 }
 
-int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line, size_t n,
-		  struct line_pieces *out, struct err *e)
+int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line,
+			     size_t n, struct line_pieces *out, struct err *e)
 {
 	size_t at = 0, start, len;
 
@@ -142,8 +142,8 @@ static int tracer_read_codes(struct piece_tracer *s, struct err *e)
 	return rc;
 }
 
-int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w, struct bpe_trace *t,
-		   struct err *e)
+int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w,
+			    struct bpe_trace *t, struct err *e)
 {
 	const struct line_word *word = &out->word[w];
 	const char *text = buf_text(&out->tokens) + word->start;

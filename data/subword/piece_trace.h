@@ -23,32 +23,32 @@ struct piece_tracer;
 struct piece_tracer *piece_tracer_open(const char *folder, struct err *e);
 void piece_tracer_close(struct piece_tracer *s);
 const struct vocab *piece_tracer_vocab(const struct piece_tracer *s);
-bool piece_tracer_is_bpe(const struct piece_tracer *s);		/* else SentencePiece */
+bool piece_tracer_is_bpe(const struct piece_tracer *s); /* else SentencePiece */
 
 struct line_piece {
-	size_t  start, len;	/* in split.pieces */
+	size_t start, len; /* in split.pieces */
 	int32_t id;
-	int64_t count;		/* in the training text */
+	int64_t count; /* in the training text */
 };
 
 struct line_word {
-	size_t start, len;	/* in split.tokens */
-	size_t first, n;	/* its pieces */
+	size_t start, len; /* in split.tokens */
+	size_t first, n;   /* its pieces */
 };
 
 struct line_pieces {
-	struct buf tokens;	/* the tokenised line */
-	struct buf pieces;	/* with blanks between */
-	struct line_word  *word;	/* owned */
-	struct line_piece *piece;	/* owned */
+	struct buf tokens;	  /* the tokenised line */
+	struct buf pieces;	  /* with blanks between */
+	struct line_word *word;	  /* owned */
+	struct line_piece *piece; /* owned */
 	size_t n_words, cap_words, n_pieces, cap_pieces;
 };
 
-int  piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line, size_t n,
-		   struct line_pieces *out, struct err *e);
+int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line,
+			     size_t n, struct line_pieces *out, struct err *e);
 /* Step by step, word number w of out. */
-int  piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w, struct bpe_trace *t,
-		    struct err *e);
+int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w,
+			    struct bpe_trace *t, struct err *e);
 void line_pieces_free(struct line_pieces *out);
 
 #endif

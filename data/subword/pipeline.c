@@ -13,24 +13,25 @@
 
 /* The tools of one language; each NULL where the recipe does without. */
 struct side_tools {
-	struct normalizer  *normalizer;
-	struct tokenizer   *tokenizer;
+	struct normalizer *normalizer;
+	struct tokenizer *tokenizer;
 	struct detokenizer *detokenizer;
 };
 
 struct pipeline {
 	struct side_tools sides[2];
-	struct bpe   *bpe;		/* of these two, one; NULL both: text only */
-	struct sp    *sp;
-	struct vocab *vocab;		/* NULL: text only */
-	struct buf a, b;		/* between steps */
+	struct bpe *bpe; /* of these two, one; NULL both: text only */
+	struct sp *sp;
+	struct vocab *vocab; /* NULL: text only */
+	struct buf a, b;     /* between steps */
 };
 
 static int open_side(struct side_tools *s, const char *language, const struct conf *c,
 		     struct err *e)
 {
-	struct tokenizer_options o = {
-		.language = language, .escape = c->escape, .aggressive = c->aggressive};
+	struct tokenizer_options o = { .language = language,
+				       .escape = c->escape,
+				       .aggressive = c->aggressive };
 
 	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
 		return e->code;
@@ -117,10 +118,11 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return buf_check(out, e);
 }
 
-int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
+int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
+			 struct err *e)
 {
-	return p->sp ? sp_apply_line(p->sp, word, n, out, e) :
-		       bpe_apply_line(p->bpe, word, n, out, e);
+	return p->sp ? sp_apply_line(p->sp, word, n, out, e)
+		     : bpe_apply_line(p->bpe, word, n, out, e);
 }
 
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,

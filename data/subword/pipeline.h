@@ -56,7 +56,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
  * possible answer. A whole tokenised line gives the same as its words one by one with blanks
  * between, since no piece spans blanks.
  */
-int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e);
+int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
+			 struct err *e);
 
 /* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,

@@ -19,7 +19,7 @@
 
 /* ---- learn ---- */
 
-struct sp_learner;		/* counts words, then learns */
+struct sp_learner; /* counts words, then learns */
 
 struct sp_learner *sp_learner_new(struct err *e);
 
@@ -28,22 +28,22 @@ struct sp_learner *sp_learner_new(struct err *e);
  * any normalisation. The same word may come again. A word with U+2585 is left out: SentencePiece
  * keeps that character for what is unknown.
  */
-int  sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
-			 struct err *e);
+int sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
+			struct err *e);
 
 /*
  * The words of a raw line, each once. As SentencePiece does, lines of more than 4192 bytes and
  * those with U+2585 are left out: *is_used, unless NULL, says whether this one was.
  */
-int  sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
-			 struct err *e);
+int sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
+			struct err *e);
 
 /*
  * All lines of path (NULL or "-": standard input), on several threads; repair as in lines.h.
  * *skipped grows by the lines that were left out.
  */
-int  sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int threads,
-			 int64_t *skipped, struct err *e);
+int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int threads,
+			int64_t *skipped, struct err *e);
 
 /*
  * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
@@ -52,13 +52,13 @@ int  sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, in
  * forgotten its words afterwards. Less than the characters of the text need: ERR_CONFIG that names
  * the least size. No text: ERR_DATA.
  */
-int  sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
-	      const char *vocab_path, int64_t *learned, struct err *e);
+int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
+	     const char *vocab_path, int64_t *learned, struct err *e);
 void sp_learner_free(struct sp_learner *l);
 
 /* ---- apply ---- */
 
-struct sp;			/* a model, with a cache of words */
+struct sp; /* a model, with a cache of words */
 
 /* NULL: failure; what is no BPE model is refused by name. */
 struct sp *sp_open(const char *model_path, struct err *e);
@@ -72,10 +72,10 @@ const struct intern *sp_pieces(const struct sp *s);
  * Append the pieces of a raw line, joined by one blank; characters that are no pieces stand as they
  * are, neighbours among them together. A line may have no pieces.
  */
-int  sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
 
 /* Append the text of pieces joined by one blank. Special tokens vanish, <unk> becomes " ⁇ ". */
-int  sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+int sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
 void sp_close(struct sp *s);
 
 #endif

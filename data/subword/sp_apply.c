@@ -11,41 +11,41 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_MODEL   ((size_t)256 << 20)	/* bytes; larger is no model */
-#define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
+#define MAX_MODEL   ((size_t)256 << 20) /* bytes; larger is no model */
+#define CACHE_BYTES ((size_t)128 << 20) /* then it starts again: input may be endless */
 #define CACHE_WORD  256			/* longer words are not kept */
 
 /* A symbol of the text at hand. */
 struct node {
-	size_t  start;
-	size_t  len;		/* 0: merged into its left neighbour */
-	int32_t previous, next;	/* nodes, -1: none */
-	bool    is_fixed;	/* a user-defined symbol: never merged */
+	size_t start;
+	size_t len;		/* 0: merged into its left neighbour */
+	int32_t previous, next; /* nodes, -1: none */
+	bool is_fixed;		/* a user-defined symbol: never merged */
 };
 
-struct merge {			/* that two neighbours make a piece */
-	uint32_t rank;		/* of its score, 0: the best */
-	int32_t  left, right;
-	size_t   len;		/* of both, when it was found */
+struct merge {	       /* that two neighbours make a piece */
+	uint32_t rank; /* of its score, 0: the best */
+	int32_t left, right;
+	size_t len; /* of both, when it was found */
 };
 
 struct sp {
 	struct sp_model model;
-	uint32_t *ranks;		/* owned: (pieces) */
-	bool is_by_words;		/* words between blanks are taken one by one */
+	uint32_t *ranks;  /* owned: (pieces) */
+	bool is_by_words; /* words between blanks are taken one by one */
 
-	struct intern words;		/* the cache … */
+	struct intern words; /* the cache … */
 	struct cached {
 		size_t start, len;
-		bool needs_lookahead;		/* it may not be taken without its neighbours */
-	} * cached;			/* owned: … and what each became, in split */
+		bool needs_lookahead; /* it may not be taken without its neighbours */
+	} * cached;		      /* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
 
-	struct buf normalized;		/* work space for one text */
-	struct node *nodes;		/* owned */
+	struct buf normalized; /* work space for one text */
+	struct node *nodes;    /* owned */
 	size_t cap_nodes;
-	struct merge *heap;		/* owned: best first */
+	struct merge *heap; /* owned: best first */
 	size_t n_heap, cap_heap;
 };
 
@@ -102,7 +102,7 @@ static bool can_encode_by_words(const struct sp_model *m)
 	if (!z->add_dummy_prefix || !z->remove_extra_whitespaces || !z->escape_whitespaces ||
 	    z->is_space_suffix || space < 0 || m->entries[space].type != SP_NORMAL)
 		return false;
-	if (z->rules.n_units)		/* may a rule begin with a blank? */
+	if (z->rules.n_units) /* may a rule begin with a blank? */
 		charsmap_match(&z->rules, "", 0, NULL, &needs_lookahead);
 	if (needs_lookahead)
 		return false;
@@ -197,7 +197,8 @@ static int sp_heap_push(struct sp *s, const char *text, int32_t left, int32_t ri
 	if (mem_grow(&s->heap, &s->cap_heap, s->n_heap + 1, sizeof(*s->heap), e))
 		return e->code;
 	merge = (struct merge){ s->ranks[id], left, right, a->len + b->len };
-	for (i = s->n_heap++; i && is_better_sp_merge(&merge, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (i = s->n_heap++; i && is_better_sp_merge(&merge, &s->heap[(i - 1) / 2]);
+	     i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
 	s->heap[i] = merge;
 	return 0;
@@ -209,7 +210,8 @@ static struct merge sp_heap_pop(struct sp *s)
 	size_t i = 0;
 
 	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
-		if (child + 1 < s->n_heap && is_better_sp_merge(&s->heap[child + 1], &s->heap[child]))
+		if (child + 1 < s->n_heap &&
+		    is_better_sp_merge(&s->heap[child + 1], &s->heap[child]))
 			child++;
 		if (!is_better_sp_merge(&s->heap[child], &moving))
 			break;
@@ -238,8 +240,11 @@ static int sp_split_text(struct sp *s, const char *text, size_t n, size_t *n_nod
 		if (!len)
 			len = bpe_char_length(text + i, n - i);
 		s->nodes[k] = (struct node){
-			.start = i, .len = len, .previous = (int32_t)k - 1,
-			.next = i + len < n ? (int32_t)k + 1 : -1, .is_fixed = is_fixed,
+			.start = i,
+			.len = len,
+			.previous = (int32_t)k - 1,
+			.next = i + len < n ? (int32_t)k + 1 : -1,
+			.is_fixed = is_fixed,
 		};
 	}
 	*n_nodes = k;
@@ -257,13 +262,14 @@ static int sp_merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct
 		struct node *a = &s->nodes[m.left], *b = &s->nodes[m.right];
 
 		if (!a->len || !b->len || a->len + b->len != m.len)
-			continue;	/* one of them is another symbol by now */
+			continue; /* one of them is another symbol by now */
 		a->len = m.len;
 		a->next = b->next;
 		if (b->next >= 0)
 			s->nodes[b->next].previous = m.left;
 		b->len = 0;
-		if (sp_heap_push(s, text, a->previous, m.left, e) || sp_heap_push(s, text, m.left, a->next, e))
+		if (sp_heap_push(s, text, a->previous, m.left, e) ||
+		    sp_heap_push(s, text, m.left, a->next, e))
 			return e->code;
 	}
 	return 0;
@@ -277,12 +283,13 @@ static void add_blank(struct buf *out, size_t start)
 		buf_add_char(out, ' ');
 }
 
-static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct buf *out, size_t start)
+static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct buf *out,
+			       size_t start)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len;
-		const char *piece = intern_text(&s->model.pieces,
-						s->model.bytes[(unsigned char)text[i]], &len);
+		const char *piece =
+			intern_text(&s->model.pieces, s->model.bytes[(unsigned char)text[i]], &len);
 
 		add_blank(out, start);
 		buf_add(out, piece, len);
@@ -290,8 +297,8 @@ static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct 
 }
 
 /* Append the pieces of a raw text, whatever is in out. */
-static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *out, bool *needs_lookahead,
-		  struct err *e)
+static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *out,
+			  bool *needs_lookahead, struct err *e)
 {
 	size_t n_nodes = 0, start = out->len;
 	bool after_unknown = false;
@@ -303,7 +310,8 @@ static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *o
 	if (!s->normalized.len)
 		return 0;
 	text = s->normalized.data;
-	if (sp_split_text(s, text, s->normalized.len, &n_nodes, e) || sp_merge_nodes(s, text, n_nodes, e))
+	if (sp_split_text(s, text, s->normalized.len, &n_nodes, e) ||
+	    sp_merge_nodes(s, text, n_nodes, e))
 		return e->code;
 	for (int32_t i = 0; i >= 0; i = s->nodes[i].next) {
 		const struct node *v = &s->nodes[i];
@@ -324,7 +332,7 @@ static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *o
 
 /* What a word becomes, in the cache; a copy, valid until the next call. */
 static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached *found,
-		     struct err *e)
+			struct err *e)
 {
 	int32_t known = s->words.n, i;
 
@@ -345,7 +353,7 @@ static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached 
 
 /* Append the pieces of a word, behind a blank when there is something since start. */
 static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
-		    bool *needs_lookahead, struct err *e)
+		       bool *needs_lookahead, struct err *e)
 {
 	size_t before = out->len, behind_blank;
 	struct cached found = { 0 };
@@ -368,8 +376,8 @@ static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out
 }
 
 /* The line word by word; *needs_lookahead: nothing was appended, it has to be taken as a whole. */
-static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *out, bool *needs_lookahead,
-		     struct err *e)
+static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *out,
+			bool *needs_lookahead, struct err *e)
 {
 	size_t start = out->len;
 
@@ -403,9 +411,9 @@ int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, str
 
 struct undoing {
 	const struct sp_model *m;
-	struct buf *out, bytes;		/* bytes: of a row of byte pieces */
+	struct buf *out, bytes; /* bytes: of a row of byte pieces */
 	size_t start;
-	bool is_at_start;		/* no text yet, and no "▁" was taken off */
+	bool is_at_start; /* no text yet, and no "▁" was taken off */
 };
 
 static void flush_bytes(struct undoing *u)

@@ -15,8 +15,7 @@ static uint32_t read_u32(const unsigned char *b)
 	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-int charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *name,
-		  struct err *e)
+int charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *name, struct err *e)
 {
 	const unsigned char *b = bytes;
 	size_t trie = n > UNIT_BYTES ? read_u32(b) : 0;

@@ -24,15 +24,14 @@
 #include "share/base/err.h"
 
 struct charsmap {
-	uint32_t *units;	/* owned: (n_units) */
-	size_t    n_units;
-	char     *texts;	/* owned: (n_texts), ends with NUL */
-	size_t    n_texts;
+	uint32_t *units; /* owned: (n_units) */
+	size_t n_units;
+	char *texts; /* owned: (n_texts), ends with NUL */
+	size_t n_texts;
 };
 
 /* From the bytes of a model; name: of the model, for messages. */
-int  charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *name,
-		   struct err *e);
+int charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *name, struct err *e);
 void charsmap_free(struct charsmap *m);
 
 /*
@@ -44,8 +43,8 @@ size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, cons
 		      bool *needs_lookahead);
 
 struct charsmap_rule {
-	const char *from, *to;	/* borrowed, without NUL inside; from is not empty, to may be */
-	size_t n, n_to;		/* their bytes */
+	const char *from, *to; /* borrowed, without NUL inside; from is not empty, to may be */
+	size_t n, n_to;	       /* their bytes */
 };
 
 /* Append the bytes of a table of these rules; sorts them by from, which must differ. */

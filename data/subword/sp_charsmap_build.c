@@ -13,39 +13,39 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define BLOCK     256			/* a base and its children never leave one */
-#define MAX_UNITS (UINT32_C(1) << 21)	/* so that each offset has 21 bits */
-#define MAX_FROM  1024			/* bytes of a rule's left side */
+#define BLOCK	  256		      /* a base and its children never leave one */
+#define MAX_UNITS (UINT32_C(1) << 21) /* so that each offset has 21 bits */
+#define MAX_FROM  1024		      /* bytes of a rule's left side */
 #define HAS_VALUE (UINT32_C(1) << 8)
 #define IS_VALUE  (UINT32_C(1) << 31)
 #define NO_VALUE  UINT32_MAX
-#define TRIES     256			/* free places looked at before a new block is begun */
-#define WINDOW    (256 * BLOCK)		/* places before these last ones are given up */
+#define TRIES	  256		/* free places looked at before a new block is begun */
+#define WINDOW	  (256 * BLOCK) /* places before these last ones are given up */
 
 struct edge {
 	uint32_t child;
 	uint32_t byte;
 };
 
-struct open_node {			/* on the path of the rule at hand */
+struct open_node { /* on the path of the rule at hand */
 	uint32_t value;
-	struct edge *edges;		/* owned */
+	struct edge *edges; /* owned */
 	size_t n, cap;
 };
 
 struct builder {
-	struct intern texts;		/* right sides … */
-	uint32_t *starts;		/* owned: … and where each begins */
+	struct intern texts; /* right sides … */
+	uint32_t *starts;    /* owned: … and where each begins */
 	size_t cap_starts;
 	struct buf text_bytes;
-	struct open_node *path;		/* owned: (n_path) */
+	struct open_node *path; /* owned: (n_path) */
 	size_t n_path;
-	struct intern nodes;		/* the value, then the edges, as bytes */
+	struct intern nodes; /* the value, then the edges, as bytes */
 	struct buf scratch;
 	/* the double array */
-	uint32_t *units;		/* owned */
-	bool *is_taken, *is_base;	/* owned: (n_units) */
-	uint32_t *bases;		/* owned: (nodes) */
+	uint32_t *units;	  /* owned */
+	bool *is_taken, *is_base; /* owned: (n_units) */
+	uint32_t *bases;	  /* owned: (nodes) */
 	size_t n_units, cap_units, cap_taken, cap_base, first_free;
 };
 
@@ -60,7 +60,7 @@ static int compare_rules(const void *a, const void *b)
 /* ---- the automaton ---- */
 
 static int builder_add_text(struct builder *b, const char *text, size_t n, uint32_t *start,
-		    struct err *e)
+			    struct err *e)
 {
 	int32_t i, known = b->texts.n;
 
@@ -106,8 +106,9 @@ static int close_path(struct builder *b, const struct charsmap_rule *rule, size_
 		    mem_grow(&parent->edges, &parent->cap, parent->n + 1, sizeof(*parent->edges),
 			     e))
 			return e->code;
-		parent->edges[parent->n++] = (struct edge){
-			.child = (uint32_t)number, .byte = (unsigned char)rule->from[d - 1]};
+		parent->edges[parent->n++] =
+			(struct edge){ .child = (uint32_t)number,
+				       .byte = (unsigned char)rule->from[d - 1] };
 	}
 	return 0;
 }
@@ -121,15 +122,17 @@ static size_t common_prefix(const struct charsmap_rule *a, const struct charsmap
 	return n;
 }
 
-static int make_nodes(struct builder *b, const struct charsmap_rule *rules, size_t n,
-		      int32_t *root, struct err *e)
+static int make_nodes(struct builder *b, const struct charsmap_rule *rules, size_t n, int32_t *root,
+		      struct err *e)
 {
 	size_t longest = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!rules[i].n || rules[i].n > MAX_FROM)
-			return err_set(e, ERR_DATA, "a normalisation rule for %zu bytes; "
-				       "1 to %d are possible", rules[i].n, MAX_FROM);
+			return err_set(e, ERR_DATA,
+				       "a normalisation rule for %zu bytes; "
+				       "1 to %d are possible",
+				       rules[i].n, MAX_FROM);
 		longest = MAX(longest, rules[i].n);
 	}
 	b->n_path = longest + 1;
@@ -151,8 +154,7 @@ static int make_nodes(struct builder *b, const struct charsmap_rule *rules, size
 
 /* ---- the double array ---- */
 
-static size_t node_edges(const struct builder *b, int32_t node, const char **edges,
-			 uint32_t *value)
+static size_t node_edges(const struct builder *b, int32_t node, const char **edges, uint32_t *value)
 {
 	size_t n;
 	const char *bytes = intern_text(&b->nodes, node, &n);
@@ -181,13 +183,14 @@ static int add_block(struct builder *b, struct err *e)
 	    mem_grow(&b->is_base, &b->cap_base, n, sizeof(*b->is_base), e))
 		return e->code;
 	for (; b->n_units < n; b->n_units++) {
-		b->units[b->n_units] = IS_VALUE;	/* nobody's child */
+		b->units[b->n_units] = IS_VALUE; /* nobody's child */
 		b->is_taken[b->n_units] = b->is_base[b->n_units] = false;
 	}
 	return 0;
 }
 
-static bool is_base_free(const struct builder *b, size_t base, const char *edges, size_t n, bool has_value)
+static bool is_base_free(const struct builder *b, size_t base, const char *edges, size_t n,
+			 bool has_value)
 {
 	if (b->is_base[base] || (has_value && b->is_taken[base]))
 		return false;
@@ -281,7 +284,7 @@ static int make_units(struct builder *b, int32_t root, struct err *e)
 		free(order);
 		return e->code;
 	}
-	b->is_taken[0] = b->is_base[0] = true;	/* unit 0 is the root */
+	b->is_taken[0] = b->is_base[0] = true; /* unit 0 is the root */
 	for (int32_t i = 0; i < b->nodes.n; i++) {
 		const char *edges;
 		uint32_t value;

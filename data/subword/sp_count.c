@@ -8,8 +8,8 @@
 #include "data/subword/sp.h"
 #include "share/base/mem.h"
 
-#define MAX_LINE 4192			/* bytes of a line to learn from */
-#define RESERVED "\xE2\x96\x85"		/* U+2585 */
+#define MAX_LINE 4192		/* bytes of a line to learn from */
+#define RESERVED "\xE2\x96\x85" /* U+2585 */
 
 int sp_count_text(struct sp_counts *c, const char *text, size_t n, int64_t count, struct err *e)
 {
@@ -32,7 +32,7 @@ void sp_counts_free(struct sp_counts *c)
 }
 
 static int sp_count_line(struct sp_counts *c, const char *line, size_t n, bool *is_used,
-		      struct err *e)
+			 struct err *e)
 {
 	const char *end = line + n, *stop;
 
@@ -104,13 +104,14 @@ int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int
 			int64_t *skipped, struct err *e)
 {
 	struct thread_counts *all = mem_alloc((size_t)threads, sizeof(*all), e);
-	struct line_flow f = { .line = count_in_thread, .context = all, .repair = repair,
-			       .threads = threads };
+	struct line_flow f = {
+		.line = count_in_thread, .context = all, .repair = repair, .threads = threads
+	};
 	int rc;
 
 	if (!all)
 		return e->code;
-	all[0].words = l->raw;		/* the first one goes on where others begin */
+	all[0].words = l->raw; /* the first one goes on where others begin */
 	rc = line_flow_run(&f, path, e);
 	l->raw = all[0].words;
 	*skipped += all[0].skipped;

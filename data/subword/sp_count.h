@@ -9,15 +9,15 @@
 
 struct sp_counts {
 	struct intern texts;
-	int64_t *counts;		/* owned: (texts.n) */
+	int64_t *counts; /* owned: (texts.n) */
 	size_t cap;
 };
 
 struct sp_learner {
-	struct sp_counts raw;		/* words of the text as they stand */
+	struct sp_counts raw; /* words of the text as they stand */
 };
 
-int  sp_count_text(struct sp_counts *c, const char *text, size_t n, int64_t count, struct err *e);
+int sp_count_text(struct sp_counts *c, const char *text, size_t n, int64_t count, struct err *e);
 void sp_counts_free(struct sp_counts *c);
 
 #endif

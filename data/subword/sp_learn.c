@@ -21,34 +21,34 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_PIECE   16			/* characters */
+#define MAX_PIECE    16 /* characters */
 #define N_CODEPOINTS 0x110000
-#define ANY_SCRIPT  (-1)
+#define ANY_SCRIPT   (-1)
 
 static const char *const specials[] = { "<pad>", "</s>", "<s>", "<unk>" };
 static const enum sp_type special_types[] = { SP_CONTROL, SP_CONTROL, SP_CONTROL, SP_UNKNOWN };
 
 /* What decides whether a symbol may be merged; of its characters. */
 struct facts {
-	int chars;			/* 0: not known yet */
-	int first, last;		/* scripts at both ends; ANY_SCRIPT: goes with all */
+	int chars;	 /* 0: not known yet */
+	int first, last; /* scripts at both ends; ANY_SCRIPT: goes with all */
 };
 
 struct character {
 	uint32_t codepoint;
-	int64_t  count;
+	int64_t count;
 };
 
 struct learning {
 	struct sp_normalizer normalizer;
-	struct buf rules;		/* its rules as bytes */
-	struct sp_counts words;		/* normalised, each begins with "▁" */
-	int64_t *char_counts;		/* owned: (N_CODEPOINTS) */
-	struct character *chars;	/* owned: those of the vocabulary, most frequent first */
+	struct buf rules;	 /* its rules as bytes */
+	struct sp_counts words;	 /* normalised, each begins with "▁" */
+	int64_t *char_counts;	 /* owned: (N_CODEPOINTS) */
+	struct character *chars; /* owned: those of the vocabulary, most frequent first */
 	size_t n_chars;
 	struct bpe_merger merger;
-	struct facts *facts;		/* owned: of symbols */
-	int32_t *symbols;		/* owned: work space for one word */
+	struct facts *facts; /* owned: of symbols */
+	int32_t *symbols;    /* owned: work space for one word */
 	size_t cap_symbols;
 	struct buf text;
 	struct sp_model model;
@@ -179,7 +179,7 @@ static struct facts find_facts(const char *text, size_t n)
 			continue;
 		script = sp_unicode_script(c);
 		if (script < 0)
-			continue;	/* like the one before */
+			continue; /* like the one before */
 		if (f.first == ANY_SCRIPT)
 			f.first = script;
 		f.last = script;
@@ -213,7 +213,7 @@ static bool may_merge(const struct bpe_merger *m, int32_t left, int32_t right)
 static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
 			  const struct bpe_pair *b)
 {
-	char text[2][8 * MAX_PIECE];	/* a character has at most 4 bytes */
+	char text[2][8 * MAX_PIECE]; /* a character has at most 4 bytes */
 	size_t n[2];
 	const struct bpe_pair *pairs[2] = { a, b };
 	int d;
@@ -232,7 +232,7 @@ static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
 }
 
 static bool sp_pair_is_before(const struct bpe_merger *m, const struct bpe_pair *a,
-		      const struct bpe_pair *b)
+			      const struct bpe_pair *b)
 {
 	int chars_a = symbol_facts(m, a->left).chars + symbol_facts(m, a->right).chars;
 	int chars_b = symbol_facts(m, b->left).chars + symbol_facts(m, b->right).chars;
@@ -247,10 +247,12 @@ static bool sp_pair_is_before(const struct bpe_merger *m, const struct bpe_pair 
 	return symbol_facts(m, a->left).chars < symbol_facts(m, b->left).chars;
 }
 
-static const struct bpe_dialect dialect = { .is_before = sp_pair_is_before, .may_merge = may_merge };
+static const struct bpe_dialect dialect = { .is_before = sp_pair_is_before,
+					    .may_merge = may_merge };
 
 /* A word as rows of symbols: characters outside the vocabulary stand between rows. */
-static int add_symbol_rows(struct learning *k, const char *text, size_t n, int64_t count, struct err *e)
+static int add_symbol_rows(struct learning *k, const char *text, size_t n, int64_t count,
+			   struct err *e)
 {
 	size_t n_row = 0;
 
@@ -265,8 +267,7 @@ static int add_symbol_rows(struct learning *k, const char *text, size_t n, int64
 				return e->code;
 			continue;
 		}
-		if (n_row > 1 &&
-		    bpe_merger_add_word(&k->merger, k->symbols, n_row, count, 0, e))
+		if (n_row > 1 && bpe_merger_add_word(&k->merger, k->symbols, n_row, count, 0, e))
 			return e->code;
 		n_row = 0;
 	}
@@ -291,7 +292,8 @@ static int start_merging(struct learning *k, size_t merges, struct err *e)
 	return bpe_merger_start(&k->merger, e);
 }
 
-static int sp_learn_add_piece(struct learning *k, const char *text, size_t n, size_t number, struct err *e)
+static int sp_learn_add_piece(struct learning *k, const char *text, size_t n, size_t number,
+			      struct err *e)
 {
 	return sp_model_add(&k->model, text, n, -(float)number, SP_NORMAL, e);
 }
@@ -328,8 +330,8 @@ static int merge_pairs(struct learning *k, size_t merges, struct err *e)
 	for (size_t c = 0; c < k->n_chars; c++) {
 		char bytes[4];
 
-		if (sp_learn_add_piece(k, bytes, utf8_encode(k->chars[c].codepoint, bytes), n_pieces + c,
-			      e))
+		if (sp_learn_add_piece(k, bytes, utf8_encode(k->chars[c].codepoint, bytes),
+				       n_pieces + c, e))
 			return e->code;
 	}
 	return 0;
@@ -345,10 +347,11 @@ static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err 
 		return e->code;
 	least = ARRAY_LEN(specials) + k->n_chars;
 	if ((uint64_t)vocabulary_size < least)
-		return err_set(e, ERR_CONFIG, "a vocabulary of %lld entries is too small: the text "
+		return err_set(e, ERR_CONFIG,
+			       "a vocabulary of %lld entries is too small: the text "
 			       "has %zu different characters, so that %zu is the least "
-			       "(--vocabulary-size)", (long long)vocabulary_size, k->n_chars,
-			       least);
+			       "(--vocabulary-size)",
+			       (long long)vocabulary_size, k->n_chars, least);
 	merges = (size_t)vocabulary_size - least;
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
 		if (sp_model_add(&k->model, specials[i], strlen(specials[i]), 0, special_types[i],
@@ -380,7 +383,8 @@ int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_pa
 	     const char *vocab_path, int64_t *learned, struct err *e)
 {
 	struct learning k = {
-		.normalizer = { .add_dummy_prefix = true, .remove_extra_whitespaces = true,
+		.normalizer = { .add_dummy_prefix = true,
+				.remove_extra_whitespaces = true,
 				.escape_whitespaces = true },
 	};
 	int rc = normalize_words(&k, &l->raw, e);

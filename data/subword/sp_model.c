@@ -12,23 +12,35 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MODEL_BPE       2
-#define UNKNOWN_SURFACE " \xE2\x81\x87 "	/* " ⁇ " */
+#define MODEL_BPE	2
+#define UNKNOWN_SURFACE " \xE2\x81\x87 " /* " ⁇ " */
 
 enum { MODEL_PIECES = 1, MODEL_TRAINER, MODEL_NORMALIZER, MODEL_DENORMALIZER = 5 };
 enum { PIECE_TEXT = 1, PIECE_SCORE, PIECE_TYPE };
 enum {
-	TRAINER_TYPE = 3, TRAINER_SIZE, TRAINER_COVERAGE = 10, TRAINER_SUFFIX = 24,
-	TRAINER_BYTES = 35, TRAINER_UNKNOWN_ID = 40, TRAINER_START_ID, TRAINER_END_ID,
-	TRAINER_PAD_ID, TRAINER_UNKNOWN_SURFACE,
+	TRAINER_TYPE = 3,
+	TRAINER_SIZE,
+	TRAINER_COVERAGE = 10,
+	TRAINER_SUFFIX = 24,
+	TRAINER_BYTES = 35,
+	TRAINER_UNKNOWN_ID = 40,
+	TRAINER_START_ID,
+	TRAINER_END_ID,
+	TRAINER_PAD_ID,
+	TRAINER_UNKNOWN_SURFACE,
 };
 enum {
-	NORMALIZER_NAME = 1, NORMALIZER_RULES, NORMALIZER_DUMMY, NORMALIZER_EXTRA,
+	NORMALIZER_NAME = 1,
+	NORMALIZER_RULES,
+	NORMALIZER_DUMMY,
+	NORMALIZER_EXTRA,
 	NORMALIZER_ESCAPE,
 };
 
 static const char *const model_types[] = {
-	[1] = "a unigram model", [3] = "a word model", [4] = "a character model",
+	[1] = "a unigram model",
+	[3] = "a word model",
+	[4] = "a character model",
 };
 
 /* ---- reading ---- */
@@ -37,7 +49,7 @@ struct reading {
 	struct sp_model *m;
 	const char *name;
 	bool has_trainer;
-	uint64_t type;		/* of the model */
+	uint64_t type; /* of the model */
 };
 
 static int sp_model_error(const struct reading *r, const char *what, struct err *e)
@@ -55,8 +67,8 @@ int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, e
 	    mem_grow(&m->entries, &m->cap_entries, (size_t)id + 1, sizeof(*m->entries), e))
 		return e->code;
 	if (id != known)
-		return err_set(e, ERR_DATA, "the piece \"%.*s\" is there twice",
-			       (int)MIN(n, 100), piece);
+		return err_set(e, ERR_DATA, "the piece \"%.*s\" is there twice", (int)MIN(n, 100),
+			       piece);
 	m->entries[id] = (struct sp_entry){ score, (uint8_t)type };
 	return 0;
 }
@@ -103,22 +115,28 @@ static int read_piece(struct reading *r, const struct proto_field *message, stru
 	    !utf8_valid(text, n) || memchr(text, 0, n))
 		return err_set(e, ERR_DATA, "%s: piece %d is damaged", r->name, (int)id);
 	if (type == SP_UNUSED)
-		return err_set(e, ERR_DATA, "%s: piece %d is marked as unused; models with a "
-			       "restricted vocabulary are not supported", r->name, (int)id);
+		return err_set(e, ERR_DATA,
+			       "%s: piece %d is marked as unused; models with a "
+			       "restricted vocabulary are not supported",
+			       r->name, (int)id);
 	if (sp_model_add(r->m, text, n, score, (enum sp_type)type, e))
 		return err_prefix(e, "%s", r->name);
 	if (type == SP_UNKNOWN) {
 		if (r->m->unknown >= 0)
-			return err_set(e, ERR_DATA, "%s: pieces %d and %d both are for what is "
-				       "unknown", r->name, (int)r->m->unknown, (int)id);
+			return err_set(e, ERR_DATA,
+				       "%s: pieces %d and %d both are for what is "
+				       "unknown",
+				       r->name, (int)r->m->unknown, (int)id);
 		r->m->unknown = id;
 	}
 	if (type == SP_BYTE) {
 		int byte = byte_of(text, n);
 
 		if (byte < 0)
-			return err_set(e, ERR_DATA, "%s: piece %d, \"%.*s\", is no byte like "
-				       "<0x1F>", r->name, (int)id, (int)MIN(n, 100), text);
+			return err_set(e, ERR_DATA,
+				       "%s: piece %d, \"%.*s\", is no byte like "
+				       "<0x1F>",
+				       r->name, (int)id, (int)MIN(n, 100), text);
 		r->m->bytes[byte] = id;
 	}
 	return 0;
@@ -143,7 +161,8 @@ static int read_trainer(struct reading *r, const struct proto_field *message, st
 			buf_add(&r->m->unknown_surface, f.bytes, f.n);
 		}
 	}
-	return got < 0 ? sp_model_error(r, "its trainer_spec", e) : buf_check(&r->m->unknown_surface, e);
+	return got < 0 ? sp_model_error(r, "its trainer_spec", e)
+		       : buf_check(&r->m->unknown_surface, e);
 }
 
 static int read_normalizer(struct reading *r, const struct proto_field *message,
@@ -195,16 +214,19 @@ static int check_model(const struct reading *r, struct err *e)
 	if (r->type != MODEL_BPE) {
 		const char *type = r->type < ARRAY_LEN(model_types) ? model_types[r->type] : NULL;
 
-		return err_set(e, ERR_DATA, "%s: %s; only models that SentencePiece trained with "
-			       "--model_type=bpe can be used", r->name,
-			       type ? type : "a model of an unknown type");
+		return err_set(e, ERR_DATA,
+			       "%s: %s; only models that SentencePiece trained with "
+			       "--model_type=bpe can be used",
+			       r->name, type ? type : "a model of an unknown type");
 	}
 	if (r->m->unknown < 0)
 		return err_set(e, ERR_DATA, "%s: no piece is for what is unknown", r->name);
 	for (int byte = 0; byte < 256; byte++)
 		if (r->m->has_bytes && r->m->bytes[byte] < 0)
-			return err_set(e, ERR_DATA, "%s: the piece <0x%02X> is missing, although "
-				       "byte_fallback is set", r->name, (unsigned int)byte);
+			return err_set(e, ERR_DATA,
+				       "%s: the piece <0x%02X> is missing, although "
+				       "byte_fallback is set",
+				       r->name, (unsigned int)byte);
 	return 0;
 }
 
@@ -237,14 +259,14 @@ static int index_symbols(struct sp_model *m, struct err *e)
 	return rc;
 }
 
-int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *name,
-		  struct err *e)
+int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *name, struct err *e)
 {
 	const unsigned char *b = bytes;
 	struct proto p = { b, b + n };
 	struct reading r = { .m = m, .name = name, .type = 1 };
 	struct sp_normalizer usual = {
-		.add_dummy_prefix = true, .remove_extra_whitespaces = true,
+		.add_dummy_prefix = true,
+		.remove_extra_whitespaces = true,
 		.escape_whitespaces = true,
 	};
 	struct proto_field f;

@@ -24,34 +24,33 @@
 enum sp_type { SP_NORMAL = 1, SP_UNKNOWN, SP_CONTROL, SP_USER_DEFINED, SP_UNUSED, SP_BYTE };
 
 struct sp_model {
-	struct intern pieces;		/* number: id */
+	struct intern pieces; /* number: id */
 	struct sp_entry {
-		float   score;		/* finite */
-		uint8_t type;		/* enum sp_type */
-	} *entries;			/* owned: (pieces.n) */
+		float score;  /* finite */
+		uint8_t type; /* enum sp_type */
+	} * entries;	      /* owned: (pieces.n) */
 	size_t cap_entries;
-	int32_t unknown;		/* id of the one piece of type SP_UNKNOWN */
-	bool has_bytes;			/* byte_fallback: unknown is <0x00> … <0xFF> */
-	int32_t bytes[256];		/* their ids */
-	struct buf unknown_surface;	/* what <unk> becomes in text */
+	int32_t unknown;	    /* id of the one piece of type SP_UNKNOWN */
+	bool has_bytes;		    /* byte_fallback: unknown is <0x00> … <0xFF> */
+	int32_t bytes[256];	    /* their ids */
+	struct buf unknown_surface; /* what <unk> becomes in text */
 	struct sp_normalizer normalizer, denormalizer;
 	bool has_denormalizer;
 };
 
 /* Zeroed before; after a failure there is nothing to free. name: for messages. */
-int  sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *name,
-		   struct err *e);
-int  sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, enum sp_type type,
-		  struct err *e);
+int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *name, struct err *e);
+int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, enum sp_type type,
+		 struct err *e);
 
 /*
  * Append a model of m's pieces, the first four <pad> </s> <s> <unk>, whose text is normalised by
  * these rules (bytes as in sp_charsmap.h, called rules_name) and with blanks as usual.
  */
-int  sp_model_write(const struct sp_model *m, const char *rules_name, const struct buf *rules,
-		    struct buf *out, struct err *e);
+int sp_model_write(const struct sp_model *m, const char *rules_name, const struct buf *rules,
+		   struct buf *out, struct err *e);
 /* Append its vocabulary: "PIECE<TAB>SCORE" lines. */
-int  sp_model_write_vocabulary(const struct sp_model *m, struct buf *out, struct err *e);
+int sp_model_write_vocabulary(const struct sp_model *m, struct buf *out, struct err *e);
 void sp_model_free(struct sp_model *m);
 
 #endif

@@ -7,7 +7,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define REPLACEMENT "\xEF\xBF\xBD"	/* U+FFFD */
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 struct span {
 	const char *text;

@@ -54,7 +54,7 @@ int proto_next(struct proto *p, struct proto_field *f)
 		f->n = (size_t)f->value;
 		p->at += f->n;
 		return 1;
-	default:	/* groups: no message of ours has them */
+	default: /* groups: no message of ours has them */
 		return -1;
 	}
 }

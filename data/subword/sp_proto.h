@@ -18,15 +18,15 @@
 
 enum proto_wire { PROTO_VARINT, PROTO_EIGHT, PROTO_BYTES, PROTO_FOUR = 5 };
 
-struct proto {			/* what is left to read */
+struct proto { /* what is left to read */
 	const unsigned char *at, *end;
 };
 
 struct proto_field {
 	uint32_t number;
 	enum proto_wire wire;
-	uint64_t value;			/* wire 0, 1, 5 */
-	const unsigned char *bytes;	/* wire 2; borrowed of the message */
+	uint64_t value;		    /* wire 0, 1, 5 */
+	const unsigned char *bytes; /* wire 2; borrowed of the message */
 	size_t n;
 };
 

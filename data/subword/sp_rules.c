@@ -14,26 +14,26 @@
 #include "share/base/util.h"
 
 #define LAST_CHARACTER 0x10FFFF
-#define MAX_CHARS      16	/* of a sequence that is spelled in all ways */
-#define MAX_SPELLINGS  100000	/* of one sequence */
+#define MAX_CHARS      16     /* of a sequence that is spelled in all ways */
+#define MAX_SPELLINGS  100000 /* of one sequence */
 
 struct rule {
-	int32_t to;		/* number of its right side */
-	int32_t chars;		/* of its left side */
-	bool is_gone;		/* not a rule (any more) */
+	int32_t to;    /* number of its right side */
+	int32_t chars; /* of its left side */
+	bool is_gone;  /* not a rule (any more) */
 };
 
-struct variant {		/* a character that decomposes to one other */
+struct variant { /* a character that decomposes to one other */
 	uint32_t plain, character;
 };
 
 struct rules {
 	struct sp_unicode *unicode;
-	struct intern from, to;		/* left sides (number: of the rule), right sides */
-	struct rule *all;		/* owned: (from.n) */
+	struct intern from, to; /* left sides (number: of the rule), right sides */
+	struct rule *all;	/* owned: (from.n) */
 	size_t cap;
-	struct intern decomposed;	/* sequences of more than one character */
-	struct variant *variants;	/* owned; sorted by plain, then character */
+	struct intern decomposed; /* sequences of more than one character */
+	struct variant *variants; /* owned; sorted by plain, then character */
 	size_t n_variants, cap_variants;
 	struct buf a, b;
 	struct buf spelling;
@@ -46,18 +46,21 @@ struct rules {
 static const struct {
 	uint32_t first, count, plain;
 } later_variants[] = {
-	{ 0xA7F1, 1, 'S' }, { 0x1CCD6, 26, 'A' }, { 0x1CCF0, 10, '0' },
+	{ 0xA7F1, 1, 'S' },
+	{ 0x1CCD6, 26, 'A' },
+	{ 0x1CCF0, 10, '0' },
 };
-static const uint32_t later_sequences[][4] = {	/* 0 ends the sequence; the last: composed */
-	{ 0x105D2, 0x307, 0, 0x105C9 },     { 0x105DA, 0x307, 0, 0x105E4 },
-	{ 0x11382, 0x113C9, 0, 0x11383 },   { 0x11384, 0x113BB, 0, 0x11385 },
-	{ 0x1138B, 0x113C2, 0, 0x1138E },   { 0x11390, 0x113C9, 0, 0x11391 },
-	{ 0x113C2, 0x113B8, 0, 0x113C7 },   { 0x113C2, 0x113C2, 0, 0x113C5 },
-	{ 0x113C2, 0x113C9, 0, 0x113C8 },   { 0x1611E, 0x1611E, 0, 0x16121 },
+static const uint32_t later_sequences[][4] = {
+	/* 0 ends the sequence; the last: composed */
+	{ 0x105D2, 0x307, 0, 0x105C9 },		{ 0x105DA, 0x307, 0, 0x105E4 },
+	{ 0x11382, 0x113C9, 0, 0x11383 },	{ 0x11384, 0x113BB, 0, 0x11385 },
+	{ 0x1138B, 0x113C2, 0, 0x1138E },	{ 0x11390, 0x113C9, 0, 0x11391 },
+	{ 0x113C2, 0x113B8, 0, 0x113C7 },	{ 0x113C2, 0x113C2, 0, 0x113C5 },
+	{ 0x113C2, 0x113C9, 0, 0x113C8 },	{ 0x1611E, 0x1611E, 0, 0x16121 },
 	{ 0x1611E, 0x1611E, 0x1611F, 0x16126 }, { 0x1611E, 0x1611E, 0x16120, 0x16128 },
-	{ 0x1611E, 0x1611F, 0, 0x16123 },   { 0x1611E, 0x16120, 0, 0x16125 },
-	{ 0x1611E, 0x16129, 0, 0x16122 },   { 0x1611E, 0x16129, 0x1611F, 0x16127 },
-	{ 0x16129, 0x1611F, 0, 0x16124 },   { 0x16D63, 0x16D67, 0, 0x16D69 },
+	{ 0x1611E, 0x1611F, 0, 0x16123 },	{ 0x1611E, 0x16120, 0, 0x16125 },
+	{ 0x1611E, 0x16129, 0, 0x16122 },	{ 0x1611E, 0x16129, 0x1611F, 0x16127 },
+	{ 0x16129, 0x1611F, 0, 0x16124 },	{ 0x16D63, 0x16D67, 0, 0x16D69 },
 	{ 0x16D63, 0x16D67, 0x16D67, 0x16D6A }, { 0x16D67, 0x16D67, 0, 0x16D68 },
 };
 

@@ -11,8 +11,8 @@
 #include "share/base/text.h"
 
 struct sp_unicode {
-	const UNormalizer2 *nfkc, *nfkd;	/* ICU's own */
-	UChar *text, *result;			/* owned: UTF-16, in and out */
+	const UNormalizer2 *nfkc, *nfkd; /* ICU's own */
+	UChar *text, *result;		 /* owned: UTF-16, in and out */
 	size_t cap_text, cap_result;
 };
 
@@ -56,7 +56,7 @@ static void add_utf8(struct buf *to, const UChar *text, int32_t n)
 
 bool sp_unicode_decompose(struct sp_unicode *u, uint32_t c, struct buf *to)
 {
-	UChar text[64];	/* the longest there is: 18 */
+	UChar text[64]; /* the longest there is: 18 */
 	UErrorCode status = U_ZERO_ERROR;
 	int32_t n = unorm2_getDecomposition(u->nfkd, (UChar32)c, text, 64, &status);
 

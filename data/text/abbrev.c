@@ -12,13 +12,13 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define SLOTS     2048u			/* of the hash table: a power of 2 */
-#define MOST      (SLOTS / 2)		/* words of one language */
-#define MOST_BYTES 16u			/* of one word */
+#define SLOTS	   2048u       /* of the hash table: a power of 2 */
+#define MOST	   (SLOTS / 2) /* words of one language */
+#define MOST_BYTES 16u	       /* of one word */
 
 struct slot {
-	char    word[MOST_BYTES];
-	uint8_t n;			/* bytes; 0: empty slot */
+	char word[MOST_BYTES];
+	uint8_t n; /* bytes; 0: empty slot */
 	uint8_t kind;
 };
 
@@ -38,10 +38,12 @@ static struct slot *abbrev_find_slot(const struct abbrev *a, const char *word, s
 
 enum abbrev_kind abbrev_find(const struct abbrev *a, const char *word, size_t n)
 {
-	return n == 0 || n > MOST_BYTES ? ABBREV_NONE : (enum abbrev_kind)abbrev_find_slot(a, word, n)->kind;
+	return n == 0 || n > MOST_BYTES ? ABBREV_NONE
+					: (enum abbrev_kind)abbrev_find_slot(a, word, n)->kind;
 }
 
-static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind, struct err *e)
+static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind,
+			   struct err *e)
 {
 	struct slot *s;
 
@@ -62,8 +64,8 @@ static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum ab
 /* value is 1 to 39. */
 static int add_roman(struct abbrev *a, int64_t value, struct err *e)
 {
-	static const char *const ones[] = {"",	"I",  "II",  "III",  "IV",
-					   "V", "VI", "VII", "VIII", "IX"};
+	static const char *const ones[] = { "",	 "I",  "II",  "III",  "IV",
+					    "V", "VI", "VII", "VIII", "IX" };
 	struct buf b = { 0 };
 	int rc;
 
@@ -133,8 +135,10 @@ static int abbrev_read_line(struct abbrev *a, char *line, struct err *e)
 	if (!strcmp(kind, "counted"))
 		k = ABBREV_BEFORE_DIGIT;
 	else if (strcmp(kind, "words"))
-		return err_set(e, ERR_INTERNAL, "\"%s\" is no kind in a list of abbreviations "
-			       "(letters, numbers, roman, words, counted)", kind);
+		return err_set(e, ERR_INTERNAL,
+			       "\"%s\" is no kind in a list of abbreviations "
+			       "(letters, numbers, roman, words, counted)",
+			       kind);
 	while ((word = strtok_r(NULL, " ", &rest)))
 		if (abbrev_add_word(a, word, strlen(word), k, e))
 			return e->code;

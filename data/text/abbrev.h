@@ -13,8 +13,8 @@
 
 enum abbrev_kind {
 	ABBREV_NONE,
-	ABBREV_WORD,		/* keeps its full stop */
-	ABBREV_BEFORE_DIGIT,		/* keeps it when a digit follows */
+	ABBREV_WORD,	     /* keeps its full stop */
+	ABBREV_BEFORE_DIGIT, /* keeps it when a digit follows */
 };
 
 struct abbrev;

@@ -14,13 +14,13 @@
 #include "data/text/rewrite.h"
 #include "share/base/err.h"
 
-enum chars_kind {			/* bits of charclass_of() */
-	CHARS_ALNUM    = 1,		/* \p{IsAlnum}: Alphabetic or Nd */
-	CHARS_ALPHA    = 2,		/* \p{IsAlpha}: Alphabetic */
-	CHARS_LOWER    = 4,		/* \p{IsLower}: Lowercase */
-	CHARS_NUMBER   = 8,		/* \p{IsN} */
-	CHARS_CURRENCY = 16,		/* \p{IsSc} */
-	CHARS_DIGIT    = 32,		/* 0 to 9 */
+enum chars_kind {		       /* bits of charclass_of() */
+		  CHARS_ALNUM = 1,     /* \p{IsAlnum}: Alphabetic or Nd */
+		  CHARS_ALPHA = 2,     /* \p{IsAlpha}: Alphabetic */
+		  CHARS_LOWER = 4,     /* \p{IsLower}: Lowercase */
+		  CHARS_NUMBER = 8,    /* \p{IsN} */
+		  CHARS_CURRENCY = 16, /* \p{IsSc} */
+		  CHARS_DIGIT = 32,    /* 0 to 9 */
 };
 
 /* A class with the kinds above. Owned by the caller; NULL: failure. */

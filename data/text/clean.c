@@ -18,7 +18,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 	struct clean_side side = { 0 };
 	size_t start = out->len, at = 0, first;
 	int64_t chars = 0;
-	bool pending = false;		/* a blank, due before the next word */
+	bool pending = false; /* a blank, due before the next word */
 
 	while (at < n) {
 		uint32_t c;
@@ -50,8 +50,8 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 
 /* ---- the rules ---- */
 
-#define RULE(name) \
-	static bool name(const struct clean_options *o, const struct clean_side *s, \
+#define RULE(name)                                                                                 \
+	static bool name(const struct clean_options *o, const struct clean_side *s,                \
 			 const struct clean_side *t)
 
 RULE(is_empty)
@@ -120,7 +120,7 @@ static const struct {
 };
 
 enum clean_rule clean_check_pair(const struct clean_options *o, const struct clean_side *source,
-			    const struct clean_side *target)
+				 const struct clean_side *target)
 {
 	size_t i;
 
@@ -149,10 +149,11 @@ bool clean_is_factored(const char *source, size_t n_source, const char *target, 
 	       (n_target && memchr(target, '|', n_target));
 }
 
-static const struct { const char *name, *meaning; } texts[CLEAN_N_RULES] = {
-	[CLEAN_KEEP] = { "keep", "" },
+static const struct {
+	const char *name, *meaning;
+} texts[CLEAN_N_RULES] = { [CLEAN_KEEP] = { "keep", "" },
 #define X(id, name, text) [id] = { name, text },
-	CLEAN_RULES(X)
+			   CLEAN_RULES(X)
 #undef X
 };
 

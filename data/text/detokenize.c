@@ -10,23 +10,23 @@
 
 /* How often a quote was seen: odd means that one is open. */
 struct quote {
-	size_t   at, n;			/* the mark, in text (normalised: see quote_of()) */
+	size_t at, n; /* the mark, in text (normalised: see quote_of()) */
 	uint32_t times;
 };
 
 struct detokenizer {
 	bool english, korean;
 	struct charclass *chars;
-	struct buf    padded;		/* the line between blanks */
-	struct buf    text;		/* the same with entities decoded */
+	struct buf padded; /* the line between blanks */
+	struct buf text;   /* the same with entities decoded */
 	struct quote *quotes;
-	size_t        n_quotes, quotes_cap;
+	size_t n_quotes, quotes_cap;
 };
 
 /* The fields around the one in hand. */
 struct fields {
-	const char *word, *before;	/* before: NULL for the first field */
-	size_t      n, n_before;
+	const char *word, *before; /* before: NULL for the first field */
+	size_t n, n_before;
 };
 
 struct detokenizer *detokenizer_new(const char *language, struct err *e)
@@ -88,7 +88,7 @@ static bool ends_cjk(const char *word, size_t n)
 /* Currency, opening brackets, Spanish opening marks: the next word joins them. */
 static bool is_opening(struct charclass *chars, const char *word, size_t n)
 {
-	for (size_t at = 0; at < n; ) {
+	for (size_t at = 0; at < n;) {
 		uint32_t c;
 
 		at += utf8_decode(word + at, n - at, &c);
@@ -110,7 +110,7 @@ static bool is_closing(const char *word, size_t n)
 
 static bool is_quotes(const char *word, size_t n)
 {
-	for (size_t at = 0; at < n; ) {
+	for (size_t at = 0; at < n;) {
 		uint32_t c;
 
 		at += utf8_decode(word + at, n - at, &c);
@@ -171,7 +171,7 @@ static int join_quotes(struct detokenizer *d, const struct fields *f, struct joi
 		q->times++;
 	} else if (d->english && f->n == 1 && *f->word == '\'' && f->n_before > 0 &&
 		   f->before[f->n_before - 1] == 's') {
-		joint->left = true;	/* the Jones' house */
+		joint->left = true; /* the Jones' house */
 	} else {
 		joint->right = true;
 		q->times++;
@@ -179,13 +179,14 @@ static int join_quotes(struct detokenizer *d, const struct fields *f, struct joi
 	return 0;
 }
 
-static int find_word_joint(struct detokenizer *d, const struct fields *f, struct joint *joint, struct err *e)
+static int find_word_joint(struct detokenizer *d, const struct fields *f, struct joint *joint,
+			   struct err *e)
 {
 	unsigned char c = f->n ? (unsigned char)*f->word : 0;
 
 	*joint = (struct joint){ 0 };
 	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
-		return 0;		/* most words; none of the kinds below begins so */
+		return 0; /* most words; none of the kinds below begins so */
 	if (starts_cjk(f->word, f->n))
 		joint->left = f->before && ends_cjk(f->before, f->n_before) && !d->korean;
 	else if (is_opening(d->chars, f->word, f->n))
@@ -205,11 +206,15 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
  */
 static void decode_entities(const char *line, size_t n, struct buf *out)
 {
-	static const struct { const char *entity; size_t n; char is;
+	static const struct {
+		const char *entity;
+		size_t n;
+		char is;
 	} entities[] = {
-		{"&amp;", 5, '&'}, {"&apos;", 6, '\''}, {"&quot;", 6, '"'}, {"&lt;", 4, '<'},
-		{"&gt;", 4, '>'},  {"&#124;", 6, '|'},	{"&#91;", 5, '['},  {"&#93;", 5, ']'},
-		{"&bar;", 5, '|'}, {"&bra;", 5, '['},	{"&ket;", 5, ']'},
+		{ "&amp;", 5, '&' }, { "&apos;", 6, '\'' }, { "&quot;", 6, '"' },
+		{ "&lt;", 4, '<' },  { "&gt;", 4, '>' },    { "&#124;", 6, '|' },
+		{ "&#91;", 5, '[' }, { "&#93;", 5, ']' },   { "&bar;", 5, '|' },
+		{ "&bra;", 5, '[' }, { "&ket;", 5, ']' },
 	};
 	size_t done = 0, at = 0;
 
@@ -254,7 +259,7 @@ static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 	const char *text = buf_text(&d->text);
 	size_t n = d->text.len, at = 0;
 	struct fields f = { 0 };
-	bool glued = false, blank = false;	/* glued: the word before wants no blank after it */
+	bool glued = false, blank = false; /* glued: the word before wants no blank after it */
 	char *first = buf_reserve(out, n + 1), *to = first;
 
 	if (!first)

@@ -10,18 +10,21 @@
 #include "share/base/util.h"
 
 /* normalize-punctuation.perl works on bytes, not on characters; so do these rules. */
-#define B REGEX_BYTES
+#define B    REGEX_BYTES
 #define NBSP "\xc2\xa0"
 
 static const struct rewrite_rule common[] = {
 	{ "\\r", "", B },
 	/* blanks around brackets and before signs */
+	/* clang-format off */
 	{ "\\(", " (", B }, { "\\)", ") ", B }, { "  +", " ", B },
 	{ "\\) ([.!:?;,])", ")$1", B },
 	{ "\\( ", "(", B }, { " \\)", ")", B },
 	{ "(\\d) %", "$1%", B },
 	{ " :", ":", B }, { " ;", ";", B },
+	/* clang-format on */
 	/* quotes and dashes */
+	/* clang-format off */
 	{ "`", "'", B }, { "''", " \" ", B },
 	{ "„", "\"", B }, { "“", "\"", B }, { "”", "\"", B },
 	{ "–", "-", B }, { "—", " - ", B }, { "  +", " ", B },
@@ -29,13 +32,25 @@ static const struct rewrite_rule common[] = {
 	{ "([a-zA-Z])‘([a-zA-Z])", "$1'$2", B }, { "([a-zA-Z])’([a-zA-Z])", "$1'$2", B },
 	{ "‘", "'", B }, { "‚", "'", B }, { "’", "\"", B }, { "''", "\"", B },
 	{ "…", "...", B },
+	/* clang-format on */
 	/* French quotes */
-	{ NBSP "«" NBSP, " \"", B }, { "«" NBSP, "\"", B }, { "«", "\"", B },
-	{ NBSP "»" NBSP, "\" ", B }, { NBSP "»", "\"", B }, { "»", "\"", B },
+	{ NBSP "«" NBSP, " \"", B },
+	{ "«" NBSP, "\"", B },
+	{ "«", "\"", B },
+	{ NBSP "»" NBSP, "\" ", B },
+	{ NBSP "»", "\"", B },
+	{ "»", "\"", B },
 	/* no-break spaces */
-	{ NBSP "%", "%", B }, { "nº" NBSP, "nº ", B }, { NBSP ":", ":", B },
-	{ NBSP "ºC", " ºC", B }, { NBSP "cm", " cm", B }, { NBSP "\\?", "?", B },
-	{ NBSP "!", "!", B }, { NBSP ";", ";", B }, { "," NBSP, ", ", B }, { "  +", " ", B },
+	{ NBSP "%", "%", B },
+	{ "nº" NBSP, "nº ", B },
+	{ NBSP ":", ":", B },
+	{ NBSP "ºC", " ºC", B },
+	{ NBSP "cm", " cm", B },
+	{ NBSP "\\?", "?", B },
+	{ NBSP "!", "!", B },
+	{ NBSP ";", ";", B },
+	{ "," NBSP, ", ", B },
+	{ "  +", " ", B },
 };
 static const struct rewrite_rule quotes_english[] = { { "\"([,.]+)", "$1\"", B } };
 static const struct rewrite_rule quotes[] = {
@@ -47,7 +62,7 @@ static const struct rewrite_rule numbers_point[] = { { "(\\d)" NBSP "(\\d)", "$1
 
 struct normalizer {
 	struct rewrite *common, *quotes, *numbers;
-	struct buf      text;
+	struct buf text;
 };
 
 static bool is_one_of(const char *language, const char *const *names)
@@ -71,13 +86,13 @@ struct normalizer *normalizer_new(const char *language, struct err *e)
 	if (!m->common)
 		goto fail;
 	m->quotes = is_one_of(language, czech) ? rewrite_new(NULL, 0, e)
-		: english ? rewrite_new(quotes_english, ARRAY_LEN(quotes_english), e)
-		: rewrite_new(quotes, ARRAY_LEN(quotes), e);
+		    : english ? rewrite_new(quotes_english, ARRAY_LEN(quotes_english), e)
+			      : rewrite_new(quotes, ARRAY_LEN(quotes), e);
 	if (!m->quotes)
 		goto fail;
 	m->numbers = is_one_of(language, decimal_comma)
-		? rewrite_new(numbers_comma, ARRAY_LEN(numbers_comma), e)
-		: rewrite_new(numbers_point, ARRAY_LEN(numbers_point), e);
+			     ? rewrite_new(numbers_comma, ARRAY_LEN(numbers_comma), e)
+			     : rewrite_new(numbers_point, ARRAY_LEN(numbers_point), e);
 	if (m->numbers)
 		return m;
 fail:
@@ -107,9 +122,12 @@ static inline uint64_t mark_special(uint64_t bytes, uint64_t next)
 	uint64_t brackets = bytes & EACH_BYTE(0xFE), leads = bytes & EACH_BYTE(0xDF);
 	uint64_t colons = next & EACH_BYTE(0xFE);
 
-	return mark_equal_bytes(bytes, '`') | mark_equal_bytes(bytes, '"') | mark_equal_bytes(bytes, '\r') | mark_equal_bytes(brackets, '(') |
+	return mark_equal_bytes(bytes, '`') | mark_equal_bytes(bytes, '"') |
+	       mark_equal_bytes(bytes, '\r') | mark_equal_bytes(brackets, '(') |
 	       mark_equal_bytes(leads, 0xC2) |
-	       (mark_equal_bytes(bytes, ' ') & (mark_equal_bytes(next, ' ') | mark_equal_bytes(next, '%') | mark_equal_bytes(colons, ':'))) |
+	       (mark_equal_bytes(bytes, ' ') &
+		(mark_equal_bytes(next, ' ') | mark_equal_bytes(next, '%') |
+		 mark_equal_bytes(colons, ':'))) |
 	       (mark_equal_bytes(bytes, '\'') & mark_equal_bytes(next, '\''));
 }
 

@@ -12,17 +12,17 @@
 #include "share/base/util.h"
 
 #define JIT_STACK_START ((size_t)32 << 10)
-#define JIT_STACK_MOST  ((size_t)8 << 20)
+#define JIT_STACK_MOST	((size_t)8 << 20)
 
 struct regex {
-	pcre2_code          *code;
-	pcre2_match_data    *match;
-	pcre2_match_context *context;	/* holds the JIT's stack */
-	pcre2_jit_stack     *stack;	/* NULL: no JIT here, or not needed */
-	const char          *pattern;	/* borrowed: for messages */
-	bool                 bytes;
-	uint8_t              needed[8];	/* bytes without which nothing matches */
-	size_t               n_needed;
+	pcre2_code *code;
+	pcre2_match_data *match;
+	pcre2_match_context *context; /* holds the JIT's stack */
+	pcre2_jit_stack *stack;	      /* NULL: no JIT here, or not needed */
+	const char *pattern;	      /* borrowed: for messages */
+	bool bytes;
+	uint8_t needed[8]; /* bytes without which nothing matches */
+	size_t n_needed;
 };
 
 /* Which bytes occur in a text. */
@@ -151,20 +151,20 @@ static int match_at(struct regex *r, const char *text, size_t n, size_t from, ui
 	PCRE2_UCHAR words[120] = "";
 	int rc;
 
-	rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, options | PCRE2_NO_UTF_CHECK,
-			 r->match, r->context);
+	rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, options | PCRE2_NO_UTF_CHECK, r->match,
+			 r->context);
 	if (rc >= 0)
 		return 1;
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 0;
 	pcre2_get_error_message(rc, words, sizeof(words));
 	return err_set(e, rc == PCRE2_ERROR_NOMEMORY ? ERR_NOMEM : ERR_DATA,
-		       "the pattern \"%s\" gives up on a text of %zu bytes: %s",
-		       r->pattern, n, (const char *)words);
+		       "the pattern \"%s\" gives up on a text of %zu bytes: %s", r->pattern, n,
+		       (const char *)words);
 }
 
-int regex_find(struct regex *r, const char *text, size_t n, size_t from,
-	       struct regex_span *spans, size_t n_spans, struct err *e)
+int regex_find(struct regex *r, const char *text, size_t n, size_t from, struct regex_span *spans,
+	       size_t n_spans, struct err *e)
 {
 	size_t groups = pcre2_get_ovector_count(r->match);
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
@@ -257,9 +257,9 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 /* ---- lists ---- */
 
 struct rewrite {
-	const struct rewrite_rule *rules;	/* borrowed */
-	struct regex **regexes;			/* owned, one a rule */
-	size_t         n;
+	const struct rewrite_rule *rules; /* borrowed */
+	struct regex **regexes;		  /* owned, one a rule */
+	size_t n;
 	struct buf next; /* swapped with the text after each rule that matched */
 };
 
@@ -348,7 +348,7 @@ fail:
 
 void charclass_fill(struct charclass *c, uint32_t block)
 {
-	struct err ignored;	/* one character cannot reach a limit of the matcher */
+	struct err ignored; /* one character cannot reach a limit of the matcher */
 	char text[4];
 
 	for (uint32_t codepoint = block << 8; codepoint < (block + 1) << 8; codepoint++) {

@@ -39,7 +39,7 @@ enum regex_flags {
 };
 
 struct regex_span {
-	size_t start, end;	/* bytes; both SIZE_MAX: the group took no part */
+	size_t start, end; /* bytes; both SIZE_MAX: the group took no part */
 };
 
 struct regex;
@@ -52,8 +52,8 @@ void regex_free(struct regex *r);
  * The first match at or after byte from: 1 and spans[0] (the whole) to
  * spans[n_spans - 1] (groups); 0: none; < 0: failure (a limit of the matcher).
  */
-int regex_find(struct regex *r, const char *text, size_t n, size_t from,
-	       struct regex_span *spans, size_t n_spans, struct err *e);
+int regex_find(struct regex *r, const char *text, size_t n, size_t from, struct regex_span *spans,
+	       size_t n_spans, struct err *e);
 
 /*
  * Append text to out with every match replaced, as Perl's s/pattern/replacement/g:
@@ -66,12 +66,12 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 /* A list of replacements. The strings are borrowed for the life of the list. */
 struct rewrite_rule {
 	const char *pattern, *replacement;
-	unsigned    flags;
+	unsigned flags;
 };
 
 struct rewrite;
 struct rewrite *rewrite_new(const struct rewrite_rule *rules, size_t n, struct err *e);
-int  rewrite_apply(struct rewrite *w, struct buf *text, struct err *e);	/* in place */
+int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e); /* in place */
 void rewrite_free(struct rewrite *w);
 
 /*
@@ -80,17 +80,17 @@ void rewrite_free(struct rewrite *w);
  * characters is asked for once, when it is first met; the rest is a table.
  */
 struct charclass {
-	uint8_t *bits;			/* owned: one for each codepoint */
-	bool     known[0x1100];		/* this block of 256 is filled */
-	struct regex *patterns[8];	/* owned */
-	size_t   n_patterns;
+	uint8_t *bits;		   /* owned: one for each codepoint */
+	bool known[0x1100];	   /* this block of 256 is filled */
+	struct regex *patterns[8]; /* owned */
+	size_t n_patterns;
 };
 
 #define CHARCLASS_CODEPOINTS 0x110000u
 
 struct charclass *charclass_new(const char *const *patterns, size_t n, struct err *e);
 void charclass_free(struct charclass *c);
-void charclass_fill(struct charclass *c, uint32_t block);	/* for charclass_of() */
+void charclass_fill(struct charclass *c, uint32_t block); /* for charclass_of() */
 
 /* codepoint must be below CHARCLASS_CODEPOINTS. */
 static inline unsigned charclass_of(struct charclass *c, uint32_t codepoint)

@@ -21,7 +21,10 @@ static const struct range {
 #define BIT(name) ((uint32_t)1 << SCRIPT_##name)
 
 /* Languages (ISO 639) that are not written in Latin letters alone. */
-static const struct { const char *languages; uint32_t scripts; } writing[] = {
+static const struct {
+	const char *languages;
+	uint32_t scripts;
+} writing[] = {
 	{ "el grc", BIT(GREEK) },
 	{ "ab ba be bg ce cv kk kv ky mk mn myv os ru rue sah tg tt tyv udm uk", BIT(CYRILLIC) },
 	{ "az bs hr sh sr tk uz", BIT(CYRILLIC) | BIT(LATIN) },
@@ -49,7 +52,8 @@ static const struct { const char *languages; uint32_t scripts; } writing[] = {
 	{ "ja", BIT(HAN) | BIT(HIRAGANA) | BIT(KATAKANA) },
 	{ "af br ca cs cy da de dsb en eo es et eu fi fil fo fr fy ga gd gl ha haw hsb ht hu id ig "
 	  "is it jv la lb lt lv mg mi ms mt nb nds nl nn no oc pl pt rm ro rw sk sl sm sn so sq st "
-	  "su sv sw tl tr vi wa xh yo zu", BIT(LATIN) },
+	  "su sv sw tl tr vi wa xh yo zu",
+	  BIT(LATIN) },
 };
 
 static bool is_among(const char *list, const char *language)
@@ -169,7 +173,8 @@ void scripts_count(const struct scripts *s, uint32_t scripts, const char *text, 
 	size_t ascii, inner;
 
 	count_bytes(text, n, &ascii, &inner);
-	*count = (struct scripts_count){ .characters = n - inner, .letters = ascii,
+	*count = (struct scripts_count){ .characters = n - inner,
+					 .letters = ascii,
 					 .foreign = scripts & BIT(LATIN) ? 0 : ascii };
 	for (const char *p = next_high(text, end); p < end; p = next_high(p, end)) {
 		enum script script;

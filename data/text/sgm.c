@@ -114,10 +114,10 @@ static bool is_sgm_blank(const char *text, size_t n)
 
 /* A segment on its way: it begins in one line and ends in that one or a later one. */
 struct open_segment {
-	bool   is_open;		/* it has begun and is not complete yet */
-	bool   in_text;		/* its first text was seen, too */
-	size_t start, close;	/* in s->line: of its text, of the last </seg>; NONE: not yet */
-	int64_t began;		/* line */
+	bool is_open;	     /* it has begun and is not complete yet */
+	bool in_text;	     /* its first text was seen, too */
+	size_t start, close; /* in s->line: of its text, of the last </seg>; NONE: not yet */
+	int64_t began;	     /* line */
 };
 
 #define NONE SIZE_MAX
@@ -128,7 +128,7 @@ struct open_segment {
  */
 static bool sgm_scan_line(struct sgm *s, struct open_segment *o, size_t n)
 {
-	static const size_t back = sizeof("</seg>") - 2;	/* it may be cut in two */
+	static const size_t back = sizeof("</seg>") - 2; /* it may be cut in two */
 	const char *text = s->line.data, *end = text + s->line.len, *found;
 	size_t from;
 

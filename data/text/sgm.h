@@ -25,24 +25,24 @@
 #include "share/base/lines.h"
 
 struct sgm {
-	const char *text;	/* the segment, NUL-terminated; borrowed until the next call */
-	size_t      len;
-	int64_t     number;	/* of the segment, from 1 */
+	const char *text; /* the segment, NUL-terminated; borrowed until the next call */
+	size_t len;
+	int64_t number; /* of the segment, from 1 */
 	/* private */
 	struct lines in;
-	struct buf   line;	/* lines joined until a segment is complete */
-	struct buf   segment;
+	struct buf line; /* lines joined until a segment is complete */
+	struct buf segment;
 };
 
 /* "-" and NULL: standard input. Set in.in.repair afterwards to replace invalid UTF-8. */
-int  sgm_open(struct sgm *s, const char *path, struct err *e);
+int sgm_open(struct sgm *s, const char *path, struct err *e);
 
 /* The same from memory, or from whatever gives bytes, as in lines.h; name is for messages. */
-int  sgm_open_memory(struct sgm *s, const char *name, const char *text, size_t n, struct err *e);
-int  sgm_open_reader(struct sgm *s, const char *name, lines_read *read, void *from, struct err *e);
+int sgm_open_memory(struct sgm *s, const char *name, const char *text, size_t n, struct err *e);
+int sgm_open_reader(struct sgm *s, const char *name, lines_read *read, void *from, struct err *e);
 
 /* 1: a segment; 0: the end; < 0: failure, or one never closed */
-int  sgm_next(struct sgm *s, struct err *e);
+int sgm_next(struct sgm *s, struct err *e);
 void sgm_close(struct sgm *s);
 
 /* Does the name of this file say that it is an .sgm test set? */

@@ -22,21 +22,21 @@
 
 /* What the walk does at a byte. */
 enum at_byte {
-	AT_WORD,		/* ASCII letter, digit */
+	AT_WORD, /* ASCII letter, digit */
 	AT_BACKTICK,
 	AT_BLANK,
 	AT_STOP,
 	AT_COMMA,
 	AT_APOSTROPHE,
 	AT_HYPHEN,
-	AT_TOKEN,		/* any other printable ASCII */
-	AT_HIGH,		/* beyond ASCII: decode it */
+	AT_TOKEN, /* any other printable ASCII */
+	AT_HIGH,  /* beyond ASCII: decode it */
 	AT_CONTROL,
 };
 
 /* How the token of one ASCII character is written: at most 6 bytes, copied as 8. */
 struct spelling {
-	char    text[7];
+	char text[7];
 	uint8_t n;
 };
 
@@ -45,40 +45,43 @@ struct spelling {
  * beyond them.
  */
 #define MOST_PER_BYTE 8u
-#define SLACK         32u
+#define SLACK	      32u
 
 struct tokenizer {
 	bool english, aggressive;
-	uint8_t             at[256];		/* enum at_byte */
-	uint8_t             kinds[128];		/* enum chars_kind of an ASCII character */
-	struct spelling     spellings[128];
-	struct abbrev      *abbreviations;	/* owned, as the rest */
-	struct charclass   *chars;
+	uint8_t at[256];    /* enum at_byte */
+	uint8_t kinds[128]; /* enum chars_kind of an ASCII character */
+	struct spelling spellings[128];
+	struct abbrev *abbreviations; /* owned, as the rest */
+	struct charclass *chars;
 	struct token_rules *rules;
 };
 
 /* The full stop at the end of the last word, which is not written yet. */
 enum stop {
 	STOP_NONE,
-	STOP_KEPT,		/* stays with the word, except at the end of the line */
-	STOP_COUNTED,		/* stays before a digit or a small letter */
-	STOP_LOOSE,		/* stays before a small letter */
+	STOP_KEPT,    /* stays with the word, except at the end of the line */
+	STOP_COUNTED, /* stays before a digit or a small letter */
+	STOP_LOOSE,   /* stays before a small letter */
 };
 
 struct walk {
 	struct tokenizer *t;
-	const char *start, *end;	/* the line without blanks at its ends */
-	const char *word;		/* where the word in hand begins, NULL: none */
-	char       *first, *to;		/* what was written, and where to go on */
-	enum stop   stop;
+	const char *start, *end; /* the line without blanks at its ends */
+	const char *word;	 /* where the word in hand begins, NULL: none */
+	char *first, *to;	 /* what was written, and where to go on */
+	enum stop stop;
 };
 
 /* ---- tables ---- */
 
 static void fill_tables(struct tokenizer *t, bool escape)
 {
-	static const struct { char c; const char *entity; } entities[] = {
-		{ '&', "&amp;" }, { '|', "&#124;" }, { '<', "&lt;" }, { '>', "&gt;" },
+	static const struct {
+		char c;
+		const char *entity;
+	} entities[] = {
+		{ '&', "&amp;" },   { '|', "&#124;" }, { '<', "&lt;" },	 { '>', "&gt;" },
 		{ '\'', "&apos;" }, { '"', "&quot;" }, { '[', "&#91;" }, { ']', "&#93;" },
 	};
 
@@ -217,7 +220,9 @@ static enum stop stop_after(const struct walk *w, const char *word, size_t n)
 			if (kinds_at(w, p) & CHARS_ALPHA)
 				return STOP_KEPT;
 	kind = abbrev_find(w->t->abbreviations, word, n);
-	return kind == ABBREV_WORD ? STOP_KEPT : kind == ABBREV_BEFORE_DIGIT ? STOP_COUNTED : STOP_LOOSE;
+	return kind == ABBREV_WORD	     ? STOP_KEPT
+	       : kind == ABBREV_BEFORE_DIGIT ? STOP_COUNTED
+					     : STOP_LOOSE;
 }
 
 /*
@@ -287,7 +292,7 @@ static const char *walk_commas(struct walk *w, const char *p)
 {
 	const char *q = p;
 	size_t taken, run;
-	bool alone;		/* the last one is left over */
+	bool alone; /* the last one is left over */
 
 	while (q < w->end && *q == ',')
 		q++;
@@ -352,8 +357,8 @@ static const char *walk_apostrophe(struct walk *w, const char *p)
 
 static const char *walk_hyphen(struct walk *w, const char *p)
 {
-	if (w->t->aggressive && p > w->start && p + 1 < w->end &&
-	    kinds_before(w, p) && kinds_at(w, p + 1)) {
+	if (w->t->aggressive && p > w->start && p + 1 < w->end && kinds_before(w, p) &&
+	    kinds_at(w, p + 1)) {
 		end_word(w, p);
 		begin_token(w, 0);
 		memcpy(w->to, "@-@", 3);
@@ -459,16 +464,35 @@ static bool walk_ascii_line(struct walk *w)
 
 	while (p && p < w->end) {
 		switch ((enum at_byte)at[(unsigned char)*p]) {
-		case AT_WORD:       p = walk_letters(w, p); break;
-		case AT_BACKTICK:   p = walk_in_word(w, p); break;
-		case AT_BLANK:      end_word(w, p++); break;
-		case AT_TOKEN:      write_token(w, p++); break;
-		case AT_STOP:       p = walk_dots(w, p); break;
-		case AT_COMMA:      p = walk_commas(w, p); break;
-		case AT_APOSTROPHE: p = walk_apostrophe(w, p); break;
-		case AT_HYPHEN:     p = walk_hyphen(w, p); break;
-		case AT_HIGH:       p = walk_high(w, p); break;
-		case AT_CONTROL:    return false;
+		case AT_WORD:
+			p = walk_letters(w, p);
+			break;
+		case AT_BACKTICK:
+			p = walk_in_word(w, p);
+			break;
+		case AT_BLANK:
+			end_word(w, p++);
+			break;
+		case AT_TOKEN:
+			write_token(w, p++);
+			break;
+		case AT_STOP:
+			p = walk_dots(w, p);
+			break;
+		case AT_COMMA:
+			p = walk_commas(w, p);
+			break;
+		case AT_APOSTROPHE:
+			p = walk_apostrophe(w, p);
+			break;
+		case AT_HYPHEN:
+			p = walk_hyphen(w, p);
+			break;
+		case AT_HIGH:
+			p = walk_high(w, p);
+			break;
+		case AT_CONTROL:
+			return false;
 		}
 	}
 	if (!p)
@@ -512,7 +536,7 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 
 	trim_walk_blanks(&w);
 	if (w.start == w.end) {
-		buf_add(out, line, n);		/* a blank line stays as it is */
+		buf_add(out, line, n); /* a blank line stays as it is */
 		return buf_check(out, e);
 	}
 	if (memmem(line, n, "DOTMULTI", 8) ||

@@ -16,9 +16,9 @@
 #include "share/base/err.h"
 
 struct tokenizer_options {
-	const char *language;	/* "en", "de" */
-	bool escape;		/* & | < > ' " [ ] become entities */
-	bool aggressive;	/* split hyphens: @-@ */
+	const char *language; /* "en", "de" */
+	bool escape;	      /* & | < > ' " [ ] become entities */
+	bool aggressive;      /* split hyphens: @-@ */
 };
 
 struct tokenizer;

@@ -62,15 +62,15 @@ static const struct rewrite_rule words_done[] = {
 static const struct rewrite_rule dots_unwrap[] = { { "DOTDOTMULTI", "DOTMULTI.", 0 } };
 static const struct rewrite_rule dots_done[] = { { "DOTMULTI", ".", 0 } };
 static const struct rewrite_rule escape[] = {
-	{ "&", "&amp;", 0 }, { "\\|", "&#124;", 0 }, { "<", "&lt;", 0 }, { ">", "&gt;", 0 },
-	{ "'", "&apos;", 0 }, { "\"", "&quot;", 0 }, { "\\[", "&#91;", 0 }, { "\\]", "&#93;", 0 },
+	{ "&", "&amp;", 0 },  { "\\|", "&#124;", 0 }, { "<", "&lt;", 0 },    { ">", "&gt;", 0 },
+	{ "'", "&apos;", 0 }, { "\"", "&quot;", 0 },  { "\\[", "&#91;", 0 }, { "\\]", "&#93;", 0 },
 };
 
 struct token_rules {
-	const struct abbrev *abbreviations;	/* borrowed */
-	struct charclass    *chars;		/* borrowed */
-	struct rewrite      *steps[N_STEPS];	/* owned; NULL: this step is left out */
-	struct buf           text, words;
+	const struct abbrev *abbreviations; /* borrowed */
+	struct charclass *chars;	    /* borrowed */
+	struct rewrite *steps[N_STEPS];	    /* owned; NULL: this step is left out */
+	struct buf text, words;
 };
 
 static int add_steps(struct token_rules *t, const struct tokenizer_options *o, struct err *e)
@@ -82,17 +82,17 @@ static int add_steps(struct token_rules *t, const struct tokenizer_options *o, s
 		const struct rewrite_rule *rules;
 		size_t n;
 	} all[] = {
-		{STEP_CLEAN, true, clean, ARRAY_LEN(clean)},
-		{STEP_HYPHENS, o->aggressive, hyphens, ARRAY_LEN(hyphens)},
-		{STEP_DOTS, true, dots, ARRAY_LEN(dots)},
-		{STEP_DOTS_WRAP, true, dots_wrap, ARRAY_LEN(dots_wrap)},
-		{STEP_COMMAS, true, commas, ARRAY_LEN(commas)},
-		{STEP_APOSTROPHES, english, apostrophes_english, ARRAY_LEN(apostrophes_english)},
-		{STEP_APOSTROPHES, !english, apostrophes, ARRAY_LEN(apostrophes)},
-		{STEP_WORDS_DONE, true, words_done, ARRAY_LEN(words_done)},
-		{STEP_DOTS_UNWRAP, true, dots_unwrap, ARRAY_LEN(dots_unwrap)},
-		{STEP_DOTS_DONE, true, dots_done, ARRAY_LEN(dots_done)},
-		{STEP_ESCAPE, o->escape, escape, ARRAY_LEN(escape)},
+		{ STEP_CLEAN, true, clean, ARRAY_LEN(clean) },
+		{ STEP_HYPHENS, o->aggressive, hyphens, ARRAY_LEN(hyphens) },
+		{ STEP_DOTS, true, dots, ARRAY_LEN(dots) },
+		{ STEP_DOTS_WRAP, true, dots_wrap, ARRAY_LEN(dots_wrap) },
+		{ STEP_COMMAS, true, commas, ARRAY_LEN(commas) },
+		{ STEP_APOSTROPHES, english, apostrophes_english, ARRAY_LEN(apostrophes_english) },
+		{ STEP_APOSTROPHES, !english, apostrophes, ARRAY_LEN(apostrophes) },
+		{ STEP_WORDS_DONE, true, words_done, ARRAY_LEN(words_done) },
+		{ STEP_DOTS_UNWRAP, true, dots_unwrap, ARRAY_LEN(dots_unwrap) },
+		{ STEP_DOTS_DONE, true, dots_done, ARRAY_LEN(dots_done) },
+		{ STEP_ESCAPE, o->escape, escape, ARRAY_LEN(escape) },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
@@ -155,7 +155,7 @@ static void split_stops(struct token_rules *t)
 	const char *text = buf_text(&t->text);
 	size_t n = t->text.len, at = 0;
 
-	while (n > 0 && text[n - 1] == ' ')	/* trailing empty fields do not count */
+	while (n > 0 && text[n - 1] == ' ') /* trailing empty fields do not count */
 		n--;
 	buf_clear(&t->words);
 	while (at < n) {
@@ -201,17 +201,17 @@ int token_rules_line(struct token_rules *t, const char *line, size_t n, struct b
 	}
 	buf_clear(&t->text);
 	buf_add(&t->text, line, n);
-	if (apply_rule_step(t, STEP_CLEAN, e) || apply_rule_step(t, STEP_HYPHENS, e) || apply_rule_step(t, STEP_DOTS, e) ||
-	    apply_while(t, STEP_DOTS_WRAP, "DOTMULTI.", e) || apply_rule_step(t, STEP_COMMAS, e) ||
-	    apply_rule_step(t, STEP_APOSTROPHES, e))
+	if (apply_rule_step(t, STEP_CLEAN, e) || apply_rule_step(t, STEP_HYPHENS, e) ||
+	    apply_rule_step(t, STEP_DOTS, e) || apply_while(t, STEP_DOTS_WRAP, "DOTMULTI.", e) ||
+	    apply_rule_step(t, STEP_COMMAS, e) || apply_rule_step(t, STEP_APOSTROPHES, e))
 		return e->code;
 	split_stops(t);
 	old = t->text;
 	t->text = t->words;
 	t->words = old;
 	if (buf_check(&t->text, e) || apply_rule_step(t, STEP_WORDS_DONE, e) ||
-	    apply_while(t, STEP_DOTS_UNWRAP, "DOTDOTMULTI", e) || apply_rule_step(t, STEP_DOTS_DONE, e) ||
-	    apply_rule_step(t, STEP_ESCAPE, e))
+	    apply_while(t, STEP_DOTS_UNWRAP, "DOTDOTMULTI", e) ||
+	    apply_rule_step(t, STEP_DOTS_DONE, e) || apply_rule_step(t, STEP_ESCAPE, e))
 		return e->code;
 	buf_add(out, t->text.data, t->text.len);
 	return buf_check(out, e);

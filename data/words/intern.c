@@ -60,9 +60,11 @@ static inline bool is_same_string(const char *a, const char *b, size_t n)
 	if (n > 16)
 		return !memcmp(a, b, n);
 	if (n >= 8)
-		return intern_load8(a) == intern_load8(b) && intern_load8(a + n - 8) == intern_load8(b + n - 8);
+		return intern_load8(a) == intern_load8(b) &&
+		       intern_load8(a + n - 8) == intern_load8(b + n - 8);
 	if (n >= 4)
-		return intern_load4(a) == intern_load4(b) && intern_load4(a + n - 4) == intern_load4(b + n - 4);
+		return intern_load4(a) == intern_load4(b) &&
+		       intern_load4(a + n - 4) == intern_load4(b + n - 4);
 	for (size_t i = 0; i < n; i++)
 		if (a[i] != b[i])
 			return false;

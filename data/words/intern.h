@@ -16,19 +16,19 @@
 #include "share/base/err.h"
 
 struct intern_entry {
-	size_t   start;		/* in bytes */
+	size_t start; /* in bytes */
 	uint32_t len;
 };
 
 struct intern {
-	int32_t n;			/* strings */
+	int32_t n; /* strings */
 	/* private */
-	char   *bytes;			/* owned: all strings, one behind the other */
-	size_t  n_bytes, cap_bytes;
-	struct intern_entry *entries;	/* owned: (n) */
-	size_t  cap_entries;
-	uint64_t *slots;		/* owned: high half of the hash, and index + 1; 0: free */
-	size_t  n_slots;		/* a power of two, more than n */
+	char *bytes; /* owned: all strings, one behind the other */
+	size_t n_bytes, cap_bytes;
+	struct intern_entry *entries; /* owned: (n) */
+	size_t cap_entries;
+	uint64_t *slots; /* owned: high half of the hash, and index + 1; 0: free */
+	size_t n_slots;	 /* a power of two, more than n */
 };
 
 /* The number of a string, -1 when it is not there. */

@@ -42,7 +42,7 @@ unsigned char *leb_get_many(unsigned char *at, const unsigned char *end, int32_t
 		uint64_t w = leb_load_word(at), m = ~w & stops, first = m & -m, second;
 
 		m ^= first;
-		if (!m || i + 1 == n) {		/* only one, and perhaps a wrong one */
+		if (!m || i + 1 == n) { /* only one, and perhaps a wrong one */
 			first = first ? first : (uint64_t)1 << 63;
 			to[i++] = (int32_t)leb_unpack_number(w, first, limit, &wrong);
 			at += (__builtin_ctzll(first) + 1) / 8;
@@ -52,7 +52,8 @@ unsigned char *leb_get_many(unsigned char *at, const unsigned char *end, int32_t
 		at += (__builtin_ctzll(second) + 1) / 8;
 		to[i++] = (int32_t)leb_unpack_number(w, first, limit, &wrong);
 		w = w >> __builtin_ctzll(first) >> 1;
-		to[i++] = (int32_t)leb_unpack_number(w, second >> __builtin_ctzll(first) >> 1, limit, &wrong);
+		to[i++] = (int32_t)leb_unpack_number(w, second >> __builtin_ctzll(first) >> 1,
+						     limit, &wrong);
 	}
 	if (i < n)
 		return at + LEB_SLACK;

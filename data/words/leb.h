@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LEB_MAX   5	/* bytes of the longest number */
+#define LEB_MAX	  5 /* bytes of the longest number */
 #define LEB_SLACK 8
 
 /*

@@ -18,7 +18,7 @@ struct short_word {
 	uint64_t first, rest;
 };
 
-#define SHORT_WORD_BYTES(c) (0x0101010101010101u * (c))	/* eight of this byte */
+#define SHORT_WORD_BYTES(c) (0x0101010101010101u * (c)) /* eight of this byte */
 
 static inline uint64_t short_word_load(const char *p)
 {
@@ -75,8 +75,8 @@ static inline unsigned short_word_cut(const char *p, const char *end, struct sho
 
 static inline uint64_t short_word_hash(struct short_word w)
 {
-	unsigned __int128 product = (unsigned __int128)(w.first ^ 0x2D358DCCAA6C78A5u) *
-				    (w.rest ^ 0x8BB84B93962EACC9u);
+	unsigned __int128 product =
+		(unsigned __int128)(w.first ^ 0x2D358DCCAA6C78A5u) * (w.rest ^ 0x8BB84B93962EACC9u);
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

@@ -12,7 +12,7 @@
 
 #include "share/base/err.h"
 
-#define SLOT_HASH 0xFFFFFFFF00000000u	/* the bits of a slot that are the hash's */
+#define SLOT_HASH 0xFFFFFFFF00000000u /* the bits of a slot that are the hash's */
 
 /* Twice as many slots, or first ones; a power of 2. *slots is owned by the caller. */
 int slots_grow(uint64_t **slots, size_t *n_slots, size_t first, struct err *e);

@@ -12,8 +12,8 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_FILE  ((size_t)1 << 30)	/* bytes; larger is not a vocabulary */
-#define SIZE_STEP 8			/* the size is a multiple of this */
+#define MAX_FILE  ((size_t)1 << 30) /* bytes; larger is not a vocabulary */
+#define SIZE_STEP 8		    /* the size is a multiple of this */
 
 static const char *const specials[N_SPECIAL_TOKENS] = { "<pad>", "</s>", "<s>", "<unk>" };
 
@@ -43,7 +43,7 @@ static bool is_writable(const char *text, size_t n)
 
 struct vocab_counter {
 	struct intern pieces;
-	int64_t *counts;	/* owned: (pieces.n) */
+	int64_t *counts; /* owned: (pieces.n) */
 	size_t cap;
 };
 
@@ -146,16 +146,18 @@ static int rank_in_order(const struct vocab_counter *c, const struct intern *ord
 		bool is_special = i < N_SPECIAL_TOKENS;
 		int32_t known;
 
-		if (is_special ? n != strlen(specials[i]) || memcmp(text, specials[i], n) :
-				 !is_writable(text, n))
-			return err_set(e, ERR_DATA, "piece %d, \"%.*s\", cannot be in a vocabulary "
-				       "whose first four tokens are <pad> </s> <s> <unk>", (int)i,
-				       (int)MIN(n, 100), text);
+		if (is_special ? n != strlen(specials[i]) || memcmp(text, specials[i], n)
+			       : !is_writable(text, n))
+			return err_set(e, ERR_DATA,
+				       "piece %d, \"%.*s\", cannot be in a vocabulary "
+				       "whose first four tokens are <pad> </s> <s> <unk>",
+				       (int)i, (int)MIN(n, 100), text);
 		if (is_special)
 			continue;
 		known = intern_find(&c->pieces, text, n);
 		all[i - N_SPECIAL_TOKENS] = (struct ranked){
-			.text = text, .n = n, .count = known < 0 ? 0 : c->counts[known]};
+			.text = text, .n = n, .count = known < 0 ? 0 : c->counts[known]
+		};
 	}
 	return 0;
 }
@@ -177,11 +179,11 @@ int vocab_write_in_order(const struct vocab_counter *c, const struct intern *ord
 /* ---- reading ---- */
 
 struct vocab {
-	struct buf text;	/* the file, its tabs before the counts made NUL */
-	const char **pieces;	/* owned: (size), into text */
-	int64_t *counts;	/* owned: (size) */
+	struct buf text;     /* the file, its tabs before the counts made NUL */
+	const char **pieces; /* owned: (size), into text */
+	int64_t *counts;     /* owned: (size) */
 	size_t cap_pieces, cap_counts;
-	struct intern index;	/* number = id */
+	struct intern index; /* number = id */
 	int32_t size, real_size;
 	char sha256[HASH_SHA256_HEX];
 };
@@ -204,8 +206,8 @@ static int vocab_read_line(struct vocab *v, const char *path, char *line, size_t
 		return err_set(e, ERR_DATA, "%s: line %zu: the token is not UTF-8 text", path,
 			       number);
 	if (v->size < N_SPECIAL_TOKENS && strcmp(line, specials[v->size]))
-		return err_set(e, ERR_DATA, "%s: line %zu: expected %s, found \"%.100s\"",
-			       path, number, specials[v->size], line);
+		return err_set(e, ERR_DATA, "%s: line %zu: expected %s, found \"%.100s\"", path,
+			       number, specials[v->size], line);
 	unused = unused_number(line, len);
 	if (expected ? unused != expected : unused > 0)
 		return err_set(e, ERR_DATA,

@@ -23,20 +23,19 @@ struct vocab;
 /* Counting: add pieces, then build. */
 struct vocab_counter;
 struct vocab_counter *vocab_counter_new(struct err *e);
-int  vocab_count(struct vocab_counter *c, const char *piece, size_t n, int64_t times,
-		 struct err *e);
-int  vocab_write(const struct vocab_counter *c, const char *path, struct err *e);
+int vocab_count(struct vocab_counter *c, const char *piece, size_t n, int64_t times, struct err *e);
+int vocab_write(const struct vocab_counter *c, const char *path, struct err *e);
 /* The same in a given order, which begins with the four special tokens; else ERR_DATA. */
-int  vocab_write_in_order(const struct vocab_counter *c, const struct intern *order,
-			  const char *path, struct err *e);
+int vocab_write_in_order(const struct vocab_counter *c, const struct intern *order,
+			 const char *path, struct err *e);
 void vocab_counter_free(struct vocab_counter *c);
 
-struct vocab *vocab_open(const char *path, struct err *e);	/* NULL: ERR_DATA with the line */
-int32_t vocab_size(const struct vocab *v);			/* a multiple of 8 */
-int32_t vocab_real_size(const struct vocab *v); /* without the <unused…> at the end */
-const char *vocab_sha256(const struct vocab *v);		/* of the file's bytes */
-int32_t vocab_id(const struct vocab *v, const char *piece, size_t n);	/* else TOKEN_UNKNOWN */
-const char *vocab_piece(const struct vocab *v, int32_t id);	/* borrowed; id must be in range */
+struct vocab *vocab_open(const char *path, struct err *e); /* NULL: ERR_DATA with the line */
+int32_t vocab_size(const struct vocab *v);		   /* a multiple of 8 */
+int32_t vocab_real_size(const struct vocab *v);		   /* without the <unused…> at the end */
+const char *vocab_sha256(const struct vocab *v);	   /* of the file's bytes */
+int32_t vocab_id(const struct vocab *v, const char *piece, size_t n); /* else TOKEN_UNKNOWN */
+const char *vocab_piece(const struct vocab *v, int32_t id); /* borrowed; id must be in range */
 int64_t vocab_frequency(const struct vocab *v, int32_t id);
 void vocab_close(struct vocab *v);
 

@@ -17,17 +17,19 @@
 
 #include "share/base/err.h"
 
-#define WORD_CACHE_BYTES 16	/* of the longest word in it */
-#define WORD_CACHE_SLACK 16	/* bytes from the start of a word on are read in any case */
+#define WORD_CACHE_BYTES 16 /* of the longest word in it */
+#define WORD_CACHE_SLACK 16 /* bytes from the start of a word on are read in any case */
 
-#define WORD_CACHE_BITS  14	/* sets */
-#define WORD_CACHE_WAYS  4
+#define WORD_CACHE_BITS 14 /* sets */
+#define WORD_CACHE_WAYS 4
 
 /* A word of up to 16 bytes, none of them NUL: filled up with zeros. */
-struct word_key { uint64_t low, high; };
+struct word_key {
+	uint64_t low, high;
+};
 
 struct word_cache_entry {
-	struct word_key key;	/* both 0: none */
+	struct word_key key; /* both 0: none */
 	int64_t number;
 };
 
@@ -35,7 +37,7 @@ struct word_cache {
 	struct word_cache_entry sets[1 << WORD_CACHE_BITS][WORD_CACHE_WAYS];
 };
 
-struct word_cache *word_cache_new(struct err *e);	/* give it back with free() */
+struct word_cache *word_cache_new(struct err *e); /* give it back with free() */
 
 /* n from 1 to WORD_CACHE_BYTES. */
 static inline struct word_key word_key(const char *text, size_t n)
@@ -71,7 +73,7 @@ static inline struct word_cache_entry *word_cache_set(struct word_cache *c, stru
  * number missing.
  */
 static inline int64_t *word_cache_lookup(struct word_cache_entry *set, struct word_key k,
-				     int64_t missing)
+					 int64_t missing)
 {
 	struct word_cache_entry *e = &set[WORD_CACHE_WAYS - 1];
 

@@ -9,7 +9,7 @@
 #include "eval/decode/beam_internal.h"
 #include "share/base/mem.h"
 
-#define MAX_PHRASE 1000		/* bytes, pieces joined */
+#define MAX_PHRASE 1000 /* bytes, pieces joined */
 
 /* A piece that leads from one place of a phrase to another. */
 struct edge {
@@ -17,20 +17,21 @@ struct edge {
 };
 
 struct phrase {
-	struct edge *edges;		/* (n) owned, by rising "to" */
+	struct edge *edges; /* (n) owned, by rising "to" */
 	size_t n, cap;
-	int32_t length;			/* bytes: the place where it has been said */
+	int32_t length; /* bytes: the place where it has been said */
 };
 
 struct banned_phrases {
-	struct pipeline *pipeline;	/* borrowed */
-	const struct banned_phrases *more;	/* borrowed; NULL: none */
-	struct phrase *all;		/* (n) owned */
+	struct pipeline *pipeline;	   /* borrowed */
+	const struct banned_phrases *more; /* borrowed; NULL: none */
+	struct phrase *all;		   /* (n) owned */
 	size_t n, cap;
 	struct buf words, pieces, text;
 };
 
-struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more, struct err *e)
+struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more,
+					  struct err *e)
 {
 	struct banned_phrases *f = mem_alloc(1, sizeof(*f), e);
 
@@ -118,8 +119,8 @@ static int add_edge(struct phrase *p, int32_t from, int32_t to, int32_t token, s
  * All pieces within a word of the text, begin to end; next: where the next word begins.
  * SentencePiece's pieces have no mark when they go on.
  */
-static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t begin, int32_t end, int32_t next,
-		    struct err *e)
+static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t begin, int32_t end,
+			   int32_t next, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(f->pipeline);
 	const bool marked = !pipeline_piece_order(f->pipeline);
@@ -147,7 +148,8 @@ int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, s
 	const char *text;
 	int32_t length;
 
-	if (spell_phrase(f, phrase, n, e) || mem_grow(&f->all, &f->cap, f->n + 1, sizeof(*f->all), e))
+	if (spell_phrase(f, phrase, n, e) ||
+	    mem_grow(&f->all, &f->cap, f->n + 1, sizeof(*f->all), e))
 		return e->code;
 	text = buf_text(&f->text);
 	length = (int32_t)f->text.len;
@@ -165,9 +167,9 @@ int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, s
 
 /* A row of tokens, seen from its end: nodes of a search, or a plain row. */
 struct path {
-	const struct beam_node *nodes;	/* NULL: tokens */
+	const struct beam_node *nodes; /* NULL: tokens */
 	const int32_t *tokens;
-	const bool *joins_next;		/* NULL: none */
+	const bool *joins_next; /* NULL: none */
 };
 
 static int32_t token_at(const struct path *p, int32_t at)
@@ -176,15 +178,16 @@ static int32_t token_at(const struct path *p, int32_t at)
 }
 
 /* Have the tokens up to at come to this place of the phrase, from its beginning, at a word? */
-static bool path_matches_phrase(const struct phrase *x, int32_t place, const struct path *p, int32_t at)
+static bool path_matches_phrase(const struct phrase *x, int32_t place, const struct path *p,
+				int32_t at)
 {
 	while (place > 0) {
 		size_t i = 0;
 
 		if (at < 0)
 			return false;
-		while (i < x->n && (x->edges[i].to != place ||
-				    x->edges[i].token != token_at(p, at)))
+		while (i < x->n &&
+		       (x->edges[i].to != place || x->edges[i].token != token_at(p, at)))
 			i++;
 		if (i == x->n)
 			return false;
@@ -194,7 +197,8 @@ static bool path_matches_phrase(const struct phrase *x, int32_t place, const str
 	return at < 0 || !p->joins_next || !p->joins_next[token_at(p, at)];
 }
 
-bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next, const int32_t *tokens, int32_t n)
+bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next,
+			    const int32_t *tokens, int32_t n)
 {
 	const struct path path = { .tokens = tokens, .joins_next = joins_next };
 
@@ -208,7 +212,7 @@ bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_ne
 
 /* Make the last step to a phrase impossible to the hypotheses that have come that far. */
 static void ban_last_tokens(const struct beam *b, const struct phrase *x, const struct path *path,
-			  float *all, int64_t stride)
+			    float *all, int64_t stride)
 {
 	for (size_t k = x->n; k-- > 0 && x->edges[k].to == x->length;)
 		for (int32_t row = 0; row < b->n_live; row++)

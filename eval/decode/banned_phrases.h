@@ -24,13 +24,15 @@ struct banned_phrases;
  * None yet, besides those of more, which may be NULL (borrowed). Borrows the pipeline until the
  * last phrase is added. NULL: failure.
  */
-struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more, struct err *e);
+struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more,
+					  struct err *e);
 
 /* One more phrase, raw text of the target language. ERR_DATA: there are no words in it. */
 int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, struct err *e);
 
 /* Does a row of tokens that begins at a word contain a phrase? joins: see decode_options. */
-bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next, const int32_t *tokens, int32_t n);
+bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next,
+			    const int32_t *tokens, int32_t n);
 
 void banned_phrases_free(struct banned_phrases *f);
 

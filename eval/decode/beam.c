@@ -51,8 +51,9 @@ static double length_penalty(const struct beam *b, int32_t length)
 /* Of equal ones the earlier stays in front. */
 void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob)
 {
-	struct finished_hypothesis f = { from->node, log_prob, log_prob / length_penalty(b, b->length + 1),
-			      from->sample, false };
+	struct finished_hypothesis f = { from->node, log_prob,
+					 log_prob / length_penalty(b, b->length + 1), from->sample,
+					 false };
 	int32_t i;
 
 	if (b->n_finished == b->o.n_best && !(f.score > b->finished[b->n_finished - 1].score))
@@ -108,7 +109,8 @@ static bool is_decided(const struct beam *b)
 /* ---- steps: the hypotheses that live next ------------------------------ */
 
 /* The best continuations over all live hypotheses. */
-static int32_t search_continuations(struct beam *b, const struct beam_scores *found, struct beam_next *next)
+static int32_t search_continuations(struct beam *b, const struct beam_scores *found,
+				    struct beam_next *next)
 {
 	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
 	double log_prob = 0;
@@ -123,7 +125,9 @@ static int32_t search_continuations(struct beam *b, const struct beam_scores *fo
 		if (n == b->o.beam)
 			continue;
 		next[n++] = (struct beam_next){
-			.live = { .log_prob = log_prob }, .row = row, .token = token,
+			.live = { .log_prob = log_prob },
+			.row = row,
+			.token = token,
 			.value = found->values[(int64_t)row * found->k + at[row] - 1]
 		};
 	}
@@ -131,7 +135,8 @@ static int32_t search_continuations(struct beam *b, const struct beam_scores *fo
 }
 
 /* The next token of the prefix: there is one live hypothesis. */
-static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found, struct beam_next *next)
+static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found,
+				  struct beam_next *next)
 {
 	const int32_t token = b->constraint->prefix[b->length];
 	const float value = found->all[token];
@@ -143,8 +148,8 @@ static int32_t force_prefix_token(struct beam *b, const struct beam_scores *foun
 }
 
 /* Draw a token for each; at first, for each of the n_best from the same row. -1: failure. */
-static int32_t sample_continuations(struct beam *b, const struct beam_scores *found, struct beam_next *next,
-		      struct err *e)
+static int32_t sample_continuations(struct beam *b, const struct beam_scores *found,
+				    struct beam_next *next, struct err *e)
 {
 	const int32_t first = b->constraint ? b->constraint->n_prefix : 0;
 	const int32_t draws = b->length == first ? b->o.n_best : b->n_live;
@@ -159,22 +164,23 @@ static int32_t sample_continuations(struct beam *b, const struct beam_scores *fo
 		if (b->length == first)
 			from.sample = i;
 		token = sampling_draw_token(all, found->n_real, &b->o,
-				    rng_key_make(b->o.seed, RNG_DECODE, (uint32_t)b->number,
-						 (uint32_t)from.sample),
-				    (uint64_t)b->length, e);
+					    rng_key_make(b->o.seed, RNG_DECODE, (uint32_t)b->number,
+							 (uint32_t)from.sample),
+					    (uint64_t)b->length, e);
 		if (token < 0)
 			return -1;
 		if (token == TOKEN_END) {
 			const double log_prob = from.log_prob + (double)all[token];
 
-			b->finished[b->n_finished++] =
-				(struct finished_hypothesis){ from.node, log_prob,
-						   log_prob / length_penalty(b, b->length + 1),
-						   from.sample, false };
+			b->finished[b->n_finished++] = (struct finished_hypothesis){
+				from.node, log_prob, log_prob / length_penalty(b, b->length + 1),
+				from.sample, false
+			};
 			continue;
 		}
-		next[n] = (struct beam_next){ .live = from, .row = row, .token = token,
-					      .value = all[token] };
+		next[n] = (struct beam_next){
+			.live = from, .row = row, .token = token, .value = all[token]
+		};
 		next[n++].live.log_prob += (double)all[token];
 	}
 	return n;
@@ -208,9 +214,9 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 	for (int32_t i = 0; i < n; i++) {
 		const struct beam_next *x = &next[i];
 
-		b->nodes[b->n_nodes] = (struct beam_node){ b->live[x->row].node, x->token,
-						      found->aligned ? found->aligned[x->row] : 0,
-						      x->value };
+		b->nodes[b->n_nodes] =
+			(struct beam_node){ b->live[x->row].node, x->token,
+					    found->aligned ? found->aligned[x->row] : 0, x->value };
 		next[i].live.node = (int32_t)b->n_nodes++;
 		live->parent[i] = x->row;
 		live->token[i] = x->token;
@@ -219,14 +225,15 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 		b->live[i] = next[i].live;
 	b->n_live = n;
 	b->length++;
-	b->is_over = n == 0 || b->length >= b->max_length ||
-		  (!forced && !b->o.sample && is_decided(b));
+	b->is_over =
+		n == 0 || b->length >= b->max_length || (!forced && !b->o.sample && is_decided(b));
 	live->n = b->is_over ? 0 : n;
 	return 0;
 }
 
 /* Write the path that ends at node into h. */
-static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_hypothesis *h, struct err *e)
+static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_hypothesis *h,
+			     struct err *e)
 {
 	int32_t n = 0;
 
@@ -264,7 +271,8 @@ static int by_sample(const void *a, const void *b)
 }
 
 /* Those that have come to their end, and those that were cut off, as they shall be given. */
-static int32_t order_finished(const struct beam *b, struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
+static int32_t order_finished(const struct beam *b,
+			      struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
 {
 	int32_t n = b->n_finished;
 
@@ -272,8 +280,9 @@ static int32_t order_finished(const struct beam *b, struct finished_hypothesis l
 	/* Too few came to an end: the best that were cut off take the other places. */
 	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)
 		list[n++] = (struct finished_hypothesis){ b->live[i].node, b->live[i].log_prob,
-					       b->live[i].log_prob / length_penalty(b, b->length),
-					       b->live[i].sample, true };
+							  b->live[i].log_prob /
+								  length_penalty(b, b->length),
+							  b->live[i].sample, true };
 	if (b->o.sample)
 		qsort(list, (size_t)n, sizeof(*list), by_sample);
 	return n;

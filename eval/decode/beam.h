@@ -16,7 +16,7 @@ struct beam;
 /* What the decoder reads next for live hypothesis i = 0 … n - 1 of a sentence. */
 struct beam_live {
 	int32_t n;
-	int32_t parent[DECODE_MAX_BEAM];	/* the live hypothesis before that it continues */
+	int32_t parent[DECODE_MAX_BEAM]; /* the live hypothesis before that it continues */
 	int32_t token[DECODE_MAX_BEAM];
 };
 
@@ -25,9 +25,9 @@ struct beam_live {
  * their tokens.
  */
 struct beam_scores {
-	const float   *values;	/* (n, k) */
+	const float *values;	/* (n, k) */
 	const int32_t *ids;	/* (n, k) */
-	const int32_t *aligned;	/* (n) or NULL: the source token that the next token belongs to */
+	const int32_t *aligned; /* (n) or NULL: the source token that the next token belongs to */
 	int32_t k;		/* at least beam_width() */
 	/* log-probabilities of all tokens: rows of stride, n_real are meant; NULL: not known */
 	const float *all;
@@ -61,7 +61,7 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 		 struct err *e);
 
 /* The best hypotheses so far, at least one; owned by result. */
-int  beam_result(const struct beam *b, struct decode_result *result, struct err *e);
+int beam_result(const struct beam *b, struct decode_result *result, struct err *e);
 
 void beam_free(struct beam *b);
 

@@ -20,7 +20,7 @@
 
 struct beam_candidate {
 	struct beam_next next;
-	int32_t bank, rank_in_bank;		/* tokens said; place within the bank */
+	int32_t bank, rank_in_bank; /* tokens said; place within the bank */
 };
 
 static bool joins_next(const struct beam *b, int32_t token)
@@ -39,7 +39,8 @@ static void begin_phrase(const struct beam *b, struct phrase_progress *p, int32_
 		}
 }
 
-struct phrase_progress beam_phrase_progress(const struct beam *b, const struct phrase_progress *before, int32_t token)
+struct phrase_progress beam_phrase_progress(const struct beam *b,
+					    const struct phrase_progress *before, int32_t token)
 {
 	struct phrase_progress p = *before;
 
@@ -81,7 +82,8 @@ static int32_t count_missing_tokens(const struct beam *b, const struct phrase_pr
 }
 
 /* Add a candidate, unless it is hopeless or there already among those of its row, from first on. */
-static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t row, int32_t token, float value)
+static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t row, int32_t token,
+			       float value)
 {
 	const struct live_hypothesis *from = &b->live[row];
 	struct beam_candidate *c = &b->candidates[*n];
@@ -102,7 +104,8 @@ static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t 
 		c->next.live.progress = from->progress;
 	} else {
 		c->next.live.progress = beam_phrase_progress(b, &from->progress, token);
-		if (count_missing_tokens(b, &c->next.live.progress) > b->max_length - (b->length + 1))
+		if (count_missing_tokens(b, &c->next.live.progress) >
+		    b->max_length - (b->length + 1))
 			return;
 	}
 	c->bank = count_done_tokens(b, &c->next.live.progress);
@@ -121,7 +124,8 @@ static int32_t best_end_of_word(const struct beam *b, const float *all, int32_t 
 	return best;
 }
 
-static void add_row_candidates(struct beam *b, const struct beam_scores *found, int32_t row, size_t *n)
+static void add_row_candidates(struct beam *b, const struct beam_scores *found, int32_t row,
+			       size_t *n)
 {
 	const float *all = found->all + (int64_t)row * found->stride;
 	const struct phrase_progress *p = &b->live[row].progress;
@@ -144,7 +148,7 @@ static void add_row_candidates(struct beam *b, const struct beam_scores *found, 
 	}
 	for (int32_t i = 0; i < found->k; i++)
 		add_beam_candidate(b, n, first, row, found->ids[(int64_t)row * found->k + i],
-		    found->values[(int64_t)row * found->k + i]);
+				   found->values[(int64_t)row * found->k + i]);
 }
 
 static int by_log_prob(const void *a, const void *b)
@@ -199,7 +203,7 @@ static size_t rank_in_bank(struct beam *b, size_t n)
 }
 
 int beam_constrained_step(struct beam *b, const struct beam_scores *found, struct beam_next *next,
-		     int32_t *n, struct err *e)
+			  int32_t *n, struct err *e)
 {
 	const size_t most = (size_t)b->n_live * ((size_t)found->k + DECODE_MAX_PHRASES + 1) + 1;
 	size_t candidates = 0;

@@ -14,14 +14,14 @@
  * Rows of a step are limited so that the logits of a large vocabulary stay small:
  * decode_tokens / 8, at most 1024.
  */
-#define MAX_ROWS 1024
-#define MAX_FULL_ROWS 64	/* where all logits come to the host: 8 MB for 32,000 tokens */
-#define MAX_LISTED_ROWS 64	/* with a shortlist: the words of few sentences are few */
+#define MAX_ROWS	1024
+#define MAX_FULL_ROWS	64 /* where all logits come to the host: 8 MB for 32,000 tokens */
+#define MAX_LISTED_ROWS 64 /* with a shortlist: the words of few sentences are few */
 
 /* A source with its place in the caller's list. */
 struct sorted_source {
 	int32_t n;
-	size_t  place;
+	size_t place;
 };
 
 /* Sources that are decoded together: the sorted ones from first on. */
@@ -43,8 +43,8 @@ static void worker_free(struct decode_worker *w)
 	*w = (struct decode_worker){ .model = NULL };
 }
 
-static int worker_init(struct decode_worker *w, struct model *const *models, int32_t n, int32_t capacity,
-		       struct err *e)
+static int worker_init(struct decode_worker *w, struct model *const *models, int32_t n,
+		       int32_t capacity, struct err *e)
 {
 	w->model = models[0];
 	for (; w->n_models < n; w->n_models++) {
@@ -110,8 +110,8 @@ static int make_workers(struct decoder *d, struct err *e)
 	if (!d->workers || !d->models)
 		goto fail;
 	for (int32_t i = 0; i < d->n_workers * n; i++) {
-		d->models[i] = model_share(d->base_models[i % n], d->capacity,
-					   MAX(1, d->capacity / 2), e);
+		d->models[i] =
+			model_share(d->base_models[i % n], d->capacity, MAX(1, d->capacity / 2), e);
 		if (!d->models[i])
 			goto fail;
 	}
@@ -221,17 +221,17 @@ int decode_ensemble_step(struct decode_worker *d, struct incremental_output *fou
 	const size_t floats = (size_t)d->rows.n * (size_t)vocabulary;
 
 	if (mem_grow(&d->all, &d->cap_all, floats, sizeof(*d->all), e) ||
-	    (d->n_models > 1 &&
-	     mem_grow(&d->next_model_all, &d->cap_next_model_all, floats, sizeof(*d->next_model_all), e)))
+	    (d->n_models > 1 && mem_grow(&d->next_model_all, &d->cap_next_model_all, floats,
+					 sizeof(*d->next_model_all), e)))
 		return e->code;
 	for (int32_t i = 0; i < d->n_models; i++) {
 		found->all = i ? d->next_model_all : d->all;
 		if (incremental_step(d->decoders[i], &d->rows, 0, found, e))
 			return e->code;
-		found->aligned = NULL;		/* the first one's */
+		found->aligned = NULL; /* the first one's */
 		for (int32_t r = 0; i && r < d->rows.n; r++)
 			sampling_log_add(d->all + (int64_t)r * vocabulary,
-				 d->next_model_all + (int64_t)r * vocabulary, n_real);
+					 d->next_model_all + (int64_t)r * vocabulary, n_real);
 	}
 	for (int32_t r = 0; d->n_models > 1 && r < d->rows.n; r++)
 		sampling_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
@@ -239,8 +239,8 @@ int decode_ensemble_step(struct decode_worker *d, struct incremental_output *fou
 }
 
 /* What the search of the sentence whose rows are first .. end sees. */
-static struct beam_scores view_sentence_rows(struct decode_worker *d, const int32_t *aligned, int32_t first, int32_t end,
-			      int32_t k, bool full)
+static struct beam_scores view_sentence_rows(struct decode_worker *d, const int32_t *aligned,
+					     int32_t first, int32_t end, int32_t k, bool full)
 {
 	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
 		      n_real = model_get_shape(d->model)->real_vocabulary;
@@ -255,17 +255,18 @@ static struct beam_scores view_sentence_rows(struct decode_worker *d, const int3
 	};
 
 	if (full)
-		beam_ban_phrases(d->beams[d->rows.sentence[first]], d->all + (int64_t)first * vocabulary,
-			    vocabulary);
+		beam_ban_phrases(d->beams[d->rows.sentence[first]],
+				 d->all + (int64_t)first * vocabulary, vocabulary);
 	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
 		for (int64_t r = first; r < end; r++)
 			sampling_top_k(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
-				  d->found.ids + r * k);
+				       d->found.ids + r * k);
 	return own;
 }
 
 /* One step of all sentences of the batch. */
-static int step_sentences(struct decode_worker *d, const struct decode_options *o, int32_t k, struct err *e)
+static int step_sentences(struct decode_worker *d, const struct decode_options *o, int32_t k,
+			  struct err *e)
 {
 	const bool full = needs_all_tokens(o, d->n_models);
 	struct incremental_output found = d->found;
@@ -282,7 +283,7 @@ static int step_sentences(struct decode_worker *d, const struct decode_options *
 		int32_t sentence = d->rows.sentence[r];
 		struct beam_scores own;
 
-		for (end = r; end < d->rows.n && d->rows.sentence[end] == sentence; )
+		for (end = r; end < d->rows.n && d->rows.sentence[end] == sentence;)
 			end++;
 		own = view_sentence_rows(d, aligned, r, end, k, full);
 		if (beam_advance(d->beams[sentence], &own, &live, e))
@@ -314,18 +315,22 @@ static int begin_steps(struct decode_worker *d, const struct decode_options *o,
 		       const struct sorted_source *places, int32_t steps, struct err *e)
 {
 	const struct incremental_options how = {
-		.max_rows = d->batch.n * o->beam, .max_steps = steps,
-		.all = needs_all_tokens(o, d->n_models), .candidates = o->shortlist ? &d->candidates : NULL,
+		.max_rows = d->batch.n * o->beam,
+		.max_steps = steps,
+		.all = needs_all_tokens(o, d->n_models),
+		.candidates = o->shortlist ? &d->candidates : NULL,
 	};
 
 	if (o->shortlist) {
-		if (mem_grow(&d->constraints, &d->cap_constraints, (size_t)d->batch.n, sizeof(*d->constraints),
-			     e))
+		if (mem_grow(&d->constraints, &d->cap_constraints, (size_t)d->batch.n,
+			     sizeof(*d->constraints), e))
 			return e->code;
 		for (int32_t i = 0; i < d->batch.n; i++)
-			d->constraints[i] = o->constraints ? &o->constraints[places[i].place] : NULL;
-		if (shortlist_candidates_find(&d->candidates, o->shortlist, model_get_shape(d->model)->vocabulary,
-				 &d->batch, d->constraints, e))
+			d->constraints[i] =
+				o->constraints ? &o->constraints[places[i].place] : NULL;
+		if (shortlist_candidates_find(&d->candidates, o->shortlist,
+					      model_get_shape(d->model)->vocabulary, &d->batch,
+					      d->constraints, e))
 			return e->code;
 	}
 	for (int32_t i = 0; i < d->n_models; i++)
@@ -336,7 +341,8 @@ static int begin_steps(struct decode_worker *d, const struct decode_options *o,
 
 /* Decode the n sources of d->batch; places says whose results they are. */
 static int decode_batch(struct decode_worker *d, const struct decode_options *o,
-			const struct sorted_source *places, struct decode_result *results, struct err *e)
+			const struct sorted_source *places, struct decode_result *results,
+			struct err *e)
 {
 	int32_t n = d->batch.n, steps = 0, code = 0;
 	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
@@ -345,7 +351,8 @@ static int decode_batch(struct decode_worker *d, const struct decode_options *o,
 		return e->code;
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {
-		const struct decode_constraint *constraint = o->constraints ? &o->constraints[places[i].place] : NULL;
+		const struct decode_constraint *constraint =
+			o->constraints ? &o->constraints[places[i].place] : NULL;
 		int32_t longest =
 			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
 
@@ -353,7 +360,9 @@ static int decode_batch(struct decode_worker *d, const struct decode_options *o,
 		steps = MAX(steps, longest);
 		d->rows.sentence[i] = i;
 		d->rows.token[i] = TOKEN_START;
-		d->beams[i] = beam_new(o, constraint, constraint ? constraint->number : places[i].place, longest, e);
+		d->beams[i] =
+			beam_new(o, constraint, constraint ? constraint->number : places[i].place,
+				 longest, e);
 		if (!d->beams[i]) {
 			code = e->code;
 			goto out;
@@ -393,9 +402,9 @@ struct decode_job {
 	const struct decode_options *options;
 	const struct decode_source *sources;
 	struct decode_result *results;
-	const struct sorted_source *sorted;	/* by falling length */
+	const struct sorted_source *sorted; /* by falling length */
 	size_t n_sorted, n_taken;
-	int32_t tokens;			/* source tokens times beam of a batch, at most */
+	int32_t tokens; /* source tokens times beam of a batch, at most */
 };
 
 /* The next piece: sorted sources as far as they fit into a batch. Flow's make. */
@@ -404,9 +413,9 @@ static int cut_piece(void *context, void *slot, struct err *e)
 	struct decode_job *job = context;
 	struct source_piece *piece = slot;
 	const struct decode_options *o = job->options;
-	int32_t most = needs_all_tokens(o, job->decoder->n_models) ? MAX_FULL_ROWS :
-		       o->shortlist			    ? MAX_LISTED_ROWS :
-							      MAX_ROWS;
+	int32_t most = needs_all_tokens(o, job->decoder->n_models) ? MAX_FULL_ROWS
+		       : o->shortlist				   ? MAX_LISTED_ROWS
+								   : MAX_ROWS;
 	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
 	int32_t capacity = job->decoder->capacity;
 	int64_t tokens = 0;
@@ -427,8 +436,8 @@ static int cut_piece(void *context, void *slot, struct err *e)
 	return piece->n > 0;
 }
 
-static int decode_piece(struct decode_job *job, struct decode_worker *w, const struct source_piece *piece,
-			struct err *e)
+static int decode_piece(struct decode_job *job, struct decode_worker *w,
+			const struct source_piece *piece, struct err *e)
 {
 	const struct sorted_source *sorted = job->sorted + piece->first;
 
@@ -472,7 +481,8 @@ static int decode_in_parallel(struct decode_job *job, struct err *e)
 {
 	int32_t n = job->decoder->n_workers;
 	struct source_piece *slots;
-	struct flow flow = { cut_piece, decode_slot, finish_piece, job, NULL, sizeof(*slots), n + 2, n };
+	struct flow flow = { cut_piece, decode_slot,	finish_piece, job,
+			     NULL,	sizeof(*slots), n + 2,	      n };
 	int64_t tokens = 0;
 	int code = make_workers(job->decoder, e);
 

@@ -42,33 +42,33 @@
 #define DECODE_MAX_BEAM 64
 
 struct decode_options {
-	int32_t beam;			/* 1 .. DECODE_MAX_BEAM */
-	int32_t n_best;			/* 1 .. beam: hypotheses wanted per sentence */
-	double  alpha;			/* of the length penalty, >= 0 */
-	double  max_length_factor;	/* decoded: at most factor * source tokens + extra */
+	int32_t beam;		  /* 1 .. DECODE_MAX_BEAM */
+	int32_t n_best;		  /* 1 .. beam: hypotheses wanted per sentence */
+	double alpha;		  /* of the length penalty, >= 0 */
+	double max_length_factor; /* decoded: at most factor * source tokens + extra */
 	int32_t max_length_extra;
-	int32_t decode_tokens;		/* source tokens times beam decoded at once */
-	bool    alignments;		/* say which source token each target token attends to */
-	bool    token_scores;		/* say the log-probability of each token */
+	int32_t decode_tokens; /* source tokens times beam decoded at once */
+	bool alignments;       /* say which source token each target token attends to */
+	bool token_scores;     /* say the log-probability of each token */
 	/* instead of a search draw n_best translations of each source; see sampling.h */
-	bool    sample;
-	double  temperature;		/* > 0 */
-	int32_t top_k;			/* 0: all */
-	double  top_p;			/* > 0, 1: all */
+	bool sample;
+	double temperature; /* > 0 */
+	int32_t top_k;	    /* 0: all */
+	double top_p;	    /* > 0, 1: all */
 	uint64_t seed;
 	/* what each source's translation must be like: as many as sources, or NULL; borrowed */
 	const struct decode_constraint *constraints;
-	const bool *joins_next;		/* of each token: a word goes on behind it; NULL: of none */
-	const bool *starts_word;		/* of each token: a word begins with it; NULL: joins say */
-	const struct shortlist *shortlist;	/* NULL: all tokens; borrowed */
-	const struct banned_phrases *forbid;	/* what must not be said; NULL: nothing; borrowed */
+	const bool *joins_next;	 /* of each token: a word goes on behind it; NULL: of none */
+	const bool *starts_word; /* of each token: a word begins with it; NULL: joins say */
+	const struct shortlist *shortlist;   /* NULL: all tokens; borrowed */
+	const struct banned_phrases *forbid; /* what must not be said; NULL: nothing; borrowed */
 };
 
 #define DECODE_MAX_PHRASES 32
 
 struct decode_phrase {
-	const int32_t *tokens;		/* borrowed; whole words */
-	int32_t n;			/* at least 1 */
+	const int32_t *tokens; /* borrowed; whole words */
+	int32_t n;	       /* at least 1 */
 };
 
 /*
@@ -77,32 +77,32 @@ struct decode_phrase {
  * tokens. Phrases: dynamic beam allocation, see beam_constrain.c; not with sampling.
  */
 struct decode_constraint {
-	uint64_t number;		/* of the sentence: names its random numbers */
-	const int32_t *prefix;		/* (n_prefix) borrowed */
+	uint64_t number;       /* of the sentence: names its random numbers */
+	const int32_t *prefix; /* (n_prefix) borrowed */
 	int32_t n_prefix;
-	const struct decode_phrase *phrases;	/* (n_phrases) borrowed */
-	int32_t n_phrases;		/* up to DECODE_MAX_PHRASES */
+	const struct decode_phrase *phrases; /* (n_phrases) borrowed */
+	int32_t n_phrases;		     /* up to DECODE_MAX_PHRASES */
 };
 
 struct decode_source {
-	const int32_t *ids;		/* borrowed; without special tokens */
+	const int32_t *ids; /* borrowed; without special tokens */
 	int32_t n;
 };
 
 struct decode_hypothesis {
-	int32_t *tokens;		/* (n) owned; without special tokens */
-	int32_t *aligned;		/* (n) owned: source tokens from 0; NULL unless asked for */
-	float   *log_probs;		/* (n) owned: of each token; NULL unless asked for */
-	int32_t  n;
-	double   log_prob;		/* sum over the tokens and </s>, nats */
-	double   score;			/* with the length penalty: what hypotheses are ranked by */
-	bool     finished;		/* false: cut off at the greatest length, no </s> */
+	int32_t *tokens;  /* (n) owned; without special tokens */
+	int32_t *aligned; /* (n) owned: source tokens from 0; NULL unless asked for */
+	float *log_probs; /* (n) owned: of each token; NULL unless asked for */
+	int32_t n;
+	double log_prob; /* sum over the tokens and </s>, nats */
+	double score;	 /* with the length penalty: what hypotheses are ranked by */
+	bool finished;	 /* false: cut off at the greatest length, no </s> */
 };
 
 struct decode_result {
-	struct decode_hypothesis *hypotheses;	/* (n) owned, best first; at least one */
-	int32_t n;			/* may be less than n_best when the search found fewer */
-	bool    truncated;		/* the source was too long; its end was not translated */
+	struct decode_hypothesis *hypotheses; /* (n) owned, best first; at least one */
+	int32_t n;	/* may be less than n_best when the search found fewer */
+	bool truncated; /* the source was too long; its end was not translated */
 };
 
 struct decoder;
@@ -142,9 +142,9 @@ void decode_results_free(struct decode_result *results, size_t n);
 
 /* What may stand at a place of a translation. */
 struct decode_alternative {
-	int32_t *tokens;		/* (n) owned: the token and the rest of its word */
-	int32_t  n;			/* at least 1; </s> is a token here */
-	double   log_prob;		/* of the first of them, given what stands before it */
+	int32_t *tokens; /* (n) owned: the token and the rest of its word */
+	int32_t n;	 /* at least 1; </s> is a token here */
+	double log_prob; /* of the first of them, given what stands before it */
 };
 
 #define DECODE_MAX_ALTERNATIVES 20

@@ -14,32 +14,33 @@
 /* Decodes one batch at a time. */
 struct decode_worker {
 	int32_t n_models;
-	struct model *model;		/* borrowed: the first one */
-	struct incremental_decoder *decoders[DECODE_MAX_MODELS];	/* owned */
+	struct model *model;					 /* borrowed: the first one */
+	struct incremental_decoder *decoders[DECODE_MAX_MODELS]; /* owned */
 	struct batch batch;
 
 	/* of the batch that is being decoded */
-	struct beam **beams;		/* (cap_sentences) owned; NULL: done */
+	struct beam **beams; /* (cap_sentences) owned; NULL: done */
 	size_t cap_sentences;
-	struct incremental_rows rows, next;	/* (cap_rows) */
-	struct incremental_output found;	/* (cap_rows, INCREMENTAL_MAX_K) */
-	int32_t *ints;			/* owned: memory of rows, next and found */
+	struct incremental_rows rows, next; /* (cap_rows) */
+	struct incremental_output found;    /* (cap_rows, INCREMENTAL_MAX_K) */
+	int32_t *ints;			    /* owned: memory of rows, next and found */
 	int32_t cap_rows;
 	struct shortlist_candidates candidates;
-	const struct decode_constraint **constraints;	/* (cap_constraints) owned: of the batch's sentences */
+	const struct decode_constraint *
+		*constraints; /* (cap_constraints) owned: of the batch's sentences */
 	size_t cap_constraints;
-	float *all, *next_model_all;		/* (cap_all) owned: log-probabilities of all tokens */
+	float *all, *next_model_all; /* (cap_all) owned: log-probabilities of all tokens */
 	size_t cap_all, cap_next_model_all;
 };
 
 struct decoder {
-	struct model *base_models[DECODE_MAX_MODELS];	/* (n_models) borrowed */
+	struct model *base_models[DECODE_MAX_MODELS]; /* (n_models) borrowed */
 	int32_t n_models;
 	int32_t capacity;
-	struct decode_worker main_worker;		/* with the model's threads */
+	struct decode_worker main_worker; /* with the model's threads */
 	int32_t n_workers;
-	struct decode_worker *workers;		/* (n_workers) owned; made when first needed, else NULL */
-	struct model **models;		/* (n_workers, n_models) owned: theirs */
+	struct decode_worker *workers; /* (n_workers) owned; made when first needed, else NULL */
+	struct model **models;	       /* (n_workers, n_models) owned: theirs */
 };
 
 /* Room for so many sentences and rows. */

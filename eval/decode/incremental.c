@@ -69,8 +69,8 @@ static void upload_source_rows(struct incremental_decoder *s)
 			  (size_t)(s->batch->n * s->cross_stride) * sizeof(*s->sources));
 }
 
-int incremental_begin(struct incremental_decoder *s, const struct batch *b, const struct incremental_options *how,
-		  struct err *e)
+int incremental_begin(struct incremental_decoder *s, const struct batch *b,
+		      const struct incremental_options *how, struct err *e)
 {
 	const int64_t longest = MIN(how->max_steps, b->max_source + 8);
 	const int64_t padding = incremental_padded_size(s, how->max_rows) - how->max_rows;
@@ -141,7 +141,8 @@ static void extend_index(struct incremental_decoder *s)
 	s->ops->gather_rows(s->dev, before, index, step_inputs(s, STEP_INPUT_PARENT));
 	s->ops->copy(s->dev, tensor_rows(index, 0, n), before);
 	s->ops->scatter_rows(s->dev, area_tensor(s->a.index, s->cap_rows * stride, 1),
-			     area_tensor(step_inputs(s, STEP_INPUT_CACHE_ROW), n, 1), step_inputs(s, STEP_INPUT_INDEX_AT));
+			     area_tensor(step_inputs(s, STEP_INPUT_CACHE_ROW), n, 1),
+			     step_inputs(s, STEP_INPUT_INDEX_AT));
 	s->ops->gather_rows(s->dev, area_tensor(s->a.cross_index, n, cross),
 			    area_tensor(s->a.sources, s->cap_rows, cross),
 			    step_inputs(s, STEP_INPUT_SENTENCE));
@@ -157,8 +158,8 @@ static void add_norm(struct incremental_decoder *s, const struct tensor *bias, s
 	struct tensor x = area_tensor(s->a.x, n, d);
 
 	s->ops->add_norm(s->dev, x, area_tensor(s->a.h, n, d), s->a.mean, s->a.rstd, x,
-			 area_tensor(s->a.branch, n, d), bias ? bias->data : NULL, scale.data, shift.data,
-			 no_dropout);
+			 area_tensor(s->a.branch, n, d), bias ? bias->data : NULL, scale.data,
+			 shift.data, no_dropout);
 }
 
 static void step_self_attention(struct incremental_decoder *s, int32_t layer)
@@ -189,7 +190,8 @@ static void step_cross_attention(struct incremental_decoder *s, int32_t layer, f
 	step_linear(s, q, area_tensor(s->a.h, n, d), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
-			       step_inputs(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride, s->shape->heads);
+			       step_inputs(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
+			       s->shape->heads);
 	step_linear(s, area_tensor(s->a.branch, n, d), context, w->cross_out);
 	add_norm(s, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
 }
@@ -248,7 +250,8 @@ static void find_aligned(struct incremental_decoder *s, int32_t k)
 }
 
 /* All that is computed, ops alone. rows: only where nothing is kept as a graph. */
-static void compute_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k, bool aligned)
+static void compute_step(struct incremental_decoder *s, const struct incremental_rows *rows,
+			 int32_t k, bool aligned)
 {
 	/*
 	 * Alignments come from the layer before the last, where they are sharpest (Garg et al.
@@ -275,22 +278,30 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 /* All that the ops of a step are called with follows from this and from the model. */
 static struct graph_key step_graph_key(const struct incremental_decoder *s, int32_t k, bool aligned)
 {
-	const uint64_t kind = 0x53544550;	/* no other graphs begin so */
+	const uint64_t kind = 0x53544550; /* no other graphs begin so */
 
 	return (struct graph_key){ {
 		kind,
-		(uint64_t)s->rows, (uint64_t)k, aligned,
-		(uintptr_t)s->cache, (uint64_t)s->cache_rows,
-		(uintptr_t)s->block, (uint64_t)s->cap_rows,
-		(uint64_t)s->stride, (uint64_t)s->cross_stride,
-		(uint64_t)incremental_logits_width(s), (uint64_t)incremental_mask_width(s),
-		(uintptr_t)s->candidate_weights.data, (uint64_t)s->n_candidates,
-		(uintptr_t)s->memory.data, (uintptr_t)s->weights->output.data,
+		(uint64_t)s->rows,
+		(uint64_t)k,
+		aligned,
+		(uintptr_t)s->cache,
+		(uint64_t)s->cache_rows,
+		(uintptr_t)s->block,
+		(uint64_t)s->cap_rows,
+		(uint64_t)s->stride,
+		(uint64_t)s->cross_stride,
+		(uint64_t)incremental_logits_width(s),
+		(uint64_t)incremental_mask_width(s),
+		(uintptr_t)s->candidate_weights.data,
+		(uint64_t)s->n_candidates,
+		(uintptr_t)s->memory.data,
+		(uintptr_t)s->weights->output.data,
 	} };
 }
 
-static void compute_or_replay(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
-			    bool aligned)
+static void compute_or_replay(struct incremental_decoder *s, const struct incremental_rows *rows,
+			      int32_t k, bool aligned)
 {
 	const struct graph_key key = step_graph_key(s, k, aligned);
 	const int pieces = s->is_padded ? s->ops->graph_begin(s->dev, &key) : 0;
@@ -307,8 +318,9 @@ static void compute_or_replay(struct incremental_decoder *s, const struct increm
 /* ---- what comes back ----------------------------------------------------- */
 
 /* places: two of each row, the stronger first. </s> does not count. */
-static void choose_aligned_tokens(const struct incremental_decoder *s, const struct incremental_rows *rows,
-			 const int32_t *places, int32_t *aligned)
+static void choose_aligned_tokens(const struct incremental_decoder *s,
+				  const struct incremental_rows *rows, const int32_t *places,
+				  int32_t *aligned)
 {
 	const int32_t *start = s->batch->source_start;
 
@@ -321,7 +333,8 @@ static void choose_aligned_tokens(const struct incremental_decoder *s, const str
 }
 
 /* Log-probabilities of all next tokens of each row. */
-static int fetch_all_log_probs(struct incremental_decoder *s, const struct incremental_rows *rows, float *all, struct err *e)
+static int fetch_all_log_probs(struct incremental_decoder *s, const struct incremental_rows *rows,
+			       float *all, struct err *e)
 {
 	const size_t vocabulary = (size_t)s->shape->vocabulary;
 
@@ -335,13 +348,14 @@ static int fetch_all_log_probs(struct incremental_decoder *s, const struct incre
 }
 
 /* Values, ids and places lie behind each other: one copy has all that is wanted of them. */
-static int fetch_step_results(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
-			struct incremental_output *found, struct err *e)
+static int fetch_step_results(struct incremental_decoder *s, const struct incremental_rows *rows,
+			      int32_t k, struct incremental_output *found, struct err *e)
 {
 	const size_t best = (size_t)s->rows * (size_t)k, wanted = (size_t)rows->n * (size_t)k,
 		     places = found->aligned ? 2 * (size_t)s->rows : 0;
 
-	if (fetch_to_host(s, s->host_results, s->a.results, (2 * best + places) * sizeof(*s->host_results), e))
+	if (fetch_to_host(s, s->host_results, s->a.results,
+			  (2 * best + places) * sizeof(*s->host_results), e))
 		return e->code;
 	if (k) {
 		memcpy(found->values, s->host_results, wanted * sizeof(*found->values));
@@ -355,7 +369,7 @@ static int fetch_step_results(struct incremental_decoder *s, const struct increm
 }
 
 int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
-		 struct incremental_output *found, struct err *e)
+		     struct incremental_output *found, struct err *e)
 {
 	if (found->all)
 		k = 0;

@@ -24,26 +24,26 @@
 struct incremental_decoder;
 
 struct incremental_rows {
-	int32_t  n;
-	int32_t *sentence;	/* (n) number of the row's sentence in the batch */
-	int32_t *parent;	/* (n) the row of the step before that it continues */
-	int32_t *token;		/* (n) the token that the decoder reads */
+	int32_t n;
+	int32_t *sentence; /* (n) number of the row's sentence in the batch */
+	int32_t *parent;   /* (n) the row of the step before that it continues */
+	int32_t *token;	   /* (n) the token that the decoder reads */
 };
 
 struct incremental_output {
 	/* all given by the caller; when all is wanted, values and ids are left alone */
-	float   *values;	/* (n, k) log-probabilities, falling */
-	int32_t *ids;		/* (n, k) */
-	float   *all;		/* (n, vocabulary) log-probabilities; NULL: not wanted */
-	int32_t *aligned;	/* (n) source token with the greatest attention; NULL: not wanted */
+	float *values;	  /* (n, k) log-probabilities, falling */
+	int32_t *ids;	  /* (n, k) */
+	float *all;	  /* (n, vocabulary) log-probabilities; NULL: not wanted */
+	int32_t *aligned; /* (n) source token with the greatest attention; NULL: not wanted */
 };
 
 /* Borrows the model. NULL: failure. */
 struct incremental_decoder *incremental_new(struct model *m, struct err *e);
 
 struct incremental_options {
-	int32_t max_rows, max_steps;	/* room for so many */
-	bool all;			/* steps may be asked for those of all tokens */
+	int32_t max_rows, max_steps; /* room for so many */
+	bool all;		     /* steps may be asked for those of all tokens */
 	/*
 	 * Tokens of each sentence, of which alone there are probabilities; the others have none
 	 * (-infinity). Borrowed; NULL: all. Takes packed weights in the host's memory.
@@ -52,8 +52,8 @@ struct incremental_options {
 };
 
 /* Encode the sources of b (borrowed until the last step). */
-int incremental_begin(struct incremental_decoder *s, const struct batch *b, const struct incremental_options *how,
-		  struct err *e);
+int incremental_begin(struct incremental_decoder *s, const struct batch *b,
+		      const struct incremental_options *how, struct err *e);
 
 /*
  * Let every row read its token; give the k most probable next ones. k at most
@@ -61,7 +61,7 @@ int incremental_begin(struct incremental_decoder *s, const struct batch *b, cons
  * probability of 0 fills up. Rows of one sentence follow each other.
  */
 int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
-		 struct incremental_output *found, struct err *e);
+		     struct incremental_output *found, struct err *e);
 
 void incremental_free(struct incremental_decoder *s);
 

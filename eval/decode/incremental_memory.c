@@ -55,7 +55,7 @@ static int reserve_areas(struct incremental_decoder *s, struct err *e)
 {
 	size_t total = 0, bytes, at = 0;
 
-#define STEP_AREA(name, per_row)                                                                        \
+#define STEP_AREA(name, per_row)                                                                   \
 	if (!area_bytes(s->cap_rows, per_row, &bytes) || total > SIZE_MAX - bytes)                 \
 		return too_many(s->cap_rows, e);                                                   \
 	total += bytes;
@@ -70,9 +70,9 @@ static int reserve_areas(struct incremental_decoder *s, struct err *e)
 			return e->code;
 		s->block_bytes = total;
 	}
-#define STEP_AREA(name, per_row) \
-	s->a.name = (char *)s->block + at; \
-	area_bytes(s->cap_rows, per_row, &bytes); \
+#define STEP_AREA(name, per_row)                                                                   \
+	s->a.name = (char *)s->block + at;                                                         \
+	area_bytes(s->cap_rows, per_row, &bytes);                                                  \
 	at += bytes;
 	STEP_AREAS(STEP_AREA)
 #undef STEP_AREA
@@ -106,7 +106,8 @@ static void grow_area_size(const struct incremental_decoder *s, int64_t *size, i
 	*size = s->is_padded ? MAX(*size, incremental_padded_size(s, n)) : n;
 }
 
-int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how, struct err *e)
+int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how,
+			struct err *e)
 {
 	grow_area_size(s, &s->cap_rows, how->max_rows);
 	grow_area_size(s, &s->stride, how->max_steps);

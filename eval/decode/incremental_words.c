@@ -7,15 +7,15 @@
 #include "eval/decode/sampling.h"
 #include "kernels/ops/panels.h"
 
-#define UNLIKELY (-1e30f)	/* added to a logit: the word is out */
+#define UNLIKELY (-1e30f) /* added to a logit: the word is out */
 
 /* ---- which there are ----------------------------------------------------- */
 
 /* Where the host cannot gather packed rows: rows of the table, packed anew, in memory for both. */
 static void pack_words(struct incremental_decoder *s, char *memory, size_t packed_bytes)
 {
-	struct tensor rows = tensor_f32((float *)(void *)(memory + packed_bytes), s->candidate_weights.rows,
-					s->candidate_weights.cols);
+	struct tensor rows = tensor_f32((float *)(void *)(memory + packed_bytes),
+					s->candidate_weights.rows, s->candidate_weights.cols);
 	int32_t *ids = (int32_t *)(void *)((float *)rows.data + rows.rows * rows.cols);
 
 	/* behind the last one <pad> fills up, of which nothing is asked */
@@ -70,7 +70,8 @@ int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
 
 	if (!w)
 		return 0;
-	if (mem_grow(&s->sentence_logits, &s->cap_sentence_logits, (size_t)(w->max_per_sentence + n) * (size_t)s->cap_rows,
+	if (mem_grow(&s->sentence_logits, &s->cap_sentence_logits,
+		     (size_t)(w->max_per_sentence + n) * (size_t)s->cap_rows,
 		     sizeof(*s->sentence_logits), e))
 		return e->code;
 	for (int32_t sentence = 0; sentence < s->batch->n && n; sentence++) {
@@ -81,15 +82,17 @@ int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
 		for (int32_t i = w->start[sentence]; i < w->start[sentence + 1]; i++)
 			mask[w->positions[i]] = 0;
 	}
-	s->ops->to_device(s->dev, s->a.masks, s->sentence_logits, (size_t)(s->batch->n * n) * sizeof(*s->sentence_logits));
+	s->ops->to_device(s->dev, s->a.masks, s->sentence_logits,
+			  (size_t)(s->batch->n * n) * sizeof(*s->sentence_logits));
 	return 0;
 }
 
 /* ---- the best of them ---------------------------------------------------- */
 
 /* What the words of the rows first .. end, which are of one sentence, have: into s->own. */
-static int32_t gather_sentence_logits(struct incremental_decoder *s, const float *all, const struct incremental_rows *rows,
-			  int32_t first, int32_t end)
+static int32_t gather_sentence_logits(struct incremental_decoder *s, const float *all,
+				      const struct incremental_rows *rows, int32_t first,
+				      int32_t end)
 {
 	const struct shortlist_candidates *w = s->candidates;
 	const int32_t sentence = rows->sentence[first];
@@ -129,7 +132,8 @@ static void spread_best(float *values, int32_t *ids, int32_t have, int32_t k, in
 	}
 }
 
-static void find_on_host(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k)
+static void find_on_host(struct incremental_decoder *s, const struct incremental_rows *rows,
+			 int32_t k)
 {
 	const struct shortlist_candidates *w = s->candidates;
 
@@ -142,7 +146,8 @@ static void find_on_host(struct incremental_decoder *s, const struct incremental
 		end = end_of_sentence(rows, r);
 		n = gather_sentence_logits(s, s->a.logits, rows, r, end);
 		have = MIN(k, n);
-		s->ops->top_k(s->dev, values, ids, tensor_f32(s->sentence_logits, end - r, n), n, have);
+		s->ops->top_k(s->dev, values, ids, tensor_f32(s->sentence_logits, end - r, n), n,
+			      have);
 		for (int32_t i = 0; i < (end - r) * have; i++)
 			ids[i] = w->ids[place[ids[i]]];
 		spread_best(values, ids, have, k, end - r);
@@ -161,8 +166,8 @@ static void find_masked(struct incremental_decoder *s, struct tensor logits, int
 		      MIN(k, s->n_candidates));
 }
 
-void incremental_find_candidates(struct incremental_decoder *s, const struct incremental_rows *rows, struct tensor h,
-			int32_t k)
+void incremental_find_candidates(struct incremental_decoder *s, const struct incremental_rows *rows,
+				 struct tensor h, int32_t k)
 {
 	const struct tensor logits = area_tensor(s->a.logits, h.rows, s->n_candidates);
 
@@ -173,8 +178,8 @@ void incremental_find_candidates(struct incremental_decoder *s, const struct inc
 		find_on_host(s, rows, k);
 }
 
-void incremental_candidate_ids(const struct incremental_decoder *s, struct incremental_output *found, int32_t k,
-			int32_t rows)
+void incremental_candidate_ids(const struct incremental_decoder *s,
+			       struct incremental_output *found, int32_t k, int32_t rows)
 {
 	const int32_t have = MIN(k, s->n_candidates);
 
@@ -188,8 +193,8 @@ void incremental_candidate_ids(const struct incremental_decoder *s, struct incre
 	spread_best(found->values, found->ids, have, k, rows);
 }
 
-int incremental_all_candidates(struct incremental_decoder *s, const struct incremental_rows *rows, float *all,
-			   struct err *e)
+int incremental_all_candidates(struct incremental_decoder *s, const struct incremental_rows *rows,
+			       float *all, struct err *e)
 {
 	const struct shortlist_candidates *w = s->candidates;
 	const int64_t vocabulary = s->shape->vocabulary;
@@ -200,7 +205,7 @@ int incremental_all_candidates(struct incremental_decoder *s, const struct incre
 
 		logits = copy;
 		if (fetch_to_host(s, copy, s->a.logits,
-			  (size_t)rows->n * (size_t)s->n_candidates * sizeof(*copy), e))
+				  (size_t)rows->n * (size_t)s->n_candidates * sizeof(*copy), e))
 			return e->code;
 	}
 	for (int32_t r = 0; r < rows->n; r++, all += vocabulary) {

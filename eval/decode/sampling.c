@@ -63,7 +63,7 @@ void sampling_top_k(const float *x, int32_t n, int32_t k, float *values, int32_t
 
 struct choice {
 	int32_t id;
-	float   x;
+	float x;
 };
 
 static bool is_chosen(int32_t id)
@@ -111,7 +111,8 @@ static int32_t draw_choice(const struct choice *choices, int32_t n, double tempe
 }
 
 /* How many of the most probable ones, sorted, have top_p of the weight together. */
-static int32_t count_nucleus(const struct choice *choices, int32_t n, double temperature, double top_p)
+static int32_t count_nucleus(const struct choice *choices, int32_t n, double temperature,
+			     double top_p)
 {
 	const double most = (double)choices[0].x;
 	double total = 0, sum = 0;
@@ -126,8 +127,8 @@ static int32_t count_nucleus(const struct choice *choices, int32_t n, double tem
 	return n;
 }
 
-int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
-		    uint64_t position, struct err *e)
+int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o,
+			    struct rng_key key, uint64_t position, struct err *e)
 {
 	struct choice *choices = mem_alloc((size_t)n, sizeof(*choices), e);
 	int32_t kept = 0, id;

@@ -32,7 +32,7 @@ void sampling_top_k(const float *x, int32_t n, int32_t k, float *values, int32_t
  * random number is the one at that position of the stream: nothing else decides. -1: memory ran
  * out.
  */
-int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
-		    uint64_t position, struct err *e);
+int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o,
+			    struct rng_key key, uint64_t position, struct err *e);
 
 #endif

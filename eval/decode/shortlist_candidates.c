@@ -25,8 +25,9 @@ static int32_t read_ids_of_set(const uint64_t *sentence_set, size_t n, int32_t *
 }
 
 /* The tokens of sentence s into w->set. */
-static void collect_sentence_ids(struct shortlist_candidates *w, const struct shortlist *l, const struct batch *b, int32_t s,
-		   const struct decode_constraint *constraint)
+static void collect_sentence_ids(struct shortlist_candidates *w, const struct shortlist *l,
+				 const struct batch *b, int32_t s,
+				 const struct decode_constraint *constraint)
 {
 	static const int32_t end = TOKEN_END;
 	int32_t n;
@@ -42,7 +43,8 @@ static void collect_sentence_ids(struct shortlist_candidates *w, const struct sh
 		return;
 	add_ids_to_set(w->sentence_set, constraint->prefix, constraint->n_prefix);
 	for (int32_t i = 0; i < constraint->n_phrases; i++)
-		add_ids_to_set(w->sentence_set, constraint->phrases[i].tokens, constraint->phrases[i].n);
+		add_ids_to_set(w->sentence_set, constraint->phrases[i].tokens,
+			       constraint->phrases[i].n);
 }
 
 /* Ids of each sentence become their places among all. rank: (vocabulary) scratch. */
@@ -54,8 +56,9 @@ static void map_ids_to_positions(struct shortlist_candidates *w, int32_t total, 
 		w->positions[i] = rank[w->positions[i]];
 }
 
-int shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l, int32_t vocabulary,
-		 const struct batch *b, const struct decode_constraint *const *constraints, struct err *e)
+int shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l,
+			      int32_t vocabulary, const struct batch *b,
+			      const struct decode_constraint *const *constraints, struct err *e)
 {
 	const size_t n_set = CEIL_DIV((size_t)vocabulary, 64);
 	int32_t *rank;

@@ -16,22 +16,23 @@
 #include "share/base/err.h"
 
 struct shortlist_candidates {
-	int32_t  n;			/* tokens of all sentences together */
-	int32_t *ids;			/* (n) owned, rising */
-	int32_t *start;			/* (sentences + 1) owned */
-	int32_t *positions;		/* (start[sentences]) owned: where each one's are in ids */
-	int32_t  max_per_sentence;			/* tokens of one sentence, at most */
+	int32_t n;		  /* tokens of all sentences together */
+	int32_t *ids;		  /* (n) owned, rising */
+	int32_t *start;		  /* (sentences + 1) owned */
+	int32_t *positions;	  /* (start[sentences]) owned: where each one's are in ids */
+	int32_t max_per_sentence; /* tokens of one sentence, at most */
 	/* private */
-	size_t   cap_ids, cap_start, cap_positions;
-	uint64_t *sentence_set, *batch_set;	/* (vocabulary / 64, rounded up) owned */
+	size_t cap_ids, cap_start, cap_positions;
+	uint64_t *sentence_set, *batch_set; /* (vocabulary / 64, rounded up) owned */
 };
 
 /*
  * Those of a batch: what l allows for its sources, and the tokens of the wishes, of which there are
  * as many as sentences, NULL where there is none; </s> always. Zeroed before the first call.
  */
-int  shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l, int32_t vocabulary,
-		  const struct batch *b, const struct decode_constraint *const *constraints, struct err *e);
+int shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l,
+			      int32_t vocabulary, const struct batch *b,
+			      const struct decode_constraint *const *constraints, struct err *e);
 void shortlist_candidates_free(struct shortlist_candidates *w);
 
 #endif

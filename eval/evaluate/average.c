@@ -11,7 +11,8 @@
 
 #define USUAL_LAST 5
 
-static int average_model_folders(const struct conf *c, char *const *folders, size_t n, struct err *e)
+static int average_model_folders(const struct conf *c, char *const *folders, size_t n,
+				 struct err *e)
 {
 	struct ckpt_source *from = mem_alloc(n, sizeof(*from), e);
 	int code = from ? 0 : e->code;

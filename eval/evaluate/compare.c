@@ -11,12 +11,12 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define LEVEL 0.05		/* below, a difference is called significant */
+#define LEVEL 0.05 /* below, a difference is called significant */
 
-enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION };	/* as in options.def */
+enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION }; /* as in options.def */
 
 struct system {
-	const char   *name;		/* borrowed */
+	const char *name; /* borrowed */
 	struct metric metric;
 	struct score_confidence confidence;
 	double score, p;
@@ -24,10 +24,10 @@ struct system {
 
 struct comparison {
 	const struct conf *conf;
-	struct system *systems;		/* (n) owned: the baseline first */
-	size_t   n;
+	struct system *systems; /* (n) owned: the baseline first */
+	size_t n;
 	enum test test;
-	int64_t  trials, draws;		/* of the test, for confidence */
+	int64_t trials, draws; /* of the test, for confidence */
 	uint64_t seed;
 };
 
@@ -60,11 +60,11 @@ static int test_all(struct comparison *x, struct err *e)
 		s->score = metric_score(&s->metric);
 		if (resample_confidence(&s->metric, x->seed, x->draws, &s->confidence, e))
 			return e->code;
-		if (i > 0 && (x->test == TEST_BOOTSTRAP ?
-				      resample_bootstrap(baseline, &s->metric, x->seed, x->trials,
-							 &s->p, e) :
-				      resample_randomisation(baseline, &s->metric, x->seed,
-							     x->trials, &s->p, e)))
+		if (i > 0 && (x->test == TEST_BOOTSTRAP
+				      ? resample_bootstrap(baseline, &s->metric, x->seed, x->trials,
+							   &s->p, e)
+				      : resample_randomisation(baseline, &s->metric, x->seed,
+							       x->trials, &s->p, e)))
 			return e->code;
 	}
 	return 0;
@@ -76,7 +76,7 @@ static const char *describe_difference(const struct comparison *x, size_t i)
 
 	if (metric_less_is_better(&x->systems[i].metric))
 		gain = -gain;
-	if (gain == 0)		/* however small p is then, see p_value() */
+	if (gain == 0) /* however small p is then, see p_value() */
 		return "no difference";
 	if (x->systems[i].p >= LEVEL)
 		return "no significant difference";
@@ -183,9 +183,9 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 	int code;
 
 	x.draws = c->resamples && x.test == TEST_BOOTSTRAP ? c->resamples : RESAMPLE_DRAWS;
-	x.trials = c->resamples		    ? c->resamples :
-		   x.test == TEST_BOOTSTRAP ? RESAMPLE_DRAWS :
-					      RESAMPLE_SHUFFLES;
+	x.trials = c->resamples		      ? c->resamples
+		   : x.test == TEST_BOOTSTRAP ? RESAMPLE_DRAWS
+					      : RESAMPLE_SHUFFLES;
 	x.n = (size_t)c->n_arguments;
 	x.systems = mem_alloc(x.n, sizeof(*x.systems), e);
 	code = x.systems ? segment_reader_open(&s, c, e) : e->code;
@@ -208,7 +208,7 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 static int compare_systems(const struct conf *c, FILE *out, struct err *e)
 {
 	struct compare_runs f;
-	struct conf files = *c;		/* shallow: nothing of it is given up here */
+	struct conf files = *c; /* shallow: nothing of it is given up here */
 	int code = compare_runs_translate(&f, c, e);
 
 	files.arguments = f.paths;
@@ -223,10 +223,12 @@ static int compare_systems(const struct conf *c, FILE *out, struct err *e)
 int compare_run(const struct conf *c, FILE *out, struct err *e)
 {
 	if (c->run && c->reference.n)
-		return err_set(e, ERR_USAGE, "--run and --reference were both given: runs have the "
+		return err_set(e, ERR_USAGE,
+			       "--run and --reference were both given: runs have the "
 			       "references of their held-out set (--set)");
 	if (c->n_arguments < (c->run ? 1 : 2))
-		return err_set(e, ERR_USAGE, "compare needs BASELINE SYSTEM...: two files or more, "
+		return err_set(e, ERR_USAGE,
+			       "compare needs BASELINE SYSTEM...: two files or more, "
 			       "or --run NAME and another run or :CHECKPOINT");
 	return c->run ? compare_systems(c, out, e) : compare_files(c, NULL, out, e);
 }

@@ -96,7 +96,8 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 
 	if (!f->reference) {
 		f->reference = file_path(e, "%s/reference", f->folder);
-		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e) : e->code;
+		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e)
+				    : e->code;
 	}
 	code = file_read_all(f->reference, 0, &first, e);
 	for (int64_t i = 0; !code && same && i < h->n; i++) {
@@ -107,8 +108,10 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 		at += n + 1;
 	}
 	if (!code && (!same || at != first.len))
-		code = err_set(e, ERR_DATA, "%s and %s have other references in the set %s: their "
-			       "scores cannot be compared", f->names[0], name, h->set);
+		code = err_set(e, ERR_DATA,
+			       "%s and %s have other references in the set %s: their "
+			       "scores cannot be compared",
+			       f->names[0], name, h->set);
 	buf_free(&first);
 	return code;
 }

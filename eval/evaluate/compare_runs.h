@@ -23,13 +23,13 @@
 #include "share/base/err.h"
 
 struct compare_runs {
-	char  *folder;			/* owned: temporary, with all files */
-	char  *reference;		/* owned */
-	char **paths, **names;		/* (n) owned: of hypotheses */
+	char *folder;	       /* owned: temporary, with all files */
+	char *reference;       /* owned */
+	char **paths, **names; /* (n) owned: of hypotheses */
 	size_t n;
 };
 
-int  compare_runs_translate(struct compare_runs *f, const struct conf *c, struct err *e);
+int compare_runs_translate(struct compare_runs *f, const struct conf *c, struct err *e);
 void compare_runs_close(struct compare_runs *f);
 
 #endif

@@ -16,7 +16,7 @@
 #include "share/base/rng.h"
 #include "share/base/text.h"
 
-#define CHUNK 512		/* sentences translated between two words of progress */
+#define CHUNK 512 /* sentences translated between two words of progress */
 
 static void free_lines(char **lines, int64_t n)
 {
@@ -57,7 +57,7 @@ static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_
 }
 
 static int read_set_language(struct heldout *h, const char *language, int64_t limit, char ***lines,
-		     int64_t *n, struct err *e)
+			     int64_t *n, struct err *e)
 {
 	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
 	int code;
@@ -84,8 +84,8 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 		return e->code;
 	code = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!code)
-		code = read_set_language(h, g->conf->target_language, limit, &h->references, &n_references,
-				 e);
+		code = read_set_language(h, g->conf->target_language, limit, &h->references,
+					 &n_references, e);
 	if (!code && h->n != n_references)
 		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
 			       h->folder, set, g->conf->source_language, (long long)h->n, set,
@@ -96,7 +96,7 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	if (!code && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
 		code = e->code;
 	if (code) {
-		free_lines(h->references, n_references);	/* they may not be h->n */
+		free_lines(h->references, n_references); /* they may not be h->n */
 		h->references = NULL;
 	}
 	return code;
@@ -236,7 +236,7 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 
 /* ---- likelihoods ------------------------------------------------------- */
 
-#define MAX_BATCHES (1 << 26)	/* of a shard; more are no shard of ours */
+#define MAX_BATCHES (1 << 26) /* of a shard; more are no shard of ours */
 
 bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
 {
@@ -277,9 +277,9 @@ struct batch_measurement {
 	const struct engine *g;
 	struct heldout_slice slice;
 	struct heldout_batches *out;
-	int64_t at;			/* number of the batch that is being filled */
-	struct metric *pseudo;		/* NULL: not wanted */
-	int32_t *best;			/* (capacity) the likeliest tokens, for pseudo */
+	int64_t at;	       /* number of the batch that is being filled */
+	struct metric *pseudo; /* NULL: not wanted */
+	int32_t *best;	       /* (capacity) the likeliest tokens, for pseudo */
 };
 
 /* Ids up to the first </s> as words. */
@@ -313,8 +313,8 @@ static int score_forced(struct batch_measurement *m, const struct batch *b, stru
 	return code;
 }
 
-static int evaluate_batch(struct batch_measurement *m, const struct batch *b, struct model_sums *sums,
-			  struct err *e)
+static int evaluate_batch(struct batch_measurement *m, const struct batch *b,
+			  struct model_sums *sums, struct err *e)
 {
 	if (!m->pseudo)
 		return model_evaluate(m->g->model, b, 0, sums, e);
@@ -347,8 +347,8 @@ static int add_batch(struct batch_measurement *m, struct batch *b, struct err *e
 	return 0;
 }
 
-static int measure_pair_batches(struct batch_measurement *m, const struct shard *s, const int64_t *chosen, int64_t n,
-		   struct err *e)
+static int measure_pair_batches(struct batch_measurement *m, const struct shard *s,
+				const int64_t *chosen, int64_t n, struct err *e)
 {
 	const int32_t capacity = m->g->capacity;
 	struct batch b = { 0 };
@@ -393,7 +393,7 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
 		code = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
-	m->out->n = m->at;	/* others may have said there were more */
+	m->out->n = m->at; /* others may have said there were more */
 	free(chosen);
 	shard_close(s);
 	free(path);
@@ -408,11 +408,13 @@ int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 	return measure_shard(h, shard, sample, &m, e);
 }
 
-int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
-		   int64_t *tokens, struct err *e)
+int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo,
+			   double *nll, int64_t *tokens, struct err *e)
 {
 	struct heldout_batches b = { 0 };
-	struct batch_measurement m = { .g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo };
+	struct batch_measurement m = {
+		.g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo
+	};
 	int code;
 
 	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);

@@ -48,7 +48,8 @@ static int read_slice(const char *text, struct heldout_slice *s, struct err *e)
 	return err_set(e, ERR_USAGE, "--slice \"%s\": write I/N with I from 0 to N - 1", text);
 }
 
-static void write_hypothesis_lines(const struct heldout *h, struct heldout_slice slice, struct json_writer *w)
+static void write_hypothesis_lines(const struct heldout *h, struct heldout_slice slice,
+				   struct json_writer *w)
 {
 	for (int64_t i = slice.index; i < h->n; i += slice.count) {
 		open_json_line(w, "hypothesis");
@@ -62,7 +63,8 @@ static void write_hypothesis_lines(const struct heldout *h, struct heldout_slice
 	close_json_line(w);
 }
 
-static void write_batch_lines(const struct heldout_batches *b, const char *shard, struct json_writer *w)
+static void write_batch_lines(const struct heldout_batches *b, const char *shard,
+			      struct json_writer *w)
 {
 	for (int64_t i = 0; i < b->n; i++) {
 		if (b->tokens[i] < 0)
@@ -80,7 +82,8 @@ static void write_batch_lines(const struct heldout_batches *b, const char *shard
 	close_json_line(w);
 }
 
-static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct buf *out, struct err *e)
+static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct buf *out,
+			  struct err *e)
 {
 	struct json_writer w = { .out = out };
 	int code = heldout_translate(h, slice, false, e);
@@ -128,13 +131,13 @@ int heldout_run_slice(struct conf *c, struct err *e)
 /* ---- all of them ------------------------------------------------------- */
 
 struct slice_merge {
-	struct engine engine;		/* opened only when something is missing */
-	bool    is_open;
+	struct engine engine; /* opened only when something is missing */
+	bool is_open;
 	struct heldout h;
 	struct heldout_batches shards[ARRAY_LEN(SHARDS)];
-	int64_t lengths[ARRAY_LEN(SHARDS)];	/* batches they have; -1: nobody said */
-	double  seconds;		/* of the longest share's decoding */
-	int64_t shares;			/* that came to their end */
+	int64_t lengths[ARRAY_LEN(SHARDS)]; /* batches they have; -1: nobody said */
+	double seconds;			    /* of the longest share's decoding */
+	int64_t shares;			    /* that came to their end */
 };
 
 static int merge_hypothesis(struct heldout *h, const struct json *line, struct err *e)
@@ -159,7 +162,7 @@ static void merge_batch(struct slice_merge *m, const struct json *line, bool len
 		if (!strcmp(shard, SHARDS[i].name)) {
 			if (length)
 				m->lengths[i] = n;
-			else if (tokens >= 0)	/* a diverged model's NAN stays one */
+			else if (tokens >= 0) /* a diverged model's NAN stays one */
 				heldout_set_batch(&m->shards[i], n, nll, tokens);
 		}
 }
@@ -170,7 +173,7 @@ static int merge_line(struct slice_merge *m, const char *text, size_t n, struct 
 	const char *kind = json_text(json_get(line, "kind"), "");
 	int code = 0;
 
-	if (!line) {		/* a share that broke off: what is missing is done here */
+	if (!line) { /* a share that broke off: what is missing is done here */
 		e->code = 0;
 	} else if (!strcmp(kind, "hypothesis")) {
 		code = merge_hypothesis(&m->h, line, e);

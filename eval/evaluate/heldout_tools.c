@@ -31,8 +31,8 @@ static const char *name_of_weights(const struct heldout *h)
 	return h->engine->conf->unaveraged ? "unaveraged" : "average";
 }
 
-static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct score_ledger *l,
-		      struct buf *out)
+static void eval_json(const struct heldout *h, double nll, int64_t tokens,
+		      const struct score_ledger *l, struct buf *out)
 {
 	struct json_writer w = { .out = out };
 	const struct conf *c = h->engine->conf;
@@ -67,8 +67,8 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 	buf_add_char(out, '\n');
 }
 
-static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct score_ledger *l,
-		      struct buf *out)
+static void eval_text(const struct heldout *h, double nll, int64_t tokens,
+		      const struct score_ledger *l, struct buf *out)
 {
 	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
 		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
@@ -104,8 +104,8 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 	*tokens = 0;
 	/* an ensemble has no likelihood of its own here: it is measured model by model */
 	if (!code && !h->engine->n_members && file_exists(path))
-		code = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e) :
-				heldout_nll(h, name, 0, nll, tokens, e);
+		code = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
+			      : heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
 	free(path);
 	return code;
@@ -124,7 +124,7 @@ static int fill_score_ledger(const struct heldout *h, struct score_ledger *l, st
 			return e->code;
 	}
 	return score_ledger_resample(l, (uint64_t)c->resample_seed,
-			    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
+				     c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 }
 
 int heldout_run_eval(struct conf *c, struct err *e)
@@ -248,6 +248,7 @@ static int evaluate_in_one_process(struct conf *c, struct err *e)
 
 int heldout_run_evaluate(struct conf *c, struct err *e)
 {
-	return c->slice ? heldout_run_slice(c, e) : c->parts ? heldout_run_parts(c, e)
-							     : evaluate_in_one_process(c, e);
+	return c->slice	  ? heldout_run_slice(c, e)
+	       : c->parts ? heldout_run_parts(c, e)
+			  : evaluate_in_one_process(c, e);
 }

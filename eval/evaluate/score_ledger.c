@@ -10,15 +10,20 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define BLEU_WITH(tokenizer, lowercase, split) \
-	{ .kind = METRIC_BLEU, .bleu = { tokenizer, BLEU_EXP, -1, lowercase, false, split } }
-#define CHRF_WITH(words) { .kind = METRIC_CHRF, .chrf = { 6, words, 2, false } }
+#define BLEU_WITH(tokenizer, lowercase, split)                                                     \
+	{                                                                                          \
+		.kind = METRIC_BLEU, .bleu = { tokenizer, BLEU_EXP, -1, lowercase, false, split }  \
+	}
+#define CHRF_WITH(words)                                                                           \
+	{                                                                                          \
+		.kind = METRIC_CHRF, .chrf = { 6, words, 2, false }                                \
+	}
 
 /* What the rows are; in the order of enum ledger_row. */
 static const struct kind {
 	const char *id, *name;
-	bool tokenised;			/* of text that Moses' tokenizer cut */
-	double unit;			/* what a score of 100 is written as */
+	bool tokenised; /* of text that Moses' tokenizer cut */
+	double unit;	/* what a score of 100 is written as */
 	struct metric_options options;
 	const char *compare;
 } kinds[LEDGER_ROWS] = {
@@ -37,8 +42,12 @@ static const struct kind {
 	  "older papers that split hyphens before multi-bleu.perl (Vaswani et al. 2017)" },
 	{ "chrf2", "chrF2", false, 100, CHRF_WITH(0), "sacreBLEU -m chrf" },
 	{ "chrf2++", "chrF2++", false, 100, CHRF_WITH(2), "sacreBLEU -m chrf --chrf-word-order 2" },
-	{ "ter", "TER (less is better)", false, 100,
-	  { .kind = METRIC_TER, .ter = { false } }, "sacreBLEU -m ter" },
+	{ "ter",
+	  "TER (less is better)",
+	  false,
+	  100,
+	  { .kind = METRIC_TER, .ter = { false } },
+	  "sacreBLEU -m ter" },
 	{ "pseudo-bleu", "pseudo-BLEU, teacher-forced", false, 1,
 	  BLEU_WITH(SCORE_MULTI_BLEU, false, false),
 	  "\"Eval BLUE score\" of old logs, 0 to 1; never with a BLEU: nothing was translated" },
@@ -72,7 +81,8 @@ void score_ledger_close(struct score_ledger *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static int tokenise_segment_text(struct score_ledger *l, size_t i, const struct score_text *text, struct err *e)
+static int tokenise_segment_text(struct score_ledger *l, size_t i, const struct score_text *text,
+				 struct err *e)
 {
 	buf_clear(&l->tokens[i]);
 	if (tokenizer_line(l->tokenizer, text->text, text->n, &l->tokens[i], e) ||
@@ -84,7 +94,7 @@ static int tokenise_segment_text(struct score_ledger *l, size_t i, const struct 
 
 /* The segment's texts as tokens: the hypothesis, then its references. */
 static int tokenise_segment(struct score_ledger *l, const struct score_text *hypothesis,
-			const struct score_text *references, size_t n, struct err *e)
+			    const struct score_text *references, size_t n, struct err *e)
 {
 	size_t had = l->cap_tokens;
 
@@ -102,14 +112,14 @@ static int tokenise_segment(struct score_ledger *l, const struct score_text *hyp
 }
 
 int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
-	       const struct score_text *references, size_t n, struct err *e)
+		     const struct score_text *references, size_t n, struct err *e)
 {
 	int code = tokenise_segment(l, hypothesis, references, n, e);
 
 	for (int i = 0; i < LEDGER_PSEUDO && !code; i++)
-		code = kinds[i].tokenised ?
-			       metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e) :
-			       metric_add(&l->metrics[i], hypothesis, references, n, e);
+		code = kinds[i].tokenised
+			       ? metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e)
+			       : metric_add(&l->metrics[i], hypothesis, references, n, e);
 	return code;
 }
 
@@ -160,7 +170,7 @@ void score_ledger_json(const struct score_ledger *l, struct json_writer *w)
 	for (int i = 0; i < LEDGER_ROWS; i++) {
 		const double unit = kinds[i].unit / 100;
 		struct score_confidence c = { l->confidence[i].mean * unit,
-					l->confidence[i].interval * unit };
+					      l->confidence[i].interval * unit };
 
 		if (l->metrics[i].n == 0)
 			continue;
@@ -181,7 +191,8 @@ void score_ledger_json(const struct score_ledger *l, struct json_writer *w)
 
 /* ---- the command ------------------------------------------------------- */
 
-static int score_ledger_systems(struct score_ledger *ledgers, struct segment_reader *s, const struct conf *c, struct err *e)
+static int score_ledger_systems(struct score_ledger *ledgers, struct segment_reader *s,
+				const struct conf *c, struct err *e)
 {
 	const size_t n = s->n_hypotheses;
 	int code = 0;
@@ -191,11 +202,12 @@ static int score_ledger_systems(struct score_ledger *ledgers, struct segment_rea
 	while (!code && (code = segment_reader_next(s, e)) > 0) {
 		code = 0;
 		for (size_t i = 0; i < n && !code; i++)
-			code = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n, e);
+			code = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n,
+						e);
 	}
 	for (size_t i = 0; i < n && !code; i++)
 		code = score_ledger_resample(&ledgers[i], (uint64_t)c->resample_seed,
-				    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
+					     c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 	return code;
 }
 

@@ -26,29 +26,35 @@
 #include "share/base/json.h"
 
 enum score_ledger_row {
-	LEDGER_BLEU, LEDGER_BLEU_LC, LEDGER_BLEU_INTL,
-	LEDGER_MULTI_BLEU, LEDGER_MULTI_BLEU_LC, LEDGER_COMPOUND_SPLIT,
-	LEDGER_CHRF, LEDGER_CHRF_PLUS, LEDGER_TER,
-	LEDGER_PSEUDO,		/* not of segments: the owner fills metrics[LEDGER_PSEUDO] */
+	LEDGER_BLEU,
+	LEDGER_BLEU_LC,
+	LEDGER_BLEU_INTL,
+	LEDGER_MULTI_BLEU,
+	LEDGER_MULTI_BLEU_LC,
+	LEDGER_COMPOUND_SPLIT,
+	LEDGER_CHRF,
+	LEDGER_CHRF_PLUS,
+	LEDGER_TER,
+	LEDGER_PSEUDO, /* not of segments: the owner fills metrics[LEDGER_PSEUDO] */
 	LEDGER_ROWS
 };
 
 struct score_ledger {
-	struct metric     metrics[LEDGER_ROWS];
-	struct score_confidence confidence[LEDGER_ROWS];	/* after score_ledger_resample() */
+	struct metric metrics[LEDGER_ROWS];
+	struct score_confidence confidence[LEDGER_ROWS]; /* after score_ledger_resample() */
 	uint64_t seed;
-	int64_t  draws;
-	char    *language;		/* owned */
-	struct tokenizer  *tokenizer;	/* owned: Moses' */
-	struct buf        *tokens;	/* (cap_tokens) owned: of a segment's texts */
-	struct score_text *texts;	/* (cap_texts) owned */
+	int64_t draws;
+	char *language;		     /* owned */
+	struct tokenizer *tokenizer; /* owned: Moses' */
+	struct buf *tokens;	     /* (cap_tokens) owned: of a segment's texts */
+	struct score_text *texts;    /* (cap_texts) owned */
 	size_t cap_tokens, cap_texts;
 };
 
-int  score_ledger_open(struct score_ledger *l, const char *language, struct err *e);
-int  score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
-		const struct score_text *references, size_t n, struct err *e);
-int  score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e);
+int score_ledger_open(struct score_ledger *l, const char *language, struct err *e);
+int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
+		     const struct score_text *references, size_t n, struct err *e);
+int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e);
 
 /* A table. Rows without a segment are left out. */
 void score_ledger_text(const struct score_ledger *l, struct buf *out);
@@ -57,6 +63,6 @@ void score_ledger_json(const struct score_ledger *l, struct json_writer *w);
 void score_ledger_close(struct score_ledger *l);
 
 /* The command ledger: each file of c->arguments against c->reference; print to out. */
-int  score_ledger_run(const struct conf *c, FILE *out, struct err *e);
+int score_ledger_run(const struct conf *c, FILE *out, struct err *e);
 
 #endif

@@ -40,7 +40,8 @@ void score_tools_bleu_text(struct buf *out, const struct bleu_score *s)
 		out,
 		"%.2f %.1f/%.1f/%.1f/%.1f (BP %.3f, ratio %.3f, hypothesis %lld, reference %lld)",
 		s->score, s->precisions[0], s->precisions[1], s->precisions[2], s->precisions[3],
-		s->bp, length_ratio(s), (long long)s->hypothesis_length, (long long)s->reference_length);
+		s->bp, length_ratio(s), (long long)s->hypothesis_length,
+		(long long)s->reference_length);
 }
 
 void score_tools_confidence_json(struct json_writer *w, const struct score_confidence *c)
@@ -64,17 +65,18 @@ static int print_score(FILE *out, struct buf *text, struct err *e)
 
 /* What --confidence adds to a score. */
 struct confidence_report {
-	bool     is_wanted;
-	int64_t  draws;
+	bool is_wanted;
+	int64_t draws;
 	uint64_t seed;
 	struct score_confidence c;
 };
 
-static int measure_confidence(struct confidence_report *d, const struct metric *m, const struct conf *c, struct err *e)
+static int measure_confidence(struct confidence_report *d, const struct metric *m,
+			      const struct conf *c, struct err *e)
 {
 	*d = (struct confidence_report){ .is_wanted = c->confidence,
-			     .draws = c->resamples ? c->resamples : RESAMPLE_DRAWS,
-			     .seed = (uint64_t)c->resample_seed };
+					 .draws = c->resamples ? c->resamples : RESAMPLE_DRAWS,
+					 .seed = (uint64_t)c->resample_seed };
 	return d->is_wanted ? resample_confidence(m, d->seed, d->draws, &d->c, e) : 0;
 }
 
@@ -86,7 +88,8 @@ static void confidence_text(struct buf *out, const struct confidence_report *d)
 }
 
 /* The signature of the score, and of the resampling. */
-static void score_signature(struct buf *out, const struct metric *m, const struct confidence_report *d)
+static void score_signature(struct buf *out, const struct metric *m,
+			    const struct confidence_report *d)
 {
 	metric_signature(m, out);
 	if (d->is_wanted)
@@ -121,7 +124,8 @@ static void ter_members(struct json_writer *w, const struct metric *m)
 	json_put_real(w, "reference_length", s.reference_length);
 }
 
-static void score_print_json(const struct metric *m, const struct confidence_report *d, struct buf *out)
+static void score_print_json(const struct metric *m, const struct confidence_report *d,
+			     struct buf *out)
 {
 	struct json_writer w = { .out = out };
 	struct buf name = { 0 }, signature = { 0 };
@@ -146,7 +150,8 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	buf_free(&signature);
 }
 
-static void score_print_text(const struct metric *m, const struct confidence_report *d, struct buf *out)
+static void score_print_text(const struct metric *m, const struct confidence_report *d,
+			     struct buf *out)
 {
 	struct bleu_score bleu;
 	struct ter_score ter;
@@ -175,12 +180,12 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, FILE *
 	struct metric m = { 0 };
 	struct segment_reader s = { 0 };
 	struct confidence_report d;
-	int code = c->n_arguments > 1 ?
-			   err_set(e, ERR_USAGE,
-				   "%s scores one file, and %d were given; references are named "
-				   "by --reference",
-				   c->command, c->n_arguments) :
-			   segment_reader_open(&s, c, e);
+	int code = c->n_arguments > 1
+			   ? err_set(e, ERR_USAGE,
+				     "%s scores one file, and %d were given; references are named "
+				     "by --reference",
+				     c->command, c->n_arguments)
+			   : segment_reader_open(&s, c, e);
 
 	if (!code)
 		code = metric_open(&m, &o, e);

@@ -16,17 +16,19 @@ static const uint32_t type_bytes[] = { [FLOAT] = 4, [INT8] = 1, [INT16] = 2 };
 
 /* A variable to be written: floats of ours, their scales, positions, or one number. */
 struct ct2_variable {
-	char     name[96];
+	char name[96];
 	enum type type;
-	int      n_dims;		/* 0: a number */
-	int64_t  rows, cols;
-	const unsigned char *data;	/* (rows, cols) floats of any alignment, borrowed */
-	bool     scales;		/* write the scales of its rows */
-	bool     positions;
-	int      number;
+	int n_dims; /* 0: a number */
+	int64_t rows, cols;
+	const unsigned char *data; /* (rows, cols) floats of any alignment, borrowed */
+	bool scales;		   /* write the scales of its rows */
+	bool positions;
+	int number;
 };
 
-struct alias { const char *name, *same_as; };
+struct alias {
+	const char *name, *same_as;
+};
 
 static const struct alias aliases[] = {
 #define CT2_TENSOR(group, kind, foreign_name, own_name)
@@ -45,7 +47,8 @@ static const struct ct2_tensor_row {
 	enum kind kind;
 	const char *foreign_name, *own_name;
 } rows[] = {
-#define CT2_TENSOR(group, kind, foreign_name, own_name) { GROUP_##group, KIND_##kind, foreign_name, own_name },
+#define CT2_TENSOR(group, kind, foreign_name, own_name)                                            \
+	{ GROUP_##group, KIND_##kind, foreign_name, own_name },
 #define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)
 #define CT2_POSITIONS(foreign_name)
@@ -59,11 +62,11 @@ static const struct ct2_tensor_row {
 /* ---- what there is to write ------------------------------------------------------------ */
 
 struct ct2_variable_list {
-	const struct safetensors *weights;	/* borrowed */
-	const struct model_shape *shape;	/* borrowed */
-	struct model_param *params;		/* owned: what ours are called and how large */
+	const struct safetensors *weights; /* borrowed */
+	const struct model_shape *shape;   /* borrowed */
+	struct model_param *params;	   /* owned: what ours are called and how large */
 	size_t n_params;
-	struct ct2_variable *items;			/* owned */
+	struct ct2_variable *items; /* owned */
 	size_t n, cap;
 	bool int8;
 };
@@ -80,7 +83,8 @@ static void name_of_layer(char *to, size_t size, const char *pattern, int32_t la
 }
 
 /* A new variable of this name; NULL: no memory. */
-static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const char *pattern, int32_t layer, struct err *e)
+static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const char *pattern,
+					     int32_t layer, struct err *e)
 {
 	struct ct2_variable *v;
 
@@ -115,7 +119,8 @@ static int add_scales(struct ct2_variable_list *l, struct err *e)
 	return 0;
 }
 
-static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *row, int32_t layer, struct err *e)
+static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *row, int32_t layer,
+		      struct err *e)
 {
 	const int64_t d = l->shape->d_model;
 	const struct model_param *p;
@@ -161,7 +166,8 @@ static int add_tensors(struct ct2_variable_list *l, struct err *e)
 	return 0;
 }
 
-static int add_number(struct ct2_variable_list *l, const char *name, enum type type, int value, struct err *e)
+static int add_number(struct ct2_variable_list *l, const char *name, enum type type, int value,
+		      struct err *e)
 {
 	struct ct2_variable *v = add_ct2_variable(l, name, 0, e);
 
@@ -201,11 +207,11 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 		return e->code;
 #define CT2_TENSOR(group, kind, foreign_name, own_name)
 #define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value) \
-	if (add_number(l, foreign_name, type, value, e)) \
+#define CT2_NUMBER(foreign_name, type, value)                                                      \
+	if (add_number(l, foreign_name, type, value, e))                                           \
 		return e->code;
-#define CT2_POSITIONS(foreign_name) \
-	if (add_positions(l, foreign_name, e)) \
+#define CT2_POSITIONS(foreign_name)                                                                \
+	if (add_positions(l, foreign_name, e))                                                     \
 		return e->code;
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR

@@ -27,7 +27,7 @@
 
 #define CT2_FILE_VERSION   6
 #define CT2_SPEC_REVISION  7
-#define CT2_POSITIONS_ROWS 1024		/* that an exported model knows: the tool's limit */
+#define CT2_POSITIONS_ROWS 1024 /* that an exported model knows: the tool's limit */
 
 /*
  * Write the weights of a model of this shape to a stream, as floats or as int8. Only the rows of the

@@ -6,7 +6,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MOST_TENSORS 20000	/* 64 layers of both stacks with all their scales are 8,000 */
+#define MOST_TENSORS 20000 /* 64 layers of both stacks with all their scales are 8,000 */
 #define MAX_DIMS     8
 
 struct ct2_reader {
@@ -17,8 +17,10 @@ struct ct2_reader {
 
 static int ct2_file_truncated(struct ct2_reader *r)
 {
-	return err_set(r->e, ERR_DATA, "%s: not a model.bin of CTranslate2, or cut short: it ends "
-		       "inside of tensor %zu", r->f->path, r->f->n + 1);
+	return err_set(r->e, ERR_DATA,
+		       "%s: not a model.bin of CTranslate2, or cut short: it ends "
+		       "inside of tensor %zu",
+		       r->f->path, r->f->n + 1);
 }
 
 static int get_number(struct ct2_reader *r, size_t bytes, uint32_t *v)
@@ -84,8 +86,8 @@ static int get_shape(struct ct2_reader *r, struct import_tensor *t)
 
 static int get_tensor(struct ct2_reader *r)
 {
-	static const enum import_type types[] = { IMPORT_F32, IMPORT_I8, IMPORT_I16,
-						   IMPORT_I32, IMPORT_F16, IMPORT_BF16 };
+	static const enum import_type types[] = { IMPORT_F32, IMPORT_I8,  IMPORT_I16,
+						  IMPORT_I32, IMPORT_F16, IMPORT_BF16 };
 	struct import_tensor *t = next_ct2_tensor(r);
 	uint32_t type, bytes;
 	int64_t expected;
@@ -103,8 +105,10 @@ static int get_tensor(struct ct2_reader *r)
 	if (__builtin_mul_overflow(t->rows, t->cols, &expected) ||
 	    __builtin_mul_overflow(expected, (int64_t)import_type_bytes(t->type), &expected) ||
 	    expected != bytes || !bytes)
-		return err_set(r->e, ERR_DATA, "%s: \"%s\" has %u bytes, which is not what its "
-			       "shape asks for", r->f->path, t->name, bytes);
+		return err_set(r->e, ERR_DATA,
+			       "%s: \"%s\" has %u bytes, which is not what its "
+			       "shape asks for",
+			       r->f->path, t->name, bytes);
 	if (bytes > (size_t)(r->end - r->at))
 		return ct2_file_truncated(r);
 	t->data = r->at;
@@ -139,18 +143,22 @@ static int get_head(struct ct2_reader *r, uint32_t *tensors)
 	if (get_number(r, 4, &version))
 		return r->e->code;
 	if (version != CT2_FILE_VERSION)
-		return err_set(r->e, ERR_DATA, "%s: is of version %u of CTranslate2's format, only "
-			       "%d is read: convert it with a CTranslate2 of today", r->f->path,
-			       version, CT2_FILE_VERSION);
+		return err_set(r->e, ERR_DATA,
+			       "%s: is of version %u of CTranslate2's format, only "
+			       "%d is read: convert it with a CTranslate2 of today",
+			       r->f->path, version, CT2_FILE_VERSION);
 	if (get_text(r, &kind) || get_number(r, 4, &revision) || get_number(r, 4, tensors))
 		return r->e->code;
 	if (strcmp(kind, "TransformerSpec") != 0)
-		return err_set(r->e, ERR_DATA, "%s: is a %.60s, not a TransformerSpec, a "
-			       "Transformer with encoder and decoder", r->f->path, kind);
+		return err_set(r->e, ERR_DATA,
+			       "%s: is a %.60s, not a TransformerSpec, a "
+			       "Transformer with encoder and decoder",
+			       r->f->path, kind);
 	if (revision > CT2_SPEC_REVISION)
-		return err_set(r->e, ERR_DATA, "%s: is a TransformerSpec of revision %u, which is "
-			       "newer than the %d that is known", r->f->path, revision,
-			       CT2_SPEC_REVISION);
+		return err_set(r->e, ERR_DATA,
+			       "%s: is a TransformerSpec of revision %u, which is "
+			       "newer than the %d that is known",
+			       r->f->path, revision, CT2_SPEC_REVISION);
 	return 0;
 }
 
@@ -187,6 +195,5 @@ bool import_is_ct2(const unsigned char *bytes, size_t n)
 	/* version below 256, the length of the kind's name, and the end of "...Spec" */
 	if (n < 8 || !bytes[0] || bytes[1] || bytes[2] || bytes[3] || bytes[5])
 		return false;
-	return bytes[4] >= 6 && n >= 6u + bytes[4] &&
-	       !memcmp(bytes + 6 + bytes[4] - 5, "Spec", 5);
+	return bytes[4] >= 6 && n >= 6u + bytes[4] && !memcmp(bytes + 6 + bytes[4] - 5, "Spec", 5);
 }

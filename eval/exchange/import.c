@@ -27,8 +27,8 @@ static int write_into(const char *folder, const char *name, struct buf *text, st
 
 static int write_import_state(const char *folder, const struct openseq2seq *seen, struct err *e)
 {
-	struct buf text = {0};
-	struct json_writer w = {.out = &text};
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
 	int code;
 
 	json_open(&w, '{');
@@ -48,7 +48,7 @@ static int read_log(const char *path, const char *run, struct buf *journal,
 {
 	struct stat st;
 	struct map map;
-	struct err why = {0};
+	struct err why = { 0 };
 	int code;
 
 	if (stat(path, &st) != 0)
@@ -87,8 +87,10 @@ static int recognise_file(const char *path, enum import_kind *kind, struct err *
 	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
 		code = npz_explain(path, map.data, map.len, e);
 	else if (map.len > 2 && !memcmp(map.data, pickle, 2))
-		code = err_set(e, ERR_DATA, "%s: a pickle is a program, which is not run here: "
-			       "write the weights as safetensors, see werkbank-weights(5)", path);
+		code = err_set(e, ERR_DATA,
+			       "%s: a pickle is a program, which is not run here: "
+			       "write the weights as safetensors, see werkbank-weights(5)",
+			       path);
 	map_close(&map);
 	return code;
 }
@@ -113,9 +115,11 @@ int import_recognise(const char *path, enum import_kind *kind, char **file, stru
 	if (S_ISREG(st.st_mode))
 		*file = file_path(e, "%s", path);
 	else if (!*file)
-		return err_set(e, ERR_USAGE, "%s is not a file, nor a folder with model.bin or "
+		return err_set(e, ERR_USAGE,
+			       "%s is not a file, nor a folder with model.bin or "
 			       "model.safetensors: import takes weights, or nohup.out, the output "
-			       "of a training of OpenSeq2Seq", path);
+			       "of a training of OpenSeq2Seq",
+			       path);
 	return *file ? recognise_file(*file, kind, e) : e->code;
 }
 
@@ -123,7 +127,7 @@ int import_recognise(const char *path, enum import_kind *kind, char **file, stru
 
 static int import_log(const struct conf *c, struct err *e)
 {
-	struct buf journal = {0};
+	struct buf journal = { 0 };
 	struct openseq2seq seen;
 	char *workspace = NULL, *to = NULL, *temporary = NULL, *runs = NULL;
 	int code;
@@ -151,7 +155,7 @@ static int import_log(const struct conf *c, struct err *e)
 		if (!code)
 			code = model_export_commit(temporary, to, e);
 		if (code)
-			file_remove_tree(temporary, &(struct err){0});
+			file_remove_tree(temporary, &(struct err){ 0 });
 	}
 	if (!code && !c->quiet)
 		report_log_import(c->run, &seen);

@@ -20,19 +20,19 @@
 #include "train/ckpt/ckpt.h"
 
 struct model_import {
-	struct conf *c;			/* borrowed */
-	const char *file;		/* borrowed */
-	char *folder;			/* owned: of the weights */
-	char *pieces;			/* owned: where vocab.tsv, bpe.codes are looked for */
-	char *to;			/* owned: what is made, a run's folder or a model's */
-	char *temporary;		/* owned: where it is made */
-	char *model;			/* owned: the model's folder in there */
-	char *staging;			/* owned: what goes into the model besides weights */
+	struct conf *c;	  /* borrowed */
+	const char *file; /* borrowed */
+	char *folder;	  /* owned: of the weights */
+	char *pieces;	  /* owned: where vocab.tsv, bpe.codes are looked for */
+	char *to;	  /* owned: what is made, a run's folder or a model's */
+	char *temporary;  /* owned: where it is made */
+	char *model;	  /* owned: the model's folder in there */
+	char *staging;	  /* owned: what goes into the model besides weights */
 	struct import_reader f;
 	struct weight_map t;
-	struct special_token_names special;	/* point into config */
-	struct json *config;		/* owned: config.json of CTranslate2; NULL: none */
-	int32_t *rows;			/* owned; NULL: as in vocab.tsv */
+	struct special_token_names special; /* point into config */
+	struct json *config;		    /* owned: config.json of CTranslate2; NULL: none */
+	int32_t *rows;			    /* owned; NULL: as in vocab.tsv */
 	struct ckpt_state state;
 };
 
@@ -81,7 +81,8 @@ static int find_output(struct model_import *m, struct err *e)
 static int check_options(const struct conf *c, struct err *e)
 {
 	if (!c->run == !c->output)
-		return err_set(e, ERR_USAGE, "import the weights as what? give either --run NAME, "
+		return err_set(e, ERR_USAGE,
+			       "import the weights as what? give either --run NAME, "
 			       "or --output FOLDER for a model folder");
 	if (c->run && paths_check_name("run", c->run, e))
 		return e->code;
@@ -120,7 +121,7 @@ static int read_config(struct model_import *m, struct err *e)
 	char *path = file_path(e, "%s/config.json", m->folder);
 	struct buf text = { 0 };
 	const char *start;
-	double epsilon;			/* NORM_EPSILON, not rounded to a float */
+	double epsilon; /* NORM_EPSILON, not rounded to a float */
 	int code = path ? 0 : e->code;
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>" };
@@ -136,15 +137,20 @@ static int read_config(struct model_import *m, struct err *e)
 	start = json_text(json_get(m->config, "decoder_start_token"), m->special.start);
 	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6);
 	if (!code && strcmp(start, m->special.start) != 0)
-		code = err_set(e, ERR_DATA, "%s: the decoder starts from \"%.60s\", Werkbank's "
-			       "from \"%.60s\": this is another model", path, start,
-			       m->special.start);
+		code = err_set(e, ERR_DATA,
+			       "%s: the decoder starts from \"%.60s\", Werkbank's "
+			       "from \"%.60s\": this is another model",
+			       path, start, m->special.start);
 	if (!code && json_boolean(json_get(m->config, "add_source_bos"), false))
-		code = err_set(e, ERR_DATA, "%s: add_source_bos: the encoder reads <s> first, "
-			       "Werkbank's does not: this is another model", path);
+		code = err_set(e, ERR_DATA,
+			       "%s: add_source_bos: the encoder reads <s> first, "
+			       "Werkbank's does not: this is another model",
+			       path);
 	if (!code && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
-		code = err_set(e, ERR_DATA, "%s: layer_norm_epsilon is %g, Werkbank's norms have "
-			       "%g: this is another model", path, epsilon, (double)NORM_EPSILON);
+		code = err_set(e, ERR_DATA,
+			       "%s: layer_norm_epsilon is %g, Werkbank's norms have "
+			       "%g: this is another model",
+			       path, epsilon, (double)NORM_EPSILON);
 	buf_free(&text);
 	free(path);
 	return code;
@@ -166,21 +172,27 @@ static int read_metadata(struct model_import *m, struct err *e)
 	if (!heads)
 		heads = safetensors_metadata(m->f.file, "heads");
 	if (heads && (!text_to_int(heads, &n) || n < 1 || n > 128))
-		return err_set(e, ERR_DATA, "%s: \"heads\" is \"%.20s\", not a number of attention "
-			       "heads (1 to 128)", m->file, heads);
+		return err_set(e, ERR_DATA,
+			       "%s: \"heads\" is \"%.20s\", not a number of attention "
+			       "heads (1 to 128)",
+			       m->file, heads);
 	if (n)
 		m->t.shape.heads = (int32_t)n;
 	if (m->t.scheme != NAMING_pytorch)
 		return 0;
 	if (text_equals_word(first, "false"))
-		return err_set(e, ERR_DATA, "%s: norm_first is false: the model is post-norm, each "
+		return err_set(e, ERR_DATA,
+			       "%s: norm_first is false: the model is post-norm, each "
 			       "norm comes after its residual sum, and Werkbank's Transformer is "
-			       "pre-norm", m->file);
+			       "pre-norm",
+			       m->file);
 	if (!text_equals_word(first, "true") && !m->c->pre_norm)
-		return err_set(e, ERR_USAGE, "%s: nothing in an nn.Transformer's tensors says "
+		return err_set(e, ERR_USAGE,
+			       "%s: nothing in an nn.Transformer's tensors says "
 			       "whether it is pre-norm, and PyTorch's default is post-norm, which "
 			       "Werkbank's is not; if it was made with norm_first=True, say so by "
-			       "--pre-norm", m->file);
+			       "--pre-norm",
+			       m->file);
 	if (activation && !text_equals_word(activation, "relu"))
 		return err_set(e, ERR_DATA, "%s: the activation is %.40s, Werkbank's is ReLU",
 			       m->file, activation);
@@ -195,14 +207,19 @@ static int find_heads(struct model_import *m, struct err *e)
 	const bool told = import_option_given(c, "heads") || import_option_given(c, "size");
 
 	conf_apply_size(m->c);
-	if (!m->t.shape.heads && told && (import_option_given(c, "heads") || c->d_model == s->d_model))
+	if (!m->t.shape.heads && told &&
+	    (import_option_given(c, "heads") || c->d_model == s->d_model))
 		m->t.shape.heads = (int32_t)c->heads;
 	if (!m->t.shape.heads)
-		return err_set(e, ERR_USAGE, "%s: how many attention heads has it? Its tensors do "
-			       "not say: give --heads N", m->file);
+		return err_set(e, ERR_USAGE,
+			       "%s: how many attention heads has it? Its tensors do "
+			       "not say: give --heads N",
+			       m->file);
 	if (s->d_model % s->heads || s->d_model / s->heads % 2 || s->d_model < 4)
-		return err_set(e, ERR_DATA, "%s: %d heads do not divide a d_model of %d into even "
-			       "parts", m->file, s->heads, s->d_model);
+		return err_set(e, ERR_DATA,
+			       "%s: %d heads do not divide a d_model of %d into even "
+			       "parts",
+			       m->file, s->heads, s->d_model);
 	return 0;
 }
 
@@ -233,8 +250,8 @@ static int set_size_options(struct model_import *m, struct err *e)
 /* ---- vocabulary and pieces --------------------------------------------- */
 
 /* Copy into the model what is there; given: the file that an option names, NULL: none. */
-static int stage_model_file(const struct model_import *m, const char *given, const char *name, bool *there,
-		 struct err *e)
+static int stage_model_file(const struct model_import *m, const char *given, const char *name,
+			    bool *there, struct err *e)
 {
 	char *from = NULL, *to = file_path(e, "%s/%s", m->staging, name);
 	int code = to ? 0 : e->code;
@@ -255,9 +272,10 @@ static int check_words(const struct token_list *w, const struct vocab *v, const 
 {
 	for (size_t i = 0; i < w->n && i < (size_t)vocab_real_size(v); i++)
 		if (strcmp(w->items[i], vocab_piece(v, (int32_t)i)) != 0)
-			return err_set(e, ERR_DATA, "%s: token %zu is \"%.60s\", but \"%.60s\" in "
-				       "vocab.tsv: these are two vocabularies", path, i,
-				       w->items[i], vocab_piece(v, (int32_t)i));
+			return err_set(e, ERR_DATA,
+				       "%s: token %zu is \"%.60s\", but \"%.60s\" in "
+				       "vocab.tsv: these are two vocabularies",
+				       path, i, w->items[i], vocab_piece(v, (int32_t)i));
 	return 0;
 }
 
@@ -321,10 +339,15 @@ static int find_vocabulary(struct model_import *m, struct err *e)
 		free(path);
 	}
 	if (!code && !there)
-		code = err_set(e, ERR_NOINPUT, "%s: which token is which row? There is no "
-			       "vocab.tsv beside it%s: give --corpus NAME, or --vocabulary FILE "
-			       "with a token a line", m->file, m->t.scheme == NAMING_ctranslate2 ?
-			       " and no shared_vocabulary.json (one for source and target)" : "");
+		code = err_set(
+			e, ERR_NOINPUT,
+			"%s: which token is which row? There is no "
+			"vocab.tsv beside it%s: give --corpus NAME, or --vocabulary FILE "
+			"with a token a line",
+			m->file,
+			m->t.scheme == NAMING_ctranslate2
+				? " and no shared_vocabulary.json (one for source and target)"
+				: "");
 	return code;
 }
 
@@ -340,11 +363,12 @@ static int stage_pieces(struct model_import *m, struct err *e)
 		code = sentencepiece ? stage_model_file(m, NULL, "sentencepiece.model", &there, e)
 				     : stage_model_file(m, m->c->codes, "bpe.codes", &there, e);
 	if (!code && !there)
-		code = err_set(e, ERR_NOINPUT, "%s: how are words split into pieces? There is no "
-			       "%s: %s", m->pieces,
-			       sentencepiece ? "sentencepiece.model" : "bpe.codes",
-			       sentencepiece ? "give --corpus NAME" :
-					       "give --codes FILE or --corpus NAME");
+		code = err_set(e, ERR_NOINPUT,
+			       "%s: how are words split into pieces? There is no "
+			       "%s: %s",
+			       m->pieces, sentencepiece ? "sentencepiece.model" : "bpe.codes",
+			       sentencepiece ? "give --corpus NAME"
+					     : "give --codes FILE or --corpus NAME");
 	return code;
 }
 
@@ -386,12 +410,13 @@ static int write_model(struct model_import *m, struct err *e)
 	model_free(model);
 	if (code)
 		return code;
-	p = pipeline_open(m->model, m->c, e);	/* what comes from outside can be used */
+	p = pipeline_open(m->model, m->c, e); /* what comes from outside can be used */
 	pipeline_close(p);
 	return p ? 0 : e->code;
 }
 
-static int write_imported_text(const struct model_import *m, const char *name, struct buf *text, struct err *e)
+static int write_imported_text(const struct model_import *m, const char *name, struct buf *text,
+			       struct err *e)
 {
 	char *path = file_path(e, "%s/%s", m->temporary, name);
 	int code = path ? file_write_buf(path, text, e) : e->code;

@@ -71,7 +71,8 @@ static float tensor_element(const struct import_tensor *t, int64_t i)
 
 double import_tensor_number(const struct import_tensor *t)
 {
-	return t->n_dims == 0 && t->type != IMPORT_OTHER ? (double)tensor_element(t, 0) : (double)NAN;
+	return t->n_dims == 0 && t->type != IMPORT_OTHER ? (double)tensor_element(t, 0)
+							 : (double)NAN;
 }
 
 /* What row r of a tensor of integers is divided by. */
@@ -85,8 +86,7 @@ static int find_scale(const struct import_reader *f, const struct import_tensor 
 		return err_set(e, ERR_DATA, "%s: the name \"%.80s...\" is too long", f->path,
 			       t->name);
 	s = import_find_tensor(f, name);
-	if (!s || s->type > IMPORT_BF16 || (s->cols * s->rows != t->rows &&
-					     s->cols * s->rows != 1))
+	if (!s || s->type > IMPORT_BF16 || (s->cols * s->rows != t->rows && s->cols * s->rows != 1))
 		return err_set(e, ERR_DATA,
 			       "%s: \"%s\" holds integers, but there is no \"%s\" of one number a "
 			       "row that says what they mean",
@@ -96,8 +96,8 @@ static int find_scale(const struct import_reader *f, const struct import_tensor 
 	return 0;
 }
 
-int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r, int64_t first,
-		 int64_t n, float *out, struct err *e)
+int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r,
+		       int64_t first, int64_t n, float *out, struct err *e)
 {
 	const int64_t from = r * t->cols + first;
 	bool finite = true;
@@ -144,14 +144,17 @@ static int add_safetensor(struct import_reader *f, const struct safetensor *from
 {
 	struct import_tensor *t = &f->all[f->n];
 
-	*t = (struct import_tensor){ .name = from->name, .type = type_of_dtype(from->dtype),
-				      .n_dims = (int32_t)from->n_dims, .rows = 1, .cols = 1,
-				      .data = from->data };
+	*t = (struct import_tensor){ .name = from->name,
+				     .type = type_of_dtype(from->dtype),
+				     .n_dims = (int32_t)from->n_dims,
+				     .rows = 1,
+				     .cols = 1,
+				     .data = from->data };
 	for (size_t i = 0; i < from->n_dims; i++) {
 		if (!from->dims[i])
 			return err_set(e, ERR_DATA, "%s: \"%.80s\" is empty", f->path, t->name);
 		if (i + 1 < from->n_dims)
-			t->rows *= from->dims[i];	/* all lie in the file: no overflow */
+			t->rows *= from->dims[i]; /* all lie in the file: no overflow */
 		else
 			t->cols = from->dims[i];
 	}

@@ -9,7 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_FILE ((size_t)1 << 28)	/* bytes; larger is not a vocabulary */
+#define MAX_FILE ((size_t)1 << 28) /* bytes; larger is not a vocabulary */
 
 static int add_token_to_list(struct token_list *w, const char *word, struct err *e)
 {
@@ -29,8 +29,10 @@ static int read_token_array(struct token_list *w, const char *path, struct err *
 		const char *word = json_text(x, NULL);
 
 		if (!word)
-			return err_set(e, ERR_DATA, "%s: element %zu is no text: expected an array "
-				       "of tokens", path, w->n + 1);
+			return err_set(e, ERR_DATA,
+				       "%s: element %zu is no text: expected an array "
+				       "of tokens",
+				       path, w->n + 1);
 		if (add_token_to_list(w, word, e))
 			return e->code;
 	}
@@ -54,7 +56,7 @@ static int read_token_lines(struct token_list *w, const char *path, struct err *
 	while (at < end) {
 		char *lf = memchr(at, '\n', (size_t)(end - at)), *stop = lf ? lf : end;
 
-		*stop = 0;	/* buf keeps a NUL behind its end */
+		*stop = 0; /* buf keeps a NUL behind its end */
 		if (stop > at && stop[-1] == '\r')
 			stop[-1] = 0;
 		if (strlen(at) + 1 < (size_t)(stop - at) || !utf8_valid(at, strlen(at)))
@@ -95,10 +97,11 @@ void token_list_close(struct token_list *w)
 static void find_special(const struct token_list *w, const struct special_token_names *s,
 			 int64_t at[N_SPECIAL_TOKENS])
 {
-	const char *names[N_SPECIAL_TOKENS + 1] = {
-		[TOKEN_PAD] = "<pad>", [TOKEN_END] = s->end, [TOKEN_START] = s->start,
-		[TOKEN_UNKNOWN] = s->unknown, [N_SPECIAL_TOKENS] = "<blank>"
-	};
+	const char *names[N_SPECIAL_TOKENS + 1] = { [TOKEN_PAD] = "<pad>",
+						    [TOKEN_END] = s->end,
+						    [TOKEN_START] = s->start,
+						    [TOKEN_UNKNOWN] = s->unknown,
+						    [N_SPECIAL_TOKENS] = "<blank>" };
 
 	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
 		at[k] = -1;
@@ -115,14 +118,16 @@ static int check_special(const struct special_token_names *s, const int64_t at[N
 
 	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
 		if (at[k] < 0)
-			return err_set(e, ERR_DATA, "the vocabulary has no %.60s: a row that the "
+			return err_set(e, ERR_DATA,
+				       "the vocabulary has no %.60s: a row that the "
 				       "model was not trained with would take part in every "
-				       "prediction", names[k]);
+				       "prediction",
+				       names[k]);
 	return 0;
 }
 
-int token_list_write(const struct token_list *w, const struct special_token_names *s, const char *path,
-		int32_t **rows, int32_t *n, struct err *e)
+int token_list_write(const struct token_list *w, const struct special_token_names *s,
+		     const char *path, int32_t **rows, int32_t *n, struct err *e)
 {
 	static const char head[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n";
 	int64_t at[N_SPECIAL_TOKENS];
@@ -145,8 +150,10 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 			continue;
 		if (strchr(w->items[i], '\n')) {
 			buf_free(&text);
-			return err_set(e, ERR_DATA, "token %zu of the vocabulary holds the end of "
-				       "a line", i + 1);
+			return err_set(e, ERR_DATA,
+				       "token %zu of the vocabulary holds the end of "
+				       "a line",
+				       i + 1);
 		}
 		(*rows)[(*n)++] = (int32_t)i;
 		buf_printf(&text, "%s\t0\n", w->items[i]);

@@ -16,9 +16,9 @@
 
 /* A list of tokens in the order of their rows. */
 struct token_list {
-	struct buf text;		/* owned: lines are cut in it */
-	struct json *tree;		/* owned: of an array */
-	const char **items;		/* (n) owned; point into one of the two */
+	struct buf text;    /* owned: lines are cut in it */
+	struct json *tree;  /* owned: of an array */
+	const char **items; /* (n) owned; point into one of the two */
 	size_t n, cap;
 };
 
@@ -29,7 +29,7 @@ struct special_token_names {
 };
 
 /* token_list_close() in any case. ERR_DATA: not such a list. */
-int  token_list_open(struct token_list *w, const char *path, struct err *e);
+int token_list_open(struct token_list *w, const char *path, struct err *e);
 void token_list_close(struct token_list *w);
 
 /*
@@ -37,7 +37,7 @@ void token_list_close(struct token_list *w);
  * row of the token that has id i there, for *n ids. ERR_DATA: a special token is missing, or a
  * token cannot be in a vocabulary.
  */
-int token_list_write(const struct token_list *w, const struct special_token_names *s, const char *path,
-		int32_t **rows, int32_t *n, struct err *e);
+int token_list_write(const struct token_list *w, const struct special_token_names *s,
+		     const char *path, int32_t **rows, int32_t *n, struct err *e);
 
 #endif

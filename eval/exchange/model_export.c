@@ -16,15 +16,16 @@
 
 struct model_export {
 	const char *folder;		/* borrowed: the model */
-	const struct ckpt_source *from;	/* borrowed: its weights */
+	const struct ckpt_source *from; /* borrowed: its weights */
 	const char *to;			/* borrowed: what is made */
 	char *temporary;		/* owned: where it is made */
 	struct ckpt_state state;
-	struct vocab *vocab;		/* owned */
+	struct vocab *vocab; /* owned */
 	bool int8;
 };
 
-static int write_ct2_text(const struct model_export *x, const char *name, struct buf *text, struct err *e)
+static int write_ct2_text(const struct model_export *x, const char *name, struct buf *text,
+			  struct err *e)
 {
 	char *path = file_path(e, "%s/%s", x->temporary, name);
 	int code = path ? file_write_buf(path, text, e) : e->code;
@@ -46,7 +47,7 @@ static int write_ct2_config(const struct model_export *x, struct err *e)
 	json_put_str(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
 	json_put_str(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
 	json_key(&w, "layer_norm_epsilon");
-	json_real(&w, 1e-6);		/* NORM_EPSILON, not rounded to a float */
+	json_real(&w, 1e-6); /* NORM_EPSILON, not rounded to a float */
 	json_put_bool(&w, "multi_query_attention", false);
 	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
 	json_close(&w, '}');
@@ -149,7 +150,8 @@ static int make_ct2_folder(struct model_export *x, struct err *e)
 	return code ? code : model_export_commit(x->temporary, x->to, e);
 }
 
-int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e)
+int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
+			     struct err *e)
 {
 	const char *folder = from->folder;
 	struct model_export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
@@ -157,7 +159,7 @@ int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const ch
 	struct ckpt_check *check = ckpt_check_start(from, e);
 	int code = check ? ckpt_check_finish(check, e) : e->code;
 
-	if (!code)	/* moments of the optimizer may have been taken away */
+	if (!code) /* moments of the optimizer may have been taken away */
 		code = ckpt_read_state(folder, false, &x.state, e);
 	if (!code)
 		code = open_vocabulary(&x, e);
@@ -195,7 +197,8 @@ int model_export_run(const struct conf *c, struct err *e)
 			       "makes other types of fp32 as it loads");
 	folder = ckpt_resolve(c, e);
 	from = (struct ckpt_source){ folder, c->unaveraged };
-	code = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
+	code = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output,
+						 e)
 		      : e->code;
 	free(folder);
 	return code;

@@ -22,7 +22,8 @@
 int model_export_run(const struct conf *c, struct err *e);
 
 /* The same for a model folder, to a folder that must not exist, or be empty. */
-int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e);
+int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
+			     struct err *e);
 
 /* Rename a finished folder to its name, which must not exist, or be an empty folder. */
 int model_export_commit(const char *temporary, const char *to, struct err *e);

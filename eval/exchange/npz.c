@@ -44,7 +44,7 @@ static int zip_member_outside(size_t member, struct err *e)
 
 /* One record of the list at the end; *at moves behind it. */
 static int add_npz_member(struct npz *z, const unsigned char *bytes, size_t n, size_t *at,
-		      struct err *e)
+			  struct err *e)
 {
 	const unsigned char *c = bytes + *at, *local;
 	struct npz_member *m;
@@ -54,19 +54,22 @@ static int add_npz_member(struct npz *z, const unsigned char *bytes, size_t n, s
 		return zip_member_outside(z->n, e);
 	size = read_little_endian(c + 20, 4);
 	place = read_little_endian(c + 42, 4);
-	skip = CENTRAL_BYTES + read_little_endian(c + 28, 2) + read_little_endian(c + 30, 2) + read_little_endian(c + 32, 2);
+	skip = CENTRAL_BYTES + read_little_endian(c + 28, 2) + read_little_endian(c + 30, 2) +
+	       read_little_endian(c + 32, 2);
 	if (n - *at < skip || place > n || n - place < LOCAL_BYTES ||
 	    read_little_endian(bytes + place, 4) != LOCAL_MARK)
 		return zip_member_outside(z->n, e);
 	local = bytes + place;
-	place += LOCAL_BYTES + read_little_endian(local + 26, 2) + read_little_endian(local + 28, 2);
+	place +=
+		LOCAL_BYTES + read_little_endian(local + 26, 2) + read_little_endian(local + 28, 2);
 	if (place > n || size > n - place)
 		return zip_member_outside(z->n, e);
 	if (mem_grow(&z->all, &z->cap, z->n + 1, sizeof(*z->all), e))
 		return e->code;
 	m = &z->all[z->n++];
 	*m = (struct npz_member){ .name = (const char *)c + CENTRAL_BYTES,
-				  .n_name = read_little_endian(c + 28, 2), .n = size,
+				  .n_name = read_little_endian(c + 28, 2),
+				  .n = size,
 				  .data = read_little_endian(c + 10, 2) ? NULL : bytes + place };
 	*at += skip;
 	return 0;
@@ -198,8 +201,10 @@ static int explain_marian(const char *path, const struct npz *z, const struct np
 	if (npz_find(z, "decoder_ff_logit_out_b"))
 		add_difference(&what, "its output has a bias");
 	add_difference(&what, "its decoder starts from zeros, not from <s>");
-	err_set(e, ERR_DATA, "%s: a model of Marian is no model of Werkbank and would translate "
-		"otherwise: %s", path, buf_text(&what));
+	err_set(e, ERR_DATA,
+		"%s: a model of Marian is no model of Werkbank and would translate "
+		"otherwise: %s",
+		path, buf_text(&what));
 	buf_free(&what);
 	return e->code;
 }
@@ -221,12 +226,16 @@ int npz_explain(const char *path, const unsigned char *bytes, size_t n, struct e
 	if (config)
 		explain_marian(path, &z, config, e);
 	else if (pickle)
-		err_set(e, ERR_DATA, "%s: a pickle of PyTorch is a program, which is not run here: "
+		err_set(e, ERR_DATA,
+			"%s: a pickle of PyTorch is a program, which is not run here: "
 			"load it with torch.load(weights_only=True) and write it with "
-			"safetensors.torch.save_file(), see werkbank-weights(5)", path);
+			"safetensors.torch.save_file(), see werkbank-weights(5)",
+			path);
 	else
-		err_set(e, ERR_DATA, "%s: an archive of %zu members without Marian's "
-			"special:model.yml: its arrays are not known", path, z.n);
+		err_set(e, ERR_DATA,
+			"%s: an archive of %zu members without Marian's "
+			"special:model.yml: its arrays are not known",
+			path, z.n);
 	npz_close(&z);
 	return e->code;
 }

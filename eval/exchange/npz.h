@@ -15,19 +15,19 @@
 #include "share/base/file.h"
 
 struct npz_member {
-	const char *name;		/* (n_name) not terminated, borrowed from the bytes */
+	const char *name; /* (n_name) not terminated, borrowed from the bytes */
 	size_t n_name;
-	const unsigned char *data;	/* (n) of the .npy file; NULL: compressed */
+	const unsigned char *data; /* (n) of the .npy file; NULL: compressed */
 	size_t n;
 };
 
 struct npz {
-	struct npz_member *all;		/* owned */
+	struct npz_member *all; /* owned */
 	size_t n, cap;
 };
 
 /* The list of a ZIP archive in memory, which must outlive it; npz_close() in any case. ERR_DATA. */
-int  npz_open(struct npz *z, const unsigned char *bytes, size_t n, struct err *e);
+int npz_open(struct npz *z, const unsigned char *bytes, size_t n, struct err *e);
 void npz_close(struct npz *z);
 
 /* NULL: none of that name; ".npy" behind it does not count. */

@@ -21,19 +21,19 @@
 #include "train/record/tensorboard.h"
 
 struct point {
-	int32_t tag;		/* in tags */
+	int32_t tag; /* in tags */
 	int64_t step;
-	double  t, value;
-	size_t  order;		/* as they came */
+	double t, value;
+	size_t order; /* as they came */
 };
 
 struct records {
-	const char *run, *to;	/* borrowed; to: NULL for standard output */
+	const char *run, *to;	 /* borrowed; to: NULL for standard output */
 	char *journal, *samples; /* owned paths */
 	struct intern tags;
-	struct point *points;	/* owned */
+	struct point *points; /* owned */
 	size_t n, cap;
-	int64_t step;		/* of the last record that told one */
+	int64_t step; /* of the last record that told one */
 	double t;
 };
 
@@ -51,7 +51,7 @@ static int add_scalar_point(void *arg, const char *tag, double value, struct err
 	    mem_grow(&r->points, &r->cap, r->n + 1, sizeof(*r->points), e))
 		return e->code;
 	p = &r->points[r->n];
-	*p = (struct point){index, r->step, r->t, value, r->n};
+	*p = (struct point){ index, r->step, r->t, value, r->n };
 	r->n++;
 	return 0;
 }
@@ -82,7 +82,7 @@ static int read_points(struct records *r, struct err *e)
 
 static void append_real(struct buf *b, double v)
 {
-	struct json_writer w = {.out = b};
+	struct json_writer w = { .out = b };
 
 	json_real(&w, v);
 }
@@ -96,7 +96,7 @@ struct record_output {
 
 static int record_output_open(struct record_output *s, const char *path, struct err *e)
 {
-	*s = (struct record_output){.stream = stdout, .is_file = path != NULL};
+	*s = (struct record_output){ .stream = stdout, .is_file = path != NULL };
 	if (path && outfile_open(&s->file, path, e))
 		return e->code;
 	if (path)
@@ -128,14 +128,14 @@ static int record_output_close(struct record_output *s, struct buf *b, int code,
 
 static int write_jsonl(struct records *r, struct err *e)
 {
-	struct buf line = {0};
+	struct buf line = { 0 };
 	struct record_output s;
 
 	if (record_output_open(&s, r->to, e))
 		return e->code;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct point *p = &r->points[i];
-		struct json_writer w = {.out = &line};
+		struct json_writer w = { .out = &line };
 		size_t n;
 		const char *tag = intern_text(&r->tags, p->tag, &n);
 
@@ -205,7 +205,7 @@ static int write_table(struct records *r, struct err *e)
 {
 	size_t columns = (size_t)r->tags.n;
 	double *row = mem_alloc(columns + 1, sizeof(*row), e);
-	struct buf line = {0};
+	struct buf line = { 0 };
 	struct record_output s;
 
 	if (!row || record_output_open(&s, r->to, e)) {
@@ -257,7 +257,7 @@ static void add_tag_path(struct buf *b, const char *tag, size_t n)
 static int make_tag_file(const struct records *r, const char *folder, int32_t tag,
 			 struct record_output *s, struct err *e)
 {
-	struct buf path = {0};
+	struct buf path = { 0 };
 	char *slash;
 	size_t n;
 	const char *text = intern_text(&r->tags, tag, &n);
@@ -283,7 +283,7 @@ static int make_tag_file(const struct records *r, const char *folder, int32_t ta
 
 static int write_tags(struct records *r, const char *folder, struct err *e)
 {
-	struct buf line = {0};
+	struct buf line = { 0 };
 	struct record_output s;
 	int code = 0;
 
@@ -313,7 +313,7 @@ static int write_tags(struct records *r, const char *folder, struct err *e)
 /* Samples have no attempts of their own: those up to this time go before the next record. */
 struct samples {
 	struct journal_reader *reader;
-	const struct json *next;	/* NULL: none any more */
+	const struct json *next; /* NULL: none any more */
 };
 
 static int next_sample(struct samples *s, struct err *e)
@@ -335,7 +335,7 @@ static int put_samples(struct tensorboard *t, struct samples *s, double until, s
 
 /* A new attempt is a new file, which makes TensorBoard forget what is done again. */
 static int put_event_record(struct tensorboard **t, const char *folder, const struct json *record,
-		      struct err *e)
+			    struct err *e)
 {
 	bool start = !strcmp(json_text(json_get(record, "kind"), ""), "start");
 
@@ -349,7 +349,7 @@ static int put_event_record(struct tensorboard **t, const char *folder, const st
 
 static int write_events(struct records *r, const char *folder, struct err *e)
 {
-	struct samples s = {.reader = journal_reader_open(r->samples, e)};
+	struct samples s = { .reader = journal_reader_open(r->samples, e) };
 	struct journal_reader *in = s.reader ? journal_reader_open(r->journal, e) : NULL;
 	struct tensorboard *t = NULL;
 	const struct json *record;
@@ -391,7 +391,7 @@ static int write_record_folder(struct records *r, fill_fn *fill, struct err *e)
 	if (!code)
 		code = model_export_commit(temporary, r->to, e);
 	if (code && temporary)
-		file_remove_tree(temporary, &(struct err){0});
+		file_remove_tree(temporary, &(struct err){ 0 });
 	free(temporary);
 	return code;
 }
@@ -417,7 +417,7 @@ static int export_jsonl(struct records *r, struct err *e)
 static int export_prometheus(struct records *r, struct err *e)
 {
 	struct prometheus *p = prometheus_new(r->run, e);
-	struct buf page = {0};
+	struct buf page = { 0 };
 	struct record_output s;
 	int code = p ? prometheus_journal(p, r->journal, e) : e->code;
 
@@ -436,10 +436,10 @@ static const struct {
 	const char *name;
 	int (*export)(struct records *r, struct err *e);
 } formats[] = {
-	{"tensorboard", export_tensorboard},
-	{"csv", export_csv},
-	{"jsonl", export_jsonl},
-	{"prometheus", export_prometheus},
+	{ "tensorboard", export_tensorboard },
+	{ "csv", export_csv },
+	{ "jsonl", export_jsonl },
+	{ "prometheus", export_prometheus },
 };
 
 bool records_knows(const char *format)
@@ -452,7 +452,7 @@ bool records_knows(const char *format)
 
 int records_export(const struct conf *c, struct err *e)
 {
-	struct records r = {.run = c->run, .to = c->output};
+	struct records r = { .run = c->run, .to = c->output };
 	char *workspace = NULL;
 	int code = ERR_INTERNAL;
 

@@ -18,9 +18,9 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-bool records_knows(const char *format);		/* one of the four */
+bool records_knows(const char *format); /* one of the four */
 
 /* Of c->run as c->format to c->output; NULL: to standard output, where that can be. */
-int  records_export(const struct conf *c, struct err *e);
+int records_export(const struct conf *c, struct err *e);
 
 #endif

@@ -21,16 +21,18 @@ static const struct rule {
 	enum group group;
 	enum kind kind;
 	const char *foreign_name;
-	int of, from, rows;		/* in units of d_model */
+	int of, from, rows; /* in units of d_model */
 	const char *own_name;
 	int to;
 } rules[] = {
-#define WEIGHT_RULE(scheme, group, kind, foreign_name, of, from, rows, own_name, to) \
+#define WEIGHT_RULE(scheme, group, kind, foreign_name, of, from, rows, own_name, to)               \
 	{ NAMING_##scheme, GROUP_##group, KIND_##kind, foreign_name, of, from, rows, own_name, to },
 #include "eval/exchange/weight_map.def"
 #undef WEIGHT_RULE
-#define CT2_TENSOR(group, kind, foreign_name, own_name) \
-	{ NAMING_ctranslate2, GROUP_##group, KIND_required, foreign_name, OF_##kind, 0, OF_##kind, own_name, 0 },
+#define CT2_TENSOR(group, kind, foreign_name, own_name)                                            \
+	{ NAMING_ctranslate2, GROUP_##group, KIND_required,                                        \
+	  foreign_name,	      OF_##kind,     0,                                                    \
+	  OF_##kind,	      own_name,	     0 },
 #define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)
 #define CT2_POSITIONS(foreign_name)
@@ -45,26 +47,27 @@ static const struct rule {
 static const struct {
 	const char *table, *ffn, *encoder, *decoder;
 } size_tensors[] = {
-	[NAMING_own] = { "embed", "encoder.0.ffn.in", "encoder.%d.self.qkv", "decoder.%d.self.qkv" },
+	[NAMING_own] = { "embed", "encoder.0.ffn.in", "encoder.%d.self.qkv",
+			 "decoder.%d.self.qkv" },
 	[NAMING_ctranslate2] = { "decoder/embeddings/weight", "encoder/layer_0/ffn/linear_0/weight",
-			       "encoder/layer_%d/self_attention/linear_0/weight",
-			       "decoder/layer_%d/self_attention/linear_0/weight" },
+				 "encoder/layer_%d/self_attention/linear_0/weight",
+				 "decoder/layer_%d/self_attention/linear_0/weight" },
 	[NAMING_pytorch] = { NULL, "encoder.layers.0.linear1.weight",
-			   "encoder.layers.%d.self_attn.in_proj_weight",
-			   "decoder.layers.%d.self_attn.in_proj_weight" },
+			     "encoder.layers.%d.self_attn.in_proj_weight",
+			     "decoder.layers.%d.self_attn.in_proj_weight" },
 };
 
 /* ---- finding ----------------------------------------------------------- */
 
 /* Their tensor of this name in a layer; NULL: none, its name is in name. */
-static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern, int32_t layer,
-				   char name[256])
+static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
+						 int32_t layer, char name[256])
 {
 	const char *mark = strstr(pattern, "%d");
 
 	if (mark)
-		snprintf(name, 256, "%s%.*s%d%s", t->prefix, (int)(mark - pattern), pattern,
-			 layer, mark + 2);
+		snprintf(name, 256, "%s%.*s%d%s", t->prefix, (int)(mark - pattern), pattern, layer,
+			 mark + 2);
 	else
 		snprintf(name, 256, "%s%s", t->prefix, pattern);
 	return import_find_tensor(t->f, name);
@@ -109,18 +112,18 @@ static int recognise_naming(struct weight_map *t, struct err *e)
 	for (size_t i = 0; i < t->f->n; i++) {
 		const char *name = t->f->all[i].name;
 
-		if (text_ends_with(name, mark) &&
-		    strlen(name) - strlen(mark) < sizeof(t->prefix)) {
+		if (text_ends_with(name, mark) && strlen(name) - strlen(mark) < sizeof(t->prefix)) {
 			snprintf(t->prefix, sizeof(t->prefix), "%.*s",
 				 (int)(strlen(name) - strlen(mark)), name);
 			t->scheme = NAMING_pytorch;
 			return 0;
 		}
 	}
-	return err_set(e, ERR_DATA, "%s: its %zu tensors (\"%.60s\", ...) are not called as those "
+	return err_set(e, ERR_DATA,
+		       "%s: its %zu tensors (\"%.60s\", ...) are not called as those "
 		       "of a Transformer of Werkbank, CTranslate2 or PyTorch's nn.Transformer "
-		       "(encoder.layers.0.self_attn.in_proj_weight, ...) are", t->f->path, t->f->n,
-		       t->f->n ? t->f->all[0].name : "");
+		       "(encoder.layers.0.self_attn.in_proj_weight, ...) are",
+		       t->f->path, t->f->n, t->f->n ? t->f->all[0].name : "");
 }
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -132,9 +135,10 @@ static int count_layers(const struct weight_map *t, const char *pattern, int32_t
 	for (*n = 0; *n <= MODEL_MAX_LAYERS && find_foreign_tensor(t, pattern, *n, name); ++*n)
 		;
 	if (*n < 1 || *n > MODEL_MAX_LAYERS)
-		return err_set(e, ERR_DATA, "%s: a stack of %d layers, called \"%s\" and so on, is "
-			       "none that can be had (1 to %d)", t->f->path, *n, name,
-			       MODEL_MAX_LAYERS);
+		return err_set(e, ERR_DATA,
+			       "%s: a stack of %d layers, called \"%s\" and so on, is "
+			       "none that can be had (1 to %d)",
+			       t->f->path, *n, name, MODEL_MAX_LAYERS);
 	return 0;
 }
 
@@ -150,15 +154,19 @@ static int find_sizes(struct weight_map *t, struct err *e)
 		if (is_table(t, &t->f->all[i]))
 			t->table = &t->f->all[i];
 	if (!t->table || t->table->n_dims != 2)
-		return err_set(e, ERR_DATA, "%s: there is no table of embeddings, a tensor of "
-			       "vocabulary x d_model", t->f->path);
+		return err_set(e, ERR_DATA,
+			       "%s: there is no table of embeddings, a tensor of "
+			       "vocabulary x d_model",
+			       t->f->path);
 	ffn = find_foreign_tensor(t, size_tensors[t->scheme].ffn, 0, name);
 	if (!ffn)
 		return err_set(e, ERR_DATA, "%s: there is no \"%s\"", t->f->path, name);
 	if (t->table->rows > INT32_MAX / 8 || t->table->cols > 65536 || ffn->rows > 1 << 20)
-		return err_set(e, ERR_DATA, "%s: a table of %lld x %lld and layers of %lld are "
-			       "too large", t->f->path, (long long)t->table->rows,
-			       (long long)t->table->cols, (long long)ffn->rows);
+		return err_set(e, ERR_DATA,
+			       "%s: a table of %lld x %lld and layers of %lld are "
+			       "too large",
+			       t->f->path, (long long)t->table->rows, (long long)t->table->cols,
+			       (long long)ffn->rows);
 	s->d_model = (int32_t)t->table->cols;
 	s->d_ff = (int32_t)ffn->rows;
 	s->vocabulary = s->real_vocabulary = (int32_t)t->table->rows;
@@ -196,7 +204,7 @@ static int check_number(struct weight_map *t, const char *name, double want, str
 	struct import_tensor *x = import_find_tensor(t->f, name);
 	double have;
 
-	if (!x && !text_ends_with(name, "_norm"))	/* of a later revision: 0 */
+	if (!x && !text_ends_with(name, "_norm")) /* of a later revision: 0 */
 		return 0;
 	have = x ? import_tensor_number(x) : (double)NAN;
 	if (x)
@@ -213,13 +221,15 @@ static int check_numbers(struct weight_map *t, struct err *e)
 	double heads = x ? import_tensor_number(x) : (double)NAN;
 
 	if (!(heads >= 1 && heads <= 128))
-		return err_set(e, ERR_DATA, "%s: \"encoder/num_heads\", the number of attention "
-			       "heads, is not there or not in 1 to 128", t->f->path);
+		return err_set(e, ERR_DATA,
+			       "%s: \"encoder/num_heads\", the number of attention "
+			       "heads, is not there or not in 1 to 128",
+			       t->f->path);
 	t->shape.heads = (int32_t)heads;
 #define CT2_TENSOR(group, kind, foreign_name, own_name)
 #define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value) \
-	if (check_number(t, foreign_name, value, e)) \
+#define CT2_NUMBER(foreign_name, type, value)                                                      \
+	if (check_number(t, foreign_name, value, e))                                               \
 		return e->code;
 #define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
@@ -228,7 +238,8 @@ static int check_numbers(struct weight_map *t, struct err *e)
 #undef CT2_NUMBER
 #undef CT2_POSITIONS
 	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
-		return err_set(e, ERR_DATA, "%s: there is no "
+		return err_set(e, ERR_DATA,
+			       "%s: there is no "
 			       "\"decoder/position_encodings/encodings\": without it CTranslate2 "
 			       "counts positions from 1, and Werkbank's Transformer from 0",
 			       t->f->path);
@@ -248,14 +259,14 @@ int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e
 struct weight_loader {
 	struct weight_map *t;
 	const struct model_shape *shape;
-	struct model_param *params;	/* owned */
+	struct model_param *params; /* owned */
 	size_t n_params;
 	float *arena;
-	float *row, *other;		/* owned: of d_model */
+	float *row, *other; /* owned: of d_model */
 };
 
 static const struct model_param *find_own_param(const struct weight_loader *k, const char *pattern,
-					    int32_t layer)
+						int32_t layer)
 {
 	const char *mark = strstr(pattern, "%d");
 	char name[64];
@@ -280,8 +291,8 @@ static int wrong_shape(const struct weight_loader *k, const struct import_tensor
 }
 
 /* A part of a bias that has no place in ours. */
-static int check_zero(struct weight_loader *k, const struct import_tensor *x, int64_t from, int64_t n,
-		      struct err *e)
+static int check_zero(struct weight_loader *k, const struct import_tensor *x, int64_t from,
+		      int64_t n, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
 
@@ -292,7 +303,8 @@ static int check_zero(struct weight_loader *k, const struct import_tensor *x, in
 			return e->code;
 		for (int64_t i = 0; i < some; i++)
 			if (k->row[i] != 0)
-				return err_set(e, ERR_DATA, "%s: \"%s\" is not zero: the model has "
+				return err_set(e, ERR_DATA,
+					       "%s: \"%s\" is not zero: the model has "
 					       "a bias where Werkbank's Transformer has none (its "
 					       "attention and its output have no biases)",
 					       k->t->f->path, x->name);
@@ -300,8 +312,8 @@ static int check_zero(struct weight_loader *k, const struct import_tensor *x, in
 	return 0;
 }
 
-static int load_tensor_rows(struct weight_loader *k, const struct rule *r, const struct import_tensor *x,
-		     int32_t layer, struct err *e)
+static int load_tensor_rows(struct weight_loader *k, const struct rule *r,
+			    const struct import_tensor *x, int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
 	const struct model_param *p = find_own_param(k, r->own_name, layer);
@@ -313,25 +325,27 @@ static int load_tensor_rows(struct weight_loader *k, const struct rule *r, const
 	to = r->to * d;
 	if (!strcmp(r->own_name, "decoder.cross.kv"))
 		to += 2 * d * layer;
-	if (x->cols != p->cols || x->rows != (r->rows ? r->of * d : p->rows) ||
-	    to + rows > p->rows)
+	if (x->cols != p->cols || x->rows != (r->rows ? r->of * d : p->rows) || to + rows > p->rows)
 		return wrong_shape(k, x, r->rows ? r->of * d : p->rows, p->cols, e);
 	for (int64_t i = 0; i < rows; i++)
 		if (import_read_floats(k->t->f, x, r->from * d + i, 0, p->cols,
-				 k->arena + p->offset + (to + i) * p->cols, e))
+				       k->arena + p->offset + (to + i) * p->cols, e))
 			return e->code;
 	return 0;
 }
 
-static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_t layer, struct err *e)
+static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_t layer,
+			   struct err *e)
 {
 	const int64_t d = k->shape->d_model;
 	char name[256];
 	struct import_tensor *x = find_foreign_tensor(k->t, r->foreign_name, layer, name);
 
 	if (!x && r->kind == KIND_required)
-		return err_set(e, ERR_DATA, "%s: there is no tensor \"%s\": this is another "
-			       "architecture", k->t->f->path, name);
+		return err_set(e, ERR_DATA,
+			       "%s: there is no tensor \"%s\": this is another "
+			       "architecture",
+			       k->t->f->path, name);
 	if (!x || x == k->t->table)
 		return 0;
 	x->is_used = true;
@@ -356,7 +370,8 @@ static int load_all_rules(struct weight_loader *k, struct err *e)
 				return e->code;
 	}
 	for (size_t i = 0; k->t->scheme == NAMING_own && i < k->n_params; i++) {
-		const struct rule same = { .scheme = NAMING_own, .foreign_name = k->params[i].name,
+		const struct rule same = { .scheme = NAMING_own,
+					   .foreign_name = k->params[i].name,
 					   .own_name = k->params[i].name };
 
 		if (load_one_tensor(k, &same, 0, e))
@@ -374,12 +389,13 @@ static int load_embedding_table(struct weight_loader *k, const int32_t *rows, st
 	if (!rows && x->rows == k->shape->vocabulary)
 		n = k->shape->vocabulary;
 	if (x->rows != n && !rows)
-		return err_set(e, ERR_DATA, "%s: \"%s\" has %lld rows, but the vocabulary %d "
-			       "entries: it is another one", k->t->f->path, x->name,
-			       (long long)x->rows, n);
+		return err_set(e, ERR_DATA,
+			       "%s: \"%s\" has %lld rows, but the vocabulary %d "
+			       "entries: it is another one",
+			       k->t->f->path, x->name, (long long)x->rows, n);
 	for (int32_t i = 0; i < n; i++)
 		if (import_read_floats(k->t->f, x, rows ? rows[i] : i, 0, p->cols,
-				 k->arena + p->offset + i * p->cols, e))
+				       k->arena + p->offset + i * p->cols, e))
 			return e->code;
 	k->t->table->is_used = true;
 	return 0;
@@ -400,7 +416,8 @@ static int check_equal_table(struct weight_loader *k, const struct import_tensor
 		    import_read_floats(k->t->f, table, r, 0, d, k->other, e))
 			return e->code;
 		if (memcmp(k->row, k->other, (size_t)d * sizeof(float)) != 0)
-			return err_set(e, ERR_DATA, "%s: \"%s\" and \"%s\" differ, but Werkbank's "
+			return err_set(e, ERR_DATA,
+				       "%s: \"%s\" and \"%s\" differ, but Werkbank's "
 				       "Transformer has one table for source, target and output",
 				       k->t->f->path, table->name, x->name);
 	}
@@ -411,9 +428,9 @@ static int check_equal_table(struct weight_loader *k, const struct import_tensor
 static int check_positions(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const float coarse = x->type == IMPORT_BF16	? 0x1p-8f
+	const float coarse = x->type == IMPORT_BF16  ? 0x1p-8f
 			     : x->type == IMPORT_F16 ? 0x1p-11f
-						      : 1e-5f;
+						     : 1e-5f;
 
 	if (x->cols != d)
 		return wrong_shape(k, x, x->rows, d, e);
@@ -423,31 +440,35 @@ static int check_positions(struct weight_loader *k, const struct import_tensor *
 		ct2_position_row(k->other, d, r);
 		for (int64_t i = 0; i < d; i++)
 			if (!(fabsf(k->row[i] - k->other[i]) <= coarse + (float)r * 1e-6f))
-				return err_set(e, ERR_DATA, "%s: \"%s\", position %lld: these are "
+				return err_set(e, ERR_DATA,
+					       "%s: \"%s\", position %lld: these are "
 					       "not the sinusoids of Werkbank's Transformer (sines "
 					       "in the first half, cosines in the second, the "
-					       "first position 0)", k->t->f->path, x->name,
-					       (long long)r);
+					       "first position 0)",
+					       k->t->f->path, x->name, (long long)r);
 	}
 	return 0;
 }
 
-static int check_unused_tensor(struct weight_loader *k, const struct import_tensor *x, struct err *e)
+static int check_unused_tensor(struct weight_loader *k, const struct import_tensor *x,
+			       struct err *e)
 {
 	if (is_positions(x))
 		return check_positions(k, x, e);
-	if (x->n_dims == 0 && import_tensor_number(x) == 0)	/* something that is switched off */
+	if (x->n_dims == 0 && import_tensor_number(x) == 0) /* something that is switched off */
 		return 0;
 	if (x->n_dims == 1 && x->cols == k->t->table->rows && text_ends_with(x->name, "bias"))
 		return check_zero(k, x, 0, x->cols, e);
 	if (x->n_dims == 2 && x->rows == k->t->table->rows && x->cols == k->t->table->cols)
 		return check_equal_table(k, x, e);
-	return err_set(e, ERR_DATA, "%s: Werkbank's Transformer has no place for \"%s\": this is "
-		       "another architecture", k->t->f->path, x->name);
+	return err_set(e, ERR_DATA,
+		       "%s: Werkbank's Transformer has no place for \"%s\": this is "
+		       "another architecture",
+		       k->t->f->path, x->name);
 }
 
 int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
-		 float *arena, struct err *e)
+		    float *arena, struct err *e)
 {
 	struct weight_loader k = { .t = t, .shape = shape, .arena = arena };
 	int64_t floats;
@@ -462,7 +483,7 @@ int weight_map_load(struct weight_map *t, const struct model_shape *shape, const
 	if (!code)
 		code = load_embedding_table(&k, rows, e);
 	for (size_t i = 0; !code && i < t->f->n; i++)
-		if (!t->f->all[i].is_used)		/* after reading: scales are used by then */
+		if (!t->f->all[i].is_used) /* after reading: scales are used by then */
 			code = check_unused_tensor(&k, &t->f->all[i], e);
 	free(k.params);
 	free(k.row);

@@ -19,10 +19,10 @@
 enum tensor_naming { NAMING_own, NAMING_ctranslate2, NAMING_pytorch };
 
 struct weight_map {
-	struct import_reader *f;		/* borrowed */
+	struct import_reader *f; /* borrowed */
 	enum tensor_naming scheme;
-	char prefix[128];		/* in front of all names of layers; "" */
-	struct import_tensor *table;	/* of embeddings, borrowed from f */
+	char prefix[128];	     /* in front of all names of layers; "" */
+	struct import_tensor *table; /* of embeddings, borrowed from f */
 	/* the sizes; heads: 0 where the file does not say; vocabulary, real_vocabulary: rows of the table */
 	struct model_shape shape;
 };
@@ -35,6 +35,6 @@ int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e
  * row of their table each of our tokens has (real_vocabulary); NULL: the same numbers.
  */
 int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
-		 float *arena, struct err *e);
+		    float *arena, struct err *e);
 
 #endif

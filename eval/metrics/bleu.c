@@ -13,16 +13,16 @@ const struct bleu_options bleu_defaults = { SCORE_13A, BLEU_EXP, -1, false, fals
 
 struct bleu {
 	struct bleu_options o;
-	size_t  n_references;
+	size_t n_references;
 	int64_t sums[BLEU_SUMS];
 	int64_t segments;
 	/* scratch */
 	struct ngrams ngrams;
-	struct word_numbers  words;
+	struct word_numbers words;
 	struct score_scratch scratch;
-	struct buf  tokens, apart;
-	uint32_t   *symbols;		/* owned */
-	size_t      n_symbols, cap_symbols;
+	struct buf tokens, apart;
+	uint32_t *symbols; /* owned */
+	size_t n_symbols, cap_symbols;
 };
 
 struct bleu *bleu_new(const struct bleu_options *o, struct err *e)
@@ -84,7 +84,7 @@ static void split_compounds(const struct buf *tokens, struct buf *out)
 /* Words as Perl's bleu_split_text() has them in bytes: white space of ASCII parts them. */
 static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		size_t end = i;
 		uint32_t number;
 
@@ -119,8 +119,8 @@ static int bleu_split_text(struct bleu *b, const struct score_text *t, struct er
 		return e->code;
 	if (b->o.tokenizer == SCORE_MULTI_BLEU)
 		return split_bytes(b, buf_text(tokens), tokens->len, e);
-	return word_numbers_split(&b->words, buf_text(tokens), tokens->len, &b->symbols, &b->n_symbols,
-			   &b->cap_symbols, e);
+	return word_numbers_split(&b->words, buf_text(tokens), tokens->len, &b->symbols,
+				  &b->n_symbols, &b->cap_symbols, e);
 }
 
 int bleu_add(struct bleu *b, const struct score_text *hypothesis,
@@ -132,7 +132,8 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 		return err_set(e, ERR_DATA,
 			       "segment %lld has %zu references, and the ones before it %zu",
 			       (long long)b->segments + 1, n, b->n_references);
-	if (bleu_split_text(b, hypothesis, e) || ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
+	if (bleu_split_text(b, hypothesis, e) ||
+	    ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
 		return e->code;
 	length = (int64_t)b->n_symbols;
 	for (size_t r = 0; r < n; r++) {

@@ -24,40 +24,40 @@
 #include "share/base/err.h"
 
 #define BLEU_ORDER 4
-#define BLEU_SUMS  (2 + 2 * BLEU_ORDER)	/* lengths of both sides, counts, totals */
+#define BLEU_SUMS  (2 + 2 * BLEU_ORDER) /* lengths of both sides, counts, totals */
 
-enum bleu_smoothing { BLEU_EXP, BLEU_NONE, BLEU_FLOOR, BLEU_ADD_K };	/* as in options.def */
+enum bleu_smoothing { BLEU_EXP, BLEU_NONE, BLEU_FLOOR, BLEU_ADD_K }; /* as in options.def */
 
 struct bleu_options {
 	enum score_tokenizer tokenizer;
-	enum bleu_smoothing  smoothing;
-	double smooth_value;		/* of floor (0.1) and add-k (1); negative: that default */
-	bool   lowercase;
-	bool   effective_order;		/* leave out orders too long for a sentence scored alone */
-	bool   split_compounds;		/* "a-b" is three tokens, as in older papers */
+	enum bleu_smoothing smoothing;
+	double smooth_value; /* of floor (0.1) and add-k (1); negative: that default */
+	bool lowercase;
+	bool effective_order; /* leave out orders too long for a sentence scored alone */
+	bool split_compounds; /* "a-b" is three tokens, as in older papers */
 };
 
 /* The usual ones: 13a, exp, cased. */
 extern const struct bleu_options bleu_defaults;
 
 struct score_text {
-	const char *text;		/* borrowed; well-formed UTF-8 */
+	const char *text; /* borrowed; well-formed UTF-8 */
 	size_t n;
 };
 
 struct bleu_score {
-	double  score;				/* 0..100 */
-	int64_t counts[BLEU_ORDER];		/* matched n-grams, before smoothing */
-	int64_t totals[BLEU_ORDER];		/* n-grams of the hypotheses */
-	double  precisions[BLEU_ORDER];		/* 0..100, smoothed */
-	double  bp;				/* brevity penalty */
-	int64_t hypothesis_length, reference_length;	/* tokens */
+	double score;				     /* 0..100 */
+	int64_t counts[BLEU_ORDER];		     /* matched n-grams, before smoothing */
+	int64_t totals[BLEU_ORDER];		     /* n-grams of the hypotheses */
+	double precisions[BLEU_ORDER];		     /* 0..100, smoothed */
+	double bp;				     /* brevity penalty */
+	int64_t hypothesis_length, reference_length; /* tokens */
 	int64_t segments;
 };
 
 struct bleu;
 
-struct bleu *bleu_new(const struct bleu_options *o, struct err *e);	/* NULL: failure */
+struct bleu *bleu_new(const struct bleu_options *o, struct err *e); /* NULL: failure */
 
 /*
  * Add a segment with its n references; every segment must have the same number of them,

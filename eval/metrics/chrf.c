@@ -14,19 +14,19 @@ const struct chrf_options chrf_defaults = { 6, 0, 2, false };
 
 /* A text as two rows of symbols. */
 struct symbols {
-	uint32_t *items;		/* owned */
-	size_t    n, cap;
+	uint32_t *items; /* owned */
+	size_t n, cap;
 };
 
 struct chrf {
 	struct chrf_options o;
-	size_t  n_references;
+	size_t n_references;
 	int64_t segments;
 	struct chrf_counts sum;
 	/* scratch */
 	struct ngrams char_ngrams, word_ngrams;
-	struct word_numbers   words;
-	struct buf     lowered;
+	struct word_numbers words;
+	struct buf lowered;
 	struct symbols chars, word_numbers;
 };
 
@@ -111,7 +111,7 @@ static int chrf_split_text(struct chrf *c, const struct score_text *t, struct er
 		n = c->lowered.len;
 	}
 	/* A white-space character, or the end, closes the word that began at word. */
-	for (size_t i = 0; i <= n; ) {
+	for (size_t i = 0; i <= n;) {
 		size_t blank = i < n ? unicode_space(text + i, n - i) : 1;
 		uint32_t codepoint;
 

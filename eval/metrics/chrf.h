@@ -18,13 +18,13 @@
 
 #define CHRF_MAX_CHAR_ORDER 20
 #define CHRF_MAX_WORD_ORDER 4
-#define CHRF_MAX_ORDERS     (CHRF_MAX_CHAR_ORDER + CHRF_MAX_WORD_ORDER)
-#define CHRF_MAX_SUMS       (3 * CHRF_MAX_ORDERS)
+#define CHRF_MAX_ORDERS	    (CHRF_MAX_CHAR_ORDER + CHRF_MAX_WORD_ORDER)
+#define CHRF_MAX_SUMS	    (3 * CHRF_MAX_ORDERS)
 
 struct chrf_options {
-	int    char_order, word_order;
+	int char_order, word_order;
 	double beta;
-	bool   lowercase;
+	bool lowercase;
 };
 
 /* chrF2: 6, 0, 2, cased. */
@@ -36,15 +36,15 @@ struct chrf_counts {
 };
 
 struct chrf_score {
-	double  score;			/* 0..100 */
-	int     orders;
+	double score; /* 0..100 */
+	int orders;
 	struct chrf_counts counts;
 	int64_t segments;
 };
 
 struct chrf;
 
-struct chrf *chrf_new(const struct chrf_options *o, struct err *e);	/* NULL: failure */
+struct chrf *chrf_new(const struct chrf_options *o, struct err *e); /* NULL: failure */
 int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
 void chrf_score(const struct chrf *c, struct chrf_score *score);
@@ -58,7 +58,7 @@ double chrf_of_sums(const struct chrf *c, const int64_t *sums);
  * alone by chrf_name().
  */
 void chrf_signature(const struct chrf *c, struct buf *out);
-void chrf_name(const struct chrf *c, struct buf *out);			/* "chrF2++" */
+void chrf_name(const struct chrf *c, struct buf *out); /* "chrF2++" */
 void chrf_free(struct chrf *c);
 
 #endif

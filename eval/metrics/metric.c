@@ -72,9 +72,9 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 	    mem_grow(&m->rows, &m->cap, want, sizeof(*m->rows), e))
 		return err_set(e, ERR_NOMEM, "there is no memory for %zu segments", m->n + 1);
 	total_metric_sums(m, before);
-	if (m->bleu ? bleu_add(m->bleu, hypothesis, references, n, e) :
-	    m->chrf ? chrf_add(m->chrf, hypothesis, references, n, e) :
-		      ter_add(m->ter, hypothesis, references, n, e))
+	if (m->bleu   ? bleu_add(m->bleu, hypothesis, references, n, e)
+	    : m->chrf ? chrf_add(m->chrf, hypothesis, references, n, e)
+		      : ter_add(m->ter, hypothesis, references, n, e))
 		return e->code;
 	total_metric_sums(m, after);
 	row = m->rows + m->n++ * m->width;

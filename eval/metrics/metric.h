@@ -24,22 +24,22 @@
 
 #define METRIC_MAX_SUMS CHRF_MAX_SUMS
 
-enum metric_kind { METRIC_BLEU, METRIC_CHRF, METRIC_TER };	/* as in options.def */
+enum metric_kind { METRIC_BLEU, METRIC_CHRF, METRIC_TER }; /* as in options.def */
 
 struct metric_options {
-	enum metric_kind    kind;
-	struct bleu_options bleu;	/* of which those of the kind count */
+	enum metric_kind kind;
+	struct bleu_options bleu; /* of which those of the kind count */
 	struct chrf_options chrf;
-	struct ter_options  ter;
+	struct ter_options ter;
 };
 
 struct metric {
 	enum metric_kind kind;
-	struct bleu *bleu;		/* owned: one of them */
+	struct bleu *bleu; /* owned: one of them */
 	struct chrf *chrf;
-	struct ter  *ter;
-	int64_t *rows;			/* (n, width) owned: of each segment */
-	size_t   n, width, cap;
+	struct ter *ter;
+	int64_t *rows; /* (n, width) owned: of each segment */
+	size_t n, width, cap;
 };
 
 /* What the command line asks for: tokenizer, smoothing, word_order, … */
@@ -52,9 +52,9 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 double metric_score(const struct metric *m);
 /* The score that sums of rows come to. */
 double metric_of_sums(const struct metric *m, const int64_t *sums);
-bool   metric_less_is_better(const struct metric *m);
+bool metric_less_is_better(const struct metric *m);
 
-void metric_name(const struct metric *m, struct buf *out);		/* "BLEU", "chrF2++" */
+void metric_name(const struct metric *m, struct buf *out); /* "BLEU", "chrF2++" */
 void metric_signature(const struct metric *m, struct buf *out);
 void metric_close(struct metric *m);
 

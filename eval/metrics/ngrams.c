@@ -14,12 +14,12 @@
  * slot stands for one n-gram exactly. Slots of other epochs are free.
  */
 struct ngrams_slot {
-	uint64_t key;			/* (slot of the beginning + 1) << 32 | last symbol */
-	uint32_t epoch;			/* of the segment it belongs to */
-	uint32_t count;			/* in the hypothesis */
-	uint32_t matched;		/* the most matches in any reference so far */
-	uint32_t reference;		/* the reference that seen counts for */
-	uint32_t seen;			/* in this reference so far */
+	uint64_t key;	    /* (slot of the beginning + 1) << 32 | last symbol */
+	uint32_t epoch;	    /* of the segment it belongs to */
+	uint32_t count;	    /* in the hypothesis */
+	uint32_t matched;   /* the most matches in any reference so far */
+	uint32_t reference; /* the reference that seen counts for */
+	uint32_t seen;	    /* in this reference so far */
 };
 
 static size_t hash_ngram_key(uint64_t key)
@@ -56,7 +56,7 @@ static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
 		g->n_slots = want;
 		g->epoch = 0;
 	}
-	if (++g->epoch == 0) {				/* after four billion segments */
+	if (++g->epoch == 0) { /* after four billion segments */
 		memset(g->slots, 0, g->n_slots * sizeof(*g->slots));
 		g->epoch = 1;
 	}
@@ -131,12 +131,12 @@ void ngrams_free(struct ngrams *g)
 
 /* Small, so that all of them stay in the cache. */
 struct word_numbers_slot {
-	uint32_t hash;			/* half of it */
-	uint32_t number;		/* of the word, plus 1; 0: the slot is free */
+	uint32_t hash;	 /* half of it */
+	uint32_t number; /* of the word, plus 1; 0: the slot is free */
 };
 
 struct word_numbers_entry {
-	size_t   at, n;			/* where in the text */
+	size_t at, n; /* where in the text */
 	uint64_t hash;
 };
 
@@ -161,7 +161,8 @@ static int grow_word_slots(struct word_numbers *w, struct err *e)
 	return 0;
 }
 
-int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number, struct err *e)
+int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number,
+		     struct err *e)
 {
 	uint64_t hash = hash_bytes(word, n);
 	size_t i;
@@ -196,10 +197,10 @@ static inline size_t blank_at(const char *text, size_t i, size_t n)
 	return c > ' ' && c < 0xC2 ? 0 : unicode_space(text + i, n - i);
 }
 
-int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
-		size_t *cap, struct err *e)
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols,
+		       size_t *n_symbols, size_t *cap, struct err *e)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		size_t blank = blank_at(text, i, n), end = i + 1;
 		uint32_t number;
 

@@ -22,21 +22,21 @@
 
 struct ngrams {
 	/* N-grams of 1 .. order symbols; set by the caller, at most NGRAMS_MAX_ORDER. */
-	int      order;
+	int order;
 	/*
 	 * Clipped: each n-gram of the hypothesis matches at most as often as it occurs in
 	 * one reference, the one that has it most often.
 	 */
-	int64_t  matches[NGRAMS_MAX_ORDER];
+	int64_t matches[NGRAMS_MAX_ORDER];
 	/* private */
-	struct ngrams_slot *slots;		/* owned */
-	size_t   n_slots;			/* a power of two */
-	size_t   mask;				/* slots that this segment uses, less 1 */
+	struct ngrams_slot *slots; /* owned */
+	size_t n_slots;		   /* a power of two */
+	size_t mask;		   /* slots that this segment uses, less 1 */
 	uint32_t epoch, reference;
 };
 
 /* Start a new segment with this hypothesis: matches are 0. */
-int  ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struct err *e);
+int ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struct err *e);
 
 /* Add what the reference matches beyond the references before it. */
 void ngrams_reference(struct ngrams *g, const uint32_t *symbols, size_t n);
@@ -55,23 +55,24 @@ static inline int64_t ngrams_total(size_t n, int order)
 /* ---- words as numbers ---- */
 
 struct word_numbers {
-	struct buf text;			/* all words, one behind the other */
-	struct word_numbers_slot *slots;		/* owned */
-	size_t   n_slots;			/* a power of two */
-	struct word_numbers_entry *entries;		/* (cap) owned */
-	size_t   cap;
-	uint32_t n;				/* words so far */
+	struct buf text;		    /* all words, one behind the other */
+	struct word_numbers_slot *slots;    /* owned */
+	size_t n_slots;			    /* a power of two */
+	struct word_numbers_entry *entries; /* (cap) owned */
+	size_t cap;
+	uint32_t n; /* words so far */
 };
 
 /* The number of a word, the same for the same bytes. */
-int  word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number, struct err *e);
+int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number,
+		     struct err *e);
 
 /*
  * Append the numbers of the words of a text (separated by white space) to *symbols,
  * grown with mem_grow().
  */
-int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
-		size_t *cap, struct err *e);
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols,
+		       size_t *n_symbols, size_t *cap, struct err *e);
 
 void word_numbers_free(struct word_numbers *w);
 

@@ -38,8 +38,9 @@ static void expand_seed(uint64_t seed, uint64_t out[4])
 	for (int from = 0; from < POOL; from++)
 		for (int to = 0; to < POOL; to++)
 			if (from != to)
-				pool[to] = mix_seed_words(pool[to],
-						 hash_seed_word(pool[from], &constant, 0x931E8875u));
+				pool[to] = mix_seed_words(
+					pool[to],
+					hash_seed_word(pool[from], &constant, 0x931E8875u));
 	constant = 0x8B51F9DDu;
 	for (int i = 0; i < 8; i++)
 		halves[i] = hash_seed_word(pool[i % POOL], &constant, 0x58F38DEDu);
@@ -56,7 +57,8 @@ static unsigned __int128 make_wide_number(uint64_t high, uint64_t low)
 
 static void pcg64_step(struct pcg64 *r)
 {
-	r->state = r->state * make_wide_number(0x2360ED051FC65DA4u, 0x4385DF649FCCF645u) + r->increment;
+	r->state = r->state * make_wide_number(0x2360ED051FC65DA4u, 0x4385DF649FCCF645u) +
+		   r->increment;
 }
 
 void pcg64_seed(struct pcg64 *r, uint64_t seed)
@@ -100,7 +102,7 @@ uint32_t pcg64_below(struct pcg64 *r, uint32_t n)
 {
 	uint64_t product;
 
-	if (n == 1)			/* one possibility costs no number */
+	if (n == 1) /* one possibility costs no number */
 		return 0;
 	product = (uint64_t)pcg64_u32(r) * n;
 	if ((uint32_t)product < n) {
@@ -141,8 +143,8 @@ static int check_size(const struct metric *m, int64_t trials, struct err *e)
 /* The scores of so many draws, owned by the caller; NULL: failure. */
 static double *draw_scores(const struct metric *m, uint64_t seed, int64_t draws, struct err *e)
 {
-	double *scores = check_size(m, draws, e) ? NULL :
-						   mem_alloc((size_t)draws, sizeof(*scores), e);
+	double *scores =
+		check_size(m, draws, e) ? NULL : mem_alloc((size_t)draws, sizeof(*scores), e);
 	const size_t width = m->width;
 	int64_t sums[METRIC_MAX_SUMS];
 	struct pcg64 r;
@@ -221,14 +223,14 @@ static double score_difference(const struct metric *a, const struct metric *b)
 	return fabs(metric_score(a) - metric_score(b));
 }
 
-int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t seed,
-		       int64_t draws, double *p, struct err *e)
+int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t seed, int64_t draws,
+		       double *p, struct err *e)
 {
 	double *of_a = NULL, *of_b = NULL, mean;
 	int code = check_pair(a, b, e);
 
-	if (!code && (!(of_a = draw_scores(a, seed, draws, e)) ||
-		      !(of_b = draw_scores(b, seed, draws, e))))
+	if (!code &&
+	    (!(of_a = draw_scores(a, seed, draws, e)) || !(of_b = draw_scores(b, seed, draws, e))))
 		code = e->code;
 	if (!code) {
 		for (int64_t t = 0; t < draws; t++)
@@ -245,7 +247,7 @@ int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t 
 
 /* ---- approximate randomisation ----------------------------------------- */
 
-#define GROUP 4				/* segments whose coins are looked at together */
+#define GROUP 4 /* segments whose coins are looked at together */
 
 /*
  * A shuffle gives segments where the coin is 1 from a to the one side and from b to the other: the
@@ -272,8 +274,8 @@ static int64_t *subset_sums(const struct metric *a, const struct metric *b, size
 			const int64_t *rest = group + (set & (set - 1)) * width;
 
 			for (size_t k = 0; k < width && i < a->n; k++)
-				group[set * width + k] = rest[k] + a->rows[i * width + k] -
-							 b->rows[i * width + k];
+				group[set * width + k] =
+					rest[k] + a->rows[i * width + k] - b->rows[i * width + k];
 		}
 	}
 	return table;

@@ -80,7 +80,7 @@ static void isolate_punctuation(struct buf *to, const struct buf *from)
 	if (!w)
 		return;
 	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
-		if (*r == ' ') {	/* three of them part no better than one */
+		if (*r == ' ') { /* three of them part no better than one */
 			*w++ = ' ';
 		} else if (isolated[(unsigned char)*r]) {
 			*w++ = ' ';
@@ -139,8 +139,8 @@ static const char *next_mark(const char *r, const char *end)
 
 		memcpy(&x, r, 8);
 		is_high = x & tops;
-		x = ((x & ~tops) | tops) - ones * ',';	/* each byte for itself: 0x80 + it - ',' */
-		low = ((x & ~tops) | tops) - ones * 3;	/* its top bit falls where that is < 3 */
+		x = ((x & ~tops) | tops) - ones * ','; /* each byte for itself: 0x80 + it - ',' */
+		low = ((x & ~tops) | tops) - ones * 3; /* its top bit falls where that is < 3 */
 		if (x & ~low & tops & ~is_high)
 			break;
 	}
@@ -293,7 +293,7 @@ static void tokenize_intl(const char *line, size_t n, struct score_scratch *s, s
 
 static void tokenize_char(const char *line, size_t n, struct buf *out)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		uint32_t c;
 		size_t bytes = utf8_decode(line + i, n - i, &c);
 
@@ -342,7 +342,7 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		tokenize_intl(line, n, s, out);
 		break;
 	case SCORE_CHAR:
-	case SCORE_MULTI_BLEU:		/* not here */
+	case SCORE_MULTI_BLEU: /* not here */
 		tokenize_char(line, n, out);
 		break;
 	}

@@ -89,7 +89,7 @@ static double median_slope(const double *x, const double *y, const size_t *pick,
 
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
 {
-	struct slope_estimate s = {NAN, NAN, NAN};
+	struct slope_estimate s = { NAN, NAN, NAN };
 	const struct rng_key key = rng_key_make(SEED, RNG_BOOTSTRAP, 0, 0);
 	const size_t m = MIN(n, SLOPE_POINTS);
 	size_t pick[SLOPE_POINTS], again[SLOPE_POINTS], found = 0;

@@ -16,8 +16,8 @@ double stat_median(const double *x, size_t n);
 double stat_correlation(const double *x, const double *y, size_t n);
 
 struct slope_estimate {
-	double median;		/* Theil-Sen: the median of the slopes of all pairs (Sen 1968) */
-	double low, high;	/* 95 % interval, by bootstrap over the points */
+	double median;	  /* Theil-Sen: the median of the slopes of all pairs (Sen 1968) */
+	double low, high; /* 95 % interval, by bootstrap over the points */
 };
 
 /* At most 64 points, spread evenly over more; the same numbers give the same interval. */

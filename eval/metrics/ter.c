@@ -85,7 +85,7 @@ static int ter_split_words(struct ter *t, const char *text, size_t len, size_t *
 			break;
 		if (mem_grow(&t->words, &t->cap_words, *n + 1, sizeof(*t->words), e))
 			return e->code;
-		t->words[*n] = (struct word){text + from, i - from, *n};
+		t->words[*n] = (struct word){ text + from, i - from, *n };
 		(*n)++;
 	}
 	return 0;
@@ -155,8 +155,8 @@ int ter_add(struct ter *t, const struct score_text *hypothesis, const struct sco
 	if (!rc)
 		rc = number_words(t, words, e);
 	for (size_t i = 1; !rc && i <= n; i++) {
-		struct ter_words h = {t->numbers, t->ends[0]},
-				 r = {t->numbers + t->ends[i - 1], t->ends[i] - t->ends[i - 1]};
+		struct ter_words h = { t->numbers, t->ends[0] },
+				 r = { t->numbers + t->ends[i - 1], t->ends[i] - t->ends[i - 1] };
 		int64_t edits;
 
 		rc = ter_shift_edits(t->shift, h, r, &edits, e);
@@ -181,7 +181,8 @@ static double edit_rate(int64_t edits, double length)
 
 void ter_score(const struct ter *t, struct ter_score *score)
 {
-	*score = (struct ter_score){edit_rate(t->edits, t->length), t->edits, t->length, t->segments};
+	*score = (struct ter_score){ edit_rate(t->edits, t->length), t->edits, t->length,
+				     t->segments };
 }
 
 void ter_sums(const struct ter *t, int64_t sums[TER_SUMS])

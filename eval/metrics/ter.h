@@ -16,27 +16,27 @@
 #include "eval/metrics/bleu.h"
 
 struct ter_options {
-	bool cased;		/* else compared in lower case, as Tercom does */
+	bool cased; /* else compared in lower case, as Tercom does */
 };
 
-#define TER_SUMS 2	/* edits, words of all references */
+#define TER_SUMS 2 /* edits, words of all references */
 
 struct ter_score {
-	double  score;			/* 0 is a perfect match, 100 as many edits as words */
+	double score; /* 0 is a perfect match, 100 as many edits as words */
 	int64_t edits;
-	double  reference_length;	/* words */
+	double reference_length; /* words */
 	int64_t segments;
 };
 
 struct ter;
 
-struct ter *ter_new(const struct ter_options *o, struct err *e);	/* NULL: failure */
-int  ter_add(struct ter *t, const struct score_text *hypothesis,
-	     const struct score_text *references, size_t n, struct err *e);
+struct ter *ter_new(const struct ter_options *o, struct err *e); /* NULL: failure */
+int ter_add(struct ter *t, const struct score_text *hypothesis, const struct score_text *references,
+	    size_t n, struct err *e);
 void ter_score(const struct ter *t, struct ter_score *score);
 
 /* What a score depends on, as bleu_sums(). */
-void   ter_sums(const struct ter *t, int64_t sums[TER_SUMS]);
+void ter_sums(const struct ter *t, int64_t sums[TER_SUMS]);
 double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS]);
 
 /* Append "werkbank|ter|refs:1|case:lc|tok:tercom|norm:no|punct:yes|v:0.1". */

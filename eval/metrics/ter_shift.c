@@ -37,7 +37,7 @@ struct ter_shift {
 	int32_t *words;		     /* (n) the sentence whose rows are there */
 	size_t good;		     /* rows 1..good are of words */
 	int32_t *best, *tried, *now; /* (n) sentences */
-	struct distance_row *rows;	     /* (n + 1) */
+	struct distance_row *rows;   /* (n + 1) */
 	int32_t *cost;		     /* all cells */
 	uint8_t *op;
 	int32_t *align; /* (r.n) word of the hypothesis beside each word of the reference */
@@ -77,7 +77,7 @@ static size_t lay_out(struct ter_shift *s)
 	const double band = BAND < ratio / 2 ? ceil(ratio / 2 + BAND) : BAND;
 	size_t cells = 0;
 
-	s->rows[0] = (struct distance_row){0, s->r.n + 1, 0};
+	s->rows[0] = (struct distance_row){ 0, s->r.n + 1, 0 };
 	cells = s->r.n + 1;
 	for (size_t i = 1; i <= s->n; i++) {
 		double middle = floor((double)i * ratio);
@@ -247,7 +247,7 @@ static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, 
 	int64_t last = -1;
 
 	for (size_t k = 0; k <= length; k++) {
-		struct shift_candidate c = {.there = true, .length = length, .start = start};
+		struct shift_candidate c = { .there = true, .length = length, .start = start };
 
 		if (start_r + k > s->r.n)
 			break;
@@ -276,7 +276,8 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 		    words[start + length - 1] != s->r.word[start_r + length - 1])
 			return;
 		/* both must be wrong where they stand, and a part is not moved within itself */
-		if (!has_wrong_word(s->hyp_wrong + start, length) || !has_wrong_word(s->ref_wrong + start_r, length) ||
+		if (!has_wrong_word(s->hyp_wrong + start, length) ||
+		    !has_wrong_word(s->ref_wrong + start_r, length) ||
 		    (at >= (int32_t)start && at < (int32_t)(start + length)))
 			continue;
 		try_part(s, words, before, start, start_r, length, best, looked_at);
@@ -287,7 +288,7 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 static int32_t best_shift(struct ter_shift *s, const int32_t *words, int *looked_at)
 {
 	int32_t before = shift_edit_distance(s, words);
-	struct shift_candidate best = {.there = false};
+	struct shift_candidate best = { .there = false };
 
 	find_alignment(s);
 	for (size_t h = 0; h < s->n && *looked_at < CANDIDATES; h++)

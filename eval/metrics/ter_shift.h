@@ -10,15 +10,15 @@
 #include "share/base/err.h"
 
 struct ter_words {
-	const int32_t *word;	/* borrowed */
+	const int32_t *word; /* borrowed */
 	size_t n;
 };
 
 struct ter_shift;
 
-struct ter_shift *ter_shift_new(struct err *e);	/* NULL: failure */
-int  ter_shift_edits(struct ter_shift *s, struct ter_words hypothesis, struct ter_words reference,
-		     int64_t *edits, struct err *e);
+struct ter_shift *ter_shift_new(struct err *e); /* NULL: failure */
+int ter_shift_edits(struct ter_shift *s, struct ter_words hypothesis, struct ter_words reference,
+		    int64_t *edits, struct err *e);
 void ter_shift_free(struct ter_shift *s);
 
 #endif

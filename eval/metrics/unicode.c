@@ -6,19 +6,26 @@
 
 enum { P = UNICODE_P, S = UNICODE_S, N = UNICODE_N };
 
-static const struct { uint32_t first, last, class; } classes[] = {
+static const struct {
+	uint32_t first, last, class;
+} classes[] = {
 #define CLASS(class, first, last) { first, last, class },
 #include "eval/metrics/unicode.def"
 #undef CLASS
 };
 
-static const struct { uint32_t first, last, stride; int32_t delta; } lower[] = {
+static const struct {
+	uint32_t first, last, stride;
+	int32_t delta;
+} lower[] = {
 #define LOWER(first, last, stride, delta) { first, last, stride, delta },
 #include "eval/metrics/unicode.def"
 #undef LOWER
 };
 
-static const struct { uint32_t kind, first, last; } cased[] = {
+static const struct {
+	uint32_t kind, first, last;
+} cased[] = {
 #define CASED(kind, first, last) { kind, first, last },
 #include "eval/metrics/unicode.def"
 #undef CASED
@@ -31,7 +38,15 @@ static enum unicode_class ascii_class(uint32_t c)
 	if (c <= ' ' || c == 0x7F || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
 		return UNICODE_OTHER;
 	switch (c) {
-	case '$': case '+': case '<': case '=': case '>': case '^': case '`': case '|': case '~':
+	case '$':
+	case '+':
+	case '<':
+	case '=':
+	case '>':
+	case '^':
+	case '`':
+	case '|':
+	case '~':
 		return UNICODE_S;
 	}
 	return UNICODE_P;
@@ -141,12 +156,12 @@ static bool is_final_sigma(const char *text, size_t at, size_t n)
 	bool before = false;
 	uint32_t c;
 
-	for (size_t i = 0; i < at; ) {
+	for (size_t i = 0; i < at;) {
 		i += utf8_decode(text + i, n - i, &c);
 		if (case_kind(c) != 2)
 			before = case_kind(c) == 1;
 	}
-	for (size_t i = at + 2; before && i < n; ) {
+	for (size_t i = at + 2; before && i < n;) {
 		i += utf8_decode(text + i, n - i, &c);
 		if (case_kind(c) != 2)
 			return case_kind(c) != 1;
@@ -156,7 +171,7 @@ static bool is_final_sigma(const char *text, size_t at, size_t n)
 
 void unicode_lower(struct buf *out, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		uint32_t c;
 		char bytes[4];
 		size_t used;

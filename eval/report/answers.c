@@ -14,20 +14,20 @@ static const struct {
 	const char *id, *question;
 	answer_fn *find;
 } questions[] = {
-	{"duration", "How long did it take, and where did the time go?", answer_duration},
-	{"fully-trained", "Is the model fully trained?", answer_fully_trained},
-	{"overfitting", "Does it overfit?", answer_overfitting},
-	{"stable", "Was training stable?", answer_stable},
-	{"gpus-used", "Were the GPUs really used?", answer_gpus_used},
-	{"network-bound", "Is the network the bottleneck?", answer_network_bound},
-	{"input-bound", "Did training wait for its data?", answer_input_bound},
-	{"stragglers", "Did one rank hold up the others?", answer_stragglers},
-	{"learning-rate", "What is this learning-rate curve?", answer_learning_rate},
-	{"data-size", "How big was the training set?", answer_data_size},
-	{"checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents},
-	{"checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size},
-	{"step-time", "How long does a step take?", answer_step_time},
-	{"network-correlation", "How does the step time follow the network?", answer_correlation},
+	{ "duration", "How long did it take, and where did the time go?", answer_duration },
+	{ "fully-trained", "Is the model fully trained?", answer_fully_trained },
+	{ "overfitting", "Does it overfit?", answer_overfitting },
+	{ "stable", "Was training stable?", answer_stable },
+	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used },
+	{ "network-bound", "Is the network the bottleneck?", answer_network_bound },
+	{ "input-bound", "Did training wait for its data?", answer_input_bound },
+	{ "stragglers", "Did one rank hold up the others?", answer_stragglers },
+	{ "learning-rate", "What is this learning-rate curve?", answer_learning_rate },
+	{ "data-size", "How big was the training set?", answer_data_size },
+	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents },
+	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size },
+	{ "step-time", "How long does a step take?", answer_step_time },
+	{ "network-correlation", "How does the step time follow the network?", answer_correlation },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -65,7 +65,7 @@ void answers_free(struct answers *a)
 		for (size_t k = 0; k < a->all[i].n_curves; k++)
 			free(a->all[i].curves[k].points.x);
 	free(a->all);
-	*a = (struct answers){0};
+	*a = (struct answers){ 0 };
 }
 
 void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...)
@@ -85,7 +85,7 @@ static struct named_fact *next_fact(struct answer *a, const char *name, const ch
 	struct named_fact *f = &a->facts[MIN(a->n_facts, ANSWER_MAX_FACTS - 1)];
 
 	a->n_facts = MIN(a->n_facts + 1, ANSWER_MAX_FACTS);
-	*f = (struct named_fact){.value = NAN};
+	*f = (struct named_fact){ .value = NAN };
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	snprintf(f->unit, sizeof(f->unit), "%s", unit);
 	return f;
@@ -108,7 +108,7 @@ void answer_add_text(struct answer *a, const char *name, const char *fmt, ...)
 }
 
 int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
-		 size_t x_offset, size_t y_offset, struct err *e)
+		     size_t x_offset, size_t y_offset, struct err *e)
 {
 	struct answer_plot_curve *c = &a->curves[a->n_curves];
 
@@ -175,7 +175,7 @@ char *answer_bytes(char out[ANSWER_TEXT], double bytes)
 		double size;
 		const char *name;
 	} units[] = {
-		{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "bytes"},
+		{ 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "KB" }, { 1, "bytes" },
 	};
 	size_t i = 0;
 

@@ -20,8 +20,8 @@ enum answer_verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_STATEMEN
 /* One number or text that the sentence rests on. */
 struct named_fact {
 	char name[72];
-	char unit[16];		/* "" for texts and counts */
-	char text[160];		/* of a text; "": the value is meant */
+	char unit[16];	/* "" for texts and counts */
+	char text[160]; /* of a text; "": the value is meant */
 	double value;
 };
 
@@ -29,28 +29,28 @@ struct named_fact {
 #define ANSWER_MAX_CURVES 3
 
 struct answer_plot_curve {
-	const char *name;	/* a string constant */
-	struct evidence_series points;	/* owned */
+	const char *name;	       /* a string constant */
+	struct evidence_series points; /* owned */
 };
 
 struct answer {
-	const char *id, *question;	/* of the table */
+	const char *id, *question; /* of the table */
 	enum answer_verdict verdict;
 	char sentence[640];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
-	const char *x_name, *y_name;	/* of the plot: string constants */
+	const char *x_name, *y_name; /* of the plot: string constants */
 	struct answer_plot_curve curves[ANSWER_MAX_CURVES];
 	size_t n_curves;
 };
 
 struct answers {
-	struct answer *all;	/* owned */
+	struct answer *all; /* owned */
 	size_t n;
 };
 
 /* All questions, in the order of the table. answers_free() in any case. */
-int  answers_find(struct answers *a, const struct evidence *v, struct err *e);
+int answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
 
 /* "yes", "no", "not enough data", "told" (where the question is not one of yes or no). */
@@ -70,11 +70,11 @@ void answer_add_fact(struct answer *a, const char *name, double value, const cha
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* A curve of one array of the evidence. */
-#define ANSWER_ADD_CURVE(a, name, array, n, type, x, y, e) \
-	answer_add_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x), \
-		     offsetof(struct type, y), e)
+#define ANSWER_ADD_CURVE(a, name, array, n, type, x, y, e)                                         \
+	answer_add_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x),         \
+			 offsetof(struct type, y), e)
 int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
-		 size_t x_offset, size_t y_offset, struct err *e);
+		     size_t x_offset, size_t y_offset, struct err *e);
 
 /* The means over the later half of the train records: the run as it went when it had settled. */
 struct train_point answer_steady_means(const struct evidence *v);

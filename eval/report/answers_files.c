@@ -20,7 +20,7 @@ struct run_times {
 
 static struct run_times find_times(const struct evidence *v)
 {
-	struct run_times t = {.wall = v->last_t - v->first_t, .lost = v->lost_s};
+	struct run_times t = { .wall = v->last_t - v->first_t, .lost = v->lost_s };
 	bool input = false;
 
 	for (size_t i = 0; i < v->n_train; i++) {
@@ -57,8 +57,9 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 	else if (!strcmp(v->reason, "failed"))
 		answer_append(a, VERDICT_STATEMENT, "; it failed: %.200s", v->last_error);
 	else
-		answer_append(a, VERDICT_STATEMENT, "; the %.0f steps that are left take %s at this rate.",
-			   MAX(left, 0), answer_seconds(eta, MAX(left, 0) * mean.step_s));
+		answer_append(a, VERDICT_STATEMENT,
+			      "; the %.0f steps that are left take %s at this rate.", MAX(left, 0),
+			      answer_seconds(eta, MAX(left, 0) * mean.step_s));
 }
 
 int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
@@ -86,11 +87,12 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
 	answer_add_fact(a, "steps", step, "");
 	answer_add_fact(a, "target tokens", tokens, "tokens");
-	answer_append(a, VERDICT_STATEMENT,
-		   "%s for %.0f steps and %.3g target tokens in %zu attempt%s; %.0f %% of it was "
-		   "training",
-		   answer_seconds(text, t.wall), step, tokens, v->n_attempts,
-		   v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
+	answer_append(
+		a, VERDICT_STATEMENT,
+		"%s for %.0f steps and %.3g target tokens in %zu attempt%s; %.0f %% of it was "
+		"training",
+		answer_seconds(text, t.wall), step, tokens, v->n_attempts,
+		v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
 	write_run_outlook(a, v, step);
 	return 0;
 }
@@ -140,7 +142,8 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 
 	(void)e;
 	if (!m) {
-		answer_append(a, VERDICT_UNKNOWN, "The corpus of this run is not in the workspace.");
+		answer_append(a, VERDICT_UNKNOWN,
+			      "The corpus of this run is not in the workspace.");
 		return 0;
 	}
 	answer_add_fact(a, "raw text, both sides", raw, "bytes");
@@ -157,13 +160,14 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
 	answer_add_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
 	answer_add_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
-	answer_append(a, VERDICT_STATEMENT,
-		   "%s of raw text, %.0f pairs; %.0f were kept: %.4g source and %.4g target tokens",
-		   answer_bytes(text, raw), read, kept, number_at(m, "tokens", "train", "source"),
-		   number_at(m, "tokens", "train", "target"));
+	answer_append(
+		a, VERDICT_STATEMENT,
+		"%s of raw text, %.0f pairs; %.0f were kept: %.4g source and %.4g target tokens",
+		answer_bytes(text, raw), read, kept, number_at(m, "tokens", "train", "source"),
+		number_at(m, "tokens", "train", "target"));
 	answer_append(a, VERDICT_STATEMENT, " in a file of %s; training saw it %.2f times.",
-		   answer_bytes(text, file_bytes(m, "train.shard")),
-		   v->n_train ? v->train[v->n_train - 1].epoch : 0);
+		      answer_bytes(text, file_bytes(m, "train.shard")),
+		      v->n_train ? v->train[v->n_train - 1].epoch : 0);
 	return 0;
 }
 
@@ -172,16 +176,16 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 static const struct {
 	const char *name, *holds;
 } files[] = {
-	{"model.safetensors", "the weights, fp32 (in TensorFlow a part of .data)"},
-	{"training.safetensors", "the weights that training goes on from, where the model's are "
-				 "their average"},
-	{"optimizer.safetensors", "Adam's two moments, fp32 (in TensorFlow a part of .data)"},
-	{"state.json", "step, place in the data, seed, best BLEU (TensorFlow: .index and more)"},
-	{"SHA256SUMS", "what each file must be; sha256sum -c checks it"},
-	{"recipe.ini", "every option with its origin (the model's graph: .meta)"},
-	{"vocab.tsv", "token, number, frequency"},
-	{"bpe.codes", "the merges that split words"},
-	{"sentencepiece.model", "the pieces that split words"},
+	{ "model.safetensors", "the weights, fp32 (in TensorFlow a part of .data)" },
+	{ "training.safetensors", "the weights that training goes on from, where the model's are "
+				  "their average" },
+	{ "optimizer.safetensors", "Adam's two moments, fp32 (in TensorFlow a part of .data)" },
+	{ "state.json", "step, place in the data, seed, best BLEU (TensorFlow: .index and more)" },
+	{ "SHA256SUMS", "what each file must be; sha256sum -c checks it" },
+	{ "recipe.ini", "every option with its origin (the model's graph: .meta)" },
+	{ "vocab.tsv", "token, number, frequency" },
+	{ "bpe.codes", "the merges that split words" },
+	{ "sentencepiece.model", "the pieces that split words" },
 };
 
 static double size_of(const char *folder, const char *name)
@@ -208,15 +212,15 @@ int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struc
 			continue;
 		n++;
 		answer_add_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
-				 files[i].holds);
+				files[i].holds);
 	}
 	if (!n)
 		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
 	else
 		answer_append(a, VERDICT_STATEMENT,
-			   "%zu files that are a model of their own: weights, optimizer, state, "
-			   "vocabulary, splitting of words, recipe and their checksums.",
-			   n);
+			      "%zu files that are a model of their own: weights, optimizer, state, "
+			      "vocabulary, splitting of words, recipe and their checksums.",
+			      n);
 	free(folder);
 	return 0;
 }
@@ -239,8 +243,8 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 		answer_add_fact(a, "all files", total, "bytes");
 		answer_add_fact(a, "parameters", v->parameters, "");
 		answer_append(a, VERDICT_STATEMENT, "%s: %s of weights and %s of Adam's moments.",
-			   answer_bytes(text[0], total), answer_bytes(text[1], model),
-			   answer_bytes(text[2], moments));
+			      answer_bytes(text[0], total), answer_bytes(text[1], model),
+			      answer_bytes(text[2], moments));
 	} else {
 		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
 	}

@@ -41,17 +41,17 @@ struct tail {
 static int find_tail(struct tail *t, const struct evidence *v, struct err *e)
 {
 	const size_t n = v->n_evals, from = n - MAX(n / 3, MIN(n, LEAST_EVALS / 2));
-	struct evidence_series nll = {0}, bleu = {0};
+	struct evidence_series nll = { 0 }, bleu = { 0 };
 	int rc;
 
-	*t = (struct tail){.n = n - from, .bleu_noise = NAN};
+	*t = (struct tail){ .n = n - from, .bleu_noise = NAN };
 	rc = evidence_get_series(&nll, v->evals + from, t->n, sizeof(*v->evals),
-			      offsetof(struct eval_point, step),
-			      offsetof(struct eval_point, dev_nll), e);
+				 offsetof(struct eval_point, step),
+				 offsetof(struct eval_point, dev_nll), e);
 	if (!rc)
 		rc = evidence_get_series(&bleu, v->evals + from, t->n, sizeof(*v->evals),
-				      offsetof(struct eval_point, step),
-				      offsetof(struct eval_point, bleu), e);
+					 offsetof(struct eval_point, step),
+					 offsetof(struct eval_point, bleu), e);
 	for (size_t i = 0; !rc && i < nll.n; i++)
 		nll.x[i] = log2(MAX(nll.x[i], 1));
 	for (size_t i = 0; !rc && i < bleu.n; i++)
@@ -96,7 +96,8 @@ static double next_doubling(const struct evidence *v, const struct tail *t)
 		if (isfinite(p->bleu))
 			half = p;
 	return MAX(fmin(fmin(t->bleu.median, 100 - last->bleu),
-			half ? last->bleu - half->bleu : INFINITY), 0);
+			half ? last->bleu - half->bleu : INFINITY),
+		   0);
 }
 
 static void write_gain_outlook(char *text, size_t n, double gain)
@@ -126,14 +127,16 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 
 	a->x_name = "step";
 	a->y_name = "nats per token";
-	if (ANSWER_ADD_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll, e))
+	if (ANSWER_ADD_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll,
+			     e))
 		return e->code;
 	answer_add_fact(a, "evaluations", (double)losses, "");
 	if (losses < LEAST_EVALS) {
-		answer_append(a, VERDICT_UNKNOWN,
-			   "%zu evaluations are too few to see whether the development loss still "
-			   "falls: at least %d are needed.",
-			   losses, LEAST_EVALS);
+		answer_append(
+			a, VERDICT_UNKNOWN,
+			"%zu evaluations are too few to see whether the development loss still "
+			"falls: at least %d are needed.",
+			losses, LEAST_EVALS);
 		return 0;
 	}
 	if (find_tail(&t, v, e))
@@ -141,26 +144,27 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	write_gain_outlook(outlook, sizeof(outlook), next_doubling(v, &t));
 	flat = t.nll.high >= 0;
 	little = !(bleu_gain(v, &t) > t.bleu_noise);
-	answer_add_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited, "");
+	answer_add_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited,
+			"");
 	answer_add_fact(a, "development loss per doubling of steps", t.nll.median, "nats");
 	answer_add_fact(a, "its 95 % interval, low", t.nll.low, "nats");
 	answer_add_fact(a, "its 95 % interval, high", t.nll.high, "nats");
 	answer_add_fact(a, "BLEU per doubling of steps", t.bleu.median, "BLEU");
 	answer_add_fact(a, "BLEU that another doubling can bring at most", next_doubling(v, &t),
-		    "BLEU");
+			"BLEU");
 	answer_add_fact(a, "BLEU gained in the last third", bleu_gain(v, &t), "BLEU");
 	answer_add_fact(a, "BLEU's noise there (95 %, half width)", t.bleu_noise, "BLEU");
 	if (waited >= PATIENCE || (flat && little))
 		answer_append(a, VERDICT_YES,
-			   "Over the last third of the run the development loss %s; %s.",
-			   waited >= PATIENCE ? "has not fallen any more"
-					      : "shows no fall that can be told from noise",
-			   outlook);
+			      "Over the last third of the run the development loss %s; %s.",
+			      waited >= PATIENCE ? "has not fallen any more"
+						 : "shows no fall that can be told from noise",
+			      outlook);
 	else
 		answer_append(a, VERDICT_NO,
-			   "The development loss still falls, by %.3f nats per doubling of "
-			   "steps (95 %%: %.3f to %.3f); %s.",
-			   -t.nll.median, -t.nll.high, -t.nll.low, outlook);
+			      "The development loss still falls, by %.3f nats per doubling of "
+			      "steps (95 %%: %.3f to %.3f); %s.",
+			      -t.nll.median, -t.nll.high, -t.nll.low, outlook);
 	return 0;
 }
 
@@ -174,7 +178,8 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	a->x_name = "step";
 	a->y_name = "nats per token, without dropout and smoothing";
 	if (ANSWER_ADD_CURVE(a, "development", p, v->n_evals, eval_point, step, dev_nll, e) ||
-	    ANSWER_ADD_CURVE(a, "sample of training", p, v->n_evals, eval_point, step, train_nll, e))
+	    ANSWER_ADD_CURVE(a, "sample of training", p, v->n_evals, eval_point, step, train_nll,
+			     e))
 		return e->code;
 	for (size_t i = 0; i < v->n_evals; i++) {
 		if (!isfinite(p[i].dev_nll) || !isfinite(p[i].train_nll))
@@ -187,9 +192,9 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	}
 	if (known < OVERFIT_RUN) {
 		answer_append(a, VERDICT_UNKNOWN,
-			   "%zu evaluations measured the same loss on training and development "
-			   "sentences: at least %d are needed.",
-			   known, OVERFIT_RUN);
+			      "%zu evaluations measured the same loss on training and development "
+			      "sentences: at least %d are needed.",
+			      known, OVERFIT_RUN);
 		return 0;
 	}
 	answer_add_fact(a, "development loss", last->dev_nll, "nats");
@@ -198,17 +203,18 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "least development loss", best->dev_nll, "nats");
 	answer_add_fact(a, "at step", best->step, "");
 	if (rising >= OVERFIT_RUN && last->train_nll < best->train_nll)
-		answer_append(a, VERDICT_YES,
-			   "Since step %.0f the development loss has risen by %.1f %%, while "
-			   "that of training sentences went on falling; the checkpoint of the best "
-			   "BLEU is kept, more dropout or data would help.",
-			   best->step, 100 * (last->dev_nll / best->dev_nll - 1));
+		answer_append(
+			a, VERDICT_YES,
+			"Since step %.0f the development loss has risen by %.1f %%, while "
+			"that of training sentences went on falling; the checkpoint of the best "
+			"BLEU is kept, more dropout or data would help.",
+			best->step, 100 * (last->dev_nll / best->dev_nll - 1));
 	else
 		answer_append(a, VERDICT_NO,
-			   "The development loss (%.3f) is at most %.1f %% above its least; the "
-			   "gap to training sentences is %.3f nats.",
-			   last->dev_nll, 100 * (last->dev_nll / best->dev_nll - 1),
-			   last->dev_nll - last->train_nll);
+			      "The development loss (%.3f) is at most %.1f %% above its least; the "
+			      "gap to training sentences is %.3f nats.",
+			      last->dev_nll, 100 * (last->dev_nll / best->dev_nll - 1),
+			      last->dev_nll - last->train_nll);
 	return 0;
 }
 
@@ -238,7 +244,8 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 
 	a->x_name = "step";
 	a->y_name = "gradient norm";
-	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm, e))
+	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
+			     e))
 		return e->code;
 	answer_add_fact(a, "records that are not finite", (double)v->nonfinite, "");
 	answer_add_fact(a, "jumps of the loss by more than 30 %", (double)spikes, "");
@@ -248,13 +255,13 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 		answer_append(a, VERDICT_UNKNOWN, "Too few records of training.");
 	else if (v->nonfinite || spikes)
 		answer_append(a, VERDICT_NO,
-			   "%lld records hold a loss or gradient that is not finite, and the "
-			   "loss jumped %zu times; a lower learning rate, a longer warm-up or "
-			   "clipping would help.",
-			   (long long)v->nonfinite, spikes);
+			      "%lld records hold a loss or gradient that is not finite, and the "
+			      "loss jumped %zu times; a lower learning rate, a longer warm-up or "
+			      "clipping would help.",
+			      (long long)v->nonfinite, spikes);
 	else
 		answer_append(a, VERDICT_YES,
-			   "Every loss and gradient was finite and the loss never jumped.");
+			      "Every loss and gradient was finite and the loss never jumped.");
 	return 0;
 }
 
@@ -263,7 +270,7 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
 {
 	const struct conf *c = &v->recipe;
-	struct rate_schedule s = {c->learning_rate, MAX(c->warmup, 1), (int32_t)c->d_model};
+	struct rate_schedule s = { c->learning_rate, MAX(c->warmup, 1), (int32_t)c->d_model };
 	double off = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
 	size_t known = 0;
 
@@ -273,8 +280,9 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 		return e->code;
 	for (size_t i = 0; i < v->n_train; i++) {
 		const struct train_point *p = &v->train[i];
-		double theory =
-			s.d_model > 0 && p->step > 0 ? schedule_rate(&s, (int64_t)p->step - 1) : NAN;
+		double theory = s.d_model > 0 && p->step > 0
+					? schedule_rate(&s, (int64_t)p->step - 1)
+					: NAN;
 
 		if (!isfinite(p->lr) || !(theory > 0))
 			continue;
@@ -285,8 +293,7 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 		answer_append(a, VERDICT_UNKNOWN, "No record holds a learning rate.");
 		return 0;
 	}
-	answer_add_text(a, "formula",
-			 "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
+	answer_add_text(a, "formula", "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
 	answer_add_fact(a, "factor", s.factor, "");
 	answer_add_fact(a, "d_model", s.d_model, "");
 	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");

@@ -23,8 +23,9 @@ static const struct {
 	const char *name;
 	double flops;
 } peaks[] = {
-	{"P100", 19e12}, {"V100", 125e12}, {"T4", 65e12},    {"A100", 312e12}, {"A10", 125e12},
-	{"L4", 121e12},	 {"L40", 181e12},  {"H100", 989e12}, {"H200", 989e12}, {"B200", 2250e12},
+	{ "P100", 19e12 },  { "V100", 125e12 },	 { "T4", 65e12 },   { "A100", 312e12 },
+	{ "A10", 125e12 },  { "L4", 121e12 },	 { "L40", 181e12 }, { "H100", 989e12 },
+	{ "H200", 989e12 }, { "B200", 2250e12 },
 };
 
 /* The longest name that is part of the GPU's: L40 before L4. */
@@ -56,7 +57,7 @@ static double flops_done(const struct evidence *v, const struct train_point *mea
 /* Means over the host records that tell of GPUs. */
 static struct host_point gpu_means(const struct evidence *v)
 {
-	struct host_point m = {.gpu_util = 0, .gpu_power_w = 0, .gpu_power_limit_w = 0};
+	struct host_point m = { .gpu_util = 0, .gpu_power_w = 0, .gpu_power_limit_w = 0 };
 	double util = 0, power = 0;
 
 	for (size_t i = 0; i < v->n_host; i++) {
@@ -96,8 +97,8 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
 		answer_append(a, VERDICT_UNKNOWN, "No GPU took part%s.",
-			   !strcmp(v->backend, "cpu") ? ": the run computed on the CPU"
-						      : ", or none was watched");
+			      !strcmp(v->backend, "cpu") ? ": the run computed on the CPU"
+							 : ", or none was watched");
 		return 0;
 	}
 	answer_add_text(a, "GPU", "%s", gpu.gpu_name);
@@ -107,24 +108,24 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "model FLOP utilisation", mfu, "");
 	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
 		answer_append(a, VERDICT_UNKNOWN,
-			   "Either the utilisation of the GPUs or the computing share of a step "
-			   "was not recorded.");
+			      "Either the utilisation of the GPUs or the computing share of a step "
+			      "was not recorded.");
 		return 0;
 	}
 	if (share >= MOSTLY && gpu.gpu_util >= BUSY)
 		answer_append(a, VERDICT_YES,
-			   "They were %.0f %% busy and %.0f %% of a step was computing",
-			   100 * gpu.gpu_util, 100 * share);
+			      "They were %.0f %% busy and %.0f %% of a step was computing",
+			      100 * gpu.gpu_util, 100 * share);
 	else if (gpu.gpu_util >= BUSY)
 		answer_append(a, VERDICT_NO,
-			   "Nvidia-smi would say %.0f %% busy, but only %.0f %% of a step was "
-			   "computing; a GPU that waits in a reduction counts as busy",
-			   100 * gpu.gpu_util, 100 * share);
+			      "Nvidia-smi would say %.0f %% busy, but only %.0f %% of a step was "
+			      "computing; a GPU that waits in a reduction counts as busy",
+			      100 * gpu.gpu_util, 100 * share);
 	else
 		answer_append(a, VERDICT_NO,
-			   "They were %.0f %% busy, %.0f %% of a step was "
-			   "computing",
-			   100 * gpu.gpu_util, 100 * share);
+			      "They were %.0f %% busy, %.0f %% of a step was "
+			      "computing",
+			      100 * gpu.gpu_util, 100 * share);
 	if (isfinite(mfu))
 		answer_append(a, a->verdict, " (%.0f %% of the peak's FLOP/s)", 100 * mfu);
 	answer_append(a, a->verdict, ".");
@@ -171,7 +172,7 @@ static void busiest_host(const struct evidence *v, struct network_evidence *n)
 
 static double wire_ratio(const struct evidence *v)
 {
-	static const double ratios[] = {1, 0.5, 1.0 / 16, 1.0 / 32}; /* as wire is */
+	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32 }; /* as wire is */
 
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
@@ -206,9 +207,10 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	a->x_name = "step";
 	a->y_name = "seconds a step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_ADD_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s, e) ||
+	    ANSWER_ADD_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s,
+			     e) ||
 	    ANSWER_ADD_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
-			 exposed_s, e))
+			     exposed_s, e))
 		return e->code;
 	network_diagnose(&n, &found);
 	answer_add_fact(a, "ranks", (double)n.ranks, "");
@@ -223,12 +225,12 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "TCP segments sent again", n.retransmits_s, "1/s");
 	answer_add_text(a, "kind", "%s", network_answer_name(found.answer));
 	answer_append(a,
-		   found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
-		   : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
-				   found.answer == NETWORK_LATENCY
-			   ? VERDICT_YES
-			   : VERDICT_NO,
-		   "%s.", found.text);
+		      found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
+		      : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
+				      found.answer == NETWORK_LATENCY
+			      ? VERDICT_YES
+			      : VERDICT_NO,
+		      "%s.", found.text);
 	return 0;
 }
 
@@ -242,21 +244,22 @@ int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e
 	a->x_name = "step";
 	a->y_name = "seconds a step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step, input_s,
-			 e))
+	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step,
+			     input_s, e))
 		return e->code;
 	answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
 	answer_add_fact(a, "share of a step", share, "");
 	if (!isfinite(share))
-		answer_append(a, VERDICT_UNKNOWN, "No record says how long steps waited for batches.");
+		answer_append(a, VERDICT_UNKNOWN,
+			      "No record says how long steps waited for batches.");
 	else if (share > INPUT_MUCH)
 		answer_append(a, VERDICT_YES,
-			   "%.0f %% of a step was waiting for the next batch; a faster disk or "
-			   "more processors for the loader would help.",
-			   100 * share);
+			      "%.0f %% of a step was waiting for the next batch; a faster disk or "
+			      "more processors for the loader would help.",
+			      100 * share);
 	else
 		answer_append(a, VERDICT_NO, "%.1f %% of a step was waiting for the next batch.",
-			   100 * share);
+			      100 * share);
 	return 0;
 }
 
@@ -302,18 +305,19 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "records that compare the ranks", (double)n_steps, "");
 	if (!n_steps) {
 		answer_append(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
-			   isfinite(v->ranks) && v->ranks == 1 ? "One rank trained alone."
-							       : "No record compares the ranks.");
+			      isfinite(v->ranks) && v->ranks == 1
+				      ? "One rank trained alone."
+				      : "No record compares the ranks.");
 	} else if (late[worst] > OFTEN * (double)n_steps) {
 		answer_add_fact(a, "rank", (double)worst, "");
 		answer_add_fact(a, "records in which it was late", late[worst], "");
 		answer_append(a, VERDICT_YES,
-			   "Rank %zu computed more than %.1f times as long as the others in "
-			   "%.0f of %zu records; look at its host.",
-			   worst, STRAGGLER, late[worst], n_steps);
+			      "Rank %zu computed more than %.1f times as long as the others in "
+			      "%.0f of %zu records; look at its host.",
+			      worst, STRAGGLER, late[worst], n_steps);
 	} else {
 		answer_append(a, VERDICT_NO, "No rank was late in more than half of %zu records.",
-			   n_steps);
+			      n_steps);
 	}
 	free(late);
 	return 0;
@@ -331,26 +335,29 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 	a->y_name = "seconds a step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
 	    evidence_get_series(&c, v->train, v->n_train, sizeof(*v->train),
-			     offsetof(struct train_point, step),
-			     offsetof(struct train_point, step_s), e))
+				offsetof(struct train_point, step),
+				offsetof(struct train_point, step_s), e))
 		return e->code;
 	if (c.n) {
 		answer_add_fact(a, "mean", stat_mean(c.y, c.n), "s");
 		answer_add_fact(a, "median", stat_median(c.y, c.n), "s");
 		answer_add_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
-		answer_add_fact(a, "source tokens a second, all ranks", mean.source_tps, "tokens/s");
-		answer_add_fact(a, "target tokens a second, all ranks", mean.target_tps, "tokens/s");
+		answer_add_fact(a, "source tokens a second, all ranks", mean.source_tps,
+				"tokens/s");
+		answer_add_fact(a, "target tokens a second, all ranks", mean.target_tps,
+				"tokens/s");
 		answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
 		answer_add_fact(a, "computing", mean.compute_s, "s");
 		answer_add_fact(a, "waiting for reductions", mean.exposed_s, "s");
 		answer_add_fact(a, "updating", mean.update_s, "s");
-		answer_append(a, VERDICT_STATEMENT,
-			   "One step, that is one update over all ranks, takes %s in the mean, %s "
-			   "in the median, and 95 %% of the steps take less than %s; %.0f target "
-			   "tokens a second.",
-			   answer_seconds(text[0], stat_mean(c.y, c.n)),
-			   answer_seconds(text[1], stat_median(c.y, c.n)),
-			   answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
+		answer_append(
+			a, VERDICT_STATEMENT,
+			"One step, that is one update over all ranks, takes %s in the mean, %s "
+			"in the median, and 95 %% of the steps take less than %s; %.0f target "
+			"tokens a second.",
+			answer_seconds(text[0], stat_mean(c.y, c.n)),
+			answer_seconds(text[1], stat_median(c.y, c.n)),
+			answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
 	} else {
 		answer_append(a, VERDICT_UNKNOWN, "No step was recorded.");
 	}
@@ -401,16 +408,18 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 	if (isfinite(v->ranks) && v->ranks == 1)
 		answer_append(a, VERDICT_STATEMENT, "One rank alone: steps send nothing.");
 	else if (n < 8 || !isfinite(r))
-		answer_append(a, VERDICT_UNKNOWN,
-			   "Too few records hold both the time of a step and the network's rate.");
+		answer_append(
+			a, VERDICT_UNKNOWN,
+			"Too few records hold both the time of a step and the network's rate.");
 	else
 		answer_append(a, VERDICT_STATEMENT,
-			   "r = %.2f: %s. A step should send %s from each host, %s were seen.", r,
-			   r < -0.5  ? "slow steps are those in which the network carried less"
-			   : r > 0.5 ? "slow steps are those in which the network carried more"
-				     : "the time of a step hardly goes with the network's rate",
-			   answer_bytes(bytes[0], found.predicted_bytes),
-			   answer_bytes(bytes[1], found.observed_bytes));
+			      "r = %.2f: %s. A step should send %s from each host, %s were seen.",
+			      r,
+			      r < -0.5	? "slow steps are those in which the network carried less"
+			      : r > 0.5 ? "slow steps are those in which the network carried more"
+					: "the time of a step hardly goes with the network's rate",
+			      answer_bytes(bytes[0], found.predicted_bytes),
+			      answer_bytes(bytes[1], found.observed_bytes));
 	free(x);
 	return 0;
 }

@@ -47,14 +47,14 @@ static const struct field train_fields[] = {
 	FIELD(train_point, wait_s),
 	FIELD(train_point, update_s),
 	FIELD(train_point, sent_bytes),
-	{NULL, 0},
+	{ NULL, 0 },
 };
 
 static const struct field eval_fields[] = {
 	FIELD(eval_point, t),	      FIELD(eval_point, step),
 	FIELD(eval_point, bleu),      FIELD(eval_point, dev_nll),
 	FIELD(eval_point, train_nll), FIELD(eval_point, dev_ppl),
-	FIELD(eval_point, seconds),   {NULL, 0},
+	FIELD(eval_point, seconds),   { NULL, 0 },
 };
 
 static const struct field save_fields[] = {
@@ -62,7 +62,7 @@ static const struct field save_fields[] = {
 	FIELD(save_point, step),
 	FIELD(save_point, bytes),
 	FIELD(save_point, seconds),
-	{NULL, 0},
+	{ NULL, 0 },
 };
 
 static const struct field rank_fields[] = {
@@ -72,7 +72,7 @@ static const struct field rank_fields[] = {
 	FIELD(rank_point, compute_s),
 	FIELD(rank_point, step_s),
 	FIELD(rank_point, wait_s),
-	{NULL, 0},
+	{ NULL, 0 },
 };
 
 static const struct field host_fields[] = {
@@ -84,14 +84,14 @@ static const struct field host_fields[] = {
 	FIELD(host_point, link_bytes_s),
 	FIELD(host_point, retransmits_s),
 	FIELD(host_point, tx_step_bytes),
-	{NULL, 0},
+	{ NULL, 0 },
 };
 
 static const struct field start_fields[] = {
 	FIELD(attempt_point, t),
 	FIELD(attempt_point, step),
 	FIELD(attempt_point, ranks),
-	{NULL, 0},
+	{ NULL, 0 },
 };
 
 static void read_record_fields(void *to, const struct field *fields, const struct json *record)
@@ -197,7 +197,7 @@ static int add_eval_record(struct evidence *v, const struct json *r, struct err 
 		return e->code;
 	p = &v->evals[v->n_evals];
 	read_record_fields(p, eval_fields, r);
-	if (isnan(p->dev_nll))		/* an imported log has but this */
+	if (isnan(p->dev_nll)) /* an imported log has but this */
 		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
 	v->n_evals += is_step(p->step);
 	return 0;
@@ -262,8 +262,9 @@ static const struct {
 	const char *kind;
 	int (*add_record)(struct evidence *v, const struct json *r, struct err *e);
 } kinds[] = {
-	{"start", add_start_record}, {"train", add_train_record}, {"eval", add_eval_record},   {"save", add_save_record},
-	{"rank", add_rank_record},   {"host", add_host_record},   {"event", add_event_record}, {"stop", add_stop_record},
+	{ "start", add_start_record }, { "train", add_train_record }, { "eval", add_eval_record },
+	{ "save", add_save_record },   { "rank", add_rank_record },   { "host", add_host_record },
+	{ "event", add_event_record }, { "stop", add_stop_record },
 };
 
 static int add_record(struct evidence *v, const struct json *r, struct err *e)
@@ -319,7 +320,7 @@ static int evidence_read_recipe(struct evidence *v, struct err *e)
 static void evidence_read_manifest(struct evidence *v)
 {
 	struct err ignored;
-	struct buf text = {0};
+	struct buf text = { 0 };
 	char *path;
 
 	v->corpus = corpus_folder(&v->recipe, &ignored);
@@ -335,7 +336,8 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 	int rc;
 
 	*v = (struct evidence){
-		.parameters = NAN, .vocabulary = NAN, .ranks = NAN, .first_t = NAN, .last_t = NAN};
+		.parameters = NAN, .vocabulary = NAN, .ranks = NAN, .first_t = NAN, .last_t = NAN
+	};
 	rc = conf_init(&v->recipe, e);
 	if (rc || paths_check_name("run", run, e))
 		return e->code;
@@ -345,7 +347,8 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	if (!file_exists(v->folder))
 		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", run, workspace);
-	if (evidence_read_recipe(v, e) || conf_set(&v->recipe, "workspace", workspace, "report", e) ||
+	if (evidence_read_recipe(v, e) ||
+	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
 	    evidence_read_journal(v, e))
 		return e->code;
 	evidence_read_manifest(v);
@@ -364,13 +367,13 @@ void evidence_close(struct evidence *v)
 	free(v->saves);
 	free(v->rank);
 	free(v->host);
-	*v = (struct evidence){0};
+	*v = (struct evidence){ 0 };
 }
 
-int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size, size_t x_offset,
-		     size_t y_offset, struct err *e)
+int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size,
+			size_t x_offset, size_t y_offset, struct err *e)
 {
-	*c = (struct evidence_series){0};
+	*c = (struct evidence_series){ 0 };
 	if (!n)
 		return 0;
 	c->x = mem_alloc(n, 2 * sizeof(*c->x), e);

@@ -20,10 +20,10 @@
 struct train_point {
 	double t, step, loss, nll, lr, grad_norm, source_tps, target_tps, step_s, epoch;
 	double input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes;
-	double steps;		/* since the record before */
+	double steps; /* since the record before */
 };
 
-struct eval_point {		/* dev_nll: where there is none, dev_loss of an imported log */
+struct eval_point { /* dev_nll: where there is none, dev_loss of an imported log */
 	double t, step, bleu, dev_nll, train_nll, dev_ppl, seconds;
 };
 
@@ -48,13 +48,13 @@ struct attempt_point {
 };
 
 struct evidence {
-	struct conf recipe;		/* the run's, sizes applied */
-	char *folder, *corpus;		/* owned paths: of the run and of its corpus */
-	struct json *manifest;		/* the corpus'; NULL: not there */
+	struct conf recipe;    /* the run's, sizes applied */
+	char *folder, *corpus; /* owned paths: of the run and of its corpus */
+	struct json *manifest; /* the corpus'; NULL: not there */
 	char run[128], precision[16], backend[16];
-	double parameters, vocabulary;	/* NAN: unknown */
-	double ranks;			/* of the last attempt */
-	int64_t hosts;			/* that told something; 0: none did */
+	double parameters, vocabulary; /* NAN: unknown */
+	double ranks;		       /* of the last attempt */
+	int64_t hosts;		       /* that told something; 0: none did */
 	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
@@ -63,15 +63,15 @@ struct evidence {
 	struct host_point *host;
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host;
 	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host;
-	double first_t, last_t;		/* of all records */
-	double lost_s;			/* spent on steps that were done again */
+	double first_t, last_t; /* of all records */
+	double lost_s;		/* spent on steps that were done again */
 	int64_t warnings, errors, nonfinite, bad_lines;
-	char reason[16];		/* of the last attempt's end; "": it did not say */
+	char reason[16]; /* of the last attempt's end; "": it did not say */
 	char last_error[400];
 };
 
 /* Reads all. evidence_close() in any case. A run that is not there: ERR_NOINPUT. */
-int  evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e);
+int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e);
 void evidence_close(struct evidence *v);
 
 /*
@@ -80,11 +80,11 @@ void evidence_close(struct evidence *v);
  * nothing is left.
  */
 struct evidence_series {
-	double *x, *y;		/* owned, one allocation: free(x) */
+	double *x, *y; /* owned, one allocation: free(x) */
 	size_t n;
 };
 
-int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size, size_t x_offset,
-		     size_t y_offset, struct err *e);
+int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size,
+			size_t x_offset, size_t y_offset, struct err *e);
 
 #endif

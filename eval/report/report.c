@@ -48,7 +48,7 @@ static void add_plain(struct buf *out, const char *text)
 
 static void add_markdown_answer(const struct answer *a, struct buf *out)
 {
-	struct buf value = {0};
+	struct buf value = { 0 };
 
 	buf_printf(out, "## %s\n\n", a->question);
 	if (a->verdict != VERDICT_STATEMENT)
@@ -104,7 +104,7 @@ static void put_fact(struct json_writer *w, const struct named_fact *f)
 
 void report_json(const struct evidence *v, const struct answers *a, struct buf *out)
 {
-	struct json_writer w = {.out = out};
+	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
@@ -137,10 +137,10 @@ static const struct {
 	const char *name;
 	void (*write)(const struct evidence *v, const struct answers *a, struct buf *out);
 } formats[] = {
-	{"md", report_markdown},
-	{"text", report_text},
-	{"html", report_html},
-	{"json", report_json},
+	{ "md", report_markdown },
+	{ "text", report_text },
+	{ "html", report_html },
+	{ "json", report_json },
 };
 
 static int write_report_output(const struct conf *c, const struct buf *text, struct err *e)
@@ -155,8 +155,8 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 static int write_report(const struct conf *c, const struct evidence *v, const char *format,
 			struct err *e)
 {
-	struct answers a = {0};
-	struct buf text = {0};
+	struct answers a = { 0 };
+	struct buf text = { 0 };
 	int rc = answers_find(&a, v, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(formats); i++)
@@ -177,7 +177,7 @@ int report_run(struct conf *c, struct err *e)
 									       : c->format
 										       ? c->format
 										       : "md";
-	struct evidence v = {0};
+	struct evidence v = { 0 };
 	char *workspace;
 	bool known = false;
 	int rc;

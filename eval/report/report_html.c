@@ -50,7 +50,7 @@ static void add_escaped(struct buf *out, const char *text)
 
 static void add_html_facts(const struct answer *a, struct buf *out)
 {
-	struct buf value = {0};
+	struct buf value = { 0 };
 
 	buf_add_str(out, "<table>\n");
 	for (size_t i = 0; i < a->n_facts; i++) {

@@ -20,7 +20,7 @@ struct range {
 
 static struct range find_range(const struct answer *a)
 {
-	struct range r = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+	struct range r = { INFINITY, -INFINITY, INFINITY, -INFINITY };
 
 	for (size_t c = 0; c < a->n_curves; c++)
 		for (size_t i = 0; i < a->curves[c].points.n; i++) {
@@ -40,7 +40,7 @@ static struct range find_range(const struct answer *a)
 
 static void set_dot(unsigned char cells[ROWS][COLUMNS], int x, int y)
 {
-	static const unsigned char bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
+	static const unsigned char bits[4][2] = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } };
 
 	cells[y / 4][x / 2] |= bits[y % 4][x % 2];
 }
@@ -83,7 +83,7 @@ static void add_names(const struct answer *a, struct buf *out)
 
 void report_plot_text(const struct answer *a, struct buf *out)
 {
-	unsigned char cells[ROWS][COLUMNS] = {0};
+	unsigned char cells[ROWS][COLUMNS] = { 0 };
 	struct range r;
 	char left[32], right[32];
 

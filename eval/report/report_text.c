@@ -8,7 +8,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define WIDTH 78	/* columns */
+#define WIDTH 78 /* columns */
 
 /* Text from anywhere: nothing of it moves the cursor. */
 static void add_text_word(struct buf *out, const char *word, size_t n)
@@ -40,7 +40,7 @@ static void add_wrapped_text(struct buf *out, const char *text, size_t at, size_
 
 static void add_text_facts(const struct answer *a, struct buf *out)
 {
-	struct buf value = {0};
+	struct buf value = { 0 };
 	size_t width = 0;
 
 	for (size_t i = 0; i < a->n_facts; i++)

@@ -7,10 +7,10 @@
 #include "eval/decode/sampling.h"
 #include "share/base/mem.h"
 
-#define MAX_COMPLETION 32	/* tokens that end a word */
+#define MAX_COMPLETION 32 /* tokens that end a word */
 
 struct alternative_search {
-	struct decode_worker *w;		/* borrowed */
+	struct decode_worker *w; /* borrowed */
 	const struct decode_options *o;
 	struct decode_alternative *list;
 	int32_t n;
@@ -35,7 +35,8 @@ static int step_alternatives(struct decode_worker *w, int32_t n, struct err *e)
 	return decode_ensemble_step(w, &found, e);
 }
 
-static int decode_beginning(struct decode_worker *w, const int32_t *beginning, int32_t n, struct err *e)
+static int decode_beginning(struct decode_worker *w, const int32_t *beginning, int32_t n,
+			    struct err *e)
 {
 	for (int32_t i = 0; i <= n; i++) {
 		w->rows.parent[0] = 0;
@@ -47,7 +48,8 @@ static int decode_beginning(struct decode_worker *w, const int32_t *beginning, i
 }
 
 /* The k best tokens of a row that can be chosen. */
-static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, float *values, int32_t *ids)
+static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, float *values,
+		       int32_t *ids)
 {
 	const struct model_shape *shape = model_get_shape(w->model);
 	const int32_t wanted = MIN(k + N_SPECIAL_TOKENS, shape->real_vocabulary);
@@ -55,7 +57,7 @@ static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, fl
 	int32_t all_ids[DECODE_MAX_ALTERNATIVES + N_SPECIAL_TOKENS], n = 0;
 
 	sampling_top_k(w->all + (int64_t)row * shape->vocabulary, shape->real_vocabulary, wanted,
-		  all_values, all_ids);
+		       all_values, all_ids);
 	for (int32_t i = 0; i < wanted && n < k; i++) {
 		if (beam_is_excluded(all_ids[i]))
 			continue;
@@ -96,7 +98,7 @@ static bool is_open(const struct decode_options *o, int32_t token)
 /* Let each word go on with what is most likely, until it ends. */
 static int complete_words(struct alternative_search *s, struct err *e)
 {
-	int32_t of_row[DECODE_MAX_ALTERNATIVES], rows = 0;	/* which alternative */
+	int32_t of_row[DECODE_MAX_ALTERNATIVES], rows = 0; /* which alternative */
 
 	for (int32_t i = 0; i < s->n; i++)
 		if (is_open(s->o, s->list[i].tokens[0])) {
@@ -140,8 +142,8 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	struct alternative_search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
 	const int32_t n_source = MIN(source->n, d->capacity - 1);
 	const struct incremental_options how = { .max_rows = DECODE_MAX_ALTERNATIVES,
-					 .max_steps = n_beginning + 1 + MAX_COMPLETION,
-					 .all = true };
+						 .max_steps = n_beginning + 1 + MAX_COMPLETION,
+						 .all = true };
 	int code = 0;
 
 	*n = 0;

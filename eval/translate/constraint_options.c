@@ -7,7 +7,7 @@
 #include "share/base/lines.h"
 
 int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
-		 struct err *e)
+			 struct err *e)
 {
 	size_t n_ids = 0, cap = 0;
 	int32_t *ids = NULL;
@@ -41,13 +41,14 @@ int phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n,
 	return 0;
 }
 
-int phrases_check_banned(const struct phrases *p, const struct engine *g, const struct banned_phrases *f,
-		  struct err *e)
+int phrases_check_banned(const struct phrases *p, const struct engine *g,
+			 const struct banned_phrases *f, struct err *e)
 {
 	for (int32_t i = 0; f && i < p->n; i++)
 		if (banned_phrases_contain(f, g->joins_next, p->all[i].tokens, p->all[i].n))
-			return err_set(e, ERR_DATA, "a phrase that must be in the translation "
-						    "contains one that must not");
+			return err_set(e, ERR_DATA,
+				       "a phrase that must be in the translation "
+				       "contains one that must not");
 	return 0;
 }
 
@@ -74,8 +75,8 @@ static int read_banned_file(struct banned_phrases *f, const char *path, struct e
 	return got;
 }
 
-static int open_banned_phrases(struct constraint_options *s, struct engine *g, const struct conf_list *list,
-		       struct err *e)
+static int open_banned_phrases(struct constraint_options *s, struct engine *g,
+			       const struct conf_list *list, struct err *e)
 {
 	if (list->n == 0)
 		return 0;
@@ -92,14 +93,16 @@ static int open_banned_phrases(struct constraint_options *s, struct engine *g, c
 	return 0;
 }
 
-int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c, struct err *e)
+int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c,
+			    struct err *e)
 {
 	*s = (struct constraint_options){ 0 };
 	if (open_banned_phrases(s, g, &c->forbid, e))
 		goto fail;
 	if (c->terms && c->sample) {
-		err_set(e, ERR_USAGE, "--terms and --sample cannot be together: a translation that "
-				      "is drawn takes what comes");
+		err_set(e, ERR_USAGE,
+			"--terms and --sample cannot be together: a translation that "
+			"is drawn takes what comes");
 		goto fail;
 	}
 	if (c->terms) {

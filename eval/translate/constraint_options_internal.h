@@ -6,6 +6,6 @@
 
 /* Tokens (owned by the caller) of raw text of the target language; ERR_DATA: it cannot be said. */
 int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
-		 struct err *e);
+			 struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MIN_CAPACITY 1024	/* tokens: a longer sentence is cut, see decode_result.truncated */
+#define MIN_CAPACITY 1024 /* tokens: a longer sentence is cut, see decode_result.truncated */
 
 /* Was the option given by whoever started this program, rather than by a recipe? */
 static bool engine_option_given(const struct conf *c, const char *option)
@@ -88,9 +88,9 @@ static int load_model(const struct opening *o, const char *folder, const struct 
 
 	if (!m || (o->ops->pack && model_pack(m, o->packed, e)))
 		return e->code;
-	return o->use == ENGINE_TRANSLATE ?
-		       model_reserve_encoding(m, o->capacity, o->capacity / 2, e) :
-		       model_reserve_forward(m, o->capacity, o->capacity / 2, e);
+	return o->use == ENGINE_TRANSLATE
+		       ? model_reserve_encoding(m, o->capacity, o->capacity / 2, e)
+		       : model_reserve_forward(m, o->capacity, o->capacity / 2, e);
 }
 
 static int load_member(struct engine *g, const struct opening *o, struct engine_member *m,
@@ -122,7 +122,9 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			 .device = (int)c->gpu,
 			 .graphs = c->cuda_graphs,
 			 .bf16 = c->precision == PRECISION_BF16 },
-		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
+		.packed = packed[c->precision],
+		.use = use,
+		.capacity = g->capacity,
 		.unaveraged = c->unaveraged,
 	};
 	struct model *models[DECODE_MAX_MODELS];
@@ -143,8 +145,9 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			return e->code;
 		models[i + 1] = g->members[i].model;
 	}
-	workers = !o.ops->pack || o.ops->has_device_memory ? 1 : c->workers ? (int32_t)c->workers
-						: flow_threads((int)c->threads);
+	workers = !o.ops->pack || o.ops->has_device_memory ? 1
+		  : c->workers				   ? (int32_t)c->workers
+							   : flow_threads((int)c->threads);
 	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
 }
@@ -324,8 +327,8 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 	}
 }
 
-static int encode_source_line(struct engine *g, const struct engine_line *line, struct engine_translation *t,
-		  struct err *e)
+static int encode_source_line(struct engine *g, const struct engine_line *line,
+			      struct engine_translation *t, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
@@ -351,7 +354,7 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 			buf_free(&text);
 			return e->code;
 		}
-		buf_add(&text, "", 0);		/* an empty translation is a string too */
+		buf_add(&text, "", 0); /* an empty translation is a string too */
 		t->texts[h] = buf_detach(&text, e);
 		if (!t->texts[h])
 			return e->code;
@@ -374,8 +377,8 @@ static void free_constraints(struct constraint_list *w)
 	free(w->all);
 }
 
-static int make_constraint(struct engine *g, const struct engine_line *line, struct decode_constraint *constraint,
-		     int32_t **prefix, struct err *e)
+static int make_constraint(struct engine *g, const struct engine_line *line,
+			   struct decode_constraint *constraint, int32_t **prefix, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
@@ -394,7 +397,8 @@ static int make_constraint(struct engine *g, const struct engine_line *line, str
 
 /* Nothing is wished for: all stays NULL, and decoding is faster. */
 static int make_constraints(struct engine *g, const struct decode_options *o,
-		       const struct engine_line *lines, size_t n, struct constraint_list *w, struct err *e)
+			    const struct engine_line *lines, size_t n, struct constraint_list *w,
+			    struct err *e)
 {
 	bool wanted = o->sample;
 

@@ -22,35 +22,35 @@
 
 /* A further model of an ensemble. */
 struct engine_member {
-	char *folder;			/* owned */
-	struct safetensors *weights;	/* owned; NULL: the model has its own */
-	struct model *model;		/* owned */
-	struct ckpt_check *check;	/* owned; NULL: done */
+	char *folder;		     /* owned */
+	struct safetensors *weights; /* owned; NULL: the model has its own */
+	struct model *model;	     /* owned */
+	struct ckpt_check *check;    /* owned; NULL: done */
 };
 
 struct engine {
-	struct conf     *conf;		/* borrowed */
-	char            *folder;	/* owned: the model folder */
+	struct conf *conf; /* borrowed */
+	char *folder;	   /* owned: the model folder */
 	struct ckpt_state state;
-	struct pipeline *pipeline;	/* owned */
-	struct safetensors *weights;	/* owned: what the model reads; NULL: it has its own */
-	struct model    *model;		/* owned */
-	struct engine_member members[DECODE_MAX_MODELS - 1];	/* (n_members) */
-	int32_t          n_members;
-	bool            *joins_next;		/* (real vocabulary) owned: see decode_options … */
-	bool            *starts_word;	/* … NULL: not SentencePiece's */
-	struct shortlist *shortlist;	/* owned; NULL: none is wanted */
-	struct decoder  *decoder;	/* owned */
-	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
-	struct err       fault;		/* … with this result */
-	int32_t          capacity;	/* tokens of a batch */
+	struct pipeline *pipeline;   /* owned */
+	struct safetensors *weights; /* owned: what the model reads; NULL: it has its own */
+	struct model *model;	     /* owned */
+	struct engine_member members[DECODE_MAX_MODELS - 1]; /* (n_members) */
+	int32_t n_members;
+	bool *joins_next;	     /* (real vocabulary) owned: see decode_options … */
+	bool *starts_word;	     /* … NULL: not SentencePiece's */
+	struct shortlist *shortlist; /* owned; NULL: none is wanted */
+	struct decoder *decoder;     /* owned */
+	struct ckpt_check *check;    /* owned: of the files in folder; NULL: done … */
+	struct err fault;	     /* … with this result */
+	int32_t capacity;	     /* tokens of a batch */
 };
 
 /* What an engine is for. */
 enum engine_use {
-	ENGINE_TRANSLATE,	/* translating alone */
-	ENGINE_EVALUATE,	/* model_evaluate() too: more memory */
-	ENGINE_AS_TRAINED	/* the same; threads, precision and backend as the recipe says */
+	ENGINE_TRANSLATE, /* translating alone */
+	ENGINE_EVALUATE,  /* model_evaluate() too: more memory */
+	ENGINE_AS_TRAINED /* the same; threads, precision and backend as the recipe says */
 };
 
 /*
@@ -65,27 +65,27 @@ enum engine_use {
  * sum in SHA256SUMS is checked by a thread of its own meanwhile: engine_translate() gives nothing
  * out before that is done, and ERR_DATA when they are damaged.
  */
-int  engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e);
+int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e);
 /* Wait for that check; for those who use the model without engine_translate(). */
-int  engine_check(struct engine *g, struct err *e);
+int engine_check(struct engine *g, struct err *e);
 void engine_close(struct engine *g);
 
 /* One line of text and what became of it. */
 struct engine_line {
-	const char *text;		/* borrowed; well-formed UTF-8, one line */
+	const char *text; /* borrowed; well-formed UTF-8, one line */
 	size_t n;
-	const char *prefix;		/* (n_prefix) borrowed: how it begins; NULL: any */
+	const char *prefix; /* (n_prefix) borrowed: how it begins; NULL: any */
 	size_t n_prefix;
-	const struct decode_phrase *phrases;	/* (n_phrases) borrowed: what must be in it */
+	const struct decode_phrase *phrases; /* (n_phrases) borrowed: what must be in it */
 	int32_t n_phrases;
-	uint64_t number;		/* for sampling: names its random numbers */
+	uint64_t number; /* for sampling: names its random numbers */
 };
 
 struct engine_translation {
-	struct decode_result result;	/* ids */
-	char   **texts;			/* (result.n) owned: the hypotheses as raw text */
-	int32_t *source;		/* (n_source) owned: ids of the line */
-	int32_t  n_source;
+	struct decode_result result; /* ids */
+	char **texts;		     /* (result.n) owned: the hypotheses as raw text */
+	int32_t *source;	     /* (n_source) owned: ids of the line */
+	int32_t n_source;
 };
 
 /* Translate n lines. On failure translations hold nothing that must be freed. */

@@ -63,7 +63,8 @@ int segment_reader_open(struct segment_reader *s, const struct conf *c, struct e
 }
 
 /* Sides ended at different lines: count the rest of each and say so. */
-static int report_length_mismatch(struct segment_reader *s, size_t shorter, size_t longer, struct err *e)
+static int report_length_mismatch(struct segment_reader *s, size_t shorter, size_t longer,
+				  struct err *e)
 {
 	int got;
 

@@ -18,25 +18,25 @@
 #include "share/base/lines.h"
 
 struct segment_reader {
-	struct lines      *files;	/* (n) owned: the hypotheses first */
-	const char       **names;	/* (n) owned array of borrowed names */
-	struct score_text *texts;	/* (n) owned array, borrowed texts: the current lines */
+	struct lines *files;	  /* (n) owned: the hypotheses first */
+	const char **names;	  /* (n) owned array of borrowed names */
+	struct score_text *texts; /* (n) owned array, borrowed texts: the current lines */
 	size_t n_hypotheses;
 	size_t n;
-	size_t n_open;			/* private */
+	size_t n_open; /* private */
 };
 
 /*
  * Open c's arguments (none or "-": standard input) and its references. ERR_USAGE: none of
  * these, or standard input more than once.
  */
-int  segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e);
+int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e);
 
 /*
  * 1: the next line of every side is in texts; 0: all ended; < 0: failure. Sides of different
  * lengths, and empty ones, are ERR_DATA.
  */
-int  segment_reader_next(struct segment_reader *s, struct err *e);
+int segment_reader_next(struct segment_reader *s, struct err *e);
 void segment_reader_close(struct segment_reader *s);
 
 #endif

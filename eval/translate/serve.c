@@ -33,7 +33,7 @@ static void write_error(struct json_writer *w, const struct json *request, const
 }
 
 static void write_token_pieces(struct json_writer *w, const struct engine *g, const char *key,
-			 const int32_t *ids, int32_t n)
+			       const int32_t *ids, int32_t n)
 {
 	json_key(w, key);
 	json_open(w, '[');
@@ -68,11 +68,11 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 struct serve_request {
 	struct decode_options options;
 	struct phrases phrases;
-	struct terms *terms;		/* owned: of this request; NULL: none */
-	struct banned_phrases *forbid;		/* owned; NULL: none but the usual ones */
+	struct terms *terms;	       /* owned: of this request; NULL: none */
+	struct banned_phrases *forbid; /* owned; NULL: none but the usual ones */
 	int32_t terms_left;
 	int32_t at, n_alternatives;
-	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
+	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES]; /* (n_alternatives) */
 };
 
 static void write_alternatives(struct json_writer *w, const struct engine *g,
@@ -175,8 +175,8 @@ static const char *phrase_at(const struct json *list, size_t i, const char *name
 }
 
 /* The phrases that must, and those that must not, be in the translation. */
-static int read_phrases(struct serve_request *x, const struct serve_context *s, const struct json *request,
-			struct err *e)
+static int read_phrases(struct serve_request *x, const struct serve_context *s,
+			const struct json *request, struct err *e)
 {
 	const struct json *force = json_get(request, "force");
 	const struct json *forbid = json_get(request, "forbid");
@@ -203,8 +203,8 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s, 
 }
 
 /* The request's own terms. */
-static int read_terms(struct serve_request *x, const struct serve_context *s, const struct json *request,
-		      struct err *e)
+static int read_terms(struct serve_request *x, const struct serve_context *s,
+		      const struct json *request, struct err *e)
 {
 	const struct json *terms = json_get(request, "terms"), *target;
 	const char *source;
@@ -229,16 +229,17 @@ static int read_terms(struct serve_request *x, const struct serve_context *s, co
 }
 
 /* What the text, and what was asked for, makes of the translation. */
-static int read_constraints(struct serve_request *x, const struct serve_context *s, const struct json *request,
-		       const struct buf *text, struct err *e)
+static int read_constraints(struct serve_request *x, const struct serve_context *s,
+			    const struct json *request, const struct buf *text, struct err *e)
 {
 	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
 	    terms_find(x->terms ? x->terms : s->constraints.terms, buf_text(text), text->len,
 		       &x->phrases, &x->terms_left, e))
 		return e->code;
 	if (x->options.sample && x->phrases.n > 0)
-		return err_set(e, ERR_USAGE, "nothing can be forced into a translation that is "
-					     "drawn (--sample)");
+		return err_set(e, ERR_USAGE,
+			       "nothing can be forced into a translation that is "
+			       "drawn (--sample)");
 	return phrases_check_banned(&x->phrases, s->engine, x->options.forbid, e);
 }
 
@@ -272,8 +273,8 @@ static int find_alternatives(struct serve_request *x, struct engine *g,
 	return suggest_words(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
 }
 
-static int answer_request(const struct serve_context *s, const struct json *request, struct json_writer *w,
-		  struct err *e)
+static int answer_request(const struct serve_context *s, const struct json *request,
+			  struct json_writer *w, struct err *e)
 {
 	const char *text = json_text(json_get(request, "text"), NULL);
 	const char *prefix = json_text(json_get(request, "prefix"), "");
@@ -294,9 +295,12 @@ static int answer_request(const struct serve_context *s, const struct json *requ
 		code = read_place(&x, request, e);
 	if (!code)
 		code = read_constraints(&x, s, request, &line, e);
-	input = (struct engine_line){ .text = buf_text(&line), .n = line.len,
-				      .prefix = prefix, .n_prefix = strlen(prefix),
-				      .phrases = x.phrases.all, .n_phrases = x.phrases.n };
+	input = (struct engine_line){ .text = buf_text(&line),
+				      .n = line.len,
+				      .prefix = prefix,
+				      .n_prefix = strlen(prefix),
+				      .phrases = x.phrases.all,
+				      .n_phrases = x.phrases.n };
 	if (!code)
 		code = engine_translate(s->engine, &x.options, &input, 1, &t, e);
 	if (!code)
@@ -335,7 +339,8 @@ static int write_response(struct buf *text, struct err *e)
 	return 0;
 }
 
-static void write_ready_line(const struct engine *g, const struct decode_options *o, struct buf *out)
+static void write_ready_line(const struct engine *g, const struct decode_options *o,
+			     struct buf *out)
 {
 	struct json_writer w = { .out = out };
 
@@ -358,7 +363,7 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 
 	if (lines_open(&in, NULL, e))
 		return e->code;
-	in.repair = true;	/* one bad byte must not end the service */
+	in.repair = true; /* one bad byte must not end the service */
 	write_ready_line(s->engine, &s->default_options, &text);
 	got = buf_check(&text, e);
 	if (!got)

@@ -51,9 +51,9 @@
 int serve_run(struct conf *c, struct err *e);
 
 struct serve_context {
-	struct engine *engine;		/* borrowed */
-	struct decode_options default_options;	/* of requests that say nothing else */
-	struct constraint_options constraints;	/* of all of them */
+	struct engine *engine;		       /* borrowed */
+	struct decode_options default_options; /* of requests that say nothing else */
+	struct constraint_options constraints; /* of all of them */
 };
 
 /*

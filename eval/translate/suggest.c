@@ -22,7 +22,8 @@ static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct 
 
 /* row: the tokens before the place, of which those from word on are in the same word. */
 static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t word,
-			    const struct decode_alternative *a, struct word_suggestion *s, struct err *e)
+			    const struct decode_alternative *a, struct word_suggestion *s,
+			    struct err *e)
 {
 	const bool ends = a->tokens[0] == TOKEN_END;
 	const int32_t n = ends ? at : at + a->n;
@@ -48,10 +49,11 @@ void suggestions_free(struct word_suggestion *list, int32_t n)
 }
 
 int suggest_words(struct engine *g, const struct engine_translation *t,
-	    const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list, int32_t *n,
-	    struct err *e)
+		  const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list,
+		  int32_t *n, struct err *e)
 {
-	const struct decode_options o = { .joins_next = g->joins_next, .starts_word = g->starts_word };
+	const struct decode_options o = { .joins_next = g->joins_next,
+					  .starts_word = g->starts_word };
 	const struct decode_source source = { t->source, t->n_source };
 	struct decode_alternative found[DECODE_MAX_ALTERNATIVES];
 	int32_t n_found = *n, word = at, longest = 0, code;
@@ -61,8 +63,8 @@ int suggest_words(struct engine *g, const struct engine_translation *t,
 	code = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
 	if (code)
 		return code;
-	while (word > 0 && (g->joins_next ? g->joins_next[h->tokens[word - 1]] :
-			    word == at || !g->starts_word[h->tokens[word]]))
+	while (word > 0 && (g->joins_next ? g->joins_next[h->tokens[word - 1]]
+					  : word == at || !g->starts_word[h->tokens[word]]))
 		word--;
 	for (int32_t i = 0; i < n_found; i++)
 		longest = MAX(longest, found[i].n);

@@ -10,16 +10,16 @@
 #include "share/base/text.h"
 
 struct term {
-	char *source;			/* owned: tokens with one blank between */
-	struct decode_phrase target;	/* tokens owned */
+	char *source;		     /* owned: tokens with one blank between */
+	struct decode_phrase target; /* tokens owned */
 };
 
 struct terms {
-	struct engine *engine;		/* borrowed */
-	const struct terms *more;	/* borrowed; NULL: none */
-	struct term *all;		/* (n) owned; by source once finished */
+	struct engine *engine;	  /* borrowed */
+	const struct terms *more; /* borrowed; NULL: none */
+	struct term *all;	  /* (n) owned; by source once finished */
 	size_t n, cap;
-	int32_t longest;		/* words of a source, at most */
+	int32_t longest; /* words of a source, at most */
 	struct buf text, lower;
 };
 
@@ -156,7 +156,8 @@ int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e)
 			return err_set(e, ERR_DATA,
 				       "the term \"%s\" has two translations: one of them must go",
 				       x->source);
-		if (f && banned_phrases_contain(f, t->engine->joins_next, x->target.tokens, x->target.n))
+		if (f &&
+		    banned_phrases_contain(f, t->engine->joins_next, x->target.tokens, x->target.n))
 			return err_set(e, ERR_DATA,
 				       "the translation of the term \"%s\" contains a phrase that "
 				       "is forbidden",

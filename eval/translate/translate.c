@@ -11,25 +11,25 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 
-#define CHUNK_LINES 1024	/* translated together: enough to fill batches of like length */
-#define CHUNK_FIRST 64	/* the first time; then twice as many: who waits sees something soon */
+#define CHUNK_LINES 1024 /* translated together: enough to fill batches of like length */
+#define CHUNK_FIRST 64	 /* the first time; then twice as many: who waits sees something soon */
 
 /* Lines read but not yet translated. */
 struct chunk {
-	struct buf text;			/* all lines, one behind the other */
-	size_t ends[CHUNK_LINES];		/* where each ends in text */
+	struct buf text;	  /* all lines, one behind the other */
+	size_t ends[CHUNK_LINES]; /* where each ends in text */
 	size_t n;
-	int64_t first;				/* number of the first line */
+	int64_t first; /* number of the first line */
 };
 
 struct translate {
 	struct engine engine;
 	struct decode_options options;
-	const struct conf *conf;		/* borrowed */
+	const struct conf *conf; /* borrowed */
 	struct constraint_options constraints;
-	FILE  *out;
+	FILE *out;
 	struct chunk chunk;
-	struct phrases *terms;			/* (CHUNK_LINES) owned; NULL: no terms */
+	struct phrases *terms; /* (CHUNK_LINES) owned; NULL: no terms */
 	struct buf row;
 };
 
@@ -58,7 +58,7 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 
 /* With --prefix what is behind a tab is how the translation must begin. */
 static struct engine_line parse_input_line(const struct translate *t, const char *text, size_t n,
-				    uint64_t number)
+					   uint64_t number)
 {
 	const char *tab = t->conf->prefix ? memchr(text, '\t', n) : NULL;
 	struct engine_line line = { .text = text, .n = n, .number = number };
@@ -111,7 +111,7 @@ static int flush_chunk(struct translate *t, struct err *e)
 		return e->code;
 	for (size_t i = 0, at = 0; i < c->n && !code; at = c->ends[i++]) {
 		lines[i] = parse_input_line(t, buf_text(&c->text) + at, c->ends[i] - at,
-				     (uint64_t)c->first + i);
+					    (uint64_t)c->first + i);
 		if (t->terms)
 			code = apply_terms(t, i, &lines[i], e);
 	}

@@ -21,22 +21,22 @@
 #include "kernels/ops/ops.h"
 
 #define CPU_JOIN2(name, variant) cpu_##name##_##variant
-#define CPU_JOIN(name, variant) CPU_JOIN2(name, variant)
+#define CPU_JOIN(name, variant)	 CPU_JOIN2(name, variant)
 #ifdef CPU_VARIANT
-#define CPU(name) CPU_JOIN(name, CPU_VARIANT)
+#define CPU(name)	      CPU_JOIN(name, CPU_VARIANT)
 #define OP(name, args, names) void CPU(name) args;
 #include "kernels/ops/ops.def"
 #undef OP
 /* A product of few rows without packing. False: not of that kind, make it otherwise. */
 bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
-		     struct matmul_how how);
+		       struct matmul_how how);
 #endif
 
 /* Memory that an op needs for itself; it grows at first use and is kept. */
 enum cpu_scratch {
-	CPU_SCRATCH_THREADS,	/* a piece for each thread */
-	CPU_SCRATCH_SUMS,	/* partial sums, added up at the end */
-	CPU_SCRATCH_A,		/* inputs of a product, rounded or packed */
+	CPU_SCRATCH_THREADS, /* a piece for each thread */
+	CPU_SCRATCH_SUMS,    /* partial sums, added up at the end */
+	CPU_SCRATCH_A,	     /* inputs of a product, rounded or packed */
 	CPU_SCRATCH_B,
 	CPU_SCRATCH_ONEDNN,
 	CPU_SCRATCH_SINUSOID,
@@ -46,17 +46,17 @@ enum cpu_scratch {
 struct cpu_onednn;
 
 struct dev {
-	int    threads;			/* of loops by OpenMP */
-	int    team_threads;		/* of loops by the team: what decoding is made of */
-	struct cpu_team *team;		/* owned */
-	bool   bf16;
-	struct err fault;		/* the first since the last sync; code 0: none */
+	int threads;	       /* of loops by OpenMP */
+	int team_threads;      /* of loops by the team: what decoding is made of */
+	struct cpu_team *team; /* owned */
+	bool bf16;
+	struct err fault; /* the first since the last sync; code 0: none */
 	struct {
-		void  *data;		/* owned, 64-byte aligned */
+		void *data; /* owned, 64-byte aligned */
 		size_t bytes;
 	} scratch[CPU_SCRATCH_COUNT];
-	int64_t sinusoid_rows, sinusoid_cols;	/* filled in of CPU_SCRATCH_SINUSOID */
-	struct cpu_onednn *onednn;	/* owned; NULL: own products, see cpu_open() */
+	int64_t sinusoid_rows, sinusoid_cols; /* filled in of CPU_SCRATCH_SINUSOID */
+	struct cpu_onednn *onednn;	      /* owned; NULL: own products, see cpu_open() */
 };
 
 /* The common part of the table: everything above the ops of ops.def. */
@@ -85,7 +85,7 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
  * serve then.
  */
 struct cpu_onednn *cpu_onednn_open(void);
-bool cpu_has_tiles(void);	/* AMX for bf16: what oneDNN is used for */
+bool cpu_has_tiles(void); /* AMX for bf16: what oneDNN is used for */
 void cpu_onednn_close(struct cpu_onednn *o);
 
 /*

@@ -36,7 +36,7 @@
 struct small {
 	float *out;
 	int64_t out_stride;
-	const float *a;		/* element (i, k) is a[i * a_row + k * a_col] */
+	const float *a; /* element (i, k) is a[i * a_row + k * a_col] */
 	int64_t a_row, a_col;
 	const float *b;
 	int64_t b_stride;
@@ -44,25 +44,33 @@ struct small {
 	bool accumulate;
 };
 
-VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
+VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, const int rows,
+				   const int vecs)
 {
 	const float *a = s->a + i * s->a_row, *b = s->b + j;
 	vec sum[MOST_ROWS][MOST_VECS];
 
-	VEC_UNROLL for (int r = 0; r < rows; r++)
-		VEC_UNROLL for (int v = 0; v < vecs; v++)
-			sum[r][v] = vec_set(0);
+	VEC_UNROLL
+	for (int r = 0; r < rows; r++)
+		VEC_UNROLL
+	for (int v = 0; v < vecs; v++)
+		sum[r][v] = vec_set(0);
 	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
 		vec y[MOST_VECS];
 
-		VEC_UNROLL for (int v = 0; v < vecs; v++)
+		VEC_UNROLL
+		for (int v = 0; v < vecs; v++)
 			y[v] = vec_load(b + v * VEC_LANES);
-		VEC_UNROLL for (int r = 0; r < rows; r++)
-			VEC_UNROLL for (int v = 0; v < vecs; v++)
-				sum[r][v] += vec_set(a[r * s->a_row]) * y[v];
+		VEC_UNROLL
+		for (int r = 0; r < rows; r++)
+			VEC_UNROLL
+		for (int v = 0; v < vecs; v++)
+			sum[r][v] += vec_set(a[r * s->a_row]) * y[v];
 	}
-	VEC_UNROLL for (int r = 0; r < rows; r++) {
-		VEC_UNROLL for (int v = 0; v < vecs; v++) {
+	VEC_UNROLL
+	for (int r = 0; r < rows; r++) {
+		VEC_UNROLL
+		for (int v = 0; v < vecs; v++) {
 			float *to = s->out + (i + r) * s->out_stride + j + v * VEC_LANES;
 			int64_t left = s->n - j - v * VEC_LANES;
 
@@ -86,9 +94,10 @@ VEC_INLINE void small_product_columns(const struct small *s, int64_t j, const in
 	switch (s->m - i) {
 #define LAST(rows)                                                                                 \
 	case rows:                                                                                 \
-		small_product_tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                                   \
+		small_product_tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                     \
 		break;
-	LAST(1) LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
+		LAST(1)
+		LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
 #undef LAST
 	}
 }
@@ -123,7 +132,8 @@ struct view {
 };
 
 /* The place in t of so many rows and columns. */
-static struct tensor tensor_block(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static struct tensor tensor_block(struct tensor t, int64_t row, int64_t rows, int64_t col,
+				  int64_t cols)
 {
 	return tensor_columns(tensor_rows(t, row, rows), col, cols);
 }
@@ -182,22 +192,26 @@ static void transpose_padded(float *to, int64_t stride, struct view x, int64_t r
 			vec square[VEC_LANES];
 
 			if (c + VEC_LANES <= cols) {
-				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				VEC_UNROLL
+				for (int i = 0; i < VEC_LANES; i++)
 					square[i] = vec_load(
 						r + i < rows ? x.data + (r + i) * x.stride + c
 							     : nothing);
 				vec_transpose(square);
-				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				VEC_UNROLL
+				for (int i = 0; i < VEC_LANES; i++)
 					vec_store(to + (c + i) * stride + r, square[i]);
 				continue;
 			}
-			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+			VEC_UNROLL
+			for (int i = 0; i < VEC_LANES; i++)
 				square[i] = r + i < rows
-						  ? vec_load_part(x.data + (r + i) * x.stride + c,
-								  cols - c, 0)
-						  : vec_set(0);
+						    ? vec_load_part(x.data + (r + i) * x.stride + c,
+								    cols - c, 0)
+						    : vec_set(0);
 			vec_transpose(square);
-			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+			VEC_UNROLL
+			for (int i = 0; i < VEC_LANES; i++)
 				if (c + i < cols)
 					vec_store(to + (c + i) * stride + r, square[i]);
 		}
@@ -205,10 +219,10 @@ static void transpose_padded(float *to, int64_t stride, struct view x, int64_t r
 }
 
 struct head {
-	int64_t first_q, n_q, first_k, n_k;	/* rows */
-	int64_t index, count;			/* this head, of so many */
+	int64_t first_q, n_q, first_k, n_k; /* rows */
+	int64_t index, count;		    /* this head, of so many */
 	int64_t first_col, n_cols;
-	int64_t stride;				/* of the rows of scores: WHOLE(n_k) */
+	int64_t stride; /* of the rows of scores: WHOLE(n_k) */
 	float scale;
 	bool causal;
 };
@@ -219,10 +233,14 @@ static struct head head_at(struct tensor q, struct attention_shape shape, int64_
 	int64_t n_k = shape.k_start[s + 1] - shape.k_start[s];
 
 	return (struct head){
-		.first_q = shape.q_start[s], .n_q = shape.q_start[s + 1] - shape.q_start[s],
-		.first_k = shape.k_start[s], .n_k = n_k,
-		.index = h, .count = shape.heads,
-		.first_col = h * n_cols, .n_cols = n_cols,
+		.first_q = shape.q_start[s],
+		.n_q = shape.q_start[s + 1] - shape.q_start[s],
+		.first_k = shape.k_start[s],
+		.n_k = n_k,
+		.index = h,
+		.count = shape.heads,
+		.first_col = h * n_cols,
+		.n_cols = n_cols,
 		.stride = WHOLE(n_k),
 		.scale = 1 / sqrtf((float)n_cols),
 		.causal = shape.causal,
@@ -256,10 +274,10 @@ static int64_t longest_sentence(const int32_t *start, int32_t n)
 
 /* Scratch for one thread: where the pieces begin, in floats. */
 struct room {
-	float *k_transposed, *v_transposed;	/* each WHOLE(n_k) x WHOLE(n_cols) at most */
-	float *k, *v, *dk, *dv;			/* the same */
-	float *q, *out, *dout, *dq;			/* BLOCK_Q x WHOLE(n_cols) */
-	float *scores, *dscores, *factors;		/* BLOCK_Q x WHOLE(n_k) */
+	float *k_transposed, *v_transposed; /* each WHOLE(n_k) x WHOLE(n_cols) at most */
+	float *k, *v, *dk, *dv;		    /* the same */
+	float *q, *out, *dout, *dq;	    /* BLOCK_Q x WHOLE(n_cols) */
+	float *scores, *dscores, *factors;  /* BLOCK_Q x WHOLE(n_k) */
 };
 
 static size_t room_floats(int64_t n_k, int64_t n_cols)
@@ -275,11 +293,19 @@ static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 	float *blocks = p + 6 * side, *tables = blocks + 4 * block;
 
 	return (struct room){
-		.k_transposed = p, .v_transposed = p + side,
-		.k = p + 2 * side, .v = p + 3 * side, .dk = p + 4 * side, .dv = p + 5 * side,
-		.q = blocks, .out = blocks + block, .dout = blocks + 2 * block,
+		.k_transposed = p,
+		.v_transposed = p + side,
+		.k = p + 2 * side,
+		.v = p + 3 * side,
+		.dk = p + 4 * side,
+		.dv = p + 5 * side,
+		.q = blocks,
+		.out = blocks + block,
+		.dout = blocks + 2 * block,
 		.dq = blocks + 3 * block,
-		.scores = tables, .dscores = tables + table, .factors = tables + 2 * table,
+		.scores = tables,
+		.dscores = tables + table,
+		.factors = tables + 2 * table,
 	};
 }
 
@@ -333,13 +359,16 @@ struct forward {
 	struct mask mask;
 };
 
-static void attend_sentence_head(const struct forward *f, const struct head *h, const struct room *room)
+static void attend_sentence_head(const struct forward *f, const struct head *h,
+				 const struct room *room)
 {
-	struct view k = view_padded_rows(keys_of(f->k, h), room->k), v = view_padded_rows(keys_of(f->v, h), room->v);
+	struct view k = view_padded_rows(keys_of(f->k, h), room->k),
+		    v = view_padded_rows(keys_of(f->v, h), room->v);
 
 	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
-		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = count_visible_keys(h, first + n - 1);
+		int64_t n = MIN(BLOCK_Q, h->n_q - first),
+			n_k = count_visible_keys(h, first + n - 1);
 		struct tensor to = queries_of(f->out, h, first, n);
 		struct view q = view_padded_rows(queries_of(f->q, h, first, n), room->q),
 			    out = result_of(to, room->out);
@@ -352,8 +381,9 @@ static void attend_sentence_head(const struct forward *f, const struct head *h, 
 		for (int64_t i = 0; i < n; i++)
 			f->lse[(h->first_q + first + i) * h->count + h->index] =
 				softmax_dropout_row(h, room->scores + i * h->stride,
-				      f->mask.ones ? NULL : room->factors + i * h->stride,
-				      count_visible_keys(h, first + i));
+						    f->mask.ones ? NULL
+								 : room->factors + i * h->stride,
+						    count_visible_keys(h, first + i));
 		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
 					      v.data, v.stride, n, h->n_cols, n_k, false });
 		store_rounded_rows(to, out);
@@ -368,16 +398,16 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
 	float *scratch;
 
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
-			      floats * sizeof(*scratch));
+	scratch =
+		cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
 	if (!scratch)
 		return;
 	mask_init(&f.mask, drop);
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
-					   n_cols);
+		struct room room =
+			room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
 
 		attend_sentence_head(&f, &h, &room);
 	}
@@ -396,8 +426,8 @@ struct backward {
  * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n
  * keys; zeros to the end of the row. See ref_attention.c for the formula.
  */
-static void softmax_dropout_grad(const struct head *h, float *scores, float *dscores, const float *factor,
-		       int64_t n, float lse, float average)
+static void softmax_dropout_grad(const struct head *h, float *scores, float *dscores,
+				 const float *factor, int64_t n, float lse, float average)
 {
 	for (int64_t j = 0; j < h->stride; j += VEC_LANES) {
 		vec p, dp, f;
@@ -439,7 +469,8 @@ static struct block block_at(const struct backward *b, const struct head *h,
 		.q = view_padded_rows(queries_of(b->q, h, first, n), room->q),
 		.dout = view_padded_rows(queries_of(b->dout, h, first, n), room->dout),
 		.out = view_padded_rows(queries_of(b->out, h, first, n), room->out),
-		.first = first, .n = n,
+		.first = first,
+		.n = n,
 	};
 }
 
@@ -448,7 +479,8 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 		       const struct block *at)
 {
 	const struct view q = at->q, dout = at->dout, out = at->out;
-	int64_t n = at->n, n_k = count_visible_keys(h, at->first + n - 1), row = h->first_q + at->first;
+	int64_t n = at->n, n_k = count_visible_keys(h, at->first + n - 1),
+		row = h->first_q + at->first;
 
 	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
 				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
@@ -460,21 +492,25 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 		head_mask(h, &b->mask, room->factors, at->first, n);
 	for (int64_t i = 0; i < n; i++)
 		softmax_dropout_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
-			   b->mask.ones ? NULL : room->factors + i * h->stride,
-			   count_visible_keys(h, at->first + i), b->lse[(row + i) * h->count + h->index],
-			   dot_vectors(dout.data + i * dout.stride, out.data + i * out.stride, h->n_cols));
+				     b->mask.ones ? NULL : room->factors + i * h->stride,
+				     count_visible_keys(h, at->first + i),
+				     b->lse[(row + i) * h->count + h->index],
+				     dot_vectors(dout.data + i * dout.stride,
+						 out.data + i * out.stride, h->n_cols));
 }
 
-static void attend_sentence_grad(const struct backward *b, const struct head *h, const struct room *room)
+static void attend_sentence_grad(const struct backward *b, const struct head *h,
+				 const struct room *room)
 {
 	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
 	struct view dk = result_of(to_k, room->dk), dv = result_of(to_v, room->dv);
-	struct view k = view_padded_rows(keys_of(b->k, h), room->k), v = view_padded_rows(keys_of(b->v, h), room->v);
+	struct view k = view_padded_rows(keys_of(b->k, h), room->k),
+		    v = view_padded_rows(keys_of(b->v, h), room->v);
 	int64_t first = 0;
 
 	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	transpose_padded(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
-	do {	/* once even without queries, for then the gradients of the keys are zero */
+	do { /* once even without queries, for then the gradients of the keys are zero */
 		struct block at = block_at(b, h, room, first);
 		struct tensor to = queries_of(b->dq, h, first, at.n);
 		struct view dq = result_of(to, room->dq);
@@ -515,16 +551,16 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 			      .shape = shape };
 	float *scratch;
 
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
-			      floats * sizeof(*scratch));
+	scratch =
+		cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
 	if (!scratch)
 		return;
 	mask_init(&b.mask, drop);
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
-					   n_cols);
+		struct room room =
+			room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
 
 		attend_sentence_grad(&b, &h, &room);
 	}

@@ -12,7 +12,8 @@
  * A row of the cache, of floats or of bf16; half is a constant wherever these are inlined. part:
  * how many elements there are from col on.
  */
-VEC_INLINE vec load_cache_columns(struct tensor t, int64_t row, int64_t col, int64_t part, const bool half)
+VEC_INLINE vec load_cache_columns(struct tensor t, int64_t row, int64_t col, int64_t part,
+				  const bool half)
 {
 	const uint16_t *p = (const uint16_t *)t.data + row * t.stride + col;
 	uint16_t rest[VEC_LANES] = { 0 };
@@ -26,12 +27,13 @@ VEC_INLINE vec load_cache_columns(struct tensor t, int64_t row, int64_t col, int
 }
 
 VEC_INLINE float dot_cache_row(const float *a, struct tensor b, int64_t row, int64_t col, int64_t n,
-		     const bool half)
+			       const bool half)
 {
 	vec sum = vec_set(0);
 
 	for (int64_t c = 0; c < n; c += VEC_LANES)
-		sum += vec_load_part(a + c, n - c, 0) * load_cache_columns(b, row, col + c, n - c, half);
+		sum += vec_load_part(a + c, n - c, 0) *
+		       load_cache_columns(b, row, col + c, n - c, half);
 	return vec_sum(sum);
 }
 
@@ -64,12 +66,13 @@ struct step {
 	int32_t length, heads;
 };
 
-#define STEP_ROWS 4	/* that a thread takes at once */
-#define SUMS 16		/* vectors of the result that are made at once */
-#define PREFETCH_ROWS 2		/* cache rows that are asked for in advance */
+#define STEP_ROWS     4	 /* that a thread takes at once */
+#define SUMS	      16 /* vectors of the result that are made at once */
+#define PREFETCH_ROWS 2	 /* cache rows that are asked for in advance */
 
 /* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
-static void prefetch_cache_row(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
+static void prefetch_cache_row(struct tensor t, const struct step *s, int32_t j, int64_t first,
+			       int64_t n)
 {
 	int64_t size = (int64_t)dtype_bytes(t.dtype);
 
@@ -102,14 +105,15 @@ VEC_INLINE void attention_scores(const struct step *s, float *score, int64_t roo
  * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
  * none is of two.
  */
-VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_t room, int64_t first,
-			    const bool half)
+VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_t room,
+				int64_t first, const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
 	const float *weight[SUMS];
 	vec sum[SUMS];
 
-	VEC_UNROLL for (int i = 0; i < SUMS; i++) {
+	VEC_UNROLL
+	for (int i = 0; i < SUMS; i++) {
 		sum[i] = vec_set(0);
 		weight[i] = score + (first + i * VEC_LANES) / n * room;
 	}
@@ -117,17 +121,20 @@ VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_
 		int32_t row = s->index[j];
 
 		prefetch_cache_row(s->v, s, j + PREFETCH_ROWS, first, SUMS * VEC_LANES);
-		VEC_UNROLL for (int i = 0; i < SUMS; i++)
-			sum[i] += weight[i][j] *
-				  load_cache_columns(s->v, row, first + i * VEC_LANES, VEC_LANES, half);
+		VEC_UNROLL
+		for (int i = 0; i < SUMS; i++)
+			sum[i] +=
+				weight[i][j] * load_cache_columns(s->v, row, first + i * VEC_LANES,
+								  VEC_LANES, half);
 	}
-	VEC_UNROLL for (int i = 0; i < SUMS; i++)
+	VEC_UNROLL
+	for (int i = 0; i < SUMS; i++)
 		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
 }
 
 /* The same for n columns of one head. */
 VEC_INLINE void context_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
-			    const bool half)
+				const bool half)
 {
 	for (int64_t c = first; c < first + n; c += VEC_LANES) {
 		int64_t part = first + n - c;
@@ -167,17 +174,17 @@ static void attend_halves(const struct step *s, float *score, int64_t room)
 /* All rows of a step. */
 struct steps {
 	struct tensor out, q, k, v;
-	float *weights;			/* (rows, stride) or NULL */
+	float *weights; /* (rows, stride) or NULL */
 	const int32_t *index, *length;
 	int64_t stride, room;
 	int32_t heads;
-	float *scratch;			/* (threads, heads, room) */
+	float *scratch; /* (threads, heads, room) */
 };
 
 static void attend_row(const struct steps *a, int64_t r, float *score)
 {
-	struct step s = { a->out, a->q, a->k, a->v, r, a->index + r * a->stride, a->length[r],
-			  a->heads };
+	struct step s = { a->out,	a->q,	 a->k, a->v, r, a->index + r * a->stride,
+			  a->length[r], a->heads };
 	float *w = a->weights ? a->weights + r * a->stride : NULL, part = 1 / (float)a->heads;
 
 	if (a->k.dtype == DTYPE_BF16)
@@ -205,8 +212,15 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 			 const int32_t *length, int64_t index_stride, int32_t heads)
 {
 	struct steps s = {
-		.out = out, .q = q, .k = k, .v = v, .weights = weights,
-		.index = index, .length = length, .stride = index_stride, .heads = heads,
+		.out = out,
+		.q = q,
+		.k = k,
+		.v = v,
+		.weights = weights,
+		.index = index,
+		.length = length,
+		.stride = index_stride,
+		.heads = heads,
 		.room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES,
 	};
 
@@ -348,7 +362,7 @@ void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits
 		ref_top_k(NULL, values, ids, logits, n_real, k);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)
+#pragma omp parallel for num_threads(cpu_threads(d, logits.rows *logits.cols)) schedule(static)
 	for (int64_t r = 0; r < logits.rows; r++)
 		top_k_row(values + r * k, ids + r * k, cpu_row(logits, r), n_real, k);
 }

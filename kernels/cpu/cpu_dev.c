@@ -76,9 +76,9 @@ void cpu_close(struct dev *d)
  * where the system gives them to those who ask, addresses need not be looked up all the time. The
  * length lies in front.
  */
-#define LARGE     ((size_t)4 << 20)
+#define LARGE	  ((size_t)4 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define FRONT     64
+#define FRONT	  64
 
 static void *alloc_large(size_t bytes)
 {
@@ -88,7 +88,7 @@ static void *alloc_large(size_t bytes)
 	if (p == MAP_FAILED)
 		return NULL;
 #if defined(MADV_HUGEPAGE)
-	(void)madvise(p, whole, MADV_HUGEPAGE);		/* a hint */
+	(void)madvise(p, whole, MADV_HUGEPAGE); /* a hint */
 #endif
 	*(size_t *)p = whole;
 	return (char *)p + FRONT;
@@ -153,7 +153,7 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
 	if (bytes <= SIZE_MAX / 2)
-		bytes += bytes / 4;	/* so that slowly growing needs do not ask each time */
+		bytes += bytes / 4; /* so that slowly growing needs do not ask each time */
 	bigger = mem_alloc_aligned(bytes, 1, &e);
 	if (!bigger) {
 		if (!d->fault.code)
@@ -166,7 +166,7 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	return bigger;
 }
 
-#define ROWS_PART 16	/* rows that a thread takes at once */
+#define ROWS_PART 16 /* rows that a thread takes at once */
 
 struct rows {
 	cpu_rows_work *work;

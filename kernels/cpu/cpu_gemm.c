@@ -26,46 +26,46 @@
 #else
 #define PANEL_M 4
 #endif
-#define TILE_VECS 2
-#define PANEL_N (TILE_VECS * VEC_LANES)
-#define BLOCK_K 512
-#define ROW_PITCH (BLOCK_K + 16)	/* of a's panels by row: rows in different cache sets */
-#define BLOCK_PANELS 8			/* panels of a block, at most */
-#define AHEAD 32			/* rows of memory that packing asks for in advance */
+#define TILE_VECS    2
+#define PANEL_N	     (TILE_VECS * VEC_LANES)
+#define BLOCK_K	     512
+#define ROW_PITCH    (BLOCK_K + 16) /* of a's panels by row: rows in different cache sets */
+#define BLOCK_PANELS 8		    /* panels of a block, at most */
+#define AHEAD	     32		    /* rows of memory that packing asks for in advance */
 
 /* What a tile is made from. */
 struct panels {
-	const float *a, *b;	/* units, whatever they are */
+	const float *a, *b; /* units, whatever they are */
 	int64_t n_k;
-	bool by_row;		/* a's layout: row after row, else PANEL_M rows for each k */
+	bool by_row; /* a's layout: row after row, else PANEL_M rows for each k */
 };
 
 /* Where a tile goes, and what it is added to. */
 struct tile_output {
-	const float *from;	/* or NULL */
+	const float *from; /* or NULL */
 	void *to;
-	int64_t stride, to_stride;	/* of from, of to */
-	bool half;			/* to is bf16 */
+	int64_t stride, to_stride; /* of from, of to */
+	bool half;		   /* to is bf16 */
 };
 
 typedef void tile_function(const struct tile_output *at, const struct panels *p);
 
 #define TILE_NAME tile_floats
 #define TILE_TARGET
-#define TILE_VEC vec
-#define TILE_UNIT float
+#define TILE_VEC		 vec
+#define TILE_UNIT		 float
 #define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
-#define TILE_STORE_HALVES(p, x) vec_store_halves(p, x)
+#define TILE_STORE_HALVES(p, x)	 vec_store_halves(p, x)
 #include "kernels/cpu/cpu_gemm_tile.h"
 
 #if defined(__AVX512F__)
-#define HAVE_PAIRS 1
-#define PAIRS_TARGET __attribute__((target("avx512bf16")))
-#define TILE_NAME tile_pairs
-#define TILE_TARGET PAIRS_TARGET
-#define TILE_VEC vec_int
-#define TILE_UNIT int32_t
-#define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
+#define HAVE_PAIRS		 1
+#define PAIRS_TARGET		 __attribute__((target("avx512bf16")))
+#define TILE_NAME		 tile_pairs
+#define TILE_TARGET		 PAIRS_TARGET
+#define TILE_VEC		 vec_int
+#define TILE_UNIT		 int32_t
+#define TILE_MULTIPLY(sum, x, y) (vec) _mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
 #define TILE_STORE_HALVES(p, x)                                                                    \
 	_mm256_storeu_si256((__m256i *)(void *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(x)))
 #include "kernels/cpu/cpu_gemm_tile.h"
@@ -91,7 +91,7 @@ static bool machine_has_pairs(void)
 struct operand {
 	const void *data;
 	enum dtype dtype;
-	int64_t n, outer, inner;	/* n: how many i there are */
+	int64_t n, outer, inner; /* n: how many i there are */
 	bool round, pairs;
 };
 
@@ -111,9 +111,9 @@ VEC_INLINE vec bf16_join_bits(vec low, vec high)
 
 PAIRS_TARGET static inline vec bf16_pair_bits(vec low, vec high)
 {
-	const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25,
-					       9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2,
-					       17, 1, 16, 0);
+	const __m512i order =
+		_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23,
+				 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
 
 	return (vec)_mm512_permutexvar_epi16(
 		order, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
@@ -125,9 +125,8 @@ PAIRS_TARGET static void gemm_round_pairs(uint16_t *to, const float *from, int64
 
 	for (; i + 2 * VEC_LANES <= n; i += 2 * VEC_LANES)
 		_mm512_storeu_si512(
-			to + i, (__m512i)_mm512_cvtne2ps_pbh(
-					(__m512)vec_load(from + i + VEC_LANES),
-					(__m512)vec_load(from + i)));
+			to + i, (__m512i)_mm512_cvtne2ps_pbh((__m512)vec_load(from + i + VEC_LANES),
+							     (__m512)vec_load(from + i)));
 	for (; i < n; i++)
 		to[i] = bf16_from_float(from[i]);
 }
@@ -212,8 +211,8 @@ static void pack_by_row(float *to, const struct operand *x, int64_t first, int64
  * A panel from rows that are contiguous along k: units row after row, then turned, a square at a
  * time.
  */
-static void pack_transposed(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k,
-			int panel)
+static void pack_transposed(float *to, const struct operand *x, int64_t first, int64_t k,
+			    int64_t n_k, int panel)
 {
 	int64_t n_units = gemm_unit_count(x, n_k);
 
@@ -229,10 +228,12 @@ static void pack_transposed(float *to, const struct operand *x, int64_t first, i
 		for (int64_t u = 0; u < n_units; u += VEC_LANES) {
 			vec square[VEC_LANES];
 
-			VEC_UNROLL for (int j = 0; j < VEC_LANES; j++)
+			VEC_UNROLL
+			for (int j = 0; j < VEC_LANES; j++)
 				square[j] = vec_load_part(row[j] + u, n_units - u, 0);
 			vec_transpose(square);
-			VEC_UNROLL for (int j = 0; j < VEC_LANES; j++)
+			VEC_UNROLL
+			for (int j = 0; j < VEC_LANES; j++)
 				if (u + j < n_units)
 					vec_store_part(to + (u + j) * panel + i, square[j],
 						       panel - i);
@@ -244,8 +245,8 @@ static void pack_transposed(float *to, const struct operand *x, int64_t first, i
  * Ask for n elements of each of `rows` rows that will be needed soon; they lie too far apart for the
  * machine to guess. Beyond the end of the data nothing happens, so addresses are only numbers here.
  */
-VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n,
-			const bool half)
+VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride, int64_t rows,
+				 int64_t n, const bool half)
 {
 	const int64_t size = half ? 2 : 4;
 
@@ -301,7 +302,8 @@ along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int
 
 		prefetch_operand(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel), half);
 		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
-			VEC_UNROLL for (int i = 0; i < panel; i += VEC_LANES) {
+			VEC_UNROLL
+			for (int i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = n - i, at = p * panel + i;
 				vec low = vec_set(0), high = vec_set(0);
 
@@ -346,15 +348,15 @@ PAIRS_TARGET static void pack_along_b(float *to, int64_t size, const struct oper
 
 struct product {
 	struct tensor out;
-	struct tensor partial;		/* out, or floats in its place before the last pass */
+	struct tensor partial; /* out, or floats in its place before the last pass */
 	struct operand a, b;
 	int64_t n_k;
 	bool accumulate;
 	bool a_by_row;
 	tile_function *tile;
-	int64_t a_panel, b_panel;	/* floats of a packed panel */
-	int64_t block_panels;		/* of the operand that is not packed whole */
-	float *whole, *blocks;		/* packed: the smaller operand; a block for each thread */
+	int64_t a_panel, b_panel; /* floats of a packed panel */
+	int64_t block_panels;	  /* of the operand that is not packed whole */
+	float *whole, *blocks;	  /* packed: the smaller operand; a block for each thread */
 };
 
 /* Elements [k, k + n_k) of the sums: out of from, when add, into to. */
@@ -362,7 +364,7 @@ struct pass {
 	int64_t k, n_k;
 	struct tensor from, to;
 	bool add;
-	bool direct;		/* a tile can be made in its place */
+	bool direct; /* a tile can be made in its place */
 };
 
 /*
@@ -373,8 +375,10 @@ static struct pass pass_at(const struct product *p, int64_t k, int64_t n_k)
 {
 	bool first = k == 0, last = k + n_k >= p->n_k;
 	struct pass pass = {
-		.k = k, .n_k = n_k,
-		.from = first ? p->out : p->partial, .to = last ? p->out : p->partial,
+		.k = k,
+		.n_k = n_k,
+		.from = first ? p->out : p->partial,
+		.to = last ? p->out : p->partial,
 		.add = p->accumulate || !first,
 	};
 
@@ -400,7 +404,7 @@ static void pack_b(const struct product *p, float *to, int64_t first, int64_t n,
 	else
 		for (int64_t i = 0; i < n; i++)
 			pack_transposed(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,
-				    PANEL_N);
+					PANEL_N);
 }
 
 /* A tile at the edge, or that is added to bf16: through a whole one. */
@@ -433,7 +437,8 @@ static void one_tile(const struct product *p, const float *a, const float *b,
 	struct tile_output at = {
 		.from = pass->add ? cpu_row(pass->from, row) + col : NULL,
 		.to = tensor_columns(tensor_rows(pass->to, row, 1), col, 1).data,
-		.stride = pass->from.stride, .to_stride = pass->to.stride,
+		.stride = pass->from.stride,
+		.to_stride = pass->to.stride,
 		.half = cpu_is_half(pass->to),
 	};
 

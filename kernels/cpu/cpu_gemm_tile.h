@@ -19,17 +19,22 @@ TILE_TARGET static void TILE_NAME(const struct tile_output *at, const struct pan
 	const int64_t n_k = p->n_k;
 	vec sum[PANEL_M][TILE_VECS];
 
-	VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-		VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-			sum[i][v] = (vec){ 0 };
+	VEC_UNROLL
+	for (int i = 0; i < PANEL_M; i++)
+		VEC_UNROLL
+	for (int v = 0; v < TILE_VECS; v++)
+		sum[i][v] = (vec){ 0 };
 	if (p->by_row) {
 		for (int64_t k = 0; k < n_k; k++, a++, b += PANEL_N) {
 			TILE_VEC y[TILE_VECS];
 
-			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+			VEC_UNROLL
+			for (int v = 0; v < TILE_VECS; v++)
 				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
-			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+			VEC_UNROLL
+			for (int i = 0; i < PANEL_M; i++)
+				VEC_UNROLL
+			for (int v = 0; v < TILE_VECS; v++)
 				sum[i][v] = TILE_MULTIPLY(sum[i][v],
 							  a[i * ROW_PITCH] - (TILE_VEC){ 0 }, y[v]);
 		}
@@ -37,30 +42,38 @@ TILE_TARGET static void TILE_NAME(const struct tile_output *at, const struct pan
 		for (int64_t k = 0; k < n_k; k++, a += PANEL_M, b += PANEL_N) {
 			TILE_VEC y[TILE_VECS];
 
-			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+			VEC_UNROLL
+			for (int v = 0; v < TILE_VECS; v++)
 				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
-			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+			VEC_UNROLL
+			for (int i = 0; i < PANEL_M; i++)
+				VEC_UNROLL
+			for (int v = 0; v < TILE_VECS; v++)
 				sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i] - (TILE_VEC){ 0 }, y[v]);
 		}
 	}
 	if (at->from)
-		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-				sum[i][v] += vec_load(at->from + i * at->stride + v * VEC_LANES);
+		VEC_UNROLL
+	for (int i = 0; i < PANEL_M; i++)
+		VEC_UNROLL
+	for (int v = 0; v < TILE_VECS; v++)
+		sum[i][v] += vec_load(at->from + i * at->stride + v * VEC_LANES);
 	if (at->half) {
 		uint16_t *to = at->to;
 
-		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-				TILE_STORE_HALVES(to + i * at->to_stride + v * VEC_LANES,
-						  sum[i][v]);
+		VEC_UNROLL
+		for (int i = 0; i < PANEL_M; i++)
+			VEC_UNROLL
+		for (int v = 0; v < TILE_VECS; v++)
+			TILE_STORE_HALVES(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
 	} else {
 		float *to = at->to;
 
-		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
-			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-				vec_store(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
+		VEC_UNROLL
+		for (int i = 0; i < PANEL_M; i++)
+			VEC_UNROLL
+		for (int v = 0; v < TILE_VECS; v++)
+			vec_store(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
 	}
 }
 

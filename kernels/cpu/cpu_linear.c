@@ -20,26 +20,26 @@
 #else
 #define TILE_ROWS 4
 #endif
-#define PACK_UNITS 16		/* units along K that packing brings over at a time */
-#define BLOCK_BYTES (256 << 10)	/* of a's rows: they stay in the second cache */
-#define TASK_PANELS 16		/* at most */
+#define PACK_UNITS    16	  /* units along K that packing brings over at a time */
+#define BLOCK_BYTES   (256 << 10) /* of a's rows: they stay in the second cache */
+#define TASK_PANELS   16	  /* at most */
 #define MIN_HELPER_NS 20000
-#define PREPARE_ROWS 16		/* that a thread takes at once */
+#define PREPARE_ROWS  16 /* that a thread takes at once */
 
 #define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
+#define JOIN(a, b)  JOIN2(a, b)
 
 /* What a tile is made from; the pointers are to its corner. */
 struct tile {
 	const int32_t *a, *b;	/* units */
-	int64_t pitch, n_units;	/* from one row of a to the next; along K */
+	int64_t pitch, n_units; /* from one row of a to the next; along K */
 	int64_t ahead;		/* ask for the units that lie so far behind those of b */
 	float *out;
-	int64_t stride, n_cols;	/* n_cols: of them at most two vectors are made */
+	int64_t stride, n_cols; /* n_cols: of them at most two vectors are made */
 	int n_rows;
 	bool relu;
-	const float *bias;	/* or NULL */
-	const float *a_scales, *b_scales;	/* of integers */
+	const float *bias;		  /* or NULL */
+	const float *a_scales, *b_scales; /* of integers */
 	const int32_t *b_sums;
 };
 
@@ -49,12 +49,12 @@ typedef void tile_function(const struct tile *t);
 
 #define TILE_NAME tile_floats
 #define TILE_TARGET
-#define TILE_UNIT float
-#define TILE_VEC vec
-#define TILE_SUM vec
+#define TILE_UNIT		 float
+#define TILE_VEC		 vec
+#define TILE_SUM		 vec
 #define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
-#define TILE_INTEGERS 0
-#define TILE_SHIFT 0
+#define TILE_INTEGERS		 0
+#define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
 /* Pairs of bf16: each half is the upper half of a float. */
@@ -66,12 +66,12 @@ VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
 
 #define TILE_NAME tile_pairs
 #define TILE_TARGET
-#define TILE_UNIT int32_t
-#define TILE_VEC vec_int
-#define TILE_SUM vec
+#define TILE_UNIT		 int32_t
+#define TILE_VEC		 vec_int
+#define TILE_SUM		 vec
 #define TILE_MULTIPLY(sum, x, y) multiply_pairs(sum, x, y)
-#define TILE_INTEGERS 0
-#define TILE_SHIFT 0
+#define TILE_INTEGERS		 0
+#define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
 /*
@@ -99,35 +99,35 @@ VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 
 #define TILE_NAME tile_bytes
 #define TILE_TARGET
-#define TILE_UNIT int32_t
-#define TILE_VEC vec_int
-#define TILE_SUM vec_int
+#define TILE_UNIT		 int32_t
+#define TILE_VEC		 vec_int
+#define TILE_SUM		 vec_int
 #define TILE_MULTIPLY(sum, x, y) multiply_bytes(sum, x, y)
-#define TILE_INTEGERS 1
-#define TILE_SHIFT 0
+#define TILE_INTEGERS		 1
+#define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
 #if defined(__AVX512F__)
-#define TILE_NAME tile_pairs_native
-#define TILE_TARGET __attribute__((target("avx512bf16")))
-#define TILE_UNIT int32_t
-#define TILE_VEC vec_int
-#define TILE_SUM vec
-#define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
-#define TILE_INTEGERS 0
-#define TILE_SHIFT 0
+#define TILE_NAME		 tile_pairs_native
+#define TILE_TARGET		 __attribute__((target("avx512bf16")))
+#define TILE_UNIT		 int32_t
+#define TILE_VEC		 vec_int
+#define TILE_SUM		 vec
+#define TILE_MULTIPLY(sum, x, y) (vec) _mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
+#define TILE_INTEGERS		 0
+#define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
 /* The instruction wants a unsigned: its bytes are 128 more than they should be. */
-#define TILE_NAME tile_bytes_native
+#define TILE_NAME   tile_bytes_native
 #define TILE_TARGET __attribute__((target("avx512vnni")))
-#define TILE_UNIT int32_t
-#define TILE_VEC vec_int
-#define TILE_SUM vec_int
-#define TILE_MULTIPLY(sum, x, y) \
-	(vec_int)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(x), (__m512i)(y))
+#define TILE_UNIT   int32_t
+#define TILE_VEC    vec_int
+#define TILE_SUM    vec_int
+#define TILE_MULTIPLY(sum, x, y)                                                                   \
+	(vec_int) _mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(x), (__m512i)(y))
 #define TILE_INTEGERS 1
-#define TILE_SHIFT 128
+#define TILE_SHIFT    128
 #include "kernels/cpu/cpu_linear_tile.h"
 
 static tile_function *native_tile(enum dtype kind)
@@ -234,7 +234,7 @@ static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int
 
 struct pack_job {
 	struct tensor packed, b;
-	int32_t *room;		/* (threads, size) */
+	int32_t *room; /* (threads, size) */
 	int64_t size;
 };
 
@@ -271,8 +271,8 @@ struct linear {
 	tile_function *tile;
 	int flip;
 	int64_t n_units, pitch;
-	int32_t *units;		/* a's rows, pitch apart */
-	float *scales;		/* of a's rows */
+	int32_t *units; /* a's rows, pitch apart */
+	float *scales;	/* of a's rows */
 	int64_t block_rows, n_blocks, task_panels, n_tasks;
 };
 
@@ -297,7 +297,7 @@ static void prepare_rows(const void *context, int thread, int64_t part)
 
 /* Rows [first, last) by one panel, to columns to … of out. */
 static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
-		      int64_t last)
+			 int64_t last)
 {
 	for (int64_t row = first; row < last; row += TILE_ROWS) {
 		struct tile t = {
@@ -436,9 +436,9 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
  * a thread has found in its parts before only tells it what need not be listed.
  */
 #define CHUNK_PANELS 8
-#define CHUNK (CHUNK_PANELS * PANEL_WIDTH)
-#define SLICE (4 * CHUNK)
-#define CHUNK_ROWS (8 * TILE_ROWS)	/* at most */
+#define CHUNK	     (CHUNK_PANELS * PANEL_WIDTH)
+#define SLICE	     (4 * CHUNK)
+#define CHUNK_ROWS   (8 * TILE_ROWS) /* at most */
 
 /* Each lane for itself: the largest seen, and the sum of e^(x - largest). */
 struct softmax_part {
@@ -450,12 +450,12 @@ struct top_k_job {
 	int64_t n_real;
 	int32_t k, n_threads;
 	int64_t n_parts;
-	float *chunks;			/* (threads, block_rows, CHUNK) */
-	struct softmax_part *parts;	/* (slices, rows) */
-	float *values;			/* (parts, rows, k) falling */
-	int32_t *ids;			/* the same */
-	int32_t *n;			/* (parts, rows) how many are listed */
-	float *floors;			/* (threads, rows) there are k that are as large */
+	float *chunks;		    /* (threads, block_rows, CHUNK) */
+	struct softmax_part *parts; /* (slices, rows) */
+	float *values;		    /* (parts, rows, k) falling */
+	int32_t *ids;		    /* the same */
+	int32_t *n;		    /* (parts, rows) how many are listed */
+	float *floors;		    /* (threads, rows) there are k that are as large */
 };
 
 /* n numbers join the sum; gives the largest of them and those before. */
@@ -477,8 +477,8 @@ static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
  * List the best of n numbers, those of columns first … of a row, leaving out those below floor. (What
  * is not a number is not below it: there are always k.)
  */
-static void list_best(const struct top_k_job *b, int64_t list, const float *x, int64_t n, int64_t first,
-		      float floor)
+static void list_best(const struct top_k_job *b, int64_t list, const float *x, int64_t n,
+		      int64_t first, float floor)
 {
 	float *values = b->values + list * b->k;
 	int32_t *ids = b->ids + list * b->k, n_listed = b->n[list];
@@ -505,7 +505,7 @@ struct top_k_list {
 };
 
 static void top_k_chunk(const struct top_k_job *b, struct top_k_list to, int64_t col, int64_t row,
-		      int64_t n_rows)
+			int64_t n_rows)
 {
 	struct linear l = b->l;
 	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
@@ -589,8 +589,8 @@ static bool reserve_best(struct dev *d, struct top_k_job *b)
 	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), TILE_ROWS) * TILE_ROWS;
 	chunk = (size_t)b->l.block_rows * CHUNK;
 	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
-			 threads * chunk + parts * 2 * VEC_LANES +
-				 lists * (size_t)(2 * b->k + 1) + threads * rows,
+			 threads * chunk + parts * 2 * VEC_LANES + lists * (size_t)(2 * b->k + 1) +
+				 threads * rows,
 			 sizeof(*at));
 	if (!at)
 		return false;

@@ -21,25 +21,28 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 	const int64_t n_units = t->n_units, pitch = t->pitch, ahead = t->ahead;
 	TILE_SUM sum[TILE_ROWS][2];
 
-	VEC_UNROLL for (int i = 0; i < rows; i++)
+	VEC_UNROLL
+	for (int i = 0; i < rows; i++)
 		sum[i][0] = sum[i][1] = (TILE_SUM){ 0 };
 	for (int64_t u = 0; u < n_units; u++, a++, b += PANEL_WIDTH) {
 		TILE_VEC y[2];
 
-		if (rows > 4) {		/* with fewer the machine looks ahead well enough */
+		if (rows > 4) { /* with fewer the machine looks ahead well enough */
 			__builtin_prefetch(b + ahead);
 			__builtin_prefetch(b + ahead + VEC_LANES);
 		}
 		memcpy(&y[0], b, sizeof(y[0]));
 		memcpy(&y[1], b + VEC_LANES, sizeof(y[1]));
-		VEC_UNROLL for (int i = 0; i < rows; i++) {
+		VEC_UNROLL
+		for (int i = 0; i < rows; i++) {
 			TILE_VEC x = a[i * pitch] - (TILE_VEC){ 0 };
 
 			sum[i][0] = TILE_MULTIPLY(sum[i][0], x, y[0]);
 			sum[i][1] = TILE_MULTIPLY(sum[i][1], x, y[1]);
 		}
 	}
-	VEC_UNROLL for (int v = 0; v < 2; v++) {
+	VEC_UNROLL
+	for (int v = 0; v < 2; v++) {
 		int64_t first = v * VEC_LANES, n = t->n_cols - first;
 		vec bias, scale = vec_set(0);
 		vec_int shift = { 0 };
@@ -52,7 +55,8 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 			shift *= TILE_SHIFT;
 			scale = vec_load(t->b_scales + first);
 		}
-		VEC_UNROLL for (int i = 0; i < rows; i++) {
+		VEC_UNROLL
+		for (int i = 0; i < rows; i++) {
 			vec x = (vec)sum[i][v];
 
 			if (TILE_INTEGERS)
@@ -69,19 +73,43 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 TILE_TARGET static void TILE_NAME(const struct tile *t)
 {
 	switch (t->n_rows) {
-	case 1: JOIN(TILE_NAME, _rows)(t, 1); break;
-	case 2: JOIN(TILE_NAME, _rows)(t, 2); break;
-	case 3: JOIN(TILE_NAME, _rows)(t, 3); break;
-	case 4: JOIN(TILE_NAME, _rows)(t, 4); break;
+	case 1:
+		JOIN(TILE_NAME, _rows)(t, 1);
+		break;
+	case 2:
+		JOIN(TILE_NAME, _rows)(t, 2);
+		break;
+	case 3:
+		JOIN(TILE_NAME, _rows)(t, 3);
+		break;
+	case 4:
+		JOIN(TILE_NAME, _rows)(t, 4);
+		break;
 #if TILE_ROWS > 4
-	case 5: JOIN(TILE_NAME, _rows)(t, 5); break;
-	case 6: JOIN(TILE_NAME, _rows)(t, 6); break;
-	case 7: JOIN(TILE_NAME, _rows)(t, 7); break;
-	case 8: JOIN(TILE_NAME, _rows)(t, 8); break;
-	case 9: JOIN(TILE_NAME, _rows)(t, 9); break;
-	case 10: JOIN(TILE_NAME, _rows)(t, 10); break;
-	case 11: JOIN(TILE_NAME, _rows)(t, 11); break;
-	case 12: JOIN(TILE_NAME, _rows)(t, 12); break;
+	case 5:
+		JOIN(TILE_NAME, _rows)(t, 5);
+		break;
+	case 6:
+		JOIN(TILE_NAME, _rows)(t, 6);
+		break;
+	case 7:
+		JOIN(TILE_NAME, _rows)(t, 7);
+		break;
+	case 8:
+		JOIN(TILE_NAME, _rows)(t, 8);
+		break;
+	case 9:
+		JOIN(TILE_NAME, _rows)(t, 9);
+		break;
+	case 10:
+		JOIN(TILE_NAME, _rows)(t, 10);
+		break;
+	case 11:
+		JOIN(TILE_NAME, _rows)(t, 11);
+		break;
+	case 12:
+		JOIN(TILE_NAME, _rows)(t, 12);
+		break;
 #endif
 	}
 }

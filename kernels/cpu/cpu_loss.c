@@ -59,7 +59,7 @@ void CPU(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float
 				  grad_scale);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)
+#pragma omp parallel for num_threads(cpu_threads(d, logits.rows *logits.cols)) schedule(static)
 	for (int64_t t = 0; t < logits.rows; t++) {
 		float *x = cpu_row(logits, t);
 

@@ -18,7 +18,7 @@
 #include "share/base/util.h"
 
 #define MASK_CHUNK 1024
-#define MASK_LANES VEC_LANES		/* blocks at a time, 8 elements each */
+#define MASK_LANES VEC_LANES /* blocks at a time, 8 elements each */
 
 struct mask {
 	struct rng_key key;

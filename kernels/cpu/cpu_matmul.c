@@ -54,16 +54,16 @@ enum { A, B, OUT, N_OPERANDS };
 
 struct product {
 	struct key key;
-	dnnl_primitive_t primitive;		/* NULL: this library or machine cannot do it */
+	dnnl_primitive_t primitive; /* NULL: this library or machine cannot do it */
 	dnnl_memory_t memory[N_OPERANDS];
-	dnnl_memory_t scratch;			/* NULL when none is needed */
+	dnnl_memory_t scratch; /* NULL when none is needed */
 	size_t scratch_bytes;
 };
 
 struct cpu_onednn {
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
-	struct product *products;		/* open addressing; empty where key.rows is 0 */
+	struct product *products;   /* open addressing; empty where key.rows is 0 */
 	size_t n_products, n_slots; /* n_slots is a power of two, at least twice n_products */
 };
 
@@ -118,8 +118,8 @@ struct layout {
 static dnnl_status_t create_memory(dnnl_memory_t *m, const struct layout *l, dnnl_engine_t engine)
 {
 	dnnl_memory_desc_t desc;
-	dnnl_status_t status = dnnl_memory_desc_create_with_strides(&desc, 2, l->dims, l->type,
-								    l->strides);
+	dnnl_status_t status =
+		dnnl_memory_desc_create_with_strides(&desc, 2, l->dims, l->type, l->strides);
 
 	if (status == dnnl_success) {
 		status = dnnl_memory_create(m, desc, engine, DNNL_MEMORY_NONE);
@@ -167,8 +167,8 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops)
 static dnnl_status_t create_memory(dnnl_memory_t *m, const struct layout *l, dnnl_engine_t engine)
 {
 	dnnl_memory_desc_t desc;
-	dnnl_status_t status = dnnl_memory_desc_init_by_strides(&desc, 2, l->dims, l->type,
-								l->strides);
+	dnnl_status_t status =
+		dnnl_memory_desc_init_by_strides(&desc, 2, l->dims, l->type, l->strides);
 
 	return status == dnnl_success ? dnnl_memory_create(m, &desc, engine, DNNL_MEMORY_NONE)
 				      : status;
@@ -198,8 +198,8 @@ static dnnl_status_t create_desc(dnnl_primitive_desc_t *desc, const struct layou
 	if (status == dnnl_success)
 		status = dnnl_matmul_desc_init(&matmul, &md[A], &md[B], NULL, &md[OUT]);
 	return status == dnnl_success
-		     ? dnnl_primitive_desc_create(desc, &matmul, attributes, engine, NULL)
-		     : status;
+		       ? dnnl_primitive_desc_create(desc, &matmul, attributes, engine, NULL)
+		       : status;
 }
 
 static dnnl_status_t append_sum(dnnl_post_ops_t ops)

@@ -11,10 +11,10 @@
 
 #include "kernels/cpu/cpu_vec.h"
 
-#define FEW_ROWS 4
-#define FEW_COLS 4
-#define COL_BLOCK 16		/* columns that a thread takes at once */
-#define MOST_ROWS 16		/* from here on packing pays */
+#define FEW_ROWS  4
+#define FEW_COLS  4
+#define COL_BLOCK 16 /* columns that a thread takes at once */
+#define MOST_ROWS 16 /* from here on packing pays */
 
 /* rows x FEW_COLS inner products of n_k elements; rows is a constant wherever this is inlined. */
 VEC_INLINE void inner_products(float *sums, const float *const *a, const float *const *b,
@@ -23,17 +23,21 @@ VEC_INLINE void inner_products(float *sums, const float *const *a, const float *
 	vec sum[FEW_ROWS * FEW_COLS];
 	int64_t k;
 
-	VEC_UNROLL for (int i = 0; i < rows * FEW_COLS; i++)
+	VEC_UNROLL
+	for (int i = 0; i < rows * FEW_COLS; i++)
 		sum[i] = vec_set(0);
 	for (k = 0; k + VEC_LANES <= n_k; k += VEC_LANES) {
 		vec y[FEW_COLS];
 
-		VEC_UNROLL for (int j = 0; j < FEW_COLS; j++)
+		VEC_UNROLL
+		for (int j = 0; j < FEW_COLS; j++)
 			y[j] = vec_load(b[j] + k);
-		VEC_UNROLL for (int i = 0; i < rows; i++) {
+		VEC_UNROLL
+		for (int i = 0; i < rows; i++) {
 			vec x = vec_load(a[i] + k);
 
-			VEC_UNROLL for (int j = 0; j < FEW_COLS; j++)
+			VEC_UNROLL
+			for (int j = 0; j < FEW_COLS; j++)
 				sum[i * FEW_COLS + j] += x * y[j];
 		}
 	}
@@ -42,12 +46,13 @@ VEC_INLINE void inner_products(float *sums, const float *const *a, const float *
 			for (int j = 0; j < FEW_COLS; j++)
 				sum[i * FEW_COLS + j] += vec_load_part(a[i] + k, n_k - k, 0) *
 							 vec_load_part(b[j] + k, n_k - k, 0);
-	VEC_UNROLL for (int i = 0; i < rows * FEW_COLS; i++)
+	VEC_UNROLL
+	for (int i = 0; i < rows * FEW_COLS; i++)
 		sums[i] = vec_sum(sum[i]);
 }
 
-static void small_matmul_rows(float *sums, const float *const *a, const float *const *b, int64_t n_k,
-		      int64_t rows)
+static void small_matmul_rows(float *sums, const float *const *a, const float *const *b,
+			      int64_t n_k, int64_t rows)
 {
 	switch (rows) {
 	case 1:
@@ -66,12 +71,12 @@ static void small_matmul_rows(float *sums, const float *const *a, const float *c
 
 /* Columns [col, col + n_cols) of out, all rows. */
 static void small_matmul_columns(struct tensor out, struct tensor a, struct tensor b, int64_t col,
-		    int64_t n_cols, bool accumulate)
+				 int64_t n_cols, bool accumulate)
 {
 	const float *from_a[FEW_ROWS], *from_b[FEW_COLS];
 	float sums[FEW_ROWS * FEW_COLS];
 
-	for (int j = 0; j < FEW_COLS; j++)	/* past the edge the last one again */
+	for (int j = 0; j < FEW_COLS; j++) /* past the edge the last one again */
 		from_b[j] = cpu_row(b, col + MIN(j, n_cols - 1));
 	for (int64_t row = 0; row < out.rows; row += FEW_ROWS) {
 		int64_t n_rows = MIN(FEW_ROWS, out.rows - row);
@@ -89,7 +94,7 @@ static void small_matmul_columns(struct tensor out, struct tensor a, struct tens
 }
 
 bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
-		     struct matmul_how how)
+		       struct matmul_how how)
 {
 	int n_threads = cpu_threads(d, out.rows * out.cols * a.cols / 16);
 
@@ -99,6 +104,7 @@ bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct
 #pragma omp parallel for num_threads(n_threads) schedule(static)
 	for (int64_t first = 0; first < out.cols; first += COL_BLOCK)
 		for (int64_t col = first; col < MIN(first + COL_BLOCK, out.cols); col += FEW_COLS)
-			small_matmul_columns(out, a, b, col, MIN(FEW_COLS, out.cols - col), how.accumulate);
+			small_matmul_columns(out, a, b, col, MIN(FEW_COLS, out.cols - col),
+					     how.accumulate);
 	return true;
 }

@@ -9,8 +9,8 @@
  * The residual stream is always of floats here; what comes from products and goes into them may be
  * bf16. half says so, and is a constant wherever a row is inlined.
  */
-VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x, const float *scale,
-			 const float *shift, int64_t n, const bool half)
+VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x,
+			     const float *scale, const float *shift, int64_t n, const bool half)
 {
 	vec sum = vec_set(0), squares = vec_set(0);
 	float m, r;
@@ -40,11 +40,12 @@ struct norm_job {
 	const float *scale, *shift;
 };
 
-VEC_INLINE void norm_row_range(const struct norm_job *n, int64_t first, int64_t last, const bool half)
+VEC_INLINE void norm_row_range(const struct norm_job *n, int64_t first, int64_t last,
+			       const bool half)
 {
 	for (int64_t t = first; t < last; t++)
 		cpu_norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
-			 n->scale, n->shift, n->x.cols, half);
+			     n->scale, n->shift, n->x.cols, half);
 }
 
 static void cpu_norm_rows(const void *context, int64_t first, int64_t last)
@@ -89,7 +90,7 @@ VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, c
 }
 
 struct add_norm_job {
-	struct norm_job norm;		/* x: the sum */
+	struct norm_job norm; /* x: the sum */
 	struct tensor residual, branch;
 	const float *bias;
 	struct dropout drop;
@@ -126,8 +127,8 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 		return;
 	}
 	cpu_rows(d, sum.rows, sum.cols, add_norm_rows,
-		 &(struct add_norm_job){ { out, sum, mean, rstd, scale, shift },
-				   residual, branch, bias, drop });
+		 &(struct add_norm_job){
+			 { out, sum, mean, rstd, scale, shift }, residual, branch, bias, drop });
 }
 
 /* ---- gradients ------------------------------------------------------------------ */
@@ -162,8 +163,7 @@ VEC_INLINE void norm_row_grad(struct row_grad r, int64_t n, const bool half)
 	g_mean = vec_sum(g_sum) / (float)n;
 	gn_mean = vec_sum(gn_sum) / (float)n;
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec g = vec_get(r.dout, c, n - c, 0, half) *
-			vec_load_part(r.scale + c, n - c, 0);
+		vec g = vec_get(r.dout, c, n - c, 0, half) * vec_load_part(r.scale + c, n - c, 0);
 		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
 		vec dx = r.rstd * (g - g_mean - normed * gn_mean);
 
@@ -211,10 +211,11 @@ static void part_grad(const struct norm_grad_job *g, float *sums, int64_t first,
 	if (g->dbranch.data)
 		mask_init(&m, g->drop);
 	for (int64_t t = first; t < last; t++) {
-		const struct row_grad row = {
-			cpu_row(g->dx, t), sums, sums + n, cpu_any_row(g->dout, t),
-			cpu_row(g->x, t), g->scale, g->mean[t], g->rstd[t], g->accumulate
-		};
+		const struct row_grad row = { cpu_row(g->dx, t), sums,
+					      sums + n,		 cpu_any_row(g->dout, t),
+					      cpu_row(g->x, t),	 g->scale,
+					      g->mean[t],	 g->rstd[t],
+					      g->accumulate };
 		uint64_t at = (uint64_t)(t * n);
 
 		if (cpu_is_half(g->dout))
@@ -236,12 +237,12 @@ static void all_grads(struct dev *d, const struct norm_grad_job *g)
 {
 	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows),
 		n_parts = CEIL_DIV(g->x.rows, part_rows);
-	float *sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts,
-				  3 * (size_t)n * sizeof(*sums));
+	float *sums =
+		cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts, 3 * (size_t)n * sizeof(*sums));
 
 	if (!sums)
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, g->x.rows * n)) schedule(static)
+#pragma omp parallel for num_threads(cpu_threads(d, g->x.rows *n)) schedule(static)
 	for (int64_t p = 0; p < n_parts; p++)
 		part_grad(g, sums + p * 3 * n, p * part_rows, MIN((p + 1) * part_rows, g->x.rows));
 	vec_add_parts(g->dscale, sums, n_parts, 3 * n, n);
@@ -258,14 +259,14 @@ void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
 	else
 		all_grads(d, &(struct norm_grad_job){ .dx = dx,
-					      .dscale = dscale,
-					      .dshift = dshift,
-					      .dout = dout,
-					      .x = x,
-					      .mean = mean,
-					      .rstd = rstd,
-					      .scale = scale,
-					      .accumulate = accumulate });
+						      .dscale = dscale,
+						      .dshift = dshift,
+						      .dout = dout,
+						      .x = x,
+						      .mean = mean,
+						      .rstd = rstd,
+						      .scale = scale,
+						      .accumulate = accumulate });
 }
 
 void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias,
@@ -278,15 +279,15 @@ void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch
 				  scale, drop);
 	else
 		all_grads(d, &(struct norm_grad_job){ .dx = dsum,
-					      .dbranch = dbranch,
-					      .dbias = dbias,
-					      .dscale = dscale,
-					      .dshift = dshift,
-					      .dout = dout,
-					      .x = sum,
-					      .mean = mean,
-					      .rstd = rstd,
-					      .scale = scale,
-					      .drop = drop,
-					      .accumulate = true });
+						      .dbranch = dbranch,
+						      .dbias = dbias,
+						      .dscale = dscale,
+						      .dshift = dshift,
+						      .dout = dout,
+						      .x = sum,
+						      .mean = mean,
+						      .rstd = rstd,
+						      .scale = scale,
+						      .drop = drop,
+						      .accumulate = true });
 }

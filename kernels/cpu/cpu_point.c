@@ -10,7 +10,7 @@
 
 /* ---- embedding --------------------------------------------------------------- */
 
-#define SINUSOID_MOST 65536	/* positions that are kept; there is no such sentence */
+#define SINUSOID_MOST 65536 /* positions that are kept; there is no such sentence */
 
 /* Rows of sines and cosines for all positions; each is computed once. NULL: the fault is noted. */
 static const float *sinusoid_table(struct dev *d, const int32_t *positions, int64_t n, int64_t cols)
@@ -69,7 +69,7 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	waves = sinusoid_table(d, positions, out.rows, out.cols);
 	if (!waves)
 		return;
-#pragma omp parallel num_threads(cpu_threads(d, out.rows * out.cols))
+#pragma omp parallel num_threads(cpu_threads(d, out.rows *out.cols))
 	{
 		struct mask m;
 
@@ -126,7 +126,7 @@ void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, co
 
 /* n elements from x on; half is a constant wherever this is inlined. */
 VEC_INLINE void relu_dropout_part(void *x, const float *bias, const float *factor, int64_t n,
-			  const bool half)
+				  const bool half)
 {
 	for (int64_t i = 0; i < n; i += VEC_LANES) {
 		vec y = vec_get(x, i, n - i, 0, half) + vec_load_part(bias + i, n - i, 0);
@@ -138,7 +138,7 @@ VEC_INLINE void relu_dropout_part(void *x, const float *bias, const float *facto
 
 void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct dropout drop)
 {
-#pragma omp parallel num_threads(cpu_threads(d, x.rows * x.cols))
+#pragma omp parallel num_threads(cpu_threads(d, x.rows *x.cols))
 	{
 		struct mask m;
 
@@ -185,7 +185,7 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 	sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts, (size_t)dx.cols * sizeof(*sums));
 	if (!sums)
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, dx.rows * dx.cols)) schedule(static)
+#pragma omp parallel for num_threads(cpu_threads(d, dx.rows *dx.cols)) schedule(static)
 	for (int64_t p = 0; p < n_parts; p++) {
 		float *sum = sums + p * dx.cols;
 
@@ -210,7 +210,7 @@ void CPU(add)(struct dev *d, struct tensor x, struct tensor y)
 		ref_add(NULL, x, y);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, x.rows * x.cols)) schedule(static)
+#pragma omp parallel for num_threads(cpu_threads(d, x.rows *x.cols)) schedule(static)
 	for (int64_t t = 0; t < x.rows; t++) {
 		float *to = cpu_row(x, t);
 		const float *from = cpu_row(y, t);
@@ -257,8 +257,8 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		part[p] = p * length < n
-				? sum_squares_part(x + p * length, MIN(length, n - p * length))
-				: 0;
+				  ? sum_squares_part(x + p * length, MIN(length, n - p * length))
+				  : 0;
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		total += part[p];
 	*out += total;

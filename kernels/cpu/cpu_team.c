@@ -11,8 +11,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define SPIN_SECONDS 100e-6	/* who waits looks so long before it sleeps, at most */
-#define SPIN_CHECKS    64	/* between two looks at the clock: about 2 us */
+#define SPIN_SECONDS 100e-6 /* who waits looks so long before it sleeps, at most */
+#define SPIN_CHECKS  64	    /* between two looks at the clock: about 2 us */
 
 struct helper {
 	struct cpu_team *team;
@@ -26,8 +26,8 @@ struct helper {
  * are for those who sleep. Who goes to sleep says so first and looks once more; who has
  * something to say, says it first and then looks for sleepers: one of both sees the other.
  */
-#define ONE_INSIDE 0x10000u
-#define MOST_HELPERS 0x1000
+#define ONE_INSIDE		   0x10000u
+#define MOST_HELPERS		   0x1000
 #define FREE_ENTRIES(entry_counts) ((entry_counts) % ONE_INSIDE)
 
 /*
@@ -35,7 +35,7 @@ struct helper {
  * what it needs next; when they are done it takes from what others have left.
  */
 struct range {
-	_Alignas(64) _Atomic int64_t next;	/* the first part that nobody has taken */
+	_Alignas(64) _Atomic int64_t next; /* the first part that nobody has taken */
 	int64_t end;
 };
 
@@ -43,15 +43,15 @@ struct cpu_team {
 	/* the loop that is done now */
 	cpu_team_work *work;
 	const void *context;
-	struct range *ranges;		/* (n_helpers + 1) owned */
-	int n_ranges;			/* of the loop */
-	struct helper *helpers;		/* (n_helpers) owned */
+	struct range *ranges;	/* (n_helpers + 1) owned */
+	int n_ranges;		/* of the loop */
+	struct helper *helpers; /* (n_helpers) owned */
 	int n_helpers, n_started;
 	pthread_mutex_t lock;
 	pthread_cond_t work_available, helpers_left;
-	bool closing;			/* under the lock */
+	bool closing; /* under the lock */
 	_Alignas(64) atomic_uint entry_counts;
-	atomic_int asleep;		/* helpers */
+	atomic_int asleep; /* helpers */
 	atomic_bool caller_asleep;
 };
 
@@ -83,9 +83,9 @@ static bool team_try_enter(struct cpu_team *t)
 	unsigned entry_counts = atomic_load_explicit(&t->entry_counts, memory_order_relaxed);
 
 	while (FREE_ENTRIES(entry_counts) > 0)
-		if (atomic_compare_exchange_weak_explicit(&t->entry_counts, &entry_counts, entry_counts - 1 + ONE_INSIDE,
-							  memory_order_acquire,
-							  memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(
+			    &t->entry_counts, &entry_counts, entry_counts - 1 + ONE_INSIDE,
+			    memory_order_acquire, memory_order_relaxed))
 			return true;
 	return false;
 }
@@ -121,7 +121,8 @@ static bool team_sleep_for_work(struct cpu_team *t)
 
 static void team_leave_loop(struct cpu_team *t)
 {
-	if (atomic_fetch_sub(&t->entry_counts, ONE_INSIDE) / ONE_INSIDE > 1 || !atomic_load(&t->caller_asleep))
+	if (atomic_fetch_sub(&t->entry_counts, ONE_INSIDE) / ONE_INSIDE > 1 ||
+	    !atomic_load(&t->caller_asleep))
 		return;
 	pthread_mutex_lock(&t->lock);
 	pthread_cond_signal(&t->helpers_left);

@@ -38,8 +38,8 @@ static inline int32_t cpu_top_merge(float *values, int32_t *ids, int32_t n, int3
 {
 	int32_t place = n;
 
-	while (place > 0 && (x > values[place - 1] ||
-			     (x == values[place - 1] && id < ids[place - 1])))
+	while (place > 0 &&
+	       (x > values[place - 1] || (x == values[place - 1] && id < ids[place - 1])))
 		place--;
 	return cpu_top_put(values, ids, n, k, x, id, place);
 }

@@ -24,7 +24,7 @@
 #define VEC_LANES 4
 #endif
 
-#define VEC_BYTES (4 * VEC_LANES)
+#define VEC_BYTES  (4 * VEC_LANES)
 #define VEC_INLINE static inline __attribute__((always_inline))
 
 /* Before a loop over registers: without it an array of vectors would live in memory. */
@@ -94,7 +94,7 @@ VEC_INLINE void vec_store(float *p, vec x)
 
 VEC_INLINE vec vec_set(float x)
 {
-	return x - (vec){ 0 };	/* not + 0, which would not be nothing for -0 */
+	return x - (vec){ 0 }; /* not + 0, which would not be nothing for -0 */
 }
 
 /*
@@ -159,9 +159,8 @@ VEC_INLINE void vec_store_halves_part(uint16_t *p, vec x, int64_t n)
 		return;
 	}
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-	_mm512_mask_cvtepi32_storeu_epi16(
-		p, (__mmask16)((1u << n) - 1),
-		_mm512_srli_epi32((__m512i)vec_round_bits(x), 16));
+	_mm512_mask_cvtepi32_storeu_epi16(p, (__mmask16)((1u << n) - 1),
+					  _mm512_srli_epi32((__m512i)vec_round_bits(x), 16));
 #else
 	vec_int bits = vec_round_bits(x);
 
@@ -286,11 +285,13 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 #if defined(__AVX512F__)
 	__m512 t[16], u[16];
 
-	VEC_UNROLL for (int i = 0; i < 16; i += 2) {
+	VEC_UNROLL
+	for (int i = 0; i < 16; i += 2) {
 		t[i] = _mm512_unpacklo_ps((__m512)x[i], (__m512)x[i + 1]);
 		t[i + 1] = _mm512_unpackhi_ps((__m512)x[i], (__m512)x[i + 1]);
 	}
-	VEC_UNROLL for (int i = 0; i < 16; i += 4) {
+	VEC_UNROLL
+	for (int i = 0; i < 16; i += 4) {
 		u[i] = _mm512_castpd_ps(
 			_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
 		u[i + 1] = _mm512_castpd_ps(
@@ -303,7 +304,8 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 	/*
 	 * u[4 g + c] holds columns c, 4 + c, 8 + c, 12 + c of rows 4 g to 4 g + 3, a quarter each
 	 */
-	VEC_UNROLL for (int c = 0; c < 4; c++) {
+	VEC_UNROLL
+	for (int c = 0; c < 4; c++) {
 		__m512 even01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x88),
 		       odd01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xDD);
 		__m512 even23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x88);

@@ -27,97 +27,97 @@
 /* ---- both compilers ---------------------------------------------------------------- */
 
 #ifdef CUDASIM
-#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...) \
-	sim_launch_kernel(sim_launch{ #kernel, NULL, grid, block, shared, stream }, kernel, \
+#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...)                                      \
+	sim_launch_kernel(sim_launch{ #kernel, NULL, grid, block, shared, stream }, kernel,        \
 			  __VA_ARGS__)
-#define SHARED(type, name, dims) \
-	static const char name##_key = 0; \
-	typedef type name##_type dims; \
+#define SHARED(type, name, dims)                                                                   \
+	static const char name##_key = 0;                                                          \
+	typedef type name##_type dims;                                                             \
 	name##_type &name = *(name##_type *)sim_shared(&name##_key, sizeof(name##_type), 16)
 #define SHARED_DYNAMIC(type, name) type *name = (type *)sim_shared_dynamic()
 #else
-#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...) \
+#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...)                                      \
 	kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
 #define SHARED(type, name, dims) __shared__ __align__(16) type name dims
-#define SHARED_DYNAMIC(type, name) \
-	extern __shared__ uint4 cuda_dynamic_memory[]; \
+#define SHARED_DYNAMIC(type, name)                                                                 \
+	extern __shared__ uint4 cuda_dynamic_memory[];                                             \
 	type *name = (type *)cuda_dynamic_memory
 #endif
 
-#define LAUNCH(d, kernel, grid, block, shared, ...) \
-	do { \
-		CUDA_LAUNCH(kernel, grid, block, shared, (d)->stream, __VA_ARGS__); \
-		cuda_note(d, cudaGetLastError(), #kernel); \
+#define LAUNCH(d, kernel, grid, block, shared, ...)                                                \
+	do {                                                                                       \
+		CUDA_LAUNCH(kernel, grid, block, shared, (d)->stream, __VA_ARGS__);                \
+		cuda_note(d, cudaGetLastError(), #kernel);                                         \
 	} while (0)
 
 /* One launch for each way of access. */
-#define LAUNCH_ACCESS(d, access, kernel, grid, block, shared, ...) \
-	do { \
-		switch (access) { \
-		case ACCESS_F32: \
-			LAUNCH(d, kernel<ACCESS_F32>, grid, block, shared, __VA_ARGS__); \
-			break; \
-		case ACCESS_BF16: \
-			LAUNCH(d, kernel<ACCESS_BF16>, grid, block, shared, __VA_ARGS__); \
-			break; \
-		case ACCESS_MIXED: \
-			LAUNCH(d, kernel<ACCESS_MIXED>, grid, block, shared, __VA_ARGS__); \
-			break; \
-		default: \
-			LAUNCH(d, kernel<ACCESS_ANY>, grid, block, shared, __VA_ARGS__); \
-		} \
+#define LAUNCH_ACCESS(d, access, kernel, grid, block, shared, ...)                                 \
+	do {                                                                                       \
+		switch (access) {                                                                  \
+		case ACCESS_F32:                                                                   \
+			LAUNCH(d, kernel<ACCESS_F32>, grid, block, shared, __VA_ARGS__);           \
+			break;                                                                     \
+		case ACCESS_BF16:                                                                  \
+			LAUNCH(d, kernel<ACCESS_BF16>, grid, block, shared, __VA_ARGS__);          \
+			break;                                                                     \
+		case ACCESS_MIXED:                                                                 \
+			LAUNCH(d, kernel<ACCESS_MIXED>, grid, block, shared, __VA_ARGS__);         \
+			break;                                                                     \
+		default:                                                                           \
+			LAUNCH(d, kernel<ACCESS_ANY>, grid, block, shared, __VA_ARGS__);           \
+		}                                                                                  \
 	} while (0)
 
 /* ---- the opened backend --------------------------------------------------------------- */
 
 /* Memory that an op needs for itself; it grows at first use, or in reserve, and is kept. */
 enum cuda_scratch {
-	CUDA_SCRATCH_SUMS,		/* partial sums */
-	CUDA_SCRATCH_A,			/* inputs of a product in another type */
+	CUDA_SCRATCH_SUMS, /* partial sums */
+	CUDA_SCRATCH_A,	   /* inputs of a product in another type */
 	CUDA_SCRATCH_B,
 	CUDA_SCRATCH_OUT,
-	CUDA_SCRATCH_BLAS,		/* cuBLASLt's own */
+	CUDA_SCRATCH_BLAS, /* cuBLASLt's own */
 	CUDA_SCRATCH_SORT,
-	CUDA_SCRATCH_FREQUENCIES,	/* of positions, for the embedding */
+	CUDA_SCRATCH_FREQUENCIES, /* of positions, for the embedding */
 	CUDA_SCRATCH_ATTENTION,
 	CUDA_SCRATCH_COUNT
 };
 
-#define CUDA_BLAS_BYTES  ((size_t)32 << 20)	/* cuBLASLt's own */
-#define CUDA_STAGES      4
+#define CUDA_BLAS_BYTES	 ((size_t)32 << 20) /* cuBLASLt's own */
+#define CUDA_STAGES	 4
 #define CUDA_STAGE_BYTES ((size_t)256 << 10)
 
 struct cuda_products;
 struct cuda_graphs;
 
 struct dev {
-	int  device;
-	int  processors;		/* multiprocessors */
-	int  max_shared_bytes;		/* bytes of shared memory that a block may ask for */
+	int device;
+	int processors;	      /* multiprocessors */
+	int max_shared_bytes; /* bytes of shared memory that a block may ask for */
 	bool bf16;
-	bool tensor_cores;		/* of bf16: from compute capability 8 on */
-	cudaStream_t stream;		/* owned */
-	struct err fault;		/* the first since the last sync; code 0: none */
+	bool tensor_cores;   /* of bf16: from compute capability 8 on */
+	cudaStream_t stream; /* owned */
+	struct err fault;    /* the first since the last sync; code 0: none */
 	struct {
-		void  *data;		/* owned */
+		void *data; /* owned */
 		size_t bytes;
 	} scratch[CUDA_SCRATCH_COUNT];
 	struct {
-		char       *data;	/* owned, pinned; NULL: not needed yet */
-		cudaEvent_t free;	/* owned; what was copied from it has arrived */
+		char *data;	  /* owned, pinned; NULL: not needed yet */
+		cudaEvent_t free; /* owned; what was copied from it has arrived */
 	} stage[CUDA_STAGES];
 	int next_stage;
 	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_to_device_async() */
-	cudaStream_t copies;		/* owned */
-	cudaEvent_t turned;		/* owned: what was called before the last turn has ended */
+	cudaStream_t copies; /* owned */
+	cudaEvent_t turned;  /* owned: what was called before the last turn has ended */
 	struct {
-		char       *data;	/* owned, pinned */
-		size_t      bytes, used;
-		cudaEvent_t arrived;	/* owned */
+		char *data; /* owned, pinned */
+		size_t bytes, used;
+		cudaEvent_t arrived; /* owned */
 	} lane[2];
 	int next_lane;
 	int64_t frequencies_width;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
-	struct cuda_products *products;	/* owned; NULL: none yet */
+	struct cuda_products *products; /* owned; NULL: none yet */
 	struct cuda_graphs *graphs;	/* owned; NULL: not wanted */
 };
 
@@ -137,7 +137,7 @@ void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_par
 void cuda_products_open(struct dev *d);
 void cuda_products_close(struct cuda_products *p);
 /* cuda_graph.cu: graphs from now on; forget all, as their arguments are no longer true. */
-int  cuda_graphs_open(struct dev *d, struct err *e);
+int cuda_graphs_open(struct dev *d, struct err *e);
 void cuda_graphs_drop(struct dev *d);
 void cuda_graphs_close(struct dev *d);
 /* cuda_embed.cu: fill what the embedding of this width reads. */
@@ -191,9 +191,10 @@ static __device__ __forceinline__ float bf16_rounded(float x)
 /* ---- tensors, eight columns at a time ------------------------------------------------------ */
 
 enum access {
-	ACCESS_F32, ACCESS_BF16,	/* rows of whole eights, 16-byte aligned, all of one type */
-	ACCESS_MIXED,			/* the same, of both types */
-	ACCESS_ANY			/* anything else: element by element, edges checked */
+	ACCESS_F32,
+	ACCESS_BF16,  /* rows of whole eights, 16-byte aligned, all of one type */
+	ACCESS_MIXED, /* the same, of both types */
+	ACCESS_ANY    /* anything else: element by element, edges checked */
 };
 
 template <enum access A> static __device__ __forceinline__ bool is_bf16(struct tensor t)
@@ -226,7 +227,8 @@ static __device__ __forceinline__ float tensor_load1(struct tensor t, int64_t ro
 				     : ((const float *)t.data)[at];
 }
 
-static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t row, int64_t col, float x)
+static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t row, int64_t col,
+						     float x)
 {
 	int64_t at = row * t.stride + col;
 
@@ -238,7 +240,8 @@ static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t ro
 
 /* v = columns [col, col + 8) of a row; what lies behind the last column is 0. */
 template <enum access A>
-static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t, int64_t row, int64_t col)
+static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t, int64_t row,
+						    int64_t col)
 {
 	int64_t at = row * t.stride + col;
 
@@ -262,7 +265,9 @@ static __device__ __forceinline__ void store_16_bytes(void *to, uint4 v)
 {
 #if defined(__CUDA_ARCH__)
 	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
-		     : : "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+		     :
+		     : "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+		     : "memory");
 #else
 	*(uint4 *)to = v;
 #endif
@@ -276,7 +281,7 @@ static __device__ __forceinline__ uint4 four_floats(const float v[4])
 
 template <enum access A>
 static __device__ __forceinline__ void tensor_store8(struct tensor t, int64_t row, int64_t col,
-					      const float v[8])
+						     const float v[8])
 {
 	int64_t at = row * t.stride + col;
 
@@ -295,7 +300,8 @@ static __device__ __forceinline__ void tensor_store8(struct tensor t, int64_t ro
 
 /* The same of a vector of floats. */
 template <enum access A>
-static __device__ __forceinline__ void tensor_load8(float v[8], const float *p, int64_t col, int64_t cols)
+static __device__ __forceinline__ void tensor_load8(float v[8], const float *p, int64_t col,
+						    int64_t cols)
 {
 	const struct tensor t = { (void *)p, 1, cols, cols, DTYPE_F32 };
 
@@ -303,7 +309,8 @@ static __device__ __forceinline__ void tensor_load8(float v[8], const float *p, 
 }
 
 template <enum access A>
-static __device__ __forceinline__ void tensor_store8(float *p, int64_t col, int64_t cols, const float v[8])
+static __device__ __forceinline__ void tensor_store8(float *p, int64_t col, int64_t cols,
+						     const float v[8])
 {
 	const struct tensor t = { p, 1, cols, cols, DTYPE_F32 };
 
@@ -345,9 +352,9 @@ template <class... T> static inline enum access access_of(T... t)
 
 struct drop {
 	struct rng_key key;
-	uint32_t threshold;	/* 0: everything is kept */
-	float    scale;
-	const uint32_t *rng_step;	/* see drop_now() */
+	uint32_t threshold; /* 0: everything is kept */
+	float scale;
+	const uint32_t *rng_step; /* see drop_now() */
 };
 
 static inline struct drop drop_of(struct dropout how)
@@ -381,8 +388,8 @@ static __device__ __forceinline__ void drop_block(float v[8], struct drop d, uin
 
 /* What dropout multiplies columns [col, col + 8) of a tensor's row by, cols wide. */
 template <enum access A>
-static __device__ __forceinline__ void dropout_factors8(float v[8], struct drop d, int64_t row, int64_t col,
-					     int64_t cols)
+static __device__ __forceinline__ void dropout_factors8(float v[8], struct drop d, int64_t row,
+							int64_t col, int64_t cols)
 {
 	if (d.threshold == 0) {
 #pragma unroll
@@ -430,7 +437,7 @@ template <int THREADS, class T> static __device__ __forceinline__ T block_sum(T 
 	T total = 0;
 
 	x = warp_sum(x);
-	__syncthreads();	/* whoever still reads the sums of the last call */
+	__syncthreads(); /* whoever still reads the sums of the last call */
 	if (threadIdx.x % 32 == 0)
 		sums[threadIdx.x / 32] = x;
 	__syncthreads();
@@ -500,11 +507,13 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
 			     "{%0, %1, %2, %3}, [%4];"
 			     : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-			     : "r"(at) : "memory");
+			     : "r"(at)
+			     : "memory");
 	else
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 			     : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-			     : "r"(at) : "memory");
+			     : "r"(at)
+			     : "memory");
 #endif
 }
 
@@ -517,7 +526,8 @@ static __device__ __forceinline__ void copy_async16(void *shared, const void *fr
 	sim_copy_async(shared, from, 16, valid);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-		     : : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from), "r"(valid)
+		     :
+		     : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from), "r"(valid)
 		     : "memory");
 #else
 	*(uint4 *)shared = valid == 16 ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);

@@ -50,7 +50,7 @@ void cuda_graph_resume(struct dev *d);
 void cuda_graph_end(struct dev *d);
 void cuda_graph_replay(struct dev *d, int piece);
 
-#ifdef CUDA_PARTIAL	/* ops that are not written yet are NULL in the table */
+#ifdef CUDA_PARTIAL /* ops that are not written yet are NULL in the table */
 #define OP(name, args, names) void cuda_##name args __attribute__((weak));
 #else
 #define OP(name, args, names) void cuda_##name args;

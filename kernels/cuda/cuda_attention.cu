@@ -10,16 +10,16 @@
 
 #include <math.h>
 
-#define KEYS 64		/* of a tile */
+#define KEYS 64 /* of a tile */
 
 /* 16 queries of a warp against one tile of keys. */
 struct forward {
 	float o[8][4], s[8][4];
 	/* of the row group and the one 8 below; weights: this lane's share */
 	float greatest[2], weights[2];
-	int query, key;			/* first of the sentence's */
-	int last_query;			/* the first that is none */
-	int n_here;			/* keys of the tile that are seen */
+	int query, key; /* first of the sentence's */
+	int last_query; /* the first that is none */
+	int n_here;	/* keys of the tile that are seen */
 };
 
 /* Scores in the exponent of 2. */
@@ -87,8 +87,8 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const int64_t row = s.first_q + query + group + t % 2 * 8;
 	/* read here, each time: there is no register left to keep the moment in */
-	struct rng_block b = rng_block_at(
-		drop_now(w.drop).key, attention_block(row, s.head, w.heads, key + t / 2 * 8));
+	struct rng_block b = rng_block_at(drop_now(w.drop).key,
+					  attention_block(row, s.head, w.heads, key + t / 2 * 8));
 
 	quad_transpose(b.v);
 #pragma unroll
@@ -100,8 +100,7 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 	}
 }
 
-static __device__ __forceinline__ void forward_values(struct forward *f,
-						      const uint16_t (*v)[PITCH],
+static __device__ __forceinline__ void forward_values(struct forward *f, const uint16_t (*v)[PITCH],
 						      const struct attention_work &w,
 						      const struct sentence &s)
 {
@@ -119,9 +118,8 @@ static __device__ __forceinline__ void forward_values(struct forward *f,
 }
 
 template <enum access A>
-static __device__ __forceinline__ void forward_finish(const struct forward *f,
-						      const struct attention_work &w,
-						      const struct sentence &s)
+static __device__ __forceinline__ void
+forward_finish(const struct forward *f, const struct attention_work &w, const struct sentence &s)
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const int n = f->last_query - f->query;
@@ -144,7 +142,7 @@ static __device__ __forceinline__ void forward_finish(const struct forward *f,
 
 template <enum access A, int N_WARPS>
 static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
-attention_tiles(struct attention_work w)
+	attention_tiles(struct attention_work w)
 {
 	SHARED(uint16_t, q, [N_WARPS * 16][PITCH]);
 	SHARED(uint16_t, k, [KEYS][PITCH]);
@@ -154,7 +152,7 @@ attention_tiles(struct attention_work w)
 			    all_v = head_of(w.v, s.head, w.heads);
 	const int first = blockIdx.y * N_WARPS * 16, warp = threadIdx.x / 32,
 		  most = w.causal ? min(s.n_k, first + N_WARPS * 16) : s.n_k;
-	struct forward f = {{}, {}, {-INFINITY, -INFINITY}, {}, first + warp * 16, 0, s.n_q, 0};
+	struct forward f = { {}, {}, { -INFINITY, -INFINITY }, {}, first + warp * 16, 0, s.n_q, 0 };
 	int seen = w.causal ? min(s.n_k, f.query + 16) : s.n_k;
 	uint32_t left[4][4];
 
@@ -177,22 +175,22 @@ attention_tiles(struct attention_work w)
 		f.n_here = seen - f.key;
 		if (f.n_here > 0)
 			forward_scores(&f, left, k, w, s.n_k);
-		__syncthreads();	/* all have read k */
+		__syncthreads(); /* all have read k */
 		if (next < most)
 			load_tile<A>(k, all_k, s.first_k + next, most - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
-		__syncthreads();	/* v is there */
+		__syncthreads(); /* v is there */
 		if (f.n_here > 0) {
 			forward_softmax(&f);
 			forward_values(&f, v, w, s);
 		}
-		__syncthreads();	/* all have read v */
+		__syncthreads(); /* all have read v */
 		if (next < most)
 			load_tile<A>(v, all_v, s.first_k + next, most - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
-		__syncthreads();	/* k is there */
+		__syncthreads(); /* k is there */
 	}
 	copy_wait<0>();
 	forward_finish<A>(&f, w, s);

@@ -14,9 +14,9 @@ struct attention_work {
 	const int32_t *q_start, *k_start;
 	int32_t heads;
 	bool causal;
-	float scale;			/* of scores */
+	float scale; /* of scores */
 	struct drop drop;
-	struct tensor dq, dk, dv, dout;	/* backward */
+	struct tensor dq, dk, dv, dout; /* backward */
 	float *scratch;			/* backward; each says what for */
 };
 
@@ -26,7 +26,7 @@ void cuda_attention_grad_any(struct dev *d, struct attention_work w, struct atte
 /* Block x of a grid has a sentence and a head. */
 struct sentence {
 	int32_t head;
-	int64_t first_q, first_k;	/* rows */
+	int64_t first_q, first_k; /* rows */
 	int32_t n_q, n_k;
 };
 
@@ -117,8 +117,8 @@ struct softmax_sum {
 #define LOWEST_SCORE -3.0e38f
 
 /* One more key; keep: what dropout multiplies its weight by. */
-static __device__ __forceinline__ void softmax_add_key(struct softmax_sum *s, float score, float keep,
-						 const float v[8])
+static __device__ __forceinline__ void softmax_add_key(struct softmax_sum *s, float score,
+						       float keep, const float v[8])
 {
 	const float greatest = fmaxf(s->greatest, score), old = __expf(s->greatest - greatest),
 		    weight = __expf(score - greatest);
@@ -130,7 +130,8 @@ static __device__ __forceinline__ void softmax_add_key(struct softmax_sum *s, fl
 		s->v[i] = s->v[i] * old + weight * keep * v[i];
 }
 
-static __device__ __forceinline__ void softmax_merge(struct softmax_sum *s, const struct softmax_sum *other)
+static __device__ __forceinline__ void softmax_merge(struct softmax_sum *s,
+						     const struct softmax_sum *other)
 {
 	const float greatest = fmaxf(s->greatest, other->greatest),
 		    own = __expf(s->greatest - greatest), its = __expf(other->greatest - greatest);

@@ -9,19 +9,19 @@
  */
 #include "kernels/cuda/cuda_attention.cuh"
 
-#define WARPS	   4
-#define BLOCK	   (WARPS * 32)
-#define ROWS	   16	/* of a block */
+#define WARPS 4
+#define BLOCK (WARPS * 32)
+#define ROWS  16 /* of a block */
 
 struct group {
-	int lanes, number, count;	/* lanes of a group; which of how many this is */
-	int64_t col;			/* first column of this lane */
+	int lanes, number, count; /* lanes of a group; which of how many this is */
+	int64_t col;		  /* first column of this lane */
 };
 
 static __device__ __forceinline__ struct group group_of_lane(int lanes)
 {
 	const int lane = threadIdx.x % 32;
-	struct group g = {lanes, lane / lanes, 32 / lanes, lane % lanes * 8};
+	struct group g = { lanes, lane / lanes, 32 / lanes, lane % lanes * 8 };
 
 	return g;
 }
@@ -36,8 +36,8 @@ static __device__ __forceinline__ void join_groups(float v[8], int lanes)
 }
 
 /* Which weights of the eight keys from first on dropout keeps: bits. */
-static __device__ __forceinline__ unsigned dropout_kept_keys(struct drop d, int64_t row, int32_t head,
-						     int32_t heads, int32_t first)
+static __device__ __forceinline__ unsigned
+dropout_kept_keys(struct drop d, int64_t row, int32_t head, int32_t heads, int32_t first)
 {
 	unsigned kept = 0;
 
@@ -53,7 +53,7 @@ static __device__ __forceinline__ unsigned dropout_kept_keys(struct drop d, int6
 
 /* Keys that query i sees. */
 static __device__ __forceinline__ int32_t count_seen_keys(const struct attention_work &w,
-						  const struct sentence &s, int32_t i)
+							  const struct sentence &s, int32_t i)
 {
 	return w.causal ? min(i + 1, s.n_k) : s.n_k;
 }
@@ -62,14 +62,14 @@ static __device__ __forceinline__ int32_t count_seen_keys(const struct attention
 
 template <enum access A>
 static __device__ __forceinline__ struct softmax_sum
-group_attend(const struct attention_work &w, const struct sentence &s, const struct group &g, int32_t i,
-       int64_t first)
+group_attend(const struct attention_work &w, const struct sentence &s, const struct group &g,
+	     int32_t i, int64_t first)
 {
 	const struct tensor q = head_of(w.q, s.head, w.heads), k = head_of(w.k, s.head, w.heads),
 			    v = head_of(w.v, s.head, w.heads);
 	const int64_t row = s.first_q + i;
 	const int32_t n = count_seen_keys(w, s, i);
-	struct softmax_sum sum = {LOWEST_SCORE, 0, {0}};
+	struct softmax_sum sum = { LOWEST_SCORE, 0, { 0 } };
 	float a[8], values[8];
 
 	load_part<A>(a, q, row, g.col);
@@ -86,7 +86,7 @@ group_attend(const struct attention_work &w, const struct sentence &s, const str
 				continue;
 			load_part<A>(values, v, key, first + g.col);
 			softmax_add_key(&sum, score * w.scale, kept >> e & 1 ? w.drop.scale : 0,
-				  values);
+					values);
 		}
 	}
 	softmax_merge_warp(&sum, g.lanes);
@@ -95,7 +95,7 @@ group_attend(const struct attention_work &w, const struct sentence &s, const str
 
 template <enum access A>
 static __global__ void __launch_bounds__(BLOCK, 3)
-attention_rows(struct attention_work w, int lanes)
+	attention_rows(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads);
@@ -133,8 +133,8 @@ void cuda_attention_any(struct dev *d, struct attention_work w, struct attention
 /* ---- backward ------------------------------------------------------------------------------- */
 
 struct grad_row {
-	struct tensor q, k, v, dout;	/* of the head */
-	float a[8], b[8];		/* this lane's first columns of the row that the warp has */
+	struct tensor q, k, v, dout; /* of the head */
+	float a[8], b[8];	     /* this lane's first columns of the row that the warp has */
 };
 
 template <enum access A>
@@ -154,7 +154,8 @@ static __device__ __forceinline__ struct grad_row grad_row_of(const struct atten
 template <enum access A>
 static __device__ __forceinline__ void
 group_query_grad(float sum[8], const struct attention_work &w, const struct sentence &s,
-	   const struct grad_row &r, const struct group &g, int32_t i, int64_t first, float delta)
+		 const struct grad_row &r, const struct group &g, int32_t i, int64_t first,
+		 float delta)
 {
 	const int64_t row = s.first_q + i;
 	const float lse = w.lse[row * w.heads + s.head];
@@ -183,8 +184,7 @@ group_query_grad(float sum[8], const struct attention_work &w, const struct sent
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK, 3)
-attention_dq(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3) attention_dq(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads),
@@ -204,7 +204,7 @@ attention_dq(struct attention_work w, int lanes)
 		if (threadIdx.x % 32 == 0)
 			w.scratch[row * w.heads + s.head] = delta;
 		for (int64_t first = 0; first < dq.cols; first += lanes * 8) {
-			float sum[8] = {0};
+			float sum[8] = { 0 };
 
 			group_query_grad<A>(sum, w, s, r, g, i, first, delta);
 			if (g.number == 0 && first + g.col < dq.cols)
@@ -215,10 +215,9 @@ attention_dq(struct attention_work w, int lanes)
 
 /* The sums over the queries that see a key. */
 template <enum access A>
-static __device__ __forceinline__ void group_key_grad(float dk[8], float dv[8],
-						const struct attention_work &w,
-						const struct sentence &s, const struct grad_row &r,
-						const struct group &g, int32_t j, int64_t first)
+static __device__ __forceinline__ void
+group_key_grad(float dk[8], float dv[8], const struct attention_work &w, const struct sentence &s,
+	       const struct grad_row &r, const struct group &g, int32_t j, int64_t first)
 {
 	const int32_t begin = w.causal ? j : 0;
 	const int64_t key = s.first_k + j;
@@ -233,7 +232,8 @@ static __device__ __forceinline__ void group_key_grad(float dk[8], float dv[8],
 
 		if (i >= s.n_q)
 			continue;
-		m = dropout_kept_keys(w.drop, row, s.head, w.heads, j) >> j % 8 & 1 ? w.drop.scale : 0;
+		m = dropout_kept_keys(w.drop, row, s.head, w.heads, j) >> j % 8 & 1 ? w.drop.scale
+										    : 0;
 		p = __expf(score * w.scale - w.lse[at]);
 		dscore = p * (dp * m - w.scratch[at]) * w.scale;
 		load_part<A>(values, r.q, row, first + g.col);
@@ -250,8 +250,7 @@ static __device__ __forceinline__ void group_key_grad(float dk[8], float dv[8],
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK, 3)
-attention_dkv(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3) attention_dkv(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor dk = head_of(w.dk, s.head, w.heads),
@@ -267,7 +266,7 @@ attention_dkv(struct attention_work w, int lanes)
 		load_part<A>(r.a, r.k, key, g.col);
 		load_part<A>(r.b, r.v, key, g.col);
 		for (int64_t first = 0; first < dk.cols; first += lanes * 8) {
-			float k_sum[8] = {0}, v_sum[8] = {0};
+			float k_sum[8] = { 0 }, v_sum[8] = { 0 };
 
 			group_key_grad<A>(k_sum, v_sum, w, s, r, g, j, first);
 			if (g.number != 0 || first + g.col >= dk.cols)
@@ -285,8 +284,8 @@ void cuda_attention_grad_any(struct dev *d, struct attention_work w, struct atte
 	const dim3 q_grid(pairs, (unsigned)CEIL_DIV(shape.max_q, ROWS)),
 		k_grid(pairs, (unsigned)CEIL_DIV(shape.max_k, ROWS));
 	const int lanes = group_lanes(width);
-	enum access access = width % 8 ? ACCESS_ANY
-				       : access_of(w.dq, w.dk, w.dv, w.dout, w.out, w.q, w.k, w.v);
+	enum access access =
+		width % 8 ? ACCESS_ANY : access_of(w.dq, w.dk, w.dv, w.dout, w.out, w.q, w.k, w.v);
 
 	/* dout . out of each query and head */
 	w.scratch = (float *)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION,

@@ -14,13 +14,13 @@
 /* The tiles of a block; SIZE rows each, of keys and of queries. */
 template <int SIZE> struct backward_tiles {
 	uint16_t k[SIZE][PITCH], v[SIZE][PITCH], q[SIZE][PITCH], dout[SIZE][PITCH];
-	uint16_t dscore[SIZE][SIZE + 8];	/* (keys, queries) */
-	float lse[SIZE], delta[SIZE];		/* of queries; delta = dout . out */
+	uint16_t dscore[SIZE][SIZE + 8]; /* (keys, queries) */
+	float lse[SIZE], delta[SIZE];	 /* of queries; delta = dout . out */
 };
 
 /* Does any of 16 queries see any of 16 keys? */
 static __device__ __forceinline__ bool is_tile_visible(const struct attention_work &w,
-					       const struct sentence &s, int key, int query)
+						       const struct sentence &s, int key, int query)
 {
 	return key < s.n_k && query < s.n_q && (!w.causal || key <= query + 15);
 }
@@ -66,9 +66,8 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
  * the one's 8 below. Each lane makes one of the 32 blocks of random numbers, of eight keys of a
  * query.
  */
-static __device__ __forceinline__ unsigned backward_keep_mask(const struct attention_work &w,
-							  const struct sentence &s, int key,
-							  int query)
+static __device__ __forceinline__ unsigned
+backward_keep_mask(const struct attention_work &w, const struct sentence &s, int key, int query)
 {
 	const int lane = threadIdx.x % 32;
 	const int64_t row = s.first_q + query + lane % 16;
@@ -88,9 +87,9 @@ static __device__ __forceinline__ unsigned backward_keep_mask(const struct atten
 
 /* A warp's 16 keys, on their way through the queries. */
 struct backward {
-	uint32_t k[4][4];		/* v stays where it is: registers are scarce */
+	uint32_t k[4][4]; /* v stays where it is: registers are scarce */
 	float dk[8][4], dv[8][4];
-	int key;			/* the first, of the sentence's */
+	int key; /* the first, of the sentence's */
 };
 
 /* 16 queries, which begin at row at of the tile, query of the sentence. */
@@ -125,8 +124,9 @@ backward_pairs(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	multiply_columns(b->dk, left, tiles.q, at);
 #pragma unroll
 	for (int i = 0; i < 4; i++)
-		*(uint32_t *)&tiles.dscore[b->key % SIZE + group + i % 2 * 8]
-					  [at + i / 2 * 8 + 2 * t] = left[i];
+		*(uint32_t *)&tiles
+			 .dscore[b->key % SIZE + group + i % 2 * 8][at + i / 2 * 8 + 2 * t] =
+			left[i];
 }
 
 /* dq of a warp's 16 queries, from one tile of keys: acc = dscore k. */
@@ -151,9 +151,9 @@ backward_dq(float acc[8][4], struct backward_tiles<SIZE> &tiles, const struct at
 
 /* Add to what earlier tiles of keys gave, in scratch (rows of q, all columns). */
 static __device__ __forceinline__ void backward_add_partial_dq(float acc[8][4],
-						      const struct attention_work &w,
-						      const struct sentence &s, int query,
-						      bool is_first)
+							       const struct attention_work &w,
+							       const struct sentence &s, int query,
+							       bool is_first)
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 
@@ -182,13 +182,13 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 {
 	const int query = first + threadIdx.x / 32 * 16;
 	const int last_key = w.causal ? min(s.n_k - 1, first + SIZE - 1) : s.n_k - 1;
-	const float one[2] = {1, 1};
+	const float one[2] = { 1, 1 };
 	float acc[8][4] = {};
 
 	load_queries<A>(tiles, w, s, first);
 	copy_wait<0>();
 	__syncthreads();
-	if (first == (w.causal ? key : 0))	/* these keys' first: they have arrived now */
+	if (first == (w.causal ? key : 0)) /* these keys' first: they have arrived now */
 		load_left(b->k, tiles.k, b->key % SIZE);
 	for (int c = 0; c < SIZE; c += 16)
 		if (is_tile_visible(w, s, b->key, first + c))
@@ -202,18 +202,18 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 			store_rows<A>(head_of(w.dq, s.head, w.heads), s.first_q + query,
 				      s.n_q - query, acc, one);
 	}
-	__syncthreads();	/* all have read the tiles */
+	__syncthreads(); /* all have read the tiles */
 }
 
 template <enum access A, int N_WARPS>
 static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
-attention_grad_tiles(struct attention_work w)
+	attention_grad_tiles(struct attention_work w)
 {
 	enum { SIZE = N_WARPS * 16 };
 	SHARED(struct backward_tiles<SIZE>, memory, [1]);
 	struct backward_tiles<SIZE> &tiles = memory[0];
 	const struct sentence s = sentence_at(w, blockIdx.x);
-	const float one[2] = {1, 1};
+	const float one[2] = { 1, 1 };
 
 	if (!s.n_q && !s.n_k)
 		return;

@@ -13,8 +13,8 @@
 
 #include <math.h>
 
-#define WIDTH 64		/* of a head */
-#define PITCH (WIDTH + 8)	/* of a row in shared memory: eight rows touch all banks */
+#define WIDTH 64	  /* of a head */
+#define PITCH (WIDTH + 8) /* of a row in shared memory: eight rows touch all banks */
 #define LOG2E 1.44269504088896340736f
 #define LN2   0.69314718055994530942f
 
@@ -58,13 +58,12 @@ static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct
 {
 	for (int i = threadIdx.x; i < rows * 8; i += blockDim.x) {
 		const int r = i / 8, c = i % 8 * 8;
-		float v[8] = {0};
+		float v[8] = { 0 };
 
 		if (is_bf16<A>(t)) {
 			const uint16_t *from = (const uint16_t *)t.data;
 
-			copy_async16(&tile[r][c],
-				     from + (r < n ? (first + r) * t.stride + c : 0),
+			copy_async16(&tile[r][c], from + (r < n ? (first + r) * t.stride + c : 0),
 				     r < n ? 16 : 0);
 			continue;
 		}
@@ -89,8 +88,7 @@ static __device__ __forceinline__ void load_left(uint32_t a[4][4], const uint16_
 static __device__ __forceinline__ void multiply_rows(float acc[2][4], const uint32_t a[4][4],
 						     const uint16_t (*tile)[PITCH], int row)
 {
-	const int lane = threadIdx.x % 32, r = row + lane / 16 * 8 + lane % 8,
-		  c = lane / 8 % 2 * 8;
+	const int lane = threadIdx.x % 32, r = row + lane / 16 * 8 + lane % 8, c = lane / 8 % 2 * 8;
 
 #pragma unroll
 	for (int k = 0; k < 4; k++) {

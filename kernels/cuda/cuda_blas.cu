@@ -13,8 +13,8 @@ static bool load_blas_symbols(struct cuda_blas *b, void *library)
 {
 	bool all = true;
 
-#define X(name) \
-	b->name = (decltype(b->name))dlsym(library, "cublasLt" #name); \
+#define X(name)                                                                                    \
+	b->name = (decltype(b->name))dlsym(library, "cublasLt" #name);                             \
 	all = all && b->name;
 	CUDA_BLAS_FUNCTIONS(X)
 #undef X

@@ -7,12 +7,13 @@
 #include <cublasLt.h>
 
 /* Every function that is used: X(name without cublasLt). */
-#define CUDA_BLAS_FUNCTIONS(X) \
-	X(Create) X(Destroy) X(Matmul) \
-	X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute) \
-	X(MatrixLayoutCreate) X(MatrixLayoutDestroy) \
-	X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) \
-	X(MatmulAlgoGetHeuristic)
+#define CUDA_BLAS_FUNCTIONS(X)                                                                     \
+	X(Create)                                                                                  \
+	X(Destroy)                                                                                 \
+	X(Matmul) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute)               \
+		X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatmulPreferenceCreate)             \
+			X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)                 \
+				X(MatmulAlgoGetHeuristic)
 
 struct cuda_blas {
 #define X(name) decltype(&cublasLt##name) name;

@@ -28,13 +28,13 @@ template <enum wire_format W> static __device__ __forceinline__ int64_t block_by
 struct place {
 	float *x, *error_feedback;
 	unsigned char *bytes;
-	int m, i;		/* i: the first of this thread's four */
+	int m, i; /* i: the first of this thread's four */
 };
 
 /* false: there is nothing. base: piece 0 as it is written. */
 template <enum wire_format W>
 static __device__ bool wire_locate_block(struct place *at, const struct wire_pieces &p, int piece,
-				  const unsigned char *base, int64_t stride)
+					 const unsigned char *base, int64_t stride)
 {
 	const int64_t from = piece * p.each, in_piece = (int64_t)blockIdx.x * WIRE_BLOCK,
 		      n = min(p.each, p.n - from);
@@ -97,7 +97,8 @@ static __device__ __forceinline__ float wire_code_value(int code, float low, flo
 }
 
 template <enum wire_format W>
-static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigned char *in, int i, int m)
+static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigned char *in, int i,
+						    int m)
 {
 	constexpr int per = W == WIRE_2BIT ? 4 : 8, bits = 8 / per, whole = WIRE_BLOCK / per;
 	const float low = level_of(in, false), high = level_of(in, true);
@@ -112,21 +113,21 @@ static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigne
 		return;
 	}
 	for (int k = 0; k < FOUR; k++)
-		v[k] = i + k < m ? wire_code_value<W>(in[(i + k) % bytes] >> (i + k) / bytes * bits, low,
-						high)
+		v[k] = i + k < m ? wire_code_value<W>(in[(i + k) % bytes] >> (i + k) / bytes * bits,
+						      low, high)
 				 : 0;
 }
 
 template <>
-__device__ __forceinline__ void wire_decode4<WIRE_FP32>(float v[FOUR], const unsigned char *in, int i,
-						 int m)
+__device__ __forceinline__ void wire_decode4<WIRE_FP32>(float v[FOUR], const unsigned char *in,
+							int i, int m)
 {
 	wire_load4(v, (const float *)in, i, m);
 }
 
 template <>
-__device__ __forceinline__ void wire_decode4<WIRE_BF16>(float v[FOUR], const unsigned char *in, int i,
-						 int m)
+__device__ __forceinline__ void wire_decode4<WIRE_BF16>(float v[FOUR], const unsigned char *in,
+							int i, int m)
 {
 	const uint16_t *h = (const uint16_t *)in;
 
@@ -157,7 +158,7 @@ struct lanes {
  * them. All threads call it.
  */
 static __device__ float wire_sum_above(struct lanes *lanes, const float *y, int m, float split,
-				 float *count)
+				       float *count)
 {
 	const int whole = m / WIRE_LANES * WIRE_LANES, t = (int)threadIdx.x;
 	float sum = 0, n = 0;
@@ -215,7 +216,8 @@ static __device__ struct levels wire_choose_levels(struct lanes *lanes, const fl
 		const bool finite = isfinite(sum) && n == (float)m;
 
 		lanes->levels.low = finite ? wire_round_level(l.low) : __uint_as_float(0x7FC00000u);
-		lanes->levels.high = finite ? wire_round_level(l.high) : __uint_as_float(0x7FC00000u);
+		lanes->levels.high =
+			finite ? wire_round_level(l.high) : __uint_as_float(0x7FC00000u);
 		lanes->levels.split = finite ? l.split : 0;
 	}
 	__syncthreads();
@@ -225,12 +227,14 @@ static __device__ struct levels wire_choose_levels(struct lanes *lanes, const fl
 /* ---- a block is written -------------------------------------------------------------------- */
 
 /* v: this thread's numbers; they become what is written of them. */
-template <enum wire_format W> static __device__ void write_block(const struct place &at, float v[FOUR])
+template <enum wire_format W>
+static __device__ void write_block(const struct place &at, float v[FOUR])
 {
 	SHARED(float, y, [WIRE_BLOCK]);
 	SHARED(unsigned char, codes, [WIRE_BLOCK + PAST_MOST]);
 	SHARED(struct lanes, lanes, [1]);
-	const int bytes = (at.m + wire_codes_per_byte<W>() - 1) / wire_codes_per_byte<W>(), bits = 8 / wire_codes_per_byte<W>();
+	const int bytes = (at.m + wire_codes_per_byte<W>() - 1) / wire_codes_per_byte<W>(),
+		  bits = 8 / wire_codes_per_byte<W>();
 	float error_feedback[FOUR], lost[FOUR];
 	struct levels l;
 
@@ -335,8 +339,8 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 		if (j == p.own)
 			wire_load4(term, at.x, at.i, at.m);
 		else
-			wire_decode4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(), at.i,
-				 at.m);
+			wire_decode4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(),
+					at.i, at.m);
 		for (int k = 0; k < FOUR; k++)
 			v[k] = j ? v[k] + term[k] : term[k];
 	}
@@ -348,27 +352,27 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 /* ---- entries ---------------------------------------------------------------------------------- */
 
 /* One kernel of the four; the grid has a block for each WIRE_BLOCK of a piece. */
-#define LAUNCH_WIRE(q, w, kernel, p, rows, ...) \
-	do { \
-		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->each, (p)->n), WIRE_BLOCK), \
-				(unsigned)(rows)); \
-\
-		if (grid.x == 0 || grid.y == 0) \
-			break; \
-		switch (w) { \
-		case WIRE_FP32: \
-			QUEUE_LAUNCH(q, kernel<WIRE_FP32>, grid, WIRE_THREADS, __VA_ARGS__); \
-			break; \
-		case WIRE_BF16: \
-			QUEUE_LAUNCH(q, kernel<WIRE_BF16>, grid, WIRE_THREADS, __VA_ARGS__); \
-			break; \
-		case WIRE_2BIT: \
-			QUEUE_LAUNCH(q, kernel<WIRE_2BIT>, grid, WIRE_THREADS, __VA_ARGS__); \
-			break; \
-		case WIRE_1BIT: \
-			QUEUE_LAUNCH(q, kernel<WIRE_1BIT>, grid, WIRE_THREADS, __VA_ARGS__); \
-			break; \
-		} \
+#define LAUNCH_WIRE(q, w, kernel, p, rows, ...)                                                    \
+	do {                                                                                       \
+		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->each, (p)->n), WIRE_BLOCK),            \
+				(unsigned)(rows));                                                 \
+                                                                                                   \
+		if (grid.x == 0 || grid.y == 0)                                                    \
+			break;                                                                     \
+		switch (w) {                                                                       \
+		case WIRE_FP32:                                                                    \
+			QUEUE_LAUNCH(q, kernel<WIRE_FP32>, grid, WIRE_THREADS, __VA_ARGS__);       \
+			break;                                                                     \
+		case WIRE_BF16:                                                                    \
+			QUEUE_LAUNCH(q, kernel<WIRE_BF16>, grid, WIRE_THREADS, __VA_ARGS__);       \
+			break;                                                                     \
+		case WIRE_2BIT:                                                                    \
+			QUEUE_LAUNCH(q, kernel<WIRE_2BIT>, grid, WIRE_THREADS, __VA_ARGS__);       \
+			break;                                                                     \
+		case WIRE_1BIT:                                                                    \
+			QUEUE_LAUNCH(q, kernel<WIRE_1BIT>, grid, WIRE_THREADS, __VA_ARGS__);       \
+			break;                                                                     \
+		}                                                                                  \
 	} while (0)
 
 static int wire_other_ranks(const struct wire_pieces *p)
@@ -376,12 +380,14 @@ static int wire_other_ranks(const struct wire_pieces *p)
 	return p->own >= 0 ? p->ranks - 1 : p->ranks;
 }
 
-void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out, const struct wire_pieces *p)
+void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out,
+		      const struct wire_pieces *p)
 {
 	LAUNCH_WIRE(q, w, encode_pieces, p, wire_other_ranks(p), (unsigned char *)out, *p);
 }
 
-void cuda_wire_decode(struct cuda_queue *q, enum wire_format w, const struct wire_pieces *p, const void *in)
+void cuda_wire_decode(struct cuda_queue *q, enum wire_format w, const struct wire_pieces *p,
+		      const void *in)
 {
 	LAUNCH_WIRE(q, w, decode_pieces, p, wire_other_ranks(p), *p, (const unsigned char *)in);
 }

@@ -19,11 +19,11 @@
 
 struct step_work {
 	struct tensor out, q, k, v;
-	float *scores, *lse;		/* (R, H, index_stride), (R, H); NULL: nobody asks */
+	float *scores, *lse; /* (R, H, index_stride), (R, H); NULL: nobody asks */
 	const int32_t *index, *length;
 	int64_t index_stride;
 	int32_t heads;
-	int lanes;			/* of a group: a power of two */
+	int lanes; /* of a group: a power of two */
 	float scale;
 };
 
@@ -45,14 +45,14 @@ static __device__ void step_join_all(struct softmax_sum *s, int lanes)
 /* Columns [first, first + 8 lanes) of the head; narrow heads have no others. */
 template <enum access A, int LANES>
 static __device__ __forceinline__ struct softmax_sum step_columns(const struct step_work &w,
-							       struct tensor q, struct tensor k,
-							       struct tensor v, int64_t first)
+								  struct tensor q, struct tensor k,
+								  struct tensor v, int64_t first)
 {
 	const int lanes = LANES ? LANES : w.lanes, group = (int)threadIdx.x / lanes,
 		  groups = STEP_WARPS * 32 / lanes;
 	const int64_t row = blockIdx.x, col = (int)threadIdx.x % lanes * 8;
 	const int32_t length = w.length[row], *index = w.index + row * w.index_stride;
-	struct softmax_sum s = {LOWEST_SCORE, 0, {0}};
+	struct softmax_sum s = { LOWEST_SCORE, 0, { 0 } };
 	float a[8];
 
 	load_part<A>(a, q, row, col);
@@ -76,7 +76,7 @@ static __device__ __forceinline__ struct softmax_sum step_columns(const struct s
 
 template <enum access A, int LANES>
 static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 4)
-attention_step(struct step_work w)
+	attention_step(struct step_work w)
 {
 	const struct tensor q = head_of(w.q, blockIdx.y, w.heads),
 			    k = head_of(w.k, blockIdx.y, w.heads),
@@ -125,25 +125,24 @@ extern "C" void cuda_attention_step(struct dev *d, struct tensor out, float *wei
 	const int64_t width = q.cols / heads, n = weights ? q.rows * heads : 0;
 	const dim3 grid((unsigned)q.rows, (unsigned)heads);
 	enum access access = width % 8 ? ACCESS_ANY : access_of(out, q, k, v);
-	struct step_work w = {out,
-			      q,
-			      k,
-			      v,
-			      NULL,
-			      NULL,
-			      index,
-			      length,
-			      index_stride,
-			      heads,
-			      group_lanes(width),
-			      1 / sqrtf((float)width)};
+	struct step_work w = { out,
+			       q,
+			       k,
+			       v,
+			       NULL,
+			       NULL,
+			       index,
+			       length,
+			       index_stride,
+			       heads,
+			       group_lanes(width),
+			       1 / sqrtf((float)width) };
 
 	if (!q.rows)
 		return;
 	if (n) {
-		w.scores = (float *)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION,
-						     (size_t)(n * (index_stride + 1)),
-						     sizeof(float));
+		w.scores = (float *)cuda_get_scratch(
+			d, CUDA_SCRATCH_ATTENTION, (size_t)(n * (index_stride + 1)), sizeof(float));
 		if (!w.scores)
 			return;
 		w.lse = w.scores + n * index_stride;
@@ -207,7 +206,7 @@ extern "C" void cuda_scatter_rows(struct dev *d, struct tensor out, struct tenso
 /* ---- the best of a row --------------------------------------------------------------------- */
 
 #define TOP_THREADS 256
-#define TOP_MOST    1024	/* candidates */
+#define TOP_MOST    1024 /* candidates */
 
 struct top_work {
 	float *values;
@@ -253,8 +252,8 @@ static __device__ struct candidate best_of_block(struct candidate c)
 
 #pragma unroll
 	for (int with = 16; with > 0; with >>= 1) {
-		struct candidate other = {__shfl_xor_sync(ALL_LANES, c.x, with),
-					  __shfl_xor_sync(ALL_LANES, c.id, with)};
+		struct candidate other = { __shfl_xor_sync(ALL_LANES, c.x, with),
+					   __shfl_xor_sync(ALL_LANES, c.id, with) };
 
 		c = candidate_is_better(other, c) ? other : c;
 	}
@@ -271,10 +270,10 @@ static __device__ struct candidate best_of_block(struct candidate c)
 template <enum access A>
 static __device__ void top_slowly(const struct top_work &w, int64_t row, float lse)
 {
-	struct candidate last = {INFINITY, -1};
+	struct candidate last = { INFINITY, -1 };
 
 	for (int32_t i = 0; i < w.k; i++) {
-		struct candidate best = {-INFINITY, INT32_MAX};
+		struct candidate best = { -INFINITY, INT32_MAX };
 
 		for (int64_t col = threadIdx.x * 8; col < w.n_real; col += TOP_THREADS * 8) {
 			float v[8];
@@ -282,9 +281,10 @@ static __device__ void top_slowly(const struct top_work &w, int64_t row, float l
 			tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 			for (int e = 0; e < 8; e++) {
-				struct candidate c = {v[e], (int32_t)col + e};
+				struct candidate c = { v[e], (int32_t)col + e };
 
-				if (c.id < w.n_real && candidate_is_better(last, c) && candidate_is_better(c, best))
+				if (c.id < w.n_real && candidate_is_better(last, c) &&
+				    candidate_is_better(c, best))
 					best = c;
 			}
 		}
@@ -344,7 +344,7 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 			int at = atomicAdd(&n[0], 1);
 
 			if (at < TOP_MOST)
-				list[at] = candidate{v[i], (int32_t)col + i};
+				list[at] = candidate{ v[i], (int32_t)col + i };
 		}
 	}
 	__syncthreads();
@@ -367,7 +367,7 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 extern "C" void cuda_top_k(struct dev *d, float *values, int32_t *ids, struct tensor logits,
 			   int64_t n_real, int32_t k)
 {
-	const struct top_work w = {values, ids, logits, n_real, k};
+	const struct top_work w = { values, ids, logits, n_real, k };
 
 	if (logits.rows)
 		LAUNCH_ACCESS(d, access_of(logits), top_k, (unsigned)logits.rows, TOP_THREADS, 0,

@@ -115,11 +115,10 @@ static void prepare_device(struct dev *d)
 		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
 		  "asking for multiprocessors");
 	cuda_note(d,
-		  cudaDeviceGetAttribute(&d->max_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-					 d->device),
+		  cudaDeviceGetAttribute(&d->max_shared_bytes,
+					 cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device),
 		  "asking for shared memory");
-	cuda_note(d,
-		  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
+	cuda_note(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
 		  "asking for the compute capability");
 	d->tensor_cores = major >= 8;
 	if (d->fault.code)
@@ -392,19 +391,21 @@ static void scratch_upper_bounds(const struct dev_limits *most, size_t bytes[CUD
 	const int64_t tokens = most->tokens, width = CEIL_DIV(most->width, 8) * 8;
 
 	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
-	bytes[CUDA_SCRATCH_SUMS] = multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
+	bytes[CUDA_SCRATCH_SUMS] =
+		multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
 	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
 	bytes[CUDA_SCRATCH_SORT] =
 		multiply_saturated(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
-	bytes[CUDA_SCRATCH_FREQUENCIES] = multiply_saturated(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
+	bytes[CUDA_SCRATCH_FREQUENCIES] =
+		multiply_saturated(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
 	bytes[CUDA_SCRATCH_ATTENTION] =
 		multiply_saturated(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
 }
 
 struct dev_memory cuda_memory_needs(const struct dev_limits *most)
 {
-	struct dev_memory n = {0, CUDA_STAGES * CUDA_STAGE_BYTES +
-					 2 * staging_bytes((size_t)most->sent)};
+	struct dev_memory n = { 0, CUDA_STAGES * CUDA_STAGE_BYTES +
+					   2 * staging_bytes((size_t)most->sent) };
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
 	scratch_upper_bounds(most, bytes);

@@ -45,7 +45,7 @@ void cuda_embed_prepare(struct dev *d, int64_t d_model)
 }
 
 static __device__ __forceinline__ float cuda_sinusoid(int32_t position, int64_t col, int64_t half,
-						 const double *frequency)
+						      const double *frequency)
 {
 	const double turn = 6.283185307179586476925;
 	double angle;
@@ -61,13 +61,13 @@ static __device__ __forceinline__ float cuda_sinusoid(int32_t position, int64_t 
 
 template <enum access A>
 static __global__ void embed_rows(struct tensor out, struct tensor table, const int32_t *ids,
-			     const int32_t *positions, const double *frequency, float scale,
-			     struct drop drop)
+				  const int32_t *positions, const double *frequency, float scale,
+				  struct drop drop)
 {
 	const int64_t eights = (out.cols + 7) / 8, half = out.cols / 2;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
 		      col = (i - row * eights) * 8;
-	float v[8] = {0}, m[8];
+	float v[8] = { 0 }, m[8];
 	int32_t id, position;
 
 	if (row >= out.rows)
@@ -274,7 +274,7 @@ static __device__ __forceinline__ int64_t thread_column(void)
 
 template <enum access A>
 static __device__ __forceinline__ void add_eight(struct tensor t, int64_t row, int64_t col,
-						const float v[8])
+						 const float v[8])
 {
 	float old[8];
 
@@ -295,9 +295,9 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 {
 	const int64_t first = (int64_t)blockIdx.x * CHUNK, last = min(first + CHUNK, s.n);
 	const int64_t col = thread_column(), width = (dtable.cols + 7) / 8 * 8;
-	const struct tensor own = {parts, gridDim.x, width, width, DTYPE_F32};
+	const struct tensor own = { parts, gridDim.x, width, width, DTYPE_F32 };
 	bool goes_on = first > 0 && s.key[first - 1] == s.key[first];
-	float sum[8] = {0};
+	float sum[8] = { 0 };
 
 	if (col >= dtable.cols)
 		return;
@@ -331,11 +331,12 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 template <enum access A>
 static __global__ void embed_grad_rest(struct tensor dtable, const float *parts, struct sorted s)
 {
-	const int64_t first = (int64_t)blockIdx.x * CHUNK, end = first + CHUNK, col = thread_column();
+	const int64_t first = (int64_t)blockIdx.x * CHUNK, end = first + CHUNK,
+		      col = thread_column();
 	const int64_t width = (dtable.cols + 7) / 8 * 8;
-	const struct tensor all = {(void *)parts, gridDim.x, width, width, DTYPE_F32};
+	const struct tensor all = { (void *)parts, gridDim.x, width, width, DTYPE_F32 };
 	uint32_t key;
-	float sum[8] = {0};
+	float sum[8] = { 0 };
 
 	if (end >= s.n || col >= dtable.cols)
 		return;
@@ -374,7 +375,7 @@ extern "C" void cuda_embed_grad(struct dev *d, struct tensor dtable, struct tens
 					  8 * sizeof(*parts));
 	if (which < 0 || !parts)
 		return;
-	s = sorted{sorting.key[which], sorting.place[which], dout.rows, (uint32_t)dtable.rows};
+	s = sorted{ sorting.key[which], sorting.place[which], dout.rows, (uint32_t)dtable.rows };
 	LAUNCH_ACCESS(d, access, embed_grad_runs, grid, threads, 0, dtable, parts, dout, s, scale,
 		      drop_of(drop));
 	LAUNCH_ACCESS(d, access, embed_grad_rest, grid, threads, 0, dtable, (const float *)parts,

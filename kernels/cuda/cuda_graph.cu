@@ -10,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_GRAPHS 192
-#define DISABLE_HINT	    " (cuda_graphs = no does without)"
+#define MOST_GRAPHS  192
+#define DISABLE_HINT " (cuda_graphs = no does without)"
 
 struct graph {
 	struct graph_key key;
-	uint64_t last_used;			/* when, by cuda_graphs.clock; 0: an empty place */
+	uint64_t last_used; /* when, by cuda_graphs.clock; 0: an empty place */
 	int n;
-	cudaGraphExec_t *piece;		/* (n) owned; NULL: it has come once */
+	cudaGraphExec_t *piece; /* (n) owned; NULL: it has come once */
 };
 
 struct cuda_graphs {
 	struct graph graph[MOST_GRAPHS];
 	uint64_t clock;
-	struct graph *current;		/* which begin() was about; NULL: it runs as it is called */
-	bool capturing;			/* it is between begin and end */
+	struct graph *current; /* which begin() was about; NULL: it runs as it is called */
+	bool capturing;	       /* it is between begin and end */
 };
 
 static void graph_discard(struct graph *g)
@@ -83,7 +83,8 @@ static void graph_end_piece(struct dev *d, struct graph *g)
 
 	cuda_note(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph" DISABLE_HINT);
 	if (captured) {
-		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0), "making a graph" DISABLE_HINT);
+		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0),
+			  "making a graph" DISABLE_HINT);
 		(void)cudaGraphDestroy(captured);
 	}
 	if (piece)

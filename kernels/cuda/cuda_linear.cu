@@ -102,7 +102,8 @@ static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 
 #define TILE 16
 
-static __device__ __forceinline__ float apply_bias_relu(const struct product &p, float x, int64_t col)
+static __device__ __forceinline__ float apply_bias_relu(const struct product &p, float x,
+							int64_t col)
 {
 	x += p.bias ? p.bias[col] : 0;
 	return p.relu ? fmaxf(x, 0) : x;
@@ -123,11 +124,11 @@ static __global__ void product_fallback(struct product p)
 		int64_t i = k + threadIdx.x, j = k + threadIdx.y;
 
 		x[threadIdx.y][threadIdx.x] = row >= out.rows || i >= inner ? 0
-					      : how.a_transposed	    ? tensor_load1(a, i, row)
-									    : tensor_load1(a, row, i);
+					      : how.a_transposed ? tensor_load1(a, i, row)
+								 : tensor_load1(a, row, i);
 		y[threadIdx.y][threadIdx.x] = col >= out.cols || j >= inner ? 0
-					      : how.b_transposed	    ? tensor_load1(b, col, j)
-									    : tensor_load1(b, j, col);
+					      : how.b_transposed ? tensor_load1(b, col, j)
+								 : tensor_load1(b, j, col);
 		__syncthreads();
 #pragma unroll
 		for (int l = 0; l < TILE; l++)
@@ -135,8 +136,10 @@ static __global__ void product_fallback(struct product p)
 		__syncthreads();
 	}
 	if (row < out.rows && col < out.cols)
-		tensor_store1(out, row, col,
-		       apply_bias_relu(p, sum + (how.accumulate ? tensor_load1(out, row, col) : 0), col));
+		tensor_store1(
+			out, row, col,
+			apply_bias_relu(p, sum + (how.accumulate ? tensor_load1(out, row, col) : 0),
+					col));
 }
 
 /* What the library's epilogue did not do. */
@@ -262,8 +265,9 @@ static void call_free(const struct cuda_blas *blas, struct call *c)
 		(void)blas->MatrixLayoutDestroy(c->out);
 }
 
-static bool set_matmul_attribute(const struct cuda_blas *blas, struct call *c, cublasLtMatmulDescAttributes_t which,
-		const void *value, size_t size)
+static bool set_matmul_attribute(const struct cuda_blas *blas, struct call *c,
+				 cublasLtMatmulDescAttributes_t which, const void *value,
+				 size_t size)
 {
 	return !blas->MatmulDescSetAttribute(c->how, which, value, size);
 }
@@ -278,10 +282,10 @@ static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const str
 	if (!p->bias && !p->relu)
 		return true;
 	return set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
-	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
-				 sizeof(p->bias)) &&
-			     set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
-				 sizeof(type))));
+	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+						  &p->bias, sizeof(p->bias)) &&
+			     set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+						  &type, sizeof(type))));
 }
 
 static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l, struct tensor t)
@@ -299,7 +303,8 @@ static bool call_make(const struct cuda_blas *blas, struct call *c, const struct
 	memset(c, 0, sizeof(*c));
 	return !blas->MatmulDescCreate(&c->how, CUBLAS_COMPUTE_32F, CUDA_R_32F) &&
 	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
-	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)) &&
+	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second,
+				    sizeof(second)) &&
 	       set_epilogue(blas, c, p) && make_layout(blas, &c->b, p->b) &&
 	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
 }
@@ -315,7 +320,7 @@ static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct
 	int found = 0;
 	bool good = !blas->MatmulPreferenceCreate(&wish);
 
-#define SET_PREFERENCE(which, value)                                                                         \
+#define SET_PREFERENCE(which, value)                                                               \
 	good = good && !blas->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_##which,     \
 							   &value, sizeof(value))
 	SET_PREFERENCE(MAX_WORKSPACE_BYTES, workspace);
@@ -358,8 +363,7 @@ static int algorithm_for(struct cuda_products *p, struct kind k, const struct ca
 static bool product_by_library(struct dev *d, const struct product *p)
 {
 	struct cuda_products *all = products_of(d);
-	void *workspace =
-		all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
+	void *workspace = all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
 	const float one = 1, beta = p->how.accumulate ? 1 : 0;
 	struct call c;
 	bool good;
@@ -369,10 +373,10 @@ static bool product_by_library(struct dev *d, const struct product *p)
 		return false;
 	good = call_make(all->blas, &c, p);
 	i = good ? algorithm_for(all, product_kind_of(p), &c) : -1;
-	good = i >= 0 && !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data,
-					    c.a, &beta, p->out.data, c.out, p->out.data, c.out,
-					    &all->algorithm[i], workspace, CUDA_BLAS_BYTES,
-					    d->stream);
+	good = i >= 0 &&
+	       !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data, c.a, &beta,
+				  p->out.data, c.out, p->out.data, c.out, &all->algorithm[i],
+				  workspace, CUDA_BLAS_BYTES, d->stream);
 	call_free(all->blas, &c);
 	return good;
 }
@@ -390,8 +394,7 @@ static void product_by_kernel(struct dev *d, const struct product *p)
 
 static void multiply_matrices(struct dev *d, struct product p)
 {
-	const bool halves =
-		d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
+	const bool halves = d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
 	const bool apart = halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu);
 	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
 	struct tensor out = p.out;
@@ -422,7 +425,7 @@ static void multiply_matrices(struct dev *d, struct product p)
 extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 			    struct matmul_how how)
 {
-	multiply_matrices(d, {out, a, b, how, NULL, false, 0});
+	multiply_matrices(d, { out, a, b, how, NULL, false, 0 });
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
@@ -469,7 +472,8 @@ static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t ro
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 			if (4 * u + i < x.cols)
-				unit |= (uint32_t)(quantise_int8(tensor_load1(x, row, 4 * u + i), factor) &
+				unit |= (uint32_t)(quantise_int8(tensor_load1(x, row, 4 * u + i),
+								 factor) &
 						   0xFF)
 					<< 8 * i;
 	}
@@ -529,8 +533,9 @@ template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, 
 
 extern "C" void cuda_pack(struct dev *d, struct tensor packed, struct tensor b)
 {
-	LAUNCH_PACKED(d, packed.dtype, pack_outputs, (unsigned)(panel_count(packed) * PANEL_WIDTH / 4), 128,
-		      0, panels_of(packed), b);
+	LAUNCH_PACKED(d, packed.dtype, pack_outputs,
+		      (unsigned)(panel_count(packed) * PANEL_WIDTH / 4), 128, 0, panels_of(packed),
+		      b);
 }
 
 /* ---- products with packed weights ------------------------------------------------------------------- */
@@ -576,7 +581,7 @@ static __global__ void make_input(uint32_t *units, float *scales, struct tensor 
 template <enum dtype TYPE>
 static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 	linear_rows(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
-	       struct linear_how how)
+		    struct linear_how how)
 {
 	typedef typename std::conditional<TYPE == DTYPE_PACKED_INT8, int, float>::type sum_type;
 	SHARED(uint32_t, x, [LINEAR_ROWS][LINEAR_UNITS]);
@@ -585,7 +590,7 @@ static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 		      n = panel * PANEL_WIDTH + lane, first = (int64_t)blockIdx.y * LINEAR_ROWS;
 	const bool real = panel * PANEL_WIDTH < p.rows;
 	const uint32_t *w = p.units + (real ? panel : 0) * p.n_units * PANEL_WIDTH + lane;
-	sum_type sum[LINEAR_ROWS] = {0};
+	sum_type sum[LINEAR_ROWS] = { 0 };
 
 	for (int64_t from = 0; from < p.n_units; from += LINEAR_UNITS) {
 		const int many = (int)min((int64_t)LINEAR_UNITS, p.n_units - from);
@@ -649,9 +654,9 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 			    const float *bias, bool relu)
 {
 	if (tensor_is_packed(packed))
-		linear_packed(d, out, a, packed, {bias, relu});
+		linear_packed(d, out, a, packed, { bias, relu });
 	else
-		multiply_matrices(d, {out, a, packed, {false, true, false}, bias, relu, 0});
+		multiply_matrices(d, { out, a, packed, { false, true, false }, bias, relu, 0 });
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
@@ -660,7 +665,7 @@ extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, st
 	/* logits of so many rows at a time stay in the cache of the second level */
 	const int64_t most = (24 << 20) / (int64_t)sizeof(float) / packed.rows,
 		      rows = MIN(a.rows, MAX(most, 1));
-	struct tensor logits = {NULL, rows, packed.rows, CEIL_DIV(packed.rows, 8) * 8, DTYPE_F32};
+	struct tensor logits = { NULL, rows, packed.rows, CEIL_DIV(packed.rows, 8) * 8, DTYPE_F32 };
 
 	logits.data = cuda_get_scratch(d, CUDA_SCRATCH_OUT, (size_t)rows,
 				       (size_t)logits.stride * sizeof(float));

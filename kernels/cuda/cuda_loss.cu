@@ -27,7 +27,8 @@ struct logit_stats {
 	float greatest, exponentials, sum;
 };
 
-static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, const float v[8], int64_t n)
+static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, const float v[8],
+							int64_t n)
 {
 	float greatest = s->greatest;
 
@@ -49,7 +50,7 @@ static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, c
 template <enum access A>
 static __device__ __forceinline__ void costs_nothing(const struct loss_work &w, int64_t row)
 {
-	const float none[8] = {0};
+	const float none[8] = { 0 };
 
 	if (threadIdx.x == 0)
 		w.loss[row] = w.nll[row] = 0;
@@ -70,7 +71,7 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 	}
 	const float at_target = tensor_load1(w.logits, row, target);
 	const float rest = w.smoothing / (float)w.n_real, most = 1 - w.smoothing;
-	struct logit_stats s = {LOWEST_SCORE, 0, 0};
+	struct logit_stats s = { LOWEST_SCORE, 0, 0 };
 	float greatest, lse, sum;
 
 	for (int64_t col = threadIdx.x * 8; col < w.n_real; col += THREADS * 8) {
@@ -107,8 +108,14 @@ extern "C" void cuda_cross_entropy(struct dev *d, struct tensor dlogits, float *
 				   struct tensor logits, const int32_t *targets, int64_t n_real,
 				   float smoothing, float grad_scale)
 {
-	const struct loss_work w = {grad_scale == 0 ? logits : dlogits,
-				    logits, loss, nll, targets, n_real, smoothing, grad_scale};
+	const struct loss_work w = { grad_scale == 0 ? logits : dlogits,
+				     logits,
+				     loss,
+				     nll,
+				     targets,
+				     n_real,
+				     smoothing,
+				     grad_scale };
 
 	if (logits.rows)
 		LAUNCH_ACCESS(d, access_of(logits, w.grad), cross_entropy, (unsigned)logits.rows,

@@ -15,9 +15,9 @@
 /* ---- forward ------------------------------------------------------------------------------ */
 
 struct norm_work {
-	struct tensor sum, out;		/* sum: what is normalised */
+	struct tensor sum, out; /* sum: what is normalised */
 	float *mean, *rstd;
-	struct tensor residual, branch;	/* of which sum is made, or NULL data */
+	struct tensor residual, branch; /* of which sum is made, or NULL data */
 	const float *bias, *scale, *shift;
 	struct drop drop;
 };
@@ -27,7 +27,7 @@ template <enum access A>
 static __device__ __forceinline__ void add_branch(float v[8], const struct norm_work &w,
 						  int64_t row, int64_t col)
 {
-	float b[8], m[8], bias[8] = {0};
+	float b[8], m[8], bias[8] = { 0 };
 
 	tensor_load8<A>(v, w.residual, row, col);
 	tensor_load8<A>(b, w.branch, row, col);
@@ -190,7 +190,7 @@ static void start_norm(struct dev *d, enum access access, const struct norm_work
 extern "C" void cuda_norm(struct dev *d, struct tensor out, float *mean, float *rstd,
 			  struct tensor x, const float *scale, const float *shift)
 {
-	const struct norm_work w = {x, out, mean, rstd, x, x, NULL, scale, shift, {}};
+	const struct norm_work w = { x, out, mean, rstd, x, x, NULL, scale, shift, {} };
 
 	start_norm<false>(d, access_of(out, x, scale, shift), w);
 }
@@ -200,8 +200,8 @@ extern "C" void cuda_add_norm(struct dev *d, struct tensor sum, struct tensor ou
 			      const float *bias, const float *scale, const float *shift,
 			      struct dropout drop)
 {
-	const struct norm_work w = {sum,    out,  mean,	 rstd,	residual,
-				    branch, bias, scale, shift, drop_of(drop)};
+	const struct norm_work w = { sum,    out,  mean,  rstd,	 residual,
+				     branch, bias, scale, shift, drop_of(drop) };
 
 	start_norm<true>(d, access_of(sum, out, residual, branch, bias, scale, shift), w);
 }
@@ -215,15 +215,15 @@ struct norm_grad_work {
 	struct tensor dx, dout, x;
 	const float *mean, *rstd, *scale;
 	bool accumulate;
-	struct tensor dbranch;		/* with ADD */
+	struct tensor dbranch; /* with ADD */
 	struct drop drop;
-	float *parts;			/* (parts, SUM_COUNT, cols) */
+	float *parts; /* (parts, SUM_COUNT, cols) */
 	int64_t rows_a_part;
 };
 
 /* One row's eight columns on their way. */
 struct grad_eight {
-	float g[8], n[8];		/* dout; (x - mean) * rstd */
+	float g[8], n[8]; /* dout; (x - mean) * rstd */
 };
 
 template <enum access A>
@@ -247,7 +247,7 @@ finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad
 	     int64_t row, int64_t col, const float sum[2])
 {
 	const float rstd = w.rstd[row];
-	float v[8] = {0}, scale[8];
+	float v[8] = { 0 }, scale[8];
 
 	if (ADD || w.accumulate)
 		tensor_load8<A>(v, w.dx, row, col);
@@ -268,7 +268,7 @@ finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad
 /* What eight columns add to the sums of g * scale and of g * scale * n. */
 template <enum access A>
 static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struct norm_grad_work &w,
-						const struct grad_eight &at, int64_t col)
+						       const struct grad_eight &at, int64_t col)
 {
 	float scale[8];
 
@@ -280,8 +280,8 @@ static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struc
 	}
 }
 
-#define MOST_THREADS 256	/* of a block that has a row in eights */
-#define AT_ONCE	     2		/* rows */
+#define MOST_THREADS 256 /* of a block that has a row in eights */
+#define AT_ONCE	     2	 /* rows */
 
 /*
  * Averages over the row of each sum, on every thread. One barrier is enough: turn says which half
@@ -358,20 +358,20 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 {
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32,
 		      first = threadIdx.x % 32 * 8;
-	float sum[2] = {0, 0}, b[8];
+	float sum[2] = { 0, 0 }, b[8];
 
 	if (row >= w.dx.rows)
 		return;
 	if (ADD)
 		w.drop = drop_now(w.drop);
 	for (int64_t col = first; col < w.dx.cols; col += 256)
-		norm_eight_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), col);
+		norm_eight_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]),
+				   col);
 	sum[0] = warp_sum(sum[0]) / (float)w.dx.cols;
 	sum[1] = warp_sum(sum[1]) / (float)w.dx.cols;
 	for (int64_t col = first; col < w.dx.cols; col += 256)
-		finish_eight<A, ADD>(b, w,
-				     load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), row, col,
-				     sum);
+		finish_eight<A, ADD>(b, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]),
+				     row, col, sum);
 }
 
 /*
@@ -396,7 +396,7 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 		total[SUM_SCALE] += g * (tensor_load1(w.x, row, col) - w.mean[row]) * w.rstd[row];
 		total[SUM_SHIFT] += g;
 		if (ADD && dropout_is_kept(w.drop.key, (uint64_t)(row * w.dx.cols + col),
-					w.drop.threshold))
+					   w.drop.threshold))
 			total[SUM_BIAS] += tensor_load1(w.dx, row, col) * w.drop.scale;
 	}
 	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
@@ -404,7 +404,7 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 }
 
 struct norm_sums {
-	float *scale, *shift, *bias;	/* (cols) each; may be NULL */
+	float *scale, *shift, *bias; /* (cols) each; may be NULL */
 };
 
 /* 32 rows of 32 threads share the parts of 32 columns of one sum. */
@@ -435,16 +435,16 @@ static __global__ void norm_add_sums(struct norm_sums to, const float *parts, in
 #define MOST_PARTS 1024
 
 /* One launch for each way of access, of a kernel that has ADD as well. */
-#define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...) \
-	do { \
-		if ((access) == ACCESS_F32) \
-			LAUNCH(d, (kernel<ACCESS_F32, ADD>), grid, block, 0, __VA_ARGS__); \
-		else if ((access) == ACCESS_BF16) \
-			LAUNCH(d, (kernel<ACCESS_BF16, ADD>), grid, block, 0, __VA_ARGS__); \
-		else if ((access) == ACCESS_MIXED) \
-			LAUNCH(d, (kernel<ACCESS_MIXED, ADD>), grid, block, 0, __VA_ARGS__); \
-		else \
-			LAUNCH(d, (kernel<ACCESS_ANY, ADD>), grid, block, 0, __VA_ARGS__); \
+#define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...)                                     \
+	do {                                                                                       \
+		if ((access) == ACCESS_F32)                                                        \
+			LAUNCH(d, (kernel<ACCESS_F32, ADD>), grid, block, 0, __VA_ARGS__);         \
+		else if ((access) == ACCESS_BF16)                                                  \
+			LAUNCH(d, (kernel<ACCESS_BF16, ADD>), grid, block, 0, __VA_ARGS__);        \
+		else if ((access) == ACCESS_MIXED)                                                 \
+			LAUNCH(d, (kernel<ACCESS_MIXED, ADD>), grid, block, 0, __VA_ARGS__);       \
+		else                                                                               \
+			LAUNCH(d, (kernel<ACCESS_ANY, ADD>), grid, block, 0, __VA_ARGS__);         \
 	} while (0)
 
 template <bool ADD>
@@ -479,9 +479,9 @@ extern "C" void cuda_norm_grad(struct dev *d, struct tensor dx, float *dscale, f
 			       struct tensor dout, struct tensor x, const float *mean,
 			       const float *rstd, const float *scale, bool accumulate)
 {
-	const struct norm_grad_work w = {dx, dout, x, mean, rstd, scale, accumulate, dx, {}, NULL,
-					 0};
-	const struct norm_sums sums = {dscale, dshift, NULL};
+	const struct norm_grad_work w = { dx,	      dout, x,	mean, rstd, scale,
+					  accumulate, dx,   {}, NULL, 0 };
+	const struct norm_sums sums = { dscale, dshift, NULL };
 
 	start_norm_grad<false>(d, access_of(dx, dout, x, scale), w, sums);
 }
@@ -491,9 +491,9 @@ extern "C" void cuda_add_norm_grad(struct dev *d, struct tensor dsum, struct ten
 				   struct tensor sum, const float *mean, const float *rstd,
 				   const float *scale, struct dropout drop)
 {
-	const struct norm_grad_work w = {dsum, dout, sum,     mean,	     rstd, scale,
-					 true, dbranch, drop_of(drop), NULL, 0};
-	const struct norm_sums sums = {dscale, dshift, dbias};
+	const struct norm_grad_work w = { dsum, dout,	 sum,		mean, rstd, scale,
+					  true, dbranch, drop_of(drop), NULL, 0 };
+	const struct norm_sums sums = { dscale, dshift, dbias };
 
 	start_norm_grad<true>(d, access_of(dsum, dbranch, dout, sum, scale), w, sums);
 }

@@ -86,7 +86,7 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
 	const int64_t first = (int64_t)blockIdx.y * ROWS_A_PART,
 		      last = min(first + ROWS_A_PART, dx.rows);
-	float sum[8] = {0};
+	float sum[8] = { 0 };
 
 	for (int64_t row = first + threadIdx.y; row < last && col < dx.cols; row += 8) {
 		float g[8], v[8];
@@ -303,8 +303,8 @@ static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const flo
 		m[i] = a;
 		v[i] = b;
 		if (s.rounded)
-			((uint2 *)s.rounded)[i] = make_uint2(bf16_pair(p.x, p.y),
-							     bf16_pair(p.z, p.w));
+			((uint2 *)s.rounded)[i] =
+				make_uint2(bf16_pair(p.x, p.y), bf16_pair(p.z, p.w));
 	}
 }
 

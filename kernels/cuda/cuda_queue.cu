@@ -24,8 +24,10 @@ struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
 	queue_make_event(d, &q->done, cudaEventDisableTiming);
 	queue_make_event(d, &q->mark, cudaEventDisableTiming);
 	for (int i = 0; i < CUDA_SPANS * QUEUE_SPANS; i++) {
-		queue_make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS], cudaEventDefault);
-		queue_make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS], cudaEventDefault);
+		queue_make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS],
+				 cudaEventDefault);
+		queue_make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS],
+				 cudaEventDefault);
 	}
 	if (cuda_sync(d, e)) {
 		cuda_queue_close(q);
@@ -64,7 +66,8 @@ void *cuda_queue_stream(struct cuda_queue *q)
 }
 
 /* A wait is for what was recorded when it was asked for, so one event serves any number of them. */
-static void order_streams(struct cuda_queue *q, cudaStream_t first, cudaEvent_t at, cudaStream_t then)
+static void order_streams(struct cuda_queue *q, cudaStream_t first, cudaEvent_t at,
+			  cudaStream_t then)
 {
 	cuda_note(q->d, cudaEventRecord(at, first), "recording an event");
 	cuda_note(q->d, cudaStreamWaitEvent(then, at, 0), "waiting for an event");
@@ -121,7 +124,8 @@ static __global__ void queue_add_rows(double *sums, const double *rows, int n, i
 	sums[col] = sum;
 }
 
-void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows, int32_t n, int32_t cols)
+void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows, int32_t n,
+			 int32_t cols)
 {
 	QUEUE_LAUNCH(q, queue_add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
 }
@@ -140,7 +144,7 @@ void cuda_span_begin(struct cuda_queue *q, enum cuda_span which)
 	if (s->begun - s->taken >= QUEUE_SPANS)
 		return;
 	record_event(q, s->begin[s->begun % QUEUE_SPANS],
-	       which == CUDA_SPAN_OPS ? q->d->stream : q->stream);
+		     which == CUDA_SPAN_OPS ? q->d->stream : q->stream);
 	s->begun++;
 }
 

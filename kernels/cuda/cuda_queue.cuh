@@ -5,25 +5,25 @@
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/cuda_queue.h"
 
-#define QUEUE_SPANS 128		/* of a kind, at a time; more are not measured */
+#define QUEUE_SPANS 128 /* of a kind, at a time; more are not measured */
 
 struct queue_spans {
-	cudaEvent_t begin[QUEUE_SPANS], end[QUEUE_SPANS];	/* owned */
+	cudaEvent_t begin[QUEUE_SPANS], end[QUEUE_SPANS]; /* owned */
 	uint64_t begun, ended, taken;
 };
 
 struct cuda_queue {
-	struct dev *d;			/* borrowed */
-	cudaStream_t stream;		/* owned */
-	cudaEvent_t ops, done;		/* owned: where each side was */
-	cudaEvent_t mark;		/* owned; cuda_queue_mark_ops() */
+	struct dev *d;	       /* borrowed */
+	cudaStream_t stream;   /* owned */
+	cudaEvent_t ops, done; /* owned: where each side was */
+	cudaEvent_t mark;      /* owned; cuda_queue_mark_ops() */
 	struct queue_spans spans[CUDA_SPANS];
 };
 
-#define QUEUE_LAUNCH(q, kernel, grid, block, ...) \
-	do { \
-		CUDA_LAUNCH(kernel, grid, block, 0, (q)->stream, __VA_ARGS__); \
-		cuda_note((q)->d, cudaGetLastError(), #kernel); \
+#define QUEUE_LAUNCH(q, kernel, grid, block, ...)                                                  \
+	do {                                                                                       \
+		CUDA_LAUNCH(kernel, grid, block, 0, (q)->stream, __VA_ARGS__);                     \
+		cuda_note((q)->d, cudaGetLastError(), #kernel);                                    \
 	} while (0)
 
 #endif

@@ -19,9 +19,9 @@
 extern "C" {
 #endif
 
-struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e);	/* d is borrowed */
-void cuda_queue_close(struct cuda_queue *q);				/* may be NULL; waits */
-void *cuda_queue_stream(struct cuda_queue *q);			/* its cudaStream_t */
+struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e); /* d is borrowed */
+void cuda_queue_close(struct cuda_queue *q);			  /* may be NULL; waits */
+void *cuda_queue_stream(struct cuda_queue *q);			  /* its cudaStream_t */
 
 void cuda_queue_wait_for_ops(struct cuda_queue *q);
 void cuda_ops_wait_for_queue(struct cuda_queue *q);
@@ -39,8 +39,8 @@ bool cuda_queue_is_past_mark(struct cuda_queue *q);
 /* Seconds of the GPU: of the queue between begin and end, or from where the ops are at begin. */
 enum cuda_span { CUDA_SPAN_QUEUE, CUDA_SPAN_OPS, CUDA_SPANS };
 
-void   cuda_span_begin(struct cuda_queue *q, enum cuda_span which);
-void   cuda_span_end(struct cuda_queue *q, enum cuda_span which);
+void cuda_span_begin(struct cuda_queue *q, enum cuda_span which);
+void cuda_span_end(struct cuda_queue *q, enum cuda_span which);
 /* The sum of those that are over since the last call; one that ends before it begins counts 0. */
 double cuda_span_collect(struct cuda_queue *q, enum cuda_span which);
 
@@ -50,15 +50,17 @@ double cuda_span_collect(struct cuda_queue *q, enum cuda_span which);
  * multiple of 4). Forms and sums are those of train/comm/compress.h and reduce_host.c, to the bit.
  */
 struct wire_pieces {
-	float  *x;
-	float  *error_feedback;	/* of the same numbers; NULL: none */
+	float *x;
+	float *error_feedback; /* of the same numbers; NULL: none */
 	int64_t n, each;
 	int64_t stride;
-	int32_t ranks, own;	/* own: the piece that is left out; -1: none */
+	int32_t ranks, own; /* own: the piece that is left out; -1: none */
 };
 
-void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out, const struct wire_pieces *p);
-void cuda_wire_decode(struct cuda_queue *q, enum wire_format w, const struct wire_pieces *p, const void *in);
+void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out,
+		      const struct wire_pieces *p);
+void cuda_wire_decode(struct cuda_queue *q, enum wire_format w, const struct wire_pieces *p,
+		      const void *in);
 /*
  * The own piece of x = itself and what the others wrote, in the order of ranks, as sum will say
  * it; sum = written. NULL: x stays as exact as it is.

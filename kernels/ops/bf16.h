@@ -23,7 +23,7 @@ static inline uint16_t bf16_from_float(float x)
 
 	memcpy(&u, &x, sizeof(u));
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
-		return (uint16_t)(u >> 16 | 0x40);	/* not a number, and it stays one */
+		return (uint16_t)(u >> 16 | 0x40); /* not a number, and it stays one */
 	return (uint16_t)((u + 0x7FFF + (u >> 16 & 1)) >> 16);
 }
 

@@ -19,15 +19,12 @@
  * The packed ones are weights as op linear reads them, kernels/ops/panels.h; data is then one block
  * and stride nothing.
  */
-enum dtype {
-	DTYPE_F32, DTYPE_BF16,
-	DTYPE_PACKED_F32, DTYPE_PACKED_BF16, DTYPE_PACKED_INT8
-};
+enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_PACKED_F32, DTYPE_PACKED_BF16, DTYPE_PACKED_INT8 };
 
 struct tensor {
-	void      *data;	/* borrowed; on the backend's side */
-	int64_t    rows, cols;
-	int64_t    stride;	/* elements from one row to the next, >= cols */
+	void *data; /* borrowed; on the backend's side */
+	int64_t rows, cols;
+	int64_t stride; /* elements from one row to the next, >= cols */
 	enum dtype dtype;
 };
 

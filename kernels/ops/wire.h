@@ -5,9 +5,9 @@
 #ifndef WERKBANK_KERNELS_OPS_WIRE_H
 #define WERKBANK_KERNELS_OPS_WIRE_H
 
-#define WIRE_BLOCK 512		/* numbers that share their levels */
-#define WIRE_LEVEL_BYTES 4	/* in front of a block */
-#define WIRE_LANES 16		/* sums side by side, over which levels are means */
+#define WIRE_BLOCK	 512 /* numbers that share their levels */
+#define WIRE_LEVEL_BYTES 4   /* in front of a block */
+#define WIRE_LANES	 16  /* sums side by side, over which levels are means */
 
 /* Half of the sum of both means, where |x| is exponentially distributed: no other split is better. */
 #define WIRE_SPLIT 1.594f

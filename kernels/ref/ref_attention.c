@@ -6,9 +6,9 @@
 
 /* One query of one head, with the keys of its sentence. */
 struct query {
-	int64_t row;			/* of q and out */
+	int64_t row; /* of q and out */
 	int64_t first_key, n_keys;
-	int64_t first_col, n_cols;	/* of the head */
+	int64_t first_col, n_cols; /* of the head */
 	int64_t head, heads;
 };
 
@@ -29,7 +29,8 @@ static struct query query_at(struct tensor q, struct attention_shape shape, int3
 	};
 }
 
-static double dot_rows(struct query at, struct tensor x, int64_t x_row, struct tensor y, int64_t y_row)
+static double dot_rows(struct query at, struct tensor x, int64_t x_row, struct tensor y,
+		       int64_t y_row)
 {
 	double sum = 0;
 
@@ -62,8 +63,8 @@ static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
 /* Sums are kept in double for so many columns at a time. */
 #define CHUNK 64
 
-static void query_context(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k,
-		   struct tensor v, struct dropout drop)
+static void query_context(struct query at, struct tensor out, float *lse, struct tensor q,
+			  struct tensor k, struct tensor v, struct dropout drop)
 {
 	double whole = log_sum_exp(at, q, k);
 	int64_t last_col = at.first_col + at.n_cols;
@@ -73,7 +74,8 @@ static void query_context(struct query at, struct tensor out, float *lse, struct
 		double sum[CHUNK] = { 0 };
 
 		for (int64_t j = 0; j < at.n_keys; j++) {
-			double w = exp(query_key_score(at, q, k, j) - whole) * dropout_of(at, drop, j);
+			double w =
+				exp(query_key_score(at, q, k, j) - whole) * dropout_of(at, drop, j);
 
 			for (int64_t c = 0; c < n; c++)
 				sum[c] += w * ref_get(v, at.first_key + j, first + c);
@@ -91,7 +93,8 @@ void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 	for (int32_t s = 0; s < shape.n; s++)
 		for (int32_t row = shape.q_start[s]; row < shape.q_start[s + 1]; row++)
 			for (int32_t h = 0; h < shape.heads; h++)
-				query_context(query_at(q, shape, s, row, h), out, lse, q, k, v, drop);
+				query_context(query_at(q, shape, s, row, h), out, lse, q, k, v,
+					      drop);
 }
 
 /* All that the gradients are made from. */
@@ -104,8 +107,8 @@ struct grad {
 
 /* What one query and one key of its sentence do to each other. */
 struct pair {
-	double dscore;		/* gradient of q . k */
-	double weight;		/* of v in out */
+	double dscore; /* gradient of q . k */
+	double weight; /* of v in out */
 };
 
 /*
@@ -148,8 +151,8 @@ static void one_query_grad(const struct grad *g, struct tensor dq, struct query 
 }
 
 /* Key j of sentence s, head h. */
-static void key_value_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h,
-		     int64_t j)
+static void key_value_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s,
+			   int32_t h, int64_t j)
 {
 	int64_t n_cols = g->q.cols / g->shape.heads, last_col = (h + 1) * n_cols,
 		key = g->shape.k_start[s] + j;

@@ -106,7 +106,7 @@ struct row {
 	struct tensor a, packed;
 	int64_t m;
 	float amax;
-	bool rounded;		/* both become bf16, as in matmul */
+	bool rounded; /* both become bf16, as in matmul */
 };
 
 static double linear_element(const struct row *r, int64_t n)

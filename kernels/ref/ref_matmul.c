@@ -20,9 +20,9 @@ void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 
 			for (int64_t k = 0; k < n_k; k++)
 				sum += matmul_input(bf16, a, how.a_transposed ? k : m,
-					     how.a_transposed ? m : k) *
+						    how.a_transposed ? m : k) *
 				       matmul_input(bf16, b, how.b_transposed ? n : k,
-					     how.b_transposed ? k : n);
+						    how.b_transposed ? k : n);
 			ref_set(out, m, n, sum);
 		}
 	}

@@ -2,7 +2,7 @@
 #include "kernels/ref/ref.h"
 
 static void normalise_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
-		     const float *scale, const float *shift)
+			  const float *scale, const float *shift)
 {
 	double sum = 0, squares = 0, m, r;
 

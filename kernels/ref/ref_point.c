@@ -15,7 +15,7 @@ static double position_sinusoid(int32_t position, int64_t col, int64_t d_model)
 	double angle = position * exp(-log(10000.0) * (double)i / (double)MAX(half - 1, 1));
 
 	if (col == 2 * half)
-		return 0;	/* the odd column out */
+		return 0; /* the odd column out */
 	return col < half ? sin(angle) : cos(angle);
 }
 

@@ -19,7 +19,7 @@ char *buf_reserve(struct buf *b, size_t n)
 		b->failed = true;
 		return NULL;
 	}
-	b->data[b->len] = 0;	/* a string also when the caller then adds nothing */
+	b->data[b->len] = 0; /* a string also when the caller then adds nothing */
 	return b->data + b->len;
 }
 

@@ -18,10 +18,10 @@
 #include "share/base/err.h"
 
 struct buf {
-	char  *data;	/* owned */
-	size_t len;	/* bytes in use, without the NUL */
+	char *data; /* owned */
+	size_t len; /* bytes in use, without the NUL */
 	size_t cap;
-	bool   failed;	/* out of memory: nothing is added any more */
+	bool failed; /* out of memory: nothing is added any more */
 };
 
 void buf_add(struct buf *b, const void *bytes, size_t n);

@@ -2,7 +2,7 @@
 #ifndef WERKBANK_BASE_CLOCK_H
 #define WERKBANK_BASE_CLOCK_H
 
-double clock_wall_s(void);	/* seconds since 1970 */
-double clock_mono_s(void);	/* seconds since some moment before; never jumps */
+double clock_wall_s(void); /* seconds since 1970 */
+double clock_mono_s(void); /* seconds since some moment before; never jumps */
 
 #endif

@@ -20,12 +20,23 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 static int code_of_errno(int number, int fallback)
 {
 	switch (number) {
-	case ENOENT: case ENOTDIR:           return ERR_NOINPUT;
-	case EACCES: case EPERM: case EROFS: return ERR_PERM;
-	case ENOMEM:                         return ERR_NOMEM;
-	case ENOSPC: case EDQUOT: case EIO:
-	case EPIPE:  case EFBIG:             return ERR_IO;
-	default:                             return fallback;
+	case ENOENT:
+	case ENOTDIR:
+		return ERR_NOINPUT;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return ERR_PERM;
+	case ENOMEM:
+		return ERR_NOMEM;
+	case ENOSPC:
+	case EDQUOT:
+	case EIO:
+	case EPIPE:
+	case EFBIG:
+		return ERR_IO;
+	default:
+		return fallback;
 	}
 }
 
@@ -62,9 +73,12 @@ int err_prefix(struct err *e, const char *fmt, ...)
 int err_exit_status(int code)
 {
 	switch (code) {
-	case ERR_NONE: return 0;
-#define X(id, status, text) case id: return status;
-	ERR_CODES(X)
+	case ERR_NONE:
+		return 0;
+#define X(id, status, text)                                                                        \
+	case id:                                                                                   \
+		return status;
+		ERR_CODES(X)
 #undef X
 	}
 	return 70;
@@ -73,9 +87,12 @@ int err_exit_status(int code)
 const char *err_name(int code)
 {
 	switch (code) {
-	case ERR_NONE: return "no error";
-#define X(id, status, text) case id: return text;
-	ERR_CODES(X)
+	case ERR_NONE:
+		return "no error";
+#define X(id, status, text)                                                                        \
+	case id:                                                                                   \
+		return text;
+		ERR_CODES(X)
 #undef X
 	}
 	return "unknown error";

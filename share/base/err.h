@@ -20,20 +20,20 @@ extern "C" {
 #endif
 
 /* X(code, exit status as in sysexits.h, what it means) */
-#define ERR_CODES(X) \
-	X(ERR_USAGE,       64, "wrong use") \
-	X(ERR_DATA,        65, "input is not as expected") \
-	X(ERR_NOINPUT,     66, "input is missing") \
-	X(ERR_NOHOST,      68, "host cannot be reached") \
-	X(ERR_UNAVAILABLE, 69, "not available here") \
-	X(ERR_INTERNAL,    70, "internal fault") \
-	X(ERR_NOMEM,       71, "out of memory or another limit of the system") \
-	X(ERR_CANTCREAT,   73, "output cannot be created") \
-	X(ERR_IO,          74, "input/output failed") \
-	X(ERR_TEMPFAIL,    75, "stopped before the end; can be resumed") \
-	X(ERR_PROTOCOL,    76, "the other side broke the protocol") \
-	X(ERR_PERM,        77, "not permitted") \
-	X(ERR_CONFIG,      78, "wrong configuration")
+#define ERR_CODES(X)                                                                               \
+	X(ERR_USAGE, 64, "wrong use")                                                              \
+	X(ERR_DATA, 65, "input is not as expected")                                                \
+	X(ERR_NOINPUT, 66, "input is missing")                                                     \
+	X(ERR_NOHOST, 68, "host cannot be reached")                                                \
+	X(ERR_UNAVAILABLE, 69, "not available here")                                               \
+	X(ERR_INTERNAL, 70, "internal fault")                                                      \
+	X(ERR_NOMEM, 71, "out of memory or another limit of the system")                           \
+	X(ERR_CANTCREAT, 73, "output cannot be created")                                           \
+	X(ERR_IO, 74, "input/output failed")                                                       \
+	X(ERR_TEMPFAIL, 75, "stopped before the end; can be resumed")                              \
+	X(ERR_PROTOCOL, 76, "the other side broke the protocol")                                   \
+	X(ERR_PERM, 77, "not permitted")                                                           \
+	X(ERR_CONFIG, 78, "wrong configuration")
 
 enum err_code {
 	ERR_NONE = 0,
@@ -43,7 +43,7 @@ enum err_code {
 };
 
 struct err {
-	int  code;		/* 0 or one of enum err_code */
+	int code; /* 0 or one of enum err_code */
 	char text[500];
 };
 

@@ -59,7 +59,7 @@ int outfile_open(struct outfile *o, const char *path, struct err *e)
 	if (!o->stream) {
 		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 		if (e->code == ERR_NOINPUT)
-			e->code = ERR_CANTCREAT;	/* the folder is what is missing */
+			e->code = ERR_CANTCREAT; /* the folder is what is missing */
 		outfile_abandon(o);
 		return e->code;
 	}
@@ -73,7 +73,7 @@ static void sync_folder_of(const char *path)
 	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
-		(void)fsync(fd);	/* some file systems cannot; the rename stands anyway */
+		(void)fsync(fd); /* some file systems cannot; the rename stands anyway */
 		close(fd);
 	}
 	free(copy);
@@ -126,7 +126,7 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 	if (outfile_open(&o, path, e))
 		return e->code;
 	if (n)
-		fwrite(bytes, 1, n, o.stream);	/* commit sees a failure through ferror() */
+		fwrite(bytes, 1, n, o.stream); /* commit sees a failure through ferror() */
 	return outfile_commit(&o, e);
 }
 

@@ -25,14 +25,14 @@
 #include "share/base/err.h"
 
 struct outfile {
-	FILE *stream;		/* write here */
-	char *path;		/* owned */
-	char *temporary;	/* owned; NULL: a device or pipe, written to directly */
+	FILE *stream;	 /* write here */
+	char *path;	 /* owned */
+	char *temporary; /* owned; NULL: a device or pipe, written to directly */
 };
 
-int  outfile_open(struct outfile *o, const char *path, struct err *e);
+int outfile_open(struct outfile *o, const char *path, struct err *e);
 /* Flush, fsync, close, rename, fsync the folder. On failure the temporary is removed. */
-int  outfile_commit(struct outfile *o, struct err *e);
+int outfile_commit(struct outfile *o, struct err *e);
 /* Close and remove the temporary. Safe on a zeroed or already finished struct. */
 void outfile_abandon(struct outfile *o);
 
@@ -55,11 +55,11 @@ int file_copy(const char *from, const char *to, struct err *e);
 
 /* A file mapped read-only. */
 struct map {
-	const unsigned char *data;	/* NULL when the file is empty */
-	size_t len;			/* bytes */
+	const unsigned char *data; /* NULL when the file is empty */
+	size_t len;		   /* bytes */
 };
 
-int  map_open(struct map *m, const char *path, struct err *e);
+int map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
 /*

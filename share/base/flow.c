@@ -16,19 +16,19 @@ enum state { EMPTY, MADE, DONE };
 
 struct cell {
 	enum state state;
-	int rc;			/* how make or work went; 0 from make: the end */
+	int rc; /* how make or work went; 0 from make: the end */
 	struct err e;
 };
 
 /* Slot number k of the run lies in ring[k % n]. All below is guarded by lock. */
 struct run {
 	const struct flow *f;
-	struct cell *ring;	/* owned: (n_slots) */
+	struct cell *ring; /* owned: (n_slots) */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int64_t made, begun;	/* slots made; slots that some worker has begun with */
-	bool ended;		/* make has said so, or failed */
-	bool stopped;		/* nobody will take any more */
+	int64_t made, begun; /* slots made; slots that some worker has begun with */
+	bool ended;	     /* make has said so, or failed */
+	bool stopped;	     /* nobody will take any more */
 	int next_worker;
 };
 
@@ -148,7 +148,8 @@ static int flow_run_serial(const struct flow *f, struct err *e)
 
 int flow_run(const struct flow *f, struct err *e)
 {
-	struct run r = { .f = f, .lock = PTHREAD_MUTEX_INITIALIZER,
+	struct run r = { .f = f,
+			 .lock = PTHREAD_MUTEX_INITIALIZER,
 			 .changed = PTHREAD_COND_INITIALIZER };
 	pthread_t *threads;
 	int n = 0, wanted = 1 + MIN(f->threads, MAX_THREADS), rc = 0;
@@ -170,7 +171,7 @@ int flow_run(const struct flow *f, struct err *e)
 		pthread_mutex_unlock(&r.lock);
 		rc = err_set(e, ERR_NOMEM, "not even two threads can be started");
 	} else {
-		rc = consume_all(&r, e);	/* fewer workers than asked for do as well */
+		rc = consume_all(&r, e); /* fewer workers than asked for do as well */
 	}
 	while (n)
 		pthread_join(threads[--n], NULL);

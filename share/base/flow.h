@@ -31,11 +31,11 @@ struct flow {
 	int (*produce)(void *context, void *slot, struct err *e);
 	int (*process)(void *context, int worker, void *slot, struct err *e);
 	int (*consume)(void *context, void *slot, struct err *e);
-	void  *context;
-	void  *slots;		/* the ring: an array of the caller's */
-	size_t slot_bytes;	/* of one of them */
-	int    n_slots;		/* threads + 2 is a good number */
-	int    threads;		/* for work; 0: all on the calling thread, slot after slot */
+	void *context;
+	void *slots;	   /* the ring: an array of the caller's */
+	size_t slot_bytes; /* of one of them */
+	int n_slots;	   /* threads + 2 is a good number */
+	int threads;	   /* for work; 0: all on the calling thread, slot after slot */
 };
 
 /* 0, or the failure. No thread can be started: ERR_NOMEM. */

@@ -9,7 +9,7 @@
 #include "share/base/mem.h"
 
 struct hash {
-	EVP_MD_CTX *context;	/* owned */
+	EVP_MD_CTX *context; /* owned */
 };
 
 struct hash *hash_new(enum hash_kind kind, struct err *e)
@@ -120,7 +120,8 @@ uint64_t hash_bytes(const void *bytes, size_t n)
 	uint64_t h = fold_product(n ^ k, m), a = 0, b = 0;
 
 	for (; end - p > 16; p += 16)
-		h = fold_product(load_little_endian(p, 8) ^ k, load_little_endian(p + 8, 8) ^ h) + l;
+		h = fold_product(load_little_endian(p, 8) ^ k, load_little_endian(p + 8, 8) ^ h) +
+		    l;
 	if (end - p >= 8) {
 		a = load_little_endian(p, 8);
 		b = load_little_endian(end - 8, 8);

@@ -9,17 +9,17 @@
 
 #include "share/base/err.h"
 
-#define HASH_SHA256_HEX 65	/* bytes of a text form, with its NUL */
-#define HASH_MD5_HEX    33
+#define HASH_SHA256_HEX 65 /* bytes of a text form, with its NUL */
+#define HASH_MD5_HEX	33
 
-struct hash;			/* a running sum */
+struct hash; /* a running sum */
 
 enum hash_kind { HASH_SHA256, HASH_MD5 };
 
-struct hash *hash_new(enum hash_kind kind, struct err *e);	/* NULL: failure */
-int  hash_add(struct hash *h, const void *bytes, size_t n, struct err *e);
+struct hash *hash_new(enum hash_kind kind, struct err *e); /* NULL: failure */
+int hash_add(struct hash *h, const void *bytes, size_t n, struct err *e);
 /* Write the sum in lower-case hexadecimal; hex holds HASH_SHA256_HEX bytes. */
-int  hash_hex(struct hash *h, char *hex, struct err *e);
+int hash_hex(struct hash *h, char *hex, struct err *e);
 void hash_free(struct hash *h);
 
 /* SHA-256 of a whole file. */

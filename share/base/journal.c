@@ -14,12 +14,12 @@
 
 struct journal {
 	int fd;
-	char *path;		/* owned */
+	char *path; /* owned */
 	struct buf line;
 	struct json_writer writer;
-	journal_listener *listener;	/* NULL: none */
-	void *listener_arg;		/* borrowed */
-	bool cut;		/* the last record was not written whole: the disk was full */
+	journal_listener *listener; /* NULL: none */
+	void *listener_arg;	    /* borrowed */
+	bool cut;		    /* the last record was not written whole: the disk was full */
 };
 
 /* A writer that was killed may have left half a line: end it, so that ours starts on its own. */
@@ -83,7 +83,7 @@ int journal_end(struct journal *j, struct err *e)
 		return e->code;
 	if (j->line.len > JOURNAL_MAX_LINE)
 		return err_set(e, ERR_INTERNAL, "%s: a record of %zu bytes is longer than %d",
-			j->path, j->line.len, JOURNAL_MAX_LINE);
+			       j->path, j->line.len, JOURNAL_MAX_LINE);
 	if (j->cut && end_cut_line(j, e))
 		return e->code;
 	do
@@ -96,7 +96,7 @@ int journal_end(struct journal *j, struct err *e)
 		return 0;
 	}
 	if (n >= 0)
-		errno = ENOSPC;		/* a short write to a file means just that */
+		errno = ENOSPC; /* a short write to a file means just that */
 	return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
 }
 
@@ -118,13 +118,13 @@ void journal_free(struct journal *j)
 }
 
 struct journal_reader {
-	int fd;			/* -1: the file is not there yet */
-	char *path;		/* owned */
-	struct buf pending;	/* read but not yet given out, from offset start */
+	int fd;		    /* -1: the file is not there yet */
+	char *path;	    /* owned */
+	struct buf pending; /* read but not yet given out, from offset start */
 	size_t start;
-	bool skipping;		/* inside a line that is too long */
+	bool skipping; /* inside a line that is too long */
 	int64_t bad_lines;
-	struct json *record;	/* owned: the last one given out */
+	struct json *record; /* owned: the last one given out */
 };
 
 struct journal_reader *journal_reader_open(const char *path, struct err *e)

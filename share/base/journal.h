@@ -82,7 +82,7 @@ struct journal *journal_open(const char *path, struct err *e);
  * journal_end().
  */
 struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t step);
-int  journal_end(struct journal *j, struct err *e);
+int journal_end(struct journal *j, struct err *e);
 
 /*
  * Who else gets each record that this handle wrote: its line without the newline, borrowed. The
@@ -102,7 +102,7 @@ void journal_free(struct journal *j);
 struct journal_reader;
 struct journal_reader *
 journal_reader_open(const char *path, struct err *e); /* missing file: fine, may appear later */
-int  journal_next(struct journal_reader *r, const struct json **record, struct err *e);
+int journal_next(struct journal_reader *r, const struct json **record, struct err *e);
 int64_t journal_bad_lines(const struct journal_reader *r);
 void journal_reader_free(struct journal_reader *r);
 

@@ -26,17 +26,17 @@
 #include "share/base/err.h"
 
 struct json_writer {
-	struct buf *out;	/* borrowed */
+	struct buf *out; /* borrowed */
 	bool need_comma;
 };
 
-void json_open(struct json_writer *w, char bracket);	/* '{' or '[' */
-void json_close(struct json_writer *w, char bracket);	/* '}' or ']' */
+void json_open(struct json_writer *w, char bracket);  /* '{' or '[' */
+void json_close(struct json_writer *w, char bracket); /* '}' or ']' */
 void json_key(struct json_writer *w, const char *key);
 void json_str(struct json_writer *w, const char *text);
 void json_strn(struct json_writer *w, const char *text, size_t n);
 void json_int(struct json_writer *w, int64_t value);
-void json_real(struct json_writer *w, double value);	/* shortest text that reads back the same */
+void json_real(struct json_writer *w, double value); /* shortest text that reads back the same */
 void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
 
@@ -47,20 +47,20 @@ void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_real(struct json_writer *w, const char *key, double value);
 void json_put_bool(struct json_writer *w, const char *key, bool value);
 
-struct json;			/* a value in a tree */
+struct json; /* a value in a tree */
 
 struct json *json_parse(const char *text, size_t n,
 			struct err *e); /* NULL: ERR_DATA with the position */
-void json_free(struct json *root);					/* of a tree's root only */
+void json_free(struct json *root);	/* of a tree's root only */
 /*
  * The same for one text after another: the tree before (NULL: none) is given up and its memory
  * used again, or freed on failure.
  */
 struct json *json_parse_reusing(struct json *before, const char *text, size_t n, struct err *e);
 
-const struct json *json_get(const struct json *object, const char *key);	/* NULL: none */
-size_t json_len(const struct json *array_or_object); /* 0 for anything else */
-const struct json *json_at(const struct json *array, size_t i);			/* NULL: none */
+const struct json *json_get(const struct json *object, const char *key); /* NULL: none */
+size_t json_len(const struct json *array_or_object);			 /* 0 for anything else */
+const struct json *json_at(const struct json *array, size_t i);		 /* NULL: none */
 /* Member number i of an object in file order: its key (NULL: none), its value through *value. */
 const char *json_member(const struct json *object, size_t i, const struct json **value);
 /*

@@ -16,26 +16,26 @@
 #include "share/base/util.h"
 
 #define MAX_DEPTH  64
-#define MAX_NUMBER 64	/* characters of a number */
+#define MAX_NUMBER 64 /* characters of a number */
 
 enum type { JSON_NULL, JSON_BOOLEAN, INTEGER, REAL, TEXT, ARRAY, OBJECT };
 
 struct json {
 	enum type type;
-	uint32_t key;		/* offset of the member's name in the texts */
-	uint32_t span;		/* nodes of this value, itself included */
+	uint32_t key;  /* offset of the member's name in the texts */
+	uint32_t span; /* nodes of this value, itself included */
 	uint32_t children;
 	union {
 		int64_t integer;
-		double  real;
-		uint32_t text;	/* offset in the texts */
+		double real;
+		uint32_t text; /* offset in the texts */
 	} u;
 	const struct json_doc *doc;
 };
 
 struct json_doc {
-	char *texts;		/* owned */
-	size_t cap_texts, cap;	/* bytes and nodes there is room for, for json_parse_reusing() */
+	char *texts;	       /* owned */
+	size_t cap_texts, cap; /* bytes and nodes there is room for, for json_parse_reusing() */
 	struct json nodes[];
 };
 
@@ -171,7 +171,8 @@ static size_t plain_bytes(const char *s, const char *end, bool *high)
 	for (uint64_t w, marks; end - at >= 8; at += 8) {
 		memcpy(&w, at, 8);
 		marks = ((w - ones * 0x20) | ((w ^ ones * '"') - ones) |
-			 ((w ^ ones * '\\') - ones) | w) & tops;
+			 ((w ^ ones * '\\') - ones) | w) &
+			tops;
 		if (!marks)
 			continue;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -273,8 +274,8 @@ static bool parse_short_number(struct parser *p, struct json *v)
 		for (dot = s++; s < p->end && (unsigned char)(*s - '0') < 10; s++)
 			mantissa = mantissa * 10 + (uint64_t)(*s - '0');
 	decimals = dot ? (int)MIN(s - dot - 1, 100) : 0;
-	if ((s < p->end && (*s == 'e' || *s == 'E')) || (dot && (!decimals || s - first > 19 ||
-								 mantissa > UINT64_C(1) << 53)))
+	if ((s < p->end && (*s == 'e' || *s == 'E')) ||
+	    (dot && (!decimals || s - first > 19 || mantissa > UINT64_C(1) << 53)))
 		return false;
 	p->at = s;
 	v->type = dot ? REAL : INTEGER;
@@ -383,7 +384,7 @@ static int parse_value(struct parser *p, uint32_t key)
 		return 0;
 	if (accept_word(p, "true") || accept_word(p, "false")) {
 		v->type = JSON_BOOLEAN;
-		v->u.integer = p->at[-2] == 'u';	/* tr-u-e, fal-s-e */
+		v->u.integer = p->at[-2] == 'u'; /* tr-u-e, fal-s-e */
 		return 0;
 	}
 	return parse_number(p, v);

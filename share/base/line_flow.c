@@ -11,9 +11,9 @@
 
 struct line_block {
 	struct buf text, out;
-	int64_t first;		/* number of its first line */
+	int64_t first; /* number of its first line */
 	bool is_waiting;
-	int rc;			/* how the lines went; those before the failure are in out */
+	int rc; /* how the lines went; those before the failure are in out */
 	struct err e;
 };
 
@@ -31,7 +31,8 @@ static int line_flow_read_block(void *context, void *slot, struct err *e)
 	return lines_read_block(&r->in, BLOCK_BYTES, &b->text, &b->is_waiting, e);
 }
 
-static int line_flow_process_lines(struct line_flow_run_state *r, int worker, struct line_block *b, struct err *e)
+static int line_flow_process_lines(struct line_flow_run_state *r, int worker, struct line_block *b,
+				   struct err *e)
 {
 	struct lines in;
 	int got;
@@ -54,7 +55,7 @@ static int line_flow_process_block(void *context, int worker, void *slot, struct
 {
 	struct line_block *b = slot;
 
-	(void)e;	/* told when the block is taken, after what came before the failure */
+	(void)e; /* told when the block is taken, after what came before the failure */
 	buf_clear(&b->out);
 	b->rc = line_flow_process_lines(context, worker, b, &b->e);
 	return 0;
@@ -65,8 +66,7 @@ static int line_flow_emit_block(void *context, void *slot, struct err *e)
 	struct line_flow_run_state *r = context;
 	struct line_block *b = slot;
 
-	if (r->f->take && b->out.len &&
-	    r->f->take(r->f->context, &b->out, b->is_waiting, e))
+	if (r->f->take && b->out.len && r->f->take(r->f->context, &b->out, b->is_waiting, e))
 		return e->code;
 	if (b->rc)
 		*e = b->e;
@@ -78,7 +78,13 @@ int line_flow_run(const struct line_flow *f, const char *path, struct err *e)
 	struct line_flow_run_state r = { .f = f };
 	int n_blocks = f->threads + 2, rc;
 	struct line_block *blocks = mem_alloc((size_t)n_blocks, sizeof(*blocks), e);
-	struct flow flow = { line_flow_read_block, line_flow_process_block, line_flow_emit_block, &r, blocks, sizeof(*blocks), n_blocks,
+	struct flow flow = { line_flow_read_block,
+			     line_flow_process_block,
+			     line_flow_emit_block,
+			     &r,
+			     blocks,
+			     sizeof(*blocks),
+			     n_blocks,
 			     f->threads > 1 ? f->threads : 0 };
 
 	if (!blocks)

@@ -35,8 +35,8 @@ struct line_flow {
 	 */
 	int (*take)(void *context, const struct buf *out, bool is_waiting, struct err *e);
 	void *context;
-	bool repair;		/* as in struct lines */
-	int threads;		/* 1: everything on the calling thread */
+	bool repair; /* as in struct lines */
+	int threads; /* 1: everything on the calling thread */
 };
 
 /* All lines of path (NULL or "-": standard input). 0, or the failure. */

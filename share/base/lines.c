@@ -111,8 +111,9 @@ static int64_t find_line(struct lines *l, struct err *e)
 
 	for (;;) {
 		size_t n = l->end - l->begin;
-		const char *lf = n > looked ? memchr(l->read_buf + l->begin + looked, '\n', n - looked)
-					    : NULL;
+		const char *lf = n > looked
+					 ? memchr(l->read_buf + l->begin + looked, '\n', n - looked)
+					 : NULL;
 
 		if (lf)
 			n = (size_t)(lf - (l->read_buf + l->begin)) + 1;
@@ -220,7 +221,8 @@ static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struc
 	}
 }
 
-int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e)
+int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting,
+		     struct err *e)
 {
 	int64_t whole;
 	size_t rest;

@@ -22,31 +22,31 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-#define LINES_MAX_BYTES (64u << 20)	/* a longer line is ERR_DATA, before it is all in memory */
+#define LINES_MAX_BYTES (64u << 20) /* a longer line is ERR_DATA, before it is all in memory */
 
 /* Up to room (> 0) bytes to to: how many, 0 at the end, < 0 failure. */
 typedef int64_t lines_read(void *from, void *to, size_t room, struct err *e);
 
 struct lines {
-	const char *text;	/* the current line, NUL-terminated; borrowed until the next call */
-	size_t      len;
-	int64_t     number;	/* of the current line, from 1 */
-	bool        repair;	/* replace invalid UTF-8 instead of failing; set after open */
+	const char *text; /* the current line, NUL-terminated; borrowed until the next call */
+	size_t len;
+	int64_t number; /* of the current line, from 1 */
+	bool repair;	/* replace invalid UTF-8 instead of failing; set after open */
 	/* private */
-	char       *name;	/* owned: for messages */
-	lines_read *read;	/* NULL: from fd, or from memory when that is not NULL */
-	void       *from;
-	int         fd;
-	bool        owns_fd;
-	const char *memory;	/* borrowed: what has not been read yet … */
-	size_t      memory_len;	/* … and its length */
-	char       *read_buf;	/* owned: bytes read, of which begin … end are not consumed */
-	size_t      begin, end, cap;
-	bool        is_at_end;	/* nothing more can be read */
-	struct buf  repaired;
+	char *name;	  /* owned: for messages */
+	lines_read *read; /* NULL: from fd, or from memory when that is not NULL */
+	void *from;
+	int fd;
+	bool owns_fd;
+	const char *memory; /* borrowed: what has not been read yet … */
+	size_t memory_len;  /* … and its length */
+	char *read_buf;	    /* owned: bytes read, of which begin … end are not consumed */
+	size_t begin, end, cap;
+	bool is_at_end; /* nothing more can be read */
+	struct buf repaired;
 };
 
-int  lines_open(struct lines *l, const char *path, struct err *e);
+int lines_open(struct lines *l, const char *path, struct err *e);
 
 /*
  * Lines of n bytes at text, which must live until the close; name is what messages call them
@@ -59,7 +59,7 @@ int lines_open_memory(struct lines *l, const char *name, const char *text, size_
 int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
 		      struct err *e);
 
-int  lines_next(struct lines *l, struct err *e);	/* 1: a line; 0: the end; < 0: failure */
+int lines_next(struct lines *l, struct err *e); /* 1: a line; 0: the end; < 0: failure */
 
 /*
  * Instead of lines_next(): the next whole lines as they are, unchecked and with their LFs, about
@@ -67,7 +67,8 @@ int  lines_next(struct lines *l, struct err *e);	/* 1: a line; 0: the end; < 0: 
  * more at the moment (*is_waiting): it waits for one line, not for many. 1, 0: the end, < 0.
  * l->number is the last of them: to read them, lines_open_memory(…, the number before + 1).
  */
-int  lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e);
+int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting,
+		     struct err *e);
 void lines_close(struct lines *l);
 
 #endif

@@ -35,7 +35,7 @@ static void *alloc_aligned(size_t bytes)
 		void *p = aligned_alloc(HUGE_PAGE, whole);
 
 		if (p)
-			(void)madvise(p, whole, MADV_HUGEPAGE);	/* a hint */
+			(void)madvise(p, whole, MADV_HUGEPAGE); /* a hint */
 		return p;
 	}
 #endif
@@ -67,7 +67,7 @@ int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e)
 
 	if (need <= *cap)
 		return 0;
-	memcpy(&old, array, sizeof(old));	/* a T *, whatever T is */
+	memcpy(&old, array, sizeof(old)); /* a T *, whatever T is */
 	while (new_cap < need && new_cap <= SIZE_MAX / 2)
 		new_cap *= 2;
 	if (new_cap < need || !mem_mul(new_cap, size, &bytes) || !(bigger = realloc(old, bytes)))

@@ -117,7 +117,8 @@ static char *find_checkpoint(const char *run, const char *which, struct err *e)
 }
 
 /* NAME:CHECKPOINT, owned; *which points behind the colon, or is NULL. */
-static char *find_run_folder(const char *workspace, const char *name, const char **which, struct err *e)
+static char *find_run_folder(const char *workspace, const char *name, const char **which,
+			     struct err *e)
 {
 	const char *colon = strchr(name, ':');
 	char *run = file_path(e, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
@@ -126,8 +127,10 @@ static char *find_run_folder(const char *workspace, const char *name, const char
 
 	*which = colon && colon[1] ? colon + 1 : NULL;
 	if (folder && !file_exists(folder)) {
-		err_set(e, ERR_NOINPUT, "%s: there is no such run (the path of a folder has a / in "
-			"it: ./%s)", folder, run);
+		err_set(e, ERR_NOINPUT,
+			"%s: there is no such run (the path of a folder has a / in "
+			"it: ./%s)",
+			folder, run);
 		free(folder);
 		folder = NULL;
 	}

@@ -25,7 +25,8 @@ static void close_fd(int *fd)
  * In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns
  * errno through report.
  */
-static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], int report, pid_t parent)
+static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], int report,
+			  pid_t parent)
 {
 	sigset_t none;
 	int number;
@@ -64,8 +65,8 @@ bool proc_find(const char *name, char *path, size_t room)
 
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)
 {
-	int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, report[2] = {-1, -1}, number = 0,
-	    failed = 0;
+	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 },
+	    number = 0, failed = 0;
 	pid_t parent = getpid();
 	ssize_t n;
 

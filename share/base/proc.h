@@ -12,14 +12,19 @@
 
 struct proc {
 	pid_t pid;
-	int   in;	/* its standard input, -1 unless asked for */
-	int   out;	/* its standard output, -1 unless asked for */
-	int   err;	/* its standard error, -1 unless asked for */
+	int in;	 /* its standard input, -1 unless asked for */
+	int out; /* its standard output, -1 unless asked for */
+	int err; /* its standard error, -1 unless asked for */
 };
 
 /* PROC_DIE_WITH_PARENT: it gets SIGTERM when the thread that started it ends, however that ends. */
-enum { PROC_PIPE_IN = 1, PROC_PIPE_OUT = 2, PROC_PIPE_ERR = 4, PROC_OWN_GROUP = 8,
-       PROC_DIE_WITH_PARENT = 16 };
+enum {
+	PROC_PIPE_IN = 1,
+	PROC_PIPE_OUT = 2,
+	PROC_PIPE_ERR = 4,
+	PROC_OWN_GROUP = 8,
+	PROC_DIE_WITH_PARENT = 16
+};
 
 /* The file that a program's name stands for in PATH, into path; false: there is none. */
 bool proc_find(const char *name, char *path, size_t room);

@@ -20,19 +20,29 @@
 #endif
 
 enum rng_purpose {
-	RNG_INIT = 1, RNG_SHUFFLE, RNG_DROPOUT, RNG_SAMPLE, RNG_DEMO, RNG_TEST, RNG_FETCH,
-	RNG_PIECES, RNG_BOOTSTRAP, RNG_DECODE
+	RNG_INIT = 1,
+	RNG_SHUFFLE,
+	RNG_DROPOUT,
+	RNG_SAMPLE,
+	RNG_DEMO,
+	RNG_TEST,
+	RNG_FETCH,
+	RNG_PIECES,
+	RNG_BOOTSTRAP,
+	RNG_DECODE
 };
 
 /* Names one stream of random numbers; plain data. */
 struct rng_key {
-	uint32_t seed_low, seed_high;	/* the run's seed */
-	uint32_t purpose;		/* enum rng_purpose, and a site number above bit 8 */
-	uint32_t step;			/* optimizer step, or epoch, or sentence */
-	uint32_t sub;			/* micro-batch within the step */
+	uint32_t seed_low, seed_high; /* the run's seed */
+	uint32_t purpose;	      /* enum rng_purpose, and a site number above bit 8 */
+	uint32_t step;		      /* optimizer step, or epoch, or sentence */
+	uint32_t sub;		      /* micro-batch within the step */
 };
 
-struct rng_block { uint32_t v[4]; };
+struct rng_block {
+	uint32_t v[4];
+};
 
 /* The four 32-bit words at one position of a stream. */
 RNG_INLINE struct rng_block rng_block_at(struct rng_key k, uint64_t position)

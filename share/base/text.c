@@ -10,7 +10,7 @@
 /* Bytes of the well-formed sequence at s (n >= 1), 0 when there is none. Unicode 15, table 3-7. */
 static size_t sequence_length(const unsigned char *s, size_t n)
 {
-	unsigned char low = 0x80, high = 0xBF;	/* range of the second byte */
+	unsigned char low = 0x80, high = 0xBF; /* range of the second byte */
 	size_t need;
 
 	if (s[0] < 0x80)
@@ -26,13 +26,13 @@ static size_t sequence_length(const unsigned char *s, size_t n)
 	if (n < need)
 		return 0;
 	if (s[0] == 0xE0)
-		low = 0xA0;	/* no overlong forms */
+		low = 0xA0; /* no overlong forms */
 	else if (s[0] == 0xED)
-		high = 0x9F;	/* no surrogates */
+		high = 0x9F; /* no surrogates */
 	else if (s[0] == 0xF0)
 		low = 0x90;
 	else if (s[0] == 0xF4)
-		high = 0x8F;	/* nothing above U+10FFFF */
+		high = 0x8F; /* nothing above U+10FFFF */
 	if (s[1] < low || s[1] > high)
 		return 0;
 	for (size_t i = 2; i < need; i++)
@@ -172,7 +172,7 @@ bool text_to_real(const char *text, double *value)
 	return true;
 }
 
-#define NEAREST_MAX 64	/* longer words are not compared */
+#define NEAREST_MAX 64 /* longer words are not compared */
 
 /* Levenshtein distance with - and _ taken for the same. */
 static size_t edit_distance(const char *a, const char *b)
@@ -199,7 +199,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t n)
 {
-	size_t best = strlen(word) / 3 + 2;	/* further away is not what was meant */
+	size_t best = strlen(word) / 3 + 2; /* further away is not what was meant */
 	const char *nearest = NULL;
 
 	if (strlen(word) > NEAREST_MAX)

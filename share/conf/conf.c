@@ -16,17 +16,17 @@
 #define AT(name) offsetof(struct conf, name)
 
 const struct conf_option conf_options[] = {
-#define OPT_INT(section, name, letter, def, lo, hi, help) \
+#define OPT_INT(section, name, letter, def, lo, hi, help)                                          \
 	{ CONF_INT, #section, #name, letter, AT(name), def, lo, hi, "N", NULL, help },
-#define OPT_REAL(section, name, letter, def, lo, hi, help) \
+#define OPT_REAL(section, name, letter, def, lo, hi, help)                                         \
 	{ CONF_REAL, #section, #name, letter, AT(name), def, lo, hi, "X", NULL, help },
-#define OPT_BOOL(section, name, letter, def, help) \
+#define OPT_BOOL(section, name, letter, def, help)                                                 \
 	{ CONF_BOOL, #section, #name, letter, AT(name), def, 0, 1, NULL, NULL, help },
-#define OPT_STR(section, name, letter, def, arg, help) \
+#define OPT_STR(section, name, letter, def, arg, help)                                             \
 	{ CONF_STR, #section, #name, letter, AT(name), 0, 0, 0, arg, def, help },
-#define OPT_ENUM(section, name, letter, def, choices, help) \
+#define OPT_ENUM(section, name, letter, def, choices, help)                                        \
 	{ CONF_ENUM, #section, #name, letter, AT(name), def, 0, 0, choices, NULL, help },
-#define OPT_LIST(section, name, letter, arg, help) \
+#define OPT_LIST(section, name, letter, arg, help)                                                 \
 	{ CONF_LIST, #section, #name, letter, AT(name), 0, 0, 0, arg, NULL, help },
 #include "share/conf/options.def"
 #undef OPT_INT
@@ -39,7 +39,7 @@ const struct conf_option conf_options[] = {
 const size_t conf_n_options = ARRAY_LEN(conf_options);
 
 const struct conf_command conf_commands[] = {
-#define CMD(name, program, sections, options, arguments, help) \
+#define CMD(name, program, sections, options, arguments, help)                                     \
 	{ name, #program, sections, options, arguments, help },
 #include "share/conf/commands.def"
 #undef CMD
@@ -81,12 +81,12 @@ bool conf_has_word(const char *words, const char *word)
 }
 
 bool conf_command_accepts(const struct conf_command *cmd, const char *program,
-			const struct conf_option *o)
+			  const struct conf_option *o)
 {
 	if (!strcmp(o->name, "help") || !strcmp(o->name, "version") || !strcmp(o->name, "quiet"))
 		return true;
 	if (!cmd && !strcmp(program, "tui"))
-		cmd = conf_find_command("watch");	/* the workbench itself */
+		cmd = conf_find_command("watch"); /* the workbench itself */
 	if (!cmd)
 		return false;
 	return conf_has_word(cmd->sections, o->section) || conf_has_word(cmd->options, o->name);
@@ -152,11 +152,20 @@ int conf_init(struct conf *c, struct err *e)
 		void *slot = conf_slot(c, o);
 
 		switch (o->kind) {
-		case CONF_INT:  *(int64_t *)slot = (int64_t)o->def; break;
-		case CONF_REAL: *(double *)slot = o->def; break;
-		case CONF_BOOL: *(bool *)slot = o->def != 0; break;
-		case CONF_ENUM: *(int *)slot = (int)o->def; break;
-		case CONF_LIST: break;
+		case CONF_INT:
+			*(int64_t *)slot = (int64_t)o->def;
+			break;
+		case CONF_REAL:
+			*(double *)slot = o->def;
+			break;
+		case CONF_BOOL:
+			*(bool *)slot = o->def != 0;
+			break;
+		case CONF_ENUM:
+			*(int *)slot = (int)o->def;
+			break;
+		case CONF_LIST:
+			break;
 		case CONF_STR:
 			if (o->text && !(*(char **)slot = mem_strdup(o->text, e)))
 				return e->code;
@@ -355,11 +364,21 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 		return 0;
 	switch (o->kind) {
 	case CONF_INT:
-	case CONF_REAL: code = assign_number(slot, o, value, s, e); break;
-	case CONF_BOOL: code = assign_bool(slot, value, s, e); break;
-	case CONF_ENUM: code = assign_choice(slot, o, value, s, e); break;
-	case CONF_STR:  code = assign_string(slot, o, value, e); break;
-	case CONF_LIST: code = assign_list(slot, value, where->rank, s, e); break;
+	case CONF_REAL:
+		code = assign_number(slot, o, value, s, e);
+		break;
+	case CONF_BOOL:
+		code = assign_bool(slot, value, s, e);
+		break;
+	case CONF_ENUM:
+		code = assign_choice(slot, o, value, s, e);
+		break;
+	case CONF_STR:
+		code = assign_string(slot, o, value, e);
+		break;
+	case CONF_LIST:
+		code = assign_list(slot, value, where->rank, s, e);
+		break;
 	}
 	return code ? code : note_origin(where, s, e);
 }
@@ -428,9 +447,15 @@ void conf_value(const struct conf *c, const char *name, struct buf *out)
 		return;
 	slot = conf_slot(c, o);
 	switch (o->kind) {
-	case CONF_INT:  buf_printf(out, "%lld", (long long)*(const int64_t *)slot); break;
-	case CONF_REAL: add_shortest_real(out, *(const double *)slot); break;
-	case CONF_BOOL: buf_add_str(out, *(const bool *)slot ? "yes" : "no"); break;
+	case CONF_INT:
+		buf_printf(out, "%lld", (long long)*(const int64_t *)slot);
+		break;
+	case CONF_REAL:
+		add_shortest_real(out, *(const double *)slot);
+		break;
+	case CONF_BOOL:
+		buf_add_str(out, *(const bool *)slot ? "yes" : "no");
+		break;
 	case CONF_STR:
 		if (*(char *const *)slot)
 			buf_add_str(out, *(char *const *)slot);
@@ -460,7 +485,8 @@ const char *conf_origin(const struct conf *c, const char *name)
 
 /* ---- presets ---- */
 
-static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t value, struct err *e)
+static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t value,
+			struct err *e)
 {
 	const struct conf_option *o = conf_find_option("size");
 	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG };
@@ -479,12 +505,14 @@ static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t
 void conf_apply_size(struct conf *c)
 {
 	/* base and big: Vaswani et al. 2017, table 3; tiny: for small corpora on a CPU */
-	static const struct { int64_t d_model, d_ff, heads, layers; } sizes[] = {
+	static const struct {
+		int64_t d_model, d_ff, heads, layers;
+	} sizes[] = {
 		[SIZE_TINY] = { 256, 1024, 4, 3 },
 		[SIZE_BASE] = { 512, 2048, 8, 6 },
-		[SIZE_BIG]  = { 1024, 4096, 16, 6 },
+		[SIZE_BIG] = { 1024, 4096, 16, 6 },
 	};
-	struct err ignored;	/* an origin that cannot be noted for lack of memory is "default" */
+	struct err ignored; /* an origin that cannot be noted for lack of memory is "default" */
 
 	apply_preset(c, "d_model", &c->d_model, sizes[c->size].d_model, &ignored);
 	apply_preset(c, "d_ff", &c->d_ff, sizes[c->size].d_ff, &ignored);

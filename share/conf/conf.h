@@ -28,17 +28,17 @@
 #include "share/base/err.h"
 
 struct conf_list {
-	char  **items;		/* owned */
-	size_t  n;
+	char **items; /* owned */
+	size_t n;
 };
 
 struct conf {
-#define OPT_INT(section, name, letter, def, lo, hi, help)  int64_t name;
-#define OPT_REAL(section, name, letter, def, lo, hi, help) double name;
-#define OPT_BOOL(section, name, letter, def, help)         bool name;
-#define OPT_STR(section, name, letter, def, arg, help)     char *name;	/* owned; NULL: not given */
+#define OPT_INT(section, name, letter, def, lo, hi, help)   int64_t name;
+#define OPT_REAL(section, name, letter, def, lo, hi, help)  double name;
+#define OPT_BOOL(section, name, letter, def, help)	    bool name;
+#define OPT_STR(section, name, letter, def, arg, help)	    char *name; /* owned; NULL: not given */
 #define OPT_ENUM(section, name, letter, def, choices, help) int name;	/* index into choices */
-#define OPT_LIST(section, name, letter, arg, help)         struct conf_list name;
+#define OPT_LIST(section, name, letter, arg, help)	    struct conf_list name;
 #include "share/conf/options.def"
 #undef OPT_INT
 #undef OPT_REAL
@@ -46,21 +46,21 @@ struct conf {
 #undef OPT_STR
 #undef OPT_ENUM
 #undef OPT_LIST
-	const char *command;		/* name in commands.def; NULL: none was given */
-	char      **arguments;		/* borrowed from argv */
-	int         n_arguments;
-	char       *recipe;		/* owned: path of the recipe that was loaded, NULL: none */
-	struct conf_origin *origins;	/* owned, private: one per option, see conf_origin() */
+	const char *command; /* name in commands.def; NULL: none was given */
+	char **arguments;    /* borrowed from argv */
+	int n_arguments;
+	char *recipe;		     /* owned: path of the recipe that was loaded, NULL: none */
+	struct conf_origin *origins; /* owned, private: one per option, see conf_origin() */
 };
 
 /* Choices of the enumerations that code asks for, in the order of options.def. */
-enum conf_size      { SIZE_TINY, SIZE_BASE, SIZE_BIG };
+enum conf_size { SIZE_TINY, SIZE_BASE, SIZE_BIG };
 enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 };
-enum conf_backend   { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
-enum conf_overlap   { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
+enum conf_backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
+enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
 enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE };
 
-int  conf_init(struct conf *c, struct err *e);
+int conf_init(struct conf *c, struct err *e);
 void conf_free(struct conf *c);
 
 /*
@@ -142,8 +142,8 @@ enum conf_kind { CONF_INT, CONF_REAL, CONF_BOOL, CONF_STR, CONF_ENUM, CONF_LIST 
 /* What the tables say of an option. All borrowed. */
 struct conf_row {
 	enum conf_kind kind;
-	const char *section, *name;	/* name with _ */
-	const char *detail;		/* the argument; enumerations: the choices "a|b|c" */
+	const char *section, *name; /* name with _ */
+	const char *detail;	    /* the argument; enumerations: the choices "a|b|c" */
 	const char *help;
 };
 
@@ -157,7 +157,7 @@ bool conf_accepts_option(const char *command, const char *option);
 const char *conf_command_arguments(const char *command);
 
 /* Whether text is a value of an option: 0, or ERR_USAGE saying what is expected. */
-int  conf_check(const char *name, const char *value, struct err *e);
+int conf_check(const char *name, const char *value, struct err *e);
 
 /* What an option is for, with its range and default, as --help has it. */
 void conf_explain(const char *name, struct buf *out);
@@ -172,9 +172,9 @@ void conf_version(struct buf *out);
 /* Help: of one command, or (NULL) the list of commands. */
 void conf_help(const char *command, struct buf *out);
 /* A manual page in roff: NULL werkbank(1), "train" werkbank-train(1), "recipe" werkbank-recipe(5). */
-int  conf_man_page(const char *page, struct buf *out, struct err *e);
+int conf_man_page(const char *page, struct buf *out, struct err *e);
 /* Completion for "bash", "zsh" or "fish". */
-int  conf_completion(const char *shell, struct buf *out, struct err *e);
+int conf_completion(const char *shell, struct buf *out, struct err *e);
 
 /*
  * The program ("data", …) that does a command; NULL: no such command, then *nearest is the most

@@ -51,9 +51,13 @@ static void add_command_names(struct buf *out)
 }
 
 /* Names in the workspace or among what is shipped, for words of usage lines and values. */
-static const struct { const char *word, *kind; } named[] = {
-	{ "RUN", "runs" }, { "CORPUS", "corpora" },
-	{ "RECIPE", "recipes" }, { "MANIFEST", "manifests" },
+static const struct {
+	const char *word, *kind;
+} named[] = {
+	{ "RUN", "runs" },
+	{ "CORPUS", "corpora" },
+	{ "RECIPE", "recipes" },
+	{ "MANIFEST", "manifests" },
 };
 
 /* The kind of names that an option takes; NULL: none. */
@@ -91,7 +95,7 @@ static const char *argument_at(const struct conf_command *cmd, int i, struct buf
 	return NULL;
 }
 
-#define MAX_ARGUMENTS 3	/* of which completion knows something */
+#define MAX_ARGUMENTS 3 /* of which completion knows something */
 
 /* Text inside single quotes of a shell; zsh's specs also need \ before : [ ]. */
 static void add_shell_quoted(struct buf *out, const char *text, bool spec)
@@ -169,15 +173,15 @@ static void bash_walk(struct buf *out)
 		bar = " | ";
 	}
 	buf_add_str(out,
-		")\n"
-		"\t\t\t[[ ${COMP_WORDS[i+1]} == = ]] && ((i++))\n"
-		"\t\t\t((i++))\n"
-		"\t\t\tcase $word in -C | --workspace) folder=${COMP_WORDS[i]} ;; esac ;;\n"
-		"\t\t-*) ;;\n"
-		"\t\t*)\n"
-		"\t\t\tif [[ -z $command ]]; then command=$word; else ((n++)); fi ;;\n"
-		"\t\tesac\n"
-		"\tdone\n");
+		    ")\n"
+		    "\t\t\t[[ ${COMP_WORDS[i+1]} == = ]] && ((i++))\n"
+		    "\t\t\t((i++))\n"
+		    "\t\t\tcase $word in -C | --workspace) folder=${COMP_WORDS[i]} ;; esac ;;\n"
+		    "\t\t-*) ;;\n"
+		    "\t\t*)\n"
+		    "\t\t\tif [[ -z $command ]]; then command=$word; else ((n++)); fi ;;\n"
+		    "\t\tesac\n"
+		    "\tdone\n");
 }
 
 /* Values of the option before the cursor; one whose values nobody knows is left to files. */
@@ -235,7 +239,8 @@ static void complete_bash(struct buf *out)
 	for (size_t i = 0; i < conf_n_commands; i++)
 		if (!is_hidden(&conf_commands[i]))
 			bash_command(&conf_commands[i], out);
-	buf_add_str(out,
+	buf_add_str(
+		out,
 		"\t\tesac\n"
 		"\tfi\n"
 		"\tif [[ -n $kind ]]; then\n"
@@ -320,7 +325,8 @@ static void zsh_command(const struct conf_command *cmd, struct buf *out)
 
 static void complete_zsh(struct buf *out)
 {
-	buf_add_str(out,
+	buf_add_str(
+		out,
 		"#compdef werkbank\n"
 		"# zsh completion of werkbank, made by werkbank _completion zsh\n"
 		"local werkbank_program=${(Q)words[1]/#\\~/$HOME}\n"
@@ -407,21 +413,21 @@ static void complete_fish(struct buf *out)
 	const char *space = " ";
 
 	buf_add_str(out,
-		"# fish completion of werkbank, made by werkbank _completion fish\n"
-		"function __werkbank_begins\n"
-		"\ttest (count (commandline -opc)) -eq 1\n"
-		"end\n"
-		"# __werkbank_does COMMAND [N]: it is this command, with N arguments so far\n"
-		"function __werkbank_does\n"
-		"\tset -l line (commandline -opc)\n"
-		"\ttest (count $line) -ge 2; and test $line[2] = $argv[1]; or return 1\n"
-		"\ttest (count $argv) -eq 1; and return 0\n"
-		"\tset -l n 0\n"
-		"\tset -l value no\n"
-		"\tfor word in $line[3..-1]\n"
-		"\t\tif test $value = yes\n"
-		"\t\t\tset value no\n"
-		"\t\telse if contains -- $word");
+		    "# fish completion of werkbank, made by werkbank _completion fish\n"
+		    "function __werkbank_begins\n"
+		    "\ttest (count (commandline -opc)) -eq 1\n"
+		    "end\n"
+		    "# __werkbank_does COMMAND [N]: it is this command, with N arguments so far\n"
+		    "function __werkbank_does\n"
+		    "\tset -l line (commandline -opc)\n"
+		    "\ttest (count $line) -ge 2; and test $line[2] = $argv[1]; or return 1\n"
+		    "\ttest (count $argv) -eq 1; and return 0\n"
+		    "\tset -l n 0\n"
+		    "\tset -l value no\n"
+		    "\tfor word in $line[3..-1]\n"
+		    "\t\tif test $value = yes\n"
+		    "\t\t\tset value no\n"
+		    "\t\telse if contains -- $word");
 	for (size_t i = 0; i < conf_n_options; i++) {
 		char dashed[CONF_NAME_MAX];
 
@@ -431,25 +437,24 @@ static void complete_fish(struct buf *out)
 		if (conf_letter_of(NULL, &conf_options[i]))
 			buf_printf(out, " -%c", conf_options[i].letter);
 	}
-	buf_add_str(out,
-		"\n"
-		"\t\t\tset value yes\n"
-		"\t\telse if not string match -q -- '-*' $word\n"
-		"\t\t\tset n (math $n + 1)\n"
-		"\t\tend\n"
-		"\tend\n"
-		"\ttest $n -eq $argv[2]\n"
-		"end\n"
-		"function __werkbank_names\n"
-		"\tset -l line (commandline -opc)\n"
-		"\tset -l folder\n"
-		"\tfor i in (seq 2 (math (count $line) - 1))\n"
-		"\t\tif contains -- $line[$i] -C --workspace\n"
-		"\t\t\tset folder -C $line[(math $i + 1)]\n"
-		"\t\tend\n"
-		"\tend\n"
-		"\t$line[1] _names $folder $argv[1] 2>/dev/null\n"
-		"end\n");
+	buf_add_str(out, "\n"
+			 "\t\t\tset value yes\n"
+			 "\t\telse if not string match -q -- '-*' $word\n"
+			 "\t\t\tset n (math $n + 1)\n"
+			 "\t\tend\n"
+			 "\tend\n"
+			 "\ttest $n -eq $argv[2]\n"
+			 "end\n"
+			 "function __werkbank_names\n"
+			 "\tset -l line (commandline -opc)\n"
+			 "\tset -l folder\n"
+			 "\tfor i in (seq 2 (math (count $line) - 1))\n"
+			 "\t\tif contains -- $line[$i] -C --workspace\n"
+			 "\t\t\tset folder -C $line[(math $i + 1)]\n"
+			 "\t\tend\n"
+			 "\tend\n"
+			 "\t$line[1] _names $folder $argv[1] 2>/dev/null\n"
+			 "end\n");
 	for (size_t c = 0; c < conf_n_commands; c++)
 		if (!is_hidden(&conf_commands[c]))
 			fish_command(&conf_commands[c], out);

@@ -8,12 +8,14 @@
 
 #include "share/conf/conf_internal.h"
 
-#define HELP_WIDTH 80	/* columns */
-#define HELP_INDENT 30	/* where explanations begin */
+#define HELP_WIDTH     80 /* columns */
+#define HELP_INDENT    30 /* where explanations begin */
 #define COMMAND_INDENT 16
 
-static const struct { const char *section, *title; } titles[] = {
-	{ "data", "Data" }, { "model", "Model" }, { "train", "Training" },
+static const struct {
+	const char *section, *title;
+} titles[] = {
+	{ "data", "Data" },	  { "model", "Model" },	      { "train", "Training" },
 	{ "decode", "Decoding" }, { "tool", "This command" },
 };
 
@@ -69,7 +71,7 @@ void conf_usage_of(const struct conf_option *o, char letter, struct buf *out)
 void conf_describe(const struct conf_option *o, struct buf *out)
 {
 	size_t n = strlen(o->help);
-	bool remark = n && o->help[n - 1] == ')';	/* ours goes into the same brackets */
+	bool remark = n && o->help[n - 1] == ')'; /* ours goes into the same brackets */
 	const char *open = remark ? "; " : " (", *choice;
 
 	buf_add(out, o->help, n - (remark ? 1 : 0));
@@ -153,7 +155,8 @@ static void help_command(const struct conf_command *cmd, struct buf *out)
 
 static void help_all(struct buf *out)
 {
-	buf_add_str(out,
+	buf_add_str(
+		out,
 		"Usage: werkbank [COMMAND] [OPTION]... [ARGUMENT]...\n"
 		"\n"
 		"Werkbank is a workbench for machine translation: it prepares parallel text,\n"
@@ -171,11 +174,11 @@ static void help_all(struct buf *out)
 		help_add_wrapped(out, cmd->help, out->len - start, COMMAND_INDENT);
 	}
 	buf_add_str(out,
-		"\n"
-		"werkbank COMMAND --help shows the options of a command. Each option can also\n"
-		"stand in a recipe (name = value) or in the environment (WERKBANK_NAME).\n"
-		"Corpora and runs live in the workspace: -C DIR, else $WERKBANK_HOME, else\n"
-		"./werkbank.d.\n");
+		    "\n"
+		    "werkbank COMMAND --help shows the options of a command. Each option can also\n"
+		    "stand in a recipe (name = value) or in the environment (WERKBANK_NAME).\n"
+		    "Corpora and runs live in the workspace: -C DIR, else $WERKBANK_HOME, else\n"
+		    "./werkbank.d.\n");
 }
 
 void conf_help(const char *command, struct buf *out)
@@ -189,7 +192,10 @@ void conf_help(const char *command, struct buf *out)
 }
 
 /* What configure found. config.h is asked here and in the registries of backends only. */
-static const struct { const char *name; bool built; } features[] = {
+static const struct {
+	const char *name;
+	bool built;
+} features[] = {
 #ifdef HAVE_CURSES
 	{ "workbench on the terminal", true },
 #else
@@ -261,7 +267,7 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	bool typed = c->command && c->command[0] != '_';
 
 	if (code)
-		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "",
-			typed ? c->command : "", e->text);
+		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "",
+			e->text);
 	return err_exit_status(code);
 }

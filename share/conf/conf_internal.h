@@ -15,13 +15,13 @@ enum conf_rank { RANK_DEFAULT, RANK_RECIPE, RANK_ENVIRONMENT, RANK_LINE };
 struct conf_option {
 	enum conf_kind kind;
 	const char *section;
-	const char *name;	/* with _ */
-	char        letter;	/* 0: none */
-	size_t      offset;	/* of the value in struct conf */
-	double      def;	/* numbers, booleans, enumerations */
-	double      lo, hi;
+	const char *name; /* with _ */
+	char letter;	  /* 0: none */
+	size_t offset;	  /* of the value in struct conf */
+	double def;	  /* numbers, booleans, enumerations */
+	double lo, hi;
 	const char *detail; /* strings, lists: what the argument is; enumerations: the choices */
-	const char *text;	/* strings: the default, NULL: none */
+	const char *text;   /* strings: the default, NULL: none */
 	const char *help;
 };
 
@@ -30,14 +30,14 @@ struct conf_command {
 };
 
 struct conf_origin {
-	char          *text;	/* owned; NULL: "default" */
+	char *text; /* owned; NULL: "default" */
 	enum conf_rank rank;
 };
 
-extern const struct conf_option  conf_options[];
-extern const size_t              conf_n_options;
+extern const struct conf_option conf_options[];
+extern const size_t conf_n_options;
 extern const struct conf_command conf_commands[];
-extern const size_t              conf_n_commands;
+extern const size_t conf_n_commands;
 
 /* The row of a name written with - or _, NULL: none. */
 const struct conf_option *conf_find_option(const char *name);
@@ -45,7 +45,7 @@ const struct conf_command *conf_find_command(const char *name);
 
 /* Whether a command takes an option. NULL stands for a program called without a command. */
 bool conf_command_accepts(const struct conf_command *cmd, const char *program,
-			const struct conf_option *o);
+			  const struct conf_option *o);
 
 /* Whether a word is among words separated by blanks. */
 bool conf_has_word(const char *words, const char *word);
@@ -57,9 +57,9 @@ const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
 /* Where a value comes from, and how messages call the option. */
 struct conf_source {
 	enum conf_rank rank;
-	const char *origin;	/* borrowed */
-	const char *label;	/* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
-	int         code;	/* of errors: ERR_USAGE or ERR_CONFIG */
+	const char *origin; /* borrowed */
+	const char *label;  /* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
+	int code;	    /* of errors: ERR_USAGE or ERR_CONFIG */
 };
 
 /*

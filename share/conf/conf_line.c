@@ -11,7 +11,7 @@
 /* A walk over argv: options are taken out, arguments are moved together behind the command. */
 struct walk {
 	struct conf *c;
-	const struct conf_command *cmd;	/* NULL: none was given */
+	const struct conf_command *cmd; /* NULL: none was given */
 	const char *program;
 	int argc, at;
 	char **argv;

@@ -63,8 +63,10 @@ static void man_title(const char *name, int section, const char *about, struct b
 
 /* ---- options ---- */
 
-static const struct { const char *section, *title; } sections[] = {
-	{ "data", "DATA OPTIONS" },      { "model", "MODEL OPTIONS" },
+static const struct {
+	const char *section, *title;
+} sections[] = {
+	{ "data", "DATA OPTIONS" },	 { "model", "MODEL OPTIONS" },
 	{ "train", "TRAINING OPTIONS" }, { "decode", "DECODING OPTIONS" },
 	{ "tool", "OTHER OPTIONS" },
 };
@@ -120,7 +122,9 @@ static void man_environment(struct buf *out)
 
 static void man_exit_status(struct buf *out)
 {
-	static const struct { const char *status, *text; } errors[] = {
+	static const struct {
+		const char *status, *text;
+	} errors[] = {
 #define X(id, status, text) { #status, text },
 		ERR_CODES(X)
 #undef X
@@ -174,7 +178,7 @@ static void man_command(const struct conf_command *cmd, struct buf *out)
 			add_roff(out, conf_dashed(conf_options[i].name, dashed));
 			buf_add_str(out, "\\fR");
 			if (conf_letter_of(cmd, &conf_options[i]) &&
-			    !conf_letter_of(NULL, &conf_options[i]))	/* only here */
+			    !conf_letter_of(NULL, &conf_options[i])) /* only here */
 				buf_printf(out, " (\\-%c)", conf_options[i].letter);
 		}
 	if (n)
@@ -212,16 +216,15 @@ static void man_all(struct buf *out)
 	}
 	man_environment(out);
 	buf_add_str(out,
-		".SH FILES\n"
-		".TP\n.I werkbank.d/corpora/NAME\nA prepared corpus.\n"
-		".TP\n.I werkbank.d/runs/NAME\nA run: recipe.ini, state.json, journal.jsonl, "
-		"checkpoints.\n");
+		    ".SH FILES\n"
+		    ".TP\n.I werkbank.d/corpora/NAME\nA prepared corpus.\n"
+		    ".TP\n.I werkbank.d/runs/NAME\nA run: recipe.ini, state.json, journal.jsonl, "
+		    "checkpoints.\n");
 	man_exit_status(out);
-	buf_add_str(out,
-		".SH SEE ALSO\n"
-		".BR werkbank\\-recipe (5),\n.BR werkbank\\-corpus (5),\n"
-		".BR werkbank\\-manifest (5),\n.BR werkbank\\-run (5),\n"
-		".BR werkbank\\-journal (5),\n.BR werkbank\\-checkpoint (5)\n");
+	buf_add_str(out, ".SH SEE ALSO\n"
+			 ".BR werkbank\\-recipe (5),\n.BR werkbank\\-corpus (5),\n"
+			 ".BR werkbank\\-manifest (5),\n.BR werkbank\\-run (5),\n"
+			 ".BR werkbank\\-journal (5),\n.BR werkbank\\-checkpoint (5)\n");
 }
 
 /* ---- werkbank-COMMAND(1) ---- */
@@ -251,8 +254,8 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 			    !conf_command_accepts(cmd, cmd->program, o))
 				continue;
 			if (!titled)
-				buf_printf(out, ".SH %s\n", own && !*cmd->sections ?
-					   "OPTIONS" : sections[t].title);
+				buf_printf(out, ".SH %s\n",
+					   own && !*cmd->sections ? "OPTIONS" : sections[t].title);
 			titled = true;
 			man_option(o, conf_letter_of(cmd, o), out);
 		}

@@ -13,7 +13,7 @@
 #include "share/base/text.h"
 
 #define RECIPE_MAX_BYTES (1u << 20)
-#define RECIPE_MAX_DEPTH 8	/* of include */
+#define RECIPE_MAX_DEPTH 8 /* of include */
 
 /* The first line of what conf_write_recipe() writes: then the comments are origins. */
 #define RESOLVED_MARK "# werkbank recipe, resolved"
@@ -21,13 +21,13 @@
 /* One file on its way in. */
 struct recipe {
 	struct conf *c;
-	const char *path;	/* borrowed */
-	const char *base;	/* its last part: for origins */
-	int         line;
-	int         depth;
-	bool        resolved;	/* comments are origins */
-	char        section[16];
-	int        *seen;	/* owned: line that set each option, 0: none yet */
+	const char *path; /* borrowed */
+	const char *base; /* its last part: for origins */
+	int line;
+	int depth;
+	bool resolved; /* comments are origins */
+	char section[16];
+	int *seen; /* owned: line that set each option, 0: none yet */
 };
 
 static int load_file(struct conf *c, const char *path, int depth, struct err *e);
@@ -86,7 +86,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
  * theirs for the splitter, but for \${, which is no variable.
  */
 static int expand_value(const struct recipe *r, const char *text, bool is_list, struct buf *out,
-		  struct err *e)
+			struct err *e)
 {
 	size_t n = strlen(text);
 	bool quoted = !is_list && n >= 2 && text[0] == '"' && text[n - 1] == '"';
@@ -182,7 +182,7 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 }
 
 static int recipe_set_key(struct recipe *r, const char *key, const char *value, char *comment,
-		   struct err *e)
+			  struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
 	char label[300], origin[160];
@@ -315,7 +315,9 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 		     struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	struct recipe r = {.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth};
+	struct recipe r = {
+		.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth
+	};
 	int code;
 
 	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
@@ -325,8 +327,8 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 		text += 3;
 		n -= 3;
 	}
-	r.resolved = n >= strlen(RESOLVED_MARK) &&
-		     !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
+	r.resolved =
+		n >= strlen(RESOLVED_MARK) && !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
 	code = walk_lines(&r, text, n, true, e);
 	if (!code)
 		code = walk_lines(&r, text, n, false, e);

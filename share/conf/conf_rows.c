@@ -10,8 +10,11 @@ bool conf_find_row(const char *name, struct conf_row *out)
 	const struct conf_option *o = conf_find_option(name);
 
 	if (o)
-		*out = (struct conf_row){ .kind = o->kind, .section = o->section, .name = o->name,
-					  .detail = o->detail, .help = o->help };
+		*out = (struct conf_row){ .kind = o->kind,
+					  .section = o->section,
+					  .name = o->name,
+					  .detail = o->detail,
+					  .help = o->help };
 	return o != NULL;
 }
 

@@ -82,26 +82,28 @@ TEST(buf_grows_and_gives_away)
 
 TEST(utf8_well_formed_only)
 {
-	static const struct { const char *text; size_t n, good;
+	static const struct {
+		const char *text;
+		size_t n, good;
 	} cases[] = {
-		{"", 0, 0},
-		{"abc", 3, 3},
-		{"gr\xC3\xB6\xC3\x9F"
-		 "er",
-		 8, 8},
-		{"\xE2\x82\xAC", 3, 3},
-		{"\xF0\x9F\x98\x80", 4, 4},
-		{"\xC0\x80", 2, 0},
-		{"\xED\xA0\x80", 3, 0},
-		{"\xE0\x80\x80", 3, 0},
-		{"\xF4\x90\x80\x80", 4, 0},
-		{"ab\xE2\x82", 4, 2},
-		{"12345678\xFF", 9, 8},
-		{"\xF5\x80\x80\x80", 4, 0},
-		{"\x80", 1, 0},
-		{"1234567\xC3\xA4"
-		 "12345678",
-		 17, 17},
+		{ "", 0, 0 },
+		{ "abc", 3, 3 },
+		{ "gr\xC3\xB6\xC3\x9F"
+		  "er",
+		  8, 8 },
+		{ "\xE2\x82\xAC", 3, 3 },
+		{ "\xF0\x9F\x98\x80", 4, 4 },
+		{ "\xC0\x80", 2, 0 },
+		{ "\xED\xA0\x80", 3, 0 },
+		{ "\xE0\x80\x80", 3, 0 },
+		{ "\xF4\x90\x80\x80", 4, 0 },
+		{ "ab\xE2\x82", 4, 2 },
+		{ "12345678\xFF", 9, 8 },
+		{ "\xF5\x80\x80\x80", 4, 0 },
+		{ "\x80", 1, 0 },
+		{ "1234567\xC3\xA4"
+		  "12345678",
+		  17, 17 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -128,8 +130,12 @@ TEST(utf8_repair_keeps_the_rest)
 {
 	struct buf b = { 0 };
 
-	utf8_repair(&b, "a\xFF\xC3" "b\xC3\xA4", 6);
-	check_str(buf_text(&b), "a\xEF\xBF\xBD\xEF\xBF\xBD" "b\xC3\xA4");
+	utf8_repair(&b,
+		    "a\xFF\xC3"
+		    "b\xC3\xA4",
+		    6);
+	check_str(buf_text(&b), "a\xEF\xBF\xBD\xEF\xBF\xBD"
+				"b\xC3\xA4");
 	buf_free(&b);
 }
 
@@ -230,13 +236,18 @@ TEST(lines_of_all_kinds)
 	struct err e = { 0 };
 	struct lines l;
 	char *path = file_path(&e, "%s/lines", test_folder());
-	static const char text[] = "one\r\n\n\xC2\x85" "mid\x0C" "dle\rx\n\xFF" "bad\nlast";
+	static const char text[] = "one\r\n\n\xC2\x85"
+				   "mid\x0C"
+				   "dle\rx\n\xFF"
+				   "bad\nlast";
 
 	check_int(file_write_all(path, text, sizeof(text) - 1, &e), 0);
 	check_int(lines_open(&l, path, &e), 0);
 	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "one"));
 	check(lines_next(&l, &e) == 1 && l.len == 0);
-	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "\xC2\x85" "mid\x0C" "dle\rx"));
+	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "\xC2\x85"
+							 "mid\x0C"
+							 "dle\rx"));
 	check_err(lines_next(&l, &e), ERR_DATA);
 	check(strstr(e.text, "lines:4: byte 1") != NULL);
 	lines_close(&l);
@@ -245,7 +256,8 @@ TEST(lines_of_all_kinds)
 	l.repair = true;
 	for (int i = 0; i < 4; i++)
 		check_int(lines_next(&l, &e), 1);
-	check_str(l.text, "\xEF\xBF\xBD" "bad");
+	check_str(l.text, "\xEF\xBF\xBD"
+			  "bad");
 	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "last") && l.number == 5);
 	check_int(lines_next(&l, &e), 0);
 	lines_close(&l);
@@ -258,7 +270,7 @@ TEST(lines_of_all_kinds)
 struct pieces {
 	const char *text;
 	size_t n, size;
-	bool fails;		/* after the last of them */
+	bool fails; /* after the last of them */
 };
 
 static int64_t read_pieces(void *from, void *to, size_t room, struct err *e)
@@ -295,8 +307,16 @@ static void check_same_lines(struct lines *a, struct lines *b)
 TEST(lines_are_the_same_from_file_memory_and_pieces)
 {
 	static const char *const texts[] = {
-		"", "\n", "\r\n", "a", "a\r", "a\n\nb\r\r\nc\n", "\n\n\nx",
-		("good\nb\xFF" "d\nnot reached"), "\xE2\x82\xAC\n\xE2\x82",
+		"",
+		"\n",
+		"\r\n",
+		"a",
+		"a\r",
+		"a\n\nb\r\r\nc\n",
+		"\n\n\nx",
+		("good\nb\xFF"
+		 "d\nnot reached"),
+		"\xE2\x82\xAC\n\xE2\x82",
 	};
 	struct err e = { 0 };
 	char *path = file_path(&e, "%s/lines", test_folder());
@@ -422,10 +442,11 @@ TEST(rng_streams_differ)
 
 TEST(proc_runs_and_reports)
 {
-	static const char *const cat[] = {"cat", NULL}, *const no[] = {"/no/such/program", NULL};
-	static const char *const seven[] = {"sh", "-c", "exit 7", NULL}, *const sleeper[] = {
-										 "sleep", "60",
-										 NULL};
+	static const char *const cat[] = { "cat", NULL }, *const no[] = { "/no/such/program",
+									  NULL };
+	static const char *const seven[] = { "sh", "-c", "exit 7", NULL }, *const sleeper[] = {
+		"sleep", "60", NULL
+	};
 	struct err e = { 0 };
 	struct proc p;
 	char text[8] = "";

@@ -196,7 +196,7 @@ TEST(conf_environment)
 	check_int(parse(&c, "eval", "translate", &e), 0);
 	check_int(c.beam, 9);
 	check_str(conf_origin(&c, "beam"), "WERKBANK_BEAM");
-	check_int(c.steps, 100000);	/* not an option of translate */
+	check_int(c.steps, 100000); /* not an option of translate */
 	conf_free(&c);
 	check_int(parse(&c, "eval", "translate --beam 2", &e), 0);
 	check_int(c.beam, 2);
@@ -221,24 +221,28 @@ TEST(conf_recipe)
 	check_int(parse(&c, "launch", "train x --beam 11", &e), 0);
 	write_recipe("parent.ini", "[train]\nsteps = 7\nwarmup = 3\n");
 	write_recipe("here.en", "a\n");
-	check_int(conf_load_recipe(&c, write_recipe("my.ini",
-		"\xEF\xBB\xBF# a comment\r\n"
-		"[data]\r\n"
-		"train-source = here.en nowhere.en \"with blank\" ${CORPUS_PLACE}/a   ; four\n"
-		"  dev_source=${CORPUS_PLACE}/dev.en\n"
-		"tokenize = no # yes?\n"
-		"source_language = \"de # not\"\n"
-		"[ train ]\n"
-		"warmup = 12\n"
-		"[recipe]\n"
-		"description = what it is for\n"
-		"include = parent.ini\n"
-		"[decode]\n"
-		"beam = 5\n"
-		"alpha = 1"), &e), 0);
+	check_int(
+		conf_load_recipe(&c,
+				 write_recipe("my.ini", "\xEF\xBB\xBF# a comment\r\n"
+							"[data]\r\n"
+							"train-source = here.en nowhere.en \"with "
+							"blank\" ${CORPUS_PLACE}/a   ; four\n"
+							"  dev_source=${CORPUS_PLACE}/dev.en\n"
+							"tokenize = no # yes?\n"
+							"source_language = \"de # not\"\n"
+							"[ train ]\n"
+							"warmup = 12\n"
+							"[recipe]\n"
+							"description = what it is for\n"
+							"include = parent.ini\n"
+							"[decode]\n"
+							"beam = 5\n"
+							"alpha = 1"),
+				 &e),
+		0);
 	check_int(c.steps, 7);
-	check_int(c.warmup, 12);	/* included first, wherever it stands */
-	check_int(c.beam, 11);		/* the command line stays */
+	check_int(c.warmup, 12); /* included first, wherever it stands */
+	check_int(c.beam, 11);	 /* the command line stays */
 	check_near(c.alpha, 1, 0);
 	check(!c.tokenize);
 	check_str(c.source_language, "de # not");
@@ -357,7 +361,9 @@ TEST(conf_set_by_name)
 
 TEST(conf_help_fits)
 {
-	static const char *const commands[] = {NULL, "train", "translate", "prep", "bleu", "watch"};
+	static const char *const commands[] = {
+		NULL, "train", "translate", "prep", "bleu", "watch"
+	};
 	struct buf b = { 0 };
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

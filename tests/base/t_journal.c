@@ -161,7 +161,7 @@ TEST(journal_written_and_followed)
 	const struct json *v = NULL;
 	int fd;
 
-	check_int(journal_next(r, &v, &e), 0);	/* not there yet */
+	check_int(journal_next(r, &v, &e), 0); /* not there yet */
 	j = journal_open(path, &e);
 	if (!check(j != NULL))
 		goto out;
@@ -220,7 +220,7 @@ TEST(journal_goes_on_after_a_full_disk)
 	journal_begin(j, "train", 1);
 	check_err(journal_end(j, &e), 0);
 	small = limit;
-	small.rlim_cur = 80;		/* in the middle of the second */
+	small.rlim_cur = 80; /* in the middle of the second */
 	signal(SIGXFSZ, SIG_IGN);
 	check_err(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (int step = 2; step < 4; step++) {

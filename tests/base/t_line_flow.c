@@ -77,7 +77,9 @@ TEST(line_flow_is_the_same_for_any_threads)
 	} cases[] = {
 		{ "", 0, "" },
 		{ "fail", ERR_UNAVAILABLE, "told to fail" },
-		{ "a\xff" "b", ERR_DATA, "text:15000: byte 2 is not valid UTF-8" },
+		{ "a\xff"
+		  "b",
+		  ERR_DATA, "text:15000: byte 2 is not valid UTF-8" },
 	};
 	static const int threads[] = { 1, 2, 5 };
 
@@ -162,7 +164,7 @@ TEST(lines_take_blocks_of_memory)
 
 	check(!lines_open_memory(&in, "memory", text, strlen(text), 1, &e));
 	for (; lines_read_block(&in, 4, &block, &is_waiting, &e) > 0 && n < ARRAY_LEN(want); n++)
-		check_str(buf_text(&block), want[n]);	/* as much as is there, and the rest */
+		check_str(buf_text(&block), want[n]); /* as much as is there, and the rest */
 	check_int(n, 2);
 	check(!is_waiting);
 	lines_close(&in);

@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 struct bench_option {
-	const char  *name;
-	const char **text;	/* one of these three is set: where the value goes */
-	int64_t     *number;	/* must be at least 0 */
-	bool        *flag;
-	const char  *help;
+	const char *name;
+	const char **text; /* one of these three is set: where the value goes */
+	int64_t *number;   /* must be at least 0 */
+	bool *flag;
+	const char *help;
 };
 
 /*

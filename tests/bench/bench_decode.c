@@ -25,7 +25,7 @@
 #include "share/base/text.h"
 #include "train/model/model.h"
 
-#define REPEATS  5
+#define REPEATS 5
 
 struct bench {
 	struct model_shape shape;
@@ -158,10 +158,10 @@ static int parse(struct bench *b, int argc, char **argv)
 		const char **text;
 		int64_t *number;
 	} options[] = {
-		{ "--size", &b->size, NULL },		{ "--precision", &b->precision, NULL },
-		{ "--backend", &b->backend, NULL },	{ "--vocabulary", NULL, &b->vocabulary },
-		{ "--beam", NULL, &b->beam },		{ "--batch", NULL, &b->sentences },
-		{ "--length", NULL, &b->length },	{ "--threads", NULL, &b->threads },
+		{ "--size", &b->size, NULL },	    { "--precision", &b->precision, NULL },
+		{ "--backend", &b->backend, NULL }, { "--vocabulary", NULL, &b->vocabulary },
+		{ "--beam", NULL, &b->beam },	    { "--batch", NULL, &b->sentences },
+		{ "--length", NULL, &b->length },   { "--threads", NULL, &b->threads },
 		{ "--workers", NULL, &b->workers },
 	};
 
@@ -191,8 +191,14 @@ static int parse(struct bench *b, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .size = "base", .precision = "fp32", .backend = "cpu", .beam = 4,
-			   .sentences = 32, .length = 25, .threads = 2, .workers = 1 };
+	struct bench b = { .size = "base",
+			   .precision = "fp32",
+			   .backend = "cpu",
+			   .beam = 4,
+			   .sentences = 32,
+			   .length = 25,
+			   .threads = 2,
+			   .workers = 1 };
 	struct err e = { 0 };
 
 	if (parse(&b, argc, argv))

@@ -27,8 +27,8 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/roof.h"
 
-#define SENTENCE 30
-#define HEAD_ROWS 512
+#define SENTENCE     30
+#define HEAD_ROWS    512
 #define MOST_REPEATS 100
 
 struct sizes {
@@ -46,18 +46,18 @@ struct bench {
 	int64_t tokens, threads, repeats, calls, roof_side;
 	const char *backend;
 	bool json, gpu;
-	enum dtype dtype;	/* of activations */
+	enum dtype dtype; /* of activations */
 	char **words;
 	int n_words;
 	struct roof roof;
 	struct profile *profile;
 	const struct ops *o;
-	struct dev *d[2];	/* products of fp32, of bf16 */
-	float *x[8];		/* tokens * F floats each */
-	float *table;		/* V * D */
-	float *logits;		/* HEAD_ROWS * V */
-	float *flat;		/* 4 * V * D */
-	void *packed;		/* V * D packed, any precision */
+	struct dev *d[2]; /* products of fp32, of bf16 */
+	float *x[8];	  /* tokens * F floats each */
+	float *table;	  /* V * D */
+	float *logits;	  /* HEAD_ROWS * V */
+	float *flat;	  /* 4 * V * D */
+	void *packed;	  /* V * D packed, any precision */
 	int32_t *ids, *positions, *start, *ones;
 	double *sum;
 };
@@ -77,7 +77,7 @@ struct line {
 	void (*run)(struct bench *b, struct dev *d, const struct line *l);
 	int64_t rows, cols, inner;
 	struct matmul_how how;
-	enum dtype dtype;	/* of packed weights */
+	enum dtype dtype; /* of packed weights */
 };
 
 static void print(const struct bench *b, const char *name, const char *precision, const double *s,
@@ -279,12 +279,12 @@ static void run_adam(struct bench *b, struct dev *d, const struct line *l)
 {
 	const int64_t n = b->s.V * b->s.D;
 	const struct adam_step how = { .rate = 1e-3f,
-					 .beta1 = 0.9f,
-					 .beta2 = 0.98f,
-					 .epsilon = 1e-9f,
-					 .correction1 = 0.1f,
-					 .correction2 = 0.02f,
-					 .grad_scale = 1 };
+				       .beta1 = 0.9f,
+				       .beta2 = 0.98f,
+				       .epsilon = 1e-9f,
+				       .correction1 = 0.1f,
+				       .correction2 = 0.02f,
+				       .grad_scale = 1 };
 
 	(void)l;
 	b->o->adam(d, b->flat, b->flat + n, b->flat + 2 * n, b->flat + 3 * n, n, how);
@@ -528,8 +528,8 @@ static bool take_memory(struct bench *b, struct err *e)
 
 static void close_bench(struct bench *b)
 {
-	void *all[] = { b->table, b->logits, b->flat, b->packed, b->ids, b->positions, b->start,
-			b->ones, b->sum };
+	void *all[] = { b->table,     b->logits, b->flat, b->packed, b->ids,
+			b->positions, b->start,	 b->ones, b->sum };
 
 	for (size_t i = 0; i < ARRAY_LEN(all) && b->d[0]; i++)
 		b->o->release(b->d[0], all[i]);

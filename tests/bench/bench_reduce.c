@@ -74,8 +74,9 @@ static int exposed(struct comm *c, struct reduce *r, float *x, size_t n, double 
 static int bench_wire(struct comm *c, enum wire_format w, float *x, size_t n, double compute_s,
 		      double bucket_mb, struct err *e)
 {
-	const struct reduce_options how = {
-		.buckets = buckets_make(n, bucket_mb, c->size), .wire = w, .thread = true};
+	const struct reduce_options how = { .buckets = buckets_make(n, bucket_mb, c->size),
+					    .wire = w,
+					    .thread = true };
 	struct reduce *r = reduce_open(c, &how, e);
 	double alone[TIMES], after[TIMES], beside[TIMES], sent = 0;
 	int rc = r ? 0 : e->code;

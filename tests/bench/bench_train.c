@@ -30,9 +30,9 @@
 #include "tests/bench/roof.h"
 #include "train/model/model_internal.h"
 
-#define WARM_UP   2
+#define WARM_UP	  2
 #define MAX_WORDS 250
-#define MADE_UP   20000		/* sentences */
+#define MADE_UP	  20000 /* sentences */
 
 struct bench {
 	struct conf conf;
@@ -41,7 +41,7 @@ struct bench {
 	int64_t shapes;
 	bool json, profile, no_graphs;
 	char folder[200];
-	struct vocab *vocab;		/* NULL: sentences are made up */
+	struct vocab *vocab; /* NULL: sentences are made up */
 	struct shard *shard;
 };
 
@@ -178,9 +178,9 @@ static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 
 struct tally {
 	double target, source, seconds, cpu;
-	double loss;		/* of the last step, a token */
-	double flops;		/* of the products of all steps */
-	double in_matmul, matmul_flops;	/* 0: times are not known */
+	double loss;			/* of the last step, a token */
+	double flops;			/* of the products of all steps */
+	double in_matmul, matmul_flops; /* 0: times are not known */
 	int steps;
 };
 
@@ -238,11 +238,10 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       "\"matmul_roof_share\":%.4f,\"cpu_roof_share\":%.4f,\"roof_memory_gbs\":%.1f}\n",
 	       b->no_graphs ? "werkbank, no graphs" : "werkbank", b->size, b->precision,
 	       (long long)b->tokens, (long long)b->vocabulary, (long long)model_floats(r->m),
-	       t->steps, t->seconds, t->target / t->seconds,
-	       t->source / t->seconds, t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps,
-	       t->loss, r->norm, t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9,
-	       peak * 1e-9, t->flops / t->seconds / peak,
-	       rate(t->matmul_flops, t->in_matmul) * 1e-9,
+	       t->steps, t->seconds, t->target / t->seconds, t->source / t->seconds,
+	       t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps, t->loss, r->norm,
+	       t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9, peak * 1e-9,
+	       t->flops / t->seconds / peak, rate(t->matmul_flops, t->in_matmul) * 1e-9,
 	       rate(t->matmul_flops, t->in_matmul) / peak, cpu_share(t, roof, peak),
 	       roof->memory * 1e-9);
 }
@@ -341,9 +340,9 @@ static int count_shapes(const struct bench *b, struct err *e)
 	struct shape *list = mem_alloc((size_t)b->shapes, sizeof(*list), e);
 	struct batch batch = { 0 };
 	int64_t n = 0, often = 0, rows[2] = { 0 }, real[2] = { 0 };
-	int rc = loader && list ? batch_alloc(&batch, loader_max_sentences(loader),
-					      (int32_t)b->tokens, e)
-				: e->code;
+	int rc = loader && list
+			 ? batch_alloc(&batch, loader_max_sentences(loader), (int32_t)b->tokens, e)
+			 : e->code;
 
 	for (int64_t i = 0; !rc && i < b->shapes && !(rc = loader_next(loader, &batch, e)); i++) {
 		const struct batch_extent x = model_extent(&batch, (int32_t)b->tokens, true);
@@ -383,7 +382,7 @@ static int run(struct bench *b, struct err *e)
 		return rc ? rc : count_shapes(b, e);
 	if (!rc)
 		rc = strcmp(b->backend, "cuda") ? roof_measure(&roof, (int)b->threads, e)
-						 : measure_device(b, &roof, e);
+						: measure_device(b, &roof, e);
 	if (!rc)
 		rc = rig_open(&r, &how, e);
 	if (!rc)
@@ -396,8 +395,13 @@ static int run(struct bench *b, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .size = "tiny", .precision = "bf16", .backend = "cpu", .tokens = 4096,
-			   .seconds = 20, .vocabulary = 32768, .roof_side = 8192,
+	struct bench b = { .size = "tiny",
+			   .precision = "bf16",
+			   .backend = "cpu",
+			   .tokens = 4096,
+			   .seconds = 20,
+			   .vocabulary = 32768,
+			   .roof_side = 8192,
 			   .folder = "/tmp/werkbank-bench-XXXXXX" };
 	const struct bench_option options[] = {
 		{ "size", &b.size, NULL, NULL, "tiny, base or big" },

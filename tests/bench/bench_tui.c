@@ -35,16 +35,16 @@
 #include "tui/run/run_history.h"
 #include "tui/app/view.h"
 
-#define STEP_S     0.1
-#define LOG_EVERY  10
-#define ROUND      100		/* steps between records of hosts */
-#define LISTEN_S   20.0		/* the longest wait for something to appear */
+#define STEP_S	  0.1
+#define LOG_EVERY 10
+#define ROUND	  100  /* steps between records of hosts */
+#define LISTEN_S  20.0 /* the longest wait for something to appear */
 
 struct bench {
 	int64_t steps, hosts, gpus, seconds, rows, cols;
 	const char *program, *peer, *name;
 	bool json;
-	char folder[100], run[160], path[200];	/* the workspace, the run in it, its journal */
+	char folder[100], run[160], path[200]; /* the workspace, the run in it, its journal */
 	unsigned seed;
 };
 
@@ -59,7 +59,8 @@ static double noise(struct bench *b)
 static void put_round(struct bench *b, FILE *out, double t, long long step)
 {
 	for (int64_t r = 0; r < b->hosts * b->gpus; r++)
-		fprintf(out, "{\"v\":1,\"kind\":\"rank\",\"t\":%.3f,\"step\":%lld,\"rank\":%d,"
+		fprintf(out,
+			"{\"v\":1,\"kind\":\"rank\",\"t\":%.3f,\"step\":%lld,\"rank\":%d,"
 			"\"host\":\"node%d\",\"step_s\":%.6f,\"input_s\":%.6f,\"compute_s\":%.6f,"
 			"\"exposed_s\":%.6f,\"wait_s\":%.6f,\"update_s\":0.005,"
 			"\"sent_bytes\":243523584}\n",
@@ -67,7 +68,8 @@ static void put_round(struct bench *b, FILE *out, double t, long long step)
 			0.001 * noise(b), 0.07 + 0.01 * noise(b), 0.01 + 0.01 * noise(b),
 			0.01 * noise(b));
 	for (int64_t h = 0; h < b->hosts; h++) {
-		fprintf(out, "{\"v\":1,\"kind\":\"host\",\"t\":%.3f,\"step\":%lld,\"host\":"
+		fprintf(out,
+			"{\"v\":1,\"kind\":\"host\",\"t\":%.3f,\"step\":%lld,\"host\":"
 			"\"node%d\",\"ranks\":%d,\"cpu\":%.4f,\"load\":%.2f,\"waits_cpu\":0.01,"
 			"\"waits_io\":0,\"waits_memory\":0,\"memory_used\":%.0f,\"memory_total\":"
 			"540000000000,\"disk_free\":1000000000000,\"disk_read_bytes_s\":12345,"
@@ -79,7 +81,8 @@ static void put_round(struct bench *b, FILE *out, double t, long long step)
 			1e11 + 1e9 * noise(b), 2.4e9 + 2e8 * noise(b), 2.4e9 + 2e8 * noise(b),
 			noise(b));
 		for (int64_t g = 0; g < b->gpus; g++)
-			fprintf(out, "%s{\"index\":%d,\"name\":\"NVIDIA H100 80GB HBM3\",\"util\":"
+			fprintf(out,
+				"%s{\"index\":%d,\"name\":\"NVIDIA H100 80GB HBM3\",\"util\":"
 				"%.3f,\"memory_used\":%.0f,\"memory_total\":85520809984,"
 				"\"power_w\":%.1f,\"temperature_c\":%.0f,\"throttle\":\"none\","
 				"\"power_limit_w\":700,\"sm_mhz\":%.0f,\"sm_max_mhz\":1980,"
@@ -89,15 +92,18 @@ static void put_round(struct bench *b, FILE *out, double t, long long step)
 				1e9 * noise(b), 1e9 * noise(b));
 		fprintf(out, "]}\n");
 	}
-	fprintf(out, "{\"v\":1,\"kind\":\"verdict\",\"t\":%.3f,\"step\":%lld,\"network\":"
+	fprintf(out,
+		"{\"v\":1,\"kind\":\"verdict\",\"t\":%.3f,\"step\":%lld,\"network\":"
 		"\"slightly\",\"text\":\"reductions that backward does not hide take 12 %% of a "
 		"step\",\"exposed_share\":0.12,\"predicted_bytes\":365285376,\"observed_bytes\":"
-		"366000000,\"busbw_bytes_s\":3000000000,\"link_bytes_s\":12500000000}\n", t, step);
+		"366000000,\"busbw_bytes_s\":3000000000,\"link_bytes_s\":12500000000}\n",
+		t, step);
 }
 
 static void put_train(struct bench *b, FILE *out, double t, long long step)
 {
-	fprintf(out, "{\"v\":1,\"kind\":\"train\",\"t\":%.3f,\"step\":%lld,\"loss\":%.5f,"
+	fprintf(out,
+		"{\"v\":1,\"kind\":\"train\",\"t\":%.3f,\"step\":%lld,\"loss\":%.5f,"
 		"\"nll\":%.5f,\"lr\":%.9f,\"grad_norm\":%.4f,\"source_tps\":%.1f,"
 		"\"target_tps\":%.1f,\"step_s\":0.1,\"epoch\":%.4f,\"input_s\":0.0001,"
 		"\"compute_s\":0.07,\"exposed_s\":0.01,\"wait_s\":0.002,\"update_s\":0.005,"
@@ -107,7 +113,8 @@ static void put_train(struct bench *b, FILE *out, double t, long long step)
 		0.5 + 0.3 * noise(b), 5e5 + 1e4 * noise(b), 5e5 + 1e4 * noise(b),
 		(double)step / 3000);
 	if (step % 1000 == 0)
-		fprintf(out, "{\"v\":1,\"kind\":\"eval\",\"t\":%.3f,\"step\":%lld,\"bleu\":%.2f,"
+		fprintf(out,
+			"{\"v\":1,\"kind\":\"eval\",\"t\":%.3f,\"step\":%lld,\"bleu\":%.2f,"
 			"\"dev_nll\":%.4f,\"train_nll\":%.4f,\"seconds\":30.1}\n",
 			t, step, 30 - 300 / sqrt((double)step), 1.6 + 5 / sqrt((double)step),
 			1.4 + 5 / sqrt((double)step));
@@ -135,7 +142,8 @@ static void make_journal(struct bench *b)
 	snprintf(b->path, sizeof(b->path), "%s/journal.jsonl", b->run);
 	if (!(out = fopen(b->path, "we")))
 		fail(b->path);
-	fprintf(out, "{\"v\":1,\"kind\":\"start\",\"t\":%.0f,\"run\":\"long\",\"attempt\":1,"
+	fprintf(out,
+		"{\"v\":1,\"kind\":\"start\",\"t\":%.0f,\"run\":\"long\",\"attempt\":1,"
 		"\"host\":\"node1\",\"pid\":1,\"ranks\":%d,\"hosts\":%d,\"parameters\":60880896,"
 		"\"precision\":\"bf16\",\"backend\":\"cuda\",\"options\":{\"steps\":\"%lld\"}}\n",
 		now, (int)(b->hosts * b->gpus), (int)b->hosts, 2 * (long long)b->steps);
@@ -249,10 +257,10 @@ static void measure_draw(const struct bench *b, struct run_history *h)
 
 struct child {
 	pid_t pid;
-	int   fd;
+	int fd;
 	double begun;
 	int64_t bytes;
-	char  tail[1 << 16];	/* of what it wrote, NUL-terminated */
+	char tail[1 << 16]; /* of what it wrote, NUL-terminated */
 	size_t n_tail;
 };
 
@@ -271,7 +279,7 @@ static void be_child(const struct bench *b, const char *name, const char *const 
 	dup2(fd, 2);
 	setenv("TERM", "xterm-256color", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
-	setenv("XDG_STATE_HOME", "/dev/null/none", 1);	/* it begins as if for the first time */
+	setenv("XDG_STATE_HOME", "/dev/null/none", 1); /* it begins as if for the first time */
 	execvp(argv[0], (char *const *)argv);
 	_exit(127);
 }
@@ -308,7 +316,7 @@ static bool listen_to(struct child *c, double seconds, const char *text)
 		if (n <= 0)
 			return false;
 		c->bytes += n;
-		for (ssize_t i = 0; i < n; i++)	/* a NUL would end the search */
+		for (ssize_t i = 0; i < n; i++) /* a NUL would end the search */
 			if (!c->tail[c->n_tail + (size_t)i])
 				c->tail[c->n_tail + (size_t)i] = ' ';
 		c->n_tail += (size_t)n;
@@ -492,8 +500,14 @@ static void measure_peer(struct bench *b)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .steps = 300000, .hosts = 8, .gpus = 8, .seconds = 10, .rows = 40,
-			   .cols = 120, .program = "./werkbank", .seed = 1 };
+	struct bench b = { .steps = 300000,
+			   .hosts = 8,
+			   .gpus = 8,
+			   .seconds = 10,
+			   .rows = 40,
+			   .cols = 120,
+			   .program = "./werkbank",
+			   .seed = 1 };
 	struct bench_option options[] = {
 		{ "steps", NULL, &b.steps, NULL, "steps of the journal" },
 		{ "hosts", NULL, &b.hosts, NULL, "hosts of it" },

@@ -14,9 +14,9 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define ROUNDS 100000
-#define REPEATS 12
-#define BLOCK_BYTES ((size_t)64 << 20)	/* a thread */
+#define ROUNDS	    100000
+#define REPEATS	    12
+#define BLOCK_BYTES ((size_t)64 << 20) /* a thread */
 
 /* ROUNDS times so many operations; the result is needed, so that nothing is left out. */
 typedef float loop(float x);
@@ -24,7 +24,7 @@ typedef float loop(float x);
 struct unit {
 	const char *name;
 	loop *run;
-	double operations;	/* of one round */
+	double operations; /* of one round */
 };
 
 static float plain_fp32(float x)
@@ -45,41 +45,46 @@ static float plain_fp32(float x)
  * empty asm, or the compiler sees that all of them are equal and computes one. There are as many
  * as the latency of an instruction needs.
  */
-#define TWELVE(do) \
-	do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
+#define TWELVE(do)                                                                                 \
+	do                                                                                         \
+	(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
 #define SIXTEEN(do) TWELVE(do) do(12) do(13) do(14) do(15)
-#define KEEP(x) __asm__ volatile("" : "+v"(x));
+#define KEEP(x)	    __asm__ volatile("" : "+v"(x));
 
 #define LOOP(name, target_text, type, times, begin, from, step, reduce)                            \
 	__attribute__((target(target_text))) static float name(float x)                            \
 	{                                                                                          \
 		type y = from;                                                                     \
                                                                                                    \
-		times(begin)                                                                       \
-		for (int i = 0; i < ROUNDS; i++) {                                                 \
-			times(step)                                                                \
-		}                                                                                  \
-		times(reduce)                                                                      \
-		return x;                                                                          \
+		times(begin) for (int i = 0; i < ROUNDS;                                           \
+				  i++){ times(step) } times(reduce) return x;                      \
 	}
 
 #define BEGIN_256(i) __m256 s##i = _mm256_setzero_ps();
-#define STEP_256(i) s##i = _mm256_fmadd_ps(y, y, s##i); KEEP(s##i)
-#define SUM_256(i)  x += _mm256_cvtss_f32(s##i);
+#define STEP_256(i)                                                                                \
+	s##i = _mm256_fmadd_ps(y, y, s##i);                                                        \
+	KEEP(s##i)
+#define SUM_256(i) x += _mm256_cvtss_f32(s##i);
 LOOP(avx2_fp32, "avx2,fma", __m256, TWELVE, BEGIN_256, _mm256_set1_ps(x), STEP_256, SUM_256)
 
 #define BEGIN_512(i) __m512 s##i = _mm512_setzero_ps();
-#define STEP_512(i) s##i = _mm512_fmadd_ps(y, y, s##i); KEEP(s##i)
-#define SUM_512(i)  x += _mm512_cvtss_f32(s##i);
+#define STEP_512(i)                                                                                \
+	s##i = _mm512_fmadd_ps(y, y, s##i);                                                        \
+	KEEP(s##i)
+#define SUM_512(i) x += _mm512_cvtss_f32(s##i);
 LOOP(avx512_fp32, "avx512f", __m512, SIXTEEN, BEGIN_512, _mm512_set1_ps(x), STEP_512, SUM_512)
 
-#define STEP_BF16(i) s##i = _mm512_dpbf16_ps(s##i, (__m512bh)y, (__m512bh)y); KEEP(s##i)
+#define STEP_BF16(i)                                                                               \
+	s##i = _mm512_dpbf16_ps(s##i, (__m512bh)y, (__m512bh)y);                                   \
+	KEEP(s##i)
 LOOP(avx512_bf16, "avx512f,avx512bf16", __m512, SIXTEEN, BEGIN_512, _mm512_set1_ps(x), STEP_BF16,
      SUM_512)
 
 #define BEGIN_INT8(i) __m512i s##i = _mm512_setzero_si512();
-#define STEP_INT8(i) s##i = _mm512_dpbusd_epi32(s##i, y, y); KEEP(s##i)
-#define SUM_INT8(i)  x += (float)_mm512_cvtsi512_si32(s##i);
+#define STEP_INT8(i)                                                                               \
+	s##i = _mm512_dpbusd_epi32(s##i, y, y);                                                    \
+	KEEP(s##i)
+#define SUM_INT8(i) x += (float)_mm512_cvtsi512_si32(s##i);
 LOOP(avx512_int8, "avx512f,avx512vnni", __m512i, SIXTEEN, BEGIN_INT8, _mm512_set1_epi8((char)x),
      STEP_INT8, SUM_INT8)
 #endif

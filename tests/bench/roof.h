@@ -13,12 +13,12 @@
 #include "share/base/err.h"
 
 struct roof {
-	int    threads;
-	double fp32;		/* floating-point operations a second, all threads; an FMA is two */
-	double bf16;		/* the same with bf16; fp32's where there is no such unit */
-	double int8;		/* integer operations with int8 quads; 0: no such unit */
-	double memory;		/* bytes read a second */
-	const char *units;	/* which vector units were found */
+	int threads;
+	double fp32;	   /* floating-point operations a second, all threads; an FMA is two */
+	double bf16;	   /* the same with bf16; fp32's where there is no such unit */
+	double int8;	   /* integer operations with int8 quads; 0: no such unit */
+	double memory;	   /* bytes read a second */
+	const char *units; /* which vector units were found */
 };
 
 /* Takes about half a second. */

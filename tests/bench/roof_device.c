@@ -8,9 +8,9 @@
 #include "share/base/util.h"
 #include "tests/bench/roof.h"
 
-#define CALLS	8	/* between two looks at the clock */
+#define CALLS	8 /* between two looks at the clock */
 #define TRIES	5
-#define FILLING 4096	/* numbers */
+#define FILLING 4096 /* numbers */
 
 /* Square matrices: x[0] becomes x[1] x[2]^T, or x[0] + x[1]. */
 struct squares {
@@ -48,8 +48,7 @@ static void add(const struct squares *q)
 
 static void multiply(const struct squares *q)
 {
-	q->o->matmul(q->d, q->x[0], q->x[1], q->x[2],
-		     (struct matmul_how){ .b_transposed = true });
+	q->o->matmul(q->d, q->x[0], q->x[1], q->x[2], (struct matmul_how){ .b_transposed = true });
 }
 
 /* Seconds of one, the best of some tries after one that warms up. */

@@ -99,7 +99,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l, cudaDataTyp
 {
 	if (ld < (int64_t)rows || rows == 0 || cols == 0)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	*l = new sim_blas_layout{type, rows, cols, ld};
+	*l = new sim_blas_layout{ type, rows, cols, ld };
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -111,7 +111,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l)
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p)
 {
-	*p = new sim_blas_preference{0, {256, 256, 256, 256}};
+	*p = new sim_blas_preference{ 0, { 256, 256, 256, 256 } };
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -276,7 +276,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 	const size_t used = algo->data[4];
 	bool whole = m->compute == CUBLAS_COMPUTE_32I, ta = m->op[0] == CUBLAS_OP_T,
 	     tb = m->op[1] == CUBLAS_OP_T;
-	struct product p = {*m, *a_layout, *b_layout, *c_layout, *d_layout, a, b, c, d, 0, 0};
+	struct product p = { *m, *a_layout, *b_layout, *c_layout, *d_layout, a, b, c, d, 0, 0 };
 
 	if ((ta ? a_layout->cols : a_layout->rows) != d_layout->rows ||
 	    (tb ? b_layout->rows : b_layout->cols) != d_layout->cols ||

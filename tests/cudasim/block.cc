@@ -23,22 +23,22 @@
 
 enum state { READY, AT_BARRIER, IN_WARP, DONE };
 
-struct copy {		/* an asynchronous one; group: how many were committed before it */
-	void       *to;
+struct copy { /* an asynchronous one; group: how many were committed before it */
+	void *to;
 	const void *from;
-	int         bytes, valid, group;
+	int bytes, valid, group;
 };
 
 struct fiber {
 	enum state state;
 	uint3 thread;
-	int   lane, warp;
+	int lane, warp;
 #if defined(__x86_64__)
 	void *sp;
 #else
 	ucontext_t context;
 #endif
-	void *fake_stack;		/* the address sanitizer's */
+	void *fake_stack; /* the address sanitizer's */
 	/* what it waits with */
 	unsigned mask;
 	sim_joint *joint;
@@ -49,11 +49,11 @@ struct fiber {
 
 static struct {
 	struct fiber fiber[MOST_THREADS];
-	char *stacks;			/* MOST_THREADS of them, each above a page nobody may touch */
-	int   n, running, done;
-	int   at_barrier, votes, result;
-	bool  active, faulted, left_deep;
-	bool  prompt;			/* asynchronous copies arrive at once, else as late as they may */
+	char *stacks; /* MOST_THREADS of them, each above a page nobody may touch */
+	int n, running, done;
+	int at_barrier, votes, result;
+	bool active, faulted, left_deep;
+	bool prompt; /* asynchronous copies arrive at once, else as late as they may */
 	const struct sim_launch *launch;
 	const std::function<void()> *body;
 #if defined(__x86_64__)
@@ -61,11 +61,14 @@ static struct {
 #else
 	ucontext_t scheduler;
 #endif
-	void  *scheduler_fake;
+	void *scheduler_fake;
 	const void *scheduler_bottom;
 	size_t scheduler_size;
-	struct { const void *key; size_t at; } shared[64];
-	int    n_shared;
+	struct {
+		const void *key;
+		size_t at;
+	} shared[64];
+	int n_shared;
 	size_t shared_used;
 	uint64_t threads_run;
 } now;
@@ -124,7 +127,7 @@ static void fiber_main(void)
 	f->state = DONE;
 	now.done++;
 	leave(true);
-	abort();	/* nobody comes back to it */
+	abort(); /* nobody comes back to it */
 }
 
 static void enter(int i)
@@ -177,7 +180,7 @@ static void make_fiber(int i, dim3 block)
 	{
 		void **top = (void **)(void *)(stack_of(i) + STACK_BYTES);
 
-		*--top = NULL;			/* alignment, as after a call */
+		*--top = NULL; /* alignment, as after a call */
 		*--top = (void *)fiber_main;
 		for (int k = 0; k < 6; k++)
 			*--top = NULL;
@@ -227,7 +230,7 @@ static void describe(char *text, size_t size)
 		snprintf(text, size, "host");
 }
 
-void sim_note_fault(const char *who, const char *text);		/* runtime.cc */
+void sim_note_fault(const char *who, const char *text); /* runtime.cc */
 
 void sim_fault(const char *fmt, ...)
 {
@@ -255,8 +258,9 @@ void *sim_shared(const void *key, size_t bytes, size_t align)
 	if (i == now.n_shared) {
 		size_t at = (now.shared_used + align - 1) / align * align;
 
-		if (i == 64 || at + bytes + now.launch->shared >
-				       (size_t)sim_shared_limit(now.launch->kernel) ||
+		if (i == 64 ||
+		    at + bytes + now.launch->shared >
+			    (size_t)sim_shared_limit(now.launch->kernel) ||
 		    at + bytes > STATIC_BYTES)
 			sim_fault("%zu bytes of shared memory, more than a block may have",
 				  at + bytes + now.launch->shared);
@@ -451,7 +455,8 @@ static bool run_block(uint3 block, const struct sim_launch *l)
 		if (dynamic_shared[l->shared + (size_t)i] == 0xFF)
 			continue;
 		now.active = false;
-		sim_fault("kernel %s wrote behind its %zu bytes of shared memory", l->name, l->shared);
+		sim_fault("kernel %s wrote behind its %zu bytes of shared memory", l->name,
+			  l->shared);
 		now.faulted = true;
 	}
 	now.threads_run += (uint64_t)now.n;

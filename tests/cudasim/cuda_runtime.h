@@ -29,7 +29,7 @@
 #include <tuple>
 #include <type_traits>
 
-#define CUDASIM 1
+#define CUDASIM	       1
 #define CUDART_VERSION 13000
 
 #define __global__
@@ -41,27 +41,55 @@
 
 /* ---- vectors ------------------------------------------------------------------- */
 
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct uint3 { unsigned x, y, z; };
+struct alignas(8) float2 {
+	float x, y;
+};
+struct alignas(16) float4 {
+	float x, y, z, w;
+};
+struct alignas(8) int2 {
+	int x, y;
+};
+struct alignas(16) int4 {
+	int x, y, z, w;
+};
+struct alignas(8) uint2 {
+	unsigned x, y;
+};
+struct alignas(16) uint4 {
+	unsigned x, y, z, w;
+};
+struct uint3 {
+	unsigned x, y, z;
+};
 
 struct dim3 {
 	unsigned x, y, z;
-	dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+	dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
+	{
+	}
 };
 
-static inline float2 make_float2(float x, float y) { return float2{ x, y }; }
+static inline float2 make_float2(float x, float y)
+{
+	return float2{ x, y };
+}
 static inline float4 make_float4(float x, float y, float z, float w)
 {
 	return float4{ x, y, z, w };
 }
-static inline int2 make_int2(int x, int y) { return int2{ x, y }; }
-static inline int4 make_int4(int x, int y, int z, int w) { return int4{ x, y, z, w }; }
-static inline uint2 make_uint2(unsigned x, unsigned y) { return uint2{ x, y }; }
+static inline int2 make_int2(int x, int y)
+{
+	return int2{ x, y };
+}
+static inline int4 make_int4(int x, int y, int z, int w)
+{
+	return int4{ x, y, z, w };
+}
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+	return uint2{ x, y };
+}
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 {
 	return uint4{ x, y, z, w };
@@ -69,16 +97,16 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 
 /* ---- the thread that runs ------------------------------------------------------- */
 
-struct sim_place {	/* of the running thread; block.cc */
+struct sim_place { /* of the running thread; block.cc */
 	uint3 thread, block;
-	dim3  block_dim, grid_dim;
-	int   lane;
+	dim3 block_dim, grid_dim;
+	int lane;
 };
 extern struct sim_place sim_now;
 #define threadIdx (sim_now.thread)
 #define blockIdx  (sim_now.block)
 #define blockDim  (sim_now.block_dim)
-#define gridDim   (sim_now.grid_dim)
+#define gridDim	  (sim_now.grid_dim)
 #define warpSize  32
 
 /* A sentence about what a kernel did wrong; ends the kernel. */
@@ -100,13 +128,25 @@ void sim_warp(unsigned mask, sim_joint *joint, void *given);
 
 /* ---- what a warp does together ---------------------------------------------------- */
 
-static inline void __syncthreads(void) { (void)sim_barrier(0); }
-static inline int __syncthreads_count(int p) { return sim_barrier(p != 0); }
-static inline int __syncthreads_or(int p) { return sim_barrier(p != 0) != 0; }
-static inline int __syncthreads_and(int p) { return sim_barrier(p == 0) == 0; }
+static inline void __syncthreads(void)
+{
+	(void)sim_barrier(0);
+}
+static inline int __syncthreads_count(int p)
+{
+	return sim_barrier(p != 0);
+}
+static inline int __syncthreads_or(int p)
+{
+	return sim_barrier(p != 0) != 0;
+}
+static inline int __syncthreads_and(int p)
+{
+	return sim_barrier(p == 0) == 0;
+}
 
 template <class T> struct sim_shuffle {
-	T   value, got;
+	T value, got;
 	int from;
 };
 
@@ -118,15 +158,17 @@ template <class T> static void sim_shuffle_joint(void *const *given, unsigned ma
 		if (!(mask >> i & 1))
 			continue;
 		if (!(mask >> me->from & 1))
-			sim_fault("lane %d shuffles from lane %d, which is not in the mask 0x%x",
-				  i, me->from, mask);
+			sim_fault("lane %d shuffles from lane %d, which is not in the mask 0x%x", i,
+				  me->from, mask);
 		me->got = ((struct sim_shuffle<T> *)given[me->from])->value;
 	}
 }
 
 template <class T> static inline T sim_shuffle_from(unsigned mask, T value, int from)
 {
-	struct sim_shuffle<T> s = { value, value, from };
+	struct sim_shuffle<T> s = {
+		value, value, from
+	};
 
 	sim_warp(mask, sim_shuffle_joint<T>, &s);
 	return s.got;
@@ -162,8 +204,14 @@ template <class T> static inline T __shfl_up_sync(unsigned mask, T v, int by, in
 void __syncwarp(unsigned mask = 0xFFFFFFFFu);
 unsigned __ballot_sync(unsigned mask, int predicate);
 unsigned __match_any_sync(unsigned mask, unsigned value);
-static inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
-static inline int __all_sync(unsigned mask, int p) { return __ballot_sync(mask, !p) == 0; }
+static inline int __any_sync(unsigned mask, int p)
+{
+	return __ballot_sync(mask, p) != 0;
+}
+static inline int __all_sync(unsigned mask, int p)
+{
+	return __ballot_sync(mask, !p) == 0;
+}
 
 /* d (16, 8) += a (16, 16) b (16, 8) in the fragments of mma.sync.m16n8k16, bf16 into float. */
 void sim_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2]);
@@ -184,17 +232,36 @@ template <class T> static inline T sim_swap(T *p, T v)
 	return old;
 }
 
-template <class T> static inline T atomicAdd(T *p, T v) { return sim_swap(p, (T)(*p + v)); }
-template <class T> static inline T atomicMax(T *p, T v) { return sim_swap(p, *p > v ? *p : v); }
-template <class T> static inline T atomicMin(T *p, T v) { return sim_swap(p, *p < v ? *p : v); }
-template <class T> static inline T atomicOr(T *p, T v) { return sim_swap(p, (T)(*p | v)); }
-template <class T> static inline T atomicExch(T *p, T v) { return sim_swap(p, v); }
+template <class T> static inline T atomicAdd(T *p, T v)
+{
+	return sim_swap(p, (T)(*p + v));
+}
+template <class T> static inline T atomicMax(T *p, T v)
+{
+	return sim_swap(p, *p > v ? *p : v);
+}
+template <class T> static inline T atomicMin(T *p, T v)
+{
+	return sim_swap(p, *p < v ? *p : v);
+}
+template <class T> static inline T atomicOr(T *p, T v)
+{
+	return sim_swap(p, (T)(*p | v));
+}
+template <class T> static inline T atomicExch(T *p, T v)
+{
+	return sim_swap(p, v);
+}
 template <class T> static inline T atomicCAS(T *p, T old, T v)
 {
 	return sim_swap(p, *p == old ? v : *p);
 }
-static inline void __threadfence(void) {}
-static inline void __threadfence_block(void) {}
+static inline void __threadfence(void)
+{
+}
+static inline void __threadfence_block(void)
+{
+}
 
 /* ---- arithmetic ------------------------------------------------------------------- */
 
@@ -207,27 +274,75 @@ template <class To, class From> static inline To sim_bits(From x)
 	return y;
 }
 
-static inline unsigned __float_as_uint(float x) { return sim_bits<unsigned>(x); }
-static inline int __float_as_int(float x) { return sim_bits<int>(x); }
-static inline float __uint_as_float(unsigned x) { return sim_bits<float>(x); }
-static inline float __int_as_float(int x) { return sim_bits<float>(x); }
-#define __expf(x) expf(x)	/* the C library has functions of these names, too */
+static inline unsigned __float_as_uint(float x)
+{
+	return sim_bits<unsigned>(x);
+}
+static inline int __float_as_int(float x)
+{
+	return sim_bits<int>(x);
+}
+static inline float __uint_as_float(unsigned x)
+{
+	return sim_bits<float>(x);
+}
+static inline float __int_as_float(int x)
+{
+	return sim_bits<float>(x);
+}
+#define __expf(x) expf(x) /* the C library has functions of these names, too */
 #define __logf(x) logf(x)
 #define __sinf(x) sinf(x)
 #define __cosf(x) cosf(x)
-static inline float __fdividef(float x, float y) { return x / y; }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
-static inline int __popc(unsigned x) { return __builtin_popcount(x); }
-static inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
-static inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
-static inline int __float2int_rn(float x) { return (int)rintf(x); }
-static inline float __int2float_rn(int x) { return (float)x; }
+static inline float __fdividef(float x, float y)
+{
+	return x / y;
+}
+static inline float rsqrtf(float x)
+{
+	return 1 / sqrtf(x);
+}
+static inline int __popc(unsigned x)
+{
+	return __builtin_popcount(x);
+}
+static inline int __clz(unsigned x)
+{
+	return x ? __builtin_clz(x) : 32;
+}
+static inline int __ffs(unsigned x)
+{
+	return __builtin_ffs((int)x);
+}
+static inline int __float2int_rn(float x)
+{
+	return (int)rintf(x);
+}
+static inline float __int2float_rn(int x)
+{
+	return (float)x;
+}
 int __dp4a(int a, int b, int c);
-template <class T> static inline T __ldg(const T *p) { return *p; }
-template <class T> static inline T __ldcs(const T *p) { return *p; }
-template <class T> static inline void __stcs(T *p, T v) { *p = v; }
-template <class T> static inline T min(T a, T b) { return a < b ? a : b; }
-template <class T> static inline T max(T a, T b) { return a > b ? a : b; }
+template <class T> static inline T __ldg(const T *p)
+{
+	return *p;
+}
+template <class T> static inline T __ldcs(const T *p)
+{
+	return *p;
+}
+template <class T> static inline void __stcs(T *p, T v)
+{
+	*p = v;
+}
+template <class T> static inline T min(T a, T b)
+{
+	return a < b ? a : b;
+}
+template <class T> static inline T max(T a, T b)
+{
+	return a > b ? a : b;
+}
 
 /* ---- the runtime --------------------------------------------------------------------- */
 
@@ -249,8 +364,11 @@ enum cudaError_t {
 };
 
 enum cudaMemcpyKind {
-	cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
-	cudaMemcpyDeviceToDevice, cudaMemcpyDefault
+	cudaMemcpyHostToHost,
+	cudaMemcpyHostToDevice,
+	cudaMemcpyDeviceToHost,
+	cudaMemcpyDeviceToDevice,
+	cudaMemcpyDefault
 };
 
 enum cudaDeviceAttr {
@@ -322,16 +440,15 @@ static inline cudaError_t cudaFuncSetAttribute(F *kernel, enum cudaFuncAttribute
 {
 	return sim_set_shared_limit((const void *)kernel, bytes);
 }
-
 }
 
 /* ---- launches ------------------------------------------------------------------------- */
 
 struct sim_launch {
-	const char  *name;	/* of the kernel, as it is written */
-	const void  *kernel;
-	dim3         grid, block;
-	size_t       shared;
+	const char *name; /* of the kernel, as it is written */
+	const void *kernel;
+	dim3 grid, block;
+	size_t shared;
 	cudaStream_t stream;
 };
 

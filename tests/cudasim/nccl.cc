@@ -69,7 +69,7 @@ struct operation {
 	size_t count;
 	ncclDataType_t type;
 	std::vector<struct message> messages;
-	std::vector<std::string> terms;	/* what each rank gives, for sums */
+	std::vector<std::string> terms; /* what each rank gives, for sums */
 	bool begun, hangs;
 	double since;
 };
@@ -77,20 +77,20 @@ struct operation {
 struct ncclComm {
 	int rank, ranks;
 	struct meeting *meeting;
-	pthread_t thread;		/* that made it: only this one lets streams go on */
+	pthread_t thread; /* that made it: only this one lets streams go on */
 	std::atomic<bool> aborted;
 	bool finalizing;
-	std::atomic<int> unsettled;	/* how often one still has to ask */
-	struct operation *asked_for;	/* owned; not in its stream yet */
-	uint64_t number;		/* of operations that were called */
+	std::atomic<int> unsettled;  /* how often one still has to ask */
+	struct operation *asked_for; /* owned; not in its stream yet */
+	uint64_t number;	     /* of operations that were called */
 	uint64_t sent[MOST_RANKS], received[MOST_RANKS];
 };
 
 static struct {
-	struct ncclComm *comm;		/* of the open group; NULL: it is empty */
+	struct ncclComm *comm; /* of the open group; NULL: it is empty */
 	struct operation *op;
 	int depth;
-	int hang_after, break_after;	/* operations; 0: never */
+	int hang_after, break_after; /* operations; 0: never */
 	bool absent;
 } nccl;
 

@@ -16,22 +16,33 @@ typedef struct sim_stream *cudaStream_t;
 #endif
 
 typedef struct ncclComm *ncclComm_t;
-typedef struct { char internal[128]; } ncclUniqueId;
+typedef struct {
+	char internal[128];
+} ncclUniqueId;
 
 typedef enum {
-	ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError,
-	ncclInvalidArgument, ncclInvalidUsage, ncclRemoteError, ncclInProgress
+	ncclSuccess,
+	ncclUnhandledCudaError,
+	ncclSystemError,
+	ncclInternalError,
+	ncclInvalidArgument,
+	ncclInvalidUsage,
+	ncclRemoteError,
+	ncclInProgress
 } ncclResult_t;
 
 typedef enum { ncclUint8 = 1, ncclFloat32 = 7, ncclBfloat16 = 9 } ncclDataType_t;
 typedef enum { ncclSum = 0 } ncclRedOp_t;
 
 typedef struct {
-	size_t   size;
+	size_t size;
 	unsigned magic;
-	int      blocking;
+	int blocking;
 } ncclConfig_t;
-#define NCCL_CONFIG_INITIALIZER { sizeof(ncclConfig_t), 0xcafebeef, INT_MIN }
+#define NCCL_CONFIG_INITIALIZER                                                                    \
+	{                                                                                          \
+		sizeof(ncclConfig_t), 0xcafebeef, INT_MIN                                          \
+	}
 
 ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);

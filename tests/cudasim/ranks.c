@@ -10,8 +10,8 @@
 #include "share/base/mem.h"
 #include "tests/test.h"
 
-#define MOST	4		/* ranks */
-#define ENTRIES 8		/* collectives under way */
+#define MOST	4 /* ranks */
+#define ENTRIES 8 /* collectives under way */
 #define ROOM	((size_t)64 << 10)
 #define LIMIT_S 120
 
@@ -28,13 +28,13 @@ struct world {
 /* A rank's side of the world. */
 struct side {
 	struct world *world;
-	long begun;		/* collectives */
+	long begun; /* collectives */
 };
 
 struct comm_request {
 	struct entry *entry;
-	long want;		/* come, when all have */
-	double *sums;		/* NULL: who waits takes what is there */
+	long want;    /* come, when all have */
+	double *sums; /* NULL: who waits takes what is there */
 	size_t n;
 };
 
@@ -47,8 +47,7 @@ void *ranks_memory(size_t bytes)
 
 /* ---- one collective ------------------------------------------------------- */
 
-static int begin(struct comm *c, const void *mine, size_t n, struct comm_request **r,
-		 struct err *e)
+static int begin(struct comm *c, const void *mine, size_t n, struct comm_request **r, struct err *e)
 {
 	struct side *s = c->state;
 	struct entry *entry = &s->world->entries[s->begun % ENTRIES];
@@ -190,11 +189,21 @@ static void be_rank(struct world *w, int rank, int n, int on_host,
 {
 	struct side side = { .world = w };
 	struct comm c = {
-		.name = "processes", .rank = rank, .size = n,
-		.local_rank = rank % on_host, .local_size = MIN(on_host, n), .state = &side,
-		.sum_doubles = sum_doubles, .max_ints = max_ints, .broadcast = broadcast,
-		.barrier = barrier, .begin_sum = begin_sum, .test = test,
-		.check = check_nothing, .abort = end_process, .close = close_nothing,
+		.name = "processes",
+		.rank = rank,
+		.size = n,
+		.local_rank = rank % on_host,
+		.local_size = MIN(on_host, n),
+		.state = &side,
+		.sum_doubles = sum_doubles,
+		.max_ints = max_ints,
+		.broadcast = broadcast,
+		.barrier = barrier,
+		.begin_sum = begin_sum,
+		.test = test,
+		.check = check_nothing,
+		.abort = end_process,
+		.close = close_nothing,
 	};
 	const int before = test_failures();
 

@@ -241,9 +241,9 @@ cudaError_t cudaGetDeviceCount(int *n)
 
 cudaError_t cudaSetDevice(int device)
 {
-	return answer(sim_absent()	   ? sim_absent()
+	return answer(sim_absent()	 ? sim_absent()
 		      : is_there(device) ? cudaSuccess
-					   : cudaErrorInvalidDevice);
+					 : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
@@ -528,8 +528,7 @@ static struct teller {
 			fprintf(stderr, "simulated GPU: waited for %llu times\n",
 				(unsigned long long)sim_waits());
 		if (getenv("CUDASIM_GRAPHS"))
-			fprintf(stderr, "graphs started: %llu\n",
-				(unsigned long long)sim_graphs());
+			fprintf(stderr, "graphs started: %llu\n", (unsigned long long)sim_graphs());
 	}
 } at_end;
 

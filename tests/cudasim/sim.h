@@ -46,7 +46,7 @@ void sim_pretend_old(bool old);
 /* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
 void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
-void sim_nccl_absent(bool absent);	/* the library is not there */
+void sim_nccl_absent(bool absent); /* the library is not there */
 /*
  * Programs listen to the environment: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_HANG=RANK:N; CUDASIM_LEFT and
  * CUDASIM_WAITS make them say at the end what is left of memory and how often they waited.
@@ -59,7 +59,7 @@ void sim_nccl_absent(bool absent);	/* the library is not there */
 #ifdef CUDASIM_CUDA_RUNTIME_H
 
 #define SIM_SHARED_DEFAULT (48 * 1024)
-#define SIM_SHARED_MOST    (227 * 1024)
+#define SIM_SHARED_MOST	   (227 * 1024)
 
 /* block.cc: run all blocks of a launch; false: it faulted. */
 bool sim_run_grid(const struct sim_launch *l, const std::function<void()> &body);
@@ -72,7 +72,7 @@ uint64_t sim_random(void);
 void sim_set_error(cudaError_t e, bool sticky);
 cudaError_t sim_sticky(void);
 bool sim_is_old(void);
-cudaError_t sim_absent(void);		/* cudaSuccess: there is a GPU */
+cudaError_t sim_absent(void); /* cudaSuccess: there is a GPU */
 bool sim_is_device(const void *p, size_t bytes);
 bool sim_is_pinned(const void *p);
 /* Device memory can be seen between these two. */

@@ -10,17 +10,17 @@
 #include <vector>
 
 struct sim_event {
-	uint64_t recorded, reached;	/* how often */
+	uint64_t recorded, reached; /* how often */
 	bool timed;
-	double when;			/* reached, seconds */
+	double when; /* reached, seconds */
 };
 
 /* Something to do: run, or wait until the event has been reached so often. */
 struct work {
-	std::function<bool()> run;	/* false: it has to be tried again */
-	struct sim_event *event;	/* NULL: run */
+	std::function<bool()> run; /* false: it has to be tried again */
+	struct sim_event *event;   /* NULL: run */
 	uint64_t times;
-	bool record;			/* it reaches the event instead of waiting for it */
+	bool record; /* it reaches the event instead of waiting for it */
 };
 
 struct sim_graph {
@@ -29,7 +29,7 @@ struct sim_graph {
 
 struct sim_stream {
 	std::deque<struct work> queue;
-	struct sim_graph *capturing;	/* owned until the end of the capture */
+	struct sim_graph *capturing; /* owned until the end of the capture */
 };
 
 static std::vector<struct sim_stream *> streams;
@@ -188,7 +188,11 @@ static cudaError_t add(struct sim_stream *s, struct work w)
 
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what)
 {
-	return add(s, { [what] { what(); return true; }, NULL, 0, false });
+	return add(s, { [what] {
+			       what();
+			       return true;
+		       },
+			NULL, 0, false });
 }
 
 cudaError_t sim_enqueue_attempt(cudaStream_t s, std::function<bool()> what)

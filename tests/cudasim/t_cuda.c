@@ -13,7 +13,7 @@ static bool is_written(const char *op)
 	bool found = false;
 
 	if (!strcmp(op, "linear_top_k") && !o->top_k)
-		return false;	/* it is made with the other */
+		return false; /* it is made with the other */
 #define OP(name, args, names) found = found || (!strcmp(op, #name) && o->name);
 #include "kernels/ops/ops.def"
 #undef OP
@@ -114,8 +114,7 @@ TEST(cuda_linear_bias)
 	float *a = o->alloc(d, ROWS * INNER * sizeof(float), &e),
 	      *b = o->alloc(d, COLS * INNER * sizeof(float), &e),
 	      *bias = o->alloc(d, BIAS * sizeof(float), &e),
-	      *out = o->alloc(d, ROWS * COLS * sizeof(float), &e), host[BIAS],
-	      got[ROWS * COLS];
+	      *out = o->alloc(d, ROWS * COLS * sizeof(float), &e), host[BIAS], got[ROWS * COLS];
 
 	for (int i = 0; i < BIAS; i++)
 		host[i] = (float)(i % 5 - 2);
@@ -158,7 +157,7 @@ TEST(cuda_memory)
 		host[i] = (unsigned char)(i * 7 + i / 251);
 	}
 	o->to_device(d, p, host, N);
-	memset(host, 0, N);	/* the caller may write to it at once */
+	memset(host, 0, N); /* the caller may write to it at once */
 	o->to_host(d, back, p, N);
 	for (size_t i = 0; i < N; i++)
 		wrong += back[i] != (unsigned char)(i * 7 + i / 251);

@@ -13,16 +13,16 @@
 enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 
 struct setting {
-	bool bf16, wide;		/* wide: one head of 64 columns, for tensor cores */
+	bool bf16, wide; /* wide: one head of 64 columns, for tensor cores */
 	bool graphs;
-	bool reads;		/* in every other step somebody wants to know what is ready */
-	int micro, kinds;		/* batches of a step; of how many kinds */
-	uint64_t seed;			/* of the order of things */
+	bool reads;	  /* in every other step somebody wants to know what is ready */
+	int micro, kinds; /* batches of a step; of how many kinds */
+	uint64_t seed;	  /* of the order of things */
 };
 
 /* What a training leaves behind. */
 struct left {
-	float *parameters, *moments;	/* owned */
+	float *parameters, *moments; /* owned */
 	double loss[STEPS], nll[STEPS], squares[STEPS];
 	int64_t tokens[STEPS];
 	int64_t floats;
@@ -33,8 +33,8 @@ struct fixture {
 	struct model *m;
 	struct adam adam;
 	struct batch batch;
-	float *seen;		/* owned: the gradient, part by part when it was ready */
-	int64_t next;		/* what was ready last begins here */
+	float *seen;  /* owned: the gradient, part by part when it was ready */
+	int64_t next; /* what was ready last begins here */
 	int n_read;
 };
 
@@ -123,10 +123,16 @@ static void step(struct fixture *f, int number, int first, struct left *to)
 	small_clear_grad(f->m);
 	for (int i = 0; i < f->is.micro; i++) {
 		const struct model_pass_options how = {
-			.dropout = 0.1f, .attention_dropout = 0.2f, .relu_dropout = 0.3f,
-			.smoothing = 0.1f, .grad_scale = 1, .seed = 5,
-			.step = (uint32_t)number, .micro = (uint32_t)i,
-			.ready = reads ? on_ready : NULL, .ready_arg = f,
+			.dropout = 0.1f,
+			.attention_dropout = 0.2f,
+			.relu_dropout = 0.3f,
+			.smoothing = 0.1f,
+			.grad_scale = 1,
+			.seed = 5,
+			.step = (uint32_t)number,
+			.micro = (uint32_t)i,
+			.ready = reads ? on_ready : NULL,
+			.ready_arg = f,
 		};
 
 		f->next = f->m->floats;
@@ -200,15 +206,23 @@ TEST(cuda_graphs_train_to_the_bit)
 {
 	/* three batches a step: each kind comes on both sides */
 	for (int i = 0; i < 2; i++)
-		compare(&(struct setting){ .bf16 = i, .wide = i, .graphs = true, .micro = 3,
-					   .kinds = 3, .seed = 40 + (uint64_t)i });
+		compare(&(struct setting){ .bf16 = i,
+					   .wide = i,
+					   .graphs = true,
+					   .micro = 3,
+					   .kinds = 3,
+					   .seed = 40 + (uint64_t)i });
 }
 
 TEST(cuda_graphs_end_where_something_is_ready)
 {
 	for (int i = 0; i < 2; i++)
-		compare(&(struct setting){ .bf16 = i, .graphs = true, .reads = true, .micro = 2,
-					   .kinds = 1, .seed = 50 + (uint64_t)i });
+		compare(&(struct setting){ .bf16 = i,
+					   .graphs = true,
+					   .reads = true,
+					   .micro = 2,
+					   .kinds = 1,
+					   .seed = 50 + (uint64_t)i });
 }
 
 /*
@@ -218,7 +232,11 @@ TEST(cuda_graphs_end_where_something_is_ready)
 TEST(cuda_graphs_are_played)
 {
 	const struct setting is = {
-		.bf16 = true, .graphs = true, .micro = 2, .kinds = 2, .seed = 3,
+		.bf16 = true,
+		.graphs = true,
+		.micro = 2,
+		.kinds = 2,
+		.seed = 3,
 	};
 	struct fixture f;
 	struct left ignored = { .floats = 0 };
@@ -229,18 +247,21 @@ TEST(cuda_graphs_are_played)
 		const uint64_t graphs = sim_graphs(), allocations = sim_allocations(),
 			       waits = sim_waits();
 
-		step(&f, i, 0, &ignored);	/* micro-batch and side are the same each time */
+		step(&f, i, 0, &ignored); /* micro-batch and side are the same each time */
 		check_int(sim_graphs() - graphs, i ? is.micro : 0);
 		check_int(sim_allocations() - allocations, 0);
-		check_int(sim_waits() - waits, 3);	/* all of model_collect_sums() */
+		check_int(sim_waits() - waits, 3); /* all of model_collect_sums() */
 	}
 	tear_down(&f);
 }
 
 static struct batch_extent extent_of(int32_t n, int32_t n_source, int32_t n_target, int32_t longest)
 {
-	const struct batch b = { .n = n, .n_source = n_source, .n_target = n_target,
-				 .max_source = longest, .max_target = longest };
+	const struct batch b = { .n = n,
+				 .n_source = n_source,
+				 .n_target = n_target,
+				 .max_source = longest,
+				 .max_target = longest };
 
 	return model_extent(&b, 4096, true);
 }
@@ -248,7 +269,8 @@ static struct batch_extent extent_of(int32_t n, int32_t n_source, int32_t n_targ
 /* Few shapes come of many, and each has room for its batch and for the rows added to it. */
 TEST(cuda_graphs_shapes_are_few)
 {
-	const struct batch_extent most = model_max_extent(4096, 2048, true), plain = model_max_extent(4000, 7, false);
+	const struct batch_extent most = model_max_extent(4096, 2048, true),
+				  plain = model_max_extent(4000, 7, false);
 
 	check_int(plain.source, 4000);
 	check_int(plain.sentences, 7);

@@ -7,8 +7,11 @@
 #include "tests/train/small_model.h"
 #include "train/model/adam.h"
 
-static const struct model_pass_options how = { .dropout = 0.1f, .attention_dropout = 0.1f,
-				      .relu_dropout = 0.1f, .smoothing = 0.1f, .grad_scale = 1 };
+static const struct model_pass_options how = { .dropout = 0.1f,
+					       .attention_dropout = 0.1f,
+					       .relu_dropout = 0.1f,
+					       .smoothing = 0.1f,
+					       .grad_scale = 1 };
 
 /* A batch as large as batches get, of two sentences. */
 static bool fill(struct batch *b, int32_t tokens, struct err *e)
@@ -58,7 +61,8 @@ static void check_needs(const struct model_size *s)
 TEST(cuda_memory_is_what_was_said)
 {
 	/* heads for tensor cores, and others; an odd width; a vocabulary larger than the rest */
-	const struct model_shape shapes[] = { small_shape(), { 64, 40, 1, 1, 1, 32, 29 },
+	const struct model_shape shapes[] = { small_shape(),
+					      { 64, 40, 1, 1, 1, 32, 29 },
 					      { 36, 50, 2, 2, 1, 3000, 2998 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)

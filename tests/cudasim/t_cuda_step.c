@@ -14,11 +14,11 @@
 #define LONG_TOKENS 76
 
 static const struct model_pass_options how = { .dropout = 0.1f,
-				      .attention_dropout = 0.1f,
-				      .relu_dropout = 0.1f,
-				      .smoothing = 0.1f,
-				      .grad_scale = 1,
-				      .seed = 5 };
+					       .attention_dropout = 0.1f,
+					       .relu_dropout = 0.1f,
+					       .smoothing = 0.1f,
+					       .grad_scale = 1,
+					       .seed = 5 };
 
 struct fixture {
 	struct model *m;
@@ -111,7 +111,7 @@ static void check_step(bool wide)
 		check_int(sim_waits() - waits, 0);
 		check_int(sim_allocations() - allocations, 0);
 		check_err(model_collect_sums(f.m, &sums, &e), 0);
-		check_int(sim_waits() - waits, 3);	/* the copy's; two find everything done */
+		check_int(sim_waits() - waits, 3); /* the copy's; two find everything done */
 		check_int(sim_allocations() - allocations, 0);
 		check(isfinite(sums.loss) && sums.loss > 0 && sums.squares > 0);
 		check_int(sums.tokens, i == 0 ? 5 + 4 : f.tokens / 2 + f.tokens);
@@ -197,8 +197,7 @@ TEST(cuda_step_rounds)
 		update(&f, 0);
 	}
 	check(!f.m->rounded_is_stale && half);
-	f.m->ops->to_host(f.m->dev, half, f.m->rounded,
-			  (size_t)model_floats(f.m) * sizeof(*half));
+	f.m->ops->to_host(f.m->dev, half, f.m->rounded, (size_t)model_floats(f.m) * sizeof(*half));
 	w = small_copy(f.m, f.m->param);
 	for (int64_t i = 0; i < model_floats(f.m); i++)
 		wrong += half[i] != bf16_from_float(w[i]);
@@ -209,8 +208,7 @@ TEST(cuda_step_rounds)
 	small_set(f.m, w);
 	check_err(model_evaluate(f.m, &f.batch, 0.1f, &other, &e), 0);
 	check(fabs(other.loss - sums.loss) > 0.1);
-	f.m->ops->to_host(f.m->dev, half, f.m->rounded,
-			  (size_t)model_floats(f.m) * sizeof(*half));
+	f.m->ops->to_host(f.m->dev, half, f.m->rounded, (size_t)model_floats(f.m) * sizeof(*half));
 	for (int64_t i = 0; i < model_floats(f.m); i++)
 		wrong += half[i] != bf16_from_float(w[i]);
 	check_int(wrong, 0);
@@ -254,7 +252,7 @@ TEST(cuda_step_clips)
 		moment[b] = length_of(&f, f.adam.first);
 		tear_down(&f);
 	}
-	check(sqrt(squares[0]) * 0.1 > 0.5);	/* longer than it was clipped to */
+	check(sqrt(squares[0]) * 0.1 > 0.5); /* longer than it was clipped to */
 	check_near(squares[1], squares[0], 0.05 * squares[0]);
 	check_near(moment[1], moment[0], 0.05 * moment[0]);
 }

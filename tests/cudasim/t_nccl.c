@@ -52,7 +52,8 @@ static void *to_gpu(struct dev *d, const void *from, size_t bytes)
 }
 
 /* n numbers there and back, by the GPU and by the host; bad: one of them is not finite. */
-static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w, size_t n, bool bad)
+static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w, size_t n,
+			 bool bad)
 {
 	const struct ops *o = ops_cuda();
 	const size_t bytes = compress_bytes(w, n), size = n * sizeof(float);
@@ -60,7 +61,8 @@ static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w
 	unsigned char *wire = malloc(bytes), *want = malloc(bytes);
 	void *gpu_x, *gpu_residual, *gpu_wire;
 	struct wire_pieces p = {
-		.n = (int64_t)n, .each = (int64_t)(n + 511) / 512 * 512, .ranks = 1, .own = -1 };
+		.n = (int64_t)n, .each = (int64_t)(n + 511) / 512 * 512, .ranks = 1, .own = -1
+	};
 
 	fill(x, n, (uint32_t)n);
 	fill(error_feedback, n, (uint32_t)n + 1);
@@ -121,7 +123,7 @@ TEST(cuda_wire_equals_host)
 struct reduction {
 	struct reduce_options how;
 	uint64_t seed;
-	float (*result)[FLOATS];	/* of each rank, in memory that they share */
+	float (*result)[FLOATS]; /* of each rank, in memory that they share */
 };
 
 static void contribution(float *x, int rank, int round)
@@ -205,13 +207,16 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 }
 
 /* The GPUs' sums against those of hosts; tolerance, of the sum of |x|: 0 for the same bits. */
-static void compare_reductions(int ranks, int on_host, enum wire_format w, bool shards, double tolerance)
+static void compare_reductions(int ranks, int on_host, enum wire_format w, bool shards,
+			       double tolerance)
 {
-	float (*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
+	float(*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
 	struct reduction t = {
-		.how = {.buckets = buckets_make(FLOATS, 0.01, ranks), .wire = w,
-			.shards = shards},
-		.seed = (uint64_t)(ranks * 100 + (int)w * 10 + shards), .result = all,
+		.how = { .buckets = buckets_make(FLOATS, 0.01, ranks),
+			 .wire = w,
+			 .shards = shards },
+		.seed = (uint64_t)(ranks * 100 + (int)w * 10 + shards),
+		.result = all,
 	};
 	static float x[FLOATS], size[FLOATS];
 	double worst = 0;
@@ -294,7 +299,7 @@ static void lose_a_rank(struct comm *c, void *arg)
 	int code = 0;
 
 	check_err(comm_nccl_open(c, &e), 0);
-	check_err(c->barrier(c, &e), 0);	/* all have met before one is lost */
+	check_err(c->barrier(c, &e), 0); /* all have met before one is lost */
 	how.ops = o;
 	how.dev = d;
 	r = reduce_open(c, &how, &e);
@@ -338,7 +343,8 @@ static void call_differently(struct comm *c, void *arg)
 	check_err(comm_nccl_open(c, &e), 0);
 	sim_quiet(true);
 	cuda_queue_wait_for_ops(q);
-	check_err(gpus_all_reduce(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e),
+	check_err(gpus_all_reduce(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q),
+				  &e),
 		  0);
 	cuda_ops_wait_for_queue(q);
 	check(ops_cuda()->sync(d, &e));
@@ -357,8 +363,8 @@ TEST(nccl_stand_in_notices_other_calls)
 enum { STEPS = 3, BATCHES = 2 };
 
 struct training {
-	float *parameters;	/* (ranks, floats), shared */
-	struct model_sums sums[4][STEPS];	/* as each rank reads them */
+	float *parameters;		  /* (ranks, floats), shared */
+	struct model_sums sums[4][STEPS]; /* as each rank reads them */
 	size_t floats;
 	bool shards;
 };
@@ -367,13 +373,15 @@ struct training {
 struct trainee {
 	struct model *m;
 	struct adam adam;
-	struct reduce *reduce;		/* NULL: one rank alone */
+	struct reduce *reduce; /* NULL: one rank alone */
 	struct reduce_options how;
 	struct range own[64];
 	struct batch batch[BATCHES];
 };
 
-static const struct model_pass_options quiet = { .smoothing = 0.1f, .grad_scale = 1.0f / 11, .seed = 3 };
+static const struct model_pass_options quiet = { .smoothing = 0.1f,
+						 .grad_scale = 1.0f / 11,
+						 .seed = 3 };
 
 static void on_ready(void *arg, int64_t from)
 {
@@ -387,8 +395,7 @@ static bool other_batch(struct batch *b, int which)
 	if (batch_alloc(b, SMALL_SENTENCES, SMALL_TOKENS, &e))
 		return false;
 	for (int s = 0; s < 3; s++)
-		small_add(b, s + 5 * which, small_lengths[(s + which) % 3][0],
-			  small_lengths[s][1]);
+		small_add(b, s + 5 * which, small_lengths[(s + which) % 3][0], small_lengths[s][1]);
 	return true;
 }
 
@@ -403,7 +410,9 @@ static int open_training(struct trainee *t, struct comm *c, bool shards, struct 
 		return 0;
 	t->how = (struct reduce_options){
 		.buckets = buckets_make((size_t)model_floats(m), 0.01, c->size),
-		.shards = shards, .ops = model_get_ops(m), .dev = model_get_dev(m),
+		.shards = shards,
+		.ops = model_get_ops(m),
+		.dev = model_get_dev(m),
 	};
 	if (comm_nccl_open(c, e) || !(t->reduce = reduce_open(c, &t->how, e)))
 		return e->code;
@@ -415,9 +424,11 @@ static int open_training(struct trainee *t, struct comm *c, bool shards, struct 
 /* As in train/trainer/trainer_step.c: clipped, by the tokens and the length of all ranks. */
 static void told_update(struct trainee *t, int step, double tokens, struct err *e)
 {
-	const struct adam_update how = { .step = step, .rate = 0.01,
+	const struct adam_update how = { .step = step,
+					 .rate = 0.01,
 					 .scale = t->reduce ? 1 : 1 / tokens,
-					 .tokens = t->reduce != NULL, .clip = 0.02 };
+					 .tokens = t->reduce != NULL,
+					 .clip = 0.02 };
 	const double counts[] = { tokens, 2 * tokens };
 	struct model_tally *tally = model_tally(t->m);
 	bool done = false;
@@ -460,7 +471,7 @@ static void train_step(struct trainee *t, struct comm *c, int step, struct model
 	check_int(sim_waits() - waits, 0);
 	check_int(step ? sim_allocations() - allocations : 0, 0);
 	check_err(model_collect_sums(t->m, sums, &e), 0);
-	check_int(sim_waits() - waits, 3);	/* the copy's; two find everything done */
+	check_int(sim_waits() - waits, 3); /* the copy's; two find everything done */
 	check_err((c->check)(c, &e), 0);
 }
 

@@ -84,7 +84,7 @@ static int turned_wrong(int barrier)
 TEST(sim_barrier)
 {
 	check_int(turned_wrong(1), 0);
-	check(turned_wrong(0) >= 32);	/* shared memory is poisoned, and every order is tried */
+	check(turned_wrong(0) >= 32); /* shared memory is poisoned, and every order is tried */
 }
 
 static void half_waits(int *)
@@ -204,7 +204,8 @@ TEST(sim_tensor_core)
 			float sum = 0;
 
 			for (int k = 0; k < 16; k++)
-				sum += bf16_low(host[0][i * 16 + k]) * bf16_low(host[1][k * 16 + j]);
+				sum += bf16_low(host[0][i * 16 + k]) *
+				       bf16_low(host[1][k * 16 + j]);
 			check_near(got[i * 8 + j], sum, 0);
 		}
 	}
@@ -227,7 +228,7 @@ TEST(sim_memory)
 	char *pinned;
 
 	cudaMemcpyAsync(host, p, sizeof(host), cudaMemcpyDeviceToHost, gpu()->stream);
-	check(host[3] != host[3]);	/* fresh memory is poisoned */
+	check(host[3] != host[3]); /* fresh memory is poisoned */
 	LAUNCH(gpu(), write_at, 1, 1, 0, p, 10);
 	cudaStreamSynchronize(gpu()->stream);
 	sim_quiet(true);
@@ -312,7 +313,7 @@ static int wrong_without(bool wait)
 	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
 	cudaEventCreateWithFlags(&made, cudaEventDisableTiming);
 	for (int seed = 0; seed < 12; seed++) {
-		struct dev second = { };
+		struct dev second = {};
 
 		sim_seed((uint64_t)seed);
 		second.stream = other;
@@ -355,8 +356,8 @@ TEST(sim_graph)
 	LAUNCH(gpu(), put, 1, 1, 0, b, 2.0f);
 	cudaStreamBeginCapture(gpu()->stream, cudaStreamCaptureModeThreadLocal);
 	LAUNCH(gpu(), add_to, 1, 1, 0, a, (const float *)b);
-	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess);	/* nobody waits in a capture */
-	check(cudaEventRecord(event, gpu()->stream) != cudaSuccess);	/* nor draws others into it */
+	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess);  /* nobody waits in a capture */
+	check(cudaEventRecord(event, gpu()->stream) != cudaSuccess); /* nor draws others into it */
 	check(cudaStreamWaitEvent(gpu()->stream, event, 0) != cudaSuccess);
 	check(cudaMalloc(&none, 16) != cudaSuccess);
 	cudaStreamEndCapture(gpu()->stream, &graph);
@@ -390,5 +391,4 @@ TEST(cuda_pinned)
 	cuda_release(d, p);
 	cuda_close(d);
 }
-
 }

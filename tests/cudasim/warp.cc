@@ -96,7 +96,8 @@ static void multiply(void *const *given, unsigned)
 
 		for (int i = 0; i < 4; i++)
 			for (int k = 0; k < 16; k++)
-				f->d[i] += a[lane / 4 + i / 2 * 8][k] * b[k][2 * (lane % 4) + i % 2];
+				f->d[i] +=
+					a[lane / 4 + i / 2 * 8][k] * b[k][2 * (lane % 4) + i % 2];
 	}
 }
 
@@ -110,7 +111,7 @@ void sim_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 }
 
 struct rows {
-	uint32_t   *out;
+	uint32_t *out;
 	const void *row;
 	int n;
 	bool transposed;

@@ -33,39 +33,39 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define RARE         12
-#define MAX_WORDS    80
-#define SWAPPED      340	/* of 1024 words */
-#define TWO_FRAMES   760	/* of 1024 pairs */
-#define MIN_CORE     5		/* bytes of a rare word that gives stems and endings */
-#define NEW_AT_FIRST 0.62	/* probability that a made word is a new one */
-#define NEW_FALLS    0.10	/* exponent by which it falls, beyond NEW_FALLS_FROM made words */
+#define RARE	       12
+#define MAX_WORDS      80
+#define SWAPPED	       340  /* of 1024 words */
+#define TWO_FRAMES     760  /* of 1024 pairs */
+#define MIN_CORE       5    /* bytes of a rare word that gives stems and endings */
+#define NEW_AT_FIRST   0.62 /* probability that a made word is a new one */
+#define NEW_FALLS      0.10 /* exponent by which it falls, beyond NEW_FALLS_FROM made words */
 #define NEW_FALLS_FROM 20000.0
 
 struct word {
-	uint32_t start;		/* in the text of its side; the word with its punctuation */
+	uint32_t start; /* in the text of its side; the word with its punctuation */
 	uint16_t len;
-	uint16_t core, core_len;	/* the letters in it; 0: none, or mixed with other signs */
-	bool     is_rare;
+	uint16_t core, core_len; /* the letters in it; 0: none, or mixed with other signs */
+	bool is_rare;
 };
 
 struct line {
-	uint32_t first;			/* its words: from here to the next line's first */
-	uint32_t start, len;		/* in the text */
+	uint32_t first;	     /* its words: from here to the next line's first */
+	uint32_t start, len; /* in the text */
 };
 
 struct side {
 	struct buf text;
-	struct word *words;		/* owned */
+	struct word *words; /* owned */
 	size_t n_words, cap_words;
-	struct line *lines;		/* owned: (n_lines + 1) */
+	struct line *lines; /* owned: (n_lines + 1) */
 	size_t n_lines, cap_lines;
-	uint32_t *rare;			/* owned: words that give stems and endings */
+	uint32_t *rare; /* owned: words that give stems and endings */
 	size_t n_rare, cap_rare;
-	struct buf made;		/* words made so far, one behind the other */
-	size_t *made_at;		/* owned: (n_made + 1) */
+	struct buf made; /* words made so far, one behind the other */
+	size_t *made_at; /* owned: (n_made + 1) */
 	size_t n_made, cap_made;
-	uint32_t *uses;			/* owned: the made word of each occurrence */
+	uint32_t *uses; /* owned: the made word of each occurrence */
 	size_t n_uses, cap_uses;
 	double probability_new;
 	struct outfile out;
@@ -74,7 +74,7 @@ struct side {
 
 static uint64_t draw(uint64_t *state)
 {
-	uint64_t z = *state += 0x9E3779B97F4A7C15u;	/* SplitMix64, Steele et al. 2014 */
+	uint64_t z = *state += 0x9E3779B97F4A7C15u; /* SplitMix64, Steele et al. 2014 */
 
 	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
 	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
@@ -117,8 +117,8 @@ static int add_line(struct side *s, size_t start, size_t end, struct err *e)
 {
 	if (mem_grow(&s->lines, &s->cap_lines, s->n_lines + 2, sizeof(*s->lines), e))
 		return e->code;
-	s->lines[s->n_lines++] = (struct line){ (uint32_t)s->n_words, (uint32_t)start,
-						(uint32_t)(end - start) };
+	s->lines[s->n_lines++] =
+		(struct line){ (uint32_t)s->n_words, (uint32_t)start, (uint32_t)(end - start) };
 	for (size_t at = start; at < end;) {
 		const char *blank = memchr(s->text.data + at, ' ', end - at);
 		size_t next = blank ? (size_t)(blank - s->text.data) : end;
@@ -235,8 +235,8 @@ static int add_made(struct side *s, uint64_t *state, struct err *e)
 	uint32_t id;
 
 	if (s->n_uses % 4096 == 0)
-		s->probability_new = NEW_AT_FIRST *
-			pow(1 + (double)s->n_uses / NEW_FALLS_FROM, -NEW_FALLS);
+		s->probability_new =
+			NEW_AT_FIRST * pow(1 + (double)s->n_uses / NEW_FALLS_FROM, -NEW_FALLS);
 	if (mem_grow(&s->uses, &s->cap_uses, s->n_uses + 1, sizeof(*s->uses), e))
 		return e->code;
 	if (!s->n_uses || (double)(draw(state) >> 11) * 0x1p-53 < s->probability_new) {

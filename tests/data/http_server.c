@@ -51,15 +51,18 @@
 
 static const char *folder;
 static FILE *log_file;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of all below */
-static struct { char path[300]; int requests; } seen[MAX_PATHS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static struct {
+	char path[300];
+	int requests;
+} seen[MAX_PATHS];
 static int open_requests, at_gate, gate_passed;
 
 struct request {
 	int fd;
 	char head[8000], path[300];
 	const char *name;
-	int number;		/* of requests for this path, from 0 */
+	int number; /* of requests for this path, from 0 */
 	/* how to misbehave */
 	bool norange, nolength, chunked, noetag, weak, glue, shift, always206, no416, drip, slam;
 	bool page, disguised, loop;
@@ -95,8 +98,8 @@ static void answer(struct request *r, int status, const char *more, const char *
 
 	r->status = status;
 	snprintf(head, sizeof(head),
-		 "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
-		 status, status < 400 ? "Fine" : "Trouble", strlen(body), more, body);
+		 "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s", status,
+		 status < 400 ? "Fine" : "Trouble", strlen(body), more, body);
 	send_all(r->fd, head, strlen(head));
 }
 
@@ -154,12 +157,17 @@ static bool numbers(const char **at, const char *word, long *a, long *b)
 
 static bool one_word(struct request *r, const char **at)
 {
-	struct { const char *word; bool *set; } flags[] = {
+	struct {
+		const char *word;
+		bool *set;
+	} flags[] = {
+		/* clang-format off */
 		{ "norange", &r->norange }, { "nolength", &r->nolength },
 		{ "chunked", &r->chunked }, { "noetag", &r->noetag }, { "weak", &r->weak },
 		{ "glue", &r->glue }, { "shift", &r->shift }, { "always206", &r->always206 },
 		{ "no416", &r->no416 }, { "drip", &r->drip }, { "slam", &r->slam },
 		{ "page", &r->page }, { "disguised", &r->disguised }, { "loop", &r->loop },
+		/* clang-format on */
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
@@ -202,7 +210,7 @@ static bool send_slowly(struct request *r, const char *bytes, size_t n)
 
 	for (; r->slow && n; bytes += step, n -= step) {
 		step = n < (size_t)r->slow ? n : (size_t)r->slow;
-		nap(10);	/* before: the last byte is the end of the request */
+		nap(10); /* before: the last byte is the end of the request */
 		if (!send_all(r->fd, bytes, step))
 			return false;
 		r->sent += (long)step;
@@ -223,8 +231,8 @@ static void send_body(struct request *r, FILE *f, long left)
 	else if (r->cut >= 0 && r->cut < left)
 		left = r->cut;
 	while (left > 0 &&
-	       (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left : sizeof(block),
-			  f)) > 0) {
+	       (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left : sizeof(block), f)) >
+		       0) {
 		if (r->chunked) {
 			snprintf(size, sizeof(size), "%zx\r\n", n);
 			send_all(r->fd, size, strlen(size));
@@ -365,8 +373,9 @@ static void serve(struct request *r)
 			 r->loop ? r->path : r->moved);
 		answer(r, 302, more, "<html>moved</html>\n");
 	} else if (r->page || r->disguised) {
-		answer(r, 200, r->page ? "Content-Type: text/html\r\n" :
-			       "Content-Type: application/octet-stream\r\n",
+		answer(r, 200,
+		       r->page ? "Content-Type: text/html\r\n"
+			       : "Content-Type: application/octet-stream\r\n",
 		       "\n<!doctype html><title>Please log in</title>\n");
 	} else if (r->drip) {
 		drip(r);
@@ -483,7 +492,7 @@ static void accept_all(int listener)
 int main(int argc, char **argv)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 

@@ -14,8 +14,8 @@
 #include "tests/test.h"
 
 #define ENGLISH "one\ntwo\n"
-#define GERMAN  "eins\nzwei\n"
-#define MIB     ((int64_t)1 << 20)
+#define GERMAN	"eins\nzwei\n"
+#define MIB	((int64_t)1 << 20)
 
 static const char *const pair[] = { "corpus.en", "deep/corpus.de" };
 
@@ -23,8 +23,8 @@ static const char *const pair[] = { "corpus.en", "deep/corpus.de" };
 
 struct header {
 	const char *name;
-	char        type;	/* '0' file, '1' hard link, '2' link, '3' device, '6' pipe, … */
-	int64_t     size;
+	char type; /* '0' file, '1' hard link, '2' link, '3' device, '6' pipe, … */
+	int64_t size;
 	const char *link;
 };
 
@@ -92,7 +92,7 @@ static char *store(const char *name, const struct buf *b)
 	char *path = file_path(&e, "%s/%s", test_folder(), name);
 	FILE *f;
 
-	unlink(path);		/* a file system may wait for the disk where one is replaced */
+	unlink(path); /* a file system may wait for the disk where one is replaced */
 	f = fopen(path, "wb");
 	check(f && !b->failed && fwrite(buf_text(b), 1, b->len, f) == b->len && !fclose(f));
 	return path;
@@ -173,7 +173,7 @@ static char *store_zip(const char *name, const struct zipped *files, size_t n)
 struct outcome {
 	int code;
 	struct err e;
-	struct buf texts[2];	/* of the members of pair, as far as they came */
+	struct buf texts[2]; /* of the members of pair, as far as they came */
 	int64_t bytes;
 };
 
@@ -256,7 +256,8 @@ TEST(archive_packed_in_every_way)
 				       ARCHIVE_FILTER_BZIP2, ARCHIVE_FILTER_XZ,
 				       ARCHIVE_FILTER_ZSTD };
 	static const struct zipped files[] = {
-		{ "corpus.en", ENGLISH, 0, 0 }, { "no", "x", 0, 0 },
+		{ "corpus.en", ENGLISH, 0, 0 },
+		{ "no", "x", 0, 0 },
 		{ "y/deep/corpus.de", GERMAN, 0, 0 },
 	};
 	struct buf b = { 0 };
@@ -271,7 +272,9 @@ TEST(archive_packed_in_every_way)
 /* As tar(1) and zip(1) write them; a program that is not here is passed over. */
 TEST(archive_written_by_the_usual_tools)
 {
-	static const struct { const char *tool, *command; } made[] = {
+	static const struct {
+		const char *tool, *command;
+	} made[] = {
 		{ "tar", "tar cf a in out" },
 		{ "tar", "tar c --format=posix -f a in out" },
 		{ "tar", "tar c --format=v7 -f a in out" },
@@ -322,7 +325,7 @@ TEST(archive_members_by_the_longest_name)
 	r = archive_open(path, names, 2, &e);
 	if (check(r)) {
 		check(archive_next(r, &member, &e) == 1 && member == 1);
-		check(archive_next(r, &member, &e) == 1 && member == 0);	/* unread so far */
+		check(archive_next(r, &member, &e) == 1 && member == 0); /* unread so far */
 		check_int(archive_next(r, &member, &e), 0);
 	}
 	archive_close(r);
@@ -415,9 +418,9 @@ static int count_entries(const char *folder)
 TEST(archive_paths_that_climb)
 {
 	static const char *const paths[] = {
-		"../corpus.en", "x/../../corpus.en", "..", "x/..", "../canary/other",
-		"x\\..\\corpus.en",
-		"/corpus.en", "/etc/canary", "//corpus.en",
+		"../corpus.en", "x/../../corpus.en", "..",
+		"x/..",		"../canary/other",   "x\\..\\corpus.en",
+		"/corpus.en",	"/etc/canary",	     "//corpus.en",
 	};
 	struct err e = { 0 };
 	char *canary = file_path(&e, "%s/canary", test_folder());
@@ -432,10 +435,10 @@ TEST(archive_paths_that_climb)
 		add_file(&b, paths[i], "x");
 		check_hostile(&b, paths[i]);
 		check_hostile(&b, absolute ? "absolute path" : "\"..\" in its path");
-		if (!strchr(paths[i], '\\'))	/* which the writer turns round */
+		if (!strchr(paths[i], '\\')) /* which the writer turns round */
 			check_refused(store_zip("hostile.zip", files, 1), paths[i]);
 	}
-	check_int(count_entries(canary), 2);		/* "." and ".." */
+	check_int(count_entries(canary), 2); /* "." and ".." */
 	check(access("/etc/canary", F_OK) != 0);
 	check(access("../corpus.en", F_OK) != 0);
 	free(canary);
@@ -444,7 +447,10 @@ TEST(archive_paths_that_climb)
 
 TEST(archive_wanted_members_that_are_no_files)
 {
-	static const struct { char type; const char *link, *words; } kinds[] = {
+	static const struct {
+		char type;
+		const char *link, *words;
+	} kinds[] = {
 		{ '1', "deep/corpus.de", "corpus.en is a hard link" },
 		{ '2', "/etc/passwd", "corpus.en is a symbolic link" },
 		{ '3', NULL, "corpus.en is a device" },
@@ -467,8 +473,12 @@ TEST(archive_wanted_members_that_are_no_files)
 /* The kind of a member stands in the directory at the end of a .zip, in the upper half of 32 bits. */
 TEST(archive_zip_members_that_are_no_files)
 {
-	static const struct { unsigned mode; const char *words; } kinds[] = {
-		{ S_IFCHR, "corpus.en is a device" }, { S_IFBLK, "corpus.en is a device" },
+	static const struct {
+		unsigned mode;
+		const char *words;
+	} kinds[] = {
+		{ S_IFCHR, "corpus.en is a device" },
+		{ S_IFBLK, "corpus.en is a device" },
 		{ S_IFDIR, "corpus.en/ is a folder" },
 		{ S_IFLNK, "corpus.en is a symbolic link" },
 		{ S_IFSOCK, "corpus.en is something special" },
@@ -493,7 +503,8 @@ TEST(archive_zip_members_that_are_no_files)
 TEST(archive_members_that_are_there_twice)
 {
 	static const struct zipped twice[] = {
-		{ "corpus.en", "x", 0, 0 }, { "old/corpus.en", "y", 0, 0 },
+		{ "corpus.en", "x", 0, 0 },
+		{ "old/corpus.en", "y", 0, 0 },
 		{ "deep/corpus.de", "z", 0, 0 },
 	};
 	struct buf b = { 0 };
@@ -534,7 +545,8 @@ TEST(archive_bombs)
 {
 	static const struct zipped wanted[] = { { "corpus.en", NULL, 80 * MIB, 0 } };
 	static const struct zipped both[] = {
-		{ "corpus.en", NULL, 40 * MIB, 0 }, { "deep/corpus.de", NULL, 40 * MIB, 0 },
+		{ "corpus.en", NULL, 40 * MIB, 0 },
+		{ "deep/corpus.de", NULL, 40 * MIB, 0 },
 	};
 	static const char *const names[] = { "corpus.en", "other" };
 	struct buf b = { 0 };
@@ -562,7 +574,7 @@ TEST(archive_bombs)
 /* A hole of eight terabytes in a file of half a kilobyte. */
 TEST(archive_sparse_bomb)
 {
-	static const char map[] = "1\n8796093022200\n8\n";	/* the last eight bytes are there */
+	static const char map[] = "1\n8796093022200\n8\n"; /* the last eight bytes are there */
 	static const char pax[] = "22 GNU.sparse.major=1\n"
 				  "22 GNU.sparse.minor=0\n"
 				  "31 GNU.sparse.name=x/corpus.en\n"
@@ -716,7 +728,8 @@ static void check_flips_of(const char *path)
 TEST(archive_zip_cut_or_damaged)
 {
 	static const struct zipped files[] = {
-		{ "corpus.en", ENGLISH, 0, 0 }, { "deep/corpus.de", GERMAN, 0, 0 },
+		{ "corpus.en", ENGLISH, 0, 0 },
+		{ "deep/corpus.de", GERMAN, 0, 0 },
 	};
 	char *path = store_zip("whole.zip", files, 2);
 

@@ -66,7 +66,7 @@ static void check_apply(struct bpe *b, const char *line, const char *want)
 	struct buf out = { 0 };
 	struct err e = { 0 };
 
-	for (int twice = 0; twice < 2; twice++) {	/* the second time from the cache */
+	for (int twice = 0; twice < 2; twice++) { /* the second time from the cache */
 		buf_clear(&out);
 		if (bpe_apply_line(b, line, strlen(line), &out, &e))
 			test_fail(__FILE__, __LINE__, "%s", e.text);
@@ -96,36 +96,39 @@ TEST(bpe_learn_small_texts)
 		int64_t merges, min_frequency;
 		const char *want;
 	} cases[] = {
-		{"low low low low low lower lower newest newest newest newest newest newest widest "
-		 "widest widest",
-		 10, 2,
-		 "s t</w>\ne st</w>\nl o\nw est</w>\nn e\nne west</w>\nlo w</w>\nw i\nwi d\nwid "
-		 "est</w>\n"},
-		{"low low low low low lower lower newest newest\nnewest newest newest newest "
-		 "widest widest widest",
-		 2, 2, "s t</w>\ne st</w>\n"},
+		{ "low low low low low lower lower newest newest newest newest newest newest "
+		  "widest "
+		  "widest widest",
+		  10, 2,
+		  "s t</w>\ne st</w>\nl o\nw est</w>\nn e\nne west</w>\nlo w</w>\nw i\nwi d\nwid "
+		  "est</w>\n" },
+		{ "low low low low low lower lower newest newest\nnewest newest newest newest "
+		  "widest widest widest",
+		  2, 2, "s t</w>\ne st</w>\n" },
 		/* overlapping pairs of equal symbols */
-		{"aaaa aaa aa aaaaa aaaaaaa", 10, 1,
-		 "a a\naa aa\naa a</w>\na a</w>\naaaa aaa</w>\naaaa a</w>\naa aa</w>\n"},
+		{ "aaaa aaa aa aaaaa aaaaaaa", 10, 1,
+		  "a a\naa aa\naa a</w>\na a</w>\naaaa aaa</w>\naaaa a</w>\naa aa</w>\n" },
 		/* one string built in two ways */
-		{"abab ababab babab", 10, 1, "b a\nba b</w>\nba bab</w>\na babab</w>\na bab</w>\n"},
+		{ "abab ababab babab", 10, 1,
+		  "b a\nba b</w>\nba bab</w>\na babab</w>\na bab</w>\n" },
 		/* a tab is no word boundary */
-		{"a\tb a\tb a\tb", 10, 2, "a \t\na\t b</w>\n"},
+		{ "a\tb a\tb a\tb", 10, 2, "a \t\na\t b</w>\n" },
 		/* a no-break space neither, but it is an edge where the pair is looked for */
-		{"x\u00A0ab x\u00A0ab ab ab x\u00A0ab", 10, 2,
-		 "a b</w>\n\u00A0 ab</w>\nx \u00A0ab</w>\n"},
+		{ "x\u00A0ab x\u00A0ab ab ab x\u00A0ab", 10, 2,
+		  "a b</w>\n\u00A0 ab</w>\nx \u00A0ab</w>\n" },
 		/* U+0085 ends a line */
-		{"a\302\205b a\302\205b ab ab", 10, 1, "a \302\205</w>\na b</w>\n"},
+		{ "a\302\205b a\302\205b ab ab", 10, 1, "a \302\205</w>\na b</w>\n" },
 		/* ties: the largest pair by code points, not by UTF-16 */
-		{"\u20AC\u20AC \u20AC\u20AC \U0001F600\U0001F600 \U0001F600\U0001F600 \u00E4\u00E4 "
-		 "\u00E4\u00E4",
-		 10, 2, "\U0001F600 \U0001F600</w>\n\u20AC \u20AC</w>\n\u00E4 \u00E4</w>\n"},
-		{"a\\b a\\b \\\\ \\\\", 10, 2, "a \\\na\\ b</w>\n\\ \\</w>\n"},
-		{"ab</w> ab</w> ab ab", 10, 2,
-		 "w ></w>\nb <\nb< /\nb</ w></w>\na b</w></w>\na b</w>\n"},
-		{"\n  low\r\n\n low \r\n", 10, 2, "o w</w>\nl ow</w>\n"},
-		{"ab cd", 10, 2, ""},
-		{"ab ab", 0, 2, ""},
+		{ "\u20AC\u20AC \u20AC\u20AC \U0001F600\U0001F600 \U0001F600\U0001F600 "
+		  "\u00E4\u00E4 "
+		  "\u00E4\u00E4",
+		  10, 2, "\U0001F600 \U0001F600</w>\n\u20AC \u20AC</w>\n\u00E4 \u00E4</w>\n" },
+		{ "a\\b a\\b \\\\ \\\\", 10, 2, "a \\\na\\ b</w>\n\\ \\</w>\n" },
+		{ "ab</w> ab</w> ab ab", 10, 2,
+		  "w ></w>\nb <\nb< /\nb</ w></w>\na b</w></w>\na b</w>\n" },
+		{ "\n  low\r\n\n low \r\n", 10, 2, "o w</w>\nl ow</w>\n" },
+		{ "ab cd", 10, 2, "" },
+		{ "ab ab", 0, 2, "" },
 	};
 	struct err e = { 0 };
 
@@ -150,8 +153,8 @@ TEST(bpe_learn_from_counted_words)
 	static const struct {
 		const char *word;
 		int64_t count;
-	} words[] = { { "low", 5 }, { "lower", 2 }, { "newest", 5 }, { "newest", 1 },
-		      { "widest", 3 }, { "x\302\205widest", 1 } };
+	} words[] = { { "low", 5 },    { "lower", 2 },	{ "newest", 5 },
+		      { "newest", 1 }, { "widest", 3 }, { "x\302\205widest", 1 } };
 	struct err e = { 0 };
 	struct bpe_learner *l = bpe_learner_new(&e);
 	char *codes = NULL, *want;
@@ -160,19 +163,20 @@ TEST(bpe_learn_from_counted_words)
 	FILE *out = open_memstream(&codes, &n);
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		check(!bpe_learner_add_word(l, words[i].word, strlen(words[i].word),
-					    words[i].count, &e));
+		check(!bpe_learner_add_word(l, words[i].word, strlen(words[i].word), words[i].count,
+					    &e));
 	check(!bpe_learn(l, 20, 1, out, &learned, &e));
 	fclose(out);
 	bpe_learner_free(l);
 	want = learn("low low low low low lower lower newest newest newest newest newest newest "
-		     "widest widest widest\nx\302\205widest", 20, 1, &learned, &e);
+		     "widest widest widest\nx\302\205widest",
+		     20, 1, &learned, &e);
 	check_str(codes, want);
 	free(codes);
 	free(want);
 }
 
-static int64_t counted;			/* words that check_word() was given */
+static int64_t counted; /* words that check_word() was given */
 static bool is_counted_right;
 
 static int check_word(void *context, const char *word, size_t n, int64_t count, struct err *e)
@@ -228,8 +232,8 @@ TEST(bpe_counts_words_of_all_lengths)
 
 TEST(bpe_learn_refuses_text_without_pairs)
 {
-	static const char *const texts[] = {"", "\n\n", "    ", " \r \n  ",
-					    "a b c \u00E4 \U0001F600"};
+	static const char *const texts[] = { "", "\n\n", "    ", " \r \n  ",
+					     "a b c \u00E4 \U0001F600" };
 	struct err e;
 	int64_t learned;
 
@@ -294,7 +298,11 @@ out:
 #define N_WORDS 60
 #define MAX_LEN 12
 
-struct plain_word { int32_t s[MAX_LEN]; int n; int64_t count; };
+struct plain_word {
+	int32_t s[MAX_LEN];
+	int n;
+	int64_t count;
+};
 
 /* Equal counts: the pair whose string is less. */
 static bool is_first_by_text(const struct bpe_merger *m, const struct bpe_pair *a,
@@ -419,7 +427,9 @@ static const char small_codes[] = "#version: 0.2\nl o\nlo w</w>\nlo w\ne r</w>\n
 
 TEST(bpe_apply_small_texts)
 {
-	static const struct { const char *line, *want; } cases[] = {
+	static const struct {
+		const char *line, *want;
+	} cases[] = {
 		{ "", "" },
 		{ "   ", "   " },
 		{ " low  lower ", " low low@@ er " },
@@ -449,8 +459,8 @@ TEST(bpe_apply_small_texts)
 
 TEST(bpe_apply_version_0_1)
 {
-	static const char *const codes[] = {"a b\nab </w>\nc </w>\n",
-					    "#version: 0.1\na b\nab </w>\nc </w>\n"};
+	static const char *const codes[] = { "a b\nab </w>\nc </w>\n",
+					     "#version: 0.1\na b\nab </w>\nc </w>\n" };
 	struct err e;
 
 	for (int i = 0; i < 2; i++) {
@@ -479,7 +489,10 @@ TEST(bpe_apply_codes_without_merges)
 TEST(bpe_apply_with_vocabulary)
 {
 	static const char vocabulary[] = "lo@@ 5\nw 3\nlow 1\ne@@ 9\nst 2\nl@@ 9\no@@\t9\n";
-	static const struct { int64_t threshold; const char *line, *want; } cases[] = {
+	static const struct {
+		int64_t threshold;
+		const char *line, *want;
+	} cases[] = {
 		{ 0, "low", "low" },
 		{ 0, "lowest", "lo@@ w@@ e@@ s@@ t" },
 		{ 0, "lowlow", "lo@@ w@@ low" },
@@ -487,7 +500,7 @@ TEST(bpe_apply_with_vocabulary)
 		{ 0, "x", "x" },
 		{ 2, "low", "lo@@ w" },
 		{ 3, "lowlow", "lo@@ w@@ lo@@ w" },
-		{ 100, "lowest", "low@@ est" },		/* no piece is left: no limit */
+		{ 100, "lowest", "low@@ est" }, /* no piece is left: no limit */
 	};
 	const char *path;
 	struct err e;
@@ -512,11 +525,12 @@ TEST(bpe_apply_with_vocabulary)
 TEST(bpe_apply_ways_back_of_one_string)
 {
 	/* "xab" is built by two merges; the one whose last line comes first is taken back. */
-	static const struct { const char *codes, *want;
+	static const struct {
+		const char *codes, *want;
 	} cases[] = {
-		{"#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx a\n", "x@@ a@@ b ab"},
-		{"#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx ab</w>\nxa b</w>\n",
-		 "x@@ ab ab"},
+		{ "#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx a\n", "x@@ a@@ b ab" },
+		{ "#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx ab</w>\nxa b</w>\n",
+		  "x@@ ab ab" },
 	};
 	const char *vocabulary = "x@@ 1\nab 1\nz 1\n";
 	struct err e;
@@ -535,7 +549,11 @@ TEST(bpe_apply_ways_back_of_one_string)
 
 TEST(bpe_codes_hostile_files)
 {
-	static const struct { const char *text; size_t n; const char *says; } cases[] = {
+	static const struct {
+		const char *text;
+		size_t n;
+		const char *says;
+	} cases[] = {
 #define CASE(text, says) { text, sizeof(text) - 1, says }
 		CASE("", "is empty"),
 		CASE("\n\n", "is empty"),
@@ -547,7 +565,9 @@ TEST(bpe_codes_hostile_files)
 		CASE("#version: 0.2\na b c\n", "line 2: expected two pieces"),
 		CASE("#version: 0.2\na \xff\n", "line 2: not UTF-8"),
 		CASE("a b\n\xe2\x82 b\n", "line 2: not UTF-8"),
-		CASE("\x7f" "ELF\x02\x01\x01", "line 1: expected two pieces"),
+		CASE("\x7f"
+		     "ELF\x02\x01\x01",
+		     "line 1: expected two pieces"),
 	};
 	struct err e;
 
@@ -630,7 +650,9 @@ out:
 
 TEST(bpe_undo)
 {
-	static const struct { const char *line, *want; } cases[] = {
+	static const struct {
+		const char *line, *want;
+	} cases[] = {
 		{ "", "" },
 		{ "low@@ er new", "lower new" },
 		{ "low@@", "low" },

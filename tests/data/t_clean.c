@@ -13,7 +13,8 @@
 static struct clean_options defaults(void)
 {
 	return (struct clean_options){
-		.min_words = 1, .max_words = 80, .max_word_chars = 1000, .max_ratio = 9};
+		.min_words = 1, .max_words = 80, .max_word_chars = 1000, .max_ratio = 9
+	};
 }
 
 static void check_pair(const struct clean_options *o, const char *source, const char *target,
@@ -39,8 +40,15 @@ TEST(clean_squeezes)
 		   "c ",
 		   "x\xc2\x85y", CLEAN_KEEP, "a b c", "x y");
 	check_pair(&o, "a|b | c", "|x|", CLEAN_KEEP, "ab c", "x");
-	check_pair(&o, "a\xe1\xa0\x8e" "b\xe2\x80\x8b" "c", "\xef\xbb\xbfx", CLEAN_KEEP,
-		   "a\xe1\xa0\x8e" "b\xe2\x80\x8b" "c", "\xef\xbb\xbfx");
+	check_pair(&o,
+		   "a\xe1\xa0\x8e"
+		   "b\xe2\x80\x8b"
+		   "c",
+		   "\xef\xbb\xbfx", CLEAN_KEEP,
+		   "a\xe1\xa0\x8e"
+		   "b\xe2\x80\x8b"
+		   "c",
+		   "\xef\xbb\xbfx");
 	check_pair(&o, "\x01 \x1c", "x", CLEAN_KEEP, "\x01 \x1c", "x");
 	o.factored = true;
 	check_pair(&o, "a|N  b|V", "x", CLEAN_KEEP, "a|N b|V", "x");
@@ -95,8 +103,9 @@ TEST(clean_drops_long_words)
 TEST(clean_filters)
 {
 	struct clean_options o = defaults();
-	struct clean_side s = { .words = 4, .longest = 5, .characters = 20, .letters = 16,
-				.foreign = 4, .hash = 7 };
+	struct clean_side s = {
+		.words = 4, .longest = 5, .characters = 20, .letters = 16, .foreign = 4, .hash = 7
+	};
 	struct clean_side t = s;
 
 	check_int(clean_check_pair(&o, &s, &t), CLEAN_KEEP);
@@ -118,7 +127,7 @@ TEST(clean_filters)
 	check_int(clean_check_pair(&o, &s, &t), CLEAN_CHARACTERS);
 	check_int(clean_check_pair(&o, &t, &s), CLEAN_CHARACTERS);
 	t.words = 40;
-	check_int(clean_check_pair(&o, &s, &t), CLEAN_RATIO);	/* Moses' rules come first */
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_RATIO); /* Moses' rules come first */
 	check_int(clean_rule_find("characters"), CLEAN_CHARACTERS);
 	check_int(clean_rule_find("keep"), CLEAN_KEEP);
 	check_int(clean_rule_find("nothing"), CLEAN_KEEP);
@@ -138,8 +147,12 @@ TEST(clean_ledger)
 	if (!check(l != NULL))
 		return;
 	check_int(drop_ledger_add(l, &line, &e), 0);
-	line = (struct dropped_pair){ .file = "c", .line = 8, .rule = CLEAN_TOKENS,
-				     .source = "", .target = "\xc3\xa4", .n_target = 2 };
+	line = (struct dropped_pair){ .file = "c",
+				      .line = 8,
+				      .rule = CLEAN_TOKENS,
+				      .source = "",
+				      .target = "\xc3\xa4",
+				      .n_target = 2 };
 	check_int(drop_ledger_add(l, &line, &e), 0);
 	line.rule = CLEAN_KEEP;
 	check_err(drop_ledger_add(l, &line, &e), ERR_INTERNAL);
@@ -162,13 +175,18 @@ TEST(clean_ledger_cuts_long_texts)
 	struct err e = { 0 };
 	struct buf text = { 0 };
 	char path[300], plain[600], wide[601];
-	struct dropped_pair line = { .file = "f", .line = 1, .rule = CLEAN_LONG, .source = plain,
-				    .target = wide, .n_source = 600, .n_target = 601 };
+	struct dropped_pair line = { .file = "f",
+				     .line = 1,
+				     .rule = CLEAN_LONG,
+				     .source = plain,
+				     .target = wide,
+				     .n_source = 600,
+				     .n_target = 601 };
 	struct drop_ledger *l;
 	int i;
 
 	memset(plain, 'x', sizeof(plain));
-	wide[0] = 'y';		/* so that byte 500 is the second one of a character */
+	wide[0] = 'y'; /* so that byte 500 is the second one of a character */
 	for (i = 0; i < 300; i++)
 		memcpy(wide + 1 + 2 * i, "\xc3\xa4", 2);
 	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
@@ -219,8 +237,8 @@ static void name_files(struct names *n)
 static int run_clean(struct names *n, struct err *e)
 {
 	char program[] = "werkbank-data", command[] = "clean", quiet[] = "--quiet";
-	char *argv[] = {program,   command,   quiet,	 n->in[0], n->in[1],
-			n->out[0], n->out[1], n->ledger, NULL};
+	char *argv[] = { program,   command,   quiet,	  n->in[0], n->in[1],
+			 n->out[0], n->out[1], n->ledger, NULL };
 
 	return run_tool(ARRAY_LEN(argv) - 1, argv, e);
 }

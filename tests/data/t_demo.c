@@ -68,7 +68,7 @@ TEST(demo_gives_25000_distinct_pairs)
 		}
 		/* prepositions and articles that German writes as one */
 		bad += strstr(german[n], " in dem ") || strstr(german[n], " zu der ") ||
-			strstr(german[n], " von dem ");
+		       strstr(german[n], " von dem ");
 	}
 	check_int(n, PAIRS);
 	check_int(bad, 0);
@@ -144,7 +144,7 @@ TEST(demo_has_one_german_for_each_english)
 			test_fail(__FILE__, __LINE__, "two ways to say it: %s / %s", pairs[i - 1],
 				  pairs[i]);
 	}
-	check(twice > 1000);		/* the check saw something */
+	check(twice > 1000); /* the check saw something */
 out:
 	while (n--)
 		free(pairs[n]);
@@ -216,7 +216,8 @@ TEST(demo_inflects_noun_phrases)
 						     ? find_adjective(&x, cases[i].adjective)
 						     : NULL,
 				.determiner = cases[i].determiner,
-				.plural = cases[i].plural};
+				.plural = cases[i].plural
+			};
 
 			if (!check(p.noun && !p.adjective == !cases[i].adjective))
 				continue;
@@ -230,14 +231,16 @@ TEST(demo_inflects_noun_phrases)
 
 TEST(demo_says_numbers)
 {
-	static const struct { int n; const char *english, *german;
+	static const struct {
+		int n;
+		const char *english, *german;
 	} cases[] = {
-		{2, "two ", "zwei "},
-		{12, "twelve ", "zwölf "},
-		{17, "seventeen ", "siebzehn "},
-		{30, "thirty ", "dreißig "},
-		{21, "twenty-one ", "einundzwanzig "},
-		{76, "seventy-six ", "sechsundsiebzig "},
+		{ 2, "two ", "zwei " },
+		{ 12, "twelve ", "zwölf " },
+		{ 17, "seventeen ", "siebzehn " },
+		{ 30, "thirty ", "dreißig " },
+		{ 21, "twenty-one ", "einundzwanzig " },
+		{ 76, "seventy-six ", "sechsundsiebzig " },
 	};
 	struct buf en = { 0 }, de = { 0 };
 

@@ -26,7 +26,10 @@ static char *write_text(const char *name, const char *text)
 
 TEST(bars_lines_of_a_known_and_an_unknown_total)
 {
-	struct bar_view v = { .name = "dev.tgz", .done = 25000000, .total = 100000000, .rate = 5e6,
+	struct bar_view v = { .name = "dev.tgz",
+			      .done = 25000000,
+			      .total = 100000000,
+			      .rate = 5e6,
 			      .name_width = 8 };
 	struct buf b = { 0 };
 
@@ -52,12 +55,13 @@ TEST(bars_lines_fit)
 	for (int width = 0; width <= 130; width++) {
 		for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
 			for (size_t k = 0; k < ARRAY_LEN(amounts); k++) {
-				struct bar_view v = {
-					.name = "training-parallel-commoncrawl.tgz",
-					.words = i == 5 ? "reading what is here" : NULL,
-					.done = amounts[i], .total = k ? amounts[k] : -1,
-					.rate = k == 4 ? 0.1 : (double)amounts[k],
-					.name_width = 33 };
+				struct bar_view v = { .name = "training-parallel-commoncrawl.tgz",
+						      .words = i == 5 ? "reading what is here"
+								      : NULL,
+						      .done = amounts[i],
+						      .total = k ? amounts[k] : -1,
+						      .rate = k == 4 ? 0.1 : (double)amounts[k],
+						      .name_width = 33 };
 				struct buf b = { 0 };
 
 				bars_format_line(&b, &v, width);
@@ -98,7 +102,9 @@ static const char *may_continue(const char *note, const struct fetch_address *a)
 
 TEST(part_is_continued_only_with_a_reason)
 {
-	static const struct { const char *note, *condition; } cases[] = {
+	static const struct {
+		const char *note, *condition;
+	} cases[] = {
 		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\",\"total\":20}", "\"1\"" },
 		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\",\"last_modified\":\"d\"}",
 		  "\"1\"" },
@@ -111,7 +117,9 @@ TEST(part_is_continued_only_with_a_reason)
 		{ "{\"url\":\"http://a/x\",\"etag\":\"1\\r\\nHost: b\",\"total\":20}", "" },
 		{ "{\"url\":\"http://a/x\",\"etag\":7,\"total\":\"20\"}", "" },
 		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\"", "" },
-		{ "[]", "" }, { "", "" }, { "\377\376", "" },
+		{ "[]", "" },
+		{ "", "" },
+		{ "\377\376", "" },
 	};
 	static const char same[] = "{\"url\":\"http://c/x\",\"content\":\"00ff\",\"etag\":\"e\"}";
 
@@ -202,8 +210,13 @@ TEST(receipt_says_whether_a_file_was_touched)
 TEST(receipt_that_says_nothing_is_none)
 {
 	static const char *const texts[] = {
-		"", "{", "[]", "{\"url\":\"http://a\",\"trust\":\"own\",\"sha256\":\"00\"}",
-		"{\"url\":\"\",\"trust\":\"own\"}", "{\"url\":7}", "\377",
+		"",
+		"{",
+		"[]",
+		"{\"url\":\"http://a\",\"trust\":\"own\",\"sha256\":\"00\"}",
+		"{\"url\":\"\",\"trust\":\"own\"}",
+		"{\"url\":7}",
+		"\377",
 		("{\"url\":\"http://a\",\"trust\":\"blind\",\"sha256\":"
 		 "\"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1\"}"),
 	};

@@ -14,8 +14,8 @@
 
 TEST(shuffle_is_a_permutation)
 {
-	static const int64_t sizes[] = {1,  2,	 3,   4,   5,	 15,	16,
-					17, 255, 256, 257, 1000, 65536, 99991};
+	static const int64_t sizes[] = { 1,  2,	  3,   4,   5,	  15,	 16,
+					 17, 255, 256, 257, 1000, 65536, 99991 };
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		int64_t n = sizes[k], fixed = 0;
@@ -31,15 +31,15 @@ TEST(shuffle_is_a_permutation)
 			check_int(shuffle_inverse_at(&s, j), i);
 		}
 		if (n >= 15)
-			check(fixed < 12);	/* one is expected; 12 has a chance below 1e-9 */
+			check(fixed < 12); /* one is expected; 12 has a chance below 1e-9 */
 		free(seen);
 	}
 }
 
 TEST(shuffle_of_huge_n_stays_below_n)
 {
-	static const int64_t sizes[] = {INT64_C(1) << 62, (INT64_C(1) << 53) + 1, 4500966,
-					INT32_MAX};
+	static const int64_t sizes[] = { INT64_C(1) << 62, (INT64_C(1) << 53) + 1, 4500966,
+					 INT32_MAX };
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		struct shuffle s = shuffle_make(sizes[k], rng_key_make(7, RNG_SHUFFLE, 0, 0));
@@ -193,7 +193,7 @@ TEST(loader_gives_every_pair_once_an_epoch_within_the_budget)
 				break;
 		check_near(loader_epoch(f.loader), epoch, 1e-9);
 	}
-	check((double)tokens / (double)batches > 0.9 * 500);	/* batches are well filled */
+	check((double)tokens / (double)batches > 0.9 * 500); /* batches are well filled */
 	check_int(loader_position(f.loader), batches);
 out:
 	fixture_close(&f);
@@ -202,7 +202,7 @@ out:
 TEST(loader_same_sequence_for_any_number_of_ranks)
 {
 	static const int32_t worlds[] = { 2, 3, 8 };
-	enum { STEPS = 840 };		/* several epochs */
+	enum { STEPS = 840 }; /* several epochs */
 	static uint64_t single[STEPS];
 	struct fixture f;
 	struct err e;
@@ -281,7 +281,7 @@ TEST(loader_epochs_and_seeds_differ)
 
 	if (!fixture_open(&f, PAIRS, (struct loader_options){ 4, 100000, 0, 1, NULL }))
 		goto out;
-	for (int i = 0; i < 2; i++) {		/* one micro-batch an epoch */
+	for (int i = 0; i < 2; i++) { /* one micro-batch an epoch */
 		check_int(loader_next(f.loader, &f.batch, &e), 0);
 		check_int(f.batch.n, PAIRS);
 		hash[i] = hash_of(&f.batch);
@@ -314,7 +314,7 @@ TEST(loader_many_windows)
 		small += MAX(f.batch.n_source, f.batch.n_target) < 4096 * 9 / 10;
 	}
 	check_int(sentences, MANY);
-	check(small <= 3);		/* at most the rest of each of the three windows */
+	check(small <= 3); /* at most the rest of each of the three windows */
 out:
 	free(seen);
 	fixture_close(&f);

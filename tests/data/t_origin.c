@@ -8,7 +8,7 @@
 #include "share/base/file.h"
 #include "tests/test.h"
 
-#define LINES 97	/* of each text */
+#define LINES 97 /* of each text */
 #define TEXTS 3
 
 static const char *const names[TEXTS] = { "a/one.en", "a/one.en", "b\tc/two.en" };
@@ -133,7 +133,7 @@ TEST(origin_refuses_what_does_not_fit)
 {
 	static const char *const ledgers[] = {
 		"file\tline\trule\tsource\ttarget\n",			/* rows missing */
-		"file\tline\trule\nf\t2\tlong\ns\tx\nf\t4\tlong\t\t\n",	/* no number */
+		"file\tline\trule\nf\t2\tlong\ns\tx\nf\t4\tlong\t\t\n", /* no number */
 		"file\tline\trule\nf\t4\tlong\t\t\nf\t2\tlong\t\t\n",	/* not rising */
 		"file\tline\trule\nf\t2\tlong\t\t\nf\t6\tlong\t\t\n",	/* beyond the end */
 		"file\tline\trule\nf\t2\tlong\t\t\ng\t4\tlong\t\t\n",	/* another text */

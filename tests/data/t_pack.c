@@ -58,18 +58,18 @@ static int check_placed(void *context, const int32_t *source, int32_t n_source,
 
 static void place_all(int64_t places, int64_t bucket_bytes, int64_t limit, int threads)
 {
-	struct placed q = { .limit = limit, .order = shuffle_make(places, rng_key_make(
-							      3, RNG_SHUFFLE, 0, 0)) };
-	struct external_shuffle_options o = { in_folder("bucket"), places, places * 20, bucket_bytes, limit,
-				    threads };
+	struct placed q = { .limit = limit,
+			    .order = shuffle_make(places, rng_key_make(3, RNG_SHUFFLE, 0, 0)) };
+	struct external_shuffle_options o = { in_folder("bucket"), places, places * 20,
+					      bucket_bytes,	   limit,  threads };
 	struct err e = { 0 };
 	struct external_shuffle *p = external_shuffle_new(&o, &e);
 	int32_t source[16], target[16];
 
 	for (int64_t i = 0; p && i < places; i++)
 		check_int(external_shuffle_put(p, shuffle_inverse_at(&q.order, i), source,
-				     make_numbers(i, source, limit, 0), target,
-				     make_numbers(i, target, limit, 1), &e),
+					       make_numbers(i, source, limit, 0), target,
+					       make_numbers(i, target, limit, 1), &e),
 			  0);
 	if (check(p != NULL) && check_int(external_shuffle_run(p, check_placed, &q, &e), 0)) {
 		check_int(q.n, places);
@@ -105,7 +105,8 @@ TEST(placer_notices_missing_and_doubled_places)
 
 		for (int64_t i = 0; p && i < 10; i++)
 			if (i != 7 || twice)
-				check_int(external_shuffle_put(p, i == 7 ? 6 : i, numbers, 1, numbers, 2, &e),
+				check_int(external_shuffle_put(p, i == 7 ? 6 : i, numbers, 1,
+							       numbers, 2, &e),
 					  0);
 		check_err(p ? external_shuffle_run(p, check_placed, &q, &e) : 0, ERR_INTERNAL);
 		check(strstr(e.text, twice ? "taken twice" : "4 pairs for 5 places") != NULL);
@@ -137,7 +138,7 @@ TEST(word_ids_survive_and_damage_is_noticed)
 		check_err(word_ids_load(&back, path, 100, &e), ERR_DATA);
 		word_ids_free(&back);
 	}
-	for (size_t i = 0; i < good.len; i++) {	/* every byte of the header, and of the lengths */
+	for (size_t i = 0; i < good.len; i++) { /* every byte of the header, and of the lengths */
 		bool is_id = i >= 24 && i < 24 + sizeof(ids);
 
 		good.data[i] ^= 1;
@@ -158,7 +159,7 @@ TEST(word_ids_survive_and_damage_is_noticed)
 struct corpus {
 	struct conf c;
 	struct prep p;
-	struct buf lines[2];	/* all training text, tokenised */
+	struct buf lines[2]; /* all training text, tokenised */
 	struct buf verdicts;
 	struct text_pair texts[2];
 };
@@ -166,9 +167,17 @@ struct corpus {
 /* A sentence of made-up words, some of them odd. */
 static void make_line(struct rng_key key, int64_t number, struct buf *out)
 {
-	static const char *const odd[] = { "</s>", "<unk>", "<pad>x", "@@", "a@@", "\xc3\xa4",
-					   "\xc3\xa4\xc3\xb6\xe2\x82\xac", "x\xe2\x80\xa8y", "\t",
-					   "w\xc2\x85", "<unused0>" };
+	static const char *const odd[] = { "</s>",
+					   "<unk>",
+					   "<pad>x",
+					   "@@",
+					   "a@@",
+					   "\xc3\xa4",
+					   "\xc3\xa4\xc3\xb6\xe2\x82\xac",
+					   "x\xe2\x80\xa8y",
+					   "\t",
+					   "w\xc2\x85",
+					   "<unused0>" };
 	uint32_t n = rng_u32(key, (uint64_t)number * 64) % 14;
 
 	for (uint32_t k = 0; k < n; k++) {
@@ -193,8 +202,10 @@ static int put_side(struct prep *p, int text, const char *side, const char *line
 
 	for (size_t i = 0; w && i < n_lines; i++) {
 		size_t n = strcspn(lines, "\n"), m;
-		struct token_column_line line = { .bytes = (uint32_t)n, .characters = (uint32_t)n,
-					  .longest = n > 0, .words = words };
+		struct token_column_line line = { .bytes = (uint32_t)n,
+						  .characters = (uint32_t)n,
+						  .longest = n > 0,
+						  .words = words };
 
 		for (const char *at = lines; at < lines + n; at += m + 1) {
 			m = strcspn(at, " \n");
@@ -318,7 +329,7 @@ struct line_pair {
 };
 
 struct expected {
-	struct line_pair *kept;	/* owned: by the verdicts, then also by max_tokens */
+	struct line_pair *kept; /* owned: by the verdicts, then also by max_tokens */
 	int64_t n, dropped;
 };
 
@@ -727,8 +738,7 @@ TEST(pack_in_sentencepieces_way)
 	q.c.vocabulary_size = 150;
 	q.c.max_tokens = 200;
 	add_pairs(&q, 900);
-	if (write_all(&q, &e) ||
-	    file_write_all(prep_path(&q.p, &e, "bpe.codes"), "old", 3, &e) ||
+	if (write_all(&q, &e) || file_write_all(prep_path(&q.p, &e, "bpe.codes"), "old", 3, &e) ||
 	    run_stages(&q, &e) || prep_export_text(&q.p, &e))
 		goto out;
 	check_int(q.p.numbers.vocabulary, 152);
@@ -758,7 +768,7 @@ TEST(pack_refuses_what_does_not_belong_together)
 	add_pairs(&q, 300);
 	if (write_all(&q, &e) || prep_learn_pieces(&q.p, &e))
 		goto out;
-	q.c.max_tokens = 0;	/* none is short enough … but for empty ones */
+	q.c.max_tokens = 0; /* none is short enough … but for empty ones */
 	memset(q.verdicts.data, CLEAN_KEEP, 1);
 	memset(q.verdicts.data + 1, CLEAN_RATIO, 299);
 	check_int(file_write_all(prep_path(&q.p, &e, "work/verdicts"), q.verdicts.data, 300, &e),

@@ -47,9 +47,9 @@ static void put_side(struct token_column_writer *w, struct intern *words, const 
 	struct err e = { 0 };
 	int32_t ids[32];
 	struct token_column_line l = { .hash = hash_bytes(text, strlen(text)),
-			       .bytes = (uint32_t)strlen(text),
-			       .characters = (uint32_t)utf8_count(text, strlen(text)),
-			       .words = ids };
+				       .bytes = (uint32_t)strlen(text),
+				       .characters = (uint32_t)utf8_count(text, strlen(text)),
+				       .words = ids };
 
 	l.n = add_words(words, text, ids);
 	l.longest = l.n ? 4 : 0;
@@ -89,8 +89,9 @@ static void begin(struct prep *p, struct conf *c)
 	p->folder = file_path(&e, "%s", test_folder());
 	p->work = file_path(&e, "%s/work", p->folder);
 	check_int(file_make_folders(p->work, &e), 0);
-	p->texts = (struct texts){ .pairs = texts, .n = 3, .n_train = 2, .n_sets = 2,
-				   .sets = { "train", "dev" } };
+	p->texts = (struct texts){
+		.pairs = texts, .n = 3, .n_train = 2, .n_sets = 2, .sets = { "train", "dev" }
+	};
 	write_sides(p, 0, first, ARRAY_LEN(first));
 	write_sides(p, 1, second, ARRAY_LEN(second));
 	check_int(file_write_all(prep_path(p, &e, "dev.en"), "held out\nother\n", 15, &e), 0);

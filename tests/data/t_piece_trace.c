@@ -42,8 +42,8 @@ static const char codes_text[] =
 /* All words of up to six letters of three, and some with others. */
 TEST(bpe_trace_ends_where_bpe_apply_does)
 {
-	static const char *const more[] = {
-		"\xC3\xA4\x62", "x", "abxab", "\xC3\xA4", "aaaaaaaaaaaa" };
+	static const char *const more[] = { "\xC3\xA4\x62", "x", "abxab", "\xC3\xA4",
+					    "aaaaaaaaaaaa" };
 	struct bpe_codes codes = { 0 };
 	struct bpe_trace t = { 0 };
 	struct err e = { 0 };

@@ -46,8 +46,8 @@ static void write_text(const char *name, const char *text)
 static int run(struct fixture *f, int threads, const char *const *options)
 {
 	static const char *const in_folder[] = { "train_source", "train_target", "dev_source",
-						 "dev_target", "test_source", "test_target",
-						 "manifest", "from" };
+						 "dev_target",	 "test_source",	 "test_target",
+						 "manifest",	 "from" };
 
 	*f = (struct fixture){ 0 };
 	f->p.c = &f->c;
@@ -142,12 +142,20 @@ static void check_file(const char *name, const char *want)
 
 TEST(read_gives_words_and_counts)
 {
-	static const char *const options[] = { "train_source", "a.en", "train_target", "a.de",
-					       "source_language", "en", "target_language", "de",
+	static const char *const options[] = { "train_source",
+					       "a.en",
+					       "train_target",
+					       "a.de",
+					       "source_language",
+					       "en",
+					       "target_language",
+					       "de",
 					       NULL };
-	static const struct { uint32_t bytes, characters, letters, foreign, longest, n; } want[] = {
+	static const struct {
+		uint32_t bytes, characters, letters, foreign, longest, n;
+	} want[] = {
 		{ 13, 13, 10, 0, 5, 4 }, { 0, 0, 0, 0, 0, 0 }, { 3, 3, 0, 0, 0, 0 },
-		{ 16, 10, 9, 6, 6, 2 }, { 5, 5, 4, 0, 2, 2 },
+		{ 16, 10, 9, 6, 6, 2 },	 { 5, 5, 4, 0, 2, 2 },
 	};
 	struct fixture f;
 	struct token_column_reader *r;
@@ -188,27 +196,34 @@ TEST(read_gives_words_and_counts)
 
 TEST(read_squeezes_and_drops_bars)
 {
-	static const char *const options[] = { "train_source", "a.en", "train_target", "a.de",
-					       "tokenize", "no", NULL };
+	static const char *const options[] = {
+		"train_source", "a.en", "train_target", "a.de", "tokenize", "no", NULL
+	};
 	struct fixture f;
 
 	write_text("a.en", "a|b c  d\n|\n | x\u00a0y\u3000|z |\n");
-	write_text("a.de", "\xef\xbb\xbf" "bom\r\r\n\xc2\x85\n\f\n");
+	write_text("a.de", "\xef\xbb\xbf"
+			   "bom\r\r\n\xc2\x85\n\f\n");
 	check_int(run(&f, 1, options), 0);
 	check_side(&f, "corpus/work/side-0.source", "ab c d\n\nx y z\n");
-	check_side(&f, "corpus/work/side-0.target", "\ufeff" "bom\n\n\n");
+	check_side(&f, "corpus/work/side-0.target",
+		   "\ufeff"
+		   "bom\n\n\n");
 	done(&f);
 }
 
 TEST(read_checks_and_repairs_utf8)
 {
-	static const char *const options[] = { "train_source", "a.en", "train_target", "a.de",
-					       "dev_source", "ok", "dev_target", "ok", NULL };
-	static const char *const repair[] = { "train_source", "a.en", "train_target", "a.de",
-					      "dev_source", "bad", "dev_target", "ok",
-					      "repair", "yes", NULL };
-	static const char *const held_out[] = { "train_source", "ok", "train_target", "ok",
-						"dev_source", "bad", "dev_target", "ok", NULL };
+	static const char *const options[] = { "train_source", "a.en",	     "train_target",
+					       "a.de",	       "dev_source", "ok",
+					       "dev_target",   "ok",	     NULL };
+	static const char *const repair[] = { "train_source", "a.en",	    "train_target",
+					      "a.de",	      "dev_source", "bad",
+					      "dev_target",   "ok",	    "repair",
+					      "yes",	      NULL };
+	static const char *const held_out[] = { "train_source", "ok",	      "train_target",
+						"ok",		"dev_source", "bad",
+						"dev_target",	"ok",	      NULL };
 	struct fixture f;
 
 	write_text("a.en", "one\ntw\xffo\n");
@@ -228,11 +243,13 @@ TEST(read_refuses_unequal_and_empty_sides)
 {
 	static const char *const unequal[] = { "train_source", "3", "train_target", "2", NULL };
 	static const char *const second[] = { "train_source", "2", "train_target", "3", NULL };
-	static const char *const dev[] = { "train_source", "2", "train_target", "2",
-					   "dev_source", "2", "dev_target", "3", NULL };
+	static const char *const dev[] = {
+		"train_source", "2", "train_target", "2", "dev_source", "2", "dev_target", "3", NULL
+	};
 	static const char *const empty[] = { "train_source", "0", "train_target", "0", NULL };
-	static const char *const no_dev[] = { "train_source", "2", "train_target", "2",
-					      "dev_source", "0", "dev_target", "0", NULL };
+	static const char *const no_dev[] = {
+		"train_source", "2", "train_target", "2", "dev_source", "0", "dev_target", "0", NULL
+	};
 	static const char *const one_empty[] = { "train_source", "0", "train_target", "2", NULL };
 
 	write_text("0", "");
@@ -258,8 +275,10 @@ TEST(read_joins_held_out_sets_and_forgets_old_ones)
 	write_text("d2", "y |  z \r\nend");
 	snprintf(both, sizeof(both), "%s ", path_of("d2"));
 	strncat(both, path_of("d1"), sizeof(both) - strlen(both) - 1);
-	const char *const with_dev[] = { "train_source", "2", "train_target", "2",
-					 "dev_source", both, "dev_target", both, NULL };
+	const char *const with_dev[] = {
+		"train_source", "2",	      "train_target", "2", "dev_source",
+		both,		"dev_target", both,	      NULL
+	};
 	check_int(run(&f, 2, with_dev), 0);
 	check_int(f.p.numbers.pairs[1], 4);
 	check_file("corpus/dev.en", "y |  z \nend\nx\n\n");
@@ -275,8 +294,9 @@ TEST(read_joins_held_out_sets_and_forgets_old_ones)
 
 TEST(read_makes_the_demo)
 {
-	static const char *const options[] = { "demo_pairs", "100", "source_language", "en",
-					       "target_language", "de", NULL };
+	static const char *const options[] = {
+		"demo_pairs", "100", "source_language", "en", "target_language", "de", NULL
+	};
 	struct fixture f;
 
 	check_int(run(&f, 2, options), 0);
@@ -326,22 +346,26 @@ static void write_tar(const char *name, const char *const *members)
 	buf_free(&tar);
 }
 
-static const char *const from_archives[] = { "manifest", "m.manifest", "from", "archives",
-					     "source_language", "en", "target_language", "de",
-					     NULL };
+static const char *const from_archives[] = {
+	"manifest", "m.manifest",      "from", "archives", "source_language",
+	"en",	    "target_language", "de",   NULL
+};
 
 static void write_archives(void)
 {
 	static const char *const x[] = {
-		"x/README", "no\xff text", "x/2.de", "zwei\n", "x/1.en", "one\none more\n",
+		"x/README",	"no\xff text",
+		"x/2.de",	"zwei\n",
+		"x/1.en",	"one\none more\n",
 		"x/dev.de.sgm", "<seg id=\"1\"> a  b </seg>\n<seg id=2>c\nd</seg>\n",
-		"x/2.en", "two\n",
+		"x/2.en",	"two\n",
 		"x/dev.en.sgm", "<seg id=\"1\">A</seg>\n<seg id=2>B &amp; |</seg>\n",
-		"x/1.de", "eins\neins mehr\n", NULL,
+		"x/1.de",	"eins\neins mehr\n",
+		NULL,
 	};
-	static const char *const y[] = { "3.de", "drei", "3.en", "three", "new.de", "neu\n",
-					 "new.en", "new\n", "dev.en", "E\n", "dev.de", "D\n",
-					 NULL };
+	static const char *const y[] = { "3.de",   "drei",   "3.en",  "three",	"new.de",
+					 "neu\n",  "new.en", "new\n", "dev.en", "E\n",
+					 "dev.de", "D\n",    NULL };
 	struct err e = { 0 };
 
 	check_int(file_make_folders(path_of("archives"), &e), 0);
@@ -396,9 +420,8 @@ TEST(read_keeps_further_sets)
 	struct fixture f;
 
 	write_archives();
-	write_text("m.manifest",
-		   "[archive x.tar]\ntrain.en = 1.en\ntrain.de = 1.de\n"
-		   "[archive y.tar]\nnew.en = new.en\nnew.de = new.de\n");
+	write_text("m.manifest", "[archive x.tar]\ntrain.en = 1.en\ntrain.de = 1.de\n"
+				 "[archive y.tar]\nnew.en = new.en\nnew.de = new.de\n");
 	check_int(run(&f, 2, from_archives), 0);
 	check_int(f.p.texts.n_sets, 2);
 	check_int(f.p.numbers.pairs[1], 1);
@@ -438,16 +461,22 @@ static void make_text(struct buf *b, size_t bytes, const char *end)
 
 TEST(blocks_are_whole_lines_and_all_of_them)
 {
-	static const size_t sizes[] = { 0, 10, TEXT_BLOCK_BYTES - 1, TEXT_BLOCK_BYTES, TEXT_BLOCK_BYTES + 1,
+	static const size_t sizes[] = { 0,
+					10,
+					TEXT_BLOCK_BYTES - 1,
+					TEXT_BLOCK_BYTES,
+					TEXT_BLOCK_BYTES + 1,
 					5 * TEXT_BLOCK_BYTES + 77 };
 	static const char *const ends[] = { "", "\n", "last" };
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes) * ARRAY_LEN(ends); i++) {
 		struct text_file file = { .path = (char *)path_of("text") };
-		struct text_pair pair = { .set = "train", .source.name = file.path,
+		struct text_pair pair = { .set = "train",
+					  .source.name = file.path,
 					  .target.name = file.path };
-		struct texts t = { .pairs = &pair, .n = 1, .n_train = 1, .files = &file,
-				   .n_files = 1 };
+		struct texts t = {
+			.pairs = &pair, .n = 1, .n_train = 1, .files = &file, .n_files = 1
+		};
 		struct err e = { 0 };
 		struct buf want = { 0 }, got = { 0 };
 		struct block k = { 0 };
@@ -498,8 +527,9 @@ static void hash_outputs(char out[2 * HASH_SHA256_HEX], struct err *e)
 
 TEST(read_does_not_depend_on_threads)
 {
-	static const char *const options[] = { "train_source", "big", "train_target", "big",
-					       "dev_source", "big", "dev_target", "big", NULL };
+	static const char *const options[] = { "train_source", "big",	     "train_target",
+					       "big",	       "dev_source", "big",
+					       "dev_target",   "big",	     NULL };
 	static const int threads[] = { 0, 1, 2, 5 };
 	char want[2 * HASH_SHA256_HEX], got[2 * HASH_SHA256_HEX];
 	struct buf text = { 0 };
@@ -521,8 +551,9 @@ TEST(read_does_not_depend_on_threads)
 
 TEST(read_long_lines)
 {
-	static const char *const options[] = { "train_source", "long", "train_target", "long",
-					       "tokenize", "no", NULL };
+	static const char *const options[] = {
+		"train_source", "long", "train_target", "long", "tokenize", "no", NULL
+	};
 	struct fixture f;
 	struct buf text = { 0 };
 	struct err e = { 0 };
@@ -541,7 +572,7 @@ TEST(read_long_lines)
 		return;
 	memset(text.data, 'x', LINES_MAX_BYTES);
 	memcpy(text.data, "first\n", 6);
-	write_bytes("long", text.data, LINES_MAX_BYTES);	/* just short enough */
+	write_bytes("long", text.data, LINES_MAX_BYTES); /* just short enough */
 	check_int(run(&f, 2, options), 0);
 	done(&f);
 	memcpy(text.data, "firstx", 6);
@@ -585,8 +616,10 @@ TEST(read_real_text_as_the_pipe_tools_do)
 		return;
 	for (int i = 0; i < 2; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s", test_data(names[i]));
-	const char *const options[] = { "train_source", paths[0], "train_target", paths[1],
-					"source_language", "en", "target_language", "de", NULL };
+	const char *const options[] = {
+		"train_source", paths[0],	   "train_target", paths[1], "source_language",
+		"en",		"target_language", "de",	   NULL
+	};
 	check_int(run(&f, 2, options), 0);
 	for (int i = 0; i < 2; i++) {
 		struct buf want = { 0 }, got = { 0 };

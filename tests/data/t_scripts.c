@@ -11,8 +11,12 @@
  */
 TEST(scripts_are_those_of_pcre2)
 {
-	static const struct { const char *pattern; enum script script; } cases[] = {
-		{ "(?=\\p{L})\\p{Latin}", SCRIPT_LATIN }, { "(?=\\p{L})\\p{Greek}", SCRIPT_GREEK },
+	static const struct {
+		const char *pattern;
+		enum script script;
+	} cases[] = {
+		{ "(?=\\p{L})\\p{Latin}", SCRIPT_LATIN },
+		{ "(?=\\p{L})\\p{Greek}", SCRIPT_GREEK },
 		{ "(?=\\p{L})\\p{Cyrillic}", SCRIPT_CYRILLIC },
 		{ "(?=\\p{L})\\p{Arabic}", SCRIPT_ARABIC },
 		{ "(?=\\p{L})\\p{Devanagari}", SCRIPT_DEVANAGARI },
@@ -65,7 +69,7 @@ TEST(scripts_are_counted)
 		{ "xx", "\u041f\u0440\u0438\u0432\u0435\u0442 abc", 10, 9, 0 },
 		{ "ja", "\u65e5\u672c\u3054\u30ab\u30fc @ab", 9, 7, 2 },
 		{ "en", "\U0001F600 x \U00020000", 5, 2, 1 },
-		{ "en", "\u02bc\u00aa", 2, 2, 0 },	/* letters of several scripts */
+		{ "en", "\u02bc\u00aa", 2, 2, 0 }, /* letters of several scripts */
 	};
 	struct err e = { 0 };
 	struct scripts *s = scripts_new(&e);

@@ -11,7 +11,7 @@
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 
-#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SHA    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HEADER 176
 
 static const char *in_folder(const char *name)
@@ -27,10 +27,11 @@ static const char *in_folder(const char *name)
 TEST(batch_packs_sentences)
 {
 	static const int32_t source[] = { 5, 6, 7 }, target[] = { 8, 9 };
-	static const int32_t want_source[] = {5, 6, 7, 1, 6, 1, 1},
-			     want_position[] = {0, 1, 2, 3, 0, 1, 0};
+	static const int32_t want_source[] = { 5, 6, 7, 1, 6, 1, 1 },
+			     want_position[] = { 0, 1, 2, 3, 0, 1, 0 };
 	static const int32_t want_in[] = { 2, 8, 9, 2, 2, 9 }, want_out[] = { 8, 9, 1, 1, 9, 1 };
-	static const int32_t want_source_start[] = {0, 4, 6, 7}, want_target_start[] = {0, 3, 4, 6};
+	static const int32_t want_source_start[] = { 0, 4, 6, 7 },
+			     want_target_start[] = { 0, 3, 4, 6 };
 	struct batch b;
 	struct err e;
 
@@ -66,8 +67,8 @@ TEST(batch_refuses_what_does_not_fit)
 		return;
 	batch_clear(&b);
 	check(batch_add(&b, 0, ids, 2, ids, 1));
-	check(!batch_add(&b, 1, ids, 2, ids, 1));	/* source: 3 + 3 > 5 */
-	check(!batch_add(&b, 1, ids, 1, ids, 3));	/* target: 2 + 4 > 5 */
+	check(!batch_add(&b, 1, ids, 2, ids, 1)); /* source: 3 + 3 > 5 */
+	check(!batch_add(&b, 1, ids, 1, ids, 3)); /* target: 2 + 4 > 5 */
 	check(!batch_add(&b, 1, ids, INT32_MAX, ids, 1));
 	check(!batch_add(&b, 1, ids, 1, ids, INT32_MAX));
 	check(!batch_add(&b, 1, ids, -1, ids, 1));
@@ -77,7 +78,7 @@ TEST(batch_refuses_what_does_not_fit)
 	check(batch_add(&b, 1, ids, 1, NULL, 0));
 	check_int(b.n_target, 2);
 	check_int(b.target_start[2], 2);
-	check(!batch_add(&b, 2, ids, 0, NULL, 0));	/* room for two sentences */
+	check(!batch_add(&b, 2, ids, 0, NULL, 0)); /* room for two sentences */
 	batch_free(&b);
 	check_err(batch_alloc(&b, 0, 5, &e), ERR_INTERNAL);
 }
@@ -185,7 +186,10 @@ TEST(shard_reads_what_was_written)
 
 TEST(shard_widths_at_their_boundaries)
 {
-	static const struct { int32_t vocabulary, length; int64_t bytes; } cases[] = {
+	static const struct {
+		int32_t vocabulary, length;
+		int64_t bytes;
+	} cases[] = {
 		{ 65536, 65535, HEADER + 131072 + 16 + 4 },
 		{ 65537, 65535, HEADER + 262144 + 16 + 4 },
 		{ 65536, 65536, HEADER + 131080 + 16 + 8 },
@@ -286,29 +290,29 @@ TEST(shard_hostile_files)
 		bool sealed;
 		const char *says;
 	} cases[] = {
-		{0, 1, 'X', true, "not a token shard"},
-		{8, 4, 0x04030201, true, "other byte order"},
-		{8, 4, 0x01020305, true, "byte order mark"},
-		{12, 4, 1, true, "prepare the corpus again"},
-		{12, 4, 3, true, "version 3"},
-		{16, 8, INT64_MAX, true, "cannot be in"},
-		{16, 8, -1, true, "cannot be in"},
-		{16, 8, 20, true, "another length"},
-		{24, 8, INT64_MAX, true, "cannot be in"},
-		{24, 8, INT64_MIN, true, "cannot be in"},
-		{32, 8, 0x4000000000000000, true, "cannot be in"},
-		{32, 8, 3, true, "another length"},
-		{40, 4, 0, true, "a vocabulary of 0"},
-		{40, 4, 5, true, "the vocabulary has 5"},
-		{40, 4, 65537, true, "ids of 2 and"},
-		{44, 2, 4, true, "ids of 4 and"},
-		{46, 2, 3, true, "lengths of 3"},
-		{46, 2, 4, true, "another length"},
-		{48, 1, 'f', false, "SHA-256"},
-		{120, 1, 'x', false, "SHA-256"},
-		{HEADER, 2, 100, true, "has id 100"},
-		{HEADER, 2, -1, true, "has id 65535"},
-		{HEADER, 1, 77, false, "SHA-256"},
+		{ 0, 1, 'X', true, "not a token shard" },
+		{ 8, 4, 0x04030201, true, "other byte order" },
+		{ 8, 4, 0x01020305, true, "byte order mark" },
+		{ 12, 4, 1, true, "prepare the corpus again" },
+		{ 12, 4, 3, true, "version 3" },
+		{ 16, 8, INT64_MAX, true, "cannot be in" },
+		{ 16, 8, -1, true, "cannot be in" },
+		{ 16, 8, 20, true, "another length" },
+		{ 24, 8, INT64_MAX, true, "cannot be in" },
+		{ 24, 8, INT64_MIN, true, "cannot be in" },
+		{ 32, 8, 0x4000000000000000, true, "cannot be in" },
+		{ 32, 8, 3, true, "another length" },
+		{ 40, 4, 0, true, "a vocabulary of 0" },
+		{ 40, 4, 5, true, "the vocabulary has 5" },
+		{ 40, 4, 65537, true, "ids of 2 and" },
+		{ 44, 2, 4, true, "ids of 4 and" },
+		{ 46, 2, 3, true, "lengths of 3" },
+		{ 46, 2, 4, true, "another length" },
+		{ 48, 1, 'f', false, "SHA-256" },
+		{ 120, 1, 'x', false, "SHA-256" },
+		{ HEADER, 2, 100, true, "has id 100" },
+		{ HEADER, 2, -1, true, "has id 65535" },
+		{ HEADER, 1, 77, false, "SHA-256" },
 	};
 	struct buf good = { 0 }, b = { 0 };
 	struct err e;
@@ -341,7 +345,7 @@ out:
 /* Every number of index and lengths replaced by odd ones, of a file with its checksum mended. */
 TEST(shard_hostile_index_and_lengths)
 {
-	enum { PAIRS = 37, INDEX = 4 };		/* entries of the index */
+	enum { PAIRS = 37, INDEX = 4 }; /* entries of the index */
 	static const uint64_t odd[] = { UINT64_MAX, 1u << 31, 0, 1, 65535, 38 };
 	struct buf good = { 0 }, b = { 0 };
 	struct err e;
@@ -404,10 +408,13 @@ static struct vocab *vocab_of(const char *text, struct err *e)
 
 TEST(vocab_orders_pads_and_finds)
 {
-	static const struct { const char *piece; int64_t times;
+	static const struct {
+		const char *piece;
+		int64_t times;
 	} pieces[] = {
-		{"b", 2},     {"haus", 7},	{"a", 1}, {"a", 1},	     {"tab\tbed", 1},
-		{"</s>", 99}, {"<unused0>", 9}, {"", 5},  {"line\nfeed", 5}, {"@@", 1},
+		{ "b", 2 },	     { "haus", 7 },  { "a", 1 },	 { "a", 1 },
+		{ "tab\tbed", 1 },   { "</s>", 99 }, { "<unused0>", 9 }, { "", 5 },
+		{ "line\nfeed", 5 }, { "@@", 1 },
 	};
 	static const char want[] =
 		"<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\nhaus\t7\na\t2\nb\t2\n@@\t1\n"
@@ -470,23 +477,26 @@ TEST(vocab_without_pieces)
 TEST(vocab_hostile_files)
 {
 #define HEAD "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n"
-	static const struct { const char *text, *says;
+	static const struct {
+		const char *text, *says;
 	} cases[] = {
-		{"", "0 lines"},
-		{HEAD, "4 lines, expected a multiple of 8"},
-		{"<pad>\t0\n<s>\t0\n", "line 2: expected </s>"},
-		{HEAD "a\t1\nb\nc\t1\nd\t1\n", "line 6: expected a token, a tab and its count"},
-		{HEAD "a\t1\nb\t-1\nc\t1\nd\t1\n", "line 6: expected a token"},
-		{HEAD "a\t1\nb\t1x\nc\t1\nd\t1\n", "line 6: expected a token"},
-		{HEAD "a\t1\n\t1\nc\t1\nd\t1\n", "line 6: expected a token"},
-		{HEAD "a\t99999999999999999999\n", "line 5: expected a token"},
-		{HEAD "a\t1\nb\t1\na\t1\nd\t1\n", "line 7: \"a\" is there twice (also in line 5)"},
-		{HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" is there twice"},
-		{HEAD "a\t1\n\xff\t1\n", "line 6: the token is not UTF-8"},
-		{HEAD "a\t1\n<unused0>\t0\nc\t1\nd\t1\n",
-		 "line 7: \"c\" where <unused1> was expected"},
-		{HEAD "a\t1\n<unused1>\t0\n", "line 6: \"<unused1>\" where <unused0> was expected"},
-		{HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends inside the line"},
+		{ "", "0 lines" },
+		{ HEAD, "4 lines, expected a multiple of 8" },
+		{ "<pad>\t0\n<s>\t0\n", "line 2: expected </s>" },
+		{ HEAD "a\t1\nb\nc\t1\nd\t1\n", "line 6: expected a token, a tab and its count" },
+		{ HEAD "a\t1\nb\t-1\nc\t1\nd\t1\n", "line 6: expected a token" },
+		{ HEAD "a\t1\nb\t1x\nc\t1\nd\t1\n", "line 6: expected a token" },
+		{ HEAD "a\t1\n\t1\nc\t1\nd\t1\n", "line 6: expected a token" },
+		{ HEAD "a\t99999999999999999999\n", "line 5: expected a token" },
+		{ HEAD "a\t1\nb\t1\na\t1\nd\t1\n",
+		  "line 7: \"a\" is there twice (also in line 5)" },
+		{ HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" is there twice" },
+		{ HEAD "a\t1\n\xff\t1\n", "line 6: the token is not UTF-8" },
+		{ HEAD "a\t1\n<unused0>\t0\nc\t1\nd\t1\n",
+		  "line 7: \"c\" where <unused1> was expected" },
+		{ HEAD "a\t1\n<unused1>\t0\n",
+		  "line 6: \"<unused1>\" where <unused0> was expected" },
+		{ HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends inside the line" },
 	};
 	struct err e;
 

@@ -8,7 +8,7 @@
 #include "kernels/ops/panels.h"
 #include "share/base/file.h"
 
-#define VOCABULARY 16		/* of the sharp model, <unused…> counted */
+#define VOCABULARY 16 /* of the sharp model, <unused…> counted */
 
 static const char sha[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -67,7 +67,7 @@ TEST(panels_gathered_are_panels_packed)
 /* ---- the file ---------------------------------------------------------- */
 
 static const int32_t frequent[] = { 6, 9 };
-static const int32_t start[VOCABULARY + 1] = { 0, 0, 0, 0, 0, 2, 3, 3, 7,
+static const int32_t start[VOCABULARY + 1] = { 0, 0, 0,	 0,  0,	 2,  3,	 3, 7,
 					       8, 9, 10, 13, 13, 13, 13, 13 };
 static const int32_t lists[] = { 4, 5, 7, 5, 7, 8, 11, 10, 4, 4, 5, 8, 10 };
 static const struct shortlist_parts parts = { VOCABULARY, sha, frequent, 2, start, lists };
@@ -145,12 +145,12 @@ TEST(shortlist_with_wrong_lists_is_refused)
 	static const int32_t falling[] = { 4, 5, 7, 7, 5, 8, 11, 10, 4, 4, 5, 8, 10 };
 	static const int32_t special[] = { 2, 5, 7, 5, 7, 8, 11, 10, 4, 4, 5, 8, 10 };
 	static const int32_t large[] = { 4, 5, 7, 5, 7, 8, 11, 10, 4, 4, 5, 8, VOCABULARY };
-	static const int32_t negative[VOCABULARY + 1] = { 0, 0, 0, 0, 0, 2, 3, 3, 7, 6, 9, 10,
-							  13, 13, 13, 13, 13 };
-	static const int32_t beyond[VOCABULARY + 1] = { 0, 0, 0, 0, 0, 2, 3, 3, 7, 90, 9, 10,
-							13, 13, 13, 13, 13 };
-	static const int32_t late[VOCABULARY + 1] = { 1, 1, 1, 1, 1, 2, 3, 3, 7, 8, 9, 10,
-						      13, 13, 13, 13, 13 };
+	static const int32_t negative[VOCABULARY + 1] = { 0, 0, 0,  0,	0,  2,	3,  3, 7,
+							  6, 9, 10, 13, 13, 13, 13, 13 };
+	static const int32_t beyond[VOCABULARY + 1] = { 0,  0, 0,  0,  0,  2,  3,  3, 7,
+							90, 9, 10, 13, 13, 13, 13, 13 };
+	static const int32_t late[VOCABULARY + 1] = { 1, 1, 1,	1,  1,	2,  3,	3, 7,
+						      8, 9, 10, 13, 13, 13, 13, 13 };
 	static const int32_t twice[] = { 6, 6 };
 	const struct shortlist_parts wrong[] = {
 		{ VOCABULARY, sha, frequent, 2, start, falling },
@@ -182,7 +182,7 @@ TEST(shortlist_with_wrong_lists_is_refused)
  * Pairs in which word i is translated by word TWIN + i, in another order, among function words
  * that are everywhere.
  */
-#define TWIN 60
+#define TWIN  60
 #define WORDS 50
 TEST(shortlist_learns_who_translates_whom)
 {
@@ -217,7 +217,7 @@ TEST(shortlist_learns_who_translates_whom)
 		check(n == 2 && ids[0] == 4 + TWIN + WORDS && ids[1] == 5 + TWIN + WORDS);
 		for (int32_t i = 4; i < 4 + WORDS; i++) {
 			ids = shortlist_of_token(s, i, &n);
-			check(n == 3 && ids[0] == i);	/* itself is always allowed */
+			check(n == 3 && ids[0] == i); /* itself is always allowed */
 			right += ids[1] == TWIN + i || ids[2] == TWIN + i;
 		}
 	}
@@ -266,9 +266,14 @@ static double log_prob_of(struct model *m, const struct decode_source *s, const 
 
 static struct decode_options options(int32_t beam, int32_t n_best)
 {
-	return (struct decode_options){ .beam = beam, .n_best = n_best, .alpha = 0.6,
-					.max_length_factor = 1.0, .max_length_extra = 6,
-					.decode_tokens = 1024, .temperature = 1, .top_p = 1,
+	return (struct decode_options){ .beam = beam,
+					.n_best = n_best,
+					.alpha = 0.6,
+					.max_length_factor = 1.0,
+					.max_length_extra = 6,
+					.decode_tokens = 1024,
+					.temperature = 1,
+					.top_p = 1,
 					.seed = 7 };
 }
 
@@ -368,7 +373,7 @@ TEST(shortlist_best_is_found)
 		for (int i = 0; i < N_SOURCES - 1; i++) {
 			double best = -INFINITY;
 
-			for (int32_t a = 3; a < N_REAL; a++)	/* 3: no token */
+			for (int32_t a = 3; a < N_REAL; a++) /* 3: no token */
 				for (int32_t b = 3; b < (a == 3 ? 4 : N_REAL); b++) {
 					const int32_t row[] = { a, b }, n = (a > 3) + (b > 3);
 
@@ -393,7 +398,7 @@ TEST(shortlist_best_is_found)
 /* Which sentences are decoded together, and by how many workers, changes not a bit. */
 TEST(shortlist_does_not_depend_on_batches)
 {
-	static const int32_t prefix[] = { 11, 8 };	/* the first source does not allow them */
+	static const int32_t prefix[] = { 11, 8 }; /* the first source does not allow them */
 	struct shortlist *s = a_shortlist(&parts);
 	struct decode_constraint constraints[N_SOURCES] = { { .prefix = prefix, .n_prefix = 2 } };
 

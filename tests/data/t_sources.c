@@ -53,10 +53,11 @@ TEST(manifest_sets_and_mirrors)
 {
 	struct err e = { 0 };
 	struct manifest m;
-	char *path = write_text("x.y.manifest",
-		"[archive a.tgz]\r\nbytes = 7\nurl = https://a/a.tgz\n"
-		"url =\thttps://b/b.zip  bytes:9\tmd5:0123456789ABCDEF0123456789abcdef\n"
-		"news-20.15.en = d/x.en\nnews-20.15.pt-BR = d/x.pt");
+	char *path =
+		write_text("x.y.manifest",
+			   "[archive a.tgz]\r\nbytes = 7\nurl = https://a/a.tgz\n"
+			   "url =\thttps://b/b.zip  bytes:9\tmd5:0123456789ABCDEF0123456789abcdef\n"
+			   "news-20.15.en = d/x.en\nnews-20.15.pt-BR = d/x.pt");
 
 	if (check_int(manifest_read(&m, path, &e), 0)) {
 		const struct manifest_archive *a = m.archives;
@@ -77,11 +78,14 @@ TEST(manifest_sets_and_mirrors)
 
 TEST(manifest_limits)
 {
-	static const struct { int archives, urls, members, sets; const char *words; } cases[] = {
-		{ 256, 0, 0, 1, NULL }, { 257, 0, 0, 1, "more than 256 archives" },
-		{ 1, 32, 0, 1, NULL }, { 1, 33, 0, 1, "more than 32 urls" },
+	static const struct {
+		int archives, urls, members, sets;
+		const char *words;
+	} cases[] = {
+		{ 256, 0, 0, 1, NULL },	 { 257, 0, 0, 1, "more than 256 archives" },
+		{ 1, 32, 0, 1, NULL },	 { 1, 33, 0, 1, "more than 32 urls" },
 		{ 1, 0, 1024, 1, NULL }, { 1, 0, 1025, 1, "more than 1024 members" },
-		{ 1, 0, 13, 13, NULL }, { 1, 0, 14, 14, "more than 13 sets" },
+		{ 1, 0, 13, 13, NULL },	 { 1, 0, 14, 14, "more than 13 sets" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -109,7 +113,9 @@ TEST(manifest_limits)
 
 TEST(manifest_errors_name_file_and_line)
 {
-	static const struct { const char *text, *words; } cases[] = {
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
 		{ "url = x\n", ":1: expected [archive NAME] before" },
 		{ "[archiv x]\n", ":1: expected [archive NAME]" },
 		{ "[archive ../x]\n", ":1: " },
@@ -156,10 +162,18 @@ TEST(manifest_errors_name_file_and_line)
 
 TEST(archive_kinds)
 {
-	static const struct { const char *bytes; int code; const char *words; } cases[] = {
-		{ "\x1f\x8b rest", 0, "" }, { "PK\3\4 rest", 0, "" }, { "BZh9", 0, "" },
-		{ " \n<!DOCTYPE html>", ERR_DATA, "web page" }, { "<?xml", ERR_DATA, "web page" },
-		{ "The quick brown fox", ERR_DATA, "not an archive" }, { "", ERR_DATA, "empty" },
+	static const struct {
+		const char *bytes;
+		int code;
+		const char *words;
+	} cases[] = {
+		{ "\x1f\x8b rest", 0, "" },
+		{ "PK\3\4 rest", 0, "" },
+		{ "BZh9", 0, "" },
+		{ " \n<!DOCTYPE html>", ERR_DATA, "web page" },
+		{ "<?xml", ERR_DATA, "web page" },
+		{ "The quick brown fox", ERR_DATA, "not an archive" },
+		{ "", ERR_DATA, "empty" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -177,8 +191,9 @@ TEST(archive_kinds)
 TEST(parallel_reads_lines_and_segments_in_step)
 {
 	struct err e = { 0 };
-	char *plain = write_text("a.en", "one\ntwo"), *sgm = write_text("a.sgm",
-		"<refset>\n<seg id=\"1\"> eins </seg>\n<seg id=\"2\">zwei\n</seg>\n</refset>\n");
+	char *plain = write_text("a.en", "one\ntwo"),
+	     *sgm = write_text("a.sgm", "<refset>\n<seg id=\"1\"> eins </seg>\n<seg "
+					"id=\"2\">zwei\n</seg>\n</refset>\n");
 	struct parallel_reader p;
 
 	if (check_int(parallel_open(&p, plain, sgm, false, &e), 0)) {
@@ -264,14 +279,14 @@ static void check_held_out(const char *folder, struct pipeline *tools)
 			check_int(pipeline_encode(tools, SIDE_TARGET, in.target.text, in.target.len,
 						  &ids, &n, &cap, &e),
 				  0);
-			unequal += n != (size_t)n_target ||
-				   memcmp(ids, target_ids, n * sizeof(*ids));
+			unequal +=
+				n != (size_t)n_target || memcmp(ids, target_ids, n * sizeof(*ids));
 			n = 0;
 			check_int(pipeline_encode(tools, SIDE_SOURCE, in.source.text, in.source.len,
 						  &ids, &n, &cap, &e),
 				  0);
-			unequal += n != (size_t)n_source ||
-				   memcmp(ids, source_ids, n * sizeof(*ids));
+			unequal +=
+				n != (size_t)n_source || memcmp(ids, source_ids, n * sizeof(*ids));
 			buf_clear(&back);
 			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
 			/* a figure that never stood alone in so little training text is unknown */

@@ -102,7 +102,7 @@ static void check_samples(const char *model, const struct sample *samples, size_
 
 	if (!s)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
-	for (size_t i = 0; s && i < 2 * n; i++) {	/* the second time from the cache */
+	for (size_t i = 0; s && i < 2 * n; i++) { /* the second time from the cache */
 		const struct sample *want = &samples[i % n];
 
 		buf_clear(&out);
@@ -156,8 +156,7 @@ TEST(sp_learn_small_text)
 TEST(sp_apply_learned)
 {
 	static const struct sample samples[] = {
-		{ "The boat is in the harbour.",
-		  "▁ T he ▁boat ▁ is ▁ in ▁the ▁harbour .",
+		{ "The boat is in the harbour.", "▁ T he ▁boat ▁ is ▁ in ▁the ▁harbour .",
 		  "The boat is in the harbour." },
 		{ "", "", "" },
 		{ " \t \u00A0", "", "" },
@@ -208,11 +207,10 @@ TEST(sp_undo_special_tokens)
 TEST(sp_apply_foreign_model)
 {
 	static const struct sample samples[] = {
-		{ "The boat is in the harbour.",
-		  "▁ T he ▁boat ▁ i s ▁ in ▁the ▁harbour .",
+		{ "The boat is in the harbour.", "▁ T he ▁boat ▁ i s ▁ in ▁the ▁harbour .",
 		  "The boat is in the harbour." },
-		{ "  Two   blanks\tand a tab  ",
-		  "▁ T w o ▁bl a n k s <0x09> a nd ▁a ▁ t a b", "Two blanks\tand a tab" },
+		{ "  Two   blanks\tand a tab  ", "▁ T w o ▁bl a n k s <0x09> a nd ▁a ▁ t a b",
+		  "Two blanks\tand a tab" },
 		{ "Größere Boote: 12 neue, 1 altes!",
 		  "▁ G rößere ▁B oo te <0x3A> ▁12 ▁ n e u e , ▁ 1 ▁a l te s <0x21>",
 		  "Größere Boote: 12 neue, 1 altes!" },
@@ -245,14 +243,14 @@ TEST(sp_learn_refuses)
 		buf_add_str(&line, "boot ");
 	check_int(line.len, 4195);
 	check_int(sp_learner_add_line(l, line.data, line.len, &is_used, &e), 0);
-	check(!is_used);	/* too long */
+	check(!is_used); /* too long */
 	check_int(sp_learner_add_line(l, "a \u2585 b", 7, &is_used, &e), 0);
-	check(!is_used);	/* reserved */
+	check(!is_used); /* reserved */
 	check_err(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), ERR_DATA);
 	check_int(sp_learner_add_line(l, line.data, 4192, &is_used, &e), 0);
 	check(is_used);
 	check_int(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), 0);
-	check_int(learned, 4 + 4 + 4);	/* ▁ b o t, and what makes ▁boot of them */
+	check_int(learned, 4 + 4 + 4); /* ▁ b o t, and what makes ▁boot of them */
 	sp_learner_free(l);
 	buf_free(&line);
 	check_err(learn_text(90, &learned, &e), ERR_CONFIG);
@@ -319,14 +317,16 @@ TEST(sp_rules_are_nmt_nfkc)
 TEST(sp_normalize_blanks)
 {
 	static const struct {
-		const char *flags;	/* d: dummy, r: remove extra, e: escape, s: suffix */
+		const char *flags; /* d: dummy, r: remove extra, e: escape, s: suffix */
 		const char *line, *want;
 	} cases[] = {
+		/* clang-format off */
 		{ "dre", "  a  b ", "▁a▁b" }, { "dre", "", "" }, { "dre", "   ", "" },
 		{ "re", "  a  b ", "a▁b" },   { "de", " a  b ", "▁▁a▁▁b▁" },
 		{ "d", " a b", "  a b" },     { "drs", " a  b ", "a b " },
 		{ "e", "  ", "▁▁" },	      { "", "a\x80z\xC3", "a\uFFFDz\uFFFD" },
 		{ "dres", "a b", "a▁b▁" },
+		/* clang-format on */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -404,8 +404,8 @@ TEST(sp_charsmap_finds_the_longest)
 TEST(sp_model_refuses)
 {
 	static const struct {
-		int type;	/* of the model; 0: no trainer_spec */
-		int piece;	/* type of its second piece; the first is <unk> */
+		int type;  /* of the model; 0: no trainer_spec */
+		int piece; /* type of its second piece; the first is <unk> */
 		float score;
 		const char *why;
 	} cases[] = {
@@ -441,8 +441,8 @@ TEST(sp_model_refuses)
 			proto_put_bytes(&model, 2, part.data, part.len);
 		s = sp_open_memory(model.data, model.len, "some.model", &e);
 		check(!s == (cases[i].why != NULL));
-		if (cases[i].why && !s && (!strstr(e.text, cases[i].why) ||
-					   !text_starts_with(e.text, "some.model")))
+		if (cases[i].why && !s &&
+		    (!strstr(e.text, cases[i].why) || !text_starts_with(e.text, "some.model")))
 			check_str(e.text, cases[i].why);
 		sp_close(s);
 		buf_free(&part);
@@ -472,7 +472,7 @@ TEST(sp_model_damaged)
 			opened++;
 		sp_close(s);
 	}
-	check(cut_opened < 3);	/* only where a field ends behind the trainer_spec */
+	check(cut_opened < 3); /* only where a field ends behind the trainer_spec */
 	check(opened > 1000);
 	buf_free(&good);
 	buf_free(&out);
@@ -501,8 +501,9 @@ TEST(sp_pipeline_there_and_back)
 	p = pipeline_open_pieces(test_folder(), &c, &e);
 	check(p && pipeline_piece_order(p));
 	if (p)
-		check_int(vocab_write_in_order(counter, pipeline_piece_order(p), in_folder("vocab.tsv"),
-					       &e), 0);
+		check_int(vocab_write_in_order(counter, pipeline_piece_order(p),
+					       in_folder("vocab.tsv"), &e),
+			  0);
 	pipeline_close(p);
 	vocab_counter_free(counter);
 	p = pipeline_open(test_folder(), &c, &e);
@@ -516,9 +517,9 @@ TEST(sp_pipeline_there_and_back)
 		check_str(vocab_piece(v, 4), "aa");
 		check_int(vocab_frequency(v, vocab_id(v, "▁boat", strlen("▁boat"))), 7);
 		check_int(vocab_frequency(v, 4), 0);
-		check_int(pipeline_encode(p, SIDE_SOURCE, "The  boat ☃ is", 16, &ids, &n, &cap,
-					  &e), 0);
-		check_int(n, 8);	/* ▁ T he ▁boat ▁ ☃ ▁ is */
+		check_int(pipeline_encode(p, SIDE_SOURCE, "The  boat ☃ is", 16, &ids, &n, &cap, &e),
+			  0);
+		check_int(n, 8); /* ▁ T he ▁boat ▁ ☃ ▁ is */
 		check_int(ids[5], TOKEN_UNKNOWN);
 		check_int(pipeline_decode(p, SIDE_TARGET, ids, n, &out, &e), 0);
 		check_str(buf_text(&out), "The boat  \u2047  is");
@@ -580,7 +581,8 @@ TEST(sp_on_real_text)
 
 			check_int(sp_apply_line(s, in.text, in.len, &pieces, &e), 0);
 			check_int(sp_undo_line(s, buf_text(&pieces) + start, pieces.len - start,
-					       &undone, &e), 0);
+					       &undone, &e),
+				  0);
 			buf_add_char(&pieces, '\n');
 			buf_add_char(&undone, '\n');
 		}

@@ -84,7 +84,7 @@ TEST(rewrite_replaces_as_perl)
 	check_replace("Ä", "x", REGEX_CASELESS, "äÄ", "xx");
 	check_replace("[a-z]", "x", REGEX_CASELESS | REGEX_BYTES, "Kſ\xe2\x84\xaa",
 		      "xſ\xe2\x84\xaa");
-	check_replace("o$", "x", 0, "foo\n", "fox\n");		/* before a final LF, as in Perl */
+	check_replace("o$", "x", 0, "foo\n", "fox\n"); /* before a final LF, as in Perl */
 	check_replace("\\d", "#", 0, "1٣", "##");
 	check_replace("\\d", "#", REGEX_BYTES, "1٣", "#٣");
 	check_replace("[" REGEX_SPACE "]", "_", 0,
@@ -127,39 +127,39 @@ TEST(rewrite_names_a_bad_pattern)
 TEST(text_tokenize_english)
 {
 	static const struct sample samples[] = {
-		{"Hello, world!", "Hello , world !"},
-		{"Mr. Smith's dog isn't 5,300 years old...",
-		 "Mr. Smith &apos;s dog isn &apos;t 5,300 years old ..."},
-		{"No. 5 was No. One. etc. and so on. The end.",
-		 "No. 5 was No . One. etc. and so on . The end ."},
-		{"the U.S. president (D.) said: \"p.m.\"",
-		 "the U.S. president ( D. ) said : &quot; p.m. &quot;"},
-		{"the 1990's, '90s; rock & roll | [a] <b>",
-		 "the 1990 &apos;s , &apos; 90s ; rock &amp; roll &#124; &#91; a &#93; &lt; b "
-		 "&gt;"},
-		{"a,,b 1,,,2 ,5 5,", "a , , b 1 , , ,2 , 5 5 ,"},
-		{",5", ",5"},
-		{",", ","},
-		{"he said 'no.'", "he said &apos; no . &apos; "},
-		{"'tis", "&apos;tis"},
-		{"a..b .. ..... .", "a .. b .. ..... ."},
-		{"well-known", "well-known"},
-		{"  \t ", "  \t "},
-		{"", ""},
-		{"\x01", ""},
-		{"a\x01"
-		 "b\tc",
-		 "ab c"},
-		{"a\xc2\xa0"
-		 "b\xc2\x85"
-		 "c\xc2\xad"
-		 "d\xe2\x80\x8b"
-		 "e\xc2\x92",
-		 "a b c \xc2\xad d \xe2\x80\x8b e \xc2\x92"},
-		{"\xef\xbb\xbfThe", "\xef\xbb\xbf The"},
-		{"x\xc2\xb2 \xc2\xbd Ⅷ's", "x \xc2\xb2 \xc2\xbd Ⅷ &apos;s"},
-		{"a DOTMULTI b", "a . b"},
-		{"a'b'c ''", "a &apos;b&apos;c &apos; &apos;"},
+		{ "Hello, world!", "Hello , world !" },
+		{ "Mr. Smith's dog isn't 5,300 years old...",
+		  "Mr. Smith &apos;s dog isn &apos;t 5,300 years old ..." },
+		{ "No. 5 was No. One. etc. and so on. The end.",
+		  "No. 5 was No . One. etc. and so on . The end ." },
+		{ "the U.S. president (D.) said: \"p.m.\"",
+		  "the U.S. president ( D. ) said : &quot; p.m. &quot;" },
+		{ "the 1990's, '90s; rock & roll | [a] <b>",
+		  "the 1990 &apos;s , &apos; 90s ; rock &amp; roll &#124; &#91; a &#93; &lt; b "
+		  "&gt;" },
+		{ "a,,b 1,,,2 ,5 5,", "a , , b 1 , , ,2 , 5 5 ," },
+		{ ",5", ",5" },
+		{ ",", "," },
+		{ "he said 'no.'", "he said &apos; no . &apos; " },
+		{ "'tis", "&apos;tis" },
+		{ "a..b .. ..... .", "a .. b .. ..... ." },
+		{ "well-known", "well-known" },
+		{ "  \t ", "  \t " },
+		{ "", "" },
+		{ "\x01", "" },
+		{ "a\x01"
+		  "b\tc",
+		  "ab c" },
+		{ "a\xc2\xa0"
+		  "b\xc2\x85"
+		  "c\xc2\xad"
+		  "d\xe2\x80\x8b"
+		  "e\xc2\x92",
+		  "a b c \xc2\xad d \xe2\x80\x8b e \xc2\x92" },
+		{ "\xef\xbb\xbfThe", "\xef\xbb\xbf The" },
+		{ "x\xc2\xb2 \xc2\xbd Ⅷ's", "x \xc2\xb2 \xc2\xbd Ⅷ &apos;s" },
+		{ "a DOTMULTI b", "a . b" },
+		{ "a'b'c ''", "a &apos;b&apos;c &apos; &apos;" },
 	};
 	struct tokenizer_options o = { .language = "en", .escape = true };
 	struct err e = { 0 };
@@ -173,11 +173,11 @@ TEST(text_tokenize_english)
 TEST(text_tokenize_german)
 {
 	static const struct sample samples[] = {
-		{"Das ist z.B. am 3. Mai bzw. im XIV. Jh. Punkt.",
-		 "Das ist z.B. am 3. Mai bzw. im XIV. Jh . Punkt ."},
-		{"Wie geht's? \"Gut\"-Schule [1]", "Wie geht ' s ? \" Gut \" -Schule [ 1 ]"},
-		{"U-Bahn-Tür ß-8", "U @-@ Bahn @-@ Tür ß @-@ 8"},
-		{"o.ä. Öl", "o.ä. Öl"},
+		{ "Das ist z.B. am 3. Mai bzw. im XIV. Jh. Punkt.",
+		  "Das ist z.B. am 3. Mai bzw. im XIV. Jh . Punkt ." },
+		{ "Wie geht's? \"Gut\"-Schule [1]", "Wie geht ' s ? \" Gut \" -Schule [ 1 ]" },
+		{ "U-Bahn-Tür ß-8", "U @-@ Bahn @-@ Tür ß @-@ 8" },
+		{ "o.ä. Öl", "o.ä. Öl" },
 	};
 	struct tokenizer_options o = { .language = "de", .aggressive = true };
 	struct err e = { 0 };
@@ -264,8 +264,8 @@ TEST(text_tokenize_equals_its_rules)
 {
 	compare_with_rules(&(struct tokenizer_options){ .language = "en", .escape = true });
 	compare_with_rules(&(struct tokenizer_options){ .language = "en", .aggressive = true });
-	compare_with_rules(
-		&(struct tokenizer_options){.language = "de", .escape = true, .aggressive = true});
+	compare_with_rules(&(struct tokenizer_options){
+		.language = "de", .escape = true, .aggressive = true });
 }
 
 TEST(text_abbreviations)
@@ -298,16 +298,16 @@ TEST(text_abbreviations)
 TEST(text_detokenize)
 {
 	static const struct sample english[] = {
-		{"Hello , world !", "Hello, world!"},
-		{"He said &quot; no &quot; at Smith &apos;s ( 5 @-@ 6 ) .",
-		 "He said \"no\" at Smith's (5-6)."},
-		{"the Jones &apos; house , &apos; so &apos;", "the Jones' house, 'so'"},
-		{"„ a “ b \" c \"", "„a“ b \"c\""},
-		{"it costs $ 5 &amp;lt; € 6 ?", "it costs $5 &lt; €6?"},
-		{"中 文 a", "中文 a"},
-		{"@-@ a  b @-@", "-a b-"},
-		{"<seg> a , b </seg>", "<seg> a , b </seg>"},
-		{" ", " "},
+		{ "Hello , world !", "Hello, world!" },
+		{ "He said &quot; no &quot; at Smith &apos;s ( 5 @-@ 6 ) .",
+		  "He said \"no\" at Smith's (5-6)." },
+		{ "the Jones &apos; house , &apos; so &apos;", "the Jones' house, 'so'" },
+		{ "„ a “ b \" c \"", "„a“ b \"c\"" },
+		{ "it costs $ 5 &amp;lt; € 6 ?", "it costs $5 &lt; €6?" },
+		{ "中 文 a", "中文 a" },
+		{ "@-@ a  b @-@", "-a b-" },
+		{ "<seg> a , b </seg>", "<seg> a , b </seg>" },
+		{ " ", " " },
 	};
 	static const struct sample german[] = {
 		{ "Wie geht &apos; s ?", "Wie geht 's?" },
@@ -327,19 +327,19 @@ TEST(text_detokenize)
 TEST(text_normalize)
 {
 	static const struct sample english[] = {
-		{"“Yes”, he said – it’s 5\xc2\xa0"
-		 "000 …",
-		 "\"Yes,\" he said - it's 5.000 ..."},
-		{"a( b )c : 5 %", "a (b) c: 5%"},
+		{ "“Yes”, he said – it’s 5\xc2\xa0"
+		  "000 …",
+		  "\"Yes,\" he said - it's 5.000 ..." },
+		{ "a( b )c : 5 %", "a (b) c: 5%" },
 	};
 	static const struct sample german[] = {
-		{"„Das“ – 5\xc2\xa0"
-		 "000 …",
-		 "\"Das\" - 5,000 ..."},
-		{"«\xc2\xa0So\xc2\xa0»\xc2\xa0!", "\"So\" !"},
-		{"„So.“", "\"So\"."}, /* because the rule sees the LF that follows */
-		{"``x''", " \" x \" "},
-		{"a\rb", "ab"},
+		{ "„Das“ – 5\xc2\xa0"
+		  "000 …",
+		  "\"Das\" - 5,000 ..." },
+		{ "«\xc2\xa0So\xc2\xa0»\xc2\xa0!", "\"So\" !" },
+		{ "„So.“", "\"So\"." }, /* because the rule sees the LF that follows */
+		{ "``x''", " \" x \" " },
+		{ "a\rb", "ab" },
 	};
 	struct err e = { 0 };
 	struct normalizer *en = normalizer_new("en", &e), *de = normalizer_new("de", &e);
@@ -375,7 +375,8 @@ TEST(text_sgm_from_memory_and_a_reader)
 
 	for (int memory = 0; memory < 2; memory++) {
 		check_int(memory ? sgm_open_memory(&s, "set.sgm", text, sizeof(text) - 1, &e)
-				 : sgm_open_reader(&s, "set.sgm", read_byte, &rest, &e), 0);
+				 : sgm_open_reader(&s, "set.sgm", read_byte, &rest, &e),
+			  0);
 		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "One &amp;") && s.number == 1);
 		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "twolines") && s.number == 2);
 		check_err(sgm_next(&s, &e), ERR_DATA);
@@ -438,8 +439,13 @@ static void check_file(line_tool run, void *tool, const char *input, const char 
 
 static void check_language(const char *language)
 {
-	static const struct { const char *name; bool escape, aggressive; } kinds[] = {
-		{ "tok", true, false }, { "tok-a", true, true }, { "tok-noesc", false, false },
+	static const struct {
+		const char *name;
+		bool escape, aggressive;
+	} kinds[] = {
+		{ "tok", true, false },
+		{ "tok-a", true, true },
+		{ "tok-noesc", false, false },
 	};
 	struct err e = { 0 };
 	struct detokenizer *d = detokenizer_new(language, &e);
@@ -502,54 +508,55 @@ static void check_hash(line_tool run, void *tool, const char *input, const char 
 }
 
 /* Recorded from Moses' own tools by tests/peers/moses.sh --record. */
-static const struct { const char *tool, *language, *input, *sha256;
+static const struct {
+	const char *tool, *language, *input, *sha256;
 } recorded[] = {
-	{"tokenize", "en", "multi30k/train.en",
-	 "ba6c3e782dccaddc98ef5f2542a4385e563d16b919ba4f4485ba5366fd053988"},
-	{"tokenize", "en", "newstest/newstest2013.en",
-	 "60c4b6fd95d30180dd8b50a33756ad45277622130b7a2c05bca96aa87d8b0378"},
-	{"tokenize", "en", "newstest/newstest2015.en",
-	 "6206ddc1280a675165a1739bed0f05ab2cf0731b52f58b377457551d7fce251b"},
-	{"tokenize", "en", "newstest/newstest2017.en",
-	 "4bad7219d876abb0d59dd975b8433921919b02e9a69a234a8398a9e6bc72185f"},
-	{"tokenize", "en", "noisy/train10k.en",
-	 "057a5a4843cb95636fc18fb276b419d97e228b1a8536428a4c4e80f5676f383d"},
-	{"tokenize", "en", "mixed/test.en",
-	 "67f4ce373f12864ed03f5e0f71d51b5dd9ddf38f5eba72e27f7304d1be12f025"},
-	{"normalize", "en", "newstest/newstest2013.en",
-	 "2dc0713c30ac09246e17657c364e56a7821a19a4c6fa0e9a8d52a1a945512e4d"},
-	{"normalize", "en", "newstest/newstest2017.en",
-	 "12a0997c8dbd136ca764909ffda48c2fe163d9a56fa17f6ba5880a68d2517c1f"},
-	{"normalize", "en", "noisy/train10k.en",
-	 "5bc2d58a792b021f19fee8717138e5580e86f02b36f3d4fc171e8c1cbdc37b94"},
-	{"detokenize", "en", "noisy/train10k.en",
-	 "b3fb5f1773f8ba554256cce05d2eb2e6c8c8e37f984881e900ef610fbe517036"},
-	{"tokenize", "de", "multi30k/train.de",
-	 "367729430c1ab687bf4eb1bfa3e9afacbbf1fac08080beacbec696cffc449382"},
-	{"tokenize", "de", "newstest/newstest2013.de",
-	 "bd3ba818e292897e296116f6662d6664c10eef1a5c4d4bf209811a8437f0539d"},
-	{"tokenize", "de", "newstest/newstest2015.de",
-	 "18d2664124428ce4fdd116f5b6dfe68ea32671927b3c79e85d508881434f7bee"},
-	{"tokenize", "de", "newstest/newstest2017.de",
-	 "ba5e2b25d0a31e3e0e9ace20d10723f9f823ef02e352fa712ab83b82ff11cbe9"},
-	{"tokenize", "de", "noisy/train10k.de",
-	 "d327944a2378736def1b2ba2e8a906397a05c3c578b065e834997f5da6c73999"},
-	{"tokenize", "de", "mixed/test.de",
-	 "ef9156340d40a0bcaec62311925b88cf1855cffae0910f44e670a1237d9c7cde"},
-	{"normalize", "de", "newstest/newstest2013.de",
-	 "dea8402ed62c7d0ea8c757d7e06a4f69e416f38038200dd0ef4c00d6555fd69f"},
-	{"normalize", "de", "newstest/newstest2017.de",
-	 "f97fa416fbc472cc92a58276672d8493e4c87710b8f73e8c3f7a89818cbc1c3d"},
-	{"normalize", "de", "noisy/train10k.de",
-	 "80b4c9d7aa4d6932cdbf337bb831bbfac49cc5ba359789dbf2ccb40224d66d69"},
-	{"detokenize", "de", "noisy/train10k.de",
-	 "e59b06ef73571b555338db07e61cec99e55adfe722cb5d6dda80c0687961c932"},
-	{"tokenize", "de", "systems/newstest2017.online-A.0.en-de.txt",
-	 "b29861d4614a141222f2b2743ba5de46a8456bd19c0a1ded4c2bba547a8dfc9f"},
-	{"normalize", "de", "systems/newstest2017.online-A.0.en-de.txt",
-	 "9f1be3fe191577b4a7bd0e9719c420853ea4f6314351af7a87313871d18e07f2"},
-	{"detokenize", "de", "systems/newstest2017.online-A.0.en-de.txt",
-	 "d6e2986dc3f8bee2c2527fc3f6149ca2378c4dcc9ecc539447d480e71fe1e054"},
+	{ "tokenize", "en", "multi30k/train.en",
+	  "ba6c3e782dccaddc98ef5f2542a4385e563d16b919ba4f4485ba5366fd053988" },
+	{ "tokenize", "en", "newstest/newstest2013.en",
+	  "60c4b6fd95d30180dd8b50a33756ad45277622130b7a2c05bca96aa87d8b0378" },
+	{ "tokenize", "en", "newstest/newstest2015.en",
+	  "6206ddc1280a675165a1739bed0f05ab2cf0731b52f58b377457551d7fce251b" },
+	{ "tokenize", "en", "newstest/newstest2017.en",
+	  "4bad7219d876abb0d59dd975b8433921919b02e9a69a234a8398a9e6bc72185f" },
+	{ "tokenize", "en", "noisy/train10k.en",
+	  "057a5a4843cb95636fc18fb276b419d97e228b1a8536428a4c4e80f5676f383d" },
+	{ "tokenize", "en", "mixed/test.en",
+	  "67f4ce373f12864ed03f5e0f71d51b5dd9ddf38f5eba72e27f7304d1be12f025" },
+	{ "normalize", "en", "newstest/newstest2013.en",
+	  "2dc0713c30ac09246e17657c364e56a7821a19a4c6fa0e9a8d52a1a945512e4d" },
+	{ "normalize", "en", "newstest/newstest2017.en",
+	  "12a0997c8dbd136ca764909ffda48c2fe163d9a56fa17f6ba5880a68d2517c1f" },
+	{ "normalize", "en", "noisy/train10k.en",
+	  "5bc2d58a792b021f19fee8717138e5580e86f02b36f3d4fc171e8c1cbdc37b94" },
+	{ "detokenize", "en", "noisy/train10k.en",
+	  "b3fb5f1773f8ba554256cce05d2eb2e6c8c8e37f984881e900ef610fbe517036" },
+	{ "tokenize", "de", "multi30k/train.de",
+	  "367729430c1ab687bf4eb1bfa3e9afacbbf1fac08080beacbec696cffc449382" },
+	{ "tokenize", "de", "newstest/newstest2013.de",
+	  "bd3ba818e292897e296116f6662d6664c10eef1a5c4d4bf209811a8437f0539d" },
+	{ "tokenize", "de", "newstest/newstest2015.de",
+	  "18d2664124428ce4fdd116f5b6dfe68ea32671927b3c79e85d508881434f7bee" },
+	{ "tokenize", "de", "newstest/newstest2017.de",
+	  "ba5e2b25d0a31e3e0e9ace20d10723f9f823ef02e352fa712ab83b82ff11cbe9" },
+	{ "tokenize", "de", "noisy/train10k.de",
+	  "d327944a2378736def1b2ba2e8a906397a05c3c578b065e834997f5da6c73999" },
+	{ "tokenize", "de", "mixed/test.de",
+	  "ef9156340d40a0bcaec62311925b88cf1855cffae0910f44e670a1237d9c7cde" },
+	{ "normalize", "de", "newstest/newstest2013.de",
+	  "dea8402ed62c7d0ea8c757d7e06a4f69e416f38038200dd0ef4c00d6555fd69f" },
+	{ "normalize", "de", "newstest/newstest2017.de",
+	  "f97fa416fbc472cc92a58276672d8493e4c87710b8f73e8c3f7a89818cbc1c3d" },
+	{ "normalize", "de", "noisy/train10k.de",
+	  "80b4c9d7aa4d6932cdbf337bb831bbfac49cc5ba359789dbf2ccb40224d66d69" },
+	{ "detokenize", "de", "noisy/train10k.de",
+	  "e59b06ef73571b555338db07e61cec99e55adfe722cb5d6dda80c0687961c932" },
+	{ "tokenize", "de", "systems/newstest2017.online-A.0.en-de.txt",
+	  "b29861d4614a141222f2b2743ba5de46a8456bd19c0a1ded4c2bba547a8dfc9f" },
+	{ "normalize", "de", "systems/newstest2017.online-A.0.en-de.txt",
+	  "9f1be3fe191577b4a7bd0e9719c420853ea4f6314351af7a87313871d18e07f2" },
+	{ "detokenize", "de", "systems/newstest2017.online-A.0.en-de.txt",
+	  "d6e2986dc3f8bee2c2527fc3f6149ca2378c4dcc9ecc539447d480e71fe1e054" },
 };
 
 TEST(text_moses_hashes)

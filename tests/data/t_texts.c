@@ -64,9 +64,10 @@ TEST(texts_of_files)
 	snprintf(a, sizeof(a), "%s", write_text("a.en", "a\n"));
 	snprintf(b, sizeof(b), "%s", write_text("a.de", "bb\n"));
 	snprintf(both, sizeof(both), "%s %s", a, b);
-	const char *const options[] = { "source_language", "en", "target_language", "de",
-					"dev_source", b, "dev_target", a,
-					"train_source", both, "train_target", both, NULL };
+	const char *const options[] = {
+		"source_language", "en", "target_language", "de", "dev_source", b, "dev_target", a,
+		"train_source",	   both, "train_target",    both, NULL
+	};
 
 	if (!check_int(find(&t, &c, options, &e), 0))
 		return;
@@ -104,8 +105,10 @@ TEST(texts_refuse_what_does_not_fit)
 	const char *const two[] = { "demo_pairs", "9", "train_source", a, "train_target", a, NULL };
 	const char *const one_side[] = { "train_source", a, NULL };
 	const char *const gone[] = { "train_source", a, "train_target", "/none/x", NULL };
-	const char *const same[] = { "train_source", a, "train_target", a, "source_language", "de",
-				     "target_language", "de", NULL };
+	const char *const same[] = {
+		"train_source", a,   "train_target", a, "source_language", "de", "target_language",
+		"de",		NULL
+	};
 	const char *const french[] = { "demo_pairs", "9", "target_language", "fr", NULL };
 
 	check_fails(none, ERR_CONFIG, "names no training text");
@@ -119,8 +122,15 @@ TEST(texts_refuse_what_does_not_fit)
 
 TEST(texts_of_the_demo)
 {
-	const char *const options[] = { "source_language", "de", "target_language", "en",
-					"demo_pairs", "60", "seed", "7", NULL };
+	const char *const options[] = { "source_language",
+					"de",
+					"target_language",
+					"en",
+					"demo_pairs",
+					"60",
+					"seed",
+					"7",
+					NULL };
 	const char *const other[] = { "demo_pairs", "60", "seed", "8", NULL };
 	struct err e = { 0 };
 	struct texts t, u;
@@ -158,8 +168,9 @@ TEST(texts_of_the_demo)
 TEST(texts_of_the_demo_held_out)
 {
 	const char *const small[] = { "demo_pairs", "400", NULL };
-	const char *const large[] = { "demo_pairs", "500", "source_language", "de",
-				      "target_language", "en", NULL };
+	const char *const large[] = {
+		"demo_pairs", "500", "source_language", "de", "target_language", "en", NULL
+	};
 	struct buf dev[2] = { { 0 }, { 0 } };
 	struct err e = { 0 };
 
@@ -168,7 +179,8 @@ TEST(texts_of_the_demo_held_out)
 		struct conf c;
 
 		if (check_int(find(&t, &c, i ? large : small, &e), 0)) {
-			const struct source_text *german = i ? &t.pairs[1].source : &t.pairs[1].target;
+			const struct source_text *german =
+				i ? &t.pairs[1].source : &t.pairs[1].target;
 
 			check_str(t.pairs[1].set, "dev");
 			check_int(texts_write_demo(&t, &c, &e), 0);

@@ -21,8 +21,9 @@ static const char *path_of(const char *name)
 
 TEST(leb_round_trip)
 {
-	static const uint32_t numbers[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152,
-					    268435455, 268435456, INT32_MAX - 1 };
+	static const uint32_t numbers[] = { 0,	     1,		127,	   128,
+					    129,     16383,	16384,	   2097151,
+					    2097152, 268435455, 268435456, INT32_MAX - 1 };
 	unsigned char bytes[ARRAY_LEN(numbers) * LEB_MAX + LEB_SLACK] = { 0 }, *end = bytes, *at;
 	int32_t got[ARRAY_LEN(numbers)];
 	uint32_t bad = 1, one;
@@ -48,8 +49,11 @@ TEST(leb_round_trip)
 TEST(leb_refuses_other_forms)
 {
 	static const unsigned char cases[][12] = {
-		{ 0x80, 0x00 }, { 0xff, 0x80, 0x00 }, { 0x80, 0x80, 0x80, 0x80, 0x00 },
-		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 }, { 0xff, 0xff, 0xff, 0xff, 0x1f },
+		{ 0x80, 0x00 },
+		{ 0xff, 0x80, 0x00 },
+		{ 0x80, 0x80, 0x80, 0x80, 0x00 },
+		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 },
+		{ 0xff, 0xff, 0xff, 0xff, 0x1f },
 		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 },
 	};
 
@@ -90,9 +94,13 @@ static void make_line(struct token_column_line *l, int32_t *words, int64_t k)
 	for (uint32_t i = 0; i < n; i++)
 		words[i] = (int32_t)((uint64_t)(k + 1) * (i + 3) * 2654435761u % N_WORDS >> i % 20);
 	*l = (struct token_column_line){ .hash = (uint64_t)k * 0x9E3779B97F4A7C15u,
-				 .bytes = n * 6, .characters = n * 5, .letters = n * 4,
-				 .foreign = n, .longest = n ? 1 + n % 30 : 0, .n = n,
-				 .words = words };
+					 .bytes = n * 6,
+					 .characters = n * 5,
+					 .letters = n * 4,
+					 .foreign = n,
+					 .longest = n ? 1 + n % 30 : 0,
+					 .n = n,
+					 .words = words };
 }
 
 static void write_side(const char *path, int64_t lines)
@@ -162,8 +170,14 @@ static int read_side(const char *path, int32_t n_words)
 static void small_side(struct buf *b)
 {
 	static const int32_t words[] = { 5, 300, 0, 70000 };
-	struct token_column_line l = { .hash = 1, .bytes = 20, .characters = 19, .letters = 15,
-			       .foreign = 2, .longest = 8, .n = 3, .words = words };
+	struct token_column_line l = { .hash = 1,
+				       .bytes = 20,
+				       .characters = 19,
+				       .letters = 15,
+				       .foreign = 2,
+				       .longest = 8,
+				       .n = 3,
+				       .words = words };
 	struct err e = { 0 };
 	struct token_column_writer *w = token_column_create(path_of("small"), &e);
 
@@ -210,18 +224,21 @@ TEST(side_refuses_a_shorter_or_longer_file)
 TEST(side_refuses_what_does_not_fit_together)
 {
 	/* at: of the byte that becomes another */
-	static const struct { size_t at; unsigned char byte; } cases[] = {
-		{ 0, 'w' }, { 7, 1 }, { 8, 2 }, { 8, 0 }, { 12, 1 },	/* magic, version */
-		{ 16, 1 }, { 16, 3 }, { 23, 1 }, { 23, 0xff },		/* lines */
-		{ 24, 3 }, { 24, 5 }, { 31, 1 }, { 31, 0xff },		/* words */
-		{ 40, 18 },		/* fewer bytes than characters */
-		{ 41, 14 },		/* fewer characters than letters */
-		{ 42, 1 },		/* fewer letters than foreign ones */
-		{ 44, 0 },		/* words of no length */
-		{ 45, 2 }, { 45, 5 }, { 45, 0xff },	/* other numbers of words */
-		{ 46, 0x85 },		/* a number that swallows the next */
-		{ 48, 0x80 },		/* … or is not in its shortest form */
-		{ 65, 0x05 },		/* a word that is not there */
+	static const struct {
+		size_t at;
+		unsigned char byte;
+	} cases[] = {
+		{ 0, 'w' },   { 7, 1 },	 { 8, 2 },     { 8, 0 },     { 12, 1 }, /* magic, version */
+		{ 16, 1 },    { 16, 3 }, { 23, 1 },    { 23, 0xff },		/* lines */
+		{ 24, 3 },    { 24, 5 }, { 31, 1 },    { 31, 0xff },		/* words */
+		{ 40, 18 },			       /* fewer bytes than characters */
+		{ 41, 14 },			       /* fewer characters than letters */
+		{ 42, 1 },			       /* fewer letters than foreign ones */
+		{ 44, 0 },			       /* words of no length */
+		{ 45, 2 },    { 45, 5 }, { 45, 0xff }, /* other numbers of words */
+		{ 46, 0x85 },			       /* a number that swallows the next */
+		{ 48, 0x80 },			       /* … or is not in its shortest form */
+		{ 65, 0x05 },			       /* a word that is not there */
 	};
 	struct err e = { 0 };
 	struct buf b = { 0 };
@@ -325,20 +342,23 @@ TEST(words_longer_than_the_chunk)
 
 TEST(words_refuses_damage)
 {
-	static const struct { size_t at; unsigned char byte; } cases[] = {
-		{ 0, 'V' }, { 8, 2 }, { 12, 1 }, { 16, 2 }, { 16, 4 }, { 19, 0x80 }, { 23, 1 },
-		{ 24, 14 }, { 24, 16 }, { 31, 0x80 }, { 32, 4 }, { 32, 6 }, { 32, 0xff },
-		{ 40, '0' },		/* the second word becomes the first */
+	static const struct {
+		size_t at;
+		unsigned char byte;
+	} cases[] = {
+		{ 0, 'V' },   { 8, 2 },	 { 12, 1 },    { 16, 2 },   { 16, 4 },
+		{ 19, 0x80 }, { 23, 1 }, { 24, 14 },   { 24, 16 },  { 31, 0x80 },
+		{ 32, 4 },    { 32, 6 }, { 32, 0xff }, { 40, '0' }, /* the second word becomes the first */
 	};
 	struct err e = { 0 };
 	struct buf b = { 0 };
 	struct intern out = { 0 }, in = { 0 };
 
-	add_words(&out, 3);	/* w0ä\0 w1äx w2äx */
+	add_words(&out, 3); /* w0ä\0 w1äx w2äx */
 	check_int(word_table_save(&out, path_of("words"), &e), 0);
 	check_int(file_read_all(path_of("words"), 0, &b, &e), 0);
 	check_int(b.len, 32 + 3 * 6);
-	b.data[37] = 'x';	/* \0: so that it is equal to others but for its digit */
+	b.data[37] = 'x'; /* \0: so that it is equal to others but for its digit */
 	for (size_t n = 0; n < b.len; n++) {
 		check_int(file_write_all(path_of("bad"), b.data, n, &e), 0);
 		check_err(word_table_load(&in, path_of("bad"), &e), ERR_DATA);

@@ -5,9 +5,14 @@
 
 static struct decode_options options(int32_t beam, int32_t n_best)
 {
-	return (struct decode_options){ .beam = beam, .n_best = n_best, .alpha = 0.6,
-					.max_length_factor = 1.0, .max_length_extra = 6,
-					.decode_tokens = 128, .temperature = 1, .top_p = 1,
+	return (struct decode_options){ .beam = beam,
+					.n_best = n_best,
+					.alpha = 0.6,
+					.max_length_factor = 1.0,
+					.max_length_extra = 6,
+					.decode_tokens = 128,
+					.temperature = 1,
+					.top_p = 1,
 					.seed = 7 };
 }
 
@@ -158,7 +163,7 @@ TEST(sampling_follows_the_softmax)
 	check_int(counts[7] + counts[8], DRAWS);
 	check_frequency(counts[7], DRAWS, exp(2) / (exp(2) + exp(1.5)));
 	o.top_k = 0;
-	o.top_p = 0.6;		/* e^2, e^1.5 and e^1 are 14.6 of 19.5; the first two 11.9: 61 % */
+	o.top_p = 0.6; /* e^2, e^1.5 and e^1 are 14.6 of 19.5; the first two 11.9: 61 % */
 	count_draws(&o, x, DRAWS, counts);
 	check_int(counts[7] + counts[8], DRAWS);
 	o.top_p = 1e-6;
@@ -196,7 +201,7 @@ TEST(sampling_draws_translations)
 		decode_results_free(r, N_SOURCES);
 	}
 	check_int(draws, 1000);
-	for (int i = 4; i < N_REAL; i++)	/* <pad>, <s>, <unk> are never drawn */
+	for (int i = 4; i < N_REAL; i++) /* <pad>, <s>, <unk> are never drawn */
 		check_frequency(counts[i], draws,
 				exp(p[i]) / (1 - exp(p[0]) - exp(p[2]) - exp(p[3])));
 	o = options(3, 3);
@@ -284,8 +289,8 @@ TEST(phrases_are_always_there)
 {
 	static const int32_t tokens[] = { 10, 5, 7, 8, 8, 11, 5, 6, 9 };
 	static const struct decode_phrase phrases[] = {
-		{ tokens, 1 }, { tokens + 1, 2 }, { tokens + 3, 2 }, { tokens + 5, 3 },
-		{ tokens + 8, 1 }, { tokens + 8, 1 },
+		{ tokens, 1 },	   { tokens + 1, 2 }, { tokens + 3, 2 },
+		{ tokens + 5, 3 }, { tokens + 8, 1 }, { tokens + 8, 1 },
 	};
 	static const int32_t beams[] = { 1, 2, 4, 16 };
 	struct decode_constraint constraints[N_SOURCES];
@@ -296,9 +301,9 @@ TEST(phrases_are_always_there)
 
 	for (int i = 0; m && i < N_SOURCES; i++)
 		constraints[i] = (struct decode_constraint){ .phrases = phrases + (i == 5 ? 2 : 0),
-						  .n_phrases = i == 5 ? 2 : i + 1,
-						  .prefix = tokens,
-						  .n_prefix = i % 3 == 1 ? 2 : 0 };
+							     .n_phrases = i == 5 ? 2 : i + 1,
+							     .prefix = tokens,
+							     .n_prefix = i % 3 == 1 ? 2 : 0 };
 	for (size_t b = 0; m && b < ARRAY_LEN(beams); b++) {
 		o = options(beams[b], beams[b] > 2 ? 3 : 1);
 		o.constraints = constraints;

@@ -9,16 +9,16 @@
 #include "share/base/mem.h"
 #include "train/model/model.h"
 
-#define CAPACITY 256
-#define WIDTH    16
+#define CAPACITY  256
+#define WIDTH	  16
 #define END_SHIFT 1.2f
-#define N_REAL   12		/* four special tokens and eight words */
-#define N_WORDS  (N_REAL - N_SPECIAL_TOKENS)
+#define N_REAL	  12 /* four special tokens and eight words */
+#define N_WORDS	  (N_REAL - N_SPECIAL_TOKENS)
 
 /* Many sentences of different lengths; words of the tiny vocabulary. */
 static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11, 9, 6, 7, 10, 8, 5, 4, 6 };
 static const struct decode_source sources[] = {
-	{ words, 3 },     { words + 2, 7 }, { words + 1, 1 }, { words, 0 },     { words + 3, 12 },
+	{ words, 3 },	  { words + 2, 7 }, { words + 1, 1 }, { words, 0 },	{ words + 3, 12 },
 	{ words + 5, 3 }, { words, 20 },    { words + 8, 2 }, { words + 4, 7 }, { words + 6, 5 },
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
@@ -127,7 +127,7 @@ static void check_scores(const char *backend, int32_t beam)
 		}
 	}
 	check(finished > 5);
-	check_int(r[3].n, 1);		/* the empty source */
+	check_int(r[3].n, 1); /* the empty source */
 	check_int(r[3].hypotheses[0].n, 0);
 	decode_results_free(r, N_SOURCES);
 	model_free(m);
@@ -183,7 +183,7 @@ static void check_predictions(const char *backend)
 	int32_t ids[CAPACITY], distinct = 0;
 
 	check_int(batch_alloc(&b, 4, CAPACITY, &e), 0);
-	for (int i = 0; i < 3; i++)		/* packed: sentences of 4, 7 and 0 words */
+	for (int i = 0; i < 3; i++) /* packed: sentences of 4, 7 and 0 words */
 		check(batch_add(&b, i, sources[i].ids, sources[i].n, words + 2 * i,
 				i == 2 ? 0 : 4 + 3 * i));
 	check_int(model_predict(m, &b, ids, &sums, &e), 0);
@@ -216,8 +216,8 @@ TEST(decode_predicts_under_teacher_forcing)
 struct path {
 	int32_t tokens[40];
 	int32_t n;
-	bool    finished;
-	double  log_prob, score;
+	bool finished;
+	double log_prob, score;
 };
 
 static int by_log_prob(const void *a, const void *b)
@@ -330,7 +330,7 @@ TEST(decode_exhaustive)
 	o.max_length_extra = 3;
 	run(m, &o, sources, 1, &r);
 	for (int32_t n = 0; n <= 2; n++)
-		for (int32_t code = 0; code < (n == 0   ? 1
+		for (int32_t code = 0; code < (n == 0	? 1
 					       : n == 1 ? N_WORDS
 							: N_WORDS * N_WORDS);
 		     code++) {

@@ -281,7 +281,7 @@ TEST(export_leaves_what_is_there)
 	if (!folder)
 		return;
 	check(mkdir(to, 0777) == 0);
-	check_err(export_to(folder, false, to, &e), 0);	/* empty: used */
+	check_err(export_to(folder, false, to, &e), 0); /* empty: used */
 	/* without the moments of the optimizer, which no translation needs */
 	check(unlink(small_path("checkpoints/1/optimizer.safetensors")) == 0);
 	check_err(export_to(folder, true, to, &e), ERR_CANTCREAT);

@@ -164,7 +164,7 @@ static bool patch(const char *from, const char *to, const char *name, char value
 
 	if (!file_read_all(from, 0, &b, &e))
 		at = memmem(b.data, b.len, name, strlen(name) + 1);
-	if (at) {	/* NUL, u8 dimensions, u8 type, u32 bytes, data */
+	if (at) { /* NUL, u8 dimensions, u8 type, u32 bytes, data */
 		at[strlen(name) + 1 + 1 + 1 + 4] = value;
 		check_err(file_write_all(to, b.data, b.len, &e), 0);
 	}
@@ -234,9 +234,9 @@ TEST(import_damaged)
 struct dictionary {
 	struct safetensors_item items[100];
 	size_t n;
-	float *data;			/* owned: of one tensor */
-	const char *biased;		/* the end of a name whose first element is 1; NULL: none */
-	float other_table;		/* added to the table of targets */
+	float *data;	    /* owned: of one tensor */
+	const char *biased; /* the end of a name whose first element is 1; NULL: none */
+	float other_table;  /* added to the table of targets */
 };
 
 static float value_of(const char *name, int64_t i)
@@ -308,12 +308,12 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 
 	(void)e;
 	for (int64_t k = 0; k < x->rows * x->cols; k++)
-		d->data[k] = value_of(table ? "table" : x->name, k) +
-			     (i && table ? d->other_table : 0);
+		d->data[k] =
+			value_of(table ? "table" : x->name, k) + (i && table ? d->other_table : 0);
 	if (d->biased && strstr(x->name, d->biased))
 		d->data[0] = 1;
 	if (strstr(x->name, "in_proj_bias"))
-		d->data[16] = 5;	/* of keys: of no effect */
+		d->data[16] = 5; /* of keys: of no effect */
 	return d->data;
 }
 
@@ -382,8 +382,8 @@ TEST(import_pytorch)
 	if (!s)
 		return;
 	compare(s, "embed", 0, 512, "table", 0);
-	compare(s, "encoder.1.self.qkv", 0, 768,
-		"net.encoder.layers.1.self_attn.in_proj_weight", 0);
+	compare(s, "encoder.1.self.qkv", 0, 768, "net.encoder.layers.1.self_attn.in_proj_weight",
+		0);
 	compare(s, "encoder.0.ffn.in.bias", 0, 24, "net.encoder.layers.0.linear1.bias", 0);
 	compare(s, "encoder.1.ffn.norm.shift", 0, 16, "net.encoder.layers.1.norm2.bias", 0);
 	compare(s, "decoder.1.self.out", 0, 256, "net.decoder.layers.1.self_attn.out_proj.weight",
@@ -393,7 +393,8 @@ TEST(import_pytorch)
 	for (int i = 0; i < 2; i++)
 		compare(s, "decoder.cross.kv", 512 * i, 512,
 			i ? "net.decoder.layers.1.multihead_attn.in_proj_weight"
-			  : "net.decoder.layers.0.multihead_attn.in_proj_weight", 256);
+			  : "net.decoder.layers.0.multihead_attn.in_proj_weight",
+			256);
 	compare(s, "decoder.0.cross.norm.scale", 0, 16, "net.decoder.layers.0.norm2.weight", 0);
 	compare(s, "decoder.0.ffn.norm.scale", 0, 16, "net.decoder.layers.0.norm3.weight", 0);
 	compare(s, "decoder.norm.scale", 0, 16, "net.decoder.norm.weight", 0);
@@ -442,7 +443,8 @@ TEST(import_words_in_order)
 		int32_t *rows = NULL, n = 0;
 
 		check_err(file_write_all(small_path("list"), texts[k], strlen(texts[k]), &e), 0);
-		if (check_err(token_list_open(&w, small_path("list"), &e), 0) && check_int(w.n, 6) &&
+		if (check_err(token_list_open(&w, small_path("list"), &e), 0) &&
+		    check_int(w.n, 6) &&
 		    check_err(token_list_write(&w, &special, small_path("v"), &rows, &n, &e), 0) &&
 		    check_int(n, 6))
 			check(!memcmp(rows, expected, sizeof(expected)));
@@ -502,7 +504,8 @@ TEST(foreign_halves)
 		check_err(import_read_floats(&f, import_find_tensor(&f, "h"), 0, 0, 5, x, &e), 0);
 		for (int i = 0; i < 5; i++)
 			check_near(x[i], expected[i], 0);
-		check_err(import_read_floats(&f, import_find_tensor(&f, "h"), 0, 5, 1, x, &e), ERR_DATA);
+		check_err(import_read_floats(&f, import_find_tensor(&f, "h"), 0, 5, 1, x, &e),
+			  ERR_DATA);
 		check_err(import_read_floats(&f, import_find_tensor(&f, "b"), 0, 0, 2, x, &e), 0);
 		check_near(x[1], -3.140625, 0);
 		check_near(import_tensor_number(import_find_tensor(&f, "d")), 1 / 3.0, 1e-7);

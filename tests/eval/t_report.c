@@ -102,8 +102,8 @@ static bool write_run(const struct story *s)
 {
 	static const char recipe[] = "[data]\ncorpus = none\n[model]\nsize = tiny\nd_model = 256\n"
 				     "[train]\nlearning_rate = 2\nwarmup = 400\nsteps = 100000\n";
-	struct buf b = {0};
-	struct err e = {0};
+	struct buf b = { 0 };
+	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/%s", test_folder(), s->name),
 	     *path = file_path(&e, "%s/journal.jsonl", folder),
 	     *ini = file_path(&e, "%s/recipe.ini", folder);
@@ -159,45 +159,45 @@ static const char *in_runs(const char *name)
 
 #define N_ASKED 6
 
-static const char *const asked[N_ASKED] = {"fully-trained", "overfitting", "network-bound",
-					   "input-bound",   "stragglers",  "stable"};
+static const char *const asked[N_ASKED] = { "fully-trained", "overfitting", "network-bound",
+					    "input-bound",   "stragglers",  "stable" };
 
 /* Expected, in the order above: y yes, n no, ? not enough data. */
 static const struct {
 	struct story story;
 	const char *expected;
 } runs[] = {
-	{{"healthy", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
-	 "nnnnny"},
-	{{"plateaued", .evals = 40, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
-	  .fall = 0.01, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
-	 "ynnnny"},
-	{{"overfitting", .evals = 20, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
-	  .fall = 1, .rise = 0.02, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
-	 "yynnny"},
-	{{"throttled", .evals = 12, .ranks = 2, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.95, .compute_s = 0.25, .input_s = 0.001, .exposed_s = 0.66, .wait_s = 0.02,
-	  .tx_bytes_s = 8.6e6, .link_bytes_s = 12.5e6},
-	 "nnynny"},
-	{{"starved", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.9, .compute_s = 0.45, .input_s = 0.42},
-	 "nnnyny"},
-	{{"straggler", .evals = 12, .ranks = 3, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.9, .compute_s = 0.45, .input_s = 0.001, .exposed_s = 0.43, .wait_s = 0.41,
-	  .tx_bytes_s = 1.2e7, .link_bytes_s = 1.25e8, .late = 1.9},
-	 "nnnnyy"},
-	{{"diverging", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001, .nan = true},
-	 "nnnnnn"},
-	{{"short", .evals = 1, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
-	  .step_s = 0.5},
-	 "??n?ny"},
+	{ { "healthy", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001 },
+	  "nnnnny" },
+	{ { "plateaued", .evals = 40, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
+	    .fall = 0.01, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001 },
+	  "ynnnny" },
+	{ { "overfitting", .evals = 20, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
+	    .fall = 1, .rise = 0.02, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001 },
+	  "yynnny" },
+	{ { "throttled", .evals = 12, .ranks = 2, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.95, .compute_s = 0.25, .input_s = 0.001, .exposed_s = 0.66, .wait_s = 0.02,
+	    .tx_bytes_s = 8.6e6, .link_bytes_s = 12.5e6 },
+	  "nnynny" },
+	{ { "starved", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.9, .compute_s = 0.45, .input_s = 0.42 },
+	  "nnnyny" },
+	{ { "straggler", .evals = 12, .ranks = 3, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.9, .compute_s = 0.45, .input_s = 0.001, .exposed_s = 0.43, .wait_s = 0.41,
+	    .tx_bytes_s = 1.2e7, .link_bytes_s = 1.25e8, .late = 1.9 },
+	  "nnnnyy" },
+	{ { "diverging", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001, .nan = true },
+	  "nnnnnn" },
+	{ { "short", .evals = 1, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	    .step_s = 0.5 },
+	  "??n?ny" },
 };
 
 static char letter(const struct answer *a)
 {
-	static const char letters[] = {'?', 'y', 'n', 't'};
+	static const char letters[] = { '?', 'y', 'n', 't' };
 
 	return a ? letters[a->verdict] : '!';
 }
@@ -205,9 +205,9 @@ static char letter(const struct answer *a)
 TEST(report_verdicts)
 {
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		struct evidence v = {0};
-		struct answers a = {0};
-		struct err e = {0};
+		struct evidence v = { 0 };
+		struct answers a = { 0 };
+		struct err e = { 0 };
 		char got[N_ASKED + 1] = "";
 
 		if (!write_run(&runs[i].story))
@@ -232,34 +232,38 @@ TEST(report_verdicts)
  */
 static const struct {
 	struct story story;
-	double bytes;			/* a step and host */
-	double within;			/* of the rate that was seen, as exactly as it was read */
+	double bytes;  /* a step and host */
+	double within; /* of the rate that was seen, as exactly as it was read */
 } reference[] = {
 	/* four V100, 1.71 s a step; 213.6 MB/s, which nmon showed as about 200 MB/s */
-	{{"reference", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
-	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 213.6e6, .gpu_util = 0.99},
-	 365.3e6, 0.03},
-	{{"as-read", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
-	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 200e6, .gpu_util = 0.99},
-	 365.3e6, 0.07},
+	{ { "reference", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	    .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 213.6e6, .gpu_util = 0.99 },
+	  365.3e6,
+	  0.03 },
+	{ { "as-read", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	    .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 200e6, .gpu_util = 0.99 },
+	  365.3e6,
+	  0.07 },
 	/* four T4, 1.28 s a step, 17.3 GB a minute */
-	{{"t4", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
-	  .step_s = 1.28, .compute_s = 0.33, .tx_bytes_s = 17.3e9 / 60, .gpu_util = 0.99},
-	 365.3e6, 0.03},
+	{ { "t4", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	    .step_s = 1.28, .compute_s = 0.33, .tx_bytes_s = 17.3e9 / 60, .gpu_util = 0.99 },
+	  365.3e6,
+	  0.03 },
 	/* three GPUs, 33 s a step, on a port of 100 Mbit/s */
-	{{"port", .evals = 8, .ranks = 3, .parameters = 60880896, .floor = 1, .fall = 60,
-	  .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 9.84e6, .link_bytes_s = 12.5e6,
-	  .gpu_util = 0.99},
-	 324.7e6, 0.03},
+	{ { "port", .evals = 8, .ranks = 3, .parameters = 60880896, .floor = 1, .fall = 60,
+	    .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 9.84e6, .link_bytes_s = 12.5e6,
+	    .gpu_util = 0.99 },
+	  324.7e6,
+	  0.03 },
 };
 
 TEST(report_reference_system)
 {
 	for (size_t i = 0; i < ARRAY_LEN(reference); i++) {
 		const double bytes = reference[i].bytes;
-		struct evidence v = {0};
-		struct answers a = {0};
-		struct err e = {0};
+		struct evidence v = { 0 };
+		struct answers a = { 0 };
+		struct err e = { 0 };
 
 		if (!write_run(&reference[i].story) ||
 		    !check_int(evidence_open(&v, test_folder(), reference[i].story.name, &e), 0) ||
@@ -280,11 +284,11 @@ TEST(report_reference_system)
 /* A steep beginning does not promise more BLEU than there is, nor than the last doubling brought. */
 TEST(report_outlook_is_bounded)
 {
-	static const double bleus[] = {0.1, 0.5, 1, 30, 60, 95};
-	struct buf b = {0};
-	struct evidence v = {0};
-	struct answers a = {0};
-	struct err e = {0};
+	static const double bleus[] = { 0.1, 0.5, 1, 30, 60, 95 };
+	struct buf b = { 0 };
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
 
 	buf_add_str(&b, "{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1}\n");
 	for (size_t i = 0; i < ARRAY_LEN(bleus); i++)
@@ -310,9 +314,9 @@ TEST(report_outlook_is_bounded)
 
 TEST(report_learning_rate)
 {
-	struct evidence v = {0};
-	struct answers a = {0};
-	struct err e = {0};
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
 
 	if (!write_run(&runs[0].story) ||
 	    !check_int(evidence_open(&v, test_folder(), "healthy", &e), 0) ||
@@ -336,8 +340,8 @@ TEST(report_restart)
 		"{\"kind\":\"train\",\"t\":20,\"step\":20,\"loss\":4,\"step_s\":1}\n"
 		"{\"kind\":\"start\",\"t\":40,\"step\":10,\"ranks\":1}\n"
 		"{\"kind\":\"train\",\"t\":50,\"step\":20,\"loss\":4,\"step_s\":1}\n";
-	struct evidence v = {0};
-	struct err e = {0};
+	struct evidence v = { 0 };
+	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/r", test_folder()),
 	     *path = file_path(&e, "%s/journal.jsonl", folder);
 
@@ -365,10 +369,10 @@ TEST(report_hostile)
 		"{\"kind\":\"host\",\"host\":7,\"gpus\":{\"a\":1}}\n{\"kind\":\"rank\",\"rank\":"
 		"1e9}\n"
 		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
-	struct evidence v = {0};
-	struct answers a = {0};
-	struct buf text[4] = {0};
-	struct err e = {0};
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct buf text[4] = { 0 };
+	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/h", test_folder()),
 	     *path = file_path(&e, "%s/journal.jsonl", folder);
 
@@ -400,8 +404,8 @@ TEST(report_hostile)
 
 TEST(report_no_run)
 {
-	struct evidence v = {0};
-	struct err e = {0};
+	struct evidence v = { 0 };
+	struct err e = { 0 };
 
 	check_err(evidence_open(&v, test_folder(), "nothing", &e), ERR_NOINPUT);
 	evidence_close(&v);
@@ -411,7 +415,7 @@ TEST(report_no_run)
 
 TEST(statistics_known_values)
 {
-	const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 4, 6, 8, 100};
+	const double x[] = { 1, 2, 3, 4, 5 }, y[] = { 2, 4, 6, 8, 100 };
 	struct slope_estimate s = stat_slope(x, y, 5);
 
 	check_near(stat_median(x, 5), 3, 0);

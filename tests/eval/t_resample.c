@@ -43,7 +43,7 @@ TEST(resample_choice)
 	}
 	check_int(last, 1126);
 	check_int(sum, 150015073);
-	pcg64_seed(&r, RESAMPLE_SEED);		/* three of ten numbers are rejected */
+	pcg64_seed(&r, RESAMPLE_SEED); /* three of ten numbers are rejected */
 	sum = 0;
 	for (int i = 0; i < 1000; i++)
 		sum += last = pcg64_below(&r, 3000000000u);
@@ -61,7 +61,7 @@ TEST(resample_coins)
 	struct pcg64 r;
 
 	pcg64_seed(&r, RESAMPLE_SEED);
-	for (int i = 0; i < 5; i++) {		/* 37 coins each */
+	for (int i = 0; i < 5; i++) { /* 37 coins each */
 		uint64_t row = pcg64_coins(&r, 4);
 
 		row |= (uint64_t)pcg64_coins(&r, 32) << 4;
@@ -162,7 +162,7 @@ TEST(resample_hostile)
 	check_near(c.interval, 0, 0);
 	check_int(resample_confidence(&one, 1, 1, &c, &e), 0);
 	check_err(resample_confidence(&one, 1, 0, &c, &e), ERR_USAGE);
-	for (int k = METRIC_BLEU; k <= METRIC_TER; k++) {	/* nothing matches at all */
+	for (int k = METRIC_BLEU; k <= METRIC_TER; k++) { /* nothing matches at all */
 		fill(&m, (enum metric_kind)k, empty, 3);
 		check_int(resample_confidence(&m, 1, 10, &c, &e), 0);
 		check_near(c.mean, k == METRIC_TER ? 100 : 0, 1e-12);
@@ -211,8 +211,7 @@ TEST(resample_real_systems)
 		int word_order;
 		double mean, interval, bootstrap, randomisation;
 	} want[] = {
-		{ METRIC_BLEU, 0, 22.92523343, 2.41008404, 0.3356643356643357,
-		  0.8569143085691431 },
+		{ METRIC_BLEU, 0, 22.92523343, 2.41008404, 0.3356643356643357, 0.8569143085691431 },
 		{ METRIC_CHRF, 0, 53.808903, 1.8572273, 0.2727272727272727, 0.7364263573642635 },
 		{ METRIC_CHRF, 2, 51.03257, 1.7837772, 0.2937062937062937, 0.7932206779322067 },
 		{ METRIC_TER, 0, 66.044785, 3.11055, 0.36063936063936064, 0.8901109889011098 },
@@ -258,7 +257,10 @@ TEST(resample_multi_bleu)
 	/* Tokens are parted by white space of ASCII, and nothing is smoothed. */
 	check_near(tokenised("a b c d", "a b c d", false, false), 100, 1e-9);
 	check_near(tokenised("a b c x", "a b c d", false, false), 0, 1e-9);
-	check_near(tokenised("a\xC2\xA0" "b c d e f", "a b c d e f", false, false), 54.75, 5e-3);
+	check_near(tokenised("a\xC2\xA0"
+			     "b c d e f",
+			     "a b c d e f", false, false),
+		   54.75, 5e-3);
 	check_near(tokenised("A\tb  c d\r", "a b c d", true, false), 100, 1e-9);
 	check_near(tokenised("\xC3\x84 b c d e", "\xC3\xA4 b c d e", true, false), 66.87, 5e-3);
 	/* "a-b c-d" is six tokens; "-", "-x", "x-" and "- -" are no compounds. */

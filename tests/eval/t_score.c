@@ -23,7 +23,7 @@ static const char *tokens_of(enum score_tokenizer t, const char *text, size_t n)
 	size_t w = 0;
 
 	score_tokenize(t, false, text, n, &s, &out);
-	for (size_t i = 0; i < out.len && w + 5 < sizeof(flat); ) {
+	for (size_t i = 0; i < out.len && w + 5 < sizeof(flat);) {
 		size_t blank = unicode_space(out.data + i, out.len - i);
 
 		if (!blank)
@@ -45,7 +45,9 @@ TEST(score_tokenize_13a)
 	check_str(TOKENS(SCORE_13A, "a..b ... 3-4 x-y 3--"), "a . . b . . . 3 - 4 x-y 3 - -");
 	check_str(TOKENS(SCORE_13A, "&amp;lt; &quot;x&quot; <skipped>y"), "< \" x \" y");
 	check_str(TOKENS(SCORE_13A, "it's (so) [x] {y} @#%"), "it's ( so ) [ x ] { y } @ # %");
-	check_str(TOKENS(SCORE_13A, "\xC3\xA4.\xC3\xB6,\xC2\xA0" "5"), "\xC3\xA4 . \xC3\xB6 , 5");
+	check_str(TOKENS(SCORE_13A, "\xC3\xA4.\xC3\xB6,\xC2\xA0"
+				    "5"),
+		  "\xC3\xA4 . \xC3\xB6 , 5");
 	check_str(TOKENS(SCORE_13A, ""), "");
 }
 
@@ -57,13 +59,19 @@ TEST(score_tokenize_others)
 	check_str(TOKENS(SCORE_INTL, "\xE2\x80\x9Eja\xE2\x80\x9C!"),
 		  "\xE2\x80\x9E ja \xE2\x80\x9C !");
 	check_str(TOKENS(SCORE_CHAR, "a \xC3\xA4!"), "a \xC3\xA4 !");
-	check_str(TOKENS(SCORE_NONE, " a,  b\xE2\x80\x83" "c "), "a, b c");
+	check_str(TOKENS(SCORE_NONE, " a,  b\xE2\x80\x83"
+				     "c "),
+		  "a, b c");
 }
 
 /* U+0085 and no-break spaces separate words as in Python; a byte-order mark is part of one. */
 TEST(score_white_space)
 {
-	check_str(TOKENS(SCORE_NONE, "a\xC2\x85" "b\xC2\xA0" "c\x1C" "d"), "a b c d");
+	check_str(TOKENS(SCORE_NONE, "a\xC2\x85"
+				     "b\xC2\xA0"
+				     "c\x1C"
+				     "d"),
+		  "a b c d");
 	check_str(TOKENS(SCORE_NONE, "\xEF\xBB\xBF"
 				     "a\xE2\x80\x8B"
 				     "b"),
@@ -267,11 +275,11 @@ static void compare_system(const struct json *system, const char *folder)
 		const char *key;
 		struct bleu_options o;
 	} kinds[] = {
-		{ "bleu_13a",    { SCORE_13A,  BLEU_EXP, -1, false, false, false } },
-		{ "bleu_13a_lc", { SCORE_13A,  BLEU_EXP, -1, true,  false, false } },
-		{ "bleu_intl",   { SCORE_INTL, BLEU_EXP, -1, false, false, false } },
-		{ "bleu_none",   { SCORE_NONE, BLEU_EXP, -1, false, false, false } },
-		{ "bleu_char",   { SCORE_CHAR, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_13a", { SCORE_13A, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_13a_lc", { SCORE_13A, BLEU_EXP, -1, true, false, false } },
+		{ "bleu_intl", { SCORE_INTL, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_none", { SCORE_NONE, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_char", { SCORE_CHAR, BLEU_EXP, -1, false, false, false } },
 	};
 	struct chrf_options plus = { 6, 2, 2, false };
 	struct err e = { 0 };
@@ -335,7 +343,7 @@ static void compare_tokens(enum score_tokenizer t, const char *raw, const char *
 		struct buf flat = { 0 };
 
 		score_tokenize(t, false, in.text, in.len, &s, &tokens);
-		for (size_t i = 0; i < tokens.len; ) {
+		for (size_t i = 0; i < tokens.len;) {
 			size_t blank = unicode_space(tokens.data + i, tokens.len - i);
 
 			if (!blank)

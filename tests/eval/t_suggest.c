@@ -110,10 +110,16 @@ TEST(forbidden_phrases_are_found_however_they_are_split)
 
 static struct decode_options options(int32_t beam, int32_t n_best)
 {
-	return (struct decode_options){ .beam = beam, .n_best = n_best, .alpha = 0.6,
-					.max_length_factor = 1.0, .max_length_extra = 6,
-					.decode_tokens = 128, .temperature = 1, .top_p = 1,
-					.seed = 7, .joins_next = joins_next };
+	return (struct decode_options){ .beam = beam,
+					.n_best = n_best,
+					.alpha = 0.6,
+					.max_length_factor = 1.0,
+					.max_length_extra = 6,
+					.decode_tokens = 128,
+					.temperature = 1,
+					.top_p = 1,
+					.seed = 7,
+					.joins_next = joins_next };
 }
 
 static void check_without(struct pipeline *p, struct model *m, const struct decode_options *o,
@@ -173,7 +179,7 @@ static double best_of_all(struct pipeline *p, struct model *m, const struct deco
 {
 	double best = -INFINITY;
 
-	for (int32_t a = 3; a < N_REAL; a++)		/* 3: no token */
+	for (int32_t a = 3; a < N_REAL; a++) /* 3: no token */
 		for (int32_t b = 3; b < (a == 3 ? 4 : N_REAL); b++) {
 			const int32_t tokens[2] = { a, b }, length = (a > 3) + (b > 3);
 			bool good = true;
@@ -280,8 +286,7 @@ static void check_completion(struct model *const *models, int n, const struct de
 			return;
 		}
 		if (i < a->n - 1)
-			check_int(a->tokens[i + 1],
-				  likeliest(models, n, s, row, at + i + 1, mean));
+			check_int(a->tokens[i + 1], likeliest(models, n, s, row, at + i + 1, mean));
 	}
 	check(a->n == 33 || likeliest(models, n, s, row, at + a->n, mean) == TOKEN_END);
 }
@@ -304,7 +309,8 @@ TEST(alternatives_are_what_the_models_say)
 			double mean[N_REAL];
 
 			check_int(decoder_alternatives(d, &o, &sources[i], beginning, at, list,
-						       &got, &e), 0);
+						       &got, &e),
+				  0);
 			check_int(got, i == 2 ? N_REAL - 3 : 5);
 			for (int32_t k = 0; k < got; k++) {
 				const int32_t best =

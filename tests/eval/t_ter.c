@@ -13,12 +13,13 @@
 static struct ter_score score_of(bool cased, const char *hypothesis, const char *first,
 				 const char *second)
 {
-	struct ter_options o = {cased};
-	struct err e = {0};
+	struct ter_options o = { cased };
+	struct err e = { 0 };
 	struct ter *t = ter_new(&o, &e);
-	struct score_text h = {hypothesis, strlen(hypothesis)};
-	struct score_text r[2] = {{first, strlen(first)}, {second, second ? strlen(second) : 0}};
-	struct ter_score s = {0};
+	struct score_text h = { hypothesis, strlen(hypothesis) };
+	struct score_text r[2] = { { first, strlen(first) },
+				   { second, second ? strlen(second) : 0 } };
+	struct ter_score s = { 0 };
 
 	check_int(ter_add(t, &h, r, second ? 2 : 1, &e), 0);
 	ter_score(t, &s);
@@ -33,17 +34,17 @@ TEST(ter_by_hand)
 		int edits;
 		double score;
 	} cases[] = {
-		{"a b c d", "a b c d", 0, 0},
-		{"a b c", "a b c d", 1, 25},		/* one is missing */
-		{"a x c d", "a b c d", 1, 25},		/* one is another */
-		{"a b c d e", "a b c d", 1, 25},	/* one is too many */
-		{"c d a b", "a b c d", 1, 25},		/* two words moved together */
-		{"d c b a", "a b c d", 3, 75},
-		{"b c d e f a", "a b c d e f", 1, 100 / 6.0},
-		{"A  B\tC", "a b c", 0, 0},		/* white space and case */
-		{"", "a b", 2, 100},
-		{"a b", "", 2, 100},			/* Tercom's rule */
-		{"", "", 0, 0},
+		{ "a b c d", "a b c d", 0, 0 },
+		{ "a b c", "a b c d", 1, 25 },	   /* one is missing */
+		{ "a x c d", "a b c d", 1, 25 },   /* one is another */
+		{ "a b c d e", "a b c d", 1, 25 }, /* one is too many */
+		{ "c d a b", "a b c d", 1, 25 },   /* two words moved together */
+		{ "d c b a", "a b c d", 3, 75 },
+		{ "b c d e f a", "a b c d e f", 1, 100 / 6.0 },
+		{ "A  B\tC", "a b c", 0, 0 }, /* white space and case */
+		{ "", "a b", 2, 100 },
+		{ "a b", "", 2, 100 }, /* Tercom's rule */
+		{ "", "", 0, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -72,7 +73,7 @@ TEST(ter_references)
  */
 TEST(ter_long_sentences)
 {
-	struct buf h = {0}, r = {0};
+	struct buf h = { 0 }, r = { 0 };
 
 	for (int i = 0; i < 3000; i++) {
 		buf_printf(&r, "w%d ", i);
@@ -87,16 +88,16 @@ TEST(ter_long_sentences)
 
 static struct ter_score score_file(const char *hypothesis, const char *reference)
 {
-	struct ter_options o = {false};
-	struct ter_score s = {0};
-	struct err e = {0};
+	struct ter_options o = { false };
+	struct ter_score s = { 0 };
+	struct err e = { 0 };
 	struct ter *t = ter_new(&o, &e);
 	struct lines h, r;
 
 	if (check_int(lines_open(&h, hypothesis, &e), 0) &&
 	    check_int(lines_open(&r, reference, &e), 0)) {
 		while (lines_next(&h, &e) > 0 && lines_next(&r, &e) > 0) {
-			struct score_text ours = {h.text, h.len}, theirs = {r.text, r.len};
+			struct score_text ours = { h.text, h.len }, theirs = { r.text, r.len };
 
 			check_int(ter_add(t, &ours, &theirs, 1, &e), 0);
 		}
@@ -111,8 +112,8 @@ static struct ter_score score_file(const char *hypothesis, const char *reference
 TEST(ter_real_systems)
 {
 	const char *path = test_data("systems/scores.json");
-	struct err e = {0};
-	struct buf text = {0};
+	struct err e = { 0 };
+	struct buf text = { 0 };
 	struct json *all;
 	char *folder;
 

@@ -42,8 +42,8 @@ static void draw_answer(const struct service_answer *a, struct rect r)
 		grid_clear(&g);
 		console_draw_words(&g, r, a, t, &how);
 		console_draw_text(&g, r, t, &a->translations[0]);
-		console_draw_line(&g, (struct span){ r.row, r.col, r.cols, STYLE_NORMAL },
-				  t->text, a->translations[0].text);
+		console_draw_line(&g, (struct span){ r.row, r.col, r.cols, STYLE_NORMAL }, t->text,
+				  a->translations[0].text);
 		only_inside(&g, r);
 		property(console_text_rows(&g, r.cols, t) >= 1);
 		console_join(t, 0, t->n, &text);
@@ -75,10 +75,11 @@ FUZZ(answer)
 static int key_of(uint8_t byte)
 {
 	static const int others[] = {
-		0xE4, 0x301, 0x323, 0x65E5, 0x1F600, 0x200D, 0xFE0F, 0xD800, 0x10FFFF, 0xFFFD,
-		0x9B, 0xA0, KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT,
-		KEY_NAME_HOME, KEY_NAME_END, KEY_NAME_DELETE, KEY_ALT | 'b', KEY_ALT | 'f',
-		KEY_ALT | 'd', KEY_ALT | 0x7F, KEY_NAME_PAGE_UP,
+		0xE4,		0x301,	       0x323,	       0x65E5,		 0x1F600,
+		0x200D,		0xFE0F,	       0xD800,	       0x10FFFF,	 0xFFFD,
+		0x9B,		0xA0,	       KEY_NAME_UP,    KEY_NAME_DOWN,	 KEY_NAME_LEFT,
+		KEY_NAME_RIGHT, KEY_NAME_HOME, KEY_NAME_END,   KEY_NAME_DELETE,	 KEY_ALT | 'b',
+		KEY_ALT | 'f',	KEY_ALT | 'd', KEY_ALT | 0x7F, KEY_NAME_PAGE_UP,
 	};
 
 	return byte < 0x80 ? byte : others[byte % ARRAY_LEN(others)];

@@ -22,8 +22,8 @@
 /* ---- Moses' tools: any well-formed line goes through all of them ---- */
 
 struct moses {
-	struct normalizer  *normalizer;
-	struct tokenizer   *plain, *aggressive;
+	struct normalizer *normalizer;
+	struct tokenizer *plain, *aggressive;
 	struct detokenizer *detokenizer;
 };
 

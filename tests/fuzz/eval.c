@@ -23,7 +23,8 @@ static void take(struct import_reader *f)
 
 	for (size_t i = 0; i < f->n; i++) {
 		property(f->all[i].rows > 0 && f->all[i].cols > 0);
-		import_read_floats(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x, &e);
+		import_read_floats(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x,
+				   &e);
 	}
 	if (weight_map_open(&t, f, &e))
 		return;
@@ -42,9 +43,9 @@ FUZZ(weights)
 {
 	struct err e = { 0 };
 	struct import_reader f;
-	int code = import_is_safetensors(data, n) ?
-			   import_open_safetensors(&f, fuzz_file(data, n), &e) :
-			   import_open_ct2(&f, fuzz_file(data, n), &e);
+	int code = import_is_safetensors(data, n)
+			   ? import_open_safetensors(&f, fuzz_file(data, n), &e)
+			   : import_open_ct2(&f, fuzz_file(data, n), &e);
 
 	if (!code)
 		take(&f);
@@ -69,7 +70,7 @@ FUZZ(npz)
 		}
 	npz_close(&z);
 	property(npz_explain("x", data, n, &e) == ERR_DATA);
-	return sum > UINT32_MAX;	/* never: the bytes were read */
+	return sum > UINT32_MAX; /* never: the bytes were read */
 }
 
 /* What is written of a list is a vocabulary or an error, and each id has its own row. */

@@ -18,31 +18,31 @@
 
 #define FUZZ(name) int fuzz_##name(const uint8_t *data, size_t n)
 
-#define FUZZ_TARGETS(X) \
-	X(lines) \
-	X(json) \
-	X(recipe) \
-	X(journal) \
-	X(moses) \
-	X(manifest) \
-	X(sgm) \
-	X(codes) \
-	X(vocabulary) \
-	X(shard) \
-	X(shortlist) \
-	X(side) \
-	X(words) \
-	X(archive) \
-	X(sp) \
-	X(safetensors) \
-	X(weights) \
-	X(npz) \
-	X(tokens) \
-	X(nohup) \
-	X(host) \
-	X(pulse) \
-	X(answer) \
-	X(edit) \
+#define FUZZ_TARGETS(X)                                                                            \
+	X(lines)                                                                                   \
+	X(json)                                                                                    \
+	X(recipe)                                                                                  \
+	X(journal)                                                                                 \
+	X(moses)                                                                                   \
+	X(manifest)                                                                                \
+	X(sgm)                                                                                     \
+	X(codes)                                                                                   \
+	X(vocabulary)                                                                              \
+	X(shard)                                                                                   \
+	X(shortlist)                                                                               \
+	X(side)                                                                                    \
+	X(words)                                                                                   \
+	X(archive)                                                                                 \
+	X(sp)                                                                                      \
+	X(safetensors)                                                                             \
+	X(weights)                                                                                 \
+	X(npz)                                                                                     \
+	X(tokens)                                                                                  \
+	X(nohup)                                                                                   \
+	X(host)                                                                                    \
+	X(pulse)                                                                                   \
+	X(answer)                                                                                  \
+	X(edit)                                                                                    \
 	X(history)
 
 #define X(name) FUZZ(name);
@@ -57,7 +57,7 @@ struct fuzz_target {
 extern const struct fuzz_target fuzz_targets[];
 extern const size_t n_fuzz_targets;
 
-const struct fuzz_target *fuzz_find(const char *name);	/* NULL: none of that name */
+const struct fuzz_target *fuzz_find(const char *name); /* NULL: none of that name */
 
 /*
  * The path of a file that holds these bytes, in memory only. One at a time: the next call changes

@@ -20,13 +20,13 @@
 #include "share/base/text.h"
 #include "tests/fuzz/fuzz.h"
 
-#define ROUNDS     4000
-#define MAX_BYTES  (256u << 10)	/* of a kept input */
+#define ROUNDS	   4000
+#define MAX_BYTES  (256u << 10) /* of a kept input */
 #define MAX_EDITS  8
-#define PATIENCE_S 30		/* for one input */
+#define PATIENCE_S 30 /* for one input */
 
 struct corpus {
-	struct buf *inputs;	/* owned */
+	struct buf *inputs; /* owned */
 	size_t n, cap;
 };
 
@@ -147,7 +147,7 @@ static void splice(struct dice *d, struct buf *b, const struct buf *other)
 static void move_bytes(struct dice *d, struct buf *b, struct buf *scratch)
 {
 	size_t at = below(d, b->len), n = 1 + below(d, MIN(b->len - at, 64));
-	size_t from = below(d, 2) ? at + n : at;	/* go on behind them, or at them again */
+	size_t from = below(d, 2) ? at + n : at; /* go on behind them, or at them again */
 
 	buf_clear(scratch);
 	buf_add(scratch, b->data + from, b->len - from);
@@ -157,8 +157,7 @@ static void move_bytes(struct dice *d, struct buf *b, struct buf *scratch)
 
 static void mutate(struct dice *d, const struct corpus *c, struct buf *b, struct buf *scratch)
 {
-	static const char bytes[] =
-		"\0\xFF\x7F\x80\n\r \t\"\\/.,:;#<>&[]{}=-+019eE\xC2\xE2\xF4";
+	static const char bytes[] = "\0\xFF\x7F\x80\n\r \t\"\\/.,:;#<>&[]{}=-+019eE\xC2\xE2\xF4";
 
 	for (size_t edits = 1 + below(d, MAX_EDITS); edits; edits--) {
 		if (!b->len) {
@@ -166,12 +165,24 @@ static void mutate(struct dice *d, const struct corpus *c, struct buf *b, struct
 			continue;
 		}
 		switch (below(d, 6)) {
-		case 0: b->data[below(d, b->len)] ^= (char)(1 << below(d, 8)); break;
-		case 1: b->data[below(d, b->len)] = bytes[below(d, sizeof(bytes))]; break;
-		case 2: b->data[below(d, b->len)] = (char)below(d, 256); break;
-		case 3: buf_truncate(b, below(d, b->len)); break;
-		case 4: splice(d, b, &c->inputs[below(d, c->n)]); break;
-		case 5: move_bytes(d, b, scratch); break;
+		case 0:
+			b->data[below(d, b->len)] ^= (char)(1 << below(d, 8));
+			break;
+		case 1:
+			b->data[below(d, b->len)] = bytes[below(d, sizeof(bytes))];
+			break;
+		case 2:
+			b->data[below(d, b->len)] = (char)below(d, 256);
+			break;
+		case 3:
+			buf_truncate(b, below(d, b->len));
+			break;
+		case 4:
+			splice(d, b, &c->inputs[below(d, c->n)]);
+			break;
+		case 5:
+			move_bytes(d, b, scratch);
+			break;
 		}
 	}
 	buf_truncate(b, MAX_BYTES);

@@ -25,7 +25,7 @@ FUZZ(safetensors)
 		safetensors_get(s, t->name, 2, 3, &e);
 	}
 	safetensors_close(s);
-	return sum > UINT32_MAX;	/* never: the bytes were read */
+	return sum > UINT32_MAX; /* never: the bytes were read */
 }
 
 /* Every line that comes out is a record with a kind, a time and a step. */

@@ -268,9 +268,8 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 		targets[t] = c->flags & GAPS && t % 3 == 1
 				     ? -1
 				     : (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
-	r->ops->cross_entropy(r->dev, dlogits, loss, nll, logits,
-			      run_ints(r, targets, c->rows), c->third, c->dropout,
-			      gradient ? 100.0f : 0);
+	r->ops->cross_entropy(r->dev, dlogits, loss, nll, logits, run_ints(r, targets, c->rows),
+			      c->third, c->dropout, gradient ? 100.0f : 0);
 }
 
 static void run_add(struct run *r, const struct op_case *c)

@@ -10,7 +10,7 @@
 #include "tests/kernels/ops_run.h"
 
 struct op_entry {
-	const char  *name;
+	const char *name;
 	op_function *run;
 };
 

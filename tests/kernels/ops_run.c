@@ -72,7 +72,7 @@ struct dropout run_dropout(struct run *r)
 
 	if (r->op_case->flags & MOMENT) {
 		drop.rng_step = (const uint32_t *)run_ints(r, rng_step, 2);
-		drop.key.step += 17;	/* and not these */
+		drop.key.step += 17; /* and not these */
 		drop.key.sub += 5;
 	}
 	return drop;
@@ -117,7 +117,7 @@ static struct run_buffer *new_buffer(struct run *r, enum role role, char type, i
 	b->device = r->ops->alloc(r->dev, b->bytes, &e);
 	if (!b->before || !b->after || !b->device || r->n == RUN_BUFFERS)
 		abort();
-	memset(b->before, 0xFF, b->bytes);	/* not a number in any type */
+	memset(b->before, 0xFF, b->bytes); /* not a number in any type */
 	if (role != OUTPUT && type != 'i')
 		fill(r, b, (uint32_t)r->n);
 	r->ops->to_device(r->dev, b->device, b->before, b->bytes);
@@ -242,8 +242,8 @@ bool run_check_untouched(const struct run *r, const char *who)
 static double element(const struct run_buffer *b, const unsigned char *from, int64_t row,
 		      int64_t col)
 {
-	const unsigned char *p = from + b->guard +
-				 (size_t)(row * b->stride + col) * type_bytes(b->type);
+	const unsigned char *p =
+		from + b->guard + (size_t)(row * b->stride + col) * type_bytes(b->type);
 	uint16_t half;
 	int32_t whole;
 	double number;

@@ -14,25 +14,25 @@
 
 #include "kernels/ops/ops.h"
 
-enum role { INPUT, OUTPUT, CHANGED };	/* CHANGED: filled, and written by the op */
+enum role { INPUT, OUTPUT, CHANGED }; /* CHANGED: filled, and written by the op */
 
 enum case_flags {
-	WIDE         = 1 << 0,	/* rows lie further apart than they are long */
-	BF16         = 1 << 1,	/* tensors are bf16 */
-	ROUNDED      = 1 << 2,	/* the backend is opened with bf16 products */
+	WIDE = 1 << 0,	  /* rows lie further apart than they are long */
+	BF16 = 1 << 1,	  /* tensors are bf16 */
+	ROUNDED = 1 << 2, /* the backend is opened with bf16 products */
 	A_TRANSPOSED = 1 << 3,
 	B_TRANSPOSED = 1 << 4,
-	ACCUMULATE   = 1 << 5,
-	NO_BIAS      = 1 << 6,	/* what may be NULL is */
-	IN_PLACE     = 1 << 7,
-	CAUSAL       = 1 << 8,
-	CROSS        = 1 << 9,	/* keys of another length than queries */
-	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not; of training: what
+	ACCUMULATE = 1 << 5,
+	NO_BIAS = 1 << 6, /* what may be NULL is */
+	IN_PLACE = 1 << 7,
+	CAUSAL = 1 << 8,
+	CROSS = 1 << 9,	      /* keys of another length than queries */
+	HALF_CACHE = 1 << 11, /* what is kept is bf16, the rest is not; of training: what
 				 * products read and make, beside a residual stream of floats */
-	ALIGNED      = 1 << 12,	/* everything begins at a multiple of 64 bytes */
-	MOMENT       = 1 << 13,	/* step and sub of dropout's key lie in memory */
-	GAPS         = 1 << 14,	/* sentences without queries or keys; targets that are none */
-	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
+	ALIGNED = 1 << 12,    /* everything begins at a multiple of 64 bytes */
+	MOMENT = 1 << 13,     /* step and sub of dropout's key lie in memory */
+	GAPS = 1 << 14,	      /* sentences without queries or keys; targets that are none */
+	COARSE = 1 << 10,     /* only nine different numbers, so that many are equal */
 };
 
 struct run;
@@ -41,8 +41,8 @@ struct run;
 struct op_case {
 	const char *op;
 	int64_t rows, cols, third, fourth;
-	float   dropout;
-	int     flags;
+	float dropout;
+	int flags;
 };
 
 typedef void op_function(struct run *r, const struct op_case *c);
@@ -56,11 +56,11 @@ struct run {
 	int n;
 	struct run_buffer {
 		enum role role;
-		char  type;		/* 'f' float, 'h' bf16, 'i' int32, 'd' double */
+		char type; /* 'f' float, 'h' bf16, 'i' int32, 'd' double */
 		int64_t rows, cols, stride;
-		size_t bytes, guard;	/* of all; of either guard */
-		unsigned char *before, *after;	/* host copies, owned */
-		unsigned char *device;		/* owned by the backend */
+		size_t bytes, guard;	       /* of all; of either guard */
+		unsigned char *before, *after; /* host copies, owned */
+		unsigned char *device;	       /* owned by the backend */
 	} buffer[RUN_BUFFERS];
 };
 
@@ -68,9 +68,9 @@ struct run {
 struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t cols);
 struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t cols);
 float *run_floats(struct run *r, enum role role, int64_t n);
-double *run_doubles(struct run *r, const double *values, int64_t n);	/* begins with them */
-int32_t *run_ints(struct run *r, const int32_t *values, int64_t n);	/* values NULL: an output */
-struct dropout run_dropout(struct run *r);	/* once a case */
+double *run_doubles(struct run *r, const double *values, int64_t n); /* begins with them */
+int32_t *run_ints(struct run *r, const int32_t *values, int64_t n);  /* values NULL: an output */
+struct dropout run_dropout(struct run *r);			     /* once a case */
 uint32_t run_random(const struct run *r, uint64_t i, uint32_t below);
 
 /* Run a case and keep what came out; false when the backend failed (reported). */

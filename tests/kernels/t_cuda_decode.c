@@ -11,11 +11,11 @@
 
 #ifdef CUDA_SIMULATED
 #include "tests/cudasim/sim.h"
-#define COUNTED	    1	/* it counts what it is told */
-#define WORDS_APART 0	/* its products do not depend on the number of rows */
+#define COUNTED	    1 /* it counts what it is told */
+#define WORDS_APART 0 /* its products do not depend on the number of rows */
 #else
 #define sim_seed(seed)	 ((void)(seed))
-#define COUNTED 0
+#define COUNTED		 0
 #define sim_faults(last) 0
 #define sim_allocated()	 0
 #define sim_forget()	 ((void)0)
@@ -23,14 +23,17 @@
 #define sim_waits()	 UINT64_C(0)
 #define sim_copies()	 UINT64_C(0)
 #define sim_starts()	 UINT64_C(0)
-#define WORDS_APART 1e-3
+#define WORDS_APART	 1e-3
 #endif
 
 #define TOKENS 64
 
 static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11 };
 static const struct decode_source sources[] = {
-	{ words, 3 }, { words + 2, 4 }, { words, 0 }, { words + 1, 3 },
+	{ words, 3 },
+	{ words + 2, 4 },
+	{ words, 0 },
+	{ words + 1, 3 },
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -166,8 +169,7 @@ static void compare(enum dtype packed, const struct decode_options *o, uint64_t 
 	}
 	for (int i = 0; i < RUNS; i++) {
 		check_same(r[GRAPHS][i], r[ONE_BY_ONE][i], 0);
-		check_same(r[ONE_BY_ONE][i], r[UNPADDED][i],
-			   packed == DTYPE_F32 ? WORDS_APART : 0);
+		check_same(r[ONE_BY_ONE][i], r[UNPADDED][i], packed == DTYPE_F32 ? WORDS_APART : 0);
 		for (enum way way = GRAPHS; way < N_WAYS; way++)
 			decode_results_free(r[way][i], N_SOURCES);
 	}

@@ -13,7 +13,7 @@
 #include "tests/cudasim/sim.h"
 #define STEPS 3
 #else
-#define STEPS 100	/* a real one is faster, and has no seeds for the order of things */
+#define STEPS		 100 /* a real one is faster, and has no seeds for the order of things */
 #define sim_seed(seed)	 ((void)(seed))
 #define sim_faults(last) 0
 #define sim_forget()	 ((void)0)
@@ -21,12 +21,12 @@
 #endif
 
 static const struct model_pass_options all_dropout = { .dropout = 0.1f,
-					      .attention_dropout = 0.1f,
-					      .relu_dropout = 0.1f,
-					      .smoothing = 0.1f,
-					      .grad_scale = 1.0f / 11,
-					      .seed = 3,
-					      .step = 7 };
+						       .attention_dropout = 0.1f,
+						       .relu_dropout = 0.1f,
+						       .smoothing = 0.1f,
+						       .grad_scale = 1.0f / 11,
+						       .seed = 3,
+						       .step = 7 };
 
 /* Is there a GPU, and are all ops there? */
 static bool complete(void)
@@ -49,7 +49,7 @@ static bool complete(void)
 /* What some steps of training leave behind. */
 struct trained {
 	double loss[STEPS], norm[STEPS];
-	float *gradients, *parameters;	/* owned */
+	float *gradients, *parameters; /* owned */
 	int64_t floats;
 };
 

@@ -121,16 +121,16 @@ static int32_t *usual_ids(struct piece_tracer *s, const char *line, size_t n, si
 /* ---- against subword-nmt ---- */
 
 #define ROUNDS	 12
-#define LENGTHS	 12		/* pieces of a word, 11 and more together */
+#define LENGTHS	 12 /* pieces of a word, 11 and more together */
 #define MAX_LINE 1000
 
 struct tally {
-	double pieces, changed;		/* words that were split otherwise than usual */
+	double pieces, changed; /* words that were split otherwise than usual */
 	double lengths[LENGTHS];
 };
 
-static void tally_sentence(struct piece_tracer *s, const int32_t *ids, int32_t n, const int32_t *usual,
-			   int32_t n_usual, struct tally *t)
+static void tally_sentence(struct piece_tracer *s, const int32_t *ids, int32_t n,
+			   const int32_t *usual, int32_t n_usual, struct tally *t)
 {
 	int32_t k = 0;
 
@@ -178,13 +178,25 @@ static const struct peer {
 	const char *text;
 	double p, pieces, changed, lengths[LENGTHS];
 } peers[] = {
-	{ "mixed/valid.en", 0.1, 18077.4, 2058.2,
+	{ "mixed/valid.en",
+	  0.1,
+	  18077.4,
+	  2058.2,
 	  { 0, 6638.7, 1890.2, 1478.8, 599.3, 137.9, 19.5, 2.2, 0.2, 0.1, 0.0, 0.0 } },
-	{ "mixed/valid.de", 0.1, 18748.9, 2382.7,
+	{ "mixed/valid.de",
+	  0.1,
+	  18748.9,
+	  2382.7,
 	  { 0, 6343.5, 2131.8, 1502.7, 616.7, 165.9, 37.2, 10.2, 3.2, 1.7, 0.2, 0.1 } },
-	{ "mixed/valid.en", 0.5, 28945.8, 7703.8,
+	{ "mixed/valid.en",
+	  0.5,
+	  28945.8,
+	  7703.8,
 	  { 0, 2409.7, 3092.5, 2582.2, 1492.8, 725.8, 308.5, 107.0, 35.2, 10.3, 2.3, 0.5 } },
-	{ "mixed/valid.de", 0.5, 32390.5, 8712.2,
+	{ "mixed/valid.de",
+	  0.5,
+	  32390.5,
+	  8712.2,
 	  { 0, 1652.8, 3031.3, 2867.3, 1604.0, 884.1, 428.8, 196.8, 85.5, 37.1, 15.2, 10.1 } },
 };
 
@@ -277,9 +289,12 @@ static const char *split(struct piece_tracer *s, const char *pieces, uint32_t ep
 TEST(dropout_makes_all_that_can_be_made)
 {
 	/* "abc" with every subset of its two merges; 0.5: how often, from Provilkov's algorithm */
-	static const struct { const char *pieces; double share; } ways[] = {
-		{ "abc", 0.25 },	/* both kept */
-		{ "ab@@ c", 0.25 },	/* a b kept, then ab c left out, which ends it */
+	static const struct {
+		const char *pieces;
+		double share;
+	} ways[] = {
+		{ "abc", 0.25 },    /* both kept */
+		{ "ab@@ c", 0.25 }, /* a b kept, then ab c left out, which ends it */
 		{ "a@@ b@@ c", 0.5 },
 	};
 	struct piece_tracer s;
@@ -340,9 +355,14 @@ TEST(dropout_in_sentencepieces_way)
 				    "ab\t1\n▁ab\t1\n▁abc\t1\n▁\t1\na\t1\nb\t1\nc\t1\n"
 				    "<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n"
 				    "<unused4>\t0\n";
-	static const struct { const char *pieces; double share; } ways[] = {
-		{ "▁abc", 0.125 }, { "▁ab c", 0.125 },
-		{ "▁ ab c", 0.25 }, { "▁ a b c", 0.5 },
+	static const struct {
+		const char *pieces;
+		double share;
+	} ways[] = {
+		{ "▁abc", 0.125 },
+		{ "▁ab c", 0.125 },
+		{ "▁ ab c", 0.25 },
+		{ "▁ a b c", 0.5 },
 	};
 	struct piece_tracer s = { 0 };
 	struct err e = { 0 };
@@ -383,8 +403,8 @@ TEST(dropout_in_sentencepieces_way)
 /* A shard of sentences of small words, in the vocabulary of s. */
 static struct shard *make_shard(struct piece_tracer *s, int64_t pairs)
 {
-	static const char *const words[] = { "abc", "abab@@ abc", "a", "defg", "x@@ x", "ab@@ x",
-					     "defg" };
+	static const char *const words[] = { "abc",   "abab@@ abc", "a",   "defg",
+					     "x@@ x", "ab@@ x",	    "defg" };
 	struct rng_key key = rng_key_make(4, RNG_TEST, 0, 0);
 	struct err e = { 0 };
 	struct shard_writer *w = shard_create(in_folder("d.shard"), vocab_size(s->vocab), SHA, &e);
@@ -511,7 +531,7 @@ TEST(dropout_batches_keep_words_and_budget)
 	check_int(sentences, 2 * PAIRS);
 	check((double)tokens > 1.08 * (double)usual && (double)tokens < 1.3 * (double)usual);
 	check(as_stored < sentences / 2);
-	check((double)most > 0.85 * 300 * (double)batches);	/* batches are well filled */
+	check((double)most > 0.85 * 300 * (double)batches); /* batches are well filled */
 out:
 	loader_free(l);
 	fixture_close(&f);
@@ -544,7 +564,7 @@ TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
 		}
 	f.o.rank = 0;
 	f.o.ranks = 1;
-	for (int i = 1; i < STEPS; i += 83) {	/* another process goes on there */
+	for (int i = 1; i < STEPS; i += 83) { /* another process goes on there */
 		struct piece_tracer again;
 		struct loader *l = NULL;
 

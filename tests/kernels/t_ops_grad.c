@@ -28,7 +28,7 @@
 #include "kernels/ref/ref_point.c"
 #undef float
 
-#define STEP      1e-5
+#define STEP	  1e-5
 #define TOLERANCE 1e-7
 
 /* A matrix of its own, random at first. */

@@ -7,7 +7,7 @@
 #define MOST_PARTS 1000
 
 struct tally {
-	atomic_int *done;	/* (parts) */
+	atomic_int *done; /* (parts) */
 	atomic_int *wrong;
 	int threads;
 };

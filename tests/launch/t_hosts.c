@@ -42,7 +42,9 @@ static const char *understood_file(const char *text)
 
 TEST(hosts_lists)
 {
-	static const struct { const char *spec, *seen; } cases[] = {
+	static const struct {
+		const char *spec, *seen;
+	} cases[] = {
 		{ "a", "a 1 0" },
 		{ "a:2,b:4", "a 2 0;b 4 0" },
 		{ "a:2, b:4", "a 2 0;b 4 0" },
@@ -56,8 +58,7 @@ TEST(hosts_lists)
 		{ "fe80::1", "fe80::1 1 0" },
 		{ "[fe80::1]:4,b", "fe80::1 4 0;b 1 0" },
 		{ "node[01-03,7]:2", "node01 2 0;node02 2 0;node03 2 0;node7 2 0" },
-		{ "r[1-2]n[08-10]",
-		  "r1n08 1 0;r1n09 1 0;r1n10 1 0;r2n08 1 0;r2n09 1 0;r2n10 1 0" },
+		{ "r[1-2]n[08-10]", "r1n08 1 0;r1n09 1 0;r1n10 1 0;r2n08 1 0;r2n09 1 0;r2n10 1 0" },
 		{ "gpu[1-2]x,z", "gpu1x 1 0;gpu2x 1 0;z 1 0" },
 	};
 
@@ -67,7 +68,9 @@ TEST(hosts_lists)
 
 TEST(hosts_refused_lists)
 {
-	static const struct { const char *spec, *seen; } cases[] = {
+	static const struct {
+		const char *spec, *seen;
+	} cases[] = {
 		{ "", "64: the host list is empty: a:2,b:2 was expected, or a file" },
 		{ " , ", "64: the host list is empty: a:2,b:2 was expected, or a file" },
 		{ "a:0", "64: host list, column 3: \"0\" is no count: NAME:SLOTS was expected" },
@@ -102,7 +105,9 @@ TEST(hosts_refused_lists)
 
 TEST(hosts_files)
 {
-	static const struct { const char *text, *seen; } cases[] = {
+	static const struct {
+		const char *text, *seen;
+	} cases[] = {
 		{ "a slots=4\nb slots=2 max_slots=8\n", "a 4 0;b 2 0" },
 		{ "# ours\n\n  a   slots = 4   # fast\r\nb\r\n", "a 4 0;b 1 0" },
 		{ "a\na\nb\na", "a 3 0;b 1 0" },
@@ -155,16 +160,20 @@ TEST(hosts_of_batch_systems)
 TEST(hosts_of_aws)
 {
 	check_str(understood_file(
-		"{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i-1\","
-		"\"InstanceType\":\"p3.8xlarge\","
-		"\"PrivateIpAddress\":\"10.0.0.4\",\"State\":{\"Name\":\"running\"}},"
-		"{\"InstanceId\":\"i-2\",\"InstanceType\":\"g4dn.xlarge\",\"PrivateIpAddress\":"
-		"\"10.0.0.5\"}]},{\"Instances\":[{\"InstanceId\":\"i-3\","
-		"\"InstanceType\":\"c5.large\","
-		"\"PrivateIpAddress\":\"10.0.0.6\"},{\"InstanceId\":\"i-4\",\"State\":{\"Name\":"
-		"\"terminated\"}}]}]}"), "10.0.0.4 4 0;10.0.0.5 1 0;10.0.0.6 1 0");
+			  "{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i-1\","
+			  "\"InstanceType\":\"p3.8xlarge\","
+			  "\"PrivateIpAddress\":\"10.0.0.4\",\"State\":{\"Name\":\"running\"}},"
+			  "{\"InstanceId\":\"i-2\",\"InstanceType\":\"g4dn.xlarge\","
+			  "\"PrivateIpAddress\":"
+			  "\"10.0.0.5\"}]},{\"Instances\":[{\"InstanceId\":\"i-3\","
+			  "\"InstanceType\":\"c5.large\","
+			  "\"PrivateIpAddress\":\"10.0.0.6\"},{\"InstanceId\":\"i-4\",\"State\":{"
+			  "\"Name\":"
+			  "\"terminated\"}}]}]}"),
+		  "10.0.0.4 4 0;10.0.0.5 1 0;10.0.0.6 1 0");
 	check_str(understood_file("[[{\"InstanceId\":\"i\",\"InstanceType\":\"p5.48xlarge\","
-				  "\"PrivateIpAddress\":\"10.1.1.1\"}]]"), "10.1.1.1 8 0");
+				  "\"PrivateIpAddress\":\"10.1.1.1\"}]]"),
+		  "10.1.1.1 8 0");
 	check_str(understood_file("{\"Reservations\":[]}"), "hosts: none of its 0 instances runs");
 	check_str(understood_file("{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i\"}]}]}"),
 		  "hosts: .Reservations[0].Instances[0]: an instance that runs has no "

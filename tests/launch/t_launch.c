@@ -20,14 +20,14 @@ static char *write_file(const char *name, const char *text)
 }
 
 #define START "{\"v\":1,\"kind\":\"start\",\"t\":1,\"step\":0}\n"
-#define STOP(reason, exit) \
-	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"" reason \
-	"\",\"exit\":" #exit "}\n"
+#define STOP(reason, exit)                                                                         \
+	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"" reason "\",\"exit\":" #exit  \
+	"}\n"
 
 TEST(outcome_of_jobs)
 {
 	static const struct {
-		const char *journal;	/* what the job writes */
+		const char *journal; /* what the job writes */
 		int status;
 		bool asked, now;
 		enum outcome_verdict verdict;
@@ -76,7 +76,8 @@ TEST(outcome_of_jobs)
 		fclose(f);
 		outcome_update(&o);
 		if (!check_int(outcome_classify(&o, cases[i].status, cases[i].asked, cases[i].now,
-					     &status, why), cases[i].verdict) ||
+						&status, why),
+			       cases[i].verdict) ||
 		    !check_int(status, cases[i].exit))
 			test_fail(__FILE__, __LINE__, "case %zu: %s", i, why);
 		outcome_close(&o);
@@ -92,7 +93,7 @@ TEST(outcome_of_a_later_job)
 	int status;
 
 	check_int(outcome_open(&o, path, &e), 0);
-	o.has_ever_begun = true;			/* one that was supervised did begin */
+	o.has_ever_begun = true; /* one that was supervised did begin */
 	outcome_begin_job(&o);
 	/* a host that cannot be reached the second time may be back the third time */
 	check_int(outcome_classify(&o, 255, false, false, &status, why), OUTCOME_RESTART);
@@ -102,7 +103,8 @@ TEST(outcome_of_a_later_job)
 
 TEST(outcome_times)
 {
-	char *path = write_file("journal.jsonl",
+	char *path = write_file(
+		"journal.jsonl",
 		"{\"v\":1,\"kind\":\"train\",\"t\":1,\"step\":10,\"step_s\":2}\n"
 		"{\"v\":1,\"kind\":\"save\",\"t\":1,\"step\":12,\"path\":\"x\",\"seconds\":20}\n"
 		"nonsense\n"
@@ -121,7 +123,10 @@ TEST(outcome_times)
 
 TEST(detach_at_log_out)
 {
-	static const struct { const char *cgroup, *answer; bool doomed; } cases[] = {
+	static const struct {
+		const char *cgroup, *answer;
+		bool doomed;
+	} cases[] = {
 		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "b true", true },
 		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "b false", false },
 		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "", false },

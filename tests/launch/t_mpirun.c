@@ -10,9 +10,14 @@
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/rsh_agent.h"
 
-static const char *const environment[] = { "PATH=/bin", "WERKBANK_SHARE=/s", "WERKBANK_SSH=ssh; x",
-			       "LD_LIBRARY_PATH=/opt/lib", "WERKBANK_NETWORK=old", "HOME=/root",
-			       "OMP_NUM_THREADS=2", NULL };
+static const char *const environment[] = { "PATH=/bin",
+					   "WERKBANK_SHARE=/s",
+					   "WERKBANK_SSH=ssh; x",
+					   "LD_LIBRARY_PATH=/opt/lib",
+					   "WERKBANK_NETWORK=old",
+					   "HOME=/root",
+					   "OMP_NUM_THREADS=2",
+					   NULL };
 
 /* The line as --show gives it, or the message; "--allow-run-as-root " is cut out. */
 static const char *line(const char *spec, struct mpirun_options how)
@@ -49,7 +54,8 @@ TEST(mpirun_one_host)
 {
 	check_str(line(NULL, (struct mpirun_options){ .ranks = 4, .major = 4 }),
 		  "/usr/bin/mpirun -n 4 --oversubscribe --bind-to none");
-	check_str(line(NULL, (struct mpirun_options){ .ranks = 4, .major = 5, .oversubscribed = true }),
+	check_str(line(NULL,
+		       (struct mpirun_options){ .ranks = 4, .major = 5, .oversubscribed = true }),
 		  "/usr/bin/mpirun -n 4 --map-by slot:OVERSUBSCRIBE --bind-to none "
 		  "--mca mpi_yield_when_idle 1");
 	check_str(line("localhost:3", (struct mpirun_options){ .major = 4 }),
@@ -58,23 +64,29 @@ TEST(mpirun_one_host)
 		  "'mpi run'\\''s' -n 1 --oversubscribe --bind-to none");
 }
 
-#define DAEMONS_4 "--mca oob_tcp_keepalive_time 20 --mca oob_tcp_keepalive_intvl 5 " \
+#define DAEMONS_4                                                                                  \
+	"--mca oob_tcp_keepalive_time 20 --mca oob_tcp_keepalive_intvl 5 "                         \
 	"--mca oob_tcp_keepalive_probes 4 "
-#define DAEMONS_5 "--prtemca oob_tcp_keepalive_time 20 --prtemca oob_tcp_keepalive_intvl 5 " \
+#define DAEMONS_5                                                                                  \
+	"--prtemca oob_tcp_keepalive_time 20 --prtemca oob_tcp_keepalive_intvl 5 "                 \
 	"--prtemca oob_tcp_keepalive_probes 4 "
 #define VARIABLES "-x WERKBANK_SHARE -x LD_LIBRARY_PATH -x OMP_NUM_THREADS"
 
 TEST(mpirun_open_mpi_4)
 {
-	struct mpirun_options how = { .major = 4, .hostfile = "/w/runs/r/hosts", .launcher = "/b/wl",
-				  .ssh = "ssh -p 2222", .network = "10.0.0.0/8" };
+	struct mpirun_options how = { .major = 4,
+				      .hostfile = "/w/runs/r/hosts",
+				      .launcher = "/b/wl",
+				      .ssh = "ssh -p 2222",
+				      .network = "10.0.0.0/8" };
 
-	check_str(line("a:2,b:4", how),
-		  "/usr/bin/mpirun -n 6 --hostfile /w/runs/r/hosts --map-by slot --bind-to none "
-		  "--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh%20-p%202222 /w/runs/r/hosts' "
-		  "--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
-		  "--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 "
-		  VARIABLES " -x WERKBANK_NETWORK=10.0.0.0/8");
+	check_str(
+		line("a:2,b:4", how),
+		"/usr/bin/mpirun -n 6 --hostfile /w/runs/r/hosts --map-by slot --bind-to none "
+		"--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh%20-p%202222 /w/runs/r/hosts' "
+		"--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
+		"--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 " VARIABLES
+		" -x WERKBANK_NETWORK=10.0.0.0/8");
 	how.network = NULL;
 	how.ssh = NULL;
 	how.oversubscribed = true;
@@ -86,8 +98,7 @@ TEST(mpirun_open_mpi_4)
 		  "--bind-to none --oversubscribe --prefix /opt/ompi "
 		  "--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh /my%20work/hosts%3A1' "
 		  "--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
-		  "--mca orte_keep_fqdn_hostnames 1 "
-		  VARIABLES " --mca mpi_yield_when_idle 1");
+		  "--mca orte_keep_fqdn_hostnames 1 " VARIABLES " --mca mpi_yield_when_idle 1");
 	how.launcher = "/my bin/wl";
 	check_str(line("a,b", how),
 		  "78: /my bin/wl: mpirun cannot call a program with a blank or a colon in its "
@@ -96,15 +107,16 @@ TEST(mpirun_open_mpi_4)
 
 TEST(mpirun_open_mpi_5)
 {
-	struct mpirun_options how = { .major = 5, .hostfile = "h", .launcher = "/b/wl",
-				  .network = "10.0.0.0/8" };
+	struct mpirun_options how = {
+		.major = 5, .hostfile = "h", .launcher = "/b/wl", .network = "10.0.0.0/8"
+	};
 
 	check_str(line("10.0.0.1:2,10.0.0.2", how),
 		  "/usr/bin/mpirun -n 3 --hostfile h --map-by slot --bind-to none "
 		  "--prtemca plm_ssh_agent '/b/wl _ssh --ssh=ssh h' "
 		  "--prtemca plm_ssh_no_tree_spawn 1 " DAEMONS_5
-		  "--mca btl_tcp_if_include 10.0.0.0/8 --prtemca prte_if_include 10.0.0.0/8 "
-		  VARIABLES " -x WERKBANK_NETWORK=10.0.0.0/8");
+		  "--mca btl_tcp_if_include 10.0.0.0/8 --prtemca prte_if_include "
+		  "10.0.0.0/8 " VARIABLES " -x WERKBANK_NETWORK=10.0.0.0/8");
 	how.ranks = 4;
 	how.network = "";
 	how.program = "/opt/mpi/bin/mpirun";
@@ -201,11 +213,9 @@ TEST(mpirun_agent)
 	check_int(file_read_all(file, 0, &text, &e), 0);
 	check_str(buf_text(&text),
 		  "a slots=4 # port 2222\nab slots=1\nfe80::1 slots=2 # port 2200\n");
-	check_str(agent("ssh", file, "A"),
-		  "<ssh><-p><2222>" ASKS_NOTHING "<A><orted><--tree 'x'>");
+	check_str(agent("ssh", file, "A"), "<ssh><-p><2222>" ASKS_NOTHING "<A><orted><--tree 'x'>");
 	check_str(agent("ssh -i '/my keys/id' -o \"X=a b\" c\\ d", file, "ab"),
-		  "<ssh><-i></my keys/id><-o><X=a b><c d>" ASKS_NOTHING
-		  "<ab><orted><--tree 'x'>");
+		  "<ssh><-i></my keys/id><-o><X=a b><c d>" ASKS_NOTHING "<ab><orted><--tree 'x'>");
 	check_str(agent(" ssh ", file, "fe80::1"),
 		  "<ssh><-p><2200>" ASKS_NOTHING "<fe80::1><orted><--tree 'x'>");
 	check_str(agent("ssh", "", "b"), "<ssh>" ASKS_NOTHING "<b><orted><--tree 'x'>");
@@ -221,8 +231,8 @@ TEST(mpirun_agent)
 TEST(mpirun_agent_arguments)
 {
 	const char *const plain[] = { "wl", "_ssh", "hosts", "a", "orted", "-x", NULL };
-	const char *const given[] = { "wl", "_ssh", "--ssh", "ssh", "-q", "hosts",
-				      "a", "--help", NULL };
+	const char *const given[] = { "wl",    "_ssh", "--ssh",	 "ssh", "-q",
+				      "hosts", "a",    "--help", NULL };
 	const char *const few[] = { "wl", "_ssh", "hosts", NULL };
 
 	check_int(rsh_agent_host_index(6, plain), 3);
@@ -232,9 +242,15 @@ TEST(mpirun_agent_arguments)
 
 TEST(mpirun_is_local)
 {
-	static const struct { const char *spec; bool here; } cases[] = {
-		{ "localhost:4", true }, { "127.0.0.1", true }, { "[::1]:2", true },
-		{ "no-such-host", false }, { "localhost,no-such-host", false },
+	static const struct {
+		const char *spec;
+		bool here;
+	} cases[] = {
+		{ "localhost:4", true },
+		{ "127.0.0.1", true },
+		{ "[::1]:2", true },
+		{ "no-such-host", false },
+		{ "localhost,no-such-host", false },
 	};
 	char ours[256] = "";
 

@@ -70,8 +70,13 @@ static void begin(struct bench *b)
 	check_int(file_make_folders(b->p.work, &e), 0);
 	b->pairs[0] = (struct text_pair){ .set = "train", .name = (char *)"one.en" };
 	b->pairs[1] = (struct text_pair){ .set = "dev", .name = (char *)"dev.en" };
-	b->p.texts = (struct texts){ .pairs = b->pairs, .n = 2, .n_train = 1, .n_sets = 2,
-				     .sets = { "train", "dev" }, .files = &b->file, .n_files = 1 };
+	b->p.texts = (struct texts){ .pairs = b->pairs,
+				     .n = 2,
+				     .n_train = 1,
+				     .n_sets = 2,
+				     .sets = { "train", "dev" },
+				     .files = &b->file,
+				     .n_files = 1 };
 	memset(runs, 0, sizeof(runs));
 	second_fails = false;
 }
@@ -125,20 +130,24 @@ TEST(plan_redoes_what_depends)
 	check_int(prepare(&b, EXPECT(NULL, "option max_tokens was 250, is 99", NULL)), 0);
 	b.c.max_words = 70;
 	check_int(prepare(&b, EXPECT("option max_words was 80, is 70", "reads from first",
-				     "reads from first")), 0);
+				     "reads from first")),
+		  0);
 	/* one that none of them asks for, one that matters on a condition only */
 	b.c.merges = 5;
 	b.c.escape = false;
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
 	b.c.tokenize = false;
 	check_int(prepare(&b, EXPECT("option escape is new to it", "reads from first",
-				     "reads from first")), 0);
+				     "reads from first")),
+		  0);
 	b.c.escape = true;
 	check_int(prepare(&b, EXPECT("option escape was no, is yes", "reads from first",
-				     "reads from first")), 0);
+				     "reads from first")),
+		  0);
 	b.c.tokenize = true;
 	check_int(prepare(&b, EXPECT("it depends on other options", "reads from first",
-				     "reads from first")), 0);
+				     "reads from first")),
+		  0);
 	end(&b);
 }
 
@@ -150,12 +159,14 @@ TEST(plan_looks_at_texts)
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
 	memcpy(b.file.sha256, "bb", 3);
 	check_int(prepare(&b, EXPECT("sources changed: one.en", "reads from first",
-				     "reads from first")), 0);
-	b.pairs[0].name = (char *)"other.en";	/* the same text under another name */
+				     "reads from first")),
+		  0);
+	b.pairs[0].name = (char *)"other.en"; /* the same text under another name */
 	check_int(prepare(&b, EXPECT(NULL, NULL, "sources changed: other.en")), 0);
 	b.p.texts.n = 1;
 	check_int(prepare(&b, EXPECT("sources changed: 1 pairs of texts instead of 2",
-				     "reads from first", "sources changed: 1")), 0);
+				     "reads from first", "sources changed: 1")),
+		  0);
 	end(&b);
 }
 
@@ -183,7 +194,7 @@ TEST(plan_looks_at_files)
 	b.c.force = true;
 	check_int(prepare(&b, EXPECT(NULL, NULL, "output bpe.codes has changed")), 0);
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
-	b.c.segmentation = SEGMENTATION_SENTENCEPIECE;	/* no option of these stages */
+	b.c.segmentation = SEGMENTATION_SENTENCEPIECE; /* no option of these stages */
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
 	end(&b);
 }

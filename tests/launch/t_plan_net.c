@@ -11,16 +11,24 @@
 /* 100 MB of gradients, 0.3 s forward and 0.6 s backward. */
 static struct plan_job a_job(void)
 {
-	return (struct plan_job){ .micro_s = 0.9, .parameters = 25e6, .target_tokens = 1000,
-				  .total_tokens = 3.6e9, .price = 2 };
+	return (struct plan_job){ .micro_s = 0.9,
+				  .parameters = 25e6,
+				  .target_tokens = 1000,
+				  .total_tokens = 3.6e9,
+				  .price = 2 };
 }
 
 /* Two hosts with 100 MB/s between them, everything in one piece. */
 static struct plan_setup a_way(void)
 {
-	return (struct plan_setup){ .hosts = 2, .ranks_per_host = 1, .link_bytes_s = 100e6,
-				  .wire = PLAN_FP32, .accumulate = 2, .local_steps = 1,
-				  .overlap = true, .bucket_bytes = 1e9 };
+	return (struct plan_setup){ .hosts = 2,
+				    .ranks_per_host = 1,
+				    .link_bytes_s = 100e6,
+				    .wire = PLAN_FP32,
+				    .accumulate = 2,
+				    .local_steps = 1,
+				    .overlap = true,
+				    .bucket_bytes = 1e9 };
 }
 
 static struct plan_step planned(const struct plan_job *job, const struct plan_setup *way)
@@ -31,7 +39,7 @@ static struct plan_step planned(const struct plan_job *job, const struct plan_se
 	return s;
 }
 
-#define NEAR 6e-3	/* what messages and packing cost is not counted by hand */
+#define NEAR 6e-3 /* what messages and packing cost is not counted by hand */
 
 TEST(plan_net_known_steps)
 {
@@ -72,28 +80,28 @@ TEST(plan_net_ways)
 
 	job.update_s = 0.2;
 	job.input_s = 0.01;
-	way.accumulate = 5;		/* three and two micro-batches */
+	way.accumulate = 5; /* three and two micro-batches */
 	s = planned(&job, &way);
 	check_near(s.compute_s, 3 * 0.91, 1e-9);
 	check_near(s.step_s, 2.73 + 1 + 0.2, NEAR);
-	way.accumulate = 1;		/* not without one for each rank */
+	way.accumulate = 1; /* not without one for each rank */
 	check_int(planned(&job, &way).accumulate, 2);
 	way.wire = PLAN_BF16;
 	check_near(planned(&job, &way).sent_bytes, 50e6, 1);
-	check_near(planned(&job, &way).exposed_s, 0.5, 0.07);	/* packing is not free */
+	check_near(planned(&job, &way).exposed_s, 0.5, 0.07); /* packing is not free */
 	way.wire = PLAN_2BIT;
 	check_near(planned(&job, &way).sent_bytes, 100e6 * 132 / 2048, 1);
 	way.wire = PLAN_1BIT;
 	check_near(planned(&job, &way).sent_bytes, 100e6 * 68 / 2048, 1);
 	way.wire = PLAN_FP32;
-	way.local_steps = 4;		/* weights and moments, every fourth step */
+	way.local_steps = 4; /* weights and moments, every fourth step */
 	check_near(planned(&job, &way).exposed_s, 0.75, NEAR);
 	check_near(planned(&job, &way).sent_bytes, 75e6, 1);
 	way.local_steps = 1;
 	way.shard = true;
 	s = planned(&job, &way);
 	check_near(s.update_s, 0.1, 1e-9);
-	check_near(s.exposed_s, 1, 2 * NEAR);	/* half of it before, half after the update */
+	check_near(s.exposed_s, 1, 2 * NEAR); /* half of it before, half after the update */
 	way.hosts = 1;
 	s = planned(&job, &way);
 	check_near(s.exposed_s, 0, 0);
@@ -118,9 +126,13 @@ TEST(plan_net_unknown)
 TEST(plan_net_reference_system)
 {
 	struct plan_job job = { .micro_s = 0.33, .parameters = 60880896 };
-	struct plan_setup way = { .hosts = 4, .ranks_per_host = 1, .link_bytes_s = 250e6 * 0.94,
-				.latency_s = 50e-6, .accumulate = 4, .local_steps = 1,
-				.bucket_bytes = 64e6 };
+	struct plan_setup way = { .hosts = 4,
+				  .ranks_per_host = 1,
+				  .link_bytes_s = 250e6 * 0.94,
+				  .latency_s = 50e-6,
+				  .accumulate = 4,
+				  .local_steps = 1,
+				  .bucket_bytes = 64e6 };
 	struct plan_step s;
 
 	plan_step(&job, &way, PLAN_RING, &s);
@@ -207,7 +219,7 @@ TEST(plan_net_measured)
 	struct plan_step s;
 
 	way.measured = &curve;
-	way.link_bytes_s = 1;		/* not asked */
+	way.link_bytes_s = 1; /* not asked */
 	way.overlap = false;
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	check_near(planned(&job, &way).transfer_s, 1, EXACT);
@@ -225,7 +237,7 @@ TEST(plan_net_measured)
 	/* From 1 KB to 1 MB ten times as long for a thousand times the bytes: 27 times, 3 times. */
 	job.parameters = 27e3 / 4;
 	check_near(planned(&job, &way).exposed_s, 3e-3, EXACT);
-	job.parameters = 1;		/* shorter than the shortest it is never */
+	job.parameters = 1; /* shorter than the shortest it is never */
 	check_near(planned(&job, &way).exposed_s, 1e-3, EXACT);
 	job = a_job();
 	/* Not known of bf16: 50 MB at 100 MB/s, as without a curve. */
@@ -317,15 +329,16 @@ TEST(plan_net_advice)
 	way.bucket_bytes = 4e6;
 	way.overlap = false;
 	way.link_bytes_s = 1e12;
-	check_near(plan_advise_setup(&job, &way, false, &better), 1, 0);	/* nothing to mend */
-	way.link_bytes_s = 250e6;	/* 0.4 s: hiding it is enough */
+	check_near(plan_advise_setup(&job, &way, false, &better), 1, 0); /* nothing to mend */
+	way.link_bytes_s = 250e6; /* 0.4 s: hiding it is enough */
 	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.3 && better.overlap && better.wire == PLAN_FP32);
-	way.link_bytes_s = 100e6;	/* 1 s: half as many bytes are hidden */
+	way.link_bytes_s = 100e6; /* 1 s: half as many bytes are hidden */
 	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.8 && better.overlap && better.wire == PLAN_BF16);
 	check_int(better.accumulate, way.accumulate);
-	way.link_bytes_s = 5e6;		/* 20 s: more than bf16 is needed */
-	check(plan_advise_setup(&job, &way, false, &better) > 2 * plan_advise_setup(&job, &way, true, &way));
+	way.link_bytes_s = 5e6; /* 20 s: more than bf16 is needed */
+	check(plan_advise_setup(&job, &way, false, &better) >
+	      2 * plan_advise_setup(&job, &way, true, &way));
 	check(better.wire >= PLAN_2BIT || better.accumulate > 2 || better.local_steps > 1);
 }

@@ -7,23 +7,28 @@
 #include "train/launch/hosts/preflight_internal.h"
 
 #define TRAINER "\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":\"aaaa\"}"
-#define MPI "\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":\"/usr/bin/orted\"}"
+#define MPI	"\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":\"/usr/bin/orted\"}"
 #define MACHINE "\"cores\":8,\"memory\":64000000000,\"memory_free\":60000000000,\"gpus\":0"
-#define SPACE "\"temporary_free\":9e9,\"workspace\":{\"there\":true,\"writable\":true," \
+#define SPACE                                                                                      \
+	"\"temporary_free\":9e9,\"workspace\":{\"there\":true,\"writable\":true,"                  \
 	"\"free\":90000000000,\"corpus\":[" SHARD "]}"
 #define SHARD "{\"name\":\"train.shard\",\"bytes\":5,\"sha256\":\"cc\"}"
-#define ETH(name, n, last) "{\"name\":\"" name "\",\"address\":\"10.0." #n "." #last \
-	"\",\"network\":\"10.0." #n ".0/24\",\"loopback\":false,\"carrier\":true}"
-#define LO "{\"name\":\"lo\",\"address\":\"127.0.0.1\",\"network\":\"127.0.0.0/8\"," \
+#define ETH(name, n, last)                                                                         \
+	"{\"name\":\"" name "\",\"address\":\"10.0." #n "." #last "\",\"network\":\"10.0." #n      \
+	".0/24\",\"loopback\":false,\"carrier\":true}"
+#define LO                                                                                         \
+	"{\"name\":\"lo\",\"address\":\"127.0.0.1\",\"network\":\"127.0.0.0/8\","                  \
 	"\"loopback\":true,\"carrier\":true}"
 #define NET(x) "\"interfaces\":[" LO "," x "]"
-#define ROUTE(name, to, from) "{\"name\":\"" name "\",\"addresses\":[\"" to "\"],\"source\":\"" \
-	from "\"}"
-#define ROUTES_A "\"routes\":[" ROUTE("a", "127.0.1.1", "127.0.0.1") "," \
-	ROUTE("b", "10.0.1.2", "10.0.1.1") "]"
-#define ROUTES_B "\"routes\":[" ROUTE("a", "10.0.1.1", "10.0.1.2") "," \
-	ROUTE("b", "127.0.1.1", "127.0.0.1") "]"
-#define ME "\"werkbank\":\"1\""
+#define ROUTE(name, to, from)                                                                      \
+	"{\"name\":\"" name "\",\"addresses\":[\"" to "\"],\"source\":\"" from "\"}"
+#define ROUTES_A                                                                                   \
+	"\"routes\":[" ROUTE("a", "127.0.1.1", "127.0.0.1") "," ROUTE("b", "10.0.1.2",             \
+								      "10.0.1.1") "]"
+#define ROUTES_B                                                                                   \
+	"\"routes\":[" ROUTE("a", "10.0.1.1", "10.0.1.2") "," ROUTE("b", "127.0.1.1",              \
+								    "127.0.0.1") "]"
+#define ME     "\"werkbank\":\"1\""
 #define HOST_A ME ",\"host\":\"a\",\"boot\":\"A\""
 #define HOST_B ME ",\"host\":\"b\",\"boot\":\"B\""
 
@@ -32,15 +37,16 @@ static const char *found(const char *b, int32_t slots, double skew, const char *
 {
 	static struct buf out;
 	static const char *const levels[] = { "ok", "warning", "error" };
-	static const char a[] = "{" HOST_A "," TRAINER "," MPI "," MACHINE "," SPACE ","
-		NET(ETH("eth0", 1, 1)) "," ROUTES_A "}";
+	static const char a[] = "{" HOST_A "," TRAINER "," MPI "," MACHINE "," SPACE
+				"," NET(ETH("eth0", 1, 1)) "," ROUTES_A "}";
 	char names[2][2] = { "a", "b" };
 	struct host hosts[2] = { { names[0], 2, 0 }, { names[1], slots, 0 } };
 	struct preflight_host ends[2] = { { .host = &hosts[0], .alive = true },
 					  { .host = &hosts[1], .alive = true } };
 	struct preflight_check p = { .hosts = ends, .n = 2 };
-	const struct preflight_options how = { .workspace = "/w", .corpus = "demo",
-					   .network = network };
+	const struct preflight_options how = { .workspace = "/w",
+					       .corpus = "demo",
+					       .network = network };
 	struct err e = { 0 };
 	struct json *fa = json_parse(a, strlen(a), &e), *fb = json_parse(b, strlen(b), &e);
 	const struct json *by_host[2] = { fa, fb };
@@ -77,38 +83,49 @@ TEST(preflight_healthy)
 
 TEST(preflight_names_each_fault)
 {
-	static const struct { const char *b; double skew; const char *text; } cases[] = {
-		{ "{\"werkbank\":\"2\",\"host\":\"b\"," TRAINER "," MPI "," MACHINE "," SPACE
-		  B_REST, 0,
+	static const struct {
+		const char *b;
+		double skew;
+		const char *text;
+	} cases[] = {
+		{ "{\"werkbank\":\"2\",\"host\":\"b\"," TRAINER "," MPI "," MACHINE
+		  "," SPACE B_REST,
+		  0,
 		  "b error build: Werkbank on b is version 2, here it is 1: type werkbank hosts "
 		  "sync\n" },
 		{ "{" HOST_B "," MPI "," MACHINE "," SPACE B_REST, 0,
 		  "b error build: b has no werkbank-train beside werkbank-launch: type werkbank "
 		  "hosts sync\n" },
-		{ "{" HOST_B ",\"trainer\":{\"trouble\":\"libmpi.so.40: not found\"}," MPI ","
-		  MACHINE "," SPACE B_REST, 0,
+		{ "{" HOST_B ",\"trainer\":{\"trouble\":\"libmpi.so.40: not found\"}," MPI
+		  "," MACHINE "," SPACE B_REST,
+		  0,
 		  "b error build: werkbank-train does not start on b: libmpi.so.40: not found\n" },
 		{ "{" HOST_B ",\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":"
-		  "\"bbbb\"}," MPI "," MACHINE "," SPACE B_REST, 0,
+		  "\"bbbb\"}," MPI "," MACHINE "," SPACE B_REST,
+		  0,
 		  "b error build: werkbank-train on b is another build of 1 than here (SHA-256 "
 		  "bbbb, not aaaa): type werkbank hosts sync\n" },
-		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 5.0.3\"},"
-		  MACHINE "," SPACE B_REST, 0,
+		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 5.0.3\"}," MACHINE
+		  "," SPACE B_REST,
+		  0,
 		  "b error mpi: b has mpirun (Open MPI) 5.0.3, here it is mpirun (Open MPI) 4.1.4: "
 		  "install the same version on all hosts\n" },
 		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"trouble\":\"x\"}," MACHINE "," SPACE B_REST,
-		  0, "b error mpi: b has no Open MPI in the PATH that ssh gives (neither mpirun "
+		  0,
+		  "b error mpi: b has no Open MPI in the PATH that ssh gives (neither mpirun "
 		  "nor orted): install mpirun (Open MPI) 4.1.4, or set PATH in a file that shells "
 		  "without terminal read\n" },
 		{ "{" HOST_B "," TRAINER "," MPI ",\"cores\":4," SPACE B_REST, 0,
 		  "b warning cores: b has 4 cores for 8 slots, so that ranks take turns: give it "
 		  "4 slots\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
-		  "\"workspace\":{\"free\":1000000,\"corpus\":[" SHARD "]}" B_REST, 0,
+		  "\"workspace\":{\"free\":1000000,\"corpus\":[" SHARD "]}" B_REST,
+		  0,
 		  "b error disk: /w on b has 1 MB free, too little for a checkpoint: remove "
 		  "something, or use another workspace\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":1e6,"
-		  "\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST, 0,
+		  "\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST,
+		  0,
 		  "b error disk: /tmp on b has 1 MB free, and Open MPI needs files there: remove "
 		  "something\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, -3.25,
@@ -118,19 +135,25 @@ TEST(preflight_names_each_fault)
 		  "b error clock: the clock of b is 90.0 s ahead of ours: start chronyd or "
 		  "systemd-timesyncd there\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
-		  "\"workspace\":{\"there\":false,\"free\":9e9,\"corpus\":[]}" B_REST, 0,
+		  "\"workspace\":{\"there\":false,\"free\":9e9,\"corpus\":[]}" B_REST,
+		  0,
 		  "b error corpus: b has no corpora/demo/train.shard in /w: type werkbank hosts "
 		  "sync --corpus demo\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
 		  "\"workspace\":{\"free\":9e9,\"corpus\":[{\"name\":\"train.shard\",\"bytes\":5,"
-		  "\"sha256\":\"dd\"}]}" B_REST, 0,
+		  "\"sha256\":\"dd\"}]}" B_REST,
+		  0,
 		  "b error corpus: corpora/demo/train.shard on b is another than here: type "
 		  "werkbank hosts sync --corpus demo\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"session_kills\":true," SPACE
-		  B_REST, 0, "b warning session: b ends all processes of a user who logs out "
+		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE
+		  ",\"session_kills\":true," SPACE B_REST,
+		  0,
+		  "b warning session: b ends all processes of a user who logs out "
 		  "(KillUserProcesses=yes): type loginctl enable-linger there\n" },
-		{ "{" ME ",\"host\":\"a\",\"boot\":\"A\"," TRAINER "," MPI "," MACHINE "," SPACE
-		  B_REST, 0, "b warning names: b and a are the same machine (a): name it once, "
+		{ "{" ME ",\"host\":\"a\",\"boot\":\"A\"," TRAINER "," MPI "," MACHINE
+		  "," SPACE B_REST,
+		  0,
+		  "b warning names: b and a are the same machine (a): name it once, "
 		  "with the sum of the slots\n" },
 	};
 
@@ -161,12 +184,13 @@ TEST(preflight_networks)
 	check_str(found(B_HEAD NET(ETH("eth1", 1, 2)) "," ROUTES_B "}", 8, 0, "eth0"),
 		  "b error network: b has no interface eth0 (it has eth1 10.0.1.0/24): name the "
 		  "network between the hosts with --network\n10.0.1.0/24");
-	check_str(found(B_HEAD NET(ETH("eth0", 1, 2)) ",\"routes\":["
-			ROUTE("a", "127.0.0.1", "127.0.0.1") "]}", 8, 0, NULL),
+	check_str(found(B_HEAD NET(ETH("eth0", 1, 2)) ",\"routes\":[" ROUTE("a", "127.0.0.1",
+									    "127.0.0.1") "]}",
+			8, 0, NULL),
 		  "b error names: b takes a for itself (127.0.0.1): correct /etc/hosts there\n"
 		  "10.0.1.0/24");
 	check_str(found(B_HEAD "\"interfaces\":[{\"name\":\"eth0\",\"address\":\"10.0.1.2\","
-			"\"network\":\"10.0.1.0/24\",\"carrier\":false}]," ROUTES_B "}", 8, 0,
-			NULL),
+			       "\"network\":\"10.0.1.0/24\",\"carrier\":false}]," ROUTES_B "}",
+			8, 0, NULL),
 		  "b error network: eth0 of b has no link: is the cable in?\n10.0.1.0/24");
 }

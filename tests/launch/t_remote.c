@@ -20,8 +20,10 @@ static char *fake_ssh(const char *body)
 	char *path = file_path(&e, "%s/ssh", test_folder());
 
 	/* $host and $command as ssh would find them */
-	buf_printf(&text, "#!/bin/sh\nwhile :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; "
-		   "*) break;; esac; done\nhost=$1; shift; command=$*\n%s\n", body);
+	buf_printf(&text,
+		   "#!/bin/sh\nwhile :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; "
+		   "*) break;; esac; done\nhost=$1; shift; command=$*\n%s\n",
+		   body);
 	if (path && (file_write_all(path, text.data, text.len, &e) || chmod(path, 0700))) {
 		free(path);
 		path = NULL;
@@ -60,8 +62,9 @@ static struct remote_job one(const char *body, const char *name, int32_t port,
 
 TEST(remote_words_arrive_whole)
 {
-	static const char *const argv[] = { "printf", "%s\n", "a b", "it's", "$HOME `x` \"y\" \\",
-					    "", "*", "!", "-n", "line\nline", "a;b|c&d", NULL };
+	static const char *const argv[] = { "printf",  "%s\n", "a b", "it's", "$HOME `x` \"y\" \\",
+					    "",	       "*",    "!",   "-n",   "line\nline",
+					    "a;b|c&d", NULL };
 	struct remote_job job = one("exec sh -c \"$command\"", "far", 0, argv, 10);
 
 	check_int(job.status, 0);
@@ -83,7 +86,7 @@ TEST(remote_line_of_ssh)
 	for (size_t i = 0; line && line[i]; i++)
 		buf_printf(&seen, "%s|", line[i]);
 	check_str(buf_text(&seen), "ssh|-i|my key|-v|-x|-T|-o|BatchMode=yes|-o|ConnectTimeout=7|"
-		  "-p|2222|far|true 'a b'|");
+				   "-p|2222|far|true 'a b'|");
 	free(line);
 	line = remote_build_argv(&here, "ssh", argv, 5, &e);
 	check(line && !strcmp(line[0], "true") && !strcmp(line[1], "a b") && !line[2]);
@@ -96,7 +99,11 @@ TEST(remote_line_of_ssh)
 
 TEST(remote_troubles_have_a_cure)
 {
-	static const struct { const char *says; int status; const char *words; } cases[] = {
+	static const struct {
+		const char *says;
+		int status;
+		const char *words;
+	} cases[] = {
 		{ "ssh: connect to host far port 22: Connection refused", 255,
 		  "no sshd listens on that port: start sshd" },
 		{ "ssh: connect to host far port 22: No route to host", 255,
@@ -108,11 +115,12 @@ TEST(remote_troubles_have_a_cure)
 		{ "Host key verification failed.", 255,
 		  "ssh does not know the host key of far yet: type ssh far once" },
 		{ "@  WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\n"
-		  "Host key verification failed.", 255, "type ssh-keygen -R '[far]:2222'" },
+		  "Host key verification failed.",
+		  255, "type ssh-keygen -R '[far]:2222'" },
 		{ "me@far: Permission denied (publickey,password).", 255,
 		  "put your public key there with ssh-copy-id far" },
-		{ "@ WARNING: UNPROTECTED PRIVATE KEY FILE! @\nPermission denied (publickey).",
-		  255, "chmod 600" },
+		{ "@ WARNING: UNPROTECTED PRIVATE KEY FILE! @\nPermission denied (publickey).", 255,
+		  "chmod 600" },
 		{ "kex_exchange_identification: read: Connection reset by peer", 255,
 		  "MaxStartups" },
 		{ "unknown option -- Z", 255, "--ssh has an option that ssh does not know" },
@@ -122,7 +130,8 @@ TEST(remote_troubles_have_a_cure)
 		  "far has no /opt/werkbank-launch: install it at the same path as here, or type: "
 		  "werkbank hosts sync" },
 		{ "/opt/werkbank-launch: error while loading shared libraries: libz.so.1: cannot "
-		  "open", 127, "werkbank-launch of far needs libz.so.1, which is not installed" },
+		  "open",
+		  127, "werkbank-launch of far needs libz.so.1, which is not installed" },
 		{ "/opt/werkbank-launch: Exec format error", 126, "is it of the same kind" },
 	};
 	static const char *const argv[] = { "/opt/werkbank-launch", "_probe", NULL };
@@ -167,7 +176,8 @@ TEST(remote_deadline)
 	static const char *const argv[] = { "x", NULL };
 	double began = clock_mono_s();
 	struct remote_job job = one("echo begun; echo $$ >\"$0.pid\"; trap '' TERM; "
-				    "while :; do sleep 60; done", "far", 0, argv, 0.5);
+				    "while :; do sleep 60; done",
+				    "far", 0, argv, 0.5);
 	struct err e = { 0 };
 	struct buf pid = { 0 };
 	char *path = file_path(&e, "%s/ssh.pid", test_folder());
@@ -189,7 +199,8 @@ TEST(remote_holds_no_more_than_it_should)
 {
 	static const char *const argv[] = { "x", NULL };
 	struct remote_job job = one("head -c 20000000 /dev/zero | tr '\\0' o; head -c 200000 "
-				    "/dev/zero | tr '\\0' e >&2", "far", 0, argv, 60);
+				    "/dev/zero | tr '\\0' e >&2",
+				    "far", 0, argv, 60);
 
 	check_int(job.out.len, 16 << 20);
 	check_int(job.err.len, 64 << 10);
@@ -214,14 +225,17 @@ TEST(remote_input_and_many_hosts)
 	for (int i = 0; i < N; i++) {
 		snprintf(names[i], sizeof(names[i]), "h%d", i);
 		hosts[i] = (struct host){ .name = names[i], .slots = 1 };
-		jobs[i] = (struct remote_job){ .host = &hosts[i], .argv = argv, .input = input,
+		jobs[i] = (struct remote_job){ .host = &hosts[i],
+					       .argv = argv,
+					       .input = input,
 					       .input_bytes = sizeof(input) };
 	}
 	check_int(remote_run(jobs, N, &how, &e), 0);
 	for (int i = 0; i < N; i++) {
 		check_int(jobs[i].status, i == 7 ? 255 : 0);
-		check_str(buf_text(&jobs[i].out), i == 7 || i == 9 ? "" : i == 11 ? "deaf\n" :
-			  "300000\n");
+		check_str(buf_text(&jobs[i].out), i == 7 || i == 9 ? ""
+						  : i == 11	   ? "deaf\n"
+								   : "300000\n");
 	}
 	remote_free(jobs, N);
 	free(ssh);
@@ -232,8 +246,10 @@ TEST(remote_this_machine_and_no_ssh_at_all)
 	static const char *const argv[] = { "cat", NULL };
 	struct host hosts[] = { host_named("localhost", 0), host_named("far", 0) };
 	const struct remote_options how = { .ssh = "/nowhere/ssh", .deadline_s = 10 };
-	struct remote_job jobs[] = { { .host = &hosts[0], .argv = argv, .input = "hi",
-				       .input_bytes = 2 }, { .host = &hosts[1], .argv = argv } };
+	struct remote_job jobs[] = {
+		{ .host = &hosts[0], .argv = argv, .input = "hi", .input_bytes = 2 },
+		{ .host = &hosts[1], .argv = argv }
+	};
 	struct err e = { 0 };
 
 	check_int(remote_run(jobs, 2, &how, &e), 0);

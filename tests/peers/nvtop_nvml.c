@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-struct pci { char legacy_id[16]; unsigned domain, bus, device, ids, subsystem; char id[32]; };
+struct pci {
+	char legacy_id[16];
+	unsigned domain, bus, device, ids, subsystem;
+	char id[32];
+};
 
 const char *nvmlErrorString(int code);
 int nvmlDeviceGetPciInfo_v3(const int *device, struct pci *p);
@@ -28,7 +32,7 @@ const char *nvmlErrorString(int code)
 
 int nvmlDeviceGetPciInfo_v3(const int *device, struct pci *p)
 {
-	static const int *first;	/* the devices are asked for in order */
+	static const int *first; /* the devices are asked for in order */
 
 	if (!first)
 		first = device;

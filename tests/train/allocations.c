@@ -24,7 +24,7 @@
 #define NOT_OURS 1
 #endif
 
-#define STEPS 16
+#define STEPS	16
 #define SKIPPED 77
 
 #ifdef NOT_OURS
@@ -117,8 +117,11 @@ static int try_all(const char *folder, struct err *e)
 	int bad = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-		struct rig_how how = { .shape = shapes[i], .tokens = 400, .threads = 2,
-				       .dropout = 0.1f, .rate = 1e-3 };
+		struct rig_how how = { .shape = shapes[i],
+				       .tokens = 400,
+				       .threads = 2,
+				       .dropout = 0.1f,
+				       .rate = 1e-3 };
 		char *path = file_path(e, "%s/%zu.shard", folder, i);
 		struct shard *shard = NULL;
 
@@ -129,7 +132,7 @@ static int try_all(const char *folder, struct err *e)
 		}
 		free(path);
 		how.shard = shard;
-		for (int j = 0; j < 3; j++) {	/* cpu in fp32 and bf16, ref */
+		for (int j = 0; j < 3; j++) { /* cpu in fp32 and bf16, ref */
 			long n;
 
 			how.backend = backends[j / 2];
@@ -137,8 +140,8 @@ static int try_all(const char *folder, struct err *e)
 			n = j == 2 && i > 0 ? 0 : count_of(&how, e);
 			if (n != 0)
 				fprintf(stderr, "%s %s, d_model %d: %ld allocations too many\n",
-					how.backend, how.bf16 ? "bf16" : "fp32",
-					how.shape.d_model, n);
+					how.backend, how.bf16 ? "bf16" : "fp32", how.shape.d_model,
+					n);
 			bad += n != 0;
 		}
 		shard_close(shard);

@@ -12,19 +12,29 @@
 #include <string.h>
 #include <time.h>
 
-#define OK            0
-#define BAD           2
+#define OK	      0
+#define BAD	      2
 #define NOT_SUPPORTED 3
-#define LOST          15
+#define LOST	      15
 
-struct utilization { unsigned gpu, memory; };
-struct memory { unsigned long long total, free, used; };
-struct memory_v2 { unsigned version; unsigned long long total, reserved, free, used; };
+struct utilization {
+	unsigned gpu, memory;
+};
+struct memory {
+	unsigned long long total, free, used;
+};
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
 struct field {
 	unsigned id, scope;
 	long long timestamp, latency;
 	int type, result;
-	union { unsigned long long ull; unsigned u; } value;
+	union {
+		unsigned long long ull;
+		unsigned u;
+	} value;
 };
 
 int nvmlInit(void);
@@ -34,7 +44,7 @@ int nvmlShutdown(void);
 int nvmlDeviceGetName(void *d, char *name, unsigned room);
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *m);
 
-static int devices[32];			/* a handle points to one; from 16: parts */
+static int devices[32]; /* a handle points to one; from 16: parts */
 
 static int plays(const char *what)
 {

@@ -12,8 +12,8 @@
 
 #include "tests/test.h"
 
-#define MAX_RANKS 8
-#define COLLECTIVES COMM_CHANNELS	/* one more channel */
+#define MAX_RANKS   8
+#define COLLECTIVES COMM_CHANNELS /* one more channel */
 
 struct message {
 	struct message *next;
@@ -32,11 +32,11 @@ struct world {
 enum fold { FOLD_NONE, FOLD_SUM_FLOATS, FOLD_SUM_DOUBLES, FOLD_MAX_INTS, FOLD_GATHER };
 
 struct comm_request {
-	int open;			/* messages that have not met their counterpart */
+	int open; /* messages that have not met their counterpart */
 	enum fold fold;
-	void *x;			/* result */
-	char *all;			/* owned: what each rank gave */
-	size_t n;			/* bytes of each */
+	void *x;   /* result */
+	char *all; /* owned: what each rank gave */
+	size_t n;  /* bytes of each */
 };
 
 static struct world *world(struct comm *c)
@@ -151,7 +151,7 @@ static struct comm_request *begin(struct comm *c, enum fold how, const void *min
 		abort();
 	memcpy(all + (size_t)c->rank * n, mine, n);
 	for (int i = 0; i < c->size; i++) {
-		to[i] = all + (size_t)c->rank * n;	/* not x: that is where the result goes */
+		to[i] = all + (size_t)c->rank * n; /* not x: that is where the result goes */
 		from[i] = all + (size_t)i * n;
 		bytes[i] = n;
 	}
@@ -253,15 +253,27 @@ void fake_ranks(int n, void (*body)(struct comm *c, void *arg), void *arg)
 
 	for (int i = 0; i < n && i < MAX_RANKS; i++) {
 		ranks[i] = (struct rank){
-			.comm = {.name = "fake", .rank = i, .size = n, .local_rank = i,
-				 .local_size = n, .threads = true, .state = &w,
-				 .sum_floats = fake_sum_floats, .sum_doubles = fake_sum_doubles,
-				 .max_ints = fake_max_ints, .broadcast = fake_broadcast,
-				 .gather = fake_gather, .barrier = fake_barrier,
-				 .begin_sum = fake_begin_sum, .exchange = fake_exchange,
-				 .test = fake_test, .check = fake_check,
-				 .abort = fake_abort, .close = fake_close},
-			.body = body, .arg = arg,
+			.comm = { .name = "fake",
+				  .rank = i,
+				  .size = n,
+				  .local_rank = i,
+				  .local_size = n,
+				  .threads = true,
+				  .state = &w,
+				  .sum_floats = fake_sum_floats,
+				  .sum_doubles = fake_sum_doubles,
+				  .max_ints = fake_max_ints,
+				  .broadcast = fake_broadcast,
+				  .gather = fake_gather,
+				  .barrier = fake_barrier,
+				  .begin_sum = fake_begin_sum,
+				  .exchange = fake_exchange,
+				  .test = fake_test,
+				  .check = fake_check,
+				  .abort = fake_abort,
+				  .close = fake_close },
+			.body = body,
+			.arg = arg,
 		};
 		if (pthread_create(&ranks[i].thread, NULL, run, &ranks[i]))
 			abort();

@@ -73,7 +73,8 @@ int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, stru
 int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 {
 	struct loader_options order = { .seed = 1, .batch_tokens = how->tokens, .ranks = 1 };
-	struct dev_options options = { .threads = how->threads, .bf16 = how->bf16,
+	struct dev_options options = { .threads = how->threads,
+				       .bf16 = how->bf16,
 				       .graphs = how->graphs };
 	const struct ops *ops = ops_find(how->backend, e);
 	int32_t sentences;
@@ -101,12 +102,12 @@ int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e)
 {
 	struct model_pass_options how = { .dropout = r->how.dropout,
-				 .attention_dropout = r->how.dropout,
-				 .relu_dropout = r->how.dropout,
-				 .smoothing = 0.1f,
-				 .grad_scale = 1,
-				 .seed = 1,
-				 .step = (uint32_t)number };
+					  .attention_dropout = r->how.dropout,
+					  .relu_dropout = r->how.dropout,
+					  .smoothing = 0.1f,
+					  .grad_scale = 1,
+					  .seed = 1,
+					  .step = (uint32_t)number };
 	struct adam_update update = { .step = number, .rate = r->how.rate };
 
 	model_get_ops(r->m)->zero(model_get_dev(r->m), model_grad_arena(r->m),

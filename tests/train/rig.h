@@ -20,24 +20,24 @@
 struct rig_how {
 	struct model_shape shape;
 	const char *backend;
-	const struct shard *shard;	/* borrowed by the rig */
-	int32_t tokens;			/* a side of a batch */
-	int     threads;
-	bool    bf16;
-	float   dropout;		/* all three kinds */
-	double  rate;			/* learning rate */
-	bool    timed;		/* wait after each op: true seconds in the profile, on a GPU too */
-	bool    graphs;		/* as trainings do on a GPU: CUDA graphs, and no profile */
+	const struct shard *shard; /* borrowed by the rig */
+	int32_t tokens;		   /* a side of a batch */
+	int threads;
+	bool bf16;
+	float dropout; /* all three kinds */
+	double rate;   /* learning rate */
+	bool timed;    /* wait after each op: true seconds in the profile, on a GPU too */
+	bool graphs;   /* as trainings do on a GPU: CUDA graphs, and no profile */
 };
 
 struct rig {
 	struct rig_how how;
-	struct profile *profile;	/* NULL: how.graphs */
+	struct profile *profile; /* NULL: how.graphs */
 	struct model *m;
 	struct adam adam;
 	struct loader *loader;
 	struct batch batch;
-	double norm;			/* of the last step's gradient, per target token */
+	double norm; /* of the last step's gradient, per target token */
 };
 
 /*
@@ -47,9 +47,9 @@ struct rig {
 int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, struct err *e);
 
 /* All ops go through r->profile, if any, which counts them. On failure too rig_close() is due. */
-int  rig_open(struct rig *r, const struct rig_how *how, struct err *e);
+int rig_open(struct rig *r, const struct rig_how *how, struct err *e);
 /* The next batch, gradients, norm, Adam with label smoothing 0.1; number counts from 0. */
-int  rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e);
+int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e);
 void rig_close(struct rig *r);
 
 #endif

@@ -14,15 +14,15 @@
 #include "tests/test.h"
 #include "train/model/model.h"
 
-#define CAPACITY 256
-#define WIDTH    16
-#define N_REAL   12
+#define CAPACITY  256
+#define WIDTH	  16
+#define N_REAL	  12
 #define N_SOURCES 6
 
 static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11, 9, 6, 7, 10, 8, 5, 4, 6 };
 static const struct decode_source sources[N_SOURCES] = {
-	{ words, 3 }, { words + 2, 7 }, { words + 1, 1 }, { words + 3, 12 }, { words + 5, 3 },
-	{ words, 20 },
+	{ words, 3 },	   { words + 2, 7 }, { words + 1, 1 },
+	{ words + 3, 12 }, { words + 5, 3 }, { words, 20 },
 };
 
 /* Larger weights make distributions far from uniform; a shift towards </s> ends sentences. */
@@ -49,8 +49,8 @@ static inline struct model *sharp_model(uint64_t seed)
 	return m;
 }
 
-static inline double nll_of(struct model *m, const struct decode_source *s,
-			    const int32_t *target, int32_t n)
+static inline double nll_of(struct model *m, const struct decode_source *s, const int32_t *target,
+			    int32_t n)
 {
 	struct model_sums sums = { 0 };
 	struct batch b = { 0 };
@@ -67,8 +67,8 @@ static inline double nll_of(struct model *m, const struct decode_source *s,
  * Log-probabilities of the token after a beginning, by running the whole model: only the last
  * target differs between the runs.
  */
-static inline void next_token(struct model *m, const struct decode_source *s,
-			      const int32_t *prefix, int32_t n, double p[N_REAL])
+static inline void next_token(struct model *m, const struct decode_source *s, const int32_t *prefix,
+			      int32_t n, double p[N_REAL])
 {
 	struct model_sums sums = { 0 };
 	struct batch b = { 0 };

@@ -12,18 +12,18 @@
 #include "tests/test.h"
 #include "train/model/model.h"
 
-#define SMALL_TOKENS    64
+#define SMALL_TOKENS	64
 #define SMALL_SENTENCES 8
 
 static inline struct model_shape small_shape(void)
 {
-	return (struct model_shape){.d_model = 16,
-				    .d_ff = 24,
-				    .heads = 4,
-				    .encoder_layers = 2,
-				    .decoder_layers = 2,
-				    .vocabulary = 32,
-				    .real_vocabulary = 29};
+	return (struct model_shape){ .d_model = 16,
+				     .d_ff = 24,
+				     .heads = 4,
+				     .encoder_layers = 2,
+				     .decoder_layers = 2,
+				     .vocabulary = 32,
+				     .real_vocabulary = 29 };
 }
 
 /* A model reserved for training; NULL after a failed check. ops is borrowed. */

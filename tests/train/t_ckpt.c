@@ -134,7 +134,7 @@ TEST(safetensors_cut_anywhere)
 		check_int(e.code, ERR_DATA);
 		safetensors_close(s);
 	}
-	b.data[6] = 1;		/* a header of 2^48 bytes */
+	b.data[6] = 1; /* a header of 2^48 bytes */
 	check_err(file_write_all(path, b.data, b.len, &e), 0);
 	check(safetensors_open(path, &e) == NULL);
 	buf_free(&b);
@@ -142,19 +142,19 @@ TEST(safetensors_cut_anywhere)
 
 /* ---- checkpoints ------------------------------------------------------- */
 
-#define FLOATS 20000	/* more than the small model has */
+#define FLOATS 20000 /* more than the small model has */
 
 static float moments[2][FLOATS];
 
 static struct ckpt_state some_state(int64_t step)
 {
-	struct ckpt_state s = {.step = step,
-			       .loader_position = 77,
-			       .seed = 5,
-			       .seconds = 12.25,
-			       .best_bleu = -1,
-			       .best_step = -1,
-			       .shape = small_shape()};
+	struct ckpt_state s = { .step = step,
+				.loader_position = 77,
+				.seed = 5,
+				.seconds = 12.25,
+				.best_bleu = -1,
+				.best_step = -1,
+				.shape = small_shape() };
 
 	memset(s.vocabulary_sha256, 'a', 64);
 	return s;
@@ -243,7 +243,7 @@ TEST(ckpt_keeps_best_and_newest)
 	check(file_exists(in_folder("checkpoints/40")) && file_exists(in_folder("checkpoints/50")));
 	check_int(link_of("checkpoints/best"), 20);
 	check_int(link_of("checkpoints/last"), 50);
-	save_one(m, 50, 2);		/* over itself */
+	save_one(m, 50, 2); /* over itself */
 	check_int(link_of("checkpoints/last"), 50);
 	model_free(m);
 }
@@ -392,7 +392,7 @@ static int resolve(const char *run, const char *checkpoint, const char *model, c
 		const char *path = in_folder(want);
 
 		check_str(folder, path);
-		}
+	}
 	conf_free(&c);
 	if (!folder)
 		return e.code;
@@ -528,12 +528,12 @@ TEST(ckpt_is_checked_on_the_side)
 	struct err e = { 0 };
 
 	check_err(ckpt_check_finish(NULL, &e), 0);
-	check_err(check_folder(&e), ERR_DATA);			/* there is none */
+	check_err(check_folder(&e), ERR_DATA); /* there is none */
 	if (!m || !check_err(model_init(m, 3, &e), 0) || !save_one(m, 1, 1))
 		return;
 	check_err(check_folder(&e), 0);
 	damage("checkpoints/1/optimizer.safetensors", 2000);
-	check_err(check_folder(&e), 0);				/* not read: not checked */
+	check_err(check_folder(&e), 0); /* not read: not checked */
 	damage("checkpoints/1/model.safetensors", 2000);
 	check_err(check_folder(&e), ERR_DATA);
 	check(strstr(e.text, "model.safetensors") != NULL);

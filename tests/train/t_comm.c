@@ -39,12 +39,14 @@ static double length2(const float *x, const float *y, size_t n)
 
 TEST(compress_bf16_rounds_to_nearest_even)
 {
-	static const struct { uint32_t in, out; } cases[] = {
-		{0x3F800000, 0x3F800000}, {0x3F808000, 0x3F800000}, {0x3F818000, 0x3F820000},
-		{0x3F808001, 0x3F810000}, {0xBF807FFF, 0xBF800000}, {0x00000000, 0x00000000},
-		{0x80000000, 0x80000000}, {0x7F800000, 0x7F800000}, {0xFF800000, 0xFF800000},
-		{0x7F7FFFFF, 0x7F800000}, {0x00008000, 0x00000000}, {0x00018000, 0x00020000},
-		{0x7FC00000, 0x7FC00000}, {0x7F800001, 0x7FC00000}, {0xFFFFFFFF, 0xFFFF0000},
+	static const struct {
+		uint32_t in, out;
+	} cases[] = {
+		{ 0x3F800000, 0x3F800000 }, { 0x3F808000, 0x3F800000 }, { 0x3F818000, 0x3F820000 },
+		{ 0x3F808001, 0x3F810000 }, { 0xBF807FFF, 0xBF800000 }, { 0x00000000, 0x00000000 },
+		{ 0x80000000, 0x80000000 }, { 0x7F800000, 0x7F800000 }, { 0xFF800000, 0xFF800000 },
+		{ 0x7F7FFFFF, 0x7F800000 }, { 0x00008000, 0x00000000 }, { 0x00018000, 0x00020000 },
+		{ 0x7FC00000, 0x7FC00000 }, { 0x7F800001, 0x7FC00000 }, { 0xFFFFFFFF, 0xFFFF0000 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -140,8 +142,8 @@ TEST(compress_feeds_back_what_it_lost)
 			worst = fmax(worst, fabs(wanted[i] - written[i] - residual[i]));
 			largest = fmax(largest, fabs((double)residual[i]));
 		}
-		check(worst < 1e-2);	/* rounding of 200 additions of numbers up to 128 */
-		check(largest < 128 * 40);	/* without feedback: of the order of 128 * 200 */
+		check(worst < 1e-2);	   /* rounding of 200 additions of numbers up to 128 */
+		check(largest < 128 * 40); /* without feedback: of the order of 128 * 200 */
 		check(length2(residual, NULL, N) > 0);
 	}
 }
@@ -211,7 +213,7 @@ struct reduction {
 	enum wire_format wire;
 	bool shards, thread;
 	double megabytes;
-	float *result[8];		/* of each rank, owned */
+	float *result[8]; /* of each rank, owned */
 	double sent[8];
 };
 
@@ -226,7 +228,9 @@ static void reduce_once(struct comm *c, void *arg)
 	struct err e = { 0 };
 	struct reduce_options how = {
 		.buckets = buckets_make(FLOATS, t->megabytes, c->size),
-		.wire = t->wire, .shards = t->shards, .thread = t->thread,
+		.wire = t->wire,
+		.shards = t->shards,
+		.thread = t->thread,
 	};
 	struct reduce *r = reduce_open(c, &how, &e);
 	float *x = calloc(FLOATS, sizeof(*x));
@@ -270,8 +274,9 @@ TEST(reduce_fp32_is_the_sum_in_order_of_ranks)
 
 	for (int ranks = 1; ranks <= 4; ranks++)
 		for (int variant = 0; variant < 4; variant++) {
-			struct reduction t = {.shards = variant & 1, .thread = variant & 2,
-					      .megabytes = variant == 1 ? 4 : 0.01};
+			struct reduction t = { .shards = variant & 1,
+					       .thread = variant & 2,
+					       .megabytes = variant == 1 ? 4 : 0.01 };
 
 			run_reduction(&t, ranks);
 			contribution(want, 0, ROUNDS - 1);
@@ -336,8 +341,9 @@ static void reduce_many_times(struct comm *c, void *arg)
 {
 	struct feedback *t = arg;
 	struct err e = { 0 };
-	struct reduce_options how = {.buckets = buckets_make(FED, 0.02, c->size),
-				 .wire = t->wire, .thread = true};
+	struct reduce_options how = { .buckets = buckets_make(FED, 0.02, c->size),
+				      .wire = t->wire,
+				      .thread = true };
 	struct reduce *r = reduce_open(c, &how, &e);
 	float *x = calloc(FED, sizeof(*x)), *signal = calloc(FED, sizeof(*x));
 	double *sum = calloc(FED, sizeof(*sum)), lacks = 0, all = 0;
@@ -385,7 +391,7 @@ TEST(reduce_with_feedback_converges_to_the_sum)
 
 struct watched {
 	struct model *m;
-	float *seen;		/* gradients as they were when called final */
+	float *seen; /* gradients as they were when called final */
 	int64_t from;
 	int calls;
 };
@@ -418,7 +424,7 @@ TEST(model_says_when_gradients_are_final)
 	small_clear_grad(m);
 	check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
 	check_int(w.from, 0);
-	check(w.calls >= 6);		/* each layer, and what lies between the stacks */
+	check(w.calls >= 6); /* each layer, and what lies between the stacks */
 	check(!memcmp(w.seen, model_grad_arena(m), (size_t)model_floats(m) * sizeof(float)));
 	free(w.seen);
 	batch_free(&b);

@@ -74,7 +74,7 @@ static bool train_plain(struct conf *c, const char *run)
 
 TEST(ema_follows_the_formula)
 {
-	static const double decays[] = { 0.3, 0.999 };	/* the second: the beginning's alone */
+	static const double decays[] = { 0.3, 0.999 }; /* the second: the beginning's alone */
 	struct conf plain, c;
 	int64_t n = 0;
 

@@ -23,14 +23,25 @@
 
 TEST(pulse_words)
 {
-	unsigned char key[HEARTBEAT_KEY_BYTES] = "0123456789abcde", other[HEARTBEAT_KEY_BYTES] = "0123";
+	unsigned char key[HEARTBEAT_KEY_BYTES] = "0123456789abcde",
+		      other[HEARTBEAT_KEY_BYTES] = "0123";
 	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES + 1] = { 0 }, bad[HEARTBEAT_MESSAGE_BYTES];
-	struct heartbeat_message w = { .phase = PHASE_REDUCE, .rank = 3, .number = 1ull << 60, .step = 871,
-				.age_s = 41.25, .moves = 9, .began = 5, .ended = 4 }, r;
-	static const struct { int at; unsigned char v; } wrong[] = {
-		{ 0, 'X' }, { 7, '2' }, { 8, 0 }, { 24, 2 }, { 25, PHASE_END + 1 }, { 26, 1 },
-		{ 27, 1 }, { 28, 4 }, { 31, 0x80 }, { 47, 0x80 }, { 47, 0x7f }, { 55, 0xff },
-		{ 79, 1 }, { 64, 3 },
+	struct heartbeat_message w = { .phase = PHASE_REDUCE,
+				       .rank = 3,
+				       .number = 1ull << 60,
+				       .step = 871,
+				       .age_s = 41.25,
+				       .moves = 9,
+				       .began = 5,
+				       .ended = 4 },
+				 r;
+	static const struct {
+		int at;
+		unsigned char v;
+	} wrong[] = {
+		{ 0, 'X' },   { 7, '2' },   { 8, 0 },  { 24, 2 },    { 25, PHASE_END + 1 },
+		{ 26, 1 },    { 27, 1 },    { 28, 4 }, { 31, 0x80 }, { 47, 0x80 },
+		{ 47, 0x7f }, { 55, 0xff }, { 79, 1 }, { 64, 3 },
 	};
 
 	heartbeat_message_write(&w, key, bytes);
@@ -94,8 +105,8 @@ static struct watchdog watch_of(int n, struct told *told)
 }
 
 /* A rank's word at a time: since when it is there. moved: since the word before. */
-static void says(struct watchdog *w, int rank, int64_t step, enum rank_phase phase,
-		 double since, double now, bool moved)
+static void says(struct watchdog *w, int rank, int64_t step, enum rank_phase phase, double since,
+		 double now, bool moved)
 {
 	struct heartbeat_message message = w->peers[rank].message;
 
@@ -185,7 +196,7 @@ TEST(pulse_hears_silence)
 
 	says(&w, 0, 1, PHASE_COMPUTE, 0, 1, true);
 	says(&w, 1, 1, PHASE_UPDATE, 0, 1, true);
-	says(&w, 2, 1, PHASE_END, 0, 1, true);		/* it may be silent */
+	says(&w, 2, 1, PHASE_END, 0, 1, true); /* it may be silent */
 	for (int t = 2; t <= 13; t++) {
 		says(&w, 0, t, PHASE_COMPUTE, t, t, true);
 		check(!look(&w, t));
@@ -229,8 +240,8 @@ TEST(pulse_when_all_wait)
 		watchdog_skip_gap(&w, t, 1);
 		ended = watchdog_check(&w, t, 4, why, sizeof(why));
 	}
-	check_int(t, 82);		/* 20 steps of 4 s after second 1, and one for the loop */
-	check_int(told.n, 4);		/* at 10, 20, 40 and 80 */
+	check_int(t, 82);     /* 20 steps of 4 s after second 1, and one for the loop */
+	check_int(told.n, 4); /* at 10, 20, 40 and 80 */
 	check_str(last(&told), "warning: all ranks have waited in the reduction of step 7 for "
 			       "80 s: look at the network between the hosts");
 	watchdog_write_report(&w, t, why, &report);
@@ -276,7 +287,7 @@ struct shared {
 	pthread_barrier_t barrier;
 	char bytes[RANKS][4096];
 	int64_t ints[RANKS];
-	_Atomic int stage;		/* for the scenario */
+	_Atomic int stage; /* for the scenario */
 };
 
 static struct shared *shared;
@@ -329,11 +340,17 @@ static char folder[200];
 /* One rank's process: 0 when the scenario came to its end. */
 static void rank_main(int rank, scenario *run, int local_size)
 {
-	struct comm c = { .name = "shared", .rank = rank, .size = RANKS, .local_rank = rank,
-			  .local_size = local_size, .max_ints = all_max,
-			  .broadcast = all_broadcast, .gather = all_gather };
-	struct heartbeat_options how = { .late_after_s = 0.3, .hang_after_s = 1,
-				 .folder = rank ? NULL : folder };
+	struct comm c = { .name = "shared",
+			  .rank = rank,
+			  .size = RANKS,
+			  .local_rank = rank,
+			  .local_size = local_size,
+			  .max_ints = all_max,
+			  .broadcast = all_broadcast,
+			  .gather = all_gather };
+	struct heartbeat_options how = { .late_after_s = 0.3,
+					 .hang_after_s = 1,
+					 .folder = rank ? NULL : folder };
 	struct err e = { 0 };
 	struct heartbeat *p = heartbeat_open(&how, &c, &e);
 
@@ -367,7 +384,7 @@ static void start(scenario *run, pid_t pids[RANKS], int local_size)
 		if (!pids[i]) {
 			if (!freopen(path, "a", stderr))
 				_exit(2);
-			alarm(60);	/* a test that fails must not stay for ever */
+			alarm(60); /* a test that fails must not stay for ever */
 			rank_main(i, run, local_size);
 		}
 		check(pids[i] > 0);
@@ -464,7 +481,7 @@ TEST(pulse_of_a_rank_that_recovers)
 {
 	pid_t pids[RANKS];
 
-	start(one_is_stopped, pids, 1);	/* as if on hosts of their own */
+	start(one_is_stopped, pids, 1); /* as if on hosts of their own */
 	while (!shared->stage)
 		pause_s(0.01);
 	kill(pids[2], SIGSTOP);
@@ -552,7 +569,7 @@ TEST(pulse_among_strangers)
 
 	start(among_strangers, pids, RANKS);
 	check_int(ended(pids[0]), 75);
-	check_int(shared->stage, 1);		/* its socket was found */
+	check_int(shared->stage, 1); /* its socket was found */
 	check(file_says("hang.txt", "in compute of step 1 while the others wait"));
 	check(!file_says("hang.txt", "the end"));
 	ended(pids[1]);

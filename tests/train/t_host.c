@@ -64,9 +64,9 @@ TEST(host_rates)
 
 	check(isnan(host_counter_rate(&c, 1000, 10)));
 	check_near(host_counter_rate(&c, 3000, 12), 1000, 1e-9);
-	check(isnan(host_counter_rate(&c, 500, 13)));		/* reset: nothing is said */
+	check(isnan(host_counter_rate(&c, 500, 13))); /* reset: nothing is said */
 	check_near(host_counter_rate(&c, 600, 14), 100, 1e-9);
-	check(isnan(host_counter_rate(&c, 700, 14)));		/* no time has passed */
+	check(isnan(host_counter_rate(&c, 700, 14))); /* no time has passed */
 	check_near(host_counter_rate(&c, 700, 15), 0, 1e-9);
 	check(isnan(host_mean_collect(&m, &peak)) && isnan(peak));
 	host_mean_add(&m, 10, 1);
@@ -85,7 +85,7 @@ TEST(host_cpu_and_memory)
 	check(host_cpu_times("cpu  10 20 30 400 5 6 7 8 9 10\ncpu0 1 1 1 1\n", &busy, &total));
 	check_int(total, 486);
 	check_int(busy, 81);
-	check(host_cpu_times("cpu  10 20 30 400\n", &busy, &total));	/* Linux 2.4 */
+	check(host_cpu_times("cpu  10 20 30 400\n", &busy, &total)); /* Linux 2.4 */
 	check(!host_cpu_times("cpu  10 20 x", &busy, &total));
 	check(!host_cpu_times("", &busy, &total));
 	check(!host_cpu_times("cpu0 1 2 3 4 5 6 7", &busy, &total));
@@ -93,10 +93,11 @@ TEST(host_cpu_and_memory)
 			  &free_now));
 	check_near(all, 16384, 0);
 	check_near(free_now, 4096, 0);
-	check(!host_memory("MemTotal:  16 kB\n", &all, &free_now));	/* before Linux 3.14 */
+	check(!host_memory("MemTotal:  16 kB\n", &all, &free_now)); /* before Linux 3.14 */
 	check(!host_memory("MemTotal:  16 kB\nMemAvailable: 17 kB\n", &all, &free_now));
 	check(host_pressure("some avg10=1.00 avg60=0.00 avg300=0.00 total=77\nfull avg10=0.00 "
-			    "avg60=0.00 avg300=0.00 total=3\n", &us));
+			    "avg60=0.00 avg300=0.00 total=3\n",
+			    &us));
 	check_int(us, 77);
 	check(!host_pressure("full avg10=0.00 total=3\n", &us));
 	check(!host_pressure("some avg10=0.00\nfull total=3\n", &us));
@@ -104,10 +105,9 @@ TEST(host_cpu_and_memory)
 
 TEST(host_disks)
 {
-	static const char stats[] =
-		"   8       0 sda 10 0 100 5 20 0 200 6 0 0 0\n"
-		"   8       1 sda1 1 0 8 5 2 0 16 6 0 0 0 0 0 0 0\n"
-		" 259       0 nvme0n1 1 2 3\n";
+	static const char stats[] = "   8       0 sda 10 0 100 5 20 0 200 6 0 0 0\n"
+				    "   8       1 sda1 1 0 8 5 2 0 16 6 0 0 0 0 0 0 0\n"
+				    " 259       0 nvme0n1 1 2 3\n";
 	static const char mounts[] =
 		"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 		"30 22 0:45 /home /home rw shared:7 master:2 - btrfs /dev/nvme0n1p2 rw,ssd\n"
@@ -147,8 +147,9 @@ static bool holds(const char *cidr, const char *address)
 
 TEST(host_networks)
 {
-	static const char *const bad[] = { "", "/8", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/",
-					   "10.0.0/8", "eth0", "fd00::/129", "10.0.0.0/8x" };
+	static const char *const bad[] = { "",		 "/8",	     "10.0.0.0/33", "10.0.0.0/-1",
+					   "10.0.0.0/",	 "10.0.0/8", "eth0",	    "fd00::/129",
+					   "10.0.0.0/8x" };
 	struct host_cidr c;
 	char name[HOST_INTERFACE_MAX] = "";
 
@@ -211,7 +212,8 @@ TEST(host_network_counters)
 	check(!host_net_counters(dev, "bad0", &in, &out));
 	check(!host_net_counters(dev, "big0", &in, &out));
 	check(host_tcp_counters("Ip: a b\nIp: 1 2\nTcp: RtoMin MaxConn OutSegs RetransSegs\n"
-				"Tcp: 200 -1 5000 7\n", &in, &out));
+				"Tcp: 200 -1 5000 7\n",
+				&in, &out));
 	check_int(in, 7);
 	check_int(out, 5000);
 	check(!host_tcp_counters("Tcp: RtoMin MaxConn OutSegs\nTcp: 200 -1 5000\n", &in, &out));
@@ -225,14 +227,14 @@ TEST(host_link_speeds)
 	put(r->sys, "class/net/eth0/device/uevent", "DRIVER=mlx5_core\n");
 	put(r->sys, "class/net/eth0/speed", "25000\n");
 	check_near(host_link_bytes_s(r, "eth0"), 3.125e9, 0);
-	put(r->sys, "class/net/eth0/speed", "-1\n");		/* a virtual machine's */
+	put(r->sys, "class/net/eth0/speed", "-1\n"); /* a virtual machine's */
 	check(isnan(host_link_bytes_s(r, "eth0")));
-	put(r->sys, "class/net/eth0/speed", "4294967295\n");	/* the same of older kernels */
+	put(r->sys, "class/net/eth0/speed", "4294967295\n"); /* the same of older kernels */
 	check(isnan(host_link_bytes_s(r, "eth0")));
 	put(r->sys, "class/net/eth0/speed", "");
 	check(isnan(host_link_bytes_s(r, "eth0")));
 	put(r->sys, "class/net/veth0/uevent", "INTERFACE=veth0\nIFINDEX=3\n");
-	put(r->sys, "class/net/veth0/speed", "10000\n");	/* made up by the kernel */
+	put(r->sys, "class/net/veth0/speed", "10000\n"); /* made up by the kernel */
 	check(isnan(host_link_bytes_s(r, "veth0")));
 	put(r->sys, "class/net/bond0/uevent", "DEVTYPE=bond\nINTERFACE=bond0\n");
 	put(r->sys, "class/net/bond0/speed", "20000\n");
@@ -274,7 +276,7 @@ TEST(host_infiniband)
 	host_ib_sample(r, &ib);
 	check_int(ib.ports, 1);
 	check_str(ib.name, "mlx5_0");
-	check_int(ib.received, 4000);		/* words of four bytes */
+	check_int(ib.received, 4000); /* words of four bytes */
 	check_near(ib.link_bytes_s, 25e9, 0);
 	/* the adapter carries more than Ethernet: it is the interface */
 	put(r->proc, "net/dev", "\n\n eth0: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n");
@@ -321,10 +323,16 @@ static int look_twice(struct host_roots *r, struct host_gpu *gpus, char *trouble
 TEST(host_gpus_of_nvidia)
 {
 	static const char *const words[] = {
-		"none", "none", "application clocks", "power cap", "hardware slowdown",
-		"power cap, heat", "hardware slowdown, hardware heat, power brake",
+		"none",
+		"none",
+		"application clocks",
+		"power cap",
+		"hardware slowdown",
+		"power cap, heat",
+		"hardware slowdown, hardware heat, power brake",
 		("application clocks, power cap, hardware slowdown, sync boost, heat, "
-		 "hardware heat, power brake, display clocks") };
+		 "hardware heat, power brake, display clocks")
+	};
 	struct host_roots *r = made_up();
 	struct host_gpu gpus[HOST_GPUS_MAX];
 	char text[300];
@@ -369,7 +377,7 @@ TEST(host_gpus_in_trouble)
 	if (check_int(look_twice(r, g, text, sizeof(text)), 2)) {
 		check(!g[0].lost && g[1].lost);
 		check(isnan(g[1].util) && isnan(g[1].memory_used) && isnan(g[1].power_w));
-		check_str(g[0].name, "Fake GPU 0\?\?\"");	/* whatever it is called */
+		check_str(g[0].name, "Fake GPU 0\?\?\""); /* whatever it is called */
 	}
 	play_nvml(r, "fake_nvml.so", "18");
 	check_int(look_twice(r, g, text, sizeof(text)), 0);

@@ -122,7 +122,7 @@ TEST(leftover_ends_the_recorded_process)
 	check(one()->alive);
 	end(one(), 0.2, "killed", pid, SIGKILL);
 	pid = sleeper(false);
-	kill(pid, SIGSTOP);	/* hears SIGTERM only when it goes on */
+	kill(pid, SIGSTOP); /* hears SIGTERM only when it goes on */
 	end(one(), 3, "terminated", pid, SIGTERM);
 }
 
@@ -137,21 +137,21 @@ TEST(leftover_never_touches_others)
 		return;
 	l = *one();
 	l.file[0] = 0;
-	l.started++;			/* the pid went to somebody else */
+	l.started++; /* the pid went to somebody else */
 	end(&l, 0.1, "gone", 0, 0);
 	l = *one();
 	l.file[0] = 0;
-	l.boot[0] ^= 1;			/* the machine was started anew */
+	l.boot[0] ^= 1; /* the machine was started anew */
 	end(&l, 0.1, "gone", 0, 0);
 	l = *one();
 	l.file[0] = 0;
-	l.pid_space[6] ^= 1;		/* a container's */
+	l.pid_space[6] ^= 1; /* a container's */
 	end(&l, 0.1, "gone", 0, 0);
 	check_int(kill(pid, 0), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	check(!one()->alive);
-	end(one(), 0.1, "gone", 0, 0);	/* its record goes */
+	end(one(), 0.1, "gone", 0, 0); /* its record goes */
 	check_int(leftover_read(&all, &n, &e), 0);
 	check_int(n, 0);
 }
@@ -176,7 +176,10 @@ TEST(leftover_orphans)
 TEST(leftover_refuses_foreign_records)
 {
 	static const char *const rubbish[] = {
-		"", "{", "[]", "{\"run\":\"a\",\"rank\":0,\"pid\":1,\"started\":5,\"boot\":\"x\"}",
+		"",
+		"{",
+		"[]",
+		"{\"run\":\"a\",\"rank\":0,\"pid\":1,\"started\":5,\"boot\":\"x\"}",
 		"{\"run\":\"a\",\"rank\":0,\"pid\":-1,\"started\":5,\"boot\":\"x\"}",
 		"{\"run\":\"a\",\"rank\":-7,\"pid\":99,\"started\":5,\"boot\":\"x\"}",
 		"{\"run\":\"a\",\"rank\":0,\"pid\":4294967297,\"started\":5,\"boot\":\"x\"}",
@@ -208,7 +211,7 @@ TEST(leftover_refuses_foreign_records)
 TEST(linkfile_reads_what_was_measured)
 {
 	static const char text[] = "{\"v\":1,\"t\":5,\"network\":\"10.0.0.0/24\",\"hosts\":[\"a\","
-		"\"b\"],\"link_bytes_s\":1.25e8,\"latency_s\":-1}";
+				   "\"b\"],\"link_bytes_s\":1.25e8,\"latency_s\":-1}";
 	struct buf b = { 0 };
 	struct link_speed s;
 	struct err e = { 0 };
@@ -220,7 +223,7 @@ TEST(linkfile_reads_what_was_measured)
 	check_int(linkfile_read(&s, test_folder(), &e), 0);
 	check_int(s.hosts, 2);
 	check_near(s.bytes_s, 1.25e8, 0);
-	check(s.latency_s != s.latency_s);	/* no time is negative */
+	check(s.latency_s != s.latency_s); /* no time is negative */
 	check_str(s.network, "10.0.0.0/24");
 	buf_clear(&b);
 	buf_add_str(&b, "{\"t\":");
@@ -231,7 +234,8 @@ TEST(linkfile_reads_what_was_measured)
 
 TEST(linkfile_curve)
 {
-	static const char text[] = "{\"hosts\":[\"a\",\"b\",\"c\"],\"allreduce\":["
+	static const char text[] =
+		"{\"hosts\":[\"a\",\"b\",\"c\"],\"allreduce\":["
 		"{\"bytes\":1000,\"seconds\":0.001},"
 		"{\"bytes\":4000,\"seconds\":0.002,\"bf16_s\":0.0015,\"2bit_s\":-1},"
 		"{\"bytes\":4000,\"seconds\":9},{\"bytes\":\"x\"},7,"

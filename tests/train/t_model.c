@@ -26,13 +26,13 @@ static int64_t count_floats(struct model_shape shape)
 
 TEST(model_parameter_counts)
 {
-	struct model_shape base = {.d_model = 512,
-				   .d_ff = 2048,
-				   .heads = 8,
-				   .encoder_layers = 6,
-				   .decoder_layers = 6,
-				   .vocabulary = 32768,
-				   .real_vocabulary = 32768};
+	struct model_shape base = { .d_model = 512,
+				    .d_ff = 2048,
+				    .heads = 8,
+				    .encoder_layers = 6,
+				    .decoder_layers = 6,
+				    .vocabulary = 32768,
+				    .real_vocabulary = 32768 };
 	struct model_shape big = base;
 
 	check_int(count_floats(base), 60880896);
@@ -69,9 +69,9 @@ TEST(model_shapes_that_cannot_be)
 	struct err e;
 	size_t n;
 	int64_t floats;
-#define BAD(field, value) \
-	s = good; \
-	s.field = value; \
+#define BAD(field, value)                                                                          \
+	s = good;                                                                                  \
+	s.field = value;                                                                           \
 	check_err(model_params(&s, &params, &n, &floats, &e), ERR_CONFIG);
 	BAD(heads, 5)
 	BAD(heads, 0)
@@ -228,7 +228,7 @@ TEST(model_logits_in_pieces)
 	struct batch b;
 	struct err e;
 
-	pieces.loss_rows = 3;	/* of 11 */
+	pieces.loss_rows = 3; /* of 11 */
 	m[1] = small_model_on(&pieces, false);
 	if (m[0] && m[1] && small_batch(&b)) {
 		for (int i = 0; i < 2; i++) {
@@ -259,8 +259,11 @@ TEST(model_drops_by_step_and_micro_batch)
 		return;
 	formula_weights(m);
 	for (int i = 0; i < 4; i++) {
-		const struct model_pass_options how = { .dropout = 0.3f, .smoothing = 0.1f, .grad_scale = 1,
-					       .step = moments[i][0], .micro = moments[i][1] };
+		const struct model_pass_options how = { .dropout = 0.3f,
+							.smoothing = 0.1f,
+							.grad_scale = 1,
+							.step = moments[i][0],
+							.micro = moments[i][1] };
 		struct model_sums sums = { 0 };
 
 		check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
@@ -462,8 +465,8 @@ TEST(model_refuses_a_batch_that_does_not_fit)
 
 	if (!m || !check_err(batch_alloc(&b, 3, 2 * SMALL_TOKENS, &e), 0))
 		return;
-	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);		/* empty */
-	check(batch_add(&b, 0, words, SMALL_TOKENS, words, 1)); /* and </s>: one too many */
+	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL); /* empty */
+	check(batch_add(&b, 0, words, SMALL_TOKENS, words, 1));	      /* and </s>: one too many */
 	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);
 	batch_free(&b);
 	model_free(m);
@@ -562,7 +565,7 @@ static float *gradients_by(int threads, bool bf16)
 /* Our own products do not depend on the number of threads, by not one bit (oneDNN's may). */
 TEST(model_threads_change_nothing)
 {
-	const size_t bytes = 16 * 32 * sizeof(float);	/* of the table, which all else reaches */
+	const size_t bytes = 16 * 32 * sizeof(float); /* of the table, which all else reaches */
 
 	for (int bf16 = 0; bf16 < 2; bf16++) {
 		float *one = gradients_by(1, bf16);
@@ -581,13 +584,13 @@ TEST(model_threads_change_nothing)
 
 TEST(model_initial_weights)
 {
-	struct model_shape shape = {.d_model = 64,
-				    .d_ff = 256,
-				    .heads = 4,
-				    .encoder_layers = 1,
-				    .decoder_layers = 1,
-				    .vocabulary = 1000,
-				    .real_vocabulary = 1000};
+	struct model_shape shape = { .d_model = 64,
+				     .d_ff = 256,
+				     .heads = 4,
+				     .encoder_layers = 1,
+				     .decoder_layers = 1,
+				     .vocabulary = 1000,
+				     .real_vocabulary = 1000 };
 	struct dev_options options = { 0 };
 	struct err e;
 	struct model *m = model_new(&shape, ops_ref(), &options, &e);
@@ -621,13 +624,13 @@ TEST(model_initial_weights)
 
 TEST(model_training_memory)
 {
-	struct model_shape shape = {.d_model = 512,
-				    .d_ff = 2048,
-				    .heads = 8,
-				    .encoder_layers = 6,
-				    .decoder_layers = 6,
-				    .vocabulary = 32768,
-				    .real_vocabulary = 32768};
+	struct model_shape shape = { .d_model = 512,
+				     .d_ff = 2048,
+				     .heads = 8,
+				     .encoder_layers = 6,
+				     .decoder_layers = 6,
+				     .vocabulary = 32768,
+				     .real_vocabulary = 32768 };
 	struct err e;
 	struct dev_options fp32 = { 0 }, bf16 = { .bf16 = true };
 	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512 };
@@ -665,7 +668,7 @@ TEST(model_memory_for_graphs)
 	struct dev_memory want, even, more;
 	struct err e;
 
-	check_err(model_memory_needs(&size, &want, &e), 0);	/* it has none */
+	check_err(model_memory_needs(&size, &want, &e), 0); /* it has none */
 	table.graph_begin = kept_never;
 	check_err(model_memory_needs(&size, &even, &e), 0);
 	size.tokens++;

@@ -53,15 +53,18 @@ TEST(network_costs_invariants)
 
 TEST(network_rates)
 {
-	static const struct { const char *text; double bytes_s; } good[] = {
-		{ "1gbit", 125e6 }, { "100mbit", 12.5e6 }, { "12.5GB/s", 12.5e9 },
+	static const struct {
+		const char *text;
+		double bytes_s;
+	} good[] = {
+		{ "1gbit", 125e6 },	   { "100mbit", 12.5e6 },      { "12.5GB/s", 12.5e9 },
 		{ "2.5 Gbit/s", 312.5e6 }, { "100 MiB/s", 104857600 }, { "8bit/s", 1 },
-		{ "1Gbps", 125e6 }, { "0.5Tbit", 62.5e9 }, { "10kbit/s", 1250 },
+		{ "1Gbps", 125e6 },	   { "0.5Tbit", 62.5e9 },      { "10kbit/s", 1250 },
 		{ "10Gb/s", 1.25e9 },
 	};
 	static const char *const bad[] = {
-		"", "1", "gbit", "1 furlong", "-1gbit", "0gbit", "1.2.3gbit", "nan", "infGB/s",
-		"1gbit 2", "1e3mbit", "1g", "1M",
+		"",    "1",	  "gbit",    "1 furlong", "-1gbit", "0gbit", "1.2.3gbit",
+		"nan", "infGB/s", "1gbit 2", "1e3mbit",	  "1g",	    "1M",
 	};
 	struct err e = { 0 };
 	double x;
@@ -89,10 +92,21 @@ TEST(network_rate_text)
 static struct network_evidence nothing(void)
 {
 	return (struct network_evidence){
-		.ranks = 4, .hosts = 4, .step_s = 1, .compute_s = NAN, .exposed_s = NAN,
-		.wait_s = NAN, .gradient_bytes = 100e6, .wire_ratio = 1, .reductions = 1,
-		.observed_bytes = NAN, .link_bytes_s = NAN, .transfer_s = NAN,
-		.retransmits_s = NAN, .slowest_share = NAN, .slowest_rank = -1,
+		.ranks = 4,
+		.hosts = 4,
+		.step_s = 1,
+		.compute_s = NAN,
+		.exposed_s = NAN,
+		.wait_s = NAN,
+		.gradient_bytes = 100e6,
+		.wire_ratio = 1,
+		.reductions = 1,
+		.observed_bytes = NAN,
+		.link_bytes_s = NAN,
+		.transfer_s = NAN,
+		.retransmits_s = NAN,
+		.slowest_share = NAN,
+		.slowest_rank = -1,
 	};
 }
 
@@ -128,7 +142,7 @@ TEST(network_judge_reference_system)
 	check_near(out.exposed_share, 1.38 / 1.71, 1e-9);
 	check(strstr(out.text, "The network is the bottleneck: 81 %") != NULL);
 	check(strstr(out.text, "2.00 Gbit/s (250 MB/s)") != NULL);
-	v.link_bytes_s = NAN;		/* as in the write-ups: nobody knew what the port can do */
+	v.link_bytes_s = NAN; /* as in the write-ups: nobody knew what the port can do */
 	judged(&v, NETWORK_LINK, "hosts bandwidth");
 }
 
@@ -165,11 +179,11 @@ TEST(network_judge_bytes_a_minute)
 	v.exposed_s = 0.9;
 	v.gradient_bytes = 243.5e6;
 	v.observed_bytes = 17.3e9 / 60 * 1.28;
-	v.link_bytes_s = 3.125e9;	/* 25 Gbit/s: far from full */
+	v.link_bytes_s = 3.125e9; /* 25 Gbit/s: far from full */
 	network_diagnose(&v, &out);
 	check_near(out.observed_bytes, out.predicted_bytes, 0.02 * out.predicted_bytes);
 	check_int(out.answer, NETWORK_LATENCY);
-	v.observed_bytes = 17.3e9 / 300 * 1.28;	/* read as five minutes it does not fit */
+	v.observed_bytes = 17.3e9 / 300 * 1.28; /* read as five minutes it does not fit */
 	network_diagnose(&v, &out);
 	check(strstr(out.text, "not all of it is seen there") != NULL);
 }
@@ -188,7 +202,7 @@ TEST(network_judge_rules)
 	v.exposed_s = 0.5;
 	v.transfer_s = 0.5;
 	v.observed_bytes = 150e6;
-	v.link_bytes_s = 150e6 / 0.5 / 0.61;	/* 61 % of it is used */
+	v.link_bytes_s = 150e6 / 0.5 / 0.61; /* 61 % of it is used */
 	judged(&v, NETWORK_LINK, "61 %");
 	v.link_bytes_s = 150e6 / 0.5 / 0.59;
 	judged(&v, NETWORK_LATENCY, "do not fill the link");
@@ -196,7 +210,7 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_LOSS, "0.11 %");
 	v.retransmits_s = 150e6 / 1448 * 0.0009;
 	judged(&v, NETWORK_LATENCY, "150 MB a step");
-	v.link_bytes_s = NAN;			/* a full link loses some, too */
+	v.link_bytes_s = NAN; /* a full link loses some, too */
 	v.retransmits_s = 150e6 / 1448 * 0.009;
 	judged(&v, NETWORK_LINK, "is not known");
 	v.retransmits_s = 150e6 / 1448 * 0.011;
@@ -210,7 +224,7 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_STRAGGLER, "rank 2 computes 1.50 times");
 	v.wait_s = 0.24;
 	judged(&v, NETWORK_LATENCY, "50 %");
-	v.wait_s = NAN;			/* not measured: from what the slowest computes */
+	v.wait_s = NAN; /* not measured: from what the slowest computes */
 	v.compute_s = 0.5;
 	judged(&v, NETWORK_STRAGGLER, "rank 2");
 	v.slowest_share = 1.4;
@@ -234,7 +248,7 @@ TEST(network_judge_unknown)
 	v.observed_bytes = 1e6;
 	v.gradient_bytes = NAN;
 	judged(&v, NETWORK_LINK, "hosts bandwidth");
-	v.exposed_s = 0.02;		/* 40 % of a short step: may be latency */
+	v.exposed_s = 0.02; /* 40 % of a short step: may be latency */
 	v.step_s = 0.05;
 	judged(&v, NETWORK_UNKNOWN, "hosts bandwidth");
 	memset(&v, 0, sizeof(v));

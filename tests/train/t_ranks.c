@@ -126,8 +126,13 @@ TEST(ranks_train_as_one_does)
 /* With less on the wire the losses stay near those of fp32. */
 TEST(ranks_train_with_less_on_the_wire)
 {
-	static const struct { const char *wire; double tolerance; } cases[] = {
-		{"bf16", 1e-3}, {"2bit", 0.05}, {"1bit", 0.08},
+	static const struct {
+		const char *wire;
+		double tolerance;
+	} cases[] = {
+		{ "bf16", 1e-3 },
+		{ "2bit", 0.05 },
+		{ "1bit", 0.08 },
 	};
 	double loss[100], exact[100], sent = 0, all = 0;
 	struct conf c;
@@ -157,11 +162,11 @@ TEST(ranks_train_with_less_on_the_wire)
 TEST(ranks_resume_bit_by_bit)
 {
 	static const char *const cases[][8] = {
-		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "1", "ema", "0"},
-		{"wire", "1bit", "shard_optimizer", "yes", "local_steps", "1", "ema", "0.9"},
-		{"wire", "fp32", "shard_optimizer", "yes", "local_steps", "1", "ema", "0"},
-		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "4", "ema", "0.9"},
-		{"wire", "fp32", "shard_optimizer", "no", "local_steps", "1", "ema", "0.9"},
+		{ "wire", "2bit", "shard_optimizer", "no", "local_steps", "1", "ema", "0" },
+		{ "wire", "1bit", "shard_optimizer", "yes", "local_steps", "1", "ema", "0.9" },
+		{ "wire", "fp32", "shard_optimizer", "yes", "local_steps", "1", "ema", "0" },
+		{ "wire", "2bit", "shard_optimizer", "no", "local_steps", "4", "ema", "0.9" },
+		{ "wire", "fp32", "shard_optimizer", "no", "local_steps", "1", "ema", "0.9" },
 	};
 	struct conf c;
 
@@ -282,7 +287,7 @@ TEST(ranks_outlive_one_failed_save)
 	count_records("r", "stop", "exit", &status);
 	check_near(status, 74, 0);
 	check(!file_exists(at("runs/r/checkpoints/20.tmp")));
-	train_on(&c, "r", 2);		/* there is room again */
+	train_on(&c, "r", 2); /* there is room again */
 	count_records("r", "save", "step", &step);
 	check_near(step, 100, 0);
 	conf_free(&c);

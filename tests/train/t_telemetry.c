@@ -29,8 +29,9 @@ static void fill_row(struct telemetry_row *row, const char *host, int local_rank
 	row->steps = 4;
 	row->local_rank = local_rank;
 	row->local_size = 2;
-	row->mean = (struct step_times){ .compute = compute, .step = 1.5, .exposed = 0.5,
-					 .wait = 0.4, .sent_bytes = 1000 };
+	row->mean = (struct step_times){
+		.compute = compute, .step = 1.5, .exposed = 0.5, .wait = 0.4, .sent_bytes = 1000
+	};
 	host_report_clear(&row->report);
 }
 
@@ -65,11 +66,13 @@ static const char *field(const char *path, const char *kind, const char *with, c
 
 TEST(telemetry_records)
 {
-	struct telemetry_options how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder(),
-				     .gradient_bytes = 1e6, .wire_ratio = 1 };
-	struct step_times times[2] = {
-		{ 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6 },
-		{ 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 0, 2e6 } };
+	struct telemetry_options how = { .every_s = 1e-9,
+					 .network = "lo",
+					 .workspace = test_folder(),
+					 .gradient_bytes = 1e6,
+					 .wire_ratio = 1 };
+	struct step_times times[2] = { { 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6 },
+				       { 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 0, 2e6 } };
 	struct telemetry_row rows[4];
 	struct err e = { 0 };
 	struct comm c;
@@ -135,12 +138,28 @@ TEST(telemetry_many_gpus)
 		return;
 	for (int k = 0; k < 3; k++) {
 		fill_row(&rows[k], "a-host-with-a-long-name.in.a.long.domain.example.org", 0, 1);
-		rows[k].report = (struct host_report){
-			0.12345, 123.45, 0.12345, 0.12345, 0.12345, 123456789012345, 12345678901234,
-			123456789012345, 123456789012, 123456789012, 123456789012, 123456789012,
-			123456789012, 123456789012, 12345.678, 123456789012, 12345, 123456789012,
-			HOST_LINK_MEASURED,
-			4 << k, "an-interface-of-31-characters..", "" };
+		rows[k].report = (struct host_report){ 0.12345,
+						       123.45,
+						       0.12345,
+						       0.12345,
+						       0.12345,
+						       123456789012345,
+						       12345678901234,
+						       123456789012345,
+						       123456789012,
+						       123456789012,
+						       123456789012,
+						       123456789012,
+						       123456789012,
+						       123456789012,
+						       12345.678,
+						       123456789012,
+						       12345,
+						       123456789012,
+						       HOST_LINK_MEASURED,
+						       4 << k,
+						       "an-interface-of-31-characters..",
+						       "" };
 		for (int i = 0; i < 16; i++) {
 			struct host_gpu *g = &rows[k].gpus[i];
 
@@ -176,7 +195,9 @@ TEST(telemetry_many_gpus)
 /* This machine itself: the thread runs, and numbers are in their ranges. */
 TEST(telemetry_here)
 {
-	struct telemetry_options how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder() };
+	struct telemetry_options how = { .every_s = 1e-9,
+					 .network = "lo",
+					 .workspace = test_folder() };
 	struct err e = { 0 };
 	struct comm c;
 	struct telemetry *t;

@@ -19,7 +19,7 @@ static const char scalar_hex[] =
 /* The one event file of a folder, in hexadecimal, from this byte on. */
 static void read_hex(const char *folder, size_t from, struct buf *hex)
 {
-	struct buf bytes = {0};
+	struct buf bytes = { 0 };
 	struct dirent *entry;
 	struct err e;
 	char *path = NULL;
@@ -39,7 +39,7 @@ static void read_hex(const char *folder, size_t from, struct buf *hex)
 
 static void record(struct tensorboard *t, const char *text)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 	struct json *root = json_parse(text, strlen(text), &e);
 
 	if (check(root != NULL))
@@ -55,8 +55,8 @@ TEST(tensorboard_checksum)
 
 TEST(tensorboard_bytes)
 {
-	struct err e = {0};
-	struct buf hex = {0};
+	struct err e = { 0 };
+	struct buf hex = { 0 };
 	struct tensorboard *t = tensorboard_open(test_folder(), 0, 1700000000, &e);
 	size_t begun;
 
@@ -78,7 +78,7 @@ TEST(tensorboard_bytes)
 
 TEST(tensorboard_refuses_a_bad_place)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 
 	check(tensorboard_open("/dev/null/x", 0, 1700000000, &e) == NULL);
 	check(e.code && strstr(e.text, "/dev/null"));
@@ -88,8 +88,8 @@ TEST(tensorboard_refuses_a_bad_place)
 /* Names and texts of any length and kind go through; tests/peers/tensorboard_read.py reads all. */
 TEST(tensorboard_hostile_texts)
 {
-	struct err e = {0};
-	struct buf text = {0};
+	struct err e = { 0 };
+	struct buf text = { 0 };
 	struct tensorboard *t = tensorboard_open(test_folder(), 7, 1700000000, &e);
 
 	if (!check(t != NULL))

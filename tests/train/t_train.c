@@ -94,7 +94,7 @@ TEST(train_run_learns_and_tells)
 		check_near(step, 200, 0);
 		check_int(count_records("r", "stop", "exit", &exit_status), 1);
 		check_near(exit_status, 0, 0);
-		check(loss > 0 && loss < 3.4);		/* ln 41 = 3.71 knows nothing */
+		check(loss > 0 && loss < 3.4); /* ln 41 = 3.71 knows nothing */
 		check(file_exists(at("runs/r/checkpoints/200/vocab.tsv")));
 		check(!file_exists(at("runs/r/checkpoints/170")));
 	}
@@ -337,7 +337,7 @@ TEST(train_notices_divergence)
 		check_int(count_records("r", "stop", "exit", &exit_status), 2);
 		check_near(exit_status, 65, 0);
 		check(count_records("r", "event", NULL, NULL) > 20);
-		check_int(count_records("r", "train", NULL, NULL), 2 + 19);	/* each is told */
+		check_int(count_records("r", "train", NULL, NULL), 2 + 19); /* each is told */
 		check(!file_exists(at("runs/r/checkpoints/21")));
 	}
 	free(w);
@@ -349,8 +349,8 @@ TEST(train_notices_divergence)
 
 static bool start_rank(struct proc *p, const char *program, const char *run)
 {
-	const char *const argv[] = {program, "_rank", "-C",	 test_folder(),
-				    "--run", run,     "--quiet", NULL};
+	const char *const argv[] = { program, "_rank", "-C",	  test_folder(),
+				     "--run", run,     "--quiet", NULL };
 	struct err e = { 0 };
 
 	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
@@ -458,21 +458,21 @@ TEST(train_two_ranks_equal_one)
 	struct err e = { 0 };
 	struct proc p;
 	char *program = paths_program("werkbank-train", &e);
-	const char *const argv[] = {"mpirun",
-				    "-n",
-				    "2",
-				    "--allow-run-as-root",
-				    "--oversubscribe",
-				    "--bind-to",
-				    "none",
-				    program,
-				    "_rank",
-				    "-C",
-				    test_folder(),
-				    "--run",
-				    "two",
-				    "--quiet",
-				    NULL};
+	const char *const argv[] = { "mpirun",
+				     "-n",
+				     "2",
+				     "--allow-run-as-root",
+				     "--oversubscribe",
+				     "--bind-to",
+				     "none",
+				     program,
+				     "_rank",
+				     "-C",
+				     test_folder(),
+				     "--run",
+				     "two",
+				     "--quiet",
+				     NULL };
 	int status = -1;
 	int64_t n = 0;
 	double worst = 0;
@@ -494,10 +494,9 @@ TEST(train_two_ranks_equal_one)
 			for (int64_t i = 0; x && y && i < n; i++)
 				worst = fmax(worst, fabs((double)x[i] - y[i]));
 			check(n > 1000);
-			check_near(
-				worst, 0,
-				/* Adam's first steps magnify the last bits of small gradients */
-				1e-3);
+			check_near(worst, 0,
+				   /* Adam's first steps magnify the last bits of small gradients */
+				   1e-3);
 			free(x);
 			free(y);
 		}

@@ -26,20 +26,26 @@
 #define MAX_WORDS 256
 
 static const char *const dictionary[][3] = {
+	/* clang-format off */
 	{"two", "zwei", "zwo"},		      {"dogs", "Hun@@ de", "Rüden"},
 	{"are", "", ""},		      {"running", "rennen", "laufen"},
 	{"in", "in", "durch"},		      {"the", "dem", "den"},
 	{"park", "Park", "Gar@@ ten"},	      {"a", "ein", "eine"},
 	{"man", "Mann", "Herr"},	      {"reads", "liest", "studiert"},
 	{"newspaper", "Zei@@ tung", "Blatt"}, {"house", "Haus", "Ge@@ bäude"},
+	/* clang-format on */
 };
 
 static int64_t step = 1200;
 
-struct word { const char *piece; int source; bool joins; };
+struct word {
+	const char *piece;
+	int source;
+	bool joins;
+};
 
 struct sentence {
-	char source[4096], target[8192];	/* cut into pieces in place */
+	char source[4096], target[8192]; /* cut into pieces in place */
 	const char *sources[MAX_WORDS];
 	struct word words[MAX_WORDS];
 	int n_source, n;
@@ -172,7 +178,7 @@ static void write_sentence(struct json_writer *w, const struct sentence *s, int 
 
 static void write_alternatives(struct json_writer *w, const struct sentence *s, int64_t n, int at)
 {
-	static const char *const words[] = {"eine", "zwei", "drei", "viele", "keine"};
+	static const char *const words[] = { "eine", "zwei", "drei", "viele", "keine" };
 	struct buf before = { 0 };
 
 	at = MIN(MAX(at, 0), s->n);
@@ -233,8 +239,7 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 		json_str(w, s.sources[i]);
 	json_close(w, ']');
 	if (n > 0)
-		write_alternatives(w, &s, n,
-				   (int)json_integer(json_get(request, "at"), 0));
+		write_alternatives(w, &s, n, (int)json_integer(json_get(request, "at"), 0));
 	if (n_best < 2)
 		return;
 	json_key(w, "n_best");
@@ -282,7 +287,8 @@ static void serve(void)
 	struct err e;
 
 	printf("{\"ready\":true,\"source_language\":\"en\",\"target_language\":\"de\","
-	       "\"step\":%lld,\"beam\":4,\"alpha\":0.6}\n", (long long)step);
+	       "\"step\":%lld,\"beam\":4,\"alpha\":0.6}\n",
+	       (long long)step);
 	fflush(stdout);
 	if (lines_open(&in, NULL, &e))
 		exit(70);

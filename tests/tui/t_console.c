@@ -229,7 +229,7 @@ TEST(console_killed_in_the_middle)
 	while (!service_deaths(c.sides[0].service))
 		console_update(&c, clock_mono_s());
 	check_int(service_state(c.sides[0].service), SERVICE_DOWN);
-	check_str(shown(&c), "zwei");	/* still there */
+	check_str(shown(&c), "zwei"); /* still there */
 	for (int i = 0; i < 500 && strcmp(shown(&c), "slow zwei Hunde"); i++) {
 		console_update(&c, clock_mono_s());
 		poll(NULL, 0, 10);
@@ -274,8 +274,7 @@ TEST(console_file)
 	settle(&c);
 	f = translate_file_state(c.file);
 	check(f->failed);
-	check_str(f->trouble,
-		  "the translator was killed by signal 9: the fake was asked to die");
+	check_str(f->trouble, "the translator was killed by signal 9: the fake was asked to die");
 	check(!file_exists(out));
 	buf_free(&text);
 	console_close(&c);
@@ -283,8 +282,8 @@ TEST(console_file)
 
 TEST(console_joins_pieces)
 {
-	const char *bpe[] = {"Zwei", "Hun@@", "de", ".", "@@"};
-	const char *sp[] = {"\u2581Zwei", "\u2581Hun", "de", "."};
+	const char *bpe[] = { "Zwei", "Hun@@", "de", ".", "@@" };
+	const char *sp[] = { "\u2581Zwei", "\u2581Hun", "de", "." };
 	struct service_translation t = { .tokens = bpe, .n = 5 };
 	struct buf b = { 0 };
 

@@ -43,42 +43,43 @@ static const char *seen(const struct edit *d)
 
 TEST(edit_keys)
 {
-	static const struct { const char *keys, *want;
+	static const struct {
+		const char *keys, *want;
 	} cases[] = {
-		{"abc", "abc|"},
-		{"abc<Left><Left>x", "ax|bc"},
-		{"abc<Home>x<End>y", "xabcy|"},
-		{"abc<Ctrl-A><Ctrl-F><Ctrl-D>", "a|c"},
-		{"abc<Backspace><Backspace>", "a|"},
-		{"abc<Ctrl-H>", "ab|"},
-		{"<Backspace><Delete><Left><Right>", "|"},
-		{"abc<Home><Delete>", "|bc"},
-		{"two dogs run<Ctrl-Left>", "two dogs |run"},
-		{"two dogs run<Alt-b><Alt-b>", "two |dogs run"},
-		{"two dogs run<Home><Alt-f><Alt-f>", "two dogs| run"},
-		{"it's (so) <Alt-b>", "it's (|so) "},
-		{"two dogs run<Ctrl-W>", "two dogs |"},
-		{"two dogs run<Alt-Backspace><Alt-Backspace>", "two |"},
-		{"two dogs run<Home><Alt-d>", "| dogs run"},
-		{"two dogs<Alt-b><Ctrl-K>", "two |"},
-		{"two dogs<Alt-b><Ctrl-U>", "|dogs"},
-		{"two dogs<Ctrl-W><Ctrl-W><Ctrl-Y><Ctrl-Y>", "two dogstwo dogs|"},
-		{"two dogs<Home><Alt-d><Alt-d><End><Ctrl-Y>", "two dogs|"},
-		{"one two<Ctrl-W>x<Ctrl-W><Ctrl-Y>", "one x|"},
-		{"ab<Ctrl-T>", "ba|"},
-		{"abc<Home><Right><Ctrl-T>", "ba|c"},
-		{"a<Ctrl-T>", "a|"},
-		{"one two<Ctrl-_>", "one|"},
-		{"one<Ctrl-U><Ctrl-_>", "one|"},
-		{"<Ctrl-_>", "|"},
-		{"tschüß<Backspace><Backspace>", "tsch|"},
-		{"日本語<Left><Backspace>", "日|語"},
-		{"e\u0301a\u0308\u0323x<Left><Backspace>", "e\u0301|x"},
-		{"e\u0301x<Home><Right>", "e\u0301|x"},
-		{"e\u0301x<Home><Delete>", "|x"},
-		{"e\u0301x<Ctrl-T>", "xe\u0301|"},
-		{"Größe 日本<Alt-b><Alt-b>", "|Größe 日本"},
-		{"\u0301<Home>e", "e\u0301|"},
+		{ "abc", "abc|" },
+		{ "abc<Left><Left>x", "ax|bc" },
+		{ "abc<Home>x<End>y", "xabcy|" },
+		{ "abc<Ctrl-A><Ctrl-F><Ctrl-D>", "a|c" },
+		{ "abc<Backspace><Backspace>", "a|" },
+		{ "abc<Ctrl-H>", "ab|" },
+		{ "<Backspace><Delete><Left><Right>", "|" },
+		{ "abc<Home><Delete>", "|bc" },
+		{ "two dogs run<Ctrl-Left>", "two dogs |run" },
+		{ "two dogs run<Alt-b><Alt-b>", "two |dogs run" },
+		{ "two dogs run<Home><Alt-f><Alt-f>", "two dogs| run" },
+		{ "it's (so) <Alt-b>", "it's (|so) " },
+		{ "two dogs run<Ctrl-W>", "two dogs |" },
+		{ "two dogs run<Alt-Backspace><Alt-Backspace>", "two |" },
+		{ "two dogs run<Home><Alt-d>", "| dogs run" },
+		{ "two dogs<Alt-b><Ctrl-K>", "two |" },
+		{ "two dogs<Alt-b><Ctrl-U>", "|dogs" },
+		{ "two dogs<Ctrl-W><Ctrl-W><Ctrl-Y><Ctrl-Y>", "two dogstwo dogs|" },
+		{ "two dogs<Home><Alt-d><Alt-d><End><Ctrl-Y>", "two dogs|" },
+		{ "one two<Ctrl-W>x<Ctrl-W><Ctrl-Y>", "one x|" },
+		{ "ab<Ctrl-T>", "ba|" },
+		{ "abc<Home><Right><Ctrl-T>", "ba|c" },
+		{ "a<Ctrl-T>", "a|" },
+		{ "one two<Ctrl-_>", "one|" },
+		{ "one<Ctrl-U><Ctrl-_>", "one|" },
+		{ "<Ctrl-_>", "|" },
+		{ "tschüß<Backspace><Backspace>", "tsch|" },
+		{ "日本語<Left><Backspace>", "日|語" },
+		{ "e\u0301a\u0308\u0323x<Left><Backspace>", "e\u0301|x" },
+		{ "e\u0301x<Home><Right>", "e\u0301|x" },
+		{ "e\u0301x<Home><Delete>", "|x" },
+		{ "e\u0301x<Ctrl-T>", "xe\u0301|" },
+		{ "Größe 日本<Alt-b><Alt-b>", "|Größe 日本" },
+		{ "\u0301<Home>e", "e\u0301|" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -105,7 +106,7 @@ TEST(edit_results)
 	check_int(press(&d, "<Tab>"), EDIT_IGNORED);
 	check_int(press(&d, "<PageUp>"), EDIT_IGNORED);
 	check_int(press(&d, "<Ctrl-L>"), EDIT_IGNORED);
-	check_int(edit_key(&d, 0x9B), EDIT_MOVED);	/* begins a terminal's sequence */
+	check_int(edit_key(&d, 0x9B), EDIT_MOVED); /* begins a terminal's sequence */
 	check_int(edit_key(&d, 0xD800), EDIT_MOVED);
 	check_str(edit_text(&d), "");
 	edit_close(&d);
@@ -211,7 +212,7 @@ TEST(edit_paste)
 	check_int((int64_t)d.text.len, EDIT_MAX);
 	check_int(edit_paste(&d, "x"), EDIT_IGNORED);
 	press(&d, "<Backspace>");
-	check_int(edit_paste(&d, "ü"), EDIT_IGNORED);	/* not half of it */
+	check_int(edit_paste(&d, "ü"), EDIT_IGNORED); /* not half of it */
 	press(&d, "<Backspace>");
 	check_int(edit_paste(&d, "üx"), EDIT_CHANGED);
 	check_int((int64_t)d.text.len, EDIT_MAX);
@@ -294,7 +295,7 @@ TEST(edit_drawn_in_one_row)
 /* Whatever the text and the size: the cursor is in sight, and every byte of the text is in a row. */
 TEST(edit_cursor_always_in_sight)
 {
-	static const char *const pieces[] = {"a", " ", "日", "e\u0301", "longerword", "  ", "ß"};
+	static const char *const pieces[] = { "a", " ", "日", "e\u0301", "longerword", "  ", "ß" };
 	struct edit d = { 0 };
 	unsigned random = 1;
 

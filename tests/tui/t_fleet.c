@@ -53,7 +53,7 @@ static void put_rank(struct fleet *f, int rank, const char *host, double share)
 TEST(tui_fleet_sorts_hosts_as_people_count)
 {
 	static const char *const names[] = { "n10", "n2", "a", "n1", "n02", "n2b" },
-				*const want[] = { "a", "n1", "n2", "n2b", "n02", "n10" };
+				 *const want[] = { "a", "n1", "n2", "n2b", "n02", "n10" };
 	struct fleet f;
 
 	fleet_init(&f);
@@ -64,7 +64,7 @@ TEST(tui_fleet_sorts_hosts_as_people_count)
 		check_str(f.hosts[i].name, want[i]);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		check_str(f.hosts[f.ranks[i].host].name, names[i]);
-	put_rank(&f, 0, "n1", 0.5);	/* it has moved */
+	put_rank(&f, 0, "n1", 0.5); /* it has moved */
 	check_int(f.hosts[5].first_rank, -1);
 	check_int(f.hosts[1].first_rank, 0);
 	check_int(f.ranks[0].next, 3);
@@ -92,7 +92,7 @@ TEST(tui_fleet_waiting_is_not_work)
 	fleet_gpu_work(&f, 0, work);
 	check_near(work[0], 0.3, 1e-9);
 	check_near(work[1], 0.9, 1e-9);
-	check_int(f.hosts[0].gpus[0].working.share[0], 75);	/* of 250 */
+	check_int(f.hosts[0].gpus[0].working.share[0], 75); /* of 250 */
 	check_int(f.hosts[0].gpus[1].power.share[0], 250);
 	check_near(f.hosts[0].working.value, 0.6, 1e-9);
 	check_near(fleet_host_util(&f.hosts[0]), 1, 1e-9);
@@ -139,7 +139,9 @@ TEST(tui_fleet_trails_are_compressed)
 TEST(tui_fleet_hostile)
 {
 	static const char *const records[] = {
-		"{}", "[]", "{\"host\":7,\"rank\":\"x\",\"gpus\":{}}",
+		"{}",
+		"[]",
+		"{\"host\":7,\"rank\":\"x\",\"gpus\":{}}",
 		"{\"host\":\"\",\"rank\":0,\"gpus\":[1,[],{},null]}",
 		"{\"host\":\"h\",\"rank\":1e300,\"gpus\":[{\"index\":-1e300,\"util\":-5,"
 		"\"power_w\":1e300,\"power_limit_w\":0}],\"rx_bytes_s\":-1e300}",
@@ -218,7 +220,7 @@ TEST(tui_series_nearest)
 	check_near(series_nearest(&s, 16)->first, 20, 0);
 	check_near(series_nearest(&s, 1e9)->first, 30, 0);
 	series_add(&s, 40, 4, &e);
-	check_int(s.n, 3);		/* joined two by two, and a new one */
+	check_int(s.n, 3); /* joined two by two, and a new one */
 	check_int(s.samples_a_point, 2);
 	series_free(&s);
 	check_int(s.cap, 4);
@@ -240,11 +242,25 @@ static void same_as_strtod(const char *text)
 TEST(json_numbers_are_exact)
 {
 	static const char *const texts[] = {
-		"0.1", "-0.0", "1.5", "9007199254740993.0", "9007199254740992.5", "0.3e1",
-		"123456789012345678", "1234567890123456789", "12345678901234567890",
-		"0.000000000000000001", "0.1234567890123456789", "179769313486231570000.5",
-		"4.35", "1e22", "1e23", "123456.789012", "0.30000000000000004",
-		"1750000000.1234567", "99999999999999.9999",
+		"0.1",
+		"-0.0",
+		"1.5",
+		"9007199254740993.0",
+		"9007199254740992.5",
+		"0.3e1",
+		"123456789012345678",
+		"1234567890123456789",
+		"12345678901234567890",
+		"0.000000000000000001",
+		"0.1234567890123456789",
+		"179769313486231570000.5",
+		"4.35",
+		"1e22",
+		"1e23",
+		"123456.789012",
+		"0.30000000000000004",
+		"1750000000.1234567",
+		"99999999999999.9999",
 	};
 	uint64_t seed = 9;
 

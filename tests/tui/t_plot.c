@@ -36,8 +36,9 @@ static bool open_scene(struct scene *s, enum grid_charset charset)
 	s->g.charset = charset;
 	series_init(&s->s);
 	s->line = (struct plot_line){ &s->s, PLOT_LINE, STYLE_FIRST };
-	s->p = (struct plot){ .lines = &s->line, .n = 1, .x_end = 1000, .cursor = NAN,
-			      .area = &s->area };
+	s->p = (struct plot){
+		.lines = &s->line, .n = 1, .x_end = 1000, .cursor = NAN, .area = &s->area
+	};
 	return check_int(grid_resize(&s->g, ROWS, COLS, &e), 0);
 }
 
@@ -113,9 +114,9 @@ TEST(tui_plot_window)
 	s.p.x_from = 600;
 	s.p.x_end = 700;
 	check(strstr(draw(&s), "700┤") != NULL);
-	check(!strstr(buf_text(&s.out), "100┤"));	/* the y axis is that of the window */
-	check(top_ink(&s, 0) >= s.area.cells.rows - 2);	/* the line comes in from the left … */
-	check_int(top_ink(&s, s.area.cells.cols - 1), 0);	/* … and leaves on the right */
+	check(!strstr(buf_text(&s.out), "100┤"));	  /* the y axis is that of the window */
+	check(top_ink(&s, 0) >= s.area.cells.rows - 2);	  /* the line comes in from the left … */
+	check_int(top_ink(&s, s.area.cells.cols - 1), 0); /* … and leaves on the right */
 	check(strstr(buf_text(&s.out), " 650 ") || strstr(buf_text(&s.out), " 640 "));
 	plot_zoom(&s.area, 0.5, 650, 1000, &from, &to);
 	check_near(from, 625, 1e-9);
@@ -164,7 +165,7 @@ TEST(tui_plot_smooths_and_trims)
 			}
 	check(rough > 100 && smooth <= 1);
 	s.p.smooth = 0;
-	series_add(&s.s, 1000, 1e6, &e);	/* an outlier */
+	series_add(&s.s, 1000, 1e6, &e); /* an outlier */
 	check(strstr(draw(&s), "M┤") != NULL);
 	s.p.trim = true;
 	check(!strstr(draw(&s), "M┤"));
@@ -216,8 +217,8 @@ TEST(tui_plot_parts_of_a_whole)
 	series_init(&a);
 	series_init(&b);
 	p.axes = (struct plot){ .x_end = 100, .cursor = NAN, .area = &area };
-	plot_stack_draw(&g, box, &p);	/* nothing yet */
-	for (int i = 0; i <= 100; i += 10) {	/* records farther apart than columns */
+	plot_stack_draw(&g, box, &p);	     /* nothing yet */
+	for (int i = 0; i <= 100; i += 10) { /* records farther apart than columns */
 		series_add(&whole, i, 2, &e);
 		series_add(&a, i, 1, &e);
 		series_add(&b, i, 0.5, &e);
@@ -228,8 +229,8 @@ TEST(tui_plot_parts_of_a_whole)
 	for (int row = 0; row < area.cells.rows; row++)
 		for (int col = 0; col < area.cells.cols; col++)
 			for (size_t i = 0; i < 2; i++)
-				n[i] += grid_at(&g, area.cells.row + row,
-						area.cells.col + col)->ch == plot_fill(&g, i);
+				n[i] += grid_at(&g, area.cells.row + row, area.cells.col + col)
+						->ch == plot_fill(&g, i);
 	check_int(n[0], area.cells.cols * area.cells.rows / 2);
 	check_int(n[1], area.cells.cols * area.cells.rows / 4);
 	series_free(&whole);
@@ -311,7 +312,7 @@ TEST(tui_sight_mouse)
 		series_add(&s.s, i, i, &e);
 	viewport_init(&sight);
 	look(&s, &sight);
-	check_int(viewport_mouse(&sight, &m, &plot), REACT_UNKNOWN);	/* not on the plot */
+	check_int(viewport_mouse(&sight, &m, &plot), REACT_UNKNOWN); /* not on the plot */
 	m.row = s.area.cells.row + 2;
 	m.col = s.area.cells.col + s.area.cells.cols / 2;
 	check_int(viewport_mouse(&sight, &m, &plot), REACT_REDRAW);
@@ -342,6 +343,6 @@ TEST(tui_sight_mouse)
 		viewport_mouse(&sight, &m, &plot);
 		look(&s, &sight);
 	}
-	check(isnan(sight.from));	/* all of it again */
+	check(isnan(sight.from)); /* all of it again */
 	close_scene(&s);
 }

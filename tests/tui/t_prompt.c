@@ -23,8 +23,9 @@ TEST(prompt_questions)
 {
 	static const char *const choices[] = { "base", "tiny", "big" };
 	struct question line = { .kind = QUESTION_LINE, .title = "name", .text = "demo" };
-	struct question choice = { .kind = QUESTION_CHOICE, .title = "size", .choices = choices,
-				   .n_choices = 3 };
+	struct question choice = {
+		.kind = QUESTION_CHOICE, .title = "size", .choices = choices, .n_choices = 3
+	};
 	struct question sure = { .kind = QUESTION_YES_NO, .title = "sure?", .text = "rm" };
 	struct prompt p = { 0 };
 
@@ -35,14 +36,14 @@ TEST(prompt_questions)
 	check_int(type(&p, "x<Esc>"), PROMPT_ANSWERED);
 	check(!p.answer);
 	prompt_ask(&p, &choice, &e);
-	check_int(type(&p, "B<Down><Enter>"), PROMPT_ANSWERED);	/* base, big */
+	check_int(type(&p, "B<Down><Enter>"), PROMPT_ANSWERED); /* base, big */
 	check_str(p.answer, "big");
 	prompt_ask(&p, &choice, &e);
 	check_int(type(&p, "zzz<Enter>"), PROMPT_OPEN);
 	check_int(type(&p, "<Backspace><Backspace><Backspace><Up><Enter>"), PROMPT_ANSWERED);
 	check_str(p.answer, "base");
 	prompt_ask(&p, &sure, &e);
-	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN);	/* nothing but y means yes */
+	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN); /* nothing but y means yes */
 	check_int(prompt_paste(&p, "y\n"), PROMPT_OPEN);
 	check_int(type(&p, "c"), PROMPT_COPY);
 	check_int(type(&p, "y"), PROMPT_ANSWERED);
@@ -86,8 +87,9 @@ TEST(prompt_questions_by_mouse)
 {
 	static const char *const choices[] = { "base", "tiny", "big" };
 	struct question line = { .kind = QUESTION_LINE, .title = "name", .text = "demo" };
-	struct question choice = { .kind = QUESTION_CHOICE, .title = "size", .choices = choices,
-				   .n_choices = 3 };
+	struct question choice = {
+		.kind = QUESTION_CHOICE, .title = "size", .choices = choices, .n_choices = 3
+	};
 	struct question sure = { .kind = QUESTION_YES_NO, .title = "sure?", .text = "rm" };
 	static const int sizes[][2] = { { 24, 80 }, { 6, 24 }, { 5, 60 } };
 	struct mouse wheel = { .kind = MOUSE_WHEEL_DOWN };
@@ -98,7 +100,7 @@ TEST(prompt_questions_by_mouse)
 		check_int(grid_resize(&g, sizes[i][0], sizes[i][1], &e), 0);
 		prompt_ask(&p, &sure, &e);
 		check_int(click(&p, &g, "sure?"), PROMPT_OPEN);
-		check_int(click(&p, &g, "  n no"), PROMPT_OPEN);	/* between the words */
+		check_int(click(&p, &g, "  n no"), PROMPT_OPEN); /* between the words */
 		check_int(click(&p, &g, "y yes"), PROMPT_ANSWERED);
 		check_str(p.answer, "yes");
 		prompt_ask(&p, &sure, &e);
@@ -113,11 +115,11 @@ TEST(prompt_questions_by_mouse)
 	check_str(p.answer, "big");
 	prompt_ask(&p, &choice, &e);
 	check_int(prompt_mouse(&p, &g, &wheel), PROMPT_OPEN);
-	check_int(click(&p, &g, "Up Down"), PROMPT_OPEN);	/* names no single key */
+	check_int(click(&p, &g, "Up Down"), PROMPT_OPEN); /* names no single key */
 	check_int(click(&p, &g, "Enter take"), PROMPT_ANSWERED);
 	check_str(p.answer, "tiny");
 	prompt_ask(&p, &line, &e);
-	check_int(click(&p, &g, "mo"), PROMPT_OPEN);	/* the cursor goes there */
+	check_int(click(&p, &g, "mo"), PROMPT_OPEN); /* the cursor goes there */
 	check_int(type(&p, "x"), PROMPT_OPEN);
 	check_int(click(&p, &g, "Enter done"), PROMPT_ANSWERED);
 	check_str(p.answer, "dexmo");

@@ -19,7 +19,7 @@ static struct err e;
 static struct service *start(const char *program)
 {
 	char path[4096];
-	const char *argv[] = {path, "translate", "--serve", "--checkpoint", "500", NULL};
+	const char *argv[] = { path, "translate", "--serve", "--checkpoint", "500", NULL };
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
 
 	path[MAX(n, 0)] = 0;
@@ -93,10 +93,16 @@ TEST(service_answers)
 TEST(service_constraints_and_alternatives)
 {
 	struct service *s = start("fake_eval");
-	const char *force[] = {"heute", "hier"}, *forbid[] = {"zwei"};
-	struct service_request r = {.slot = SLOT_TEXT, .text = "two dogs", .n_best = 1,
-				    .force = force, .n_force = 2, .forbid = forbid, .n_forbid = 1,
-				    .alternatives = 3, .at = 2};
+	const char *force[] = { "heute", "hier" }, *forbid[] = { "zwei" };
+	struct service_request r = { .slot = SLOT_TEXT,
+				     .text = "two dogs",
+				     .n_best = 1,
+				     .force = force,
+				     .n_force = 2,
+				     .forbid = forbid,
+				     .n_forbid = 1,
+				     .alternatives = 3,
+				     .at = 2 };
 	const struct service_answer *a = await(s, service_ask(s, &r, 0, &e));
 
 	if (check(a != NULL)) {
@@ -159,7 +165,7 @@ TEST(service_forgets)
 	service_update(s, clock_mono_s());
 	service_forget(s, SLOT_TEXT);
 	check(!service_waits(s, SLOT_TEXT, NULL));
-	ask(s, "sulk");	/* keeps the slot in use */
+	ask(s, "sulk"); /* keeps the slot in use */
 	end = clock_mono_s() + 0.6;
 	while (clock_mono_s() < end) {
 		service_update(s, clock_mono_s());
@@ -184,7 +190,7 @@ TEST(service_survives_sigkill)
 	kill((pid_t)first, SIGKILL);
 	await_state(s, SERVICE_DOWN);
 	check_str(service_trouble(s), "the translator was killed by signal 9");
-	a = await(s, id);	/* asked again, of the next one */
+	a = await(s, id); /* asked again, of the next one */
 	if (check(a != NULL))
 		check_str(a->translations[0].text, "slow zwei Hunde");
 	check(service_pid(s) != first);

@@ -80,9 +80,9 @@ TEST(tui_grid_clips_to_a_part)
 	for (int row = 0; row < 3; row++)
 		grid_text(&g, row, 0, 6, STYLE_NORMAL, "abcdef");
 	check_dump(&g, "\n bcd\n\n");
-	grid_put(&g, 1, 3, STYLE_NORMAL, 0x65E5);	/* its right half would lie outside */
+	grid_put(&g, 1, 3, STYLE_NORMAL, 0x65E5); /* its right half would lie outside */
 	check_dump(&g, "\n bc\n\n");
-	grid_put(&g, 1, 0, STYLE_NORMAL, 0x65E5);	/* its left half does */
+	grid_put(&g, 1, 0, STYLE_NORMAL, 0x65E5); /* its left half does */
 	check_dump(&g, "\n  c\n\n");
 	g.clip.rows = 0;
 	grid_put(&g, 0, 0, STYLE_NORMAL, 'x');
@@ -100,9 +100,9 @@ TEST(tui_grid_wide_and_marks)
 	check_dump(&g, "日本語\n");
 	grid_put(&g, 0, 1, STYLE_NORMAL, 'x'); /* the right half of a pair: both halves go */
 	check_dump(&g, " x本語\n");
-	grid_put(&g, 0, 3, STYLE_NORMAL, 0x65E5);	/* over a right and a left half */
+	grid_put(&g, 0, 3, STYLE_NORMAL, 0x65E5); /* over a right and a left half */
 	check_dump(&g, " x 日\n");
-	grid_put(&g, 0, 5, STYLE_NORMAL, 0x65E5);	/* no room for two columns */
+	grid_put(&g, 0, 5, STYLE_NORMAL, 0x65E5); /* no room for two columns */
 	check_dump(&g, " x 日\n");
 	grid_clear(&g);
 	check_int(grid_text(&g, 0, 0, 6, STYLE_NORMAL, "a\xCC\x88\xCC\x81\xCC\x80z"),
@@ -249,7 +249,9 @@ TEST(tui_layout_every_size)
 
 TEST(tui_layout_divides)
 {
-	static const struct layout_part parts[] = {{5, 0, 1, 0}, {5, 7, 1, 2}, {3, 0, 0, 1}};
+	static const struct layout_part parts[] = { { 5, 0, 1, 0 },
+						    { 5, 7, 1, 2 },
+						    { 3, 0, 0, 1 } };
 	int sizes[3];
 
 	for (int length = 0; length < 60; length++) {
@@ -257,7 +259,7 @@ TEST(tui_layout_divides)
 		check(sizes[0] + sizes[1] + sizes[2] == (length < 5 ? length < 3 ? 0 : 0 : length));
 		check(sizes[1] <= 7 && (sizes[2] == 0 || sizes[2] == 3));
 	}
-	layout_divide(12, parts, 3, sizes);	/* the part of the highest rank goes first */
+	layout_divide(12, parts, 3, sizes); /* the part of the highest rank goes first */
 	check_int(sizes[0], 9);
 	check_int(sizes[1], 0);
 	check_int(sizes[2], 3);
@@ -267,14 +269,16 @@ TEST(tui_layout_divides)
 
 TEST(tui_figures)
 {
-	static const struct { double v; const char *want;
+	static const struct {
+		double v;
+		const char *want;
 	} values[] = {
-		{0, "0.000"},	   {1.4449, "1.445"},	  {61.4237, "61.42"},
-		{123.46, "123.5"}, {250, "250"},	  {9999, "9999"},
-		{12345, "12.3k"},  {60880896, "60.9M"},	  {1583616, "1.58M"},
-		{999999, "1.00M"}, {0.000612, "6.12e-4"}, {0.0028, "2.80e-3"},
-		{0.25, "0.250"},   {-3.5, "-3.500"},	  {NAN, "-"},
-		{INFINITY, "-"},   {1e300, "1.00e300"},
+		{ 0, "0.000" },	     { 1.4449, "1.445" },     { 61.4237, "61.42" },
+		{ 123.46, "123.5" }, { 250, "250" },	      { 9999, "9999" },
+		{ 12345, "12.3k" },  { 60880896, "60.9M" },   { 1583616, "1.58M" },
+		{ 999999, "1.00M" }, { 0.000612, "6.12e-4" }, { 0.0028, "2.80e-3" },
+		{ 0.25, "0.250" },   { -3.5, "-3.500" },      { NAN, "-" },
+		{ INFINITY, "-" },   { 1e300, "1.00e300" },
 	};
 	char out[NUMBER_TEXT_BYTES];
 
@@ -357,12 +361,12 @@ TEST(tui_series_gaps_and_cuts)
 		series_add(&s, i, i == 5 ? NAN : i, &e);
 	check_int(s.n, 10);
 	check(s.points[4].n == 0 && isnan(series_mean(&s.points[4])));
-	series_add(&s, 4, 4, &e);		/* backwards: ignored */
+	series_add(&s, 4, 4, &e); /* backwards: ignored */
 	series_add(&s, NAN, 4, &e);
 	check_int(s.n, 10);
 	series_truncate(&s, 6);
 	check_int(s.n, 5);
-	check_near(s.value, 4, 0);		/* the gap at 5 is not a value */
+	check_near(s.value, 4, 0); /* the gap at 5 is not a value */
 	series_add(&s, 6, -INFINITY, &e);
 	check_near(s.value, -1e30, 1e16);
 	series_truncate(&s, 0);
@@ -398,7 +402,7 @@ TEST(tui_plot_gaps_and_edges)
 	draw_box(&g, box, "t", false);
 	plot_draw(&g, box, &p);
 	check(inked(&g, 10) >= 1 && inked(&g, 55) >= 1);
-	check_int(inked(&g, 32), 1);		/* the middle of the gap: its mark, no line */
+	check_int(inked(&g, 32), 1); /* the middle of the gap: its mark, no line */
 	check_int(grid_at(&g, 10, 32)->ch, 0xD7);
 	check_int(grid_at(&g, 0, 59)->ch, 0x256E);
 	for (int row = 1; row < 11; row++)
@@ -412,8 +416,8 @@ TEST(tui_plot_survives_everything)
 	static const double values[] = { 0, 1, -1, 1e300, -1e300, NAN, INFINITY, 1e-300, 3, 3, 3 };
 	static const double ends[] = { 0, NAN, 1, 1e-9, 50, 1e12, INFINITY };
 	struct series s[2];
-	struct plot_line lines[] = {{&s[0], PLOT_LINE, STYLE_FIRST},
-				    {&s[1], PLOT_MARKED, STYLE_SECOND}};
+	struct plot_line lines[] = { { &s[0], PLOT_LINE, STYLE_FIRST },
+				     { &s[1], PLOT_MARKED, STYLE_SECOND } };
 	struct grid g;
 
 	if (!open_grid(&g, GRID_FULL, 40, 100))
@@ -424,10 +428,13 @@ TEST(tui_plot_survives_everything)
 		for (int rows = 0; rows < 12; rows++)
 			for (int cols = 0; cols < 60; cols += 3)
 				for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
-					struct plot p = {lines, 2, ends[k], k % 2 ? 7 : NAN, k % 2,
-							 .smooth = (double)(n % 3) * 0.3,
-							 .log_x = n % 2, .log_y = cols % 2,
-							 .trim = rows % 2};
+					struct plot p = {
+						lines,		 2,
+						ends[k],	 k % 2 ? 7 : NAN,
+						k % 2,		 .smooth = (double)(n % 3) * 0.3,
+						.log_x = n % 2,	 .log_y = cols % 2,
+						.trim = rows % 2
+					};
 					struct rect box = { 3, 5, rows, cols };
 
 					plot_draw(&g, box, &p);
@@ -463,8 +470,8 @@ TEST(tui_plot_axis_is_compressed_in_steps)
 	check(changes < 50);
 	check_near(plot_x_end(1500, 0), 1500, 0);
 	check_near(plot_x_end(1501, 0), 2000, 0);
-	check_near(plot_x_end(1501, 1800), 1800, 0);	/* never beyond the end of the run */
-	check_near(plot_x_end(1501, 90), 2000, 0);	/* a run that has gone on past it */
+	check_near(plot_x_end(1501, 1800), 1800, 0); /* never beyond the end of the run */
+	check_near(plot_x_end(1501, 90), 2000, 0);   /* a run that has gone on past it */
 	check_near(plot_x_end(NAN, 0), 10, 0);
 }
 
@@ -580,7 +587,7 @@ TEST(tui_history_follows)
 		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":"
 		   "\"loss\"");
 	update_all(h, 121);
-	check_int(h->step, 100);	/* the cut line waits for its end */
+	check_int(h->step, 100); /* the cut line waits for its end */
 	check_near(h->loss.value, 5.5, 0);
 	write_file(w, "journal.jsonl", "a",
 		   "}\nnot json\n"
@@ -594,7 +601,7 @@ TEST(tui_history_follows)
 	update_all(h, 126);
 	check_int(h->step, 200);
 	check_int(h->loss.n, 2);
-	check(h->loss.points[1].n == 0);	/* the gap */
+	check(h->loss.points[1].n == 0); /* the gap */
 	check_near(h->best_bleu, 12.5, 0);
 	check_int(h->bad_lines, 1);
 	check_int(h->n_samples, 1);
@@ -628,12 +635,12 @@ TEST(tui_history_resumed_run)
 	check_near(h->best_bleu, 10, 0);
 	check_int(h->best_step, 10);
 	check_int(h->step, 15);
-	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9);	/* the pause does not count */
+	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9); /* the pause does not count */
 	check_int(h->state, RUN_UNKNOWN);
 	write_file(w, "journal.jsonl", "a",
 		   "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
 	update_all(h, 5011);
-	check_int(h->state, RUN_STOPPED);	/* without a state.json the journal is believed */
+	check_int(h->state, RUN_STOPPED); /* without a state.json the journal is believed */
 	history_free(h);
 }
 
@@ -656,11 +663,11 @@ TEST(tui_history_state_and_lock)
 		check_int(h->state, RUN_RUNNING);
 		check_int(h->attempt, 3);
 		close(fd);
-		update_all(h, 101);	/* tested every two seconds only */
+		update_all(h, 101); /* tested every two seconds only */
 		check_int(h->state, RUN_RUNNING);
 		update_all(h, 103);
 		check_int(h->state, RUN_LOST);
-		check_int(h->n_lines, 2);	/* the end of console.log */
+		check_int(h->n_lines, 2); /* the end of console.log */
 		check_str(history_line(h, 1)->text, "[0 bench] killed");
 		write_file(w, "state.json", "w", "{\"v\":1,\"state\":\"failed\",\"exit\":137}");
 		update_all(h, 103.5);
@@ -669,7 +676,7 @@ TEST(tui_history_state_and_lock)
 		write_file(w, "state.json", "w", "{\"v\":1,");
 		check_int(history_update(h, 104, 1, &e), ERR_DATA);
 		check(strstr(e.text, "state.json") != NULL);
-		check_int(h->state, RUN_FAILED);	/* what was known stays */
+		check_int(h->state, RUN_FAILED); /* what was known stays */
 	}
 	history_free(h);
 }
@@ -714,7 +721,7 @@ TEST(tui_history_hostile)
 		}
 	check_int(h->n_lines, HISTORY_LINES);
 	check(strlen(h->host) < sizeof(h->host));
-	check_int(h->loss.n, 0);	/* the evaluation at step 2 has taken step 3 back */
+	check_int(h->loss.n, 0); /* the evaluation at step 2 has taken step 3 back */
 	check_int(h->step, 4);
 	history_free(h);
 }

@@ -37,7 +37,7 @@ static bool open_world(struct app_context *w, char *workspace, size_t size)
 	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					      "state.json" };
 	static const char *const of_corpus[] = { "manifest.json", "stats.json", "ledger.tsv",
-						 "vocab.tsv", "bpe.codes", "recipe.ini" };
+						 "vocab.tsv",	  "bpe.codes",	"recipe.ini" };
 
 	snprintf(workspace, size, "%s", test_folder());
 	copy("run", of_run, ARRAY_LEN(of_run), "runs/first");
@@ -140,8 +140,8 @@ TEST(views_home_at_every_size)
 
 TEST(views_data_at_every_size)
 {
-	static const enum action actions[] = { ACTION_NEXT_PANE, ACTION_NEXT_PANE,
-					       ACTION_NEXT_PANE, ACTION_NONE };
+	static const enum action actions[] = { ACTION_NEXT_PANE, ACTION_NEXT_PANE, ACTION_NEXT_PANE,
+					       ACTION_NONE };
 
 	for (size_t first = 0; first < ARRAY_LEN(actions); first++)
 		every_size_of(&view_data, actions + first,
@@ -158,8 +158,8 @@ TEST(views_compare_at_every_size)
 
 TEST(views_samples_at_every_size)
 {
-	static const enum action actions[] = { ACTION_END, ACTION_SAMPLES_AGAINST,
-					       ACTION_NEXT_PANE, ACTION_UP, ACTION_NONE };
+	static const enum action actions[] = { ACTION_END, ACTION_SAMPLES_AGAINST, ACTION_NEXT_PANE,
+					       ACTION_UP, ACTION_NONE };
 
 	every_size_of(&view_samples, actions, "");
 }

@@ -113,7 +113,7 @@ TEST(workbench_theme_files)
 	check_int(t.styles[STYLE_BAD].attributes, THEME_BOLD);
 	check_int(t.styles[STYLE_SELECTED].ground[THEME_256], 14);
 	check_int(t.styles[STYLE_SELECTED].ground[THEME_8], 6);
-	check_int(t.styles[STYLE_FIRST].colour[THEME_256], 75);	/* of dark */
+	check_int(t.styles[STYLE_FIRST].colour[THEME_256], 75); /* of dark */
 	check_int(theme_read(&t, "t", "\nbda = 1\n", &e), ERR_CONFIG);
 	check(strstr(e.text, "t:2") && strstr(e.text, "bad"));
 	check_int(theme_read(&t, "t", "bad = 256\n", &e), ERR_CONFIG);
@@ -178,7 +178,7 @@ TEST(workbench_job_floods_and_is_stopped)
 		jobs_update(j, 1);
 		usleep(1000);
 	}
-	check(clock_mono_s() - start < 5);	/* one update takes in a bounded piece */
+	check(clock_mono_s() - start < 5); /* one update takes in a bounded piece */
 	check_int((int)jobs_at(j, 0)->n_lines, JOB_LINES);
 	check_str(jobs_at(j, 0)->last, "much to say, all the time");
 	jobs_stop(j, id);
@@ -191,7 +191,7 @@ TEST(workbench_job_floods_and_is_stopped)
 	jobs_stop(j, id);
 	jobs_update(j, 1);
 	check_int((int)jobs_running(j), 1);
-	jobs_stop(j, id);	/* the second time it is killed */
+	jobs_stop(j, id); /* the second time it is killed */
 	check_int(finish(j)->status, 128 + SIGKILL);
 	jobs_free(j);
 }
@@ -205,7 +205,7 @@ TEST(workbench_job_leaves_a_child_behind)
 
 	jobs_start(j, "detach", argv, 1, &e);
 	check_int(finish(j)->state, JOB_DONE);
-	check(clock_mono_s() - start < 2.5);	/* nobody waits for the child that holds the pipe */
+	check(clock_mono_s() - start < 2.5); /* nobody waits for the child that holds the pipe */
 	check_str(jobs_at(j, 0)->last, "done");
 	check_int(jobs_start(j, "missing", missing, 1, &e), ERR_UNAVAILABLE);
 	check(strstr(e.text, "/nonexistent/program"));
@@ -257,9 +257,15 @@ TEST(workbench_forms)
 	static const struct wizard_value wrong[] = { { "beam_me_up", "1" } };
 	static const char *const recipes[] = { "demo", "multi30k" };
 	struct wizard_form form = {
-		.title = "Train", .command = "train", .argument = "demo",
-		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
-		.values = values, .n_values = 2, .show_tab = -1,
+		.title = "Train",
+		.command = "train",
+		.argument = "demo",
+		.argument_label = "recipe",
+		.argument_choices = recipes,
+		.n_choices = 2,
+		.values = values,
+		.n_values = 2,
+		.show_tab = -1,
 	};
 	struct buf text = { 0 };
 	struct wizard *z = wizard_new(&form, "w", &e);
@@ -392,7 +398,7 @@ TEST(workbench_world)
 
 /* ---- every view at every size ---- */
 
-#define SENTINEL 0x7E	/* '~', drawn by no view */
+#define SENTINEL 0x7E /* '~', drawn by no view */
 
 /* A margin of a row and two columns on every side shows what goes beyond the body. */
 #define MARGIN_ROWS 1
@@ -421,7 +427,7 @@ static const struct cell *spilled(const struct grid *g)
 	return NULL;
 }
 
-static int n_spilled;	/* of a view; told of only a few times */
+static int n_spilled; /* of a view; told of only a few times */
 
 static void draw_at(const struct view *v, void *state, struct app_context *w, struct grid *g)
 {
@@ -499,11 +505,30 @@ TEST(workbench_views_at_every_size)
 static int any_key(unsigned *seed)
 {
 	static const int named[] = {
-		KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT, KEY_NAME_HOME,
-		KEY_NAME_END, KEY_NAME_PAGE_UP, KEY_NAME_PAGE_DOWN, KEY_NAME_BACKTAB,
-		KEY_NAME_DELETE, KEY_NAME_F1, '\t', '\r', 0x1B, KEY_BACKSPACE_CHAR, 0x0C,
-		KEY_ALT | KEY_NAME_RIGHT, KEY_ALT | 's', KEY_CTRL | KEY_NAME_LEFT, 0x17, 0x19, 0x1F,
-		0x65E5, 0x301,
+		KEY_NAME_UP,
+		KEY_NAME_DOWN,
+		KEY_NAME_LEFT,
+		KEY_NAME_RIGHT,
+		KEY_NAME_HOME,
+		KEY_NAME_END,
+		KEY_NAME_PAGE_UP,
+		KEY_NAME_PAGE_DOWN,
+		KEY_NAME_BACKTAB,
+		KEY_NAME_DELETE,
+		KEY_NAME_F1,
+		'\t',
+		'\r',
+		0x1B,
+		KEY_BACKSPACE_CHAR,
+		0x0C,
+		KEY_ALT | KEY_NAME_RIGHT,
+		KEY_ALT | 's',
+		KEY_CTRL | KEY_NAME_LEFT,
+		0x17,
+		0x19,
+		0x1F,
+		0x65E5,
+		0x301,
 	};
 
 	*seed = *seed * 1103515245 + 12345;
@@ -543,7 +568,7 @@ static void play_in(const char *workspace, int n)
 		return;
 	a.requests = a.context.requests;
 	a.context.keymap = &a.keymap;
-	a.context.readonly = true;	/* no command is started */
+	a.context.readonly = true; /* no command is started */
 	theme_builtin(&a.theme, "auto");
 	grid_resize(&a.grid, 24, 80, &e);
 	for (int tab = 0; tab < TAB_COUNT; tab++) {
@@ -630,7 +655,7 @@ TEST(workbench_runs_a_command_after_a_yes)
 	press(&a, "n");
 	check_int((int)jobs_count(a.context.jobs), 0);
 	context_run_command(&a.context, "talk", argv);
-	press(&a, "<Enter>");	/* not a yes */
+	press(&a, "<Enter>"); /* not a yes */
 	check_int((int)jobs_count(a.context.jobs), 0);
 	press(&a, "y");
 	check_int((int)jobs_running(a.context.jobs), 1);
@@ -656,8 +681,9 @@ TEST(workbench_only_looks)
 		return;
 	context_run_command(&a.context, "write", argv);
 	press(&a, "yy<Enter>");
-	context_open_wizard(&a.context, &(struct wizard_form){ .title = "Look", .command = "status",
-						      .show_tab = -1 });
+	context_open_wizard(
+		&a.context,
+		&(struct wizard_form){ .title = "Look", .command = "status", .show_tab = -1 });
 	press(&a, "<Ctrl-L>x");
 	check(on_screen(&a, "only to look"));
 	/* nothing but what only reads */
@@ -668,13 +694,20 @@ TEST(workbench_only_looks)
 
 TEST(workbench_fills_a_form)
 {
-	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", "2" },
+	static const struct wizard_value values[] = { { "run", "first" },
+						      { "max_minutes", "2" },
 						      { "detach", "yes" } };
 	static const char *const recipes[] = { "demo", "multi30k" };
 	const struct wizard_form form = {
-		.title = "Train a model", .command = "train", .argument = "demo",
-		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
-		.values = values, .n_values = 3, .show_tab = TAB_RUN,
+		.title = "Train a model",
+		.command = "train",
+		.argument = "demo",
+		.argument_label = "recipe",
+		.argument_choices = recipes,
+		.n_choices = 2,
+		.values = values,
+		.n_values = 3,
+		.show_tab = TAB_RUN,
 	};
 	const struct mouse click = { .kind = MOUSE_PRESS, .row = 3, .col = 9, .button = 1 };
 	struct app a;
@@ -682,13 +715,13 @@ TEST(workbench_fills_a_form)
 	if (!open_app(&a, false))
 		return;
 	context_open_wizard(&a.context, &form);
-	press(&a, "<Ctrl-L>");	/* the loop takes up the wish */
+	press(&a, "<Ctrl-L>"); /* the loop takes up the wish */
 	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
 	press(&a, "<Enter>mul<Enter>");
 	check(on_screen(&a, "multi30k --run first"));
 	press(&a, "j<Enter><Ctrl-U>second<Enter>");
 	check(on_screen(&a, "--run second"));
-	press(&a, "j<Enter><Ctrl-U>-3<Enter>");	/* out of its range */
+	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of its range */
 	check(on_screen(&a, "--max-minutes 2"));
 	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
 	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
@@ -705,8 +738,10 @@ TEST(workbench_fills_a_form)
 	check(!on_screen(&a, "Train a model"));
 	check_int((int)jobs_count(a.context.jobs), 0);
 	/* a command that does not exist is said, not shown */
-	context_open_wizard(&a.context, &(struct wizard_form){ .title = "x", .command = "fly",
-						      .values = values, .n_values = 1 });
+	context_open_wizard(&a.context, &(struct wizard_form){ .title = "x",
+							       .command = "fly",
+							       .values = values,
+							       .n_values = 1 });
 	press(&a, "<Ctrl-L>");
 	check(on_screen(&a, "fly"));
 	app_close(&a);

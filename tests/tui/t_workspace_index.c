@@ -35,8 +35,8 @@ static const char *marked(const char *text, const char *other)
 	*out = 0;
 	for (size_t i = 0; i < n; i++)
 		used += (size_t)snprintf(out + used, sizeof(out) - used,
-					 parts[i].differs ? "{%.*s}" : "(%.*s)",
-					 (int)parts[i].len, text + parts[i].at);
+					 parts[i].differs ? "{%.*s}" : "(%.*s)", (int)parts[i].len,
+					 text + parts[i].at);
 	return out;
 }
 
@@ -103,7 +103,8 @@ TEST(places_finds_corpora_and_runs)
 	put("corpora/ready/manifest.json",
 	    "{\"v\":2,\"pairs\":{\"read\":9,\"train\":7,\"dev\":1,\"test\":1},\"vocabulary\":304,"
 	    "\"source_language\":\"en\",\"target_language\":\"de\"}");
-	snprintf(text, sizeof(text), "{\"v\":1,\"pid\":%ld,\"host\":\"\",\"t\":1000,\"began\":990,"
+	snprintf(text, sizeof(text),
+		 "{\"v\":1,\"pid\":%ld,\"host\":\"\",\"t\":1000,\"began\":990,"
 		 "\"stage\":\"judge\",\"unit\":\"pairs\",\"done\":25,\"total\":100,\"rate\":2.5}",
 		 (long)getpid());
 	put("corpora/busy/progress.json", text);
@@ -152,8 +153,10 @@ TEST(places_finds_corpora_and_runs)
 
 static void sample(FILE *f, int step, int id, const char *text)
 {
-	fprintf(f, "{\"v\":1,\"kind\":\"sample\",\"t\":1,\"step\":%d,\"id\":%d,\"source\":\"s\","
-		"\"reference\":\"r\",\"hypothesis\":\"%s %d\"}\n", step, id, text, step);
+	fprintf(f,
+		"{\"v\":1,\"kind\":\"sample\",\"t\":1,\"step\":%d,\"id\":%d,\"source\":\"s\","
+		"\"reference\":\"r\",\"hypothesis\":\"%s %d\"}\n",
+		step, id, text, step);
 }
 
 TEST(sample_book_keeps_versions)

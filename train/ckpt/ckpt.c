@@ -14,7 +14,7 @@
 #include "share/base/mem.h"
 #include "train/ckpt/safetensors.h"
 
-#define SMALL_FILE (1u << 20)		/* bytes of state.json and SHA256SUMS at most */
+#define SMALL_FILE (1u << 20) /* bytes of state.json and SHA256SUMS at most */
 
 /* ---- sums -------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static int verify_line(const char *folder, char *line, enum ckpt_part part, stru
 		return e->code;
 	rc = hash_file(path, hex, e);
 	if (rc == ERR_NOINPUT)
-		rc = e->code = ERR_DATA;	/* it was promised */
+		rc = e->code = ERR_DATA; /* it was promised */
 	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)
 		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path,
 			     CKPT_SUMS);
@@ -123,7 +123,7 @@ static enum ckpt_part ckpt_part_of(const struct ckpt_source *s)
 struct ckpt_check {
 	pthread_t thread;
 	bool threaded;
-	char *folder;			/* owned */
+	char *folder; /* owned */
 	enum ckpt_part part;
 	struct err result;
 };
@@ -174,8 +174,8 @@ int ckpt_check_finish(struct ckpt_check *c, struct err *e)
 /* ---- state.json -------------------------------------------------------- */
 
 /* A whole number of the state in low .. high; the first that is not makes *bad its name. */
-static int64_t ckpt_get_integer(const struct json *object, const char *key, int64_t low, int64_t high,
-		     const char **bad)
+static int64_t ckpt_get_integer(const struct json *object, const char *key, int64_t low,
+				int64_t high, const char **bad)
 {
 	int64_t v = json_integer(json_get(object, key), INT64_MIN);
 
@@ -188,7 +188,7 @@ static int64_t ckpt_get_integer(const struct json *object, const char *key, int6
 }
 
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
-		      struct err *e)
+			    struct err *e)
 {
 	const struct json *shape = json_get(root, "shape");
 	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
@@ -364,8 +364,8 @@ static const float **find_tensors(const struct safetensors *file, const struct m
 		return NULL;
 	tensors = mem_alloc(n, sizeof(*tensors), e);
 	for (size_t i = 0; tensors && i < n; i++) {
-		const void *data = safetensors_get(file, params[i].name, params[i].rows,
-						   params[i].cols, e);
+		const void *data =
+			safetensors_get(file, params[i].name, params[i].rows, params[i].cols, e);
 
 		if (!data) {
 			free(tensors);
@@ -402,8 +402,8 @@ struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_sh
 	if (e->code)
 		goto out;
 	m = tensors ? model_new_mapped(shape, ops, o, tensors, e) : model_new(shape, ops, o, e);
-	if (m && (tensors ? count_tensors(*weights, path, m, 1, e) :
-			    load_weights(s->folder, name, m, model_param_arena(m), e))) {
+	if (m && (tensors ? count_tensors(*weights, path, m, 1, e)
+			  : load_weights(s->folder, name, m, model_param_arena(m), e))) {
 		model_free(m);
 		m = NULL;
 	}
@@ -446,8 +446,8 @@ int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena
 	else if (which == CKPT_SECOND)
 		suffix[1] = 'v';
 	rc = !file ? e->code
-		   : load_arena(file, m, suffix, residual ? store_on_host : store_on_backend,
-				arena, e);
+		   : load_arena(file, m, suffix, residual ? store_on_host : store_on_backend, arena,
+				e);
 	if (!rc && !residual)
 		rc = count_tensors(file, path, m, 2, e);
 	safetensors_close(file);

@@ -31,24 +31,24 @@
 
 /* What a checkpoint says besides tensors; plain data. */
 struct ckpt_state {
-	int64_t  step;
+	int64_t step;
 	uint64_t loader_position;
 	uint64_t seed;
-	double   seconds;		/* trained so far, evaluation included */
-	double   best_bleu;		/* -1: none yet */
-	int64_t  best_step;
+	double seconds;	  /* trained so far, evaluation included */
+	double best_bleu; /* -1: none yet */
+	int64_t best_step;
 	struct model_shape shape;
-	char     vocabulary_sha256[65];
+	char vocabulary_sha256[65];
 	/* what the residuals belong to: they fit the same form, buckets and ranks only */
-	int32_t  feedback_ranks;	/* 0: there are none */
-	int32_t  feedback_wire;		/* enum wire */
-	int64_t  feedback_bucket;	/* floats */
+	int32_t feedback_ranks;	 /* 0: there are none */
+	int32_t feedback_wire;	 /* enum wire */
+	int64_t feedback_bucket; /* floats */
 };
 
 /* An arena of the model's length; borrowed. */
 struct ckpt_arena {
 	const float *x;
-	bool on_host;			/* else on the side of the model's backend */
+	bool on_host; /* else on the side of the model's backend */
 };
 
 /*
@@ -80,8 +80,8 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 
 /* Which weights of a model folder. */
 struct ckpt_source {
-	const char *folder;		/* borrowed */
-	bool unaveraged;		/* not their moving average, where the folder has both */
+	const char *folder; /* borrowed */
+	bool unaveraged;    /* not their moving average, where the folder has both */
 };
 
 /* The name of the file that has them. */
@@ -142,8 +142,8 @@ int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena
 
 /* What a model folder is made of besides weights; borrowed. */
 struct ckpt_folder {
-	const char *corpus_folder;	/* vocab.tsv and the rest are taken from it */
-	const struct conf *conf;	/* the recipe */
+	const char *corpus_folder; /* vocab.tsv and the rest are taken from it */
+	const struct conf *conf;   /* the recipe */
 	const struct ckpt_state *state;
 };
 

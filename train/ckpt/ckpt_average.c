@@ -17,21 +17,21 @@
 
 /* One of the models. */
 struct part {
-	const char *folder;		/* borrowed */
+	const char *folder; /* borrowed */
 	struct ckpt_state state;
-	char sum[HASH_SHA256_HEX];	/* of its weights */
-	struct safetensors *weights;	/* owned */
+	char sum[HASH_SHA256_HEX];   /* of its weights */
+	struct safetensors *weights; /* owned */
 };
 
 struct averaging {
-	struct part *parts;		/* (n) owned */
-	const unsigned char **data;	/* (n) owned: the tensor that is being averaged */
+	struct part *parts;	    /* (n) owned */
+	const unsigned char **data; /* (n) owned: the tensor that is being averaged */
 	size_t n, newest;
 	struct model_param *params;	/* owned */
-	struct safetensors_item *items;	/* (n_params) owned */
+	struct safetensors_item *items; /* (n_params) owned */
 	size_t n_params;
-	float *mean;			/* owned: room for the largest tensor */
-	char *temporary;		/* owned: the folder as it is made */
+	float *mean;	 /* owned: room for the largest tensor */
+	char *temporary; /* owned: the folder as it is made */
 	struct buf sums;
 };
 
@@ -103,8 +103,8 @@ static const float *ckpt_average_tensor(void *arg, size_t i, struct err *e)
 	const int64_t floats = item->rows * item->cols;
 
 	for (size_t k = 0; k < a->n; k++) {
-		a->data[k] = safetensors_get(a->parts[k].weights, item->name, item->rows,
-					     item->cols, e);
+		a->data[k] =
+			safetensors_get(a->parts[k].weights, item->name, item->rows, item->cols, e);
 		if (!a->data[k])
 			return NULL;
 	}
@@ -126,7 +126,8 @@ static const float *ckpt_average_tensor(void *arg, size_t i, struct err *e)
 static int ckpt_average_write_weights(struct averaging *a, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", a->temporary, CKPT_WEIGHTS);
-	int rc = path ? safetensors_write(path, a->items, a->n_params, ckpt_average_tensor, a, e) : e->code;
+	int rc = path ? safetensors_write(path, a->items, a->n_params, ckpt_average_tensor, a, e)
+		      : e->code;
 
 	free(path);
 	return rc;
@@ -162,7 +163,8 @@ static int write_origin(const struct averaging *a, struct err *e)
 }
 
 /* Copy a file of the newest model, when it has it, and note its sum; from NULL: it is there. */
-static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name, struct err *e)
+static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name,
+				 struct err *e)
 {
 	char *path = file_path(e, "%s/%s", a->temporary, name);
 	char *source = path && from ? file_path(e, "%s/%s", from, name) : NULL;

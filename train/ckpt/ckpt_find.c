@@ -131,7 +131,7 @@ static char *resolve_in_run(const char *run_folder, const char *which, struct er
 	int64_t step = link ? ckpt_link_step(run_folder, which) : step_of_name(which);
 	char *folder;
 
-	if (step < 0 && !strcmp(which, "best"))		/* nothing was evaluated yet */
+	if (step < 0 && !strcmp(which, "best")) /* nothing was evaluated yet */
 		step = ckpt_link_step(run_folder, "last");
 	if (step >= 0) {
 		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)step);

@@ -9,14 +9,14 @@
 #include "data/shard/shortlist.h"
 #include "train/ckpt/ckpt.h"
 
-#define CKPT_WEIGHTS "model.safetensors"
-#define CKPT_TRAINING "training.safetensors"
-#define CKPT_MOMENTS "optimizer.safetensors"
+#define CKPT_WEIGHTS	   "model.safetensors"
+#define CKPT_TRAINING	   "training.safetensors"
+#define CKPT_MOMENTS	   "optimizer.safetensors"
 #define CKPT_FEEDBACK_FILE "residual.safetensors"
-#define CKPT_STATE   "state.json"
-#define CKPT_SUMS    "SHA256SUMS"
+#define CKPT_STATE	   "state.json"
+#define CKPT_SUMS	   "SHA256SUMS"
 /* Files of the corpus and the run that make a checkpoint a model of its own. */
-#define CKPT_COPIES  "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
+#define CKPT_COPIES "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
 
 /*
  * The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller.

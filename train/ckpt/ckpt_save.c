@@ -19,17 +19,17 @@
 /* One checkpoint on its way. */
 struct saving {
 	const char *run_folder;		/* borrowed */
-	const struct ckpt_state *state;	/* borrowed */
+	const struct ckpt_state *state; /* borrowed */
 	struct model *m;		/* borrowed */
-	const struct ckpt_arenas *from;	/* borrowed */
+	const struct ckpt_arenas *from; /* borrowed */
 	char *folder;			/* owned: checkpoints/STEP.tmp */
 	struct model_param *params;	/* owned */
 	size_t n_params;
-	float *room;			/* owned: for the largest tensor of a GPU; else NULL */
-	struct ckpt_arena arena;	/* what is being written */
-	bool training;	/* the model's weights too, where the average is saved */
-	int first;	/* arena of the file that is being written; -1: weights */
-	struct buf sums;		/* SHA256SUMS so far */
+	float *room;		 /* owned: for the largest tensor of a GPU; else NULL */
+	struct ckpt_arena arena; /* what is being written */
+	bool training;		 /* the model's weights too, where the average is saved */
+	int first;		 /* arena of the file that is being written; -1: weights */
+	struct buf sums;	 /* SHA256SUMS so far */
 	int64_t bytes;
 };
 
@@ -112,7 +112,8 @@ static int write_optimizer(struct saving *s, struct err *e)
 	int rc = write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
 
 	if (!rc && s->from->n > CKPT_FEEDBACK)
-		rc = write_arenas(s, CKPT_FEEDBACK_FILE, CKPT_FEEDBACK, s->from->n - CKPT_FEEDBACK, e);
+		rc = write_arenas(s, CKPT_FEEDBACK_FILE, CKPT_FEEDBACK, s->from->n - CKPT_FEEDBACK,
+				  e);
 	return rc;
 }
 
@@ -191,8 +192,9 @@ static int add_sum(struct saving *s, const char *name, struct err *e)
 
 static int write_small_files(struct saving *s, struct err *e)
 {
-	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {
-		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_FEEDBACK_FILE, CKPT_STATE};
+	static const char *const copies[] = { CKPT_COPIES }, *const files[] = {
+		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_FEEDBACK_FILE, CKPT_STATE
+	};
 	char *path;
 	int rc = ckpt_write_state(s, e);
 
@@ -219,7 +221,7 @@ static void sync_folder(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		(void)fsync(fd);	/* some file systems cannot; the rename stands anyway */
+		(void)fsync(fd); /* some file systems cannot; the rename stands anyway */
 		close(fd);
 	}
 }
@@ -239,7 +241,7 @@ static int ckpt_swap_folder(const struct saving *s, struct err *e)
 		sync_folder(parent);
 		rc = file_remove_tree(s->folder, e);
 	} else if (!rc) {
-		if (errno != ENOENT)		/* a file system without exchange */
+		if (errno != ENOENT) /* a file system without exchange */
 			rc = file_remove_tree(folder, e);
 		if (!rc && rename(s->folder, folder))
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", folder);
@@ -324,8 +326,11 @@ static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
 		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
 {
-	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from,
-			   .training = from->average != NULL};
+	struct saving s = { .run_folder = run_folder,
+			    .state = state,
+			    .m = m,
+			    .from = from,
+			    .training = from->average != NULL };
 	int rc = ckpt_remove_temporary(run_folder, e);
 
 	if (rc)
@@ -345,7 +350,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	if (rc && s.folder) {
 		struct err ignored;
 
-		file_remove_tree(s.folder, &ignored);	/* give the disk back */
+		file_remove_tree(s.folder, &ignored); /* give the disk back */
 	}
 	if (!rc)
 		rc = ckpt_point_link(run_folder, "last", state->step, e);
@@ -377,8 +382,9 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 		    const float *weights, struct err *e)
 {
 	const struct ckpt_arenas from = { .average = weights };
-	struct saving s = {.run_folder = of->corpus_folder, .state = of->state, .m = m,
-			   .from = &from};
+	struct saving s = {
+		.run_folder = of->corpus_folder, .state = of->state, .m = m, .from = &from
+	};
 	int rc;
 
 	s.folder = file_path(e, "%s", folder);

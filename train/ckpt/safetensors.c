@@ -9,7 +9,7 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 
-#define HEADER_LIMIT 100000000u		/* as the reference implementation */
+#define HEADER_LIMIT 100000000u /* as the reference implementation */
 #define DATA_ALIGN   64u
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -17,7 +17,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 /* ---- writing ----------------------------------------------------------- */
 
-static void put_header_entry(struct json_writer *w, const struct safetensors_item *item, int64_t *offset)
+static void put_header_entry(struct json_writer *w, const struct safetensors_item *item,
+			     int64_t *offset)
 {
 	json_key(w, item->name);
 	json_open(w, '{');
@@ -95,18 +96,20 @@ done:
 
 struct safetensors {
 	struct map map;
-	struct json *header;		/* owned; names and types point into it */
-	struct safetensor *tensors;	/* owned, in the order of their data */
+	struct json *header;	    /* owned; names and types point into it */
+	struct safetensor *tensors; /* owned, in the order of their data */
 	size_t n;
-	char *path;			/* owned */
+	char *path; /* owned */
 	uint64_t data_bytes;
 };
 
-static const struct { const char *name; uint64_t bytes;
+static const struct {
+	const char *name;
+	uint64_t bytes;
 } dtypes[] = {
-	{"F32", 4},	{"F64", 8}, {"F16", 2}, {"BF16", 2}, {"F8_E4M3", 1},
-	{"F8_E5M2", 1}, {"I64", 8}, {"I32", 4}, {"I16", 2},  {"I8", 1},
-	{"U64", 8},	{"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1},
+	{ "F32", 4 },	  { "F64", 8 }, { "F16", 2 }, { "BF16", 2 }, { "F8_E4M3", 1 },
+	{ "F8_E5M2", 1 }, { "I64", 8 }, { "I32", 4 }, { "I16", 2 },  { "I8", 1 },
+	{ "U64", 8 },	  { "U32", 4 }, { "U16", 2 }, { "U8", 1 },   { "BOOL", 1 },
 };
 
 static uint64_t dtype_bytes_of(const char *name)
@@ -117,7 +120,8 @@ static uint64_t dtype_bytes_of(const char *name)
 	return 0;
 }
 
-static int safetensors_set_error(const struct safetensors *s, const char *name, const char *what, struct err *e)
+static int safetensors_set_error(const struct safetensors *s, const char *name, const char *what,
+				 struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: not a safetensors file, or damaged: tensor \"%.80s\" %s",
 		       s->path, name, what);
@@ -155,7 +159,8 @@ static int read_tensor(const struct safetensors *s, struct safetensor *t, const 
 	if (json_len(offsets) != 2 || begin < 0 || end < begin || (uint64_t)end > s->data_bytes)
 		return safetensors_set_error(s, name, "lies outside of the file", e);
 	if ((uint64_t)(end - begin) != bytes)
-		return safetensors_set_error(s, name, "has not the length that its shape asks for", e);
+		return safetensors_set_error(s, name, "has not the length that its shape asks for",
+					     e);
 	t->begin = (uint64_t)begin;
 	t->end = (uint64_t)end;
 	return 0;
@@ -190,7 +195,8 @@ static int safetensors_read_header(struct safetensors *s, uint64_t header_bytes,
 		struct safetensor *t = &s->tensors[i];
 
 		if (t->begin != at)
-			return safetensors_set_error(s, t->name, "overlaps another, or leaves a hole before it", e);
+			return safetensors_set_error(
+				s, t->name, "overlaps another, or leaves a hole before it", e);
 		t->data = data + t->begin;
 		at = t->end;
 	}

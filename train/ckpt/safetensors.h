@@ -22,7 +22,7 @@
 
 /* What is written. */
 struct safetensors_item {
-	char    name[80];
+	char name[80];
 	int64_t rows, cols;
 };
 
@@ -36,11 +36,11 @@ int safetensors_write(const char *path, const struct safetensors_item *items, si
 /* What is read; everything is borrowed from the open file. */
 struct safetensor {
 	const char *name;
-	const char *dtype;		/* "F32", ... */
+	const char *dtype; /* "F32", ... */
 	int64_t dims[SAFETENSORS_MAX_DIMS];
 	size_t n_dims;
-	uint64_t begin, end;		/* bytes from the start of the data */
-	const unsigned char *data;	/* end - begin bytes, of any alignment */
+	uint64_t begin, end;	   /* bytes from the start of the data */
+	const unsigned char *data; /* end - begin bytes, of any alignment */
 };
 
 struct safetensors;

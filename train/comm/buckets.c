@@ -30,7 +30,8 @@ struct range buckets_at(const struct buckets *b, size_t bucket)
 
 size_t buckets_each(const struct buckets *b, size_t bucket)
 {
-	return buckets_round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
+	return buckets_round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks,
+				COMPRESS_BLOCK);
 }
 
 struct range buckets_piece(const struct buckets *b, size_t bucket, int rank)

@@ -14,21 +14,21 @@
 #include <stddef.h>
 
 struct range {
-	size_t at, n;			/* floats */
+	size_t at, n; /* floats */
 };
 
 struct buckets {
-	size_t floats, each;		/* of the arena, of a bucket */
-	size_t count;			/* of buckets */
+	size_t floats, each; /* of the arena, of a bucket */
+	size_t count;	     /* of buckets */
 	size_t ranks;
 };
 
 /* Of about megabytes * 10^6 bytes of fp32 each. */
 struct buckets buckets_make(size_t floats, double megabytes, int ranks);
 struct range buckets_at(const struct buckets *b, size_t bucket);
-size_t buckets_each(const struct buckets *b, size_t bucket);	/* of its pieces but the last */
+size_t buckets_each(const struct buckets *b, size_t bucket); /* of its pieces but the last */
 struct range buckets_piece(const struct buckets *b, size_t bucket, int rank);
-size_t buckets_owned(const struct buckets *b, int rank);	/* floats */
+size_t buckets_owned(const struct buckets *b, int rank); /* floats */
 size_t buckets_largest_piece(const struct buckets *b);
 
 #endif

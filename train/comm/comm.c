@@ -165,7 +165,8 @@ int comm_wait(struct comm *c, struct comm_request *r, struct err *e)
 #define PAIR_CHANNEL (COMM_CHANNELS - 1)
 
 /* An exchange in which all parts but one are empty. */
-static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t n, int other, struct err *e)
+static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t n, int other,
+			      struct err *e)
 {
 	const size_t size = (size_t)c->size;
 	void **pointers = mem_alloc(2 * size, sizeof(*pointers), e);
@@ -175,8 +176,8 @@ static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t
 	int rc = pointers && bytes ? 0 : e->code;
 
 	if (!rc) {
-		const struct comm_exchange x = {
-			PAIR_CHANNEL, sent, bytes, pointers + size, bytes + size};
+		const struct comm_exchange x = { PAIR_CHANNEL, sent, bytes, pointers + size,
+						 bytes + size };
 
 		sent[other] = to;
 		pointers[size + (size_t)other] = from;

@@ -15,7 +15,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define PIECE ((size_t)1 << 28)		/* elements of one call: counts are int */
+#define PIECE ((size_t)1 << 28) /* elements of one call: counts are int */
 
 /*
  * Bytes of one message of an exchange: what Open MPI sends over TCP without asking the receiver first,
@@ -25,15 +25,15 @@
 #define MESSAGE ((size_t)60 << 10)
 
 struct comm_request {
-	struct comm_request *next;	/* in the list of those that wait to be used again */
-	MPI_Request *parts;		/* (cap) owned */
+	struct comm_request *next; /* in the list of those that wait to be used again */
+	MPI_Request *parts;	   /* (cap) owned */
 	size_t n, cap;
 };
 
 /* There is one MPI in a process. */
 struct mpi_state {
-	pthread_mutex_t mpi_lock;		/* of all that follows and of every call of MPI */
-	struct comm_request *spare;	/* owned */
+	pthread_mutex_t mpi_lock;   /* of all that follows and of every call of MPI */
+	struct comm_request *spare; /* owned */
 };
 
 static int mpi_set_error(struct comm *c, int code, const char *doing, struct err *e)
@@ -123,8 +123,9 @@ static int begin_broadcast_piece(void *x, int n, MPI_Datatype type, int argument
 }
 
 /* Begin a collective over n elements, in pieces whose number an int can hold. */
-static int mpi_begin_collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
-		 int argument, struct comm_request **r, struct err *e)
+static int mpi_begin_collective(struct comm *c, begin_piece *piece, void *x, size_t n,
+				MPI_Datatype type, int argument, struct comm_request **r,
+				struct err *e)
 {
 	struct comm_request *q;
 	int rc, bytes = 1;
@@ -141,12 +142,13 @@ static int mpi_begin_collective(struct comm *c, begin_piece *piece, void *x, siz
 	return rc ? e->code : 0;
 }
 
-static int mpi_run_collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
-		      int argument, struct err *e)
+static int mpi_run_collective(struct comm *c, begin_piece *piece, void *x, size_t n,
+			      MPI_Datatype type, int argument, struct err *e)
 {
 	struct comm_request *r;
 
-	return mpi_begin_collective(c, piece, x, n, type, argument, &r, e) ? e->code : comm_wait(c, r, e);
+	return mpi_begin_collective(c, piece, x, n, type, argument, &r, e) ? e->code
+									   : comm_wait(c, r, e);
 }
 
 /* The one that measures and moves much at once: MPI's own waiting is faster, and nothing else runs. */
@@ -229,8 +231,8 @@ static size_t mpi_count_messages(const struct comm *c, const size_t *bytes)
 }
 
 /* Everything from or to one rank. */
-static int mpi_begin_messages(struct comm_request *q, void *from, const void *to, size_t n, int other,
-		     int channel)
+static int mpi_begin_messages(struct comm_request *q, void *from, const void *to, size_t n,
+			      int other, int channel)
 {
 	int rc = 0;
 
@@ -256,16 +258,20 @@ static int mpi_exchange(struct comm *c, const struct comm_exchange *x, struct co
 	int rc = 0;
 
 	mpi_lock(c);
-	*r = q = mpi_new_request(c->state, mpi_count_messages(c, x->to_bytes) + mpi_count_messages(c, x->from_bytes), e);
+	*r = q = mpi_new_request(
+		c->state, mpi_count_messages(c, x->to_bytes) + mpi_count_messages(c, x->from_bytes),
+		e);
 	for (int i = 1; q && !rc && i < c->size; i++) {
 		const int other = (c->rank - i + c->size) % c->size;
 
-		rc = mpi_begin_messages(q, x->from[other], NULL, x->from_bytes[other], other, x->channel);
+		rc = mpi_begin_messages(q, x->from[other], NULL, x->from_bytes[other], other,
+					x->channel);
 	}
 	for (int i = 1; q && !rc && i < c->size; i++) {
 		const int other = (c->rank + i) % c->size;
 
-		rc = mpi_begin_messages(q, NULL, x->to[other], x->to_bytes[other], other, x->channel);
+		rc = mpi_begin_messages(q, NULL, x->to[other], x->to_bytes[other], other,
+					x->channel);
 	}
 	if (rc)
 		mpi_set_error(c, rc, "exchange with the others", e);
@@ -331,7 +337,7 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, "MPI cannot be started");
 	w = mem_alloc(1, sizeof(*w), e);
 	if (!w)
-		return e->code;		/* the end of this process ends the others */
+		return e->code; /* the end of this process ends the others */
 	pthread_mutex_init(&w->mpi_lock, NULL);
 	*c = (struct comm){
 		.name = "mpi",

@@ -15,23 +15,23 @@
 #include "train/common/host_net.h"
 #include "train/comm/reduce_internal.h"
 
-#define INIT_LIMIT_S 300.0		/* seconds until all ranks have come to the beginning */
-#define FINALIZE_LIMIT_S 10.0		/* and to the end */
-#define LOOK_MS 100		/* between two looks of the thread */
+#define INIT_LIMIT_S	 300.0 /* seconds until all ranks have come to the beginning */
+#define FINALIZE_LIMIT_S 10.0  /* and to the end */
+#define LOOK_MS		 100   /* between two looks of the thread */
 
 struct gpus {
 	const struct nccl_library *nccl;
-	struct comm base_comm;		/* the comm as it was */
-	char name[64];			/* what it is called now */
+	struct comm base_comm; /* the comm as it was */
+	char name[64];	       /* what it is called now */
 	int rank, size;
 	bool crowded;
 
-	pthread_mutex_t lock;		/* of all that follows and of calls with comm */
+	pthread_mutex_t lock; /* of all that follows and of calls with comm */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool watched, quit;
-	ncclComm_t comm;		/* owned; NULL: aborted */
-	struct err trouble;		/* code 0: none */
+	ncclComm_t comm;    /* owned; NULL: aborted */
+	struct err trouble; /* code 0: none */
 };
 
 /* ---- errors ------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void *gpus_watch_thread(void *arg)
  * business. Under the lock, which is given back in between.
  */
 static int gpus_wait_call(struct gpus *g, ncclResult_t rc, double limit_s, const char *doing,
-		  struct err *e)
+			  struct err *e)
 {
 	const double begun = clock_mono_s();
 
@@ -164,27 +164,28 @@ bool gpus_share_host_links(const struct gpus *g)
 	return g->crowded;
 }
 
-int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream, struct err *e)
+int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream,
+		    struct err *e)
 {
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
 	return gpus_end_call(g,
-			g->nccl->AllReduce(x, x, n, nccl_type_of(type), ncclSum, g->comm,
-					   (cudaStream_t)stream),
-			"reduce", e);
+			     g->nccl->AllReduce(x, x, n, nccl_type_of(type), ncclSum, g->comm,
+						(cudaStream_t)stream),
+			     "reduce", e);
 }
 
 int gpus_reduce_scatter(struct gpus *g, void *x, size_t each, enum wire_format type, void *stream,
-		  struct err *e)
+			struct err *e)
 {
 	void *own = (char *)x + (size_t)g->rank * each * bytes_of(type);
 
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
 	return gpus_end_call(g,
-			g->nccl->ReduceScatter(x, own, each, nccl_type_of(type), ncclSum, g->comm,
-					       (cudaStream_t)stream),
-			"reduce", e);
+			     g->nccl->ReduceScatter(x, own, each, nccl_type_of(type), ncclSum,
+						    g->comm, (cudaStream_t)stream),
+			     "reduce", e);
 }
 
 int gpus_all_gather(struct gpus *g, float *x, size_t each, void *stream, struct err *e)
@@ -193,21 +194,19 @@ int gpus_all_gather(struct gpus *g, float *x, size_t each, void *stream, struct 
 
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
-	return gpus_end_call(g,
-			g->nccl->AllGather(own, x, each, ncclFloat32, g->comm,
-					   (cudaStream_t)stream),
-			"spread weights", e);
+	return gpus_end_call(
+		g, g->nccl->AllGather(own, x, each, ncclFloat32, g->comm, (cudaStream_t)stream),
+		"spread weights", e);
 }
 
 int gpus_all_gather_bytes(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
-		struct err *e)
+			  struct err *e)
 {
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
-	return gpus_end_call(g,
-			g->nccl->AllGather(own, all, bytes, ncclUint8, g->comm,
-					   (cudaStream_t)stream),
-			"sum up", e);
+	return gpus_end_call(
+		g, g->nccl->AllGather(own, all, bytes, ncclUint8, g->comm, (cudaStream_t)stream),
+		"sum up", e);
 }
 
 /* All messages as one group: in which order they go is NCCL's. */
@@ -220,8 +219,7 @@ static ncclResult_t send_and_receive(struct gpus *g, const struct comm_exchange 
 		if (i == g->rank)
 			continue;
 		if (x->to_bytes[i])
-			rc = g->nccl->Send(x->to[i], x->to_bytes[i], ncclUint8, i, g->comm,
-					   stream);
+			rc = g->nccl->Send(x->to[i], x->to_bytes[i], ncclUint8, i, g->comm, stream);
 		if (x->from_bytes[i] && (rc == ncclSuccess || rc == ncclInProgress))
 			rc = g->nccl->Recv(x->from[i], x->from_bytes[i], ncclUint8, i, g->comm,
 					   stream);
@@ -235,7 +233,7 @@ int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, s
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
 	return gpus_end_call(g, send_and_receive(g, x, (cudaStream_t)stream),
-			"exchange with the others", e);
+			     "exchange with the others", e);
 }
 
 /* ---- as a comm -------------------------------------------------------------- */
@@ -295,7 +293,8 @@ static void gpus_close(struct comm *c)
 	stop_watching(g);
 	g->watched = false;
 	pthread_mutex_lock(&g->lock);
-	if (g->comm && !gpus_wait_call(g, g->nccl->CommFinalize(g->comm), FINALIZE_LIMIT_S, "end", &ignored))
+	if (g->comm &&
+	    !gpus_wait_call(g, g->nccl->CommFinalize(g->comm), FINALIZE_LIMIT_S, "end", &ignored))
 		g->nccl->CommDestroy(g->comm);
 	else if (g->comm)
 		g->nccl->CommAbort(g->comm);
@@ -342,7 +341,8 @@ bool comm_nccl_find(char *text, size_t room)
 }
 
 /* The same on all ranks, or none begins. */
-static int gpus_agree_version(struct comm *c, struct gpus *g, int version, const char *why, struct err *e)
+static int gpus_agree_version(struct comm *c, struct gpus *g, int version, const char *why,
+			      struct err *e)
 {
 	int64_t x[] = { g->nccl == NULL, version, -version, c->local_size };
 	char lower[24], higher[24];
@@ -381,7 +381,10 @@ static int choose_interface(const struct comm *c, struct err *e)
 
 static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 {
-	struct { int64_t rc; ncclUniqueId id; } first = { 0 };
+	struct {
+		int64_t rc;
+		ncclUniqueId id;
+	} first = { 0 };
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	int code;
 
@@ -393,9 +396,9 @@ static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 	config.blocking = 0;
 	code = first.rc ? gpus_set_error(g, (ncclResult_t)first.rc, "find the others", e)
 			: gpus_wait_call(g,
-				 g->nccl->CommInitRankConfig(&g->comm, c->size, first.id, c->rank,
-							     &config),
-				 INIT_LIMIT_S, "find the others", e);
+					 g->nccl->CommInitRankConfig(&g->comm, c->size, first.id,
+								     c->rank, &config),
+					 INIT_LIMIT_S, "find the others", e);
 	if (code && g->comm)
 		g->nccl->CommAbort(g->comm);
 	pthread_mutex_unlock(&g->lock);
@@ -433,8 +436,8 @@ int comm_nccl_open(struct comm *c, struct err *e)
 	g->rank = c->rank;
 	g->size = c->size;
 	g->nccl = find_library(&number, &why);
-	if (gpus_agree_version(c, g, number, why, e) || choose_interface(c, e) || gpus_init_comm(c, g, e) ||
-	    start_watching(g, e)) {
+	if (gpus_agree_version(c, g, number, why, e) || choose_interface(c, e) ||
+	    gpus_init_comm(c, g, e) || start_watching(g, e)) {
 		free_gpus(g);
 		return e->code;
 	}

@@ -36,15 +36,16 @@ bool gpus_share_host_links(const struct gpus *g);
  * WIRE_BF16, which is rounded after each addition; the order of additions is NCCL's, the result
  * has the same bits on all ranks.
  */
-int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream, struct err *e);
+int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream,
+		    struct err *e);
 /* x (ranks * each): the part of this rank becomes the sum. */
 int gpus_reduce_scatter(struct gpus *g, void *x, size_t each, enum wire_format type, void *stream,
-		  struct err *e);
+			struct err *e);
 /* x (ranks * each) floats: the parts of all ranks. */
 int gpus_all_gather(struct gpus *g, float *x, size_t each, void *stream, struct err *e);
 /* all (ranks * bytes): what the ranks have in own (bytes), in their order. */
 int gpus_all_gather_bytes(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
-		struct err *e);
+			  struct err *e);
 /* x->channel does not matter: exchanges are matched in their order. */
 int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, struct err *e);
 

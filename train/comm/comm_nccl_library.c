@@ -11,8 +11,8 @@ static bool nccl_find_functions(struct nccl_library *l, void *library)
 {
 	bool all = true;
 
-#define X(name) \
-	*(void **)(void *)&l->name = dlsym(library, "nccl" #name); \
+#define X(name)                                                                                    \
+	*(void **)(void *)&l->name = dlsym(library, "nccl" #name);                                 \
 	all = all && l->name;
 	NCCL_FUNCTIONS(X)
 #undef X

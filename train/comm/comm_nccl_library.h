@@ -5,10 +5,12 @@
 #include <nccl.h>
 
 /* Every function that is used: X(name without nccl). */
-#define NCCL_FUNCTIONS(X) \
-	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) \
-	X(CommInitRankConfig) X(CommGetAsyncError) X(CommFinalize) X(CommDestroy) X(CommAbort) \
-	X(GroupStart) X(GroupEnd) X(Send) X(Recv) X(AllReduce) X(ReduceScatter) X(AllGather)
+#define NCCL_FUNCTIONS(X)                                                                          \
+	X(GetVersion)                                                                              \
+	X(GetUniqueId)                                                                             \
+	X(GetErrorString) X(GetLastError) X(CommInitRankConfig) X(CommGetAsyncError)               \
+		X(CommFinalize) X(CommDestroy) X(CommAbort) X(GroupStart) X(GroupEnd) X(Send)      \
+			X(Recv) X(AllReduce) X(ReduceScatter) X(AllGather)
 
 struct nccl_library {
 #define X(name) __typeof__(&nccl##name) name;

@@ -8,7 +8,7 @@
 #include "share/base/util.h"
 
 #define LEVEL_BYTES WIRE_LEVEL_BYTES
-#define LANES WIRE_LANES	/* for the sake of vectors */
+#define LANES	    WIRE_LANES /* for the sake of vectors */
 
 /* These loops are short and all the same to a compiler that is asked to look. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -183,8 +183,8 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 }
 
 /* out (q) = the codes of bits bits each; those past the last number are 0. */
-VECTORS static void compress_pack_codes(unsigned char *restrict out, const unsigned char *restrict codes, size_t q,
-			 size_t bits)
+VECTORS static void compress_pack_codes(unsigned char *restrict out,
+					const unsigned char *restrict codes, size_t q, size_t bits)
 {
 	memset(out, 0, q);
 	for (size_t k = 0; k * bits < 8; k++)
@@ -192,7 +192,8 @@ VECTORS static void compress_pack_codes(unsigned char *restrict out, const unsig
 			out[j] |= (unsigned char)(codes[k * q + j] << (k * bits));
 }
 
-static void compress_encode_block(enum wire_format w, unsigned char *out, const float *x, float *error_feedback, size_t m)
+static void compress_encode_block(enum wire_format w, unsigned char *out, const float *x,
+				  float *error_feedback, size_t m)
 {
 	const size_t q = (m + codes_per_byte(w) - 1) / codes_per_byte(w);
 	unsigned char codes[COMPRESS_BLOCK + 8];
@@ -273,7 +274,8 @@ void compress_encode(enum wire_format w, void *out, const float *x, float *error
 	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
 		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
 
-		compress_encode_block(w, to, x + at, error_feedback ? error_feedback + at : NULL, m);
+		compress_encode_block(w, to, x + at, error_feedback ? error_feedback + at : NULL,
+				      m);
 		to += compress_bytes(w, m);
 	}
 }

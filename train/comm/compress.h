@@ -31,16 +31,17 @@
 #define COMPRESS_SPLIT WIRE_SPLIT
 
 const char *compress_name(enum wire_format w);
-bool   compress_feeds_back(enum wire_format w);	/* is there a residual */
-size_t compress_bytes(enum wire_format w, size_t n);	/* that n numbers take */
-double compress_ratio(enum wire_format w);		/* bytes for one of fp32, long runs */
+bool compress_feeds_back(enum wire_format w);	     /* is there a residual */
+size_t compress_bytes(enum wire_format w, size_t n); /* that n numbers take */
+double compress_ratio(enum wire_format w);	     /* bytes for one of fp32, long runs */
 
 /*
  * out (compress_bytes()) = x (n). residual (n; 2bit and 1bit only, NULL: none) is added to x
  * and becomes what was lost. A block with a number that is not finite is written as such, and its
  * residual stays.
  */
-void compress_encode(enum wire_format w, void *out, const float *x, float *error_feedback, size_t n);
+void compress_encode(enum wire_format w, void *out, const float *x, float *error_feedback,
+		     size_t n);
 void compress_decode(enum wire_format w, float *x, const void *in, size_t n);
 /* x += what in says */
 void compress_add(enum wire_format w, float *x, const void *in, size_t n);

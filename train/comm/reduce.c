@@ -5,8 +5,8 @@
 
 struct reduce *reduce_open(struct comm *comm, const struct reduce_options *how, struct err *e)
 {
-	const struct reduce_kind *kind = how->dev && comm->gpus ? comm->gpu_reduce
-								: &reduce_on_host;
+	const struct reduce_kind *kind =
+		how->dev && comm->gpus ? comm->gpu_reduce : &reduce_on_host;
 
 	return kind->open(comm, how, e);
 }

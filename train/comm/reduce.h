@@ -37,11 +37,11 @@
 #include "train/comm/compress.h"
 
 struct reduce_options {
-	struct buckets buckets;		/* of the arrays; ranks: those of the comm */
+	struct buckets buckets; /* of the arrays; ranks: those of the comm */
 	enum wire_format wire;
 	/* sums stay with the owners of pieces, the rest of the array is undefined */
 	bool shards;
-	bool thread;		/* a thread of its own */
+	bool thread; /* a thread of its own */
 	/* borrowed: where the arrays lie, if not in the host's memory; else NULL */
 	const struct ops *ops;
 	struct dev *dev;
@@ -51,29 +51,29 @@ struct reduce;
 
 /* NULL: failure. comm is borrowed. */
 struct reduce *reduce_open(struct comm *comm, const struct reduce_options *how, struct err *e);
-void reduce_free(struct reduce *r);		/* may be NULL */
+void reduce_free(struct reduce *r); /* may be NULL */
 
 /* Bytes that reduce_open() will take on one rank, at most, where the arrays lie. */
 size_t reduce_memory(const struct reduce_options *how);
 
-void reduce_begin(struct reduce *r, float *x);	/* borrowed until it is done */
+void reduce_begin(struct reduce *r, float *x); /* borrowed until it is done */
 void reduce_ready(struct reduce *r, size_t from);
 /* Never waits. After done the sums are in place; then another reduction may begin. */
-int  reduce_poll(struct reduce *r, bool *done, struct err *e);
+int reduce_poll(struct reduce *r, bool *done, struct err *e);
 /* The array that is complete now: ready, and wait. */
-int  reduce_all(struct reduce *r, float *x, struct err *e);
+int reduce_all(struct reduce *r, float *x, struct err *e);
 
 /*
  * Of a GPU, after done: its x (n <= REDUCE_NUMBERS) becomes the sums over ranks, added up in their order. As above, ops
  * that are called afterwards find them and the host waits for nothing.
  */
 #define REDUCE_NUMBERS 8
-int  reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e);
+int reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e);
 /* Of a GPU: has it come to where reduce_ready(r, 0) was called? Never waits. */
 bool reduce_backward_is_done(struct reduce *r);
 
 /* Each rank's own pieces of x, as they are, to all others; all of x is defined afterwards. */
-int  reduce_all_gather(struct reduce *r, float *x, struct err *e);
+int reduce_all_gather(struct reduce *r, float *x, struct err *e);
 
 /* Payload sent to other ranks since the last call; seconds in which messages were under way. */
 double reduce_collect_sent(struct reduce *r);

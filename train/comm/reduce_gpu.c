@@ -19,24 +19,24 @@
 #include "train/comm/comm_nccl.h"
 #include "train/comm/reduce_internal.h"
 
-#define ALIGN ((size_t)256)	/* bytes, of what is sent and received */
+#define ALIGN ((size_t)256) /* bytes, of what is sent and received */
 
 struct gpu_reduce {
 	struct reduce base;
-	struct cuda_queue *queue;		/* owned */
+	struct cuda_queue *queue; /* owned */
 	bool summed_by_nccl;
-	size_t stride;			/* bytes of the largest piece as it travels, and more */
+	size_t stride; /* bytes of the largest piece as it travels, and more */
 	/* On the GPU; out and in: (ranks * stride). stage: the same memory, (ranks * largest) floats. */
-	unsigned char *memory, *out, *in, *sum;	/* memory is owned, the others lie in it */
+	unsigned char *memory, *out, *in, *sum; /* memory is owned, the others lie in it */
 	float *stage;
-	double *rows;			/* on the GPU: (ranks * REDUCE_NUMBERS), owned */
-	void **pointers;		/* owned: (2 ranks) */
-	size_t *bytes;			/* owned: (2 ranks) */
+	double *rows;	 /* on the GPU: (ranks * REDUCE_NUMBERS), owned */
+	void **pointers; /* owned: (2 ranks) */
+	size_t *bytes;	 /* owned: (2 ranks) */
 
 	float *x;
-	size_t begun;			/* buckets that the queue has got */
-	bool ended;			/* … all of them */
-	struct err trouble;		/* code 0: none */
+	size_t begun;	    /* buckets that the queue has got */
+	bool ended;	    /* … all of them */
+	struct err trouble; /* code 0: none */
 };
 
 /* ---- pieces that are exchanged -------------------------------------------- */
@@ -47,16 +47,17 @@ static int gpu_exchange_pieces(struct gpu_reduce *r, size_t bucket, bool sums, s
 	const struct reduce *base = &r->base;
 	const struct buckets *b = &base->how.buckets;
 	const int ranks = base->comm->size;
-	const size_t own = compress_bytes(base->how.wire,
-					  buckets_piece(b, bucket, base->comm->rank).n);
+	const size_t own =
+		compress_bytes(base->how.wire, buckets_piece(b, bucket, base->comm->rank).n);
 	const struct comm_exchange x = {
-		.to = (const void *const *)r->pointers, .to_bytes = r->bytes,
-		.from = r->pointers + ranks, .from_bytes = r->bytes + ranks,
+		.to = (const void *const *)r->pointers,
+		.to_bytes = r->bytes,
+		.from = r->pointers + ranks,
+		.from_bytes = r->bytes + ranks,
 	};
 
 	for (int j = 0; j < ranks; j++) {
-		const size_t theirs = compress_bytes(base->how.wire,
-						     buckets_piece(b, bucket, j).n);
+		const size_t theirs = compress_bytes(base->how.wire, buckets_piece(b, bucket, j).n);
 
 		r->pointers[j] = sums ? r->sum : r->out + (size_t)j * r->stride;
 		r->pointers[ranks + j] = r->in + (size_t)j * r->stride;
@@ -74,9 +75,11 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 	const struct wire_pieces p = {
 		.x = r->x + whole.at,
 		.error_feedback = r->base.error_feedback ? r->base.error_feedback + whole.at : NULL,
-		.n = (int64_t)whole.n, .each = (int64_t)buckets_each(&how->buckets, bucket),
+		.n = (int64_t)whole.n,
+		.each = (int64_t)buckets_each(&how->buckets, bucket),
 		.stride = (int64_t)r->stride,
-		.ranks = r->base.comm->size, .own = r->base.comm->rank,
+		.ranks = r->base.comm->size,
+		.own = r->base.comm->rank,
 	};
 
 	cuda_wire_encode(r->queue, how->wire, r->out, &p);
@@ -97,7 +100,10 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 static struct wire_pieces one_piece(float *x, size_t n)
 {
 	return (struct wire_pieces){
-		.x = x, .n = (int64_t)n, .ranks = 1, .own = -1,
+		.x = x,
+		.n = (int64_t)n,
+		.ranks = 1,
+		.own = -1,
 		.each = (int64_t)(CEIL_DIV(n, (size_t)WIRE_BLOCK) * WIRE_BLOCK),
 	};
 }
@@ -130,12 +136,12 @@ static int reduce_scatter_bucket(struct gpu_reduce *r, size_t bucket, struct err
 
 	if (how->wire == WIRE_FP32 && whole.n == ranks * each)
 		return gpus_reduce_scatter(r->base.comm->gpus, r->x + whole.at, each, how->wire,
-				     cuda_queue_stream(r->queue), e);
+					   cuda_queue_stream(r->queue), e);
 	cuda_wire_encode(r->queue, how->wire, r->stage, &from);
 	cuda_queue_zero(r->queue, (char *)r->stage + whole.n * size,
 			(ranks * each - whole.n) * size);
 	if (gpus_reduce_scatter(r->base.comm->gpus, r->stage, each, how->wire,
-			  cuda_queue_stream(r->queue), e))
+				cuda_queue_stream(r->queue), e))
 		return e->code;
 	cuda_wire_decode(r->queue, how->wire, &to,
 			 (char *)r->stage + (size_t)r->base.comm->rank * each * size);
@@ -240,8 +246,8 @@ static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 
 	cuda_queue_wait_for_ops(r->queue);
-	if (gpus_all_gather_bytes(base->comm->gpus, r->rows, x, n * sizeof(*x), cuda_queue_stream(r->queue),
-			e))
+	if (gpus_all_gather_bytes(base->comm->gpus, r->rows, x, n * sizeof(*x),
+				  cuda_queue_stream(r->queue), e))
 		return e->code;
 	cuda_queue_add_rows(r->queue, x, r->rows, base->comm->size, (int32_t)n);
 	cuda_ops_wait_for_queue(r->queue);
@@ -345,7 +351,8 @@ static struct reduce *gpu_open(struct comm *comm, const struct reduce_options *h
 	r->summed_by_nccl = how->wire == WIRE_FP32 ||
 			    (how->wire == WIRE_BF16 && gpus_share_host_links(comm->gpus));
 	if (!r->summed_by_nccl)
-		r->stride = gpu_reduce_round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
+		r->stride =
+			gpu_reduce_round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
 	r->queue = how->ops->open_queue(how->dev, e);
 	if (!r->queue || gpu_reduce_alloc(r, e)) {
 		gpu_free(&r->base);

@@ -10,39 +10,39 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-#define DEPTH 4			/* buckets under way at a time */
-#define CHUNK ((size_t)8 * COMPRESS_BLOCK)	/* floats summed at a time */
-#define LOOK_US 50		/* between two looks at what is under way, beside backward */
+#define DEPTH	4			     /* buckets under way at a time */
+#define CHUNK	((size_t)8 * COMPRESS_BLOCK) /* floats summed at a time */
+#define LOOK_US 50 /* between two looks at what is under way, beside backward */
 
 enum { CHANNEL_SCATTER, CHANNEL_GATHER };
 
 /* A bucket under way: contributions to the owners of pieces, then sums to all. */
 struct slot {
 	struct comm_request *request;
-	unsigned char *out, *in, *sum;	/* into memory; out and sum are NULL for fp32 */
+	unsigned char *out, *in, *sum; /* into memory; out and sum are NULL for fp32 */
 };
 
 struct host_reduce {
 	struct reduce base;
-	size_t piece_bytes;		/* of the largest piece as it travels */
-	unsigned char *memory;		/* owned: of all slots */
-	struct slot slots[DEPTH];	/* bucket i is in slot i mod DEPTH */
-	void **message_pointers;		/* owned: to and from of an exchange */
-	size_t *message_bytes;			/* owned */
+	size_t piece_bytes;	  /* of the largest piece as it travels */
+	unsigned char *memory;	  /* owned: of all slots */
+	struct slot slots[DEPTH]; /* bucket i is in slot i mod DEPTH */
+	void **message_pointers;  /* owned: to and from of an exchange */
+	size_t *message_bytes;	  /* owned */
 
 	/* Only for who drives: the thread, else the caller. */
 	float *x;
-	size_t begun, summed, ended;	/* how many buckets are so far */
+	size_t begun, summed, ended; /* how many buckets are so far */
 	double busy_since;
 
-	pthread_mutex_t lock;		/* of all that follows */
+	pthread_mutex_t lock; /* of all that follows */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool threaded, quit;
-	bool active;			/* from reduce_begin() until the last bucket has ended */
-	bool hurry;			/* somebody waits for the end */
-	size_t ready;			/* x[ready ..] is final */
-	struct err trouble;		/* code 0: none */
+	bool active;	    /* from reduce_begin() until the last bucket has ended */
+	bool hurry;	    /* somebody waits for the end */
+	size_t ready;	    /* x[ready ..] is final */
+	struct err trouble; /* code 0: none */
 };
 
 /* ---- one exchange ------------------------------------------------------ */
@@ -61,12 +61,14 @@ static size_t *message_bytes(struct host_reduce *r, int row)
 }
 
 static int host_exchange_pieces(struct host_reduce *r, int channel, struct comm_request **request,
-		    struct err *e)
+				struct err *e)
 {
 	const struct comm_exchange x = {
 		.channel = channel,
-		.to = (const void *const *)message_pointers(r, TO), .to_bytes = message_bytes(r, TO),
-		.from = message_pointers(r, FROM), .from_bytes = message_bytes(r, FROM),
+		.to = (const void *const *)message_pointers(r, TO),
+		.to_bytes = message_bytes(r, TO),
+		.from = message_pointers(r, FROM),
+		.from_bytes = message_bytes(r, FROM),
 	};
 
 	for (int j = 0; j < r->base.comm->size; j++)
@@ -85,8 +87,9 @@ static int begin_scatter(struct host_reduce *r, struct slot *s, size_t bucket, s
 
 		message_pointers(r, TO)[j] = s->out ? s->out + at : (void *)(r->x + p.at);
 		if (s->out && j != r->base.comm->rank)
-			compress_encode(w, s->out + at, r->x + p.at,
-					r->base.error_feedback ? r->base.error_feedback + p.at : NULL, p.n);
+			compress_encode(
+				w, s->out + at, r->x + p.at,
+				r->base.error_feedback ? r->base.error_feedback + p.at : NULL, p.n);
 		message_pointers(r, FROM)[j] = s->in + at;
 		message_bytes(r, TO)[j] = compress_bytes(w, p.n);
 		message_bytes(r, FROM)[j] = compress_bytes(w, own.n);
@@ -107,8 +110,8 @@ static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
 
 		for (int j = 0; j < r->base.comm->size; j++) {
 			const bool mine = j == r->base.comm->rank;
-			const void *term = mine ? (const void *)x
-						: s->in + (size_t)j * r->piece_bytes + skip;
+			const void *term =
+				mine ? (const void *)x : s->in + (size_t)j * r->piece_bytes + skip;
 
 			(j ? compress_add : compress_decode)(mine ? WIRE_FP32 : w, sum, term, n);
 		}
@@ -116,8 +119,9 @@ static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
 			memcpy(x, sum, n * sizeof(*x));
 			continue;
 		}
-		compress_encode(w, s->sum + skip, sum,
-				r->base.error_feedback ? r->base.error_feedback + own.at + at : NULL, n);
+		compress_encode(
+			w, s->sum + skip, sum,
+			r->base.error_feedback ? r->base.error_feedback + own.at + at : NULL, n);
 		compress_decode(w, x, s->sum + skip, n);
 	}
 }
@@ -131,8 +135,8 @@ static int begin_gather(struct host_reduce *r, struct slot *s, size_t bucket, st
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
 
 		message_pointers(r, TO)[j] = s->sum ? s->sum : (void *)(r->x + own.at);
-		message_pointers(r, FROM)[j] = s->sum ? s->in + (size_t)j * r->piece_bytes
-					      : (void *)(r->x + p.at);
+		message_pointers(r, FROM)[j] =
+			s->sum ? s->in + (size_t)j * r->piece_bytes : (void *)(r->x + p.at);
 		message_bytes(r, TO)[j] = compress_bytes(w, own.n);
 		message_bytes(r, FROM)[j] = compress_bytes(w, p.n);
 	}
@@ -218,8 +222,8 @@ static bool has_work(const struct host_reduce *r)
 	const struct buckets *b = &r->base.how.buckets;
 
 	return r->active && !r->trouble.code &&
-	       (r->ended < r->begun || (r->begun < b->count &&
-					buckets_at(b, r->begun).at >= r->ready));
+	       (r->ended < r->begun ||
+		(r->begun < b->count && buckets_at(b, r->begun).at >= r->ready));
 }
 
 static void *host_reduce_thread(void *arg)
@@ -299,7 +303,8 @@ static int host_reduce_alloc(struct host_reduce *r, struct err *e)
 	r->memory = mem_alloc_aligned(DEPTH, each, e);
 	if (feeds_back)
 		r->base.error_feedback = mem_alloc_aligned(how->buckets.floats, sizeof(float), e);
-	if (!r->message_pointers || !r->message_bytes || !r->memory || (feeds_back && !r->base.error_feedback))
+	if (!r->message_pointers || !r->message_bytes || !r->memory ||
+	    (feeds_back && !r->base.error_feedback))
 		return e->code;
 	for (size_t i = 0; i < DEPTH; i++) {
 		struct slot *s = &r->slots[i];
@@ -342,7 +347,8 @@ static struct reduce *host_open(struct comm *comm, const struct reduce_options *
 	r->base = (struct reduce){ .kind = &reduce_on_host, .comm = comm, .how = *how };
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->wake, NULL);
-	if (host_reduce_alloc(r, e) || (how->thread && comm->threads && host_reduce_start_thread(r, e))) {
+	if (host_reduce_alloc(r, e) ||
+	    (how->thread && comm->threads && host_reduce_start_thread(r, e))) {
 		host_free(&r->base);
 		return NULL;
 	}

@@ -97,7 +97,7 @@ static double busy_share(struct host_cpu *c, const char *stat)
 }
 
 void host_cpu_sample(struct host_cpu *c, const struct host_roots *roots, double at,
-		   struct host_cpu_now *now)
+		     struct host_cpu_now *now)
 {
 	char text[4096];
 	char *blank;

@@ -26,13 +26,13 @@ struct host_cpu {
 };
 
 struct host_cpu_now {
-	double busy;			/* 0..1 of all processors since the look before */
-	double load;			/* mean of the last minute */
-	double memory_total, memory_available;	/* bytes */
-	double waits_cpu, waits_io, waits_memory;	/* share of time: some task waited */
+	double busy;				  /* 0..1 of all processors since the look before */
+	double load;				  /* mean of the last minute */
+	double memory_total, memory_available;	  /* bytes */
+	double waits_cpu, waits_io, waits_memory; /* share of time: some task waited */
 };
 
 void host_cpu_sample(struct host_cpu *c, const struct host_roots *roots, double at,
-		   struct host_cpu_now *now);
+		     struct host_cpu_now *now);
 
 #endif

@@ -103,7 +103,7 @@ void host_disk_open(struct host_disk *d, const char *path, const struct host_roo
 }
 
 void host_disk_sample(struct host_disk *d, const struct host_roots *roots, double at,
-		    struct host_disk_now *now)
+		      struct host_disk_now *now)
 {
 	struct statvfs s;
 	uint64_t read_bytes, written_bytes;

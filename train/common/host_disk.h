@@ -21,19 +21,19 @@ bool host_disk_source(const char *mountinfo, unsigned major, unsigned minor, cha
 		      size_t room);
 
 struct host_disk {
-	char path[4096];		/* the folder; "": none */
-	unsigned major, minor;		/* 0, 0: its file system is on no device of this host */
+	char path[4096];       /* the folder; "": none */
+	unsigned major, minor; /* 0, 0: its file system is on no device of this host */
 	struct host_counter read, written;
 };
 
 struct host_disk_now {
-	double free_bytes;		/* for users other than root */
-	double read_bytes_s, write_bytes_s;	/* of the device, since the look before */
+	double free_bytes;		    /* for users other than root */
+	double read_bytes_s, write_bytes_s; /* of the device, since the look before */
 };
 
 /* Which device it is; a folder that cannot be found is none. path NULL: none. */
 void host_disk_open(struct host_disk *d, const char *path, const struct host_roots *roots);
 void host_disk_sample(struct host_disk *d, const struct host_roots *roots, double at,
-		    struct host_disk_now *now);
+		      struct host_disk_now *now);
 
 #endif

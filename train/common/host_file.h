@@ -15,9 +15,9 @@
 #include "share/base/util.h"
 
 struct host_roots {
-	char proc[300];		/* "/proc" */
-	char sys[300];		/* "/sys" */
-	char nvml[300];		/* library of NVIDIA's driver; "": where the system has it */
+	char proc[300]; /* "/proc" */
+	char sys[300];	/* "/sys" */
+	char nvml[300]; /* library of NVIDIA's driver; "": where the system has it */
 };
 
 /* The system's, or what WERKBANK_PROC_ROOT, WERKBANK_SYS_ROOT and WERKBANK_NVML say. */
@@ -41,7 +41,7 @@ const char *host_next_line(const char *at);
 /* A counter that only grows, looked at from time to time. All zero: not yet. */
 struct host_counter {
 	uint64_t last;
-	double at;		/* seconds, CLOCK_MONOTONIC */
+	double at; /* seconds, CLOCK_MONOTONIC */
 	bool started;
 };
 
@@ -53,7 +53,7 @@ struct host_mean {
 	double sum, weight, peak;
 };
 
-void   host_mean_add(struct host_mean *m, double value, double weight);	/* NAN is left out */
-double host_mean_collect(struct host_mean *m, double *peak);	/* NAN: none was added; empties */
+void host_mean_add(struct host_mean *m, double value, double weight); /* NAN is left out */
+double host_mean_collect(struct host_mean *m, double *peak); /* NAN: none was added; empties */
 
 #endif

@@ -20,14 +20,14 @@ enum source { SOURCE_NVML, SOURCE_JETSON, SOURCE_AMD };
 struct host_gpus {
 	struct host_roots roots;
 	struct host_nvml nvml;
-	int  n_cards;			/* found in /sys */
-	enum source kind;		/* of those */
-	char cards[HOST_GPUS_MAX][PATH_ROOM];	/* their folders */
+	int n_cards;			      /* found in /sys */
+	enum source kind;		      /* of those */
+	char cards[HOST_GPUS_MAX][PATH_ROOM]; /* their folders */
 };
 
 void host_gpu_clear(struct host_gpu *gpu, int32_t index)
 {
-	memset(gpu, 0, sizeof(*gpu));	/* the gaps, too: it travels */
+	memset(gpu, 0, sizeof(*gpu)); /* the gaps, too: it travels */
 	gpu->util = gpu->memory_used = gpu->memory_total = NAN;
 	gpu->power_w = gpu->power_limit_w = gpu->temperature_c = gpu->sm_mhz = NAN;
 	gpu->sm_max_mhz = gpu->pcie_tx_bytes_s = gpu->pcie_rx_bytes_s = NAN;
@@ -38,7 +38,10 @@ void host_gpu_clear(struct host_gpu *gpu, int32_t index)
 
 const char *host_throttle_words(int32_t throttle, char *text, size_t room)
 {
-	static const struct { int32_t bit; const char *word; } all[] = {
+	static const struct {
+		int32_t bit;
+		const char *word;
+	} all[] = {
 #define X(id, text) { id, text },
 		HOST_THROTTLES(X)
 #undef X
@@ -50,8 +53,8 @@ const char *host_throttle_words(int32_t throttle, char *text, size_t room)
 		return text;
 	for (size_t i = 0; i < ARRAY_LEN(all) && have < room; i++)
 		if (throttle & all[i].bit)
-			have += (size_t)snprintf(text + have, room - have, "%s%s",
-						 have ? ", " : "", all[i].word);
+			have += (size_t)snprintf(text + have, room - have, "%s%s", have ? ", " : "",
+						 all[i].word);
 	return text;
 }
 
@@ -101,7 +104,7 @@ static bool add_amd(struct host_gpus *g, const char *folder)
 }
 
 static void add_gpus_of_class(struct host_gpus *g, const char *class,
-		   bool (*add)(struct host_gpus *, const char *))
+			      bool (*add)(struct host_gpus *, const char *))
 {
 	char folder[PATH_ROOM], one[PATH_ROOM];
 	struct dirent **names;
@@ -187,7 +190,8 @@ static void sample_amd_gpu(const char *card, struct host_gpu *now)
 	if (!find_sensors(card, sensors))
 		return;
 	if ((host_read_number(&v, "%s/power1_average", sensors) ||
-	     host_read_number(&v, "%s/power1_input", sensors)) && v >= 0)
+	     host_read_number(&v, "%s/power1_input", sensors)) &&
+	    v >= 0)
 		now->power_w = v / 1e6;
 	if (host_read_number(&v, "%s/power1_cap", sensors) && v > 0)
 		now->power_limit_w = v / 1e6;

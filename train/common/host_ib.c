@@ -9,7 +9,7 @@
 #include "share/base/text.h"
 #include "train/common/host_net.h"
 
-#define WORD_BYTES 4		/* what port_xmit_data and port_rcv_data count */
+#define WORD_BYTES 4 /* what port_xmit_data and port_rcv_data count */
 
 double host_ib_rate(const char *rate)
 {
@@ -50,7 +50,8 @@ static void add_ib_port(const char *adapter, const char *port, struct host_ib *i
 	host_read(text, sizeof(text), "%s/state", port);
 	if (!text_starts_with(text, "4:"))
 		return;
-	if (read_ib_counter(port, "port_rcv_data", &received) && read_ib_counter(port, "port_xmit_data", &sent) &&
+	if (read_ib_counter(port, "port_rcv_data", &received) &&
+	    read_ib_counter(port, "port_xmit_data", &sent) &&
 	    ib->received <= UINT64_MAX - received && ib->sent <= UINT64_MAX - sent) {
 		ib->received += received;
 		ib->sent += sent;

@@ -119,8 +119,8 @@ static void fill_interface(struct host_interface *found, const struct ifaddrs *i
 }
 
 /* The best address of the interfaces that are in cidr (when not NULL) and so called (dito). */
-static bool find_best_interface(const struct ifaddrs *all, const struct host_cidr *cidr, const char *name,
-		   struct host_interface *found)
+static bool find_best_interface(const struct ifaddrs *all, const struct host_cidr *cidr,
+				const char *name, struct host_interface *found)
 {
 	int best = -1;
 
@@ -147,8 +147,9 @@ static bool search_list(const struct ifaddrs *all, const char *list, struct host
 		if (n && n < sizeof(one)) {
 			memcpy(one, list, n);
 			one[n] = 0;
-			if (host_cidr_parse(one, &cidr) ? find_best_interface(all, &cidr, NULL, found)
-							: find_best_interface(all, NULL, one, found))
+			if (host_cidr_parse(one, &cidr)
+				    ? find_best_interface(all, &cidr, NULL, found)
+				    : find_best_interface(all, NULL, one, found))
 				return true;
 		}
 		list += n;
@@ -291,8 +292,8 @@ static bool is_speed_meant(const struct host_roots *roots, const char *interface
 	static const char *const kinds[] = { "vlan", "bond", "team" };
 	char text[300], line[40];
 
-	if (host_read(text, sizeof(text), "%s/class/net/%s/device/uevent", roots->sys,
-		      interface) >= 0)
+	if (host_read(text, sizeof(text), "%s/class/net/%s/device/uevent", roots->sys, interface) >=
+	    0)
 		return true;
 	host_read(text, sizeof(text), "%s/class/net/%s/uevent", roots->sys, interface);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -309,16 +310,15 @@ double host_link_bytes_s(const struct host_roots *roots, const char *interface)
 
 	if (!*interface || strchr(interface, '/') || interface[0] == '.' ||
 	    !is_speed_meant(roots, interface) ||
-	    !host_read_number(&mbit, "%s/class/net/%s/speed", roots->sys, interface) ||
-	    mbit <= 0 || mbit >= 4294967295.0)
+	    !host_read_number(&mbit, "%s/class/net/%s/speed", roots->sys, interface) || mbit <= 0 ||
+	    mbit >= 4294967295.0)
 		return NAN;
 	return mbit * 1e6 / 8;
 }
 
 /* ---- both together ----------------------------------------------------- */
 
-void host_net_sent(const char *interface, const struct host_roots *roots,
-		   struct host_net_sent *now)
+void host_net_sent(const char *interface, const struct host_roots *roots, struct host_net_sent *now)
 {
 	char *text = malloc(TEXT_BYTES);
 	struct host_ib ib;
@@ -340,11 +340,13 @@ void host_net_sent(const char *interface, const struct host_roots *roots,
 double host_net_sent_between(const struct host_net_sent *from, const struct host_net_sent *to)
 {
 	double bytes = from->known && to->known && to->bytes >= from->bytes
-			       ? (double)(to->bytes - from->bytes) : NAN;
+			       ? (double)(to->bytes - from->bytes)
+			       : NAN;
 	double ib = from->ib_known && to->ib_known && to->ib_bytes >= from->ib_bytes
-			    ? (double)(to->ib_bytes - from->ib_bytes) : NAN;
+			    ? (double)(to->ib_bytes - from->ib_bytes)
+			    : NAN;
 
-	return fmax(bytes, ib);		/* of a number and NAN: the number */
+	return fmax(bytes, ib); /* of a number and NAN: the number */
 }
 
 void host_net_open(struct host_net *n, const char *interface)
@@ -354,7 +356,7 @@ void host_net_open(struct host_net *n, const char *interface)
 }
 
 static void sample_interface(struct host_net *n, const struct host_roots *roots, double at,
-			      struct host_net_now *now)
+			     struct host_net_now *now)
 {
 	char *text = malloc(TEXT_BYTES);
 	uint64_t received, sent;
@@ -377,7 +379,7 @@ static void sample_interface(struct host_net *n, const struct host_roots *roots,
 }
 
 static void sample_infiniband(struct host_net *n, const struct host_roots *roots, double at,
-			       struct host_net_now *now)
+			      struct host_net_now *now)
 {
 	struct host_ib ib;
 	double rx, tx;
@@ -389,7 +391,7 @@ static void sample_infiniband(struct host_net *n, const struct host_roots *roots
 	}
 	rx = host_counter_rate(&n->ib_received, ib.received, at);
 	tx = host_counter_rate(&n->ib_sent, ib.sent, at);
-	if (!(tx > fmax(now->tx_bytes_s, 0)))	/* also when either is not known */
+	if (!(tx > fmax(now->tx_bytes_s, 0))) /* also when either is not known */
 		return;
 	snprintf(now->interface, sizeof(now->interface), "%s", ib.name);
 	now->rx_bytes_s = rx;
@@ -398,7 +400,7 @@ static void sample_infiniband(struct host_net *n, const struct host_roots *roots
 }
 
 void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
-		   struct host_net_now *now)
+		     struct host_net_now *now)
 {
 	*now = (struct host_net_now){ .rx_bytes_s = NAN, .tx_bytes_s = NAN, .retransmits_s = NAN };
 	snprintf(now->interface, sizeof(now->interface), "%s", n->interface);

@@ -17,8 +17,8 @@
 
 /* A range of addresses: "10.1.0.0/16", "fd00::/8"; a plain address is a range of one. */
 struct host_cidr {
-	int family;			/* AF_INET, AF_INET6 */
-	unsigned char bytes[16];	/* in network order */
+	int family;		 /* AF_INET, AF_INET6 */
+	unsigned char bytes[16]; /* in network order */
 	unsigned bits;
 };
 
@@ -30,8 +30,8 @@ bool host_default_route(const char *route, char interface[HOST_INTERFACE_MAX]);
 
 struct host_interface {
 	char name[HOST_INTERFACE_MAX];
-	struct sockaddr_storage address;	/* its port is 0; ss_family 0: it has none */
-	char text[64];				/* the address */
+	struct sockaddr_storage address; /* its port is 0; ss_family 0: it has none */
+	char text[64];			 /* the address */
 };
 
 /*
@@ -67,10 +67,10 @@ double host_ib_rate(const char *rate);
 /* All active ports of InfiniBand adapters together. ports 0: none. */
 struct host_ib {
 	int ports;
-	char name[HOST_INTERFACE_MAX];	/* "mlx5_0", with more than one "mlx5_0+3" */
-	uint64_t received, sent;	/* bytes since the start */
-	bool counted;			/* they are known for every port */
-	double link_bytes_s;		/* sum; NAN: unknown */
+	char name[HOST_INTERFACE_MAX]; /* "mlx5_0", with more than one "mlx5_0+3" */
+	uint64_t received, sent;       /* bytes since the start */
+	bool counted;		       /* they are known for every port */
+	double link_bytes_s;	       /* sum; NAN: unknown */
 };
 
 void host_ib_sample(const struct host_roots *roots, struct host_ib *ib);
@@ -82,9 +82,9 @@ struct host_net {
 };
 
 struct host_net_now {
-	char interface[HOST_INTERFACE_MAX];	/* InfiniBand's name where that carries more */
+	char interface[HOST_INTERFACE_MAX]; /* InfiniBand's name where that carries more */
 	double rx_bytes_s, tx_bytes_s, retransmits_s;
-	double link_bytes_s;			/* of that interface, by its driver */
+	double link_bytes_s; /* of that interface, by its driver */
 };
 
 /* What has been sent since the start, and TCP segments sent again, at one moment. */
@@ -101,6 +101,6 @@ double host_net_sent_between(const struct host_net_sent *from, const struct host
 
 void host_net_open(struct host_net *n, const char *interface);
 void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
-		   struct host_net_now *now);
+		     struct host_net_now *now);
 
 #endif

@@ -10,25 +10,37 @@
 /* ---- what we know of the library, in our own words --------------------- */
 
 enum {
-	NVML_OK = 0, NVML_NO_PERMISSION = 4, NVML_NO_DRIVER = 9, NVML_LOST = 15,
-	NVML_NEEDS_RESET = 16, NVML_MISMATCH = 18, NVML_MISSING = -1,
+	NVML_OK = 0,
+	NVML_NO_PERMISSION = 4,
+	NVML_NO_DRIVER = 9,
+	NVML_LOST = 15,
+	NVML_NEEDS_RESET = 16,
+	NVML_MISMATCH = 18,
+	NVML_MISSING = -1,
 };
 
-#define CLOCK_SM        1
+#define CLOCK_SM	1
 #define TEMPERATURE_GPU 0
-#define PCIE_TX         0
-#define PCIE_RX         1
-#define MEMORY_V2       0x02000028u	/* 40 bytes, version 2 */
-#define FIELD_NVLINK_TX 138		/* KiB */
+#define PCIE_TX		0
+#define PCIE_RX		1
+#define MEMORY_V2	0x02000028u /* 40 bytes, version 2 */
+#define FIELD_NVLINK_TX 138	    /* KiB */
 #define FIELD_NVLINK_RX 139
-#define FIELD_PCIE_TX   197		/* bytes, may wrap */
-#define FIELD_PCIE_RX   198
-#define ALL_LINKS       0xffffffffu
-#define PCIE_EVERY      10		/* looks between two calls that block for 20 ms each */
+#define FIELD_PCIE_TX	197 /* bytes, may wrap */
+#define FIELD_PCIE_RX	198
+#define ALL_LINKS	0xffffffffu
+#define PCIE_EVERY	10 /* looks between two calls that block for 20 ms each */
 
-struct utilization { unsigned gpu, memory; };
-struct memory { unsigned long long total, free, used; };
-struct memory_v2 { unsigned version; unsigned long long total, reserved, free, used; };
+struct utilization {
+	unsigned gpu, memory;
+};
+struct memory {
+	unsigned long long total, free, used;
+};
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
 
 struct field {
 	unsigned id, scope;
@@ -69,7 +81,13 @@ struct calls {
 	int (*fields)(void *, int, struct field *);
 };
 
-#define CALL(field, ...) { offsetof(struct calls, field), { __VA_ARGS__ } }
+#define CALL(field, ...)                                                                           \
+	{                                                                                          \
+		offsetof(struct calls, field),                                                     \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 
 /* Newer name first. */
 static const struct {
@@ -107,7 +125,7 @@ struct device {
 	char name[48], uuid[96];
 	bool lost, counts_pcie, counts_nvlink;
 	struct host_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
-	double tx, rx;			/* of the slow calls, until the next ones */
+	double tx, rx; /* of the slow calls, until the next ones */
 };
 
 struct nvml {
@@ -118,7 +136,7 @@ struct nvml {
 };
 
 /* A function that is missing answers like one that is not supported. */
-#define ask(v, function, ...) \
+#define ask(v, function, ...)                                                                      \
 	((v)->calls.function ? (v)->calls.function(__VA_ARGS__) : NVML_MISSING)
 
 /* ---- opening ----------------------------------------------------------- */
@@ -271,7 +289,7 @@ static bool nvml_call_succeeded(struct device *d, int code)
 }
 
 static void sample_gpu_memory(struct nvml *n, struct device *d, void *handle, double *used,
-			   double *total)
+			      double *total)
 {
 	struct memory_v2 two = { .version = MEMORY_V2 };
 	struct memory one = { 0 };
@@ -283,7 +301,7 @@ static void sample_gpu_memory(struct nvml *n, struct device *d, void *handle, do
 		return;
 	}
 	if (!one.total || one.used > one.total)
-		return;			/* shared with the host: the caller knows what to do */
+		return; /* shared with the host: the caller knows what to do */
 	*used = (double)one.used;
 	*total = (double)one.total;
 }
@@ -316,11 +334,14 @@ static void sample_gpu_counters(struct nvml *n, struct device *d, struct host_gp
 
 static int32_t throttle_of(unsigned long long bits)
 {
-	static const struct { unsigned long long bit; int32_t mean; } all[] = {
-		{ 0x2, HOST_THROTTLE_CLOCKS }, { 0x4, HOST_THROTTLE_POWER },
+	static const struct {
+		unsigned long long bit;
+		int32_t mean;
+	} all[] = {
+		{ 0x2, HOST_THROTTLE_CLOCKS },	 { 0x4, HOST_THROTTLE_POWER },
 		{ 0x8, HOST_THROTTLE_HARDWARE }, { 0x10, HOST_THROTTLE_SYNC },
-		{ 0x20, HOST_THROTTLE_HEAT }, { 0x40, HOST_THROTTLE_HARDWARE_HEAT },
-		{ 0x80, HOST_THROTTLE_BRAKE }, { 0x100, HOST_THROTTLE_DISPLAY },
+		{ 0x20, HOST_THROTTLE_HEAT },	 { 0x40, HOST_THROTTLE_HARDWARE_HEAT },
+		{ 0x80, HOST_THROTTLE_BRAKE },	 { 0x100, HOST_THROTTLE_DISPLAY },
 	};
 	int32_t sum = 0;
 
@@ -335,7 +356,8 @@ static void sample_gpu_state(struct nvml *n, struct device *d, struct host_gpu *
 	unsigned long long reasons = 0;
 	unsigned v = 0;
 
-	if (!now->mig && nvml_call_succeeded(d, ask(n, utilization, d->handle, &util)) && util.gpu <= 100)
+	if (!now->mig && nvml_call_succeeded(d, ask(n, utilization, d->handle, &util)) &&
+	    util.gpu <= 100)
 		now->util = util.gpu / 100.0;
 	if (nvml_call_succeeded(d, ask(n, power, d->handle, &v)))
 		now->power_w = v / 1000.0;
@@ -376,8 +398,8 @@ static bool field_rates(struct nvml *n, struct device *d, const unsigned id[2], 
 	struct field f[2] = { { .id = id[0], .scope = scope }, { .id = id[1], .scope = scope } };
 	uint64_t v[2];
 
-	if (!nvml_call_succeeded(d, ask(n, fields, d->handle, 2, f)) || !field_count(&f[0], &v[0]) ||
-	    !field_count(&f[1], &v[1]))
+	if (!nvml_call_succeeded(d, ask(n, fields, d->handle, 2, f)) ||
+	    !field_count(&f[0], &v[0]) || !field_count(&f[1], &v[1]))
 		return false;
 	for (int i = 0; i < 2; i++)
 		*rate[i] = host_counter_rate(count[i], v[i], at) * scale;
@@ -386,7 +408,7 @@ static bool field_rates(struct nvml *n, struct device *d, const unsigned id[2], 
 
 /* Counters where the driver has them; else, and rarely, the call that measures for 20 ms. */
 static void sample_gpu_traffic(struct nvml *n, struct device *d, int i, struct host_gpu *now,
-			    double at)
+			       double at)
 {
 	static const unsigned nvlink[2] = { FIELD_NVLINK_TX, FIELD_NVLINK_RX };
 	static const unsigned pcie[2] = { FIELD_PCIE_TX, FIELD_PCIE_RX };
@@ -397,8 +419,8 @@ static void sample_gpu_traffic(struct nvml *n, struct device *d, int i, struct h
 	unsigned kb[2];
 
 	if (d->counts_nvlink)
-		d->counts_nvlink = field_rates(n, d, nvlink, ALL_LINKS, links, 1024, at,
-					       link_rates);
+		d->counts_nvlink =
+			field_rates(n, d, nvlink, ALL_LINKS, links, 1024, at, link_rates);
 	if (d->counts_pcie)
 		d->counts_pcie = field_rates(n, d, pcie, 0, lanes, 1, at, lane_rates);
 	if (d->counts_pcie || d->lost)
@@ -424,14 +446,15 @@ static void sample_gpu(struct nvml *n, int i, struct host_gpu *now, double at)
 	memcpy(now->name, d->name, sizeof(now->name));
 	memcpy(now->uuid, d->uuid, sizeof(now->uuid));
 	if (d->handle && !d->lost) {
-		now->mig = nvml_call_succeeded(d, ask(n, mig, d->handle, &current, &pending)) && current == 1;
+		now->mig = nvml_call_succeeded(d, ask(n, mig, d->handle, &current, &pending)) &&
+			   current == 1;
 		sample_gpu_memory(n, d, d->handle, &now->memory_used, &now->memory_total);
 		if (now->mig && !isfinite(now->memory_total))
 			sample_gpu_counters(n, d, now);
 		sample_gpu_state(n, d, now);
 		sample_gpu_traffic(n, d, i, now, at);
 	}
-	if (d->lost) {			/* what it said before it said so is not to be trusted */
+	if (d->lost) { /* what it said before it said so is not to be trusted */
 		host_gpu_clear(now, i);
 		memcpy(now->name, d->name, sizeof(now->name));
 		memcpy(now->uuid, d->uuid, sizeof(now->uuid));

@@ -12,13 +12,13 @@
 
 struct host_nvml {
 	char trouble[200], driver[80];
-	bool is_normal;			/* see host_gpus_trouble() */
-	int  cuda, n;			/* GPUs */
-	struct nvml *state;		/* NULL: not usable */
+	bool is_normal;	    /* see host_gpus_trouble() */
+	int cuda, n;	    /* GPUs */
+	struct nvml *state; /* NULL: not usable */
 };
 
 void host_nvml_open(struct host_nvml *v, const struct host_roots *roots);
-int  host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double at);
+int host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double at);
 void host_nvml_close(struct host_nvml *v);
 
 #endif

@@ -17,7 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_RECORD  8192	/* bytes */
+#define MAX_RECORD  8192 /* bytes */
 #define MAX_RECORDS 65536
 
 /* ---- what is known of processes ---------------------------------------- */
@@ -32,7 +32,7 @@ int64_t process_start_ticks(int64_t pid)
 	if (pid <= 0 || !file_first_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
 		return -1;
 	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
-		return -1;	/* dead, only not fetched by its parent yet */
+		return -1; /* dead, only not fetched by its parent yet */
 	for (int field = 2; field < 22 && at; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)
@@ -55,8 +55,8 @@ static void read_boot_and_pid_space(char boot[40], char pid_space[40])
 static char *folder_path(bool make, struct err *e)
 {
 	const char *given = getenv("WERKBANK_RUNTIME");
-	char *path = given && *given ? mem_strdup(given, e) :
-				       file_path(e, "/tmp/werkbank-%ld", (long)geteuid());
+	char *path = given && *given ? mem_strdup(given, e)
+				     : file_path(e, "/tmp/werkbank-%ld", (long)geteuid());
 	struct stat s;
 
 	if (!path)
@@ -68,8 +68,8 @@ static char *folder_path(bool make, struct err *e)
 	} else if (!S_ISDIR(s.st_mode) || s.st_uid != geteuid() || s.st_mode & 077) {
 		err_set(e, ERR_PERM,
 			"%s must be a folder of user %ld that is closed to others (mode 0700): "
-			"what processes were left behind is noted there; remove it", path,
-			(long)geteuid());
+			"what processes were left behind is noted there; remove it",
+			path, (long)geteuid());
 	} else {
 		return path;
 	}
@@ -291,7 +291,7 @@ int leftover_end(const struct leftover *l, double grace_s, const char **ended, s
 
 	*ended = "gone";
 	if (!number) {
-		send_signal(l, descriptor, SIGCONT);	/* one that is stopped hears nothing */
+		send_signal(l, descriptor, SIGCONT); /* one that is stopped hears nothing */
 		*ended = "terminated";
 		if (!gone_within(l, grace_s)) {
 			*ended = "killed";

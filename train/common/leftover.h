@@ -24,25 +24,25 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-#define LEFTOVER_TAG "WERKBANK_RUN_TAG"	/* in the environment: HOST:PID:RANDOM of the launcher */
-#define LEFTOVER_LAUNCHER (-1)		/* the launcher's rank */
+#define LEFTOVER_TAG	  "WERKBANK_RUN_TAG" /* in the environment: HOST:PID:RANDOM of the launcher */
+#define LEFTOVER_LAUNCHER (-1)		     /* the launcher's rank */
 
 /* A process as it is recorded. All text is "" and all numbers 0 where they are not known. */
 struct leftover {
-	char    file[512];		/* of the record */
-	char    run[128], folder[512], host[128], tag[256];
-	char    boot[40], pid_space[40];
+	char file[512]; /* of the record */
+	char run[128], folder[512], host[128], tag[256];
+	char boot[40], pid_space[40];
 	int32_t rank;
-	int64_t pid, started;		/* start time in clock ticks since boot */
+	int64_t pid, started; /* start time in clock ticks since boot */
 	int64_t parent, parent_started;
 	/* found out when reading */
-	bool    alive;			/* it still runs, and is it */
-	bool    orphan;			/* it runs, but what started it does not */
+	bool alive;  /* it still runs, and is it */
+	bool orphan; /* it runs, but what started it does not */
 };
 
 /* Record this process. The record's path, owned by the caller; NULL: failure (no harm to a run). */
 char *leftover_record(const char *run_folder, const char *name, int rank, struct err *e);
-void  leftover_remove_record(char *record);	/* removes and frees it; NULL is fine */
+void leftover_remove_record(char *record); /* removes and frees it; NULL is fine */
 
 /* All records of this user on this host: *all is owned by the caller. None: *n is 0. */
 int leftover_read(struct leftover **all, size_t *n, struct err *e);
@@ -61,6 +61,6 @@ void leftover_send_sigterm(const struct leftover *l);
 int64_t process_start_ticks(int64_t pid);
 
 void leftover_write(const struct leftover *l, struct json_writer *w);
-bool leftover_parse(struct leftover *l, const struct json *object);	/* false: not a record */
+bool leftover_parse(struct leftover *l, const struct json *object); /* false: not a record */
 
 #endif

@@ -112,7 +112,7 @@ int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err 
 
 double link_curve_seconds(const struct link_curve *c, int wire, double bytes)
 {
-	double x = 0, y = NAN;		/* the largest that is not above */
+	double x = 0, y = NAN; /* the largest that is not above */
 
 	for (size_t i = 0; i < c->n; i++) {
 		const double at = c->points[i].bytes, seconds = c->points[i].seconds[wire];

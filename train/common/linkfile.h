@@ -26,21 +26,25 @@
 
 /* What most readers want of it. */
 struct link_speed {
-	double measured;		/* unix seconds; 0: never */
+	double measured; /* unix seconds; 0: never */
 	int64_t hosts;
-	double bytes_s, latency_s;	/* NAN: unknown */
+	double bytes_s, latency_s; /* NAN: unknown */
 	char network[64];
 };
 
-#define LINK_WIRES  4		/* forms on the wire, in the order of the option "wire" */
+#define LINK_WIRES  4 /* forms on the wire, in the order of the option "wire" */
 #define LINK_POINTS 16
 
 /* What reductions took; a number that is not known is NAN. */
 struct link_curve {
 	int64_t hosts;
 	size_t n;
-	struct { double bytes, seconds[LINK_WIRES]; } points[LINK_POINTS];
-	struct { double bytes, seconds, lost_s; } beside[LINK_WIRES];
+	struct {
+		double bytes, seconds[LINK_WIRES];
+	} points[LINK_POINTS];
+	struct {
+		double bytes, seconds, lost_s;
+	} beside[LINK_WIRES];
 };
 
 /*

@@ -10,8 +10,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define SEGMENT_BYTES	 1448.0	/* payload of a TCP segment on Ethernet */
-#define SLOW_LATENCY_S	 1e-3	/* no network between hosts of one room is slower */
+#define SEGMENT_BYTES  1448.0 /* payload of a TCP segment on Ethernet */
+#define SLOW_LATENCY_S 1e-3   /* no network between hosts of one room is slower */
 
 /* ---- costs ------------------------------------------------------------- */
 
@@ -56,6 +56,7 @@ static const struct unit {
 	double bytes_s;
 } UNITS[] = {
 	/* The case tells bits from bytes, as everywhere: b and bit, B. */
+	/* clang-format off */
 	{ "bit/s", 1 / 8.0 }, { "kbit/s", 1e3 / 8 }, { "Mbit/s", 1e6 / 8 }, { "Gbit/s", 1e9 / 8 },
 	{ "Tbit/s", 1e12 / 8 }, { "bit", 1 / 8.0 }, { "kbit", 1e3 / 8 }, { "Mbit", 1e6 / 8 },
 	{ "Gbit", 1e9 / 8 }, { "Tbit", 1e12 / 8 }, { "mbit", 1e6 / 8 }, { "gbit", 1e9 / 8 },
@@ -65,6 +66,7 @@ static const struct unit {
 	{ "Gb/s", 1e9 / 8 }, { "B/s", 1 }, { "kB/s", 1e3 }, { "KB/s", 1e3 }, { "MB/s", 1e6 },
 	{ "GB/s", 1e9 }, { "TB/s", 1e12 }, { "KiB/s", 1024.0 }, { "MiB/s", 1048576.0 },
 	{ "GiB/s", 1073741824.0 },
+	/* clang-format on */
 };
 
 int network_rate_read(const char *text, double *bytes_s, struct err *e)
@@ -75,29 +77,36 @@ int network_rate_read(const char *text, double *bytes_s, struct err *e)
 	double x;
 
 	if (n == 0 || n >= sizeof(number))
-		return err_set(e, ERR_USAGE, "\"%s\" is no speed of a network: write for instance "
-			       "1gbit, 100mbit or 12.5GB/s", text);
+		return err_set(e, ERR_USAGE,
+			       "\"%s\" is no speed of a network: write for instance "
+			       "1gbit, 100mbit or 12.5GB/s",
+			       text);
 	memcpy(number, text, n);
 	number[n] = 0;
 	if (!text_to_real(number, &x) || !(x > 0) || !isfinite(x))
-		return err_set(e, ERR_USAGE, "\"%s\" is no speed of a network: %s is not a number "
-			       "above 0", text, number);
+		return err_set(e, ERR_USAGE,
+			       "\"%s\" is no speed of a network: %s is not a number "
+			       "above 0",
+			       text, number);
 	for (size_t i = 0; i < ARRAY_LEN(UNITS); i++)
 		if (!strcmp(unit, UNITS[i].name)) {
 			*bytes_s = x * UNITS[i].bytes_s;
 			return 0;
 		}
-	return err_set(e, ERR_USAGE, "\"%s\": %s: say bits or bytes, as in 1gbit, 100mbit, "
-		       "125MB/s or 12.5GB/s", text,
-		       *unit ? "this is no unit of a network's speed" : "a number without its unit");
+	return err_set(
+		e, ERR_USAGE,
+		"\"%s\": %s: say bits or bytes, as in 1gbit, 100mbit, "
+		"125MB/s or 12.5GB/s",
+		text, *unit ? "this is no unit of a network's speed" : "a number without its unit");
 }
 
 /* Three figures and a prefix: "1.73 G". */
 static const char *format_with_prefix(char out[32], double x)
 {
-	static const struct { double size; const char *name; } prefixes[] = {
-		{ 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }
-	};
+	static const struct {
+		double size;
+		const char *name;
+	} prefixes[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" } };
 	size_t i = 0;
 
 	while (i + 1 < ARRAY_LEN(prefixes) && x < prefixes[i].size * 0.9995)
@@ -114,8 +123,8 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s)
 	if (!isfinite(bytes_s) || bytes_s < 0)
 		snprintf(out, NETWORK_RATE_TEXT, "unknown");
 	else
-		snprintf(out, NETWORK_RATE_TEXT, "%sbit/s (%sB/s)", format_with_prefix(bits, bytes_s * 8),
-			 format_with_prefix(bytes, bytes_s));
+		snprintf(out, NETWORK_RATE_TEXT, "%sbit/s (%sB/s)",
+			 format_with_prefix(bits, bytes_s * 8), format_with_prefix(bytes, bytes_s));
 	return out;
 }
 
@@ -124,9 +133,9 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s)
 const char *network_answer_name(enum network_answer a)
 {
 	static const char *const names[] = {
-		[NETWORK_UNKNOWN] = "unknown", [NETWORK_NO] = "no",
+		[NETWORK_UNKNOWN] = "unknown",	 [NETWORK_NO] = "no",
 		[NETWORK_SLIGHTLY] = "slightly", [NETWORK_LINK] = "link",
-		[NETWORK_LATENCY] = "latency", [NETWORK_STRAGGLER] = "straggler",
+		[NETWORK_LATENCY] = "latency",	 [NETWORK_STRAGGLER] = "straggler",
 		[NETWORK_LOSS] = "loss",
 	};
 
@@ -135,10 +144,10 @@ const char *network_answer_name(enum network_answer a)
 
 /* The numbers that the rules look at, worked out of the evidence. */
 struct finding {
-	double exposed_s, wait_s;	/* NAN: unknown */
-	double rate;			/* bytes/s while communicating; NAN: unknown */
-	double fill;			/* of the link's speed */
-	double lost;			/* share of segments sent again */
+	double exposed_s, wait_s; /* NAN: unknown */
+	double rate;		  /* bytes/s while communicating; NAN: unknown */
+	double fill;		  /* of the link's speed */
+	double lost;		  /* share of segments sent again */
 };
 
 static bool is_known_number(double x)
@@ -147,13 +156,15 @@ static bool is_known_number(double x)
 }
 
 static void find_reduction_cost(const struct network_evidence *v, const struct network_verdict *out,
-		 struct finding *f)
+				struct finding *f)
 {
-	double bytes = is_known_number(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
+	double bytes =
+		is_known_number(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
 	double during;
 
 	f->exposed_s = v->exposed_s;
-	if (!is_known_number(f->exposed_s) && is_known_number(v->compute_s))	/* all that is not computing */
+	if (!is_known_number(f->exposed_s) &&
+	    is_known_number(v->compute_s)) /* all that is not computing */
 		f->exposed_s = v->step_s - v->compute_s;
 	f->wait_s = v->wait_s;
 	during = is_known_number(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
@@ -162,7 +173,8 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 	if (!(v->transfer_s > 0) && f->rate > v->link_bytes_s)
 		f->rate = v->link_bytes_s;
 	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
-	f->lost = is_known_number(v->retransmits_s) && is_known_number(v->observed_bytes) && v->observed_bytes > 0
+	f->lost = is_known_number(v->retransmits_s) && is_known_number(v->observed_bytes) &&
+				  v->observed_bytes > 0
 			  ? v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES)
 			  : NAN;
 }
@@ -177,7 +189,8 @@ static bool is_straggler_bound(const struct network_evidence *v, const struct fi
 }
 
 /* More than a fifth of the step goes into waiting for reductions: why? */
-static enum network_answer network_find_cause(const struct network_evidence *v, const struct finding *f)
+static enum network_answer network_find_cause(const struct network_evidence *v,
+					      const struct finding *f)
 {
 	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
 
@@ -194,7 +207,8 @@ static enum network_answer network_find_cause(const struct network_evidence *v, 
 	if (is_known_number(f->fill))
 		return NETWORK_LATENCY;
 	/* A link of unknown speed; is it bytes that take the time, or messages? */
-	return is_known_number(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK : NETWORK_UNKNOWN;
+	return is_known_number(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK
+									 : NETWORK_UNKNOWN;
 }
 
 static void network_add_text(struct network_verdict *out, const char *fmt, ...)
@@ -216,35 +230,43 @@ static void network_add_bytes(struct network_verdict *out)
 
 	if (is_known_number(out->observed_bytes) && is_known_number(out->predicted_bytes))
 		network_add_text(out, "; a host sends %sB a step, %sB are expected%s",
-		    format_with_prefix(seen, out->observed_bytes), format_with_prefix(foretold, out->predicted_bytes),
-		    out->observed_bytes > 1.3 * out->predicted_bytes
-			    ? ": something else sends too"
-		    : out->observed_bytes < 0.9 * out->predicted_bytes
-			    ? ": not all of it is seen there"
-			    : "");
+				 format_with_prefix(seen, out->observed_bytes),
+				 format_with_prefix(foretold, out->predicted_bytes),
+				 out->observed_bytes > 1.3 * out->predicted_bytes
+					 ? ": something else sends too"
+				 : out->observed_bytes < 0.9 * out->predicted_bytes
+					 ? ": not all of it is seen there"
+					 : "");
 	else if (is_known_number(out->predicted_bytes))
 		network_add_text(out, "; %sB a step and host are expected",
-		    format_with_prefix(foretold, out->predicted_bytes));
+				 format_with_prefix(foretold, out->predicted_bytes));
 }
 
 static void network_add_straggler(const struct network_evidence *v, const struct finding *f,
-			  struct network_verdict *out)
+				  struct network_verdict *out)
 {
-	double share = is_known_number(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
+	double share =
+		is_known_number(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
 
-	network_add_text(out, "Ranks wait for the slowest: %.0f %% of a step", 100 * share / v->step_s);
+	network_add_text(out, "Ranks wait for the slowest: %.0f %% of a step",
+			 100 * share / v->step_s);
 	if (v->slowest_rank >= 0 && v->slowest_share >= NETWORK_STRAGGLER_SHARE)
-		network_add_text(out, "; rank %d computes %.2f times as long as the median rank: look at its "
-		    "host", (int)v->slowest_rank, v->slowest_share);
+		network_add_text(
+			out,
+			"; rank %d computes %.2f times as long as the median rank: look at its "
+			"host",
+			(int)v->slowest_rank, v->slowest_share);
 	else if (v->slowest_share >= NETWORK_STRAGGLER_SHARE)
-		network_add_text(out, "; the slowest computes %.2f times as long as the median rank",
-		    v->slowest_share);
+		network_add_text(out,
+				 "; the slowest computes %.2f times as long as the median rank",
+				 v->slowest_share);
 	else
-		network_add_text(out, "; none is always the late one: their work or their processors vary");
+		network_add_text(
+			out, "; none is always the late one: their work or their processors vary");
 }
 
 static void network_add_cause(const struct network_evidence *v, const struct finding *f,
-		    struct network_verdict *out)
+			      struct network_verdict *out)
 {
 	double percent = 100 * out->exposed_share;
 	char rate[NETWORK_RATE_TEXT], link[NETWORK_RATE_TEXT];
@@ -253,31 +275,47 @@ static void network_add_cause(const struct network_evidence *v, const struct fin
 	network_rate_text(link, v->link_bytes_s);
 	switch (out->answer) {
 	case NETWORK_LINK:
-		network_add_text(out, "The network is the bottleneck: %.0f %% of a step is waiting for it, at "
-		    "%s while it sends", percent, rate);
+		network_add_text(
+			out,
+			"The network is the bottleneck: %.0f %% of a step is waiting for it, at "
+			"%s while it sends",
+			percent, rate);
 		if (v->link_bytes_s > 0)
 			network_add_text(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
 		else
-			network_add_text(out, " (what the link can do is not known: see werkbank hosts "
-			    "bandwidth)");
+			network_add_text(out,
+					 " (what the link can do is not known: see werkbank hosts "
+					 "bandwidth)");
 		break;
 	case NETWORK_LOSS:
-		network_add_text(out, "The network loses packets: %.0f %% of a step is waiting for it, only %s "
-		    "of %s, and %.2g %% of the segments are sent again", percent, rate, link,
-		    100 * f->lost);
+		network_add_text(
+			out,
+			"The network loses packets: %.0f %% of a step is waiting for it, only %s "
+			"of %s, and %.2g %% of the segments are sent again",
+			percent, rate, link, 100 * f->lost);
 		break;
 	case NETWORK_LATENCY:
-		network_add_text(out, "Reductions are slow but do not fill the link: %.0f %% of a step is "
-		    "waiting for them, at %s of %s: latency, processors, or a link slower than it "
-		    "says", percent, rate, link);
+		network_add_text(
+			out,
+			"Reductions are slow but do not fill the link: %.0f %% of a step is "
+			"waiting for them, at %s of %s: latency, processors, or a link slower than "
+			"it "
+			"says",
+			percent, rate, link);
 		break;
 	case NETWORK_NO:
-		network_add_text(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of "
-		    "a step is waiting for each other there", (long long)v->ranks, percent);
+		network_add_text(
+			out,
+			"All %lld ranks are on one host, so no network is in the way; %.0f %% of "
+			"a step is waiting for each other there",
+			(long long)v->ranks, percent);
 		return;
 	default:
-		network_add_text(out, "Reductions cost %.0f %% of a step, but whether it is the link is not "
-		    "known: its speed is missing (werkbank hosts bandwidth measures it)", percent);
+		network_add_text(
+			out,
+			"Reductions cost %.0f %% of a step, but whether it is the link is not "
+			"known: its speed is missing (werkbank hosts bandwidth measures it)",
+			percent);
 	}
 	network_add_bytes(out);
 }
@@ -288,8 +326,10 @@ static void network_find_answer(const struct network_evidence *v, struct network
 
 	find_reduction_cost(v, out, &f);
 	if (!is_known_number(f.exposed_s)) {
-		network_add_text(out, "Whether the network is the bottleneck is not known: the time that steps "
-		    "wait for reductions is missing");
+		network_add_text(
+			out,
+			"Whether the network is the bottleneck is not known: the time that steps "
+			"wait for reductions is missing");
 		return;
 	}
 	out->exposed_share = f.exposed_s / v->step_s;
@@ -303,8 +343,8 @@ static void network_find_answer(const struct network_evidence *v, struct network
 	}
 	out->answer = out->exposed_share < NETWORK_SLIGHT_SHARE ? NETWORK_NO : NETWORK_SLIGHTLY;
 	network_add_text(out, "The network is %s: %.1f %% of a step is waiting for reductions",
-	    out->answer == NETWORK_NO ? "not the bottleneck" : "slightly in the way",
-	    100 * out->exposed_share);
+			 out->answer == NETWORK_NO ? "not the bottleneck" : "slightly in the way",
+			 100 * out->exposed_share);
 	if (v->hosts != 1)
 		network_add_bytes(out);
 }
@@ -319,17 +359,19 @@ void network_diagnose(const struct network_evidence *v, struct network_verdict *
 	out->link_bytes_s = v->link_bytes_s > 0 ? v->link_bytes_s : NAN;
 	out->predicted_bytes = network_bytes_left(v->gradient_bytes * v->wire_ratio * v->reductions,
 						  (double)v->ranks, hosts);
-	out->busbw_bytes_s = v->transfer_s > 0
-				     ? network_busbw(v->gradient_bytes * v->wire_ratio *
-						     v->reductions, (double)v->ranks, v->transfer_s)
-				     : NAN;
+	out->busbw_bytes_s =
+		v->transfer_s > 0 ? network_busbw(v->gradient_bytes * v->wire_ratio * v->reductions,
+						  (double)v->ranks, v->transfer_s)
+				  : NAN;
 	if (v->ranks == 1) {
 		out->answer = NETWORK_NO;
 		out->exposed_share = 0;
 		network_add_text(out, "One rank alone: nothing goes over a network");
 	} else if (v->ranks < 1 || !(v->step_s > 0)) {
-		network_add_text(out, "Whether the network is the bottleneck is not known: the time of a step "
-		    "is missing");
+		network_add_text(
+			out,
+			"Whether the network is the bottleneck is not known: the time of a step "
+			"is missing");
 	} else {
 		network_find_answer(v, out);
 	}

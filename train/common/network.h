@@ -20,7 +20,7 @@
 
 double network_ring_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
 double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
-double network_bytes_sent(double bytes, double nodes);	/* by each node: 2 (n-1)/n S */
+double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/n S */
 /*
  * By each host when every rank sends its parts straight to the other ranks (train/comm/reduce.h)
  * and the ranks are spread evenly; with one rank a host the same as network_bytes_sent().
@@ -51,40 +51,47 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *			no		all ranks are on one host
  * unknown: the numbers for an answer are missing.
  */
-#define NETWORK_SLIGHT_SHARE		0.05
-#define NETWORK_MAJOR_SHARE		0.20
-#define NETWORK_LINK_FULL_SHARE		0.60
-#define NETWORK_LOSS_SHARE		0.001
-#define NETWORK_LOSS_SHARE_UNKNOWN	0.01	/* where the link's speed is not known */
-#define NETWORK_STRAGGLER_SHARE	1.2
+#define NETWORK_SLIGHT_SHARE	   0.05
+#define NETWORK_MAJOR_SHARE	   0.20
+#define NETWORK_LINK_FULL_SHARE	   0.60
+#define NETWORK_LOSS_SHARE	   0.001
+#define NETWORK_LOSS_SHARE_UNKNOWN 0.01 /* where the link's speed is not known */
+#define NETWORK_STRAGGLER_SHARE	   1.2
 
 /* What was seen, means over the same steps; a number that is not known is NAN. */
 struct network_evidence {
-	int64_t ranks, hosts;		/* hosts 0: unknown, as many as ranks */
-	double step_s, compute_s, exposed_s;	/* of the first rank */
-	double wait_s;			/* of exposed_s: until the slowest rank had come */
-	double gradient_bytes;		/* of one reduction as fp32 */
-	double wire_ratio;		/* bytes on the wire for one of them */
-	double reductions;		/* in a step: 1, 1/local_steps */
-	double observed_bytes;		/* sent by the busiest host's interface in a step */
-	double link_bytes_s;		/* speed of a link, one direction */
-	double transfer_s;		/* seconds of a step in which reductions were under way */
-	double retransmits_s;		/* TCP segments sent again a second, busiest host */
-	double slowest_share;		/* compute of the slowest rank over the median rank's */
-	int32_t slowest_rank;		/* -1: unknown */
+	int64_t ranks, hosts;		     /* hosts 0: unknown, as many as ranks */
+	double step_s, compute_s, exposed_s; /* of the first rank */
+	double wait_s;			     /* of exposed_s: until the slowest rank had come */
+	double gradient_bytes;		     /* of one reduction as fp32 */
+	double wire_ratio;		     /* bytes on the wire for one of them */
+	double reductions;		     /* in a step: 1, 1/local_steps */
+	double observed_bytes;		     /* sent by the busiest host's interface in a step */
+	double link_bytes_s;		     /* speed of a link, one direction */
+	double transfer_s;    /* seconds of a step in which reductions were under way */
+	double retransmits_s; /* TCP segments sent again a second, busiest host */
+	double slowest_share; /* compute of the slowest rank over the median rank's */
+	int32_t slowest_rank; /* -1: unknown */
 };
 
-enum network_answer { NETWORK_UNKNOWN, NETWORK_NO, NETWORK_SLIGHTLY, NETWORK_LINK, NETWORK_LATENCY,
-		      NETWORK_STRAGGLER, NETWORK_LOSS };
+enum network_answer {
+	NETWORK_UNKNOWN,
+	NETWORK_NO,
+	NETWORK_SLIGHTLY,
+	NETWORK_LINK,
+	NETWORK_LATENCY,
+	NETWORK_STRAGGLER,
+	NETWORK_LOSS
+};
 
 struct network_verdict {
 	enum network_answer answer;
 	/* NAN: unknown; bytes: that a host sends in a step */
 	double exposed_share, predicted_bytes, observed_bytes, busbw_bytes_s, link_bytes_s;
-	char text[400];			/* one sentence for people, with the numbers */
+	char text[400]; /* one sentence for people, with the numbers */
 };
 
-const char *network_answer_name(enum network_answer a);	/* as in the journal */
+const char *network_answer_name(enum network_answer a); /* as in the journal */
 
 /* Is the network the bottleneck, and why? */
 void network_diagnose(const struct network_evidence *v, struct network_verdict *verdict);

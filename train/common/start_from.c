@@ -10,12 +10,11 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 
-#define ORIGIN    "start_from"
-#define MAX_STATE (1u << 20)		/* bytes of state.json */
+#define ORIGIN	  "start_from"
+#define MAX_STATE (1u << 20) /* bytes of state.json */
 
-static const char *const sizes[] = {
-	"d_model", "d_ff", "heads", "encoder_layers", "decoder_layers"
-};
+static const char *const sizes[] = { "d_model", "d_ff", "heads", "encoder_layers",
+				     "decoder_layers" };
 
 /* state.json of the model, owned by the caller; NULL: failure. */
 static struct json *start_from_read_state(const char *folder, struct err *e)
@@ -25,8 +24,7 @@ static struct json *start_from_read_state(const char *folder, struct err *e)
 	struct json *root = NULL;
 
 	if (path && !file_exists(path))
-		err_set(e, ERR_NOINPUT, "%s is not a model's folder: it has no state.json",
-			folder);
+		err_set(e, ERR_NOINPUT, "%s is not a model's folder: it has no state.json", folder);
 	else if (path && !file_read_all(path, MAX_STATE, &text, e)) {
 		root = json_parse(buf_text(&text), text.len, e);
 		if (!root)
@@ -61,30 +59,28 @@ int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 	return rc;
 }
 
-static int start_from_check_sizes(const char *folder, const struct json *state, const struct conf *c,
-		       struct err *e)
+static int start_from_check_sizes(const char *folder, const struct json *state,
+				  const struct conf *c, struct err *e)
 {
-	const int64_t now[] = {
-		c->d_model, c->d_ff, c->heads, c->encoder_layers, c->decoder_layers
-	};
+	const int64_t now[] = { c->d_model, c->d_ff, c->heads, c->encoder_layers,
+				c->decoder_layers };
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		const int64_t was =
-			json_integer(json_get(json_get(state, "shape"), sizes[i]), -1);
+		const int64_t was = json_integer(json_get(json_get(state, "shape"), sizes[i]), -1);
 
 		if (was != now[i])
 			return err_set(e, ERR_DATA,
 				       "start_from: %s has %s %lld, the recipe says %lld: leave "
 				       "the sizes in [model] out, and it begins with that "
-				       "model's", folder, sizes[i], (long long)was,
-				       (long long)now[i]);
+				       "model's",
+				       folder, sizes[i], (long long)was, (long long)now[i]);
 	}
 	return 0;
 }
 
 /* Is the corpus's file of this name what this SHA-256 says? */
-static int check_file(const char *corpus, const char *name, const char *sha256,
-		      const char *folder, struct err *e)
+static int check_file(const char *corpus, const char *name, const char *sha256, const char *folder,
+		      struct err *e)
 {
 	char hex[HASH_SHA256_HEX], *path = file_path(e, "%s/%s", corpus, name);
 	int rc = path ? hash_file(path, hex, e) : e->code;
@@ -92,8 +88,8 @@ static int check_file(const char *corpus, const char *name, const char *sha256,
 	if (!rc && strcmp(hex, sha256) != 0)
 		rc = err_set(e, ERR_DATA,
 			     "start_from: %s is not what %s was trained with (SHA-256 %.12s, "
-			     "there %.12s): prepare the corpus with pieces_from = %s", path,
-			     folder, hex, sha256, folder);
+			     "there %.12s): prepare the corpus with pieces_from = %s",
+			     path, folder, hex, sha256, folder);
 	free(path);
 	return rc;
 }

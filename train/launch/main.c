@@ -65,6 +65,7 @@ static const struct {
 	const char *name;
 	int (*run_subcommand)(struct conf *c, int *status, struct err *e);
 } commands[] = {
+	/* clang-format off */
 	{ "train", train_command_run },
 	{ "attach", command_attach },
 	{ "save", command_save },
@@ -75,6 +76,7 @@ static const struct {
 	{ "hosts", command_hosts },
 	{ "plan", command_plan },
 	{ "_probe", command_probe },
+	/* clang-format on */
 };
 
 /* What follows the host is the remote shell's business, so it is kept from the parser. */
@@ -106,7 +108,8 @@ int main(int argc, char **argv)
 	if (!code)
 		code = conf_parse_command(&c, "launch", parsed, argv, &e);
 	if (!code && !conf_print_requested(&c, stdout))
-		code = agent ? command_ssh(&c, argv + parsed - 1, &e) : run_subcommand(&c, &status, &e);
+		code = agent ? command_ssh(&c, argv + parsed - 1, &e)
+			     : run_subcommand(&c, &status, &e);
 	if (code)
 		status = conf_exit_status(&c, code, &e);
 	conf_free(&c);

@@ -25,7 +25,7 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 	      struct err *e)
 {
 	*a = (struct adam){ .model = m, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon };
-	a->floats = (size_t)model_floats(m);	/* their bytes were checked by model_new() */
+	a->floats = (size_t)model_floats(m); /* their bytes were checked by model_new() */
 	a->n_parts = 1;
 	a->parts = mem_alloc(1, sizeof(*a->parts), e);
 	if (!a->parts) {
@@ -100,8 +100,7 @@ int adam_squares_begin(struct adam *a, size_t n, struct err *e)
 {
 	if (adam_reserve_squares(a, n, e))
 		return e->code;
-	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares,
-				      n * sizeof(*a->squares));
+	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares, n * sizeof(*a->squares));
 	return 0;
 }
 
@@ -177,9 +176,9 @@ static void adam_apply_parts(struct adam *a, struct adam_step how)
 
 		how.rounded = rounded ? rounded + p.at : NULL;
 		if (p.n)
-			model_get_ops(a->model)
-				->adam(model_get_dev(a->model), param + p.at, first, second,
-				       model_grad_arena(a->model) + p.at, (int64_t)p.n, how);
+			model_get_ops(a->model)->adam(model_get_dev(a->model), param + p.at, first,
+						      second, model_grad_arena(a->model) + p.at,
+						      (int64_t)p.n, how);
 		first += p.n;
 		second += p.n;
 	}

@@ -17,14 +17,14 @@
 #include "train/model/model.h"
 
 struct adam {
-	struct model *model;		/* borrowed; must outlive this */
-	float *first, *second;		/* (floats) moments, on the backend's side; owned */
-	double *squares;		/* (n_squares) of ranges, on the backend's side; owned */
-	double *read;			/* (n_squares) the same here; owned */
+	struct model *model;   /* borrowed; must outlive this */
+	float *first, *second; /* (floats) moments, on the backend's side; owned */
+	double *squares;       /* (n_squares) of ranges, on the backend's side; owned */
+	double *read;	       /* (n_squares) the same here; owned */
 	size_t n_squares;
-	struct range *parts;		/* owned */
+	struct range *parts; /* owned */
 	size_t n_parts;
-	size_t floats;			/* of all parts */
+	size_t floats; /* of all parts */
 	double beta1, beta2, epsilon;
 };
 
@@ -41,7 +41,7 @@ int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct e
  * range is added to one of them, nobody waits; then all are read at once. What is read is borrowed until
  * they begin again, and may be written to.
  */
-int  adam_squares_begin(struct adam *a, size_t n, struct err *e);
+int adam_squares_begin(struct adam *a, size_t n, struct err *e);
 void adam_square(struct adam *a, size_t number, struct range r);
 double *adam_read_squares(struct adam *a, size_t n);
 
@@ -52,9 +52,9 @@ double adam_grad_norm(struct adam *a);
 struct adam_update {
 	int64_t step;
 	double rate;
-	double scale;		/* the gradient is multiplied by this */
-	bool   tokens;		/* … and divided by model_tally()'s target tokens */
-	double clip;		/* and then so that its length is at most this; 0: as it is */
+	double scale; /* the gradient is multiplied by this */
+	bool tokens;  /* … and divided by model_tally()'s target tokens */
+	double clip;  /* and then so that its length is at most this; 0: as it is */
 };
 
 /* One update with gradients times scale, whatever they are. */

@@ -7,16 +7,16 @@
 #include "share/base/mem.h"
 
 struct ema {
-	struct model *model;		/* borrowed */
-	float *average;			/* (floats) owned, on the backend's side */
-	struct range *parts;		/* (n) owned */
+	struct model *model; /* borrowed */
+	float *average;	     /* (floats) owned, on the backend's side */
+	struct range *parts; /* (n) owned */
 	size_t n, floats;
 	double decay;
 };
 
 size_t ema_memory(size_t floats)
 {
-	return floats * sizeof(float);		/* of an array that is there */
+	return floats * sizeof(float); /* of an array that is there */
 }
 
 struct ema *ema_open(struct model *m, double decay, const struct range *parts, size_t n,

@@ -24,7 +24,7 @@ struct ema;
 /* Of these parts of the arena; nothing is averaged yet. Borrows the model. NULL: failure. */
 struct ema *ema_open(struct model *m, double decay, const struct range *parts, size_t n,
 		     struct err *e);
-void ema_free(struct ema *a);			/* may be NULL */
+void ema_free(struct ema *a); /* may be NULL */
 
 /* Bytes that it takes for so many floats. */
 size_t ema_memory(size_t floats);

@@ -18,15 +18,16 @@ struct row {
 	const char *name;
 	int64_t rows, cols;
 	enum init init;
-	size_t field;		/* offset of the view in its struct */
+	size_t field; /* offset of the view in its struct */
 };
 
 #define OWNER_model   model_weights
 #define OWNER_encoder model_encoder_layer
 #define OWNER_decoder model_decoder_layer
 
-#define PARAM(...) + 1
-enum { N_ROWS = 0
+#define PARAM(...) +1
+enum {
+	N_ROWS = 0
 #include "train/model/params.def"
 };
 #undef PARAM
@@ -38,8 +39,8 @@ static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
 
 #define PARAM(group, field, name, n_rows, n_cols, init)                                            \
 	rows[n++] =                                                                                \
-		(struct row){GROUP_##group, name,	 n_rows,                                   \
-			     n_cols,	    INIT_##init, offsetof(struct OWNER_##group, field)};
+		(struct row){ GROUP_##group, name,	  n_rows,                                  \
+			      n_cols,	     INIT_##init, offsetof(struct OWNER_##group, field) };
 #include "train/model/params.def"
 #undef PARAM
 }
@@ -48,17 +49,20 @@ static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
 struct walk {
 	const struct model_shape *shape;
 	struct row rows[N_ROWS];
-	size_t first, last;	/* the rows of the current group are first .. last - 1 */
-	size_t at;		/* the current row */
-	int32_t layer;		/* of the current group, 0 for single tensors */
+	size_t first, last; /* the rows of the current group are first .. last - 1 */
+	size_t at;	    /* the current row */
+	int32_t layer;	    /* of the current group, 0 for single tensors */
 };
 
 static int32_t group_layers(const struct walk *w)
 {
 	switch (w->rows[w->first].group) {
-	case GROUP_encoder: return w->shape->encoder_layers;
-	case GROUP_decoder: return w->shape->decoder_layers;
-	default:            return 1;
+	case GROUP_encoder:
+		return w->shape->encoder_layers;
+	case GROUP_decoder:
+		return w->shape->decoder_layers;
+	default:
+		return 1;
 	}
 }
 
@@ -171,7 +175,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		p->rows = row->rows;
 		p->cols = row->cols;
 		p->offset = offset;
-		offset += p->rows * p->cols;	/* below 2^50 by the ranges of the options */
+		offset += p->rows * p->cols; /* below 2^50 by the ranges of the options */
 	}
 	*params = list;
 	*n_params = n;
@@ -222,7 +226,10 @@ static void set_scattered_views(struct model_weights *w, const struct model_shap
 
 	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
 		/* nobody writes to weights that are not trained */
-		union { const float *from; float *to; } data = { .from = *tensors++ };
+		union {
+			const float *from;
+			float *to;
+		} data = { .from = *tensors++ };
 		struct tensor view = tensor_f32(data.to, row->rows, row->cols);
 
 		memcpy(view_of(w, row, walk.layer), &view, sizeof(view));
@@ -353,7 +360,7 @@ void model_free(struct model *m)
 
 /* ---- memory of a run --------------------------------------------------- */
 
-#define USUAL_SENTENCE 1024	/* tokens; for longer ones ops take more when they meet them */
+#define USUAL_SENTENCE 1024 /* tokens; for longer ones ops take more when they meet them */
 
 /*
  * Training alone is long enough to gain by activations in bf16; evaluation and decoding keep all
@@ -365,7 +372,7 @@ static enum dtype dtype_of_acts(enum model_use use, bool bf16)
 }
 
 static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
-		   struct err *e)
+			 struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
 	const bool pads_batches = use == MODEL_USE_TRAIN && m->options.graphs;
@@ -465,12 +472,13 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 int model_memory_needs(const struct model_size *s, struct dev_memory *needs, struct err *e)
 {
 	const bool bf16 = s->options->bf16;
-	const size_t each = 4 * sizeof(float) +
-			    (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
-	const struct batch_extent most = model_max_extent(s->tokens, s->sentences, backend_keeps_graphs(s->ops, s->options));
+	const size_t each =
+		4 * sizeof(float) + (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
+	const struct batch_extent most =
+		model_max_extent(s->tokens, s->sentences, backend_keeps_graphs(s->ops, s->options));
 	struct model_acts acts = { 0 };
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
-			       .loss_rows = s->ops->loss_rows };
+				    .loss_rows = s->ops->loss_rows };
 	struct dev_limits limits;
 	struct model_param *params = NULL;
 	size_t n_params, flat;
@@ -516,11 +524,19 @@ static void init_tensor(float *x, const struct row *row, const struct model_shap
 
 	for (uint64_t i = 0; i < n; i++) {
 		switch (row->init) {
-		case INIT_table:      x[i] = deviation * random_normal(key, i); break;
+		case INIT_table:
+			x[i] = deviation * random_normal(key, i);
+			break;
 		case INIT_glorot:
-		case INIT_glorot_ffn: x[i] = limit * (2 * rng_unit(key, i) - 1); break;
-		case INIT_one:        x[i] = 1; break;
-		case INIT_zero:       x[i] = 0; break;
+		case INIT_glorot_ffn:
+			x[i] = limit * (2 * rng_unit(key, i) - 1);
+			break;
+		case INIT_one:
+			x[i] = 1;
+			break;
+		case INIT_zero:
+			x[i] = 0;
+			break;
 		}
 	}
 }
@@ -530,7 +546,7 @@ int model_init(struct model *m, uint64_t seed, struct err *e)
 	struct walk w;
 	const struct row *row;
 	uint32_t number = 0;
-	float *room = NULL, *param = m->param;	/* of a GPU: one tensor at a time */
+	float *room = NULL, *param = m->param; /* of a GPU: one tensor at a time */
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < m->n_params; i++)
@@ -552,13 +568,34 @@ int model_init(struct model *m, uint64_t seed, struct err *e)
 
 /* ---- parts ------------------------------------------------------------- */
 
-const struct model_shape *model_get_shape(const struct model *m)     { return &m->shape; }
-const struct model_weights *model_get_weights(const struct model *m) { return &m->weights; }
-const struct ops *model_get_ops(const struct model *m)               { return m->ops; }
-struct dev *model_get_dev(const struct model *m)                     { return m->dev; }
-float *model_grad_arena(struct model *m)                             { return m->grad; }
-int64_t model_floats(const struct model *m)                          { return m->floats; }
-struct model_tally *model_tally(struct model *m)                     { return m->acts.tally; }
+const struct model_shape *model_get_shape(const struct model *m)
+{
+	return &m->shape;
+}
+const struct model_weights *model_get_weights(const struct model *m)
+{
+	return &m->weights;
+}
+const struct ops *model_get_ops(const struct model *m)
+{
+	return m->ops;
+}
+struct dev *model_get_dev(const struct model *m)
+{
+	return m->dev;
+}
+float *model_grad_arena(struct model *m)
+{
+	return m->grad;
+}
+int64_t model_floats(const struct model *m)
+{
+	return m->floats;
+}
+struct model_tally *model_tally(struct model *m)
+{
+	return m->acts.tally;
+}
 
 float *model_param_arena(struct model *m)
 {

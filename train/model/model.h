@@ -27,19 +27,19 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-#define MODEL_MAX_LAYERS 64	/* of one stack: the range of the option */
+#define MODEL_MAX_LAYERS 64 /* of one stack: the range of the option */
 
 struct model_shape {
 	int32_t d_model, d_ff, heads, encoder_layers, decoder_layers;
-	int32_t vocabulary;		/* V: rows of the table, a multiple of 8 */
-	int32_t real_vocabulary;	/* of them, those that exist; the rest is never predicted */
+	int32_t vocabulary;	 /* V: rows of the table, a multiple of 8 */
+	int32_t real_vocabulary; /* of them, those that exist; the rest is never predicted */
 };
 
 /* One tensor of the list: where it lies in the flat buffer. */
 struct model_param {
-	char    name[64];
+	char name[64];
 	int64_t rows, cols;
-	int64_t offset;			/* floats from the start of the arena */
+	int64_t offset; /* floats from the start of the arena */
 };
 
 /* Weights (or gradients) of one model as views, made from params.def. */
@@ -73,9 +73,9 @@ struct model_weights {
 #undef PARAM_encoder
 #undef PARAM_decoder
 #undef PARAM
-	struct tensor output;	/* (V, D) of the last product: embed, maybe packed */
-	struct model_encoder_layer *encoder;	/* (encoder_layers) owned by the model */
-	struct model_decoder_layer *decoder;	/* (decoder_layers) owned by the model */
+	struct tensor output;		     /* (V, D) of the last product: embed, maybe packed */
+	struct model_encoder_layer *encoder; /* (encoder_layers) owned by the model */
+	struct model_decoder_layer *decoder; /* (decoder_layers) owned by the model */
 };
 
 struct model;
@@ -119,7 +119,7 @@ struct model_size {
 	const struct model_shape *shape;
 	const struct ops *ops;
 	const struct dev_options *options;
-	int32_t tokens, sentences;	/* as for model_reserve_training() */
+	int32_t tokens, sentences; /* as for model_reserve_training() */
 };
 
 /*
@@ -133,17 +133,17 @@ int model_init(struct model *m, uint64_t seed, struct err *e);
 
 /* Sums over the target tokens of a batch, or of several. */
 struct model_sums {
-	double  loss;		/* label-smoothed, nats */
-	double  nll;		/* without smoothing, nats */
-	int64_t tokens;		/* target tokens, </s> included */
-	double  squares, target, source;	/* model_collect_sums(): what the tally says; else 0 */
+	double loss;			/* label-smoothed, nats */
+	double nll;			/* without smoothing, nats */
+	int64_t tokens;			/* target tokens, </s> included */
+	double squares, target, source; /* model_collect_sums(): what the tally says; else 0 */
 };
 
 /* Numbers of a step that stay on the backend's side, to be read all at once. */
 struct model_tally {
-	double loss, nll;	/* of the batches since they were taken */
-	double squares;		/* the optimizer's: of the gradient's elements */
-	double target, source;	/* the trainer's: tokens of the step, of all ranks */
+	double loss, nll;      /* of the batches since they were taken */
+	double squares;	       /* the optimizer's: of the gradient's elements */
+	double target, source; /* the trainer's: tokens of the step, of all ranks */
 };
 
 struct model_pass_options {
@@ -152,7 +152,7 @@ struct model_pass_options {
 	/* the loss is multiplied by this before backward: 1 / tokens of the whole step */
 	float grad_scale;
 	uint64_t seed;
-	uint32_t step, micro;	/* name the dropout masks */
+	uint32_t step, micro; /* name the dropout masks */
 	/*
 	 * Called during backward as soon as everything from that float of the gradient arena on is
 	 * final; from falls, the last call is with 0. NULL: nobody wants to know.
@@ -166,8 +166,9 @@ struct model_pass_options {
  * nothing is waited for, b may be changed at once, and model_collect_sums() has the sums and the
  * faults. Needs model_reserve_training().
  */
-int model_forward_backward(struct model *m, const struct batch *b, const struct model_pass_options *how,
-			   struct model_sums *sums, struct err *e);
+int model_forward_backward(struct model *m, const struct batch *b,
+			   const struct model_pass_options *how, struct model_sums *sums,
+			   struct err *e);
 
 /*
  * The sums over all batches since they were last taken, or since the last pass that gave its own.
@@ -226,14 +227,14 @@ struct dev *model_get_dev(const struct model *m);
  * batch: where products read a copy of the weights in bf16 it is made anew then.
  */
 float *model_param_arena(struct model *m);
-const float *model_param_read(const struct model *m);	/* the same, only to be read */
+const float *model_param_read(const struct model *m); /* the same, only to be read */
 /*
  * The same for the optimizer, which keeps that copy as it is told by adam_step.rounded: *rounded =
  * its place, or NULL where there is none or it will be made anew.
  */
 float *model_update_arena(struct model *m, uint16_t **rounded);
-float *model_grad_arena(struct model *m);	/* NULL unless reserved for training */
-int64_t model_floats(const struct model *m);	/* length of either arena */
-struct model_tally *model_tally(struct model *m);	/* on the backend's side; needs a reserve */
+float *model_grad_arena(struct model *m);	  /* NULL unless reserved for training */
+int64_t model_floats(const struct model *m);	  /* length of either arena */
+struct model_tally *model_tally(struct model *m); /* on the backend's side; needs a reserve */
 
 #endif

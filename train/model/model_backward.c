@@ -22,7 +22,7 @@ static void product_grad(const struct model_pass *p, struct tensor din, struct t
 	const struct model *m = p->m;
 
 	m->ops->matmul(m->dev, dweight, dout, in,
-		       (struct matmul_how){.a_transposed = true, .accumulate = true});
+		       (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
@@ -36,15 +36,15 @@ static struct tensor wide_grad(const struct model_pass *p, int64_t rows, int64_t
 }
 
 /* From dout of a point to dsum and the gradient of the branch that led to it. */
-static void add_norm_backward(const struct model_pass *p, const struct norm_point *x, struct norm_pair n, float *dbias,
-		 struct dropout drop)
+static void add_norm_backward(const struct model_pass *p, const struct norm_point *x,
+			      struct norm_pair n, float *dbias, struct dropout drop)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->sum.rows;
 
 	p->m->ops->add_norm_grad(p->m->dev, with_rows(a->dsum, T), with_rows(a->branch, T), dbias,
-				 vector_of(n.dscale), vector_of(n.dshift), with_rows(a->dout, T), x->sum,
-				 x->mean, x->rstd, vector_of(n.scale), drop);
+				 vector_of(n.dscale), vector_of(n.dshift), with_rows(a->dout, T),
+				 x->sum, x->mean, x->rstd, vector_of(n.scale), drop);
 }
 
 /* The weights of a feed-forward layer, or their gradients. */
@@ -79,15 +79,16 @@ static void self_attention_grad(const struct model_pass *p, const struct norm_po
 
 	product_grad(p, dmix, g.out, with_rows(a->branch, T), l->self_context, w.out);
 	p->m->ops->attention_grad(p->m->dev, tensor_columns(dqkv, 0, D), tensor_columns(dqkv, D, D),
-				  tensor_columns(dqkv, 2 * D, D), dmix, l->self_context, l->self_lse,
-				  tensor_columns(l->qkv, 0, D), tensor_columns(l->qkv, D, D),
-				  tensor_columns(l->qkv, 2 * D, D),
+				  tensor_columns(dqkv, 2 * D, D), dmix, l->self_context,
+				  l->self_lse, tensor_columns(l->qkv, 0, D),
+				  tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
 				  stack == STACK_ENCODER ? p->encoder_self : p->decoder_self,
 				  model_dropout(p, stack, layer, SITE_SELF_WEIGHTS));
 	product_grad(p, with_rows(a->dout, T), g.qkv, dqkv, x->out, w.qkv);
 }
 
-static void cross_attention_grad(const struct model_pass *p, const struct norm_point *x, int32_t layer)
+static void cross_attention_grad(const struct model_pass *p, const struct norm_point *x,
+				 int32_t layer)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -97,7 +98,8 @@ static void cross_attention_grad(const struct model_pass *p, const struct norm_p
 	const int64_t D = m->shape.d_model, T = x->out.rows, k = 2 * D * layer, v = k + D;
 	struct tensor dq = wide_grad(p, T, D), dmix = with_rows(a->dout, T);
 
-	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_context, w->cross_out);
+	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_context,
+		     w->cross_out);
 	m->ops->attention_grad(m->dev, dq, tensor_columns(a->dmemory_kv, k, D),
 			       tensor_columns(a->dmemory_kv, v, D), dmix, l->cross_context,
 			       l->cross_lse, l->cross_q, tensor_columns(a->memory_kv, k, D),
@@ -151,10 +153,21 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 		m->ops->graph_resume(m->dev);
 }
 
-#define NORM(w, g, field) \
-	(struct norm_pair){ (w)->field##_scale, (g)->field##_scale, (g)->field##_shift }
-#define FFN(w)  (struct ffn_weights){ (w)->ffn_in, (w)->ffn_in_bias, (w)->ffn_out }
-#define SELF(w) (struct self_weights){ (w)->self_qkv, (w)->self_out }
+#define NORM(w, g, field)                                                                          \
+	(struct norm_pair)                                                                         \
+	{                                                                                          \
+		(w)->field##_scale, (g)->field##_scale, (g)->field##_shift                         \
+	}
+#define FFN(w)                                                                                     \
+	(struct ffn_weights)                                                                       \
+	{                                                                                          \
+		(w)->ffn_in, (w)->ffn_in_bias, (w)->ffn_out                                        \
+	}
+#define SELF(w)                                                                                    \
+	(struct self_weights)                                                                      \
+	{                                                                                          \
+		(w)->self_qkv, (w)->self_out                                                       \
+	}
 
 static void decoder_backward(const struct model_pass *p)
 {
@@ -170,18 +183,20 @@ static void decoder_backward(const struct model_pass *p)
 		bool last = i == m->shape.decoder_layers - 1;
 
 		add_norm_backward(p, &x[3],
-		     last ? NORM(&m->weights, &m->grads, decoder_norm)
-			  : NORM(w + 1, g + 1, self_norm),
-		     vector_of(g->ffn_out_bias), model_dropout(p, STACK_DECODER, i, SITE_FFN));
+				  last ? NORM(&m->weights, &m->grads, decoder_norm)
+				       : NORM(w + 1, g + 1, self_norm),
+				  vector_of(g->ffn_out_bias),
+				  model_dropout(p, STACK_DECODER, i, SITE_FFN));
 		feed_forward_grad(p, &x[2], l->hidden, FFN(w), FFN(g),
 				  model_dropout(p, STACK_DECODER, i, SITE_RELU));
 		add_norm_backward(p, &x[2], NORM(w, g, ffn_norm), NULL,
-		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
+				  model_dropout(p, STACK_DECODER, i, SITE_CROSS));
 		cross_attention_grad(p, &x[1], i);
 		add_norm_backward(p, &x[1], NORM(w, g, cross_norm), NULL,
-		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
+				  model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_DECODER, i);
-		report_gradients_ready(p, g->self_qkv);	/* its norm before that ends with the layer below */
+		report_gradients_ready(
+			p, g->self_qkv); /* its norm before that ends with the layer below */
 	}
 	end_stack(p, STACK_DECODER, NORM(&m->weights.decoder[0], &m->grads.decoder[0], self_norm));
 	report_gradients_ready(p, m->grads.decoder[0].self_norm_scale);
@@ -205,13 +220,14 @@ static void encoder_backward(const struct model_pass *p)
 		bool last = i == n - 1;
 
 		add_norm_backward(p, &x[2],
-		     last ? NORM(&m->weights, &m->grads, encoder_norm)
-			  : NORM(w + 1, g + 1, self_norm),
-		     vector_of(g->ffn_out_bias), model_dropout(p, STACK_ENCODER, i, SITE_FFN));
+				  last ? NORM(&m->weights, &m->grads, encoder_norm)
+				       : NORM(w + 1, g + 1, self_norm),
+				  vector_of(g->ffn_out_bias),
+				  model_dropout(p, STACK_ENCODER, i, SITE_FFN));
 		feed_forward_grad(p, &x[1], l->hidden, FFN(w), FFN(g),
 				  model_dropout(p, STACK_ENCODER, i, SITE_RELU));
 		add_norm_backward(p, &x[1], NORM(w, g, ffn_norm), NULL,
-		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
+				  model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_ENCODER, i);
 		report_gradients_ready(p, g->self_qkv);
 	}
@@ -279,11 +295,13 @@ static bool replay_graphs(const struct model_pass *p)
 	return n > 0;
 }
 
-int model_forward_backward(struct model *m, const struct batch *b, const struct model_pass_options *how,
-			   struct model_sums *sums, struct err *e)
+int model_forward_backward(struct model *m, const struct batch *b,
+			   const struct model_pass_options *how, struct model_sums *sums,
+			   struct err *e)
 {
-	struct model_pass p = { .m = m, .b = b, .how = how, .smoothing = how->smoothing,
-			  .graph = m->pads_batches };
+	struct model_pass p = {
+		.m = m, .b = b, .how = how, .smoothing = how->smoothing, .graph = m->pads_batches
+	};
 
 	if (!m->grad)
 		return err_set(e, ERR_INTERNAL, "the model was not reserved for training");

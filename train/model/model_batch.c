@@ -13,9 +13,9 @@
 
 #include "share/base/util.h"
 
-#define LEAST_ROWS      64	/* of a granule; also what its size is a multiple of */
-#define GRANULES        32	/* of a whole batch: 1.6 % of its rows are added on average */
-#define LEAST_LENGTH    16	/* attention on GPUs knows 16, 32, 64 and their multiples */
+#define LEAST_ROWS	64 /* of a granule; also what its size is a multiple of */
+#define GRANULES	32 /* of a whole batch: 1.6 % of its rows are added on average */
+#define LEAST_LENGTH	16 /* attention on GPUs knows 16, 32, 64 and their multiples */
 #define LEAST_SENTENCES 8
 
 static int32_t round_up_to_multiple(int32_t n, int32_t each)
@@ -48,7 +48,8 @@ struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad
 struct batch_extent model_extent(const struct batch *b, int32_t most_tokens, bool pads_batches)
 {
 	struct batch_extent x = { b->n_source, b->n_target, b->n, b->max_source, b->max_target };
-	const int32_t each = padding_granule(most_tokens), most = round_up_to_multiple(most_tokens, LEAST_ROWS);
+	const int32_t each = padding_granule(most_tokens),
+		      most = round_up_to_multiple(most_tokens, LEAST_ROWS);
 	int32_t more;
 
 	if (!pads_batches)
@@ -65,14 +66,14 @@ struct batch_extent model_extent(const struct batch *b, int32_t most_tokens, boo
 
 void model_plan_ids(struct device_batch *b, const struct batch_extent *x, struct arena_plan *c)
 {
-	b->rng_step          = arena_plan_array(c, 2, sizeof(uint32_t));
-	b->source          = arena_plan_array(c, x->source, sizeof(int32_t));
+	b->rng_step = arena_plan_array(c, 2, sizeof(uint32_t));
+	b->source = arena_plan_array(c, x->source, sizeof(int32_t));
 	b->source_position = arena_plan_array(c, x->source, sizeof(int32_t));
-	b->target_in       = arena_plan_array(c, x->target, sizeof(int32_t));
-	b->target_out      = arena_plan_array(c, x->target, sizeof(int32_t));
+	b->target_in = arena_plan_array(c, x->target, sizeof(int32_t));
+	b->target_out = arena_plan_array(c, x->target, sizeof(int32_t));
 	b->target_position = arena_plan_array(c, x->target, sizeof(int32_t));
-	b->source_start    = arena_plan_array(c, x->sentences + 1, sizeof(int32_t));
-	b->target_start    = arena_plan_array(c, x->sentences + 1, sizeof(int32_t));
+	b->source_start = arena_plan_array(c, x->sentences + 1, sizeof(int32_t));
+	b->target_start = arena_plan_array(c, x->sentences + 1, sizeof(int32_t));
 }
 
 size_t model_batch_bytes(const struct batch_extent *x)

@@ -26,7 +26,8 @@ struct dropout model_dropout(const struct model_pass *p, enum model_stack stack,
 }
 
 /* out = in times a weight stored as (outputs, inputs). */
-static void linear_forward(const struct model_pass *p, struct tensor out, struct tensor in, struct tensor weight)
+static void linear_forward(const struct model_pass *p, struct tensor out, struct tensor in,
+			   struct tensor weight)
 {
 	model_linear(p->m, out, in, weight, NULL, false);
 }
@@ -37,8 +38,9 @@ struct attend {
 	struct dropout drop;
 };
 
-static void self_attention_forward(const struct model_pass *p, struct tensor in, const struct layer_act *l,
-			   struct tensor qkv_weight, struct tensor out_weight, struct attend how)
+static void self_attention_forward(const struct model_pass *p, struct tensor in,
+				   const struct layer_act *l, struct tensor qkv_weight,
+				   struct tensor out_weight, struct attend how)
 {
 	const int64_t D = p->m->shape.d_model;
 
@@ -50,7 +52,7 @@ static void self_attention_forward(const struct model_pass *p, struct tensor in,
 }
 
 static void cross_attention_forward(const struct model_pass *p, struct tensor in, int32_t layer,
-			    struct attend how)
+				    struct attend how)
 {
 	const int64_t D = p->m->shape.d_model;
 	const struct model_acts *a = &p->m->acts;
@@ -66,8 +68,8 @@ static void cross_attention_forward(const struct model_pass *p, struct tensor in
 }
 
 static void ffn_forward(const struct model_pass *p, struct tensor in, struct tensor hidden,
-			 struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
-			 struct dropout drop)
+			struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
+			struct dropout drop)
 {
 	if (drop.rate > 0) {
 		linear_forward(p, hidden, in, in_weight);
@@ -79,8 +81,9 @@ static void ffn_forward(const struct model_pass *p, struct tensor in, struct ten
 }
 
 /* The branch that was just computed joins the residual stream; point[0] -> point[1]. */
-static void add_norm_forward(const struct model_pass *p, struct norm_point *point, const float *bias,
-		 struct tensor scale, struct tensor shift, struct dropout drop)
+static void add_norm_forward(const struct model_pass *p, struct norm_point *point,
+			     const float *bias, struct tensor scale, struct tensor shift,
+			     struct dropout drop)
 {
 	struct norm_point *to = point + 1;
 
@@ -117,19 +120,19 @@ void model_encoder_forward(const struct model_pass *p)
 		const struct model_encoder_layer *w = &m->weights.encoder[i];
 		const struct layer_act *l = &a->encoder.layers[i];
 		struct norm_point *x = &a->encoder.points[2 * i];
-		struct attend self = {p->encoder_self,
-				      model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS)};
+		struct attend self = { p->encoder_self,
+				       model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS) };
 		bool last = i == n - 1;
 
 		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
 		add_norm_forward(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
-		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
+				 model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		ffn_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
-			     model_dropout(p, STACK_ENCODER, i, SITE_RELU));
+			    model_dropout(p, STACK_ENCODER, i, SITE_RELU));
 		add_norm_forward(p, &x[1], vector_of(w->ffn_out_bias),
-		     last ? m->weights.encoder_norm_scale : w[1].self_norm_scale,
-		     last ? m->weights.encoder_norm_shift : w[1].self_norm_shift,
-		     model_dropout(p, STACK_ENCODER, i, SITE_FFN));
+				 last ? m->weights.encoder_norm_scale : w[1].self_norm_scale,
+				 last ? m->weights.encoder_norm_shift : w[1].self_norm_shift,
+				 model_dropout(p, STACK_ENCODER, i, SITE_FFN));
 	}
 	linear_forward(p, a->memory_kv, a->encoder.points[2 * n].out, m->weights.cross_kv);
 }
@@ -145,24 +148,24 @@ void model_decoder_forward(const struct model_pass *p)
 		const struct model_decoder_layer *w = &m->weights.decoder[i];
 		const struct layer_act *l = &a->decoder.layers[i];
 		struct norm_point *x = &a->decoder.points[3 * i];
-		struct attend self = {p->decoder_self,
-				      model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS)};
-		struct attend cross = {p->cross,
-				       model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS)};
+		struct attend self = { p->decoder_self,
+				       model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS) };
+		struct attend cross = { p->cross,
+					model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS) };
 		bool last = i == n - 1;
 
 		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
 		add_norm_forward(p, &x[0], NULL, w->cross_norm_scale, w->cross_norm_shift,
-		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
+				 model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		cross_attention_forward(p, x[1].out, i, cross);
 		add_norm_forward(p, &x[1], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
-		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
+				 model_dropout(p, STACK_DECODER, i, SITE_CROSS));
 		ffn_forward(p, x[2].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
-			     model_dropout(p, STACK_DECODER, i, SITE_RELU));
+			    model_dropout(p, STACK_DECODER, i, SITE_RELU));
 		add_norm_forward(p, &x[2], vector_of(w->ffn_out_bias),
-		     last ? m->weights.decoder_norm_scale : w[1].self_norm_scale,
-		     last ? m->weights.decoder_norm_shift : w[1].self_norm_shift,
-		     model_dropout(p, STACK_DECODER, i, SITE_FFN));
+				 last ? m->weights.decoder_norm_scale : w[1].self_norm_scale,
+				 last ? m->weights.decoder_norm_shift : w[1].self_norm_shift,
+				 model_dropout(p, STACK_DECODER, i, SITE_FFN));
 	}
 }
 

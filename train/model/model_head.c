@@ -10,7 +10,8 @@
 #include "train/model/model_internal.h"
 
 /* Losses of target tokens first …, and the gradient of their logits: dlogits has as many rows. */
-static void head_chunk_losses(const struct model_pass *p, int64_t first, struct tensor dlogits, float grad_scale)
+static void head_chunk_losses(const struct model_pass *p, int64_t first, struct tensor dlogits,
+			      float grad_scale)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -24,7 +25,7 @@ static void head_chunk_losses(const struct model_pass *p, int64_t first, struct 
 		logits = with_rows(a->logits, n);
 		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output, NULL,
 			     false);
-		if (p->predict)		/* the embedding has been: its ids are free */
+		if (p->predict) /* the embedding has been: its ids are free */
 			m->ops->top_k(m->dev, loss + at, a->ids.target_in + first + at, logits,
 				      m->shape.real_vocabulary, 1);
 		m->ops->cross_entropy(m->dev, tensor_rows(dlogits, at, n), loss + at, nll + at,
@@ -49,7 +50,7 @@ void model_head(const struct model_pass *p, bool gradients)
 		if (!gradients)
 			continue;
 		o->matmul(m->dev, tensor_rows(a->dout, first, n), dlogits, m->weights.output,
-			  (struct matmul_how){0});
+			  (struct matmul_how){ 0 });
 		o->matmul(m->dev, m->grads.embed, dlogits, tensor_rows(states, first, n),
 			  (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	}
@@ -74,8 +75,12 @@ int model_collect_sums(struct model *m, struct model_sums *sums, struct err *e)
 
 	m->ops->to_host(m->dev, &tally, m->acts.tally, sizeof(tally));
 	*sums = (struct model_sums){
-		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens,
-		.squares = tally.squares, .target = tally.target, .source = tally.source,
+		.loss = tally.loss,
+		.nll = tally.nll,
+		.tokens = m->tokens,
+		.squares = tally.squares,
+		.target = tally.target,
+		.source = tally.source,
 	};
 	model_discard_sums(m);
 	return m->ops->sync(m->dev, e);

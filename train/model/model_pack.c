@@ -28,7 +28,7 @@ bool model_each_weight(struct model *m, model_visit *visit, void *context)
 struct packing {
 	struct model *m;
 	enum dtype precision;
-	size_t bytes;		/* so far; without a block they are only counted */
+	size_t bytes; /* so far; without a block they are only counted */
 };
 
 static bool pack_one(void *context, struct tensor *view)
@@ -43,7 +43,8 @@ static bool pack_one(void *context, struct tensor *view)
 		packed.data = (char *)p->m->packed + p->bytes;
 		p->m->ops->pack(p->m->dev, packed, *view);
 		if (p->m->is_mapped)
-			map_drop_pages(view->data, (size_t)(view->rows * view->cols) * sizeof(float));
+			map_drop_pages(view->data,
+				       (size_t)(view->rows * view->cols) * sizeof(float));
 		*view = packed;
 	}
 	return !__builtin_add_overflow(p->bytes, (bytes + 63) / 64 * 64, &p->bytes);

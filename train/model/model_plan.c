@@ -17,7 +17,7 @@ int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct e
 	a->decoder.layers = mem_alloc((size_t)a->decoder.n_layers, sizeof(struct layer_act), e);
 	if (a->encoder.points && a->encoder.layers && a->decoder.points && a->decoder.layers)
 		return 0;
-	return e->code;		/* the owner frees what is there */
+	return e->code; /* the owner frees what is there */
 }
 
 void model_acts_free(struct model_acts *a)
@@ -43,7 +43,8 @@ void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size)
 	return p;
 }
 
-static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t cols, enum dtype dtype)
+static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t cols,
+				    enum dtype dtype)
 {
 	size_t n;
 
@@ -51,7 +52,10 @@ static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t 
 		c->overflow = true;
 	return (struct tensor){
 		.data = c->overflow ? NULL : arena_plan_array(c, rows * cols, dtype_bytes(dtype)),
-		.rows = rows, .cols = cols, .stride = cols, .dtype = dtype,
+		.rows = rows,
+		.cols = cols,
+		.stride = cols,
+		.dtype = dtype,
 	};
 }
 
@@ -70,14 +74,15 @@ static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t
 static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, int64_t d_model)
 {
 	return (struct norm_point){
-		.sum = plan_float_array(c, tokens, d_model), .out = plan_tensor_f32(c, tokens, d_model),
+		.sum = plan_float_array(c, tokens, d_model),
+		.out = plan_tensor_f32(c, tokens, d_model),
 		.mean = arena_plan_array(c, tokens, sizeof(float)),
 		.rstd = arena_plan_array(c, tokens, sizeof(float)),
 	};
 }
 
-static struct layer_act plan_layer_act(struct arena_plan *c, const struct model_shape *s, int64_t tokens,
-				   bool cross)
+static struct layer_act plan_layer_act(struct arena_plan *c, const struct model_shape *s,
+				       int64_t tokens, bool cross)
 {
 	struct layer_act l = {
 		.qkv = plan_tensor_f32(c, tokens, 3 * (int64_t)s->d_model),
@@ -102,8 +107,8 @@ static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t
 		       bool every_layer, struct arena_plan *c)
 {
 	for (int32_t i = 0; i < a->n_points; i++)
-		a->points[i] =
-			i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model) : a->points[0];
+		a->points[i] = i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model)
+						     : a->points[0];
 	for (int32_t i = 0; i < a->n_layers; i++)
 		a->layers[i] =
 			i == 0 || every_layer ? plan_layer_act(c, s, tokens, cross) : a->layers[0];
@@ -115,12 +120,13 @@ static void plan_logits(struct model_acts *a, const struct model_shape *s, int64
 	const bool apart = training && c->loss_rows;
 	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
 
-	a->logits = plan_float_array(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
+	a->logits =
+		plan_float_array(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
 	a->dlogits = apart ? plan_tensor_f32(c, most, s->vocabulary) : a->logits;
 }
 
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct batch_extent *most,
-		     enum model_use use, struct arena_plan *c)
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
+		     const struct batch_extent *most, enum model_use use, struct arena_plan *c)
 {
 	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers, tokens = most->source;
 	const bool training = use == MODEL_USE_TRAIN;

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct rate_schedule {
-	double  factor;
-	int64_t warmup;		/* steps, at least 1 */
+	double factor;
+	int64_t warmup; /* steps, at least 1 */
 	int32_t d_model;
 };
 

@@ -9,10 +9,11 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 
-#define FILE_LIMIT (64u << 20)	/* bytes */
+#define FILE_LIMIT (64u << 20) /* bytes */
 
 /* Is a better than b? Unknown is never better, and worse than all that is known. */
-static bool is_better_evaluation(enum best_metric metric, const struct evaluated *a, const struct evaluated *b)
+static bool is_better_evaluation(enum best_metric metric, const struct evaluated *a,
+				 const struct evaluated *b)
 {
 	const double x = metric == BEST_LOSS ? -a->nll : a->bleu,
 		     y = metric == BEST_LOSS ? -b->nll : b->bleu;

@@ -16,14 +16,14 @@
 enum { TO_TENSORBOARD, TO_PROMETHEUS, N_SINKS };
 
 struct metric_sinks {
-	struct journal *journal, *samples;	/* borrowed */
-	struct tensorboard *board;		/* NULL: not wanted, or cannot be */
-	struct prometheus *metrics;		/* NULL: the same */
-	const char *page;			/* borrowed: the .prom file */
-	double written;				/* clock_mono_s() of the last page */
-	bool stale;				/* the page does not say all */
-	bool failed[N_SINKS];			/* at least once */
-	struct err trouble[N_SINKS];		/* to be said; code 0: nothing */
+	struct journal *journal, *samples; /* borrowed */
+	struct tensorboard *board;	   /* NULL: not wanted, or cannot be */
+	struct prometheus *metrics;	   /* NULL: the same */
+	const char *page;		   /* borrowed: the .prom file */
+	double written;			   /* clock_mono_s() of the last page */
+	bool stale;			   /* the page does not say all */
+	bool failed[N_SINKS];		   /* at least once */
+	struct err trouble[N_SINKS];	   /* to be said; code 0: nothing */
 };
 
 static void sinks_note_failure(struct metric_sinks *o, int which, const struct err *e)
@@ -35,7 +35,7 @@ static void sinks_note_failure(struct metric_sinks *o, int which, const struct e
 
 static void write_page(struct metric_sinks *o)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 
 	o->stale = false;
 	o->written = clock_mono_s();
@@ -46,7 +46,7 @@ static void write_page(struct metric_sinks *o)
 /* Some records are worth a page at once: nothing may follow them for a long time. */
 static bool is_urgent(const struct json *record)
 {
-	static const char *const kinds[] = {"start", "eval", "save", "stop"};
+	static const char *const kinds[] = { "start", "eval", "save", "stop" };
 	const char *kind = json_text(json_get(record, "kind"), "");
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -58,7 +58,7 @@ static bool is_urgent(const struct json *record)
 static void sinks_write_record(void *arg, const char *line, size_t n)
 {
 	struct metric_sinks *o = arg;
-	struct err e = {0};
+	struct err e = { 0 };
 	struct json *record = json_parse(line, n, &e);
 
 	if (record && o->board && tensorboard_record(o->board, record, &e))
@@ -75,7 +75,7 @@ static void sinks_write_record(void *arg, const char *line, size_t n)
 
 static void open_board(struct metric_sinks *o, const char *folder, int64_t first_step)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 	char *path = file_path(&e, "%s/tensorboard", folder);
 
 	if (path)
@@ -88,7 +88,7 @@ static void open_board(struct metric_sinks *o, const char *folder, int64_t first
 /* The page begins with what the journal says already: counters go on counting. */
 static void open_metrics(struct metric_sinks *o, const char *folder, const char *run)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 	char *path = file_path(&e, "%s/journal.jsonl", folder);
 
 	o->metrics = path ? prometheus_new(run, &e) : NULL;
@@ -98,7 +98,8 @@ static void open_metrics(struct metric_sinks *o, const char *folder, const char 
 }
 
 struct metric_sinks *metric_sinks_open(const struct conf *c, const char *folder, int64_t first_step,
-			     struct journal *journal, struct journal *samples, struct err *e)
+				       struct journal *journal, struct journal *samples,
+				       struct err *e)
 {
 	struct metric_sinks *o = mem_alloc(1, sizeof(*o), e);
 

@@ -28,11 +28,12 @@ struct metric_sinks;
  * more when the outlets are closed.
  */
 struct metric_sinks *metric_sinks_open(const struct conf *c, const char *folder, int64_t first_step,
-			     struct journal *journal, struct journal *samples, struct err *e);
+				       struct journal *journal, struct journal *samples,
+				       struct err *e);
 
 /* Whether an outlet failed for the first time: then e says how. Until false: there are two of them. */
 bool metric_sinks_failure(struct metric_sinks *o, struct err *e);
 
-void metric_sinks_close(struct metric_sinks *o);	/* may be NULL; a last page for Prometheus */
+void metric_sinks_close(struct metric_sinks *o); /* may be NULL; a last page for Prometheus */
 
 #endif

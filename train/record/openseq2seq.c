@@ -9,23 +9,23 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define LINE_BYTES 500		/* of a line that are looked at */
+#define LINE_BYTES 500 /* of a line that are looked at */
 #define MOST_STEPS INT64_C(1000000000000)
 
 enum what { BEGIN, TRAIN, EVAL };
 
 struct entry {
 	enum what what;
-	int64_t step;		/* EVAL: after the next one was printed */
-	int64_t after, upto;	/* EVAL: its step is in (after, upto]; upto -1: unknown */
+	int64_t step;	     /* EVAL: after the next one was printed */
+	int64_t after, upto; /* EVAL: its step is in (after, upto]; upto -1: unknown */
 	bool has_loss;
-	double loss;		/* EVAL: of the development set */
-	double step_s;		/* NAN: not said */
+	double loss;   /* EVAL: of the development set */
+	double step_s; /* NAN: not said */
 	double pseudo_bleu;
 };
 
 struct log {
-	struct entry *entries;	/* owned */
+	struct entry *entries; /* owned */
 	size_t n, cap;
 	struct openseq2seq *seen;
 };
@@ -104,8 +104,13 @@ static struct entry *log_add_entry(struct log *l, enum what what, struct err *e)
 	if (mem_grow(&l->entries, &l->cap, l->n + 1, sizeof(*l->entries), e))
 		return NULL;
 	x = &l->entries[l->n++];
-	*x = (struct entry){.what = what, .step = -1, .after = l->seen->last_step, .upto = -1,
-			    .loss = NAN, .step_s = NAN, .pseudo_bleu = NAN};
+	*x = (struct entry){ .what = what,
+			     .step = -1,
+			     .after = l->seen->last_step,
+			     .upto = -1,
+			     .loss = NAN,
+			     .step_s = NAN,
+			     .pseudo_bleu = NAN };
 	return x;
 }
 
@@ -125,11 +130,11 @@ static int log_parse_step(struct log *l, const char *text, int64_t step, struct 
 		size_t at = l->n;
 
 		while (at > 0 && l->entries[at - 1].what == EVAL && l->entries[at - 1].upto < 0)
-			at--;	/* evaluations since then are the new attempt's */
+			at--; /* evaluations since then are the new attempt's */
 		if (!log_add_entry(l, BEGIN, e))
 			return e->code;
 		memmove(&l->entries[at + 1], &l->entries[at], (l->n - 1 - at) * sizeof(*x));
-		l->entries[at] = (struct entry){.what = BEGIN, .step = MAX(step - 1, 0)};
+		l->entries[at] = (struct entry){ .what = BEGIN, .step = MAX(step - 1, 0) };
 		for (size_t i = at + 1; i < l->n; i++)
 			l->entries[i].after = step - 1;
 		l->seen->starts++;
@@ -175,7 +180,7 @@ static int log_parse_summary(struct log *l, const char *text)
 		x->step_s = get_time(text_after_prefix(text, "time per step ="));
 	} else if ((at = text_after_prefix(text, "Total trainable parameters:")) != NULL)
 		seen->parameters = get_count(at);
-else if ((at = text_after_prefix(text, "Building graph on Horovod rank:")) != NULL)
+	else if ((at = text_after_prefix(text, "Building graph on Horovod rank:")) != NULL)
 		seen->ranks = MAX(seen->ranks, get_count(at) + 1);
 	else if (text_after_prefix(text, "Finished training"))
 		seen->finished = true;
@@ -257,7 +262,7 @@ static int64_t find_interval(const struct log *l)
 		if (x->what != EVAL)
 			continue;
 		if (k > 0 && x->upto >= 0) {
-			low = MAX(low, MAX(x->after, 0) / k);	/* steps > after */
+			low = MAX(low, MAX(x->after, 0) / k); /* steps > after */
 			high = MIN(high, x->upto / k);
 		}
 		k++;
@@ -279,7 +284,7 @@ static void place_evals(struct log *l)
 		if (k == 0 && x->after <= 0)
 			x->step = 0;
 		else if (x->upto < 0)
-			x->step = MAX(x->after, 0);	/* the end: no step is printed any more */
+			x->step = MAX(x->after, 0); /* the end: no step is printed any more */
 		else
 			x->step = every && step > x->after && step <= x->upto
 					  ? step
@@ -338,7 +343,7 @@ static void put_entry(struct json_writer *w, const struct entry *x, double t)
 
 static void put_note(struct json_writer *w, const struct openseq2seq *s, double t)
 {
-	struct buf text = {0};
+	struct buf text = { 0 };
 
 	buf_add_str(&text, "imported from a log of OpenSeq2Seq: losses are label-smoothed, less "
 			   "the least value of that; pseudo_bleu is teacher-forced");
@@ -373,7 +378,7 @@ static double log_entry_seconds(const struct entry *x, int64_t *before)
 
 static void put_all(struct log *l, const char *run, double end_t, struct buf *journal)
 {
-	struct json_writer w = {.out = journal};
+	struct json_writer w = { .out = journal };
 	int64_t before = 0, attempt = 0;
 	double t;
 
@@ -402,15 +407,19 @@ static void put_all(struct log *l, const char *run, double end_t, struct buf *jo
 int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
 		     struct buf *journal, struct openseq2seq *seen, struct err *e)
 {
-	struct log l = {.seen = seen};
+	struct log l = { .seen = seen };
 	int code;
 
-	*seen = (struct openseq2seq){.last_step = -1, .parameters = -1, .ranks = -1,
-				     .avg_step_s = NAN, .avg_objects = NAN};
+	*seen = (struct openseq2seq){ .last_step = -1,
+				      .parameters = -1,
+				      .ranks = -1,
+				      .avg_step_s = NAN,
+				      .avg_objects = NAN };
 	code = log_parse_lines(&l, bytes, n, e);
 	if (!code && !seen->trains)
-		code = err_set(e, ERR_DATA, "nothing in it is of OpenSeq2Seq's log: no line has "
-					    "\"*** Global step N:\"");
+		code = err_set(e, ERR_DATA,
+			       "nothing in it is of OpenSeq2Seq's log: no line has "
+			       "\"*** Global step N:\"");
 	if (!code) {
 		place_evals(&l);
 		put_all(&l, run, end_t, journal);

@@ -32,9 +32,9 @@ struct openseq2seq {
 	int64_t last_step;		/* -1: none */
 	int64_t eval_every;		/* steps between evaluations; 0: not to be found out */
 	int64_t parameters, ranks;	/* -1: not said */
-	double  seconds;		/* of all steps */
-	double  avg_step_s, avg_objects; /* at the end; NAN: not said */
-	bool    finished;
+	double seconds;			/* of all steps */
+	double avg_step_s, avg_objects; /* at the end; NAN: not said */
+	bool finished;
 };
 
 /*

@@ -25,91 +25,93 @@ enum group { OF_RUN, OF_LEVEL, OF_VERDICT, OF_HOST, OF_GPU, OF_RANK };
 static const struct family {
 	enum group group;
 	const char *kind, *field;
-	double unit;		/* the field is multiplied by it */
+	double unit; /* the field is multiplied by it */
 	const char *name, *help;
 } families[] = {
-	{OF_RUN, "start", COUNT, 1, "attempts_total", "Attempts to train, restarts included."},
-	{OF_RUN, "start", "t", 1, "start_time_seconds", "Unix time when the attempt began."},
-	{OF_RUN, "start", "ranks", 1, "ranks", "Processes that train together."},
-	{OF_RUN, "start", "parameters", 1, "parameters", "Parameters of the model."},
-	{OF_RUN, "start", "steps", 1, "planned_steps", "Optimizer steps of the whole run."},
-	{OF_RUN, "stop", "running", 1, "running",
-	 "1 while the run trains, 0 after its end; compare with the time of its last record."},
-	{OF_RUN, "stop", "exit", 1, "exit_status", "How the last attempt that ended has ended."},
-	{OF_RUN, "train", "t", 1, "last_record_time_seconds",
-	 "Unix time of the last training record: late when the run hangs or is gone."},
-	{OF_RUN, "train", "step", 1, "step", "Optimizer steps done; a restart can go back."},
-	{OF_RUN, "train", "epoch", 1, "epoch", "Passes through the training text."},
-	{OF_RUN, "train", "loss", 1, "train_loss_nats",
-	 "Training loss in nats per target token, label-smoothed as it is minimised."},
-	{OF_RUN, "train", "nll", 1, "train_nll_nats",
-	 "Training loss in nats per target token, without smoothing."},
-	{OF_RUN, "train", "lr", 1, "learning_rate", "Learning rate."},
-	{OF_RUN, "train", "grad_norm", 1, "gradient_norm", "Norm of the gradient before clipping."},
-	{OF_RUN, "train", "source_tps", 1, "source_tokens_per_second",
-	 "Source tokens per second, all ranks."},
-	{OF_RUN, "train", "target_tps", 1, "target_tokens_per_second",
-	 "Target tokens per second, all ranks."},
-	{OF_RUN, "train", "step_s", 1, "step_seconds", "Duration of a step."},
-	{OF_RUN, "train", "input_s", 1, "step_input_seconds", "Of a step: waiting for a batch."},
-	{OF_RUN, "train", "compute_s", 1, "step_compute_seconds",
-	 "Of a step: forward and backward pass."},
-	{OF_RUN, "train", "exposed_s", 1, "step_exposed_seconds",
-	 "Of a step: waiting for reductions that the backward pass did not hide."},
-	{OF_RUN, "train", "wait_s", 1, "step_wait_seconds",
-	 "Of the exposed part: waiting for the slowest rank to begin."},
-	{OF_RUN, "train", "update_s", 1, "step_update_seconds", "Of a step: the optimizer."},
-	{OF_RUN, "train", "sent_bytes", 1, "step_sent_bytes", "Bytes a rank sends in a step."},
-	{OF_RUN, "train", "nonfinite", 1, "nonfinite_records_total",
-	 "Training records with a number that was not finite."},
-	{OF_RUN, "eval", COUNT, 1, "evaluations_total", "Evaluations."},
-	{OF_RUN, "eval", "step", 1, "evaluated_step", "Step of the last evaluation."},
-	{OF_RUN, "eval", "bleu", 1, "dev_bleu", "BLEU of the development set, 0 to 100."},
-	{OF_RUN, "eval", "pseudo_bleu", 1, "dev_pseudo_bleu",
-	 "Teacher-forced BLEU of pieces, 0 to 1, of an imported log; no translation's BLEU."},
-	{OF_RUN, "eval", "dev_nll", 1, "dev_nll_nats", "Loss of the development set."},
-	{OF_RUN, "eval", "dev_ppl", 1, "dev_perplexity", "Perplexity of the development set."},
-	{OF_RUN, "eval", "seconds", 1, "evaluation_seconds", "Duration of the last evaluation."},
-	{OF_RUN, "save", COUNT, 1, "checkpoints_total", "Checkpoints saved."},
-	{OF_RUN, "save", "t", 1, "last_checkpoint_time_seconds",
-	 "Unix time of the last checkpoint."},
-	{OF_RUN, "save", "bytes", 1, "checkpoint_bytes", "Size of the last checkpoint."},
-	{OF_RUN, "verdict", "exposed_share", 1, "network_exposed_ratio",
-	 "Share of a step spent waiting for the network."},
-	{OF_VERDICT, "verdict", "is", 1, "network_verdict",
-	 "1 for what the last look at the network said: no, slightly, link, latency, straggler, "
-	 "loss, unknown."},
-	{OF_LEVEL, "event", COUNT, 1, "events_total", "Events of the journal."},
-	{OF_HOST, "host", "cpu", 1, "host_cpu_ratio", "Share of all cores in use."},
-	{OF_HOST, "host", "memory_used", 1, "host_memory_used_bytes", "Memory in use."},
-	{OF_HOST, "host", "memory_total", 1, "host_memory_total_bytes", "Memory of the host."},
-	{OF_HOST, "host", "disk_free", 1, "host_disk_free_bytes", "Room on the workspace's disk."},
-	{OF_HOST, "host", "disk_read_bytes_s", 1, "host_disk_read_bytes_per_second",
-	 "Read from disks."},
-	{OF_HOST, "host", "disk_write_bytes_s", 1, "host_disk_written_bytes_per_second",
-	 "Written to disks."},
-	{OF_HOST, "host", "rx_bytes_s", 1, "host_received_bytes_per_second",
-	 "Received by the interface that training uses."},
-	{OF_HOST, "host", "tx_bytes_s", 1, "host_sent_bytes_per_second",
-	 "Sent by the interface that training uses."},
-	{OF_HOST, "host", "link_bytes_s", 1, "host_link_bytes_per_second",
-	 "Speed of that interface, one direction."},
-	{OF_HOST, "host", "retransmits_s", 1, "host_tcp_retransmits_per_second",
-	 "TCP segments sent again."},
-	{OF_GPU, "gpu", "util", 1, "gpu_utilisation_ratio",
-	 "Share of the time in which a kernel ran, waiting ones included."},
-	{OF_GPU, "gpu", "memory_used", 1, "gpu_memory_used_bytes", "Memory of the GPU in use."},
-	{OF_GPU, "gpu", "memory_total", 1, "gpu_memory_total_bytes", "Memory of the GPU."},
-	{OF_GPU, "gpu", "power_w", 1, "gpu_power_watts", "Power it draws."},
-	{OF_GPU, "gpu", "temperature_c", 1, "gpu_temperature_celsius", "Highest temperature."},
-	{OF_GPU, "gpu", "sm_mhz", 1e6, "gpu_sm_clock_hertz", "Clock of its multiprocessors."},
-	{OF_RANK, "rank", "step_s", 1, "rank_step_seconds", "Duration of a step of this rank."},
-	{OF_RANK, "rank", "input_s", 1, "rank_step_input_seconds", "Of that: waiting for input."},
-	{OF_RANK, "rank", "compute_s", 1, "rank_step_compute_seconds", "Of that: computing."},
-	{OF_RANK, "rank", "exposed_s", 1, "rank_step_exposed_seconds",
-	 "Of that: waiting for reductions."},
-	{OF_RANK, "rank", "wait_s", 1, "rank_step_wait_seconds",
-	 "Of that: waiting for the slowest rank to begin."},
+	{ OF_RUN, "start", COUNT, 1, "attempts_total", "Attempts to train, restarts included." },
+	{ OF_RUN, "start", "t", 1, "start_time_seconds", "Unix time when the attempt began." },
+	{ OF_RUN, "start", "ranks", 1, "ranks", "Processes that train together." },
+	{ OF_RUN, "start", "parameters", 1, "parameters", "Parameters of the model." },
+	{ OF_RUN, "start", "steps", 1, "planned_steps", "Optimizer steps of the whole run." },
+	{ OF_RUN, "stop", "running", 1, "running",
+	  "1 while the run trains, 0 after its end; compare with the time of its last record." },
+	{ OF_RUN, "stop", "exit", 1, "exit_status", "How the last attempt that ended has ended." },
+	{ OF_RUN, "train", "t", 1, "last_record_time_seconds",
+	  "Unix time of the last training record: late when the run hangs or is gone." },
+	{ OF_RUN, "train", "step", 1, "step", "Optimizer steps done; a restart can go back." },
+	{ OF_RUN, "train", "epoch", 1, "epoch", "Passes through the training text." },
+	{ OF_RUN, "train", "loss", 1, "train_loss_nats",
+	  "Training loss in nats per target token, label-smoothed as it is minimised." },
+	{ OF_RUN, "train", "nll", 1, "train_nll_nats",
+	  "Training loss in nats per target token, without smoothing." },
+	{ OF_RUN, "train", "lr", 1, "learning_rate", "Learning rate." },
+	{ OF_RUN, "train", "grad_norm", 1, "gradient_norm",
+	  "Norm of the gradient before clipping." },
+	{ OF_RUN, "train", "source_tps", 1, "source_tokens_per_second",
+	  "Source tokens per second, all ranks." },
+	{ OF_RUN, "train", "target_tps", 1, "target_tokens_per_second",
+	  "Target tokens per second, all ranks." },
+	{ OF_RUN, "train", "step_s", 1, "step_seconds", "Duration of a step." },
+	{ OF_RUN, "train", "input_s", 1, "step_input_seconds", "Of a step: waiting for a batch." },
+	{ OF_RUN, "train", "compute_s", 1, "step_compute_seconds",
+	  "Of a step: forward and backward pass." },
+	{ OF_RUN, "train", "exposed_s", 1, "step_exposed_seconds",
+	  "Of a step: waiting for reductions that the backward pass did not hide." },
+	{ OF_RUN, "train", "wait_s", 1, "step_wait_seconds",
+	  "Of the exposed part: waiting for the slowest rank to begin." },
+	{ OF_RUN, "train", "update_s", 1, "step_update_seconds", "Of a step: the optimizer." },
+	{ OF_RUN, "train", "sent_bytes", 1, "step_sent_bytes", "Bytes a rank sends in a step." },
+	{ OF_RUN, "train", "nonfinite", 1, "nonfinite_records_total",
+	  "Training records with a number that was not finite." },
+	{ OF_RUN, "eval", COUNT, 1, "evaluations_total", "Evaluations." },
+	{ OF_RUN, "eval", "step", 1, "evaluated_step", "Step of the last evaluation." },
+	{ OF_RUN, "eval", "bleu", 1, "dev_bleu", "BLEU of the development set, 0 to 100." },
+	{ OF_RUN, "eval", "pseudo_bleu", 1, "dev_pseudo_bleu",
+	  "Teacher-forced BLEU of pieces, 0 to 1, of an imported log; no translation's BLEU." },
+	{ OF_RUN, "eval", "dev_nll", 1, "dev_nll_nats", "Loss of the development set." },
+	{ OF_RUN, "eval", "dev_ppl", 1, "dev_perplexity", "Perplexity of the development set." },
+	{ OF_RUN, "eval", "seconds", 1, "evaluation_seconds", "Duration of the last evaluation." },
+	{ OF_RUN, "save", COUNT, 1, "checkpoints_total", "Checkpoints saved." },
+	{ OF_RUN, "save", "t", 1, "last_checkpoint_time_seconds",
+	  "Unix time of the last checkpoint." },
+	{ OF_RUN, "save", "bytes", 1, "checkpoint_bytes", "Size of the last checkpoint." },
+	{ OF_RUN, "verdict", "exposed_share", 1, "network_exposed_ratio",
+	  "Share of a step spent waiting for the network." },
+	{ OF_VERDICT, "verdict", "is", 1, "network_verdict",
+	  "1 for what the last look at the network said: no, slightly, link, latency, straggler, "
+	  "loss, unknown." },
+	{ OF_LEVEL, "event", COUNT, 1, "events_total", "Events of the journal." },
+	{ OF_HOST, "host", "cpu", 1, "host_cpu_ratio", "Share of all cores in use." },
+	{ OF_HOST, "host", "memory_used", 1, "host_memory_used_bytes", "Memory in use." },
+	{ OF_HOST, "host", "memory_total", 1, "host_memory_total_bytes", "Memory of the host." },
+	{ OF_HOST, "host", "disk_free", 1, "host_disk_free_bytes",
+	  "Room on the workspace's disk." },
+	{ OF_HOST, "host", "disk_read_bytes_s", 1, "host_disk_read_bytes_per_second",
+	  "Read from disks." },
+	{ OF_HOST, "host", "disk_write_bytes_s", 1, "host_disk_written_bytes_per_second",
+	  "Written to disks." },
+	{ OF_HOST, "host", "rx_bytes_s", 1, "host_received_bytes_per_second",
+	  "Received by the interface that training uses." },
+	{ OF_HOST, "host", "tx_bytes_s", 1, "host_sent_bytes_per_second",
+	  "Sent by the interface that training uses." },
+	{ OF_HOST, "host", "link_bytes_s", 1, "host_link_bytes_per_second",
+	  "Speed of that interface, one direction." },
+	{ OF_HOST, "host", "retransmits_s", 1, "host_tcp_retransmits_per_second",
+	  "TCP segments sent again." },
+	{ OF_GPU, "gpu", "util", 1, "gpu_utilisation_ratio",
+	  "Share of the time in which a kernel ran, waiting ones included." },
+	{ OF_GPU, "gpu", "memory_used", 1, "gpu_memory_used_bytes", "Memory of the GPU in use." },
+	{ OF_GPU, "gpu", "memory_total", 1, "gpu_memory_total_bytes", "Memory of the GPU." },
+	{ OF_GPU, "gpu", "power_w", 1, "gpu_power_watts", "Power it draws." },
+	{ OF_GPU, "gpu", "temperature_c", 1, "gpu_temperature_celsius", "Highest temperature." },
+	{ OF_GPU, "gpu", "sm_mhz", 1e6, "gpu_sm_clock_hertz", "Clock of its multiprocessors." },
+	{ OF_RANK, "rank", "step_s", 1, "rank_step_seconds", "Duration of a step of this rank." },
+	{ OF_RANK, "rank", "input_s", 1, "rank_step_input_seconds", "Of that: waiting for input." },
+	{ OF_RANK, "rank", "compute_s", 1, "rank_step_compute_seconds", "Of that: computing." },
+	{ OF_RANK, "rank", "exposed_s", 1, "rank_step_exposed_seconds",
+	  "Of that: waiting for reductions." },
+	{ OF_RANK, "rank", "wait_s", 1, "rank_step_wait_seconds",
+	  "Of that: waiting for the slowest rank to begin." },
 };
 
 /* Something that has values: the run, a host, a GPU, … */
@@ -119,11 +121,11 @@ struct label_set {
 };
 
 struct prometheus {
-	struct intern labels;	/* things by group and labels */
-	struct label_set *label_sets;	/* owned: (labels.n) */
+	struct intern labels;	      /* things by group and labels */
+	struct label_set *label_sets; /* owned: (labels.n) */
 	size_t cap;
-	struct buf key;		/* reused */
-	char *run;		/* owned: the label run="…", escaped */
+	struct buf key; /* reused */
+	char *run;	/* owned: the label run="…", escaped */
 };
 
 static const double ABSENT = -HUGE_VAL;
@@ -169,8 +171,8 @@ static struct buf *begin_key(struct prometheus *p, enum group group)
 	return &p->key;
 }
 
-static struct label_set *find_host_labels(struct prometheus *p, const struct json *record, enum group group,
-			       struct err *e)
+static struct label_set *find_host_labels(struct prometheus *p, const struct json *record,
+					  enum group group, struct err *e)
 {
 	struct buf *key = begin_key(p, group);
 	char rank[32];
@@ -184,8 +186,8 @@ static struct label_set *find_host_labels(struct prometheus *p, const struct jso
 	return find_label_set(p, group, e);
 }
 
-static struct label_set *find_gpu_labels(struct prometheus *p, const struct json *host, const struct json *gpu,
-			      size_t i, struct err *e)
+static struct label_set *find_gpu_labels(struct prometheus *p, const struct json *host,
+					 const struct json *gpu, size_t i, struct err *e)
 {
 	struct buf *key = begin_key(p, OF_GPU);
 	char index[32];
@@ -198,8 +200,8 @@ static struct label_set *find_gpu_labels(struct prometheus *p, const struct json
 	return find_label_set(p, OF_GPU, e);
 }
 
-static struct label_set *find_labels_by_name(struct prometheus *p, enum group group, const char *label,
-				const char *text, struct err *e)
+static struct label_set *find_labels_by_name(struct prometheus *p, enum group group,
+					     const char *label, const char *text, struct err *e)
 {
 	add_label(begin_key(p, group), label, text);
 	return find_label_set(p, group, e);
@@ -218,7 +220,7 @@ static double *value_of(struct label_set *x, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(families); i++)
 		if (!strcmp(families[i].name, name))
 			return &x->values[i];
-	return NULL;		/* never: names are of this file */
+	return NULL; /* never: names are of this file */
 }
 
 static bool is_counter(const struct family *f)
@@ -243,7 +245,7 @@ static void read_metric_values(struct label_set *x, const char *kind, const stru
 }
 
 static int read_run_metrics(struct prometheus *p, const char *kind, const struct json *record,
-		    struct err *e)
+			    struct err *e)
 {
 	struct label_set *x = find_run_labels(p, e);
 	const struct json *steps = json_get(json_get(record, "options"), "steps");
@@ -288,8 +290,8 @@ static int read_verdict_metrics(struct prometheus *p, const struct json *record,
 	for (int32_t i = 0; i < p->labels.n; i++)
 		if (p->label_sets[i].group == OF_VERDICT)
 			*value_of(&p->label_sets[i], "network_verdict") = 0;
-	x = find_labels_by_name(p, OF_VERDICT, "verdict", json_text(json_get(record, "network"), "unknown"),
-		       e);
+	x = find_labels_by_name(p, OF_VERDICT, "verdict",
+				json_text(json_get(record, "network"), "unknown"), e);
 	if (!x)
 		return e->code;
 	*value_of(x, "network_verdict") = 1;
@@ -298,7 +300,7 @@ static int read_verdict_metrics(struct prometheus *p, const struct json *record,
 
 int prometheus_record(struct prometheus *p, const struct json *record, struct err *e)
 {
-	static const char *const of_run[] = {"start", "train", "eval", "save", "stop"};
+	static const char *const of_run[] = { "start", "train", "eval", "save", "stop" };
 	const char *kind = json_text(json_get(record, "kind"), "");
 	struct label_set *x;
 
@@ -312,7 +314,8 @@ int prometheus_record(struct prometheus *p, const struct json *record, struct er
 	if (!strcmp(kind, "rank"))
 		x = find_host_labels(p, record, OF_RANK, e);
 	else if (!strcmp(kind, "event"))
-		x = find_labels_by_name(p, OF_LEVEL, "level", json_text(json_get(record, "level"), ""), e);
+		x = find_labels_by_name(p, OF_LEVEL, "level",
+					json_text(json_get(record, "level"), ""), e);
 	else
 		return 0;
 	if (!x)
@@ -382,7 +385,7 @@ void prometheus_page(const struct prometheus *p, struct buf *page)
 
 int prometheus_write(const struct prometheus *p, const char *path, struct err *e)
 {
-	struct buf page = {0};
+	struct buf page = { 0 };
 	char *temporary = file_path(e, "%s.%ld.tmp", path, (long)getpid());
 	int fd = -1, rc = temporary ? 0 : e->code;
 
@@ -407,7 +410,7 @@ int prometheus_write(const struct prometheus *p, const char *path, struct err *e
 struct prometheus *prometheus_new(const char *run, struct err *e)
 {
 	struct prometheus *p = mem_alloc(1, sizeof(*p), e);
-	struct buf label = {0};
+	struct buf label = { 0 };
 
 	if (!p)
 		return NULL;

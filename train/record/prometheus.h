@@ -21,11 +21,11 @@
 
 struct prometheus;
 
-struct prometheus *prometheus_new(const char *run, struct err *e);	/* NULL: ERR_NOMEM */
-int  prometheus_record(struct prometheus *p, const struct json *record, struct err *e);
+struct prometheus *prometheus_new(const char *run, struct err *e); /* NULL: ERR_NOMEM */
+int prometheus_record(struct prometheus *p, const struct json *record, struct err *e);
 
 /* All that a journal holds so far; one that is not there is empty. */
-int  prometheus_journal(struct prometheus *p, const char *path, struct err *e);
+int prometheus_journal(struct prometheus *p, const char *path, struct err *e);
 
 /* Append the page. */
 void prometheus_page(const struct prometheus *p, struct buf *page);
@@ -34,7 +34,7 @@ void prometheus_page(const struct prometheus *p, struct buf *page);
  * Replace a file by the page: written beside it, renamed, not synced (it is made anew before long).
  * Readers see the old one or the new one.
  */
-int  prometheus_write(const struct prometheus *p, const char *path, struct err *e);
-void prometheus_free(struct prometheus *p);	/* may be NULL */
+int prometheus_write(const struct prometheus *p, const char *path, struct err *e);
+void prometheus_free(struct prometheus *p); /* may be NULL */
 
 #endif

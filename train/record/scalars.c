@@ -12,66 +12,69 @@ struct tag {
 };
 
 static const struct tag train_tags[] = {
-	{"loss", "train/loss"},
-	{"nll", "train/nll"},
-	{"lr", "train/learning_rate"},
-	{"grad_norm", "train/gradient_norm"},
-	{"epoch", "train/epoch"},
-	{"source_tps", "speed/source_tokens_per_second"},
-	{"target_tps", "speed/target_tokens_per_second"},
-	{"step_s", "speed/step_seconds"},
-	{"input_s", "step/input_seconds"},
-	{"compute_s", "step/compute_seconds"},
-	{"exposed_s", "step/exposed_seconds"},
-	{"wait_s", "step/wait_seconds"},
-	{"update_s", "step/update_seconds"},
-	{"sent_bytes", "step/sent_bytes"},
-	{NULL, NULL},
+	{ "loss", "train/loss" },
+	{ "nll", "train/nll" },
+	{ "lr", "train/learning_rate" },
+	{ "grad_norm", "train/gradient_norm" },
+	{ "epoch", "train/epoch" },
+	{ "source_tps", "speed/source_tokens_per_second" },
+	{ "target_tps", "speed/target_tokens_per_second" },
+	{ "step_s", "speed/step_seconds" },
+	{ "input_s", "step/input_seconds" },
+	{ "compute_s", "step/compute_seconds" },
+	{ "exposed_s", "step/exposed_seconds" },
+	{ "wait_s", "step/wait_seconds" },
+	{ "update_s", "step/update_seconds" },
+	{ "sent_bytes", "step/sent_bytes" },
+	{ NULL, NULL },
 };
 
 static const struct tag eval_tags[] = {
-	{"bleu", "dev/bleu"},
-	{"dev_nll", "dev/nll"},
-	{"dev_ppl", "dev/perplexity"},
-	{"train_nll", "dev/train_sample_nll"},
-	{"seconds", "dev/seconds"},
-	{"dev_loss", "dev/loss"},
-	{"pseudo_bleu", "dev/pseudo_bleu"},
-	{NULL, NULL},
+	{ "bleu", "dev/bleu" },
+	{ "dev_nll", "dev/nll" },
+	{ "dev_ppl", "dev/perplexity" },
+	{ "train_nll", "dev/train_sample_nll" },
+	{ "seconds", "dev/seconds" },
+	{ "dev_loss", "dev/loss" },
+	{ "pseudo_bleu", "dev/pseudo_bleu" },
+	{ NULL, NULL },
 };
 
 static const struct tag verdict_tags[] = {
-	{"exposed_share", "network/exposed_share"},
-	{"predicted_bytes", "network/predicted_bytes_per_step"},
-	{"observed_bytes", "network/observed_bytes_per_step"},
-	{"busbw_bytes_s", "network/busbw_bytes_per_second"},
-	{NULL, NULL},
+	{ "exposed_share", "network/exposed_share" },
+	{ "predicted_bytes", "network/predicted_bytes_per_step" },
+	{ "observed_bytes", "network/observed_bytes_per_step" },
+	{ "busbw_bytes_s", "network/busbw_bytes_per_second" },
+	{ NULL, NULL },
 };
 
 /* Behind hosts/NAME/ */
 static const struct tag host_tags[] = {
-	{"cpu", "cpu"},
-	{"memory_used", "memory_used_bytes"},
-	{"disk_read_bytes_s", "disk_read_bytes_per_second"},
-	{"disk_write_bytes_s", "disk_write_bytes_per_second"},
-	{"rx_bytes_s", "received_bytes_per_second"},
-	{"tx_bytes_s", "sent_bytes_per_second"},
-	{"retransmits_s", "tcp_retransmits_per_second"},
-	{NULL, NULL},
+	{ "cpu", "cpu" },
+	{ "memory_used", "memory_used_bytes" },
+	{ "disk_read_bytes_s", "disk_read_bytes_per_second" },
+	{ "disk_write_bytes_s", "disk_write_bytes_per_second" },
+	{ "rx_bytes_s", "received_bytes_per_second" },
+	{ "tx_bytes_s", "sent_bytes_per_second" },
+	{ "retransmits_s", "tcp_retransmits_per_second" },
+	{ NULL, NULL },
 };
 
 /* Behind hosts/NAME/gpuN/ */
 static const struct tag gpu_tags[] = {
+	/* clang-format off */
 	{"util", "utilisation"},
 	{"memory_used", "memory_used_bytes"},
 	{"power_w", "power_watts"},
 	{"temperature_c", "temperature_celsius"},
 	{"sm_mhz", "sm_clock_mhz"},
 	{NULL, NULL},
+	/* clang-format on */
 };
 
 /* Behind ranks/N/ */
 static const struct tag rank_tags[] = {
+	/* clang-format off */
 	{"step_s", "step_seconds"},
 	{"input_s", "input_seconds"},
 	{"compute_s", "compute_seconds"},
@@ -80,6 +83,7 @@ static const struct tag rank_tags[] = {
 	{"update_s", "update_seconds"},
 	{"sent_bytes", "sent_bytes"},
 	{NULL, NULL},
+	/* clang-format on */
 };
 
 /* Who gets the numbers. */
@@ -89,8 +93,8 @@ struct scalar_visitor {
 	struct err *e;
 };
 
-static int visit_scalars(const struct scalar_visitor *to, const struct json *record, const struct tag *tags,
-		const char *prefix)
+static int visit_scalars(const struct scalar_visitor *to, const struct json *record,
+			 const struct tag *tags, const char *prefix)
 {
 	char name[400];
 
@@ -137,8 +141,8 @@ int scalars_each(const struct json *record, scalars_fn *f, void *arg, struct err
 	static const struct {
 		const char *kind;
 		const struct tag *tags;
-	} kinds[] = {{"train", train_tags}, {"eval", eval_tags}, {"verdict", verdict_tags}};
-	const struct scalar_visitor to = {f, arg, e};
+	} kinds[] = { { "train", train_tags }, { "eval", eval_tags }, { "verdict", verdict_tags } };
+	const struct scalar_visitor to = { f, arg, e };
 	const char *kind = json_text(json_get(record, "kind"), "");
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)

@@ -170,9 +170,9 @@ static void begin_event(struct tensorboard *t, double wall, int64_t step)
 
 static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 {
-	struct buf *summary = arg, value = {0};
+	struct buf *summary = arg, value = { 0 };
 
-	(void)e;		/* a buffer remembers that memory ran out */
+	(void)e; /* a buffer remembers that memory ran out */
 
 	proto_add_text(&value, VALUE_TAG, tag);
 	if (fabs(v) > FLT_MAX)
@@ -186,7 +186,7 @@ static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 static void add_plugin_value(struct buf *summary, const char *tag, struct buf *tensor,
 			     const char *plugin, struct buf *content)
 {
-	struct buf value = {0}, metadata = {0}, data = {0};
+	struct buf value = { 0 }, metadata = { 0 }, data = { 0 };
 
 	proto_add_text(&data, PLUGIN_NAME, plugin);
 	if (content)
@@ -214,8 +214,8 @@ static void markdown_add_cell(struct buf *text, const char *row, const char *cel
 
 static void add_sample_summary(struct buf *summary, const struct json *record)
 {
-	static const char *const rows[] = {"source", "reference", "hypothesis"};
-	struct buf tensor = {0}, shape = {0}, dim = {0}, text = {0};
+	static const char *const rows[] = { "source", "reference", "hypothesis" };
+	struct buf tensor = { 0 }, shape = { 0 }, dim = { 0 }, text = { 0 };
 	char tag[64];
 
 	snprintf(tag, sizeof(tag), "samples/%lld",
@@ -234,7 +234,7 @@ static void add_sample_summary(struct buf *summary, const struct json *record)
 /* The scalar 0 that carries what the hparams plugin keeps in its metadata. */
 static void add_hparams(struct buf *summary, const char *tag, struct buf *content)
 {
-	struct buf tensor = {0}, floats = {0}, shape = {0};
+	struct buf tensor = { 0 }, floats = { 0 }, shape = { 0 };
 
 	add_le(&floats, 0, 4);
 	add_int(&tensor, TENSOR_DTYPE, DT_FLOAT);
@@ -246,7 +246,7 @@ static void add_hparams(struct buf *summary, const char *tag, struct buf *conten
 /* One entry of map<string, google.protobuf.Value>: numbers as such, else text. */
 static void add_hparam_option(struct buf *start, const char *name, const char *text)
 {
-	struct buf entry = {0}, value = {0};
+	struct buf entry = { 0 }, value = { 0 };
 	char *end;
 	double number = strtod(text, &end);
 
@@ -261,10 +261,10 @@ static void add_hparam_option(struct buf *start, const char *name, const char *t
 
 static void add_start(struct buf *summary, const struct json *record)
 {
-	static const char *const texts[] = {"precision", "backend"};
-	static const char *const numbers[] = {"ranks", "parameters", "vocabulary"};
+	static const char *const texts[] = { "precision", "backend" };
+	static const char *const numbers[] = { "ranks", "parameters", "vocabulary" };
 	const struct json *options = json_get(record, "options"), *v;
-	struct buf start = {0}, content = {0};
+	struct buf start = { 0 }, content = { 0 };
 	const char *name;
 	char text[32];
 
@@ -286,7 +286,7 @@ static void add_start(struct buf *summary, const struct json *record)
 static void add_stop(struct buf *summary, const struct json *record)
 {
 	bool good = strcmp(json_text(json_get(record, "reason"), ""), "failed") != 0;
-	struct buf end = {0}, content = {0};
+	struct buf end = { 0 }, content = { 0 };
 
 	add_int(&end, END_STATUS, good ? STATUS_SUCCESS : STATUS_FAILURE);
 	add_double(&end, END_TIME, json_number(json_get(record, "t"), 0));
@@ -298,13 +298,15 @@ static const struct {
 	const char *kind;
 	void (*add)(struct buf *summary, const struct json *record);
 } kinds[] = {
-	{"start", add_start}, {"stop", add_stop}, {"sample", add_sample_summary},
+	{ "start", add_start },
+	{ "stop", add_stop },
+	{ "sample", add_sample_summary },
 };
 
 int tensorboard_record(struct tensorboard *t, const struct json *record, struct err *e)
 {
 	const char *kind = json_text(json_get(record, "kind"), "");
-	struct buf summary = {0};
+	struct buf summary = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -326,7 +328,7 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 
 static int begin_file(struct tensorboard *t, int64_t first_step, double wall, struct err *e)
 {
-	struct buf session = {0};
+	struct buf session = { 0 };
 
 	begin_event(t, wall, 0);
 	proto_add_text(&t->event, EVENT_VERSION, "brain.Event:2");

@@ -35,7 +35,7 @@ struct tensorboard *tensorboard_open(const char *folder, int64_t first_step, dou
 /* One record; of kinds and fields that it does not know it says nothing. On the disk at once. */
 int tensorboard_record(struct tensorboard *t, const struct json *record, struct err *e);
 
-void tensorboard_free(struct tensorboard *t);	/* may be NULL */
+void tensorboard_free(struct tensorboard *t); /* may be NULL */
 
 /* CRC-32C (Castagnoli), as in RFC 3720, B.4; and as TFRecord masks it. */
 uint32_t tensorboard_crc(const void *bytes, size_t n);

@@ -14,9 +14,9 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 
-#define LINE_LIMIT (1u << 20)	/* bytes of one line of the child's output at most */
-#define TEXT_LIMIT 1000		/* bytes of one text of a sample in samples.jsonl at most */
-#define POLL_MS    200		/* how soon a request to stop is seen */
+#define LINE_LIMIT (1u << 20) /* bytes of one line of the child's output at most */
+#define TEXT_LIMIT 1000	      /* bytes of one text of a sample in samples.jsonl at most */
+#define POLL_MS	   200	      /* how soon a request to stop is seen */
 
 /* ---- records ----------------------------------------------------------- */
 
@@ -48,8 +48,8 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 
 static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
 {
-	static const char *const numbers[] = {"bleu", "dev_nll", "train_nll", "dev_ppl", "seconds",
-					     "shares"};
+	static const char *const numbers[] = { "bleu",	  "dev_nll", "train_nll",
+					       "dev_ppl", "seconds", "shares" };
 	const char *signature = json_text(json_get(line, "signature"), NULL);
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
@@ -59,9 +59,9 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 		double x = json_number(json_get(line, numbers[i]), -1);
 
 		if (v->began > 0 && !strcmp(numbers[i], "seconds"))
-			x = clock_mono_s() - v->began;	/* the child saw the end of it only */
+			x = clock_mono_s() - v->began; /* the child saw the end of it only */
 		if (!json_get(line, numbers[i]))
-			continue;		/* unknown is absent */
+			continue; /* unknown is absent */
 		json_put_real(w, numbers[i], x);
 	}
 	if (signature)
@@ -148,7 +148,8 @@ static int evaluate_read_output(const struct evaluate_child *c, int fd, struct e
 	return rc;
 }
 
-static int evaluate_start_child(const struct evaluate_child *c, const char *const argv[], struct err *e)
+static int evaluate_start_child(const struct evaluate_child *c, const char *const argv[],
+				struct err *e)
 {
 	struct proc child;
 	int status, rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
@@ -202,8 +203,14 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 int evaluate_on_first_rank(struct evaluation *v, const char *const *more)
 {
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
-		.more = more, .stop = v->stop, .on_line = evaluate_write_record, .arg = v,
+		.workspace = v->workspace,
+		.run = v->run,
+		.step = v->step,
+		.gpu = v->gpu,
+		.more = more,
+		.stop = v->stop,
+		.on_line = evaluate_write_record,
+		.arg = v,
 	};
 
 	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)

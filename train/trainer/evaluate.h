@@ -24,25 +24,25 @@
 /* Everything is borrowed. */
 struct evaluation {
 	const char *workspace, *run;
-	int64_t step;			/* which checkpoint; the first rank has saved it */
-	struct journal *journal, *samples;	/* where records go; the first rank's */
-	const volatile sig_atomic_t *stop;	/* not 0 ends the evaluation */
-	const struct evaluations *before;	/* what the first rank has seen so far */
+	int64_t step;			   /* which checkpoint; the first rank has saved it */
+	struct journal *journal, *samples; /* where records go; the first rank's */
+	const volatile sig_atomic_t *stop; /* not 0 ends the evaluation */
+	const struct evaluations *before;  /* what the first rank has seen so far */
 	enum best_metric best_metric;
 	struct comm *comm;
 	/* of each rank, where there are several */
 	const struct conf *conf;
-	const char *folder, *corpus;	/* of the run, of the corpus */
+	const char *folder, *corpus; /* of the run, of the corpus */
 	const struct ckpt_state *state;
 	struct model *model;
-	const float *weights;		/* that are scored; NULL: the model's */
-	int     threads;		/* that its share may use */
-	int     gpu;			/* that this rank computes on; -1: none */
-	bool   *unable;			/* in and out: its share failed once, it gets none */
+	const float *weights; /* that are scored; NULL: the model's */
+	int threads;	      /* that its share may use */
+	int gpu;	      /* that this rank computes on; -1: none */
+	bool *unable;	      /* in and out: its share failed once, it gets none */
 	/* filled in on the first rank */
-	double began;			/* clock_mono_s(), where ranks share it; else 0 */
-	double bleu, nll;		/* nll: NAN when it is unknown */
-	struct err trouble;		/* code 0: it came through */
+	double began;	    /* clock_mono_s(), where ranks share it; else 0 */
+	double bleu, nll;   /* nll: NAN when it is unknown */
+	struct err trouble; /* code 0: it came through */
 };
 
 /*

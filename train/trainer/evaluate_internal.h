@@ -10,11 +10,11 @@
 struct evaluate_child {
 	const char *workspace, *run;
 	int64_t step;
-	const char *model;		/* not NULL: this folder instead of the run's checkpoint */
-	int gpu;			/* that it may use; -1: it finds one, or none */
-	const char *const *more;	/* further words for it, NULL at the end; NULL: none */
+	const char *model;	 /* not NULL: this folder instead of the run's checkpoint */
+	int gpu;		 /* that it may use; -1: it finds one, or none */
+	const char *const *more; /* further words for it, NULL at the end; NULL: none */
 	const volatile sig_atomic_t *stop;
-	int (*on_line)(void *arg, const char *line, size_t n, struct err *e);	/* of its output */
+	int (*on_line)(void *arg, const char *line, size_t n, struct err *e); /* of its output */
 	void *arg;
 };
 

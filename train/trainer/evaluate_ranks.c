@@ -13,13 +13,13 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define PART_LIMIT (1u << 30)	/* bytes of what one share came to at most */
-#define FAILED "!"		/* begins a line that is no JSON: why a share failed */
+#define PART_LIMIT (1u << 30) /* bytes of what one share came to at most */
+#define FAILED	   "!"	      /* begins a line that is no JSON: why a share failed */
 
 /* Which share is whose; the same on all ranks. */
 struct shares {
-	char    sum[HASH_SHA256_HEX];	/* of the checkpoint's weights; "": unknown */
-	int64_t index, count;		/* of this rank; index < 0: it has none */
+	char sum[HASH_SHA256_HEX]; /* of the checkpoint's weights; "": unknown */
+	int64_t index, count;	   /* of this rank; index < 0: it has none */
 };
 
 /* ---- one share --------------------------------------------------------- */
@@ -42,8 +42,15 @@ static int run_share(const struct evaluation *v, const struct shares *s, const c
 	char slice[64], threads[24];
 	const char *const more[] = { "--slice", slice, "--threads", threads, NULL };
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
-		.model = model, .more = more, .stop = v->stop, .on_line = append_share_line, .arg = out,
+		.workspace = v->workspace,
+		.run = v->run,
+		.step = v->step,
+		.gpu = v->gpu,
+		.model = model,
+		.more = more,
+		.stop = v->stop,
+		.on_line = append_share_line,
+		.arg = out,
 	};
 
 	snprintf(slice, sizeof(slice), "%lld/%lld", (long long)s->index, (long long)s->count);
@@ -96,7 +103,7 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 
 /* What this rank's share came to, or why it did not. *stopped: it was asked to end. */
 static void compute_eval_share(struct evaluation *v, const struct shares *s, struct buf *out,
-		     int64_t *stopped)
+			       int64_t *stopped)
 {
 	struct err trouble = { 0 };
 	char host[256] = "";
@@ -114,7 +121,8 @@ static void compute_eval_share(struct evaluation *v, const struct shares *s, str
 	buf_free(out);
 	buf_printf(out,
 		   FAILED "rank %d on %s could not do its share of the evaluation and gets none "
-			  "any more: %s", v->comm->rank, host, trouble.text);
+			  "any more: %s",
+		   v->comm->rank, host, trouble.text);
 	if (out->failed)
 		buf_free(out);
 }
@@ -131,8 +139,8 @@ static int plan_eval_shares(struct evaluation *v, struct shares *s, struct err *
 	memset(s, 0, sizeof(*s));
 	s->index = -1;
 	if (k->rank == 0) {
-		char *path = file_path(&ignored, "%s/checkpoints/%lld", v->folder,
-				       (long long)v->step);
+		char *path =
+			file_path(&ignored, "%s/checkpoints/%lld", v->folder, (long long)v->step);
 
 		if (path && ckpt_weights_sum(path, s->sum, &ignored))
 			s->sum[0] = 0;
@@ -154,7 +162,8 @@ static int plan_eval_shares(struct evaluation *v, struct shares *s, struct err *
 }
 
 /* *all: on the first rank, what each rank has, each in room bytes ended by NULs; owned. */
-static int gather_share_results(struct comm *k, const struct buf *mine, size_t room, char **all, struct err *e)
+static int gather_share_results(struct comm *k, const struct buf *mine, size_t room, char **all,
+				struct err *e)
 {
 	size_t bytes;
 	char *padded;
@@ -178,7 +187,8 @@ static int gather_share_results(struct comm *k, const struct buf *mine, size_t r
 /* ---- the first rank ---------------------------------------------------- */
 
 /* A rank without its share is told of; the lines of the others go into parts. */
-static int parse_share_result(struct evaluation *v, const char *part, struct buf *parts, struct err *e)
+static int parse_share_result(struct evaluation *v, const char *part, struct buf *parts,
+			      struct err *e)
 {
 	struct json_writer *w;
 

@@ -22,7 +22,8 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 		struct control c = control_read_requests(t->folder);
 
 		asks[ASK_STOP] |= c.stop;
-		asks[ASK_SAVE] = c.save || (t->retry_save_at > 0 && clock_mono_s() > t->retry_save_at);
+		asks[ASK_SAVE] =
+			c.save || (t->retry_save_at > 0 && clock_mono_s() > t->retry_save_at);
 		asks[ASK_EVALUATE] = c.evaluate;
 		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
 		asks[ASK_TELEMETRY] = telemetry_due(t->telemetry);
@@ -34,7 +35,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 static int record_telemetry(struct trainer *t, struct err *e)
 {
 	return telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST ? e->code
-											   : 0;
+											  : 0;
 }
 
 /* The last word of a run, so that a short one says something, too. */
@@ -61,7 +62,7 @@ static int after_step(struct trainer *t, struct err *e)
 	t->has_stepped = true;
 	report_step(t);
 	if (step == t->conf->steps)
-		return 0;		/* finish_training() does it */
+		return 0; /* finish_training() does it */
 	if (step % t->conf->eval_every == 0)
 		return trainer_evaluate(t, e);
 	return step % t->conf->save_every == 0 ? trainer_save(t, false, e) : 0;

@@ -48,8 +48,8 @@ int trainer_ema_open(struct trainer *t, struct err *e)
 {
 	if (t->conf->ema <= 0)
 		return 0;
-	if (open_parts(t, e) || t->comm->broadcast(t->comm, &t->resumed_average,
-						   sizeof(t->resumed_average), 0, e))
+	if (open_parts(t, e) ||
+	    t->comm->broadcast(t->comm, &t->resumed_average, sizeof(t->resumed_average), 0, e))
 		return e->code;
 	if (t->resumed_average)
 		return load_average(t, e);
@@ -78,7 +78,7 @@ int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e)
 	ema_copy_to_arena(t->ema, arena);
 	if (staging_all_gather(t, arena, e) || staging_synchronise(t, e))
 		return e->code;
-	reduce_collect_sent(t->reduce);		/* no part of a step */
+	reduce_collect_sent(t->reduce); /* no part of a step */
 	reduce_collect_busy(t->reduce);
 	reduce_collect_exposed(t->reduce);
 	*whole = arena;

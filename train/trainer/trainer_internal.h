@@ -43,11 +43,11 @@
 
 /* Sums over steps and ranks since the last record. */
 struct step_meter {
-	double  loss, nll;		/* nats, over target tokens */
-	double  target_tokens, source_tokens;
-	double  seconds;		/* of the steps alone */
+	double loss, nll; /* nats, over target tokens */
+	double target_tokens, source_tokens;
+	double seconds; /* of the steps alone */
 	int64_t steps;
-	struct step_times times;	/* sums over steps, of this rank */
+	struct step_times times; /* sums over steps, of this rank */
 };
 
 /* What a step sums up beside gradients, over its target tokens. */
@@ -56,65 +56,65 @@ enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 struct local_steps;
 
 struct trainer {
-	const struct conf *conf;	/* borrowed */
-	struct comm *comm;		/* borrowed */
-	int64_t hosts;			/* that the ranks are on */
-	bool    has_stepped;		/* this attempt has done a step */
-	const volatile sig_atomic_t *stop;	/* borrowed: not 0 when a signal asked to stop */
-	char *workspace, *folder, *corpus;	/* owned paths; folder is runs/NAME */
+	const struct conf *conf;	   /* borrowed */
+	struct comm *comm;		   /* borrowed */
+	int64_t hosts;			   /* that the ranks are on */
+	bool has_stepped;		   /* this attempt has done a step */
+	const volatile sig_atomic_t *stop; /* borrowed: not 0 when a signal asked to stop */
+	char *workspace, *folder, *corpus; /* owned paths; folder is runs/NAME */
 	struct vocab *vocab;
 	struct shard *shard;
-	struct bpe_dropout *dropout;	/* NULL: sentences are as in the shard */
+	struct bpe_dropout *dropout; /* NULL: sentences are as in the shard */
 	struct loader *loader;
 	struct batch batch;
-	bool    loaded;			/* it is the next step's first */
+	bool loaded; /* it is the next step's first */
 	struct model *model;
-	double  need;			/* bytes of memory that it takes where it computes */
-	char    device[300];		/* what computes, and why; ops_describe() */
-	struct profile *profile;	/* of the model's ops; NULL: not asked for */
-	double  profiled_s;		/* of the steps that it has seen */
+	double need;		 /* bytes of memory that it takes where it computes */
+	char device[300];	 /* what computes, and why; ops_describe() */
+	struct profile *profile; /* of the model's ops; NULL: not asked for */
+	double profiled_s;	 /* of the steps that it has seen */
 	int64_t profiled_steps;
 	struct adam adam;
-	struct ema *ema;		/* NULL: the weights are scored as they are */
-	int64_t unaveraged;		/* steps that it has not seen yet */
+	struct ema *ema;    /* NULL: the weights are scored as they are */
+	int64_t unaveraged; /* steps that it has not seen yet */
 	/* several ranks: */
-	struct reduce *reduce;	/* of gradients, or with local steps of weights; or NULL */
+	struct reduce *reduce; /* of gradients, or with local steps of weights; or NULL */
 	struct reduce_options reduce_options;
 	/* (floats) in the memory of the host: the arena of gradients itself, of a GPU its mirror */
 	float *staging;
-	struct local_steps *average;	/* local steps only */
-	bool    in_sync;		/* all ranks are in the same state */
-	struct range *own;		/* (buckets) owned: pieces of this rank */
+	struct local_steps *average; /* local steps only */
+	bool in_sync;		     /* all ranks are in the same state */
+	struct range *own;	     /* (buckets) owned: pieces of this rank */
 	struct telemetry *telemetry;
 	struct heartbeat *heartbeat;
 	struct rate_schedule rate_schedule;
-	struct ckpt_state state;	/* as the next checkpoint will say it */
-	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
-	bool    resumed_average;	/* … whose model is the weights' average */
-	char   *start_text;	/* owned, first rank: it begins with a model's weights; or NULL */
-	int64_t saved_step;		/* of the newest checkpoint, -1: none */
-	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
-	int64_t waited;			/* evaluations since the best one, by stop_metric */
-	struct evaluations evaluations;	/* first rank */
-	bool    eval_share_failed;		/* this rank could not do its share of an evaluation */
-	double  seconds_before;		/* trained by earlier attempts */
-	double  started;		/* clock_mono_s() when this attempt began */
+	struct ckpt_state state; /* as the next checkpoint will say it */
+	char *resumed;		 /* owned, first rank: the checkpoint it goes on from; or NULL */
+	bool resumed_average;	 /* … whose model is the weights' average */
+	char *start_text;	 /* owned, first rank: it begins with a model's weights; or NULL */
+	int64_t saved_step;	 /* of the newest checkpoint, -1: none */
+	int64_t evaluated_step;	 /* of the last evaluation that came through, -1: none */
+	int64_t waited;		 /* evaluations since the best one, by stop_metric */
+	struct evaluations evaluations; /* first rank */
+	bool eval_share_failed;		/* this rank could not do its share of an evaluation */
+	double seconds_before;		/* trained by earlier attempts */
+	double started;			/* clock_mono_s() when this attempt began */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
 	int32_t failed_saves;		/* in a row; the same on all ranks */
-	double  retry_save_at;		/* clock_mono_s() of the next try after one, first rank */
+	double retry_save_at;		/* clock_mono_s() of the next try after one, first rank */
 	/* of the last step */
-	double  rate, grad_norm;
-	bool    finite;
+	double rate, grad_norm;
+	bool finite;
 	struct step_times times;
 	struct step_meter meter;
 	/* rank 0 only */
 	struct journal *journal, *samples;
-	struct metric_sinks *metric_sinks;	/* what hears of their records */
-	bool    journal_failed;			/* the last record could not be written */
-	bool    terminal;		/* standard error is one */
-	double  shown;			/* clock_mono_s() of the last progress line */
-	double  speed;			/* seconds a step, smoothed; 0: unknown */
-	int64_t recorded_step;		/* of the last record "train" */
+	struct metric_sinks *metric_sinks; /* what hears of their records */
+	bool journal_failed;		   /* the last record could not be written */
+	bool terminal;			   /* standard error is one */
+	double shown;			   /* clock_mono_s() of the last progress line */
+	double speed;			   /* seconds a step, smoothed; 0: unknown */
+	int64_t recorded_step;		   /* of the last record "train" */
 };
 
 static inline bool trainer_is_first(const struct trainer *t)
@@ -129,10 +129,10 @@ static inline void trainer_at_phase(const struct trainer *t, enum rank_phase pha
 }
 
 /* trainer_open.c: everything before the first step; close whatever came of it. */
-int  trainer_open(struct trainer *t, struct err *e);
+int trainer_open(struct trainer *t, struct err *e);
 void trainer_close(struct trainer *t);
-int  trainer_threads(const struct trainer *t);	/* of the processor's that this rank may use */
-int  trainer_gpu(const struct trainer *t);	/* number of the GPU that this rank takes, if any */
+int trainer_threads(const struct trainer *t); /* of the processor's that this rank may use */
+int trainer_gpu(const struct trainer *t);     /* number of the GPU that this rank takes, if any */
 
 /*
  * trainer_start.c: the first rank loads the weights of the model that start_from names, or of this
@@ -140,8 +140,8 @@ int  trainer_gpu(const struct trainer *t);	/* number of the GPU that this rank t
  * ranks and where that was so: says it, and evaluates before the first step.
  */
 bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state *found);
-int  start_weights_load(struct trainer *t, const char *checkpoint, struct err *e);
-int  start_weights_report(struct trainer *t, struct err *e);
+int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e);
+int start_weights_report(struct trainer *t, struct err *e);
 
 /* trainer_step.c: one optimizer step; state.step and state.loader_position move on. */
 int trainer_step(struct trainer *t, struct err *e);
@@ -156,11 +156,11 @@ int trainer_step(struct trainer *t, struct err *e);
  * so k = 4 and more pay. Records tell the loss of all ranks, the norm of the first one's gradient.
  * It happens after every k-th step and after those at which something is saved, evaluated or over.
  */
-int  local_steps_open(struct trainer *t, struct err *e);	/* all ranks are in the same state */
+int local_steps_open(struct trainer *t, struct err *e); /* all ranks are in the same state */
 void local_steps_close(struct trainer *t);
-bool local_steps_is_due(const struct trainer *t);	/* after the step that has just been made */
+bool local_steps_is_due(const struct trainer *t); /* after the step that has just been made */
 /* sums: of this rank's step; when due they become those of all ranks since the last time. */
-int  local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e);
+int local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e);
 struct reduce_options local_steps_moment_options(const struct reduce_options *weights);
 
 /*
@@ -169,20 +169,21 @@ struct reduce_options local_steps_moment_options(const struct reduce_options *we
  * alone; else these functions copy nothing. Where NCCL connects the GPUs, which staging_connect_gpus() tries after
  * the model is open, what is summed and spread does not; checkpoints and beginnings do.
  */
-int  staging_connect_gpus(struct trainer *t, struct err *e);
+int staging_connect_gpus(struct trainer *t, struct err *e);
 /* What of gradients is reduced: the arena itself, or t->mirror. */
 float *staging_gradients(struct trainer *t);
-int  staging_open(struct trainer *t, struct err *e);
+int staging_open(struct trainer *t, struct err *e);
 void staging_close(struct trainer *t);
-size_t staging_memory(const struct trainer *t, bool has_device_memory);	/* bytes on the host, of one rank */
+size_t staging_memory(const struct trainer *t,
+		      bool has_device_memory); /* bytes on the host, of one rank */
 /* The first rank's arena to all. */
-int  staging_broadcast(struct trainer *t, float *arena, struct err *e);
+int staging_broadcast(struct trainer *t, float *arena, struct err *e);
 /* Each rank's own pieces of an arena to all others; reduce_all_gather(). */
-int  staging_all_gather(struct trainer *t, float *arena, struct err *e);
+int staging_all_gather(struct trainer *t, float *arena, struct err *e);
 /* reduce_all() of an arena. */
-int  staging_all_reduce(struct trainer *t, struct reduce *r, float *arena, struct err *e);
+int staging_all_reduce(struct trainer *t, struct reduce *r, float *arena, struct err *e);
 /* Wait until what was summed or spread is there: did all ranks do their part? */
-int  staging_synchronise(struct trainer *t, struct err *e);
+int staging_synchronise(struct trainer *t, struct err *e);
 /* This rank's residual (reduce.h) in the host's memory, maybe in t->mirror; and t->mirror becomes it. */
 const float *staging_error_feedback(struct trainer *t);
 void staging_set_error_feedback(struct trainer *t);
@@ -195,19 +196,19 @@ void staging_copy_to_device(struct trainer *t);
  * (buckets.h), and it is brought together in the arena of gradients when it is needed. With local
  * steps it is made up for when the ranks are together.
  */
-int  trainer_ema_open(struct trainer *t, struct err *e);	/* all ranks have the beginning's weights */
+int trainer_ema_open(struct trainer *t, struct err *e); /* all ranks have the beginning's weights */
 void trainer_ema_step(struct trainer *t);		/* after each step */
 size_t trainer_ema_memory(const struct trainer *t);	/* bytes of one rank */
 /* All ranks together: *whole, borrowed, until the next step or until moments are collected. */
-int  trainer_ema_gather(struct trainer *t, const float **whole, struct err *e);
+int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
-int  report_start(struct trainer *t, struct err *e);
-int  report_step(struct trainer *t);	/* a record when one is due, the progress line */
-int  report_save(struct trainer *t, int64_t bytes, double seconds);
-int  report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
-int  report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
-void report_end_line(struct trainer *t);		/* leave the progress line standing */
+int report_start(struct trainer *t, struct err *e);
+int report_step(struct trainer *t); /* a record when one is due, the progress line */
+int report_save(struct trainer *t, int64_t bytes, double seconds);
+int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
+int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
+void report_end_line(struct trainer *t); /* leave the progress line standing */
 
 /*
  * trainer_save.c, all ranks together. Save now, unless this step is saved already. When it
@@ -216,8 +217,8 @@ void report_end_line(struct trainer *t);		/* leave the progress line standing */
  * (must): ERR_IO.
  */
 int trainer_save(struct trainer *t, bool must, struct err *e);
-int trainer_evaluate(struct trainer *t, struct err *e);		/* saves first */
-void trainer_update_best(struct trainer *t);	/* first rank: best and waited from them */
+int trainer_evaluate(struct trainer *t, struct err *e); /* saves first */
+void trainer_update_best(struct trainer *t);		/* first rank: best and waited from them */
 double trainer_seconds(const struct trainer *t);	/* trained so far, all attempts */
 
 #endif

@@ -8,9 +8,9 @@
 #include "share/base/mem.h"
 
 struct local_steps {
-	struct reduce *moments;		/* owned */
+	struct reduce *moments; /* owned */
 	float *base;		/* (floats) owned, the backend's: weights after the last time */
-	double sums[N_SUMS];		/* of this rank since then */
+	double sums[N_SUMS];	/* of this rank since then */
 };
 
 struct reduce_options local_steps_moment_options(const struct reduce_options *weights)
@@ -24,7 +24,7 @@ struct reduce_options local_steps_moment_options(const struct reduce_options *we
 
 /* ---- whole arenas, on the backend's side -------------------------------- */
 
-#define COLUMNS 4096	/* of a matrix that backends share among their processors */
+#define COLUMNS 4096 /* of a matrix that backends share among their processors */
 
 /* x += y */
 static void add_arenas(const struct trainer *t, float *x, float *y)

@@ -60,10 +60,11 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
 			double *exchange, struct err *e)
 {
-	const struct reduce_options *how = &t->reduce_options, moments = local_steps_moment_options(how);
+	const struct reduce_options *how = &t->reduce_options,
+				    moments = local_steps_moment_options(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
 	struct dev_memory need;
-	double sums;		/* on the host, or by NCCL on the GPU */
+	double sums; /* on the host, or by NCCL on the GPU */
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
@@ -111,7 +112,8 @@ static int check_memory(struct trainer *t, const struct model_size *size, struct
 		     ranks = t->comm->local_size;
 	double exchange = 0, all;
 
-	if (count_memory(t, size, &t->need, &exchange, e) || (ops->query_device && check_gpu(t, ops, e)))
+	if (count_memory(t, size, &t->need, &exchange, e) ||
+	    (ops->query_device && check_gpu(t, ops, e)))
 		return e->code;
 	all = (ops->has_device_memory ? 0 : t->need) + exchange;
 	if (have > 0 && all * ranks > have)
@@ -188,7 +190,7 @@ static int open_model(struct trainer *t, struct err *e)
 	const int32_t tokens = (int32_t)c->batch_tokens,
 		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
-	struct model_size size = {shape, NULL, &options, tokens, sentences};
+	struct model_size size = { shape, NULL, &options, tokens, sentences };
 
 	if (ops && c->profile) {
 		t->profile = options.profile = profile_new(ops, e);
@@ -207,8 +209,9 @@ static int open_model(struct trainer *t, struct err *e)
 	    staging_open(t, e) || staging_connect_gpus(t, e) || open_reduction(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->rate_schedule = (struct rate_schedule){
-		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};
+	t->rate_schedule = (struct rate_schedule){ .factor = c->learning_rate,
+						   .warmup = c->warmup,
+						   .d_model = shape->d_model };
 	return 0;
 }
 
@@ -218,15 +221,17 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 			    const char *folder, struct err *e)
 {
 	const struct model_shape *a = &found->shape, *b = &t->state.shape;
-	const struct { const char *name; int32_t was, is;
+	const struct {
+		const char *name;
+		int32_t was, is;
 	} sizes[] = {
-		{"d_model", a->d_model, b->d_model},
-		{"d_ff", a->d_ff, b->d_ff},
-		{"heads", a->heads, b->heads},
-		{"encoder_layers", a->encoder_layers, b->encoder_layers},
-		{"decoder_layers", a->decoder_layers, b->decoder_layers},
-		{"vocabulary", a->vocabulary, b->vocabulary},
-		{"real_vocabulary", a->real_vocabulary, b->real_vocabulary},
+		{ "d_model", a->d_model, b->d_model },
+		{ "d_ff", a->d_ff, b->d_ff },
+		{ "heads", a->heads, b->heads },
+		{ "encoder_layers", a->encoder_layers, b->encoder_layers },
+		{ "decoder_layers", a->decoder_layers, b->decoder_layers },
+		{ "vocabulary", a->vocabulary, b->vocabulary },
+		{ "real_vocabulary", a->real_vocabulary, b->real_vocabulary },
 	};
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
@@ -339,7 +344,7 @@ static int broadcast_state(struct trainer *t, struct err *e)
 	    staging_broadcast(t, model_param_arena(t->model), e))
 		return e->code;
 	if (t->saved_step < 0)
-		return 0;		/* moments of zero, as they are */
+		return 0; /* moments of zero, as they are */
 	if (t->reduce_options.shards)
 		return share_parts(t, CKPT_FIRST, e) || share_parts(t, CKPT_SECOND, e)
 			       ? e->code
@@ -414,7 +419,10 @@ static int check_ranks(const struct trainer *t, struct err *e)
 /* The shards of all hosts must be one: else ranks would train on different text. */
 static int check_same_corpus(const struct trainer *t, struct err *e)
 {
-	struct { int64_t pairs; char vocabulary[65]; } first = { shard_pairs(t->shard), "" };
+	struct {
+		int64_t pairs;
+		char vocabulary[65];
+	} first = { shard_pairs(t->shard), "" };
 
 	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", vocab_sha256(t->vocab));
 	if (t->comm->broadcast(t->comm, &first, sizeof(first), 0, e))
@@ -424,8 +432,7 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 		return err_set(e, ERR_DATA,
 			       "%s/train.shard (%lld pairs) is not what the first rank has (%lld "
 			       "pairs): bring the corpus here again (hosts sync)",
-			       t->corpus, (long long)shard_pairs(t->shard),
-			       (long long)first.pairs);
+			       t->corpus, (long long)shard_pairs(t->shard), (long long)first.pairs);
 	return 0;
 }
 
@@ -463,7 +470,7 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	double ratio = compress_ratio(how->wire);
 
 	if (how->shards)
-		ratio = (ratio + 1) / 2;	/* weights come back as fp32 */
+		ratio = (ratio + 1) / 2; /* weights come back as fp32 */
 	if (t->average)
 		ratio += 2 * compress_ratio(moments.wire);
 	t->telemetry = telemetry_open(
@@ -483,8 +490,10 @@ int trainer_open(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 	struct loader_options options = {
-		.seed = (uint64_t)c->seed, .batch_tokens = (int32_t)c->batch_tokens,
-		.rank = t->comm->rank, .ranks = t->comm->size,
+		.seed = (uint64_t)c->seed,
+		.batch_tokens = (int32_t)c->batch_tokens,
+		.rank = t->comm->rank,
+		.ranks = t->comm->size,
 	};
 
 	if (!c->run)
@@ -495,10 +504,10 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
 	if (!t->folder || trainer_open_corpus(t, e))
 		return e->code;
-	if (trainer_is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
-			    copy_into_run(t, "bpe.codes", e) ||
-			    copy_into_run(t, "sentencepiece.model", e) ||
-			    copy_into_run(t, SHORTLIST_FILE, e) || open_records(t, e)))
+	if (trainer_is_first(t) &&
+	    (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
+	     copy_into_run(t, "bpe.codes", e) || copy_into_run(t, "sentencepiece.model", e) ||
+	     copy_into_run(t, SHORTLIST_FILE, e) || open_records(t, e)))
 		return e->code;
 	if (trainer_open_heartbeat(t, e))
 		return e->code;

@@ -13,13 +13,13 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 
-#define SHOW_TERMINAL_S 0.5	/* between progress lines */
-#define SHOW_PIPE_S     10.0
+#define SHOW_TERMINAL_S 0.5 /* between progress lines */
+#define SHOW_PIPE_S	10.0
 
 static void put_real_or_null(struct json_writer *w, const char *key, double v)
 {
 	json_key(w, key);
-	json_real(w, v);	/* null when it is not finite */
+	json_real(w, v); /* null when it is not finite */
 }
 
 /* How often a run was started, this time included. */
@@ -71,7 +71,8 @@ int report_start(struct trainer *t, struct err *e)
 	if (!trainer_is_first(t))
 		return 0;
 	attempt = count_attempts(t);
-	t->metric_sinks = metric_sinks_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
+	t->metric_sinks =
+		metric_sinks_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
 	if (!t->metric_sinks)
 		return e->code;
 	gethostname(host, sizeof(host) - 1);

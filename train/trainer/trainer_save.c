@@ -9,8 +9,8 @@
 #include "share/base/mem.h"
 #include "train/trainer/evaluate.h"
 
-#define AGAIN_S 60		/* after a failed save, unless one is due before */
-#define FAILED_SAVES 2		/* in a row that end the run */
+#define AGAIN_S	     60 /* after a failed save, unless one is due before */
+#define FAILED_SAVES 2	/* in a row that end the run */
 
 double trainer_seconds(const struct trainer *t)
 {
@@ -22,7 +22,7 @@ double trainer_seconds(const struct trainer *t)
 /* What the ranks have given so far: all of them go through the same arenas in the same order. */
 struct collection {
 	struct trainer *t;
-	int next, n;		/* which arena; of so many */
+	int next, n; /* which arena; of so many */
 };
 
 /* Parts of the moments of a rank into the whole. */
@@ -84,7 +84,8 @@ static int send_parts(struct trainer *t, const float *own, struct err *e)
 {
 	const size_t n = t->adam.floats;
 
-	return comm_send(t->comm, arena_view_const(t->model, own, t->staging, n), n * sizeof(*own), 0, e);
+	return comm_send(t->comm, arena_view_const(t->model, own, t->staging, n), n * sizeof(*own),
+			 0, e);
 }
 
 /* What the other ranks do meanwhile. */
@@ -113,7 +114,7 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 	failed->code = 0;
 	t->state.seconds = trainer_seconds(t);
 	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
-	while (c.next < n)		/* the others give all they have, wanted or not */
+	while (c.next < n) /* the others give all they have, wanted or not */
 		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
 	if (!failed->code)
@@ -145,8 +146,8 @@ static int failed_save(struct trainer *t, const struct err *why, bool must, stru
 
 int trainer_save(struct trainer *t, bool must, struct err *e)
 {
-	const int n = CKPT_FEEDBACK +
-		      (t->reduce && reduce_error_feedback(t->reduce) ? t->comm->size : 0);
+	const int n =
+		CKPT_FEEDBACK + (t->reduce && reduce_error_feedback(t->reduce) ? t->comm->size : 0);
 	struct err failed = { 0 };
 	const float *average;
 
@@ -156,7 +157,8 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 		return 0;
 	trainer_at_phase(t, PHASE_SAVE);
 	if (trainer_ema_gather(t, &average, e) ||
-	    (trainer_is_first(t) ? save_here(t, n, average, &failed, e) : send_ckpt_arenas(t, n, e)) ||
+	    (trainer_is_first(t) ? save_here(t, n, average, &failed, e)
+				 : send_ckpt_arenas(t, n, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
 	if (failed.code)
@@ -172,8 +174,7 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 void trainer_update_best(struct trainer *t)
 {
 	const struct evaluations *v = &t->evaluations;
-	const struct evaluated *best =
-		evaluations_best(v, (enum best_metric)t->conf->best_metric);
+	const struct evaluated *best = evaluations_best(v, (enum best_metric)t->conf->best_metric);
 
 	t->waited = evaluations_waited(v, (enum best_metric)t->conf->stop_metric);
 	if (v->n > 0)
@@ -192,8 +193,7 @@ static int evaluated_here(struct trainer *t, const struct evaluation *v, struct 
 	if (v->trouble.code)
 		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
 				    (long long)v->step, v->trouble.text);
-	if (evaluations_note(&t->evaluations,
-			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
+	if (evaluations_note(&t->evaluations, (struct evaluated){ v->step, v->bleu, v->nll }, e))
 		return e->code;
 	trainer_update_best(t);
 	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))

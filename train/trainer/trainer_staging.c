@@ -14,7 +14,7 @@ int staging_open(struct trainer *t, struct err *e)
 	if (t->comm->size == 1)
 		return 0;
 	t->staging = arena_is_host(t->model) ? model_grad_arena(t->model)
-					    : mem_alloc_aligned(n, sizeof(*t->staging), e);
+					     : mem_alloc_aligned(n, sizeof(*t->staging), e);
 	return t->staging ? 0 : e->code;
 }
 
@@ -27,7 +27,9 @@ void staging_close(struct trainer *t)
 
 size_t staging_memory(const struct trainer *t, bool has_device_memory)
 {
-	return t->comm->size > 1 && has_device_memory ? t->reduce_options.buckets.floats * sizeof(float) : 0;
+	return t->comm->size > 1 && has_device_memory
+		       ? t->reduce_options.buckets.floats * sizeof(float)
+		       : 0;
 }
 
 int staging_connect_gpus(struct trainer *t, struct err *e)
@@ -96,9 +98,9 @@ const float *staging_error_feedback(struct trainer *t)
 {
 	const float *own = reduce_error_feedback(t->reduce);
 
-	return t->reduce_options.dev ? arena_view_const(t->model, own, t->staging,
-					      (size_t)model_floats(t->model))
-				 : own;
+	return t->reduce_options.dev
+		       ? arena_view_const(t->model, own, t->staging, (size_t)model_floats(t->model))
+		       : own;
 }
 
 void staging_set_error_feedback(struct trainer *t)
@@ -156,7 +158,7 @@ void staging_copy_to_device(struct trainer *t)
 
 	for (size_t i = 0; i < b->count && staging_is_needed(t); i++) {
 		const struct range r = t->reduce_options.shards ? buckets_piece(b, i, t->comm->rank)
-							    : buckets_at(b, i);
+								: buckets_at(b, i);
 
 		arena_write_back(t->model, arena + r.at, t->staging + r.at, r.n);
 	}

@@ -20,7 +20,8 @@ bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state 
 }
 
 /* What is read is what SHA256SUMS says, moments of its optimizer apart. */
-static int load_start_weights(struct trainer *t, const char *folder, struct ckpt_state *found, struct err *e)
+static int load_start_weights(struct trainer *t, const char *folder, struct ckpt_state *found,
+			      struct err *e)
 {
 	struct ckpt_check *check = ckpt_check_start(&(struct ckpt_source){ folder, false }, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
@@ -43,9 +44,10 @@ int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e)
 	if (!rc)
 		rc = ckpt_weights_sum(folder, sum, e);
 	if (!rc)
-		t->start_text = file_path(e, "beginning with the weights of %s (step %lld, SHA-256 "
-					  "%.12s), all else anew", folder, (long long)found.step,
-					  sum);
+		t->start_text = file_path(e,
+					  "beginning with the weights of %s (step %lld, SHA-256 "
+					  "%.12s), all else anew",
+					  folder, (long long)found.step, sum);
 	free(folder);
 	return rc || !t->start_text ? e->code : 0;
 }

@@ -5,7 +5,7 @@
 
 #include "share/base/clock.h"
 
-#define BAD_STEPS 20	/* in a row without a finite gradient: the run has diverged */
+#define BAD_STEPS 20 /* in a row without a finite gradient: the run has diverged */
 
 /* Gradients are summed at each step, rather than weights after several. */
 static bool reduces_gradients(const struct trainer *t)
@@ -27,8 +27,8 @@ static void on_gradients_ready(void *arg, int64_t from)
 }
 
 /* One micro-batch; last: of this rank in this step. Its loss is still unknown: read_step_losses(). */
-static int micro_batch(struct trainer *t, struct model_pass_options *how, bool last, double sums[N_SUMS],
-		       struct err *e)
+static int micro_batch(struct trainer *t, struct model_pass_options *how, bool last,
+		       double sums[N_SUMS], struct err *e)
 {
 	double begun = clock_mono_s(), loaded;
 
@@ -78,9 +78,13 @@ static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SU
 	const struct conf *c = t->conf;
 	const uint64_t end = first + (uint64_t)c->accumulate, ranks = (uint64_t)t->comm->size;
 	struct model_pass_options how = {
-		.dropout = (float)c->dropout, .attention_dropout = (float)c->attention_dropout,
-		.relu_dropout = (float)c->relu_dropout, .smoothing = (float)c->label_smoothing,
-		.grad_scale = 1, .seed = t->state.seed, .step = (uint32_t)t->state.step,
+		.dropout = (float)c->dropout,
+		.attention_dropout = (float)c->attention_dropout,
+		.relu_dropout = (float)c->relu_dropout,
+		.smoothing = (float)c->label_smoothing,
+		.grad_scale = 1,
+		.seed = t->state.seed,
+		.step = (uint32_t)t->state.step,
 	};
 	uint64_t at;
 
@@ -217,7 +221,7 @@ static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], st
 
 /* With the gradient of all ranks, which were summed by hosts. */
 static int update_by_host(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
-			   struct err *e)
+			  struct err *e)
 {
 	int rc = grad_norm(t, &t->grad_norm, e);
 
@@ -249,7 +253,7 @@ static int load_ahead(struct trainer *t, struct err *e)
 
 /* Gradients, losses and lengths of all ranks, an update, and weights for all: told, not waited for. */
 static int enqueue_update(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
-		       struct err *e)
+			  struct err *e)
 {
 	if (!reduces_on_gpus(t)) {
 		adam_measure_and_update(&t->adam, &how);
@@ -297,12 +301,12 @@ static int add_gpu_times(struct trainer *t, double seconds, struct err *e)
 	t->times.exposed = fmin(fmax(reduce_collect_exposed(t->reduce), t->times.wait), seconds);
 	t->times.update += seconds - t->times.exposed;
 	add_transfer_times(t);
-	return t->comm->check(t->comm, e);	/* sums of a lost rank are none */
+	return t->comm->check(t->comm, e); /* sums of a lost rank are none */
 }
 
 /* The backend clips and judges by itself, and is waited for when it has been told everything. */
-static int update_by_backend(struct trainer *t, const struct adam_update *how,
-			     double sums[N_SUMS], struct err *e)
+static int update_by_backend(struct trainer *t, const struct adam_update *how, double sums[N_SUMS],
+			     struct err *e)
 {
 	double begun = clock_mono_s(), squares;
 
@@ -363,7 +367,8 @@ static void add_to_meter(struct trainer *t, const double sums[N_SUMS])
 static int update_weights(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
 	const struct adam_update how = { .step = t->state.step,
-					 .rate = t->rate = schedule_rate(&t->rate_schedule, t->state.step),
+					 .rate = t->rate =
+						 schedule_rate(&t->rate_schedule, t->state.step),
 					 .scale = 1 / sums[SUM_TARGET],
 					 .clip = t->conf->clip };
 	const double begun = clock_mono_s();

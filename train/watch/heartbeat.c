@@ -24,50 +24,50 @@
 #include "train/common/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define ADDRESSES   8		/* of the first rank, at most */
-#define STEPS       32		/* whose median is taken */
-#define PERIOD_S    1.0		/* between heartbeats; shorter when lateness is */
-#define LOST_MESSAGES  5		/* without an answer: other addresses are tried again */
-#define DRAIN_MOST  10000	/* datagrams in one turn: strangers' must not hold it up */
-#define MANY_RANKS  64		/* more: their words are read in bundles, not one by one */
-#define MANY_BYTES  (4 << 20)	/* room for these in the socket */
-#define END_COPIES  3		/* copies of a datagram that nobody answers */
-#define REPORT_LIMIT_S 10		/* for writing the report, after which the process ends anyway */
-#define TEMPFAIL    75		/* EX_TEMPFAIL: can be resumed */
+#define ADDRESSES      8	 /* of the first rank, at most */
+#define STEPS	       32	 /* whose median is taken */
+#define PERIOD_S       1.0	 /* between heartbeats; shorter when lateness is */
+#define LOST_MESSAGES  5	 /* without an answer: other addresses are tried again */
+#define DRAIN_MOST     10000	 /* datagrams in one turn: strangers' must not hold it up */
+#define MANY_RANKS     64	 /* more: their words are read in bundles, not one by one */
+#define MANY_BYTES     (4 << 20) /* room for these in the socket */
+#define END_COPIES     3	 /* copies of a datagram that nobody answers */
+#define REPORT_LIMIT_S 10	 /* for writing the report, after which the process ends anyway */
+#define TEMPFAIL       75	 /* EX_TEMPFAIL: can be resumed */
 
 /* What the first rank tells all others. Plain data. */
 struct hello {
 	unsigned char key[HEARTBEAT_KEY_BYTES];
-	int32_t family, n;		/* addresses; 0: the loopback's of each host */
-	uint16_t port;			/* network order */
+	int32_t family, n; /* addresses; 0: the loopback's of each host */
+	uint16_t port;	   /* network order */
 	unsigned char addresses[ADDRESSES][16];
 };
 
 struct heartbeat {
 	int rank, size;
 	double late_after_s, hang_after_s, period_s;
-	char *folder;			/* owned; NULL: none */
+	char *folder; /* owned; NULL: none */
 	struct hello hello;
-	int socket, wake;		/* descriptors; -1 none */
+	int socket, wake; /* descriptors; -1 none */
 	pthread_t thread;
 	bool has_thread;
 	/* said by the thread that trains, read by ours */
-	_Atomic uint64_t place;		/* step + 1 above the eight bits of the phase */
+	_Atomic uint64_t place; /* step + 1 above the eight bits of the phase */
 	_Atomic uint64_t since_ns, moves, began, ended;
 	_Atomic uint64_t took_ns[STEPS], n_took;
-	uint64_t step_ns;		/* of the thread that trains: when the step began */
+	uint64_t step_ns; /* of the thread that trains: when the step began */
 	_Atomic bool end;
 	/* of our thread */
-	uint64_t number;		/* of the last word */
+	uint64_t number; /* of the last word */
 	/* first rank */
 	struct watchdog watch;
-	struct sockaddr_storage *peers;	/* owned: where words came from; ss_family 0: nowhere yet */
+	struct sockaddr_storage *peers; /* owned: where words came from; ss_family 0: nowhere yet */
 	struct journal *journal;	/* opened when there is something to tell */
 	/* others */
-	bool   first_heard, first_ended, found;	/* found: the address that answers is known */
-	int    address;			/* of hello's, that answered */
-	uint64_t answered;		/* number of the word that was answered last */
-	uint64_t searched;		/* number of the first word of the search for an address */
+	bool first_heard, first_ended, found; /* found: the address that answers is known */
+	int address;			      /* of hello's, that answered */
+	uint64_t answered;		      /* number of the word that was answered last */
+	uint64_t searched; /* number of the first word of the search for an address */
 	double first_at, progress_at, turned_at;
 	uint64_t seen_moves;
 };
@@ -179,7 +179,7 @@ static void heartbeat_print(const char *text)
 /* The run's journal, by a handle of our own; NULL: none. */
 static struct journal *own_journal(struct heartbeat *p)
 {
-	struct err ignored = { 0 };	/* a full disk is for the training to notice */
+	struct err ignored = { 0 }; /* a full disk is for the training to notice */
 	char *path;
 
 	if (!p->journal && p->folder) {
@@ -190,7 +190,8 @@ static struct journal *own_journal(struct heartbeat *p)
 	return p->journal;
 }
 
-static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t step, const char *text)
+static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t step,
+				const char *text)
 {
 	struct journal *j = own_journal(p);
 	struct err ignored = { 0 };
@@ -281,7 +282,7 @@ static void set_address(struct sockaddr_storage *to, int family, const void *byt
 }
 
 static void send_message(struct heartbeat *p, const struct heartbeat_message *w,
-		      const struct sockaddr_storage *to)
+			 const struct sockaddr_storage *to)
 {
 	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES];
 
@@ -293,7 +294,8 @@ static void send_message(struct heartbeat *p, const struct heartbeat_message *w,
 }
 
 /* The next datagram of this job; false: there is none now. */
-static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w, struct sockaddr_storage *from, int *left)
+static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w,
+			      struct sockaddr_storage *from, int *left)
 {
 	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES + 1];
 	socklen_t len;
@@ -301,8 +303,8 @@ static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w, 
 
 	while ((*left)-- > 0) {
 		len = sizeof(*from);
-		n = recvfrom(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT,
-			     (struct sockaddr *)from, &len);
+		n = recvfrom(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)from,
+			     &len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -410,8 +412,10 @@ static void exit_without_first_rank(struct heartbeat *p, double now)
 	if (!p->first_heard || p->first_ended || now - p->first_at < limit ||
 	    now - p->progress_at < limit)
 		return;
-	snprintf(text, sizeof(text), "rank %d has heard nothing of the first rank for %.0f s and "
-		 "made no progress: it ends", p->rank, now - p->first_at);
+	snprintf(text, sizeof(text),
+		 "rank %d has heard nothing of the first rank for %.0f s and "
+		 "made no progress: it ends",
+		 p->rank, now - p->first_at);
 	heartbeat_print(text);
 	_exit(TEMPFAIL);
 }
@@ -421,7 +425,7 @@ static void turn_other(struct heartbeat *p, double now)
 	double gap = now - p->turned_at;
 
 	p->turned_at = now;
-	if (gap > fmax(3 * p->period_s, 2)) {	/* we were stopped ourselves: wait anew */
+	if (gap > fmax(3 * p->period_s, 2)) { /* we were stopped ourselves: wait anew */
 		p->first_at += gap;
 		p->progress_at += gap;
 	}
@@ -440,7 +444,8 @@ static void send_end_messages(struct heartbeat *p)
 
 	atomic_store_explicit(&p->place,
 			      (atomic_load_explicit(&p->place, memory_order_relaxed) & ~255ull) |
-				      PHASE_END, memory_order_relaxed);
+				      PHASE_END,
+			      memory_order_relaxed);
 	for (int copy = 0; p->socket >= 0 && copy < END_COPIES; copy++) {
 		w = own_message(p);
 		if (p->rank) {
@@ -449,7 +454,7 @@ static void send_end_messages(struct heartbeat *p)
 			continue;
 		}
 		w.is_answer = true;
-		w.number = 0;		/* of no word: it is only heard */
+		w.number = 0; /* of no word: it is only heard */
 		for (int i = 1; i < p->size; i++)
 			if (p->peers[i].ss_family)
 				send_message(p, &w, &p->peers[i]);
@@ -499,9 +504,10 @@ static int bind_first(struct heartbeat *p, const struct sockaddr_storage *at, st
 	p->socket = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->socket < 0 || bind(p->socket, (const struct sockaddr *)at, address_len(at)) ||
 	    getsockname(p->socket, (struct sockaddr *)&bound, &len))
-		return err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a UDP "
+		return err_set_errno(e, ERR_UNAVAILABLE,
+				     "the heartbeats of ranks need a UDP "
 				     "socket, which cannot be opened");
-	if (p->size > MANY_RANKS &&	/* less room only loses words, which come anew */
+	if (p->size > MANY_RANKS && /* less room only loses words, which come anew */
 	    setsockopt(p->socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
 		bytes = 0;
 	p->hello.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
@@ -523,7 +529,8 @@ static void add_address(struct hello *h, const struct sockaddr_storage *a)
  * Where the first rank listens. All on one host: the loopback. A network is given: there only.
  * Else everywhere, and the others try which of the addresses reaches it, the default route's first.
  */
-static int listen_first(struct heartbeat *p, const struct comm *c, const char *network, struct err *e)
+static int listen_first(struct heartbeat *p, const struct comm *c, const char *network,
+			struct err *e)
 {
 	struct sockaddr_storage at, all[ADDRESSES];
 	static const unsigned char loopback[4] = { 127, 0, 0, 1 }, any[16] = { 0 };
@@ -556,8 +563,8 @@ static int listen_first(struct heartbeat *p, const struct comm *c, const char *n
 	return bind_first(p, &at, e);
 }
 
-static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_options *how, const struct comm *c,
-		      struct err *e)
+static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_options *how,
+				const struct comm *c, struct err *e)
 {
 	p->peers = mem_alloc((size_t)p->size, sizeof(*p->peers), e);
 	p->folder = how->folder ? mem_strdup(how->folder, e) : NULL;
@@ -571,8 +578,10 @@ static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_opti
 static int heartbeat_open_other(struct heartbeat *p, struct err *e)
 {
 	p->socket = socket(p->hello.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a "
-					     "UDP socket, which cannot be opened") : 0;
+	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE,
+					     "the heartbeats of ranks need a "
+					     "UDP socket, which cannot be opened")
+			     : 0;
 }
 
 /* Did all succeed? Then nobody waits for a rank that has given up. */
@@ -604,7 +613,7 @@ static int heartbeat_share_setup(struct heartbeat *p, struct comm *c, struct err
 		rc = c->gather(c, mine, sizeof(mine), all, e);
 	if (!rc && !p->rank)
 		rc = watchdog_open(&p->watch, all, p->size, p->late_after_s, p->hang_after_s,
-				      clock_mono_s(), e);
+				   clock_mono_s(), e);
 	free(all);
 	return rc;
 }
@@ -630,7 +639,8 @@ static int heartbeat_start_thread(struct heartbeat *p, struct err *e)
 		    : 0;
 }
 
-static struct heartbeat *heartbeat_new(const struct heartbeat_options *how, const struct comm *c, struct err *e)
+static struct heartbeat *heartbeat_new(const struct heartbeat_options *how, const struct comm *c,
+				       struct err *e)
 {
 	struct heartbeat *p = mem_alloc(1, sizeof(*p), e);
 	double shortest = how->late_after_s;
@@ -680,7 +690,7 @@ void heartbeat_free(struct heartbeat *p)
 	if (p->has_thread) {
 		atomic_store(&p->end, true);
 		if (write(p->wake, &one, sizeof(one)) < 0)
-			one = 0;	/* then it wakes by itself within a period */
+			one = 0; /* then it wakes by itself within a period */
 		pthread_join(p->thread, NULL);
 	}
 	if (p->socket >= 0)

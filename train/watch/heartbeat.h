@@ -32,26 +32,32 @@
 #include "train/comm/comm.h"
 
 enum rank_phase {
-	PHASE_START, PHASE_INPUT, PHASE_COMPUTE, PHASE_REDUCE, PHASE_UPDATE, PHASE_SAVE,
-	PHASE_EVALUATE,		/* may take long: the watchdog is patient with it */
+	PHASE_START,
+	PHASE_INPUT,
+	PHASE_COMPUTE,
+	PHASE_REDUCE,
+	PHASE_UPDATE,
+	PHASE_SAVE,
+	PHASE_EVALUATE, /* may take long: the watchdog is patient with it */
 	PHASE_END,
 };
 
 struct heartbeat_options {
 	/* hang_after_s 0: max(60, 20 * median step); until the first step has ended 600 */
 	double late_after_s, hang_after_s;
-	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
-	const char *folder;	/* borrowed: the run's, for the first rank; may be NULL elsewhere */
+	const char *network; /* borrowed: CIDR or interface between the hosts; NULL: found */
+	const char *folder;  /* borrowed: the run's, for the first rank; may be NULL elsewhere */
 };
 
 struct heartbeat;
 
 /* Collective. One rank alone: the watchdog watches itself. NULL: failure. */
-struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct comm *comm, struct err *e);
+struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct comm *comm,
+				 struct err *e);
 
 /* Cheap, never blocks, never fails; p may be NULL. */
 void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase);
 
-void heartbeat_free(struct heartbeat *p);	/* may be NULL */
+void heartbeat_free(struct heartbeat *p); /* may be NULL */
 
 #endif

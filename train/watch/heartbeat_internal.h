@@ -38,54 +38,56 @@ struct heartbeat_message {
 	int32_t rank;
 	uint64_t number;
 	int64_t step;
-	double age_s;			/* in the phase, when it was sent */
+	double age_s; /* in the phase, when it was sent */
 	uint64_t moves, began, ended;
 };
 
-void heartbeat_message_write(const struct heartbeat_message *w, const unsigned char key[HEARTBEAT_KEY_BYTES],
-		      unsigned char bytes[HEARTBEAT_MESSAGE_BYTES]);
+void heartbeat_message_write(const struct heartbeat_message *w,
+			     const unsigned char key[HEARTBEAT_KEY_BYTES],
+			     unsigned char bytes[HEARTBEAT_MESSAGE_BYTES]);
 
 /* False: not of this job, or with a number that cannot be. ranks: of the job. */
-bool heartbeat_message_read(struct heartbeat_message *w, const unsigned char key[HEARTBEAT_KEY_BYTES],
-		     const void *bytes, size_t n, int ranks);
+bool heartbeat_message_read(struct heartbeat_message *w,
+			    const unsigned char key[HEARTBEAT_KEY_BYTES], const void *bytes,
+			    size_t n, int ranks);
 
 /* ---- watching ------------------------------------------------------------ */
 
-#define WATCHDOG_MIN_HANG_S   60.0	/* the default: the longer of this … */
-#define WATCHDOG_HANG_STEPS     20.0	/* … and so many median steps */
-#define WATCHDOG_FIRST_STEP_S 600.0	/* before the first step has ended: it may be a long one */
+#define WATCHDOG_MIN_HANG_S   60.0  /* the default: the longer of this … */
+#define WATCHDOG_HANG_STEPS   20.0  /* … and so many median steps */
+#define WATCHDOG_FIRST_STEP_S 600.0 /* before the first step has ended: it may be a long one */
 /* How much longer than others a phase may take. */
-#define WATCHDOG_FACTOR_LONG  10.0	/* PHASE_START, PHASE_SAVE */
+#define WATCHDOG_FACTOR_LONG	 10.0 /* PHASE_START, PHASE_SAVE */
 #define WATCHDOG_FACTOR_EVALUATE 240.0
 
 /* One rank, as the first one knows it. Times are of the first rank's CLOCK_MONOTONIC. */
 struct watched_rank {
-	char   host[64];
-	bool   heard;			/* ever */
-	double heard_at;		/* the last time */
-	double since;			/* it is in its phase */
-	struct heartbeat_message message;		/* the last one */
-	double worst_s;			/* named late with so many seconds; 0: not */
-	double renamed_after_s;			/* named again at so many */
-	bool   warned_unheard;
+	char host[64];
+	bool heard;			  /* ever */
+	double heard_at;		  /* the last time */
+	double since;			  /* it is in its phase */
+	struct heartbeat_message message; /* the last one */
+	double worst_s;			  /* named late with so many seconds; 0: not */
+	double renamed_after_s;		  /* named again at so many */
+	bool warned_unheard;
 };
 
 /* What is to be told; to the journal and to standard error. */
 typedef void watchdog_report_fn(void *to, const char *level, int64_t step, const char *text);
 
 struct watchdog {
-	struct watched_rank *peers;	/* owned; n of them */
-	int    n;
-	double late_after_s, hang_after_s;	/* hang_after_s 0: from the median step */
+	struct watched_rank *peers; /* owned; n of them */
+	int n;
+	double late_after_s, hang_after_s; /* hang_after_s 0: from the median step */
 	double opened_at, looked_at, progress_at;
-	double stuck_next_s;		/* when "all wait" is told again; 0: was not told */
+	double stuck_next_s; /* when "all wait" is told again; 0: was not told */
 	watchdog_report_fn *tell;
-	void *to;			/* borrowed: for tell */
+	void *to; /* borrowed: for tell */
 };
 
 /* hosts: n times 64 bytes, NUL-terminated. */
-int  watchdog_open(struct watchdog *w, const char *hosts, int n, double late_after_s,
-		      double hang_after_s, double now, struct err *e);
+int watchdog_open(struct watchdog *w, const char *hosts, int n, double late_after_s,
+		  double hang_after_s, double now, struct err *e);
 void watchdog_close(struct watchdog *w);
 
 /*

@@ -5,8 +5,8 @@
 
 static const char magic[8] = { 'W', 'B', 'P', 'U', 'L', 'S', 'E', '1' };
 
-#define MAX_AGE_US   (UINT64_C(86400) * 366 * 1000000)
-#define MAX_STEP     (INT64_C(1) << 53)
+#define MAX_AGE_US (UINT64_C(86400) * 366 * 1000000)
+#define MAX_STEP   (INT64_C(1) << 53)
 
 static void put_le_uint(unsigned char *at, uint64_t v, int n)
 {
@@ -23,8 +23,9 @@ static uint64_t get_le_uint(const unsigned char *at, int n)
 	return v;
 }
 
-void heartbeat_message_write(const struct heartbeat_message *w, const unsigned char key[HEARTBEAT_KEY_BYTES],
-		      unsigned char bytes[HEARTBEAT_MESSAGE_BYTES])
+void heartbeat_message_write(const struct heartbeat_message *w,
+			     const unsigned char key[HEARTBEAT_KEY_BYTES],
+			     unsigned char bytes[HEARTBEAT_MESSAGE_BYTES])
 {
 	memset(bytes, 0, HEARTBEAT_MESSAGE_BYTES);
 	memcpy(bytes, magic, sizeof(magic));
@@ -40,8 +41,9 @@ void heartbeat_message_write(const struct heartbeat_message *w, const unsigned c
 	put_le_uint(bytes + 72, w->ended, 8);
 }
 
-bool heartbeat_message_read(struct heartbeat_message *w, const unsigned char key[HEARTBEAT_KEY_BYTES],
-		     const void *bytes, size_t n, int ranks)
+bool heartbeat_message_read(struct heartbeat_message *w,
+			    const unsigned char key[HEARTBEAT_KEY_BYTES], const void *bytes,
+			    size_t n, int ranks)
 {
 	const unsigned char *b = bytes;
 	uint64_t rank, age;
@@ -52,9 +54,15 @@ bool heartbeat_message_read(struct heartbeat_message *w, const unsigned char key
 	rank = get_le_uint(b + 28, 4);
 	age = get_le_uint(b + 48, 8);
 	*w = (struct heartbeat_message){
-		.is_answer = b[24], .phase = b[25], .rank = (int32_t)rank, .number = get_le_uint(b + 32, 8),
-		.step = (int64_t)get_le_uint(b + 40, 8), .age_s = (double)age * 1e-6,
-		.moves = get_le_uint(b + 56, 8), .began = get_le_uint(b + 64, 8), .ended = get_le_uint(b + 72, 8),
+		.is_answer = b[24],
+		.phase = b[25],
+		.rank = (int32_t)rank,
+		.number = get_le_uint(b + 32, 8),
+		.step = (int64_t)get_le_uint(b + 40, 8),
+		.age_s = (double)age * 1e-6,
+		.moves = get_le_uint(b + 56, 8),
+		.began = get_le_uint(b + 64, 8),
+		.ended = get_le_uint(b + 72, 8),
 	};
 	return b[24] <= 1 && b[25] <= PHASE_END && !b[26] && !b[27] && rank < (uint64_t)ranks &&
 	       w->step >= -1 && w->step <= MAX_STEP && age <= MAX_AGE_US && w->ended <= w->began;

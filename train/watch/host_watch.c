@@ -28,14 +28,14 @@ struct gpu_means {
 struct host_watch {
 	struct host_roots roots;
 	char trouble[300];
-	char workspace[4096];		/* "": none */
+	char workspace[4096]; /* "": none */
 	/* of the looking thread */
 	struct host_cpu cpu;
 	struct host_disk disk;
 	struct host_net net;
-	struct host_gpus *gpus;		/* opened at the first look: drivers may take seconds */
+	struct host_gpus *gpus; /* opened at the first look: drivers may take seconds */
 	struct host_gpu now[HOST_GPUS_MAX];
-	double at;			/* of the look before; 0: none */
+	double at; /* of the look before; 0: none */
 	int64_t looks;
 	/* between the threads */
 	pthread_mutex_t lock;
@@ -43,13 +43,13 @@ struct host_watch {
 	struct gpu_means gpu_means[HOST_GPUS_MAX];
 	struct host_report latest;
 	struct host_gpu latest_gpus[HOST_GPUS_MAX];
-	double measured, seen;		/* bytes a second; NAN unknown, 0 nothing yet */
+	double measured, seen; /* bytes a second; NAN unknown, 0 nothing yet */
 	char seen_on[HOST_INTERFACE_MAX];
 };
 
 void host_report_clear(struct host_report *r)
 {
-	memset(r, 0, sizeof(*r));	/* the gaps, too: it travels */
+	memset(r, 0, sizeof(*r)); /* the gaps, too: it travels */
 	r->cpu = r->load = r->waits_cpu = r->waits_io = r->waits_memory = NAN;
 	r->memory_used = r->memory_total = NAN;
 	r->disk_free = r->disk_read_bytes_s = r->disk_write_bytes_s = NAN;
@@ -143,7 +143,7 @@ static void host_watch_sample_gpus(struct host_watch *w, double at)
 	pthread_mutex_unlock(&w->lock);
 }
 
-#define MEASURED_EVERY 60		/* looks between two at WORKSPACE/network.json */
+#define MEASURED_EVERY 60 /* looks between two at WORKSPACE/network.json */
 
 static void read_measured(struct host_watch *w)
 {
@@ -213,7 +213,7 @@ static void collect_gpu_means(struct gpu_means *m, struct host_gpu *gpu)
 }
 
 int host_watch_collect(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
-		    int room)
+		       int room)
 {
 	struct host_means *m = &w->means;
 	int n;

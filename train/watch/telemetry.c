@@ -15,28 +15,28 @@
 #include "train/watch/telemetry_internal.h"
 
 #define LOOK_EVERY_S 1.0
-#define GRACE_S      2.0	/* for the thread to end: a driver or a file system may hang */
+#define GRACE_S	     2.0 /* for the thread to end: a driver or a file system may hang */
 
 struct telemetry {
-	struct telemetry_options how;	/* its texts are not used after the opening */
-	struct comm *comm;		/* borrowed */
+	struct telemetry_options how; /* its texts are not used after the opening */
+	struct comm *comm;	      /* borrowed */
 	struct step_times sum;
 	int64_t steps;
-	double reported;		/* clock_mono_s() of the last report */
-	struct telemetry_row row;	/* what this rank gives */
-	char  *all;			/* first rank: room for the rows of all */
-	double *order;			/* first rank: room for a number of each */
-	unsigned *warned_kinds;			/* first rank: troubles of each rank's host, as bits */
+	double reported;	  /* clock_mono_s() of the last report */
+	struct telemetry_row row; /* what this rank gives */
+	char *all;		  /* first rank: room for the rows of all */
+	double *order;		  /* first rank: room for a number of each */
+	unsigned *warned_kinds;	  /* first rank: troubles of each rank's host, as bits */
 	/* first rank of a host */
-	struct host_watch *host_watcher;	/* NULL: not watched */
-	bool counting;			/* steps are being made since counted_from */
+	struct host_watch *host_watcher; /* NULL: not watched */
+	bool counting;			 /* steps are being made since counted_from */
 	struct host_net_sent counted_from;
-	double sent, again;		/* in steps: bytes, TCP segments sent again; NAN: unknown */
+	double sent, again; /* in steps: bytes, TCP segments sent again; NAN: unknown */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool end, ended;		/* within the lock */
+	bool end, ended; /* within the lock */
 };
 
 /* ---- the thread -------------------------------------------------------- */
@@ -97,8 +97,11 @@ static int telemetry_start_thread(struct telemetry *t, struct err *e)
 	code = pthread_create(&t->thread, NULL, host_watcher, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	t->has_thread = !code;
-	return code ? err_set(e, ERR_NOMEM, "the thread that watches the host cannot be started: "
-			      "%s", strerror(code)) : 0;
+	return code ? err_set(e, ERR_NOMEM,
+			      "the thread that watches the host cannot be started: "
+			      "%s",
+			      strerror(code))
+		    : 0;
 }
 
 /* False: the thread hangs in a call that does not return, and needs what it uses. */
@@ -147,7 +150,8 @@ static int telemetry_open_first(struct telemetry *t, struct err *e)
 	return t->all && t->order && t->warned_kinds ? 0 : e->code;
 }
 
-struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm, struct err *e)
+struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm,
+				 struct err *e)
 {
 	struct telemetry *t = mem_alloc(1, sizeof(*t), e);
 	struct host_roots roots;
@@ -182,7 +186,7 @@ void telemetry_free(struct telemetry *t)
 	free(t->order);
 	free(t->warned_kinds);
 	if (!stop_thread(t))
-		return;			/* left behind, with what the thread uses */
+		return; /* left behind, with what the thread uses */
 	host_watch_free(t->host_watcher);
 	pthread_cond_destroy(&t->wake);
 	pthread_mutex_destroy(&t->lock);
@@ -212,7 +216,8 @@ void telemetry_pause(struct telemetry *t)
 	host_watch_sent(t->host_watcher, &now);
 	t->sent += host_net_sent_between(&t->counted_from, &now);
 	t->again += t->counted_from.again_known && now.again_known
-			    ? (double)(now.again - t->counted_from.again) : NAN;
+			    ? (double)(now.again - t->counted_from.again)
+			    : NAN;
 	t->counting = false;
 }
 
@@ -248,9 +253,12 @@ static void telemetry_fill_row(struct telemetry *t)
 	row->steps = t->steps;
 	if (t->steps)
 		row->mean = (struct step_times){
-			.input = t->sum.input / n,     .compute = t->sum.compute / n,
-			.exposed = t->sum.exposed / n, .wait = t->sum.wait / n,
-			.update = t->sum.update / n,   .step = t->sum.step / n,
+			.input = t->sum.input / n,
+			.compute = t->sum.compute / n,
+			.exposed = t->sum.exposed / n,
+			.wait = t->sum.wait / n,
+			.update = t->sum.update / n,
+			.step = t->sum.step / n,
 			.transfer = t->sum.transfer / n,
 			.sent_bytes = t->sum.sent_bytes / n,
 		};
@@ -269,8 +277,8 @@ static void telemetry_fill_row(struct telemetry *t)
 }
 
 /* Said once for each host and kind of trouble. */
-static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const char *text, int64_t step,
-		struct journal *j, struct err *e)
+static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const char *text,
+			       int64_t step, struct journal *j, struct err *e)
 {
 	struct json_writer *w;
 
@@ -283,8 +291,8 @@ static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const ch
 	return journal_end(j, e);
 }
 
-static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_rows *rows, int64_t step,
-			 struct journal *j, struct err *e)
+static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_rows *rows,
+				   int64_t step, struct journal *j, struct err *e)
 {
 	char text[400];
 	int rc = 0;
@@ -302,7 +310,8 @@ static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_r
 				snprintf(text, sizeof(text),
 					 "%.63s: GPU %d is lost: it fell off the bus or needs a "
 					 "reset; its processes must end and the machine be "
-					 "restarted", row->host, k);
+					 "restarted",
+					 row->host, k);
 				rc = telemetry_warn_once(t, i, k, text, step, j, e);
 			}
 	}
@@ -322,8 +331,8 @@ int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal,
 	if (c->max_ints(c, &most_gpus, 1, e))
 		return e->code;
 	/* rows are as long as the host with the most GPUs needs them */
-	rows.row_bytes = offsetof(struct telemetry_row, gpus) +
-			 (size_t)most_gpus * sizeof(struct host_gpu);
+	rows.row_bytes =
+		offsetof(struct telemetry_row, gpus) + (size_t)most_gpus * sizeof(struct host_gpu);
 	if (c->gather(c, &t->row, rows.row_bytes, t->all, e))
 		return e->code;
 	t->reported = clock_mono_s();

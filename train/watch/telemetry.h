@@ -25,34 +25,35 @@
 
 /* One optimizer step of one rank: seconds of the wall clock, and bytes. */
 struct step_times {
-	double input;		/* waiting for batches */
-	double compute;		/* forward and backward */
-	double exposed;		/* waiting for reductions after backward had ended */
-	double wait;		/* of that, until the slowest rank had come */
-	double update;		/* norm, clipping, optimizer */
-	double step;		/* all of the step: the above and what is between */
-	double transfer;	/* in which reductions were under way, hidden or not */
-	double sent_bytes;	/* payload sent to other ranks, as it travels (compressed) */
+	double input;	   /* waiting for batches */
+	double compute;	   /* forward and backward */
+	double exposed;	   /* waiting for reductions after backward had ended */
+	double wait;	   /* of that, until the slowest rank had come */
+	double update;	   /* norm, clipping, optimizer */
+	double step;	   /* all of the step: the above and what is between */
+	double transfer;   /* in which reductions were under way, hidden or not */
+	double sent_bytes; /* payload sent to other ranks, as it travels (compressed) */
 };
 
 struct telemetry_options {
-	double every_s;		/* between records; 0: none, and telemetry_due() is never true */
-	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
-	const char *workspace;	/* borrowed: whose file system's space is told */
-	double gradient_bytes;	/* of one reduction, as fp32: what predictions are made from */
-	int64_t local_steps;	/* of a rank between two reductions; 0, 1: each step has one */
-	double wire_ratio;	/* bytes on the wire for one such byte: 1, 0.5, 1/16, 1/32 */
+	double every_s;	       /* between records; 0: none, and telemetry_due() is never true */
+	const char *network;   /* borrowed: CIDR or interface between the hosts; NULL: found */
+	const char *workspace; /* borrowed: whose file system's space is told */
+	double gradient_bytes; /* of one reduction, as fp32: what predictions are made from */
+	int64_t local_steps;   /* of a rank between two reductions; 0, 1: each step has one */
+	double wire_ratio;     /* bytes on the wire for one such byte: 1, 0.5, 1/16, 1/32 */
 };
 
 struct telemetry;
 
 /* NULL: failure. comm is borrowed. */
-struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm, struct err *e);
+struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm,
+				 struct err *e);
 void telemetry_begin(struct telemetry *t);
 void telemetry_pause(struct telemetry *t);
 void telemetry_step(struct telemetry *t, const struct step_times *times);
 bool telemetry_due(struct telemetry *t);
-int  telemetry_report(struct telemetry *t, int64_t step, struct journal *journal, struct err *e);
+int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal, struct err *e);
 void telemetry_free(struct telemetry *t);
 
 #endif

@@ -13,16 +13,16 @@
 #include "train/common/network.h"
 #include "train/watch/telemetry.h"
 
-#define TELEMETRY_LATE_SHARE 1.2	/* of the median rank's compute: a straggler */
+#define TELEMETRY_LATE_SHARE 1.2 /* of the median rank's compute: a straggler */
 
 /* One rank's part of a report; plain data of a fixed size: it travels. */
 struct telemetry_row {
-	char   host[64];
-	int64_t steps;			/* that the means are of */
-	struct step_times mean;		/* of them */
+	char host[64];
+	int64_t steps;		/* that the means are of */
+	struct step_times mean; /* of them */
 	int32_t local_rank, local_size;
-	struct host_report report;	/* of the first rank of a host; else unknown */
-	struct host_gpu gpus[HOST_GPUS_MAX];	/* report.n_gpus of them; the end may be missing */
+	struct host_report report;	     /* of the first rank of a host; else unknown */
+	struct host_gpu gpus[HOST_GPUS_MAX]; /* report.n_gpus of them; the end may be missing */
 };
 
 /* The rows of all ranks, each row_bytes long. */
@@ -45,7 +45,7 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_o
 			double *order, struct network_evidence *v);
 
 /* The records "rank", "host" and "verdict". order as above. */
-int  telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
-		     double *order, int64_t step, struct journal *j, struct err *e);
+int telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
+		    double *order, int64_t step, struct journal *j, struct err *e);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "train/watch/telemetry_internal.h"
 
-#define MANY_RANKS   64		/* more: of each host the first rank and the stragglers only */
-#define GPUS_BYTES   3000		/* of a host's line, whose rest takes less than 1000 */
+#define MANY_RANKS 64	/* more: of each host the first rank and the stragglers only */
+#define GPUS_BYTES 3000 /* of a host's line, whose rest takes less than 1000 */
 
 /* ---- numbers: what is not known is left out ---------------------------- */
 
@@ -95,7 +95,8 @@ static void add_host(struct network_evidence *v, const struct host_report *h)
  * Of a step: 1; with local steps what a rank has sent says how often weights were averaged since the
  * last report: so many times in so many steps.
  */
-static double reductions_per_step(const struct telemetry_rows *r, const struct telemetry_options *how)
+static double reductions_per_step(const struct telemetry_rows *r,
+				  const struct telemetry_options *how)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
 	double full = network_bytes_sent(how->gradient_bytes * how->wire_ratio, r->n);
@@ -121,17 +122,21 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_o
 		.gradient_bytes = how->gradient_bytes,
 		.wire_ratio = how->wire_ratio,
 		.reductions = reductions_per_step(r, how),
-		.observed_bytes = NAN, .link_bytes_s = NAN,
+		.observed_bytes = NAN,
+		.link_bytes_s = NAN,
 		.transfer_s = first->mean.transfer > 0 ? first->mean.transfer : NAN,
-		.retransmits_s = NAN, .slowest_share = NAN, .slowest_rank = -1,
+		.retransmits_s = NAN,
+		.slowest_share = NAN,
+		.slowest_rank = -1,
 	};
 	for (int i = 0; i < r->n; i++) {
 		const struct telemetry_row *row = telemetry_row(r, i);
 
 		if (!row->local_rank)
 			add_host(v, &row->report);
-		if (row->steps > 0 && median > 0 && row->mean.compute / median ==
-		    larger_known(v->slowest_share, row->mean.compute / median)) {
+		if (row->steps > 0 && median > 0 &&
+		    row->mean.compute / median ==
+			    larger_known(v->slowest_share, row->mean.compute / median)) {
 			v->slowest_share = row->mean.compute / median;
 			v->slowest_rank = i;
 		}
@@ -178,8 +183,9 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 	put_known_count(w, "memory_total", g->memory_total);
 	put_rounded_real(w, "power_w", g->power_w, 10);
 	put_rounded_real(w, "temperature_c", g->temperature_c, 10);
-	put_text_if_any(w, "throttle", host_throttle_words(g->throttle, words,
-						    detail < THE_MOST_NEEDED ? sizeof(words) : 40));
+	put_text_if_any(w, "throttle",
+			host_throttle_words(g->throttle, words,
+					    detail < THE_MOST_NEEDED ? sizeof(words) : 40));
 	if (detail < THE_MOST_NEEDED) {
 		put_rounded_real(w, "power_limit_w", g->power_limit_w, 10);
 		put_known_count(w, "sm_mhz", g->sm_mhz);
@@ -225,8 +231,10 @@ static void put_fitting_gpus(struct json_writer *w, const struct telemetry_row *
 static void put_network(struct json_writer *w, const struct host_report *h)
 {
 	static const char *const from[] = {
-		[HOST_LINK_UNKNOWN] = "", [HOST_LINK_DRIVER] = "driver",
-		[HOST_LINK_MEASURED] = "measured", [HOST_LINK_SEEN] = "seen",
+		[HOST_LINK_UNKNOWN] = "",
+		[HOST_LINK_DRIVER] = "driver",
+		[HOST_LINK_MEASURED] = "measured",
+		[HOST_LINK_SEEN] = "seen",
 	};
 
 	put_text_if_any(w, "interface", h->interface);

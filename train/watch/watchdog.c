@@ -7,17 +7,20 @@
 #include "share/base/mem.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define GAP_PERIODS 3.0		/* a turn later than so many was held up itself */
-#define GAP_LEAST_S 2.0
-#define UNHEARD_S   30.0	/* a rank that never was heard is told after so long, once */
-#define MAX_NAMED_RANKS  4		/* in one turn; the rest is a number */
+#define GAP_PERIODS	3.0 /* a turn later than so many was held up itself */
+#define GAP_LEAST_S	2.0
+#define UNHEARD_S	30.0 /* a rank that never was heard is told after so long, once */
+#define MAX_NAMED_RANKS 4    /* in one turn; the rest is a number */
 
 int watchdog_open(struct watchdog *w, const char *hosts, int n, double late_after_s,
-		     double hang_after_s, double now, struct err *e)
+		  double hang_after_s, double now, struct err *e)
 {
-	*w = (struct watchdog){ .n = n, .late_after_s = late_after_s,
-				   .hang_after_s = hang_after_s, .opened_at = now,
-				   .looked_at = now, .progress_at = now };
+	*w = (struct watchdog){ .n = n,
+				.late_after_s = late_after_s,
+				.hang_after_s = hang_after_s,
+				.opened_at = now,
+				.looked_at = now,
+				.progress_at = now };
 	w->peers = mem_alloc((size_t)n, sizeof(*w->peers), e);
 	if (!w->peers)
 		return e->code;
@@ -40,14 +43,10 @@ void watchdog_close(struct watchdog *w)
 const char *rank_phase_name(enum rank_phase phase)
 {
 	static const char *const names[] = {
-		[PHASE_START] = "the start",
-		[PHASE_INPUT] = "the input",
-		[PHASE_COMPUTE] = "compute",
-		[PHASE_REDUCE] = "the reduction",
-		[PHASE_UPDATE] = "the update",
-		[PHASE_SAVE] = "saving",
-		[PHASE_EVALUATE] = "the evaluation",
-		[PHASE_END] = "the end",
+		[PHASE_START] = "the start",	     [PHASE_INPUT] = "the input",
+		[PHASE_COMPUTE] = "compute",	     [PHASE_REDUCE] = "the reduction",
+		[PHASE_UPDATE] = "the update",	     [PHASE_SAVE] = "saving",
+		[PHASE_EVALUATE] = "the evaluation", [PHASE_END] = "the end",
 	};
 
 	return (size_t)phase < ARRAY_LEN(names) ? names[phase] : "?";
@@ -96,7 +95,7 @@ void watchdog_add_message(struct watchdog *w, const struct heartbeat_message *me
 	struct watched_rank *p = &w->peers[message->rank];
 
 	if (p->heard && message->number <= p->message.number)
-		return;			/* came late, or twice */
+		return; /* came late, or twice */
 	if (!p->heard || message->moves != p->message.moves)
 		w->progress_at = now;
 	p->heard = true;
@@ -159,17 +158,20 @@ static const char *phase_and_step_text(const struct heartbeat_message *w, char t
 }
 
 static void describe_late_rank(const struct watchdog *w, const struct watched_rank *p, double now,
-		     double late, char *text, size_t room)
+			       double late, char *text, size_t room)
 {
 	char at[60];
 
 	if (rank_is_silent(w, p, now))
-		snprintf(text, room, "rank %d on %s has been silent for %.0f s, last %s: its "
+		snprintf(text, room,
+			 "rank %d on %s has been silent for %.0f s, last %s: its "
 			 "process is stopped or ended, its host is down, or the network between is",
 			 (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 	else
-		snprintf(text, room, "rank %d on %s is %.0f s behind: %s while the others wait in "
-			 "the reduction", (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
+		snprintf(text, room,
+			 "rank %d on %s is %.0f s behind: %s while the others wait in "
+			 "the reduction",
+			 (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 }
 
 /* Named when it is late, again at twice the time, and once when it has caught up. */
@@ -202,7 +204,8 @@ static void report_unheard_rank(struct watchdog *w, struct watched_rank *p, doub
 	if (p->heard || p->warned_unheard || now - w->opened_at < fmax(UNHEARD_S, w->late_after_s))
 		return;
 	p->warned_unheard = true;
-	snprintf(text, sizeof(text), "no heartbeat of rank %d on %s arrives: is UDP blocked "
+	snprintf(text, sizeof(text),
+		 "no heartbeat of rank %d on %s arrives: is UDP blocked "
 		 "between the hosts? without it the watchdog cannot tell whether that rank is late",
 		 (int)p->message.rank, p->host);
 	w->tell(w->to, "warning", -1, text);
@@ -227,8 +230,10 @@ static void report_stuck_job(struct watchdog *w, double now)
 	if (stuck < w->stuck_next_s)
 		return;
 	w->stuck_next_s = 2 * stuck;
-	snprintf(text, sizeof(text), "all ranks have waited in the reduction of step %lld for %.0f "
-		 "s: look at the network between the hosts", (long long)step, stuck);
+	snprintf(text, sizeof(text),
+		 "all ranks have waited in the reduction of step %lld for %.0f "
+		 "s: look at the network between the hosts",
+		 (long long)step, stuck);
 	w->tell(w->to, "warning", step, text);
 }
 
@@ -270,7 +275,8 @@ static double longest_time_factor(const struct watchdog *w, double hang_after_s,
 	return most;
 }
 
-static bool job_is_hanging(const struct watchdog *w, double now, double median_s, char *why, size_t room)
+static bool job_is_hanging(const struct watchdog *w, double now, double median_s, char *why,
+			   size_t room)
 {
 	double limit = watchdog_hang_limit(w->hang_after_s, median_s);
 	const struct watched_rank *culprit;
@@ -280,11 +286,14 @@ static bool job_is_hanging(const struct watchdog *w, double now, double median_s
 	if (w->peers[0].message.phase == PHASE_END ||
 	    now - w->progress_at < limit * longest_time_factor(w, limit, now))
 		return false;
-	n = snprintf(why, room, "nothing has moved for %.0f s, so the watchdog ends the job, which "
-		     "can be resumed from its last checkpoint", now - w->progress_at);
+	n = snprintf(why, room,
+		     "nothing has moved for %.0f s, so the watchdog ends the job, which "
+		     "can be resumed from its last checkpoint",
+		     now - w->progress_at);
 	culprit = find_latest_rank(w, now);
 	if (culprit && n > 0 && (size_t)n < room) {
-		describe_late_rank(w, culprit, now, rank_lateness_s(w, culprit, now), text, sizeof(text));
+		describe_late_rank(w, culprit, now, rank_lateness_s(w, culprit, now), text,
+				   sizeof(text));
 		snprintf(why + n, room - (size_t)n, ": %s", text);
 	}
 	return true;

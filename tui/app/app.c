@@ -14,8 +14,8 @@
 #include "tui/app/app_internal.h"
 #include "tui/app/jobs.h"
 
-#define TURN_MS   500	/* how often the run's files are looked at */
-#define SOON_MS   50	/* the same when a view asks for it */
+#define TURN_MS 500 /* how often the run's files are looked at */
+#define SOON_MS 50  /* the same when a view asks for it */
 
 /* ---- on a terminal ---- */
 
@@ -39,14 +39,19 @@ static unsigned app_wait(struct app *a, int timeout_ms)
 	n += jobs_fds(a->context.jobs, fds + n, ARRAY_LEN(fds) - n);
 	key = term_key(a->term, timeout_ms, fds, n);
 	switch (key) {
-	case TERM_ENDED:   return REACT_QUIT;
-	case TERM_RESIZED: return REACT_REDRAW;
-	case TERM_NOTHING: return REACT_NOTHING;
-	case TERM_PASTE:   return app_paste(a, term_pasted(a->term));
+	case TERM_ENDED:
+		return REACT_QUIT;
+	case TERM_RESIZED:
+		return REACT_REDRAW;
+	case TERM_NOTHING:
+		return REACT_NOTHING;
+	case TERM_PASTE:
+		return app_paste(a, term_pasted(a->term));
 	case TERM_MOUSE:
 		m = term_mouse(a->term);
 		return app_mouse(a, &m);
-	default: return app_key(a, key);
+	default:
+		return app_key(a, key);
 	}
 }
 
@@ -134,7 +139,9 @@ static int set_clock(struct app *a, struct err *e)
 /* The tab to begin with: as the option says, the run for "watch", else where we were, else home. */
 static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
-	const char *name = c->view ? c->view : c->command ? "run" : context_get_saved(&a->context, "view");
+	const char *name = c->view	? c->view
+			   : c->command ? "run"
+					: context_get_saved(&a->context, "view");
 
 	*tab = TAB_HOME;
 	for (int i = 0; name && i < TAB_COUNT; i++)
@@ -146,7 +153,8 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 		return 0;
 	return err_set(e, ERR_USAGE,
 		       "view: %.40s is none of home, data, run, hosts, compare, samples, "
-		       "translate, log, settings", c->view);
+		       "translate, log, settings",
+		       c->view);
 }
 
 /* The theme asked for, else the one remembered, which may be gone meanwhile. */
@@ -158,8 +166,8 @@ static int first_look(struct app *a, const struct conf *c, struct err *e)
 	a->context.theme = a->theme.name;
 	a->context.terminal = a->terminal_text;
 	mouse = context_get_saved(&a->context, "mouse");
-	a->mouse = c->mouse && !(mouse && !strcmp(mouse, "no") &&
-				 !strcmp(conf_origin(c, "mouse"), "default"));
+	a->mouse = c->mouse &&
+		   !(mouse && !strcmp(mouse, "no") && !strcmp(conf_origin(c, "mouse"), "default"));
 	a->context.mouse = a->mouse;
 	if (c->theme)
 		return app_load_theme(a, c->theme, e);

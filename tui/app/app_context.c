@@ -16,7 +16,7 @@
 #include "tui/run/workspace_names.h"
 #include "tui/app/view_requests.h"
 
-#define COPY_MAX 100000	/* bytes: terminals refuse more, some of them much less */
+#define COPY_MAX 100000 /* bytes: terminals refuse more, some of them much less */
 
 int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
@@ -111,8 +111,9 @@ void context_copy_text(struct app_context *w, const char *text)
 {
 	buf_clear(&w->requests->copy);
 	if (strlen(text) > COPY_MAX) {
-		context_notify(w, STYLE_WARN, "too long for a clipboard over a terminal (%zu bytes)",
-			  strlen(text));
+		context_notify(w, STYLE_WARN,
+			       "too long for a clipboard over a terminal (%zu bytes)",
+			       strlen(text));
 		return;
 	}
 	buf_add_str(&w->requests->copy, text);
@@ -181,7 +182,7 @@ void requests_clear_command(struct view_requests *requests)
 }
 
 static int store_command(struct view_requests *requests, const char *title, const char *const *argv,
-			struct err *e)
+			 struct err *e)
 {
 	size_t n = 0;
 
@@ -213,11 +214,12 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 	jobs_command_text(argv, &line);
 	requests->caller = CALLER_COMMAND;
 	context_ask(w, &(struct question){
-			.kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
-			.title = w->readonly ? "only to look (--readonly): to be typed elsewhere"
-					     : "run this command?",
-			.text = buf_text(&line),
-		});
+			       .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
+			       .title = w->readonly
+						? "only to look (--readonly): to be typed elsewhere"
+						: "run this command?",
+			       .text = buf_text(&line),
+		       });
 	requests->caller = caller;
 	buf_free(&line);
 }
@@ -256,8 +258,9 @@ char *context_state_path(const struct app_context *w, const char *name)
 {
 	struct err ignored;
 
-	return w->requests->state_folder ? file_path(&ignored, "%s%s", w->requests->state_folder, name)
-				       : NULL;
+	return w->requests->state_folder
+		       ? file_path(&ignored, "%s%s", w->requests->state_folder, name)
+		       : NULL;
 }
 
 void context_set_look(struct app_context *w, const char *theme, int mouse)

@@ -24,38 +24,38 @@ struct keymap;
 
 /* What has happened since the last turn; the screen is redrawn for these by itself. */
 enum context_news {
-	NEWS_RUN     = 1,	/* another run was chosen: forget positions in the old one */
-	NEWS_HISTORY = 2,	/* the history took in something */
-	NEWS_JOBS    = 4,	/* a job began, said something or ended */
+	NEWS_RUN = 1,	  /* another run was chosen: forget positions in the old one */
+	NEWS_HISTORY = 2, /* the history took in something */
+	NEWS_JOBS = 4,	  /* a job began, said something or ended */
 };
 
 #define CONTEXT_WAKE_FDS 32
 
 struct app_context {
-	const char *workspace;	/* folder; borrowed, lives as long as the workbench */
-	double now;		/* unix seconds */
-	bool readonly;		/* nothing may be started, stopped or changed; looking is free */
-	bool front;		/* the view that is called is the one on the screen */
-	bool has_question;		/* a question stands over the screen: keys go there */
-	unsigned news;		/* enum context_news, for update() */
-	int rows, cols;		/* of the screen; 0 before the first draw */
+	const char *workspace; /* folder; borrowed, lives as long as the workbench */
+	double now;	       /* unix seconds */
+	bool readonly;	       /* nothing may be started, stopped or changed; looking is free */
+	bool front;	       /* the view that is called is the one on the screen */
+	bool has_question;     /* a question stands over the screen: keys go there */
+	unsigned news;	       /* enum context_news, for update() */
+	int rows, cols;	       /* of the screen; 0 before the first draw */
 	enum grid_charset charset;
 
 	/* The chosen run: NULL while there is none. The newest is chosen when the first appears. */
 	const char *run;
-	struct run_history *history;	/* of it, kept up to date by the workbench; never keep it */
-	const char *trouble;		/* why its files cannot be read; "" when they can */
+	struct run_history *history; /* of it, kept up to date by the workbench; never keep it */
+	const char *trouble;	     /* why its files cannot be read; "" when they can */
 
-	struct jobs *jobs;	/* what was started from here (jobs.h) */
-	char corpus[101];	/* the chosen corpus; "": none was chosen. Views may write it */
+	struct jobs *jobs; /* what was started from here (jobs.h) */
+	char corpus[101];  /* the chosen corpus; "": none was chosen. Views may write it */
 
-	const struct keymap *keymap;	/* for keys_describe(); borrowed */
-	const char *view;		/* name of the tab in front; borrowed */
-	const char *theme;		/* name of the theme; borrowed */
-	const char *terminal;		/* what it can do, for people; borrowed */
-	bool mouse;			/* it is listened to */
+	const struct keymap *keymap; /* for keys_describe(); borrowed */
+	const char *view;	     /* name of the tab in front; borrowed */
+	const char *theme;	     /* name of the theme; borrowed */
+	const char *terminal;	     /* what it can do, for people; borrowed */
+	bool mouse;		     /* it is listened to */
 
-	struct view_requests *requests;	/* private to app_context.c and app.c */
+	struct view_requests *requests; /* private to app_context.c and app.c */
 };
 
 /* Choose another run. On failure (ERR_NOINPUT, …) the old one stays. */
@@ -68,7 +68,8 @@ char **context_run_names(const struct app_context *w, size_t *n, struct err *e);
 void context_go_to_tab(struct app_context *w, int tab);
 
 /* Say something in the last row for some seconds, or until the next key after two. */
-void context_notify(struct app_context *w, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void context_notify(struct app_context *w, enum style style, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 
 /*
  * Ask the user (prompt.h); the asking view's answer() hears of it later. The question is copied.
@@ -124,7 +125,7 @@ void context_screenshot(struct app_context *w);
 /* ---- for app.c and tests ---- */
 
 /* The rest NULL, false and 0. ERR_NOMEM. */
-int  context_open(struct app_context *w, const char *workspace, struct err *e);
+int context_open(struct app_context *w, const char *workspace, struct err *e);
 void context_close(struct app_context *w);
 
 #endif

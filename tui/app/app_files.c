@@ -16,11 +16,11 @@
 
 #include "share/base/file.h"
 
-#define MAX_FILE 100000	/* bytes of a file of ours */
+#define MAX_FILE 100000 /* bytes of a file of ours */
 
 /* "FOLDER/werkbank/NAME" in the folder that variable names, else below the home; NULL: nowhere. */
 static char *xdg_file_path(const char *variable, const char *below_home, const char *name,
-		   const char *suffix)
+			   const char *suffix)
 {
 	const char *folder = getenv(variable), *home = getenv("HOME");
 	struct err ignored;

@@ -20,27 +20,27 @@
 enum { ASK_LEAVE, ASK_RUN };
 
 struct tab_state {
-	void *state;		/* owned; NULL: not open yet */
-	unsigned news;		/* what it has not heard of yet */
-	struct err trouble;	/* why it could not be opened; text "" when it could */
+	void *state;	    /* owned; NULL: not open yet */
+	unsigned news;	    /* what it has not heard of yet */
+	struct err trouble; /* why it could not be opened; text "" when it could */
 };
 
 struct app {
 	struct app_context context;
-	struct view_requests *requests;	/* of the world */
+	struct view_requests *requests; /* of the world */
 	struct tab_state tabs[TAB_COUNT];
 	int front;
-	const struct view *overlay;	/* over the tab: help; NULL: none */
-	void *overlay_state;		/* owned */
+	const struct view *overlay; /* over the tab: help; NULL: none */
+	void *overlay_state;	    /* owned */
 	struct grid grid;
 	struct keymap keymap;
 	struct theme theme;
-	struct terminal *term;		/* NULL: --dump */
-	bool colours, mouse;		/* that the user wants */
-	char terminal_text[160];	/* what term_describe() says */
-	double fixed_now;		/* WERKBANK_NOW; 0: the real clock */
-	struct err trouble;		/* of reading the run's files */
-	double shown_second;		/* of the clock, when it was drawn last */
+	struct terminal *term;	 /* NULL: --dump */
+	bool colours, mouse;	 /* that the user wants */
+	char terminal_text[160]; /* what term_describe() says */
+	double fixed_now;	 /* WERKBANK_NOW; 0: the real clock */
+	struct err trouble;	 /* of reading the run's files */
+	double shown_second;	 /* of the clock, when it was drawn last */
 };
 
 /* ---- app_turn.c: each returns reaction bits of view.h ---- */

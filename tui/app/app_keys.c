@@ -8,7 +8,7 @@
 #include "tui/app/frame.h"
 #include "tui/app/jobs.h"
 
-#define SAID_MIN_S 2	/* what was said stays this long in spite of keys */
+#define SAID_MIN_S 2 /* what was said stays this long in spite of keys */
 
 /* ---- answers ---- */
 
@@ -19,8 +19,8 @@ static void start_command(struct app *a)
 
 	if (!requests->command)
 		return;
-	if (jobs_start(a->context.jobs, requests->command_title, (const char *const *)requests->command,
-		       a->context.now, &e) < 0)
+	if (jobs_start(a->context.jobs, requests->command_title,
+		       (const char *const *)requests->command, a->context.now, &e) < 0)
 		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	else
 		context_notify(&a->context, STYLE_GOOD, "started: %s", requests->command_title);
@@ -35,7 +35,7 @@ unsigned app_answer(struct app *a, int owner, int question, const char *text)
 		app_set_caller(a, owner);
 		if (a->tabs[owner].state && view_tabs[owner]->answer)
 			return view_tabs[owner]->answer(a->tabs[owner].state, &a->context, question,
-						    text);
+							text);
 	} else if (owner == CALLER_OVERLAY) {
 		app_set_caller(a, owner);
 		if (a->overlay && a->overlay->answer)
@@ -65,9 +65,11 @@ static unsigned ask_leave(struct app *a)
 	snprintf(title, sizeof(title), "leave, and end %s?",
 		 n == 1 ? "the job that runs" : "the jobs that run");
 	app_set_caller(a, CALLER_APP);
-	context_ask(&a->context, &(struct question){
-			.kind = QUESTION_YES_NO, .id = ASK_LEAVE, .title = title,
-			.text = "Trainings that run by themselves go on." });
+	context_ask(&a->context,
+		    &(struct question){ .kind = QUESTION_YES_NO,
+					.id = ASK_LEAVE,
+					.title = title,
+					.text = "Trainings that run by themselves go on." });
 	return REACT_REDRAW;
 }
 
@@ -79,11 +81,14 @@ static unsigned ask_which_run(struct app *a)
 
 	app_set_caller(a, CALLER_APP);
 	if (names && n)
-		context_ask(&a->context, &(struct question){
-				.kind = QUESTION_CHOICE, .id = ASK_RUN, .title = "run",
-				.choices = (const char *const *)names, .n_choices = n });
+		context_ask(&a->context, &(struct question){ .kind = QUESTION_CHOICE,
+							     .id = ASK_RUN,
+							     .title = "run",
+							     .choices = (const char *const *)names,
+							     .n_choices = n });
 	else
-		context_notify(&a->context, STYLE_WARN, "%s", names ? "there is no run yet" : e.text);
+		context_notify(&a->context, STYLE_WARN, "%s",
+			       names ? "there is no run yet" : e.text);
 	for (size_t i = 0; names && i < n; i++)
 		free(names[i]);
 	free(names);
@@ -96,16 +101,27 @@ static unsigned app_act_itself(struct app *a, enum action action)
 	if (action >= ACTION_GO_HOME && action < ACTION_GO_HOME + TAB_COUNT)
 		return app_show_tab(a, (int)(action - ACTION_GO_HOME));
 	switch (action) {
-	case ACTION_NEXT_TAB:	return app_show_tab(a, (a->front + 1) % TAB_COUNT);
-	case ACTION_PREV_TAB:	return app_show_tab(a, (a->front + TAB_COUNT - 1) % TAB_COUNT);
-	case ACTION_CHOOSE_RUN: return ask_which_run(a);
-	case ACTION_SCREENSHOT: context_screenshot(&a->context); return REACT_NOTHING;
-	case ACTION_HELP:	return app_show_overlay(a, &view_help);
-	case ACTION_REPORT:	return app_show_overlay(a, &view_report);
-	case ACTION_REPAINT:	return REACT_REDRAW | REACT_REPAINT;
-	case ACTION_BACK:	return REACT_BACK;
-	case ACTION_QUIT:	return ask_leave(a);
-	default:		return REACT_NOTHING;
+	case ACTION_NEXT_TAB:
+		return app_show_tab(a, (a->front + 1) % TAB_COUNT);
+	case ACTION_PREV_TAB:
+		return app_show_tab(a, (a->front + TAB_COUNT - 1) % TAB_COUNT);
+	case ACTION_CHOOSE_RUN:
+		return ask_which_run(a);
+	case ACTION_SCREENSHOT:
+		context_screenshot(&a->context);
+		return REACT_NOTHING;
+	case ACTION_HELP:
+		return app_show_overlay(a, &view_help);
+	case ACTION_REPORT:
+		return app_show_overlay(a, &view_report);
+	case ACTION_REPAINT:
+		return REACT_REDRAW | REACT_REPAINT;
+	case ACTION_BACK:
+		return REACT_BACK;
+	case ACTION_QUIT:
+		return ask_leave(a);
+	default:
+		return REACT_NOTHING;
 	}
 }
 
@@ -209,8 +225,7 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
 	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
 		for (int i = 0; i < 3; i++)
-			reaction |= v->act(state, &a->context, m->kind == MOUSE_WHEEL_UP
-								     ? ACTION_UP
-								     : ACTION_DOWN);
+			reaction |= v->act(state, &a->context,
+					   m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_execute_requests(a);
 }

@@ -9,8 +9,8 @@
 #include "share/base/text.h"
 #include "tui/app/jobs.h"
 
-#define MAX_SIDE  1000	/* of --dump */
-#define WAIT_S    60	/* <Wait> in --keys gives up after it */
+#define MAX_SIDE 1000 /* of --dump */
+#define WAIT_S	 60   /* <Wait> in --keys gives up after it */
 
 static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 {

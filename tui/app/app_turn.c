@@ -14,8 +14,8 @@
 #include "tui/app/jobs.h"
 
 #define FIRST_BUDGET_S 0.01
-#define READ_BUDGET_S 0.05	/* of one look at the run's files: keys are answered in between */
-#define SAID_S    8	/* what was said stays at most so long */
+#define READ_BUDGET_S  0.05 /* of one look at the run's files: keys are answered in between */
+#define SAID_S	       8    /* what was said stays at most so long */
 
 /* ---- tabs ---- */
 
@@ -190,7 +190,8 @@ static void draw_foot(struct app *a, struct rect foot, const struct view *v, voi
 	if (!foot.rows)
 		return;
 	if (*a->requests->message)
-		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->requests->message_style, a->requests->message);
+		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->requests->message_style,
+			  a->requests->message);
 	else
 		frame_draw_foot(&a->grid, foot, &a->context, v,
 				state && v->typing && v->typing(state));
@@ -219,7 +220,7 @@ void app_draw(struct app *a)
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
-	set_grid_clip(&a->grid, frame.body);	/* no view may spoil the frame, at no size */
+	set_grid_clip(&a->grid, frame.body); /* no view may spoil the frame, at no size */
 	if (a->overlay)
 		v->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
@@ -241,9 +242,10 @@ static void copy_to_clipboard(struct app *a)
 	const char *text = buf_text(&a->requests->copy);
 
 	if (a->requests->copy.failed || !a->term || !term_copy(a->term, text))
-		context_notify(&a->context, STYLE_WARN,
-			  "this terminal has no clipboard to write to; %zu bytes are not copied",
-			  strlen(text));
+		context_notify(
+			&a->context, STYLE_WARN,
+			"this terminal has no clipboard to write to; %zu bytes are not copied",
+			strlen(text));
 	else
 		context_notify(&a->context, STYLE_GOOD, "copied (%zu bytes)", strlen(text));
 	a->requests->has_copy = false;

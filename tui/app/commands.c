@@ -60,7 +60,7 @@ static int write_stdout(struct buf *text, struct err *e)
 
 /* Write what make has made of c. */
 static int print_report(int (*make)(const struct conf *c, struct buf *out, struct err *e),
-		    const struct conf *c, struct err *e)
+			const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
 	int code = make(c, &text, e);
@@ -78,8 +78,10 @@ static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
 	double now = clock_wall_s();
 
 	if (fixed && *fixed && !text_to_real(fixed, &now))
-		return err_set(e, ERR_CONFIG, "WERKBANK_NOW: %.50s is not a number of seconds "
-			       "since 1970", fixed);
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_NOW: %.50s is not a number of seconds "
+			       "since 1970",
+			       fixed);
 	return text_command_watch(c, now, out, e);
 }
 
@@ -164,14 +166,21 @@ static void list_names(const char *folder, const char *suffix, struct buf *out)
 /* For completion, so without a word about what is missing. */
 static int command_names(const struct conf *c, struct err *e)
 {
-	static const struct { const char *kind, *shipped, *suffix; } kinds[] = {
-		{ "runs", NULL, "" }, { "corpora", NULL, "" },
-		{ "recipes", "recipes", ".ini" }, { "manifests", "corpora", ".manifest" },
+	static const struct {
+		const char *kind, *shipped, *suffix;
+	} kinds[] = {
+		{ "runs", NULL, "" },
+		{ "corpora", NULL, "" },
+		{ "recipes", "recipes", ".ini" },
+		{ "manifests", "corpora", ".manifest" },
 	};
 	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
 	struct buf text = { 0 };
-	int code = workspace ? err_set(e, ERR_USAGE, "'%s' is not one of runs, corpora, recipes, "
-				       "manifests", c->arguments[0]) : e->code;
+	int code = workspace ? err_set(e, ERR_USAGE,
+				       "'%s' is not one of runs, corpora, recipes, "
+				       "manifests",
+				       c->arguments[0])
+			     : e->code;
 
 	for (size_t i = 0; workspace && i < ARRAY_LEN(kinds); i++) {
 		if (strcmp(kinds[i].kind, c->arguments[0]))

@@ -9,8 +9,8 @@
 #include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
 
-#define SHORT_TITLE 4	/* letters of a tab's title where there is little room */
-#define STATE_ROOM  14	/* columns: sign, blank, the longest word for a state */
+#define SHORT_TITLE 4  /* letters of a tab's title where there is little room */
+#define STATE_ROOM  14 /* columns: sign, blank, the longest word for a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
 #define TAB(id, table) [TAB_##id] = &table,
@@ -40,7 +40,7 @@ static int tab_width(const char *title, enum titles how, bool front)
 		n = MIN(n, SHORT_TITLE);
 	if (!front && how == TITLES_NONE)
 		return 2;
-	return 2 + n + 1 + front;	/* "1 home ", in front " 1 home " */
+	return 2 + n + 1 + front; /* "1 home ", in front " 1 home " */
 }
 
 static int all_width(enum titles how, int front)
@@ -65,7 +65,8 @@ static int name_width(const struct grid *g, const struct app_context *w)
 	return w->run ? MIN(grid_text_width(g, w->run), 24) : 0;
 }
 
-int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *w, int front, int col)
+int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *w, int front,
+		 int col)
 {
 	enum titles how = choose_titles(r.cols, name_width(g, w), front);
 	int at = r.col;
@@ -81,10 +82,13 @@ int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *
 }
 
 /* Sign and style of a state: never colour alone. */
-static const struct { uint32_t sign; enum style style; } looks[] = {
-	[RUN_UNKNOWN] = { '?', STYLE_DIM },	   [RUN_RUNNING] = { 0x25CF, STYLE_FIRST },
-	[RUN_FINISHED] = { 0x2713, STYLE_GOOD },   [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
-	[RUN_FAILED] = { 0x2717, STYLE_BAD },	   [RUN_LOST] = { 0x2717, STYLE_BAD },
+static const struct {
+	uint32_t sign;
+	enum style style;
+} looks[] = {
+	[RUN_UNKNOWN] = { '?', STYLE_DIM },	 [RUN_RUNNING] = { 0x25CF, STYLE_FIRST },
+	[RUN_FINISHED] = { 0x2713, STYLE_GOOD }, [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+	[RUN_FAILED] = { 0x2717, STYLE_BAD },	 [RUN_LOST] = { 0x2717, STYLE_BAD },
 };
 
 static void draw_run_state(struct grid *g, struct rect r, int left, const struct app_context *w)
@@ -142,7 +146,7 @@ static void label_of(enum action action, char *out, size_t size)
 
 /* The first key of an action; while text is typed the first one that is not part of it. */
 static void first_key_text(const struct keymap *map, enum action action, bool typing, char *out,
-		   size_t size)
+			   size_t size)
 {
 	const char *p = keymap_keys(map, action);
 
@@ -168,8 +172,8 @@ static void first_key_text(const struct keymap *map, enum action action, bool ty
 }
 
 /* "key word" when it fits before right; false: no room. */
-static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w, enum action action,
-		      bool typing)
+static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
+		      enum action action, bool typing)
 {
 	char key[32], label[48];
 	int need;
@@ -188,8 +192,8 @@ static bool draw_hint(struct grid *g, struct span *at, const struct app_context 
 	return true;
 }
 
-void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w, const struct view *v,
-		     bool typing)
+void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
+		     const struct view *v, bool typing)
 {
 	static const enum action common[] = { ACTION_HELP, ACTION_QUIT, ACTION_NONE };
 	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_NORMAL };
@@ -203,7 +207,8 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 	if (jobs) {
 		snprintf(text, sizeof(text), "%zu job%s", jobs, jobs == 1 ? "" : "s");
 		at.width -= draw_text_right(g, r.row, r.col + r.cols - 2, r.cols - 2, STYLE_FIRST,
-					    text) + 2;
+					    text) +
+			    2;
 	}
 	for (const enum action *a = common; *a; a++)
 		if (!draw_hint(g, &at, w, *a, typing))

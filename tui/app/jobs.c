@@ -14,29 +14,29 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define READ_AT_ONCE 65536	/* bytes of one job in one update: a job that floods us waits */
-#define GRACE_S      3		/* between asking and killing, when the workbench is left */
+#define READ_AT_ONCE 65536 /* bytes of one job in one update: a job that floods us waits */
+#define GRACE_S	     3	   /* between asking and killing, when the workbench is left */
 
 struct stream {
-	int    fd;		/* -1: at its end */
-	bool   is_error;
-	bool   replace;		/* a carriage return came: what follows replaces the last line */
-	char   part[JOB_TEXT];	/* of a line whose end has not come */
+	int fd; /* -1: at its end */
+	bool is_error;
+	bool replace;	     /* a carriage return came: what follows replaces the last line */
+	char part[JOB_TEXT]; /* of a line whose end has not come */
 	size_t n;
 };
 
 struct job_private {
-	struct proc   proc;
-	pid_t         group;
-	bool          asked;		/* to end */
-	bool          over;		/* the program has ended; its pipes may still hold words */
+	struct proc proc;
+	pid_t group;
+	bool asked; /* to end */
+	bool over;  /* the program has ended; its pipes may still hold words */
 	struct stream streams[2];
-	struct job_line lines[JOB_LINES];	/* ring: the oldest is at first */
-	size_t        first, n;
+	struct job_line lines[JOB_LINES]; /* ring: the oldest is at first */
+	size_t first, n;
 };
 
 struct jobs {
-	struct job *list[JOB_MAX];	/* owned, the newest first */
+	struct job *list[JOB_MAX]; /* owned, the newest first */
 	size_t n;
 	int last_id;
 };
@@ -94,7 +94,8 @@ static bool is_shell_safe(const char *word)
 {
 	for (const char *p = word; *p; p++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			    "@%+=:,./-_", *p))
+			    "@%+=:,./-_",
+			    *p))
 			return false;
 	return *word;
 }

@@ -22,25 +22,25 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-#define JOB_LINES 400	/* kept of the output of each job */
-#define JOB_TEXT  400	/* bytes of a line; the rest is dropped */
-#define JOB_MAX   40	/* jobs remembered; the oldest that has ended goes first */
+#define JOB_LINES 400 /* kept of the output of each job */
+#define JOB_TEXT  400 /* bytes of a line; the rest is dropped */
+#define JOB_MAX	  40  /* jobs remembered; the oldest that has ended goes first */
 
 enum job_state { JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_STOPPED };
 
 struct job_line {
-	bool is_error;		/* from standard error */
+	bool is_error; /* from standard error */
 	char text[JOB_TEXT];
 };
 
 struct job {
-	int id;			/* 1, 2, … */
+	int id; /* 1, 2, … */
 	enum job_state state;
-	int status;		/* exit status once it has ended; 128 + signal */
-	char *title, *command;	/* owned; command as one would type it */
-	double started, ended;	/* unix seconds */
-	const char *last;	/* the latest line that is not empty, "" when none; borrowed */
-	size_t n_lines;		/* kept: see job_line() */
+	int status;	       /* exit status once it has ended; 128 + signal */
+	char *title, *command; /* owned; command as one would type it */
+	double started, ended; /* unix seconds */
+	const char *last;      /* the latest line that is not empty, "" when none; borrowed */
+	size_t n_lines;	       /* kept: see job_line() */
 	struct job_private *p;
 };
 

@@ -12,11 +12,11 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define READ_LIMIT (4 * LINE_HISTORY_BYTES)	/* a longer file is not one of ours */
+#define READ_LIMIT (4 * LINE_HISTORY_BYTES) /* a longer file is not one of ours */
 
 void line_history_read(struct edit *d, const char *path)
 {
-	struct edit clean = { 0 };	/* an editor takes no control characters in */
+	struct edit clean = { 0 }; /* an editor takes no control characters in */
 	struct buf all = { 0 };
 	struct err ignored;
 
@@ -26,7 +26,7 @@ void line_history_read(struct edit *d, const char *path)
 		char *line = all.data + at, *end = memchr(line, '\n', all.len - at);
 
 		n = end ? (size_t)(end - line) : all.len - at;
-		line[n] = 0;	/* what is read ends with a NUL, too */
+		line[n] = 0; /* what is read ends with a NUL, too */
 		if (n <= LINE_HISTORY_LONGEST && strlen(line) == n && utf8_valid(line, n) &&
 		    !edit_set(&clean, line, &ignored))
 			edit_remember(d, edit_text(&clean), &ignored);
@@ -102,5 +102,6 @@ int line_history_add(const char *path, const char *line, struct err *e)
 		status = err_set_errno(e, ERR_IO, "%s: cannot be written", path);
 	close(fd);
 	buf_free(&text);
-	return !status && (size_t)st.st_size > LINE_HISTORY_BYTES ? trim_line_history(path, e) : status;
+	return !status && (size_t)st.st_size > LINE_HISTORY_BYTES ? trim_line_history(path, e)
+								  : status;
 }

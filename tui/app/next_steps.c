@@ -11,7 +11,7 @@
 #include "share/base/paths.h"
 #include "tui/app/view.h"
 
-#define DEMO "demo"	/* the recipe of the built-in corpus */
+#define DEMO "demo" /* the recipe of the built-in corpus */
 
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
@@ -65,8 +65,9 @@ void next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	free(path);
 }
 
-static struct suggested_step *add_next_step(struct suggested_step *steps, size_t *n, enum suggested_step_kind kind, const char *title,
-			const char *why)
+static struct suggested_step *add_next_step(struct suggested_step *steps, size_t *n,
+					    enum suggested_step_kind kind, const char *title,
+					    const char *why)
 {
 	struct suggested_step *s = &steps[*n < NEXT_STEPS_MAX ? (*n)++ : NEXT_STEPS_MAX - 1];
 
@@ -84,8 +85,9 @@ static void set_command(struct suggested_step *s, const char *const *words, size
 
 static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 {
-	struct suggested_step *s = add_next_step(steps, n, NEXT_STEP_RUN, title,
-			     "sentences of a small grammar; takes seconds, needs no network");
+	struct suggested_step *s =
+		add_next_step(steps, n, NEXT_STEP_RUN, title,
+			      "sentences of a small grammar; takes seconds, needs no network");
 
 	set_command(s, (const char *const[]){ "werkbank", "prep", DEMO }, 3);
 }
@@ -97,18 +99,20 @@ static void add_training(struct suggested_step *steps, size_t *n, const struct w
 	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
-	snprintf(why, sizeof(why), "%.20s to %.20s; it goes on when you leave",
-		 c->source, c->target);
+	snprintf(why, sizeof(why), "%.20s to %.20s; it goes on when you leave", c->source,
+		 c->target);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
 	next_steps_run_name(p, c->name, s->text[1]);
 	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
-	set_command(s, (const char *const[]){ "werkbank", "train", s->text[0], "--run",
-					      s->text[1], "--detach" }, 6);
+	set_command(s,
+		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->text[1],
+					   "--detach" },
+		    6);
 }
 
-static void add_look(struct suggested_step *steps, size_t *n, const char *verb, const struct run_status *r,
-		     int tab, const char *why)
+static void add_look(struct suggested_step *steps, size_t *n, const char *verb,
+		     const struct run_status *r, int tab, const char *why)
 {
 	char title[80];
 	struct suggested_step *s;
@@ -127,7 +131,7 @@ static bool can_resume_run(const struct run_status *r)
 }
 
 static void add_resume_step(struct suggested_step *steps, size_t *n, const char *workspace,
-			 const struct run_status *r)
+			    const struct run_status *r)
 {
 	char title[80], why[160];
 	struct suggested_step *s;
@@ -139,8 +143,10 @@ static void add_resume_step(struct suggested_step *steps, size_t *n, const char 
 	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
-	set_command(s, (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
-					      "--detach" }, 6);
+	set_command(s,
+		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
+					   "--detach" },
+		    6);
 }
 
 static bool has_run(const struct workspace_index *p, const char *corpus)
@@ -155,7 +161,7 @@ static bool has_run(const struct workspace_index *p, const char *corpus)
 }
 
 size_t next_steps_find(const struct workspace_index *p, const char *workspace, bool busy,
-		  struct suggested_step steps[NEXT_STEPS_MAX])
+		       struct suggested_step steps[NEXT_STEPS_MAX])
 {
 	const struct indexed_corpus *newest = NULL;
 	size_t n = 0, alive = 0, scored = 0;
@@ -192,14 +198,16 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 		add_look(steps, &n, "Compare runs, from", &p->runs[0].status, TAB_COMPARE,
 			 "curves over each other, options that differ");
 	if (n < NEXT_STEPS_MAX) {
-		struct suggested_step *s = add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",
-				     "choose a recipe, look at its options");
+		struct suggested_step *s =
+			add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",
+				      "choose a recipe, look at its options");
 
 		set_command(s, (const char *const[]){ "prep" }, 1);
 	}
 	if (n < NEXT_STEPS_MAX && p->n_corpora) {
-		struct suggested_step *s = add_next_step(steps, &n, NEXT_STEP_FORM, "Train with other options",
-				     "choose a recipe, look at its options");
+		struct suggested_step *s =
+			add_next_step(steps, &n, NEXT_STEP_FORM, "Train with other options",
+				      "choose a recipe, look at its options");
 
 		set_command(s, (const char *const[]){ "train" }, 1);
 	}

@@ -10,8 +10,8 @@
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
 
-#define BOX_COLS   76
-#define BOX_ROWS   22
+#define BOX_COLS 76
+#define BOX_ROWS 22
 
 void prompt_close(struct prompt *p)
 {
@@ -101,16 +101,27 @@ static enum prompt_state key_text(struct prompt *p, int key)
 {
 	switch (key) {
 	case 'j':
-	case KEY_NAME_DOWN: p->top++; break;
+	case KEY_NAME_DOWN:
+		p->top++;
+		break;
 	case 'k':
-	case KEY_NAME_UP:   p->top = MAX(p->top - 1, 0); break;
+	case KEY_NAME_UP:
+		p->top = MAX(p->top - 1, 0);
+		break;
 	case ' ':
-	case KEY_NAME_PAGE_DOWN: p->top += BOX_ROWS - 6; break;
-	case KEY_NAME_PAGE_UP:   p->top = MAX(p->top - BOX_ROWS + 6, 0); break;
-	case 'c': return PROMPT_COPY;
+	case KEY_NAME_PAGE_DOWN:
+		p->top += BOX_ROWS - 6;
+		break;
+	case KEY_NAME_PAGE_UP:
+		p->top = MAX(p->top - BOX_ROWS + 6, 0);
+		break;
+	case 'c':
+		return PROMPT_COPY;
 	case 'q':
-	case '\r': return answer_prompt(p, NULL);
-	default: break;
+	case '\r':
+		return answer_prompt(p, NULL);
+	default:
+		break;
 	}
 	return PROMPT_OPEN;
 }
@@ -124,12 +135,20 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 		return n ? answer_prompt(p, filtered_choice(p, p->chosen)) : PROMPT_OPEN;
 	case '\t':
 	case 'N' & 0x1F:
-	case KEY_NAME_DOWN: p->chosen += p->chosen + 1 < n; break;
+	case KEY_NAME_DOWN:
+		p->chosen += p->chosen + 1 < n;
+		break;
 	case 'P' & 0x1F:
 	case KEY_NAME_BACKTAB:
-	case KEY_NAME_UP:   p->chosen -= p->chosen > 0; break;
-	case KEY_NAME_PAGE_DOWN: p->chosen = n ? MIN(p->chosen + 10, n - 1) : 0; break;
-	case KEY_NAME_PAGE_UP:   p->chosen -= MIN(p->chosen, (size_t)10); break;
+	case KEY_NAME_UP:
+		p->chosen -= p->chosen > 0;
+		break;
+	case KEY_NAME_PAGE_DOWN:
+		p->chosen = n ? MIN(p->chosen + 10, n - 1) : 0;
+		break;
+	case KEY_NAME_PAGE_UP:
+		p->chosen -= MIN(p->chosen, (size_t)10);
+		break;
 	default:
 		if (edit_key(&p->line, key) == EDIT_CHANGED)
 			p->chosen = 0;
@@ -142,10 +161,14 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	if (key == 0x1B || key == ('C' & 0x1F) || key == ('G' & 0x1F))
 		return answer_prompt(p, NULL);
 	switch (p->kind) {
-	case QUESTION_YES_NO: return key_yes_no(p, key);
-	case QUESTION_TEXT:   return key_text(p, key);
-	case QUESTION_CHOICE: return key_choice(p, key);
-	case QUESTION_LINE:   break;
+	case QUESTION_YES_NO:
+		return key_yes_no(p, key);
+	case QUESTION_TEXT:
+		return key_text(p, key);
+	case QUESTION_CHOICE:
+		return key_choice(p, key);
+	case QUESTION_LINE:
+		break;
 	}
 	if (key == '\r')
 		return answer_prompt(p, edit_text(&p->line));
@@ -187,10 +210,14 @@ static int draw_prompt_text(struct grid *g, struct rect r, int skip, const char 
 static const char *foot_of(const struct prompt *p)
 {
 	switch (p->kind) {
-	case QUESTION_YES_NO: return *p->text ? "y yes   n no   c copy" : "y yes   n no";
-	case QUESTION_TEXT:   return "Esc back   c copy";
-	case QUESTION_CHOICE: return "Enter take   Up Down   type to narrow   Esc back";
-	case QUESTION_LINE:   break;
+	case QUESTION_YES_NO:
+		return *p->text ? "y yes   n no   c copy" : "y yes   n no";
+	case QUESTION_TEXT:
+		return "Esc back   c copy";
+	case QUESTION_CHOICE:
+		return "Enter take   Up Down   type to narrow   Esc back";
+	case QUESTION_LINE:
+		break;
 	}
 	return "Enter done   Esc back";
 }
@@ -198,11 +225,11 @@ static const char *foot_of(const struct prompt *p)
 /* ---- where things are ---- */
 
 struct prompt_layout {
-	bool small;		/* no room for a box: the last row has it all */
-	struct rect box, body;	/* body: between its frame and the foot */
+	bool small;	       /* no room for a box: the last row has it all */
+	struct rect box, body; /* body: between its frame and the foot */
 	struct span foot;
-	struct span line;	/* what is typed; width 0: nothing is */
-	struct rect list;	/* choices; rows 0: none */
+	struct span line; /* what is typed; width 0: nothing is */
+	struct rect list; /* choices; rows 0: none */
 };
 
 static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
@@ -349,15 +376,16 @@ static int key_at(const char *foot, int col)
 	return words[1] == ' ' ? words[0] : 0;
 }
 
-static enum prompt_state press_prompt(struct prompt *p, const struct grid *g, const struct prompt_layout *at,
-			       const struct mouse *m)
+static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
+				      const struct prompt_layout *at, const struct mouse *m)
 {
 	size_t n = count_filtered(p), choice;
 	int key;
 
 	if (at->line.width && m->row == at->line.row) {
-		edit_point(&p->line, g, (struct rect){ at->line.row, at->line.col, 1,
-						       at->line.width }, m->row, m->col);
+		edit_point(&p->line, g,
+			   (struct rect){ at->line.row, at->line.col, 1, at->line.width }, m->row,
+			   m->col);
 		return PROMPT_OPEN;
 	}
 	if (is_at(at->list, m)) {
@@ -381,8 +409,8 @@ enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mo
 	case MOUSE_WHEEL_UP:
 	case MOUSE_WHEEL_DOWN:
 		if (p->kind == QUESTION_TEXT || p->kind == QUESTION_CHOICE)
-			return prompt_key(p, m->kind == MOUSE_WHEEL_UP ? KEY_NAME_UP
-								       : KEY_NAME_DOWN);
+			return prompt_key(p,
+					  m->kind == MOUSE_WHEEL_UP ? KEY_NAME_UP : KEY_NAME_DOWN);
 		return PROMPT_OPEN;
 	case MOUSE_PRESS:
 		place_prompt(p, g, &at);

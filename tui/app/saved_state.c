@@ -8,7 +8,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define KEY_MAX_BYTES   80
+#define KEY_MAX_BYTES	80
 #define VALUE_MAX_BYTES 1000
 
 static bool is_state_key(const char *key)

@@ -20,9 +20,11 @@
 #define SAVED_STATE_MAX 200
 
 struct saved_state {
-	struct { char *key, *value; } items[SAVED_STATE_MAX];	/* owned */
+	struct {
+		char *key, *value;
+	} items[SAVED_STATE_MAX]; /* owned */
 	size_t n;
-	bool changed;	/* since saved_state_read() */
+	bool changed; /* since saved_state_read() */
 };
 
 void saved_state_read(struct saved_state *k, const char *text);

@@ -14,7 +14,7 @@
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8
-#define LIST_LINES 8	/* of corpora and of runs */
+#define LIST_LINES 8 /* of corpora and of runs */
 #define NEXT_LINES 2
 #define WIDTH	   79
 
@@ -44,9 +44,11 @@ static void append_share_bar(struct buf *out, double share)
 
 static void show_run_progress(const struct run_history *h, double now, struct buf *out)
 {
-	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], elapsed[NUMBER_TEXT_BYTES], left[NUMBER_TEXT_BYTES];
-	double share = h->total_steps > 0 && h->step >= 0 ?
-		(double)h->step / (double)h->total_steps : NAN, spent = history_elapsed(h, now);
+	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], elapsed[NUMBER_TEXT_BYTES],
+		left[NUMBER_TEXT_BYTES];
+	double share = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps
+							  : NAN,
+	       spent = history_elapsed(h, now);
 
 	if (h->max_minutes > 0 && isfinite(spent))
 		share = MAX(isfinite(share) ? share : 0, spent / 60 / h->max_minutes);
@@ -76,8 +78,9 @@ static void show_log(const struct run_history *h, struct buf *out)
 {
 	static const char *const kinds[] = {
 		[LINE_START] = "start", [LINE_EVAL] = "eval", [LINE_BEST] = "best",
-		[LINE_SAVE] = "save", [LINE_INFO] = "info", [LINE_WARNING] = "warning",
-		[LINE_ERROR] = "error", [LINE_STOP] = "stop", [LINE_CONSOLE] = "console" };
+		[LINE_SAVE] = "save",	[LINE_INFO] = "info", [LINE_WARNING] = "warning",
+		[LINE_ERROR] = "error", [LINE_STOP] = "stop", [LINE_CONSOLE] = "console"
+	};
 	struct buf line = { 0 };
 
 	for (size_t i = h->n_lines - MIN(h->n_lines, (size_t)LOG_LINES); i < h->n_lines; i++) {

@@ -45,7 +45,8 @@ struct side_by_side {
 	struct option_diff differ;
 };
 
-static int add_listed_run(struct side_by_side *s, const char *workspace, const char *name, struct err *e)
+static int add_listed_run(struct side_by_side *s, const char *workspace, const char *name,
+			  struct err *e)
 {
 	struct err unknown = { 0 };
 
@@ -119,8 +120,8 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 {
 	char text[6][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
 	const char *rows[7][OPTION_DIFF_MAX_RUNS];
-	static const char *const labels[] = { "state", "step", "loss", "dev BLEU", "best BLEU",
-					      "at step", "target tokens/s" };
+	static const char *const labels[] = { "state",	   "step",    "loss",		"dev BLEU",
+					      "best BLEU", "at step", "target tokens/s" };
 
 	for (size_t k = 0; k < s->n; k++) {
 		const struct run_status *r = &s->status[k];

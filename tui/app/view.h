@@ -23,23 +23,23 @@
 
 /* What must happen next; several at once are fine. */
 enum reaction {
-	REACT_NOTHING  = 0,
-	REACT_REDRAW   = 1,
-	REACT_AGAIN    = 2,	/* update() has more to do: call it again without waiting */
-	REACT_REPAINT  = 4,	/* the terminal may show something else: send everything */
-	REACT_BACK     = 8,	/* leave help; for a tab: nothing */
-	REACT_QUIT     = 16,	/* leave the workbench */
-	REACT_UNKNOWN  = 32,	/* not a key or action of this view: the workbench's own turn */
-	REACT_SOON     = 64,	/* call update() again in about 50 ms: a child is at work */
+	REACT_NOTHING = 0,
+	REACT_REDRAW = 1,
+	REACT_AGAIN = 2,    /* update() has more to do: call it again without waiting */
+	REACT_REPAINT = 4,  /* the terminal may show something else: send everything */
+	REACT_BACK = 8,	    /* leave help; for a tab: nothing */
+	REACT_QUIT = 16,    /* leave the workbench */
+	REACT_UNKNOWN = 32, /* not a key or action of this view: the workbench's own turn */
+	REACT_SOON = 64,    /* call update() again in about 50 ms: a child is at work */
 };
 
 struct view {
-	const char *name;	/* also the group of its own rows in actions.def: "run" */
-	const char *title;	/* in the tab bar and in help */
-	size_t state_size;	/* the state is zeroed before open() */
+	const char *name;  /* also the group of its own rows in actions.def: "run" */
+	const char *title; /* in the tab bar and in help */
+	size_t state_size; /* the state is zeroed before open() */
 
 	/* Failing is for trouble that the user must hear of; the tab then shows e->text. */
-	int  (*open)(void *state, struct app_context *w, struct err *e);
+	int (*open)(void *state, struct app_context *w, struct err *e);
 	/*
 	 * Look whether something has changed, for at most a few tens of milliseconds in front
 	 * (w->front) and next to nothing behind. It is called about twice a second, sooner after
@@ -84,7 +84,7 @@ enum tab {
 #define TAB(id, table) extern const struct view table;
 #include "tui/app/tabs.def"
 #undef TAB
-extern const struct view view_help, view_report, view_wizard;	/* over a tab */
-extern const struct view *const view_tabs[TAB_COUNT];	/* in frame.c */
+extern const struct view view_help, view_report, view_wizard; /* over a tab */
+extern const struct view *const view_tabs[TAB_COUNT];	      /* in frame.c */
 
 #endif

@@ -9,13 +9,16 @@
 #define KEYS_COLS 18
 
 struct help {
-	int top;	/* first line shown */
-	int page;	/* lines the last drawing had room for */
-	char filter[48];	/* only actions with these letters in their help or name */
+	int top;	 /* first line shown */
+	int page;	 /* lines the last drawing had room for */
+	char filter[48]; /* only actions with these letters in their help or name */
 };
 
 /* A line of the screen: a heading, an action, or a blank line above a heading. */
-struct help_line { const char *heading; enum action action; };
+struct help_line {
+	const char *heading;
+	enum action action;
+};
 
 #define MAX_LINES (ACTION_COUNT + 12)
 
@@ -29,7 +32,8 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 	int first = n;
 
 	for (int a = 1; a < ACTION_COUNT; a++) {
-		if (strcmp(action_infos[a].group, group) || !help_filter_matches((enum action)a, filter))
+		if (strcmp(action_infos[a].group, group) ||
+		    !help_filter_matches((enum action)a, filter))
 			continue;
 		if (n == first) {
 			lines[n++] = (struct help_line){ 0 };
@@ -41,7 +45,8 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 }
 
 /* The view's own keys first, then the common ones. */
-static int lines_for(const struct help *h, const struct app_context *w, struct help_line lines[MAX_LINES])
+static int lines_for(const struct help *h, const struct app_context *w,
+		     struct help_line lines[MAX_LINES])
 {
 	int n = w->view ? add_group(lines, 0, w->view, h->filter) : 0;
 
@@ -50,7 +55,7 @@ static int lines_for(const struct help *h, const struct app_context *w, struct h
 }
 
 static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
-		      const struct app_context *w)
+			   const struct app_context *w)
 {
 	char keys[64];
 
@@ -91,19 +96,34 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 
 	switch (action) {
 	case ACTION_HELP_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .title = "keys that do",
-						 .text = h->filter });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .title = "keys that do",
+						   .text = h->filter });
 		break;
-	case ACTION_DOWN:      h->top++; break;
-	case ACTION_UP:        h->top = MAX(h->top - 1, 0); break;
-	case ACTION_PAGE_DOWN: h->top += h->page; break;
-	case ACTION_PAGE_UP:   h->top = MAX(h->top - h->page, 0); break;
-	case ACTION_HOME:      h->top = 0; break;
-	case ACTION_END:       h->top = MAX_LINES; break;
+	case ACTION_DOWN:
+		h->top++;
+		break;
+	case ACTION_UP:
+		h->top = MAX(h->top - 1, 0);
+		break;
+	case ACTION_PAGE_DOWN:
+		h->top += h->page;
+		break;
+	case ACTION_PAGE_UP:
+		h->top = MAX(h->top - h->page, 0);
+		break;
+	case ACTION_HOME:
+		h->top = 0;
+		break;
+	case ACTION_END:
+		h->top = MAX_LINES;
+		break;
 	case ACTION_HELP:
 	case ACTION_BACK:
-	case ACTION_QUIT:      return REACT_BACK;
-	default:               return REACT_UNKNOWN;
+	case ACTION_QUIT:
+		return REACT_BACK;
+	default:
+		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }

@@ -11,17 +11,17 @@
 #include "tui/app/wizard.h"
 
 #define LABEL_COLS 24
-#define MAX_LINES  1024	/* of the list: twice as many as there may be rows */
+#define MAX_LINES  1024 /* of the list: twice as many as there may be rows */
 
 enum { ASK_VALUE, ASK_FILTER };
 
 struct form {
-	struct wizard *z;	/* owned */
-	size_t chosen;		/* row of z */
-	size_t top;		/* of the lines that are shown */
+	struct wizard *z; /* owned */
+	size_t chosen;	  /* row of z */
+	size_t top;	  /* of the lines that are shown */
 	int page;
-	char filter[64];	/* "": all rows */
-	struct rect list;	/* where the list was drawn, for the mouse */
+	char filter[64];  /* "": all rows */
+	struct rect list; /* where the list was drawn, for the mouse */
 };
 
 static int form_open(void *state, struct app_context *w, struct err *e)
@@ -69,7 +69,8 @@ static void move_form_row(struct form *f, int n)
 
 static void to_first(struct form *f)
 {
-	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen); f->chosen++)
+	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
+	     f->chosen++)
 		;
 	if (!form_filter_matches(f, f->chosen))
 		f->chosen = 0;
@@ -90,8 +91,11 @@ static void ask_choice(struct form *f, struct app_context *w, const char *title)
 		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
 		names[n] = texts[n];
 	}
-	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE, .title = title,
-					 .choices = names, .n_choices = n });
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+					   .id = ASK_VALUE,
+					   .title = title,
+					   .choices = names,
+					   .n_choices = n });
 }
 
 static void change_form_value(struct form *f, struct app_context *w)
@@ -109,13 +113,16 @@ static void change_form_value(struct form *f, struct app_context *w)
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE,
-				.title = r->label,
-				.choices = (const char *const *)f->z->choices,
-				.n_choices = f->z->n_choices });
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+						   .id = ASK_VALUE,
+						   .title = r->label,
+						   .choices = (const char *const *)f->z->choices,
+						   .n_choices = f->z->n_choices });
 	} else {
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_VALUE,
-						 .title = r->label, .text = buf_text(&now) });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_VALUE,
+						   .title = r->label,
+						   .text = buf_text(&now) });
 	}
 	buf_free(&now);
 }
@@ -177,27 +184,48 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	struct err e = { 0 };
 
 	switch (action) {
-	case ACTION_DOWN:      move_form_row(f, 1); break;
-	case ACTION_UP:        move_form_row(f, -1); break;
-	case ACTION_PAGE_DOWN: move_form_row(f, f->page); break;
-	case ACTION_PAGE_UP:   move_form_row(f, -f->page); break;
-	case ACTION_HOME:      to_first(f); break;
-	case ACTION_END:       move_form_row(f, (int)f->z->n); break;
-	case ACTION_FORM_CHANGE: change_form_value(f, w); break;
-	case ACTION_FORM_RESET:  wizard_set(f->z, f->chosen, NULL, &e); break;
-	case ACTION_FORM_RUN:    return run_form_command(f, w);
+	case ACTION_DOWN:
+		move_form_row(f, 1);
+		break;
+	case ACTION_UP:
+		move_form_row(f, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		move_form_row(f, f->page);
+		break;
+	case ACTION_PAGE_UP:
+		move_form_row(f, -f->page);
+		break;
+	case ACTION_HOME:
+		to_first(f);
+		break;
+	case ACTION_END:
+		move_form_row(f, (int)f->z->n);
+		break;
+	case ACTION_FORM_CHANGE:
+		change_form_value(f, w);
+		break;
+	case ACTION_FORM_RESET:
+		wizard_set(f->z, f->chosen, NULL, &e);
+		break;
+	case ACTION_FORM_RUN:
+		return run_form_command(f, w);
 	case ACTION_FORM_COPY:
 		command_line(f, &line);
 		context_copy_text(w, buf_text(&line));
 		buf_free(&line);
 		break;
 	case ACTION_FORM_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
-						 .title = "options with", .text = f->filter });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_FILTER,
+						   .title = "options with",
+						   .text = f->filter });
 		break;
 	case ACTION_BACK:
-	case ACTION_QUIT:      return REACT_BACK;
-	default:               return REACT_UNKNOWN;
+	case ACTION_QUIT:
+		return REACT_BACK;
+	default:
+		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }
@@ -212,8 +240,7 @@ static unsigned form_mouse(void *state, struct app_context *w, const struct mous
 
 	if (m->kind != MOUSE_PRESS)
 		return REACT_UNKNOWN;
-	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows ||
-	    f->z->n * 2 > MAX_LINES)
+	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows || f->z->n * 2 > MAX_LINES)
 		return REACT_NOTHING;
 	n = list_lines(f, lines, &chosen);
 	at = f->top + (size_t)(m->row - f->list.row);
@@ -334,8 +361,8 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 }
 
 static const enum action form_hints[] = {
-	ACTION_FORM_CHANGE, ACTION_FORM_RUN,  ACTION_FORM_COPY, ACTION_FORM_RESET,
-	ACTION_FORM_FILTER, ACTION_BACK, ACTION_NONE,
+	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_FORM_COPY, ACTION_FORM_RESET,
+	ACTION_FORM_FILTER, ACTION_BACK,     ACTION_NONE,
 };
 
 const struct view view_wizard = {

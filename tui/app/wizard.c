@@ -7,7 +7,7 @@
 
 #include "share/base/mem.h"
 
-#define MAX_WORDS 60	/* of a command: jobs.c takes a few more */
+#define MAX_WORDS 60 /* of a command: jobs.c takes a few more */
 
 void wizard_free(struct wizard *z)
 {
@@ -28,7 +28,7 @@ void wizard_free(struct wizard *z)
 /* ---- rows ---- */
 
 static int add_form_row(struct wizard *z, const struct conf_row *option, const char *value,
-		   struct err *e)
+			struct err *e)
 {
 	struct wizard_row *r = &z->rows[z->n];
 
@@ -54,8 +54,9 @@ static bool has_row(const struct wizard *z, const char *name)
 /* Options that make no sense here: a job has no reader for them, or the workbench answers them. */
 static bool is_hidden_option(const char *name)
 {
-	static const char *const ours[] = { "workspace", "help", "version",
-					    "quiet",	 "json", "color" };
+	static const char *const ours[] = {
+		"workspace", "help", "version", "quiet", "json", "color"
+	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (!strcmp(ours[i], name))
@@ -98,8 +99,9 @@ static int add_form_rows(struct wizard *z, const struct wizard_form *form, struc
 	}
 	z->n_first = z->n;
 	for (size_t i = 0; (name = conf_option_at(i, &section)); i++)
-		if (conf_accepts_option(form->command, name) && !is_hidden_option(name) && !has_row(z, name) &&
-		    conf_find_row(name, &option) && add_form_row(z, &option, NULL, e))
+		if (conf_accepts_option(form->command, name) && !is_hidden_option(name) &&
+		    !has_row(z, name) && conf_find_row(name, &option) &&
+		    add_form_row(z, &option, NULL, e))
 			return e->code;
 	return 0;
 }
@@ -119,7 +121,8 @@ struct wizard *wizard_new(const struct wizard_form *form, const char *workspace,
 	z->command = mem_strdup(form->command, e);
 	z->rows = mem_alloc(all, sizeof(*z->rows), e);
 	if (!z->title || !z->command || !z->rows ||
-	    (workspace && !(z->workspace = mem_strdup(workspace, e))) || add_form_rows(z, form, e)) {
+	    (workspace && !(z->workspace = mem_strdup(workspace, e))) ||
+	    add_form_rows(z, form, e)) {
 		wizard_free(z);
 		return NULL;
 	}
@@ -188,7 +191,8 @@ char **wizard_argv(const struct wizard *z, struct err *e)
 		return NULL;
 	status = add_argv_word(argv, &n, "werkbank", e) || add_argv_word(argv, &n, z->command, e);
 	if (!status && z->workspace)
-		status = add_argv_word(argv, &n, "-C", e) || add_argv_word(argv, &n, z->workspace, e);
+		status = add_argv_word(argv, &n, "-C", e) ||
+			 add_argv_word(argv, &n, z->workspace, e);
 	for (size_t i = 0; i < z->n && !status; i++) {
 		const struct wizard_row *r = &z->rows[i];
 

@@ -21,36 +21,38 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-struct wizard_value { const char *option, *value; };
+struct wizard_value {
+	const char *option, *value;
+};
 
 struct wizard_form {
 	const char *title;
-	const char *command;		/* in commands.def */
-	const char *argument;		/* its first argument at first; NULL: none */
-	const char *argument_label;	/* "recipe"; NULL: the command takes none */
-	const char *const *argument_choices;	/* NULL: any text */
+	const char *command;		     /* in commands.def */
+	const char *argument;		     /* its first argument at first; NULL: none */
+	const char *argument_label;	     /* "recipe"; NULL: the command takes none */
+	const char *const *argument_choices; /* NULL: any text */
 	size_t n_choices;
 	/* Options shown first, with their values (NULL: not given) at first; all others follow. */
 	const struct wizard_value *values;
 	size_t n_values;
-	int show_tab;				/* enum tab shown once it has been started; < 0: stay */
+	int show_tab; /* enum tab shown once it has been started; < 0: stay */
 };
 
 /* ---- for view_wizard.c and tests ---- */
 
 struct wizard_row {
-	struct conf_row option;		/* name NULL: the argument of the command */
-	const char *label;		/* "max-minutes", as users write it; borrowed from dashed */
+	struct conf_row option; /* name NULL: the argument of the command */
+	const char *label;	/* "max-minutes", as users write it; borrowed from dashed */
 	char dashed[48];
-	char *value;			/* owned; NULL: not given, the default counts */
+	char *value; /* owned; NULL: not given, the default counts */
 };
 
 struct wizard {
-	char *title, *command;		/* owned */
-	char *workspace;		/* owned: for -C; NULL: where commands look by themselves */
-	char **choices;			/* owned: of the argument */
-	size_t n_choices, n_first;	/* rows before all the others */
-	struct wizard_row *rows;	/* owned */
+	char *title, *command;	   /* owned */
+	char *workspace;	   /* owned: for -C; NULL: where commands look by themselves */
+	char **choices;		   /* owned: of the argument */
+	size_t n_choices, n_first; /* rows before all the others */
+	struct wizard_row *rows;   /* owned */
 	size_t n;
 	int show_tab;
 };

@@ -8,8 +8,8 @@
 #include "tui/term/draw.h"
 #include "tui/plot/plot_internal.h"
 
-#define FAR        8		/* canvases: beyond, a line's slope no longer matters */
-#define TRIM_SHARE 0.02		/* of the points, at either end */
+#define FAR	   8	/* canvases: beyond, a line's slope no longer matters */
+#define TRIM_SHARE 0.02 /* of the points, at either end */
 
 /* Bits of a cell's dots by [column][row], as braille numbers them. */
 static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
@@ -23,7 +23,10 @@ static bool is_point_visible(const struct canvas *c, const struct series_point *
 	return b >= 0 && a <= c->dots_x - 1;
 }
 
-struct range { double low, high; bool known; };
+struct range {
+	double low, high;
+	bool known;
+};
 
 static void widen_range(struct range *r, double low, double high)
 {
@@ -82,7 +85,7 @@ static struct range range_of(const struct canvas *c, const struct plot *p)
 				widen_range(&r, (double)q->low, (double)q->high);
 			else if (q->high > 0)
 				widen_range(&r, q->low > 0 ? (double)q->low : (double)q->high,
-				      (double)q->high);
+					    (double)q->high);
 		}
 	}
 	if (r.known && p->from_zero && !c->log_y)
@@ -131,11 +134,14 @@ static void draw_dot(const struct canvas *c, int x, int y, enum style style)
 	grid_put(c->g, row, col, style, dots_cell(c, dots | bit));
 }
 
-struct spot { double x; int y; };	/* in dots */
+struct spot {
+	double x;
+	int y;
+}; /* in dots */
 
 /* A straight line of dots, cut at the sides of the area; a dotted pen leaves gaps. */
 static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
-		   bool dotted)
+			bool dotted)
 {
 	double right = c->dots_x - 1, x0 = MAX(a.x, 0.0), x1 = MIN(b.x, right);
 	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
@@ -160,7 +166,11 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
 
 /* What falls into one column of dots. */
-struct column { int x; double sum, low, high; long n; };
+struct column {
+	int x;
+	double sum, low, high;
+	long n;
+};
 
 static bool is_dotted(enum plot_pen pen)
 {
@@ -173,7 +183,7 @@ struct pen {
 	enum pass pass;
 	struct column now;
 	struct spot before;
-	bool   down;		/* before is where the line has come to */
+	bool down; /* before is where the line has come to */
 };
 
 static void flush_pen_column(struct pen *p)
@@ -193,8 +203,8 @@ static void flush_pen_column(struct pen *p)
 	} else {
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
 		draw_stroke(c, p->down ? p->before : to, to,
-		       p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
-		       p->pass == PASS_LINE && is_dotted(p->line->pen));
+			    p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
+			    p->pass == PASS_LINE && is_dotted(p->line->pen));
 		p->before = to;
 		p->down = true;
 	}

@@ -22,15 +22,15 @@
 #include "tui/plot/series.h"
 
 enum plot_pen {
-	PLOT_LINE,	/* with the spread around it; smoothed when the plot says so */
-	PLOT_DOTTED,	/* every other dot: told apart without colour; smoothed, too */
-	PLOT_MARKED,	/* a bullet on each point; this and those below are never smoothed */
-	PLOT_EXACT,	/* as PLOT_LINE, of what has no noise */
+	PLOT_LINE,   /* with the spread around it; smoothed when the plot says so */
+	PLOT_DOTTED, /* every other dot: told apart without colour; smoothed, too */
+	PLOT_MARKED, /* a bullet on each point; this and those below are never smoothed */
+	PLOT_EXACT,  /* as PLOT_LINE, of what has no noise */
 	PLOT_EXACT_DOTTED,
 };
 
 struct plot_line {
-	const struct series *series;	/* borrowed */
+	const struct series *series; /* borrowed */
 	enum plot_pen pen;
 	enum style style;
 };
@@ -44,25 +44,25 @@ struct plot_mark {
 
 /* What a plot shows where, for the mouse and for keys that move by columns. */
 struct plot_area {
-	struct rect cells;	/* rows 0: nothing was drawn */
-	double x_from, x_end;	/* at its left and right edge */
-	bool   log_x;
+	struct rect cells;    /* rows 0: nothing was drawn */
+	double x_from, x_end; /* at its left and right edge */
+	bool log_x;
 };
 
 struct plot {
 	const struct plot_line *lines;
 	size_t n;
-	double x_end;		/* the axis goes from x_from to here */
-	double cursor;		/* a thin upright line there; NaN: none */
-	bool   from_zero;	/* the y axis includes 0 (a logarithmic one never does) */
+	double x_end;	/* the axis goes from x_from to here */
+	double cursor;	/* a thin upright line there; NaN: none */
+	bool from_zero; /* the y axis includes 0 (a logarithmic one never does) */
 	double x_from;
-	bool   log_x;		/* from the first positive x; what is not positive is left out */
-	bool   log_y;
-	bool   trim;		/* the y axis leaves out the 2 % of points at either end */
-	double smooth;		/* weight of struct smoother; then the raw curve is drawn faint */
-	const struct plot_mark *marks;	/* borrowed */
+	bool log_x; /* from the first positive x; what is not positive is left out */
+	bool log_y;
+	bool trim;     /* the y axis leaves out the 2 % of points at either end */
+	double smooth; /* weight of struct smoother; then the raw curve is drawn faint */
+	const struct plot_mark *marks; /* borrowed */
 	size_t n_marks;
-	struct plot_area *area;	/* written when not NULL */
+	struct plot_area *area; /* written when not NULL */
 };
 
 /*
@@ -77,14 +77,14 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p);
  */
 #define PLOT_PARTS 6
 struct plot_part {
-	const struct series *series;	/* borrowed */
+	const struct series *series; /* borrowed */
 	enum style style;
 };
 struct plot_stack {
-	const struct plot_part *parts;	/* from below; at most PLOT_PARTS, filled by plot_fill() */
+	const struct plot_part *parts; /* from below; at most PLOT_PARTS, filled by plot_fill() */
 	size_t n;
 	const struct series *whole;
-	struct plot axes;	/* x axis, cursor, marks, area; the rest is not used */
+	struct plot axes; /* x axis, cursor, marks, area; the rest is not used */
 };
 void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p);
 

@@ -8,13 +8,13 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define MAX_TICKS 8
-#define LEAST_WIDTH 1e-6	/* of the whole axis, when zoomed in */
+#define MAX_TICKS   8
+#define LEAST_WIDTH 1e-6 /* of the whole axis, when zoomed in */
 
 struct axis {
 	double low, high;
 	double at[MAX_TICKS + 1], step[MAX_TICKS + 1];
-	int    n;
+	int n;
 };
 
 double plot_x_end(double step, double total)
@@ -119,8 +119,13 @@ static struct axis linear_axis(double low, double high, int most)
  * does, none when even the powers are too many. */
 static int log_ticks(struct axis *a, double low, double high, int most)
 {
-	static const struct { int n; double m[9]; } sets[] = {
-		{ 1, { 1 } }, { 2, { 1, 3 } }, { 3, { 1, 2, 5 } },
+	static const struct {
+		int n;
+		double m[9];
+	} sets[] = {
+		{ 1, { 1 } },
+		{ 2, { 1, 3 } },
+		{ 3, { 1, 2, 5 } },
 		{ 9, { 1, 2, 3, 4, 5, 6, 7, 8, 9 } },
 	};
 	int first = (int)floor(low + 1e-9), last = (int)ceil(high - 1e-9), every = 1;
@@ -177,12 +182,12 @@ static struct axis log_axis(double low, double high, int most)
 }
 
 /* A linear axis labels by its largest value, a logarithmic one each tick by itself. */
-static const char *tick_label_text(char out[NUMBER_TEXT_BYTES], const struct axis *a, int i, bool log)
+static const char *tick_label_text(char out[NUMBER_TEXT_BYTES], const struct axis *a, int i,
+				   bool log)
 {
 	double value = log ? pow(10, a->at[i]) : a->at[i];
 
-	return format_tick(out, value, a->step[i],
-			   log ? value : MAX(fabs(a->low), fabs(a->high)));
+	return format_tick(out, value, a->step[i], log ? value : MAX(fabs(a->low), fabs(a->high)));
 }
 
 void plot_y_axis(struct canvas *c, double low, double high)
@@ -301,8 +306,8 @@ void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p)
 		double x = plot_dot_x(c, p->marks[i].x);
 
 		if (x >= -0.5 && x <= c->dots_x - 0.5)
-			put_mark(c, box.row + box.rows - 1,
-				 c->area.col + (int)lround(x) / c->per_x, &p->marks[i]);
+			put_mark(c, box.row + box.rows - 1, c->area.col + (int)lround(x) / c->per_x,
+				 &p->marks[i]);
 	}
 	if (p->area)
 		*p->area = (struct plot_area){
@@ -347,8 +352,12 @@ bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct 
 {
 	struct rect r = layout_inside(box);
 
-	*c = (struct canvas){ .g = g, .area = r, .log_y = p->log_y, .x_from = p->x_from,
-			      .x_end = p->x_end, .per_x = g->charset == GRID_FULL ? 2 : 1,
+	*c = (struct canvas){ .g = g,
+			      .area = r,
+			      .log_y = p->log_y,
+			      .x_from = p->x_from,
+			      .x_end = p->x_end,
+			      .per_x = g->charset == GRID_FULL ? 2 : 1,
 			      .per_y = g->charset == GRID_FULL ? 4 : 2 };
 	if (p->area)
 		*p->area = (struct plot_area){ .cells = { r.row, r.col, 0, 0 } };
@@ -362,7 +371,7 @@ bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct 
 		double from = MAX(p->x_from, first_positive(p));
 
 		if (!(p->x_end > from * 1.001))
-			return true;	/* nothing a logarithm could spread */
+			return true; /* nothing a logarithm could spread */
 		c->log_x = true;
 		c->x_from = log10(from);
 		c->x_end = log10(p->x_end);

@@ -8,10 +8,10 @@
 struct canvas {
 	struct grid *g;
 	struct rect area;
-	int    dots_x, dots_y;	/* of the whole area */
-	int    per_x, per_y;	/* of one cell */
-	bool   log_x, log_y;
-	double x_from, x_end;	/* logarithms where the axis has them */
+	int dots_x, dots_y; /* of the whole area */
+	int per_x, per_y;   /* of one cell */
+	bool log_x, log_y;
+	double x_from, x_end; /* logarithms where the axis has them */
 	double low, high;
 };
 
@@ -26,6 +26,6 @@ void plot_cursor(const struct canvas *c, double x);
 
 /* Positions in dots; beyond the area for what is beyond. NaN: cannot be shown. */
 double plot_dot_x(const struct canvas *c, double x);
-int    plot_dot_y(const struct canvas *c, double value);	/* clamped to the area */
+int plot_dot_y(const struct canvas *c, double value); /* clamped to the area */
 
 #endif

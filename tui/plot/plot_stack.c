@@ -16,7 +16,9 @@ uint32_t plot_fill(const struct grid *g, size_t part)
 }
 
 /* Sums of what falls into a column of cells: of the whole, and of each part. */
-struct slice { double whole, parts[PLOT_PARTS]; };
+struct slice {
+	double whole, parts[PLOT_PARTS];
+};
 
 /* Sums of points from *at on whose middle lies left of the dot. */
 static double sum_until(const struct canvas *c, const struct series *s, size_t *at, double dot)

@@ -6,18 +6,20 @@
 #include "share/base/util.h"
 #include "tui/app/view.h"
 
-#define ZOOM_IN  0.5
+#define ZOOM_IN	      0.5
 #define ZOOM_BY_WHEEL 0.8
-#define PAN      0.25
+#define PAN	      0.25
 
 static const double weights[] = { 0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995 };
 
-#define FIRST_WEIGHT 2		/* 0.6 */
+#define FIRST_WEIGHT 2 /* 0.6 */
 #define LAST_WEIGHT  ((int)ARRAY_LEN(weights) - 1)
 
 void viewport_init(struct plot_viewport *s)
 {
-	*s = (struct plot_viewport){ .cursor = NAN, .from = NAN, .to = NAN, .smooth = FIRST_WEIGHT };
+	*s = (struct plot_viewport){
+		.cursor = NAN, .from = NAN, .to = NAN, .smooth = FIRST_WEIGHT
+	};
 }
 
 void viewport_clear_areas(struct plot_viewport *s)
@@ -71,7 +73,8 @@ static const struct plot_area *any_plot_area(const struct plot_viewport *s, size
 	return NULL;
 }
 
-static void zoom_plot_window(struct plot_viewport *s, const struct plot_area *a, double factor, double x)
+static void zoom_plot_window(struct plot_viewport *s, const struct plot_area *a, double factor,
+			     double x)
 {
 	if (!a)
 		return;
@@ -100,7 +103,8 @@ static void keep_cursor_visible(struct plot_viewport *s)
 }
 
 /* To the next sample that lies at least a column further. */
-static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a, const struct series *line, int way)
+static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a,
+			     const struct series *line, int way)
 {
 	const struct series_point *p;
 	double stride, from;
@@ -110,7 +114,7 @@ static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a,
 	stride = (a->x_end - a->x_from) / MAX(a->cells.cols, 1);
 	from = isfinite(s->cursor) ? s->cursor : line->points[line->n - 1].last + stride / 2;
 	p = series_nearest(line, from + way * stride);
-	if (p->first == s->cursor) {	/* samples lie farther apart than columns */
+	if (p->first == s->cursor) { /* samples lie farther apart than columns */
 		size_t at = (size_t)(p - line->points);
 
 		if (way < 0 && at > 0)
@@ -130,24 +134,50 @@ static double window_center(const struct plot_viewport *s, const struct plot_are
 	return isfinite(s->from) || !a ? (s->from + s->to) / 2 : a->x_end;
 }
 
-unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot, const struct series *line)
+unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot,
+		      const struct series *line)
 {
 	const struct plot_area *a = any_plot_area(s, plot);
 
 	switch (action) {
-	case ACTION_LEFT:      step_plot_cursor(s, a, line, -1); break;
-	case ACTION_RIGHT:     step_plot_cursor(s, a, line, 1); break;
-	case ACTION_PLOT_IN:   zoom_plot_window(s, a, ZOOM_IN, window_center(s, a)); break;
-	case ACTION_PLOT_OUT:  zoom_plot_window(s, a, 1 / ZOOM_IN, window_center(s, a)); break;
-	case ACTION_PLOT_ALL:  s->from = s->to = NAN; break;
-	case ACTION_PLOT_EARLIER: pan_plot_window(s, a, -PAN); break;
-	case ACTION_PLOT_LATER: pan_plot_window(s, a, PAN); break;
-	case ACTION_PLOT_LOG_X: s->log_x = !s->log_x; break;
-	case ACTION_PLOT_LOG_Y: s->log_y ^= plot < VIEWPORT_PLOTS ? 1u << plot : 0; break;
-	case ACTION_PLOT_TRIM: s->trim = !s->trim; break;
-	case ACTION_PLOT_SMOOTHER: s->smooth = MIN(s->smooth + 1, LAST_WEIGHT); break;
-	case ACTION_PLOT_ROUGHER: s->smooth = MAX(s->smooth - 1, 0); break;
-	default: return REACT_UNKNOWN;
+	case ACTION_LEFT:
+		step_plot_cursor(s, a, line, -1);
+		break;
+	case ACTION_RIGHT:
+		step_plot_cursor(s, a, line, 1);
+		break;
+	case ACTION_PLOT_IN:
+		zoom_plot_window(s, a, ZOOM_IN, window_center(s, a));
+		break;
+	case ACTION_PLOT_OUT:
+		zoom_plot_window(s, a, 1 / ZOOM_IN, window_center(s, a));
+		break;
+	case ACTION_PLOT_ALL:
+		s->from = s->to = NAN;
+		break;
+	case ACTION_PLOT_EARLIER:
+		pan_plot_window(s, a, -PAN);
+		break;
+	case ACTION_PLOT_LATER:
+		pan_plot_window(s, a, PAN);
+		break;
+	case ACTION_PLOT_LOG_X:
+		s->log_x = !s->log_x;
+		break;
+	case ACTION_PLOT_LOG_Y:
+		s->log_y ^= plot < VIEWPORT_PLOTS ? 1u << plot : 0;
+		break;
+	case ACTION_PLOT_TRIM:
+		s->trim = !s->trim;
+		break;
+	case ACTION_PLOT_SMOOTHER:
+		s->smooth = MIN(s->smooth + 1, LAST_WEIGHT);
+		break;
+	case ACTION_PLOT_ROUGHER:
+		s->smooth = MAX(s->smooth - 1, 0);
+		break;
+	default:
+		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }
@@ -184,8 +214,9 @@ unsigned viewport_mouse(struct plot_viewport *s, const struct mouse *m, size_t *
 	if (!a)
 		return REACT_UNKNOWN;
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-		zoom_plot_window(s, a, m->kind == MOUSE_WHEEL_UP ? ZOOM_BY_WHEEL : 1 / ZOOM_BY_WHEEL,
-		     plot_x_at(a, m->col));
+		zoom_plot_window(s, a,
+				 m->kind == MOUSE_WHEEL_UP ? ZOOM_BY_WHEEL : 1 / ZOOM_BY_WHEEL,
+				 plot_x_at(a, m->col));
 	} else if (m->kind == MOUSE_PRESS && (m->button == 3 || m->shift)) {
 		if (isfinite(s->from)) {
 			s->dragging = true;

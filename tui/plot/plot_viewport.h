@@ -23,17 +23,17 @@
 #define VIEWPORT_PLOTS 16
 
 struct plot_viewport {
-	double cursor;		/* x that is read; NaN: the latest */
-	double from, to;	/* the window; NaN: all of it */
-	bool   log_x, trim;
-	unsigned log_y;		/* bit i: plot i */
-	int    smooth;		/* index of viewport_smoothing() */
+	double cursor;	 /* x that is read; NaN: the latest */
+	double from, to; /* the window; NaN: all of it */
+	bool log_x, trim;
+	unsigned log_y; /* bit i: plot i */
+	int smooth;	/* index of viewport_smoothing() */
 	/* as drawn last */
 	struct plot_area areas[VIEWPORT_PLOTS];
 	double whole;
 	/* private: where the mouse went down to move the window */
-	bool   dragging;
-	int    drag_col;
+	bool dragging;
+	int drag_col;
 	struct plot_area drag;
 };
 
@@ -50,7 +50,8 @@ double viewport_smoothing(const struct plot_viewport *s);
  * Do what a key asks for; plot is the one with the keys, line (NULL: none) the series whose samples
  * the cursor goes by. Reactions of view.h; REACT_UNKNOWN for another action.
  */
-unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot, const struct series *line);
+unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot,
+		      const struct series *line);
 
 /*
  * Wheel: zoom around the pointer; left button: read there; right button or with shift: move the

@@ -16,27 +16,27 @@
 
 #include "share/base/err.h"
 
-#define SERIES_POINTS 2048	/* even */
+#define SERIES_POINTS 2048 /* even */
 
 struct series_point {
-	double   first, last;	/* x of its first and last sample */
-	double   sum;		/* of the samples that are numbers */
-	float    low, high;	/* of them */
-	uint32_t n;		/* how many they are; 0: a gap */
-	uint32_t samples;	/* all of them, gaps included */
+	double first, last; /* x of its first and last sample */
+	double sum;	    /* of the samples that are numbers */
+	float low, high;    /* of them */
+	uint32_t n;	    /* how many they are; 0: a gap */
+	uint32_t samples;   /* all of them, gaps included */
 };
 
 struct series {
-	struct series_point *points;	/* owned, NULL before the first sample */
-	size_t   n;
-	uint32_t samples_a_point;	/* how many samples a full point holds */
-	uint32_t cap;			/* the most points, even */
-	double value; /* the latest sample that is a number; set NaN by series_init() */
+	struct series_point *points; /* owned, NULL before the first sample */
+	size_t n;
+	uint32_t samples_a_point; /* how many samples a full point holds */
+	uint32_t cap;		  /* the most points, even */
+	double value;		  /* the latest sample that is a number; set NaN by series_init() */
 };
 
 void series_init(struct series *s);
-void series_init_small(struct series *s, uint32_t points);	/* even, 2 at least */
-void series_free(struct series *s);	/* it is then empty, and may be filled again */
+void series_init_small(struct series *s, uint32_t points); /* even, 2 at least */
+void series_free(struct series *s); /* it is then empty, and may be filled again */
 
 /*
  * Add a sample. x must be finite and not below the last one (see series_truncate());
@@ -59,11 +59,11 @@ const struct series_point *series_nearest(const struct series *s, double x);
  *	for each point: shown = series_smooth(&f, point);
  */
 struct smoother {
-	double weight;		/* 0 (the points as they are) up to below 1 */
-	double last, left;	/* private: the sum, and w^n */
-	bool   begun;
+	double weight;	   /* 0 (the points as they are) up to below 1 */
+	double last, left; /* private: the sum, and w^n */
+	bool begun;
 };
-double series_smooth(struct smoother *f, const struct series_point *p);	/* NaN: a gap */
+double series_smooth(struct smoother *f, const struct series_point *p); /* NaN: a gap */
 
 /* Mean of a point; NaN for a gap. */
 double series_mean(const struct series_point *p);

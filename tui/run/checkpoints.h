@@ -8,9 +8,9 @@
 #include "share/base/err.h"
 
 struct checkpoints {
-	int64_t *steps;		/* owned, the newest first */
+	int64_t *steps; /* owned, the newest first */
 	size_t n;
-	int64_t best, last;	/* what the links point to; -1: there is none */
+	int64_t best, last; /* what the links point to; -1: there is none */
 };
 
 /* Look. A run without checkpoints, or none at all, has none: no failure. ERR_NOMEM, ERR_USAGE. */

@@ -11,9 +11,11 @@
 
 #define JSON_LIMIT (64u << 20)
 
-static const struct { const char *name, *does; } stages[DATA_N_STAGES] = {
-	{ "read", "unpack, tokenise" },	 { "judge", "drop bad pairs" },
-	{ "learn", "learn pieces" },	 { "encode", "split all words" },
+static const struct {
+	const char *name, *does;
+} stages[DATA_N_STAGES] = {
+	{ "read", "unpack, tokenise" },	     { "judge", "drop bad pairs" },
+	{ "learn", "learn pieces" },	     { "encode", "split all words" },
 	{ "pack", "shuffle, write shards" }, { "ledger", "say what was dropped" },
 };
 
@@ -38,7 +40,8 @@ void corpus_details_close(struct corpus_details *b)
 	*b = (struct corpus_details){ .seen = NAN };
 }
 
-int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name, struct err *e)
+int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name,
+			  struct err *e)
 {
 	char *folder = file_path(e, "%s/corpora/%s", workspace, name);
 
@@ -49,7 +52,11 @@ int corpus_details_choose(struct corpus_details *b, const char *workspace, const
 	snprintf(b->name, sizeof(b->name), "%s", name);
 	for (int i = 0; i < DATA_N_STAGES; i++)
 		b->stages[i] = (struct data_stage){ .name = stages[i].name,
-			.does = stages[i].does, .seconds = NAN, .in = -1, .out = -1, .bytes = -1 };
+						    .does = stages[i].does,
+						    .seconds = NAN,
+						    .in = -1,
+						    .out = -1,
+						    .bytes = -1 };
 	return 0;
 }
 
@@ -96,15 +103,17 @@ static void apply_manifest(struct corpus_details *b)
 static void apply_progress(struct corpus_details *b)
 {
 	const struct prep_progress *p = &b->corpus.progress;
-	int at = -1;	/* -1: fetching, or nothing known */
+	int at = -1; /* -1: fetching, or nothing known */
 
 	for (int k = 0; k < DATA_N_STAGES; k++)
 		if (!strcmp(p->stage, b->stages[k].name))
 			at = k;
 	for (int k = 0; k < DATA_N_STAGES; k++) {
 		struct data_stage *s = &b->stages[k];
-		enum stage_state state = k < at ? STAGE_DONE : k > at ? STAGE_WAITING :
-			p->alive ? STAGE_RUNNING : STAGE_ENDED;
+		enum stage_state state = k < at	    ? STAGE_DONE
+					 : k > at   ? STAGE_WAITING
+					 : p->alive ? STAGE_RUNNING
+						    : STAGE_ENDED;
 
 		if (state == STAGE_DONE && s->state != STAGE_DONE) {
 			char name[40];

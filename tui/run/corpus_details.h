@@ -26,26 +26,27 @@ enum stage_state { STAGE_WAITING, STAGE_RUNNING, STAGE_DONE, STAGE_ENDED };
 
 struct data_stage {
 	const char *name, *does;
-	enum stage_state state;	/* ENDED: the preparation ended in it */
-	bool    is_reused;		/* it was done by an earlier preparation */
-	double  seconds;	/* NaN: unknown */
-	int64_t in, out, bytes;	/* pairs, pairs, bytes written; -1: unknown */
+	enum stage_state state; /* ENDED: the preparation ended in it */
+	bool is_reused;		/* it was done by an earlier preparation */
+	double seconds;		/* NaN: unknown */
+	int64_t in, out, bytes; /* pairs, pairs, bytes written; -1: unknown */
 };
 
 struct corpus_details {
-	char  name[101];	/* "" none chosen */
-	char *folder;		/* owned */
+	char name[101]; /* "" none chosen */
+	char *folder;	/* owned */
 	struct indexed_corpus corpus;
 	struct data_stage stages[DATA_N_STAGES];
-	struct json *stats;	/* owned; NULL: there is none */
-	struct drop_rows *ledger;	/* owned; these three NULL until corpus_details_open() */
+	struct json *stats;	  /* owned; NULL: there is none */
+	struct drop_rows *ledger; /* owned; these three NULL until corpus_details_open() */
 	struct vocab *vocab;
 	struct piece_tracer *splitter;
-	char  trouble[DATA_PANES][200];	/* why a pane has nothing to show; "" */
-	double seen;		/* private: manifest.json when stats were read; NaN: none */
+	char trouble[DATA_PANES][200]; /* why a pane has nothing to show; "" */
+	double seen;		       /* private: manifest.json when stats were read; NaN: none */
 };
 
-int  corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name, struct err *e);
+int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name,
+			  struct err *e);
 /* true: something has changed. */
 bool corpus_details_update(struct corpus_details *b, const struct indexed_corpus *corpus);
 /* What is open already stays; on failure trouble[pane] says why. */

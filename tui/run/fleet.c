@@ -10,9 +10,9 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define SERIES_OF_FEW  256	/* points of a host's series while hosts are few … */
+#define SERIES_OF_FEW  256 /* points of a host's series while hosts are few … */
 #define FEW_HOSTS      64
-#define SERIES_OF_MANY 64	/* … and of further ones */
+#define SERIES_OF_MANY 64 /* … and of further ones */
 #define TRAIL_FULL     250
 
 static void copy_clipped_text(char *to, size_t n, const char *text)
@@ -35,8 +35,8 @@ enum { HOST_SERIES = 7 };
 
 static struct series *host_series(struct fleet_host *h, int i)
 {
-	struct series *all[HOST_SERIES] = { &h->rx,	 &h->tx,   &h->processors, &h->working,
-					    &h->busy,	 &h->power, &h->retransmits };
+	struct series *all[HOST_SERIES] = { &h->rx,   &h->tx,	 &h->processors, &h->working,
+					    &h->busy, &h->power, &h->retransmits };
 
 	return all[i];
 }
@@ -149,9 +149,19 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 
 /* In the order in which a record has them. */
 static const char *const gpu_fields[] = {
-	"index", "util", "memory_used", "memory_total", "power_w", "temperature_c",
-	"power_limit_w", "sm_mhz", "sm_max_mhz", "pcie_tx_bytes_s", "pcie_rx_bytes_s",
-	"nvlink_tx_bytes_s", "nvlink_rx_bytes_s",
+	"index",
+	"util",
+	"memory_used",
+	"memory_total",
+	"power_w",
+	"temperature_c",
+	"power_limit_w",
+	"sm_mhz",
+	"sm_max_mhz",
+	"pcie_tx_bytes_s",
+	"pcie_rx_bytes_s",
+	"nvlink_tx_bytes_s",
+	"nvlink_rx_bytes_s",
 };
 
 static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct json *v)
@@ -204,7 +214,8 @@ static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 	g->nvlink_rx_bytes_s = v[12];
 }
 
-static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct json *list, struct err *e)
+static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct json *list,
+			 struct err *e)
 {
 	size_t n = json_len(list), i = 0;
 
@@ -262,9 +273,9 @@ static void add_to_trail(const struct fleet_host *h, struct fleet_trail *t, doub
 {
 	uint8_t *last = &t->share[h->columns - 1];
 
-	*last = h->rounds_in_last == 1 ? trail_byte(share)
-				       : trail_mean(*last, trail_byte(share),
-						    h->rounds_in_last - 1, 1);
+	*last = h->rounds_in_last == 1
+			? trail_byte(share)
+			: trail_mean(*last, trail_byte(share), h->rounds_in_last - 1, 1);
 }
 
 static void begin_round(struct fleet_host *h)
@@ -323,19 +334,46 @@ static int add_round(struct fleet *f, struct fleet_host *h, double step, struct 
 /* ---- records ---- */
 
 static const char *const host_fields[] = {
-	"ranks", "cpu", "load", "waits_cpu", "waits_io", "waits_memory", "memory_used",
-	"memory_total", "disk_free", "disk_read_bytes_s", "disk_write_bytes_s", "rx_bytes_s",
-	"tx_bytes_s", "rx_peak_bytes_s", "tx_peak_bytes_s", "link_bytes_s", "retransmits_s",
+	"ranks",
+	"cpu",
+	"load",
+	"waits_cpu",
+	"waits_io",
+	"waits_memory",
+	"memory_used",
+	"memory_total",
+	"disk_free",
+	"disk_read_bytes_s",
+	"disk_write_bytes_s",
+	"rx_bytes_s",
+	"tx_bytes_s",
+	"rx_peak_bytes_s",
+	"tx_peak_bytes_s",
+	"link_bytes_s",
+	"retransmits_s",
 };
 
 static void read_host_numbers(struct fleet_host *h, const struct json *r)
 {
 	double v[ARRAY_LEN(host_fields)];
 	double *const to[] = {
-		NULL, &h->cpu, &h->load, &h->waits_cpu, &h->waits_io, &h->waits_memory,
-		&h->memory_used, &h->memory_total, &h->disk_free, &h->disk_read_bytes_s,
-		&h->disk_write_bytes_s, &h->rx_bytes_s, &h->tx_bytes_s, &h->rx_peak_bytes_s,
-		&h->tx_peak_bytes_s, &h->link_bytes_s, &h->retransmits_s,
+		NULL,
+		&h->cpu,
+		&h->load,
+		&h->waits_cpu,
+		&h->waits_io,
+		&h->waits_memory,
+		&h->memory_used,
+		&h->memory_total,
+		&h->disk_free,
+		&h->disk_read_bytes_s,
+		&h->disk_write_bytes_s,
+		&h->rx_bytes_s,
+		&h->tx_bytes_s,
+		&h->rx_peak_bytes_s,
+		&h->tx_peak_bytes_s,
+		&h->link_bytes_s,
+		&h->retransmits_s,
 	};
 
 	json_numbers(r, host_fields, ARRAY_LEN(host_fields), v);
@@ -344,7 +382,8 @@ static void read_host_numbers(struct fleet_host *h, const struct json *r)
 		*to[i] = v[i];
 }
 
-int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64_t step, struct err *e)
+int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64_t step,
+			  struct err *e)
 {
 	struct fleet_host *h = find_or_add_host(f, json_text(json_get(r, "host"), ""), e);
 
@@ -353,8 +392,10 @@ int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64
 	h->t = t;
 	h->step = step;
 	h->present = true;
-	copy_clipped_text(h->interface, sizeof(h->interface), json_text(json_get(r, "interface"), ""));
-	copy_clipped_text(h->link_from, sizeof(h->link_from), json_text(json_get(r, "link_from"), ""));
+	copy_clipped_text(h->interface, sizeof(h->interface),
+			  json_text(json_get(r, "interface"), ""));
+	copy_clipped_text(h->link_from, sizeof(h->link_from),
+			  json_text(json_get(r, "link_from"), ""));
 	read_host_numbers(h, r);
 	if (read_gpu_list(f, h, json_get(r, "gpus"), e) || add_round(f, h, (double)step, e))
 		return e->code;
@@ -414,7 +455,7 @@ static void move_rank(struct fleet *f, int rank, int host)
 
 int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struct err *e)
 {
-	static const char *const fields[] = { "rank", "step_s", "input_s", "compute_s",
+	static const char *const fields[] = { "rank",	   "step_s", "input_s",	 "compute_s",
 					      "exposed_s", "wait_s", "update_s", "sent_bytes" };
 	double v[ARRAY_LEN(fields)];
 	const char *host = json_text(json_get(r, "host"), "");
@@ -444,8 +485,8 @@ int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struc
 		f->hosts[at].present = true;
 	move_rank(f, (int)v[0], there ? (int)at : -1);
 	rank = &f->ranks[(size_t)v[0]];
-	*rank = (struct fleet_rank){ true, rank->host, rank->next, t, v[1], v[2], v[3],
-				     v[4], v[5], v[6], v[7] };
+	*rank = (struct fleet_rank){ true, rank->host, rank->next, t,	 v[1], v[2],
+				     v[3], v[4],       v[5],	   v[6], v[7] };
 	return 0;
 }
 
@@ -459,9 +500,11 @@ void fleet_set_verdict(struct fleet *f, const struct json *r, double t, int64_t 
 	json_numbers(r, fields, ARRAY_LEN(fields), n);
 	v->t = t;
 	v->step = step;
-	copy_clipped_text(v->network, sizeof(v->network), json_text(json_get(r, "network"), "unknown"));
+	copy_clipped_text(v->network, sizeof(v->network),
+			  json_text(json_get(r, "network"), "unknown"));
 	copy_clipped_text(v->text, sizeof(v->text), json_text(json_get(r, "text"), ""));
-	copy_clipped_text(v->late_host, sizeof(v->late_host), json_text(json_get(r, "late_host"), ""));
+	copy_clipped_text(v->late_host, sizeof(v->late_host),
+			  json_text(json_get(r, "late_host"), ""));
 	v->late_rank = json_integer(json_get(r, "late_rank"), -1);
 	v->exposed_share = n[0];
 	v->predicted_bytes = n[1];

@@ -26,7 +26,10 @@ struct fleet_time_split fleet_rank_time_split(const struct fleet_rank *r)
 }
 
 /* Sums of parts, and of how many. */
-struct sums { double sum[5]; int n[5]; };
+struct sums {
+	double sum[5];
+	int n[5];
+};
 
 static void add_split(struct sums *t, const struct fleet_rank *r)
 {
@@ -61,8 +64,8 @@ void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS])
 
 	for (int i = h->first_rank; i >= 0; i = f->ranks[i].next, here++) {
 		const struct fleet_rank *r = &f->ranks[i];
-		double its = share_of(r->compute_s + (r->update_s > 0 ? r->update_s : 0),
-				      r->step_s);
+		double its =
+			share_of(r->compute_s + (r->update_s > 0 ? r->update_s : 0), r->step_s);
 
 		if (here < FLEET_GPUS)
 			work[here] = its;
@@ -132,9 +135,18 @@ static double sum_gpus(const struct fleet_host *h, double (*of)(const struct fle
 	return *n ? sum : NAN;
 }
 
-static double gpu_power(const struct fleet_gpu *g) { return g->power_w; }
-static double gpu_power_limit(const struct fleet_gpu *g) { return g->power_limit_w; }
-static double gpu_utilization(const struct fleet_gpu *g) { return g->util; }
+static double gpu_power(const struct fleet_gpu *g)
+{
+	return g->power_w;
+}
+static double gpu_power_limit(const struct fleet_gpu *g)
+{
+	return g->power_limit_w;
+}
+static double gpu_utilization(const struct fleet_gpu *g)
+{
+	return g->util;
+}
 
 double fleet_host_power(const struct fleet_host *h)
 {
@@ -161,7 +173,7 @@ double fleet_host_util(const struct fleet_host *h)
 double fleet_link_share(const struct fleet_host *h)
 {
 	double busier = isnan(h->tx_bytes_s) || h->rx_bytes_s > h->tx_bytes_s ? h->rx_bytes_s
-									       : h->tx_bytes_s;
+									      : h->tx_bytes_s;
 
 	return share_of(busier, h->link_bytes_s);
 }

@@ -9,11 +9,14 @@
 
 #include "share/base/util.h"
 
-static const struct { const char *word; enum style style; } kinds[] = {
-	[LINE_START]   = { "start", STYLE_NORMAL },   [LINE_EVAL]    = { "eval", STYLE_NORMAL },
-	[LINE_BEST]    = { "best", STYLE_GOOD },      [LINE_SAVE]    = { "saved", STYLE_DIM },
-	[LINE_INFO]    = { "info", STYLE_NORMAL },    [LINE_WARNING] = { "warning", STYLE_WARN },
-	[LINE_ERROR]   = { "error", STYLE_BAD },      [LINE_STOP]    = { "stop", STYLE_NORMAL },
+static const struct {
+	const char *word;
+	enum style style;
+} kinds[] = {
+	[LINE_START] = { "start", STYLE_NORMAL },  [LINE_EVAL] = { "eval", STYLE_NORMAL },
+	[LINE_BEST] = { "best", STYLE_GOOD },	   [LINE_SAVE] = { "saved", STYLE_DIM },
+	[LINE_INFO] = { "info", STYLE_NORMAL },	   [LINE_WARNING] = { "warning", STYLE_WARN },
+	[LINE_ERROR] = { "error", STYLE_BAD },	   [LINE_STOP] = { "stop", STYLE_NORMAL },
 	[LINE_CONSOLE] = { "console", STYLE_DIM },
 };
 
@@ -50,7 +53,7 @@ const char *log_find(const char *text, const char *find)
 
 /* The text, and over it once more, marked, what was looked for. */
 static void draw_found_text(struct grid *g, struct span at, const char *text, int left,
-			const char *find)
+			    const char *find)
 {
 	const char *found = text;
 	size_t n = find ? strlen(find) : 0;
@@ -89,11 +92,11 @@ void log_draw_row(struct grid *g, struct rect r, const struct log_row *row)
 	if (l->step >= 0)
 		draw_text_right(g, r.row, at + 9, 10, STYLE_DIM, format_count(text, l->step));
 	at += 12;
-	draw_text(g, r.row, at, MIN(7, r.col + r.cols - at),
-		  row->selected ? STYLE_SELECTED : style, kinds[l->kind].word);
+	draw_text(g, r.row, at, MIN(7, r.col + r.cols - at), row->selected ? STYLE_SELECTED : style,
+		  kinds[l->kind].word);
 	at += 9;
 	if (style != STYLE_DIM)
 		style = STYLE_NORMAL;
 	draw_found_text(g, (struct span){ r.row, at, r.col + r.cols - 1 - at, style }, l->text,
-		    row->left, row->find);
+			row->left, row->find);
 }

@@ -8,7 +8,7 @@
 #include "tui/term/number_format.h"
 #include "tui/run/run_history.h"
 
-#define LOG_LEFT_COLS 31	/* time, step, kind */
+#define LOG_LEFT_COLS 31 /* time, step, kind */
 
 /* "warning" and how it looks. */
 const char *log_kind_name(enum history_kind kind);
@@ -17,10 +17,10 @@ enum style log_style(enum history_kind kind);
 /* What a row shows. */
 struct log_row {
 	const struct history_line *line;
-	double first_t;		/* of the run; NaN: show the clock (UTC) instead */
-	int    left;		/* columns of the text that are left out */
-	const char *find;	/* marked where it stands in the text; NULL or "": nothing */
-	bool   selected;
+	double first_t;	  /* of the run; NaN: show the clock (UTC) instead */
+	int left;	  /* columns of the text that are left out */
+	const char *find; /* marked where it stands in the text; NULL or "": nothing */
+	bool selected;
 };
 void log_draw_row(struct grid *g, struct rect r, const struct log_row *row);
 

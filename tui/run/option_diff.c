@@ -20,8 +20,8 @@ void option_diff_free(struct option_diff *c)
 
 static bool is_recipe_section(const char *section)
 {
-	return !strcmp(section, "data") || !strcmp(section, "model") ||
-	       !strcmp(section, "train") || !strcmp(section, "decode");
+	return !strcmp(section, "data") || !strcmp(section, "model") || !strcmp(section, "train") ||
+	       !strcmp(section, "decode");
 }
 
 /* Sizes that the recipe leaves to the preset are compared as what they came to. */
@@ -39,7 +39,8 @@ static bool load_run_options(struct conf *c, const char *workspace, const char *
 }
 
 static int add_differing_option(struct option_diff *c, const char *option, const char *section,
-		   const struct conf *confs, const bool *there, size_t n, struct err *e)
+				const struct conf *confs, const bool *there, size_t n,
+				struct err *e)
 {
 	struct option_diff_row row = { .option = option, .section = section };
 	bool differs = false;
@@ -67,8 +68,8 @@ static int add_differing_option(struct option_diff *c, const char *option, const
 	return rc ? rc : differs ? e->code : 0;
 }
 
-int option_diff_make(struct option_diff *c, const char *workspace, const char *const *names, size_t n,
-		  struct err *e)
+int option_diff_make(struct option_diff *c, const char *workspace, const char *const *names,
+		     size_t n, struct err *e)
 {
 	struct conf *confs = mem_alloc(n, sizeof(*confs), e);
 	bool there[OPTION_DIFF_MAX_RUNS];

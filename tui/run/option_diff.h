@@ -19,18 +19,18 @@
 #define OPTION_DIFF_MAX_RUNS 8
 
 struct option_diff_row {
-	const char *option, *section;	/* borrowed: as in options.def */
-	char *values[OPTION_DIFF_MAX_RUNS];	/* owned */
+	const char *option, *section;	    /* borrowed: as in options.def */
+	char *values[OPTION_DIFF_MAX_RUNS]; /* owned */
 };
 
 struct option_diff {
-	struct option_diff_row *rows;	/* owned */
+	struct option_diff_row *rows; /* owned */
 	size_t n, cap;
 };
 
 /* n at most OPTION_DIFF_MAX_RUNS; what was in c is forgotten first. */
-int  option_diff_make(struct option_diff *c, const char *workspace, const char *const *names, size_t n,
-		   struct err *e);
+int option_diff_make(struct option_diff *c, const char *workspace, const char *const *names,
+		     size_t n, struct err *e);
 void option_diff_free(struct option_diff *c);
 
 #endif

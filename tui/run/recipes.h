@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct recipes {
-	char **names;	/* owned; "demo", "./mine.ini" */
+	char **names; /* owned; "demo", "./mine.ini" */
 	size_t n, cap;
 };
 

@@ -22,26 +22,31 @@
 #include "tui/run/run_history_internal.h"
 #include "tui/run/workspace_names.h"
 
-#define LOCK_EVERY_S   2.0	/* the lock is tested this often while the run is said to live */
-#define CONSOLE_LINES  8	/* of console.log shown when a run went wrong */
-#define CONSOLE_BYTES  8192
-#define MAX_NAMED      10	/* runs that a message names */
+#define LOCK_EVERY_S  2.0 /* the lock is tested this often while the run is said to live */
+#define CONSOLE_LINES 8	  /* of console.log shown when a run went wrong */
+#define CONSOLE_BYTES 8192
+#define MAX_NAMED     10 /* runs that a message names */
 
 /*
  * Which version of a file was read last: replaced files have another inode, grown ones another
  * size.
  */
-struct version { ino_t inode; off_t size; struct timespec changed; bool known; };
+struct version {
+	ino_t inode;
+	off_t size;
+	struct timespec changed;
+	bool known;
+};
 
 struct history_files {
 	char *state_path, *recipe_path, *journal_path, *samples_path, *lock_path,
 		*console_path; /* owned */
 	struct version state, recipe, journal;
-	struct journal_reader *records, *samples;	/* owned */
-	enum run_state launcher_state;		/* what state.json says */
-	double lock_tested;		/* when; NaN: never */
-	bool   locked;			/* by the supervisor, when last tested */
-	bool   console_shown;
+	struct journal_reader *records, *samples; /* owned */
+	enum run_state launcher_state;		  /* what state.json says */
+	double lock_tested;			  /* when; NaN: never */
+	bool locked;				  /* by the supervisor, when last tested */
+	bool console_shown;
 };
 
 const char *run_state_name(enum run_state state)
@@ -259,9 +264,11 @@ static void judge_state(struct run_history *h, double now)
 		f->lock_tested = now;
 	}
 	if (f->launcher_state == RUN_UNKNOWN)
-		h->state = h->stop_state;	/* a journal that was copied here without its state.json */
+		h->state =
+			h->stop_state; /* a journal that was copied here without its state.json */
 	else
-		h->state = f->launcher_state == RUN_RUNNING && !f->locked ? RUN_LOST : f->launcher_state;
+		h->state = f->launcher_state == RUN_RUNNING && !f->locked ? RUN_LOST
+									  : f->launcher_state;
 }
 
 /* The last lines of what the ranks printed: why a run went wrong often stands only there. */
@@ -437,7 +444,7 @@ char *history_newest(const char *workspace, struct err *e)
 		double t = path ? run_changed_at(path) : -1;
 
 		free(path);
-		if (t >= when) {	/* of two at once the one named last */
+		if (t >= when) { /* of two at once the one named last */
 			newest = i;
 			when = t;
 		}

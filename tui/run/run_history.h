@@ -25,10 +25,10 @@
 #include "tui/run/fleet.h"
 #include "tui/plot/series.h"
 
-#define HISTORY_LINES   1000	/* of the log; the oldest go first */
-#define HISTORY_SAMPLES 64	/* sentences; further ones are not kept */
-#define HISTORY_TEXT    240	/* bytes of a line of the log */
-#define HISTORY_MARKS   512	/* on the axis of plots; beyond, the least important go */
+#define HISTORY_LINES	1000 /* of the log; the oldest go first */
+#define HISTORY_SAMPLES 64   /* sentences; further ones are not kept */
+#define HISTORY_TEXT	240  /* bytes of a line of the log */
+#define HISTORY_MARKS	512  /* on the axis of plots; beyond, the least important go */
 
 enum run_state { RUN_UNKNOWN, RUN_RUNNING, RUN_FINISHED, RUN_STOPPED, RUN_FAILED, RUN_LOST };
 
@@ -46,14 +46,14 @@ enum history_kind {
 
 struct history_line {
 	enum history_kind kind;
-	double  t;		/* unix seconds; NaN: not known */
-	int64_t step;		/* -1: none */
-	char    text[HISTORY_TEXT];
+	double t;     /* unix seconds; NaN: not known */
+	int64_t step; /* -1: none */
+	char text[HISTORY_TEXT];
 };
 
 /* Something that happened at a step: a restart, a warning, an error, a note, the end. */
 struct history_mark {
-	double x;		/* step */
+	double x; /* step */
 	enum history_kind kind;
 };
 
@@ -63,42 +63,41 @@ struct history_sample {
 };
 
 struct run_history {
-	char *name;		/* owned: of the run */
-	char *folder;		/* owned: runs/NAME */
+	char *name;   /* owned: of the run */
+	char *folder; /* owned: runs/NAME */
 
 	enum run_state state;
-	char    host[64], precision[16], backend[16];	/* "" when not known */
-	int64_t attempt, ranks, parameters, exit_status;	/* -1: not known */
+	char host[64], precision[16], backend[16];	 /* "" when not known */
+	int64_t attempt, ranks, parameters, exit_status; /* -1: not known */
 
-	int64_t step;		/* the latest; -1: none yet */
-	int64_t total_steps;	/* where the run ends; -1: not known */
-	double  max_minutes;	/* or it ends after this many; 0: no such end */
-	double  epoch;
-	double  best_bleu;
+	int64_t step;	     /* the latest; -1: none yet */
+	int64_t total_steps; /* where the run ends; -1: not known */
+	double max_minutes;  /* or it ends after this many; 0: no such end */
+	double epoch;
+	double best_bleu;
 	int64_t best_step;
-	double  train_nll;	/* at the latest evaluation */
-	bool    imported;	/* dev_nll and bleu are the dev loss and BLEU of its program */
+	double train_nll; /* at the latest evaluation */
+	bool imported;	  /* dev_nll and bleu are the dev loss and BLEU of its program */
 
 	/* over steps; see history_quantities[] for what each is */
 	struct series loss, nll, rate, grad_norm, source_tps, target_tps, step_s, input_s,
-		compute_s, exposed_s, wait_s, update_s,
-		transfer_s;	/* exposed_s without wait_s */
-	struct series dev_nll, bleu, sample_nll;	/* of evaluations */
+		compute_s, exposed_s, wait_s, update_s, transfer_s; /* exposed_s without wait_s */
+	struct series dev_nll, bleu, sample_nll;		    /* of evaluations */
 	/* the same instants by other clocks: unix seconds, seconds of training (pauses between
 	 * attempts left out), target tokens seen so far */
 	struct series wall, elapsed, tokens;
-	struct fleet fleet;	/* hosts, processors, ranks */
+	struct fleet fleet; /* hosts, processors, ranks */
 
-	struct history_mark *marks;	/* owned, HISTORY_MARKS, by step */
+	struct history_mark *marks; /* owned, HISTORY_MARKS, by step */
 	size_t n_marks;
 
-	struct history_line *lines;	/* owned ring: the oldest is lines[first_line] */
+	struct history_line *lines; /* owned ring: the oldest is lines[first_line] */
 	size_t first_line, n_lines;
 	struct history_sample samples[HISTORY_SAMPLES];
 	size_t n_samples;
-	int64_t bad_lines;	/* of the journal: not JSON, too long */
+	int64_t bad_lines; /* of the journal: not JSON, too long */
 
-	struct history_files *files;	/* owned, private */
+	struct history_files *files; /* owned, private */
 	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
 	enum run_state stop_state;
 	/* private: the clock of the run */
@@ -135,9 +134,9 @@ double history_remaining(const struct run_history *h, double now);
 
 /* What a history knows over steps: all its series but those of hosts. */
 struct history_quantity {
-	const char *tag;	/* as "werkbank export" calls it: "train/loss" */
-	const char *unit;	/* "" for a plain number */
-	size_t offset;		/* of its series in struct history */
+	const char *tag;  /* as "werkbank export" calls it: "train/loss" */
+	const char *unit; /* "" for a plain number */
+	size_t offset;	  /* of its series in struct history */
 };
 #define HISTORY_QUANTITIES 19
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];

@@ -45,7 +45,7 @@ struct series *history_series(struct run_history *h, size_t quantity)
 	return (struct series *)((char *)h + history_quantities[quantity].offset);
 }
 
-#define MAX_STEP INT64_C(1000000000000)	/* beyond: not a step count */
+#define MAX_STEP INT64_C(1000000000000) /* beyond: not a step count */
 
 void history_copy_text(char *to, size_t n, const char *text)
 {
@@ -75,8 +75,10 @@ struct history_line *history_add_line(struct run_history *h, enum history_kind k
 /* When there are too many, room is made among those of the least important kind. */
 static int mark_importance(enum history_kind kind)
 {
-	return kind == LINE_ERROR ? 4 : kind == LINE_START || kind == LINE_STOP ? 3
-	       : kind == LINE_WARNING ? 2 : 1;
+	return kind == LINE_ERROR			 ? 4
+	       : kind == LINE_START || kind == LINE_STOP ? 3
+	       : kind == LINE_WARNING			 ? 2
+							 : 1;
 }
 
 static void add_event_mark(struct run_history *h, enum history_kind kind, int64_t step)
@@ -87,7 +89,8 @@ static void add_event_mark(struct run_history *h, enum history_kind kind, int64_
 		return;
 	if (h->n_marks == HISTORY_MARKS) {
 		for (size_t i = 1; i < h->n_marks; i++)
-			if (mark_importance(h->marks[i].kind) < mark_importance(h->marks[least].kind))
+			if (mark_importance(h->marks[i].kind) <
+			    mark_importance(h->marks[least].kind))
 				least = i;
 		if (mark_importance(kind) < mark_importance(h->marks[least].kind))
 			return;
@@ -180,14 +183,14 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 
 /* What is not a number is null and makes a gap; what is not known is absent and makes nothing. */
 static int add_field_sample(struct series *s, const struct json *r, const char *field, double x,
-		      double y, struct err *e)
+			    double y, struct err *e)
 {
 	return isfinite(y) || json_get(r, field) ? series_add(s, x, y, e) : 0;
 }
 
 /* The clocks beside the steps. */
 static int add_clock_points(struct run_history *h, double x, double t, double tps, double step_s,
-		       struct err *e)
+			    struct err *e)
 {
 	const struct series *before = &h->tokens;
 	double steps = x - (before->n ? before->points[before->n - 1].last : 0);
@@ -202,18 +205,18 @@ static int add_clock_points(struct run_history *h, double x, double t, double tp
 
 /* In the order in which a record has them: finding them is then quick. */
 static const char *const train_fields[] = {
-	"loss", "nll", "lr", "grad_norm", "source_tps", "target_tps", "step_s", "epoch",
-	"input_s", "compute_s", "exposed_s", "wait_s", "update_s",
+	"loss",	 "nll",	    "lr",	 "grad_norm", "source_tps", "target_tps", "step_s",
+	"epoch", "input_s", "compute_s", "exposed_s", "wait_s",	    "update_s",
 };
 enum { AT_TPS = 5, AT_STEP_S = 6, AT_EPOCH = 7, AT_EXPOSED = 10, AT_WAIT = 11 };
 
 static int history_add_train(struct run_history *h, const struct json *r, double t, int64_t step,
-		      struct err *e)
+			     struct err *e)
 {
 	struct series *const to[ARRAY_LEN(train_fields)] = {
-		&h->loss, &h->nll, &h->rate, &h->grad_norm, &h->source_tps, &h->target_tps,
-		&h->step_s, NULL, &h->input_s, &h->compute_s, &h->exposed_s, &h->wait_s,
-		&h->update_s,
+		&h->loss,	&h->nll,    &h->rate,	  &h->grad_norm, &h->source_tps,
+		&h->target_tps, &h->step_s, NULL,	  &h->input_s,	 &h->compute_s,
+		&h->exposed_s,	&h->wait_s, &h->update_s,
 	};
 	double v[ARRAY_LEN(train_fields)];
 
@@ -238,7 +241,8 @@ static int history_add_train(struct run_history *h, const struct json *r, double
 	return add_clock_points(h, (double)step, t, v[AT_TPS], v[AT_STEP_S], e);
 }
 
-static int history_add_eval(struct run_history *h, const struct json *r, double t, int64_t step, struct err *e)
+static int history_add_eval(struct run_history *h, const struct json *r, double t, int64_t step,
+			    struct err *e)
 {
 	const char *bleu_field = h->imported ? "pseudo_bleu" : "bleu",
 		   *dev_field = h->imported ? "dev_loss" : "dev_nll";
@@ -302,8 +306,8 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
 	h->stop_state = !strcmp(reason, "finished") ? RUN_FINISHED
-		   : !strcmp(reason, "asked")  ? RUN_STOPPED
-					       : RUN_FAILED;
+			: !strcmp(reason, "asked")  ? RUN_STOPPED
+						    : RUN_FAILED;
 	if (h->exit_status > 0)
 		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason,
 			 h->exit_status);

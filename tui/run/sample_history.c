@@ -59,8 +59,8 @@ static struct sample_sentence *find_sentence(struct sample_history *b, int64_t i
 	return NULL;
 }
 
-static struct sample_sentence *add_sentence(struct sample_history *b, int64_t id, const struct json *record,
-				   struct err *e)
+static struct sample_sentence *add_sentence(struct sample_history *b, int64_t id,
+					    const struct json *record, struct err *e)
 {
 	struct sample_sentence *s = &b->sentences[b->n];
 

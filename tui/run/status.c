@@ -19,7 +19,7 @@
 #include "share/base/text.h"
 #include "tui/run/workspace_names.h"
 
-#define STATE_MAX_BYTES (8 << 20)	/* it names every host */
+#define STATE_MAX_BYTES (8 << 20) /* it names every host */
 #define HOSTS_NAMED	8
 
 /* ---- reading ---- */
@@ -66,7 +66,7 @@ static void copy_json_field(char *to, size_t size, const struct json *from)
 static void read_launcher_state(struct run_status *s, const char *path)
 {
 	struct buf text = { 0 };
-	struct err ignored;	/* an unreadable state is an unknown one */
+	struct err ignored; /* an unreadable state is an unknown one */
 	struct json *root = NULL;
 
 	if (!file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
@@ -149,19 +149,19 @@ static bool is_under_way(const char *state)
 
 void status_init(struct run_status *s, const char *name)
 {
-	*s = (struct run_status){.pid = -1,
-			     .restarts = -1,
-			     .step = -1,
-			     .steps = -1,
-			     .bleu_step = -1,
-			     .best_step = -1,
-			     .latest = NAN,
-			     .loss = NAN,
-			     .lr = NAN,
-			     .source_tps = NAN,
-			     .target_tps = NAN,
-			     .bleu = NAN,
-			     .best_bleu = NAN};
+	*s = (struct run_status){ .pid = -1,
+				  .restarts = -1,
+				  .step = -1,
+				  .steps = -1,
+				  .bleu_step = -1,
+				  .best_step = -1,
+				  .latest = NAN,
+				  .loss = NAN,
+				  .lr = NAN,
+				  .source_tps = NAN,
+				  .target_tps = NAN,
+				  .bleu = NAN,
+				  .best_bleu = NAN };
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
@@ -258,7 +258,7 @@ static void show_launch(const struct run_status *s, struct buf *out)
 		buf_printf(out, "  %s\n", s->event);
 	if (!strcmp(s->state, "lost"))
 		buf_add_str(out, "  its launcher ended without a word; train it again to go on "
-			    "from its last checkpoint\n");
+				 "from its last checkpoint\n");
 }
 
 static void show_text(const struct run_status *s, double now, struct buf *out)
@@ -348,8 +348,8 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 /* ---- all runs ---- */
 
 /* The position of the wanted run, with the nearest name when there is none. */
-static int find_named_run(const struct workspace_names *l, const char *wanted, const char *workspace, size_t *at,
-		    struct err *e)
+static int find_named_run(const struct workspace_names *l, const char *wanted,
+			  const char *workspace, size_t *at, struct err *e)
 {
 	char hint[TEXT_HINT_MAX];
 
@@ -360,8 +360,8 @@ static int find_named_run(const struct workspace_names *l, const char *wanted, c
 		       text_hint(hint, text_nearest(wanted, (const char *const *)l->items, l->n)));
 }
 
-static int show_all(const struct workspace_names *l, size_t first, size_t last, const char *workspace,
-		    bool as_json, struct buf *out, struct err *e)
+static int show_all(const struct workspace_names *l, size_t first, size_t last,
+		    const char *workspace, bool as_json, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 	double now = clock_wall_s();

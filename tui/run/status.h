@@ -16,23 +16,23 @@
 #include "share/base/err.h"
 
 struct run_status {
-	char    name[101];
+	char name[101];
 	/*
 	 * starting, running, restarting, stopping; finished, stopped, failed, lost (one of the
 	 * first four, but its launcher is gone); unknown
 	 */
-	char    state[16];
-	char    host[256];	/* of the launcher */
-	char    hosts[400];	/* of the ranks, "a, b and 3 more"; "": the launcher's alone */
-	char    network[64], event[300];	/* between hosts; what happened last */
-	bool    alive;		/* a launcher holds the lock */
+	char state[16];
+	char host[256];	 /* of the launcher */
+	char hosts[400]; /* of the ranks, "a, b and 3 more"; "": the launcher's alone */
+	char network[64], event[300]; /* between hosts; what happened last */
+	bool alive;		      /* a launcher holds the lock */
 	int64_t pid, attempt, restarts, ranks, exit;
-	int64_t n_hosts;	/* 0: the launcher's alone */
-	double  started;	/* unix seconds */
-	double  latest;		/* unix seconds of the last record */
-	int64_t step, steps;	/* done, and of the whole run */
-	double  loss, lr, source_tps, target_tps;
-	double  bleu, best_bleu;
+	int64_t n_hosts;     /* 0: the launcher's alone */
+	double started;	     /* unix seconds */
+	double latest;	     /* unix seconds of the last record */
+	int64_t step, steps; /* done, and of the whole run */
+	double loss, lr, source_tps, target_tps;
+	double bleu, best_bleu;
 	int64_t bleu_step, best_step;
 };
 
@@ -45,7 +45,7 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
  */
 struct json;
 void status_init(struct run_status *s, const char *name);
-int  status_read_files(struct run_status *s, const char *folder, struct err *e);
+int status_read_files(struct run_status *s, const char *folder, struct err *e);
 void status_add_record(struct run_status *s, const struct json *record);
 
 /* The command "status": the named run or all of them, for people or (--json) for programs. */

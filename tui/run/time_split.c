@@ -32,7 +32,8 @@ const char *format_percent(char out[NUMBER_TEXT_BYTES], double share)
 	return out;
 }
 
-void time_split_draw_bar(struct grid *g, int row, int col, int width, const struct fleet_time_split *s)
+void time_split_draw_bar(struct grid *g, int row, int col, int width,
+			 const struct fleet_time_split *s)
 {
 	double parts[TIME_SPLIT_PARTS], end = 0;
 	int at = 0;
@@ -49,7 +50,8 @@ void time_split_draw_bar(struct grid *g, int row, int col, int width, const stru
 }
 
 int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bool narrow,
-		 struct legend pieces[TIME_SPLIT_PARTS], char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES])
+		      struct legend pieces[TIME_SPLIT_PARTS],
+		      char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES])
 {
 	double parts[TIME_SPLIT_PARTS];
 	int n = 0;
@@ -58,7 +60,8 @@ int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bo
 	for (size_t i = 0; i < TIME_SPLIT_PARTS; i++)
 		if (isfinite(parts[i]))
 			pieces[n++] = (struct legend){
-				plot_fill(g, i), time_split_looks[i].style,
+				plot_fill(g, i),
+				time_split_looks[i].style,
 				narrow ? time_split_looks[i].shorter : time_split_looks[i].label,
 				format_percent(text[i], parts[i]),
 			};
@@ -76,7 +79,7 @@ void time_split_draw_work(struct grid *g, int row, int col, int width, double wo
 	light = busy >= 0 ? (int)lround(MIN(busy, 1.0) * width) : 0;
 	for (int i = 0; i < width; i++)
 		grid_put(g, row, col + i, i < solid ? STYLE_FIRST : STYLE_FAINT,
-			 i < solid ? ascii ? '#' : 0x2588
+			 i < solid   ? ascii ? '#' : 0x2588
 			 : i < light ? ascii ? '.' : 0x2591
 				     : ' ');
 }

@@ -23,7 +23,7 @@ static size_t split_diff_words(const char *text, struct word_part parts[WORD_DIF
 }
 
 static bool is_same_word(const char *a, const struct word_part *x, const char *b,
-		    const struct word_part *y)
+			 const struct word_part *y)
 {
 	return x->len == y->len && !memcmp(a + x->at, b + y->at, x->len);
 }
@@ -33,16 +33,17 @@ size_t word_diff(const char *text, const char *other, struct word_part parts[WOR
 	/* length[i][j]: of the longest common subsequence of the words from i and from j on */
 	static uint16_t length[WORD_DIFF_MAX + 1][WORD_DIFF_MAX + 1];
 	struct word_part against[WORD_DIFF_MAX];
-	size_t n = split_diff_words(text, parts), m = other ? split_diff_words(other, against) : 0, i, j;
+	size_t n = split_diff_words(text, parts), m = other ? split_diff_words(other, against) : 0,
+	       i, j;
 
 	if (!m)
 		return n;
 	for (i = n + 1; i-- > 0;)
 		for (j = m + 1; j-- > 0;)
-			length[i][j] = i == n || j == m ? 0 :
-				is_same_word(text, &parts[i], other, &against[j]) ?
-				(uint16_t)(length[i + 1][j + 1] + 1) :
-				MAX(length[i + 1][j], length[i][j + 1]);
+			length[i][j] = i == n || j == m ? 0
+				       : is_same_word(text, &parts[i], other, &against[j])
+					       ? (uint16_t)(length[i + 1][j + 1] + 1)
+					       : MAX(length[i + 1][j], length[i][j + 1]);
 	for (i = j = 0; i < n;) {
 		if (j < m && is_same_word(text, &parts[i], other, &against[j])) {
 			i++;

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define WORD_DIFF_MAX 300	/* words of a sentence; what follows counts as one word */
+#define WORD_DIFF_MAX 300 /* words of a sentence; what follows counts as one word */
 
 struct word_part {
-	size_t at, len;		/* bytes of the text */
-	bool   differs;		/* it is not in the other one, there */
+	size_t at, len; /* bytes of the text */
+	bool differs;	/* it is not in the other one, there */
 };
 
 /*

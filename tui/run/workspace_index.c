@@ -20,9 +20,9 @@
 #include "tui/run/workspace_names.h"
 
 #define LIST_EVERY_S 2.0
-#define LOOK_EVERY_S 1.0	/* at state.json and the lock of a run */
-#define LOOK_AGAIN_S 30.0	/* of one that is over */
-#define STALE_S	     15.0	/* a progress of another host without news is over */
+#define LOOK_EVERY_S 1.0  /* at state.json and the lock of a run */
+#define LOOK_AGAIN_S 30.0 /* of one that is over */
+#define STALE_S	     15.0 /* a progress of another host without news is over */
 #define JSON_LIMIT   (64u << 20)
 
 const char *corpus_state_name(enum corpus_state state)
@@ -80,8 +80,10 @@ void prep_progress_read(struct prep_progress *p, const char *path, double now)
 	for (size_t i = 0; i < json_len(list) && i < INDEX_ARCHIVES; i++) {
 		const struct json *a = json_at(list, i);
 
-		copy_json_text(p->archives[i].name, sizeof(p->archives[i].name), json_get(a, "name"));
-		copy_json_text(p->archives[i].words, sizeof(p->archives[i].words), json_get(a, "words"));
+		copy_json_text(p->archives[i].name, sizeof(p->archives[i].name),
+			       json_get(a, "name"));
+		copy_json_text(p->archives[i].words, sizeof(p->archives[i].words),
+			       json_get(a, "words"));
 		p->archives[i].done = json_integer(json_get(a, "done"), -1);
 		p->archives[i].total = json_integer(json_get(a, "total"), -1);
 		p->archives[i].rate = json_number(json_get(a, "rate"), NAN);
@@ -97,8 +99,9 @@ double prep_progress_share(const struct prep_progress *p)
 
 double prep_progress_left(const struct prep_progress *p)
 {
-	return p->total > 0 && p->rate > 0 && p->alive ?
-		(double)MAX(p->total - p->done, 0) / p->rate : NAN;
+	return p->total > 0 && p->rate > 0 && p->alive
+		       ? (double)MAX(p->total - p->done, 0) / p->rate
+		       : NAN;
 }
 
 /* ---- corpora ---- */
@@ -107,8 +110,8 @@ static double file_changed_at(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? NAN :
-		(double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
+	return stat(path, &st) ? NAN
+			       : (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
 }
 
 static void read_corpus(struct indexed_corpus *c, const char *manifest)
@@ -140,15 +143,17 @@ static bool read_corpus_folder(struct indexed_corpus *c, const char *folder, dou
 	if (isfinite(seen) && seen != c->manifest_mtime)
 		read_corpus(c, manifest);
 	c->manifest_mtime = seen;
-	c->state = isfinite(seen) && !c->progress.alive ? CORPUS_READY :
-		   c->progress.alive ? CORPUS_WORKING : CORPUS_UNFINISHED;
+	c->state = isfinite(seen) && !c->progress.alive ? CORPUS_READY
+		   : c->progress.alive			? CORPUS_WORKING
+							: CORPUS_UNFINISHED;
 	c->changed = isfinite(seen) ? seen : file_changed_at(folder);
 	free(manifest);
 	free(progress);
 	return memcmp(&before, c, sizeof(before)) != 0;
 }
 
-const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p, const char *name)
+const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p,
+						    const char *name)
 {
 	for (size_t i = 0; i < p->n_corpora; i++)
 		if (!strcmp(p->corpora[i].name, name))
@@ -198,7 +203,8 @@ static int read_run(struct indexed_run *r, double now, double until, struct err 
 	return status_read_files(&r->status, r->folder, e) ? e->code : INDEX_CHANGED;
 }
 
-static int open_indexed_run(struct indexed_run *r, const char *folder, const char *name, struct err *e)
+static int open_indexed_run(struct indexed_run *r, const char *folder, const char *name,
+			    struct err *e)
 {
 	char *path = file_path(e, "%s/journal.jsonl", folder);
 
@@ -242,9 +248,13 @@ static int list_corpora(struct workspace_index *p, const char *workspace, struct
 	for (size_t i = 0; i < found.n; i++) {
 		const struct indexed_corpus *known = workspace_index_corpus(p, found.items[i]);
 
-		list[i] = known ? *known : (struct indexed_corpus){
-			.read = -1, .train = -1, .dev = -1, .test = -1, .vocabulary = -1,
-			.manifest_mtime = NAN };
+		list[i] = known ? *known
+				: (struct indexed_corpus){ .read = -1,
+							   .train = -1,
+							   .dev = -1,
+							   .test = -1,
+							   .vocabulary = -1,
+							   .manifest_mtime = NAN };
 		snprintf(list[i].name, sizeof(list[i].name), "%s", found.items[i]);
 	}
 	free(p->corpora);
@@ -306,8 +316,8 @@ static int list_runs(struct workspace_index *p, const char *workspace, struct er
 	return 0;
 }
 
-int workspace_index_update(struct workspace_index *p, const char *workspace, double now, double budget_s,
-		  struct err *e)
+int workspace_index_update(struct workspace_index *p, const char *workspace, double now,
+			   double budget_s, struct err *e)
 {
 	double until = clock_mono_s() + budget_s;
 	int changed = INDEX_UNCHANGED;

@@ -31,7 +31,8 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 }
 
 /* what: "run", "corpus", as paths_check_name() calls it. */
-static int list_named_folders(struct workspace_names *l, const char *what, char *folder, struct err *e)
+static int list_named_folders(struct workspace_names *l, const char *what, char *folder,
+			      struct err *e)
 {
 	struct dirent **found = NULL;
 	int all = scandir(folder, &found, may_be_folder, by_bytes), status = 0;

@@ -17,13 +17,13 @@
 #include "share/base/err.h"
 
 struct workspace_names {
-	char **items;	/* owned, never NULL after a success */
+	char **items; /* owned, never NULL after a success */
 	size_t n;
 };
 
 /* ERR_NOINPUT: the folder cannot be listed; ERR_NOMEM. The list is then empty, and need not be freed. */
-int  workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
-int  workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
+int workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
+int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
 void workspace_names_free(struct workspace_names *l);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "share/base/util.h"
 
-static void draw_horizontal_line(struct grid *g, int row, int col, int n, enum style style, uint32_t glyph)
+static void draw_horizontal_line(struct grid *g, int row, int col, int n, enum style style,
+				 uint32_t glyph)
 {
 	for (int i = 0; i < n; i++)
 		grid_put(g, row, col + i, style, glyph);

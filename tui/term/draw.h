@@ -49,7 +49,11 @@ void draw_message(struct grid *g, struct rect r, enum style style, const char *c
 /*
  * A piece of a legend: a sign (0: none) and a value, both in style, and a dim label between them.
  */
-struct legend { uint32_t sign; enum style style; const char *label, *value; };
+struct legend {
+	uint32_t sign;
+	enum style style;
+	const char *label, *value;
+};
 
 /*
  * Pieces at the right end of a box's upper border, as many as there is room for beside its title.

@@ -28,31 +28,34 @@
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
 
-#define EDIT_MAX     65536	/* bytes of a text */
-#define EDIT_HISTORY 200	/* lines remembered; the oldest go first */
-#define EDIT_UNDO    32		/* changes that can be undone */
+#define EDIT_MAX     65536 /* bytes of a text */
+#define EDIT_HISTORY 200   /* lines remembered; the oldest go first */
+#define EDIT_UNDO    32	   /* changes that can be undone */
 
 enum edit_result {
-	EDIT_IGNORED,	/* not a key of the editor: the caller's turn */
-	EDIT_MOVED,	/* draw again; the text is as it was */
-	EDIT_CHANGED,	/* the text is another one */
-	EDIT_DONE,	/* Enter */
-	EDIT_LEFT,	/* Esc or Ctrl-G */
+	EDIT_IGNORED, /* not a key of the editor: the caller's turn */
+	EDIT_MOVED,   /* draw again; the text is as it was */
+	EDIT_CHANGED, /* the text is another one */
+	EDIT_DONE,    /* Enter */
+	EDIT_LEFT,    /* Esc or Ctrl-G */
 };
 
 /* All zero is an empty editor. Private but for edit_text(). */
 struct edit {
-	struct buf text;	/* UTF-8 */
-	size_t at;		/* bytes before the cursor */
+	struct buf text; /* UTF-8 */
+	size_t at;	 /* bytes before the cursor */
 	struct buf killed;
-	bool   killing, typing;	/* the last key killed, typed */
-	char  *history[EDIT_HISTORY];	/* owned, the oldest first */
-	size_t n_history, shown;	/* shown: position in it; n_history: the line being typed */
-	char  *draft;		/* owned: that line, while history is shown; NULL: "" */
-	struct edit_state { char *text; size_t at; } undo[EDIT_UNDO]; /* owned */
+	bool killing, typing;	     /* the last key killed, typed */
+	char *history[EDIT_HISTORY]; /* owned, the oldest first */
+	size_t n_history, shown;     /* shown: position in it; n_history: the line being typed */
+	char *draft;		     /* owned: that line, while history is shown; NULL: "" */
+	struct edit_state {
+		char *text;
+		size_t at;
+	} undo[EDIT_UNDO]; /* owned */
 	size_t n_undo;
-	size_t first;		/* when drawn in one row: bytes scrolled out at the left … */
-	int    top;		/* … in several: rows scrolled out at the top */
+	size_t first; /* when drawn in one row: bytes scrolled out at the left … */
+	int top;      /* … in several: rows scrolled out at the top */
 };
 
 void edit_close(struct edit *d);

@@ -4,7 +4,7 @@
 #include "share/base/util.h"
 #include "tui/term/edit_internal.h"
 
-#define CLUSTER 64	/* bytes of a character with its marks that count for its width */
+#define CLUSTER 64 /* bytes of a character with its marks that count for its width */
 
 /* Columns of the character from start to end. */
 static int width_of(const struct edit *d, const struct grid *g, size_t start, size_t end)
@@ -29,13 +29,16 @@ static void draw_part(const struct edit *d, struct grid *g, struct span at, size
 
 /* ---- several rows ---- */
 
-struct line { size_t start, end; };	/* bytes; end without the blanks it was broken at */
+struct line {
+	size_t start, end;
+}; /* bytes; end without the blanks it was broken at */
 
 /*
  * The row that begins at start: as many characters as fit, broken behind the last
  * blank among them. Returns where the next one begins.
  */
-static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int width, struct line *l)
+static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int width,
+				struct line *l)
 {
 	size_t at = l->start, blank = 0;
 	int columns = 0;
@@ -63,8 +66,8 @@ static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int 
 }
 
 /* The row and column of byte at. The cursor behind a full row is on the next one. */
-static void find_byte_position(const struct edit *d, const struct grid *g, int width, size_t at, int *row,
-		 int *col)
+static void find_byte_position(const struct edit *d, const struct grid *g, int width, size_t at,
+			       int *row, int *col)
 {
 	struct line l = { 0 };
 
@@ -112,7 +115,8 @@ static void draw_cursor(const struct edit *d, struct grid *g, int row, int col)
 		grid_put(g, row, col, STYLE_CURSOR, ' ');
 }
 
-static void draw_edit_rows(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+static void draw_edit_rows(struct edit *d, struct grid *g, struct rect r, enum style style,
+			   bool active)
 {
 	struct line l = { 0 };
 	int row, col;
@@ -176,7 +180,8 @@ static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 	}
 }
 
-static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum style style,
+			  bool active)
 {
 	scroll_to_cursor(d, g, r.cols);
 	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);

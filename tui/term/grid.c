@@ -17,6 +17,7 @@ static const struct glyph {
 	uint32_t full, plain;
 	char ascii;
 } glyphs[] = {
+	/* clang-format off */
 	{0x256D, 0x250C, '+'}, {0x256E, 0x2510, '+'}, {0x2570, 0x2514, '+'}, {0x256F, 0x2518, '+'},
 	{0x2500, 0x2500, '-'}, {0x2502, 0x2502, '|'}, {0x2524, 0x2524, '+'}, {0x2534, 0x2534, '+'},
 	{0x250C, 0x250C, '+'}, {0x2510, 0x2510, '+'}, {0x2514, 0x2514, '+'}, {0x2518, 0x2518, '+'},
@@ -36,6 +37,7 @@ static const struct glyph {
 	{0x201C, '"', '"'},    {0x201D, '"', '"'},    {0x201E, '"', '"'},    {0x2580, 0x2580, '\''},
 	{0x2584, 0x2584, '.'}, {0x2588, 0x2588, ':'}, {0x2591, 0x2591, '.'}, {0x2592, 0x2592, '+'},
 	{0x2593, 0x2593, '#'}, {0x25B2, 0x25B2, '^'},
+	/* clang-format on */
 };
 
 int grid_resize(struct grid *g, int rows, int cols, struct err *e)
@@ -190,14 +192,16 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 			width = 1;
 		}
 		*writable_cell(g, row, col) =
-			(struct cell){.ch = c, .style = (uint8_t)style, .width = (uint8_t)width};
+			(struct cell){ .ch = c, .style = (uint8_t)style, .width = (uint8_t)width };
 	}
 	if (width == 2 && writable_cell(g, row, col + 1)) {
 		bool whole = writable_cell(g, row, col) != NULL;
 
 		clear_wide_cell(g, row, col + 1);
 		*writable_cell(g, row, col + 1) = (struct cell){
-			.ch = whole ? 0 : ' ', .style = (uint8_t)style, .width = !whole,
+			.ch = whole ? 0 : ' ',
+			.style = (uint8_t)style,
+			.width = !whole,
 		};
 	}
 	return width;

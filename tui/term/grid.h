@@ -30,30 +30,32 @@
 
 /* What the terminal can show; characters beyond it are replaced by simpler ones. */
 enum grid_charset {
-	GRID_ASCII,	/* nothing but ASCII */
-	GRID_PLAIN,	/* UTF-8 with the few line and block glyphs of a console font */
-	GRID_FULL,	/* UTF-8 with braille patterns and signs */
+	GRID_ASCII, /* nothing but ASCII */
+	GRID_PLAIN, /* UTF-8 with the few line and block glyphs of a console font */
+	GRID_FULL,  /* UTF-8 with braille patterns and signs */
 };
 
-#define GRID_MARKS 2	/* combining marks a cell can hold; further ones are dropped */
+#define GRID_MARKS 2 /* combining marks a cell can hold; further ones are dropped */
 
 struct cell {
-	uint32_t ch; /* ' ' when empty; 0 in the right half of a wide character */
-	uint32_t marks[GRID_MARKS];	/* combining marks on it, 0: none */
-	uint8_t  style;			/* enum style */
-	uint8_t  width;			/* columns: 1, 2, or 0 for a right half */
+	uint32_t ch;		    /* ' ' when empty; 0 in the right half of a wide character */
+	uint32_t marks[GRID_MARKS]; /* combining marks on it, 0: none */
+	uint8_t style;		    /* enum style */
+	uint8_t width;		    /* columns: 1, 2, or 0 for a right half */
 };
 
 struct grid {
 	enum grid_charset charset;
 	int rows, cols;
-	struct cell *cells;		/* rows x cols, owned */
+	struct cell *cells; /* rows x cols, owned */
 	/* Nothing is put outside; rows 0: no such bound. Kept by grid_resize() and grid_clear(). */
-	struct { int row, col, rows, cols; } clip;
+	struct {
+		int row, col, rows, cols;
+	} clip;
 };
 
 /* Give it this size (at least 1 x 1) and clear it. On failure it is as before. */
-int  grid_resize(struct grid *g, int rows, int cols, struct err *e);
+int grid_resize(struct grid *g, int rows, int cols, struct err *e);
 void grid_clear(struct grid *g);
 void grid_free(struct grid *g);
 
@@ -70,7 +72,10 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 int grid_text(struct grid *g, int row, int col, int width, enum style style, const char *text);
 
 /* A stretch of one row. */
-struct span { int row, col, width; enum style style; };
+struct span {
+	int row, col, width;
+	enum style style;
+};
 
 /*
  * Put n bytes of text into the span, after leaving out their first skip columns; returns the

@@ -22,15 +22,34 @@
 #include "share/base/err.h"
 
 enum key {
-	KEY_NAMED = 0x110000,	/* beyond the last code point */
-	KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT, KEY_NAME_HOME, KEY_NAME_END,
-	KEY_NAME_PAGE_UP, KEY_NAME_PAGE_DOWN, KEY_NAME_BACKTAB, KEY_NAME_INSERT, KEY_NAME_DELETE,
-	KEY_NAME_F1, KEY_NAME_F2, KEY_NAME_F3, KEY_NAME_F4, KEY_NAME_F5, KEY_NAME_F6,
-	KEY_NAME_F7, KEY_NAME_F8, KEY_NAME_F9, KEY_NAME_F10, KEY_NAME_F11, KEY_NAME_F12,
-	KEY_NAME_WAIT,		/* only in --keys: let things come to rest first */
-	KEY_ALT = 0x200000,	/* added to any of them */
-	KEY_CTRL = 0x400000,	/* added to arrows, <Home>, <End>; letters: <Ctrl-X> */
-	KEY_BACKSPACE_CHAR = 0x7F,	/* what <Backspace> always is */
+	KEY_NAMED = 0x110000, /* beyond the last code point */
+	KEY_NAME_UP,
+	KEY_NAME_DOWN,
+	KEY_NAME_LEFT,
+	KEY_NAME_RIGHT,
+	KEY_NAME_HOME,
+	KEY_NAME_END,
+	KEY_NAME_PAGE_UP,
+	KEY_NAME_PAGE_DOWN,
+	KEY_NAME_BACKTAB,
+	KEY_NAME_INSERT,
+	KEY_NAME_DELETE,
+	KEY_NAME_F1,
+	KEY_NAME_F2,
+	KEY_NAME_F3,
+	KEY_NAME_F4,
+	KEY_NAME_F5,
+	KEY_NAME_F6,
+	KEY_NAME_F7,
+	KEY_NAME_F8,
+	KEY_NAME_F9,
+	KEY_NAME_F10,
+	KEY_NAME_F11,
+	KEY_NAME_F12,
+	KEY_NAME_WAIT,		   /* only in --keys: let things come to rest first */
+	KEY_ALT = 0x200000,	   /* added to any of them */
+	KEY_CTRL = 0x400000,	   /* added to arrows, <Home>, <End>; letters: <Ctrl-X> */
+	KEY_BACKSPACE_CHAR = 0x7F, /* what <Backspace> always is */
 	KEY_NAME_WORD_LEFT = KEY_CTRL | KEY_NAME_LEFT,
 	KEY_NAME_WORD_RIGHT = KEY_CTRL | KEY_NAME_RIGHT,
 };
@@ -45,8 +64,8 @@ enum mouse_kind { MOUSE_PRESS, MOUSE_DRAG, MOUSE_RELEASE, MOUSE_WHEEL_UP, MOUSE_
 
 struct mouse {
 	enum mouse_kind kind;
-	int row, col;		/* of the whole screen, from 0 */
-	int button;		/* 1 left, 2 middle, 3 right; 0 for the wheel */
+	int row, col; /* of the whole screen, from 0 */
+	int button;   /* 1 left, 2 middle, 3 right; 0 for the wheel */
 	bool shift, alt, ctrl;
 };
 
@@ -58,15 +77,17 @@ enum action {
 	ACTION_COUNT
 };
 
-struct action_info { const char *name, *group, *keys, *help; };
+struct action_info {
+	const char *name, *group, *keys, *help;
+};
 
-extern const struct action_info action_infos[ACTION_COUNT];	/* [ACTION_NONE] is all NULL */
+extern const struct action_info action_infos[ACTION_COUNT]; /* [ACTION_NONE] is all NULL */
 
 /* true for the groups that count in every view. */
 bool keys_group_is_common(const char *group);
 
 struct keymap {
-	char *keys[ACTION_COUNT];	/* owned; NULL: as in actions.def */
+	char *keys[ACTION_COUNT]; /* owned; NULL: as in actions.def */
 };
 
 /* The keys of an action. Borrowed; map NULL: those of actions.def. */

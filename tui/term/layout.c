@@ -93,7 +93,8 @@ struct rect layout_inside(struct rect r)
 /* n panes (at most 3) side by side, all as wide. */
 static void place_row(struct rect r, const enum run_pane *which, int n, struct rect *panes)
 {
-	static const struct layout_part parts[] = { { 1, 0, 1, 0 }, { 1, 0, 1, 0 },
+	static const struct layout_part parts[] = { { 1, 0, 1, 0 },
+						    { 1, 0, 1, 0 },
 						    { 1, 0, 1, 0 } };
 	struct rect out[3];
 
@@ -104,7 +105,8 @@ static void place_row(struct rect r, const enum run_pane *which, int n, struct r
 		panes[which[i]] = out[i];
 }
 
-static const enum run_pane pairs[][2] = { { PANE_LOSS, PANE_BLEU }, { PANE_SPEED, PANE_SPLIT },
+static const enum run_pane pairs[][2] = { { PANE_LOSS, PANE_BLEU },
+					  { PANE_SPEED, PANE_SPLIT },
 					  { PANE_RATE, PANE_GRAD } };
 static const enum run_pane triples[][3] = { { PANE_LOSS, PANE_BLEU, PANE_SPLIT },
 					    { PANE_RATE, PANE_GRAD, PANE_SPEED } };
@@ -119,10 +121,10 @@ static const enum run_pane *second_pair(enum run_pane focus)
 static void place_stacked(struct rect r, enum run_pane focus, struct rect *panes)
 {
 	static const struct layout_part parts[] = {
-		{ 6, 16, 3, 0 },	/* loss, BLEU */
-		{ 6, 16, 3, 3 },	/* other plots */
-		{ 5, 0, 3, 1 },		/* samples */
-		{ 4, 0, 2, 2 },		/* log */
+		{ 6, 16, 3, 0 }, /* loss, BLEU */
+		{ 6, 16, 3, 3 }, /* other plots */
+		{ 5, 0, 3, 1 },	 /* samples */
+		{ 4, 0, 2, 2 },	 /* log */
 	};
 	struct rect out[ARRAY_LEN(parts)];
 	bool many = r.cols >= 100;
@@ -152,7 +154,8 @@ static void place_beside(struct rect r, enum run_pane focus, struct rect *panes)
 {
 	static const struct layout_part columns[] = { { 80, 0, 11, 0 }, { 60, 0, 9, 1 } };
 	static const struct layout_part texts[] = { { 5, 0, 3, 0 }, { 4, 0, 2, 1 } };
-	static const struct layout_part plots[] = { { 6, 0, 1, 0 }, { 6, 0, 1, 1 },
+	static const struct layout_part plots[] = { { 6, 0, 1, 0 },
+						    { 6, 0, 1, 1 },
 						    { 6, 0, 1, 2 } };
 	struct rect sides[2], left[3], right[2];
 

@@ -7,14 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct rect { int row, col, rows, cols; };	/* rows or cols 0: not shown */
+struct rect {
+	int row, col, rows, cols;
+}; /* rows or cols 0: not shown */
 
 /* One part of a row or column of parts. */
 struct layout_part {
-	int min;	/* below this it is left out */
-	int max;	/* it never gets more; 0: no bound */
-	int weight;	/* share of what is left over; 0: it stays at min */
-	int rank;	/* when space is short, the highest rank is left out first */
+	int min;    /* below this it is left out */
+	int max;    /* it never gets more; 0: no bound */
+	int weight; /* share of what is left over; 0: it stays at min */
+	int rank;   /* when space is short, the highest rank is left out first */
 };
 
 #define LAYOUT_MAX_PARTS 8
@@ -38,16 +40,25 @@ struct rect layout_inside(struct rect r);
 
 /* ---- the run view ---- */
 
-#define LAYOUT_MIN_ROWS 13	/* of the view, between tab bar and foot */
+#define LAYOUT_MIN_ROWS 13 /* of the view, between tab bar and foot */
 #define LAYOUT_MIN_COLS 60
 
-enum run_pane { PANE_LOSS, PANE_BLEU, PANE_SPEED, PANE_SPLIT, PANE_RATE, PANE_GRAD, PANE_SAMPLES,
-		PANE_LOG, PANE_COUNT };
+enum run_pane {
+	PANE_LOSS,
+	PANE_BLEU,
+	PANE_SPEED,
+	PANE_SPLIT,
+	PANE_RATE,
+	PANE_GRAD,
+	PANE_SAMPLES,
+	PANE_LOG,
+	PANE_COUNT
+};
 
 struct run_layout {
-	bool too_small;			/* below LAYOUT_MIN_*: nothing else is set */
-	struct rect title, facts;	/* one row each */
-	struct rect panes[PANE_COUNT];	/* boxes, border included */
+	bool too_small;		       /* below LAYOUT_MIN_*: nothing else is set */
+	struct rect title, facts;      /* one row each */
+	struct rect panes[PANE_COUNT]; /* boxes, border included */
 };
 
 /*

@@ -15,12 +15,12 @@
 #include "tui/term/layout.h"
 
 struct list_widget {
-	size_t at;	/* the chosen row */
-	size_t top;	/* the first one seen */
-	int    page;	/* rows seen when it was drawn */
+	size_t at;  /* the chosen row */
+	size_t top; /* the first one seen */
+	int page;   /* rows seen when it was drawn */
 };
 
-bool   list_widget_act(struct list_widget *l, enum action action, size_t n);
+bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Keep at within n rows and in sight of rows lines; the row in the first line. */
 size_t list_widget_top(struct list_widget *l, size_t n, int rows);
 

@@ -69,7 +69,8 @@ const char *format_value(char out[NUMBER_TEXT_BYTES], double v)
 		decimals = unit ? 1 : 2;
 	else
 		decimals = unit ? 2 : 3;
-	snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s", decimals, v, unit ? (char[]){ units[unit], 0 } : "");
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s", decimals, v,
+		 unit ? (char[]){ units[unit], 0 } : "");
 	return out;
 }
 
@@ -94,7 +95,8 @@ const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes)
 		unit++;
 	if (bytes >= 1e6)
 		return format_unknown(out);
-	snprintf(out, NUMBER_TEXT_BYTES, "%.*f %s", unit && bytes < 99.95 ? 1 : 0, bytes, units[unit]);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*f %s", unit && bytes < 99.95 ? 1 : 0, bytes,
+		 units[unit]);
 	return out;
 }
 
@@ -109,7 +111,8 @@ const char *format_duration(char out[NUMBER_TEXT_BYTES], double s)
 		snprintf(out, NUMBER_TEXT_BYTES, "%lldd %02lld:%02lld", n / 86400, n / 3600 % 24,
 			 n / 60 % 60);
 	else if (n >= 3600)
-		snprintf(out, NUMBER_TEXT_BYTES, "%lld:%02lld:%02lld", n / 3600, n / 60 % 60, n % 60);
+		snprintf(out, NUMBER_TEXT_BYTES, "%lld:%02lld:%02lld", n / 3600, n / 60 % 60,
+			 n % 60);
 	else
 		snprintf(out, NUMBER_TEXT_BYTES, "%lld:%02lld", n / 60, n % 60);
 	return out;
@@ -138,8 +141,13 @@ static int decimals_of(double step)
 
 const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, double largest)
 {
-	static const struct { double from, unit; const char *letter; } units[] = {
-		{ 1e9, 1e9, "G" }, { 1e6, 1e6, "M" }, { 1e4, 1e3, "k" },
+	static const struct {
+		double from, unit;
+		const char *letter;
+	} units[] = {
+		{ 1e9, 1e9, "G" },
+		{ 1e6, 1e6, "M" },
+		{ 1e4, 1e3, "k" },
 	};
 	double power;
 
@@ -149,8 +157,9 @@ const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, 
 		return memcpy(out, "0", 2);
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (largest >= units[i].from * (1 - 1e-9) && largest < 1e12) {
-			snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s", decimals_of(step / units[i].unit),
-				 value / units[i].unit, units[i].letter);
+			snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s",
+				 decimals_of(step / units[i].unit), value / units[i].unit,
+				 units[i].letter);
 			return out;
 		}
 	if (largest < 1e4 && step >= 1 && step == floor(step) && value > 0)

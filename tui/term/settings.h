@@ -11,8 +11,8 @@
 #include "share/base/err.h"
 
 struct setting {
-	const char *where;	/* "FILE:LINE", for messages */
-	char *name, *value;	/* may be changed in place */
+	const char *where;  /* "FILE:LINE", for messages */
+	char *name, *value; /* may be changed in place */
 };
 
 typedef int settings_handler(void *to, const struct setting *s, struct err *e);

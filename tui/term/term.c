@@ -31,7 +31,7 @@ static const int crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 static volatile sig_atomic_t leave_signal, stop_asked, resized;
 static struct {
 	struct termios modes;
-	char   restore[256];
+	char restore[256];
 	size_t n;
 } before;
 
@@ -72,8 +72,8 @@ static void save_capability(const char *capability)
 static void catch_terminal_signals(struct terminal *t)
 {
 	struct sigaction ask = { .sa_handler = on_leave_signal };
-	struct sigaction crash = {.sa_handler = on_crash,
-				  .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+	struct sigaction crash = { .sa_handler = on_crash,
+				   .sa_flags = (int)SA_RESETHAND | SA_ONSTACK };
 	stack_t stack = { .ss_sp = t->stack, .ss_size = (size_t)SIGSTKSZ };
 	sigset_t block;
 	size_t k = 0;
@@ -189,7 +189,7 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	}
 	if (!(t = mem_alloc(1, sizeof(*t), e)))
 		return NULL;
-	t->stack = malloc((size_t)SIGSTKSZ);	/* without it only a stack overflow is not caught */
+	t->stack = malloc((size_t)SIGSTKSZ); /* without it only a stack overflow is not caught */
 	catch_terminal_signals(t);
 	/* newterm() comes back where initscr() would end the program. */
 	if (!(t->screen = newterm(NULL, stdout, stdin))) {
@@ -330,7 +330,7 @@ static void suspend_program(struct terminal *t)
 	sigemptyset(&only);
 	sigaddset(&only, SIGTSTP);
 	raise(SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &only, NULL);	/* here we stand still */
+	sigprocmask(SIG_UNBLOCK, &only, NULL); /* here we stand still */
 	sigprocmask(SIG_BLOCK, &only, NULL);
 	sigaction(SIGTSTP, &ours, NULL);
 	resized = 1;

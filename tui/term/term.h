@@ -34,7 +34,7 @@ enum term_event {
 };
 
 struct term_look {
-	const struct theme *theme;	/* only read by term_open() and term_set_look() */
+	const struct theme *theme; /* only read by term_open() and term_set_look() */
 	bool colours, mouse;
 };
 

@@ -11,10 +11,10 @@
 #include "share/base/util.h"
 #include "tui/term/keys.h"
 
-#define PASTE_MAX   (1 << 20)	/* bytes of one paste; the rest is dropped */
-#define PASTE_MS    500		/* a paste whose end does not come for so long is over */
+#define PASTE_MAX   (1 << 20) /* bytes of one paste; the rest is dropped */
+#define PASTE_MS    500	      /* a paste whose end does not come for so long is over */
 #define TERM_FDS    64
-#define SEQUENCE_MS 50		/* the rest of a report of the mouse comes within */
+#define SEQUENCE_MS 50 /* the rest of a report of the mouse comes within */
 
 /* Our own key codes, beyond those of curses. */
 enum { CODE_PASTE = 0x2000, CODE_PASTE_END, CODE_MOUSE, CODE_MOUSE_OLD, CODE_MODIFIED };
@@ -27,21 +27,23 @@ enum { CODE_PASTE = 0x2000, CODE_PASTE_END, CODE_MOUSE, CODE_MOUSE_OLD, CODE_MOD
  */
 static void define_usual_keys(void)
 {
-	static const struct { const char *sequence; int key;
+	static const struct {
+		const char *sequence;
+		int key;
 	} usual[] = {
-		{"\033[1~", KEY_HOME},	 {"\033[7~", KEY_HOME},  {"\033[H", KEY_HOME},
-		{"\033OH", KEY_HOME},	 {"\033[4~", KEY_END},	 {"\033[8~", KEY_END},
-		{"\033[F", KEY_END},	 {"\033OF", KEY_END},	 {"\033[2~", KEY_IC},
-		{"\033[3~", KEY_DC},	 {"\033[5~", KEY_PPAGE}, {"\033[6~", KEY_NPAGE},
-		{"\033[A", KEY_UP},	 {"\033[B", KEY_DOWN},	 {"\033[C", KEY_RIGHT},
-		{"\033[D", KEY_LEFT},	 {"\033OA", KEY_UP},	 {"\033OB", KEY_DOWN},
-		{"\033OC", KEY_RIGHT},	 {"\033OD", KEY_LEFT},	 {"\033[Z", KEY_BTAB},
-		{"\033OP", KEY_F(1)},	 {"\033OQ", KEY_F(2)},	 {"\033OR", KEY_F(3)},
-		{"\033OS", KEY_F(4)},	 {"\033[11~", KEY_F(1)}, {"\033[12~", KEY_F(2)},
-		{"\033[13~", KEY_F(3)},	 {"\033[14~", KEY_F(4)}, {"\033[15~", KEY_F(5)},
-		{"\033[17~", KEY_F(6)},	 {"\033[18~", KEY_F(7)}, {"\033[19~", KEY_F(8)},
-		{"\033[20~", KEY_F(9)},	 {"\033[21~", KEY_F(10)}, {"\033[23~", KEY_F(11)},
-		{"\033[24~", KEY_F(12)},
+		{ "\033[1~", KEY_HOME },   { "\033[7~", KEY_HOME },   { "\033[H", KEY_HOME },
+		{ "\033OH", KEY_HOME },	   { "\033[4~", KEY_END },    { "\033[8~", KEY_END },
+		{ "\033[F", KEY_END },	   { "\033OF", KEY_END },     { "\033[2~", KEY_IC },
+		{ "\033[3~", KEY_DC },	   { "\033[5~", KEY_PPAGE },  { "\033[6~", KEY_NPAGE },
+		{ "\033[A", KEY_UP },	   { "\033[B", KEY_DOWN },    { "\033[C", KEY_RIGHT },
+		{ "\033[D", KEY_LEFT },	   { "\033OA", KEY_UP },      { "\033OB", KEY_DOWN },
+		{ "\033OC", KEY_RIGHT },   { "\033OD", KEY_LEFT },    { "\033[Z", KEY_BTAB },
+		{ "\033OP", KEY_F(1) },	   { "\033OQ", KEY_F(2) },    { "\033OR", KEY_F(3) },
+		{ "\033OS", KEY_F(4) },	   { "\033[11~", KEY_F(1) },  { "\033[12~", KEY_F(2) },
+		{ "\033[13~", KEY_F(3) },  { "\033[14~", KEY_F(4) },  { "\033[15~", KEY_F(5) },
+		{ "\033[17~", KEY_F(6) },  { "\033[18~", KEY_F(7) },  { "\033[19~", KEY_F(8) },
+		{ "\033[20~", KEY_F(9) },  { "\033[21~", KEY_F(10) }, { "\033[23~", KEY_F(11) },
+		{ "\033[24~", KEY_F(12) },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
@@ -68,8 +70,10 @@ void term_define_keys(void)
 
 static int map_curses_key(int key)
 {
-	static const struct { int curses, ours;
+	static const struct {
+		int curses, ours;
 	} table[] = {
+		/* clang-format off */
 		{KEY_UP, KEY_NAME_UP},	       {KEY_DOWN, KEY_NAME_DOWN},
 		{KEY_LEFT, KEY_NAME_LEFT},     {KEY_RIGHT, KEY_NAME_RIGHT},
 		{KEY_HOME, KEY_NAME_HOME},     {KEY_END, KEY_NAME_END},
@@ -77,9 +81,10 @@ static int map_curses_key(int key)
 		{KEY_BTAB, KEY_NAME_BACKTAB},  {KEY_ENTER, '\r'},
 		{KEY_IC, KEY_NAME_INSERT},     {KEY_DC, KEY_NAME_DELETE},
 		{KEY_BACKSPACE, KEY_BACKSPACE_CHAR},
+		/* clang-format on */
 	};
-	static const int modified[] = { KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_RIGHT, KEY_NAME_LEFT,
-					KEY_NAME_HOME, KEY_NAME_END };
+	static const int modified[] = { KEY_NAME_UP,   KEY_NAME_DOWN, KEY_NAME_RIGHT,
+					KEY_NAME_LEFT, KEY_NAME_HOME, KEY_NAME_END };
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (table[i].curses == key)
@@ -110,13 +115,16 @@ static int report_of(struct terminal *t, int code, int col, int row, bool releas
 {
 	struct mouse *m = &t->mouse;
 
-	*m = (struct mouse){ .row = row - 1, .col = col - 1, .shift = code & 4, .alt = code & 8,
+	*m = (struct mouse){ .row = row - 1,
+			     .col = col - 1,
+			     .shift = code & 4,
+			     .alt = code & 8,
 			     .ctrl = code & 16 };
 	if (code & 128 || row < 1 || col < 1)
 		return TERM_NOTHING;
 	if (code & 64) {
 		if (code & 2)
-			return TERM_NOTHING;	/* wheels to the side */
+			return TERM_NOTHING; /* wheels to the side */
 		m->kind = code & 1 ? MOUSE_WHEEL_DOWN : MOUSE_WHEEL_UP;
 		return TERM_MOUSE;
 	}
@@ -206,10 +214,14 @@ const char *term_pasted(const struct terminal *t)
 static int own_code(struct terminal *t, int code)
 {
 	switch (code) {
-	case CODE_PASTE:     return read_paste(t);
-	case CODE_MOUSE:     return read_mouse(t);
-	case CODE_MOUSE_OLD: return read_mouse_old(t);
-	default:             return map_curses_key(code);
+	case CODE_PASTE:
+		return read_paste(t);
+	case CODE_MOUSE:
+		return read_mouse(t);
+	case CODE_MOUSE_OLD:
+		return read_mouse_old(t);
+	default:
+		return map_curses_key(code);
 	}
 }
 

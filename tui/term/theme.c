@@ -18,112 +18,118 @@
 #define U   THEME_UNDERLINE
 
 /* Colours of the text only, on the terminal's own ground. */
-#define ON_OWN(c256, c16, c8, with, without) \
-	{ { c256, c16, c8 }, { OWN, OWN, OWN }, with, without }
+#define ON_OWN(c256, c16, c8, with, without)                                                       \
+	{                                                                                          \
+		{ c256, c16, c8 }, { OWN, OWN, OWN }, with, without                                \
+	}
 
 /*
  * Blue against orange tells the two lines of a plot apart for every kind of colour
  * vision. The middle tones of the 256 colours are legible on dark and on light ground, so this
  * is the theme for whoever has not said which of them he has.
  */
-static const struct theme any_ground = { "auto", {
-	[STYLE_NORMAL]    = ON_OWN(OWN, OWN, OWN, 0, 0),
-	[STYLE_DIM]       = ON_OWN(245, 8, OWN, 0, D),
-	[STYLE_FAINT]     = ON_OWN(242, 8, OWN, 0, D),
-	[STYLE_BRIGHT]    = ON_OWN(OWN, OWN, OWN, B, B),
-	[STYLE_TITLE]     = ON_OWN(OWN, OWN, OWN, B, B),
-	[STYLE_BORDER]    = ON_OWN(241, 8, OWN, 0, D),
-	[STYLE_FOCUS]     = ON_OWN(33, 4, 4, B, B),
-	[STYLE_SELECTED]  = ON_OWN(OWN, OWN, OWN, R, R),
-	[STYLE_CURSOR]    = ON_OWN(OWN, OWN, OWN, R, R),
-	[STYLE_TAB]       = ON_OWN(245, 8, OWN, 0, 0),
-	[STYLE_TAB_FRONT] = ON_OWN(33, 4, 4, B | R, B | R),
-	[STYLE_FIRST]     = ON_OWN(33, 4, 4, 0, 0),
-	[STYLE_SECOND]    = ON_OWN(172, 3, 3, 0, B),
-	[STYLE_THIRD]     = ON_OWN(36, 6, 6, 0, 0),
-	[STYLE_FOURTH]    = ON_OWN(169, 5, 5, 0, B),
-	[STYLE_FIFTH]     = ON_OWN(71, 2, 2, 0, 0),
-	[STYLE_SIXTH]     = ON_OWN(167, 1, 1, 0, B),
-	[STYLE_BAND]      = ON_OWN(67, 4, 4, D, D),
-	[STYLE_GOOD]      = ON_OWN(71, 2, 2, 0, B),
-	[STYLE_WARN]      = ON_OWN(172, 3, 3, B, B),
-	[STYLE_BAD]       = ON_OWN(167, 1, 1, B, R),
-	[STYLE_MARK]      = ON_OWN(172, 3, 3, B, U),
-	[STYLE_ADDED]     = ON_OWN(71, 2, 2, U, U),
-	[STYLE_REMOVED]   = ON_OWN(167, 1, 1, R, R),
-	[STYLE_SURE_0]    = ON_OWN(167, 1, 1, B | U, B | U),
-	[STYLE_SURE_1]    = ON_OWN(172, 3, 3, U, U),
-	[STYLE_SURE_2]    = ON_OWN(136, 3, 3, 0, D),
-	[STYLE_SURE_3]    = ON_OWN(67, 6, 6, 0, 0),
-	[STYLE_SURE_4]    = ON_OWN(33, 4, 4, 0, B),
-	[STYLE_HEAT_0]    = ON_OWN(241, 8, OWN, 0, D),
-	[STYLE_HEAT_1]    = ON_OWN(67, 4, 4, 0, 0),
-	[STYLE_HEAT_2]    = ON_OWN(36, 6, 6, 0, 0),
-	[STYLE_HEAT_3]    = ON_OWN(172, 3, 3, 0, B),
-	[STYLE_HEAT_4]    = ON_OWN(167, 1, 1, B, B | R),
-} };
+static const struct theme any_ground = { "auto",
+					 {
+						 [STYLE_NORMAL] = ON_OWN(OWN, OWN, OWN, 0, 0),
+						 [STYLE_DIM] = ON_OWN(245, 8, OWN, 0, D),
+						 [STYLE_FAINT] = ON_OWN(242, 8, OWN, 0, D),
+						 [STYLE_BRIGHT] = ON_OWN(OWN, OWN, OWN, B, B),
+						 [STYLE_TITLE] = ON_OWN(OWN, OWN, OWN, B, B),
+						 [STYLE_BORDER] = ON_OWN(241, 8, OWN, 0, D),
+						 [STYLE_FOCUS] = ON_OWN(33, 4, 4, B, B),
+						 [STYLE_SELECTED] = ON_OWN(OWN, OWN, OWN, R, R),
+						 [STYLE_CURSOR] = ON_OWN(OWN, OWN, OWN, R, R),
+						 [STYLE_TAB] = ON_OWN(245, 8, OWN, 0, 0),
+						 [STYLE_TAB_FRONT] = ON_OWN(33, 4, 4, B | R, B | R),
+						 [STYLE_FIRST] = ON_OWN(33, 4, 4, 0, 0),
+						 [STYLE_SECOND] = ON_OWN(172, 3, 3, 0, B),
+						 [STYLE_THIRD] = ON_OWN(36, 6, 6, 0, 0),
+						 [STYLE_FOURTH] = ON_OWN(169, 5, 5, 0, B),
+						 [STYLE_FIFTH] = ON_OWN(71, 2, 2, 0, 0),
+						 [STYLE_SIXTH] = ON_OWN(167, 1, 1, 0, B),
+						 [STYLE_BAND] = ON_OWN(67, 4, 4, D, D),
+						 [STYLE_GOOD] = ON_OWN(71, 2, 2, 0, B),
+						 [STYLE_WARN] = ON_OWN(172, 3, 3, B, B),
+						 [STYLE_BAD] = ON_OWN(167, 1, 1, B, R),
+						 [STYLE_MARK] = ON_OWN(172, 3, 3, B, U),
+						 [STYLE_ADDED] = ON_OWN(71, 2, 2, U, U),
+						 [STYLE_REMOVED] = ON_OWN(167, 1, 1, R, R),
+						 [STYLE_SURE_0] = ON_OWN(167, 1, 1, B | U, B | U),
+						 [STYLE_SURE_1] = ON_OWN(172, 3, 3, U, U),
+						 [STYLE_SURE_2] = ON_OWN(136, 3, 3, 0, D),
+						 [STYLE_SURE_3] = ON_OWN(67, 6, 6, 0, 0),
+						 [STYLE_SURE_4] = ON_OWN(33, 4, 4, 0, B),
+						 [STYLE_HEAT_0] = ON_OWN(241, 8, OWN, 0, D),
+						 [STYLE_HEAT_1] = ON_OWN(67, 4, 4, 0, 0),
+						 [STYLE_HEAT_2] = ON_OWN(36, 6, 6, 0, 0),
+						 [STYLE_HEAT_3] = ON_OWN(172, 3, 3, 0, B),
+						 [STYLE_HEAT_4] = ON_OWN(167, 1, 1, B, B | R),
+					 } };
 
-struct change { enum style style; struct theme_style look; };
+struct change {
+	enum style style;
+	struct theme_style look;
+};
 
 /* What differs on a ground known to be dark: tones that would be too light otherwise. */
 static const struct change dark_changes[] = {
-	{ STYLE_NORMAL,    ON_OWN(252, 7, 7, 0, 0) },
-	{ STYLE_BRIGHT,    ON_OWN(231, 15, 7, B, B) },
-	{ STYLE_TITLE,     ON_OWN(255, 15, 7, B, B) },
-	{ STYLE_DIM,       ON_OWN(247, 7, 7, 0, D) },
-	{ STYLE_FAINT,     ON_OWN(240, 8, OWN, 0, D) },
-	{ STYLE_BORDER,    ON_OWN(239, 8, OWN, 0, D) },
-	{ STYLE_FOCUS,     ON_OWN(75, 12, 4, B, B) },
-	{ STYLE_SELECTED,  { { 231, 15, 7 }, { 24, 4, 4 }, B, R } },
-	{ STYLE_TAB,       ON_OWN(247, 7, 7, 0, 0) },
+	{ STYLE_NORMAL, ON_OWN(252, 7, 7, 0, 0) },
+	{ STYLE_BRIGHT, ON_OWN(231, 15, 7, B, B) },
+	{ STYLE_TITLE, ON_OWN(255, 15, 7, B, B) },
+	{ STYLE_DIM, ON_OWN(247, 7, 7, 0, D) },
+	{ STYLE_FAINT, ON_OWN(240, 8, OWN, 0, D) },
+	{ STYLE_BORDER, ON_OWN(239, 8, OWN, 0, D) },
+	{ STYLE_FOCUS, ON_OWN(75, 12, 4, B, B) },
+	{ STYLE_SELECTED, { { 231, 15, 7 }, { 24, 4, 4 }, B, R } },
+	{ STYLE_TAB, ON_OWN(247, 7, 7, 0, 0) },
 	{ STYLE_TAB_FRONT, { { 231, 15, 7 }, { 24, 4, 4 }, B, B | R } },
-	{ STYLE_FIRST,     ON_OWN(75, 12, 4, 0, 0) },
-	{ STYLE_SECOND,    ON_OWN(215, 11, 3, 0, B) },
-	{ STYLE_THIRD,     ON_OWN(80, 14, 6, 0, 0) },
-	{ STYLE_FOURTH,    ON_OWN(176, 13, 5, 0, B) },
-	{ STYLE_FIFTH,     ON_OWN(114, 10, 2, 0, 0) },
-	{ STYLE_SIXTH,     ON_OWN(210, 9, 1, 0, B) },
-	{ STYLE_GOOD,      ON_OWN(114, 10, 2, 0, B) },
-	{ STYLE_WARN,      ON_OWN(221, 11, 3, B, B) },
-	{ STYLE_BAD,       ON_OWN(210, 9, 1, B, R) },
-	{ STYLE_MARK,      ON_OWN(221, 11, 3, B, U) },
-	{ STYLE_ADDED,     ON_OWN(114, 10, 2, U, U) },
-	{ STYLE_REMOVED,   { { 231, 15, 7 }, { 88, 1, 1 }, 0, R } },
-	{ STYLE_SURE_0,    ON_OWN(210, 9, 1, B | U, B | U) },
-	{ STYLE_SURE_1,    ON_OWN(215, 11, 3, U, U) },
-	{ STYLE_SURE_2,    ON_OWN(187, 3, 3, 0, D) },
-	{ STYLE_SURE_3,    ON_OWN(152, 14, 6, 0, 0) },
-	{ STYLE_SURE_4,    ON_OWN(117, 12, 4, 0, B) },
+	{ STYLE_FIRST, ON_OWN(75, 12, 4, 0, 0) },
+	{ STYLE_SECOND, ON_OWN(215, 11, 3, 0, B) },
+	{ STYLE_THIRD, ON_OWN(80, 14, 6, 0, 0) },
+	{ STYLE_FOURTH, ON_OWN(176, 13, 5, 0, B) },
+	{ STYLE_FIFTH, ON_OWN(114, 10, 2, 0, 0) },
+	{ STYLE_SIXTH, ON_OWN(210, 9, 1, 0, B) },
+	{ STYLE_GOOD, ON_OWN(114, 10, 2, 0, B) },
+	{ STYLE_WARN, ON_OWN(221, 11, 3, B, B) },
+	{ STYLE_BAD, ON_OWN(210, 9, 1, B, R) },
+	{ STYLE_MARK, ON_OWN(221, 11, 3, B, U) },
+	{ STYLE_ADDED, ON_OWN(114, 10, 2, U, U) },
+	{ STYLE_REMOVED, { { 231, 15, 7 }, { 88, 1, 1 }, 0, R } },
+	{ STYLE_SURE_0, ON_OWN(210, 9, 1, B | U, B | U) },
+	{ STYLE_SURE_1, ON_OWN(215, 11, 3, U, U) },
+	{ STYLE_SURE_2, ON_OWN(187, 3, 3, 0, D) },
+	{ STYLE_SURE_3, ON_OWN(152, 14, 6, 0, 0) },
+	{ STYLE_SURE_4, ON_OWN(117, 12, 4, 0, B) },
 };
 
 static const struct change light_changes[] = {
-	{ STYLE_NORMAL,    ON_OWN(235, 0, 0, 0, 0) },
-	{ STYLE_BRIGHT,    ON_OWN(16, 0, 0, B, B) },
-	{ STYLE_TITLE,     ON_OWN(16, 0, 0, B, B) },
-	{ STYLE_DIM,       ON_OWN(241, 8, OWN, 0, D) },
-	{ STYLE_FAINT,     ON_OWN(249, 7, OWN, 0, D) },
-	{ STYLE_BORDER,    ON_OWN(248, 7, OWN, 0, D) },
-	{ STYLE_FOCUS,     ON_OWN(25, 4, 4, B, B) },
-	{ STYLE_SELECTED,  { { 16, 0, 0 }, { 153, 14, 6 }, B, R } },
-	{ STYLE_TAB,       ON_OWN(241, 8, OWN, 0, 0) },
+	{ STYLE_NORMAL, ON_OWN(235, 0, 0, 0, 0) },
+	{ STYLE_BRIGHT, ON_OWN(16, 0, 0, B, B) },
+	{ STYLE_TITLE, ON_OWN(16, 0, 0, B, B) },
+	{ STYLE_DIM, ON_OWN(241, 8, OWN, 0, D) },
+	{ STYLE_FAINT, ON_OWN(249, 7, OWN, 0, D) },
+	{ STYLE_BORDER, ON_OWN(248, 7, OWN, 0, D) },
+	{ STYLE_FOCUS, ON_OWN(25, 4, 4, B, B) },
+	{ STYLE_SELECTED, { { 16, 0, 0 }, { 153, 14, 6 }, B, R } },
+	{ STYLE_TAB, ON_OWN(241, 8, OWN, 0, 0) },
 	{ STYLE_TAB_FRONT, { { 231, 15, 7 }, { 25, 4, 4 }, B, B | R } },
-	{ STYLE_FIRST,     ON_OWN(25, 4, 4, 0, 0) },
-	{ STYLE_SECOND,    ON_OWN(130, 3, 3, 0, B) },
-	{ STYLE_THIRD,     ON_OWN(30, 6, 6, 0, 0) },
-	{ STYLE_FOURTH,    ON_OWN(127, 5, 5, 0, B) },
-	{ STYLE_FIFTH,     ON_OWN(28, 2, 2, 0, 0) },
-	{ STYLE_SIXTH,     ON_OWN(124, 1, 1, 0, B) },
-	{ STYLE_GOOD,      ON_OWN(28, 2, 2, 0, B) },
-	{ STYLE_WARN,      ON_OWN(130, 3, 3, B, B) },
-	{ STYLE_BAD,       ON_OWN(124, 1, 1, B, R) },
-	{ STYLE_MARK,      ON_OWN(130, 3, 3, B, U) },
-	{ STYLE_ADDED,     ON_OWN(28, 2, 2, U, U) },
-	{ STYLE_REMOVED,   { { 16, 0, 0 }, { 217, 9, 1 }, 0, R } },
-	{ STYLE_SURE_0,    ON_OWN(124, 1, 1, B | U, B | U) },
-	{ STYLE_SURE_1,    ON_OWN(130, 3, 3, U, U) },
-	{ STYLE_SURE_2,    ON_OWN(94, 3, 3, 0, D) },
-	{ STYLE_SURE_3,    ON_OWN(30, 6, 6, 0, 0) },
-	{ STYLE_SURE_4,    ON_OWN(25, 4, 4, 0, B) },
+	{ STYLE_FIRST, ON_OWN(25, 4, 4, 0, 0) },
+	{ STYLE_SECOND, ON_OWN(130, 3, 3, 0, B) },
+	{ STYLE_THIRD, ON_OWN(30, 6, 6, 0, 0) },
+	{ STYLE_FOURTH, ON_OWN(127, 5, 5, 0, B) },
+	{ STYLE_FIFTH, ON_OWN(28, 2, 2, 0, 0) },
+	{ STYLE_SIXTH, ON_OWN(124, 1, 1, 0, B) },
+	{ STYLE_GOOD, ON_OWN(28, 2, 2, 0, B) },
+	{ STYLE_WARN, ON_OWN(130, 3, 3, B, B) },
+	{ STYLE_BAD, ON_OWN(124, 1, 1, B, R) },
+	{ STYLE_MARK, ON_OWN(130, 3, 3, B, U) },
+	{ STYLE_ADDED, ON_OWN(28, 2, 2, U, U) },
+	{ STYLE_REMOVED, { { 16, 0, 0 }, { 217, 9, 1 }, 0, R } },
+	{ STYLE_SURE_0, ON_OWN(124, 1, 1, B | U, B | U) },
+	{ STYLE_SURE_1, ON_OWN(130, 3, 3, U, U) },
+	{ STYLE_SURE_2, ON_OWN(94, 3, 3, 0, D) },
+	{ STYLE_SURE_3, ON_OWN(30, 6, 6, 0, 0) },
+	{ STYLE_SURE_4, ON_OWN(25, 4, 4, 0, B) },
 };
 
 /*
@@ -131,26 +137,26 @@ static const struct change light_changes[] = {
  * colour vision. Good is blue, bad is vermilion: never green against red.
  */
 static const struct change safe_changes[] = {
-	{ STYLE_FIRST,     ON_OWN(32, 4, 4, 0, 0) },
-	{ STYLE_SECOND,    ON_OWN(214, 11, 3, 0, B) },
-	{ STYLE_THIRD,     ON_OWN(36, 6, 6, 0, 0) },
-	{ STYLE_FOURTH,    ON_OWN(175, 13, 5, 0, B) },
-	{ STYLE_FIFTH,     ON_OWN(74, 14, 6, B, 0) },
-	{ STYLE_SIXTH,     ON_OWN(166, 9, 1, 0, B) },
-	{ STYLE_GOOD,      ON_OWN(74, 14, 6, 0, B) },
-	{ STYLE_WARN,      ON_OWN(214, 11, 3, B, B) },
-	{ STYLE_BAD,       ON_OWN(166, 9, 1, B | R, R) },
-	{ STYLE_ADDED,     ON_OWN(74, 14, 6, U, U) },
-	{ STYLE_REMOVED,   ON_OWN(166, 9, 1, R, R) },
-	{ STYLE_SURE_0,    ON_OWN(166, 9, 1, B | U, B | U) },
-	{ STYLE_SURE_1,    ON_OWN(214, 11, 3, U, U) },
-	{ STYLE_SURE_2,    ON_OWN(245, 8, OWN, 0, D) },
-	{ STYLE_SURE_3,    ON_OWN(74, 14, 6, 0, 0) },
-	{ STYLE_SURE_4,    ON_OWN(32, 4, 4, B, B) },
-	{ STYLE_HEAT_1,    ON_OWN(25, 4, 4, 0, 0) },
-	{ STYLE_HEAT_2,    ON_OWN(74, 14, 6, 0, 0) },
-	{ STYLE_HEAT_3,    ON_OWN(214, 11, 3, 0, B) },
-	{ STYLE_HEAT_4,    ON_OWN(166, 9, 1, B, B | R) },
+	{ STYLE_FIRST, ON_OWN(32, 4, 4, 0, 0) },
+	{ STYLE_SECOND, ON_OWN(214, 11, 3, 0, B) },
+	{ STYLE_THIRD, ON_OWN(36, 6, 6, 0, 0) },
+	{ STYLE_FOURTH, ON_OWN(175, 13, 5, 0, B) },
+	{ STYLE_FIFTH, ON_OWN(74, 14, 6, B, 0) },
+	{ STYLE_SIXTH, ON_OWN(166, 9, 1, 0, B) },
+	{ STYLE_GOOD, ON_OWN(74, 14, 6, 0, B) },
+	{ STYLE_WARN, ON_OWN(214, 11, 3, B, B) },
+	{ STYLE_BAD, ON_OWN(166, 9, 1, B | R, R) },
+	{ STYLE_ADDED, ON_OWN(74, 14, 6, U, U) },
+	{ STYLE_REMOVED, ON_OWN(166, 9, 1, R, R) },
+	{ STYLE_SURE_0, ON_OWN(166, 9, 1, B | U, B | U) },
+	{ STYLE_SURE_1, ON_OWN(214, 11, 3, U, U) },
+	{ STYLE_SURE_2, ON_OWN(245, 8, OWN, 0, D) },
+	{ STYLE_SURE_3, ON_OWN(74, 14, 6, 0, 0) },
+	{ STYLE_SURE_4, ON_OWN(32, 4, 4, B, B) },
+	{ STYLE_HEAT_1, ON_OWN(25, 4, 4, 0, 0) },
+	{ STYLE_HEAT_2, ON_OWN(74, 14, 6, 0, 0) },
+	{ STYLE_HEAT_3, ON_OWN(214, 11, 3, 0, B) },
+	{ STYLE_HEAT_4, ON_OWN(166, 9, 1, B, B | R) },
 };
 
 static const struct {
@@ -253,8 +259,8 @@ bool theme_wants_colour(const char *choice, const char *no_color, bool *bad)
 
 static bool colour_named(const char *word, short *colour)
 {
-	static const char *const names[] = { "black", "red", "green", "yellow", "blue", "magenta",
-					     "cyan", "white" };
+	static const char *const names[] = { "black", "red",	 "green", "yellow",
+					     "blue",  "magenta", "cyan",  "white" };
 	int bright = text_starts_with(word, "bright-") ? 8 : 0;
 	int64_t number;
 
@@ -333,7 +339,8 @@ static int read_style_setting(void *to, const struct setting *s, struct err *e)
 		if (!theme_builtin(t, s->value))
 			return err_set(e, ERR_CONFIG,
 				       "%s: there is no theme %.40s; there are auto, dark, light, "
-				       "safe and mono", s->where, s->value);
+				       "safe and mono",
+				       s->where, s->value);
 		return 0;
 	}
 	for (size_t i = 0; i < STYLE_COUNT; i++)

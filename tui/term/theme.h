@@ -18,47 +18,47 @@
 #include "share/base/err.h"
 
 /* X(id, name in theme files, what for) */
-#define THEME_STYLES(X) \
-	X(NORMAL,   "normal",   "text") \
-	X(DIM,      "dim",      "labels, axes, hints") \
-	X(FAINT,    "faint",    "what lies behind something: a raw curve, a grid") \
-	X(BRIGHT,   "bright",   "values") \
-	X(TITLE,    "title",    "names of panes") \
-	X(BORDER,   "border",   "borders") \
-	X(FOCUS,    "focus",    "border and name of the pane that keys go to") \
-	X(SELECTED, "selected", "the chosen row") \
-	X(CURSOR,   "cursor",   "the character under the cursor of a line") \
-	X(TAB,      "tab",      "a tab behind") \
-	X(TAB_FRONT, "tab-front", "the tab in front") \
-	X(FIRST,    "first",    "first line of a plot") \
-	X(SECOND,   "second",   "second line of a plot") \
-	X(THIRD,    "third",    "third line") \
-	X(FOURTH,   "fourth",   "fourth line") \
-	X(FIFTH,    "fifth",    "fifth line") \
-	X(SIXTH,    "sixth",    "sixth line") \
-	X(BAND,     "band",     "spread around the first line") \
-	X(GOOD,     "good",     "as it should be") \
-	X(WARN,     "warn",     "worth a look") \
-	X(BAD,      "bad",      "wrong") \
-	X(MARK,     "mark",     "marks of events on an axis; what a search has found") \
-	X(ADDED,    "added",    "words that are new") \
-	X(REMOVED,  "removed",  "words that are gone") \
-	X(SURE_0,   "sure-0",   "probability of a token, five steps: least") \
-	X(SURE_1,   "sure-1",   "low") \
-	X(SURE_2,   "sure-2",   "middling") \
-	X(SURE_3,   "sure-3",   "high") \
-	X(SURE_4,   "sure-4",   "highest") \
-	X(HEAT_0,   "heat-0",   "cells of a heat map, five steps: nothing") \
-	X(HEAT_1,   "heat-1",   "little") \
-	X(HEAT_2,   "heat-2",   "middling") \
-	X(HEAT_3,   "heat-3",   "much") \
-	X(HEAT_4,   "heat-4",   "all")
+#define THEME_STYLES(X)                                                                            \
+	X(NORMAL, "normal", "text")                                                                \
+	X(DIM, "dim", "labels, axes, hints")                                                       \
+	X(FAINT, "faint", "what lies behind something: a raw curve, a grid")                       \
+	X(BRIGHT, "bright", "values")                                                              \
+	X(TITLE, "title", "names of panes")                                                        \
+	X(BORDER, "border", "borders")                                                             \
+	X(FOCUS, "focus", "border and name of the pane that keys go to")                           \
+	X(SELECTED, "selected", "the chosen row")                                                  \
+	X(CURSOR, "cursor", "the character under the cursor of a line")                            \
+	X(TAB, "tab", "a tab behind")                                                              \
+	X(TAB_FRONT, "tab-front", "the tab in front")                                              \
+	X(FIRST, "first", "first line of a plot")                                                  \
+	X(SECOND, "second", "second line of a plot")                                               \
+	X(THIRD, "third", "third line")                                                            \
+	X(FOURTH, "fourth", "fourth line")                                                         \
+	X(FIFTH, "fifth", "fifth line")                                                            \
+	X(SIXTH, "sixth", "sixth line")                                                            \
+	X(BAND, "band", "spread around the first line")                                            \
+	X(GOOD, "good", "as it should be")                                                         \
+	X(WARN, "warn", "worth a look")                                                            \
+	X(BAD, "bad", "wrong")                                                                     \
+	X(MARK, "mark", "marks of events on an axis; what a search has found")                     \
+	X(ADDED, "added", "words that are new")                                                    \
+	X(REMOVED, "removed", "words that are gone")                                               \
+	X(SURE_0, "sure-0", "probability of a token, five steps: least")                           \
+	X(SURE_1, "sure-1", "low")                                                                 \
+	X(SURE_2, "sure-2", "middling")                                                            \
+	X(SURE_3, "sure-3", "high")                                                                \
+	X(SURE_4, "sure-4", "highest")                                                             \
+	X(HEAT_0, "heat-0", "cells of a heat map, five steps: nothing")                            \
+	X(HEAT_1, "heat-1", "little")                                                              \
+	X(HEAT_2, "heat-2", "middling")                                                            \
+	X(HEAT_3, "heat-3", "much")                                                                \
+	X(HEAT_4, "heat-4", "all")
 
 enum style {
 #define X(id, name, use) STYLE_##id,
 	THEME_STYLES(X)
 #undef X
-	STYLE_COUNT
+		STYLE_COUNT
 };
 
 enum { THEME_BOLD = 1, THEME_DIM = 2, THEME_REVERSE = 4, THEME_UNDERLINE = 8 };
@@ -68,9 +68,9 @@ enum theme_depth { THEME_256, THEME_16, THEME_8, THEME_DEPTHS };
 
 struct theme_style {
 	short colour[THEME_DEPTHS];
-	short ground[THEME_DEPTHS];	/* background */
-	unsigned attributes;		/* with colours */
-	unsigned plain_attributes;	/* without */
+	short ground[THEME_DEPTHS]; /* background */
+	unsigned attributes;	    /* with colours */
+	unsigned plain_attributes;  /* without */
 };
 
 struct theme {

@@ -15,48 +15,48 @@
 #include "share/base/proc.h"
 #include "share/base/util.h"
 
-#define MAX_LINE   (8u << 20)	/* bytes of an answer; a longer one is not one of ours */
-#define MAX_READ   (256u << 10)	/* bytes taken in at one turn */
-#define MAX_TRIES  2		/* times a request may go to a child */
-#define LONG_LIFE  60.0		/* a child that lived so long had no trouble with starting */
-#define ANSWER_S   60.0		/* to wait for an answer … */
-#define BYTE_S	   0.01		/* … and for each byte of the request */
-#define LOAD_S	   600.0	/* to wait for a model to be loaded */
+#define MAX_LINE  (8u << 20)   /* bytes of an answer; a longer one is not one of ours */
+#define MAX_READ  (256u << 10) /* bytes taken in at one turn */
+#define MAX_TRIES 2	       /* times a request may go to a child */
+#define LONG_LIFE 60.0	       /* a child that lived so long had no trouble with starting */
+#define ANSWER_S  60.0	       /* to wait for an answer … */
+#define BYTE_S	  0.01	       /* … and for each byte of the request */
+#define LOAD_S	  600.0	       /* to wait for a model to be loaded */
 
 struct slot {
-	struct buf line;	/* the newest request, until it is answered; empty: none */
-	int64_t id;		/* of it */
-	int64_t forgotten_id;		/* answers up to this id were asked for before a forget */
-	int    n_best;		/* 0: as the beam */
-	double send_at;		/* not before */
-	bool   sent;		/* it is with the child */
-	int    tries;
-	struct service_answer answer;	/* the latest; without a tree: none */
+	struct buf line;      /* the newest request, until it is answered; empty: none */
+	int64_t id;	      /* of it */
+	int64_t forgotten_id; /* answers up to this id were asked for before a forget */
+	int n_best;	      /* 0: as the beam */
+	double send_at;	      /* not before */
+	bool sent;	      /* it is with the child */
+	int tries;
+	struct service_answer answer; /* the latest; without a tree: none */
 };
 
 struct service {
-	char **argv;		/* owned */
-	struct proc proc;	/* pid -1: none */
+	char **argv;	  /* owned */
+	struct proc proc; /* pid -1: none */
 	bool ready;
 	struct service_model model;
 	struct slot slots[SLOT_COUNT];
-	int64_t ids;		/* given so far */
+	int64_t ids; /* given so far */
 	/* the request that is with the child */
-	int64_t sent_id;		/* its id; 0: none */
-	int     sent_slot;
-	double  sent_at;
-	double  answer_s, load_s;	/* how long to wait; see service_set_patience() */
-	struct buf out;		/* bytes for the child … */
-	size_t  out_done;	/* … of which so many are written */
-	size_t  out_bytes;	/* of the request that is with the child */
-	struct buf in;		/* of a line that has not ended yet */
-	size_t  in_seen;	/* bytes of it without a line end */
-	struct buf err;		/* the same of standard error */
-	char last_error[400];		/* its last line on standard error */
+	int64_t sent_id; /* its id; 0: none */
+	int sent_slot;
+	double sent_at;
+	double answer_s, load_s; /* how long to wait; see service_set_patience() */
+	struct buf out;		 /* bytes for the child … */
+	size_t out_done;	 /* … of which so many are written */
+	size_t out_bytes;	 /* of the request that is with the child */
+	struct buf in;		 /* of a line that has not ended yet */
+	size_t in_seen;		 /* bytes of it without a line end */
+	struct buf err;		 /* the same of standard error */
+	char last_error[400];	 /* its last line on standard error */
 	char trouble[500];
-	double closed_at;		/* since when its output is closed; NaN: it is not */
-	int  deaths, deaths_in_row;	/* row: of deaths without an answer in between */
-	double started, restart_at;	/* when it was started; when it is to be */
+	double closed_at;	    /* since when its output is closed; NaN: it is not */
+	int deaths, deaths_in_row;  /* row: of deaths without an answer in between */
+	double started, restart_at; /* when it was started; when it is to be */
 };
 
 struct service *service_new(const char *const *argv, struct err *e)
@@ -198,7 +198,7 @@ static void ask_again(struct service *s)
 
 static void handle_child_death(struct service *s, const char *how, double now)
 {
-	static const double waits[] = {0.2, 1, 5, 30};
+	static const double waits[] = { 0.2, 1, 5, 30 };
 
 	if (s->last_error[0])
 		snprintf(s->trouble, sizeof(s->trouble), "%s: %s", how, s->last_error);
@@ -260,7 +260,7 @@ static void send_pending_bytes(struct service *s)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return;	/* full; or broken, which reading will find out */
+			return; /* full; or broken, which reading will find out */
 		s->out_done += (size_t)n;
 	}
 	buf_clear(&s->out);
@@ -401,7 +401,8 @@ static bool handle_answer_lines(struct service *s, double now)
 
 	for (size_t i = s->in_seen; i < s->in.len; i++)
 		if (s->in.data[i] == '\n') {
-			news |= handle_answer_line(s, s->in.data + start_service_child, i - start_service_child, now);
+			news |= handle_answer_line(s, s->in.data + start_service_child,
+						   i - start_service_child, now);
 			start_service_child = i + 1;
 		}
 	memmove(s->in.data, s->in.data + start_service_child, s->in.len - start_service_child);
@@ -419,15 +420,17 @@ static void keep_last_error_line(struct service *s)
 		return;
 	while (end > 0 && (s->err.data[end - 1] == '\n' || s->err.data[end - 1] == '\r'))
 		end--;
-	for (start_service_child = end; start_service_child > 0 && s->err.data[start_service_child - 1] != '\n' &&
-			  s->err.data[start_service_child - 1] != '\r';
+	for (start_service_child = end;
+	     start_service_child > 0 && s->err.data[start_service_child - 1] != '\n' &&
+	     s->err.data[start_service_child - 1] != '\r';
 	     start_service_child--)
 		;
 	if (end > start_service_child)
 		snprintf(s->last_error, sizeof(s->last_error), "%.*s",
-			 (int)MIN(end - start_service_child, sizeof(s->last_error) - 1), s->err.data + start_service_child);
+			 (int)MIN(end - start_service_child, sizeof(s->last_error) - 1),
+			 s->err.data + start_service_child);
 	if (end < s->err.len || s->err.len > 4096)
-		buf_clear(&s->err);	/* the line is whole, or too long to matter */
+		buf_clear(&s->err); /* the line is whole, or too long to matter */
 }
 
 /* Its output is closed: it has ended, or is as good as that. */

@@ -33,50 +33,50 @@
 enum service_slot { SLOT_TEXT, SLOT_ALTERNATIVES, SLOT_COUNT };
 
 enum service_state {
-	SERVICE_STARTING,	/* loading its model */
-	SERVICE_READY,		/* nothing to do */
-	SERVICE_WORKING,	/* a request is with it, or waits for its time */
-	SERVICE_DOWN,		/* it died, and is started again soon */
+	SERVICE_STARTING, /* loading its model */
+	SERVICE_READY,	  /* nothing to do */
+	SERVICE_WORKING,  /* a request is with it, or waits for its time */
+	SERVICE_DOWN,	  /* it died, and is started again soon */
 };
 
 struct service_request {
 	enum service_slot slot;
 	const char *text;
-	const char *prefix;		/* NULL or "": none */
-	const char *const *force, *const *forbid;	/* terms */
+	const char *prefix;			  /* NULL or "": none */
+	const char *const *force, *const *forbid; /* terms */
 	size_t n_force, n_forbid;
-	int n_best;			/* from 1; 0: as many as its beam is wide */
-	int alternatives, at;		/* how many of them (0: none), at which token */
+	int n_best;	      /* from 1; 0: as many as its beam is wide */
+	int alternatives, at; /* how many of them (0: none), at which token */
 };
 
 struct service_translation {
 	const char *text;
-	double score, log_prob;		/* NaN: not said */
-	size_t n;			/* tokens */
+	double score, log_prob; /* NaN: not said */
+	size_t n;		/* tokens */
 	const char **tokens;
-	double *log_probs;		/* (n) NaN: not said */
-	int *aligned;			/* (n) number of a source token; -1: not said */
+	double *log_probs; /* (n) NaN: not said */
+	int *aligned;	   /* (n) number of a source token; -1: not said */
 };
 
 struct service_alternative {
 	const char *piece, *word;
-	double log_prob;		/* NaN: not said */
-	const char *prefix;		/* what to ask with to get it; NULL: not said */
+	double log_prob;    /* NaN: not said */
+	const char *prefix; /* what to ask with to get it; NULL: not said */
 };
 
 /* An answer; all it points to is its own. */
 struct service_answer {
-	int64_t id;			/* what service_ask() gave */
-	const char *error;		/* NULL: there is none */
-	struct service_translation *translations;	/* the best first */
-	size_t n;			/* at least 1 without an error */
-	const char **source;		/* tokens */
+	int64_t id;				  /* what service_ask() gave */
+	const char *error;			  /* NULL: there is none */
+	struct service_translation *translations; /* the best first */
+	size_t n;				  /* at least 1 without an error */
+	const char **source;			  /* tokens */
 	size_t n_source;
 	struct service_alternative *alternatives;
 	size_t n_alternatives;
-	bool has_alternatives;		/* the service knows of them */
-	bool truncated;			/* the end of the text was not translated */
-	double seconds;			/* from being sent to the answer */
+	bool has_alternatives; /* the service knows of them */
+	bool truncated;	       /* the end of the text was not translated */
+	double seconds;	       /* from being sent to the answer */
 	/* private */
 	struct json *tree;
 	void *memory;
@@ -86,7 +86,7 @@ struct service_answer {
 struct service_model {
 	char source_language[16], target_language[16];
 	int64_t step;
-	int beam;		/* at least 1 */
+	int beam; /* at least 1 */
 };
 
 struct service;
@@ -104,8 +104,7 @@ void service_free(struct service *s);
 /*
  * Ask, not before the given time. The request is copied. Returns its id (> 0), or < 0: ERR_NOMEM.
  */
-int64_t service_ask(struct service *s, const struct service_request *r, double when,
-		    struct err *e);
+int64_t service_ask(struct service *s, const struct service_request *r, double when, struct err *e);
 
 /* Forget what waits in a slot, and its answer (also one that is still to come). */
 void service_forget(struct service *s, enum service_slot slot);

@@ -42,13 +42,15 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 /* ---- reading ---- */
 
 /* One allocation for all arrays of an answer, counted first. */
-struct room { char *at; };
+struct room {
+	char *at;
+};
 
 static void *carve_array(struct room *room, size_t n, size_t size)
 {
 	void *p = room->at;
 
-	room->at += n * size;	/* within what sum_answer_bytes() asked for */
+	room->at += n * size; /* within what sum_answer_bytes() asked for */
 	return p;
 }
 
@@ -96,8 +98,7 @@ static void read_translation(const struct json *j, struct service_translation *t
 	}
 }
 
-static void read_alternatives(const struct json *array, struct service_answer *a,
-			      struct room *room)
+static void read_alternatives(const struct json *array, struct service_answer *a, struct room *room)
 {
 	a->has_alternatives = array != NULL;
 	a->n_alternatives = json_len(array);

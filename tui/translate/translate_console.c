@@ -12,7 +12,7 @@
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"
 
-#define LOOK_EVERY_S 1.0	/* for the newest checkpoint */
+#define LOOK_EVERY_S 1.0 /* for the newest checkpoint */
 
 int console_open(struct console *c, const char *workspace, struct err *e)
 {
@@ -56,7 +56,7 @@ void console_close(struct console *c)
 
 /* A command that translates with a checkpoint of a run. */
 struct command {
-	char *program;		/* owned */
+	char *program; /* owned */
 	char step[24];
 	const char *argv[12];
 };
@@ -68,8 +68,10 @@ struct command {
 static int make_command(struct command *m, const struct console *c, const char *run, int64_t step,
 			const char *file, struct err *e)
 {
-	const char *line[] = {NULL,	"translate", "-C", c->workspace, "--run", run,
-			      "--checkpoint", m->step, file ? "--" : "--serve", file, NULL};
+	const char *line[] = { NULL,	       "translate", "-C",
+			       c->workspace,   "--run",	    run,
+			       "--checkpoint", m->step,	    file ? "--" : "--serve",
+			       file,	       NULL };
 
 	m->program = c->program ? mem_strdup(c->program, e) : paths_program("werkbank", e);
 	if (!m->program)
@@ -93,7 +95,8 @@ static struct service *start_service(const struct console *c, const char *run, i
 	return s;
 }
 
-int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step, struct err *e)
+int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step,
+			   struct err *e)
 {
 	struct console_side fresh = { .step = step, .next_step = -1, .failed_step = -1 };
 
@@ -118,7 +121,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 
 /* ---- tokens ---- */
 
-static const char word_start[] = "\xE2\x96\x81";	/* U+2581: SentencePiece's blank */
+static const char word_start[] = "\xE2\x96\x81"; /* U+2581: SentencePiece's blank */
 
 static bool has_sentencepiece_marks(const struct service_translation *t)
 {
@@ -141,7 +144,8 @@ static size_t word_of(const struct service_translation *t, size_t at)
 
 	at = MIN(at, t->n);
 	while (at > 0 && at < t->n &&
-	       (sp ? !text_starts_with(t->tokens[at], word_start) : continues_word(t->tokens[at - 1])))
+	       (sp ? !text_starts_with(t->tokens[at], word_start)
+		   : continues_word(t->tokens[at - 1])))
 		at--;
 	return at;
 }
@@ -313,7 +317,8 @@ int console_use_alternative(struct console *c, double now, struct err *e)
 		return 0;
 	x = &a->alternatives[c->other];
 	if (!x->prefix)
-		return err_set(e, ERR_PROTOCOL, "this alternative cannot be taken: the translator "
+		return err_set(e, ERR_PROTOCOL,
+			       "this alternative cannot be taken: the translator "
 			       "does not say how the translation then begins");
 	/* The cursor stays on the word, which may have fewer tokens now. */
 	if (console_shown_translation(c, c->side))
@@ -497,7 +502,7 @@ double console_due(const struct console *c, double now)
 	double due = NAN;
 
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		const struct service *both[] = {c->sides[i].service, c->sides[i].next};
+		const struct service *both[] = { c->sides[i].service, c->sides[i].next };
 
 		for (size_t k = 0; k < ARRAY_LEN(both); k++) {
 			double d = both[k] ? service_due(both[k], now) : NAN;

@@ -10,8 +10,8 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define WIDE   100	/* columns from which two sides stand beside each other */
-#define SLOW_S 5	/* of waiting, from which on it is said */
+#define WIDE   100 /* columns from which two sides stand beside each other */
+#define SLOW_S 5   /* of waiting, from which on it is said */
 
 /* ---- where things go ---- */
 
@@ -35,14 +35,16 @@ static int text_rows(const struct console *c, const struct grid *g, int side, in
 
 static int words_rows(const struct console *c, const struct grid *g, int side, int cols)
 {
-	return MAX(console_words_rows(g, console_answer(c, side), console_shown_translation(c, side), cols), 6);
+	return MAX(console_words_rows(g, console_answer(c, side),
+				      console_shown_translation(c, side), cols),
+		   6);
 }
 
 static void place_middle(const struct console *c, const struct grid *g, struct rect r,
 			 struct console_screen *s)
 {
-	struct layout_part halves[] = {{20, 0, 1, 0}, {20, 0, 1, 0}};
-	struct layout_part rows[2] = {{3, 0, 0, 0}, {3, 0, 1, 1}};
+	struct layout_part halves[] = { { 20, 0, 1, 0 }, { 20, 0, 1, 0 } };
+	struct layout_part rows[2] = { { 3, 0, 0, 0 }, { 3, 0, 1, 1 } };
 	struct rect cols[2], cut[2];
 
 	layout_cols(r, halves, 2, cols);
@@ -72,14 +74,14 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 	words += 2;
 	{
 		struct layout_part parts[] = {
-			{1, 1, 0, 3},					   /* head */
-			{3, MIN(edit_rows(&c->input, g, body.cols - 2), 5) + 2, 2, 0}, /* input */
-			{3, text0, beside ? 2 : 1, 1},			   /* text */
-			{two && !beside ? 3 : 0, text1, two && !beside, 2},
-			{4, words, 3, 4},				   /* words */
-			{4, 0, 1, 5},					   /* lists */
-			{has_constraints(c), 1, 0, 2},
-			{c->file != NULL, 1, 0, 2},
+			{ 1, 1, 0, 3 },							 /* head */
+			{ 3, MIN(edit_rows(&c->input, g, body.cols - 2), 5) + 2, 2, 0 }, /* input */
+			{ 3, text0, beside ? 2 : 1, 1 },				 /* text */
+			{ two && !beside ? 3 : 0, text1, two && !beside, 2 },
+			{ 4, words, 3, 4 }, /* words */
+			{ 4, 0, 1, 5 },	    /* lists */
+			{ has_constraints(c), 1, 0, 2 },
+			{ c->file != NULL, 1, 0, 2 },
 		};
 
 		layout_rows(body, parts, ARRAY_LEN(parts), out);
@@ -99,7 +101,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 		s->words[c->side] = out[4];
 	}
 	{
-		static const struct layout_part lists[] = {{30, 0, 3, 0}, {24, 0, 2, 1}};
+		static const struct layout_part lists[] = { { 30, 0, 3, 0 }, { 24, 0, 2, 1 } };
 		struct rect cut[2];
 
 		layout_cols(out[5], lists, 2, cut);
@@ -193,8 +195,10 @@ static void add_terms(char *out, size_t size, const struct console_terms *t)
 
 static void draw_constraints(const struct console *c, struct grid *g, struct rect r)
 {
-	const struct { const char *label; const struct console_terms *terms;
-	} both[] = {{"with", &c->force}, {"without", &c->forbid}};
+	const struct {
+		const char *label;
+		const struct console_terms *terms;
+	} both[] = { { "with", &c->force }, { "without", &c->forbid } };
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	char text[400];
 
@@ -293,8 +297,7 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 	} else if (t && other && sides_of(c) == 2) {
 		int n = console_other_words(t, other);
 
-		snprintf(differ, sizeof(differ), n == 1 ? "%d word differs" : "%d words differ",
-			 n);
+		snprintf(differ, sizeof(differ), n == 1 ? "%d word differs" : "%d words differ", n);
 		l.style = n ? STYLE_ADDED : STYLE_DIM;
 		l.value = differ;
 	} else {
@@ -308,7 +311,9 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 	const struct console_side *s = &c->sides[side];
 	const struct service_answer *a = console_answer(c, side);
 	const struct service_translation *t = console_shown_translation(c, side),
-					 *other = sides_of(c) == 2 ? console_shown_translation(c, !side) : NULL;
+					 *other = sides_of(c) == 2
+							  ? console_shown_translation(c, !side)
+							  : NULL;
 	const char *language = s->service ? service_model(s->service)->target_language : "";
 	char title[200], name[140] = "";
 	struct rect in = layout_inside(r);
@@ -334,9 +339,9 @@ static void draw_words_box(const struct console *c, struct grid *g, struct rect 
 			   struct console_screen *s)
 {
 	static const struct legend signs[] = {
-		{'~', STYLE_SURE_3, "below 80 %", ""},
-		{'?', STYLE_SURE_1, "50 %", ""},
-		{'!', STYLE_SURE_0, "20 %", ""},
+		{ '~', STYLE_SURE_3, "below 80 %", "" },
+		{ '?', STYLE_SURE_1, "50 %", "" },
+		{ '!', STYLE_SURE_0, "20 %", "" },
 	};
 	bool looked_at = side == c->side, focused = looked_at && c->focus == CONSOLE_WORDS;
 
@@ -378,12 +383,12 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 
 		if (i == c->choice)
 			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
-		draw_text_right(g, row, in.col + 7, 6, STYLE_DIM,
-				format_fixed(score, t->score, 2));
-		console_draw_line(g, (struct span){ row, in.col + 10, in.cols - 10,
-						    i == c->choice && focused ? STYLE_SELECTED
-									      : STYLE_NORMAL },
-				  t->text, i ? a->translations[0].text : NULL);
+		draw_text_right(g, row, in.col + 7, 6, STYLE_DIM, format_fixed(score, t->score, 2));
+		console_draw_line(
+			g,
+			(struct span){ row, in.col + 10, in.cols - 10,
+				       i == c->choice && focused ? STYLE_SELECTED : STYLE_NORMAL },
+			t->text, i ? a->translations[0].text : NULL);
 	}
 }
 
@@ -406,7 +411,7 @@ static const char *no_alternatives_text(const struct console *c)
 }
 
 static void draw_alternatives(const struct console *c, struct grid *g, struct rect r,
-			struct console_screen *s)
+			      struct console_screen *s)
 {
 	const struct service_translation *t = console_shown_translation(c, c->side);
 	const struct service_answer *o = console_alternatives(c);
@@ -428,8 +433,8 @@ static void draw_alternatives(const struct console *c, struct grid *g, struct re
 		return;
 	}
 	s->others_top = top_for(c->other, (int)o->n_alternatives, in.rows);
-	for (int i = s->others_top;
-	     i < (int)o->n_alternatives && i - s->others_top < in.rows; i++) {
+	for (int i = s->others_top; i < (int)o->n_alternatives && i - s->others_top < in.rows;
+	     i++) {
 		const struct service_alternative *x = &o->alternatives[i];
 		int row = in.row + i - s->others_top, bar = MIN(in.cols / 4, 12);
 		char percent[NUMBER_TEXT_BYTES];
@@ -447,7 +452,9 @@ static void draw_alternatives(const struct console *c, struct grid *g, struct re
 		draw_bar(g, row, in.col + 8, bar, p);
 		draw_text(g, row, in.col + 9 + bar, in.cols - 9 - bar,
 			  i == c->other && focused ? STYLE_SELECTED : STYLE_NORMAL,
-			  *x->word ? x->word : strcmp(x->piece, "</s>") ? x->piece : "(the end)");
+			  *x->word		     ? x->word
+			  : strcmp(x->piece, "</s>") ? x->piece
+						     : "(the end)");
 	}
 }
 

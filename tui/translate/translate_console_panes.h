@@ -6,16 +6,16 @@
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
 
-#define CONSOLE_SPOTS 512	/* tokens that can be pointed at */
+#define CONSOLE_SPOTS 512 /* tokens that can be pointed at */
 
 /* Where things are on the screen; rows or cols 0: not shown. */
 struct console_screen {
-	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others, constraints,
-		file;
+	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others,
+		constraints, file;
 	/* as drawn, for the mouse */
-	struct rect spots[CONSOLE_SPOTS];	/* of the tokens of the side looked at */
+	struct rect spots[CONSOLE_SPOTS]; /* of the tokens of the side looked at */
 	int n_spots;
-	int n_best_top, others_top;	/* first rows of the lists that are shown */
+	int n_best_top, others_top; /* first rows of the lists that are shown */
 };
 
 /* Place everything in body, by what there is to show. */

@@ -16,16 +16,23 @@ enum style token_shade(double log_prob, char *sign)
 
 	*sign = isnan(p) || p >= 0.8 ? 0 : p >= 0.5 ? '~' : p >= 0.2 ? '?' : '!';
 	switch (*sign) {
-	case '~': return STYLE_SURE_3;
-	case '?': return STYLE_SURE_1;
-	case '!': return STYLE_SURE_0;
-	default:  return STYLE_SURE_4;
+	case '~':
+		return STYLE_SURE_3;
+	case '?':
+		return STYLE_SURE_1;
+	case '!':
+		return STYLE_SURE_0;
+	default:
+		return STYLE_SURE_4;
 	}
 }
 
 /* ---- running text ---- */
 
-struct word { const char *start; size_t n; };
+struct word {
+	const char *start;
+	size_t n;
+};
 
 /* The next word of text from *at on; false at its end. */
 static bool next_text_word(const char **at, struct word *w)
@@ -84,7 +91,7 @@ static struct word strip_join_marks(const char *token)
 struct shader {
 	const struct service_translation *t;
 	size_t token;
-	size_t used;	/* bytes of that token found in words before */
+	size_t used; /* bytes of that token found in words before */
 };
 
 /* The style of a word: that of its least certain token. */
@@ -113,7 +120,7 @@ static enum style shade_word(struct shader *s, struct word w)
 
 /* A place that moves on through the rows of a rectangle. */
 struct pen {
-	struct grid *to;	/* NULL: only count */
+	struct grid *to; /* NULL: only count */
 	struct rect r;
 	int row, col;
 };
@@ -121,8 +128,10 @@ struct pen {
 static void put_part(const struct pen *p, enum style style, const char *text, size_t n)
 {
 	if (p->to && p->row < p->r.rows)
-		grid_text_part(p->to, (struct span){ p->r.row + p->row, p->r.col + p->col,
-						     p->r.cols - p->col, style }, text, n, 0);
+		grid_text_part(p->to,
+			       (struct span){ p->r.row + p->row, p->r.col + p->col,
+					      p->r.cols - p->col, style },
+			       text, n, 0);
 }
 
 static void put_word(const struct grid *g, struct pen *p, struct word w, enum style style)
@@ -166,7 +175,7 @@ int console_text_rows(const struct grid *g, int cols, const struct service_trans
 }
 
 void console_draw_text(struct grid *g, struct rect r, const struct service_translation *t,
-		      const struct service_translation *other)
+		       const struct service_translation *other)
 {
 	struct shader shader = { .t = t };
 	struct pen pen = { .to = g, .r = r };
@@ -222,10 +231,12 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 /* ---- tokens ---- */
 
 /* Where tokens stand when they flow through rows of some width. */
-struct token_flow { int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines; };
+struct token_flow {
+	int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines;
+};
 
-static void token_flow(struct token_flow *f, const struct grid *g, const char *const *tokens, size_t n,
-		 int least, int cols)
+static void token_flow(struct token_flow *f, const struct grid *g, const char *const *tokens,
+		       size_t n, int least, int cols)
 {
 	int line = 0, col = 0;
 
@@ -246,8 +257,8 @@ static void token_flow(struct token_flow *f, const struct grid *g, const char *c
 	f->lines = f->n ? line + 1 : 0;
 }
 
-#define SOURCE_ROWS 2	/* of a line of source tokens: token, number */
-#define TARGET_ROWS 3	/* of target tokens: token, probability, number */
+#define SOURCE_ROWS  2 /* of a line of source tokens: token, number */
+#define TARGET_ROWS  3 /* of target tokens: token, probability, number */
 #define LEAST_SOURCE 2
 #define LEAST_TARGET 4
 
@@ -329,9 +340,9 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 			grid_text(g, under, col, LEAST_TARGET,
 				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
 		if (how->screen && i < CONSOLE_SPOTS)
-			how->screen->spots[i] = row < 0 ? (struct rect){ 0 }
-						       : (struct rect){ row, col, TARGET_ROWS,
-									f->width[i] };
+			how->screen->spots[i] =
+				row < 0 ? (struct rect){ 0 }
+					: (struct rect){ row, col, TARGET_ROWS, f->width[i] };
 	}
 	if (how->screen)
 		how->screen->n_spots = f->n;

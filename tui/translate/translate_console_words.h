@@ -22,9 +22,9 @@ int console_text_rows(const struct grid *g, int cols, const struct service_trans
 void console_draw_line(struct grid *g, struct span at, const char *text, const char *other);
 
 struct console_words {
-	int token;		/* the cursor; -1: none */
+	int token; /* the cursor; -1: none */
 	bool focused;
-	struct console_screen *screen;	/* gets the spots; NULL: nobody asks */
+	struct console_screen *screen; /* gets the spots; NULL: nobody asks */
 };
 
 /*

@@ -14,18 +14,18 @@
 #include "share/base/util.h"
 
 #define BLOCK  65536
-#define BLOCKS 16	/* at one turn: counting 1 MiB takes well under a millisecond */
+#define BLOCKS 16 /* at one turn: counting 1 MiB takes well under a millisecond */
 
 struct translate_file {
 	struct translate_file_state state;
-	char *in_path, *out_path;	/* owned */
+	char *in_path, *out_path; /* owned */
 	char trouble[500], said[400];
 	struct proc proc;
-	int counting;			/* the file, being counted; -1: it is done */
+	int counting; /* the file, being counted; -1: it is done */
 	int64_t counted;
-	bool open_line;			/* the last byte counted was no line end */
+	bool open_line; /* the last byte counted was no line end */
 	struct outfile out;
-	bool writing;			/* out is open */
+	bool writing; /* out is open */
 	double started;
 	char block[BLOCK];
 };
@@ -47,7 +47,8 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 	f->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	f->started = now;
 	f->counting = -1;
-	f->state = (struct translate_file_state){ .lines = -1, .running = true,
+	f->state = (struct translate_file_state){ .lines = -1,
+						  .running = true,
 						  .trouble = f->trouble };
 	if (!(f->in_path = mem_strdup(in, e)) || !(f->out_path = mem_strdup(out, e)))
 		goto fail_translation;

@@ -19,12 +19,12 @@
 #include "share/base/err.h"
 
 struct translate_file_state {
-	const char *in, *out;	/* paths; borrowed */
-	int64_t done, lines;	/* translated; of the file, -1 while they are being counted */
-	double seconds;		/* from the start to the end, or to the last update */
+	const char *in, *out; /* paths; borrowed */
+	int64_t done, lines;  /* translated; of the file, -1 while they are being counted */
+	double seconds;	      /* from the start to the end, or to the last update */
 	bool running;
 	bool failed;
-	const char *trouble;	/* why; "" when it has not */
+	const char *trouble; /* why; "" when it has not */
 };
 
 struct translate_file;

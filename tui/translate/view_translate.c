@@ -27,11 +27,11 @@ enum question_id { ASK_CHECKPOINT, ASK_SECOND, ASK_FORCE, ASK_FORBID, ASK_FILE, 
 struct translate_view {
 	struct console console;
 	struct console_screen screen;
-	bool chosen;		/* the user chose the checkpoint: another run does not change it */
-	char *run;		/* owned: the workbench's run that side 0 was last opened for */
-	char *file;		/* owned: to be translated, while its output is asked for */
-	double tried;		/* when a checkpoint was last looked for */
-	char *sentences;	/* owned: file of what was typed; NULL: none */
+	bool chosen;	 /* the user chose the checkpoint: another run does not change it */
+	char *run;	 /* owned: the workbench's run that side 0 was last opened for */
+	char *file;	 /* owned: to be translated, while its output is asked for */
+	double tried;	 /* when a checkpoint was last looked for */
+	char *sentences; /* owned: file of what was typed; NULL: none */
 };
 
 static int translate_open(void *state, struct app_context *w, struct err *e)
@@ -128,7 +128,8 @@ static void use_choice(struct translate_view *v, struct app_context *w, int side
 }
 
 /* The checkpoints of a run, as choices. */
-static void add_checkpoint_choices(const struct app_context *w, const char *run, char **choices, size_t *n)
+static void add_checkpoint_choices(const struct app_context *w, const char *run, char **choices,
+				   size_t *n)
 {
 	struct checkpoints list;
 	struct err e;
@@ -165,9 +166,11 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
 	}
 	free(runs);
 	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = id, .title = title,
-						 .choices = (const char *const *)choices,
-						 .n_choices = n });
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+						   .id = id,
+						   .title = title,
+						   .choices = (const char *const *)choices,
+						   .n_choices = n });
 	else
 		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
 	for (size_t i = 0; i < n; i++)
@@ -262,8 +265,8 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 
 static unsigned ask_line(struct app_context *w, int id, const char *title, const char *text)
 {
-	context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = id, .title = title,
-					 .text = text });
+	context_ask(w, &(struct question){
+			       .kind = QUESTION_LINE, .id = id, .title = title, .text = text });
 	return REACT_REDRAW;
 }
 
@@ -352,7 +355,7 @@ static unsigned ask_file(struct console *c, struct app_context *w)
 	}
 	if (c->file && translate_file_state(c->file)->running) {
 		context_notify(w, STYLE_WARN, "%s is still being translated",
-			  translate_file_state(c->file)->in);
+			       translate_file_state(c->file)->in);
 		return REACT_REDRAW;
 	}
 	return ask_line(w, ASK_FILE, "translate which file? one sentence a line", NULL);
@@ -373,16 +376,34 @@ static unsigned act_move(struct console *c, struct app_context *w, enum action a
 	double now = clock_mono_s();
 
 	switch (action) {
-	case ACTION_LEFT:      console_move(c, c->token - 1, now); break;
-	case ACTION_RIGHT:     console_move(c, c->token + 1, now); break;
-	case ACTION_HOME:      console_move(c, 0, now); break;
-	case ACTION_END:       console_move(c, t ? (int)t->n : 0, now); break;
-	case ACTION_UP:        move_row(c, -1); break;
-	case ACTION_DOWN:      move_row(c, 1); break;
-	case ACTION_PAGE_UP:   move_row(c, -CONSOLE_ALTERNATIVES); break;
-	case ACTION_PAGE_DOWN: move_row(c, CONSOLE_ALTERNATIVES); break;
-	case ACTION_TAKE:      return accept_alternative(c, w);
-	default:               return REACT_UNKNOWN;
+	case ACTION_LEFT:
+		console_move(c, c->token - 1, now);
+		break;
+	case ACTION_RIGHT:
+		console_move(c, c->token + 1, now);
+		break;
+	case ACTION_HOME:
+		console_move(c, 0, now);
+		break;
+	case ACTION_END:
+		console_move(c, t ? (int)t->n : 0, now);
+		break;
+	case ACTION_UP:
+		move_row(c, -1);
+		break;
+	case ACTION_DOWN:
+		move_row(c, 1);
+		break;
+	case ACTION_PAGE_UP:
+		move_row(c, -CONSOLE_ALTERNATIVES);
+		break;
+	case ACTION_PAGE_DOWN:
+		move_row(c, CONSOLE_ALTERNATIVES);
+		break;
+	case ACTION_TAKE:
+		return accept_alternative(c, w);
+	default:
+		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW | REACT_SOON;
 }
@@ -394,28 +415,47 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	struct err e = { 0 };
 
 	switch (action) {
-	case ACTION_NEXT_PANE:	next_pane(c, 1); break;
-	case ACTION_PREV_PANE:	next_pane(c, -1); break;
+	case ACTION_NEXT_PANE:
+		next_pane(c, 1);
+		break;
+	case ACTION_PREV_PANE:
+		next_pane(c, -1);
+		break;
 	case ACTION_TYPE:
-	case ACTION_BACK:	c->focus = CONSOLE_INPUT; break;
-	case ACTION_HOLD:	say_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e); break;
-	case ACTION_FREE:	say_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e); break;
+	case ACTION_BACK:
+		c->focus = CONSOLE_INPUT;
+		break;
+	case ACTION_HOLD:
+		say_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
+		break;
+	case ACTION_FREE:
+		say_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
+		break;
 	case ACTION_FORCE:
 		return ask_line(w, ASK_FORCE, "words that the translation must have", NULL);
 	case ACTION_FORBID:
 		return ask_line(w, ASK_FORBID, "words that the translation must not have", NULL);
 	case ACTION_CHECKPOINT:
 		return ask_checkpoint(w, ASK_CHECKPOINT, "translate with");
-	case ACTION_SECOND:	return toggle_second_service(v, w);
+	case ACTION_SECOND:
+		return toggle_second_service(v, w);
 	case ACTION_FOLLOW_NEWEST:
 		c->follow = !c->follow;
 		c->sides[0].failed_step = -1;
 		break;
-	case ACTION_COPY_TRANSLATION: copy_translation(c, w); break;
-	case ACTION_EXPORT_TRANSLATIONS: export_translations(c, w); break;
-	case ACTION_TRANSLATE_FILE: return ask_file(c, w);
-	case ACTION_RESTART:	restart_services(c); break;
-	default:		return act_move(c, w, action);
+	case ACTION_COPY_TRANSLATION:
+		copy_translation(c, w);
+		break;
+	case ACTION_EXPORT_TRANSLATIONS:
+		export_translations(c, w);
+		break;
+	case ACTION_TRANSLATE_FILE:
+		return ask_file(c, w);
+	case ACTION_RESTART:
+		restart_services(c);
+		break;
+	default:
+		return act_move(c, w, action);
 	}
 	return REACT_REDRAW | REACT_SOON;
 }
@@ -448,8 +488,12 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 	if (!text || !*text)
 		return REACT_REDRAW;
 	switch (question) {
-	case ASK_CHECKPOINT: use_choice(v, w, 0, text); break;
-	case ASK_SECOND:     use_choice(v, w, 1, text); break;
+	case ASK_CHECKPOINT:
+		use_choice(v, w, 0, text);
+		break;
+	case ASK_SECOND:
+		use_choice(v, w, 1, text);
+		break;
 	case ASK_FORCE:
 		say_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
 		break;
@@ -536,7 +580,8 @@ static unsigned translate_mouse(void *state, struct app_context *w, const struct
 		press_list(v, w, m);
 	} else {
 		for (int i = 0; i < CONSOLE_SIDES; i++)
-			if ((is_mouse_within(v->screen.words[i], m) || is_mouse_within(v->screen.text[i], m)) &&
+			if ((is_mouse_within(v->screen.words[i], m) ||
+			     is_mouse_within(v->screen.text[i], m)) &&
 			    c->side != i && c->sides[i].run) {
 				console_select_side(c, i);
 				c->focus = CONSOLE_WORDS;
@@ -568,7 +613,8 @@ static void draw_no_checkpoint(struct grid *g, struct rect body, const struct ap
 	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
 }
 
-static void translate_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
+static void translate_draw(void *state, struct grid *g, struct rect body,
+			   const struct app_context *w)
 {
 	struct translate_view *v = state;
 	const struct console *c = &v->console;
@@ -582,9 +628,9 @@ static void translate_draw(void *state, struct grid *g, struct rect body, const 
 }
 
 static const enum action translate_hints[] = {
-	ACTION_NEXT_PANE, ACTION_TAKE,	 ACTION_TYPE,	 ACTION_FORCE,
-	ACTION_FORBID,	  ACTION_SECOND, ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
-	ACTION_CHECKPOINT, ACTION_FREE,	 ACTION_NONE,
+	ACTION_NEXT_PANE,  ACTION_TAKE,	  ACTION_TYPE,		 ACTION_FORCE,
+	ACTION_FORBID,	   ACTION_SECOND, ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
+	ACTION_CHECKPOINT, ACTION_FREE,	  ACTION_NONE,
 };
 
 const struct view view_translate = {

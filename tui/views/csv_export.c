@@ -27,7 +27,7 @@ void csv_put_field(struct buf *out, const char *text, char end)
 
 void csv_put_number(struct buf *out, double value, char end)
 {
-	struct json_writer w = { .out = out };	/* it knows the shortest text */
+	struct json_writer w = { .out = out }; /* it knows the shortest text */
 
 	if (isfinite(value))
 		json_real(&w, value);
@@ -103,9 +103,17 @@ void csv_export_series(struct app_context *w, const struct csv_series *items, si
 static void host_row(const struct fleet_host *h, struct buf *out)
 {
 	const double numbers[] = {
-		h->cpu, h->memory_used, h->memory_total, h->rx_bytes_s * 8, h->tx_bytes_s * 8,
-		h->link_bytes_s * 8, fleet_link_share(h), h->retransmits_s, fleet_host_util(h),
-		h->working.value, fleet_host_power(h),
+		h->cpu,
+		h->memory_used,
+		h->memory_total,
+		h->rx_bytes_s * 8,
+		h->tx_bytes_s * 8,
+		h->link_bytes_s * 8,
+		fleet_link_share(h),
+		h->retransmits_s,
+		fleet_host_util(h),
+		h->working.value,
+		fleet_host_power(h),
 	};
 
 	csv_put_field(out, h->name, ',');
@@ -119,8 +127,9 @@ static void gpu_rows(const struct fleet_host *h, struct buf *out)
 {
 	for (size_t i = 0; i < h->n_gpus; i++) {
 		const struct fleet_gpu *g = &h->gpus[i];
-		const double numbers[] = { g->util, g->memory_used, g->memory_total, g->power_w,
-					   g->power_limit_w, g->temperature_c, g->sm_mhz };
+		const double numbers[] = { g->util,    g->memory_used,	 g->memory_total,
+					   g->power_w, g->power_limit_w, g->temperature_c,
+					   g->sm_mhz };
 
 		csv_put_field(out, h->name, ',');
 		buf_printf(out, "%d,", g->index);

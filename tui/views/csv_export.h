@@ -23,7 +23,10 @@ void csv_put_field(struct buf *out, const char *text, char end);
 /* A number, shortest text that reads back the same; empty when it is not known. */
 void csv_put_number(struct buf *out, double value, char end);
 
-struct csv_series { const struct series *series; const char *tag; };
+struct csv_series {
+	const struct series *series;
+	const char *tag;
+};
 
 /* Write each to a file RUN-TAG.csv (context_write_file()), and say what was written. */
 void csv_export_series(struct app_context *w, const struct csv_series *items, size_t n);

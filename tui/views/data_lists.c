@@ -8,17 +8,17 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define FIELD 512	/* bytes of a field of the ledger that are shown */
+#define FIELD 512 /* bytes of a field of the ledger that are shown */
 
 static void draw_empty_pane(struct grid *g, struct rect in, const struct corpus_details *b,
-			 enum data_pane pane)
+			    enum data_pane pane)
 {
 	const char *why = b->trouble[pane];
 
 	if (!*why)
-		why = !*b->name ? "no corpus yet: the home view prepares one" :
-		      b->corpus.state != CORPUS_READY ? "not before the corpus is ready" :
-							"nothing";
+		why = !*b->name ? "no corpus yet: the home view prepares one"
+		      : b->corpus.state != CORPUS_READY ? "not before the corpus is ready"
+							: "nothing";
 	if (in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1,
 			  *b->trouble[pane] ? STYLE_BAD : STYLE_DIM, why);
@@ -74,13 +74,16 @@ static void draw_dropped_whole(struct grid *g, struct rect box, const struct dro
 
 		draw_text(g, row, in.col + 1, 7, STYLE_DIM, side ? "target" : "source");
 		if (at.width > 0)
-			row += MAX(MIN(draw_text_wrapped(g, at, room, 0,
-					field_text(field, side ? r->target : r->source)), room), 1);
+			row += MAX(MIN(draw_text_wrapped(
+					       g, at, room, 0,
+					       field_text(field, side ? r->target : r->source)),
+				       room),
+				   1);
 	}
 }
 
-static void dropped_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
-			  size_t size)
+static void dropped_title(const struct corpus_details *b, const struct data_view_state *s,
+			  char *out, size_t size)
 {
 	char n[NUMBER_TEXT_BYTES];
 

@@ -18,8 +18,9 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 	case DATA_DROPPED:
 		return b->ledger ? drop_rows_n(b->ledger) : 0;
 	case DATA_VOCABULARY:
-		return !b->vocab ? 0 : *s->piece_word ? s->n_pieces :
-							(size_t)vocab_real_size(b->vocab);
+		return !b->vocab	? 0
+		       : *s->piece_word ? s->n_pieces
+					: (size_t)vocab_real_size(b->vocab);
 	case DATA_SPLIT:
 		return s->trace.n;
 	default:
@@ -30,11 +31,15 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *b)
 {
 	const struct indexed_corpus *c = &b->corpus;
-	static const struct { uint32_t sign; enum style style; } looks[] = {
-		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
-		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	static const struct {
+		uint32_t sign;
+		enum style style;
+	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
+		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
+		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
 	int col = r.col + 2, right = r.col + r.cols - 1;
-	char text[3 * NUMBER_TEXT_BYTES + 80], x[NUMBER_TEXT_BYTES], y[NUMBER_TEXT_BYTES], z[NUMBER_TEXT_BYTES];
+	char text[3 * NUMBER_TEXT_BYTES + 80], x[NUMBER_TEXT_BYTES], y[NUMBER_TEXT_BYTES],
+		z[NUMBER_TEXT_BYTES];
 
 	if (r.rows < 1)
 		return;
@@ -44,7 +49,8 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 	grid_put(g, r.row, col + 1, looks[c->state].style, looks[c->state].sign);
 	col += 3;
 	col += draw_text(g, r.row, col, right - col, looks[c->state].style,
-			 corpus_state_name(c->state)) + 3;
+			 corpus_state_name(c->state)) +
+	       3;
 	if (c->train < 0)
 		return;
 	snprintf(text, sizeof(text), "%s to %s   %s of %s pairs   vocabulary %s", c->source,
@@ -86,14 +92,18 @@ static void amount_text(char *out, size_t size, int64_t done, int64_t total, dou
 
 	snprintf(out, size, "%s%s%s%s%s  %s%s/s  %s left",
 		 bytes ? format_bytes(a, (double)done) : format_count(a, done), of,
-		 total <= 0 ? "" : bytes ? format_bytes(b, (double)total) : format_count(b, total),
+		 total <= 0 ? ""
+		 : bytes    ? format_bytes(b, (double)total)
+			    : format_count(b, total),
 		 bytes ? "" : " ", bytes ? "" : unit,
 		 bytes ? format_bytes(c, rate) : format_value(c, rate), "",
 		 format_duration(d, left));
 }
 
 /* Where things go in a line of the stages, by its width. */
-struct stage_columns { int bar, bar_width, text; };
+struct stage_columns {
+	int bar, bar_width, text;
+};
 
 static struct stage_columns stage_columns(struct rect in)
 {
@@ -108,8 +118,9 @@ static void draw_archive(struct grid *g, struct rect in, int row, const struct p
 	const typeof(p->archives[i]) *a = &p->archives[i];
 	double share = a->total > 0 ? (double)a->done / (double)a->total : NAN;
 	double left = a->total > 0 && a->rate > 0 ? (double)(a->total - a->done) / a->rate : NAN;
-	struct stage_columns at = in.cols >= 110 ? stage_columns(in) :
-		(struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
+	struct stage_columns at =
+		in.cols >= 110 ? stage_columns(in)
+			       : (struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
 	int right = in.col + in.cols;
 	char text[200];
 
@@ -142,10 +153,13 @@ static void done_text(char *out, size_t size, const struct data_stage *s)
 static void draw_stage(struct grid *g, struct rect in, int row, const struct corpus_details *b,
 		       const struct data_stage *s)
 {
-	static const struct { uint32_t sign; enum style style; } looks[] = {
-		[STAGE_WAITING] = { 0x00B7, STYLE_DIM },
-		[STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
-		[STAGE_DONE] = { 0x2713, STYLE_GOOD },	   [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
+	static const struct {
+		uint32_t sign;
+		enum style style;
+	} looks[] = { [STAGE_WAITING] = { 0x00B7, STYLE_DIM },
+		      [STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
+		      [STAGE_DONE] = { 0x2713, STYLE_GOOD },
+		      [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
 	const struct prep_progress *p = &b->corpus.progress;
 	struct stage_columns at = stage_columns(in);
 	int col = in.col + 2, right = in.col + in.cols;
@@ -241,7 +255,8 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	const struct layout_part parts[] = {
 		{ .min = DATA_N_STAGES + 2, .max = DATA_N_STAGES + archives + 2, .weight = 3 },
 		{ .min = 4, .max = 0, .weight = 1, .rank = 1 },
-		{ .min = 6, .max = 0, .weight = 2, .rank = 2 } };
+		{ .min = 6, .max = 0, .weight = 2, .rank = 2 }
+	};
 	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
 					      { .min = 40, .weight = 1, .rank = 1 } };
 	struct rect rows[3], cols[2], in;

@@ -12,19 +12,19 @@
 struct data_view_state {
 	enum data_pane front;
 	struct list_widget lists[DATA_PANES];
-	enum clean_rule rule;		/* CLEAN_KEEP: all */
-	char   dropped_word[101], piece_word[101];
+	enum clean_rule rule; /* CLEAN_KEEP: all */
+	char dropped_word[101], piece_word[101];
 	/* entries of the vocabulary with piece_word in them; unused when that is "" */
-	int32_t *pieces;		/* owned */
+	int32_t *pieces; /* owned */
 	size_t n_pieces, cap_pieces;
 	/* splitting */
 	struct edit line;
-	bool   typing;
+	bool typing;
 	enum pipeline_side side;
-	struct line_pieces split;		/* of the line */
-	struct bpe_trace trace;		/* of the word at */
+	struct line_pieces split; /* of the line */
+	struct bpe_trace trace;	  /* of the word at */
 	size_t word;
-	char   split_trouble[200];
+	char split_trouble[200];
 };
 
 size_t data_rows(const struct corpus_details *b, const struct data_view_state *s);

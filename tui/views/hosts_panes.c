@@ -11,11 +11,11 @@
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 
-#define BAR_COLS  14
-#define LABEL_COLS 12	/* of a row of the heat map */
+#define BAR_COLS    14
+#define LABEL_COLS  12 /* of a row of the heat map */
 #define HEAT_LEVELS 5
-#define COOL_C 25.0	/* temperatures from here … */
-#define HOT_C  95.0	/* … to here fill the scale */
+#define COOL_C	    25.0 /* temperatures from here … */
+#define HOT_C	    95.0 /* … to here fill the scale */
 
 const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
@@ -110,8 +110,8 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 	snprintf(title, sizeof(title), "GPUs%s%s", k ? " of " : "", k ? k->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_GPUS);
 	if (!k || !k->n_gpus) {
-		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){ "this host has told of none" }, 1);
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "this host has told of none" },
+			     1);
 		return;
 	}
 	if (rows < 1)
@@ -129,8 +129,8 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 /* ---- heat maps ---- */
 
 static const char *const metric_names[HOSTS_METRICS] = {
-	[METRIC_WORKING] = "working", [METRIC_UTIL] = "busy",
-	[METRIC_MEMORY] = "memory", [METRIC_POWER] = "power of limit",
+	[METRIC_WORKING] = "working",	      [METRIC_UTIL] = "busy",
+	[METRIC_MEMORY] = "memory",	      [METRIC_POWER] = "power of limit",
 	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock of most",
 };
 
@@ -138,12 +138,18 @@ static const char *const metric_names[HOSTS_METRICS] = {
 static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metric metric)
 {
 	switch (metric) {
-	case METRIC_UTIL:   return k->util;
-	case METRIC_MEMORY: return k->memory_used / k->memory_total;
-	case METRIC_POWER:  return k->power_w / k->power_limit_w;
-	case METRIC_TEMPERATURE: return (k->temperature_c - COOL_C) / (HOT_C - COOL_C);
-	case METRIC_CLOCK:  return k->sm_mhz / k->sm_max_mhz;
-	default:	    return isnan(work) ? k->util : work * k->util;
+	case METRIC_UTIL:
+		return k->util;
+	case METRIC_MEMORY:
+		return k->memory_used / k->memory_total;
+	case METRIC_POWER:
+		return k->power_w / k->power_limit_w;
+	case METRIC_TEMPERATURE:
+		return (k->temperature_c - COOL_C) / (HOT_C - COOL_C);
+	case METRIC_CLOCK:
+		return k->sm_mhz / k->sm_max_mhz;
+	default:
+		return isnan(work) ? k->util : work * k->util;
 	}
 }
 
@@ -159,7 +165,7 @@ static void put_heat(struct grid *g, int row, int col, int width, double share, 
 		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
 	for (int i = 0; i < width; i++)
 		grid_put(g, row, col + i,
-			 lost	      ? STYLE_BAD
+			 lost	     ? STYLE_BAD
 			 : level < 0 ? STYLE_DIM
 				     : (enum style)(STYLE_HEAT_0 + level),
 			 sign);
@@ -229,8 +235,8 @@ static void draw_heat_over_time(struct grid *g, struct rect r, const struct flee
 	int room = r.cols - LABEL_COLS - 2, columns = MAX((int)k->columns, 1);
 
 	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
-		const struct fleet_trail *t = s->metric == METRIC_POWER ? &k->gpus[i].power
-									 : &k->gpus[i].working;
+		const struct fleet_trail *t =
+			s->metric == METRIC_POWER ? &k->gpus[i].power : &k->gpus[i].working;
 		char text[NUMBER_TEXT_BYTES];
 
 		format_count(text, k->gpus[i].index);
@@ -280,7 +286,7 @@ struct host_plot {
 	const char *title;
 	struct plot_line lines[2];
 	const char *labels[2];
-	bool share;		/* 0..1: figures are per cent */
+	bool share; /* 0..1: figures are per cent */
 };
 
 static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
@@ -319,8 +325,8 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		return;
 	}
 	p.lines = what.lines;
-	viewport_apply(&s->plots, pane, h->step > 0 ? plot_x_end((double)h->step,
-							      (double)h->total_steps) : 0, &p);
+	viewport_apply(&s->plots, pane,
+		       h->step > 0 ? plot_x_end((double)h->step, (double)h->total_steps) : 0, &p);
 	draw_box(g, box, what.title, s->focus == pane);
 	plot_draw(g, box, &p);
 	if (isfinite(s->plots.cursor))
@@ -333,8 +339,8 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 			format_percent(values[i], v);
 		else
 			format_value(values[i], v);
-		pieces[n++] = (struct legend){ signs[i], what.lines[i].style, what.labels[i],
-					       values[i] };
+		pieces[n++] =
+			(struct legend){ signs[i], what.lines[i].style, what.labels[i], values[i] };
 	}
 	draw_legend(g, box, what.title, pieces, n);
 	if (s->focus == pane)
@@ -358,6 +364,7 @@ const struct series *hosts_line(const struct run_history *h, const struct hosts_
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct host_plot p;
 
-	return choose_host_plot(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &p) ? p.lines[0].series
-									      : NULL;
+	return choose_host_plot(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &p)
+		       ? p.lines[0].series
+		       : NULL;
 }

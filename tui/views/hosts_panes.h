@@ -10,32 +10,37 @@
 #include "tui/plot/plot_viewport.h"
 
 enum hosts_pane {
-	HOSTS_TABLE,		/* a row a host */
-	HOSTS_GPUS,		/* the processors of the chosen host */
-	HOSTS_HEAT,		/* a cell a processor; or the chosen host's over time */
-	HOSTS_RANKS,		/* the ranks of the chosen host */
-	HOSTS_NET,		/* its network over steps */
-	HOSTS_WORK,		/* work and waiting over steps */
+	HOSTS_TABLE, /* a row a host */
+	HOSTS_GPUS,  /* the processors of the chosen host */
+	HOSTS_HEAT,  /* a cell a processor; or the chosen host's over time */
+	HOSTS_RANKS, /* the ranks of the chosen host */
+	HOSTS_NET,   /* its network over steps */
+	HOSTS_WORK,  /* work and waiting over steps */
 	HOSTS_PANES
 };
 
 enum hosts_metric {
-	METRIC_WORKING, METRIC_UTIL, METRIC_MEMORY, METRIC_POWER, METRIC_TEMPERATURE, METRIC_CLOCK,
+	METRIC_WORKING,
+	METRIC_UTIL,
+	METRIC_MEMORY,
+	METRIC_POWER,
+	METRIC_TEMPERATURE,
+	METRIC_CLOCK,
 	HOSTS_METRICS
 };
 
 /* Where the user has moved to. */
 struct hosts_view_state {
 	enum hosts_pane focus;
-	bool   zoomed;
-	int    chosen;			/* which host */
-	int    top[HOSTS_PANES];	/* first row shown */
-	int    page;			/* rows of the focused pane when it was drawn */
-	enum hosts_metric metric;	/* of the heat map */
-	bool   over_time;		/* it shows the chosen host's processors over the run */
+	bool zoomed;
+	int chosen;		  /* which host */
+	int top[HOSTS_PANES];	  /* first row shown */
+	int page;		  /* rows of the focused pane when it was drawn */
+	enum hosts_metric metric; /* of the heat map */
+	bool over_time;		  /* it shows the chosen host's processors over the run */
 	struct plot_viewport plots;
-	struct rect boxes[HOSTS_PANES];	/* as drawn last: for the mouse */
-	int    first_row;		/* screen row of the first host */
+	struct rect boxes[HOSTS_PANES]; /* as drawn last: for the mouse */
+	int first_row;			/* screen row of the first host */
 };
 
 /* All draw into box, border included, and keep scrolling within bounds. */
@@ -59,6 +64,7 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f);
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s);
 
 /* The chosen host; NULL: there is none. */
-const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s);
+const struct fleet_host *hosts_chosen(const struct run_history *h,
+				      const struct hosts_view_state *s);
 
 #endif

@@ -11,20 +11,35 @@
 #include "tui/term/number_format.h"
 #include "tui/run/time_split.h"
 
-#define STALE_S  60	/* of a run that goes on: nobody has heard of the host for so long */
+#define STALE_S	 60 /* of a run that goes on: nobody has heard of the host for so long */
 #define BAR_COLS 12
 #define NAME_MIN 9
 
-enum column { COL_CPU, COL_MEMORY, COL_IN, COL_OUT, COL_LINK, COL_RESENT, COL_UTIL, COL_WORKING,
-	      COL_POWER, COL_STEP, COL_PACE, COLUMNS };
+enum column {
+	COL_CPU,
+	COL_MEMORY,
+	COL_IN,
+	COL_OUT,
+	COL_LINK,
+	COL_RESENT,
+	COL_UTIL,
+	COL_WORKING,
+	COL_POWER,
+	COL_STEP,
+	COL_PACE,
+	COLUMNS
+};
 
 /* What is dropped first has the highest rank. */
-static const struct { const char *title; int width, rank; } columns[COLUMNS] = {
-	[COL_CPU] = { "cpu", 5, 5 },	     [COL_MEMORY] = { "memory", 7, 8 },
-	[COL_IN] = { "in bit/s", 9, 2 },     [COL_OUT] = { "out bit/s", 9, 1 },
-	[COL_LINK] = { "link", 5, 3 },	     [COL_RESENT] = { "resent/s", 9, 4 },
-	[COL_UTIL] = { "busy", 5, 7 },	     [COL_WORKING] = { "working", BAR_COLS + 6, 0 },
-	[COL_POWER] = { "power", 8, 6 },     [COL_STEP] = { "step", 8, 9 },
+static const struct {
+	const char *title;
+	int width, rank;
+} columns[COLUMNS] = {
+	[COL_CPU] = { "cpu", 5, 5 },	 [COL_MEMORY] = { "memory", 7, 8 },
+	[COL_IN] = { "in bit/s", 9, 2 }, [COL_OUT] = { "out bit/s", 9, 1 },
+	[COL_LINK] = { "link", 5, 3 },	 [COL_RESENT] = { "resent/s", 9, 4 },
+	[COL_UTIL] = { "busy", 5, 7 },	 [COL_WORKING] = { "working", BAR_COLS + 6, 0 },
+	[COL_POWER] = { "power", 8, 6 }, [COL_STEP] = { "step", 8, 9 },
 	[COL_PACE] = { "pace", 6, 1 },
 };
 
@@ -158,8 +173,8 @@ static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
 		grid_put(g, row, col, STYLE_GOOD, 0x25CF);
 }
 
-static void draw_host_row(struct grid *g, struct rect r, int row, const struct facts *k, int name_cols,
-		     const bool *shown, enum style name_style)
+static void draw_host_row(struct grid *g, struct rect r, int row, const struct facts *k,
+			  int name_cols, const bool *shown, enum style name_style)
 {
 	int at = r.col + 3;
 	char text[NUMBER_TEXT_BYTES];
@@ -248,14 +263,14 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 
 		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
 		draw_host_row(g, r, r.row + 1 + i, &k, name_cols, shown,
-			 which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
+			      which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
 		if (which == s->chosen)
 			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
 	}
 	if (s->top[HOSTS_TABLE] + rows < all)
-		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
-					       format_count(below,
-							    all - rows - s->top[HOSTS_TABLE]) };
+		pieces[n++] =
+			(struct legend){ 0x2193, STYLE_BRIGHT, "more below",
+					 format_count(below, all - rows - s->top[HOSTS_TABLE]) };
 	if (late)
 		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", format_count(tardy, late) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };

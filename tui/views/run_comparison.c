@@ -12,18 +12,19 @@
 
 #define LIST_EVERY_S 3.0
 #define BUDGET_S     0.02
-#define FIRST_CHOSEN 3		/* runs chosen when the view is opened */
+#define FIRST_CHOSEN 3 /* runs chosen when the view is opened */
 
-const char *const compare_metric_names[COMPARE_METRICS] = {
-	"training loss", "dev NLL", "dev BLEU", "learning rate", "gradient norm",
-	"target tokens/s" };
-const char *const compare_axis_names[COMPARE_AXES] = {
-	"steps", "minutes of training", "million target tokens" };
+const char *const compare_metric_names[COMPARE_METRICS] = { "training loss", "dev NLL",
+							    "dev BLEU",	     "learning rate",
+							    "gradient norm", "target tokens/s" };
+const char *const compare_axis_names[COMPARE_AXES] = { "steps", "minutes of training",
+						       "million target tokens" };
 
 static const size_t offsets[COMPARE_METRICS] = {
-	offsetof(struct run_history, loss), offsetof(struct run_history, dev_nll),
-	offsetof(struct run_history, bleu), offsetof(struct run_history, rate),
-	offsetof(struct run_history, grad_norm), offsetof(struct run_history, target_tps) };
+	offsetof(struct run_history, loss),	 offsetof(struct run_history, dev_nll),
+	offsetof(struct run_history, bleu),	 offsetof(struct run_history, rate),
+	offsetof(struct run_history, grad_norm), offsetof(struct run_history, target_tps)
+};
 
 static void free_compared_run(struct compared_run *r)
 {
@@ -122,7 +123,7 @@ double comparison_clock_at(const struct series *clock, double x)
 
 	if (!clock->n)
 		return NAN;
-	while (low < high) {	/* the first point that ends at x or behind it */
+	while (low < high) { /* the first point that ends at x or behind it */
 		size_t middle = low + (high - low) / 2;
 
 		if (clock->points[middle].last >= x)

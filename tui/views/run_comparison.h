@@ -19,31 +19,38 @@
 #include "tui/plot/series.h"
 #include "tui/app/view.h"
 
-enum compare_metric { COMPARE_LOSS, COMPARE_DEV_NLL, COMPARE_BLEU, COMPARE_RATE, COMPARE_GRAD,
-		      COMPARE_SPEED, COMPARE_METRICS };
+enum compare_metric {
+	COMPARE_LOSS,
+	COMPARE_DEV_NLL,
+	COMPARE_BLEU,
+	COMPARE_RATE,
+	COMPARE_GRAD,
+	COMPARE_SPEED,
+	COMPARE_METRICS
+};
 enum compare_axis { COMPARE_STEP, COMPARE_TIME, COMPARE_TOKENS, COMPARE_AXES };
 
 struct compared_run {
 	char name[101];
 	bool chosen;
-	struct run_history *own;	/* owned; NULL: the world's, or not chosen */
-	bool changed;		/* the curve is older than the history */
-	struct series curve;	/* of the metric over the axis; points owned */
-	double end;		/* of its axis; NaN: unknown */
+	struct run_history *own; /* owned; NULL: the world's, or not chosen */
+	bool changed;		 /* the curve is older than the history */
+	struct series curve;	 /* of the metric over the axis; points owned */
+	double end;		 /* of its axis; NaN: unknown */
 };
 
 struct run_comparison {
-	struct compared_run *runs;	/* owned; by name */
+	struct compared_run *runs; /* owned; by name */
 	size_t n, n_chosen;
 	enum compare_metric metric;
 	enum compare_axis axis;
-	struct option_diff differ;	/* of the chosen ones, in their order */
-	bool stale;		/* others were chosen, or another metric or axis */
-	double listed_at;		/* private: when; 0: never */
+	struct option_diff differ; /* of the chosen ones, in their order */
+	bool stale;		   /* others were chosen, or another metric or axis */
+	double listed_at;	   /* private: when; 0: never */
 };
 
 extern const char *const compare_metric_names[COMPARE_METRICS];
-extern const char *const compare_axis_names[COMPARE_AXES];	/* with their unit */
+extern const char *const compare_axis_names[COMPARE_AXES]; /* with their unit */
 
 unsigned comparison_update(struct run_comparison *b, struct app_context *w, struct err *e);
 /* Choose or no longer choose run i; false: there are OPTION_DIFF_MAX_RUNS already. */

@@ -10,11 +10,14 @@
 #include "tui/term/number_format.h"
 #include "tui/run/log_lines.h"
 
-#define LABEL_COLS 11	/* "hypothesis " */
+#define LABEL_COLS 11 /* "hypothesis " */
 
 /* ---- samples ---- */
 
-struct sample_text { const char *label, *text; enum style style; };
+struct sample_text {
+	const char *label, *text;
+	enum style style;
+};
 
 /*
  * Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the
@@ -24,7 +27,8 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 		       bool wrap, int left)
 {
 	const struct sample_text texts[] = {
-		{ "source", s->source, STYLE_NORMAL }, { "reference", s->reference, STYLE_NORMAL },
+		{ "source", s->source, STYLE_NORMAL },
+		{ "reference", s->reference, STYLE_NORMAL },
 		{ "hypothesis", s->hypothesis, STYLE_BRIGHT },
 	};
 	int line = 0;
@@ -32,8 +36,8 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *text = texts[i].text ? texts[i].text : "";
 		int row = r.row + line - first, rows = r.row + r.rows - row;
-		struct span at = {row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2,
-				  texts[i].style};
+		struct span at = { row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2,
+				   texts[i].style };
 
 		if (line >= first && line - first < r.rows)
 			draw_text(g, row, r.col + 1, LABEL_COLS, STYLE_DIM, texts[i].label);
@@ -49,7 +53,8 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 	return line + 1;
 }
 
-void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h, struct run_view_state *s)
+void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h,
+		      struct run_view_state *s)
 {
 	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
 	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
@@ -60,7 +65,7 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 	draw_box(g, box, "samples", focused);
 	if (!h->n_samples) {
 		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){"the first evaluation will show some"}, 1);
+			     (const char *const[]){ "the first evaluation will show some" }, 1);
 		return;
 	}
 	for (size_t i = 0; i < h->n_samples; i++)
@@ -75,9 +80,9 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
 	}
 	pieces[0] =
-		(struct legend){0, STYLE_BRIGHT, "step", format_count(step, h->samples[0].step)};
-	pieces[1] = (struct legend){0, STYLE_BRIGHT, "sentences",
-				    format_count(count, (int64_t)h->n_samples)};
+		(struct legend){ 0, STYLE_BRIGHT, "step", format_count(step, h->samples[0].step) };
+	pieces[1] = (struct legend){ 0, STYLE_BRIGHT, "sentences",
+				     format_count(count, (int64_t)h->n_samples) };
 	draw_legend(g, box, "samples", pieces, 2);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -85,7 +90,8 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 
 /* ---- log ---- */
 
-void run_draw_log(struct grid *g, struct rect box, const struct run_history *h, struct run_view_state *s)
+void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
+		  struct run_view_state *s)
 {
 	struct rect r = layout_inside(box);
 	bool focused = s->focus == PANE_LOG;
@@ -102,14 +108,14 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h, 
 			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
 						s->left[PANE_LOG], NULL, false });
 	if (!all)
-		draw_message(g, r, STYLE_DIM, (const char *const[]){"nothing has been written yet"},
-			     1);
+		draw_message(g, r, STYLE_DIM,
+			     (const char *const[]){ "nothing has been written yet" }, 1);
 	if (s->up)
-		pieces[n++] = (struct legend){0x2193, STYLE_BRIGHT, "more below",
-					      format_count(back, s->up)};
+		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
+					       format_count(back, s->up) };
 	if (h->bad_lines)
-		pieces[n++] = (struct legend){0, STYLE_WARN, "unreadable records",
-					      format_count(bad, h->bad_lines)};
+		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records",
+					       format_count(bad, h->bad_lines) };
 	draw_legend(g, box, "log", pieces, n);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -117,10 +123,13 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h, 
 
 /* ---- the two rows at the top ---- */
 
-static const struct { uint32_t sign; enum style style; } state_looks[] = {
-	[RUN_UNKNOWN]  = { '-', STYLE_DIM },          [RUN_RUNNING] = { 0x25CF, STYLE_GOOD },
-	[RUN_FINISHED] = { 0x2713, STYLE_GOOD },      [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
-	[RUN_FAILED]   = { 0x2717, STYLE_BAD },       [RUN_LOST]    = { '?', STYLE_BAD },
+static const struct {
+	uint32_t sign;
+	enum style style;
+} state_looks[] = {
+	[RUN_UNKNOWN] = { '-', STYLE_DIM },	 [RUN_RUNNING] = { 0x25CF, STYLE_GOOD },
+	[RUN_FINISHED] = { 0x2713, STYLE_GOOD }, [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+	[RUN_FAILED] = { 0x2717, STYLE_BAD },	 [RUN_LOST] = { '?', STYLE_BAD },
 };
 
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
@@ -190,10 +199,11 @@ static void draw_reading(struct grid *g, struct rect r, const struct run_history
 		  log_clock(text, viewport_value_at(&h->wall, s->cursor)));
 	l = line_at(h, s->cursor, s->whole / 60);
 	if (l && right - at > 12) {
-		at += draw_text(g, r.row, at, right - at, log_style(l->kind), log_kind_name(l->kind));
+		at += draw_text(g, r.row, at, right - at, log_style(l->kind),
+				log_kind_name(l->kind));
 		at += draw_text(g, r.row, at, right - at, STYLE_DIM, " at ");
-		at += draw_text(g, r.row, at, right - at, STYLE_DIM,
-				format_count(text, l->step)) + 1;
+		at += draw_text(g, r.row, at, right - at, STYLE_DIM, format_count(text, l->step)) +
+		      1;
 		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, l->text);
 	}
 }

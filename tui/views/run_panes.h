@@ -13,14 +13,14 @@
 /* Where the user has moved to. */
 struct run_view_state {
 	enum run_pane focus;
-	bool   zoomed;
-	int    top;		/* samples: first line shown */
-	int    up;		/* log: lines between its end and the last one shown */
-	int    left[PANE_COUNT];	/* columns scrolled to the right */
-	int    page;		/* rows of the focused pane when it was drawn */
+	bool zoomed;
+	int top;	      /* samples: first line shown */
+	int up;		      /* log: lines between its end and the last one shown */
+	int left[PANE_COUNT]; /* columns scrolled to the right */
+	int page;	      /* rows of the focused pane when it was drawn */
 	struct plot_viewport plots;
-	struct rect boxes[PANE_COUNT];	/* as drawn last: for the mouse */
-	struct plot_mark marks[HISTORY_MARKS];	/* of the run, for its plots */
+	struct rect boxes[PANE_COUNT];	       /* as drawn last: for the mouse */
+	struct plot_mark marks[HISTORY_MARKS]; /* of the run, for its plots */
 	size_t n_marks;
 };
 
@@ -29,7 +29,8 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		   struct run_view_state *s);
 void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h,
 		      struct run_view_state *s);
-void run_draw_log(struct grid *g, struct rect box, const struct run_history *h, struct run_view_state *s);
+void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
+		  struct run_view_state *s);
 
 /* The name, what is trained where, and the state. */
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h);

@@ -13,12 +13,12 @@
 
 /* Signs that stand in legends for the pens of plot.h. */
 static const uint32_t pen_signs[] = {
-	[PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022,
+	[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
 	[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
 };
 
 static const char *const pane_titles[PANE_COUNT] = {
-	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev", [PANE_RATE] = "learning rate",
+	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev",	  [PANE_RATE] = "learning rate",
 	[PANE_SPEED] = "tokens/s", [PANE_GRAD] = "gradient norm", [PANE_SPLIT] = "step",
 };
 
@@ -29,11 +29,11 @@ struct pane_plot {
 	const char *labels[3], *tags[3];
 	size_t n;
 	bool from_zero;
-	int decimals;		/* of its figures; -1: as format_value() likes */
+	int decimals; /* of its figures; -1: as format_value() likes */
 };
 
 static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
-		     const char *label, const char *tag)
+			  const char *label, const char *tag)
 {
 	static const enum style styles[] = { STYLE_FIRST, STYLE_SECOND, STYLE_THIRD };
 
@@ -50,13 +50,15 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 	switch (pane) {
 	case PANE_LOSS:
 		add_pane_line(&p, &h->loss, PLOT_LINE, "train", "train/loss");
-		add_pane_line(&p, &h->dev_nll, PLOT_MARKED, h->imported ? "dev" : narrow ? "dev"
-										    : "dev NLL",
-			 "dev/nll");
+		add_pane_line(&p, &h->dev_nll, PLOT_MARKED,
+			      h->imported ? "dev"
+			      : narrow	  ? "dev"
+					  : "dev NLL",
+			      "dev/nll");
 		/* Without dropout and smoothing: what the dev set's may be compared with. */
 		if (h->sample_nll.n && !narrow)
 			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
-				 "dev/train_sample_nll");
+				      "dev/train_sample_nll");
 		p.from_zero = false;
 		p.decimals = narrow ? 2 : 3;
 		break;
@@ -66,9 +68,9 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 		break;
 	case PANE_SPEED:
 		add_pane_line(&p, &h->target_tps, PLOT_LINE, narrow ? "tgt" : "target",
-			 "speed/target_tokens_per_second");
+			      "speed/target_tokens_per_second");
 		add_pane_line(&p, &h->source_tps, PLOT_DOTTED, narrow ? "src" : "source",
-			 "speed/source_tokens_per_second");
+			      "speed/source_tokens_per_second");
 		break;
 	case PANE_GRAD:
 		add_pane_line(&p, &h->grad_norm, PLOT_LINE, "", "train/gradient_norm");
@@ -110,10 +112,13 @@ size_t run_series(const struct run_history *h, enum run_pane pane,
 
 void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 {
-	static const struct { enum style style; uint32_t sign; } looks[] = {
-		[LINE_START] = { STYLE_MARK, 0x25B2 },	 [LINE_STOP] = { STYLE_DIM, 0x25A0 },
-		[LINE_WARNING] = { STYLE_WARN, '!' },	 [LINE_ERROR] = { STYLE_BAD, 0x2717 },
-		[LINE_INFO] = { STYLE_MARK, 'i' },	 [LINE_CONSOLE] = { STYLE_DIM, 'i' },
+	static const struct {
+		enum style style;
+		uint32_t sign;
+	} looks[] = {
+		[LINE_START] = { STYLE_MARK, 0x25B2 }, [LINE_STOP] = { STYLE_DIM, 0x25A0 },
+		[LINE_WARNING] = { STYLE_WARN, '!' },  [LINE_ERROR] = { STYLE_BAD, 0x2717 },
+		[LINE_INFO] = { STYLE_MARK, 'i' },     [LINE_CONSOLE] = { STYLE_DIM, 'i' },
 	};
 
 	s->n_marks = 0;
@@ -123,15 +128,16 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 		/* Where a run ends its curves end, too. */
 		if (kind == LINE_STOP && h->marks[i].x >= (double)h->step)
 			continue;
-		s->marks[s->n_marks++] = (struct plot_mark){ h->marks[i].x, looks[kind].sign,
-							     looks[kind].style };
+		s->marks[s->n_marks++] =
+			(struct plot_mark){ h->marks[i].x, looks[kind].sign, looks[kind].style };
 	}
 }
 
 /* ---- drawing ---- */
 
 /* The step that the plots are read at; returns how many pieces that makes. */
-static int step_piece(const struct plot_viewport *s, struct legend *piece, char text[NUMBER_TEXT_BYTES])
+static int step_piece(const struct plot_viewport *s, struct legend *piece,
+		      char text[NUMBER_TEXT_BYTES])
 {
 	if (!isfinite(s->cursor))
 		return 0;
@@ -166,7 +172,7 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 			p->decimals < 0 ? format_value(values[i], v)
 					: format_fixed(values[i], v, p->decimals),
 		};
-		if (p->n > 1) {		/* a single line needs no key */
+		if (p->n > 1) { /* a single line needs no key */
 			pieces[n].sign = pen_signs[p->lines[i].pen];
 			pieces[n].style = p->lines[i].style;
 		}
@@ -174,8 +180,8 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 	}
 	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(s->cursor)) {
 		snprintf(best_step, sizeof(best_step), "at %s", format_count(step, h->best_step));
-		pieces[n++] = (struct legend){0x2605, STYLE_GOOD, "best",
-					      format_fixed(best, h->best_bleu, 2)};
+		pieces[n++] = (struct legend){ 0x2605, STYLE_GOOD, "best",
+					       format_fixed(best, h->best_bleu, 2) };
 		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
 	}
 	draw_legend(g, box, title, pieces, n);
@@ -199,10 +205,12 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 		       struct run_view_state *s, const char *title)
 {
 	const struct plot_part parts[TIME_SPLIT_PARTS] = {
-		[TIME_SPLIT_COMPUTE] = { &h->compute_s, time_split_looks[TIME_SPLIT_COMPUTE].style },
+		[TIME_SPLIT_COMPUTE] = { &h->compute_s,
+					 time_split_looks[TIME_SPLIT_COMPUTE].style },
 		[TIME_SPLIT_UPDATE] = { &h->update_s, time_split_looks[TIME_SPLIT_UPDATE].style },
 		[TIME_SPLIT_LATE] = { &h->wait_s, time_split_looks[TIME_SPLIT_LATE].style },
-		[TIME_SPLIT_TRANSFER] = { &h->transfer_s, time_split_looks[TIME_SPLIT_TRANSFER].style },
+		[TIME_SPLIT_TRANSFER] = { &h->transfer_s,
+					  time_split_looks[TIME_SPLIT_TRANSFER].style },
 		[TIME_SPLIT_INPUT] = { &h->input_s, time_split_looks[TIME_SPLIT_INPUT].style },
 	};
 	struct plot_stack stack = { .parts = parts, .n = TIME_SPLIT_PARTS, .whole = &h->step_s };
@@ -214,7 +222,8 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 		.transfer = part_at(&h->transfer_s, &h->step_s, at),
 		.input = part_at(&h->input_s, &h->step_s, at),
 	};
-	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES], each[NUMBER_TEXT_BYTES];
+	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES],
+		each[NUMBER_TEXT_BYTES];
 	char seconds[NUMBER_TEXT_BYTES + 4];
 	struct legend pieces[TIME_SPLIT_PARTS + 2];
 	int n = step_piece(&s->plots, pieces, step);
@@ -236,8 +245,11 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		   struct run_view_state *s)
 {
 	struct pane_plot p = make_pane_plot(h, pane, box.cols < 48);
-	struct plot plot = { .lines = p.lines, .n = p.n, .from_zero = p.from_zero,
-			     .marks = s->marks, .n_marks = s->n_marks };
+	struct plot plot = { .lines = p.lines,
+			     .n = p.n,
+			     .from_zero = p.from_zero,
+			     .marks = s->marks,
+			     .n_marks = s->n_marks };
 	char title[60];
 
 	name_pane(&s->plots, pane, title, sizeof(title));

@@ -19,12 +19,16 @@ struct compare_view {
 	struct plot_viewport viewport;
 	struct list_widget lists[COMPARE_PANES];
 	enum compare_pane focus;
-	int left;		/* runs scrolled out of the table */
-	char wanted[60];	/* what was searched for last */
+	int left;	 /* runs scrolled out of the table */
+	char wanted[60]; /* what was searched for last */
 };
 
 /* How the curves of the first, second, … chosen run are told apart, also without colour. */
-static const struct { enum style style; enum plot_pen pen; const char *sample; } looks[] = {
+static const struct {
+	enum style style;
+	enum plot_pen pen;
+	const char *sample;
+} looks[] = {
 	{ STYLE_FIRST, PLOT_LINE, "---" },   { STYLE_SECOND, PLOT_DOTTED, ". ." },
 	{ STYLE_THIRD, PLOT_MARKED, "-o-" }, { STYLE_FOURTH, PLOT_LINE, "---" },
 	{ STYLE_FIFTH, PLOT_DOTTED, ". ." }, { STYLE_SIXTH, PLOT_MARKED, "-o-" },
@@ -82,13 +86,14 @@ static void export_table(const struct compare_view *c, struct app_context *w)
 	for (size_t i = 0; i < b->n; i++)
 		if (b->runs[i].chosen)
 			csv_put_number(&out, comparison_value(&b->runs[i], c->viewport.cursor),
-				      ++k == b->n_chosen ? '\n' : ',');
+				       ++k == b->n_chosen ? '\n' : ',');
 	for (size_t row = 0; row < b->differ.n; row++) {
 		csv_put_field(&out, b->differ.rows[row].option, ',');
 		for (k = 0; k < b->n_chosen; k++)
-			csv_put_field(&out, b->differ.rows[row].values[k] ?
-				     b->differ.rows[row].values[k] : "",
-				     k + 1 == b->n_chosen ? '\n' : ',');
+			csv_put_field(&out,
+				      b->differ.rows[row].values[k] ? b->differ.rows[row].values[k]
+								    : "",
+				      k + 1 == b->n_chosen ? '\n' : ',');
 	}
 	context_write_file(w, "compare.csv", buf_text(&out));
 	buf_free(&out);
@@ -99,7 +104,8 @@ static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 	size_t at = c->lists[COMPARE_LIST].at;
 
 	if (at < c->comparison.n && !comparison_toggle(&c->comparison, at))
-		context_notify(w, STYLE_WARN, "at most %d runs over each other", OPTION_DIFF_MAX_RUNS);
+		context_notify(w, STYLE_WARN, "at most %d runs over each other",
+			       OPTION_DIFF_MAX_RUNS);
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
@@ -131,8 +137,10 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		next_axis(c);
 		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COMPARE_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
-				.title = "the next run with", .text = c->wanted });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = 1,
+						   .title = "the next run with",
+						   .text = c->wanted });
 		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
 		export_table(c, w);
@@ -146,7 +154,8 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		break;
 	default:
 		if (list_widget_act(&c->lists[c->focus], action,
-			     c->focus == COMPARE_LIST ? c->comparison.n : c->comparison.differ.n))
+				    c->focus == COMPARE_LIST ? c->comparison.n
+							     : c->comparison.differ.n))
 			return REACT_REDRAW;
 	}
 	return viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
@@ -234,8 +243,8 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	for (size_t i = 0; i < b->n && p.n < OPTION_DIFF_MAX_RUNS; i++) {
 		if (!b->runs[i].chosen)
 			continue;
-		lines[p.n] = (struct plot_line){ &b->runs[i].curve, looks[p.n].pen,
-						 looks[p.n].style };
+		lines[p.n] =
+			(struct plot_line){ &b->runs[i].curve, looks[p.n].pen, looks[p.n].style };
 		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
 		p.n++;
 	}
@@ -309,8 +318,11 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 	const struct layout_part rows[] = {
 		{ .min = 3, .max = wide ? 3 : MIN(n, 6) + 2, .rank = 1, .weight = 1 },
 		{ .min = 4, .weight = 3, .rank = 0 },
-		{ .min = 4, .max = (int)MIN(c->comparison.differ.n, (size_t)20) + 3, .weight = 2,
-		  .rank = 2 } };
+		{ .min = 4,
+		  .max = (int)MIN(c->comparison.differ.n, (size_t)20) + 3,
+		  .weight = 2,
+		  .rank = 2 }
+	};
 	const struct layout_part cols[] = { { .min = 34, .max = 44, .weight = 1 },
 					    { .min = 40, .weight = 3 } };
 	struct rect r[3] = { { 0 } }, upper[2];
@@ -333,10 +345,11 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 		draw_table(g, r[2], c);
 }
 
-static const enum action compare_hints[] = {
-	ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC, ACTION_COMPARE_AXIS, ACTION_PLOT_SMOOTHER,
-	ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE, ACTION_COMPARE_SEARCH,
-	ACTION_COMPARE_EXPORT, ACTION_NONE };
+static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC,
+					     ACTION_COMPARE_AXIS,   ACTION_PLOT_SMOOTHER,
+					     ACTION_RIGHT,	    ACTION_PLOT_IN,
+					     ACTION_NEXT_PANE,	    ACTION_COMPARE_SEARCH,
+					     ACTION_COMPARE_EXPORT, ACTION_NONE };
 
 const struct view view_compare = {
 	.name = "compare",

@@ -12,7 +12,7 @@
 #include "tui/app/view.h"
 
 #define BUDGET_S     0.02
-#define LEDGER_BYTES ((size_t)4 << 20)	/* looked at in one turn */
+#define LEDGER_BYTES ((size_t)4 << 20) /* looked at in one turn */
 
 enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE };
 
@@ -20,7 +20,7 @@ struct data_view {
 	struct workspace_index ws_index;
 	struct corpus_details details;
 	struct data_view_state view_state;
-	bool stale;		/* the line was changed since it was split */
+	bool stale; /* the line was changed since it was split */
 };
 
 static int data_open(void *state, struct app_context *w, struct err *e)
@@ -49,7 +49,8 @@ static void data_close(void *state)
 /* ---- which corpus ---- */
 
 /* The one that was chosen; else the one at work, else the newest. */
-static const struct indexed_corpus *wanted_corpus(const struct data_view *d, const struct app_context *w)
+static const struct indexed_corpus *wanted_corpus(const struct data_view *d,
+						  const struct app_context *w)
 {
 	const struct indexed_corpus *best = workspace_index_corpus(&d->ws_index, w->corpus);
 
@@ -103,12 +104,13 @@ static void split_line(struct data_view *d)
 
 	d->stale = false;
 	s->split_trouble[0] = 0;
-	if (piece_tracer_encode_line(d->details.splitter, s->side, text, strlen(text), &s->split, &e)) {
+	if (piece_tracer_encode_line(d->details.splitter, s->side, text, strlen(text), &s->split,
+				     &e)) {
 		s->split.n_words = 0;
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	}
 	if (s->typing)
-		s->word = s->split.n_words;	/* the one being typed */
+		s->word = s->split.n_words; /* the one being typed */
 	trace_word(d);
 }
 
@@ -165,7 +167,8 @@ static unsigned data_update(void *state, struct app_context *w)
 		return REACT_NOTHING;
 	if (w->news & NEWS_JOBS)
 		d->ws_index.listed_at = 0;
-	if (workspace_index_update(&d->ws_index, w->workspace, w->now, BUDGET_S, &e) > INDEX_UNCHANGED)
+	if (workspace_index_update(&d->ws_index, w->workspace, w->now, BUDGET_S, &e) >
+	    INDEX_UNCHANGED)
 		reaction = REACT_REDRAW;
 	c = wanted_corpus(d, w);
 	if (!c)
@@ -187,8 +190,10 @@ static unsigned data_update(void *state, struct app_context *w)
 
 static unsigned go_pane(struct data_view *d, int by)
 {
-	d->view_state.front = (enum data_pane)(((int)d->view_state.front + by + DATA_PANES) % DATA_PANES);
-	d->view_state.typing = d->view_state.front == DATA_SPLIT && by > 0 && d->details.splitter == NULL;
+	d->view_state.front =
+		(enum data_pane)(((int)d->view_state.front + by + DATA_PANES) % DATA_PANES);
+	d->view_state.typing =
+		d->view_state.front == DATA_SPLIT && by > 0 && d->details.splitter == NULL;
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
@@ -223,8 +228,11 @@ static void ask_corpus(const struct data_view *d, struct app_context *w)
 	for (size_t i = 0; i < d->ws_index.n_corpora && n < ARRAY_LEN(names); i++)
 		names[n++] = d->ws_index.corpora[i].name;
 	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_CORPUS,
-				.title = "which corpus?", .choices = names, .n_choices = n });
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+						   .id = ASK_CORPUS,
+						   .title = "which corpus?",
+						   .choices = names,
+						   .n_choices = n });
 }
 
 static unsigned ask_data_search(struct data_view *d, struct app_context *w)
@@ -232,11 +240,15 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_WORD,
-				.title = "only pairs with", .text = s->dropped_word });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_WORD,
+						   .title = "only pairs with",
+						   .text = s->dropped_word });
 	else if (s->front == DATA_VOCABULARY)
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_PIECE,
-				.title = "only pieces with", .text = s->piece_word });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_PIECE,
+						   .title = "only pieces with",
+						   .text = s->piece_word });
 	return REACT_REDRAW;
 }
 
@@ -415,9 +427,9 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	}
 }
 
-static const enum action data_hints[] = {
-	ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH, ACTION_RIGHT, ACTION_DATA_TYPE,
-	ACTION_DATA_SIDE, ACTION_DATA_COPY, ACTION_NONE };
+static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH,
+					  ACTION_RIGHT,	    ACTION_DATA_TYPE,	ACTION_DATA_SIDE,
+					  ACTION_DATA_COPY, ACTION_NONE };
 
 const struct view view_data = {
 	.name = "data",

@@ -19,8 +19,8 @@
 #include "tui/app/wizard.h"
 
 #define BUDGET_S   0.02
-#define HOST_EVERY 2.0		/* seconds between looks at the host */
-#define JOB_SHOWN  60		/* lines of a job's output */
+#define HOST_EVERY 2.0 /* seconds between looks at the host */
+#define JOB_SHOWN  60  /* lines of a job's output */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
 enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
@@ -29,16 +29,16 @@ struct home {
 	struct workspace_index ws_index;
 	struct suggested_step steps[NEXT_STEPS_MAX];
 	size_t n_steps;
-	bool   moved;		/* the user has chosen a step: it stays chosen */
+	bool moved; /* the user has chosen a step: it stays chosen */
 	enum home_pane focus;
 	struct list_widget lists[HOME_PANES];
-	char   filter[60];	/* of corpora and runs; "" all */
-	size_t *corpora, *runs;	/* owned: those that pass the filter */
+	char filter[60];	/* of corpora and runs; "" all */
+	size_t *corpora, *runs; /* owned: those that pass the filter */
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
-	char   host[160];	/* this one, in a line */
+	char host[160]; /* this one, in a line */
 	double host_seen;
-	int    job_shown;	/* id of the job that a question is about */
-	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
+	int job_shown;		       /* id of the job that a question is about */
+	struct rect boxes[HOME_PANES]; /* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -85,8 +85,8 @@ static void apply_home_filter(struct home *h)
 	h->n_corpora = h->n_runs = 0;
 	for (size_t i = 0; i < h->ws_index.n_corpora; i++)
 		if (home_filter_matches(h, h->ws_index.corpora[i].name) &&
-		    !mem_grow(&h->corpora, &h->cap_corpora, h->n_corpora + 1,
-			      sizeof(*h->corpora), &ignored))
+		    !mem_grow(&h->corpora, &h->cap_corpora, h->n_corpora + 1, sizeof(*h->corpora),
+			      &ignored))
 			h->corpora[h->n_corpora++] = i;
 	for (size_t i = 0; i < h->ws_index.n_runs; i++)
 		if (home_filter_matches(h, h->ws_index.runs[i].status.name) &&
@@ -100,7 +100,8 @@ static void find_steps(struct home *h, const struct app_context *w)
 
 	if (h->moved && h->lists[HOME_NEXT].at < h->n_steps)
 		snprintf(chosen, sizeof(chosen), "%s", h->steps[h->lists[HOME_NEXT].at].title);
-	h->n_steps = next_steps_find(&h->ws_index, w->workspace, jobs_running(w->jobs) > 0, h->steps);
+	h->n_steps =
+		next_steps_find(&h->ws_index, w->workspace, jobs_running(w->jobs) > 0, h->steps);
 	h->lists[HOME_NEXT].at = 0;
 	for (size_t i = 0; *chosen && i < h->n_steps; i++)
 		if (!strcmp(h->steps[i].title, chosen))
@@ -156,7 +157,7 @@ static void run_command(struct app_context *w, const char *title, const char *co
 }
 
 static unsigned run_for_chosen(const struct home *h, struct app_context *w, const char *command,
-			const char *title)
+			       const char *title)
 {
 	const char *run = chosen_run(h, w);
 	char text[160];
@@ -174,18 +175,25 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 {
 	struct recipes r = { 0 };
 	char run[101];
-	struct wizard_value values[] = { { "workspace", w->workspace }, { "run", run },
-					 { "steps", NULL }, { "max_minutes", NULL },
+	struct wizard_value values[] = { { "workspace", w->workspace },
+					 { "run", run },
+					 { "steps", NULL },
+					 { "max_minutes", NULL },
 					 { "detach", "yes" } };
 	bool trains = !strcmp(command, "train");
 
 	recipes_find(&r);
 	next_steps_run_name(&h->ws_index, "demo", run);
-	context_open_wizard(w, &(struct wizard_form){
-			.title = trains ? "train a model" : "prepare a corpus",
-			.command = command, .argument = "demo", .argument_label = "recipe",
-			.argument_choices = (const char *const *)r.names, .n_choices = r.n,
-			.values = values, .n_values = trains ? ARRAY_LEN(values) : 1, .show_tab = -1 });
+	context_open_wizard(
+		w, &(struct wizard_form){ .title = trains ? "train a model" : "prepare a corpus",
+					  .command = command,
+					  .argument = "demo",
+					  .argument_label = "recipe",
+					  .argument_choices = (const char *const *)r.names,
+					  .n_choices = r.n,
+					  .values = values,
+					  .n_values = trains ? ARRAY_LEN(values) : 1,
+					  .show_tab = -1 });
 	recipes_free(&r);
 }
 
@@ -228,8 +236,10 @@ static void show_job(struct home *h, struct app_context *w, const struct job *jo
 	for (size_t i = first; i < job->n_lines; i++)
 		buf_printf(&text, "%s\n", job_line(job, i)->text);
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_TEXT, .id = ASK_JOB,
-			.title = job->title, .text = buf_text(&text) });
+	context_ask(w, &(struct question){ .kind = QUESTION_TEXT,
+					   .id = ASK_JOB,
+					   .title = job->title,
+					   .text = buf_text(&text) });
 	buf_free(&text);
 }
 
@@ -253,8 +263,10 @@ static unsigned open_chosen(struct home *h, struct app_context *w)
 
 static size_t rows_of(const struct home *h, enum home_pane pane, const struct app_context *w)
 {
-	return pane == HOME_NEXT ? h->n_steps : pane == HOME_CORPORA ? h->n_corpora :
-	       pane == HOME_RUNS ? h->n_runs : jobs_count(w->jobs);
+	return pane == HOME_NEXT      ? h->n_steps
+	       : pane == HOME_CORPORA ? h->n_corpora
+	       : pane == HOME_RUNS    ? h->n_runs
+				      : jobs_count(w->jobs);
 }
 
 static void copy_command(const struct home *h, struct app_context *w)
@@ -271,16 +283,18 @@ static void copy_command(const struct home *h, struct app_context *w)
 
 static unsigned stop_chosen(struct home *h, struct app_context *w)
 {
-	const struct job *job = h->focus == HOME_JOBS ?
-		jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
+	const struct job *job =
+		h->focus == HOME_JOBS ? jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
 
 	if (!job)
 		return run_for_chosen(h, w, "stop", "save and stop");
 	if (job->state != JOB_RUNNING || w->readonly)
 		return REACT_NOTHING;
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_YES_NO, .id = ASK_STOP_JOB,
-			.title = "end this job?", .text = job->command });
+	context_ask(w, &(struct question){ .kind = QUESTION_YES_NO,
+					   .id = ASK_STOP_JOB,
+					   .title = "end this job?",
+					   .text = job->command });
 	return REACT_REDRAW;
 }
 
@@ -317,8 +331,10 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		copy_command(h, w);
 		return REACT_REDRAW;
 	case ACTION_HOME_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
-				.title = "show only names with", .text = h->filter });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_FILTER,
+						   .title = "show only names with",
+						   .text = h->filter });
 		return REACT_REDRAW;
 	default:
 		return REACT_UNKNOWN;
@@ -369,7 +385,11 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 
 /* ---- drawing ---- */
 
-struct home_row { struct rect r; int row; bool chosen; };
+struct home_row {
+	struct rect r;
+	int row;
+	bool chosen;
+};
 
 static enum style style_of(const struct home_row *at, enum style style)
 {
@@ -394,9 +414,12 @@ static void draw_step(struct grid *g, const struct home_row *at, const struct su
 
 static void draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
 {
-	static const struct { uint32_t sign; enum style style; } looks[] = {
-		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
-		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	static const struct {
+		uint32_t sign;
+		enum style style;
+	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
+		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
+		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
 	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
@@ -421,20 +444,23 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 static void draw_run_row(struct grid *g, const struct home_row *at, const struct indexed_run *run)
 {
 	const struct run_status *s = &run->status;
-	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
+	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES],
+		d[NUMBER_TEXT_BYTES];
 	bool bad = !strcmp(s->state, "failed") || !strcmp(s->state, "lost"),
 	     fine = !strcmp(s->state, "finished");
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 	enum style style = s->alive ? STYLE_FIRST : bad ? STYLE_BAD : fine ? STYLE_GOOD : STYLE_DIM;
 
 	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
-		 s->alive ? 0x25CF : bad ? 0x2717 : fine ? 0x2713 : 0x25A0);
+		 s->alive ? 0x25CF
+		 : bad	  ? 0x2717
+		 : fine	  ? 0x2713
+			  : 0x25A0);
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
 	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, style), s->state);
 	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s", format_count(a, s->step),
-		 format_count(b, s->steps), format_fixed(c, s->best_bleu, 2),
-		 s->alive ? "  " : "", s->alive ? format_value(d, s->target_tps) : "",
-		 s->alive ? " tokens/s" : "");
+		 format_count(b, s->steps), format_fixed(c, s->best_bleu, 2), s->alive ? "  " : "",
+		 s->alive ? format_value(d, s->target_tps) : "", s->alive ? " tokens/s" : "");
 	draw_text(g, at->row, col + 31, right - col - 31, style_of(at, STYLE_NORMAL), text);
 }
 
@@ -446,9 +472,12 @@ static void draw_job(struct grid *g, const struct home_row *at, const struct job
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
 	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
-		 runs ? 0x25CF : job->state == JOB_DONE ? 0x2713 : 0x2717);
+		 runs			  ? 0x25CF
+		 : job->state == JOB_DONE ? 0x2713
+					  : 0x2717);
 	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
-			 job->title) + 2;
+			 job->title) +
+	       2;
 	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
 		 format_duration(took, (runs ? now : job->ended) - job->started));
 	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
@@ -456,7 +485,7 @@ static void draw_job(struct grid *g, const struct home_row *at, const struct job
 }
 
 static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
-		     const struct home_row *at, const struct app_context *w)
+			  const struct home_row *at, const struct app_context *w)
 {
 	if (pane == HOME_NEXT)
 		draw_step(g, at, &h->steps[i]);
@@ -469,10 +498,11 @@ static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, s
 }
 
 static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
-		      const struct app_context *w)
+			   const struct app_context *w)
 {
 	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
-		     *const nothing[] = { "", "none yet", "none yet", "nothing started from here" };
+				 *const nothing[] = { "", "none yet", "none yet",
+						      "nothing started from here" };
 	struct rect in = layout_inside(box);
 	size_t n = rows_of(h, pane, w), top;
 	bool focused = h->focus == pane;
@@ -528,9 +558,10 @@ static void home_draw(void *state, struct grid *g, struct rect body, const struc
 }
 
 static const enum action home_hints[] = {
-	ACTION_HOME_OPEN, ACTION_DOWN, ACTION_NEXT_PANE, ACTION_HOME_PREPARE, ACTION_HOME_TRAIN,
-	ACTION_HOME_EVALUATE, ACTION_HOME_SAVE, ACTION_HOME_STOP, ACTION_HOME_COPY,
-	ACTION_HOME_FILTER, ACTION_NONE };
+	ACTION_HOME_OPEN,  ACTION_DOWN,		 ACTION_NEXT_PANE, ACTION_HOME_PREPARE,
+	ACTION_HOME_TRAIN, ACTION_HOME_EVALUATE, ACTION_HOME_SAVE, ACTION_HOME_STOP,
+	ACTION_HOME_COPY,  ACTION_HOME_FILTER,	 ACTION_NONE
+};
 
 const struct view view_home = {
 	.name = "home",

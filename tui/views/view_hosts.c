@@ -16,7 +16,7 @@
 
 #define MIN_ROWS 8
 #define MIN_COLS 40
-#define WIDE     110	/* columns from which panes stand beside each other */
+#define WIDE	 110 /* columns from which panes stand beside each other */
 
 struct hosts_view {
 	struct hosts_view_state view_state;
@@ -26,7 +26,7 @@ static void init_hosts_view(struct hosts_view *v)
 {
 	v->view_state = (struct hosts_view_state){ .focus = HOSTS_TABLE };
 	viewport_init(&v->view_state.plots);
-	v->view_state.plots.smooth = 0;	/* means over seconds already */
+	v->view_state.plots.smooth = 0; /* means over seconds already */
 }
 
 static int hosts_open(void *state, struct app_context *w, struct err *e)
@@ -49,7 +49,7 @@ static unsigned hosts_update(void *state, struct app_context *w)
 static void scroll_hosts_pane(struct hosts_view_state *s, int rows)
 {
 	if (s->focus == HOSTS_TABLE || s->focus == HOSTS_HEAT)
-		s->chosen = MAX(s->chosen + rows, 0);	/* drawing keeps it below the number */
+		s->chosen = MAX(s->chosen + rows, 0); /* drawing keeps it below the number */
 	else
 		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
 }
@@ -75,21 +75,38 @@ static void copy_table(struct app_context *w, const struct fleet *f)
 	buf_free(&out);
 }
 
-static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w, enum action action)
+static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w,
+				  enum action action)
 {
 	switch (action) {
-	case ACTION_DOWN:      scroll_hosts_pane(s, 1); break;
-	case ACTION_UP:	       scroll_hosts_pane(s, -1); break;
-	case ACTION_PAGE_DOWN: scroll_hosts_pane(s, s->page); break;
-	case ACTION_PAGE_UP:   scroll_hosts_pane(s, -s->page); break;
-	case ACTION_HOME:      scroll_hosts_pane(s, -(1 << 20)); break;
+	case ACTION_DOWN:
+		scroll_hosts_pane(s, 1);
+		break;
+	case ACTION_UP:
+		scroll_hosts_pane(s, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		scroll_hosts_pane(s, s->page);
+		break;
+	case ACTION_PAGE_UP:
+		scroll_hosts_pane(s, -s->page);
+		break;
+	case ACTION_HOME:
+		scroll_hosts_pane(s, -(1 << 20));
+		break;
 	case ACTION_END:
 		scroll_hosts_pane(s, 1 << 20);
 		s->plots.cursor = NAN;
 		break;
-	case ACTION_NEXT_PANE: focus_next_hosts_pane(s, 1); break;
-	case ACTION_PREV_PANE: focus_next_hosts_pane(s, -1); break;
-	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
+	case ACTION_NEXT_PANE:
+		focus_next_hosts_pane(s, 1);
+		break;
+	case ACTION_PREV_PANE:
+		focus_next_hosts_pane(s, -1);
+		break;
+	case ACTION_ZOOM:
+		s->zoomed = !s->zoomed;
+		break;
 	case ACTION_BACK:
 		s->zoomed = false;
 		s->plots.cursor = NAN;
@@ -97,10 +114,17 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 	case ACTION_HOSTS_METRIC:
 		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
 		break;
-	case ACTION_HOSTS_TIME: s->over_time = !s->over_time; break;
-	case ACTION_EXPORT:    csv_export_hosts(w); break;
-	case ACTION_COPY:      copy_table(w, &w->history->fleet); break;
-	default:	       return REACT_UNKNOWN;
+	case ACTION_HOSTS_TIME:
+		s->over_time = !s->over_time;
+		break;
+	case ACTION_EXPORT:
+		csv_export_hosts(w);
+		break;
+	case ACTION_COPY:
+		copy_table(w, &w->history->fleet);
+		break;
+	default:
+		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }
@@ -118,8 +142,8 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 		s->chosen = MAX((int)w->history->fleet.n_hosts - 1, 0);
 	if (reaction & REACT_UNKNOWN)
 		reaction = viewport_act(&s->plots, action,
-				     s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
-				     hosts_line(w->history, s));
+					s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
+					hosts_line(w->history, s));
 	return reaction;
 }
 
@@ -198,7 +222,8 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 		{ 8, 0, 3, 1 },
 	};
 	static const struct layout_part two[] = { { 60, 0, 3, 0 }, { 40, 0, 2, 1 } };
-	static const struct layout_part three[] = { { 36, 0, 1, 0 }, { 36, 0, 1, 1 },
+	static const struct layout_part three[] = { { 36, 0, 1, 0 },
+						    { 36, 0, 1, 1 },
 						    { 36, 0, 1, 2 } };
 	struct rect rows[3], out[3];
 
@@ -227,19 +252,31 @@ static size_t most_gpus(const struct fleet *f)
 }
 
 static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_view_state *s,
-		      const struct app_context *w)
+			    const struct app_context *w)
 {
 	struct rect box = s->boxes[pane];
 
 	if (!box.rows || !box.cols)
 		return;
 	switch (pane) {
-	case HOSTS_TABLE: hosts_draw_table(g, box, w->history, w->now, s); break;
-	case HOSTS_GPUS:  hosts_draw_gpus(g, box, w->history, s); break;
-	case HOSTS_HEAT:  hosts_draw_heat(g, box, w->history, s); break;
-	case HOSTS_RANKS: hosts_draw_ranks(g, box, w->history, s); break;
-	case HOSTS_NET:	  hosts_draw_net(g, box, w->history, s); break;
-	default:	  hosts_draw_work(g, box, w->history, s); break;
+	case HOSTS_TABLE:
+		hosts_draw_table(g, box, w->history, w->now, s);
+		break;
+	case HOSTS_GPUS:
+		hosts_draw_gpus(g, box, w->history, s);
+		break;
+	case HOSTS_HEAT:
+		hosts_draw_heat(g, box, w->history, s);
+		break;
+	case HOSTS_RANKS:
+		hosts_draw_ranks(g, box, w->history, s);
+		break;
+	case HOSTS_NET:
+		hosts_draw_net(g, box, w->history, s);
+		break;
+	default:
+		hosts_draw_work(g, box, w->history, s);
+		break;
 	}
 }
 
@@ -295,8 +332,8 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 }
 
 static const enum action hosts_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
-	ACTION_EXPORT, ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	 ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+	ACTION_PLOT_IN,	  ACTION_EXPORT, ACTION_NONE,
 };
 
 const struct view view_hosts = {

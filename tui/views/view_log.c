@@ -19,7 +19,10 @@ enum { ASK_SEARCH = 1, ASK_ONLY };
 
 /* What the key for kinds goes through. */
 #define BIT(kind) (1u << (kind))
-static const struct { const char *name; unsigned kinds; } filters[] = {
+static const struct {
+	const char *name;
+	unsigned kinds;
+} filters[] = {
 	{ "everything", ~0u },
 	{ "warnings and errors", BIT(LINE_WARNING) | BIT(LINE_ERROR) | BIT(LINE_CONSOLE) },
 	{ "evaluations", BIT(LINE_EVAL) | BIT(LINE_BEST) },
@@ -29,12 +32,12 @@ static const struct { const char *name; unsigned kinds; } filters[] = {
 };
 
 struct log_view {
-	size_t filter;			/* of filters[] */
-	char   find[MAX_FIND], only[MAX_FIND];	/* "": nothing */
-	bool   clock;			/* times of the clock, not since the start */
-	bool   follow;			/* the last line is chosen, whatever comes */
-	int    chosen, top, left, page;	/* chosen and top count lines that pass */
-	int    first_row;		/* of the screen, when drawn; for the mouse */
+	size_t filter;			     /* of filters[] */
+	char find[MAX_FIND], only[MAX_FIND]; /* "": nothing */
+	bool clock;			     /* times of the clock, not since the start */
+	bool follow;			     /* the last line is chosen, whatever comes */
+	int chosen, top, left, page;	     /* chosen and top count lines that pass */
+	int first_row;			     /* of the screen, when drawn; for the mouse */
 };
 
 static void init_log_view(struct log_view *v)
@@ -76,7 +79,8 @@ static int count_log_lines(const struct log_view *v, const struct run_history *h
 }
 
 /* The line number at of those that pass; NULL: there are fewer. */
-static const struct history_line *filtered_log_line(const struct log_view *v, const struct run_history *h, int at)
+static const struct history_line *filtered_log_line(const struct log_view *v,
+						    const struct run_history *h, int at)
 {
 	for (size_t i = 0; i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
@@ -189,23 +193,57 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	if (!w->history)
 		return REACT_UNKNOWN;
 	switch (action) {
-	case ACTION_DOWN:      move_log_line(v, w->history, 1); break;
-	case ACTION_UP:	       move_log_line(v, w->history, -1); break;
-	case ACTION_PAGE_DOWN: move_log_line(v, w->history, v->page); break;
-	case ACTION_PAGE_UP:   move_log_line(v, w->history, -v->page); break;
-	case ACTION_HOME:      move_log_line(v, w->history, -HISTORY_LINES); break;
-	case ACTION_END:       move_log_line(v, w->history, HISTORY_LINES); break;
-	case ACTION_LEFT:      v->left = MAX(v->left - LEFT_STRIDE, 0); break;
-	case ACTION_RIGHT:     v->left = MIN(v->left + LEFT_STRIDE, HISTORY_TEXT); break;
-	case ACTION_LOG_KINDS: v->filter = (v->filter + 1) % ARRAY_LEN(filters); break;
-	case ACTION_LOG_CLOCK: v->clock = !v->clock; break;
-	case ACTION_LOG_SEARCH: ask_log_text(w, ASK_SEARCH, "Search for", v->find); break;
-	case ACTION_LOG_ONLY:  ask_log_text(w, ASK_ONLY, "Only lines that hold", v->only); break;
-	case ACTION_LOG_NEXT:  find_next(v, w, 1); break;
-	case ACTION_LOG_PREVIOUS: find_next(v, w, -1); break;
-	case ACTION_LOG_OPEN:  show_log_line(v, w); break;
-	case ACTION_COPY:      copy_line(v, w); break;
-	case ACTION_EXPORT:    export_log(v, w); break;
+	case ACTION_DOWN:
+		move_log_line(v, w->history, 1);
+		break;
+	case ACTION_UP:
+		move_log_line(v, w->history, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		move_log_line(v, w->history, v->page);
+		break;
+	case ACTION_PAGE_UP:
+		move_log_line(v, w->history, -v->page);
+		break;
+	case ACTION_HOME:
+		move_log_line(v, w->history, -HISTORY_LINES);
+		break;
+	case ACTION_END:
+		move_log_line(v, w->history, HISTORY_LINES);
+		break;
+	case ACTION_LEFT:
+		v->left = MAX(v->left - LEFT_STRIDE, 0);
+		break;
+	case ACTION_RIGHT:
+		v->left = MIN(v->left + LEFT_STRIDE, HISTORY_TEXT);
+		break;
+	case ACTION_LOG_KINDS:
+		v->filter = (v->filter + 1) % ARRAY_LEN(filters);
+		break;
+	case ACTION_LOG_CLOCK:
+		v->clock = !v->clock;
+		break;
+	case ACTION_LOG_SEARCH:
+		ask_log_text(w, ASK_SEARCH, "Search for", v->find);
+		break;
+	case ACTION_LOG_ONLY:
+		ask_log_text(w, ASK_ONLY, "Only lines that hold", v->only);
+		break;
+	case ACTION_LOG_NEXT:
+		find_next(v, w, 1);
+		break;
+	case ACTION_LOG_PREVIOUS:
+		find_next(v, w, -1);
+		break;
+	case ACTION_LOG_OPEN:
+		show_log_line(v, w);
+		break;
+	case ACTION_COPY:
+		copy_line(v, w);
+		break;
+	case ACTION_EXPORT:
+		export_log(v, w);
+		break;
 	case ACTION_BACK:
 		if (!*v->find && !*v->only && !v->filter)
 			return REACT_UNKNOWN;
@@ -228,7 +266,7 @@ static unsigned log_answer(void *state, struct app_context *w, int question, con
 		snprintf(v->only, sizeof(v->only), "%s", text);
 	if (question == ASK_SEARCH) {
 		snprintf(v->find, sizeof(v->find), "%s", text);
-		find_next(v, w, -1);	/* what happened last is what people look for */
+		find_next(v, w, -1); /* what happened last is what people look for */
 	}
 	return REACT_REDRAW;
 }
@@ -251,7 +289,7 @@ static unsigned log_mouse(void *state, struct app_context *w, const struct mouse
 /* ---- drawing ---- */
 
 static void draw_log_head(struct grid *g, struct rect box, const struct log_view *v,
-		      const struct run_history *h, int all)
+			  const struct run_history *h, int all)
 {
 	char lines[NUMBER_TEXT_BYTES], bad[NUMBER_TEXT_BYTES];
 	struct legend pieces[5];
@@ -297,7 +335,8 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 	for (; i < h->n_lines && at < v->top + r.rows; i++) {
 		struct log_row row = { .line = history_line(h, i),
 				       .first_t = v->clock ? NAN : h->first_t,
-				       .left = v->left, .find = v->find };
+				       .left = v->left,
+				       .find = v->find };
 
 		if (!log_filter_matches(v, row.line) || at++ < v->top)
 			continue;
@@ -307,8 +346,8 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action log_hints[] = {
-	ACTION_LOG_SEARCH, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK, ACTION_LOG_OPEN,
-	ACTION_EXPORT, ACTION_NONE,
+	ACTION_LOG_SEARCH, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
+	ACTION_LOG_OPEN,   ACTION_EXPORT,    ACTION_NONE,
 };
 
 const struct view view_log = {

@@ -9,17 +9,17 @@
 #include "tui/app/view.h"
 
 struct report {
-	char run[101];	/* that it is of; "": there is none */
-	int  job;	/* that writes it; 0: none */
-	int  top;	/* first line shown */
-	int  page;	/* lines the last drawing had room for */
+	char run[101]; /* that it is of; "": there is none */
+	int job;       /* that writes it; 0: none */
+	int top;       /* first line shown */
+	int page;      /* lines the last drawing had room for */
 };
 
 static int report_open(void *state, struct app_context *w, struct err *e)
 {
 	struct report *r = state;
-	const char *const argv[] = { "werkbank", "report", "-C", w->workspace, "--run", w->run,
-				     "--format", "text", NULL };
+	const char *const argv[] = { "werkbank", "report",   "-C",   w->workspace, "--run",
+				     w->run,	 "--format", "text", NULL };
 	char title[120];
 
 	if (!w->run)
@@ -56,17 +56,31 @@ static unsigned report_act(void *state, struct app_context *w, enum action actio
 	struct report *r = state;
 
 	switch (action) {
-	case ACTION_DOWN:      r->top++; break;
-	case ACTION_UP:        r->top--; break;
-	case ACTION_PAGE_DOWN: r->top += r->page; break;
-	case ACTION_PAGE_UP:   r->top -= r->page; break;
-	case ACTION_HOME:      r->top = 0; break;
-	case ACTION_END:       r->top = (int)count_report_lines(r, w); break;
-	case ACTION_EXPORT:    export_report(r, w); break;
+	case ACTION_DOWN:
+		r->top++;
+		break;
+	case ACTION_UP:
+		r->top--;
+		break;
+	case ACTION_PAGE_DOWN:
+		r->top += r->page;
+		break;
+	case ACTION_PAGE_UP:
+		r->top -= r->page;
+		break;
+	case ACTION_HOME:
+		r->top = 0;
+		break;
+	case ACTION_END:
+		r->top = (int)count_report_lines(r, w);
+		break;
+	case ACTION_EXPORT:
+		export_report(r, w);
+		break;
 	case ACTION_REPORT:
 	case ACTION_BACK:
 	case ACTION_QUIT:
-		jobs_stop(w->jobs, r->job);	/* one that has ended does not mind */
+		jobs_stop(w->jobs, r->job); /* one that has ended does not mind */
 		return REACT_BACK;
 	default:
 		return REACT_UNKNOWN;
@@ -85,8 +99,8 @@ static unsigned report_mouse(void *state, struct app_context *w, const struct mo
 static void draw_report_line(struct grid *g, struct rect r, int row, const struct job_line *line)
 {
 	const char *text = line->text;
-	enum style style = line->is_error ? STYLE_BAD
-			   : *text && *text != ' ' ? STYLE_TITLE
+	enum style style = line->is_error	      ? STYLE_BAD
+			   : *text && *text != ' '    ? STYLE_TITLE
 			   : strncmp(text, "    ", 4) ? STYLE_BRIGHT
 						      : STYLE_NORMAL;
 

@@ -16,7 +16,7 @@
 #include "tui/views/run_panes.h"
 #include "tui/app/view.h"
 
-#define LEFT_STRIDE 8		/* columns that a step to the side scrolls */
+#define LEFT_STRIDE 8 /* columns that a step to the side scrolls */
 
 struct run_view {
 	struct run_view_state view_state;
@@ -72,23 +72,39 @@ static unsigned act_on_run_pane(struct run_view_state *s, enum action action)
 	bool text = s->focus >= PANE_SAMPLES;
 
 	switch (action) {
-	case ACTION_DOWN:      scroll_down(s, 1); break;
-	case ACTION_UP:        scroll_down(s, -1); break;
-	case ACTION_PAGE_DOWN: scroll_down(s, s->page); break;
-	case ACTION_PAGE_UP:   scroll_down(s, -s->page); break;
+	case ACTION_DOWN:
+		scroll_down(s, 1);
+		break;
+	case ACTION_UP:
+		scroll_down(s, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		scroll_down(s, s->page);
+		break;
+	case ACTION_PAGE_UP:
+		scroll_down(s, -s->page);
+		break;
 	case ACTION_LEFT:
 	case ACTION_RIGHT:
 		if (!text)
 			return REACT_UNKNOWN;
 		scroll_right(s, action == ACTION_LEFT ? -1 : 1);
 		break;
-	case ACTION_HOME:      scroll_to_end(s, false); break;
-	case ACTION_END:       scroll_to_end(s, true); break;
-	case ACTION_NEXT_PANE: s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT); break;
+	case ACTION_HOME:
+		scroll_to_end(s, false);
+		break;
+	case ACTION_END:
+		scroll_to_end(s, true);
+		break;
+	case ACTION_NEXT_PANE:
+		s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT);
+		break;
 	case ACTION_PREV_PANE:
 		s->focus = (enum run_pane)((s->focus + PANE_COUNT - 1) % PANE_COUNT);
 		break;
-	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
+	case ACTION_ZOOM:
+		s->zoomed = !s->zoomed;
+		break;
 	case ACTION_BACK:
 		s->zoomed = false;
 		s->plots.cursor = s->plots.from = s->plots.to = NAN;
@@ -142,7 +158,7 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 		copy_pane(s, w);
 	else
 		return viewport_act(&s->plots, action, s->focus,
-				 n ? items[0].series : &w->history->loss);
+				    n ? items[0].series : &w->history->loss);
 	return REACT_REDRAW;
 }
 
@@ -203,8 +219,8 @@ static void draw_too_small(struct grid *g, struct rect body, const struct run_hi
 			  body.rows, 0, text);
 }
 
-static void draw_run_pane(struct grid *g, struct rect box, enum run_pane pane, struct run_view_state *s,
-		      const struct run_history *h)
+static void draw_run_pane(struct grid *g, struct rect box, enum run_pane pane,
+			  struct run_view_state *s, const struct run_history *h)
 {
 	if (!box.rows)
 		return;
@@ -241,8 +257,8 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_EXPORT,
-	ACTION_CHOOSE_RUN, ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
+	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 const struct view view_run = {

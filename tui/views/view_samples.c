@@ -13,21 +13,21 @@
 #include "tui/run/word_diff.h"
 
 #define BUDGET_S 0.02
-#define GUTTER	 12	/* columns before a translation: the step */
+#define GUTTER	 12 /* columns before a translation: the step */
 
 enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
 enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
 
 struct samples_view {
-	struct sample_history *samples;	/* owned; NULL: no run, or its file cannot be read */
-	char   run[101];		/* whose */
+	struct sample_history *samples; /* owned; NULL: no run, or its file cannot be read */
+	char run[101];			/* whose */
 	struct list_widget lists[SAMPLES_PANES];
 	enum samples_pane focus;
 	enum samples_against against;
-	size_t shown[SAMPLE_SENTENCES];	/* sentences that pass the filter */
+	size_t shown[SAMPLE_SENTENCES]; /* sentences that pass the filter */
 	size_t n_shown;
-	char   filter[101];
-	bool   follow;		/* the newest checkpoint stays chosen */
+	char filter[101];
+	bool follow; /* the newest checkpoint stays chosen */
 };
 
 static void apply_samples_filter(struct samples_view *s)
@@ -108,10 +108,12 @@ static unsigned samples_update(void *state, struct app_context *w)
 static void go_sentence(struct samples_view *s, size_t before)
 {
 	struct list_widget *l = &s->lists[SAMPLES_VERSIONS_PANE];
-	const struct sample_sentence *old = before < s->n_shown ?
-		&s->samples->sentences[s->shown[before]] : NULL, *now = chosen_sentence(s);
-	int at = old && now && l->at < old->n ?
-		sample_version_at(now, old->versions[l->at].step) : -1;
+	const struct sample_sentence *old = before < s->n_shown
+						    ? &s->samples->sentences[s->shown[before]]
+						    : NULL,
+				     *now = chosen_sentence(s);
+	int at = old && now && l->at < old->n ? sample_version_at(now, old->versions[l->at].step)
+					      : -1;
 
 	l->at = at >= 0 ? (size_t)at : 0;
 	if (s->follow && now && now->n)
@@ -168,8 +170,10 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		copy_sentence(s, w);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
-				.title = "only sentences with", .text = s->filter });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = 1,
+						   .title = "only sentences with",
+						   .text = s->filter });
 		return REACT_REDRAW;
 	default:
 		return move_list(s, s->focus, action);
@@ -205,7 +209,7 @@ static unsigned samples_mouse(void *state, struct app_context *w, const struct m
  * them. At most rows lines are drawn (0: none); returns how many it takes.
  */
 static int draw_diff_text(struct grid *g, struct span at, int rows, const char *text,
-		       const char *other)
+			  const char *other)
 {
 	static struct word_part parts[WORD_DIFF_MAX];
 	size_t n = word_diff(text, other, parts);
@@ -216,8 +220,8 @@ static int draw_diff_text(struct grid *g, struct span at, int rows, const char *
 		bool first = parts[i].differs && (!i || !parts[i - 1].differs);
 		int width;
 
-		snprintf(word, sizeof(word), "%s%.*s", first ? "+" : "", (int)MIN(parts[i].len,
-			 sizeof(word) - 2), text + parts[i].at);
+		snprintf(word, sizeof(word), "%s%.*s", first ? "+" : "",
+			 (int)MIN(parts[i].len, sizeof(word) - 2), text + parts[i].at);
 		width = grid_text_width(g, word);
 		if (col && col + 1 + width > at.width) {
 			line++;
@@ -226,8 +230,9 @@ static int draw_diff_text(struct grid *g, struct span at, int rows, const char *
 		col += col > 0;
 		if (line < rows)
 			grid_text(g, at.row + line, at.col + col, at.width - col,
-				  parts[i].differs && at.style != STYLE_SELECTED ? STYLE_ADDED :
-										   at.style, word);
+				  parts[i].differs && at.style != STYLE_SELECTED ? STYLE_ADDED
+										 : at.style,
+				  word);
 		col += width;
 	}
 	return line + 1;
@@ -259,7 +264,10 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
 				format_count(number, x->id));
 		draw_text(g, in.row + i, in.col + 6, in.cols - 6,
-			  front ? STYLE_SELECTED : at ? STYLE_BRIGHT : STYLE_NORMAL, x->source);
+			  front ? STYLE_SELECTED
+			  : at	? STYLE_BRIGHT
+				: STYLE_NORMAL,
+			  x->source);
 	}
 	list_widget_draw_place(g, box, l, s->n_shown);
 }
@@ -306,8 +314,7 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 	     v++) {
 		bool at = v == s->lists[SAMPLES_VERSIONS_PANE].at,
 		     front = at && s->focus == SAMPLES_VERSIONS_PANE;
-		struct span to = { row, in.col + GUTTER, width,
-				   at ? STYLE_BRIGHT : STYLE_NORMAL };
+		struct span to = { row, in.col + GUTTER, width, at ? STYLE_BRIGHT : STYLE_NORMAL };
 
 		if (at)
 			grid_put(g, row, in.col, front ? STYLE_FOCUS : STYLE_DIM, '>');
@@ -315,7 +322,7 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 				at ? STYLE_BRIGHT : STYLE_DIM,
 				format_count(step, x->versions[v].step));
 		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
-				   compared_with(s, x, v));
+				      compared_with(s, x, v));
 	}
 }
 
@@ -340,7 +347,8 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 		if (at.width < 1)
 			return;
 		used = MIN(draw_text_wrapped(g, at, MAX(in.rows / 3, 1), 0,
-					     side ? x->reference : x->source), MAX(in.rows / 3, 1));
+					     side ? x->reference : x->source),
+			   MAX(in.rows / 3, 1));
 		in.row += used;
 		in.rows -= used;
 	}
@@ -353,14 +361,16 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const no_run[] = { "There is no run yet; the home view starts one." },
-		     *const none[] = { "No sentence was translated yet: the first evaluation does.",
-				       "", "e in the home view asks for one now." };
+	static const char *const
+		no_run[] = { "There is no run yet; the home view starts one." },
+		*const none[] = { "No sentence was translated yet: the first evaluation does.", "",
+				  "e in the home view asks for one now." };
 	struct samples_view *s = state;
-	const struct layout_part parts[] = {
-		{ .min = 3, .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2, .weight = 1,
-		  .rank = 1 },
-		{ .min = 3, .weight = 2 } };
+	const struct layout_part parts[] = { { .min = 3,
+					       .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2,
+					       .weight = 1,
+					       .rank = 1 },
+					     { .min = 3, .weight = 2 } };
 	struct rect r[2];
 
 	if (!w->run) {
@@ -379,8 +389,10 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const enum action samples_hints[] = {
-	ACTION_DOWN, ACTION_RIGHT, ACTION_SAMPLES_AGAINST, ACTION_NEXT_PANE,
-	ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY, ACTION_NONE };
+	ACTION_DOWN,	  ACTION_RIGHT,		 ACTION_SAMPLES_AGAINST,
+	ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY,
+	ACTION_NONE
+};
 
 const struct view view_samples = {
 	.name = "samples",

@@ -23,16 +23,16 @@ enum line_kind { LINE_BLANK, LINE_HEADING, LINE_THEME, LINE_MOUSE, LINE_FACT, LI
 
 struct line {
 	enum line_kind kind;
-	const char *name;	/* heading, fact, option; borrowed from the tables */
+	const char *name; /* heading, fact, option; borrowed from the tables */
 };
 
 struct settings {
-	struct conf run;	/* as its recipe.ini says; the defaults while there is none */
-	bool loaded;		/* run holds something */
-	bool has_run;		/* … of a run */
-	char trouble[300];	/* why the recipe could not be read */
+	struct conf run;   /* as its recipe.ini says; the defaults while there is none */
+	bool loaded;	   /* run holds something */
+	bool has_run;	   /* … of a run */
+	char trouble[300]; /* why the recipe could not be read */
 	struct conf defaults;
-	bool only_set;		/* leave out what has its default */
+	bool only_set; /* leave out what has its default */
 	char filter[64];
 	struct line lines[MAX_OPTIONS + 40];
 	int n, chosen, top, page;
@@ -179,8 +179,11 @@ static void ask_theme(struct app_context *w)
 
 	while (n < MAX_THEMES && (name = theme_name((int)n, NULL)))
 		names[n++] = name;
-	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_THEME,
-					 .title = "theme", .choices = names, .n_choices = n });
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+					   .id = ASK_THEME,
+					   .title = "theme",
+					   .choices = names,
+					   .n_choices = n });
 }
 
 static void explain_option(const struct settings *s, struct app_context *w, const char *name)
@@ -191,8 +194,8 @@ static void explain_option(const struct settings *s, struct app_context *w, cons
 	conf_value(&s->run, name, &text);
 	buf_printf(&text, "\n\nfrom: %s\n\n", conf_origin(&s->run, name));
 	conf_explain(name, &text);
-	context_ask(w, &(struct question){ .kind = QUESTION_TEXT, .title = name,
-					 .text = buf_text(&text) });
+	context_ask(w, &(struct question){
+			       .kind = QUESTION_TEXT, .title = name, .text = buf_text(&text) });
 	buf_free(&text);
 }
 
@@ -226,21 +229,37 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 	struct settings *s = state;
 
 	switch (action) {
-	case ACTION_DOWN:      move_settings_line(s, 1); break;
-	case ACTION_UP:        move_settings_line(s, -1); break;
-	case ACTION_PAGE_DOWN: move_settings_line(s, s->page); break;
-	case ACTION_PAGE_UP:   move_settings_line(s, -s->page); break;
-	case ACTION_HOME:      move_settings_line(s, -s->n); break;
-	case ACTION_END:       move_settings_line(s, s->n); break;
-	case ACTION_SETTINGS_CHANGE: change_settings_line(s, w); break;
+	case ACTION_DOWN:
+		move_settings_line(s, 1);
+		break;
+	case ACTION_UP:
+		move_settings_line(s, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		move_settings_line(s, s->page);
+		break;
+	case ACTION_PAGE_UP:
+		move_settings_line(s, -s->page);
+		break;
+	case ACTION_HOME:
+		move_settings_line(s, -s->n);
+		break;
+	case ACTION_END:
+		move_settings_line(s, s->n);
+		break;
+	case ACTION_SETTINGS_CHANGE:
+		change_settings_line(s, w);
+		break;
 	case ACTION_SETTINGS_ONLY:
 		s->only_set = !s->only_set;
 		context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
 		build_list(s);
 		break;
 	case ACTION_SETTINGS_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
-						 .title = "options with", .text = s->filter });
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_FILTER,
+						   .title = "options with",
+						   .text = s->filter });
 		break;
 	case ACTION_BACK:
 		if (!*s->filter)
@@ -257,7 +276,7 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 static unsigned settings_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct settings *s = state;
-	int line = s->top + m->row - 2;	/* behind the tab bar and our first row */
+	int line = s->top + m->row - 2; /* behind the tab bar and our first row */
 
 	(void)w;
 	if (m->kind != MOUSE_PRESS)
@@ -306,7 +325,7 @@ static void draw_option(const struct settings *s, struct grid *g, struct rect r,
 }
 
 static void draw_settings_line(const struct settings *s, struct grid *g, struct rect r, int i,
-		      const struct app_context *w)
+			       const struct app_context *w)
 {
 	const struct line *l = &s->lines[i];
 	bool chosen = i == s->chosen;
@@ -369,7 +388,8 @@ static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 	buf_free(&text);
 }
 
-static void settings_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
+static void settings_draw(void *state, struct grid *g, struct rect body,
+			  const struct app_context *w)
 {
 	struct settings *s = state;
 	int help = body.rows >= 10 ? 2 : 0, rows = body.rows - 1 - help - (help > 0);
@@ -385,14 +405,18 @@ static void settings_draw(void *state, struct grid *g, struct rect body, const s
 	s->top = MAX(MIN(s->top, s->chosen), s->chosen - rows + 1);
 	s->top = MAX(MIN(s->top, s->n - rows), 0);
 	for (int k = 0; k < rows && s->top + k < s->n; k++)
-		draw_settings_line(s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
-			  s->top + k, w);
+		draw_settings_line(
+			s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
+			s->top + k, w);
 	if (help)
 		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });
 }
 
 static const enum action settings_hints[] = {
-	ACTION_SETTINGS_CHANGE, ACTION_SETTINGS_ONLY, ACTION_SETTINGS_FILTER, ACTION_NONE,
+	ACTION_SETTINGS_CHANGE,
+	ACTION_SETTINGS_ONLY,
+	ACTION_SETTINGS_FILTER,
+	ACTION_NONE,
 };
 
 const struct view view_settings = {

@@ -18,7 +18,7 @@
 #define MAX_NAME   253
 #define MAX_LABEL  63
 #define SSH_PORT   22
-#define USER_PORTS 1024		/* from here on a number behind a name in a file is a port */
+#define USER_PORTS 1024 /* from here on a number behind a name in a file is a port */
 
 /* ---- names ---- */
 
@@ -93,10 +93,10 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 
 struct host_parser {
 	struct hosts *hosts;
-	const char *source;	/* a file's name; NULL: a list */
+	const char *source; /* a file's name; NULL: a list */
 	int64_t line;
-	const char *text;	/* of the line */
-	const int32_t *tasks;	/* slots of the hosts in order (Slurm); NULL: as the text says */
+	const char *text;     /* of the line */
+	const int32_t *tasks; /* slots of the hosts in order (Slurm); NULL: as the text says */
 	size_t n_tasks, next_task;
 };
 
@@ -106,7 +106,7 @@ static int prefix_host_position(const struct host_parser *p, const char *at, str
 	size_t column = (size_t)(at - p->text) + 1;
 
 	if (e->code != ERR_DATA)
-		return e->code;		/* out of memory is at no place */
+		return e->code; /* out of memory is at no place */
 	if (p->source)
 		return err_prefix(e, "%s:%lld:%zu", p->source, (long long)p->line, column);
 	e->code = ERR_USAGE;
@@ -133,7 +133,7 @@ static bool parse_host_number(const char *at, const char *end, int64_t *number)
 
 struct bracket_expansion {
 	struct host_parser *p;
-	const char *at;		/* of the whole, for messages */
+	const char *at; /* of the whole, for messages */
 	int64_t slots, port;
 };
 
@@ -150,12 +150,13 @@ static int add_expanded_host(const struct bracket_expansion *x, const char *name
 	return hosts_add(p->hosts, name, slots, x->port, e);
 }
 
-static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest, const char *end,
-		  struct err *e);
+static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest,
+			   const char *end, struct err *e);
 
 /* One of "07" and "01-08", between from and to, with what follows the bracket. */
-static int expand_bracket_range(const struct bracket_expansion *x, const char *head, const char *from,
-			const char *to, const char *rest, const char *end, struct err *e)
+static int expand_bracket_range(const struct bracket_expansion *x, const char *head,
+				const char *from, const char *to, const char *rest, const char *end,
+				struct err *e)
 {
 	const char *dash = memchr(from, '-', (size_t)(to - from));
 	int64_t first = 0, last = 0;
@@ -184,8 +185,8 @@ static int expand_bracket_range(const struct bracket_expansion *x, const char *h
 }
 
 /* head is done; rest … end may have brackets. */
-static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest, const char *end,
-		  struct err *e)
+static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest,
+			   const char *end, struct err *e)
 {
 	const char *open = memchr(rest, '[', (size_t)(end - rest)), *close, *comma;
 	const char *stop = open ? open : end;
@@ -251,8 +252,9 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 			return prefix_host_position(p, at, e);
 		}
 	}
-	if (is_address || in_brackets ? add_expanded_host(&x, in_brackets ? address + 1 : address, e)
-				      : expand_brackets(&x, "", at, name_end, e))
+	if (is_address || in_brackets
+		    ? add_expanded_host(&x, in_brackets ? address + 1 : address, e)
+		    : expand_brackets(&x, "", at, name_end, e))
 		return prefix_host_position(p, at, e);
 	return 0;
 }
@@ -292,7 +294,8 @@ static int parse_host_list(struct host_parser *p, struct err *e)
 /* ---- a file ---- */
 
 /* KEY=VALUE, blanks around = allowed; *at moves behind it. */
-static int parse_hostfile_key(const struct host_parser *p, const char **at, int64_t *slots, struct err *e)
+static int parse_hostfile_key(const struct host_parser *p, const char **at, int64_t *slots,
+			      struct err *e)
 {
 	const char *key = *at, *value, *end;
 	size_t n = strcspn(key, "= \t");
@@ -415,7 +418,8 @@ static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct
 	int rc = 0;
 
 	if (!env->slurm_nodelist)
-		return err_set(e, ERR_USAGE, "slurm: SLURM_JOB_NODELIST is not set: this is no job "
+		return err_set(e, ERR_USAGE,
+			       "slurm: SLURM_JOB_NODELIST is not set: this is no job "
 			       "of Slurm");
 	if (env->slurm_tasks)
 		rc = read_slurm_tasks(env->slurm_tasks, &tasks, &n, e);
@@ -436,8 +440,10 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 	if (!strcmp(spec, "slurm"))
 		return read_slurm_hosts(h, env, e);
 	if (!strcmp(spec, "pbs"))
-		return env->pbs_nodefile ? read_hostfile(h, env->pbs_nodefile, e) :
-		       err_set(e, ERR_USAGE, "pbs: PBS_NODEFILE is not set: this is no job of PBS");
+		return env->pbs_nodefile
+			       ? read_hostfile(h, env->pbs_nodefile, e)
+			       : err_set(e, ERR_USAGE,
+					 "pbs: PBS_NODEFILE is not set: this is no job of PBS");
 	if (!strcmp(spec, "-") || strchr(spec, '/') || file_size(spec) >= 0)
 		return read_hostfile(h, spec, e);
 	if (parse_host_list(&p, e))

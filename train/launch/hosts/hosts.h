@@ -28,17 +28,17 @@
 
 #include "share/base/err.h"
 
-#define HOSTS_MAX       65536
-#define HOSTS_MAX_SLOTS 4096	/* of one host */
+#define HOSTS_MAX	65536
+#define HOSTS_MAX_SLOTS 4096 /* of one host */
 
 struct host {
-	char   *name;		/* owned */
+	char *name; /* owned */
 	int32_t slots;
-	int32_t port;		/* of sshd; 0: not said */
+	int32_t port; /* of sshd; 0: not said */
 };
 
 struct hosts {
-	struct host *all;	/* owned: (n) in the order of the specification */
+	struct host *all; /* owned: (n) in the order of the specification */
 	size_t n, cap;
 };
 
@@ -51,10 +51,10 @@ struct hosts_env {
  * Fills a zeroed struct. What cannot be a host name, a count or a port is
  * ERR_USAGE (in a list) or ERR_DATA (in a file), with its place. hosts_free() in any case.
  */
-int  hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e);
+int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e);
 void hosts_free(struct hosts *h);
 
-int64_t hosts_total_slots(const struct hosts *h);	/* of all of them */
+int64_t hosts_total_slots(const struct hosts *h); /* of all of them */
 
 /*
  * For the readers of single forms (hosts_aws.c): add slots of a host, which must be a

@@ -14,7 +14,11 @@
  * GPUs of the instance types that have any: of the longest entry that is the
  * beginning of a type's name (entries that end in a dot are whole families).
  */
-static const struct { const char *type; int32_t gpus; } types[] = {
+static const struct {
+	const char *type;
+	int32_t gpus;
+} types[] = {
+	/* clang-format off */
 	{ "g3.", 1 }, { "g3.8xlarge", 2 }, { "g3.16xlarge", 4 }, { "g3s.", 1 },
 	{ "g4ad.", 1 }, { "g4ad.8xlarge", 2 }, { "g4ad.16xlarge", 4 },
 	{ "g4dn.", 1 }, { "g4dn.12xlarge", 4 }, { "g4dn.metal", 8 },
@@ -27,6 +31,7 @@ static const struct { const char *type; int32_t gpus; } types[] = {
 	{ "p3.2xlarge", 1 }, { "p3.8xlarge", 4 }, { "p3.16xlarge", 8 }, { "p3dn.", 8 },
 	{ "p4d.", 8 }, { "p4de.", 8 }, { "p5.", 8 }, { "p5.4xlarge", 1 }, { "p5e.", 8 },
 	{ "p5en.", 8 }, { "p6-b200.", 8 }, { "p6-b300.", 8 },
+	/* clang-format on */
 };
 
 static int32_t aws_type_gpus(const char *type)
@@ -56,8 +61,7 @@ static int add_aws_instance(struct aws_walk *w, const struct json *instance, str
 {
 	const char *address = json_text(json_get(instance, "PrivateIpAddress"), NULL);
 	const char *type = json_text(json_get(instance, "InstanceType"), "");
-	const char *state =
-		json_text(json_get(json_get(instance, "State"), "Name"), "running");
+	const char *state = json_text(json_get(json_get(instance, "State"), "Name"), "running");
 	int32_t gpus = aws_type_gpus(type);
 	int rc;
 

@@ -17,21 +17,21 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define START_S 120.0		/* for mpirun and the all-reduces */
-#define PAIR_S  5.0
+#define START_S	  120.0 /* for mpirun and the all-reduces */
+#define PAIR_S	  5.0
 #define ALL_PAIRS 8
 
 struct link_test {
 	const struct hosts_task *task;
-	struct hosts hosts;		/* one slot each: links are measured, not memory */
-	struct host *copy;		/* owned */
-	char *launcher, *trainer;	/* owned */
+	struct hosts hosts;	  /* one slot each: links are measured, not memory */
+	struct host *copy;	  /* owned */
+	char *launcher, *trainer; /* owned */
 	char hostfile[64];
 	char network[64];
 	struct command_line line;
-	struct json *measured;		/* owned: what the ranks measured */
+	struct json *measured; /* owned: what the ranks measured */
 	struct buf document;
-	bool is_local;			/* all ranks on this host */
+	bool is_local; /* all ranks on this host */
 };
 
 /* ---- before ------------------------------------------------------------------- */
@@ -49,8 +49,10 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 	t->hosts = (struct hosts){ .all = t->copy, .n = h->n };
 	t->is_local = mpirun_is_local(&t->hosts);
 	if (hosts_total_slots(&t->hosts) < 2)
-		return err_set(e, ERR_USAGE, "hosts bandwidth needs two hosts, or one with two "
-			       "slots: %s alone has nobody to speak with", h->all[0].name);
+		return err_set(e, ERR_USAGE,
+			       "hosts bandwidth needs two hosts, or one with two "
+			       "slots: %s alone has nobody to speak with",
+			       h->all[0].name);
 	return 0;
 }
 
@@ -58,7 +60,8 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 static int preflight_link_test(struct link_test *t, int *status, struct err *e)
 {
 	const struct preflight_options how = { .ssh = t->task->conf->ssh,
-		.network = t->task->conf->network, .deadline_s = t->task->conf->deadline };
+					       .network = t->task->conf->network,
+					       .deadline_s = t->task->conf->deadline };
 	struct preflight_check p;
 	bool any = false;
 	int rc;
@@ -97,9 +100,15 @@ static int write_test_hostfile(struct link_test *t, struct err *e)
 
 static int build_bandwidth_command(struct link_test *t, struct err *e)
 {
-	const struct mpirun_options how = { .hosts = &t->hosts, .hostfile = t->hostfile,
-		.network = t->network, .ssh = t->task->conf->ssh, .launcher = t->launcher,
-		.oversubscribed = t->is_local && hosts_total_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN) };
+	const struct mpirun_options how = {
+		.hosts = &t->hosts,
+		.hostfile = t->hostfile,
+		.network = t->network,
+		.ssh = t->task->conf->ssh,
+		.launcher = t->launcher,
+		.oversubscribed =
+			t->is_local && hosts_total_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN)
+	};
 	int rc = mpirun_append_words(&t->line, &how, e);
 
 	if (!rc)
@@ -111,7 +120,7 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 
 static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 {
-	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
+	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	double n = (double)hosts_total_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
 	const struct remote_options how = { .deadline_s = START_S + pairs * PAIR_S };
 	struct remote_job job = { .host = &here, .argv = (const char *const *)t->line.all };
@@ -131,13 +140,15 @@ static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 
 /* ---- telling ----------------------------------------------------------------------- */
 
-static const char *link_host_name(const struct link_test *t, const struct json *pair, const char *end)
+static const char *link_host_name(const struct link_test *t, const struct json *pair,
+				  const char *end)
 {
 	size_t i = (size_t)json_integer(json_get(pair, end), 0);
 
 	/* by the names that the user gave, where there is one rank for each */
-	return t->hosts.n > 1 && i < t->hosts.n ? t->hosts.all[i].name :
-	       json_text(json_at(json_get(t->measured, "hosts"), i), "?");
+	return t->hosts.n > 1 && i < t->hosts.n
+		       ? t->hosts.all[i].name
+		       : json_text(json_at(json_get(t->measured, "hosts"), i), "?");
 }
 
 static void slowest_link(const struct link_test *t, double *bytes_s, double *latency_s)
@@ -166,7 +177,7 @@ static void write_reduce_overlap(const struct link_test *t, struct json_writer *
 		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
 			json_put_real(w, keys[k],
-				   json_number(json_get(json_at(all, i), keys[k]), NAN));
+				      json_number(json_get(json_at(all, i), keys[k]), NAN));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -174,8 +185,8 @@ static void write_reduce_overlap(const struct link_test *t, struct json_writer *
 
 static void write_bandwidth_lists(const struct link_test *t, struct json_writer *w)
 {
-	static const char *const keys[] = { "bytes", "seconds", "algbw_bytes_s",
-					    "busbw_bytes_s", "bf16_s", "2bit_s", "1bit_s" };
+	static const char *const keys[] = { "bytes",  "seconds", "algbw_bytes_s", "busbw_bytes_s",
+					    "bf16_s", "2bit_s",	 "1bit_s" };
 	const struct json *reduces = json_get(t->measured, "allreduce");
 	const struct json *pairs = json_get(t->measured, "pairs");
 
@@ -185,7 +196,7 @@ static void write_bandwidth_lists(const struct link_test *t, struct json_writer 
 		json_open(w, '{');
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
 			json_put_real(w, keys[k],
-				   json_number(json_get(json_at(reduces, i), keys[k]), NAN));
+				      json_number(json_get(json_at(reduces, i), keys[k]), NAN));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -262,8 +273,8 @@ static void print_allreduces(const struct link_test *t)
 		const struct json *o = json_at(beside, i);
 
 		printf("%s%lld bytes as %s while all processors compute: %.3f ms, which costs "
-		       "%.3f ms of computing\n", i ? "" : "\n",
-		       (long long)json_integer(json_get(o, "bytes"), 0),
+		       "%.3f ms of computing\n",
+		       i ? "" : "\n", (long long)json_integer(json_get(o, "bytes"), 0),
 		       json_text(json_get(o, "wire"), "?"),
 		       json_number(json_get(o, "seconds"), NAN) * 1e3,
 		       json_number(json_get(o, "lost_s"), NAN) * 1e3);

@@ -16,21 +16,21 @@
 enum leftover_fate { FATE_STALE, FATE_END, FATE_IN_USE, FATE_UNKNOWN };
 
 struct found_leftover {
-	size_t host;		/* index in the list */
+	size_t host; /* index in the list */
 	struct leftover l;
 	enum leftover_fate fate;
 };
 
 struct cleaning {
 	const struct hosts_task *task;
-	struct hosts queried;		/* the hosts of the list, and this one */
-	struct host *all;		/* owned: their array; the names are borrowed */
-	struct found_leftover *found;		/* owned */
+	struct hosts queried;	      /* the hosts of the list, and this one */
+	struct host *all;	      /* owned: their array; the names are borrowed */
+	struct found_leftover *found; /* owned */
 	size_t n_found, cap;
 	struct hosts_answers first;
-	bool failed;			/* something could not be done */
-	char asked_tag[256];		/* the last launcher that was asked for, … */
-	int  asked_running;		/* … and the answer: many ranks have the same */
+	bool failed;	     /* something could not be done */
+	char asked_tag[256]; /* the last launcher that was asked for, … */
+	int asked_running;   /* … and the answer: many ranks have the same */
 };
 
 /* ---- asking ------------------------------------------------------------------ */
@@ -53,7 +53,7 @@ static int add_this_host(struct cleaning *c, struct err *e)
 static struct remote_options cleaning_remote_options(const struct cleaning *c, double more_s)
 {
 	return (struct remote_options){ .ssh = c->task->conf->ssh,
-				    .deadline_s = c->task->conf->deadline + more_s };
+					.deadline_s = c->task->conf->deadline + more_s };
 }
 
 static int query_leftovers(struct cleaning *c, struct err *e)
@@ -162,7 +162,7 @@ static enum leftover_fate decide_leftover_fate(struct cleaning *c, const struct 
 	if (l->orphan || launcher || c->task->conf->now)
 		return FATE_END;
 	if (!split_launcher_tag(l->tag, host, sizeof(host), &pid))
-		return FATE_IN_USE;	/* somebody started it by hand, and is still there */
+		return FATE_IN_USE; /* somebody started it by hand, and is still there */
 	if (strcmp(c->asked_tag, l->tag) != 0) {
 		snprintf(c->asked_tag, sizeof(c->asked_tag), "%s", l->tag);
 		c->asked_running = is_pid_running(c, host, pid);
@@ -242,7 +242,7 @@ static int end_leftovers(struct cleaning *c, struct hosts_answers *a, struct err
 
 /* What the host did with one of them: "terminated", "killed", "gone", or its words. */
 static const char *leftover_outcome(struct cleaning *c, const struct hosts_answers *a,
-			   const struct found_leftover *f)
+				    const struct found_leftover *f)
 {
 	const struct json *ended = json_get(a->by_host[f->host], "ended");
 
@@ -257,15 +257,16 @@ static const char *leftover_outcome(struct cleaning *c, const struct hosts_answe
 		if (json_integer(json_get(o, "pid"), -1) != f->l.pid)
 			continue;
 		c->failed = c->failed || trouble;
-		return trouble ? trouble : f->fate == FATE_STALE ? "only its record was left" :
-			json_text(json_get(o, "ended"), "?");
+		return trouble		       ? trouble
+		       : f->fate == FATE_STALE ? "only its record was left"
+					       : json_text(json_get(o, "ended"), "?");
 	}
 	c->failed = true;
 	return a->trouble[f->host][0] ? a->trouble[f->host] : "not ended";
 }
 
 static void write_found_leftovers(struct cleaning *c, const struct hosts_answers *a,
-			struct json_writer *w)
+				  struct json_writer *w)
 {
 	for (size_t i = 0; i < c->n_found; i++) {
 		const struct found_leftover *f = &c->found[i];
@@ -282,7 +283,8 @@ static void write_found_leftovers(struct cleaning *c, const struct hosts_answers
 	}
 }
 
-static void print_found_leftovers(struct cleaning *c, const struct hosts_answers *a, struct buf *out)
+static void print_found_leftovers(struct cleaning *c, const struct hosts_answers *a,
+				  struct buf *out)
 {
 	for (size_t i = 0; i < c->n_found; i++) {
 		const struct found_leftover *f = &c->found[i];
@@ -293,8 +295,10 @@ static void print_found_leftovers(struct cleaning *c, const struct hosts_answers
 			   c->task->hosts->all[f->host].name, f->l.rank < 0 ? "launcher" : rank,
 			   f->l.run, (long long)f->l.pid, leftover_outcome(c, a, f));
 		if (f->fate == FATE_UNKNOWN)
-			buf_printf(out, ": its launcher (%s) is on a host that was not asked or "
-				   "does not answer; add that host, or give --now", f->l.tag);
+			buf_printf(out,
+				   ": its launcher (%s) is on a host that was not asked or "
+				   "does not answer; add that host, or give --now",
+				   f->l.tag);
 		buf_add_char(out, '\n');
 	}
 	if (!c->n_found)

@@ -14,7 +14,7 @@
 #include "train/launch/hosts/hosts.h"
 #include "train/launch/hosts/preflight.h"
 
-#define SSH_PORT 22	/* where nothing else is said */
+#define SSH_PORT 22 /* where nothing else is said */
 
 /* ---- list ---- */
 
@@ -68,8 +68,11 @@ static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
 	const struct preflight_options how = {
-		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
-		.network = t->conf->network, .deadline_s = t->conf->deadline,
+		.ssh = t->conf->ssh,
+		.workspace = t->workspace,
+		.corpus = t->conf->corpus,
+		.network = t->conf->network,
+		.deadline_s = t->conf->deadline,
 	};
 	struct preflight_check p;
 	bool any = false;
@@ -94,11 +97,13 @@ static const struct {
 	const char *name;
 	int (*run_hosts_action)(const struct hosts_task *t, int *status, struct err *e);
 } actions[] = {
+	/* clang-format off */
 	{ "list", list_hosts },
 	{ "check", check_hosts },
 	{ "sync", hosts_sync },
 	{ "bandwidth", hosts_bandwidth },
 	{ "clean", hosts_clean },
+	/* clang-format on */
 };
 
 /* As hosts see it: they have another current folder. */
@@ -149,8 +154,10 @@ int hosts_command_run(const struct conf *c, int *status, struct err *e)
 			continue;
 		buf_free(&names);
 		if (c->n_arguments < 2)
-			return err_set(e, ERR_USAGE, "hosts %s needs the hosts: a:2,b:2, a file, "
-				       "pbs or slurm", actions[i].name);
+			return err_set(e, ERR_USAGE,
+				       "hosts %s needs the hosts: a:2,b:2, a file, "
+				       "pbs or slurm",
+				       actions[i].name);
 		return run_hosts_action(i, c, status, e);
 	}
 	err_set(e, ERR_USAGE, "hosts can do: %.100s%s%.100s", buf_text(&names),

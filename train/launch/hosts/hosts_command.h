@@ -10,7 +10,7 @@
 struct hosts_task {
 	const struct conf *conf;
 	const struct hosts *hosts;
-	const char *workspace;		/* absolute: the same on all hosts */
+	const char *workspace; /* absolute: the same on all hosts */
 };
 
 /*

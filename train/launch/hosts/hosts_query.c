@@ -30,13 +30,15 @@ static void store_host_answer(struct hosts_answers *a, size_t i, const struct re
 	if (job->trouble[0])
 		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%s", job->trouble);
 	else
-		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%.80s of %.80s does not answer "
-			 "(status %d: %.*s)", job->argv[0], job->host->name, job->status,
+		snprintf(a->trouble[i], sizeof(a->trouble[i]),
+			 "%.80s of %.80s does not answer "
+			 "(status %d: %.*s)",
+			 job->argv[0], job->host->name, job->status,
 			 (int)MIN(strcspn(said, "\n"), 150), said);
 }
 
 int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
-	      const struct remote_options *how, struct err *e)
+		const struct remote_options *how, struct err *e)
 {
 	char *launcher = paths_program("werkbank-launch", e);
 	const char *const argv[] = { launcher, "_probe", NULL };
@@ -51,8 +53,10 @@ int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf
 	for (size_t i = 0; !rc && i < h->n; i++) {
 		if (!requests[i].len)
 			continue;
-		a->jobs[n] = (struct remote_job){ .host = &h->all[i], .argv = argv,
-			.input = requests[i].data, .input_bytes = requests[i].len };
+		a->jobs[n] = (struct remote_job){ .host = &h->all[i],
+						  .argv = argv,
+						  .input = requests[i].data,
+						  .input_bytes = requests[i].len };
 		who[n++] = i;
 	}
 	if (!rc)

@@ -11,17 +11,17 @@
 /* What came back from hosts 0 … n-1. */
 struct hosts_answers {
 	size_t n;
-	struct remote_job *jobs;	/* owned: (n) */
-	struct json **by_host;		/* owned: (n); NULL: that host did not answer … */
-	char (*trouble)[400];		/* owned: (n) … for this reason, with its cure */
+	struct remote_job *jobs; /* owned: (n) */
+	struct json **by_host;	 /* owned: (n); NULL: that host did not answer … */
+	char (*trouble)[400];	 /* owned: (n) … for this reason, with its cure */
 };
 
 /*
  * Ask host i what requests[i] says (JSON, see probe.h); one that is empty is not asked, and
  * its answer is NULL without trouble. 0 also when no host answers. hosts_answers_free() in any case.
  */
-int  hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
-	       const struct remote_options *how, struct err *e);
+int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
+		const struct remote_options *how, struct err *e);
 void hosts_answers_free(struct hosts_answers *a);
 
 /*

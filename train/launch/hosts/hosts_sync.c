@@ -25,36 +25,36 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/rsh_agent.h"
 
-#define COPY_S      (24 * 3600.0)	/* rsync itself gives up when nothing moves */
-#define VERIFY_S    600.0
-#define AT_ONCE     4		/* the link of this host is what limits */
-#define MAX_FILES   64
-#define NOT_FOUND   127
-#define SHIPPED     "recipes/demo.ini"
+#define COPY_S	  (24 * 3600.0) /* rsync itself gives up when nothing moves */
+#define VERIFY_S  600.0
+#define AT_ONCE	  4 /* the link of this host is what limits */
+#define MAX_FILES 64
+#define NOT_FOUND 127
+#define SHIPPED	  "recipes/demo.ini"
 
 struct sync_file {
-	char *path;		/* owned */
+	char *path; /* owned */
 	char sum[HASH_SHA256_HEX];
 };
 
 struct sync_host {
 	bool alive, shares, is_local, done;
-	bool is_up_to_date;		/* everything was there before */
+	bool is_up_to_date; /* everything was there before */
 	double seconds;
-	int64_t sent;		/* bytes, as rsync counted them; -1: unknown */
+	int64_t sent; /* bytes, as rsync counted them; -1: unknown */
 	char trouble[400];
 };
 
 struct syncing {
 	const struct hosts_task *task;
-	struct sync_host *by_host;		/* owned: (n) */
+	struct sync_host *by_host; /* owned: (n) */
 	struct sync_file files[MAX_FILES];
 	size_t n_files;
-	char *share;			/* owned: shipped files; NULL: none found */
-	char *corpus;			/* owned; NULL: none asked for */
-	char *manifest;			/* owned: of the corpus */
-	char *bin;			/* owned: folder of the programs */
-	char *marker;			/* owned */
+	char *share;	/* owned: shipped files; NULL: none found */
+	char *corpus;	/* owned; NULL: none asked for */
+	char *manifest; /* owned: of the corpus */
+	char *bin;	/* owned: folder of the programs */
+	char *marker;	/* owned */
 };
 
 /* ---- what is to be there ------------------------------------------------------ */
@@ -113,9 +113,12 @@ static int add_sync_held_out(struct syncing *s, struct err *e)
 /* The manifest comes last: a corpus is there when it is. */
 static int add_sync_corpus(struct syncing *s, struct err *e)
 {
-	static const struct { const char *name; bool always;
-	} files[] = { { "train.shard", true }, { "vocab.tsv", true },
-		      { "bpe.codes", false },	/* one way to split words or the other */
+	static const struct {
+		const char *name;
+		bool always;
+	} files[] = { { "train.shard", true },
+		      { "vocab.tsv", true },
+		      { "bpe.codes", false }, /* one way to split words or the other */
 		      { "sentencepiece.model", false } };
 	const char *corpus = s->task->conf->corpus;
 	int rc;
@@ -159,11 +162,19 @@ static int make_sync_marker(struct syncing *s, struct err *e)
 static int inspect_sync_hosts(struct syncing *s, struct err *e)
 {
 	static const char script[] = "[ -e \"$1\" ] && echo shared; shift; mkdir -p \"$@\" && "
-		"command -v rsync >/dev/null || echo 'rsync: not found' >&2";
-	const char *const argv[] = { "sh", "-c", script, "sh", s->marker, s->task->workspace,
-		s->bin, s->share ? s->share : s->bin, s->corpus ? s->corpus : s->bin, NULL };
+				     "command -v rsync >/dev/null || echo 'rsync: not found' >&2";
+	const char *const argv[] = { "sh",
+				     "-c",
+				     script,
+				     "sh",
+				     s->marker,
+				     s->task->workspace,
+				     s->bin,
+				     s->share ? s->share : s->bin,
+				     s->corpus ? s->corpus : s->bin,
+				     NULL };
 	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					.deadline_s = s->task->conf->deadline };
+					    .deadline_s = s->task->conf->deadline };
 	size_t n = s->task->hosts->n;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
@@ -182,12 +193,15 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 		if (jobs[i].trouble[0])
 			snprintf(h->trouble, sizeof(h->trouble), "%s", jobs[i].trouble);
 		else if (!h->alive)
-			snprintf(h->trouble, sizeof(h->trouble), "the folders cannot be made on "
-				 "%s: %.*s", jobs[i].host->name, (int)MIN(strcspn(said, "\n"), 200),
-				 said);
+			snprintf(h->trouble, sizeof(h->trouble),
+				 "the folders cannot be made on "
+				 "%s: %.*s",
+				 jobs[i].host->name, (int)MIN(strcspn(said, "\n"), 200), said);
 		else if (strstr(said, "rsync: not found")) {
-			snprintf(h->trouble, sizeof(h->trouble), "%s has no rsync: install it "
-				 "there", jobs[i].host->name);
+			snprintf(h->trouble, sizeof(h->trouble),
+				 "%s has no rsync: install it "
+				 "there",
+				 jobs[i].host->name);
 			h->alive = h->shares || h->is_local;
 		}
 	}
@@ -201,7 +215,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 
 /* "-e" for rsync, which splits it at blanks and knows quotes. */
 static int write_rsync_shell(const struct syncing *s, const struct host *h, struct buf *out,
-		       struct err *e)
+			     struct err *e)
 {
 	struct command_line c = { 0 };
 	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
@@ -219,11 +233,15 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 
 /* One call of rsync: paths keep their place (-R). Nothing shows up half-way under its name. */
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
-		    struct err *e)
+			       struct err *e)
 {
-	static const char *const options[] = { "rsync", "-aLR", "--no-implied-dirs",
+	static const char *const options[] = { "rsync",
+					       "-aLR",
+					       "--no-implied-dirs",
 					       "--partial-dir=.werkbank-partial",
-					       "--timeout=120", "--stats", "-e" };
+					       "--timeout=120",
+					       "--stats",
+					       "-e" };
 	const struct host *h = &s->task->hosts->all[i];
 	struct buf shell = { 0 };
 	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
@@ -237,8 +255,9 @@ static int build_rsync_command(const struct syncing *s, size_t i, bool last, str
 	for (size_t k = 0; !rc && k < s->n_files; k++) {
 		bool is_manifest = s->manifest && !strcmp(s->files[k].path, s->manifest);
 
-		if (is_manifest == last && !(s->by_host[i].shares && s->corpus &&
-		    !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
+		if (is_manifest == last &&
+		    !(s->by_host[i].shares && s->corpus &&
+		      !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
 			rc = command_line_add(c, s->files[k].path, e);
 	}
 	if (!rc && s->share && !last)
@@ -259,7 +278,7 @@ static int64_t parse_rsync_bytes(const struct buf *stats)
 	if (!at)
 		return -1;
 	for (at += strlen(words); *at && *at != '\n'; at++)
-		if (*at >= '0' && *at <= '9')	/* "1,234,567" */
+		if (*at >= '0' && *at <= '9') /* "1,234,567" */
 			n = n * 10 + *at - '0';
 	return n;
 }
@@ -277,9 +296,10 @@ static void store_rsync_result(struct sync_host *h, const struct remote_job *job
 	if (job->trouble[0] && job->status != NOT_FOUND)
 		snprintf(h->trouble, sizeof(h->trouble), "%s", job->trouble);
 	else
-		snprintf(h->trouble, sizeof(h->trouble), "copying to %s failed (rsync status %d): "
-			 "%.*s; the next hosts sync goes on from there", name, job->status,
-			 (int)MIN(strcspn(said, "\n"), 200), said);
+		snprintf(h->trouble, sizeof(h->trouble),
+			 "copying to %s failed (rsync status %d): "
+			 "%.*s; the next hosts sync goes on from there",
+			 name, job->status, (int)MIN(strcspn(said, "\n"), 200), said);
 }
 
 /* Everything, or (last) what says that it is complete. */
@@ -293,11 +313,13 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 	int rc = jobs && lines && who ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (!s->by_host[i].done || s->by_host[i].is_up_to_date || (last && s->by_host[i].shares))
+		if (!s->by_host[i].done || s->by_host[i].is_up_to_date ||
+		    (last && s->by_host[i].shares))
 			continue;
 		rc = build_rsync_command(s, i, last, &lines[n_jobs], e);
-		jobs[n_jobs] = (struct remote_job){ .host = &s->task->hosts->all[i],
-			.argv = (const char *const *)lines[n_jobs].all };
+		jobs[n_jobs] =
+			(struct remote_job){ .host = &s->task->hosts->all[i],
+					     .argv = (const char *const *)lines[n_jobs].all };
 		who[n_jobs++] = i;
 	}
 	if (!rc)
@@ -332,16 +354,17 @@ static int write_sums_request(const struct syncing *s, struct buf *out, struct e
 }
 
 static void compare_sync_sums(const struct syncing *s, size_t i, const struct json *answer,
-		    struct sync_host *h)
+			      struct sync_host *h)
 {
 	const struct json *sums = json_get(answer, "sums");
 
 	for (size_t k = 0; k < s->n_files; k++)
 		if (strcmp(json_text(json_get(json_at(sums, k), "sha256"), ""), s->files[k].sum)) {
 			h->done = false;
-			snprintf(h->trouble, sizeof(h->trouble), "%.200s on %.80s is not as here "
-				 "after copying: is the disk full or damaged?", s->files[k].path,
-				 s->task->hosts->all[i].name);
+			snprintf(h->trouble, sizeof(h->trouble),
+				 "%.200s on %.80s is not as here "
+				 "after copying: is the disk full or damaged?",
+				 s->files[k].path, s->task->hosts->all[i].name);
 			return;
 		}
 }
@@ -350,14 +373,15 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
 	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					.deadline_s = s->task->conf->deadline + VERIFY_S };
+					    .deadline_s = s->task->conf->deadline + VERIFY_S };
 	size_t n = s->task->hosts->n;
 	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
 	struct hosts_answers a = { 0 };
 	int rc = requests ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		if (s->by_host[i].done && (!before || s->by_host[i].shares) && !s->by_host[i].is_up_to_date)
+		if (s->by_host[i].done && (!before || s->by_host[i].shares) &&
+		    !s->by_host[i].is_up_to_date)
 			rc = write_sums_request(s, &requests[i], e);
 	if (!rc)
 		rc = hosts_query(&a, s->task->hosts, requests, &how, e);
@@ -368,7 +392,8 @@ static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 			compare_sync_sums(s, i, a.by_host[i], &s->by_host[i]);
 		} else {
 			s->by_host[i].done = false;
-			snprintf(s->by_host[i].trouble, sizeof(s->by_host[i].trouble), "%s", a.trouble[i]);
+			snprintf(s->by_host[i].trouble, sizeof(s->by_host[i].trouble), "%s",
+				 a.trouble[i]);
 		}
 		s->by_host[i].is_up_to_date = before && s->by_host[i].done;
 		s->by_host[i].done = before || s->by_host[i].done;
@@ -384,8 +409,10 @@ static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 
 static const char *sync_state_name(const struct sync_host *h)
 {
-	return h->is_local ? "this host" : !h->done ? "failed" : h->is_up_to_date ? "same file system" :
-		"copied";
+	return h->is_local	  ? "this host"
+	       : !h->done	  ? "failed"
+	       : h->is_up_to_date ? "same file system"
+				  : "copied";
 }
 
 static int report_sync(const struct syncing *s, struct err *e)
@@ -438,7 +465,7 @@ static int sync_all_hosts(struct syncing *s, int *status, struct err *e)
 		rc = inspect_sync_hosts(s, e);
 	for (size_t i = 0; !rc && i < n; i++) {
 		s->by_host[i].done = s->by_host[i].alive && !s->by_host[i].is_local &&
-				(s->by_host[i].shares || !s->by_host[i].trouble[0]);
+				     (s->by_host[i].shares || !s->by_host[i].trouble[0]);
 		alive += s->by_host[i].alive;
 		needy += s->by_host[i].done;
 	}

@@ -104,7 +104,8 @@ void mpirun_decode_word(char *word)
 	char *to = word;
 
 	while (*word) {
-		if (*word == '%' && hex_digit_value(word[1]) >= 0 && hex_digit_value(word[2]) >= 0) {
+		if (*word == '%' && hex_digit_value(word[1]) >= 0 &&
+		    hex_digit_value(word[2]) >= 0) {
 			*to++ = (char)(hex_digit_value(word[1]) * 16 + hex_digit_value(word[2]));
 			word += 3;
 		} else {
@@ -171,8 +172,8 @@ static int parse_mpirun_version(const char *program, const char *text, struct er
 	if (!digits || !isdigit((unsigned char)*digits))
 		return err_set(e, ERR_UNAVAILABLE,
 			       "%s is not Open MPI's (--version says \"%.*s\"): Open MPI 4 or 5 is "
-			       "needed, put its bin folder first in PATH", program,
-			       (int)MIN(strcspn(text, "\n"), 60u), text);
+			       "needed, put its bin folder first in PATH",
+			       program, (int)MIN(strcspn(text, "\n"), 60u), text);
 	return *digits >= '5' || isdigit((unsigned char)digits[1]) ? 5 : 4;
 }
 
@@ -213,7 +214,7 @@ static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 		found = proc_find(name, prefix, PATH_MAX);
 	if (!found || prefix[0] != '/')
 		return false;
-	for (int i = 0; i < 2; i++) {	/* off with /mpirun and /bin */
+	for (int i = 0; i < 2; i++) { /* off with /mpirun and /bin */
 		cut = strrchr(prefix, '/');
 		if (!cut || cut == prefix)
 			return false;
@@ -225,7 +226,8 @@ static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 /* ---- the line ---- */
 
 /* How mpirun reaches a host: our own agent, which knows the ports and never asks. */
-static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how, int major, struct err *e)
+static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how, int major,
+			 struct err *e)
 {
 	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
 	struct buf agent = { 0 };
@@ -234,7 +236,8 @@ static int add_rsh_agent(struct command_line *c, const struct mpirun_options *ho
 	if (launcher[strcspn(launcher, " \t\n:")])
 		return err_set(e, ERR_CONFIG,
 			       "%s: mpirun cannot call a program with a blank or a colon in its "
-			       "path; install Werkbank elsewhere", launcher);
+			       "path; install Werkbank elsewhere",
+			       launcher);
 	buf_printf(&agent, "%s _ssh --ssh=", launcher);
 	mpirun_encode_word(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
 	buf_add_char(&agent, ' ');
@@ -269,7 +272,7 @@ static bool has_domain_name(const struct hosts *h)
  * not after the eight minutes of the defaults.
  */
 static int add_daemon_options(struct command_line *c, const struct mpirun_options *how, int major,
-		       struct err *e)
+			      struct err *e)
 {
 	static const char *const set[][2] = {
 		{ "oob_tcp_keepalive_time", "20" },
@@ -282,8 +285,9 @@ static int add_daemon_options(struct command_line *c, const struct mpirun_option
 	for (size_t i = 0; !code && i < ARRAY_LEN(set); i++)
 		code = ADD(c, e, option, set[i][0], set[i][1]);
 	if (!code && has_domain_name(how->hosts))
-		code = ADD(c, e, option, major >= 5 ? "prte_keep_fqdn_hostnames"
-						   : "orte_keep_fqdn_hostnames", "1");
+		code = ADD(c, e, option,
+			   major >= 5 ? "prte_keep_fqdn_hostnames" : "orte_keep_fqdn_hostnames",
+			   "1");
 	if (!code && how->network && *how->network)
 		code = ADD(c, e, "--mca", "btl_tcp_if_include", how->network, option,
 			   major >= 5 ? "prte_if_include" : "oob_tcp_if_include", how->network);
@@ -291,13 +295,13 @@ static int add_daemon_options(struct command_line *c, const struct mpirun_option
 }
 
 /* What ranks on other hosts get of our environment: a shell over there would not set it. */
-static int add_rank_environment(struct command_line *c, const struct mpirun_options *how, struct err *e)
+static int add_rank_environment(struct command_line *c, const struct mpirun_options *how,
+				struct err *e)
 {
 	static const char *const names[] = { "LD_LIBRARY_PATH", "OMP_", "GOMP_", "NCCL_" };
 	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=",
 					    "WERKBANK_HOSTS=" };
-	const char *const *all = how->environment ? how->environment
-						  : (const char *const *)environ;
+	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
 	char *network;
 	int code = 0;
 
@@ -323,7 +327,8 @@ static int add_rank_environment(struct command_line *c, const struct mpirun_opti
 	return code;
 }
 
-static int add_host_options(struct command_line *c, const struct mpirun_options *how, int major, struct err *e)
+static int add_host_options(struct command_line *c, const struct mpirun_options *how, int major,
+			    struct err *e)
 {
 	char prefix[PATH_MAX];
 	bool over = mpirun_rank_count(how) > hosts_total_slots(how->hosts);

@@ -16,13 +16,13 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define MAX_PEERS     128	/* names that each host looks up */
-#define CONNECT_MAX_S  5.0	/* seconds */
+#define MAX_PEERS     128 /* names that each host looks up */
+#define CONNECT_MAX_S 5.0 /* seconds */
 
 /* ---- findings --------------------------------------------------------------- */
 
 void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
-		    const char *fmt, ...)
+			   const char *fmt, ...)
 {
 	struct err lost;
 	size_t cap = h->n_findings;
@@ -44,10 +44,10 @@ void preflight_add_finding(struct preflight_host *h, enum finding_level level, c
 struct preflight_query {
 	const struct hosts *hosts;
 	const struct preflight_options *how;
-	char *launcher;			/* owned: the program on all hosts */
-	struct remote_job *jobs;	/* owned: (n) */
-	struct json **facts;		/* owned: (n) */
-	struct json *local_facts;		/* owned */
+	char *launcher;		  /* owned: the program on all hosts */
+	struct remote_job *jobs;  /* owned: (n) */
+	struct json **facts;	  /* owned: (n) */
+	struct json *local_facts; /* owned */
 	const char *argv[3];
 };
 
@@ -90,12 +90,13 @@ static void report_silent_host(struct preflight_host *h, const struct remote_job
 
 	if (job->trouble[0])
 		preflight_add_finding(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
-			       job->trouble);
+				      job->trouble);
 	else
-		preflight_add_finding(h, FINDING_ERROR, "build", "%s of %s does not answer (status %d: "
-			       "%.*s): is it another version? type: werkbank hosts sync",
-			       job->argv[0], h->host->name, job->status,
-			       (int)MIN(strcspn(said, "\n"), 120), said);
+		preflight_add_finding(h, FINDING_ERROR, "build",
+				      "%s of %s does not answer (status %d: "
+				      "%.*s): is it another version? type: werkbank hosts sync",
+				      job->argv[0], h->host->name, job->status,
+				      (int)MIN(strcspn(said, "\n"), 120), said);
 }
 
 /*
@@ -120,10 +121,12 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 		h->clock_skew_s = json_number(json_get(a->facts[i], "time"), job->last_byte_time) -
 				  job->last_byte_time;
 		if (noisy)
-			preflight_add_finding(h, FINDING_WARNING, "shell",
-				       "the start-up files of the shell on %s print something "
-				       "even without a terminal, which breaks rsync and others: "
-				       "print only in interactive shells", h->host->name);
+			preflight_add_finding(
+				h, FINDING_WARNING, "shell",
+				"the start-up files of the shell on %s print something "
+				"even without a terminal, which breaks rsync and others: "
+				"print only in interactive shells",
+				h->host->name);
 	}
 }
 
@@ -136,8 +139,10 @@ static int query_host_facts(struct preflight_check *p, struct preflight_query *a
 	if (!rc)
 		rc = query_local_facts(a, &request, e);
 	for (size_t i = 0; i < p->n; i++)
-		a->jobs[i] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
-			.input = request.data, .input_bytes = request.len };
+		a->jobs[i] = (struct remote_job){ .host = p->hosts[i].host,
+						  .argv = a->argv,
+						  .input = request.data,
+						  .input_bytes = request.len };
 	if (!rc)
 		rc = remote_run(a->jobs, p->n, &how, e);
 	if (!rc)
@@ -162,18 +167,19 @@ size_t preflight_connect_peers(const struct preflight_check *p, size_t i, size_t
 	return n;
 }
 
-static int write_connect_request(const struct preflight_check *p, struct json *const *facts, size_t i,
-			 double seconds, struct buf *out, struct err *e)
+static int write_connect_request(const struct preflight_check *p, struct json *const *facts,
+				 size_t i, double seconds, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
-	size_t callees[PREFLIGHT_MAX_PEERS], n = preflight_connect_peers(p, i, callees, PREFLIGHT_MAX_PEERS);
+	size_t callees[PREFLIGHT_MAX_PEERS],
+		n = preflight_connect_peers(p, i, callees, PREFLIGHT_MAX_PEERS);
 
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "meet");
 	json_put_int(&w, "self", (int64_t)i);
 	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
 	json_put_real(&w, "seconds", seconds);
-	json_put_int(&w, "expect", (int64_t)n);	/* as many call it as it calls */
+	json_put_int(&w, "expect", (int64_t)n); /* as many call it as it calls */
 	json_key(&w, "peers");
 	json_open(&w, '[');
 	for (size_t k = 0; k < n; k++) {
@@ -191,7 +197,7 @@ static int write_connect_request(const struct preflight_check *p, struct json *c
 }
 
 static void check_connections(struct preflight_check *p, size_t i, const struct json *answer,
-			  struct json *const *facts)
+			      struct json *const *facts)
 {
 	const struct json *met = json_get(answer, "met");
 	struct preflight_host *h = &p->hosts[i];
@@ -207,25 +213,30 @@ static void check_connections(struct preflight_check *p, size_t i, const struct 
 			continue;
 		to = &p->hosts[j];
 		if (trouble)
-			preflight_add_finding(h, FINDING_ERROR, "ports",
-				       "%s does not reach %s at %s, TCP port %lld (%s): open all "
-				       "TCP ports between the hosts, in their firewalls and in the "
-				       "cloud's security group", h->host->name, to->host->name,
-				       to->address, (long long)json_integer(
-				       json_get(facts[j], "free_port"), 0), trouble);
+			preflight_add_finding(
+				h, FINDING_ERROR, "ports",
+				"%s does not reach %s at %s, TCP port %lld (%s): open all "
+				"TCP ports between the hosts, in their firewalls and in the "
+				"cloud's security group",
+				h->host->name, to->host->name, to->address,
+				(long long)json_integer(json_get(facts[j], "free_port"), 0),
+				trouble);
 		else if (who != j && who >= 0 && who < (int64_t)p->n)
-			preflight_add_finding(h, FINDING_ERROR, "ports",
-				       "at %s, the address of %s, %s is reached by %s: two hosts "
-				       "have the same address, or the network is wrong; see "
-				       "--network", to->address, to->host->name,
-				       p->hosts[who].host->name, h->host->name);
+			preflight_add_finding(
+				h, FINDING_ERROR, "ports",
+				"at %s, the address of %s, %s is reached by %s: two hosts "
+				"have the same address, or the network is wrong; see "
+				"--network",
+				to->address, to->host->name, p->hosts[who].host->name,
+				h->host->name);
 	}
 }
 
 static int test_connections(struct preflight_check *p, struct preflight_query *a, struct err *e)
 {
-	const struct remote_options how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s,
-					.max_parallel = (int)MIN(p->n, INT_MAX) };
+	const struct remote_options how = { .ssh = a->how->ssh,
+					    .deadline_s = a->how->deadline_s,
+					    .max_parallel = (int)MIN(p->n, INT_MAX) };
 	double seconds = MIN(CONNECT_MAX_S, a->how->deadline_s / 2);
 	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
 	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), some[2];
@@ -236,8 +247,10 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 		    !preflight_connect_peers(p, i, some, 1))
 			continue;
 		rc = write_connect_request(p, a->facts, i, seconds, &requests[n], e);
-		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
-			.input = requests[n].data, .input_bytes = requests[n].len };
+		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host,
+						  .argv = a->argv,
+						  .input = requests[n].data,
+						  .input_bytes = requests[n].len };
 		who[n++] = i;
 	}
 	if (!rc && n > 1)
@@ -251,11 +264,12 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 		if (answer)
 			check_connections(p, who[k], answer, a->facts);
 		else
-			preflight_add_finding(&p->hosts[who[k]], FINDING_WARNING, "ports",
-				       "whether %s reaches the others could not be tried: %s",
-				       p->hosts[who[k]].host->name,
-				       a->jobs[k].trouble[0] ? a->jobs[k].trouble :
-				       buf_text(&a->jobs[k].err));
+			preflight_add_finding(
+				&p->hosts[who[k]], FINDING_WARNING, "ports",
+				"whether %s reaches the others could not be tried: %s",
+				p->hosts[who[k]].host->name,
+				a->jobs[k].trouble[0] ? a->jobs[k].trouble
+						      : buf_text(&a->jobs[k].err));
 		json_free(answer);
 	}
 	remote_free(a->jobs, n);
@@ -299,8 +313,8 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 	return rc;
 }
 
-int preflight_run(struct preflight_check *p, const struct hosts *h, const struct preflight_options *how,
-		  struct err *e)
+int preflight_run(struct preflight_check *p, const struct hosts *h,
+		  const struct preflight_options *how, struct err *e)
 {
 	struct preflight_query a = { .hosts = h, .how = how };
 	int rc;
@@ -310,8 +324,9 @@ int preflight_run(struct preflight_check *p, const struct hosts *h, const struct
 	if (!p->hosts)
 		return e->code;
 	for (size_t i = 0; i < h->n; i++)
-		p->hosts[i] = (struct preflight_host){ .host = &h->all[i], .cores = -1,
-			.memory = -1, .disk_free = -1, .gpus = -1 };
+		p->hosts[i] = (struct preflight_host){
+			.host = &h->all[i], .cores = -1, .memory = -1, .disk_free = -1, .gpus = -1
+		};
 	rc = run_preflight_checks(p, &a, e);
 	for (size_t i = 0; a.facts && i < h->n; i++)
 		json_free(a.facts[i]);

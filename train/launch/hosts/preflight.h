@@ -17,10 +17,10 @@
 #include "train/launch/hosts/hosts.h"
 
 struct preflight_options {
-	const char *ssh;		/* borrowed */
-	const char *workspace;		/* borrowed; NULL: not looked at */
-	const char *corpus;		/* borrowed: must be the same everywhere; NULL: none */
-	const char *network;		/* borrowed: CIDR or interface; NULL: found */
+	const char *ssh;       /* borrowed */
+	const char *workspace; /* borrowed; NULL: not looked at */
+	const char *corpus;    /* borrowed: must be the same everywhere; NULL: none */
+	const char *network;   /* borrowed: CIDR or interface; NULL: found */
 	double deadline_s;
 };
 
@@ -29,34 +29,34 @@ enum finding_level { FINDING_OK, FINDING_WARNING, FINDING_ERROR };
 /* One line about one host: what is wrong and its cure. */
 struct finding {
 	enum finding_level level;
-	char what[24];			/* ssh, build, mpi, gpu, network, corpus… */
+	char what[24]; /* ssh, build, mpi, gpu, network, corpus… */
 	char text[400];
 };
 
 struct preflight_host {
-	const struct host *host;	/* borrowed from the list */
-	bool   alive;			/* it answered */
-	char   interface[32], address[64];	/* on the network between the hosts */
-	int64_t cores, memory, disk_free, gpus;	/* -1: unknown */
-	double clock_skew_s, seconds;	/* against this host; to answer */
-	struct finding *findings;	/* owned */
+	const struct host *host;		/* borrowed from the list */
+	bool alive;				/* it answered */
+	char interface[32], address[64];	/* on the network between the hosts */
+	int64_t cores, memory, disk_free, gpus; /* -1: unknown */
+	double clock_skew_s, seconds;		/* against this host; to answer */
+	struct finding *findings;		/* owned */
 	size_t n_findings;
 };
 
 struct preflight_check {
-	struct preflight_host *hosts;	/* owned: in the order of the list */
+	struct preflight_host *hosts; /* owned: in the order of the list */
 	size_t n;
-	char   network[64];		/* CIDR of all addresses; "": none found */
+	char network[64]; /* CIDR of all addresses; "": none found */
 	enum finding_level worst;
 };
 
 /* The hosts must outlive the result. A broken host is a finding, not an error. preflight_free(). */
-int  preflight_run(struct preflight_check *p, const struct hosts *h, const struct preflight_options *how,
-		   struct err *e);
+int preflight_run(struct preflight_check *p, const struct hosts *h,
+		  const struct preflight_options *how, struct err *e);
 void preflight_free(struct preflight_check *p);
 
 /* The table and the verdict; or one JSON document. */
 void preflight_print(const struct preflight_check *p, FILE *out);
-int  preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e);
+int preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e);
 
 #endif

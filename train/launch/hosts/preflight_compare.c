@@ -7,19 +7,19 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/preflight_internal.h"
 
-#define MB 1e6
-#define GB 1e9
-#define LITTLE_DISK     (0.2 * GB)	/* no checkpoint fits */
-#define SOME_DISK       (5 * GB)
-#define LITTLE_SCRATCH  (50 * MB)	/* Open MPI keeps files in /tmp */
-#define SOME_MEMORY     (1 * GB)	/* for each rank */
-#define LOCKABLE        (64 * MB)
-#define CLOCK_WARNING   1.0		/* seconds */
-#define CLOCK_ERROR     60.0
+#define MB	       1e6
+#define GB	       1e9
+#define LITTLE_DISK    (0.2 * GB) /* no checkpoint fits */
+#define SOME_DISK      (5 * GB)
+#define LITTLE_SCRATCH (50 * MB) /* Open MPI keeps files in /tmp */
+#define SOME_MEMORY    (1 * GB)	 /* for each rank */
+#define LOCKABLE       (64 * MB)
+#define CLOCK_WARNING  1.0 /* seconds */
+#define CLOCK_ERROR    60.0
 
 struct host_check {
 	struct preflight_host *h;
-	const char *name;		/* of the host */
+	const char *name; /* of the host */
 	const struct json *facts;
 	const struct preflight_facts *all;
 };
@@ -33,33 +33,43 @@ static const char *nested_text(const struct json *o, const char *a, const char *
 
 static void check_host_build(const struct host_check *o)
 {
-	const struct json *local_facts = o->all->local_facts, *trainer = json_get(o->facts, "trainer");
+	const struct json *local_facts = o->all->local_facts,
+			  *trainer = json_get(o->facts, "trainer");
 	const char *theirs = json_text(json_get(o->facts, "werkbank"), "?");
 	const char *ours = json_text(json_get(local_facts, "werkbank"), "?");
 	const char *trouble = json_text(json_get(trainer, "trouble"), NULL);
 
 	if (strcmp(theirs, ours) != 0)
-		preflight_add_finding(o->h, FINDING_ERROR, "build", "Werkbank on %s is version %.40s, "
-			       "here it is %.40s: type werkbank hosts sync", o->name, theirs, ours);
+		preflight_add_finding(o->h, FINDING_ERROR, "build",
+				      "Werkbank on %s is version %.40s, "
+				      "here it is %.40s: type werkbank hosts sync",
+				      o->name, theirs, ours);
 	else if (!trainer)
-		preflight_add_finding(o->h, FINDING_ERROR, "build", "%s has no werkbank-train beside "
-			       "werkbank-launch: type werkbank hosts sync", o->name);
+		preflight_add_finding(o->h, FINDING_ERROR, "build",
+				      "%s has no werkbank-train beside "
+				      "werkbank-launch: type werkbank hosts sync",
+				      o->name);
 	else if (trouble)
-		preflight_add_finding(o->h, FINDING_ERROR, "build", "werkbank-train does not start on "
-			       "%s: %.*s", o->name, (int)MIN(strcspn(trouble, "\n"), 250),
-			       trouble);
-	else if (strcmp(nested_text(o->facts, "trainer", "text"), nested_text(local_facts, "trainer", "text")))
-		preflight_add_finding(o->h, FINDING_ERROR, "build", "%s has %.100s, here it is %.100s: "
-			       "type werkbank hosts sync", o->name,
-			       nested_text(o->facts, "trainer", "text"),
-			       nested_text(local_facts, "trainer", "text"));
+		preflight_add_finding(o->h, FINDING_ERROR, "build",
+				      "werkbank-train does not start on "
+				      "%s: %.*s",
+				      o->name, (int)MIN(strcspn(trouble, "\n"), 250), trouble);
+	else if (strcmp(nested_text(o->facts, "trainer", "text"),
+			nested_text(local_facts, "trainer", "text")))
+		preflight_add_finding(o->h, FINDING_ERROR, "build",
+				      "%s has %.100s, here it is %.100s: "
+				      "type werkbank hosts sync",
+				      o->name, nested_text(o->facts, "trainer", "text"),
+				      nested_text(local_facts, "trainer", "text"));
 	else if (strcmp(nested_text(o->facts, "trainer", "sha256"),
 			nested_text(local_facts, "trainer", "sha256")))
-		preflight_add_finding(o->h, FINDING_ERROR, "build", "werkbank-train on %s is another "
-			       "build of %.40s than here (SHA-256 %.12s, not %.12s): type werkbank "
-			       "hosts sync", o->name, theirs,
-			       nested_text(o->facts, "trainer", "sha256"),
-			       nested_text(local_facts, "trainer", "sha256"));
+		preflight_add_finding(
+			o->h, FINDING_ERROR, "build",
+			"werkbank-train on %s is another "
+			"build of %.40s than here (SHA-256 %.12s, not %.12s): type werkbank "
+			"hosts sync",
+			o->name, theirs, nested_text(o->facts, "trainer", "sha256"),
+			nested_text(local_facts, "trainer", "sha256"));
 }
 
 static void check_host_mpi(const struct host_check *o)
@@ -68,18 +78,25 @@ static void check_host_mpi(const struct host_check *o)
 	const char *ours = nested_text(o->all->local_facts, "mpi", "text");
 
 	if (strstr(nested_text(o->all->local_facts, "trainer", "text"), "without MPI"))
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "this Werkbank was built without MPI, "
-			       "so it trains on one host only: configure --with-mpi");
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
+				      "this Werkbank was built without MPI, "
+				      "so it trains on one host only: configure --with-mpi");
 	else if (!*ours)
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "there is no mpirun here to start "
-			       "ranks with: install Open MPI");
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
+				      "there is no mpirun here to start "
+				      "ranks with: install Open MPI");
 	else if (!*theirs && !*nested_text(o->facts, "mpi", "daemon"))
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "%s has no Open MPI in the PATH that "
-			       "ssh gives (neither mpirun nor orted): install %.60s, or set PATH "
-			       "in a file that shells without terminal read", o->name, ours);
+		preflight_add_finding(
+			o->h, FINDING_ERROR, "mpi",
+			"%s has no Open MPI in the PATH that "
+			"ssh gives (neither mpirun nor orted): install %.60s, or set PATH "
+			"in a file that shells without terminal read",
+			o->name, ours);
 	else if (*theirs && strcmp(theirs, ours) != 0)
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "%s has %.60s, here it is %.60s: "
-			       "install the same version on all hosts", o->name, theirs, ours);
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
+				      "%s has %.60s, here it is %.60s: "
+				      "install the same version on all hosts",
+				      o->name, theirs, ours);
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -96,25 +113,34 @@ static void check_host_machine(const struct host_check *o)
 	h->memory = json_integer(json_get(o->facts, "memory"), -1);
 	h->gpus = json_integer(json_get(o->facts, "gpus"), -1);
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
-		preflight_add_finding(h, FINDING_ERROR, "gpu", "%s has %" PRId64 " GPUs for %d slots: "
-			       "give it fewer slots, or look into nvidia-smi and dmesg for "
-			       "those that are lost", o->name, h->gpus, slots);
+		preflight_add_finding(h, FINDING_ERROR, "gpu",
+				      "%s has %" PRId64 " GPUs for %d slots: "
+				      "give it fewer slots, or look into nvidia-smi and dmesg for "
+				      "those that are lost",
+				      o->name, h->gpus, slots);
 	else if (h->cores >= 0 && h->cores < slots)
-		preflight_add_finding(h, FINDING_WARNING, "cores", "%s has %" PRId64 " cores for %d "
-			       "slots, so that ranks take turns: give it %" PRId64 " slots",
-			       o->name, h->cores, slots, h->cores);
+		preflight_add_finding(h, FINDING_WARNING, "cores",
+				      "%s has %" PRId64 " cores for %d "
+				      "slots, so that ranks take turns: give it %" PRId64 " slots",
+				      o->name, h->cores, slots, h->cores);
 	if (memory < SOME_MEMORY * slots)
-		preflight_add_finding(h, FINDING_WARNING, "memory", "%s has %.2f GB of memory free for "
-			       "%d ranks: give it fewer slots, or end what else runs there",
-			       o->name, memory / GB, slots);
+		preflight_add_finding(h, FINDING_WARNING, "memory",
+				      "%s has %.2f GB of memory free for "
+				      "%d ranks: give it fewer slots, or end what else runs there",
+				      o->name, memory / GB, slots);
 	if (lockable < LOCKABLE)
-		preflight_add_finding(h, FINDING_WARNING, "limits", "on %s only %.0f kB may be locked in "
-			       "memory, which RDMA needs more of: ulimit -l unlimited in "
-			       "/etc/security/limits.conf", o->name, lockable / 1e3);
+		preflight_add_finding(h, FINDING_WARNING, "limits",
+				      "on %s only %.0f kB may be locked in "
+				      "memory, which RDMA needs more of: ulimit -l unlimited in "
+				      "/etc/security/limits.conf",
+				      o->name, lockable / 1e3);
 	if (json_boolean(json_get(o->facts, "session_kills"), false))
-		preflight_add_finding(h, FINDING_WARNING, "session", "%s ends all processes of a user who "
-			       "logs out (KillUserProcesses=yes): type loginctl enable-linger "
-			       "there", o->name);
+		preflight_add_finding(
+			h, FINDING_WARNING, "session",
+			"%s ends all processes of a user who "
+			"logs out (KillUserProcesses=yes): type loginctl enable-linger "
+			"there",
+			o->name);
 }
 
 static void check_host_disk(const struct host_check *o, bool first)
@@ -126,25 +152,35 @@ static void check_host_disk(const struct host_check *o, bool first)
 
 	o->h->disk_free = json_integer(json_get(space, "free"), -1);
 	if (scratch < LITTLE_SCRATCH)
-		preflight_add_finding(o->h, FINDING_ERROR, "disk", "/tmp on %s has %.0f MB free, and Open "
-			       "MPI needs files there: remove something", o->name, scratch / MB);
+		preflight_add_finding(o->h, FINDING_ERROR, "disk",
+				      "/tmp on %s has %.0f MB free, and Open "
+				      "MPI needs files there: remove something",
+				      o->name, scratch / MB);
 	if (!space)
 		return;
 	if (json_boolean(json_get(space, "no_inodes"), false))
-		preflight_add_finding(o->h, FINDING_ERROR, "disk", "the file system of %.100s on %s takes "
-			       "no more files (no inodes left): remove some", path, o->name);
+		preflight_add_finding(o->h, FINDING_ERROR, "disk",
+				      "the file system of %.100s on %s takes "
+				      "no more files (no inodes left): remove some",
+				      path, o->name);
 	else if (free_bytes < LITTLE_DISK)
-		preflight_add_finding(o->h, FINDING_ERROR, "disk", "%.100s on %s has %.0f MB free, too "
-			       "little for a checkpoint: remove something, or use another "
-			       "workspace", path, o->name, free_bytes / MB);
+		preflight_add_finding(o->h, FINDING_ERROR, "disk",
+				      "%.100s on %s has %.0f MB free, too "
+				      "little for a checkpoint: remove something, or use another "
+				      "workspace",
+				      path, o->name, free_bytes / MB);
 	else if (first && free_bytes < SOME_DISK)
-		preflight_add_finding(o->h, FINDING_WARNING, "disk", "%.100s on %s has %.1f GB free for "
-			       "checkpoints: a base model needs 0.7 GB for each that is kept", path,
-			       o->name, free_bytes / GB);
+		preflight_add_finding(
+			o->h, FINDING_WARNING, "disk",
+			"%.100s on %s has %.1f GB free for "
+			"checkpoints: a base model needs 0.7 GB for each that is kept",
+			path, o->name, free_bytes / GB);
 	if (first && json_boolean(json_get(space, "there"), false) &&
 	    !json_boolean(json_get(space, "writable"), true))
-		preflight_add_finding(o->h, FINDING_ERROR, "disk", "%.100s on %s cannot be written: the "
-			       "first host writes the checkpoints there", path, o->name);
+		preflight_add_finding(o->h, FINDING_ERROR, "disk",
+				      "%.100s on %s cannot be written: the "
+				      "first host writes the checkpoints there",
+				      path, o->name);
 }
 
 static void check_host_clock(const struct host_check *o)
@@ -152,10 +188,11 @@ static void check_host_clock(const struct host_check *o)
 	double skew = o->h->clock_skew_s;
 
 	if (fabs(skew) >= CLOCK_WARNING)
-		preflight_add_finding(o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING,
-			       "clock", "the clock of %s is %.1f s %s ours: start chronyd or "
-			       "systemd-timesyncd there", o->name, fabs(skew),
-			       skew > 0 ? "ahead of" : "behind");
+		preflight_add_finding(
+			o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING, "clock",
+			"the clock of %s is %.1f s %s ours: start chronyd or "
+			"systemd-timesyncd there",
+			o->name, fabs(skew), skew > 0 ? "ahead of" : "behind");
 }
 
 /* ---- corpus ----------------------------------------------------------------------- */
@@ -173,8 +210,8 @@ static const struct json *find_corpus_file(const struct json *facts, const char 
 static bool is_same_corpus_file(const struct json *a, const struct json *b)
 {
 	static const char *const sums[] = { "sha256", "sampled" };
-	bool same = json_integer(json_get(a, "bytes"), -1) ==
-		    json_integer(json_get(b, "bytes"), -2);
+	bool same =
+		json_integer(json_get(a, "bytes"), -1) == json_integer(json_get(b, "bytes"), -2);
 
 	for (size_t i = 0; i < ARRAY_LEN(sums); i++)
 		same = same && !strcmp(json_text(json_get(a, sums[i]), ""),
@@ -182,22 +219,25 @@ static bool is_same_corpus_file(const struct json *a, const struct json *b)
 	return same;
 }
 
-static void check_corpus_file(const struct host_check *o, const struct json *reference, const char *name,
-		       const char *whose)
+static void check_corpus_file(const struct host_check *o, const struct json *reference,
+			      const char *name, const char *whose)
 {
-	const struct json *theirs = find_corpus_file(o->facts, name), *ours = find_corpus_file(reference, name);
+	const struct json *theirs = find_corpus_file(o->facts, name),
+			  *ours = find_corpus_file(reference, name);
 	const char *corpus = o->all->how->corpus;
 
 	if (!ours && !theirs)
 		return;
 	if (!theirs)
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "%s has no corpora/%s/%s in "
-			       "%.120s: type werkbank hosts sync --corpus %s", o->name, corpus,
-			       name, o->all->how->workspace, corpus);
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
+				      "%s has no corpora/%s/%s in "
+				      "%.120s: type werkbank hosts sync --corpus %s",
+				      o->name, corpus, name, o->all->how->workspace, corpus);
 	else if (!ours || !is_same_corpus_file(ours, theirs))
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "corpora/%s/%s on %s is another than "
-			       "%s: type werkbank hosts sync --corpus %s", corpus, name, o->name,
-			       whose, corpus);
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
+				      "corpora/%s/%s on %s is another than "
+				      "%s: type werkbank hosts sync --corpus %s",
+				      corpus, name, o->name, whose, corpus);
 }
 
 /* Against this machine's corpus where it has one, else against the first host's. */
@@ -219,9 +259,10 @@ static void check_host_corpus(const struct host_check *o, const struct preflight
 			whose = words;
 		}
 	if (!find_corpus_file(reference, "train.shard")) {
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "the corpus %s is not prepared in "
-			       "%.150s, neither here nor on %s: type werkbank prep",
-			       o->all->how->corpus, o->all->how->workspace, o->name);
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
+				      "the corpus %s is not prepared in "
+				      "%.150s, neither here nor on %s: type werkbank prep",
+				      o->all->how->corpus, o->all->how->workspace, o->name);
 		return;
 	}
 	/* One line is enough: sync mends all of them. */
@@ -240,10 +281,12 @@ static void check_same_machine(struct preflight_check *p, const struct preflight
 			    json_text(json_get(f->by_host[j], "boot"), "!")) &&
 		    !strcmp(json_text(json_get(f->by_host[i], "host"), "?"),
 			    json_text(json_get(f->by_host[j], "host"), "!"))) {
-			preflight_add_finding(&p->hosts[i], FINDING_WARNING, "names", "%s and %s are the "
-				       "same machine (%s): name it once, with the sum of the slots",
-				       p->hosts[i].host->name, p->hosts[j].host->name,
-				       json_text(json_get(f->by_host[i], "host"), ""));
+			preflight_add_finding(
+				&p->hosts[i], FINDING_WARNING, "names",
+				"%s and %s are the "
+				"same machine (%s): name it once, with the sum of the slots",
+				p->hosts[i].host->name, p->hosts[j].host->name,
+				json_text(json_get(f->by_host[i], "host"), ""));
 			return;
 		}
 }
@@ -251,8 +294,10 @@ static void check_same_machine(struct preflight_check *p, const struct preflight
 void preflight_compare_hosts(struct preflight_check *p, const struct preflight_facts *f)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		const struct host_check o = { .h = &p->hosts[i], .name = p->hosts[i].host->name,
-				       .facts = f->by_host[i], .all = f };
+		const struct host_check o = { .h = &p->hosts[i],
+					      .name = p->hosts[i].host->name,
+					      .facts = f->by_host[i],
+					      .all = f };
 
 		if (!f->by_host[i])
 			continue;

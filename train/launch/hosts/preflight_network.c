@@ -28,7 +28,8 @@ static const struct json *find_interface(const struct json *facts, const char *k
 	const struct json *all = facts_interfaces(facts);
 
 	for (size_t i = 0; i < json_len(all); i++)
-		if (!is_loopback(json_at(all, i)) && !strcmp(json_text_or_empty(json_at(all, i), key), value))
+		if (!is_loopback(json_at(all, i)) &&
+		    !strcmp(json_text_or_empty(json_at(all, i), key), value))
 			return json_at(all, i);
 	return NULL;
 }
@@ -46,7 +47,8 @@ static void list_interfaces(const struct json *facts, char *to, size_t size)
 		if (is_loopback(one) || n + 40 > size)
 			continue;
 		n += (size_t)snprintf(to + n, size - n, "%s%.15s %.20s", n ? ", " : "",
-				      json_text_or_empty(one, "name"), json_text_or_empty(one, "network"));
+				      json_text_or_empty(one, "name"),
+				      json_text_or_empty(one, "network"));
 	}
 }
 
@@ -65,7 +67,7 @@ static const struct json *route_interface(const struct preflight_check *p,
 
 /* The one network that all routes between the hosts take; false: they take several, or none. */
 static bool find_route_network(const struct preflight_check *p, const struct preflight_facts *f,
-			      char *network, size_t size)
+			       char *network, size_t size)
 {
 	const char *common = NULL;
 
@@ -89,13 +91,13 @@ static bool find_route_network(const struct preflight_check *p, const struct pre
  * the same one everywhere.
  */
 static bool is_common_network(const struct preflight_check *p, const struct preflight_facts *f,
-		      const char *network)
+			      const char *network)
 {
 	const char *before = NULL;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct json *one = f->by_host[i] ? find_interface(f->by_host[i], "network", network) :
-						    NULL;
+		const struct json *one =
+			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
 
 		if (!f->by_host[i])
 			continue;
@@ -108,13 +110,13 @@ static bool is_common_network(const struct preflight_check *p, const struct pref
 
 /* Mbit/s of the slowest interface in a network; 0: unknown. */
 static int64_t network_mbit_s(const struct preflight_check *p, const struct preflight_facts *f,
-			const char *network)
+			      const char *network)
 {
 	int64_t slowest = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct json *one = f->by_host[i] ? find_interface(f->by_host[i], "network", network) :
-						    NULL;
+		const struct json *one =
+			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
 		int64_t mbit = json_integer(json_get(one, "mbit_s"), 0);
 
 		if (one && !mbit)
@@ -126,15 +128,15 @@ static int64_t network_mbit_s(const struct preflight_check *p, const struct pref
 }
 
 struct network_choice {
-	const char *network;	/* borrowed from the facts; NULL: none */
+	const char *network; /* borrowed from the facts; NULL: none */
 	int64_t speed;
-	int n;			/* how many networks are common */
-	char all[160];		/* their names */
+	int n;	       /* how many networks are common */
+	char all[160]; /* their names */
 };
 
 /* Of the networks that all hosts are in, the fastest. */
 static void choose_common_network(const struct preflight_check *p, const struct preflight_facts *f,
-			  struct network_choice *c)
+				  struct network_choice *c)
 {
 	const struct json *all = NULL;
 	size_t used = 0;
@@ -163,7 +165,7 @@ static void choose_common_network(const struct preflight_check *p, const struct 
 /* ---- what was chosen ----------------------------------------------------------------- */
 
 static void warn_network_choice(struct preflight_check *p, const struct preflight_facts *f,
-		       enum finding_level level, const char *text)
+				enum finding_level level, const char *text)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (f->by_host[i]) {
@@ -182,10 +184,12 @@ static void choose_network(struct preflight_check *p, const struct preflight_fac
 		int64_t speed = network_mbit_s(p, f, p->network);
 
 		if (c.network && strcmp(c.network, p->network) != 0 && speed && c.speed > speed) {
-			snprintf(text, sizeof(text), "the routes between the hosts take %.30s with "
+			snprintf(text, sizeof(text),
+				 "the routes between the hosts take %.30s with "
 				 "%lld Mbit/s, but all of them are in %.30s with %lld Mbit/s too: "
-				 "--network %.30s takes that one", p->network, (long long)speed,
-				 c.network, (long long)c.speed, c.network);
+				 "--network %.30s takes that one",
+				 p->network, (long long)speed, c.network, (long long)c.speed,
+				 c.network);
 			warn_network_choice(p, f, FINDING_WARNING, text);
 		}
 		return;
@@ -193,14 +197,18 @@ static void choose_network(struct preflight_check *p, const struct preflight_fac
 	if (c.network)
 		snprintf(p->network, sizeof(p->network), "%s", c.network);
 	if (c.n > 1) {
-		snprintf(text, sizeof(text), "the routes do not say which network is between the "
+		snprintf(text, sizeof(text),
+			 "the routes do not say which network is between the "
 			 "hosts, and there are %d (%.150s): %.30s is taken; --network names "
-			 "another", c.n, c.all, c.network);
+			 "another",
+			 c.n, c.all, c.network);
 		warn_network_choice(p, f, FINDING_WARNING, text);
 	} else if (!c.n) {
-		warn_network_choice(p, f, FINDING_WARNING, "no network has an address of every host, so MPI "
-			   "tries all interfaces: where they hang, name the right one with "
-			   "--network");
+		warn_network_choice(
+			p, f, FINDING_WARNING,
+			"no network has an address of every host, so MPI "
+			"tries all interfaces: where they hang, name the right one with "
+			"--network");
 	}
 }
 
@@ -214,22 +222,27 @@ static void set_given_network(struct preflight_check *p, const struct preflight_
 		return;
 	}
 	for (size_t i = 0; i < p->n && !p->network[0]; i++) {
-		const struct json *one = f->by_host[i] ? find_interface(f->by_host[i], "name", given) : NULL;
+		const struct json *one =
+			f->by_host[i] ? find_interface(f->by_host[i], "name", given) : NULL;
 
 		if (one)
-			snprintf(p->network, sizeof(p->network), "%s", json_text_or_empty(one, "network"));
+			snprintf(p->network, sizeof(p->network), "%s",
+				 json_text_or_empty(one, "network"));
 	}
 }
 
 /* Without a network: the address that a host sends from to the first of the others. */
-static void find_source_interface(struct preflight_check *p, const struct preflight_facts *f, size_t i)
+static void find_source_interface(struct preflight_check *p, const struct preflight_facts *f,
+				  size_t i)
 {
 	const struct json *one = NULL;
 
 	for (size_t j = 0; j < p->n && !one; j++)
 		one = f->by_host[j] ? route_interface(p, f, i, j) : NULL;
-	snprintf(p->hosts[i].interface, sizeof(p->hosts[i].interface), "%s", json_text_or_empty(one, "name"));
-	snprintf(p->hosts[i].address, sizeof(p->hosts[i].address), "%s", json_text_or_empty(one, "address"));
+	snprintf(p->hosts[i].interface, sizeof(p->hosts[i].interface), "%s",
+		 json_text_or_empty(one, "name"));
+	snprintf(p->hosts[i].address, sizeof(p->hosts[i].address), "%s",
+		 json_text_or_empty(one, "address"));
 }
 
 /* Each host's own end of it. */
@@ -247,26 +260,33 @@ static void find_host_interfaces(struct preflight_check *p, const struct preflig
 			find_source_interface(p, f, i);
 		if (!f->by_host[i] || (!given && !p->network[0]))
 			continue;
-		one = by_name ? find_interface(f->by_host[i], "name", given) :
-				find_interface(f->by_host[i], "network", p->network);
+		one = by_name ? find_interface(f->by_host[i], "name", given)
+			      : find_interface(f->by_host[i], "network", p->network);
 		list_interfaces(f->by_host[i], list, sizeof(list));
 		if (!one) {
-			preflight_add_finding(h, FINDING_ERROR, "network", "%s has no interface %s%s (it "
-				       "has %s): name the network between the hosts with --network",
-				       h->host->name, by_name ? "" : "in ",
-				       given ? given : p->network, list);
+			preflight_add_finding(
+				h, FINDING_ERROR, "network",
+				"%s has no interface %s%s (it "
+				"has %s): name the network between the hosts with --network",
+				h->host->name, by_name ? "" : "in ", given ? given : p->network,
+				list);
 			continue;
 		}
 		snprintf(h->interface, sizeof(h->interface), "%s", json_text_or_empty(one, "name"));
 		snprintf(h->address, sizeof(h->address), "%s", json_text_or_empty(one, "address"));
 		if (!json_boolean(json_get(one, "carrier"), true))
-			preflight_add_finding(h, FINDING_ERROR, "network", "%s of %s has no link: is the "
-				       "cable in?", h->interface, h->host->name);
+			preflight_add_finding(h, FINDING_ERROR, "network",
+					      "%s of %s has no link: is the "
+					      "cable in?",
+					      h->interface, h->host->name);
 		if (by_name && strcmp(json_text_or_empty(one, "network"), p->network) != 0)
-			preflight_add_finding(h, FINDING_ERROR, "network", "%s of %s is in %.30s, but on "
-				       "the first host in %.30s: give the network itself, "
-				       "--network %.30s", given, h->host->name,
-				       json_text_or_empty(one, "network"), p->network, p->network);
+			preflight_add_finding(h, FINDING_ERROR, "network",
+					      "%s of %s is in %.30s, but on "
+					      "the first host in %.30s: give the network itself, "
+					      "--network %.30s",
+					      given, h->host->name,
+					      json_text_or_empty(one, "network"), p->network,
+					      p->network);
 	}
 }
 
@@ -287,7 +307,8 @@ static bool has_interface_address(const struct json *facts, const char *address)
 }
 
 /* What host i takes the name of host j for; a host may call itself 127.0.1.1. */
-static void check_host_name(struct preflight_check *p, const struct preflight_facts *f, size_t i, size_t j)
+static void check_host_name(struct preflight_check *p, const struct preflight_facts *f, size_t i,
+			    size_t j)
 {
 	const char *name = p->hosts[j].host->name, *from = p->hosts[i].host->name;
 	const char *seen = first_resolved_address(f->by_host[i], j, name);
@@ -296,16 +317,21 @@ static void check_host_name(struct preflight_check *p, const struct preflight_fa
 	if (*seen && has_interface_address(f->by_host[j], seen))
 		return;
 	if (text_starts_with(seen, "127."))
-		preflight_add_finding(h, FINDING_ERROR, "names", "%s takes %s for itself (%s): correct "
-			       "/etc/hosts there", from, name, seen);
+		preflight_add_finding(h, FINDING_ERROR, "names",
+				      "%s takes %s for itself (%s): correct "
+				      "/etc/hosts there",
+				      from, name, seen);
 	else if (*seen)
-		preflight_add_finding(h, FINDING_WARNING, "names", "%s takes %s for %s, which is none of "
-			       "its addresses: correct /etc/hosts or the name server", from, name,
-			       seen);
+		preflight_add_finding(h, FINDING_WARNING, "names",
+				      "%s takes %s for %s, which is none of "
+				      "its addresses: correct /etc/hosts or the name server",
+				      from, name, seen);
 	else if (p->n > 2)
-		preflight_add_finding(h, FINDING_WARNING, "names", "%s knows no address of %s: with many "
-			       "hosts they start each other; put the name into /etc/hosts there",
-			       from, name);
+		preflight_add_finding(
+			h, FINDING_WARNING, "names",
+			"%s knows no address of %s: with many "
+			"hosts they start each other; put the name into /etc/hosts there",
+			from, name);
 }
 
 void preflight_find_network(struct preflight_check *p, const struct preflight_facts *f)
@@ -318,7 +344,8 @@ void preflight_find_network(struct preflight_check *p, const struct preflight_fa
 		size_t before = p->hosts[i].n_findings;
 
 		for (size_t j = 0; f->by_host[i] && j < p->n; j++)
-			if (i != j && f->by_host[j] && json_at(json_get(f->by_host[i], "routes"), j) &&
+			if (i != j && f->by_host[j] &&
+			    json_at(json_get(f->by_host[i], "routes"), j) &&
 			    p->hosts[i].n_findings < before + 2)
 				check_host_name(p, f, i, j);
 	}

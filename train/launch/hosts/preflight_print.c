@@ -52,8 +52,10 @@ void preflight_print(const struct preflight_check *p, FILE *out)
 
 	for (size_t i = 0; i < p->n; i++)
 		width = MAX(width, (int)strlen(p->hosts[i].host->name));
-	fprintf(out, "%-*s  %-7s  slots  cores  GPUs  mem. GB  disk GB  clock s  interface   "
-		"address\n", width, "host", "state");
+	fprintf(out,
+		"%-*s  %-7s  slots  cores  GPUs  mem. GB  disk GB  clock s  interface   "
+		"address\n",
+		width, "host", "state");
 	for (size_t i = 0; i < p->n; i++)
 		print_host_row(&p->hosts[i], width, out);
 	for (size_t i = 0; i < p->n; i++)

@@ -50,7 +50,7 @@ static int answer_leftovers(const struct json *request, struct json_writer *w, s
 
 /* Which of our records the asker means; it need not know where they lie. */
 static const struct leftover *find_leftover_record(const struct leftover *all, size_t n,
-					  const struct leftover *like)
+						   const struct leftover *like)
 {
 	for (size_t i = 0; i < n; i++)
 		if (all[i].pid == like->pid && all[i].started == like->started &&
@@ -70,7 +70,7 @@ static void end_leftover(const struct leftover *l, double grace_s, struct json_w
 	json_put_int(w, "pid", l->pid);
 	if (leftover_end(l, grace_s, &how, &e))
 		json_put_str(w, "trouble", e.text);
-	else	/* it may have gone already when it was asked to */
+	else /* it may have gone already when it was asked to */
 		json_put_str(w, "ended", l->alive && !strcmp(how, "gone") ? "terminated" : how);
 	json_close(w, '}');
 }
@@ -88,8 +88,9 @@ static int answer_end_request(const struct json *request, struct json_writer *w,
 		return e->code;
 	meant = mem_alloc(most, sizeof(*meant), e);
 	for (size_t i = 0; meant && i < most; i++) {
-		const struct leftover *l = leftover_parse(&like, json_at(records, i)) ?
-						   find_leftover_record(all, n, &like) : NULL;
+		const struct leftover *l = leftover_parse(&like, json_at(records, i))
+						   ? find_leftover_record(all, n, &like)
+						   : NULL;
 
 		if (l && l->alive)
 			leftover_send_sigterm(l);
@@ -156,11 +157,13 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 		const char *name;
 		int (*answer)(const struct json *request, struct json_writer *w, struct err *e);
 	} questions[] = {
+		/* clang-format off */
 		{ "facts", probe_write_facts },
 		{ "meet", probe_test_connections },
 		{ "leftovers", answer_leftovers },
 		{ "end", answer_end_request },
 		{ "sums", answer_sums },
+		/* clang-format on */
 	};
 	const char *ask = json_text(json_get(request, "ask"), "facts");
 	struct json_writer w = { .out = out };
@@ -178,8 +181,10 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 		buf_add_char(out, '\n');
 		return rc ? rc : buf_check(out, e);
 	}
-	return err_set(e, ERR_PROTOCOL, "_probe was asked for \"%.60s\", which this version (%s) "
-		       "does not know", ask, PACKAGE_VERSION);
+	return err_set(e, ERR_PROTOCOL,
+		       "_probe was asked for \"%.60s\", which this version (%s) "
+		       "does not know",
+		       ask, PACKAGE_VERSION);
 }
 
 static int read_probe_request(struct json **request, struct err *e)

@@ -28,17 +28,19 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-int probe_command_run(const struct conf *c, struct err *e);	/* the command */
+int probe_command_run(const struct conf *c, struct err *e); /* the command */
 
 /* Write the answer to a request (parsed; NULL: facts). */
 int probe_answer_request(const struct json *request, struct buf *out, struct err *e);
 
 /* ---- its parts; each adds members to an object that is open ---- */
 
-int  probe_write_facts(const struct json *request, struct json_writer *w, struct err *e);
-void probe_write_machine(struct json_writer *w);	/* probe_write_machine.c: cores, memory, GPUs, limits */
-void probe_write_network(const struct json *peers, struct json_writer *w);	/* probe_write_network.c */
-int  probe_test_connections(const struct json *request, struct json_writer *w, struct err *e);
+int probe_write_facts(const struct json *request, struct json_writer *w, struct err *e);
+void probe_write_machine(
+	struct json_writer *w); /* probe_write_machine.c: cores, memory, GPUs, limits */
+void probe_write_network(const struct json *peers,
+			 struct json_writer *w); /* probe_write_network.c */
+int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e);
 
 /* ---- small things that all of them need ---- */
 

@@ -21,13 +21,13 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/probe.h"
 
-#define MAGIC     "WERKBANK"
-#define MESSAGE   16		/* bytes: magic, who, whom */
-#define MAX_PEERS 256
-#define MAX_CALLS 256		/* answered at the same time */
-#define RETRY_S   0.1		/* the other one may not listen yet */
-#define LONGEST_S 600
-#define CONNECT_POLL_MS   50
+#define MAGIC		"WERKBANK"
+#define MESSAGE		16 /* bytes: magic, who, whom */
+#define MAX_PEERS	256
+#define MAX_CALLS	256 /* answered at the same time */
+#define RETRY_S		0.1 /* the other one may not listen yet */
+#define LONGEST_S	600
+#define CONNECT_POLL_MS 50
 
 enum peer_state { WAITING, CONNECTING, ASKING, DONE };
 
@@ -35,16 +35,16 @@ struct probe_peer {
 	int64_t index;
 	struct sockaddr_in address;
 	enum peer_state state;
-	int    fd;
-	double next, began, seconds;	/* when to try again; of the try; to the answer */
-	int    error;			/* errno of the last try; 0: none yet */
-	int64_t met;			/* who answered; -1: nobody */
+	int fd;
+	double next, began, seconds; /* when to try again; of the try; to the answer */
+	int error;		     /* errno of the last try; 0: none yet */
+	int64_t met;		     /* who answered; -1: nobody */
 	unsigned char got[MESSAGE];
 	size_t n_got;
 };
 
 struct probe_caller {
-	int fd;			/* -1: free */
+	int fd; /* -1: free */
 	unsigned char got[MESSAGE];
 	size_t n_got;
 };
@@ -52,7 +52,7 @@ struct probe_caller {
 struct connect_test {
 	int64_t self, expected;
 	int listener;
-	struct probe_peer *peers;	/* owned */
+	struct probe_peer *peers; /* owned */
 	size_t n_peers;
 	struct probe_caller calls[MAX_CALLS];
 	int64_t heard[MAX_PEERS];
@@ -107,8 +107,9 @@ static void connect_peer(struct probe_peer *p)
 	p->began = clock_mono_s();
 	p->n_got = 0;
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&p->address,
-				  sizeof(p->address)) && errno != EINPROGRESS))
+	if (p->fd < 0 ||
+	    (connect(p->fd, (const struct sockaddr *)&p->address, sizeof(p->address)) &&
+	     errno != EINPROGRESS))
 		retry_connection(p, errno);
 	else
 		p->state = CONNECTING;
@@ -241,7 +242,8 @@ static void poll_connections(struct connect_test *m)
 	m->fds[n++] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
 	for (size_t i = 0; i < m->n_peers; i++)
 		m->fds[n++] = (struct pollfd){ .fd = m->peers[i].fd,
-			.events = m->peers[i].state == CONNECTING ? POLLOUT : POLLIN };
+					       .events = m->peers[i].state == CONNECTING ? POLLOUT
+											 : POLLIN };
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		m->fds[n++] = (struct pollfd){ .fd = m->calls[i].fd, .events = POLLIN };
 	if (poll(m->fds, n, CONNECT_POLL_MS) <= 0)

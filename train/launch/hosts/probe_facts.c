@@ -15,10 +15,10 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define WHOLE_BYTES  ((int64_t)64 << 20)	/* up to here a file is summed as a whole */
-#define SAMPLES      128
+#define WHOLE_BYTES  ((int64_t)64 << 20) /* up to here a file is summed as a whole */
+#define SAMPLES	     128
 #define SAMPLE_BYTES 65536
-#define VERSION_S    10		/* for a program to say its version */
+#define VERSION_S    10 /* for a program to say its version */
 
 /* ---- programs --------------------------------------------------------------- */
 
@@ -50,7 +50,8 @@ static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 	json_close(w, '}');
 }
 
-static void put_trainer_version(struct json_writer *w, const char *program, const struct remote_job *job)
+static void put_trainer_version(struct json_writer *w, const char *program,
+				const struct remote_job *job)
 {
 	struct err e = { 0 };
 	char hex[HASH_SHA256_HEX];
@@ -69,13 +70,14 @@ static void put_trainer_version(struct json_writer *w, const char *program, cons
 
 static int put_program_versions(struct json_writer *w, struct err *e)
 {
-	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
+	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	struct err none = { 0 };
 	char *trainer = paths_program("werkbank-train", &none);
 	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
 	const char *const ask_trainer[] = { trainer, "--version", NULL };
 	struct remote_job jobs[] = {
-		{ .host = &here, .argv = ask_mpi }, { .host = &here, .argv = ask_trainer },
+		{ .host = &here, .argv = ask_mpi },
+		{ .host = &here, .argv = ask_trainer },
 	};
 	const struct remote_options how = { .deadline_s = VERSION_S };
 	int rc = remote_run_local(jobs, trainer ? 2 : 1, &how, e);
@@ -132,7 +134,7 @@ int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e
 }
 
 static int put_corpus_sums(struct json_writer *w, const char *workspace, const char *corpus,
-		      struct err *e)
+			   struct err *e)
 {
 	/* what the ranks read, and what says whether it is the same preparation */
 	static const char *const names[] = { "manifest.json", "train.shard", "vocab.tsv",

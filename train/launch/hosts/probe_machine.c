@@ -81,10 +81,11 @@ static void read_logind_conf(const char *path, bool *kills)
 /* Does the end of the ssh session end what was started in it? */
 static bool logind_kills_sessions(void)
 {
-	static const char *const patterns[] = {
-		"/usr/lib/systemd/logind.conf", "/etc/systemd/logind.conf",
-		"/usr/lib/systemd/logind.conf.d/*.conf", "/etc/systemd/logind.conf.d/*.conf",
-		"/run/systemd/logind.conf.d/*.conf" };
+	static const char *const patterns[] = { "/usr/lib/systemd/logind.conf",
+						"/etc/systemd/logind.conf",
+						"/usr/lib/systemd/logind.conf.d/*.conf",
+						"/etc/systemd/logind.conf.d/*.conf",
+						"/run/systemd/logind.conf.d/*.conf" };
 	const struct passwd *user = getpwuid(geteuid());
 	char lingers[300];
 	bool kills = false;

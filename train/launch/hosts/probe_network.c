@@ -14,8 +14,8 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/probe.h"
 
-#define MAX_ADDRESSES 8		/* of one name */
-#define DISCARD_PORT  9		/* nothing is sent there: the kernel only looks up the route */
+#define MAX_ADDRESSES 8 /* of one name */
+#define DISCARD_PORT  9 /* nothing is sent there: the kernel only looks up the route */
 #define MAX_PEERS     4096
 
 /* ---- addresses ---------------------------------------------------------------- */
@@ -101,8 +101,9 @@ static void put_route(struct json_writer *w, const char *name)
 	json_key(w, "addresses");
 	json_open(w, '[');
 	for (const struct addrinfo *a = found; a && n < MAX_ADDRESSES; a = a->ai_next, n++)
-		if (inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)
-					 a->ai_addr)->sin_addr, text, sizeof(text)))
+		if (inet_ntop(AF_INET,
+			      &((const struct sockaddr_in *)(const void *)a->ai_addr)->sin_addr,
+			      text, sizeof(text)))
 			json_str(w, text);
 	json_close(w, ']');
 	if (rc)
@@ -145,7 +146,7 @@ void probe_write_network(const struct json *peers, struct json_writer *w)
 	json_put_int(w, "free_port", find_free_port());
 	if (!peers)
 		return;
-	setenv("RES_OPTIONS", "timeout:2 attempts:1", 0);	/* a dead name server */
+	setenv("RES_OPTIONS", "timeout:2 attempts:1", 0); /* a dead name server */
 	json_key(w, "routes");
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(peers) && i < MAX_PEERS; i++)

@@ -18,13 +18,13 @@
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/rsh_agent.h"
 
-#define MAX_OUT   (16u << 20)
-#define MAX_ERR   (64u << 10)
-#define PIECE     ((size_t)65536)
-#define AT_ONCE   32
-#define CHILD_POLL_MS   20		/* the end of a process is looked for this often */
-#define KILL_DELAY_S   0.3		/* between SIGTERM and SIGKILL */
-#define CONNECT_S 10
+#define MAX_OUT	      (16u << 20)
+#define MAX_ERR	      (64u << 10)
+#define PIECE	      ((size_t)65536)
+#define AT_ONCE	      32
+#define CHILD_POLL_MS 20  /* the end of a process is looked for this often */
+#define KILL_DELAY_S  0.3 /* between SIGTERM and SIGKILL */
+#define CONNECT_S     10
 
 /* ---- the command line ---------------------------------------------------- */
 
@@ -65,11 +65,13 @@ static int add_remote_words(struct command_line *c, const char *const *words, st
 
 /* What follows the words of --ssh: ssh takes the first value of an option, so theirs win. */
 static int add_ssh_options(struct command_line *c, const struct host *host, double connect_s,
-		   struct err *e)
+			   struct err *e)
 {
 	char connect[40], port[16];
-	const char *const words[] = { "-x", "-T", "-o", "BatchMode=yes", "-o", connect,
-				      host->port ? "-p" : NULL, port, NULL };
+	const char *const words[] = {
+		"-x", "-T", "-o", "BatchMode=yes", "-o", connect, host->port ? "-p" : NULL,
+		port, NULL
+	};
 	int code;
 
 	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", MAX(1, (int)connect_s));
@@ -79,7 +81,7 @@ static int add_ssh_options(struct command_line *c, const struct host *host, doub
 }
 
 const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
-			 double connect_s, struct err *e)
+			       double connect_s, struct err *e)
 {
 	struct command_line c = { 0 }, remote = { 0 };
 	struct buf quoted = { 0 };
@@ -112,12 +114,12 @@ const char **remote_build_argv(const struct host *host, const char *ssh, const c
 /* ---- one process under way ------------------------------------------------ */
 
 struct remote_child {
-	struct remote_job *job;	/* NULL: this place is free */
+	struct remote_job *job; /* NULL: this place is free */
 	struct proc proc;
 	double began, until;
-	size_t input_sent;		/* bytes of the input */
-	bool   sigterm_sent;		/* SIGTERM was sent */
-	bool   ended;
+	size_t input_sent; /* bytes of the input */
+	bool sigterm_sent; /* SIGTERM was sent */
+	bool ended;
 };
 
 static void close_pipe_end(int *fd)
@@ -134,7 +136,7 @@ static void set_child_nonblocking(int fd)
 }
 
 static int start_child(struct remote_child *c, struct remote_job *job, const char *const *line,
-		 const struct remote_options *how)
+		       const struct remote_options *how)
 {
 	struct err e = { 0 };
 
@@ -144,8 +146,10 @@ static int start_child(struct remote_child *c, struct remote_job *job, const cha
 	job->timed_out = false;
 	job->trouble[0] = 0;
 	job->last_byte_time = 0;
-	if (proc_start(&c->proc, line, PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR |
-		       PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, &e)) {
+	if (proc_start(&c->proc, line,
+		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP |
+			       PROC_DIE_WITH_PARENT,
+		       &e)) {
 		snprintf(job->trouble, sizeof(job->trouble), "%.250s", e.text);
 		return -1;
 	}
@@ -160,7 +164,7 @@ static int start_child(struct remote_child *c, struct remote_job *job, const cha
 static void drain_child_output(struct remote_child *c, int *fd, struct buf *to, size_t most)
 {
 	for (;;) {
-		char nowhere[4096];	/* what is too much is read and dropped */
+		char nowhere[4096]; /* what is too much is read and dropped */
 		char *room = to->len < most ? buf_reserve(to, PIECE) : NULL;
 		ssize_t n = read(*fd, room ? room : nowhere, room ? PIECE : sizeof(nowhere));
 
@@ -239,11 +243,11 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 
 struct remote_pool {
 	struct remote_job *jobs;
-	const char ***lines;	/* NULL: each job's argv as it is */
+	const char ***lines; /* NULL: each job's argv as it is */
 	size_t n, next, busy;
-	struct remote_child *children;	/* owned: (n_children) */
+	struct remote_child *children; /* owned: (n_children) */
 	size_t n_children;
-	struct pollfd *fds;	/* owned: (3 * n_children) */
+	struct pollfd *fds; /* owned: (3 * n_children) */
 	const struct remote_options *how;
 };
 
@@ -252,8 +256,8 @@ static void start_waiting_jobs(struct remote_pool *w)
 	for (size_t i = 0; i < w->n_children; i++)
 		while (!w->children[i].job && w->next < w->n) {
 			size_t k = w->next++;
-			const char *const *line = w->lines ? (const char *const *)w->lines[k] :
-							     w->jobs[k].argv;
+			const char *const *line =
+				w->lines ? (const char *const *)w->lines[k] : w->jobs[k].argv;
 
 			start_child(&w->children[i], &w->jobs[k], line, w->how);
 		}
@@ -306,12 +310,13 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 	size_t n;
 	int rc = 0;
 
-	w->n_children = MIN(w->n, (size_t)(w->how->max_parallel > 0 ? w->how->max_parallel : AT_ONCE));
+	w->n_children =
+		MIN(w->n, (size_t)(w->how->max_parallel > 0 ? w->how->max_parallel : AT_ONCE));
 	w->children = mem_alloc(w->n_children, sizeof(*w->children), e);
 	w->fds = w->children ? mem_alloc(3 * w->n_children, sizeof(*w->fds), e) : NULL;
 	if (!w->fds)
 		rc = e->code;
-	sigaction(SIGPIPE, &ignore, &before);	/* one that ends before it read its input */
+	sigaction(SIGPIPE, &ignore, &before); /* one that ends before it read its input */
 	while (!rc) {
 		start_waiting_jobs(w);
 		n = gather_child_fds(w);
@@ -329,7 +334,7 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 }
 
 int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_options *how,
-		    struct err *e)
+		     struct err *e)
 {
 	struct remote_pool w = { .jobs = jobs, .n = n, .how = how };
 

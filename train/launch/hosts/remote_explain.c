@@ -6,13 +6,13 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/remote.h"
 
-#define SSH_FAILED  255
-#define NOT_RUN     126
-#define NOT_FOUND   127
+#define SSH_FAILED 255
+#define NOT_RUN	   126
+#define NOT_FOUND  127
 
 /* In a text @ stands for the host, ^ for it as known_hosts names it. The first that fits counts. */
 static const struct {
-	const char *words;	/* on standard error */
+	const char *words; /* on standard error */
 	const char *text;
 } reasons[] = {
 	{ "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -41,7 +41,7 @@ static const struct {
 	{ "No route to host",
 	  "no way leads to @ (no route to host): is it switched on, and in this network?" },
 	{ "Network is unreachable", "no way leads to @ (network is unreachable): is the network "
-	  "of this host up?" },
+				    "of this host up?" },
 	{ "Connection timed out",
 	  "@ does not answer: is it switched on, is its address right, does a firewall drop "
 	  "ssh?" },

@@ -86,7 +86,8 @@ static int64_t hostfile_port(char *text, const char *host)
 	return 0;
 }
 
-static int add_ssh_port(struct command_line *c, const char *hostfile, const char *host, struct err *e)
+static int add_ssh_port(struct command_line *c, const char *hostfile, const char *host,
+			struct err *e)
 {
 	struct buf text = { 0 };
 	char word[24];
@@ -104,7 +105,7 @@ static int add_ssh_port(struct command_line *c, const char *hostfile, const char
 }
 
 int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,
-		   const char *const *rest, struct err *e)
+			 const char *const *rest, struct err *e)
 {
 	static const char *const ours[] = { "-x", "-o", "BatchMode=yes", "-o" };
 	char connect[40];

@@ -24,7 +24,7 @@ int rsh_agent_split_words(struct command_line *c, const char *command, struct er
 
 /* The whole line: ssh's own words, then the rest from HOST on. Strings that end with NULL. */
 int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,
-		   const char *const *rest, struct err *e);
+			 const char *const *rest, struct err *e);
 
 /* Run it in this process; returns only on failure. */
 int rsh_agent_exec(const char *ssh, const char *hostfile, const char *const *rest, struct err *e);

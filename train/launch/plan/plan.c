@@ -6,21 +6,21 @@
 #include "share/base/util.h"
 #include "train/common/network.h"
 
-#define BACKWARD_SHARE	(2 / 3.0)	/* of the time of a micro-batch */
-#define MESSAGE_S	10e-6		/* of a processor for sending and taking one message */
-#define MEMORY_BYTES_S	4e9		/* summing and copying between ranks of one host */
-#define MAX_BUCKETS	20000
-#define DEPTH		4		/* buckets under way at a time, see train/comm/reduce.c */
-#define GOOD_SHARE	0.20		/* less exposed than this needs no further change */
-#define WORTH		1.1		/* times faster: else advice is not worth its words */
-#define MOST_MICROS	4096		/* that the option accumulate takes */
-#define SAME_STEPS_CHANGES	2		/* of the ladder: the same steps, rounded at most */
+#define BACKWARD_SHARE	   (2 / 3.0) /* of the time of a micro-batch */
+#define MESSAGE_S	   10e-6     /* of a processor for sending and taking one message */
+#define MEMORY_BYTES_S	   4e9	     /* summing and copying between ranks of one host */
+#define MAX_BUCKETS	   20000
+#define DEPTH		   4	/* buckets under way at a time, see train/comm/reduce.c */
+#define GOOD_SHARE	   0.20 /* less exposed than this needs no further change */
+#define WORTH		   1.1	/* times faster: else advice is not worth its words */
+#define MOST_MICROS	   4096 /* that the option accumulate takes */
+#define SAME_STEPS_CHANGES 2	/* of the ladder: the same steps, rounded at most */
 
 /* As train/comm/compress.h writes them; what packing, adding and unpacking took on one Zen 5 core. */
 static const struct {
 	const char *name;
-	double ratio;		/* bytes on the wire for one byte of fp32 */
-	double code_s;		/* of a processor for one byte of fp32 */
+	double ratio;  /* bytes on the wire for one byte of fp32 */
+	double code_s; /* of a processor for one byte of fp32 */
 } WIRES[] = {
 	[PLAN_FP32] = { "fp32", 1, 0.05e-9 },
 	[PLAN_BF16] = { "bf16", 1 / 2.0, 0.6e-9 },
@@ -50,12 +50,12 @@ const char *plan_limit_name(enum plan_limit l)
 /* ---- one reduction ----------------------------------------------------- */
 
 struct cost {
-	double each;		/* seconds from one bucket to the next, several under way */
-	double once;		/* that the first one takes longer */
-	double latency;		/* of each: not bytes, not processors */
+	double each;	/* seconds from one bucket to the next, several under way */
+	double once;	/* that the first one takes longer */
+	double latency; /* of each: not bytes, not processors */
 };
 
-#define LEAST_SPEED	0.05	/* of computing beside a reduction: both share the processors */
+#define LEAST_SPEED 0.05 /* of computing beside a reduction: both share the processors */
 
 static double setup_ranks(const struct plan_setup *w)
 {
@@ -74,7 +74,7 @@ static double host_sent_bytes(const struct plan_setup *w, enum plan_allreduce x,
 
 /* Seconds as measured, NAN: was not. */
 static double measured_reduce_s(const struct plan_setup *w, enum plan_allreduce x, double bytes,
-		       enum plan_wire wire)
+				enum plan_wire wire)
 {
 	const struct link_curve *c = w->measured;
 	double m;
@@ -82,12 +82,13 @@ static double measured_reduce_s(const struct plan_setup *w, enum plan_allreduce 
 	if (!c || c->hosts < 2 || w->hosts < 2 || x != PLAN_DIRECT)
 		return NAN;
 	m = (double)c->hosts;
-	return link_curve_seconds(c, (int)wire, host_sent_bytes(w, x, bytes) / network_bytes_sent(1, m));
+	return link_curve_seconds(c, (int)wire,
+				  host_sent_bytes(w, x, bytes) / network_bytes_sent(1, m));
 }
 
 /* Reduce bytes of fp32, in one piece, share (1, or 1/2: scatter or gather alone) of it. */
 static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce x, double bytes,
-			  enum plan_wire wire, double share)
+				enum plan_wire wire, double share)
 {
 	const double n = setup_ranks(w), hosts = (double)w->hosts;
 	double wire_bytes = bytes * WIRES[wire].ratio, link, code = bytes * WIRES[wire].code_s;
@@ -102,14 +103,14 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 		return c;
 	}
 	if (w->hosts > 1)
-		c.latency = x == PLAN_RING ? 2 * (hosts - 1) * w->latency_s
-			  : x == PLAN_TREE ? 2 * ceil(log2(hosts)) * w->latency_s
-					   : 2 * w->latency_s;
+		c.latency = x == PLAN_RING   ? 2 * (hosts - 1) * w->latency_s
+			    : x == PLAN_TREE ? 2 * ceil(log2(hosts)) * w->latency_s
+					     : 2 * w->latency_s;
 	if (x == PLAN_DIRECT)
 		c.latency += 2 * (n - 1) * MESSAGE_S;
 	c.latency *= share;
 	link = w->hosts > 1 ? host_sent_bytes(w, x, wire_bytes) / w->link_bytes_s : 0;
-	if (w->ranks_per_host > 1)	/* beside the link: the slower one counts */
+	if (w->ranks_per_host > 1) /* beside the link: the slower one counts */
 		link = fmax(link, network_bytes_sent(wire_bytes, (double)w->ranks_per_host) *
 					  (double)w->ranks_per_host / MEMORY_BYTES_S);
 	/* packing one goes on while another travels */
@@ -124,7 +125,7 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 
 struct exchange_cost {
 	double transfer_s, exposed_s, latency_s;
-	double delay_s;		/* that reductions beside computing cost it */
+	double delay_s; /* that reductions beside computing cost it */
 };
 
 /* How fast reductions and computing go beside each other, of their speeds alone. */
@@ -151,8 +152,8 @@ static struct overlap_speeds overlap_speed(const struct plan_setup *w, enum plan
 }
 
 /* What all of a reduction takes in buckets of this many bytes, and the last of it more. */
-static struct cost all_buckets_cost(const struct plan_setup *w, enum plan_allreduce x, double bytes, double n,
-			 double share)
+static struct cost all_buckets_cost(const struct plan_setup *w, enum plan_allreduce x, double bytes,
+				    double n, double share)
 {
 	struct cost c;
 
@@ -183,12 +184,12 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_setup *
 	double now = 0, computed = 0, ended = backward, at = bytes;
 
 	for (double k = n - 1; k >= 0; k--) {
-		const double from = k * size;	/* the bucket is from here to at */
+		const double from = k * size; /* the bucket is from here to at */
 		double ready = from > late ? backward * (bytes - from) / (bytes - late) : backward;
 		double work = c.each * (at - from) / bytes, beside;
 
 		at = from;
-		if (computed < ready) {		/* nothing is under way */
+		if (computed < ready) { /* nothing is under way */
 			now += ready - computed;
 			computed = ready;
 			ended = now;
@@ -211,8 +212,8 @@ static enum plan_wire moments_wire(const struct plan_setup *w)
 	return w->wire == PLAN_FP32 ? PLAN_FP32 : PLAN_BF16;
 }
 
-static void step_exchange_cost(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x,
-		     struct exchange_cost *out)
+static void step_exchange_cost(const struct plan_job *job, const struct plan_setup *w,
+			       enum plan_allreduce x, struct exchange_cost *out)
 {
 	/* The sums of the loss and what is asked of the run: two small messages to all. */
 	double small = w->hosts > 1 ? 4 * ceil(log2((double)w->hosts)) * w->latency_s : 0;
@@ -221,7 +222,7 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 	*out = (struct exchange_cost){ 0 };
 	if (setup_ranks(w) <= 1)
 		return;
-	if (w->local_steps > 1) {	/* weights, and both of Adam's moments */
+	if (w->local_steps > 1) { /* weights, and both of Adam's moments */
 		struct cost m = reduce_bytes(w, x, 4 * job->parameters, moments_wire(w), 1);
 
 		c = reduce_bytes(w, x, 4 * job->parameters, w->wire, 1);
@@ -230,7 +231,7 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 		out->latency_s = (c.latency + 2 * m.latency) / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
-		if (w->shard) {		/* the new weights, after the update */
+		if (w->shard) { /* the new weights, after the update */
 			c = reduce_bytes(w, x, 4 * job->parameters, PLAN_FP32, 0.5);
 			out->transfer_s += c.each + c.once;
 			out->exposed_s += c.each + c.once;
@@ -242,7 +243,8 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 	out->latency_s += small;
 }
 
-static double step_sent_bytes(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x)
+static double step_sent_bytes(const struct plan_job *job, const struct plan_setup *w,
+			      enum plan_allreduce x)
 {
 	const double bytes = 4 * job->parameters, ratio = WIRES[w->wire].ratio;
 
@@ -268,8 +270,8 @@ static double nan_if_zero(double x)
 	return x > 0 ? x : NAN;
 }
 
-static void estimate_step(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x,
-		 struct plan_step *out)
+static void estimate_step(const struct plan_job *job, const struct plan_setup *w,
+			  enum plan_allreduce x, struct plan_step *out)
 {
 	const double n = setup_ranks(w);
 	struct exchange_cost moved;
@@ -284,8 +286,7 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	out->step_s = out->compute_s + out->exposed_s + out->update_s + job->other_s;
 	out->exposed_share = out->exposed_s / out->step_s;
 	out->sent_bytes = step_sent_bytes(job, w, x);
-	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->accumulate /
-			  out->step_s;
+	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->accumulate / out->step_s;
 	out->hours = nan_if_zero(job->total_tokens) / out->target_tps / 3600;
 	out->cost = out->hours * (double)w->hosts * nan_if_zero(job->price);
 	out->limit = step_limit(out, &moved);
@@ -305,7 +306,7 @@ void plan_step(const struct plan_job *job, const struct plan_setup *way, enum pl
 }
 
 enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
-			     struct plan_step *out)
+					struct plan_step *out)
 {
 	struct plan_step tree;
 
@@ -334,17 +335,21 @@ double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, d
 /* ---- advice ------------------------------------------------------------ */
 
 /* Tokens a second, in micro-batches. */
-static double micro_batches_per_s(const struct plan_job *job, const struct plan_setup *w, struct plan_step *s)
+static double micro_batches_per_s(const struct plan_job *job, const struct plan_setup *w,
+				  struct plan_step *s)
 {
 	estimate_step(job, w, PLAN_DIRECT, s);
 	return (double)s->accumulate / s->step_s;
 }
 
 double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
-		   struct plan_setup *better)
+			 struct plan_setup *better)
 {
 	/* Each rung changes the training a little more than the one before. */
-	static const struct { enum plan_wire wire; int64_t more, local; } changes[] = {
+	static const struct {
+		enum plan_wire wire;
+		int64_t more, local;
+	} changes[] = {
 		{ PLAN_FP32, 1, 1 }, { PLAN_BF16, 1, 1 }, { PLAN_BF16, 2, 1 }, { PLAN_BF16, 4, 1 },
 		{ PLAN_2BIT, 1, 1 }, { PLAN_2BIT, 4, 1 }, { PLAN_1BIT, 4, 1 }, { PLAN_FP32, 1, 16 },
 	};
@@ -354,7 +359,8 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 	bool good = s.exposed_share < GOOD_SHARE;
 
 	*better = *way;
-	for (size_t i = 0; i < (same_steps ? SAME_STEPS_CHANGES : ARRAY_LEN(changes)) && !good; i++) {
+	for (size_t i = 0; i < (same_steps ? SAME_STEPS_CHANGES : ARRAY_LEN(changes)) && !good;
+	     i++) {
 		struct plan_setup w = *way;
 		double x;
 

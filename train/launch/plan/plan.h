@@ -49,12 +49,12 @@ enum plan_limit { PLAN_COMPUTE, PLAN_LINK, PLAN_LATENCY, PLAN_UPDATE };
 
 /* What a training costs wherever it runs; seconds of one rank. */
 struct plan_job {
-	double micro_s;		/* forward and backward of one micro-batch */
-	double input_s;		/* waiting for one micro-batch */
-	double update_s;	/* norm and optimizer on all weights, a step */
-	double other_s;		/* of a step, in none of these */
+	double micro_s;	 /* forward and backward of one micro-batch */
+	double input_s;	 /* waiting for one micro-batch */
+	double update_s; /* norm and optimizer on all weights, a step */
+	double other_s;	 /* of a step, in none of these */
 	double parameters;
-	double late_parameters;	/* whose gradient is ready only when backward ends */
+	double late_parameters; /* whose gradient is ready only when backward ends */
 	double target_tokens;	/* of one micro-batch; 0: unknown */
 	double total_tokens;	/* of the whole training; 0: unknown */
 	double price;		/* of a host for an hour; 0: unknown */
@@ -62,34 +62,34 @@ struct plan_job {
 
 struct plan_setup {
 	int64_t hosts, ranks_per_host;
-	double  link_bytes_s;	/* payload, one direction */
-	double  latency_s;
-	const struct link_curve *measured;	/* on this link; borrowed; NULL: was not */
+	double link_bytes_s; /* payload, one direction */
+	double latency_s;
+	const struct link_curve *measured; /* on this link; borrowed; NULL: was not */
 	enum plan_wire wire;
-	int64_t accumulate;	/* fewer than the ranks: as many as the ranks */
+	int64_t accumulate; /* fewer than the ranks: as many as the ranks */
 	int64_t local_steps;
-	bool    overlap, shard;
-	double  bucket_bytes;	/* as fp32 */
+	bool overlap, shard;
+	double bucket_bytes; /* as fp32 */
 };
 
 /* A number that cannot be known is NAN. */
 struct plan_step {
 	double compute_s, transfer_s, exposed_s, update_s, step_s;
 	double exposed_share;
-	double sent_bytes;	/* by each host in a step */
-	double efficiency;	/* tokens/s over hosts times those of one host with as many ranks */
+	double sent_bytes; /* by each host in a step */
+	double efficiency; /* tokens/s over hosts times those of one host with as many ranks */
 	double target_tps;
-	double hours, cost;	/* of total_tokens */
-	int64_t accumulate;	/* as it has to be */
+	double hours, cost; /* of total_tokens */
+	int64_t accumulate; /* as it has to be */
 	enum plan_limit limit;
 };
 
-void plan_step(const struct plan_job *job, const struct plan_setup *way, enum plan_allreduce allreduce,
-	       struct plan_step *out);
+void plan_step(const struct plan_job *job, const struct plan_setup *way,
+	       enum plan_allreduce allreduce, struct plan_step *out);
 
 /* The faster of ring and tree, its step in out. */
 enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
-			     struct plan_step *out);
+					struct plan_step *out);
 
 /*
  * The speed of the link at which a step of this way would wait exposed_s for its reductions;
@@ -104,7 +104,7 @@ double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, d
  * many times faster tokens go (1: nothing is worth its words; then better is the same way).
  */
 double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
-		   struct plan_setup *better);
+			 struct plan_setup *better);
 
 const char *plan_wire_name(enum plan_wire w);
 const char *plan_allreduce_name(enum plan_allreduce x);

@@ -15,18 +15,18 @@
 #include "train/launch/plan/plan_grid.h"
 #include "train/launch/plan/plan_run.h"
 
-#define USUAL_LATENCY_S 50e-6	/* Ethernet in one room */
-#define TIED_SHARE	0.3	/* of a model's parameters, for its embedding; where not known */
+#define USUAL_LATENCY_S 50e-6 /* Ethernet in one room */
+#define TIED_SHARE	0.3   /* of a model's parameters, for its embedding; where not known */
 
 enum link_origin { LINK_GIVEN, LINK_MEASURED, LINK_FITTED, LINK_ASSUMED };
 
 struct plan {
-	struct conf *conf;	/* borrowed */
+	struct conf *conf; /* borrowed */
 	struct plan_job job;
 	struct plan_setup base;
 	struct plan_grid grid;
-	struct plan_run run;	/* zeroed without one */
-	struct link_curve curve;	/* what reductions took on the measured link */
+	struct plan_run run;	 /* zeroed without one */
+	struct link_curve curve; /* what reductions took on the measured link */
 	enum link_origin link_origin;
 };
 
@@ -43,15 +43,16 @@ static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 	plan_setup_from_conf(&p->base, c);
 	if (!c->run) {
 		if (c->parameters == 0 || c->compute_s <= 0)
-			return err_set(e, ERR_USAGE, "what shall be planned? give --run NAME of a "
+			return err_set(e, ERR_USAGE,
+				       "what shall be planned? give --run NAME of a "
 				       "run that has trained, or --parameters N and --compute-s "
 				       "SECONDS");
 		p->base.hosts = p->base.ranks_per_host = 1;
 	}
 	if (c->parameters > 0) {
-		p->job.late_parameters = c->run ? p->job.late_parameters / p->job.parameters *
-							  (double)c->parameters
-						: TIED_SHARE * (double)c->parameters;
+		p->job.late_parameters =
+			c->run ? p->job.late_parameters / p->job.parameters * (double)c->parameters
+			       : TIED_SHARE * (double)c->parameters;
 		p->job.parameters = (double)c->parameters;
 	}
 	if (c->compute_s > 0)
@@ -81,7 +82,7 @@ static int find_plan_link(struct plan *p, const char *workspace, struct err *e)
 
 	if (linkfile_read(&seen, workspace, e))
 		return e->code;
-	p->base.latency_s = p->conf->latency_us > 0   ? p->conf->latency_us * 1e-6
+	p->base.latency_s = p->conf->latency_us > 0    ? p->conf->latency_us * 1e-6
 			    : isfinite(seen.latency_s) ? seen.latency_s
 						       : USUAL_LATENCY_S;
 	if (p->grid.n_links)
@@ -100,7 +101,7 @@ static int find_plan_link(struct plan *p, const char *workspace, struct err *e)
 	if (seen.bytes_s > 0)
 		p->base.measured = &p->curve;
 	if (seen.bytes_s > 0 || fitted > 0) {
-		p->grid.payload = 1;	/* that is what was measured */
+		p->grid.payload = 1; /* that is what was measured */
 		p->grid.links[p->grid.n_links++] = seen.bytes_s > 0 ? seen.bytes_s : fitted;
 	} else {
 		assume_plan_links(p);
@@ -166,9 +167,11 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 	char link[NETWORK_RATE_TEXT];
 
 	if (p->conf->run)
-		buf_printf(out, "run %s: %lld ranks on %lld hosts, %.4g s a step (median of %lld "
-			   "records)", p->conf->run, (long long)p->run.ranks,
-			   (long long)p->run.way.hosts, p->run.step_s, (long long)p->run.records);
+		buf_printf(out,
+			   "run %s: %lld ranks on %lld hosts, %.4g s a step (median of %lld "
+			   "records)",
+			   p->conf->run, (long long)p->run.ranks, (long long)p->run.way.hosts,
+			   p->run.step_s, (long long)p->run.records);
 	else
 		buf_add_str(out, "numbers given");
 	buf_printf(out, "\n%.4g s of forward and backward a micro-batch, %.1f MB of gradients\n",
@@ -180,12 +183,13 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 		buf_printf(out, ": %s of payload", network_rate_text(link, p->grid.links[0]));
 	buf_printf(out, "; latency %.0f us\n\n", p->base.latency_s * 1e6);
 	buf_add_str(out, " hosts  link         wire   accum.  local  over   step s  expos.  "
-			  "effic.   target/s      time       cost  limit    else\n");
+			 "effic.   target/s      time       cost  limit    else\n");
 }
 
 /* ---- advice ------------------------------------------------------------ */
 
-static void print_option_changes(struct buf *out, const struct plan_setup *was, const struct plan_setup *is)
+static void print_option_changes(struct buf *out, const struct plan_setup *was,
+				 const struct plan_setup *is)
 {
 	if (is->overlap != was->overlap)
 		buf_add_str(out, " --overlap-reduce");
@@ -236,13 +240,15 @@ static void advise_plan_row(struct buf *out, const struct plan *p, struct plan_s
 		buf_printf(out, "%sthey train no faster than one host",
 			   more > 1 ? "; even so " : " ");
 	else if (more <= 1)
-		buf_printf(out, " %.0f %% of a step is waiting for the network, and nothing here "
-			   "mends that", 100 * as_is.exposed_share);
+		buf_printf(out,
+			   " %.0f %% of a step is waiting for the network, and nothing here "
+			   "mends that",
+			   100 * as_is.exposed_share);
 }
 
 /* For each link and number of hosts, from the first way of each. */
 static int advise_all_rows(const struct plan *p, struct buf *out, struct json_writer *json,
-		       struct err *e)
+			   struct err *e)
 {
 	size_t rows = plan_grid_row_count(&p->grid);
 	size_t block = rows / (MAX(p->grid.n_links, 1) * p->grid.n_hosts);
@@ -306,7 +312,8 @@ static void put_plan_row(struct json_writer *w, const struct plan *p, const stru
 	put_finite_real(w, "cost", s.cost);
 	json_put_str(w, "limit", plan_limit_name(s.limit));
 	if (way->hosts > 1) {
-		json_put_str(w, "best_exchange", plan_allreduce_name(plan_best_allreduce(&p->job, way, &s)));
+		json_put_str(w, "best_exchange",
+			     plan_allreduce_name(plan_best_allreduce(&p->job, way, &s)));
 		plan_step(&p->job, way, PLAN_RING, &s);
 		put_finite_real(w, "ring_step_s", s.step_s);
 		plan_step(&p->job, way, PLAN_TREE, &s);

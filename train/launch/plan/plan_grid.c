@@ -13,7 +13,8 @@
 typedef int list_word_fn(void *to, const char *word, struct err *e);
 
 /* Each word of "a,b c" is taken once; *n of them so far. */
-static int for_each_list_word(const char *list, size_t *n, list_word_fn *add_word_fn, void *to, struct err *e)
+static int for_each_list_word(const char *list, size_t *n, list_word_fn *add_word_fn, void *to,
+			      struct err *e)
 {
 	char *copy = mem_strdup(list, e), *at = copy, *word;
 	int rc = copy ? 0 : e->code;
@@ -67,10 +68,13 @@ struct varied {
 
 static size_t *varied_list_length(struct plan_grid *g, const char *name)
 {
-	const struct { const char *name; size_t *n; } all[] = {
-		{ "wire", &g->n_wire },		      { "accumulate", &g->n_accumulate },
-		{ "local-steps", &g->n_local },	      { "overlap-reduce", &g->n_overlap },
-		{ "bucket-mb", &g->n_bucket },	      { "shard-optimizer", &g->n_shard },
+	const struct {
+		const char *name;
+		size_t *n;
+	} all[] = {
+		{ "wire", &g->n_wire },		{ "accumulate", &g->n_accumulate },
+		{ "local-steps", &g->n_local }, { "overlap-reduce", &g->n_overlap },
+		{ "bucket-mb", &g->n_bucket },	{ "shard-optimizer", &g->n_shard },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -105,8 +109,8 @@ static int add_varied_value(void *to, const char *word, struct err *e)
 
 static int read_varied_option(struct plan_grid *g, const char *text, struct err *e)
 {
-	static const char *const names[] = { "wire", "accumulate", "local-steps", "overlap-reduce",
-					     "bucket-mb", "shard-optimizer" };
+	static const char *const names[] = { "wire",	       "accumulate", "local-steps",
+					     "overlap-reduce", "bucket-mb",  "shard-optimizer" };
 	struct varied v = { .grid = g };
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : 0, *n;
@@ -114,15 +118,17 @@ static int read_varied_option(struct plan_grid *g, const char *text, struct err 
 	int rc;
 
 	if (!equals || length == 0 || length >= sizeof(v.name))
-		return err_set(e, ERR_USAGE, "--vary \"%s\": write NAME=VALUE,VALUE, for "
-			       "instance wire=fp32,bf16", text);
+		return err_set(e, ERR_USAGE,
+			       "--vary \"%s\": write NAME=VALUE,VALUE, for "
+			       "instance wire=fp32,bf16",
+			       text);
 	for (size_t i = 0; i < length; i++)
 		v.name[i] = text[i] == '_' ? '-' : text[i];
 	n = varied_list_length(g, v.name);
 	if (!n)
 		return err_set(e, ERR_USAGE, "--vary: \"%s\" is nothing that a plan can vary%s",
-			       v.name, text_hint(hint, text_nearest(v.name, names,
-								    ARRAY_LEN(names))));
+			       v.name,
+			       text_hint(hint, text_nearest(v.name, names, ARRAY_LEN(names))));
 	rc = conf_init(&v.scratch, e);
 	if (!rc)
 		rc = for_each_list_word(equals + 1, n, add_varied_value, &v, e);
@@ -163,7 +169,8 @@ int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_
 	memset(g, 0, sizeof(*g));
 	g->payload = PLAN_PAYLOAD;
 	for (size_t i = 0; !rc && i < c->hosts_count.n; i++)
-		rc = for_each_list_word(c->hosts_count.items[i], &g->n_hosts, add_hosts_count, g, e);
+		rc = for_each_list_word(c->hosts_count.items[i], &g->n_hosts, add_hosts_count, g,
+					e);
 	for (size_t i = 0; !rc && i < c->link.n; i++)
 		rc = for_each_list_word(c->link.items[i], &g->n_links, add_link_speed, g, e);
 	for (size_t i = 0; !rc && i < c->vary.n; i++)
@@ -197,7 +204,7 @@ static size_t next_grid_digit(size_t *i, size_t base)
 }
 
 void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup *base,
-		  struct plan_setup *way)
+		   struct plan_setup *way)
 {
 	*way = *base;
 	way->overlap = g->overlap[next_grid_digit(&i, g->n_overlap)];

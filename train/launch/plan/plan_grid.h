@@ -12,20 +12,20 @@
 #include "share/base/err.h"
 #include "train/launch/plan/plan.h"
 
-#define PLAN_MAX_LIST	64
-#define PLAN_MAX_HOSTS	1000000
-#define PLAN_MAX_ROWS	100000
-#define PLAN_PAYLOAD	0.94	/* of a link's speed: the rest is headers */
+#define PLAN_MAX_LIST  64
+#define PLAN_MAX_HOSTS 1000000
+#define PLAN_MAX_ROWS  100000
+#define PLAN_PAYLOAD   0.94 /* of a link's speed: the rest is headers */
 
 /* Each list holds at least one entry after plan_grid_read(). */
 struct plan_grid {
 	int64_t hosts[PLAN_MAX_LIST], accumulate[PLAN_MAX_LIST], local[PLAN_MAX_LIST];
-	double  links[PLAN_MAX_LIST];	/* payload bytes/s, one direction */
-	double  payload;		/* these over the speeds that were named */
-	double  bucket[PLAN_MAX_LIST];	/* bytes */
+	double links[PLAN_MAX_LIST];  /* payload bytes/s, one direction */
+	double payload;		      /* these over the speeds that were named */
+	double bucket[PLAN_MAX_LIST]; /* bytes */
 	enum plan_wire wire[PLAN_MAX_LIST];
-	bool    overlap[PLAN_MAX_LIST], shard[PLAN_MAX_LIST];
-	size_t  n_hosts, n_links, n_accumulate, n_local, n_bucket, n_wire, n_overlap, n_shard;
+	bool overlap[PLAN_MAX_LIST], shard[PLAN_MAX_LIST];
+	size_t n_hosts, n_links, n_accumulate, n_local, n_bucket, n_wire, n_overlap, n_shard;
 };
 
 /*
@@ -38,6 +38,6 @@ int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_
 /* How many ways there are, and the i-th: links turn slowest, then hosts. */
 size_t plan_grid_row_count(const struct plan_grid *g);
 void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup *base,
-		  struct plan_setup *way);
+		   struct plan_setup *way);
 
 #endif

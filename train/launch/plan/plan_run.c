@@ -11,7 +11,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 
-#define MAX_RANKS 65536		/* more are no record of ours */
+#define MAX_RANKS 65536 /* more are no record of ours */
 
 enum { STEP, COMPUTE, EXPOSED, WAIT, UPDATE, INPUT, TPS, N_FIELDS };
 
@@ -20,21 +20,21 @@ static const char *const FIELDS[N_FIELDS] = {
 };
 
 struct sample_series {
-	double *x;		/* owned */
+	double *x; /* owned */
 	size_t n, cap;
 };
 
 struct rank_samples {
 	struct sample_series compute;
-	char *host;		/* owned; NULL: no record */
+	char *host; /* owned; NULL: no record */
 };
 
 struct run_measurements {
 	struct sample_series fields[N_FIELDS];
-	struct rank_samples *ranks;	/* owned */
+	struct rank_samples *ranks; /* owned */
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
-	double started_ranks, hosts, parameters, vocabulary;	/* hosts 0: the run did not say */
+	double started_ranks, hosts, parameters, vocabulary; /* hosts 0: the run did not say */
 };
 
 static void clear_measurements(struct run_measurements *r)
@@ -119,7 +119,8 @@ static int store_measurement(struct run_measurements *r, const struct json *reco
 	} else if (!strcmp(kind, "train")) {
 		r->train_records++;
 		for (size_t i = 0; !rc && i < N_FIELDS; i++)
-			rc = add_series_value(&r->fields[i], json_number(json_get(record, FIELDS[i]), NAN), e);
+			rc = add_series_value(&r->fields[i],
+					      json_number(json_get(record, FIELDS[i]), NAN), e);
 	} else if (!strcmp(kind, "rank")) {
 		rc = store_rank_record(r, record, e);
 	}
@@ -161,9 +162,10 @@ static double slowest_rank_micro_s(struct run_measurements *r, int64_t accumulat
 			const struct sample_series *s = &r->ranks[i].compute;
 
 			if (k < s->n)
-				first->x[k] = fmax(i ? first->x[k] : 0,
-						   s->x[k] / (double)rank_micro_batches(accumulate, ranks,
-									       (int64_t)i));
+				first->x[k] =
+					fmax(i ? first->x[k] : 0,
+					     s->x[k] / (double)rank_micro_batches(accumulate, ranks,
+										  (int64_t)i));
 		}
 	return first ? series_median(first) : NAN;
 }
@@ -190,7 +192,7 @@ static double zero_if_nan(double x)
 }
 
 static int compute_plan_run(struct plan_run *out, struct run_measurements *r, const struct conf *c,
-		    const char *run, struct err *e)
+			    const char *run, struct err *e)
 {
 	double m[N_FIELDS], micro;
 	int64_t micros;
@@ -199,7 +201,8 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 		m[i] = series_median(&r->fields[i]);
 	out->records = r->train_records - (r->train_records > 1);
 	out->ranks = r->started_ranks >= 1 && r->started_ranks <= MAX_RANKS
-			     ? (int64_t)r->started_ranks : 1;
+			     ? (int64_t)r->started_ranks
+			     : 1;
 	out->step_s = m[STEP];
 	out->exposed_s = m[EXPOSED];
 	out->wait_s = m[WAIT];
@@ -212,7 +215,7 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 	micro = slowest_rank_micro_s(r, c->accumulate, out->ranks);
 	if (!(micro > 0))
 		micro = m[COMPUTE] / (double)micros;
-	if (!(micro > 0) && out->ranks == 1)	/* all of the step is its own work */
+	if (!(micro > 0) && out->ranks == 1) /* all of the step is its own work */
 		micro = (m[STEP] - zero_if_nan(m[UPDATE]) - zero_if_nan(m[INPUT])) / (double)micros;
 	if (!(micro > 0))
 		return err_set(e, ERR_DATA,
@@ -222,14 +225,15 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 			       run);
 	plan_setup_from_conf(&out->way, c);
 	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
-									: count_rank_hosts(r);
+								       : count_rank_hosts(r);
 	out->way.ranks_per_host = CEIL_DIV(out->ranks, out->way.hosts);
 	out->job.micro_s = micro;
 	out->job.update_s = zero_if_nan(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
 	out->job.input_s = zero_if_nan(m[INPUT]) / (double)micros;
 	if (isfinite(m[COMPUTE]) && isfinite(m[EXPOSED]))
 		out->job.other_s = fmax(m[STEP] - m[COMPUTE] - m[EXPOSED] - zero_if_nan(m[UPDATE]) -
-						zero_if_nan(m[INPUT]), 0);
+						zero_if_nan(m[INPUT]),
+					0);
 	out->job.parameters = r->parameters;
 	out->job.late_parameters = r->vocabulary * (double)c->d_model;
 	out->job.target_tokens = zero_if_nan(m[TPS] * m[STEP] / (double)c->accumulate);
@@ -251,7 +255,7 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 		  struct err *e)
 {
 	struct run_measurements r = { 0 };
-	struct conf was = { 0 };	/* as it was trained, whatever the command line says now */
+	struct conf was = { 0 }; /* as it was trained, whatever the command line says now */
 	char *recipe = NULL, *journal = NULL;
 	int rc = paths_check_name("run", run, e);
 
@@ -264,8 +268,10 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 		rc = recipe && journal ? 0 : e->code;
 	}
 	if (!rc && !file_exists(recipe))
-		rc = err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s (--run says which, -C "
-			     "where)", run, workspace);
+		rc = err_set(e, ERR_NOINPUT,
+			     "there is no run \"%s\" in %s (--run says which, -C "
+			     "where)",
+			     run, workspace);
 	if (!rc)
 		rc = conf_load_recipe(&was, recipe, e);
 	if (!rc)

@@ -11,12 +11,12 @@
 #include "train/launch/plan/plan.h"
 
 struct plan_run {
-	struct plan_job job;	/* without its price */
-	struct plan_setup way;	/* as it was trained; link and latency 0 */
+	struct plan_job job;   /* without its price */
+	struct plan_setup way; /* as it was trained; link and latency 0 */
 	int64_t ranks;
-	int64_t records;	/* that the numbers are medians of */
-	double  step_s;		/* medians of the first rank */
-	double  exposed_s, wait_s;	/* NAN: not in the journal */
+	int64_t records;	  /* that the numbers are medians of */
+	double step_s;		  /* medians of the first rank */
+	double exposed_s, wait_s; /* NAN: not in the journal */
 };
 
 /*

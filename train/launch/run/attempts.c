@@ -18,30 +18,30 @@
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/supervise.h"
 
-#define BACKOFF_S     5.0
-#define BACKOFF_MAX_S 300.0
-#define MPIRUN_LINGER_S      30.0	/* from the ranks' last word to the end of their job */
-#define BEGIN_NOTICE_S      60.0	/* without a first word of theirs: said */
-#define BEGIN_S       600.0	/* and taken for a hang; $WERKBANK_BEGIN: another number */
-#define BEGIN_HOST_S  1.0	/* more for each host */
+#define BACKOFF_S	5.0
+#define BACKOFF_MAX_S	300.0
+#define MPIRUN_LINGER_S 30.0  /* from the ranks' last word to the end of their job */
+#define BEGIN_NOTICE_S	60.0  /* without a first word of theirs: said */
+#define BEGIN_S		600.0 /* and taken for a hang; $WERKBANK_BEGIN: another number */
+#define BEGIN_HOST_S	1.0   /* more for each host */
 
 /* Parts of the margin before the end of the time a batch system gives. */
-#define SAVE_MARGIN_S      30.0
-#define MARGIN_SAVES  3.0	/* times the slowest checkpoint */
-#define MARGIN_STEPS  5.0	/* times the slowest step */
+#define SAVE_MARGIN_S 30.0
+#define MARGIN_SAVES  3.0 /* times the slowest checkpoint */
+#define MARGIN_STEPS  5.0 /* times the slowest step */
 
 struct attempt_loop {
 	const struct attempts *a;
 	struct supervisor sup;
 	struct outcome job_outcome;
 	struct roll_call roll_call;
-	char  *journal, *hostfile, *kill_request;	/* owned: paths; now: the request to end at once */
-	char   event[300];
-	const char *asked_by;		/* NULL: nobody */
-	const char *said;		/* the state that was written last; NULL: none */
-	double began, started, stopped_at;	/* monotonic seconds; 0: not yet */
-	bool   delay_noted, begin_timed_out;		/* this job has not begun: it was said, it was ended */
-	bool   waiting;			/* between two attempts */
+	char *journal, *hostfile, *kill_request; /* owned: paths; now: the request to end at once */
+	char event[300];
+	const char *asked_by;		   /* NULL: nobody */
+	const char *said;		   /* the state that was written last; NULL: none */
+	double began, started, stopped_at; /* monotonic seconds; 0: not yet */
+	bool delay_noted, begin_timed_out; /* this job has not begun: it was said, it was ended */
+	bool waiting;			   /* between two attempts */
 	int64_t restarts, restarts_in_row, checkpoint;
 };
 
@@ -59,14 +59,23 @@ int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts)
 }
 
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
-		  struct command_line *c, struct err *e)
+			  struct command_line *c, struct err *e)
 {
 	const struct mpirun_options how = {
-		.hosts = hosts, .hostfile = hostfile, .ranks = attempts_rank_count(a, hosts),
-		.network = a->network, .ssh = a->conf->ssh, .launcher = a->launcher,
+		.hosts = hosts,
+		.hostfile = hostfile,
+		.ranks = attempts_rank_count(a, hosts),
+		.network = a->network,
+		.ssh = a->conf->ssh,
+		.launcher = a->launcher,
 		.oversubscribed = a->oversubscribed,
 	};
-	const char *words[] = { a->trainer, "_rank", "-C", a->workspace, "--run", a->run,
+	const char *words[] = { a->trainer,
+				"_rank",
+				"-C",
+				a->workspace,
+				"--run",
+				a->run,
 				a->conf->quiet ? "--quiet" : NULL };
 	int code = 0;
 
@@ -83,24 +92,30 @@ static void write_run_state(struct attempt_loop *l, const char *name, int status
 {
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
 	const struct run_state s = {
-		.name = name, .ranks = attempts_rank_count(l->a, hosts), .hosts = hosts,
-		.network = l->a->network, .status = status, .restarts = l->restarts,
-		.event = l->event[0] ? l->event : NULL, .asked_by = l->asked_by,
+		.name = name,
+		.ranks = attempts_rank_count(l->a, hosts),
+		.hosts = hosts,
+		.network = l->a->network,
+		.status = status,
+		.restarts = l->restarts,
+		.event = l->event[0] ? l->event : NULL,
+		.asked_by = l->asked_by,
 		.detached = l->a->detached,
 	};
 	struct err trouble;
 
 	l->said = name;
-	if (rundir_write_state(l->a->dir, &s, &trouble))	/* the training matters more */
+	if (rundir_write_state(l->a->dir, &s, &trouble)) /* the training matters more */
 		supervise_log(&l->sup, "%s", trouble.text);
 }
 
 /* An event for the journal, the state and the console. Only while no rank writes is it in order. */
-static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 
 static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 {
-	struct err ignored;	/* what cannot be noted is said at least */
+	struct err ignored; /* what cannot be noted is said at least */
 	struct json_writer *w;
 	struct journal *j;
 	va_list ap;
@@ -126,7 +141,8 @@ static double save_margin_s(const struct attempt_loop *l)
 {
 	double all = l->a->conf->walltime * 60;
 
-	return MIN(SAVE_MARGIN_S + MARGIN_SAVES * l->job_outcome.save_s + MARGIN_STEPS * l->job_outcome.step_s,
+	return MIN(SAVE_MARGIN_S + MARGIN_SAVES * l->job_outcome.save_s +
+			   MARGIN_STEPS * l->job_outcome.step_s,
 		   all / 2);
 }
 
@@ -140,9 +156,10 @@ static bool is_time_over(const struct attempt_loop *l)
 static void update_run_state(struct attempt_loop *l)
 {
 	const struct supervisor *s = &l->sup;
-	const char *name = l->waiting ? "restarting"
-			   : s->stop_requests ? "stopping"
-			   : l->job_outcome.began || (s->has_output && !s->mpirun) ? "running" : "starting";
+	const char *name = l->waiting						   ? "restarting"
+			   : s->stop_requests					   ? "stopping"
+			   : l->job_outcome.began || (s->has_output && !s->mpirun) ? "running"
+										   : "starting";
 
 	if (!l->said || strcmp(l->said, name))
 		write_run_state(l, name, -1);
@@ -183,8 +200,10 @@ static void check_ranks_begun(struct attempt_loop *l)
 		supervise_end_job(&l->sup);
 	} else if (waited > BEGIN_NOTICE_S && !l->delay_noted) {
 		l->delay_noted = true;
-		supervise_log(&l->sup, "waiting for the ranks to begin for %.0f s: mpirun is "
-			      "reaching hosts, or they load the corpus and a checkpoint", waited);
+		supervise_log(&l->sup,
+			      "waiting for the ranks to begin for %.0f s: mpirun is "
+			      "reaching hosts, or they load the corpus and a checkpoint",
+			      waited);
 	}
 }
 
@@ -254,7 +273,8 @@ out:
 
 static double restart_delay_s(const struct attempt_loop *l)
 {
-	return MIN(env_seconds("WERKBANK_BACKOFF", BACKOFF_S) * pow(2, (double)(l->restarts_in_row - 1)),
+	return MIN(env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
+			   pow(2, (double)(l->restarts_in_row - 1)),
 		   BACKOFF_MAX_S);
 }
 
@@ -270,8 +290,10 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	l->checkpoint = checkpoint;
 	if (l->restarts_in_row >= l->a->conf->restarts) {
 		if (l->a->conf->restarts)
-			record_run_event(l, "error", "the training %s; it was started again %lld times without "
-			     "a new checkpoint and is given up", why, (long long)l->restarts_in_row);
+			record_run_event(l, "error",
+					 "the training %s; it was started again %lld times without "
+					 "a new checkpoint and is given up",
+					 why, (long long)l->restarts_in_row);
 		return false;
 	}
 	l->restarts_in_row++;
@@ -279,8 +301,9 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	wait = restart_delay_s(l);
 	if (checkpoint >= 0)
 		snprintf(from, sizeof(from), "its checkpoint of step %lld", (long long)checkpoint);
-	record_run_event(l, "warning", "the training %s; going on from %s in %g s (%lld of %lld times)", why,
-	     from, wait, (long long)l->restarts_in_row, (long long)l->a->conf->restarts);
+	record_run_event(
+		l, "warning", "the training %s; going on from %s in %g s (%lld of %lld times)", why,
+		from, wait, (long long)l->restarts_in_row, (long long)l->a->conf->restarts);
 	return true;
 }
 
@@ -320,8 +343,8 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 
 		if (code)
 			return code;
-		v = outcome_classify(&l->job_outcome, *status, l->sup.stop_requests > 0, l->sup.was_killed, status,
-				  why);
+		v = outcome_classify(&l->job_outcome, *status, l->sup.stop_requests > 0,
+				     l->sup.was_killed, status, why);
 		if (l->begin_timed_out && v == OUTCOME_FAILED) {
 			v = OUTCOME_RESTART;
 			snprintf(why, sizeof(why), "did not begin");
@@ -332,7 +355,7 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 			record_run_event(l, "error", "the training %s", why);
 		if (v != OUTCOME_RESTART || !count_restart(l, why))
 			break;
-		if (!wait_for_next_attempt(l)) {	/* all that there was to save is saved */
+		if (!wait_for_next_attempt(l)) { /* all that there was to save is saved */
 			v = OUTCOME_STOPPED;
 			*status = err_exit_status(ERR_TEMPFAIL);
 			break;
@@ -367,9 +390,15 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 int attempts_run(const struct attempts *a, int *status, struct err *e)
 {
 	struct attempt_loop l = {
-		.a = a, .began = clock_mono_s(),
-		.sup = { .echo = a->echo, .tick = supervisor_tick, .context = &l, .signals = -1,
-			 .console = -1, .progress = -1, .proc = { -1, -1, -1, -1 } },
+		.a = a,
+		.began = clock_mono_s(),
+		.sup = { .echo = a->echo,
+			 .tick = supervisor_tick,
+			 .context = &l,
+			 .signals = -1,
+			 .console = -1,
+			 .progress = -1,
+			 .proc = { -1, -1, -1, -1 } },
 	};
 	int code = open_attempt_loop(&l, e);
 

@@ -20,15 +20,15 @@
 #include "train/launch/run/rundir.h"
 
 struct attempts {
-	const struct conf *conf;	/* borrowed, as all below */
+	const struct conf *conf; /* borrowed, as all below */
 	struct rundir *dir;
 	const char *workspace, *run;
-	const char *trainer, *launcher;	/* paths of werkbank-train and werkbank-launch */
+	const char *trainer, *launcher; /* paths of werkbank-train and werkbank-launch */
 	const struct hosts *hosts;	/* NULL: this host alone */
 	const char *network;		/* between the hosts: CIDR; NULL: none known */
 	int64_t ranks;			/* 0: one for each slot */
-	bool    oversubscribed;		/* more ranks than cores somewhere */
-	bool    echo, detached;
+	bool oversubscribed;		/* more ranks than cores somewhere */
+	bool echo, detached;
 };
 
 /* Ranks of the line below for these hosts. */
@@ -39,7 +39,7 @@ int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts)
  * there. command_line_free() in any case.
  */
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
-		  struct command_line *c, struct err *e);
+			  struct command_line *c, struct err *e);
 
 /*
  * From here to the end of the run; state.json holds how it ended. *status: 0 finished, 75 saved

@@ -17,18 +17,18 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define LOOK_MS	   250
-#define READ_BYTES 65536
+#define LOOK_MS	       250
+#define READ_BYTES     65536
 #define PROGRESS_BYTES 512
 
 struct follow_view {
 	const struct console_follow *f;
-	int  console, progress, signals;
-	sigset_t before;		/* the mask before signals were read */
+	int console, progress, signals;
+	sigset_t before; /* the mask before signals were read */
 	bool terminal;
-	bool drawn;			/* a line of progress stands on the terminal */
+	bool drawn; /* a line of progress stands on the terminal */
 	char shown[PROGRESS_BYTES];
-	int  asked;
+	int asked;
 	bool leave;
 };
 
@@ -77,7 +77,7 @@ static void draw_progress_line(struct follow_view *v)
 
 	if (!v->terminal || v->f->quiet)
 		return;
-	if (v->progress < 0)		/* the supervisor may not have come to make it yet */
+	if (v->progress < 0) /* the supervisor may not have come to make it yet */
 		v->progress = open_run_file(v->f->run->folder, "progress");
 	if (v->progress < 0)
 		return;
@@ -162,7 +162,7 @@ int console_follow_run(const struct console_follow *f, bool *left, int *status, 
 	while (!code && !v.leave) {
 		struct pollfd p = { v.signals, POLLIN, 0 };
 
-		run_handle_refresh(f->run);	/* before what it said last is shown */
+		run_handle_refresh(f->run); /* before what it said last is shown */
 		show_console_lines(&v);
 		if (!f->run->alive)
 			break;

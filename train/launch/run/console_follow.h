@@ -14,10 +14,10 @@
 #include "train/launch/run/run_handle.h"
 
 struct console_follow {
-	struct run_handle *run;	/* borrowed */
+	struct run_handle *run; /* borrowed */
 	int64_t from;		/* byte of console.log to begin with; -1: its end */
-	bool    owner;		/* signals ask the run to stop; else they end only this */
-	bool    quiet;		/* show nothing */
+	bool owner;		/* signals ask the run to stop; else they end only this */
+	bool quiet;		/* show nothing */
 };
 
 /*

@@ -20,7 +20,7 @@
 /* What comes through the pipe: one write, far below PIPE_BUF. */
 struct detach_message {
 	pid_t pid;
-	struct err trouble;	/* code 0: none */
+	struct err trouble; /* code 0: none */
 };
 
 static void close_other_fds(int keep, int report)
@@ -51,8 +51,8 @@ static int redirect_streams(const char *console, struct err *e)
 }
 
 /* The first child leads the session only to have a child that does not: it can never get a terminal. */
-static int become_supervisor(struct detach_supervisor *d, const char *console, const char *folder, int keep,
-			     struct err *e)
+static int become_supervisor(struct detach_supervisor *d, const char *console, const char *folder,
+			     int keep, struct err *e)
 {
 	pid_t pid;
 
@@ -99,7 +99,8 @@ static int await_detach_report(struct detach_supervisor *d, pid_t first, struct 
 	return DETACH_STARTED;
 }
 
-int detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder, int keep, struct err *e)
+int detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder,
+		      int keep, struct err *e)
 {
 	int ends[2];
 	pid_t pid;
@@ -129,7 +130,7 @@ static void send_detach_report(struct detach_supervisor *d, const struct detach_
 	if (d->report < 0)
 		return;
 	if (write(d->report, r, sizeof(*r)) < 0)
-		signal(SIGPIPE, SIG_IGN);	/* who started us is gone: so be it */
+		signal(SIGPIPE, SIG_IGN); /* who started us is gone: so be it */
 	close(d->report);
 	d->report = -1;
 }
@@ -173,9 +174,13 @@ static bool is_in_session(const char *cgroup)
 /* "b true" from logind; no answer: most distributions leave it off. */
 static bool logind_kills_processes(const char *query)
 {
-	const char *const argv[] = { query, "get-property", "org.freedesktop.login1",
-				     "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
-				     "KillUserProcesses", NULL };
+	const char *const argv[] = { query,
+				     "get-property",
+				     "org.freedesktop.login1",
+				     "/org/freedesktop/login1",
+				     "org.freedesktop.login1.Manager",
+				     "KillUserProcesses",
+				     NULL };
 	struct pollfd p = { .events = POLLIN };
 	struct err ignored;
 	struct proc child;

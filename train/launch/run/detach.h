@@ -17,8 +17,8 @@
 #include "share/base/err.h"
 
 struct detach_supervisor {
-	pid_t pid;	/* of the supervisor */
-	int   report;	/* private: where it reports, -1: none */
+	pid_t pid;  /* of the supervisor */
+	int report; /* private: where it reports, -1: none */
 };
 
 enum { DETACH_SUPERVISOR = 1, DETACH_STARTED = 2 };
@@ -27,7 +27,8 @@ enum { DETACH_SUPERVISOR = 1, DETACH_STARTED = 2 };
  * console: the supervisor's standard output and error are appended there. keep: a descriptor
  * that it keeps beside them (the run's lock); all others are closed. It then stands in folder.
  */
-int  detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder, int keep, struct err *e);
+int detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder,
+		      int keep, struct err *e);
 void detach_report_ready(struct detach_supervisor *d);
 void detach_report_failure(struct detach_supervisor *d, const struct err *e);
 

@@ -15,9 +15,9 @@
 #include "train/launch/hosts/mpirun.h"
 
 struct job {
-	struct conf *conf;		/* borrowed */
-	const char *program;		/* borrowed */
-	char *workspace, *recipe;	/* owned: absolute where that matters */
+	struct conf *conf;	  /* borrowed */
+	const char *program;	  /* borrowed */
+	char *workspace, *recipe; /* owned: absolute where that matters */
 	const char *run;
 	char name[200];
 	struct hosts hosts;
@@ -37,7 +37,8 @@ static bool is_option_passed_on(const struct conf *c, const char *name)
 	return !strcmp(conf_origin(c, name), "command line");
 }
 
-static int add_option_pair(struct command_line *l, const char *option, const char *value, struct err *e)
+static int add_option_pair(struct command_line *l, const char *option, const char *value,
+			   struct err *e)
 {
 	int code = command_line_add(l, option, e);
 
@@ -123,7 +124,7 @@ static void add_pbs_head(struct buf *out, const struct job *j)
 	buf_add_str(out, "\n#PBS -l walltime=");
 	add_walltime(out, j->conf->walltime);
 	buf_add_str(out, "\n# Add what your cluster wants: a queue (-q), an account (-A), GPUs "
-		    "(:gpus=N behind ppn).\n");
+			 "(:gpus=N behind ppn).\n");
 }
 
 static void add_slurm_head(struct buf *out, const struct job *j)
@@ -139,7 +140,8 @@ static void add_slurm_head(struct buf *out, const struct job *j)
 		buf_printf(out, "#SBATCH --ntasks=%lld\n", (long long)hosts_total_slots(&j->hosts));
 	buf_add_str(out, "#SBATCH --time=");
 	add_walltime(out, j->conf->walltime);
-	buf_add_str(out, "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
+	buf_add_str(out,
+		    "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
 		    "# Add what your cluster wants: --partition, --account, --gpus-per-node=N.\n");
 }
 
@@ -152,7 +154,8 @@ static void add_script_body(struct buf *out, const struct job *j, bool slurm)
 	add_quoted_word(out, j->workspace);
 	buf_printf(out, "/runs/%s/state.json\n", j->run);
 	command_line_quote(&j->line, out);
-	buf_add_str(out, " &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
+	buf_add_str(out,
+		    " &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
 		    "while kill -0 \"$pid\" 2>/dev/null; do\n\twait \"$pid\"\n\tstatus=$?\ndone\n"
 		    "\n# 75: everything is saved. Again only when time was what it wanted.\n"
 		    "if [ \"$status\" -eq 75 ] && grep -q '\"asked_by\":\"walltime\"' \"$state\"; "
@@ -196,7 +199,8 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	if (!code) {
 		j->workspace = absolute_path(workspace, e);
 		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
-				    ? absolute_path(recipe, e) : file_path(e, "%s", recipe);
+				    ? absolute_path(recipe, e)
+				    : file_path(e, "%s", recipe);
 		code = j->workspace && j->recipe ? 0 : e->code;
 	}
 	free(workspace);
@@ -242,8 +246,8 @@ int job_command_run(struct conf *c, struct err *e)
 		if (!code && chmod(c->output, 0755))
 			code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made executable",
 					     c->output);
-	} else if (!code && (fwrite(text.data, 1, text.len, stdout) != text.len ||
-			     fflush(stdout))) {
+	} else if (!code &&
+		   (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout))) {
 		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
 	}
 	buf_free(&text);

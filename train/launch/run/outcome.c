@@ -7,7 +7,7 @@
 
 #include "share/base/util.h"
 
-#define FORGET 0.9	/* of the slowest step, at each record: what was long ago counts less */
+#define FORGET 0.9 /* of the slowest step, at each record: what was long ago counts less */
 
 int outcome_open(struct outcome *o, const char *journal, struct err *e)
 {
@@ -68,8 +68,8 @@ void outcome_update(struct outcome *o)
 /* What is wrong with the use, the data, the machine or the program is so at the next try as well. */
 static bool is_permanent_failure(int status)
 {
-	static const int codes[] = { ERR_USAGE, ERR_DATA, ERR_NOINPUT, ERR_UNAVAILABLE,
-				     ERR_INTERNAL, ERR_NOMEM, ERR_PERM, ERR_CONFIG };
+	static const int codes[] = { ERR_USAGE,	   ERR_DATA,  ERR_NOINPUT, ERR_UNAVAILABLE,
+				     ERR_INTERNAL, ERR_NOMEM, ERR_PERM,	   ERR_CONFIG };
 
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
 		if (status == err_exit_status(codes[i]))
@@ -78,7 +78,7 @@ static bool is_permanent_failure(int status)
 }
 
 static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
-					int *exit, char why[160])
+					   int *exit, char why[160])
 {
 	const int hung = err_exit_status(ERR_TEMPFAIL);
 
@@ -91,18 +91,20 @@ static enum outcome_verdict classify_crash(const struct outcome *o, int status, 
 	else
 		snprintf(why, 160, "ended with status %d before its end", status);
 	if (status == hung)
-		*exit = err_exit_status(ERR_NOHOST);	/* 75 would say that it is saved */
-	return asked || (!o->began && !o->has_ever_begun) || (status < 128 && is_permanent_failure(status))
-		       ? OUTCOME_FAILED : OUTCOME_RESTART;
+		*exit = err_exit_status(ERR_NOHOST); /* 75 would say that it is saved */
+	return asked || (!o->began && !o->has_ever_begun) ||
+			       (status < 128 && is_permanent_failure(status))
+		       ? OUTCOME_FAILED
+		       : OUTCOME_RESTART;
 }
 
-enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked, bool was_killed,
-				   int *exit, char why[160])
+enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked,
+				      bool was_killed, int *exit, char why[160])
 {
 	const int saved = err_exit_status(ERR_TEMPFAIL);
 	const char *reason = o->reason;
 
-	if (!o->began)		/* it never came to write anything */
+	if (!o->began) /* it never came to write anything */
 		reason = !status ? "finished" : status == saved ? "asked" : "";
 	why[0] = 0;
 	*exit = 0;

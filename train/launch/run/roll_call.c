@@ -10,7 +10,8 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/remote.h"
 
-static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted, struct err *e)
+static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted,
+			       struct err *e)
 {
 	int code = 0;
 
@@ -57,7 +58,7 @@ static int query_hosts_alive(const struct roll_call *m, bool *there, struct err 
 	static const char *const nothing[] = { "true", NULL };
 	const struct hosts *all = m->a->hosts;
 	const struct remote_options how = { .ssh = m->a->conf->ssh,
-					.deadline_s = m->a->conf->deadline };
+					    .deadline_s = m->a->conf->deadline };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int code = jobs ? 0 : e->code;
 

@@ -9,14 +9,14 @@
 #include "train/launch/hosts/hosts.h"
 
 struct roll_call {
-	const struct attempts *a;	/* borrowed */
-	struct hosts hosts;		/* owned: of the next attempt; none: this host alone */
+	const struct attempts *a; /* borrowed */
+	struct hosts hosts;	  /* owned: of the next attempt; none: this host alone */
 };
 
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
 
 /* All hosts to begin with. roll_call_close() in any case. */
-int  roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e);
+int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e);
 void roll_call_close(struct roll_call *m);
 
 /*

@@ -21,12 +21,12 @@
 #include "train/launch/run/run_handle.h"
 #include "train/launch/run/outcome.h"
 
-#define LOOK_US	       100000
-#define REMIND_S       15.0
-#define REQUEST_TIMEOUT_S     900.0	/* $WERKBANK_PATIENCE: another number of seconds */
-#define ATTACH_LINES   10	/* of console.log shown first */
-#define TAIL_BYTES     4096
-#define READ_BYTES     65536
+#define LOOK_US		  100000
+#define REMIND_S	  15.0
+#define REQUEST_TIMEOUT_S 900.0 /* $WERKBANK_PATIENCE: another number of seconds */
+#define ATTACH_LINES	  10	/* of console.log shown first */
+#define TAIL_BYTES	  4096
+#define READ_BYTES	  65536
 
 static double request_timeout_s(void)
 {
@@ -63,7 +63,9 @@ int run_command_attach(const struct conf *c, int *status, struct err *e)
 	int code = run_handle_find(&l, c, true, e);
 
 	if (!code) {
-		const struct console_follow f = { .run = &l, .from = console_tail_offset(&l), .quiet = c->quiet };
+		const struct console_follow f = { .run = &l,
+						  .from = console_tail_offset(&l),
+						  .quiet = c->quiet };
 
 		if (!c->quiet)
 			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
@@ -95,11 +97,11 @@ static bool wait_for_run(const struct conf *c, double begun, double *reminded, c
 
 /* What the journal has said of something that was asked for. */
 struct awaited_record {
-	const char *kind;	/* of the record that says it is done */
-	double  t;		/* of the newest one; -1: none yet */
-	int64_t step;		/* -1: none yet */
-	double  bleu;
-	char    trouble[300];	/* a warning since, with the word "evaluat"; "" none */
+	const char *kind; /* of the record that says it is done */
+	double t;	  /* of the newest one; -1: none yet */
+	int64_t step;	  /* -1: none yet */
+	double bleu;
+	char trouble[300]; /* a warning since, with the word "evaluat"; "" none */
 };
 
 /* The newest such record is what says that the checkpoint is whole, or the translations scored. */
@@ -127,10 +129,10 @@ static double read_awaited_records(struct journal_reader *r, struct awaited_reco
 /* A run that is asked for something, and what it says in its journal. */
 struct run_request {
 	const struct conf *c;
-	const char *request;	/* word of control.h */
-	const char *done, *what;	/* "saved"; what is waited for */
+	const char *request;	 /* word of control.h */
+	const char *done, *what; /* "saved"; what is waited for */
 	struct run_handle run_handle;
-	struct journal_reader *journal;	/* owned */
+	struct journal_reader *journal; /* owned */
 	struct awaited_record awaited_record;
 };
 
@@ -151,13 +153,16 @@ static int wait_for_record(struct run_request *a, struct err *e)
 				       "the run %s has ended (%s) before it was %s", l->name,
 				       l->state, a->done);
 		if (evaluates && a->awaited_record.trouble[0])
-			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name, a->awaited_record.trouble);
+			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name,
+				       a->awaited_record.trouble);
 		/* a request in the very step of a checkpoint is answered by that one */
 		if (!evaluates && before >= now - 1 && clock_mono_s() - begun > 2)
 			break;
 		if (!wait_for_run(a->c, begun, &reminded, a->what))
-			code = err_set(e, ERR_TEMPFAIL, "the run %s was not %s for %.0f s; the "
-				       "request stands", l->name, a->done, request_timeout_s());
+			code = err_set(e, ERR_TEMPFAIL,
+				       "the run %s was not %s for %.0f s; the "
+				       "request stands",
+				       l->name, a->done, request_timeout_s());
 	}
 	return code;
 }
@@ -238,9 +243,11 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 
 int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 {
-	struct run_request a = { .c = c, .request = "evaluate", .done = "evaluated",
-			    .what = "the step under way to end, then for the evaluation",
-			    .awaited_record.kind = "eval" };
+	struct run_request a = { .c = c,
+				 .request = "evaluate",
+				 .done = "evaluated",
+				 .what = "the step under way to end, then for the evaluation",
+				 .awaited_record.kind = "eval" };
 	int code = request_and_wait(&a, e);
 
 	*status = 0;
@@ -255,10 +262,12 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 
 int run_command_save(const struct conf *c, int *status, struct err *e)
 {
-	struct run_request a = { .c = c, .request = "save", .done = "saved",
-			    .what = "the step or evaluation under way to end, then for the "
-				    "checkpoint",
-			    .awaited_record.kind = "save" };
+	struct run_request a = { .c = c,
+				 .request = "save",
+				 .done = "saved",
+				 .what = "the step or evaluation under way to end, then for the "
+					 "checkpoint",
+				 .awaited_record.kind = "save" };
 	int code = request_and_wait(&a, e);
 
 	*status = 0;
@@ -287,11 +296,12 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 		if (!l.alive)
 			break;
 		if (!wait_for_run(c, begun, &reminded,
-				c->now ? "its processes to end"
-				       : "the step under way to end, then for the checkpoint"))
+				  c->now ? "its processes to end"
+					 : "the step under way to end, then for the checkpoint"))
 			code = err_set(e, ERR_TEMPFAIL,
 				       "the run %s has not ended for %.0f s; the request stands, "
-				       "and stop --now ends it at once", l.name, request_timeout_s());
+				       "and stop --now ends it at once",
+				       l.name, request_timeout_s());
 	}
 	if (!code && !c->quiet)
 		fprintf(stderr, "%s is %s\n", l.name, l.state);

@@ -91,7 +91,8 @@ int run_handle_exit_status(const struct run_handle *l, struct err *e)
 		return l->exit > 0 ? l->exit : err_exit_status(ERR_INTERNAL);
 	return err_set(e, ERR_UNAVAILABLE,
 		       "the supervisor of the run %s ended without a word; train it again to go on "
-		       "from its last checkpoint", l->name);
+		       "from its last checkpoint",
+		       l->name);
 }
 
 /* ---- finding ---- */
@@ -192,7 +193,8 @@ static int append_request_line(const char *path, const char *line, bool *there, 
 	return code;
 }
 
-static int write_run_request(const struct run_handle *l, const char *file, const char *word, struct err *e)
+static int write_run_request(const struct run_handle *l, const char *file, const char *word,
+			     struct err *e)
 {
 	char *path = file_path(e, "%s/%s", l->folder, file), line[40];
 	bool there = false;
@@ -215,5 +217,6 @@ int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
 	if (l->is_local && !kill(l->pid, now ? SIGQUIT : SIGTERM))
 		return 0;
-	return now ? write_run_request(l, "control.now", "now", e) : run_handle_request(l, "stop", e);
+	return now ? write_run_request(l, "control.now", "now", e)
+		   : run_handle_request(l, "stop", e);
 }

@@ -13,14 +13,14 @@
 #include "share/base/err.h"
 
 struct run_handle {
-	char *workspace, *folder;	/* owned; folder: WORKSPACE/runs/NAME */
-	char  name[101];
+	char *workspace, *folder; /* owned; folder: WORKSPACE/runs/NAME */
+	char name[101];
 	/* from state.json; run_handle_refresh() reads it again */
-	char  state[16], event[300];
-	bool  alive;			/* somebody holds the lock */
-	bool  is_local;			/* its supervisor is a process of this host */
-	pid_t pid;			/* of the supervisor */
-	int   exit;			/* -1: none yet */
+	char state[16], event[300];
+	bool alive;    /* somebody holds the lock */
+	bool is_local; /* its supervisor is a process of this host */
+	pid_t pid;     /* of the supervisor */
+	int exit;      /* -1: none yet */
 };
 
 /*
@@ -28,7 +28,7 @@ struct run_handle {
  * several the one begun last; of none, the one begun last of all where must_live is
  * false. run_handle_close() in any case.
  */
-int  run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, struct err *e);
+int run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, struct err *e);
 void run_handle_close(struct run_handle *l);
 
 void run_handle_refresh(struct run_handle *l);

@@ -18,8 +18,8 @@
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536
-#define LOCK_TRIES 10		/* "status" holds the lock for a moment to see whether it is free */
-#define LOCK_PAUSE_US 50000
+#define LOCK_TRIES	10 /* "status" holds the lock for a moment to see whether it is free */
+#define LOCK_PAUSE_US	50000
 
 char *rundir_file_path(const struct rundir *r, const char *name, struct err *e)
 {
@@ -42,7 +42,8 @@ static int set_locked_error(const struct rundir *r, struct err *e)
 		return err_set(e, ERR_TEMPFAIL,
 			       "%s: this run is being trained already, by process %lld on another "
 			       "host; or that has ended and left some behind: see werkbank hosts "
-			       "clean localhost", r->path, (long long)pid);
+			       "clean localhost",
+			       r->path, (long long)pid);
 	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
 		       r->path, (long long)pid);
 }
@@ -64,7 +65,7 @@ static int lock_rundir(struct rundir *r, struct err *e)
 
 	if (!path)
 		return e->code;
-	r->lock = open(path, O_RDWR | O_CREAT, 0666);	/* inherited by the ranks on purpose */
+	r->lock = open(path, O_RDWR | O_CREAT, 0666); /* inherited by the ranks on purpose */
 	if (r->lock < 0)
 		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 	for (int i = 0; !code && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
@@ -81,7 +82,7 @@ static int lock_rundir(struct rundir *r, struct err *e)
 
 static int64_t read_last_attempt(const struct rundir *r)
 {
-	struct err ignored;	/* no state, or an unreadable one: no attempt that counts */
+	struct err ignored; /* no state, or an unreadable one: no attempt that counts */
 	char *path = rundir_file_path(r, "state.json", &ignored);
 	struct buf text = { 0 };
 	struct json *root = NULL;
@@ -144,7 +145,7 @@ static bool was_given_by_hand(const struct conf *c, const char *name)
 
 /* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
 static int merge_recipe_option(const struct rundir *r, struct conf *c, const struct conf *old,
-			 const char *section, const char *name, struct err *e)
+			       const char *section, const char *name, struct err *e)
 {
 	struct buf before = { 0 }, now = { 0 };
 	char dashed[64];
@@ -214,7 +215,7 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 static void put_state_boot_id(struct json_writer *w)
 {
 	struct buf text = { 0 };
-	struct err ignored;	/* unknown: absent */
+	struct err ignored; /* unknown: absent */
 
 	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored))
 		json_put_str(w, "boot_id", text_trim(text.data));

@@ -19,11 +19,11 @@
 #include "train/launch/hosts/hosts.h"
 
 struct rundir {
-	char   *path;		/* owned: WORKSPACE/runs/NAME */
-	int lock; /* descriptor that holds the flock; inherited by the ranks; -1: none */
-	bool    resumed;	/* recipe.ini was there already */
-	int64_t attempt;	/* from 1; of the ranks, restarts counted */
-	double  started;	/* unix seconds, of this attempt */
+	char *path;	 /* owned: WORKSPACE/runs/NAME */
+	int lock;	 /* descriptor that holds the flock; inherited by the ranks; -1: none */
+	bool resumed;	 /* recipe.ini was there already */
+	int64_t attempt; /* from 1; of the ranks, restarts counted */
+	double started;	 /* unix seconds, of this attempt */
 };
 
 /* Another live run of this name: ERR_TEMPFAIL with its pid. */
@@ -47,13 +47,13 @@ struct run_state {
 	/* starting, running, stopping, restarting; finished, stopped, failed */
 	const char *name;
 	int64_t ranks;
-	const struct hosts *hosts;	/* NULL: this host alone */
-	const char *network;		/* NULL: none */
-	int     status;			/* < 0: none yet */
-	int64_t restarts;		/* since the launcher began */
-	const char *event;		/* the last thing that happened; NULL: nothing */
-	const char *asked_by;		/* who asked it to stop: user, walltime; NULL: nobody */
-	bool    detached;		/* its supervisor goes on without a terminal */
+	const struct hosts *hosts; /* NULL: this host alone */
+	const char *network;	   /* NULL: none */
+	int status;		   /* < 0: none yet */
+	int64_t restarts;	   /* since the launcher began */
+	const char *event;	   /* the last thing that happened; NULL: nothing */
+	const char *asked_by;	   /* who asked it to stop: user, walltime; NULL: nobody */
+	bool detached;		   /* its supervisor goes on without a terminal */
 };
 
 int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e);

@@ -19,12 +19,12 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 
-#define READ_BYTES	4096
-#define TICK_MS		1000
-#define LOG_REDRAWN_S	10.0	/* a line that is only redrawn comes into console.log this often */
-#define GRACE_S		5.0	/* for mpirun to end its ranks everywhere */
-#define LEAVE_S		2.0	/* for what the job left behind: to go by itself, then by SIGTERM */
-#define PROGRESS_BYTES	256
+#define READ_BYTES     4096
+#define TICK_MS	       1000
+#define LOG_REDRAWN_S  10.0 /* a line that is only redrawn comes into console.log this often */
+#define GRACE_S	       5.0  /* for mpirun to end its ranks everywhere */
+#define LEAVE_S	       2.0  /* for what the job left behind: to go by itself, then by SIGTERM */
+#define PROGRESS_BYTES 256
 
 static sigset_t supervisor_signals(void)
 {
@@ -57,7 +57,7 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 	if (s->console < 0)
 		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", console);
 	s->progress = open(progress, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return 0;		/* without a file of progress the training is as good */
+	return 0; /* without a file of progress the training is as good */
 }
 
 /* ---- what is said ---- */
@@ -76,7 +76,7 @@ static void write_progress_file(struct supervisor *s)
 		memcpy(text, buf_text(&s->line), n);
 	text[sizeof(text) - 1] = '\n';
 	if (pwrite(s->progress, text, sizeof(text), 0) < 0)
-		return;			/* a full disk: they see an older one */
+		return; /* a full disk: they see an older one */
 }
 
 static void end_console_line(struct supervisor *s)
@@ -131,7 +131,7 @@ static bool forward_job_output(struct supervisor *s)
 		return false;
 	if (!s->has_output && s->tick) {
 		s->has_output = true;
-		s->tick(s->context);	/* before anybody reads what it said */
+		s->tick(s->context); /* before anybody reads what it said */
 	}
 	if (s->echo)
 		file_write_fd(STDERR_FILENO, bytes, (size_t)n);
@@ -151,7 +151,7 @@ void supervise_log(struct supervisor *s, const char *fmt, ...)
 	buf_printf(&text, "werkbank: %s\n", said);
 	if (s->echo) {
 		if (isatty(STDERR_FILENO) && s->line.len)
-			file_write_fd(STDERR_FILENO, "\n", 1);	/* below the line of progress */
+			file_write_fd(STDERR_FILENO, "\n", 1); /* below the line of progress */
 		file_write_fd(STDERR_FILENO, buf_text(&text), text.len);
 	}
 	if (s->line.len)
@@ -285,8 +285,8 @@ static void watch_job(struct supervisor *s, int *status)
 	 * to close it.
 	 */
 	while (!ended || open) {
-		struct pollfd p[2] = {{s->signals, POLLIN, 0},
-				      {open ? s->proc.err : -1, POLLIN, 0}};
+		struct pollfd p[2] = { { s->signals, POLLIN, 0 },
+				       { open ? s->proc.err : -1, POLLIN, 0 } };
 
 		if (poll(p, 2, ended ? 0 : TICK_MS) < 0 && errno != EINTR)
 			break;

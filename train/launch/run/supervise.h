@@ -24,20 +24,20 @@
 enum supervise_request { SUPERVISE_CONTINUE, SUPERVISE_STOP, SUPERVISE_KILL };
 
 struct supervisor {
-	bool echo;			/* set by the caller: to our standard error as well */
-	bool mpirun;			/* set by the caller: the job is mpirun's, not one rank */
-	enum supervise_request (*tick)(void *context);	/* about once a second; NULL: none */
+	bool echo;   /* set by the caller: to our standard error as well */
+	bool mpirun; /* set by the caller: the job is mpirun's, not one rank */
+	enum supervise_request (*tick)(void *context); /* about once a second; NULL: none */
 	void *context;
 	/* for the caller to read */
-	bool has_output;			/* the job said something */
-	int  stop_requests;			/* how often it was asked to stop, all jobs together */
-	bool was_killed;			/* it was ended without saving because that was asked for */
+	bool has_output;   /* the job said something */
+	int stop_requests; /* how often it was asked to stop, all jobs together */
+	bool was_killed;   /* it was ended without saving because that was asked for */
 	/* private */
 	struct proc proc;
-	int    signals, console, progress;
-	struct buf line;		/* what has not been ended by LF yet */
-	bool   redraw, escape;		/* the last byte was CR; inside an escape sequence */
-	double logged, kill_at;		/* monotonic seconds */
+	int signals, console, progress;
+	struct buf line;	/* what has not been ended by LF yet */
+	bool redraw, escape;	/* the last byte was CR; inside an escape sequence */
+	double logged, kill_at; /* monotonic seconds */
 };
 
 /* console and progress: paths. Before anything is started. */

@@ -22,14 +22,14 @@
 
 /* Everything that the command owns. */
 struct training {
-	struct conf *conf;		/* borrowed */
+	struct conf *conf; /* borrowed */
 	struct rundir dir;
 	struct hosts hosts;
 	char *workspace, *trainer, *launcher;
-	char *record;			/* of leftover_record() */
-	char  network[64];
-	const char *run;		/* borrowed: from --run, else the recipe's name */
-	char  name[200];		/* the recipe's name */
+	char *record; /* of leftover_record() */
+	char network[64];
+	const char *run; /* borrowed: from --run, else the recipe's name */
+	char name[200];	 /* the recipe's name */
 	struct attempts attempts;
 };
 
@@ -166,7 +166,8 @@ static bool is_oversubscribed(const struct training *t)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t most = mpirun_is_local(t->attempts.hosts)
-			       ? attempts_rank_count(&t->attempts, t->attempts.hosts) : 0;
+			       ? attempts_rank_count(&t->attempts, t->attempts.hosts)
+			       : 0;
 
 	for (size_t i = 0; i < t->hosts.n; i++)
 		most = MAX(most, t->hosts.all[i].slots);
@@ -188,8 +189,12 @@ static int read_training_hosts(struct training *t, struct err *e)
 	if (c->network)
 		snprintf(t->network, sizeof(t->network), "%s", c->network);
 	*a = (struct attempts){
-		.conf = c, .dir = &t->dir, .workspace = t->workspace, .run = t->run,
-		.trainer = t->trainer, .launcher = t->launcher,
+		.conf = c,
+		.dir = &t->dir,
+		.workspace = t->workspace,
+		.run = t->run,
+		.trainer = t->trainer,
+		.launcher = t->launcher,
 		.hosts = t->hosts.n ? &t->hosts : NULL,
 		.network = t->network[0] ? t->network : NULL,
 		.ranks = given || !c->hosts ? c->ranks : 0,
@@ -199,8 +204,8 @@ static int read_training_hosts(struct training *t, struct err *e)
 	if (ranks > c->accumulate)
 		return err_set(e, ERR_CONFIG,
 			       "%lld ranks share the micro-batches of a step, but accumulate is "
-			       "%lld: set it to %lld or a multiple", (long long)ranks,
-			       (long long)c->accumulate, (long long)ranks);
+			       "%lld: set it to %lld or a multiple",
+			       (long long)ranks, (long long)c->accumulate, (long long)ranks);
 	return 0;
 }
 
@@ -232,8 +237,11 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 static int preflight_check(struct training *t, struct err *e)
 {
 	const struct preflight_options how = {
-		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
-		.network = t->conf->network, .deadline_s = t->conf->deadline,
+		.ssh = t->conf->ssh,
+		.workspace = t->workspace,
+		.corpus = t->conf->corpus,
+		.network = t->conf->network,
+		.deadline_s = t->conf->deadline,
 	};
 	struct preflight_check p;
 	int code;
@@ -278,8 +286,9 @@ static int print_command_line(struct training *t, struct err *e)
 	char *hostfile = file_path(e, "%s/runs/%s/hosts", t->workspace, t->run);
 	struct command_line c = { 0 };
 	struct buf text = { 0 };
-	int code = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
-			    : e->code;
+	int code = hostfile
+			   ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
+			   : e->code;
 
 	if (!code) {
 		command_line_quote(&c, &text);
@@ -310,11 +319,15 @@ static int supervise_in_process(struct training *t, int *status, struct err *e)
 }
 
 /* Nobody reads our exit status: state.json and console.log are what there is to say it. */
-static int run_supervisor(struct training *t, struct detach_supervisor *d, int *status, struct err *e)
+static int run_supervisor(struct training *t, struct detach_supervisor *d, int *status,
+			  struct err *e)
 {
 	const struct run_state starting = {
-		.name = "starting", .ranks = attempts_rank_count(&t->attempts, t->attempts.hosts),
-		.hosts = t->attempts.hosts, .network = t->attempts.network, .status = -1,
+		.name = "starting",
+		.ranks = attempts_rank_count(&t->attempts, t->attempts.hosts),
+		.hosts = t->attempts.hosts,
+		.network = t->attempts.network,
+		.status = -1,
 		.detached = true,
 	};
 	int code = rundir_write_lock_pid(&t->dir, e);
@@ -333,9 +346,12 @@ static int run_supervisor(struct training *t, struct detach_supervisor *d, int *
 }
 
 /* What became of it while we looked on. */
-static int follow_until_end(struct training *t, struct run_handle *l, int64_t from, int *status, struct err *e)
+static int follow_until_end(struct training *t, struct run_handle *l, int64_t from, int *status,
+			    struct err *e)
 {
-	const struct console_follow f = { .run = l, .from = from, .owner = true, .quiet = t->conf->quiet };
+	const struct console_follow f = {
+		.run = l, .from = from, .owner = true, .quiet = t->conf->quiet
+	};
 	bool left;
 	int code = console_follow_run(&f, &left, status, e);
 
@@ -355,13 +371,17 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 		fprintf(stderr, "werkbank: %s\n", cure);
 	if (c->detach) {
 		if (!c->quiet)
-			fprintf(stderr, "%s is being trained by process %ld; see werkbank attach, "
-				"status, logs, save, stop\n", t->run, (long)pid);
+			fprintf(stderr,
+				"%s is being trained by process %ld; see werkbank attach, "
+				"status, logs, save, stop\n",
+				t->run, (long)pid);
 		return 0;
 	}
 	if (!c->quiet)
-		fprintf(stderr, "%s is supervised by process %ld, which goes on without this "
-			"terminal; Ctrl-C asks it to save and stop\n", t->run, (long)pid);
+		fprintf(stderr,
+			"%s is supervised by process %ld, which goes on without this "
+			"terminal; Ctrl-C asks it to save and stop\n",
+			t->run, (long)pid);
 	l.folder = mem_strdup(t->dir.path, e);
 	snprintf(l.name, sizeof(l.name), "%.100s", t->run);
 	if (!l.folder)
