@@ -1,48 +1,99 @@
 #!/bin/sh
-# layers.sh - who may include whom. The table is the architecture.
+# layers.sh - who may include whom, room by room. The table is the architecture.
 set -eu
 cd "${srcdir:-.}"
 status=0
+rooms=''	# declared so far, one a line
 
-# may FOLDER ALLOWED... : files of FOLDER include only from these.
-may() {
-	from=$1; shift
-	ok=$(printf '%s/|' "$@"); ok=${ok%|}
-	if grep -rnE '^[[:space:]]*#[[:space:]]*include "' "$from" --include='*.[ch]' --include='*.cu' --include='*.cuh' |
-	    grep -vE "include \"($ok|config\.h)"; then
-		echo "^ $from/ may include only: $*"; status=1
+complain() { echo "^ $*"; status=1; }
+
+# room FOLDER ALLOWED... : the files of FOLDER itself (not of the rooms below it) include only from FOLDER and from
+# rooms that stand above this line: so there is no cycle. A folder with /... stands for all of its rooms.
+room() {
+	from=$1
+	shift
+	rooms="$rooms
+$from"
+	pattern="\"$from/[^/]*\"|\"config\.h\""
+	for allowed; do
+		case $allowed in
+		*/...) folder=${allowed%/...} pattern="$pattern|\"$folder/.*\"" ;;
+		*) folder=$allowed pattern="$pattern|\"$allowed/[^/]*\"" ;;
+		esac
+		echo "$rooms" | grep -qE "^$folder(/|\$)" || complain "$from: $allowed stands below it in the table"
+	done
+	# shellcheck disable=SC2046 # names of files, without blanks
+	if grep -nE '^[[:space:]]*#[[:space:]]*include "' $(files_of "$from") /dev/null | grep -vE "include ($pattern)"; then
+		complain "$from may include only: $*"
 	fi
 }
-# only HEADER FILES... : nobody else includes this system header.
+files_of() { find "$1" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.cuh'; }
+
+# only HEADER FILES... : nobody else includes this foreign header.
 only() {
-	header=$1; shift
-	pat=$(printf '%s|' "$@"); pat=${pat%|}
+	header=$1
+	shift
+	allowed=$(printf '%s|' "$@")
 	if grep -rnE "include <$header" share kernels data train eval tui --include='*.[ch]' --include='*.cu' --include='*.cuh' |
-	    grep -vE "^($pat)"; then
-		echo "^ only $* may include <$header>"; status=1
+	    grep -vE "^(${allowed%|})"; then
+		complain "only $* may include <$header>"
 	fi
 }
 
-may share/base share/base
-may kernels    kernels share/base
-may data       data share/base
-may train      train data kernels share/base
-may train/launch train/launch train/common share/base
-may train/common train/common share/base
-may eval       eval train data kernels share/base
-may tui        tui data share/base
 
-# The launcher is a program of its own: nobody else builds on it.
-if grep -rn '#include "train/launch/' share kernels data train eval tui --include='*.[ch]' | grep -v '^train/launch/'; then
-	echo "^ only train/launch/ may include train/launch/"; status=1
-fi
+room share/base
+room share/conf          share/base
 
-only curses     tui/term
+room kernels/ops         share/base
+room kernels/cuda        share/base kernels/ops
+room kernels/ref         share/base kernels/ops
+room kernels/cpu         share/base kernels/ops kernels/ref
+room kernels             share/base kernels/ops kernels/cpu
+
+room data/demo           share/base share/conf
+room data/source         share/base share/conf data/demo
+room data/text           share/base
+room data/words          share/base
+room data/subword        share/base share/conf data/text data/words
+room data/shard          share/base share/conf data/words data/subword
+room data/prep           share/base share/conf data/source data/text data/words data/subword data/shard
+room data                share/base share/conf data/demo data/source data/text data/subword data/shard data/prep
+
+room train/common        share/base share/conf
+room train/comm          share/base kernels/ops kernels/cuda train/common
+room train/launch/hosts  share/base share/conf train/common
+room train/launch/plan   share/base share/conf train/common
+room train/launch/run    share/base share/conf train/common train/launch/hosts
+room train/launch        share/base share/conf train/launch/hosts train/launch/plan train/launch/run
+room train/model         share/base share/conf kernels/ops data/shard train/comm
+room train/ckpt          share/base share/conf data/shard train/model
+room train/record        share/base share/conf data/words
+room train/watch         share/base train/common train/comm
+room train/trainer       share/base share/conf kernels data/source data/words data/shard train/common train/comm train/model train/ckpt train/record train/watch
+room train               share/base share/conf kernels/ops train/common train/comm train/model train/trainer
+
+room eval/decode         share/base share/conf kernels/ops data/subword data/shard train/model
+room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
+room eval/metrics        share/base share/conf
+room eval/report         share/base share/conf data/source train/common train/model train/ckpt eval/metrics
+room eval/translate      share/base share/conf data/subword train/model train/ckpt eval/decode eval/metrics
+room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate
+room eval                share/conf eval/exchange eval/report eval/translate eval/evaluate
+
+room tui/term            share/base
+room tui/plot            share/base tui/term
+room tui/run             share/base share/conf data/words data/subword data tui/term tui/plot
+room tui/app             share/base share/conf tui/term tui/run
+room tui/translate       share/base tui/term tui/run tui/app
+room tui/views           share/base share/conf tui/term tui/plot tui/run tui/app
+room tui                 share/base share/conf tui/app
+
+only curses     tui/term/term
 only mpi.h      train/comm/comm_mpi.c
-only nccl       train/comm_nccl
-only cuda       kernels/cuda
+only nccl       train/comm/comm_nccl
+only cuda       kernels/cuda/
 only oneapi     kernels/cpu/cpu_matmul.c
-only curl       data/fetch
+only curl       data/source/fetch
 only archive    data/source/archive.c
 only zlib.h     data/source/inflate_zlib.c
 only isa-l      data/source/inflate_isal.c
@@ -53,16 +104,20 @@ only unicode    data/subword/sp_unicode.c
 # never WORDS : functions nobody calls, because they are too easy to misuse.
 never() {
 	if grep -rnE "(^|[^_[:alnum:]])($1)[[:space:]]*\\(" share kernels data train eval tui --include='*.[ch]' --include='*.cu'; then
-		echo "^ banned: $1"; status=1
+		complain "banned: $1"
 	fi
 }
 never 'strcpy|strcat|sprintf|vsprintf|strtok|gets|atoi|atol|atof|system'
 
+# Every folder with code is a room of the table, and nobody includes tests.
+for folder in $(find share kernels data train eval tui -name '*.[ch]' -o -name '*.cu' | sed 's|/[^/]*$||' | sort -u); do
+	echo "$rooms" | grep -qx "$folder" || complain "$folder is no room of the table"
+done
+
 # What no local.mk names is missing from the distribution, and only "make distcheck" would notice.
-files=$(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def')
-for file in $files; do
+for file in $(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def'); do
 	if ! grep -qF "${file##*/}" "${file%%/*}/local.mk" "$(dirname "$file")/local.mk" Makefile.am 2>/dev/null; then
-		echo "$file: no local.mk names it"; status=1
+		complain "$file: no local.mk names it"
 	fi
 done
 exit $status

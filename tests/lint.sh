@@ -23,12 +23,13 @@ complain() { echo "^ $*"; status=1; }
 	done
 }
 # What make runs as a test must be executable in the distribution, too.
-for script in $(grep -ohE '%D%/[a-z_]+\.sh' tests/local.mk tests/cudasim/local.mk | sed 's|%D%/|tests/|' | sort -u); do
+for script in $(grep -lE '^TESTS' tests/local.mk tests/*/local.mk | while read -r list; do
+	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | sort -u); do
 	if [ -f "$script" ] && ! head -n 1 "$script" | grep -q '^# ' && [ ! -x "$script" ]; then
 		echo "$script"; complain "not executable: chmod +x"
 	fi
 done
 if command -v shellcheck >/dev/null 2>&1; then
-	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh share/packaging/*.sh || complain "shellcheck"
+	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh tests/*/*.sh share/packaging/*.sh || complain "shellcheck"
 fi
 exit $status

@@ -4,7 +4,7 @@
 set -eu
 cd "$1"
 passed=0 failed=0 skipped=0
-for result in tests/*.trs; do
+for result in tests/*.trs tests/*/*.trs; do
 	[ -f "$result" ] || continue
 	verdict=$(sed -n 's/^:test-result: \([A-Z]*\).*/\1/p' "$result")
 	line=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "${result%.trs}.log" | tail -n 1)

@@ -13,10 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/words/vocab.h"
 #include "share/base/err.h"
-
-/* Ids of the special tokens, the first lines of every vocabulary. */
-enum { TOKEN_PAD = 0, TOKEN_END = 1, TOKEN_START = 2, TOKEN_UNKNOWN = 3, N_SPECIAL_TOKENS = 4 };
 
 struct batch {
 	int32_t n;					   /* sentences */

@@ -13,10 +13,12 @@
 
 #include <stdint.h>
 
-#include "data/shard/token_batch.h"
 #include "data/words/intern.h"
 #include "share/base/buf.h"
 #include "share/base/hash.h"
+
+/* Ids of the special tokens, the first lines of every vocabulary. */
+enum { TOKEN_PAD = 0, TOKEN_END = 1, TOKEN_START = 2, TOKEN_UNKNOWN = 3, N_SPECIAL_TOKENS = 4 };
 
 struct vocab;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "share/base/util.h"
-#include "tui/app/view.h"
+#include "tui/term/reaction.h"
 
 #define ZOOM_IN	      0.5
 #define ZOOM_BY_WHEEL 0.8
