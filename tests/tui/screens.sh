@@ -1,9 +1,10 @@
 #!/bin/sh
-# screens.sh - what the workbench draws must be what tests/golden holds.
+# screens.sh - the frame, the run view, settings, help and report must look like tests/golden/frame.
 # "UPDATE=1 make check TESTS=tests/tui/screens.sh" rewrites the screens; look at the difference before you keep it.
 set -eu
 srcdir=${srcdir:-.}
-golden=$srcdir/tests/golden
+golden=$srcdir/tests/golden/frame
+recorded=$srcdir/tests/golden/run
 here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-screens-XXXXXX")
 trap 'rm -rf "$here"' EXIT
 status=0 passed=0 failed=0 skipped=0
@@ -13,7 +14,7 @@ lock=
 run() {
 	rm -rf "$here/w"
 	mkdir -p "$here/w/runs/$1"
-	cp "$golden"/run/* "$here/w/runs/$1/"
+	cp "$recorded"/* "$here/w/runs/$1/"
 	chmod u+w "$here/w/runs/$1"/*
 }
 
@@ -74,8 +75,8 @@ fi
 
 # A run in its first minutes, alive: its lock is held.
 run demo
-sed -n '1,17p' "$golden/run/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
-sed -n '1,4p' "$golden/run/samples.jsonl" >"$here/w/runs/demo/samples.jsonl"
+sed -n '1,17p' "$recorded/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
+sed -n '1,4p' "$recorded/samples.jsonl" >"$here/w/runs/demo/samples.jsonl"
 printf '{"v":1,"state":"running","pid":4711,"attempt":1,"host":"bench"}' >"$here/w/runs/demo/state.json"
 : >"$here/w/runs/demo/lock"
 if test -n "$utf8"; then
@@ -87,7 +88,7 @@ if test -n "$utf8"; then
 	printf '[0 bench] step 425\nterminate called: out of memory\n' >"$here/w/runs/demo/console.log"
 	screen lost-24x80 $utf8 --dump 24x80
 	printf '{"v":1,"state":"failed","attempt":1,"exit":137}' >"$here/w/runs/demo/state.json"
-	sed -n '1,2p' "$golden/run/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
+	sed -n '1,2p' "$recorded/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
 	screen failed-24x80 $utf8 --dump 24x80
 fi
 

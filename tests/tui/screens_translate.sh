@@ -4,7 +4,7 @@
 # "UPDATE=1 make check TESTS=tests/tui/screens_translate.sh" rewrites the screens.
 set -eu
 srcdir=${srcdir:-.}
-golden=$srcdir/tests/golden
+golden=$srcdir/tests/golden/translate
 here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-console-XXXXXX")
 trap 'rm -rf "$here"' EXIT
 status=0 passed=0 failed=0 skipped=0
@@ -17,7 +17,7 @@ cp ./werkbank "$here/bin/werkbank"
 cp tests/fake_eval "$here/bin/werkbank-eval"
 ln -s 200 "$here/w/runs/demo/checkpoints/last"
 ln -s 200 "$here/w/runs/demo/checkpoints/best"
-cp "$golden"/run/* "$here/w/runs/demo/"
+cp "$srcdir"/tests/golden/run/* "$here/w/runs/demo/"
 chmod u+w "$here/w/runs/demo"/*
 printf 'two dogs\na man reads\nthe house\n' >"$here/text"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# screens_views.sh - the screens of home, data, compare and samples must be what tests/golden holds.
+# screens_views.sh - the screens of home, data, compare and samples must look like tests/golden/home, data, compare and samples.
 # "UPDATE=1 make check TESTS=tests/tui/screens_views.sh" rewrites them; look at the difference before you keep it.
 set -eu
 srcdir=$(cd "${srcdir:-.}" && pwd)
@@ -31,7 +31,7 @@ run() {
 
 # screen FILE LOCALE OPTIONS... : draw it and compare. What this host is like is no part of it.
 screen() {
-	name=$1 locale=$2; shift 2
+	name=$1 locale=$2 file=$golden/${1%%-*}/$1.screen; shift 2
 	if ! LC_ALL=$locale "$wb" watch -C w "$@" >raw 2>err; then
 		not_ok "$name" "watch $* failed: $(cat err)"
 		return
@@ -41,8 +41,8 @@ screen() {
 		not_ok "$name" "a control character came through"
 		return
 	fi
-	if test -n "${UPDATE:-}"; then cp out "$golden/$name.screen"; fi
-	if diff -u "$golden/$name.screen" out; then ok "$name"; else not_ok "$name" "it is another screen"; fi
+	if test -n "${UPDATE:-}"; then cp out "$file"; fi
+	if diff -u "$file" out; then ok "$name"; else not_ok "$name" "it is another screen"; fi
 }
 
 utf8=
