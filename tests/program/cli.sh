@@ -82,8 +82,8 @@ fi
 holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
 "$wb" watch --plain -C "$tmp/nothing" >"$tmp/out" 2>&1
 holds "watch --plain: nothing yet" '^next: werkbank prep demo$' "$tmp/out"
-says 64 'view: nowhere is none of home' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
-says 64 'theme: there is no pink' "$wb" watch -C "$tmp/ws" --dump 24x80 --theme pink
+says 64 'view: no view is called "nowhere"; use home' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
+says 64 'theme: no theme is called "pink"' "$wb" watch -C "$tmp/ws" --dump 24x80 --theme pink
 says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
 "$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
 holds "runs: options that differ" '^beam +[0-9]+ +9$' "$tmp/out"

@@ -90,9 +90,9 @@ $tmux send-keys C-e C-u
 $tmux send-keys -l "a man reads the newspaper"
 until_shown "a man reads the newspaper"
 until_shown "…"
-until_shown " s: Ctrl-R starts it again"
+until_shown " s: Ctrl-R restarts the translator"
 $tmux send-keys F1
-until_shown "type: keys are text"
+until_shown "type; keys are text"
 $tmux send-keys Escape
 until_shown "a man reads"
 $tmux send-keys C-r
@@ -116,7 +116,7 @@ until_shown "dem Haus"
 $tmux send-keys Escape
 until_shown "instead of"
 $tmux send-keys Enter Down Enter
-until_shown "begins zwei"
+until_shown "starts with zwei"
 echo "ok       another word"
 
 # The mouse: a word of the translation, then an alternative, which is taken by a second press.
@@ -131,7 +131,7 @@ until_shown " viele"
 row=$($tmux capture-pane -p | grep -n ' viele' | head -n 1 | cut -d: -f1)
 press 100 "$row"
 press 100 "$row"
-until_shown "begins dem viele"
+until_shown "starts with dem viele"
 press 10 4
 $tmux send-keys -l "in "
 until_shown "the housin e"

@@ -82,14 +82,14 @@ shows 'pieces' 'vocabulary'
 press Tab
 shows 'a sentence of the source' 'splitting'
 write 'The old teacher reads.'
-shows 'merge by merge' 'pieces of a typed sentence, merge by merge'
+shows 'merges of word' 'pieces of a typed sentence, merge by merge'
 press Escape
 press 1
 shows '> Train a model on demo' 'home again'
 press Enter
 shows 'werkbank train .*--detach' 'the command of the training'
 press y
-shows '> (Watch|Translate with) demo' 'it is being trained'
+shows '> (Watch|Translate with) demo' 'training is running'
 press 3
 shows 'step [1-9][0-9,]* / ' 'the run view: the first steps are there'
 press 1

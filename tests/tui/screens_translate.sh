@@ -67,7 +67,7 @@ else
 fi
 (cd "$here" && LC_ALL=C bin/werkbank watch -C w --readonly --dump 24x80 --keys '7<Wait><Esc>t') |
 	tail -n 1 >"$here/out"
-if grep -q 'with --readonly no file is translated' "$here/out"; then
+if grep -q "readonly: no file is translated" "$here/out"; then
 	echo "ok       --readonly translates no file"; passed=$((passed + 1))
 else
 	echo "FAILED   --readonly: $(cat "$here/out")"; failed=$((failed + 1))

@@ -136,7 +136,7 @@ TEST(tui_plot_window)
 	check(s.p.x_end - s.p.x_from > 0);
 	s.p.x_from = 2000;
 	s.p.x_end = 3000;
-	check(strstr(draw(&s), "nothing here") != NULL);
+	check(strstr(draw(&s), "no values in this window") != NULL);
 	close_scene(&s);
 }
 

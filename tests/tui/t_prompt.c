@@ -116,7 +116,7 @@ TEST(prompt_questions_by_mouse)
 	prompt_ask(&p, &choice, &e);
 	check_int(prompt_mouse(&p, &g, &wheel), PROMPT_OPEN);
 	check_int(click(&p, &g, "Up Down"), PROMPT_OPEN); /* names no single key */
-	check_int(click(&p, &g, "Enter take"), PROMPT_ANSWERED);
+	check_int(click(&p, &g, "Enter choose"), PROMPT_ANSWERED);
 	check_str(p.answer, "tiny");
 	prompt_ask(&p, &line, &e);
 	check_int(click(&p, &g, "mo"), PROMPT_OPEN); /* the cursor goes there */

@@ -232,7 +232,7 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	put("runs/demo/state.json", "{\"v\":1,\"state\":\"stopped\"}");
 	workspace_index_update(&p, workspace, 1030, 1, &e);
 	n = next_steps_find(&p, workspace, false, steps);
-	check_str(steps[1].title, "Go on training demo");
+	check_str(steps[1].title, "Resume training demo");
 	next_steps_run_name(&p, "demo", steps[0].run);
 	check_str(steps[0].run, "demo-2");
 	workspace_index_free(&p);

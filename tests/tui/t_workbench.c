@@ -39,6 +39,8 @@ TEST(workbench_keymap_files)
 	check_int(keys_action(&map, 'x', "run"), keys_action(&map, 'x', NULL));
 	check_int(keymap_read(&map, "keys", "# mine\n\nform.run = X <Alt-x>\n", &e), 0);
 	check_int(keymap_read(&map, "keys", "workbench.quit=Q", &e), 0);
+	check_int(keymap_read(&map, "keys", "translate.take = A", &e), 0); /* an old name */
+	check_str(keymap_keys(&map, ACTION_ACCEPT), "A");
 	check(keys_action(&map, 'x', "form") != ACTION_FORM_RUN);
 	check_int(keys_action(&map, 'X', "form"), ACTION_FORM_RUN);
 	check_int(keys_action(&map, KEY_ALT | 'x', "form"), ACTION_FORM_RUN);
@@ -665,7 +667,7 @@ TEST(workbench_runs_a_command_after_a_yes)
 	check(on_screen(&a, "1 job"));
 	/* leaving asks, because the job would end */
 	check(!(app_key(&a, 'q') & REACT_QUIT));
-	check(on_screen(&a, "end the job that runs?"));
+	check(on_screen(&a, "end the running job?"));
 	check(!(app_key(&a, 'n') & REACT_QUIT));
 	app_key(&a, 'q');
 	check(app_key(&a, 'y') & REACT_QUIT);
@@ -685,7 +687,7 @@ TEST(workbench_only_looks)
 		&a.context,
 		&(struct wizard_form){ .title = "Look", .command = "status", .show_tab = -1 });
 	press(&a, "<Ctrl-L>x");
-	check(on_screen(&a, "only to look"));
+	check(on_screen(&a, "readonly: nothing is started"));
 	/* nothing but what only reads */
 	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
 		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));

@@ -73,9 +73,9 @@ $tmux capture-pane -p >"$here/terminal"
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=screen diff -u "$here/dump" "$here/terminal" || fail "the terminal shows something else than --dump"
 $tmux send-keys '?'
-until_shown "to the beginning"
+until_shown "to the start"
 $tmux send-keys Escape
-until_gone "to the beginning"
+until_gone "to the start"
 $tmux resize-window -x 120 -y 40
 until_shown "gradient norm"
 $tmux resize-window -x 40 -y 10

@@ -72,7 +72,7 @@ for term in xterm-256color putty linux vt100 screen-256color tmux-256color xterm
 		fail "colours on $term"
 	fi
 	keys Down Up Tab '?'
-	until_shown "to the beginning"
+	until_shown "to the start"
 	keys Escape
 	until_shown "BLEU, dev"
 	leave
@@ -138,7 +138,7 @@ pass "the mouse"
 # ---- keys that the description of the terminal does not have, and sequences that nobody knows
 bytes '\033[4~\033[1;9Q\033[?9999;3z\033Oy'
 keys '?'
-until_shown "to the beginning"
+until_shown "to the start"
 keys Escape
 until_shown "BLEU, dev"
 pass "unknown sequences"
@@ -148,20 +148,20 @@ head -c 9990 /dev/zero | tr '\0' 'q' >"$here/long"
 printf 'the-end-ab' >>"$here/long"
 $tmux load-buffer "$here/long"
 $tmux paste-buffer -p
-until_shown "nothing here to paste"
+until_shown "takes no pasted text"
 keys 9 /
-until_shown "options with"
+until_shown "whose name contains"
 $tmux paste-buffer -p
 until_shown "the-end-ab"
 keys Escape
-until_gone "options with"
+until_gone "whose name contains"
 # from a terminal that does not say what is pasted, into a line: as if typed
 keys /
-until_shown "options with"
+until_shown "whose name contains"
 $tmux paste-buffer
 until_shown "the-end-ab"
 keys Escape
-until_gone "options with"
+until_gone "whose name contains"
 pass "pastes of 10,000 characters"
 
 # ---- the clipboard

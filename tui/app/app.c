@@ -88,7 +88,8 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 
 	a->colours = theme_wants_colour(c->color, getenv("NO_COLOR"), &bad);
 	if (bad)
-		return err_set(e, ERR_USAGE, "color: %s is none of auto, always, never", c->color);
+		return err_set(e, ERR_USAGE, "color: \"%s\" is not auto, always or never",
+			       c->color);
 	a->term = term_open(&(struct term_look){ &a->theme, a->colours, a->mouse }, e);
 	if (!a->term)
 		return e->code;
@@ -115,10 +116,10 @@ static int choose_charset(enum grid_charset *charset, struct err *e)
 		*charset = GRID_ASCII;
 	else if (strcmp(requests, "plain") && strcmp(requests, "full"))
 		return err_set(e, ERR_CONFIG,
-			       "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", requests);
+			       "WERKBANK_GLYPHS: \"%.50s\" is not ascii, plain or full", requests);
 	else if (!utf8)
 		return err_set(e, ERR_CONFIG,
-			       "WERKBANK_GLYPHS=%s needs a UTF-8 locale; LC_ALL=C.UTF-8 is one",
+			       "WERKBANK_GLYPHS=%s needs a UTF-8 locale; set LC_ALL=C.UTF-8",
 			       requests);
 	else
 		*charset = !strcmp(requests, "plain") ? GRID_PLAIN : GRID_FULL;
@@ -151,10 +152,11 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 		}
 	if (!c->view)
 		return 0;
-	return err_set(e, ERR_USAGE,
-		       "view: %.40s is none of home, data, run, hosts, compare, samples, "
-		       "translate, log, settings",
-		       c->view);
+	return err_set(
+		e, ERR_USAGE,
+		"view: no view is called \"%.40s\"; use home, data, run, hosts, compare, samples, "
+		"translate, log or settings",
+		c->view);
 }
 
 /* The theme asked for, else the one remembered, which may be gone meanwhile. */

@@ -112,7 +112,7 @@ void context_copy_text(struct app_context *w, const char *text)
 	buf_clear(&w->requests->copy);
 	if (strlen(text) > COPY_MAX) {
 		context_notify(w, STYLE_WARN,
-			       "too long for a clipboard over a terminal (%zu bytes)",
+			       "not copied: %zu bytes, and a clipboard takes at most 100,000",
 			       strlen(text));
 		return;
 	}
@@ -213,13 +213,14 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 	}
 	jobs_command_text(argv, &line);
 	requests->caller = CALLER_COMMAND;
-	context_ask(w, &(struct question){
-			       .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
-			       .title = w->readonly
-						? "only to look (--readonly): to be typed elsewhere"
-						: "run this command?",
-			       .text = buf_text(&line),
-		       });
+	context_ask(w,
+		    &(struct question){
+			    .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
+			    .title = w->readonly
+					     ? "--readonly: copy this command to run it elsewhere"
+					     : "run this command?",
+			    .text = buf_text(&line),
+		    });
 	requests->caller = caller;
 	buf_free(&line);
 }

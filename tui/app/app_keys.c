@@ -62,14 +62,13 @@ static unsigned ask_leave(struct app *a)
 
 	if (!n)
 		return REACT_QUIT;
-	snprintf(title, sizeof(title), "leave, and end %s?",
-		 n == 1 ? "the job that runs" : "the jobs that run");
+	snprintf(title, sizeof(title), "leave and end %s?",
+		 n == 1 ? "the running job" : "all running jobs");
 	app_set_caller(a, CALLER_APP);
-	context_ask(&a->context,
-		    &(struct question){ .kind = QUESTION_YES_NO,
-					.id = ASK_LEAVE,
-					.title = title,
-					.text = "Trainings that run by themselves go on." });
+	context_ask(&a->context, &(struct question){ .kind = QUESTION_YES_NO,
+						     .id = ASK_LEAVE,
+						     .title = title,
+						     .text = "Detached trainings go on." });
 	return REACT_REDRAW;
 }
 
@@ -197,7 +196,7 @@ unsigned app_paste(struct app *a, const char *text)
 	else if (state && v->paste)
 		reaction = v->paste(state, &a->context, text);
 	else
-		context_notify(&a->context, STYLE_WARN, "there is nothing here to paste into");
+		context_notify(&a->context, STYLE_WARN, "this view takes no pasted text");
 	return reaction | app_execute_requests(a);
 }
 

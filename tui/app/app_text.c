@@ -28,7 +28,8 @@ static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, ERR_USAGE, "dump: \"%.50s\" is not ROWSxCOLUMNS, as 24x80, each in 1..%d",
+	return err_set(e, ERR_USAGE,
+		       "dump: \"%.50s\" is not ROWSxCOLUMNS, for example 24x80, each from 1 to %d",
 		       text, MAX_SIDE);
 }
 
@@ -60,7 +61,7 @@ static int press_named_keys(struct app *a, const char *keys, struct err *e)
 
 		if (key < 0)
 			return err_set(e, ERR_USAGE,
-				       "keys: there is no key called as in \"%.50s\"; a key is "
+				       "keys: unknown key at \"%.50s\"; a key is "
 				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>",
 				       keys);
 		if (key == KEY_NAME_WAIT)

@@ -242,10 +242,9 @@ static void copy_to_clipboard(struct app *a)
 	const char *text = buf_text(&a->requests->copy);
 
 	if (a->requests->copy.failed || !a->term || !term_copy(a->term, text))
-		context_notify(
-			&a->context, STYLE_WARN,
-			"this terminal has no clipboard to write to; %zu bytes are not copied",
-			strlen(text));
+		context_notify(&a->context, STYLE_WARN,
+			       "%zu bytes are not copied: this terminal offers no clipboard",
+			       strlen(text));
 	else
 		context_notify(&a->context, STYLE_GOOD, "copied (%zu bytes)", strlen(text));
 	a->requests->has_copy = false;

@@ -177,7 +177,7 @@ static int command_names(const struct conf *c, struct err *e)
 	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
 	struct buf text = { 0 };
 	int code = workspace ? err_set(e, ERR_USAGE,
-				       "'%s' is not one of runs, corpora, recipes, "
+				       "'%s' is not runs, corpora, recipes or "
 				       "manifests",
 				       c->arguments[0])
 			     : e->code;
@@ -222,7 +222,8 @@ int commands_run(const struct conf *c, struct err *e)
 		if (!strcmp(own[i].name, c->command))
 			return own[i].run(c, e);
 	if (c->command)
-		return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
+		return err_set(e, ERR_INTERNAL, "no function implements the command %s",
+			       c->command);
 	if (c->dump || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		return app_run(c, e);
 	conf_help(NULL, &text);

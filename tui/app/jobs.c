@@ -132,7 +132,7 @@ static int start_job_process(struct job *job, const char *const *argv, struct er
 	}
 	own[n] = NULL;
 	if (argv[n])
-		return err_set(e, ERR_USAGE, "%s: more than %zu words in one command", argv[0], n);
+		return err_set(e, ERR_USAGE, "%s: a command has at most %zu words", argv[0], n);
 	if (!strcmp(argv[0], "werkbank")) {
 		if (!(self = paths_program("werkbank", e)))
 			return e->code;
@@ -163,7 +163,9 @@ int jobs_start(struct jobs *j, const char *title, const char *const *argv, doubl
 	struct buf command = { 0 };
 
 	if (!drop_oldest_job(j))
-		return err_set(e, ERR_NOMEM, "%d jobs run already; wait for one of them", JOB_MAX);
+		return err_set(e, ERR_NOMEM,
+			       "%d jobs are running, which is the limit; wait until one ends",
+			       JOB_MAX);
 	if (!(job = mem_alloc(1, sizeof(*job), e)))
 		return e->code;
 	jobs_command_text(argv, &command);

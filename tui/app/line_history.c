@@ -52,7 +52,7 @@ static int trim_line_history(const char *path, struct err *e)
 	status = outfile_open(&o, path, e);
 	if (!status && fchmod(fileno(o.stream), 0600)) {
 		outfile_abandon(&o);
-		status = err_set_errno(e, ERR_IO, "%s: cannot be made private", path);
+		status = err_set_errno(e, ERR_IO, "%s: its mode cannot be set to 0600", path);
 	}
 	if (!status) {
 		for (size_t i = first; i < lines.n_history; i++)

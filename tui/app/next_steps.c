@@ -87,7 +87,7 @@ static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 {
 	struct suggested_step *s =
 		add_next_step(steps, n, NEXT_STEP_RUN, title,
-			      "sentences of a small grammar; takes seconds, needs no network");
+			      "a small synthetic corpus; takes seconds, needs no network");
 
 	set_command(s, (const char *const[]){ "werkbank", "prep", DEMO }, 3);
 }
@@ -99,7 +99,7 @@ static void add_training(struct suggested_step *steps, size_t *n, const struct w
 	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
-	snprintf(why, sizeof(why), "%.20s to %.20s; it goes on when you leave", c->source,
+	snprintf(why, sizeof(why), "%.20s to %.20s; training goes on when you leave", c->source,
 		 c->target);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
@@ -136,9 +136,9 @@ static void add_resume_step(struct suggested_step *steps, size_t *n, const char 
 	char title[80], why[160];
 	struct suggested_step *s;
 
-	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
-	snprintf(why, sizeof(why), "%.15s at step %lld; it begins from its last checkpoint",
-		 r->state, (long long)r->step);
+	snprintf(title, sizeof(title), "Resume training %.60s", r->name);
+	snprintf(why, sizeof(why), "%.15s at step %lld; resumes from the last checkpoint", r->state,
+		 (long long)r->step);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
@@ -173,13 +173,13 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 	for (size_t i = 0; i < p->n_runs && n < 3; i++)
 		if (p->runs[i].status.alive) {
 			add_look(steps, &n, "Watch", &p->runs[i].status, TAB_RUN,
-				 "it is being trained");
+				 "training is running");
 			alive++;
 		}
 	for (size_t i = 0; i < p->n_runs && scored < 1; i++)
 		if (p->runs[i].status.best_step >= 0) {
 			add_look(steps, &n, "Translate with", &p->runs[i].status, TAB_TRANSLATE,
-				 "type a sentence; its best checkpoint translates");
+				 "type a sentence; the best checkpoint translates it");
 			scored++;
 		}
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
@@ -191,23 +191,23 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 		add_prep(steps, &n, "Prepare the built-in corpus");
 	else if (workspace_index_corpus(p, DEMO) &&
 		 workspace_index_corpus(p, DEMO)->state == CORPUS_UNFINISHED && !busy)
-		add_prep(steps, &n, "Go on preparing the built-in corpus");
+		add_prep(steps, &n, "Resume preparing the built-in corpus");
 	if (newest && !alive && !busy && has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);
 	if (p->n_runs > 1)
-		add_look(steps, &n, "Compare runs, from", &p->runs[0].status, TAB_COMPARE,
-			 "curves over each other, options that differ");
+		add_look(steps, &n, "Compare runs with", &p->runs[0].status, TAB_COMPARE,
+			 "curves in one plot, and the options that differ");
 	if (n < NEXT_STEPS_MAX) {
 		struct suggested_step *s =
 			add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",
-				      "choose a recipe, look at its options");
+				      "choose a recipe and its options");
 
 		set_command(s, (const char *const[]){ "prep" }, 1);
 	}
 	if (n < NEXT_STEPS_MAX && p->n_corpora) {
 		struct suggested_step *s =
 			add_next_step(steps, &n, NEXT_STEP_FORM, "Train with other options",
-				      "choose a recipe, look at its options");
+				      "choose a recipe and its options");
 
 		set_command(s, (const char *const[]){ "train" }, 1);
 	}

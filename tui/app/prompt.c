@@ -215,7 +215,7 @@ static const char *foot_of(const struct prompt *p)
 	case QUESTION_TEXT:
 		return "Esc back   c copy";
 	case QUESTION_CHOICE:
-		return "Enter take   Up Down   type to narrow   Esc back";
+		return "Enter choose   Up Down   type to filter   Esc back";
 	case QUESTION_LINE:
 		break;
 	}
@@ -301,7 +301,7 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 	size_t n = count_filtered(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
 
 	if (!n)
-		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing like this");
+		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "no match");
 	for (size_t i = 0; i < rows && top + i < n; i++) {
 		bool chosen = top + i == p->chosen;
 		int row = r.row + (int)i;

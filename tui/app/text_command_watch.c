@@ -182,7 +182,7 @@ static void show_workspace(const struct workspace_index *p, const char *workspac
 	if (p->n_corpora > LIST_LINES || p->n_runs > LIST_LINES)
 		buf_printf(out, "%zu corpora and %zu runs in all\n", p->n_corpora, p->n_runs);
 	if (!p->n_corpora && !p->n_runs)
-		buf_add_str(out, "nothing here yet\n");
+		buf_add_str(out, "no corpora and no runs yet\n");
 	show_next(p, workspace, out);
 }
 

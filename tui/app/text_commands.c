@@ -53,7 +53,8 @@ static int add_listed_run(struct side_by_side *s, const char *workspace, const c
 	if (paths_check_name("run", name, e))
 		return e->code;
 	if (s->n == OPTION_DIFF_MAX_RUNS)
-		return err_set(e, ERR_USAGE, "at most %d runs side by side", OPTION_DIFF_MAX_RUNS);
+		return err_set(e, ERR_USAGE, "at most %d runs can be compared",
+			       OPTION_DIFF_MAX_RUNS);
 	/* says which runs there are */
 	history_free(history_open(workspace, name, &unknown));
 	if (unknown.code)

@@ -85,7 +85,7 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 	draw_box(g, body, title, false);
 	if (!n)
 		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
-			  "no key does anything like this");
+			  "no key matches");
 	for (int i = 0; i < r.rows && h->top + i < n; i++)
 		draw_help_line(g, r, r.row + i, &lines[h->top + i], w);
 }
@@ -97,7 +97,7 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 	switch (action) {
 	case ACTION_HELP_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-						   .title = "keys that do",
+						   .title = "keys whose help contains",
 						   .text = h->filter });
 		break;
 	case ACTION_DOWN:

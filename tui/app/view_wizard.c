@@ -160,7 +160,8 @@ static unsigned run_form_command(struct form *f, struct app_context *w)
 	int id = 0;
 
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "only to look (--readonly): the line can be copied");
+		context_notify(w, STYLE_WARN,
+			       "--readonly: nothing is started; c copies the command");
 		return REACT_REDRAW;
 	}
 	argv = wizard_argv(f->z, &e);
@@ -218,7 +219,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	case ACTION_FORM_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_FILTER,
-						   .title = "options with",
+						   .title = "options whose name contains",
 						   .text = f->filter });
 		break;
 	case ACTION_BACK:
@@ -314,7 +315,7 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 	if (rows && chosen >= f->top + rows)
 		f->top = chosen - rows + 1;
 	if (!n)
-		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option like this");
+		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option matches");
 	for (size_t k = 0; k < rows && f->top + k < n; k++) {
 		size_t i = lines[f->top + k];
 		int row = r.row + (int)k;

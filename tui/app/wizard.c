@@ -163,7 +163,7 @@ static int add_argv_word(char **argv, size_t *n, const char *word, struct err *e
 {
 	if (*n + 1 >= MAX_WORDS)
 		return err_set(e, ERR_USAGE,
-			       "a command of more than %d words; put the options into a recipe",
+			       "the command has more than %d words; put options into a recipe",
 			       MAX_WORDS);
 	argv[*n] = mem_strdup(word, e);
 	return argv[(*n)++] ? 0 : e->code;

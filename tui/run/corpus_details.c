@@ -15,8 +15,8 @@ static const struct {
 	const char *name, *does;
 } stages[DATA_N_STAGES] = {
 	{ "read", "unpack, tokenise" },	     { "judge", "drop bad pairs" },
-	{ "learn", "learn pieces" },	     { "encode", "split all words" },
-	{ "pack", "shuffle, write shards" }, { "ledger", "say what was dropped" },
+	{ "learn", "learn subwords" },	     { "encode", "split words" },
+	{ "pack", "shuffle, write shards" }, { "ledger", "list dropped pairs" },
 };
 
 static void release_corpus(struct corpus_details *b)

@@ -257,7 +257,8 @@ static void show_launch(const struct run_status *s, struct buf *out)
 	if (s->event[0])
 		buf_printf(out, "  %s\n", s->event);
 	if (!strcmp(s->state, "lost"))
-		buf_add_str(out, "  its launcher ended without a word; train it again to go on "
+		buf_add_str(out, "  the launcher died; run the same \"werkbank train\" command "
+				 "again to resume "
 				 "from its last checkpoint\n");
 }
 

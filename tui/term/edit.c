@@ -295,7 +295,7 @@ int edit_set(struct edit *d, const char *text, struct err *e)
 	d->killing = d->typing = false;
 	d->shown = d->n_history;
 	if (!replace_edit_text(d, buf_text(&b), n, n))
-		err_set(e, ERR_NOMEM, "there is no memory for the text");
+		err_set(e, ERR_NOMEM, "no memory for the text");
 	else
 		n = 0;
 	buf_free(&b);

@@ -168,15 +168,31 @@ void keys_describe(const struct keymap *map, enum action action, bool all, char 
 
 /* ---- key-map files ---- */
 
+/* GROUP.NAME of each action, as key-map files write it. */
+static const char *const action_full_names[ACTION_COUNT] = {
+#define ACT(id, name, group, keys, help) [ACTION_##id] = group "." name,
+#include "tui/term/actions.def"
+#undef ACT
+};
+
+/* Names that key-map files may still use for actions with a new name. */
+static const struct {
+	const char *old_name;
+	enum action action;
+} action_aliases[] = {
+	{ "translate.take", ACTION_ACCEPT },
+	{ "translate.hold", ACTION_FIX_PREFIX },
+	{ "translate.free", ACTION_CLEAR },
+};
+
 static enum action find_action(const char *name)
 {
-	for (int a = 1; a < ACTION_COUNT; a++) {
-		char full[64];
-
-		snprintf(full, sizeof(full), "%s.%s", action_infos[a].group, action_infos[a].name);
-		if (!strcasecmp(full, name))
+	for (size_t i = 0; i < ARRAY_LEN(action_aliases); i++)
+		if (!strcasecmp(action_aliases[i].old_name, name))
+			return action_aliases[i].action;
+	for (int a = 1; a < ACTION_COUNT; a++)
+		if (!strcasecmp(action_full_names[a], name))
 			return (enum action)a;
-	}
 	return ACTION_NONE;
 }
 
@@ -184,18 +200,18 @@ static int read_keys_setting(void *to, const struct setting *s, struct err *e)
 {
 	struct keymap *map = to;
 	enum action action = find_action(s->name);
-	char *copy;
+	char *copy, hint[TEXT_HINT_MAX];
 
 	if (!action)
-		return err_set(e, ERR_CONFIG,
-			       "%s: there is no action %.60s; the settings view lists them",
-			       s->where, s->name);
+		return err_set(e, ERR_CONFIG, "%s: no action is called %.60s%s", s->where, s->name,
+			       text_hint(hint, text_nearest(s->name, action_full_names + 1,
+							    ACTION_COUNT - 1)));
 	for (const char *p = s->value; *p;) {
 		if (*p == ' ')
 			p++;
 		else if (keys_next(&p) < 0)
 			return err_set(e, ERR_CONFIG,
-				       "%s: there is no key called as in \"%.60s\"; a key is a "
+				       "%s: unknown key at \"%.60s\"; a key is a "
 				       "character, <Tab>, <Ctrl-L>, <Alt-x>, and < itself is <lt>",
 				       s->where, p);
 	}

@@ -23,8 +23,8 @@ int settings_read(const char *path, const char *text, const char *form, settings
 			continue;
 		snprintf(where, sizeof(where), "%.250s:%d", path, n);
 		if (!equals) {
-			status = err_set(e, ERR_CONFIG, "%s: \"%.60s\" is not %s", where, line,
-					 form);
+			status = err_set(e, ERR_CONFIG, "%s: \"%.60s\" is not a line %s", where,
+					 line, form);
 			break;
 		}
 		*equals = 0;

@@ -197,8 +197,8 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 		free(t->stack);
 		free(t);
 		err_set(e, ERR_UNAVAILABLE,
-			"this machine has no description of the terminal \"%.50s\"; set "
-			"TERM to one that it knows (often xterm), or use \"werkbank status\"",
+			"terminfo has no entry for the terminal \"%.50s\"; set "
+			"TERM to a known one (often xterm), or use \"werkbank status\"",
 			name);
 		return NULL;
 	}

@@ -164,12 +164,12 @@ static const struct {
 	const struct change *changes;
 	size_t n;
 } builtin[] = {
-	{ "auto", "middle tones, for dark and light ground", NULL, 0 },
-	{ "dark", "for a dark ground", dark_changes, ARRAY_LEN(dark_changes) },
-	{ "light", "for a light ground", light_changes, ARRAY_LEN(light_changes) },
-	{ "safe", "told apart with every kind of colour vision", safe_changes,
+	{ "auto", "medium tones, for dark and light backgrounds", NULL, 0 },
+	{ "dark", "for dark backgrounds", dark_changes, ARRAY_LEN(dark_changes) },
+	{ "light", "for light backgrounds", light_changes, ARRAY_LEN(light_changes) },
+	{ "safe", "distinct with every kind of colour vision", safe_changes,
 	  ARRAY_LEN(safe_changes) },
-	{ "mono", "no colours: bold, dim, underlined, reversed", NULL, 0 },
+	{ "mono", "no colours, only bold, dim, underlined, reversed", NULL, 0 },
 };
 
 const char *theme_name(int i, const char **what)
@@ -338,8 +338,8 @@ static int read_style_setting(void *to, const struct setting *s, struct err *e)
 	if (!strcmp(s->name, "base")) {
 		if (!theme_builtin(t, s->value))
 			return err_set(e, ERR_CONFIG,
-				       "%s: there is no theme %.40s; there are auto, dark, light, "
-				       "safe and mono",
+				       "%s: no theme is called %.40s; use auto, dark, light, "
+				       "safe or mono",
 				       s->where, s->value);
 		return 0;
 	}
@@ -347,7 +347,7 @@ static int read_style_setting(void *to, const struct setting *s, struct err *e)
 		if (!strcmp(names[i], s->name))
 			return read_look(&t->styles[i], s->where, s->value, e);
 	nearest = text_nearest(s->name, names, STYLE_COUNT);
-	return err_set(e, ERR_CONFIG, "%s: there is no style %.40s (did you mean %s?)", s->where,
+	return err_set(e, ERR_CONFIG, "%s: no style is called %.40s (did you mean %s?)", s->where,
 		       s->name, nearest ? nearest : "normal");
 }
 

@@ -21,15 +21,15 @@
 #define THEME_STYLES(X)                                                                            \
 	X(NORMAL, "normal", "text")                                                                \
 	X(DIM, "dim", "labels, axes, hints")                                                       \
-	X(FAINT, "faint", "what lies behind something: a raw curve, a grid")                       \
+	X(FAINT, "faint", "background elements: raw curves, grid lines")                           \
 	X(BRIGHT, "bright", "values")                                                              \
-	X(TITLE, "title", "names of panes")                                                        \
+	X(TITLE, "title", "titles of panes")                                                       \
 	X(BORDER, "border", "borders")                                                             \
-	X(FOCUS, "focus", "border and name of the pane that keys go to")                           \
+	X(FOCUS, "focus", "border and title of the focused pane")                                  \
 	X(SELECTED, "selected", "the chosen row")                                                  \
 	X(CURSOR, "cursor", "the character under the cursor of a line")                            \
-	X(TAB, "tab", "a tab behind")                                                              \
-	X(TAB_FRONT, "tab-front", "the tab in front")                                              \
+	X(TAB, "tab", "inactive tabs")                                                             \
+	X(TAB_FRONT, "tab-front", "the active tab")                                                \
 	X(FIRST, "first", "first line of a plot")                                                  \
 	X(SECOND, "second", "second line of a plot")                                               \
 	X(THIRD, "third", "third line")                                                            \
@@ -37,22 +37,22 @@
 	X(FIFTH, "fifth", "fifth line")                                                            \
 	X(SIXTH, "sixth", "sixth line")                                                            \
 	X(BAND, "band", "spread around the first line")                                            \
-	X(GOOD, "good", "as it should be")                                                         \
-	X(WARN, "warn", "worth a look")                                                            \
-	X(BAD, "bad", "wrong")                                                                     \
-	X(MARK, "mark", "marks of events on an axis; what a search has found")                     \
-	X(ADDED, "added", "words that are new")                                                    \
-	X(REMOVED, "removed", "words that are gone")                                               \
-	X(SURE_0, "sure-0", "probability of a token, five steps: least")                           \
+	X(GOOD, "good", "success")                                                                 \
+	X(WARN, "warn", "warnings")                                                                \
+	X(BAD, "bad", "errors and failures")                                                       \
+	X(MARK, "mark", "event marks on an axis; search matches")                                  \
+	X(ADDED, "added", "added words")                                                           \
+	X(REMOVED, "removed", "removed words")                                                     \
+	X(SURE_0, "sure-0", "token probability, five levels: lowest")                              \
 	X(SURE_1, "sure-1", "low")                                                                 \
-	X(SURE_2, "sure-2", "middling")                                                            \
+	X(SURE_2, "sure-2", "medium")                                                              \
 	X(SURE_3, "sure-3", "high")                                                                \
 	X(SURE_4, "sure-4", "highest")                                                             \
-	X(HEAT_0, "heat-0", "cells of a heat map, five steps: nothing")                            \
-	X(HEAT_1, "heat-1", "little")                                                              \
-	X(HEAT_2, "heat-2", "middling")                                                            \
-	X(HEAT_3, "heat-3", "much")                                                                \
-	X(HEAT_4, "heat-4", "all")
+	X(HEAT_0, "heat-0", "heat map cells, five levels: lowest")                                 \
+	X(HEAT_1, "heat-1", "low")                                                                 \
+	X(HEAT_2, "heat-2", "medium")                                                              \
+	X(HEAT_3, "heat-3", "high")                                                                \
+	X(HEAT_4, "heat-4", "highest")
 
 enum style {
 #define X(id, name, use) STYLE_##id,

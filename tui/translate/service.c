@@ -191,7 +191,7 @@ static void ask_again(struct service *s)
 			continue;
 		slot->sent = false;
 		if (slot->tries >= MAX_TRIES)
-			answer_with_error(slot, "the translator died of this request twice");
+			answer_with_error(slot, "this request crashed the translator twice");
 	}
 	s->sent_id = 0;
 }
@@ -448,7 +448,7 @@ static bool handle_output_end(struct service *s, double now)
 	} else if (status > 128) {
 		snprintf(how, sizeof(how), "the translator was killed by signal %d", status - 128);
 	} else {
-		snprintf(how, sizeof(how), "the translator ended with status %d", status);
+		snprintf(how, sizeof(how), "the translator exited with status %d", status);
 	}
 	handle_child_death(s, how, now);
 	return true;
@@ -463,7 +463,7 @@ static bool read_service_output(struct service *s, double now)
 	if (s->in.len)
 		news |= handle_answer_lines(s, now);
 	if (s->in.len > MAX_LINE || s->in.failed) {
-		handle_child_death(s, "the translator wrote a line without an end", now);
+		handle_child_death(s, "the translator wrote a line of more than 8 MiB", now);
 		return true;
 	}
 	return news | (!open && handle_output_end(s, now));
@@ -493,8 +493,7 @@ static bool stop_hung_child(struct service *s, double now)
 		snprintf(how, sizeof(how), "the translator was not ready after %.0f s",
 			 now - s->started);
 	} else {
-		snprintf(how, sizeof(how),
-			 "no answer for %.0f s: the translator was ended and is started again",
+		snprintf(how, sizeof(how), "no answer for %.0f s: the translator is restarted",
 			 now - s->sent_at);
 		if (slot->id == s->sent_id)
 			answer_with_error(slot, how);

@@ -148,7 +148,7 @@ static int fill_answer_arrays(struct service_answer *a, struct err *e)
 	size_t bytes;
 
 	if (!sum_answer_bytes(root, &bytes) || !(a->memory = mem_alloc(bytes, 1, e)))
-		return err_set(e, ERR_NOMEM, "there is no memory for the answer");
+		return err_set(e, ERR_NOMEM, "no memory for the answer");
 	room.at = a->memory;
 	a->n = MAX(json_len(list), (size_t)1);
 	a->translations = carve_array(&room, a->n, sizeof(*a->translations));

@@ -318,8 +318,8 @@ int console_use_alternative(struct console *c, double now, struct err *e)
 	x = &a->alternatives[c->other];
 	if (!x->prefix)
 		return err_set(e, ERR_PROTOCOL,
-			       "this alternative cannot be taken: the translator "
-			       "does not say how the translation then begins");
+			       "this alternative cannot be used: the translator "
+			       "sent no prefix for it");
 	/* The cursor stays on the word, which may have fewer tokens now. */
 	if (console_shown_translation(c, c->side))
 		c->token = (int)word_of(console_shown_translation(c, c->side), (size_t)c->token);
@@ -355,10 +355,9 @@ int console_add_term(struct console *c, struct console_terms *to, const char *te
 		return 0;
 	for (size_t i = 0; i < to->n; i++)
 		if (!strcmp(to->terms[i], term))
-			return err_set(e, ERR_USAGE, "\"%.100s\" is there already", term);
+			return err_set(e, ERR_USAGE, "\"%.100s\" is already in the list", term);
 	if (to->n == CONSOLE_TERMS)
-		return err_set(e, ERR_USAGE, "there are %d terms already, and no more can be added",
-			       CONSOLE_TERMS);
+		return err_set(e, ERR_USAGE, "at most %d terms can be added", CONSOLE_TERMS);
 	if (!(to->terms[to->n] = mem_strdup(term, e)))
 		return e->code;
 	to->n++;

@@ -158,7 +158,7 @@ static void draw_console_head(const struct console *c, struct grid *g, struct re
 	describe_checkpoint(s, text, sizeof(text));
 	at += draw_text(g, r.row, at, right - at + 1, STYLE_TITLE, text) + 3;
 	if (c->slow_seconds >= SLOW_S) {
-		snprintf(slow, sizeof(slow), "no answer for %d s: Ctrl-R starts it again",
+		snprintf(slow, sizeof(slow), "no answer for %d s: Ctrl-R restarts the translator",
 			 c->slow_seconds);
 		state = slow;
 		style = STYLE_WARN;
@@ -167,14 +167,13 @@ static void draw_console_head(const struct console *c, struct grid *g, struct re
 	if (s->next) {
 		char step[NUMBER_TEXT_BYTES];
 
-		snprintf(text, sizeof(text), "%s is being loaded",
-			 format_count(step, s->next_step));
+		snprintf(text, sizeof(text), "loading step %s", format_count(step, s->next_step));
 		draw_fact(g, r.row, &at, right, "", text);
 	} else {
 		draw_fact(g, r.row, &at, right, c->follow ? "follows" : "",
 			  c->follow    ? "the newest checkpoint"
 			  : s->is_best ? "the best checkpoint"
-				       : "stays at this checkpoint");
+				       : "a fixed checkpoint");
 	}
 	if (c->trouble[0])
 		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, c->trouble);
@@ -198,7 +197,7 @@ static void draw_constraints(const struct console *c, struct grid *g, struct rec
 	const struct {
 		const char *label;
 		const struct console_terms *terms;
-	} both[] = { { "with", &c->force }, { "without", &c->forbid } };
+	} both[] = { { "must contain", &c->force }, { "must not contain", &c->forbid } };
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	char text[400];
 
@@ -213,7 +212,7 @@ static void draw_constraints(const struct console *c, struct grid *g, struct rec
 	}
 	if (!c->prefix)
 		return;
-	at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "begins") + 1;
+	at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "starts with") + 1;
 	draw_text(g, r.row, at, right - at + 1, STYLE_WARN, c->prefix);
 }
 
@@ -233,7 +232,8 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		return;
 	}
 	if (!f->running) {
-		snprintf(text, sizeof(text), "done: %s lines", format_count(done, f->done));
+		snprintf(text, sizeof(text), "done: %s line%s", format_count(done, f->done),
+			 f->done == 1 ? "" : "s");
 		draw_text(g, r.row, at, right - at + 1, STYLE_GOOD, text);
 		return;
 	}
@@ -275,7 +275,7 @@ static void draw_service_error(const struct console_side *s, struct grid *g, str
 {
 	char text[700];
 
-	snprintf(text, sizeof(text), "%s. It is started again in a moment.",
+	snprintf(text, sizeof(text), "%s. The translator restarts soon.",
 		 service_trouble(s->service));
 	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
 }
@@ -293,7 +293,7 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 	if (console_is_outdated(c, side)) {
 		l.sign = 0x2026;
 	} else if (a && a->truncated) {
-		l.value = "too long: its end is not translated";
+		l.value = "too long: the end is not translated";
 	} else if (t && other && sides_of(c) == 2) {
 		int n = console_other_words(t, other);
 
@@ -400,14 +400,14 @@ static const char *no_alternatives_text(const struct console *c)
 	if (!console_shown_translation(c, c->side))
 		return "";
 	if (c->focus == CONSOLE_INPUT && !c->wants_alternatives)
-		return "Esc, then the arrows: what else could stand at a word";
+		return "press Esc and move to a word to see its alternatives";
 	if (!o)
-		return "asking";
+		return "waiting for the translator";
 	if (o->error)
 		return o->error;
 	if (!o->has_alternatives)
-		return "this translator does not name alternatives";
-	return o->n_alternatives ? NULL : "there is nothing else";
+		return "this translator lists no alternatives";
+	return o->n_alternatives ? NULL : "no alternatives here";
 }
 
 static void draw_alternatives(const struct console *c, struct grid *g, struct rect r,

@@ -59,7 +59,7 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 		goto fail_translation;
 	}
 	if (file_exists(out)) {
-		err_set(e, ERR_CANTCREAT, "%s: exists already; choose another name", out);
+		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_translation;
 	}
 	if (outfile_open(&f->out, out, e))
@@ -158,7 +158,7 @@ static void finish_translation(struct translate_file *f)
 		fail_translation(f, e.text);
 	} else if (status) {
 		snprintf(how, sizeof(how), "the translator %s %d%s%s",
-			 status > 128 ? "was killed by signal" : "ended with status",
+			 status > 128 ? "was killed by signal" : "exited with status",
 			 status > 128 ? status - 128 : status, f->said[0] ? ": " : "", f->said);
 		fail_translation(f, how);
 	} else {

@@ -257,7 +257,7 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
 		say_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
 	else
-		context_notify(w, STYLE_WARN, "there is no more room for this text");
+		context_notify(w, STYLE_WARN, "not pasted: a text has at most 65,536 bytes");
 	return REACT_REDRAW;
 }
 
@@ -342,7 +342,7 @@ static unsigned toggle_second_service(struct translate_view *v, struct app_conte
 	struct err e = { 0 };
 
 	if (!v->console.sides[1].run)
-		return ask_checkpoint(w, ASK_SECOND, "side by side with");
+		return ask_checkpoint(w, ASK_SECOND, "second checkpoint");
 	say_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
 	return REACT_REDRAW;
 }
@@ -350,7 +350,7 @@ static unsigned toggle_second_service(struct translate_view *v, struct app_conte
 static unsigned ask_file(struct console *c, struct app_context *w)
 {
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "with --readonly no file is translated");
+		context_notify(w, STYLE_WARN, "--readonly: no file is translated");
 		return REACT_REDRAW;
 	}
 	if (c->file && translate_file_state(c->file)->running) {
@@ -358,7 +358,7 @@ static unsigned ask_file(struct console *c, struct app_context *w)
 			       translate_file_state(c->file)->in);
 		return REACT_REDRAW;
 	}
-	return ask_line(w, ASK_FILE, "translate which file? one sentence a line", NULL);
+	return ask_line(w, ASK_FILE, "file to translate, one sentence a line", NULL);
 }
 
 static void restart_services(struct console *c)
@@ -400,7 +400,7 @@ static unsigned act_move(struct console *c, struct app_context *w, enum action a
 	case ACTION_PAGE_DOWN:
 		move_row(c, CONSOLE_ALTERNATIVES);
 		break;
-	case ACTION_TAKE:
+	case ACTION_ACCEPT:
 		return accept_alternative(c, w);
 	default:
 		return REACT_UNKNOWN;
@@ -425,18 +425,18 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_BACK:
 		c->focus = CONSOLE_INPUT;
 		break;
-	case ACTION_HOLD:
+	case ACTION_FIX_PREFIX:
 		say_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
 		break;
-	case ACTION_FREE:
+	case ACTION_CLEAR:
 		say_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_FORCE:
-		return ask_line(w, ASK_FORCE, "words that the translation must have", NULL);
+		return ask_line(w, ASK_FORCE, "words that the translation must contain", NULL);
 	case ACTION_FORBID:
-		return ask_line(w, ASK_FORBID, "words that the translation must not have", NULL);
+		return ask_line(w, ASK_FORBID, "words that the translation must not contain", NULL);
 	case ACTION_CHECKPOINT:
-		return ask_checkpoint(w, ASK_CHECKPOINT, "translate with");
+		return ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates");
 	case ACTION_SECOND:
 		return toggle_second_service(v, w);
 	case ACTION_FOLLOW_NEWEST:
@@ -601,13 +601,12 @@ static void draw_no_checkpoint(struct grid *g, struct rect body, const struct ap
 	const char *const lines[] = {
 		first,
 		"",
-		"A training saves a checkpoint at each evaluation; the console opens",
-		"with the first one by itself.",
+		"Training saves a checkpoint at each evaluation;",
+		"the console loads the first one as soon as it exists.",
 	};
 
 	if (w->run)
-		snprintf(first, sizeof(first), "%.100s has no checkpoint to translate with yet",
-			 w->run);
+		snprintf(first, sizeof(first), "%.100s has no checkpoint yet", w->run);
 	else
 		snprintf(first, sizeof(first), "There is no run to translate with yet");
 	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
@@ -628,9 +627,9 @@ static void translate_draw(void *state, struct grid *g, struct rect body,
 }
 
 static const enum action translate_hints[] = {
-	ACTION_NEXT_PANE,  ACTION_TAKE,	  ACTION_TYPE,		 ACTION_FORCE,
+	ACTION_NEXT_PANE,  ACTION_ACCEPT, ACTION_TYPE,		 ACTION_FORCE,
 	ACTION_FORBID,	   ACTION_SECOND, ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
-	ACTION_CHECKPOINT, ACTION_FREE,	  ACTION_NONE,
+	ACTION_CHECKPOINT, ACTION_CLEAR,  ACTION_NONE,
 };
 
 const struct view view_translate = {

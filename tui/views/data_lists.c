@@ -17,8 +17,8 @@ static void draw_empty_pane(struct grid *g, struct rect in, const struct corpus_
 
 	if (!*why)
 		why = !*b->name ? "no corpus yet: the home view prepares one"
-		      : b->corpus.state != CORPUS_READY ? "not before the corpus is ready"
-							: "nothing";
+		      : b->corpus.state != CORPUS_READY ? "available when the corpus is ready"
+							: "no entries";
 	if (in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1,
 			  *b->trouble[pane] ? STYLE_BAD : STYLE_DIM, why);
@@ -94,7 +94,7 @@ static void dropped_title(const struct corpus_details *b, const struct data_view
 	if (b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		size_t len = strlen(out);
 
-		snprintf(out + len, size - len, " (%.0f %% looked at)",
+		snprintf(out + len, size - len, " (%.0f %% searched)",
 			 100 * drop_rows_scanned(b->ledger));
 	}
 }
@@ -238,7 +238,7 @@ static void pieces_title(const struct corpus_details *b, const struct data_view_
 	const struct line_pieces *p = &s->split;
 	size_t used;
 
-	used = (size_t)snprintf(out, size, "word %zu of %zu, merge by merge; ids", s->word + 1,
+	used = (size_t)snprintf(out, size, "merges of word %zu of %zu; ids", s->word + 1,
 				p->n_words);
 	(void)b;
 	for (size_t i = p->word[s->word].first;

@@ -138,7 +138,7 @@ static void done_text(char *out, size_t size, const struct data_stage *s)
 	double rate = s->seconds > 0 && s->in >= 0 ? (double)s->in / s->seconds : NAN;
 
 	if (s->is_reused)
-		snprintf(out, size, "kept: done by an earlier preparation, %s s",
+		snprintf(out, size, "reused from an earlier preparation, %s s",
 			 format_fixed(a, s->seconds, 1));
 	else if (s->in == s->out)
 		snprintf(out, size, "%s pairs  %s s  %s/s  %s", format_count(a, s->in),
@@ -180,7 +180,7 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct cor
 	if (s->state == STAGE_DONE && isfinite(s->seconds))
 		done_text(text, sizeof(text), s);
 	else if (s->state == STAGE_ENDED)
-		snprintf(text, sizeof(text), "ended here; preparing again goes on with this stage");
+		snprintf(text, sizeof(text), "stopped here; prep again resumes with this stage");
 	draw_text(g, row, col + 32, right - col - 32,
 		  s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
 }
@@ -196,7 +196,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 	const char *name;
 	double most = 1;
 
-	draw_box(g, box, "dropped, by rule", false);
+	draw_box(g, box, "dropped pairs by rule", false);
 	for (size_t i = 0; json_member(dropped, i, &n); i++)
 		most = MAX(most, json_number(n, 0));
 	for (size_t i = 0; (name = json_member(dropped, i, &n)) && row < in.row + in.rows; i++) {
@@ -226,12 +226,12 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 	char title[80], text[120], a[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
 	double most = 1;
 
-	snprintf(title, sizeof(title), "%s, %s: words a line", side,
+	snprintf(title, sizeof(title), "%s, %s: words per line", side,
 		 json_text(json_get(s, "language"), "?"));
 	draw_box(g, box, title, false);
 	for (size_t i = 0; i < json_len(lines); i++)
 		most = MAX(most, json_number(json_at(lines, i), 0));
-	snprintf(text, sizeof(text), "%s pieces a word, %s %% of words whole",
+	snprintf(text, sizeof(text), "%s pieces per word, %s %% of words whole",
 		 format_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
 		 format_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
 	if (in.rows > 0 && s)

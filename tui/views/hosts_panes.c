@@ -56,7 +56,7 @@ static void draw_gpu_head(struct grid *g, struct rect r)
 	put_piece(g, r.row, &at, right, 7, STYLE_DIM, "memory");
 	put_piece(g, r.row, &at, right, 8, STYLE_DIM, "clock");
 	if (at < right - 4)
-		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "throttled by; name");
+		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "throttled by, name");
 }
 
 static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, double work)
@@ -110,7 +110,7 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 	snprintf(title, sizeof(title), "GPUs%s%s", k ? " of " : "", k ? k->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_GPUS);
 	if (!k || !k->n_gpus) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "this host has told of none" },
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "this host reported no GPU" },
 			     1);
 		return;
 	}
@@ -130,8 +130,8 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 
 static const char *const metric_names[HOSTS_METRICS] = {
 	[METRIC_WORKING] = "working",	      [METRIC_UTIL] = "busy",
-	[METRIC_MEMORY] = "memory",	      [METRIC_POWER] = "power of limit",
-	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock of most",
+	[METRIC_MEMORY] = "memory",	      [METRIC_POWER] = "power / limit",
+	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock / maximum",
 };
 
 /* 0..1; NaN: not known. */

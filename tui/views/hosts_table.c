@@ -290,6 +290,21 @@ static enum style verdict_style(const char *network)
 	return !strcmp(network, "unknown") ? STYLE_DIM : STYLE_BAD;
 }
 
+/* The answer of network_answer_name() as words that fit behind "bottleneck:". */
+static const char *verdict_words(const char *network)
+{
+	static const char *const words[][2] = {
+		{ "no", "not the network" },	     { "slightly", "partly the network" },
+		{ "link", "network bandwidth" },     { "latency", "network latency" },
+		{ "straggler", "the slowest rank" }, { "loss", "lost packets" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(network, words[i][0]))
+			return words[i][1];
+	return network;
+}
+
 void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 {
 	const struct fleet_verdict *v = &f->verdict;
@@ -299,11 +314,11 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 	double parts[TIME_SPLIT_PARTS];
 
 	if (!isfinite(v->t) && !*v->text) {
-		draw_text(g, r.row, at, r.cols - 2, STYLE_DIM,
-			  "the network has not been judged yet");
+		draw_text(g, r.row, at, r.cols - 2, STYLE_DIM, "no network verdict yet");
 	} else {
-		at += draw_text(g, r.row, at, 40, STYLE_DIM, "limited by the network: ");
-		at += draw_text(g, r.row, at, right - at, verdict_style(v->network), v->network);
+		at += draw_text(g, r.row, at, 40, STYLE_DIM, "bottleneck: ");
+		at += draw_text(g, r.row, at, right - at, verdict_style(v->network),
+				verdict_words(v->network));
 		draw_text(g, r.row, at + 3, right - at - 2, STYLE_NORMAL, v->text);
 	}
 	if (r.rows < 2)
@@ -322,10 +337,11 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 			draw_fact(g, r.row, &at, right, time_split_looks[i].label,
 				  format_percent(text[i], parts[i]));
 	if (v->predicted_bytes > 0)
-		draw_fact(g, r.row, &at, right, "predicted a step",
+		draw_fact(g, r.row, &at, right, "predicted per step",
 			  format_bytes(text[0], v->predicted_bytes));
 	if (v->observed_bytes > 0)
-		draw_fact(g, r.row, &at, right, "seen", format_bytes(text[0], v->observed_bytes));
+		draw_fact(g, r.row, &at, right, "measured",
+			  format_bytes(text[0], v->observed_bytes));
 	if (v->busbw_bytes_s > 0) {
 		snprintf(late, sizeof(late), "%.20sbit/s",
 			 format_value(text[0], v->busbw_bytes_s * 8));
@@ -372,7 +388,8 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	for (int i = host ? host->first_rank : -1; i >= 0; i = f->ranks[i].next)
 		all++;
 	if (!all) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no rank has told yet" }, 1);
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no rank has reported yet" },
+			     1);
 		return;
 	}
 	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);

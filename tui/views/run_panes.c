@@ -65,7 +65,7 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 	draw_box(g, box, "samples", focused);
 	if (!h->n_samples) {
 		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){ "the first evaluation will show some" }, 1);
+			     (const char *const[]){ "no sample translations recorded" }, 1);
 		return;
 	}
 	for (size_t i = 0; i < h->n_samples; i++)
@@ -108,8 +108,7 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
 						s->left[PANE_LOG], NULL, false });
 	if (!all)
-		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){ "nothing has been written yet" }, 1);
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no log lines yet" }, 1);
 	if (s->up)
 		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
 					       format_count(back, s->up) };

@@ -104,8 +104,7 @@ static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 	size_t at = c->lists[COMPARE_LIST].at;
 
 	if (at < c->comparison.n && !comparison_toggle(&c->comparison, at))
-		context_notify(w, STYLE_WARN, "at most %d runs over each other",
-			       OPTION_DIFF_MAX_RUNS);
+		context_notify(w, STYLE_WARN, "at most %d runs at once", OPTION_DIFF_MAX_RUNS);
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
@@ -139,7 +138,7 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 	case ACTION_COMPARE_SEARCH:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = 1,
-						   .title = "the next run with",
+						   .title = "next run whose name contains",
 						   .text = c->wanted });
 		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
@@ -251,6 +250,12 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	snprintf(title, sizeof(title), "%s by %s", compare_metric_names[b->metric],
 		 compare_axis_names[b->axis]);
 	draw_box(g, box, title, false);
+	if (!p.n) {
+		const char *text = b->n ? "no run selected; Space selects one" : "no run yet";
+
+		draw_message(g, layout_inside(box), STYLE_DIM, &text, 1);
+		return;
+	}
 	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
 	end = MAX(end, 1e-3);
 	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);

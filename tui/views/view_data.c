@@ -242,12 +242,12 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	if (s->front == DATA_DROPPED)
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_WORD,
-						   .title = "only pairs with",
+						   .title = "only pairs that contain",
 						   .text = s->dropped_word });
 	else if (s->front == DATA_VOCABULARY)
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_PIECE,
-						   .title = "only pieces with",
+						   .title = "only pieces that contain",
 						   .text = s->piece_word });
 	return REACT_REDRAW;
 }

@@ -333,7 +333,7 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 	case ACTION_HOME_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_FILTER,
-						   .title = "show only names with",
+						   .title = "only names that contain",
 						   .text = h->filter });
 		return REACT_REDRAW;
 	default:
@@ -437,7 +437,7 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 			 c->progress.stage, share);
 	else
 		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
-			 c->progress.exists ? ", ended in " : "", c->progress.stage);
+			 c->progress.exists ? ", stopped in " : "", c->progress.stage);
 	draw_text(g, at->row, col + 19, right - col - 19, style_of(at, STYLE_NORMAL), text);
 }
 
@@ -502,7 +502,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 {
 	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
 				 *const nothing[] = { "", "none yet", "none yet",
-						      "nothing started from here" };
+						      "no job was started here" };
 	struct rect in = layout_inside(box);
 	size_t n = rows_of(h, pane, w), top;
 	bool focused = h->focus == pane;
@@ -522,7 +522,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	}
 	if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
-			  *h->filter && pane != HOME_JOBS ? "none of that name" : nothing[pane]);
+			  *h->filter && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
 	list_widget_draw_place(g, box, &h->lists[pane], n);
 }
 
@@ -547,7 +547,7 @@ static void home_draw(void *state, struct grid *g, struct rect body, const struc
 		col += draw_text(g, r[0].row, col, right - col, STYLE_BRIGHT, w->workspace);
 		if (*h->filter) {
 			col += draw_text(g, r[0].row, col, right - col, STYLE_DIM,
-					 "   names with ");
+					 "   names that contain ");
 			draw_text(g, r[0].row, col, right - col, STYLE_WARN, h->filter);
 		}
 	}

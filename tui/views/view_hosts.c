@@ -284,10 +284,10 @@ static void draw_no_hosts(struct grid *g, struct rect body, const struct app_con
 {
 	static const char *const no_run[] = { "There is no run yet." };
 	static const char *const no_hosts[] = {
-		"This run's journal tells of no hosts.",
+		"The journal of this run has no host records.",
 		"",
-		"A training writes what its hosts do every ten seconds,",
-		"unless telemetry_every = 0 stands in its recipe.",
+		"Training writes host records every ten seconds,",
+		"unless its recipe sets telemetry_every = 0.",
 	};
 
 	if (w->history)

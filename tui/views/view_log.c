@@ -109,7 +109,7 @@ static void find_next(struct log_view *v, struct app_context *w, int way)
 			return;
 		}
 	}
-	context_notify(w, STYLE_WARN, "no line holds \"%s\"", v->find);
+	context_notify(w, STYLE_WARN, "no line contains \"%s\"", v->find);
 }
 
 /* ---- keys ---- */
@@ -227,7 +227,7 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 		ask_log_text(w, ASK_SEARCH, "Search for", v->find);
 		break;
 	case ACTION_LOG_ONLY:
-		ask_log_text(w, ASK_ONLY, "Only lines that hold", v->only);
+		ask_log_text(w, ASK_ONLY, "Only lines that contain", v->only);
 		break;
 	case ACTION_LOG_NEXT:
 		find_next(v, w, 1);
@@ -292,10 +292,12 @@ static void draw_log_head(struct grid *g, struct rect box, const struct log_view
 			  const struct run_history *h, int all)
 {
 	char lines[NUMBER_TEXT_BYTES], bad[NUMBER_TEXT_BYTES];
-	struct legend pieces[5];
+	struct legend pieces[6];
 	int n = 0;
 
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "lines", format_count(lines, all) };
+	if (v->clock)
+		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "time", "UTC" };
 	if (v->filter)
 		pieces[n++] = (struct legend){ 0, STYLE_MARK, "filter", filters[v->filter].name };
 	if (*v->only)
@@ -311,7 +313,7 @@ static void draw_log_head(struct grid *g, struct rect box, const struct log_view
 static void log_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet." };
-	static const char *const nothing[] = { "no line passes; Esc shows everything again" };
+	static const char *const nothing[] = { "no line matches the filter; Esc shows all lines" };
 	struct log_view *v = state;
 	const struct run_history *h = w->history;
 	struct rect r = layout_inside(body);

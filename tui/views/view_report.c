@@ -110,7 +110,7 @@ static void draw_report_line(struct grid *g, struct rect r, int row, const struc
 static void report_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet: nothing to report." };
-	static const char *const working[] = { "looking at the run…" };
+	static const char *const working[] = { "writing the report…" };
 	struct report *r = state;
 	const struct job *job = jobs_find(w->jobs, r->job);
 	struct rect in = layout_inside(body);

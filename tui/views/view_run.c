@@ -153,7 +153,8 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 	if (action == ACTION_EXPORT && n)
 		csv_export_series(w, items, n);
 	else if (action == ACTION_EXPORT)
-		context_notify(w, STYLE_WARN, "text is exported in the views samples and log");
+		context_notify(w, STYLE_WARN,
+			       "this pane has no curves; the log view exports its lines");
 	else if (action == ACTION_COPY)
 		copy_pane(s, w);
 	else
@@ -195,10 +196,10 @@ static void draw_no_run(struct grid *g, struct rect body, const struct app_conte
 	const char *const lines[] = {
 		where,
 		"",
-		"werkbank prep demo                a small English-German corpus is made",
-		"werkbank train demo --run first   a Transformer is trained on it",
+		"werkbank prep demo                prepares a small English-German corpus",
+		"werkbank train demo --run first   trains a Transformer on it",
 		"",
-		"Type these in another terminal: the run appears here by itself.",
+		"The home view (1) runs these commands. The run then appears here.",
 		"",
 		"q leaves",
 	};

@@ -172,7 +172,7 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	case ACTION_SAMPLES_SEARCH:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = 1,
-						   .title = "only sentences with",
+						   .title = "only sentences that contain",
 						   .text = s->filter });
 		return REACT_REDRAW;
 	default:
@@ -328,8 +328,8 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 
 static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
 {
-	static const char *const against[] = { "new words against the checkpoint before: +",
-					       "words that the reference has not: +",
+	static const char *const against[] = { "+ marks words that the previous checkpoint lacks",
+					       "+ marks words that the reference lacks",
 					       "translations at each checkpoint" };
 	const struct sample_sentence *x = chosen_sentence(s);
 	struct rect in = layout_inside(box);
@@ -361,10 +361,11 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const
-		no_run[] = { "There is no run yet; the home view starts one." },
-		*const none[] = { "No sentence was translated yet: the first evaluation does.", "",
-				  "e in the home view asks for one now." };
+	static const char *const no_run[] = { "There is no run yet; the home view starts one." },
+				 *const none[] = {
+					 "No sample translations yet. Each evaluation writes some.",
+					 "", "e in the home view requests an evaluation now."
+				 };
 	struct samples_view *s = state;
 	const struct layout_part parts[] = { { .min = 3,
 					       .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2,

@@ -258,7 +258,7 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 	case ACTION_SETTINGS_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_FILTER,
-						   .title = "options with",
+						   .title = "options whose name contains",
 						   .text = s->filter });
 		break;
 	case ACTION_BACK:
@@ -364,8 +364,8 @@ static void draw_title(const struct settings *s, struct grid *g, struct rect r,
 		return;
 	}
 	snprintf(text, sizeof(text), "%s%.100s%s%.70s%s", s->has_run ? "options of " : "",
-		 s->has_run ? w->run : "options as they are when nobody says otherwise",
-		 *s->filter ? "   with: " : "", s->filter,
+		 s->has_run ? w->run : "default values of all options",
+		 *s->filter ? "   that contain: " : "", s->filter,
 		 s->only_set ? "   only those that differ from the default" : "");
 	draw_text(g, r.row, r.col + 1, r.cols - 2, STYLE_DIM, text);
 }
@@ -383,7 +383,7 @@ static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 	for (int i = 0; l->kind == LINE_THEME && theme_name(i, &what); i++)
 		buf_printf(&text, "%s%s: %s", i ? "; " : "", theme_name(i, NULL), what);
 	if (l->kind == LINE_MOUSE)
-		buf_add_str(&text, "off: the terminal's own selecting and pasting works as usual");
+		buf_add_str(&text, "off: the terminal itself handles the mouse (select, paste)");
 	draw_text_wrapped(g, at, r.rows, 0, buf_text(&text));
 	buf_free(&text);
 }
