@@ -514,6 +514,6 @@ const struct nccl_library *nccl_load(const char **why)
 #undef X
 	};
 
-	*why = "the library libnccl.so.2 is not there";
+	*why = "the library libnccl.so.2 was not found";
 	return nccl.absent || getenv("CUDASIM_NO_NCCL") ? NULL : &library;
 }

@@ -274,8 +274,8 @@ static void open_without_library(struct comm *c, void *arg)
 	sim_nccl_absent(c->rank == 1);
 	open_gpu(&e);
 	check_err(comm_nccl_open(c, &e), ERR_UNAVAILABLE);
-	check_str(e.text, c->rank == 1 ? "the library libnccl.so.2 is not there"
-				       : "NCCL is not there on another host");
+	check_str(e.text, c->rank == 1 ? "the library libnccl.so.2 was not found"
+				       : "another host has no NCCL: install it there");
 	check(!c->gpus);
 	check_err(c->barrier(c, &e), 0);
 }

@@ -1,5 +1,7 @@
-/* buckets.c - see buckets.h */
+/* buckets.c - how the gradient arena is cut into buckets and pieces; see buckets.h */
 #include "train/comm/buckets.h"
+
+#include <assert.h>
 
 #include "share/base/util.h"
 #include "train/comm/compress.h"
@@ -14,21 +16,27 @@ struct buckets buckets_make(size_t floats, double megabytes, int ranks)
 	struct buckets b = { .floats = floats, .ranks = (size_t)ranks };
 	const double wanted = megabytes * 1e6 / sizeof(float);
 
+	assert(ranks >= 1);
 	b.each = wanted < (double)floats ? buckets_round_up((size_t)wanted + 1, COMPRESS_BLOCK)
 					 : buckets_round_up(MAX(floats, (size_t)1), COMPRESS_BLOCK);
 	b.count = (floats + b.each - 1) / b.each;
 	return b;
 }
 
-/* Buckets lie at multiples of their size, so that pieces of all but the first are whole blocks. */
+/*
+ * Buckets start at multiples of their size, so the one at the start of the arena is full. Only
+ * bucket 0, at the end of the arena, may be shorter.
+ */
 struct range buckets_at(const struct buckets *b, size_t bucket)
 {
 	const size_t at = (b->count - 1 - bucket) * b->each;
 
+	assert(bucket < b->count);
+	assert(at < b->floats);
 	return (struct range){ at, MIN(b->each, b->floats - at) };
 }
 
-size_t buckets_each(const struct buckets *b, size_t bucket)
+size_t buckets_piece_floats(const struct buckets *b, size_t bucket)
 {
 	return buckets_round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks,
 				COMPRESS_BLOCK);
@@ -37,9 +45,10 @@ size_t buckets_each(const struct buckets *b, size_t bucket)
 struct range buckets_piece(const struct buckets *b, size_t bucket, int rank)
 {
 	const struct range whole = buckets_at(b, bucket);
-	const size_t each = buckets_each(b, bucket);
+	const size_t each = buckets_piece_floats(b, bucket);
 	const size_t from = MIN(each * (size_t)rank, whole.n);
 
+	assert(rank >= 0 && (size_t)rank < b->ranks);
 	return (struct range){ whole.at + from, MIN(each, whole.n - from) };
 }
 

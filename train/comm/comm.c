@@ -1,6 +1,7 @@
-/* comm.c - see comm.h: the choice, and the world of one */
+/* comm.c - choice of a communicator, and the one of a single process; see comm.h */
 #include "train/comm/comm.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static void comm_open_single(struct comm *c)
 	};
 }
 
-/* Open MPI, MPICH and other launchers that speak PMI tell their children so. */
+/* Open MPI, MPICH and other PMI launchers set these variables for their children. */
 static bool started_by_mpirun(void)
 {
 	return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK");
@@ -119,8 +120,7 @@ int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct 
 	bool mpi = !strcmp(name, "mpi") || (!strcmp(name, "auto") && started_by_mpirun());
 
 	if (!mpi && strcmp(name, "auto") != 0 && strcmp(name, "one") != 0)
-		return err_set(e, ERR_USAGE,
-			       "no communication is called \"%s\": there are auto, one and mpi",
+		return err_set(e, ERR_USAGE, "unknown communicator \"%s\": use auto, one or mpi",
 			       name);
 	if (!mpi) {
 		comm_open_single(c);
@@ -131,8 +131,8 @@ int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct 
 #else
 	(void)argc, (void)argv;
 	return err_set(e, ERR_UNAVAILABLE,
-		       "several ranks were started, but this Werkbank was built without MPI: "
-		       "train with one rank, or configure --with-mpi");
+		       "mpirun started several ranks, but this Werkbank was built without MPI: "
+		       "train with one rank, or rebuild it with configure --with-mpi");
 #endif
 }
 
@@ -164,7 +164,7 @@ int comm_wait(struct comm *c, struct comm_request *r, struct err *e)
 
 #define PAIR_CHANNEL (COMM_CHANNELS - 1)
 
-/* An exchange in which all parts but one are empty. */
+/* An exchange with a single message: from this rank if to is set, else to this rank. */
 static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t n, int other,
 			      struct err *e)
 {
@@ -175,6 +175,8 @@ static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t
 	struct comm_request *r;
 	int rc = pointers && bytes ? 0 : e->code;
 
+	assert(other >= 0 && other < c->size && other != c->rank);
+	assert(!to != !from);
 	if (!rc) {
 		const struct comm_exchange x = { PAIR_CHANNEL, sent, bytes, pointers + size,
 						 bytes + size };

@@ -1,12 +1,13 @@
 /*
- * comm_mpi.c - the world of an MPI job; see comm.h
+ * comm_mpi.c - the communicator of an MPI job; see comm.h
  *
- * Where MPI allows it, threads share the library under one lock that nobody holds while waiting:
- * every collective is begun and then tested until it is done, asleep in between, because
- * MPI's own waiting keeps a processor busy that the computing ranks of the host need.
+ * If MPI supports MPI_THREAD_SERIALIZED, several threads use the library under one lock. No
+ * thread waits under the lock: a collective begins, and then the thread tests it with pauses
+ * until its end. MPI's own waiting would keep a processor busy that computing ranks need.
  */
 #include "train/comm/comm.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -18,30 +19,30 @@
 #define PIECE ((size_t)1 << 28) /* elements of one call: counts are int */
 
 /*
- * Bytes of one message of an exchange: what Open MPI sends over TCP without asking the receiver first,
- * 64 KiB with its header. An answer to such a question would wait behind all that the receiver is
- * itself sending over the same connection, and the link would idle in one direction so long.
+ * Bytes of one message of an exchange. Over TCP, Open MPI sends messages up to 64 KiB with header
+ * eagerly, and asks the receiver before larger ones. The answer would queue behind all data that
+ * the receiver itself sends on this connection, and one direction of the link would be idle.
  */
 #define MESSAGE ((size_t)60 << 10)
 
 struct comm_request {
-	struct comm_request *next; /* in the list of those that wait to be used again */
-	MPI_Request *parts;	   /* (cap) owned */
+	struct comm_request *next; /* in mpi_state.spare */
+	MPI_Request *parts;	   /* (n of cap) owned */
 	size_t n, cap;
 };
 
-/* There is one MPI in a process. */
 struct mpi_state {
-	pthread_mutex_t mpi_lock;   /* of all that follows and of every call of MPI */
-	struct comm_request *spare; /* owned */
+	pthread_mutex_t mpi_lock;   /* protects the list and every call of MPI */
+	struct comm_request *spare; /* owned: finished requests, for reuse */
 };
 
-static int mpi_set_error(struct comm *c, int code, const char *doing, struct err *e)
+/* mpi_rc: what a function of MPI returned. */
+static int mpi_set_error(struct comm *c, int mpi_rc, const char *doing, struct err *e)
 {
 	char text[MPI_MAX_ERROR_STRING];
 	int n = 0;
 
-	if (MPI_Error_string(code, text, &n))
+	if (MPI_Error_string(mpi_rc, text, &n))
 		n = 0;
 	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: %.*s", c->rank, c->size, doing,
 		       n, text);
@@ -57,8 +58,9 @@ static void mpi_unlock(struct comm *c)
 	pthread_mutex_unlock(&((struct mpi_state *)c->state)->mpi_lock);
 }
 
-/* ---- requests: under the lock ------------------------------------------ */
+/* ---- requests ----------------------------------------------------------- */
 
+/* Under the lock, like mpi_new_request(). */
 static void mpi_release_request(struct mpi_state *w, struct comm_request *r)
 {
 	r->n = 0;
@@ -66,7 +68,7 @@ static void mpi_release_request(struct mpi_state *w, struct comm_request *r)
 	w->spare = r;
 }
 
-/* One with room for n parts; NULL: ERR_NOMEM. */
+/* A request with room for n parts; NULL: ERR_NOMEM. */
 static struct comm_request *mpi_new_request(struct mpi_state *w, size_t n, struct err *e)
 {
 	struct comm_request *r = w->spare;
@@ -88,6 +90,7 @@ static int mpi_test(struct comm *c, struct comm_request *r, bool *done, struct e
 
 	if (r) {
 		mpi_lock(c);
+		assert(r->n <= r->cap && r->n <= INT_MAX);
 		rc = MPI_Testall((int)r->n, r->parts, &all, MPI_STATUSES_IGNORE);
 		if (rc || all)
 			mpi_release_request(c->state, r);
@@ -122,7 +125,7 @@ static int begin_broadcast_piece(void *x, int n, MPI_Datatype type, int argument
 	return MPI_Ibcast(x, n, type, argument, MPI_COMM_WORLD, r);
 }
 
-/* Begin a collective over n elements, in pieces whose number an int can hold. */
+/* Begin a collective over n elements, in pieces of at most PIECE: MPI counts with int. */
 static int mpi_begin_collective(struct comm *c, begin_piece *piece, void *x, size_t n,
 				MPI_Datatype type, int argument, struct comm_request **r,
 				struct err *e)
@@ -151,7 +154,7 @@ static int mpi_run_collective(struct comm *c, begin_piece *piece, void *x, size_
 									   : comm_wait(c, r, e);
 }
 
-/* The one that measures and moves much at once: MPI's own waiting is faster, and nothing else runs. */
+/* Blocking: for measurements of the network. MPI's own waiting is faster, and nothing else runs. */
 static int mpi_sum_floats(struct comm *c, float *x, size_t n, struct err *e)
 {
 	int rc = 0;
@@ -193,7 +196,8 @@ static int mpi_gather(struct comm *c, const void *mine, size_t n, void *all, str
 	int rc;
 
 	if (n > INT_MAX)
-		return err_set(e, ERR_INTERNAL, "%zu bytes are too many to gather at once", n);
+		return err_set(e, ERR_INTERNAL, "cannot gather %zu bytes at once: the limit is %d",
+			       n, INT_MAX);
 	mpi_lock(c);
 	r = mpi_new_request(c->state, 1, e);
 	rc = r ? MPI_Igather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD,
@@ -214,7 +218,7 @@ static int mpi_barrier(struct comm *c, struct err *e)
 	r = mpi_new_request(c->state, 1, e);
 	rc = r ? MPI_Ibarrier(MPI_COMM_WORLD, &r->parts[r->n++]) : e->code;
 	if (r && rc)
-		mpi_set_error(c, rc, "wait for the others", e);
+		mpi_set_error(c, rc, "wait for other ranks", e);
 	mpi_unlock(c);
 	return rc ? e->code : comm_wait(c, r, e);
 }
@@ -230,7 +234,7 @@ static size_t mpi_count_messages(const struct comm *c, const size_t *bytes)
 	return n;
 }
 
-/* Everything from or to one rank. */
+/* All messages from (from set) or to one rank. */
 static int mpi_begin_messages(struct comm_request *q, void *from, const void *to, size_t n,
 			      int other, int channel)
 {
@@ -250,13 +254,14 @@ static int mpi_begin_messages(struct comm_request *q, void *from, const void *to
 	return rc;
 }
 
-/* Each rank begins with its neighbour, so that not all of them send to the same one at first. */
+/* Each rank sends to its neighbour first, so that not all ranks send to rank 0 at once. */
 static int mpi_exchange(struct comm *c, const struct comm_exchange *x, struct comm_request **r,
 			struct err *e)
 {
 	struct comm_request *q;
 	int rc = 0;
 
+	assert(x->channel >= 0 && x->channel < COMM_CHANNELS);
 	mpi_lock(c);
 	*r = q = mpi_new_request(
 		c->state, mpi_count_messages(c, x->to_bytes) + mpi_count_messages(c, x->from_bytes),
@@ -274,14 +279,14 @@ static int mpi_exchange(struct comm *c, const struct comm_exchange *x, struct co
 					x->channel);
 	}
 	if (rc)
-		mpi_set_error(c, rc, "exchange with the others", e);
+		mpi_set_error(c, rc, "exchange data with other ranks", e);
 	mpi_unlock(c);
 	return !q || rc ? e->code : 0;
 }
 
-/* ---- beginning and end ------------------------------------------------- */
+/* ---- open and close ----------------------------------------------------- */
 
-/* Who asks MPI for something waits for it. */
+/* MPI has no failures that only a check would find: test() reports them. */
 static int mpi_check(struct comm *c, struct err *e)
 {
 	(void)c, (void)e;
@@ -334,10 +339,12 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 	int given;
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &given))
-		return err_set(e, ERR_UNAVAILABLE, "MPI cannot be started");
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"MPI_Init_thread failed: MPI cannot be started, see mpirun's output");
 	w = mem_alloc(1, sizeof(*w), e);
 	if (!w)
-		return e->code; /* the end of this process ends the others */
+		return e->code; /* mpirun ends the other ranks when this process ends */
 	pthread_mutex_init(&w->mpi_lock, NULL);
 	*c = (struct comm){
 		.name = "mpi",

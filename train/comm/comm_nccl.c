@@ -1,6 +1,7 @@
-/* comm_nccl.c - see comm_nccl.h */
+/* comm_nccl.c - communication between the GPUs of the ranks by NCCL; see comm_nccl.h */
 #include "train/comm/comm_nccl.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,38 +16,38 @@
 #include "train/common/host_net.h"
 #include "train/comm/reduce_internal.h"
 
-#define INIT_LIMIT_S	 300.0 /* seconds until all ranks have come to the beginning */
-#define FINALIZE_LIMIT_S 10.0  /* and to the end */
-#define LOOK_MS		 100   /* between two looks of the thread */
+#define INIT_LIMIT_S	 300.0 /* limit for all ranks to call comm_nccl_open() */
+#define FINALIZE_LIMIT_S 10.0  /* limit for all ranks to close */
+#define POLL_MS		 100   /* the thread polls NCCL for errors at this interval */
 
 struct gpus {
 	const struct nccl_library *nccl;
-	struct comm base_comm; /* the comm as it was */
-	char name[64];	       /* what it is called now */
+	struct comm base_comm; /* the communicator before comm_nccl_open() */
+	char name[64];	       /* of the new communicator */
 	int rank, size;
-	bool crowded;
+	bool shares_links; /* see gpus_share_host_links() */
 
-	pthread_mutex_t lock; /* of all that follows and of calls with comm */
+	pthread_mutex_t lock; /* protects all fields below, and calls of NCCL with comm */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool watched, quit;
 	ncclComm_t comm;    /* owned; NULL: aborted */
-	struct err trouble; /* code 0: none */
+	struct err trouble; /* why it was aborted; code 0: it was not */
 };
 
 /* ---- errors ------------------------------------------------------------- */
 
-/* The same sentence as MPI's. Under the lock. */
-static int gpus_set_error(struct gpus *g, ncclResult_t code, const char *doing, struct err *e)
+/* The same sentence as mpi_set_error(). Under the lock. */
+static int gpus_set_error(struct gpus *g, ncclResult_t result, const char *doing, struct err *e)
 {
 	const char *more = g->comm ? g->nccl->GetLastError(g->comm) : "";
 
 	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: NCCL: %s%s%.300s", g->rank,
-		       g->size, doing, g->nccl->GetErrorString(code), more && *more ? ": " : "",
+		       g->size, doing, g->nccl->GetErrorString(result), more && *more ? ": " : "",
 		       more ? more : "");
 }
 
-/* What has gone wrong behind our back. Under the lock. */
+/* The asynchronous failure, if there was one. Under the lock. */
 static int gpus_recorded_error(const struct gpus *g, struct err *e)
 {
 	if (g->trouble.code)
@@ -54,7 +55,7 @@ static int gpus_recorded_error(const struct gpus *g, struct err *e)
 	return g->trouble.code;
 }
 
-/* How the communicator is; a call that failed says so here as well. Under the lock. */
+/* State of the NCCL communicator; a failed earlier call shows here as well. Under the lock. */
 static ncclResult_t gpus_async_state(struct gpus *g)
 {
 	ncclResult_t state = ncclSuccess, rc = g->nccl->CommGetAsyncError(g->comm, &state);
@@ -63,14 +64,15 @@ static ncclResult_t gpus_async_state(struct gpus *g)
 }
 
 /*
- * After an error nobody may go on with it. Under the lock, which is given back meanwhile: an abort
- * may take its time, and who wants to know what happened need not wait for it.
+ * Abort the communicator after an error. Called under the lock, which it releases during the
+ * abort: an abort can take long, and other threads can read the error in the meantime.
  */
-static void gpus_abort_comm(struct gpus *g, ncclResult_t code)
+static void gpus_abort_comm(struct gpus *g, ncclResult_t result)
 {
 	ncclComm_t comm = g->comm;
 
-	gpus_set_error(g, code, "communicate", &g->trouble);
+	assert(comm);
+	gpus_set_error(g, result, "communicate", &g->trouble);
 	g->comm = NULL;
 	pthread_mutex_unlock(&g->lock);
 	g->nccl->CommAbort(comm);
@@ -91,7 +93,7 @@ static void *gpus_watch_thread(void *arg)
 			break;
 		}
 		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_MS * 1000000L;
+		until.tv_nsec += POLL_MS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
 		pthread_cond_timedwait(&g->wake, &g->lock, &until);
@@ -103,31 +105,37 @@ static void *gpus_watch_thread(void *arg)
 /* ---- calls ---------------------------------------------------------------- */
 
 /*
- * Until what was called has been handed to the GPU or has failed; limit_s 0: the watchdog's
- * business. Under the lock, which is given back in between.
+ * Wait until NCCL has enqueued a call on the GPU or the call has failed. result: what the call
+ * returned. limit_s 0: no limit, the watchdog ends a hanging process. Called under the lock, which
+ * it releases between polls.
  */
-static int gpus_wait_call(struct gpus *g, ncclResult_t rc, double limit_s, const char *doing,
+static int gpus_wait_call(struct gpus *g, ncclResult_t result, double limit_s, const char *doing,
 			  struct err *e)
 {
 	const double begun = clock_mono_s();
 
-	while (rc == ncclInProgress) {
+	while (result == ncclInProgress) {
 		const double waited = clock_mono_s() - begun;
 
 		if (limit_s > 0 && waited > limit_s)
 			return err_set(e, ERR_NOHOST,
-				       "rank %d of %d failed to %s: NCCL waits for other ranks "
-				       "since %.0f s",
+				       "rank %d of %d failed to %s: NCCL has waited %.0f s for "
+				       "other ranks; look at their logs",
 				       g->rank, g->size, doing, waited);
 		pthread_mutex_unlock(&g->lock);
 		comm_pause(waited);
 		pthread_mutex_lock(&g->lock);
 		if (gpus_recorded_error(g, e))
 			return e->code;
-		rc = gpus_async_state(g);
+		result = gpus_async_state(g);
 	}
-	return rc == ncclSuccess ? 0 : gpus_set_error(g, rc, doing, e);
+	return result == ncclSuccess ? 0 : gpus_set_error(g, result, doing, e);
 }
+
+/*
+ * A call of NCCL: gpus_begin_call() takes the lock and checks for an earlier failure; after a
+ * failure gpus_leave_call(), else gpus_end_call() with the result of the call; both release it.
+ */
 
 static int gpus_begin_call(struct gpus *g, struct err *e)
 {
@@ -135,12 +143,12 @@ static int gpus_begin_call(struct gpus *g, struct err *e)
 	return gpus_recorded_error(g, e);
 }
 
-static int gpus_end_call(struct gpus *g, ncclResult_t rc, const char *doing, struct err *e)
+static int gpus_end_call(struct gpus *g, ncclResult_t result, const char *doing, struct err *e)
 {
-	const int code = gpus_wait_call(g, rc, 0, doing, e);
+	const int rc = gpus_wait_call(g, result, 0, doing, e);
 
 	pthread_mutex_unlock(&g->lock);
-	return code;
+	return rc;
 }
 
 static int gpus_leave_call(struct gpus *g, struct err *e)
@@ -161,7 +169,7 @@ static size_t bytes_of(enum wire_format type)
 
 bool gpus_share_host_links(const struct gpus *g)
 {
-	return g->crowded;
+	return g->shares_links;
 }
 
 int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream,
@@ -209,7 +217,7 @@ int gpus_all_gather_bytes(struct gpus *g, void *all, const void *own, size_t byt
 		"sum up", e);
 }
 
-/* All messages as one group: in which order they go is NCCL's. */
+/* All messages as one group, so that NCCL can choose their order. */
 static ncclResult_t send_and_receive(struct gpus *g, const struct comm_exchange *x,
 				     cudaStream_t stream)
 {
@@ -233,24 +241,24 @@ int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, s
 	if (gpus_begin_call(g, e))
 		return gpus_leave_call(g, e);
 	return gpus_end_call(g, send_and_receive(g, x, (cudaStream_t)stream),
-			     "exchange with the others", e);
+			     "exchange data with other ranks", e);
 }
 
-/* ---- as a comm -------------------------------------------------------------- */
+/* ---- functions of comm.h ----------------------------------------------------- */
 
 static int gpus_check(struct comm *c, struct err *e)
 {
 	struct gpus *g = c->gpus;
 	ncclResult_t state;
-	int code;
+	int rc;
 
 	pthread_mutex_lock(&g->lock);
 	state = g->comm ? gpus_async_state(g) : ncclSuccess;
 	if (state != ncclSuccess && state != ncclInProgress)
 		gpus_abort_comm(g, state);
-	code = gpus_recorded_error(g, e);
+	rc = gpus_recorded_error(g, e);
 	pthread_mutex_unlock(&g->lock);
-	return code;
+	return rc;
 }
 
 static int gpus_test(struct comm *c, struct comm_request *r, bool *done, struct err *e)
@@ -260,7 +268,7 @@ static int gpus_test(struct comm *c, struct comm_request *r, bool *done, struct 
 	return c->gpus->base_comm.test(c, r, done, e);
 }
 
-/* This process is about to end and its GPU with it; an abort of NCCL's could hang here. */
+/* Don't abort NCCL here: that could hang, and the process with its GPU context ends anyway. */
 static void gpus_abort(struct comm *c, int status)
 {
 	c->gpus->base_comm.abort(c, status);
@@ -305,7 +313,7 @@ static void gpus_close(struct comm *c)
 	c->close(c);
 }
 
-/* ---- beginning --------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------- */
 
 static const char *version_text(int version, char text[24])
 {
@@ -313,14 +321,14 @@ static const char *version_text(int version, char text[24])
 	return text;
 }
 
-/* The library and its version, where it is one that can be used. */
+/* The library and its version; NULL: *why is the reason. */
 static const struct nccl_library *find_library(int *version, const char **why)
 {
 	const struct nccl_library *l = nccl_load(why);
 
 	*version = 0;
 	if (l && l->GetVersion(version) != ncclSuccess) {
-		*why = "NCCL does not say its version";
+		*why = "NCCL does not report its version";
 		l = NULL;
 	}
 	return l;
@@ -340,7 +348,7 @@ bool comm_nccl_find(char *text, size_t room)
 	return true;
 }
 
-/* The same on all ranks, or none begins. */
+/* All ranks need the library in the same version; otherwise this fails on all ranks. */
 static int gpus_agree_version(struct comm *c, struct gpus *g, int version, const char *why,
 			      struct err *e)
 {
@@ -349,19 +357,20 @@ static int gpus_agree_version(struct comm *c, struct gpus *g, int version, const
 
 	if (c->max_ints(c, x, ARRAY_LEN(x), e))
 		return e->code;
-	g->crowded = x[3] > 1 && x[3] < c->size;
+	g->shares_links = x[3] > 1 && x[3] < c->size;
 	if (!g->nccl)
 		return err_set(e, ERR_UNAVAILABLE, "%s", why);
 	if (x[0])
-		return err_set(e, ERR_UNAVAILABLE, "NCCL is not there on another host");
+		return err_set(e, ERR_UNAVAILABLE, "another host has no NCCL: install it there");
 	if (x[1] != -x[2])
-		return err_set(e, ERR_UNAVAILABLE,
-			       "hosts have different versions of NCCL, %s to %s: install the same",
-			       version_text((int)-x[2], lower), version_text((int)x[1], higher));
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"hosts have different versions of NCCL, %s to %s: install one version",
+			version_text((int)-x[2], lower), version_text((int)x[1], higher));
 	return 0;
 }
 
-/* Between hosts the same network as everything else; each host has its own name for it. */
+/* NCCL uses the network of the job; the name of its interface differs from host to host. */
 static int choose_interface(const struct comm *c, struct err *e)
 {
 	const char *network = getenv("WERKBANK_NETWORK");
@@ -386,7 +395,7 @@ static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 		ncclUniqueId id;
 	} first = { 0 };
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-	int code;
+	int rc;
 
 	if (!c->rank)
 		first.rc = g->nccl->GetUniqueId(&first.id);
@@ -394,18 +403,18 @@ static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 		return e->code;
 	pthread_mutex_lock(&g->lock);
 	config.blocking = 0;
-	code = first.rc ? gpus_set_error(g, (ncclResult_t)first.rc, "find the others", e)
-			: gpus_wait_call(g,
-					 g->nccl->CommInitRankConfig(&g->comm, c->size, first.id,
-								     c->rank, &config),
-					 INIT_LIMIT_S, "find the others", e);
-	if (code && g->comm)
+	rc = first.rc ? gpus_set_error(g, (ncclResult_t)first.rc, "connect to other ranks", e)
+		      : gpus_wait_call(g,
+				       g->nccl->CommInitRankConfig(&g->comm, c->size, first.id,
+								   c->rank, &config),
+				       INIT_LIMIT_S, "connect to other ranks", e);
+	if (rc && g->comm)
 		g->nccl->CommAbort(g->comm);
 	pthread_mutex_unlock(&g->lock);
-	return code;
+	return rc;
 }
 
-/* Signals are for the thread that trains. */
+/* The thread blocks all signals: the training thread handles them. */
 static int start_watching(struct gpus *g, struct err *e)
 {
 	sigset_t all, before;
@@ -416,7 +425,7 @@ static int start_watching(struct gpus *g, struct err *e)
 	rc = pthread_create(&g->thread, NULL, gpus_watch_thread, g);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
-		return err_set(e, ERR_NOMEM, "no thread can be started for NCCL");
+		return err_set(e, ERR_NOMEM, "cannot start a thread that watches NCCL");
 	g->watched = true;
 	return 0;
 }

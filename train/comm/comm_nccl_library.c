@@ -1,4 +1,4 @@
-/* comm_nccl_library.c - see comm_nccl_library.h */
+/* comm_nccl_library.c - loads NCCL at run time; see comm_nccl_library.h */
 #include "train/comm/comm_nccl_library.h"
 
 #include <stdbool.h>
@@ -27,11 +27,11 @@ const struct nccl_library *nccl_load(const char **why)
 	if (!library) {
 		library = TOOLKIT_LIBRARY(LIBRARY);
 		if (!library) {
-			*why = "the library " LIBRARY " is not there";
+			*why = "the library " LIBRARY " was not found";
 			return NULL;
 		}
 		if (!nccl_find_functions(&found, library)) {
-			*why = "the library " LIBRARY " is too old: 2.14 is the least";
+			*why = "the library " LIBRARY " is too old: NCCL 2.14 or newer is needed";
 			dlclose(library);
 			library = NULL;
 			return NULL;

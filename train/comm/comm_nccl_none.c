@@ -1,4 +1,4 @@
-/* comm_nccl_none.c - stands in when NCCL is not built; see comm_nccl.h */
+/* comm_nccl_none.c - replaces comm_nccl.c in builds without NCCL; see comm_nccl.h */
 #include <stdio.h>
 
 #include "train/comm/comm_nccl.h"

@@ -1,6 +1,7 @@
-/* compress.c - see compress.h */
+/* compress.c - the number formats in which gradients are sent; see compress.h */
 #include "train/comm/compress.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "share/base/util.h"
 
 #define LEVEL_BYTES WIRE_LEVEL_BYTES
-#define LANES	    WIRE_LANES /* for the sake of vectors */
+#define LANES	    WIRE_LANES /* partial sums, so that a compiler can use vectors */
 
-/* These loops are short and all the same to a compiler that is asked to look. */
+/* The compiler turns these loops into vector code, but only at -O3. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define VECTORS __attribute__((optimize("O3", "no-trapping-math")))
 #else
@@ -21,6 +22,7 @@ const char *compress_name(enum wire_format w)
 {
 	static const char *const names[] = { "fp32", "bf16", "2bit", "1bit" };
 
+	assert((size_t)w < ARRAY_LEN(names));
 	return names[w];
 }
 
@@ -29,7 +31,7 @@ bool compress_feeds_back(enum wire_format w)
 	return w == WIRE_2BIT || w == WIRE_1BIT;
 }
 
-/* Numbers in a byte. */
+/* Numbers in a byte of codes; w is 2bit or 1bit. */
 static size_t codes_per_byte(enum wire_format w)
 {
 	return w == WIRE_2BIT ? 4 : 8;
@@ -60,7 +62,7 @@ static inline uint16_t compress_to_bf16(float x)
 
 	memcpy(&u, &x, sizeof(u));
 	quiet = (u & 0x7FFFFFFFu) > 0x7F800000u ? 0x00400000u : 0;
-	/* a NaN must not be rounded to infinity, nor lose what makes it one */
+	/* setting the quiet bit keeps a NaN a NaN: rounding could make it infinite */
 	return (uint16_t)((quiet ? u | quiet : u + 0x7FFFu + ((u >> 16) & 1)) >> 16);
 }
 
@@ -113,7 +115,7 @@ static struct levels get_levels(const unsigned char *in)
 	return (struct levels){ compress_from_bf16(h[0]), compress_from_bf16(h[1]), 0 };
 }
 
-/* Sum of |y| over those of at least split, and how many they are; a NaN is not counted. */
+/* Sum of the |y| that are at least split; *count of them. NaNs are neither summed nor counted. */
 VECTORS static float sum_above_split(const float *y, size_t m, float split, float *count)
 {
 	float sums[LANES] = { 0 }, counts[LANES] = { 0 }, sum = 0;
@@ -140,7 +142,7 @@ VECTORS static float sum_above_split(const float *y, size_t m, float split, floa
 	return sum;
 }
 
-/* What get_levels() will say of a block. */
+/* The levels of a block, rounded to bf16 as get_levels() will read them. */
 static struct levels compress_choose_levels(enum wire_format w, const float *y, size_t m)
 {
 	float n, above, sum = sum_above_split(y, m, 0, &n), high;
@@ -157,7 +159,7 @@ static struct levels compress_choose_levels(enum wire_format w, const float *y, 
 	return isfinite(sum) && n == (float)m ? l : (struct levels){ NAN, NAN, 0 };
 }
 
-/* codes[i]: 1 beyond the split, 2 negative; lost[i] = y - what the code says */
+/* codes[i]: 1 at or above the split, 2 negative; lost[i] = y[i] - its decoded value */
 VECTORS static void choose_codes_2bit(unsigned char *restrict codes, float *restrict lost,
 				      const float *restrict y, struct levels l, size_t m)
 {
@@ -182,7 +184,7 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 	}
 }
 
-/* out (q) = the codes of bits bits each; those past the last number are 0. */
+/* out (q) = codes (q * 8 / bits) of so many bits each; see compress.h for their order. */
 VECTORS static void compress_pack_codes(unsigned char *restrict out,
 					const unsigned char *restrict codes, size_t q, size_t bits)
 {
@@ -197,9 +199,10 @@ static void compress_encode_block(enum wire_format w, unsigned char *out, const 
 {
 	const size_t q = (m + codes_per_byte(w) - 1) / codes_per_byte(w);
 	unsigned char codes[COMPRESS_BLOCK + 8];
-	float y[COMPRESS_BLOCK], lost[COMPRESS_BLOCK];
+	float y[COMPRESS_BLOCK] = { 0 }, lost[COMPRESS_BLOCK];
 	struct levels l;
 
+	assert(m >= 1 && m <= COMPRESS_BLOCK);
 	for (size_t i = 0; i < m; i++)
 		y[i] = error_feedback ? x[i] + error_feedback[i] : x[i];
 	l = compress_choose_levels(w, y, m);
@@ -257,7 +260,7 @@ static void decode_blocks(enum wire_format w, float *x, const unsigned char *in,
 	}
 }
 
-/* ---- all of them ------------------------------------------------------- */
+/* ---- all formats -------------------------------------------------------- */
 
 void compress_encode(enum wire_format w, void *out, const float *x, float *error_feedback, size_t n)
 {

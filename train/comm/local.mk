@@ -1,5 +1,5 @@
-# train/comm: ranks that exchange gradients: communicators (one rank, MPI, NCCL), buckets, compression, reductions.
-# Enter at comm.h (who talks) and reduce.h (what is summed, and how).
+# train/comm: communication between ranks: communicators (one rank, MPI, NCCL), buckets, compression, reductions.
+# Enter at comm.h (the communicator) and reduce.h (sums of gradients over ranks).
 # May use: train/model, train/common, kernels, share.
 libtrain_a_SOURCES += \
 	%D%/buckets.c %D%/buckets.h %D%/comm.c %D%/comm.h %D%/comm_nccl.h \

@@ -1,5 +1,7 @@
-/* reduce.c - see reduce.h: which kind it is */
+/* reduce.c - chooses the kind of reduction and calls its functions; see reduce.h */
 #include "train/comm/reduce_internal.h"
+
+#include <assert.h>
 
 #include "share/base/clock.h"
 
@@ -24,6 +26,7 @@ void reduce_begin(struct reduce *r, float *x)
 
 void reduce_ready(struct reduce *r, size_t from)
 {
+	assert(from <= r->how.buckets.floats);
 	r->kind->ready(r, from);
 }
 
@@ -55,14 +58,17 @@ int reduce_all_gather(struct reduce *r, float *x, struct err *e)
 
 int reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e)
 {
+	assert(r->kind->numbers && n <= REDUCE_NUMBERS);
 	return r->kind->numbers(r, x, n, e);
 }
 
 bool reduce_backward_is_done(struct reduce *r)
 {
+	assert(r->kind->backward_is_done);
 	return r->kind->backward_is_done(r);
 }
 
+/* Bring busy and exposed up to date; the host kind does so itself. */
 static void reduce_measure_times(struct reduce *r)
 {
 	if (r->kind->measure)

@@ -1,17 +1,22 @@
 /*
- * reduce_gpu.c - see reduce.h: arrays in the memory of GPUs that NCCL connects.
+ * reduce_gpu.c - reductions of arrays on GPUs, exchanged by NCCL; see reduce.h
  *
- *	2bit, 1bit	pieces are exchanged and added as on hosts, by the GPU: the same bits as there
- *	bf16		the same, except with several ranks on each of several hosts: there what every
- *			rank sends to every other would cross the network as often as a host has
- *			ranks, and NCCL's own sum is taken, which rounds to bf16 after each
- *			addition: an error of up to (ranks - 1) 2^-9 instead of 2 2^-9 of the sum of |x|
- *	fp32		NCCL's own sum: the order of additions is NCCL's, so the last bits are not
- *			those of hosts, nor those with another number of ranks
+ * How a bucket is summed depends on the wire format:
  *
- * All ranks get the same bits in any case. Everything is in the order of one queue, so one
- * set of buffers is enough.
+ *	2bit, 1bit	the ranks exchange pieces and the GPU adds them up, as reduce_host.c does:
+ *			the same bits as there
+ *	bf16		the same, except with several ranks on each of several hosts. There the
+ *			exchange between all ranks would send each host's data over its network link
+ *			once for every rank of the host. So NCCL's own sum is used, which rounds to
+ *			bf16 after each addition: its error is up to (ranks - 1) 2^-9 of the sum of
+ *			|x|, instead of 2 2^-9
+ *	fp32		NCCL's own sum. NCCL chooses the order of additions, so the last bits differ
+ *			from reduce_host.c and change with the number of ranks
+ *
+ * All ranks always get the same bits. One queue runs everything in order, so one set of buffers
+ * is enough for all buckets.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "kernels/cuda/cuda_queue.h"
@@ -19,29 +24,32 @@
 #include "train/comm/comm_nccl.h"
 #include "train/comm/reduce_internal.h"
 
-#define ALIGN ((size_t)256) /* bytes, of what is sent and received */
+#define ALIGN ((size_t)256) /* bytes, of pieces in the buffers */
 
 struct gpu_reduce {
 	struct reduce base;
 	struct cuda_queue *queue; /* owned */
 	bool summed_by_nccl;
-	size_t stride; /* bytes of the largest piece as it travels, and more */
-	/* On the GPU; out and in: (ranks * stride). stage: the same memory, (ranks * largest) floats. */
-	unsigned char *memory, *out, *in, *sum; /* memory is owned, the others lie in it */
+	size_t stride; /* bytes of the largest piece, encoded, rounded up to ALIGN */
+	/*
+	 * Buffers on the GPU. memory is owned; the other pointers lie in it: out and in
+	 * (ranks * stride), sum (stride), and stage (ranks * largest piece), which overlaps them.
+	 */
+	unsigned char *memory, *out, *in, *sum;
 	float *stage;
-	double *rows;	 /* on the GPU: (ranks * REDUCE_NUMBERS), owned */
-	void **pointers; /* owned: (2 ranks) */
-	size_t *bytes;	 /* owned: (2 ranks) */
+	double *rows;	 /* (ranks * REDUCE_NUMBERS) on the GPU; owned */
+	void **pointers; /* (2 ranks) owned: to and from of an exchange */
+	size_t *bytes;	 /* (2 ranks) owned */
 
 	float *x;
-	size_t begun;	    /* buckets that the queue has got */
-	bool ended;	    /* … all of them */
-	struct err trouble; /* code 0: none */
+	size_t begun;	    /* buckets enqueued */
+	bool ended;	    /* all buckets are enqueued, and the ops' queue waits for them */
+	struct err trouble; /* the failure that ended the reduction; code 0: none */
 };
 
-/* ---- pieces that are exchanged -------------------------------------------- */
+/* ---- exchange of pieces ---------------------------------------------------- */
 
-/* One message to each other rank and one from each; how much they are: of pieces. */
+/* One message to and from each other rank: contributions to their pieces, or the sums of pieces. */
 static int gpu_exchange_pieces(struct gpu_reduce *r, size_t bucket, bool sums, struct err *e)
 {
 	const struct reduce *base = &r->base;
@@ -76,7 +84,7 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 		.x = r->x + whole.at,
 		.error_feedback = r->base.error_feedback ? r->base.error_feedback + whole.at : NULL,
 		.n = (int64_t)whole.n,
-		.each = (int64_t)buckets_each(&how->buckets, bucket),
+		.each = (int64_t)buckets_piece_floats(&how->buckets, bucket),
 		.stride = (int64_t)r->stride,
 		.ranks = r->base.comm->size,
 		.own = r->base.comm->rank,
@@ -94,9 +102,9 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 	return 0;
 }
 
-/* ---- sums of NCCL's --------------------------------------------------------- */
+/* ---- sums by NCCL ------------------------------------------------------------ */
 
-/* A run of numbers as one piece. */
+/* A range of x as a single piece, for the encoding and decoding kernels. */
 static struct wire_pieces one_piece(float *x, size_t n)
 {
 	return (struct wire_pieces){
@@ -123,13 +131,13 @@ static int all_reduce_bucket(struct gpu_reduce *r, struct range whole, struct er
 	return 0;
 }
 
-/* Parts are all of one size there, and the last pieces of a bucket may be shorter. */
+/* NCCL needs parts of one size; if the last pieces are shorter, they are padded in stage. */
 static int reduce_scatter_bucket(struct gpu_reduce *r, size_t bucket, struct err *e)
 {
 	const struct reduce_options *how = &r->base.how;
 	const struct range whole = buckets_at(&how->buckets, bucket);
 	const struct range own = buckets_piece(&how->buckets, bucket, r->base.comm->rank);
-	const size_t ranks = how->buckets.ranks, each = buckets_each(&how->buckets, bucket);
+	const size_t ranks = how->buckets.ranks, each = buckets_piece_floats(&how->buckets, bucket);
 	const size_t size = compress_bytes(how->wire, 1);
 	const struct wire_pieces from = one_piece(r->x + whole.at, whole.n),
 				 to = one_piece(r->x + own.at, own.n);
@@ -148,7 +156,7 @@ static int reduce_scatter_bucket(struct gpu_reduce *r, size_t bucket, struct err
 	return 0;
 }
 
-/* What a rank sends in a ring. */
+/* Bytes that a rank sends for a bucket in a ring algorithm. */
 static double ring_bytes(const struct reduce *base, size_t bucket, enum wire_format w, int rounds)
 {
 	const double n = base->comm->size;
@@ -166,7 +174,7 @@ static int sum_by_nccl(struct gpu_reduce *r, size_t bucket, struct err *e)
 			   : all_reduce_bucket(r, buckets_at(&how->buckets, bucket), e);
 }
 
-/* ---- the caller's side -------------------------------------------------------- */
+/* ---- functions of reduce.h ---------------------------------------------------- */
 
 static void gpu_measure(struct reduce *base)
 {
@@ -199,7 +207,7 @@ static void gpu_ready(struct reduce *base, size_t from)
 {
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 	const struct buckets *b = &base->how.buckets;
-	bool follows = false;
+	bool has_waited = false;
 
 	if (r->ended || r->trouble.code)
 		return;
@@ -208,9 +216,9 @@ static void gpu_ready(struct reduce *base, size_t from)
 		cuda_queue_mark_ops(r->queue);
 	}
 	for (; r->begun < b->count && buckets_at(b, r->begun).at >= from; r->begun++) {
-		if (!follows)
+		if (!has_waited)
 			cuda_queue_wait_for_ops(r->queue);
-		follows = true;
+		has_waited = true;
 		if (sum_bucket(r, r->begun, &r->trouble))
 			return;
 	}
@@ -235,16 +243,17 @@ static int gpu_poll(struct reduce *base, bool *done, struct err *e)
 	return 0;
 }
 
-static bool gpu_is_reached(struct reduce *base)
+static bool gpu_backward_is_done(struct reduce *base)
 {
 	return cuda_queue_is_past_mark(((struct gpu_reduce *)base)->queue);
 }
 
-/* A row of each rank to all; then each adds up the same numbers in the same order. */
+/* All-gather, then every rank adds up the same rows in the same order. */
 static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
 {
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 
+	assert(n <= REDUCE_NUMBERS);
 	cuda_queue_wait_for_ops(r->queue);
 	if (gpus_all_gather_bytes(base->comm->gpus, r->rows, x, n * sizeof(*x),
 				  cuda_queue_stream(r->queue), e))
@@ -254,16 +263,17 @@ static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
 	return 0;
 }
 
-/* The own piece into its place among parts of one size, and theirs back. */
+/* All-gather of a bucket's pieces; if pieces differ in size, by padded parts in stage. */
 static int all_gather_bucket(struct gpu_reduce *r, float *x, size_t bucket, struct err *e)
 {
 	const struct buckets *b = &r->base.how.buckets;
 	const struct range whole = buckets_at(b, bucket);
 	const struct range own = buckets_piece(b, bucket, r->base.comm->rank);
-	const size_t each = buckets_each(b, bucket);
+	const size_t each = buckets_piece_floats(b, bucket);
 	const bool even = whole.n == b->ranks * each;
 	float *parts = even ? x + whole.at : r->stage;
 
+	assert(own.at >= whole.at && own.at + own.n <= whole.at + whole.n);
 	if (!even)
 		cuda_queue_copy(r->queue, parts + (own.at - whole.at), x + own.at,
 				own.n * sizeof(*x));
@@ -292,23 +302,23 @@ static int gpu_all_gather(struct reduce *base, float *x, struct err *e)
 	return 0;
 }
 
-/* ---- life ------------------------------------------------------------------------ */
+/* ---- open and free ----------------------------------------------------------------- */
 
 static size_t gpu_reduce_round_up(size_t bytes)
 {
 	return CEIL_DIV(bytes, ALIGN) * ALIGN;
 }
 
-/* The first bucket may be shorter than the others. */
-static size_t largest_each(const struct buckets *b)
+/* Floats of the largest piece; bucket 0 may be shorter than the others. */
+static size_t gpu_largest_piece(const struct buckets *b)
 {
-	return buckets_each(b, b->count - 1);
+	return buckets_piece_floats(b, b->count - 1);
 }
 
 static int gpu_reduce_alloc(struct gpu_reduce *r, struct err *e)
 {
 	const struct reduce_options *how = &r->base.how;
-	const size_t ranks = how->buckets.ranks, largest = largest_each(&how->buckets);
+	const size_t ranks = how->buckets.ranks, largest = gpu_largest_piece(&how->buckets);
 	const size_t exchanged = (2 * ranks + 1) * r->stride;
 	const size_t staged = ranks * largest * sizeof(float);
 
@@ -351,14 +361,14 @@ static struct reduce *gpu_open(struct comm *comm, const struct reduce_options *h
 	r->summed_by_nccl = how->wire == WIRE_FP32 ||
 			    (how->wire == WIRE_BF16 && gpus_share_host_links(comm->gpus));
 	if (!r->summed_by_nccl)
-		r->stride =
-			gpu_reduce_round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
+		r->stride = gpu_reduce_round_up(
+			compress_bytes(how->wire, gpu_largest_piece(&how->buckets)));
 	r->queue = how->ops->open_queue(how->dev, e);
 	if (!r->queue || gpu_reduce_alloc(r, e)) {
 		gpu_free(&r->base);
 		return NULL;
 	}
-	/* memory is cleared by the ops' side */
+	/* alloc() clears memory on the ops' queue */
 	cuda_queue_wait_for_ops(r->queue);
 	return &r->base;
 }
@@ -371,6 +381,6 @@ const struct reduce_kind reduce_on_gpu = {
 	.poll = gpu_poll,
 	.all_gather = gpu_all_gather,
 	.numbers = gpu_numbers,
-	.backward_is_done = gpu_is_reached,
+	.backward_is_done = gpu_backward_is_done,
 	.measure = gpu_measure,
 };

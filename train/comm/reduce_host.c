@@ -1,6 +1,19 @@
-/* reduce_host.c - see reduce.h: arrays in the memory of the host, sent by the comm */
+/*
+ * reduce_host.c - reductions of arrays in host memory, sent by the comm; see reduce.h
+ *
+ * Every bucket passes three states, in the order of buckets on all ranks:
+ *
+ *	begun	the reduce-scatter of its pieces is under way
+ *	summed	the own piece is summed; the all-gather of the sums is under way
+ *	ended	all sums have arrived and are decoded into the array
+ *
+ * At most DEPTH buckets are begun but not ended; each of them has a slot of buffers.
+ * host_reduce_advance() moves buckets forward as far as possible without waiting. The thread of
+ * the reduction calls it; without a thread, reduce_ready() and reduce_poll() do.
+ */
 #include "train/comm/reduce_internal.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,42 +25,46 @@
 
 #define DEPTH	4			     /* buckets under way at a time */
 #define CHUNK	((size_t)8 * COMPRESS_BLOCK) /* floats summed at a time */
-#define LOOK_US 50 /* between two looks at what is under way, beside backward */
+#define POLL_US 50 /* between two polls of the buckets under way, during the backward pass */
 
 enum { CHANNEL_SCATTER, CHANNEL_GATHER };
 
-/* A bucket under way: contributions to the owners of pieces, then sums to all. */
-struct slot {
+/*
+ * Buffers of a bucket under way, in host_reduce.memory. out (ranks * piece_bytes): encoded
+ * contributions; in (ranks * piece_bytes): received pieces; sum (piece_bytes): the encoded own
+ * sum. fp32 is sent from the array itself: out and sum are NULL.
+ */
+struct bucket_slot {
 	struct comm_request *request;
-	unsigned char *out, *in, *sum; /* into memory; out and sum are NULL for fp32 */
+	unsigned char *out, *in, *sum;
 };
 
 struct host_reduce {
 	struct reduce base;
-	size_t piece_bytes;	  /* of the largest piece as it travels */
-	unsigned char *memory;	  /* owned: of all slots */
-	struct slot slots[DEPTH]; /* bucket i is in slot i mod DEPTH */
-	void **message_pointers;  /* owned: to and from of an exchange */
-	size_t *message_bytes;	  /* owned */
+	size_t piece_bytes;		 /* of the largest piece, encoded */
+	unsigned char *memory;		 /* owned: of all slots */
+	struct bucket_slot slots[DEPTH]; /* bucket i is in slot i mod DEPTH */
+	void **message_pointers;	 /* (2 ranks) owned: arrays to and from of an exchange */
+	size_t *message_bytes;		 /* (2 ranks) owned */
 
-	/* Only for who drives: the thread, else the caller. */
+	/* Only the thread uses these; without a thread, the caller. */
 	float *x;
-	size_t begun, summed, ended; /* how many buckets are so far */
+	size_t begun, summed, ended; /* buckets that have reached this state */
 	double busy_since;
 
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* protects all fields below */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool threaded, quit;
 	bool active;	    /* from reduce_begin() until the last bucket has ended */
-	bool hurry;	    /* somebody waits for the end */
+	bool caller_waits;  /* the backward pass is over: poll without long pauses */
 	size_t ready;	    /* x[ready ..] is final */
-	struct err trouble; /* code 0: none */
+	struct err trouble; /* the failure that ended the reduction; code 0: none */
 };
 
 /* ---- one exchange ------------------------------------------------------ */
 
-/* Rows of r->pointers and r->bytes. */
+/* Rows of message_pointers and message_bytes. */
 enum { TO, FROM };
 
 static void **message_pointers(struct host_reduce *r, int row)
@@ -76,7 +93,7 @@ static int host_exchange_pieces(struct host_reduce *r, int channel, struct comm_
 	return r->base.comm->exchange(r->base.comm, &x, request, e);
 }
 
-static int begin_scatter(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
+static int begin_scatter(struct host_reduce *r, struct bucket_slot *s, size_t bucket, struct err *e)
 {
 	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
@@ -97,8 +114,8 @@ static int begin_scatter(struct host_reduce *r, struct slot *s, size_t bucket, s
 	return host_exchange_pieces(r, CHANNEL_SCATTER, &s->request, e);
 }
 
-/* x of the own piece = the sum, as all will have it. */
-static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
+/* Own piece of x = its sum over ranks, as the other ranks will decode it. */
+static void sum_own(struct host_reduce *r, struct bucket_slot *s, size_t bucket)
 {
 	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
@@ -126,7 +143,7 @@ static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
 	}
 }
 
-static int begin_gather(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
+static int begin_gather(struct host_reduce *r, struct bucket_slot *s, size_t bucket, struct err *e)
 {
 	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
@@ -143,7 +160,7 @@ static int begin_gather(struct host_reduce *r, struct slot *s, size_t bucket, st
 	return host_exchange_pieces(r, CHANNEL_GATHER, &s->request, e);
 }
 
-static void decode_other_sums(struct host_reduce *r, struct slot *s, size_t bucket)
+static void decode_other_sums(struct host_reduce *r, struct bucket_slot *s, size_t bucket)
 {
 	for (int j = 0; s->sum && j < r->base.comm->size; j++) {
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
@@ -156,7 +173,7 @@ static void decode_other_sums(struct host_reduce *r, struct slot *s, size_t buck
 
 /* ---- all buckets ------------------------------------------------------- */
 
-static bool exchange_has_ended(struct host_reduce *r, struct slot *s, struct err *e)
+static bool exchange_has_ended(struct host_reduce *r, struct bucket_slot *s, struct err *e)
 {
 	bool done = false;
 
@@ -177,13 +194,15 @@ static void note_busy(struct host_reduce *r, bool was_busy)
 		r->base.busy += clock_mono_s() - r->busy_since;
 }
 
-/* Do all that can be done now. Each kind of exchange goes by the order of buckets, on all ranks. */
+/* Move all buckets forward as far as possible without waiting; *progress: at least one moved. */
 static int host_reduce_advance(struct host_reduce *r, size_t ready, bool *progress, struct err *e)
 {
 	const struct buckets *b = &r->base.how.buckets;
 	const size_t before = r->begun + r->summed + r->ended;
 	const bool was_busy = r->begun > r->ended;
 
+	assert(r->ended <= r->summed && r->summed <= r->begun && r->begun <= b->count);
+	assert(r->begun - r->ended <= DEPTH);
 	e->code = 0;
 	while (r->begun < b->count && r->begun - r->ended < DEPTH &&
 	       buckets_at(b, r->begun).at >= ready) {
@@ -192,7 +211,7 @@ static int host_reduce_advance(struct host_reduce *r, size_t ready, bool *progre
 		r->begun++;
 	}
 	while (r->summed < r->begun) {
-		struct slot *s = &r->slots[r->summed % DEPTH];
+		struct bucket_slot *s = &r->slots[r->summed % DEPTH];
 
 		if (!exchange_has_ended(r, s, e))
 			break;
@@ -202,7 +221,7 @@ static int host_reduce_advance(struct host_reduce *r, size_t ready, bool *progre
 		r->summed++;
 	}
 	while (!e->code && r->ended < r->summed) {
-		struct slot *s = &r->slots[r->ended % DEPTH];
+		struct bucket_slot *s = &r->slots[r->ended % DEPTH];
 
 		if (!r->base.how.shards) {
 			if (!exchange_has_ended(r, s, e))
@@ -216,7 +235,7 @@ static int host_reduce_advance(struct host_reduce *r, size_t ready, bool *progre
 	return e->code;
 }
 
-/* Under the lock: is there something to do, now or soon? */
+/* Under the lock: is a bucket under way, or can one begin? */
 static bool has_work(const struct host_reduce *r)
 {
 	const struct buckets *b = &r->base.how.buckets;
@@ -234,7 +253,7 @@ static void *host_reduce_thread(void *arg)
 	pthread_mutex_lock(&r->lock);
 	while (!r->quit) {
 		const size_t ready = r->ready;
-		const bool hurry = r->hurry;
+		const bool caller_waits = r->caller_waits;
 		struct err e = { 0 };
 		bool progress = false;
 
@@ -246,10 +265,10 @@ static void *host_reduce_thread(void *arg)
 		host_reduce_advance(r, ready, &progress, &e);
 		if (progress)
 			last = clock_mono_s();
-		else if (hurry)
+		else if (caller_waits)
 			comm_pause(clock_mono_s() - last);
 		else
-			usleep(LOOK_US);
+			usleep(POLL_US);
 		pthread_mutex_lock(&r->lock);
 		if (e.code)
 			r->trouble = e;
@@ -259,13 +278,13 @@ static void *host_reduce_thread(void *arg)
 	return NULL;
 }
 
-/* ---- life -------------------------------------------------------------- */
+/* ---- open and free ------------------------------------------------------ */
 
 static size_t slot_bytes(const struct reduce_options *how)
 {
 	const size_t piece = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
 
-	/* sizes of an array that is there: they do not overflow */
+	/* no overflow: the array itself is in memory, and this is a small multiple of a part */
 	return piece * (how->wire == WIRE_FP32 ? how->buckets.ranks : 2 * how->buckets.ranks + 1);
 }
 
@@ -275,7 +294,7 @@ size_t reduce_memory(const struct reduce_options *how)
 	       (compress_feeds_back(how->wire) ? how->buckets.floats * sizeof(float) : 0);
 }
 
-/* Signals are for the thread that trains. */
+/* The thread blocks all signals: the training thread handles them. */
 static int host_reduce_start_thread(struct host_reduce *r, struct err *e)
 {
 	sigset_t all, before;
@@ -286,7 +305,7 @@ static int host_reduce_start_thread(struct host_reduce *r, struct err *e)
 	rc = pthread_create(&r->thread, NULL, host_reduce_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
-		return err_set(e, ERR_NOMEM, "no thread can be started for reductions");
+		return err_set(e, ERR_NOMEM, "cannot start a thread for gradient reductions");
 	r->threaded = true;
 	return 0;
 }
@@ -307,7 +326,7 @@ static int host_reduce_alloc(struct host_reduce *r, struct err *e)
 	    (feeds_back && !r->base.error_feedback))
 		return e->code;
 	for (size_t i = 0; i < DEPTH; i++) {
-		struct slot *s = &r->slots[i];
+		struct bucket_slot *s = &r->slots[i];
 
 		s->in = r->memory + i * each;
 		if (how->wire != WIRE_FP32) {
@@ -362,11 +381,12 @@ static void host_begin(struct reduce *base, float *x)
 	struct host_reduce *r = (struct host_reduce *)base;
 
 	pthread_mutex_lock(&r->lock);
+	assert(!r->active || r->trouble.code);
 	r->x = x;
 	r->begun = r->summed = r->ended = 0;
 	r->ready = base->how.buckets.floats;
 	r->active = true;
-	r->hurry = false;
+	r->caller_waits = false;
 	r->trouble.code = 0;
 	pthread_mutex_unlock(&r->lock);
 }
@@ -392,7 +412,7 @@ static int host_poll(struct reduce *base, bool *done, struct err *e)
 	int rc;
 
 	pthread_mutex_lock(&r->lock);
-	r->hurry = true;
+	r->caller_waits = true;
 	if (!r->threaded && !r->trouble.code) {
 		host_reduce_advance(r, r->ready, &progress, &r->trouble);
 		r->active = r->ended < base->how.buckets.count;
@@ -409,8 +429,9 @@ static int host_all_gather(struct reduce *base, float *x, struct err *e)
 {
 	struct host_reduce *r = (struct host_reduce *)base;
 	const struct buckets *b = &base->how.buckets;
-	struct comm_request *requests[DEPTH];
+	struct comm_request *requests[DEPTH] = { NULL };
 
+	assert(!r->active);
 	for (size_t i = 0; i < b->count + DEPTH; i++) {
 		if (i >= DEPTH && i - DEPTH < b->count &&
 		    comm_wait(base->comm, requests[i % DEPTH], e))
