@@ -1,6 +1,7 @@
-/* adam.c - see adam.h */
+/* adam.c - the optimizer; see adam.h */
 #include "train/model/adam.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ static int adam_alloc_moments(struct adam *a, struct err *e)
 {
 	const struct ops *o = model_get_ops(a->model);
 	struct dev *d = model_get_dev(a->model);
-	/* at least one, so that a rank without a part has something to own */
+	/* a rank may own no part: allocate one float then, because NULL means failure */
 	const size_t bytes = MAX(a->floats, (size_t)1) * sizeof(float);
 
 	a->first = o->alloc(d, bytes, e);
@@ -25,7 +26,7 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 	      struct err *e)
 {
 	*a = (struct adam){ .model = m, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon };
-	a->floats = (size_t)model_floats(m); /* their bytes were checked by model_new() */
+	a->floats = (size_t)model_floats(m); /* model_new() has checked that their bytes fit */
 	a->n_parts = 1;
 	a->parts = mem_alloc(1, sizeof(*a->parts), e);
 	if (!a->parts) {
@@ -53,6 +54,7 @@ int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct e
 	a->n_parts = n;
 	a->floats = 0;
 	for (size_t i = 0; i < n; i++) {
+		assert(parts[i].at + parts[i].n <= (size_t)model_floats(a->model));
 		own[i] = parts[i];
 		a->floats += parts[i].n;
 	}
@@ -106,12 +108,14 @@ int adam_squares_begin(struct adam *a, size_t n, struct err *e)
 
 void adam_square(struct adam *a, size_t number, struct range r)
 {
+	assert(number < a->n_squares && r.at + r.n <= (size_t)model_floats(a->model));
 	model_get_ops(a->model)->sum_squares(model_get_dev(a->model), a->squares + number,
 					     model_grad_arena(a->model) + r.at, (int64_t)r.n);
 }
 
 double *adam_read_squares(struct adam *a, size_t n)
 {
+	assert(n <= a->n_squares);
 	if (n)
 		model_get_ops(a->model)->to_host(model_get_dev(a->model), a->read, a->squares,
 						 n * sizeof(*a->read));
@@ -152,6 +156,7 @@ static struct adam_step adam_make_step(const struct adam *a, const struct adam_u
 {
 	const double t = (double)(how->step + 1);
 
+	assert(how->step >= 0);
 	return (struct adam_step){
 		.rate = (float)how->rate,
 		.beta1 = (float)a->beta1,
@@ -182,6 +187,7 @@ static void adam_apply_parts(struct adam *a, struct adam_step how)
 		first += p.n;
 		second += p.n;
 	}
+	assert(first == a->first + a->floats);
 }
 
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)

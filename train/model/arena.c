@@ -1,7 +1,7 @@
-/* arena.c - see arena.h */
+/* arena.c - host access to the model's flat arrays; see arena.h */
 #include "train/model/arena.h"
 
-#include <string.h>
+#include <assert.h>
 
 bool arena_is_host(const struct model *m)
 {
@@ -12,6 +12,7 @@ const float *arena_view_const(const struct model *m, const float *x, float *room
 {
 	if (arena_is_host(m))
 		return x;
+	assert(room);
 	model_get_ops(m)->to_host(model_get_dev(m), room, x, n * sizeof(*x));
 	return room;
 }

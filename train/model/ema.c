@@ -1,6 +1,7 @@
-/* ema.c - see ema.h */
+/* ema.c - an exponential moving average of the weights; see ema.h */
 #include "train/model/ema.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 
 struct ema {
 	struct model *model; /* borrowed */
-	float *average;	     /* (floats) owned, on the backend's side */
+	float *average;	     /* (floats) owned, in the backend's memory */
 	struct range *parts; /* (n) owned */
 	size_t n, floats;
 	double decay;
@@ -16,7 +17,7 @@ struct ema {
 
 size_t ema_memory(size_t floats)
 {
-	return floats * sizeof(float); /* of an array that is there */
+	return floats * sizeof(float); /* no overflow: the parameters themselves are in memory */
 }
 
 struct ema *ema_open(struct model *m, double decay, const struct range *parts, size_t n,
@@ -66,7 +67,7 @@ static void ema_blend_parts(struct ema *a, const float *arena, float share)
 	}
 }
 
-/* 0 + 1 * (y - 0) is y to the last bit. */
+/* x = y by the op blend: 0 + 1 * (y - 0) has the same bits as y. */
 static void ema_copy_floats(const struct ema *a, float *x, const float *y, size_t n)
 {
 	const struct ops *o = model_get_ops(a->model);
@@ -89,11 +90,12 @@ void ema_set_from_arena(struct ema *a, const float *arena)
 
 void ema_update(struct ema *a, int64_t step, int64_t steps)
 {
-	double kept = 1;
+	double decay = 1; /* of all these steps together */
 
+	assert(steps >= 1 && steps <= step);
 	for (int64_t t = step - steps + 1; t <= step; t++)
-		kept *= fmin(a->decay, (1 + (double)t) / (10 + (double)t));
-	ema_blend_parts(a, model_param_read(a->model), (float)(1 - kept));
+		decay *= fmin(a->decay, (1 + (double)t) / (10 + (double)t));
+	ema_blend_parts(a, model_param_read(a->model), (float)(1 - decay));
 }
 
 void ema_copy_to_arena(const struct ema *a, float *arena)

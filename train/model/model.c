@@ -1,6 +1,7 @@
-/* model.c - see model.h */
+/* model.c - shapes, list of tensors, allocation and initial weights of the model; see model.h */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@
 enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
 enum init { INIT_table, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
 
-/* A row of params.def with the sizes of one shape filled in. */
-struct row {
+/* A row of params.def with the sizes of one shape. */
+struct param_row {
 	enum group group;
 	const char *name;
 	int64_t rows, cols;
@@ -25,6 +26,7 @@ struct row {
 #define OWNER_encoder model_encoder_layer
 #define OWNER_decoder model_decoder_layer
 
+/* How many rows params.def has. */
 #define PARAM(...) +1
 enum {
 	N_ROWS = 0
@@ -32,26 +34,26 @@ enum {
 };
 #undef PARAM
 
-static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
+static void fill_rows(const struct model_shape *s, struct param_row rows[N_ROWS])
 {
 	const int64_t D = s->d_model, F = s->d_ff, V = s->vocabulary, L = s->decoder_layers;
 	size_t n = 0;
 
 #define PARAM(group, field, name, n_rows, n_cols, init)                                            \
-	rows[n++] =                                                                                \
-		(struct row){ GROUP_##group, name,	  n_rows,                                  \
-			      n_cols,	     INIT_##init, offsetof(struct OWNER_##group, field) };
+	rows[n++] = (struct param_row){ GROUP_##group, name,                                       \
+					n_rows,	       n_cols,                                     \
+					INIT_##init,   offsetof(struct OWNER_##group, field) };
 #include "train/model/params.def"
 #undef PARAM
 }
 
-/* A walk over all tensors in the order of the arena. */
+/* A walk over all tensors in the order of the flat array. */
 struct walk {
 	const struct model_shape *shape;
-	struct row rows[N_ROWS];
+	struct param_row rows[N_ROWS];
 	size_t first, last; /* the rows of the current group are first .. last - 1 */
 	size_t at;	    /* the current row */
-	int32_t layer;	    /* of the current group, 0 for single tensors */
+	int32_t layer;	    /* the current layer; 0 in the group model */
 };
 
 static int32_t group_layers(const struct walk *w)
@@ -83,7 +85,7 @@ static void walk_begin(struct walk *w, const struct model_shape *shape)
 }
 
 /* The current row; NULL after the last one. */
-static const struct row *walk_row(const struct walk *w)
+static const struct param_row *walk_row(const struct walk *w)
 {
 	return w->at < N_ROWS ? &w->rows[w->at] : NULL;
 }
@@ -107,28 +109,29 @@ static int check_shape(const struct model_shape *s, struct err *e)
 {
 	if (s->heads < 1 || s->d_model < 4 || s->d_model % 2)
 		return err_set(e, ERR_CONFIG,
-			       "d_model is %d and heads %d: d_model must be even and at least 4, "
-			       "heads at least 1",
+			       "d_model is %d and heads is %d: d_model must be even and at least "
+			       "4, heads at least 1",
 			       s->d_model, s->heads);
 	if (s->d_model % s->heads)
-		return err_set(
-			e, ERR_CONFIG,
-			"d_model %d cannot be divided into %d heads: choose heads that divide it",
-			s->d_model, s->heads);
+		return err_set(e, ERR_CONFIG,
+			       "d_model %d cannot be divided into %d heads: choose heads that "
+			       "divide d_model",
+			       s->d_model, s->heads);
 	if (s->d_ff < 1)
-		return err_set(e, ERR_CONFIG, "d_ff is %d: it must be at least 1", s->d_ff);
+		return err_set(e, ERR_CONFIG, "d_ff is %d: d_ff must be at least 1", s->d_ff);
 	if (s->encoder_layers < 1 || s->decoder_layers < 1 ||
 	    s->encoder_layers > MODEL_MAX_LAYERS || s->decoder_layers > MODEL_MAX_LAYERS)
 		return err_set(e, ERR_CONFIG,
-			       "%d encoder and %d decoder layers: both must be 1..%d",
+			       "encoder_layers is %d and decoder_layers is %d: both must be 1..%d",
 			       s->encoder_layers, s->decoder_layers, MODEL_MAX_LAYERS);
 	if (s->vocabulary < 8 || s->vocabulary % 8)
 		return err_set(e, ERR_CONFIG,
-			       "the vocabulary has %d entries: a multiple of 8 is needed",
+			       "the embedding table has %d rows: a multiple of 8 is needed",
 			       s->vocabulary);
 	if (s->real_vocabulary < N_SPECIAL_TOKENS || s->real_vocabulary > s->vocabulary)
 		return err_set(e, ERR_CONFIG,
-			       "%d of %d vocabulary entries are said to exist: %d..%d are possible",
+			       "the vocabulary has %d entries and the embedding table %d rows: "
+			       "the vocabulary needs %d..%d entries",
 			       s->real_vocabulary, s->vocabulary, N_SPECIAL_TOKENS, s->vocabulary);
 	return 0;
 }
@@ -152,7 +155,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		 int64_t *n_floats, struct err *e)
 {
 	struct walk w;
-	const struct row *row;
+	const struct param_row *row;
 	struct model_param *list;
 	size_t n = 0;
 	int64_t offset = 0;
@@ -175,6 +178,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		p->rows = row->rows;
 		p->cols = row->cols;
 		p->offset = offset;
+		assert(p->rows > 0 && p->cols > 0);
 		offset += p->rows * p->cols; /* below 2^50 by the ranges of the options */
 	}
 	*params = list;
@@ -183,7 +187,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 	return 0;
 }
 
-/* ---- life and death ---------------------------------------------------- */
+/* ---- allocation -------------------------------------------------------- */
 
 static int alloc_views(struct model_weights *w, const struct model_shape *s, struct err *e)
 {
@@ -192,8 +196,8 @@ static int alloc_views(struct model_weights *w, const struct model_shape *s, str
 	return w->encoder && w->decoder ? 0 : e->code;
 }
 
-/* The view of a tensor of w. */
-static void *view_of(struct model_weights *w, const struct row *row, int32_t layer)
+/* The address of a tensor's view in w. */
+static void *view_of(struct model_weights *w, const struct param_row *row, int32_t layer)
 {
 	char *owner = row->group == GROUP_encoder   ? (char *)&w->encoder[layer]
 		      : row->group == GROUP_decoder ? (char *)&w->decoder[layer]
@@ -206,7 +210,7 @@ static void *view_of(struct model_weights *w, const struct row *row, int32_t lay
 static void set_views(struct model_weights *w, const struct model_shape *s, float *flat)
 {
 	struct walk walk;
-	const struct row *row;
+	const struct param_row *row;
 
 	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
 		struct tensor view = tensor_f32(flat, row->rows, row->cols);
@@ -217,15 +221,15 @@ static void set_views(struct model_weights *w, const struct model_shape *s, floa
 	w->output = w->embed;
 }
 
-/* The same with every tensor in a place of its own. */
+/* Point the views of w to tensors[], in the order of model_params(). */
 static void set_scattered_views(struct model_weights *w, const struct model_shape *s,
 				const float *const *tensors)
 {
 	struct walk walk;
-	const struct row *row;
+	const struct param_row *row;
 
 	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
-		/* nobody writes to weights that are not trained */
+		/* drops the const: nothing writes to weights that are not trained */
 		union {
 			const float *from;
 			float *to;
@@ -237,8 +241,8 @@ static void set_scattered_views(struct model_weights *w, const struct model_shap
 	w->output = w->embed;
 }
 
-/* Does a backend opened so keep graphs? */
-static bool backend_keeps_graphs(const struct ops *ops, const struct dev_options *o)
+/* Does a backend with these options record and replay CUDA graphs? */
+static bool backend_uses_graphs(const struct ops *ops, const struct dev_options *o)
 {
 	return o->graphs && ops->graph_begin;
 }
@@ -254,7 +258,7 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	m->shape = *shape;
 	m->ops = ops;
 	m->options = *o;
-	m->options.graphs = backend_keeps_graphs(ops, o);
+	m->options.graphs = backend_uses_graphs(ops, o);
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
 	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
@@ -264,11 +268,12 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	return m;
 }
 
-/* A weight's view becomes that of its rounded copy. */
+/* Point the view of a weight to its bf16 copy. */
 static bool view_rounded(void *context, struct tensor *view)
 {
 	struct model *m = context;
 
+	assert((float *)view->data >= m->param && (float *)view->data < m->param + m->floats);
 	view->data = m->rounded + ((float *)view->data - m->param);
 	view->dtype = DTYPE_BF16;
 	return true;
@@ -360,12 +365,9 @@ void model_free(struct model *m)
 
 /* ---- memory of a run --------------------------------------------------- */
 
-#define USUAL_SENTENCE 1024 /* tokens; for longer ones ops take more when they meet them */
+#define USUAL_SENTENCE 1024 /* tokens; for longer sentences ops enlarge their workspaces later */
 
-/*
- * Training alone is long enough to gain by activations in bf16; evaluation and decoding keep all
- * the bits that products give them.
- */
+/* Only training stores activations in bf16; evaluation and decoding don't round them. */
 static enum dtype dtype_of_acts(enum model_use use, bool bf16)
 {
 	return use == MODEL_USE_TRAIN && bf16 ? DTYPE_BF16 : DTYPE_F32;
@@ -375,16 +377,17 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 			 struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
-	const bool pads_batches = use == MODEL_USE_TRAIN && m->options.graphs;
-	const struct batch_extent most = model_max_extent(tokens, sentences, pads_batches);
+	const bool pad = use == MODEL_USE_TRAIN && m->options.graphs;
+	const struct batch_extent most = model_max_extent(tokens, sentences, pad);
 	struct arena_plan count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
 
 	if (m->cap_tokens)
-		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
+		return err_set(e, ERR_INTERNAL, "the model has reserved its activations already");
 	if (tokens < 1 || sentences < 1)
 		return err_set(e, ERR_INTERNAL,
-			       "activations for %d tokens and %d sentences were asked for", tokens,
-			       sentences);
+			       "cannot reserve activations for %d tokens and %d sentences: both "
+			       "must be at least 1",
+			       tokens, sentences);
 	if (!model_acts_plan(&m->acts, &m->shape, &most, use, &count))
 		return err_set(
 			e, ERR_NOMEM,
@@ -401,10 +404,11 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 	}
 	carve.base = m->arena;
 	model_acts_plan(&m->acts, &m->shape, &most, use, &carve);
+	assert(carve.used == count.used);
 	m->staging = mem_alloc(model_batch_bytes(&most), 1, e);
 	if (!m->staging)
 		return e->code;
-	m->pads_batches = pads_batches;
+	m->pads_batches = pad;
 	m->cap_tokens = tokens;
 	m->cap_sentences = sentences;
 	return 0;
@@ -420,7 +424,7 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 	return model_reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
 }
 
-/* What the ops of a training meet in batches of at most this extent. */
+/* Upper bounds of the sizes that the ops of a training get, for batches of this extent. */
 static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most)
 {
 	return (struct dev_limits){
@@ -449,6 +453,7 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 {
 	struct model *own = mem_alloc(1, sizeof(*own), e);
 
+	assert(!m->grad && !m->ops->has_device_memory);
 	if (!own)
 		return NULL;
 	*own = (struct model){ .shape = m->shape,
@@ -475,7 +480,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	const size_t each =
 		4 * sizeof(float) + (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
 	const struct batch_extent most =
-		model_max_extent(s->tokens, s->sentences, backend_keeps_graphs(s->ops, s->options));
+		model_max_extent(s->tokens, s->sentences, backend_uses_graphs(s->ops, s->options));
 	struct model_acts acts = { 0 };
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
 				    .loss_rows = s->ops->loss_rows };
@@ -504,6 +509,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 
 /* ---- initial weights --------------------------------------------------- */
 
+/* Number i of a standard normal distribution, by the Box-Muller transform. */
 static float random_normal(struct rng_key key, uint64_t i)
 {
 	struct rng_block b = rng_block_at(key, i >> 1);
@@ -513,7 +519,7 @@ static float random_normal(struct rng_key key, uint64_t i)
 	return (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
 }
 
-static void init_tensor(float *x, const struct row *row, const struct model_shape *s,
+static void init_tensor(float *x, const struct param_row *row, const struct model_shape *s,
 			struct rng_key key)
 {
 	const float deviation = 1 / sqrtf((float)s->d_model);
@@ -544,9 +550,9 @@ static void init_tensor(float *x, const struct row *row, const struct model_shap
 int model_init(struct model *m, uint64_t seed, struct err *e)
 {
 	struct walk w;
-	const struct row *row;
+	const struct param_row *row;
 	uint32_t number = 0;
-	float *room = NULL, *param = m->param; /* of a GPU: one tensor at a time */
+	float *room = NULL, *param = m->param; /* room: with a GPU, one tensor in host memory */
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < m->n_params; i++)
@@ -562,11 +568,12 @@ int model_init(struct model *m, uint64_t seed, struct err *e)
 			m->ops->to_device(m->dev, param, room, (size_t)n * sizeof(*room));
 		param += n;
 	}
+	assert(param == m->param + m->floats);
 	free(room);
 	return m->ops->sync(m->dev, e);
 }
 
-/* ---- parts ------------------------------------------------------------- */
+/* ---- access to parts --------------------------------------------------- */
 
 const struct model_shape *model_get_shape(const struct model *m)
 {

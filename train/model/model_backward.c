@@ -1,21 +1,37 @@
 /*
- * model_backward.c - the way back; see model_internal.h
+ * model_backward.c - the backward pass, and its replay as CUDA graphs; see model_internal.h
  *
- * acts.dsum is the gradient of the residual stream and flows through the whole
- * stack; acts.dout is the gradient of a norm's output; acts.branch, no longer
- * needed for the forward pass, holds the gradient of a sublayer's branch.
+ * Three buffers hold the gradients of activations while the pass goes down a stack:
+ *
+ *	acts.dsum	of the residual stream; every point adds to it
+ *	acts.dout	of the output of the current point's norm
+ *	acts.branch	of the branch of the current sublayer (the forward pass needs it no more)
+ *
+ * At a point, add_norm_backward() turns dout into dsum and branch. The sublayer below turns branch
+ * into the dout of the point before, and adds to the gradients of its weights; wide_grad holds its
+ * inner gradient. The decoder comes first. Its cross attentions add up dmemory_kv, where the
+ * encoder starts. The rows of a packed batch need no special care here (see model_forward.c).
+ *
+ * Weights lie in the flat array in the order of the forward pass, so gradients become final from
+ * its end to its start. After each layer report_gradients_ready() says from where on the array is
+ * final, and a reduction over ranks can send this part during the rest of the pass.
+ *
+ * CUDA graphs: a training pass is recorded in pieces, one for each part between two such reports,
+ * because the reduction's work is not part of a graph. replay_graphs() replays the pieces and
+ * makes the same reports (model.ready_at).
  */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* A norm's parameters with their gradients. */
+/* The scale of a norm, and the gradients of its scale and shift. */
 struct norm_pair {
 	struct tensor scale, dscale, dshift;
 };
 
-/* out = in times weight: din = dout weight, dweight += dout^T in. */
+/* For out = in weight^T: din = dout weight, dweight += dout^T in. */
 static void product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			 struct tensor dout, struct tensor in, struct tensor weight)
 {
@@ -26,16 +42,18 @@ static void product_grad(const struct model_pass *p, struct tensor din, struct t
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
-static struct tensor wide_grad(const struct model_pass *p, int64_t rows, int64_t cols)
+/* acts.wide_grad as (rows, cols). */
+static struct tensor view_wide_grad(const struct model_pass *p, int64_t rows, int64_t cols)
 {
 	struct tensor t = p->m->acts.wide_grad;
 
+	assert(cols <= t.cols);
 	t.rows = rows;
 	t.cols = t.stride = cols;
 	return t;
 }
 
-/* From dout of a point to dsum and the gradient of the branch that led to it. */
+/* From acts.dout of point x: add to acts.dsum, and set acts.branch. */
 static void add_norm_backward(const struct model_pass *p, const struct norm_point *x,
 			      struct norm_pair n, float *dbias, struct dropout drop)
 {
@@ -58,7 +76,7 @@ static void feed_forward_grad(const struct model_pass *p, const struct norm_poin
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->out.rows;
-	struct tensor dhidden = wide_grad(p, T, hidden.cols);
+	struct tensor dhidden = view_wide_grad(p, T, hidden.cols);
 
 	product_grad(p, dhidden, g.out, with_rows(a->branch, T), hidden, w.out);
 	p->m->ops->relu_dropout_grad(p->m->dev, dhidden, vector_of(g.in_bias), hidden, drop);
@@ -75,11 +93,11 @@ static void self_attention_grad(const struct model_pass *p, const struct norm_po
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t D = p->m->shape.d_model, T = x->out.rows;
-	struct tensor dqkv = wide_grad(p, T, 3 * D), dmix = with_rows(a->dout, T);
+	struct tensor dqkv = view_wide_grad(p, T, 3 * D), dcontext = with_rows(a->dout, T);
 
-	product_grad(p, dmix, g.out, with_rows(a->branch, T), l->self_context, w.out);
+	product_grad(p, dcontext, g.out, with_rows(a->branch, T), l->self_context, w.out);
 	p->m->ops->attention_grad(p->m->dev, tensor_columns(dqkv, 0, D), tensor_columns(dqkv, D, D),
-				  tensor_columns(dqkv, 2 * D, D), dmix, l->self_context,
+				  tensor_columns(dqkv, 2 * D, D), dcontext, l->self_context,
 				  l->self_lse, tensor_columns(l->qkv, 0, D),
 				  tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
 				  stack == STACK_ENCODER ? p->encoder_self : p->decoder_self,
@@ -96,12 +114,12 @@ static void cross_attention_grad(const struct model_pass *p, const struct norm_p
 	const struct model_decoder_layer *w = &m->weights.decoder[layer],
 					 *g = &m->grads.decoder[layer];
 	const int64_t D = m->shape.d_model, T = x->out.rows, k = 2 * D * layer, v = k + D;
-	struct tensor dq = wide_grad(p, T, D), dmix = with_rows(a->dout, T);
+	struct tensor dq = view_wide_grad(p, T, D), dcontext = with_rows(a->dout, T);
 
-	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_context,
+	product_grad(p, dcontext, g->cross_out, with_rows(a->branch, T), l->cross_context,
 		     w->cross_out);
 	m->ops->attention_grad(m->dev, dq, tensor_columns(a->dmemory_kv, k, D),
-			       tensor_columns(a->dmemory_kv, v, D), dmix, l->cross_context,
+			       tensor_columns(a->dmemory_kv, v, D), dcontext, l->cross_context,
 			       l->cross_lse, l->cross_q, tensor_columns(a->memory_kv, k, D),
 			       tensor_columns(a->memory_kv, v, D), p->cross,
 			       model_dropout(p, STACK_DECODER, layer, SITE_CROSS_WEIGHTS));
@@ -115,7 +133,7 @@ static void clear_dsum(const struct model_pass *p, int64_t rows)
 	m->ops->zero(m->dev, m->acts.dsum.data, (size_t)(rows * m->shape.d_model) * sizeof(float));
 }
 
-/* The first norm of a stack and the embedding below it. */
+/* The first norm of a stack and the embedding, where the backward pass of the stack ends. */
 static void end_stack(const struct model_pass *p, enum model_stack stack, struct norm_pair n)
 {
 	const struct model *m = p->m;
@@ -133,8 +151,8 @@ static void end_stack(const struct model_pass *p, enum model_stack stack, struct
 }
 
 /*
- * Gradients are final from first on, which is the lowest of them in the arena. What is kept as a
- * graph ends here if somebody wants to know, and with the last of them.
+ * The gradients from the tensor first on are final. If the caller has a hook, a piece of the graph
+ * ends here; the last piece ends with the last report.
  */
 static void report_gradients_ready(const struct model_pass *p, struct tensor first)
 {
@@ -147,6 +165,8 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 		return;
 	if (p->graph && from > 0)
 		m->ops->graph_pause(m->dev);
+	assert(m->n_ready < MODEL_MAX_READY_CALLS);
+	assert(m->n_ready ? from < m->ready_at[m->n_ready - 1] : from < m->floats);
 	m->ready_at[m->n_ready++] = from;
 	p->how->ready(p->how->ready_arg, from);
 	if (p->graph && from > 0)
@@ -195,8 +215,8 @@ static void decoder_backward(const struct model_pass *p)
 		add_norm_backward(p, &x[1], NORM(w, g, cross_norm), NULL,
 				  model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_DECODER, i);
-		report_gradients_ready(
-			p, g->self_qkv); /* its norm before that ends with the layer below */
+		/* the norm before self_qkv becomes final in the layer below */
+		report_gradients_ready(p, g->self_qkv);
 	}
 	end_stack(p, STACK_DECODER, NORM(&m->weights.decoder[0], &m->grads.decoder[0], self_norm));
 	report_gradients_ready(p, m->grads.decoder[0].self_norm_scale);
@@ -251,7 +271,10 @@ static uint64_t pack_two_floats(float a, float b)
 	return pack_two_ints(bits[0], bits[1]);
 }
 
-/* All that the arguments of a pass's ops follow from, besides the model itself. */
+/*
+ * Everything that the arguments of a training pass's ops depend on, except the model. Step and
+ * micro-batch are not part of it: dropout reads them from the backend's memory (rng_step).
+ */
 static struct graph_key graph_key_of_pass(const struct model_pass *p)
 {
 	const struct model_pass_options *how = p->how;
@@ -280,13 +303,17 @@ static void run_forward_backward(const struct model_pass *p)
 	encoder_backward(p);
 }
 
-/* The same by graphs, each of which ends where something is ready; false: there are none yet. */
+/*
+ * Replay the pass piece by piece, with the same calls of the hook. False: the pass has no graphs
+ * yet, and the backend records what follows.
+ */
 static bool replay_graphs(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 	const struct graph_key key = graph_key_of_pass(p);
 	const int n = m->ops->graph_begin(m->dev, &key);
 
+	assert(n >= 0 && n <= MODEL_MAX_READY_CALLS);
 	for (int i = 0; i < n; i++) {
 		m->ops->graph_replay(m->dev, i);
 		if (p->how->ready)
@@ -304,7 +331,7 @@ int model_forward_backward(struct model *m, const struct batch *b,
 	};
 
 	if (!m->grad)
-		return err_set(e, ERR_INTERNAL, "the model was not reserved for training");
+		return err_set(e, ERR_INTERNAL, "the model has reserved no memory for training");
 	if (model_pass_begin(&p, e))
 		return e->code;
 	if (sums)

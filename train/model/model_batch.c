@@ -1,66 +1,75 @@
 /*
- * model_batch.c - a batch on its way to the backend; see model_internal.h
+ * model_batch.c - sends a batch to the backend, padded for CUDA graphs; see model_internal.h
  *
- * All of it goes over in one piece. Where a GPU keeps what comes again (struct graph_key) batches of many
- * shapes become batches of few: rows that stand for nothing follow the real ones, up to a multiple of
- * a granule or the most there may be, in sentences of their own that are no longer than the longest may be, and sentences without
- * rows follow those. Such a row has no token (its embedding is its position's alone), costs nothing
- * and is seen by none but its like: what it adds to gradients is exactly zero.
+ * A batch is sent in one copy. A CUDA graph can be replayed only for a batch with the same extent
+ * (struct graph_key). So, when training uses graphs, padding makes batches of many extents equal:
+ *
+ *	rows		rounded up to a multiple of padding_granule(), at most the reserve
+ *	longest		rounded up to a power of two
+ *	sentences	rounded up to a power of two
+ *
+ * Padding rows follow the real rows, in sentences of their own, which are no longer than the
+ * longest sentence may be; empty sentences follow them. Padding rows have token -1: their
+ * embedding is that of the position alone, their loss is 0, and no real row attends to them. They
+ * add exactly zero to every gradient.
  */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "share/base/util.h"
 
-#define LEAST_ROWS	64 /* of a granule; also what its size is a multiple of */
-#define GRANULES	32 /* of a whole batch: 1.6 % of its rows are added on average */
-#define LEAST_LENGTH	16 /* attention on GPUs knows 16, 32, 64 and their multiples */
-#define LEAST_SENTENCES 8
+#define MIN_GRANULE   64 /* rows; padding_granule() is a multiple of it */
+#define GRANULES      32 /* in a full batch: on average, padding adds 1.6 % of the rows */
+#define MIN_LENGTH    16 /* GPU attention works in lengths of 16, 32, 64 and multiples */
+#define MIN_SENTENCES 8
 
 static int32_t round_up_to_multiple(int32_t n, int32_t each)
 {
 	return CEIL_DIV(n, each) * each;
 }
 
+/* tokens: of a full batch. */
 static int32_t padding_granule(int32_t tokens)
 {
-	return round_up_to_multiple(MAX(tokens / GRANULES, LEAST_ROWS), LEAST_ROWS);
+	return round_up_to_multiple(MAX(tokens / GRANULES, MIN_GRANULE), MIN_GRANULE);
 }
 
-static int32_t power_of_two(int32_t n, int32_t least)
+/* The first of least, 2 least, 4 least, … that is at least n. */
+static int32_t round_up_to_power(int32_t n, int32_t least)
 {
 	while (least < n)
 		least *= 2;
 	return least;
 }
 
-struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pads_batches)
+struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad)
 {
-	const int32_t rows = pads_batches ? round_up_to_multiple(tokens, LEAST_ROWS) : tokens;
+	const int32_t rows = pad ? round_up_to_multiple(tokens, MIN_GRANULE) : tokens;
 
-	if (pads_batches)
-		sentences = power_of_two(sentences + padding_granule(tokens) / LEAST_LENGTH,
-					 LEAST_SENTENCES);
+	if (pad)
+		sentences = round_up_to_power(sentences + padding_granule(tokens) / MIN_LENGTH,
+					      MIN_SENTENCES);
 	return (struct batch_extent){ .source = rows, .target = rows, .sentences = sentences };
 }
 
-struct batch_extent model_extent(const struct batch *b, int32_t most_tokens, bool pads_batches)
+struct batch_extent model_extent(const struct batch *b, int32_t max_tokens, bool pad)
 {
 	struct batch_extent x = { b->n_source, b->n_target, b->n, b->max_source, b->max_target };
-	const int32_t each = padding_granule(most_tokens),
-		      most = round_up_to_multiple(most_tokens, LEAST_ROWS);
-	int32_t more;
+	const int32_t granule = padding_granule(max_tokens),
+		      max_rows = round_up_to_multiple(max_tokens, MIN_GRANULE);
+	int32_t padding_sentences;
 
-	if (!pads_batches)
+	if (!pad)
 		return x;
-	x.source = MIN(round_up_to_multiple(b->n_source, each), most);
-	x.target = MIN(round_up_to_multiple(b->n_target, each), most);
-	x.max_source = power_of_two(b->max_source, LEAST_LENGTH);
-	x.max_target = power_of_two(b->max_target, LEAST_LENGTH);
-	more = MAX(CEIL_DIV(x.source - b->n_source, x.max_source),
-		   CEIL_DIV(x.target - b->n_target, x.max_target));
-	x.sentences = power_of_two(b->n + more, LEAST_SENTENCES);
+	x.source = MIN(round_up_to_multiple(b->n_source, granule), max_rows);
+	x.target = MIN(round_up_to_multiple(b->n_target, granule), max_rows);
+	x.max_source = round_up_to_power(b->max_source, MIN_LENGTH);
+	x.max_target = round_up_to_power(b->max_target, MIN_LENGTH);
+	padding_sentences = MAX(CEIL_DIV(x.source - b->n_source, x.max_source),
+				CEIL_DIV(x.target - b->n_target, x.max_target));
+	x.sentences = round_up_to_power(b->n + padding_sentences, MIN_SENTENCES);
 	return x;
 }
 
@@ -85,25 +94,28 @@ size_t model_batch_bytes(const struct batch_extent *x)
 	return count.used;
 }
 
-/* The n of a batch and what the rows after them have. */
-static void fill_padded_ids(int32_t *to, const int32_t *from, int32_t n, int32_t rows, int32_t rest)
+/* to (rows) = from (n), followed by padding. */
+static void fill_padded_ids(int32_t *to, const int32_t *from, int32_t n, int32_t rows,
+			    int32_t padding)
 {
+	assert(n <= rows);
 	if (n)
 		memcpy(to, from, (size_t)n * sizeof(*to));
 	for (; n < rows; n++)
-		to[n] = rest;
+		to[n] = padding;
 }
 
-/* Where sentences begin: n real ones, then full ones, a last one, empty ones. */
+/* to (sentences + 1) = starts of the n real sentences, then of padding sentences, then of empty ones. */
 static void fill_starts(int32_t *to, const int32_t *from, int32_t n, const struct batch_extent *x,
 			bool source)
 {
 	const int32_t rows = source ? x->source : x->target,
-		      most = source ? x->max_source : x->max_target;
+		      longest = source ? x->max_source : x->max_target;
 
 	memcpy(to, from, (size_t)(n + 1) * sizeof(*to));
 	for (; n < x->sentences; n++)
-		to[n + 1] = MIN(to[n] + most, rows);
+		to[n + 1] = MIN(to[n] + longest, rows);
+	assert(to[x->sentences] == rows);
 }
 
 static void write_batch(const struct device_batch *to, const struct model_pass *p)
@@ -122,7 +134,10 @@ static void write_batch(const struct device_batch *to, const struct model_pass *
 	fill_starts(to->target_start, b->target_start, b->n, x, false);
 }
 
-/* To the side that the last pass has not used, and which the one before it may be using still. */
+/*
+ * Asynchronous copies alternate between two slots: the pass before may still read the other slot.
+ * The pass that used this slot before comes earlier in the backend's queue than the copy.
+ */
 void model_send_batch(const struct model_pass *p)
 {
 	struct model *m = p->m;
@@ -134,6 +149,7 @@ void model_send_batch(const struct model_pass *p)
 	there.base = m->acts.batch_slots[m->batch_slot];
 	model_plan_ids(&written, &p->extent, &here);
 	model_plan_ids(&m->acts.ids, &p->extent, &there);
+	assert(here.used == there.used);
 	write_batch(&written, p);
 	if (o->to_device_async) {
 		o->to_device_async(m->dev, there.base, here.base, here.used);

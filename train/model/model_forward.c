@@ -1,6 +1,26 @@
-/* model_forward.c - the way from tokens to states; see model_internal.h */
+/*
+ * model_forward.c - the forward pass: encoder, decoder, evaluation; see model_internal.h
+ *
+ * A packed batch has its sentences one after the other, without padding:
+ *
+ *	source		x1 x2 </s> | x1 x2 x3 </s> | …		source_start = 0, 3, 7, …
+ *	target_in	<s> y1     | <s> y1 y2     | …		target_start = 0, 2, 5, …
+ *	target_out	y1 </s>    | y1 y2 </s>    | …
+ *
+ * So every activation is a matrix with one row for each token, and no op computes padding. Only
+ * attention depends on where sentences start: struct attention_shape has these row numbers, in the
+ * backend's memory, and the lengths of the longest sentences, from which the backend chooses its
+ * kernels. The encoder's self attention uses source_start for queries and keys, the decoder's uses
+ * target_start with a causal mask, the cross attention target_start and source_start.
+ *
+ * A pass is model_pass_begin() (check and send the batch), encoder, decoder, and model_head(),
+ * which computes logits and losses in chunks. The forward pass of training stores the activations
+ * of every layer for model_backward.c; other passes use the memory of one layer for all layers.
+ * When training replays CUDA graphs, model_batch.c pads the batch first.
+ */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
@@ -15,6 +35,7 @@ struct dropout model_dropout(const struct model_pass *p, enum model_stack stack,
 					    (uint32_t)site;
 	struct dropout drop = { 0 };
 
+	assert(layer >= 0 && layer < MODEL_MAX_LAYERS && site != N_LAYER_SITES);
 	if (!how)
 		return drop;
 	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout
@@ -25,22 +46,22 @@ struct dropout model_dropout(const struct model_pass *p, enum model_stack stack,
 	return drop;
 }
 
-/* out = in times a weight stored as (outputs, inputs). */
+/* out (T, outputs) = in (T, inputs) times the transposed weight (outputs, inputs). */
 static void linear_forward(const struct model_pass *p, struct tensor out, struct tensor in,
 			   struct tensor weight)
 {
 	model_linear(p->m, out, in, weight, NULL, false);
 }
 
-/* One side of an attention: who looks at whom, and which weights fall out. */
-struct attend {
+/* Sentences of an attention, and the dropout of its weights. */
+struct attention_args {
 	struct attention_shape shape;
 	struct dropout drop;
 };
 
 static void self_attention_forward(const struct model_pass *p, struct tensor in,
 				   const struct layer_act *l, struct tensor qkv_weight,
-				   struct tensor out_weight, struct attend how)
+				   struct tensor out_weight, struct attention_args how)
 {
 	const int64_t D = p->m->shape.d_model;
 
@@ -52,7 +73,7 @@ static void self_attention_forward(const struct model_pass *p, struct tensor in,
 }
 
 static void cross_attention_forward(const struct model_pass *p, struct tensor in, int32_t layer,
-				    struct attend how)
+				    struct attention_args how)
 {
 	const int64_t D = p->m->shape.d_model;
 	const struct model_acts *a = &p->m->acts;
@@ -80,7 +101,7 @@ static void ffn_forward(const struct model_pass *p, struct tensor in, struct ten
 	linear_forward(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
 }
 
-/* The branch that was just computed joins the residual stream; point[0] -> point[1]. */
+/* Add acts.branch to the sum of point[0]; the result is point[1]. */
 static void add_norm_forward(const struct model_pass *p, struct norm_point *point,
 			     const float *bias, struct tensor scale, struct tensor shift,
 			     struct dropout drop)
@@ -120,8 +141,8 @@ void model_encoder_forward(const struct model_pass *p)
 		const struct model_encoder_layer *w = &m->weights.encoder[i];
 		const struct layer_act *l = &a->encoder.layers[i];
 		struct norm_point *x = &a->encoder.points[2 * i];
-		struct attend self = { p->encoder_self,
-				       model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS) };
+		struct attention_args self = { p->encoder_self, model_dropout(p, STACK_ENCODER, i,
+									      SITE_SELF_WEIGHTS) };
 		bool last = i == n - 1;
 
 		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
@@ -148,10 +169,10 @@ void model_decoder_forward(const struct model_pass *p)
 		const struct model_decoder_layer *w = &m->weights.decoder[i];
 		const struct layer_act *l = &a->decoder.layers[i];
 		struct norm_point *x = &a->decoder.points[3 * i];
-		struct attend self = { p->decoder_self,
-				       model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS) };
-		struct attend cross = { p->cross,
-					model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS) };
+		struct attention_args self = { p->decoder_self, model_dropout(p, STACK_DECODER, i,
+									      SITE_SELF_WEIGHTS) };
+		struct attention_args cross = { p->cross, model_dropout(p, STACK_DECODER, i,
+									SITE_CROSS_WEIGHTS) };
 		bool last = i == n - 1;
 
 		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
@@ -171,7 +192,7 @@ void model_decoder_forward(const struct model_pass *p)
 
 /* ---- a pass ------------------------------------------------------------ */
 
-/* Who sees whom: in the encoder, in the decoder, across. */
+/* Pairs of a query and a key: in the encoder, in the decoder, in the cross attention. */
 static void count_pairs(const struct batch *b, int64_t pairs[3])
 {
 	pairs[0] = pairs[1] = pairs[2] = 0;
@@ -196,8 +217,8 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
 	    b->n_target > m->cap_tokens)
 		return err_set(e, ERR_INTERNAL,
-			       "a batch of %d sentences, %d source and %d target tokens, "
-			       "but memory was reserved for %d sentences and %d tokens",
+			       "a batch has %d sentences, %d source and %d target tokens, "
+			       "but the model has reserved memory for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
 	if (m->rounded && m->rounded_is_stale)
 		m->ops->copy(m->dev,
@@ -205,6 +226,8 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 			     tensor_f32(m->param, 1, m->floats));
 	m->rounded_is_stale = false;
 	p->extent = model_extent(b, m->cap_tokens, p->graph);
+	assert(b->source_start[b->n] == b->n_source && b->target_start[b->n] == b->n_target);
+	assert(x->source >= b->n_source && x->target >= b->n_target && x->sentences >= b->n);
 	model_acts_set_rows(&m->acts, x->source, x->target);
 	model_send_batch(p);
 	count_pairs(b, pairs);

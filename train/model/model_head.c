@@ -1,15 +1,16 @@
 /*
  * model_head.c - the output layer and its loss; see model_internal.h
  *
- * Logits of a whole batch would be larger than all other activations
- * together, so their gradient lives for MODEL_HEAD_ROWS tokens at a time: product, loss,
- * and while it is still warm both its products. A backend that says how many rows of logits
- * its cache keeps makes them in smaller pieces, which never reach its memory, and products have
- * large ones all the same.
+ * Logits of a whole batch would need more memory than all other activations together. So
+ * model_head() works on chunks of MODEL_HEAD_ROWS tokens: logits, loss, gradient of the logits,
+ * and both products with this gradient. If the backend has ops->loss_rows, logits are computed in
+ * smaller parts of so many rows, which stay in its cache; the products still read whole chunks.
  */
 #include "train/model/model_internal.h"
 
-/* Losses of target tokens first …, and the gradient of their logits: dlogits has as many rows. */
+#include <assert.h>
+
+/* Losses of dlogits.rows target tokens from token first on, and the gradient of their logits. */
 static void head_chunk_losses(const struct model_pass *p, int64_t first, struct tensor dlogits,
 			      float grad_scale)
 {
@@ -18,6 +19,7 @@ static void head_chunk_losses(const struct model_pass *p, int64_t first, struct 
 	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
 	float *loss = vector_of(a->losses) + first, *nll = loss + a->losses.stride;
 
+	assert(a->logits.rows > 0 && first + dlogits.rows <= p->extent.target);
 	for (int64_t at = 0, n; at < dlogits.rows; at += n) {
 		struct tensor logits;
 
@@ -25,7 +27,7 @@ static void head_chunk_losses(const struct model_pass *p, int64_t first, struct 
 		logits = with_rows(a->logits, n);
 		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output, NULL,
 			     false);
-		if (p->predict) /* the embedding has been: its ids are free */
+		if (p->predict) /* the embedding has read these ids already */
 			m->ops->top_k(m->dev, loss + at, a->ids.target_in + first + at, logits,
 				      m->shape.real_vocabulary, 1);
 		m->ops->cross_entropy(m->dev, tensor_rows(dlogits, at, n), loss + at, nll + at,
@@ -65,6 +67,7 @@ void model_head_sums(const struct model_pass *p)
 
 void model_discard_sums(struct model *m)
 {
+	/* loss and nll; the fields from squares on belong to the optimizer and the trainer */
 	m->ops->zero(m->dev, m->acts.tally, offsetof(struct model_tally, squares));
 	m->tokens = 0;
 }

@@ -1,6 +1,8 @@
 /* model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
+
 #include "kernels/ops/panels.h"
 #include "share/base/file.h"
 
@@ -28,7 +30,7 @@ bool model_each_weight(struct model *m, model_visit *visit, void *context)
 struct packing {
 	struct model *m;
 	enum dtype precision;
-	size_t bytes; /* so far; without a block they are only counted */
+	size_t bytes; /* so far; while m->packed is NULL, pack_one() only counts them */
 };
 
 static bool pack_one(void *context, struct tensor *view)
@@ -53,27 +55,33 @@ static bool pack_one(void *context, struct tensor *view)
 int model_pack(struct model *m, enum dtype precision, struct err *e)
 {
 	struct packing p = { .m = m, .precision = precision };
+	size_t counted;
 
 	if (!m->ops->pack)
 		return err_set(e, ERR_UNAVAILABLE, "backend %s has no packed weights",
 			       m->ops->name);
 	if (m->packed || m->grad)
 		return err_set(e, ERR_INTERNAL,
-			       "the weights are packed already, or are to be trained");
+			       "the model has packed its weights already, or is reserved for "
+			       "training");
 	model_discard_rounded(m);
 	if (!model_each_weight(m, pack_one, &p))
 		return err_set(e, ERR_NOMEM, "the packed weights do not fit into memory");
 	m->packed = m->ops->alloc(m->dev, p.bytes, e);
 	if (!m->packed)
 		return e->code;
+	counted = p.bytes;
 	p.bytes = 0;
 	model_each_weight(m, pack_one, &p);
+	assert(p.bytes == counted);
+	(void)counted;
 	return m->ops->sync(m->dev, e);
 }
 
 void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
 		  const struct tensor *bias, bool relu)
 {
+	assert(!bias == !relu);
 	if (bias || relu || tensor_is_packed(weight))
 		m->ops->linear(m->dev, out, in, weight, bias ? bias->data : NULL, relu);
 	else

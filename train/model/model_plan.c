@@ -1,6 +1,7 @@
 /* model_plan.c - the arena of activations; see model_internal.h */
 #include "train/model/model_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "share/base/mem.h"
@@ -17,7 +18,7 @@ int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct e
 	a->decoder.layers = mem_alloc((size_t)a->decoder.n_layers, sizeof(struct layer_act), e);
 	if (a->encoder.points && a->encoder.layers && a->decoder.points && a->decoder.layers)
 		return 0;
-	return e->code; /* the owner frees what is there */
+	return e->code; /* the owner calls model_acts_free() */
 }
 
 void model_acts_free(struct model_acts *a)
@@ -48,6 +49,7 @@ static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t 
 {
 	size_t n;
 
+	assert(rows >= 0 && cols > 0);
 	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
 		c->overflow = true;
 	return (struct tensor){
@@ -59,14 +61,14 @@ static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t 
 	};
 }
 
-/* Always of floats. */
-static struct tensor plan_float_array(struct arena_plan *c, int64_t rows, int64_t cols)
+/* A tensor of floats. */
+static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t cols)
 {
 	return plan_tensor_of(c, rows, cols, DTYPE_F32);
 }
 
-/* Of what products are made from, or make. */
-static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t cols)
+/* A tensor that products read or write: floats or bf16, see model_internal.h. */
+static struct tensor plan_tensor_act(struct arena_plan *c, int64_t rows, int64_t cols)
 {
 	return plan_tensor_of(c, rows, cols, c->dtype);
 }
@@ -74,8 +76,8 @@ static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t
 static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, int64_t d_model)
 {
 	return (struct norm_point){
-		.sum = plan_float_array(c, tokens, d_model),
-		.out = plan_tensor_f32(c, tokens, d_model),
+		.sum = plan_tensor_f32(c, tokens, d_model),
+		.out = plan_tensor_act(c, tokens, d_model),
 		.mean = arena_plan_array(c, tokens, sizeof(float)),
 		.rstd = arena_plan_array(c, tokens, sizeof(float)),
 	};
@@ -85,23 +87,23 @@ static struct layer_act plan_layer_act(struct arena_plan *c, const struct model_
 				       int64_t tokens, bool cross)
 {
 	struct layer_act l = {
-		.qkv = plan_tensor_f32(c, tokens, 3 * (int64_t)s->d_model),
-		.self_context = plan_tensor_f32(c, tokens, s->d_model),
+		.qkv = plan_tensor_act(c, tokens, 3 * (int64_t)s->d_model),
+		.self_context = plan_tensor_act(c, tokens, s->d_model),
 		.self_lse = arena_plan_array(c, tokens * s->heads, sizeof(float)),
-		.hidden = plan_tensor_f32(c, tokens, s->d_ff),
+		.hidden = plan_tensor_act(c, tokens, s->d_ff),
 	};
 
 	if (cross) {
-		l.cross_q = plan_tensor_f32(c, tokens, s->d_model);
-		l.cross_context = plan_tensor_f32(c, tokens, s->d_model);
+		l.cross_q = plan_tensor_act(c, tokens, s->d_model);
+		l.cross_context = plan_tensor_act(c, tokens, s->d_model);
 		l.cross_lse = arena_plan_array(c, tokens * s->heads, sizeof(float));
 	}
 	return l;
 }
 
 /*
- * Backward needs what every layer computed; a forward pass alone uses one layer's memory again and
- * again.
+ * every_layer: the backward pass will need the activations of every layer. Otherwise all layers
+ * and points use the same memory.
  */
 static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
 		       bool every_layer, struct arena_plan *c)
@@ -117,12 +119,12 @@ static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
 			bool training, struct arena_plan *c)
 {
-	const bool apart = training && c->loss_rows;
-	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
+	const bool separate = training && c->loss_rows; /* dlogits is not logits itself */
+	const int64_t rows = MIN(tokens, MODEL_HEAD_ROWS(separate ? c->dtype : DTYPE_F32));
 
 	a->logits =
-		plan_float_array(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
-	a->dlogits = apart ? plan_tensor_f32(c, most, s->vocabulary) : a->logits;
+		plan_tensor_f32(c, c->loss_rows ? MIN(rows, c->loss_rows) : rows, s->vocabulary);
+	a->dlogits = separate ? plan_tensor_act(c, rows, s->vocabulary) : a->logits;
 }
 
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
@@ -138,20 +140,20 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	if (use != MODEL_USE_ENCODE)
 		plan_stack(&a->decoder, s, tokens, true, training, c);
-	/* a cache line more: rows in different cache sets */
-	a->memory_kv = plan_tensor_f32(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
+	/* one more cache line in the stride, so that rows begin in different cache sets */
+	a->memory_kv = plan_tensor_act(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
 	a->memory_kv.cols = memory;
-	a->branch = plan_tensor_f32(c, tokens, D);
+	a->branch = plan_tensor_act(c, tokens, D);
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
 	plan_logits(a, s, tokens, training, c);
-	a->losses = plan_float_array(c, 2, tokens);
+	a->losses = plan_tensor_f32(c, 2, tokens);
 	a->tally = arena_plan_array(c, 1, sizeof(*a->tally));
 	if (training) {
-		a->dmemory_kv = plan_tensor_f32(c, tokens, memory);
-		a->dsum = plan_float_array(c, tokens, D);
-		a->dout = plan_tensor_f32(c, tokens, D);
-		a->wide_grad = plan_tensor_f32(c, tokens, MAX(s->d_ff, 3 * D));
+		a->dmemory_kv = plan_tensor_act(c, tokens, memory);
+		a->dsum = plan_tensor_f32(c, tokens, D);
+		a->dout = plan_tensor_act(c, tokens, D);
+		a->wide_grad = plan_tensor_act(c, tokens, MAX(s->d_ff, 3 * D));
 	}
 	return !c->overflow;
 }
@@ -170,6 +172,7 @@ static void set_stack_rows(struct stack_act *a, int32_t rows)
 
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target)
 {
+	assert(n_source > 0 && n_target >= 0);
 	set_stack_rows(&a->encoder, n_source);
 	set_stack_rows(&a->decoder, n_target);
 	a->memory_kv.rows = a->dmemory_kv.rows = n_source;

@@ -1,4 +1,4 @@
-/* schedule.c - see sched.h */
+/* schedule.c - the learning rate of a step; see schedule.h */
 #include "train/model/schedule.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
- * sched.h - the learning rate of a step.
+ * schedule.h - the learning rate of a step.
  *
- * Linear warm-up, then the inverse square root of the step (Vaswani et al.
- * 2017, 5.3), counted from 0 as OpenSeq2Seq does it:
+ * Linear warm-up, then the inverse square root of the step (Vaswani et al. 2017, section 5.3).
+ * Steps are counted from 0, as in OpenSeq2Seq:
  *
  *	factor * D^-0.5 * min((s + 1) * warmup^-1.5, (s + 1)^-0.5)
  */
@@ -17,7 +17,7 @@ struct rate_schedule {
 	int32_t d_model;
 };
 
-/* The rate of step s, from 0. */
+/* The learning rate of a step, counted from 0. */
 double schedule_rate(const struct rate_schedule *s, int64_t step);
 
 #endif
