@@ -1,8 +1,18 @@
-/* archive.c - see archive.h */
+/*
+ * archive.c - reader of wanted members of an archive, on libarchive (see archive.h)
+ *
+ * A compressed tar is unpacked outside of the tar reader, so that the bytes that really come out
+ * can be counted and the rest after the last member can be verified:
+ *
+ *	.tgz		gunzip.h       -> archive_unpack_block() -> libarchive's tar reader
+ *	.txz .tbz .tzst	another struct archive (raw format) -> the same
+ *	.tar .zip	libarchive reads the file itself
+ */
 #include "data/source/archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -15,28 +25,28 @@
 #include "share/base/mem.h"
 
 #define BLOCK_BYTES (1u << 20)
-#define BOMB_BYTES  ((int64_t)64 << 20) /* from here on … */
-#define BOMB_RATIO  200 /* … more unpacked than packed by this factor is no corpus */
+#define BOMB_BYTES  ((int64_t)64 << 20) /* unpacked bytes above which the ratio is checked */
+#define BOMB_RATIO  200			/* largest plausible ratio of unpacked to packed bytes */
 #define MAX_ENTRIES 100000
 
 struct archive_reader {
-	struct archive *a;	  /* owned: the members */
-	struct gunzip *gunzip;	  /* owned: what a reads from, … */
-	struct archive *unpacker; /* … or this, for other ways of packing; owned */
-	int64_t unpacked;	  /* bytes that came out of either */
+	struct archive *a;	  /* owned: reader of the members */
+	struct gunzip *gunzip;	  /* owned: input of a for gzip; else NULL */
+	struct archive *unpacker; /* owned: input of a for other compressions; else NULL */
+	int64_t unpacked;	  /* bytes that gunzip or unpacker produced */
 	bool is_bomb;
-	struct err failure;	  /* of gunzip: code 0, or the reason */
+	struct err failure;	  /* of gunzip or unpacker: code 0, or the reason */
 	char *path;		  /* owned */
 	const char *const *names; /* borrowed */
 	size_t n;
 	bool *found;	/* owned: (n) */
 	bool *optional; /* owned: (n) may be missing */
-	size_t at;	/* the wanted member at hand, n: none */
+	size_t current; /* index of the current wanted member, n: none */
 	int64_t entries;
-	int64_t given; /* bytes handed out, of all members */
+	int64_t given; /* bytes that archive_read() returned, of all members */
 };
 
-/* The end of path from a slash on, or all of it; a folder's name may end with a slash. */
+/* Is name equal to path, or to its end after a slash? Ignores slashes at the end of path. */
 static bool is_member(const char *path, const char *name)
 {
 	size_t n = strlen(path), m = strlen(name);
@@ -48,7 +58,7 @@ static bool is_member(const char *path, const char *name)
 	return n == m || path[n - m - 1] == '/';
 }
 
-/* The wanted member of that path (of several the one with the longest name), n: it is none. */
+/* Index of the wanted member with the longest name that matches path, n: none. */
 static size_t find_member(const struct archive_reader *r, const char *path)
 {
 	size_t best = r->n;
@@ -60,27 +70,27 @@ static size_t find_member(const struct archive_reader *r, const char *path)
 	return best;
 }
 
-/* The member at hand, else the first that was not found yet; NULL: all were. */
-static const char *member_at(const struct archive_reader *r)
+/* For messages: the current member, else the first that is not found yet; NULL: all are found. */
+static const char *current_member_name(const struct archive_reader *r)
 {
-	if (r->at < r->n)
-		return r->names[r->at];
+	if (r->current < r->n)
+		return r->names[r->current];
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->found[i])
 			return r->names[i];
 	return NULL;
 }
 
-/* The sentence for what a or the unpacking below it reported. */
+/* Turn the failure that the tar reader or the decompression below it reported into *e. */
 static int archive_error(const struct archive_reader *r, struct err *e)
 {
-	const char *member = member_at(r), *why = archive_error_string(r->a);
+	const char *member = current_member_name(r), *why = archive_error_string(r->a);
 
 	if (r->is_bomb)
 		return err_set(e, ERR_DATA,
-			       "%s: unpacks to more than %d times its size %s %s: this is no "
-			       "corpus",
-			       r->path, BOMB_RATIO, member ? "before the end of member" : "behind",
+			       "%s: unpacks to more than %d times its size %s %s: it looks like a "
+			       "decompression bomb",
+			       r->path, BOMB_RATIO, member ? "before the end of member" : "after",
 			       member ? member : "the last member that is needed");
 	if (r->failure.code && r->failure.code != ERR_DATA)
 		return err_set(e, r->failure.code, "%s: %s", r->path, r->failure.text);
@@ -88,11 +98,11 @@ static int archive_error(const struct archive_reader *r, struct err *e)
 		why = r->failure.text;
 	return err_set(e, ERR_DATA,
 		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
-		       member ? "at member" : "behind the last member",
+		       member ? "at member" : "after the last member",
 		       member ? member : "that is needed", why ? why : "no reason given");
 }
 
-/* ---- what is packed as a whole, .tgz and the like: unpacked first, in blocks ---- */
+/* ---- decompression of a whole stream (.tgz and the like) ---- */
 
 int64_t archive_position(const struct archive_reader *r)
 {
@@ -101,13 +111,13 @@ int64_t archive_position(const struct archive_reader *r)
 	return archive_filter_bytes(r->unpacker ? r->unpacker : r->a, -1);
 }
 
-/* Bytes that came out are counted, never those that a header announces. */
+/* Compares bytes really unpacked, never the sizes that a header announces. */
 static bool is_bomb(const struct archive_reader *r, int64_t unpacked)
 {
 	return unpacked > BOMB_BYTES && unpacked / MAX(archive_position(r), 1) > BOMB_RATIO;
 }
 
-/* The next unpacked block: its length, 0: the end, < 0: archive_error() says why. */
+/* The next unpacked block: its length, 0: the end, < 0: archive_error() gives the reason. */
 static int64_t archive_unpack_block(struct archive_reader *r, const void **block)
 {
 	size_t n = 0;
@@ -119,7 +129,7 @@ static int64_t archive_unpack_block(struct archive_reader *r, const void **block
 	} else {
 		int rc;
 
-		do /* a block may be empty */
+		do /* libarchive may return an empty block */
 			rc = archive_read_data_block(r->unpacker, block, &n, &offset);
 		while (rc >= ARCHIVE_WARN && rc != ARCHIVE_EOF && !n);
 		got = rc == ARCHIVE_EOF ? 0 : rc >= ARCHIVE_WARN ? (int64_t)n : -1;
@@ -131,17 +141,17 @@ static int64_t archive_unpack_block(struct archive_reader *r, const void **block
 	return r->is_bomb ? -1 : got;
 }
 
-/* What a reads from: the reason of a failure stays in the reader. */
+/* libarchive's read callback. The reason of a failure stays in r->failure. */
 static la_ssize_t read_unpacked(struct archive *a, void *reader, const void **block)
 {
 	int64_t got = archive_unpack_block(reader, block);
 
 	if (got < 0)
-		archive_set_error(a, EIO, "it cannot be unpacked");
+		archive_set_error(a, EIO, "decompression failed");
 	return got < 0 ? ARCHIVE_FATAL : got;
 }
 
-/* Behind the end of the members there may be more, which must be sound as well. */
+/* Check the trailing data after the last member: the checksum is at the end of the stream. */
 static int unpack_rest(struct archive_reader *r, struct err *e)
 {
 	const void *block;
@@ -152,29 +162,28 @@ static int unpack_rest(struct archive_reader *r, struct err *e)
 	return got < 0 ? archive_error(r, e) : 0;
 }
 
-/* ---- which members, and which never ---- */
+/* ---- checks of an entry ---- */
 
 static int check_path(const struct archive_reader *r, const char *path, struct err *e)
 {
 	const char *p = path;
 
 	if (*p == '/')
-		return err_set(e, ERR_DATA,
-			       "%s: member %s has an absolute path: this is no honest corpus",
+		return err_set(e, ERR_DATA, "%s: member %s has an absolute path: archive rejected",
 			       r->path, path);
 	while (*p) {
 		size_t n = strcspn(p, "/\\");
 
 		if (n == 2 && p[0] == '.' && p[1] == '.')
 			return err_set(e, ERR_DATA,
-				       "%s: member %s has \"..\" in its path: this is no honest "
-				       "corpus",
+				       "%s: member %s has \"..\" in its path: archive rejected",
 				       r->path, path);
 		p += n + (p[n] != 0);
 	}
 	return 0;
 }
 
+/* NULL for a regular file, else a noun for the message. */
 static const char *kind_name(struct archive_entry *entry)
 {
 	if (archive_entry_hardlink(entry))
@@ -192,11 +201,11 @@ static const char *kind_name(struct archive_entry *entry)
 	case AE_IFIFO:
 		return "a named pipe";
 	default:
-		return "something special";
+		return "a special file";
 	}
 }
 
-/* Is this entry wanted, and may it be read? 1, 0: pass it over, < 0. */
+/* 1: a wanted member, now current; 0: skip the entry; < 0: reject the archive. */
 static int archive_check_entry(struct archive_reader *r, struct archive_entry *entry, struct err *e)
 {
 	const char *path = archive_entry_pathname_utf8(entry), *kind;
@@ -205,9 +214,9 @@ static int archive_check_entry(struct archive_reader *r, struct archive_entry *e
 	if (!path)
 		path = archive_entry_pathname(entry);
 	if (++r->entries > MAX_ENTRIES)
-		return err_set(e, ERR_DATA, "%s: has more than %d members: this is no corpus",
+		return err_set(e, ERR_DATA, "%s: has more than %d members: archive rejected",
 			       r->path, MAX_ENTRIES);
-	if (!path) /* a name in no known character set: no one can have asked for it */
+	if (!path) /* a name that cannot be converted matches no wanted name */
 		return 0;
 	if (check_path(r, path, e))
 		return e->code;
@@ -220,10 +229,11 @@ static int archive_check_entry(struct archive_reader *r, struct archive_entry *e
 			       path, kind);
 	if (r->found[i])
 		return err_set(e, ERR_DATA,
-			       "%s: member %s is there twice: which one is meant cannot be known",
+			       "%s: member %s occurs twice: the manifest must name one by its full "
+			       "path",
 			       r->path, r->names[i]);
 	r->found[i] = true;
-	r->at = i;
+	r->current = i;
 	return 1;
 }
 
@@ -231,6 +241,7 @@ static int archive_check_entry(struct archive_reader *r, struct archive_entry *e
 
 void archive_allow_missing(struct archive_reader *r, size_t member)
 {
+	assert(member < r->n && r->entries == 0);
 	r->optional[member] = true;
 }
 
@@ -239,20 +250,20 @@ int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 	struct archive_entry *entry;
 	int rc;
 
-	/* passes over what was not read of the member at hand */
+	/* archive_read_next_header() skips the unread rest of the current member */
 	while ((rc = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
 		int wanted;
 
-		r->at = r->n;
+		r->current = r->n;
 		wanted = archive_check_entry(r, entry, e);
 		if (wanted) {
-			*member = r->at;
+			*member = r->current;
 			return wanted;
 		}
 	}
 	if (rc != ARCHIVE_EOF)
 		return archive_error(r, e);
-	r->at = r->n;
+	r->current = r->n;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->found[i] && !r->optional[i])
 			return err_set(e, ERR_DATA, "%s: holds no member %s", r->path, r->names[i]);
@@ -263,19 +274,21 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 {
 	la_ssize_t got;
 
-	if (r->at == r->n)
+	assert(r->current <= r->n);
+	if (r->current == r->n)
 		return 0;
 	got = archive_read_data(r->a, to, room);
 	r->given += MAX(got, 0);
-	r->is_bomb = r->is_bomb || is_bomb(r, r->given); /* a .zip, holes of a sparse file */
+	/* a .zip and the holes of a sparse file do not pass through archive_unpack_block() */
+	r->is_bomb = r->is_bomb || is_bomb(r, r->given);
 	if (got < 0 || r->is_bomb)
 		return archive_error(r, e);
 	if (!got)
-		r->at = r->n;
+		r->current = r->n;
 	return got;
 }
 
-/* The whole file as one stream of bytes, for what is packed otherwise than by gzip. */
+/* The whole file as one decompressed stream, for compressions other than gzip. NULL: failure. */
 static struct archive *open_unpacker(const char *path)
 {
 	struct archive *a = archive_read_new();
@@ -296,6 +309,7 @@ static struct archive *open_unpacker(const char *path)
 
 enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
 
+/* The compression of the whole file, by its magic bytes. */
 static enum packing packing_of(const char *path)
 {
 	unsigned char head[6] = { 0 };
@@ -323,7 +337,8 @@ static int open_members(struct archive_reader *r, struct err *e)
 
 	archive_read_support_format_tar(r->a);
 	if (packing == PACKED_NOT) {
-		archive_read_support_format_zip_seekable(r->a); /* its end must be there */
+		/* "seekable" reads the central directory, so a .zip that is cut short fails */
+		archive_read_support_format_zip_seekable(r->a);
 		rc = archive_read_open_filename(r->a, r->path, BLOCK_BYTES);
 		return rc == ARCHIVE_OK ? 0 : archive_error(r, e);
 	}
@@ -344,7 +359,7 @@ struct archive_reader *archive_open(const char *path, const char *const *names, 
 
 	if (!r)
 		return NULL;
-	*r = (struct archive_reader){ .names = names, .n = n, .at = n };
+	*r = (struct archive_reader){ .names = names, .n = n, .current = n };
 	r->path = mem_strdup(path, e);
 	r->found = r->path ? mem_alloc(n, sizeof(*r->found), e) : NULL;
 	r->optional = r->found ? mem_alloc(n, sizeof(*r->optional), e) : NULL;
@@ -354,7 +369,7 @@ struct archive_reader *archive_open(const char *path, const char *const *names, 
 	if (!r->a)
 		err_set(e, ERR_NOMEM, "%s: out of memory", path);
 	else if (!file_exists(path))
-		err_set(e, ERR_NOINPUT, "%s: there is no such archive", path);
+		err_set(e, ERR_NOINPUT, "%s: no such archive", path);
 	else if (!open_members(r, e))
 		return r;
 fail:

@@ -1,6 +1,7 @@
-/* bars.c - see bars.h */
+/* bars.c - progress bars of several concurrent items (see bars.h) */
 #include "data/source/bars.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +13,10 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-#define TERMINAL_S 0.1 /* between two drawings */
-#define PIPE_S	   10.0
-#define RATE_S	   3.0 /* a rate forgets what is older than about this */
-#define MAX_BAR	   40  /* columns */
+#define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, … */
+#define PIPE_S	   10.0 /* … and in a pipe */
+#define RATE_S	   3.0	/* time constant of the exponential average of a rate */
+#define MAX_BAR	   40	/* columns */
 #define MIN_BAR	   8
 #define MAX_WIDTH  200
 #define MAX_NAME   100
@@ -23,11 +24,11 @@
 struct bar {
 	char name[MAX_NAME + 1];
 	bool started, finished;
-	const char *words;
+	const char *status; /* borrowed; NULL: show rate and time */
 	int64_t done, total;
-	int64_t seen; /* done when the rate was last looked at */
-	double rate;
-	double rates, weights; /* sums in which what is older weighs less */
+	int64_t seen;	       /* value of done at the last update of the rate */
+	double rate;	       /* bytes a second: rates / weights */
+	double rates, weights; /* sums with exponentially decaying weights */
 };
 
 struct bars {
@@ -36,7 +37,7 @@ struct bars {
 	struct bar *bars; /* owned; n */
 	size_t n;
 	double began_s, shown_s, rated_s;
-	int drawn; /* lines of the terminal that are ours, the cursor in the last */
+	int drawn; /* terminal lines with bars; the cursor is in the last of them */
 	struct buf text;
 };
 
@@ -94,8 +95,8 @@ static void bar_add_amount(struct buf *out, const struct bar_view *v)
 
 static void add_rate(struct buf *out, const struct bar_view *v)
 {
-	if (v->words) {
-		buf_add_str(out, v->words);
+	if (v->status) {
+		buf_add_str(out, v->status);
 		return;
 	}
 	bar_add_bytes(out, (int64_t)v->rate);
@@ -116,7 +117,7 @@ static void bar_add_blocks(struct buf *out, const struct bar_view *v, int column
 	buf_add_char(out, ']');
 }
 
-/* What does not fit goes in this order: the bar, the amounts, the end of the name. */
+/* Parts that do not fit are left out in this order: the bar, the amounts, the end of the name. */
 void bars_format_line(struct buf *out, const struct bar_view *v, int width)
 {
 	struct buf percent = { 0 }, amount = { 0 }, rate = { 0 };
@@ -154,10 +155,10 @@ static int terminal_width(void)
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 10)
 		return 79;
-	return MIN(w.ws_col - 1, MAX_WIDTH); /* the last column would wrap on some */
+	return MIN(w.ws_col - 1, MAX_WIDTH); /* some terminals wrap after the last column */
 }
 
-/* Put the cursor at the start of our lines and clear from there on. */
+/* Append the escape sequences that clear the lines with bars. */
 static void bars_erase_lines(struct bars *b)
 {
 	buf_clear(&b->text);
@@ -180,7 +181,7 @@ static void bars_flush_text(struct bars *b)
 
 static void bars_update_rates(struct bars *b, double now)
 {
-	double dt = now - b->rated_s, keep = exp(-dt / RATE_S), fresh;
+	double dt = now - b->rated_s, decay = exp(-dt / RATE_S), fresh;
 	size_t i;
 
 	if (dt < TERMINAL_S / 2)
@@ -192,14 +193,14 @@ static void bars_update_rates(struct bars *b, double now)
 		if (!r->started)
 			continue;
 		fresh = (double)MAX(r->done - r->seen, 0) / dt;
-		r->rates = keep * r->rates + (1 - keep) * fresh;
-		r->weights = keep * r->weights + (1 - keep);
+		r->rates = decay * r->rates + (1 - decay) * fresh;
+		r->weights = decay * r->weights + (1 - decay);
 		r->rate = r->rates / r->weights;
 		r->seen = r->done;
 	}
 }
 
-/* All of them as one; returns how many are complete. */
+/* The sum of all items as one view. Returns how many items are complete. */
 static size_t bars_sum_totals(const struct bars *b, struct bar_view *all)
 {
 	size_t i, complete = 0;
@@ -212,7 +213,7 @@ static size_t bars_sum_totals(const struct bars *b, struct bar_view *all)
 		complete += r->finished;
 		all->done += r->done;
 		all->total += MAX(r->total, 0);
-		all->rate += r->started && !r->words ? r->rate : 0;
+		all->rate += r->started && !r->status ? r->rate : 0;
 		known = known && (r->finished || r->total > 0);
 	}
 	if (!known)
@@ -244,7 +245,7 @@ static void draw_terminal(struct bars *b)
 			name_width = MAX(name_width, (int)strlen(b->bars[i].name));
 	for (i = 0; i < b->n; i++) {
 		const struct bar *r = &b->bars[i];
-		struct bar_view v = { r->name, r->words, r->done, r->total, r->rate, name_width };
+		struct bar_view v = { r->name, r->status, r->done, r->total, r->rate, name_width };
 
 		if (!r->started)
 			continue;
@@ -265,7 +266,7 @@ static void draw_terminal(struct bars *b)
 	bars_flush_text(b);
 }
 
-/* For those who watch the file of the progress. */
+/* Write the progress file, for programs that watch it. */
 static void bars_write_progress(struct bars *b)
 {
 	struct progress_archive *list;
@@ -279,12 +280,12 @@ static void bars_write_progress(struct bars *b)
 		const struct bar *r = &b->bars[i];
 
 		if (*r->name)
-			list[n++] =
-				(struct progress_archive){ .name = r->name,
-							   .words = r->started ? r->words : "done",
-							   .done = r->done,
-							   .total = r->total,
-							   .rate = r->started ? r->rate : 0 };
+			list[n++] = (struct progress_archive){ .name = r->name,
+							       .status = r->started ? r->status
+										    : "done",
+							       .done = r->done,
+							       .total = r->total,
+							       .rate = r->started ? r->rate : 0 };
 	}
 	progress_write_archives(b->progress, list, n);
 	free(list);
@@ -311,12 +312,13 @@ void bars_draw(struct bars *b)
 	}
 }
 
-/* ---- from outside ---- */
+/* ---- changes of an item ---- */
 
 void bars_start(struct bars *b, size_t i, const char *name, int64_t have, int64_t total)
 {
 	struct bar *r = &b->bars[i];
 
+	assert(i < b->n);
 	*r = (struct bar){ .started = true, .done = have, .seen = have, .total = total };
 	snprintf(r->name, sizeof(r->name), "%s", name);
 }
@@ -325,14 +327,15 @@ void bars_update(struct bars *b, size_t i, int64_t done, int64_t total)
 {
 	struct bar *r = &b->bars[i];
 
+	assert(i < b->n);
 	r->done = done;
 	r->total = total;
-	r->seen = MIN(r->seen, done); /* it may have begun again */
+	r->seen = MIN(r->seen, done); /* a download that restarts moves back */
 }
 
-void bars_set_status(struct bars *b, size_t i, const char *words)
+void bars_set_status(struct bars *b, size_t i, const char *status)
 {
-	b->bars[i].words = words;
+	b->bars[i].status = status;
 }
 
 static void PRINTF_LIKE(2, 0) bars_print_plain(struct bars *b, const char *fmt, va_list ap)

@@ -1,4 +1,4 @@
-/* corpus.c - see corpus.h */
+/* corpus.c - the folder of a prepared corpus, and whether it is ready (see corpus.h) */
 #include "data/source/corpus.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@ char *corpus_folder(const struct conf *c, struct err *e)
 	char *workspace, *folder;
 
 	if (!c->corpus) {
-		err_set(e, ERR_USAGE, "no corpus is named: give a recipe, or --corpus NAME");
+		err_set(e, ERR_USAGE,
+			"the name of the corpus is missing: give a recipe or --corpus NAME");
 		return NULL;
 	}
 	if (paths_check_name("corpus", c->corpus, e))
@@ -26,7 +27,7 @@ char *corpus_folder(const struct conf *c, struct err *e)
 	return folder;
 }
 
-/* Does every file that the manifest lists have its size? */
+/* Does every file listed in manifest.json exist with the recorded size? */
 static bool has_files(const char *folder, const struct json *manifest)
 {
 	const struct json *files = json_get(manifest, "files"), *f;
@@ -44,7 +45,7 @@ static bool has_files(const char *folder, const struct json *manifest)
 	return good;
 }
 
-/* ERR_CONFIG naming the first option of [data] in which the two differ. */
+/* ERR_CONFIG, which names the first option of [data] that differs. */
 static int compare_options(const struct conf *now, const struct conf *then, const char *folder,
 			   struct err *e)
 {
@@ -54,10 +55,7 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 	int rc = 0;
 
 	for (i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
-		/*
-		 * its name says where the corpus is, not what; repair acts on bad input only,
-		 * settled by now
-		 */
+		/* the name does not change the contents; repair only decides on invalid input */
 		if (strcmp(section, "data") || !strcmp(name, "corpus") || !strcmp(name, "repair"))
 			continue;
 		buf_clear(&a);
@@ -67,11 +65,12 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 		if (buf_check(&a, e) || buf_check(&b, e))
 			rc = e->code;
 		else if (strcmp(buf_text(&a), buf_text(&b)))
-			rc = err_set(e, ERR_CONFIG,
-				     "%s: was prepared with %s = %s, now asked for is '%s': "
-				     "give --force, which redoes only what depends on that "
-				     "(--dry-run shows it), or another --corpus NAME",
-				     folder, name, b.len ? buf_text(&b) : "(none)", buf_text(&a));
+			rc = err_set(
+				e, ERR_CONFIG,
+				"%s: was prepared with %s = %s, but this recipe has '%s': "
+				"give --force, which repeats only the stages that depend on it "
+				"(--dry-run lists them), or another --corpus NAME",
+				folder, name, b.len ? buf_text(&b) : "(none)", buf_text(&a));
 	}
 	buf_free(&a);
 	buf_free(&b);
@@ -86,8 +85,8 @@ static int check_seed(const struct conf *c, const char *folder, const struct jso
 	if (seed == c->seed)
 		return 0;
 	return err_set(e, ERR_CONFIG,
-		       "%s: was prepared with seed %lld, now asked for is %lld: give --force, "
-		       "which redoes only what depends on that, or another --corpus NAME",
+		       "%s: was prepared with seed %lld, but this recipe has %lld: give --force, "
+		       "which repeats only the stages that depend on it, or another --corpus NAME",
 		       folder, (long long)seed, (long long)c->seed);
 }
 
@@ -132,7 +131,7 @@ int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
 		rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force", path);
 		goto out;
 	}
-	/* something was removed, or all is of an earlier version: as good as not there */
+	/* a missing file, or another version: the corpus counts as not prepared */
 	if (json_integer(json_get(manifest, "v"), 0) != CORPUS_VERSION ||
 	    !has_files(folder, manifest))
 		goto out;

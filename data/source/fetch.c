@@ -1,6 +1,34 @@
-/* fetch.c - see fetch.h: which transfer runs when, and what follows from how it ends */
+/*
+ * fetch.c - scheduler of resumable downloads (see fetch.h)
+ *
+ * One thread runs all downloads on one libcurl multi handle. A download is a small state machine.
+ * It owns one part (fetch_part.h: the file and its origin) and, while RUNNING, one transfer
+ * (fetch_transfer.h: one HTTP request).
+ *
+ *	          bytes of a former run            all hashed
+ *	WAITING ------------------------> HASHING ------------> RUNNING
+ *	 ^   |                                                  ^  |
+ *	 |   +--------------------------------------------------+  | the transfer ended: its verdict
+ *	 |              no bytes to hash                           |
+ *	 +--- RETRY (after a back-off) ----------------------------+
+ *	 +--- RESTART (part removed), NEXT_ADDRESS ----------------+
+ *	                                                           v
+ *	                            COMPLETE, or no address left: OVER
+ *
+ * Invariants
+ *	- The bytes on the disk are a prefix of the file version that PART.json names. Therefore a
+ *	  download may be killed at any time; the next run requests the bytes from there on.
+ *	- If-Range (or the published hash) guards that prefix: when the file has changed on the
+ *	  server, the response is the whole file and the part is emptied.
+ *	- The hash covers all bytes of the part before the transfer appends to it.
+ *	- A state is RUNNING exactly while its transfer is in the multi handle.
+ *	- If a resumed file is rejected, it is downloaded once more from byte 0 (was_restarted)
+ *	  before the address is given up: the prefix may have been damaged on the disk.
+ *	- fetcher.stop ends the loop; all parts stay for the next run.
+ */
 #include "data/source/fetch.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,26 +47,26 @@
 #include "share/base/text.h"
 
 #define PER_HOST	2
-#define LONGEST_WAIT_S	60.0  /* of our own accord */
-#define LONGEST_ASKED_S 600.0 /* that a server may ask for */
-#define STALL_BYTES	1024  /* a second, as fetch_transfer.c has it */
+#define LONGEST_WAIT_S	60.0  /* limit of the exponential back-off */
+#define LONGEST_ASKED_S 600.0 /* a longer Retry-After gives up the address */
+#define STALL_BYTES	1024  /* bytes a second, the same as in fetch_transfer.c */
 #define DRAW_MS		100
 
 enum download_state { WAITING, HASHING, RUNNING, OVER };
 
-/* One job on its way. */
+/* One job in progress. */
 struct download {
 	struct fetcher *fetcher;
 	struct fetch_job *job;
-	size_t number;
+	size_t number; /* index of the job */
 	enum download_state state;
-	size_t address;
-	int tries;		/* of this address without progress */
-	int64_t max_part_bytes; /* bytes that the part has had */
-	double not_before_s;
-	bool seen;	 /* it has a bar */
-	bool open;	 /* the part */
-	bool from_start; /* what was continued was refused once: not again */
+	size_t address;		/* index of the current address */
+	int tries;		/* failed attempts at this address without progress */
+	int64_t max_part_bytes; /* largest size of the part after an attempt */
+	double not_before_s;	/* clock_mono_s() of the next attempt */
+	bool has_bar;
+	bool is_part_open;
+	bool was_restarted; /* a rejected resumed file was removed once */
 	struct fetch_part part;
 	struct transfer transfer;
 };
@@ -49,18 +77,18 @@ struct fetcher {
 	size_t n;
 	CURLM *multi;	   /* owned */
 	struct bars *bars; /* owned */
-	uint64_t seed;	   /* so that many clients do not all come back at once */
-	struct err stop;   /* code 0, or why nothing goes on */
+	uint64_t seed;	   /* of the back-off jitter: many clients must not retry together */
+	struct err stop;   /* code 0, or the reason to stop all downloads */
 };
 
-static const struct fetch_address *download_address(const struct download *r)
+static const struct fetch_address *download_address(const struct download *d)
 {
-	return &r->job->addresses[r->address];
+	return &d->job->addresses[d->address];
 }
 
-/* ---- space ---- */
+/* ---- disk space ---- */
 
-static int compare_room(const char *part, int64_t needed, struct err *e)
+static int check_free_space(const char *part, int64_t needed, struct err *e)
 {
 	struct statvfs s;
 	char *folder = mem_strdup(part, e), *slash = folder ? strrchr(folder, '/') : NULL;
@@ -74,7 +102,7 @@ static int compare_room(const char *part, int64_t needed, struct err *e)
 		if (free_bytes < needed)
 			rc = err_set(e, ERR_IO,
 				     "%s: not enough space: archives need %.1f MB more and %.1f MB "
-				     "are free; make room, or choose another workspace with -C DIR",
+				     "are free; make room or choose another workspace with -C DIR",
 				     slash ? folder : ".", (double)needed / 1e6,
 				     (double)free_bytes / 1e6);
 	}
@@ -82,8 +110,8 @@ static int compare_room(const char *part, int64_t needed, struct err *e)
 	return rc;
 }
 
-/* What is published about their sizes, before anybody is asked. */
-static int check_room_before(const struct fetch_job *jobs, size_t n, struct err *e)
+/* Before any request: the published sizes of all files. */
+static int check_published_sizes(const struct fetch_job *jobs, size_t n, struct err *e)
 {
 	int64_t needed = 0;
 	size_t i;
@@ -92,10 +120,10 @@ static int check_room_before(const struct fetch_job *jobs, size_t n, struct err 
 		if (jobs[i].n_addresses && jobs[i].addresses[0].bytes > 0)
 			needed += MAX(0,
 				      jobs[i].addresses[0].bytes - MAX(file_size(jobs[i].part), 0));
-	return n ? compare_room(jobs[0].part, needed, e) : 0;
+	return n ? check_free_space(jobs[0].part, needed, e) : 0;
 }
 
-/* And what the servers say, of all that are running. */
+/* During the downloads: the sizes that the servers announce for all running transfers. */
 static int check_room(void *closure, struct err *e)
 {
 	const struct fetcher *f = ((struct download *)closure)->fetcher;
@@ -106,10 +134,10 @@ static int check_room(void *closure, struct err *e)
 		if (f->downloads[i].state == RUNNING && f->downloads[i].transfer.total > 0)
 			needed +=
 				MAX(f->downloads[i].transfer.total - f->downloads[i].part.bytes, 0);
-	return compare_room(((struct download *)closure)->part.path, needed, e);
+	return check_free_space(((struct download *)closure)->part.path, needed, e);
 }
 
-/* ---- how an errand goes on ---- */
+/* ---- transitions between states ---- */
 
 static void stop_all(struct fetcher *f, const struct err *why)
 {
@@ -117,226 +145,233 @@ static void stop_all(struct fetcher *f, const struct err *why)
 		f->stop = *why;
 }
 
-static void download_fail(struct download *r)
+static void download_fail(struct download *d)
 {
-	struct fetcher *f = r->fetcher;
+	struct fetcher *f = d->fetcher;
 	size_t i, others = 0;
 
-	r->state = OVER;
-	if (r->open && !r->part.bytes)
-		fetch_part_remove(&r->part);
-	else if (r->open)
-		fetch_part_close(&r->part);
-	r->open = false;
-	bars_stop(f->bars, r->number, NULL);
+	d->state = OVER;
+	if (d->is_part_open && !d->part.bytes)
+		fetch_part_remove(&d->part);
+	else if (d->is_part_open)
+		fetch_part_close(&d->part);
+	d->is_part_open = false;
+	bars_stop(f->bars, d->number, NULL);
 	for (i = 0; i < f->n; i++)
 		others += f->downloads[i].state != OVER;
 	if (others)
-		bars_print_line(f->bars, "note: %s; the others go on", r->job->result.text);
+		bars_print_line(f->bars, "note: %s; the other downloads continue",
+				d->job->result.text);
 }
 
-/* A refused file says more than a server that was not there afterwards. */
-static void next_address(struct download *r, const struct err *why)
+/* job->result keeps ERR_DATA: a rejected file explains more than an unreachable mirror after it. */
+static void next_address(struct download *d, const struct err *why)
 {
-	if (r->job->result.code != ERR_DATA)
-		r->job->result = *why;
-	r->tries = 0;
-	r->not_before_s = 0;
-	r->state = WAITING;
-	if (++r->address == r->job->n_addresses) {
-		r->address--;
-		download_fail(r);
+	assert(d->address < d->job->n_addresses);
+	if (d->job->result.code != ERR_DATA)
+		d->job->result = *why;
+	d->tries = 0;
+	d->not_before_s = 0;
+	d->state = WAITING;
+	if (++d->address == d->job->n_addresses) {
+		d->address--;
+		download_fail(d);
 	} else {
-		bars_print_line(r->fetcher->bars, "note: %s; trying the next address", why->text);
+		bars_print_line(d->fetcher->bars, "note: %s; trying the next address", why->text);
 	}
 }
 
-static void start_over(struct download *r)
+static void start_over(struct download *d)
 {
-	fetch_part_remove(&r->part);
-	r->open = false;
-	r->max_part_bytes = 0;
-	r->state = WAITING;
+	fetch_part_remove(&d->part);
+	d->is_part_open = false;
+	d->max_part_bytes = 0;
+	d->state = WAITING;
 }
 
-/* 1, 2, 4 … 60 s, a quarter more or less; or what the server asks for. */
-static double seconds_to_wait(const struct download *r, double asked_s)
+/* Back-off of 1, 2, 4 ... 60 s with a jitter of +-25 %; at least the server's Retry-After. */
+static double backoff_seconds(const struct download *d, double asked_s)
 {
-	double base = r->fetcher->limits->wait_s, wait = base;
+	double base = d->fetcher->limits->wait_s, wait = base;
 	struct rng_key k =
-		rng_key_make(r->fetcher->seed, RNG_FETCH, (uint32_t)r->tries, (uint32_t)r->number);
+		rng_key_make(d->fetcher->seed, RNG_FETCH, (uint32_t)d->tries, (uint32_t)d->number);
 	int i;
 
-	for (i = 1; i < r->tries && wait < LONGEST_WAIT_S; i++)
+	for (i = 1; i < d->tries && wait < LONGEST_WAIT_S; i++)
 		wait *= 2;
 	wait = MIN(wait, MAX(LONGEST_WAIT_S, base)) * (0.75 + 0.5 * (double)rng_unit(k, 0));
 	return MAX(wait, asked_s);
 }
 
-static void download_retry(struct download *r, double asked_s, const struct err *why)
+static void download_retry(struct download *d, double asked_s, const struct err *why)
 {
-	const struct fetch_limits *l = r->fetcher->limits;
+	const struct fetch_limits *l = d->fetcher->limits;
 	double wait;
 
-	if (r->open && r->part.bytes > r->max_part_bytes + STALL_BYTES * l->stall_s)
-		r->tries = 0; /* that was progress */
-	r->max_part_bytes = MAX(r->max_part_bytes, r->open ? r->part.bytes : 0);
-	if (++r->tries >= l->tries || asked_s > LONGEST_ASKED_S) {
-		next_address(r, why);
+	if (d->is_part_open && d->part.bytes > d->max_part_bytes + STALL_BYTES * l->stall_s)
+		d->tries = 0; /* the attempt made progress */
+	d->max_part_bytes = MAX(d->max_part_bytes, d->is_part_open ? d->part.bytes : 0);
+	if (++d->tries >= l->tries || asked_s > LONGEST_ASKED_S) {
+		next_address(d, why);
 		return;
 	}
-	wait = seconds_to_wait(r, asked_s);
-	r->not_before_s = clock_mono_s() + wait;
-	r->state = WAITING;
-	bars_set_status(r->fetcher->bars, r->number, "waiting");
-	bars_print_line(r->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text,
-			r->tries + 1, l->tries, wait);
+	wait = backoff_seconds(d, asked_s);
+	d->not_before_s = clock_mono_s() + wait;
+	d->state = WAITING;
+	bars_set_status(d->fetcher->bars, d->number, "waiting");
+	bars_print_line(d->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text,
+			d->tries + 1, l->tries, wait);
 }
 
-static void download_succeed(struct download *r, int64_t bytes, const char *remark)
+static void download_succeed(struct download *d, int64_t bytes, const char *remark)
 {
-	struct bars *b = r->fetcher->bars;
+	struct bars *b = d->fetcher->bars;
 
-	unlink(r->part.note);
-	fetch_part_close(&r->part);
-	r->open = false;
-	r->state = OVER;
-	r->job->result = (struct err){ 0 };
+	assert(d->is_part_open);
+	unlink(d->part.note_path);
+	fetch_part_close(&d->part);
+	d->is_part_open = false;
+	d->state = OVER;
+	d->job->result = (struct err){ 0 };
 	if (*remark)
 		bars_print_line(b, "%s", remark);
-	bars_add_complete(b, r->number, bytes);
-	bars_stop(b, r->number, "%lld bytes from %s", (long long)bytes, download_address(r)->url);
+	bars_add_complete(b, d->number, bytes);
+	bars_stop(b, d->number, "%lld bytes from %s", (long long)bytes, download_address(d)->url);
 }
 
-/* The bytes are all here: are they the right ones? */
-static void download_complete(struct download *r)
+/* All bytes are in the part: sync it and let the owner of the job verify and install it. */
+static void download_complete(struct download *d)
 {
 	struct err e = { 0 };
 	struct buf remark = { 0 };
 	struct fetch_sums s = { 0 };
-	bool continued = r->transfer.offset > 0;
+	bool continued = d->transfer.offset > 0;
 
-	bars_set_status(r->fetcher->bars, r->number, NULL);
-	if (!fetch_part_finish(&r->part, &s, &e))
-		r->job->arrived(r->job->closure, r->address, &s, &remark, &e);
+	bars_set_status(d->fetcher->bars, d->number, NULL);
+	if (!fetch_part_finish(&d->part, &s, &e))
+		d->job->on_complete(d->job->closure, d->address, &s, &remark, &e);
 	if (e.code && e.code != ERR_DATA) {
-		stop_all(r->fetcher, &e);
-	} else if (e.code && continued && !r->from_start) {
-		r->from_start = true;
-		start_over(r);
-		bars_print_line(r->fetcher->bars, "note: %s; again, from its start", e.text);
+		stop_all(d->fetcher, &e);
+	} else if (e.code && continued && !d->was_restarted) {
+		d->was_restarted = true;
+		start_over(d);
+		bars_print_line(d->fetcher->bars, "note: %s; downloading it again from its start",
+				e.text);
 	} else if (e.code) {
-		start_over(r);
-		next_address(r, &e);
+		start_over(d);
+		next_address(d, &e);
 	} else {
-		download_succeed(r, s.bytes, buf_text(&remark));
+		download_succeed(d, s.bytes, buf_text(&remark));
 	}
 	buf_free(&remark);
 }
 
-static void download_finish(struct download *r, CURLcode rc)
+static void download_finish(struct download *d, CURLcode result)
 {
 	struct err why = { 0 };
 	double asked_s;
-	enum transfer_verdict verdict = transfer_evaluate(&r->transfer, rc, &asked_s, &why);
+	enum transfer_verdict verdict = transfer_evaluate(&d->transfer, result, &asked_s, &why);
 
-	transfer_close(&r->transfer, r->fetcher->multi);
+	assert(d->state == RUNNING);
+	transfer_close(&d->transfer, d->fetcher->multi);
 	switch (verdict) {
 	case TRANSFER_COMPLETE:
-		download_complete(r);
+		download_complete(d);
 		break;
 	case TRANSFER_RETRY:
-		download_retry(r, asked_s, &why);
+		download_retry(d, asked_s, &why);
 		break;
 	case TRANSFER_RESTART:
-		start_over(r);
-		if (++r->tries >= r->fetcher->limits->tries)
-			next_address(r, &why);
+		start_over(d);
+		if (++d->tries >= d->fetcher->limits->tries)
+			next_address(d, &why);
 		else
-			bars_print_line(r->fetcher->bars, "note: %s; again, from its start",
-					why.text);
+			bars_print_line(d->fetcher->bars,
+					"note: %s; downloading it again from its start", why.text);
 		break;
 	case TRANSFER_NEXT_ADDRESS:
-		next_address(r, &why);
+		next_address(d, &why);
 		break;
 	case TRANSFER_STOP:
-		stop_all(r->fetcher, &why);
+		stop_all(d->fetcher, &why);
 		break;
 	}
 }
 
 /* ---- starting ---- */
 
-static void download_run(struct download *r, int64_t offset, const char *if_range)
+static void download_run(struct download *d, int64_t offset, const char *if_range)
 {
 	struct err e = { 0 };
 
-	r->transfer = (struct transfer){ .address = download_address(r),
-					 .part = &r->part,
+	assert(d->state == WAITING || d->state == HASHING);
+	assert(offset == 0 || offset == d->part.hashed);
+	d->transfer = (struct transfer){ .address = download_address(d),
+					 .part = &d->part,
 					 .offset = offset,
 					 .check_room = check_room,
-					 .closure = r };
-	bars_set_status(r->fetcher->bars, r->number, NULL);
-	r->state = RUNNING;
-	if (transfer_start(&r->transfer, if_range, r->fetcher->limits->stall_s, r->fetcher->multi,
+					 .closure = d };
+	bars_set_status(d->fetcher->bars, d->number, NULL);
+	d->state = RUNNING;
+	if (transfer_start(&d->transfer, if_range, d->fetcher->limits->stall_s, d->fetcher->multi,
 			   &e))
-		stop_all(r->fetcher, &e);
+		stop_all(d->fetcher, &e);
 }
 
-/* Continue behind what has been hashed; when that is all, nobody need be asked. */
-static void download_resume(struct download *r)
+/* Request the bytes after the hashed ones. A part that is complete needs no request. */
+static void download_resume(struct download *d)
 {
 	const char *if_range;
-	const struct fetch_address *a = download_address(r);
+	const struct fetch_address *a = download_address(d);
 
-	if (!fetch_part_may_resume(&r->part, a, &if_range)) {
-		download_run(r, 0, NULL);
-	} else if (*a->content && r->part.bytes == r->part.origin.total) {
-		r->transfer = (struct transfer){ .offset = r->part.bytes };
-		download_complete(r);
+	if (!fetch_part_may_resume(&d->part, a, &if_range)) {
+		download_run(d, 0, NULL);
+	} else if (*a->content && d->part.bytes == d->part.origin.total) {
+		d->transfer = (struct transfer){ .offset = d->part.bytes };
+		download_complete(d);
 	} else {
-		download_run(r, r->part.bytes, if_range);
+		download_run(d, d->part.bytes, if_range);
 	}
 }
 
-static void download_open_part(struct download *r)
+static void download_open_part(struct download *d)
 {
 	struct err e = { 0 };
 	const char *if_range;
 
-	if (!r->open && fetch_part_open(&r->part, r->job->part, r->job->md5, &e)) {
-		stop_all(r->fetcher, &e);
+	if (!d->is_part_open && fetch_part_open(&d->part, d->job->part, d->job->md5, &e)) {
+		stop_all(d->fetcher, &e);
 		return;
 	}
-	r->open = true;
-	if (!r->seen)
-		bars_start(r->fetcher->bars, r->number, r->job->name, r->part.bytes,
-			   download_address(r)->bytes);
-	r->seen = true;
-	if (r->part.hashed < r->part.bytes &&
-	    fetch_part_may_resume(&r->part, download_address(r), &if_range)) {
-		r->state = HASHING;
-		bars_set_status(r->fetcher->bars, r->number, "reading what is here");
+	d->is_part_open = true;
+	if (!d->has_bar)
+		bars_start(d->fetcher->bars, d->number, d->job->name, d->part.bytes,
+			   download_address(d)->bytes);
+	d->has_bar = true;
+	if (d->part.hashed < d->part.bytes &&
+	    fetch_part_may_resume(&d->part, download_address(d), &if_range)) {
+		d->state = HASHING;
+		bars_set_status(d->fetcher->bars, d->number, "verifying the first part");
 	} else {
-		download_resume(r);
+		download_resume(d);
 	}
 }
 
-static void hash_some(struct download *r)
+static void hash_some(struct download *d)
 {
 	struct err e = { 0 };
 	bool more;
 
-	if (fetch_part_hash(&r->part, &more, &e)) {
-		stop_all(r->fetcher, &e);
+	if (fetch_part_hash(&d->part, &more, &e)) {
+		stop_all(d->fetcher, &e);
 	} else if (!more) {
-		r->max_part_bytes = r->part.bytes;
-		download_resume(r);
+		d->max_part_bytes = d->part.bytes;
+		download_resume(d);
 	}
 }
 
-/* host:port as it stands in a URL. */
-static const char *host_of(const char *url, size_t *n)
+/* The host:port of a URL: *n bytes. */
+static const char *url_host(const char *url, size_t *n)
 {
 	const char *colon = strstr(url, "://");
 
@@ -346,21 +381,21 @@ static const char *host_of(const char *url, size_t *n)
 	return url;
 }
 
-static bool same_host(const char *a, const char *b)
+static bool is_same_host(const char *a, const char *b)
 {
 	size_t n, m;
 
-	a = host_of(a, &n);
-	b = host_of(b, &m);
+	a = url_host(a, &n);
+	b = url_host(b, &m);
 	return n == m && !strncmp(a, b, n);
 }
 
-static bool may_start(const struct fetcher *f, const struct download *r, double now)
+static bool may_start(const struct fetcher *f, const struct download *d, double now)
 {
-	int busy = 0, here = 0;
+	int busy = 0, n_same_host = 0;
 	size_t i;
 
-	if (r->state != WAITING || now < r->not_before_s)
+	if (d->state != WAITING || now < d->not_before_s)
 		return false;
 	for (i = 0; i < f->n; i++) {
 		const struct download *other = &f->downloads[i];
@@ -368,14 +403,15 @@ static bool may_start(const struct fetcher *f, const struct download *r, double 
 		if (other->state != RUNNING && other->state != HASHING)
 			continue;
 		busy++;
-		here += same_host(download_address(r)->url, download_address(other)->url);
+		n_same_host += is_same_host(download_address(d)->url, download_address(other)->url);
 	}
-	return busy < f->limits->transfers && here < PER_HOST;
+	assert(busy <= f->limits->transfers);
+	return busy < f->limits->transfers && n_same_host < PER_HOST;
 }
 
 /* ---- the loop ---- */
 
-/* Start and continue what can be; returns how many errands are not over, *wait_ms how long to sleep. */
+/* Advance all downloads. Returns how many are not OVER; *wait_ms: how long the loop may sleep. */
 static size_t downloads_step(struct fetcher *f, int *wait_ms)
 {
 	double now = clock_mono_s();
@@ -383,28 +419,28 @@ static size_t downloads_step(struct fetcher *f, int *wait_ms)
 
 	*wait_ms = DRAW_MS;
 	for (i = 0; i < f->n && !f->stop.code; i++) {
-		struct download *r = &f->downloads[i];
+		struct download *d = &f->downloads[i];
 
-		if (may_start(f, r, now))
-			download_open_part(r);
-		else if (r->state == HASHING)
-			hash_some(r);
-		if (r->state == RUNNING)
-			bars_update(f->bars, i, r->part.bytes,
-				    r->transfer.total >= 0 ? r->transfer.total
-							   : download_address(r)->bytes);
-		else if (r->state == HASHING)
-			bars_update(f->bars, i, r->part.hashed, r->part.origin.total);
-		if (r->state == WAITING && r->not_before_s > now)
-			*wait_ms = MIN(*wait_ms, (int)(1000 * (r->not_before_s - now)) + 1);
-		if (r->state == HASHING)
+		if (may_start(f, d, now))
+			download_open_part(d);
+		else if (d->state == HASHING)
+			hash_some(d);
+		if (d->state == RUNNING)
+			bars_update(f->bars, i, d->part.bytes,
+				    d->transfer.total >= 0 ? d->transfer.total
+							   : download_address(d)->bytes);
+		else if (d->state == HASHING)
+			bars_update(f->bars, i, d->part.hashed, d->part.origin.total);
+		if (d->state == WAITING && d->not_before_s > now)
+			*wait_ms = MIN(*wait_ms, (int)(1000 * (d->not_before_s - now)) + 1);
+		if (d->state == HASHING)
 			*wait_ms = 0;
-		left += r->state != OVER;
+		left += d->state != OVER;
 	}
 	return left;
 }
 
-/* false: none ended. */
+/* Handle all transfers that ended; true if there were any. */
 static bool collect_finished(struct fetcher *f)
 {
 	bool any = false;
@@ -413,12 +449,12 @@ static bool collect_finished(struct fetcher *f)
 
 	while ((m = curl_multi_info_read(f->multi, &queued)) != NULL) {
 		struct transfer *t = NULL;
-		CURLcode rc = m->data.result;
+		CURLcode result = m->data.result;
 
 		if (m->msg != CURLMSG_DONE ||
 		    curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t) || !t)
 			continue;
-		download_finish(t->closure, rc);
+		download_finish(t->closure, result);
 		any = true;
 		if (f->stop.code)
 			break;
@@ -432,11 +468,11 @@ static void downloads_loop(struct fetcher *f)
 
 	while (!f->stop.code && downloads_step(f, &wait_ms)) {
 		if (curl_multi_perform(f->multi, &running)) {
-			err_set(&f->stop, ERR_INTERNAL, "libcurl cannot go on");
+			err_set(&f->stop, ERR_INTERNAL, "libcurl: curl_multi_perform() failed");
 			break;
 		}
 		if (collect_finished(f))
-			wait_ms = 0; /* the next may start */
+			wait_ms = 0; /* another download may start now */
 		bars_draw(f->bars);
 		if (!f->stop.code)
 			curl_multi_poll(f->multi, NULL, 0, wait_ms, NULL);
@@ -460,7 +496,7 @@ static int downloads_init(struct fetcher *f, struct fetch_job *jobs, struct prog
 		f->downloads[i] = (struct download){ .fetcher = f, .job = &jobs[i], .number = i };
 		jobs[i].result = (struct err){ 0 };
 		if (!jobs[i].n_addresses)
-			return err_set(e, ERR_CONFIG, "%s: there is no address for it",
+			return err_set(e, ERR_CONFIG, "%s: has no address to download it from",
 				       jobs[i].name);
 	}
 	return 0;
@@ -471,7 +507,7 @@ static void downloads_free(struct fetcher *f)
 	size_t i;
 
 	for (i = 0; f->downloads && i < f->n; i++) {
-		if (!f->downloads[i].open)
+		if (!f->downloads[i].is_part_open)
 			continue;
 		transfer_close(&f->downloads[i].transfer, f->multi);
 		fetch_part_close(&f->downloads[i].part);
@@ -481,7 +517,7 @@ static void downloads_free(struct fetcher *f)
 	free(f->downloads);
 }
 
-/* What the user can do about it. */
+/* *e: the job's error, and what the user can do about it. */
 static int add_retry_advice(const struct fetch_job *j, struct err *e)
 {
 	int64_t kept = file_size(j->part);
@@ -492,7 +528,7 @@ static int add_retry_advice(const struct fetch_job *j, struct err *e)
 	n = strlen(e->text);
 	if (kept > 0)
 		snprintf(e->text + n, sizeof(e->text) - n,
-			 "the %lld bytes that came are kept, the next fetch continues them; or ",
+			 "%lld bytes are kept, the next fetch continues after them; or ",
 			 (long long)kept);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, "try a mirror with --url %s=URL, or --from DIR",
@@ -508,10 +544,10 @@ int fetch_all(struct fetch_job *jobs, size_t n, const struct fetch_limits *l, st
 	int rc;
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
-		return err_set(e, ERR_INTERNAL, "libcurl cannot be started");
+		return err_set(e, ERR_INTERNAL, "libcurl: curl_global_init() failed");
 	rc = downloads_init(&f, jobs, p, e);
 	if (!rc)
-		rc = check_room_before(jobs, n, e);
+		rc = check_published_sizes(jobs, n, e);
 	if (!rc)
 		downloads_loop(&f);
 	downloads_free(&f);

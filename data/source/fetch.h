@@ -1,21 +1,24 @@
 /*
- * fetch.h - files from the network, several at a time, that survive being interrupted.
+ * fetch.h - resumable downloads of several files at a time
  *
- * Each file has addresses, asked one after the other. It is PART while it grows; PART.json says
- * what the bytes are of (url, ETag or Last-Modified, total), so that the next try, of this or of
- * a later run, asks for the rest only (Range with If-Range). A server that sends the whole file
- * again, or another one, is believed and the part begins again. Nothing else is kept in memory: a
- * program killed at any moment leaves a part that can be continued.
+ * Each file has addresses (mirrors), which are tried one after the other. The file is called PART
+ * while it grows. PART.json records which version of the file the bytes belong to (url, ETag or
+ * Last-Modified, total), so the next attempt, even in a later run, requests only the rest (Range
+ * with If-Range). If the server answers with the whole file, the part starts again from byte 0.
+ * All state is on the disk: a program killed at any time leaves a part that can be resumed.
  *
- *	no connection, cut short, stalled, 408 429 5xx	again, after 1 2 4 … 60 s (a little more or
- *					less) or what Retry-After says, a bounded number of times
- *					without progress; then the next address
- *	416				complete when the part has the total, else from the start
- *	another status, too many redirects, a web page, a wrong size	the next address
- *	no space, cannot be written	the end
+ *	event						reaction
+ *	no connection, cut short, stalled, 408 429 5xx	retry after 1 2 4 ... 60 s (+-25 %) or after
+ *							Retry-After; after `tries` attempts without
+ *							progress: the next address
+ *	416						complete if the part has the total size,
+ *							else start again
+ *	other status, too many redirects, a web page,	the next address
+ *	a wrong size
+ *	disk full, cannot write				stop all downloads
  *
- * Redirects are followed, proxies are those of the environment (http_proxy, HTTPS_PROXY,
- * ALL_PROXY, NO_PROXY). At most two transfers use one host. A file:// address is copied.
+ * Redirects are followed. Proxies come from the environment (http_proxy, HTTPS_PROXY, ALL_PROXY,
+ * NO_PROXY). At most two transfers use one host. A file:// address is copied.
  */
 #ifndef WERKBANK_DATA_SOURCE_FETCH_H
 #define WERKBANK_DATA_SOURCE_FETCH_H
@@ -30,47 +33,51 @@
 #include "share/base/hash.h"
 
 struct fetch_address {
-	const char *url;     /* borrowed */
-	const char *content; /* a published hash of its bytes, "": none. Borrowed. A part may
-				   be continued from another address with the same */
-	int64_t bytes;	     /* -1: unknown */
+	const char *url; /* borrowed */
+	/*
+	 * Published hash of the file, "": none. Borrowed. A part may be resumed from another
+	 * address with the same hash.
+	 */
+	const char *content;
+	int64_t bytes; /* published size; -1: unknown */
 };
 
 struct fetch_sums {
 	int64_t bytes;
 	char sha256[HASH_SHA256_HEX];
-	char md5[HASH_SHA256_HEX]; /* "" unless asked for */
+	char md5[HASH_SHA256_HEX]; /* "" unless fetch_job.md5 */
 };
 
 struct fetch_job {
-	const char *name; /* borrowed: in what is said */
-	const char *part; /* borrowed: the file to write, in an existing folder */
+	const char *name; /* borrowed: for messages */
+	const char *part; /* borrowed: path of the file to write, in an existing folder */
 	const struct fetch_address *addresses; /* borrowed */
 	size_t n_addresses;
-	bool md5; /* take the MD5 too */
+	bool md5; /* compute the MD5 as well */
 	/*
-	 * All bytes are in PART and on the disk: look at them and put them in place (rename). ERR_DATA:
-	 * they are refused, PART is removed and the next address asked; any other failure ends it.
-	 * What is put into remark is said when they are taken.
+	 * Called when PART is complete and synced: verify it and rename it into place. Returns
+	 * ERR_DATA to reject it (PART is removed, the next address is tried); any other failure
+	 * stops all downloads. The text in remark is printed after success. `address`: index of
+	 * the source.
 	 */
-	int (*arrived)(void *closure, size_t address, const struct fetch_sums *s,
-		       struct buf *remark, struct err *e);
+	int (*on_complete)(void *closure, size_t address, const struct fetch_sums *s,
+			   struct buf *remark, struct err *e);
 	void *closure;
-	struct err result; /* set here: code 0, or why it could not be had */
+	struct err result; /* out: code 0, or the reason of the failure */
 };
 
 struct fetch_limits {
-	int transfers; /* at the same time */
-	int tries;     /* of one address without progress */
-	double wait_s; /* before the second of them */
-	long stall_s;  /* less than 1 KB/s for so long is a stall */
+	int transfers; /* concurrent transfers, at least 1 */
+	int tries;     /* attempts per address without progress, at least 1 */
+	double wait_s; /* wait before the second attempt; doubles from there */
+	long stall_s;  /* a transfer below 1 KB/s for this long has stalled */
 };
 
 /*
- * Fetch all. One that cannot be had does not stop the others; the first of them is
- * the failure that is returned: ERR_UNAVAILABLE (the server says no, or is busy), ERR_NOHOST,
- * ERR_TEMPFAIL (stalled), ERR_PROTOCOL (cut short, redirected in circles), ERR_DATA (refused),
- * ERR_NOINPUT (no such file), ERR_IO, ERR_USAGE (an address that is none). Texts name the address.
+ * Download all jobs. A failed job does not stop the others. Returns the error of the first failed
+ * job: ERR_UNAVAILABLE (the server refuses or is busy), ERR_NOHOST, ERR_TEMPFAIL (stalled),
+ * ERR_PROTOCOL (cut short, redirect loop), ERR_DATA (rejected), ERR_NOINPUT (no such file), ERR_IO,
+ * ERR_USAGE (malformed address). Error texts name the address.
  */
 int fetch_all(struct fetch_job *jobs, size_t n, const struct fetch_limits *l, struct progress *p,
 	      struct err *e);

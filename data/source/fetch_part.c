@@ -1,6 +1,17 @@
-/* fetch_part.c - see fetch_part.h */
+/*
+ * fetch_part.c - a partly downloaded file on the disk, and its note PART.json (see fetch_part.h)
+ *
+ *	PART       |#############################......................|
+ *	           0             hashed        bytes             origin.total
+ *	PART.json  {"v":1,"url":...,"etag":...,"last_modified":...,"content":...,"total":...}
+ *
+ * Order of writes: fetch_part_begin() empties PART before it replaces PART.json, and the first byte
+ * is appended after that. So PART never holds bytes of another version than PART.json names. The
+ * tail of PART may be lost in a crash; the next run resumes at the size that it finds.
+ */
 #include "data/source/fetch_part.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +60,7 @@ static int copy_origin(struct fetch_part_origin *to, const struct fetch_part_ori
 	return 0;
 }
 
-/* Becomes part of a request: nothing but what a header may hold. */
+/* A text that becomes part of a request: "" if it holds control characters. */
 static const char *part_header_text(const struct json *root, const char *key)
 {
 	const char *text = json_text(json_get(root, key), ""), *at;
@@ -60,7 +71,7 @@ static const char *part_header_text(const struct json *root, const char *key)
 	return text;
 }
 
-/* A note that cannot be read says nothing: then the part begins again. */
+/* An unreadable note leaves the origin unknown; then the part is downloaded from byte 0. */
 static int read_note(struct fetch_part *p, struct err *e)
 {
 	struct err ignored = { 0 };
@@ -70,7 +81,7 @@ static int read_note(struct fetch_part *p, struct err *e)
 	const char *content;
 	int rc = 0;
 
-	if (!file_read_all(p->note, NOTE_MAX, &text, &ignored))
+	if (!file_read_all(p->note_path, NOTE_MAX, &text, &ignored))
 		root = json_parse(buf_text(&text), text.len, &ignored);
 	if (root) {
 		o.url = (char *)part_header_text(root, "url");
@@ -109,7 +120,7 @@ static int write_note(const struct fetch_part *p, struct err *e)
 	json_put_int(&w, "total", p->origin.total);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	rc = file_write_buf(p->note, &b, e);
+	rc = file_write_buf(p->note_path, &b, e);
 	buf_free(&b);
 	return rc;
 }
@@ -135,8 +146,8 @@ int fetch_part_open(struct fetch_part *p, const char *path, bool md5, struct err
 	struct stat s;
 
 	*p = (struct fetch_part){ .path = path, .fd = -1, .md5 = md5, .origin = { .total = -1 } };
-	p->note = file_path(e, "%s.json", path);
-	if (!p->note || reset_sums(p, e))
+	p->note_path = file_path(e, "%s.json", path);
+	if (!p->note_path || reset_sums(p, e))
 		goto fail;
 	p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (p->fd < 0 || fstat(p->fd, &s)) {
@@ -144,7 +155,7 @@ int fetch_part_open(struct fetch_part *p, const char *path, bool md5, struct err
 		goto fail;
 	}
 	if (!S_ISREG(s.st_mode)) {
-		err_set(e, ERR_CANTCREAT, "%s: is in the way: it is no file", path);
+		err_set(e, ERR_CANTCREAT, "%s: is no regular file; remove it", path);
 		goto fail;
 	}
 	p->bytes = s.st_size;
@@ -165,14 +176,14 @@ void fetch_part_close(struct fetch_part *p)
 	hash_free(p->md5_sum);
 	p->sha256_sum = p->md5_sum = NULL;
 	free_origin(&p->origin);
-	free(p->note);
-	p->note = NULL;
+	free(p->note_path);
+	p->note_path = NULL;
 }
 
 void fetch_part_remove(struct fetch_part *p)
 {
-	if (p->note)
-		unlink(p->note);
+	if (p->note_path)
+		unlink(p->note_path);
 	if (p->path)
 		unlink(p->path);
 	fetch_part_close(p);
@@ -189,7 +200,7 @@ bool fetch_part_may_resume(const struct fetch_part *p, const struct fetch_addres
 	if (!p->bytes || (o->total >= 0 && p->bytes > o->total) ||
 	    (a->bytes >= 0 && p->bytes > a->bytes) || text_starts_with(a->url, "file:"))
 		return false;
-	/* a weak ETag does not promise the same bytes: it is no condition (RFC 9110, 13.1.5) */
+	/* a weak ETag does not guarantee equal bytes: not valid in If-Range (RFC 9110, 13.1.5) */
 	if (same_url && o->etag && !text_starts_with(o->etag, "W/"))
 		*if_range = o->etag;
 	else if (same_url)
@@ -203,6 +214,7 @@ int fetch_part_hash(struct fetch_part *p, bool *more, struct err *e)
 	ssize_t n = 0;
 	int rc = block ? 0 : e->code;
 
+	assert(p->hashed <= p->bytes);
 	*more = false;
 	if (!rc)
 		n = pread(p->fd, block, (size_t)MIN(p->bytes - p->hashed, HASH_AT_ONCE), p->hashed);
@@ -214,7 +226,7 @@ int fetch_part_hash(struct fetch_part *p, bool *more, struct err *e)
 	if (!rc) {
 		p->hashed += n;
 		if (!n)
-			p->bytes = p->hashed; /* somebody cut it */
+			p->bytes = p->hashed; /* another program truncated the file */
 		*more = p->hashed < p->bytes;
 	}
 	free(block);
@@ -236,6 +248,7 @@ int fetch_part_append(struct fetch_part *p, const void *bytes, size_t n, struct 
 	const unsigned char *at = bytes;
 	ssize_t written;
 
+	assert(p->hashed == p->bytes); /* the sums must cover the prefix */
 	for (; n; at += written, n -= (size_t)written) {
 		written = pwrite(p->fd, at, n, p->bytes);
 		if (written < 0 && errno == EINTR)
@@ -253,6 +266,7 @@ int fetch_part_append(struct fetch_part *p, const void *bytes, size_t n, struct 
 
 int fetch_part_finish(struct fetch_part *p, struct fetch_sums *s, struct err *e)
 {
+	assert(p->hashed == p->bytes);
 	*s = (struct fetch_sums){ .bytes = p->bytes };
 	if (fsync(p->fd))
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", p->path);

@@ -1,8 +1,23 @@
-/* fetch_transfer.c - see fetch_transfer.h */
+/*
+ * fetch_transfer.c - one HTTP request for the rest of a part, and the verdict on it
+ *
+ *	request		Range: bytes=OFFSET-	(only if OFFSET > 0)
+ *			If-Range: "etag" or a date
+ *	response	206	Content-Range must start at OFFSET, total and ETag must match:
+ *				append to the part, else RESTART
+ *			200	the whole file (it has changed, or the server ignores Range):
+ *				empty the part and write from byte 0
+ *			416	OFFSET is at the end: COMPLETE if the total says so, else RESTART
+ *			others	the body is an error page: discard it; RETRY or NEXT_ADDRESS
+ *
+ * libcurl calls receive_header() and receive_body(). The first body byte decides between 206 and
+ * 200 (transfer_begin_body()); only then is the part touched.
+ */
 #include "config.h"
 
 #include "data/source/fetch_transfer.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +27,10 @@
 #include "share/base/text.h"
 
 #define CONNECT_S     30L
-#define STALL_BYTES   1024L /* a second, below which a transfer stalls */
+#define STALL_BYTES   1024L /* a transfer below so many bytes a second has stalled */
 #define MAX_REDIRECTS 10L
-#define BLOCK_BYTES   (256L << 10) /* that are taken at once */
-#define MAX_IGNORED   (256 << 10)  /* bytes of a page that says why there is no file */
+#define BLOCK_BYTES   (256L << 10) /* buffer of libcurl */
+#define MAX_IGNORED   (256 << 10)  /* bytes of an error page to read before closing */
 
 static long transfer_status(const struct transfer *t)
 {
@@ -25,9 +40,12 @@ static long transfer_status(const struct transfer *t)
 	return status;
 }
 
-/* ---- the head ---- */
+/* ---- the header ---- */
 
-/* The value of a header line when it is called name, cut to size; false: it is another. */
+/*
+ * true if the header line is called name. value: its value without blanks around it; "" if it is
+ * longer than size or holds control characters.
+ */
 static bool header_value(const char *line, size_t n, const char *name, char *value, size_t size)
 {
 	size_t len = strlen(name), i;
@@ -44,7 +62,7 @@ static bool header_value(const char *line, size_t n, const char *name, char *val
 		n--;
 	*value = 0;
 	if (n >= size)
-		return true; /* longer than any: as if it were not there */
+		return true;
 	for (i = 0; i < n; i++)
 		if (iscntrl((unsigned char)line[i]))
 			return true;
@@ -53,7 +71,7 @@ static bool header_value(const char *line, size_t n, const char *name, char *val
 	return true;
 }
 
-/* A number of digits only at *text, which moves behind it; -1: none. */
+/* Parse decimal digits at *text and advance *text past them; -1: no number, or too large. */
 static int64_t parse_range_number(const char **text)
 {
 	int64_t n = 0;
@@ -68,8 +86,8 @@ static int64_t parse_range_number(const char **text)
 	return n;
 }
 
-/* "bytes 5-9/10", the total perhaps *; with 416: bytes, blank, star, slash, 10. */
-static void read_content_range(struct http_response *a, const char *value)
+/* "bytes 5-9/10", where the total may be "*"; a 416 has "bytes", a blank, a star, "/10". */
+static void read_content_range(struct http_response *h, const char *value)
 {
 	int64_t start = -1;
 
@@ -85,35 +103,37 @@ static void read_content_range(struct http_response *a, const char *value)
 	}
 	if (*value++ != '/')
 		return;
-	a->range_start = start;
-	a->range_total = parse_range_number(&value);
+	h->range_start = start;
+	h->range_total = parse_range_number(&value);
 }
 
 static size_t receive_header(char *line, size_t size, size_t n, void *closure)
 {
 	struct transfer *t = closure;
-	struct http_response *a = &t->answer;
+	struct http_response *h = &t->response;
 	char value[300];
 
-	(void)size; /* is 1 */
+	(void)size; /* libcurl always passes 1 */
 	if (n > 5 && !strncmp(line, "HTTP/", 5))
-		*a = (struct http_response){ .range_start = -1, .range_total = -1 };
-	else if (header_value(line, n, "ETag", value, sizeof(a->etag)))
-		memcpy(a->etag, value, strlen(value) + 1);
-	else if (header_value(line, n, "Last-Modified", value, sizeof(a->last_modified)))
-		memcpy(a->last_modified, value, strlen(value) + 1);
+		*h = (struct http_response){ .range_start = -1, .range_total = -1 };
+	else if (header_value(line, n, "ETag", value, sizeof(h->etag)))
+		memcpy(h->etag, value, strlen(value) + 1);
+	else if (header_value(line, n, "Last-Modified", value, sizeof(h->last_modified)))
+		memcpy(h->last_modified, value, strlen(value) + 1);
 	else if (header_value(line, n, "Content-Range", value, sizeof(value)))
-		read_content_range(a, value);
+		read_content_range(h, value);
 	else if (header_value(line, n, "Content-Type", value, sizeof(value)))
-		a->page = !strncasecmp(value, "text/html", 9) ||
-			  !strncasecmp(value, "application/xhtml", 17);
+		h->is_html = !strncasecmp(value, "text/html", 9) ||
+			     !strncasecmp(value, "application/xhtml", 17);
 	return n;
 }
 
 /* ---- the body ---- */
 
+/* Decide before the transfer has ended; t->err is set. Returns -1, which makes libcurl abort. */
 static int transfer_set_verdict(struct transfer *t, enum transfer_verdict verdict)
 {
+	assert(t->err.code);
 	t->is_decided = true;
 	t->verdict = verdict;
 	return -1;
@@ -144,13 +164,13 @@ static int check_total(struct transfer *t)
 	return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 }
 
-/* 200: the whole file, whatever was asked for. */
+/* 200: the response is the whole file, even if a range was requested. */
 static int begin_whole(struct transfer *t)
 {
 	curl_off_t length = -1;
 	struct fetch_part_origin o = { .url = (char *)t->address->url,
-				       .etag = t->answer.etag,
-				       .last_modified = t->answer.last_modified,
+				       .etag = t->response.etag,
+				       .last_modified = t->response.last_modified,
 				       .total = -1 };
 
 	if (!curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
@@ -164,20 +184,20 @@ static int begin_whole(struct transfer *t)
 	return 0;
 }
 
-/* 206: is it the rest of the same file? */
+/* 206: check that the response continues the same version of the file at the same byte. */
 static int begin_rest(struct transfer *t)
 {
 	const struct fetch_part_origin *o = &t->part->origin;
-	const struct http_response *a = &t->answer;
+	const struct http_response *h = &t->response;
 	bool same_url = o->url && !strcmp(o->url, t->address->url);
 
-	t->total = a->range_total >= 0 ? a->range_total : o->total;
+	t->total = h->range_total >= 0 ? h->range_total : o->total;
 	if (check_total(t))
 		return -1;
-	if (a->range_start != t->offset || (o->total >= 0 && t->total != o->total) ||
-	    (same_url && o->etag && a->etag[0] && strcmp(o->etag, a->etag))) {
+	if (h->range_start != t->offset || (o->total >= 0 && t->total != o->total) ||
+	    (same_url && o->etag && h->etag[0] && strcmp(o->etag, h->etag))) {
 		err_set(&t->err, ERR_PROTOCOL,
-			"%s: the server continues with something else than what was begun",
+			"%s: the server continues with another version of the file than the part",
 			t->address->url);
 		return transfer_set_verdict(t, TRANSFER_RESTART);
 	}
@@ -186,39 +206,40 @@ static int begin_rest(struct transfer *t)
 	return 0;
 }
 
-/* Before the first byte, with the head complete. */
+/* Called once, before the first body byte, when all header fields are known. */
 static int transfer_begin_body(struct transfer *t, const char *bytes, size_t n)
 {
 	long status = transfer_status(t);
 
-	t->begun = true;
+	assert(!t->is_body_begun);
+	t->is_body_begun = true;
 	if (status == 206 && !t->offset) {
 		err_set(&t->err, ERR_PROTOCOL,
-			"%s: the server gives a part (206) where all was asked for",
+			"%s: the server sends a part (206), but the whole file was requested",
 			t->address->url);
 		return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 	}
-	if (status != 206 && (t->answer.page || looks_like_page(bytes, n)))
+	if (status != 206 && (t->response.is_html || looks_like_page(bytes, n)))
 		return refuse_page(t);
 	return status == 206 ? begin_rest(t) : begin_whole(t);
 }
 
-static bool has_file(long status)
+static bool is_success(long status)
 {
-	return !status || status == 200 || status == 206; /* 0: not HTTP */
+	return !status || status == 200 || status == 206; /* 0: a file:// address */
 }
 
-/* Anything but n ends the transfer; t->judged says why. */
+/* A return value other than n aborts the transfer; then t->verdict and t->err are set. */
 static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 {
 	struct transfer *t = closure;
 
-	(void)size; /* is 1 */
-	if (!has_file(transfer_status(t))) {
+	(void)size; /* libcurl always passes 1 */
+	if (!is_success(transfer_status(t))) {
 		t->discarded_bytes += (int64_t)n;
 		return t->discarded_bytes <= MAX_IGNORED ? n : 0;
 	}
-	if (!t->begun && transfer_begin_body(t, bytes, n))
+	if (!t->is_body_begun && transfer_begin_body(t, bytes, n))
 		return 0;
 	if (t->address->bytes >= 0 && t->part->bytes + (int64_t)n > t->address->bytes) {
 		err_set(&t->err, ERR_DATA, "%s: is longer than the %lld bytes it should have",
@@ -254,7 +275,7 @@ static int set_options(struct transfer *t, long stall_s)
 	int bad = set_protocols(easy);
 
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->url);
-	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->why);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->curl_error);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
@@ -272,7 +293,7 @@ static int set_options(struct transfer *t, long stall_s)
 	return bad;
 }
 
-/* Range as text, not as CURLOPT_RESUME_FROM: then a server that ignores it is heard out. */
+/* With CURLOPT_RESUME_FROM libcurl fails on a 200; with CURLOPT_RANGE the 200 is delivered. */
 static int set_range(struct transfer *t, const char *if_range)
 {
 	char text[400];
@@ -293,14 +314,13 @@ int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM
 {
 	t->easy = curl_easy_init();
 	t->total = -1;
-	t->answer = (struct http_response){ .range_start = -1, .range_total = -1 };
+	t->response = (struct http_response){ .range_start = -1, .range_total = -1 };
 	if (!t->easy)
 		return err_set(e, ERR_NOMEM, "out of memory for a transfer");
 	if (set_options(t, stall_s) || (t->offset && set_range(t, if_range)) ||
 	    curl_multi_add_handle(multi, t->easy)) {
 		transfer_close(t, NULL);
-		return err_set(e, ERR_INTERNAL, "%s: libcurl does not take an option",
-			       t->address->url);
+		return err_set(e, ERR_INTERNAL, "%s: libcurl rejects an option", t->address->url);
 	}
 	return 0;
 }
@@ -317,37 +337,38 @@ void transfer_close(struct transfer *t, CURLM *multi)
 
 /* ---- the end ---- */
 
-/* 416 answers a part that is complete, or one that is too long. */
-static enum transfer_verdict judge_unsatisfiable(struct transfer *t, struct err *e)
+/* A 416 means that the part is complete, or longer than the file. */
+static enum transfer_verdict evaluate_unsatisfiable(struct transfer *t, struct err *e)
 {
-	if (t->offset && t->answer.range_total == t->offset)
+	if (t->offset && t->response.range_total == t->offset)
 		return TRANSFER_COMPLETE;
 	err_set(e, ERR_PROTOCOL, "%s: the server cannot continue at byte %lld (416)",
 		t->address->url, (long long)t->offset);
 	return t->offset ? TRANSFER_RESTART : TRANSFER_NEXT_ADDRESS;
 }
 
-static enum transfer_verdict judge_status(struct transfer *t, double *retry_after_s, struct err *e)
+static enum transfer_verdict evaluate_status(struct transfer *t, double *retry_after_s,
+					     struct err *e)
 {
 	long status = transfer_status(t);
 	curl_off_t wait = 0;
 	int64_t all;
 
-	if (has_file(status)) {
-		if (!t->begun && transfer_begin_body(t, "", 0)) { /* no byte came */
+	if (is_success(status)) {
+		if (!t->is_body_begun && transfer_begin_body(t, "", 0)) { /* empty body */
 			*e = t->err;
 			return t->verdict;
 		}
-		/* without a Content-Length the end of the connection is only said to be the end */
+		/* without a Content-Length, the end of the connection must count as the end */
 		all = t->total >= 0 ? t->total : t->address->bytes;
 		if (all < 0 || t->part->bytes >= all)
 			return TRANSFER_COMPLETE;
-		err_set(e, ERR_PROTOCOL, "%s: cannot be fetched: %lld of %lld bytes came",
+		err_set(e, ERR_PROTOCOL, "%s: cannot be fetched: received %lld of %lld bytes",
 			t->address->url, (long long)t->part->bytes, (long long)all);
 		return TRANSFER_RETRY;
 	}
 	if (status == 416)
-		return judge_unsatisfiable(t, e);
+		return evaluate_unsatisfiable(t, e);
 	err_set(e, ERR_UNAVAILABLE, "%s: the server answers %ld", t->address->url, status);
 	if (!curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &wait) && wait > 0)
 		*retry_after_s = (double)wait;
@@ -357,11 +378,11 @@ static enum transfer_verdict judge_status(struct transfer *t, double *retry_afte
 		       : TRANSFER_NEXT_ADDRESS;
 }
 
-/* What a failure of libcurl is here, and whether it may pass. */
-static int code_of(CURLcode rc, enum transfer_verdict *verdict)
+/* The error code for a failure of libcurl; *verdict: whether to retry. */
+static int classify_curl_error(CURLcode result, enum transfer_verdict *verdict)
 {
 	*verdict = TRANSFER_RETRY;
-	switch (rc) {
+	switch (result) {
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_CONNECT:
@@ -380,7 +401,7 @@ static int code_of(CURLcode rc, enum transfer_verdict *verdict)
 		break;
 	}
 	*verdict = TRANSFER_NEXT_ADDRESS;
-	switch (rc) {
+	switch (result) {
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_URL_MALFORMAT:
 		return ERR_USAGE;
@@ -394,21 +415,21 @@ static int code_of(CURLcode rc, enum transfer_verdict *verdict)
 	}
 }
 
-enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode rc, double *retry_after_s,
+enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode result, double *retry_after_s,
 					struct err *e)
 {
 	enum transfer_verdict verdict;
-	int code;
+	int rc;
 
 	*retry_after_s = 0;
 	if (t->is_decided) {
 		*e = t->err;
 		return t->verdict;
 	}
-	if (!rc || t->discarded_bytes > MAX_IGNORED)
-		return judge_status(t, retry_after_s, e);
-	code = code_of(rc, &verdict);
-	err_set(e, code, "%s: cannot be fetched: %s", t->address->url,
-		t->why[0] ? t->why : curl_easy_strerror(rc));
+	if (!result || t->discarded_bytes > MAX_IGNORED)
+		return evaluate_status(t, retry_after_s, e);
+	rc = classify_curl_error(result, &verdict);
+	err_set(e, rc, "%s: cannot be fetched: %s", t->address->url,
+		t->curl_error[0] ? t->curl_error : curl_easy_strerror(result));
 	return verdict;
 }

@@ -1,6 +1,7 @@
-/* gunzip.c - see gunzip.h */
+/* gunzip.c - sequential reader of a .gz file (see gunzip.h) */
 #include "data/source/gunzip.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,17 +12,17 @@
 #include "share/base/mem.h"
 
 #define IN_BYTES  ((size_t)256 << 10)
-#define OUT_BYTES ((size_t)256 << 10) /* what is unpacked stays in the second-level cache */
+#define OUT_BYTES ((size_t)256 << 10) /* fits into the second-level cache */
 
 struct gunzip {
 	struct inflate *inflate; /* owned */
 	int fd;
 	unsigned char *in, *out; /* owned */
-	const unsigned char *at; /* in … in + IN_BYTES: what comes next, … */
-	size_t n;		 /* … and how much of it is here */
-	int64_t read;		 /* bytes of the file that were read */
-	bool within;		 /* a member has begun and not ended */
-	bool ended;		 /* nothing more comes */
+	const unsigned char *at; /* next unused byte in the buffer `in` */
+	size_t n;		 /* unused bytes at `at` */
+	int64_t read;		 /* bytes read from the file */
+	bool within;		 /* inside a gzip member */
+	bool ended;		 /* after the last member */
 };
 
 struct gunzip *gunzip_open(const char *path, struct err *e)
@@ -40,13 +41,13 @@ struct gunzip *gunzip_open(const char *path, struct err *e)
 			posix_fadvise(g->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 			return g;
 		}
-		err_set_errno(e, ERR_NOINPUT, "it cannot be opened");
+		err_set_errno(e, ERR_NOINPUT, "cannot open the file");
 	}
 	gunzip_close(g);
 	return NULL;
 }
 
-/* Have at least two bytes of input where the file has them. */
+/* Read until at least two bytes (the gzip magic) are buffered, or the file ends. */
 static int gunzip_fill_input(struct gunzip *g, struct err *e)
 {
 	ssize_t got;
@@ -59,7 +60,7 @@ static int gunzip_fill_input(struct gunzip *g, struct err *e)
 			got = read(g->fd, g->in + g->n, IN_BYTES - g->n);
 		while (got < 0 && errno == EINTR);
 		if (got < 0)
-			return err_set_errno(e, ERR_IO, "it cannot be read");
+			return err_set_errno(e, ERR_IO, "cannot read the file");
 		if (!got)
 			return 0;
 		g->n += (size_t)got;
@@ -68,9 +69,10 @@ static int gunzip_fill_input(struct gunzip *g, struct err *e)
 	return 0;
 }
 
-/* One member ended: does another begin? */
+/* After a member: begin the next one, or end. */
 static void begin_next(struct gunzip *g)
 {
+	assert(!g->within && !g->ended);
 	g->within = g->n >= 2 && g->at[0] == 0x1F && g->at[1] == 0x8B;
 	g->ended = !g->within;
 	if (g->within)
@@ -91,7 +93,7 @@ int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
 			continue;
 		}
 		if (!g->n)
-			return err_set(e, ERR_DATA, "it is cut short after %lld bytes",
+			return err_set(e, ERR_DATA, "cut short after %lld bytes",
 				       (long long)g->read);
 		io.in = g->at;
 		io.n_in = g->n;
@@ -100,8 +102,8 @@ int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
 		g->n = io.n_in;
 		if (got < 0)
 			return got;
-		if (got == INFLATE_MORE && io.room && g->n) /* it asks for what it has */
-			return err_set(e, ERR_DATA, "unpacking does not get on");
+		if (got == INFLATE_MORE && io.room && g->n) /* neither input nor room is missing */
+			return err_set(e, ERR_DATA, "the decompressor makes no progress");
 		g->within = got != INFLATE_END;
 	}
 	return (int64_t)(OUT_BYTES - io.room);

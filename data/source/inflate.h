@@ -1,8 +1,8 @@
 /*
- * inflate.h - one gzip member (RFC 1952) unpacked piece by piece, with its checksum checked.
+ * inflate.h - streaming decompression of one gzip member (RFC 1952) with its checksum verified
  *
- * Two files implement it, chosen when building: inflate_isal.c (ISA-L, about
- * three times as fast) and inflate_zlib.c.
+ * Two files implement it, chosen at build time: inflate_isal.c (ISA-L, about three times as fast)
+ * and inflate_zlib.c.
  */
 #ifndef WERKBANK_DATA_SOURCE_INFLATE_H
 #define WERKBANK_DATA_SOURCE_INFLATE_H
@@ -14,11 +14,11 @@
 struct inflate;
 
 enum inflate_status {
-	INFLATE_MORE, /* more input, or more room, is needed */
-	INFLATE_END,  /* the member is complete, and its checksum and length are right */
+	INFLATE_MORE, /* needs more input or more room */
+	INFLATE_END,  /* the member is complete; its checksum and length are right */
 };
 
-/* What goes in and comes out; a step moves the pointers on and takes from the counts. */
+/* Input and output of a step, which advances the pointers and reduces the counts. */
 struct inflate_io {
 	const unsigned char *in;
 	size_t n_in;
@@ -28,10 +28,10 @@ struct inflate_io {
 
 struct inflate *inflate_new(struct err *e); /* NULL: ERR_NOMEM */
 
-/* An enum inflate_status; what is no gzip or damaged: ERR_DATA with the reason, no file's name. */
+/* Returns an enum inflate_status. Not gzip or damaged: ERR_DATA, a reason without file name. */
 int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e);
 
-/* The next input begins another member. After INFLATE_END only. */
+/* Prepare for the next member. Only after INFLATE_END. */
 void inflate_next_member(struct inflate *i);
 void inflate_free(struct inflate *i);
 

@@ -1,4 +1,4 @@
-/* inflate_isal.c - see inflate.h */
+/* inflate_isal.c - decompression of a gzip member with ISA-L (see inflate.h) */
 #include "data/source/inflate.h"
 
 #include <isa-l/igzip_lib.h>
@@ -34,7 +34,7 @@ static const char *isal_error_text(int code)
 	case ISAL_INVALID_WRAPPER:
 		return "not gzip";
 	case ISAL_UNSUPPORTED_METHOD:
-		return "an unknown way of packing";
+		return "unknown compression method";
 	case ISAL_INCORRECT_CHECKSUM:
 		return "incorrect checksum";
 	default:

@@ -1,4 +1,4 @@
-/* inflate_zlib.c - see inflate.h */
+/* inflate_zlib.c - decompression of a gzip member with zlib (see inflate.h) */
 #include "data/source/inflate.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 #include "share/base/mem.h"
 
-#define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's header and trailer */
+#define GZIP_WINDOW (15 + 16) /* zlib's windowBits: largest window; + 16: gzip header and trailer */
 
 struct inflate {
 	z_stream z;

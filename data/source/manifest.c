@@ -1,4 +1,4 @@
-/* manifest.c - see manifest.h */
+/* manifest.c - parser of the manifest of a corpus (see manifest.h) */
 #include "data/source/manifest.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #define MAX_LINE   4000 /* bytes */
 #define MAX_MEMBER 1000 /* bytes of a member's path */
 
-/* Where the reading is. */
+/* The current position, for messages. */
 struct reader {
 	struct manifest *m;
 	const char *path;
@@ -38,7 +38,7 @@ bool manifest_set_is_extra(const char *set)
 	return strcmp(set, "train") && strcmp(set, "dev") && strcmp(set, "test");
 }
 
-/* SET.LANGUAGE is a file in the corpus folder: a set must not be called like another file there. */
+/* SET.LANGUAGE is a file in the corpus folder: these names would collide with other files there. */
 static bool is_reserved(const char *set)
 {
 	static const char *const names[] = { "bpe",    "ledger",	"lock",	 "manifest",
@@ -58,7 +58,7 @@ static bool is_set_name(const char *set)
 	       isalnum((unsigned char)*set) && !is_reserved(set);
 }
 
-/* Two or three letters, as ISO 639 has them, and perhaps a region or script: de, nds, pt-BR. */
+/* An ISO 639 code of two or three letters, optionally with a region or script: de, nds, pt-BR. */
 static bool is_language(const char *language)
 {
 	size_t n = strspn(language, "abcdefghijklmnopqrstuvwxyz");
@@ -107,7 +107,7 @@ static int manifest_add_member(struct manifest_archive *a, const char *key, cons
 	if (!dot || set >= sizeof(m.set) || strlen(dot + 1) >= sizeof(m.language))
 		return err_set(e, ERR_CONFIG,
 			       "'%.80s' is none of url, bytes, sha256, md5, text, SET.LANGUAGE "
-			       "(train.en)",
+			       "(such as train.en)",
 			       key);
 	memcpy(m.set, key, set);
 	memcpy(m.language, dot + 1, strlen(dot + 1));
@@ -135,7 +135,7 @@ static int manifest_add_member(struct manifest_archive *a, const char *key, cons
 	return 0;
 }
 
-/* hex holds room characters and a NUL. */
+/* Store value in hex: [room + 1]. false: not room hexadecimal digits, or hex is already set. */
 static bool copy_hex(char *hex, size_t room, const char *value)
 {
 	size_t i;
@@ -151,7 +151,7 @@ static bool copy_hex(char *hex, size_t room, const char *value)
 	return true;
 }
 
-/* One of bytes, sha256, md5; *known false: it is none of them. */
+/* Set bytes, sha256 or md5. *known = false: key is none of them. */
 static int set_sum(struct manifest_sums *s, const char *key, const char *value, bool *known,
 		   struct err *e)
 {
@@ -175,7 +175,7 @@ static int set_sum(struct manifest_sums *s, const char *key, const char *value, 
 	return 0;
 }
 
-/* The words behind a URL: KEY:VALUE. text is cut up. */
+/* Parse the KEY:VALUE words after a URL. Modifies text. */
 static int read_url_sums(struct manifest_sums *s, char *text, struct err *e)
 {
 	char *word, *colon, *rest = NULL;
@@ -190,8 +190,8 @@ static int read_url_sums(struct manifest_sums *s, char *text, struct err *e)
 			return e->code;
 		if (!known)
 			return err_set(e, ERR_CONFIG,
-				       "behind a url may stand bytes:N, sha256:… and md5:…, "
-				       "not '%.80s'",
+				       "after a url only bytes:N, sha256:HEX and md5:HEX are "
+				       "allowed, not '%.80s'",
 				       word);
 	}
 	return 0;
@@ -207,7 +207,7 @@ static int add_url(struct manifest_archive *a, char *value, struct err *e)
 	if (!text_starts_with(value, "https://") && !text_starts_with(value, "http://") &&
 	    !text_starts_with(value, "file://"))
 		return err_set(e, ERR_CONFIG,
-			       "a url begins with https://, http:// or file://, not '%.80s'",
+			       "a url must begin with https://, http:// or file://, not '%.80s'",
 			       value);
 	if (a->n_urls == MANIFEST_MAX_URLS)
 		return err_set(e, ERR_CONFIG, "%s: more than %d urls", a->name, MANIFEST_MAX_URLS);
@@ -242,7 +242,7 @@ static int manifest_set_key(struct manifest_archive *a, const char *key, char *v
 
 /* ---- lines ---- */
 
-/* Files beside an archive are called NAME.json, NAME.part, …: no archive may be. */
+/* NAME.json, NAME.part, ... are files beside an archive: an archive must not have such a name. */
 static bool is_archive_name(const char *name)
 {
 	static const char *const taken[] = { ".json", ".part", ".tmp" };
@@ -267,10 +267,13 @@ static int begin_archive(struct manifest *m, char *line, struct err *e)
 	if (paths_check_name("archive", name, e))
 		return e->code = ERR_CONFIG;
 	if (!is_archive_name(name))
-		return err_set(e, ERR_CONFIG, "no archive may be called %s", name);
+		return err_set(e, ERR_CONFIG,
+			       "%s is reserved: an archive must not be called lock or end with "
+			       ".json, .part or .tmp",
+			       name);
 	for (i = 0; i < m->n; i++)
 		if (!strcmp(m->archives[i].name, name))
-			return err_set(e, ERR_CONFIG, "archive %s is there twice", name);
+			return err_set(e, ERR_CONFIG, "archive %s is listed twice", name);
 	if (m->n == MANIFEST_MAX_ARCHIVES)
 		return err_set(e, ERR_CONFIG, "more than %d archives", MANIFEST_MAX_ARCHIVES);
 	if (mem_grow(&m->archives, &m->cap, m->n + 1, sizeof(*a), e))
@@ -292,11 +295,12 @@ static int manifest_read_line(struct manifest *m, char *line, struct err *e)
 	if (!*line || *line == '#' || *line == ';')
 		return 0;
 	if (strlen(line) > MAX_LINE)
-		return err_set(e, ERR_CONFIG, "a line of more than %d bytes", MAX_LINE);
+		return err_set(e, ERR_CONFIG, "the line is longer than %d bytes", MAX_LINE);
 	for (tab = line; (tab = strchr(tab, '\t')) != NULL;)
 		*tab = ' ';
 	if (has_control_byte(line) || !utf8_valid(line, strlen(line)))
-		return err_set(e, ERR_CONFIG, "a control character, or not UTF-8");
+		return err_set(e, ERR_CONFIG,
+			       "the line holds a control character or is not valid UTF-8");
 	if (*line == '[')
 		return begin_archive(m, line, e);
 	equals = strchr(line, '=');
@@ -308,13 +312,13 @@ static int manifest_read_line(struct manifest *m, char *line, struct err *e)
 	return manifest_set_key(&m->archives[m->n - 1], text_trim(line), text_trim(equals + 1), e);
 }
 
-/* text is cut up. */
+/* Modifies text. */
 static int manifest_read_lines(struct reader *r, char *text, size_t n, struct err *e)
 {
 	char *line = text, *end;
 
 	if (strlen(text) != n)
-		return err_set(e, ERR_CONFIG, "%s: holds a NUL byte: it is no manifest", r->path);
+		return err_set(e, ERR_CONFIG, "%s: holds a NUL byte: not a manifest", r->path);
 	while (*line) {
 		end = line + strcspn(line, "\n");
 		r->line++;
@@ -332,7 +336,7 @@ static int manifest_read_lines(struct reader *r, char *text, size_t n, struct er
 	return 0;
 }
 
-/* Bytes published of the archive hold for every address that says nothing else. */
+/* A URL without sums of its own gets the sums of its archive. */
 static void share_sums(struct manifest *m)
 {
 	size_t i, j;
@@ -349,7 +353,7 @@ static void share_sums(struct manifest *m)
 	}
 }
 
-/* "some/x.manifest" is called x. */
+/* The name of "some/x.manifest" is x. */
 static int manifest_set_name(struct manifest *m, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
@@ -372,7 +376,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* No shipped manifest has this name: say which there are. */
+/* ERR_NOINPUT, with the names of all shipped manifests and the nearest one as a hint. */
 static void unknown_manifest(const char *name, struct err *e)
 {
 	struct err ignored;
@@ -399,8 +403,8 @@ static void unknown_manifest(const char *name, struct err *e)
 		closedir(d);
 	free(folder);
 	err_set(e, ERR_NOINPUT,
-		"no corpus is called '%.100s'%s; shipped are: %s; a manifest of your own is given "
-		"as ./NAME.manifest",
+		"no corpus is called '%.100s'%s; shipped are: %s; give a manifest of your own as "
+		"./NAME.manifest",
 		name, text_hint(hint, text_nearest(name, list, n)),
 		n ? buf_text(&all) : "none that could be found");
 	buf_free(&all);
@@ -433,7 +437,7 @@ int manifest_read(struct manifest *m, const char *name, struct err *e)
 	r.path = path = manifest_find_file(name, e);
 	if (path && !manifest_set_name(m, path, e) &&
 	    !file_read_all(path, MANIFEST_MAX_BYTES, &text, e)) {
-		buf_add_char(&text, '\n'); /* so that there is a text to cut */
+		buf_add_char(&text, '\n'); /* text.data is NULL while the buffer is empty */
 		rc = buf_check(&text, e) ? e->code
 					 : manifest_read_lines(&r, text.data, text.len, e);
 	}

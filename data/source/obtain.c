@@ -1,6 +1,18 @@
-/* obtain.c - see obtain.h */
+/*
+ * obtain.c - the archives of a manifest, downloaded and verified (see obtain.h)
+ *
+ *	receipt		archive			result
+ *	none		there			adopt_archive(): hash it, write a receipt
+ *	there		inode, mtime, size match	use it without hashing
+ *	there		touched			rehash_archive(): use it if the hash is the same
+ *	any		missing or different	download_missing()
+ *
+ * A download is verified (verify_download()), its receipt is written, then the part
+ * is renamed.
+ */
 #include "data/source/obtain.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,29 +31,30 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 
-/* One archive on its way. */
+/* One archive of the manifest, and how it is obtained. */
 struct wanted_archive {
 	const struct manifest_archive *archive;
 	const struct conf *conf;
 	struct progress *progress;
-	char *path, *part, *note;	 /* owned: NAME, NAME.part, NAME.json */
-	const char *own;		 /* borrowed: the address of --url; NULL: none */
+	char *path, *part;		 /* owned: NAME, NAME.part */
+	char *receipt_path;		 /* owned: NAME.json */
+	const char *own_url;		 /* borrowed: URL of --url NAME=URL; NULL: none */
 	struct fetch_address *addresses; /* owned */
 	size_t n_addresses;
-	struct receipt receipt; /* what was here, or was once */
-	bool here;
-	bool is_reported; /* what is to be said about what was here has been said */
+	struct receipt receipt; /* of the last archive that was installed; url NULL: none */
+	bool is_here;		/* verified, at path */
+	bool is_reported;	/* notes about the local file were printed already */
 	struct obtained_archive *result;
 };
 
-/* ---- what is published ---- */
+/* ---- published sizes and hashes ---- */
 
 static bool has_hash(const struct manifest_sums *s)
 {
 	return s->sha256[0] || s->md5[0];
 }
 
-/* Is it what is published? what names the bytes. */
+/* ERR_DATA if s differs from the published sums. what: name of the file for the message. */
 static int compare_sums(const struct manifest_sums *published, const char *what,
 			const struct file_sums *s, struct err *e)
 {
@@ -59,7 +72,7 @@ static int compare_sums(const struct manifest_sums *published, const char *what,
 	return 0;
 }
 
-/* Is it the archive as published, or as one of its addresses gives it? */
+/* ERR_DATA if s is neither the published archive nor the variant of one of its mirrors. */
 static int compare_published(const struct manifest_archive *a, const char *what,
 			     const struct file_sums *s, struct err *e)
 {
@@ -92,7 +105,7 @@ static bool wants_md5(const struct manifest_archive *a)
 	return any;
 }
 
-/* Where no hash says that all of it is here, reading it to its end does. */
+/* Without a published hash: read the archive to its end to see that it is complete. */
 static int read_through(const struct manifest_archive *a, const char *path, struct err *e)
 {
 	const char **names = mem_alloc(a->n_members, sizeof(*names), e);
@@ -111,9 +124,9 @@ static int read_through(const struct manifest_archive *a, const char *path, stru
 	return rc ? e->code : 0;
 }
 
-/* ---- archives that are here ---- */
+/* ---- local archives ---- */
 
-/* They may be looked at twice; what is to be said about one is said once. */
+/* Archives may be checked twice (before and after the lock); print each note once. */
 static void PRINTF_LIKE(2, 3) report_once(const struct wanted_archive *w, const char *fmt, ...)
 {
 	char text[1000];
@@ -139,13 +152,13 @@ static int set_obtained(struct wanted_archive *w, const char *url, const struct 
 	return o->url ? 0 : e->code;
 }
 
-/* --dry-run writes nothing, not even what it found out. */
+/* Nothing is written with --dry-run. */
 static int save_receipt(const struct wanted_archive *w, const struct receipt *r, struct err *e)
 {
-	return w->conf->dry_run ? 0 : receipt_write(r, w->note, e);
+	return w->conf->dry_run ? 0 : receipt_write(r, w->receipt_path, e);
 }
 
-/* It lies here and nothing says since when: right by its hash, or the first of its kind. */
+/* An archive without a receipt: use it if its published hash is right, or pin its hash. */
 static int adopt_archive(struct wanted_archive *w, const struct stat *st, struct err *e)
 {
 	struct err other = { 0 };
@@ -161,25 +174,25 @@ static int adopt_archive(struct wanted_archive *w, const struct stat *st, struct
 	}
 	report_once(w, "%s: was here without a receipt; %s", w->path,
 		    r.trust == TRUST_PINNED ? "its SHA-256 is recorded"
-					    : "it is what is published");
+					    : "it equals the published archive");
 	r.url = mem_strdup(w->path, e);
 	receipt_set_file(&r, st);
 	rc = r.url ? save_receipt(w, &r, e) : e->code;
 	receipt_free(&w->receipt);
 	w->receipt = r;
-	w->here = !rc;
+	w->is_here = !rc;
 	return rc;
 }
 
-/* Somebody touched it: are the bytes the same? */
+/* Inode, mtime or size differ from the receipt: use the archive if its hash is the same. */
 static int rehash_archive(struct wanted_archive *w, const struct stat *st, struct err *e)
 {
 	struct file_sums s;
 
 	if (file_sums(w->path, &s, e))
 		return e->code;
-	w->here = !strcmp(s.sha256, w->receipt.sums.sha256);
-	if (!w->here) {
+	w->is_here = !strcmp(s.sha256, w->receipt.sums.sha256);
+	if (!w->is_here) {
 		report_once(w, "%s: was changed since it was fetched; fetching it again", w->path);
 		return 0;
 	}
@@ -188,21 +201,21 @@ static int rehash_archive(struct wanted_archive *w, const struct stat *st, struc
 	return save_receipt(w, &w->receipt, e);
 }
 
-/* It is what the receipt says: is that what is wanted now? */
+/* The archive matches its receipt. Reject it if the manifest or --url now wants another one. */
 static void check_wanted_source(struct wanted_archive *w)
 {
 	struct err other = { 0 };
 
-	if (w->own) {
-		w->here = !strcmp(w->own, w->receipt.url);
+	if (w->own_url) {
+		w->is_here = !strcmp(w->own_url, w->receipt.url);
 	} else if (w->receipt.trust == TRUST_OWN) {
 		report_once(
 			w,
-			"%s: is from %s, an address of your own; remove it to have it fetched from "
-			"where the manifest says",
+			"%s: is from your own address %s; remove it to fetch the archive of the "
+			"manifest",
 			w->path, w->receipt.url);
 	} else if (compare_published(w->archive, w->path, &w->receipt.sums, &other)) {
-		w->here = false;
+		w->is_here = false;
 		report_once(w, "%s; fetching it again", other.text);
 	}
 }
@@ -213,27 +226,27 @@ static int check_local_archive(struct wanted_archive *w, struct err *e)
 	int rc;
 
 	receipt_free(&w->receipt);
-	if (receipt_read(&w->receipt, w->note, e))
+	if (receipt_read(&w->receipt, w->receipt_path, e))
 		return e->code;
 	if (stat(w->path, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	if (!w->receipt.url) {
-		rc = w->own ? 0 : adopt_archive(w, &st, e);
+		rc = w->own_url ? 0 : adopt_archive(w, &st, e);
 	} else if (receipt_matches_file(&w->receipt, &st) &&
 		   (w->receipt.sums.md5[0] || !wants_md5(w->archive))) {
-		w->here = true;
+		w->is_here = true;
 		rc = 0;
 	} else {
 		rc = rehash_archive(w, &st, e);
 	}
-	if (!rc && w->here)
+	if (!rc && w->is_here)
 		check_wanted_source(w);
-	return !rc && w->here ? set_obtained(w, w->receipt.url, &w->receipt.sums, e) : rc;
+	return !rc && w->is_here ? set_obtained(w, w->receipt.url, &w->receipt.sums, e) : rc;
 }
 
 /* ---- --from ---- */
 
-/* The archive in a folder: by its name, else by the file name of one of its addresses. */
+/* Path of the archive in dir: by its name, else by the file name of one of its URLs. Owned. */
 static char *find_archive_in(const struct manifest_archive *a, const char *dir, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", dir, a->name), *other;
@@ -252,7 +265,7 @@ static char *find_archive_in(const struct manifest_archive *a, const char *dir, 
 	return path;
 }
 
-/* The user's copy is used where it lies. */
+/* Use the user's copy in place; a difference from the published archive is only a note. */
 static int use_from_folder(struct wanted_archive *w, struct err *e)
 {
 	struct err other = { 0 };
@@ -261,12 +274,12 @@ static int use_from_folder(struct wanted_archive *w, struct err *e)
 	if (archive_check_kind(w->path, e) || file_sums(w->path, &s, e))
 		return e->code;
 	if (compare_published(w->archive, w->path, &s, &other))
-		progress_print_line(w->progress, "note: %s; taken, because --from names it",
+		progress_print_line(w->progress, "note: %s; used all the same, because of --from",
 				    other.text);
 	return set_obtained(w, w->path, &s, e);
 }
 
-/* All that are missing are named before any is read. */
+/* Reports all missing archives before it reads any. */
 static int use_all_from_folder(struct wanted_archive *list, size_t n, const char *dir,
 			       struct err *e)
 {
@@ -287,8 +300,8 @@ static int use_all_from_folder(struct wanted_archive *list, size_t n, const char
 	}
 	if (!rc && missing.len)
 		rc = err_set(e, ERR_NOINPUT,
-			     "%.300s: there is no such archive in %s (--from): put it there under "
-			     "that name, or leave --from out to have it fetched",
+			     "%.300s: no such archive in %s (--from): put it there under that "
+			     "name, or omit --from to download it",
 			     buf_text(&missing), dir);
 	buf_free(&missing);
 	for (i = 0; i < n && !rc; i++)
@@ -296,9 +309,9 @@ static int use_all_from_folder(struct wanted_archive *list, size_t n, const char
 	return rc;
 }
 
-/* ---- fetching ---- */
+/* ---- downloads ---- */
 
-/* Refused when it is not what it was on first use, where nothing else says what it should be. */
+/* ERR_DATA if the download differs from the pinned hash of the first download (unless --force). */
 static int check_pin(const struct wanted_archive *w, const char *url, const struct file_sums *s,
 		     struct err *e)
 {
@@ -306,12 +319,12 @@ static int check_pin(const struct wanted_archive *w, const char *url, const stru
 	    !strcmp(w->receipt.sums.sha256, s->sha256))
 		return 0;
 	return err_set(e, ERR_DATA,
-		       "%s: gives other bytes than when %s was first fetched: SHA-256 is %s, was "
-		       "%s; if that is right, accept it with --force",
+		       "%s: the archive differs from the first download of %s: SHA-256 is %s, was "
+		       "%s; to accept the new archive, give --force",
 		       url, w->archive->name, s->sha256, w->receipt.sums.sha256);
 }
 
-/* An archive's complaint names the file it read; the user knows it by its address. */
+/* Replace the path of the part in front of an error text by the URL, which the user knows. */
 static int error_with_address(const char *url, const char *part, struct err *e)
 {
 	char text[sizeof(e->text)];
@@ -323,22 +336,23 @@ static int error_with_address(const char *url, const char *part, struct err *e)
 	return err_set(e, e->code, "%s%s", url, text + n);
 }
 
-static int check_arrived(struct wanted_archive *w, size_t address, const struct file_sums *s,
-			 enum receipt_trust *trust, struct buf *remark, struct err *e)
+static int verify_download(struct wanted_archive *w, size_t address, const struct file_sums *s,
+			   enum receipt_trust *trust, struct buf *remark, struct err *e)
 {
 	static const struct manifest_sums nothing = { .bytes = -1 };
 	const char *url = w->addresses[address].url;
-	const struct manifest_sums *published = w->own ? &w->archive->sums
+	const struct manifest_sums *published = w->own_url ? &w->archive->sums
 						: w->archive->n_urls
 							? &w->archive->urls[address].sums
 							: &nothing;
 	struct err differs = { 0 };
 	bool equal = !compare_sums(published, url, s, &differs);
 
-	*trust = w->own ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
+	assert(address < w->n_addresses);
+	*trust = w->own_url ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
 	if (archive_check_kind(w->part, e))
 		return error_with_address(url, w->part, e);
-	if (!equal && !w->own) {
+	if (!equal && !w->own_url) {
 		*e = differs;
 		return e->code;
 	}
@@ -347,11 +361,11 @@ static int check_arrived(struct wanted_archive *w, size_t address, const struct 
 	if ((!equal || !has_hash(published)) && read_through(w->archive, w->part, e))
 		return error_with_address(url, w->part, e);
 	if (!equal)
-		buf_printf(remark, "note: %s; taken, because --url asked for it", differs.text);
+		buf_printf(remark, "note: %s; used all the same, because of --url", differs.text);
 	return 0;
 }
 
-/* The receipt first: a crash between the two leaves a pin, never an archive that nobody checked. */
+/* Receipt before rename: a crash in between leaves a pinned hash, never an unverified archive. */
 static int install_archive(struct wanted_archive *w, const char *url, enum receipt_trust trust,
 			   const struct file_sums *s, struct err *e)
 {
@@ -366,10 +380,11 @@ static int install_archive(struct wanted_archive *w, const char *url, enum recei
 		err_set_errno(e, ERR_IO, "%s: cannot be read", w->part);
 	} else {
 		receipt_set_file(&r, &st);
-		rc = receipt_write(&r, w->note, e);
+		rc = receipt_write(&r, w->receipt_path, e);
 	}
 	if (!rc && rename(w->part, w->path))
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", w->path);
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be renamed to %s", w->part,
+				   w->path);
 	receipt_free(&r);
 	return rc ? e->code : set_obtained(w, url, s, e);
 }
@@ -383,7 +398,7 @@ static int install_download(void *closure, size_t address, const struct fetch_su
 
 	memcpy(sums.sha256, s->sha256, sizeof(sums.sha256));
 	memcpy(sums.md5, s->md5, sizeof(sums.md5));
-	if (check_arrived(w, address, &sums, &trust, remark, e))
+	if (verify_download(w, address, &sums, &trust, remark, e))
 		return e->code;
 	return install_archive(w, w->addresses[address].url, trust, &sums, e);
 }
@@ -393,17 +408,17 @@ static int list_addresses(struct wanted_archive *w, struct err *e)
 	const struct manifest_archive *a = w->archive;
 	size_t i;
 
-	w->n_addresses = w->own ? 1 : a->n_urls;
+	w->n_addresses = w->own_url ? 1 : a->n_urls;
 	if (!w->n_addresses)
 		return err_set(e, ERR_CONFIG,
-			       "%s: the manifest gives no url for it: use --url %s=URL, or --from "
-			       "DIR",
+			       "%s: the manifest has no url for this archive: use --url %s=URL or "
+			       "--from DIR",
 			       a->name, a->name);
 	w->addresses = mem_alloc(w->n_addresses, sizeof(*w->addresses), e);
 	if (!w->addresses)
 		return e->code;
-	w->addresses[0] = (struct fetch_address){ .url = w->own, .content = "", .bytes = -1 };
-	for (i = 0; !w->own && i < a->n_urls; i++) {
+	w->addresses[0] = (struct fetch_address){ .url = w->own_url, .content = "", .bytes = -1 };
+	for (i = 0; !w->own_url && i < a->n_urls; i++) {
 		const struct manifest_sums *s = &a->urls[i].sums;
 
 		w->addresses[i] =
@@ -428,7 +443,7 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 	for (i = 0; !rc && i < n; i++) {
 		struct wanted_archive *w = &list[i];
 
-		if (w->here)
+		if (w->is_here)
 			continue;
 		rc = list_addresses(w, e);
 		jobs[missing++] = (struct fetch_job){ .name = w->archive->name,
@@ -436,7 +451,7 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 						      .addresses = w->addresses,
 						      .n_addresses = w->n_addresses,
 						      .md5 = wants_md5(w->archive),
-						      .arrived = install_download,
+						      .on_complete = install_download,
 						      .closure = w };
 	}
 	if (!rc)
@@ -445,9 +460,9 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 	return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all archives ---- */
 
-/* One at a time fetches into a folder; another waits, and then finds the archives here. */
+/* One process at a time downloads into a folder; others wait, then find the archives here. */
 static int lock_archive_folder(const char *folder, struct progress *p, int *fd, struct err *e)
 {
 	char *path = file_path(e, "%s/lock", folder);
@@ -458,13 +473,13 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
 	if (busy && errno == EWOULDBLOCK) {
-		progress_print_line(p, "note: %s: another fetch is at work here; waiting for it",
+		progress_print_line(p, "note: %s: waiting for another fetch that is running here",
 				    folder);
 		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
 			;
 	}
 	if (*fd < 0)
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", path);
 	else if (busy)
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 	free(path);
@@ -472,7 +487,7 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 }
 
 /* URL of --url NAME=URL, the last one; NULL: none. */
-static const char *own_url(const struct conf *c, const char *name)
+static const char *find_own_url(const struct conf *c, const char *name)
 {
 	size_t n = strlen(name), i;
 
@@ -482,7 +497,7 @@ static const char *own_url(const struct conf *c, const char *name)
 	return NULL;
 }
 
-/* --url NAME=URL must mean an archive that there is. */
+/* Every NAME of --url NAME=URL must be an archive of the manifest. */
 static int check_urls(const struct manifest *m, const struct conf *c, struct err *e)
 {
 	size_t i, k, n;
@@ -518,32 +533,32 @@ static int prepare_wanted(struct wanted_archive *list, const struct manifest *m,
 		w->result = &results[i];
 		w->path = file_path(e, "%s/%s", folder, w->archive->name);
 		w->part = w->path ? file_path(e, "%s.part", w->path) : NULL;
-		w->note = w->part ? file_path(e, "%s.json", w->path) : NULL;
-		if (!w->note)
+		w->receipt_path = w->part ? file_path(e, "%s.json", w->path) : NULL;
+		if (!w->receipt_path)
 			return e->code;
 	}
 	return 0;
 }
 
-/* Look at all; *missing: not all of them are here. */
+/* Check all local archives. *missing: at least one must be downloaded. */
 static int check_all_archives(struct wanted_archive *list, size_t n, bool *missing, struct err *e)
 {
 	size_t i;
 
 	*missing = false;
 	for (i = 0; i < n; i++) {
-		if (!list[i].here && check_local_archive(&list[i], e))
+		if (!list[i].is_here && check_local_archive(&list[i], e))
 			return e->code;
 		list[i].is_reported = true;
-		*missing = *missing || !list[i].here;
+		*missing = *missing || !list[i].is_here;
 	}
 	return 0;
 }
 
-/* What is to be done about archives: fetch those that are not here, all of them, none. */
+/* Which archives to download: the missing ones, all, none. */
 enum obtain_mode { OBTAIN_DOWNLOAD, OBTAIN_DOWNLOAD_AGAIN, OBTAIN_OFFLINE };
 
-/* An archive that is not here, as it was when it was, else as it is published. */
+/* For an archive that is not here: bytes and hash of its last receipt, else as published. */
 static void set_expected_sums(struct wanted_archive *list, size_t n)
 {
 	size_t i;
@@ -552,7 +567,7 @@ static void set_expected_sums(struct wanted_archive *list, size_t n)
 		const struct wanted_archive *w = &list[i];
 		struct obtained_archive *o = w->result;
 
-		if (w->here)
+		if (w->is_here)
 			continue;
 		o->bytes = w->receipt.url ? w->receipt.sums.bytes : w->archive->sums.bytes;
 		memcpy(o->sha256, w->receipt.url ? w->receipt.sums.sha256 : w->archive->sums.sha256,
@@ -575,10 +590,10 @@ static int obtain_in_folder(struct wanted_archive *list, size_t n, const char *f
 	if (!rc)
 		rc = lock_archive_folder(folder, list->progress, &lock, e);
 	for (i = 0; !rc && again && i < n; i++)
-		rc = receipt_read(&list[i].receipt, list[i].note, e);
+		rc = receipt_read(&list[i].receipt, list[i].receipt_path, e);
+	/* another process may have downloaded them while this one waited for the lock */
 	if (!rc && !again)
-		rc = check_all_archives(list, n, &missing,
-					e); /* the other one may have fetched them */
+		rc = check_all_archives(list, n, &missing, e);
 	if (!rc && missing)
 		rc = download_missing(list, n, list->conf, list->progress, e);
 	if (lock >= 0)
@@ -593,7 +608,7 @@ static void free_wanted(struct wanted_archive *list, size_t n)
 	for (i = 0; list && i < n; i++) {
 		free(list[i].path);
 		free(list[i].part);
-		free(list[i].note);
+		free(list[i].receipt_path);
 		free(list[i].addresses);
 		receipt_free(&list[i].receipt);
 	}
@@ -620,7 +635,7 @@ static int obtain_archives(const struct manifest *m, const struct conf *c, enum 
 	for (i = 0; i < m->n; i++) {
 		list[i].conf = c;
 		list[i].progress = p;
-		list[i].own = own_url(c, list[i].archive->name);
+		list[i].own_url = find_own_url(c, list[i].archive->name);
 	}
 	rc = c->from ? use_all_from_folder(list, m->n, c->from, e)
 		     : obtain_in_folder(list, m->n, folder, how, e);

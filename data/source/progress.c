@@ -1,4 +1,4 @@
-/* progress.c - see progress.h */
+/* progress.c - progress of a long command on stderr (see progress.h) */
 #include "data/source/progress.h"
 
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 #include "share/base/clock.h"
 
 #define BAR_WIDTH  30
-#define TERMINAL_S 0.1 /* between two drawings */
-#define PIPE_S	   10.0
+#define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, ... */
+#define PIPE_S	   10.0 /* ... and in a pipe */
 
 void progress_init(struct progress *p, bool quiet)
 {
@@ -44,7 +44,7 @@ void progress_show(struct progress *p, int64_t done)
 {
 	double now = clock_mono_s(), rate = (double)done / MAX(now - p->began_s, 1e-9);
 
-	/* look at the clock about twenty times a second, whatever a step costs */
+	/* read the clock about twenty times a second, whatever a unit of work costs */
 	p->next_check = done + MAX((int64_t)(rate / 20), 1);
 	progress_write_file(p, done, false);
 	if (p->quiet || now - p->shown_s < (p->terminal ? TERMINAL_S : PIPE_S))

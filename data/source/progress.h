@@ -1,22 +1,21 @@
 /*
- * progress.h - what a long command says on stderr while it works.
+ * progress.h - progress of a long command on stderr and in a file
  *
  *	progress_begin(&p, "tokenise", total, "pairs");		a stage; total 0: unknown
  *	progress_at(&p, done);					cheap: call it for every line
- *	progress_end(&p, "%lld pairs kept", kept);		one line that stays
+ *	progress_end(&p, "%lld pairs kept", kept);		prints one permanent line
  *
- * On a terminal a bar that is drawn over; in a pipe one line every ten
- * seconds; nothing at all when quiet.
+ * On a terminal: a bar that is redrawn. In a pipe: one line every ten seconds. Quiet: nothing.
  *
- * With p.path set (progress_file.c) the same stands in that file, quiet or not, replaced as a
- * whole about four times a second, so that others can watch:
+ * If p.path is set, progress_file.c also writes the progress to that file, quiet or not. The file
+ * is replaced atomically about four times a second, so that other programs can watch:
  *
- *	{"v":1, "pid":…, "host":…, "t":unix seconds, "began":… of the stage, "stage":"read",
- *	 "unit":"bytes", "done":…, "total":… (0: unknown), "rate":… a second,
- *	 "archives":[{"name":…, "done":…, "total":…, "rate":…, "words":…}, …]}	while fetching
+ *	{"v":1, "pid":..., "host":..., "t":unix seconds, "began":... of the stage, "stage":"read",
+ *	 "unit":"bytes", "done":..., "total":... (0: unknown), "rate":... a second,
+ *	 "archives":[{"name":..., "done":..., "total":..., "rate":..., "words":...}, ...]}
  *
- * Whoever set path removes the file when all is well; of a preparation that failed or was
- * killed it stays and says where that was.
+ * Only fetch writes "archives"; "words" is a status text ("waiting", "done"). The owner of path removes the file after success;
+ * after a failure or a kill the file stays and shows the last state.
  */
 #ifndef WERKBANK_DATA_SOURCE_PROGRESS_H
 #define WERKBANK_DATA_SOURCE_PROGRESS_H
@@ -29,9 +28,9 @@
 
 struct progress {
 	bool quiet, terminal;
-	const char *stage, *unit; /* borrowed */
-	const char *path;	  /* borrowed: of the file; NULL: none */
-	int64_t total, next_check;
+	const char *stage, *unit;	    /* borrowed */
+	const char *path;		    /* borrowed: the progress file; NULL: none */
+	int64_t total, next_check;	    /* progress_at() ignores all counts below next_check */
 	double began_s, shown_s, written_s; /* clock_mono_s() */
 };
 
@@ -48,16 +47,19 @@ static inline void progress_at(struct progress *p, int64_t done)
 /* Seconds since progress_begin(); prints "stage: text (seconds)". */
 double progress_end(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Write the file, when it is time for it (or in any case: now). What cannot be written is let be. */
+/*
+ * Write the progress file if a write is due, or if `now`. Write errors are ignored: the progress is
+ * informational.
+ */
 struct progress_archive {
-	const char *name, *words;
-	int64_t done, total;
-	double rate;
+	const char *name, *status; /* status NULL: running */
+	int64_t done, total;	   /* bytes */
+	double rate;		   /* bytes a second */
 };
 void progress_write_file(struct progress *p, int64_t done, bool now);
 void progress_write_archives(struct progress *p, const struct progress_archive *archives, size_t n);
 
-/* A line of its own. */
+/* Print a permanent line on stderr, unless quiet. */
 void progress_print_line(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -1,4 +1,4 @@
-/* progress_file.c - see progress.h: what a long command is at, in a file */
+/* progress_file.c - progress of a long command in a file, for watching programs (see progress.h) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 
-#define KEEP_S 0.25 /* between two versions */
+#define WRITE_S 0.25 /* seconds between two writes */
 
-/* No fsync: of a machine that lost its power nobody asks how far it was. */
+/* Atomic replacement without fsync: the progress need not survive a power failure. */
 static void replace_progress_file(const char *path, const struct buf *text)
 {
 	struct err ignored;
@@ -64,7 +64,7 @@ static bool is_write_due(struct progress *p, bool now)
 {
 	double t = clock_mono_s();
 
-	if (!p->path || (!now && t - p->written_s < KEEP_S))
+	if (!p->path || (!now && t - p->written_s < WRITE_S))
 		return false;
 	p->written_s = t;
 	return true;
@@ -104,8 +104,8 @@ void progress_write_archives(struct progress *p, const struct progress_archive *
 		json_open(&w, '{');
 		json_put_str(&w, "name", archives[i].name);
 		progress_put_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
-		if (archives[i].words)
-			json_put_str(&w, "words", archives[i].words);
+		if (archives[i].status)
+			json_put_str(&w, "words", archives[i].status);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

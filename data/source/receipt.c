@@ -1,6 +1,7 @@
-/* receipt.c - see receipt.h */
+/* receipt.c - the receipt of an archive, NAME.json (see receipt.h) */
 #include "data/source/receipt.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define BLOCK_BYTES (1u << 20)
 #define MAX_RECEIPT (64u << 10)
 
-static const char *const trusts[] = { "published", "pinned", "own" };
+static const char *const trusts[] = { "published", "pinned", "own" }; /* enum receipt_trust */
 
 static int add_blocks(FILE *f, const char *path, struct hash *sha, struct hash *md5,
 		      struct file_sums *s, struct err *e)
@@ -103,6 +104,7 @@ int receipt_write(const struct receipt *r, const char *path, struct err *e)
 	struct json_writer w = { .out = &b };
 	int rc;
 
+	assert(r->url && (size_t)r->trust < ARRAY_LEN(trusts));
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
 	json_put_str(&w, "url", r->url);

@@ -1,6 +1,7 @@
-/* texts.c - see texts.h */
+/* texts.c - the raw parallel texts of a corpus: files and archives (see texts.h) */
 #include "data/source/texts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-_Static_assert(MANIFEST_MAX_SETS <= TEXTS_MAX_SETS, "every set of a manifest has its place");
+_Static_assert(MANIFEST_MAX_SETS <= TEXTS_MAX_SETS, "texts has room for all sets of a manifest");
 
 static void free_text(struct source_text *t)
 {
@@ -25,7 +26,7 @@ static void free_pair(struct text_pair *p)
 	free(p->name);
 }
 
-/* Takes over what the pair owns, also on failure. */
+/* Takes ownership of the strings of p, also on failure. */
 static int texts_add_pair(struct texts *t, struct text_pair *p, struct err *e)
 {
 	if (!p->name || !p->source.name || !p->target.name ||
@@ -42,7 +43,7 @@ static void set_name(struct text_pair *p, const char *set)
 	snprintf(p->set, sizeof(p->set), "%s", set);
 }
 
-/* A further one, zeroed. NULL: failure. */
+/* Append a zeroed file. NULL: failure. */
 static struct text_file *texts_add_file(struct texts *t, struct err *e)
 {
 	if (mem_grow(&t->files, &t->cap_files, t->n_files + 1, sizeof(*t->files), e))
@@ -53,7 +54,7 @@ static struct text_file *texts_add_file(struct texts *t, struct err *e)
 
 /* ---- files ---- */
 
-/* The number of a file in t->files: read and hashed when it is new. < 0: failure. */
+/* Index of a file in t->files; a new file is hashed and appended. < 0: failure. */
 static int texts_find_file(struct texts *t, const char *path, const char *set, struct err *e)
 {
 	struct text_file *f;
@@ -63,7 +64,7 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 		if (!strcmp(t->files[i].path, path))
 			return (int)i;
 	if (file_size(path) < 0)
-		return err_set(e, ERR_NOINPUT, "%s: there is no such file (%s text)", path, set);
+		return err_set(e, ERR_NOINPUT, "%s: no such file (%s text)", path, set);
 	f = texts_add_file(t, e);
 	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
 		return e->code;
@@ -77,7 +78,8 @@ static int texts_add_files(struct texts *t, const char *set, const struct conf_l
 	if (source->n != target->n)
 		return err_set(
 			e, ERR_CONFIG,
-			"%s_source names %zu files and %s_target %zu: each needs its other side",
+			"%s_source names %zu files and %s_target %zu: give the same number, file "
+			"by file",
 			set, source->n, set, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
@@ -105,7 +107,7 @@ static bool is_member_of(const struct manifest_member *m, const char *set, const
 	return !strcmp(m->set, set) && !strcmp(m->language, language);
 }
 
-/* The n-th member of a set in a language, NULL when there are fewer. */
+/* The n-th member (from 0) of a set in a language; NULL: there are fewer. */
 static const struct manifest_member *nth_member(const struct manifest_archive *a, const char *set,
 						const char *language, size_t n)
 {
@@ -124,7 +126,7 @@ static int member_text(struct source_text *t, int file, const struct manifest_ar
 	return t->name ? 0 : e->code;
 }
 
-/* The n-th member of the source language belongs to the n-th of the target language. */
+/* Pair the n-th member of the source language with the n-th member of the target language. */
 static int pair_members(struct texts *t, int file, const struct manifest_archive *a,
 			const char *set, const struct conf *c, struct err *e)
 {
@@ -140,7 +142,7 @@ static int pair_members(struct texts *t, int file, const struct manifest_archive
 		if (!from || !to)
 			return err_set(e, ERR_CONFIG,
 				       "the manifest gives %s more %s members in %s than in %s: "
-				       "each needs its other side",
+				       "each needs its translation",
 				       a->name, set, from ? c->source_language : c->target_language,
 				       from ? c->target_language : c->source_language);
 		set_name(&p, set);
@@ -152,7 +154,7 @@ static int pair_members(struct texts *t, int file, const struct manifest_archive
 	}
 }
 
-/* All sets of an archive, each when its first member comes. */
+/* Add the pairs of all sets of an archive, in the order of the first member of each set. */
 static int add_members(struct texts *t, int file, const struct manifest_archive *a,
 		       const struct conf *c, struct err *e)
 {
@@ -168,7 +170,7 @@ static int add_members(struct texts *t, int file, const struct manifest_archive 
 	return 0;
 }
 
-/* Takes over the path and the address of what was obtained. */
+/* Takes ownership of the path and URL of `from`. */
 static int add_archive(struct texts *t, const struct manifest_archive *a,
 		       struct obtained_archive *from, struct err *e)
 {
@@ -186,7 +188,7 @@ static int add_archive(struct texts *t, const struct manifest_archive *a,
 	return f->archive ? 0 : e->code;
 }
 
-/* How archives are found: obtain_offline(), or obtain_all() but for what it says of again. */
+/* obtain_offline(), or obtain_all() with again = false. */
 typedef int (*archives_find)(const struct manifest *m, const struct conf *c, struct progress *p,
 			     struct obtained_archive *list, struct err *e);
 
@@ -221,6 +223,7 @@ static int add_manifest(struct texts *t, const struct conf *c, archives_find fin
 
 /* ---- sets ---- */
 
+/* Index of a set in t->sets; t->n_sets: not there. */
 static int number_of_set(const struct texts *t, const char *set)
 {
 	int k = 0;
@@ -230,6 +233,7 @@ static int number_of_set(const struct texts *t, const char *set)
 	return k;
 }
 
+/* Fill t->sets: train, dev, test, then the others in the order of their first pair. */
 static void name_sets(struct texts *t)
 {
 	static const char *const first[] = { "train", "dev", "test" };
@@ -245,7 +249,7 @@ static void name_sets(struct texts *t)
 		}
 }
 
-/* Put the pairs in the order of their sets, and count those of train. */
+/* Sort the pairs by set (stable) and count those of train. */
 static int order_pairs(struct texts *t, struct err *e)
 {
 	struct text_pair *ordered = mem_alloc(MAX(t->n, 1), sizeof(*ordered), e);
@@ -258,17 +262,18 @@ static int order_pairs(struct texts *t, struct err *e)
 		for (size_t i = 0; i < t->n; i++)
 			if (number_of_set(t, t->pairs[i].set) == k)
 				ordered[n++] = t->pairs[i];
+	assert(n == t->n); /* every pair belongs to exactly one set */
 	free(t->pairs);
 	t->pairs = ordered;
 	t->cap = MAX(t->n, 1);
-	name_sets(t); /* the names have moved */
+	name_sets(t); /* t->sets pointed into the freed array */
 	for (t->n_train = 0; t->n_train < t->n; t->n_train++)
 		if (strcmp(t->pairs[t->n_train].set, "train"))
 			break;
 	return 0;
 }
 
-/* ---- all together ---- */
+/* ---- all sources ---- */
 
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)

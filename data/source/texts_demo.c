@@ -1,4 +1,5 @@
-/* texts_demo.c - see texts.h: the texts that the built-in grammar makes */
+/* texts_demo.c - the texts that the built-in grammar generates (see texts.h) */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,12 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-#define HELD_OUT 500 /* pairs in dev and in test, … */
-#define SHARE	 20  /* … but no more than one for so many of training */
+#define HELD_OUT 500 /* pairs of dev and of test, at most */
+#define SHARE	 20  /* training pairs for each held-out pair, at least */
 
 /*
- * The held-out sets come first from the grammar, so that they stay the same however many pairs
- * train.
+ * Order of generation: held-out sets first, so that they stay the same for any number of training
+ * pairs (from HELD_OUT * SHARE on).
  */
 static const char *const sets[] = { "dev", "test", "train" };
 
@@ -25,7 +26,7 @@ static int64_t demo_set_pairs(const struct conf *c, const char *set)
 	return MAX(MIN(c->demo_pairs / SHARE, HELD_OUT), 1);
 }
 
-/* Add what a shipped file holds. */
+/* Add the hash of a shipped file to h. */
 static int add_shipped(struct hash *h, const char *name, struct err *e)
 {
 	char *path = paths_shipped(name, e), hex[HASH_SHA256_HEX];
@@ -37,7 +38,7 @@ static int add_shipped(struct hash *h, const char *name, struct err *e)
 	return rc;
 }
 
-/* What decides about a text: the grammar, the version of what reads it, numbers, set, language. */
+/* Hash of all that a demo text depends on: grammar, version, seed, size, set, language. */
 static int demo_hash_inputs(char hex[HASH_SHA256_HEX], const struct conf *c, const char *set,
 			    const char *language, struct err *e)
 {
@@ -75,7 +76,8 @@ int texts_add_demo(struct texts *t, const struct conf *c, const char *work, stru
 	bool from_german = !strcmp(c->source_language, "de") && !strcmp(c->target_language, "en");
 
 	if (!from_german && (strcmp(c->source_language, "en") || strcmp(c->target_language, "de")))
-		return err_set(e, ERR_CONFIG, "the built-in grammar knows en and de, not %s and %s",
+		return err_set(e, ERR_CONFIG,
+			       "demo_pairs: the built-in grammar knows en and de, not %s and %s",
 			       c->source_language, c->target_language);
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		struct text_pair *p;
@@ -94,15 +96,16 @@ int texts_add_demo(struct texts *t, const struct conf *c, const char *work, stru
 	return 0;
 }
 
-/* ---- making them ---- */
+/* ---- generation ---- */
 
-/* The file of a demo text. */
+/* The file of one side of a demo set. The set must exist. */
 static struct text_file *demo_text_file(struct texts *t, const char *set, bool target)
 {
 	size_t i = 0;
 
-	while (strcmp(t->pairs[i].set, set))
+	while (i < t->n && strcmp(t->pairs[i].set, set))
 		i++;
+	assert(i < t->n);
 	return &t->files[target ? t->pairs[i].target.file : t->pairs[i].source.file];
 }
 
@@ -121,7 +124,7 @@ static int write_set(struct demo *d, int64_t pairs, struct text_file *const file
 			buf_add_char(&text[k], '\n');
 			if (buf_check(&text[k], e))
 				goto out;
-			/* trouble with the stream: the commit says why */
+			/* outfile_commit() reports write errors */
 			fwrite(text[k].data, 1, text[k].len, out[k].stream);
 		}
 	}

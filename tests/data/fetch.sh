@@ -68,7 +68,7 @@ printf x | dd of="$here/a.tgz" bs=1 seek=5000 conv=notrunc 2>/dev/null
 says "changed on the disk" 0 'was changed since it was fetched; fetching it again' fetch
 right "changed on the disk"
 rm "$here/a.tgz.json"
-says "without its receipt" 0 'was here without a receipt; it is what is published' fetch
+says "without its receipt" 0 'was here without a receipt; it equals the published archive' fetch
 present "without its receipt: it has one again" "$here/a.tgz.json"
 cp "$tmp/www/b.tgz" "$here/a.tgz"
 rm "$here/a.tgz.json"
@@ -104,9 +104,9 @@ fi
 recovers "closed without a byte, once" once/slam/ 'try 2 of 6'
 recovers "chunks" chunked/ ''
 recovers "no Content-Length" nolength/ ''
-recovers "no Content-Length, cut once" nolength/once/cut-70000/ '70000 of [0-9]* bytes came; try 2 of 6'
-recovers "416 to every Range" no416/once/cut-70000/ 'cannot continue at byte 70000 .416.; again, from its start'
-recovers "another Range than asked for" shift/once/cut-70000/ 'continues with something else'
+recovers "no Content-Length, cut once" nolength/once/cut-70000/ 'received 70000 of [0-9]* bytes; try 2 of 6'
+recovers "416 to every Range" no416/once/cut-70000/ 'cannot continue at byte 70000 .416.; downloading it again from its start'
+recovers "another Range than asked for" shift/once/cut-70000/ 'continues with another version'
 recovers "no ETag: continued, for its hash is published" noetag/once/cut-70000/ 'try 2 of 6'
 same "no ETag: it was continued" "$(requests '^/noetag/once/cut-70000/a.tgz 206 70000 ')" 1
 recovers "stalled once" once/drip/ 'try 2 of 6'
@@ -139,9 +139,9 @@ fails "the wrong size" '' 65 "a.tgz: has $size bytes, should have 70000" "bytes 
 absent "the wrong size: known before anything is written" "$here/a.tgz.part"
 fails "longer than it should be, and does not say how long" nolength/ 65 'is longer than the 70000 bytes' "bytes = 70000"
 fails "cut at the end of no Content-Length, and nothing is published" nolength/cut-70000/ 65 'damaged or cut short'
-fails "cut at the same place by a server that ignores Range" norange/cut-70000/ 76 'cannot be fetched: .*; the 70000 bytes that came are kept'
+fails "cut at the same place by a server that ignores Range" norange/cut-70000/ 76 'cannot be fetched: .*; 70000 bytes are kept'
 fails "closed at once" slam/ 76 'cannot be fetched: .*'
-fails "always 206" always206/ 76 'gives a part .206. where all was asked for'
+fails "always 206" always206/ 76 'sends a part .206., but the whole file was requested'
 fails "an endless slow drip" drip/ 75 'Less than 1024 bytes/sec|cannot be fetched'
 manifest nobody "url = http://127.0.0.1:1/a.tgz"
 says "nobody is there" 68 'cannot be fetched: .*; try a mirror' fetch --tries 2
@@ -151,7 +151,7 @@ says "no such host" 68 'Could not resolve host' fetch --tries 1
 manifest text "url = file://$tmp/raw/a.en"
 says "text" 65 'is not an archive' fetch
 manifest nourl
-says "no address at all" 78 'gives no url for it: use --url a.tgz=URL, or --from DIR' fetch
+says "no address at all" 78 'has no url for this archive: use --url a.tgz=URL or --from DIR' fetch
 
 # ---- mirrors ----------------------------------------------------------------
 manifest mirrors "sha256 = $sum" "url = $web/none/a.tgz" "url = $web/page/a.tgz" "url = $web/b.tgz" "url = $web/cut-50000/a.tgz" "url = $web/a.tgz"
@@ -163,9 +163,9 @@ manifest packed "sha256 = 012345678901234567890123456789012345678901234567890123
 says "a mirror with sums of its own" 0 '' fetch
 right "a mirror with sums of its own"
 manifest own "sha256 = 0123456789012345678901234567890123456789012345678901234567890123" "url = $web/none/a.tgz"
-says "an address of one's own" 0 'note: .*should be 0123.*; taken, because --url asked for it' fetch --url "a.tgz=$web/a.tgz"
+says "an address of one's own" 0 'note: .*should be 0123.*; used all the same, because of --url' fetch --url "a.tgz=$web/a.tgz"
 right "an address of one's own"
-says "afterwards without it" 0 'an address of your own; remove it' fetch
+says "afterwards without it" 0 'from your own address .*; remove it' fetch
 says "an address for something else" 64 'no archive called c.tgz' fetch --url "c.tgz=$web/a.tgz"
 
 # ---- parts of another run ---------------------------------------------------
@@ -189,7 +189,7 @@ right "the ETag has changed"
 same "the ETag has changed: all of it again" "$(requests '^/a.tgz 200 0 ')" $((before + 1))
 part glued "url = $web/glue/cut-70000/a.tgz"
 cp "$tmp/www/a.tgz" "$tmp/www/same" && mv "$tmp/www/same" "$tmp/www/a.tgz"
-says "the ETag has changed, but the server goes on" 0 'something else than what was begun; again, from its start' fetch
+says "the ETag has changed, but the server goes on" 0 'another version of the file than the part; downloading it again from its start' fetch
 right "the ETag has changed, but the server goes on"
 part noetag "url = $web/noetag/cut-70000/a.tgz"
 says "nothing says what the part is of" 0 '' fetch
@@ -200,7 +200,7 @@ says "a weak ETag" 0 '' fetch
 same "a weak ETag: all of it again" "$(requests '^/weak/a.tgz 200 0 ')" 1
 part damaged "url = $web/cut-70000/a.tgz" "sha256 = $sum"
 printf x | dd of="$here/a.tgz.part" bs=1 seek=5000 conv=notrunc 2>/dev/null
-says "a part that was damaged" 0 'should be .*; again, from its start' fetch
+says "a part that was damaged" 0 'should be .*; downloading it again from its start' fetch
 right "a part that was damaged"
 part page "url = $web/cut-70000/a.tgz"
 sed -i "s,$web/,$web/disguised/," "$m" "$here/a.tgz.part.json"
@@ -229,7 +229,7 @@ says "on first use" 0 '' fetch
 same "on first use: pinned" "$(grep -o '"trust":"[a-z]*"' "$here/a.tgz.json")" '"trust":"pinned"'
 rm "$here/a.tgz"
 cp "$tmp/www/b.tgz" "$tmp/www/pin.tgz"
-says "other bytes than the first time" 65 "gives other bytes than when a.tgz was first fetched: SHA-256 is [0-9a-f]*, was $sum; .*--force" fetch
+says "other bytes than the first time" 65 "the archive differs from the first download of a.tgz: SHA-256 is [0-9a-f]*, was $sum; .*--force" fetch
 nothing "other bytes than the first time"
 says "accepted with --force" 0 '' fetch --force
 equal "accepted with --force: the new file" "$tmp/www/b.tgz" "$here/a.tgz"
@@ -288,7 +288,7 @@ many 5 slow-20000/ 2
 fetch >/dev/null 2>"$tmp/first" &
 pid=$!
 sleep 0.15
-says "a second fetch of the same waits" 0 'another fetch is at work here; waiting for it' fetch
+says "a second fetch of the same waits" 0 'waiting for another fetch that is running here' fetch
 same "a second fetch of the same: each was fetched once" "$(awk '/slow-20000.p[12].tgz 200/' "$tmp/log" | wc -l | tr -d ' ')" 2
 wait $pid
 
@@ -296,12 +296,12 @@ wait $pid
 mkdir "$tmp/dir"
 requests . >"$tmp/before"
 manifest from "url = $web/somewhere/b.tgz" "sha256 = $sum"
-says "from a folder that has not got it" 66 "a.tgz: there is no such archive in $tmp/dir .--from." fetch --from "$tmp/dir"
+says "from a folder that has not got it" 66 "a.tgz: no such archive in $tmp/dir .--from." fetch --from "$tmp/dir"
 cp "$tmp/www/a.tgz" "$tmp/dir/b.tgz"
 says "from a folder, under the name of its address" 0 '' fetch --from "$tmp/dir"
 same "from a folder: used where it lies" "$(cut -f 4 "$tmp/out")" "$tmp/dir/b.tgz"
 cp "$tmp/www/b.tgz" "$tmp/dir/a.tgz"
-says "from a folder: other bytes are said" 0 "should be $sum; taken, because --from names it" fetch --from "$tmp/dir"
+says "from a folder: other bytes are said" 0 "should be $sum; used all the same, because of --from" fetch --from "$tmp/dir"
 cp "$tmp/raw/a.en" "$tmp/dir/a.tgz"
 says "from a folder: no archive" 65 'dir/a.tgz: is not an archive' fetch --from "$tmp/dir"
 same "from a folder: nobody is asked" "$(requests .)" "$(cat "$tmp/before")"
@@ -333,7 +333,7 @@ says "no corpus" 64 'MANIFEST' "$data" fetch
 says "an unknown corpus" 66 "no corpus is called 'wmt16-en-fr' .did you mean wmt16-en-de.*wmt13, wmt14, wmt14-full, wmt15, wmt16, wmt16-en-de;" "$data" fetch wmt16-en-fr
 says "two corpora, one address" 64 'goes with one CORPUS' "$data" fetch wmt13 wmt14 --url a=b
 for corpus in wmt13 wmt14 wmt14-full wmt15 wmt16 wmt16-en-de; do
-	says "$corpus: its manifest is read" 66 'there is no such archive' "$data" fetch "$corpus" --from "$tmp/raw"
+	says "$corpus: its manifest is read" 66 'no such archive' "$data" fetch "$corpus" --from "$tmp/raw"
 done
 
 tally

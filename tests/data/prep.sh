@@ -75,7 +75,7 @@ wmt() { # wmt WORKSPACE OPTION... : later --url win
 
 corpus=$tmp/ws/corpora/wmt16-en-de
 says "wmt16 from a web server" 0 'is ready' wmt "$tmp/ws"
-if grep -q "note: .* should have 918311367; taken" "$tmp/err"; then
+if grep -q "note: .* should have 918311367; used all the same" "$tmp/err"; then
 	ok "an archive of one's own may differ from the published one, and that is said"
 else
 	not_ok "an archive of one's own may differ from the published one, and that is said" "$(cat "$tmp/err")"
@@ -111,7 +111,7 @@ same "the same number of tokens" "$(sed -n 's/.*"tokens":{"train":{"source":\([0
 same "every file is listed with its hash" "$(grep -o '"sha256":"[0-9a-f]*"' "$manifest" | wc -l)" 19
 
 says "prepared already" 0 'ready in .* already' wmt "$tmp/ws"
-says "other options: says which" 78 'prepared with max_words = 80, now asked for is .70' wmt "$tmp/ws" --max-words 70
+says "other options: says which" 78 'prepared with max_words = 80, but this recipe has .70' wmt "$tmp/ws" --max-words 70
 mv "$tmp/www" "$tmp/gone"
 cp "$manifest" "$tmp/first.json"
 says "again from archives that are here" 0 'is ready' wmt "$tmp/ws" --force
@@ -125,7 +125,7 @@ same "that is known before anything is changed" "$(find "$manifest" | wc -l)" 1
 mv "$tmp/gone" "$tmp/www"
 says "a plan fetches nothing" 0 '^to fetch: de-en.tgz' wmt "$tmp/ws5" --dry-run
 absent "a plan leaves nothing" "$tmp/ws5"
-says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, should have 918311367; taken' \
+says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, should have 918311367; used all the same' \
 	wmt "$tmp/ws2" --from "$tmp/www"
 absent "from a folder: used where it lies" "$tmp/ws2/archives/wmt16-en-de/dev.tgz"
 mkdir "$tmp/bad-from"
@@ -177,7 +177,7 @@ equal "the manifest on standard output is the file" "$tmp/out" "$tmp/local/corpo
 same "quiet" "$(wc -c <"$tmp/err")" 0
 absent "no test set, no test files" "$tmp/local/corpora/my/test.shard"
 recipe my "$tmp/dev.en" "$tmp/missing.de"
-says "a missing file" 66 'missing.de: there is no such file' prep
+says "a missing file" 66 'missing.de: no such file' prep
 recipe my "$tmp/dev.en" "$tmp/en"
 says "sides of different length" 65 'dev.en has 50 lines but .*/en has 1700' prep
 recipe my "$tmp/dev.en $tmp/test.en" "$tmp/dev.de"

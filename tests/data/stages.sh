@@ -139,9 +139,9 @@ data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${WERKBANK_SH
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 
 # ---- doing it ---------------------------------------------------------------------
-says "other options: asks for --force" 78 'max_words = 80, now asked for is .50.: give --force.*--dry-run' prep --max-words 50
+says "other options: asks for --force" 78 'max_words = 80, but this recipe has .50.: give --force.*--dry-run' prep --max-words 50
 says "only what depends on it" 0 'done already and kept: read' prep --max-words 50 --force
-says "another seed: asks for --force" 78 'prepared with seed 1, now asked for is 2' \
+says "another seed: asks for --force" 78 'prepared with seed 1, but this recipe has 2' \
 	"$data" prep "$tmp/seed.ini" -C "$tmp/ws" --corpus my --max-words 50
 says "and back" 0 'done already and kept: read' prep --force
 same "back at the same bytes" "$(sha train.shard)" "$first"

@@ -481,7 +481,7 @@ TEST(archive_zip_members_that_are_no_files)
 		{ S_IFBLK, "corpus.en is a device" },
 		{ S_IFDIR, "corpus.en/ is a folder" },
 		{ S_IFLNK, "corpus.en is a symbolic link" },
-		{ S_IFSOCK, "corpus.en is something special" },
+		{ S_IFSOCK, "corpus.en is a special file" },
 	};
 	static const struct zipped file[] = { { "corpus.en", ENGLISH, 0, 0 } };
 	char *path = store_zip("kinds.zip", file, 1);
@@ -511,12 +511,12 @@ TEST(archive_members_that_are_there_twice)
 
 	add_file(&b, "corpus.en", ENGLISH);
 	add_file(&b, "corpus.en", ENGLISH);
-	check_hostile(&b, "member corpus.en is there twice");
+	check_hostile(&b, "member corpus.en occurs twice");
 	buf_clear(&b);
 	add_file(&b, "new/corpus.en", ENGLISH);
 	add_special(&b, "old/corpus.en", '2', "x");
 	check_hostile(&b, "old/corpus.en is a symbolic link");
-	check_refused(store_zip("twice.zip", twice, 3), "member corpus.en is there twice");
+	check_refused(store_zip("twice.zip", twice, 3), "member corpus.en occurs twice");
 	buf_free(&b);
 }
 
@@ -563,7 +563,7 @@ TEST(archive_bombs)
 		check_refused(store_packed("bomb.tgz", &b, ARCHIVE_FILTER_GZIP),
 			      i < 2 ? "unpacks to more than 200 times its size before the end of "
 				      "member corpus.en"
-				    : "unpacks to more than 200 times its size behind");
+				    : "unpacks to more than 200 times its size after");
 	}
 	check_refused(store_packed("bomb.tzst", &b, ARCHIVE_FILTER_ZSTD), "200 times its size");
 	buf_free(&b);

@@ -41,7 +41,7 @@ TEST(bars_lines_of_a_known_and_an_unknown_total)
 	check_str(buf_text(&b), "dev.tgz    25 %  5.0 MB/s  0:15");
 	buf_clear(&b);
 	v.total = -1;
-	v.words = "waiting";
+	v.status = "waiting";
 	bars_format_line(&b, &v, 75);
 	check_str(buf_text(&b), "dev.tgz   25.0 MB  waiting");
 	buf_free(&b);
@@ -56,7 +56,7 @@ TEST(bars_lines_fit)
 		for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
 			for (size_t k = 0; k < ARRAY_LEN(amounts); k++) {
 				struct bar_view v = { .name = "training-parallel-commoncrawl.tgz",
-						      .words = i == 5 ? "reading what is here"
+						      .status = i == 5 ? "verifying the first part"
 								      : NULL,
 						      .done = amounts[i],
 						      .total = k ? amounts[k] : -1,
