@@ -115,7 +115,8 @@ for folder in $(find share kernels data train eval tui -name '*.[ch]' -o -name '
 done
 
 # What no local.mk names is missing from the distribution, and only "make distcheck" would notice.
-for file in $(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def'); do
+files=$(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def')
+for file in $files; do
 	if ! grep -qF "${file##*/}" "${file%%/*}/local.mk" "$(dirname "$file")/local.mk" Makefile.am 2>/dev/null; then
 		complain "$file: no local.mk names it"
 	fi

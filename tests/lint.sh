@@ -1,5 +1,5 @@
 #!/bin/sh
-# lint.sh - what no compiler checks: length of lines and files, blanks at line ends, shell scripts.
+# lint.sh - what no compiler checks: the format, length of lines, functions and files, names, shell scripts.
 set -eu
 cd "${srcdir:-.}"
 status=0
@@ -22,14 +22,32 @@ complain() { echo "^ $*"; status=1; }
 		if [ "$n" -gt 800 ]; then echo "$file: $n lines"; complain "a file has at most 800 lines"; fi
 	done
 }
+# clang-format 14 is the measure: other versions break other lines.
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+	# shellcheck disable=SC2046,SC2086 # a list of words
+	clang-format --dry-run -Werror $(echo "$sources" | grep -v /golden/) $(find tests -name '*.cc') ||
+		complain "clang-format -i formats them"
+fi
+# A function has at most 80 lines: from its brace in the first column to the closing one.
+for file in $(echo "$sources" | grep -v '^tests/'); do
+	awk -v file="$file" '/^{/ { from = NR } /^}/ && from {
+		if (NR - from - 1 > 80) { print file ":" from ": a function of " NR - from - 1 " lines"; bad = 1 }
+		from = 0 } END { exit bad }' "$file" || complain "a function has at most 80 lines"
+done
+# One name, one function: tools and readers follow a name to one place.
+names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
+	sed -s -n 's/^static [^=;(]*[ *]\([a-z_][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |
+	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
+		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
+if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
 # What make runs as a test must be executable in the distribution, too.
-for script in $(grep -lE '^TESTS' tests/local.mk tests/*/local.mk | while read -r list; do
-	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | sort -u); do
+for script in $(grep -lE '^(TESTS|long_tests)' tests/local.mk tests/*/local.mk | while read -r list; do
+	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | grep -v '^tests/fuzz/' | sort -u); do
 	if [ -f "$script" ] && ! head -n 1 "$script" | grep -q '^# ' && [ ! -x "$script" ]; then
 		echo "$script"; complain "not executable: chmod +x"
 	fi
 done
 if command -v shellcheck >/dev/null 2>&1; then
-	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh tests/*/*.sh share/packaging/*.sh || complain "shellcheck"
+	shellcheck -x -S warning quickstart autogen.sh .ci/run tests/*.sh tests/*/*.sh share/packaging/*.sh || complain "shellcheck"
 fi
 exit $status

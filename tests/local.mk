@@ -1,10 +1,10 @@
-# tests: make check. A test is a TEST(name) in a t_*.c, or a script.
+# tests: make check, make check-long, make check-all. A test is a TEST(name) in a t_*.c, or a script.
 # test.h has the assertions, test.c runs the tests, helpers.sh is for scripts, tally.sh counts; layers.sh and lint.sh hold the rules.
 # May use: everything; nobody includes tests.
 check_PROGRAMS += tests/run
 test_sources =
 dist_check_SCRIPTS += %D%/layers.sh
-EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/helpers.sh
+EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/helpers.sh %D%/parts.sh %D%/nightly.sh %D%/coverage.sh
 # Recorded screens and files, all of them.
 EXTRA_DIST += %D%/golden
 TESTS += tests/run %D%/layers.sh
@@ -36,8 +36,19 @@ CLEANFILES += %D%/list.h
 lint:
 	@cd $(srcdir) && sh %D%/layers.sh && sh %D%/lint.sh
 .PHONY: lint
+
+# The short tests are "make check"; these take minutes more.
+check-long: all $(long_programs)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$(long_tests)"
+check-all: all $(long_programs)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$(TESTS) $(long_tests)"
+# Lines that the C tests run, by room; in a build of its own.
+coverage:
+	BUILD=$(abs_top_builddir)/build-coverage sh $(srcdir)/%D%/coverage.sh
+.PHONY: check-long check-all coverage
 # Sanitizers: sizes that cannot be had are refused, as everywhere, not fatal.
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; \
+	TEST_JOBS=$${TEST_JOBS-2}; export TEST_JOBS; \
 	ASAN_OPTIONS=$${ASAN_OPTIONS-allocator_may_return_null=1}; export ASAN_OPTIONS; \
 	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE; \
 	WERKBANK_RUNTIME=$(abs_top_builddir)/tests/runtime; export WERKBANK_RUNTIME; \

@@ -1,14 +1,22 @@
 /* test.c - runs every test of tests/list.h (or another list), which make writes. */
 #include "tests/test.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
+
+/* A test that runs longer hangs: sanitizers on a slow machine are included. */
+#define TEST_SECONDS 900
+#define MAX_JOBS     64
 
 #ifndef TEST_LIST
 #define TEST_LIST "tests/list.h"
@@ -127,25 +135,167 @@ static void remove_folder(void)
 	folder[0] = 0;
 }
 
+/* How one test ended: the exit status of its process. */
+enum test_result { RESULT_PASSED = 0, RESULT_FAILED = 1, RESULT_SKIPPED = 77 };
+
+/* A test that runs in a process of its own. */
+struct test_child {
+	pid_t pid; /* 0: the place is free */
+	size_t test;
+	FILE *output; /* owned: what the test writes */
+};
+
+/* In the child process: run test i, remove its folder, leave. */
+static void test_run_child(size_t i, FILE *output)
+{
+	dup2(fileno(output), STDOUT_FILENO);
+	dup2(fileno(output), STDERR_FILENO);
+	alarm(TEST_SECONDS);
+	all[i].run();
+	remove_folder();
+	fflush(stdout);
+	exit(failures ? RESULT_FAILED : skipped ? RESULT_SKIPPED : RESULT_PASSED);
+}
+
+/*
+ * Start test i in a process of its own, so that a crash or a hang fails this test alone. The folder
+ * of a test that crashed stays for whoever looks into the crash.
+ */
+static void test_start_child(struct test_child *c, size_t i)
+{
+	c->output = tmpfile();
+	if (!c->output) {
+		perror("tmpfile");
+		exit(1);
+	}
+	fflush(stdout);
+	c->test = i;
+	c->pid = fork();
+	if (c->pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	if (c->pid == 0)
+		test_run_child(i, c->output);
+}
+
+/* The result of a child that has ended with this status; prints what it wrote. */
+static enum test_result test_end_child(struct test_child *c, int status)
+{
+	char text[4096];
+	size_t n;
+
+	c->pid = 0;
+	rewind(c->output);
+	while ((n = fread(text, 1, sizeof(text), c->output)) > 0)
+		fwrite(text, 1, n, stderr);
+	fclose(c->output);
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr, "%s: ended by signal %d (%s)%s\n", all[c->test].name,
+			WTERMSIG(status), strsignal(WTERMSIG(status)),
+			WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+		return RESULT_FAILED;
+	}
+	switch (WEXITSTATUS(status)) {
+	case RESULT_PASSED:
+		return RESULT_PASSED;
+	case RESULT_SKIPPED:
+		return RESULT_SKIPPED;
+	case RESULT_FAILED:
+		return RESULT_FAILED;
+	default: /* a sanitizer's report, or exit() in the program */
+		fprintf(stderr, "%s: exit status %d\n", all[c->test].name, WEXITSTATUS(status));
+		return RESULT_FAILED;
+	}
+}
+
+static int counts[3]; /* passed, failed, skipped */
+
+static void test_count(size_t i, enum test_result result)
+{
+	static const char *const names[] = { "ok", "FAILED", "skipped" };
+	int column = result == RESULT_PASSED ? 0 : result == RESULT_SKIPPED ? 2 : 1;
+
+	counts[column]++;
+	printf("%-8s %s\n", names[column], all[i].name);
+	fflush(stdout);
+}
+
+/* Wait until one of the n places is free, and count its test. False when none was busy. */
+static bool test_wait_child(struct test_child *children, int n)
+{
+	int status;
+	pid_t pid;
+
+	do
+		pid = waitpid(-1, &status, 0);
+	while (pid < 0 && errno == EINTR);
+	for (int k = 0; pid > 0 && k < n; k++) {
+		if (children[k].pid == pid) {
+			size_t test = children[k].test;
+
+			test_count(test, test_end_child(&children[k], status));
+		}
+	}
+	return pid > 0;
+}
+
+/* Start test i as soon as one of the n places is free. */
+static void test_run_forked(struct test_child *children, int n, size_t i)
+{
+	for (;;) {
+		for (int k = 0; k < n; k++) {
+			if (!children[k].pid) {
+				test_start_child(&children[k], i);
+				return;
+			}
+		}
+		test_wait_child(children, n);
+	}
+}
+
+/* The same without a process of its own, for debuggers. */
+static enum test_result test_run_here(size_t i)
+{
+	failures = skipped = 0;
+	all[i].run();
+	remove_folder();
+	return failures ? RESULT_FAILED : skipped ? RESULT_SKIPPED : RESULT_PASSED;
+}
+
+static bool test_is_wanted(const char *name, char **words)
+{
+	if (!*words)
+		return true;
+	for (; *words; words++) {
+		if (strstr(name, *words))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * run [--no-fork] [WORD...]: the tests with one of the words in their name, or all. TEST_JOBS in the
+ * environment is how many run at a time (1).
+ */
 int main(int argc, char **argv)
 {
-	int passed = 0, failed = 0, skips = 0;
+	bool forks = argc < 2 || strcmp(argv[1], "--no-fork") != 0;
+	struct test_child children[MAX_JOBS] = { 0 };
+	const char *jobs = getenv("TEST_JOBS");
+	int n = jobs ? (int)strtol(jobs, NULL, 10) : 1;
 
+	n = n < 1 ? 1 : n > MAX_JOBS ? MAX_JOBS : n;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (argc > 1 && !strstr(all[i].name, argv[1]))
+		if (!test_is_wanted(all[i].name, argv + (forks ? 1 : 2)))
 			continue;
-		failures = skipped = 0;
-		all[i].run();
-		remove_folder();
-		printf("%-8s %s\n", failures ? "FAILED" : skipped ? "skipped" : "ok", all[i].name);
-		fflush(stdout);
-		if (failures)
-			failed++;
-		else if (skipped)
-			skips++;
+		if (forks)
+			test_run_forked(children, n, i);
 		else
-			passed++;
+			test_count(i, test_run_here(i));
 	}
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skips);
-	return failed != 0;
+	while (forks && test_wait_child(children, n))
+		;
+	printf("%d passed, %d failed, %d skipped\n", counts[0], counts[1], counts[2]);
+	return counts[1] != 0;
 }

@@ -3,7 +3,9 @@
  *
  * Write TEST(name) { ... } in any tests/t_*.c; make gathers the names itself.
  * Checks go on after a failure, so that one run shows all that is wrong; both
- * sides are printed. "tests/run bpe" runs the tests with "bpe" in their name.
+ * sides are printed. Each test runs in a process of its own: a crash or a hang fails
+ * that test alone. "tests/run bpe" runs the tests with "bpe" in their name;
+ * "tests/run --no-fork bpe" runs them in one process, for a debugger.
  */
 #ifndef WERKBANK_TESTS_TEST_H
 #define WERKBANK_TESTS_TEST_H

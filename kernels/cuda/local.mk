@@ -12,7 +12,7 @@ EXTRA_DIST += $(cuda_sources) $(cuda_headers) %D%/cuda_blas.cu %D%/cuda_table.c
 SUFFIXES = .cu
 if HAVE_CUDA
 cuda_objects = $(cuda_sources:.cu=.o) %D%/cuda_blas.o
-cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_GNU_SOURCE $(DEFS) \
+cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_GNU_SOURCE $(ASSERT_FLAGS) $(DEFS) \
 	-DCUDA_LIBRARY_DIR='"$(CUDA_LIBRARY_DIR)"' -Xcompiler -Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics,-fPIC
 .cu.o:
 	@$(MKDIR_P) $(@D)

@@ -23,6 +23,14 @@ AC_DEFUN([WERKBANK_ENABLE_SANITIZERS], [
   AC_SUBST([SAN_FLAGS])
 ])
 
+# assert() is for developers: off in a release build, on with --enable-asserts or sanitizers.
+AC_DEFUN([WERKBANK_ENABLE_ASSERTS], [
+  AC_ARG_ENABLE([asserts], [AS_HELP_STRING([--enable-asserts], [check invariants at run time (default: with sanitizers)])],
+    [], [AS_IF([test "x${enable_sanitizers:-no}" != xno], [enable_asserts=yes], [enable_asserts=no])])
+  AS_IF([test "x$enable_asserts" = xno], [ASSERT_FLAGS=-DNDEBUG], [ASSERT_FLAGS=])
+  AC_SUBST([ASSERT_FLAGS])
+])
+
 AC_DEFUN([WERKBANK_ENABLE_WERROR], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors])])
   WARN_FLAGS="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wwrite-strings"

@@ -56,8 +56,8 @@ do_build() {
 do_checked() {
 	sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 	[ -x "$sanitizer" ] || { echo "no compute-sanitizer here"; return 1; }
-	cd "$build" && "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 tests/run ops_cuda &&
-		"$sanitizer" --tool racecheck --error-exitcode 1 tests/run ops_cuda
+	cd "$build" && "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 tests/run --no-fork ops_cuda &&
+		"$sanitizer" --tool racecheck --error-exitcode 1 tests/run --no-fork ops_cuda
 }
 
 # tests WORD : those of that name; one that is skipped shows nothing and counts as failed

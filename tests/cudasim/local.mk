@@ -1,18 +1,20 @@
-# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU. "make check-cudasim". First of all
-# tests, because they take longest: the others run beside them.
+# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU: "make check-cudasim"; part of "make check-long".
+# t_*.c are in tests/cuda_run; the programs with that GPU inside serve cuda_train.sh; mutants.sh tries whether mistakes are noticed.
+# May use: everything but NVIDIA's headers.
 cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
 cuda_sim_sources = \
 	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc %D%/nccl.cc $(cuda_sim_headers)
 cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_memory.c %D%/t_cuda_step.c %D%/t_cuda_graphs.c tests/kernels/t_cuda_model.c tests/kernels/t_cuda_decode.c %D%/t_sim.cc %D%/t_nccl.c
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
-cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
+cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE $(ASSERT_FLAGS) -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
 EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/cudasim/gpu.sh tests/cudasim/mutants.sh tests/cudasim/gpu_table.sh tests/cudasim/cuda_train.sh share/doc/gpu/kernels.md \
 	share/doc/gpu/roofs.md
 
 if HAVE_CXX
-check_PROGRAMS += tests/cuda_run
+EXTRA_PROGRAMS += tests/cuda_run
+long_programs += tests/cuda_run
 tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/kernels/ops_run.c tests/kernels/ops_run.h tests/kernels/ops_list.c \
 	tests/kernels/ops_list.h tests/train/small_model.h kernels/cuda/cuda_table.c $(nccl_sources) \
 	tests/train/fake_ranks.c tests/train/fake_ranks.h %D%/ranks.c %D%/ranks.h $(cuda_sim_sources) $(cuda_sim_tests)
@@ -21,14 +23,15 @@ tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL 
 	-DCUDA_SIMULATED -DTEST_LIST='"tests/cudasim/list.h"'
 tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
 tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
-TESTS += tests/cuda_run
+long_tests += tests/cuda_run
 
 # The programs with the simulated GPU inside, beside each other, for tests/cudasim/cuda_train.sh.
-TESTS += tests/cudasim/cuda_train.sh
-check_LIBRARIES = %D%/libcudasim.a
+long_tests += %D%/cuda_train.sh
+EXTRA_LIBRARIES = %D%/libcudasim.a
 tests_cudasim_libcudasim_a_SOURCES = $(cuda_sim_sources)
 tests_cudasim_libcudasim_a_CXXFLAGS = $(cuda_sim_flags)
-check_PROGRAMS += %D%/werkbank-train %D%/werkbank-eval
+EXTRA_PROGRAMS += %D%/werkbank-train %D%/werkbank-eval
+long_programs += %D%/werkbank-train %D%/werkbank-eval
 cuda_sim_program = kernels/cuda/cuda_table.c $(nccl_sources)
 cuda_sim_libs = $(cuda_sources:.cu=.simo) %D%/libcudasim.a
 tests_cudasim_werkbank_train_SOURCES = $(werkbank_train_SOURCES) $(cuda_sim_program)

@@ -284,12 +284,17 @@ many 4 '' 3
 sed -i 's,/p2.tgz,/none/p2.tgz,' "$m"
 says "one that is not there" 69 'none/p2.tgz: the server answers 404' fetch
 same "one that is not there: the others are" "$(cut -f 1 "$tmp/out" | tr '\n' ' ')" "p1.tgz p3.tgz "
-many 5 slow-20000/ 2
+many 5 slow-10000/ 2
 fetch >/dev/null 2>"$tmp/first" &
 pid=$!
-sleep 0.15
+n=0	# until the first one holds the folder's lock
+until [ -e "$here/lock" ] && ! flock -n "$here/lock" true; do
+	n=$((n + 1))
+	[ $n -lt 1000 ] || { not_ok "a first fetch" "it takes no lock"; break; }
+	sleep 0.02
+done
 says "a second fetch of the same waits" 0 'waiting for another fetch that is running here' fetch
-same "a second fetch of the same: each was fetched once" "$(awk '/slow-20000.p[12].tgz 200/' "$tmp/log" | wc -l | tr -d ' ')" 2
+same "a second fetch of the same: each was fetched once" "$(awk '/slow-10000.p[12].tgz 200/' "$tmp/log" | wc -l | tr -d ' ')" 2
 wait $pid
 
 # ---- from a folder --------------------------------------------------------------

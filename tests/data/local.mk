@@ -7,7 +7,8 @@ test_sources += \
 	%D%/t_scripts.c %D%/t_shard.c %D%/t_shortlist.c %D%/t_sources.c %D%/t_sp.c %D%/t_text.c \
 	%D%/t_texts.c %D%/t_token_column.c
 dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
-TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
+TESTS += %D%/prep.sh %D%/stages.sh %D%/fetch.sh
+long_tests += %D%/prep_kill.sh
 
 # A web server with faults.
 check_PROGRAMS += tests/http_server

@@ -216,7 +216,12 @@ lab_kill h2 STOP orted
 lab_enter h2 kill -STOP "$orphan"
 lab_kill h1 KILL werkbank-launch
 lab_kill h1 KILL mpirun
-sleep 2
+n=0	# until the ranks that are not stopped have left
+while [ -n "$(lab_pids h1 werkbank-train)$(lab_pids h3 werkbank-train)" ]; do
+	n=$((n + 1))
+	[ $n -lt 600 ] || { not_ok "ranks without mpirun" "they are still there after 30 s"; break; }
+	sleep 0.05
+done
 same "a rank is left behind" "$(lab_pids h2 werkbank-train | sort -n | head -n 1)" "$orphan"
 says "clean ends it" 0 'h2.*left|left.*h2' wb hosts clean h1,h2,h3
 same "... and not who has but its name" "$(lab_pids h2 werkbank-train)" "$bystander"

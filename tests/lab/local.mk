@@ -2,5 +2,5 @@
 # lab.sh builds and removes them; hosts.sh and faults.sh run on it, throttle.sh measures.
 # May use: the built programs only.
 dist_check_SCRIPTS += %D%/hosts.sh %D%/faults.sh
-TESTS += %D%/hosts.sh %D%/faults.sh
+long_tests += %D%/hosts.sh %D%/faults.sh
 EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/throttle.sh

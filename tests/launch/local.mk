@@ -5,4 +5,5 @@ test_sources += \
 	%D%/t_hosts.c %D%/t_launch.c %D%/t_mpirun.c %D%/t_plan.c %D%/t_plan_net.c \
 	%D%/t_preflight.c %D%/t_remote.c
 dist_check_SCRIPTS += %D%/plan.sh %D%/hosts_fake.sh %D%/launch.sh
-TESTS += %D%/plan.sh %D%/hosts_fake.sh %D%/launch.sh
+TESTS += %D%/plan.sh %D%/hosts_fake.sh
+long_tests += %D%/launch.sh

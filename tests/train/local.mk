@@ -7,7 +7,8 @@ test_sources += \
 	%D%/t_ranks.c %D%/t_telemetry.c %D%/t_tensorboard.c %D%/t_train.c %D%/fake_ranks.c \
 	%D%/fake_ranks.h %D%/sharp_model.h %D%/small_ckpt.h %D%/small_model.h %D%/small_run.h
 dist_check_SCRIPTS += %D%/spread.sh %D%/ranks.sh %D%/train_on.sh
-TESTS += %D%/spread.sh %D%/ranks.sh %D%/train_on.sh
+TESTS += %D%/spread.sh %D%/train_on.sh
+long_tests += %D%/ranks.sh
 
 # A library like NVIDIA's management library, in two versions.
 check_PROGRAMS += tests/fake_nvml.so tests/fake_nvml_old.so

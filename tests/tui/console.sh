@@ -42,7 +42,13 @@ child() {
 mkdir -p "$here/bin" "$here/w/runs/demo/checkpoints/200"
 cp ./werkbank "$here/bin/werkbank"
 cp tests/fake_eval "$here/bin/fake"
-printf '#!/bin/sh\necho $$ >"%s/pid"\nexec "%s/bin/fake" "$@"\n' "$here" "$here" >"$here/bin/werkbank-eval"
+# It notes its process id and each request, and is as slow as the file says when it starts.
+cat >"$here/bin/werkbank-eval" <<END
+#!/bin/sh
+echo \$\$ >"$here/pid"
+FAKE_LOG="$here/asked" FAKE_SLOW_MS=\$(cat "$here/slow_ms") exec "$here/bin/fake" "\$@"
+END
+echo 30000 >"$here/slow_ms"
 chmod +x "$here/bin/werkbank-eval"
 ln -s 200 "$here/w/runs/demo/checkpoints/last"
 cp "$srcdir"/tests/golden/run/* "$here/w/runs/demo/"
@@ -72,8 +78,14 @@ echo "ok       wide characters"
 $tmux send-keys C-e C-u
 $tmux send-keys -l "slow two dogs"
 until_shown "slow two dogs"
-sleep 0.25
+n=0
+until grep -qs "slow" "$here/asked"; do
+	n=$((n + 1))
+	test $n -lt 400 || fail "the translator was not asked"
+	sleep 0.05
+done
 dead=$(child)
+echo 10 >"$here/slow_ms"
 kill -KILL "$dead"
 n=0
 while test "$(cat "$here/pid")" = "$dead"; do

@@ -6,7 +6,7 @@
  * The step is what follows --checkpoint, 1200 when that is no number. Texts that begin with
  *	die	a line on standard error, then SIGKILL	exit	the same, then status 65
  *	sulk	no answer at all			garbage	a line that is no answer
- *	slow	an answer after 0.3 s			wrong	an error
+ *	slow	an answer after 0.3 s (FAKE_SLOW_MS)		wrong	an error
  *	lies	arrays that do not fit each other
  * With FAKE_LOG a line for each request is added to that file.
  */
@@ -273,8 +273,11 @@ static bool misbehave(const char *text)
 			raise(SIGKILL);
 		exit(65);
 	}
-	if (text_starts_with(text, "slow"))
-		usleep(300000);
+	if (text_starts_with(text, "slow")) {
+		const char *ms = getenv("FAKE_SLOW_MS");
+
+		usleep(ms ? (useconds_t)strtoul(ms, NULL, 10) * 1000 : 300000);
+	}
 	if (text_starts_with(text, "garbage"))
 		printf("{\"id\":\n");
 	return text_starts_with(text, "garbage") || text_starts_with(text, "sulk");

@@ -258,6 +258,8 @@ TEST(console_file)
 	check(!file_exists(out));
 	settle(&c);
 	f = translate_file_state(c.file);
+	if (!check(f != NULL))
+		return;
 	check(!f->failed && !f->running);
 	check_int(f->lines, 50001);
 	check_int(f->done, 50001);

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# nightly.sh [PART...] - what takes too long for each change: all parts, or those named. Hours on two cores.
+# Last line: "N passed, N failed, N skipped"; logs and builds stay in build-nightly/.
+#
+#	long		the long tests ("make check-long"): ranks, live runs, hosts, terminals, the simulated GPU
+#	sanitizers	all tests, short and long, of the minimal build with sanitizers and assertions
+#	clang		all short tests of clang's build with assertions
+#	cuda		CUDA sources for every chip that nvcc knows
+#	cudasim		the simulated GPU under sanitizers
+#	hosts		hosts of a laboratory, with all of its cases; needs root
+#	faults		faults of hosts, all of them; needs root
+#	distcheck	make distcheck: builds, installs, leaves nothing behind
+#	package		the Debian package
+#	kills		preparation killed at 60 random moments
+#	mutants		small mistakes in GPU code must be noticed
+#	fuzz		libFuzzer on every reader, FUZZ_SECONDS (60) each
+#	coverage	lines that the C tests run, by room
+#	valgrind	the C tests under memcheck
+set -u
+cd "$(dirname "$0")/.." || exit 1
+here=$PWD
+logs=$here/build-nightly
+# shellcheck source=tests/parts.sh
+. tests/parts.sh
+export FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+minimal="--without-cuda --without-mpi --without-nccl --without-onednn --without-isal --without-curses
+	--disable-vector-variants --enable-sanitizers --enable-werror"
+
+# full_tree : a build of all that is found here but CUDA, once for all parts that need it
+full_tree() {
+	[ -x "$logs/full/werkbank" ] || part full part_tree full --without-cuda --enable-asserts
+}
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo env "$@"; fi
+}
+
+night_long() {
+	full_tree || return 0
+	part long part_make full check-long
+	part_tally "$(sh tests/tally.sh "$logs/full")"
+}
+night_sanitizers() {
+	# shellcheck disable=SC2086 # a list of words
+	part sanitizers-build part_tree sanitizers $minimal CFLAGS="-O1 -g" || return 0
+	part sanitizers part_make sanitizers check-all
+	part_tally "$(sh tests/tally.sh "$logs/sanitizers")"
+}
+night_clang() {
+	part_install clang clang libomp-dev || { part_skip clang "it cannot be installed here"; return 0; }
+	part clang-build part_tree clang CC=clang --without-cuda --enable-werror --enable-asserts || return 0
+	part clang part_make clang check
+	part_tally "$(sh tests/tally.sh "$logs/clang")"
+}
+night_cuda() {
+	if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+		part cuda part_tree cuda --with-cuda
+	else
+		part_skip cuda "no nvcc"
+	fi
+}
+night_cudasim() {
+	# shellcheck disable=SC2086 # a list of words
+	part cudasim-build part_tree cudasim $minimal CFLAGS="-O1 -g" || return 0
+	part cudasim part_make cudasim check-cudasim
+}
+night_hosts() {
+	full_tree || return 0
+	part hosts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/hosts.sh long"
+}
+night_faults() {
+	full_tree || return 0
+	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
+}
+night_distcheck() {
+	full_tree || return 0
+	part distcheck part_make full distcheck TESTS="tests/run tests/program/cli.sh tests/program/install.sh"
+}
+night_package() {
+	command -v dpkg-buildpackage >/dev/null || { part_skip package "no dpkg-buildpackage"; return 0; }
+	part package env DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost sh share/packaging/deb.sh "$logs/deb"
+}
+night_kills() {
+	full_tree || return 0
+	part kills sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/data/prep_kill.sh 60"
+}
+night_mutants() {
+	full_tree || return 0
+	part mutants part_make full check-mutants
+}
+night_fuzz() {
+	part_install clang clang libomp-dev || { part_skip fuzz "it needs clang"; return 0; }
+	full_tree || return 0
+	part fuzz part_make full fuzz
+}
+night_coverage() {
+	part coverage env BUILD="$logs/coverage" UNDER="train/launch=60" sh tests/coverage.sh && cat "$logs/coverage.log"
+}
+night_valgrind() {
+	command -v valgrind >/dev/null || { part_skip valgrind "no valgrind"; return 0; }
+	full_tree || return 0
+	part valgrind sh -c "cd '$logs/full' && make tests/run && srcdir=$here WERKBANK_SHARE=$here/share valgrind -q --trace-children=no \
+		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
+}
+
+all='long sanitizers clang cuda cudasim hosts faults distcheck package kills mutants fuzz coverage valgrind'
+[ $# -gt 0 ] || eval "set -- $all"
+[ -x configure ] || ./autogen.sh >/dev/null
+for name; do
+	case " $all " in
+	*" $name "*) "night_$name" ;;
+	*) echo "nightly.sh: '$name' is no part; parts: $all" >&2; exit 64 ;;
+	esac
+done
+part_finish

@@ -1,0 +1,77 @@
+# parts.sh - what .ci/run and tests/nightly.sh share: named parts, their times, the tally. To be sourced by bash, with
+# "here" set to the source folder and "logs" to a folder for logs and builds.
+# shellcheck shell=bash disable=SC2154 # here, logs
+#
+#	part NAME COMMAND...          one part: it passes or fails, its output is in $logs/NAME.log
+#	part_skip NAME WHY            one part that cannot run here
+#	part_tally LINE               add "3 passed, 0 failed, 1 skipped" to the totals
+#	part_tree NAME OPTION...      configure and build in $logs/NAME
+#	part_make NAME ARGUMENT...    make there
+#	part_install COMMAND PACKAGE...   install the packages when the command is missing (Debian)
+#	part_finish                   the last line; fails when a part failed
+jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+passed=0 failed=0 skipped=0
+mkdir -p "$logs"
+# out-of-tree and distribution builds find the real data as the source tree does
+if [ -z "${WERKBANK_TEST_DATA:-}" ] && [ -d "$here/../shared/data" ]; then
+	WERKBANK_TEST_DATA=$(cd "$here/../shared/data" && pwd)
+	export WERKBANK_TEST_DATA
+fi
+
+part() {
+	local name=$1 start=$SECONDS
+	shift
+	if "$@" >"$logs/$name.log" 2>&1; then
+		printf '%-16s passed  %4d s\n' "$name" $((SECONDS - start))
+		passed=$((passed + 1))
+	else
+		printf '%-16s FAILED  %4d s   (end of %s)\n' "$name" $((SECONDS - start)) "$logs/$name.log"
+		tail -n 30 "$logs/$name.log"
+		failed=$((failed + 1))
+		return 1
+	fi
+}
+
+part_skip() {
+	printf '%-16s skipped         (%s)\n' "$1" "$2"
+	skipped=$((skipped + 1))
+}
+
+part_tally() {
+	if [[ $1 =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+		passed=$((passed + BASH_REMATCH[1]))
+		failed=$((failed + BASH_REMATCH[2]))
+		skipped=$((skipped + BASH_REMATCH[3]))
+		printf '%-16s %s\n' '' "$1"
+	fi
+}
+
+part_tree() (
+	name=$1
+	shift
+	mkdir -p "$logs/$name" && cd "$logs/$name" && "$here/configure" -q "$@" && make -j"$jobs"
+)
+
+part_make() {
+	local name=$1
+	shift
+	make -C "$logs/$name" -j"$jobs" "$@"
+}
+
+part_install() {
+	local command=$1
+	shift
+	command -v "$command" >/dev/null && return 0
+	command -v apt-get >/dev/null || return 1
+	if [ "$(id -u)" -eq 0 ]; then
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+	else
+		sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+	fi >/dev/null 2>&1
+	command -v "$command" >/dev/null
+}
+
+part_finish() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}
