@@ -270,7 +270,7 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
 {
 	const struct conf *c = &v->recipe;
-	struct rate_schedule s = { c->learning_rate, MAX(c->warmup, 1), (int32_t)c->d_model };
+	struct rate_schedule s = { c->noam_factor, MAX(c->warmup, 1), (int32_t)c->d_model };
 	double off = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
 	size_t known = 0;
 

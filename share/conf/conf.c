@@ -1,12 +1,14 @@
 /* conf.c - see conf.h */
 #include "share/conf/conf.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -46,7 +48,7 @@ const struct conf_command conf_commands[] = {
 };
 const size_t conf_n_commands = ARRAY_LEN(conf_commands);
 
-static bool same_name(const char *user, const char *row)
+bool conf_same_name(const char *user, const char *row)
 {
 	for (; *user && *row; user++, row++)
 		if ((*user == '-' ? '_' : *user) != *row)
@@ -54,12 +56,24 @@ static bool same_name(const char *user, const char *row)
 	return *user == *row;
 }
 
-const struct conf_option *conf_find_option(const char *name)
+static const struct conf_option *find_present_option(const char *name)
 {
 	for (size_t i = 0; i < conf_n_options; i++)
-		if (same_name(name, conf_options[i].name))
+		if (conf_same_name(name, conf_options[i].name))
 			return &conf_options[i];
 	return NULL;
+}
+
+const struct conf_option *conf_find_option(const char *name)
+{
+	const struct conf_option *o = find_present_option(name);
+	const char *present = o ? NULL : alias_new_name(ALIAS_OPTION, name);
+
+	if (present) {
+		o = find_present_option(present);
+		assert(o); /* every row of aliases.def names an option */
+	}
+	return o;
 }
 
 const struct conf_command *conf_find_command(const char *name)

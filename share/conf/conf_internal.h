@@ -39,7 +39,10 @@ extern const size_t conf_n_options;
 extern const struct conf_command conf_commands[];
 extern const size_t conf_n_commands;
 
-/* The row of a name written with - or _, NULL: none. */
+/* Whether a name as a user writes it (with - or _) is the name of a row (with _). */
+bool conf_same_name(const char *user, const char *row);
+
+/* The row of a name, or of a former name, written with - or _. NULL: there is none. */
 const struct conf_option *conf_find_option(const char *name);
 const struct conf_command *conf_find_command(const char *name);
 

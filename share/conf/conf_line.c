@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
 #include "share/base/text.h"
 
@@ -244,29 +245,40 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	return code ? code : conf_read_environment(c, w.cmd, program, e);
 }
 
+/* "WERKBANK_NAME" of an option's name or former name. */
+#define VARIABLE_MAX (CONF_NAME_MAX + 12)
+static const char *variable_value(const char *option, char variable[VARIABLE_MAX])
+{
+	const char *value;
+
+	snprintf(variable, VARIABLE_MAX, "WERKBANK_%s", option);
+	for (char *p = variable; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	value = getenv(variable);
+	return value && *value ? value : NULL;
+}
+
 int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
 			  struct err *e)
 {
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
-		char name[CONF_NAME_MAX + 12];
-		struct conf_source s = { RANK_ENVIRONMENT, name, name, ERR_CONFIG };
-		const char *value;
-		char *p = name + 9;
-		int code;
+		char variable[VARIABLE_MAX];
+		struct conf_source s = { RANK_ENVIRONMENT, variable, variable, ERR_CONFIG };
+		const char *value, *old;
+		int rc;
 
 		if (!strcmp(o->name, "help") || !strcmp(o->name, "version") ||
 		    !conf_command_accepts(cmd, program, o))
 			continue;
-		snprintf(name, sizeof(name), "WERKBANK_%s", o->name);
-		for (; *p; p++)
-			*p = (char)toupper((unsigned char)*p);
-		value = getenv(name);
-		if (!value || !*value)
+		value = variable_value(o->name, variable);
+		for (size_t k = 0; !value && (old = alias_old_name(ALIAS_OPTION, o->name, k)); k++)
+			value = variable_value(old, variable);
+		if (!value)
 			continue;
-		code = conf_assign(c, o, value, &s, e);
-		if (code)
-			return code;
+		rc = conf_assign(c, o, value, &s, e);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

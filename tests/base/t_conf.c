@@ -1,11 +1,15 @@
 /* t_conf.c - options: command lines, recipes, the environment, origins, help. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/buf.h"
+#include "share/conf/alias.h"
 #include "share/conf/conf.h"
 #include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/util.h"
 #include "tests/test.h"
 
 #define MAX_WORDS 12
@@ -212,6 +216,74 @@ TEST(conf_environment)
 	unsetenv("WERKBANK_STEPS");
 }
 
+/* An option under a former name gets the value; its origin and later names are the present ones. */
+static void check_old_option(const char *old, const char *name)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct buf value = { 0 };
+	char text[200], variable[60];
+
+	snprintf(text, sizeof(text), "train x --%s 3", old);
+	check_err(parse(&c, "launch", text, &e), 0);
+	conf_value(&c, name, &value);
+	check_str(buf_text(&value), "3");
+	check_str(conf_origin(&c, name), "command line");
+	conf_free(&c);
+
+	check_int(conf_init(&c, &e), 0);
+	snprintf(text, sizeof(text), "[train]\n%s = 3\n", old);
+	check_err(conf_load_recipe(&c, write_recipe("old.ini", text), &e), 0);
+	buf_clear(&value);
+	conf_value(&c, name, &value);
+	check_str(buf_text(&value), "3");
+	conf_free(&c);
+
+	snprintf(variable, sizeof(variable), "WERKBANK_%s", old);
+	for (char *p = variable; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	setenv(variable, "3", 1);
+	check_err(parse(&c, "launch", "train x", &e), 0);
+	unsetenv(variable);
+	buf_clear(&value);
+	conf_value(&c, name, &value);
+	check_str(buf_text(&value), "3");
+	check_str(conf_origin(&c, name), variable);
+	conf_free(&c);
+	buf_free(&value);
+}
+
+TEST(conf_former_names)
+{
+	static const struct {
+		const char *kind, *old, *name;
+	} rows[] = {
+#define ALIAS(kind, old, new, release) { #kind, old, new },
+#include "share/conf/aliases.def"
+#undef ALIAS
+	};
+	struct conf_row row;
+	char text[200];
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (!strcmp(rows[i].kind, "OPTION")) {
+			check(conf_find_row(rows[i].old, &row));
+			check_str(row.name, rows[i].name);
+			check_old_option(rows[i].old, rows[i].name);
+		} else {
+			struct json *tree;
+
+			snprintf(text, sizeof(text), "{\"%s\":7}", rows[i].old);
+			tree = json_parse(text, strlen(text), &e);
+			check_int(json_integer(alias_json_get(tree, rows[i].name), 0), 7);
+			json_free(tree);
+		}
+	}
+	check(!alias_new_name(ALIAS_OPTION, "noam_factor"));
+	refuse_recipe("[train]\naccumulate = 2\nmicro_batches = 3\n", "set twice", "micro_batches");
+}
+
 TEST(conf_recipe)
 {
 	struct conf c;
@@ -312,7 +384,7 @@ TEST(conf_resolved_recipe)
 	struct buf text = { 0 }, before = { 0 }, after = { 0 };
 
 	check_int(parse(&a, "launch",
-			"train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e),
+			"train x --noam-factor 0.1 --max-ratio 3.3333333333333335 --seed 12", &e),
 		  0);
 	check_int(conf_set(&a, "corpus", " odd # \"name\" ${HOME} \\ ", "command line", &e), 0);
 	check_int(conf_set(&a, "dev_source", "one \"two words\" \"#x\" ${HOME}", "somewhere", &e),

@@ -35,7 +35,7 @@ decoder_layers = 2
 steps = 6
 warmup = 4
 batch_tokens = 64
-accumulate = 2
+micro_batches = 2
 clip = 1
 eval_every = 100000
 eval_sentences = 2
@@ -110,19 +110,19 @@ same "auto takes the GPU" "$(grep -c '"backend":"cuda"' "$w/runs/auto/journal.js
 
 # by graphs, which is the usual way, as op by op
 played() { grep -c '^graphs started: [1-9]' "$tmp/log"; }
-recipe long backend=cuda batch_tokens=100 accumulate=3 precision=bf16
+recipe long backend=cuda batch_tokens=100 micro_batches=3 precision=bf16
 CUDASIM_GRAPHS=1 trains long
 same "graphs are there" "$(played)" 1
-recipe plain backend=cuda batch_tokens=100 accumulate=3 precision=bf16 cuda_graphs=no
+recipe plain backend=cuda batch_tokens=100 micro_batches=3 precision=bf16 cuda_graphs=no
 CUDASIM_GRAPHS=1 trains plain
 same "and are not" "$(played)" 0
 same "by graphs: the same bits" "$(weights long 6)" "$(weights plain 6)"
 losses long >"$tmp/a"
 losses plain >"$tmp/b"
 equal "by graphs: the same losses" "$tmp/a" "$tmp/b"
-recipe turns backend=cuda batch_tokens=100 accumulate=3 steps=3 precision=bf16
+recipe turns backend=cuda batch_tokens=100 micro_batches=3 steps=3 precision=bf16
 trains turns
-recipe turns backend=cuda batch_tokens=100 accumulate=3 precision=bf16
+recipe turns backend=cuda batch_tokens=100 micro_batches=3 precision=bf16
 trains turns
 same "by graphs: resumed to the bit" "$(weights turns 6)" "$(weights plain 6)"
 
@@ -155,7 +155,7 @@ near cpu there 2e-4 6
 near cpu back 2e-4 6
 
 # translations and scores
-recipe taught backend=cpu steps=200 save_every=100 learning_rate=4 warmup=50
+recipe taught backend=cpu steps=200 save_every=100 noam_factor=4 warmup=50
 trains taught
 cat >"$tmp/text" <<'END'
 The old house is small .

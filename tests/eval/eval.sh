@@ -171,7 +171,7 @@ done
 # resumed has lost its patience already, and more patience goes on.
 : >"$tmp/in"
 early() {
-	"$wb" train -C "$w" --run early --steps 60 --eval-every 2 --save-every 2 --learning-rate 0 "$@" \
+	"$wb" train -C "$w" --run early --steps 60 --eval-every 2 --save-every 2 --noam-factor 0 "$@" \
 		"$tmp/tiny.ini" >"$tmp/out" 2>"$tmp/err" || not_ok "early $*" "$(tail -n 1 "$tmp/err")"
 }
 steps() {

@@ -101,7 +101,7 @@ static void add_train(struct buf *b, const struct story *s, int step)
 static bool write_run(const struct story *s)
 {
 	static const char recipe[] = "[data]\ncorpus = none\n[model]\nsize = tiny\nd_model = 256\n"
-				     "[train]\nlearning_rate = 2\nwarmup = 400\nsteps = 100000\n";
+				     "[train]\nnoam_factor = 2\nwarmup = 400\nsteps = 100000\n";
 	struct buf b = { 0 };
 	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/%s", test_folder(), s->name),

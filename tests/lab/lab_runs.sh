@@ -41,8 +41,8 @@ recipe() {
 	[train]
 	steps = 100
 	batch_tokens = 256
-	accumulate = 4
-	learning_rate = 0.2
+	micro_batches = 4
+	noam_factor = 0.2
 	warmup = 400
 	eval_every = 1000000
 	save_every = 1000000

@@ -47,7 +47,7 @@ decoder_layers = 2
 [train]
 steps = $((steps + 5))
 batch_tokens = 512
-accumulate = 2
+micro_batches = 2
 eval_every = 1000000
 save_every = 1000000
 threads = 1
@@ -121,10 +121,10 @@ for rate in $rates; do
 	way bf16 --wire bf16 --overlap-reduce
 	way 2bit --wire 2bit --overlap-reduce
 	way 1bit --wire 1bit --overlap-reduce
-	way accumulate-8 --accumulate 8 --overlap-reduce
+	way micro_batches-8 --micro-batches 8 --overlap-reduce
 	way local-8 --local-steps 8 --overlap-reduce
 	way sharded --shard-optimizer --overlap-reduce
-	[ "$rate" != 100mbit ] || way all --wire 2bit --accumulate 8 --overlap-reduce
+	[ "$rate" != 100mbit ] || way all --wire 2bit --micro-batches 8 --overlap-reduce
 done
 awk 'BEGIN { print "[" } {
 	if (NR > 1) print ","

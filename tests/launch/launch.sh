@@ -88,7 +88,7 @@ cat >"$tmp/tiny.ini" <<-'END'
 	steps = 100000
 	warmup = 400
 	batch_tokens = 256
-	accumulate = 2
+	micro_batches = 2
 	eval_every = 1000000
 	save_every = 50
 	eval_sentences = 2
@@ -210,7 +210,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \
 		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
 	absent "--show does nothing" "$w/runs/s"
-	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but accumulate is 2' train s --hosts a,b:2 --no-preflight
+	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but micro_batches is 2' train s --hosts a,b:2 --no-preflight
 	says "two hosts" 0 '' train s --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --steps 60 --quiet
 	same "two hosts: finished" "$(state s)" finished
 	same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"

@@ -45,8 +45,8 @@ refused 64 '"2.5" is no number of hosts' $given --hosts-count 1,2.5
 refused 64 'no number is given' $given --hosts-count ,
 refused 64 'did you mean wire' $given --vary wier=fp32
 refused 64 'not one of fp32, bf16' $given --vary wire=fp16
-refused 64 'no value is given' $given --vary accumulate=
-refused 64 'write NAME=VALUE' $given --vary accumulate
+refused 64 'no value is given' $given --vary micro-batches=
+refused 64 'write NAME=VALUE' $given --vary micro-batches
 refused 66 'there is no run "nobody"' --run nobody
 refused 64 'starts with a dot|may not|run' --run ../two
 
@@ -64,7 +64,7 @@ cat >"$tmp/w/runs/two/recipe.ini" <<-END
 	[model]
 	size = tiny
 	[train]
-	accumulate = 3
+	micro_batches = 3
 	steps = 1000
 	bucket_mb = 1000
 	overlap_reduce = no
@@ -105,7 +105,7 @@ near "not measured in this form" "$(of exposed_s 1)" 0.31062
 plan_json --run two --hosts-count 2 --link 1.6gbit --vary overlap-reduce=no
 near "not measured on this link" "$(of exposed_s 1)" 0.53
 echo '{"v":1,"t":1,"hosts":["a","b"],"link_bytes_s":200e6,"latency_s":1e-4}' >"$tmp/w/network.json"
-plan_json --run two --hosts-count 2 --wire bf16 --accumulate 8 --vary local-steps=1,4
+plan_json --run two --hosts-count 2 --wire bf16 --micro-batches 8 --vary local-steps=1,4
 near "bf16 sends half" "$(of sent_bytes 1)" 50000000
 near "micro-batches on each rank" "$(of compute_s 1)" 1.64
 near "local steps wait less" "$(of exposed_s 2)" 0.233

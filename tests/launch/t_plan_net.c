@@ -25,7 +25,7 @@ static struct plan_setup a_way(void)
 				    .ranks_per_host = 1,
 				    .link_bytes_s = 100e6,
 				    .wire = PLAN_FP32,
-				    .accumulate = 2,
+				    .micro_batches = 2,
 				    .local_steps = 1,
 				    .overlap = true,
 				    .bucket_bytes = 1e9 };
@@ -80,12 +80,12 @@ TEST(plan_net_ways)
 
 	job.update_s = 0.2;
 	job.input_s = 0.01;
-	way.accumulate = 5; /* three and two micro-batches */
+	way.micro_batches = 5; /* three and two micro-batches */
 	s = planned(&job, &way);
 	check_near(s.compute_s, 3 * 0.91, 1e-9);
 	check_near(s.step_s, 2.73 + 1 + 0.2, NEAR);
-	way.accumulate = 1; /* not without one for each rank */
-	check_int(planned(&job, &way).accumulate, 2);
+	way.micro_batches = 1; /* not without one for each rank */
+	check_int(planned(&job, &way).micro_batches, 2);
 	way.wire = PLAN_BF16;
 	check_near(planned(&job, &way).sent_bytes, 50e6, 1);
 	check_near(planned(&job, &way).exposed_s, 0.5, 0.07); /* packing is not free */
@@ -130,7 +130,7 @@ TEST(plan_net_reference_system)
 				  .ranks_per_host = 1,
 				  .link_bytes_s = 250e6 * 0.94,
 				  .latency_s = 50e-6,
-				  .accumulate = 4,
+				  .micro_batches = 4,
 				  .local_steps = 1,
 				  .bucket_bytes = 64e6 };
 	struct plan_step s;
@@ -139,7 +139,7 @@ TEST(plan_net_reference_system)
 	check_near(s.sent_bytes, 365.3e6, 0.03 * 365.3e6);
 	check_near(s.step_s, 1.71, 0.15 * 1.71);
 	/* Seed 001: three of them, 33 s through 100 Mbit/s. */
-	way.hosts = way.accumulate = 3;
+	way.hosts = way.micro_batches = 3;
 	way.link_bytes_s = 12.5e6 * 0.94;
 	plan_step(&job, &way, PLAN_RING, &s);
 	check_near(s.sent_bytes, 324.7e6, 0.03 * 324.7e6);
@@ -224,9 +224,9 @@ TEST(plan_net_measured)
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	check_near(planned(&job, &way).transfer_s, 1, EXACT);
 	/* A host of four sends 3/4 where one of two sends 1/2: 150 MB. */
-	way.hosts = way.accumulate = 4;
+	way.hosts = way.micro_batches = 4;
 	check_near(planned(&job, &way).exposed_s, 1.5, EXACT);
-	way.hosts = way.accumulate = 2;
+	way.hosts = way.micro_batches = 2;
 	/* Scatter alone, then all weights: two halves. Weights and moments, every second step. */
 	way.shard = true;
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
@@ -336,9 +336,9 @@ TEST(plan_net_advice)
 	way.link_bytes_s = 100e6; /* 1 s: half as many bytes are hidden */
 	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.8 && better.overlap && better.wire == PLAN_BF16);
-	check_int(better.accumulate, way.accumulate);
+	check_int(better.micro_batches, way.micro_batches);
 	way.link_bytes_s = 5e6; /* 20 s: more than bf16 is needed */
 	check(plan_advise_setup(&job, &way, false, &better) >
 	      2 * plan_advise_setup(&job, &way, true, &way));
-	check(better.wire >= PLAN_2BIT || better.accumulate > 2 || better.local_steps > 1);
+	check(better.wire >= PLAN_2BIT || better.micro_batches > 2 || better.local_steps > 1);
 }

@@ -163,7 +163,7 @@ if cmp -s "$tmp/one" "$tmp/three"; then ok "threads change nothing"; else not_ok
 if command -v groff >/dev/null 2>&1; then
 	groff -man -ww -Tutf8 -P-c "$tmp/werkbank.1" >"$tmp/man.txt" 2>"$tmp/err"
 	if [ -s "$tmp/err" ]; then not_ok "man page" "$(head -n 1 "$tmp/err")"; else ok "man page without a warning"; fi
-	holds "man page lists the options" 'warmup' "$tmp/man.txt"
+	holds "man page lists the options" 'of linear warm' "$tmp/man.txt"
 else
 	skip "man page" "no groff"
 fi

@@ -37,7 +37,7 @@ static bool make_shared_conf(struct conf *c)
 {
 	if (!make_corpus() || !make_conf(c, "unnamed"))
 		return false;
-	set(c, "accumulate", "6");
+	set(c, "micro_batches", "6");
 	set(c, "bucket_mb", "0.01");
 	set(c, "telemetry_every", "0");
 	/* steps small enough for rounding to stay rounding */

@@ -93,7 +93,7 @@ mv "$r/moved" "$r/general"
 says "not from another one" 78 'begun with --start-from .general. and cannot go on' "$wb" train -q "$tmp/special.ini" --start-from general:6
 says "a checkpoint by its step" 0 'general/checkpoints/6 \(step 6' "$wb" train "$tmp/special.ini" --start-from general:6 --run six --steps 1
 if command -v mpirun >/dev/null && "$wb-train" --version | grep -q "with MPI"; then
-	says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --accumulate 2 --steps 1
+	says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --micro-batches 2 --steps 1
 	equal "with the same weights" "$r/special/checkpoints/0/model.safetensors" "$r/two/checkpoints/0/model.safetensors"
 else
 	skip "two ranks begin alike" "there is no MPI"
@@ -114,7 +114,7 @@ present "which has moments now" "$r/taken/checkpoints/2/optimizer.safetensors"
 
 # ---- the moving average and the weights themselves ----------------------------------------
 number() { sed -n "s/.*\"$1\":\([0-9.eE+-]*\)[,}].*/\1/p" "$2" | tail -n 1; }
-says "a run with ema" 0 '' "$wb" train -q "$tmp/general.ini" --corpus general --run ema --ema 0.9 --eval-sentences 0 --learning-rate 20
+says "a run with ema" 0 '' "$wb" train -q "$tmp/general.ini" --corpus general --run ema --ema 0.9 --eval-sentences 0 --noam-factor 20
 grep '"kind":"eval"' "$r/ema/journal.jsonl" >"$tmp/records"
 says "says that the average is scored" 0 '"step":12,.*"weights":"average"' cat "$tmp/records"
 "$wb" eval --run ema --checkpoint 12 --json -q >"$tmp/average" || not_ok "the average" "not scored"
@@ -123,7 +123,7 @@ says "eval says which" 0 '"weights":"average"' cat "$tmp/average"
 says "and which else" 0 '"weights":"unaveraged"' cat "$tmp/itself"
 same "the journal's loss is the average's" "$(number dev_nll "$tmp/records" | cut -c 1-8)" "$(number nll "$tmp/average" | cut -c 1-8)"
 same "and its BLEU" "$(number bleu "$tmp/records" | cut -c 1-8)" "$(number bleu "$tmp/average" | cut -c 1-8)"
-"$wb" train -q "$tmp/general.ini" --corpus general --run plain --learning-rate 20
+"$wb" train -q "$tmp/general.ini" --corpus general --run plain --noam-factor 20
 "$wb" eval --run plain --checkpoint 12 --json -q >"$tmp/plain"
 same "without it, weights are those beside the average" "$(number nll "$tmp/plain")" "$(number nll "$tmp/itself")"
 if [ "$(number nll "$tmp/average")" = "$(number nll "$tmp/itself")" ]; then not_ok "the two differ" "they do not"; else ok "the two differ"; fi

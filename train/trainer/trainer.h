@@ -3,7 +3,7 @@
  *
  * Reads corpora/CORPUS (train.shard, vocab.tsv, bpe.codes or sentencepiece.model),
  * works in runs/NAME: goes on from the newest good checkpoint or begins anew, trains, saves,
- * evaluates, writes the journal. A step is `accumulate` micro-batches of the
+ * evaluates, writes the journal. A step is `micro_batches` micro-batches of the
  * loader's one sequence, number i of it on rank i mod ranks; their gradients
  * are summed and divided by the target tokens of all of them. So a run depends
  * neither on how often it was stopped nor, but for the order of additions, on

@@ -97,7 +97,7 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 		return err_set(
 			e, ERR_CONFIG,
 			"training needs %.1f GiB with batch_tokens %lld, GPU %d (%s) has %.1f GiB, "
-			"of them %.1f free: lower batch_tokens (and raise accumulate)",
+			"of them %.1f free: lower batch_tokens (and raise micro_batches)",
 			t->need / (1 << 30), (long long)t->conf->batch_tokens, trainer_gpu(t),
 			f.name, (double)f.total_bytes / (1 << 30),
 			(double)f.free_bytes / (1 << 30));
@@ -120,7 +120,7 @@ static int check_memory(struct trainer *t, const struct model_size *size, struct
 		return err_set(
 			e, ERR_CONFIG,
 			"training needs %.1f GiB with batch_tokens %lld%s, this machine has %.1f "
-			"GiB: lower batch_tokens (and raise accumulate)",
+			"GiB: lower batch_tokens (and raise micro_batches)",
 			all * ranks / (1 << 30), (long long)t->conf->batch_tokens,
 			ranks > 1 ? " and its ranks" : "", have / (1 << 30));
 	return 0;
@@ -209,7 +209,7 @@ static int open_model(struct trainer *t, struct err *e)
 	    staging_open(t, e) || staging_connect_gpus(t, e) || open_reduction(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->rate_schedule = (struct rate_schedule){ .factor = c->learning_rate,
+	t->rate_schedule = (struct rate_schedule){ .factor = c->noam_factor,
 						   .warmup = c->warmup,
 						   .d_model = shape->d_model };
 	return 0;
@@ -401,12 +401,12 @@ static int check_ranks(const struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 
-	if (c->accumulate < t->comm->size)
+	if (c->micro_batches < t->comm->size)
 		return err_set(e, ERR_CONFIG,
-			       "%d ranks share the micro-batches of a step, but accumulate is "
+			       "%d ranks share the micro-batches of a step, but micro_batches is "
 			       "%lld: set it to %d or "
 			       "a multiple",
-			       t->comm->size, (long long)c->accumulate, t->comm->size);
+			       t->comm->size, (long long)c->micro_batches, t->comm->size);
 	if (t->comm->size > 1 && c->local_steps > 1 && c->shard_optimizer)
 		return err_set(e, ERR_CONFIG,
 			       "with local_steps %lld each rank needs all of Adam's moments, with "

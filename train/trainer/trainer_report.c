@@ -41,11 +41,11 @@ static int64_t count_attempts(const struct trainer *t)
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"size",		  "d_model",	    "d_ff",	     "heads",
-		"encoder_layers", "decoder_layers", "dropout",	     "attention_dropout",
-		"relu_dropout",	  "seed",	    "steps",	     "max_minutes",
-		"batch_tokens",	  "accumulate",	    "learning_rate", "warmup",
-		"beta1",	  "beta2",	    "clip",	     "label_smoothing",
+		"size",		  "d_model",	    "d_ff",	   "heads",
+		"encoder_layers", "decoder_layers", "dropout",	   "attention_dropout",
+		"relu_dropout",	  "seed",	    "steps",	   "max_minutes",
+		"batch_tokens",	  "micro_batches",  "noam_factor", "warmup",
+		"beta1",	  "beta2",	    "clip",	   "label_smoothing",
 		"eval_every",	  "save_every",
 	};
 	struct buf value = { 0 };

@@ -70,13 +70,13 @@ static int read_step_losses(struct trainer *t, double sums[N_SUMS], double *squa
 }
 
 /*
- * Gradients of this rank's share of the step's micro-batches, first .. first + accumulate - 1 of
+ * Gradients of this rank's share of the step's micro-batches, first .. first + micro_batches - 1 of
  * the sequence.
  */
 static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SUMS], struct err *e)
 {
 	const struct conf *c = t->conf;
-	const uint64_t end = first + (uint64_t)c->accumulate, ranks = (uint64_t)t->comm->size;
+	const uint64_t end = first + (uint64_t)c->micro_batches, ranks = (uint64_t)t->comm->size;
 	struct model_pass_options how = {
 		.dropout = (float)c->dropout,
 		.attention_dropout = (float)c->attention_dropout,
@@ -210,7 +210,7 @@ static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], st
 		return err_set(e, ERR_DATA,
 			       "training has diverged: %d steps in a row without a finite "
 			       "gradient, the last "
-			       "was step %lld; lower learning_rate, lengthen warmup or set "
+			       "was step %lld; lower noam_factor, lengthen warmup or set "
 			       "clip, and train from an "
 			       "earlier checkpoint",
 			       BAD_STEPS, (long long)t->state.step + 1);
@@ -416,7 +416,7 @@ int trainer_step(struct trainer *t, struct err *e)
 	    update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
-	t->state.loader_position += (uint64_t)t->conf->accumulate;
+	t->state.loader_position += (uint64_t)t->conf->micro_batches;
 	if (t->average && local_steps_end_step(t, sums, e))
 		return e->code;
 	trainer_ema_step(t);

@@ -13,7 +13,7 @@
 #define DEPTH		   4	/* buckets under way at a time, see train/comm/reduce.c */
 #define GOOD_SHARE	   0.20 /* less exposed than this needs no further change */
 #define WORTH		   1.1	/* times faster: else advice is not worth its words */
-#define MOST_MICROS	   4096 /* that the option accumulate takes */
+#define MOST_MICROS	   4096 /* that the option micro_batches takes */
 #define SAME_STEPS_CHANGES 2	/* of the ladder: the same steps, rounded at most */
 
 /* As train/comm/compress.h writes them; what packing, adding and unpacking took on one Zen 5 core. */
@@ -276,8 +276,8 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	const double n = setup_ranks(w);
 	struct exchange_cost moved;
 
-	out->accumulate = MAX(w->accumulate, w->hosts * w->ranks_per_host);
-	out->compute_s = ceil((double)out->accumulate / n) * (job->micro_s + job->input_s);
+	out->micro_batches = MAX(w->micro_batches, w->hosts * w->ranks_per_host);
+	out->compute_s = ceil((double)out->micro_batches / n) * (job->micro_s + job->input_s);
 	step_exchange_cost(job, w, x, &moved);
 	out->transfer_s = moved.transfer_s;
 	out->exposed_s = moved.exposed_s;
@@ -286,7 +286,8 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	out->step_s = out->compute_s + out->exposed_s + out->update_s + job->other_s;
 	out->exposed_share = out->exposed_s / out->step_s;
 	out->sent_bytes = step_sent_bytes(job, w, x);
-	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->accumulate / out->step_s;
+	out->target_tps =
+		nan_if_zero(job->target_tokens) * (double)out->micro_batches / out->step_s;
 	out->hours = nan_if_zero(job->total_tokens) / out->target_tps / 3600;
 	out->cost = out->hours * (double)w->hosts * nan_if_zero(job->price);
 	out->limit = step_limit(out, &moved);
@@ -301,8 +302,8 @@ void plan_step(const struct plan_job *job, const struct plan_setup *way, enum pl
 	estimate_step(job, way, x, out);
 	alone.hosts = 1;
 	estimate_step(job, &alone, x, &one);
-	out->efficiency = (double)out->accumulate / out->step_s /
-			  ((double)way->hosts * (double)one.accumulate / one.step_s);
+	out->efficiency = (double)out->micro_batches / out->step_s /
+			  ((double)way->hosts * (double)one.micro_batches / one.step_s);
 }
 
 enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
@@ -339,7 +340,7 @@ static double micro_batches_per_s(const struct plan_job *job, const struct plan_
 				  struct plan_step *s)
 {
 	estimate_step(job, w, PLAN_DIRECT, s);
-	return (double)s->accumulate / s->step_s;
+	return (double)s->micro_batches / s->step_s;
 }
 
 double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
@@ -355,7 +356,7 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 	};
 	struct plan_step s;
 	double before = micro_batches_per_s(job, way, &s), best = before;
-	int64_t accumulate = s.accumulate;
+	int64_t micro_batches = s.micro_batches;
 	bool good = s.exposed_share < GOOD_SHARE;
 
 	*better = *way;
@@ -366,7 +367,8 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 
 		w.overlap = true;
 		w.wire = MAX(way->wire, changes[i].wire);
-		w.accumulate = MAX(MIN(accumulate * changes[i].more, MOST_MICROS), accumulate);
+		w.micro_batches =
+			MAX(MIN(micro_batches * changes[i].more, MOST_MICROS), micro_batches);
 		w.local_steps = MAX(way->local_steps, changes[i].local);
 		x = micro_batches_per_s(job, &w, &s);
 		if (x > best * 1.02) {

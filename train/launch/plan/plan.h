@@ -66,7 +66,7 @@ struct plan_setup {
 	double latency_s;
 	const struct link_curve *measured; /* on this link; borrowed; NULL: was not */
 	enum plan_wire wire;
-	int64_t accumulate; /* fewer than the ranks: as many as the ranks */
+	int64_t micro_batches; /* fewer than the ranks: as many as the ranks */
 	int64_t local_steps;
 	bool overlap, shard;
 	double bucket_bytes; /* as fp32 */
@@ -79,8 +79,8 @@ struct plan_step {
 	double sent_bytes; /* by each host in a step */
 	double efficiency; /* tokens/s over hosts times those of one host with as many ranks */
 	double target_tps;
-	double hours, cost; /* of total_tokens */
-	int64_t accumulate; /* as it has to be */
+	double hours, cost;    /* of total_tokens */
+	int64_t micro_batches; /* as it has to be */
 	enum plan_limit limit;
 };
 

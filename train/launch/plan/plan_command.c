@@ -60,7 +60,7 @@ static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 	if (c->target_tokens > 0)
 		p->job.target_tokens = c->target_tokens;
 	p->job.total_tokens = p->job.target_tokens *
-			      (double)(c->run ? p->run.way.accumulate : c->accumulate) *
+			      (double)(c->run ? p->run.way.micro_batches : c->micro_batches) *
 			      (double)c->steps;
 	p->job.price = c->price;
 	return 0;
@@ -144,7 +144,7 @@ static void print_plan_row(struct buf *out, const struct plan *p, const struct p
 	network_rate_text(link, w->link_bytes_s / p->grid.payload);
 	*strchr(link, '(') = 0;
 	buf_printf(out, "%6lld  %-12s %-4s  %6lld  %5lld  %-4s  %8.3g  %5.1f%%  %5.1f%%",
-		   (long long)w->hosts, link, plan_wire_name(w->wire), (long long)s.accumulate,
+		   (long long)w->hosts, link, plan_wire_name(w->wire), (long long)s.micro_batches,
 		   (long long)w->local_steps, w->overlap ? "yes" : "no", s.step_s,
 		   100 * s.exposed_share, 100 * s.efficiency);
 	if (isfinite(s.target_tps))
@@ -195,15 +195,15 @@ static void print_option_changes(struct buf *out, const struct plan_setup *was,
 		buf_add_str(out, " --overlap-reduce");
 	if (is->wire != was->wire)
 		buf_printf(out, " --wire %s", plan_wire_name(is->wire));
-	if (is->accumulate != was->accumulate)
-		buf_printf(out, " --accumulate %lld", (long long)is->accumulate);
+	if (is->micro_batches != was->micro_batches)
+		buf_printf(out, " --micro-batches %lld", (long long)is->micro_batches);
 	if (is->local_steps != was->local_steps)
 		buf_printf(out, " --local-steps %lld", (long long)is->local_steps);
 }
 
 static double micro_batch_rate(const struct plan_step *s)
 {
-	return (double)s->accumulate / s->step_s;
+	return (double)s->micro_batches / s->step_s;
 }
 
 /* One sentence about this number of hosts on this link; nothing where all is well. */
@@ -218,7 +218,7 @@ static void advise_plan_row(struct buf *out, const struct plan *p, struct plan_s
 	alone.hosts = 1;
 	plan_step(&p->job, &alone, PLAN_DIRECT, &one);
 	plan_step(&p->job, &way, PLAN_DIRECT, &as_is);
-	way.accumulate = as_is.accumulate;
+	way.micro_batches = as_is.micro_batches;
 	times = plan_advise_setup(&p->job, &way, true, &same_steps);
 	more = plan_advise_setup(&p->job, &way, false, &best);
 	plan_step(&p->job, more > times ? &best : &same_steps, PLAN_DIRECT, &then);
@@ -294,7 +294,7 @@ static void put_plan_row(struct json_writer *w, const struct plan *p, const stru
 	put_finite_real(w, "link_bytes_s", way->link_bytes_s);
 	put_finite_real(w, "latency_s", way->latency_s);
 	json_put_str(w, "wire", plan_wire_name(way->wire));
-	json_put_int(w, "accumulate", s.accumulate);
+	json_put_int(w, "micro_batches", s.micro_batches);
 	json_put_int(w, "local_steps", way->local_steps);
 	json_put_bool(w, "overlap_reduce", way->overlap);
 	json_put_bool(w, "shard_optimizer", way->shard);

@@ -72,7 +72,7 @@ static size_t *varied_list_length(struct plan_grid *g, const char *name)
 		const char *name;
 		size_t *n;
 	} all[] = {
-		{ "wire", &g->n_wire },		{ "accumulate", &g->n_accumulate },
+		{ "wire", &g->n_wire },		{ "micro-batches", &g->n_micro_batches },
 		{ "local-steps", &g->n_local }, { "overlap-reduce", &g->n_overlap },
 		{ "bucket-mb", &g->n_bucket },	{ "shard-optimizer", &g->n_shard },
 	};
@@ -94,8 +94,8 @@ static int add_varied_value(void *to, const char *word, struct err *e)
 	plan_setup_from_conf(&w, &v->scratch);
 	if (!strcmp(v->name, "wire"))
 		g->wire[g->n_wire++] = w.wire;
-	else if (!strcmp(v->name, "accumulate"))
-		g->accumulate[g->n_accumulate++] = w.accumulate;
+	else if (!strcmp(v->name, "micro-batches"))
+		g->micro_batches[g->n_micro_batches++] = w.micro_batches;
 	else if (!strcmp(v->name, "local-steps"))
 		g->local[g->n_local++] = w.local_steps;
 	else if (!strcmp(v->name, "overlap-reduce"))
@@ -109,9 +109,10 @@ static int add_varied_value(void *to, const char *word, struct err *e)
 
 static int read_varied_option(struct plan_grid *g, const char *text, struct err *e)
 {
-	static const char *const names[] = { "wire",	       "accumulate", "local-steps",
-					     "overlap-reduce", "bucket-mb",  "shard-optimizer" };
+	static const char *const names[] = { "wire",	       "micro-batches", "local-steps",
+					     "overlap-reduce", "bucket-mb",	"shard-optimizer" };
 	struct varied v = { .grid = g };
+	struct conf_row row;
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : 0, *n;
 	char hint[TEXT_HINT_MAX];
@@ -122,8 +123,11 @@ static int read_varied_option(struct plan_grid *g, const char *text, struct err 
 			       "--vary \"%s\": write NAME=VALUE,VALUE, for "
 			       "instance wire=fp32,bf16",
 			       text);
-	for (size_t i = 0; i < length; i++)
-		v.name[i] = text[i] == '_' ? '-' : text[i];
+	snprintf(v.name, sizeof(v.name), "%.*s", (int)length, text);
+	if (conf_find_row(v.name, &row)) /* former names count too */
+		snprintf(v.name, sizeof(v.name), "%s", row.name);
+	for (char *p = v.name; *p; p++)
+		*p = *p == '_' ? '-' : *p;
 	n = varied_list_length(g, v.name);
 	if (!n)
 		return err_set(e, ERR_USAGE, "--vary: \"%s\" is nothing that a plan can vary%s",
@@ -149,8 +153,8 @@ static void fill_grid_defaults(struct plan_grid *g, const struct plan_setup *bas
 			g->hosts[g->n_hosts] = hosts[g->n_hosts];
 	if (g->n_wire == 0)
 		g->wire[g->n_wire++] = base->wire;
-	if (g->n_accumulate == 0)
-		g->accumulate[g->n_accumulate++] = base->accumulate;
+	if (g->n_micro_batches == 0)
+		g->micro_batches[g->n_micro_batches++] = base->micro_batches;
 	if (g->n_local == 0)
 		g->local[g->n_local++] = base->local_steps;
 	if (g->n_overlap == 0)
@@ -190,7 +194,7 @@ int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_
 size_t plan_grid_row_count(const struct plan_grid *g)
 {
 	/* PLAN_MAX_LIST to the eighth power is below 2^64 */
-	return MAX(g->n_links, 1) * g->n_hosts * g->n_wire * g->n_accumulate * g->n_local *
+	return MAX(g->n_links, 1) * g->n_hosts * g->n_wire * g->n_micro_batches * g->n_local *
 	       g->n_overlap * g->n_bucket * g->n_shard;
 }
 
@@ -211,7 +215,7 @@ void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup 
 	way->bucket_bytes = g->bucket[next_grid_digit(&i, g->n_bucket)];
 	way->shard = g->shard[next_grid_digit(&i, g->n_shard)];
 	way->local_steps = g->local[next_grid_digit(&i, g->n_local)];
-	way->accumulate = g->accumulate[next_grid_digit(&i, g->n_accumulate)];
+	way->micro_batches = g->micro_batches[next_grid_digit(&i, g->n_micro_batches)];
 	way->wire = g->wire[next_grid_digit(&i, g->n_wire)];
 	way->hosts = g->hosts[next_grid_digit(&i, g->n_hosts)];
 	if (g->n_links)

@@ -19,13 +19,13 @@
 
 /* Each list holds at least one entry after plan_grid_read(). */
 struct plan_grid {
-	int64_t hosts[PLAN_MAX_LIST], accumulate[PLAN_MAX_LIST], local[PLAN_MAX_LIST];
+	int64_t hosts[PLAN_MAX_LIST], micro_batches[PLAN_MAX_LIST], local[PLAN_MAX_LIST];
 	double links[PLAN_MAX_LIST];  /* payload bytes/s, one direction */
 	double payload;		      /* these over the speeds that were named */
 	double bucket[PLAN_MAX_LIST]; /* bytes */
 	enum plan_wire wire[PLAN_MAX_LIST];
 	bool overlap[PLAN_MAX_LIST], shard[PLAN_MAX_LIST];
-	size_t n_hosts, n_links, n_accumulate, n_local, n_bucket, n_wire, n_overlap, n_shard;
+	size_t n_hosts, n_links, n_micro_batches, n_local, n_bucket, n_wire, n_overlap, n_shard;
 };
 
 /*

@@ -144,16 +144,16 @@ static int read_measurements(struct run_measurements *r, const char *path, struc
 
 /* ---- what it comes to -------------------------------------------------- */
 
-static int64_t rank_micro_batches(int64_t accumulate, int64_t ranks, int64_t rank)
+static int64_t rank_micro_batches(int64_t micro_batches, int64_t ranks, int64_t rank)
 {
-	return MAX(accumulate / ranks + (rank < accumulate % ranks), 1);
+	return MAX(micro_batches / ranks + (rank < micro_batches % ranks), 1);
 }
 
 /*
  * Of the rank that the others wait for, by the records of ranks: a median over times, as another
  * one may be the slowest each time. NAN: there is none.
  */
-static double slowest_rank_micro_s(struct run_measurements *r, int64_t accumulate, int64_t ranks)
+static double slowest_rank_micro_s(struct run_measurements *r, int64_t micro_batches, int64_t ranks)
 {
 	struct sample_series *first = r->n_ranks ? &r->ranks[0].compute : NULL;
 
@@ -164,8 +164,8 @@ static double slowest_rank_micro_s(struct run_measurements *r, int64_t accumulat
 			if (k < s->n)
 				first->x[k] =
 					fmax(i ? first->x[k] : 0,
-					     s->x[k] / (double)rank_micro_batches(accumulate, ranks,
-										  (int64_t)i));
+					     s->x[k] / (double)rank_micro_batches(
+							       micro_batches, ranks, (int64_t)i));
 		}
 	return first ? series_median(first) : NAN;
 }
@@ -211,8 +211,8 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 			       "the run \"%s\" has no record of a step yet: let it train for a "
 			       "while (records come every log_every = %lld steps)",
 			       run, (long long)c->log_every);
-	micros = rank_micro_batches(c->accumulate, out->ranks, 0);
-	micro = slowest_rank_micro_s(r, c->accumulate, out->ranks);
+	micros = rank_micro_batches(c->micro_batches, out->ranks, 0);
+	micro = slowest_rank_micro_s(r, c->micro_batches, out->ranks);
 	if (!(micro > 0))
 		micro = m[COMPUTE] / (double)micros;
 	if (!(micro > 0) && out->ranks == 1) /* all of the step is its own work */
@@ -236,15 +236,16 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 					0);
 	out->job.parameters = r->parameters;
 	out->job.late_parameters = r->vocabulary * (double)c->d_model;
-	out->job.target_tokens = zero_if_nan(m[TPS] * m[STEP] / (double)c->accumulate);
-	out->job.total_tokens = out->job.target_tokens * (double)c->accumulate * (double)c->steps;
+	out->job.target_tokens = zero_if_nan(m[TPS] * m[STEP] / (double)c->micro_batches);
+	out->job.total_tokens =
+		out->job.target_tokens * (double)c->micro_batches * (double)c->steps;
 	return 0;
 }
 
 void plan_setup_from_conf(struct plan_setup *way, const struct conf *c)
 {
 	way->wire = (enum plan_wire)c->wire;
-	way->accumulate = c->accumulate;
+	way->micro_batches = c->micro_batches;
 	way->local_steps = c->local_steps;
 	way->overlap = c->overlap_reduce;
 	way->shard = c->shard_optimizer;

@@ -126,7 +126,8 @@ void rundir_close(struct rundir *r)
 /* Options whose change makes another model, or other data in another order. */
 static bool is_fixed_option(const char *section, const char *name)
 {
-	static const char *const order[] = { "seed", "batch_tokens", "accumulate", "start_from" };
+	static const char *const order[] = { "seed", "batch_tokens", "micro_batches",
+					     "start_from" };
 
 	if (!strcmp(section, "data") || !strcmp(section, "model"))
 		return true;

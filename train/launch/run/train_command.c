@@ -201,11 +201,11 @@ static int read_training_hosts(struct training *t, struct err *e)
 	};
 	a->oversubscribed = is_oversubscribed(t);
 	ranks = attempts_rank_count(a, a->hosts);
-	if (ranks > c->accumulate)
+	if (ranks > c->micro_batches)
 		return err_set(e, ERR_CONFIG,
-			       "%lld ranks share the micro-batches of a step, but accumulate is "
+			       "%lld ranks share the micro-batches of a step, but micro_batches is "
 			       "%lld: set it to %lld or a multiple",
-			       (long long)ranks, (long long)c->accumulate, (long long)ranks);
+			       (long long)ranks, (long long)c->micro_batches, (long long)ranks);
 	return 0;
 }
 

@@ -1,0 +1,25 @@
+/*
+ * alias.h - former names of options and of fields in files, see aliases.def.
+ *
+ * Readers of files of old runs call alias_json_get() instead of json_get() for a field that was
+ * renamed; the parser of options looks former names up by itself.
+ */
+#ifndef WERKBANK_SHARE_CONF_ALIAS_H
+#define WERKBANK_SHARE_CONF_ALIAS_H
+
+#include <stddef.h>
+
+#include "share/base/json.h"
+
+enum alias_kind { ALIAS_OPTION, ALIAS_FIELD };
+
+/* The present name of a former one (written with - or _); NULL: not a former name. Borrowed. */
+const char *alias_new_name(enum alias_kind kind, const char *old);
+
+/* Former name number i of name (with _); NULL past the end. Borrowed. */
+const char *alias_old_name(enum alias_kind kind, const char *name, size_t i);
+
+/* The member `field` of an object, else the one under a former name; NULL: neither. Borrowed. */
+const struct json *alias_json_get(const struct json *object, const char *field);
+
+#endif

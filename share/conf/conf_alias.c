@@ -1,0 +1,43 @@
+/* conf_alias.c - see alias.h: the table of former names. */
+#include "share/conf/alias.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "share/conf/conf_internal.h"
+
+static const struct {
+	enum alias_kind kind;
+	const char *old, *name, *release;
+} aliases[] = {
+#define ALIAS(kind, old, new, release) { ALIAS_##kind, old, new, release },
+#include "share/conf/aliases.def"
+#undef ALIAS
+};
+
+const char *alias_new_name(enum alias_kind kind, const char *old)
+{
+	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
+		if (aliases[i].kind == kind && conf_same_name(old, aliases[i].old))
+			return aliases[i].name;
+	return NULL;
+}
+
+const char *alias_old_name(enum alias_kind kind, const char *name, size_t i)
+{
+	for (size_t k = 0; k < ARRAY_LEN(aliases); k++)
+		if (aliases[k].kind == kind && conf_same_name(name, aliases[k].name) && i-- == 0)
+			return aliases[k].old;
+	return NULL;
+}
+
+const struct json *alias_json_get(const struct json *object, const char *field)
+{
+	const struct json *value = json_get(object, field);
+	const char *old;
+
+	for (size_t i = 0; !value && (old = alias_old_name(ALIAS_FIELD, field, i)) != NULL; i++)
+		value = json_get(object, old);
+	return value;
+}
