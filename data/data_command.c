@@ -1,6 +1,7 @@
-/* data_command.c - see data_command.h */
+/* data_command.c - the command "werkbank data": show and why; dispatch (see data_command.h) */
 #include "data/data_command.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,17 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-/* A corpus that questions are put to. */
+/* A query and the corpus it is about. */
 struct corpus_query {
 	struct conf *c;
 	char *folder; /* owned */
 	struct origins origins;
 	struct pipeline *tools; /* owned */
-	struct shard *shard;	/* owned */
-	int32_t *ids[2];	/* owned: source and target of the pair at hand */
+	struct shard *shard;	/* owned: train.shard */
+	int32_t *ids[2];	/* owned: source and target ids of the current pair */
 	int32_t n[2];
-	struct buf text[2];
-	struct buf json;
+	struct buf text[2]; /* detokenised source and target of the current pair */
+	struct buf json;    /* the answer, empty without --json */
 	struct json_writer writer;
 };
 
@@ -43,9 +44,10 @@ static int query_open_corpus(struct corpus_query *a, struct err *e)
 	if (!rc && !(a->shard = shard_open(path, e)))
 		rc = e->code;
 	if (!rc && shard_pairs(a->shard) != a->origins.kept)
-		rc = err_set(e, ERR_DATA, "%s: has %lld pairs, but %lld were kept: %s", path,
-			     (long long)shard_pairs(a->shard), (long long)a->origins.kept,
-			     "prepare the corpus again");
+		rc = err_set(e, ERR_DATA,
+			     "%s: holds %lld pairs, but stats.json counts %lld kept ones: prepare "
+			     "the corpus again with --force",
+			     path, (long long)shard_pairs(a->shard), (long long)a->origins.kept);
 	free(recipe);
 	free(path);
 	if (rc)
@@ -56,11 +58,12 @@ static int query_open_corpus(struct corpus_query *a, struct err *e)
 	return a->ids[1] ? 0 : e->code;
 }
 
-/* Ids and detokenised text of a pair of the shard. */
+/* Load ids and detokenised text of a pair of the shard into a->ids and a->text. */
 static int load_pair(struct corpus_query *a, int64_t pair, struct err *e)
 {
 	int side;
 
+	assert(pair >= 0 && pair < shard_pairs(a->shard));
 	shard_lengths(a->shard, pair, &a->n[0], &a->n[1]);
 	shard_read(a->shard, pair, a->ids[0], a->ids[1]);
 	for (side = 0; side < 2; side++) {
@@ -150,7 +153,7 @@ static int parse_count(const char *what, const char *text, int64_t low, int64_t 
 {
 	if (text_to_int(text, value) && *value >= low)
 		return 0;
-	return err_set(e, ERR_USAGE, "%s must be a number from %lld on, not '%s'", what,
+	return err_set(e, ERR_USAGE, "%s must be a whole number of at least %lld, not '%s'", what,
 		       (long long)low, text);
 }
 
@@ -159,12 +162,14 @@ static int query_show(struct corpus_query *a, struct err *e)
 	int64_t first, count = 1, pairs = a->origins.kept;
 
 	if (a->c->n_arguments < 3)
-		return err_set(e, ERR_USAGE, "data show needs CORPUS and N, the number of a pair");
+		return err_set(e, ERR_USAGE,
+			       "data show needs CORPUS and N, the index of a pair from 0");
 	if (parse_count("N", a->c->arguments[2], 0, &first, e) ||
 	    (a->c->n_arguments > 3 && parse_count("COUNT", a->c->arguments[3], 1, &count, e)))
 		return e->code;
 	if (first >= pairs)
-		return err_set(e, ERR_USAGE, "train.shard has no pair %lld: it holds 0 to %lld",
+		return err_set(e, ERR_USAGE,
+			       "train.shard has no pair %lld: it holds pairs 0 to %lld",
 			       (long long)first, (long long)pairs - 1);
 	count = MIN(count, pairs - first);
 	if (a->c->json) {
@@ -284,7 +289,7 @@ static int query_split(struct corpus_query *a, struct err *e)
 static const struct {
 	const char *name;
 	int (*answer)(struct corpus_query *a, struct err *e);
-	bool needs_corpus; /* opened */
+	bool needs_corpus; /* query_open_corpus() first */
 } questions[] = {
 	/* clang-format off */
 	{ "stats", query_stats, false },
@@ -296,7 +301,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* The folder of the corpus of that name; it must be prepared, and by this version. */
+/* Set a->folder to the corpus of that name. It must be prepared, by this version of the format. */
 static int query_find_corpus(struct corpus_query *a, const char *name, struct err *e)
 {
 	char *manifest;
@@ -308,12 +313,14 @@ static int query_find_corpus(struct corpus_query *a, const char *name, struct er
 	manifest = a->folder ? file_path(e, "%s/manifest.json", a->folder) : NULL;
 	rc = manifest ? 0 : e->code;
 	if (!rc && !file_exists(manifest))
-		rc = err_set(e, ERR_NOINPUT, "%s: no corpus is prepared there", a->folder);
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s: there is no prepared corpus; 'werkbank data list' lists them",
+			     a->folder);
 	free(manifest);
 	manifest = rc ? NULL : file_path(e, "%s/stats.json", a->folder);
 	if (manifest && !file_exists(manifest))
 		rc = err_set(e, ERR_NOINPUT,
-			     "%s: is missing: prepare the corpus again with this version",
+			     "%s: the file is missing: prepare the corpus again with this version",
 			     manifest);
 	free(manifest);
 	return rc;
@@ -353,12 +360,14 @@ int data_command_run(struct conf *c, struct err *e)
 		if (!strcmp(questions[i].name, c->arguments[0]))
 			break;
 	if (i == ARRAY_LEN(questions))
-		return err_set(e, ERR_USAGE,
-			       "data answers list, stats, show, why, dropped, vocab "
-			       "and split, not '%s'",
-			       c->arguments[0]);
+		return err_set(
+			e, ERR_USAGE,
+			"unknown question '%s': data answers list, stats, show, why, dropped, "
+			"vocab and split",
+			c->arguments[0]);
 	if (c->n_arguments < 2)
-		return err_set(e, ERR_USAGE, "data %s needs CORPUS; data list says which there are",
+		return err_set(e, ERR_USAGE,
+			       "data %s needs CORPUS; 'werkbank data list' lists the corpora",
 			       c->arguments[0]);
 	rc = query_find_corpus(&a, c->arguments[1], e);
 	if (!rc && questions[i].needs_corpus)

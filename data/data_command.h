@@ -1,17 +1,17 @@
 /*
- * data_command.h - werkbank data QUESTION CORPUS …: questions to a prepared corpus.
+ * data_command.h - the command "werkbank data QUESTION CORPUS ...": queries on a prepared corpus
  *
  *	data list			the corpora of the workspace
- *	data stats CORPUS		what went in, what was dropped, lengths, pieces, stages
- *	data show CORPUS N [COUNT]	pairs N … N + COUNT - 1 of train.shard, and where they come from
- *	data why CORPUS FILE:LINE	what became of a line: kept and where it is, or dropped and why
+ *	data stats CORPUS		sources, dropped pairs, lengths, pieces, stages
+ *	data show CORPUS N [COUNT]	pairs N ... N + COUNT - 1 of train.shard, and their origin
+ *	data why CORPUS FILE:LINE	its position, or the rule that dropped it
  *
  *	data dropped CORPUS [RULE|all] [COUNT]	the first COUNT (20) pairs that a rule dropped
- *	data vocab CORPUS [TEXT] [COUNT]	entries of the vocabulary with TEXT in them
- *	data split CORPUS SENTENCE [source|target]	its words, their pieces, and merge by merge how those come about
+ *	data vocab CORPUS [TEXT] [COUNT]	entries of the vocabulary that contain TEXT
+ *	data split CORPUS SENTENCE [source|target]	the words, their pieces, and each merge
  *
- * Answers go to standard output, with --json as one JSON document: of stats, stats.json
- * with the stages of manifest.json.
+ * Answers go to standard output, with --json as one JSON document. The JSON of stats is stats.json
+ * with the stages of manifest.json added. An empty answer as text comes with a note on stderr.
  */
 #ifndef WERKBANK_DATA_DATA_COMMAND_H
 #define WERKBANK_DATA_DATA_COMMAND_H
@@ -19,13 +19,13 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* c->arguments: the question, the corpus, what is asked for. */
+/* c->arguments: QUESTION CORPUS and the rest, as above. */
 int data_command_run(struct conf *c, struct err *e);
 
-/* Print stats.json and the stages of manifest.json, both in the folder, as tables or JSON. */
+/* Print stats.json and the stages of manifest.json as tables or JSON. folder: of the corpus. */
 int data_print_stats(const char *folder, bool json, struct err *e);
 
-/* data_queries.c: answers that need no shard. folder: of the corpus. */
+/* Answers that need no shard (data_queries.c). folder: of the corpus; arguments in c. */
 int data_print_corpora(struct conf *c, struct err *e);
 int data_print_dropped(struct conf *c, const char *folder, struct err *e);
 int data_print_vocabulary(struct conf *c, const char *folder, struct err *e);

@@ -1,5 +1,7 @@
-/* data_queries.c - see data_command.h: lists of corpora, dropped pairs, vocabulary, splitting */
+/* data_queries.c - answers of "data list", "dropped", "vocab" and "split" (see data_command.h) */
+#include <assert.h>
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +15,11 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 
-#define JSON_LIMIT (64u << 20) /* bytes */
-#define STEP_BYTES ((size_t)1 << 20)
-#define MANY	   20 /* rows shown where nobody says how many */
+#define JSON_LIMIT	(64u << 20) /* bytes */
+#define STEP_BYTES	((size_t)1 << 20)
+#define DEFAULT_DROPPED 20 /* rows of "data dropped" without COUNT */
+
+/* A negative count is unknown: null. */
 
 static void json_put_count(struct json_writer *w, const char *key, int64_t n)
 {
@@ -26,7 +30,7 @@ static void json_put_count(struct json_writer *w, const char *key, int64_t n)
 		json_int(w, n);
 }
 
-/* Write what was gathered, and be done with it. */
+/* Print the answer unless rc is a failure, and free it. */
 static int print_and_free(struct buf *out, int rc, struct err *e)
 {
 	if (!rc)
@@ -37,18 +41,33 @@ static int print_and_free(struct buf *out, int rc, struct err *e)
 	return rc;
 }
 
-/* Argument number i as a number from low on; fallback when it is not there. */
+/* An empty answer as text would look like a failure: say on stderr that it is empty. */
+static void PRINTF_LIKE(2, 3) note_empty_answer(const struct conf *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->quiet || c->json)
+		return;
+	fputs("note: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* Parse argument i, a number of at least low; *value stays if there is no such argument. */
 static int count_argument(const struct conf *c, int i, const char *what, int64_t low,
 			  int64_t *value, struct err *e)
 {
 	if (i >= c->n_arguments || (text_to_int(c->arguments[i], value) && *value >= low))
 		return 0;
-	return err_set(e, ERR_USAGE, "%s must be a number from %lld on, not '%s'", what,
+	return err_set(e, ERR_USAGE, "%s must be a whole number of at least %lld, not '%s'", what,
 		       (long long)low, c->arguments[i]);
 }
 
 /* ---- list ---- */
 
+/* manifest.json of a corpus; NULL: not prepared, or unreadable. */
 static struct json *read_corpus_manifest(const char *folder)
 {
 	struct err ignored;
@@ -102,6 +121,7 @@ int data_print_corpora(struct conf *c, struct err *e)
 	struct buf out = { 0 };
 	struct json_writer w = { .out = c->json ? &out : NULL };
 	int n = corpora ? scandir(corpora, &found, NULL, alphasort) : 0, rc = corpora ? 0 : e->code;
+	int n_corpora = 0;
 
 	if (c->json) {
 		json_open(&w, '{');
@@ -115,6 +135,7 @@ int data_print_corpora(struct conf *c, struct err *e)
 				       : file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
 		struct json *m = folder ? read_corpus_manifest(folder) : NULL;
 
+		n_corpora += folder != NULL;
 		if (folder)
 			list_one_corpus(found[i]->d_name, m, &w, &out);
 		json_free(m);
@@ -127,6 +148,9 @@ int data_print_corpora(struct conf *c, struct err *e)
 		json_close(&w, '}');
 		buf_add_char(&out, '\n');
 	}
+	if (!rc && !n_corpora)
+		note_empty_answer(c, "%s: there is no corpus; 'werkbank prep RECIPE' prepares one",
+				  corpora);
 	free(corpora);
 	free(workspace);
 	return print_and_free(&out, rc, e);
@@ -176,14 +200,14 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 	struct drop_rows *l = NULL;
 	struct buf out = { 0 };
 	struct json_writer w = { .out = c->json ? &out : NULL };
-	int64_t count = MANY;
+	int64_t count = DEFAULT_DROPPED;
 	struct drop_row row;
 	int rc = path ? 0 : e->code;
 
 	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
 		rc = err_set(e, ERR_USAGE,
-			     "there is no rule '%s'; data stats names them, and "
-			     "'all' is all of them",
+			     "there is no rule '%s'; 'werkbank data stats CORPUS' names the rules, "
+			     "'all' means all rules",
 			     rule);
 	if (!rc)
 		rc = count_argument(c, 3, "COUNT", 1, &count, e);
@@ -204,6 +228,10 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 		json_close(&w, '}');
 		buf_add_char(&out, '\n');
 	}
+	if (!rc && !drop_rows_n(l) && !strcmp(rule, "all"))
+		note_empty_answer(c, "%s: no pair was dropped", path);
+	else if (!rc && !drop_rows_n(l))
+		note_empty_answer(c, "%s: the rule '%s' dropped no pair", path, rule);
 	drop_rows_free(l);
 	free(path);
 	return print_and_free(&out, rc, e);
@@ -219,6 +247,7 @@ int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
 	int64_t count = INT64_MAX;
+	bool is_empty = true;
 	int rc = v ? count_argument(c, 3, "COUNT", 1, &count, e) : e->code;
 
 	if (!rc && c->json)
@@ -227,6 +256,7 @@ int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 		if (!strstr(vocab_piece(v, id), word))
 			continue;
 		count--;
+		is_empty = false;
 		if (!c->json) {
 			buf_printf(&out, "%d\t%s\t%lld\n", (int)id, vocab_piece(v, id),
 				   (long long)vocab_frequency(v, id));
@@ -242,6 +272,8 @@ int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	}
+	if (!rc && is_empty)
+		note_empty_answer(c, "%s: no entry contains '%s'", path, word);
 	vocab_close(v);
 	free(path);
 	return print_and_free(&out, rc, e);
@@ -286,6 +318,7 @@ static void word_json(const struct line_pieces *s, size_t at, const struct bpe_t
 {
 	const struct line_word *word = &s->word[at];
 
+	assert(at < s->n_words);
 	json_open(w, '{');
 	json_put_strn(w, "word", buf_text(&s->tokens) + word->start, word->len);
 	json_key(w, "pieces");
@@ -319,7 +352,7 @@ static void word_text(const struct line_pieces *s, size_t at, const struct bpe_t
 	steps_text(t, out);
 }
 
-/* Which side the sentence is of: the source's, unless a third argument says "target". */
+/* The side whose tools split the sentence: the source, unless the last argument says "target". */
 static int side_argument(const struct conf *c, enum pipeline_side *side, struct err *e)
 {
 	*side = SIDE_SOURCE;
@@ -327,7 +360,7 @@ static int side_argument(const struct conf *c, enum pipeline_side *side, struct 
 		return 0;
 	*side = SIDE_TARGET;
 	return strcmp(c->arguments[3], "target")
-		       ? err_set(e, ERR_USAGE, "'%s' is none of source, target", c->arguments[3])
+		       ? err_set(e, ERR_USAGE, "'%s' is neither source nor target", c->arguments[3])
 		       : 0;
 }
 
@@ -361,6 +394,8 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	}
+	if (!rc && !parts.n_words)
+		note_empty_answer(c, "the sentence has no words");
 	bpe_trace_free(&trace);
 	line_pieces_free(&parts);
 	piece_tracer_close(s);

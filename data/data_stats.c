@@ -1,4 +1,4 @@
-/* data_stats.c - see data_command.h: stats.json and the stages as tables */
+/* data_stats.c - the answer of "data stats": stats.json and the stages as tables or JSON */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void stats_print_texts(const struct json *s)
 	}
 }
 
-/* A line a rule that dropped anything, and of each text how much. */
+/* One line for each rule that dropped pairs, then its count for each text. */
 static void stats_print_dropped(const struct json *s)
 {
 	const struct json *dropped = json_get(s, "dropped"), *texts = json_get(s, "texts"), *n;
@@ -192,7 +192,8 @@ static int stats_read_file(const char *folder, const char *name, struct buf *out
 	if (!rc) {
 		*root = json_parse(buf_text(out), out->len, e);
 		if (!*root)
-			rc = err_prefix(e, "%s: damaged", path);
+			rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force",
+					path);
 	}
 	free(path);
 	return rc;
@@ -200,7 +201,7 @@ static int stats_read_file(const char *folder, const char *name, struct buf *out
 
 static void copy_value_json(struct json_writer *w, const struct json *v);
 
-/* A copy of the stages in the manifest: numbers and names only. */
+/* Copy the stages of manifest.json: texts, numbers and booleans only. */
 static void copy_stages_json(struct json_writer *w, const struct json *manifest)
 {
 	const struct json *stages = json_get(manifest, "stages"), *value;
@@ -222,14 +223,17 @@ static void copy_stages_json(struct json_writer *w, const struct json *manifest)
 static void copy_value_json(struct json_writer *w, const struct json *v)
 {
 	const char *s = json_text(v, NULL);
+	bool is_true = json_boolean(v, false);
 
 	if (s)
 		json_str(w, s);
+	else if (is_true == json_boolean(v, true))
+		json_bool(w, is_true);
 	else
 		json_real(w, json_number(v, 0));
 }
 
-/* stats.json with one more member before its last brace. */
+/* Print stats.json with the member "stages" inserted before its last brace. */
 static int stats_print_json(const struct buf *stats, const struct json *manifest, struct err *e)
 {
 	struct buf b = { 0 };

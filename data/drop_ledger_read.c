@@ -1,6 +1,7 @@
-/* drop_ledger_read.c - see drop_ledger_read.h */
+/* drop_ledger_read.c - incremental index and filter of ledger.tsv (see drop_ledger_read.h) */
 #include "data/drop_ledger_read.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +13,17 @@
 
 struct drop_rows {
 	struct map map;
-	size_t at;	  /* bytes whose rows are known */
-	uint64_t *starts; /* owned: (n) */
-	uint8_t *rules;	  /* owned: (n) */
+	size_t at;	  /* bytes of the file that are indexed */
+	uint64_t *starts; /* owned: (n) offset of each row */
+	uint8_t *rules;	  /* owned: (n) enum clean_rule of each row */
 	size_t n, cap_starts, cap_rules;
 	int64_t counts[CLEAN_N_RULES];
 	/* the filter */
 	enum clean_rule rule;
 	char word[MAX_WORD + 1];
-	uint32_t *wanted; /* owned: rows; unused while everything is wanted */
-	size_t n_wanted, cap_wanted, n_filtered;
+	uint32_t *wanted; /* owned: selected rows; unused while unfiltered */
+	size_t n_wanted, cap_wanted;
+	size_t n_filtered; /* rows that the filter has examined; n_wanted <= n_filtered <= n */
 };
 
 static size_t drop_row_end(const struct drop_rows *l, size_t from)
@@ -41,7 +43,7 @@ struct drop_rows *drop_rows_open(const char *path, struct err *e)
 		free(l);
 		return NULL;
 	}
-	if (l->map.len) /* names of columns */
+	if (l->map.len) /* skip the names of the columns */
 		l->at = MIN(drop_row_end(l, 0) + 1, l->map.len);
 	return l;
 }
@@ -72,7 +74,7 @@ void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const char *wor
 	l->n_wanted = l->n_filtered = 0;
 }
 
-/* The field at *at, which moves behind it; an empty one where the row has ended. */
+/* The field at *at; advances *at past it. After the end of the row: an empty field. */
 static struct drop_row_field drop_row_next_field(const char **at, const char *end)
 {
 	const char *tab = *at < end ? memchr(*at, '\t', (size_t)(end - *at)) : NULL;
@@ -111,7 +113,7 @@ static int drop_rows_index_row(struct drop_rows *l, struct err *e)
 	struct drop_row row;
 
 	if (l->n >= UINT32_MAX)
-		return err_set(e, ERR_DATA, "a ledger of more than %u rows", UINT32_MAX);
+		return err_set(e, ERR_DATA, "the ledger has more than %u rows", UINT32_MAX);
 	if (mem_grow(&l->starts, &l->cap_starts, l->n + 1, sizeof(*l->starts), e) ||
 	    mem_grow(&l->rules, &l->cap_rules, l->n + 1, sizeof(*l->rules), e))
 		return e->code;
@@ -136,6 +138,7 @@ static int drop_rows_filter_row(struct drop_rows *l, struct err *e)
 		l->wanted[l->n_wanted++] = (uint32_t)l->n_filtered;
 	}
 	l->n_filtered++;
+	assert(l->n_wanted <= l->n_filtered && l->n_filtered <= l->n);
 	return 0;
 }
 
@@ -153,7 +156,7 @@ int drop_rows_scan(struct drop_rows *l, size_t bytes, struct err *e)
 		if (drop_rows_filter_row(l, e))
 			return e->code;
 	}
-	/* the few rows on the screen are read again soon enough */
+	/* release the scanned pages: a huge ledger must not fill the memory */
 	if (l->at > from)
 		map_drop_pages(l->map.data + from, l->at - from);
 	if (l->n_filtered > first)
@@ -183,5 +186,6 @@ void drop_rows_get(const struct drop_rows *l, size_t i, struct drop_row *row)
 {
 	size_t at = drop_rows_is_unfiltered(l) ? i : l->wanted[i];
 
+	assert(i < drop_rows_n(l));
 	drop_row_parse(l, l->starts[at], drop_row_end(l, l->starts[at]), row);
 }

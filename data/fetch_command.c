@@ -1,4 +1,4 @@
-/* fetch_command.c - see fetch_command.h */
+/* fetch_command.c - the command "werkbank fetch" (see fetch_command.h) */
 #include "data/fetch_command.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void add_json(struct json_writer *w, const struct manifest *m,
 	json_close(w, '}');
 }
 
-/* w NULL: lines. What is here is added also when something is missing. */
+/* Append the archives as JSON to w, or as lines to out if w is NULL; also after a failure. */
 static int fetch_one(const struct manifest *m, const struct conf *c, struct json_writer *w,
 		     struct buf *out, struct err *e)
 {
@@ -81,7 +81,7 @@ static int fetch_one(const struct manifest *m, const struct conf *c, struct json
 	return rc;
 }
 
-/* One that fails does not stop the others; the first failure is returned. */
+/* A failed manifest does not stop the others; the first failure is returned. */
 static int fetch_manifests(const struct manifest *m, size_t n, const struct conf *c,
 			   struct buf *out, struct err *e)
 {
@@ -117,13 +117,13 @@ int fetch_command_run(struct conf *c, struct err *e)
 	int rc = 0;
 
 	if (!n)
-		return err_set(e, ERR_USAGE, "fetch needs the name of a CORPUS (wmt16-en-de)");
+		return err_set(e, ERR_USAGE, "fetch needs a CORPUS, such as wmt16-en-de");
 	if (c->url.n && n > 1)
-		return err_set(e, ERR_USAGE, "--url goes with one CORPUS, not %zu", n);
+		return err_set(e, ERR_USAGE, "--url works with one CORPUS only; %zu are given", n);
 	m = mem_alloc(n, sizeof(*m), e);
 	if (!m)
 		return e->code;
-	/* all of them first: a wrong name is known before anything is fetched */
+	/* read all manifests first, so that a wrong name fails before any download */
 	while (!rc && read < n) {
 		rc = manifest_read(&m[read], c->arguments[read], e);
 		read += !rc;

@@ -31,7 +31,8 @@ static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 	for (i = 0; i < n_data_tools; i++)
 		if (!strcmp(data_tools[i].command, c->command))
 			return data_tools[i].run(c, e);
-	return err_set(e, ERR_INTERNAL, "the command is listed but nothing does it");
+	return err_set(e, ERR_INTERNAL, "commands.def lists %s, but main.c does not run it",
+		       c->command);
 }
 
 int main(int argc, char **argv)

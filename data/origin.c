@@ -1,6 +1,7 @@
-/* origin.c - see origin.h */
+/* origin.c - map between lines of the source texts and positions in train.shard (see origin.h) */
 #include "data/origin.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,10 @@ static int origins_load_texts(struct origins *o, const struct json *stats, const
 		t->kept = json_integer(json_get(item, "kept"), -1);
 		t->first = o->kept;
 		if (t->kept < 0 || t->pairs < t->kept || t->pairs > INT64_MAX / 2 - o->kept)
-			return err_set(e, ERR_DATA, "%s/stats.json: is damaged", folder);
+			return err_set(e, ERR_DATA,
+				       "%s/stats.json: damaged, prepare the corpus again with "
+				       "--force",
+				       folder);
 		t->name = mem_strdup(json_text(json_get(item, "name"), ""), e);
 		if (!t->name)
 			return e->code;
@@ -56,7 +60,7 @@ static int origins_load_texts(struct origins *o, const struct json *stats, const
 	return o->n ? 0 : err_set(e, ERR_DATA, "%s/stats.json: names no text", folder);
 }
 
-/* Does a row's FILE mean this text? Control characters were replaced in the ledger. */
+/* Does the FILE field name this text? The ledger replaces control characters of names. */
 static bool is_named(const char *field, size_t n, const char *name)
 {
 	size_t i;
@@ -67,7 +71,7 @@ static bool is_named(const char *field, size_t n, const char *name)
 	return i == n && !name[i];
 }
 
-/* One field of a row, up to a tab or the end. */
+/* Length of the field at `at`, up to a tab or the end of the row. */
 static size_t field_length(const char *at)
 {
 	return strcspn(at, "\t");
@@ -85,14 +89,18 @@ static bool parse_line_number(const char *field, int64_t *line)
 	return text_to_int(number, line);
 }
 
-/* The rows of the ledger in step with the texts, each of which has just so many. */
+/*
+ * Walks over the rows of the ledger and the texts in parallel: each text has exactly pairs - kept
+ * rows, with ascending lines.
+ */
 struct drop_cursor {
 	const struct origins *o;
-	size_t text; /* the one at hand */
-	int64_t row; /* of it */
-	int64_t line;
+	size_t text;  /* index of the current text */
+	int64_t row;  /* rows of that text so far */
+	int64_t line; /* line of the last row */
 };
 
+/* Advance by one row. false: the row does not fit the texts. */
 static bool drop_cursor_step(struct drop_cursor *w, const char *row)
 {
 	const struct origin_text *t;
@@ -111,6 +119,7 @@ static bool drop_cursor_step(struct drop_cursor *w, const char *row)
 	    w->line <= last || w->line > t->pairs)
 		return false;
 	w->row++;
+	assert(w->row <= t->pairs - t->kept);
 	return true;
 }
 
@@ -122,7 +131,7 @@ static int open_drop_ledger_lines(const char *folder, struct lines *in, struct e
 	free(path);
 	if (rc)
 		return rc;
-	in->repair = true; /* a name may be anything */
+	in->repair = true; /* a file name need not be valid UTF-8 */
 	if (lines_next(in, e) < 0) {
 		lines_close(in);
 		return e->code;
@@ -133,7 +142,8 @@ static int open_drop_ledger_lines(const char *folder, struct lines *in, struct e
 static int ledger_mismatch_error(const char *folder, int64_t line, struct err *e)
 {
 	return err_set(e, ERR_DATA,
-		       "%s/ledger.tsv:%lld: does not fit stats.json: prepare the corpus again",
+		       "%s/ledger.tsv:%lld: does not match stats.json: prepare the corpus again "
+		       "with --force",
 		       folder, (long long)line);
 }
 
@@ -201,9 +211,9 @@ void origins_free(struct origins *o)
 	*o = (struct origins){ 0 };
 }
 
-/* ---- there and back ---- */
+/* ---- both directions ---- */
 
-/* How many dropped lines are at or before this one. */
+/* Number of dropped lines <= line (binary search). */
 static int64_t dropped_until(const struct origin_text *t, int64_t line)
 {
 	int64_t low = 0, high = t->pairs - t->kept;
@@ -232,11 +242,12 @@ struct origin origin_at_position(const struct origins *o, int64_t position)
 	const struct origin_text *t;
 	int64_t low, high;
 
+	assert(position >= 0 && position < o->kept);
 	while (from.text + 1 < o->n && kept >= o->texts[from.text + 1].first)
 		from.text++;
 	t = &o->texts[from.text];
 	kept -= t->first;
-	/* the first line up to which kept + 1 lines were kept */
+	/* binary search for the first line with kept + 1 kept lines up to it */
 	low = kept + 1;
 	high = t->pairs;
 	while (low < high) {
@@ -257,12 +268,13 @@ int64_t origin_find_position(const struct origins *o, struct origin from)
 	int64_t before = dropped_until(t, from.line);
 	struct shuffle order = origins_shuffle(o);
 
+	assert(from.line >= 1 && from.line <= t->pairs);
 	if (before && t->dropped[before - 1] == from.line)
 		return -1;
 	return shuffle_inverse_at(&order, t->first + from.line - 1 - before);
 }
 
-/* ---- by name ---- */
+/* ---- FILE:LINE ---- */
 
 static int origins_find_text(const struct origins *o, const char *name, size_t n, size_t *text,
 			     struct err *e)
@@ -281,14 +293,16 @@ static int origins_find_text(const struct origins *o, const char *name, size_t n
 	if (found == 1)
 		return 0;
 	if (!n)
-		return err_set(e, ERR_USAGE, "there are %zu texts: give FILE:LINE; the first is %s",
+		return err_set(e, ERR_USAGE,
+			       "the corpus has %zu texts: give FILE:LINE; the first text is %s",
 			       o->n, o->texts[0].name);
 	if (found)
 		return err_set(e, ERR_USAGE,
-			       "%.*s is the end of %zu names: give more of it, as in %s", (int)n,
+			       "%.*s is the end of %zu names: give a longer end, as in %s", (int)n,
 			       name, found, o->texts[*text].name);
-	return err_set(e, ERR_USAGE, "no text of the corpus is called %.*s; the first of %zu is %s",
-		       (int)n, name, o->n, o->texts[0].name);
+	return err_set(e, ERR_USAGE,
+		       "no text of the corpus is called %.*s; the first of %zu texts is %s", (int)n,
+		       name, o->n, o->texts[0].name);
 }
 
 int origin_parse(const struct origins *o, const char *text, struct origin *from, struct err *e)
@@ -297,11 +311,11 @@ int origin_parse(const struct origins *o, const char *text, struct origin *from,
 	const char *line = colon ? colon + 1 : text;
 
 	if (!text_to_int(line, &from->line))
-		return err_set(e, ERR_USAGE, "'%s' is no FILE:LINE", text);
+		return err_set(e, ERR_USAGE, "expected FILE:LINE, not '%s'", text);
 	if (origins_find_text(o, text, colon ? (size_t)(colon - text) : 0, &from->text, e))
 		return e->code;
 	if (from->line < 1 || from->line > o->texts[from->text].pairs)
-		return err_set(e, ERR_USAGE, "%s has no line %lld: its lines are 1 to %lld",
+		return err_set(e, ERR_USAGE, "%s has no line %lld: it has lines 1 to %lld",
 			       o->texts[from->text].name, (long long)from->line,
 			       (long long)o->texts[from->text].pairs);
 	return 0;

@@ -1,12 +1,13 @@
 /*
- * origin.h - which line of which text a training pair comes from, and what became of a line.
+ * origin.h - map between lines of the source texts and positions in train.shard
  *
- *	line of a text  <-- stats.json: the texts in order, how many pairs each has;
- *	                    ledger.tsv: the dropped lines, in the same order
- *	kept pair       <-- shuffle.h, by the seed of the corpus
+ *	FILE:LINE
+ *	   |  ledger.tsv (dropped lines) and stats.json (pairs of each text, in order)
+ *	index of the kept pair, in the order of the sources
+ *	   |  shuffle.h with the seed of the corpus: a bijection
  *	position in train.shard
  *
- * Nothing is kept per pair: the way is computed. Memory: 8 bytes a dropped pair.
+ * Both directions are computed; only the dropped lines are stored (8 bytes each).
  */
 #ifndef WERKBANK_DATA_ORIGIN_H
 #define WERKBANK_DATA_ORIGIN_H
@@ -20,8 +21,8 @@
 struct origin_text {
 	char *name; /* owned */
 	int64_t pairs, kept;
-	int64_t first;	  /* kept pairs of the texts before it */
-	int64_t *dropped; /* owned: lines, rising; (pairs - kept) */
+	int64_t first;	  /* index of its first kept pair: sum of kept of the texts before */
+	int64_t *dropped; /* owned: (pairs - kept) dropped lines, ascending */
 	size_t cap;
 };
 
@@ -33,27 +34,27 @@ struct origins {
 };
 
 struct origin {
-	size_t text;  /* number in struct origins.texts */
+	size_t text;  /* index in struct origins.texts */
 	int64_t line; /* from 1 */
 };
 
-/* From stats.json, manifest.json and ledger.tsv in the folder. Files that do not fit: ERR_DATA. */
+/* Read stats.json, manifest.json and ledger.tsv of a corpus. Files that disagree: ERR_DATA. */
 int origins_load(struct origins *o, const char *folder, struct err *e);
 void origins_free(struct origins *o);
 
-/* Of the pair at a position of train.shard, 0 <= position < kept. */
+/* Origin of the pair at a position of train.shard, 0 <= position < o->kept. */
 struct origin origin_at_position(const struct origins *o, int64_t position);
 
-/* The position of a line that is there (1 … pairs of its text), -1: it was dropped. */
+/* Position of a line (1 ... pairs of its text) in train.shard; -1: the line was dropped. */
 int64_t origin_find_position(const struct origins *o, struct origin from);
 
 /*
- * "FILE:LINE" as a user writes it: FILE may be any ending of the name of one text
- * only, and be missing when there is one text. ERR_USAGE says what there is.
+ * Parse "FILE:LINE". FILE may be any ending of the name of exactly one text, and may be omitted if
+ * there is only one text. ERR_USAGE names a valid example.
  */
 int origin_parse(const struct origins *o, const char *text, struct origin *from, struct err *e);
 
-/* The row of the ledger for a dropped line: rule, source and target as they stand there. */
+/* The row of ledger.tsv for a dropped line: name of the rule, source and target text. */
 struct origin_row {
 	struct buf rule, source, target;
 };

@@ -1,4 +1,5 @@
-/* shortlist_command.c - the command shortlist; see shortlist.h */
+/* shortlist_command.c - the command "werkbank shortlist": learn candidates (see shortlist.h) */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +10,23 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-/* How much of a held-out shard it allows. */
+/* Coverage of the target side of a held-out shard. */
 struct shortlist_coverage {
-	const struct shortlist *list;  /* borrowed */
-	const struct shard *shard;     /* borrowed */
-	int32_t *source, *target;      /* owned */
-	int64_t *allowed;	       /* (vocabulary) owned: last pair that allows it, from 1 */
-	double tokens, covered, words; /* words: allowed in a pair, summed */
+	const struct shortlist *list; /* borrowed */
+	const struct shard *shard;    /* borrowed */
+	int32_t *source, *target;     /* owned: ids of the current pair */
+	int64_t *allowed;  /* [vocabulary] owned: last pair (from 1) that allows the token */
+	double tokens;	   /* target tokens of all pairs */
+	double covered;	   /* those of them that the shortlist allows */
+	double candidates; /* allowed tokens of a pair, summed over the pairs */
 };
 
 static void coverage_allow_tokens(struct shortlist_coverage *x, const int32_t *ids, int32_t n,
 				  int64_t pair)
 {
 	for (int32_t i = 0; i < n; i++) {
-		x->words += x->allowed[ids[i]] != pair;
+		assert(ids[i] >= 0 && ids[i] < shard_vocabulary(x->shard));
+		x->candidates += x->allowed[ids[i]] != pair;
 		x->allowed[ids[i]] = pair;
 	}
 }
@@ -58,7 +62,7 @@ static int coverage_measure(struct shortlist_coverage *x, struct err *e)
 	return 0;
 }
 
-/* Say what the shortlist is like on the corpus' development set, if it has one. */
+/* Print the coverage on the development set, if the corpus has one. */
 static int print_coverage(const char *folder, const struct shortlist *list, struct err *e)
 {
 	char *path = file_path(e, "%s/dev.shard", folder);
@@ -71,9 +75,9 @@ static int print_coverage(const char *folder, const struct shortlist *list, stru
 		rc = dev ? coverage_measure(&x, e) : e->code;
 		if (!rc && shard_pairs(dev) > 0 && x.tokens > 0)
 			fprintf(stderr,
-				"it allows %.2f %% of the tokens of the development set; a "
-				"sentence has %.0f of %d\n",
-				100 * x.covered / x.tokens, x.words / (double)shard_pairs(dev),
+				"the shortlist covers %.2f %% of the target tokens of the "
+				"development set, with %.0f candidates of %d a sentence\n",
+				100 * x.covered / x.tokens, x.candidates / (double)shard_pairs(dev),
 				shard_vocabulary(dev));
 	}
 	free(x.source);
@@ -121,7 +125,7 @@ int shortlist_command_run(struct conf *c, struct err *e)
 	int rc;
 
 	if (c->n_arguments != 1)
-		return err_set(e, ERR_USAGE, "one corpus at a time");
+		return err_set(e, ERR_USAGE, "shortlist needs one argument: the CORPUS");
 	if (paths_check_name("corpus", c->arguments[0], e))
 		return e->code;
 	workspace = paths_workspace(c->workspace, e);

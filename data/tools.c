@@ -1,6 +1,7 @@
-/* tools.c - see tools.h */
+/* tools.c - the pipe tools: Moses tools, clean, BPE (see tools.h) */
 #include "data/tools.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-/* ---- where results go ---- */
+/* ---- output ---- */
 
 struct tool_sink {
 	struct outfile file; /* stream NULL: standard output */
@@ -34,7 +35,7 @@ static int tool_sink_open(struct tool_sink *s, const struct conf *c, struct err 
 	return 0;
 }
 
-/* Finish: rc is how the work went; what was written is kept only when it went well. */
+/* rc: result of the work. Commits the output file if rc is 0, else discards it. */
 static int tool_sink_close(struct tool_sink *s, int rc, struct err *e)
 {
 	if (s->file.stream && rc == 0)
@@ -45,7 +46,7 @@ static int tool_sink_close(struct tool_sink *s, int rc, struct err *e)
 	return rc;
 }
 
-/* The LF is added to line, so that one write does. */
+/* Appends the LF to line first, so that one fwrite() is enough. */
 static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 {
 	buf_add_char(line, '\n');
@@ -56,12 +57,12 @@ static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 	return 0;
 }
 
-/* ---- one line in, one line out ---- */
+/* ---- line filters ---- */
 
 struct tool_pool {
 	const struct line_tool *kind;
 	const struct conf *conf;
-	void **tools; /* owned: one for each worker, made when it has work */
+	void **tools; /* owned: one for each worker, made on its first line */
 	struct tool_sink sink;
 };
 
@@ -69,7 +70,7 @@ struct tool_pool {
 static int one_argument(const struct conf *c, const char **path, struct err *e)
 {
 	if (c->n_arguments > 1)
-		return err_set(e, ERR_USAGE, "one file is expected, not %d (\"%s\" is the second)",
+		return err_set(e, ERR_USAGE, "expected one FILE, not %d (\"%s\" is the second)",
 			       c->n_arguments, c->arguments[1]);
 	*path = c->n_arguments ? c->arguments[0] : NULL;
 	return 0;
@@ -111,7 +112,7 @@ int tool_each_line(const struct conf *c, const struct line_tool *kind, struct er
 	t.tools = mem_alloc((size_t)f.threads, sizeof(*t.tools), e);
 	if (!t.tools)
 		return e->code;
-	/* The first one says what is wrong with the options, also when there are no lines. */
+	/* The first tool is made here: it reports wrong options even if there are no lines. */
 	t.tools[0] = kind->make(c, NULL, e);
 	rc = t.tools[0] ? tool_sink_open(&t.sink, c, e) : e->code;
 	if (!rc)
@@ -126,8 +127,7 @@ static void warn_unknown_language(const struct conf *c)
 {
 	if (!c->quiet && strcmp(c->language, "en") && strcmp(c->language, "de"))
 		fprintf(stderr,
-			"werkbank %s: there are no rules for the language \"%s\": "
-			"those that fit most languages are used\n",
+			"werkbank %s: no rules for the language \"%s\": using the general rules\n",
 			c->command, c->language);
 }
 
@@ -211,11 +211,11 @@ static int tool_normalize(const struct conf *c, struct err *e)
 
 /* ---- pairs ---- */
 
-/* The six files of clean; the ledger may be missing. */
+/* The files of clean. */
 struct clean_files {
 	struct lines source, target;
 	struct outfile out_source, out_target;
-	struct drop_ledger *ledger;
+	struct drop_ledger *ledger; /* owned; NULL: none was asked for */
 	struct buf text_source, text_target;
 	int64_t counts[CLEAN_N_RULES];
 };
@@ -223,10 +223,10 @@ struct clean_files {
 static int clean_open(struct clean_files *k, const struct conf *c, struct err *e)
 {
 	if (c->n_arguments < 4 || c->n_arguments > 5)
-		return err_set(e, ERR_USAGE,
-			       "SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER] are expected, "
-			       "%d files were given",
-			       c->n_arguments);
+		return err_set(
+			e, ERR_USAGE,
+			"expected SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER], not %d files",
+			c->n_arguments);
 	if (lines_open(&k->source, c->arguments[0], e) ||
 	    lines_open(&k->target, c->arguments[1], e) ||
 	    outfile_open(&k->out_source, c->arguments[2], e) ||
@@ -260,6 +260,7 @@ static int clean_next_pair(struct clean_files *k, struct clean_options *o, const
 {
 	enum clean_rule rule;
 
+	assert(k->source.number == k->target.number);
 	if (k->source.number == 1)
 		o->factored = clean_is_factored(k->source.text, k->source.len, k->target.text,
 						k->target.len);
@@ -291,8 +292,8 @@ static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
 			return e->code;
 		if (a != b)
 			return err_set(e, ERR_DATA,
-				       "%s ends after line %lld but %s goes on; "
-				       "the two sides must have the same number of lines",
+				       "%s ends after line %lld, but %s has more lines; "
+				       "both sides must have the same number of lines",
 				       c->arguments[a ? 1 : 0],
 				       (long long)(a ? k->target : k->source).number,
 				       c->arguments[a ? 0 : 1]);
@@ -325,7 +326,7 @@ static int tool_clean(const struct conf *c, struct err *e)
 
 	if (!rc)
 		rc = clean_all(&k, c, e);
-	/* the ledger first: pairs must not be gone without their reasons */
+	/* commit the ledger first: the output must not appear without it */
 	if (!rc && k.ledger) {
 		rc = drop_ledger_finish(k.ledger, e);
 		k.ledger = NULL;
@@ -366,7 +367,8 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 		rc = tool_sink_close(&sink, rc, e);
 	}
 	if (!rc && !c->quiet && learned < c->merges)
-		fprintf(stderr, "%lld merges learned of %lld: no other pair occurs %lld times\n",
+		fprintf(stderr,
+			"learned %lld of %lld merges: no other pair of symbols occurs %lld times\n",
 			(long long)learned, (long long)c->merges, (long long)c->min_frequency);
 	bpe_learner_free(l);
 	return rc;

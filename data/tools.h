@@ -1,11 +1,13 @@
 /*
- * tools.h - the pipe tools of werkbank-data: text in, text out, one line at a time.
+ * tools.h - the pipe tools of werkbank-data: filters of text, line by line
  *
- * tokenize detokenize normalize bpe-apply bpe-undo sp-apply sp-undo read one
- * FILE (or standard input), bpe-learn and sp-learn any number; they write to
- * standard output, or to -o FILE, which appears only when it is complete, on as
- * many threads as there are processors. clean reads and writes two files,
- * sp-learn writes two.
+ *	tokenize detokenize normalize bpe-apply bpe-undo sp-apply sp-undo	[FILE]
+ *	bpe-learn sp-learn							[FILE]...
+ *	clean	SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER]
+ *
+ * Without FILE a tool reads standard input. It writes to standard output, or to -o FILE, which
+ * appears only when it is complete. sp-learn writes PREFIX.model and PREFIX.vocab. All but clean
+ * use one thread a processor (--threads).
  */
 #ifndef WERKBANK_DATA_TOOLS_H
 #define WERKBANK_DATA_TOOLS_H
@@ -16,7 +18,7 @@
 #include "share/base/err.h"
 
 struct data_tool {
-	const char *command; /* as in commands.def */
+	const char *command; /* name in commands.def */
 	int (*run)(const struct conf *c, struct err *e);
 };
 

@@ -1,4 +1,4 @@
-/* tools_internal.h - what tools*.c share. */
+/* tools_internal.h - line filters on several threads; only tools*.c include this */
 #ifndef WERKBANK_DATA_TOOLS_INTERNAL_H
 #define WERKBANK_DATA_TOOLS_INTERNAL_H
 
@@ -8,19 +8,19 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* What a command does to each line, on several threads: each has a tool of its own. */
+/* A line filter. Each thread has a tool (instance) of its own. */
 struct line_tool {
 	/*
-	 * A tool for one thread; first, NULL while there is none, outlives it. NULL: failure. The
-	 * free function takes NULL.
+	 * Make the tool of one thread. first: the first tool made, which outlives all others and
+	 * may share data with them; NULL for the first itself. NULL: failure. free(NULL) is fine.
 	 */
 	void *(*make)(const struct conf *c, void *first, struct err *e);
-	/* Append what one line becomes, without LF. */
+	/* Append the filtered line to out, without LF. */
 	int (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
 	void (*free)(void *tool);
 };
 
-/* Each line of the command's FILE (or standard input), to where results go. */
+/* Filter each line of the command's FILE (or standard input) to c->output (or standard output). */
 int tool_each_line(const struct conf *c, const struct line_tool *kind, struct err *e);
 
 int tool_sp_learn(const struct conf *c, struct err *e);

@@ -1,4 +1,4 @@
-/* tools_sp.c - see tools.h: the tools for SentencePiece's BPE. */
+/* tools_sp.c - the pipe tools sp-learn, sp-apply, sp-undo: BPE as SentencePiece (see tools.h) */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,7 +43,8 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 			"or with the reserved character U+2585\n",
 			(long long)skipped);
 	if (!rc && !c->quiet && learned < c->vocabulary_size)
-		fprintf(stderr, "%lld pieces learned of %lld: there is nothing more to merge\n",
+		fprintf(stderr,
+			"learned %lld of %lld pieces: no pair of symbols is left to merge\n",
 			(long long)learned, (long long)c->vocabulary_size);
 	sp_learner_free(l);
 	return rc;

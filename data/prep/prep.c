@@ -313,6 +313,20 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 
+/* Like the warning of tokenize: the tokenizer has rules of its own for en and de only. */
+static void warn_general_rules(struct prep *p)
+{
+	const char *const languages[] = { p->c->source_language, p->c->target_language };
+
+	for (size_t i = 0; p->c->tokenize && i < ARRAY_LEN(languages); i++)
+		if (strcmp(languages[i], "en") && strcmp(languages[i], "de"))
+			progress_print_line(
+				&p->progress,
+				"note: no tokenizer rules for the language \"%s\": using "
+				"the general rules",
+				languages[i]);
+}
+
 int prep_command_run(struct conf *c, struct err *e)
 {
 	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
@@ -324,6 +338,7 @@ int prep_command_run(struct conf *c, struct err *e)
 	if (conf_load_recipe(c, c->arguments[0], e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
+	warn_general_rules(&p);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
 	if (p.work && c->dry_run)

@@ -14,8 +14,8 @@
  *	 "unit":"bytes", "done":..., "total":... (0: unknown), "rate":... a second,
  *	 "archives":[{"name":..., "done":..., "total":..., "rate":..., "words":...}, ...]}
  *
- * Only fetch writes "archives"; "words" is a status text ("waiting", "done"). The owner of path removes the file after success;
- * after a failure or a kill the file stays and shows the last state.
+ * Only fetch writes "archives"; "words" is a status text ("waiting", "done"). The owner of path
+ * removes the file after success; after a failure or a kill the file stays with the last state.
  */
 #ifndef WERKBANK_DATA_SOURCE_PROGRESS_H
 #define WERKBANK_DATA_SOURCE_PROGRESS_H

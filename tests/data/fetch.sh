@@ -336,7 +336,7 @@ right "a proxy of the environment"
 # ---- the command -------------------------------------------------------------------
 says "no corpus" 64 'MANIFEST' "$data" fetch
 says "an unknown corpus" 66 "no corpus is called 'wmt16-en-fr' .did you mean wmt16-en-de.*wmt13, wmt14, wmt14-full, wmt15, wmt16, wmt16-en-de;" "$data" fetch wmt16-en-fr
-says "two corpora, one address" 64 'goes with one CORPUS' "$data" fetch wmt13 wmt14 --url a=b
+says "two corpora, one address" 64 'works with one CORPUS only' "$data" fetch wmt13 wmt14 --url a=b
 for corpus in wmt13 wmt14 wmt14-full wmt15 wmt16 wmt16-en-de; do
 	says "$corpus: its manifest is read" 66 'no such archive' "$data" fetch "$corpus" --from "$tmp/raw"
 done

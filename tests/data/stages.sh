@@ -139,6 +139,7 @@ data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${WERKBANK_SH
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 
 # ---- doing it ---------------------------------------------------------------------
+says "a language without rules: said" 0 'no tokenizer rules for the language "fr"' prep --dry-run --target-language fr
 says "other options: asks for --force" 78 'max_words = 80, but this recipe has .50.: give --force.*--dry-run' prep --max-words 50
 says "only what depends on it" 0 'done already and kept: read' prep --max-words 50 --force
 says "another seed: asks for --force" 78 'prepared with seed 1, but this recipe has 2' \
@@ -193,6 +194,7 @@ says "stats" 0 '^my: en to de, bpe, vocabulary of [0-9]*, 200 merges' ask stats 
 says "stats: a text" 0 ' 207 +200 +7 .*two.en$' ask stats my
 says "stats: a rule" 0 "dropped by 'script': 1 \(too many letters" ask stats my
 says "stats: stages" 0 '^judge +[0-9.]+ +607 +600 ' ask stats my
+says "stats as JSON: a stage" 0 '"stages":[^]]*"kept":(true|false),"pairs_in":607' ask stats my --json
 says "stats as JSON" 0 '"stages":\[\{"name":"read"' ask stats my --json
 says "why: dropped" 0 "two.en:204: dropped by the rule 'copy': both sides are the same text" ask why my two.en:204
 same "why: the text" "$(sed -n 2p "$tmp/out")" "  source  The same line twice ."
@@ -200,8 +202,8 @@ says "why: dropped, as JSON" 0 '"line":202,"kept":false,"rule":"long","meaning":
 says "why: the end of a name is enough" 0 'two.en:203: dropped' ask why my wo.en:203
 says "why: not this one" 64 'n:5 is the end of 2 names|n is the end of 2 names' ask why my n:5
 says "why: no such text" 64 'no text of the corpus is called three.en' ask why my three.en:5
-says "why: no such line" 64 'two.en has no line 208: its lines are 1 to 207' ask why my two.en:208
-says "why: no line at all" 64 'is no FILE:LINE' ask why my two.en
+says "why: no such line" 64 'two.en has no line 208: it has lines 1 to 207' ask why my two.en:208
+says "why: no line at all" 64 'expected FILE:LINE' ask why my two.en
 # there and back: every pair of the shard is the line that it says it is
 says "show: 600 pairs" 0 'pair 599 of train.shard: ' ask show my 0 1000
 awk '/^pair/ { n = split($5, part, ":"); line = part[n]; file = $5; sub(/:[0-9]*$/, "", file) }
@@ -211,15 +213,18 @@ equal "show: all lines, each from where it says" "$tmp/shown" "$tmp/wanted"
 ask show my 17 --json >"$tmp/out"
 where=$(sed 's/.*"file":"\([^"]*\)","line":\([0-9]*\),"pair":17.*/\1:\2/' "$tmp/out")
 says "why: kept" 0 "$where: kept, as pair 17 of train.shard" ask why my "$where"
-says "show: past the end" 64 'has no pair 600: it holds 0 to 599' ask show my 600
-says "show: no number" 64 "N must be a number from 0 on, not 'x'" ask show my x
+says "show: past the end" 64 'has no pair 600: it holds pairs 0 to 599' ask show my 600
+says "show: no number" 64 "N must be a whole number of at least 0, not 'x'" ask show my x
 says "show: nothing to show" 64 'data show needs CORPUS and N' ask show my
-says "no such corpus" 66 'no corpus is prepared there' ask stats nothing
-says "no such question" 64 'data answers list, stats, show, why, dropped, vocab and split' ask what my
+says "no such corpus" 66 'there is no prepared corpus' ask stats nothing
+says "no such question" 64 'unknown question .what.: data answers list, stats, show, why, dropped, vocab and split' ask what my
 says "list" 0 '^my: en to de, 600 pairs of 607 read, vocabulary of [0-9]+' ask list
 says "list --json" 0 '"name":"my","ready":true,.*"train":600' ask list --json
 says "dropped" 0 'two.en:204  copy: both sides are the same text' ask dropped my copy
 says "dropped --json" 0 '"dropped":\{.*"copy":1,.*"line":"204","rule":"copy"' ask dropped my all 100 --json
+says "dropped: nothing" 0 "the rule 'characters' dropped no pair" ask dropped my characters
+says "vocab: nothing" 0 "no entry contains 'qqqq'" ask vocab my qqqq
+says "split: nothing" 0 'the sentence has no words' ask split my ''
 says "dropped: no such rule" 64 "there is no rule 'cpy'" ask dropped my cpy
 says "vocab" 0 '^[0-9]+	the	[0-9]+$' ask vocab my the
 says "split" 0 '^ +[0-9]+  .*\(t \+ h\)' ask split my 'the house'
@@ -227,6 +232,6 @@ says "split: pieces are those of the shard" 0 '"word":"house","pieces":\[\{"piec
 says "no corpus named" 64 'data vocab needs CORPUS' ask vocab
 cp "$corpus/ledger.tsv" "$tmp/ledger"
 sed 2d "$tmp/ledger" >"$corpus/ledger.tsv"
-says "a ledger that does not fit" 65 'ledger.tsv:[0-9]*: does not fit stats.json' ask why my one.en:5
+says "a ledger that does not fit" 65 'ledger.tsv:[0-9]*: does not match stats.json' ask why my one.en:5
 
 tally

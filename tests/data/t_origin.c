@@ -122,7 +122,7 @@ TEST(origin_by_name)
 	check_err(origin_parse(&o, "two.en:0", &from, &e), ERR_USAGE);
 	check_err(origin_parse(&o, "two.en:1x", &from, &e), ERR_USAGE);
 	check_err(origin_parse(&o, "7", &from, &e), ERR_USAGE);
-	check(strstr(e.text, "there are 3 texts") != NULL);
+	check(strstr(e.text, "the corpus has 3 texts") != NULL);
 	check_err(origin_parse(&o, "three.en:7", &from, &e), ERR_USAGE);
 	check_err(origin_parse(&o, ".en:7", &from, &e), ERR_USAGE);
 	check(strstr(e.text, "is the end of 3 names") != NULL);
