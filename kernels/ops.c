@@ -1,10 +1,16 @@
-/* ops.c - see ops.h: which backends there are. */
+/*
+ * ops.c - choose a backend at run time; the interface is ops/ops.h.
+ *
+ * The vector code of the CPU backend is compiled up to three times (plain, x86-64-v3, x86-64-v4);
+ * ops_cpu() returns the table of the highest level that the machine supports.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "kernels/ops/ops.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +78,7 @@ void ops_cpu_features(struct cpu_features *m)
 
 	while (used > 0 && !cpu_variant(used))
 		used--;
+	assert(used < (int)ARRAY_LEN(levels));
 	*m = (struct cpu_features){
 		.level = levels[used],
 		.has_unbuilt_level = used < machine,
@@ -96,17 +103,17 @@ const struct ops *ops_find(const char *name, struct err *e)
 			return backends[i];
 		if (!any) {
 			err_set(e, ERR_UNAVAILABLE,
-				"backend %s does not work on this machine: %s; try --backend auto",
+				"backend %s cannot run on this machine: %s; use --backend auto",
 				name, ops_cuda_unusable_reason());
 			return NULL;
 		}
 	}
 	if (strcmp(name, "cuda") == 0)
 		err_set(e, ERR_UNAVAILABLE,
-			"backend cuda is not part of this build; configure it with --with-cuda");
+			"backend cuda is not part of this build: run configure --with-cuda");
 	else
-		err_set(e, ERR_UNAVAILABLE,
-			"there is no backend called \"%s\"; known are auto, cuda, cpu, ref", name);
+		err_set(e, ERR_UNAVAILABLE, "unknown backend \"%s\"; choose auto, cuda, cpu or ref",
+			name);
 	return NULL;
 }
 
@@ -123,9 +130,9 @@ static void describe_gpu(const struct ops *o, int device, char *text, size_t siz
 			 (double)f.total_bytes / (1 << 30));
 }
 
-void ops_describe(const struct ops *o, const char *asked, int device, char *text, size_t size)
+void ops_describe(const struct ops *o, const char *requested, int device, char *text, size_t size)
 {
-	const char *trouble = strcmp(asked, "auto") == 0 ? ops_cuda_unusable_reason() : NULL;
+	const char *no_gpu = strcmp(requested, "auto") == 0 ? ops_cuda_unusable_reason() : NULL;
 	struct cpu_features m;
 
 	if (o->query_device) {
@@ -134,8 +141,8 @@ void ops_describe(const struct ops *o, const char *asked, int device, char *text
 	}
 	ops_cpu_features(&m);
 	if (strcmp(o->name, "cpu") == 0)
-		snprintf(text, size, "the processor (%s)%s%s", m.level, trouble ? ", no GPU: " : "",
-			 trouble ? trouble : "");
+		snprintf(text, size, "the processor (%s)%s%s", m.level, no_gpu ? ", no GPU: " : "",
+			 no_gpu ? no_gpu : "");
 	else
-		snprintf(text, size, "the processor, by backend %s", o->name);
+		snprintf(text, size, "the processor, backend %s", o->name);
 }

@@ -1,14 +1,15 @@
-/* profile.c - see profile.h */
+/* profile.c - a backend that measures another one; see profile.h */
 #include "kernels/profile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/work.h"
+#include "kernels/op_cost.h"
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-#define MOST_KINDS 4 /* of one op */
+#define MAX_KINDS 4 /* of one op; the last entry collects all further kinds */
 
 enum {
 #define OP(name, args, names) OP_##name,
@@ -22,147 +23,149 @@ enum {
 struct profile {
 	const struct ops *ops; /* borrowed */
 	struct ops table;
-	bool paused, skips_waits; /* hurried: do not wait after each op */
-	struct profile_entry entry[N_OPS][MOST_KINDS];
-	struct profile_entry sorted[N_OPS * MOST_KINDS];
+	bool paused, skips_waits; /* see profile_pause(), profile_set_waiting() */
+	struct profile_entry entry[N_OPS][MAX_KINDS];
+	struct profile_entry sorted[N_OPS * MAX_KINDS];
 };
 
-/* What the backend's struct dev is here. */
-struct watched {
+/* The "struct dev" of the profiled table: callers see only its address. */
+struct profiled_dev {
 	const struct ops *ops;	 /* borrowed */
 	struct dev *dev;	 /* owned */
 	struct profile *profile; /* borrowed */
-	struct err fault;	 /* the first since the last sync; code 0: none */
+	struct err fault;	 /* the first fault since the last sync; code 0: none */
 };
 
-static struct watched *watched_of(struct dev *d)
+static struct profiled_dev *profiled_dev_of(struct dev *d)
 {
-	return (struct watched *)(void *)d;
+	return (struct profiled_dev *)(void *)d;
 }
 
-static void record_call(struct watched *watched, int op, const char *name, const struct work *work,
-			double since)
+static void record_call(struct profiled_dev *profiled, int op, const char *name,
+			const struct op_cost *cost, double since)
 {
-	struct profile_entry *entry = watched->profile->entry[op];
+	struct profile_entry *entry = profiled->profile->entry[op];
 	struct err e = { 0 };
 	int i = 0;
 
-	if (!watched->profile->skips_waits && watched->ops->sync(watched->dev, &e) &&
-	    !watched->fault.code)
-		watched->fault = e;
-	if (watched->profile->paused)
+	assert(op >= 0 && op < N_OPS && name);
+	if (!profiled->profile->skips_waits && profiled->ops->sync(profiled->dev, &e) &&
+	    !profiled->fault.code)
+		profiled->fault = e;
+	if (profiled->profile->paused)
 		return;
-	while (i < MOST_KINDS - 1 && entry[i].calls && entry[i].kind != work->kind)
+	while (i < MAX_KINDS - 1 && entry[i].calls && entry[i].kind != cost->kind)
 		i++;
 	entry += i;
 	entry->op = name;
-	entry->kind = work->kind;
+	entry->kind = cost->kind;
 	entry->calls++;
 	entry->seconds += clock_mono_s() - since;
-	entry->flops += work->flops;
-	entry->bytes += work->bytes;
+	entry->flops += cost->flops;
+	entry->bytes += cost->bytes;
 }
 
 #define OP(name, args, names)                                                                      \
-	static void watch_##name args                                                              \
+	static void profiled_##name args                                                           \
 	{                                                                                          \
-		struct watched *watched = watched_of(d);                                           \
-		const struct work work = work_##name names;                                        \
+		struct profiled_dev *profiled = profiled_dev_of(d);                                \
+		const struct op_cost cost = op_cost_##name names;                                  \
 		const double since = clock_mono_s();                                               \
                                                                                                    \
-		d = watched->dev;                                                                  \
-		watched->ops->name names;                                                          \
-		record_call(watched, OP_##name, #name, &work, since);                              \
+		d = profiled->dev;                                                                 \
+		profiled->ops->name names;                                                         \
+		record_call(profiled, OP_##name, #name, &cost, since);                             \
 	}
 #include "kernels/ops/ops.def"
 #undef OP
 
-/* ---- what is not an op ----------------------------------------------------- */
+/* ---- functions of the table that are not ops -------------------------------- */
 
-static struct dev *watch_open(const struct dev_options *options, struct err *e)
+static struct dev *profiled_open(const struct dev_options *options, struct err *e)
 {
-	struct watched *watched = mem_alloc(1, sizeof(*watched), e);
+	struct profiled_dev *profiled = mem_alloc(1, sizeof(*profiled), e);
 
-	if (!watched)
+	if (!profiled)
 		return NULL;
-	watched->profile = options->profile;
-	watched->ops = options->profile->ops;
-	watched->dev = watched->ops->open(options, e);
-	if (watched->dev)
-		return (struct dev *)(void *)watched;
-	free(watched);
+	assert(options->profile);
+	profiled->profile = options->profile;
+	profiled->ops = options->profile->ops;
+	profiled->dev = profiled->ops->open(options, e);
+	if (profiled->dev)
+		return (struct dev *)(void *)profiled;
+	free(profiled);
 	return NULL;
 }
 
-static void watch_close(struct dev *d)
+static void profiled_close(struct dev *d)
 {
-	struct watched *watched = watched_of(d);
+	struct profiled_dev *profiled = profiled_dev_of(d);
 
 	if (!d)
 		return;
-	watched->ops->close(watched->dev);
-	free(watched);
+	profiled->ops->close(profiled->dev);
+	free(profiled);
 }
 
-static void *watch_alloc(struct dev *d, size_t bytes, struct err *e)
+static void *profiled_alloc(struct dev *d, size_t bytes, struct err *e)
 {
-	return watched_of(d)->ops->alloc(watched_of(d)->dev, bytes, e);
+	return profiled_dev_of(d)->ops->alloc(profiled_dev_of(d)->dev, bytes, e);
 }
 
-static void watch_release(struct dev *d, void *p)
+static void profiled_release(struct dev *d, void *p)
 {
-	watched_of(d)->ops->release(watched_of(d)->dev, p);
+	profiled_dev_of(d)->ops->release(profiled_dev_of(d)->dev, p);
 }
 
-static void watch_to_device(struct dev *d, void *to, const void *from, size_t bytes)
+static void profiled_to_device(struct dev *d, void *to, const void *from, size_t bytes)
 {
-	const struct work work = { .bytes = (double)bytes };
+	const struct op_cost cost = { .bytes = (double)bytes };
 	const double since = clock_mono_s();
 
-	watched_of(d)->ops->to_device(watched_of(d)->dev, to, from, bytes);
-	record_call(watched_of(d), OP_TO_DEVICE, "to_device", &work, since);
+	profiled_dev_of(d)->ops->to_device(profiled_dev_of(d)->dev, to, from, bytes);
+	record_call(profiled_dev_of(d), OP_TO_DEVICE, "to_device", &cost, since);
 }
 
-static void watch_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
+static void profiled_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
 {
-	watched_of(d)->ops->to_device_async(watched_of(d)->dev, to, from, bytes);
+	profiled_dev_of(d)->ops->to_device_async(profiled_dev_of(d)->dev, to, from, bytes);
 }
 
-static void watch_swap_staging(struct dev *d)
+static void profiled_swap_staging(struct dev *d)
 {
-	watched_of(d)->ops->swap_staging(watched_of(d)->dev);
+	profiled_dev_of(d)->ops->swap_staging(profiled_dev_of(d)->dev);
 }
 
-static void watch_to_host(struct dev *d, void *to, const void *from, size_t bytes)
+static void profiled_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 {
-	const struct work work = { .bytes = (double)bytes };
+	const struct op_cost cost = { .bytes = (double)bytes };
 	const double since = clock_mono_s();
 
-	watched_of(d)->ops->to_host(watched_of(d)->dev, to, from, bytes);
-	record_call(watched_of(d), OP_TO_HOST, "to_host", &work, since);
+	profiled_dev_of(d)->ops->to_host(profiled_dev_of(d)->dev, to, from, bytes);
+	record_call(profiled_dev_of(d), OP_TO_HOST, "to_host", &cost, since);
 }
 
-static int watch_sync(struct dev *d, struct err *e)
+static int profiled_sync(struct dev *d, struct err *e)
 {
-	struct watched *watched = watched_of(d);
-	int code = watched->fault.code;
+	struct profiled_dev *profiled = profiled_dev_of(d);
+	int rc = profiled->fault.code;
 
-	if (!code)
-		return watched->ops->sync(watched->dev, e);
-	err_set(e, code, "%s", watched->fault.text);
-	watched->fault.code = 0;
-	return code;
+	if (!rc)
+		return profiled->ops->sync(profiled->dev, e);
+	err_set(e, rc, "%s", profiled->fault.text);
+	profiled->fault.code = 0;
+	return rc;
 }
 
-static int watch_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+static int profiled_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 {
-	return watched_of(d)->ops->reserve(watched_of(d)->dev, most, e);
+	return profiled_dev_of(d)->ops->reserve(profiled_dev_of(d)->dev, limits, e);
 }
 
-/* What is beside the ops is not looked at. */
-static struct cuda_queue *watch_open_queue(struct dev *d, struct err *e)
+/* Work in a queue beside the ops is not measured. */
+static struct cuda_queue *profiled_open_queue(struct dev *d, struct err *e)
 {
-	return watched_of(d)->ops->open_queue(watched_of(d)->dev, e);
+	return profiled_dev_of(d)->ops->open_queue(profiled_dev_of(d)->dev, e);
 }
 
 struct profile *profile_new(const struct ops *ops, struct err *e)
@@ -177,20 +180,20 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.has_device_memory = ops->has_device_memory,
 		.usable = ops->usable,
 		.query_device = ops->query_device,
-		.open = watch_open,
-		.close = watch_close,
-		.alloc = watch_alloc,
-		.release = watch_release,
-		.to_device = watch_to_device,
-		.to_host = watch_to_host,
-		.sync = watch_sync,
-		.reserve = ops->reserve ? watch_reserve : NULL,
-		.needs = ops->needs,
-		.to_device_async = ops->to_device_async ? watch_to_device_async : NULL,
-		.swap_staging = ops->swap_staging ? watch_swap_staging : NULL,
+		.open = profiled_open,
+		.close = profiled_close,
+		.alloc = profiled_alloc,
+		.release = profiled_release,
+		.to_device = profiled_to_device,
+		.to_host = profiled_to_host,
+		.sync = profiled_sync,
+		.reserve = ops->reserve ? profiled_reserve : NULL,
+		.memory_needs = ops->memory_needs,
+		.to_device_async = ops->to_device_async ? profiled_to_device_async : NULL,
+		.swap_staging = ops->swap_staging ? profiled_swap_staging : NULL,
 		.prefers_bf16_weights = ops->prefers_bf16_weights,
-		.open_queue = ops->open_queue ? watch_open_queue : NULL,
-#define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
+		.open_queue = ops->open_queue ? profiled_open_queue : NULL,
+#define OP(name, args, names) .name = ops->name ? profiled_##name : NULL,
 #include "kernels/ops/ops.def"
 #undef OP
 	};
@@ -207,14 +210,14 @@ const struct ops *profile_ops(const struct profile *p)
 	return &p->table;
 }
 
-/* ---- what came of it --------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------- */
 
 void profile_clear(struct profile *p)
 {
 	memset(p->entry, 0, sizeof(p->entry));
 }
 
-static int by_seconds(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
 	const struct profile_entry *x = a, *y = b;
 
@@ -235,10 +238,10 @@ const struct profile_entry *profile_entries(struct profile *p, size_t *n)
 {
 	*n = 0;
 	for (int op = 0; op < N_OPS; op++)
-		for (int i = 0; i < MOST_KINDS; i++)
+		for (int i = 0; i < MAX_KINDS; i++)
 			if (p->entry[op][i].calls)
 				p->sorted[(*n)++] = p->entry[op][i];
-	qsort(p->sorted, *n, sizeof(p->sorted[0]), by_seconds);
+	qsort(p->sorted, *n, sizeof(p->sorted[0]), compare_seconds);
 	return p->sorted;
 }
 
@@ -276,7 +279,7 @@ void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps)
 	fprintf(to, "%-24s %10lld %12.3f\n", "steps", (long long)steps, seconds * per_step);
 }
 
-/* Four digits are enough, and a record of the journal has only 4 KiB. */
+/* Four digits: a record of the journal has at most 4 KiB. */
 static void put_short(struct json_writer *w, const char *key, double x)
 {
 	char text[32];

@@ -1,19 +1,17 @@
 /*
- * profile.h - a backend that passes everything on to another one and notes how
- * long each op took.
+ * profile.h - a backend that forwards every call to another backend and measures its time.
  *
  *	struct profile *p = profile_new(ops_find(…), e);
  *	const struct ops *o = profile_ops(p);
  *	struct dev_options options = { …, .profile = p };
  *	struct dev *d = o->open(&options, e); …		as any backend
- *	profile_clear(p);				after warming up
+ *	profile_clear(p);				after the warm-up
  *	… profile_print(stderr, p, seconds, steps);
  *	o->close(d); profile_free(p);
  *
- * Results are those of the other backend, bit by bit. After each op it waits for the
- * end, so where ops run in the background (a GPU) a profiled run is slower than
- * another. One thread at a time may call ops of one profile. Who does not profile pays
- * nothing: the other backend's table is not touched.
+ * Each op is followed by sync(), so a profiled run on a GPU is slower than a normal run: nothing
+ * overlaps. CUDA graphs are off. Only one thread at a time may call ops of a profile. A run
+ * without a profile has no overhead, because it uses the table of the backend itself.
  */
 #ifndef WERKBANK_KERNELS_PROFILE_H
 #define WERKBANK_KERNELS_PROFILE_H
@@ -25,41 +23,41 @@
 
 struct profile_entry {
 	const char *op;	  /* static */
-	const char *kind; /* static, or NULL; work.h */
+	const char *kind; /* static, or NULL: variant of the op, op_cost.h */
 	int64_t calls;
 	double seconds;
-	double flops, bytes; /* of all calls, work.h; 0: none, unknown */
+	double flops, bytes; /* sums over all calls, op_cost.h; 0: none, or unknown */
 };
 
 /* Borrows ops. NULL: ERR_NOMEM. */
 struct profile *profile_new(const struct ops *ops, struct err *e);
 void profile_free(struct profile *p);
 
-/* The table, owned by p; it bears the other's name and lacks the ops that it lacks. */
+/* The table to use, owned by p. Its name is that of the profiled backend. */
 const struct ops *profile_ops(const struct profile *p);
 
-/* Forget what was noted so far. */
+/* Discard all measurements. */
 void profile_clear(struct profile *p);
 
-/* Note nothing while paused. It begins not paused. */
+/* While paused, calls are forwarded but not measured. Initially not paused. */
 void profile_pause(struct profile *p, bool paused);
 
 /*
- * Whether to wait after each op, as it does at first. Without, a run is as fast as any and what is
- * counted stays true, but where ops run in the background the seconds are those of the calls alone.
+ * wait: call sync() after each op (the default). Without, the run has its normal speed and the
+ * counts of calls, FLOPs and bytes stay right; but on a GPU the seconds are launch times only.
  */
 void profile_set_waiting(struct profile *p, bool wait);
 
-/* What was called, longest first: *n entries, owned by p, good until an op is called. */
+/* *n entries, sorted by seconds, longest first; owned by p, valid until the next op. */
 const struct profile_entry *profile_entries(struct profile *p, size_t *n);
 
-/* A table for people; seconds is all the time in which the ops were called, in so many steps. */
+/* Print a table. seconds: wall time of the measured part, of `steps` training steps. */
 void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps);
 
 /*
- * Fields of an open JSON object: seconds, steps, and "ops", a list of
- * {"op", "calls", "s", "share", "gflops", "gbs"}: all calls together, their part of the seconds,
- * 10^9 operations and bytes a second.
+ * Write members of an open JSON object: "seconds", "steps" and "ops", a list of
+ * {"op", "calls", "s", "share", "gflops", "gbs"}: number of calls, their seconds, their share of
+ * all seconds, GFLOP/s, GB/s.
  */
 void profile_json(struct json_writer *w, struct profile *p, double seconds, int64_t steps);
 

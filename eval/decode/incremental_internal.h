@@ -158,8 +158,8 @@ static inline int32_t *result_source_positions(const struct incremental_decoder 
 static inline int fetch_to_host(struct incremental_decoder *s, void *to, const void *from,
 				size_t bytes, struct err *e)
 {
-	if (s->ops->fetch)
-		return s->ops->fetch(s->dev, to, from, bytes, e);
+	if (s->ops->to_host_and_sync)
+		return s->ops->to_host_and_sync(s->dev, to, from, bytes, e);
 	s->ops->to_host(s->dev, to, from, bytes);
 	return s->ops->sync(s->dev, e);
 }

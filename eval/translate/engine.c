@@ -118,7 +118,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	const struct opening o = {
 		.ops = ops_find(backends[c->backend], e),
 		.dev = { .threads = (int)c->threads,
-			 .decoding = use == ENGINE_TRANSLATE,
+			 .is_decoding = use == ENGINE_TRANSLATE,
 			 .device = (int)c->gpu,
 			 .graphs = c->cuda_graphs,
 			 .bf16 = c->precision == PRECISION_BF16 },

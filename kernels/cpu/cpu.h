@@ -1,14 +1,15 @@
 /*
- * cpu.h - what the files of the CPU backend share. Inside kernels/ only.
+ * cpu.h - declarations shared by the files of the CPU backend. For kernels/ only.
  *
- * The vector files (cpu_attention, cpu_decode, cpu_few, cpu_gemm, cpu_linear, cpu_loss,
- * cpu_norm, cpu_point, cpu_table) are compiled once for each machine level with
- * CPU_VARIANT set to plain, v3 or v4; CPU(name) is then cpu_NAME_v4. The
- * others are compiled once.
+ * The vector files (cpu_attention, cpu_decode, cpu_gemm, cpu_linear, cpu_loss, cpu_matmul_small,
+ * cpu_norm, cpu_point, cpu_table) are compiled once for each machine level, with CPU_VARIANT set to
+ * plain, v3 or v4: CPU(norm) is then cpu_norm_v4. The other files are compiled once.
  *
- * Results do not depend on the number of threads: work is split into parts
- * whose size follows from the shapes only, and sums over parts are made in
- * their order. (Products by oneDNN repeat their bits for one number of threads.)
+ * Results do not depend on the number of threads: work is split into parts whose size depends
+ * on the shapes only, and the sums of the parts are added in the order of the parts. (Exception:
+ * products by oneDNN repeat their bits only for the same number of threads.)
+ *
+ * An op checks the dtypes of its tensors; combinations without a fast version go to ref_*().
  */
 #ifndef WERKBANK_KERNELS_CPU_CPU_H
 #define WERKBANK_KERNELS_CPU_CPU_H
@@ -27,15 +28,15 @@
 #define OP(name, args, names) void CPU(name) args;
 #include "kernels/ops/ops.def"
 #undef OP
-/* A product of few rows without packing. False: not of that kind, make it otherwise. */
+/* A product with few rows, without packing. False: shape or dtype not supported, nothing done. */
 bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		       struct matmul_how how);
 #endif
 
-/* Memory that an op needs for itself; it grows at first use and is kept. */
+/* Scratch memory of ops, allocated at first use; grows, never shrinks. */
 enum cpu_scratch {
-	CPU_SCRATCH_THREADS, /* a piece for each thread */
-	CPU_SCRATCH_SUMS,    /* partial sums, added up at the end */
+	CPU_SCRATCH_THREADS, /* one piece for each thread */
+	CPU_SCRATCH_SUMS,    /* partial sums of parts */
 	CPU_SCRATCH_A,	     /* inputs of a product, rounded or packed */
 	CPU_SCRATCH_B,
 	CPU_SCRATCH_ONEDNN,
@@ -46,57 +47,57 @@ enum cpu_scratch {
 struct cpu_onednn;
 
 struct dev {
-	int threads;	       /* of loops by OpenMP */
-	int team_threads;      /* of loops by the team: what decoding is made of */
-	struct cpu_team *team; /* owned */
+	int threads;	       /* threads of OpenMP loops; 1 while decoding */
+	int team_threads;      /* threads of cpu_team_run(), used by the ops of decoding */
+	struct cpu_team *team; /* owned; NULL: one thread */
 	bool bf16;
-	struct err fault; /* the first since the last sync; code 0: none */
+	struct err fault; /* the first fault since the last sync; code 0: none */
 	struct {
 		void *data; /* owned, 64-byte aligned */
 		size_t bytes;
 	} scratch[CPU_SCRATCH_COUNT];
-	int64_t sinusoid_rows, sinusoid_cols; /* filled in of CPU_SCRATCH_SINUSOID */
-	struct cpu_onednn *onednn;	      /* owned; NULL: own products, see cpu_open() */
+	int64_t sinusoid_rows, sinusoid_cols; /* of the table in CPU_SCRATCH_SINUSOID; 0: none */
+	struct cpu_onednn *onednn;	      /* owned; NULL: products by cpu_gemm.c */
 };
 
-/* The common part of the table: everything above the ops of ops.def. */
+/* Functions of struct ops that are not ops; the same for all machine levels. */
 struct dev *cpu_open(const struct dev_options *options, struct err *e);
 void cpu_close(struct dev *d);
 void *cpu_alloc(struct dev *d, size_t bytes, struct err *e);
 void cpu_release(struct dev *d, void *p);
 void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes);
 int cpu_sync(struct dev *d, struct err *e);
-int cpu_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
+int cpu_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
 
 /*
- * At least n * size bytes, not zeroed, good until the next call with the same which. NULL: the
- * fault is noted in d.
+ * At least n * size bytes, 64-byte aligned, not zeroed, valid until the next call with the same
+ * `which`. NULL: out of memory, stored in d->fault.
  */
 void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
 
 /* Rows [first, last) of an op whose rows do not depend on each other. */
 typedef void cpu_rows_work(const void *context, int64_t first, int64_t last);
 
-/* All rows, each of cols elements of light work: by OpenMP, or by the team where that decodes. */
+/*
+ * Call work() for all rows, in parallel: by the team while decoding, else by OpenMP. cols: elements
+ * of a row, to decide whether threads are worth waking.
+ */
 void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context);
 
-/*
- * oneDNN. open: NULL without a word when it is not built or does not work here: our own products
- * serve then.
- */
+/* oneDNN. open: NULL if not built in, or if it fails; then cpu_gemm.c computes products. */
 struct cpu_onednn *cpu_onednn_open(void);
-bool cpu_has_tiles(void); /* AMX for bf16: what oneDNN is used for */
-void cpu_onednn_close(struct cpu_onednn *o);
+bool cpu_has_tiles(void); /* has the processor AMX for bf16? Then oneDNN is used */
+void cpu_onednn_close(struct cpu_onednn *o); /* o may be NULL */
 
 /*
- * One product; d->onednn must be there. to_bf16 rounds n floats. False: not done, make it
- * otherwise.
+ * One product by oneDNN; d->onednn is not NULL. to_bf16() rounds n floats to bf16. False: not
+ * supported, nothing done.
  */
 typedef void cpu_to_bf16(uint16_t *to, const float *from, int64_t n);
 bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		       struct matmul_how how, cpu_to_bf16 *to_bf16);
 
-/* How many threads are worth waking for so many elements of light work. */
+/* Threads for a loop over so many elements with a few operations each: below 16384 only one. */
 static inline int cpu_threads(const struct dev *d, int64_t elements)
 {
 	return elements < 16384 ? 1 : d->threads;
@@ -116,11 +117,14 @@ static inline int cpu_thread_number(void)
 #endif
 }
 
-/* Rows are summed in parts of this many, at most CPU_MOST_PARTS of them. */
-#define CPU_MOST_PARTS 128
+/*
+ * Rows of one partial sum: at least 32, and at most CPU_MAX_PARTS parts. A function of the shape
+ * only, so that sums round alike with any number of threads.
+ */
+#define CPU_MAX_PARTS 128
 static inline int64_t cpu_part_rows(int64_t rows)
 {
-	return MAX(32, CEIL_DIV(rows, CPU_MOST_PARTS));
+	return MAX(32, CEIL_DIV(rows, CPU_MAX_PARTS));
 }
 
 static inline float *cpu_row(struct tensor t, int64_t row)
@@ -128,7 +132,7 @@ static inline float *cpu_row(struct tensor t, int64_t row)
 	return (float *)t.data + row * t.stride;
 }
 
-/* The same for a tensor of either type. */
+/* Address of a row of a float or bf16 tensor. */
 static inline void *cpu_any_row(struct tensor t, int64_t row)
 {
 	return tensor_rows(t, row, 1).data;
@@ -140,8 +144,8 @@ static inline bool cpu_is_half(struct tensor t)
 }
 
 /*
- * The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or
- * not usable here.
+ * The table of machine level i (0: plain, 1: x86-64-v3, 2: x86-64-v4). NULL: not built, or the
+ * machine does not support it.
  */
 const struct ops *cpu_variant(int i);
 #define CPU_VARIANTS 3

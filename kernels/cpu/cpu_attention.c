@@ -1,28 +1,48 @@
 /*
- * cpu_attention.c - see cpu.h: attention within each sentence.
+ * cpu_attention.c - attention within each sentence, forward and backward; formulas: ref_attention.c.
  *
- * Sentences are short, so one thread does one (sentence, head) after the other,
- * BLOCK_Q queries at a time: keys and values are laid out in scratch so that
- * both products run over whole vectors, and the scores of a block stay in the
- * first cache. Who does which changes nothing in the results.
+ * The batch is packed: the rows of all sentences follow each other, without padding. One work item
+ * is one head of one sentence, a block of rows and columns of q, k and v:
+ *
+ *		     head 0   head 1   head 2   …	W = D / H columns each
+ *	rows of q  +--------+--------+--------+
+ *	sentence 0 |        |        |        |		q_start[0]
+ *		   +--------+--------+--------+		q_start[1]
+ *	sentence 1 |        | item   |        |
+ *		   |        |////////|        |
+ *		   +--------+--------+--------+		q_start[2]
+ *
+ * Threads take items one by one (OpenMP, dynamic). An item is small: 30 keys of 64 columns are 8 KB.
+ * For each item the thread
+ *	1. copies k transposed, (W, n_k), into its scratch, so that a row of scores is a sum of whole
+ *	   vectors: score(i, :) = sum_c q(i, c) kT(c, :), without sums across lanes;
+ *	2. takes BLOCK_Q queries at a time: scores = q kT, softmax with dropout row by row, out = p v.
+ *	   The scores, 32 rows of n_k floats, stay in the L1 cache.
+ * Backward repeats the scores of a block, makes dout vT the same way, and adds the block's part of
+ * dk and dv. One thread makes all of an item, so sums have one order and no atomics are needed.
+ *
+ * Rows in scratch are padded with zeros to whole vectors (WHOLE). bf16 tensors are converted to
+ * float in scratch, and results are rounded on the way back.
  */
 #include "kernels/cpu/cpu.h"
+
+#include <assert.h>
 
 #include "kernels/cpu/cpu_mask.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ref/ref.h"
 
-#define BLOCK_Q 32
-/* n rounded up to whole vectors, and whole blocks of Philox. */
+#define BLOCK_Q 32 /* queries of a block */
+/* n rounded up to whole vectors, and to whole Philox blocks (8 elements). */
 #define WHOLE(n) (CEIL_DIV(n, MAX(VEC_LANES, 8)) * MAX(VEC_LANES, 8))
 
 /* ---- small products --------------------------------------------------------------- */
 
-#define MOST_ROWS 12
-#define MOST_VECS 4
+#define MAX_ROWS  12
+#define MAX_VECS  4
 #define TILE_VECS (VEC_LANES == 16 ? 4 : 2)
 
-/* How many rows of so many vectors fit into the registers. */
+/* Rows of a tile of `vecs` vectors of columns: as many sums as registers can hold. */
 #if VEC_LANES == 16
 #define TILE_ROWS(vecs) ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4)
 #else
@@ -30,8 +50,8 @@
 #endif
 
 /*
- * out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to
- * n only.
+ * out (m, n) = or += a (m, k) b (k, n). The rows of b are readable to the end of the last vector;
+ * out is written up to column n only.
  */
 struct small {
 	float *out;
@@ -48,7 +68,7 @@ VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, 
 				   const int vecs)
 {
 	const float *a = s->a + i * s->a_row, *b = s->b + j;
-	vec sum[MOST_ROWS][MOST_VECS];
+	vec sum[MAX_ROWS][MAX_VECS];
 
 	VEC_UNROLL
 	for (int r = 0; r < rows; r++)
@@ -56,7 +76,7 @@ VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, 
 	for (int v = 0; v < vecs; v++)
 		sum[r][v] = vec_set(0);
 	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
-		vec y[MOST_VECS];
+		vec y[MAX_VECS];
 
 		VEC_UNROLL
 		for (int v = 0; v < vecs; v++)
@@ -82,8 +102,8 @@ VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, 
 }
 
 /*
- * All rows of so many vectors of columns. What is left after whole tiles is one more: sentences are
- * short, and several small tiles would each wait for their own sums.
+ * All rows of `vecs` vectors of columns. The rows left over after whole tiles form one smaller tile,
+ * with the row count as a constant: sentences are short, so this tile is a large part of the work.
  */
 VEC_INLINE void small_product_columns(const struct small *s, int64_t j, const int vecs)
 {
@@ -123,15 +143,15 @@ static void small_product(struct small s)
 	}
 }
 
-/* ---- a head of a sentence ------------------------------------------------------------ */
+/* ---- one head of one sentence --------------------------------------------------------- */
 
-/* Rows of one side and columns of one head, as floats. */
+/* Some rows of one head, as floats: in the tensor itself, or a copy in scratch. */
 struct view {
 	float *data;
 	int64_t stride;
 };
 
-/* The place in t of so many rows and columns. */
+/* A block of t. */
 static struct tensor tensor_block(struct tensor t, int64_t row, int64_t rows, int64_t col,
 				  int64_t cols)
 {
@@ -153,24 +173,21 @@ static void copy_in(float *to, int64_t stride, struct tensor from)
 	}
 }
 
-/*
- * Rows that may be read to the end of their last vector: x itself, or a copy in room (rows,
- * WHOLE(cols)).
- */
-static struct view view_padded_rows(struct tensor x, float *room)
+/* x with rows readable to the end of the last vector: itself, or a copy (rows, WHOLE(cols)). */
+static struct view view_padded_rows(struct tensor x, float *copy)
 {
 	int64_t stride = WHOLE(x.cols);
 
 	if (!cpu_is_half(x) && x.cols % VEC_LANES == 0)
 		return (struct view){ x.data, x.stride };
-	copy_in(room, stride, x);
-	return (struct view){ room, stride };
+	copy_in(copy, stride, x);
+	return (struct view){ copy, stride };
 }
 
-/* Where results for x are made: in x, or in room, from where store_rounded_rows() rounds them. */
-static struct view result_of(struct tensor x, float *room)
+/* Where to compute x: in place; if x is bf16 in `copy`, from where store_rounded_rows() rounds it. */
+static struct view result_of(struct tensor x, float *copy)
 {
-	return cpu_is_half(x) ? (struct view){ room, WHOLE(x.cols) }
+	return cpu_is_half(x) ? (struct view){ copy, WHOLE(x.cols) }
 			      : (struct view){ x.data, x.stride };
 }
 
@@ -182,10 +199,10 @@ static void store_rounded_rows(struct tensor x, struct view from)
 				x.cols - c, true);
 }
 
-/* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
+/* to (cols, stride) = x (rows, cols) transposed; columns from `rows` to `stride` are 0. */
 static void transpose_padded(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
 {
-	static const float nothing[VEC_LANES];
+	static const float zeros[VEC_LANES];
 
 	for (int64_t r = 0; r < stride; r += VEC_LANES) {
 		for (int64_t c = 0; c < cols; c += VEC_LANES) {
@@ -196,7 +213,7 @@ static void transpose_padded(float *to, int64_t stride, struct view x, int64_t r
 				for (int i = 0; i < VEC_LANES; i++)
 					square[i] = vec_load(
 						r + i < rows ? x.data + (r + i) * x.stride + c
-							     : nothing);
+							     : zeros);
 				vec_transpose(square);
 				VEC_UNROLL
 				for (int i = 0; i < VEC_LANES; i++)
@@ -219,10 +236,10 @@ static void transpose_padded(float *to, int64_t stride, struct view x, int64_t r
 }
 
 struct head {
-	int64_t first_q, n_q, first_k, n_k; /* rows */
-	int64_t index, count;		    /* this head, of so many */
-	int64_t first_col, n_cols;
-	int64_t stride; /* of the rows of scores: WHOLE(n_k) */
+	int64_t first_q, n_q, first_k, n_k; /* rows of the sentence */
+	int64_t index, count;		    /* number of this head; number of heads */
+	int64_t first_col, n_cols;	    /* columns of the head */
+	int64_t stride;			    /* of rows of scores: WHOLE(n_k) */
 	float scale;
 	bool causal;
 };
@@ -232,6 +249,7 @@ static struct head head_at(struct tensor q, struct attention_shape shape, int64_
 	int64_t s = item / shape.heads, h = item % shape.heads, n_cols = q.cols / shape.heads;
 	int64_t n_k = shape.k_start[s + 1] - shape.k_start[s];
 
+	assert(shape.q_start[s + 1] >= shape.q_start[s] && n_k >= 0 && n_k <= 4096);
 	return (struct head){
 		.first_q = shape.q_start[s],
 		.n_q = shape.q_start[s + 1] - shape.q_start[s],
@@ -247,13 +265,13 @@ static struct head head_at(struct tensor q, struct attention_shape shape, int64_
 	};
 }
 
-/* Keys that query i sees. */
+/* Number of keys that query i sees. */
 static int64_t count_visible_keys(const struct head *h, int64_t i)
 {
 	return h->causal ? MIN(i + 1, h->n_k) : h->n_k;
 }
 
-/* Dropout's factors for queries [first, first + n) of the sentence. */
+/* Dropout factors of the scores of queries [first, first + n); the index of ops.def, op attention. */
 static void head_mask(const struct head *h, const struct mask *m, float *to, int64_t first,
 		      int64_t n)
 {
@@ -272,27 +290,27 @@ static int64_t longest_sentence(const int32_t *start, int32_t n)
 	return most;
 }
 
-/* Scratch for one thread: where the pieces begin, in floats. */
-struct room {
-	float *k_transposed, *v_transposed; /* each WHOLE(n_k) x WHOLE(n_cols) at most */
-	float *k, *v, *dk, *dv;		    /* the same */
-	float *q, *out, *dout, *dq;	    /* BLOCK_Q x WHOLE(n_cols) */
-	float *scores, *dscores, *factors;  /* BLOCK_Q x WHOLE(n_k) */
+/* Scratch of one thread, sized for the longest sentence. */
+struct head_buffers {
+	float *k_transposed, *v_transposed; /* (WHOLE(n_cols), WHOLE(n_k)) */
+	float *k, *v, *dk, *dv;		    /* (WHOLE(n_k), WHOLE(n_cols)) */
+	float *q, *out, *dout, *dq;	    /* (BLOCK_Q, WHOLE(n_cols)) */
+	float *scores, *dscores, *factors;  /* (BLOCK_Q, WHOLE(n_k)) */
 };
 
-static size_t room_floats(int64_t n_k, int64_t n_cols)
+static size_t head_buffers_floats(int64_t n_k, int64_t n_cols)
 {
 	return (size_t)(6 * WHOLE(n_k) * WHOLE(n_cols) + 4 * BLOCK_Q * WHOLE(n_cols) +
 			3 * BLOCK_Q * WHOLE(n_k));
 }
 
-static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
+static struct head_buffers head_buffers_at(float *p, int64_t n_k, int64_t n_cols)
 {
 	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols),
 		table = BLOCK_Q * WHOLE(n_k);
 	float *blocks = p + 6 * side, *tables = blocks + 4 * block;
 
-	return (struct room){
+	return (struct head_buffers){
 		.k_transposed = p,
 		.v_transposed = p + side,
 		.k = p + 2 * side,
@@ -309,7 +327,7 @@ static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 	};
 }
 
-/* All rows of keys, or n of the queries from first, of the head. */
+/* The head's columns: of all keys of the sentence; of n of its queries. */
 static struct tensor keys_of(struct tensor t, const struct head *h)
 {
 	return tensor_block(t, h->first_k, h->n_k, h->first_col, h->n_cols);
@@ -323,8 +341,8 @@ static struct tensor queries_of(struct tensor t, const struct head *h, int64_t f
 /* ---- forward ----------------------------------------------------------------------- */
 
 /*
- * Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row.
- * Returns log sum exp.
+ * In place: x = softmax of n unscaled scores, times the dropout factors (NULL: none), then zeros to
+ * the end of the row. Returns log sum exp of the scaled scores.
  */
 static float softmax_dropout_row(const struct head *h, float *x, const float *factor, int64_t n)
 {
@@ -360,31 +378,31 @@ struct forward {
 };
 
 static void attend_sentence_head(const struct forward *f, const struct head *h,
-				 const struct room *room)
+				 const struct head_buffers *buf)
 {
-	struct view k = view_padded_rows(keys_of(f->k, h), room->k),
-		    v = view_padded_rows(keys_of(f->v, h), room->v);
+	struct view k = view_padded_rows(keys_of(f->k, h), buf->k),
+		    v = view_padded_rows(keys_of(f->v, h), buf->v);
 
-	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose_padded(buf->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
 		int64_t n = MIN(BLOCK_Q, h->n_q - first),
 			n_k = count_visible_keys(h, first + n - 1);
 		struct tensor to = queries_of(f->out, h, first, n);
-		struct view q = view_padded_rows(queries_of(f->q, h, first, n), room->q),
-			    out = result_of(to, room->out);
+		struct view q = view_padded_rows(queries_of(f->q, h, first, n), buf->q),
+			    out = result_of(to, buf->out);
 
-		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
-					      room->k_transposed, h->stride, n, WHOLE(n_k),
+		small_product((struct small){ buf->scores, h->stride, q.data, q.stride, 1,
+					      buf->k_transposed, h->stride, n, WHOLE(n_k),
 					      h->n_cols, false });
 		if (!f->mask.ones)
-			head_mask(h, &f->mask, room->factors, first, n);
+			head_mask(h, &f->mask, buf->factors, first, n);
 		for (int64_t i = 0; i < n; i++)
 			f->lse[(h->first_q + first + i) * h->count + h->index] =
-				softmax_dropout_row(h, room->scores + i * h->stride,
+				softmax_dropout_row(h, buf->scores + i * h->stride,
 						    f->mask.ones ? NULL
-								 : room->factors + i * h->stride,
+								 : buf->factors + i * h->stride,
 						    count_visible_keys(h, first + i));
-		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
+		small_product((struct small){ out.data, out.stride, buf->scores, h->stride, 1,
 					      v.data, v.stride, n, h->n_cols, n_k, false });
 		store_rounded_rows(to, out);
 	}
@@ -394,7 +412,7 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 		    struct tensor v, struct attention_shape shape, struct dropout drop)
 {
 	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
-	size_t floats = room_floats(n_k, n_cols);
+	size_t floats = head_buffers_floats(n_k, n_cols);
 	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
 	float *scratch;
 
@@ -406,10 +424,10 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room =
-			room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+		struct head_buffers buf = head_buffers_at(
+			scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
 
-		attend_sentence_head(&f, &h, &room);
+		attend_sentence_head(&f, &h, &buf);
 	}
 }
 
@@ -423,8 +441,8 @@ struct backward {
 };
 
 /*
- * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n
- * keys; zeros to the end of the row. See ref_attention.c for the formula.
+ * One row of n keys, in place: scores become p m, the weights of v; dscores, which hold dout . v,
+ * become the gradients of the scores. Zeros to the end of the row. average = dout . out.
  */
 static void softmax_dropout_grad(const struct head *h, float *scores, float *dscores,
 				 const float *factor, int64_t n, float lse, float average)
@@ -454,45 +472,45 @@ static float dot_vectors(const float *a, const float *b, int64_t n)
 	return vec_sum(sum);
 }
 
-/* What a block of n queries from first is. */
+/* A block of n queries, from query `first` of the sentence. */
 struct block {
 	struct view q, dout, out;
 	int64_t first, n;
 };
 
 static struct block block_at(const struct backward *b, const struct head *h,
-			     const struct room *room, int64_t first)
+			     const struct head_buffers *buf, int64_t first)
 {
 	int64_t n = MIN(BLOCK_Q, h->n_q - first);
 
 	return (struct block){
-		.q = view_padded_rows(queries_of(b->q, h, first, n), room->q),
-		.dout = view_padded_rows(queries_of(b->dout, h, first, n), room->dout),
-		.out = view_padded_rows(queries_of(b->out, h, first, n), room->out),
+		.q = view_padded_rows(queries_of(b->q, h, first, n), buf->q),
+		.dout = view_padded_rows(queries_of(b->dout, h, first, n), buf->dout),
+		.out = view_padded_rows(queries_of(b->out, h, first, n), buf->out),
 		.first = first,
 		.n = n,
 	};
 }
 
-/* Weights and gradients of the scores of a block's queries, into room. */
-static void block_grad(const struct backward *b, const struct head *h, const struct room *room,
-		       const struct block *at)
+/* buf->scores, buf->dscores = weights of v and gradients of the scores of a block of queries. */
+static void block_grad(const struct backward *b, const struct head *h,
+		       const struct head_buffers *buf, const struct block *at)
 {
 	const struct view q = at->q, dout = at->dout, out = at->out;
 	int64_t n = at->n, n_k = count_visible_keys(h, at->first + n - 1),
 		row = h->first_q + at->first;
 
-	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
-				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+	small_product((struct small){ buf->scores, h->stride, q.data, q.stride, 1,
+				      buf->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
 				      false });
-	small_product((struct small){ room->dscores, h->stride, dout.data, dout.stride, 1,
-				      room->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+	small_product((struct small){ buf->dscores, h->stride, dout.data, dout.stride, 1,
+				      buf->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
 				      false });
 	if (!b->mask.ones)
-		head_mask(h, &b->mask, room->factors, at->first, n);
+		head_mask(h, &b->mask, buf->factors, at->first, n);
 	for (int64_t i = 0; i < n; i++)
-		softmax_dropout_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
-				     b->mask.ones ? NULL : room->factors + i * h->stride,
+		softmax_dropout_grad(h, buf->scores + i * h->stride, buf->dscores + i * h->stride,
+				     b->mask.ones ? NULL : buf->factors + i * h->stride,
 				     count_visible_keys(h, at->first + i),
 				     b->lse[(row + i) * h->count + h->index],
 				     dot_vectors(dout.data + i * dout.stride,
@@ -500,29 +518,29 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 }
 
 static void attend_sentence_grad(const struct backward *b, const struct head *h,
-				 const struct room *room)
+				 const struct head_buffers *buf)
 {
 	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
-	struct view dk = result_of(to_k, room->dk), dv = result_of(to_v, room->dv);
-	struct view k = view_padded_rows(keys_of(b->k, h), room->k),
-		    v = view_padded_rows(keys_of(b->v, h), room->v);
+	struct view dk = result_of(to_k, buf->dk), dv = result_of(to_v, buf->dv);
+	struct view k = view_padded_rows(keys_of(b->k, h), buf->k),
+		    v = view_padded_rows(keys_of(b->v, h), buf->v);
 	int64_t first = 0;
 
-	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
-	transpose_padded(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
-	do { /* once even without queries, for then the gradients of the keys are zero */
-		struct block at = block_at(b, h, room, first);
+	transpose_padded(buf->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose_padded(buf->v_transposed, h->stride, v, h->n_k, h->n_cols);
+	do { /* at least once: a sentence without queries gets zero gradients of its keys */
+		struct block at = block_at(b, h, buf, first);
 		struct tensor to = queries_of(b->dq, h, first, at.n);
-		struct view dq = result_of(to, room->dq);
+		struct view dq = result_of(to, buf->dq);
 
 		if (at.n > 0)
-			block_grad(b, h, room, &at);
-		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1,
+			block_grad(b, h, buf, &at);
+		small_product((struct small){ dq.data, dq.stride, buf->dscores, h->stride, 1,
 					      k.data, k.stride, at.n, h->n_cols, h->n_k, false });
-		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride,
+		small_product((struct small){ dk.data, dk.stride, buf->dscores, 1, h->stride,
 					      at.q.data, at.q.stride, h->n_k, h->n_cols, at.n,
 					      first > 0 });
-		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
+		small_product((struct small){ dv.data, dv.stride, buf->scores, 1, h->stride,
 					      at.dout.data, at.dout.stride, h->n_k, h->n_cols, at.n,
 					      first > 0 });
 		store_rounded_rows(to, dq);
@@ -538,7 +556,7 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 			 struct dropout drop)
 {
 	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
-	size_t floats = room_floats(n_k, n_cols);
+	size_t floats = head_buffers_floats(n_k, n_cols);
 	struct backward b = { .dq = dq,
 			      .dk = dk,
 			      .dv = dv,
@@ -559,9 +577,9 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room =
-			room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+		struct head_buffers buf = head_buffers_at(
+			scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
 
-		attend_sentence_grad(&b, &h, &room);
+		attend_sentence_grad(&b, &h, &buf);
 	}
 }

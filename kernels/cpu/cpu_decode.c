@@ -1,17 +1,33 @@
-/* cpu_decode.c - see cpu.h: what decoding needs. */
+/*
+ * cpu_decode.c - ops of incremental decoding: attention over a cache, row copies, top k. Definition:
+ * ref_decode.c.
+ *
+ * attention_step, for row r of q and head h, over the cache rows index[r][0 .. length[r]):
+ *
+ *	score_j = q . k[index_j] / sqrt(W),  p = softmax(score),  out = sum_j p_j v[index_j]
+ *
+ * The cost is reading the cache. The rows of a hypothesis are scattered in it, so the loops are
+ * ordered to read each cache row once, from one end to the other, and to prefetch row j + 2:
+ *	1. for each j, the scores of all heads (a head is a stretch of W columns of the row);
+ *	2. softmax of each head, in scratch (heads, length);
+ *	3. for each block of 16 vectors of columns, all j: the sums stay in registers.
+ * The cache may be bf16, converted on load. A part of the team is STEP_ROWS rows of q; rows are
+ * independent, so threads do not change results.
+ *
+ * top_k, for a row of logits: a sorted list of k, and a vector comparison that skips 4 vectors of
+ * columns whose maximum is not above the k-th entry; almost all are skipped. Then one pass for
+ * log sum exp.
+ */
 #include "kernels/cpu/cpu.h"
 
 #include <assert.h>
 
-#include "kernels/ops/bf16.h"
 #include "kernels/cpu/cpu_top.h"
 #include "kernels/cpu/cpu_vec.h"
+#include "kernels/ops/bf16.h"
 #include "kernels/ref/ref.h"
 
-/*
- * A row of the cache, of floats or of bf16; half is a constant wherever these are inlined. part:
- * how many elements there are from col on.
- */
+/* Load up to `part` elements of a cache row, float or bf16. half is a constant after inlining. */
 VEC_INLINE vec load_cache_columns(struct tensor t, int64_t row, int64_t col, int64_t part,
 				  const bool half)
 {
@@ -37,7 +53,7 @@ VEC_INLINE float dot_cache_row(const float *a, struct tensor b, int64_t row, int
 	return vec_sum(sum);
 }
 
-/* Scores to weights that sum to one; n is rounded up to whole vectors and the rest filled. */
+/* x = softmax(x); the lanes behind n, up to the end of a vector, become 0. */
 static void softmax_scores(float *x, int64_t n)
 {
 	vec largest = vec_set(-INFINITY), sum = vec_set(0);
@@ -66,11 +82,11 @@ struct step {
 	int32_t length, heads;
 };
 
-#define STEP_ROWS     4	 /* that a thread takes at once */
-#define SUMS	      16 /* vectors of the result that are made at once */
-#define PREFETCH_ROWS 2	 /* cache rows that are asked for in advance */
+#define STEP_ROWS     4	 /* rows of a part */
+#define SUMS	      16 /* vectors of the result in registers at one time */
+#define PREFETCH_ROWS 2	 /* prefetch distance, in cache rows */
 
-/* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
+/* Prefetch columns of cache row j; the hardware cannot guess its address. */
 static void prefetch_cache_row(struct tensor t, const struct step *s, int32_t j, int64_t first,
 			       int64_t n)
 {
@@ -84,7 +100,7 @@ static void prefetch_cache_row(struct tensor t, const struct step *s, int32_t j,
 	}
 }
 
-/* Weights of all heads, room apart; each row of k is read once, from one end to the other. */
+/* score (heads, room) = softmax of the scores of all heads. Reads each row of k once. */
 VEC_INLINE void attention_scores(const struct step *s, float *score, int64_t room, const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
@@ -102,8 +118,8 @@ VEC_INLINE void attention_scores(const struct step *s, float *score, int64_t roo
 }
 
 /*
- * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
- * none is of two.
+ * SUMS vectors of columns of out, from column `first`. A vector belongs to one head: W is a multiple
+ * of VEC_LANES.
  */
 VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_t room,
 				int64_t first, const bool half)
@@ -132,7 +148,7 @@ VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_
 		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
 }
 
-/* The same for n columns of one head. */
+/* n columns of one head, any width. */
 VEC_INLINE void context_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
 				const bool half)
 {
@@ -171,14 +187,14 @@ static void attend_halves(const struct step *s, float *score, int64_t room)
 	context_row(s, score, room, true);
 }
 
-/* All rows of a step. */
+/* Arguments of attention_step, for the parts of the team. */
 struct steps {
 	struct tensor out, q, k, v;
 	float *weights; /* (rows, stride) or NULL */
 	const int32_t *index, *length;
-	int64_t stride, room;
+	int64_t stride, room; /* of index and weights; of a row of scores, in whole vectors */
 	int32_t heads;
-	float *scratch; /* (threads, heads, room) */
+	float *scratch; /* (threads, heads, room) scores */
 };
 
 static void attend_row(const struct steps *a, int64_t r, float *score)
@@ -187,6 +203,7 @@ static void attend_row(const struct steps *a, int64_t r, float *score)
 			  a->length[r], a->heads };
 	float *w = a->weights ? a->weights + r * a->stride : NULL, part = 1 / (float)a->heads;
 
+	assert(s.length >= 0 && s.length <= a->stride);
 	if (a->k.dtype == DTYPE_BF16)
 		attend_halves(&s, score, a->room);
 	else

@@ -1,6 +1,22 @@
-/* cpu_dev.c - see cpu.h: the opened CPU backend, its memory and its threads. */
+/*
+ * cpu_dev.c - the opened CPU backend: memory, scratch buffers, threads; see cpu.h.
+ *
+ * Two kinds of parallel loops: OpenMP for training, whose loops are long, and the team of
+ * cpu_team.h for decoding, whose loops are short. dev_options.is_decoding chooses: then OpenMP loops
+ * run on one thread.
+ *
+ * alloc(): a small block is zeroed memory of the C library. A block from 4 MiB on is mapped by
+ * mmap(), so the kernel zeroes each page when it is first touched, and memory reserved for the
+ * largest batch costs nothing until such a batch arrives. In both cases 64 bytes in front of the
+ * returned address hold the mapped length (0: not mapped), for release().
+ *
+ * Scratch buffers belong to the backend and grow by a quarter more than needed, so a slowly growing
+ * need does not reallocate at each call. An op that gets no scratch memory stores the fault in the
+ * device and returns; sync() reports it.
+ */
 #include "kernels/cpu/cpu.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +27,7 @@
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
-/* Threads of loops by OpenMP, which may not be there. */
+/* Threads of OpenMP loops: 1 if the build is without OpenMP. */
 static int openmp_threads(int threads)
 {
 #ifdef _OPENMP
@@ -23,9 +39,9 @@ static int openmp_threads(int threads)
 }
 
 /*
- * Our own products are as fast as oneDNN's on AVX2 and AVX-512, need no preparation for each new
- * shape and repeat their bits for any number of threads. Only where the machine has tiles for bf16
- * (AMX) oneDNN goes further.
+ * CPUID leaf 7, EDX bit 22: AMX-BF16. oneDNN is used only with AMX. On AVX2 and AVX-512 cpu_gemm.c
+ * is as fast, needs no preparation for a new shape, and gives the same bits with any number of
+ * threads.
  */
 bool cpu_has_tiles(void)
 {
@@ -45,7 +61,7 @@ struct dev *cpu_open(const struct dev_options *options, struct err *e)
 	if (!d)
 		return NULL;
 	d->team_threads = flow_threads(options->threads);
-	d->threads = options->decoding ? 1 : openmp_threads(d->team_threads);
+	d->threads = options->is_decoding ? 1 : openmp_threads(d->team_threads);
 	if (d->team_threads > 1) {
 		d->team = cpu_team_new(d->team_threads, e);
 		if (!d->team) {
@@ -70,15 +86,9 @@ void cpu_close(struct dev *d)
 	free(d);
 }
 
-/*
- * Large blocks come from the system as they are: zeroed page by page as they are first touched, so
- * that what is reserved for the largest batch takes no memory before it comes. With pages of 2 MiB,
- * where the system gives them to those who ask, addresses need not be looked up all the time. The
- * length lies in front.
- */
-#define LARGE	  ((size_t)4 << 20)
-#define HUGE_PAGE ((size_t)2 << 20)
-#define FRONT	  64
+#define LARGE	  ((size_t)4 << 20) /* blocks from here on are mapped */
+#define HUGE_PAGE ((size_t)2 << 20) /* fewer TLB misses */
+#define FRONT	  64		    /* bytes in front of a block, with the mapped length */
 
 static void *alloc_large(size_t bytes)
 {
@@ -88,7 +98,7 @@ static void *alloc_large(size_t bytes)
 	if (p == MAP_FAILED)
 		return NULL;
 #if defined(MADV_HUGEPAGE)
-	(void)madvise(p, whole, MADV_HUGEPAGE); /* a hint */
+	(void)madvise(p, whole, MADV_HUGEPAGE); /* only a hint: ignore failure */
 #endif
 	*(size_t *)p = whole;
 	return (char *)p + FRONT;
@@ -100,7 +110,7 @@ void *cpu_alloc(struct dev *d, size_t bytes, struct err *e)
 
 	(void)d;
 	if (bytes > SIZE_MAX - HUGE_PAGE - FRONT) {
-		err_set(e, ERR_NOMEM, "out of memory: %zu bytes were asked for", bytes);
+		err_set(e, ERR_NOMEM, "out of memory: cannot allocate %zu bytes", bytes);
 		return NULL;
 	}
 	if (bytes < LARGE) {
@@ -109,7 +119,7 @@ void *cpu_alloc(struct dev *d, size_t bytes, struct err *e)
 	}
 	p = alloc_large(bytes);
 	if (!p)
-		err_set(e, ERR_NOMEM, "out of memory: %zu bytes were asked for", bytes);
+		err_set(e, ERR_NOMEM, "out of memory: cannot allocate %zu bytes", bytes);
 	return p;
 }
 
@@ -133,13 +143,13 @@ void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes)
 
 int cpu_sync(struct dev *d, struct err *e)
 {
-	int code = d->fault.code;
+	int rc = d->fault.code;
 
-	if (code) {
-		err_set(e, code, "%s", d->fault.text);
+	if (rc) {
+		err_set(e, rc, "%s", d->fault.text);
 		d->fault.code = 0;
 	}
-	return code;
+	return rc;
 }
 
 void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
@@ -148,12 +158,13 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	size_t bytes;
 	void *bigger;
 
+	assert(which < CPU_SCRATCH_COUNT);
 	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2)
 		bytes = SIZE_MAX;
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
 	if (bytes <= SIZE_MAX / 2)
-		bytes += bytes / 4; /* so that slowly growing needs do not ask each time */
+		bytes += bytes / 4; /* head room for slowly growing needs */
 	bigger = mem_alloc_aligned(bytes, 1, &e);
 	if (!bigger) {
 		if (!d->fault.code)
@@ -166,7 +177,7 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	return bigger;
 }
 
-#define ROWS_PART 16 /* rows that a thread takes at once */
+#define ROWS_PART 16 /* rows of a part */
 
 struct rows {
 	cpu_rows_work *work;
@@ -196,22 +207,24 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
 		rows_part(&r, 0, part);
 }
 
-/* Bytes a row of a packed operand takes, cpu_gemm.c, and of its panels beyond the last row. */
+/* cpu_gemm.c: bytes of one row of a packed operand (ROW_PITCH floats), and of a block of panels. */
 #define PACKED_ROW   ((size_t)2112)
 #define PACKED_BLOCK ((size_t)8 * 32 * 2112)
 
-/* Upper bounds for all machine levels of what cpu_attention.c, cpu_gemm.c and cpu_norm.c take. */
-int cpu_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+/* Upper bounds, for all machine levels, of the scratch of cpu_attention.c, cpu_gemm.c, cpu_norm.c. */
+int cpu_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 {
-	const int64_t keys = CEIL_DIV(most->sentence, 16) * 16,
-		      cols = CEIL_DIV(most->head_width, 16) * 16,
-		      parts = MIN(CEIL_DIV(most->tokens, 32), CPU_MOST_PARTS);
+	const int64_t keys = CEIL_DIV(limits->sentence, 16) * 16,
+		      cols = CEIL_DIV(limits->head_width, 16) * 16,
+		      parts = MIN(CEIL_DIV(limits->tokens, 32), CPU_MAX_PARTS);
 	const size_t threads = (size_t)d->threads;
 
 	cpu_scratch(d, CPU_SCRATCH_THREADS, threads,
 		    (size_t)(4 * keys * cols + 64 * cols + 96 * keys) * sizeof(float));
-	cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)parts, (size_t)(3 * most->width) * sizeof(float));
-	cpu_scratch(d, CPU_SCRATCH_A, (size_t)(MAX(most->width, most->head_rows) + 32), PACKED_ROW);
+	cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)parts,
+		    (size_t)(3 * limits->width) * sizeof(float));
+	cpu_scratch(d, CPU_SCRATCH_A, (size_t)(MAX(limits->width, limits->head_rows) + 32),
+		    PACKED_ROW);
 	cpu_scratch(d, CPU_SCRATCH_B, threads, PACKED_BLOCK);
 	return cpu_sync(d, e);
 }

@@ -1,23 +1,36 @@
 /*
- * cpu_gemm.c - see cpu.h: our own matrix product, packed and blocked after
- * Goto and van de Geijn (2008, "Anatomy of high-performance matrix
- * multiplication").
+ * cpu_gemm.c - matrix product out (M, N) = or += a (M, K) b (K, N), packed and blocked (Goto and van
+ * de Geijn 2008, "Anatomy of high-performance matrix multiplication").
  *
- * a is packed into panels of PANEL_M rows and b into panels of PANEL_N columns,
- * BLOCK_K units of k at a time; the sums of one panel by one panel stay in
- * registers (cpu_gemm_tile.h). Of the two operands the smaller is packed whole
- * by all threads together; then each thread takes a block of the other, packs
- * it for itself and multiplies. Each sum is made by one thread in the order of
- * k, so neither threads nor blocks change a bit.
+ * K is processed in passes of BLOCK_K units. In a pass both operands are copied ("packed") into
+ * panels, in the order in which the inner loop reads them; transposition and conversion happen
+ * during that copy:
  *
- * A unit is a float, or where the machine multiplies bf16, a pair of bf16 that are
- * neighbours along k. Where it does not, rounding while packing gives the same
- * products from floats.
+ *			      b: panels of PANEL_N columns
+ *			      +---+---+---+---+
+ *			      |   |   | B |   |  BLOCK_K units
+ *			      +---+---+---+---+
+ *	a: panels of	+---+ +---+---+---+---+
+ *	PANEL_M rows	|   | |   |   |   |   |
+ *			| A | |   |   | t |   |		tile t += panel A * panel B
+ *			+---+ +---+---+---+---+
+ *
+ * A tile, PANEL_M rows by 2 vectors (12 x 32 floats with AVX-512), stays in registers during a
+ * pass (cpu_gemm_tile.h). A block of at most 8 panels stays in the L2 cache.
+ *
+ * Threads: all threads together pack the smaller operand whole. Then each takes blocks of panels of
+ * the larger operand, packs a block into scratch of its own and computes its tiles. One thread
+ * computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
+ *
+ * A unit is one float; with AVX-512 BF16, a pair of bf16 that are neighbours along k. Machines
+ * without bf16 instructions round to bf16 while packing and then multiply floats.
  */
 #include "kernels/cpu/cpu.h"
 
-#include "kernels/ops/bf16.h"
+#include <assert.h>
+
 #include "kernels/cpu/cpu_vec.h"
+#include "kernels/ops/bf16.h"
 
 #if VEC_LANES == 16
 #define PANEL_M 12
@@ -26,25 +39,25 @@
 #else
 #define PANEL_M 4
 #endif
-#define TILE_VECS    2
-#define PANEL_N	     (TILE_VECS * VEC_LANES)
-#define BLOCK_K	     512
-#define ROW_PITCH    (BLOCK_K + 16) /* of a's panels by row: rows in different cache sets */
-#define BLOCK_PANELS 8		    /* panels of a block, at most */
-#define AHEAD	     32		    /* rows of memory that packing asks for in advance */
+#define TILE_VECS     2
+#define PANEL_N	      (TILE_VECS * VEC_LANES)
+#define BLOCK_K	      512
+#define ROW_PITCH     (BLOCK_K + 16) /* floats; no power of two: rows use different cache sets */
+#define BLOCK_PANELS  8		     /* greatest number of panels of a block */
+#define PREFETCH_ROWS 32	     /* prefetch distance of packing, in rows of memory */
 
-/* What a tile is made from. */
+/* The two panels of a tile. */
 struct panels {
-	const float *a, *b; /* units, whatever they are */
-	int64_t n_k;
-	bool by_row; /* a's layout: row after row, else PANEL_M rows for each k */
+	const float *a, *b; /* units: floats, or pairs of bf16 */
+	int64_t n_k;	    /* units along k */
+	bool by_row;	    /* layout of a: each row contiguous; else PANEL_M units for each k */
 };
 
-/* Where a tile goes, and what it is added to. */
+/* to = tile, or tile + from. */
 struct tile_output {
-	const float *from; /* or NULL */
+	const float *from; /* NULL: nothing to add */
 	void *to;
-	int64_t stride, to_stride; /* of from, of to */
+	int64_t stride, to_stride; /* of from; of to */
 	bool half;		   /* to is bf16 */
 };
 
@@ -87,28 +100,32 @@ static bool machine_has_pairs(void)
 
 /* ---- packing ---------------------------------------------------------------------- */
 
-/* One operand: element (i, k) of it lies at data[i * outer + k * inner]; one of the two is 1. */
+/*
+ * One operand: i counts rows of a, or columns of b. Element (i, k) is data[i * outer + k * inner];
+ * outer or inner is 1.
+ */
 struct operand {
 	const void *data;
 	enum dtype dtype;
-	int64_t n, outer, inner; /* n: how many i there are */
-	bool round, pairs;
+	int64_t n, outer, inner; /* n: number of i */
+	bool round;		 /* to bf16 */
+	bool pairs;		 /* units are pairs of bf16 */
 };
 
-/* Units to so many elements of k. */
+/* Units of n_k elements. */
 static int64_t gemm_unit_count(const struct operand *x, int64_t n_k)
 {
 	return x->pairs ? (n_k + 1) / 2 : n_k;
 }
 
-/* Two vectors to pairs, the first in the lower halves. Where there are pairs there is more. */
 #if HAVE_PAIRS
-/* The same from vectors whose lower halves are 0 and are not looked at. */
+/* Pairs from two vectors that hold bf16 values as floats; their lower halves are 0. */
 VEC_INLINE vec bf16_join_bits(vec low, vec high)
 {
 	return (vec)_mm512_or_si512(_mm512_srli_epi32((__m512i)low, 16), (__m512i)high);
 }
 
+/* Pairs from two vectors of floats, rounded; `low` gives the lower halves. */
 PAIRS_TARGET static inline vec bf16_pair_bits(vec low, vec high)
 {
 	const __m512i order =
@@ -152,7 +169,7 @@ static void gemm_round_bf16(uint16_t *to, const float *from, int64_t n)
 		to[i] = bf16_from_float(from[i]);
 }
 
-/* n elements as units that lie one after the other; the last pair is filled with 0. */
+/* to = n contiguous elements as units; the second half of an odd last pair is 0. */
 static void pack_floats(float *to, const struct operand *x, const float *from, int64_t n)
 {
 	if (x->pairs) {
@@ -185,18 +202,19 @@ static void pack_halves(float *to, const struct operand *x, const uint16_t *from
 	}
 }
 
-/* Row i of x, elements [k, k + n), contiguous: inner is 1. */
+/* Elements [k, k + n) of row i as units; inner is 1. */
 static void pack_row(float *to, const struct operand *x, int64_t i, int64_t k, int64_t n)
 {
 	int64_t at = i * x->outer + k;
 
+	assert(x->inner == 1 && i < x->n);
 	if (x->dtype == DTYPE_BF16)
 		pack_halves(to, x, (const uint16_t *)x->data + at, n);
 	else
 		pack_floats(to, x, (const float *)x->data + at, n);
 }
 
-/* Rows [first, first + panel) one after the other, ROW_PITCH apart. Missing rows are 0. */
+/* A panel with contiguous rows, ROW_PITCH apart, from row `first`. Missing rows are 0. */
 static void pack_by_row(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k)
 {
 	for (int64_t i = 0; i < PANEL_M; i++, to += ROW_PITCH) {
@@ -207,10 +225,7 @@ static void pack_by_row(float *to, const struct operand *x, int64_t first, int64
 	}
 }
 
-/*
- * A panel from rows that are contiguous along k: units row after row, then turned, a square at a
- * time.
- */
+/* A panel from rows that are contiguous along k: transposed in squares of VEC_LANES units. */
 static void pack_transposed(float *to, const struct operand *x, int64_t first, int64_t k,
 			    int64_t n_k, int panel)
 {
@@ -242,8 +257,9 @@ static void pack_transposed(float *to, const struct operand *x, int64_t first, i
 }
 
 /*
- * Ask for n elements of each of `rows` rows that will be needed soon; they lie too far apart for the
- * machine to guess. Beyond the end of the data nothing happens, so addresses are only numbers here.
+ * Prefetch n elements of `rows` rows, `ahead` rows from here; the hardware prefetcher does not follow
+ * such large strides. The address may lie beyond the data (a prefetch never faults), so it is
+ * computed as an integer.
  */
 VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride, int64_t rows,
 				 int64_t n, const bool half)
@@ -256,16 +272,16 @@ VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride,
 							  (uintptr_t)((r * stride + i) * size)));
 }
 
-/* Element (i, k) of data that are contiguous along i. */
+/* Address of element (i, k); outer is 1. */
 VEC_INLINE const void *place_along(const struct operand *x, int64_t i, int64_t k, const bool half)
 {
 	return (const char *)x->data + (i + k * x->inner) * (half ? 2 : 4);
 }
 
 /*
- * n_panels panels, `size` apart, from data where the rows of a panel are neighbours. Whole vectors
- * are read and stored: what goes beyond the panel's rows is overwritten by the next k, and after the
- * last there is room.
+ * n_panels panels, `size` floats apart, from data that are contiguous along i. Whole vectors are
+ * stored; a store beyond the rows of the panel is overwritten by the next k, and the last one goes
+ * into the VEC_LANES floats behind the panel.
  */
 VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, int64_t first,
 			    int64_t n_panels, int64_t k, int64_t n_k, const int panel,
@@ -275,7 +291,7 @@ VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, in
 		const void *row = place_along(x, first, k + kk, half);
 		int64_t n = x->n - first;
 
-		prefetch_operand(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel), half);
+		prefetch_operand(row, PREFETCH_ROWS, x->inner, 1, MIN(n, n_panels * panel), half);
 		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			for (int64_t i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = n - i;
@@ -289,7 +305,7 @@ VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, in
 	}
 }
 
-/* The same with two rows at a time. */
+/* The same for pairs: two k at a time. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void
 along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels,
 	    int64_t k, int64_t n_k, const int panel, const bool half)
@@ -300,7 +316,7 @@ along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int
 			   *next = two ? place_along(x, first, k + kk + 1, half) : row;
 		int64_t n = x->n - first;
 
-		prefetch_operand(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel), half);
+		prefetch_operand(row, PREFETCH_ROWS, x->inner, 2, MIN(n, n_panels * panel), half);
 		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			VEC_UNROLL
 			for (int i = 0; i < panel; i += VEC_LANES) {
@@ -348,29 +364,26 @@ PAIRS_TARGET static void pack_along_b(float *to, int64_t size, const struct oper
 
 struct product {
 	struct tensor out;
-	struct tensor partial; /* out, or floats in its place before the last pass */
+	struct tensor partial; /* sums between passes: out, or floats in scratch if out is bf16 */
 	struct operand a, b;
 	int64_t n_k;
 	bool accumulate;
 	bool a_by_row;
 	tile_function *tile;
 	int64_t a_panel, b_panel; /* floats of a packed panel */
-	int64_t block_panels;	  /* of the operand that is not packed whole */
-	float *whole, *blocks;	  /* packed: the smaller operand; a block for each thread */
+	int64_t block_panels;	  /* panels of a block of the larger operand */
+	float *whole, *blocks;	  /* packed: the smaller operand; one block for each thread */
 };
 
-/* Elements [k, k + n_k) of the sums: out of from, when add, into to. */
+/* One pass: terms [k, k + n_k) of all sums. to = terms, or from + terms if add. */
 struct pass {
 	int64_t k, n_k;
 	struct tensor from, to;
 	bool add;
-	bool direct; /* a tile can be made in its place */
+	bool direct; /* tiles need no detour through edge_tile() */
 };
 
-/*
- * Sums of several passes stay floats until the last, whatever out is: rounding each pass would
- * add up.
- */
+/* Sums stay floats until the last pass, so that a bf16 result is rounded only once. */
 static struct pass pass_at(const struct product *p, int64_t k, int64_t n_k)
 {
 	bool first = k == 0, last = k + n_k >= p->n_k;
@@ -407,7 +420,7 @@ static void pack_b(const struct product *p, float *to, int64_t first, int64_t n,
 					PANEL_N);
 }
 
-/* A tile at the edge, or that is added to bf16: through a whole one. */
+/* A tile at the edge, or one that is added to bf16: compute a whole tile, then copy a part. */
 static void edge_tile(const struct product *p, const struct panels *panels, int64_t row,
 		      int64_t col, const struct pass *pass)
 {
@@ -448,7 +461,7 @@ static void one_tile(const struct product *p, const float *a, const float *b,
 		edge_tile(p, &panels, row, col, pass);
 }
 
-/* Rows of the block with number i, against all of b. */
+/* Block i of rows, times all of b. */
 static void row_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
 	int64_t first = i * p->block_panels,
@@ -461,7 +474,7 @@ static void row_block(const struct product *p, float *packed, int64_t i, const s
 				 p->whole + col * p->b_panel, pass, panel * PANEL_M, col * PANEL_N);
 }
 
-/* Columns of the block with number i, against all of a. */
+/* All of a, times block i of columns. */
 static void col_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
 	int64_t first = i * p->block_panels,
@@ -475,7 +488,7 @@ static void col_block(const struct product *p, float *packed, int64_t i, const s
 				 panel * PANEL_N);
 }
 
-/* Elements of k that a pass takes. */
+/* Elements of k in a pass. */
 static int64_t pass_length(const struct product *p)
 {
 	return p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
@@ -489,6 +502,7 @@ static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 	int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
 	int64_t step = pass_length(p);
 
+	assert(p->block_panels >= 1 && p->block_panels <= BLOCK_PANELS);
 #pragma omp parallel num_threads(d->threads)
 	{
 		float *packed = p->blocks + cpu_thread_number() * p->block_panels *
@@ -517,7 +531,7 @@ static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 	}
 }
 
-/* Memory of a product; false: the fault is noted. */
+/* Scratch memory of a product. False: out of memory, stored in d->fault. */
 static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 {
 	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),

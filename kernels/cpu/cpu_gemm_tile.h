@@ -1,16 +1,17 @@
 /*
- * cpu_gemm_tile.h - the kernel of our own product; included by cpu_gemm.c once
- * for each kind of element, with these defined:
+ * cpu_gemm_tile.h - one tile of the matrix product of cpu_gemm.c; included there once for each type
+ * of unit, with these macros defined:
  *
- *	TILE_NAME	the function to define
- *	TILE_TARGET	its attributes, for more than the machine level has
- *	TILE_VEC	the type of a vector of units
- *	TILE_UNIT	the type of a unit: a float, or a pair of bf16 in 32 bits
+ *	TILE_NAME	name of the function
+ *	TILE_TARGET	its attributes: instruction sets beyond the machine level
+ *	TILE_VEC	type of a vector of units
+ *	TILE_UNIT	type of a unit: a float, or a pair of bf16 in 32 bits
  *	TILE_MULTIPLY(sum, x, y)	sum + x y in each lane
- *	TILE_STORE_HALVES(p, x)	x rounded to bf16
+ *	TILE_STORE_HALVES(p, x)	store x rounded to bf16
  *
- * to = from + a panel of a times a panel of b. The layouts of a differ: unit (row, k)
- * lies at a[row * row_step + k * k_step].
+ * For each k: load 2 vectors of b, broadcast PANEL_M units of a, one multiply-add for each of the
+ * PANEL_M x 2 sums, which stay in registers: with AVX-512, 24 sums + 2 vectors of b of 32 registers.
+ * a comes in two layouts: by row (unit (i, k) at a[i * ROW_PITCH + k]) or by k (a[k * PANEL_M + i]).
  */
 
 TILE_TARGET static void TILE_NAME(const struct tile_output *at, const struct panels *p)

@@ -1,12 +1,27 @@
 /*
- * cpu_linear.c - see cpu.h, panels.h: products with weights that were packed before, and with others by matmul.
+ * cpu_linear.c - products with packed weights (decoding): pack, linear, linear_top_k; definition:
+ * ref_linear.c, layout: panels.h.
  *
- * The rows of a are brought into units once; then each task takes some panels
- * and multiplies all rows (or a block of them that stays in cache) by each,
- * TILE_ROWS rows and two vectors of outputs at a time, in registers.
+ *	out (M, N) = a (M, K) packed (N, K)^T + bias, then max(0, out) if relu
+ *
+ * 1. Each row of a is converted once to units of the weights' type (float, bf16 pairs, 4 x int8), with
+ *    a scale for int8.
+ * 2. Tasks go to the team's threads (cpu_team.h). A task is some panels of 32 outputs times a block of
+ *    rows that fits into the L2 cache. In it a tile of up to TILE_ROWS rows x 2 vectors of outputs is
+ *    summed over all of K in registers (cpu_linear_tile.h); the units of a panel are read as whole
+ *    vectors, the unit of a is broadcast. Weights are read from memory once, which is what a decoding
+ *    step costs: few rows, all weights.
+ * 3. Bias, ReLU and the scales of int8 are applied before the tile is stored.
+ *
+ * Each sum runs over k in order on one thread, so bits depend neither on the number of threads nor on
+ * the number of rows: a sentence is translated alike in any batch.
+ *
+ * linear_top_k never stores all logits: see the section near the end. Weights that are not packed go
+ * to op matmul.
  */
 #include "kernels/cpu/cpu.h"
 
+#include <assert.h>
 #include <float.h>
 
 #include "kernels/ops/bf16.h"
@@ -20,32 +35,32 @@
 #else
 #define TILE_ROWS 4
 #endif
-#define PACK_UNITS    16	  /* units along K that packing brings over at a time */
-#define BLOCK_BYTES   (256 << 10) /* of a's rows: they stay in the second cache */
-#define TASK_PANELS   16	  /* at most */
-#define MIN_HELPER_NS 20000
-#define PREPARE_ROWS  16 /* that a thread takes at once */
+#define PACK_UNITS    16	  /* units along K that packing transposes at a time */
+#define BLOCK_BYTES   (256 << 10) /* of a block of a's rows, to stay in the L2 cache */
+#define TASK_PANELS   16	  /* greatest number of panels of a task */
+#define MIN_HELPER_NS 20000	  /* shorter products run on one thread */
+#define PREPARE_ROWS  16	  /* rows of a part in linear_prepare() */
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b)  JOIN2(a, b)
 
-/* What a tile is made from; the pointers are to its corner. */
+/* A tile; the pointers are to its first row and column. */
 struct tile {
 	const int32_t *a, *b;	/* units */
-	int64_t pitch, n_units; /* from one row of a to the next; along K */
-	int64_t ahead;		/* ask for the units that lie so far behind those of b */
+	int64_t pitch, n_units; /* units from one row of a to the next; units along K */
+	int64_t ahead;		/* prefetch distance in b, in units */
 	float *out;
-	int64_t stride, n_cols; /* n_cols: of them at most two vectors are made */
+	int64_t stride, n_cols; /* columns up to the edge of out; a tile stores at most 2 vectors */
 	int n_rows;
 	bool relu;
 	const float *bias;		  /* or NULL */
-	const float *a_scales, *b_scales; /* of integers */
-	const int32_t *b_sums;
+	const float *a_scales, *b_scales; /* int8: scales of rows and of outputs */
+	const int32_t *b_sums;		  /* int8: sums of the integers of outputs */
 };
 
 typedef void tile_function(const struct tile *t);
 
-/* ---- the kinds of units --------------------------------------------------------- */
+/* ---- one tile function for each type of unit ------------------------------------- */
 
 #define TILE_NAME tile_floats
 #define TILE_TARGET
@@ -57,7 +72,7 @@ typedef void tile_function(const struct tile *t);
 #define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
-/* Pairs of bf16: each half is the upper half of a float. */
+/* Pairs of bf16 as floats: bf16 is the upper half of a float, so a shift or a mask converts it. */
 VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
 {
 	sum += (vec)(x << 16) * (vec)(y << 16);
@@ -75,20 +90,22 @@ VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
 #include "kernels/cpu/cpu_linear_tile.h"
 
 /*
- * Four products of bytes -127 … 127. Multiplying unsigned by signed bytes, two products fit into
- * 16 bits when none is -128: |x| times y with the sign of x.
+ * Dot product of 4 x int8 in each lane. The instruction multiplies unsigned by signed bytes, so |x|
+ * is multiplied by y with the sign of x. Its 16-bit sums of two products do not overflow, because
+ * values are in -127 .. 127: 2 * 127 * 127 < 2^15.
  */
 VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 {
 #if defined(__AVX512F__)
 	__m512i a = (__m512i)x, b = (__m512i)y;
-	__m512i turned = _mm512_mask_sub_epi8(b, _mm512_movepi8_mask(a), _mm512_setzero_si512(), b);
-	__m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(a), turned);
+	__m512i with_sign =
+		_mm512_mask_sub_epi8(b, _mm512_movepi8_mask(a), _mm512_setzero_si512(), b);
+	__m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(a), with_sign);
 
 	return sum + (vec_int)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
 #elif defined(__AVX2__)
-	__m256i a = (__m256i)x, turned = _mm256_sign_epi8((__m256i)y, a);
-	__m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), turned);
+	__m256i a = (__m256i)x, with_sign = _mm256_sign_epi8((__m256i)y, a);
+	__m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), with_sign);
 
 	return sum + (vec_int)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 #else
@@ -118,7 +135,10 @@ VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 #define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
-/* The instruction wants a unsigned: its bytes are 128 more than they should be. */
+/*
+ * VNNI multiplies unsigned by signed bytes. The bytes of a are stored + 128 (sign bit flipped), and
+ * 128 * sum(b) is subtracted from the result: TILE_SHIFT.
+ */
 #define TILE_NAME   tile_bytes_native
 #define TILE_TARGET __attribute__((target("avx512vnni")))
 #define TILE_UNIT   int32_t
@@ -146,7 +166,7 @@ static tile_function *native_tile(enum dtype kind)
 }
 #endif
 
-/* ---- rows to units ------------------------------------------------------------------ */
+/* ---- conversion of rows to units ------------------------------------------------------ */
 
 static float vector_max_abs(const float *x, int64_t n)
 {
@@ -160,7 +180,7 @@ static float vector_max_abs(const float *x, int64_t n)
 	return vec_largest(amax);
 }
 
-/* n floats to integers of up to 127, with the sign bit turned over where flip says so. */
+/* to = integers -127 .. 127, XOR flip (-128 flips the sign bit, for VNNI; else 0). */
 static void to_bytes(int8_t *to, const float *from, int64_t n, float amax, int flip)
 {
 	float factor = amax > 0 ? 127 / amax : 0;
@@ -184,7 +204,7 @@ static void to_halves(uint16_t *to, const float *from, int64_t n)
 		to[k] = bf16_from_float(from[k]);
 }
 
-/* A row as units; the last one is filled up. */
+/* to = a row of n floats as units; the last unit is filled with 0. */
 static void to_units(int32_t *to, const float *from, int64_t n, enum dtype kind, float amax,
 		     int flip)
 {
@@ -199,7 +219,7 @@ static void to_units(int32_t *to, const float *from, int64_t n, enum dtype kind,
 	}
 }
 
-/* Outputs [first, first + 32) of b, missing ones 0. row: room for a panel's units, row after row. */
+/* Pack one panel: 32 outputs, 0 beyond the last. row: scratch for its units, row by row. */
 static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int32_t *row)
 {
 	int64_t n_units = panel_units(packed), first = panel * PANEL_WIDTH;
@@ -234,7 +254,7 @@ static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int
 
 struct pack_job {
 	struct tensor packed, b;
-	int32_t *room; /* (threads, size) */
+	int32_t *scratch; /* (threads, size) */
 	int64_t size;
 };
 
@@ -242,24 +262,25 @@ static void pack_part(const void *context, int thread, int64_t panel)
 {
 	const struct pack_job *p = context;
 
-	pack_panel(p->packed, p->b, panel, p->room + thread * p->size);
+	pack_panel(p->packed, p->b, panel, p->scratch + thread * p->size);
 }
 
 void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
 {
 	int64_t size = panel_units(packed) * PANEL_WIDTH;
-	int32_t *room;
+	int32_t *scratch;
 
+	assert(packed.rows == b.rows && packed.cols == b.cols);
 	if (b.dtype != DTYPE_F32 || b.cols == 0) {
 		ref_pack(NULL, packed, b);
 		return;
 	}
-	room = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->team_threads,
-			   (size_t)size * sizeof(*room));
-	if (!room)
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->team_threads,
+			      (size_t)size * sizeof(*scratch));
+	if (!scratch)
 		return;
 	cpu_team_run(d->team, d->team_threads, panel_count(packed), pack_part,
-		     &(struct pack_job){ packed, b, room, size });
+		     &(struct pack_job){ packed, b, scratch, size });
 }
 
 /* ---- the product ------------------------------------------------------------------------ */
@@ -271,8 +292,8 @@ struct linear {
 	tile_function *tile;
 	int flip;
 	int64_t n_units, pitch;
-	int32_t *units; /* a's rows, pitch apart */
-	float *scales;	/* of a's rows */
+	int32_t *units; /* (M, pitch) rows of a as units */
+	float *scales;	/* (M) int8: scales of the rows of a */
 	int64_t block_rows, n_blocks, task_panels, n_tasks;
 };
 
@@ -295,7 +316,7 @@ static void prepare_rows(const void *context, int thread, int64_t part)
 		prepare_row(l, row);
 }
 
-/* Rows [first, last) by one panel, to columns to … of out. */
+/* Rows [first, last) times one panel, into columns [to, to + 32) of out. */
 static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
 			 int64_t last)
 {
@@ -310,7 +331,7 @@ static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int6
 			.relu = l->relu,
 		};
 
-		/* while the first rows are made, the next panel comes into the cache */
+		/* while the first rows are computed, prefetch the next panel */
 		t.ahead = row == first ? l->n_units * PANEL_WIDTH : 0;
 		for (int64_t i = 0; i < PANEL_WIDTH; i += 2 * VEC_LANES) {
 			int64_t col = panel * PANEL_WIDTH + i;
@@ -353,14 +374,14 @@ static void choose_tile(struct linear *l)
 						      : tile_floats;
 }
 
-/* Bring a's rows into units. False: no memory, noted in d. */
+/* Choose the tile function, convert the rows of a. False: out of memory, stored in d->fault. */
 static bool linear_prepare(struct dev *d, struct linear *l)
 {
 	int64_t elements = l->a.rows * l->a.cols;
 
 	choose_tile(l);
 	l->n_units = panel_units(l->packed);
-	/* not a multiple of 4 KiB, so that rows lie in different sets of the cache */
+	/* no multiple of 4 KiB, so that rows use different cache sets */
 	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
 	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * TILE_ROWS)) * TILE_ROWS;
 	l->units = cpu_scratch(d, CPU_SCRATCH_A, (size_t)l->a.rows,
@@ -374,9 +395,9 @@ static bool linear_prepare(struct dev *d, struct linear *l)
 }
 
 /*
- * How many threads the multiplying is worth. A helper that is awake comes in within a microsecond,
- * but one that sleeps takes fifty, and small products alone do not keep it awake. Nanoseconds:
- * weights come at about 40 bytes, and 100 units are multiplied, in one.
+ * Threads for a product. An awake helper joins within 1 us, a sleeping one needs 50 us, and small
+ * products do not keep it awake. Estimate in ns: memory delivers 10 units (40 bytes) of weights, and
+ * a core multiplies 100 units, per ns.
  */
 static int product_threads(const struct dev *d, struct tensor packed, int64_t rows)
 {
@@ -385,7 +406,7 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->team_threads;
 }
 
-/* Weights that are not packed. */
+/* Weights that are not packed: op matmul, then bias and ReLU. */
 static void linear_as_stored(struct dev *d, const struct linear *l)
 {
 	static const struct dropout none;
@@ -427,20 +448,27 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, linear_task, &l);
 }
 
-/* ---- the product of which only the best is wanted ---------------------------------------- */
+/* ---- top k of a product -------------------------------------------------------------------- */
 
 /*
- * Columns come in chunks, whose products stay in the cache while they are looked at, and these in
- * slices: a row's sum of exponentials is one for each slice. Parts are some slices that follow on
- * each other, and have their own lists of the best, so that nothing depends on who did which. What
- * a thread has found in its parts before only tells it what need not be listed.
+ * Logits (rows, V) are computed chunk by chunk; a chunk stays in the cache while its greatest values
+ * and its sum of exponentials are taken, and is then overwritten:
+ *
+ *	columns of V:	| chunk | chunk | chunk | chunk | chunk | …
+ *			|<--------- slice ------------->|		one softmax_part for each slice
+ *			|<---------------- part ------------------- …	one top-k list for each part
+ *
+ * A part (one task of the team) is one slice, or the whole row if there is one thread. Sums are kept
+ * for each slice and lists are merged in the order of columns, so parts do not change the result.
+ * floors: per thread and row, the k-th best value of any finished part. Values below it need not be
+ * listed; this skips work and never changes the result.
  */
 #define CHUNK_PANELS 8
 #define CHUNK	     (CHUNK_PANELS * PANEL_WIDTH)
 #define SLICE	     (4 * CHUNK)
-#define CHUNK_ROWS   (8 * TILE_ROWS) /* at most */
+#define CHUNK_ROWS   (8 * TILE_ROWS) /* greatest number of rows of a chunk */
 
-/* Each lane for itself: the largest seen, and the sum of e^(x - largest). */
+/* For each lane: the largest x seen, and the sum of e^(x - largest). */
 struct softmax_part {
 	float largest[VEC_LANES], sum[VEC_LANES];
 };
@@ -452,13 +480,13 @@ struct top_k_job {
 	int64_t n_parts;
 	float *chunks;		    /* (threads, block_rows, CHUNK) */
 	struct softmax_part *parts; /* (slices, rows) */
-	float *values;		    /* (parts, rows, k) falling */
-	int32_t *ids;		    /* the same */
-	int32_t *n;		    /* (parts, rows) how many are listed */
-	float *floors;		    /* (threads, rows) there are k that are as large */
+	float *values;		    /* (parts, rows, k) in falling order */
+	int32_t *ids;		    /* (parts, rows, k) */
+	int32_t *n;		    /* (parts, rows) entries of each list */
+	float *floors;		    /* (threads, rows) at least k values are as large */
 };
 
-/* n numbers join the sum; gives the largest of them and those before. */
+/* Add n numbers to the sum; returns the largest number of each lane so far. */
 static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
 {
 	vec old = vec_load(part->largest), largest = old, sum;
@@ -474,8 +502,8 @@ static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
 }
 
 /*
- * List the best of n numbers, those of columns first … of a row, leaving out those below floor. (What
- * is not a number is not below it: there are always k.)
+ * Insert into a list those of n numbers (columns first, first + 1, … of a row) that are not below
+ * floor. NaN is not below it, so a list always fills up to k.
  */
 static void list_best(const struct top_k_job *b, int64_t list, const float *x, int64_t n,
 		      int64_t first, float floor)
@@ -498,7 +526,7 @@ static void list_best(const struct top_k_job *b, int64_t list, const float *x, i
 	b->n[list] = n_listed;
 }
 
-/* What the part that is being made is to list. */
+/* The part being computed, and the thread that computes it. */
 struct top_k_list {
 	int thread;
 	int64_t part;
@@ -542,7 +570,7 @@ static void top_k_part(const void *context, int thread, int64_t part)
 			top_k_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
 }
 
-/* The logarithm of a row's sum of exponentials. */
+/* log sum exp of a row, from the sums of its slices. */
 static float log_sum_of(const struct top_k_job *b, int64_t row)
 {
 	int64_t n_slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
@@ -560,7 +588,7 @@ static float log_sum_of(const struct top_k_job *b, int64_t row)
 	return largest + logf(vec_sum(sum));
 }
 
-/* Parts are in the order of their columns; of equal numbers the first column comes first. */
+/* Merge the lists of all parts of a row, and subtract log sum exp. */
 static void join_lists(const struct top_k_job *b, float *values, int32_t *ids, int64_t row)
 {
 	float log_sum = log_sum_of(b, row);
@@ -577,7 +605,7 @@ static void join_lists(const struct top_k_job *b, float *values, int32_t *ids, i
 		values[i] -= log_sum;
 }
 
-/* One block of scratch for everything. False: no memory, noted in d. */
+/* One scratch block for all arrays of the job. False: out of memory, stored in d->fault. */
 static bool reserve_best(struct dev *d, struct top_k_job *b)
 {
 	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
@@ -616,6 +644,7 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 {
 	struct top_k_job b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
 
+	assert(k > 0 && k <= n_real && n_real <= packed.rows);
 	if (a.rows == 0)
 		return;
 	if (a.dtype != DTYPE_F32 || a.cols == 0) {

@@ -1,20 +1,21 @@
 /*
- * cpu_linear_tile.h - some rows of a by two vectors of outputs of a panel; included by
- * cpu_linear.c once for each kind of unit, with these defined:
+ * cpu_linear_tile.h - one tile of cpu_linear.c: n_rows rows of a times two vectors of outputs of a
+ * panel. Included there once for each type of unit, with these macros defined:
  *
- *	TILE_NAME	the function to define
- *	TILE_TARGET	its attributes, for more than the machine level has
- *	TILE_UNIT	the type of a unit
- *	TILE_VEC	a vector of units
- *	TILE_SUM	a vector of sums
+ *	TILE_NAME	name of the function
+ *	TILE_TARGET	its attributes: instruction sets beyond the machine level
+ *	TILE_UNIT	type of a unit
+ *	TILE_VEC	vector of units
+ *	TILE_SUM	vector of sums
  *	TILE_MULTIPLY(sum, x, y)	sum + x y in each lane, x of a and y of b
- *	TILE_INTEGERS	1: sums are integers, to be scaled
- *	TILE_SHIFT	what was added to each element of a, times the sum of b's to be taken away
+ *	TILE_INTEGERS	1: sums are integers, and are scaled at the end
+ *	TILE_SHIFT	constant added to each element of a; TILE_SHIFT * sum(b) is subtracted
  *
- * Each sum is made in the order of k, however many rows there are.
+ * Each sum runs over k in order, whatever the number of rows. The switch at the end makes the row
+ * count a constant, so that all sums stay in registers.
  */
 
-/* rows is a constant wherever this is inlined. */
+/* rows is a constant after inlining. */
 TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const int rows)
 {
 	const TILE_UNIT *a = (const TILE_UNIT *)t->a, *b = (const TILE_UNIT *)t->b;
@@ -27,7 +28,7 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 	for (int64_t u = 0; u < n_units; u++, a++, b += PANEL_WIDTH) {
 		TILE_VEC y[2];
 
-		if (rows > 4) { /* with fewer the machine looks ahead well enough */
+		if (rows > 4) { /* with fewer rows the hardware prefetcher suffices */
 			__builtin_prefetch(b + ahead);
 			__builtin_prefetch(b + ahead + VEC_LANES);
 		}

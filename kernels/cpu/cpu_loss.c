@@ -1,8 +1,20 @@
 /*
- * cpu_loss.c - see cpu.h: label-smoothed cross entropy. A row stays in the first cache for its
- * three passes.
+ * cpu_loss.c - label-smoothed cross entropy and its gradient; formulas: ref_loss.c.
+ *
+ *	loss = lse - (1 - e) x_t - e / V sum x,  dx_c = (p_c - y_c) * grad_scale, in place of x
+ *
+ * A thread takes one row of V logits after the other (OpenMP, static) and makes three passes over it:
+ *	1. the maximum and the plain sum of x, two vectors at a time, to hide the latency of additions;
+ *	2. e^(x - max), summed, and stored in place of x if a gradient is wanted;
+ *	3. the stored values times grad_scale / sum, minus the smoothed target: the gradient.
+ * So exp() is computed once for each logit. A row of 32,000 floats is 128 KB: from the second pass
+ * on it comes from the L2 cache. Rows are independent, and a row's sums have a fixed order.
+ *
+ * The fast path needs float logits and the gradient in place; otherwise ref_cross_entropy().
  */
 #include "kernels/cpu/cpu.h"
+
+#include <assert.h>
 
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ref/ref.h"
@@ -11,6 +23,7 @@ struct row_sums {
 	float largest, sum;
 };
 
+/* The maximum and the sum of a row. */
 static struct row_sums first_pass(const float *x, int64_t n)
 {
 	vec largest[2] = { vec_set(-INFINITY), vec_set(-INFINITY) },
@@ -33,7 +46,7 @@ static struct row_sums first_pass(const float *x, int64_t n)
 				  vec_sum(sum[0] + sum[1]) };
 }
 
-/* Returns the sum of e^(x - largest); those stay in place of x when store. */
+/* Returns the sum of e^(x - largest); store: x = e^(x - largest). */
 static float exp_pass(float *x, int64_t n, float largest, bool store)
 {
 	vec sum = vec_set(0);
@@ -54,6 +67,7 @@ void CPU(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float
 {
 	float rest = smoothing / (float)n_real;
 
+	assert(n_real > 0 && n_real <= logits.cols);
 	if (logits.dtype != DTYPE_F32 || (grad_scale != 0 && dlogits.data != logits.data)) {
 		ref_cross_entropy(NULL, dlogits, loss, nll, logits, targets, n_real, smoothing,
 				  grad_scale);

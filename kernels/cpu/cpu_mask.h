@@ -1,16 +1,17 @@
 /*
- * cpu_mask.h - dropout's factors, 0 or the scale, a vector of Philox blocks at
- * a time; kernels/ops/dropout.h is the definition. For the vector files.
+ * cpu_mask.h - the factors of dropout (0 or the scale), several Philox blocks at a time, one in each
+ * lane of a vector. kernels/ops/dropout.h is the definition. For the vector files.
  *
  *	struct mask m;
  *	mask_init(&m, drop);
  *	const float *factor = mask_row(&m, first element, n);	n <= MASK_CHUNK
  *
- * Without dropout the factors are ones.
+ * Without dropout all factors are 1.
  */
 #ifndef WERKBANK_KERNELS_CPU_CPU_MASK_H
 #define WERKBANK_KERNELS_CPU_CPU_MASK_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "kernels/cpu/cpu_vec.h"
@@ -18,7 +19,7 @@
 #include "share/base/util.h"
 
 #define MASK_CHUNK 1024
-#define MASK_LANES VEC_LANES /* blocks at a time, 8 elements each */
+#define MASK_LANES VEC_LANES /* Philox blocks at a time, of 8 elements each */
 
 struct mask {
 	struct rng_key key;
@@ -41,7 +42,7 @@ static inline void mask_init(struct mask *m, struct dropout drop)
 		m->factor[i] = 1;
 }
 
-/* *high, *low = the halves of a * b in each lane. */
+/* In each lane: *high, *low = upper and lower 32 bits of a * b. */
 VEC_INLINE void mask_multiply(vec_word *high, vec_word *low, vec_word a, uint32_t b)
 {
 #if defined(__AVX512F__)
@@ -62,8 +63,9 @@ VEC_INLINE void mask_multiply(vec_word *high, vec_word *low, vec_word a, uint32_
 }
 
 /*
- * From w[word][block] to the order in memory, block after block. The blocks of
- * the lanes were chosen (mask_lane()) so that only shuffles of neighbours are needed.
+ * Store w[word][lane] in the order of memory: four words of block 0, then of block 1, … The blocks
+ * are assigned to lanes by mask_lane(), so that unpack instructions suffice: they never cross the
+ * 128-bit quarters of a register.
  */
 VEC_INLINE void mask_store_words(uint32_t *to, const vec_word w[4])
 {
@@ -94,7 +96,7 @@ VEC_INLINE void mask_store_words(uint32_t *to, const vec_word w[4])
 #endif
 }
 
-/* Which block lane i computes. */
+/* The block that lane i computes. */
 VEC_INLINE int mask_lane(int i)
 {
 #if defined(__AVX2__)
@@ -104,7 +106,7 @@ VEC_INLINE int mask_lane(int i)
 #endif
 }
 
-/* The factors of MASK_LANES blocks of 8 elements, at any positions. */
+/* to (8 * MASK_LANES) = the factors of the blocks at these positions; Philox 4x32-10, see rng.h. */
 VEC_INLINE void mask_blocks(const struct mask *m, float *to, const uint64_t position[MASK_LANES])
 {
 	uint32_t k0 = m->key.seed_low ^ (m->key.purpose * 0x9E3779B1u);
@@ -144,11 +146,12 @@ VEC_INLINE void mask_blocks(const struct mask *m, float *to, const uint64_t posi
 #endif
 }
 
-/* The factors of elements [first, first + n); good until the next call. */
+/* The factors of elements [first, first + n), n <= MASK_CHUNK; valid until the next call. */
 static inline const float *mask_row(struct mask *m, uint64_t first, int64_t n)
 {
 	uint64_t block = first >> 3, last = (first + (uint64_t)n + 7) >> 3;
 
+	assert(n <= MASK_CHUNK);
 	if (m->ones)
 		return m->factor;
 	for (float *to = m->factor; block < last; block += MASK_LANES, to += 8 * MASK_LANES) {
@@ -162,15 +165,15 @@ static inline const float *mask_row(struct mask *m, uint64_t first, int64_t n)
 }
 
 /*
- * A table of factors: element (i, j) of `to` (n_rows, stride) is that of element first + i * step +
- * j, for j < n; first and step are multiples of 8, stride >= n rounded up to 8. As many rows share
- * a vector as fit.
+ * A matrix of factors: to[i * stride + j] = factor of element first + i * step + j, for j < n.
+ * first and step are multiples of 8; stride >= n rounded up to 8. Short rows share a vector.
  */
 static inline void mask_table(const struct mask *m, float *to, int64_t stride, uint64_t first,
 			      uint64_t step, int64_t n_rows, int64_t n)
 {
 	int64_t per_row = CEIL_DIV(n, 8), n_blocks = n_rows * per_row;
 
+	assert(first % 8 == 0 && step % 8 == 0 && stride >= per_row * 8);
 	for (int64_t b = 0; b < n_blocks; b += MASK_LANES) {
 		int64_t row = b / per_row, block = b % per_row,
 			count = MIN(MASK_LANES, n_blocks - b);

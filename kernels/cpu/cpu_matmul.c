@@ -1,10 +1,20 @@
 /*
- * cpu_matmul.c - see cpu.h: products by oneDNN, with the C interface of either
- * version 2 or 3.
+ * cpu_matmul.c - matrix products by oneDNN, used on machines with AMX tiles for bf16 (cpu_dev.c).
  *
- * Making a primitive takes longer than running a small one, so they are kept
- * in a hash table under all that they were made from. Memory objects carry no
- * memory of ours: the pointers are set anew for each product.
+ *	out (M, N) = or += a (M, K) b (K, N)
+ *
+ * Creating a oneDNN primitive takes longer than a small product, so primitives are cached in a hash
+ * table; the key holds everything a primitive depends on: shapes, strides, types, transposition. The
+ * memory objects of a primitive own no memory; before each product their pointers are set to the
+ * tensors. A key that oneDNN does not support is cached too, with a NULL primitive, and its
+ * products go to cpu_gemm.c.
+ *
+ * Float inputs are rounded to bf16 into scratch memory first (OpenMP, rows). Scratch memory of
+ * oneDNN itself comes from CPU_SCRATCH_ONEDNN. Division of work between threads is oneDNN's; it
+ * repeats its bits for the same number of threads.
+ *
+ * The C interfaces of oneDNN 2 and 3 differ; the section "the two versions" hides that. Without
+ * oneDNN this file consists of three empty functions.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -33,6 +43,7 @@ bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct
 
 #else
 
+#include <assert.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +53,7 @@ bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct
 
 #include "share/base/mem.h"
 
-/* What a primitive is made from; compared byte by byte, so it has no holes. */
+/* Everything a primitive depends on; compared byte by byte, so it has no padding. */
 struct key {
 	int64_t rows, cols, inner;
 	int64_t out_stride, a_stride, b_stride;
@@ -54,16 +65,18 @@ enum { A, B, OUT, N_OPERANDS };
 
 struct product {
 	struct key key;
-	dnnl_primitive_t primitive; /* NULL: this library or machine cannot do it */
+	dnnl_primitive_t primitive; /* NULL: not supported by this library or machine */
 	dnnl_memory_t memory[N_OPERANDS];
-	dnnl_memory_t scratch; /* NULL when none is needed */
+	dnnl_memory_t scratch; /* NULL: none needed */
 	size_t scratch_bytes;
 };
+
+_Static_assert(sizeof(struct key) == 6 * sizeof(int64_t) + 6 * sizeof(int32_t), "no padding");
 
 struct cpu_onednn {
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
-	struct product *products;   /* open addressing; empty where key.rows is 0 */
+	struct product *products;   /* open addressing; key.rows 0: an empty slot */
 	size_t n_products, n_slots; /* n_slots is a power of two, at least twice n_products */
 };
 
@@ -209,7 +222,7 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops)
 
 #endif
 
-/* ---- primitives, and where they are kept ----------------------------------- */
+/* ---- primitives and their cache -------------------------------------------- */
 
 static dnnl_status_t create_attributes(dnnl_primitive_attr_t *attributes, bool accumulate)
 {
@@ -241,7 +254,7 @@ static struct layout layout_of(int64_t rows, int64_t cols, int64_t stride, bool 
 	};
 }
 
-/* Fills p, whose key is set; leaves primitive NULL when it cannot be had. */
+/* Create the primitive of p->key; on failure p->primitive stays NULL. */
 static void product_create(struct cpu_onednn *o, struct product *p)
 {
 	const struct key *k = &p->key;
@@ -270,12 +283,14 @@ static void product_create(struct cpu_onednn *o, struct product *p)
 		product_free(p);
 }
 
+/* The slot of the key, or the empty slot where it belongs. */
 static struct product *onednn_find_slot(const struct cpu_onednn *o, const struct key *key)
 {
 	const unsigned char *bytes = (const unsigned char *)key;
-	uint64_t hash = 0xCBF29CE484222325u;
+	uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
 	size_t i;
 
+	assert(o->n_slots > o->n_products && (o->n_slots & (o->n_slots - 1)) == 0);
 	for (size_t at = 0; at < sizeof(*key); at++)
 		hash = (hash ^ bytes[at]) * 0x100000001B3u;
 	for (i = hash & (o->n_slots - 1); o->products[i].key.rows; i = (i + 1) & (o->n_slots - 1))
@@ -284,10 +299,8 @@ static struct product *onednn_find_slot(const struct cpu_onednn *o, const struct
 	return &o->products[i];
 }
 
-/*
- * Batches come in many sizes: past this number the table is emptied rather than grown without end.
- */
-#define MOST_PRODUCTS 8192
+/* Batches have many sizes; a full table is emptied, so that it does not grow without limit. */
+#define MAX_PRODUCTS 8192
 
 static bool onednn_grow_table(struct cpu_onednn *o)
 {
@@ -296,7 +309,7 @@ static bool onednn_grow_table(struct cpu_onednn *o)
 
 	if (o->n_slots > o->n_products * 2)
 		return true;
-	if (o->n_products >= MOST_PRODUCTS) {
+	if (o->n_products >= MAX_PRODUCTS) {
 		for (size_t i = 0; i < o->n_slots; i++)
 			product_free(&o->products[i]);
 		memset(o->products, 0, o->n_slots * sizeof(*o->products));
@@ -330,9 +343,9 @@ static struct product *product_for(struct cpu_onednn *o, const struct key *key)
 	return p->primitive ? p : NULL;
 }
 
-/* ---- inputs rounded to bf16 -------------------------------------------------- */
+/* ---- products ------------------------------------------------------------------ */
 
-/* Replaces t by its rounded copy, dense, in scratch memory. */
+/* Replace t by a copy rounded to bf16, dense, in scratch memory. */
 static bool round_to_bf16(struct dev *d, struct tensor *t, enum cpu_scratch which,
 			  cpu_to_bf16 *to_bf16)
 {
@@ -382,7 +395,7 @@ bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct
 	if (key.inner == 0 || (rounded && !d->bf16 && a.dtype != b.dtype))
 		return false;
 #ifdef _OPENMP
-	omp_set_num_threads(d->threads); /* for the calling thread; oneDNN asks for nothing else */
+	omp_set_num_threads(d->threads); /* the only way to tell oneDNN a number of threads */
 #endif
 	p = product_for(d->onednn, &key);
 	if (!p || (rounded && !round_inputs(d, &a, &b, to_bf16)))

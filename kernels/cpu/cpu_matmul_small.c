@@ -1,22 +1,31 @@
 /*
- * cpu_matmul_small.c - see cpu.h: products of few rows with weights as they are stored.
+ * cpu_matmul_small.c - matrix products with few rows, without packing.
  *
- * With few rows, as in a step of decoding, packing the weights would cost more
- * than multiplying by them. Stored (outputs, inputs) they can be used where they
- * lie: each element of the result is the inner product of two rows, FEW_ROWS x
- * FEW_COLS of which are made at once in registers. Each is made by one thread in the
- * order of k, so the number of threads does not matter.
+ *	out (M, N) = or += a (M, K) b (N, K)^T,  M <= 16, float
+ *
+ * The blocked product of cpu_gemm.c copies both inputs into panels first. With few rows, as in a
+ * step of decoding, that copy costs more than the product. Weights stored as (outputs, inputs) can
+ * be read in place: each element of the result is the inner product of two contiguous rows.
+ *
+ * Division of work: a thread takes COL_BLOCK columns of out; it computes tiles of FEW_ROWS x FEW_COLS
+ * inner products. The 16 sums of a tile are 16 vectors in registers, over k; each loaded vector of
+ * a or b serves four multiplications. A row of b is read from memory once and then, for the next
+ * four rows of a, from the L1 cache. The lanes are added at the end.
+ *
+ * One thread computes each element, in the order of k, so the bits do not depend on threads.
  */
 #include "kernels/cpu/cpu.h"
+
+#include <assert.h>
 
 #include "kernels/cpu/cpu_vec.h"
 
 #define FEW_ROWS  4
 #define FEW_COLS  4
-#define COL_BLOCK 16 /* columns that a thread takes at once */
-#define MOST_ROWS 16 /* from here on packing pays */
+#define COL_BLOCK 16 /* columns of a part */
+#define MAX_ROWS  16 /* with more rows packing pays */
 
-/* rows x FEW_COLS inner products of n_k elements; rows is a constant wherever this is inlined. */
+/* sums = rows x FEW_COLS inner products of n_k elements; rows is a constant after inlining. */
 VEC_INLINE void inner_products(float *sums, const float *const *a, const float *const *b,
 			       int64_t n_k, const int rows)
 {
@@ -76,7 +85,8 @@ static void small_matmul_columns(struct tensor out, struct tensor a, struct tens
 	const float *from_a[FEW_ROWS], *from_b[FEW_COLS];
 	float sums[FEW_ROWS * FEW_COLS];
 
-	for (int j = 0; j < FEW_COLS; j++) /* past the edge the last one again */
+	assert(n_cols > 0 && n_cols <= FEW_COLS);
+	for (int j = 0; j < FEW_COLS; j++) /* beyond the edge repeat the last row; not stored */
 		from_b[j] = cpu_row(b, col + MIN(j, n_cols - 1));
 	for (int64_t row = 0; row < out.rows; row += FEW_ROWS) {
 		int64_t n_rows = MIN(FEW_ROWS, out.rows - row);
@@ -98,7 +108,7 @@ bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct
 {
 	int n_threads = cpu_threads(d, out.rows * out.cols * a.cols / 16);
 
-	if (out.rows > MOST_ROWS || how.a_transposed || !how.b_transposed || d->bf16 ||
+	if (out.rows > MAX_ROWS || how.a_transposed || !how.b_transposed || d->bf16 ||
 	    (out.dtype | a.dtype | b.dtype) != DTYPE_F32)
 		return false;
 #pragma omp parallel for num_threads(n_threads) schedule(static)

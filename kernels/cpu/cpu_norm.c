@@ -1,14 +1,30 @@
-/* cpu_norm.c - see cpu.h: layer normalisation, alone and behind a residual sum. */
+/*
+ * cpu_norm.c - layer normalisation, alone and fused with a residual connection; formulas: ref_norm.c.
+ *
+ * Forward: rows are independent, and cpu_rows() gives parts of 16 rows to threads. A row (2 KB at
+ * D = 512) stays in the L1 cache for its three passes: sum, squares around the mean, output.
+ * add_norm makes the row first: residual + dropout(branch + bias), with dropout factors from
+ * cpu_mask.h.
+ *
+ * Backward: dx of a row needs two averages over the row. dscale, dshift and dbias are sums over all
+ * rows, column by column. Rows are cut into parts (cpu_part_rows(): by shape only), each part sums
+ * into a buffer of its own, and the buffers are added in the order of parts:
+ *
+ *	rows	  part 0	part 1	    …	  buffers (parts, 3, D): dscale, dshift, dbias
+ *	        | 32 rows |	| 32 rows |	  added part by part: the same bits with any threads
+ *
+ * The residual stream (x, sum, dx, dsum) is float in the fast path; out, branch, dout and dbranch
+ * may be bf16.
+ */
 #include "kernels/cpu/cpu.h"
+
+#include <assert.h>
 
 #include "kernels/cpu/cpu_mask.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ref/ref.h"
 
-/*
- * The residual stream is always of floats here; what comes from products and goes into them may be
- * bf16. half says so, and is a constant wherever a row is inlined.
- */
+/* half: out is bf16; a constant after inlining, here and below. */
 VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x,
 			     const float *scale, const float *shift, int64_t n, const bool half)
 {
@@ -19,9 +35,9 @@ VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x
 		sum += vec_load_part(x + c, n - c, 0);
 	m = vec_sum(sum) / (float)n;
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec away = vec_load_part(x + c, n - c, m) - m;
+		vec centered = vec_load_part(x + c, n - c, m) - m;
 
-		squares += away * away;
+		squares += centered * centered;
 	}
 	r = 1 / sqrtf(vec_sum(squares) / (float)n + NORM_EPSILON);
 	for (int64_t c = 0; c < n; c += VEC_LANES)
@@ -69,6 +85,7 @@ void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		 &(struct norm_job){ out, x, mean, rstd, scale, shift });
 }
 
+/* sum = residual + dropout(branch + bias); first: dropout index of the first element of the row. */
 VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, const float *bias,
 			struct mask *m, uint64_t first, int64_t cols, const bool half)
 {
@@ -133,9 +150,7 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 
 /* ---- gradients ------------------------------------------------------------------ */
 
-/*
- * One row: dx (+)= its gradient, dscale += and dshift += its share. See ref_norm.c for the formula.
- */
+/* One row: dx = or += its gradient; its terms are added to dscale and dshift. */
 struct row_grad {
 	float *dx, *dscale, *dshift;
 	const void *dout;
@@ -172,7 +187,7 @@ VEC_INLINE void norm_row_grad(struct row_grad r, int64_t n, const bool half)
 	}
 }
 
-/* dbranch = dropout'(dsum); dbias +=. */
+/* One row: dbranch = dropout'(dsum), added to dbias. */
 VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, struct mask *m,
 				uint64_t first, int64_t cols, const bool half)
 {
@@ -191,7 +206,7 @@ VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, 
 	}
 }
 
-/* What both gradients share; dbranch.data is NULL for the plain one. */
+/* Arguments of norm_grad and add_norm_grad; norm_grad: dbranch.data is NULL. */
 struct norm_grad_job {
 	struct tensor dx, dbranch;
 	float *dbias, *dscale, *dshift;
@@ -201,7 +216,7 @@ struct norm_grad_job {
 	bool accumulate;
 };
 
-/* The columns' sums of one part: scale, shift, bias, each x.cols long. */
+/* Rows [first, last): dx, dbranch, and sums (3, x.cols) = terms of dscale, dshift, dbias. */
 static void part_grad(const struct norm_grad_job *g, float *sums, int64_t first, int64_t last)
 {
 	int64_t n = g->x.cols;
@@ -242,6 +257,7 @@ static void all_grads(struct dev *d, const struct norm_grad_job *g)
 
 	if (!sums)
 		return;
+	assert(n_parts <= CPU_MAX_PARTS);
 #pragma omp parallel for num_threads(cpu_threads(d, g->x.rows *n)) schedule(static)
 	for (int64_t p = 0; p < n_parts; p++)
 		part_grad(g, sums + p * 3 * n, p * part_rows, MIN((p + 1) * part_rows, g->x.rows));

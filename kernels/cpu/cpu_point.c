@@ -1,25 +1,40 @@
-/* cpu_point.c - see cpu.h: what works element by element. */
+/*
+ * cpu_point.c - elementwise ops: embedding, ReLU, dropout, sums, Adam; formulas: ref_point.c.
+ *
+ * All of these are limited by memory bandwidth, so each makes one pass over its data: bias, ReLU and
+ * dropout together, the update of Adam together with the rounding of the parameters to bf16. Loops
+ * are OpenMP over rows, or over pieces of a flat array; compilers vectorise the inner loops.
+ *
+ * Sums that must not depend on threads:
+ *	relu_dropout_grad, dbias:	parts of rows with one buffer each, added in order (cpu_norm.c)
+ *	embed_grad, dtable:		a thread owns some columns and walks through all rows
+ *	sum_squares:			64 parts of the array, 16 sums each, added in order
+ *
+ * embed reads sines and cosines from a table (positions, D), filled at first use, because sin() and
+ * cos() would cost more than the rest of the op.
+ */
 #include "kernels/cpu/cpu.h"
 
+#include <assert.h>
 #include <math.h>
 
-#include "kernels/ops/adam_factor.h"
 #include "kernels/cpu/cpu_mask.h"
 #include "kernels/cpu/cpu_vec.h"
+#include "kernels/ops/adam_factor.h"
 #include "kernels/ref/ref.h"
 
 /* ---- embedding --------------------------------------------------------------- */
 
-#define SINUSOID_MOST 65536 /* positions that are kept; there is no such sentence */
+#define MAX_SINUSOIDS 65536 /* rows of the table; larger positions go to ref_embed() */
 
-/* Rows of sines and cosines for all positions; each is computed once. NULL: the fault is noted. */
+/* The table, with a row for every position. NULL: out of memory, stored in d->fault. */
 static const float *sinusoid_table(struct dev *d, const int32_t *positions, int64_t n, int64_t cols)
 {
 	int64_t rows = 256, half = cols / 2;
 	float *table;
 
 	for (int64_t i = 0; i < n; i++)
-		while (positions[i] >= rows && rows < SINUSOID_MOST)
+		while (positions[i] >= rows && rows < MAX_SINUSOIDS)
 			rows *= 2;
 	if (d->sinusoid_cols == cols && d->sinusoid_rows >= rows)
 		return d->scratch[CPU_SCRATCH_SINUSOID].data;
@@ -61,7 +76,7 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	bool far = false;
 
 	for (int64_t t = 0; t < out.rows; t++)
-		far |= positions[t] >= SINUSOID_MOST || positions[t] < 0;
+		far |= positions[t] >= MAX_SINUSOIDS || positions[t] < 0;
 	if ((out.dtype | table.dtype) != DTYPE_F32 || far) {
 		ref_embed(NULL, out, table, ids, positions, scale, drop);
 		return;
@@ -88,10 +103,7 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	}
 }
 
-/*
- * Each thread has columns of its own and goes through all rows, so every sum has the order of the
- * rows.
- */
+/* A thread owns a range of columns and adds all rows in order: no atomics, the same bits each run. */
 void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids,
 		     float scale, struct dropout drop)
 {
@@ -124,7 +136,7 @@ void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, co
 
 /* ---- relu ---------------------------------------------------------------------- */
 
-/* n elements from x on; half is a constant wherever this is inlined. */
+/* n elements of a row; half is a constant after inlining. */
 VEC_INLINE void relu_dropout_part(void *x, const float *bias, const float *factor, int64_t n,
 				  const bool half)
 {
@@ -202,7 +214,7 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 	vec_add_parts(dbias, sums, n_parts, dx.cols, dx.cols);
 }
 
-/* ---- flat ---------------------------------------------------------------------- */
+/* ---- flat arrays ----------------------------------------------------------------- */
 
 void CPU(add)(struct dev *d, struct tensor x, struct tensor y)
 {
@@ -261,10 +273,11 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 				  : 0;
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		total += part[p];
+	assert(SQUARE_PARTS * length >= n);
 	*out += total;
 }
 
-/* The definition's own order: a few thousand losses a batch. */
+/* Only a few thousand losses a batch: the reference is fast enough. */
 void CPU(row_sums)(struct dev *d, double *out, struct tensor x)
 {
 	ref_row_sums(d, out, x);
@@ -298,11 +311,11 @@ void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 		return;
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
 	for (int64_t i = 0; i < n; i += FLAT_PIECE) {
-		const int64_t many = MIN(FLAT_PIECE, n - i);
+		const int64_t piece = MIN(FLAT_PIECE, n - i);
 
-		adam_piece(param + i, m + i, v + i, grad + i, many, step, factor);
-		for (int64_t j = i; step.rounded && j < i + many; j++)
-			step.rounded[j] = bf16_from_float(param[j]);
+		adam_piece(param + i, m + i, v + i, grad + i, piece, step, factor);
+		for (int64_t j = i; step.bf16_params && j < i + piece; j++)
+			step.bf16_params[j] = bf16_from_float(param[j]);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* cpu_table.c - see cpu.h: the CPU backend as a table, for one machine level. */
+/* cpu_table.c - the table of the CPU backend for one machine level; see cpu.h */
 #include "kernels/cpu/cpu.h"
 
 const struct ops *CPU(table)(void);

@@ -1,6 +1,39 @@
-/* cpu_team.c - see cpu_team.h */
+/*
+ * cpu_team.c - threads for short parallel loops; cpu_team.h says why.
+ *
+ * A loop is a range of parts, cut into one sub-range for each thread. A thread takes the parts of
+ * its own sub-range first (neighbouring parts read neighbouring memory), then steals from the
+ * others. One atomic fetch-and-add takes a part.
+ *
+ * The word `entry_counts` decides who may work on the loop. No lock is needed to enter or to leave:
+ *
+ *	entry_counts:	| helpers inside (16 bits) | free entries (16 bits) |
+ *
+ *	caller				word	helper
+ *	------				----	------
+ *	writes work, ranges		0 | 0	spins or sleeps
+ *	opens: stores 2 entries		0 | 2
+ *	runs parts			1 | 1	enters: CAS(inside + 1, free - 1)
+ *	runs parts			1 | 1	runs parts
+ *	closes: clears free entries	1 | 0
+ *	waits until the word is 0	0 | 0	leaves: subtracts ONE_INSIDE
+ *
+ * work, context and ranges change only while the word is 0. So a helper that gets in (acquire) sees
+ * the loop that was written before the store that opened it, and no helper can enter an old loop:
+ * after close there are no free entries.
+ *
+ * Sleeping uses the lock and condition variables. No wake-up is lost, because both sides set a flag
+ * first and then check the word of the other side (sequentially consistent atomics):
+ *
+ *	helper: asleep++, then checks for free entries	caller: stores entries, then reads asleep
+ *	caller: caller_asleep = 1, then checks the word	helper: leaves, then reads caller_asleep
+ *
+ * In every interleaving at least one side sees the other. The check of the sleeper and the signal
+ * are both under the lock, so the signal cannot fall between the check and pthread_cond_wait().
+ */
 #include "kernels/cpu/cpu_team.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,8 +44,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define SPIN_SECONDS 100e-6 /* who waits looks so long before it sleeps, at most */
-#define SPIN_CHECKS  64	    /* between two looks at the clock: about 2 us */
+#define SPIN_SECONDS 100e-6 /* longest time to spin before sleeping */
+#define SPIN_CHECKS  64	    /* checks between two readings of the clock: about 2 us */
 
 struct helper {
 	struct cpu_team *team;
@@ -20,38 +53,31 @@ struct helper {
 	int number;
 };
 
-/*
- * The door counts in one word, so that nobody needs a lock to come in or to leave: below, helpers
- * that may still come in; above, those inside. What the loop is changes only while it is 0. Locks
- * are for those who sleep. Who goes to sleep says so first and looks once more; who has
- * something to say, says it first and then looks for sleepers: one of both sees the other.
- */
+/* Fields of entry_counts: free entries in the lower 16 bits, helpers inside in the upper 16. */
 #define ONE_INSIDE		   0x10000u
-#define MOST_HELPERS		   0x1000
+#define MAX_HELPERS		   0x1000
 #define FREE_ENTRIES(entry_counts) ((entry_counts) % ONE_INSIDE)
 
-/*
- * Each thread has parts of its own that follow on each other, so that what it has read ahead is
- * what it needs next; when they are done it takes from what others have left.
- */
+/* The sub-range of one thread, on a cache line of its own. next passes end when others steal. */
 struct range {
-	_Alignas(64) _Atomic int64_t next; /* the first part that nobody has taken */
+	_Alignas(64) _Atomic int64_t next; /* first part that is not taken */
 	int64_t end;
 };
 
 struct cpu_team {
-	/* the loop that is done now */
+	/* the current loop; written only while entry_counts is 0 */
 	cpu_team_work *work;
 	const void *context;
-	struct range *ranges;	/* (n_helpers + 1) owned */
-	int n_ranges;		/* of the loop */
-	struct helper *helpers; /* (n_helpers) owned */
-	int n_helpers, n_started;
+	struct range *ranges; /* (n_helpers + 1) owned */
+	int n_ranges;	      /* used by the loop */
+
+	struct helper *helpers;	  /* (n_helpers) owned */
+	int n_helpers, n_started; /* n_started <= n_helpers: threads that exist */
 	pthread_mutex_t lock;
 	pthread_cond_t work_available, helpers_left;
-	bool closing; /* under the lock */
-	_Alignas(64) atomic_uint entry_counts;
-	atomic_int asleep; /* helpers */
+	bool closing;			       /* guarded by lock */
+	_Alignas(64) atomic_uint entry_counts; /* see the head of this file */
+	atomic_int asleep;		       /* number of sleeping helpers */
 	atomic_bool caller_asleep;
 };
 
@@ -64,11 +90,13 @@ static void pause_briefly(void)
 #endif
 }
 
+/* Own sub-range first, then those of the following threads. */
 static void team_run_parts(struct cpu_team *t, int thread)
 {
 	const int n = t->n_ranges;
 	int64_t part;
 
+	assert(thread >= 0 && thread <= t->n_started);
 	for (int i = 0; i < n; i++) {
 		struct range *r = &t->ranges[(thread + i) % n];
 
@@ -90,7 +118,7 @@ static bool team_try_enter(struct cpu_team *t)
 	return false;
 }
 
-/* Look for so many seconds whether a loop wants helpers. True: inside. */
+/* Spin until a loop has a free entry. True: entered; false: the time is over. */
 static bool team_spin_for_work(struct cpu_team *t, double seconds)
 {
 	const double end = clock_mono_s() + seconds;
@@ -105,24 +133,27 @@ static bool team_spin_for_work(struct cpu_team *t, double seconds)
 	return false;
 }
 
-/* Sleep until a loop wants helpers. True: inside; false: the team is closing. */
+/* Sleep until a loop has a free entry. True: entered; false: the team is closing. */
 static bool team_sleep_for_work(struct cpu_team *t)
 {
-	bool in = false;
+	bool entered = false;
 
 	pthread_mutex_lock(&t->lock);
-	atomic_fetch_add(&t->asleep, 1);
-	while (!t->closing && !(in = team_try_enter(t)))
+	atomic_fetch_add(&t->asleep, 1); /* first the flag, then the check */
+	while (!t->closing && !(entered = team_try_enter(t)))
 		pthread_cond_wait(&t->work_available, &t->lock);
 	atomic_fetch_sub(&t->asleep, 1);
 	pthread_mutex_unlock(&t->lock);
-	return in;
+	return entered;
 }
 
+/* The last helper to leave wakes the caller, if it sleeps. */
 static void team_leave_loop(struct cpu_team *t)
 {
-	if (atomic_fetch_sub(&t->entry_counts, ONE_INSIDE) / ONE_INSIDE > 1 ||
-	    !atomic_load(&t->caller_asleep))
+	const unsigned before = atomic_fetch_sub(&t->entry_counts, ONE_INSIDE);
+
+	assert(before >= ONE_INSIDE);
+	if (before / ONE_INSIDE > 1 || !atomic_load(&t->caller_asleep))
 		return;
 	pthread_mutex_lock(&t->lock);
 	pthread_cond_signal(&t->helpers_left);
@@ -130,23 +161,24 @@ static void team_leave_loop(struct cpu_team *t)
 }
 
 /*
- * To be woken takes long beside what is between two products of a step, and a processor that has
- * worked loses little by looking out: for as long as it has worked, not more.
+ * A wake-up takes about 50 us, more than the time between two products of a step, so a helper spins
+ * first. worked_s is its budget for spinning: it grows by the time worked and shrinks by the time
+ * waited, so that a helper never spins longer than it has worked.
  */
 static void *team_helper_main(void *arg)
 {
 	struct helper *h = arg;
 	struct cpu_team *t = h->team;
-	double left = clock_mono_s(), worked_s = 0;
+	double left_at = clock_mono_s(), worked_s = 0;
 
 	while (team_spin_for_work(t, MIN(worked_s, SPIN_SECONDS)) || team_sleep_for_work(t)) {
-		const double came = clock_mono_s();
+		const double entered_at = clock_mono_s();
 
 		team_run_parts(t, h->number);
 		team_leave_loop(t);
-		worked_s = MAX(0, worked_s - (came - left));
-		left = clock_mono_s();
-		worked_s = MIN(worked_s + (left - came), 10 * SPIN_SECONDS);
+		worked_s = MAX(0, worked_s - (entered_at - left_at));
+		left_at = clock_mono_s();
+		worked_s = MIN(worked_s + (left_at - entered_at), 10 * SPIN_SECONDS);
 	}
 	return NULL;
 }
@@ -158,7 +190,7 @@ struct cpu_team *cpu_team_new(int threads, struct err *e)
 	if (!t)
 		return NULL;
 	memset(t, 0, sizeof(*t));
-	t->n_helpers = MIN(MAX(threads - 1, 0), MOST_HELPERS);
+	t->n_helpers = MIN(MAX(threads - 1, 0), MAX_HELPERS);
 	t->helpers = mem_alloc((size_t)t->n_helpers, sizeof(*t->helpers), e);
 	t->ranges = mem_alloc_aligned((size_t)t->n_helpers + 1, sizeof(*t->ranges), e);
 	if (!t->helpers || !t->ranges) {
@@ -186,11 +218,12 @@ static void team_start_helpers(struct cpu_team *t, int n)
 	}
 }
 
-/* Helpers that look out come in by themselves; wake others as far as those are too few. */
+/* Offer entries. Spinning helpers enter by themselves; wake sleeping ones if those are too few. */
 static void team_open_loop(struct cpu_team *t, int helpers)
 {
 	int asleep, awake;
 
+	assert(helpers <= MAX_HELPERS);
 	atomic_store(&t->entry_counts, (unsigned)MIN(helpers, t->n_started));
 	asleep = atomic_load(&t->asleep);
 	awake = t->n_started - asleep;
@@ -204,7 +237,7 @@ static void team_open_loop(struct cpu_team *t, int helpers)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* From now on nobody comes in; wait for those inside, awake at first. */
+/* Take back the free entries, then wait for the helpers inside: spin first, then sleep. */
 static void team_close_loop(struct cpu_team *t)
 {
 	const double end = clock_mono_s() + SPIN_SECONDS;
@@ -218,7 +251,7 @@ static void team_close_loop(struct cpu_team *t)
 		}
 	} while (clock_mono_s() < end);
 	pthread_mutex_lock(&t->lock);
-	atomic_store(&t->caller_asleep, true);
+	atomic_store(&t->caller_asleep, true); /* first the flag, then the check */
 	while (atomic_load(&t->entry_counts) > 0)
 		pthread_cond_wait(&t->helpers_left, &t->lock);
 	atomic_store(&t->caller_asleep, false);
@@ -236,6 +269,7 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 		return;
 	}
 	team_start_helpers(t, helpers);
+	assert(atomic_load(&t->entry_counts) == 0); /* no helper may see the fields change */
 	t->work = work;
 	t->context = context;
 	t->n_ranges = helpers + 1;

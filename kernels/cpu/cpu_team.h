@@ -1,19 +1,18 @@
 /*
- * cpu_team.h - threads that help with one loop at a time, and sleep in between.
+ * cpu_team.h - a team of threads for short parallel loops, asleep between loops.
  *
- * For decoding, where a few products in each step are worth a second thread and the rest is
- * not. OpenMP's threads stay awake after each loop, and its loops end only when every
- * thread has been there: on a busy machine both cost more than they bring. Here parts are
- * taken one after the other by whoever is awake, the caller first of all, so that it
- * waits only for parts that others have begun. A helper looks out for more for some
- * microseconds, never longer than it has worked, and then sleeps.
+ * For decoding: only a few products of each step are large enough for a second thread. OpenMP is
+ * too expensive there on a busy machine: its threads spin after each loop, and each loop waits for
+ * every thread, even one that the scheduler has not run yet. Here any awake thread, the caller
+ * first, takes the next part. The caller waits only for parts that a helper has already begun.
+ * After a loop a helper spins for at most 100 us, and not longer than it has worked, then sleeps.
  *
- *	struct cpu_team *t = cpu_team_new(threads, e);		no thread yet
- *	cpu_team_run(t, threads, n_parts, work, &context);	work(&context, thread, part)
+ *	struct cpu_team *t = cpu_team_new(threads, e);		starts no thread yet
+ *	cpu_team_run(t, threads, n_parts, work, &context);	calls work(&context, thread, part)
  *	cpu_team_free(t);
  *
- * A team belongs to one caller at a time. Which thread does which part is chance: results must not
- * depend on it.
+ * Only one thread at a time may call cpu_team_run(). Which thread executes a part is not
+ * deterministic, so results must not depend on it.
  */
 #ifndef WERKBANK_KERNELS_CPU_CPU_TEAM_H
 #define WERKBANK_KERNELS_CPU_CPU_TEAM_H
@@ -24,15 +23,16 @@
 
 struct cpu_team;
 
-/* thread: 0 .. threads - 1, 0 being the caller. */
+/* thread: 0 .. threads - 1; 0 is the caller. */
 typedef void cpu_team_work(const void *context, int thread, int64_t part);
 
-/* threads: at most so many, the caller counted. NULL: ERR_NOMEM. */
+/* threads: upper bound, the caller included. NULL: ERR_NOMEM. */
 struct cpu_team *cpu_team_new(int threads, struct err *e);
 
 /*
- * Do parts 0 .. n_parts - 1 on at most so many threads of the team; t NULL: on the calling one. Threads
- * are started when first needed; where they cannot be, the others do their work.
+ * Execute parts 0 .. n_parts - 1 on at most `threads` threads, and return when all are done. t NULL:
+ * on the calling thread. Helpers are created at the first need; if that fails, fewer threads do
+ * all parts.
  */
 void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_work *work,
 		  const void *context);

@@ -1,15 +1,20 @@
-/* cpu_top.h - the best few numbers of many, kept in order while they go by. */
+/* cpu_top.h - a sorted list of the k greatest numbers seen so far. */
 #ifndef WERKBANK_KERNELS_CPU_CPU_TOP_H
 #define WERKBANK_KERNELS_CPU_CPU_TOP_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include "share/base/util.h"
 
-/* x comes to its place in the falling list of at most k, of which there are n. */
+/*
+ * Insert x at `place` of a falling list with n of at most k entries; the last entry of a full list
+ * drops out. Returns the new n.
+ */
 static inline int32_t cpu_top_put(float *values, int32_t *ids, int32_t n, int32_t k, float x,
 				  int32_t id, int32_t place)
 {
+	assert(0 <= place && place <= n && n <= k);
 	if (place == k)
 		return n;
 	for (int32_t i = MIN(n, k - 1); i > place; i--) {
@@ -21,7 +26,7 @@ static inline int32_t cpu_top_put(float *values, int32_t *ids, int32_t n, int32_
 	return MIN(n + 1, k);
 }
 
-/* Puts x into the list; equal ones stay behind. */
+/* Insert x behind equal entries: for ids that arrive in rising order. */
 static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int32_t k, float x,
 				     int32_t id)
 {
@@ -32,7 +37,7 @@ static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int
 	return cpu_top_put(values, ids, n, k, x, id, place);
 }
 
-/* The same for ids that do not come in order: equal ones are ordered by id. */
+/* Insert x; equal entries are ordered by id: for ids that arrive in any order. */
 static inline int32_t cpu_top_merge(float *values, int32_t *ids, int32_t n, int32_t k, float x,
 				    int32_t id)
 {

@@ -1,9 +1,9 @@
 /*
  * cpu_vec.h - vectors of floats, for the vector files of the CPU backend.
  *
- * GNU vector types, as wide as the machine level that is compiled for: the
- * same lines become SSE, AVX2 or AVX-512. Where a compiler does not find the
- * one instruction that does a thing, a guarded intrinsic names it.
+ * GNU vector types, as wide as the registers of the machine level: the same source becomes SSE (4
+ * lanes), AVX2 (8) or AVX-512 (16). Intrinsics, inside #if, are used only where compilers do not
+ * find the right instruction by themselves.
  */
 #ifndef WERKBANK_KERNELS_CPU_CPU_VEC_H
 #define WERKBANK_KERNELS_CPU_CPU_VEC_H
@@ -27,7 +27,7 @@
 #define VEC_BYTES  (4 * VEC_LANES)
 #define VEC_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop over registers: without it an array of vectors would live in memory. */
+/* Before a loop over an array of vectors: unrolled, the array lives in registers, not in memory. */
 #if defined(__clang__)
 #define VEC_UNROLL _Pragma("unroll")
 #else
@@ -43,7 +43,7 @@ VEC_INLINE vec vec_load(const float *p)
 	return *(const vec_unaligned *)p;
 }
 
-/* The same number of bf16. */
+/* Load VEC_LANES bf16 numbers. */
 VEC_INLINE vec vec_load_halves(const uint16_t *p)
 {
 #if defined(__AVX512F__)
@@ -61,7 +61,7 @@ VEC_INLINE vec vec_load_halves(const uint16_t *p)
 #endif
 }
 
-/* Rounded to bf16, in the upper halves. */
+/* Each lane rounded to bf16, in the upper 16 bits; the lower bits are 0. */
 VEC_INLINE vec_int vec_round_bits(vec x)
 {
 	vec_int u = (vec_int)x, nan = x != x, rounded = u + 0x7FFF + (u >> 16 & 1);
@@ -94,13 +94,10 @@ VEC_INLINE void vec_store(float *p, vec x)
 
 VEC_INLINE vec vec_set(float x)
 {
-	return x - (vec){ 0 }; /* not + 0, which would not be nothing for -0 */
+	return x - (vec){ 0 }; /* broadcast; x + 0 would change -0 */
 }
 
-/*
- * The first n floats at p, the rest of the vector filled with other. n > 0; at most VEC_LANES are
- * read.
- */
+/* Load min(n, VEC_LANES) floats, n > 0; the remaining lanes are `other`. */
 VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 {
 	vec x = vec_set(other);
@@ -130,7 +127,7 @@ VEC_INLINE void vec_store_part(float *p, vec x, int64_t n)
 #endif
 }
 
-/* The same two for bf16. */
+/* The same for bf16. */
 VEC_INLINE vec vec_load_halves_part(const uint16_t *p, int64_t n, float other)
 {
 	vec x = vec_set(other);
@@ -170,8 +167,8 @@ VEC_INLINE void vec_store_halves_part(uint16_t *p, vec x, int64_t n)
 }
 
 /*
- * Element i of a row of either type, and n from there; half is a constant wherever these are
- * inlined.
+ * Load or store up to n elements from element i on, of a row of bf16 (half) or float. half is a
+ * constant at every call, so the compiler removes the branch.
  */
 VEC_INLINE vec vec_get(const void *row, int64_t i, int64_t n, float other, const bool half)
 {
@@ -187,7 +184,7 @@ VEC_INLINE void vec_put(void *row, int64_t i, vec x, int64_t n, const bool half)
 		vec_store_part((float *)row + i, x, n);
 }
 
-/* where yes is all ones: a, where it is 0: b. */
+/* In each lane: a if yes is all ones, b if yes is 0. */
 VEC_INLINE vec vec_choose(vec_int yes, vec a, vec b)
 {
 	return (vec)((yes & (vec_int)a) | (~yes & (vec_int)b));
@@ -204,7 +201,7 @@ VEC_INLINE vec vec_max(vec a, vec b)
 #endif
 }
 
-/* Is any lane of yes all ones? The others are 0. */
+/* Is any lane of yes all ones? Each lane is all ones or 0. */
 VEC_INLINE bool vec_any(vec_int yes)
 {
 #if defined(__AVX512F__)
@@ -220,7 +217,7 @@ VEC_INLINE bool vec_any(vec_int yes)
 #endif
 }
 
-/* The order of additions is fixed: halves onto halves. */
+/* The sum of all lanes, in a fixed order: the upper half is added to the lower half. */
 VEC_INLINE float vec_sum(vec x)
 {
 #if defined(__AVX512F__)
@@ -252,14 +249,14 @@ VEC_INLINE float vec_largest(vec x)
 }
 
 /*
- * e^x within 2 units in the last place; 0 below -87.3 (and for minus infinity),
- * about 2.4e38 above 88.3. x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by its
- * series to the 7th power.
+ * e^x within 2 units in the last place; 0 below -87.3 (and for minus infinity), about 2.4e38 above
+ * 88.3. x = n ln 2 + r with |r| <= ln 2 / 2; e^r is its Taylor series up to the 7th power, and 2^n is
+ * added to the exponent bits. ln 2 is split into two constants to keep r exact.
  */
 VEC_INLINE vec vec_exp(vec x)
 {
 	const float to_integer =
-		12582912.0f; /* 1.5 * 2^23: adding it rounds, and leaves n in the low bits */
+		12582912.0f; /* 1.5 * 2^23: the addition rounds, and leaves n in the low bits */
 	vec_int tiny = x < -87.3f;
 	vec n, r, y;
 
@@ -279,7 +276,7 @@ VEC_INLINE vec vec_exp(vec x)
 	return (vec)(~tiny & (vec_int)y);
 }
 
-/* A square of VEC_LANES vectors: rows become columns. */
+/* Transpose a square of VEC_LANES vectors in registers. */
 VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 {
 #if defined(__AVX512F__)
@@ -301,9 +298,7 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 		u[i + 3] = _mm512_castpd_ps(
 			_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
 	}
-	/*
-	 * u[4 g + c] holds columns c, 4 + c, 8 + c, 12 + c of rows 4 g to 4 g + 3, a quarter each
-	 */
+	/* u[4 g + c]: columns c, 4 + c, 8 + c, 12 + c of rows 4 g .. 4 g + 3, one in each quarter */
 	VEC_UNROLL
 	for (int c = 0; c < 4; c++) {
 		__m512 even01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x88),
@@ -327,7 +322,7 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 #endif
 }
 
-/* to[c] += the sum over parts of sums[part * stride + c], part after part. */
+/* to[c] += sum over p of sums[p * stride + c], in the order of p. */
 static inline void vec_add_parts(float *to, const float *sums, int64_t n_parts, int64_t stride,
 				 int64_t n)
 {

@@ -1,5 +1,5 @@
 # kernels/cpu: the fast backend of processors: matrix products, attention, norms, decoding, the threads that share them.
-# Enter at cpu.h (the table of a variant) and cpu_team.h (threads). oneDNN is used in cpu_matmul.c alone.
+# Enter at cpu.h (what the files share), cpu_table.c (the table of one machine level), cpu_team.h (threads of decoding).
 # May use: kernels/ops, kernels/ref (single ops that have no fast version), share.
 libkernels_a_SOURCES += %D%/cpu_dev.c %D%/cpu_matmul.c %D%/cpu_team.c %D%/cpu_team.h
 

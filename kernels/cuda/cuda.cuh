@@ -47,7 +47,7 @@
 #define LAUNCH(d, kernel, grid, block, shared, ...)                                                \
 	do {                                                                                       \
 		CUDA_LAUNCH(kernel, grid, block, shared, (d)->stream, __VA_ARGS__);                \
-		cuda_note(d, cudaGetLastError(), #kernel);                                         \
+		cuda_check(d, cudaGetLastError(), #kernel);                                        \
 	} while (0)
 
 /* One launch for each way of access. */
@@ -108,21 +108,21 @@ struct dev {
 	} stage[CUDA_STAGES];
 	int next_stage;
 	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_to_device_async() */
-	cudaStream_t copies; /* owned */
-	cudaEvent_t turned;  /* owned: what was called before the last turn has ended */
+	cudaStream_t copies;	/* owned */
+	cudaEvent_t swap_event; /* owned: what was called before the last turn has ended */
 	struct {
 		char *data; /* owned, pinned */
 		size_t bytes, used;
-		cudaEvent_t arrived; /* owned */
-	} lane[2];
-	int next_lane;
+		cudaEvent_t copy_event; /* owned */
+	} staging[2];
+	int next_staging;
 	int64_t frequencies_width;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
 	struct cuda_products *products; /* owned; NULL: none yet */
 	struct cuda_graphs *graphs;	/* owned; NULL: not wanted */
 };
 
 /* Note that this call failed, unless something did before. */
-void cuda_note(struct dev *d, cudaError_t error, const char *what);
+void cuda_check(struct dev *d, cudaError_t error, const char *what);
 
 /*
  * At least n * size bytes on the device, not zeroed, 256-byte aligned, good until the next call

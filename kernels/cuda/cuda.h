@@ -41,7 +41,7 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_swap_staging(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
-int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
+int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
 struct dev_memory cuda_memory_needs(const struct dev_limits *most);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);

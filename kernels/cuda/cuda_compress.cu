@@ -8,7 +8,7 @@
 
 #define FOUR	     4
 #define WIRE_THREADS (WIRE_BLOCK / FOUR)
-#define PAST_MOST    8 /* codes behind the last number, so that whole bytes can be made of them */
+#define CODE_PADDING 8 /* codes behind the last number, so that whole bytes can be made of them */
 
 /* Numbers in a byte. */
 template <enum wire_format W> static __device__ __forceinline__ int wire_codes_per_byte()
@@ -36,8 +36,8 @@ template <enum wire_format W>
 static __device__ bool wire_locate_block(struct place *at, const struct wire_pieces &p, int piece,
 					 const unsigned char *base, int64_t stride)
 {
-	const int64_t from = piece * p.each, in_piece = (int64_t)blockIdx.x * WIRE_BLOCK,
-		      n = min(p.each, p.n - from);
+	const int64_t from = piece * p.piece_len, in_piece = (int64_t)blockIdx.x * WIRE_BLOCK,
+		      n = min(p.piece_len, p.n - from);
 
 	if (in_piece >= n)
 		return false;
@@ -54,7 +54,7 @@ static __device__ __forceinline__ int other_piece(const struct wire_pieces &p)
 {
 	const int y = (int)blockIdx.y;
 
-	return p.own >= 0 && y >= p.own ? y + 1 : y;
+	return p.own_piece >= 0 && y >= p.own_piece ? y + 1 : y;
 }
 
 /* ---- four numbers ------------------------------------------------------------------------ */
@@ -231,7 +231,7 @@ template <enum wire_format W>
 static __device__ void write_block(const struct place &at, float v[FOUR])
 {
 	SHARED(float, y, [WIRE_BLOCK]);
-	SHARED(unsigned char, codes, [WIRE_BLOCK + PAST_MOST]);
+	SHARED(unsigned char, codes, [WIRE_BLOCK + CODE_PADDING]);
 	SHARED(struct lanes, lanes, [1]);
 	const int bytes = (at.m + wire_codes_per_byte<W>() - 1) / wire_codes_per_byte<W>(),
 		  bits = 8 / wire_codes_per_byte<W>();
@@ -257,7 +257,7 @@ static __device__ void write_block(const struct place &at, float v[FOUR])
 								   : negative);
 		v[k] = written;
 	}
-	if (threadIdx.x < PAST_MOST)
+	if (threadIdx.x < CODE_PADDING)
 		codes[WIRE_BLOCK + threadIdx.x] = 0;
 	__syncthreads();
 	for (int j = (int)threadIdx.x; j < bytes; j += WIRE_THREADS) {
@@ -333,10 +333,10 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 	struct place at;
 	float v[FOUR], term[FOUR];
 
-	if (!wire_locate_block<W>(&at, p, p.own, sum, 0))
+	if (!wire_locate_block<W>(&at, p, p.own_piece, sum, 0))
 		return;
 	for (int j = 0; j < p.ranks; j++) {
-		if (j == p.own)
+		if (j == p.own_piece)
 			wire_load4(term, at.x, at.i, at.m);
 		else
 			wire_decode4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(),
@@ -354,7 +354,7 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 /* One kernel of the four; the grid has a block for each WIRE_BLOCK of a piece. */
 #define LAUNCH_WIRE(q, w, kernel, p, rows, ...)                                                    \
 	do {                                                                                       \
-		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->each, (p)->n), WIRE_BLOCK),            \
+		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->piece_len, (p)->n), WIRE_BLOCK),       \
 				(unsigned)(rows));                                                 \
                                                                                                    \
 		if (grid.x == 0 || grid.y == 0)                                                    \
@@ -377,7 +377,7 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 
 static int wire_other_ranks(const struct wire_pieces *p)
 {
-	return p->own >= 0 ? p->ranks - 1 : p->ranks;
+	return p->own_piece >= 0 ? p->ranks - 1 : p->ranks;
 }
 
 void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out,

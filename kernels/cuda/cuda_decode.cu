@@ -205,8 +205,8 @@ extern "C" void cuda_scatter_rows(struct dev *d, struct tensor out, struct tenso
 
 /* ---- the best of a row --------------------------------------------------------------------- */
 
-#define TOP_THREADS 256
-#define TOP_MOST    1024 /* candidates */
+#define TOP_THREADS    256
+#define MAX_CANDIDATES 1024 /* candidates */
 
 struct top_work {
 	float *values;
@@ -322,7 +322,7 @@ static __device__ float top_survey(const struct top_work &w, int64_t row, float 
 template <enum access A>
 static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 {
-	SHARED(struct candidate, list, [TOP_MOST]);
+	SHARED(struct candidate, list, [MAX_CANDIDATES]);
 	SHARED(int, n, [1]);
 	const int64_t row = blockIdx.x;
 	float lse, own = top_survey<A>(w, row, &lse), bound;
@@ -343,12 +343,12 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 				continue;
 			int at = atomicAdd(&n[0], 1);
 
-			if (at < TOP_MOST)
+			if (at < MAX_CANDIDATES)
 				list[at] = candidate{ v[i], (int32_t)col + i };
 		}
 	}
 	__syncthreads();
-	if (n[0] > TOP_MOST) {
+	if (n[0] > MAX_CANDIDATES) {
 		top_slowly<A>(w, row, lse);
 		return;
 	}

@@ -82,7 +82,7 @@ int cuda_query_device(int device, struct dev_info *facts, struct err *e)
 
 /* ---- errors ---------------------------------------------------------------------------- */
 
-void cuda_note(struct dev *d, cudaError_t error, const char *what)
+void cuda_check(struct dev *d, cudaError_t error, const char *what)
 {
 	if (error == cudaSuccess || d->fault.code)
 		return;
@@ -95,7 +95,7 @@ int cuda_sync(struct dev *d, struct err *e)
 {
 	int code;
 
-	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
+	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
 	code = d->fault.code;
 	if (code) {
 		err_set(e, code, "%s", d->fault.text);
@@ -110,28 +110,31 @@ static void prepare_device(struct dev *d)
 {
 	int major = 0;
 
-	cuda_note(d, cudaSetDevice(d->device), "choosing the GPU");
-	cuda_note(d,
-		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
-		  "asking for multiprocessors");
-	cuda_note(d,
-		  cudaDeviceGetAttribute(&d->max_shared_bytes,
-					 cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device),
-		  "asking for shared memory");
-	cuda_note(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
-		  "asking for the compute capability");
+	cuda_check(d, cudaSetDevice(d->device), "choosing the GPU");
+	cuda_check(
+		d,
+		cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
+		"asking for multiprocessors");
+	cuda_check(d,
+		   cudaDeviceGetAttribute(&d->max_shared_bytes,
+					  cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device),
+		   "asking for shared memory");
+	cuda_check(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
+		   "asking for the compute capability");
 	d->tensor_cores = major >= 8;
 	if (d->fault.code)
 		return;
-	cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
-		  "making a stream");
-	cuda_note(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking),
-		  "making a stream");
-	cuda_note(d, cudaEventCreateWithFlags(&d->turned, cudaEventDisableTiming),
-		  "making an event");
+	cuda_check(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
+		   "making a stream");
+	cuda_check(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking),
+		   "making a stream");
+	cuda_check(d, cudaEventCreateWithFlags(&d->swap_event, cudaEventDisableTiming),
+		   "making an event");
 	for (int i = 0; i < 2; i++)
-		cuda_note(d, cudaEventCreateWithFlags(&d->lane[i].arrived, cudaEventDisableTiming),
-			  "making an event");
+		cuda_check(
+			d,
+			cudaEventCreateWithFlags(&d->staging[i].copy_event, cudaEventDisableTiming),
+			"making an event");
 }
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
@@ -169,12 +172,12 @@ void cuda_close(struct dev *d)
 		(void)cudaFreeHost(d->stage[i].data);
 	}
 	for (int i = 0; i < 2; i++) {
-		if (d->lane[i].arrived)
-			(void)cudaEventDestroy(d->lane[i].arrived);
-		(void)cudaFreeHost(d->lane[i].data);
+		if (d->staging[i].copy_event)
+			(void)cudaEventDestroy(d->staging[i].copy_event);
+		(void)cudaFreeHost(d->staging[i].data);
 	}
-	if (d->turned)
-		(void)cudaEventDestroy(d->turned);
+	if (d->swap_event)
+		(void)cudaEventDestroy(d->swap_event);
 	if (d->copies)
 		(void)cudaStreamDestroy(d->copies);
 	if (d->stream)
@@ -192,8 +195,8 @@ void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
 	size_t free_bytes = 0, total = 0;
 
 	if (error == cudaSuccess) {
-		cuda_note(d, cudaMemsetAsync(p, 0, MAX(bytes, (size_t)1), d->stream),
-			  "clearing memory");
+		cuda_check(d, cudaMemsetAsync(p, 0, MAX(bytes, (size_t)1), d->stream),
+			   "clearing memory");
 		return p;
 	}
 	(void)cudaGetLastError();
@@ -219,7 +222,7 @@ static void *grow_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
 	void *bigger = NULL;
 
 	cuda_graphs_drop(d); /* they know the old place */
-	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
+	cuda_check(d, cudaMalloc(&bigger, bytes), "memory for an op");
 	if (!bigger)
 		return NULL;
 	(void)cudaFree(d->scratch[which].data);
@@ -233,7 +236,7 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 	size_t bytes;
 
 	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2) {
-		cuda_note(d, cudaErrorMemoryAllocation, "memory for an op");
+		cuda_check(d, cudaErrorMemoryAllocation, "memory for an op");
 		return NULL;
 	}
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
@@ -244,7 +247,7 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 
 /* ---- copies ------------------------------------------------------------------------------- */
 
-/* The next piece of pinned memory, once what was copied from it has arrived; -1: a fault. */
+/* The next piece of pinned memory, once what was copied from it has copy_event; -1: a fault. */
 static int acquire_stage(struct dev *d)
 {
 	int i = d->next_stage;
@@ -252,15 +255,15 @@ static int acquire_stage(struct dev *d)
 	if (d->fault.code)
 		return -1;
 	if (!d->stage[i].data) {
-		cuda_note(d, cudaMallocHost((void **)&d->stage[i].data, CUDA_STAGE_BYTES),
-			  "pinned memory");
+		cuda_check(d, cudaMallocHost((void **)&d->stage[i].data, CUDA_STAGE_BYTES),
+			   "pinned memory");
 		if (!d->fault.code)
-			cuda_note(
+			cuda_check(
 				d,
 				cudaEventCreateWithFlags(&d->stage[i].free, cudaEventDisableTiming),
 				"making an event");
 	} else {
-		cuda_note(d, cudaEventSynchronize(d->stage[i].free), "waiting for a copy");
+		cuda_check(d, cudaEventSynchronize(d->stage[i].free), "waiting for a copy");
 	}
 	d->next_stage = (i + 1) % CUDA_STAGES;
 	return d->fault.code ? -1 : i;
@@ -276,11 +279,11 @@ void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes)
 		if (i < 0)
 			return;
 		memcpy(d->stage[i].data, (const char *)from + at, n);
-		cuda_note(d,
-			  cudaMemcpyAsync((char *)to + at, d->stage[i].data, n,
-					  cudaMemcpyHostToDevice, d->stream),
-			  "copying to the GPU");
-		cuda_note(d, cudaEventRecord(d->stage[i].free, d->stream), "recording an event");
+		cuda_check(d,
+			   cudaMemcpyAsync((char *)to + at, d->stage[i].data, n,
+					   cudaMemcpyHostToDevice, d->stream),
+			   "copying to the GPU");
+		cuda_check(d, cudaEventRecord(d->stage[i].free, d->stream), "recording an event");
 	}
 }
 
@@ -288,13 +291,13 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	if (!bytes)
 		return;
-	cuda_note(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream),
-		  "copying from the GPU");
-	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
+	cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream),
+		   "copying from the GPU");
+	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
 }
 
 /* By way of pinned memory, so that the driver does not wait by itself; there it has to fit. */
-int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
 {
 	const int i = bytes <= CUDA_STAGE_BYTES ? acquire_stage(d) : -1;
 	int code;
@@ -302,10 +305,10 @@ int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct e
 	if (i < 0)
 		cuda_to_host(d, to, from, bytes);
 	else if (bytes)
-		cuda_note(d,
-			  cudaMemcpyAsync(d->stage[i].data, from, bytes, cudaMemcpyDeviceToHost,
-					  d->stream),
-			  "copying from the GPU");
+		cuda_check(d,
+			   cudaMemcpyAsync(d->stage[i].data, from, bytes, cudaMemcpyDeviceToHost,
+					   d->stream),
+			   "copying from the GPU");
 	code = cuda_sync(d, e);
 	if (i >= 0 && !code)
 		memcpy(to, d->stage[i].data, bytes);
@@ -326,25 +329,25 @@ static size_t staging_bytes(size_t wanted)
  */
 static char *acquire_staging(struct dev *d, size_t bytes)
 {
-	auto *lane = &d->lane[d->next_lane];
+	auto *half = &d->staging[d->next_staging];
 
 	if (d->fault.code)
 		return NULL;
-	if (!lane->used)
-		cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");
-	if (lane->used + bytes > lane->bytes) {
-		cuda_note(d, cudaStreamSynchronize(d->copies), "waiting for copies");
-		(void)cudaFreeHost(lane->data);
-		lane->data = NULL;
-		lane->bytes = 0;
-		cuda_note(d, cudaMallocHost((void **)&lane->data, staging_bytes(bytes)),
-			  "pinned memory");
+	if (!half->used)
+		cuda_check(d, cudaEventSynchronize(half->copy_event), "waiting for a copy");
+	if (half->used + bytes > half->bytes) {
+		cuda_check(d, cudaStreamSynchronize(d->copies), "waiting for copies");
+		(void)cudaFreeHost(half->data);
+		half->data = NULL;
+		half->bytes = 0;
+		cuda_check(d, cudaMallocHost((void **)&half->data, staging_bytes(bytes)),
+			   "pinned memory");
 		if (d->fault.code)
 			return NULL;
-		lane->bytes = staging_bytes(bytes);
-		lane->used = 0;
+		half->bytes = staging_bytes(bytes);
+		half->used = 0;
 	}
-	return lane->data + lane->used;
+	return half->data + half->used;
 }
 
 void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
@@ -355,21 +358,21 @@ void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t byte
 	if (!pinned)
 		return;
 	memcpy(pinned, from, bytes);
-	d->lane[d->next_lane].used += room;
-	cuda_note(d, cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, d->copies),
-		  "copying to the GPU");
+	d->staging[d->next_staging].used += room;
+	cuda_check(d, cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, d->copies),
+		   "copying to the GPU");
 }
 
 void cuda_swap_staging(struct dev *d)
 {
-	auto *lane = &d->lane[d->next_lane];
+	auto *half = &d->staging[d->next_staging];
 
-	cuda_note(d, cudaEventRecord(lane->arrived, d->copies), "recording an event");
-	cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");
-	cuda_note(d, cudaEventRecord(d->turned, d->stream), "recording an event");
-	cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");
-	d->next_lane = 1 - d->next_lane;
-	d->lane[d->next_lane].used = 0;
+	cuda_check(d, cudaEventRecord(half->copy_event, d->copies), "recording an event");
+	cuda_check(d, cudaStreamWaitEvent(d->stream, half->copy_event, 0), "waiting for an event");
+	cuda_check(d, cudaEventRecord(d->swap_event, d->stream), "recording an event");
+	cuda_check(d, cudaStreamWaitEvent(d->copies, d->swap_event, 0), "waiting for an event");
+	d->next_staging = 1 - d->next_staging;
+	d->staging[d->next_staging].used = 0;
 }
 
 /* ---- memory before the run ----------------------------------------------------------------- */
@@ -405,12 +408,12 @@ static void scratch_upper_bounds(const struct dev_limits *most, size_t bytes[CUD
 struct dev_memory cuda_memory_needs(const struct dev_limits *most)
 {
 	struct dev_memory n = { 0, CUDA_STAGES * CUDA_STAGE_BYTES +
-					   2 * staging_bytes((size_t)most->sent) };
+					   2 * staging_bytes((size_t)most->upload_bytes) };
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
 	scratch_upper_bounds(most, bytes);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
-		n.own += bytes[i];
+		n.device_bytes += bytes[i];
 	return n;
 }
 
@@ -427,7 +430,7 @@ int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
 	cuda_embed_prepare(d, most->d_model);
 	for (int i = 0; i < CUDA_STAGES; i++)
 		(void)acquire_stage(d);
-	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
-		(void)acquire_staging(d, (size_t)most->sent);
+	for (int i = 0; i < 2; i++, d->next_staging = 1 - d->next_staging)
+		(void)acquire_staging(d, (size_t)most->upload_bytes);
 	return cuda_sync(d, e);
 }

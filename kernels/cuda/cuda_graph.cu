@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_GRAPHS  192
+#define MAX_GRAPHS   192
 #define DISABLE_HINT " (cuda_graphs = no does without)"
 
 struct graph {
@@ -21,7 +21,7 @@ struct graph {
 };
 
 struct cuda_graphs {
-	struct graph graph[MOST_GRAPHS];
+	struct graph graph[MAX_GRAPHS];
 	uint64_t clock;
 	struct graph *current; /* which begin() was about; NULL: it runs as it is called */
 	bool capturing;	       /* it is between begin and end */
@@ -41,7 +41,7 @@ void cuda_graphs_drop(struct dev *d)
 		return;
 	if (d->stream)
 		(void)cudaStreamSynchronize(d->stream); /* some may be running */
-	for (int i = 0; i < MOST_GRAPHS; i++)
+	for (int i = 0; i < MAX_GRAPHS; i++)
 		graph_discard(&d->graphs->graph[i]);
 }
 
@@ -57,7 +57,7 @@ static struct graph *graph_find_slot(struct cuda_graphs *all, const struct graph
 {
 	struct graph *oldest = &all->graph[0];
 
-	for (int i = 0; i < MOST_GRAPHS; i++) {
+	for (int i = 0; i < MAX_GRAPHS; i++) {
 		struct graph *g = &all->graph[i];
 
 		if (g->last_used && !memcmp(&g->key, key, sizeof(*key)))
@@ -71,8 +71,8 @@ static struct graph *graph_find_slot(struct cuda_graphs *all, const struct graph
 static void graph_begin_piece(struct dev *d)
 {
 	/* Only this thread's calls have to be such as can be captured. */
-	cuda_note(d, cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal),
-		  "beginning a graph" DISABLE_HINT);
+	cuda_check(d, cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal),
+		   "beginning a graph" DISABLE_HINT);
 }
 
 /* What was captured is told the GPU, and kept. */
@@ -81,23 +81,23 @@ static void graph_end_piece(struct dev *d, struct graph *g)
 	cudaGraph_t captured = NULL;
 	cudaGraphExec_t *more = NULL, piece = NULL;
 
-	cuda_note(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph" DISABLE_HINT);
+	cuda_check(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph" DISABLE_HINT);
 	if (captured) {
-		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0),
-			  "making a graph" DISABLE_HINT);
+		cuda_check(d, cudaGraphInstantiate(&piece, captured, 0),
+			   "making a graph" DISABLE_HINT);
 		(void)cudaGraphDestroy(captured);
 	}
 	if (piece)
 		more = (cudaGraphExec_t *)realloc(g->piece, (size_t)(g->n + 1) * sizeof(*more));
 	if (!more) {
-		cuda_note(d, cudaErrorMemoryAllocation, "keeping a graph" DISABLE_HINT);
+		cuda_check(d, cudaErrorMemoryAllocation, "keeping a graph" DISABLE_HINT);
 		if (piece)
 			(void)cudaGraphExecDestroy(piece);
 		return;
 	}
 	g->piece = more;
 	g->piece[g->n++] = piece;
-	cuda_note(d, cudaGraphLaunch(piece, d->stream), "starting a graph" DISABLE_HINT);
+	cuda_check(d, cudaGraphLaunch(piece, d->stream), "starting a graph" DISABLE_HINT);
 }
 
 int cuda_graphs_open(struct dev *d, struct err *e)
@@ -158,6 +158,6 @@ void cuda_graph_replay(struct dev *d, int piece)
 	const struct graph *g = d->graphs ? d->graphs->current : NULL;
 
 	if (g && piece < g->n)
-		cuda_note(d, cudaGraphLaunch(g->piece[piece], d->stream),
-			  "starting a graph" DISABLE_HINT);
+		cuda_check(d, cudaGraphLaunch(g->piece[piece], d->stream),
+			   "starting a graph" DISABLE_HINT);
 }

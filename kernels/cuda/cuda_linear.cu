@@ -27,7 +27,7 @@
 #include "kernels/cuda/cuda_blas.h"
 #include "kernels/ops/panels.h"
 
-#define MOST_KINDS 512
+#define MAX_KINDS 512
 
 /* What an algorithm depends on; compared byte by byte, so filled with zeros first. */
 struct kind {
@@ -51,8 +51,8 @@ struct cuda_products {
 	const struct cuda_blas *blas; /* borrowed */
 	cublasLtHandle_t handle;      /* owned */
 	int n_kinds;
-	struct kind kind[MOST_KINDS];
-	cublasLtMatmulAlgo_t algorithm[MOST_KINDS];
+	struct kind kind[MAX_KINDS];
+	cublasLtMatmulAlgo_t algorithm[MAX_KINDS];
 };
 
 /* ---- conversion ---------------------------------------------------------------------------- */
@@ -351,7 +351,7 @@ static int algorithm_for(struct cuda_products *p, struct kind k, const struct ca
 		i++;
 	if (i < p->n_kinds)
 		return i;
-	if (i == MOST_KINDS)
+	if (i == MAX_KINDS)
 		p->n_kinds = i = 0; /* begin anew: so many kinds are not of one model */
 	p->kind[i] = k;
 	if (!find_algorithm(p, &p->kind[i], c, &p->algorithm[i]))

@@ -280,20 +280,21 @@ static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struc
 	}
 }
 
-#define MOST_THREADS 256 /* of a block that has a row in eights */
-#define AT_ONCE	     2	 /* rows */
+#define MAX_THREADS   256 /* of a block that has a row in eights */
+#define ROWS_PER_STEP 2	  /* rows */
 
 /*
  * Averages over the row of each sum, on every thread. One barrier is enough: turn says which half
  * of the memory is used, and the other is not written before all have passed this barrier.
  */
-static __device__ __forceinline__ void row_averages(float sum[AT_ONCE][2], float width, int turn)
+static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2], float width,
+						    int turn)
 {
-	SHARED(float, warps, [2][MOST_THREADS / 32][AT_ONCE * 2]);
+	SHARED(float, warps, [2][MAX_THREADS / 32][ROWS_PER_STEP * 2]);
 	const int lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
 
 #pragma unroll
-	for (int i = 0; i < AT_ONCE * 2; i++) {
+	for (int i = 0; i < ROWS_PER_STEP * 2; i++) {
 		float total = warp_sum(sum[i / 2][i % 2]);
 
 		if (lane == 0)
@@ -303,15 +304,15 @@ static __device__ __forceinline__ void row_averages(float sum[AT_ONCE][2], float
 	__syncthreads();
 	for (int k = 0; k < n_warps; k++)
 #pragma unroll
-		for (int i = 0; i < AT_ONCE * 2; i++)
+		for (int i = 0; i < ROWS_PER_STEP * 2; i++)
 			sum[i / 2][i % 2] += warps[turn][k][i];
 #pragma unroll
-	for (int i = 0; i < AT_ONCE * 2; i++)
+	for (int i = 0; i < ROWS_PER_STEP * 2; i++)
 		sum[i / 2][i % 2] /= width;
 }
 
 template <enum access A, bool ADD>
-static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct norm_grad_work w)
+static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm_grad_work w)
 {
 	const int64_t first = (int64_t)blockIdx.x * w.rows_a_part,
 		      last = min(first + w.rows_a_part, w.dx.rows), col = (int64_t)threadIdx.x * 8;
@@ -322,12 +323,12 @@ static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct nor
 
 	if (ADD)
 		w.drop = drop_now(w.drop);
-	for (int64_t row = first; row < last; row += AT_ONCE, turn = 1 - turn) {
-		struct grad_eight at[AT_ONCE];
-		float sum[AT_ONCE][2] = {}, b[8];
+	for (int64_t row = first; row < last; row += ROWS_PER_STEP, turn = 1 - turn) {
+		struct grad_eight at[ROWS_PER_STEP];
+		float sum[ROWS_PER_STEP][2] = {}, b[8];
 
 #pragma unroll
-		for (int r = 0; r < AT_ONCE; r++) {
+		for (int r = 0; r < ROWS_PER_STEP; r++) {
 			if (!real || row + r >= last)
 				continue;
 			at[r] = load_eight<A>(w, row + r, col, w.mean[row + r], w.rstd[row + r]);
@@ -335,7 +336,7 @@ static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct nor
 		}
 		row_averages(sum, (float)w.dx.cols, turn);
 #pragma unroll
-		for (int r = 0; r < AT_ONCE; r++) {
+		for (int r = 0; r < ROWS_PER_STEP; r++) {
 			if (!real || row + r >= last)
 				continue;
 			finish_eight<A, ADD>(b, w, at[r], row + r, col, sum[r]);
@@ -432,7 +433,7 @@ static __global__ void norm_add_sums(struct norm_sums to, const float *parts, in
 		out[(int64_t)blockIdx.x * 32 + threadIdx.y] += sum;
 }
 
-#define MOST_PARTS 1024
+#define MAX_PARTS 1024
 
 /* One launch for each way of access, of a kernel that has ADD as well. */
 #define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...)                                     \
@@ -456,14 +457,14 @@ static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_
 	const dim3 all_sums((unsigned)CEIL_DIV(cols, 32), ADD ? SUM_COUNT : SUM_BIAS);
 	int n_parts;
 
-	w.rows_a_part = MAX(CEIL_DIV(rows, MOST_PARTS), (int64_t)8);
+	w.rows_a_part = MAX(CEIL_DIV(rows, MAX_PARTS), (int64_t)8);
 	n_parts = (int)CEIL_DIV(rows, w.rows_a_part);
 	w.parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS,
 					    (size_t)n_parts * (size_t)(SUM_COUNT * cols),
 					    sizeof(*w.parts));
 	if (!w.parts || !rows)
 		return;
-	if (threads <= MOST_THREADS) {
+	if (threads <= MAX_THREADS) {
 		LAUNCH_ACCESS_ADD(d, access, norm_grad_rows, (unsigned)n_parts, threads, w);
 	} else {
 		LAUNCH_ACCESS_ADD(d, access, norm_grad_wide, (unsigned)CEIL_DIV(rows, WARPS), BLOCK,

@@ -19,7 +19,7 @@ static unsigned blocks_for(int64_t n, int64_t most)
 	return (unsigned)MAX(MIN(CEIL_DIV(n, THREADS), most), 1);
 }
 
-#define MOST_BLOCKS ((int64_t)1 << 20)
+#define MAX_BLOCKS ((int64_t)1 << 20)
 
 /* Eights of a tensor, row after row: number i is at (row, col). */
 struct eight {
@@ -71,7 +71,7 @@ extern "C" void cuda_relu_dropout(struct dev *d, struct tensor x, const float *b
 				  struct dropout drop)
 {
 	LAUNCH_ACCESS(d, access_of(x, bias), relu_dropout,
-		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MOST_BLOCKS), THREADS, 0, x, bias,
+		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MAX_BLOCKS), THREADS, 0, x, bias,
 		      drop_of(drop));
 }
 
@@ -157,7 +157,7 @@ void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_par
 	       cols);
 }
 
-#define MOST_PARTS 1024
+#define MAX_PARTS 1024
 
 static __global__ void sum_squares_parts(double *parts, const float *x, int64_t n)
 {
@@ -194,9 +194,8 @@ static __global__ void sum_squares_total(double *out, const double *parts, int n
 
 extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int64_t n)
 {
-	unsigned blocks = blocks_for(CEIL_DIV(n, 16), MOST_PARTS);
-	double *parts =
-		(double *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, MOST_PARTS, sizeof(*parts));
+	unsigned blocks = blocks_for(CEIL_DIV(n, 16), MAX_PARTS);
+	double *parts = (double *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, MAX_PARTS, sizeof(*parts));
 
 	if (!parts)
 		return;
@@ -246,13 +245,13 @@ template <enum access A> static __global__ void add_elements(struct tensor x, st
 extern "C" void cuda_add(struct dev *d, struct tensor x, struct tensor y)
 {
 	LAUNCH_ACCESS(d, access_of(x, y), add_elements,
-		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MOST_BLOCKS), THREADS, 0, x, y);
+		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MAX_BLOCKS), THREADS, 0, x, y);
 }
 
 extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 {
 	if (bytes)
-		cuda_note(d, cudaMemsetAsync(p, 0, bytes, d->stream), "clearing memory");
+		cuda_check(d, cudaMemsetAsync(p, 0, bytes, d->stream), "clearing memory");
 }
 
 /* ---- Adam ---------------------------------------------------------------------------------------- */
@@ -302,8 +301,8 @@ static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const flo
 		param[i] = p;
 		m[i] = a;
 		v[i] = b;
-		if (s.rounded)
-			((uint2 *)s.rounded)[i] =
+		if (s.bf16_params)
+			((uint2 *)s.bf16_params)[i] =
 				make_uint2(bf16_pair(p.x, p.y), bf16_pair(p.z, p.w));
 	}
 }
@@ -317,8 +316,8 @@ static __global__ void adam_ones(float *param, float *m, float *v, const float *
 		return;
 	for (int64_t i = first_index(); i < n; i += all_threads()) {
 		adam_one(&param[i], &m[i], &v[i], grad[i], now);
-		if (s.rounded)
-			s.rounded[i] = bf16_one(param[i]);
+		if (s.bf16_params)
+			s.bf16_params[i] = bf16_one(param[i]);
 	}
 }
 
@@ -327,7 +326,7 @@ extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const
 {
 	const int64_t most = 8 * d->processors;
 	bool fours = access_is_aligned(param) && access_is_aligned(m) && access_is_aligned(v) &&
-		     access_is_aligned(grad) && (uintptr_t)s.rounded % sizeof(uint2) == 0;
+		     access_is_aligned(grad) && (uintptr_t)s.bf16_params % sizeof(uint2) == 0;
 	int64_t n4 = fours ? n / 4 : 0, at = n4 * 4;
 
 	if (n4)
@@ -335,7 +334,7 @@ extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const
 		       (float4 *)m, (float4 *)v, (const float4 *)grad, n4, s);
 	if (at == n)
 		return;
-	s.rounded = s.rounded ? s.rounded + at : NULL;
+	s.bf16_params = s.bf16_params ? s.bf16_params + at : NULL;
 	LAUNCH(d, adam_ones, blocks_for(n - at, most), THREADS, 0, param + at, m + at, v + at,
 	       grad + at, n - at, s);
 }
@@ -362,10 +361,9 @@ extern "C" void cuda_scale(struct dev *d, float *x, int64_t n, float by)
 	int64_t n4 = access_is_aligned(x) ? n / 4 : 0, at = n4 * 4;
 
 	if (n4)
-		LAUNCH(d, scale_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)x, n4,
-		       by);
+		LAUNCH(d, scale_fours, blocks_for(n4, MAX_BLOCKS), THREADS, 0, (float4 *)x, n4, by);
 	if (at < n)
-		LAUNCH(d, scale_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, x + at, n - at,
+		LAUNCH(d, scale_ones, blocks_for(n - at, MAX_BLOCKS), THREADS, 0, x + at, n - at,
 		       by);
 }
 
@@ -393,9 +391,9 @@ extern "C" void cuda_blend(struct dev *d, float *x, const float *y, int64_t n, f
 	int64_t n4 = access_is_aligned(x) && access_is_aligned(y) ? n / 4 : 0, at = n4 * 4;
 
 	if (n4)
-		LAUNCH(d, blend_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)x,
+		LAUNCH(d, blend_fours, blocks_for(n4, MAX_BLOCKS), THREADS, 0, (float4 *)x,
 		       (const float4 *)y, n4, share);
 	if (at < n)
-		LAUNCH(d, blend_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, x + at, y + at,
+		LAUNCH(d, blend_ones, blocks_for(n - at, MAX_BLOCKS), THREADS, 0, x + at, y + at,
 		       n - at, share);
 }

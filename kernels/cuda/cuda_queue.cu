@@ -5,7 +5,7 @@
 
 static void queue_make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
 {
-	cuda_note(d, cudaEventCreateWithFlags(e, flags), "making an event");
+	cuda_check(d, cudaEventCreateWithFlags(e, flags), "making an event");
 }
 
 struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
@@ -17,9 +17,9 @@ struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
 		return NULL;
 	q->d = d;
 	/* Others wait for what goes between GPUs: it may run before the ops that are waiting. */
-	cuda_note(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
-	cuda_note(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
-		  "making a stream");
+	cuda_check(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
+	cuda_check(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
+		   "making a stream");
 	queue_make_event(d, &q->ops, cudaEventDisableTiming);
 	queue_make_event(d, &q->done, cudaEventDisableTiming);
 	queue_make_event(d, &q->mark, cudaEventDisableTiming);
@@ -69,8 +69,8 @@ void *cuda_queue_stream(struct cuda_queue *q)
 static void order_streams(struct cuda_queue *q, cudaStream_t first, cudaEvent_t at,
 			  cudaStream_t then)
 {
-	cuda_note(q->d, cudaEventRecord(at, first), "recording an event");
-	cuda_note(q->d, cudaStreamWaitEvent(then, at, 0), "waiting for an event");
+	cuda_check(q->d, cudaEventRecord(at, first), "recording an event");
+	cuda_check(q->d, cudaStreamWaitEvent(then, at, 0), "waiting for an event");
 }
 
 void cuda_queue_wait_for_ops(struct cuda_queue *q)
@@ -86,20 +86,20 @@ void cuda_ops_wait_for_queue(struct cuda_queue *q)
 void cuda_queue_copy(struct cuda_queue *q, void *to, const void *from, size_t bytes)
 {
 	if (bytes)
-		cuda_note(q->d,
-			  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q->stream),
-			  "copying on the GPU");
+		cuda_check(q->d,
+			   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q->stream),
+			   "copying on the GPU");
 }
 
 void cuda_queue_zero(struct cuda_queue *q, void *p, size_t bytes)
 {
 	if (bytes)
-		cuda_note(q->d, cudaMemsetAsync(p, 0, bytes, q->stream), "clearing memory");
+		cuda_check(q->d, cudaMemsetAsync(p, 0, bytes, q->stream), "clearing memory");
 }
 
 void cuda_queue_mark_ops(struct cuda_queue *q)
 {
-	cuda_note(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
+	cuda_check(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
 }
 
 /* After a fault it counts as passed: sync() tells. */
@@ -134,7 +134,7 @@ void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows,
 
 static void record_event(struct cuda_queue *q, cudaEvent_t e, cudaStream_t s)
 {
-	cuda_note(q->d, cudaEventRecord(e, s), "recording an event");
+	cuda_check(q->d, cudaEventRecord(e, s), "recording an event");
 }
 
 void cuda_span_begin(struct cuda_queue *q, enum cuda_span which)

@@ -52,9 +52,9 @@ double cuda_span_collect(struct cuda_queue *q, enum cuda_span which);
 struct wire_pieces {
 	float *x;
 	float *error_feedback; /* of the same numbers; NULL: none */
-	int64_t n, each;
+	int64_t n, piece_len;
 	int64_t stride;
-	int32_t ranks, own; /* own: the piece that is left out; -1: none */
+	int32_t ranks, own_piece; /* own: the piece that is left out; -1: none */
 };
 
 void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out,

@@ -1,6 +1,6 @@
 /*
- * adam_factor.h - what op adam multiplies a gradient by: every backend finds the same number to the
- * last bit. For C, and for kernels on the GPU.
+ * adam_factor.h - the factor of the gradient in op adam: grad_scale / tokens, and clipping. One
+ * source for C and CUDA, so that all backends compute the same bits.
  */
 #ifndef WERKBANK_KERNELS_OPS_ADAM_FACTOR_H
 #define WERKBANK_KERNELS_OPS_ADAM_FACTOR_H
@@ -9,7 +9,7 @@
 
 #include "kernels/ops/ops.h"
 
-/* NaN: some sum is not finite, and nothing may change. */
+/* NaN: the loss or the gradient norm is not finite; the caller skips the step. */
 RNG_INLINE float adam_factor(const struct adam_step *s)
 {
 	double scale = s->tokens ? s->grad_scale / *s->tokens : s->grad_scale, length;

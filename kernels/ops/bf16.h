@@ -1,6 +1,6 @@
 /*
- * bf16.h - bfloat16, the upper half of a float: 8 bits of exponent, 7 of
- * mantissa. Rounded to the nearest, ties to even, as the hardware does.
+ * bf16.h - bfloat16: the upper half of a float, with 8 bits of exponent and 7 of mantissa.
+ * Rounding is to nearest, ties to even, as in hardware.
  */
 #ifndef WERKBANK_KERNELS_OPS_BF16_H
 #define WERKBANK_KERNELS_OPS_BF16_H
@@ -23,7 +23,8 @@ static inline uint16_t bf16_from_float(float x)
 
 	memcpy(&u, &x, sizeof(u));
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
-		return (uint16_t)(u >> 16 | 0x40); /* not a number, and it stays one */
+		return (uint16_t)(u >> 16 |
+				  0x40); /* NaN: set a mantissa bit, or it may become Inf */
 	return (uint16_t)((u + 0x7FFF + (u >> 16 & 1)) >> 16);
 }
 

@@ -1,5 +1,5 @@
 # kernels/ops: the interface of all backends: the table of ops, tensors, number formats, dropout, packed panels.
-# Enter at ops.h and ops.def.
+# Enter at ops.h (struct ops), then ops.def (the list of ops with their formulas).
 # May use: share.
 libkernels_a_SOURCES += \
 	%D%/adam_factor.h %D%/bf16.h %D%/dropout.h %D%/ops.def %D%/ops.h \

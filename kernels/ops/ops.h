@@ -1,18 +1,21 @@
 /*
- * ops.h - the kernels, whichever machine runs them.
+ * ops.h - the interface of the compute backends.
  *
- * struct ops is a backend: a table of functions. ops_ref() is plain C written
- * to be read and is the definition of each op; ops_cpu() is the fast CPU
- * backend; ops_cuda() the GPU. ops.def names every op, so a backend that lacks
- * one does not compile, and tests/kernels/t_ops.c compares all of them with the
- * definition, case by case.
+ * struct ops is a backend: a table of functions. ops_ref() is plain C, written
+ * to be read; it defines the result of each op. ops_cpu() is the fast CPU
+ * backend, ops_cuda() the GPU. All three tables are generated from ops.def, so
+ * a backend that lacks an op does not compile. tests/kernels/t_ops.c compares
+ * every op of every backend with the definition.
  *
- *	const struct ops *o = ops_find(BACKEND_…, e);
+ *	const struct ops *o = ops_find("auto", e);
  *	struct dev *d = o->open(&options, e);
  *	float *x = o->alloc(d, bytes, e);
- *	o->norm(d, …); …			nothing below fails or allocates
- *	if (o->sync(d, e)) …			wait; the first fault since the last sync
+ *	o->norm(d, …); …			ops return nothing; a fault is stored in d
+ *	if (o->sync(d, e)) …			wait; returns the first fault since the last sync
  *	o->release(d, x); o->close(d);
+ *
+ * On a GPU an op is enqueued and the call returns at once. Ops run in the order of
+ * their calls.
  */
 #ifndef WERKBANK_KERNELS_OPS_OPS_H
 #define WERKBANK_KERNELS_OPS_OPS_H
@@ -33,22 +36,25 @@ extern "C" {
 
 struct profile;
 struct cuda_queue;
-struct dev; /* one backend, opened: threads or streams, scratch memory; opaque */
+struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
 struct dev_options {
 	int threads;		 /* CPU threads, 0: all cores */
-	bool decoding;		 /* CPU threads help with packed weights and attention_step alone */
-	int device;		 /* GPU number on this host */
+	bool is_decoding;	 /* CPU: only linear and attention_step use more than one thread */
+	int device;		 /* index of the GPU on this host, from 0 */
 	bool bf16;		 /* products round their inputs to bf16 and accumulate in fp32 */
-	bool graphs;		 /* a GPU keeps what comes again and again: struct graph_key */
-	struct profile *profile; /* borrowed; only for the ops of kernels/profile.h */
+	bool graphs;		 /* record and replay CUDA graphs: struct graph_key */
+	struct profile *profile; /* borrowed; only for the table of kernels/profile.h */
 };
 
-/* Dropout: element i of the op's output is kept when dropout_is_kept(…, i); kernels/ops/dropout.h. */
+/* Dropout keeps element i of the op's output if dropout_is_kept(…, i); kernels/ops/dropout.h. */
 struct dropout {
 	float rate; /* 0: keep everything, unscaled */
 	struct rng_key key;
-	/* (2) on the backend's side: step and sub of the key when the op runs; NULL: they are in it */
+	/*
+	 * (2) in device memory: key.step and key.sub, read when the op runs, so that a replayed
+	 * graph draws new numbers. NULL: use the values in key.
+	 */
 	const uint32_t *rng_step;
 };
 
@@ -59,64 +65,74 @@ struct matmul_how {
 };
 
 /*
- * Who attends to whom in a packed batch. Sentence s has queries [q_start[s], q_start[s+1]) and
- * keys likewise.
+ * Sentences of a packed batch. Sentence s has the query rows [q_start[s], q_start[s+1]) and the key
+ * rows [k_start[s], k_start[s+1]). A query sees keys of its own sentence only:
+ *
+ *	rows of q	0 1 2 | 3 4 | 5 6 7 8		q_start = 0 3 5 9
+ *	rows of k	0 1 | 2 3 4 | 5			k_start = 0 2 5 6
+ *
+ * There is no padding: rows 3 and 4 of q see rows 2 to 4 of k, and nothing else is computed.
  */
 struct attention_shape {
-	const int32_t *q_start, *k_start; /* (N + 1), on the backend's side */
+	const int32_t *q_start, *k_start; /* (N + 1), in device memory */
 	int32_t n;			  /* N */
-	int32_t heads;			  /* H; head h is columns [h * D/H, (h + 1) * D/H) of all */
-	int32_t max_q, max_k;		  /* longest sentence of each side */
+	int32_t heads;			  /* H; head h is columns [h * D/H, (h + 1) * D/H) */
+	int32_t max_q, max_k;		  /* rows of the longest sentence in q, in k */
 	bool causal;			  /* query i sees keys 0..i of its sentence */
-	int64_t pairs; /* of a query and a key it sees, for accounts only; 0: unknown */
+	int64_t pairs; /* pairs of a query and a key it sees, to count FLOPs; 0: unknown */
 };
 
-/* tokens, squares and loss lie on the backend's side: nobody has to wait for them to be there. */
+/*
+ * Arguments of op adam. g = gradient * grad_scale / *tokens, then scaled down to the length clip if
+ * it is longer. tokens, squares and loss are in device memory: the host need not wait for them.
+ */
 struct adam_step {
 	float rate; /* learning rate of this step */
 	float beta1, beta2, epsilon;
-	float correction1;     /* 1 - beta1^t */
-	float correction2;     /* 1 - beta2^t */
-	double grad_scale;     /* the gradient is multiplied by this first */
-	double clip;	       /* and then so that its length is at most this; 0: as it is */
-	const double *tokens;  /* … and divided by this; NULL: 1 */
-	const double *squares; /* of the whole gradient, unscaled; NULL: clip is 0 */
-	const double *loss;    /* if it, or *squares, is not finite nothing changes; or NULL */
-	uint16_t *rounded;     /* (n) becomes the parameters as bf16, in the same pass; or NULL */
+	float correction1; /* 1 - beta1^t */
+	float correction2; /* 1 - beta2^t */
+	double grad_scale;
+	double clip;	       /* greatest L2 norm of the scaled gradient; 0: no clipping */
+	const double *tokens;  /* (1); NULL: 1 */
+	const double *squares; /* (1) sum of squares of the unscaled gradient; NULL: no clipping */
+	const double *loss;    /* (1) or NULL. If *loss or *squares is not finite, skip the step */
+	uint16_t *bf16_params; /* (n) gets the new parameters rounded to bf16; or NULL */
 };
 
-/* The largest that the ops of a training will meet. */
+/* Upper bounds of the shapes that the ops of a training run get. */
 struct dev_limits {
 	int64_t tokens;	    /* rows of activations */
-	int64_t width;	    /* columns of activations, logits apart */
+	int64_t width;	    /* columns of activations, logits excluded */
 	int64_t head_rows;  /* rows of logits at one time */
 	int64_t head_width; /* columns of an attention head */
 	int64_t sentence;   /* tokens of a sentence */
 	int64_t d_model, heads;
-	int64_t sent; /* bytes from one turn to the next */
+	int64_t upload_bytes; /* bytes of to_device_async() between two calls of swap_staging() */
 };
 
-/* Bytes that a backend takes for itself. */
+/* Bytes of memory that a backend allocates for itself. */
 struct dev_memory {
-	size_t own;  /* where alloc() takes its from */
-	size_t host; /* of the host's, for copies */
+	size_t device_bytes; /* of the memory that alloc() uses */
+	size_t host_bytes;   /* of pinned host memory, for copies */
 };
 
 /*
- * Ops that come again and again with the very same arguments, over memory with other contents, reach a
- * GPU in one call each time: a graph (CUDA Programming Guide, "CUDA Graphs"). The key says, in bytes,
- * all that their arguments follow from; what it does not use is 0.
+ * CUDA graphs. A sequence of ops that repeats with the same arguments (and new contents of the
+ * same memory) is captured once and then replayed by one call (CUDA Programming Guide, "CUDA
+ * Graphs"). The key must contain everything that the arguments of the ops depend on: pointers,
+ * shapes, options. Unused words are 0. A graph may consist of several pieces; between two pieces
+ * the caller may do what a graph cannot contain.
  *
- *	n = o->graph_begin(d, &key);
- *	for (i = 0; i < n; i++)			they are kept, in n pieces
- *		o->graph_replay(d, i), …		what belongs between pieces
- *	if (!n) {
+ *	n = o->graph_begin(d, &key);		n: pieces that can be replayed
+ *	for (i = 0; i < n; i++)
+ *		o->graph_replay(d, i), …		… is the work between two pieces
+ *	if (!n) {				not captured yet: call the ops
  *		ops …; o->graph_pause(d);
- *		…				what belongs between pieces
+ *		…				the same work between two pieces
  *		o->graph_resume(d); ops …; o->graph_end(d);
  *	}
  *
- * Within a piece there is nothing but ops: no copies, no sync, no other queues, no memory taken.
+ * A piece contains ops only: no copies, no sync, no other queue, no allocation.
  */
 struct graph_key {
 	uint64_t word[16];
@@ -124,54 +140,59 @@ struct graph_key {
 
 /* A GPU of this host. */
 struct dev_info {
-	int count; /* how many there are */
+	int count; /* number of GPUs on this host */
 	char name[96];
 	size_t free_bytes, total_bytes;
 };
 
 struct ops {
 	const char *name;
-	/* What alloc() gives is no memory of the host's: to_device() and to_host() reach it, nobody else. */
+	/* alloc() returns device memory: the host reaches it by to_device() and to_host() only. */
 	bool has_device_memory;
-	bool (*usable)(void); /* may this machine run them? */
-	/* GPU number device; NULL: the processors compute. ERR_UNAVAILABLE: there is none of that number. */
+	bool (*usable)(void); /* can this machine run the backend? */
+	/*
+	 * Describe GPU number `device`. ERR_UNAVAILABLE: no GPU has that number. NULL: this backend
+	 * uses the processor.
+	 */
 	int (*query_device)(int device, struct dev_info *facts, struct err *e);
 	struct dev *(*open)(const struct dev_options *options, struct err *e); /* NULL: failure */
-	void (*close)(struct dev *d);
-	/* Zeroed, 64-byte aligned; NULL: ERR_NOMEM. */
+	void (*close)(struct dev *d);					       /* d may be NULL */
+	/* Zeroed, 64-byte aligned, freed by release(); NULL: ERR_NOMEM. */
 	void *(*alloc)(struct dev *d, size_t bytes, struct err *e);
-	void (*release)(struct dev *d, void *p);
+	void (*release)(struct dev *d, void *p); /* p may be NULL */
+	/* Copy to device memory; the caller may reuse `from` at once. */
 	void (*to_device)(struct dev *d, void *to, const void *from, size_t bytes);
-	/* Waits for the data. */
+	/* Copy to the host; returns when the data are there. */
 	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
+	/* Wait for all ops. Returns, and clears, the first fault since the last sync. */
 	int (*sync)(struct dev *d, struct err *e);
-	/* Both in one: to_host of something small, and sync, with one wait. NULL: one after the other. */
-	int (*fetch)(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
+	/* to_host() of a small block and sync(), with a single wait. NULL: call both. */
+	int (*to_host_and_sync)(struct dev *d, void *to, const void *from, size_t bytes,
+				struct err *e);
 	/*
-	 * As to_device, but beside the ops that were called since the last turn: those called after
-	 * the next turn find what was sent, and what is sent after that turn arrives when those
-	 * called before it have ended. So who has two places for something, and calls turn each time
-	 * when it has sent, sends the next one while the last one is used. NULL: to_device does it.
+	 * Double buffering. to_device_async() copies while earlier ops run; `to` must be memory that
+	 * these ops do not use. swap_staging() orders both: ops called after a swap see all copies
+	 * made before it, and copies made after it wait for the ops called before it. A caller
+	 * with two input buffers copies batch i + 1 into one while the ops read batch i in the
+	 * other, and calls swap_staging() once a step. NULL: use to_device().
 	 */
 	void (*to_device_async)(struct dev *d, void *to, const void *from, size_t bytes);
 	void (*swap_staging)(struct dev *d);
-	/*
-	 * Take the memory that ops need for themselves, now instead of when they first need it. NULL:
-	 * they need none.
-	 */
-	int (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
-	/* What that takes, to be asked before any device is opened. NULL: not worth counting. */
-	struct dev_memory (*needs)(const struct dev_limits *most);
-	/* Products that round to bf16 are faster where the weights are bf16 already. */
+	/* Allocate the scratch memory of the ops now, not at the first use. NULL: nothing to do. */
+	int (*reserve)(struct dev *d, const struct dev_limits *limits, struct err *e);
+	/* The memory that reserve() allocates; needs no opened device. NULL: negligible. */
+	struct dev_memory (*memory_needs)(const struct dev_limits *limits);
+	/* Products with bf16 inputs are faster if the weights are stored as bf16. */
 	bool prefers_bf16_weights;
 	/*
-	 * Logits are best made so many rows at a time, which a cache keeps between product and loss,
-	 * and their gradient elsewhere, rounded as products read it. 0: in place.
+	 * Preferred number of rows of logits at one time: few enough to stay in the L2 cache
+	 * between product and loss. The caller then stores their gradient apart, as bf16. 0: all
+	 * rows at once, with the gradient in place.
 	 */
 	int32_t loss_rows;
-	/* Work beside the ops, cuda_queue.h; NULL: there is no such thing here. */
+	/* A second stream beside the ops, cuda_queue.h; NULL: the backend has none. */
 	struct cuda_queue *(*open_queue)(struct dev *d, struct err *e);
-	/* struct graph_key; NULL: every op goes its own way here, as also with 0 from begin. */
+	/* See struct graph_key. NULL: no graphs; the caller acts as if graph_begin() returned 0. */
 	int (*graph_begin)(struct dev *d, const struct graph_key *key);
 	void (*graph_pause)(struct dev *d);
 	void (*graph_resume)(struct dev *d);
@@ -183,29 +204,29 @@ struct ops {
 };
 
 const struct ops *ops_ref(void);
-const struct ops *ops_cpu(void);  /* the variant for this machine's vector units */
-const struct ops *ops_cuda(void); /* NULL when not built */
-/* Why no GPU can be used here, in a sentence without its full stop; NULL: one can. */
+const struct ops *ops_cpu(void);  /* the variant for the vector units of this machine */
+const struct ops *ops_cuda(void); /* NULL: built without CUDA */
+/* Why no GPU can be used here: a clause without a full stop; NULL: a GPU can be used. */
 const char *ops_cuda_unusable_reason(void);
 
-/* What the CPU backend finds on this machine. */
+/* Instruction sets that the CPU backend uses on this machine. */
 struct cpu_features {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
-	bool has_unbuilt_level; /* the machine has a higher level than this build */
-	bool bf16, vnni, tiles; /* instructions for products: of bf16, of int8, AMX */
-	bool onednn;		/* built in; it is used with tiles */
+	bool has_unbuilt_level; /* the machine supports a higher level than this build */
+	bool bf16, vnni, tiles; /* instructions for products: AVX-512 BF16, VNNI (int8), AMX */
+	bool onednn;		/* built with oneDNN, which is used on machines with AMX */
 };
 
 void ops_cpu_features(struct cpu_features *m);
 
-/* The backend called auto (cuda where it is usable, else cpu), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
+/* name: auto (cuda if usable, else cpu), ref, cpu or cuda. NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);
 
 /*
- * What computes, and why, for people: asked is the name that ops_find() was asked for, device the
- * number of a GPU. Such as "GPU 0, NVIDIA H200 (139.1 of 139.8 GiB free)".
+ * Describe the backend o to the user, e.g. "GPU 0, NVIDIA H200 (139.1 of 139.8 GiB free)".
+ * requested: the name given to ops_find(); device: index of the GPU.
  */
-void ops_describe(const struct ops *o, const char *asked, int device, char *text, size_t size);
+void ops_describe(const struct ops *o, const char *requested, int device, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /*
- * tensor.h - what kernels work on.
+ * tensor.h - a view of a matrix, the argument of most ops.
  *
- * A tensor is a view of a matrix, row after row: element (r, c) lies at
- * data[r * stride + c]. It owns nothing. Letters used for shapes everywhere:
+ * Element (r, c) lies at data[r * stride + c]. A tensor does not own its memory.
+ * Letters for shapes, used in all of kernels/ and train/model/:
  *
- *	T  tokens of a packed batch, source or target (no padding anywhere)
+ *	T  tokens of a packed batch, source or target (without padding)
  *	N  sentences of a batch        R  rows of a decoding step (sentences x beam)
  *	D  d_model    F  d_ff    H  heads    V  vocabulary    L  layers
  */
@@ -16,13 +16,13 @@
 #include <stdint.h>
 
 /*
- * The packed ones are weights as op linear reads them, kernels/ops/panels.h; data is then one block
- * and stride nothing.
+ * DTYPE_PACKED_*: weights in the layout of op linear, kernels/ops/panels.h. data is then one block
+ * of panel_bytes() bytes, and stride is unused.
  */
 enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_PACKED_F32, DTYPE_PACKED_BF16, DTYPE_PACKED_INT8 };
 
 struct tensor {
-	void *data; /* borrowed; on the backend's side */
+	void *data; /* borrowed; in device memory */
 	int64_t rows, cols;
 	int64_t stride; /* elements from one row to the next, >= cols */
 	enum dtype dtype;

@@ -1,5 +1,5 @@
-# kernels/ref: the definition of each op in plain C, one loop after the other, without tricks.
-# Enter at ref.h; tests compare the other backends with these functions.
+# kernels/ref: the definition of each op in plain C: one loop after the other, one thread, sums in double.
+# Enter at ref.h; then the head of each ref_*.c, with its formulas. tests/kernels/t_ops.c compares the other backends with it.
 # May use: kernels/ops, share.
 libkernels_a_SOURCES += \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_linear.c \

@@ -1,4 +1,4 @@
-/* ref.c - see ref.h: the reference backend as a table. */
+/* ref.c - the reference backend as a table; see ref.h */
 #include "kernels/ref/ref.h"
 
 #include <stdlib.h>

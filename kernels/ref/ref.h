@@ -1,13 +1,12 @@
 /*
- * ref.h - the definition of every op, in plain C: ref_matmul(), ref_embed(), …
+ * ref.h - the reference backend: the definition of every op, in plain C: ref_matmul(), …
  *
- * Written to be read, not to be fast: one thread, sums in double, elements
- * through ref_get() and ref_set(), which know the element types. Inside
- * kernels/ only, and for tests/kernels/t_ops_grad.c, which compiles the same files
- * once more with double in the place of float to check each gradient against
- * differences; so nothing here may depend on the size of a float.
+ * Written to be read, not to be fast: one thread, sums in double. Elements are read and written
+ * through ref_get() and ref_set(), which convert from and to bf16. For use inside kernels/, and by
+ * tests/kernels/t_ops_grad.c: that test compiles the same files with float defined as double and
+ * compares each gradient with finite differences. So the code must not depend on sizeof(float).
  *
- * Only ref_matmul() and ref_linear() look at d.
+ * Only ref_matmul() and ref_linear() use d; the other functions accept NULL.
  */
 #ifndef WERKBANK_KERNELS_REF_REF_H
 #define WERKBANK_KERNELS_REF_REF_H
@@ -49,7 +48,10 @@ static inline void ref_set(struct tensor t, int64_t row, int64_t col, double x)
 		((float *)t.data)[i] = (float)x;
 }
 
-/* The k best of one row after log-softmax, as op top_k says; element gives the row's numbers. */
+/*
+ * The k greatest log-probabilities of one row, as defined by op top_k. element(row, col) returns the
+ * logit of a column.
+ */
 typedef float ref_element(const void *row, int64_t col);
 void REF(best_of_row)(float *values, int32_t *ids, ref_element *element, const void *row,
 		      int64_t n_real, int32_t k);
@@ -59,7 +61,7 @@ static inline void ref_increase(struct tensor t, int64_t row, int64_t col, doubl
 	ref_set(t, row, col, ref_get(t, row, col) + x);
 }
 
-/* What dropout multiplies element i by. */
+/* The factor of element i: 0, or the scale of kept elements. */
 static inline double ref_dropout(struct dropout drop, uint64_t i)
 {
 	if (drop.rate <= 0)
@@ -69,7 +71,7 @@ static inline double ref_dropout(struct dropout drop, uint64_t i)
 	return dropout_scale(drop.rate);
 }
 
-/* The same for element (row, col) of t's shape. */
+/* The same for element (row, col) of a tensor: elements are numbered row by row, without stride. */
 static inline double ref_dropout_at(struct dropout drop, struct tensor t, int64_t row, int64_t col)
 {
 	return ref_dropout(drop, (uint64_t)(row * t.cols + col));

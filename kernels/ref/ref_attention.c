@@ -1,14 +1,35 @@
 /*
- * ref_attention.c - see ref.h: attention within each sentence of a packed batch (Vaswani et al.
- * 2017, 3.2).
+ * ref_attention.c - attention within each sentence of a packed batch (Vaswani et al. 2017, 3.2).
+ *
+ * For each sentence, head h and query i, with W = D / H columns a head:
+ *
+ *	score_j = q_i . k_j / sqrt(W)			over the keys j that query i sees
+ *	p_j     = exp(score_j - lse),  lse = log sum_j exp(score_j)
+ *	out_i   = sum_j p_j m_j v_j			m_j: dropout's factor, 0 or its scale
+ *
+ * A packed batch has no padding: the rows of all sentences follow each other, and q_start, k_start
+ * say where each sentence begins (struct attention_shape). "causal" hides the keys after i.
+ *
+ * Forward keeps only lse, not the matrix p; backward computes each p_j again from the scores. The
+ * gradients, derived from the lines above:
+ *
+ *	dp_j     = m_j (dout_i . v_j)
+ *	dscore_j = p_j (dp_j - sum_l p_l dp_l) = p_j (dp_j - dout_i . out_i)
+ *	dq_i = sum_j dscore_j k_j / sqrt(W),  dk_j = sum_i dscore_j q_i / sqrt(W),
+ *	dv_j = sum_i p_j m_j dout_i
+ *
+ * The loops below compute one query (dk, dv: one key) after the other, in double. Everything is
+ * computed as often as needed and nothing is stored, which is slow and easy to check.
  */
 #include "kernels/ref/ref.h"
 
-/* One query of one head, with the keys of its sentence. */
+#include <assert.h>
+
+/* One query of one head, and the keys it sees. */
 struct query {
-	int64_t row; /* of q and out */
+	int64_t row; /* in q and out */
 	int64_t first_key, n_keys;
-	int64_t first_col, n_cols; /* of the head */
+	int64_t first_col, n_cols; /* columns of the head */
 	int64_t head, heads;
 };
 
@@ -18,6 +39,7 @@ static struct query query_at(struct tensor q, struct attention_shape shape, int3
 	int64_t i = row - shape.q_start[s], n_keys = shape.k_start[s + 1] - shape.k_start[s];
 	int64_t n_cols = q.cols / shape.heads;
 
+	assert(i >= 0 && n_keys <= 4096 && q.cols % shape.heads == 0);
 	return (struct query){
 		.row = row,
 		.first_key = shape.k_start[s],
@@ -60,8 +82,7 @@ static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
 	return best + log(sum);
 }
 
-/* Sums are kept in double for so many columns at a time. */
-#define CHUNK 64
+#define CHUNK 64 /* columns whose sums are held in double at one time */
 
 static void query_context(struct query at, struct tensor out, float *lse, struct tensor q,
 			  struct tensor k, struct tensor v, struct dropout drop)
@@ -97,7 +118,7 @@ void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 					      drop);
 }
 
-/* All that the gradients are made from. */
+/* Inputs of the gradients. */
 struct grad {
 	struct tensor dout, out, q, k, v;
 	const float *lse;
@@ -105,16 +126,13 @@ struct grad {
 	struct dropout drop;
 };
 
-/* What one query and one key of its sentence do to each other. */
+/* A query and a key of its sentence. */
 struct pair {
-	double dscore; /* gradient of q . k */
-	double weight; /* of v in out */
+	double dscore; /* gradient of q . k, the scale 1 / sqrt(W) included */
+	double weight; /* p m: the factor of v in out */
 };
 
-/*
- * With p = softmax(scores) and m what dropout multiplies by, out = sum_j p_j m_j v_j, so
- * dp_j = m_j (dout . v_j), dscore_j = p_j (dp_j - sum_i p_i dp_i), and that sum is dout . out.
- */
+/* The formulas at the head of this file; a key that the query does not see gives zeros. */
 static struct pair pair_grad(const struct grad *g, struct query at, int64_t j)
 {
 	double lse = g->lse[at.row * at.heads + at.head], p, m, dp;

@@ -1,4 +1,20 @@
-/* ref_decode.c - see ref.h: what decoding needs, without gradients. */
+/*
+ * ref_decode.c - ops of incremental decoding, without gradients.
+ *
+ * attention_step: like attention (ref_attention.c), but each row r has one query, and its keys lie
+ * anywhere in the cache: keys and values of hypothesis r are the cache rows
+ *
+ *	index[r][0], index[r][1], … index[r][length[r] - 1]
+ *
+ * so hypotheses of a beam share the rows of their common prefix, and reordering the beam moves
+ * indices instead of keys and values.
+ *
+ * gather_rows, scatter_rows: copies of rows by index, to read and fill that cache.
+ *
+ * top_k: log p_c = x_c - log sum exp(x), and the k greatest of a row in falling order. best_of_row()
+ * keeps a sorted list of k and inserts each column in turn; a column goes behind equal ones, so
+ * ties are ordered by id.
+ */
 #include "kernels/ref/ref.h"
 
 #include <assert.h>

@@ -1,8 +1,24 @@
-/* ref_linear.c - see ref.h and panels.h: products with weights as they are kept. */
+/*
+ * ref_linear.c - products with packed weights, and packing; panels.h describes the layout.
+ *
+ *	pack:	packed (N, K) = b (N, K) as float, bf16 or int8, unit by unit in panels
+ *	linear:	out (M, N) = a (M, K) packed^T + bias, then max(0, out) if relu
+ *
+ * The input is converted like the weights:
+ *
+ *	float	x w
+ *	bf16	round(x) w			both bf16, the product and the sum exact
+ *	int8	q(x) q(w), integers		the sum times scale(row of a) * scale(row of weights),
+ *						q(x) = rint(x * 127 / amax), scale = amax / 127
+ *
+ * The fast backends sum int8 products in int32, which is exact, so they differ from this file only
+ * by the rounding of the scales. linear_top_k passes linear_element() to best_of_row()
+ * (ref_decode.c) and so needs no buffer of logits.
+ */
 #include "kernels/ops/panels.h"
 #include "kernels/ref/ref.h"
 
-/* Where the bytes of element (n, k) are. */
+/* Address of the first byte of element (n, k). */
 static unsigned char *packed_address(struct tensor packed, int64_t n, int64_t k)
 {
 	int64_t elements = panel_unit(packed.dtype);
@@ -12,7 +28,7 @@ static unsigned char *packed_address(struct tensor packed, int64_t n, int64_t k)
 	       k % elements * (4 / elements);
 }
 
-/* A row's scale is its greatest magnitude / 127. */
+/* The greatest magnitude of a row. */
 static float row_max_abs(struct tensor t, int64_t row)
 {
 	float amax = 0;
@@ -29,7 +45,7 @@ static int8_t quantise_element(float x, float amax)
 	return (int8_t)fminf(fmaxf(y, -127), 127);
 }
 
-/* An element as bytes of the packed kind. */
+/* Store x as element (n, k), converted to the dtype of packed; int8: add it to the row's sum. */
 static void put_packed_element(struct tensor packed, int64_t n, int64_t k, float x, float amax)
 {
 	unsigned char *to = packed_address(packed, n, k);
@@ -66,7 +82,7 @@ void REF(pack)(struct dev *d, struct tensor packed, struct tensor b)
 	}
 }
 
-/* Element (n, k) as a number; of int8 the integer. */
+/* The value of element (n, k); for int8 the integer, not scaled. */
 static double packed_weight(struct tensor packed, int64_t n, int64_t k)
 {
 	const unsigned char *from;
@@ -101,12 +117,12 @@ static double linear_input(enum dtype packed, float x, float amax)
 					     : x;
 }
 
-/* Row m of a by output n. */
+/* Row m of a, and the weights it is multiplied by. */
 struct row {
 	struct tensor a, packed;
 	int64_t m;
-	float amax;
-	bool rounded; /* both become bf16, as in matmul */
+	float amax;   /* greatest magnitude of the row */
+	bool rounded; /* weights that are not packed: round both factors to bf16, as matmul does */
 };
 
 static double linear_element(const struct row *r, int64_t n)

@@ -1,5 +1,20 @@
-/* ref_loss.c - see ref.h: label-smoothed cross entropy. */
+/*
+ * ref_loss.c - label-smoothed cross entropy and its gradient (Szegedy et al. 2016, 7).
+ *
+ * For a row of logits x with V = n_real real columns, p = softmax(x), smoothing e and target t, the
+ * target distribution is y_c = e / V + (c == t ? 1 - e : 0). It sums to one, so with
+ * lse = log sum exp(x)
+ *
+ *	loss = -sum_c y_c log p_c = lse - sum_c y_c x_c = lse - (1 - e) x_t - e / V sum_c x_c
+ *	nll  = -log p_t           = lse - x_t
+ *	dloss / dx_c = p_c - y_c
+ *
+ * The gradient is written times grad_scale; columns from V on are padding and get 0. A row with a
+ * negative target is padding and gives 0 everywhere.
+ */
 #include "kernels/ref/ref.h"
+
+#include <assert.h>
 
 static double log_sum_exp_row(struct tensor x, int64_t row, int64_t n)
 {
@@ -12,10 +27,6 @@ static double log_sum_exp_row(struct tensor x, int64_t row, int64_t n)
 	return best + log(sum);
 }
 
-/*
- * The target distribution is y_c = smoothing / n_real, and 1 - smoothing more at the target; it
- * sums to one, so loss = -sum y_c log p_c = lse - sum y_c x_c and its gradient is p_c - y_c.
- */
 void REF(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float *nll,
 			struct tensor logits, const int32_t *targets, int64_t n_real,
 			float smoothing, float grad_scale)
@@ -30,6 +41,7 @@ void REF(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float
 				ref_set(dlogits, t, c, 0);
 			continue;
 		}
+		assert(targets[t] < n_real);
 		double lse = log_sum_exp_row(logits, t, n_real),
 		       at_target = ref_get(logits, t, targets[t]), sum = 0;
 

@@ -1,4 +1,21 @@
-/* ref_norm.c - see ref.h: layer normalisation (Ba et al. 2016), alone and behind a residual sum. */
+/*
+ * ref_norm.c - layer normalisation (Ba et al. 2016), alone and fused with a residual connection.
+ *
+ * For each row x of D columns:
+ *
+ *	mean = sum x / D,  rstd = 1 / sqrt(sum (x - mean)^2 / D + NORM_EPSILON)
+ *	n = (x - mean) * rstd,  out = n * scale + shift
+ *
+ * mean and rstd are stored for the backward pass, which needs x but not out. With g = dout * scale
+ * and avg() the average over the row:
+ *
+ *	dx = rstd * (g - avg(g) - n * avg(g * n))
+ *	dscale += sum over rows of dout * n,  dshift += sum over rows of dout
+ *
+ * add_norm makes x itself: sum = residual + dropout(branch + bias), the end of a sublayer of the
+ * transformer. Its backward pass adds the norm's gradient to the gradient that arrives through
+ * the residual connection, and passes it on through dropout to the branch.
+ */
 #include "kernels/ref/ref.h"
 
 static void normalise_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
@@ -26,10 +43,6 @@ void REF(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		normalise_row(out, mean, rstd, x, t, scale, shift);
 }
 
-/*
- * With n = (x - mean) * rstd and g = dout * scale:
- * dx = rstd * (g - average(g) - n * average(g * n)), averages over the row.
- */
 void REF(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift,
 		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
 		    const float *scale, bool accumulate)

@@ -1,21 +1,31 @@
-/* ref_point.c - see ref.h: what works element by element. */
+/*
+ * ref_point.c - elementwise ops: embedding, ReLU, dropout, sums, Adam, moving averages.
+ *
+ *	embed		out = dropout(scale * table[id] + sinusoid(position))
+ *	embed_grad	dtable[id] += scale * dropout'(dout)
+ *	relu_dropout	x = dropout(max(0, x + bias))
+ *	adam		m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,
+ *			param -= rate * sqrt(c2) / c1 * m / (sqrt(v) + epsilon),  c_i = 1 - b_i^t
+ *	blend		x += share * (y - x)
+ *
+ * The backward pass of relu_dropout needs neither the mask nor the input: an element of the output y
+ * is positive exactly where ReLU and dropout let the value pass, so dx = y > 0 ? dx * scale : 0.
+ * adam takes its factor of the gradient (1 / tokens and clipping) from adam_factor.h.
+ */
 #include "kernels/ref/ref.h"
 
 #include <string.h>
 
 #include "kernels/ops/adam_factor.h"
 
-/*
- * Column col of the position encoding of width d_model: sines in the first half, cosines in the
- * second.
- */
+/* Column col of the position encoding: sines in the first half of d_model, cosines in the second. */
 static double position_sinusoid(int32_t position, int64_t col, int64_t d_model)
 {
 	int64_t half = d_model / 2, i = col < half ? col : col - half;
 	double angle = position * exp(-log(10000.0) * (double)i / (double)MAX(half - 1, 1));
 
 	if (col == 2 * half)
-		return 0; /* the odd column out */
+		return 0; /* the last column if d_model is odd */
 	return col < half ? sin(angle) : cos(angle);
 }
 
@@ -136,8 +146,8 @@ void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 		m[i] = (float)m_new;
 		v[i] = (float)v_new;
 		param[i] = (float)(param[i] - rate * m_new / (sqrt(v_new) + s.epsilon));
-		if (s.rounded)
-			s.rounded[i] = bf16_from_float((float)param[i]);
+		if (s.bf16_params)
+			s.bf16_params[i] = bf16_from_float((float)param[i]);
 	}
 }
 

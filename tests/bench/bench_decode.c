@@ -126,7 +126,7 @@ static int run(const struct bench *b, struct err *e)
 			    : !strcmp(b->precision, "bf16") ? DTYPE_PACKED_BF16
 							    : DTYPE_PACKED_F32;
 	struct dev_options dev = { .threads = (int)b->threads,
-				   .decoding = true,
+				   .is_decoding = true,
 				   .graphs = !b->no_graphs,
 				   .bf16 = packed == DTYPE_PACKED_BF16 };
 	const struct ops *ops = ops_find(b->backend, e);

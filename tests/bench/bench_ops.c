@@ -12,7 +12,7 @@
  * of the roof (roof.h): the time that computing at the peak rate of this
  * precision or reading and writing all bytes once at the speed of memory would take,
  * whichever is longer, over the time it took. What stays in caches may exceed 100 %.
- * What an op has to do is counted by kernels/work.h.
+ * What an op has to do is counted by kernels/op_cost.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,9 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/roof.h"
 
-#define SENTENCE     30
-#define HEAD_ROWS    512
-#define MOST_REPEATS 100
+#define SENTENCE    30
+#define HEAD_ROWS   512
+#define MAX_REPEATS 100
 
 struct sizes {
 	const char *name;
@@ -135,7 +135,7 @@ static void run_line(struct bench *b, struct dev *d, const struct line *l)
 static void measure(struct bench *b, const struct line *l, bool bf16, const char *precision)
 {
 	const struct profile_entry *entry;
-	double s[MOST_REPEATS];
+	double s[MAX_REPEATS];
 	size_t n;
 
 	if (!wanted(b, l->name))
@@ -579,7 +579,7 @@ int main(int argc, char **argv)
 	b.words = argv + 1;
 	b.n_words = argc - 1;
 	b.s = all_sizes[!strcmp(size, "base")];
-	b.repeats = MAX(1, MIN(b.repeats, MOST_REPEATS));
+	b.repeats = MAX(1, MIN(b.repeats, MAX_REPEATS));
 	b.gpu = !strcmp(b.backend, "cuda");
 	b.calls = b.calls ? b.calls : b.gpu ? 20 : 1;
 	b.tokens = MAX(32 * SENTENCE, MIN(b.tokens, 1 << 20));

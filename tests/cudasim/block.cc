@@ -16,7 +16,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#define MOST_THREADS 1024
+#define MAX_THREADS  1024
 #define STACK_BYTES  (256 * 1024)
 #define GUARD_BYTES  4096
 #define STATIC_BYTES (48 * 1024)
@@ -48,8 +48,8 @@ struct fiber {
 };
 
 static struct {
-	struct fiber fiber[MOST_THREADS];
-	char *stacks; /* MOST_THREADS of them, each above a page nobody may touch */
+	struct fiber fiber[MAX_THREADS];
+	char *stacks; /* MAX_THREADS of them, each above a page nobody may touch */
 	int n, running, done;
 	int at_barrier, votes, result;
 	bool active, faulted, left_deep;
@@ -74,7 +74,7 @@ static struct {
 } now;
 
 alignas(128) static unsigned char static_shared[STATIC_BYTES];
-alignas(128) static unsigned char dynamic_shared[SIM_SHARED_MOST + 16];
+alignas(128) static unsigned char dynamic_shared[SIM_SHARED_MAX + 16];
 
 struct sim_place sim_now;
 
@@ -202,12 +202,12 @@ static bool make_stacks(void)
 
 	if (now.stacks)
 		return true;
-	p = mmap(NULL, MOST_THREADS * each, PROT_READ | PROT_WRITE,
+	p = mmap(NULL, MAX_THREADS * each, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	now.stacks = (char *)p;
-	for (int i = 0; i < MOST_THREADS; i++)
+	for (int i = 0; i < MAX_THREADS; i++)
 		mprotect(now.stacks + (size_t)i * each, GUARD_BYTES, PROT_NONE);
 	return true;
 }

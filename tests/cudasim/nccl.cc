@@ -29,9 +29,9 @@ extern "C" {
 #include "train/comm/comm_nccl_library.h"
 }
 
-#define MOST_RANKS 4
-#define BOX_BYTES  ((size_t)64 << 10)
-#define WAIT_S	   60.0 /* then it is a fault, not patience */
+#define MAX_RANKS 4
+#define BOX_BYTES ((size_t)64 << 10)
+#define WAIT_S	  60.0 /* then it is a fault, not patience */
 
 enum kind { EXCHANGE = 1, SUM, SUM_PART, SPREAD };
 
@@ -49,7 +49,7 @@ struct box {
 /* What the processes share; fresh memory is 0. */
 struct meeting {
 	std::atomic<int> arrived, left, broken;
-	struct box boxes[MOST_RANKS][MOST_RANKS]; /* from, to */
+	struct box boxes[MAX_RANKS][MAX_RANKS]; /* from, to */
 };
 
 /* A message, or what is still to come of it. */
@@ -83,7 +83,7 @@ struct ncclComm {
 	std::atomic<int> unsettled;  /* how often one still has to ask */
 	struct operation *asked_for; /* owned; not in its stream yet */
 	uint64_t number;	     /* of operations that were called */
-	uint64_t sent[MOST_RANKS], received[MOST_RANKS];
+	uint64_t sent[MAX_RANKS], received[MAX_RANKS];
 };
 
 static struct {
@@ -419,7 +419,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	void *p;
 	int fd;
 
-	if (config->magic != 0xcafebeef || config->blocking != 0 || ranks > MOST_RANKS)
+	if (config->magic != 0xcafebeef || config->blocking != 0 || ranks > MAX_RANKS)
 		return ncclInvalidArgument;
 	fd = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
 	if (fd < 0 || ftruncate(fd, sizeof(struct meeting)))

@@ -274,7 +274,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
 		*value = 50 << 20;
 		break;
 	case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-		*value = SIM_SHARED_MOST;
+		*value = SIM_SHARED_MAX;
 		break;
 	default:
 		return answer(cudaErrorInvalidValue);
@@ -284,7 +284,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
 
 cudaError_t sim_set_shared_limit(const void *kernel, int bytes)
 {
-	if (bytes < 0 || bytes > SIM_SHARED_MOST)
+	if (bytes < 0 || bytes > SIM_SHARED_MAX)
 		return answer(cudaErrorInvalidValue);
 	gpu.shared_limit[kernel] = bytes;
 	return answer(sim_absent());

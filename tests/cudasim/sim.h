@@ -59,7 +59,7 @@ void sim_nccl_absent(bool absent); /* the library is not there */
 #ifdef CUDASIM_CUDA_RUNTIME_H
 
 #define SIM_SHARED_DEFAULT (48 * 1024)
-#define SIM_SHARED_MOST	   (227 * 1024)
+#define SIM_SHARED_MAX	   (227 * 1024)
 
 /* block.cc: run all blocks of a launch; false: it faulted. */
 bool sim_run_grid(const struct sim_launch *l, const std::function<void()> &body);

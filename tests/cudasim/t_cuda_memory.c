@@ -1,5 +1,5 @@
 /*
- * t_cuda_memory.c - what a training takes of a GPU is what was said before anything was opened, on
+ * t_cuda_memory.c - what a training takes of a GPU is what was needs before anything was opened, on
  * the simulated one (sim.h).
  */
 #include "share/base/util.h"
@@ -26,30 +26,30 @@ static bool fill(struct batch *b, int32_t tokens, struct err *e)
 	return batch_add(b, 0, ids, tokens - 3, ids, tokens - 3) && batch_add(b, 1, ids, 1, ids, 1);
 }
 
-/* Take it, train with it: it is what was said, and stays that. */
+/* Take it, train with it: it is what was needs, and stays that. */
 static void check_needs(const struct model_size *s)
 {
 	const struct adam_update u = { .rate = 0.01, .scale = 0.1, .clip = 1 };
 	const size_t before = sim_allocated();
 	struct err e = { 0 };
-	struct dev_memory said = { 0 };
+	struct dev_memory needs = { 0 };
 	struct model_sums sums;
 	struct batch batch = { 0 };
 	struct adam adam = { 0 };
 	struct model *m;
 
-	check_err(model_memory_needs(s, &said, &e), 0);
+	check_err(model_memory_needs(s, &needs, &e), 0);
 	m = model_new(s->shape, s->ops, s->options, &e);
 	if (check(m && !model_reserve_training(m, s->tokens, s->sentences, &e) &&
 		  !adam_open(&adam, m, 0.9, 0.98, 1e-9, &e) && !model_init(m, 5, &e) &&
 		  fill(&batch, s->tokens, &e))) {
 		/* some doubles of the optimizer's are not counted */
-		check_near((double)(sim_allocated() - before), (double)said.own, 512);
+		check_near((double)(sim_allocated() - before), (double)needs.device_bytes, 512);
 		check_err(model_forward_backward(m, &batch, &how, NULL, &e), 0);
 		adam_measure_and_update(&adam, &u);
 		check_err(model_collect_sums(m, &sums, &e), 0);
 		check_err(model_evaluate(m, &batch, 0.1f, &sums, &e), 0);
-		check_near((double)(sim_allocated() - before), (double)said.own, 512);
+		check_near((double)(sim_allocated() - before), (double)needs.device_bytes, 512);
 	}
 	adam_close(&adam);
 	batch_free(&batch);

@@ -16,7 +16,7 @@
 #include "train/model/model_internal.h"
 #include "train/comm/reduce.h"
 
-enum { FLOATS = 9001, ROUNDS = 3, MOST_RANKS = 4 };
+enum { FLOATS = 9001, ROUNDS = 3, MAX_RANKS = 4 };
 
 static void fill(float *x, size_t n, uint32_t what)
 {
@@ -60,9 +60,10 @@ static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w
 	float *x = malloc(size), *error_feedback = malloc(size), *back = malloc(size);
 	unsigned char *wire = malloc(bytes), *want = malloc(bytes);
 	void *gpu_x, *gpu_residual, *gpu_wire;
-	struct wire_pieces p = {
-		.n = (int64_t)n, .each = (int64_t)(n + 511) / 512 * 512, .ranks = 1, .own = -1
-	};
+	struct wire_pieces p = { .n = (int64_t)n,
+				 .piece_len = (int64_t)(n + 511) / 512 * 512,
+				 .ranks = 1,
+				 .own_piece = -1 };
 
 	fill(x, n, (uint32_t)n);
 	fill(error_feedback, n, (uint32_t)n + 1);
@@ -210,7 +211,7 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 static void compare_reductions(int ranks, int on_host, enum wire_format w, bool shards,
 			       double tolerance)
 {
-	float(*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
+	float(*all)[FLOATS] = ranks_memory(2 * MAX_RANKS * sizeof(*all));
 	struct reduction t = {
 		.how = { .buckets = buckets_make(FLOATS, 0.01, ranks),
 			 .wire = w,
@@ -224,7 +225,7 @@ static void compare_reductions(int ranks, int on_host, enum wire_format w, bool 
 	if (!check(all))
 		return;
 	fake_ranks(ranks, reduce_on_hosts, &t);
-	t.result = all + MOST_RANKS;
+	t.result = all + MAX_RANKS;
 	check_int(ranks_run(ranks, on_host, reduce_on_gpus, &t, NULL), 0);
 	for (int i = 1; i < ranks; i++)
 		check(!memcmp(t.result[0], t.result[i], sizeof(*all)));

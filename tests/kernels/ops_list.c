@@ -7,7 +7,7 @@
 #include "kernels/ops/panels.h"
 #include "tests/test.h"
 
-#define MOST_INTS 5000
+#define MAX_INTS 5000
 
 /* ---- how each op is called ---------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static void run_linear_top_k(struct run *r, const struct op_case *c)
 /* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
 static int32_t *random_ids(struct run *r, const struct op_case *c)
 {
-	int32_t ids[MOST_INTS];
+	int32_t ids[MAX_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
 		ids[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third + 1) - 1;
@@ -97,7 +97,7 @@ static void run_embed(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
 		      table = run_tensor(r, INPUT, c->third, c->cols);
-	int32_t *ids = random_ids(r, c), positions[MOST_INTS];
+	int32_t *ids = random_ids(r, c), positions[MAX_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
 		positions[t] = (int32_t)(t % c->fourth);
@@ -191,7 +191,7 @@ static bool is_gap(const struct op_case *c, int side, int64_t s)
 static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
 					       int64_t *q_rows, int64_t *k_rows)
 {
-	int32_t start[2][MOST_INTS] = { { 0 } }, longest[2] = { 0 }, *given[2];
+	int32_t start[2][MAX_INTS] = { { 0 } }, longest[2] = { 0 }, *given[2];
 	int64_t n = c->rows;
 
 	for (int side = 0; side < 2; side++) {
@@ -262,7 +262,7 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 	struct tensor logits = run_tensor(r, role, c->rows, c->cols),
 		      dlogits = apart ? run_halves(r, OUTPUT, c->rows, c->cols) : logits;
 	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
-	int32_t targets[MOST_INTS];
+	int32_t targets[MAX_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
 		targets[t] = c->flags & GAPS && t % 3 == 1
@@ -336,7 +336,7 @@ static void run_adam(struct run *r, const struct op_case *c)
 	struct tensor v = run_tensor(r, CHANGED, 1, c->cols);
 
 	if (c->flags & HALF_CACHE)
-		step.rounded = run_halves(r, CHANGED, 1, c->cols).data;
+		step.bf16_params = run_halves(r, CHANGED, 1, c->cols).data;
 	if (c->third) {
 		step.clip = sqrt(squares) * (c->third == 2 || c->third == 5 ? 0.71 : 0.07);
 		step.squares = run_number(r, squares);
@@ -372,7 +372,7 @@ static void run_attention_step(struct run *r, const struct op_case *c)
 	struct tensor k = run_halves(r, INPUT, n_cache, c->cols),
 		      v = run_halves(r, INPUT, n_cache, c->cols);
 	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
-	int32_t index[MOST_INTS], length[MOST_INTS];
+	int32_t index[MAX_INTS], length[MAX_INTS];
 
 	for (int64_t i = 0; i < c->rows * stride; i++)
 		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)n_cache);
@@ -387,7 +387,7 @@ static void run_gather_rows(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
 		      x = run_tensor(r, INPUT, c->third, c->cols);
-	int32_t index[MOST_INTS];
+	int32_t index[MAX_INTS];
 
 	for (int64_t i = 0; i < c->rows; i++)
 		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third);
@@ -399,7 +399,7 @@ static void run_scatter_rows(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_halves(r, CHANGED, c->third, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	int32_t index[MOST_INTS];
+	int32_t index[MAX_INTS];
 
 	for (int64_t i = 0; i < c->rows; i++)
 		index[i] = (int32_t)((7 * i + 3) % c->third);

@@ -4,7 +4,7 @@
 #include "kernels/cpu/cpu_team.h"
 #include "tests/test.h"
 
-#define MOST_PARTS 1000
+#define MAX_PARTS 1000
 
 struct tally {
 	atomic_int *done; /* (parts) */
@@ -24,12 +24,12 @@ static void count_part(const void *context, int thread, int64_t part)
 /* Runs of all sizes, one after the other, so that helpers are met awake and asleep. */
 static void run_often(struct cpu_team *team, int threads, int runs)
 {
-	static atomic_int done[MOST_PARTS], wrong;
+	static atomic_int done[MAX_PARTS], wrong;
 	const struct tally tally = { done, &wrong, threads };
 	int64_t missed = 0;
 
 	for (int r = 0; r < runs; r++) {
-		int64_t n = r * 37 % MOST_PARTS;
+		int64_t n = r * 37 % MAX_PARTS;
 
 		for (int64_t i = 0; i < n; i++)
 			atomic_store(&done[i], 0);

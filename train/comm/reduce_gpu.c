@@ -84,10 +84,10 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 		.x = r->x + whole.at,
 		.error_feedback = r->base.error_feedback ? r->base.error_feedback + whole.at : NULL,
 		.n = (int64_t)whole.n,
-		.each = (int64_t)buckets_piece_floats(&how->buckets, bucket),
+		.piece_len = (int64_t)buckets_piece_floats(&how->buckets, bucket),
 		.stride = (int64_t)r->stride,
 		.ranks = r->base.comm->size,
-		.own = r->base.comm->rank,
+		.own_piece = r->base.comm->rank,
 	};
 
 	cuda_wire_encode(r->queue, how->wire, r->out, &p);
@@ -111,8 +111,8 @@ static struct wire_pieces one_piece(float *x, size_t n)
 		.x = x,
 		.n = (int64_t)n,
 		.ranks = 1,
-		.own = -1,
-		.each = (int64_t)(CEIL_DIV(n, (size_t)WIRE_BLOCK) * WIRE_BLOCK),
+		.own_piece = -1,
+		.piece_len = (int64_t)(CEIL_DIV(n, (size_t)WIRE_BLOCK) * WIRE_BLOCK),
 	};
 }
 

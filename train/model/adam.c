@@ -179,7 +179,7 @@ static void adam_apply_parts(struct adam *a, struct adam_step how)
 	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct range p = a->parts[i];
 
-		how.rounded = rounded ? rounded + p.at : NULL;
+		how.bf16_params = rounded ? rounded + p.at : NULL;
 		if (p.n)
 			model_get_ops(a->model)->adam(model_get_dev(a->model), param + p.at, first,
 						      second, model_grad_arena(a->model) + p.at,

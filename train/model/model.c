@@ -435,7 +435,7 @@ static struct dev_limits limits_of(const struct model_shape *s, const struct bat
 		.sentence = MIN(most->source, USUAL_SENTENCE),
 		.d_model = s->d_model,
 		.heads = s->heads,
-		.sent = (int64_t)model_batch_bytes(most),
+		.upload_bytes = (int64_t)model_batch_bytes(most),
 	};
 }
 
@@ -494,12 +494,12 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	if (rc)
 		return rc;
 	limits = limits_of(s->shape, &most);
-	*needs = s->ops->needs ? s->ops->needs(&limits) : (struct dev_memory){ 0 };
+	*needs = s->ops->memory_needs ? s->ops->memory_needs(&limits) : (struct dev_memory){ 0 };
 	rc = model_acts_alloc(&acts, s->shape, e);
 	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||
 		    !mem_mul((size_t)floats, each, &flat) ||
-		    __builtin_add_overflow(needs->own, flat, &needs->own) ||
-		    __builtin_add_overflow(needs->own, count.used, &needs->own)))
+		    __builtin_add_overflow(needs->device_bytes, flat, &needs->device_bytes) ||
+		    __builtin_add_overflow(needs->device_bytes, count.used, &needs->device_bytes)))
 		rc = err_set(e, ERR_NOMEM,
 			     "training with %d tokens does not fit into memory: lower batch_tokens",
 			     s->tokens);

@@ -240,7 +240,7 @@ struct dev *model_get_dev(const struct model *m);
 float *model_param_arena(struct model *m);
 const float *model_param_read(const struct model *m); /* the same, only for reading */
 /*
- * The same for the optimizer, which updates the bf16 copy itself (adam_step.rounded): *rounded =
+ * The same for the optimizer, which updates the bf16 copy itself (adam_step.bf16_params): *rounded =
  * the copy; NULL: there is none, or the next pass will make it again.
  */
 float *model_update_arena(struct model *m, uint16_t **rounded);
