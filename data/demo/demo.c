@@ -6,62 +6,18 @@
 #include "data/demo/demo_grammar.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
+#include "share/base/hash_index.h"
 #include "share/base/mem.h"
 
 #define DEFAULT_PAIRS 24000
 #define TRIES	      20000 /* in vain, before the grammar counts as exhausted */
 
-/* Sentences seen, as 64-bit hashes in an open table; 0 is a free place. */
-struct seen {
-	uint64_t *at;
-	size_t n, cap; /* cap is a power of two */
-};
-
 struct demo {
 	struct demo_lexicon lexicon;
 	struct demo_patterns patterns;
 	struct demo_rng rng;
-	struct seen seen;
+	struct hash_set seen; /* hashes of the sentences so far, of both languages */
 };
-
-static bool seen_find(const struct seen *s, uint64_t key, size_t *place)
-{
-	size_t i = (size_t)key & (s->cap - 1);
-
-	while (s->at[i] && s->at[i] != key)
-		i = (i + 1) & (s->cap - 1);
-	*place = i;
-	return s->at[i] == key;
-}
-
-/* Room for two more at half load. */
-static int seen_reserve(struct seen *s, struct err *e)
-{
-	struct seen bigger = { .n = s->n, .cap = s->cap ? s->cap * 2 : 1024 };
-	size_t i, place;
-
-	if (s->cap && (s->n + 2) * 2 <= s->cap)
-		return 0;
-	bigger.at = mem_alloc(bigger.cap, sizeof(*bigger.at), e);
-	if (!bigger.at)
-		return e->code;
-	for (i = 0; i < s->cap; i++)
-		if (s->at[i] && !seen_find(&bigger, s->at[i], &place))
-			bigger.at[place] = s->at[i];
-	free(s->at);
-	*s = bigger;
-	return 0;
-}
-
-static void seen_add(struct seen *s, uint64_t key)
-{
-	size_t place;
-
-	if (!seen_find(s, key, &place)) {
-		s->at[place] = key;
-		s->n++;
-	}
-}
 
 /* The two languages must not meet in the table; 0 is not a key. */
 static uint64_t sentence_key(const struct buf *b, uint64_t side)
@@ -88,10 +44,9 @@ struct demo *demo_open(uint64_t seed, struct err *e)
 int demo_next(struct demo *d, struct buf *english, struct buf *german, struct err *e)
 {
 	uint64_t en, de;
-	size_t place;
 	int tries;
 
-	if (seen_reserve(&d->seen, e))
+	if (hash_set_reserve(&d->seen, d->seen.n + 2, e))
 		return e->code;
 	for (tries = 0; tries < TRIES; tries++) {
 		if (!demo_sentence(&d->lexicon, &d->patterns, &d->rng, english, german))
@@ -100,10 +55,10 @@ int demo_next(struct demo *d, struct buf *english, struct buf *german, struct er
 			return e->code;
 		en = sentence_key(english, 0);
 		de = sentence_key(german, 1);
-		if (seen_find(&d->seen, en, &place) || seen_find(&d->seen, de, &place))
+		if (hash_set_has(&d->seen, en) || hash_set_has(&d->seen, de))
 			continue;
-		seen_add(&d->seen, en);
-		seen_add(&d->seen, de);
+		hash_set_add(&d->seen, en);
+		hash_set_add(&d->seen, de);
 		return 0;
 	}
 	return err_set(e, ERR_CONFIG,
@@ -118,7 +73,7 @@ void demo_close(struct demo *d)
 		return;
 	demo_lexicon_free(&d->lexicon);
 	demo_patterns_free(&d->patterns);
-	free(d->seen.at);
+	hash_set_free(&d->seen);
 	free(d);
 }
 

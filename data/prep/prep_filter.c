@@ -7,6 +7,7 @@
 #include "data/prep/token_column.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
+#include "share/base/hash_index.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -18,20 +19,11 @@ struct held_out {
 	size_t n, cap;
 };
 
-/*
- * Hashes of pairs that were there before: open addressing at half full at most, 0 is free. 16
- * bytes a pair.
- */
-struct pair_set {
-	uint64_t *slots; /* owned; NULL: nobody asks */
-	size_t n_slots;
-};
-
 struct pair_filter {
 	struct prep *p;
 	struct clean_options options;
 	struct held_out held[PREP_MAX_SETS]; /* none of train */
-	struct pair_set seen;
+	struct hash_set seen; /* keys of the pairs so far; without slots: duplicates stay */
 	struct outfile verdicts;
 	int64_t *counts; /* owned: of each word */
 	int64_t at;	 /* pairs judged */
@@ -93,30 +85,6 @@ static bool is_held_out(struct pair_filter *k, uint64_t key)
 	return found;
 }
 
-static int pair_set_alloc(struct pair_set *s, int64_t pairs, struct err *e)
-{
-	s->n_slots = 2 * (size_t)MAX(pairs, 1);
-	s->slots = mem_alloc(s->n_slots, sizeof(*s->slots), e);
-	return s->slots ? 0 : e->code;
-}
-
-/* Was the key there before? It is afterwards. */
-static bool pair_set_insert(struct pair_set *s, uint64_t key)
-{
-	size_t at;
-
-	key += !key; /* 0 is taken */
-	/* the high bits of a product spread keys over a table of any size */
-	at = (size_t)((unsigned __int128)(key * 0x9E3779B97F4A7C15u) * s->n_slots >> 64);
-	while (s->slots[at]) {
-		if (s->slots[at] == key)
-			return true;
-		at = at + 1 == s->n_slots ? 0 : at + 1;
-	}
-	s->slots[at] = key;
-	return false;
-}
-
 /* ---- judging ---- */
 
 static struct clean_side clean_side_of_line(const struct token_column_line *line)
@@ -143,7 +111,7 @@ static enum clean_rule pair_filter_rule(struct pair_filter *k,
 		return rule;
 	if (c->overlap != OVERLAP_IGNORE && is_held_out(k, key) && c->overlap == OVERLAP_DROP)
 		return CLEAN_OVERLAP;
-	if (k->seen.slots && pair_set_insert(&k->seen, key))
+	if (k->seen.n_slots && !hash_set_add(&k->seen, key))
 		return CLEAN_DUPLICATE;
 	return CLEAN_KEEP;
 }
@@ -249,7 +217,7 @@ static int pair_filter_begin(struct pair_filter *k, struct err *e)
 			if (n->pairs[set] && /* else it was left out, and has no files */
 			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
 				return e->code;
-	if (p->c->drop_duplicates && pair_set_alloc(&k->seen, n->read, e))
+	if (p->c->drop_duplicates && hash_set_reserve(&k->seen, (size_t)MAX(n->read, 1), e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts");
 	return path ? outfile_open(&k->verdicts, path, e) : e->code;
@@ -320,7 +288,7 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 	outfile_abandon(&k.verdicts);
 	for (set = 0; set < PREP_MAX_SETS; set++)
 		free(k.held[set].keys);
-	free(k.seen.slots);
+	hash_set_free(&k.seen);
 	free(k.counts);
 	return rc;
 }

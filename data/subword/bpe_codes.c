@@ -21,42 +21,20 @@ static uint64_t bpe_rule_key(int32_t left, int32_t right)
 	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
-static size_t bpe_rule_slot(const struct bpe_rule *rules, size_t n_slots, uint64_t key)
+static bool rule_has_key(const void *rules, uint32_t i, const void *key)
 {
-	uint64_t hash = key * 0x9E3779B97F4A7C15u;
-	size_t mask = n_slots - 1, at = (size_t)(hash ^ hash >> 32) & mask;
-
-	while (rules[at].merged >= 0 && rules[at].key != key)
-		at = (at + 1) & mask;
-	return at;
+	return ((const struct bpe_rule *)rules)[i].key == *(const uint64_t *)key;
 }
 
 const struct bpe_rule *bpe_codes_find(const struct bpe_codes *c, int32_t left, int32_t right)
 {
-	const struct bpe_rule *r;
+	uint64_t key = bpe_rule_key(left, right);
+	int64_t i;
 
-	if (left < 0 || right < 0 || !c->n_slots)
+	if (left < 0 || right < 0)
 		return NULL;
-	r = &c->rules[bpe_rule_slot(c->rules, c->n_slots, bpe_rule_key(left, right))];
-	return r->merged >= 0 ? r : NULL;
-}
-
-static int grow_rules(struct bpe_codes *c, struct err *e)
-{
-	size_t n = c->n_slots ? c->n_slots * 2 : 1024;
-	struct bpe_rule *rules = mem_alloc(n, sizeof(*rules), e);
-
-	if (!rules)
-		return e->code;
-	for (size_t i = 0; i < n; i++)
-		rules[i].merged = -1;
-	for (size_t i = 0; i < c->n_slots; i++)
-		if (c->rules[i].merged >= 0)
-			rules[bpe_rule_slot(rules, n, c->rules[i].key)] = c->rules[i];
-	free(c->rules);
-	c->rules = rules;
-	c->n_slots = n;
-	return 0;
+	i = hash_index_find(&c->rule_index, hash_integer(key), rule_has_key, c->rules, &key);
+	return i < 0 ? NULL : &c->rules[i];
 }
 
 struct code {
@@ -66,10 +44,10 @@ struct code {
 static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct buf *scratch,
 		    struct err *e)
 {
-	uint64_t key = bpe_rule_key(code.left, code.right);
+	uint64_t key = bpe_rule_key(code.left, code.right), hash = hash_integer(key), *slot;
 	const char *text;
 	int32_t merged;
-	size_t n, at;
+	size_t n;
 
 	buf_clear(scratch);
 	text = intern_text(&c->symbols, code.left, &n);
@@ -78,13 +56,14 @@ static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct 
 	buf_add(scratch, text, n);
 	if (buf_check(scratch, e) ||
 	    intern_add(&c->symbols, scratch->data, scratch->len, &merged, e) ||
-	    (c->n_rules * 2 >= c->n_slots && grow_rules(c, e)))
+	    hash_index_reserve(&c->rule_index, c->n_rules, 1024, e) ||
+	    mem_grow(&c->rules, &c->cap_rules, c->n_rules + 1, sizeof(*c->rules), e))
 		return e->code;
-	at = bpe_rule_slot(c->rules, c->n_slots, key);
-	if (c->rules[at].merged < 0) {
-		c->rules[at] = (struct bpe_rule){ .key = key, .rank = rank, .merged = merged };
-		c->n_rules++;
-	}
+	slot = hash_index_slot(&c->rule_index, hash, rule_has_key, c->rules, &key);
+	if (*slot)
+		return 0; /* the first line with these two symbols counts */
+	hash_slot_fill(slot, hash, (uint32_t)c->n_rules);
+	c->rules[c->n_rules++] = (struct bpe_rule){ .key = key, .rank = rank, .merged = merged };
 	return 0;
 }
 
@@ -132,7 +111,7 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 /* How each symbol was merged: of several ways, the one whose last line comes first. */
 static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size_t n, struct err *e)
 {
-	bool *is_seen = mem_alloc(c->n_slots, sizeof(*is_seen), e);
+	bool *is_seen = mem_alloc(c->n_rules, sizeof(*is_seen), e);
 
 	c->parts = is_seen ? mem_alloc((size_t)c->symbols.n, sizeof(*c->parts), e) : NULL;
 	if (!c->parts) {
@@ -142,13 +121,11 @@ static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size
 	for (int32_t i = 0; i < c->symbols.n; i++)
 		c->parts[i] = (struct bpe_parts){ -1, -1 };
 	while (n--) {
-		size_t at = bpe_rule_slot(c->rules, c->n_slots,
-					  bpe_rule_key(codes[n].left, codes[n].right));
+		const struct bpe_rule *r = bpe_codes_find(c, codes[n].left, codes[n].right);
 
-		if (!is_seen[at])
-			c->parts[c->rules[at].merged] =
-				(struct bpe_parts){ codes[n].left, codes[n].right };
-		is_seen[at] = true;
+		if (!is_seen[r - c->rules])
+			c->parts[r->merged] = (struct bpe_parts){ codes[n].left, codes[n].right };
+		is_seen[r - c->rules] = true;
 	}
 	free(is_seen);
 	return 0;
@@ -249,5 +226,6 @@ void bpe_codes_free(struct bpe_codes *c)
 	intern_free(&c->symbols);
 	free(c->parts);
 	free(c->rules);
+	hash_index_free(&c->rule_index);
 	*c = (struct bpe_codes){ 0 };
 }

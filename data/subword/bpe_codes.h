@@ -18,11 +18,12 @@
 #include "data/words/vocab.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/hash_index.h"
 
 struct bpe_rule {
 	uint64_t key;	/* the two symbols */
 	int32_t rank;	/* of the first line with them */
-	int32_t merged; /* the symbol they become; -1: a free slot of the table */
+	int32_t merged; /* the symbol they become */
 };
 
 struct bpe_parts {
@@ -34,8 +35,9 @@ struct bpe_codes {
 	struct intern symbols;	 /* all strings of the codes and of their merges */
 	struct bpe_parts *parts; /* owned: (symbols.n), the merge to take back for each symbol */
 	/* private */
-	struct bpe_rule *rules; /* owned: hash table */
-	size_t n_rules, n_slots;
+	struct bpe_rule *rules; /* owned: (n_rules) */
+	size_t n_rules, cap_rules;
+	struct hash_index rule_index; /* finds the rule of two symbols */
 };
 
 /* Fills a zeroed struct. A damaged file: ERR_DATA with its line. bpe_codes_free() in any case. */

@@ -5,8 +5,9 @@
 #include "data/subword/bpe.h"
 #include "data/subword/bpe_line.h"
 #include "data/words/intern.h"
-#include "share/base/line_flow.h"
 #include "data/words/short_word.h"
+#include "share/base/hash_index.h"
+#include "share/base/line_flow.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -93,14 +94,17 @@ static int count_long(struct table *t, const char *word, size_t n, int64_t count
 	return 0;
 }
 
-/* The slot of the word, or the free one where it belongs. The high half of a hash chooses it. */
+static bool short_slot_ends(const void *slots, size_t at, const void *word)
+{
+	const struct counted *slot = (const struct counted *)slots + at;
+
+	return !slot->count || short_word_equal(slot->word, *(const struct short_word *)word);
+}
+
+/* The slot of the word, or the free slot where the word belongs. */
 static struct counted *find_short_slot(const struct table *t, struct short_word w)
 {
-	size_t mask = t->n_slots - 1, at = (size_t)(short_word_hash(w) >> 32) & mask;
-
-	while (t->slots[at].count && !short_word_equal(t->slots[at].word, w))
-		at = (at + 1) & mask;
-	return &t->slots[at];
+	return &t->slots[hash_probe(t->n_slots, short_word_hash(w), short_slot_ends, t->slots, &w)];
 }
 
 static int grow_slots(struct table *t, struct err *e)
@@ -145,7 +149,7 @@ static inline int queue_short_word(struct table *t, const struct counted *w, str
 	t->waiting[t->next] = *w;
 	t->next = (t->next + 1) % WAITING;
 	if (t->n_slots)
-		__builtin_prefetch(&t->slots[(size_t)(hash >> 32) & (t->n_slots - 1)], 1);
+		__builtin_prefetch(&t->slots[hash_first_slot(t->n_slots, hash)], 1);
 	return first.count ? add_short_word(t, &first, e) : 0;
 }
 

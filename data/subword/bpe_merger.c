@@ -475,6 +475,7 @@ void bpe_merger_free(struct bpe_merger *m)
 	free(k->deferred);
 	free(k->old);
 	free(k->tallies);
+	hash_index_free(&k->tally_index);
 	buf_free(&k->scratch);
 	free(k);
 	m->work = NULL;

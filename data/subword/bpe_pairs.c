@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/words/slots.h"
 #include "share/base/mem.h"
 
 #define BLOCK_ENTRIES ((size_t)1 << 18)
@@ -16,44 +15,31 @@ struct bpe_block {
 
 /* ---- finding a pair ---- */
 
-static uint64_t bpe_pair_hash(int32_t left, int32_t right)
+static bool pair_has_symbols(const void *all, uint32_t pair, const void *key)
 {
-	uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
+	const struct bpe_pair *q = (const struct bpe_pair *)all + pair;
+	const int32_t *symbols = key;
 
-	return (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
-}
-
-/* The slot of the pair, or the free one where it belongs. The high half of a hash chooses it. */
-static size_t bpe_pair_slot(const struct bpe_pairs *p, int32_t left, int32_t right, uint64_t hash)
-{
-	size_t mask = p->n_slots - 1, at = (size_t)(hash >> 32) & mask;
-
-	for (uint64_t s; (s = p->slots[at]) != 0; at = (at + 1) & mask) {
-		const struct bpe_pair *q = &p->all[(uint32_t)s - 1];
-
-		if (!((s ^ hash) & SLOT_HASH) && q->left == left && q->right == right)
-			break;
-	}
-	return at;
+	return q->left == symbols[0] && q->right == symbols[1];
 }
 
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e)
 {
-	uint64_t hash = bpe_pair_hash(left, right);
-	size_t at;
+	uint64_t hash = hash_integer((uint64_t)(uint32_t)left << 32 | (uint32_t)right), *slot;
 
-	if (p->n * 2 >= p->n_slots && slots_grow(&p->slots, &p->n_slots, 1024, e))
+	if (hash_index_reserve(&p->index, p->n, 1024, e))
 		return e->code;
-	at = bpe_pair_slot(p, left, right, hash);
-	if (!p->slots[at]) {
-		if (p->n >= UINT32_MAX - 1)
+	slot = hash_index_slot(&p->index, hash, pair_has_symbols, p->all,
+			       (int32_t[]){ left, right });
+	if (!*slot) {
+		if (p->n >= HASH_INDEX_MAX)
 			return err_set(e, ERR_NOMEM, "too many distinct pairs of symbols");
 		if (mem_grow(&p->all, &p->cap_all, p->n + 1, sizeof(*p->all), e))
 			return e->code;
+		hash_slot_fill(slot, hash, (uint32_t)p->n);
 		p->all[p->n++] = (struct bpe_pair){ .left = left, .right = right };
-		p->slots[at] = (hash & SLOT_HASH) | p->n;
 	}
-	*pair = (uint32_t)p->slots[at] - 1;
+	*pair = (uint32_t)hash_slot_entry(slot);
 	return 0;
 }
 
@@ -305,7 +291,7 @@ void bpe_pairs_free(struct bpe_pairs *p)
 		free(p->blocks);
 	}
 	free(p->all);
-	free(p->slots);
+	hash_index_free(&p->index);
 	free(p->heap);
 	free(p->live);
 	free(p->risen);

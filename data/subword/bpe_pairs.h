@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/base/hash_index.h"
 
 struct bpe_pair {
 	int32_t left, right; /* symbols */
@@ -42,8 +43,7 @@ struct bpe_pairs {
 	bool (*is_before)(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b);
 	const void *argument;
 	/* private */
-	uint64_t *slots; /* owned: high half of the hash, and pair + 1; 0: free */
-	size_t n_slots;
+	struct hash_index index; /* finds the number of a pair of symbols */
 	struct bpe_ranked {
 		int64_t count;
 		uint32_t pair;

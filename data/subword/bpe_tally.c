@@ -9,60 +9,54 @@
 
 /* ---- tallies ---- */
 
-static size_t tally_slot(const struct bpe_merger_work *k, uint32_t pair, uint32_t place)
-{
-	uint64_t h = ((uint64_t)place << 32 | pair) * 0x9E3779B97F4A7C15u;
-	size_t mask = k->n_tally_slots - 1, at = (size_t)(h ^ h >> 32) & mask;
+struct tally_key {
+	uint32_t pair, place;
+};
 
-	while (k->tallies[at].is_used &&
-	       (k->tallies[at].pair != pair || k->tallies[at].place != place))
-		at = (at + 1) & mask;
-	return at;
+static uint64_t tally_hash(struct tally_key key)
+{
+	return hash_integer((uint64_t)key.place << 32 | key.pair);
 }
 
-static int grow_tallies(struct bpe_merger_work *k, struct err *e)
+static bool tally_has_key(const void *tallies, uint32_t i, const void *key)
 {
-	struct bpe_tally *old = k->tallies;
-	size_t n_old = k->n_tally_slots, n = n_old ? n_old * 2 : 256;
-	struct bpe_tally *new = mem_alloc(n, sizeof(*new), e);
+	const struct bpe_tally *t = (const struct bpe_tally *)tallies + i;
+	const struct tally_key *k = key;
 
-	if (!new)
-		return e->code;
-	k->tallies = new;
-	k->n_tally_slots = n;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].is_used)
-			new[tally_slot(k, old[i].pair, old[i].place)] = old[i];
-	free(old);
-	return 0;
+	return t->pair == k->pair && t->place == k->place;
 }
 
 static int add_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place, int times,
 		     struct err *e)
 {
-	struct bpe_tally *t;
+	struct tally_key key = { pair, place };
+	uint64_t hash = tally_hash(key), *slot;
 
-	if (k->n_tallies * 2 >= k->n_tally_slots && grow_tallies(k, e))
+	if (hash_index_reserve(&k->tally_index, k->n_tallies, 256, e))
 		return e->code;
-	t = &k->tallies[tally_slot(k, pair, place)];
-	if (!t->is_used) {
-		*t = (struct bpe_tally){ .pair = pair, .place = place, .is_used = true };
-		k->n_tallies++;
+	slot = hash_index_slot(&k->tally_index, hash, tally_has_key, k->tallies, &key);
+	if (!*slot) {
+		if (k->n_tallies >= HASH_INDEX_MAX)
+			return err_set(e, ERR_NOMEM, "too many pairs in words with tallies");
+		if (mem_grow(&k->tallies, &k->cap_tallies, k->n_tallies + 1, sizeof(*k->tallies),
+			     e))
+			return e->code;
+		hash_slot_fill(slot, hash, (uint32_t)k->n_tallies);
+		k->tallies[k->n_tallies++] = (struct bpe_tally){ .pair = pair, .place = place };
 	}
-	t->tally += times;
+	k->tallies[hash_slot_entry(slot)].tally += times;
 	return 0;
 }
 
 int32_t bpe_reset_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place)
 {
-	struct bpe_tally *t;
-	int32_t tally;
+	struct tally_key key = { pair, place };
+	int64_t i =
+		hash_index_find(&k->tally_index, tally_hash(key), tally_has_key, k->tallies, &key);
+	int32_t tally = i < 0 ? 0 : k->tallies[i].tally;
 
-	if (!k->n_tally_slots)
-		return 0;
-	t = &k->tallies[tally_slot(k, pair, place)];
-	tally = t->tally;
-	t->tally = 0;
+	if (i >= 0)
+		k->tallies[i].tally = 0;
 	return tally;
 }
 

@@ -32,7 +32,6 @@ struct bpe_merge {
 struct bpe_tally { /* of an odd word */
 	uint32_t place, pair;
 	int32_t tally;
-	bool is_used;
 };
 
 /* What the occurrences of the merged pair have on one side of them. */
@@ -61,8 +60,9 @@ struct bpe_merger_work {
 	uint32_t *deferred;		     /* owned: words to rewrite after the simple ones */
 	size_t n_deferred, cap_deferred;
 	int32_t *old;		   /* owned: (longest) */
-	struct bpe_tally *tallies; /* owned: hash table */
-	size_t n_tallies, n_tally_slots;
+	struct bpe_tally *tallies; /* owned: (n_tallies) */
+	size_t n_tallies, cap_tallies;
+	struct hash_index tally_index; /* finds the tally of a pair in a word */
 	struct buf scratch;
 };
 

@@ -8,6 +8,7 @@
 #include "data/text/lang_files.h"
 #include "share/base/buf.h"
 #include "share/base/hash.h"
+#include "share/base/hash_index.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -27,19 +28,32 @@ struct abbrev {
 	struct slot slots[SLOTS];
 };
 
-static struct slot *abbrev_find_slot(const struct abbrev *a, const char *word, size_t n)
-{
-	size_t i = (size_t)hash_bytes(word, n) % SLOTS;
+struct abbrev_key {
+	const char *word;
+	size_t n;
+};
 
-	while (a->slots[i].n && (a->slots[i].n != n || memcmp(a->slots[i].word, word, n)))
-		i = (i + 1) % SLOTS;
-	return (struct slot *)&a->slots[i];
+static bool abbrev_slot_ends(const void *slots, size_t at, const void *key)
+{
+	const struct slot *s = (const struct slot *)slots + at;
+	const struct abbrev_key *k = key;
+
+	return !s->n || (s->n == k->n && !memcmp(s->word, k->word, k->n));
+}
+
+/* The slot of the word, or the free slot where the word belongs. */
+static size_t abbrev_find_slot(const struct abbrev *a, const char *word, size_t n)
+{
+	struct abbrev_key key = { word, n };
+
+	return hash_probe(SLOTS, hash_bytes(word, n), abbrev_slot_ends, a->slots, &key);
 }
 
 enum abbrev_kind abbrev_find(const struct abbrev *a, const char *word, size_t n)
 {
-	return n == 0 || n > MOST_BYTES ? ABBREV_NONE
-					: (enum abbrev_kind)abbrev_find_slot(a, word, n)->kind;
+	if (n == 0 || n > MOST_BYTES)
+		return ABBREV_NONE;
+	return (enum abbrev_kind)a->slots[abbrev_find_slot(a, word, n)].kind;
 }
 
 static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind,
@@ -52,7 +66,7 @@ static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum ab
 			       "the abbreviation \"%.*s\" is too long (%u bytes at most) "
 			       "or one too many (%u at most)",
 			       (int)n, word, MOST_BYTES, MOST);
-	s = abbrev_find_slot(a, word, n);
+	s = &a->slots[abbrev_find_slot(a, word, n)];
 	if (!s->n)
 		a->n_words++;
 	memcpy(s->word, word, n);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/words/slots.h"
 #include "share/base/mem.h"
 
 /* ---- short strings, eight bytes at a time ---- */
@@ -71,43 +70,41 @@ static inline bool is_same_string(const char *a, const char *b, size_t n)
 	return true;
 }
 
-/* ---- slots ---- */
+/* ---- strings to numbers ---- */
 
-/* The slot where the string is, or the free one where it belongs. n_slots > 0. */
-static size_t intern_find_slot(const struct intern *t, const char *text, size_t n, uint64_t hash)
+struct intern_key {
+	const char *text;
+	size_t n;
+};
+
+static bool intern_entry_has(const void *table, uint32_t i, const void *key)
 {
-	size_t mask = t->n_slots - 1, at = (size_t)(hash >> 32) & mask;
+	const struct intern *t = table;
+	const struct intern_key *k = key;
 
-	for (uint64_t s; (s = t->slots[at]) != 0; at = (at + 1) & mask) {
-		const struct intern_entry *entry;
-
-		if ((s ^ hash) & SLOT_HASH)
-			continue;
-		entry = &t->entries[(uint32_t)s - 1];
-		if (entry->len == n && is_same_string(t->bytes + entry->start, text, n))
-			break;
-	}
-	return at;
+	return t->entries[i].len == k->n &&
+	       is_same_string(t->bytes + t->entries[i].start, k->text, k->n);
 }
 
 int32_t intern_find(const struct intern *t, const char *text, size_t n)
 {
+	struct intern_key key = { text, n };
+
 	if (!t->n)
 		return -1;
-	return (int32_t)(uint32_t)t->slots[intern_find_slot(t, text, n, intern_hash(text, n))] - 1;
+	return (int32_t)hash_index_find(&t->index, intern_hash(text, n), intern_entry_has, t, &key);
 }
 
 int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, struct err *e)
 {
-	uint64_t hash = intern_hash(text, n);
-	size_t at;
+	struct intern_key key = { text, n };
+	uint64_t hash = intern_hash(text, n), *slot;
 
-	/* Grown while half full, so that a free slot always ends a search. */
-	if ((size_t)t->n * 2 >= t->n_slots && slots_grow(&t->slots, &t->n_slots, 64, e))
+	if (hash_index_reserve(&t->index, (size_t)t->n, 64, e))
 		return e->code;
-	at = intern_find_slot(t, text, n, hash);
-	if (t->slots[at]) {
-		*index = (int32_t)(uint32_t)t->slots[at] - 1;
+	slot = hash_index_slot(&t->index, hash, intern_entry_has, t, &key);
+	if (*slot) {
+		*index = (int32_t)hash_slot_entry(slot);
 		return 0;
 	}
 	if (t->n >= INT32_MAX - 1 || n > UINT32_MAX)
@@ -121,20 +118,21 @@ int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, str
 		memcpy(t->bytes + t->n_bytes, text, n);
 	t->entries[t->n] = (struct intern_entry){ .start = t->n_bytes, .len = (uint32_t)n };
 	t->n_bytes += n;
+	hash_slot_fill(slot, hash, (uint32_t)t->n);
 	*index = t->n++;
-	t->slots[at] = (hash & SLOT_HASH) | (uint32_t)t->n;
 	return 0;
 }
 
 size_t intern_memory(const struct intern *t)
 {
-	return t->cap_bytes + t->cap_entries * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots);
+	return t->cap_bytes + t->cap_entries * sizeof(*t->entries) +
+	       t->index.n_slots * sizeof(*t->index.slots);
 }
 
 void intern_clear(struct intern *t)
 {
 	if (t->n)
-		memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+		hash_index_clear(&t->index);
 	t->n = 0;
 	t->n_bytes = 0;
 }
@@ -143,6 +141,6 @@ void intern_free(struct intern *t)
 {
 	free(t->bytes);
 	free(t->entries);
-	free(t->slots);
+	hash_index_free(&t->index);
 	*t = (struct intern){ 0 };
 }

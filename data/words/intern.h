@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/base/hash_index.h"
 
 struct intern_entry {
 	size_t start; /* in bytes */
@@ -27,8 +28,7 @@ struct intern {
 	size_t n_bytes, cap_bytes;
 	struct intern_entry *entries; /* owned: (n) */
 	size_t cap_entries;
-	uint64_t *slots; /* owned: high half of the hash, and index + 1; 0: free */
-	size_t n_slots;	 /* a power of two, more than n */
+	struct hash_index index; /* finds a string's number */
 };
 
 /* The number of a string, -1 when it is not there. */

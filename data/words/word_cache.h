@@ -1,35 +1,37 @@
 /*
- * word_cache.h - numbers of the words that a worker meets again and again.
+ * word_cache.h - a cache of word numbers for each worker thread, in front of the table of all words.
  *
- * The table of all words is one, too large for a processor's cache, and only one thread may
- * write to it. But nine of ten words of a text are among the few ten thousand most frequent ones:
- * each worker keeps those that it has met of late, of up to WORD_CACHE_BYTES, in a table
- * of fixed size. Four words share a set; a hit moves a word one place up, a new one takes
- * the last place. It is only a memory of what was found out elsewhere: whatever it has
- * forgotten is looked up again, and results never depend on it.
+ * The table of all words exceeds the processor's caches, and one thread alone may write to it. But
+ * nine of ten words of a text are among the few ten thousand most frequent words. So each worker
+ * keeps the numbers of recent words of up to WORD_CACHE_BYTES bytes in a table of fixed size. Four
+ * words share a set; a hit moves a word one place up, a new word replaces the last one. A word that
+ * was replaced is looked up in the table of all words again: results never depend on this cache.
+ *
+ * Not a hash_index: that grows and keeps all keys; this one stays small and evicts.
  */
 #ifndef WERKBANK_DATA_WORDS_WORD_CACHE_H
 #define WERKBANK_DATA_WORDS_WORD_CACHE_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "share/base/err.h"
 
-#define WORD_CACHE_BYTES 16 /* of the longest word in it */
-#define WORD_CACHE_SLACK 16 /* bytes from the start of a word on are read in any case */
+#define WORD_CACHE_BYTES 16 /* longest word that is cached */
+#define WORD_CACHE_SLACK 16 /* bytes that must be readable from the start of a word */
 
 #define WORD_CACHE_BITS 14 /* sets */
 #define WORD_CACHE_WAYS 4
 
-/* A word of up to 16 bytes, none of them NUL: filled up with zeros. */
+/* A word of up to 16 bytes, none of them NUL, padded with zeros. */
 struct word_key {
 	uint64_t low, high;
 };
 
 struct word_cache_entry {
-	struct word_key key; /* both 0: none */
+	struct word_key key; /* both 0: a free entry */
 	int64_t number;
 };
 
@@ -37,13 +39,15 @@ struct word_cache {
 	struct word_cache_entry sets[1 << WORD_CACHE_BITS][WORD_CACHE_WAYS];
 };
 
-struct word_cache *word_cache_new(struct err *e); /* give it back with free() */
+struct word_cache *
+word_cache_new(struct err *e); /* owned by the caller: free(); NULL: out of memory */
 
-/* n from 1 to WORD_CACHE_BYTES. */
+/* The key of a word of n bytes, 1 to WORD_CACHE_BYTES; WORD_CACHE_SLACK bytes are read. */
 static inline struct word_key word_key(const char *text, size_t n)
 {
 	struct word_key k;
 
+	assert(n >= 1 && n <= WORD_CACHE_BYTES);
 	memcpy(&k.low, text, 8);
 	memcpy(&k.high, text + 8, 8);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -55,7 +59,7 @@ static inline struct word_key word_key(const char *text, size_t n)
 	return k;
 }
 
-/* The set of a word: asked for before its words are, it is fetched meanwhile. */
+/* The set of a word. Call this early: it prefetches the set from memory. */
 static inline struct word_cache_entry *word_cache_set(struct word_cache *c, struct word_key k)
 {
 	uint64_t h = (k.low ^ (k.high << 29 | k.high >> 35)) * 0x9E3779B97F4A7C15u;
@@ -69,8 +73,8 @@ static inline struct word_cache_entry *word_cache_set(struct word_cache *c, stru
 }
 
 /*
- * Where the number of a word is. One that was not there gets the last place of its set with the
- * number missing.
+ * Where the number of the word is stored. A new word replaces the last word of its set, and its
+ * number is `missing` until the caller writes the right one.
  */
 static inline int64_t *word_cache_lookup(struct word_cache_entry *set, struct word_key k,
 					 int64_t missing)

@@ -22,20 +22,17 @@ struct ngrams_slot {
 	uint32_t seen;	    /* in this reference so far */
 };
 
-static size_t hash_ngram_key(uint64_t key)
+static bool ngram_slot_ends(const void *table, size_t at, const void *key)
 {
-	key *= 0x9E3779B97F4A7C15u;
-	return (size_t)(key ^ key >> 29) * 0x9E3779B1u >> 7;
+	const struct ngrams *g = table;
+
+	return g->slots[at].epoch != g->epoch || g->slots[at].key == *(const uint64_t *)key;
 }
 
-/* The slot with this key, or the free one where it belongs. */
+/* The slot with this key, or the free slot where the key belongs. */
 static size_t find_ngram_slot(const struct ngrams *g, uint64_t key)
 {
-	size_t mask = g->mask, i = hash_ngram_key(key) & mask;
-
-	while (g->slots[i].epoch == g->epoch && g->slots[i].key != key)
-		i = (i + 1) & mask;
-	return i;
+	return hash_probe(g->n_used, hash_integer(key), ngram_slot_ends, g, &key);
 }
 
 static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
@@ -46,7 +43,7 @@ static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
 		return err_set(e, ERR_DATA, "a segment of %zu symbols is too long to be scored", n);
 	while (want < need)
 		want *= 2;
-	g->mask = want - 1;
+	g->n_used = want;
 	if (want > g->n_slots) {
 		free(g->slots);
 		g->n_slots = 0;
@@ -129,61 +126,41 @@ void ngrams_free(struct ngrams *g)
 	g->n_slots = 0;
 }
 
-/* Small, so that all of them stay in the cache. */
-struct word_numbers_slot {
-	uint32_t hash;	 /* half of it */
-	uint32_t number; /* of the word, plus 1; 0: the slot is free */
-};
-
 struct word_numbers_entry {
 	size_t at, n; /* where in the text */
-	uint64_t hash;
 };
 
-static int grow_word_slots(struct word_numbers *w, struct err *e)
+struct word_numbers_key {
+	const char *word;
+	size_t n;
+};
+
+static bool word_number_has(const void *table, uint32_t number, const void *key)
 {
-	size_t want = MAX(w->n_slots * 4, (size_t)4096);
-	struct word_numbers_slot *slots = mem_alloc(want, sizeof(*slots), e);
+	const struct word_numbers *w = table;
+	const struct word_numbers_key *k = key;
 
-	if (!slots)
-		return e->code;
-	for (uint32_t number = 0; number < w->n; number++) {
-		uint64_t hash = w->entries[number].hash;
-		size_t to = hash & (want - 1);
-
-		while (slots[to].number)
-			to = (to + 1) & (want - 1);
-		slots[to] = (struct word_numbers_slot){ (uint32_t)(hash >> 32), number + 1 };
-	}
-	free(w->slots);
-	w->slots = slots;
-	w->n_slots = want;
-	return 0;
+	return w->entries[number].n == k->n &&
+	       !memcmp(w->text.data + w->entries[number].at, k->word, k->n);
 }
 
 int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number,
 		     struct err *e)
 {
-	uint64_t hash = hash_bytes(word, n);
-	size_t i;
+	struct word_numbers_key key = { word, n };
+	uint64_t hash = hash_bytes(word, n), *slot;
 
-	if ((size_t)w->n * 2 >= w->n_slots && grow_word_slots(w, e))
+	if (hash_index_reserve(&w->index, w->n, 4096, e))
 		return e->code;
-	for (i = hash & (w->n_slots - 1); w->slots[i].number; i = (i + 1) & (w->n_slots - 1)) {
-		const struct word_numbers_entry *known;
-
-		if (w->slots[i].hash != (uint32_t)(hash >> 32))
-			continue;
-		known = &w->entries[w->slots[i].number - 1];
-		if (known->n == n && !memcmp(w->text.data + known->at, word, n)) {
-			*number = w->slots[i].number - 1;
-			return 0;
-		}
+	slot = hash_index_slot(&w->index, hash, word_number_has, w, &key);
+	if (*slot) {
+		*number = (uint32_t)hash_slot_entry(slot);
+		return 0;
 	}
 	if (mem_grow(&w->entries, &w->cap, (size_t)w->n + 1, sizeof(*w->entries), e))
 		return e->code;
-	w->entries[w->n] = (struct word_numbers_entry){ w->text.len, n, hash };
-	w->slots[i] = (struct word_numbers_slot){ (uint32_t)(hash >> 32), w->n + 1 };
+	w->entries[w->n] = (struct word_numbers_entry){ w->text.len, n };
+	hash_slot_fill(slot, hash, w->n);
 	buf_add(&w->text, word, n);
 	*number = w->n++;
 	return buf_check(&w->text, e);
@@ -222,7 +199,7 @@ int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint3
 void word_numbers_free(struct word_numbers *w)
 {
 	buf_free(&w->text);
-	free(w->slots);
+	hash_index_free(&w->index);
 	free(w->entries);
 	memset(w, 0, sizeof(*w));
 }

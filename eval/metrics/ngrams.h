@@ -17,6 +17,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/hash_index.h"
 
 #define NGRAMS_MAX_ORDER 24
 
@@ -31,7 +32,7 @@ struct ngrams {
 	/* private */
 	struct ngrams_slot *slots; /* owned */
 	size_t n_slots;		   /* a power of two */
-	size_t mask;		   /* slots that this segment uses, less 1 */
+	size_t n_used;		   /* slots that this segment uses; a power of two */
 	uint32_t epoch, reference;
 };
 
@@ -56,8 +57,7 @@ static inline int64_t ngrams_total(size_t n, int order)
 
 struct word_numbers {
 	struct buf text;		    /* all words, one behind the other */
-	struct word_numbers_slot *slots;    /* owned */
-	size_t n_slots;			    /* a power of two */
+	struct hash_index index;	    /* finds a word's number */
 	struct word_numbers_entry *entries; /* (cap) owned */
 	size_t cap;
 	uint32_t n; /* words so far */
