@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/sp_proto.h"
 #include "share/base/mem.h"
+#include "share/base/proto.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

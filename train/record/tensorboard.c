@@ -14,6 +14,7 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/proto.h"
 #include "share/base/util.h"
 #include "train/record/scalars.h"
 
@@ -42,17 +43,11 @@ uint32_t tensorboard_crc(const void *bytes, size_t n)
 	return ~crc;
 }
 
-static void add_le(struct buf *b, uint64_t v, int bytes)
-{
-	for (int i = 0; i < bytes; i++)
-		buf_add_char(b, (char)(v >> 8 * i));
-}
-
 static void add_masked_crc(struct buf *b, const void *bytes, size_t n)
 {
 	uint32_t crc = tensorboard_crc(bytes, n);
 
-	add_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
+	proto_put_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
 }
 
 /* t->event goes into the file by one write; the part that a full disk took is cut off again. */
@@ -62,7 +57,7 @@ static int put_event(struct tensorboard *t, struct err *e)
 	ssize_t n;
 
 	buf_clear(r);
-	add_le(r, t->event.len, 8);
+	proto_put_le(r, t->event.len, 8);
 	add_masked_crc(r, r->data, r->len);
 	buf_add(r, t->event.data, t->event.len);
 	add_masked_crc(r, t->event.data, t->event.len);
@@ -78,69 +73,6 @@ static int put_event(struct tensorboard *t, struct err *e)
 	if (n >= 0)
 		errno = ftruncate(t->fd, t->size) ? errno : ENOSPC;
 	return err_set_errno(e, ERR_IO, "%s: cannot be written", t->path);
-}
-
-/* ---- protocol buffers -------------------------------------------------- */
-
-enum { VARINT, FIXED64, BYTES, FIXED32 = 5 }; /* wire types */
-
-static void add_varint(struct buf *b, uint64_t v)
-{
-	while (v >= 0x80) {
-		buf_add_char(b, (char)(v | 0x80));
-		v >>= 7;
-	}
-	buf_add_char(b, (char)v);
-}
-
-static void add_key(struct buf *b, int field, int wire)
-{
-	add_varint(b, (uint64_t)(field << 3 | wire));
-}
-
-static void add_int(struct buf *b, int field, int64_t v)
-{
-	add_key(b, field, VARINT);
-	add_varint(b, (uint64_t)v);
-}
-
-static void add_double(struct buf *b, int field, double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	add_key(b, field, FIXED64);
-	add_le(b, bits, 8);
-}
-
-static void add_float(struct buf *b, int field, float v)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	add_key(b, field, FIXED32);
-	add_le(b, bits, 4);
-}
-
-static void proto_add_bytes(struct buf *b, int field, const void *bytes, size_t n)
-{
-	add_key(b, field, BYTES);
-	add_varint(b, n);
-	if (n)
-		buf_add(b, bytes, n);
-}
-
-static void proto_add_text(struct buf *b, int field, const char *text)
-{
-	proto_add_bytes(b, field, text, strlen(text));
-}
-
-/* A message that was made in inner becomes a field; inner is empty afterwards. */
-static void add_message(struct buf *b, int field, struct buf *inner)
-{
-	proto_add_bytes(b, field, inner->data, inner->len);
-	b->failed |= inner->failed;
-	buf_free(inner);
 }
 
 /* ---- events ------------------------------------------------------------ */
@@ -163,9 +95,9 @@ enum { STRUCT_NUMBER = 2, STRUCT_STRING };
 static void begin_event(struct tensorboard *t, double wall, int64_t step)
 {
 	buf_clear(&t->event);
-	add_double(&t->event, EVENT_WALL, wall);
+	proto_put_double(&t->event, EVENT_WALL, wall);
 	if (step > 0)
-		add_int(&t->event, EVENT_STEP, step);
+		proto_put_varint(&t->event, EVENT_STEP, (uint64_t)step);
 }
 
 static int add_scalar(void *arg, const char *tag, double v, struct err *e)
@@ -174,11 +106,11 @@ static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 
 	(void)e; /* a buffer remembers that memory ran out */
 
-	proto_add_text(&value, VALUE_TAG, tag);
+	proto_put_text(&value, VALUE_TAG, tag);
 	if (fabs(v) > FLT_MAX)
 		v = copysign(INFINITY, v);
-	add_float(&value, VALUE_SIMPLE, (float)v);
-	add_message(summary, SUMMARY_VALUE, &value);
+	proto_put_float(&value, VALUE_SIMPLE, (float)v);
+	proto_put_message(summary, SUMMARY_VALUE, &value);
 	return 0;
 }
 
@@ -188,14 +120,14 @@ static void add_plugin_value(struct buf *summary, const char *tag, struct buf *t
 {
 	struct buf value = { 0 }, metadata = { 0 }, data = { 0 };
 
-	proto_add_text(&data, PLUGIN_NAME, plugin);
+	proto_put_text(&data, PLUGIN_NAME, plugin);
 	if (content)
-		add_message(&data, PLUGIN_CONTENT, content);
-	add_message(&metadata, METADATA_PLUGIN, &data);
-	proto_add_text(&value, VALUE_TAG, tag);
-	add_message(&value, VALUE_TENSOR, tensor);
-	add_message(&value, VALUE_METADATA, &metadata);
-	add_message(summary, SUMMARY_VALUE, &value);
+		proto_put_message(&data, PLUGIN_CONTENT, content);
+	proto_put_message(&metadata, METADATA_PLUGIN, &data);
+	proto_put_text(&value, VALUE_TAG, tag);
+	proto_put_message(&value, VALUE_TENSOR, tensor);
+	proto_put_message(&value, VALUE_METADATA, &metadata);
+	proto_put_message(summary, SUMMARY_VALUE, &value);
 }
 
 /* ---- records of the journal -------------------------------------------- */
@@ -223,11 +155,11 @@ static void add_sample_summary(struct buf *summary, const struct json *record)
 	buf_add_str(&text, "| | |\n|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		markdown_add_cell(&text, rows[i], json_text(json_get(record, rows[i]), ""));
-	add_int(&tensor, TENSOR_DTYPE, DT_STRING);
-	add_int(&dim, DIM_SIZE, 1);
-	add_message(&shape, SHAPE_DIM, &dim);
-	add_message(&tensor, TENSOR_SHAPE, &shape);
-	add_message(&tensor, TENSOR_STRINGS, &text);
+	proto_put_varint(&tensor, TENSOR_DTYPE, DT_STRING);
+	proto_put_varint(&dim, DIM_SIZE, 1);
+	proto_put_message(&shape, SHAPE_DIM, &dim);
+	proto_put_message(&tensor, TENSOR_SHAPE, &shape);
+	proto_put_message(&tensor, TENSOR_STRINGS, &text);
 	add_plugin_value(summary, tag, &tensor, "text", NULL);
 }
 
@@ -236,10 +168,10 @@ static void add_hparams(struct buf *summary, const char *tag, struct buf *conten
 {
 	struct buf tensor = { 0 }, floats = { 0 }, shape = { 0 };
 
-	add_le(&floats, 0, 4);
-	add_int(&tensor, TENSOR_DTYPE, DT_FLOAT);
-	add_message(&tensor, TENSOR_SHAPE, &shape);
-	add_message(&tensor, TENSOR_FLOATS, &floats);
+	proto_put_le(&floats, 0, 4);
+	proto_put_varint(&tensor, TENSOR_DTYPE, DT_FLOAT);
+	proto_put_message(&tensor, TENSOR_SHAPE, &shape);
+	proto_put_message(&tensor, TENSOR_FLOATS, &floats);
 	add_plugin_value(summary, tag, &tensor, "hparams", content);
 }
 
@@ -251,12 +183,12 @@ static void add_hparam_option(struct buf *start, const char *name, const char *t
 	double number = strtod(text, &end);
 
 	if (end != text && !*end)
-		add_double(&value, STRUCT_NUMBER, number);
+		proto_put_double(&value, STRUCT_NUMBER, number);
 	else
-		proto_add_text(&value, STRUCT_STRING, text);
-	proto_add_text(&entry, 1, name);
-	add_message(&entry, 2, &value);
-	add_message(start, START_HPARAMS, &entry);
+		proto_put_text(&value, STRUCT_STRING, text);
+	proto_put_text(&entry, 1, name);
+	proto_put_message(&entry, 2, &value);
+	proto_put_message(start, START_HPARAMS, &entry);
 }
 
 static void add_start(struct buf *summary, const struct json *record)
@@ -278,8 +210,8 @@ static void add_start(struct buf *summary, const struct json *record)
 			snprintf(text, sizeof(text), "%lld", (long long)json_integer(v, 0));
 			add_hparam_option(&start, numbers[i], text);
 		}
-	add_double(&start, START_TIME, json_number(json_get(record, "t"), 0));
-	add_message(&content, HPARAMS_START, &start);
+	proto_put_double(&start, START_TIME, json_number(json_get(record, "t"), 0));
+	proto_put_message(&content, HPARAMS_START, &start);
 	add_hparams(summary, "_hparams_/session_start_info", &content);
 }
 
@@ -288,9 +220,9 @@ static void add_stop(struct buf *summary, const struct json *record)
 	bool good = strcmp(json_text(json_get(record, "reason"), ""), "failed") != 0;
 	struct buf end = { 0 }, content = { 0 };
 
-	add_int(&end, END_STATUS, good ? STATUS_SUCCESS : STATUS_FAILURE);
-	add_double(&end, END_TIME, json_number(json_get(record, "t"), 0));
-	add_message(&content, HPARAMS_END, &end);
+	proto_put_varint(&end, END_STATUS, good ? STATUS_SUCCESS : STATUS_FAILURE);
+	proto_put_double(&end, END_TIME, json_number(json_get(record, "t"), 0));
+	proto_put_message(&content, HPARAMS_END, &end);
 	add_hparams(summary, "_hparams_/session_end_info", &content);
 }
 
@@ -317,7 +249,7 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 	if (summary.len || summary.failed) {
 		begin_event(t, json_number(json_get(record, "t"), 0),
 			    json_integer(json_get(record, "step"), 0));
-		add_message(&t->event, EVENT_SUMMARY, &summary);
+		proto_put_message(&t->event, EVENT_SUMMARY, &summary);
 		rc = put_event(t, e);
 	}
 	buf_free(&summary);
@@ -331,12 +263,12 @@ static int begin_file(struct tensorboard *t, int64_t first_step, double wall, st
 	struct buf session = { 0 };
 
 	begin_event(t, wall, 0);
-	proto_add_text(&t->event, EVENT_VERSION, "brain.Event:2");
+	proto_put_text(&t->event, EVENT_VERSION, "brain.Event:2");
 	if (put_event(t, e))
 		return e->code;
 	begin_event(t, wall, first_step);
-	add_int(&session, SESSION_STATUS, SESSION_START);
-	add_message(&t->event, EVENT_SESSION, &session);
+	proto_put_varint(&session, SESSION_STATUS, SESSION_START);
+	proto_put_message(&t->event, EVENT_SESSION, &session);
 	return put_event(t, e);
 }
 

@@ -1,10 +1,13 @@
-/* sp_proto.c - see sp_proto.h */
-#include "data/subword/sp_proto.h"
+/* proto.c - see proto.h */
+#include "share/base/proto.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
-#define MAX_FIELD ((1u << 29) - 1)
+#define MAX_FIELD ((1u << 29) - 1) /* the highest number that the format allows */
+
+/* ---- reading ---- */
 
 static bool proto_read_varint(struct proto *p, uint64_t *value)
 {
@@ -54,7 +57,7 @@ int proto_next(struct proto *p, struct proto_field *f)
 		f->n = (size_t)f->value;
 		p->at += f->n;
 		return 1;
-	default: /* groups: no message of ours has them */
+	default: /* a group, or damage */
 		return -1;
 	}
 }
@@ -68,7 +71,9 @@ float proto_float(const struct proto_field *f)
 	return value;
 }
 
-static void proto_put_number(struct buf *to, uint64_t value)
+/* ---- writing ---- */
+
+static void put_number(struct buf *to, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
 		buf_add_char(to, (char)(value | 0x80));
@@ -77,20 +82,21 @@ static void proto_put_number(struct buf *to, uint64_t value)
 
 static void put_key(struct buf *to, uint32_t number, enum proto_wire wire)
 {
-	proto_put_number(to, (uint64_t)number << 3 | wire);
+	assert(number > 0 && number <= MAX_FIELD);
+	put_number(to, (uint64_t)number << 3 | wire);
+}
+
+void proto_put_le(struct buf *to, uint64_t value, int n_bytes)
+{
+	assert(n_bytes <= 8);
+	for (int i = 0; i < n_bytes; i++)
+		buf_add_char(to, (char)(value >> (8 * i)));
 }
 
 void proto_put_varint(struct buf *to, uint32_t number, uint64_t value)
 {
 	put_key(to, number, PROTO_VARINT);
-	proto_put_number(to, value);
-}
-
-void proto_put_bytes(struct buf *to, uint32_t number, const void *bytes, size_t n)
-{
-	put_key(to, number, PROTO_BYTES);
-	proto_put_number(to, n);
-	buf_add(to, bytes, n);
+	put_number(to, value);
 }
 
 void proto_put_float(struct buf *to, uint32_t number, float value)
@@ -99,6 +105,34 @@ void proto_put_float(struct buf *to, uint32_t number, float value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	put_key(to, number, PROTO_FOUR);
-	for (int i = 0; i < 4; i++)
-		buf_add_char(to, (char)(bits >> (8 * i)));
+	proto_put_le(to, bits, 4);
+}
+
+void proto_put_double(struct buf *to, uint32_t number, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	put_key(to, number, PROTO_EIGHT);
+	proto_put_le(to, bits, 8);
+}
+
+void proto_put_bytes(struct buf *to, uint32_t number, const void *bytes, size_t n)
+{
+	put_key(to, number, PROTO_BYTES);
+	put_number(to, n);
+	if (n)
+		buf_add(to, bytes, n);
+}
+
+void proto_put_text(struct buf *to, uint32_t number, const char *text)
+{
+	proto_put_bytes(to, number, text, strlen(text));
+}
+
+void proto_put_message(struct buf *to, uint32_t number, struct buf *inner)
+{
+	proto_put_bytes(to, number, inner->data, inner->len);
+	to->failed |= inner->failed;
+	buf_free(inner);
 }
