@@ -99,7 +99,7 @@ only zlib.h     data/source/inflate_zlib.c
 only isa-l      data/source/inflate_isal.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
-only unicode    data/subword/sp_unicode.c
+only unicode    data/text/icu.c
 
 # never WORDS : functions nobody calls, because they are too easy to misuse.
 never() {

@@ -15,7 +15,7 @@
 #include "data/subword/sp_count.h"
 #include "data/subword/sp_model.h"
 #include "data/subword/sp_rules.h"
-#include "data/subword/sp_unicode.h"
+#include "data/text/icu.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -177,7 +177,7 @@ static struct facts find_facts(const char *text, size_t n)
 		i += utf8_decode(text + i, n - i, &c);
 		if (c == 0x2581)
 			continue;
-		script = sp_unicode_script(c);
+		script = icu_piece_script(c);
 		if (script < 0)
 			continue; /* like the one before */
 		if (f.first == ANY_SCRIPT)

@@ -8,7 +8,7 @@
 
 #include "data/words/intern.h"
 #include "data/subword/sp_charsmap.h"
-#include "data/subword/sp_unicode.h"
+#include "data/text/icu.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -28,7 +28,7 @@ struct variant { /* a character that decomposes to one other */
 };
 
 struct rules {
-	struct sp_unicode *unicode;
+	struct icu_normalizer *unicode;
 	struct intern from, to; /* left sides (number: of the rule), right sides */
 	struct rule *all;	/* owned: (from.n) */
 	size_t cap;
@@ -116,9 +116,9 @@ static int add_character(struct rules *r, uint32_t c, struct err *e)
 	uint32_t first;
 	int32_t ignored;
 
-	if (!sp_unicode_decompose(r->unicode, c, &r->a))
+	if (!icu_decompose(r->unicode, c, &r->a))
 		return buf_check(&r->a, e);
-	if (buf_check(&r->a, e) || sp_unicode_compose(r->unicode, bytes, n, &r->b, e))
+	if (buf_check(&r->a, e) || icu_compose(r->unicode, bytes, n, &r->b, e))
 		return e->code;
 	if ((r->b.len != n || memcmp(r->b.data, bytes, n)) &&
 	    set_rule(r, bytes, n, buf_text(&r->b), r->b.len, e))
@@ -219,7 +219,7 @@ static int add_sequences(struct rules *r, struct err *e)
 		size_t n;
 		const char *text = intern_text(&r->decomposed, i, &n);
 
-		if (sp_unicode_compose(r->unicode, text, n, &r->b, e))
+		if (icu_compose(r->unicode, text, n, &r->b, e))
 			return e->code;
 		if (r->b.len == n && !memcmp(r->b.data, text, n))
 			continue;
@@ -341,12 +341,12 @@ static int collect_rules(struct rules *r, struct err *e)
 
 int sp_rules_nmt_nfkc(struct buf *out, struct err *e)
 {
-	struct rules r = { .unicode = sp_unicode_open(e) };
+	struct rules r = { .unicode = icu_normalizer_new(e) };
 	int rc = r.unicode ? collect_rules(&r, e) : e->code;
 
 	if (!rc)
 		rc = write_rules(&r, out, e);
-	sp_unicode_close(r.unicode);
+	icu_normalizer_free(r.unicode);
 	intern_free(&r.from);
 	intern_free(&r.to);
 	intern_free(&r.decomposed);

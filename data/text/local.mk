@@ -1,10 +1,10 @@
 # data/text: text of one language: Moses tokenising, detokenising and normalising, rules of cleaning, scripts.
-# Enter at tokenize.h and clean.h. Regular expressions are PCRE2's, used in rewrite.c alone.
+# Enter at tokenize.h and clean.h. PCRE2 is used in rewrite.c alone, ICU in icu.c alone.
 # May use: share.
 libdata_a_SOURCES += \
 	%D%/abbrev.c %D%/abbrev.h %D%/chars.c %D%/chars.h %D%/clean.c %D%/clean.h \
-	%D%/detokenize.c %D%/normalize.c %D%/rewrite.c %D%/rewrite.h \
-	%D%/scripts.c %D%/scripts.def %D%/scripts.h %D%/sgm.c %D%/sgm.h \
+	%D%/detokenize.c %D%/icu.c %D%/icu.h %D%/normalize.c %D%/rewrite.c %D%/rewrite.h \
+	%D%/scripts.c %D%/scripts.h %D%/sgm.c %D%/sgm.h \
 	%D%/tokenize.c %D%/tokenize.h %D%/tokenize_rules.c %D%/tokenize_rules.h
 
 # Lists of abbreviations, built into the program.

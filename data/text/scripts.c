@@ -1,26 +1,19 @@
 /* scripts.c - see scripts.h */
 #include "data/text/scripts.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/icu.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-static const struct range {
-	uint32_t first, last;
-	enum script script;
-} ranges[] = {
-#define X(first, last, name) { first, last, SCRIPT_##name },
-#include "data/text/scripts.def"
-#undef X
-};
-
 #define BIT(name) ((uint32_t)1 << SCRIPT_##name)
 
-/* Languages (ISO 639) that are not written in Latin letters alone. */
+/* Languages (ISO 639) and the scripts in which they are written. */
 static const struct {
 	const char *languages;
 	uint32_t scripts;
@@ -78,7 +71,7 @@ uint32_t scripts_of_language(const char *language)
 	return UINT32_MAX;
 }
 
-/* Codepoints below 2^16 have a place each; of the others hardly one is ever asked for. */
+/* A table of the characters below 2^16; letters beyond are rare: ICU is asked for each. */
 struct scripts {
 	uint8_t low[1 << 16];
 };
@@ -87,9 +80,9 @@ struct scripts *scripts_new(struct err *e)
 {
 	struct scripts *s = mem_alloc(1, sizeof(*s), e);
 
-	for (size_t i = 0; s && i < ARRAY_LEN(ranges); i++)
-		for (uint32_t c = ranges[i].first; c <= MIN(ranges[i].last, 0xffff); c++)
-			s->low[c] = (uint8_t)ranges[i].script;
+	static_assert(N_SCRIPTS <= 32, "scripts are bits of a uint32_t");
+	for (uint32_t c = 0; s && c < sizeof(s->low); c++)
+		s->low[c] = (uint8_t)icu_letter_script(c);
 	return s;
 }
 
@@ -98,25 +91,13 @@ void scripts_free(struct scripts *s)
 	free(s);
 }
 
-static int compare_range(const void *key, const void *element)
-{
-	uint32_t c = *(const uint32_t *)key;
-	const struct range *r = element;
-
-	return c < r->first ? -1 : c > r->last;
-}
-
 enum script scripts_of(const struct scripts *s, uint32_t codepoint)
 {
-	const struct range *r;
-
-	if (codepoint < sizeof(s->low))
-		return s->low[codepoint];
-	r = bsearch(&codepoint, ranges, ARRAY_LEN(ranges), sizeof(*ranges), compare_range);
-	return r ? r->script : SCRIPT_NONE;
+	return codepoint < sizeof(s->low) ? (enum script)s->low[codepoint]
+					  : icu_letter_script(codepoint);
 }
 
-/* Where the next byte above 127 is, or end. */
+/* The next byte above 127, or end. */
 static const char *next_high(const char *p, const char *end)
 {
 	uint64_t w;
@@ -142,7 +123,7 @@ static size_t sum_bytes16(bytes16 v)
 	return sum;
 }
 
-/* ASCII letters, and bytes that are not a character's first. */
+/* Counts ASCII letters, and continuation bytes of UTF-8. */
 static void count_bytes(const char *text, size_t n, size_t *letters, size_t *inner)
 {
 	size_t i = 0;
@@ -151,7 +132,7 @@ static void count_bytes(const char *text, size_t n, size_t *letters, size_t *inn
 	while (n - i >= 16) {
 		bytes16 v, is_letter = { 0 }, is_inner = { 0 };
 
-		/* places of 8 bits count to 255 */
+		/* lanes of 8 bits hold counts up to 255 */
 		for (size_t stop = i + MIN((n - i) / 16, 255) * 16; i < stop; i += 16) {
 			memcpy(&v, text + i, 16);
 			is_letter -= (bytes16)((bytes16)((v | 0x20) - 'a') < 26);

@@ -6,8 +6,9 @@
 #include "share/base/text.h"
 
 /*
- * PCRE2's tables may be of a later or an earlier Unicode, and its later versions count a letter
- * that several scripts share for each of them: a few letters differ, never many.
+ * ICU, which scripts.c asks, and PCRE2 may hold different versions of Unicode: characters that PCRE2
+ * does not know yet are left out. Later versions of PCRE2 count a shared letter for each of its
+ * scripts: a few letters differ, never many.
  */
 TEST(scripts_are_those_of_pcre2)
 {
@@ -28,16 +29,19 @@ TEST(scripts_are_those_of_pcre2)
 	int64_t wrong[ARRAY_LEN(cases)] = { 0 }, all[ARRAY_LEN(cases)] = { 0 };
 	struct err e = { 0 };
 	struct scripts *s = scripts_new(&e);
-	struct charclass *c;
+	struct charclass *c, *unassigned;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		patterns[i] = cases[i].pattern;
 	c = charclass_new(patterns, ARRAY_LEN(cases), &e);
-	if (check(s && c))
+	unassigned = charclass_new((const char *[]){ "\\p{Cn}" }, 1, &e);
+	if (check(s && c && unassigned))
 		for (uint32_t u = 0; u < CHARCLASS_CODEPOINTS; u++) {
 			unsigned want = u - 0xd800 < 0x800 ? 0 : charclass_of(c, u);
 			enum script got = scripts_of(s, u);
 
+			if (charclass_of(unassigned, u))
+				continue;
 			for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 				bool is = i + 1 < ARRAY_LEN(cases) ? got == cases[i].script
 								   : got != SCRIPT_NONE;
@@ -50,6 +54,7 @@ TEST(scripts_are_those_of_pcre2)
 		if (!all[i] || wrong[i] * (i + 1 < ARRAY_LEN(cases) ? 8 : 100) > all[i])
 			test_fail(__FILE__, __LINE__, "%s: %lld of %lld differ", cases[i].pattern,
 				  (long long)wrong[i], (long long)all[i]);
+	charclass_free(unassigned);
 	charclass_free(c);
 	scripts_free(s);
 }

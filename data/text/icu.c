@@ -1,0 +1,129 @@
+/* icu.c - see icu.h */
+#include "data/text/icu.h"
+
+#include <stdlib.h>
+#include <unicode/uchar.h>
+#include <unicode/unorm2.h>
+#include <unicode/uscript.h>
+#include <unicode/ustring.h>
+#include <unicode/utf8.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+/* ---- scripts ---- */
+
+enum script icu_letter_script(uint32_t c)
+{
+	static const struct {
+		UScriptCode icu;
+		enum script script;
+	} scripts[] = {
+#define X(name) { USCRIPT_##name, SCRIPT_##name },
+		NAMED_SCRIPTS(X)
+#undef X
+	};
+	UErrorCode status = U_ZERO_ERROR;
+	UScriptCode script;
+
+	if (!(U_GET_GC_MASK((UChar32)c) & U_GC_L_MASK))
+		return SCRIPT_NONE;
+	script = uscript_getScript((UChar32)c, &status);
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
+		if (U_SUCCESS(status) && scripts[i].icu == script)
+			return scripts[i].script;
+	return SCRIPT_OTHER;
+}
+
+int icu_piece_script(uint32_t c)
+{
+	UErrorCode status = U_ZERO_ERROR;
+	UScriptCode script = uscript_getScript((UChar32)c, &status);
+
+	if (U_FAILURE(status) || script == USCRIPT_UNKNOWN)
+		return USCRIPT_COMMON;
+	/* U+30FC, the long vowel mark of Katakana, is Common in ICU */
+	if (script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || c == 0x30FC)
+		return USCRIPT_HAN;
+	return script == USCRIPT_INHERITED ? -1 : (int)script;
+}
+
+/* ---- normal forms ---- */
+
+struct icu_normalizer {
+	const UNormalizer2 *nfkc, *nfkd; /* borrowed from ICU */
+	UChar *text, *result;		 /* owned: UTF-16, in and out */
+	size_t cap_text, cap_result;
+};
+
+struct icu_normalizer *icu_normalizer_new(struct err *e)
+{
+	struct icu_normalizer *u = mem_alloc(1, sizeof(*u), e);
+	UErrorCode status = U_ZERO_ERROR;
+
+	if (!u)
+		return NULL;
+	u->nfkc = unorm2_getNFKCInstance(&status);
+	u->nfkd = unorm2_getNFKDInstance(&status);
+	if (U_FAILURE(status)) {
+		err_set(e, ERR_INTERNAL, "ICU cannot load its tables for NFKC and NFKD: %s",
+			u_errorName(status));
+		icu_normalizer_free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void icu_normalizer_free(struct icu_normalizer *u)
+{
+	if (!u)
+		return;
+	free(u->text);
+	free(u->result);
+	free(u);
+}
+
+static void add_utf8(struct buf *to, const UChar *text, int32_t n)
+{
+	for (int32_t i = 0; i < n;) {
+		UChar32 c;
+		char bytes[4];
+
+		U16_NEXT(text, i, n, c);
+		buf_add(to, bytes, utf8_encode((uint32_t)c, bytes));
+	}
+}
+
+bool icu_decompose(struct icu_normalizer *u, uint32_t c, struct buf *to)
+{
+	UChar text[64]; /* the longest decomposition has 18 */
+	UErrorCode status = U_ZERO_ERROR;
+	int32_t n = unorm2_getDecomposition(u->nfkd, (UChar32)c, text, 64, &status);
+
+	buf_clear(to);
+	if (n < 0 || U_FAILURE(status))
+		return false;
+	add_utf8(to, text, n);
+	return true;
+}
+
+int icu_compose(struct icu_normalizer *u, const char *text, size_t n, struct buf *to, struct err *e)
+{
+	UErrorCode status = U_ZERO_ERROR;
+	int32_t len = 0;
+	size_t room = 18 * n + 1; /* the longest NFKC of a UTF-16 unit has 18 */
+
+	buf_clear(to);
+	if (n > INT32_MAX / 64)
+		return err_set(e, ERR_DATA, "a text of %zu bytes is too long to compose", n);
+	if (mem_grow(&u->text, &u->cap_text, n + 1, sizeof(*u->text), e) ||
+	    mem_grow(&u->result, &u->cap_result, room, sizeof(*u->result), e))
+		return e->code;
+	u_strFromUTF8(u->text, (int32_t)(n + 1), &len, text, (int32_t)n, &status);
+	len = unorm2_normalize(u->nfkc, u->text, len, u->result, (int32_t)room, &status);
+	if (U_FAILURE(status))
+		return err_set(e, ERR_DATA, "ICU cannot compose a text: %s", u_errorName(status));
+	add_utf8(to, u->result, len);
+	return buf_check(to, e);
+}
