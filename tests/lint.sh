@@ -36,7 +36,7 @@ for file in $(echo "$sources" | grep -v '^tests/'); do
 done
 # One name, one function: tools and readers follow a name to one place.
 names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
-	sed -s -n 's/^static [^=;(]*[ *]\([a-z_][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |
+	sed -s -n 's/^static [^=;(]*[ *]\([a-z][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
 		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
