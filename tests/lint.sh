@@ -47,6 +47,7 @@ for script in $(grep -lE '^(TESTS|long_tests)' tests/local.mk tests/*/local.mk |
 		echo "$script"; complain "not executable: chmod +x"
 	fi
 done
+sh tests/doc_screens.sh || complain "screens in documents"
 if command -v shellcheck >/dev/null 2>&1; then
 	shellcheck -x -S warning quickstart autogen.sh .ci/run tests/*.sh tests/*/*.sh share/packaging/*.sh || complain "shellcheck"
 fi
