@@ -1,9 +1,15 @@
 /* score_tools.c - see score_tools.h */
 #include "eval/evaluate/score_tools.h"
 
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
 #include "eval/translate/segment_reader.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
 
 static void write_integers(struct json_writer *w, const char *key, const int64_t *values, int n)
 {
@@ -173,37 +179,120 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 	score_signature(out, m, d);
 }
 
+/* The scores that one command computes in one pass over the files. */
+struct score_run {
+	struct metric metrics[3];
+	size_t n;
+};
+
+/* Open the metrics that --metrics names, each once; by default that of the command. */
+static int open_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
+			struct err *e)
+{
+	static const char *const names[] = { "bleu", "chrf", "ter" }; /* as enum metric_kind */
+	bool is_open[ARRAY_LEN(names)] = { false };
+
+	for (size_t i = 0; i < MAX(c->metrics.n, 1); i++) {
+		size_t kind = own;
+		struct metric_options o;
+
+		for (size_t k = 0; c->metrics.n && k < ARRAY_LEN(names); k++)
+			if (!strcmp(c->metrics.items[i], names[k]))
+				kind = k;
+		if (is_open[kind])
+			continue;
+		is_open[kind] = true;
+		o = metric_options_from_conf((enum metric_kind)kind, c);
+		if (metric_open(&r->metrics[r->n++], &o, e))
+			return e->code;
+	}
+	assert(r->n >= 1 && r->n <= ARRAY_LEN(r->metrics));
+	return 0;
+}
+
+static int add_segment(struct score_run *r, const struct segment_reader *s, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->n; i++)
+		rc = metric_add(&r->metrics[i], &s->texts[0], s->texts + 1, s->n - 1, e);
+	return rc;
+}
+
+/* Several scores: one below the other, or a JSON list. */
+static int print_scores(const struct score_run *r, const struct conf *c, struct buf *out,
+			struct err *e)
+{
+	const bool is_list = c->json && r->n > 1;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct confidence_report d;
+
+		if (measure_confidence(&d, &r->metrics[i], c, e))
+			return e->code;
+		buf_add_str(out, is_list ? (i ? ",\n " : "[") : (i ? "\n" : ""));
+		if (c->json)
+			score_print_json(&r->metrics[i], &d, out);
+		else
+			score_print_text(&r->metrics[i], &d, out);
+	}
+	if (is_list)
+		buf_add_char(out, ']');
+	return 0;
+}
+
+/* The hypothesis and the references of c; with --input, c's arguments are references too. */
+static int score_files(const struct conf *c, struct conf_list *references, struct conf *out,
+		       struct err *e)
+{
+	const size_t n_arguments = c->input ? (size_t)c->n_arguments : 0;
+
+	*out = *c; /* borrowed */
+	if (!c->input && c->n_arguments > 1)
+		return err_set(e, ERR_USAGE,
+			       "%s scores one file, and %d were given; references are named "
+			       "by --reference",
+			       c->command, c->n_arguments);
+	if (!c->input)
+		return 0;
+	references->items = mem_alloc(n_arguments + c->reference.n + 1, sizeof(char *), e);
+	if (!references->items)
+		return e->code;
+	for (size_t i = 0; i < n_arguments; i++)
+		references->items[references->n++] = c->arguments[i];
+	for (size_t i = 0; i < c->reference.n; i++)
+		references->items[references->n++] = c->reference.items[i];
+	out->reference = *references;
+	out->arguments = &out->input;
+	out->n_arguments = 1;
+	return 0;
+}
+
 static int run_score_command(enum metric_kind kind, const struct conf *c, FILE *out, struct err *e)
 {
-	struct metric_options o = metric_options_from_conf(kind, c);
-	struct buf text = { 0 };
-	struct metric m = { 0 };
+	struct score_run r = { .n = 0 };
+	struct conf_list references = { 0 }; /* owned array of borrowed names */
 	struct segment_reader s = { 0 };
-	struct confidence_report d;
-	int code = c->n_arguments > 1
-			   ? err_set(e, ERR_USAGE,
-				     "%s scores one file, and %d were given; references are named "
-				     "by --reference",
-				     c->command, c->n_arguments)
-			   : segment_reader_open(&s, c, e);
+	struct buf text = { 0 };
+	struct conf files;
+	int rc = score_files(c, &references, &files, e);
 
-	if (!code)
-		code = metric_open(&m, &o, e);
-	while (!code && (code = segment_reader_next(&s, e)) > 0)
-		code = metric_add(&m, &s.texts[0], s.texts + 1, s.n - 1, e);
-	if (!code)
-		code = measure_confidence(&d, &m, c, e);
-	if (!code) {
-		if (c->json)
-			score_print_json(&m, &d, &text);
-		else
-			score_print_text(&m, &d, &text);
-		code = print_score(out, &text, e);
-	}
+	if (!rc)
+		rc = segment_reader_open(&s, &files, e);
+	if (!rc)
+		rc = open_metrics(&r, kind, c, e);
+	while (!rc && (rc = segment_reader_next(&s, e)) > 0)
+		rc = add_segment(&r, &s, e);
+	if (!rc)
+		rc = print_scores(&r, c, &text, e);
+	if (!rc)
+		rc = print_score(out, &text, e);
+	for (size_t i = 0; i < r.n; i++)
+		metric_close(&r.metrics[i]);
+	free(references.items);
 	buf_free(&text);
-	metric_close(&m);
 	segment_reader_close(&s);
-	return code;
+	return rc;
 }
 
 int score_tools_bleu(const struct conf *c, FILE *out, struct err *e)

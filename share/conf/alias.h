@@ -11,7 +11,7 @@
 
 #include "share/base/json.h"
 
-enum alias_kind { ALIAS_OPTION, ALIAS_FIELD };
+enum alias_kind { ALIAS_OPTION, ALIAS_FIELD, ALIAS_SACREBLEU };
 
 /* The present name of a former one (written with - or _); NULL: not a former name. Borrowed. */
 const char *alias_new_name(enum alias_kind kind, const char *old);

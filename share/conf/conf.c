@@ -342,17 +342,36 @@ static int list_split(struct conf_list *l, const char *value, struct err *e)
 	return code;
 }
 
-/* Repeated on the command line the items add up; any other source replaces the list. */
-static int assign_list(struct conf_list *slot, const char *value, enum conf_rank old,
-		       const struct conf_source *s, struct err *e)
+bool conf_has_choices(const struct conf_option *o)
 {
-	if (s->rank == RANK_LINE) {
-		if (old != RANK_LINE)
-			list_clear(slot);
-		return list_add(slot, value, e);
-	}
-	list_clear(slot);
-	return list_split(slot, value, e);
+	return o->kind == CONF_ENUM || ((o->kind == CONF_STR || o->kind == CONF_LIST) &&
+					strchr(o->detail, '|') && o->detail[0] >= 'a');
+}
+
+bool conf_is_choice(const struct conf_option *o, const char *value)
+{
+	const char *at;
+	size_t n;
+
+	for (int i = 0; (at = conf_choice(o->detail, i, &n)) != NULL; i++)
+		if (strlen(value) == n && !memcmp(at, value, n))
+			return true;
+	return false;
+}
+
+/* Repeated on the command line the items add up; any other source replaces the list. */
+static int assign_list(struct conf_list *slot, const struct conf_option *o, const char *value,
+		       enum conf_rank old, const struct conf_source *s, struct err *e)
+{
+	int rc;
+
+	if (s->rank != RANK_LINE || old != RANK_LINE)
+		list_clear(slot);
+	rc = s->rank == RANK_LINE ? list_add(slot, value, e) : list_split(slot, value, e);
+	for (size_t i = 0; !rc && conf_has_choices(o) && i < slot->n; i++)
+		if (!conf_is_choice(o, slot->items[i]))
+			rc = bad_choice(o, slot->items[i], s, e);
+	return rc;
 }
 
 static int note_origin(struct conf_origin *where, const struct conf_source *s, struct err *e)
@@ -391,7 +410,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 		code = assign_string(slot, o, value, e);
 		break;
 	case CONF_LIST:
-		code = assign_list(slot, value, where->rank, s, e);
+		code = assign_list(slot, o, value, where->rank, s, e);
 		break;
 	}
 	return code ? code : note_origin(where, s, e);

@@ -20,12 +20,6 @@ static bool is_hidden(const struct conf_command *cmd)
 	return cmd->name[0] == '_';
 }
 
-static bool has_choices(const struct conf_option *o)
-{
-	return o->kind == CONF_ENUM ||
-	       (o->kind == CONF_STR && o->detail && strchr(o->detail, '|') && o->detail[0] >= 'a');
-}
-
 /* "a|b|c" as "a b c"; words in capitals stand for something else and are left out. */
 static void add_choice_words(const char *choices, struct buf *out)
 {
@@ -191,11 +185,11 @@ static void bash_values(struct buf *out)
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 
-		if (!has_choices(o) && !names_of_option(o))
+		if (!conf_has_choices(o) && !names_of_option(o))
 			continue;
 		buf_add_str(out, "\t");
 		bash_pattern(o, out);
-		if (has_choices(o)) {
+		if (conf_has_choices(o)) {
 			buf_add_str(out, ") words='");
 			add_choice_words(o->detail, out);
 			buf_add_str(out, "' ;;\n");
@@ -265,7 +259,7 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 {
 	if (o->kind == CONF_BOOL)
 		return;
-	if (has_choices(o)) {
+	if (conf_has_choices(o)) {
 		buf_printf(out, ":%s:(", dashed);
 		add_choice_words(o->detail, out);
 		buf_add_char(out, ')');
@@ -366,7 +360,7 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 		   conf_dashed(o->name, dashed));
 	if (conf_letter_of(cmd, o))
 		buf_printf(out, " -s %c", o->letter);
-	if (has_choices(o)) {
+	if (conf_has_choices(o)) {
 		buf_add_str(out, " -x -a '");
 		add_choice_words(o->detail, out);
 		buf_add_char(out, '\'');

@@ -53,6 +53,10 @@ bool conf_command_accepts(const struct conf_command *cmd, const char *program,
 /* Whether a word is among words separated by blanks. */
 bool conf_has_word(const char *words, const char *word);
 
+/* Whether the values of an option are words of its detail "a|b|c"; whether a value is such a word. */
+bool conf_has_choices(const struct conf_option *o);
+bool conf_is_choice(const struct conf_option *o, const char *value);
+
 /* The name as users write it, with -. Returns out. */
 #define CONF_NAME_MAX 40
 const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);

@@ -68,6 +68,7 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
 	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
+	int rc;
 
 	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
 	if (!value) {
@@ -80,7 +81,11 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 				"%s needs a value, but %s follows; write %s=%s if that is meant",
 				label, value, label, value);
 	}
-	return conf_assign(w->c, o, value, &s, e);
+	rc = conf_assign(w->c, o, value, &s, e);
+	while (!rc && o->kind == CONF_LIST && conf_has_choices(o) && w->at + 1 < w->argc &&
+	       conf_is_choice(o, w->argv[w->at + 1]))
+		rc = conf_assign(w->c, o, w->argv[++w->at], &s, e);
+	return rc;
 }
 
 static int take_switch(struct walk *w, const struct conf_option *o, const char *value,
@@ -93,6 +98,25 @@ static int take_switch(struct walk *w, const struct conf_option *o, const char *
 	return conf_assign(w->c, o, value, &s, e);
 }
 
+/* The option that the command takes under this name, or under one of sacreBLEU's; NULL: none. */
+static const struct conf_option *find_sacrebleu_option(const struct walk *w, const char *name)
+{
+	const char *present = alias_new_name(ALIAS_SACREBLEU, name);
+	const struct conf_option *o = present ? conf_find_option(present) : NULL;
+
+	return o && conf_command_accepts(w->cmd, w->program, o) ? o : NULL;
+}
+
+static const struct conf_option *find_line_option(const struct walk *w, const char *name)
+{
+	const struct conf_option *o = conf_find_option(name), *foreign;
+
+	if (o && conf_command_accepts(w->cmd, w->program, o))
+		return o;
+	foreign = find_sacrebleu_option(w, name);
+	return foreign ? foreign : o;
+}
+
 /* "--name", "--name=value", "--no-name"; word is what follows the two dashes. */
 static int long_option(struct walk *w, const char *word, struct err *e)
 {
@@ -102,7 +126,7 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 	const struct conf_option *o;
 
 	snprintf(name, sizeof(name), "%.*s", (int)n, word);
-	o = n < sizeof(name) ? conf_find_option(name) : NULL;
+	o = n < sizeof(name) ? find_line_option(w, name) : NULL;
 	if (!o && !strncmp(name, "no-", 3)) {
 		o = conf_find_option(name + 3);
 		if (o && o->kind == CONF_BOOL && conf_command_accepts(w->cmd, w->program, o)) {
@@ -122,9 +146,14 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 	return take_value(w, o, value ? value + 1 : NULL, e);
 }
 
-/* "-q", "-l de", "-lde", "-ql de": letters after one dash. */
+/* "-q", "-l de", "-lde", "-ql de": letters after one dash; "-tok 13a": a name of sacreBLEU's. */
 static int short_options(struct walk *w, const char *letters, struct err *e)
 {
+	const struct conf_option *foreign = find_sacrebleu_option(w, letters);
+
+	if (foreign)
+		return foreign->kind == CONF_BOOL ? take_switch(w, foreign, "yes", e)
+						  : take_value(w, foreign, NULL, e);
 	for (; *letters; letters++) {
 		const struct conf_option *o = NULL;
 		char who[64];

@@ -271,6 +271,8 @@ TEST(conf_former_names)
 			check(conf_find_row(rows[i].old, &row));
 			check_str(row.name, rows[i].name);
 			check_old_option(rows[i].old, rows[i].name);
+		} else if (!strcmp(rows[i].kind, "SACREBLEU")) {
+			check(conf_accepts_option("bleu", rows[i].name));
 		} else {
 			struct json *tree;
 
@@ -282,6 +284,29 @@ TEST(conf_former_names)
 	}
 	check(!alias_new_name(ALIAS_OPTION, "noam_factor"));
 	refuse_recipe("[train]\naccumulate = 2\nmicro_batches = 3\n", "set twice", "micro_batches");
+}
+
+TEST(conf_sacrebleu_names)
+{
+	struct conf c;
+	struct err e = { 0 };
+
+	check_err(parse(&c, "eval", "bleu ref -tok intl -i hyp -m bleu chrf ter -lc", &e), 0);
+	check_str(c.input, "hyp");
+	check_int(c.n_arguments, 1);
+	check_str(c.arguments[0], "ref");
+	check_int(c.metrics.n, 3);
+	check_str(c.metrics.items[2], "ter");
+	check_int(c.tokenizer, 2);
+	check(c.lowercase);
+	conf_free(&c);
+	check_err(parse(&c, "eval", "bleu --tokenize=char --smooth-method none hyp", &e), 0);
+	check_int(c.tokenizer, 3);
+	check_int(c.smoothing, 1);
+	check_str(c.arguments[0], "hyp");
+	conf_free(&c);
+	refuse("eval", "bleu -m meteor", ERR_USAGE, "--metrics: 'meteor' is not one of", "ter");
+	refuse("data", "tokenize -tok 13a", ERR_USAGE, "takes no option", "-t");
 }
 
 TEST(conf_recipe)

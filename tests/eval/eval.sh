@@ -70,6 +70,13 @@ says 0 '' "$wb" ter -r "$tmp/r1" --confidence --resamples 50 --resample-seed 7 -
 line 1 '"confidence":\{"mean":[0-9.]+,"interval":[0-9.]+\}.*\|bs:50\|seed:7"\}$'
 says 0 '' "$wb" bleu -r "$tmp/r1" --tokenizer multi-bleu --split-compounds --lowercase "$tmp/in"
 line 2 '\|case:lc\|tok:multi-bleu\|smooth:none\|compounds:split\|'
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -m bleu chrf ter -tok none
+line 2 '\|tok:none\|'
+line 3 '^chrF2 '
+line 5 '^TER '
+says 0 '' "$wb" bleu "$tmp/r1" "$tmp/r2" -i "$tmp/in" --json
+line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,'
+says 64 'references are named by --reference' "$wb" bleu "$tmp/r1" "$tmp/in"
 says 0 '' "$wb" compare -r "$tmp/r1" "$tmp/in" "$tmp/r2" "$tmp/r1"
 line 3 '/in +30\.94 +30\.29 ± 24\.45$'
 line 4 '/r2 +27\.77 +26\.46 ± 19\.13 +0\.1439  no significant difference$'
