@@ -1,9 +1,9 @@
 /*
- * app_context.h - what the workbench gives to its views, and what they may ask of it.
+ * app_context.h - what the workbench gives its views, and what views may request.
  *
- * Fields are for reading. Requests (world_…) are noted and carried out by the
- * loop (app.c) once the view has returned, so nothing of them happens under a
- * view's feet - except context_choose_run(), which changes run and history at once.
+ * Views only read the fields. Requests (context_…) are stored and executed by the loop
+ * (app.c) after the view has returned, so no view is closed or replaced while it runs. The
+ * exception is context_choose_run(), which changes run and history at once.
  */
 #ifndef WERKBANK_TUI_APP_APP_CONTEXT_H
 #define WERKBANK_TUI_APP_APP_CONTEXT_H
@@ -22,109 +22,116 @@ struct run_history;
 struct jobs;
 struct keymap;
 
-/* What has happened since the last turn; the screen is redrawn for these by itself. */
+/* Changes since the last turn; each of them redraws the screen. */
 enum context_news {
-	NEWS_RUN = 1,	  /* another run was chosen: forget positions in the old one */
-	NEWS_HISTORY = 2, /* the history took in something */
-	NEWS_JOBS = 4,	  /* a job began, said something or ended */
+	NEWS_RUN = 1,	  /* another run was chosen: reset positions */
+	NEWS_HISTORY = 2, /* the history has new records */
+	NEWS_JOBS = 4,	  /* a job started, wrote output or ended */
 };
 
 #define CONTEXT_WAKE_FDS 32
 
 struct app_context {
-	const char *workspace; /* folder; borrowed, lives as long as the workbench */
+	const char *workspace; /* folder; borrowed for the life of the workbench */
 	double now;	       /* unix seconds */
-	bool readonly;	       /* nothing may be started, stopped or changed; looking is free */
-	bool front;	       /* the view that is called is the one on the screen */
-	bool has_question;     /* a question stands over the screen: keys go there */
+	bool readonly;	       /* nothing may be started, stopped or changed */
+	bool front;	       /* the called view is on the screen */
+	bool has_question;     /* a question is open and receives the keys */
 	unsigned news;	       /* enum context_news, for update() */
-	int rows, cols;	       /* of the screen; 0 before the first draw */
+	int rows, cols;	       /* size of the screen; 0 before the first draw */
 	enum grid_charset charset;
 
-	/* The chosen run: NULL while there is none. The newest is chosen when the first appears. */
+	/* The chosen run; NULL while there is none. The first run that appears is chosen. */
 	const char *run;
-	struct run_history *history; /* of it, kept up to date by the workbench; never keep it */
-	const char *trouble;	     /* why its files cannot be read; "" when they can */
+	struct run_history *
+		history; /* of the chosen run, updated by the workbench; do not store the pointer */
+	const char *trouble; /* why the files of the run cannot be read; "" if they can */
 
-	struct jobs *jobs; /* what was started from here (jobs.h) */
-	char corpus[101];  /* the chosen corpus; "": none was chosen. Views may write it */
+	struct jobs *jobs; /* jobs started here (jobs.h) */
+	char corpus[101];  /* the chosen corpus; "": none. Views may write it */
 
 	const struct keymap *keymap; /* for keys_describe(); borrowed */
 	const char *view;	     /* name of the tab in front; borrowed */
 	const char *theme;	     /* name of the theme; borrowed */
-	const char *terminal;	     /* what it can do, for people; borrowed */
-	bool mouse;		     /* it is listened to */
+	const char *terminal;	     /* description of the terminal; borrowed */
+	bool mouse;		     /* mouse reports are on */
 
 	struct view_requests *requests; /* private to app_context.c and app.c */
 };
 
-/* Choose another run. On failure (ERR_NOINPUT, …) the old one stays. */
+/* Choose another run. On failure (ERR_NOINPUT, …) the old run stays. */
 int context_choose_run(struct app_context *w, const char *name, struct err *e);
 
-/* The names of all runs, sorted; *n of them, strings and array owned by the caller. NULL: ERR_NOINPUT, ERR_NOMEM. */
+/*
+ * The names of all runs, sorted; array and strings are owned by the caller, *n is their number.
+ * NULL: ERR_NOINPUT, ERR_NOMEM.
+ */
 char **context_run_names(const struct app_context *w, size_t *n, struct err *e);
 
-/* Bring a tab to the front: enum tab of view.h. */
+/* Show a tab: enum tab of view.h. */
 void context_go_to_tab(struct app_context *w, int tab);
 
-/* Say something in the last row for some seconds, or until the next key after two. */
+/* Show a message in the last row for some seconds, or until the next key after two seconds. */
 void context_notify(struct app_context *w, enum style style, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 
 /*
- * Ask the user (prompt.h); the asking view's answer() hears of it later. The question is copied.
- * A question that still stands is called off first.
+ * Ask the user (prompt.h); the view gets the answer later through its answer(). The question is
+ * copied and replaces an open question, which gets a NULL answer.
  */
 void context_ask(struct app_context *w, const struct question *q);
 
 /*
- * Put text on the clipboard of the user's terminal, also over ssh (OSC 52). The last row says so,
- * or that this terminal cannot. At most 100,000 bytes.
+ * Copy text to the clipboard of the user's terminal, also over ssh (OSC 52). The last row reports
+ * success or failure. At most 100,000 bytes.
  */
 void context_copy_text(struct app_context *w, const char *text);
 
 /*
- * Write text to a new file NAME (NAME-2, … where there is one) in the folder the workbench was
- * started in; the last row says its name, or what failed. Allowed with --readonly.
+ * Write text to a new file NAME (or NAME-2, …) in the folder where the workbench was started. The
+ * last row reports the name or the failure. Allowed with --readonly.
  */
 void context_write_file(struct app_context *w, const char *name, const char *text);
 
 /*
- * Run a werkbank command as a job (jobs.h) after showing its line and asking; argv[0] is
- * "werkbank", argv ends with NULL. title is what the job list calls it. With --readonly the line is shown
- * and can be copied, not run.
+ * Run a werkbank command as a job (jobs.h) after the user has confirmed its command line. argv[0]
+ * is "werkbank", argv ends with NULL; title names the job in lists. With --readonly the command
+ * line can only be copied.
  */
 void context_run_command(struct app_context *w, const char *title, const char *const *argv);
 
-/* Open the form for a command (wizard.h); with --readonly it shows and copies only. */
+/* Open the form of a command (wizard.h); with --readonly it only shows and copies the command. */
 struct wizard_form;
 void context_open_wizard(struct app_context *w, const struct wizard_form *form);
 
 /*
- * What a view wants to find again the next time the workbench is opened, as its layout: keys are
- * "VIEW.WHAT". NULL: nothing known. Nothing is read or written with --dump.
+ * Settings that a view saves for the next session, such as its layout; keys are "VIEW.NAME". NULL:
+ * not saved. --dump neither reads nor writes them.
  */
 const char *context_get_saved(const struct app_context *w, const char *key);
 void context_set_saved(struct app_context *w, const char *key, const char *value);
 
 /*
- * The path of a file of the user's for what is remembered beside that ("sentences"), owned by the
- * caller; NULL: nothing is to be remembered.
+ * The path of another state file of the user ("sentences"), owned by the caller; NULL: nothing is
+ * saved.
  */
 char *context_state_path(const struct app_context *w, const char *name);
 
-/* Take another theme (NULL: stay), listen to the mouse (1), do not (0), or as it is (-1); remembered. */
+/*
+ * Use another theme (NULL: unchanged) and switch the mouse on (1), off (0) or leave it (-1); both
+ * are saved.
+ */
 void context_set_look(struct app_context *w, const char *theme, int mouse);
 
-/* During update(): end the loop's wait when fd can be read. Holds until the next update(). */
+/* During update(): the loop wakes up when fd is readable. Valid until the next update(). */
 void context_wake_on_fd(struct app_context *w, int fd);
 
-/* Write a text screenshot of the whole screen to a file, as context_write_file() does. */
+/* Write the screen as text to a file, like context_write_file(). */
 void context_screenshot(struct app_context *w);
 
 /* ---- for app.c and tests ---- */
 
-/* The rest NULL, false and 0. ERR_NOMEM. */
+/* Initialise w with the workspace; all other fields are zero. ERR_NOMEM. */
 int context_open(struct app_context *w, const char *workspace, struct err *e);
 void context_close(struct app_context *w);
 

@@ -1,11 +1,11 @@
 /*
- * app_internal.h - the workbench's own state, for the app*.c files only.
+ * app_internal.h - the state of the workbench, for app*.c only.
  *
- * app.c       starts it, and is the loop on a terminal
- * app_text.c  is the loop without one: --dump and --keys
- * app_turn.c  what goes on between keys: tabs, files, jobs, wishes, drawing
- * app_keys.c  what keys, pastes, the mouse and answers do
- * app_files.c what is kept outside: key map, themes, the last view
+ *	app.c       starts the workbench; the loop on a terminal
+ *	app_text.c  the loop without a terminal: --dump and --keys
+ *	app_turn.c  work between keys: tabs, files, jobs, requests, drawing
+ *	app_keys.c  effects of keys, pastes, the mouse and answers
+ *	app_files.c files of the user: key map, themes, saved state
  */
 #ifndef WERKBANK_TUI_APP_APP_INTERNAL_H
 #define WERKBANK_TUI_APP_APP_INTERNAL_H
@@ -16,47 +16,47 @@
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
 
-/* Questions of the workbench itself. */
+/* Questions that the workbench itself asks. */
 enum { ASK_LEAVE, ASK_RUN };
 
 struct tab_state {
 	void *state;	    /* owned; NULL: not open yet */
-	unsigned news;	    /* what it has not heard of yet */
-	struct err trouble; /* why it could not be opened; text "" when it could */
+	unsigned news;	    /* news that update() has not seen yet */
+	struct err trouble; /* why it could not be opened; text "" if it could */
 };
 
 struct app {
 	struct app_context context;
-	struct view_requests *requests; /* of the world */
+	struct view_requests *requests; /* of context */
 	struct tab_state tabs[TAB_COUNT];
 	int front;
-	const struct view *overlay; /* over the tab: help; NULL: none */
+	const struct view *overlay; /* drawn over the tab: help, report, form; NULL: none */
 	void *overlay_state;	    /* owned */
 	struct grid grid;
 	struct keymap keymap;
 	struct theme theme;
 	struct terminal *term;	 /* NULL: --dump */
-	bool colours, mouse;	 /* that the user wants */
-	char terminal_text[160]; /* what term_describe() says */
-	double fixed_now;	 /* WERKBANK_NOW; 0: the real clock */
-	struct err trouble;	 /* of reading the run's files */
-	double shown_second;	 /* of the clock, when it was drawn last */
+	bool colours, mouse;	 /* settings of the user */
+	char terminal_text[160]; /* text of term_describe() */
+	double fixed_now;	 /* WERKBANK_NOW; 0: use the real clock */
+	struct err trouble;	 /* error of reading the run's files */
+	double shown_second;	 /* clock second of the last draw */
 };
 
 /* ---- app_turn.c: each returns reaction bits of view.h ---- */
 
-/* Bring a tab to the front, opened if it was not. */
+/* Show a tab and open its view if necessary. */
 unsigned app_show_tab(struct app *a, int tab);
-/* Put a view over the tab; what was there goes. */
+/* Show a view over the tab; replaces another overlay. */
 unsigned app_show_overlay(struct app *a, const struct view *v);
 unsigned app_end_overlay(struct app *a);
-/* Look at the run's files, at jobs, and let all open views do so. */
+/* Update the run's files, the jobs and all open views. */
 unsigned app_update(struct app *a);
-/* Do what views have asked for. */
+/* Execute the requests of the views. */
 unsigned app_execute_requests(struct app *a);
-/* Draw everything into the grid. */
+/* Draw the whole screen into the grid. */
 void app_draw(struct app *a);
-/* Say to the world who is called, so that answers find their way back. */
+/* Record which tab is being called, so that answers return to it. */
 void app_set_caller(struct app *a, int tab);
 void app_view_end(const struct view *v, void *state);
 
@@ -65,14 +65,14 @@ void app_view_end(const struct view *v, void *state);
 unsigned app_key(struct app *a, int key);
 unsigned app_paste(struct app *a, const char *text);
 unsigned app_mouse(struct app *a, const struct mouse *m);
-/* Hand an answer (NULL: called off) to whoever asked. */
+/* Pass an answer (NULL: cancelled) to the view that asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
 
 /* ---- app.c ---- */
 
-/* Give the terminal the theme and the mouse that are wanted now. */
+/* Apply the current theme and mouse setting to the terminal. */
 void app_set_look(struct app *a);
-/* Close all views and the world. */
+/* Close all views and the context. */
 void app_close(struct app *a);
 
 /* ---- app_text.c ---- */
@@ -81,11 +81,11 @@ int app_run_as_text(struct app *a, const struct conf *c, struct err *e);
 
 /* ---- app_files.c ---- */
 
-/* Read the user's key map, if there is one. ERR_CONFIG names file and line. */
+/* Read the user's key map, if it exists. ERR_CONFIG names file and line. */
 int app_load_keymap(struct app *a, struct err *e);
-/* Take a theme: a built-in one, NAME.theme of the user's, or a file. On failure it stays as it is. */
+/* Load a theme: built-in, NAME.theme of the user, or a path. On failure the old theme stays. */
 int app_load_theme(struct app *a, const char *name, struct err *e);
-/* Read and write what is remembered; failures do not matter. */
+/* Read and write the saved state; failures are ignored. */
 void app_load_state(struct app *a);
 void app_save_state(struct app *a);
 

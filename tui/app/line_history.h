@@ -1,12 +1,12 @@
 /*
- * line_history.h - lines of a line editor that outlive the workbench: a file of them, the oldest first.
+ * line_history.h - the history file of a line editor, oldest line first.
  *
- *	line_history_read(&edit, path)		they come before what is typed
- *	line_history_add(path, line, e)		at its end
+ *	line_history_read(&edit, path)		insert the lines of the file before the current ones
+ *	line_history_add(path, line, e)		append one line
  *
- * What people type is theirs: only they can read the file (mode 0600). It stays bounded: beyond
- * LINE_HISTORY_BYTES all but the latest EDIT_HISTORY lines go, and a line of more than
- * LINE_HISTORY_LONGEST bytes is not kept. Several workbenches may add to it.
+ * The file is private to the user (mode 0600). It stays small: beyond LINE_HISTORY_BYTES only
+ * the latest EDIT_HISTORY lines remain; a line above LINE_HISTORY_LONGEST bytes is not saved.
+ * Several workbenches may append to the same file.
  */
 #ifndef WERKBANK_TUI_APP_LINE_HISTORY_H
 #define WERKBANK_TUI_APP_LINE_HISTORY_H
@@ -17,10 +17,10 @@
 #define LINE_HISTORY_BYTES   (256u << 10)
 #define LINE_HISTORY_LONGEST 4000
 
-/* Without the file, or when it cannot be read, nothing happens. What is in it is not trusted. */
+/* Does nothing if the file is missing or unreadable. Invalid lines are skipped. */
 void line_history_read(struct edit *d, const char *path);
 
-/* The folder of path is made when it is missing. ERR_IO, ERR_NOMEM. */
+/* Creates the folder of path if necessary. ERR_IO, ERR_NOMEM. */
 int line_history_add(const char *path, const char *line, struct err *e);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * prompt.h - questions that stand over the screen until they are answered.
+ * prompt.h - questions in a box over the screen.
  *
- * Views ask through context_ask(); this is what app.c does with a question:
+ * Views ask through context_ask(). The workbench handles a question like this:
  *
  *	prompt_ask(&p, &q, e)
- *	prompt_key(&p, key) … PROMPT_ANSWERED: p.answer (NULL: called off)
+ *	prompt_key(&p, key) …		PROMPT_ANSWERED: p.answer (NULL: cancelled)
  *	prompt_draw(&p, g)
  *	prompt_close(&p)
  */
@@ -21,48 +21,48 @@
 #include "tui/term/keys.h"
 
 enum question_kind {
-	QUESTION_LINE,	 /* one line of text; the answer is what was typed */
+	QUESTION_LINE,	 /* a line of text; the answer is the line */
 	QUESTION_YES_NO, /* the answer is "yes", or NULL for no */
-	QUESTION_CHOICE, /* one of the choices; typing narrows them; the answer is one */
-	QUESTION_TEXT,	 /* something to read; the answer is NULL */
+	QUESTION_CHOICE, /* a list; typed text filters it; the answer is one of the choices */
+	QUESTION_TEXT,	 /* a text to read; the answer is NULL */
 };
 
 struct question {
 	enum question_kind kind;
-	int id;		   /* for the view's answer(); any number */
+	int id;		   /* passed to the view's answer(); any number */
 	const char *title; /* "Stop the run demo?" */
-	/* LINE: what stands there at first; else: more words, lines apart by \n; NULL: none */
+	/* LINE: the initial text; others: explanation, lines separated by \n; NULL: none */
 	const char *text;
-	const char *const *choices; /* CHOICE: what there is to choose from */
+	const char *const *choices; /* CHOICE: the choices */
 	size_t n_choices;
 };
 
 enum prompt_state {
 	PROMPT_OPEN,
-	PROMPT_ANSWERED, /* answer holds it; prompt_close() is next */
-	PROMPT_COPY,	 /* still open; the user wants text on the clipboard */
+	PROMPT_ANSWERED, /* answer is set; call prompt_close() next */
+	PROMPT_COPY,	 /* still open; the user wants text copied to the clipboard */
 };
 
 struct prompt {
 	bool open;
 	enum question_kind kind;
 	int id;
-	int owner;	    /* whoever asked; app.c's */
+	int owner;	    /* the caller that asked; set by app.c */
 	char *title, *text; /* owned */
 	char **choices;	    /* owned */
 	size_t n_choices;
-	struct edit line; /* what was typed: the line, or the filter of the choices */
-	size_t chosen;	  /* of those that pass the filter */
-	int top;	  /* TEXT: first line shown */
-	char *answer;	  /* owned; NULL: called off */
+	struct edit line; /* typed text: the line, or the filter of the choices */
+	size_t chosen;	  /* index among the choices that match the filter */
+	int top;	  /* TEXT: first visible line */
+	char *answer;	  /* owned; NULL: cancelled */
 };
 
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e);
 enum prompt_state prompt_key(struct prompt *p, int key);
 enum prompt_state prompt_paste(struct prompt *p, const char *text);
 /*
- * The left button takes a choice, presses the keys that the foot names, moves the cursor; the
- * wheel scrolls. g is what it was drawn into.
+ * The left button chooses, presses the keys named in the last row, or moves the cursor; the wheel
+ * scrolls. g is the grid that the question was drawn into.
  */
 enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m);
 void prompt_draw(struct prompt *p, struct grid *g);

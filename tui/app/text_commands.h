@@ -1,9 +1,9 @@
 /*
- * batch.h - what the workbench shows, as commands: for scripts, pipes and slow lines.
+ * text_commands.h - the workbench's data as plain text or JSON, for scripts and pipes.
  *
- *	werkbank runs [RUN...] [--json]		runs side by side: what came of them, options that differ
- *	werkbank samples [RUN] [N] [--json]	development sentence N (all) at each checkpoint, words marked
- *	werkbank watch --plain [RUN]		one screen of status; without a run of the workspace
+ *	werkbank runs [RUN...] [--json]		runs side by side: results, options that differ
+ *	werkbank samples [RUN] [N] [--json]	development sentence N (or all) at each checkpoint
+ *	werkbank watch --plain [RUN]		one screen of status of a run or the workspace
  */
 #ifndef WERKBANK_TUI_APP_TEXT_COMMANDS_H
 #define WERKBANK_TUI_APP_TEXT_COMMANDS_H

@@ -1,13 +1,12 @@
 /*
- * view.h - what every screen of the workbench must offer.
+ * view.h - the interface of a screen of the workbench.
  *
- * A view is a table of functions and a state of its own; one line in tabs.def
- * makes it a tab. The loop (app.c) calls open when the tab is shown for the
- * first time, then again and again update, act (key, paste, mouse, answer) and
- * draw, and close at the end. NULL means that there is nothing to do.
+ * A view is a table of functions and a private state; one line in tabs.def makes it a tab. The
+ * loop (app.c) calls open() when the tab is shown first, then update(), act() (or key, paste,
+ * mouse, answer) and draw() repeatedly, and close() at the end. Optional functions are NULL.
  *
- * Views run on one thread and never wait: what takes longer than a few
- * milliseconds is done in pieces (REACT_AGAIN) or by a child (jobs.h).
+ * All views share one thread and never wait: work of more than a few milliseconds is done in
+ * pieces (REACT_AGAIN) or by a child process (jobs.h).
  */
 #ifndef WERKBANK_TUI_APP_VIEW_H
 #define WERKBANK_TUI_APP_VIEW_H
@@ -23,46 +22,43 @@
 #include "tui/term/reaction.h"
 
 struct view {
-	const char *name;  /* also the group of its own rows in actions.def: "run" */
-	const char *title; /* in the tab bar and in help */
-	size_t state_size; /* the state is zeroed before open() */
+	const char *name;  /* also the group of its rows in actions.def: "run" */
+	const char *title; /* shown in the tab bar and in the help */
+	size_t state_size; /* bytes of the state, zeroed before open() */
 
-	/* Failing is for trouble that the user must hear of; the tab then shows e->text. */
+	/* On failure the tab shows e->text. */
 	int (*open)(void *state, struct app_context *w, struct err *e);
 	/*
-	 * Look whether something has changed, for at most a few tens of milliseconds in front
-	 * (w->front) and next to nothing behind. It is called about twice a second, sooner after
-	 * a key or when a descriptor given to context_wake_on_fd() can be read.
+	 * Read new data: for at most a few tens of milliseconds in front (w->front), almost nothing
+	 * otherwise. Called about twice a second, and sooner after a key or when a descriptor of
+	 * context_wake_on_fd() is readable.
 	 */
 	unsigned (*update)(void *state, struct app_context *w);
-	/* Do what a key asks for. */
+	/* Handle the action of a key. */
 	unsigned (*act)(void *state, struct app_context *w, enum action action);
-	/*
-	 * Draw into body, already cleared, of any size from 1 x 1; draw nothing outside it.
-	 * Must not allocate much, read files or wait.
-	 */
+	/* Draw into body, which is cleared, of any size from 1 x 1. Must not read files or wait. */
 	void (*draw)(void *state, struct grid *g, struct rect body, const struct app_context *w);
 	void (*close)(void *state);
 
-	/* ---- all that follows may be NULL ---- */
+	/* ---- optional members ---- */
 
 	/*
-	 * true: keys are text for the view and go to key() as they are. What key() does not know
-	 * (REACT_UNKNOWN) is looked up as usual, unless it is a printable character.
+	 * true: keys are text and go to key(). A key that key() does not handle (REACT_UNKNOWN)
+	 * becomes an action, unless it is a printable character.
 	 */
 	bool (*typing)(void *state);
 	unsigned (*key)(void *state, struct app_context *w, int key);
-	/* Pasted text, UTF-8 made valid, with its line ends as \n; may be long. Borrowed. */
+	/* Pasted text: valid UTF-8, lines end with \n, possibly long. Borrowed. */
 	unsigned (*paste)(void *state, struct app_context *w, const char *text);
-	/* Row and column count from the whole screen's upper left corner, as body does. */
+	/* Row and column are screen coordinates, like those of body. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
-	/* The answer to a question of context_ask(); text NULL: called off. Borrowed. */
+	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
-	/* Actions whose keys the foot of the screen shows, the most useful first; ends with ACTION_NONE. */
+	/* Actions shown in the last row, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
 
-/* The tabs, in order; TAB_HOME is 0. */
+/* The tabs in order; TAB_HOME is 0. */
 enum tab {
 #define TAB(id, table) TAB_##id,
 #include "tui/app/tabs.def"
@@ -73,7 +69,7 @@ enum tab {
 #define TAB(id, table) extern const struct view table;
 #include "tui/app/tabs.def"
 #undef TAB
-extern const struct view view_help, view_report, view_wizard; /* over a tab */
-extern const struct view *const view_tabs[TAB_COUNT];	      /* in frame.c */
+extern const struct view view_help, view_report, view_wizard; /* overlays */
+extern const struct view *const view_tabs[TAB_COUNT];	      /* defined in frame.c */
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * view_requests.h - what views have asked of the workbench (app_context.h); between app_context.c and app.c only.
- */
+/* view_requests.h - stored requests of views (app_context.h); for app_context.c and app*.c only. */
 #ifndef WERKBANK_TUI_APP_VIEW_REQUESTS_H
 #define WERKBANK_TUI_APP_VIEW_REQUESTS_H
 
@@ -8,7 +6,7 @@
 #include "tui/app/wizard.h"
 #include "tui/app/app_context.h"
 
-/* Who asks when it is not a tab. */
+/* Callers that are not tabs. */
 enum { CALLER_APP = -1, CALLER_COMMAND = -2, CALLER_OVERLAY = -3 };
 
 struct cancelled_question {
@@ -16,13 +14,13 @@ struct cancelled_question {
 };
 
 struct view_requests {
-	int caller;    /* the tab that is being called, or CALLER_… */
+	int caller;    /* the tab being called, or CALLER_… */
 	int show_tab;  /* tab to show; -1: none */
-	unsigned news; /* enum context_news of the coming update */
+	unsigned news; /* enum context_news of the next update */
 	bool redraw;
 	bool screenshot;
 
-	char message[500]; /* in the last row; "" when nothing is */
+	char message[500]; /* message in the last row; "" */
 	enum style message_style;
 	double message_time;
 
@@ -31,17 +29,17 @@ struct view_requests {
 	size_t n_cancelled;
 
 	struct buf copy;
-	bool has_copy; /* copy is for the clipboard */
+	bool has_copy; /* copy waits for the clipboard */
 
-	char **command;	     /* owned, ends with NULL: waits for a yes; NULL: none */
+	char **command; /* owned, ends with NULL: command that waits for confirmation; NULL: none */
 	char *command_title; /* owned */
 
-	struct saved_state saved; /* what is remembered from one time to the next */
-	char *state_folder;	  /* owned: where, with a slash at its end; NULL: nothing is */
-	char new_theme[40];	  /* theme to take; "": as it is */
-	int mouse;		  /* 1 on, 0 off, -1 as it is */
+	struct saved_state saved; /* state that outlives the session */
+	char *state_folder; /* owned: folder of the state, with a slash at its end; NULL: not saved */
+	char new_theme[40]; /* theme to load; "": unchanged */
+	int mouse;	    /* 1 on, 0 off, -1 unchanged */
 
-	struct wizard *wizard; /* owned: a form to open; NULL: none */
+	struct wizard *wizard; /* owned: form to open; NULL: none */
 
 	int wake_fds[CONTEXT_WAKE_FDS];
 	size_t n_wake_fds;

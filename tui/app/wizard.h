@@ -1,10 +1,9 @@
 /*
- * wizard.h - a form over the options of a command, from the tables of conf.h.
+ * wizard.h - a form for the options of a command, built from the tables of conf.h.
  *
- * It shows the arguments and the options of a command, lets the user change
- * them within their ranges, and always shows the line that it would run; that
- * line can be copied, and becomes a job (jobs.h) on the user's word. Views open
- * it by context_open_wizard():
+ * The form shows the arguments and options of a command, checks changes against their ranges
+ * and shows the resulting command line. The line can be copied or run as a job (jobs.h). Views
+ * open a form with context_open_wizard():
  *
  *	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", "2" } };
  *	context_open_wizard(w, &(struct wizard_form){ .title = "Train a model", .command = "train",
@@ -27,15 +26,15 @@ struct wizard_value {
 
 struct wizard_form {
 	const char *title;
-	const char *command;		     /* in commands.def */
-	const char *argument;		     /* its first argument at first; NULL: none */
-	const char *argument_label;	     /* "recipe"; NULL: the command takes none */
-	const char *const *argument_choices; /* NULL: any text */
+	const char *command;		     /* a command of commands.def */
+	const char *argument;		     /* initial first argument; NULL: none */
+	const char *argument_label;	     /* "recipe"; NULL: the command takes no argument */
+	const char *const *argument_choices; /* NULL: any text is allowed */
 	size_t n_choices;
-	/* Options shown first, with their values (NULL: not given) at first; all others follow. */
+	/* Options shown first, with initial values (NULL: not set); all other options follow. */
 	const struct wizard_value *values;
 	size_t n_values;
-	int show_tab; /* enum tab shown once it has been started; < 0: stay */
+	int show_tab; /* enum tab to show after the start; < 0: stay */
 };
 
 /* ---- for view_wizard.c and tests ---- */
@@ -44,33 +43,36 @@ struct wizard_row {
 	struct conf_row option; /* name NULL: the argument of the command */
 	const char *label;	/* "max-minutes", as users write it; borrowed from dashed */
 	char dashed[48];
-	char *value; /* owned; NULL: not given, the default counts */
+	char *value; /* owned; NULL: not set, the default applies */
 };
 
 struct wizard {
 	char *title, *command;	   /* owned */
-	char *workspace;	   /* owned: for -C; NULL: where commands look by themselves */
-	char **choices;		   /* owned: of the argument */
-	size_t n_choices, n_first; /* rows before all the others */
+	char *workspace;	   /* owned: for -C; NULL: no -C */
+	char **choices;		   /* owned: choices of the argument */
+	size_t n_choices, n_first; /* n_first: rows shown before the other options */
 	struct wizard_row *rows;   /* owned */
 	size_t n;
 	int show_tab;
 };
 
 /*
- * A form, copied, with a row for the argument, for each value and for every other option that the command
- * takes. workspace NULL: no -C. NULL: ERR_NOMEM, or ERR_INTERNAL when the command or an option does not exist.
+ * Create a form with a row for the argument, for each value and for every other option of the
+ * command; copies its input. workspace NULL: no -C. NULL: ERR_NOMEM, or ERR_INTERNAL for an unknown
+ * command or option.
  */
 struct wizard *wizard_new(const struct wizard_form *form, const char *workspace, struct err *e);
 void wizard_free(struct wizard *z);
 
-/* Give a row a value, NULL: none. ERR_USAGE when it cannot be one. */
+/* Set the value of a row, NULL: unset. ERR_USAGE: invalid value. */
 int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e);
 
-/* What is shown for a row without a value: its default. */
+/* Append the default of a row. */
 void wizard_default(const struct wizard *z, size_t row, struct buf *out);
 
-/* The command as words, ending with NULL; array and words owned by the caller (wizard_free_argv). */
+/*
+ * The command as words, ending with NULL; free with wizard_free_argv(). NULL: ERR_NOMEM, ERR_USAGE.
+ */
 char **wizard_argv(const struct wizard *z, struct err *e);
 void wizard_free_argv(char **argv);
 

@@ -4,27 +4,30 @@
 
 #include "tui/plot/plot.h"
 
-/* Where the dots go: a rectangle of cells and the values at its edges. */
+/* The drawing area: a rectangle of cells and the values at its edges. */
 struct canvas {
 	struct grid *g;
 	struct rect area;
-	int dots_x, dots_y; /* of the whole area */
-	int per_x, per_y;   /* of one cell */
+	int dots_x, dots_y; /* dots of the whole area */
+	int per_x, per_y;   /* dots of one cell */
 	bool log_x, log_y;
-	double x_from, x_end; /* logarithms where the axis has them */
+	double x_from, x_end; /* edges; logarithms if the axis is logarithmic */
 	double low, high;
 };
 
-/* A canvas in the inside of box, its x axis set; false: too small, or nothing to show. */
+/* Set up a canvas inside box and its x axis. false: too small, or no value to show. */
 bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct plot *p);
 
-/* Choose the y axis around low..high, draw its labels left, take their columns off the area. */
+/*
+ * Choose the y axis for low..high, draw its labels at the left, and remove their columns from the
+ * area.
+ */
 void plot_y_axis(struct canvas *c, double low, double high);
-/* Labels and marks in the border below; what c->area is, for the mouse. */
+/* Draw labels and marks into the lower border; write p->area. */
 void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p);
 void plot_cursor(const struct canvas *c, double x);
 
-/* Positions in dots; beyond the area for what is beyond. NaN: cannot be shown. */
+/* Position in dots; may lie outside the area. NaN: not representable (log of a value <= 0). */
 double plot_dot_x(const struct canvas *c, double x);
 int plot_dot_y(const struct canvas *c, double value); /* clamped to the area */
 

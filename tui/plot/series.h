@@ -1,11 +1,10 @@
 /*
- * series.h - a measured quantity over steps, in bounded memory.
+ * series.h - a measured quantity over steps, decimated to bounded memory.
  *
- * However long a run, a series keeps at most SERIES_POINTS points (or as many as
- * series_init_small() was told): when it is
- * full, neighbours are joined two by two, and each point keeps the smallest,
- * the largest and the mean value of the samples it stands for, so that a spike
- * is never lost. A sample that is not a number is kept as a gap.
+ * A series keeps at most SERIES_POINTS points (or the number given to series_init_small()).
+ * When it is full, each pair of neighbours is merged into one point, and a new point collects
+ * twice as many samples from then on. A point keeps the smallest, the largest and the mean
+ * value of its samples, so no spike is lost. A NaN sample is kept as a gap.
  */
 #ifndef WERKBANK_TUI_PLOT_SERIES_H
 #define WERKBANK_TUI_PLOT_SERIES_H
@@ -19,47 +18,47 @@
 #define SERIES_POINTS 2048 /* even */
 
 struct series_point {
-	double first, last; /* x of its first and last sample */
-	double sum;	    /* of the samples that are numbers */
-	float low, high;    /* of them */
-	uint32_t n;	    /* how many they are; 0: a gap */
-	uint32_t samples;   /* all of them, gaps included */
+	double first, last; /* x of the first and the last sample */
+	double sum;	    /* sum of the samples but NaN */
+	float low, high;    /* range of the samples but NaN */
+	uint32_t n;	    /* samples that are not NaN; 0: a gap */
+	uint32_t samples;   /* all samples, gaps included */
 };
 
 struct series {
 	struct series_point *points; /* owned, NULL before the first sample */
 	size_t n;
-	uint32_t samples_a_point; /* how many samples a full point holds */
-	uint32_t cap;		  /* the most points, even */
-	double value;		  /* the latest sample that is a number; set NaN by series_init() */
+	uint32_t samples_a_point; /* samples of a complete point: a power of two */
+	uint32_t cap;		  /* capacity in points, even */
+	double value;		  /* the latest sample that is not NaN; NaN: none */
 };
 
 void series_init(struct series *s);
-void series_init_small(struct series *s, uint32_t points); /* even, 2 at least */
-void series_free(struct series *s); /* it is then empty, and may be filled again */
+void series_init_small(struct series *s, uint32_t points); /* capacity: even, at least 2 */
+void series_free(struct series *s);			   /* leaves an empty, usable series */
 
 /*
- * Add a sample. x must be finite and not below the last one (see series_truncate());
- * else the sample is ignored. Values beyond ±1e30 are taken as ±1e30.
+ * Add a sample. x must be finite and at least the last x (see series_truncate()), else the sample
+ * is ignored. Values are clamped to ±1e30. ERR_NOMEM.
  */
 int series_add(struct series *s, double x, double y, struct err *e);
 
-/* Forget all samples from x on: a run that resumes at a step does those steps again. */
+/* Remove all samples from x on: a run that resumes at a step repeats the later steps. */
 void series_truncate(struct series *s, double x);
 
-/* The point nearest to x; NULL: there is none. Borrowed. */
+/* The point nearest to x; NULL if the series is empty. Borrowed until the next change. */
 const struct series_point *series_nearest(const struct series *s, double x);
 
 /*
- * Exponential smoothing without bias (Kingma and Ba, 2015, section 3): after y[1..n] the value is
- * sum of w^(n-i) (1-w) y[i], divided by 1 - w^n. Gaps are left out and not counted, a point that
- * stands for k samples counts as k of them. What TensorBoard shows for the same w.
+ * Exponential smoothing with bias correction (Kingma and Ba, 2015, section 3): after y[1..n]
+ * the value is the sum of w^(n-i) (1-w) y[i], divided by 1 - w^n. Gaps are skipped. A point
+ * of k samples counts as k equal values. TensorBoard shows the same for the same w.
  *
  *	struct smoother f = { .weight = 0.6 };
  *	for each point: shown = series_smooth(&f, point);
  */
 struct smoother {
-	double weight;	   /* 0 (the points as they are) up to below 1 */
+	double weight;	   /* 0 (raw points) up to below 1 */
 	double last, left; /* private: the sum, and w^n */
 	bool begun;
 };

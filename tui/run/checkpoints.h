@@ -1,4 +1,4 @@
-/* checkpoints.h - which checkpoints a run has, by a look into its folder. */
+/* checkpoints.h - the checkpoints of a run, listed from its folder. */
 #ifndef WERKBANK_TUI_RUN_CHECKPOINTS_H
 #define WERKBANK_TUI_RUN_CHECKPOINTS_H
 
@@ -8,16 +8,16 @@
 #include "share/base/err.h"
 
 struct checkpoints {
-	int64_t *steps; /* owned, the newest first */
+	int64_t *steps; /* owned, newest first */
 	size_t n;
-	int64_t best, last; /* what the links point to; -1: there is none */
+	int64_t best, last; /* targets of the links; -1: no such link */
 };
 
-/* Look. A run without checkpoints, or none at all, has none: no failure. ERR_NOMEM, ERR_USAGE. */
+/* List the checkpoints; a run without any gives an empty list. ERR_NOMEM, ERR_USAGE (bad name). */
 int checkpoints_list(struct checkpoints *c, const char *workspace, const char *run, struct err *e);
 void checkpoints_free(struct checkpoints *c);
 
-/* The step that runs/RUN/checkpoints/LINK ("last", "best") points to; -1: none. */
+/* The step that the link runs/RUN/checkpoints/LINK ("last", "best") points to; -1: none. */
 int64_t checkpoints_link(const char *workspace, const char *run, const char *link);
 
 #endif

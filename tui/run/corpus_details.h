@@ -1,9 +1,9 @@
 /*
- * corpus_details.h - one corpus as the data view shows it: stages, numbers, ledger, vocabulary, splitting.
+ * corpus_details.h - one corpus for the data view: stages, statistics, ledger, vocabulary, splits.
  *
- *	corpus_details_choose(&b, workspace, name, e)	another corpus; the old one is let go
- *	corpus_details_update(&b, corpus, e)			what its files say now
- *	corpus_details_open(&b, DATA_DROPPED)		what a pane needs, when it is first looked at
+ *	corpus_details_choose(&b, workspace, name, e)	select a corpus; releases the old one
+ *	corpus_details_update(&b, corpus, e)		read its files if they changed
+ *	corpus_details_open(&b, DATA_DROPPED)		load the data of a pane on first use
  *	corpus_details_close(&b)
  */
 #ifndef WERKBANK_TUI_RUN_CORPUS_DETAILS_H
@@ -26,30 +26,30 @@ enum stage_state { STAGE_WAITING, STAGE_RUNNING, STAGE_DONE, STAGE_ENDED };
 
 struct data_stage {
 	const char *name, *does;
-	enum stage_state state; /* ENDED: the preparation ended in it */
-	bool is_reused;		/* it was done by an earlier preparation */
+	enum stage_state state; /* STAGE_ENDED: the preparation stopped in this stage */
+	bool is_reused;		/* reused from an earlier preparation */
 	double seconds;		/* NaN: unknown */
 	int64_t in, out, bytes; /* pairs, pairs, bytes written; -1: unknown */
 };
 
 struct corpus_details {
-	char name[101]; /* "" none chosen */
+	char name[101]; /* "": no corpus chosen */
 	char *folder;	/* owned */
 	struct indexed_corpus corpus;
 	struct data_stage stages[DATA_N_STAGES];
-	struct json *stats;	  /* owned; NULL: there is none */
-	struct drop_rows *ledger; /* owned; these three NULL until corpus_details_open() */
+	struct json *stats;	  /* owned; NULL: no stats.json */
+	struct drop_rows *ledger; /* owned; these three are NULL until corpus_details_open() */
 	struct vocab *vocab;
 	struct piece_tracer *splitter;
-	char trouble[DATA_PANES][200]; /* why a pane has nothing to show; "" */
-	double seen;		       /* private: manifest.json when stats were read; NaN: none */
+	char trouble[DATA_PANES][200]; /* why a pane is empty; "" */
+	double seen; /* private: mtime of manifest.json when stats were read; NaN: not read */
 };
 
 int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name,
 			  struct err *e);
-/* true: something has changed. */
+/* Returns true if something changed. */
 bool corpus_details_update(struct corpus_details *b, const struct indexed_corpus *corpus);
-/* What is open already stays; on failure trouble[pane] says why. */
+/* Load what the pane needs, once; on failure trouble[pane] says why. */
 void corpus_details_open(struct corpus_details *b, enum data_pane pane);
 void corpus_details_close(struct corpus_details *b);
 

@@ -1,15 +1,13 @@
 /*
- * fleet.h - the hosts, graphics processors and ranks of a run, as its journal tells them.
+ * fleet.h - hosts, GPUs and ranks of a run, as reported in its journal.
  *
- * Part of a history (run_history.h), which fills it from the records "host", "rank"
- * and "verdict". Memory is bounded: FLEET_HOSTS hosts of FLEET_GPUS processors,
- * FLEET_RANKS ranks; what is beyond is counted in left_out. What is not known is
- * NaN, -1 or "", never 0.
+ * Part of struct run_history, which fills it from the records "host", "rank" and "verdict".
+ * Memory is bounded: FLEET_HOSTS hosts of FLEET_GPUS GPUs, FLEET_RANKS ranks; records beyond
+ * are counted in left_out. Unknown values are NaN, -1 or "", never 0.
  *
- * A processor that waits for others is busy to every monitor: the kernel that
- * waits spins. Ranks tell how long they compute and how long they wait, so
- * "working" is here the utilisation times the share of the step in which the
- * rank of that processor did work of its own.
+ * Drivers report a GPU as busy while its kernels spin in a collective operation. So
+ * "working" is computed: the driver's utilisation times the share of the step in which the
+ * rank of that GPU computed.
  */
 #ifndef WERKBANK_TUI_RUN_FLEET_H
 #define WERKBANK_TUI_RUN_FLEET_H
@@ -22,17 +20,19 @@
 #include "tui/plot/series.h"
 
 #define FLEET_HOSTS 1024
-#define FLEET_GPUS  32 /* of a host */
+#define FLEET_GPUS  32 /* GPUs per host */
 #define FLEET_RANKS 8192
 #define FLEET_TRAIL 128 /* columns of a trail, even */
 #define FLEET_NAME  64
-#define FLEET_LATE  1.2 /* times the median compute time: late (as train/watch/telemetry.h) */
+#define FLEET_LATE                                                                                 \
+	1.2 /* a rank is late if its compute time exceeds this many medians (see train/watch/telemetry.h) */
 
 #define FLEET_UNKNOWN 255
 
 /*
- * A share (0..1) over the whole run in FLEET_TRAIL bytes, 0..250 for 0..1 and FLEET_UNKNOWN: when
- * they are full, neighbours are joined two by two. Columns are those of the host: fleet_host.columns.
+ * A share (0..1) over the whole run in FLEET_TRAIL bytes: 0..250 for 0..1, or FLEET_UNKNOWN. When
+ * the bytes are full, neighbours are merged pairwise. All trails of a host have fleet_host.columns
+ * columns.
  */
 struct fleet_trail {
 	uint8_t share[FLEET_TRAIL];
@@ -42,7 +42,7 @@ struct fleet_gpu {
 	int index;
 	bool lost, mig;
 	char name[40], throttle[48];
-	double util;			  /* 0..1, as the driver says */
+	double util;			  /* 0..1, from the driver */
 	double memory_used, memory_total; /* bytes */
 	double power_w, power_limit_w;
 	double temperature_c;
@@ -53,33 +53,36 @@ struct fleet_gpu {
 
 struct fleet_rank {
 	bool known;
-	int host; /* which of fleet.hosts; -1: not known */
-	int next; /* the next rank of that host; -1: none */
+	int host; /* index into fleet.hosts; -1: unknown */
+	int next; /* next rank of the same host; -1: none */
 	double t; /* unix seconds of the record */
 	double step_s, input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes;
 };
 
 struct fleet_host {
 	char name[FLEET_NAME], interface[24], link_from[12];
-	bool present;	/* heard of since the last start */
+	bool present;	/* reported since the last start */
 	double t;	/* unix seconds of the last record */
-	int64_t step;	/* of it */
-	int64_t ranks;	/* how many are there */
-	int first_rank; /* the least that is known there; -1: none */
+	int64_t step;	/* step of the last record */
+	int64_t ranks;	/* number of ranks on the host */
+	int first_rank; /* lowest known rank; -1: none */
 	double cpu, load, waits_cpu, waits_io, waits_memory;
 	double memory_used, memory_total, disk_free, disk_read_bytes_s, disk_write_bytes_s;
 	double rx_bytes_s, tx_bytes_s, rx_peak_bytes_s, tx_peak_bytes_s, link_bytes_s;
 	double retransmits_s;
 	struct fleet_gpu *gpus; /* owned, in the order of the record */
 	size_t n_gpus, cap_gpus;
-	/* over steps: bit/s, shares of all processors, of work and of what the driver calls busy
-	 * (GPUs, else processors), W, 1/s */
+	/*
+	 * over steps: bit/s, shares of all CPUs, computed work and driver utilisation (of GPUs,
+	 * else of CPUs), W, retransmissions per second
+	 */
 	struct series rx, tx, processors, working, busy, power, retransmits;
-	uint32_t columns, rounds_a_column, rounds_in_last; /* of the trails */
+	uint32_t columns, rounds_a_column,
+		rounds_in_last; /* columns of the trails, and records merged into a column */
 };
 
 struct fleet_verdict {
-	double t; /* NaN: there was none */
+	double t; /* unix seconds; NaN: no verdict yet */
 	int64_t step;
 	char network[16], text[240];
 	double exposed_share, predicted_bytes, observed_bytes, busbw_bytes_s, link_bytes_s;
@@ -88,66 +91,68 @@ struct fleet_verdict {
 };
 
 struct fleet {
-	struct fleet_host *hosts; /* owned, sorted by name as people count: n2 before n10 */
+	struct fleet_host *hosts; /* owned, in natural order: n2 before n10 */
 	size_t n_hosts, cap_hosts;
-	struct fleet_rank *ranks; /* owned, by number */
+	struct fleet_rank *ranks; /* owned, indexed by rank */
 	size_t n_ranks, cap_ranks;
 	struct fleet_verdict verdict;
-	int64_t left_out;      /* records of what there was no room for */
-	double median_compute; /* of the known ranks, by fleet_update_derived(); NaN: not known */
-	size_t recent;	       /* private: the host that was asked for last */
-	double *order;	       /* private: owned, room to sort as many as cap_ranks */
+	int64_t left_out; /* records dropped for lack of room */
+	double median_compute; /* median of the known ranks, set by fleet_update_derived(); NaN: unknown */
+	size_t recent;	       /* private: index of the last host found */
+	double *order;	       /* private: owned, scratch (cap_ranks) for sorting */
 };
 
 void fleet_init(struct fleet *f);
-void fleet_free(struct fleet *f); /* it is then empty, and may be filled again */
+void fleet_free(struct fleet *f); /* leaves an empty, usable fleet */
 
-/* Take in a record of each kind, from outside: any JSON object will do. */
+/* Add one record of each kind. Any JSON object is safe: unknown members are ignored. ERR_NOMEM. */
 struct json;
 int fleet_add_host_record(struct fleet *f, const struct json *record, double t, int64_t step,
 			  struct err *e);
 int fleet_add_rank_record(struct fleet *f, const struct json *record, double t, struct err *e);
 void fleet_set_verdict(struct fleet *f, const struct json *record, double t, int64_t step);
 
-/* After records were taken in, before anybody asks: what depends on all of them. */
+/* Compute the values that depend on all records; call it after adding records. */
 void fleet_update_derived(struct fleet *f);
 
-/* A new attempt: ranks may be elsewhere now, hosts may be gone. */
+/* A new attempt starts: forget which ranks and hosts are present. */
 void fleet_begin_attempt(struct fleet *f);
 
-/* Steps from here on are done again. */
+/* Remove samples from step on: they will be repeated. */
 void fleet_truncate(struct fleet *f, double step);
 
-/* ---- what follows from it ---- */
+/* ---- derived values ---- */
 
-/* Where the time of a step goes; shares of step_s that sum to 1 at most. NaN: not known. */
+/* Shares of the time of a step; their sum is at most 1. NaN: unknown. */
 struct fleet_time_split {
-	double compute, update; /* work */
+	double compute, update; /* computing and updating */
 	double late, transfer;	/* waiting for the slowest rank, for the network */
 	double input;		/* waiting for a batch */
 };
 struct fleet_time_split fleet_rank_time_split(const struct fleet_rank *r);
 
-/* Mean over the known ranks of a host (-1: of all). */
+/* Mean over the known ranks of a host (-1: of all hosts). */
 struct fleet_time_split fleet_host_time_split(const struct fleet *f, int host);
 
 /*
- * Shares of the step in which the ranks of a host's processors work: the i-th rank's for the i-th
- * when the host has as many known ranks as processors, else the mean of the host for all. NaN: not
- * known.
+ * For each GPU of a host, the share of the step in which its rank computes. GPU i takes the i-th
+ * rank if the host has as many known ranks as GPUs, else the mean of the host. NaN: unknown.
  */
 void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS]);
 
-/* Compute time of a rank, or of the slowest of a host, in medians of all ranks; NaN: not known. */
+/*
+ * Compute time of a rank, or of the slowest rank of a host, divided by the median of all ranks;
+ * NaN: unknown.
+ */
 double fleet_rank_slowdown(const struct fleet *f, size_t rank);
 double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest);
 
-/* Sums and means over the processors of a host: NaN where nobody knows. */
+/* Sums over the GPUs of a host; NaN if unknown. */
 double fleet_host_power(const struct fleet_host *h);
 double fleet_host_power_limit(const struct fleet_host *h);
 double fleet_host_util(const struct fleet_host *h);
 
-/* Share of the link that the busier direction takes; NaN: not known. */
+/* Share of the link's bandwidth used by the busier direction; NaN: unknown. */
 double fleet_link_share(const struct fleet_host *h);
 
 #endif

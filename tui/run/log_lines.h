@@ -1,4 +1,4 @@
-/* log_lines.h - lines of a run's log as text: shared by the log view and the run view's pane. */
+/* log_lines.h - a run's log as text lines, for the log view and the run view. */
 #ifndef WERKBANK_TUI_RUN_LOG_LINES_H
 #define WERKBANK_TUI_RUN_LOG_LINES_H
 
@@ -8,28 +8,28 @@
 #include "tui/term/number_format.h"
 #include "tui/run/run_history.h"
 
-#define LOG_LEFT_COLS 31 /* time, step, kind */
+#define LOG_LEFT_COLS 31 /* columns of time, step and kind */
 
-/* "warning" and how it looks. */
+/* Name ("warning") and style of a kind of line. */
 const char *log_kind_name(enum history_kind kind);
 enum style log_style(enum history_kind kind);
 
-/* What a row shows. */
+/* One row of the log. */
 struct log_row {
 	const struct history_line *line;
-	double first_t;	  /* of the run; NaN: show the clock (UTC) instead */
-	int left;	  /* columns of the text that are left out */
-	const char *find; /* marked where it stands in the text; NULL or "": nothing */
+	double first_t;	  /* start of the run in unix seconds; NaN: show the UTC clock */
+	int left;	  /* columns of the text scrolled out at the left */
+	const char *find; /* search text to mark; NULL or "": none */
 	bool selected;
 };
 void log_draw_row(struct grid *g, struct rect r, const struct log_row *row);
 
-/* "12:03:05" of a day (UTC) with the day before it; "-" when it is not known. */
+/* Date and time in UTC, "12-24 12:03:05"; "-" if unknown. */
 const char *log_clock(char out[NUMBER_TEXT_BYTES], double t);
 
 /*
- * Where find stands in text: letters of either case unless find has a capital. NULL: nowhere, or
- * find is empty.
+ * The first match of find in text, ignoring case unless find has a capital. NULL: no match, or find
+ * is empty.
  */
 const char *log_find(const char *text, const char *find);
 

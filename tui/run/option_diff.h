@@ -1,13 +1,13 @@
 /*
- * option_diff.h - in which options runs differ.
+ * option_diff.h - the options in which runs differ.
  *
- *	struct contrast c = { 0 };
+ *	struct option_diff c = { 0 };
  *	option_diff_make(&c, workspace, names, n, e);
- *	c.rows[i].option, c.rows[i].values[k] for run k
+ *	c.rows[i].option, c.rows[i].values[k]	of run k
  *	option_diff_free(&c);
  *
- * From recipe.ini of each run; options whose values are all the same are left out, and so is
- * "run" itself. A run without a recipe has NULL values.
+ * The values come from recipe.ini of each run. Options with equal values, and "run", are left
+ * out. A run without a recipe has NULL values.
  */
 #ifndef WERKBANK_TUI_RUN_OPTION_DIFF_H
 #define WERKBANK_TUI_RUN_OPTION_DIFF_H
@@ -19,7 +19,7 @@
 #define OPTION_DIFF_MAX_RUNS 8
 
 struct option_diff_row {
-	const char *option, *section;	    /* borrowed: as in options.def */
+	const char *option, *section;	    /* borrowed from options.def */
 	char *values[OPTION_DIFF_MAX_RUNS]; /* owned */
 };
 
@@ -28,7 +28,7 @@ struct option_diff {
 	size_t n, cap;
 };
 
-/* n at most OPTION_DIFF_MAX_RUNS; what was in c is forgotten first. */
+/* Compare n runs, at most OPTION_DIFF_MAX_RUNS; replaces the contents of c. ERR_NOMEM. */
 int option_diff_make(struct option_diff *c, const char *workspace, const char *const *names,
 		     size_t n, struct err *e);
 void option_diff_free(struct option_diff *c);

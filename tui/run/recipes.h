@@ -1,4 +1,7 @@
-/* recipes.h - the recipes one may choose from: shipped ones by name, those of this folder by path. */
+/*
+ * recipes.h - recipes to choose from: shipped recipes by name, recipes of the current folder by
+ * path.
+ */
 #ifndef WERKBANK_TUI_RUN_RECIPES_H
 #define WERKBANK_TUI_RUN_RECIPES_H
 
@@ -9,7 +12,7 @@ struct recipes {
 	size_t n, cap;
 };
 
-/* Appends to a zeroed struct; what cannot be listed is left out. */
+/* Append the recipes to a zeroed struct; folders that cannot be listed are skipped. */
 void recipes_find(struct recipes *r);
 void recipes_free(struct recipes *r);
 

@@ -1,19 +1,19 @@
 /*
- * run_history.h - a run as numbers: what its folder says, kept up to date.
+ * run_history.h - the history of a run as series, events and samples, kept up to date.
  *
- *	struct history *h = history_open(workspace, name, e);
+ *	struct run_history *h = history_open(workspace, name, e);
  *	while (history_update(h, now, 0.05, e) == HISTORY_MORE)
  *		;
  *	… h->step, h->bleu, history_elapsed(h, now) …
  *	history_free(h);
  *
- * It only reads: journal.jsonl and samples.jsonl from where it left off,
- * state.json and recipe.ini when they were replaced, and it tests the lock.
- * Memory is bounded however long the run (series.h, HISTORY_LINES,
- * HISTORY_SAMPLES). What is not known is NaN, -1 or NULL, never 0.
+ * The module only reads: it continues journal.jsonl and samples.jsonl where it stopped,
+ * rereads state.json and recipe.ini when they were replaced, and tests the lock of the run.
+ * Memory is bounded for runs of any length (series.h, HISTORY_LINES, HISTORY_SAMPLES).
+ * Unknown values are NaN, -1 or NULL, never 0.
  *
- * A run that resumes does some steps again: the samples of the earlier attempt
- * from that step on are forgotten, its log lines stay.
+ * A run that resumes repeats some steps: samples of the earlier attempt from that step on are
+ * removed, its log lines stay.
  */
 #ifndef WERKBANK_TUI_RUN_RUN_HISTORY_H
 #define WERKBANK_TUI_RUN_RUN_HISTORY_H
@@ -25,10 +25,10 @@
 #include "tui/run/fleet.h"
 #include "tui/plot/series.h"
 
-#define HISTORY_LINES	1000 /* of the log; the oldest go first */
-#define HISTORY_SAMPLES 64   /* sentences; further ones are not kept */
+#define HISTORY_LINES	1000 /* lines of the log; the oldest are dropped first */
+#define HISTORY_SAMPLES 64   /* sentences; further sentences are dropped */
 #define HISTORY_TEXT	240  /* bytes of a line of the log */
-#define HISTORY_MARKS	512  /* on the axis of plots; beyond, the least important go */
+#define HISTORY_MARKS	512  /* event marks on the axis; beyond, the least important are dropped */
 
 enum run_state { RUN_UNKNOWN, RUN_RUNNING, RUN_FINISHED, RUN_STOPPED, RUN_FAILED, RUN_LOST };
 
@@ -46,12 +46,12 @@ enum history_kind {
 
 struct history_line {
 	enum history_kind kind;
-	double t;     /* unix seconds; NaN: not known */
+	double t;     /* unix seconds; NaN: unknown */
 	int64_t step; /* -1: none */
 	char text[HISTORY_TEXT];
 };
 
-/* Something that happened at a step: a restart, a warning, an error, a note, the end. */
+/* An event at a step: restart, warning, error, note, end. */
 struct history_mark {
 	double x; /* step */
 	enum history_kind kind;
@@ -59,48 +59,50 @@ struct history_mark {
 
 struct history_sample {
 	int64_t id, step;
-	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL when memory ran out */
+	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL without memory */
 };
 
 struct run_history {
-	char *name;   /* owned: of the run */
+	char *name;   /* owned: name of the run */
 	char *folder; /* owned: runs/NAME */
 
 	enum run_state state;
-	char host[64], precision[16], backend[16];	 /* "" when not known */
-	int64_t attempt, ranks, parameters, exit_status; /* -1: not known */
+	char host[64], precision[16], backend[16];	 /* "" if unknown */
+	int64_t attempt, ranks, parameters, exit_status; /* -1: unknown */
 
-	int64_t step;	     /* the latest; -1: none yet */
-	int64_t total_steps; /* where the run ends; -1: not known */
-	double max_minutes;  /* or it ends after this many; 0: no such end */
+	int64_t step;	     /* latest step; -1: none yet */
+	int64_t total_steps; /* last step of the whole run; -1: unknown */
+	double max_minutes;  /* time limit in minutes; 0: none */
 	double epoch;
 	double best_bleu;
 	int64_t best_step;
-	double train_nll; /* at the latest evaluation */
-	bool imported;	  /* dev_nll and bleu are the dev loss and BLEU of its program */
+	double train_nll; /* of the latest evaluation */
+	bool imported; /* imported: dev_nll and bleu are the loss and BLEU of the other program */
 
-	/* over steps; see history_quantities[] for what each is */
+	/* over steps; history_quantities[] has tags and units */
 	struct series loss, nll, rate, grad_norm, source_tps, target_tps, step_s, input_s,
-		compute_s, exposed_s, wait_s, update_s, transfer_s; /* exposed_s without wait_s */
+		compute_s, exposed_s, wait_s, update_s, transfer_s; /* exposed_s minus wait_s */
 	struct series dev_nll, bleu, sample_nll;		    /* of evaluations */
-	/* the same instants by other clocks: unix seconds, seconds of training (pauses between
-	 * attempts left out), target tokens seen so far */
+	/*
+	 * clocks over steps: unix seconds, seconds of training (without pauses between attempts),
+	 * target tokens seen
+	 */
 	struct series wall, elapsed, tokens;
-	struct fleet fleet; /* hosts, processors, ranks */
+	struct fleet fleet; /* hosts, GPUs, ranks */
 
-	struct history_mark *marks; /* owned, HISTORY_MARKS, by step */
+	struct history_mark *marks; /* owned (HISTORY_MARKS), sorted by step */
 	size_t n_marks;
 
-	struct history_line *lines; /* owned ring: the oldest is lines[first_line] */
+	struct history_line *lines; /* owned ring buffer: lines[first_line] is the oldest */
 	size_t first_line, n_lines;
 	struct history_sample samples[HISTORY_SAMPLES];
 	size_t n_samples;
-	int64_t bad_lines; /* of the journal: not JSON, too long */
+	int64_t bad_lines; /* unreadable lines of the journal: not JSON, or too long */
 
 	struct history_files *files; /* owned, private */
-	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
+	/* private: reason of the journal's last stop record; RUN_UNKNOWN: none since the start */
 	enum run_state stop_state;
-	/* private: the clock of the run */
+	/* private: start of run and attempt, latest record, earlier attempts */
 	double first_t, attempt_t, last_t, earlier_attempts_s;
 	int64_t attempt_step;
 };
@@ -108,46 +110,46 @@ struct run_history {
 enum { HISTORY_SAME = 0, HISTORY_CHANGED = 1, HISTORY_MORE = 2 };
 
 /*
- * ERR_NOINPUT when there is no such run (the text lists those there are), ERR_USAGE for a bad name.
+ * Open the history of runs/NAME. ERR_NOINPUT: no such run (the text lists existing runs),
+ * ERR_USAGE: bad name. NULL on failure; free with history_free().
  */
 struct run_history *history_open(const char *workspace, const char *name, struct err *e);
 void history_free(struct run_history *h);
 
 /*
- * Take in what has been written since, for at most budget_s seconds: one of
- * the three values above, or < 0 when a file cannot be read (what was known
- * stays; calling again is fine).
+ * Read new records for at most budget_s seconds. Returns one of the three values above, or < 0 if a
+ * file cannot be read: the history keeps its data and a later call may succeed.
  */
 int history_update(struct run_history *h, double now, double budget_s, struct err *e);
 
 /*
- * Take in one record as journal.h describes it (also the tests' way in). Unknown kinds are ignored.
+ * Add one record as described in journal.h (also used by tests). Unknown kinds are ignored.
+ * ERR_NOMEM.
  */
 struct json;
 int history_add_record(struct run_history *h, const struct json *record, struct err *e);
 
-/* Seconds of training so far, pauses between attempts left out; NaN before the first start. */
+/* Seconds of training so far, without pauses between attempts; NaN before the first start. */
 double history_elapsed(const struct run_history *h, double now);
 
-/* Seconds to the end at the speed of this attempt; NaN when it cannot be said. */
+/* Remaining seconds at the speed of this attempt; NaN if unknown. */
 double history_remaining(const struct run_history *h, double now);
 
-/* What a history knows over steps: all its series but those of hosts. */
+/* A series of the history (those of hosts are in fleet.h). */
 struct history_quantity {
-	const char *tag;  /* as "werkbank export" calls it: "train/loss" */
+	const char *tag;  /* tag of "werkbank export": "train/loss" */
 	const char *unit; /* "" for a plain number */
-	size_t offset;	  /* of its series in struct history */
+	size_t offset;	  /* offset of its series in struct run_history */
 };
 #define HISTORY_QUANTITIES 19
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
 struct series *history_series(struct run_history *h, size_t quantity);
 
-/* Line i of the log, 0 the oldest kept. Borrowed. */
+/* Line i of the log, 0 the oldest. Borrowed until the next update. */
 const struct history_line *history_line(const struct run_history *h, size_t i);
 
 /*
- * The name of the run whose files changed last, owned by the caller; NULL with e->code 0: there is
- * none.
+ * The name of the run whose files changed last, owned by the caller. NULL with e->code 0: no run.
  */
 char *history_newest(const char *workspace, struct err *e);
 

@@ -5,17 +5,14 @@
 #include "share/base/json.h"
 #include "tui/run/run_history.h"
 
-/*
- * A new line at the end of the log, to be filled; its text is "". Never NULL once history_open()
- * succeeded.
- */
+/* Append an empty line to the log, for the caller to fill. Never NULL after history_open(). */
 struct history_line *history_add_line(struct run_history *h, enum history_kind kind, double t,
 				      int64_t step);
 
-/* Take in one record of samples.jsonl. */
+/* Add one record of samples.jsonl. */
 int history_add_sample(struct run_history *h, const struct json *record, struct err *e);
 
-/* Cut text to at most n - 1 bytes of whole characters. */
+/* Copy text, cut to at most n - 1 bytes of whole characters. */
 void history_copy_text(char *to, size_t n, const char *text);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * sample_history.h - the same development sentences, checkpoint after checkpoint.
+ * sample_history.h - translations of the same development sentences at each checkpoint.
  *
  *	struct sample_history *b = sample_history_open(run_folder, e);
- *	sample_history_update(b, 0.02, e);			again and again: samples.jsonl may grow
+ *	sample_history_update(b, 0.02, e);	repeatedly: samples.jsonl may grow
  *	… b->sentences[i].versions[v].hypothesis …
  *	sample_history_free(b);
  *
- * Memory is bounded: of a long run every second version in between is forgotten whenever
- * there would be more than SAMPLE_VERSIONS; the first and the newest stay. A run that resumes
- * does some steps again: versions from there on are replaced.
+ * Memory is bounded: beyond SAMPLE_VERSIONS versions of a sentence, every second version is
+ * dropped, except the first and the newest. When a run resumes, versions from its step on are
+ * replaced.
  */
 #ifndef WERKBANK_TUI_RUN_SAMPLE_HISTORY_H
 #define WERKBANK_TUI_RUN_SAMPLE_HISTORY_H
@@ -18,9 +18,9 @@
 
 #include "share/base/err.h"
 
-#define SAMPLE_SENTENCES 64   /* further ones are not kept */
-#define SAMPLE_VERSIONS	 64   /* of each; even */
-#define SAMPLE_TEXT	 2000 /* bytes of a text; the rest is cut */
+#define SAMPLE_SENTENCES 64   /* sentences; further sentences are dropped */
+#define SAMPLE_VERSIONS	 64   /* versions of a sentence; even */
+#define SAMPLE_TEXT	 2000 /* bytes of a text; longer texts are cut */
 
 struct sample_version {
 	int64_t step;
@@ -30,12 +30,12 @@ struct sample_version {
 struct sample_sentence {
 	int64_t id;
 	char *source, *reference;			 /* owned */
-	struct sample_version versions[SAMPLE_VERSIONS]; /* by step */
+	struct sample_version versions[SAMPLE_VERSIONS]; /* sorted by step */
 	size_t n;
 };
 
 struct sample_history {
-	struct sample_sentence *sentences; /* owned: (SAMPLE_SENTENCES), as in the file */
+	struct sample_sentence *sentences; /* owned (SAMPLE_SENTENCES), in the order of the file */
 	size_t n;
 	struct journal_reader *reader; /* private, owned */
 	char *path;		       /* private, owned */
@@ -43,11 +43,14 @@ struct sample_history {
 
 struct sample_history *sample_history_open(const char *run_folder, struct err *e);
 
-/* 1: something is new; 2: and there is more, call again; 0: nothing; < 0: failure. */
+/*
+ * Read for at most budget_s seconds. 1: new versions; 2: new versions, and more to read; 0: nothing
+ * new; < 0: failure.
+ */
 int sample_history_update(struct sample_history *b, double budget_s, struct err *e);
 void sample_history_free(struct sample_history *b);
 
-/* The version of step, else the last one before it; -1: none. */
+/* Index of the version at step, else of the last version before it; -1: none. */
 int sample_version_at(const struct sample_sentence *s, int64_t step);
 
 #endif

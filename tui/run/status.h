@@ -1,9 +1,8 @@
 /*
- * status.h - where runs stand, read from their folders.
+ * status.h - the state of runs, read from their folders.
  *
- * state.json says what the launcher last wrote, the lock says whether it is
- * still there, the journal says how far the training is. What is not known is
- * NAN, -1 or "" and shown as unknown.
+ * state.json has the launcher's last state, the lock shows whether the launcher is alive, the
+ * journal has the training progress. Unknown values are NaN, -1 or "", and shown as unknown.
  */
 #ifndef WERKBANK_TUI_RUN_STATUS_H
 #define WERKBANK_TUI_RUN_STATUS_H
@@ -18,37 +17,37 @@
 struct run_status {
 	char name[101];
 	/*
-	 * starting, running, restarting, stopping; finished, stopped, failed, lost (one of the
-	 * first four, but its launcher is gone); unknown
+	 * starting, running, restarting, stopping; finished, stopped, failed; lost (one of the
+	 * first four, but the launcher is gone); unknown
 	 */
 	char state[16];
-	char host[256];	 /* of the launcher */
-	char hosts[400]; /* of the ranks, "a, b and 3 more"; "": the launcher's alone */
-	char network[64], event[300]; /* between hosts; what happened last */
+	char host[256];	 /* host of the launcher */
+	char hosts[400]; /* hosts of the ranks, "a, b and 3 more"; "": only the launcher's */
+	char network[64], event[300]; /* network between hosts; last event */
 	bool alive;		      /* a launcher holds the lock */
 	int64_t pid, attempt, restarts, ranks, exit;
-	int64_t n_hosts;     /* 0: the launcher's alone */
+	int64_t n_hosts;     /* 0: only the launcher's host */
 	double started;	     /* unix seconds */
 	double latest;	     /* unix seconds of the last record */
-	int64_t step, steps; /* done, and of the whole run */
+	int64_t step, steps; /* done, and planned for the whole run */
 	double loss, lr, source_tps, target_tps;
 	double bleu, best_bleu;
 	int64_t bleu_step, best_step;
 };
 
-/* Read runs/NAME of a workspace. A run that does not exist: ERR_NOINPUT. */
+/* Read the status of runs/NAME. ERR_NOINPUT: no such run. */
 int status_read(struct run_status *s, const char *workspace, const char *name, struct err *e);
 
 /*
- * The same in parts, for those who look again and again: everything unknown; what state.json, lock
- * and recipe of a folder say; what one record of the journal says.
+ * The parts of status_read(), for repeated reading: set everything to unknown; read state.json,
+ * lock and recipe of a folder; apply one journal record.
  */
 struct json;
 void status_init(struct run_status *s, const char *name);
 int status_read_files(struct run_status *s, const char *folder, struct err *e);
 void status_add_record(struct run_status *s, const struct json *record);
 
-/* The command "status": the named run or all of them, for people or (--json) for programs. */
+/* The command "status": append the named run or all runs to out, as text or (--json) as JSON. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * split.h - where the time of a step goes, drawn the same everywhere: work of its own (computing,
- * updating), waiting for the slowest rank, for the network, for a batch.
+ * time_split.h - where the time of a step goes, drawn the same way everywhere: computing,
+ * updating, waiting for the slowest rank, for the network, for a batch.
  */
 #ifndef WERKBANK_TUI_RUN_TIME_SPLIT_H
 #define WERKBANK_TUI_RUN_TIME_SPLIT_H
@@ -24,14 +24,16 @@ struct time_split_look {
 };
 extern const struct time_split_look time_split_looks[TIME_SPLIT_PARTS];
 
-/* The parts in order. NaN: not known. */
+/* The parts in the order of TIME_SPLIT_COMPUTE … TIME_SPLIT_INPUT. NaN: unknown. */
 void time_split_values(const struct fleet_time_split *s, double parts[TIME_SPLIT_PARTS]);
 
-/* One row, the parts side by side; what is left of the step stays empty. */
+/* A bar of width columns with the parts side by side; the unknown remainder stays empty. */
 void time_split_draw_bar(struct grid *g, int row, int col, int width,
 			 const struct fleet_time_split *s);
 
-/* A legend of signs and shares; text is room for their figures. Returns how many pieces: those known. */
+/*
+ * Legend entries of the known parts; text is room for their values. Returns the number of entries.
+ */
 int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bool narrow,
 		      struct legend pieces[TIME_SPLIT_PARTS],
 		      char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES]);
@@ -40,8 +42,7 @@ int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bo
 const char *format_percent(char out[NUMBER_TEXT_BYTES], double share);
 
 /*
- * How busy something is: the part that works solid, the part that only waits light, so that what
- * waits does not look busy. busy NaN: as much as works.
+ * A bar of utilisation: the working part solid, the waiting part light. busy NaN: equal to working.
  */
 void time_split_draw_work(struct grid *g, int row, int col, int width, double working, double busy);
 

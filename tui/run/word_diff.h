@@ -1,8 +1,8 @@
 /*
- * word_diff.h - which words of a sentence are new against another one.
+ * word_diff.h - the words of a sentence that another sentence lacks.
  *
- * By the longest common subsequence of words (what stands between blanks), so
- * that what only moved counts as gone in one place and new in the other.
+ * Computed by the longest common subsequence of blank-separated words. A moved word counts as
+ * removed in one place and added in the other.
  */
 #ifndef WERKBANK_TUI_RUN_WORD_DIFF_H
 #define WERKBANK_TUI_RUN_WORD_DIFF_H
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define WORD_DIFF_MAX 300 /* words of a sentence; what follows counts as one word */
+#define WORD_DIFF_MAX 300 /* words of a sentence; the rest counts as one word */
 
 struct word_part {
-	size_t at, len; /* bytes of the text */
-	bool differs;	/* it is not in the other one, there */
+	size_t at, len; /* position and length in bytes */
+	bool differs;	/* the other sentence lacks this word here */
 };
 
 /*
- * The words of text against those of other (NULL or "": all are new, but nothing is marked) into
- * parts; returns how many.
+ * Split text into words and mark those that other lacks (NULL or "": none is marked). Returns the
+ * number of parts.
  */
 size_t word_diff(const char *text, const char *other, struct word_part parts[WORD_DIFF_MAX]);
 

@@ -1,13 +1,13 @@
 /*
- * workspace_index.h - what there is in a workspace: its corpora and its runs, kept up to date.
+ * workspace_index.h - the corpora and runs of a workspace, kept up to date.
  *
- *	struct places p = { 0 };
- *	workspace_index_update(&p, workspace, now, 0.02, e);	again and again
+ *	struct workspace_index p = { 0 };
+ *	workspace_index_update(&p, workspace, now, 0.02, e);	repeatedly
  *	… p.corpora[i], p.runs[i] …
  *	workspace_index_free(&p);
  *
- * Folders are listed again every few seconds; of a run only what its journal has
- * grown by is read. What is not known is -1, NaN or "".
+ * Folders are listed every few seconds. Of a run's journal only the new part is read. Unknown
+ * values are -1, NaN or "".
  */
 #ifndef WERKBANK_TUI_RUN_WORKSPACE_INDEX_H
 #define WERKBANK_TUI_RUN_WORKSPACE_INDEX_H
@@ -19,12 +19,12 @@
 #include "share/base/err.h"
 #include "tui/run/status.h"
 
-#define INDEX_ARCHIVES 16 /* shown of a fetch; further ones are not kept */
+#define INDEX_ARCHIVES 16 /* archives of a fetch; further archives are dropped */
 
-/* What a preparation or a fetch is at: its progress.json (data/source/progress.h). */
+/* The progress of a preparation or fetch, from progress.json (data/source/progress.h). */
 struct prep_progress {
-	bool exists; /* there is such a file */
-	bool alive;  /* whoever writes it is at work, as far as one can tell from here */
+	bool exists; /* progress.json exists */
+	bool alive;  /* its writer runs, as far as this host can tell */
 	char stage[24], unit[16];
 	int64_t done, total; /* total 0: unknown */
 	double rate, began, t;
@@ -36,7 +36,7 @@ struct prep_progress {
 	} archives[INDEX_ARCHIVES];
 };
 
-/* Read it; a file that is not there or damaged is one that is not there. */
+/* Read progress.json; a missing or damaged file gives exists = false. */
 void prep_progress_read(struct prep_progress *p, const char *path, double now);
 double prep_progress_share(const struct prep_progress *p); /* 0..1, NaN: unknown */
 double prep_progress_left(const struct prep_progress *p);  /* seconds, NaN: unknown */
@@ -48,38 +48,38 @@ struct indexed_corpus {
 	enum corpus_state state;
 	char source[16], target[16]; /* languages */
 	int64_t read, train, dev, test, vocabulary;
-	double changed; /* unix seconds: of manifest.json, or the folder */
+	double changed; /* unix seconds: mtime of manifest.json, else of the folder */
 	struct prep_progress progress;
 	double manifest_mtime; /* private */
 };
 
 struct indexed_run {
 	struct run_status status;
-	double changed;			/* unix seconds: of the journal */
+	double changed;			/* unix seconds: mtime of the journal */
 	bool is_fully_read;		/* the journal has been read to its end */
 	struct journal_reader *journal; /* private, owned */
 	char *folder;			/* private, owned */
-	double checked_at;		/* private: when its files were read … */
-	double state_mtime;		/* … and state.json of then */
+	double checked_at;		/* private: when its files were read last */
+	double state_mtime;		/* private: mtime of state.json at that time */
 };
 
 struct workspace_index {
-	struct indexed_corpus *corpora; /* owned; by name */
-	struct indexed_run *runs;	/* owned; alive first, then the newest first */
+	struct indexed_corpus *corpora; /* owned; sorted by name */
+	struct indexed_run *runs;	/* owned; running ones first, then newest first */
 	size_t n_corpora, n_runs;
-	bool no_runs;	  /* set it where only corpora matter */
-	double listed_at; /* private: when folders were listed; 0: never */
+	bool no_runs;	  /* set by callers that need only corpora */
+	double listed_at; /* private: when the folders were listed; 0: never */
 };
 
 enum { INDEX_UNCHANGED = 0, INDEX_CHANGED = 1, INDEX_MORE = 2 };
 
-/* As history_update(): one of these, or < 0. What cannot be read is as if it were not there. */
+/* Returns one of the values above, or < 0. Files that cannot be read are treated as missing. */
 int workspace_index_update(struct workspace_index *p, const char *workspace, double now,
 			   double budget_s, struct err *e);
 void workspace_index_free(struct workspace_index *p);
 
 const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p,
-						    const char *name); /* or NULL */
+						    const char *name); /* NULL: not found */
 const char *corpus_state_name(enum corpus_state state);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * workspace_names.h - what a workspace holds, by name.
+ * workspace_names.h - names of the runs and corpora of a workspace.
  *
- *	struct names l;
- *	if (workspace_run_names(&l, workspace, e)) …
+ *	struct workspace_names l;
+ *	if (!workspace_run_names(&l, workspace, e)) …
  *	… l.items[i], i < l.n …
  *	workspace_names_free(&l);
  *
- * Names are those of folders that may be a run's or a corpus's (paths_check_name()), sorted by their bytes. A
- * workspace that has none, or is not there, gives none.
+ * The names of folders that are valid names of runs or corpora (paths_check_name()), sorted by
+ * bytes. A workspace that is empty or missing gives an empty list.
  */
 #ifndef WERKBANK_TUI_RUN_WORKSPACE_NAMES_H
 #define WERKBANK_TUI_RUN_WORKSPACE_NAMES_H
@@ -21,7 +21,10 @@ struct workspace_names {
 	size_t n;
 };
 
-/* ERR_NOINPUT: the folder cannot be listed; ERR_NOMEM. The list is then empty, and need not be freed. */
+/*
+ * ERR_NOINPUT: the folder cannot be read; ERR_NOMEM. On failure the list is empty and needs no
+ * free.
+ */
 int workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
 int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
 void workspace_names_free(struct workspace_names *l);

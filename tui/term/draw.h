@@ -1,6 +1,4 @@
-/*
- * draw.h - the pieces that views are made of, drawn into a grid.
- */
+/* draw.h - boxes, wrapped text, bars and legends, drawn into a grid. */
 #ifndef WERKBANK_TUI_TERM_DRAW_H
 #define WERKBANK_TUI_TERM_DRAW_H
 
@@ -9,55 +7,51 @@
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
 
-/* A box with rounded corners and its name in the upper border; focused shows that keys go there. */
+/* A box with rounded corners and a title in the upper border; focused: with the focus style. */
 void draw_box(struct grid *g, struct rect r, const char *title, bool focused);
 
 /*
- * Text in at most width columns, the end of what does not fit replaced by an
- * ellipsis; returns the columns used.
+ * Text in at most width columns; an ellipsis replaces the end of longer text. Returns the columns
+ * used.
  */
 int draw_text(struct grid *g, int row, int col, int width, enum style style, const char *text);
 
-/* The same in a span, after leaving out the first skip columns. */
+/* draw_text() in a span, without the first skip columns of the text. */
 int draw_text_from(struct grid *g, struct span at, const char *text, int skip);
 
-/* Text with its last character at column right; at most width columns. Returns the columns used. */
+/*
+ * Right-aligned text: the last character at column right, at most width columns. Returns the
+ * columns used.
+ */
 int draw_text_right(struct grid *g, int row, int right, int width, enum style style,
 		    const char *text);
 
 /*
- * Text broken at blanks into lines as wide as the span, from its row down, at
- * most rows of them and the first skip left out; returns the lines that the
- * whole text takes. rows 0 only counts.
+ * Word-wrapped text from the row of the span down: at most rows lines, without the first skip
+ * lines. Returns the lines of the whole text; rows 0 only counts.
  */
 int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const char *text);
 
 /*
- * "label value" pairs laid out in a row from *col on, three blanks apart, labels dim
- * and values bright; false and nothing drawn when it does not fit before right.
+ * A "label value" pair (label dim, value bright) at *col, which moves three blanks past it. false:
+ * it does not fit before column right and nothing is drawn.
  */
 bool draw_fact(struct grid *g, int row, int *col, int right, const char *label, const char *value);
 
-/* A bar of width columns filled to fraction (0..1; NaN: drawn empty). */
+/* A progress bar of width columns, filled to fraction (0..1; NaN: empty). */
 void draw_bar(struct grid *g, int row, int col, int width, double fraction);
 
-/*
- * Several lines of text in the middle of r, flush left to each other; style is that of the first.
- */
+/* Lines of text in the middle of r, left-aligned to each other; style applies to the first line. */
 void draw_message(struct grid *g, struct rect r, enum style style, const char *const *lines, int n);
 
-/*
- * A piece of a legend: a sign (0: none) and a value, both in style, and a dim label between them.
- */
+/* One entry of a legend: a sign (0: none) and a value in style, and a dim label between them. */
 struct legend {
 	uint32_t sign;
 	enum style style;
 	const char *label, *value;
 };
 
-/*
- * Pieces at the right end of a box's upper border, as many as there is room for beside its title.
- */
+/* Draw the entries at the right end of a box's upper border, as many as fit beside its title. */
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n);
 

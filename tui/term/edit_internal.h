@@ -4,7 +4,7 @@
 
 #include "tui/term/edit.h"
 
-/* Where the character that begins at byte at ends; where the one before it begins. */
+/* Byte offset of the next grapheme after at; of the previous grapheme before at. */
 size_t edit_after(const struct edit *d, size_t at);
 size_t edit_before(const struct edit *d, size_t at);
 

@@ -1,17 +1,17 @@
 /*
- * keys.h - from a key to what it does.
+ * keys.h - keys, key maps, and the actions that keys start.
  *
- * A key is a code point, or one of enum key for keys without a character, with
- * KEY_ALT added when Alt (or Esc just before) was held. Written out
- * (actions.def, --keys, key-map files) a key is its character or <Name>:
+ * A key is a code point, or a value of enum key for keys without a character. KEY_ALT is
+ * added when Alt was held, or Esc was pressed just before. actions.def, --keys and key-map
+ * files write a key as its character or as <Name>:
  * <Down> <Tab> <Space> <lt> <Ctrl-L> <Alt-x> <F5> …
  *
- * The rows of actions.def are groups: the common ones, "Panes" and "Workbench",
- * count in every view, a group that is called like a view only there, and
- * before the common ones. So views may give the same letter different meanings.
+ * Each row of actions.def belongs to a group. The groups "Panes", "Plots" and "Workbench"
+ * work in every view. A group with the name of a view works only in that view and takes
+ * precedence, so views may give the same letter different meanings.
  *
- * A key-map file has lines GROUP.NAME = KEYS, as "run.zoom = z <Enter>"; they
- * replace the keys of that action. # begins a comment.
+ * A key-map file has lines GROUP.NAME = KEYS, for example "run.zoom = z <Enter>". A line
+ * replaces all keys of that action. # begins a comment.
  */
 #ifndef WERKBANK_TUI_TERM_KEYS_H
 #define WERKBANK_TUI_TERM_KEYS_H
@@ -22,7 +22,7 @@
 #include "share/base/err.h"
 
 enum key {
-	KEY_NAMED = 0x110000, /* beyond the last code point */
+	KEY_NAMED = 0x110000, /* above the last code point */
 	KEY_NAME_UP,
 	KEY_NAME_DOWN,
 	KEY_NAME_LEFT,
@@ -46,15 +46,16 @@ enum key {
 	KEY_NAME_F10,
 	KEY_NAME_F11,
 	KEY_NAME_F12,
-	KEY_NAME_WAIT,		   /* only in --keys: let things come to rest first */
-	KEY_ALT = 0x200000,	   /* added to any of them */
-	KEY_CTRL = 0x400000,	   /* added to arrows, <Home>, <End>; letters: <Ctrl-X> */
-	KEY_BACKSPACE_CHAR = 0x7F, /* what <Backspace> always is */
+	KEY_NAME_WAIT,	    /* only in --keys: wait until no view and no job has work left */
+	KEY_ALT = 0x200000, /* added to any key */
+	KEY_CTRL =
+		0x400000, /* added to arrows, <Home> and <End>; a letter with Ctrl is a control character */
+	KEY_BACKSPACE_CHAR = 0x7F, /* the code of <Backspace> on every terminal */
 	KEY_NAME_WORD_LEFT = KEY_CTRL | KEY_NAME_LEFT,
 	KEY_NAME_WORD_RIGHT = KEY_CTRL | KEY_NAME_RIGHT,
 };
 
-/* true for a key that is text: a character one can see, or a blank. */
+/* true if the key is a printable character or a blank */
 static inline bool key_is_text(int key)
 {
 	return key >= 0x20 && key < KEY_NAMED && key != 0x7F && !(key >= 0x80 && key < 0xA0);
@@ -64,7 +65,7 @@ enum mouse_kind { MOUSE_PRESS, MOUSE_DRAG, MOUSE_RELEASE, MOUSE_WHEEL_UP, MOUSE_
 
 struct mouse {
 	enum mouse_kind kind;
-	int row, col; /* of the whole screen, from 0 */
+	int row, col; /* screen coordinates, from 0 */
 	int button;   /* 1 left, 2 middle, 3 right; 0 for the wheel */
 	bool shift, alt, ctrl;
 };
@@ -81,32 +82,33 @@ struct action_info {
 	const char *name, *group, *keys, *help;
 };
 
-extern const struct action_info action_infos[ACTION_COUNT]; /* [ACTION_NONE] is all NULL */
+extern const struct action_info
+	action_infos[ACTION_COUNT]; /* the entry of ACTION_NONE has only NULL members */
 
-/* true for the groups that count in every view. */
+/* true if the group works in every view */
 bool keys_group_is_common(const char *group);
 
 struct keymap {
-	char *keys[ACTION_COUNT]; /* owned; NULL: as in actions.def */
+	char *keys[ACTION_COUNT]; /* owned; NULL: the keys of actions.def */
 };
 
-/* The keys of an action. Borrowed; map NULL: those of actions.def. */
+/* The keys of an action, separated by blanks; borrowed. map NULL: the defaults of actions.def. */
 const char *keymap_keys(const struct keymap *map, enum action action);
 
-/* Take in the text of a key-map file; path is for messages. ERR_CONFIG names file and line. */
+/* Apply the text of a key-map file; path appears in messages. ERR_CONFIG names file and line. */
 int keymap_read(struct keymap *map, const char *path, const char *text, struct err *e);
 void keymap_free(struct keymap *map);
 
-/* What a key does in a view (NULL: only the common groups count); ACTION_NONE: nothing. */
+/* The action of a key in a view (NULL: only the common groups). ACTION_NONE if it has none. */
 enum action keys_action(const struct keymap *map, int key, const char *view);
 
 /*
- * Read the key at *text and move *text behind it; 0 at the end, and -1 with *text
- * unmoved for a <Name> that does not exist.
+ * Read the key at *text and advance *text. Returns 0 at the end, -1 for an unknown <Name> (*text
+ * stays).
  */
 int keys_next(const char **text);
 
-/* The keys of an action as people read them, "k  Up", or only the first of them. */
+/* Write the keys of an action for display, "k  Up"; all false: only the first key. */
 void keys_describe(const struct keymap *map, enum action action, bool all, char *out, size_t size);
 
 #endif

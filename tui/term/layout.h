@@ -1,6 +1,4 @@
-/*
- * layout.h - where things go: pure arithmetic, no drawing.
- */
+/* layout.h - positions and sizes of panes: pure arithmetic, no drawing. */
 #ifndef WERKBANK_TUI_TERM_LAYOUT_H
 #define WERKBANK_TUI_TERM_LAYOUT_H
 
@@ -9,38 +7,34 @@
 
 struct rect {
 	int row, col, rows, cols;
-}; /* rows or cols 0: not shown */
+}; /* rows or cols 0: hidden */
 
-/* One part of a row or column of parts. */
+/* One part of a row or column that is divided. */
 struct layout_part {
-	int min;    /* below this it is left out */
-	int max;    /* it never gets more; 0: no bound */
-	int weight; /* share of what is left over; 0: it stays at min */
-	int rank;   /* when space is short, the highest rank is left out first */
+	int min;    /* least size; with less room the part is hidden */
+	int max;    /* largest size; 0: no limit */
+	int weight; /* share of the remaining space; 0: the part keeps min */
+	int rank;   /* when space is short, the part with the highest rank is hidden first */
 };
 
 #define LAYOUT_MAX_PARTS 8
 
 /*
- * Divide length among n (at most LAYOUT_MAX_PARTS) parts, in order; sizes[i] 0
- * is a part left out. The sizes never sum to more than length; they sum to
- * exactly length when a part with weight and without bound is shown.
+ * Divide length among n (at most LAYOUT_MAX_PARTS) parts, in order; sizes[i] = 0 hides part i. The
+ * sizes sum to at most length, and to exactly length if a visible part has a weight and no max.
  */
 void layout_divide(int length, const struct layout_part *parts, size_t n, int *sizes);
 
-/*
- * Cut r into rows one below the other (or columns side by side) of the sizes that layout_divide()
- * gives.
- */
+/* Split r into rows (or columns) with the sizes of layout_divide(). */
 void layout_rows(struct rect r, const struct layout_part *parts, size_t n, struct rect *out);
 void layout_cols(struct rect r, const struct layout_part *parts, size_t n, struct rect *out);
 
-/* The inside of a box with a border of one cell; empty when there is none. */
+/* The inside of a box with a border of one cell; empty if there is none. */
 struct rect layout_inside(struct rect r);
 
 /* ---- the run view ---- */
 
-#define LAYOUT_MIN_ROWS 13 /* of the view, between tab bar and foot */
+#define LAYOUT_MIN_ROWS 13 /* rows of a view, between tab bar and last row */
 #define LAYOUT_MIN_COLS 60
 
 enum run_pane {
@@ -56,14 +50,14 @@ enum run_pane {
 };
 
 struct run_layout {
-	bool too_small;		       /* below LAYOUT_MIN_*: nothing else is set */
+	bool too_small;		       /* below LAYOUT_MIN_*: the other fields are not set */
 	struct rect title, facts;      /* one row each */
-	struct rect panes[PANE_COUNT]; /* boxes, border included */
+	struct rect panes[PANE_COUNT]; /* boxes, with their borders */
 };
 
 /*
- * Place everything in body. Where there is no room for all plots, those beside the focused one
- * have it; zoomed: the focused pane has all of it.
+ * Place all panes of the run view in body. Without room for all plots, the focused plot and its
+ * neighbours get it; zoomed: the focused pane fills body.
  */
 void layout_run(struct rect body, enum run_pane focus, bool zoomed, struct run_layout *out);
 

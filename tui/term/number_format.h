@@ -1,7 +1,7 @@
 /*
- * number_format.h - numbers as people read them.
+ * number_format.h - numbers in a form for people.
  *
- * Each writes into a buffer of NUMBER_TEXT_BYTES and returns it. What is not known
+ * Each function writes into a buffer of NUMBER_TEXT_BYTES and returns it. An unknown value
  * (NaN, a negative count) is "-", never 0.
  */
 #ifndef WERKBANK_TUI_TERM_NUMBER_FORMAT_H
@@ -15,7 +15,7 @@
 const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n);
 /* 12345 → "12.3k", 0.000612 → "6.12e-4", 61.4237 → "61.42": about four characters of digits */
 const char *format_value(char out[NUMBER_TEXT_BYTES], double value);
-/* The same with a fixed number of decimals, for figures whose customary form has them (BLEU). */
+/* With a fixed number of decimals, for metrics such as BLEU. */
 const char *format_fixed(char out[NUMBER_TEXT_BYTES], double value, int decimals);
 /* 29612345 → "29.6 MB" */
 const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes);
@@ -23,13 +23,13 @@ const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes);
 const char *format_duration(char out[NUMBER_TEXT_BYTES], double seconds);
 
 /*
- * A round step, 1, 2, 2.5 or 5 times a power of ten, that divides range into at
- * most n parts (2.5 only below 1 or from 25 on). range > 0, n >= 1.
+ * A round step, 1, 2, 2.5 or 5 times a power of ten, that divides range into at most n parts (2.5
+ * only below 1 or from 25 on). range > 0, n >= 1.
  */
 double round_tick_step(double range, int n);
 /*
- * The label of a tick at value on an axis whose largest absolute value is largest, ticks step
- * apart.
+ * The label of a tick at value; step is the distance of ticks, largest the axis' largest absolute
+ * value.
  */
 const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, double largest);
 

@@ -1,9 +1,9 @@
 /*
  * settings.h - files of lines "NAME = VALUE": key maps, themes.
  *
- *	settings_read(path, text, "STYLE = LOOK", take, &theme, e)
+ *	settings_read(path, text, "STYLE = LOOK", handler, &theme, e)
  *
- * Blank lines and those that begin with # say nothing. Blanks around name and value are cut off.
+ * Blank lines and lines that begin with # are skipped. Blanks around name and value are removed.
  */
 #ifndef WERKBANK_TUI_TERM_SETTINGS_H
 #define WERKBANK_TUI_TERM_SETTINGS_H
@@ -11,15 +11,16 @@
 #include "share/base/err.h"
 
 struct setting {
-	const char *where;  /* "FILE:LINE", for messages */
-	char *name, *value; /* may be changed in place */
+	const char *where;  /* "FILE:LINE", for messages; borrowed */
+	char *name, *value; /* the handler may change both in place; borrowed */
 };
 
 typedef int settings_handler(void *to, const struct setting *s, struct err *e);
 
 /*
- * Each line in turn, until one is refused. path is for messages, form says in them what a line
- * should be. ERR_CONFIG: a line without =; ERR_NOMEM; what take returns.
+ * Call take(to, setting, e) for each line of text and stop at its first failure. path and form
+ * ("NAME = VALUE") appear in messages. Returns 0, ERR_CONFIG for a line without =, ERR_NOMEM, or
+ * the result of take.
  */
 int settings_read(const char *path, const char *text, const char *form, settings_handler *take,
 		  void *to, struct err *e);

@@ -1,5 +1,5 @@
 /*
- * term.h - the terminal: grids out, keys in. term.c is the only file that knows curses.
+ * term.h - the terminal: shows grids, reads keys. Only term*.c know curses.
  *
  *	struct terminal *t = term_open(&(struct term_look){ &theme, true, true }, e);
  *	while (…) {
@@ -8,11 +8,11 @@
  *	}
  *	term_close(t);
  *
- * The terminal is put back whatever happens: by term_close(), while the
- * program is suspended, and by a handler when the program crashes.
+ * The terminal's modes are restored by term_close(), before the program is suspended, and by
+ * a signal handler if the program crashes.
  *
- * Terminals that can, report the mouse (SGR, buttons, drags and the wheel) and
- * bracket what is pasted; others never get those requests.
+ * Terminals of the xterm family report the mouse (SGR: buttons, drags, wheel) and mark
+ * pasted text (bracketed paste). Other terminals never receive these requests.
  */
 #ifndef WERKBANK_TUI_TERM_TERM_H
 #define WERKBANK_TUI_TERM_TERM_H
@@ -24,52 +24,55 @@
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
 
-/* What term_key() may give besides a key of keys.h. */
+/* Results of term_key() besides the keys of keys.h. */
 enum term_event {
-	TERM_NOTHING = -1, /* the time was up, or one of the descriptors can be read */
-	TERM_RESIZED = -2, /* the size may have changed, or the screen must be drawn afresh */
+	TERM_NOTHING = -1, /* timeout, or a descriptor is readable */
+	TERM_RESIZED = -2, /* the size may have changed, or the screen must be redrawn */
 	TERM_ENDED = -3,   /* a signal asks to leave, or the terminal is gone: see term_signal() */
 	TERM_MOUSE = -4,   /* see term_mouse() */
 	TERM_PASTE = -5,   /* see term_pasted() */
 };
 
 struct term_look {
-	const struct theme *theme; /* only read by term_open() and term_set_look() */
+	const struct theme *theme; /* read only by term_open() and term_set_look() */
 	bool colours, mouse;
 };
 
 struct terminal;
 
-/* Take over the terminal on stdin and stdout; one at a time. NULL: ERR_UNAVAILABLE. */
+/* Take over the terminal on stdin and stdout; only one may be open. NULL: ERR_UNAVAILABLE. */
 struct terminal *term_open(const struct term_look *look, struct err *e);
 
-/* Put the terminal back as it was. NULL is fine. */
+/* Restore the terminal's modes and free t. NULL is fine. */
 void term_close(struct terminal *t);
 
-/* Change colours and mouse while it is open; the next term_show() sends everything. */
+/* Change colours and mouse; the next term_show() sends the whole screen. */
 void term_set_look(struct terminal *t, const struct term_look *look);
 
 void term_size(struct terminal *t, int *rows, int *cols);
 
-/* Show a grid; only what differs from the last one is sent. */
+/* Show a grid; sends only the cells that changed since the last call. */
 void term_show(struct terminal *t, const struct grid *g);
 
-/* Forget what the terminal shows: the next term_show() sends everything. */
+/* Mark the screen as unknown: the next term_show() sends everything. */
 void term_repaint(struct terminal *t);
 
-/* Wait for a key at most timeout_ms (0: only look), or until one of n fds can be read. */
+/* Wait for a key at most timeout_ms (0: do not wait), or until one of n fds is readable. */
 int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n);
 
-/* After TERM_MOUSE: what it did. */
+/* The event behind the last TERM_MOUSE. */
 struct mouse term_mouse(const struct terminal *t);
 
-/* After TERM_PASTE: the text, valid UTF-8, line ends \n. Borrowed until the next term_key(). */
+/*
+ * The text behind the last TERM_PASTE: valid UTF-8, lines end with \n. Borrowed until the next
+ * term_key().
+ */
 const char *term_pasted(const struct terminal *t);
 
-/* Put text on the clipboard (OSC 52); false: this terminal would not understand. */
+/* Copy text to the clipboard (OSC 52). false: the terminal does not support that. */
 bool term_copy(struct terminal *t, const char *text);
 
-/* "xterm-256color, 256 colours, mouse, clipboard": for people. */
+/* Describe the terminal for people: "xterm-256color: 256 colours, mouse, pasting, clipboard". */
 void term_describe(const struct terminal *t, char *out, size_t size);
 
 /* The signal that asked to leave; 0: none. Valid after term_close() too. */

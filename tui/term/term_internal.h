@@ -1,4 +1,4 @@
-/* term_internal.h - what term.c and term_read.c share; no other file includes curses.h. */
+/* term_internal.h - shared by term.c and term_read.c; no other file includes curses.h. */
 #ifndef WERKBANK_TUI_TERM_TERM_INTERNAL_H
 #define WERKBANK_TUI_TERM_TERM_INTERNAL_H
 
@@ -14,22 +14,22 @@ struct terminal {
 	SCREEN *screen;
 	attr_t attributes[STYLE_COUNT];
 	short pairs[STYLE_COUNT];
-	struct grid shown;  /* what curses was told last */
-	bool is_xterm;	    /* understands the requests of xterm */
-	bool mouse_on;	    /* it is asked for reports of the mouse */
-	int colours;	    /* in use; 0: none */
-	struct mouse mouse; /* the last report */
+	struct grid shown;  /* the grid that curses holds */
+	bool is_xterm;	    /* the terminal supports the requests of xterm */
+	bool mouse_on;	    /* mouse reports are switched on */
+	int colours;	    /* number of colours in use; 0: none */
+	struct mouse mouse; /* the last mouse event */
 	struct buf pasted;
-	sigset_t outside; /* the signal mask of our caller */
+	sigset_t outside; /* the caller's signal mask, restored by term_close() */
 	struct sigaction old[16];
-	char *stack; /* owned: for a crash by stack overflow */
-	bool gone;   /* the terminal was closed at its other end */
+	char *stack; /* owned: alternate signal stack, for a crash by stack overflow */
+	bool gone;   /* the terminal hung up */
 };
 
-/* What the signals that came in want: TERM_ENDED, TERM_RESIZED; 0: nothing. */
+/* The event that pending signals ask for: TERM_ENDED, TERM_RESIZED; 0: none. */
 int term_signalled(struct terminal *t);
 
-/* Tell curses what terminals of xterm's family send. */
+/* Define the key sequences of the xterm family in curses. */
 void term_define_keys(void);
 
 #endif

@@ -1,14 +1,12 @@
 /*
- * theme.h - what each kind of text on the screen looks like.
+ * theme.h - colours and attributes of each kind of text on the screen.
  *
- * Views name a role, never a colour. Every role that carries meaning also has
- * an attribute or is accompanied by a word or sign, so that nothing is lost
- * without colours.
+ * Views name a role (STYLE_BAD), never a colour. A role that carries meaning also has an
+ * attribute, or a word or sign beside it, so that nothing is lost without colours.
  *
- * A theme file has lines STYLE = [COLOUR] [on COLOUR] [bold] [dim] [reverse]
- * [underline], as "bad = 196 bold" or "selected = black on bright-cyan"; a
- * COLOUR is 0 to 255, a name, or "default". "base = dark" begins from another
- * theme. # begins a comment.
+ * A theme file has lines STYLE = [COLOUR] [on COLOUR] [bold] [dim] [reverse] [underline],
+ * for example "bad = 196 bold" or "selected = black on bright-cyan". A COLOUR is 0 to 255, a
+ * name, or "default". "base = dark" starts from another theme. # begins a comment.
  */
 #ifndef WERKBANK_TUI_TERM_THEME_H
 #define WERKBANK_TUI_TERM_THEME_H
@@ -17,7 +15,7 @@
 
 #include "share/base/err.h"
 
-/* X(id, name in theme files, what for) */
+/* X(id, name in theme files, purpose) */
 #define THEME_STYLES(X)                                                                            \
 	X(NORMAL, "normal", "text")                                                                \
 	X(DIM, "dim", "labels, axes, hints")                                                       \
@@ -63,14 +61,14 @@ enum style {
 
 enum { THEME_BOLD = 1, THEME_DIM = 2, THEME_REVERSE = 4, THEME_UNDERLINE = 8 };
 
-/* Colours for terminals with 256, 16 and 8 of them. -1: the terminal's own. */
+/* Colours for terminals with 256, 16 and 8 colours. -1: the terminal's default colour. */
 enum theme_depth { THEME_256, THEME_16, THEME_8, THEME_DEPTHS };
 
 struct theme_style {
 	short colour[THEME_DEPTHS];
 	short ground[THEME_DEPTHS]; /* background */
-	unsigned attributes;	    /* with colours */
-	unsigned plain_attributes;  /* without */
+	unsigned attributes;	    /* attributes on a terminal with colours */
+	unsigned plain_attributes;  /* attributes without colours */
 };
 
 struct theme {
@@ -78,22 +76,22 @@ struct theme {
 	struct theme_style styles[STYLE_COUNT];
 };
 
-/* The built-in themes: name of number i, and what it is for; NULL past the end. */
+/* Name and purpose of built-in theme number i; NULL past the last. */
 const char *theme_name(int i, const char **what);
 
-/* Fill t with a built-in theme ("auto", "dark", "light", "safe", "mono"); false: no such theme. */
+/* Fill t with a built-in theme ("auto", "dark", "light", "safe", "mono"). false: unknown name. */
 bool theme_builtin(struct theme *t, const char *name);
 
-/* Change t as the text of a theme file says; path is for messages. ERR_CONFIG names file and line. */
+/* Apply the text of a theme file to t; path appears in messages. ERR_CONFIG names file and line. */
 int theme_read(struct theme *t, const char *path, const char *text, struct err *e);
 
-/* The nearest of the first n (8 or 16) colours to one of 256. */
+/* The colour among the first n (8 or 16) that is nearest to one of 256 colours. */
 short theme_nearest(int colour, int n);
 
 /*
- * Colours to use: choice is --color (auto, always, never; NULL is auto),
- * no_color the environment's NO_COLOR (NULL: not set; empty counts as not
- * set). Returns false for none; *bad (when not NULL) says that choice is none of the three.
+ * Whether to use colours. choice is --color (auto, always, never; NULL is auto), no_color the value
+ * of NO_COLOR (NULL: not set; empty counts as not set). *bad (if not NULL) is set for another
+ * choice.
  */
 bool theme_wants_colour(const char *choice, const char *no_color, bool *bad);
 

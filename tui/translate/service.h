@@ -1,23 +1,23 @@
 /*
- * service.h - the translator of the console: a child (see eval/translate/serve.h) that is never waited for.
+ * service.h - the translator of the console: a child process that never blocks the screen.
  *
  *	struct service *s = service_new(argv, e);
- *	service_ask(s, &request, now + 0.12);		not before then: typing goes on
- *	service_update(s, now)				each turn: true when something is new
+ *	service_ask(s, &request, now + 0.12);	send after a delay: typing may go on
+ *	service_update(s, now)			each turn: true if something changed
  *	… service_state(s), service_answer(s, SLOT_TEXT) …
  *	service_free(s);
  *
- * argv speaks JSON lines on its standard streams ("werkbank-eval translate
- * --serve …"). One request is with the child at a time; of those that wait,
- * a newer one takes the place of the older one in the same slot. When the child
- * dies it is started again, after 0.2 s, then 1, 5 and 30 s, and what it was asked is asked once
- * more; a request that killed it twice is answered with an error. So is one that it
- * does not answer in time: the child is ended and started again. Nothing
- * here waits: pipes do not block, so a child that hangs costs its answers, not
- * the screen. What it says is not trusted: lines have a longest length, and
- * arrays that do not fit each other are cut.
+ * argv is a command that speaks JSON lines (eval/translate/serve.h) on its standard streams:
+ * "werkbank-eval translate --serve …". The child has one request at a time. In each slot only
+ * the newest request waits.
  *
- * now is any clock in seconds that never jumps back (clock_mono_s()).
+ * Failures: when the child dies, it is restarted after 0.2 s, then 1, 5 and 30 s, and the open
+ * request is sent again. A request that killed the child twice gets an error answer. A child
+ * that does not answer in time is killed and restarted, and its request gets an error answer.
+ * Pipes are non-blocking, so a hanging child costs its answers, not the screen. Answers are
+ * not trusted: lines have a maximum length, and arrays of different lengths are cut.
+ *
+ * now is a monotonic clock in seconds (clock_mono_s()).
  */
 #ifndef WERKBANK_TUI_TRANSLATE_SERVICE_H
 #define WERKBANK_TUI_TRANSLATE_SERVICE_H
@@ -29,14 +29,14 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-/* What can be asked side by side, the first of them first. */
+/* Kinds of requests that may wait side by side; lower slots are sent first. */
 enum service_slot { SLOT_TEXT, SLOT_ALTERNATIVES, SLOT_COUNT };
 
 enum service_state {
-	SERVICE_STARTING, /* loading its model */
-	SERVICE_READY,	  /* nothing to do */
-	SERVICE_WORKING,  /* a request is with it, or waits for its time */
-	SERVICE_DOWN,	  /* it died, and is started again soon */
+	SERVICE_STARTING, /* loading the model */
+	SERVICE_READY,	  /* idle */
+	SERVICE_WORKING,  /* a request is with the child, or waits for its time */
+	SERVICE_DOWN,	  /* the child died and will be restarted */
 };
 
 struct service_request {
@@ -45,44 +45,44 @@ struct service_request {
 	const char *prefix;			  /* NULL or "": none */
 	const char *const *force, *const *forbid; /* terms */
 	size_t n_force, n_forbid;
-	int n_best;	      /* from 1; 0: as many as its beam is wide */
-	int alternatives, at; /* how many of them (0: none), at which token */
+	int n_best;	      /* from 1; 0: the beam width of the model */
+	int alternatives, at; /* number of alternatives (0: none), for the token at */
 };
 
 struct service_translation {
 	const char *text;
-	double score, log_prob; /* NaN: not said */
+	double score, log_prob; /* NaN: not sent */
 	size_t n;		/* tokens */
 	const char **tokens;
-	double *log_probs; /* (n) NaN: not said */
-	int *aligned;	   /* (n) number of a source token; -1: not said */
+	double *log_probs; /* (n) NaN: not sent */
+	int *aligned;	   /* (n) index of a source token; -1: not sent */
 };
 
 struct service_alternative {
 	const char *piece, *word;
-	double log_prob;    /* NaN: not said */
-	const char *prefix; /* what to ask with to get it; NULL: not said */
+	double log_prob;    /* NaN: not sent */
+	const char *prefix; /* prefix that yields the alternative; NULL: not sent */
 };
 
-/* An answer; all it points to is its own. */
+/* An answer; it owns everything it points to. */
 struct service_answer {
-	int64_t id;				  /* what service_ask() gave */
-	const char *error;			  /* NULL: there is none */
-	struct service_translation *translations; /* the best first */
-	size_t n;				  /* at least 1 without an error */
+	int64_t id;				  /* id from service_ask() */
+	const char *error;			  /* NULL: no error */
+	struct service_translation *translations; /* best first */
+	size_t n;				  /* at least 1 unless error is set */
 	const char **source;			  /* tokens */
 	size_t n_source;
 	struct service_alternative *alternatives;
 	size_t n_alternatives;
-	bool has_alternatives; /* the service knows of them */
+	bool has_alternatives; /* the translator supports alternatives */
 	bool truncated;	       /* the end of the text was not translated */
-	double seconds;	       /* from being sent to the answer */
+	double seconds;	       /* time between request and answer */
 	/* private */
 	struct json *tree;
 	void *memory;
 };
 
-/* What the child said when it was ready; "" and -1: nothing. */
+/* Data of the child's ready message; "" and -1: not sent. */
 struct service_model {
 	char source_language[16], target_language[16];
 	int64_t step;
@@ -94,53 +94,54 @@ struct service;
 /* argv is copied. The child starts with the first update. NULL: ERR_NOMEM. */
 struct service *service_new(const char *const *argv, struct err *e);
 /*
- * How long to wait for an answer (60 s and 10 ms for each byte of the request, unless this says
- * otherwise), and for a child to load its model (600 s).
+ * Timeouts for an answer (default 60 s plus 10 ms per byte of the request) and for loading the
+ * model (default 600 s).
  */
 void service_set_patience(struct service *s, double answer_s, double load_s);
-/* Ends the child, without waiting for it to agree. */
+/* Kills the child and frees s. NULL is fine. */
 void service_free(struct service *s);
 
 /*
- * Ask, not before the given time. The request is copied. Returns its id (> 0), or < 0: ERR_NOMEM.
+ * Queue a request that is sent at time when or later; it is copied. Returns its id (> 0), or < 0:
+ * ERR_NOMEM.
  */
 int64_t service_ask(struct service *s, const struct service_request *r, double when, struct err *e);
 
-/* Forget what waits in a slot, and its answer (also one that is still to come). */
+/* Drop the waiting request and the answer of a slot, also an answer still to come. */
 void service_forget(struct service *s, enum service_slot slot);
 
-/* Send, receive, start again. true: state or an answer is another one. */
+/* Send, receive, restart. true: the state or an answer changed. */
 bool service_update(struct service *s, double now);
 
-/* Start it again at once. */
+/* Restart the child at once. */
 void service_restart(struct service *s);
 
 enum service_state service_state(const struct service *s);
 const struct service_model *service_model(const struct service *s);
-/* The latest answer in a slot, NULL before the first. Borrowed until the next update or forget. */
+/* The latest answer of a slot, NULL before the first. Borrowed until the next update or forget. */
 const struct service_answer *service_answer(const struct service *s, enum service_slot slot);
-/* Whether a slot's newest request has no answer yet; since when it is with the child (NaN: not). */
+/* Whether the newest request of a slot is unanswered; *since: when it was sent (NaN: not sent). */
 bool service_waits(const struct service *s, enum service_slot slot, double *since);
-/* Since when a request, the newest or an older one, is with the child; NaN: none is. */
+/* When the request at the child was sent; NaN: none is there. */
 double service_busy_since(const struct service *s);
-/* The last line it wrote to standard error, or how it ended; "" when there is nothing to say. */
+/* The child's last line on standard error, or how it ended; "". */
 const char *service_trouble(const struct service *s);
-/* How often it died. */
+/* Number of deaths of the child. */
 int service_deaths(const struct service *s);
-/* The child's process id, -1: none. */
+/* Process id of the child, -1: none. */
 long service_pid(const struct service *s);
-/* Seconds until it wants an update without anything to read; NaN: none. */
+/* Seconds until the next update without input; NaN: none needed. */
 double service_due(const struct service *s, double now);
-/* Descriptors to wait for reading: at most n into fds, how many. */
+/* Write at most n descriptors to wait for to fds; returns their number. */
 size_t service_fds(const struct service *s, int *fds, size_t n);
 
 /* ---- service_answer.c ---- */
 
-/* Read an answer line; ERR_PROTOCOL when it is no answer. On success a belongs to the caller. */
+/* Parse an answer line; on success the caller frees a. ERR_PROTOCOL: no valid answer. */
 int service_answer_read(struct service_answer *a, const char *line, size_t n, struct err *e);
 void service_answer_free(struct service_answer *a);
 
-/* The request as a line for the child, without n_best, which is said when it is sent. */
+/* Write the request as a line for the child, without n_best, which is added when it is sent. */
 int service_request_write(const struct service_request *r, int64_t id, struct buf *out,
 			  struct err *e);
 

@@ -1,17 +1,16 @@
 /*
- * translate_console.h - the translate console without its screen: what is asked of whom, and what is chosen.
+ * translate_console.h - the state of the translate console, without its screen.
  *
  *	console_open(&c, workspace, e)
- *	console_set_checkpoint(&c, 0, run, step, e)	a side translates with a checkpoint
+ *	console_set_checkpoint(&c, 0, run, step, e)	choose the checkpoint of a side
  *	edit_key(&c.input, key) … console_text_changed(&c, now)
- *	console_update(&c, now)			each turn
+ *	console_update(&c, now)				each turn
  *	… console_shown_translation(&c, side) …
  *	console_close(&c)
  *
- * One text is translated by one or two sides, each a service of its own. A
- * translation may be made to begin with chosen words (prefix), to contain terms and to do without
- * others. The cursor stands on a token of the side that is looked at; the
- * service is asked what else could stand there.
+ * One or two sides translate the same text, each with its own service. Constraints: a
+ * translation may have to start with a prefix, to contain terms, and to avoid others. The
+ * cursor is on a token of the selected side; the service is asked for alternatives to it.
  */
 #ifndef WERKBANK_TUI_TRANSLATE_TRANSLATE_CONSOLE_H
 #define WERKBANK_TUI_TRANSLATE_TRANSLATE_CONSOLE_H
@@ -26,9 +25,9 @@
 #include "tui/translate/translate_file.h"
 
 #define CONSOLE_SIDES	     2
-#define CONSOLE_TERMS	     8 /* of each kind */
+#define CONSOLE_TERMS	     8 /* terms of each kind */
 #define CONSOLE_ALTERNATIVES 12
-#define CONSOLE_DEBOUNCE_S   0.12 /* after a key, before the text is sent */
+#define CONSOLE_DEBOUNCE_S   0.12 /* delay between a key and the request */
 
 enum console_pane {
 	CONSOLE_INPUT,
@@ -39,14 +38,14 @@ enum console_pane {
 };
 
 struct console_side {
-	char *run;		 /* owned; NULL: this side is not in use */
-	int64_t step;		 /* of its checkpoint; -1: none */
-	bool is_best;		 /* the best of its run, when it was chosen */
+	char *run;		 /* owned; NULL: side not in use */
+	int64_t step;		 /* step of the checkpoint; -1: none */
+	bool is_best;		 /* it was the best of its run when chosen */
 	struct service *service; /* owned; NULL: none */
-	/* the newer checkpoint that is being loaded, to take its place when it is ready; NULL: none */
+	/* a newer checkpoint that is loading and will replace service; NULL: none */
 	struct service *next;
 	int64_t next_step;
-	int64_t failed_step; /* a newer checkpoint that could not be loaded; -1: none */
+	int64_t failed_step; /* newer checkpoint that failed to load; -1: none */
 };
 
 struct console_terms {
@@ -56,80 +55,77 @@ struct console_terms {
 
 struct console {
 	char *workspace;     /* owned */
-	const char *program; /* what translates; NULL: the werkbank that runs. Borrowed */
+	const char *program; /* translator program; NULL: this werkbank. Borrowed */
 	struct edit input;
 	struct console_side sides[CONSOLE_SIDES];
-	int side;     /* the one that is looked at */
-	bool follow;  /* side 0 goes on to the newest checkpoint of its run */
-	char *prefix; /* owned: how translations must begin; NULL: no matter */
+	int side;     /* the selected side */
+	bool follow;  /* side 0 follows the newest checkpoint of its run */
+	char *prefix; /* owned: prefix of translations; NULL: none */
 	struct console_terms force, forbid;
 	enum console_pane focus;
-	int choice;		     /* number of the translation that is shown, from 0 */
-	int token;		     /* the cursor: of its tokens; as many as there are: its end */
-	int other;		     /* number of the alternative that is chosen */
-	char *asked_text;	     /* owned: the text that was asked last; NULL: none */
-	bool wants_alternatives;     /* alternatives were asked for at the cursor */
+	int choice;		 /* index of the translation on the screen */
+	int token;		 /* cursor: index of a token, or the number of tokens: the end */
+	int other;		 /* index of the chosen alternative */
+	char *asked_text;	 /* owned: text of the last request; NULL: none */
+	bool wants_alternatives; /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
-	double looked;		     /* when the newest checkpoint was looked for */
-	int slow_seconds;	     /* seconds for which a translator has not answered */
-	char trouble[300];	     /* of the last checkpoint that could not be followed; "" */
+	double looked;		     /* when the newest checkpoint was looked up */
+	int slow_seconds;	     /* seconds without an answer */
+	char trouble[300];	     /* error of the last checkpoint that failed to load; "" */
 };
 
 int console_open(struct console *c, const char *workspace, struct err *e);
 void console_close(struct console *c);
 
-/*
- * Translate with a checkpoint of a run on a side (run NULL: the side is not used any
- * more). ERR_UNAVAILABLE, ERR_NOMEM.
- */
+/* Set the checkpoint of a side (run NULL: close the side). ERR_UNAVAILABLE, ERR_NOMEM. */
 int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step,
 			   struct err *e);
 
-/* The text, the prefix or the terms are other ones: ask, after the debounce when typing. */
+/* Text, prefix or terms changed: send a request at time when (later than now while typing). */
 int console_ask(struct console *c, double when, struct err *e);
-/* The text is another one: cursor and prefix go back to the start. */
+/* The text changed: reset cursor and prefix, and ask after the debounce delay. */
 int console_text_changed(struct console *c, double now, struct err *e);
 
-/* Look at the other side. */
+/* Select a side. */
 void console_select_side(struct console *c, int side);
-/* Choose another translation, token or alternative; they stay within what there is. */
+/* Choose a translation, token or alternative; indices are clamped. */
 void console_choose(struct console *c, int choice);
 void console_move(struct console *c, int token, double now);
-/* Ask what else could stand at the cursor. */
+/* Request the alternatives at the cursor. */
 int console_ask_alternatives(struct console *c, double now, struct err *e);
-/* Begin the translation with the chosen alternative. */
+/* Use the chosen alternative: its prefix becomes the prefix. */
 int console_use_alternative(struct console *c, double now, struct err *e);
-/* Begin it with all before the cursor, as it is shown; at the beginning: no prefix. */
+/* Make the tokens before the cursor the prefix; at the start: no prefix. */
 int console_fix_prefix(struct console *c, double now, struct err *e);
-/* Neither prefix nor terms any more. */
+/* Remove the prefix and all terms. */
 int console_clear_constraints(struct console *c, double now, struct err *e);
-/* Add a term. ERR_USAGE: it is there, or there are too many. */
+/* Add a term. ERR_USAGE: duplicate, or too many. */
 int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
 		     struct err *e);
 
-/* Services, the newest checkpoint, the file: true when the screen must be drawn again. */
+/* Update services, newest checkpoint and file; true: redraw. */
 bool console_update(struct console *c, double now);
-/* Seconds until it wants to be called without anything to read; NaN: it need not. */
+/* Seconds until the next update without input; NaN: none needed. */
 double console_due(const struct console *c, double now);
-/* Whether an answer is awaited or a model is being loaded. */
+/* Whether an answer is pending or a model is loading. */
 bool console_busy(const struct console *c);
 size_t console_fds(const struct console *c, int *fds, size_t n);
 
-/* Translate a file with what side 0 translates. */
+/* Translate a file with the checkpoint of side 0. */
 int console_start_file(struct console *c, const char *in, const char *out, double now,
 		       struct err *e);
 
-/* The answer of a side, and the translation of it that is shown; NULL: none. */
+/* The answer of a side, and its translation on the screen; NULL: none. */
 const struct service_answer *console_answer(const struct console *c, int side);
 const struct service_translation *console_shown_translation(const struct console *c, int side);
-/* The alternatives at the cursor, when they are those of the cursor; NULL: not (yet). */
+/* The alternatives at the cursor; NULL: not received (yet). */
 const struct service_answer *console_alternatives(const struct console *c);
 /* Whether a side shows the answer to an older text. */
 bool console_is_outdated(const struct console *c, int side);
 
 /*
- * Tokens from first to last (excluded) as running text: pieces joined to words, words with blanks
- * between them. For BPE (pieces that go on end in @@) and SentencePiece (words begin with U+2581).
+ * Append tokens first..last (excluded) as text: pieces joined to words, blanks between words. Knows
+ * BPE (a piece that continues ends in @@) and SentencePiece (a word starts with U+2581).
  */
 void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out);
 

@@ -1,10 +1,9 @@
 /*
- * export.h - what is on the screen, as CSV for other programs.
+ * csv_export.h - the data on the screen as CSV files.
  *
- * Series come as TensorBoard gives them: "Wall time,Step,Value", one file a
- * series. Long series were joined in memory (series.h): each row is then the
- * mean of several samples, at the step of the last of them; "werkbank export
- * RUN --format csv" has every sample.
+ * A series has TensorBoard's columns "Wall time,Step,Value", one file per series. Long series
+ * are decimated in memory (series.h): a row is then the mean of several samples at the step of
+ * the last one. "werkbank export RUN --format csv" has every sample.
  */
 #ifndef WERKBANK_TUI_VIEWS_CSV_EXPORT_H
 #define WERKBANK_TUI_VIEWS_CSV_EXPORT_H
@@ -15,12 +14,12 @@
 #include "tui/run/run_history.h"
 #include "tui/app/app_context.h"
 
-/* Append the rows of a series, its header first. Gaps are "nan". */
+/* Append the header and the rows of a series. Gaps are "nan". */
 void csv_put_series(const struct run_history *h, const struct series *s, struct buf *out);
 
-/* Append text as a field of CSV, quoted where it must be, and the comma or line end behind it. */
+/* Append text as a CSV field, quoted if necessary, and end (a comma or a line end). */
 void csv_put_field(struct buf *out, const char *text, char end);
-/* A number, shortest text that reads back the same; empty when it is not known. */
+/* Append a number in its shortest exact form; empty if unknown. */
 void csv_put_number(struct buf *out, double value, char end);
 
 struct csv_series {
@@ -28,10 +27,10 @@ struct csv_series {
 	const char *tag;
 };
 
-/* Write each to a file RUN-TAG.csv (context_write_file()), and say what was written. */
+/* Write each series to a file RUN-TAG.csv (context_write_file()) and report the names. */
 void csv_export_series(struct app_context *w, const struct csv_series *items, size_t n);
 
-/* The hosts, the graphics processors and the log, a file each. */
+/* Write hosts, GPUs and log, one file each. */
 void csv_export_hosts(struct app_context *w);
 
 #endif

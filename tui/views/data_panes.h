@@ -1,4 +1,4 @@
-/* data_panes.h - what the panes of the data view look like. */
+/* data_panes.h - drawing of the panes of the data view. */
 #ifndef WERKBANK_TUI_VIEWS_DATA_PANES_H
 #define WERKBANK_TUI_VIEWS_DATA_PANES_H
 
@@ -8,21 +8,21 @@
 #include "tui/term/layout.h"
 #include "tui/term/list_widget.h"
 
-/* Where the user has moved to, and what he looks for. */
+/* Position and searches of the user. */
 struct data_view_state {
 	enum data_pane front;
 	struct list_widget lists[DATA_PANES];
-	enum clean_rule rule; /* CLEAN_KEEP: all */
+	enum clean_rule rule; /* CLEAN_KEEP: all rules */
 	char dropped_word[101], piece_word[101];
-	/* entries of the vocabulary with piece_word in them; unused when that is "" */
+	/* indices of vocabulary entries that contain piece_word; unused if it is "" */
 	int32_t *pieces; /* owned */
 	size_t n_pieces, cap_pieces;
-	/* splitting */
+	/* splitting a sentence */
 	struct edit line;
 	bool typing;
 	enum pipeline_side side;
-	struct line_pieces split; /* of the line */
-	struct bpe_trace trace;	  /* of the word at */
+	struct line_pieces split; /* of line */
+	struct bpe_trace trace;	  /* of word number `word` */
 	size_t word;
 	char split_trouble[200];
 };

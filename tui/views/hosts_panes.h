@@ -1,4 +1,4 @@
-/* hosts_panes.h - the panes of the hosts view: what view_hosts.c draws. */
+/* hosts_panes.h - drawing of the panes of the hosts view. */
 #ifndef WERKBANK_TUI_VIEWS_HOSTS_PANES_H
 #define WERKBANK_TUI_VIEWS_HOSTS_PANES_H
 
@@ -10,11 +10,11 @@
 #include "tui/plot/plot_viewport.h"
 
 enum hosts_pane {
-	HOSTS_TABLE, /* a row a host */
-	HOSTS_GPUS,  /* the processors of the chosen host */
-	HOSTS_HEAT,  /* a cell a processor; or the chosen host's over time */
-	HOSTS_RANKS, /* the ranks of the chosen host */
-	HOSTS_NET,   /* its network over steps */
+	HOSTS_TABLE, /* one row per host */
+	HOSTS_GPUS,  /* GPUs of the chosen host */
+	HOSTS_HEAT,  /* one cell per GPU; or the GPUs of the chosen host over time */
+	HOSTS_RANKS, /* ranks of the chosen host */
+	HOSTS_NET,   /* network of the chosen host over steps */
 	HOSTS_WORK,  /* work and waiting over steps */
 	HOSTS_PANES
 };
@@ -29,21 +29,21 @@ enum hosts_metric {
 	HOSTS_METRICS
 };
 
-/* Where the user has moved to. */
+/* Position of the user. */
 struct hosts_view_state {
 	enum hosts_pane focus;
 	bool zoomed;
-	int chosen;		  /* which host */
-	int top[HOSTS_PANES];	  /* first row shown */
-	int page;		  /* rows of the focused pane when it was drawn */
-	enum hosts_metric metric; /* of the heat map */
-	bool over_time;		  /* it shows the chosen host's processors over the run */
+	int chosen;		  /* index of the chosen host */
+	int top[HOSTS_PANES];	  /* first visible rows */
+	int page;		  /* rows of the focused pane at the last draw */
+	enum hosts_metric metric; /* metric of the heat map */
+	bool over_time;		  /* heat map over the run instead of all hosts */
 	struct plot_viewport plots;
-	struct rect boxes[HOSTS_PANES]; /* as drawn last: for the mouse */
+	struct rect boxes[HOSTS_PANES]; /* as drawn last, for the mouse */
 	int first_row;			/* screen row of the first host */
 };
 
-/* All draw into box, border included, and keep scrolling within bounds. */
+/* All functions draw into box, border included, and clamp the scroll positions. */
 void hosts_draw_table(struct grid *g, struct rect box, const struct run_history *h, double now,
 		      struct hosts_view_state *s);
 void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *h,
@@ -57,13 +57,13 @@ void hosts_draw_net(struct grid *g, struct rect box, const struct run_history *h
 void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s);
 
-/* What the network was judged to be, in a row; in a second one (rows permitting) the figures. */
+/* Draw the verdict on the network in one row, and its numbers in a second one if there is room. */
 void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f);
 
-/* The series of a pane's first line: what the cursor goes by. NULL: none. */
+/* The series of the first line of the focused pane, for the cursor. NULL: none. */
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s);
 
-/* The chosen host; NULL: there is none. */
+/* The chosen host; NULL: none. */
 const struct fleet_host *hosts_chosen(const struct run_history *h,
 				      const struct hosts_view_state *s);
 

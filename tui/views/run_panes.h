@@ -1,4 +1,4 @@
-/* run_panes.h - the panes of the run view: what view_run.c draws. */
+/* run_panes.h - drawing of the panes of the run view. */
 #ifndef WERKBANK_TUI_VIEWS_RUN_PANES_H
 #define WERKBANK_TUI_VIEWS_RUN_PANES_H
 
@@ -10,21 +10,21 @@
 #include "tui/term/layout.h"
 #include "tui/plot/plot_viewport.h"
 
-/* Where the user has moved to. */
+/* Position of the user. */
 struct run_view_state {
 	enum run_pane focus;
 	bool zoomed;
-	int top;	      /* samples: first line shown */
-	int up;		      /* log: lines between its end and the last one shown */
-	int left[PANE_COUNT]; /* columns scrolled to the right */
-	int page;	      /* rows of the focused pane when it was drawn */
+	int top;	      /* samples: first visible line */
+	int up;		      /* log: lines between its end and the last visible line */
+	int left[PANE_COUNT]; /* columns scrolled out at the left */
+	int page;	      /* rows of the focused pane at the last draw */
 	struct plot_viewport plots;
-	struct rect boxes[PANE_COUNT];	       /* as drawn last: for the mouse */
-	struct plot_mark marks[HISTORY_MARKS]; /* of the run, for its plots */
+	struct rect boxes[PANE_COUNT];	       /* as drawn last, for the mouse */
+	struct plot_mark marks[HISTORY_MARKS]; /* events of the run, for its plots */
 	size_t n_marks;
 };
 
-/* All draw into box, border included, and keep scrolling within bounds. */
+/* All functions draw into box, border included, and clamp the scroll positions. */
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
 		   struct run_view_state *s);
 void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h,
@@ -32,16 +32,16 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 		  struct run_view_state *s);
 
-/* The name, what is trained where, and the state. */
+/* Draw the name, model size, backend, host and state. */
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h);
-/* Step, progress, epoch, time, best BLEU; with a cursor, what was known and what happened there. */
+/* Draw step, progress, epoch, time, best BLEU; with a cursor, the values and events at its step. */
 void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		    const struct run_view_state *s, double now);
 
-/* The marks of the run as its plots show them; once a draw. */
+/* Collect the event marks of the run for its plots, once per draw. */
 void run_collect_marks(const struct run_history *h, struct run_view_state *s);
 
-/* The series of a pane's plot and their tags; how many. 0: it has none. */
+/* Write the series of a pane's plot with their tags; returns their number, 0: none. */
 #define RUN_LINES 6
 size_t run_series(const struct run_history *h, enum run_pane pane,
 		  struct csv_series items[RUN_LINES]);
