@@ -1,4 +1,6 @@
-/* main.c - werkbank: the face. Some commands run here, the others are done by its sisters. */
+/*
+ * main.c - the program werkbank: runs its own commands, or starts the sister program of a command.
+ */
 #include <stdio.h>
 
 #include "share/conf/conf.h"

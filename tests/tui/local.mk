@@ -1,4 +1,4 @@
-# tests/tui: the workbench: cells, keys, plots, views, the console; screens are compared with tests/golden (a folder a script or view).
+# tests/tui: the workbench: cells, keys, plots, views, the console; screens must equal tests/golden.
 # terminal.sh, terminals.sh, console.sh and journey.sh play a real terminal by tmux; fake_eval is a translator for them.
 # May use: tui, data, share.
 test_sources += \

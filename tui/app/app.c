@@ -1,4 +1,4 @@
-/* app.c - see app.h */
+/* app.c - starts the workbench and runs its loop on a terminal; see app.h. */
 #include "tui/app/app.h"
 
 #include <langinfo.h>
@@ -14,8 +14,8 @@
 #include "tui/app/app_internal.h"
 #include "tui/app/jobs.h"
 
-#define TURN_MS 500 /* how often the run's files are looked at */
-#define SOON_MS 50  /* the same when a view asks for it */
+#define TURN_MS 500 /* interval of a turn without keys */
+#define SOON_MS 50  /* the same after REACT_SOON */
 
 /* ---- on a terminal ---- */
 
@@ -101,14 +101,14 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	return status;
 }
 
-/* ---- both ---- */
+/* ---- with and without a terminal ---- */
 
 static int choose_charset(enum grid_charset *charset, struct err *e)
 {
 	const char *requests = getenv("WERKBANK_GLYPHS"), *term = getenv("TERM");
 	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 
-	/* The console of Linux has a font of 256 or 512 glyphs, without braille. */
+	/* The Linux console has a font of 256 or 512 glyphs, without braille. */
 	*charset = !utf8 ? GRID_ASCII : term && !strcmp(term, "linux") ? GRID_PLAIN : GRID_FULL;
 	if (!requests || !*requests)
 		return 0;
@@ -137,7 +137,10 @@ static int set_clock(struct app *a, struct err *e)
 	return 0;
 }
 
-/* The tab to begin with: as the option says, the run for "watch", else where we were, else home. */
+/*
+ * The first tab: from --view, else the run view for "watch", else the last tab of the previous
+ * session, else home.
+ */
 static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
 	const char *name = c->view	? c->view
@@ -159,7 +162,7 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 		c->view);
 }
 
-/* The theme asked for, else the one remembered, which may be gone meanwhile. */
+/* The theme of --theme, else the saved one, whose file may be gone. */
 static int first_look(struct app *a, const struct conf *c, struct err *e)
 {
 	const char *kept = context_get_saved(&a->context, "theme"), *mouse;

@@ -1,4 +1,4 @@
-/* app_context.c - see app_context.h */
+/* app_context.c - stores the requests of views; see app_context.h. */
 #include "tui/app/app_context.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "tui/run/workspace_names.h"
 #include "tui/app/view_requests.h"
 
-#define COPY_MAX 100000 /* bytes: terminals refuse more, some of them much less */
+#define COPY_MAX 100000 /* bytes; terminals refuse more */
 
 int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
@@ -94,7 +94,7 @@ void context_ask(struct app_context *w, const struct question *q)
 	struct view_requests *requests = w->requests;
 	struct err e = { 0 };
 
-	/* Whoever asked before hears that nothing came of it. */
+	/* The previous question is cancelled: its caller gets a NULL answer. */
 	if (requests->prompt.open && requests->n_cancelled < ARRAY_LEN(requests->cancelled))
 		requests->cancelled[requests->n_cancelled++] =
 			(struct cancelled_question){ requests->prompt.owner, requests->prompt.id };
@@ -122,7 +122,7 @@ void context_copy_text(struct app_context *w, const char *text)
 
 /* ---- files ---- */
 
-/* A new file called name, or NAME-2.EXT and so on; the name it got in out. -1: errno says why. */
+/* Create a new file NAME, or NAME-2.EXT and so on; out gets its name. -1: see errno. */
 static int create_beside(const char *name, char *out, size_t size)
 {
 	const char *dot = strrchr(name, '.');
@@ -243,7 +243,7 @@ void context_open_wizard(struct app_context *w, const struct wizard_form *form)
 	w->requests->redraw = true;
 }
 
-/* ---- what is remembered ---- */
+/* ---- saved state ---- */
 
 const char *context_get_saved(const struct app_context *w, const char *key)
 {

@@ -1,12 +1,12 @@
 /*
- * app_files.c - see app_internal.h: what is kept outside the workbench.
+ * app_files.c - files of the user; see app_internal.h.
  *
  *	$XDG_CONFIG_HOME/werkbank/keys		key map (keys.h)
  *	$XDG_CONFIG_HOME/werkbank/NAME.theme	themes (theme.h)
- *	$XDG_STATE_HOME/werkbank/workbench	what is remembered (saved_state.h)
- *	$XDG_STATE_HOME/werkbank/sentences	typed into the translate console (line_history.h)
+ *	$XDG_STATE_HOME/werkbank/workbench	saved state (saved_state.h)
+ *	$XDG_STATE_HOME/werkbank/sentences	history of the translate console (line_history.h)
  *
- * where those variables are not set: ~/.config, ~/.local/state.
+ * Defaults of the variables: ~/.config, ~/.local/state.
  */
 #include "tui/app/app_internal.h"
 
@@ -16,16 +16,19 @@
 
 #include "share/base/file.h"
 
-#define MAX_FILE 100000 /* bytes of a file of ours */
+#define MAX_FILE 100000 /* largest file read, in bytes */
 
-/* "FOLDER/werkbank/NAME" in the folder that variable names, else below the home; NULL: nowhere. */
+/*
+ * "FOLDER/werkbank/NAME" with the folder of the variable, else below the home folder; owned by the
+ * caller. NULL: neither is set.
+ */
 static char *xdg_file_path(const char *variable, const char *below_home, const char *name,
 			   const char *suffix)
 {
 	const char *folder = getenv(variable), *home = getenv("HOME");
 	struct err ignored;
 
-	/* the rule of these variables: what is not absolute does not count */
+	/* the XDG specification ignores relative paths */
 	if (folder && *folder == '/')
 		return file_path(&ignored, "%s/werkbank/%s%s", folder, name, suffix);
 	if (home && *home == '/')
@@ -90,7 +93,7 @@ int app_load_theme(struct app *a, const char *name, struct err *e)
 	return status;
 }
 
-/* ---- what is remembered ---- */
+/* ---- saved state ---- */
 
 void app_load_state(struct app *a)
 {
@@ -106,7 +109,7 @@ void app_load_state(struct app *a)
 	free(path);
 }
 
-/* Nothing is lost that matters when this fails, so nobody hears of it. */
+/* Failures are ignored: the saved state is a convenience. */
 void app_save_state(struct app *a)
 {
 	struct buf text = { 0 };

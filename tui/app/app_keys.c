@@ -1,4 +1,4 @@
-/* app_keys.c - see app_internal.h: what keys, pastes, the mouse and answers do. */
+/* app_keys.c - effects of keys, pastes, the mouse and answers; see app_internal.h. */
 #include "tui/app/app_internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "tui/app/frame.h"
 #include "tui/app/jobs.h"
 
-#define SAID_MIN_S 2 /* what was said stays this long in spite of keys */
+#define SAID_MIN_S 2 /* a message stays at least this long in spite of keys */
 
 /* ---- answers ---- */
 
@@ -94,7 +94,7 @@ static unsigned ask_which_run(struct app *a)
 	return REACT_REDRAW;
 }
 
-/* What no view has claimed. */
+/* Handle an action that no view handled. */
 static unsigned app_act_itself(struct app *a, enum action action)
 {
 	if (action >= ACTION_GO_HOME && action < ACTION_GO_HOME + TAB_COUNT)
@@ -142,7 +142,7 @@ static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 	return reaction | REACT_REDRAW;
 }
 
-/* A key for a view that is on the screen: as text first where it types, then as an action. */
+/* Pass a key to a view: as text if the view reads text, then as an action. */
 static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
 {
 	enum action action = keys_action(&a->keymap, key, v->name);
@@ -220,7 +220,7 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	if (state && v->mouse)
 		reaction = v->mouse(state, &a->context, m);
-	/* Without an idea of its own a view scrolls. */
+	/* A view without mouse support scrolls by the wheel. */
 	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
 	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
 		for (int i = 0; i < 3; i++)

@@ -1,4 +1,4 @@
-/* app_text.c - see app_internal.h: screens as text, without a terminal. */
+/* app_text.c - screens as text, without a terminal; see app_internal.h. */
 #include "tui/app/app_internal.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "share/base/text.h"
 #include "tui/app/jobs.h"
 
-#define MAX_SIDE 1000 /* of --dump */
-#define WAIT_S	 60   /* <Wait> in --keys gives up after it */
+#define MAX_SIDE 1000 /* largest rows and columns of --dump */
+#define WAIT_S	 60   /* timeout of <Wait> in --keys */
 
 static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 {
@@ -33,7 +33,7 @@ static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 		       text, MAX_SIDE);
 }
 
-/* Until nothing has more to do: no job runs, no view wants to be called again. */
+/* Update until no job runs and no view wants another call. */
 static void wait_until_idle(struct app *a)
 {
 	double end = clock_mono_s() + WAIT_S;
@@ -49,10 +49,7 @@ static void wait_until_idle(struct app *a)
 	}
 }
 
-/*
- * Press keys as --keys names them. Drawing in between keeps scrolling within bounds, as on a
- * terminal.
- */
+/* Press the keys of --keys. Drawing in between clamps scroll positions, as on a terminal. */
 static int press_named_keys(struct app *a, const char *keys, struct err *e)
 {
 	while (*keys) {

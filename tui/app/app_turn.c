@@ -1,4 +1,4 @@
-/* app_turn.c - see app_internal.h: what goes on between keys. */
+/* app_turn.c - work between keys: tabs, files, jobs, requests, drawing; see app_internal.h. */
 #include "tui/app/app_internal.h"
 
 #include <math.h>
@@ -14,12 +14,12 @@
 #include "tui/app/jobs.h"
 
 #define FIRST_BUDGET_S 0.01
-#define READ_BUDGET_S  0.05 /* of one look at the run's files: keys are answered in between */
-#define SAID_S	       8    /* what was said stays at most so long */
+#define READ_BUDGET_S  0.05 /* time for one read of the run's files, so that keys stay responsive */
+#define SAID_S	       8    /* a message stays at most this long */
 
 /* ---- tabs ---- */
 
-/* The state of a view, opened; NULL: e says why not. */
+/* Allocate and open the state of a view; NULL: e says why. */
 static void *view_new(struct app *a, const struct view *v, struct err *e)
 {
 	void *state = mem_alloc(1, MAX(v->state_size, (size_t)1), e);
@@ -40,7 +40,6 @@ void app_view_end(const struct view *v, void *state)
 	free(state);
 }
 
-/* Say to the world who is called, so that answers find their way back. */
 void app_set_caller(struct app *a, int tab)
 {
 	a->requests->caller = tab;
@@ -90,9 +89,9 @@ unsigned app_end_overlay(struct app *a)
 	return REACT_REDRAW;
 }
 
-/* ---- what goes on ---- */
+/* ---- updates ---- */
 
-/* Without a chosen run the first that appears is it. */
+/* Choose the first run that appears. */
 static void choose_newest_run(struct app *a)
 {
 	struct err e = { 0 };
@@ -113,7 +112,7 @@ static unsigned update_history(struct app *a)
 		choose_newest_run(a);
 	if (!w->history)
 		return REACT_NOTHING;
-	/* Before the first frame only what takes no time: a screen that fills beats none. */
+	/* Keep the first read short: a screen that fills later is better than none. */
 	got = history_update(w->history, w->now, w->rows ? READ_BUDGET_S : FIRST_BUDGET_S, &e);
 	if (got < 0) {
 		bool news = strcmp(e.text, a->trouble.text) != 0;
@@ -128,7 +127,7 @@ static unsigned update_history(struct app *a)
 	}
 	if (got != HISTORY_SAME)
 		a->requests->news |= NEWS_HISTORY;
-	/* While it runs, clocks on the screen go on. */
+	/* Clocks on the screen run while the run trains. */
 	if (w->history->state == RUN_RUNNING && floor(w->now) != a->shown_second)
 		return REACT_REDRAW;
 	return got == HISTORY_MORE ? REACT_AGAIN : REACT_NOTHING;
@@ -148,7 +147,7 @@ static unsigned update_tab(struct app *a, int tab)
 	return view_tabs[tab]->update(t->state, &a->context) & ~(unsigned)REACT_REDRAW;
 }
 
-/* All open tabs are kept up to date, the one in front first. */
+/* Update all open tabs, the one in front first. */
 unsigned app_update(struct app *a)
 {
 	struct app_context *w = &a->context;
@@ -220,7 +219,7 @@ void app_draw(struct app *a)
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
-	set_grid_clip(&a->grid, frame.body); /* no view may spoil the frame, at no size */
+	set_grid_clip(&a->grid, frame.body); /* no view can draw over the frame */
 	if (a->overlay)
 		v->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
@@ -235,7 +234,7 @@ void app_draw(struct app *a)
 		prompt_draw(&a->requests->prompt, &a->grid);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 static void copy_to_clipboard(struct app *a)
 {
@@ -283,7 +282,6 @@ static void apply_look_request(struct app *a)
 	a->context.mouse = a->mouse;
 }
 
-/* Do what views have asked for. */
 unsigned app_execute_requests(struct app *a)
 {
 	struct view_requests *requests = a->requests;

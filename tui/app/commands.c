@@ -1,4 +1,4 @@
-/* commands.c - see commands.h */
+/* commands.c - runs the program's own commands or starts sister programs; see commands.h. */
 #include "tui/app/commands.h"
 
 #include <dirent.h>
@@ -16,11 +16,10 @@
 #include "tui/run/status.h"
 
 /*
- * Threads that wait for each other spin for milliseconds by default. On a
- * machine that others use too, they then spin while the one they wait for has
- * no core: training was seen to be forty times slower. A short spin costs
- * nothing where the machine is ours alone. It must be set before the OpenMP
- * library is loaded, so here, for all that is started from here.
+ * By default, OpenMP threads spin for milliseconds while they wait. On a shared machine the thread
+ * they wait for may then have no core: training was up to 40 times slower. A short spin costs
+ * nothing on an idle machine. The variable must be set before the OpenMP library is loaded, hence
+ * here, for all sister programs.
  */
 static void limit_openmp_spinning(void)
 {
@@ -47,7 +46,6 @@ int commands_exec_sister(char **argv, struct err *e)
 	return e->code;
 }
 
-/* Write text to standard output. */
 static int write_stdout(struct buf *text, struct err *e)
 {
 	int code = buf_check(text, e);
@@ -58,7 +56,7 @@ static int write_stdout(struct buf *text, struct err *e)
 	return code;
 }
 
-/* Write what make has made of c. */
+/* Write the report that make() produces. */
 static int print_report(int (*make)(const struct conf *c, struct buf *out, struct err *e),
 			const struct conf *c, struct err *e)
 {
@@ -143,7 +141,7 @@ static int command_completion(const struct conf *c, struct err *e)
 	return write_stdout(&text, e);
 }
 
-/* Names in a folder that end in suffix, without it; a folder that is not there has none. */
+/* List the names in a folder that end in suffix, without it; a missing folder is empty. */
 static void list_names(const char *folder, const char *suffix, struct buf *out)
 {
 	struct dirent **found = NULL;
@@ -163,7 +161,7 @@ static void list_names(const char *folder, const char *suffix, struct buf *out)
 	free(found);
 }
 
-/* For completion, so without a word about what is missing. */
+/* For shell completion: missing folders are no error. */
 static int command_names(const struct conf *c, struct err *e)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* frame.c - see frame.h */
+/* frame.c - tab bar and key hints; see frame.h. */
 #include "tui/app/frame.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
 
-#define SHORT_TITLE 4  /* letters of a tab's title where there is little room */
-#define STATE_ROOM  14 /* columns: sign, blank, the longest word for a state */
+#define SHORT_TITLE 4  /* letters of a shortened tab title */
+#define STATE_ROOM  14 /* columns: sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
 #define TAB(id, table) [TAB_##id] = &table,
@@ -29,7 +29,7 @@ void frame_layout(int rows, int cols, struct frame *out)
 
 /* ---- tabs ---- */
 
-/* How much of the titles there is room for. */
+/* How much of the tab titles is shown. */
 enum titles { TITLES_WHOLE, TITLES_SHORT, TITLES_NONE, TITLES_COUNT };
 
 static int tab_width(const char *title, enum titles how, bool front)
@@ -40,7 +40,7 @@ static int tab_width(const char *title, enum titles how, bool front)
 		n = MIN(n, SHORT_TITLE);
 	if (!front && how == TITLES_NONE)
 		return 2;
-	return 2 + n + 1 + front; /* "1 home ", in front " 1 home " */
+	return 2 + n + 1 + front; /* "1 home "; the active tab: " 1 home " */
 }
 
 static int all_width(enum titles how, int front)
@@ -81,7 +81,7 @@ int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *
 	return -1;
 }
 
-/* Sign and style of a state: never colour alone. */
+/* Sign and style of a run state: never colour alone. */
 static const struct {
 	uint32_t sign;
 	enum style style;
@@ -101,7 +101,7 @@ static void draw_run_state(struct grid *g, struct rect r, int left, const struct
 		return;
 	room = right - left - n - 3;
 	if (room < 4) {
-		/* the sign alone */
+		/* no room for the word: the sign alone */
 		grid_put(g, r.row, right, looks[s].style, looks[s].sign);
 		draw_text_right(g, r.row, right - 2, right - 2 - left, STYLE_TITLE, w->run);
 		return;
@@ -134,9 +134,9 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w,
 	draw_run_state(g, r, at + 1, w);
 }
 
-/* ---- foot ---- */
+/* ---- key hints ---- */
 
-/* The first words of an action's help, up to ; or : */
+/* The label of an action: its help up to ; or : */
 static void label_of(enum action action, char *out, size_t size)
 {
 	const char *help = action_infos[action].help;
@@ -144,7 +144,7 @@ static void label_of(enum action action, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)strcspn(help, ";:"), help);
 }
 
-/* The first key of an action; while text is typed the first one that is not part of it. */
+/* The first key of an action; while the view reads text, the first key that is not text. */
 static void first_key_text(const struct keymap *map, enum action action, bool typing, char *out,
 			   size_t size)
 {
@@ -171,7 +171,7 @@ static void first_key_text(const struct keymap *map, enum action action, bool ty
 	}
 }
 
-/* "key word" when it fits before right; false: no room. */
+/* Draw "key label" if it fits before column right; false: no room. */
 static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
 		      enum action action, bool typing)
 {

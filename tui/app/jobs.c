@@ -1,4 +1,4 @@
-/* jobs.c - see jobs.h */
+/* jobs.c - starts, reads and ends child processes; see jobs.h. */
 #include "tui/app/jobs.h"
 
 #include <errno.h>
@@ -14,29 +14,29 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define READ_AT_ONCE 65536 /* bytes of one job in one update: a job that floods us waits */
-#define GRACE_S	     3	   /* between asking and killing, when the workbench is left */
+#define READ_AT_ONCE 65536 /* bytes read from one job per update, so that no job blocks the loop */
+#define GRACE_S	     3	   /* delay between SIGTERM and SIGKILL when the workbench ends */
 
 struct stream {
-	int fd; /* -1: at its end */
+	int fd; /* -1: end of file */
 	bool is_error;
-	bool replace;	     /* a carriage return came: what follows replaces the last line */
-	char part[JOB_TEXT]; /* of a line whose end has not come */
+	bool replace;	     /* after a carriage return: new text replaces the last line */
+	char part[JOB_TEXT]; /* an unfinished line */
 	size_t n;
 };
 
 struct job_private {
 	struct proc proc;
 	pid_t group;
-	bool asked; /* to end */
-	bool over;  /* the program has ended; its pipes may still hold words */
+	bool asked; /* SIGTERM was sent */
+	bool over;  /* the program has ended; its pipes may still hold output */
 	struct stream streams[2];
-	struct job_line lines[JOB_LINES]; /* ring: the oldest is at first */
+	struct job_line lines[JOB_LINES]; /* ring buffer: lines[first] is the oldest */
 	size_t first, n;
 };
 
 struct jobs {
-	struct job *list[JOB_MAX]; /* owned, the newest first */
+	struct job *list[JOB_MAX]; /* owned, newest first */
 	size_t n;
 	int last_id;
 };
@@ -74,7 +74,7 @@ void jobs_free(struct jobs *j)
 
 /* ---- starting ---- */
 
-/* Room for one more: the oldest that has ended goes. */
+/* Make room for a job: drop the oldest one that has ended. */
 static bool drop_oldest_job(struct jobs *j)
 {
 	if (j->n < JOB_MAX)
@@ -193,9 +193,9 @@ int jobs_start(struct jobs *j, const char *title, const char *const *argv, doubl
 	return job->id;
 }
 
-/* ---- listening ---- */
+/* ---- reading ---- */
 
-/* The line that text goes to: a new one, or the last one of the same stream. */
+/* The line to write to: a new one, or the last one of the same stream. */
 static struct job_line *line_for(struct job *job, bool is_error, bool replace)
 {
 	struct job_private *p = job->p;
@@ -220,7 +220,7 @@ static void finish_job_line(struct job *job, struct stream *s)
 	struct job_line *line = line_for(job, s->is_error, s->replace);
 	size_t n = utf8_valid_prefix(s->part, s->n);
 
-	/* cut in the middle of a character only where the line was too long */
+	/* A line that is too long may be cut inside a character. */
 	if (s->n < JOB_TEXT - 1)
 		n = s->n;
 	memcpy(line->text, s->part, n);
@@ -237,7 +237,7 @@ static void add_job_output(struct job *job, struct stream *s, const char *bytes,
 		char c = bytes[i];
 
 		if (c == '\n') {
-			/* "\r\n", or a bar that is complete: nothing is replaced by nothing */
+			/* "\r\n" after a progress bar: nothing to replace */
 			if (s->n || !s->replace)
 				finish_job_line(job, s);
 			s->replace = false;
@@ -282,7 +282,7 @@ static bool job_update(struct job *job, double now)
 
 	if (job->state != JOB_RUNNING)
 		return false;
-	/* What it said before it ended has been read when the pipes are empty after its end. */
+	/* After its end, all earlier output is read once the pipes are empty. */
 	if (!p->over && proc_try_wait(&p->proc, &job->status)) {
 		p->over = true;
 		news = true;
@@ -291,7 +291,7 @@ static bool job_update(struct job *job, double now)
 		news |= read_job_stream(job, &p->streams[i]);
 	if (!p->over || (news && (p->streams[0].fd >= 0 || p->streams[1].fd >= 0)))
 		return news;
-	/* A grandchild (a detached training) may hold the pipes open: nobody waits for it. */
+	/* A grandchild (a detached training) may keep the pipes open: do not wait for it. */
 	for (int i = 0; i < 2; i++) {
 		if (p->streams[i].fd >= 0)
 			close(p->streams[i].fd);
@@ -325,7 +325,7 @@ void jobs_stop(struct jobs *j, int id)
 	}
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 size_t jobs_count(const struct jobs *j)
 {

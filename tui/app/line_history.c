@@ -1,4 +1,4 @@
-/* line_history.c - see line_history.h */
+/* line_history.c - reads, appends to and trims a history file; see line_history.h. */
 #include "tui/app/line_history.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define READ_LIMIT (4 * LINE_HISTORY_BYTES) /* a longer file is not one of ours */
+#define READ_LIMIT (4 * LINE_HISTORY_BYTES) /* longer files are not read */
 
 void line_history_read(struct edit *d, const char *path)
 {
-	struct edit clean = { 0 }; /* an editor takes no control characters in */
+	struct edit clean = { 0 }; /* edit_set() removes control characters */
 	struct buf all = { 0 };
 	struct err ignored;
 
@@ -26,7 +26,7 @@ void line_history_read(struct edit *d, const char *path)
 		char *line = all.data + at, *end = memchr(line, '\n', all.len - at);
 
 		n = end ? (size_t)(end - line) : all.len - at;
-		line[n] = 0; /* what is read ends with a NUL, too */
+		line[n] = 0; /* file_read_all() adds a NUL behind the data */
 		if (n <= LINE_HISTORY_LONGEST && strlen(line) == n && utf8_valid(line, n) &&
 		    !edit_set(&clean, line, &ignored))
 			edit_remember(d, edit_text(&clean), &ignored);
@@ -35,7 +35,7 @@ void line_history_read(struct edit *d, const char *path)
 	buf_free(&all);
 }
 
-/* Keep the latest lines only. */
+/* Rewrite the file with its latest lines. */
 static int trim_line_history(const char *path, struct err *e)
 {
 	struct edit lines = { 0 };
@@ -96,7 +96,7 @@ int line_history_add(const char *path, const char *line, struct err *e)
 	buf_add(&text, line, n);
 	buf_add_char(&text, '\n');
 	status = buf_check(&text, e);
-	/* in one piece: lines of several workbenches do not mix */
+	/* One write: lines of several workbenches do not mix. */
 	if (!status && (fchmod(fd, 0600) || fstat(fd, &st) ||
 			write(fd, text.data, text.len) != (ssize_t)text.len))
 		status = err_set_errno(e, ERR_IO, "%s: cannot be written", path);

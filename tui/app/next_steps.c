@@ -1,4 +1,4 @@
-/* next_steps.c - see next_steps.h */
+/* next_steps.c - suggests commands for the state of a workspace; see next_steps.h. */
 #include "tui/app/next_steps.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "share/base/paths.h"
 #include "tui/app/view.h"
 
-#define DEMO "demo" /* the recipe of the built-in corpus */
+#define DEMO "demo" /* recipe of the built-in corpus */
 
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
@@ -27,7 +27,7 @@ void next_steps_run_name(const struct workspace_index *p, const char *base, char
 	}
 }
 
-/* Is there a shipped recipe of that name, and is it this file? */
+/* Whether path is the shipped recipe of that name. */
 static bool is_shipped(const char *name, const char *path)
 {
 	struct err ignored;

@@ -1,4 +1,4 @@
-/* prompt.c - see prompt.h */
+/* prompt.c - keys, mouse and drawing of a question; see prompt.h. */
 #include "tui/app/prompt.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ fail:
 
 /* ---- choices ---- */
 
-/* Letters of ASCII count the same in both cases. */
+/* Case-insensitive for ASCII letters. */
 static bool contains_any_case(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -60,7 +60,7 @@ static bool contains_any_case(const char *text, const char *word)
 	return !n;
 }
 
-/* Choice number k of those that pass the filter; NULL: there are fewer. */
+/* Choice k of those that match the filter; NULL: fewer match. */
 static char *filtered_choice(const struct prompt *p, size_t k)
 {
 	for (size_t i = 0; i < p->n_choices; i++)
@@ -178,7 +178,7 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 
 enum prompt_state prompt_paste(struct prompt *p, const char *text)
 {
-	/* A pasted "y" must never be an answer. */
+	/* Ignore pastes in yes/no questions: a pasted "y" must not confirm anything. */
 	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
 		edit_paste(&p->line, text);
 	return PROMPT_OPEN;
@@ -186,7 +186,7 @@ enum prompt_state prompt_paste(struct prompt *p, const char *text)
 
 /* ---- drawing ---- */
 
-/* Draws text by lines; returns the rows they take. rows 0 only counts. */
+/* Draw text line by line; returns its rows. rows 0 only counts. */
 static int draw_prompt_text(struct grid *g, struct rect r, int skip, const char *text)
 {
 	int line = 0;
@@ -222,13 +222,13 @@ static const char *foot_of(const struct prompt *p)
 	return "Enter done   Esc back";
 }
 
-/* ---- where things are ---- */
+/* ---- layout ---- */
 
 struct prompt_layout {
-	bool small;	       /* no room for a box: the last row has it all */
-	struct rect box, body; /* body: between its frame and the foot */
+	bool small;	       /* no room for a box: use the last row */
+	struct rect box, body; /* body: between the border and the key hints */
 	struct span foot;
-	struct span line; /* what is typed; width 0: nothing is */
+	struct span line; /* line of typed text; width 0: none */
 	struct rect list; /* choices; rows 0: none */
 };
 
@@ -243,7 +243,7 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 	return words + 1 + (words > 0);
 }
 
-/* Behind the title, which has half of the row at most. */
+/* Place the line behind the title, which gets half of the row at most. */
 static void place_small(const struct prompt *p, const struct grid *g, struct prompt_layout *at)
 {
 	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);
@@ -281,7 +281,7 @@ static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_l
 		at->list = (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols };
 }
 
-/* The choice in the first row of the list. */
+/* The first visible choice. */
 static size_t top_choice(const struct prompt *p, struct rect list)
 {
 	size_t rows = (size_t)MAX(list.rows, 1);
@@ -289,7 +289,7 @@ static size_t top_choice(const struct prompt *p, struct rect list)
 	return p->chosen >= rows ? p->chosen - rows + 1 : 0;
 }
 
-/* ---- drawing it all ---- */
+/* ---- drawing the question ---- */
 
 static void draw_prompt_line(struct prompt *p, struct grid *g, struct span at)
 {
@@ -360,7 +360,7 @@ static bool is_at(struct rect r, const struct mouse *m)
 	       m->col < r.col + r.cols;
 }
 
-/* The key that the words of the foot at a column name; 0: none. Words lie three blanks apart. */
+/* The key named in the key hints at a column; 0: none. Hints are three blanks apart. */
 static int key_at(const char *foot, int col)
 {
 	const char *words = foot, *next;

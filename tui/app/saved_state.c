@@ -1,4 +1,4 @@
-/* saved_state.c - see saved_state.h */
+/* saved_state.c - key-value lines of the saved state; see saved_state.h. */
 #include "tui/app/saved_state.h"
 
 #include <stdlib.h>

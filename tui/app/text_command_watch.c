@@ -1,4 +1,6 @@
-/* text_command_watch.c - see batch.h: one screen of status in plain text */
+/*
+ * text_command_watch.c - "watch --plain": one screen of status as plain text; see text_commands.h.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,14 @@
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8
-#define LIST_LINES 8 /* of corpora and of runs */
+#define LIST_LINES 8 /* lines of corpora and lines of runs */
 #define NEXT_LINES 2
 #define WIDTH	   79
 
-/* What cannot act on a terminal: control characters become blanks, and a line is cut at WIDTH. */
+/*
+ * Append text that is safe for a terminal: control characters become blanks, the line is cut at
+ * WIDTH.
+ */
 static void append_plain_line(struct buf *out, const char *text)
 {
 	size_t from = out->len, n = strlen(text);
@@ -155,7 +160,7 @@ static void show_row(const struct run_status *s, struct buf *out)
 		   format_fixed(c, s->best_bleu, 2));
 }
 
-/* What the home view suggests: its first steps that are commands. */
+/* Show the first suggested steps that are commands. */
 static void show_next(const struct workspace_index *p, const char *workspace, struct buf *out)
 {
 	struct suggested_step steps[NEXT_STEPS_MAX];
@@ -198,7 +203,7 @@ int text_command_watch(const struct conf *c, double now, struct buf *out, struct
 	rc = MIN(rc, 0);
 	if (!rc && !named)
 		show_workspace(&p, workspace, out);
-	/* the first is the one that is being trained, else the newest */
+	/* the first run is running, else the newest */
 	if (!rc && (named || p.n_runs)) {
 		if (!named)
 			buf_add_char(out, '\n');

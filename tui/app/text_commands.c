@@ -1,4 +1,4 @@
-/* batch.c - see batch.h: runs side by side, samples */
+/* text_commands.c - the commands "runs" and "samples"; see text_commands.h. */
 #include "tui/app/text_commands.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static int add_listed_run(struct side_by_side *s, const char *workspace, const c
 	if (s->n == OPTION_DIFF_MAX_RUNS)
 		return err_set(e, ERR_USAGE, "at most %d runs can be compared",
 			       OPTION_DIFF_MAX_RUNS);
-	/* says which runs there are */
+	/* its message lists the existing runs */
 	history_free(history_open(workspace, name, &unknown));
 	if (unknown.code)
 		return *e = unknown, e->code;
@@ -210,7 +210,7 @@ static void sentence_json(struct json_writer *w, const struct sample_sentence *s
 	json_close(w, '}');
 }
 
-/* Words that the checkpoint before did not have there are in {braces}. */
+/* The text of a sentence; words that the previous checkpoint lacks are in {braces}. */
 static void sentence_text(struct buf *out, const struct sample_sentence *s)
 {
 	static struct word_part parts[WORD_DIFF_MAX];
@@ -230,7 +230,7 @@ static void sentence_text(struct buf *out, const struct sample_sentence *s)
 	buf_add_char(out, '\n');
 }
 
-/* The run that is meant, owned by the caller: named, or the newest. */
+/* The name of the given run, or of the newest; owned by the caller. */
 static char *named_or_newest_run(const struct conf *c, const char *workspace, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : c->run;

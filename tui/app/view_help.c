@@ -1,4 +1,6 @@
-/* view_help.c - the keys of the view in front and those that count everywhere, from actions.def. */
+/*
+ * view_help.c - the overlay "keys": the active view's keys and the common ones, from actions.def.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +11,12 @@
 #define KEYS_COLS 18
 
 struct help {
-	int top;	 /* first line shown */
-	int page;	 /* lines the last drawing had room for */
-	char filter[48]; /* only actions with these letters in their help or name */
+	int top;	 /* first visible line */
+	int page;	 /* visible lines at the last draw */
+	char filter[48]; /* only actions whose help or name contains this text */
 };
 
-/* A line of the screen: a heading, an action, or a blank line above a heading. */
+/* A line of the help: a heading, an action, or a blank line. */
 struct help_line {
 	const char *heading;
 	enum action action;
@@ -44,7 +46,7 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 	return n;
 }
 
-/* The view's own keys first, then the common ones. */
+/* The view's own keys first, then the common ones. Returns the number of lines. */
 static int lines_for(const struct help *h, const struct app_context *w,
 		     struct help_line lines[MAX_LINES])
 {

@@ -1,4 +1,4 @@
-/* view_wizard.c - the form of wizard.h on the screen. */
+/* view_wizard.c - the overlay that shows a form (wizard.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +11,17 @@
 #include "tui/app/wizard.h"
 
 #define LABEL_COLS 24
-#define MAX_LINES  1024 /* of the list: twice as many as there may be rows */
+#define MAX_LINES  1024 /* lines of the list: twice the number of rows */
 
 enum { ASK_VALUE, ASK_FILTER };
 
 struct form {
 	struct wizard *z; /* owned */
-	size_t chosen;	  /* row of z */
-	size_t top;	  /* of the lines that are shown */
+	size_t chosen;	  /* index of the chosen row of z */
+	size_t top;	  /* first visible line */
 	int page;
 	char filter[64];  /* "": all rows */
-	struct rect list; /* where the list was drawn, for the mouse */
+	struct rect list; /* position of the list at the last draw, for the mouse */
 };
 
 static int form_open(void *state, struct app_context *w, struct err *e)
@@ -38,7 +38,7 @@ static void form_close(void *state)
 	wizard_free(((struct form *)state)->z);
 }
 
-/* ---- which rows ---- */
+/* ---- rows ---- */
 
 static bool form_filter_matches(const struct form *f, size_t i)
 {
@@ -47,7 +47,7 @@ static bool form_filter_matches(const struct form *f, size_t i)
 	return strstr(r->label, f->filter) || (r->option.help && strstr(r->option.help, f->filter));
 }
 
-/* The row n passing ones after (before: n < 0) the chosen; as far as there are any. */
+/* Move the chosen row by n matching rows (n < 0: up), as far as possible. */
 static void move_form_row(struct form *f, int n)
 {
 	int step = n < 0 ? -1 : 1;
@@ -233,7 +233,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 
 static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen);
 
-/* A click chooses a row, another one on it changes it. */
+/* A click chooses a row; a click on the chosen row changes it. */
 static unsigned form_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct form *f = state;
@@ -273,7 +273,7 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 	if (chosen)
 		grid_put(g, row, r.col, look, 0x25B8);
 	draw_text(g, row, r.col + 2, cols - 2, chosen ? look : STYLE_NORMAL, o->label);
-	/* what is given stands out by a sign, too */
+	/* a sign marks changed values, not only colour */
 	if (o->value && o->option.name)
 		grid_put(g, row, r.col + cols, look, '=');
 	draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
@@ -281,7 +281,7 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 	buf_free(&value);
 }
 
-/* Lines of the list: rows that pass, with a heading where the section changes among the others. */
+/* The lines of the list: matching rows, with a heading before each new section. */
 static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
 {
 	const char *section = "";

@@ -1,4 +1,4 @@
-/* wizard.c - see wizard.h */
+/* wizard.c - rows and values of a form, and its command line; see wizard.h. */
 #include "tui/app/wizard.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "share/base/mem.h"
 
-#define MAX_WORDS 60 /* of a command: jobs.c takes a few more */
+#define MAX_WORDS 60 /* words of a command; jobs.c accepts a few more */
 
 void wizard_free(struct wizard *z)
 {
@@ -51,7 +51,7 @@ static bool has_row(const struct wizard *z, const char *name)
 	return false;
 }
 
-/* Options that make no sense here: a job has no reader for them, or the workbench answers them. */
+/* Options that are hidden in forms: useless for a job, or set by the workbench. */
 static bool is_hidden_option(const char *name)
 {
 	static const char *const ours[] = {

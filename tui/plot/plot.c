@@ -1,4 +1,13 @@
-/* plot.c - lines; see plot.h */
+/*
+ * plot.c - draws the lines of a plot; see plot.h.
+ *
+ * From samples to dots, two reductions: series.c merges neighbouring samples in memory, and
+ * this file merges all points of one column of dots (struct column). Each line is drawn in
+ * passes, back to front: the band from the smallest to the largest value of each column, the
+ * raw curve if the line is smoothed, the line itself, and crosses at gaps. A pass walks along
+ * the series, collects the points of a column, and connects each finished column's mean with
+ * the previous one by a stroke.
+ */
 #include "tui/plot/plot.h"
 
 #include <math.h>
@@ -8,10 +17,10 @@
 #include "tui/term/draw.h"
 #include "tui/plot/plot_internal.h"
 
-#define FAR	   8	/* canvases: beyond, a line's slope no longer matters */
-#define TRIM_SHARE 0.02 /* of the points, at either end */
+#define FAR	   8	/* in widths of the canvas: x is clamped there before it becomes an int */
+#define TRIM_SHARE 0.02 /* share of the points that `trim` ignores at either end */
 
-/* Bits of a cell's dots by [column][row], as braille numbers them. */
+/* Bits of the dots of a braille cell by [column][row], in Unicode's order. */
 static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
 
 /* ---- the range of values ---- */
@@ -42,7 +51,10 @@ static int compare_float_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Without the outermost means: of many points, every so manieth is looked at. */
+/*
+ * The range without the TRIM_SHARE lowest and highest means. Of many points, only every n-th is
+ * used, at most SERIES_POINTS in all.
+ */
 static struct range trimmed_range(const struct canvas *c, const struct plot *p)
 {
 	struct range r = { .known = false };
@@ -95,7 +107,7 @@ static struct range range_of(const struct canvas *c, const struct plot *p)
 
 /* ---- dots ---- */
 
-/* The dots a cell shows already; 0 when it holds something else. */
+/* The dots already set in a cell; 0 if it holds another character. */
 static unsigned cell_dots(const struct canvas *c, uint32_t ch)
 {
 	if (c->per_x == 2)
@@ -126,7 +138,10 @@ static void draw_dot(const struct canvas *c, int x, int y, enum style style)
 	if (!cell || x < 0 || y < 0 || x >= c->dots_x || y >= c->dots_y)
 		return;
 	dots = cell_dots(c, cell->ch);
-	/* What lies behind never hides the colour of a line, and gives way to its dots. */
+	/*
+	 * Bands and raw curves keep the colour of a line in the same cell, and lines erase their
+	 * dots.
+	 */
 	if (dots && is_behind(style))
 		style = cell->style;
 	else if (is_behind(cell->style))
@@ -137,9 +152,9 @@ static void draw_dot(const struct canvas *c, int x, int y, enum style style)
 struct spot {
 	double x;
 	int y;
-}; /* in dots */
+}; /* coordinates in dots */
 
-/* A straight line of dots, cut at the sides of the area; a dotted pen leaves gaps. */
+/* Draw a straight line of dots, clipped at the left and right edge; a dotted pen leaves gaps. */
 static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
 			bool dotted)
 {
@@ -165,7 +180,7 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 
 enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
 
-/* What falls into one column of dots. */
+/* The points of one column of dots, reduced. */
 struct column {
 	int x;
 	double sum, low, high;
@@ -183,7 +198,7 @@ struct pen {
 	enum pass pass;
 	struct column now;
 	struct spot before;
-	bool down; /* before is where the line has come to */
+	bool down; /* before holds the end of the line so far */
 };
 
 static void flush_pen_column(struct pen *p)
@@ -225,7 +240,7 @@ static void add_point(struct pen *p, const struct series_point *q, int x, double
 	now->n += q->n;
 }
 
-/* One pass over a series: the spread, the raw curve behind a smooth one, or the line itself. */
+/* Draw one pass over a series: the band, the raw curve behind a smoothed line, or the line. */
 static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
 		      double smooth)
 {
@@ -248,7 +263,7 @@ static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pa
 		if (x < -edge)
 			x = -edge;
 		add_point(&p, q, (int)lround(x), value);
-		/* One point beyond the right edge leads the line there. */
+		/* The first point beyond the right edge ends the line at the edge. */
 		if (x > c->dots_x)
 			break;
 	}
@@ -262,7 +277,7 @@ static void draw_bullets(const struct canvas *c, const struct plot_line *l)
 
 	for (size_t i = 0; i < s->n; i++)
 		seen += is_point_visible(c, &s->points[i]);
-	/* Bullets side by side would only be a fat line. */
+	/* Adjacent bullets would merge into a bar: draw none. */
 	if (seen * 3 > (size_t)c->area.cols)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
@@ -274,7 +289,7 @@ static void draw_bullets(const struct canvas *c, const struct plot_line *l)
 	}
 }
 
-/* A cross at the foot where something was not a number. */
+/* Draw a cross in the lowest row where samples are NaN. */
 static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 {
 	const struct series *s = l->series;
@@ -302,7 +317,7 @@ static bool is_smoothed(const struct plot_line *l)
 static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
 	draw_pass(c, l, PASS_LINE, is_smoothed(l) ? smooth : 0);
-	/* A single point would be a single dot, which nobody sees. */
+	/* A single point would be a single dot, hard to see: draw a bullet. */
 	if (l->pen == PLOT_MARKED || l->series->n == 1)
 		draw_bullets(c, l);
 }

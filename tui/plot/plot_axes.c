@@ -1,4 +1,4 @@
-/* plot_axes.c - the axes of a plot, and what stands on them; see plot.h */
+/* plot_axes.c - the axes of a plot, their labels and event marks; see plot.h. */
 #include "tui/plot/plot_internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "tui/term/number_format.h"
 
 #define MAX_TICKS   8
-#define LEAST_WIDTH 1e-6 /* of the whole axis, when zoomed in */
+#define LEAST_WIDTH 1e-6 /* least width of a zoomed window, as a share of the whole axis */
 
 struct axis {
 	double low, high;
@@ -46,7 +46,7 @@ int plot_dot_y(const struct canvas *c, double value)
 {
 	double t = ((c->log_y ? log10(value) : value) - c->low) / (c->high - c->low);
 
-	/* in this order NaN, the logarithm of what is negative, lies at the foot */
+	/* The comparison sends NaN (the logarithm of a negative value) to the lowest row. */
 	return (int)lround((1 - (t > 0 ? MIN(t, 1.0) : 0.0)) * (c->dots_y - 1));
 }
 
@@ -62,7 +62,7 @@ double plot_x_at(const struct plot_area *a, int col)
 
 /* ---- zoom ---- */
 
-/* As wide as asked, moved to lie within the whole. */
+/* A window of the given width that lies within 0..whole. */
 static void fit_window(double low, double width, double whole, double *from, double *to)
 {
 	width = MIN(MAX(width, whole * LEAST_WIDTH), whole);
@@ -89,8 +89,8 @@ void plot_pan(const struct plot_area *a, double share, double whole, double *fro
 /* ---- ticks ---- */
 
 /*
- * Ticks at round values around low..high, at most so many, each with a row of its own and little
- * room wasted; more than two where there is room.
+ * Ticks at round values around low..high, at most `most` intervals. Prefer the axis that exceeds
+ * low..high least, and more than two ticks if there is room.
  */
 static struct axis linear_axis(double low, double high, int most)
 {
@@ -115,8 +115,11 @@ static struct axis linear_axis(double low, double high, int most)
 	return best;
 }
 
-/* At powers of ten, and between them where there is room: as many as fit of the best set that
- * does, none when even the powers are too many. */
+/*
+ * Ticks of a logarithmic axis (low and high are logarithms): powers of ten, and the densest of the
+ * multiples in sets[] that fits. Of too many powers, only every n-th is used. Returns the number of
+ * ticks.
+ */
 static int log_ticks(struct axis *a, double low, double high, int most)
 {
 	static const struct {
@@ -169,7 +172,7 @@ static struct axis log_axis(double low, double high, int most)
 			a.step[i] = pow(10, floor(a.at[i] + 1e-9));
 		return a;
 	}
-	/* Less than a decade: round values, at uneven distances. */
+	/* Less than a decade: ticks at round values, at uneven distances. */
 	linear = linear_axis(pow(10, a.low), pow(10, a.high), most);
 	a.n = 0;
 	for (int i = 0; i < linear.n; i++)
@@ -181,7 +184,10 @@ static struct axis log_axis(double low, double high, int most)
 	return a;
 }
 
-/* A linear axis labels by its largest value, a logarithmic one each tick by itself. */
+/*
+ * The precision of labels follows the largest value on a linear axis, each tick's own value on a
+ * logarithmic one.
+ */
 static const char *tick_label_text(char out[NUMBER_TEXT_BYTES], const struct axis *a, int i,
 				   bool log)
 {
@@ -231,7 +237,10 @@ void plot_y_axis(struct canvas *c, double low, double high)
 
 /* ---- the x axis ---- */
 
-/* Labels in the border below the plot, each with a blank on both sides. */
+/*
+ * Draw a label into the lower border with a blank on both sides, unless it overlaps the previous
+ * label, which ends at *free_from.
+ */
 static void put_label(const struct canvas *c, struct rect box, const char *text, double x,
 		      int *free_from)
 {
@@ -273,7 +282,7 @@ static void put_labels(const struct canvas *c, struct rect box)
 	     x <= c->x_end + 1e-9 * step; x += step) {
 		double range = c->x_end - c->x_from;
 
-		/* Far from 0 and near to each other: the step that tells them apart counts. */
+		/* A narrow window far from 0: the labels need the digits that differ. */
 		format_tick(text, x, step, step < 1e-3 * c->x_end ? range : c->x_end);
 		put_label(c, box, text, x, &free_from);
 		if (!(x + step > x))
@@ -281,7 +290,7 @@ static void put_labels(const struct canvas *c, struct rect box)
 	}
 }
 
-/* Next to each other rather than upon each other or upon a label. */
+/* Draw an event mark at the nearest free column, not over another mark or a label. */
 static void put_mark(const struct canvas *c, int row, int col, const struct plot_mark *m)
 {
 	static const int aside[] = { 0, 1, -1, 2, -2, 3, -3 };
@@ -331,7 +340,7 @@ void plot_cursor(const struct canvas *c, double x)
 			grid_put(c->g, row, col, STYLE_FOCUS, 0x2502);
 }
 
-/* The smallest x above 0 that any line has. */
+/* The smallest x above 0 of all lines. */
 static double first_positive(const struct plot *p)
 {
 	double first = INFINITY;
@@ -371,7 +380,7 @@ bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct 
 		double from = MAX(p->x_from, first_positive(p));
 
 		if (!(p->x_end > from * 1.001))
-			return true; /* nothing a logarithm could spread */
+			return true; /* too narrow for a logarithmic axis: stay linear */
 		c->log_x = true;
 		c->x_from = log10(from);
 		c->x_end = log10(p->x_end);

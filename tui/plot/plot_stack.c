@@ -1,4 +1,4 @@
-/* plot_stack.c - parts of a whole over steps; see plot.h */
+/* plot_stack.c - shares of a whole over steps, stacked; see plot.h. */
 #include "tui/plot/plot_internal.h"
 
 #include <math.h>
@@ -15,12 +15,12 @@ uint32_t plot_fill(const struct grid *g, size_t part)
 	return g->charset == GRID_ASCII ? (uint32_t)ascii[part] : shades[part];
 }
 
-/* Sums of what falls into a column of cells: of the whole, and of each part. */
+/* The sums of one column of cells: of the whole, and of each part. */
 struct slice {
 	double whole, parts[PLOT_PARTS];
 };
 
-/* Sums of points from *at on whose middle lies left of the dot. */
+/* Sum the points from *at on whose middle lies left of `dot`, and advance *at. */
 static double sum_until(const struct canvas *c, const struct series *s, size_t *at, double dot)
 {
 	double sum = 0;
@@ -59,7 +59,7 @@ static void draw_slices(const struct canvas *c, const struct plot_stack *p)
 	size_t at[PLOT_PARTS + 1] = { 0 };
 	int held = 0;
 
-	/* What lies left of the area goes by first. */
+	/* Skip the points left of the area. */
 	sum_until(c, p->whole, &at[PLOT_PARTS], -0.5);
 	for (size_t i = 0; i < p->n; i++)
 		sum_until(c, p->parts[i].series, &at[i], -0.5);
@@ -69,7 +69,7 @@ static void draw_slices(const struct canvas *c, const struct plot_stack *p)
 
 		for (size_t i = 0; i < p->n; i++)
 			s.parts[i] = sum_until(c, p->parts[i].series, &at[i], end);
-		/* Between records that are more than a column apart the last one holds. */
+		/* Columns without a point repeat the previous column. */
 		if (s.whole > 0) {
 			for (int k = 1; k <= held && before.whole > 0; k++)
 				draw_slice(c, p, &before, col - k);

@@ -1,4 +1,4 @@
-/* plot_viewport.c - see plot_viewport.h */
+/* plot_viewport.c - zoom, cursor and mouse of plots; see plot_viewport.h. */
 #include "tui/plot/plot_viewport.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static const double weights[] = { 0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995 };
 
-#define FIRST_WEIGHT 2 /* 0.6 */
+#define FIRST_WEIGHT 2 /* index of 0.6, TensorBoard's default */
 #define LAST_WEIGHT  ((int)ARRAY_LEN(weights) - 1)
 
 void viewport_init(struct plot_viewport *s)
@@ -62,7 +62,7 @@ double viewport_value_at(const struct series *s, double cursor)
 
 /* ---- keys ---- */
 
-/* A plot that was drawn: this one, else any. */
+/* The area of this plot if it was drawn, else of any drawn plot; NULL: none was drawn. */
 static const struct plot_area *any_plot_area(const struct plot_viewport *s, size_t plot)
 {
 	if (plot < VIEWPORT_PLOTS && s->areas[plot].cells.rows)
@@ -89,7 +89,7 @@ static void pan_plot_window(struct plot_viewport *s, const struct plot_area *a, 
 		plot_pan(a, share, s->whole, &s->from, &s->to);
 }
 
-/* The window follows the cursor. */
+/* Move the window so that it contains the cursor. */
 static void keep_cursor_visible(struct plot_viewport *s)
 {
 	double width = s->to - s->from;
@@ -102,7 +102,7 @@ static void keep_cursor_visible(struct plot_viewport *s)
 	}
 }
 
-/* To the next sample that lies at least a column further. */
+/* Move the cursor to the next sample that is at least one column away. */
 static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a,
 			     const struct series *line, int way)
 {
@@ -114,7 +114,7 @@ static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a,
 	stride = (a->x_end - a->x_from) / MAX(a->cells.cols, 1);
 	from = isfinite(s->cursor) ? s->cursor : line->points[line->n - 1].last + stride / 2;
 	p = series_nearest(line, from + way * stride);
-	if (p->first == s->cursor) { /* samples lie farther apart than columns */
+	if (p->first == s->cursor) { /* samples are farther apart than columns */
 		size_t at = (size_t)(p - line->points);
 
 		if (way < 0 && at > 0)
@@ -130,7 +130,7 @@ static double window_center(const struct plot_viewport *s, const struct plot_are
 {
 	if (isfinite(s->cursor))
 		return s->cursor;
-	/* The end is what people look at, until they have gone elsewhere. */
+	/* By default the end of the run is of interest. */
 	return isfinite(s->from) || !a ? (s->from + s->to) / 2 : a->x_end;
 }
 

@@ -1,4 +1,4 @@
-/* series.c - see series.h */
+/* series.c - decimation and smoothing of a series; see series.h. */
 #include "tui/plot/series.h"
 
 #include <math.h>
@@ -79,10 +79,7 @@ int series_add(struct series *s, double x, double y, struct err *e)
 	}
 	if (s->n == s->cap) {
 		halve_series(s);
-		/*
-		 * the last of an odd number of points would be half full; an even number never
-		 * leaves one
-		 */
+		/* cap is even, so every merged point is complete */
 	}
 	s->points[s->n++] = p;
 	return 0;
@@ -93,8 +90,8 @@ void series_truncate(struct series *s, double x)
 	while (s->n && s->points[s->n - 1].first >= x)
 		s->n--;
 	/*
-	 * A joined point that reaches beyond x keeps its values: one point of two thousand is a
-	 * little wide.
+	 * A merged point that spans x keeps the values of all its samples: an error of one point in
+	 * two thousand.
 	 */
 	if (s->n && s->points[s->n - 1].last >= x)
 		s->points[s->n - 1].last = nextafter(x, -INFINITY);

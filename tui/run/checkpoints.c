@@ -1,4 +1,4 @@
-/* checkpoints.c - see checkpoints.h */
+/* checkpoints.c - lists the checkpoints of a run; see checkpoints.h. */
 #include "tui/run/checkpoints.h"
 
 #include <dirent.h>

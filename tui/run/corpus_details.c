@@ -1,4 +1,4 @@
-/* corpus_details.c - see corpus_details.h */
+/* corpus_details.c - reads the files of one corpus; see corpus_details.h. */
 #include "tui/run/corpus_details.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ static void read_stage_record(struct data_stage *s, const struct json *record)
 	s->is_reused = json_boolean(json_get(record, "kept"), false);
 }
 
-/* Of a corpus that is ready: manifest.json has all of them. */
+/* A finished corpus: manifest.json has all stages. */
 static void apply_manifest(struct corpus_details *b)
 {
 	struct json *root = read_corpus_json(b, "manifest.json");
@@ -99,11 +99,11 @@ static void apply_manifest(struct corpus_details *b)
 	json_free(root);
 }
 
-/* Of one that is not: the stages before the one at hand have left their records. */
+/* An unfinished corpus: earlier stages left their records in work/. */
 static void apply_progress(struct corpus_details *b)
 {
 	const struct prep_progress *p = &b->corpus.progress;
-	int at = -1; /* -1: fetching, or nothing known */
+	int at = -1; /* -1: still fetching, or unknown */
 
 	for (int k = 0; k < DATA_N_STAGES; k++)
 		if (!strcmp(p->stage, b->stages[k].name))

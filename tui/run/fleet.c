@@ -1,4 +1,4 @@
-/* fleet.c - see fleet.h */
+/* fleet.c - adds journal records to the fleet; see fleet.h. */
 #include "tui/run/fleet.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define SERIES_OF_FEW  256 /* points of a host's series while hosts are few … */
+#define SERIES_OF_FEW  256 /* points of a host's series while there are few hosts … */
 #define FEW_HOSTS      64
-#define SERIES_OF_MANY 64 /* … and of further ones */
+#define SERIES_OF_MANY 64 /* … and of later hosts */
 #define TRAIL_FULL     250
 
 static void copy_clipped_text(char *to, size_t n, const char *text)
@@ -60,7 +60,7 @@ void fleet_free(struct fleet *f)
 
 /* ---- hosts ---- */
 
-/* By letters, and by value where both have digits. */
+/* Natural order: digits compare by value, so n2 is before n10. */
 static int compare_natural_order(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -85,12 +85,12 @@ static int compare_natural_order(const char *a, const char *b)
 	return (*a != 0) - (*b != 0);
 }
 
-/* Where this host is, or where it would have to be put. */
+/* The index of the host, or where it must be inserted. */
 static size_t host_position(struct fleet *f, const char *name, bool *there)
 {
 	size_t low = 0, high = f->n_hosts;
 
-	/* Records come host by host. */
+	/* Records of the same host are usually consecutive. */
 	*there = true;
 	for (size_t i = f->recent; i < f->n_hosts && i < f->recent + 2; i++)
 		if (!strcmp(f->hosts[i].name, name))
@@ -112,7 +112,7 @@ static size_t host_position(struct fleet *f, const char *name, bool *there)
 	return low;
 }
 
-/* The host of that name, made when it is new; NULL with e->code 0: there is no room. */
+/* The host of that name, added if it is new. NULL with e->code 0: no room. */
 static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_name, struct err *e)
 {
 	char name[FLEET_NAME];
@@ -145,9 +145,9 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 	return h;
 }
 
-/* ---- processors ---- */
+/* ---- GPUs ---- */
 
-/* In the order in which a record has them. */
+/* In the order of the record's members, which makes the lookup fast. */
 static const char *const gpu_fields[] = {
 	"index",
 	"util",
@@ -194,7 +194,7 @@ static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 	g->index = v[0] >= 0 && v[0] < 1e6 ? (int)v[0] : -1;
 	g->lost = g->mig = false;
 	*g->throttle = 0;
-	/* One walk for all: many hosts have many of these, and journals are long. */
+	/* One pass over all members, for speed: journals are long. */
 	for (const struct json *c = json_first(r); c; c = json_next(r, c))
 		read_gpu_text(g, json_child_key(c), c);
 	g->util = v[1];
@@ -202,7 +202,7 @@ static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 	g->memory_total = v[3];
 	g->power_w = v[4];
 	g->temperature_c = v[5];
-	/* A host with many tells less of each in every record: what does not change is kept. */
+	/* Hosts with many GPUs omit constant members in later records: keep the old values. */
 	if (isfinite(v[6]))
 		g->power_limit_w = v[6];
 	g->sm_mhz = v[7];
@@ -242,7 +242,7 @@ static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct jso
 	h->n_gpus = MAX(h->n_gpus, n);
 	for (const struct json *c = json_first(list); c && i < n; c = json_next(list, c), i++)
 		read_gpu_record(&h->gpus[i], c);
-	/* The end of the list may be missing: of those nothing is known now. */
+	/* GPUs missing at the end of the list have unknown values. */
 	for (; i < h->n_gpus; i++)
 		h->gpus[i].util = h->gpus[i].power_w = h->gpus[i].memory_used = NAN;
 	return 0;
@@ -299,7 +299,7 @@ static void begin_round(struct fleet_host *h)
 	h->rounds_in_last = 1;
 }
 
-/* Means over the host's processors, and the trail of each. */
+/* Add the means over the host's GPUs to its series, and a column to each trail. */
 static int add_round(struct fleet *f, struct fleet_host *h, double step, struct err *e)
 {
 	double working = 0, power = 0, work = NAN;
@@ -430,7 +430,7 @@ static int reserve_rank(struct fleet *f, size_t rank, struct err *e)
 	return 0;
 }
 
-/* Ranks of a host hang together, in order. */
+/* Insert the rank into its host's list, sorted by number. */
 static void move_rank(struct fleet *f, int rank, int host)
 {
 	struct fleet_rank *r = &f->ranks[rank];
@@ -470,7 +470,7 @@ int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struc
 	}
 	if (reserve_rank(f, (size_t)v[0], e))
 		return e->code;
-	/* Records of ranks come before those of their hosts: this makes the host, too. */
+	/* Rank records precede host records, so this may add the host. */
 	e->code = 0;
 	at = host_position(f, host, &there);
 	if (!there && *host) {

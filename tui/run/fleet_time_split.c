@@ -1,4 +1,4 @@
-/* fleet_time_split.c - what follows from the records of hosts and ranks; see fleet.h */
+/* fleet_time_split.c - values derived from the records of hosts and ranks; see fleet.h. */
 #include "tui/run/fleet.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ struct fleet_time_split fleet_rank_time_split(const struct fleet_rank *r)
 	return s;
 }
 
-/* Sums of parts, and of how many. */
+/* Sums of the parts of a step, and the number of ranks in them. */
 struct sums {
 	double sum[5];
 	int n[5];
@@ -84,7 +84,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The lower one of the middle two, as train/watch/telemetry.h: of two ranks the slower one is slow. */
+/* The lower median, as in train/watch/telemetry.h: of two ranks the slower one counts as slow. */
 void fleet_update_derived(struct fleet *f)
 {
 	size_t n = 0;
@@ -120,7 +120,7 @@ double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest)
 	return most;
 }
 
-/* Sum over processors of what is known; NaN: of none. */
+/* The sum of the known values over the GPUs of a host; NaN: all are unknown. */
 static double sum_gpus(const struct fleet_host *h, double (*of)(const struct fleet_gpu *), int *n)
 {
 	double sum = 0;

@@ -1,4 +1,4 @@
-/* log_lines.c - see log_lines.h */
+/* log_lines.c - draws lines of the log; see log_lines.h. */
 #include "tui/run/log_lines.h"
 
 #include <ctype.h>
@@ -51,7 +51,7 @@ const char *log_find(const char *text, const char *find)
 	return strcasestr(text, find);
 }
 
-/* The text, and over it once more, marked, what was looked for. */
+/* Draw the text, then the matches of find over it, marked. */
 static void draw_found_text(struct grid *g, struct span at, const char *text, int left,
 			    const char *find)
 {

@@ -1,4 +1,4 @@
-/* option_diff.c - see option_diff.h */
+/* option_diff.c - compares the recipes of runs; see option_diff.h. */
 #include "tui/run/option_diff.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ static bool is_recipe_section(const char *section)
 	       !strcmp(section, "decode");
 }
 
-/* Sizes that the recipe leaves to the preset are compared as what they came to. */
+/* Load a run's recipe, with the sizes of its preset filled in. */
 static bool load_run_options(struct conf *c, const char *workspace, const char *name)
 {
 	struct err ignored;

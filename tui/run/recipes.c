@@ -1,4 +1,4 @@
-/* recipes.c - see recipes.h */
+/* recipes.c - finds shipped and local recipes; see recipes.h. */
 #include "tui/run/recipes.h"
 
 #include <dirent.h>

@@ -1,4 +1,13 @@
-/* run_history.c - see run_history.h: the files of a run, followed. */
+/*
+ * run_history.c - follows the files of a run; see run_history.h.
+ *
+ * Journal and samples are append-only: a journal_reader keeps the position and returns the
+ * records added since the last call. When the journal's inode changes or the file shrinks, the
+ * run was started anew under the same name: the history is reset and read from the start.
+ * state.json and recipe.ini are replaced by rename: a change of inode, size or time means
+ * "read again". The lock tells whether the launcher lives: state "running" without a held lock
+ * is a lost run. run_history_records.c turns the records into series, lines and marks.
+ */
 #include "tui/run/run_history.h"
 
 #include <errno.h>
@@ -22,15 +31,12 @@
 #include "tui/run/run_history_internal.h"
 #include "tui/run/workspace_names.h"
 
-#define LOCK_EVERY_S  2.0 /* the lock is tested this often while the run is said to live */
-#define CONSOLE_LINES 8	  /* of console.log shown when a run went wrong */
+#define LOCK_EVERY_S  2.0 /* interval between tests of the lock of a running run */
+#define CONSOLE_LINES 8	  /* lines of console.log shown for a failed run */
 #define CONSOLE_BYTES 8192
-#define MAX_NAMED     10 /* runs that a message names */
+#define MAX_NAMED     10 /* runs named in a message */
 
-/*
- * Which version of a file was read last: replaced files have another inode, grown ones another
- * size.
- */
+/* The version of a file read last: inode, size and modification time. */
 struct version {
 	ino_t inode;
 	off_t size;
@@ -43,9 +49,9 @@ struct history_files {
 		*console_path; /* owned */
 	struct version state, recipe, journal;
 	struct journal_reader *records, *samples; /* owned */
-	enum run_state launcher_state;		  /* what state.json says */
-	double lock_tested;			  /* when; NaN: never */
-	bool locked;				  /* by the supervisor, when last tested */
+	enum run_state launcher_state;		  /* state in state.json */
+	double lock_tested;			  /* time of the last lock test; NaN: never */
+	bool locked;				  /* the launcher held the lock at the last test */
 	bool console_shown;
 };
 
@@ -118,7 +124,7 @@ static void free_files(struct history_files *f)
 	free(f);
 }
 
-/* Everything unknown; also when the journal was replaced by another. */
+/* Set everything to unknown: at the start, and when the journal was replaced. */
 static void reset_history(struct run_history *h)
 {
 	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
@@ -177,7 +183,7 @@ void history_free(struct run_history *h)
 	free(h);
 }
 
-/* True when the file is another one than when we last looked; missing files are never new. */
+/* True if the file changed since the last call; false if it is missing. */
 static bool is_new(const char *path, struct version *v)
 {
 	struct stat st;
@@ -193,7 +199,7 @@ static bool is_new(const char *path, struct version *v)
 	return true;
 }
 
-/* Words for what else is "running": its supervisor is there, its ranks may not be. */
+/* The state of a name in state.json. All states of a living launcher count as running. */
 static enum run_state state_by_name(const char *name)
 {
 	static const char *const under_way[] = { "queued", "starting", "restarting", "stopping" };
@@ -227,7 +233,7 @@ static int read_state_file(struct run_history *h, struct err *e)
 	return 0;
 }
 
-/* Where the run is to end. A recipe that cannot be read only leaves that unknown. */
+/* The planned end of the run; unknown if the recipe cannot be read. */
 static void read_run_length(struct run_history *h)
 {
 	struct conf c;
@@ -242,7 +248,10 @@ static void read_run_length(struct run_history *h)
 	conf_free(&c);
 }
 
-/* The supervisor holds the lock as long as it lives; we only look whether we could share it. */
+/*
+ * Whether the launcher holds the lock, which it does for its whole life. The test takes a shared
+ * lock for a moment.
+ */
 static bool is_run_locked(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -265,13 +274,13 @@ static void judge_state(struct run_history *h, double now)
 	}
 	if (f->launcher_state == RUN_UNKNOWN)
 		h->state =
-			h->stop_state; /* a journal that was copied here without its state.json */
+			h->stop_state; /* without state.json (a copied journal), the stop record decides */
 	else
 		h->state = f->launcher_state == RUN_RUNNING && !f->locked ? RUN_LOST
 									  : f->launcher_state;
 }
 
-/* The last lines of what the ranks printed: why a run went wrong often stands only there. */
+/* Append the last lines of console.log to the log: often only they name the cause of a failure. */
 static void show_console(struct run_history *h)
 {
 	int64_t size = file_size(h->files->console_path);
@@ -300,7 +309,10 @@ static void show_console(struct run_history *h)
 	fclose(in);
 }
 
-/* The journal of a run that was begun anew under the same name is another file, or shorter. */
+/*
+ * Open the readers. A journal with another inode, or a smaller size, belongs to a new run of the
+ * same name: start over.
+ */
 static int reopen_when_replaced(struct run_history *h, struct err *e)
 {
 	struct history_files *f = h->files;
@@ -321,7 +333,7 @@ static int reopen_when_replaced(struct run_history *h, struct err *e)
 	return 0;
 }
 
-/* 1: changed; 0: nothing new; HISTORY_MORE when the time was up. */
+/* Read new records. Returns HISTORY_CHANGED, HISTORY_SAME, or HISTORY_MORE at the time limit. */
 static int read_records(struct run_history *h, double until, struct err *e)
 {
 	const struct json *record;
@@ -364,7 +376,7 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	if ((status = read_records(h, until, e)) < 0)
 		return status;
 	changed = MAX(changed, status);
-	/* After the records: state.json is the newer of the two. */
+	/* After the records, because state.json is newer than they are. */
 	if (is_new(f->state_path, &f->state)) {
 		f->lock_tested = NAN;
 		if (read_state_file(h, e))
@@ -385,7 +397,7 @@ double history_elapsed(const struct run_history *h, double now)
 {
 	double end = h->state == RUN_RUNNING && now > h->last_t ? now : h->last_t;
 
-	/* in this order NaN stays NaN */
+	/* the comparison is false for NaN, so NaN stays NaN */
 	return h->earlier_attempts_s + (end < h->attempt_t ? 0 : end - h->attempt_t);
 }
 
@@ -411,7 +423,7 @@ const struct history_line *history_line(const struct run_history *h, size_t i)
 	return i < h->n_lines ? &h->lines[(h->first_line + i) % HISTORY_LINES] : NULL;
 }
 
-/* When a run's journal was last written, else its folder was made. */
+/* Modification time of the journal, else of state.json or of the folder; -1: none. */
 static double run_changed_at(const char *folder)
 {
 	static const char *const files[] = { "journal.jsonl", "state.json", "." };
@@ -444,7 +456,7 @@ char *history_newest(const char *workspace, struct err *e)
 		double t = path ? run_changed_at(path) : -1;
 
 		free(path);
-		if (t >= when) { /* of two at once the one named last */
+		if (t >= when) { /* equal times: the later name */
 			newest = i;
 			when = t;
 		}

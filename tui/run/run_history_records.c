@@ -1,6 +1,11 @@
 /*
- * run_history_records.c - records of the journal become series, samples and lines of the log; see
- * run_history.h
+ * run_history_records.c - turns journal records into series, event marks and log lines; see
+ * run_history.h.
+ *
+ * One function for each kind of record: start, train, eval, save, event, stop (rank, host and
+ * verdict go to fleet.c). Steps of an attempt only increase. A record whose step is not above
+ * the last one, or a start record with a step, means that the run resumed from a checkpoint:
+ * rewind_history() removes the samples that will be repeated.
  */
 #include "tui/run/run_history_internal.h"
 
@@ -45,7 +50,7 @@ struct series *history_series(struct run_history *h, size_t quantity)
 	return (struct series *)((char *)h + history_quantities[quantity].offset);
 }
 
-#define MAX_STEP INT64_C(1000000000000) /* beyond: not a step count */
+#define MAX_STEP INT64_C(1000000000000) /* larger values are not step counts */
 
 void history_copy_text(char *to, size_t n, const char *text)
 {
@@ -72,7 +77,7 @@ struct history_line *history_add_line(struct run_history *h, enum history_kind k
 	return line;
 }
 
-/* When there are too many, room is made among those of the least important kind. */
+/* With HISTORY_MARKS marks, a new mark replaces one of the least important kind. */
 static int mark_importance(enum history_kind kind)
 {
 	return kind == LINE_ERROR			 ? 4
@@ -111,7 +116,7 @@ static int64_t record_step(const struct json *r)
 	return step < 0 || step > MAX_STEP ? -1 : step;
 }
 
-/* Steps from here on are done again: forget what the series say of them. */
+/* Remove the samples from step on, which will be repeated, and find the best BLEU again. */
 static void rewind_history(struct run_history *h, int64_t step)
 {
 	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
@@ -131,7 +136,7 @@ static void rewind_history(struct run_history *h, int64_t step)
 	}
 }
 
-/* The steps of the whole run: among the options, which are text as users write them. */
+/* The steps of the whole run, from the options of the record; option values are text. */
 static int64_t record_total_steps(const struct json *r)
 {
 	const struct json *v = json_get(json_get(r, "options"), "steps");
@@ -181,14 +186,14 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
 }
 
-/* What is not a number is null and makes a gap; what is not known is absent and makes nothing. */
+/* null is NaN: a gap. A missing member is unknown: no sample. */
 static int add_field_sample(struct series *s, const struct json *r, const char *field, double x,
 			    double y, struct err *e)
 {
 	return isfinite(y) || json_get(r, field) ? series_add(s, x, y, e) : 0;
 }
 
-/* The clocks beside the steps. */
+/* Add a point to each clock: wall time, training time, target tokens. */
 static int add_clock_points(struct run_history *h, double x, double t, double tps, double step_s,
 			    struct err *e)
 {
@@ -203,7 +208,7 @@ static int add_clock_points(struct run_history *h, double x, double t, double tp
 	return 0;
 }
 
-/* In the order in which a record has them: finding them is then quick. */
+/* In the order of the record's members, which makes the lookup fast. */
 static const char *const train_fields[] = {
 	"loss",	 "nll",	    "lr",	 "grad_norm", "source_tps", "target_tps", "step_s",
 	"epoch", "input_s", "compute_s", "exposed_s", "wait_s",	    "update_s",
@@ -280,7 +285,7 @@ static void history_add_save(struct run_history *h, const struct json *r, double
 		   *folder = strstr(path, "checkpoints/");
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
-	/* The end of the path is what tells checkpoints apart. */
+	/* Keep the end of the path, which names the checkpoint. */
 	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
 		 format_bytes(a, json_number(json_get(r, "bytes"), NAN)),
 		 format_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
@@ -324,7 +329,7 @@ int history_add_record(struct run_history *h, const struct json *r, struct err *
 
 	if (fabs(t) > 1e12)
 		t = NAN;
-	/* Many of these between two of the others. */
+	/* Frequent kinds first. */
 	if (!strcmp(kind, "rank"))
 		return fleet_add_rank_record(&h->fleet, r, t, e);
 	if (!strcmp(kind, "host"))

@@ -1,4 +1,4 @@
-/* sample_history.c - see sample_history.h */
+/* sample_history.c - follows samples.jsonl; see sample_history.h. */
 #include "tui/run/sample_history.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void sample_history_free(struct sample_history *b)
 	free(b);
 }
 
-/* At most SAMPLE_TEXT bytes of it, whole characters, owned by the caller. */
+/* Copy a text of the record, cut to SAMPLE_TEXT bytes of whole characters; owned by the caller. */
 static char *copy_record_text(const struct json *record, const char *key, struct err *e)
 {
 	char *text = mem_strdup(json_text(json_get(record, key), ""), e);
@@ -80,7 +80,7 @@ static void cut_from(struct sample_sentence *s, int64_t step)
 		free(s->versions[--s->n].hypothesis);
 }
 
-/* Forget every second one between the first and the last. */
+/* Drop every second version between the first and the last. */
 static void thin_out(struct sample_sentence *s)
 {
 	size_t kept = 0;

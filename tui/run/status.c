@@ -1,4 +1,4 @@
-/* status.c - see status.h */
+/* status.c - the status of runs as text and JSON; see status.h. */
 #include "tui/run/status.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "share/base/text.h"
 #include "tui/run/workspace_names.h"
 
-#define STATE_MAX_BYTES (8 << 20) /* it names every host */
+#define STATE_MAX_BYTES (8 << 20) /* state.json names every host */
 #define HOSTS_NAMED	8
 
 /* ---- reading ---- */
 
-/* A lock that can be taken belongs to nobody. */
+/* Whether a process holds the lock. */
 static bool is_lock_held(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static bool is_lock_held(const char *path)
 	return locked;
 }
 
-/* "a, b:4 and 3 more" */
+/* Write the hosts of the ranks, "a, b:4 and 3 more". */
 static void name_hosts(struct run_status *s, const struct json *hosts)
 {
 	size_t n = json_len(hosts), used = 0;
@@ -66,7 +66,7 @@ static void copy_json_field(char *to, size_t size, const struct json *from)
 static void read_launcher_state(struct run_status *s, const char *path)
 {
 	struct buf text = { 0 };
-	struct err ignored; /* an unreadable state is an unknown one */
+	struct err ignored; /* an unreadable state counts as unknown */
 	struct json *root = NULL;
 
 	if (!file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
@@ -122,7 +122,7 @@ static int read_status_journal(struct run_status *s, const char *path, struct er
 	return got;
 }
 
-/* How many steps the run is to have; unknown where the recipe cannot be read. */
+/* The planned steps; -1 if the recipe cannot be read. */
 static int64_t planned_steps(const char *path)
 {
 	struct conf c;
@@ -135,7 +135,7 @@ static int64_t planned_steps(const char *path)
 	return steps;
 }
 
-/* Words for a launcher that has not written its last one yet. */
+/* Whether the state is one of a living launcher. */
 static bool is_under_way(const char *state)
 {
 	static const char *const words[] = { "queued", "starting", "running", "restarting",
@@ -207,7 +207,7 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 
 /* ---- showing ---- */
 
-/* "12,345,678" */
+/* Append a count as "12,345,678". */
 static void append_grouped_count(struct buf *out, double value)
 {
 	char digits[32];
@@ -232,7 +232,10 @@ static void add_age(struct buf *out, double seconds)
 		buf_printf(out, "%.1f days", seconds / 86400);
 }
 
-/* Where it runs and how often it was begun; what it is by itself goes without saying. */
+/*
+ * Append ranks, hosts and attempts, unless they are the default (one rank, this host, first
+ * attempt).
+ */
 static void show_launch(const struct run_status *s, struct buf *out)
 {
 	const char *comma = "  ";
@@ -306,7 +309,7 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 	}
 }
 
-/* Unknown counts are null, as unknown reals are. */
+/* Write a count; -1 (unknown) is null. */
 static void write_status_count(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);
@@ -348,7 +351,7 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 
 /* ---- all runs ---- */
 
-/* The position of the wanted run, with the nearest name when there is none. */
+/* The index of the wanted run; on failure the message names the nearest run. */
 static int find_named_run(const struct workspace_names *l, const char *wanted,
 			  const char *workspace, size_t *at, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* split.c - see split.h */
+/* time_split.c - draws the parts of a step; see time_split.h. */
 #include "tui/run/time_split.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* word_diff.c - see word_diff.h */
+/* word_diff.c - differing words by the longest common subsequence; see word_diff.h. */
 #include "tui/run/word_diff.h"
 
 #include <stdint.h>
@@ -30,7 +30,9 @@ static bool is_same_word(const char *a, const struct word_part *x, const char *b
 
 size_t word_diff(const char *text, const char *other, struct word_part parts[WORD_DIFF_MAX])
 {
-	/* length[i][j]: of the longest common subsequence of the words from i and from j on */
+	/*
+	 * length[i][j]: length of the longest common subsequence of the words from i and from j on
+	 */
 	static uint16_t length[WORD_DIFF_MAX + 1][WORD_DIFF_MAX + 1];
 	struct word_part against[WORD_DIFF_MAX];
 	size_t n = split_diff_words(text, parts), m = other ? split_diff_words(other, against) : 0,

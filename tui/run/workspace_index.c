@@ -1,4 +1,4 @@
-/* workspace_index.c - see workspace_index.h */
+/* workspace_index.c - lists and follows corpora and runs; see workspace_index.h. */
 #include "tui/run/workspace_index.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "tui/run/workspace_names.h"
 
 #define LIST_EVERY_S 2.0
-#define LOOK_EVERY_S 1.0  /* at state.json and the lock of a run */
-#define LOOK_AGAIN_S 30.0 /* of one that is over */
-#define STALE_S	     15.0 /* a progress of another host without news is over */
+#define LOOK_EVERY_S 1.0  /* interval between reads of state.json and the lock of a running run */
+#define LOOK_AGAIN_S 30.0 /* the same for a run that has ended */
+#define STALE_S	     15.0 /* a progress file of another host without an update for so long is dead */
 #define JSON_LIMIT   (64u << 20)
 
 const char *corpus_state_name(enum corpus_state state)
@@ -51,7 +51,7 @@ static void copy_json_text(char *to, size_t size, const struct json *from)
 
 /* ---- progress.json ---- */
 
-/* A process of this host can be asked for; of another one only the age says something. */
+/* Whether the writer lives: on this host by its pid, on another host by the age of the file. */
 static bool is_alive(const struct json *root, double t, double now)
 {
 	char here[256] = "";
@@ -129,7 +129,7 @@ static void read_corpus(struct indexed_corpus *c, const char *manifest)
 	json_free(root);
 }
 
-/* manifest.json is written last: it is what makes a corpus one. */
+/* manifest.json is written last: it marks a complete corpus. */
 static bool read_corpus_folder(struct indexed_corpus *c, const char *folder, double now)
 {
 	struct err ignored;
@@ -169,7 +169,10 @@ static void free_indexed_run(struct indexed_run *r)
 	free(r->folder);
 }
 
-/* Of a run that is over nothing changes but with its state.json; now and then we look all the same. */
+/*
+ * Whether to read the run again. An ended run changes only with its state.json, but is checked now
+ * and then.
+ */
 static bool has_run_changed(struct indexed_run *r, double now)
 {
 	struct err ignored;
@@ -199,7 +202,7 @@ static int read_run(struct indexed_run *r, double now, double until, struct err 
 	if (fabs(now - r->checked_at) < LOOK_EVERY_S || !has_run_changed(r, now))
 		return changed;
 	r->checked_at = now;
-	/* one whose files cannot be read is one of which nothing is known */
+	/* unreadable files leave the status unknown */
 	return status_read_files(&r->status, r->folder, e) ? e->code : INDEX_CHANGED;
 }
 
@@ -276,7 +279,7 @@ static bool reuse_indexed_run(struct workspace_index *p, const char *name, struc
 	return false;
 }
 
-/* One whose journal cannot be followed now is looked for again the next time. */
+/* Fill the entry of a run. A journal that cannot be opened is tried again at the next listing. */
 static bool place_run(struct workspace_index *p, const char *workspace, const char *name,
 		      struct indexed_run *to)
 {

@@ -1,4 +1,4 @@
-/* workspace_names.c - see workspace_names.h */
+/* workspace_names.c - lists the folders of a workspace; see workspace_names.h. */
 #include "tui/run/workspace_names.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ void workspace_names_free(struct workspace_names *l)
 	*l = (struct workspace_names){ 0 };
 }
 
-/* Folders, and what may be one: some file systems do not say. */
+/* Accept folders, and entries of unknown type, which some file systems report. */
 static int may_be_folder(const struct dirent *d)
 {
 	return d->d_type == DT_DIR || d->d_type == DT_UNKNOWN || d->d_type == DT_LNK;
@@ -30,7 +30,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* what: "run", "corpus", as paths_check_name() calls it. */
+/* what: "run" or "corpus", for paths_check_name(). Takes ownership of folder. */
 static int list_named_folders(struct workspace_names *l, const char *what, char *folder,
 			      struct err *e)
 {

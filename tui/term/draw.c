@@ -1,4 +1,4 @@
-/* draw.c - see draw.h */
+/* draw.c - boxes, wrapped text, bars and legends; see draw.h. */
 #include "tui/term/draw.h"
 
 #include <math.h>
@@ -69,8 +69,8 @@ int draw_text_right(struct grid *g, int row, int right, int width, enum style st
 }
 
 /*
- * Bytes of the first line of text in width columns: up to the last blank that fits, else as much as
- * fits.
+ * Bytes of the first line of text in width columns: up to the last blank that fits, else as many
+ * characters as fit.
  */
 static size_t first_line(const struct grid *g, const char *text, int width)
 {
@@ -83,8 +83,8 @@ static size_t first_line(const struct grid *g, const char *text, int width)
 	if (n > 0)
 		return n;
 	/*
-	 * not even one character is that narrow: take it all the same, or the caller would never
-	 * end
+	 * The first character is wider than the line: take it anyway, so that callers make
+	 * progress.
 	 */
 	for (n = MAX(fit, (size_t)1); ((unsigned char)text[n] & 0xC0) == 0x80; n++)
 		;

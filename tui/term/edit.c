@@ -1,4 +1,4 @@
-/* edit.c - see edit.h; edit_draw.c draws it */
+/* edit.c - text, keys, undo and history of the line editor; edit_draw.c draws it. See edit.h. */
 #include "tui/term/edit.h"
 
 #include <stdlib.h>
@@ -31,7 +31,10 @@ const char *edit_text(const struct edit *d)
 
 /* ---- characters, as they look ---- */
 
-/* Marks that go onto the character before, and what joins or steers without a shape. */
+/*
+ * Combining marks, joiners and format controls, which belong to the preceding character. Sorted
+ * ranges of Unicode.
+ */
 static bool is_attached(uint32_t c)
 {
 	static const struct {
@@ -89,7 +92,7 @@ size_t edit_before(const struct edit *d, size_t at)
 	return at;
 }
 
-/* Letters and digits; of the others only what is written as a word's end is not one. */
+/* Letters and digits. Above ASCII, everything but common punctuation blocks. */
 static bool is_word_char_at(const struct edit *d, size_t at)
 {
 	uint32_t c;
@@ -123,7 +126,7 @@ static size_t previous_word_start(const struct edit *d)
 	return at;
 }
 
-/* For Ctrl-W: to the blank before. */
+/* Start of the word before the cursor, delimited by blanks (for Ctrl-W). */
 static size_t blank_start(const struct edit *d)
 {
 	size_t at = d->at;
@@ -137,7 +140,7 @@ static size_t blank_start(const struct edit *d)
 
 /* ---- changes ---- */
 
-/* Keep the state for undoing; when memory is short this change just cannot be undone. */
+/* Save the state for undo; without memory this change cannot be undone. */
 static void push_undo_state(struct edit *d)
 {
 	struct err ignored;
@@ -153,7 +156,7 @@ static void push_undo_state(struct edit *d)
 	d->undo[d->n_undo++] = (struct edit_state){ copy, d->at };
 }
 
-/* The text becomes n bytes at text, the cursor goes to at. The old text stays when memory is out. */
+/* Replace the whole text and set the cursor to at. Without memory the old text stays. */
 static bool replace_edit_text(struct edit *d, const char *text, size_t n, size_t at)
 {
 	struct buf fresh = { 0 };
@@ -182,7 +185,7 @@ static enum edit_result undo_last_change(struct edit *d)
 	return done ? EDIT_CHANGED : EDIT_MOVED;
 }
 
-/* Take out the bytes from start to end; the cursor goes there. */
+/* Delete the bytes from start to end; the cursor moves to start. */
 static enum edit_result delete_text_range(struct edit *d, size_t start, size_t end)
 {
 	if (start >= end)
@@ -200,7 +203,10 @@ static enum edit_result kill_text_range(struct edit *d, size_t start, size_t end
 
 	if (start >= end)
 		return EDIT_MOVED;
-	/* What is killed before the cursor goes in front of the kills just before, else behind. */
+	/*
+	 * Consecutive kills join: text killed before the cursor is prepended, text behind it
+	 * appended.
+	 */
 	if (was_killing && start >= d->at)
 		buf_add(&fresh, d->killed.data, d->killed.len);
 	buf_add(&fresh, d->text.data + start, end - start);
@@ -216,7 +222,7 @@ static enum edit_result kill_text_range(struct edit *d, size_t start, size_t end
 	return delete_text_range(d, start, end);
 }
 
-/* Put n bytes of clean text in at the cursor, as much of it as fits. */
+/* Insert n bytes of clean text at the cursor, as many as fit. */
 static enum edit_result insert_clean_text(struct edit *d, const char *text, size_t n)
 {
 	size_t room = EDIT_MAX - d->text.len, tail = d->text.len - d->at;
@@ -233,13 +239,13 @@ static enum edit_result insert_clean_text(struct edit *d, const char *text, size
 	d->text.len += n;
 	d->text.data[d->text.len] = 0;
 	d->at += n;
-	/* In front of marks without a base the new character is their base. */
+	/* Marks that had no base now belong to the inserted character: move behind them. */
 	if (d->at < d->text.len)
 		d->at = edit_after(d, edit_before(d, d->at));
 	return EDIT_CHANGED;
 }
 
-/* Text from outside without what must not get in. */
+/* Append text without the bytes that an editor must not hold. */
 static void append_clean_text(struct buf *out, const char *text)
 {
 	struct buf valid = { 0 };
@@ -251,7 +257,7 @@ static void append_clean_text(struct buf *out, const char *text)
 		size_t n = utf8_decode(valid.data + i, valid.len - i, &c);
 
 		if (c == '\r' && valid.data[i + n] == '\n')
-			; /* one blank for both */
+			; /* \r\n becomes one blank */
 		else if (c == '\t' || c == '\n' || c == '\r' || c == 0x2028 || c == 0x2029)
 			buf_add_char(out, ' ');
 		else if (c >= 0x20 && !(c >= 0x7F && c < 0xA0) && c != 0xFFFD)
@@ -309,7 +315,7 @@ static enum edit_result type_character(struct edit *d, uint32_t c, bool was_typi
 
 	if (c == 0xFFFD || (c >= 0x7F && c < 0xA0) || (c >= 0xD800 && c < 0xE000))
 		return EDIT_MOVED;
-	/* One undo takes back a word. */
+	/* Undo works by words. */
 	if (!was_typing || c == ' ')
 		push_undo_state(d);
 	d->typing = true;

@@ -1,12 +1,12 @@
-/* edit_draw.c - see edit.h */
+/* edit_draw.c - draws the line editor in one or several rows; see edit.h. */
 #include <string.h>
 
 #include "share/base/util.h"
 #include "tui/term/edit_internal.h"
 
-#define CLUSTER 64 /* bytes of a character with its marks that count for its width */
+#define CLUSTER 64 /* bytes of a grapheme that are measured */
 
-/* Columns of the character from start to end. */
+/* Columns of the grapheme from start to end. */
 static int width_of(const struct edit *d, const struct grid *g, size_t start, size_t end)
 {
 	char one[CLUSTER];
@@ -31,11 +31,11 @@ static void draw_part(const struct edit *d, struct grid *g, struct span at, size
 
 struct line {
 	size_t start, end;
-}; /* bytes; end without the blanks it was broken at */
+}; /* byte offsets; end excludes the blanks at the break */
 
 /*
- * The row that begins at start: as many characters as fit, broken behind the last
- * blank among them. Returns where the next one begins.
+ * The row that begins at start: as many graphemes as fit, broken after the last blank among them.
+ * Returns the start of the next row.
  */
 static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int width,
 				struct line *l)
@@ -49,7 +49,7 @@ static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int 
 
 		if (columns + w > width && d->text.data[at] != ' ' && at > l->start)
 			break;
-		/* Blanks that do not fit hang over the edge, but for one more row at most. */
+		/* Blanks at the break may exceed the row, by at most one more row. */
 		if (columns + w > width && d->text.data[at] == ' ')
 			blank = after;
 		columns += w;
@@ -65,7 +65,7 @@ static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int 
 	return l->end;
 }
 
-/* The row and column of byte at. The cursor behind a full row is on the next one. */
+/* Row and column of byte at. Behind a full row the cursor is on the next row. */
 static void find_byte_position(const struct edit *d, const struct grid *g, int width, size_t at,
 			       int *row, int *col)
 {
@@ -154,7 +154,7 @@ static int width_between(const struct edit *d, const struct grid *g, size_t star
 	return columns;
 }
 
-/* Scroll so that the cursor is in sight, with a few columns around it where there is room. */
+/* Scroll the cursor into the visible columns, with some context around it if possible. */
 static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 {
 	int margin = MIN(width / 4, 8), used;
@@ -170,7 +170,7 @@ static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 		used -= width_of(d, g, d->first, after);
 		d->first = after;
 	}
-	/* Nothing is scrolled out as long as all has room. */
+	/* Scroll back as far as everything fits. */
 	while (d->first > 0) {
 		size_t before = edit_before(d, d->first);
 
@@ -187,7 +187,7 @@ static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum st
 	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);
 	if (active)
 		draw_cursor(d, g, r.row, r.col + width_between(d, g, d->first, d->at));
-	/* Signs that the text goes on; the cursor is never under them. */
+	/* Signs for text scrolled out; the cursor is never below a sign. */
 	if (d->first && d->first < d->at)
 		grid_put(g, r.row, r.col, STYLE_DIM, '<');
 	if (r.cols > 2 && width_between(d, g, d->first, d->text.len) > r.cols)

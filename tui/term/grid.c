@@ -1,4 +1,4 @@
-/* grid.c - see grid.h */
+/* grid.c - cells, glyph replacement, clipping; see grid.h. */
 #include "tui/term/grid.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define REPLACEMENT 0xFFFD
 
-/* The glyphs we draw with, and what stands for them in the two smaller charsets. */
+/* The glyphs of the workbench, and their replacements in the two smaller charsets. */
 static const struct glyph {
 	uint32_t full, plain;
 	char ascii;
@@ -88,8 +88,8 @@ static bool is_control(uint32_t c)
 }
 
 /*
- * Characters without a shape that steer direction, joining or presentation:
- * terminals disagree about them, and some can make a line read as something else.
+ * Invisible characters that control direction, joining or presentation. Terminals disagree about
+ * them, and some make a line read differently.
  */
 static bool is_format_control(uint32_t c)
 {
@@ -99,7 +99,7 @@ static bool is_format_control(uint32_t c)
 	       (c >= 0xE0000 && c <= 0xE0FFF);
 }
 
-/* Replace what this charset cannot show. */
+/* Replace a character that this charset lacks. */
 static uint32_t in_charset(enum grid_charset charset, uint32_t c)
 {
 	if (c < 0x80 || charset == GRID_FULL)
@@ -110,7 +110,9 @@ static uint32_t in_charset(enum grid_charset charset, uint32_t c)
 	return charset == GRID_PLAIN ? c : '?';
 }
 
-/* What is shown for c, and in how many columns (0: a combining mark; -1: nothing is shown). */
+/*
+ * The character that is shown for c, and its columns (0: a combining mark; -1: nothing is shown).
+ */
 static uint32_t displayed_codepoint(enum grid_charset charset, uint32_t c, int *width)
 {
 	*width = 1;
@@ -136,7 +138,7 @@ static uint32_t displayed_codepoint(enum grid_charset charset, uint32_t c, int *
 	return REPLACEMENT;
 }
 
-/* Empty the cell, and the other half when it is part of a wide character. */
+/* Clear a cell, and the other half if the character is wide. */
 static void clear_wide_cell(struct grid *g, int row, int col)
 {
 	struct cell *c = grid_at(g, row, col), *other;
@@ -150,7 +152,7 @@ static void clear_wide_cell(struct grid *g, int row, int col)
 	*c = (struct cell){ .ch = ' ', .style = c->style, .width = 1 };
 }
 
-/* The cell there, if it may be written. */
+/* The cell at row, col; NULL outside the grid or the clip rectangle. */
 static struct cell *writable_cell(const struct grid *g, int row, int col)
 {
 	if (g->clip.rows && (row < g->clip.row || row >= g->clip.row + g->clip.rows ||
@@ -207,10 +209,7 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 	return width;
 }
 
-/*
- * The next character of text, which may be anything: a byte that is not UTF-8 is one replacement
- * character.
- */
+/* Decode the next character of any bytes; an invalid byte is one replacement character. */
 static size_t next_codepoint(const char *text, size_t n, uint32_t *c)
 {
 	if (!utf8_valid_prefix(text, MIN(n, (size_t)4))) {

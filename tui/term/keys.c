@@ -1,4 +1,4 @@
-/* keys.c - see keys.h */
+/* keys.c - key names, key maps, actions; see keys.h. */
 #include "tui/term/keys.h"
 
 #include <ctype.h>
@@ -87,7 +87,7 @@ int keys_next(const char **text)
 
 	if (!**text)
 		return 0;
-	/* <Alt->> ends behind its second bracket */
+	/* the name <Alt->> ends at its second bracket */
 	if (**text == '<' && (end = strchr(*text + 1, '>'))) {
 		if (end[1] == '>' && end[-1] == '-')
 			end++;
@@ -156,7 +156,7 @@ void keys_describe(const struct keymap *map, enum action action, bool all, char 
 	for (const char *p = keys; *p && n + 3 < size; p++) {
 		if (*p == ' ' && !all)
 			break;
-		/* Brackets of a <Name> are left out. */
+		/* Omit the brackets of a <Name>. */
 		if ((*p == '<' && p[1] && p[1] != ' ') || (*p == '>' && p > keys && p[-1] != ' '))
 			continue;
 		out[n++] = *p;

@@ -1,11 +1,11 @@
-/* layout.c - see layout.h */
+/* layout.c - divides space among parts; places the panes of the run view. See layout.h. */
 #include "tui/term/layout.h"
 
 #include <string.h>
 
 #include "share/base/util.h"
 
-/* Leave parts out, highest rank first, until the least sizes of the others fit. */
+/* Start with the min sizes and hide parts, highest rank first, until the rest fits. */
 static void choose_parts(int length, const struct layout_part *parts, size_t n, int *sizes)
 {
 	int need = 0;
@@ -33,8 +33,8 @@ void layout_divide(int length, const struct layout_part *parts, size_t n, int *s
 	for (size_t i = 0; i < n; i++)
 		left -= sizes[i];
 	/*
-	 * Hand out what is left by weight; a part that reaches its bound gives the rest back for
-	 * another round.
+	 * Distribute the remaining space by weight. A part at its max returns the rest for another
+	 * round.
 	 */
 	while (left > 0) {
 		int weights = 0, given = 0;
@@ -90,7 +90,7 @@ struct rect layout_inside(struct rect r)
 	return (struct rect){ r.row + 1, r.col + 1, r.rows - 2, r.cols - 2 };
 }
 
-/* n panes (at most 3) side by side, all as wide. */
+/* Place n panes (at most 3) of equal width side by side. */
 static void place_row(struct rect r, const enum run_pane *which, int n, struct rect *panes)
 {
 	static const struct layout_part parts[] = { { 1, 0, 1, 0 },
@@ -111,13 +111,13 @@ static const enum run_pane pairs[][2] = { { PANE_LOSS, PANE_BLEU },
 static const enum run_pane triples[][3] = { { PANE_LOSS, PANE_BLEU, PANE_SPLIT },
 					    { PANE_RATE, PANE_GRAD, PANE_SPEED } };
 
-/* The second pair where there is room for two: what the focus is on. */
+/* The second pair of plots if there is room for two pairs: chosen by the focus. */
 static const enum run_pane *second_pair(enum run_pane focus)
 {
 	return pairs[focus == PANE_RATE || focus == PANE_GRAD ? 2 : 1];
 }
 
-/* Everything below each other: two rows of plots, the samples, the log. */
+/* One column: two rows of plots, the samples, the log. */
 static void place_stacked(struct rect r, enum run_pane focus, struct rect *panes)
 {
 	static const struct layout_part parts[] = {
@@ -142,14 +142,14 @@ static void place_stacked(struct rect r, enum run_pane focus, struct rect *panes
 		place_row(out[1], second_pair(focus), 2, panes);
 	panes[PANE_SAMPLES] = out[2];
 	panes[PANE_LOG] = out[3];
-	/* The log has no room: it takes that of the samples while the keys go there. */
+	/* A focused log without room takes the place of the samples. */
 	if (focus == PANE_LOG && !out[3].rows) {
 		panes[PANE_LOG] = out[2];
 		panes[PANE_SAMPLES] = (struct rect){ 0, 0, 0, 0 };
 	}
 }
 
-/* On a wide terminal the text stands beside the plots. */
+/* Wide terminals: text beside the plots. */
 static void place_beside(struct rect r, enum run_pane focus, struct rect *panes)
 {
 	static const struct layout_part columns[] = { { 80, 0, 11, 0 }, { 60, 0, 9, 1 } };

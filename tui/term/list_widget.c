@@ -1,4 +1,4 @@
-/* list.c - see list.h */
+/* list_widget.c - moves and scrolls a list; see list_widget.h. */
 #include "tui/term/list_widget.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* number_format.c - see number_format.h */
+/* number_format.c - numbers as text, round ticks; see number_format.h. */
 #include "tui/term/number_format.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n)
 	return out;
 }
 
-/* "6.12e-04" reads better as "6.12e-4". */
+/* Shorten "6.12e-04" to "6.12e-4". */
 static void shorten_exponent(char *text)
 {
 	char *e = strchr(text, 'e');
@@ -129,7 +129,7 @@ double round_tick_step(double range, int n)
 	return 10 * power;
 }
 
-/* Decimals that a multiple of step needs. */
+/* Decimals that multiples of step need. */
 static int decimals_of(double step)
 {
 	int n = 0;
@@ -168,7 +168,7 @@ const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, 
 		snprintf(out, NUMBER_TEXT_BYTES, "%.*f", decimals_of(step), value);
 		return out;
 	}
-	/* all ticks of an axis with the same number of digits: 2.5e-3, 5.0e-3 */
+	/* the same number of digits for all ticks of an axis: 2.5e-3, 5.0e-3 */
 	power = pow(10, floor(log10(fabs(value)) + 1e-9));
 	snprintf(out, NUMBER_TEXT_BYTES, "%.*e", MIN(decimals_of(step / power), 2), value);
 	shorten_exponent(out);

@@ -1,4 +1,4 @@
-/* settings.c - see settings.h */
+/* settings.c - parses files of lines "NAME = VALUE"; see settings.h. */
 #include "tui/term/settings.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * term.c - see term.h: life, styles, what is shown, signals. term_read.c reads.
+ * term.c - the terminal by curses: open, close, styles, output, signals. term_read.c reads
+ * keys. See term.h.
  *
- * Signals: those that ask for something (leave, stop, resize, go on) are
- * blocked except while term_key() waits, and only set flags there. Those that
- * report a crash write the terminal's restoring sequences, which were fetched
- * when it was opened, by write(2) and die as they would have.
+ * Signals: requests (leave, stop, resize, continue) are blocked except while term_key()
+ * waits; their handlers only set flags. Handlers of crash signals write the restoring sequences,
+ * saved when the terminal was opened, with write(2), and raise the signal again.
  */
 #include "tui/term/term_internal.h"
 
@@ -27,7 +27,7 @@
 static const int asking[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
 static const int crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
-/* What handlers may touch; there is one terminal. */
+/* State of the signal handlers; there is only one terminal. */
 static volatile sig_atomic_t leave_signal, stop_asked, resized;
 static struct {
 	struct termios modes;
@@ -45,7 +45,7 @@ static void on_leave_signal(int signal)
 		leave_signal = signal;
 }
 
-/* Installed with SA_RESETHAND: raising again does what would have happened without us. */
+/* Installed with SA_RESETHAND: raising the signal again has its default effect. */
 static void on_crash(int signal)
 {
 	ssize_t written = write(STDOUT_FILENO, before.restore, before.n);
@@ -113,10 +113,7 @@ static attr_t curses_attributes(unsigned theme)
 
 static void set_styles(struct terminal *t, const struct term_look *look)
 {
-	/*
-	 * Some terminals have no colours whatever we want; start_color() must still be tolerated by
-	 * them.
-	 */
+	/* Call start_color() in any case; some terminals have no colours. */
 	bool colours = look->colours && has_colors() && start_color() == OK && COLORS >= 8 &&
 		       COLOR_PAIRS > STYLE_COUNT;
 	enum theme_depth depth = COLORS >= 256 ? THEME_256 : COLORS >= 16 ? THEME_16 : THEME_8;
@@ -130,7 +127,7 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 
 		t->pairs[i] = 0;
 		t->attributes[i] = curses_attributes(colours ? s->attributes : s->plain_attributes);
-		/* Eight colours have no grey: dim stands for it. */
+		/* Eight colours have no grey: use the dim attribute. */
 		if (colours && depth == THEME_8 && colour < 0 && s->plain_attributes & THEME_DIM)
 			t->attributes[i] |= A_DIM;
 		if (!colours || (colour < 0 && ground < 0) ||
@@ -159,7 +156,7 @@ static void send_mode_requests(struct terminal *t, bool on)
 		send_to_terminal("\033[?1002h\033[?1006h");
 }
 
-/* Terminals that do not know these requests might show parts of them. */
+/* Terminals that do not know these requests might print parts of them. */
 static bool understands_requests(const char *name)
 {
 	static const char *const known[] = {
@@ -189,9 +186,10 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	}
 	if (!(t = mem_alloc(1, sizeof(*t), e)))
 		return NULL;
-	t->stack = malloc((size_t)SIGSTKSZ); /* without it only a stack overflow is not caught */
+	t->stack =
+		malloc((size_t)SIGSTKSZ); /* without memory, only stack overflows stay uncaught */
 	catch_terminal_signals(t);
-	/* newterm() comes back where initscr() would end the program. */
+	/* newterm() returns on failure, initscr() would exit. */
 	if (!(t->screen = newterm(NULL, stdout, stdin))) {
 		release_signals(t);
 		free(t->stack);
@@ -252,7 +250,7 @@ void term_close(struct terminal *t)
 	free(t);
 }
 
-/* Follow the window: curses must not do it in a handler of its own. */
+/* Adopt the size of the window here: a handler of curses would be unsafe. */
 static void follow_size(void)
 {
 	struct winsize w;
@@ -275,7 +273,7 @@ void term_repaint(struct terminal *t)
 	clearok(curscr, TRUE);
 }
 
-/* A copy of what was told to curses last: comparing cells is cheaper than telling it again. */
+/* Whether a cell equals the copy of what curses has: cheaper than passing it to curses again. */
 static bool same_as_shown(struct terminal *t, const struct grid *g, int row, int col)
 {
 	const struct cell *is = grid_at(&t->shown, row, col);
@@ -316,7 +314,7 @@ void term_show(struct terminal *t, const struct grid *g)
 	keep_shown(t, g);
 }
 
-/* Ctrl-Z: give the terminal back, stop, take it again when we are continued. */
+/* Ctrl-Z: restore the terminal, stop, and take the terminal again when continued. */
 static void suspend_program(struct terminal *t)
 {
 	struct sigaction stop = { .sa_handler = SIG_DFL }, ours;
@@ -330,7 +328,7 @@ static void suspend_program(struct terminal *t)
 	sigemptyset(&only);
 	sigaddset(&only, SIGTSTP);
 	raise(SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &only, NULL); /* here we stand still */
+	sigprocmask(SIG_UNBLOCK, &only, NULL); /* the process stops here */
 	sigprocmask(SIG_BLOCK, &only, NULL);
 	sigaction(SIGTSTP, &ours, NULL);
 	resized = 1;
@@ -344,7 +342,7 @@ int term_signalled(struct terminal *t)
 		suspend_program(t);
 	if (!resized)
 		return 0;
-	/* After a stop the shell had the terminal: set its modes again and send everything. */
+	/* After a stop the shell had the terminal: set the modes again and redraw. */
 	resized = 0;
 	reset_prog_mode();
 	send_mode_requests(t, true);
@@ -376,7 +374,7 @@ static void add_base64(struct buf *out, const char *text)
 bool term_copy(struct terminal *t, const char *text)
 {
 	struct buf code = { 0 }, out = { 0 };
-	/* GNU screen hands on what it is told to, in pieces of less than 768 bytes. */
+	/* GNU screen passes sequences on in pieces of less than 768 bytes. */
 	bool screen = getenv("STY") && !getenv("TMUX");
 
 	if (!t->is_xterm)

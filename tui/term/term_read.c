@@ -1,4 +1,4 @@
-/* term_read.c - see term.h: keys, the mouse, what is pasted */
+/* term_read.c - reads keys, mouse reports and pasted text; see term.h. */
 #include "tui/term/term_internal.h"
 
 #include <poll.h>
@@ -12,18 +12,18 @@
 #include "tui/term/keys.h"
 
 #define PASTE_MAX   (1 << 20) /* bytes of one paste; the rest is dropped */
-#define PASTE_MS    500	      /* a paste whose end does not come for so long is over */
+#define PASTE_MS    500	      /* a paste without an end sequence is over after so long */
 #define TERM_FDS    64
-#define SEQUENCE_MS 50 /* the rest of a report of the mouse comes within */
+#define SEQUENCE_MS 50 /* timeout within a mouse report */
 
-/* Our own key codes, beyond those of curses. */
+/* Private key codes, above those of curses. */
 enum { CODE_PASTE = 0x2000, CODE_PASTE_END, CODE_MOUSE, CODE_MOUSE_OLD, CODE_MODIFIED };
 
 /* ---- what terminals send ---- */
 
 /*
- * What terminals of this family send whatever their description says: a TERM that is not quite
- * right is common, as xterm-256color inside tmux.
+ * Sequences of the xterm family, defined whatever terminfo says: a TERM that is slightly wrong is
+ * common (xterm-256color inside tmux).
  */
 static void define_usual_keys(void)
 {
@@ -100,7 +100,7 @@ static int map_curses_key(int key)
 
 /* ---- the mouse, what is pasted ---- */
 
-/* The next character, waiting a little for it: ERR, OK or KEY_CODE_YES. */
+/* Read the next character within timeout_ms: ERR, OK or KEY_CODE_YES. */
 static int next_soon(wint_t *c, int timeout_ms)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -124,7 +124,7 @@ static int report_of(struct terminal *t, int code, int col, int row, bool releas
 		return TERM_NOTHING;
 	if (code & 64) {
 		if (code & 2)
-			return TERM_NOTHING; /* wheels to the side */
+			return TERM_NOTHING; /* horizontal wheel */
 		m->kind = code & 1 ? MOUSE_WHEEL_DOWN : MOUSE_WHEEL_UP;
 		return TERM_MOUSE;
 	}
@@ -137,7 +137,7 @@ static int report_of(struct terminal *t, int code, int col, int row, bool releas
 	return TERM_MOUSE;
 }
 
-/* Behind ESC [ < : three numbers and M (pressed) or m (released). */
+/* After ESC [ < : three numbers, then M (press) or m (release). */
 static int read_mouse(struct terminal *t)
 {
 	int numbers[3] = { 0 };
@@ -158,7 +158,7 @@ static int read_mouse(struct terminal *t)
 	return TERM_NOTHING;
 }
 
-/* The old form: three characters, each 32 more than the number. */
+/* The old encoding: three characters, each 32 above its number. */
 static int read_mouse_old(struct terminal *t)
 {
 	wint_t c[3];
@@ -169,7 +169,7 @@ static int read_mouse_old(struct terminal *t)
 	return report_of(t, (int)c[0] - 32, (int)c[1] - 32, (int)c[2] - 32, false);
 }
 
-/* Up to the end of the paste; other keys in it are dropped. */
+/* Read to the end of the paste; other key codes in it are dropped. */
 static int read_paste(struct terminal *t)
 {
 	bool after_return = false;
@@ -191,7 +191,7 @@ static int read_paste(struct terminal *t)
 		after_return = c == '\r';
 		if (c == '\r')
 			c = '\n';
-		/* what could steer a terminal is not text */
+		/* drop control characters */
 		if (c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF) &&
 		    (key_is_text((int)c) || c == '\n' || c == '\t'))
 			buf_add(&t->pasted, bytes, utf8_encode((uint32_t)c, bytes));
@@ -225,7 +225,7 @@ static int own_code(struct terminal *t, int code)
 	}
 }
 
-/* The rest of a sequence that nobody knows, behind ESC [ or ESC O: its characters are no keys. */
+/* Skip the rest of an unknown sequence after ESC [ or ESC O: its characters are no keys. */
 static bool skip_sequence(bool control)
 {
 	wint_t c;
@@ -239,7 +239,7 @@ static bool skip_sequence(bool control)
 	return n > 0;
 }
 
-/* Esc with another key right behind it is that key with Alt. */
+/* Esc with a key right behind it is Alt with that key. */
 static int after_escape(struct terminal *t)
 {
 	wint_t c;
@@ -253,7 +253,7 @@ static int after_escape(struct terminal *t)
 	return key > 0 && key != 0x1B ? key | KEY_ALT : key;
 }
 
-/* Wait for input, a descriptor or a signal; > 0: input. */
+/* Wait for input, a descriptor or a signal; > 0: input is readable. */
 static int wait_for(struct terminal *t, int timeout_ms, const int *fds, size_t n, bool *closed)
 {
 	struct timespec wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
@@ -264,7 +264,7 @@ static int wait_for(struct terminal *t, int timeout_ms, const int *fds, size_t n
 	for (size_t i = 0; i < n; i++)
 		in[i + 1] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 	ready = ppoll(in, 1 + n, &wait, &t->outside);
-	/* readable and yet nothing to read, as the caller will find: the other end is closed */
+	/* readable without data: the other end is closed */
 	*closed = ready > 0 && in[0].revents & (POLLHUP | POLLERR | POLLNVAL);
 	return ready > 0 && in[0].revents;
 }
@@ -277,7 +277,7 @@ int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n)
 
 	if (t->gone)
 		return TERM_ENDED;
-	/* A key of several bytes may already lie in curses' own buffer. */
+	/* A key of several bytes may already be in curses' buffer. */
 	status = get_wch(&c);
 	if (status == ERR) {
 		int ready = wait_for(t, timeout_ms, fds, n, &closed);

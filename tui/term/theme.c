@@ -1,4 +1,4 @@
-/* theme.c - see theme.h */
+/* theme.c - built-in themes, theme files, choice of colours; see theme.h. */
 #include "tui/term/theme.h"
 
 #include <stdint.h>
@@ -17,16 +17,16 @@
 #define R   THEME_REVERSE
 #define U   THEME_UNDERLINE
 
-/* Colours of the text only, on the terminal's own ground. */
+/* Foreground colour only, on the terminal's own background. */
 #define ON_OWN(c256, c16, c8, with, without)                                                       \
 	{                                                                                          \
 		{ c256, c16, c8 }, { OWN, OWN, OWN }, with, without                                \
 	}
 
 /*
- * Blue against orange tells the two lines of a plot apart for every kind of colour
- * vision. The middle tones of the 256 colours are legible on dark and on light ground, so this
- * is the theme for whoever has not said which of them he has.
+ * The default theme, for an unknown background: medium tones of the 256 colours are legible on dark
+ * and on light. Blue and orange distinguish the two lines of a plot with every kind of colour
+ * vision.
  */
 static const struct theme any_ground = { "auto",
 					 {
@@ -71,7 +71,7 @@ struct change {
 	struct theme_style look;
 };
 
-/* What differs on a ground known to be dark: tones that would be too light otherwise. */
+/* Changes for a dark background: brighter tones. */
 static const struct change dark_changes[] = {
 	{ STYLE_NORMAL, ON_OWN(252, 7, 7, 0, 0) },
 	{ STYLE_BRIGHT, ON_OWN(231, 15, 7, B, B) },
@@ -133,8 +133,8 @@ static const struct change light_changes[] = {
 };
 
 /*
- * The eight colours of Okabe and Ito, as near as 256 colours come: told apart with every kind of
- * colour vision. Good is blue, bad is vermilion: never green against red.
+ * The eight colours of Okabe and Ito, approximated by 256 colours: distinct with every kind of
+ * colour vision. Good is blue, bad is vermilion, never green against red.
  */
 static const struct change safe_changes[] = {
 	{ STYLE_FIRST, ON_OWN(32, 4, 4, 0, 0) },
@@ -202,7 +202,7 @@ bool theme_builtin(struct theme *t, const char *name)
 
 /* ---- colours ---- */
 
-/* Red, green and blue (0..255) of one of the 256 colours, as xterm has them. */
+/* Red, green and blue (0..255) of one of xterm's 256 colours. */
 static void rgb_of(int colour, int rgb[3])
 {
 	static const int low[16][3] = {
@@ -295,7 +295,7 @@ static void set_colour(short out[THEME_DEPTHS], short colour)
 	out[THEME_8] = theme_nearest(colour, 8);
 }
 
-/* The words behind "STYLE =". */
+/* Parse the words after "STYLE =". */
 static int read_look(struct theme_style *s, const char *where, char *words, struct err *e)
 {
 	struct theme_style look = ON_OWN(OWN, OWN, OWN, 0, s->plain_attributes);

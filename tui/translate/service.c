@@ -1,4 +1,12 @@
-/* service.c - see service.h */
+/*
+ * service.c - the translator's child process: requests, pipes, restarts; see service.h.
+ *
+ * service_update() is the only driver. It reads answers and standard error, restarts a dead or
+ * hanging child when its delay is over, and sends the next request when the child is idle. A
+ * request stays in its slot (struct slot) until its answer arrives, so a restart can send it
+ * again. Answers are matched by id: an answer to an older request of a slot is shown until the
+ * newer one arrives.
+ */
 #include "tui/translate/service.h"
 
 #include <errno.h>
@@ -15,48 +23,48 @@
 #include "share/base/proc.h"
 #include "share/base/util.h"
 
-#define MAX_LINE  (8u << 20)   /* bytes of an answer; a longer one is not one of ours */
-#define MAX_READ  (256u << 10) /* bytes taken in at one turn */
-#define MAX_TRIES 2	       /* times a request may go to a child */
-#define LONG_LIFE 60.0	       /* a child that lived so long had no trouble with starting */
-#define ANSWER_S  60.0	       /* to wait for an answer … */
+#define MAX_LINE  (8u << 20)   /* bytes of an answer; longer lines are an error */
+#define MAX_READ  (256u << 10) /* bytes read per turn */
+#define MAX_TRIES 2	       /* attempts for a request that kills the child */
+#define LONG_LIFE 60.0	       /* a child that lived so long resets the restart delay */
+#define ANSWER_S  60.0	       /* timeout for an answer: fixed part … */
 #define BYTE_S	  0.01	       /* … and for each byte of the request */
-#define LOAD_S	  600.0	       /* to wait for a model to be loaded */
+#define LOAD_S	  600.0	       /* timeout for loading the model */
 
 struct slot {
-	struct buf line;      /* the newest request, until it is answered; empty: none */
-	int64_t id;	      /* of it */
-	int64_t forgotten_id; /* answers up to this id were asked for before a forget */
-	int n_best;	      /* 0: as the beam */
-	double send_at;	      /* not before */
-	bool sent;	      /* it is with the child */
+	struct buf line;      /* newest request, until it is answered; empty: none */
+	int64_t id;	      /* id of the newest request */
+	int64_t forgotten_id; /* answers up to this id are dropped (service_forget()) */
+	int n_best;	      /* 0: beam width */
+	double send_at;	      /* earliest time to send */
+	bool sent;	      /* the request was sent */
 	int tries;
-	struct service_answer answer; /* the latest; without a tree: none */
+	struct service_answer answer; /* latest answer; tree NULL: none */
 };
 
 struct service {
 	char **argv;	  /* owned */
-	struct proc proc; /* pid -1: none */
+	struct proc proc; /* pid -1: no child */
 	bool ready;
 	struct service_model model;
 	struct slot slots[SLOT_COUNT];
-	int64_t ids; /* given so far */
-	/* the request that is with the child */
+	int64_t ids; /* last id given */
+	/* the request that the child is working on */
 	int64_t sent_id; /* its id; 0: none */
 	int sent_slot;
 	double sent_at;
-	double answer_s, load_s; /* how long to wait; see service_set_patience() */
-	struct buf out;		 /* bytes for the child … */
-	size_t out_done;	 /* … of which so many are written */
-	size_t out_bytes;	 /* of the request that is with the child */
-	struct buf in;		 /* of a line that has not ended yet */
-	size_t in_seen;		 /* bytes of it without a line end */
-	struct buf err;		 /* the same of standard error */
-	char last_error[400];	 /* its last line on standard error */
+	double answer_s, load_s; /* timeouts; see service_set_patience() */
+	struct buf out;		 /* bytes to write to the child … */
+	size_t out_done;	 /* … and the number already written */
+	size_t out_bytes;	 /* length of the current request */
+	struct buf in;		 /* unfinished line */
+	size_t in_seen;		 /* bytes of `in` already searched for a line end */
+	struct buf err;		 /* unfinished line of standard error */
+	char last_error[400];	 /* last line of standard error */
 	char trouble[500];
-	double closed_at;	    /* since when its output is closed; NaN: it is not */
-	int deaths, deaths_in_row;  /* row: of deaths without an answer in between */
-	double started, restart_at; /* when it was started; when it is to be */
+	double closed_at;	    /* when the child closed its output; NaN: open */
+	int deaths, deaths_in_row;  /* deaths_in_row: deaths since the last answer */
+	double started, restart_at; /* time of the last and of the next start */
 };
 
 struct service *service_new(const char *const *argv, struct err *e)
@@ -181,7 +189,7 @@ static void start_service_child(struct service *s, double now)
 
 static void answer_with_error(struct slot *slot, const char *text);
 
-/* What it was asked is asked again, unless that seems to be what kills it. */
+/* Requeue the current request, unless it has killed the child MAX_TRIES times. */
 static void ask_again(struct service *s)
 {
 	for (int i = 0; i < SLOT_COUNT; i++) {
@@ -226,7 +234,7 @@ void service_restart(struct service *s)
 
 /* ---- pipes ---- */
 
-/* write() to a pipe whose reader may be dead, without a SIGPIPE for the workbench. */
+/* write() to a pipe whose reader may be dead, without SIGPIPE. */
 static ssize_t write_quietly(int fd, const void *bytes, size_t n)
 {
 	struct timespec none = { 0 };
@@ -250,7 +258,7 @@ static ssize_t write_quietly(int fd, const void *bytes, size_t n)
 	return written;
 }
 
-/* The child reads when it wants to; what it does not take now goes out later. */
+/* Write what the pipe accepts; the rest follows later. */
 static void send_pending_bytes(struct service *s)
 {
 	while (s->out_done < s->out.len) {
@@ -260,14 +268,14 @@ static void send_pending_bytes(struct service *s)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return; /* full; or broken, which reading will find out */
+			return; /* pipe full; a broken pipe is noticed when reading */
 		s->out_done += (size_t)n;
 	}
 	buf_clear(&s->out);
 	s->out_done = 0;
 }
 
-/* Send the first request whose time has come, when nothing is with the child. */
+/* Send the first request that is due, if the child is idle. */
 static bool send_next(struct service *s, double now)
 {
 	if (!s->ready || s->sent_id)
@@ -279,7 +287,7 @@ static bool send_next(struct service *s, double now)
 			continue;
 		buf_clear(&s->out);
 		s->out_done = 0;
-		/* How wide the beam is was not known before the child was ready. */
+		/* The beam width is known only after the ready message. */
 		buf_printf(&s->out, "{\"n_best\":%d,",
 			   slot->n_best > 0 ? slot->n_best : s->model.beam);
 		buf_add(&s->out, slot->line.data + 1, slot->line.len - 1);
@@ -314,7 +322,7 @@ static void read_ready_line(struct service *s, const char *line, size_t n)
 	json_free(j);
 }
 
-/* The slot's request is answered, by a. */
+/* Store an answer in the slot. */
 static void store_slot_answer(struct slot *slot, const struct service_answer *a)
 {
 	service_answer_free(&slot->answer);
@@ -352,7 +360,7 @@ static bool handle_answer_line(struct service *s, const char *line, size_t n, do
 	}
 	if (service_answer_read(&a, line, n, &e)) {
 		snprintf(s->trouble, sizeof(s->trouble), "%.390s", e.text);
-		/* It may have been the answer: do not wait for another one. */
+		/* An unreadable line may have been the answer: do not wait for it. */
 		if (s->sent_id && s->slots[s->sent_slot].id == s->sent_id)
 			answer_with_error(&s->slots[s->sent_slot], s->trouble);
 		s->sent_id = 0;
@@ -366,7 +374,7 @@ static bool handle_answer_line(struct service *s, const char *line, size_t n, do
 	s->sent_id = 0;
 	s->deaths_in_row = 0;
 	s->trouble[0] = 0;
-	/* An older request of the slot: better than nothing, until the newer answer comes. */
+	/* The answer to an older request is shown until the newer one arrives. */
 	if (s->slots[s->sent_slot].id && a.id > s->slots[s->sent_slot].forgotten_id)
 		store_slot_answer(&s->slots[s->sent_slot], &a);
 	else
@@ -374,7 +382,7 @@ static bool handle_answer_line(struct service *s, const char *line, size_t n, do
 	return true;
 }
 
-/* Up to MAX_READ bytes to b: true, or false at the end (or when it cannot be read). */
+/* Read up to MAX_READ bytes into b; false at end of file or on an error. */
 static bool read_in(int fd, struct buf *b)
 {
 	for (size_t total = 0; total < MAX_READ;) {
@@ -411,7 +419,7 @@ static bool handle_answer_lines(struct service *s, double now)
 	return news;
 }
 
-/* Of what it says besides only the last line is kept. */
+/* Keep the last line of standard error. */
 static void keep_last_error_line(struct service *s)
 {
 	size_t end = s->err.len, start_service_child;
@@ -430,10 +438,10 @@ static void keep_last_error_line(struct service *s)
 			 (int)MIN(end - start_service_child, sizeof(s->last_error) - 1),
 			 s->err.data + start_service_child);
 	if (end < s->err.len || s->err.len > 4096)
-		buf_clear(&s->err); /* the line is whole, or too long to matter */
+		buf_clear(&s->err); /* the line is complete, or too long */
 }
 
-/* Its output is closed: it has ended, or is as good as that. */
+/* The child closed its output: it has ended or is useless. */
 static bool handle_output_end(struct service *s, double now)
 {
 	char how[80];
@@ -469,7 +477,7 @@ static bool read_service_output(struct service *s, double now)
 	return news | (!open && handle_output_end(s, now));
 }
 
-/* Seconds left until the child is given up; NaN: nothing is awaited of it. */
+/* Seconds until the child is given up; NaN: nothing is expected. */
 static double patience_left(const struct service *s, double now)
 {
 	if (s->proc.pid < 0)
@@ -481,7 +489,7 @@ static double patience_left(const struct service *s, double now)
 	return s->sent_at + s->answer_s + BYTE_S * (double)s->out_bytes - now;
 }
 
-/* It lives, and says nothing. */
+/* Restart a child that does not answer in time. */
 static bool stop_hung_child(struct service *s, double now)
 {
 	struct slot *slot = &s->slots[s->sent_slot];
@@ -520,7 +528,7 @@ bool service_update(struct service *s, double now)
 	return news;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 enum service_state service_state(const struct service *s)
 {

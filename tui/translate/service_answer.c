@@ -1,4 +1,4 @@
-/* service_answer.c - see service.h: what goes over the pipes */
+/* service_answer.c - formats requests and parses answers; see service.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 
 /* ---- reading ---- */
 
-/* One allocation for all arrays of an answer, counted first. */
+/* Arena for all arrays of an answer; its size is computed first. */
 struct room {
 	char *at;
 };
@@ -50,7 +50,7 @@ static void *carve_array(struct room *room, size_t n, size_t size)
 {
 	void *p = room->at;
 
-	room->at += n * size; /* within what sum_answer_bytes() asked for */
+	room->at += n * size; /* within the sum of sum_answer_bytes() */
 	return p;
 }
 
@@ -59,7 +59,7 @@ static size_t text_count(const struct json *array)
 	return json_len(array);
 }
 
-/* Bytes for the arrays of one translation; 0 when they cannot be counted. */
+/* Add the bytes of the arrays of one translation; false on overflow. */
 static bool sum_translation(const struct json *t, size_t *bytes)
 {
 	size_t n;
@@ -115,7 +115,7 @@ static void read_alternatives(const struct json *array, struct service_answer *a
 	}
 }
 
-/* Bytes for all arrays. */
+/* Compute the bytes of all arrays of an answer; false on overflow. */
 static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 {
 	const struct json *list = json_get(root, "n_best");

@@ -1,4 +1,7 @@
-/* translate_console.c - see translate_console.h */
+/*
+ * translate_console.c - requests, constraints, cursor and checkpoints of the console; see
+ * translate_console.h.
+ */
 #include "tui/translate/translate_console.h"
 
 #include <math.h>
@@ -12,7 +15,7 @@
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"
 
-#define LOOK_EVERY_S 1.0 /* for the newest checkpoint */
+#define LOOK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
 
 int console_open(struct console *c, const char *workspace, struct err *e)
 {
@@ -54,7 +57,7 @@ void console_close(struct console *c)
 
 /* ---- services ---- */
 
-/* A command that translates with a checkpoint of a run. */
+/* The command line of a translator with a checkpoint of a run. */
 struct command {
 	char *program; /* owned */
 	char step[24];
@@ -62,8 +65,8 @@ struct command {
 };
 
 /*
- * By way of werkbank, which sets up its sister's surroundings. file NULL: as a service.
- * The command is used where it stands: argv points into it.
+ * Runs werkbank, which sets up the environment of its sister program. file NULL: as a service. argv
+ * points into *m, which must not move.
  */
 static int make_command(struct command *m, const struct console *c, const char *run, int64_t step,
 			const char *file, struct err *e)
@@ -121,7 +124,8 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 
 /* ---- tokens ---- */
 
-static const char word_start[] = "\xE2\x96\x81"; /* U+2581: SentencePiece's blank */
+static const char word_start[] =
+	"\xE2\x96\x81"; /* U+2581 marks the start of a word in SentencePiece */
 
 static bool has_sentencepiece_marks(const struct service_translation *t)
 {
@@ -131,13 +135,13 @@ static bool has_sentencepiece_marks(const struct service_translation *t)
 	return false;
 }
 
-/* Whether a BPE piece goes on in the next one. */
+/* Whether the next BPE piece belongs to the same word. */
 static bool continues_word(const char *piece)
 {
 	return strlen(piece) > 2 && text_ends_with(piece, "@@");
 }
 
-/* The first token of the word that token at belongs to. */
+/* The first token of the word that contains token at. */
 static size_t word_of(const struct service_translation *t, size_t at)
 {
 	bool sp = has_sentencepiece_marks(t);
@@ -173,7 +177,7 @@ void console_join(const struct service_translation *t, size_t first, size_t last
 	}
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void fill_service_request(const struct console *c, struct service_request *r)
 {
@@ -247,7 +251,10 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	r.n_best = 1;
 	r.alternatives = CONSOLE_ALTERNATIVES;
 	r.at = c->token;
-	/* "at" counts in the best translation; another one is made the best by its beginning. */
+	/*
+	 * "at" counts tokens of the best translation. For another translation, the prefix makes it
+	 * the best one.
+	 */
 	if (c->choice > 0) {
 		console_join(t, 0, word_of(t, (size_t)c->token), &before);
 		code = buf_check(&before, e);
@@ -261,7 +268,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	return code;
 }
 
-/* ---- choosing ---- */
+/* ---- cursor and constraints ---- */
 
 void console_select_side(struct console *c, int side)
 {
@@ -387,9 +394,9 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 	return 0;
 }
 
-/* ---- each turn ---- */
+/* ---- updates ---- */
 
-/* Side 0 goes on to a newer checkpoint: its service is started beside the old one. */
+/* Look for a newer checkpoint for side 0 and load it in a second service. */
 static void find_newer_checkpoint(struct console *c, double now)
 {
 	struct console_side *s = &c->sides[0];
@@ -412,7 +419,7 @@ static void find_newer_checkpoint(struct console *c, double now)
 	}
 }
 
-/* The newer one is ready: it takes over. It cannot be loaded: the old one stays. */
+/* Switch to the newer service when it is ready; keep the old one if loading failed. */
 static bool switch_to_newer(struct console *c)
 {
 	struct console_side *s = &c->sides[0];
@@ -441,7 +448,7 @@ static bool switch_to_newer(struct console *c)
 	return true;
 }
 
-/* Whoever stands on the words sees what else could stand there. */
+/* Request the alternatives while the cursor is on the words. */
 static void ask_shown_alternatives(struct console *c, double now)
 {
 	struct err ignored;
@@ -450,7 +457,7 @@ static void ask_shown_alternatives(struct console *c, double now)
 		console_ask_alternatives(c, now, &ignored);
 }
 
-/* After an answer the cursor may stand behind the end. */
+/* A new answer may be shorter: clamp the cursor. */
 static void clamp_console_cursor(struct console *c)
 {
 	const struct service_answer *a = console_answer(c, c->side), *o = console_alternatives(c);
@@ -464,7 +471,7 @@ static void clamp_console_cursor(struct console *c)
 		c->other = MIN(c->other, (int)o->n_alternatives - 1);
 }
 
-/* Seconds of waiting go on on the screen. */
+/* Update the seconds of waiting on the screen. */
 static bool update_slow_seconds(struct console *c, double now)
 {
 	double longest = 0;
@@ -543,7 +550,7 @@ size_t console_fds(const struct console *c, int *fds, size_t n)
 	return k;
 }
 
-/* ---- what is shown ---- */
+/* ---- queries ---- */
 
 const struct service_answer *console_answer(const struct console *c, int side)
 {

@@ -1,4 +1,7 @@
-/* translate_console_panes.c - see translate_console_panes.h; translate_console_words.c draws tokens and text */
+/*
+ * translate_console_panes.c - layout and panes of the console; translate_console_words.c draws
+ * tokens and text. See translate_console_panes.h.
+ */
 #include "tui/translate/translate_console_panes.h"
 
 #include <math.h>
@@ -10,10 +13,10 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define WIDE   100 /* columns from which two sides stand beside each other */
-#define SLOW_S 5   /* of waiting, from which on it is said */
+#define WIDE   100 /* columns from which two sides are side by side */
+#define SLOW_S 5   /* seconds of waiting before the screen says so */
 
-/* ---- where things go ---- */
+/* ---- layout ---- */
 
 static bool has_constraints(const struct console *c)
 {
@@ -25,7 +28,7 @@ static int sides_of(const struct console *c)
 	return c->sides[1].run ? 2 : 1;
 }
 
-/* Rows that the translation of a side takes in its box. */
+/* Rows of the translation of a side in its box. */
 static int text_rows(const struct console *c, const struct grid *g, int side, int cols)
 {
 	const struct service_translation *t = console_shown_translation(c, side);
@@ -112,7 +115,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 	s->file = out[7];
 }
 
-/* ---- the rows without a box ---- */
+/* ---- rows without a box ---- */
 
 static const char *describe_service_state(const struct console_side *s, enum style *style)
 {
@@ -280,7 +283,7 @@ static void draw_service_error(const struct console_side *s, struct grid *g, str
 	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
 }
 
-/* At the right of the border: what is to be known about the translation. */
+/* Remarks about the translation, at the right of the border. */
 static void draw_remark(const struct console *c, struct grid *g, struct rect r, int side,
 			const char *title)
 {
@@ -357,7 +360,7 @@ static void draw_words_box(const struct console *c, struct grid *g, struct rect 
 							    .screen = looked_at ? s : NULL });
 }
 
-/* The first row to show so that row at of n is among rows of them. */
+/* The first visible row so that row at of n is visible. */
 static int top_for(int at, int n, int rows)
 {
 	return MAX(MIN(at - rows / 2, n - rows), 0);
@@ -392,7 +395,7 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 	}
 }
 
-/* Why there is no list of alternatives, or NULL. */
+/* Why no alternatives are listed; NULL: they are. */
 static const char *no_alternatives_text(const struct console *c)
 {
 	const struct service_answer *o = console_alternatives(c);

@@ -1,4 +1,17 @@
-/* translate_console_words.c - see translate_console_words.h */
+/*
+ * translate_console_words.c - draws translations as text and as tokens; see
+ * translate_console_words.h.
+ *
+ * Text and tokens differ: tokens are subword pieces with join marks (@@, U+2581), text is
+ * detokenised. struct shader walks through both at once, so that each word of the text gets
+ * the shade of its least certain piece.
+ *
+ * Alignment: source and target tokens are laid out as two wrapped blocks (struct token_flow).
+ * Below each target token stand its probability and the number of the source token with the
+ * largest attention. For the token at the cursor, the source token is highlighted. A line
+ * joins both if the source token is in the last row of its block and the target token in the
+ * first row of its block, so that the line crosses no other token.
+ */
 #include "tui/translate/translate_console_words.h"
 
 #include <math.h>
@@ -34,7 +47,7 @@ struct word {
 	size_t n;
 };
 
-/* The next word of text from *at on; false at its end. */
+/* The next word of text from *at; false at the end. */
 static bool next_text_word(const char **at, struct word *w)
 {
 	*at += strspn(*at, " ");
@@ -75,7 +88,7 @@ static int columns_of(const struct grid *g, const char *text, size_t n)
 	return columns;
 }
 
-/* What of a token can be found in the text: without the signs that join and part. */
+/* The part of a token that appears in the text: without join marks. */
 static struct word strip_join_marks(const char *token)
 {
 	struct word w = { token, strlen(token) };
@@ -87,14 +100,14 @@ static struct word strip_join_marks(const char *token)
 	return w;
 }
 
-/* Walks through the tokens of a translation along with the words of its text. */
+/* Position in the tokens of a translation while the words of its text are drawn. */
 struct shader {
 	const struct service_translation *t;
 	size_t token;
-	size_t used; /* bytes of that token found in words before */
+	size_t used; /* bytes of that token used by earlier words */
 };
 
-/* The style of a word: that of its least certain token. */
+/* The style of a word: the shade of its least certain token. */
 static enum style shade_word(struct shader *s, struct word w)
 {
 	double least = NAN;
@@ -104,7 +117,9 @@ static enum style shade_word(struct shader *s, struct word w)
 		struct word piece = strip_join_marks(s->t->tokens[s->token]);
 		size_t n = piece.n - s->used;
 
-		/* Escaped, joined or parted otherwise in the text: as good as can be. */
+		/*
+		 * Escaped or joined differently in the text: assume that the token covers n bytes.
+		 */
 		if (n > w.n || memcmp(piece.start + s->used, w.start, n)) {
 			n = MIN(n, w.n);
 		}
@@ -118,9 +133,9 @@ static enum style shade_word(struct shader *s, struct word w)
 	return token_shade(least, &sign);
 }
 
-/* A place that moves on through the rows of a rectangle. */
+/* A drawing position that moves through the rows of a rectangle. */
 struct pen {
-	struct grid *to; /* NULL: only count */
+	struct grid *to; /* NULL: only count rows */
 	struct rect r;
 	int row, col;
 };
@@ -143,7 +158,7 @@ static void put_word(const struct grid *g, struct pen *p, struct word w, enum st
 		p->col = blank = 0;
 	}
 	p->col += blank;
-	/* A word wider than the row goes on in the next ones. */
+	/* A word wider than the row continues in the next rows. */
 	while (columns > p->r.cols && p->r.cols > 0) {
 		char part[1024];
 		size_t n = MIN(w.n, sizeof(part) - 1), fit;
@@ -230,7 +245,7 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 
 /* ---- tokens ---- */
 
-/* Where tokens stand when they flow through rows of some width. */
+/* Positions of tokens, wrapped into rows of a given width. */
 struct token_flow {
 	int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines;
 };
@@ -257,8 +272,8 @@ static void token_flow(struct token_flow *f, const struct grid *g, const char *c
 	f->lines = f->n ? line + 1 : 0;
 }
 
-#define SOURCE_ROWS  2 /* of a line of source tokens: token, number */
-#define TARGET_ROWS  3 /* of target tokens: token, probability, number */
+#define SOURCE_ROWS  2 /* rows per line of source tokens: token, number */
+#define TARGET_ROWS  3 /* rows per line of target tokens: token, probability, number */
 #define LEAST_SOURCE 2
 #define LEAST_TARGET 4
 
@@ -276,7 +291,7 @@ int console_words_rows(const struct grid *g, const struct service_answer *a,
 	return rows + TARGET_ROWS * f.lines;
 }
 
-/* Rows of r after the first top of what is drawn; -1: not seen. */
+/* The screen row of a row of the content, scrolled by top; -1: not visible. */
 static int seen_row(struct rect r, int top, int row)
 {
 	return row >= top && row - top < r.rows ? r.row + row - top : -1;
@@ -348,7 +363,7 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		how->screen->n_spots = f->n;
 }
 
-/* The place behind the last token, when the cursor is there. */
+/* Draw the cursor behind the last token if it is there. */
 static void draw_end(struct grid *g, struct rect r, int top, int first, const struct token_flow *f,
 		     const struct console_words *how)
 {
@@ -362,7 +377,7 @@ static void draw_end(struct grid *g, struct rect r, int top, int first, const st
 		grid_put(g, row, r.col + col, how->focused ? STYLE_CURSOR : STYLE_FOCUS, 0x25A0);
 }
 
-/* From the source token above, down and across to the target token below. */
+/* Draw a line from the source token above to the target token below. */
 static void draw_link(struct grid *g, int row, int from, int to)
 {
 	if (from == to) {
@@ -389,7 +404,7 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 	all = first + TARGET_ROWS * target.lines;
 	if (how->token >= 0 && how->token < target.n)
 		looked_at = t->aligned[how->token];
-	/* Where not all has room, the cursor's row is seen. */
+	/* Scroll so that the row of the cursor is visible. */
 	if (all > r.rows && target.n) {
 		at = first + TARGET_ROWS * target.line[MAX(MIN(how->token, target.n - 1), 0)];
 		top = MAX(MIN(at + TARGET_ROWS - r.rows, all - r.rows), 0);

@@ -1,4 +1,4 @@
-/* translate_file.c - see translate_file.h */
+/* translate_file.c - runs a translator on a file; see translate_file.h. */
 #include "tui/translate/translate_file.h"
 
 #include <errno.h>
@@ -14,18 +14,18 @@
 #include "share/base/util.h"
 
 #define BLOCK  65536
-#define BLOCKS 16 /* at one turn: counting 1 MiB takes well under a millisecond */
+#define BLOCKS 16 /* blocks counted per turn: 1 MiB takes well under a millisecond */
 
 struct translate_file {
 	struct translate_file_state state;
 	char *in_path, *out_path; /* owned */
 	char trouble[500], said[400];
 	struct proc proc;
-	int counting; /* the file, being counted; -1: it is done */
+	int counting; /* descriptor of the file whose lines are counted; -1: done */
 	int64_t counted;
-	bool open_line; /* the last byte counted was no line end */
+	bool open_line; /* the last counted byte is not a line end */
 	struct outfile out;
-	bool writing; /* out is open */
+	bool writing; /* the output file is open */
 	double started;
 	char block[BLOCK];
 };
@@ -129,7 +129,7 @@ static void fail_translation(struct translate_file *f, const char *why)
 	f->writing = false;
 }
 
-/* What it says on standard error; the last line is kept. */
+/* Read standard error and keep its last line. */
 static void read_child_errors(struct translate_file *f)
 {
 	ssize_t n;
@@ -169,7 +169,10 @@ static void finish_translation(struct translate_file *f)
 	f->state.running = false;
 }
 
-/* true: there is news. At the end of its output it is about to end, so waiting for it is short. */
+/*
+ * Read translations; true: something changed. At end of file the child is about to exit, so the
+ * wait for it is short.
+ */
 static bool read_child_output(struct translate_file *f)
 {
 	bool news = false;

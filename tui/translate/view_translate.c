@@ -1,7 +1,7 @@
 /*
- * view_translate.c - the translation console: keys, mouse and questions.
+ * view_translate.c - the tab "translate": keys, mouse and questions of the console.
  *
- * What is asked of the translator is translate_console.c, what is seen translate_console_panes.c.
+ * translate_console.c sends requests, translate_console_panes.c draws.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,11 +27,11 @@ enum question_id { ASK_CHECKPOINT, ASK_SECOND, ASK_FORCE, ASK_FORBID, ASK_FILE, 
 struct translate_view {
 	struct console console;
 	struct console_screen screen;
-	bool chosen;	 /* the user chose the checkpoint: another run does not change it */
-	char *run;	 /* owned: the workbench's run that side 0 was last opened for */
-	char *file;	 /* owned: to be translated, while its output is asked for */
+	bool chosen;	 /* the user chose the checkpoint: a change of run keeps it */
+	char *run;	 /* owned: the run that side 0 was opened for */
+	char *file;	 /* owned: file to translate, while the question for its output is open */
 	double tried;	 /* when a checkpoint was last looked for */
-	char *sentences; /* owned: file of what was typed; NULL: none */
+	char *sentences; /* owned: path of the history of sentences; NULL: none */
 };
 
 static int translate_open(void *state, struct app_context *w, struct err *e)
@@ -66,8 +66,8 @@ static void say_failure(struct app_context *w, int code, const struct err *e)
 /* ---- the checkpoint ---- */
 
 /*
- * Translate with the chosen run, as soon as it has a checkpoint: with the newest while it is being
- * trained, and on with those that follow; with the best one once it is not.
+ * Open side 0 with the chosen run once it has a checkpoint: while the run trains, follow its newest
+ * checkpoint, else use the best one.
  */
 static void start_translating(struct translate_view *v, struct app_context *w, double now)
 {
@@ -87,7 +87,7 @@ static void start_translating(struct translate_view *v, struct app_context *w, d
 	if (step < 0)
 		step = checkpoints_link(w->workspace, w->run, "last");
 	if (step < 0) {
-		/* Another run was chosen, and it has none: not the old one's translations. */
+		/* The newly chosen run has no checkpoint: close the old run's translator. */
 		if (c->sides[0].run)
 			say_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);
 		return;
@@ -102,7 +102,7 @@ static void start_translating(struct translate_view *v, struct app_context *w, d
 	v->run = run;
 }
 
-/* "NAME STEP" as the choices are written. */
+/* Use a choice, "NAME STEP". */
 static void use_choice(struct translate_view *v, struct app_context *w, int side, const char *text)
 {
 	char run[128];
@@ -127,7 +127,7 @@ static void use_choice(struct translate_view *v, struct app_context *w, int side
 	say_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
 }
 
-/* The checkpoints of a run, as choices. */
+/* Append the checkpoints of a run as choices. */
 static void add_checkpoint_choices(const struct app_context *w, const char *run, char **choices,
 				   size_t *n)
 {
@@ -179,7 +179,7 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
 	return REACT_REDRAW;
 }
 
-/* ---- each turn ---- */
+/* ---- updates ---- */
 
 static unsigned translate_update(void *state, struct app_context *w)
 {
@@ -204,7 +204,7 @@ static unsigned translate_update(void *state, struct app_context *w)
 
 /* ---- typing ---- */
 
-/* With Enter; what was typed on the way to it is nobody's business. */
+/* Save the sentence to the history, on Enter only. */
 static void remember_sentence(struct translate_view *v, struct app_context *w)
 {
 	struct edit *d = &v->console.input;
@@ -280,7 +280,7 @@ static void copy_translation(const struct console *c, struct app_context *w)
 		context_notify(w, STYLE_WARN, "there is no translation to copy yet");
 }
 
-/* The text, and all its translations, into a file. */
+/* Write the text and all its translations to a file. */
 static void export_translations(const struct console *c, struct app_context *w)
 {
 	struct buf out = { 0 };
@@ -303,7 +303,7 @@ static void export_translations(const struct console *c, struct app_context *w)
 	buf_free(&out);
 }
 
-/* Tab: the panes in turn; with two sides the words of both. */
+/* Tab moves the focus through the panes; with two sides, through the words of both. */
 static void next_pane(struct console *c, int by)
 {
 	bool two = c->sides[1].run != NULL;
@@ -369,7 +369,7 @@ static void restart_services(struct console *c)
 	c->sides[0].failed_step = -1;
 }
 
-/* What moves the cursor, or chooses. */
+/* Handle actions that move the cursor or choose. */
 static unsigned act_move(struct console *c, struct app_context *w, enum action action)
 {
 	const struct service_translation *t = console_shown_translation(c, c->side);
@@ -462,7 +462,7 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 
 /* ---- answers ---- */
 
-/* FILE, then FILE.de: where the translation goes. */
+/* Ask for the output file; FILE.de is the default. */
 static void ask_output(struct translate_view *v, struct app_context *w, const char *file)
 {
 	const struct service *s = v->console.sides[0].service;
@@ -534,7 +534,7 @@ static void press_words(struct translate_view *v, const struct mouse *m)
 			console_move(c, i, clock_mono_s());
 }
 
-/* A press on what is chosen already takes it. */
+/* A press on the chosen row uses it. */
 static void press_list(struct translate_view *v, struct app_context *w, const struct mouse *m)
 {
 	struct console *c = &v->console;

@@ -1,4 +1,4 @@
-/* export.c - see export.h */
+/* csv_export.c - writes series, hosts and log as CSV; see csv_export.h. */
 #include "tui/views/csv_export.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ void csv_put_field(struct buf *out, const char *text, char end)
 
 void csv_put_number(struct buf *out, double value, char end)
 {
-	struct json_writer w = { .out = out }; /* it knows the shortest text */
+	struct json_writer w = { .out = out }; /* the JSON writer has the shortest exact form */
 
 	if (isfinite(value))
 		json_real(&w, value);
@@ -39,7 +39,7 @@ static double point_middle(const struct series_point *p)
 	return p->first + (p->last - p->first) / 2;
 }
 
-/* The unix time at a step, between the two records around it. */
+/* Unix time at a step, interpolated between its neighbours. */
 static double wall_at(const struct run_history *h, double x)
 {
 	const struct series *s = &h->wall;
@@ -75,7 +75,7 @@ void csv_put_series(const struct run_history *h, const struct series *s, struct 
 	}
 }
 
-/* A tag as part of a file's name: "train/loss" is train_loss. */
+/* Make a file name of a tag: "train/loss" gives RUN-train_loss.csv. */
 static void name_file(const struct app_context *w, const char *tag, char *name, size_t size)
 {
 	snprintf(name, size, "%.100s-%.60s.csv", w->history->name, tag);

@@ -1,4 +1,6 @@
-/* data_lists.c - see data_panes.h: dropped pairs, vocabulary, a sentence split */
+/*
+ * data_lists.c - dropped pairs, vocabulary and split sentences of the data view; see data_panes.h.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define FIELD 512 /* bytes of a field of the ledger that are shown */
+#define FIELD 512 /* bytes shown of a field of the ledger */
 
 static void draw_empty_pane(struct grid *g, struct rect in, const struct corpus_details *b,
 			    enum data_pane pane)
@@ -24,7 +26,7 @@ static void draw_empty_pane(struct grid *g, struct rect in, const struct corpus_
 			  *b->trouble[pane] ? STYLE_BAD : STYLE_DIM, why);
 }
 
-/* A field as a string; what is not UTF-8 in it is the grid's business. */
+/* A field as a string; the grid replaces invalid UTF-8. */
 static const char *field_text(char out[FIELD], struct drop_row_field f)
 {
 	snprintf(out, FIELD, "%.*s", (int)MIN(f.n, (size_t)FIELD - 1), f.text);
@@ -135,7 +137,7 @@ static void draw_piece(struct grid *g, struct rect in, int row, const struct voc
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	char text[NUMBER_TEXT_BYTES];
-	/* of all entries, the first behind the special tokens is the most frequent */
+	/* entries are sorted by frequency, behind four special tokens */
 	double most = vocab_size(v) > 4 ? (double)MAX(vocab_frequency(v, 4), 1) : 1;
 	int col = in.col + 2, right = in.col + in.cols;
 
@@ -147,7 +149,7 @@ static void draw_piece(struct grid *g, struct rect in, int row, const struct voc
 	if (right - col > 54)
 		draw_text_right(g, row, col + 52, 13, style,
 				format_count(text, vocab_frequency(v, id)));
-	/* by its logarithm: frequencies of words span many powers of ten */
+	/* logarithmic: word frequencies span many powers of ten */
 	if (right - col > 74)
 		draw_bar(g, row, col + 55, MIN(right - col - 57, 60),
 			 log1p((double)vocab_frequency(v, id)) / log1p(most));
@@ -177,7 +179,7 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 
 /* ---- split ---- */
 
-/* The words, each with its pieces below it; breaks between words. */
+/* Draw the words, each above its pieces; lines break between words. */
 static void draw_split_words(struct grid *g, struct rect in, const struct data_view_state *s)
 {
 	const struct line_pieces *p = &s->split;

@@ -1,4 +1,4 @@
-/* data_panes.c - see data_panes.h: head, stages, numbers */
+/* data_panes.c - head, stages and statistics of the data view; see data_panes.h. */
 #include "tui/views/data_panes.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void amount_text(char *out, size_t size, int64_t done, int64_t total, dou
 		 format_duration(d, left));
 }
 
-/* Where things go in a line of the stages, by its width. */
+/* Columns of a line of the stages, by its width. */
 struct stage_columns {
 	int bar, bar_width, text;
 };
@@ -185,7 +185,7 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct cor
 		  s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
 }
 
-/* ---- numbers ---- */
+/* ---- statistics ---- */
 
 static void draw_rules(struct grid *g, struct rect box, const struct corpus_details *b)
 {
@@ -215,7 +215,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM, "no pair was dropped");
 }
 
-/* How many lines have how many words, as bars: one row a step of lengths. */
+/* Histogram of words per line: a bar per range of lengths. */
 static void draw_lengths(struct grid *g, struct rect box, const struct corpus_details *b,
 			 const char *side)
 {
@@ -263,7 +263,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	char spent[NUMBER_TEXT_BYTES], title[60] = "stages";
 
 	layout_rows(r, parts, ARRAY_LEN(parts), rows);
-	/* numbers come with the last stage */
+	/* statistics exist after the last stage */
 	if (!rows[0].rows || !b->stats)
 		rows[0] = r;
 	if (!b->stats)

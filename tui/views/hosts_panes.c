@@ -1,4 +1,4 @@
-/* hosts_panes.c - processors and plots of the hosts view; see hosts_panes.h */
+/* hosts_panes.c - GPUs, heat maps and plots of the hosts view; see hosts_panes.h. */
 #include "tui/views/hosts_panes.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@
 #include "tui/run/time_split.h"
 
 #define BAR_COLS    14
-#define LABEL_COLS  12 /* of a row of the heat map */
+#define LABEL_COLS  12 /* columns of the label of a row */
 #define HEAT_LEVELS 5
-#define COOL_C	    25.0 /* temperatures from here … */
-#define HOT_C	    95.0 /* … to here fill the scale */
+#define COOL_C	    25.0 /* temperature of the low end … */
+#define HOT_C	    95.0 /* … and of the high end of the scale */
 
 const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
@@ -24,9 +24,9 @@ const struct fleet_host *hosts_chosen(const struct run_history *h, const struct 
 	return &h->fleet.hosts[MAX(MIN(s->chosen, (int)h->fleet.n_hosts - 1), 0)];
 }
 
-/* ---- the processors of a host ---- */
+/* ---- GPUs of a host ---- */
 
-/* Pieces of a row, left to right; what does not fit is left out from the right. */
+/* Draw a piece of a row and advance *at; pieces that do not fit are omitted. */
 static void put_piece(struct grid *g, int row, int *at, int right, int width, enum style style,
 		      const char *text)
 {
@@ -134,7 +134,7 @@ static const char *const metric_names[HOSTS_METRICS] = {
 	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock / maximum",
 };
 
-/* 0..1; NaN: not known. */
+/* The metric of a GPU as 0..1; NaN: unknown. */
 static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metric metric)
 {
 	switch (metric) {
@@ -153,7 +153,7 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
-/* Shade and colour say the same. Unknown is a question mark, lost a cross. */
+/* Draw a cell: shade and colour have the same meaning. Unknown is a question mark, lost a cross. */
 static void put_heat(struct grid *g, int row, int col, int width, double share, bool lost)
 {
 	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
@@ -171,7 +171,7 @@ static void put_heat(struct grid *g, int row, int col, int width, double share, 
 			 sign);
 }
 
-/* The scale at the right end of the upper border. */
+/* Draw the scale at the right end of the upper border. */
 static void draw_scale(struct grid *g, struct rect box, const char *title)
 {
 	int at = box.col + box.cols - 16;
@@ -200,8 +200,8 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 }
 
 /*
- * A row a host, a cell a processor; many hosts stand in several columns, and cells are as wide as
- * lets all of them in. Those that do not fit are scrolled to by the chosen one.
+ * One row per host, one cell per GPU. Many hosts use several columns; cells are as wide as
+ * possible. The rows scroll with the chosen host.
  */
 static void draw_heat_of_all(struct grid *g, struct rect r, const struct run_history *h,
 			     struct hosts_view_state *s)
@@ -228,7 +228,7 @@ static void draw_heat_of_all(struct grid *g, struct rect r, const struct run_his
 	}
 }
 
-/* A row a processor of the chosen host, the run from left to right. */
+/* One row per GPU of the chosen host; the run goes from left to right. */
 static void draw_heat_over_time(struct grid *g, struct rect r, const struct fleet_host *k,
 				const struct hosts_view_state *s)
 {
@@ -243,7 +243,7 @@ static void draw_heat_over_time(struct grid *g, struct rect r, const struct flee
 		draw_text(g, r.row + i, r.col + 1, 4, STYLE_DIM, "gpu");
 		draw_text(g, r.row + i, r.col + 5, LABEL_COLS - 5, STYLE_NORMAL, text);
 		for (int c = 0; c < room; c++) {
-			/* Fixed and compressed: the trail fills half of the row at least. */
+			/* The trail fills at least half of the row; merging halves its length. */
 			int width = columns > FLEET_TRAIL / 2 ? FLEET_TRAIL : FLEET_TRAIL / 2;
 			int at = c * width / room;
 
@@ -286,7 +286,7 @@ struct host_plot {
 	const char *title;
 	struct plot_line lines[2];
 	const char *labels[2];
-	bool share; /* 0..1: figures are per cent */
+	bool share; /* values are 0..1 and shown in per cent */
 };
 
 static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)

@@ -1,4 +1,4 @@
-/* hosts_table.c - the table of hosts, the verdict, the ranks; see hosts_panes.h */
+/* hosts_table.c - host table, network verdict and ranks of the hosts view; see hosts_panes.h. */
 #include "tui/views/hosts_panes.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "tui/term/number_format.h"
 #include "tui/run/time_split.h"
 
-#define STALE_S	 60 /* of a run that goes on: nobody has heard of the host for so long */
+#define STALE_S	 60 /* a host of a running run without a record for so long is stale */
 #define BAR_COLS 12
 #define NAME_MIN 9
 
@@ -30,7 +30,7 @@ enum column {
 	COLUMNS
 };
 
-/* What is dropped first has the highest rank. */
+/* The column with the highest rank is hidden first. */
 static const struct {
 	const char *title;
 	int width, rank;
@@ -43,7 +43,7 @@ static const struct {
 	[COL_PACE] = { "pace", 6, 1 },
 };
 
-/* What is known of a host and what follows from it, for one row. */
+/* The values of a row of the table. */
 struct facts {
 	const struct fleet_host *host;
 	struct fleet_time_split split;
@@ -68,7 +68,7 @@ static struct facts gather_host_facts(const struct fleet *f, int host)
 	return k;
 }
 
-/* Columns that fit beside the name; returns the width of the name. */
+/* Choose the columns that fit beside the name; returns the width of the name. */
 static int choose_columns(int width, bool *shown)
 {
 	int need = NAME_MIN + 3;
@@ -110,7 +110,7 @@ static const char *format_milliseconds(char out[NUMBER_TEXT_BYTES], double s)
 	return out;
 }
 
-/* The text of a cell, and its style where it says something. */
+/* The text of a cell; *style changes if the value is unusual. */
 static const char *cell_text(const struct facts *k, enum column c, char out[NUMBER_TEXT_BYTES],
 			     enum style *style)
 {
@@ -218,7 +218,7 @@ static void draw_hosts_head(struct grid *g, struct rect r, int name_cols, const 
 		}
 }
 
-/* The first row shown, so that the chosen one is among them. */
+/* The first visible row so that the chosen row is visible. */
 static int scroll_to(int top, int chosen, int rows, int all)
 {
 	if (chosen < top)

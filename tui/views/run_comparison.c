@@ -1,4 +1,4 @@
-/* run_comparison.c - see run_comparison.h */
+/* run_comparison.c - runs, curves and differing options of a comparison; see run_comparison.h. */
 #include "tui/views/run_comparison.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #define LIST_EVERY_S 3.0
 #define BUDGET_S     0.02
-#define FIRST_CHOSEN 3 /* runs chosen when the view is opened */
+#define FIRST_CHOSEN 3 /* runs chosen when the view opens */
 
 const char *const compare_metric_names[COMPARE_METRICS] = { "training loss", "dev NLL",
 							    "dev BLEU",	     "learning rate",
@@ -65,7 +65,7 @@ bool comparison_toggle(struct run_comparison *b, size_t i)
 	return true;
 }
 
-/* ---- which runs there are ---- */
+/* ---- list of runs ---- */
 
 static bool reuse_compared_run(struct run_comparison *b, const char *name, struct compared_run *to)
 {
@@ -104,7 +104,7 @@ static int list_compared_runs(struct run_comparison *b, const struct app_context
 	return 0;
 }
 
-/* At first the workbench's run and the ones beside it. */
+/* Initial choice: the workbench's run and its neighbours. */
 static void choose_first(struct run_comparison *b, const struct app_context *w)
 {
 	for (size_t i = 0; i < b->n; i++)
@@ -123,7 +123,7 @@ double comparison_clock_at(const struct series *clock, double x)
 
 	if (!clock->n)
 		return NAN;
-	while (low < high) { /* the first point that ends at x or behind it */
+	while (low < high) { /* binary search: the first point that ends at x or later */
 		size_t middle = low + (high - low) / 2;
 
 		if (clock->points[middle].last >= x)

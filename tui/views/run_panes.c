@@ -1,4 +1,4 @@
-/* run_panes.c - see run_panes.h */
+/* run_panes.c - samples, log and head rows of the run view; see run_panes.h. */
 #include "tui/views/run_panes.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "tui/term/number_format.h"
 #include "tui/run/log_lines.h"
 
-#define LABEL_COLS 11 /* "hypothesis " */
+#define LABEL_COLS 11 /* width of "hypothesis " */
 
 /* ---- samples ---- */
 
@@ -20,8 +20,8 @@ struct sample_text {
 };
 
 /*
- * Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the
- * blank below included.
+ * Draw lines first..first+rows of a sample (source, reference, hypothesis); returns the number of
+ * its lines, including the blank line below.
  */
 static int draw_sample(struct grid *g, struct rect r, int first, const struct history_sample *s,
 		       bool wrap, int left)
@@ -120,7 +120,7 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 		s->page = MAX(r.rows, 1);
 }
 
-/* ---- the two rows at the top ---- */
+/* ---- head rows ---- */
 
 static const struct {
 	uint32_t sign;
@@ -181,7 +181,7 @@ static const struct history_line *line_at(const struct run_history *h, double st
 	return best;
 }
 
-/* The row while the plots are read at a step: when that was, and what happened there. */
+/* The second row while a cursor is set: time and events at its step. */
 static void draw_reading(struct grid *g, struct rect r, const struct run_history *h,
 			 const struct plot_viewport *s)
 {

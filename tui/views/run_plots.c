@@ -1,4 +1,4 @@
-/* run_plots.c - the plots of the run view; see run_panes.h */
+/* run_plots.c - plots of the run view; see run_panes.h. */
 #include "tui/views/run_panes.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 
-/* Signs that stand in legends for the pens of plot.h. */
+/* Legend signs of the pens of plot.h. */
 static const uint32_t pen_signs[] = {
 	[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
 	[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
@@ -22,14 +22,14 @@ static const char *const pane_titles[PANE_COUNT] = {
 	[PANE_SPEED] = "tokens/s", [PANE_GRAD] = "gradient norm", [PANE_SPLIT] = "step",
 };
 
-/* ---- what a pane plots ---- */
+/* ---- contents of a pane ---- */
 
 struct pane_plot {
 	struct plot_line lines[3];
 	const char *labels[3], *tags[3];
 	size_t n;
 	bool from_zero;
-	int decimals; /* of its figures; -1: as format_value() likes */
+	int decimals; /* decimals of values; -1: format_value() decides */
 };
 
 static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
@@ -42,7 +42,7 @@ static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot
 	p->tags[p->n++] = tag;
 }
 
-/* A narrow pane abbreviates. */
+/* The series of a pane; a narrow pane has short labels. */
 static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pane pane, bool narrow)
 {
 	struct pane_plot p = { .from_zero = true, .decimals = -1 };
@@ -55,7 +55,7 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 			      : narrow	  ? "dev"
 					  : "dev NLL",
 			      "dev/nll");
-		/* Without dropout and smoothing: what the dev set's may be compared with. */
+		/* NLL without dropout and label smoothing: comparable with the dev set's. */
 		if (h->sample_nll.n && !narrow)
 			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
 				      "dev/train_sample_nll");
@@ -125,7 +125,7 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 	for (size_t i = 0; i < h->n_marks; i++) {
 		enum history_kind kind = h->marks[i].kind;
 
-		/* Where a run ends its curves end, too. */
+		/* The end of the curves already shows the end of the run. */
 		if (kind == LINE_STOP && h->marks[i].x >= (double)h->step)
 			continue;
 		s->marks[s->n_marks++] =
@@ -135,7 +135,7 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 
 /* ---- drawing ---- */
 
-/* The step that the plots are read at; returns how many pieces that makes. */
+/* Legend entry of the cursor's step; returns 0 or 1 entries. */
 static int step_piece(const struct plot_viewport *s, struct legend *piece,
 		      char text[NUMBER_TEXT_BYTES])
 {
@@ -145,7 +145,7 @@ static int step_piece(const struct plot_viewport *s, struct legend *piece,
 	return 1;
 }
 
-/* How the axes differ from what one expects, behind the title. */
+/* Title of a pane, with a note about unusual axes. */
 static void name_pane(const struct plot_viewport *s, enum run_pane pane, char *out, size_t size)
 {
 	snprintf(out, size, "%s%s%s", pane_titles[pane],
@@ -172,7 +172,7 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 			p->decimals < 0 ? format_value(values[i], v)
 					: format_fixed(values[i], v, p->decimals),
 		};
-		if (p->n > 1) { /* a single line needs no key */
+		if (p->n > 1) { /* a single line needs no label */
 			pieces[n].sign = pen_signs[p->lines[i].pen];
 			pieces[n].style = p->lines[i].style;
 		}

@@ -1,4 +1,6 @@
-/* view_compare.c - runs over each other, and the options in which they differ. */
+/*
+ * view_compare.c - the tab "compare": curves of several runs, and the options in which they differ.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +21,11 @@ struct compare_view {
 	struct plot_viewport viewport;
 	struct list_widget lists[COMPARE_PANES];
 	enum compare_pane focus;
-	int left;	 /* runs scrolled out of the table */
-	char wanted[60]; /* what was searched for last */
+	int left;	 /* columns of runs scrolled out at the left */
+	char wanted[60]; /* last search text */
 };
 
-/* How the curves of the first, second, … chosen run are told apart, also without colour. */
+/* Style and pen of the first, second, … chosen run, distinct without colour. */
 static const struct {
 	enum style style;
 	enum plot_pen pen;
@@ -70,7 +72,7 @@ static const struct compared_run *first_chosen(const struct run_comparison *b)
 	return NULL;
 }
 
-/* The table as CSV: what came of the runs, then the options that differ. */
+/* Write the table as CSV: results of the runs, then the differing options. */
 static void export_table(const struct compare_view *c, struct app_context *w)
 {
 	const struct run_comparison *b = &c->comparison;
@@ -108,7 +110,7 @@ static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-/* Another axis: where the window was says nothing there. */
+/* Change the axis and reset the window, which has the old units. */
 static void next_axis(struct compare_view *c)
 {
 	c->comparison.axis = (c->comparison.axis + 1) % COMPARE_AXES;
@@ -160,7 +162,7 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 	return viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
 }
 
-/* To the next run whose name has the text; behind the last one comes the first. */
+/* Go to the next run whose name contains the text; wraps around. */
 static unsigned compare_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct compare_view *c = state;
@@ -259,7 +261,7 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
 	end = MAX(end, 1e-3);
 	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
-	/* evaluations are few, and each is a mean already */
+	/* no smoothing: evaluations are few, and each is a mean */
 	if (b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU)
 		p.smooth = 0;
 	plot_draw(g, box, &p);

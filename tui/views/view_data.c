@@ -1,4 +1,4 @@
-/* view_data.c - how a corpus came to be: stages, dropped pairs, vocabulary, splitting. */
+/* view_data.c - the tab "data": stages, dropped pairs, vocabulary and splits of a corpus. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tui/app/view.h"
 
 #define BUDGET_S     0.02
-#define LEDGER_BYTES ((size_t)4 << 20) /* looked at in one turn */
+#define LEDGER_BYTES ((size_t)4 << 20) /* bytes of the ledger searched per turn */
 
 enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE };
 
@@ -20,7 +20,7 @@ struct data_view {
 	struct workspace_index ws_index;
 	struct corpus_details details;
 	struct data_view_state view_state;
-	bool stale; /* the line was changed since it was split */
+	bool stale; /* the line changed since it was split */
 };
 
 static int data_open(void *state, struct app_context *w, struct err *e)
@@ -46,9 +46,9 @@ static void data_close(void *state)
 	bpe_trace_free(&d->view_state.trace);
 }
 
-/* ---- which corpus ---- */
+/* ---- the corpus ---- */
 
-/* The one that was chosen; else the one at work, else the newest. */
+/* The chosen corpus, else the one being prepared, else the newest. */
 static const struct indexed_corpus *wanted_corpus(const struct data_view *d,
 						  const struct app_context *w)
 {
@@ -78,7 +78,7 @@ static void forget_positions(struct data_view *d)
 	d->stale = true;
 }
 
-/* ---- what panes need ---- */
+/* ---- contents of the panes ---- */
 
 static void trace_word(struct data_view *d)
 {
@@ -92,7 +92,7 @@ static void trace_word(struct data_view *d)
 	if (s->split.n_words &&
 	    piece_tracer_trace_word(d->details.splitter, &s->split, s->word, &s->trace, &e))
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
-	/* its end is what one wants to see */
+	/* choose the last merge */
 	s->lists[DATA_SPLIT].at = s->trace.n ? s->trace.n - 1 : 0;
 }
 
@@ -110,7 +110,7 @@ static void split_line(struct data_view *d)
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	}
 	if (s->typing)
-		s->word = s->split.n_words; /* the one being typed */
+		s->word = s->split.n_words; /* the word being typed */
 	trace_word(d);
 }
 
@@ -206,7 +206,7 @@ static unsigned next_rule(struct data_view *d, int by)
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-/* Left and right: rules of dropped pairs, words of a sentence. */
+/* Left and right: the rule of dropped pairs, or the word of a sentence. */
 static unsigned go_sideways(struct data_view *d, int by)
 {
 	struct data_view_state *s = &d->view_state;
@@ -252,7 +252,7 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	return REACT_REDRAW;
 }
 
-/* What a pane shows, as text on the clipboard. */
+/* Copy the chosen row of a pane to the clipboard. */
 static void copy_shown(const struct data_view *d, struct app_context *w)
 {
 	const struct data_view_state *s = &d->view_state;

@@ -1,4 +1,4 @@
-/* view_home.c - corpora, runs, jobs, this host, and what to do next. */
+/* view_home.c - the tab "home": corpora, runs, jobs, this host, suggested steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 #include "tui/app/wizard.h"
 
 #define BUDGET_S   0.02
-#define HOST_EVERY 2.0 /* seconds between looks at the host */
-#define JOB_SHOWN  60  /* lines of a job's output */
+#define HOST_EVERY 2.0 /* seconds between reads of the host's load */
+#define JOB_SHOWN  60  /* lines shown of a job's output */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
 enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
@@ -29,15 +29,15 @@ struct home {
 	struct workspace_index ws_index;
 	struct suggested_step steps[NEXT_STEPS_MAX];
 	size_t n_steps;
-	bool moved; /* the user has chosen a step: it stays chosen */
+	bool moved; /* the user moved to a step: keep it chosen */
 	enum home_pane focus;
 	struct list_widget lists[HOME_PANES];
-	char filter[60];	/* of corpora and runs; "" all */
-	size_t *corpora, *runs; /* owned: those that pass the filter */
+	char filter[60];	/* filter of corpora and runs; "": all */
+	size_t *corpora, *runs; /* owned: indices of the entries that match the filter */
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
-	char host[160]; /* this one, in a line */
+	char host[160]; /* description of this host, one line */
 	double host_seen;
-	int job_shown;		       /* id of the job that a question is about */
+	int job_shown;		       /* job that an open question is about */
 	struct rect boxes[HOME_PANES]; /* as drawn last, for the mouse */
 };
 
@@ -50,7 +50,7 @@ static void home_close(void *state)
 	free(h->runs);
 }
 
-/* ---- what there is ---- */
+/* ---- contents ---- */
 
 static void look_at_host(struct home *h, const struct app_context *w)
 {
@@ -117,7 +117,7 @@ static unsigned home_update(void *state, struct app_context *w)
 	if (!w->front && h->n_steps)
 		return REACT_NOTHING;
 	look_at_host(h, w);
-	/* what a job has made is to be seen at once */
+	/* show the results of a job at once */
 	if (w->news & NEWS_JOBS)
 		h->ws_index.listed_at = 0;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
@@ -128,7 +128,7 @@ static unsigned home_update(void *state, struct app_context *w)
 	return REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
 }
 
-/* ---- doing ---- */
+/* ---- commands ---- */
 
 static const char *chosen_run(const struct home *h, const struct app_context *w)
 {
@@ -139,7 +139,7 @@ static const char *chosen_run(const struct home *h, const struct app_context *w)
 	return w->run;
 }
 
-/* argv with "-C WORKSPACE" behind the command, as one would type it. */
+/* Run argv with "-C WORKSPACE" after the command name. */
 static void run_command(struct app_context *w, const char *title, const char *const *argv)
 {
 	const char *words[NEXT_STEP_WORDS + 4];
@@ -226,7 +226,7 @@ static unsigned do_step(struct home *h, struct app_context *w)
 	return REACT_REDRAW;
 }
 
-/* The last lines of a job, to read. */
+/* Show the last lines of a job's output. */
 static void show_job(struct home *h, struct app_context *w, const struct job *job)
 {
 	struct buf text = { 0 };
@@ -354,7 +354,7 @@ static unsigned home_answer(void *state, struct app_context *w, int question, co
 	return REACT_REDRAW;
 }
 
-/* A click chooses a row, another one there does what Enter does; the wheel moves. */
+/* A click chooses a row; a click on the chosen row acts like Enter; the wheel moves. */
 static unsigned home_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct home *h = state;

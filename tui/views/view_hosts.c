@@ -1,8 +1,7 @@
 /*
- * view_hosts.c - the machines of a run: what each does, who waits for whom, and whether the
- * network is to blame.
+ * view_hosts.c - the tab "hosts": hosts, GPUs, ranks and network of a run.
  *
- * Everything comes from the journal (run_history.h), so it is there for finished runs, too.
+ * All data comes from the journal (run_history.h), so finished runs have it too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 
 #define MIN_ROWS 8
 #define MIN_COLS 40
-#define WIDE	 110 /* columns from which panes stand beside each other */
+#define WIDE	 110 /* columns from which panes are side by side */
 
 struct hosts_view {
 	struct hosts_view_state view_state;
@@ -26,7 +25,7 @@ static void init_hosts_view(struct hosts_view *v)
 {
 	v->view_state = (struct hosts_view_state){ .focus = HOSTS_TABLE };
 	viewport_init(&v->view_state.plots);
-	v->view_state.plots.smooth = 0; /* means over seconds already */
+	v->view_state.plots.smooth = 0; /* the values are means over seconds already */
 }
 
 static int hosts_open(void *state, struct app_context *w, struct err *e)
@@ -49,7 +48,7 @@ static unsigned hosts_update(void *state, struct app_context *w)
 static void scroll_hosts_pane(struct hosts_view_state *s, int rows)
 {
 	if (s->focus == HOSTS_TABLE || s->focus == HOSTS_HEAT)
-		s->chosen = MAX(s->chosen + rows, 0); /* drawing keeps it below the number */
+		s->chosen = MAX(s->chosen + rows, 0); /* drawing clamps it to the number of rows */
 	else
 		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
 }
@@ -183,7 +182,7 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 
 /* ---- drawing ---- */
 
-/* Below each other, what matters least left out. */
+/* One column; the least important panes are hidden first. */
 static void place_narrow(struct rect r, const struct fleet *f, size_t gpus, struct rect *boxes)
 {
 	int hosts = (int)MIN(f->n_hosts, 400) + 3, gpu_rows = (int)gpus + 3;
@@ -322,7 +321,7 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 	} else {
 		place_narrow(rest, &w->history->fleet, most_gpus(&w->history->fleet), s->boxes);
 	}
-	/* A pane that has no room gets it by having the keys. */
+	/* A focused pane that has no room gets the whole body. */
 	if (!s->zoomed && !s->boxes[s->focus].rows && body.rows >= MIN_ROWS) {
 		memset(s->boxes, 0, sizeof(s->boxes));
 		s->boxes[s->focus] = rest;

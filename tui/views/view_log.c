@@ -1,6 +1,4 @@
-/*
- * view_log.c - everything that happened in a run: filter, search, read, copy, export.
- */
+/* view_log.c - the tab "log": filter, search, read, copy and export the log of a run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +15,7 @@
 
 enum { ASK_SEARCH = 1, ASK_ONLY };
 
-/* What the key for kinds goes through. */
+/* The filters that the key cycles through. */
 #define BIT(kind) (1u << (kind))
 static const struct {
 	const char *name;
@@ -32,12 +30,12 @@ static const struct {
 };
 
 struct log_view {
-	size_t filter;			     /* of filters[] */
-	char find[MAX_FIND], only[MAX_FIND]; /* "": nothing */
-	bool clock;			     /* times of the clock, not since the start */
-	bool follow;			     /* the last line is chosen, whatever comes */
-	int chosen, top, left, page;	     /* chosen and top count lines that pass */
-	int first_row;			     /* of the screen, when drawn; for the mouse */
+	size_t filter;			     /* index into filters[] */
+	char find[MAX_FIND], only[MAX_FIND]; /* "": none */
+	bool clock;			     /* UTC clock instead of time since the start */
+	bool follow;			     /* the last line stays chosen when lines arrive */
+	int chosen, top, left, page;	     /* chosen and top are indices of matching lines */
+	int first_row;			     /* screen row of the first line, for the mouse */
 };
 
 static void init_log_view(struct log_view *v)
@@ -60,7 +58,7 @@ static unsigned log_update(void *state, struct app_context *w)
 	return REACT_NOTHING;
 }
 
-/* ---- lines that pass ---- */
+/* ---- matching lines ---- */
 
 static bool log_filter_matches(const struct log_view *v, const struct history_line *l)
 {
@@ -78,7 +76,7 @@ static int count_log_lines(const struct log_view *v, const struct run_history *h
 	return n;
 }
 
-/* The line number at of those that pass; NULL: there are fewer. */
+/* Matching line number at; NULL: fewer match. */
 static const struct history_line *filtered_log_line(const struct log_view *v,
 						    const struct run_history *h, int at)
 {
@@ -91,7 +89,7 @@ static const struct history_line *filtered_log_line(const struct log_view *v,
 	return NULL;
 }
 
-/* The next line from chosen on, forwards or back, that holds what is looked for; wraps around. */
+/* Choose the next line, forwards or backwards, that contains the search text; wraps around. */
 static void find_next(struct log_view *v, struct app_context *w, int way)
 {
 	const struct run_history *h = w->history;
@@ -129,7 +127,7 @@ static void ask_log_text(struct app_context *w, int id, const char *title, const
 	context_ask(w, &q);
 }
 
-/* One line as text: time, step, kind, words. */
+/* Append a line as text: time, step, kind, text. */
 static void append_log_line(struct buf *out, const struct history_line *l, char between)
 {
 	char clock[NUMBER_TEXT_BYTES];
@@ -266,7 +264,7 @@ static unsigned log_answer(void *state, struct app_context *w, int question, con
 		snprintf(v->only, sizeof(v->only), "%s", text);
 	if (question == ASK_SEARCH) {
 		snprintf(v->find, sizeof(v->find), "%s", text);
-		find_next(v, w, -1); /* what happened last is what people look for */
+		find_next(v, w, -1); /* start with the latest match */
 	}
 	return REACT_REDRAW;
 }

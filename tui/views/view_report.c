@@ -1,4 +1,4 @@
-/* view_report.c - the chosen run explained: what "werkbank report --format text" says of it, to read. */
+/* view_report.c - the overlay "report": the output of "werkbank report --format text". */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "tui/app/view.h"
 
 struct report {
-	char run[101]; /* that it is of; "": there is none */
-	int job;       /* that writes it; 0: none */
-	int top;       /* first line shown */
-	int page;      /* lines the last drawing had room for */
+	char run[101]; /* run of the report; "": none */
+	int job;       /* job that writes it; 0: none */
+	int top;       /* first visible line */
+	int page;      /* visible lines at the last draw */
 };
 
 static int report_open(void *state, struct app_context *w, struct err *e)
@@ -37,7 +37,7 @@ static size_t count_report_lines(const struct report *r, const struct app_contex
 	return job ? job->n_lines : 0;
 }
 
-/* To a file, as it is. */
+/* Write the report to a file. */
 static void export_report(const struct report *r, struct app_context *w)
 {
 	const struct job *job = jobs_find(w->jobs, r->job);
@@ -80,7 +80,7 @@ static unsigned report_act(void *state, struct app_context *w, enum action actio
 	case ACTION_REPORT:
 	case ACTION_BACK:
 	case ACTION_QUIT:
-		jobs_stop(w->jobs, r->job); /* one that has ended does not mind */
+		jobs_stop(w->jobs, r->job); /* no effect on an ended job */
 		return REACT_BACK;
 	default:
 		return REACT_UNKNOWN;

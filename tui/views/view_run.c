@@ -1,5 +1,5 @@
 /*
- * view_run.c - one run: what it learns, how fast, what it translates, what happened.
+ * view_run.c - the tab "run": curves, speed, samples and log of one run.
  *
  * Without a run the view says how to start one.
  */
@@ -16,7 +16,7 @@
 #include "tui/views/run_panes.h"
 #include "tui/app/view.h"
 
-#define LEFT_STRIDE 8 /* columns that a step to the side scrolls */
+#define LEFT_STRIDE 8 /* columns per scroll step to the side */
 
 struct run_view {
 	struct run_view_state view_state;
@@ -38,7 +38,7 @@ static int run_open(void *state, struct app_context *w, struct err *e)
 
 static unsigned run_update(void *state, struct app_context *w)
 {
-	/* Another run: nothing of where we were in the old one counts. */
+	/* Another run: reset all positions. */
 	if (w->news & NEWS_RUN)
 		init_run_view(state);
 	return REACT_NOTHING;
@@ -66,7 +66,7 @@ static void scroll_to_end(struct run_view_state *s, bool end)
 	s->plots.cursor = NAN;
 }
 
-/* Keys of panes with text, and those that move between panes. */
+/* Actions of text panes, and moves between panes. */
 static unsigned act_on_run_pane(struct run_view_state *s, enum action action)
 {
 	bool text = s->focus >= PANE_SAMPLES;

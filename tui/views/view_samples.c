@@ -1,4 +1,4 @@
-/* view_samples.c - the same development sentences, checkpoint after checkpoint. */
+/* view_samples.c - the tab "samples": translations of development sentences at each checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +13,18 @@
 #include "tui/run/word_diff.h"
 
 #define BUDGET_S 0.02
-#define GUTTER	 12 /* columns before a translation: the step */
+#define GUTTER	 12 /* columns before a translation, for the step */
 
 enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
 enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
 
 struct samples_view {
-	struct sample_history *samples; /* owned; NULL: no run, or its file cannot be read */
-	char run[101];			/* whose */
+	struct sample_history *samples; /* owned; NULL: no run, or an unreadable file */
+	char run[101];			/* run of the samples */
 	struct list_widget lists[SAMPLES_PANES];
 	enum samples_pane focus;
 	enum samples_against against;
-	size_t shown[SAMPLE_SENTENCES]; /* sentences that pass the filter */
+	size_t shown[SAMPLE_SENTENCES]; /* indices of sentences that match the filter */
 	size_t n_shown;
 	char filter[101];
 	bool follow; /* the newest checkpoint stays chosen */
@@ -104,7 +104,7 @@ static unsigned samples_update(void *state, struct app_context *w)
 
 /* ---- keys ---- */
 
-/* Another sentence: the same checkpoint stays chosen. */
+/* After a change of sentence, keep the same checkpoint chosen. */
 static void go_sentence(struct samples_view *s, size_t before)
 {
 	struct list_widget *l = &s->lists[SAMPLES_VERSIONS_PANE];
@@ -134,7 +134,7 @@ static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum a
 	return REACT_REDRAW;
 }
 
-/* The chosen sentence as text: source, reference, all translations. */
+/* Copy the chosen sentence: source, reference, all translations. */
 static void copy_sentence(const struct samples_view *s, struct app_context *w)
 {
 	const struct sample_sentence *x = chosen_sentence(s);
@@ -205,8 +205,8 @@ static unsigned samples_mouse(void *state, struct app_context *w, const struct m
 /* ---- drawing ---- */
 
 /*
- * Words broken into lines as wide as the span; those that differ in another style and with + before
- * them. At most rows lines are drawn (0: none); returns how many it takes.
+ * Draw words wrapped to the width of the span; words that differ from other have another style and
+ * a + before them. Draws at most rows lines (0: none); returns the lines needed.
  */
 static int draw_diff_text(struct grid *g, struct span at, int rows, const char *text,
 			  const char *other)
@@ -280,7 +280,7 @@ static int version_rows(struct grid *g, const struct samples_view *s,
 	return draw_diff_text(g, at, 0, x->versions[v].hypothesis, compared_with(s, x, v));
 }
 
-/* The first version seen, so that the chosen one is seen whole if possible. */
+/* The first visible version so that the chosen one is completely visible if possible. */
 static size_t first_seen(struct grid *g, struct samples_view *s, const struct sample_sentence *x,
 			 int width, int rows)
 {
@@ -295,7 +295,7 @@ static size_t first_seen(struct grid *g, struct samples_view *s, const struct sa
 		if (used > rows && v <= l->at)
 			break;
 	}
-	/* what is above stays where it is as long as the chosen one is in sight */
+	/* keep the scroll position while the chosen version is visible */
 	if (l->top > v && l->top <= l->at)
 		v = l->top;
 	l->top = v;

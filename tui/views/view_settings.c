@@ -1,6 +1,6 @@
 /*
- * view_settings.c - the workbench's own settings, and every option of the chosen run, drawn from
- * the tables, with its value and where that came from.
+ * view_settings.c - the tab "settings": settings of the workbench, and all options of the chosen
+ * run with value and origin.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,21 +18,21 @@
 
 enum { ASK_THEME, ASK_FILTER };
 
-/* What a line of the list is. */
+/* Kinds of lines in the list. */
 enum line_kind { LINE_BLANK, LINE_HEADING, LINE_THEME, LINE_MOUSE, LINE_FACT, LINE_OPTION };
 
 struct line {
 	enum line_kind kind;
-	const char *name; /* heading, fact, option; borrowed from the tables */
+	const char *name; /* name of the heading, fact or option; borrowed from the tables */
 };
 
 struct settings {
-	struct conf run;   /* as its recipe.ini says; the defaults while there is none */
-	bool loaded;	   /* run holds something */
-	bool has_run;	   /* … of a run */
+	struct conf run;   /* options of the run's recipe.ini; the defaults without a run */
+	bool loaded;	   /* run is initialised */
+	bool has_run;	   /* run has the options of a run, not the defaults */
 	char trouble[300]; /* why the recipe could not be read */
 	struct conf defaults;
-	bool only_set; /* leave out what has its default */
+	bool only_set; /* show only options that differ from the default */
 	char filter[64];
 	struct line lines[MAX_OPTIONS + 40];
 	int n, chosen, top, page;
@@ -122,7 +122,7 @@ static void build_list(struct settings *s)
 		s->chosen++;
 }
 
-/* The options of the chosen run, else the defaults. */
+/* Load the options of the chosen run, else the defaults. */
 static void load_shown_options(struct settings *s, const struct app_context *w)
 {
 	struct err e = { 0 };
@@ -146,7 +146,7 @@ static unsigned settings_update(void *state, struct app_context *w)
 {
 	struct settings *s = state;
 
-	/* A run that has just begun writes its recipe a moment after it appears. */
+	/* A new run writes its recipe shortly after it appears. */
 	if (w->news & NEWS_RUN || (w->news & NEWS_HISTORY && !s->has_run && !*s->trouble)) {
 		load_shown_options(s, w);
 		return REACT_REDRAW;
@@ -276,7 +276,7 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 static unsigned settings_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct settings *s = state;
-	int line = s->top + m->row - 2; /* behind the tab bar and our first row */
+	int line = s->top + m->row - 2; /* below the tab bar and the title row */
 
 	(void)w;
 	if (m->kind != MOUSE_PRESS)
@@ -305,7 +305,7 @@ static const char *fact_of(const struct app_context *w, const char *name)
 	return "keys, NAME.theme in $XDG_CONFIG_HOME/werkbank (else ~/.config/werkbank)";
 }
 
-/* The value, and at the right end where it came from. */
+/* Draw the value of an option, and its origin at the right end. */
 static void draw_option(const struct settings *s, struct grid *g, struct rect r, const char *name,
 			bool chosen)
 {
@@ -370,7 +370,7 @@ static void draw_title(const struct settings *s, struct grid *g, struct rect r,
 	draw_text(g, r.row, r.col + 1, r.cols - 2, STYLE_DIM, text);
 }
 
-/* What the chosen option is for, in the last two rows. */
+/* Draw the help of the chosen line in the last two rows. */
 static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 {
 	const struct line *l = &s->lines[s->chosen];
