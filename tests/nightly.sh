@@ -11,6 +11,7 @@
 #	faults		faults of hosts, all of them; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
 #	package		the Debian package
+#	tutorial	the tutorial at its full size, outputs compared
 #	kills		preparation killed at 60 random moments
 #	mutants		small mistakes in GPU code must be noticed
 #	fuzz		libFuzzer on every reader, FUZZ_SECONDS (60) each
@@ -80,6 +81,10 @@ night_package() {
 	command -v dpkg-buildpackage >/dev/null || { part_skip package "no dpkg-buildpackage"; return 0; }
 	part package env DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost sh share/packaging/deb.sh "$logs/deb"
 }
+night_tutorial() {
+	full_tree || return 0
+	part tutorial sh -c "cd '$logs/full' && srcdir=$here sh $here/tests/program/tutorial.sh full"
+}
 night_kills() {
 	full_tree || return 0
 	part kills sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/data/prep_kill.sh 60"
@@ -103,7 +108,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts faults distcheck package kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts faults distcheck package tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do
