@@ -74,7 +74,7 @@ mv "$LAB/h2/home/.ssh/authorized_keys" "$LAB/h2/home/.ssh/not"
 broken "it does not know our key" 'ssh: .*ssh-copy-id'
 mv "$LAB/h2/home/.ssh/not" "$LAB/h2/home/.ssh/authorized_keys"
 lab_cut h2
-broken "its cable is out" 'ssh: .*(does not answer|no way leads).*: is it switched on'
+broken "its cable is out" 'ssh: .*(does not answer|no route).*: is it switched on'
 lab_heal h2
 lab_private h2 "$build"
 broken "no Werkbank" '.*hosts sync'
@@ -120,7 +120,7 @@ if lab_skew h2 100; then
 else
 	skip "its clock is ahead" "no compiler"
 fi
-says "a name without address" 1 'no address is known for nosuch' check h1,nosuch
+says "a name without address" 1 'the name nosuch has no address' check h1,nosuch
 says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
 
 # ---- training -------------------------------------------------------------

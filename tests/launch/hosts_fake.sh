@@ -90,49 +90,49 @@ for f in manifest.json train.shard vocab.tsv bpe.codes; do echo "$f" >"$tmp/w/co
 hosts 0 "check: healthy" '^verdict: a training can start: 3 of 3 hosts answer, 0 errors, 0 warnings' check a:1,b:1,c:1 --corpus demo
 grep -q '^network between the hosts: 127.0.1.0/24$' "$tmp/out" && ok "check: the network" || not_ok "check: the network" "$(cat "$tmp/out")"
 hosts 0 "check: as JSON" '^\{"verdict":"ok","network":"127.0.1.0/24","hosts":\[\{"host":"a","slots":1,"state":"ok"' check a:1,b:1 --json
-hosts 68 "check: nobody answers" 'no address is known for x' check x:1,y:1
+hosts 68 "check: nobody answers" 'the name x has no address' check x:1,y:1
 hosts 64 "check: no hosts" 'not all of it was given' check
-hosts 64 "check: a list that is none" 'is no count' check a:0
+hosts 64 "check: a list that is none" 'is not a number of slots' check a:0
 
 says b 'ssh: connect to host b port 22: No route to host'
-fault unreachable 'ssh: no way leads to b .*is it switched on'
+fault unreachable 'ssh: there is no route to b: is it switched on'
 says b 'ssh: connect to host b port 22: Connection refused'
-fault "no sshd" 'ssh: b is there, but no sshd listens on that port: start sshd'
+fault "no sshd" 'ssh: b answers, but no sshd listens on the port: start sshd'
 says b 'user@b: Permission denied (publickey,password).'
-fault "password needed" 'ssh: b wants a password or another key: .*ssh-copy-id b'
+fault "password needed" 'ssh: b asks for a password or another key: .*ssh-copy-id b'
 says b 'Host key verification failed.'
 fault "unknown host key" 'ssh: ssh does not know the host key of b yet: type ssh b once'
 says b '@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
 Host key verification failed.'
-fault "host key changed" "ssh: the host key of b has changed .*ssh-keygen -R 'b'"
+fault "host key changed" "ssh: the host key of b has changed: .*ssh-keygen -R 'b'"
 echo 'echo "sh: 1: werkbank-launch: not found" >&2; exit 127' >"$tmp/b.sh"
 fault "Werkbank missing" 'build: b has no .*/werkbank-launch: .*werkbank hosts sync'
 echo 'echo "werkbank _probe: no such command" >&2; exit 64' >"$tmp/b.sh"
-fault "a Werkbank from before" 'build: .* of b does not answer .*werkbank hosts sync'
+fault "a Werkbank from before" 'build: .* on b gives no answer .*werkbank hosts sync'
 echo 'exec sleep 60' >"$tmp/b.sh"
 fault "hanging" 'ssh: b did not answer within 1.5 s' --deadline 1.5
 edit b 's/"werkbank":"[^"]*"/"werkbank":"0.0.1"/'
-fault "other version" 'build: Werkbank on b is version 0.0.1, here it is .*werkbank hosts sync'
+fault "other version" 'build: Werkbank on b is version 0.0.1, on this host .*werkbank hosts sync'
 edit b 's/"sha256":"\([0-9a-f]\)[0-9a-f]*","text"/"sha256":"\1fff","text"/'
-fault "other build" 'build: werkbank-train on b is another build .*werkbank hosts sync'
+fault "other build" 'build: werkbank-train on b is a different build .*werkbank hosts sync'
 if command -v mpirun >/dev/null 2>&1; then
 	edit b 's/"text":"mpirun (Open MPI) [^"]*"/"text":"mpirun (Open MPI) 1.2.3"/'
-	fault "other MPI" 'mpi: b has mpirun \(Open MPI\) 1.2.3, here it is .*install the same version'
+	fault "other MPI" 'mpi: b has mpirun \(Open MPI\) 1.2.3, this host has .*install the same version'
 else
 	skip "check: other MPI" "no mpirun"
 fi
 edit b 's/"corpus":\[.*\]/"corpus":[]/'
 fault "no corpus" 'corpus: b has no corpora/demo/train.shard in .*werkbank hosts sync --corpus demo' --corpus demo
 edit b 's/"name":"vocab.tsv","bytes":[0-9]*/"name":"vocab.tsv","bytes":3/'
-fault "other corpus" 'corpus: corpora/demo/vocab.tsv on b is another than here' --corpus demo
+fault "other corpus" 'corpus: corpora/demo/vocab.tsv on b differs from the file on this host' --corpus demo
 edit b 's/"writable":true,"free":[0-9]*/"writable":true,"free":1000000/'
 fault "disk full" 'disk: .* on b has 1 MB free, too little for a checkpoint'
 edit b 's/"time":[0-9]*/"time":1000000000/'
-fault "clock skew" 'clock: the clock of b is .* s behind ours: start chronyd'
+fault "clock skew" 'clock: the clock of b is .* s behind the clock of this host: start chronyd'
 edit b 's/"name":"eth0"/"name":"ens5"/'
 fault "wrong interface" 'network: b has no interface eth0 \(it has ens5 127.0.1.0/24\).*--network' --network eth0
 edit b 's/"name":"a","addresses":\["127.0.1.1"\]/"name":"a","addresses":["127.0.0.1"]/'
-fault "a name that resolves to the host itself" 'names: b takes a for itself \(127.0.0.1\): correct /etc/hosts'
+fault "a name that resolves to the host itself" 'names: b resolves a to itself \(127.0.0.1\): correct its /etc/hosts'
 cat >"$tmp/b.sh" <<'EOS'
 asked=$(cat)
 case $asked in *'"ask":"meet"'*) exec sleep 30;; esac
@@ -140,7 +140,7 @@ exec <<END
 $asked
 END
 EOS
-fault "firewall between the hosts" 'ports: a does not reach b at 127.0.1.2, TCP port [0-9]+ \(Connection refused\): open all TCP ports' --deadline 3
+fault "firewall between the hosts" 'ports: a cannot connect to b at 127.0.1.2, TCP port [0-9]+ \(Connection refused\): open all TCP ports' --deadline 3
 hosts 0 "check: too few cores" '^warning  cores: b has [0-9]+ cores for 4000 slots.*give it [0-9]+ slots' check a:1,b:4000
 edit b 's/^/Welcome!\n/'
 hosts 0 "check: a greeting is no answer" '^warning  shell: the start-up files of the shell on b print' check a:1,b:1
@@ -164,7 +164,7 @@ alive() { if runs "$2"; then ok "$1"; else not_ok "$1" "process $2 is gone"; fi;
 dead() { if runs "$2"; then not_ok "$1" "process $2 still runs"; else ok "$1"; fi; }
 here=$(hostname)
 
-hosts 0 "clean: nothing there" '^nothing of ours runs there' clean a b
+hosts 0 "clean: nothing there" '^no process of Werkbank is left there' clean a b
 victim; orphan=$victim; record lost 0 "$orphan" 2147483000 "$here:$$:x"
 victim; used=$victim; record busy 0 "$used" $$ "$here:$$:x"
 victim; gone=$victim; record gone 1 "$gone" $$ "$here:2147483001:x"
@@ -184,8 +184,8 @@ grep -q "^a: rank 0 of run reused, .*only its record was left" "$tmp/out" && ok 
 [ ! -e "$tmp/runtime/reused.0.$reused" ] && ok "clean: their file goes" || not_ok "clean: their file goes" "it is there"
 hosts 0 "clean --now" "^a: rank 2 of run other, process $other: terminated" clean a --now --run other
 says b 'ssh: connect to host b port 22: No route to host'
-hosts 1 "clean: a host is away" 'no way leads to b' clean a b
-hosts 68 "clean: all are away" 'no way leads to b' clean b
+hosts 1 "clean: a host is away" 'there is no route to b' clean a b
+hosts 68 "clean: all are away" 'there is no route to b' clean b
 heal
 sh -c 'trap "" TERM; echo $$ >"$0"; while :; do sleep 0.2; done' "$tmp/deaf" &
 while ! [ -s "$tmp/deaf" ]; do sleep 0.1; done
@@ -201,7 +201,7 @@ WERKBANK_SHARE=$WERKBANK_SHARE/../$(basename "$WERKBANK_SHARE")
 export WERKBANK_SHARE
 hosts 0 "sync: a shared workspace is left alone" '^a: same file system, 0.0 MB sent' sync a --corpus demo
 hosts 66 "sync: no such corpus" 'vocab.tsv|train.shard' sync a --corpus nothing
-hosts 68 "sync: all are away" 'no address is known for x' sync x
+hosts 68 "sync: all are away" 'the name x has no address' sync x
 if unshare -rm true 2>/dev/null && command -v rsync >/dev/null 2>&1; then
 	disk=$tmp/disk-b
 	mkdir "$disk"
@@ -223,7 +223,7 @@ EOS
 	cmp -s "$tmp/w/corpora/demo/train.shard" "$disk/corpora/demo/train.shard" && ok "sync: is mended" || not_ok "sync: is mended" "it differs"
 	tr a-z A-Z <"$tmp/w/corpora/demo/vocab.tsv" >"$disk/corpora/demo/vocab.tsv"
 	touch -r "$tmp/w/corpora/demo/vocab.tsv" "$disk/corpora/demo/vocab.tsv"	# rsync sees no difference
-	hosts 1 "sync: verified by hash" '^b: failed: .*/vocab.tsv on b is not as here after copying' sync b --corpus demo
+	hosts 1 "sync: verified by hash" '^b: failed: .*/vocab.tsv on b differs from this host after the copy' sync b --corpus demo
 	cat >>"$tmp/w/corpora/demo/vocab.tsv" </dev/null
 	echo more >>"$tmp/w/corpora/demo/vocab.tsv"
 	cat >"$tmp/b.sh" <<'EOS'

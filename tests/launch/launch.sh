@@ -114,26 +114,26 @@ says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
 says "save --json" 0 '^\{"v":1,"run":"a","done":"saved","step":[0-9]+\}$' "$wb" save -q -C "$w" --json
 says "evaluate --json" 0 '^\{"v":1,"run":"a","done":"evaluated","step":[0-9]+,"bleu":[0-9.]+\}$' "$wb" evaluate -q -C "$w" --json
 says "evaluate" 0 'a is evaluated at step [0-9]+: BLEU [0-9]' "$wb" evaluate -C "$w"
-says "attach leaves it running" 0 'a goes on; werkbank attach a comes back' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
-says "no such run" 66 "no run is called 'b'" "$wb" stop -C "$w" b
+says "attach leaves it running" 0 'a goes on; follow it again with: werkbank attach a' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
+says "no such run" 66 "has no run 'b'" "$wb" stop -C "$w" b
 says "stop" 0 'a is stopped' "$wb" stop -C "$w"
 same "a is stopped" "$(state a)" stopped
 says "logs" 0 'asked the training to save and stop' "$wb" logs -C "$w" a
 says "logs of the last run" 0 'saved at step' "$wb" logs -C "$w" -f
 says "nothing to stop" 66 'no run in .* is being trained' "$wb" stop -C "$w"
-says "nothing to stop by name" 66 'the run a is not being trained: it is stopped' "$wb" stop -C "$w" a
+says "nothing to stop by name" 66 'the run a is not being trained; its state is: stopped' "$wb" stop -C "$w" a
 nobody_left stop
 says "a second start" 0 '' train a --detach
-holds "it goes on" says_journal a 'going on from the checkpoint'
+holds "it goes on" says_journal a 'restart from its checkpoint'
 says "stop --now" 0 '^\{"v":1,"run":"a","state":"stopped","exit":[0-9]+\}$' "$wb" stop -q -C "$w" --json --now a
-holds "its state tells" says_state a '"event":"the training was ended at once, as asked"'
+holds "its state tells" says_state a '"event":"the training was ended at once on request"'
 nobody_left "stop --now"
 
 # ---- crashes ------------------------------------------------------------------
 says "one rank" 0 '' train k --detach
 holds "a checkpoint" test -d "$w/runs/k/checkpoints/50"
 end "$ranks"
-holds "kill -9 of the rank: it starts again" says_journal k 'going on from the checkpoint'
+holds "kill -9 of the rank: it starts again" says_journal k 'restart from its checkpoint'
 holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
 same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
 says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k
@@ -159,7 +159,7 @@ cat >"$tmp/bin/werkbank-train" <<-'END'
 END
 chmod +x "$tmp/bin/werkbank-train"
 fake() { "$tmp/bin/werkbank-launch" train -C "$w" --run "$1" "$tmp/tiny.ini" --restarts 2; }
-says "given up" 1 'started again 2 times without a new checkpoint and is given up' fake g
+says "given up" 1 'giving up after 2 restarts without a new checkpoint' fake g
 same "its starts" "$(starts g)" 3
 for status in 64 65 66 78; do
 	STATUS=$status
@@ -168,7 +168,7 @@ for status in 64 65 66 78; do
 	same "never again after $status" "$(starts "g$status")" 1
 done
 STATUS=75
-says "75 without a stop in the journal is a hang" 68 'a rank did not go on' fake h
+says "75 without a stop in the journal is a hang" 68 'hung and its watchdog ended it' fake h
 unset STATUS
 
 # ---- several ranks ----------------------------------------------------------
@@ -221,7 +221,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	chmod +x "$tmp/hang"
 	WERKBANK_BEGIN=2
 	export WERKBANK_BEGIN
-	says "ranks that do not begin" 0 'the training did not begin; going on from its beginning' \
+	says "ranks that do not begin" 0 'the training did not begin; restart from its beginning' \
 		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight --network 127.0.0.0/8 --steps 20
 	unset WERKBANK_BEGIN
 	nobody_left "ranks that do not begin"
@@ -234,14 +234,14 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	rm "$tmp/gone-nodeb"
 	holds "a later checkpoint" test -d "$w/runs/e/checkpoints/$(($(step e) / 50 * 50 + 50))"
 	end "$ranks"
-	holds "and with it again" says_journal e 'all 2 hosts are there again'
+	holds "and with it again" says_journal e 'all 2 hosts answer again'
 	holds "two ranks" says_state e '"state":"running".*"ranks":2,'
 	says "stop on two hosts" 0 'e is stopped' "$wb" stop -C "$w" e
 	says "hosts that are waited for" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach
 	holds "they run" started e 4
 	touch "$tmp/gone-nodea"
 	end "$ranks"
-	holds "waiting" says_state e '"state":"restarting".*waiting for nodea to answer again \(--elastic would go on without\)'
+	holds "waiting" says_state e '"state":"restarting".*waiting for nodea to answer \(--elastic goes on without\)'
 	rm "$tmp/gone-nodea"
 	holds "there again" started e 5
 	touch "$tmp/gone-nodea"
@@ -333,7 +333,7 @@ if command -v bash >/dev/null 2>&1; then
 else
 	skip "jobs" "no bash"
 fi
-says "other batch systems" 64 "pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
+says "other batch systems" 64 "expected pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
 says "a job needs its time" 64 'give --walltime' "$wb" job pbs "$tmp/tiny.ini"
 
 tally

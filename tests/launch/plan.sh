@@ -34,20 +34,20 @@ plan_json() { "$wb" plan -C "$tmp/w" --json "$@" >"$tmp/json" 2>"$tmp/err" || no
 mkdir -p "$tmp/w/runs/two" "$tmp/w/runs/new"
 given="--parameters 25000000 --compute-s 0.9"
 
-refused 64 'give --run NAME .* or --parameters N and --compute-s'
+refused 64 'give --run NAME .*or --parameters N and --compute-s'
 refused 64 'give --run NAME' --parameters 25000000
 refused 64 'a number without its unit' $given --link 10
 refused 64 'no unit of a network' $given --link 10gbits
 refused 64 'no speed of a network' $given --link fast
 refused 64 'above 0' $given --link 0mbit
-refused 64 '"0" is no number of hosts' $given --hosts-count 0
-refused 64 '"2.5" is no number of hosts' $given --hosts-count 1,2.5
-refused 64 'no number is given' $given --hosts-count ,
+refused 64 '"0" is not a number of hosts' $given --hosts-count 0
+refused 64 '"2.5" is not a number of hosts' $given --hosts-count 1,2.5
+refused 64 'give at least one number' $given --hosts-count ,
 refused 64 'did you mean wire' $given --vary wier=fp32
 refused 64 'not one of fp32, bf16' $given --vary wire=fp16
-refused 64 'no value is given' $given --vary micro-batches=
-refused 64 'write NAME=VALUE' $given --vary micro-batches
-refused 66 'there is no run "nobody"' --run nobody
+refused 64 'give at least one value' $given --vary micro-batches=
+refused 64 'expected NAME=VALUE' $given --vary micro-batches
+refused 66 'there is no run "nobody" in the workspace' --run nobody
 refused 64 'starts with a dot|may not|run' --run ../two
 
 # What was given: 94 MB/s of payload, fp32, no overlap: 100 MB of gradients over 2 hosts in 1.064 s.

@@ -71,32 +71,35 @@ TEST(hosts_refused_lists)
 	static const struct {
 		const char *spec, *seen;
 	} cases[] = {
-		{ "", "64: the host list is empty: a:2,b:2 was expected, or a file" },
-		{ " , ", "64: the host list is empty: a:2,b:2 was expected, or a file" },
-		{ "a:0", "64: host list, column 3: \"0\" is no count: NAME:SLOTS was expected" },
-		{ "a:-1", "64: host list, column 3: \"-1\" is no count: NAME:SLOTS was expected" },
+		{ "", "64: the host list is empty: give for example a:2,b:2, or a file" },
+		{ " , ", "64: the host list is empty: give for example a:2,b:2, or a file" },
+		{ "a:0",
+		  "64: host list, column 3: \"0\" is not a number of slots: expected NAME:SLOTS" },
+		{ "a:-1",
+		  "64: host list, column 3: \"-1\" is not a number of slots: expected NAME:SLOTS" },
 		{ "a:2,b:x",
-		  "64: host list, column 7: \"x\" is no count: NAME:SLOTS was expected" },
-		{ "a:", "64: host list, column 3: \"\" is no count: NAME:SLOTS was expected" },
-		{ "a:5000", "64: host list, column 1: 5000 slots on a: 1 to 4096 were expected" },
-		{ "a,-b", "64: host list, column 3: \"-b\" cannot be the name of a host" },
-		{ "a,b-", "64: host list, column 3: \"b-\" cannot be the name of a host" },
-		{ "a..b", "64: host list, column 1: \"a..b\" cannot be the name of a host" },
-		{ "a;b", "64: host list, column 1: \"a;b\" cannot be the name of a host" },
-		{ "$(reboot)",
-		  "64: host list, column 1: \"$(reboot)\" cannot be the name of a host" },
+		  "64: host list, column 7: \"x\" is not a number of slots: expected NAME:SLOTS" },
+		{ "a:",
+		  "64: host list, column 3: \"\" is not a number of slots: expected NAME:SLOTS" },
+		{ "a:5000", "64: host list, column 1: 5000 slots on a: expected 1 to 4096" },
+		{ "a,-b", "64: host list, column 3: \"-b\" is not a valid host name" },
+		{ "a,b-", "64: host list, column 3: \"b-\" is not a valid host name" },
+		{ "a..b", "64: host list, column 1: \"a..b\" is not a valid host name" },
+		{ "a;b", "64: host list, column 1: \"a;b\" is not a valid host name" },
+		{ "$(reboot)", "64: host list, column 1: \"$(reboot)\" is not a valid host name" },
 		{ "b\xC3\xBCro",
-		  "64: host list, column 1: \"b\xC3\xBCro\" cannot be the name of a host" },
-		{ "me@a:2",
-		  "64: host list, column 1: \"me@a:2\" names a user: put that into ~/.ssh/config" },
-		{ "n[1-", "64: host list, column 1: the bracket of \"[1-\" is not closed" },
-		{ "n[3-1]",
-		  "64: host list, column 1: \"3-1\" is no range: [01-08,12] was expected" },
-		{ "n[]", "64: host list, column 1: \"\" is no range: [01-08,12] was expected" },
+		  "64: host list, column 1: \"b\xC3\xBCro\" is not a valid host name" },
+		{ "me@a:2", "64: host list, column 1: \"me@a:2\" contains a user name: set the "
+			    "user in ~/.ssh/config" },
+		{ "n[1-", "64: host list, column 1: \"[1-\" lacks its closing bracket" },
+		{ "n[3-1]", "64: host list, column 1: \"3-1\" is not a range: expected for example "
+			    "[01-08,12]" },
+		{ "n[]",
+		  "64: host list, column 1: \"\" is not a range: expected for example [01-08,12]" },
 		{ "n[1-999999999]",
-		  "64: host list, column 1: \"1-999999999\" are more than 65536 hosts" },
-		{ "[fe80::zz]:2", "64: host list, column 1: \"fe80::zz\" is no IPv6 address" },
-		{ "[", "64: host list, column 1: \"\" is no IPv6 address" },
+		  "64: host list, column 1: the range \"1-999999999\" has more than 65536 hosts" },
+		{ "[fe80::zz]:2", "64: host list, column 1: \"fe80::zz\" is not an IPv6 address" },
+		{ "[", "64: host list, column 1: \"\" is not an IPv6 address" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -116,16 +119,18 @@ TEST(hosts_files)
 		{ "a:2,b:2\n", "a 2 0;b 2 0" },
 		{ "n[1-2] slots=8\n", "n1 8 0;n2 8 0" },
 		{ "a cpu=4\n", "a 4 0" },
-		{ "a:x\n", "hosts:1:3: \"x\" is no count: NAME:SLOTS was expected" },
-		{ "a\nb slots=\n", "hosts:2:9: \"\" is no count: slots=NUMBER was expected" },
-		{ "a slots=4x\n", "hosts:1:9: \"4x\" is no count: slots=NUMBER was expected" },
-		{ "a slot=4\n", "hosts:1:3: \"slot\" is not known: slots=NUMBER was expected" },
-		{ "a 4 slots=4\n", "hosts:1:3: \"4\": slots=NUMBER was expected behind a host" },
-		{ "slots=4\n", "hosts:1:1: the name of a host was expected at the beginning" },
-		{ "a:2222\na:2223\n", "hosts:2:1: a has port 2222 and also port 2223" },
-		{ "a:70000 slots=1\n", "hosts:1:1: port 70000 on a: 1 to 65535 were expected" },
-		{ "# none\n", "hosts: names no host" },
-		{ "", "hosts: names no host" },
+		{ "a:x\n", "hosts:1:3: \"x\" is not a number of slots: expected NAME:SLOTS" },
+		{ "a\nb slots=\n",
+		  "hosts:2:9: \"\" is not a number of slots: expected slots=NUMBER" },
+		{ "a slots=4x\n",
+		  "hosts:1:9: \"4x\" is not a number of slots: expected slots=NUMBER" },
+		{ "a slot=4\n", "hosts:1:3: unknown key \"slot\": expected slots=NUMBER" },
+		{ "a 4 slots=4\n", "hosts:1:3: \"4\": expected slots=NUMBER after the host" },
+		{ "slots=4\n", "hosts:1:1: expected a host name at the beginning of the line" },
+		{ "a:2222\na:2223\n", "hosts:2:1: a is listed with port 2222 and with port 2223" },
+		{ "a:70000 slots=1\n", "hosts:1:1: port 70000 on a: expected 1 to 65535" },
+		{ "# none\n", "hosts: lists no host" },
+		{ "", "hosts: lists no host" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -143,15 +148,15 @@ TEST(hosts_of_batch_systems)
 	check_str(understood("slurm", &env), "n1 1 0;n2 1 0;n3 1 0;n4 1 0;gpu7 1 0");
 	env.slurm_tasks = "2(x";
 	check_str(understood("slurm", &env),
-		  "65: SLURM_TASKS_PER_NODE is \"2(x\": 2(x3),1 was expected");
+		  "65: SLURM_TASKS_PER_NODE is \"2(x\": expected for example 2(x3),1");
 	env.slurm_tasks = "1";
 	check_str(understood("slurm", &env),
-		  "64: host list, column 1: there are more hosts than numbers of tasks");
+		  "64: host list, column 1: SLURM_TASKS_PER_NODE covers only 1 hosts");
 	env = (struct hosts_env){ 0 };
 	check_str(understood("slurm", &env),
-		  "64: slurm: SLURM_JOB_NODELIST is not set: this is no job of Slurm");
+		  "64: slurm: SLURM_JOB_NODELIST is not set: run this inside a Slurm job");
 	check_str(understood("pbs", &env),
-		  "64: pbs: PBS_NODEFILE is not set: this is no job of PBS");
+		  "64: pbs: PBS_NODEFILE is not set: run this inside a PBS job");
 	env.pbs_nodefile = "/nowhere/nodes";
 	check_str(understood("pbs", &env),
 		  "66: /nowhere/nodes: cannot be read: No such file or directory");
@@ -174,11 +179,12 @@ TEST(hosts_of_aws)
 	check_str(understood_file("[[{\"InstanceId\":\"i\",\"InstanceType\":\"p5.48xlarge\","
 				  "\"PrivateIpAddress\":\"10.1.1.1\"}]]"),
 		  "10.1.1.1 8 0");
-	check_str(understood_file("{\"Reservations\":[]}"), "hosts: none of its 0 instances runs");
+	check_str(understood_file("{\"Reservations\":[]}"),
+		  "hosts: none of its 0 instances is running");
 	check_str(understood_file("{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i\"}]}]}"),
-		  "hosts: .Reservations[0].Instances[0]: an instance that runs has no "
+		  "hosts: .Reservations[0].Instances[0]: this running instance has no "
 		  "PrivateIpAddress");
 	check_str(understood_file("{\"a\":[{\"PrivateIpAddress\":\"no host\"}]}"),
-		  "hosts: .a[0].PrivateIpAddress: \"no host\" cannot be the name of a host");
+		  "hosts: .a[0].PrivateIpAddress: \"no host\" is not a valid host name");
 	check(strstr(understood_file("{\"Reservations\":["), "hosts: ") != NULL);
 }

@@ -116,7 +116,7 @@ TEST(outcome_times)
 	check_near(o.save_s, 20, 1e-9);
 	check_near(o.step_s, 1.8, 1e-9);
 	check_int(o.step, 20);
-	check(!o.began && !o.has_ever_begun);
+	check(!o.has_begun && !o.has_ever_begun);
 	outcome_close(&o);
 	free(path);
 }

@@ -91,11 +91,11 @@ TEST(preflight_names_each_fault)
 		{ "{\"werkbank\":\"2\",\"host\":\"b\"," TRAINER "," MPI "," MACHINE
 		  "," SPACE B_REST,
 		  0,
-		  "b error build: Werkbank on b is version 2, here it is 1: type werkbank hosts "
+		  "b error build: Werkbank on b is version 2, on this host 1: type werkbank hosts "
 		  "sync\n" },
 		{ "{" HOST_B "," MPI "," MACHINE "," SPACE B_REST, 0,
-		  "b error build: b has no werkbank-train beside werkbank-launch: type werkbank "
-		  "hosts sync\n" },
+		  "b error build: b has no werkbank-train in the folder of werkbank-launch: type "
+		  "werkbank hosts sync\n" },
 		{ "{" HOST_B ",\"trainer\":{\"trouble\":\"libmpi.so.40: not found\"}," MPI
 		  "," MACHINE "," SPACE B_REST,
 		  0,
@@ -103,37 +103,37 @@ TEST(preflight_names_each_fault)
 		{ "{" HOST_B ",\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":"
 		  "\"bbbb\"}," MPI "," MACHINE "," SPACE B_REST,
 		  0,
-		  "b error build: werkbank-train on b is another build of 1 than here (SHA-256 "
-		  "bbbb, not aaaa): type werkbank hosts sync\n" },
+		  "b error build: werkbank-train on b is a different build of 1 than on this host "
+		  "(SHA-256 bbbb, not aaaa): type werkbank hosts sync\n" },
 		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 5.0.3\"}," MACHINE
 		  "," SPACE B_REST,
 		  0,
-		  "b error mpi: b has mpirun (Open MPI) 5.0.3, here it is mpirun (Open MPI) 4.1.4: "
-		  "install the same version on all hosts\n" },
+		  "b error mpi: b has mpirun (Open MPI) 5.0.3, this host has mpirun (Open MPI) "
+		  "4.1.4: install the same version on all hosts\n" },
 		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"trouble\":\"x\"}," MACHINE "," SPACE B_REST,
 		  0,
-		  "b error mpi: b has no Open MPI in the PATH that ssh gives (neither mpirun "
-		  "nor orted): install mpirun (Open MPI) 4.1.4, or set PATH in a file that shells "
-		  "without terminal read\n" },
+		  "b error mpi: b has no Open MPI (neither mpirun nor orted) in the PATH of a "
+		  "remote shell: install mpirun (Open MPI) 4.1.4, or set PATH in a start-up file "
+		  "for non-interactive shells\n" },
 		{ "{" HOST_B "," TRAINER "," MPI ",\"cores\":4," SPACE B_REST, 0,
-		  "b warning cores: b has 4 cores for 8 slots, so that ranks take turns: give it "
-		  "4 slots\n" },
+		  "b warning cores: b has 4 cores for 8 slots, so ranks share cores: give it 4 "
+		  "slots\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
 		  "\"workspace\":{\"free\":1000000,\"corpus\":[" SHARD "]}" B_REST,
 		  0,
-		  "b error disk: /w on b has 1 MB free, too little for a checkpoint: remove "
-		  "something, or use another workspace\n" },
+		  "b error disk: /w on b has 1 MB free, too little for a checkpoint: remove some "
+		  "files, or use another workspace\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":1e6,"
 		  "\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST,
 		  0,
-		  "b error disk: /tmp on b has 1 MB free, and Open MPI needs files there: remove "
-		  "something\n" },
+		  "b error disk: /tmp on b has 1 MB free, but Open MPI writes files there: remove "
+		  "some files\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, -3.25,
-		  "b warning clock: the clock of b is 3.2 s behind ours: start chronyd or "
-		  "systemd-timesyncd there\n" },
+		  "b warning clock: the clock of b is 3.2 s behind the clock of this host: start "
+		  "chronyd or systemd-timesyncd there\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, 90,
-		  "b error clock: the clock of b is 90.0 s ahead of ours: start chronyd or "
-		  "systemd-timesyncd there\n" },
+		  "b error clock: the clock of b is 90.0 s ahead of the clock of this host: start "
+		  "chronyd or systemd-timesyncd there\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
 		  "\"workspace\":{\"there\":false,\"free\":9e9,\"corpus\":[]}" B_REST,
 		  0,
@@ -143,8 +143,8 @@ TEST(preflight_names_each_fault)
 		  "\"workspace\":{\"free\":9e9,\"corpus\":[{\"name\":\"train.shard\",\"bytes\":5,"
 		  "\"sha256\":\"dd\"}]}" B_REST,
 		  0,
-		  "b error corpus: corpora/demo/train.shard on b is another than here: type "
-		  "werkbank hosts sync --corpus demo\n" },
+		  "b error corpus: corpora/demo/train.shard on b differs from the file on this "
+		  "host: type werkbank hosts sync --corpus demo\n" },
 		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE
 		  ",\"session_kills\":true," SPACE B_REST,
 		  0,
@@ -153,8 +153,8 @@ TEST(preflight_names_each_fault)
 		{ "{" ME ",\"host\":\"a\",\"boot\":\"A\"," TRAINER "," MPI "," MACHINE
 		  "," SPACE B_REST,
 		  0,
-		  "b warning names: b and a are the same machine (a): name it once, "
-		  "with the sum of the slots\n" },
+		  "b warning names: b and a are the same machine (a): list it once, with the sum "
+		  "of the slots\n" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -172,7 +172,7 @@ TEST(preflight_networks)
 {
 	/* another network, and no route says anything */
 	check_str(found(B_HEAD NET(ETH("ib0", 7, 2)) "}", 8, 0, NULL),
-		  "a warning names: a takes b for 10.0.1.2, which is none of its addresses: "
+		  "a warning names: a resolves b to 10.0.1.2, which is not one of its addresses: "
 		  "correct /etc/hosts or the name server\n"
 		  "b error network: b has no interface in 10.0.1.0/24 (it has ib0 10.0.7.0/24): "
 		  "name the network between the hosts with --network\n10.0.1.0/24");
@@ -187,10 +187,10 @@ TEST(preflight_networks)
 	check_str(found(B_HEAD NET(ETH("eth0", 1, 2)) ",\"routes\":[" ROUTE("a", "127.0.0.1",
 									    "127.0.0.1") "]}",
 			8, 0, NULL),
-		  "b error names: b takes a for itself (127.0.0.1): correct /etc/hosts there\n"
+		  "b error names: b resolves a to itself (127.0.0.1): correct its /etc/hosts\n"
 		  "10.0.1.0/24");
 	check_str(found(B_HEAD "\"interfaces\":[{\"name\":\"eth0\",\"address\":\"10.0.1.2\","
 			       "\"network\":\"10.0.1.0/24\",\"carrier\":false}]," ROUTES_B "}",
 			8, 0, NULL),
-		  "b error network: eth0 of b has no link: is the cable in?\n10.0.1.0/24");
+		  "b error network: eth0 of b has no link: check the cable\n10.0.1.0/24");
 }

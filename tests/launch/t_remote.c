@@ -105,34 +105,36 @@ TEST(remote_troubles_have_a_cure)
 		const char *words;
 	} cases[] = {
 		{ "ssh: connect to host far port 22: Connection refused", 255,
-		  "no sshd listens on that port: start sshd" },
+		  "no sshd listens on the port: start sshd" },
 		{ "ssh: connect to host far port 22: No route to host", 255,
 		  "is it switched on, and in this network?" },
 		{ "connect to address 10.0.0.1 port 22: Connection timed out", 255,
 		  "far does not answer: is it switched on" },
 		{ "ssh: Could not resolve hostname far: Name or service not known", 255,
-		  "no address is known for far: correct the name" },
+		  "the name far has no address: correct the name" },
 		{ "Host key verification failed.", 255,
 		  "ssh does not know the host key of far yet: type ssh far once" },
 		{ "@  WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\n"
 		  "Host key verification failed.",
 		  255, "type ssh-keygen -R '[far]:2222'" },
 		{ "me@far: Permission denied (publickey,password).", 255,
-		  "put your public key there with ssh-copy-id far" },
+		  "install your public key with ssh-copy-id far" },
 		{ "@ WARNING: UNPROTECTED PRIVATE KEY FILE! @\nPermission denied (publickey).", 255,
 		  "chmod 600" },
 		{ "kex_exchange_identification: read: Connection reset by peer", 255,
 		  "MaxStartups" },
 		{ "unknown option -- Z", 255, "--ssh has an option that ssh does not know" },
 		{ "something \033[31mnew", 255, "far cannot be reached: something  [31mnew" },
-		{ "", 255, "far cannot be reached: ssh failed and said nothing" },
+		{ "", 255, "far cannot be reached: ssh failed without a message" },
 		{ "sh: 1: /opt/werkbank-launch: not found", 127,
-		  "far has no /opt/werkbank-launch: install it at the same path as here, or type: "
+		  "far has no /opt/werkbank-launch: install it at the same path as on this host, "
+		  "or type: "
 		  "werkbank hosts sync" },
 		{ "/opt/werkbank-launch: error while loading shared libraries: libz.so.1: cannot "
 		  "open",
-		  127, "werkbank-launch of far needs libz.so.1, which is not installed" },
-		{ "/opt/werkbank-launch: Exec format error", 126, "is it of the same kind" },
+		  127, "werkbank-launch on far needs libz.so.1, which is not installed" },
+		{ "/opt/werkbank-launch: Exec format error", 126,
+		  "is its processor type the same" },
 	};
 	static const char *const argv[] = { "/opt/werkbank-launch", "_probe", NULL };
 
@@ -186,7 +188,7 @@ TEST(remote_deadline)
 	check(job.timed_out);
 	check_int(job.status, -1);
 	check_str(buf_text(&job.out), "begun\n");
-	check(strstr(job.trouble, "far did not answer within 0.5 s: is it busy") != NULL);
+	check(strstr(job.trouble, "far did not answer within 0.5 s: is it overloaded") != NULL);
 	/* it and what it started are gone, although it would not hear */
 	if (path && check_int(file_read_all(path, 0, &pid, &e), 0))
 		check(is_group_gone((pid_t)strtol(pid.data, NULL, 10)));

@@ -90,7 +90,7 @@ says "goes on as ever" 0 '' "$wb" train -q "$tmp/special.ini" --steps 14
 mv "$r/general" "$r/moved"
 says "also when the first model is gone" 0 '' "$wb" train -q "$tmp/special.ini" --steps 16
 mv "$r/moved" "$r/general"
-says "not from another one" 78 'begun with --start-from .general. and cannot go on' "$wb" train -q "$tmp/special.ini" --start-from general:6
+says "not from another one" 78 'began with --start-from .general. and cannot continue' "$wb" train -q "$tmp/special.ini" --start-from general:6
 says "a checkpoint by its step" 0 'general/checkpoints/6 \(step 6' "$wb" train "$tmp/special.ini" --start-from general:6 --run six --steps 1
 if command -v mpirun >/dev/null && "$wb-train" --version | grep -q "with MPI"; then
 	says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --micro-batches 2 --steps 1

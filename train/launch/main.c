@@ -1,4 +1,4 @@
-/* main.c - werkbank-launch: starts trainings on one host or many, and speaks with them. */
+/* main.c - werkbank-launch: the commands that start, supervise, control and plan trainings. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* What follows the host is the remote shell's business, so it is kept from the parser. */
+/* The words after the host belong to the remote shell: the parser of options never sees them. */
 static int command_ssh(struct conf *c, char **from_host, struct err *e)
 {
 	mpirun_decode_word(c->ssh);
@@ -92,26 +92,26 @@ static int run_subcommand(struct conf *c, int *status, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		if (!strcmp(c->command, commands[i].name))
 			return commands[i].run_subcommand(c, status, e);
-	return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
+	return err_set(e, ERR_INTERNAL, "the command %s is not implemented", c->command);
 }
 
 int main(int argc, char **argv)
 {
 	struct conf c;
 	struct err e = { 0 };
-	int status = 0, code = conf_init(&c, &e);
+	int status = 0, rc = conf_init(&c, &e);
 	bool agent = argc > 1 && !strcmp(argv[1], "_ssh");
 	int parsed = argc;
 
 	if (agent)
 		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
-	if (!code)
-		code = conf_parse_command(&c, "launch", parsed, argv, &e);
-	if (!code && !conf_print_requested(&c, stdout))
-		code = agent ? command_ssh(&c, argv + parsed - 1, &e)
-			     : run_subcommand(&c, &status, &e);
-	if (code)
-		status = conf_exit_status(&c, code, &e);
+	if (!rc)
+		rc = conf_parse_command(&c, "launch", parsed, argv, &e);
+	if (!rc && !conf_print_requested(&c, stdout))
+		rc = agent ? command_ssh(&c, argv + parsed - 1, &e)
+			   : run_subcommand(&c, &status, &e);
+	if (rc)
+		status = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return status;
 }

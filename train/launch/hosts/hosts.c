@@ -2,6 +2,7 @@
 #include "train/launch/hosts/hosts.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #define MAX_NAME   253
 #define MAX_LABEL  63
 #define SSH_PORT   22
-#define USER_PORTS 1024 /* from here on a number behind a name in a file is a port */
+#define USER_PORTS 1024 /* in a hostfile, NAME:NUMBER with a NUMBER from here on is a port */
 
 /* ---- names ---- */
 
@@ -29,7 +30,7 @@ static bool is_address6(const char *name)
 	return inet_pton(AF_INET6, name, &address) == 1;
 }
 
-/* RFC 1123, with _ tolerated because people use it. */
+/* RFC 1123, but _ is allowed because people use it. */
 static bool is_host_name(const char *name)
 {
 	size_t label = 0, n = strlen(name);
@@ -50,7 +51,7 @@ static bool is_host_name(const char *name)
 		if (++label > MAX_LABEL)
 			return false;
 	}
-	/* "name." is the same name said in full */
+	/* a fully qualified name may end with a dot */
 	return name[n - 1] != '-' && (label || n > 1);
 }
 
@@ -59,20 +60,20 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 	struct host *x;
 
 	if (!is_host_name(name) && !is_address6(name))
-		return err_set(e, ERR_DATA, "\"%.100s\" cannot be the name of a host", name);
+		return err_set(e, ERR_DATA, "\"%.100s\" is not a valid host name", name);
 	if (slots < 1 || slots > HOSTS_MAX_SLOTS)
-		return err_set(e, ERR_DATA, "%lld slots on %s: 1 to %d were expected",
-			       (long long)slots, name, HOSTS_MAX_SLOTS);
+		return err_set(e, ERR_DATA, "%lld slots on %s: expected 1 to %d", (long long)slots,
+			       name, HOSTS_MAX_SLOTS);
 	if (port < 0 || port > 65535)
-		return err_set(e, ERR_DATA, "port %lld on %s: 1 to 65535 were expected",
-			       (long long)port, name);
+		return err_set(e, ERR_DATA, "port %lld on %s: expected 1 to 65535", (long long)port,
+			       name);
 	for (size_t i = 0; i < h->n; i++) {
 		x = &h->all[i];
 		if (strcasecmp(x->name, name) != 0)
 			continue;
 		if (port && x->port && x->port != port)
-			return err_set(e, ERR_DATA, "%s has port %d and also port %lld", name,
-				       x->port, (long long)port);
+			return err_set(e, ERR_DATA, "%s is listed with port %d and with port %lld",
+				       name, x->port, (long long)port);
 		if (x->slots + slots > HOSTS_MAX_SLOTS)
 			return err_set(e, ERR_DATA, "%s has more than %d slots", name,
 				       HOSTS_MAX_SLOTS);
@@ -81,7 +82,7 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 		return 0;
 	}
 	if (h->n == HOSTS_MAX)
-		return err_set(e, ERR_DATA, "there are more than %d hosts", HOSTS_MAX);
+		return err_set(e, ERR_DATA, "more than %d hosts are listed", HOSTS_MAX);
 	if (mem_grow(&h->all, &h->cap, h->n + 1, sizeof(*h->all), e))
 		return e->code;
 	x = &h->all[h->n];
@@ -89,31 +90,35 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 	return x->name ? (h->n++, 0) : e->code;
 }
 
-/* ---- where we are, for messages ---- */
+/* ---- the parser's position, for messages ---- */
 
 struct host_parser {
 	struct hosts *hosts;
-	const char *source; /* a file's name; NULL: a list */
+	const char *source; /* name of the hostfile; NULL: a list on the command line */
 	int64_t line;
-	const char *text;     /* of the line */
-	const int32_t *tasks; /* slots of the hosts in order (Slurm); NULL: as the text says */
+	const char *text;     /* of the current line */
+	const int32_t *tasks; /* Slurm: slots of each host, in order; NULL: use the text's slots */
 	size_t n_tasks, next_task;
 };
 
-/* The place in front of e's text. The code says whether a user or a file is to blame. */
+/*
+ * Prefix the message with the position of at. ERR_DATA is kept for a hostfile and becomes
+ * ERR_USAGE for a list.
+ */
 static int prefix_host_position(const struct host_parser *p, const char *at, struct err *e)
 {
 	size_t column = (size_t)(at - p->text) + 1;
 
+	assert(at >= p->text);
 	if (e->code != ERR_DATA)
-		return e->code; /* out of memory is at no place */
+		return e->code; /* out of memory has no position */
 	if (p->source)
 		return err_prefix(e, "%s:%lld:%zu", p->source, (long long)p->line, column);
 	e->code = ERR_USAGE;
 	return err_prefix(e, "host list, column %zu", column);
 }
 
-/* Digits only, from at to end; false: no number, or too large to be one of anything. */
+/* Parse the digits from at to end; false: not a number, or more than 9 digits. */
 static bool parse_host_number(const char *at, const char *end, int64_t *number)
 {
 	int64_t x = 0;
@@ -133,7 +138,6 @@ static bool parse_host_number(const char *at, const char *end, int64_t *number)
 
 struct bracket_expansion {
 	struct host_parser *p;
-	const char *at; /* of the whole, for messages */
 	int64_t slots, port;
 };
 
@@ -144,7 +148,8 @@ static int add_expanded_host(const struct bracket_expansion *x, const char *name
 
 	if (p->tasks) {
 		if (p->next_task == p->n_tasks)
-			return err_set(e, ERR_DATA, "there are more hosts than numbers of tasks");
+			return err_set(e, ERR_DATA, "SLURM_TASKS_PER_NODE covers only %zu hosts",
+				       p->n_tasks);
 		slots = p->tasks[p->next_task++];
 	}
 	return hosts_add(p->hosts, name, slots, x->port, e);
@@ -153,7 +158,10 @@ static int add_expanded_host(const struct bracket_expansion *x, const char *name
 static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest,
 			   const char *end, struct err *e);
 
-/* One of "07" and "01-08", between from and to, with what follows the bracket. */
+/*
+ * Expand one item "07" or "01-08" (from … to) of a bracket. Each number follows head, with as many
+ * digits as the first number has; rest … end is the text after the bracket.
+ */
 static int expand_bracket_range(const struct bracket_expansion *x, const char *head,
 				const char *from, const char *to, const char *rest, const char *end,
 				struct err *e)
@@ -164,12 +172,13 @@ static int expand_bracket_range(const struct bracket_expansion *x, const char *h
 
 	if (!parse_host_number(from, dash ? dash : to, &first) ||
 	    (dash && !parse_host_number(dash + 1, to, &last)) || (dash && last < first))
-		return err_set(e, ERR_DATA, "\"%.*s\" is no range: [01-08,12] was expected",
+		return err_set(e, ERR_DATA,
+			       "\"%.*s\" is not a range: expected for example [01-08,12]",
 			       (int)MIN(to - from, 100), from);
 	if (!dash)
 		last = first;
 	if (last - first >= HOSTS_MAX)
-		return err_set(e, ERR_DATA, "\"%.*s\" are more than %d hosts",
+		return err_set(e, ERR_DATA, "the range \"%.*s\" has more than %d hosts",
 			       (int)MIN(to - from, 100), from, HOSTS_MAX);
 	for (int64_t i = first; i <= last; i++) {
 		int n = snprintf(name, sizeof(name), "%s%0*lld", head,
@@ -184,7 +193,7 @@ static int expand_bracket_range(const struct bracket_expansion *x, const char *h
 	return 0;
 }
 
-/* head is done; rest … end may have brackets. */
+/* Add all hosts that head followed by rest … end names; rest may contain brackets. */
 static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest,
 			   const char *end, struct err *e)
 {
@@ -199,7 +208,7 @@ static int expand_brackets(const struct bracket_expansion *x, const char *head, 
 		return add_expanded_host(x, name, e);
 	close = memchr(open, ']', (size_t)(end - open));
 	if (!close)
-		return err_set(e, ERR_DATA, "the bracket of \"%.*s\" is not closed",
+		return err_set(e, ERR_DATA, "\"%.*s\" lacks its closing bracket",
 			       (int)MIN(end - open, 100), open);
 	for (const char *from = open + 1; from <= close; from = comma + 1) {
 		comma = memchr(from, ',', (size_t)(close - from));
@@ -213,11 +222,11 @@ static int expand_brackets(const struct bracket_expansion *x, const char *head, 
 
 /* ---- one host ---- */
 
-/* NAME[:NUMBER] between at and end; slots > 0: the line said slots=. */
+/* Parse NAME[:NUMBER] from at to end; slots: of slots= in the same line, 0: none. */
 static int parse_host(struct host_parser *p, const char *at, const char *end, int64_t slots,
 		      struct err *e)
 {
-	struct bracket_expansion x = { .p = p, .at = at, .slots = slots ? slots : 1 };
+	struct bracket_expansion x = { .p = p, .slots = slots ? slots : 1 };
 	const char *colon = memrchr(at, ':', (size_t)(end - at)), *name_end = end;
 	char address[MAX_NAME + 1];
 	size_t n = (size_t)(end - at);
@@ -227,13 +236,14 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 	snprintf(address, sizeof(address), "%.*s", (int)MIN(n, sizeof(address) - 1), at);
 	is_address = is_address6(address);
 	if (memchr(at, '@', n)) {
-		err_set(e, ERR_DATA, "\"%.*s\" names a user: put that into ~/.ssh/config",
+		err_set(e, ERR_DATA, "\"%.*s\" contains a user name: set the user in ~/.ssh/config",
 			(int)MIN(n, 100), at);
 		return prefix_host_position(p, at, e);
 	}
 	if (colon && !is_address && (!in_brackets || colon[-1] == ']')) {
 		if (!parse_host_number(colon + 1, end, &number) || number < 1) {
-			err_set(e, ERR_DATA, "\"%.*s\" is no count: NAME:SLOTS was expected",
+			err_set(e, ERR_DATA,
+				"\"%.*s\" is not a number of slots: expected NAME:SLOTS",
 				(int)MIN(end - colon - 1, 100), colon + 1);
 			return prefix_host_position(p, colon + 1, e);
 		}
@@ -248,7 +258,7 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 		if (name_end - at > 2 && name_end[-1] == ']')
 			address[name_end - at - 1] = 0;
 		if (!is_address6(address + 1)) {
-			err_set(e, ERR_DATA, "\"%.100s\" is no IPv6 address", address + 1);
+			err_set(e, ERR_DATA, "\"%.100s\" is not an IPv6 address", address + 1);
 			return prefix_host_position(p, at, e);
 		}
 	}
@@ -266,7 +276,7 @@ static bool is_host_separator(char c)
 	return c == ',' || c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The end of the item at at: a comma or blank outside brackets. */
+/* The end of the item that begins at at: the next separator outside brackets. */
 static const char *host_item_end(const char *at)
 {
 	int depth = 0;
@@ -293,7 +303,7 @@ static int parse_host_list(struct host_parser *p, struct err *e)
 
 /* ---- a file ---- */
 
-/* KEY=VALUE, blanks around = allowed; *at moves behind it. */
+/* Parse KEY=VALUE, blanks around = allowed, and move *at behind it. *slots: only set by slots=. */
 static int parse_hostfile_key(const struct host_parser *p, const char **at, int64_t *slots,
 			      struct err *e)
 {
@@ -302,7 +312,7 @@ static int parse_hostfile_key(const struct host_parser *p, const char **at, int6
 
 	value = key + n + strspn(key + n, " \t");
 	if (*value != '=') {
-		err_set(e, ERR_DATA, "\"%.*s\": slots=NUMBER was expected behind a host",
+		err_set(e, ERR_DATA, "\"%.*s\": expected slots=NUMBER after the host",
 			(int)MIN(n, 100), key);
 		return prefix_host_position(p, key, e);
 	}
@@ -313,14 +323,13 @@ static int parse_hostfile_key(const struct host_parser *p, const char **at, int6
 	    (n == 5 && !strncmp(key, "count", n))) {
 		if (parse_host_number(value, end, slots) && *slots > 0)
 			return 0;
-		err_set(e, ERR_DATA, "\"%.*s\" is no count: slots=NUMBER was expected",
+		err_set(e, ERR_DATA, "\"%.*s\" is not a number of slots: expected slots=NUMBER",
 			(int)MIN(end - value, 100), value);
 		return prefix_host_position(p, value, e);
 	}
 	if (n == 9 && (!strncmp(key, "max_slots", n) || !strncmp(key, "max-slots", n)))
 		return 0;
-	err_set(e, ERR_DATA, "\"%.*s\" is not known: slots=NUMBER was expected", (int)MIN(n, 100),
-		key);
+	err_set(e, ERR_DATA, "unknown key \"%.*s\": expected slots=NUMBER", (int)MIN(n, 100), key);
 	return prefix_host_position(p, key, e);
 }
 
@@ -335,7 +344,7 @@ static int parse_hostfile_line(struct host_parser *p, char *line, struct err *e)
 		return parse_host_list(p, e);
 	end = at + strcspn(at, " \t=");
 	if (*end == '=') {
-		err_set(e, ERR_DATA, "the name of a host was expected at the beginning");
+		err_set(e, ERR_DATA, "expected a host name at the beginning of the line");
 		return prefix_host_position(p, at, e);
 	}
 	for (key = end; *(key += strspn(key, " \t\r"));)
@@ -351,7 +360,8 @@ static int read_hosts_text(struct hosts *h, struct buf *text, const char *source
 	const char *start = buf_text(text) + strspn(buf_text(text), " \t\r\n");
 
 	if (strlen(buf_text(text)) != text->len)
-		return err_set(e, ERR_DATA, "%s: holds a NUL byte: a list of hosts was expected",
+		return err_set(e, ERR_DATA,
+			       "%s: contains a NUL byte: expected a text file with one host a line",
 			       source);
 	if (*start == '{' || (*start == '[' && strpbrk(start, "{\"")))
 		return hosts_read_aws(h, buf_text(text), text->len, source, e);
@@ -363,7 +373,7 @@ static int read_hosts_text(struct hosts *h, struct buf *text, const char *source
 		if (parse_hostfile_line(&p, line, e))
 			return e->code;
 	}
-	return h->n ? 0 : err_set(e, ERR_DATA, "%s: names no host", source);
+	return h->n ? 0 : err_set(e, ERR_DATA, "%s: lists no host", source);
 }
 
 static int read_hostfile(struct hosts *h, const char *path, struct err *e)
@@ -380,7 +390,7 @@ static int read_hostfile(struct hosts *h, const char *path, struct err *e)
 
 /* ---- Slurm ---- */
 
-/* "2(x3),1" as 2 2 2 1. */
+/* Expand "2(x3),1" to 2 2 2 1; *tasks is owned by the caller, also on failure. */
 static int read_slurm_tasks(const char *text, int32_t **tasks, size_t *n, struct err *e)
 {
 	size_t cap = 0;
@@ -398,9 +408,10 @@ static int read_slurm_tasks(const char *text, int32_t **tasks, size_t *n, struct
 		}
 		if (end == at || count < 1 || count > HOSTS_MAX_SLOTS || times < 1 ||
 		    times > HOSTS_MAX || (*end && *end != ','))
-			return err_set(e, ERR_DATA,
-				       "SLURM_TASKS_PER_NODE is \"%.100s\": 2(x3),1 was expected",
-				       text);
+			return err_set(
+				e, ERR_DATA,
+				"SLURM_TASKS_PER_NODE is \"%.100s\": expected for example 2(x3),1",
+				text);
 		if (mem_grow(tasks, &cap, *n + (size_t)times, sizeof(**tasks), e))
 			return e->code;
 		while (times--)
@@ -419,8 +430,8 @@ static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct
 
 	if (!env->slurm_nodelist)
 		return err_set(e, ERR_USAGE,
-			       "slurm: SLURM_JOB_NODELIST is not set: this is no job "
-			       "of Slurm");
+			       "slurm: SLURM_JOB_NODELIST is not set: run this inside a Slurm "
+			       "job");
 	if (env->slurm_tasks)
 		rc = read_slurm_tasks(env->slurm_tasks, &tasks, &n, e);
 	p.tasks = env->slurm_tasks ? tasks : NULL;
@@ -431,7 +442,7 @@ static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct
 	return rc;
 }
 
-/* ---- which of them ---- */
+/* ---- choice of the format ---- */
 
 int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e)
 {
@@ -443,14 +454,14 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 		return env->pbs_nodefile
 			       ? read_hostfile(h, env->pbs_nodefile, e)
 			       : err_set(e, ERR_USAGE,
-					 "pbs: PBS_NODEFILE is not set: this is no job of PBS");
+					 "pbs: PBS_NODEFILE is not set: run this inside a PBS job");
 	if (!strcmp(spec, "-") || strchr(spec, '/') || file_size(spec) >= 0)
 		return read_hostfile(h, spec, e);
 	if (parse_host_list(&p, e))
 		return e->code;
 	if (h->n)
 		return 0;
-	return err_set(e, ERR_USAGE, "the host list is empty: a:2,b:2 was expected, or a file");
+	return err_set(e, ERR_USAGE, "the host list is empty: give for example a:2,b:2, or a file");
 }
 
 int64_t hosts_total_slots(const struct hosts *h)

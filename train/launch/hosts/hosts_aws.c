@@ -1,4 +1,4 @@
-/* hosts_aws.c - hosts from what "aws ec2 describe-instances" prints; see hosts.h */
+/* hosts_aws.c - reader of the JSON output of "aws ec2 describe-instances"; see hosts.h */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,11 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/hosts.h"
 
-/* Where in the document we are: .Reservations[0].Instances[1] */
-#define PATH_MAX_BYTES 200
+#define PATH_MAX_BYTES 200 /* of a JSON path such as .Reservations[0].Instances[1] */
 
 /*
- * GPUs of the instance types that have any: of the longest entry that is the
- * beginning of a type's name (entries that end in a dot are whole families).
+ * Number of GPUs of the instance types that have any. The longest entry that is a prefix of the
+ * type's name counts; an entry that ends with a dot covers a whole family.
  */
 static const struct {
 	const char *type;
@@ -53,7 +52,7 @@ static int32_t aws_type_gpus(const char *type)
 struct aws_walk {
 	struct hosts *hosts;
 	const char *source;
-	char path[PATH_MAX_BYTES];
+	char path[PATH_MAX_BYTES]; /* of the current value, for messages; cut if too long */
 	int64_t instances, running;
 };
 
@@ -70,13 +69,15 @@ static int add_aws_instance(struct aws_walk *w, const struct json *instance, str
 		return 0;
 	w->running++;
 	if (!address)
-		return err_set(e, ERR_DATA, "%s: %s: an instance that runs has no PrivateIpAddress",
+		return err_set(e, ERR_DATA, "%s: %s: this running instance has no PrivateIpAddress",
 			       w->source, w->path);
 	rc = hosts_add(w->hosts, address, gpus ? gpus : 1, 0, e);
 	return rc == ERR_DATA ? err_prefix(e, "%s: %s.PrivateIpAddress", w->source, w->path) : rc;
 }
 
-/* Instances wherever they are: --query moves them about. The reader bounds the depth. */
+/*
+ * Find instances at any depth, because --query changes the layout. json_parse() bounds the depth.
+ */
 static int aws_walk(struct aws_walk *w, const struct json *v, struct err *e)
 {
 	size_t n = strlen(w->path);
@@ -106,7 +107,7 @@ int hosts_read_aws(struct hosts *h, const char *text, size_t n, const char *sour
 
 	json_free(root);
 	if (!rc && !w.running)
-		rc = err_set(e, ERR_DATA, "%s: none of its %lld instances runs", source,
+		rc = err_set(e, ERR_DATA, "%s: none of its %lld instances is running", source,
 			     (long long)w.instances);
 	return rc;
 }

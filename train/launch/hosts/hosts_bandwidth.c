@@ -1,4 +1,5 @@
-/* hosts_bandwidth.c - "werkbank hosts bandwidth": the network measured; see hosts_command.h */
+/* hosts_bandwidth.c - "werkbank hosts bandwidth": measures the network; see hosts_command.h */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,24 +18,24 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define START_S	  120.0 /* for mpirun and the all-reduces */
-#define PAIR_S	  5.0
-#define ALL_PAIRS 8
+#define START_S	  120.0 /* limit for mpirun and the all-reduces */
+#define PAIR_S	  5.0	/* limit for one pair of ranks */
+#define ALL_PAIRS 8	/* with more ranks, only n pairs are measured */
 
 struct link_test {
 	const struct hosts_task *task;
-	struct hosts hosts;	  /* one slot each: links are measured, not memory */
-	struct host *copy;	  /* owned */
+	struct hosts hosts;	  /* one slot each, to measure links and not memory */
+	struct host *copy;	  /* owned: array of hosts */
 	char *launcher, *trainer; /* owned */
 	char hostfile[64];
 	char network[64];
 	struct command_line line;
-	struct json *measured; /* owned: what the ranks measured */
-	struct buf document;
-	bool is_local; /* all ranks on this host */
+	struct json *measured; /* owned: output of the ranks */
+	struct buf document;   /* network.json */
+	bool is_local;	       /* all ranks on this host */
 };
 
-/* ---- before ------------------------------------------------------------------- */
+/* ---- preparation -------------------------------------------------------------- */
 
 static int copy_test_hosts(struct link_test *t, struct err *e)
 {
@@ -50,13 +51,13 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 	t->is_local = mpirun_is_local(&t->hosts);
 	if (hosts_total_slots(&t->hosts) < 2)
 		return err_set(e, ERR_USAGE,
-			       "hosts bandwidth needs two hosts, or one with two "
-			       "slots: %s alone has nobody to speak with",
+			       "hosts bandwidth needs two hosts, or one host with two "
+			       "slots: %s alone has one slot",
 			       h->all[0].name);
 	return 0;
 }
 
-/* Finds the network, and stops where mpirun would only hang. *status: not 0 then. */
+/* Find the network. *status is not 0 if a host has an error with which mpirun would hang. */
 static int preflight_link_test(struct link_test *t, int *status, struct err *e)
 {
 	const struct preflight_options how = { .ssh = t->task->conf->ssh,
@@ -92,7 +93,7 @@ static int write_test_hostfile(struct link_test *t, struct err *e)
 	fd = mkstemp(t->hostfile);
 	if (fd < 0) {
 		t->hostfile[0] = 0;
-		return err_set_errno(e, ERR_CANTCREAT, "no file can be made in /tmp");
+		return err_set_errno(e, ERR_CANTCREAT, "cannot create a file in /tmp");
 	}
 	close(fd);
 	return mpirun_write_hostfile(&t->hosts, t->hostfile, e);
@@ -116,7 +117,7 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 	return rc ? rc : command_line_add(&t->line, "_bandwidth", e);
 }
 
-/* ---- measuring -------------------------------------------------------------------- */
+/* ---- measurement ------------------------------------------------------------------ */
 
 static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 {
@@ -129,8 +130,8 @@ static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 
 	at = strstr(buf_text(&job.out), "{\"hosts\":");
 	if (!rc && (job.status != 0 || !at))
-		rc = err_set(e, ERR_NOHOST, "mpirun measured nothing (%s): %.300s",
-			     job.timed_out ? "it took too long" : "it failed",
+		rc = err_set(e, ERR_NOHOST, "mpirun returned no measurement (%s): %.300s",
+			     job.timed_out ? "timeout" : "it failed",
 			     job.err.len ? buf_text(&job.err) : job.trouble);
 	if (!rc && !(t->measured = json_parse(at, strcspn(at, "\n"), e)))
 		rc = e->code;
@@ -138,19 +139,21 @@ static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 	return rc;
 }
 
-/* ---- telling ----------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------ */
 
 static const char *link_host_name(const struct link_test *t, const struct json *pair,
 				  const char *end)
 {
 	size_t i = (size_t)json_integer(json_get(pair, end), 0);
 
-	/* by the names that the user gave, where there is one rank for each */
+	assert(!strcmp(end, "from") || !strcmp(end, "to"));
+	/* with one rank for each host, use the names that the user gave */
 	return t->hosts.n > 1 && i < t->hosts.n
 		       ? t->hosts.all[i].name
 		       : json_text(json_at(json_get(t->measured, "hosts"), i), "?");
 }
 
+/* Smallest speed and largest latency over all pairs. */
 static void slowest_link(const struct link_test *t, double *bytes_s, double *latency_s)
 {
 	const struct json *pairs = json_get(t->measured, "pairs");
@@ -272,8 +275,8 @@ static void print_allreduces(const struct link_test *t)
 	for (size_t i = 0; i < json_len(beside); i++) {
 		const struct json *o = json_at(beside, i);
 
-		printf("%s%lld bytes as %s while all processors compute: %.3f ms, which costs "
-		       "%.3f ms of computing\n",
+		printf("%s%lld bytes as %s while all cores compute: %.3f ms, which delays the "
+		       "computation by %.3f ms\n",
 		       i ? "" : "\n", (long long)json_integer(json_get(o, "bytes"), 0),
 		       json_text(json_get(o, "wire"), "?"),
 		       json_number(json_get(o, "seconds"), NAN) * 1e3,
@@ -299,7 +302,7 @@ static void print_link_pairs(const struct link_test *t)
 	       bytes_s / 1e6, bytes_s * 8 / 1e6, t->network[0] ? ", network " : "", t->network);
 }
 
-/* Memory of one host is no network: it is shown, not kept. */
+/* With all ranks on one host, the result is memory speed: print it, but do not store it. */
 static int report_bandwidth(struct link_test *t, struct err *e)
 {
 	int rc = write_bandwidth_json(t, e);

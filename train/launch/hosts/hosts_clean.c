@@ -1,4 +1,18 @@
-/* hosts_clean.c - "werkbank hosts clean": end what runs of ours left behind; see hosts_command.h */
+/*
+ * hosts_clean.c - "werkbank hosts clean": ends processes that runs left behind; see hosts_command.h
+ *
+ * Every host lists its records (leftover.h) with the state of their processes. A process is ended
+ * only if its launcher is gone:
+ *
+ *	process not alive			FATE_STALE	remove the record
+ *	launcher itself, or launcher alive	FATE_IN_USE	leave it
+ *	parent gone, launcher's record stale,
+ *	or --now				FATE_END	SIGTERM, then SIGKILL
+ *	no launcher in the tag			FATE_IN_USE	somebody started it by hand
+ *	launcher on another host		ask that host for the pid: FATE_IN_USE or FATE_END;
+ *						FATE_UNKNOWN if that host does not answer
+ */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +26,7 @@
 
 #define GRACE_S 3.0
 
-/* What becomes of a recorded process. */
+/* What to do with a recorded process; up to FATE_END the host gets an "end" request. */
 enum leftover_fate { FATE_STALE, FATE_END, FATE_IN_USE, FATE_UNKNOWN };
 
 struct found_leftover {
@@ -23,14 +37,15 @@ struct found_leftover {
 
 struct cleaning {
 	const struct hosts_task *task;
-	struct hosts queried;	      /* the hosts of the list, and this one */
-	struct host *all;	      /* owned: their array; the names are borrowed */
+	struct hosts queried;	      /* the listed hosts, then this host */
+	struct host *all;	      /* owned: array of queried; the names are borrowed */
 	struct found_leftover *found; /* owned */
 	size_t n_found, cap;
-	struct hosts_answers first;
-	bool failed;	     /* something could not be done */
-	char asked_tag[256]; /* the last launcher that was asked for, … */
-	int asked_running;   /* … and the answer: many ranks have the same */
+	struct hosts_answers first; /* records of all hosts */
+	bool failed;		    /* a process could not be ended */
+	/* cache of is_pid_running(), because many ranks have the same launcher */
+	char asked_tag[256];
+	int asked_running;
 };
 
 /* ---- asking ------------------------------------------------------------------ */
@@ -45,7 +60,9 @@ static int add_this_host(struct cleaning *c, struct err *e)
 		return e->code;
 	c->queried = (struct hosts){ .all = c->all, .n = h->n + 1 };
 	memcpy(c->all, h->all, h->n * sizeof(*c->all));
-	/* where the launchers usually are; what was left behind here is not touched unless listed */
+	/*
+	 * Launchers usually run here. Processes of this host are ended only if it is listed, too.
+	 */
 	c->all[h->n] = (struct host){ .name = name, .slots = 1 };
 	return 0;
 }
@@ -75,7 +92,7 @@ static int query_leftovers(struct cleaning *c, struct err *e)
 	return rc;
 }
 
-/* All records of all hosts, those of this one (not listed) last. */
+/* Collect the records of all hosts; those of this host come last. */
 static int store_leftovers(struct cleaning *c, struct err *e)
 {
 	for (size_t i = 0; i < c->queried.n; i++) {
@@ -92,9 +109,9 @@ static int store_leftovers(struct cleaning *c, struct err *e)
 	return 0;
 }
 
-/* ---- judging ------------------------------------------------------------------- */
+/* ---- decision ------------------------------------------------------------------ */
 
-/* HOST:PID:RANDOM; false: it is not one. */
+/* Split HOST:PID:RANDOM; false: not a launcher tag. */
 static bool split_launcher_tag(const char *tag, char *host, size_t size, int64_t *pid)
 {
 	const char *last = strrchr(tag, ':'), *mid = last;
@@ -117,7 +134,7 @@ static const struct found_leftover *find_launcher(const struct cleaning *c, cons
 	return NULL;
 }
 
-/* Which of those asked calls itself so; asked.n: none that answered. */
+/* Index in queried of the host with this host name; queried.n: no such host answered. */
 static size_t find_answering_host(const struct cleaning *c, const char *name)
 {
 	size_t i = 0;
@@ -128,7 +145,7 @@ static size_t find_answering_host(const struct cleaning *c, const char *name)
 	return i;
 }
 
-/* Does a process with this number run there? 1, 0, or < 0: that host cannot be asked. */
+/* Does a process with this pid run on the host? 1 or 0; < 0: the host does not answer. */
 static int is_pid_running(const struct cleaning *c, const char *host, int64_t pid)
 {
 	size_t at = find_answering_host(c, host);
@@ -162,7 +179,7 @@ static enum leftover_fate decide_leftover_fate(struct cleaning *c, const struct 
 	if (l->orphan || launcher || c->task->conf->now)
 		return FATE_END;
 	if (!split_launcher_tag(l->tag, host, sizeof(host), &pid))
-		return FATE_IN_USE; /* somebody started it by hand, and is still there */
+		return FATE_IN_USE; /* somebody started it by hand */
 	if (strcmp(c->asked_tag, l->tag) != 0) {
 		snprintf(c->asked_tag, sizeof(c->asked_tag), "%s", l->tag);
 		c->asked_running = is_pid_running(c, host, pid);
@@ -170,7 +187,7 @@ static enum leftover_fate decide_leftover_fate(struct cleaning *c, const struct 
 	return c->asked_running < 0 ? FATE_UNKNOWN : c->asked_running ? FATE_IN_USE : FATE_END;
 }
 
-/* One host may be listed under several names; it is asked to end a process once. */
+/* One host may be listed under several names: count each process once. */
 static bool is_repeated_leftover(const struct cleaning *c, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -182,12 +199,13 @@ static bool is_repeated_leftover(const struct cleaning *c, size_t i)
 	return false;
 }
 
-/* Only what the user asked about stays: listed hosts, and the run if one was named. */
+/* Keep only processes on listed hosts, and with --run only those of that run. */
 static void select_leftovers(struct cleaning *c)
 {
 	const char *run = c->task->conf->run;
 	size_t n = 0;
 
+	assert(c->queried.n == c->task->hosts->n + 1);
 	for (size_t i = 0; i < c->n_found; i++)
 		c->found[i].fate = decide_leftover_fate(c, &c->found[i].l);
 	for (size_t i = 0; i < c->n_found; i++)
@@ -197,7 +215,7 @@ static void select_leftovers(struct cleaning *c)
 	c->n_found = n;
 }
 
-/* ---- ending --------------------------------------------------------------------- */
+/* ---- "end" requests ------------------------------------------------------------- */
 
 static int write_end_request(const struct cleaning *c, size_t host, struct buf *out, struct err *e)
 {
@@ -238,9 +256,9 @@ static int end_leftovers(struct cleaning *c, struct hosts_answers *a, struct err
 	return rc;
 }
 
-/* ---- telling ----------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------ */
 
-/* What the host did with one of them: "terminated", "killed", "gone", or its words. */
+/* What happened to a process: "terminated", "killed", "gone", …, or an error message. */
 static const char *leftover_outcome(struct cleaning *c, const struct hosts_answers *a,
 				    const struct found_leftover *f)
 {
@@ -296,13 +314,13 @@ static void print_found_leftovers(struct cleaning *c, const struct hosts_answers
 			   f->l.run, (long long)f->l.pid, leftover_outcome(c, a, f));
 		if (f->fate == FATE_UNKNOWN)
 			buf_printf(out,
-				   ": its launcher (%s) is on a host that was not asked or "
-				   "does not answer; add that host, or give --now",
+				   ": its launcher (%s) is on a host that is not listed or "
+				   "does not answer: list that host, or give --now",
 				   f->l.tag);
 		buf_add_char(out, '\n');
 	}
 	if (!c->n_found)
-		buf_add_str(out, "nothing of ours runs there\n");
+		buf_add_str(out, "no process of Werkbank is left there\n");
 }
 
 static int report_cleaning(struct cleaning *c, const struct hosts_answers *a, struct err *e)

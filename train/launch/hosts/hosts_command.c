@@ -14,7 +14,7 @@
 #include "train/launch/hosts/hosts.h"
 #include "train/launch/hosts/preflight.h"
 
-#define SSH_PORT 22 /* where nothing else is said */
+#define SSH_PORT 22 /* printed if a host has no port of its own */
 
 /* ---- list ---- */
 
@@ -91,7 +91,7 @@ static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 	return rc;
 }
 
-/* ---- which ---- */
+/* ---- the table of actions ---- */
 
 static const struct {
 	const char *name;
@@ -106,7 +106,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* As hosts see it: they have another current folder. */
+/* Absolute path of the workspace, because commands on other hosts run in another folder. */
 static char *absolute_workspace(const struct conf *c, struct err *e)
 {
 	char *path = paths_workspace(c->workspace, e), *real = path ? realpath(path, NULL) : NULL;
@@ -138,7 +138,7 @@ static int run_hosts_action(size_t action, const struct conf *c, int *status, st
 	if (!rc)
 		rc = actions[action].run_hosts_action(&t, status, e);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	hosts_free(&h);
 	free(workspace);
 	return rc;
@@ -155,13 +155,16 @@ int hosts_command_run(const struct conf *c, int *status, struct err *e)
 		buf_free(&names);
 		if (c->n_arguments < 2)
 			return err_set(e, ERR_USAGE,
-				       "hosts %s needs the hosts: a:2,b:2, a file, "
+				       "hosts %s: name the hosts: a:2,b:2, a hostfile, "
 				       "pbs or slurm",
 				       actions[i].name);
 		return run_hosts_action(i, c, status, e);
 	}
-	err_set(e, ERR_USAGE, "hosts can do: %.100s%s%.100s", buf_text(&names),
-		c->n_arguments ? ", not " : "", c->n_arguments ? c->arguments[0] : "");
+	if (c->n_arguments)
+		err_set(e, ERR_USAGE, "hosts: unknown action \"%.100s\": expected one of %.100s",
+			c->arguments[0], buf_text(&names));
+	else
+		err_set(e, ERR_USAGE, "hosts: give an action: %.100s", buf_text(&names));
 	buf_free(&names);
 	return e->code;
 }

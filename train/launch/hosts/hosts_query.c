@@ -1,6 +1,7 @@
 /* hosts_query.c - see hosts_query.h */
 #include "train/launch/hosts/hosts_query.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct json *hosts_find_answer(const struct remote_job *job, bool *noisy)
 
 static void store_host_answer(struct hosts_answers *a, size_t i, const struct remote_job *job)
 {
-	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
+	const char *words = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 	bool noisy;
 
 	if (job->status == 0)
@@ -31,10 +32,10 @@ static void store_host_answer(struct hosts_answers *a, size_t i, const struct re
 		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%s", job->trouble);
 	else
 		snprintf(a->trouble[i], sizeof(a->trouble[i]),
-			 "%.80s of %.80s does not answer "
+			 "%.80s on %.80s gives no answer "
 			 "(status %d: %.*s)",
 			 job->argv[0], job->host->name, job->status,
-			 (int)MIN(strcspn(said, "\n"), 150), said);
+			 (int)MIN(strcspn(words, "\n"), 150), words);
 }
 
 int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
@@ -61,6 +62,7 @@ int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf
 	}
 	if (!rc)
 		rc = remote_run(a->jobs, n, how, e);
+	assert(n <= h->n);
 	for (size_t k = 0; !rc && k < n; k++)
 		store_host_answer(a, who[k], &a->jobs[k]);
 	free(who);

@@ -1,12 +1,14 @@
 /*
- * hosts_sync.c - "werkbank hosts sync": programs and corpus to hosts without a shared file
+ * hosts_sync.c - "werkbank hosts sync": copies programs and corpus to hosts without a shared file
  * system; see hosts_command.h
  *
- * A host that sees a file which was made here a moment ago shares the workspace. Others get the
- * files by rsync over the same ssh, which goes on where it was broken off and sends what
- * differs; then every host is asked for the SHA-256 of each file. manifest.json is sent
- * last, so that a corpus cut short does not look prepared.
+ *	1. Create a marker file in the workspace. A host that sees it shares the workspace.
+ *	2. Ask hosts with a shared workspace for checksums; if all agree, nothing is copied.
+ *	3. Copy to the other hosts by rsync over ssh, which resumes an interrupted copy.
+ *	4. Copy manifest.json last, so that an incomplete corpus does not look prepared.
+ *	5. Compare the SHA-256 of each file on each host.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,23 +27,25 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/rsh_agent.h"
 
-#define COPY_S	  (24 * 3600.0) /* rsync itself gives up when nothing moves */
+#define COPY_S	  (24 * 3600.0) /* rsync has a --timeout of its own for a stalled copy */
 #define VERIFY_S  600.0
-#define AT_ONCE	  4 /* the link of this host is what limits */
+#define AT_ONCE	  4 /* copies at the same time: the link of this host is the limit */
 #define MAX_FILES 64
-#define NOT_FOUND 127
-#define SHIPPED	  "recipes/demo.ini"
+#define NOT_FOUND 127		     /* exit status: no such program */
+#define SHIPPED	  "recipes/demo.ini" /* finds the folder of the shipped files */
 
 struct sync_file {
-	char *path; /* owned */
-	char sum[HASH_SHA256_HEX];
+	char *path;		   /* owned */
+	char sum[HASH_SHA256_HEX]; /* on this host */
 };
 
 struct sync_host {
-	bool alive, shares, is_local, done;
-	bool is_up_to_date; /* everything was there before */
-	double seconds;
-	int64_t sent; /* bytes, as rsync counted them; -1: unknown */
+	bool alive, is_local;
+	bool shares;	    /* the workspace is on a shared file system */
+	bool done;	    /* no failure so far */
+	bool is_up_to_date; /* all files were there before */
+	double seconds;	    /* of rsync */
+	int64_t sent;	    /* bytes, from rsync's statistics */
 	char trouble[400];
 };
 
@@ -50,22 +54,24 @@ struct syncing {
 	struct sync_host *by_host; /* owned: (n) */
 	struct sync_file files[MAX_FILES];
 	size_t n_files;
-	char *share;	/* owned: shipped files; NULL: none found */
-	char *corpus;	/* owned; NULL: none asked for */
-	char *manifest; /* owned: of the corpus */
-	char *bin;	/* owned: folder of the programs */
-	char *marker;	/* owned */
+	/* owned paths; NULL: none */
+	char *share;	/* folder of the shipped files */
+	char *corpus;	/* folder of the corpus, with --corpus */
+	char *manifest; /* manifest.json of the corpus */
+	char *bin;	/* folder of the programs */
+	char *marker;	/* marker file in the workspace */
 };
 
-/* ---- what is to be there ------------------------------------------------------ */
+/* ---- files to copy ------------------------------------------------------------ */
 
+/* Takes path, also on failure. */
 static int add_sync_file(struct syncing *s, char *path, struct err *e)
 {
 	if (!path)
 		return e->code;
 	if (s->n_files == MAX_FILES) {
 		free(path);
-		return err_set(e, ERR_INTERNAL, "more than %d files", MAX_FILES);
+		return err_set(e, ERR_INTERNAL, "hosts sync: more than %d files", MAX_FILES);
 	}
 	s->files[s->n_files].path = path;
 	return hash_file(path, s->files[s->n_files++].sum, e);
@@ -88,14 +94,14 @@ static int add_sync_programs(struct syncing *s, struct err *e)
 	shipped = paths_shipped(SHIPPED, &none);
 	if (shipped) {
 		shipped[strlen(shipped) - strlen("/" SHIPPED)] = 0;
-		/* beside an installed program it is found as bin/../share, which rsync refuses */
+		/* an installed program finds bin/../share, and rsync rejects ".." in a path */
 		s->share = realpath(shipped, NULL);
 		free(shipped);
 	}
 	return rc;
 }
 
-/* What a rank reads to take its share of an evaluation: dev.shard, dev.en, dev.de. */
+/* Files that a rank reads for its part of an evaluation: dev.shard, dev.en, dev.de. */
 static int add_sync_held_out(struct syncing *s, struct err *e)
 {
 	DIR *folder = opendir(s->corpus);
@@ -110,7 +116,7 @@ static int add_sync_held_out(struct syncing *s, struct err *e)
 	return rc;
 }
 
-/* The manifest comes last: a corpus is there when it is. */
+/* The manifest comes last in files[]: its presence marks a complete corpus. */
 static int add_sync_corpus(struct syncing *s, struct err *e)
 {
 	static const struct {
@@ -118,7 +124,7 @@ static int add_sync_corpus(struct syncing *s, struct err *e)
 		bool always;
 	} files[] = { { "train.shard", true },
 		      { "vocab.tsv", true },
-		      { "bpe.codes", false }, /* one way to split words or the other */
+		      { "bpe.codes", false }, /* a corpus has one of the two */
 		      { "sentencepiece.model", false } };
 	const char *corpus = s->task->conf->corpus;
 	int rc;
@@ -145,7 +151,7 @@ static int add_sync_corpus(struct syncing *s, struct err *e)
 	return rc;
 }
 
-/* ---- who needs it ---------------------------------------------------------------- */
+/* ---- state of the hosts ---------------------------------------------------------- */
 
 static int make_sync_marker(struct syncing *s, struct err *e)
 {
@@ -158,7 +164,9 @@ static int make_sync_marker(struct syncing *s, struct err *e)
 	return s->marker ? file_write_all(s->marker, "", 0, e) : e->code;
 }
 
-/* Each by ssh itself: there may be no Werkbank yet. Folders are made on the way. */
+/*
+ * Look for the marker and make the folders with a shell script, as Werkbank may be missing there.
+ */
 static int inspect_sync_hosts(struct syncing *s, struct err *e)
 {
 	static const char script[] = "[ -e \"$1\" ] && echo shared; shift; mkdir -p \"$@\" && "
@@ -185,7 +193,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 		rc = remote_run(jobs, n, &how, e);
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct sync_host *h = &s->by_host[i];
-		const char *said = buf_text(&jobs[i].err);
+		const char *words = buf_text(&jobs[i].err);
 
 		h->is_local = remote_is_local(jobs[i].host);
 		h->alive = !jobs[i].trouble[0] && jobs[i].status == 0;
@@ -194,10 +202,10 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 			snprintf(h->trouble, sizeof(h->trouble), "%s", jobs[i].trouble);
 		else if (!h->alive)
 			snprintf(h->trouble, sizeof(h->trouble),
-				 "the folders cannot be made on "
+				 "cannot create the folders on "
 				 "%s: %.*s",
-				 jobs[i].host->name, (int)MIN(strcspn(said, "\n"), 200), said);
-		else if (strstr(said, "rsync: not found")) {
+				 jobs[i].host->name, (int)MIN(strcspn(words, "\n"), 200), words);
+		else if (strstr(words, "rsync: not found")) {
 			snprintf(h->trouble, sizeof(h->trouble),
 				 "%s has no rsync: install it "
 				 "there",
@@ -213,7 +221,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 
 /* ---- copying ---------------------------------------------------------------------- */
 
-/* "-e" for rsync, which splits it at blanks and knows quotes. */
+/* The value of rsync's option -e: a command that rsync splits at blanks, with quotes. */
 static int write_rsync_shell(const struct syncing *s, const struct host *h, struct buf *out,
 			     struct err *e)
 {
@@ -231,7 +239,10 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 	return rc;
 }
 
-/* One call of rsync: paths keep their place (-R). Nothing shows up half-way under its name. */
+/*
+ * One rsync command for host i; last: only the manifest, else all other files. -R keeps the whole
+ * paths. A partial file has another name until it is complete.
+ */
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 			       struct err *e)
 {
@@ -269,6 +280,7 @@ static int build_rsync_command(const struct syncing *s, size_t i, bool last, str
 	return rc;
 }
 
+/* "Total bytes sent: 1,234,567" of --stats; -1: not found. */
 static int64_t parse_rsync_bytes(const struct buf *stats)
 {
 	static const char words[] = "Total bytes sent: ";
@@ -278,14 +290,14 @@ static int64_t parse_rsync_bytes(const struct buf *stats)
 	if (!at)
 		return -1;
 	for (at += strlen(words); *at && *at != '\n'; at++)
-		if (*at >= '0' && *at <= '9') /* "1,234,567" */
+		if (*at >= '0' && *at <= '9') /* skip the commas */
 			n = n * 10 + *at - '0';
 	return n;
 }
 
 static void store_rsync_result(struct sync_host *h, const struct remote_job *job)
 {
-	const char *said = buf_text(&job->err), *name = job->host->name;
+	const char *words = buf_text(&job->err), *name = job->host->name;
 
 	h->seconds += job->seconds;
 	if (job->status == 0) {
@@ -298,11 +310,11 @@ static void store_rsync_result(struct sync_host *h, const struct remote_job *job
 	else
 		snprintf(h->trouble, sizeof(h->trouble),
 			 "copying to %s failed (rsync status %d): "
-			 "%.*s; the next hosts sync goes on from there",
-			 name, job->status, (int)MIN(strcspn(said, "\n"), 200), said);
+			 "%.*s; the next hosts sync resumes the copy",
+			 name, job->status, (int)MIN(strcspn(words, "\n"), 200), words);
 }
 
-/* Everything, or (last) what says that it is complete. */
+/* Copy all files but the manifest; or with last only the manifest. */
 static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 {
 	const struct remote_options how = { .deadline_s = COPY_S, .max_parallel = AT_ONCE };
@@ -336,7 +348,7 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 	return rc;
 }
 
-/* ---- verifying --------------------------------------------------------------------- */
+/* ---- verification ------------------------------------------------------------------ */
 
 static int write_sums_request(const struct syncing *s, struct buf *out, struct err *e)
 {
@@ -358,18 +370,22 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
 {
 	const struct json *sums = json_get(answer, "sums");
 
+	assert(h == &s->by_host[i]);
 	for (size_t k = 0; k < s->n_files; k++)
 		if (strcmp(json_text(json_get(json_at(sums, k), "sha256"), ""), s->files[k].sum)) {
 			h->done = false;
 			snprintf(h->trouble, sizeof(h->trouble),
-				 "%.200s on %.80s is not as here "
-				 "after copying: is the disk full or damaged?",
+				 "%.200s on %.80s differs from this host "
+				 "after the copy: is the disk full or damaged?",
 				 s->files[k].path, s->task->hosts->all[i].name);
 			return;
 		}
 }
 
-/* Hosts that have everything already need no rsync. */
+/*
+ * Compare checksums. before: only on hosts that share the workspace, to skip the copy where all
+ * files agree; else on all hosts that got files.
+ */
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
 	const struct remote_options how = { .ssh = s->task->conf->ssh,
@@ -405,7 +421,7 @@ static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 	return rc;
 }
 
-/* ---- telling ------------------------------------------------------------------------ */
+/* ---- report ------------------------------------------------------------------------- */
 
 static const char *sync_state_name(const struct sync_host *h)
 {
@@ -458,7 +474,7 @@ static int report_sync(const struct syncing *s, struct err *e)
 
 static int sync_all_hosts(struct syncing *s, int *status, struct err *e)
 {
-	size_t n = s->task->hosts->n, alive = 0, needy = 0;
+	size_t n = s->task->hosts->n, alive = 0, remaining = 0;
 	int rc = make_sync_marker(s, e);
 
 	if (!rc)
@@ -467,16 +483,16 @@ static int sync_all_hosts(struct syncing *s, int *status, struct err *e)
 		s->by_host[i].done = s->by_host[i].alive && !s->by_host[i].is_local &&
 				     (s->by_host[i].shares || !s->by_host[i].trouble[0]);
 		alive += s->by_host[i].alive;
-		needy += s->by_host[i].done;
+		remaining += s->by_host[i].done;
 	}
-	/* Programs may lie elsewhere than a shared workspace. */
-	if (!rc && needy)
+	/* A shared workspace does not mean that the programs are shared, too. */
+	if (!rc && remaining)
 		rc = verify_sync_files(s, true, e);
-	if (!rc && needy)
+	if (!rc && remaining)
 		rc = copy_sync_files(s, false, e);
-	if (!rc && needy && s->manifest)
+	if (!rc && remaining && s->manifest)
 		rc = copy_sync_files(s, true, e);
-	if (!rc && needy)
+	if (!rc && remaining)
 		rc = verify_sync_files(s, false, e);
 	if (!rc)
 		rc = report_sync(s, e);

@@ -1,6 +1,7 @@
 /* mpirun.c - see mpirun.h */
 #include "train/launch/hosts/mpirun.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -18,12 +19,12 @@
 
 extern char **environ;
 
-/* ---- a command line that grows ---- */
+/* ---- the argument vector ---- */
 
 int command_line_add(struct command_line *c, const char *word, struct err *e)
 {
-	int code = mem_grow(&c->all, &c->cap, c->n + 2, sizeof(*c->all), e);
-	char *copy = code ? NULL : mem_strdup(word, e);
+	int rc = mem_grow(&c->all, &c->cap, c->n + 2, sizeof(*c->all), e);
+	char *copy = rc ? NULL : mem_strdup(word, e);
 
 	if (!copy)
 		return e->code;
@@ -42,11 +43,12 @@ void command_line_free(struct command_line *c)
 
 static int add_mpirun_words(struct command_line *c, const char *const *words, struct err *e)
 {
-	int code = 0;
+	int rc = 0;
 
-	for (; !code && *words; words++)
-		code = command_line_add(c, *words, e);
-	return code;
+	assert(words);
+	for (; !rc && *words; words++)
+		rc = command_line_add(c, *words, e);
+	return rc;
 }
 
 #define ADD(c, e, ...) add_mpirun_words(c, (const char *const[]){ __VA_ARGS__, NULL }, e)
@@ -80,7 +82,7 @@ void command_line_quote(const struct command_line *c, struct buf *out)
 	}
 }
 
-/* ---- words inside the agent ---- */
+/* ---- encoding of words in plm_rsh_agent ---- */
 
 void mpirun_encode_word(const char *word, struct buf *out)
 {
@@ -120,7 +122,7 @@ void mpirun_decode_word(char *word)
 int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e)
 {
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < h->n; i++) {
 		buf_printf(&text, "%s slots=%d", h->all[i].name, h->all[i].slots);
@@ -128,14 +130,14 @@ int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e
 			buf_printf(&text, " # port %d", h->all[i].port);
 		buf_add_char(&text, '\n');
 	}
-	code = buf_check(&text, e);
-	if (!code)
-		code = file_write_all(path, buf_text(&text), text.len, e);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, buf_text(&text), text.len, e);
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
-/* "node7" and "node7.cluster.example" are the same host to us. */
+/* The short name of this host ("node7" of "node7.cluster.example") counts as this host, too. */
 static bool is_local_host_name(const char *name)
 {
 	static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
@@ -161,7 +163,7 @@ int64_t mpirun_rank_count(const struct mpirun_options *how)
 	return how->ranks ? how->ranks : how->hosts ? hosts_total_slots(how->hosts) : 1;
 }
 
-/* ---- which mpirun ---- */
+/* ---- version and place of mpirun ---- */
 
 static int parse_mpirun_version(const char *program, const char *text, struct err *e)
 {
@@ -170,10 +172,11 @@ static int parse_mpirun_version(const char *program, const char *text, struct er
 	while (digits && *digits && *digits != '\n' && !isdigit((unsigned char)*digits))
 		digits++;
 	if (!digits || !isdigit((unsigned char)*digits))
-		return err_set(e, ERR_UNAVAILABLE,
-			       "%s is not Open MPI's (--version says \"%.*s\"): Open MPI 4 or 5 is "
-			       "needed, put its bin folder first in PATH",
-			       program, (int)MIN(strcspn(text, "\n"), 60u), text);
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"%s is not part of Open MPI (--version prints \"%.*s\"): install Open "
+			"MPI 4 or 5 and put its bin folder first in PATH",
+			program, (int)MIN(strcspn(text, "\n"), 60u), text);
 	return *digits >= '5' || isdigit((unsigned char)digits[1]) ? 5 : 4;
 }
 
@@ -185,10 +188,10 @@ int mpirun_major_version(const char *program, struct err *e)
 	size_t n = 0;
 	struct proc p;
 	ssize_t got;
-	int status, code = proc_start(&p, argv, PROC_PIPE_OUT, e);
+	int status, rc = proc_start(&p, argv, PROC_PIPE_OUT, e);
 
-	if (code)
-		return err_prefix(e, "ranks on several hosts, or several ranks, need Open MPI");
+	if (rc)
+		return err_prefix(e, "several ranks or hosts need Open MPI");
 	while ((got = read(p.out, n < sizeof(text) - 1 ? text + n : rest,
 			   n < sizeof(text) - 1 ? sizeof(text) - 1 - n : sizeof(rest))) != 0) {
 		if (got < 0 && errno != EINTR)
@@ -197,11 +200,14 @@ int mpirun_major_version(const char *program, struct err *e)
 			n += (size_t)got;
 	}
 	text[n] = 0;
-	code = proc_wait(&p, &status, e);
-	return code ? code : parse_mpirun_version(name, text, e);
+	rc = proc_wait(&p, &status, e);
+	return rc ? rc : parse_mpirun_version(name, text, e);
 }
 
-/* Where mpirun lives when that is not a place where every host looks; false: it is. */
+/*
+ * The installation prefix of mpirun for --prefix: needed unless mpirun is in /usr, which is in the
+ * PATH of every host. false: not needed, or mpirun was not found.
+ */
 static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 {
 	const char *name = program ? program : "mpirun";
@@ -214,7 +220,7 @@ static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 		found = proc_find(name, prefix, PATH_MAX);
 	if (!found || prefix[0] != '/')
 		return false;
-	for (int i = 0; i < 2; i++) { /* off with /mpirun and /bin */
+	for (int i = 0; i < 2; i++) { /* remove /mpirun, then /bin */
 		cut = strrchr(prefix, '/');
 		if (!cut || cut == prefix)
 			return false;
@@ -223,34 +229,34 @@ static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 	return strcmp(prefix, "/usr") != 0;
 }
 
-/* ---- the line ---- */
+/* ---- the command line ---- */
 
-/* How mpirun reaches a host: our own agent, which knows the ports and never asks. */
+/* mpirun starts its daemons through rsh_agent.c, which knows the ports and never prompts. */
 static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how, int major,
 			 struct err *e)
 {
 	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
 	struct buf agent = { 0 };
-	int code = 0;
+	int rc = 0;
 
 	if (launcher[strcspn(launcher, " \t\n:")])
 		return err_set(e, ERR_CONFIG,
-			       "%s: mpirun cannot call a program with a blank or a colon in its "
-			       "path; install Werkbank elsewhere",
+			       "%s: mpirun cannot run a program with a blank or a colon in its "
+			       "path: install Werkbank elsewhere",
 			       launcher);
 	buf_printf(&agent, "%s _ssh --ssh=", launcher);
 	mpirun_encode_word(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
 	buf_add_char(&agent, ' ');
 	mpirun_encode_word(how->hostfile ? how->hostfile : "", &agent);
-	code = buf_check(&agent, e);
-	if (!code && major >= 5)
-		code = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
-			   "plm_ssh_no_tree_spawn", "1");
-	else if (!code)
-		code = ADD(c, e, "--mca", "plm_rsh_agent", buf_text(&agent), "--mca",
-			   "plm_rsh_no_tree_spawn", "1");
+	rc = buf_check(&agent, e);
+	if (!rc && major >= 5)
+		rc = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
+			 "plm_ssh_no_tree_spawn", "1");
+	else if (!rc)
+		rc = ADD(c, e, "--mca", "plm_rsh_agent", buf_text(&agent), "--mca",
+			 "plm_rsh_no_tree_spawn", "1");
 	buf_free(&agent);
-	return code;
+	return rc;
 }
 
 static bool is_ip_address(const char *name)
@@ -258,7 +264,7 @@ static bool is_ip_address(const char *name)
 	return strchr(name, ':') || !name[strspn(name, "0123456789.")];
 }
 
-/* Otherwise "node7.example.org" would be called as "node7", which may not be known. */
+/* Then Open MPI must not shorten "node7.example.org" to "node7", which may not resolve. */
 static bool has_domain_name(const struct hosts *h)
 {
 	for (size_t i = 0; i < h->n; i++)
@@ -268,8 +274,8 @@ static bool has_domain_name(const struct hosts *h)
 }
 
 /*
- * A host that vanishes without a word is noticed by mpirun's daemons after 20 s + 4 * 5 s,
- * not after the eight minutes of the defaults.
+ * TCP keep-alive: mpirun's daemons notice a host that vanished after 20 s + 4 * 5 s, instead of
+ * the default of eight minutes.
  */
 static int add_daemon_options(struct command_line *c, const struct mpirun_options *how, int major,
 			      struct err *e)
@@ -280,21 +286,22 @@ static int add_daemon_options(struct command_line *c, const struct mpirun_option
 		{ "oob_tcp_keepalive_probes", "4" },
 	};
 	const char *option = major >= 5 ? "--prtemca" : "--mca";
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; !code && i < ARRAY_LEN(set); i++)
-		code = ADD(c, e, option, set[i][0], set[i][1]);
-	if (!code && has_domain_name(how->hosts))
-		code = ADD(c, e, option,
-			   major >= 5 ? "prte_keep_fqdn_hostnames" : "orte_keep_fqdn_hostnames",
-			   "1");
-	if (!code && how->network && *how->network)
-		code = ADD(c, e, "--mca", "btl_tcp_if_include", how->network, option,
-			   major >= 5 ? "prte_if_include" : "oob_tcp_if_include", how->network);
-	return code;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(set); i++)
+		rc = ADD(c, e, option, set[i][0], set[i][1]);
+	if (!rc && has_domain_name(how->hosts))
+		rc = ADD(c, e, option,
+			 major >= 5 ? "prte_keep_fqdn_hostnames" : "orte_keep_fqdn_hostnames", "1");
+	if (!rc && how->network && *how->network)
+		rc = ADD(c, e, "--mca", "btl_tcp_if_include", how->network, option,
+			 major >= 5 ? "prte_if_include" : "oob_tcp_if_include", how->network);
+	return rc;
 }
 
-/* What ranks on other hosts get of our environment: a shell over there would not set it. */
+/*
+ * Variables that mpirun passes on to ranks on other hosts, where a remote shell does not set them.
+ */
 static int add_rank_environment(struct command_line *c, const struct mpirun_options *how,
 				struct err *e)
 {
@@ -303,9 +310,9 @@ static int add_rank_environment(struct command_line *c, const struct mpirun_opti
 					    "WERKBANK_HOSTS=" };
 	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
 	char *network;
-	int code = 0;
+	int rc = 0;
 
-	for (; !code && *all; all++) {
+	for (; !rc && *all; all++) {
 		size_t n = strcspn(*all, "=");
 		bool wanted = text_starts_with(*all, "WERKBANK_");
 		char name[128];
@@ -317,14 +324,14 @@ static int add_rank_environment(struct command_line *c, const struct mpirun_opti
 		if (!wanted || !(*all)[n] || n >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)n, *all);
-		code = ADD(c, e, "-x", name);
+		rc = ADD(c, e, "-x", name);
 	}
-	if (code || !how->network || !*how->network)
-		return code;
+	if (rc || !how->network || !*how->network)
+		return rc;
 	network = file_path(e, "WERKBANK_NETWORK=%s", how->network);
-	code = network ? ADD(c, e, "-x", network) : e->code;
+	rc = network ? ADD(c, e, "-x", network) : e->code;
 	free(network);
-	return code;
+	return rc;
 }
 
 static int add_host_options(struct command_line *c, const struct mpirun_options *how, int major,
@@ -332,37 +339,38 @@ static int add_host_options(struct command_line *c, const struct mpirun_options 
 {
 	char prefix[PATH_MAX];
 	bool over = mpirun_rank_count(how) > hosts_total_slots(how->hosts);
-	int code = ADD(c, e, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
-		       over && major >= 5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to", "none");
+	int rc = ADD(c, e, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
+		     over && major >= 5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to", "none");
 
-	if (!code && over && major < 5)
-		code = command_line_add(c, "--oversubscribe", e);
-	if (!code && find_mpirun_prefix(how->program, prefix))
-		code = ADD(c, e, "--prefix", prefix);
-	if (!code)
-		code = add_rsh_agent(c, how, major, e);
-	if (!code)
-		code = add_daemon_options(c, how, major, e);
-	return code ? code : add_rank_environment(c, how, e);
+	if (!rc && over && major < 5)
+		rc = command_line_add(c, "--oversubscribe", e);
+	if (!rc && find_mpirun_prefix(how->program, prefix))
+		rc = ADD(c, e, "--prefix", prefix);
+	if (!rc)
+		rc = add_rsh_agent(c, how, major, e);
+	if (!rc)
+		rc = add_daemon_options(c, how, major, e);
+	return rc ? rc : add_rank_environment(c, how, e);
 }
 
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
-	int major = how->major ? how->major : mpirun_major_version(how->program, e), code;
+	int major = how->major ? how->major : mpirun_major_version(how->program, e), rc;
 	char ranks[24];
 
 	if (major < 0)
 		return major;
+	assert(mpirun_rank_count(how) >= 1);
 	snprintf(ranks, sizeof(ranks), "%lld", (long long)mpirun_rank_count(how));
-	code = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
-	if (!code && geteuid() == 0)
-		code = command_line_add(c, "--allow-run-as-root", e);
-	if (!code && mpirun_is_local(how->hosts))
-		code = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
-				  : ADD(c, e, "--oversubscribe", "--bind-to", "none");
-	else if (!code)
-		code = add_host_options(c, how, major, e);
-	if (!code && how->oversubscribed)
-		code = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
-	return code;
+	rc = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
+	if (!rc && geteuid() == 0)
+		rc = command_line_add(c, "--allow-run-as-root", e);
+	if (!rc && mpirun_is_local(how->hosts))
+		rc = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
+				: ADD(c, e, "--oversubscribe", "--bind-to", "none");
+	else if (!rc)
+		rc = add_host_options(c, how, major, e);
+	if (!rc && how->oversubscribed)
+		rc = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
+	return rc;
 }

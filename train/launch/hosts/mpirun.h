@@ -1,5 +1,5 @@
 /*
- * mpirun.h - the command line that starts the ranks, for Open MPI 4.1 and 5.
+ * mpirun.h - the mpirun command line that starts the ranks, for Open MPI 4.1 and 5.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_MPIRUN_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_MPIRUN_H
@@ -12,47 +12,48 @@
 #include "train/launch/hosts/hosts.h"
 
 struct mpirun_options {
-	const struct hosts *hosts; /* borrowed; NULL: this host alone */
-	const char *hostfile;	   /* borrowed: path where mpirun_write_hostfile() wrote them */
+	const struct hosts *hosts; /* borrowed; NULL: only this host */
+	const char *hostfile;	   /* borrowed: path of the file of mpirun_write_hostfile() */
 	int64_t ranks;		   /* 0: one for each slot */
-	const char *network;	   /* borrowed: CIDR between the hosts; NULL or "": none */
-	const char *ssh;	   /* borrowed: how to reach hosts */
-	const char *launcher;	   /* borrowed: werkbank-launch, whose _ssh it calls */
-	int major;		   /* of Open MPI: 4 or 5; 0: ask mpirun --version */
-	bool oversubscribed;	   /* more ranks than cores somewhere: who waits gives way */
-	const char *program;	   /* borrowed: mpirun; NULL: the one in PATH */
-	const char *const *environment; /* borrowed; NULL: ours */
+	const char
+		*network; /* borrowed: CIDR of the network between the hosts; NULL or "": unknown */
+	const char *ssh;  /* borrowed: ssh command, NULL or "": "ssh" */
+	const char *launcher; /* borrowed: path of werkbank-launch; mpirun runs its _ssh */
+	int major;	      /* version of Open MPI: 4 or 5; 0: run mpirun --version */
+	bool oversubscribed;  /* more ranks than cores on a host: waiting ranks yield the CPU */
+	const char *program;  /* borrowed: mpirun; NULL: the one in PATH */
+	const char *const *environment; /* borrowed, ends with NULL; NULL: environ */
 };
 
-/* A command line that grows; all owned. all[n] is NULL. */
+/* A growing argument vector; all[0 … n-1] and the array are owned, all[n] is NULL. */
 struct command_line {
 	char **all;
 	size_t n, cap;
 };
 
-/* Adds "mpirun …" up to where the program of the ranks follows. */
+/* Append "mpirun" and its options; the caller then appends the program of the ranks. */
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e);
-int command_line_add(struct command_line *c, const char *word, struct err *e); /* copied */
+int command_line_add(struct command_line *c, const char *word, struct err *e); /* copies word */
 void command_line_free(struct command_line *c);
 
-/* As a shell would read it: quoted where needed, for --show. */
+/* Write the words to out, separated by blanks and quoted for a shell where needed. */
 void command_line_quote(const struct command_line *c, struct buf *out);
 
-/* The hosts as Open MPI's hostfile; ports stand behind "# port", where _ssh looks them up. */
+/* Write an Open MPI hostfile. The comment "# port N" is for rsh_agent.c, which looks it up. */
 int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e);
 
-/* Are these hosts this machine alone? Then no ssh is needed. NULL: yes. */
+/* Is the list empty or only this machine? Then no ssh is needed. NULL: yes. */
 bool mpirun_is_local(const struct hosts *h);
 
-/* How many ranks the line starts. */
+/* Number of ranks that the command line starts. */
 int64_t mpirun_rank_count(const struct mpirun_options *how);
 
-/* The major version of Open MPI's mpirun; < 0: there is none, or it is another MPI's. */
+/* Major version of Open MPI, 4 or 5; < 0: no mpirun, or the mpirun of another MPI. */
 int mpirun_major_version(const char *program, struct err *e);
 
 /*
- * Words inside plm_rsh_agent, which Open MPI splits at blanks and colons: everything unusual
- * becomes %XX. Decoding happens in place; what is no %XX stays.
+ * Encode a word for plm_rsh_agent, which Open MPI splits at blanks and colons: each unusual byte
+ * becomes %XX. Decoding works in place and leaves everything that is not %XX.
  */
 void mpirun_encode_word(const char *word, struct buf *out);
 void mpirun_decode_word(char *word);

@@ -1,6 +1,7 @@
-/* preflight.c - see preflight.h: who is asked what, and what came back */
+/* preflight.c - the questions to all hosts and their answers; see preflight.h */
 #include "train/launch/hosts/preflight.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define MAX_PEERS     128 /* names that each host looks up */
-#define CONNECT_MAX_S 5.0 /* seconds */
+#define MAX_PEERS     128 /* names that each host resolves */
+#define CONNECT_MAX_S 5.0 /* duration of the port test, at most */
 
 /* ---- findings --------------------------------------------------------------- */
 
@@ -44,14 +45,14 @@ void preflight_add_finding(struct preflight_host *h, enum finding_level level, c
 struct preflight_query {
 	const struct hosts *hosts;
 	const struct preflight_options *how;
-	char *launcher;		  /* owned: the program on all hosts */
+	char *launcher;		  /* owned: path of werkbank-launch, the same on all hosts */
 	struct remote_job *jobs;  /* owned: (n) */
 	struct json **facts;	  /* owned: (n) */
 	struct json *local_facts; /* owned */
 	const char *argv[3];
 };
 
-/* Asks for facts; NULL-terminated names of all hosts as peers. */
+/* The request for facts; peers are the names that each host resolves and looks up routes to. */
 static int write_facts_request(const struct preflight_query *a, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
@@ -86,22 +87,22 @@ static int query_local_facts(struct preflight_query *a, const struct buf *reques
 
 static void report_silent_host(struct preflight_host *h, const struct remote_job *job)
 {
-	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
+	const char *words = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 
 	if (job->trouble[0])
 		preflight_add_finding(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
 				      job->trouble);
 	else
 		preflight_add_finding(h, FINDING_ERROR, "build",
-				      "%s of %s does not answer (status %d: "
-				      "%.*s): is it another version? type: werkbank hosts sync",
+				      "%s on %s gives no answer (status %d: "
+				      "%.*s): if its version differs, type: werkbank hosts sync",
 				      job->argv[0], h->host->name, job->status,
-				      (int)MIN(strcspn(said, "\n"), 120), said);
+				      (int)MIN(strcspn(words, "\n"), 120), words);
 }
 
 /*
- * When its last byte came, a host had just looked at its clock: what lies between is the way
- * here, which is short against anything that matters.
+ * A host writes its time at the end of its answer, just before its last byte arrives here. The
+ * difference contains the network latency, which is small compared with CLOCK_WARNING.
  */
 static void store_host_facts(struct preflight_check *p, struct preflight_query *a)
 {
@@ -123,9 +124,9 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 		if (noisy)
 			preflight_add_finding(
 				h, FINDING_WARNING, "shell",
-				"the start-up files of the shell on %s print something "
-				"even without a terminal, which breaks rsync and others: "
-				"print only in interactive shells",
+				"the start-up files of the shell on %s print text even "
+				"without a terminal, which breaks rsync: print only in "
+				"interactive shells",
 				h->host->name);
 	}
 }
@@ -158,6 +159,7 @@ size_t preflight_connect_peers(const struct preflight_check *p, size_t i, size_t
 {
 	size_t n = 0;
 
+	assert(i < p->n);
 	for (size_t k = 1; k < p->n && n < max; k++) {
 		size_t j = (i + k) % p->n;
 
@@ -179,7 +181,7 @@ static int write_connect_request(const struct preflight_check *p, struct json *c
 	json_put_int(&w, "self", (int64_t)i);
 	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
 	json_put_real(&w, "seconds", seconds);
-	json_put_int(&w, "expect", (int64_t)n); /* as many call it as it calls */
+	json_put_int(&w, "expect", (int64_t)n); /* as many hosts connect to it */
 	json_key(&w, "peers");
 	json_open(&w, '[');
 	for (size_t k = 0; k < n; k++) {
@@ -199,11 +201,11 @@ static int write_connect_request(const struct preflight_check *p, struct json *c
 static void check_connections(struct preflight_check *p, size_t i, const struct json *answer,
 			      struct json *const *facts)
 {
-	const struct json *met = json_get(answer, "met");
+	const struct json *connections = json_get(answer, "met");
 	struct preflight_host *h = &p->hosts[i];
 
-	for (size_t k = 0; k < json_len(met); k++) {
-		const struct json *o = json_at(met, k);
+	for (size_t k = 0; k < json_len(connections); k++) {
+		const struct json *o = json_at(connections, k);
 		int64_t j = json_integer(json_get(o, "index"), -1);
 		int64_t who = json_integer(json_get(o, "answered"), -1);
 		const char *trouble = json_text(json_get(o, "trouble"), NULL);
@@ -215,7 +217,7 @@ static void check_connections(struct preflight_check *p, size_t i, const struct 
 		if (trouble)
 			preflight_add_finding(
 				h, FINDING_ERROR, "ports",
-				"%s does not reach %s at %s, TCP port %lld (%s): open all "
+				"%s cannot connect to %s at %s, TCP port %lld (%s): open all "
 				"TCP ports between the hosts, in their firewalls and in the "
 				"cloud's security group",
 				h->host->name, to->host->name, to->address,
@@ -224,9 +226,9 @@ static void check_connections(struct preflight_check *p, size_t i, const struct 
 		else if (who != j && who >= 0 && who < (int64_t)p->n)
 			preflight_add_finding(
 				h, FINDING_ERROR, "ports",
-				"at %s, the address of %s, %s is reached by %s: two hosts "
-				"have the same address, or the network is wrong; see "
-				"--network",
+				"%s, the address of %s, leads to %s when %s connects to it: two "
+				"hosts have the same address, or --network names the wrong "
+				"network",
 				to->address, to->host->name, p->hosts[who].host->name,
 				h->host->name);
 	}
@@ -239,12 +241,12 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 					    .max_parallel = (int)MIN(p->n, INT_MAX) };
 	double seconds = MIN(CONNECT_MAX_S, a->how->deadline_s / 2);
 	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
-	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), some[2];
+	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), first_peer[1];
 	int rc = requests && who ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		if (!p->hosts[i].alive || !p->hosts[i].address[0] ||
-		    !preflight_connect_peers(p, i, some, 1))
+		    !preflight_connect_peers(p, i, first_peer, 1))
 			continue;
 		rc = write_connect_request(p, a->facts, i, seconds, &requests[n], e);
 		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host,
@@ -264,12 +266,11 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 		if (answer)
 			check_connections(p, who[k], answer, a->facts);
 		else
-			preflight_add_finding(
-				&p->hosts[who[k]], FINDING_WARNING, "ports",
-				"whether %s reaches the others could not be tried: %s",
-				p->hosts[who[k]].host->name,
-				a->jobs[k].trouble[0] ? a->jobs[k].trouble
-						      : buf_text(&a->jobs[k].err));
+			preflight_add_finding(&p->hosts[who[k]], FINDING_WARNING, "ports",
+					      "the port test failed on %s: %s",
+					      p->hosts[who[k]].host->name,
+					      a->jobs[k].trouble[0] ? a->jobs[k].trouble
+								    : buf_text(&a->jobs[k].err));
 		json_free(answer);
 	}
 	remote_free(a->jobs, n);
@@ -280,7 +281,7 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 	return rc;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- the whole check ---------------------------------------------------------------- */
 
 static void find_worst_level(struct preflight_check *p)
 {

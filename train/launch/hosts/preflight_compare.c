@@ -1,4 +1,4 @@
-/* preflight_compare.c - what hosts say of themselves, compared with what a training needs */
+/* preflight_compare.c - compares the facts of each host with the needs of a training */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,18 +9,18 @@
 
 #define MB	       1e6
 #define GB	       1e9
-#define LITTLE_DISK    (0.2 * GB) /* no checkpoint fits */
+#define LITTLE_DISK    (0.2 * GB) /* bytes; less: no checkpoint fits */
 #define SOME_DISK      (5 * GB)
-#define LITTLE_SCRATCH (50 * MB) /* Open MPI keeps files in /tmp */
-#define SOME_MEMORY    (1 * GB)	 /* for each rank */
-#define LOCKABLE       (64 * MB)
-#define CLOCK_WARNING  1.0 /* seconds */
+#define LITTLE_SCRATCH (50 * MB) /* bytes in /tmp, for files of Open MPI */
+#define SOME_MEMORY    (1 * GB)	 /* bytes for each rank */
+#define LOCKABLE       (64 * MB) /* bytes of locked memory, for RDMA */
+#define CLOCK_WARNING  1.0	 /* seconds */
 #define CLOCK_ERROR    60.0
 
 struct host_check {
 	struct preflight_host *h;
-	const char *name; /* of the host */
-	const struct json *facts;
+	const char *name;	  /* of the host */
+	const struct json *facts; /* of the host */
 	const struct preflight_facts *all;
 };
 
@@ -42,11 +42,11 @@ static void check_host_build(const struct host_check *o)
 	if (strcmp(theirs, ours) != 0)
 		preflight_add_finding(o->h, FINDING_ERROR, "build",
 				      "Werkbank on %s is version %.40s, "
-				      "here it is %.40s: type werkbank hosts sync",
+				      "on this host %.40s: type werkbank hosts sync",
 				      o->name, theirs, ours);
 	else if (!trainer)
 		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "%s has no werkbank-train beside "
+				      "%s has no werkbank-train in the folder of "
 				      "werkbank-launch: type werkbank hosts sync",
 				      o->name);
 	else if (trouble)
@@ -57,7 +57,7 @@ static void check_host_build(const struct host_check *o)
 	else if (strcmp(nested_text(o->facts, "trainer", "text"),
 			nested_text(local_facts, "trainer", "text")))
 		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "%s has %.100s, here it is %.100s: "
+				      "%s has %.100s, this host has %.100s: "
 				      "type werkbank hosts sync",
 				      o->name, nested_text(o->facts, "trainer", "text"),
 				      nested_text(local_facts, "trainer", "text"));
@@ -65,9 +65,9 @@ static void check_host_build(const struct host_check *o)
 			nested_text(local_facts, "trainer", "sha256")))
 		preflight_add_finding(
 			o->h, FINDING_ERROR, "build",
-			"werkbank-train on %s is another "
-			"build of %.40s than here (SHA-256 %.12s, not %.12s): type werkbank "
-			"hosts sync",
+			"werkbank-train on %s is a different "
+			"build of %.40s than on this host (SHA-256 %.12s, not %.12s): type "
+			"werkbank hosts sync",
 			o->name, theirs, nested_text(o->facts, "trainer", "sha256"),
 			nested_text(local_facts, "trainer", "sha256"));
 }
@@ -79,22 +79,22 @@ static void check_host_mpi(const struct host_check *o)
 
 	if (strstr(nested_text(o->all->local_facts, "trainer", "text"), "without MPI"))
 		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "this Werkbank was built without MPI, "
-				      "so it trains on one host only: configure --with-mpi");
+				      "this Werkbank was built without MPI "
+				      "and trains on one host only: configure --with-mpi");
 	else if (!*ours)
 		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "there is no mpirun here to start "
-				      "ranks with: install Open MPI");
+				      "this host has no mpirun: install "
+				      "Open MPI");
 	else if (!*theirs && !*nested_text(o->facts, "mpi", "daemon"))
 		preflight_add_finding(
 			o->h, FINDING_ERROR, "mpi",
-			"%s has no Open MPI in the PATH that "
-			"ssh gives (neither mpirun nor orted): install %.60s, or set PATH "
-			"in a file that shells without terminal read",
+			"%s has no Open MPI (neither mpirun nor orted) in the PATH of a "
+			"remote shell: install %.60s, or set PATH in a start-up file for "
+			"non-interactive shells",
 			o->name, ours);
 	else if (*theirs && strcmp(theirs, ours) != 0)
 		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "%s has %.60s, here it is %.60s: "
+				      "%s has %.60s, this host has %.60s: "
 				      "install the same version on all hosts",
 				      o->name, theirs, ours);
 }
@@ -115,23 +115,23 @@ static void check_host_machine(const struct host_check *o)
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
 		preflight_add_finding(h, FINDING_ERROR, "gpu",
 				      "%s has %" PRId64 " GPUs for %d slots: "
-				      "give it fewer slots, or look into nvidia-smi and dmesg for "
-				      "those that are lost",
+				      "give it fewer slots, or look for lost GPUs with nvidia-smi "
+				      "and dmesg",
 				      o->name, h->gpus, slots);
 	else if (h->cores >= 0 && h->cores < slots)
 		preflight_add_finding(h, FINDING_WARNING, "cores",
 				      "%s has %" PRId64 " cores for %d "
-				      "slots, so that ranks take turns: give it %" PRId64 " slots",
+				      "slots, so ranks share cores: give it %" PRId64 " slots",
 				      o->name, h->cores, slots, h->cores);
 	if (memory < SOME_MEMORY * slots)
 		preflight_add_finding(h, FINDING_WARNING, "memory",
-				      "%s has %.2f GB of memory free for "
-				      "%d ranks: give it fewer slots, or end what else runs there",
+				      "%s has %.2f GB of free memory for "
+				      "%d ranks: give it fewer slots, or end other programs there",
 				      o->name, memory / GB, slots);
 	if (lockable < LOCKABLE)
 		preflight_add_finding(h, FINDING_WARNING, "limits",
-				      "on %s only %.0f kB may be locked in "
-				      "memory, which RDMA needs more of: ulimit -l unlimited in "
+				      "%s limits locked memory to %.0f kB, and "
+				      "RDMA needs more: set memlock to unlimited in "
 				      "/etc/security/limits.conf",
 				      o->name, lockable / 1e3);
 	if (json_boolean(json_get(o->facts, "session_kills"), false))
@@ -143,6 +143,7 @@ static void check_host_machine(const struct host_check *o)
 			o->name);
 }
 
+/* first: the host of rank 0, which writes the checkpoints. */
 static void check_host_disk(const struct host_check *o, bool first)
 {
 	const struct json *space = json_get(o->facts, "workspace");
@@ -153,33 +154,32 @@ static void check_host_disk(const struct host_check *o, bool first)
 	o->h->disk_free = json_integer(json_get(space, "free"), -1);
 	if (scratch < LITTLE_SCRATCH)
 		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "/tmp on %s has %.0f MB free, and Open "
-				      "MPI needs files there: remove something",
+				      "/tmp on %s has %.0f MB free, but Open "
+				      "MPI writes files there: remove some files",
 				      o->name, scratch / MB);
 	if (!space)
 		return;
 	if (json_boolean(json_get(space, "no_inodes"), false))
 		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "the file system of %.100s on %s takes "
-				      "no more files (no inodes left): remove some",
+				      "the file system of %.100s on %s has no "
+				      "free inodes: remove some files",
 				      path, o->name);
 	else if (free_bytes < LITTLE_DISK)
 		preflight_add_finding(o->h, FINDING_ERROR, "disk",
 				      "%.100s on %s has %.0f MB free, too "
-				      "little for a checkpoint: remove something, or use another "
+				      "little for a checkpoint: remove some files, or use another "
 				      "workspace",
 				      path, o->name, free_bytes / MB);
 	else if (first && free_bytes < SOME_DISK)
-		preflight_add_finding(
-			o->h, FINDING_WARNING, "disk",
-			"%.100s on %s has %.1f GB free for "
-			"checkpoints: a base model needs 0.7 GB for each that is kept",
-			path, o->name, free_bytes / GB);
+		preflight_add_finding(o->h, FINDING_WARNING, "disk",
+				      "%.100s on %s has %.1f GB free for "
+				      "checkpoints: a checkpoint of a base model needs 0.7 GB",
+				      path, o->name, free_bytes / GB);
 	if (first && json_boolean(json_get(space, "there"), false) &&
 	    !json_boolean(json_get(space, "writable"), true))
 		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "%.100s on %s cannot be written: the "
-				      "first host writes the checkpoints there",
+				      "%.100s on %s is not writable: the first "
+				      "host writes the checkpoints there",
 				      path, o->name);
 }
 
@@ -190,8 +190,8 @@ static void check_host_clock(const struct host_check *o)
 	if (fabs(skew) >= CLOCK_WARNING)
 		preflight_add_finding(
 			o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING, "clock",
-			"the clock of %s is %.1f s %s ours: start chronyd or "
-			"systemd-timesyncd there",
+			"the clock of %s is %.1f s %s the clock of this host: start chronyd "
+			"or systemd-timesyncd there",
 			o->name, fabs(skew), skew > 0 ? "ahead of" : "behind");
 }
 
@@ -235,18 +235,18 @@ static void check_corpus_file(const struct host_check *o, const struct json *ref
 				      o->name, corpus, name, o->all->how->workspace, corpus);
 	else if (!ours || !is_same_corpus_file(ours, theirs))
 		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
-				      "corpora/%s/%s on %s is another than "
+				      "corpora/%s/%s on %s differs from the file "
 				      "%s: type werkbank hosts sync --corpus %s",
 				      corpus, name, o->name, whose, corpus);
 }
 
-/* Against this machine's corpus where it has one, else against the first host's. */
+/* Compare with this machine's corpus; if it has none, with that of the first host that has one. */
 static void check_host_corpus(const struct host_check *o, const struct preflight_check *p)
 {
 	static const char *const names[] = { "train.shard", "vocab.tsv", "bpe.codes",
 					     "sentencepiece.model", "manifest.json" };
 	const struct json *reference = o->all->local_facts;
-	const char *whose = "here";
+	const char *whose = "on this host";
 	char words[300];
 	size_t before = o->h->n_findings;
 
@@ -261,18 +261,18 @@ static void check_host_corpus(const struct host_check *o, const struct preflight
 	if (!find_corpus_file(reference, "train.shard")) {
 		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
 				      "the corpus %s is not prepared in "
-				      "%.150s, neither here nor on %s: type werkbank prep",
+				      "%.150s, neither on this host nor on %s: type werkbank prep",
 				      o->all->how->corpus, o->all->how->workspace, o->name);
 		return;
 	}
-	/* One line is enough: sync mends all of them. */
+	/* One finding is enough: hosts sync repairs all files. */
 	for (size_t i = 0; i < ARRAY_LEN(names) && o->h->n_findings == before; i++)
 		check_corpus_file(o, reference, names[i], whose);
 }
 
-/* ---- all ---------------------------------------------------------------------------- */
+/* ---- all checks --------------------------------------------------------------------- */
 
-/* Two names of one machine: its cores would be counted twice. */
+/* Two names of one machine: Open MPI would count its cores twice. */
 static void check_same_machine(struct preflight_check *p, const struct preflight_facts *f, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -284,7 +284,7 @@ static void check_same_machine(struct preflight_check *p, const struct preflight
 			preflight_add_finding(
 				&p->hosts[i], FINDING_WARNING, "names",
 				"%s and %s are the "
-				"same machine (%s): name it once, with the sum of the slots",
+				"same machine (%s): list it once, with the sum of the slots",
 				p->hosts[i].host->name, p->hosts[j].host->name,
 				json_text(json_get(f->by_host[i], "host"), ""));
 			return;

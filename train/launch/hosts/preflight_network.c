@@ -1,4 +1,4 @@
-/* preflight_find_network.c - the network between the hosts, from what each says of its interfaces and routes */
+/* preflight_network.c - finds the network between the hosts from their interfaces and routes */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_loopback(const struct json *interface)
 	return json_boolean(json_get(interface, "loopback"), false);
 }
 
-/* The interface with this member, loopback left out; NULL: none. */
+/* The first interface other than loopback whose member `key` is `value`; NULL: none. */
 static const struct json *find_interface(const struct json *facts, const char *key,
 					 const char *value)
 {
@@ -34,7 +34,7 @@ static const struct json *find_interface(const struct json *facts, const char *k
 	return NULL;
 }
 
-/* "eth0 10.0.0.1/24's network, …", for messages. */
+/* Write "eth0 10.0.0.0/24, eth1 …" to `to`, for messages. */
 static void list_interfaces(const struct json *facts, char *to, size_t size)
 {
 	const struct json *all = facts_interfaces(facts);
@@ -54,7 +54,7 @@ static void list_interfaces(const struct json *facts, char *to, size_t size)
 
 /* ---- candidates ------------------------------------------------------------------- */
 
-/* What host i sends through to host j; NULL: not known, or to itself. */
+/* The interface of host i on its route to host j; NULL: unknown, or i is j. */
 static const struct json *route_interface(const struct preflight_check *p,
 					  const struct preflight_facts *f, size_t i, size_t j)
 {
@@ -65,7 +65,9 @@ static const struct json *route_interface(const struct preflight_check *p,
 	return find_interface(f->by_host[i], "address", json_text_or_empty(route, "source"));
 }
 
-/* The one network that all routes between the hosts take; false: they take several, or none. */
+/*
+ * The network that all routes between the hosts use; false: several networks, or no routes known.
+ */
 static bool find_route_network(const struct preflight_check *p, const struct preflight_facts *f,
 			       char *network, size_t size)
 {
@@ -87,8 +89,8 @@ static bool find_route_network(const struct preflight_check *p, const struct pre
 }
 
 /*
- * Every host has an address of its own there: networks inside each host (of containers) have
- * the same one everywhere.
+ * Does every host have its own address in this network? A network inside each host (of containers)
+ * has the same address on all hosts.
  */
 static bool is_common_network(const struct preflight_check *p, const struct preflight_facts *f,
 			      const char *network)
@@ -129,12 +131,12 @@ static int64_t network_mbit_s(const struct preflight_check *p, const struct pref
 
 struct network_choice {
 	const char *network; /* borrowed from the facts; NULL: none */
-	int64_t speed;
-	int n;	       /* how many networks are common */
-	char all[160]; /* their names */
+	int64_t speed;	     /* Mbit/s; 0: unknown */
+	int n;		     /* number of common networks */
+	char all[160];	     /* their CIDRs, for messages */
 };
 
-/* Of the networks that all hosts are in, the fastest. */
+/* Choose the fastest of the networks that all hosts are in. */
 static void choose_common_network(const struct preflight_check *p, const struct preflight_facts *f,
 				  struct network_choice *c)
 {
@@ -162,7 +164,7 @@ static void choose_common_network(const struct preflight_check *p, const struct 
 	}
 }
 
-/* ---- what was chosen ----------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------------------- */
 
 static void warn_network_choice(struct preflight_check *p, const struct preflight_facts *f,
 				enum finding_level level, const char *text)
@@ -185,9 +187,9 @@ static void choose_network(struct preflight_check *p, const struct preflight_fac
 
 		if (c.network && strcmp(c.network, p->network) != 0 && speed && c.speed > speed) {
 			snprintf(text, sizeof(text),
-				 "the routes between the hosts take %.30s with "
-				 "%lld Mbit/s, but all of them are in %.30s with %lld Mbit/s too: "
-				 "--network %.30s takes that one",
+				 "the routes between the hosts use %.30s with "
+				 "%lld Mbit/s, but all hosts are also in %.30s with %lld Mbit/s: "
+				 "choose it with --network %.30s",
 				 p->network, (long long)speed, c.network, (long long)c.speed,
 				 c.network);
 			warn_network_choice(p, f, FINDING_WARNING, text);
@@ -198,17 +200,16 @@ static void choose_network(struct preflight_check *p, const struct preflight_fac
 		snprintf(p->network, sizeof(p->network), "%s", c.network);
 	if (c.n > 1) {
 		snprintf(text, sizeof(text),
-			 "the routes do not say which network is between the "
-			 "hosts, and there are %d (%.150s): %.30s is taken; --network names "
-			 "another",
+			 "the routes between the hosts do not use one network, and "
+			 "%d networks contain all hosts (%.150s): using %.30s; choose "
+			 "another with --network",
 			 c.n, c.all, c.network);
 		warn_network_choice(p, f, FINDING_WARNING, text);
 	} else if (!c.n) {
-		warn_network_choice(
-			p, f, FINDING_WARNING,
-			"no network has an address of every host, so MPI "
-			"tries all interfaces: where they hang, name the right one with "
-			"--network");
+		warn_network_choice(p, f, FINDING_WARNING,
+				    "no network contains an address of every host, so MPI "
+				    "tries all interfaces: if it hangs, name the network with "
+				    "--network");
 	}
 }
 
@@ -231,7 +232,7 @@ static void set_given_network(struct preflight_check *p, const struct preflight_
 	}
 }
 
-/* Without a network: the address that a host sends from to the first of the others. */
+/* Without a common network: the source address of the first known route to another host. */
 static void find_source_interface(struct preflight_check *p, const struct preflight_facts *f,
 				  size_t i)
 {
@@ -245,7 +246,7 @@ static void find_source_interface(struct preflight_check *p, const struct prefli
 		 json_text_or_empty(one, "address"));
 }
 
-/* Each host's own end of it. */
+/* Set interface and address of each host. */
 static void find_host_interfaces(struct preflight_check *p, const struct preflight_facts *f)
 {
 	const char *given = f->how->network;
@@ -276,17 +277,17 @@ static void find_host_interfaces(struct preflight_check *p, const struct preflig
 		snprintf(h->address, sizeof(h->address), "%s", json_text_or_empty(one, "address"));
 		if (!json_boolean(json_get(one, "carrier"), true))
 			preflight_add_finding(h, FINDING_ERROR, "network",
-					      "%s of %s has no link: is the "
-					      "cable in?",
+					      "%s of %s has no link: check the "
+					      "cable",
 					      h->interface, h->host->name);
 		if (by_name && strcmp(json_text_or_empty(one, "network"), p->network) != 0)
-			preflight_add_finding(h, FINDING_ERROR, "network",
-					      "%s of %s is in %.30s, but on "
-					      "the first host in %.30s: give the network itself, "
-					      "--network %.30s",
-					      given, h->host->name,
-					      json_text_or_empty(one, "network"), p->network,
-					      p->network);
+			preflight_add_finding(
+				h, FINDING_ERROR, "network",
+				"%s of %s is in %.30s, but on "
+				"the first host in %.30s: give the network instead of the "
+				"interface, --network %.30s",
+				given, h->host->name, json_text_or_empty(one, "network"),
+				p->network, p->network);
 	}
 }
 
@@ -306,31 +307,31 @@ static bool has_interface_address(const struct json *facts, const char *address)
 	return find_interface(facts, "address", address) != NULL;
 }
 
-/* What host i takes the name of host j for; a host may call itself 127.0.1.1. */
+/* Compare the address that host i resolves for host j with the addresses of j. */
 static void check_host_name(struct preflight_check *p, const struct preflight_facts *f, size_t i,
 			    size_t j)
 {
 	const char *name = p->hosts[j].host->name, *from = p->hosts[i].host->name;
-	const char *seen = first_resolved_address(f->by_host[i], j, name);
+	const char *resolved = first_resolved_address(f->by_host[i], j, name);
 	struct preflight_host *h = &p->hosts[i];
 
-	if (*seen && has_interface_address(f->by_host[j], seen))
+	if (*resolved && has_interface_address(f->by_host[j], resolved))
 		return;
-	if (text_starts_with(seen, "127."))
+	if (text_starts_with(resolved, "127."))
 		preflight_add_finding(h, FINDING_ERROR, "names",
-				      "%s takes %s for itself (%s): correct "
-				      "/etc/hosts there",
-				      from, name, seen);
-	else if (*seen)
+				      "%s resolves %s to itself (%s): correct "
+				      "its /etc/hosts",
+				      from, name, resolved);
+	else if (*resolved)
 		preflight_add_finding(h, FINDING_WARNING, "names",
-				      "%s takes %s for %s, which is none of "
+				      "%s resolves %s to %s, which is not one of "
 				      "its addresses: correct /etc/hosts or the name server",
-				      from, name, seen);
+				      from, name, resolved);
 	else if (p->n > 2)
 		preflight_add_finding(
 			h, FINDING_WARNING, "names",
-			"%s knows no address of %s: with many "
-			"hosts they start each other; put the name into /etc/hosts there",
+			"%s cannot resolve %s, which it must reach to start ranks: add the name to "
+			"its /etc/hosts",
 			from, name);
 }
 

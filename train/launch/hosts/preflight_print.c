@@ -1,4 +1,5 @@
-/* preflight_print.c - the table and the verdict; see preflight.h */
+/* preflight_print.c - prints the result of the preflight check; see preflight.h */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static enum finding_level worst_finding_level(const struct preflight_host *h)
 	return worst;
 }
 
+/* value -1: unknown. unit 1: print an integer. */
 static void print_scaled_amount(FILE *out, int width, int64_t value, double unit)
 {
 	if (value < 0)
@@ -62,6 +64,7 @@ void preflight_print(const struct preflight_check *p, FILE *out)
 		for (size_t k = 0; k < p->hosts[i].n_findings; k++) {
 			const struct finding *f = &p->hosts[i].findings[k];
 
+			assert(f->level <= p->worst);
 			fprintf(out, "%s  %s: %s\n", level_names[f->level], f->what, f->text);
 			errors += f->level == FINDING_ERROR;
 			warnings += f->level == FINDING_WARNING;
@@ -131,7 +134,7 @@ int preflight_print_json(const struct preflight_check *p, FILE *out, struct err 
 	buf_add_char(&b, '\n');
 	rc = buf_check(&b, e);
 	if (!rc && fwrite(b.data, 1, b.len, out) != b.len)
-		rc = err_set_errno(e, ERR_IO, "the findings cannot be written");
+		rc = err_set_errno(e, ERR_IO, "cannot write the findings to standard output");
 	buf_free(&b);
 	return rc;
 }

@@ -16,9 +16,7 @@
 #include "train/common/leftover.h"
 
 #define MAX_REQUEST ((size_t)16 << 20)
-#define MAX_ENDED   4096
-
-/* ---- helpers -------------------------------------------------------------- */
+#define MAX_ENDED   4096 /* records in one request */
 
 /* ---- leftovers ------------------------------------------------------------- */
 
@@ -48,7 +46,7 @@ static int answer_leftovers(const struct json *request, struct json_writer *w, s
 	return 0;
 }
 
-/* Which of our records the asker means; it need not know where they lie. */
+/* Our record of the same process; the file name in the request does not count. */
 static const struct leftover *find_leftover_record(const struct leftover *all, size_t n,
 						   const struct leftover *like)
 {
@@ -70,24 +68,25 @@ static void end_leftover(const struct leftover *l, double grace_s, struct json_w
 	json_put_int(w, "pid", l->pid);
 	if (leftover_end(l, grace_s, &how, &e))
 		json_put_str(w, "trouble", e.text);
-	else /* it may have gone already when it was asked to */
+	else /* it was alive at the first SIGTERM, so that signal ended it */
 		json_put_str(w, "ended", l->alive && !strcmp(how, "gone") ? "terminated" : how);
 	json_close(w, '}');
 }
 
-/* All are asked first, so that together they have grace_s, not each of them. */
+/* First send SIGTERM to all processes, so that grace_s is for all of them together. */
 static int answer_end_request(const struct json *request, struct json_writer *w, struct err *e)
 {
 	const struct json *records = json_get(request, "records");
 	double grace_s = json_number(json_get(request, "grace"), 3), until;
-	size_t n, n_meant = 0, most = MIN(json_len(records), MAX_ENDED);
+	size_t n, n_selected = 0, most = MIN(json_len(records), MAX_ENDED);
 	struct leftover *all, like;
-	const struct leftover **meant;
+	int rc;
+	const struct leftover **selected;
 
 	if (leftover_read(&all, &n, e))
 		return e->code;
-	meant = mem_alloc(most, sizeof(*meant), e);
-	for (size_t i = 0; meant && i < most; i++) {
+	selected = mem_alloc(most, sizeof(*selected), e);
+	for (size_t i = 0; selected && i < most; i++) {
 		const struct leftover *l = leftover_parse(&like, json_at(records, i))
 						   ? find_leftover_record(all, n, &like)
 						   : NULL;
@@ -95,20 +94,21 @@ static int answer_end_request(const struct json *request, struct json_writer *w,
 		if (l && l->alive)
 			leftover_send_sigterm(l);
 		if (l)
-			meant[n_meant++] = l;
+			selected[n_selected++] = l;
 	}
 	until = clock_mono_s() + (grace_s >= 0 && grace_s < 600 ? grace_s : 3);
 	json_key(w, "ended");
 	json_open(w, '[');
-	for (size_t i = 0; i < n_meant; i++)
-		end_leftover(meant[i], MAX(0.05, until - clock_mono_s()), w);
+	for (size_t i = 0; i < n_selected; i++)
+		end_leftover(selected[i], MAX(0.05, until - clock_mono_s()), w);
 	json_close(w, ']');
 	free(all);
-	free(meant);
-	return meant ? 0 : e->code;
+	rc = selected ? 0 : e->code;
+	free(selected);
+	return rc;
 }
 
-/* ---- sums -------------------------------------------------------------------- */
+/* ---- checksums --------------------------------------------------------------- */
 
 static int answer_sums(const struct json *request, struct json_writer *w, struct err *e)
 {
@@ -182,9 +182,9 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 		return rc ? rc : buf_check(out, e);
 	}
 	return err_set(e, ERR_PROTOCOL,
-		       "_probe was asked for \"%.60s\", which this version (%s) "
-		       "does not know",
-		       ask, PACKAGE_VERSION);
+		       "_probe: version %s does not know the question \"%.60s\": install the same "
+		       "version on all hosts",
+		       PACKAGE_VERSION, ask);
 }
 
 static int read_probe_request(struct json **request, struct err *e)
@@ -203,12 +203,12 @@ static int read_probe_request(struct json **request, struct err *e)
 	}
 	rc = buf_check(&text, e);
 	if (!rc && text.len && !(*request = json_parse(text.data, text.len, e)))
-		rc = err_prefix(e, "_probe: what is asked on standard input");
+		rc = err_prefix(e, "_probe: request on standard input");
 	buf_free(&text);
 	return rc;
 }
 
-/* Without a request the options say what is asked. */
+/* Without a request on standard input: make one from the options. */
 static int request_from_options(const struct conf *c, struct json **request, struct err *e)
 {
 	struct buf text = { 0 };
@@ -239,7 +239,7 @@ int probe_command_run(const struct conf *c, struct err *e)
 	if (!rc)
 		rc = probe_answer_request(request, &out, e);
 	if (!rc && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	json_free(request);
 	buf_free(&out);
 	return rc;

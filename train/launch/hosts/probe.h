@@ -1,8 +1,8 @@
 /*
- * probe.h - "werkbank-launch _probe": what this host says of itself, asked by another one.
+ * probe.h - "werkbank-launch _probe": answers questions of another host about this host.
  *
- * One JSON object on standard input says what is asked, one on standard output answers;
- * nothing or a terminal on standard input asks for facts alone.
+ * The request is one JSON object on standard input, the answer one on standard output. Without a
+ * request (empty input, or a terminal) the answer is the facts.
  *
  *	{"ask":"facts", "workspace":PATH, "corpus":NAME, "marker":FILE, "peers":[NAME, …]}
  *	{"ask":"meet", "port":N, "self":I, "seconds":S, "expect":N,
@@ -11,10 +11,12 @@
  *	{"ask":"end", "grace":S, "records":[RECORD, …]}		records as in leftover.h
  *	{"ask":"sums", "files":[PATH, …]}
  *
- * Every answer has werkbank (the version), host, user, and last of all time (unix
- * seconds when it was written, so that the asker can compare clocks). What is
- * not known is absent. A file's sum is "sha256" of all of it, or "sampled" of
- * its size and 128 pieces when it is large and only compared.
+ * Every answer has werkbank (the version), host, user, and as last member time (unix seconds of
+ * writing, to compare clocks). Unknown facts are absent. The checksum of a file is "sha256" of the
+ * whole file, or for a large corpus file "sampled": SHA-256 of its size and 128 pieces.
+ *
+ * "meet" tests TCP connections between all hosts, see probe_connect.c; "end" ends leftover
+ * processes; "sums" returns checksums.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_PROBE_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_PROBE_H
@@ -28,23 +30,22 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-int probe_command_run(const struct conf *c, struct err *e); /* the command */
+int probe_command_run(const struct conf *c, struct err *e); /* the command _probe */
 
-/* Write the answer to a request (parsed; NULL: facts). */
+/*
+ * Append the answer to a request to out; request NULL: facts. An unknown question is ERR_PROTOCOL.
+ */
 int probe_answer_request(const struct json *request, struct buf *out, struct err *e);
 
-/* ---- its parts; each adds members to an object that is open ---- */
+/* ---- parts of the answer: each adds members to the open object of w ---- */
 
 int probe_write_facts(const struct json *request, struct json_writer *w, struct err *e);
-void probe_write_machine(
-	struct json_writer *w); /* probe_write_machine.c: cores, memory, GPUs, limits */
-void probe_write_network(const struct json *peers,
-			 struct json_writer *w); /* probe_write_network.c */
+void probe_write_machine(struct json_writer *w); /* cores, memory, GPUs, limits */
+/* Interfaces and a free TCP port; peers: names to resolve and to look up routes to, NULL: none. */
+void probe_write_network(const struct json *peers, struct json_writer *w);
 int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e);
 
-/* ---- small things that all of them need ---- */
-
-/* Sum of a file to compare it by: of size and samples when it is larger than 64 MiB. */
+/* SHA-256 of a file; of its size and 128 samples if it is larger than 64 MiB: then *sampled. */
 int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e);
 
 #endif

@@ -1,13 +1,21 @@
 /*
- * probe_connect.c - do hosts reach each other over TCP? See probe.h.
+ * probe_connect.c - tests TCP connections between hosts; see probe.h.
  *
- * All hosts of a check do this at the same time: each listens on its port, calls those it
- * was told to, and goes on until it reached all of them and was called by as many
- * as it expects, or its seconds are over. Who calls says who it is and whom it
- * wants; who answers says who it is: 16 bytes each way, so that neither a
- * stranger's service nor a wrong machine passes for the host.
+ * All hosts run the test at the same time. Each host listens on its port, connects to the peers of
+ * its request and answers its callers. It ends when all peers have answered and the expected number
+ * of callers came, or when its time is over. Caller and callee exchange one message of 16 bytes
+ * each, so a foreign service or a wrong host is detected:
+ *
+ *	bytes 0-7	"WERKBANK"
+ *	bytes 8-11	index of the sender, big endian
+ *	bytes 12-15	index of the host that the sender wants to reach, big endian
+ *
+ * States of a connection to a peer; a failed attempt goes back to WAITING after RETRY_S:
+ *
+ *	WAITING --connect()--> CONNECTING --writable, message sent--> ASKING --answer read--> DONE
  */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,10 +30,10 @@
 #include "train/launch/hosts/probe.h"
 
 #define MAGIC		"WERKBANK"
-#define MESSAGE		16 /* bytes: magic, who, whom */
+#define MESSAGE		16 /* bytes */
 #define MAX_PEERS	256
-#define MAX_CALLS	256 /* answered at the same time */
-#define RETRY_S		0.1 /* the other one may not listen yet */
+#define MAX_CALLS	256 /* callers served at the same time */
+#define RETRY_S		0.1 /* the peer may not listen yet */
 #define LONGEST_S	600
 #define CONNECT_POLL_MS 50
 
@@ -36,9 +44,10 @@ struct probe_peer {
 	struct sockaddr_in address;
 	enum peer_state state;
 	int fd;
-	double next, began, seconds; /* when to try again; of the try; to the answer */
-	int error;		     /* errno of the last try; 0: none yet */
-	int64_t met;		     /* who answered; -1: nobody */
+	double next, began; /* monotonic seconds: next attempt, begin of this one */
+	double seconds;	    /* from connect() to the answer */
+	int error;	    /* errno of the last attempt; 0: none yet */
+	int64_t answered;   /* index of the host that answered; -1: none */
 	unsigned char got[MESSAGE];
 	size_t n_got;
 };
@@ -55,8 +64,8 @@ struct connect_test {
 	struct probe_peer *peers; /* owned */
 	size_t n_peers;
 	struct probe_caller calls[MAX_CALLS];
-	int64_t heard[MAX_PEERS];
-	size_t n_heard;
+	int64_t callers[MAX_PEERS]; /* indices of the hosts that called */
+	size_t n_callers;
 	struct pollfd fds[1 + MAX_PEERS + MAX_CALLS];
 };
 
@@ -68,7 +77,7 @@ static void write_probe_message(unsigned char to[MESSAGE], int64_t who, int64_t 
 	memcpy(to + 8, words, 8);
 }
 
-/* false: not one of ours. */
+/* false: not a message of this protocol. */
 static bool read_probe_message(const unsigned char from[MESSAGE], int64_t *who, int64_t *whom)
 {
 	uint32_t words[2];
@@ -79,7 +88,7 @@ static bool read_probe_message(const unsigned char from[MESSAGE], int64_t *who, 
 	return !memcmp(from, MAGIC, 8);
 }
 
-/* Some bytes of a message; -1: the other side is gone, 0: not all yet, 1: complete. */
+/* Receive a part of a message; -1: connection lost, 0: incomplete, 1: complete. */
 static int receive_message_bytes(int fd, unsigned char got[MESSAGE], size_t *n)
 {
 	ssize_t r = recv(fd, got + *n, MESSAGE - *n, MSG_DONTWAIT);
@@ -90,7 +99,7 @@ static int receive_message_bytes(int fd, unsigned char got[MESSAGE], size_t *n)
 	return r == 0 ? -1 : *n == MESSAGE;
 }
 
-/* ---- calling ------------------------------------------------------------------- */
+/* ---- connections to peers ---------------------------------------------------------- */
 
 static void retry_connection(struct probe_peer *p, int error)
 {
@@ -104,6 +113,7 @@ static void retry_connection(struct probe_peer *p, int error)
 
 static void connect_peer(struct probe_peer *p)
 {
+	assert(p->state == WAITING && p->fd < 0);
 	p->began = clock_mono_s();
 	p->n_got = 0;
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -122,6 +132,7 @@ static void advance_connection(struct connect_test *m, struct probe_peer *p)
 	int error = 0, got;
 	int64_t whom;
 
+	assert(p->fd >= 0 && (p->state == CONNECTING || p->state == ASKING));
 	if (p->state == CONNECTING) {
 		getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n);
 		write_probe_message(message, m->self, p->index);
@@ -138,16 +149,16 @@ static void advance_connection(struct connect_test *m, struct probe_peer *p)
 		retry_connection(p, ECONNRESET);
 	} else if (got > 0) {
 		p->seconds = clock_mono_s() - p->began;
-		if (!read_probe_message(p->got, &p->met, &whom))
-			p->met = -1;
-		p->error = p->met < 0 ? EPROTO : 0;
+		if (!read_probe_message(p->got, &p->answered, &whom))
+			p->answered = -1;
+		p->error = p->answered < 0 ? EPROTO : 0;
 		p->state = DONE;
 		close(p->fd);
 		p->fd = -1;
 	}
 }
 
-/* ---- being called ----------------------------------------------------------------- */
+/* ---- connections of callers --------------------------------------------------------- */
 
 static void accept_caller(struct connect_test *m)
 {
@@ -173,14 +184,14 @@ static void read_caller_message(struct connect_test *m, struct probe_caller *c)
 	if (got > 0 && read_probe_message(c->got, &who, &whom)) {
 		write_probe_message(message, m->self, who);
 		if (send(c->fd, message, MESSAGE, MSG_NOSIGNAL) == MESSAGE && whom == m->self &&
-		    m->n_heard < MAX_PEERS)
-			m->heard[m->n_heard++] = who;
+		    m->n_callers < MAX_PEERS)
+			m->callers[m->n_callers++] = who;
 	}
 	close(c->fd);
 	c->fd = -1;
 }
 
-/* ---- the meeting -------------------------------------------------------------------- */
+/* ---- the test ------------------------------------------------------------------------ */
 
 static int open_probe_listener(struct connect_test *m, int64_t port, struct err *e)
 {
@@ -188,13 +199,13 @@ static int open_probe_listener(struct connect_test *m, int64_t port, struct err 
 	int on = 1;
 
 	if (port < 1 || port > 65535)
-		return err_set(e, ERR_PROTOCOL, "_probe: %lld is no port", (long long)port);
+		return err_set(e, ERR_PROTOCOL, "_probe: %lld is not a TCP port", (long long)port);
 	m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (m->listener >= 0)
 		setsockopt(m->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (m->listener < 0 || bind(m->listener, (const struct sockaddr *)&any, sizeof(any)) ||
 	    listen(m->listener, 128))
-		return err_set_errno(e, ERR_UNAVAILABLE, "port %lld cannot be listened on",
+		return err_set_errno(e, ERR_UNAVAILABLE, "cannot listen on TCP port %lld",
 				     (long long)port);
 	return 0;
 }
@@ -203,7 +214,8 @@ static int parse_connect_peers(struct connect_test *m, const struct json *list, 
 {
 	m->n_peers = json_len(list);
 	if (m->n_peers > MAX_PEERS)
-		return err_set(e, ERR_PROTOCOL, "_probe: %zu peers are too many", m->n_peers);
+		return err_set(e, ERR_PROTOCOL, "_probe: %zu peers, at most %d are allowed",
+			       m->n_peers, MAX_PEERS);
 	m->peers = mem_alloc(m->n_peers, sizeof(*m->peers), e);
 	if (!m->peers)
 		return e->code;
@@ -212,14 +224,15 @@ static int parse_connect_peers(struct connect_test *m, const struct json *list, 
 		struct probe_peer *p = &m->peers[i];
 		int64_t port = json_integer(json_get(o, "port"), 0);
 
-		*p = (struct probe_peer){ .fd = -1, .met = -1 };
+		*p = (struct probe_peer){ .fd = -1, .answered = -1 };
 		p->index = json_integer(json_get(o, "index"), -1);
 		p->address.sin_family = AF_INET;
 		p->address.sin_port = htons((uint16_t)port);
 		if (port < 1 || port > 65535 ||
 		    inet_pton(AF_INET, json_text(json_get(o, "address"), ""),
 			      &p->address.sin_addr) != 1)
-			return err_set(e, ERR_PROTOCOL, "_probe: peer %zu has no address", i);
+			return err_set(e, ERR_PROTOCOL,
+				       "_probe: peer %zu has no IPv4 address and port", i);
 	}
 	return 0;
 }
@@ -229,7 +242,7 @@ static bool is_connect_test_done(const struct connect_test *m)
 	for (size_t i = 0; i < m->n_peers; i++)
 		if (m->peers[i].state != DONE)
 			return false;
-	return (int64_t)m->n_heard >= m->expected;
+	return (int64_t)m->n_callers >= m->expected;
 }
 
 static void poll_connections(struct connect_test *m)
@@ -246,6 +259,7 @@ static void poll_connections(struct connect_test *m)
 											 : POLLIN };
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		m->fds[n++] = (struct pollfd){ .fd = m->calls[i].fd, .events = POLLIN };
+	assert(n == 1 + m->n_peers + MAX_CALLS && n <= ARRAY_LEN(m->fds));
 	if (poll(m->fds, n, CONNECT_POLL_MS) <= 0)
 		return;
 	for (size_t i = 0; i < m->n_peers; i++)
@@ -267,11 +281,11 @@ static void write_connect_result(const struct connect_test *m, struct json_write
 
 		json_open(w, '{');
 		json_put_int(w, "index", p->index);
-		if (p->state == DONE && p->met >= 0) {
-			json_put_int(w, "answered", p->met);
+		if (p->state == DONE && p->answered >= 0) {
+			json_put_int(w, "answered", p->answered);
 			json_put_real(w, "seconds", p->seconds);
 		} else {
-			/* dropped on the way: the try is still open when the time is over */
+			/* without an error: packets were dropped, and the attempt is still open */
 			json_put_str(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
 		}
 		json_close(w, '}');
@@ -279,8 +293,8 @@ static void write_connect_result(const struct connect_test *m, struct json_write
 	json_close(w, ']');
 	json_key(w, "heard");
 	json_open(w, '[');
-	for (size_t i = 0; i < m->n_heard; i++)
-		json_int(w, m->heard[i]);
+	for (size_t i = 0; i < m->n_callers; i++)
+		json_int(w, m->callers[i]);
 	json_close(w, ']');
 }
 

@@ -1,4 +1,5 @@
-/* probe_write_facts.c - programs, workspace and corpus of this host; see probe.h */
+/* probe_facts.c - facts about programs, workspace and corpus of this host; see probe.h */
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,14 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define WHOLE_BYTES  ((int64_t)64 << 20) /* up to here a file is summed as a whole */
+#define WHOLE_BYTES  ((int64_t)64 << 20) /* a larger file is only sampled */
 #define SAMPLES	     128
 #define SAMPLE_BYTES 65536
-#define VERSION_S    10 /* for a program to say its version */
+#define VERSION_S    10 /* limit for PROGRAM --version */
 
 /* ---- programs --------------------------------------------------------------- */
 
-/* The first line of what it wrote, standard output before standard error. */
+/* The first line of standard output, or if that is empty of standard error. */
 static void put_first_line(struct json_writer *w, const struct remote_job *job)
 {
 	const struct buf *b = job->out.len ? &job->out : &job->err;
@@ -30,7 +31,7 @@ static void put_first_line(struct json_writer *w, const struct remote_job *job)
 	json_put_strn(w, "text", buf_text(b), strcspn(buf_text(b), "\n"));
 }
 
-/* What mpirun says, and what it starts on the other hosts: found as ssh finds it. */
+/* Version of mpirun, and the daemon that it starts on other hosts, as found in this PATH. */
 static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 {
 	static const char *const daemons[] = { "orted", "prted" };
@@ -100,12 +101,15 @@ static int hash_file_samples(struct hash *h, int fd, int64_t bytes, const char *
 	char piece[SAMPLE_BYTES];
 	int rc = hash_add(h, &bytes, sizeof(bytes), e);
 
+	assert(bytes > WHOLE_BYTES);
+
 	for (int64_t i = 0; !rc && i <= last; i++) {
 		int64_t at = (bytes - SAMPLE_BYTES) / last * i;
 		ssize_t n = pread(fd, piece, sizeof(piece), at);
 
 		if (n != SAMPLE_BYTES)
-			rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+			rc = err_set_errno(e, ERR_IO, "%s: cannot read %d bytes at offset %lld",
+					   path, SAMPLE_BYTES, (long long)at);
 		else
 			rc = hash_add(h, piece, sizeof(piece), e);
 	}
@@ -123,7 +127,7 @@ int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e
 		return hash_file(path, hex, e);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot open this file", path);
 	h = hash_new(HASH_SHA256, e);
 	rc = h ? hash_file_samples(h, fd, bytes, path, e) : e->code;
 	if (!rc)
@@ -136,7 +140,7 @@ int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e
 static int put_corpus_sums(struct json_writer *w, const char *workspace, const char *corpus,
 			   struct err *e)
 {
-	/* what the ranks read, and what says whether it is the same preparation */
+	/* the files that ranks read, and the manifest of the preparation */
 	static const char *const names[] = { "manifest.json", "train.shard", "vocab.tsv",
 					     "bpe.codes", "sentencepiece.model" };
 
@@ -168,7 +172,7 @@ static int put_corpus_sums(struct json_writer *w, const char *workspace, const c
 	return 0;
 }
 
-/* The nearest folder above that exists: the workspace may not be there yet. */
+/* Free bytes of the file system; for a missing folder, of its nearest existing parent. */
 static void put_free_space(struct json_writer *w, const char *key, const char *path)
 {
 	struct statvfs s;

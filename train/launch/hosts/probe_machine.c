@@ -1,4 +1,4 @@
-/* probe_write_machine.c - cores, memory, GPUs and limits of this host; see probe.h */
+/* probe_machine.c - facts about cores, memory, GPUs and limits of this host; see probe.h */
 #include <glob.h>
 #include <pwd.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/probe.h"
 
-/* Processors that this process may use: a batch system or a container may give fewer. */
+/* Cores that this process may use: the affinity mask and the cgroup may allow fewer than exist. */
 static int64_t count_cores(void)
 {
 	cpu_set_t set;
@@ -45,7 +45,7 @@ static void put_memory_facts(struct json_writer *w)
 		fclose(f);
 }
 
-/* The driver lists a GPU that it can use; one that fell off the bus is not there. */
+/* Count the GPUs that the driver lists; it does not list a GPU that fell off the bus. */
 static void put_gpu_facts(struct json_writer *w)
 {
 	glob_t found = { 0 };
@@ -63,7 +63,7 @@ static void put_gpu_facts(struct json_writer *w)
 		json_put_str(w, "gpu_driver", driver);
 }
 
-/* A file of "key=value" lines says KillUserProcesses=yes; the last one counts. */
+/* Set *kills from the last line KillUserProcesses=… of a file, if there is one. */
 static void read_logind_conf(const char *path, bool *kills)
 {
 	FILE *f = fopen(path, "re");
@@ -78,7 +78,7 @@ static void read_logind_conf(const char *path, bool *kills)
 		fclose(f);
 }
 
-/* Does the end of the ssh session end what was started in it? */
+/* Does systemd-logind kill the processes of an ssh session when it ends? */
 static bool logind_kills_sessions(void)
 {
 	static const char *const patterns[] = { "/usr/lib/systemd/logind.conf",
@@ -109,7 +109,7 @@ static void put_limit_facts(struct json_writer *w)
 	struct rlimit limit;
 	glob_t found = { 0 };
 
-	/* Only RDMA has to lock memory. */
+	/* only RDMA locks memory */
 	if (!glob("/sys/class/infiniband/*", 0, NULL, &found) &&
 	    !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		json_put_int(w, "lockable", (int64_t)limit.rlim_cur);

@@ -1,4 +1,4 @@
-/* probe_write_network.c - interfaces, routes to the other hosts; see probe.h */
+/* probe_network.c - facts about interfaces and routes to other hosts; see probe.h */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -14,8 +14,8 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/probe.h"
 
-#define MAX_ADDRESSES 8 /* of one name */
-#define DISCARD_PORT  9 /* nothing is sent there: the kernel only looks up the route */
+#define MAX_ADDRESSES 8 /* for one name */
+#define DISCARD_PORT  9 /* no packet is sent: the kernel only looks up the route */
 #define MAX_PEERS     4096
 
 /* ---- addresses ---------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void put_interface(struct json_writer *w, const struct ifaddrs *i)
 	json_put_bool(w, "loopback", i->ifa_flags & IFF_LOOPBACK);
 	json_put_bool(w, "carrier", i->ifa_flags & IFF_RUNNING);
 	snprintf(path, sizeof(path), "/sys/class/net/%.200s/speed", i->ifa_name);
-	/* -1 or an error where nobody knows, as with virtual ones */
+	/* -1 or a read error if unknown, as for virtual interfaces */
 	if (file_first_line(path, line, sizeof(line)) && (mbit = strtol(line, NULL, 10)) > 0)
 		json_put_int(w, "mbit_s", mbit);
 	json_close(w, '}');
@@ -70,7 +70,7 @@ static void put_interface(struct json_writer *w, const struct ifaddrs *i)
 
 /* ---- routes ---------------------------------------------------------------------- */
 
-/* Our own address towards another one; nothing leaves the host. */
+/* The source address of packets to another address; no packet is sent. */
 static void put_source_address(struct json_writer *w, const struct sockaddr_in *to)
 {
 	struct sockaddr_in there = *to, here;
@@ -115,7 +115,7 @@ static void put_route(struct json_writer *w, const char *name)
 		freeaddrinfo(found);
 }
 
-/* A port that nobody uses at the moment. */
+/* A TCP port that is free now; 0: none found. */
 static int find_free_port(void)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -146,7 +146,8 @@ void probe_write_network(const struct json *peers, struct json_writer *w)
 	json_put_int(w, "free_port", find_free_port());
 	if (!peers)
 		return;
-	setenv("RES_OPTIONS", "timeout:2 attempts:1", 0); /* a dead name server */
+	setenv("RES_OPTIONS", "timeout:2 attempts:1",
+	       0); /* do not wait long for a dead name server */
 	json_key(w, "routes");
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(peers) && i < MAX_PEERS; i++)

@@ -1,6 +1,7 @@
 /* remote.c - see remote.h */
 #include "train/launch/hosts/remote.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +23,7 @@
 #define MAX_ERR	      (64u << 10)
 #define PIECE	      ((size_t)65536)
 #define AT_ONCE	      32
-#define CHILD_POLL_MS 20  /* the end of a process is looked for this often */
+#define CHILD_POLL_MS 20  /* interval of the checks whether a process has ended */
 #define KILL_DELAY_S  0.3 /* between SIGTERM and SIGKILL */
 #define CONNECT_S     10
 
@@ -36,7 +37,7 @@ bool remote_is_local(const struct host *host)
 	return mpirun_is_local(&one);
 }
 
-/* All words in one block, pointers first. */
+/* Copy the words into one allocation: the pointers first, then the texts. */
 static const char **pack_command_line(const struct command_line *c, struct err *e)
 {
 	size_t bytes = (c->n + 1) * sizeof(char *), at = bytes;
@@ -56,14 +57,14 @@ static const char **pack_command_line(const struct command_line *c, struct err *
 
 static int add_remote_words(struct command_line *c, const char *const *words, struct err *e)
 {
-	int code = 0;
+	int rc = 0;
 
-	for (; !code && *words; words++)
-		code = command_line_add(c, *words, e);
-	return code;
+	for (; !rc && *words; words++)
+		rc = command_line_add(c, *words, e);
+	return rc;
 }
 
-/* What follows the words of --ssh: ssh takes the first value of an option, so theirs win. */
+/* Options after those of --ssh: ssh uses the first value of an option, so the user's values win. */
 static int add_ssh_options(struct command_line *c, const struct host *host, double connect_s,
 			   struct err *e)
 {
@@ -72,12 +73,12 @@ static int add_ssh_options(struct command_line *c, const struct host *host, doub
 		"-x", "-T", "-o", "BatchMode=yes", "-o", connect, host->port ? "-p" : NULL,
 		port, NULL
 	};
-	int code;
+	int rc;
 
 	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", MAX(1, (int)connect_s));
 	snprintf(port, sizeof(port), "%d", host->port);
-	code = add_remote_words(c, words, e);
-	return code ? code : command_line_add(c, host->name, e);
+	rc = add_remote_words(c, words, e);
+	return rc ? rc : command_line_add(c, host->name, e);
 }
 
 const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
@@ -86,24 +87,24 @@ const char **remote_build_argv(const struct host *host, const char *ssh, const c
 	struct command_line c = { 0 }, remote = { 0 };
 	struct buf quoted = { 0 };
 	const char **packed = NULL;
-	int code;
+	int rc;
 
 	if (remote_is_local(host)) {
-		code = add_remote_words(&c, argv, e);
+		rc = add_remote_words(&c, argv, e);
 	} else {
-		code = rsh_agent_split_words(&c, ssh, e);
-		if (!code)
-			code = add_ssh_options(&c, host, connect_s, e);
-		if (!code)
-			code = add_remote_words(&remote, argv, e);
-		if (!code) {
+		rc = rsh_agent_split_words(&c, ssh, e);
+		if (!rc)
+			rc = add_ssh_options(&c, host, connect_s, e);
+		if (!rc)
+			rc = add_remote_words(&remote, argv, e);
+		if (!rc) {
 			command_line_quote(&remote, &quoted);
-			code = buf_check(&quoted, e);
+			rc = buf_check(&quoted, e);
 		}
-		if (!code)
-			code = command_line_add(&c, buf_text(&quoted), e);
+		if (!rc)
+			rc = command_line_add(&c, buf_text(&quoted), e);
 	}
-	if (!code)
+	if (!rc)
 		packed = pack_command_line(&c, e);
 	command_line_free(&c);
 	command_line_free(&remote);
@@ -111,14 +112,14 @@ const char **remote_build_argv(const struct host *host, const char *ssh, const c
 	return packed;
 }
 
-/* ---- one process under way ------------------------------------------------ */
+/* ---- one running process --------------------------------------------------- */
 
 struct remote_child {
-	struct remote_job *job; /* NULL: this place is free */
+	struct remote_job *job; /* NULL: this entry is free */
 	struct proc proc;
-	double began, until;
-	size_t input_sent; /* bytes of the input */
-	bool sigterm_sent; /* SIGTERM was sent */
+	double began, until; /* monotonic seconds; until: deadline, then of SIGKILL */
+	size_t input_sent;   /* bytes */
+	bool sigterm_sent;
 	bool ended;
 };
 
@@ -140,6 +141,7 @@ static int start_child(struct remote_child *c, struct remote_job *job, const cha
 {
 	struct err e = { 0 };
 
+	assert(!c->job); /* the entry is free */
 	*c = (struct remote_child){ .began = clock_mono_s() };
 	c->until = c->began + how->deadline_s;
 	job->status = -1;
@@ -160,13 +162,13 @@ static int start_child(struct remote_child *c, struct remote_job *job, const cha
 	return 0;
 }
 
-/* Reads what there is; closes at the end, or when there is more than anybody should write. */
+/* Read all available bytes; keep at most `most` of them, drop the rest; close at the end. */
 static void drain_child_output(struct remote_child *c, int *fd, struct buf *to, size_t most)
 {
 	for (;;) {
-		char nowhere[4096]; /* what is too much is read and dropped */
+		char dropped[4096]; /* output beyond `most` */
 		char *room = to->len < most ? buf_reserve(to, PIECE) : NULL;
-		ssize_t n = read(*fd, room ? room : nowhere, room ? PIECE : sizeof(nowhere));
+		ssize_t n = read(*fd, room ? room : dropped, room ? PIECE : sizeof(dropped));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -202,7 +204,7 @@ static void write_child_input(struct remote_child *c)
 	}
 }
 
-/* The group: ssh may have a ProxyCommand, rsync has an ssh. */
+/* Signal the process group, because ssh may run a ProxyCommand, and rsync runs ssh. */
 static void kill_timed_out_child(struct remote_child *c, double now)
 {
 	if (now < c->until)
@@ -221,7 +223,7 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 	if (!c->ended && !proc_try_wait(&c->proc, &status))
 		return;
 	c->ended = true;
-	/* What somebody else keeps open (a shared connection) is not waited for. */
+	/* Do not wait for the end of file: a shared ssh connection may keep the pipe open. */
 	if (c->proc.out >= 0)
 		drain_child_output(c, &c->proc.out, &job->out, MAX_OUT);
 	if (c->proc.err >= 0)
@@ -234,17 +236,19 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 	remote_explain(job, how->deadline_s);
 	if (!job->trouble[0] && job->out.len >= MAX_OUT)
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.200s wrote more than %u MiB: that is no answer of Werkbank",
+			 "%.200s wrote more than %u MiB, which is not an answer of Werkbank: look "
+			 "at the "
+			 "start-up files of its shell",
 			 job->host->name, MAX_OUT >> 20);
 	c->job = NULL;
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- the pool of processes --------------------------------------------------- */
 
 struct remote_pool {
 	struct remote_job *jobs;
-	const char ***lines; /* NULL: each job's argv as it is */
-	size_t n, next, busy;
+	const char ***lines;	       /* (n) argv of each job; NULL: use the job's own */
+	size_t n, next, busy;	       /* jobs; first one not started; running */
 	struct remote_child *children; /* owned: (n_children) */
 	size_t n_children;
 	struct pollfd *fds; /* owned: (3 * n_children) */
@@ -263,7 +267,7 @@ static void start_waiting_jobs(struct remote_pool *w)
 		}
 }
 
-/* A place that has a process gets three entries, in the order in, out, err. */
+/* Each running process has three entries, in the order in, out, err; poll() skips fd -1. */
 static size_t gather_child_fds(struct remote_pool *w)
 {
 	size_t n = 0;
@@ -299,6 +303,7 @@ static void serve_children(struct remote_pool *w)
 		if (c->proc.err >= 0 && w->fds[k + 2].revents)
 			drain_child_output(c, &c->proc.err, &c->job->err, MAX_ERR);
 		k += 3;
+		assert(k <= 3 * w->n_children);
 		kill_timed_out_child(c, now);
 		finish_child(c, w->how);
 	}
@@ -316,7 +321,7 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 	w->fds = w->children ? mem_alloc(3 * w->n_children, sizeof(*w->fds), e) : NULL;
 	if (!w->fds)
 		rc = e->code;
-	sigaction(SIGPIPE, &ignore, &before); /* one that ends before it read its input */
+	sigaction(SIGPIPE, &ignore, &before); /* a process may end before it has read its input */
 	while (!rc) {
 		start_waiting_jobs(w);
 		n = gather_child_fds(w);

@@ -1,9 +1,9 @@
 /*
  * remote.h - run a command on many hosts at once, over ssh, with deadlines.
  *
- * Nobody is ever asked for a password or to accept a key (BatchMode); standard input
- * is given or empty, so that ssh never hangs on ours. A host that is this
- * machine ("localhost") is reached without ssh.
+ * ssh never prompts for a password or a host key (BatchMode). The standard input of a job is its
+ * input or empty, so ssh never reads the terminal. For this machine ("localhost"), the command runs
+ * without ssh.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_REMOTE_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_REMOTE_H
@@ -18,48 +18,49 @@
 struct remote_options {
 	const char *ssh;   /* borrowed: "ssh", or with options: "ssh -i KEY -p 2222" */
 	double deadline_s; /* for each host, from its start to its end */
-	int max_parallel;  /* hosts spoken to at the same time; 0: 32 */
+	int max_parallel;  /* processes at the same time; 0: 32 */
 };
 
-/* One host's part. The answer is owned by this; remote_free(). */
+/* One command on one host. The results are owned by the job; call remote_free(). */
 struct remote_job {
 	const struct host *host; /* borrowed */
-	const char *const *argv; /* borrowed: quoted for the remote shell here */
-	const char *input;	 /* borrowed: for its standard input; NULL: none */
+	const char *const
+		*argv;	   /* borrowed: ends with NULL; remote_run() quotes it for the shell */
+	const char *input; /* borrowed: standard input; NULL: empty */
 	size_t input_bytes;
-	/* the answer */
-	struct buf out, err; /* what it wrote, at most 16 MiB and 64 KiB */
-	int status;	     /* its exit status; 255: ssh itself failed; -1: none */
-	bool timed_out;	     /* the deadline passed */
-	double seconds;
-	double last_byte_time; /* clock_wall_s() when its last byte came; 0: none */
-	char trouble[400];     /* "": it ran and ended; else a sentence with the cure */
+	/* results */
+	struct buf out, err;   /* its output, cut after 16 MiB and 64 KiB */
+	int status;	       /* exit status of the command; 255: ssh failed; -1: none */
+	bool timed_out;	       /* the deadline passed */
+	double seconds;	       /* from start to end */
+	double last_byte_time; /* clock_wall_s() when the last byte arrived; 0: no output */
+	char trouble[400];     /* "": it ran and ended; else what failed and what to do */
 };
 
-/* Run all of them. An error is only of our own side: what a host did is in its job. */
+/* Run all jobs. Only a failure on this side is an error; the failure of a host is in its job. */
 int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *how, struct err *e);
 
 /*
- * The same for commands that reach their hosts themselves (rsync): each job's argv is run
- * here as it is.
+ * The same without ssh, for commands that connect to their hosts themselves (rsync): each job's
+ * argv runs on this machine.
  */
 int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_options *how,
 		     struct err *e);
 void remote_free(struct remote_job *jobs, size_t n);
 
 /*
- * The argv of ssh (or of the program itself, for this machine) that reaches a host: an array
- * that ends with NULL, in one allocation to free(). NULL: ERR_NOMEM or a command that cannot be split.
+ * The argv that runs a command on a host: ssh's, or for this machine the command's own. It ends
+ * with NULL and is one allocation; free() it. NULL: ERR_NOMEM, or ERR_USAGE (ssh cannot be split).
  */
 const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
 			       double connect_s, struct err *e);
 
-/* Is this host the machine we run on? Then no ssh is needed. */
+/* Is this host this machine? Then no ssh is needed. */
 bool remote_is_local(const struct host *host);
 
 /*
- * remote_explain.c: fills in trouble from status, late and what was written to standard
- * error. Where nothing went wrong it stays empty.
+ * remote_explain.c: set trouble from status, timed_out and the text on standard error. It stays
+ * empty if nothing went wrong.
  */
 void remote_explain(struct remote_job *job, double deadline_s);
 

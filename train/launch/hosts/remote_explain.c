@@ -1,4 +1,5 @@
-/* remote_explain.c - what ssh's words mean, and what helps; see remote.h */
+/* remote_explain.c - turns error messages of ssh into causes and cures; see remote.h */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,38 +11,37 @@
 #define NOT_RUN	   126
 #define NOT_FOUND  127
 
-/* In a text @ stands for the host, ^ for it as known_hosts names it. The first that fits counts. */
+/* In text, @ is the host and ^ its name in known_hosts. The first row whose words match counts. */
 static const struct {
 	const char *words; /* on standard error */
 	const char *text;
 } reasons[] = {
 	{ "REMOTE HOST IDENTIFICATION HAS CHANGED",
-	  "the host key of @ has changed since ssh saw it last: if the host was set up anew, type "
-	  "ssh-keygen -R '^' and then ssh @ once; if not, somebody may be in between" },
+	  "the host key of @ has changed: if the host was reinstalled, type "
+	  "ssh-keygen -R '^' and then ssh @ once; if not, somebody may intercept the connection" },
 	{ "Host key verification failed",
 	  "ssh does not know the host key of @ yet: type ssh @ once and accept it, or add it with "
 	  "ssh-keyscan" },
 	{ "No RSA host key is known", "ssh does not know the host key of @ yet: type ssh @ once" },
 	{ "UNPROTECTED PRIVATE KEY FILE",
-	  "ssh does not use its private key for @ because others may read it: chmod 600 it" },
+	  "ssh rejects its private key for @ because other users can read the file: chmod 600 it" },
 	{ "Bad owner or permissions",
-	  "ssh refuses its own configuration because others may write it: chmod 600 "
+	  "ssh rejects its configuration because other users can write the file: chmod 600 "
 	  "~/.ssh/config" },
 	{ "Too many authentication failures",
-	  "@ was offered too many keys: name the right one with IdentityFile and IdentitiesOnly "
+	  "ssh offered too many keys to @: set IdentityFile and IdentitiesOnly "
 	  "in ~/.ssh/config" },
 	{ "Permission denied",
-	  "@ wants a password or another key: put your public key there with ssh-copy-id @" },
+	  "@ asks for a password or another key: install your public key with ssh-copy-id @" },
 	{ "Could not resolve hostname",
-	  "no address is known for @: correct the name, or put it into /etc/hosts or "
+	  "the name @ has no address: correct the name, or add it to /etc/hosts or "
 	  "~/.ssh/config" },
 	{ "Connection refused",
-	  "@ is there, but no sshd listens on that port: start sshd, or give its port in a "
+	  "@ answers, but no sshd listens on the port: start sshd, or give its port in a "
 	  "hostfile (NAME:PORT slots=N)" },
-	{ "No route to host",
-	  "no way leads to @ (no route to host): is it switched on, and in this network?" },
-	{ "Network is unreachable", "no way leads to @ (network is unreachable): is the network "
-				    "of this host up?" },
+	{ "No route to host", "there is no route to @: is it switched on, and in this network?" },
+	{ "Network is unreachable",
+	  "the network of @ is unreachable: is the network of this host up?" },
 	{ "Connection timed out",
 	  "@ does not answer: is it switched on, is its address right, does a firewall drop "
 	  "ssh?" },
@@ -49,23 +49,23 @@ static const struct {
 	  "@ does not answer: is it switched on, is its address right, does a firewall drop "
 	  "ssh?" },
 	{ "banner exchange",
-	  "what listens on ssh's port of @ is no sshd, or too busy: check the port" },
+	  "no sshd, or one that is too busy, listens on the ssh port of @: check the port" },
 	{ "no matching ",
-	  "@ and this host have no way of encryption in common: one of them has an old ssh" },
+	  "@ and this host have no cipher or key type in common: one of them has an old ssh" },
 	{ "Bad configuration option", "--ssh has an option that ssh does not know" },
 	{ "unknown option", "--ssh has an option that ssh does not know" },
 	{ "illegal option", "--ssh has an option that ssh does not know" },
-	{ "Identity file", "the key that --ssh names cannot be read" },
+	{ "Identity file", "ssh cannot read the key file that --ssh names" },
 	{ "kex_exchange_identification",
-	  "@ closed the connection at once: too many at the same time (MaxStartups of its sshd), "
-	  "or its rules forbid this host" },
+	  "@ closed the connection at once: too many connections (MaxStartups of its sshd), "
+	  "or its rules reject this host" },
 	{ "Connection closed", "@ closed the connection: look into its sshd's log" },
-	{ "Connection reset", "@ broke the connection off: look into its sshd's log" },
-	{ "This account is", "@ does not let this account in: look into its sshd's log" },
+	{ "Connection reset", "@ reset the connection: look into its sshd's log" },
+	{ "This account is", "@ rejects this account: look into its sshd's log" },
 	{ "Broken pipe", "the connection to @ was lost" },
 };
 
-/* The last line that says something, without what a terminal would take as orders. */
+/* Copy the last line that is not blank, as valid UTF-8; control characters become blanks. */
 static void last_output_line(const struct buf *from, char *to, size_t size)
 {
 	const char *text = buf_text(from);
@@ -79,6 +79,7 @@ static void last_output_line(const struct buf *from, char *to, size_t size)
 	end = begin + utf8_valid_prefix(text + begin, end - begin);
 	for (size_t i = begin; i < end; i++)
 		to[i - begin] = (unsigned char)text[i] < ' ' || text[i] == 127 ? ' ' : text[i];
+	assert(end - begin < size);
 	to[end - begin] = 0;
 }
 
@@ -103,7 +104,7 @@ static void write_ssh_reason(struct remote_job *job, const char *text)
 	job->trouble[MIN(n, size - 1)] = 0;
 }
 
-/* The program itself was not there, or could not run. */
+/* The program is missing, or cannot run. */
 static void explain_program_failure(struct remote_job *job)
 {
 	const char *program = job->argv[0], *name = job->host->name;
@@ -114,19 +115,19 @@ static void explain_program_failure(struct remote_job *job)
 	if (library) {
 		library += strlen("loading shared libraries: ");
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%s of %.80s needs %.*s, which is not installed there: install it",
+			 "%s on %.80s needs %.*s, which is not installed there: install it",
 			 strrchr(program, '/') ? strrchr(program, '/') + 1 : program, name,
 			 (int)MIN(strcspn(library, ":\n"), 60), library);
 	} else if (job->status == NOT_FOUND) {
 		bool ours = strstr(program, "werkbank") != NULL;
 
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.80s has no %.100s: install it at the same path as here%s", name,
+			 "%.80s has no %.100s: install it at the same path as on this host%s", name,
 			 program, ours ? ", or type: werkbank hosts sync" : "");
 	} else {
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.80s cannot run %.100s (%.80s): is it of the same kind of machine?",
-			 name, program, words);
+			 "%.80s cannot run %.100s (%.80s): is its processor type the same?", name,
+			 program, words);
 	}
 }
 
@@ -138,8 +139,9 @@ void remote_explain(struct remote_job *job, double deadline_s)
 	if (job->timed_out) {
 		last_output_line(&job->err, words, sizeof(words));
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.80s did not answer within %g s%s%s%s: is it busy, or its disk hanging? "
-			 "--deadline gives it longer",
+			 "%.80s did not answer within %g s%s%s%s: is it overloaded, or does its "
+			 "disk hang? "
+			 "--deadline sets a longer limit",
 			 name, deadline_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
 		return;
 	}
@@ -156,5 +158,5 @@ void remote_explain(struct remote_job *job, double deadline_s)
 		}
 	last_output_line(&job->err, words, sizeof(words));
 	snprintf(job->trouble, sizeof(job->trouble), "%.80s cannot be reached: %s", name,
-		 words[0] ? words : "ssh failed and said nothing");
+		 words[0] ? words : "ssh failed without a message");
 }

@@ -1,6 +1,7 @@
 /* rsh_agent.c - see rsh_agent.h */
 #include "train/launch/hosts/rsh_agent.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ int rsh_agent_host_index(int argc, const char *const *argv)
 	return argc;
 }
 
-/* One word of a command as a shell would split it, into word; the rest, NULL: a quote is open. */
+/* Read one word of a command like a shell. Returns the text after the word; NULL: open quote. */
 static const char *next_shell_word(const char *p, struct buf *word)
 {
 	char quote = 0;
@@ -50,26 +51,26 @@ int rsh_agent_split_words(struct command_line *c, const char *command, struct er
 {
 	struct buf word = { 0 };
 	const char *p = command;
-	int code = 0;
+	int rc = 0;
 
-	for (p += strspn(p, " \t\n"); !code && p && *p; p += p ? strspn(p, " \t\n") : 0) {
+	for (p += strspn(p, " \t\n"); !rc && p && *p; p += p ? strspn(p, " \t\n") : 0) {
 		p = next_shell_word(p, &word);
-		code = buf_check(&word, e);
-		if (!code && !p)
-			code = err_set(e, ERR_USAGE, "--ssh \"%s\": a quote is not closed",
-				       command);
-		if (!code)
-			code = command_line_add(c, buf_text(&word), e);
+		rc = buf_check(&word, e);
+		if (!rc && !p)
+			rc = err_set(e, ERR_USAGE, "--ssh \"%s\": a closing quote is missing",
+				     command);
+		if (!rc)
+			rc = command_line_add(c, buf_text(&word), e);
 		if (!p)
 			break;
 	}
 	buf_free(&word);
-	if (!code && !c->n)
-		code = err_set(e, ERR_USAGE, "--ssh is empty: ssh was expected");
-	return code;
+	if (!rc && !c->n)
+		rc = err_set(e, ERR_USAGE, "--ssh is empty: expected for example ssh");
+	return rc;
 }
 
-/* The port noted for a host in a hostfile of ours; 0: none. */
+/* The port of a host in a hostfile of mpirun_write_hostfile(); 0: none. Changes text. */
 static int64_t hostfile_port(char *text, const char *host)
 {
 	char *rest = NULL;
@@ -92,49 +93,53 @@ static int add_ssh_port(struct command_line *c, const char *hostfile, const char
 	struct buf text = { 0 };
 	char word[24];
 	int64_t port = 0;
-	int code = file_read_all(hostfile, HOSTFILE_MAX_BYTES, &text, e);
+	int rc = file_read_all(hostfile, HOSTFILE_MAX_BYTES, &text, e);
 
-	if (!code && text.len)
+	if (!rc && text.len)
 		port = hostfile_port(text.data, host);
 	buf_free(&text);
-	if (code || !port)
-		return code;
+	if (rc || !port)
+		return rc;
 	snprintf(word, sizeof(word), "%lld", (long long)port);
-	code = command_line_add(c, "-p", e);
-	return code ? code : command_line_add(c, word, e);
+	rc = command_line_add(c, "-p", e);
+	return rc ? rc : command_line_add(c, word, e);
 }
 
 int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,
 			 const char *const *rest, struct err *e)
 {
-	static const char *const ours[] = { "-x", "-o", "BatchMode=yes", "-o" };
+	static const char *const options[] = { "-x", "-o", "BatchMode=yes", "-o" };
 	char connect[40];
-	int code = rsh_agent_split_words(c, ssh, e);
+	int rc = rsh_agent_split_words(c, ssh, e);
 
-	if (!code && hostfile && *hostfile)
-		code = add_ssh_port(c, hostfile, rest[0], e);
-	for (size_t i = 0; !code && i < ARRAY_LEN(ours); i++)
-		code = command_line_add(c, ours[i], e);
+	assert(rest[0]); /* HOST */
+	if (!rc && hostfile && *hostfile)
+		rc = add_ssh_port(c, hostfile, rest[0], e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(options); i++)
+		rc = command_line_add(c, options[i], e);
 	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", SSH_CONNECT_TIMEOUT_S);
-	if (!code)
-		code = command_line_add(c, connect, e);
-	for (; !code && *rest; rest++)
-		code = command_line_add(c, *rest, e);
-	return code;
+	if (!rc)
+		rc = command_line_add(c, connect, e);
+	for (; !rc && *rest; rest++)
+		rc = command_line_add(c, *rest, e);
+	return rc;
 }
 
 int rsh_agent_exec(const char *ssh, const char *hostfile, const char *const *rest, struct err *e)
 {
 	struct command_line c = { 0 };
-	int code = rsh_agent_build_line(&c, ssh, hostfile, rest, e);
+	int rc = rsh_agent_build_line(&c, ssh, hostfile, rest, e);
 
-	/* a connection that ssh keeps open for later must not hold the lock of the run */
+	/*
+	 * A master connection that ssh keeps open must not inherit the descriptor of the run's
+	 * lock.
+	 */
 	for (int fd = 3; fd < 256; fd++)
 		close(fd);
-	if (!code) {
+	if (!rc) {
 		execvp(c.all[0], c.all);
-		code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", c.all[0]);
+		rc = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot run this program", c.all[0]);
 	}
 	command_line_free(&c);
-	return code;
+	return rc;
 }

@@ -1,9 +1,9 @@
 /*
  * rsh_agent.h - "werkbank-launch _ssh [--ssh=COMMAND] HOSTFILE HOST COMMAND...", called by mpirun.
  *
- * Becomes ssh to HOST, at the port that mpirun_write_hostfile() noted for it, which never asks for
- * anything and gives up after a while. COMMAND and HOSTFILE are as mpirun_encode_word() writes
- * them. What follows HOST is for the remote shell and not looked at.
+ * Replaces this process by ssh to HOST, at the port that mpirun_write_hostfile() wrote for it. ssh
+ * never prompts, and its connection attempt times out. mpirun_encode_word() has encoded --ssh and
+ * HOSTFILE. All words after HOST are passed to the remote shell unchanged.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_RSH_AGENT_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_RSH_AGENT_H
@@ -14,15 +14,16 @@
 #define SSH_CONNECT_TIMEOUT_S 15
 
 /*
- * Where in argv HOST stands, so that options are looked for only before it; argc: there is
- * none.
+ * Index of HOST in argv, argc if there is none. Only the words before HOST may be options of ours.
  */
 int rsh_agent_host_index(int argc, const char *const *argv);
 
-/* The words of a command such as --ssh, split as a shell would; ERR_USAGE: it cannot be. */
+/*
+ * Append the words of a command such as --ssh, split like a shell; ERR_USAGE: open quote, or empty.
+ */
 int rsh_agent_split_words(struct command_line *c, const char *command, struct err *e);
 
-/* The whole line: ssh's own words, then the rest from HOST on. Strings that end with NULL. */
+/* Append the words of ssh, our options, then rest: HOST and the remote command, ends with NULL. */
 int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,
 			 const char *const *rest, struct err *e);
 

@@ -1,26 +1,29 @@
 /* plan.c - see plan.h */
 #include "train/launch/plan/plan.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "share/base/util.h"
 #include "train/common/network.h"
 
-#define BACKWARD_SHARE	   (2 / 3.0) /* of the time of a micro-batch */
-#define MESSAGE_S	   10e-6     /* of a processor for sending and taking one message */
-#define MEMORY_BYTES_S	   4e9	     /* summing and copying between ranks of one host */
+#define BACKWARD_SHARE	   (2 / 3.0) /* share of backward in a micro-batch */
+#define MESSAGE_S	   10e-6     /* CPU time to send and receive one message */
+#define MEMORY_BYTES_S	   4e9	     /* summing and copying between the ranks of one host */
 #define MAX_BUCKETS	   20000
-#define DEPTH		   4	/* buckets under way at a time, see train/comm/reduce.c */
-#define GOOD_SHARE	   0.20 /* less exposed than this needs no further change */
-#define WORTH		   1.1	/* times faster: else advice is not worth its words */
-#define MOST_MICROS	   4096 /* that the option micro_batches takes */
-#define SAME_STEPS_CHANGES 2	/* of the ladder: the same steps, rounded at most */
+#define DEPTH		   4	/* buckets in flight, see train/comm/reduce.c */
+#define GOOD_SHARE	   0.20 /* a smaller exposed share needs no further change */
+#define WORTH		   1.1	/* smallest speed-up that is worth advice */
+#define MOST_MICROS	   4096 /* maximum of the option micro_batches */
+#define SAME_STEPS_CHANGES 2	/* the first rows of changes[] change no step but for rounding */
 
-/* As train/comm/compress.h writes them; what packing, adding and unpacking took on one Zen 5 core. */
+/*
+ * Formats of train/comm/compress.h; code_s was measured for pack, add and unpack on a Zen 5 core.
+ */
 static const struct {
 	const char *name;
 	double ratio;  /* bytes on the wire for one byte of fp32 */
-	double code_s; /* of a processor for one byte of fp32 */
+	double code_s; /* CPU seconds for one byte of fp32 */
 } WIRES[] = {
 	[PLAN_FP32] = { "fp32", 1, 0.05e-9 },
 	[PLAN_BF16] = { "bf16", 1 / 2.0, 0.6e-9 },
@@ -50,19 +53,19 @@ const char *plan_limit_name(enum plan_limit l)
 /* ---- one reduction ----------------------------------------------------- */
 
 struct cost {
-	double each;	/* seconds from one bucket to the next, several under way */
-	double once;	/* that the first one takes longer */
-	double latency; /* of each: not bytes, not processors */
+	double each;	/* seconds from one bucket to the next, with several in flight */
+	double once;	/* additional seconds of the first bucket */
+	double latency; /* part of each that depends on neither bytes nor CPU */
 };
 
-#define LEAST_SPEED 0.05 /* of computing beside a reduction: both share the processors */
+#define LEAST_SPEED 0.05 /* smallest relative speed of computing during a reduction */
 
 static double setup_ranks(const struct plan_setup *w)
 {
 	return (double)w->hosts * (double)w->ranks_per_host;
 }
 
-/* Bytes that a host sends of a reduction of this many bytes on the wire. */
+/* Bytes that a host sends in a reduction of this many bytes on the wire. */
 static double host_sent_bytes(const struct plan_setup *w, enum plan_allreduce x, double bytes)
 {
 	if (w->hosts == 1)
@@ -72,7 +75,7 @@ static double host_sent_bytes(const struct plan_setup *w, enum plan_allreduce x,
 	return x == PLAN_TREE ? 2 * bytes : network_bytes_sent(bytes, setup_ranks(w));
 }
 
-/* Seconds as measured, NAN: was not. */
+/* Measured seconds of a reduction; NAN: not measured. */
 static double measured_reduce_s(const struct plan_setup *w, enum plan_allreduce x, double bytes,
 				enum plan_wire wire)
 {
@@ -86,7 +89,7 @@ static double measured_reduce_s(const struct plan_setup *w, enum plan_allreduce 
 				  host_sent_bytes(w, x, bytes) / network_bytes_sent(1, m));
 }
 
-/* Reduce bytes of fp32, in one piece, share (1, or 1/2: scatter or gather alone) of it. */
+/* Cost of one reduction of bytes of fp32; share 1/2: only reduce-scatter or only all-gather. */
 static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce x, double bytes,
 				enum plan_wire wire, double share)
 {
@@ -95,6 +98,7 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 	double seen = measured_reduce_s(w, x, bytes, wire);
 	struct cost c = { 0 };
 
+	assert(bytes >= 0 && share > 0 && share <= 1);
 	if (n <= 1)
 		return c;
 	if (isfinite(seen)) {
@@ -110,10 +114,11 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 		c.latency += 2 * (n - 1) * MESSAGE_S;
 	c.latency *= share;
 	link = w->hosts > 1 ? host_sent_bytes(w, x, wire_bytes) / w->link_bytes_s : 0;
-	if (w->ranks_per_host > 1) /* beside the link: the slower one counts */
+	if (w->ranks_per_host >
+	    1) /* memory and link work at the same time: the slower one counts */
 		link = fmax(link, network_bytes_sent(wire_bytes, (double)w->ranks_per_host) *
 					  (double)w->ranks_per_host / MEMORY_BYTES_S);
-	/* packing one goes on while another travels */
+	/* packing of one bucket overlaps with the transfer of another one */
 	link *= share;
 	c.once = fmin(link, code) + c.latency * (1 - 1.0 / DEPTH);
 	c.latency /= DEPTH;
@@ -125,12 +130,12 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 
 struct exchange_cost {
 	double transfer_s, exposed_s, latency_s;
-	double delay_s; /* that reductions beside computing cost it */
+	double delay_s; /* delay of the computation by overlapping reductions */
 };
 
-/* How fast reductions and computing go beside each other, of their speeds alone. */
+/* Speeds of reduction and computation while they overlap, relative to their speeds alone. */
 struct overlap_speeds {
-	double reduce_bytes, compute;
+	double reduce, compute; /* 0 … 1 */
 };
 
 static struct overlap_speeds overlap_speed(const struct plan_setup *w, enum plan_allreduce x)
@@ -145,13 +150,13 @@ static struct overlap_speeds overlap_speed(const struct plan_setup *w, enum plan
 	lost = c->beside[w->wire].lost_s;
 	alone = link_curve_seconds(c, (int)w->wire, c->beside[w->wire].bytes);
 	if (isfinite(beside) && isfinite(lost) && isfinite(alone)) {
-		p.reduce_bytes = fmin(alone / beside, 1);
+		p.reduce = fmin(alone / beside, 1);
 		p.compute = fmax(1 - lost / beside, LEAST_SPEED);
 	}
 	return p;
 }
 
-/* What all of a reduction takes in buckets of this many bytes, and the last of it more. */
+/* Cost of a whole reduction of `bytes` in n buckets; once: additional time of the last bucket. */
 static struct cost all_buckets_cost(const struct plan_setup *w, enum plan_allreduce x, double bytes,
 				    double n, double share)
 {
@@ -170,7 +175,7 @@ static struct cost all_buckets_cost(const struct plan_setup *w, enum plan_allred
 	return c;
 }
 
-/* Buckets one after the other, each not before its gradients are ready. */
+/* Reduce the buckets one after the other, each as soon as its gradients are ready. */
 static void reduce_buckets(const struct plan_job *job, const struct plan_setup *w,
 			   enum plan_allreduce x, double share, struct exchange_cost *out)
 {
@@ -189,16 +194,16 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_setup *
 		double work = c.each * (at - from) / bytes, beside;
 
 		at = from;
-		if (computed < ready) { /* nothing is under way */
+		if (computed < ready) { /* no reduction is running: wait for the gradients */
 			now += ready - computed;
 			computed = ready;
 			ended = now;
 		}
-		beside = fmin(work / pace.reduce_bytes, (backward - computed) / pace.compute);
+		beside = fmin(work / pace.reduce, (backward - computed) / pace.compute);
 		computed += beside * pace.compute;
 		now += beside;
 		ended = beside > 0 ? now : ended;
-		now += fmax(work - beside * pace.reduce_bytes, 0);
+		now += fmax(work - beside * pace.reduce, 0);
 	}
 	out->transfer_s = c.each + c.once;
 	out->latency_s = c.latency;
@@ -206,7 +211,7 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_setup *
 	out->delay_s = w->overlap ? ended - backward : 0;
 }
 
-/* As train/trainer/trainer_local_steps.c sends them. */
+/* The format in which train/trainer/trainer_local_steps.c sends the moments. */
 static enum plan_wire moments_wire(const struct plan_setup *w)
 {
 	return w->wire == PLAN_FP32 ? PLAN_FP32 : PLAN_BF16;
@@ -215,14 +220,14 @@ static enum plan_wire moments_wire(const struct plan_setup *w)
 static void step_exchange_cost(const struct plan_job *job, const struct plan_setup *w,
 			       enum plan_allreduce x, struct exchange_cost *out)
 {
-	/* The sums of the loss and what is asked of the run: two small messages to all. */
+	/* Two small all-reduces: the sums of the loss, and the requests to the run. */
 	double small = w->hosts > 1 ? 4 * ceil(log2((double)w->hosts)) * w->latency_s : 0;
 	struct cost c;
 
 	*out = (struct exchange_cost){ 0 };
 	if (setup_ranks(w) <= 1)
 		return;
-	if (w->local_steps > 1) { /* weights, and both of Adam's moments */
+	if (w->local_steps > 1) { /* weights and both moments of Adam */
 		struct cost m = reduce_bytes(w, x, 4 * job->parameters, moments_wire(w), 1);
 
 		c = reduce_bytes(w, x, 4 * job->parameters, w->wire, 1);
@@ -231,7 +236,7 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 		out->latency_s = (c.latency + 2 * m.latency) / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
-		if (w->shard) { /* the new weights, after the update */
+		if (w->shard) { /* all-gather of the new weights after the update */
 			c = reduce_bytes(w, x, 4 * job->parameters, PLAN_FP32, 0.5);
 			out->transfer_s += c.each + c.once;
 			out->exposed_s += c.each + c.once;
@@ -276,6 +281,7 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	const double n = setup_ranks(w);
 	struct exchange_cost moved;
 
+	assert(w->hosts >= 1 && w->ranks_per_host >= 1 && w->wire < PLAN_N_WIRES);
 	out->micro_batches = MAX(w->micro_batches, w->hosts * w->ranks_per_host);
 	out->compute_s = ceil((double)out->micro_batches / n) * (job->micro_s + job->input_s);
 	step_exchange_cost(job, w, x, &moved);
@@ -335,7 +341,7 @@ double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, d
 
 /* ---- advice ------------------------------------------------------------ */
 
-/* Tokens a second, in micro-batches. */
+/* Speed of a setup in micro-batches a second. */
 static double micro_batches_per_s(const struct plan_job *job, const struct plan_setup *w,
 				  struct plan_step *s)
 {
@@ -346,10 +352,10 @@ static double micro_batches_per_s(const struct plan_job *job, const struct plan_
 double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
 			 struct plan_setup *better)
 {
-	/* Each rung changes the training a little more than the one before. */
+	/* Each row changes the training a little more than the row before. */
 	static const struct {
 		enum plan_wire wire;
-		int64_t more, local;
+		int64_t micro_batches_factor, local_steps;
 	} changes[] = {
 		{ PLAN_FP32, 1, 1 }, { PLAN_BF16, 1, 1 }, { PLAN_BF16, 2, 1 }, { PLAN_BF16, 4, 1 },
 		{ PLAN_2BIT, 1, 1 }, { PLAN_2BIT, 4, 1 }, { PLAN_1BIT, 4, 1 }, { PLAN_FP32, 1, 16 },
@@ -368,8 +374,9 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 		w.overlap = true;
 		w.wire = MAX(way->wire, changes[i].wire);
 		w.micro_batches =
-			MAX(MIN(micro_batches * changes[i].more, MOST_MICROS), micro_batches);
-		w.local_steps = MAX(way->local_steps, changes[i].local);
+			MAX(MIN(micro_batches * changes[i].micro_batches_factor, MOST_MICROS),
+			    micro_batches);
+		w.local_steps = MAX(way->local_steps, changes[i].local_steps);
 		x = micro_batches_per_s(job, &w, &s);
 		if (x > best * 1.02) {
 			best = x;

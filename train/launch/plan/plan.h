@@ -1,36 +1,41 @@
 /*
- * plan.h - how long a step takes on other hosts, links and ways to reduce: arithmetic only.
+ * plan.h - predicts the time of a step for other hosts, links and reductions: arithmetic only.
  *
- * A step of n ranks with A micro-batches (micro-batch i is rank i mod n's):
+ * A step of n ranks with A micro-batches (micro-batch i runs on rank i mod n):
  *
- *	compute	ceil(A/n) * (micro + input), and by how much reductions beside it delay it
- *	exposed	what the reduction lasts beyond the end of backward. With local_steps the average of
- *		the weights (as wire says) and of both moments (fp32 or bf16), every so many steps.
- *	update	norm and optimizer; 1/n of the latter with shard_optimizer
+ *	compute	ceil(A/n) * (micro + input), plus the delay by reductions that overlap with it
+ *	exposed	time of the reduction after the end of backward. With local_steps: the average of
+ *		the weights (in the format of --wire) and of both moments (fp32 or bf16), once in
+ *		that many steps.
+ *	update	gradient norm and optimizer; 1/n of the optimizer with shard_optimizer
  *
- * A reduction of S bytes as fp32, w of each on the wire, over links of B bytes/s, latency a:
+ * A reduction of S bytes as fp32, w bytes on the wire for each byte, over links of B bytes/s and
+ * latency a:
  *
- *	direct	2 a + 2 (n-1) o + 2 (n-1)/n w S/B	each rank sends each other one its part and
- *							gets the sums back (train/comm/reduce.h)
+ *	direct	2 a + 2 (n-1) o + 2 (n-1)/n w S/B	each rank sends each other rank its part and
+ *							receives the sums (train/comm/reduce.h)
  *	ring	2 (n-1) a + 2 (n-1)/n w S/B
  *	tree	2 ceil(log2 n) a + 2 w S/B
  *
- * for each bucket; o is what one message costs a processor. A few buckets are under way at a time,
- * so latencies overlap, and what packs and sums the bytes works while others travel: the slower of
- * both counts. Several ranks of one host share its link (network_bytes_left()).
+ * for each bucket; o is the CPU time of one message. Several buckets are in flight, so their
+ * latencies overlap. Packing and summing of one bucket overlaps with the transfer of another one:
+ * the slower of both counts. Several ranks of one host share its link (network_bytes_left()).
  *
- * Where "hosts bandwidth" has measured our own reductions (way.measured), direct is T(S n'/m'): T
- * the curve measured with m hosts, n' = (n-1)/n, m' = (m-1)/m: the size at which a host there sends
- * as much as one here. So packing, summing, messages, waiting and what short bursts get of a link
- * are in it as they are.
+ * If "hosts bandwidth" has measured our reductions (setup.measured), direct is T(S n'/m'): T is the
+ * curve measured with m hosts, n' = (n-1)/n, m' = (m-1)/m. This is the size at which a host of the
+ * measurement sends as much as a host of the plan. So T contains packing, summing, messages, skew,
+ * and the real speed of a link in short bursts.
  *
- * With overlap_reduce, buckets (as train/comm/buckets.h cuts them: the first is what is left over) follow
- * each other, each not before its gradients are ready: those of the arena from its end, evenly
- * through the backward of the last micro-batch, b = 2/3 micro; those of the embedding (tied with the
- * output) at its end. Each takes its share of T(S), and what comes last T(0), a reduction of next to
- * nothing, more. A reduction that takes T alone, T' beside computing, and delays that by L, goes on
- * at u = T/T' of its speed and leaves computing v = max(1 - L/T', 0.05) of its own; both are 1
- * where that was not measured.
+ * With overlap_reduce, the buckets are reduced one after the other, each as soon as its gradients
+ * are ready (train/comm/buckets.h; the first bucket has the remainder). The gradients become ready
+ * from the end of the arena to its beginning, evenly over the backward pass of the last
+ * micro-batch, b = 2/3 micro; those of the embedding (tied with the output) at its end. Each
+ * bucket takes its share of T(S); the last one takes T(0), the time of a tiny reduction, in
+ * addition.
+ *
+ * A reduction that takes T alone, T' with overlap, and then delays the computation by L, runs at
+ * u = T/T' of its speed and leaves the computation v = max(1 - L/T', 0.05) of its speed. Both are 1
+ * if that was not measured.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_H
 #define WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_H
@@ -40,68 +45,72 @@
 
 #include "train/common/linkfile.h"
 
-/* As the choices of --wire, and the forms of linkfile.h. */
+/* In the order of the values of --wire and of LINK_WIRES (linkfile.h). */
 enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_N_WIRES };
 
+/* Algorithms of an all-reduce; Werkbank uses PLAN_DIRECT. */
 enum plan_allreduce { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_ALLREDUCES };
 
+/* What limits the speed of a step. */
 enum plan_limit { PLAN_COMPUTE, PLAN_LINK, PLAN_LATENCY, PLAN_UPDATE };
 
-/* What a training costs wherever it runs; seconds of one rank. */
+/* Costs of a training that do not depend on hosts and links; seconds of one rank. */
 struct plan_job {
 	double micro_s;	 /* forward and backward of one micro-batch */
-	double input_s;	 /* waiting for one micro-batch */
-	double update_s; /* norm and optimizer on all weights, a step */
-	double other_s;	 /* of a step, in none of these */
+	double input_s;	 /* wait for the input of one micro-batch */
+	double update_s; /* gradient norm and optimizer on all weights, per step */
+	double other_s;	 /* rest of a step */
 	double parameters;
-	double late_parameters; /* whose gradient is ready only when backward ends */
+	double late_parameters; /* those whose gradient is ready only at the end of backward */
 	double target_tokens;	/* of one micro-batch; 0: unknown */
 	double total_tokens;	/* of the whole training; 0: unknown */
-	double price;		/* of a host for an hour; 0: unknown */
+	double price;		/* of one host for one hour; 0: unknown */
 };
 
+/* Hosts, link and options of one row of a plan. */
 struct plan_setup {
 	int64_t hosts, ranks_per_host;
 	double link_bytes_s; /* payload, one direction */
 	double latency_s;
-	const struct link_curve *measured; /* on this link; borrowed; NULL: was not */
+	const struct link_curve *measured; /* on this link; borrowed; NULL: not measured */
 	enum plan_wire wire;
-	int64_t micro_batches; /* fewer than the ranks: as many as the ranks */
+	int64_t micro_batches; /* micro-batches of a step; at least one for each rank is assumed */
 	int64_t local_steps;
 	bool overlap, shard;
-	double bucket_bytes; /* as fp32 */
+	double bucket_bytes; /* of fp32 gradients */
 };
 
-/* A number that cannot be known is NAN. */
+/* The prediction for one setup; an unknown number is NAN. */
 struct plan_step {
 	double compute_s, transfer_s, exposed_s, update_s, step_s;
 	double exposed_share;
-	double sent_bytes; /* by each host in a step */
-	double efficiency; /* tokens/s over hosts times those of one host with as many ranks */
-	double target_tps;
-	double hours, cost;    /* of total_tokens */
-	int64_t micro_batches; /* as it has to be */
+	double sent_bytes;     /* by each host in a step */
+	double efficiency;     /* tokens/s, divided by hosts and by the tokens/s of one such host */
+	double target_tps;     /* target tokens a second */
+	double hours, cost;    /* for total_tokens */
+	int64_t micro_batches; /* at least one micro-batch for each rank */
 	enum plan_limit limit;
 };
 
 void plan_step(const struct plan_job *job, const struct plan_setup *way,
 	       enum plan_allreduce allreduce, struct plan_step *out);
 
-/* The faster of ring and tree, its step in out. */
+/* The faster one of ring and tree; out: its step. */
 enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
 					struct plan_step *out);
 
 /*
- * The speed of the link at which a step of this way would wait exposed_s for its reductions;
- * NAN: no speed explains that (it waits less than latencies cost).
+ * Bytes/s of the link at which a step of this setup has exposed_s of exposed reductions. NAN: no
+ * speed gives that time, for example because the latencies alone take longer.
  */
 double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, double exposed_s);
 
 /*
- * A better way for these hosts and this link. Gentle: the same steps, by overlap and bf16. Else
- * what changes the training as little as it can: then accumulation, 2 bits and 1 bit, local steps;
- * the first of them that leaves less than a fifth of a step exposed, else the fastest. Returns how
- * many times faster tokens go (1: nothing is worth its words; then better is the same way).
+ * Find better options for these hosts and this link. same_steps: only overlap and bf16, which keep
+ * the steps the same. Else also options that change the training, in this order: accumulation,
+ * 2 bit and 1 bit, local steps. Chooses the first option that leaves less than a fifth of a step
+ * exposed, else the fastest. Returns the speed-up in tokens/s; 1: no option is worth it, and better
+ * equals way.
  */
 double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
 			 struct plan_setup *better);

@@ -1,6 +1,7 @@
 /* plan_command.c - see plan_command.h */
 #include "train/launch/plan/plan_command.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,22 +16,23 @@
 #include "train/launch/plan/plan_grid.h"
 #include "train/launch/plan/plan_run.h"
 
-#define USUAL_LATENCY_S 50e-6 /* Ethernet in one room */
-#define TIED_SHARE	0.3   /* of a model's parameters, for its embedding; where not known */
+#define USUAL_LATENCY_S 50e-6 /* Ethernet within one room */
+#define TIED_SHARE	0.3   /* assumed share of the embedding in the parameters */
 
+/* Where the link speed comes from; LINK_FITTED: from the exposed time of a run. */
 enum link_origin { LINK_GIVEN, LINK_MEASURED, LINK_FITTED, LINK_ASSUMED };
 
 struct plan {
 	struct conf *conf; /* borrowed */
 	struct plan_job job;
-	struct plan_setup base;
+	struct plan_setup base; /* setup of options that no list varies */
 	struct plan_grid grid;
-	struct plan_run run;	 /* zeroed without one */
-	struct link_curve curve; /* what reductions took on the measured link */
+	struct plan_run run;	 /* zeroed without --run */
+	struct link_curve curve; /* measured times of reductions */
 	enum link_origin link_origin;
 };
 
-/* ---- what is known ----------------------------------------------------- */
+/* ---- input -------------------------------------------------------------- */
 
 static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 {
@@ -44,9 +46,8 @@ static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 	if (!c->run) {
 		if (c->parameters == 0 || c->compute_s <= 0)
 			return err_set(e, ERR_USAGE,
-				       "what shall be planned? give --run NAME of a "
-				       "run that has trained, or --parameters N and --compute-s "
-				       "SECONDS");
+				       "plan needs measurements: give --run NAME of a "
+				       "trained run, or --parameters N and --compute-s SECONDS");
 		p->base.hosts = p->base.ranks_per_host = 1;
 	}
 	if (c->parameters > 0) {
@@ -101,7 +102,7 @@ static int find_plan_link(struct plan *p, const char *workspace, struct err *e)
 	if (seen.bytes_s > 0)
 		p->base.measured = &p->curve;
 	if (seen.bytes_s > 0 || fitted > 0) {
-		p->grid.payload = 1; /* that is what was measured */
+		p->grid.payload = 1; /* a measured speed is payload already */
 		p->grid.links[p->grid.n_links++] = seen.bytes_s > 0 ? seen.bytes_s : fitted;
 	} else {
 		assume_plan_links(p);
@@ -124,7 +125,7 @@ static void print_hours(struct buf *out, double hours)
 		buf_printf(out, "  %6.0f d", hours / 24);
 }
 
-/* A link by the speed that the user knows it by. */
+/* The nominal speed of a link, without the part in brackets. */
 static void print_link_speed(struct buf *out, const struct plan *p, const struct plan_setup *w)
 {
 	char link[NETWORK_RATE_TEXT];
@@ -163,7 +164,7 @@ static void print_plan_row(struct buf *out, const struct plan *p, const struct p
 static void print_plan_head(struct buf *out, const struct plan *p)
 {
 	static const char *const origins[] = { "as given", "as measured by hosts bandwidth",
-					       "as the run's waiting tells", "assumed" };
+					       "fitted to the run's waiting time", "assumed" };
 	char link[NETWORK_RATE_TEXT];
 
 	if (p->conf->run)
@@ -173,8 +174,8 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 			   p->conf->run, (long long)p->run.ranks, (long long)p->run.way.hosts,
 			   p->run.step_s, (long long)p->run.records);
 	else
-		buf_add_str(out, "numbers given");
-	buf_printf(out, "\n%.4g s of forward and backward a micro-batch, %.1f MB of gradients\n",
+		buf_add_str(out, "numbers from the command line");
+	buf_printf(out, "\n%.4g s of forward and backward per micro-batch, %.1f MB of gradients\n",
 		   p->job.micro_s, 4 * p->job.parameters / 1e6);
 	buf_printf(out, "links %s", origins[p->link_origin]);
 	if (p->grid.payload < 1)
@@ -206,7 +207,7 @@ static double micro_batch_rate(const struct plan_step *s)
 	return (double)s->micro_batches / s->step_s;
 }
 
-/* One sentence about this number of hosts on this link; nothing where all is well. */
+/* Write a sentence of advice for one setup; nothing if the network is no problem. */
 static void advise_plan_row(struct buf *out, const struct plan *p, struct plan_setup way)
 {
 	struct plan_setup same_steps, best, alone = way;
@@ -241,12 +242,12 @@ static void advise_plan_row(struct buf *out, const struct plan *p, struct plan_s
 			   more > 1 ? "; even so " : " ");
 	else if (more <= 1)
 		buf_printf(out,
-			   " %.0f %% of a step is waiting for the network, and nothing here "
-			   "mends that",
+			   " %.0f %% of a step is waiting for the network, and no option "
+			   "helps",
 			   100 * as_is.exposed_share);
 }
 
-/* For each link and number of hosts, from the first way of each. */
+/* One sentence for the first row of each link and number of hosts. */
 static int advise_all_rows(const struct plan *p, struct buf *out, struct json_writer *json,
 			   struct err *e)
 {
@@ -254,6 +255,7 @@ static int advise_all_rows(const struct plan *p, struct buf *out, struct json_wr
 	size_t block = rows / (MAX(p->grid.n_links, 1) * p->grid.n_hosts);
 	struct buf sentence = { 0 };
 
+	assert(block > 0 && rows % block == 0);
 	for (size_t i = 0; i < rows; i += block) {
 		struct plan_setup w;
 
@@ -275,7 +277,7 @@ static int advise_all_rows(const struct plan *p, struct buf *out, struct json_wr
 
 /* ---- JSON -------------------------------------------------------------- */
 
-/* What is unknown is absent. */
+/* An unknown number is absent. */
 static void put_finite_real(struct json_writer *w, const char *key, double x)
 {
 	if (!isfinite(x))
@@ -386,7 +388,7 @@ static int print_plan_text(const struct plan *p, struct buf *out, struct err *e)
 	end = out->len;
 	rc = advise_all_rows(p, out, NULL, e);
 	if (!rc && out->len == end)
-		buf_add_str(out, "The network is in nobody's way here.\n");
+		buf_add_str(out, "The network does not slow down any of these setups.\n");
 	return rc;
 }
 
@@ -408,7 +410,7 @@ int plan_command_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = buf_check(&out, e);
 	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "the plan cannot be written");
+		rc = err_set_errno(e, ERR_IO, "cannot write the plan to standard output");
 	buf_free(&out);
 	free(workspace);
 	return rc;

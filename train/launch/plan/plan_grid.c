@@ -1,6 +1,7 @@
 /* plan_grid.c - see plan_grid.h */
 #include "train/launch/plan/plan_grid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 typedef int list_word_fn(void *to, const char *word, struct err *e);
 
-/* Each word of "a,b c" is taken once; *n of them so far. */
+/* Call add_word_fn for each word of "a,b,c"; *n is the length of its list so far. */
 static int for_each_list_word(const char *list, size_t *n, list_word_fn *add_word_fn, void *to,
 			      struct err *e)
 {
@@ -24,7 +25,8 @@ static int for_each_list_word(const char *list, size_t *n, list_word_fn *add_wor
 		if (!*word)
 			continue;
 		if (*n >= PLAN_MAX_LIST)
-			rc = err_set(e, ERR_USAGE, "a plan takes at most %d of a kind: \"%s\"",
+			rc = err_set(e, ERR_USAGE,
+				     "a plan has at most %d values of each option: \"%s\"",
 				     PLAN_MAX_LIST, list);
 		else
 			rc = add_word_fn(to, word, e);
@@ -40,7 +42,7 @@ static int add_hosts_count(void *to, const char *word, struct err *e)
 
 	if (!text_to_int(word, &n) || n < 1 || n > PLAN_MAX_HOSTS)
 		return err_set(e, ERR_USAGE,
-			       "--hosts-count: \"%s\" is no number of hosts (1 to %d)", word,
+			       "--hosts-count: \"%s\" is not a number of hosts (1 to %d)", word,
 			       PLAN_MAX_HOSTS);
 	g->hosts[g->n_hosts++] = n;
 	return 0;
@@ -59,11 +61,11 @@ static int add_link_speed(void *to, const char *word, struct err *e)
 
 /* ---- --vary ------------------------------------------------------------ */
 
-/* A value goes through the option's own row, so that ranges and words are checked alike. */
+/* conf_set() parses each value, so it has the range and words of the option itself. */
 struct varied {
 	struct plan_grid *grid;
 	struct conf scratch;
-	char name[40];
+	char name[40]; /* of the option, with dashes */
 };
 
 static size_t *varied_list_length(struct plan_grid *g, const char *name)
@@ -120,8 +122,8 @@ static int read_varied_option(struct plan_grid *g, const char *text, struct err 
 
 	if (!equals || length == 0 || length >= sizeof(v.name))
 		return err_set(e, ERR_USAGE,
-			       "--vary \"%s\": write NAME=VALUE,VALUE, for "
-			       "instance wire=fp32,bf16",
+			       "--vary \"%s\": expected NAME=VALUE,VALUE, for "
+			       "example wire=fp32,bf16",
 			       text);
 	snprintf(v.name, sizeof(v.name), "%.*s", (int)length, text);
 	if (conf_find_row(v.name, &row)) /* former names count too */
@@ -130,14 +132,13 @@ static int read_varied_option(struct plan_grid *g, const char *text, struct err 
 		*p = *p == '_' ? '-' : *p;
 	n = varied_list_length(g, v.name);
 	if (!n)
-		return err_set(e, ERR_USAGE, "--vary: \"%s\" is nothing that a plan can vary%s",
-			       v.name,
+		return err_set(e, ERR_USAGE, "--vary: a plan cannot vary \"%s\"%s", v.name,
 			       text_hint(hint, text_nearest(v.name, names, ARRAY_LEN(names))));
 	rc = conf_init(&v.scratch, e);
 	if (!rc)
 		rc = for_each_list_word(equals + 1, n, add_varied_value, &v, e);
 	if (!rc && *n == 0)
-		rc = err_set(e, ERR_USAGE, "--vary %s: no value is given", v.name);
+		rc = err_set(e, ERR_USAGE, "--vary %s: give at least one value", v.name);
 	conf_free(&v.scratch);
 	return rc;
 }
@@ -180,13 +181,14 @@ int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_
 	for (size_t i = 0; !rc && i < c->vary.n; i++)
 		rc = read_varied_option(g, c->vary.items[i], e);
 	if (!rc && c->hosts_count.n && g->n_hosts == 0)
-		rc = err_set(e, ERR_USAGE, "--hosts-count: no number is given");
+		rc = err_set(e, ERR_USAGE, "--hosts-count: give at least one number");
 	if (!rc && c->link.n && g->n_links == 0)
-		rc = err_set(e, ERR_USAGE, "--link: no speed is given");
+		rc = err_set(e, ERR_USAGE, "--link: give at least one speed");
 	if (!rc)
 		fill_grid_defaults(g, base);
 	if (!rc && plan_grid_row_count(g) > PLAN_MAX_ROWS)
-		rc = err_set(e, ERR_USAGE, "this plan has %zu rows, more than %d: vary less",
+		rc = err_set(e, ERR_USAGE,
+			     "this plan has %zu rows, more than %d: give fewer values",
 			     plan_grid_row_count(g), PLAN_MAX_ROWS);
 	return rc;
 }
@@ -198,11 +200,12 @@ size_t plan_grid_row_count(const struct plan_grid *g)
 	       g->n_overlap * g->n_bucket * g->n_shard;
 }
 
-/* The digit of *i in this base; *i is left with the rest. */
+/* Split off the lowest digit of *i in this base. */
 static size_t next_grid_digit(size_t *i, size_t base)
 {
 	size_t d = *i % base;
 
+	assert(base > 0);
 	*i /= base;
 	return d;
 }
@@ -210,6 +213,7 @@ static size_t next_grid_digit(size_t *i, size_t base)
 void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup *base,
 		   struct plan_setup *way)
 {
+	assert(i < plan_grid_row_count(g));
 	*way = *base;
 	way->overlap = g->overlap[next_grid_digit(&i, g->n_overlap)];
 	way->bucket_bytes = g->bucket[next_grid_digit(&i, g->n_bucket)];

@@ -1,6 +1,7 @@
 /* plan_run.c - see plan_run.h */
 #include "train/launch/plan/plan_run.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 
-#define MAX_RANKS 65536 /* more are no record of ours */
+#define MAX_RANKS 65536 /* a record with a larger rank is invalid */
 
 enum { STEP, COMPUTE, EXPOSED, WAIT, UPDATE, INPUT, TPS, N_FIELDS };
 
@@ -20,7 +21,7 @@ static const char *const FIELDS[N_FIELDS] = {
 };
 
 struct sample_series {
-	double *x; /* owned */
+	double *x; /* owned: (n) */
 	size_t n, cap;
 };
 
@@ -34,7 +35,7 @@ struct run_measurements {
 	struct rank_samples *ranks; /* owned */
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
-	double started_ranks, hosts, parameters, vocabulary; /* hosts 0: the run did not say */
+	double started_ranks, hosts, parameters, vocabulary; /* of "start"; hosts 0: not recorded */
 };
 
 static void clear_measurements(struct run_measurements *r)
@@ -74,7 +75,7 @@ static int compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* NAN: there is none. The first is left out where there are more. */
+/* Median without the first value (warm-up), if there are more; NAN: no value. Sorts the series. */
 static double series_median(struct sample_series *s)
 {
 	double *x = s->x + (s->n > 1);
@@ -95,6 +96,7 @@ static int store_rank_record(struct run_measurements *r, const struct json *reco
 
 	if (rank < 0 || rank >= MAX_RANKS || !isfinite(compute) || compute < 0 || !host)
 		return 0;
+	assert(!r->n_ranks || r->ranks);
 	if (mem_grow(&r->ranks, &r->cap_ranks, (size_t)rank + 1, sizeof(*r->ranks), e))
 		return e->code;
 	while (r->n_ranks <= (size_t)rank)
@@ -142,16 +144,18 @@ static int read_measurements(struct run_measurements *r, const char *path, struc
 	return rc;
 }
 
-/* ---- what it comes to -------------------------------------------------- */
+/* ---- result ------------------------------------------------------------ */
 
+/* Micro-batches of a rank in a step. */
 static int64_t rank_micro_batches(int64_t micro_batches, int64_t ranks, int64_t rank)
 {
+	assert(ranks >= 1 && rank >= 0);
 	return MAX(micro_batches / ranks + (rank < micro_batches % ranks), 1);
 }
 
 /*
- * Of the rank that the others wait for, by the records of ranks: a median over times, as another
- * one may be the slowest each time. NAN: there is none.
+ * Seconds of a micro-batch on the slowest rank, from the records "rank": the median over the
+ * records of the maximum over the ranks, because the slowest rank may change. NAN: no such records.
  */
 static double slowest_rank_micro_s(struct run_measurements *r, int64_t micro_batches, int64_t ranks)
 {
@@ -207,21 +211,22 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 	out->exposed_s = m[EXPOSED];
 	out->wait_s = m[WAIT];
 	if (!(m[STEP] > 0) || !(r->parameters > 0))
-		return err_set(e, ERR_DATA,
-			       "the run \"%s\" has no record of a step yet: let it train for a "
-			       "while (records come every log_every = %lld steps)",
-			       run, (long long)c->log_every);
+		return err_set(
+			e, ERR_DATA,
+			"the journal of the run \"%s\" has no record of a step yet: train it "
+			"longer (it writes a record every log_every = %lld steps)",
+			run, (long long)c->log_every);
 	micros = rank_micro_batches(c->micro_batches, out->ranks, 0);
 	micro = slowest_rank_micro_s(r, c->micro_batches, out->ranks);
 	if (!(micro > 0))
 		micro = m[COMPUTE] / (double)micros;
-	if (!(micro > 0) && out->ranks == 1) /* all of the step is its own work */
+	if (!(micro > 0) && out->ranks == 1) /* a single rank never waits for others */
 		micro = (m[STEP] - zero_if_nan(m[UPDATE]) - zero_if_nan(m[INPUT])) / (double)micros;
 	if (!(micro > 0))
 		return err_set(e, ERR_DATA,
-			       "the journal of the run \"%s\" does not say how long its ranks "
-			       "computed (compute_s): train it with this version, or give "
-			       "--compute-s and --parameters instead",
+			       "the journal of the run \"%s\" lacks the compute time of its ranks "
+			       "(compute_s): train it with this version, or give --compute-s and "
+			       "--parameters instead",
 			       run);
 	plan_setup_from_conf(&out->way, c);
 	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
@@ -256,7 +261,7 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 		  struct err *e)
 {
 	struct run_measurements r = { 0 };
-	struct conf was = { 0 }; /* as it was trained, whatever the command line says now */
+	struct conf was = { 0 }; /* options of the run, without the command line of the plan */
 	char *recipe = NULL, *journal = NULL;
 	int rc = paths_check_name("run", run, e);
 
@@ -270,8 +275,8 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 	}
 	if (!rc && !file_exists(recipe))
 		rc = err_set(e, ERR_NOINPUT,
-			     "there is no run \"%s\" in %s (--run says which, -C "
-			     "where)",
+			     "there is no run \"%s\" in the workspace %s: see --run "
+			     "and -C",
 			     run, workspace);
 	if (!rc)
 		rc = conf_load_recipe(&was, recipe, e);

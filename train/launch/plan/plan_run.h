@@ -1,5 +1,5 @@
 /*
- * plan_run.h - what a run measured, as a plan needs it: from its recipe and its journal.
+ * plan_run.h - reads the measurements of a run, the input of a plan, from its recipe and journal.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_RUN_H
 #define WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_RUN_H
@@ -11,23 +11,23 @@
 #include "train/launch/plan/plan.h"
 
 struct plan_run {
-	struct plan_job job;   /* without its price */
-	struct plan_setup way; /* as it was trained; link and latency 0 */
+	struct plan_job job;   /* price is 0 */
+	struct plan_setup way; /* of the run; link and latency are 0 */
 	int64_t ranks;
-	int64_t records;	  /* that the numbers are medians of */
-	double step_s;		  /* medians of the first rank */
+	int64_t records;	  /* number of records "train" behind the medians */
+	double step_s;		  /* seconds: median of the first rank */
 	double exposed_s, wait_s; /* NAN: not in the journal */
 };
 
 /*
- * Of the last attempt that trained; its first record (warming up) is left out where there are
- * more. c gets from the run's recipe what the command line did not give. No such run: ERR_NOINPUT; nothing measured yet:
- * ERR_DATA.
+ * Read the last attempt of a run. The first record (warm-up) is skipped if there are more. Options
+ * of c that are not on the command line are set from the run's recipe. ERR_NOINPUT: no such run;
+ * ERR_DATA: it has no measurements yet.
  */
 int plan_run_read(struct plan_run *r, const char *workspace, const char *run, struct conf *c,
 		  struct err *e);
 
-/* What c says about the way to reduce. hosts and ranks_per_host are left alone. */
+/* Copy the options of c that concern the reduction; hosts and ranks_per_host stay unchanged. */
 void plan_setup_from_conf(struct plan_setup *way, const struct conf *c);
 
 #endif

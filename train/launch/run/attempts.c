@@ -1,6 +1,33 @@
-/* attempts.c - see attempts.h */
+/*
+ * attempts.c - the supervisor's loop over the attempts of a run; see attempts.h
+ *
+ * State of the run (member "state" of state.json) and its changes:
+ *
+ *	           first record "start"          stop request, end of walltime
+ *	starting ----------------------> running ----------------------------> stopping
+ *	   ^ |                              |                                     |
+ *	   | +------------------------------+-----------------+-------------------+
+ *	   |                                                  | the job ends: outcome_classify()
+ *	   |                                                  v
+ *	   |   OUTCOME_FINISHED --> finished    OUTCOME_STOPPED, OUTCOME_KILLED --> stopped
+ *	   |   OUTCOME_FAILED ----> failed      OUTCOME_RESTART --> count_restart():
+ *	   |                                      too many without a new checkpoint --> failed
+ *	   |     pause, then all hosts answer         |
+ *	   +------------------------------------- restarting ---- stop request ---> stopped (75)
+ *
+ * Who notices which failure:
+ *
+ *	a rank crashes			mpirun ends the other ranks, the job ends
+ *	a rank hangs			the watchdogs of the ranks end the job with status 75 and
+ *					no record "stop"
+ *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs
+ *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
+ *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
+ *	the supervisor dies		the kernel ends the job; nobody restarts it
+ */
 #include "train/launch/run/attempts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,12 +47,12 @@
 
 #define BACKOFF_S	5.0
 #define BACKOFF_MAX_S	300.0
-#define MPIRUN_LINGER_S 30.0  /* from the ranks' last word to the end of their job */
-#define BEGIN_NOTICE_S	60.0  /* without a first word of theirs: said */
-#define BEGIN_S		600.0 /* and taken for a hang; $WERKBANK_BEGIN: another number */
-#define BEGIN_HOST_S	1.0   /* more for each host */
+#define MPIRUN_LINGER_S 30.0  /* limit from the record "stop" to the end of the job */
+#define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
+#define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
+#define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
 
-/* Parts of the margin before the end of the time a batch system gives. */
+/* Parts of the margin before the end of the walltime. */
 #define SAVE_MARGIN_S 30.0
 #define MARGIN_SAVES  3.0 /* times the slowest checkpoint */
 #define MARGIN_STEPS  5.0 /* times the slowest step */
@@ -35,24 +62,29 @@ struct attempt_loop {
 	struct supervisor sup;
 	struct outcome job_outcome;
 	struct roll_call roll_call;
-	char *journal, *hostfile, *kill_request; /* owned: paths; now: the request to end at once */
-	char event[300];
-	const char *asked_by;		   /* NULL: nobody */
-	const char *said;		   /* the state that was written last; NULL: none */
-	double began, started, stopped_at; /* monotonic seconds; 0: not yet */
-	bool delay_noted, begin_timed_out; /* this job has not begun: it was said, it was ended */
+	char *journal, *hostfile,
+		*kill_request;	/* owned paths; the last one asks for an end at once */
+	char event[300];	/* the last event, for state.json */
+	const char *asked_by;	/* who asked to stop: "user", "walltime"; NULL: nobody */
+	const char *last_state; /* the state that was written last; NULL: none */
+	/*
+	 * monotonic seconds: begin of the supervisor, of this job, of its record "stop" (0: none)
+	 */
+	double began, started, stopped_at;
+	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
-	int64_t restarts, restarts_in_row, checkpoint;
+	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
+	int64_t checkpoint;		   /* step of the newest one; -1: none */
 };
 
-/* ---- the line ---- */
+/* ---- the command line ---- */
 
 int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts)
 {
 	const struct mpirun_options how = { .hosts = hosts, .ranks = a->ranks };
 	int64_t slots = hosts ? hosts_total_slots(hosts) : 0;
 
-	/* where hosts are missing, their ranks are */
+	/* a missing host has no ranks */
 	if (a->ranks && a->hosts && hosts && hosts->n < a->hosts->n)
 		return MIN(a->ranks, slots);
 	return mpirun_rank_count(&how);
@@ -77,16 +109,16 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 				"--run",
 				a->run,
 				a->conf->quiet ? "--quiet" : NULL };
-	int code = 0;
+	int rc = 0;
 
 	if (how.ranks > 1 || !mpirun_is_local(hosts))
-		code = mpirun_append_words(c, &how, e);
-	for (size_t i = 0; !code && i < ARRAY_LEN(words) && words[i]; i++)
-		code = command_line_add(c, words[i], e);
-	return code;
+		rc = mpirun_append_words(c, &how, e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(words) && words[i]; i++)
+		rc = command_line_add(c, words[i], e);
+	return rc;
 }
 
-/* ---- what is told ---- */
+/* ---- state and events ---- */
 
 static void write_run_state(struct attempt_loop *l, const char *name, int status)
 {
@@ -104,18 +136,21 @@ static void write_run_state(struct attempt_loop *l, const char *name, int status
 	};
 	struct err trouble;
 
-	l->said = name;
-	if (rundir_write_state(l->a->dir, &s, &trouble)) /* the training matters more */
+	l->last_state = name;
+	if (rundir_write_state(l->a->dir, &s, &trouble)) /* the training goes on without it */
 		supervise_log(&l->sup, "%s", trouble.text);
 }
 
-/* An event for the journal, the state and the console. Only while no rank writes is it in order. */
+/*
+ * Record an event in the journal, state.json and console.log. Only while no job is running, because
+ * rank 0 writes the same journal.
+ */
 static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 
 static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 {
-	struct err ignored; /* what cannot be noted is said at least */
+	struct err ignored; /* the event is in console.log in any case */
 	struct json_writer *w;
 	struct journal *j;
 	va_list ap;
@@ -136,7 +171,7 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 
 /* ---- while it runs ---- */
 
-/* Seconds before the end of our time at which ranks are asked to save: more for slow checkpoints. */
+/* Seconds before the end of the walltime at which the ranks are asked to save. */
 static double save_margin_s(const struct attempt_loop *l)
 {
 	double all = l->a->conf->walltime * 60;
@@ -156,26 +191,26 @@ static bool is_time_over(const struct attempt_loop *l)
 static void update_run_state(struct attempt_loop *l)
 {
 	const struct supervisor *s = &l->sup;
-	const char *name = l->waiting						   ? "restarting"
-			   : s->stop_requests					   ? "stopping"
-			   : l->job_outcome.began || (s->has_output && !s->mpirun) ? "running"
-										   : "starting";
+	const char *name = l->waiting	      ? "restarting"
+			   : s->stop_requests ? "stopping"
+			   : l->job_outcome.has_begun || (s->has_output && !s->mpirun) ? "running"
+										       : "starting";
 
-	if (!l->said || strcmp(l->said, name))
+	if (!l->last_state || strcmp(l->last_state, name))
 		write_run_state(l, name, -1);
 }
 
-/* mpirun may wait for ever for the daemon of a host that is gone. */
+/* Does mpirun go on after the record "stop"? It may wait for the daemon of a lost host for ever. */
 static bool is_mpirun_lingering(struct attempt_loop *l)
 {
-	if (!l->job_outcome.began || !l->job_outcome.reason[0])
+	if (!l->job_outcome.has_begun || !l->job_outcome.reason[0])
 		l->stopped_at = 0;
 	else if (!(l->stopped_at > 0))
 		l->stopped_at = clock_mono_s();
 	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > MPIRUN_LINGER_S;
 }
 
-/* A number of seconds from the environment (for tests and odd clusters). */
+/* A number of seconds from the environment, for tests and slow clusters. */
 static double env_seconds(const char *variable, double otherwise)
 {
 	const char *given = getenv(variable);
@@ -184,25 +219,25 @@ static double env_seconds(const char *variable, double otherwise)
 	return given && text_to_real(given, &s) && s >= 0 ? s : otherwise;
 }
 
-/* mpirun may wait for ever for a daemon, too, that never comes up: no rank is there to notice. */
+/* End mpirun if the ranks do not begin: it may wait for a daemon for ever, without a watchdog. */
 static void check_ranks_begun(struct attempt_loop *l)
 {
 	double waited = clock_mono_s() - l->started;
 	double most = env_seconds("WERKBANK_BEGIN", BEGIN_S) +
 		      BEGIN_HOST_S * (double)l->roll_call.hosts.n;
 
-	if (l->waiting || l->job_outcome.began || !l->sup.mpirun || l->sup.stop_requests)
+	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.stop_requests)
 		return;
 	if (waited > most && !l->begin_timed_out) {
 		l->begin_timed_out = true;
-		supervise_log(&l->sup, "the ranks have not begun after %.0f s: ending mpirun",
+		supervise_log(&l->sup, "the ranks did not begin within %.0f s: ending mpirun",
 			      waited);
 		supervise_end_job(&l->sup);
 	} else if (waited > BEGIN_NOTICE_S && !l->delay_noted) {
 		l->delay_noted = true;
 		supervise_log(&l->sup,
-			      "waiting for the ranks to begin for %.0f s: mpirun is "
-			      "reaching hosts, or they load the corpus and a checkpoint",
+			      "waiting for the ranks to begin for %.0f s: mpirun connects to "
+			      "hosts, or the ranks load the corpus and a checkpoint",
 			      waited);
 	}
 }
@@ -225,12 +260,12 @@ static enum supervise_request supervisor_tick(void *context)
 	} else if (!l->asked_by && is_time_over(l)) {
 		l->asked_by = "walltime";
 		snprintf(l->event, sizeof(l->event),
-			 "the time of %g minutes is over but for the %.0f s that saving may take",
+			 "the walltime of %g minutes ends in %.0f s, the time reserved for saving",
 			 l->a->conf->walltime, save_margin_s(l));
 		supervise_log(&l->sup, "%s", l->event);
 		request = SUPERVISE_STOP;
 	} else if (is_mpirun_lingering(l)) {
-		supervise_log(&l->sup, "the ranks have ended %.0f s ago, mpirun has not: ending it",
+		supervise_log(&l->sup, "the ranks ended %.0f s ago, but mpirun did not: ending it",
 			      MPIRUN_LINGER_S);
 		l->stopped_at = clock_mono_s();
 		supervise_end_job(&l->sup);
@@ -246,12 +281,13 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 {
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
 	struct command_line c = { 0 };
-	int code = hosts ? mpirun_write_hostfile(hosts, l->hostfile, e) : 0;
+	int rc = hosts ? mpirun_write_hostfile(hosts, l->hostfile, e) : 0;
 
-	if (!code)
-		code = attempts_command_line(l->a, hosts, l->hostfile, &c, e);
-	if (code)
+	if (!rc)
+		rc = attempts_command_line(l->a, hosts, l->hostfile, &c, e);
+	if (rc)
 		goto out;
+	assert(c.n > 0 && !c.all[c.n]);
 	outcome_begin_job(&l->job_outcome);
 	unlink(l->kill_request);
 	l->sup.mpirun = strcmp(c.all[0], l->a->trainer) != 0;
@@ -260,25 +296,26 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->stopped_at = 0;
 	l->started = clock_mono_s();
 	update_run_state(l);
-	code = supervise_run_job(&l->sup, (const char *const *)c.all, status, e);
+	rc = supervise_run_job(&l->sup, (const char *const *)c.all, status, e);
 	outcome_update(&l->job_outcome);
-	if (code == ERR_UNAVAILABLE && l->sup.mpirun)
+	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
 		err_prefix(e, "several ranks need Open MPI");
 out:
 	command_line_free(&c);
-	return code;
+	return rc;
 }
 
-/* ---- again ---- */
+/* ---- restarts ---- */
 
 static double restart_delay_s(const struct attempt_loop *l)
 {
+	assert(l->restarts_in_row >= 1);
 	return MIN(env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
 			   pow(2, (double)(l->restarts_in_row - 1)),
 		   BACKOFF_MAX_S);
 }
 
-/* May it be started again? Counts, and says so. */
+/* May the job be restarted? true: counts the restart and records it. */
 static bool count_restart(struct attempt_loop *l, const char *why)
 {
 	int64_t checkpoint = rundir_last_checkpoint(l->a->dir);
@@ -291,8 +328,8 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	if (l->restarts_in_row >= l->a->conf->restarts) {
 		if (l->a->conf->restarts)
 			record_run_event(l, "error",
-					 "the training %s; it was started again %lld times without "
-					 "a new checkpoint and is given up",
+					 "the training %s; giving up after %lld restarts without a "
+					 "new checkpoint",
 					 why, (long long)l->restarts_in_row);
 		return false;
 	}
@@ -301,13 +338,13 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	wait = restart_delay_s(l);
 	if (checkpoint >= 0)
 		snprintf(from, sizeof(from), "its checkpoint of step %lld", (long long)checkpoint);
-	record_run_event(
-		l, "warning", "the training %s; going on from %s in %g s (%lld of %lld times)", why,
-		from, wait, (long long)l->restarts_in_row, (long long)l->a->conf->restarts);
+	record_run_event(l, "warning", "the training %s; restart from %s in %g s (%lld of %lld)",
+			 why, from, wait, (long long)l->restarts_in_row,
+			 (long long)l->a->conf->restarts);
 	return true;
 }
 
-/* Until it may go on. false: somebody asked to stop meanwhile. */
+/* Pause until all needed hosts answer. false: somebody asked to stop. */
 static bool wait_for_next_attempt(struct attempt_loop *l)
 {
 	double wait = restart_delay_s(l);
@@ -315,14 +352,14 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 	l->waiting = true;
 	update_run_state(l);
 	for (;;) {
-		char said[300] = "";
+		char news[300] = "";
 		enum roll_call_answer answer;
 
 		if (!supervise_pause(&l->sup, wait))
 			return false;
-		answer = roll_call_query(&l->roll_call, said);
-		if (said[0] && (answer != ROLL_CALL_WAIT || strcmp(said, l->event)))
-			record_run_event(l, "warning", "%s", said);
+		answer = roll_call_query(&l->roll_call, news);
+		if (news[0] && (answer != ROLL_CALL_WAIT || strcmp(news, l->event)))
+			record_run_event(l, "warning", "%s", news);
 		write_run_state(l, "restarting", -1);
 		if (answer == ROLL_CALL_READY)
 			break;
@@ -334,15 +371,19 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
-	static const char *const names[] = { "finished", "stopped", "stopped", "failed", "failed" };
+	static const char *const names[] = {
+		[OUTCOME_FINISHED] = "finished", [OUTCOME_STOPPED] = "stopped",
+		[OUTCOME_KILLED] = "stopped",	 [OUTCOME_FAILED] = "failed",
+		[OUTCOME_RESTART] = "failed", /* too many restarts */
+	};
 	enum outcome_verdict v;
 	char why[160];
 
 	for (;;) {
-		int code = start_attempt(l, status, e);
+		int rc = start_attempt(l, status, e);
 
-		if (code)
-			return code;
+		if (rc)
+			return rc;
 		v = outcome_classify(&l->job_outcome, *status, l->sup.stop_requests > 0,
 				     l->sup.was_killed, status, why);
 		if (l->begin_timed_out && v == OUTCOME_FAILED) {
@@ -351,16 +392,17 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 		}
 		if (v == OUTCOME_KILLED)
 			record_run_event(l, "warning", "the training %s", why);
-		if (v == OUTCOME_FAILED && l->job_outcome.began && !l->job_outcome.reason[0])
+		if (v == OUTCOME_FAILED && l->job_outcome.has_begun && !l->job_outcome.reason[0])
 			record_run_event(l, "error", "the training %s", why);
 		if (v != OUTCOME_RESTART || !count_restart(l, why))
 			break;
-		if (!wait_for_next_attempt(l)) { /* all that there was to save is saved */
+		if (!wait_for_next_attempt(l)) { /* the last checkpoint is all there is to save */
 			v = OUTCOME_STOPPED;
 			*status = err_exit_status(ERR_TEMPFAIL);
 			break;
 		}
 	}
+	assert((size_t)v < ARRAY_LEN(names));
 	write_run_state(l, names[v], *status);
 	return 0;
 }
@@ -370,21 +412,21 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 	const struct attempts *a = l->a;
 	char *console = rundir_file_path(a->dir, "console.log", e);
 	char *progress = rundir_file_path(a->dir, "progress", e);
-	int code = console && progress ? supervise_open(&l->sup, console, progress, e) : e->code;
+	int rc = console && progress ? supervise_open(&l->sup, console, progress, e) : e->code;
 
 	l->journal = rundir_file_path(a->dir, "journal.jsonl", e);
 	l->hostfile = rundir_file_path(a->dir, "hosts", e);
 	l->kill_request = rundir_file_path(a->dir, "control.now", e);
-	if (!code && (!l->journal || !l->hostfile || !l->kill_request))
-		code = e->code;
-	if (!code)
-		code = outcome_open(&l->job_outcome, l->journal, e);
-	if (!code)
-		code = roll_call_open(&l->roll_call, a, e);
+	if (!rc && (!l->journal || !l->hostfile || !l->kill_request))
+		rc = e->code;
+	if (!rc)
+		rc = outcome_open(&l->job_outcome, l->journal, e);
+	if (!rc)
+		rc = roll_call_open(&l->roll_call, a, e);
 	l->checkpoint = rundir_last_checkpoint(a->dir);
 	free(console);
 	free(progress);
-	return code;
+	return rc;
 }
 
 int attempts_run(const struct attempts *a, int *status, struct err *e)
@@ -400,13 +442,13 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 			 .progress = -1,
 			 .proc = { -1, -1, -1, -1 } },
 	};
-	int code = open_attempt_loop(&l, e);
+	int rc = open_attempt_loop(&l, e);
 
-	if (!code)
-		code = run_attempts(&l, status, e);
-	if (code) {
+	if (!rc)
+		rc = run_attempts(&l, status, e);
+	if (rc) {
 		snprintf(l.event, sizeof(l.event), "%.299s", e->text);
-		write_run_state(&l, "failed", err_exit_status(code));
+		write_run_state(&l, "failed", err_exit_status(rc));
 	}
 	supervise_close(&l.sup);
 	outcome_close(&l.job_outcome);
@@ -414,5 +456,5 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 	free(l.journal);
 	free(l.hostfile);
 	free(l.kill_request);
-	return code;
+	return rc;
 }

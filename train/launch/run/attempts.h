@@ -1,11 +1,11 @@
 /*
- * attempts.h - the life of a run under its supervisor: start the ranks, start them again after a
- * crash, a hang or the loss of a host, and stop when asked or when time is over.
+ * attempts.h - starts the ranks of a run and restarts them after a crash, a hang or the loss of a
+ * host, until the run ends, is asked to stop, or its walltime is over.
  *
- * Between two attempts there is a pause of 5 s, doubled each time, at most 5 minutes
- * ($WERKBANK_BACKOFF: seconds of the first one). Hosts that do not answer are
- * waited for, or left out with --elastic. The count of attempts begins anew whenever a
- * newer checkpoint was written.
+ * The first restart waits 5 s ($WERKBANK_BACKOFF: another number), each further one twice as long,
+ * at most 5 minutes. It waits for hosts that do not answer, or with --elastic goes on without them.
+ * The run fails after --restarts restarts without a new checkpoint. The head of attempts.c has the
+ * states.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_ATTEMPTS_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_ATTEMPTS_H
@@ -24,26 +24,27 @@ struct attempts {
 	struct rundir *dir;
 	const char *workspace, *run;
 	const char *trainer, *launcher; /* paths of werkbank-train and werkbank-launch */
-	const struct hosts *hosts;	/* NULL: this host alone */
-	const char *network;		/* between the hosts: CIDR; NULL: none known */
+	const struct hosts *hosts;	/* NULL: only this host */
+	const char *network;		/* CIDR of the network between the hosts; NULL: unknown */
 	int64_t ranks;			/* 0: one for each slot */
-	bool oversubscribed;		/* more ranks than cores somewhere */
-	bool echo, detached;
+	bool oversubscribed;		/* more ranks than cores on a host */
+	bool echo;			/* copy the output to standard error */
+	bool detached;			/* the supervisor has no terminal; for state.json */
 };
 
-/* Ranks of the line below for these hosts. */
+/* Number of ranks that attempts_command_line() starts on these hosts; NULL: this host. */
 int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts);
 
 /*
- * The command line of the ranks: the trainer itself, or mpirun with it. hosts: those that are
- * there. command_line_free() in any case.
+ * The command line of a job: the trainer for one local rank, else mpirun. hosts: the hosts of this
+ * attempt; hostfile: where they are written. Call command_line_free() in any case.
  */
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
 			  struct command_line *c, struct err *e);
 
 /*
- * From here to the end of the run; state.json holds how it ended. *status: 0 finished, 75 saved
- * and stopped, else it failed. An error is one of our own: then the state is failed.
+ * Run until the run ends; state.json holds the result. *status: 0 finished, 75 saved and stopped,
+ * else failed. An error is a failure of the supervisor itself; the state is then "failed".
  */
 int attempts_run(const struct attempts *a, int *status, struct err *e);
 

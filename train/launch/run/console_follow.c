@@ -1,6 +1,7 @@
 /* console_follow.c - see console_follow.h */
 #include "train/launch/run/console_follow.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,11 +25,11 @@
 struct follow_view {
 	const struct console_follow *f;
 	int console, progress, signals;
-	sigset_t before; /* the mask before signals were read */
+	sigset_t before; /* the signal mask before */
 	bool terminal;
-	bool drawn; /* a line of progress stands on the terminal */
-	char shown[PROGRESS_BYTES];
-	int asked;
+	bool drawn;		    /* a progress line is on the terminal */
+	char shown[PROGRESS_BYTES]; /* that line */
+	int stop_requests;
 	bool leave;
 };
 
@@ -69,7 +70,7 @@ static size_t terminal_columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 8 ? 80 : size.ws_col;
 }
 
-/* The line that the ranks redraw, cut to the width of the terminal (it is ASCII). */
+/* Draw the progress line, cut to the width of the terminal (the line is ASCII). */
 static void draw_progress_line(struct follow_view *v)
 {
 	char text[PROGRESS_BYTES], *line;
@@ -77,13 +78,14 @@ static void draw_progress_line(struct follow_view *v)
 
 	if (!v->terminal || v->f->quiet)
 		return;
-	if (v->progress < 0) /* the supervisor may not have come to make it yet */
+	if (v->progress < 0) /* the supervisor may not have created it yet */
 		v->progress = open_run_file(v->f->run->folder, "progress");
 	if (v->progress < 0)
 		return;
 	n = pread(v->progress, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
 	line = text_trim(text);
+	assert(terminal_columns() > 1);
 	line[MIN(strlen(line), terminal_columns() - 1)] = 0;
 	if (!strcmp(line, v->shown))
 		return;
@@ -109,7 +111,8 @@ static void read_follow_signal(struct follow_view *v)
 	v->drawn = false;
 	run_handle_refresh(v->f->run);
 	if (v->f->run->alive &&
-	    run_handle_stop(v->f->run, v->asked++ > 0 || info.ssi_signo == SIGQUIT, &trouble)) {
+	    run_handle_stop(v->f->run, v->stop_requests++ > 0 || info.ssi_signo == SIGQUIT,
+			    &trouble)) {
 		file_write_fd(STDERR_FILENO, trouble.text, strlen(trouble.text));
 		file_write_fd(STDERR_FILENO, "\n", 1);
 	}
@@ -126,10 +129,10 @@ static int open_follow_view(struct follow_view *v, struct err *e)
 		sigaddset(&set, SIGNALS[i]);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, &v->before))
-		return err_set_errno(e, ERR_INTERNAL, "signals cannot be blocked");
+		return err_set_errno(e, ERR_INTERNAL, "cannot block signals");
 	v->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (v->signals < 0)
-		return err_set_errno(e, ERR_INTERNAL, "signals cannot be read");
+		return err_set_errno(e, ERR_INTERNAL, "cannot open a signal descriptor");
 	v->terminal = isatty(STDERR_FILENO) == 1;
 	v->console = open_run_file(v->f->run->folder, "console.log");
 	v->progress = open_run_file(v->f->run->folder, "progress");
@@ -139,7 +142,7 @@ static int open_follow_view(struct follow_view *v, struct err *e)
 	return 0;
 }
 
-/* A second Ctrl-C while leaving asks for nothing more: what waits to be heard is thrown away. */
+/* Discard pending signals (a second Ctrl-C) by ignoring them before they are unblocked. */
 static void close_follow_view(struct follow_view *v)
 {
 	const int fds[] = { v->console, v->progress, v->signals };
@@ -157,12 +160,12 @@ static void close_follow_view(struct follow_view *v)
 int console_follow_run(const struct console_follow *f, bool *left, int *status, struct err *e)
 {
 	struct follow_view v = { .f = f, .console = -1, .progress = -1, .signals = -1 };
-	int code = open_follow_view(&v, e);
+	int rc = open_follow_view(&v, e);
 
-	while (!code && !v.leave) {
+	while (!rc && !v.leave) {
 		struct pollfd p = { v.signals, POLLIN, 0 };
 
-		run_handle_refresh(f->run); /* before what it said last is shown */
+		run_handle_refresh(f->run); /* before reading, so that the last lines are shown */
 		show_console_lines(&v);
 		if (!f->run->alive)
 			break;
@@ -176,10 +179,10 @@ int console_follow_run(const struct console_follow *f, bool *left, int *status, 
 		erase_progress_line(&v);
 	*left = v.leave;
 	*status = 0;
-	if (!code && !v.leave) {
+	if (!rc && !v.leave) {
 		*status = run_handle_exit_status(f->run, e);
-		code = MIN(*status, 0);
+		rc = MIN(*status, 0);
 	}
 	close_follow_view(&v);
-	return code;
+	return rc;
 }

@@ -1,8 +1,8 @@
 /*
- * console_follow.h - show what a run says until it ends.
+ * console_follow.h - copies the output of a run to standard error until the run ends.
  *
- * Lines come from console.log, the one that is being redrawn from the file "progress"; both
- * go to standard error. The run does not know of it, so that it goes on when we go.
+ * Whole lines come from console.log, the redrawn progress line from the file "progress". The run
+ * does not depend on its followers.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_CONSOLE_FOLLOW_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_CONSOLE_FOLLOW_H
@@ -15,14 +15,14 @@
 
 struct console_follow {
 	struct run_handle *run; /* borrowed */
-	int64_t from;		/* byte of console.log to begin with; -1: its end */
-	bool owner;		/* signals ask the run to stop; else they end only this */
+	int64_t from;		/* offset in console.log to begin at; -1: its end */
+	bool owner;		/* signals stop the run; false: they end only the following */
 	bool quiet;		/* show nothing */
 };
 
 /*
- * Until the run has ended or we are told to leave: *left. *status as by run_handle_exit_status(),
- * 0 when we left.
+ * Follow until the run has ended, or a signal ends the following: then *left. *status is that of
+ * run_handle_exit_status(), or 0 if *left.
  */
 int console_follow_run(const struct console_follow *f, bool *left, int *status, struct err *e);
 

@@ -17,7 +17,7 @@
 
 #define QUERY_MS 2000
 
-/* What comes through the pipe: one write, far below PIPE_BUF. */
+/* The report through the pipe: one write, smaller than PIPE_BUF and so atomic. */
 struct detach_message {
 	pid_t pid;
 	struct err trouble; /* code 0: none */
@@ -36,37 +36,38 @@ static void close_other_fds(int keep, int report)
 
 static int redirect_streams(const char *console, struct err *e)
 {
-	int in = open("/dev/null", O_RDONLY), code = 0;
+	int in = open("/dev/null", O_RDONLY), rc = 0;
 	int out = open(console, O_WRONLY | O_CREAT | O_APPEND, 0666);
 
 	if (in < 0 || out < 0)
-		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", console);
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing",
+				   console);
 	else if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
-		code = err_set_errno(e, ERR_NOMEM, "standard streams cannot be replaced");
+		rc = err_set_errno(e, ERR_NOMEM, "cannot redirect the standard streams");
 	if (in > 2)
 		close(in);
 	if (out > 2)
 		close(out);
-	return code;
+	return rc;
 }
 
-/* The first child leads the session only to have a child that does not: it can never get a terminal. */
+/* Fork twice: the second child is not a session leader, so it can never get a terminal. */
 static int become_supervisor(struct detach_supervisor *d, const char *console, const char *folder,
 			     int keep, struct err *e)
 {
 	pid_t pid;
 
 	if (setsid() < 0)
-		err_set_errno(e, ERR_INTERNAL, "no session of its own to be had");
+		err_set_errno(e, ERR_INTERNAL, "cannot create a session");
 	pid = fork();
 	if (pid > 0)
 		_exit(0);
 	if (pid < 0)
-		err_set_errno(e, ERR_NOMEM, "the supervisor cannot be started");
+		err_set_errno(e, ERR_NOMEM, "cannot start the supervisor");
 	d->pid = getpid();
 	signal(SIGHUP, SIG_IGN);
 	if (!e->code && chdir(folder))
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be entered", folder);
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot change to this folder", folder);
 	if (!e->code)
 		redirect_streams(console, e);
 	close_other_fds(keep, d->report);
@@ -90,7 +91,7 @@ static int await_detach_report(struct detach_supervisor *d, pid_t first, struct 
 	close(d->report);
 	d->report = -1;
 	if (n != (ssize_t)sizeof(r))
-		return err_set(e, ERR_INTERNAL, "the supervisor ended before it had begun");
+		return err_set(e, ERR_INTERNAL, "the supervisor ended before its report");
 	d->pid = r.pid;
 	if (r.trouble.code) {
 		r.trouble.text[sizeof(r.trouble.text) - 1] = 0;
@@ -108,7 +109,7 @@ int detach_supervisor(struct detach_supervisor *d, const char *console, const ch
 	*d = (struct detach_supervisor){ .pid = -1, .report = -1 };
 	e->code = 0;
 	if (pipe2(ends, O_CLOEXEC))
-		return err_set_errno(e, ERR_NOMEM, "no pipe to be had");
+		return err_set_errno(e, ERR_NOMEM, "cannot create a pipe");
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -120,7 +121,7 @@ int detach_supervisor(struct detach_supervisor *d, const char *console, const ch
 	d->report = ends[0];
 	if (pid < 0) {
 		close(ends[0]);
-		return err_set_errno(e, ERR_NOMEM, "the supervisor cannot be started");
+		return err_set_errno(e, ERR_NOMEM, "cannot start the supervisor");
 	}
 	return await_detach_report(d, pid, e);
 }
@@ -130,7 +131,7 @@ static void send_detach_report(struct detach_supervisor *d, const struct detach_
 	if (d->report < 0)
 		return;
 	if (write(d->report, r, sizeof(*r)) < 0)
-		signal(SIGPIPE, SIG_IGN); /* who started us is gone: so be it */
+		signal(SIGPIPE, SIG_IGN); /* the old process is gone: go on without it */
 	close(d->report);
 	d->report = -1;
 }
@@ -156,7 +157,7 @@ void detach_report_failure(struct detach_supervisor *d, const struct err *e)
 
 /* ---- log-out ---- */
 
-/* The unit "session-N.scope" holds what a log-in started, to be ended with it. */
+/* systemd ends the processes of the unit "session-N.scope" with the log-in session. */
 static bool is_in_session(const char *cgroup)
 {
 	struct buf text = { 0 };
@@ -171,7 +172,7 @@ static bool is_in_session(const char *cgroup)
 	return found;
 }
 
-/* "b true" from logind; no answer: most distributions leave it off. */
+/* logind answers "b true" or "b false"; without an answer assume false, the usual default. */
 static bool logind_kills_processes(const char *query)
 {
 	const char *const argv[] = { query,

@@ -1,11 +1,11 @@
 /*
- * detach.h - a supervisor that outlives the terminal it was started from.
+ * detach.h - starts a supervisor that survives the end of its terminal.
  *
- *	switch (detach(&d, console, folder, e)) {
- *	case DETACH_SUPERVISOR:	we are it now, in a session of our own, standard streams
- *				gone: detach_report_ready(&d) when all is well, or detach_report_failure()
- *	case DETACH_STARTED:	we are who started it; d.pid is it
- *	default:		an error, also one that the supervisor reported
+ *	switch (detach_supervisor(&d, console, folder, keep, e)) {
+ *	case DETACH_SUPERVISOR:	in the new process, in its own session, without a terminal: call
+ *				detach_report_ready(&d) or detach_report_failure(&d, e)
+ *	case DETACH_STARTED:	in the old process, after the report; d.pid is the supervisor
+ *	default:		in the old process: an error, maybe one that was reported
  *	}
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_DETACH_H
@@ -18,14 +18,15 @@
 
 struct detach_supervisor {
 	pid_t pid;  /* of the supervisor */
-	int report; /* private: where it reports, -1: none */
+	int report; /* private: pipe for the report; -1: none */
 };
 
 enum { DETACH_SUPERVISOR = 1, DETACH_STARTED = 2 };
 
 /*
- * console: the supervisor's standard output and error are appended there. keep: a descriptor
- * that it keeps beside them (the run's lock); all others are closed. It then stands in folder.
+ * console: path of the file to which standard output and error of the supervisor are appended.
+ * folder: its current folder. keep: a descriptor that stays open (the run's lock); all others are
+ * closed.
  */
 int detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder,
 		      int keep, struct err *e);
@@ -33,8 +34,8 @@ void detach_report_ready(struct detach_supervisor *d);
 void detach_report_failure(struct detach_supervisor *d, const struct err *e);
 
 /*
- * Would systemd-logind end all processes of this session at log-out? true: how, so that
- * not, is in cure. cgroup: /proc/self/cgroup; query: the program that asks logind, busctl.
+ * Does systemd-logind end the processes of this session at log-out? true: cure has a sentence that
+ * says what to do. cgroup: path, /proc/self/cgroup; query: the program that asks logind, busctl.
  */
 bool detach_ends_at_logout(const char *cgroup, const char *query, char cure[300]);
 

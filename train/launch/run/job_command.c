@@ -1,6 +1,7 @@
 /* job_command.c - see job_command.h */
 #include "train/launch/run/job_command.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +18,16 @@
 struct job {
 	struct conf *conf;	  /* borrowed */
 	const char *program;	  /* borrowed */
-	char *workspace, *recipe; /* owned: absolute where that matters */
+	char *workspace, *recipe; /* owned; absolute, but a shipped recipe stays a name */
 	const char *run;
 	char name[200];
 	struct hosts hosts;
 	struct command_line line;
 };
 
-/* ---- the command it runs ---- */
+/* ---- the command of the script ---- */
 
-/* What was given on this command line, but for what the script decides itself. */
+/* Options of this command line go into the script, except those that the script sets itself. */
 static bool is_option_passed_on(const struct conf *c, const char *name)
 {
 	static const char *const ours[] = { "workspace", "run", "hosts", "walltime", "output" };
@@ -40,17 +41,17 @@ static bool is_option_passed_on(const struct conf *c, const char *name)
 static int add_option_pair(struct command_line *l, const char *option, const char *value,
 			   struct err *e)
 {
-	int code = command_line_add(l, option, e);
+	int rc = command_line_add(l, option, e);
 
-	return code ? code : command_line_add(l, value, e);
+	return rc ? rc : command_line_add(l, value, e);
 }
 
 static int add_job_options(struct job *j, struct err *e)
 {
 	const char *section, *name;
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++) {
+	for (size_t i = 0; !rc && (name = conf_option_at(i, &section)) != NULL; i++) {
 		struct buf value = { 0 }, option = { 0 };
 
 		if (!is_option_passed_on(j->conf, name))
@@ -60,42 +61,43 @@ static int add_job_options(struct job *j, struct err *e)
 		for (size_t k = 0; k < option.len && option.data[k] != '='; k++)
 			if (option.data[k] == '_')
 				option.data[k] = '-';
-		code = buf_check(&option, e);
-		if (!code)
-			code = command_line_add(&j->line, option.data, e);
+		rc = buf_check(&option, e);
+		if (!rc)
+			rc = command_line_add(&j->line, option.data, e);
 		buf_free(&value);
 		buf_free(&option);
 	}
-	return code;
+	return rc;
 }
 
 static int build_train_line(struct job *j, bool slurm, struct err *e)
 {
 	struct command_line *l = &j->line;
 	char minutes[40];
-	int code = add_option_pair(l, j->program, "train", e);
+	int rc = add_option_pair(l, j->program, "train", e);
 
 	snprintf(minutes, sizeof(minutes), "%.10g", j->conf->walltime);
-	if (!code)
-		code = add_option_pair(l, "-C", j->workspace, e);
-	if (!code)
-		code = add_option_pair(l, "--run", j->run, e);
-	if (!code)
-		code = add_option_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
-	if (!code)
-		code = add_option_pair(l, "--walltime", minutes, e);
-	if (!code)
-		code = add_job_options(j, e);
-	return code ? code : command_line_add(l, j->recipe, e);
+	if (!rc)
+		rc = add_option_pair(l, "-C", j->workspace, e);
+	if (!rc)
+		rc = add_option_pair(l, "--run", j->run, e);
+	if (!rc)
+		rc = add_option_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
+	if (!rc)
+		rc = add_option_pair(l, "--walltime", minutes, e);
+	if (!rc)
+		rc = add_job_options(j, e);
+	return rc ? rc : command_line_add(l, j->recipe, e);
 }
 
 /* ---- the script ---- */
 
-/* "1:30:00"; the batch system gets the full time, training stops before. */
+/* "1:30:00", the full time; the training stops a margin before. */
 static void add_walltime(struct buf *out, double minutes)
 {
 	long long s = (long long)(minutes * 60 + 0.5);
 
+	assert(s >= 0);
 	buf_printf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
@@ -107,7 +109,7 @@ static void add_quoted_word(struct buf *out, const char *word)
 	command_line_quote(&one, out);
 }
 
-/* Hosts with as many slots beside each other: "2:ppn=4+1:ppn=8". */
+/* Join neighbours with the same number of slots: "2:ppn=4+1:ppn=8". */
 static void add_pbs_nodes(struct buf *out, const struct hosts *h)
 {
 	for (size_t i = 0, n; i < h->n; i += n) {
@@ -123,8 +125,8 @@ static void add_pbs_head(struct buf *out, const struct job *j)
 	add_pbs_nodes(out, &j->hosts);
 	buf_add_str(out, "\n#PBS -l walltime=");
 	add_walltime(out, j->conf->walltime);
-	buf_add_str(out, "\n# Add what your cluster wants: a queue (-q), an account (-A), GPUs "
-			 "(:gpus=N behind ppn).\n");
+	buf_add_str(out, "\n# Add options of your cluster: a queue (-q), an account (-A), GPUs "
+			 "(:gpus=N after ppn).\n");
 }
 
 static void add_slurm_head(struct buf *out, const struct job *j)
@@ -142,10 +144,10 @@ static void add_slurm_head(struct buf *out, const struct job *j)
 	add_walltime(out, j->conf->walltime);
 	buf_add_str(out,
 		    "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
-		    "# Add what your cluster wants: --partition, --account, --gpus-per-node=N.\n");
+		    "# Add options of your cluster: --partition, --account, --gpus-per-node=N.\n");
 }
 
-/* The launcher saves when it gets SIGTERM: so does a job that is taken back or cancelled. */
+/* The batch system sends SIGTERM before it ends a job; the script forwards it, so the run saves. */
 static void add_script_body(struct buf *out, const struct job *j, bool slurm)
 {
 	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\n",
@@ -154,18 +156,19 @@ static void add_script_body(struct buf *out, const struct job *j, bool slurm)
 	add_quoted_word(out, j->workspace);
 	buf_printf(out, "/runs/%s/state.json\n", j->run);
 	command_line_quote(&j->line, out);
-	buf_add_str(out,
-		    " &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
-		    "while kill -0 \"$pid\" 2>/dev/null; do\n\twait \"$pid\"\n\tstatus=$?\ndone\n"
-		    "\n# 75: everything is saved. Again only when time was what it wanted.\n"
-		    "if [ \"$status\" -eq 75 ] && grep -q '\"asked_by\":\"walltime\"' \"$state\"; "
-		    "then\n");
+	buf_add_str(
+		out,
+		" &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
+		"while kill -0 \"$pid\" 2>/dev/null; do\n\twait \"$pid\"\n\tstatus=$?\ndone\n"
+		"\n# 75: saved and stopped. Queue the job again only if its walltime was over.\n"
+		"if [ \"$status\" -eq 75 ] && grep -q '\"asked_by\":\"walltime\"' \"$state\"; "
+		"then\n");
 	buf_add_str(out, slurm ? "\tscontrol requeue \"$SLURM_JOB_ID\"\n"
 			       : "\tqsub -W depend=afterany:\"$PBS_JOBID\" \"$0\"\n");
 	buf_add_str(out, "fi\nexit \"$status\"\n");
 }
 
-/* ---- all of it ---- */
+/* ---- input and output ---- */
 
 static char *absolute_path(const char *path, struct err *e)
 {
@@ -182,75 +185,75 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	struct conf *c = j->conf;
 	const char *recipe = c->arguments[1];
 	char *workspace = paths_workspace(c->workspace, e);
-	int code = workspace ? 0 : e->code;
+	int rc = workspace ? 0 : e->code;
 
-	if (!code && !(c->walltime > 0))
-		code = err_set(e, ERR_USAGE, "how long may one job run? give --walltime MINUTES");
-	if (!code)
-		code = conf_load_recipe(c, recipe, e);
-	if (!code) {
+	if (!rc && !(c->walltime > 0))
+		rc = err_set(e, ERR_USAGE,
+			     "job: give the length of one batch job: --walltime MINUTES");
+	if (!rc)
+		rc = conf_load_recipe(c, recipe, e);
+	if (!rc) {
 		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
 		j->run = c->run ? c->run : j->name;
-		code = paths_check_name("run", j->run, e);
+		rc = paths_check_name("run", j->run, e);
 	}
-	/* slots are counted, names are not used: the batch system chooses the hosts */
-	if (!code)
-		code = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
-	if (!code) {
+	/* only the slots count: the batch system chooses the hosts */
+	if (!rc)
+		rc = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
+	if (!rc) {
 		j->workspace = absolute_path(workspace, e);
 		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
 				    ? absolute_path(recipe, e)
 				    : file_path(e, "%s", recipe);
-		code = j->workspace && j->recipe ? 0 : e->code;
+		rc = j->workspace && j->recipe ? 0 : e->code;
 	}
 	free(workspace);
-	return code;
+	return rc;
 }
 
 int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e)
 {
 	const bool slurm = !strcmp(c->arguments[0], "slurm");
 	struct job j = { .conf = c, .program = program };
-	int code = 0;
+	int rc = 0;
 
 	if (!slurm && strcmp(c->arguments[0], "pbs"))
-		return err_set(e, ERR_USAGE, "job writes scripts for pbs or slurm, not '%.100s'",
+		return err_set(e, ERR_USAGE, "job: expected pbs or slurm, not '%.100s'",
 			       c->arguments[0]);
-	code = read_job_script_conf(&j, e);
-	if (!code)
-		code = build_train_line(&j, slurm, e);
-	if (!code) {
+	rc = read_job_script_conf(&j, e);
+	if (!rc)
+		rc = build_train_line(&j, slurm, e);
+	if (!rc) {
 		buf_add_str(out, "#!/bin/bash\n");
 		if (slurm)
 			add_slurm_head(out, &j);
 		else
 			add_pbs_head(out, &j);
 		add_script_body(out, &j, slurm);
-		code = buf_check(out, e);
+		rc = buf_check(out, e);
 	}
 	command_line_free(&j.line);
 	hosts_free(&j.hosts);
 	free(j.workspace);
 	free(j.recipe);
-	return code;
+	return rc;
 }
 
 int job_command_run(struct conf *c, struct err *e)
 {
 	char *program = paths_program("werkbank", e);
 	struct buf text = { 0 };
-	int code = program ? job_write_script(c, program, &text, e) : e->code;
+	int rc = program ? job_write_script(c, program, &text, e) : e->code;
 
-	if (!code && c->output) {
-		code = file_write_all(c->output, text.data, text.len, e);
-		if (!code && chmod(c->output, 0755))
-			code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made executable",
-					     c->output);
-	} else if (!code &&
-		   (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout))) {
-		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (!rc && c->output) {
+		rc = file_write_all(c->output, text.data, text.len, e);
+		if (!rc && chmod(c->output, 0755))
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make this file executable",
+					   c->output);
+	} else if (!rc && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout))) {
+		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	}
 	buf_free(&text);
 	free(program);
-	return code;
+	return rc;
 }

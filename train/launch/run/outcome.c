@@ -1,13 +1,28 @@
-/* outcome.c - see outcome.h */
+/*
+ * outcome.c - classifies the end of a job; see outcome.h
+ *
+ *	record "start"?	record "stop"?		verdict
+ *	yes		reason finished		FINISHED
+ *	yes		reason asked		STOPPED
+ *	any		none or failed, and the user asked for an end at once: KILLED
+ *	yes		none (crash, hang)	RESTART, but FAILED if asked to stop or if the
+ *						status is permanent (usage, data, …)
+ *	yes		reason failed		the same, with the status of the record
+ *	no				status 0: FINISHED, 75: STOPPED, else like a crash, but
+ *					FAILED if no job of this supervisor has ever begun
+ *
+ * Status 75 without a record "stop" comes from the watchdog of a rank: the job hung.
+ */
 #include "train/launch/run/outcome.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/util.h"
 
-#define FORGET 0.9 /* of the slowest step, at each record: what was long ago counts less */
+#define FORGET 0.9 /* factor of the slowest step at each record, so that old records count less */
 
 int outcome_open(struct outcome *o, const char *journal, struct err *e)
 {
@@ -30,7 +45,7 @@ void outcome_close(struct outcome *o)
 void outcome_begin_job(struct outcome *o)
 {
 	outcome_update(o);
-	o->began = false;
+	o->has_begun = false;
 	o->reason[0] = 0;
 	o->exit = 0;
 }
@@ -42,7 +57,7 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 	if (!strcmp(kind, "start") || !strcmp(kind, "train") || !strcmp(kind, "save"))
 		o->step = json_integer(json_get(r, "step"), o->step);
 	if (!strcmp(kind, "start")) {
-		o->began = o->has_ever_begun = true;
+		o->has_begun = o->has_ever_begun = true;
 		o->reason[0] = 0;
 	} else if (!strcmp(kind, "train")) {
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
@@ -55,7 +70,7 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 	}
 }
 
-/* A journal that cannot be read says nothing: then the exit status has to do. */
+/* An unreadable journal is ignored: then the exit status decides. */
 void outcome_update(struct outcome *o)
 {
 	const struct json *record;
@@ -65,7 +80,7 @@ void outcome_update(struct outcome *o)
 		apply_outcome_record(o, record);
 }
 
-/* What is wrong with the use, the data, the machine or the program is so at the next try as well. */
+/* Wrong usage, data, configuration or program: a restart fails in the same way. */
 static bool is_permanent_failure(int status)
 {
 	static const int codes[] = { ERR_USAGE,	   ERR_DATA,  ERR_NOINPUT, ERR_UNAVAILABLE,
@@ -80,19 +95,19 @@ static bool is_permanent_failure(int status)
 static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
 					   int *exit, char why[160])
 {
-	const int hung = err_exit_status(ERR_TEMPFAIL);
+	const int hung = err_exit_status(ERR_TEMPFAIL); /* without a record "stop" */
 
 	*exit = status ? status : err_exit_status(ERR_INTERNAL);
 	if (status == hung)
-		snprintf(why, 160, "ended itself because a rank did not go on; see hang.txt");
+		snprintf(why, 160, "hung and its watchdog ended it; see hang.txt");
 	else if (status > 128)
 		snprintf(why, 160, "was ended by signal %d (%s)", status - 128,
 			 strsignal(status - 128));
 	else
-		snprintf(why, 160, "ended with status %d before its end", status);
+		snprintf(why, 160, "ended early with status %d", status);
 	if (status == hung)
-		*exit = err_exit_status(ERR_NOHOST); /* 75 would say that it is saved */
-	return asked || (!o->began && !o->has_ever_begun) ||
+		*exit = err_exit_status(ERR_NOHOST); /* 75 would mean that a checkpoint was saved */
+	return asked || (!o->has_begun && !o->has_ever_begun) ||
 			       (status < 128 && is_permanent_failure(status))
 		       ? OUTCOME_FAILED
 		       : OUTCOME_RESTART;
@@ -104,7 +119,8 @@ enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool 
 	const int saved = err_exit_status(ERR_TEMPFAIL);
 	const char *reason = o->reason;
 
-	if (!o->began) /* it never came to write anything */
+	assert(status >= 0 && status < 256);
+	if (!o->has_begun)
 		reason = !status ? "finished" : status == saved ? "asked" : "";
 	why[0] = 0;
 	*exit = 0;
@@ -115,7 +131,7 @@ enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool 
 		return OUTCOME_STOPPED;
 	if (was_killed) {
 		*exit = status ? status : saved;
-		snprintf(why, 160, "was ended at once, as asked");
+		snprintf(why, 160, "was ended at once on request");
 		return OUTCOME_KILLED;
 	}
 	if (!reason[0])

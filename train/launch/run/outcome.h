@@ -1,13 +1,13 @@
 /*
- * outcome.h - how a job went, from the journal of its run.
+ * outcome.h - decides how a job ended, from the journal of its run and its exit status.
  *
- * The exit status of mpirun alone does not tell it: it is 1 where all ranks ended well in
- * the seconds between SIGTERM and SIGKILL, and whatever rank came first otherwise.
+ * The exit status of mpirun is not enough: it is 1 if all ranks ended well between SIGTERM and
+ * SIGKILL, and otherwise the status of the rank that ended first.
  *
- *	outcome_open()		takes in what the journal holds
- *	outcome_begin_job()		a job is about to be started
- *	outcome_update()	takes in what it has written since; at its end once more
- *	outcome_classify()		what became of it
+ *	outcome_open()		read the records of earlier jobs
+ *	outcome_begin_job()	a job is about to start: forget the result of the last one
+ *	outcome_update()	read new records; call it from time to time, and at the end
+ *	outcome_classify()	the verdict
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_OUTCOME_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_OUTCOME_H
@@ -19,31 +19,33 @@
 #include "share/base/journal.h"
 
 struct outcome {
-	bool began;	       /* this job wrote "start" */
-	bool has_ever_begun;   /* any job since outcome_open() did */
-	char reason[16];       /* of its "stop": finished, asked, failed; "": none */
-	int exit;	       /* of its "stop" */
-	int64_t step;	       /* the last one heard of; -1: none */
-	double step_s, save_s; /* seconds: the slowest of late, and of a checkpoint; 0: none */
+	bool has_begun;	       /* this job wrote "start" */
+	bool has_ever_begun;   /* a job since outcome_open() wrote "start" */
+	char reason[16];       /* of the last "stop": finished, asked, failed; "": none */
+	int exit;	       /* of the last "stop" */
+	int64_t step;	       /* of the last record with a step; -1: none */
+	double step_s, save_s; /* seconds of the slowest recent step and checkpoint; 0: none */
 	struct journal_reader *reader; /* private */
 };
 
 enum outcome_verdict {
 	OUTCOME_FINISHED,
-	OUTCOME_STOPPED, /* saved, because it was asked to */
-	OUTCOME_KILLED,	 /* at once, because that was asked for */
-	OUTCOME_FAILED,	 /* another try would fail in the same way */
-	OUTCOME_RESTART	 /* crashed, hung or lost: may be started again */
+	OUTCOME_STOPPED, /* saved and stopped on request */
+	OUTCOME_KILLED,	 /* ended without a checkpoint on request */
+	OUTCOME_FAILED,	 /* a restart would fail in the same way */
+	OUTCOME_RESTART	 /* crashed, hung or lost: may be restarted */
 };
 
+/* A missing journal is an empty one. Call outcome_close() in any case. */
 int outcome_open(struct outcome *o, const char *journal, struct err *e);
 void outcome_begin_job(struct outcome *o);
 void outcome_update(struct outcome *o);
 void outcome_close(struct outcome *o);
 
 /*
- * status: exit status of the job's first process. asked: it was asked to stop; was_killed: and
- * then ended with force. *exit: what we end with. why: what happened, for people.
+ * status: exit status of the job's first process, 0..255. asked: somebody asked the job to stop;
+ * was_killed: and then ended it at once. *exit: exit status of the supervisor for this verdict.
+ * why: what happened, as the predicate of "the training".
  */
 enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked,
 				      bool was_killed, int *exit, char why[160]);

@@ -1,8 +1,8 @@
 /* roll_call.c - see roll_call.h */
 #include "train/launch/run/roll_call.h"
 
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +13,15 @@
 static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted,
 			       struct err *e)
 {
-	int code = 0;
+	int rc = 0;
 
 	hosts_free(to);
 	*to = (struct hosts){ 0 };
-	for (size_t i = 0; !code && from && i < from->n; i++)
+	for (size_t i = 0; !rc && from && i < from->n; i++)
 		if (!wanted || wanted[i])
-			code = hosts_add(to, from->all[i].name, from->all[i].slots,
-					 from->all[i].port, e);
-	return code;
+			rc = hosts_add(to, from->all[i].name, from->all[i].slots, from->all[i].port,
+				       e);
+	return rc;
 }
 
 int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e)
@@ -35,7 +35,7 @@ void roll_call_close(struct roll_call *m)
 	hosts_free(&m->hosts);
 }
 
-/* "b, c and 3 more" of the hosts that are not there. */
+/* Write "b, c, d and 3 more" for the hosts that did not answer. */
 static void list_missing_hosts(const struct hosts *h, const bool *there, char *out, size_t size)
 {
 	size_t missing = 0, named = 0, used = 0;
@@ -52,61 +52,62 @@ static void list_missing_hosts(const struct hosts *h, const bool *there, char *o
 		snprintf(out + used, size - used, " and %zu more", missing - named);
 }
 
-/* Fill there[] by asking each host for nothing but an answer. */
+/* Set there[i]: does host i run "true"? */
 static int query_hosts_alive(const struct roll_call *m, bool *there, struct err *e)
 {
-	static const char *const nothing[] = { "true", NULL };
+	static const char *const command[] = { "true", NULL };
 	const struct hosts *all = m->a->hosts;
 	const struct remote_options how = { .ssh = m->a->conf->ssh,
 					    .deadline_s = m->a->conf->deadline };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
-	int code = jobs ? 0 : e->code;
+	int rc = jobs ? 0 : e->code;
 
-	for (size_t i = 0; !code && i < all->n; i++) {
+	for (size_t i = 0; !rc && i < all->n; i++) {
 		jobs[i].host = &all->all[i];
-		jobs[i].argv = nothing;
+		jobs[i].argv = command;
 	}
-	if (!code)
-		code = remote_run(jobs, all->n, &how, e);
-	for (size_t i = 0; !code && i < all->n; i++)
+	if (!rc)
+		rc = remote_run(jobs, all->n, &how, e);
+	for (size_t i = 0; !rc && i < all->n; i++)
 		there[i] = jobs[i].status == 0;
 	if (jobs)
 		remote_free(jobs, all->n);
 	free(jobs);
-	return code;
+	return rc;
 }
 
-enum roll_call_answer roll_call_query(struct roll_call *m, char said[300])
+enum roll_call_answer roll_call_query(struct roll_call *m, char news[300])
 {
 	const struct hosts *all = m->a->hosts;
 	char missing[200] = "";
 	size_t n = 0, before = m->hosts.n;
 	bool *there;
 	struct err e = { 0 };
-	int code;
+	int rc;
 
-	said[0] = 0;
+	news[0] = 0;
 	if (!all || !all->n)
 		return ROLL_CALL_READY;
 	there = mem_alloc(all->n, sizeof(*there), &e);
-	code = there ? query_hosts_alive(m, there, &e) : e.code;
-	for (size_t i = 0; !code && i < all->n; i++)
+	rc = there ? query_hosts_alive(m, there, &e) : e.code;
+	for (size_t i = 0; !rc && i < all->n; i++)
 		n += there[i];
-	if (!code && n < all->n)
+	assert(n <= all->n);
+	if (!rc && n < all->n)
 		list_missing_hosts(all, there, missing, sizeof(missing));
-	if (code)
-		snprintf(said, 300, "hosts cannot be asked: %.200s", e.text);
+	if (rc)
+		snprintf(news, 300, "cannot ask the hosts: %.200s", e.text);
 	else if (n < all->n && (!m->a->conf->elastic || !n))
-		snprintf(said, 300, "waiting for %s to answer again%s", missing,
-			 m->a->conf->elastic ? "" : " (--elastic would go on without)");
+		snprintf(news, 300, "waiting for %s to answer%s", missing,
+			 m->a->conf->elastic ? "" : " (--elastic goes on without)");
 	else if (n < all->n)
-		snprintf(said, 300, "going on without %s: %zu of %zu hosts", missing, n, all->n);
+		snprintf(news, 300, "going on without %s: %zu of %zu hosts", missing, n, all->n);
 	else if (n > before)
-		snprintf(said, 300, "all %zu hosts are there again", n);
-	if (!code && (n == all->n || (m->a->conf->elastic && n)))
-		code = copy_selected_hosts(&m->hosts, all, there, &e);
+		snprintf(news, 300, "all %zu hosts answer again", n);
+	if (!rc && (n == all->n || (m->a->conf->elastic && n)))
+		rc = copy_selected_hosts(&m->hosts, all, there, &e);
 	else
-		code = ERR_TEMPFAIL;
+		rc = ERR_TEMPFAIL;
 	free(there);
-	return code ? ROLL_CALL_WAIT : ROLL_CALL_READY;
+	return rc ? ROLL_CALL_WAIT : ROLL_CALL_READY;
 }

@@ -1,5 +1,5 @@
 /*
- * roll_call.h - which hosts are there for the next attempt.
+ * roll_call.h - finds the hosts that answer before the next attempt.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_ROLL_CALL_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_ROLL_CALL_H
@@ -10,19 +10,20 @@
 
 struct roll_call {
 	const struct attempts *a; /* borrowed */
-	struct hosts hosts;	  /* owned: of the next attempt; none: this host alone */
+	struct hosts hosts;	  /* owned: of the next attempt; n is 0: only this host */
 };
 
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
 
-/* All hosts to begin with. roll_call_close() in any case. */
+/* Begin with all hosts. Call roll_call_close() in any case. */
 int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e);
 void roll_call_close(struct roll_call *m);
 
 /*
- * Ask all hosts whether they are there. READY: hosts holds those that are, which are all of
- * them unless --elastic was given. said: what is worth telling, "" for nothing.
+ * Run "true" on all hosts. READY: hosts holds the hosts that answered: all of them, or with
+ * --elastic at least one. WAIT: hosts is unchanged. news: a sentence
+ * for the user, "" if nothing changed.
  */
-enum roll_call_answer roll_call_query(struct roll_call *m, char said[300]);
+enum roll_call_answer roll_call_query(struct roll_call *m, char news[300]);
 
 #endif

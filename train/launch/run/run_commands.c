@@ -24,7 +24,7 @@
 #define LOOK_US		  100000
 #define REMIND_S	  15.0
 #define REQUEST_TIMEOUT_S 900.0 /* $WERKBANK_PATIENCE: another number of seconds */
-#define ATTACH_LINES	  10	/* of console.log shown first */
+#define ATTACH_LINES	  10	/* lines of console.log that attach shows first */
 #define TAIL_BYTES	  4096
 #define READ_BYTES	  65536
 
@@ -38,7 +38,7 @@ static double request_timeout_s(void)
 
 /* ---- attach ---- */
 
-/* Where the last lines of console.log begin. */
+/* Offset of the last ATTACH_LINES lines of console.log. */
 static int64_t console_tail_offset(const struct run_handle *l)
 {
 	struct err ignored;
@@ -60,27 +60,27 @@ int run_command_attach(const struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
 	bool left = false;
-	int code = run_handle_find(&l, c, true, e);
+	int rc = run_handle_find(&l, c, true, e);
 
-	if (!code) {
+	if (!rc) {
 		const struct console_follow f = { .run = &l,
 						  .from = console_tail_offset(&l),
 						  .quiet = c->quiet };
 
 		if (!c->quiet)
 			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
-		code = console_follow_run(&f, &left, status, e);
+		rc = console_follow_run(&f, &left, status, e);
 		if (left && !c->quiet)
-			fprintf(stderr, "%s goes on; werkbank attach %s comes back to it\n", l.name,
-				l.name);
+			fprintf(stderr, "%s goes on; follow it again with: werkbank attach %s\n",
+				l.name, l.name);
 	}
 	run_handle_close(&l);
-	return code;
+	return rc;
 }
 
 /* ---- save, evaluate ---- */
 
-/* Prints "waiting for …" now and then; false: it has been long enough. */
+/* Sleep briefly and print "waiting for …" from time to time; false: the time limit is over. */
 static bool wait_for_run(const struct conf *c, double begun, double *reminded, const char *what)
 {
 	double now = clock_mono_s();
@@ -95,16 +95,16 @@ static bool wait_for_run(const struct conf *c, double begun, double *reminded, c
 	return true;
 }
 
-/* What the journal has said of something that was asked for. */
+/* The newest record of a kind, and the newest warning about it. */
 struct awaited_record {
-	const char *kind; /* of the record that says it is done */
-	double t;	  /* of the newest one; -1: none yet */
+	const char *kind; /* "save" or "eval" */
+	double t;	  /* unix seconds of the newest one; -1: none yet */
 	int64_t step;	  /* -1: none yet */
 	double bleu;
-	char trouble[300]; /* a warning since, with the word "evaluat"; "" none */
+	char trouble[300]; /* a warning that contains "evaluat"; "": none */
 };
 
-/* The newest such record is what says that the checkpoint is whole, or the translations scored. */
+/* Read all new records. Returns the time of the newest awaited record, -1: none. */
 static double read_awaited_records(struct journal_reader *r, struct awaited_record *w)
 {
 	const struct json *record;
@@ -126,11 +126,11 @@ static double read_awaited_records(struct journal_reader *r, struct awaited_reco
 	return w->t;
 }
 
-/* A run that is asked for something, and what it says in its journal. */
+/* A request to a run, and its answer in the journal. */
 struct run_request {
 	const struct conf *c;
 	const char *request;	 /* word of control.h */
-	const char *done, *what; /* "saved"; what is waited for */
+	const char *done, *what; /* "saved"; what the command waits for */
 	struct run_handle run_handle;
 	struct journal_reader *journal; /* owned */
 	struct awaited_record awaited_record;
@@ -141,12 +141,12 @@ static int wait_for_record(struct run_request *a, struct err *e)
 	double begun = clock_mono_s(), reminded = begun, now = clock_wall_s(), before;
 	bool evaluates = !strcmp(a->awaited_record.kind, "eval");
 	struct run_handle *l = &a->run_handle;
-	int code;
+	int rc;
 
 	before = read_awaited_records(a->journal, &a->awaited_record);
 	a->awaited_record.trouble[0] = 0;
-	code = run_handle_request(l, a->request, e);
-	while (!code && read_awaited_records(a->journal, &a->awaited_record) <= before) {
+	rc = run_handle_request(l, a->request, e);
+	while (!rc && read_awaited_records(a->journal, &a->awaited_record) <= before) {
 		run_handle_refresh(l);
 		if (!l->alive)
 			return err_set(e, ERR_UNAVAILABLE,
@@ -155,36 +155,36 @@ static int wait_for_record(struct run_request *a, struct err *e)
 		if (evaluates && a->awaited_record.trouble[0])
 			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name,
 				       a->awaited_record.trouble);
-		/* a request in the very step of a checkpoint is answered by that one */
+		/* a checkpoint of the current step also answers the request */
 		if (!evaluates && before >= now - 1 && clock_mono_s() - begun > 2)
 			break;
 		if (!wait_for_run(a->c, begun, &reminded, a->what))
-			code = err_set(e, ERR_TEMPFAIL,
-				       "the run %s was not %s for %.0f s; the "
-				       "request stands",
-				       l->name, a->done, request_timeout_s());
+			rc = err_set(e, ERR_TEMPFAIL,
+				     "the run %s was not %s within %.0f s; the "
+				     "request remains in its queue",
+				     l->name, a->done, request_timeout_s());
 	}
-	return code;
+	return rc;
 }
 
 static int request_and_wait(struct run_request *a, struct err *e)
 {
 	char *path = NULL;
-	int code = run_handle_find(&a->run_handle, a->c, true, e);
+	int rc = run_handle_find(&a->run_handle, a->c, true, e);
 
 	a->awaited_record.t = a->awaited_record.step = -1;
-	if (!code && !(path = file_path(e, "%s/journal.jsonl", a->run_handle.folder)))
-		code = e->code;
-	if (!code && !(a->journal = journal_reader_open(path, e)))
-		code = e->code;
-	if (!code)
-		code = wait_for_record(a, e);
+	if (!rc && !(path = file_path(e, "%s/journal.jsonl", a->run_handle.folder)))
+		rc = e->code;
+	if (!rc && !(a->journal = journal_reader_open(path, e)))
+		rc = e->code;
+	if (!rc)
+		rc = wait_for_record(a, e);
 	journal_reader_free(a->journal);
 	free(path);
-	return code;
+	return rc;
 }
 
-/* ---- what is said in the end: a sentence for people, with --json an object for programs ---- */
+/* ---- the result: a sentence on standard error, with --json an object on standard output ---- */
 
 static void open_result_object(struct json_writer *w, const char *run)
 {
@@ -193,7 +193,7 @@ static void open_result_object(struct json_writer *w, const char *run)
 	json_put_str(w, "run", run);
 }
 
-/* Ends the object and prints it. */
+/* Close the object and print it. */
 static int print_result_object(struct json_writer *w, struct err *e)
 {
 	json_close(w, '}');
@@ -201,7 +201,7 @@ static int print_result_object(struct json_writer *w, struct err *e)
 	if (buf_check(w->out, e))
 		return e->code;
 	if (fwrite(w->out->data, 1, w->out->len, stdout) != w->out->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+		return err_set_errno(e, ERR_IO, "cannot write to standard output");
 	return 0;
 }
 
@@ -210,16 +210,16 @@ static int print_request_result(const struct run_request *a, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int code;
+	int rc;
 
 	open_result_object(&w, a->run_handle.name);
 	json_put_str(&w, "done", a->done);
 	json_put_int(&w, "step", a->awaited_record.step);
 	if (!strcmp(a->awaited_record.kind, "eval"))
 		json_put_real(&w, "bleu", a->awaited_record.bleu);
-	code = print_result_object(&w, e);
+	rc = print_result_object(&w, e);
 	buf_free(&out);
-	return code;
+	return rc;
 }
 
 /* {"v":1,"run":"demo","state":"stopped","exit":0} */
@@ -227,7 +227,7 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int code;
+	int rc;
 
 	open_result_object(&w, l->name);
 	json_put_str(&w, "state", l->state);
@@ -236,9 +236,9 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 		json_int(&w, l->exit);
 	else
 		json_null(&w);
-	code = print_result_object(&w, e);
+	rc = print_result_object(&w, e);
 	buf_free(&out);
-	return code;
+	return rc;
 }
 
 int run_command_evaluate(const struct conf *c, int *status, struct err *e)
@@ -248,16 +248,16 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 				 .done = "evaluated",
 				 .what = "the step under way to end, then for the evaluation",
 				 .awaited_record.kind = "eval" };
-	int code = request_and_wait(&a, e);
+	int rc = request_and_wait(&a, e);
 
 	*status = 0;
-	if (!code && !c->quiet)
+	if (!rc && !c->quiet)
 		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.run_handle.name,
 			(long long)a.awaited_record.step, a.awaited_record.bleu);
-	if (!code && c->json)
-		code = print_request_result(&a, e);
+	if (!rc && c->json)
+		rc = print_request_result(&a, e);
 	run_handle_close(&a.run_handle);
-	return code;
+	return rc;
 }
 
 int run_command_save(const struct conf *c, int *status, struct err *e)
@@ -268,16 +268,16 @@ int run_command_save(const struct conf *c, int *status, struct err *e)
 				 .what = "the step or evaluation under way to end, then for the "
 					 "checkpoint",
 				 .awaited_record.kind = "save" };
-	int code = request_and_wait(&a, e);
+	int rc = request_and_wait(&a, e);
 
 	*status = 0;
-	if (!code && !c->quiet)
+	if (!rc && !c->quiet)
 		fprintf(stderr, "%s is saved at step %lld\n", a.run_handle.name,
 			(long long)a.awaited_record.step);
-	if (!code && c->json)
-		code = print_request_result(&a, e);
+	if (!rc && c->json)
+		rc = print_request_result(&a, e);
 	run_handle_close(&a.run_handle);
-	return code;
+	return rc;
 }
 
 /* ---- stop ---- */
@@ -286,29 +286,29 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 {
 	double begun = clock_mono_s(), reminded = begun;
 	struct run_handle l;
-	int code = run_handle_find(&l, c, true, e);
+	int rc = run_handle_find(&l, c, true, e);
 
 	*status = 0;
-	if (!code)
-		code = run_handle_stop(&l, c->now, e);
-	while (!code) {
+	if (!rc)
+		rc = run_handle_stop(&l, c->now, e);
+	while (!rc) {
 		run_handle_refresh(&l);
 		if (!l.alive)
 			break;
 		if (!wait_for_run(c, begun, &reminded,
 				  c->now ? "its processes to end"
 					 : "the step under way to end, then for the checkpoint"))
-			code = err_set(e, ERR_TEMPFAIL,
-				       "the run %s has not ended for %.0f s; the request stands, "
-				       "and stop --now ends it at once",
-				       l.name, request_timeout_s());
+			rc = err_set(e, ERR_TEMPFAIL,
+				     "the run %s has not ended within %.0f s; the request remains: "
+				     "wait, or end the run at once with stop --now",
+				     l.name, request_timeout_s());
 	}
-	if (!code && !c->quiet)
+	if (!rc && !c->quiet)
 		fprintf(stderr, "%s is %s\n", l.name, l.state);
-	if (!code && c->json)
-		code = print_run_end(&l, e);
+	if (!rc && c->json)
+		rc = print_run_end(&l, e);
 	run_handle_close(&l);
-	return code;
+	return rc;
 }
 
 /* ---- logs ---- */
@@ -316,47 +316,46 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 static int copy_console_log(const char *path, int64_t *end, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 	ssize_t n = 0;
 
 	if (fd < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-	while (!code && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
+	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
 		if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n)
-			code = err_set_errno(e, ERR_IO, "standard output cannot be written");
-	if (!code && n < 0)
-		code = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
-	if (!code && fflush(stdout))
-		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+			rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+	if (!rc && n < 0)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot read this file", path);
+	if (!rc && fflush(stdout))
+		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	*end = lseek(fd, 0, SEEK_CUR);
 	close(fd);
-	return code;
+	return rc;
 }
 
-/* As tail -f, but it ends with the run. */
+/* Like tail -f, but ends with the run. */
 static int follow_console_log(struct run_handle *l, const char *path, int64_t from, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 	bool alive = true;
 
 	if (fd < 0 || lseek(fd, from, SEEK_SET) < 0)
-		code = err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-	while (!code && alive) {
+		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
+	while (!rc && alive) {
 		ssize_t n;
 
 		run_handle_refresh(l);
 		alive = l->alive;
-		while (!code && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
 			if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
-				code = err_set_errno(e, ERR_IO,
-						     "standard output cannot be written");
+				rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 		if (alive)
 			usleep(LOOK_US);
 	}
 	if (fd >= 0)
 		close(fd);
-	return code;
+	return rc;
 }
 
 int run_command_logs(const struct conf *c, int *status, struct err *e)
@@ -364,16 +363,16 @@ int run_command_logs(const struct conf *c, int *status, struct err *e)
 	char *path = NULL;
 	int64_t end = 0;
 	struct run_handle l;
-	int code = run_handle_find(&l, c, false, e);
+	int rc = run_handle_find(&l, c, false, e);
 
 	*status = 0;
-	if (!code && !(path = file_path(e, "%s/console.log", l.folder)))
-		code = e->code;
-	if (!code)
-		code = copy_console_log(path, &end, e);
-	if (!code && c->follow)
-		code = follow_console_log(&l, path, end, e);
+	if (!rc && !(path = file_path(e, "%s/console.log", l.folder)))
+		rc = e->code;
+	if (!rc)
+		rc = copy_console_log(path, &end, e);
+	if (!rc && c->follow)
+		rc = follow_console_log(&l, path, end, e);
 	free(path);
 	run_handle_close(&l);
-	return code;
+	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * run_commands.h - attach, save, evaluate, stop, logs: what one says to a run that goes on by itself.
+ * run_commands.h - the commands attach, save, evaluate, stop and logs, for a live run.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_RUN_COMMANDS_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_RUN_COMMANDS_H
@@ -7,6 +7,9 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
+/*
+ * c: conf of the command, with the run as argument. *status: exit status if the function succeeds.
+ */
 int run_command_attach(const struct conf *c, int *status, struct err *e);
 int run_command_save(const struct conf *c, int *status, struct err *e);
 int run_command_evaluate(const struct conf *c, int *status, struct err *e);

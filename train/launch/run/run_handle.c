@@ -1,6 +1,7 @@
 /* run_handle.c - see run_handle.h */
 #include "train/launch/run/run_handle.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 
 /* ---- reading ---- */
 
-/* A lock that could be shared is held by nobody. */
+/* The supervisor holds an exclusive lock; if a shared lock succeeds, there is no supervisor. */
 static bool is_run_lock_held(const char *folder)
 {
 	struct err ignored;
@@ -51,7 +52,7 @@ static struct json *read_state_json(const char *folder)
 	return root;
 }
 
-/* The recorded process is on this host, in this boot, and no other that has its number now. */
+/* Is the recorded process alive on this host? Start time and boot id detect a recycled pid. */
 static bool is_recorded_process_local(const struct json *state, int64_t pid)
 {
 	char host[256] = "", boot[64] = "";
@@ -89,15 +90,16 @@ int run_handle_exit_status(const struct run_handle *l, struct err *e)
 		return 0;
 	if (!strcmp(l->state, "stopped") || !strcmp(l->state, "failed"))
 		return l->exit > 0 ? l->exit : err_exit_status(ERR_INTERNAL);
-	return err_set(e, ERR_UNAVAILABLE,
-		       "the supervisor of the run %s ended without a word; train it again to go on "
-		       "from its last checkpoint",
-		       l->name);
+	return err_set(
+		e, ERR_UNAVAILABLE,
+		"the supervisor of the run %s ended without a final state: train the run again, "
+		"which resumes from its last checkpoint",
+		l->name);
 }
 
 /* ---- finding ---- */
 
-/* When the run in this folder was begun, -1: it is none. */
+/* Start time of the run in this folder; -1: not a run. */
 static double run_start_time(const char *folder)
 {
 	struct json *state = read_state_json(folder);
@@ -107,7 +109,7 @@ static double run_start_time(const char *folder)
 	return t;
 }
 
-/* The run begun last, of those that are alive if any is. */
+/* The live run that began last; if no run is alive, the run that began last. */
 static int find_latest_run(struct run_handle *l, bool *alive, struct err *e)
 {
 	char *runs = file_path(e, "%s/runs", l->workspace);
@@ -136,36 +138,39 @@ static int find_latest_run(struct run_handle *l, bool *alive, struct err *e)
 	if (d)
 		closedir(d);
 	free(runs);
-	return l->name[0] ? 0 : err_set(e, ERR_NOINPUT, "there is no run in %s", l->workspace);
+	return l->name[0] ? 0
+			  : err_set(e, ERR_NOINPUT, "the workspace %s has no run", l->workspace);
 }
 
 int run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : c->run;
 	bool alive = false;
-	int code;
+	int rc;
 
 	*l = (struct run_handle){ .pid = -1, .exit = -1 };
 	l->workspace = paths_workspace(c->workspace, e);
 	if (!l->workspace)
 		return e->code;
-	if (name && (code = paths_check_name("run", name, e)) != 0)
-		return code;
+	if (name && (rc = paths_check_name("run", name, e)) != 0)
+		return rc;
 	if (name)
 		snprintf(l->name, sizeof(l->name), "%s", name);
-	else if ((code = find_latest_run(l, &alive, e)) != 0)
-		return code;
+	else if ((rc = find_latest_run(l, &alive, e)) != 0)
+		return rc;
 	l->folder = file_path(e, "%s/runs/%s", l->workspace, l->name);
 	if (!l->folder)
 		return e->code;
 	if (!file_exists(l->folder))
-		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", name, l->workspace);
+		return err_set(e, ERR_NOINPUT, "the workspace %s has no run '%s'", l->workspace,
+			       l->name);
 	run_handle_refresh(l);
 	if (must_live && !l->alive && !name)
-		return err_set(e, ERR_NOINPUT, "no run in %s is being trained", l->workspace);
+		return err_set(e, ERR_NOINPUT, "no run in the workspace %s is being trained",
+			       l->workspace);
 	if (must_live && !l->alive)
-		return err_set(e, ERR_NOINPUT, "the run %s is not being trained: it is %s", l->name,
-			       l->exit < 0 ? "lost" : l->state);
+		return err_set(e, ERR_NOINPUT, "the run %s is not being trained; its state is: %s",
+			       l->name, l->exit < 0 ? "lost" : l->state);
 	return 0;
 }
 
@@ -176,21 +181,23 @@ void run_handle_close(struct run_handle *l)
 	l->workspace = l->folder = NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* Appends a line; false: who reads the file took it away meanwhile, perhaps without the line. */
+/*
+ * Append a line. *there false: the reader renamed the file meanwhile and may have missed the line.
+ */
 static int append_request_line(const char *path, const char *line, bool *there, struct err *e)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	struct stat ours, now;
-	int code = 0;
+	int rc = 0;
 
 	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
-		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
-	*there = !code && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write to this file", path);
+	*there = !rc && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
 	if (fd >= 0)
 		close(fd);
-	return code;
+	return rc;
 }
 
 static int write_run_request(const struct run_handle *l, const char *file, const char *word,
@@ -198,13 +205,14 @@ static int write_run_request(const struct run_handle *l, const char *file, const
 {
 	char *path = file_path(e, "%s/%s", l->folder, file), line[40];
 	bool there = false;
-	int code = path ? 0 : e->code;
+	int rc = path ? 0 : e->code;
 
+	assert(strlen(word) < sizeof(line) - 1);
 	snprintf(line, sizeof(line), "%s\n", word);
-	for (int i = 0; !code && !there && i < 2; i++)
-		code = append_request_line(path, line, &there, e);
+	for (int i = 0; !rc && !there && i < 2; i++)
+		rc = append_request_line(path, line, &there, e);
 	free(path);
-	return code;
+	return rc;
 }
 
 int run_handle_request(const struct run_handle *l, const char *word, struct err *e)
@@ -212,7 +220,7 @@ int run_handle_request(const struct run_handle *l, const char *word, struct err 
 	return write_run_request(l, "control", word, e);
 }
 
-/* A signal is heard during an evaluation, too; from another host only the files remain. */
+/* A signal also interrupts an evaluation; from another host only the request file works. */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
 	if (l->is_local && !kill(l->pid, now ? SIGQUIT : SIGTERM))

@@ -1,6 +1,7 @@
 /* rundir.c - see rundir.h */
 #include "train/launch/run/rundir.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536
-#define LOCK_TRIES	10 /* "status" holds the lock for a moment to see whether it is free */
+#define LOCK_TRIES	10 /* "werkbank status" tests the lock by locking it briefly */
 #define LOCK_PAUSE_US	50000
 
 char *rundir_file_path(const struct rundir *r, const char *name, struct err *e)
@@ -41,8 +42,8 @@ static int set_locked_error(const struct rundir *r, struct err *e)
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return err_set(e, ERR_TEMPFAIL,
 			       "%s: this run is being trained already, by process %lld on another "
-			       "host; or that has ended and left some behind: see werkbank hosts "
-			       "clean localhost",
+			       "host; or that process has ended but left ranks behind: see "
+			       "werkbank hosts clean localhost",
 			       r->path, (long long)pid);
 	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
 		       r->path, (long long)pid);
@@ -53,36 +54,37 @@ int rundir_write_lock_pid(struct rundir *r, struct err *e)
 	char pid[32];
 	int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 
+	assert(r->lock >= 0);
 	if (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n)
-		return err_set_errno(e, ERR_IO, "%s/lock: cannot be written", r->path);
+		return err_set_errno(e, ERR_IO, "%s/lock: cannot write to this file", r->path);
 	return 0;
 }
 
 static int lock_rundir(struct rundir *r, struct err *e)
 {
 	char *path = rundir_file_path(r, "lock", e);
-	int code = 0;
+	int rc = 0;
 
 	if (!path)
 		return e->code;
 	r->lock = open(path, O_RDWR | O_CREAT, 0666); /* inherited by the ranks on purpose */
 	if (r->lock < 0)
-		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
-	for (int i = 0; !code && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing", path);
+	for (int i = 0; !rc && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
 		if (errno != EWOULDBLOCK)
-			code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be locked", path);
+			rc = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot lock this file", path);
 		else if (i == LOCK_TRIES)
-			code = set_locked_error(r, e);
+			rc = set_locked_error(r, e);
 		else
 			usleep(LOCK_PAUSE_US);
 	}
 	free(path);
-	return code ? code : rundir_write_lock_pid(r, e);
+	return rc ? rc : rundir_write_lock_pid(r, e);
 }
 
 static int64_t read_last_attempt(const struct rundir *r)
 {
-	struct err ignored; /* no state, or an unreadable one: no attempt that counts */
+	struct err ignored; /* no readable state: count attempts from 0 */
 	char *path = rundir_file_path(r, "state.json", &ignored);
 	struct buf text = { 0 };
 	struct json *root = NULL;
@@ -99,18 +101,18 @@ static int64_t read_last_attempt(const struct rundir *r)
 
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
 {
-	int code;
+	int rc;
 
 	*r = (struct rundir){ .lock = -1, .started = clock_wall_s() };
 	r->path = file_path(e, "%s/runs/%s", workspace, name);
 	if (!r->path)
 		return e->code;
-	code = file_make_folders(r->path, e);
-	if (!code)
-		code = lock_rundir(r, e);
-	if (!code)
+	rc = file_make_folders(r->path, e);
+	if (!rc)
+		rc = lock_rundir(r, e);
+	if (!rc)
 		r->attempt = read_last_attempt(r) + 1;
-	return code;
+	return rc;
 }
 
 void rundir_close(struct rundir *r)
@@ -123,7 +125,9 @@ void rundir_close(struct rundir *r)
 
 /* ---- the recipe ---- */
 
-/* Options whose change makes another model, or other data in another order. */
+/*
+ * Must this option stay the same in a resumed run? It changes the model, the data or their order.
+ */
 static bool is_fixed_option(const char *section, const char *name)
 {
 	static const char *const order[] = { "seed", "batch_tokens", "micro_batches",
@@ -144,71 +148,73 @@ static bool was_given_by_hand(const struct conf *c, const char *name)
 	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
 }
 
-/* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
+/*
+ * One option of a resumed run: keep a value given by hand before, reject a change of a fixed one.
+ */
 static int merge_recipe_option(const struct rundir *r, struct conf *c, const struct conf *old,
 			       const char *section, const char *name, struct err *e)
 {
 	struct buf before = { 0 }, now = { 0 };
 	char dashed[64];
-	int code = 0;
+	int rc = 0;
 
 	conf_value(old, name, &before);
 	if (!was_given_by_hand(c, name) && was_given_by_hand(old, name))
-		code = conf_set(c, name, buf_text(&before), conf_origin(old, name), e);
+		rc = conf_set(c, name, buf_text(&before), conf_origin(old, name), e);
 	conf_value(c, name, &now);
-	if (!code)
-		code = buf_check(&before, e) ? e->code : buf_check(&now, e);
-	if (!code && is_fixed_option(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
+	if (!rc)
+		rc = buf_check(&before, e) ? e->code : buf_check(&now, e);
+	if (!rc && is_fixed_option(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
 		snprintf(dashed, sizeof(dashed), "%s", name);
 		for (char *p = dashed; *p; p++)
 			if (*p == '_')
 				*p = '-';
-		code = err_set(e, ERR_CONFIG,
-			       "%s: this run was begun with --%s '%s' and cannot go on with"
-			       " '%s' (%s); give another --run NAME",
-			       r->path, dashed, buf_text(&before), buf_text(&now),
-			       conf_origin(c, name));
+		rc = err_set(e, ERR_CONFIG,
+			     "%s: this run began with --%s '%s' and cannot continue with "
+			     "'%s' (%s): give another --run NAME",
+			     r->path, dashed, buf_text(&before), buf_text(&now),
+			     conf_origin(c, name));
 	}
 	buf_free(&before);
 	buf_free(&now);
-	return code;
+	return rc;
 }
 
 static int merge_old_recipe(const struct rundir *r, struct conf *c, const char *path, struct err *e)
 {
 	struct conf old;
 	const char *section, *name;
-	int code = conf_init(&old, e);
+	int rc = conf_init(&old, e);
 
-	if (!code)
-		code = conf_load_recipe(&old, path, e);
-	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++)
+	if (!rc)
+		rc = conf_load_recipe(&old, path, e);
+	for (size_t i = 0; !rc && (name = conf_option_at(i, &section)) != NULL; i++)
 		if (strcmp(section, "tool"))
-			code = merge_recipe_option(r, c, &old, section, name, e);
+			rc = merge_recipe_option(r, c, &old, section, name, e);
 	conf_free(&old);
-	return code;
+	return rc;
 }
 
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 {
 	char *path = rundir_file_path(r, "recipe.ini", e);
 	struct buf text = { 0 };
-	int code = 0;
+	int rc = 0;
 
 	if (!path)
 		return e->code;
 	r->resumed = file_exists(path);
 	if (r->resumed)
-		code = merge_old_recipe(r, c, path, e);
-	if (!code) {
+		rc = merge_old_recipe(r, c, path, e);
+	if (!rc) {
 		conf_write_recipe(c, &text);
-		code = buf_check(&text, e);
+		rc = buf_check(&text, e);
 	}
-	if (!code)
-		code = file_write_all(path, text.data, text.len, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
 	buf_free(&text);
 	free(path);
-	return code;
+	return rc;
 }
 
 /* ---- the state ---- */
@@ -216,7 +222,7 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 static void put_state_boot_id(struct json_writer *w)
 {
 	struct buf text = { 0 };
-	struct err ignored; /* unknown: absent */
+	struct err ignored; /* an unknown boot id is absent */
 
 	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored))
 		json_put_str(w, "boot_id", text_trim(text.data));
@@ -245,7 +251,7 @@ static void put_state_hosts(struct json_writer *w, const struct hosts *h)
 	json_close(w, ']');
 }
 
-/* Which process holds the lock, so that a recycled process id is not mistaken for it. */
+/* The holder of the lock; start time and boot id detect a recycled process id. */
 static void put_lock_holder(struct json_writer *w)
 {
 	char host[256] = "";
@@ -262,7 +268,7 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	char *path = rundir_file_path(r, "state.json", e);
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
-	int code;
+	int rc;
 
 	if (!path)
 		return e->code;
@@ -286,12 +292,12 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	json_put_bool(&w, "detached", s->detached);
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
-	code = buf_check(&text, e);
-	if (!code)
-		code = file_write_all(path, text.data, text.len, e);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
 	buf_free(&text);
 	free(path);
-	return code;
+	return rc;
 }
 
 int64_t rundir_last_checkpoint(const struct rundir *r)

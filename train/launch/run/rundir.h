@@ -1,11 +1,11 @@
 /*
- * rundir.h - the folder of a run, held by its launcher.
+ * rundir.h - the folder of a run, locked by its supervisor.
  *
- *	rundir_open()		makes runs/NAME and takes its lock
- *	rundir_write_lock_pid()		the lock now belongs to another process (a supervisor forked off)
- *	rundir_merge_recipe()		new run: writes recipe.ini; resumed: compares with it first
- *	rundir_write_state()	state.json, replaced atomically, at each turn
- *	rundir_close()		the lock goes when the last process that inherited it ends
+ *	rundir_open()		create runs/NAME and lock it
+ *	rundir_write_lock_pid()	in a forked supervisor: write its pid into the lock file
+ *	rundir_merge_recipe()	new run: write recipe.ini; resumed run: compare with it first
+ *	rundir_write_state()	replace state.json atomically, at each change of state
+ *	rundir_close()		the lock ends with the last process that inherited it
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_RUNDIR_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_RUNDIR_H
@@ -26,41 +26,40 @@ struct rundir {
 	double started;	 /* unix seconds, of this attempt */
 };
 
-/* Another live run of this name: ERR_TEMPFAIL with its pid. */
+/* ERR_TEMPFAIL: the run is being trained already. Call rundir_close() in any case. */
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e);
 
 /*
- * Write recipe.ini from c. Where the run has one already, what was given on an
- * earlier command line or in the environment then stays in force unless it is given
- * anew, and a change of the model, the data or their order is ERR_CONFIG.
+ * Write recipe.ini from c. A resumed run keeps the options of earlier command lines and of the
+ * environment then, unless they are given again. A change of the model, the data or their order is
+ * ERR_CONFIG.
  */
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e);
 
-/* Write our process id into the lock. */
+/* Write our process id into the lock file. */
 int rundir_write_lock_pid(struct rundir *r, struct err *e);
 
 /*
- * What state.json says besides: who holds the lock (pid, its start time, host, boot id),
- * attempt, started. Texts are borrowed.
+ * The members of state.json that the caller sets; texts are borrowed. rundir_write_state() adds the
+ * holder of the lock (pid, its start time, host, boot id), attempt and started.
  */
 struct run_state {
 	/* starting, running, stopping, restarting; finished, stopped, failed */
 	const char *name;
 	int64_t ranks;
-	const struct hosts *hosts; /* NULL: this host alone */
+	const struct hosts *hosts; /* NULL: only this host */
 	const char *network;	   /* NULL: none */
-	int status;		   /* < 0: none yet */
-	int64_t restarts;	   /* since the launcher began */
-	const char *event;	   /* the last thing that happened; NULL: nothing */
+	int status;		   /* exit status of the run; < 0: none yet */
+	int64_t restarts;	   /* since the start of the supervisor */
+	const char *event;	   /* last event, a sentence; NULL: none */
 	const char *asked_by;	   /* who asked it to stop: user, walltime; NULL: nobody */
-	bool detached;		   /* its supervisor goes on without a terminal */
+	bool detached;		   /* the supervisor runs without a terminal */
 };
 
 int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e);
 
 /*
- * Number of the newest checkpoint; -1: none. Whether it is a whole one is seen when it is
- * loaded.
+ * Step of the newest checkpoint; -1: none. It may be incomplete, which loading it finds out.
  */
 int64_t rundir_last_checkpoint(const struct rundir *r);
 

@@ -1,6 +1,43 @@
-/* supervise.c - see supervise.h */
+/*
+ * supervise.c - runs one job and forwards signals; see supervise.h
+ *
+ * Who is whose parent, and who restarts whom:
+ *
+ *	supervisor (attempts.c calls this file)	nobody restarts it; a user or a batch script may
+ *	  |					type "werkbank train" again, which resumes the run
+ *	  +-- job: mpirun or one rank		attempts.c restarts it (outcome.c decides)
+ *	        +-- ranks			mpirun ends all ranks if one fails
+ *
+ * If the supervisor dies, the kernel sends SIGKILL to the job (PROC_DIE_WITH_PARENT). Processes
+ * that a job leaves behind become children of the supervisor (PR_SET_CHILD_SUBREAPER), which ends
+ * them before the next job: a stale rank must not write into the run.
+ *
+ * States of a job; stop_requests and was_killed say which one:
+ *
+ *	            first request                second request, or SIGQUIT
+ *	RUNNING ---------------------> STOPPING --------------------------> KILLING
+ *	   |                              |                                    |
+ *	   |  supervise_end_job() (hang): like KILLING, but was_killed stays false
+ *	   v                              v                                    v
+ *	ENDED: SIGCHLD for the job's first process; then read the rest of the pipe and end leftovers
+ *
+ * Signals; all are blocked and read from a signalfd, except those that are ignored:
+ *
+ *	to the supervisor	first request		second request
+ *	SIGINT, SIGTERM		STOPPING		KILLING
+ *	SIGQUIT			KILLING			KILLING
+ *	SIGCHLD			a child has ended
+ *	SIGHUP, SIGPIPE		ignored: terminal or reader may go away
+ *
+ *	to the job		mpirun					single rank
+ *	STOPPING		SIGUSR1, which it forwards to the ranks	SIGTERM
+ *	KILLING			SIGTERM, after GRACE_S SIGKILL		SIGKILL
+ *
+ * The ranks save, write "stop" to the journal and exit with 75 when they get either signal.
+ */
 #include "train/launch/run/supervise.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +58,10 @@
 
 #define READ_BYTES     4096
 #define TICK_MS	       1000
-#define LOG_REDRAWN_S  10.0 /* a line that is only redrawn comes into console.log this often */
-#define GRACE_S	       5.0  /* for mpirun to end its ranks everywhere */
-#define LEAVE_S	       2.0  /* for what the job left behind: to go by itself, then by SIGTERM */
-#define PROGRESS_BYTES 256
+#define LOG_REDRAWN_S  10.0 /* interval at which a redrawn line is copied to console.log */
+#define GRACE_S	       5.0  /* time for mpirun to end its ranks on all hosts */
+#define LEAVE_S	       2.0  /* time for leftover processes to end, before and after SIGTERM */
+#define PROGRESS_BYTES 256  /* size of the file "progress" */
 
 static sigset_t supervisor_signals(void)
 {
@@ -43,27 +80,31 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->signals = s->console = s->progress = -1;
-	/* Our own terminal or reader may go away; the training stays. */
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return err_set_errno(e, ERR_INTERNAL, "signals cannot be blocked");
+		return err_set_errno(e, ERR_INTERNAL, "cannot block signals");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
-		return err_set_errno(e, ERR_INTERNAL, "orphans cannot be adopted");
+		return err_set_errno(e, ERR_INTERNAL, "cannot adopt orphaned processes");
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (s->signals < 0)
-		return err_set_errno(e, ERR_INTERNAL, "signals cannot be read");
+		return err_set_errno(e, ERR_INTERNAL, "cannot open a signal descriptor");
 	s->console = open(console, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (s->console < 0)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", console);
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing",
+				     console);
 	s->progress = open(progress, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return 0; /* without a file of progress the training is as good */
+	return 0; /* the file "progress" is optional */
 }
 
-/* ---- what is said ---- */
+/*
+ * ---- output ----
+ *
+ * A failed write (terminal gone, disk full) must not stop a training: nobody looks at the result of
+ * file_write_fd() here.
+ */
 
-/* What cannot be written (terminal gone, disk full) must not stop a training: file_write_fd() may fail. */
-/* The line as it stands, for followers; always as many bytes, so that none is of an older one. */
+/* Write the current line, padded to a fixed size, so that it overwrites a longer old line. */
 static void write_progress_file(struct supervisor *s)
 {
 	char text[PROGRESS_BYTES];
@@ -76,7 +117,7 @@ static void write_progress_file(struct supervisor *s)
 		memcpy(text, buf_text(&s->line), n);
 	text[sizeof(text) - 1] = '\n';
 	if (pwrite(s->progress, text, sizeof(text), 0) < 0)
-		return; /* a full disk: they see an older one */
+		return; /* full disk: followers see an old line */
 }
 
 static void end_console_line(struct supervisor *s)
@@ -87,7 +128,7 @@ static void end_console_line(struct supervisor *s)
 	s->logged = clock_mono_s();
 }
 
-/* A line is redrawn: the old one is worth keeping now and then. */
+/* The line is redrawn: from time to time, log the old one. */
 static void restart_console_line(struct supervisor *s)
 {
 	if (s->line.len && clock_mono_s() - s->logged >= LOG_REDRAWN_S)
@@ -96,8 +137,8 @@ static void restart_console_line(struct supervisor *s)
 }
 
 /*
- * console.log gets whole lines, without escape sequences (which end with a
- * letter); of a line that was redrawn with CR only its last state.
+ * console.log gets whole lines without escape sequences (which end with a letter). Of a line that
+ * was redrawn with CR, it gets the last version.
  */
 static void log_job_output(struct supervisor *s, const char *text, size_t n)
 {
@@ -119,7 +160,7 @@ static void log_job_output(struct supervisor *s, const char *text, size_t n)
 	write_progress_file(s);
 }
 
-/* Pass on what is there; false at the end of the stream. */
+/* Read and log the available output; false at the end of the stream. */
 static bool forward_job_output(struct supervisor *s)
 {
 	char bytes[READ_BYTES];
@@ -131,7 +172,7 @@ static bool forward_job_output(struct supervisor *s)
 		return false;
 	if (!s->has_output && s->tick) {
 		s->has_output = true;
-		s->tick(s->context); /* before anybody reads what it said */
+		s->tick(s->context); /* update state.json before a follower reads the output */
 	}
 	if (s->echo)
 		file_write_fd(STDERR_FILENO, bytes, (size_t)n);
@@ -142,16 +183,16 @@ static bool forward_job_output(struct supervisor *s)
 void supervise_log(struct supervisor *s, const char *fmt, ...)
 {
 	struct buf text = { 0 };
-	char said[600];
+	char message[600];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(said, sizeof(said), fmt, ap);
+	vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	buf_printf(&text, "werkbank: %s\n", said);
+	buf_printf(&text, "werkbank: %s\n", message);
 	if (s->echo) {
 		if (isatty(STDERR_FILENO) && s->line.len)
-			file_write_fd(STDERR_FILENO, "\n", 1); /* below the line of progress */
+			file_write_fd(STDERR_FILENO, "\n", 1); /* keep the progress line */
 		file_write_fd(STDERR_FILENO, buf_text(&text), text.len);
 	}
 	if (s->line.len)
@@ -163,7 +204,7 @@ void supervise_log(struct supervisor *s, const char *fmt, ...)
 
 /* ---- stopping ---- */
 
-/* mpirun ends its ranks on all hosts when it gets SIGTERM; killed, it would only hope so. */
+/* SIGTERM lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
 void supervise_end_job(struct supervisor *s)
 {
 	if (s->proc.pid < 0)
@@ -177,11 +218,11 @@ void supervise_end_job(struct supervisor *s)
 }
 
 /*
- * mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could
- * save.
+ * mpirun forwards SIGUSR1 to the ranks. On SIGTERM it would kill the ranks before they save.
  */
 void supervise_stop_job(struct supervisor *s)
 {
+	assert(s->stop_requests >= 0);
 	if (s->stop_requests++ > 0) {
 		s->was_killed = true;
 		supervise_end_job(s);
@@ -190,7 +231,7 @@ void supervise_stop_job(struct supervisor *s)
 	}
 	if (s->proc.pid >= 0)
 		kill(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
-	supervise_log(s, "asked the training to save and stop; once more ends it at once");
+	supervise_log(s, "asked the training to save and stop; a second request ends it at once");
 }
 
 static void handle_supervisor_signal(struct supervisor *s, int *status, bool *ended)
@@ -212,11 +253,12 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 		s->tick(s->context);
 }
 
-static void obey_tick_request(struct supervisor *s, enum supervise_request pending_request)
+/* Also sends the SIGKILL that supervise_end_job() planned. */
+static void obey_tick_request(struct supervisor *s, enum supervise_request request)
 {
-	if (pending_request == SUPERVISE_STOP && !s->stop_requests) {
+	if (request == SUPERVISE_STOP && !s->stop_requests) {
 		supervise_stop_job(s);
-	} else if (pending_request == SUPERVISE_KILL && !s->was_killed) {
+	} else if (request == SUPERVISE_KILL && !s->was_killed) {
 		s->stop_requests = MAX(s->stop_requests, 1);
 		supervise_stop_job(s);
 	}
@@ -224,9 +266,9 @@ static void obey_tick_request(struct supervisor *s, enum supervise_request pendi
 		kill(-s->proc.pid, SIGKILL);
 }
 
-/* ---- what a job leaves behind ---- */
+/* ---- processes that a job leaves behind ---- */
 
-/* A signal to each of our children; how many there are. 0: only see whether there is one. */
+/* Send a signal to each of our children; 0: none. Returns the number of children. */
 static int signal_child_processes(int number)
 {
 	char path[64], word[24];
@@ -262,7 +304,7 @@ static bool wait_children_gone(double seconds)
 	}
 }
 
-/* Orphans of the job are our children: they may go by themselves, then they must. */
+/* Orphans of the job are our children: wait, then SIGTERM, then SIGKILL until all have ended. */
 static void end_leftover_children(void)
 {
 	if (wait_children_gone(LEAVE_S))
@@ -281,8 +323,8 @@ static void watch_job(struct supervisor *s, int *status)
 	double ticked = clock_mono_s();
 
 	/*
-	 * When it has ended, what is still in the pipe is taken, but nobody waits for a stray grandchild
-	 * to close it.
+	 * After the end of the job, read the rest of the pipe, but do not wait for the end of file:
+	 * a leftover grandchild may keep it open.
 	 */
 	while (!ended || open) {
 		struct pollfd p[2] = { { s->signals, POLLIN, 0 },
@@ -305,14 +347,15 @@ static void watch_job(struct supervisor *s, int *status)
 
 int supervise_run_job(struct supervisor *s, const char *const *argv, int *status, struct err *e)
 {
-	int code;
+	int rc;
 
+	assert(s->signals >= 0 && s->proc.err < 0); /* open, and no job is running */
 	s->has_output = false;
 	s->kill_at = 0;
 	s->logged = clock_mono_s();
-	code = proc_start(&s->proc, argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
-	if (code)
-		return code;
+	rc = proc_start(&s->proc, argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
+	if (rc)
+		return rc;
 	watch_job(s, status);
 	end_leftover_children();
 	if (s->line.len)

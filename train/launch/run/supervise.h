@@ -1,15 +1,15 @@
 /*
- * supervise.h - start the ranks of a run, pass on what they say, stop them when asked.
+ * supervise.h - runs one job (mpirun, or a single rank), logs its output and forwards signals.
  *
- *	supervise_open()	signals wait to be read; what descendants leave behind becomes ours
- *	supervise_run_job()		one job from its start to the end of its last process here
- *	supervise_pause()	wait between two of them
+ *	supervise_open()	block signals and become the parent of orphaned descendants
+ *	supervise_run_job()	run one job until its last process on this host has ended
+ *	supervise_pause()	wait between two jobs
  *	supervise_close()
  *
- * What the ranks write to standard error goes to console.log and, with echo, to ours. A
- * line that they redraw is kept in the file "progress" for those who follow the run. SIGINT
- * and SIGTERM ask them to save and end (they then exit with 75); a second one, or SIGQUIT,
- * ends them at once. A hang-up does not end anything.
+ * The standard error of the ranks goes to console.log and, with echo, to our standard error. A line
+ * that they redraw with CR is in the file "progress", for console_follow.h. SIGINT and SIGTERM ask
+ * the ranks to save and exit with 75; a second signal, or SIGQUIT, ends them at once. SIGHUP has no
+ * effect. The head of supervise.c has the states and the table of signals.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_SUPERVISE_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_SUPERVISE_H
@@ -20,45 +20,46 @@
 #include "share/base/err.h"
 #include "share/base/proc.h"
 
-/* What the caller wants done with the ranks. */
+/* What a tick tells the supervisor to do with the job. */
 enum supervise_request { SUPERVISE_CONTINUE, SUPERVISE_STOP, SUPERVISE_KILL };
 
 struct supervisor {
-	bool echo;   /* set by the caller: to our standard error as well */
-	bool mpirun; /* set by the caller: the job is mpirun's, not one rank */
-	enum supervise_request (*tick)(void *context); /* about once a second; NULL: none */
+	bool echo;   /* set by the caller: copy output to our standard error, too */
+	bool mpirun; /* set by the caller: the job is mpirun, not a single rank */
+	enum supervise_request (*tick)(void *context); /* called about once a second; NULL: none */
 	void *context;
 	/* for the caller to read */
-	bool has_output;   /* the job said something */
-	int stop_requests; /* how often it was asked to stop, all jobs together */
-	bool was_killed;   /* it was ended without saving because that was asked for */
+	bool has_output;   /* the job wrote to standard error */
+	int stop_requests; /* number of stop requests, over all jobs */
+	bool was_killed;   /* a second request ended the job without a checkpoint */
 	/* private */
 	struct proc proc;
 	int signals, console, progress;
-	struct buf line;	/* what has not been ended by LF yet */
-	bool redraw, escape;	/* the last byte was CR; inside an escape sequence */
-	double logged, kill_at; /* monotonic seconds */
+	struct buf line;     /* current line of output, without its LF */
+	bool redraw, escape; /* the last byte was CR; inside an escape sequence */
+	double logged;	     /* monotonic seconds of the last line in console.log */
+	double kill_at;	     /* monotonic seconds of SIGKILL; 0: none planned */
 };
 
-/* console and progress: paths. Before anything is started. */
+/* console, progress: paths. Call it before the first job. Call supervise_close() in any case. */
 int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e);
 
 /*
- * Run argv to its end; *status is 0..255, 128 + signal for a death by signal. Whatever it
- * left behind on this host is ended then.
+ * Run argv to its end; *status is 0..255, or 128 + signal for a death by signal. Then end all
+ * processes that the job left behind on this host. An error: the job was not started.
  */
 int supervise_run_job(struct supervisor *s, const char *const *argv, int *status, struct err *e);
 
-/* Wait; false: less, because somebody asked to stop. */
+/* Wait so many seconds; false: a stop request ended the pause. */
 bool supervise_pause(struct supervisor *s, double seconds);
 
-/* The same as SIGTERM: ask to save and stop; again: end it at once. */
+/* First call: ask the job to save and stop. Second call: end it at once. */
 void supervise_stop_job(struct supervisor *s);
 
-/* End the job because it does not go on by itself: mpirun may first end its ranks elsewhere. */
+/* End the job without a checkpoint; mpirun gets GRACE_S to end its ranks on other hosts. */
 void supervise_end_job(struct supervisor *s);
 
-/* A line "werkbank: …" for console.log and, with echo, for standard error. */
+/* Write a line "werkbank: …" to console.log and, with echo, to standard error. */
 void supervise_log(struct supervisor *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void supervise_close(struct supervisor *s);

@@ -1,4 +1,13 @@
-/* train_command.c - see train_command.h */
+/*
+ * train_command.c - see train_command.h
+ *
+ *	load_training()		recipe, corpus, start model
+ *	read_training_hosts()	hosts and number of ranks
+ *	start_training()	preflight, lock, recipe.ini; then one of
+ *	  supervise_in_process()	this process is the supervisor
+ *	  train_detached()		fork: run_supervisor() in the new process,
+ *					follow_detached() in this one
+ */
 #include "train/launch/run/train_command.h"
 
 #include <limits.h>
@@ -26,34 +35,34 @@ struct training {
 	struct rundir dir;
 	struct hosts hosts;
 	char *workspace, *trainer, *launcher;
-	char *record; /* of leftover_record() */
-	char network[64];
-	const char *run; /* borrowed: from --run, else the recipe's name */
-	char name[200];	 /* the recipe's name */
+	char *record;	  /* of leftover_record() */
+	char network[64]; /* CIDR or interface; "": unknown */
+	const char *run;  /* borrowed: from --run, else the recipe's name */
+	char name[200];	  /* the recipe's name */
 	struct attempts attempts;
 };
 
-/* ---- what must be right ---- */
+/* ---- checks ---- */
 
 static int check_corpus_prepared(const struct training *t, struct err *e)
 {
 	char *path;
-	int code = paths_check_name("corpus", t->conf->corpus, e);
+	int rc = paths_check_name("corpus", t->conf->corpus, e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	path = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, t->conf->corpus);
 	if (!path)
 		return e->code;
 	if (!file_exists(path))
-		code = err_set(e, ERR_NOINPUT,
-			       "the corpus %s is not prepared in %s; type: werkbank prep -C %s %s",
-			       t->conf->corpus, t->workspace, t->workspace, t->conf->arguments[0]);
+		rc = err_set(e, ERR_NOINPUT,
+			     "the corpus %s is not prepared in %s: type: werkbank prep -C %s %s",
+			     t->conf->corpus, t->workspace, t->workspace, t->conf->arguments[0]);
 	free(path);
-	return code;
+	return rc;
 }
 
-/* Other hosts and a supervisor elsewhere need paths that do not depend on where we stand. */
+/* Other hosts and a detached supervisor have another current folder. */
 static int make_path_absolute(char **path, struct err *e)
 {
 	char *whole, here[PATH_MAX];
@@ -72,15 +81,15 @@ static int make_share_absolute(struct err *e)
 {
 	const char *given = getenv("WERKBANK_SHARE");
 	char *share = given && *given ? file_path(e, "%s", given) : NULL;
-	int code = !given || !*given ? 0 : share ? make_path_absolute(&share, e) : e->code;
+	int rc = !given || !*given ? 0 : share ? make_path_absolute(&share, e) : e->code;
 
-	if (!code && share && setenv("WERKBANK_SHARE", share, 1))
-		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
+	if (!rc && share && setenv("WERKBANK_SHARE", share, 1))
+		rc = err_set_errno(e, ERR_NOMEM, "cannot set the environment of the ranks");
 	free(share);
-	return code;
+	return rc;
 }
 
-/* A remote shell that is named by its path, with its options behind. */
+/* --ssh may begin with a relative path, followed by options. */
 static int make_ssh_absolute(char **ssh, struct err *e)
 {
 	const char *first = *ssh ? *ssh : "";
@@ -98,8 +107,8 @@ static int make_paths_absolute(struct training *t, struct err *e)
 }
 
 /*
- * The model that the run begins with, or once it has one its own newest checkpoint. Owned by the caller;
- * NULL with e->code 0: random weights.
+ * The folder of the model that the run begins with; *own: its own newest checkpoint, once it has
+ * one. Owned by the caller; NULL with e->code 0: random weights.
  */
 static char *find_start_model(struct training *t, bool *own, struct err *e)
 {
@@ -119,49 +128,49 @@ static char *find_start_model(struct training *t, bool *own, struct err *e)
 	return c->start_from ? paths_model(c->workspace, c->start_from, e) : NULL;
 }
 
-/* Checked here, so that what cannot begin leaves no run behind. */
+/* Check before the run folder exists, so that a failure leaves no run behind. */
 static int check_start_model(struct training *t, struct err *e)
 {
 	bool own = false;
 	char *folder = find_start_model(t, &own, e),
 	     *corpus = file_path(e, "%s/corpora/%s", t->workspace, t->conf->corpus);
-	int code = corpus ? 0 : e->code;
+	int rc = corpus ? 0 : e->code;
 
-	if (!folder && !code)
-		code = e->code;
-	if (folder && !code)
-		code = start_from_adopt(folder, t->conf, e);
+	if (!folder && !rc)
+		rc = e->code;
+	if (folder && !rc)
+		rc = start_from_adopt(folder, t->conf, e);
 	conf_apply_size(t->conf);
-	if (folder && !code && !own)
-		code = start_from_check(folder, corpus, t->conf, e);
+	if (folder && !rc && !own)
+		rc = start_from_check(folder, corpus, t->conf, e);
 	free(corpus);
 	free(folder);
-	return code;
+	return rc;
 }
 
 static int load_training(struct training *t, struct err *e)
 {
 	struct conf *c = t->conf;
-	int code = conf_load_recipe(c, c->arguments[0], e);
+	int rc = conf_load_recipe(c, c->arguments[0], e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (c->precision == PRECISION_INT8)
 		return err_set(e, ERR_CONFIG,
-			       "precision = int8 is for translating and not for training: train "
-			       "with fp32 or bf16, then use --precision int8 with translate");
+			       "precision = int8 is for translation only: train with fp32 or bf16, "
+			       "then use --precision int8 with translate");
 	conf_recipe_name(c->recipe, t->name, sizeof(t->name));
 	t->run = c->run ? c->run : t->name;
 	t->workspace = paths_workspace(c->workspace, e);
-	code = t->workspace ? paths_check_name("run", t->run, e) : e->code;
-	if (!code)
-		code = check_corpus_prepared(t, e);
-	return code ? code : check_start_model(t, e);
+	rc = t->workspace ? paths_check_name("run", t->run, e) : e->code;
+	if (!rc)
+		rc = check_corpus_prepared(t, e);
+	return rc ? rc : check_start_model(t, e);
 }
 
 /* ---- hosts ---- */
 
-/* More ranks than cores on a host, as far as we can tell: the others are taken to be like this one. */
+/* More ranks than cores on a host? Assumes that other hosts have as many cores as this one. */
 static bool is_oversubscribed(const struct training *t)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -182,10 +191,10 @@ static int read_training_hosts(struct training *t, struct err *e)
 	struct attempts *a = &t->attempts;
 	bool given = strcmp(conf_origin(c, "ranks"), "default") != 0;
 	int64_t ranks;
-	int code = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
+	int rc = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (c->network)
 		snprintf(t->network, sizeof(t->network), "%s", c->network);
 	*a = (struct attempts){
@@ -204,12 +213,12 @@ static int read_training_hosts(struct training *t, struct err *e)
 	if (ranks > c->micro_batches)
 		return err_set(e, ERR_CONFIG,
 			       "%lld ranks share the micro-batches of a step, but micro_batches is "
-			       "%lld: set it to %lld or a multiple",
+			       "%lld: set micro_batches to %lld or a multiple",
 			       (long long)ranks, (long long)c->micro_batches, (long long)ranks);
 	return 0;
 }
 
-/* One line for each finding that matters. */
+/* One line for each error and, without quiet, each warning. */
 static void print_preflight_findings(const struct preflight_check *p, bool quiet)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -233,7 +242,7 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 			t->attempts.oversubscribed = true;
 }
 
-/* May it start on these hosts? Finds the network between them, too. */
+/* Check the hosts and find the network between them. */
 static int preflight_check(struct training *t, struct err *e)
 {
 	const struct preflight_options how = {
@@ -244,81 +253,80 @@ static int preflight_check(struct training *t, struct err *e)
 		.deadline_s = t->conf->deadline,
 	};
 	struct preflight_check p;
-	int code;
+	int rc;
 
-	/* the network between the hosts must be known in any case: MPI would try all that they have */
+	/* even with --no-preflight find the network: otherwise MPI tries all interfaces */
 	if ((!t->conf->preflight && t->conf->network) || mpirun_is_local(t->attempts.hosts))
 		return 0;
-	code = preflight_run(&p, &t->hosts, &how, e);
-	if (code)
-		return code;
+	rc = preflight_run(&p, &t->hosts, &how, e);
+	if (rc)
+		return rc;
 	if (t->conf->preflight)
 		print_preflight_findings(&p, t->conf->quiet);
 	apply_preflight_findings(t, &p);
 	if (t->conf->preflight && p.worst == FINDING_ERROR)
-		code = err_set(e, ERR_UNAVAILABLE,
-			       "the hosts are not ready, see above; \"werkbank hosts check\" says "
-			       "the same and more, --no-preflight starts nevertheless");
+		rc = err_set(
+			e, ERR_UNAVAILABLE,
+			"the hosts are not ready, see above; \"werkbank hosts check\" shows more; "
+			"--no-preflight skips this check");
 	preflight_free(&p);
-	return code;
+	return rc;
 }
 
-/* What every process of this run carries, so that it can be told from others'. */
+/* A tag in the environment of all processes of this run identifies their launcher (leftover.h). */
 static int set_run_tag(struct err *e)
 {
 	char host[256] = "", tag[320];
 	uint64_t random = 0;
 
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return err_set_errno(e, ERR_INTERNAL, "no random number to be had");
+		return err_set_errno(e, ERR_INTERNAL, "cannot get a random number");
 	gethostname(host, sizeof(host) - 1);
 	snprintf(tag, sizeof(tag), "%s:%ld:%016llx", host, (long)getpid(),
 		 (unsigned long long)random);
 	if (setenv(LEFTOVER_TAG, tag, 1))
-		return err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
+		return err_set_errno(e, ERR_NOMEM, "cannot set the environment of the ranks");
 	return 0;
 }
 
-/* ---- showing ---- */
+/* ---- --show ---- */
 
 static int print_command_line(struct training *t, struct err *e)
 {
 	char *hostfile = file_path(e, "%s/runs/%s/hosts", t->workspace, t->run);
 	struct command_line c = { 0 };
 	struct buf text = { 0 };
-	int code = hostfile
-			   ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
-			   : e->code;
+	int rc = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
+			  : e->code;
 
-	if (!code) {
+	if (!rc) {
 		command_line_quote(&c, &text);
 		buf_add_char(&text, '\n');
-		code = buf_check(&text, e);
+		rc = buf_check(&text, e);
 	}
-	if (!code && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout)))
-		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (!rc && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	buf_free(&text);
 	command_line_free(&c);
 	free(hostfile);
-	return code;
+	return rc;
 }
 
 /* ---- supervising ---- */
 
-/* The ranks redraw one line where somebody may look at a terminal. */
 static int supervise_in_process(struct training *t, int *status, struct err *e)
 {
 	struct err ignored;
-	int code;
+	int rc;
 
 	t->record = leftover_record(t->dir.path, t->run, LEFTOVER_LAUNCHER, &ignored);
-	code = attempts_run(&t->attempts, status, e);
+	rc = attempts_run(&t->attempts, status, e);
 	leftover_remove_record(t->record);
 	t->record = NULL;
-	return code;
+	return rc;
 }
 
-/* Nobody reads our exit status: state.json and console.log are what there is to say it. */
+/* Nobody reads the exit status of this process: state.json and console.log have the result. */
 static int run_supervisor(struct training *t, struct detach_supervisor *d, int *status,
 			  struct err *e)
 {
@@ -330,22 +338,22 @@ static int run_supervisor(struct training *t, struct detach_supervisor *d, int *
 		.status = -1,
 		.detached = true,
 	};
-	int code = rundir_write_lock_pid(&t->dir, e);
+	int rc = rundir_write_lock_pid(&t->dir, e);
 
 	t->attempts.detached = true;
-	if (!code)
-		code = rundir_write_state(&t->dir, &starting, e);
-	if (!code)
-		code = set_run_tag(e);
-	if (code) {
+	if (!rc)
+		rc = rundir_write_state(&t->dir, &starting, e);
+	if (!rc)
+		rc = set_run_tag(e);
+	if (rc) {
 		detach_report_failure(d, e);
-		return code;
+		return rc;
 	}
 	detach_report_ready(d);
 	return supervise_in_process(t, status, e);
 }
 
-/* What became of it while we looked on. */
+/* Follow the run; *status is its exit status. */
 static int follow_until_end(struct training *t, struct run_handle *l, int64_t from, int *status,
 			    struct err *e)
 {
@@ -353,11 +361,11 @@ static int follow_until_end(struct training *t, struct run_handle *l, int64_t fr
 		.run = l, .from = from, .owner = true, .quiet = t->conf->quiet
 	};
 	bool left;
-	int code = console_follow_run(&f, &left, status, e);
+	int rc = console_follow_run(&f, &left, status, e);
 
-	if (!code && !left && !strcmp(l->state, "failed") && l->event[0] && t->conf->quiet)
+	if (!rc && !left && !strcmp(l->state, "failed") && l->event[0] && t->conf->quiet)
 		fprintf(stderr, "werkbank train: %s\n", l->event);
-	return code;
+	return rc;
 }
 
 static int follow_detached(struct training *t, pid_t pid, int64_t from, int *status, struct err *e)
@@ -365,7 +373,7 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	const struct conf *c = t->conf;
 	struct run_handle l = { .pid = -1 };
 	char cure[300];
-	int code = 0;
+	int rc = 0;
 
 	if (!c->quiet && detach_ends_at_logout("/proc/self/cgroup", "busctl", cure))
 		fprintf(stderr, "werkbank: %s\n", cure);
@@ -385,14 +393,14 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	l.folder = mem_strdup(t->dir.path, e);
 	snprintf(l.name, sizeof(l.name), "%.100s", t->run);
 	if (!l.folder)
-		code = e->code;
-	/* the lock is the supervisor's alone from here on, so that it is free when that ends */
+		rc = e->code;
+	/* only the supervisor keeps the lock, so that it is free when the supervisor ends */
 	close(t->dir.lock);
 	t->dir.lock = -1;
-	if (!code)
-		code = follow_until_end(t, &l, from, status, e);
+	if (!rc)
+		rc = follow_until_end(t, &l, from, status, e);
 	run_handle_close(&l);
-	return code;
+	return rc;
 }
 
 static int train_detached(struct training *t, int *status, struct err *e)
@@ -400,19 +408,19 @@ static int train_detached(struct training *t, int *status, struct err *e)
 	char *console = rundir_file_path(&t->dir, "console.log", e);
 	int64_t from = console ? MAX(file_size(console), 0) : 0;
 	struct detach_supervisor d;
-	int code = console ? 0 : e->code;
+	int rc = console ? 0 : e->code;
 
-	if (!code && isatty(STDERR_FILENO) == 1 && setenv("WERKBANK_TERMINAL", "1", 1))
-		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
-	if (!code)
-		code = detach_supervisor(&d, console, t->dir.path, t->dir.lock, e);
+	if (!rc && isatty(STDERR_FILENO) == 1 && setenv("WERKBANK_TERMINAL", "1", 1))
+		rc = err_set_errno(e, ERR_NOMEM, "cannot set the environment of the ranks");
+	if (!rc)
+		rc = detach_supervisor(&d, console, t->dir.path, t->dir.lock, e);
 	free(console);
-	if (code == DETACH_SUPERVISOR)
+	if (rc == DETACH_SUPERVISOR)
 		return run_supervisor(t, &d, status, e);
-	return code == DETACH_STARTED ? follow_detached(t, d.pid, from, status, e) : code;
+	return rc == DETACH_STARTED ? follow_detached(t, d.pid, from, status, e) : rc;
 }
 
-/* The ranks said why they ended; this says where to read it again. */
+/* The ranks have printed the reason; this line says where to read it again. */
 static void print_end_status(const struct training *t, int status)
 {
 	if (status && status != err_exit_status(ERR_TEMPFAIL) && !t->conf->quiet)
@@ -426,53 +434,55 @@ static int start_training(struct training *t, int *status, struct err *e)
 	bool detached = t->conf->detach || isatty(STDERR_FILENO) == 1;
 	char *folder = file_path(e, "%s/runs/%s", t->workspace, t->run);
 	bool exists = folder && file_exists(folder);
-	int code = folder ? 0 : e->code;
+	int rc = folder ? 0 : e->code;
 
-	/* a new run whose hosts are not ready leaves nothing behind; of an old one the lock comes first */
-	if (!code && !exists)
-		code = preflight_check(t, e);
-	if (!code)
-		code = rundir_open(&t->dir, t->workspace, t->run, e);
-	if (!code && exists)
-		code = preflight_check(t, e);
-	if (!code)
-		code = rundir_merge_recipe(&t->dir, t->conf, e);
+	/*
+	 * A new run checks the hosts before it creates its folder; an old one takes its lock first.
+	 */
+	if (!rc && !exists)
+		rc = preflight_check(t, e);
+	if (!rc)
+		rc = rundir_open(&t->dir, t->workspace, t->run, e);
+	if (!rc && exists)
+		rc = preflight_check(t, e);
+	if (!rc)
+		rc = rundir_merge_recipe(&t->dir, t->conf, e);
 	free(folder);
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (detached) {
-		code = train_detached(t, status, e);
+		rc = train_detached(t, status, e);
 	} else {
 		t->attempts.echo = true;
-		code = set_run_tag(e);
-		if (!code)
-			code = supervise_in_process(t, status, e);
+		rc = set_run_tag(e);
+		if (!rc)
+			rc = supervise_in_process(t, status, e);
 	}
-	if (!code)
+	if (!rc)
 		print_end_status(t, *status);
-	return code;
+	return rc;
 }
 
 int train_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct training t = { .conf = c, .dir = { .lock = -1 } };
-	int code = load_training(&t, e);
+	int rc = load_training(&t, e);
 
 	*status = 0;
-	if (!code && !(t.trainer = paths_program("werkbank-train", e)))
-		code = e->code;
-	if (!code && !(t.launcher = paths_program("werkbank-launch", e)))
-		code = e->code;
-	if (!code && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1))
-		code = make_paths_absolute(&t, e);
-	if (!code)
-		code = read_training_hosts(&t, e);
-	if (!code)
-		code = c->show ? print_command_line(&t, e) : start_training(&t, status, e);
+	if (!rc && !(t.trainer = paths_program("werkbank-train", e)))
+		rc = e->code;
+	if (!rc && !(t.launcher = paths_program("werkbank-launch", e)))
+		rc = e->code;
+	if (!rc && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1))
+		rc = make_paths_absolute(&t, e);
+	if (!rc)
+		rc = read_training_hosts(&t, e);
+	if (!rc)
+		rc = c->show ? print_command_line(&t, e) : start_training(&t, status, e);
 	rundir_close(&t.dir);
 	hosts_free(&t.hosts);
 	free(t.workspace);
 	free(t.trainer);
 	free(t.launcher);
-	return code;
+	return rc;
 }
