@@ -124,7 +124,7 @@ says "nothing to stop" 66 'no run in .* is being trained' "$wb" stop -C "$w"
 says "nothing to stop by name" 66 'the run a is not being trained; its state is: stopped' "$wb" stop -C "$w" a
 nobody_left stop
 says "a second start" 0 '' train a --detach
-holds "it goes on" says_journal a 'restart from its checkpoint'
+holds "it goes on" says_journal a 'going on from the checkpoint'
 says "stop --now" 0 '^\{"v":1,"run":"a","state":"stopped","exit":[0-9]+\}$' "$wb" stop -q -C "$w" --json --now a
 holds "its state tells" says_state a '"event":"the training was ended at once on request"'
 nobody_left "stop --now"
@@ -133,7 +133,7 @@ nobody_left "stop --now"
 says "one rank" 0 '' train k --detach
 holds "a checkpoint" test -d "$w/runs/k/checkpoints/50"
 end "$ranks"
-holds "kill -9 of the rank: it starts again" says_journal k 'restart from its checkpoint'
+holds "kill -9 of the rank: it starts again" says_journal k 'going on from the checkpoint'
 holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
 same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
 says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k
@@ -281,7 +281,7 @@ else
 fi
 
 # ---- time that is given ------------------------------------------------------------
-says "--walltime" 75 'time of 0.05 minutes is over' train v --walltime 0.05
+says "--walltime" 75 'walltime of 0.05 minutes ends' train v --walltime 0.05
 holds "asked by the time" says_state v '"state":"stopped".*"exit":75.*"asked_by":"walltime"'
 
 # ---- job scripts ---------------------------------------------------------------------
@@ -313,7 +313,7 @@ chmod +x "$tmp/batch"
 if command -v bash >/dev/null 2>&1; then
 	for kind in pbs slurm; do
 		"$wb" job $kind "$tmp/tiny.ini" -C "$w" --run "j$kind" --walltime 0.05 -o "$tmp/j$kind"
-		says "a $kind job whose time is over" 75 'time of 0.05 minutes is over' "$tmp/batch" "$tmp/j$kind"
+		says "a $kind job whose time is over" 75 'walltime of 0.05 minutes ends' "$tmp/batch" "$tmp/j$kind"
 	done
 	same "queues itself again" "$(sort "$tmp/bin/asked" | paste -sd ';')" \
 		"qsub -W depend=afterany:17.head $tmp/jpbs;scontrol requeue 18"
@@ -334,6 +334,6 @@ else
 	skip "jobs" "no bash"
 fi
 says "other batch systems" 64 "expected pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
-says "a job needs its time" 64 'give --walltime' "$wb" job pbs "$tmp/tiny.ini"
+says "a job needs its time" 64 'job: --walltime MINUTES' "$wb" job pbs "$tmp/tiny.ini"
 
 tally

@@ -155,16 +155,16 @@ int hosts_command_run(const struct conf *c, int *status, struct err *e)
 		buf_free(&names);
 		if (c->n_arguments < 2)
 			return err_set(e, ERR_USAGE,
-				       "hosts %s: name the hosts: a:2,b:2, a hostfile, "
+				       "%s: name the hosts: a:2,b:2, a hostfile, "
 				       "pbs or slurm",
 				       actions[i].name);
 		return run_hosts_action(i, c, status, e);
 	}
 	if (c->n_arguments)
-		err_set(e, ERR_USAGE, "hosts: unknown action \"%.100s\": expected one of %.100s",
+		err_set(e, ERR_USAGE, "unknown action \"%.100s\": expected one of %.100s",
 			c->arguments[0], buf_text(&names));
 	else
-		err_set(e, ERR_USAGE, "hosts: give an action: %.100s", buf_text(&names));
+		err_set(e, ERR_USAGE, "give an action: %.100s", buf_text(&names));
 	buf_free(&names);
 	return e->code;
 }

@@ -71,7 +71,7 @@ static int add_sync_file(struct syncing *s, char *path, struct err *e)
 		return e->code;
 	if (s->n_files == MAX_FILES) {
 		free(path);
-		return err_set(e, ERR_INTERNAL, "hosts sync: more than %d files", MAX_FILES);
+		return err_set(e, ERR_INTERNAL, "more than %d files to copy", MAX_FILES);
 	}
 	s->files[s->n_files].path = path;
 	return hash_file(path, s->files[s->n_files++].sum, e);

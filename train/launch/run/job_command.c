@@ -189,7 +189,7 @@ static int read_job_script_conf(struct job *j, struct err *e)
 
 	if (!rc && !(c->walltime > 0))
 		rc = err_set(e, ERR_USAGE,
-			     "job: give the length of one batch job: --walltime MINUTES");
+			     "give the length of one batch job: --walltime MINUTES");
 	if (!rc)
 		rc = conf_load_recipe(c, recipe, e);
 	if (!rc) {
@@ -218,7 +218,7 @@ int job_write_script(struct conf *c, const char *program, struct buf *out, struc
 	int rc = 0;
 
 	if (!slurm && strcmp(c->arguments[0], "pbs"))
-		return err_set(e, ERR_USAGE, "job: expected pbs or slurm, not '%.100s'",
+		return err_set(e, ERR_USAGE, "expected pbs or slurm, not '%.100s'",
 			       c->arguments[0]);
 	rc = read_job_script_conf(&j, e);
 	if (!rc)
