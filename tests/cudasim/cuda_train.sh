@@ -98,7 +98,7 @@ recipe gpu backend=cuda
 trains gpu
 says_first=$(head -n 1 "$tmp/log")
 case $says_first in
-"training on GPU 0, simulated GPU ("*" GiB free); it takes "*" GiB") ok "the first line names the GPU" ;;
+"training on GPU 0, simulated GPU ("*" GiB free); needs "*" GiB") ok "the first line names the GPU" ;;
 *) not_ok "the first line names the GPU" "$says_first" ;;
 esac
 near cpu gpu 2e-4 6
@@ -211,7 +211,7 @@ rm "$w"/corpora/tiny/dev.*
 
 # what cannot be
 recipe large backend=cuda batch_tokens=10000000
-says "a GPU that is too small" 78 'training needs [0-9.]+ GiB with batch_tokens 10000000, GPU 0 .*has 8.0 GiB' \
+says "a GPU that is too small" 78 'training with batch_tokens 10000000 needs [0-9.]+ GiB, but GPU 0 .*has 8.0 GiB' \
 	"$sim-train" _rank -q -C "$w" --run large
 recipe other backend=cuda gpu=3
 says "a GPU that is not there" 69 'GPU 3 was asked for, and this host has 1' "$sim-train" _rank -q -C "$w" --run other
@@ -253,10 +253,10 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 		shift
 		recipe "$run" backend=cuda steps=2 "$@"
 		two "$run"
-		same "$run: by NCCL" "$(grep -c 'by way of the hosts' "$w/runs/$run/journal.jsonl")" 0
+		same "$run: by NCCL" "$(grep -c 'through host memory' "$w/runs/$run/journal.jsonl")" 0
 		recipe "$run.hosts" backend=cuda steps=2 "$@"
 		CUDASIM_NO_NCCL=1 two "$run.hosts"
-		same "$run: not by NCCL" "$(grep -c 'by way of the hosts' "$w/runs/$run.hosts/journal.jsonl")" 1
+		same "$run: not by NCCL" "$(grep -c 'through host memory' "$w/runs/$run.hosts/journal.jsonl")" 1
 		same "$run: to the bit" "$(weights "$run" 2)" "$(weights "$run.hosts" 2)"
 	}
 	both exact wire=fp32

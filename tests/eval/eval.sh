@@ -192,7 +192,7 @@ steps() {
 }
 early --patience 2 --stop-metric loss --best-metric loss
 steps 3 6
-if grep -q '"kind":"event".*ended early at step 6 of 60: the last 2 evaluations brought no better loss than that of step 2 (patience 2)' \
+if grep -q '"kind":"event".*stopped early at step 6 of 60: no better loss in the last 2 evaluations, the best was at step 2 (patience 2)' \
 	"$w/runs/early/journal.jsonl"; then
 	ok "the journal says why"
 else

@@ -124,7 +124,7 @@ says "nothing to stop" 66 'no run in .* is being trained' "$wb" stop -C "$w"
 says "nothing to stop by name" 66 'the run a is not being trained; its state is: stopped' "$wb" stop -C "$w" a
 nobody_left stop
 says "a second start" 0 '' train a --detach
-holds "it goes on" says_journal a 'going on from the checkpoint'
+holds "it goes on" says_journal a 'resumed from the checkpoint'
 says "stop --now" 0 '^\{"v":1,"run":"a","state":"stopped","exit":[0-9]+\}$' "$wb" stop -q -C "$w" --json --now a
 holds "its state tells" says_state a '"event":"the training was ended at once on request"'
 nobody_left "stop --now"
@@ -133,7 +133,7 @@ nobody_left "stop --now"
 says "one rank" 0 '' train k --detach
 holds "a checkpoint" test -d "$w/runs/k/checkpoints/50"
 end "$ranks"
-holds "kill -9 of the rank: it starts again" says_journal k 'going on from the checkpoint'
+holds "kill -9 of the rank: it starts again" says_journal k 'resumed from the checkpoint'
 holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
 same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
 says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k

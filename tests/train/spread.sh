@@ -97,7 +97,7 @@ same "far: nothing is left behind" "$(ls "$TMPDIR")" ""
 
 rm "$far"/corpora/*/dev.en
 two lame
-same "lame: told once" "$(grep -c 'rank 1 on .* could not do its share' "$w/runs/lame/journal.jsonl")" 1
+same "lame: told once" "$(grep -c 'rank 1 on .* failed in its share' "$w/runs/lame/journal.jsonl")" 1
 same "lame: the first rank's share counts" "$(shares lame 1)" 2
 results lame >"$tmp/results"
 equal "lame: the same results" "$tmp/results" "$tmp/near"

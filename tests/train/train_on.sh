@@ -75,7 +75,7 @@ says "a folder without pieces" 66 'there is no .*recipe.ini' "$wb" prep "$tmp/sp
 
 # ---- training on from a run ---------------------------------------------------------
 best=$(readlink "$r/general/checkpoints/best")
-says "from a run" 0 'beginning with the weights of .*general/checkpoints/best \(step [0-9]+, SHA-256 [0-9a-f]{12}\), all else anew' \
+says "from a run" 0 'started with the weights of .*general/checkpoints/best \(step [0-9]+, SHA-256 [0-9a-f]{12}\); moments and step count start from 0' \
 	"$wb" train "$tmp/special.ini" --keep 10
 equal "its first checkpoint has those weights" "$r/general/checkpoints/$best/model.safetensors" "$r/special/checkpoints/0/model.safetensors"
 if cmp -s "$r/special/checkpoints/0/model.safetensors" "$r/special/checkpoints/12/model.safetensors"; then
@@ -85,7 +85,7 @@ else
 fi
 says "they are scored before the first step" 0 '^0 *eval|"kind":"eval".*"step":0[,}]' grep '"kind":"eval"' "$r/special/journal.jsonl"
 says "its sizes are the model's" 0 '^d_model *= *32 .*start_from' cat "$r/special/recipe.ini"
-says "so it says why" 0 '"kind":"event".*beginning with the weights' cat "$r/special/journal.jsonl"
+says "so it says why" 0 '"kind":"event".*started with the weights' cat "$r/special/journal.jsonl"
 says "goes on as ever" 0 '' "$wb" train -q "$tmp/special.ini" --steps 14
 mv "$r/general" "$r/moved"
 says "also when the first model is gone" 0 '' "$wb" train -q "$tmp/special.ini" --steps 16
@@ -93,7 +93,7 @@ mv "$r/moved" "$r/general"
 says "not from another one" 78 'began with --start-from .general. and cannot continue' "$wb" train -q "$tmp/special.ini" --start-from general:6
 says "a checkpoint by its step" 0 'general/checkpoints/6 \(step 6' "$wb" train "$tmp/special.ini" --start-from general:6 --run six --steps 1
 if command -v mpirun >/dev/null && "$wb-train" --version | grep -q "with MPI"; then
-	says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --micro-batches 2 --steps 1
+	says "two ranks begin alike" 0 'started with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --micro-batches 2 --steps 1
 	equal "with the same weights" "$r/special/checkpoints/0/model.safetensors" "$r/two/checkpoints/0/model.safetensors"
 else
 	skip "two ranks begin alike" "there is no MPI"
@@ -108,7 +108,7 @@ says "on from the imported run" 0 'taken/checkpoints/best \(step 0' "$wb" train 
 equal "with its weights" "$r/taken/checkpoints/0/model.safetensors" "$r/on-run/checkpoints/0/model.safetensors"
 equal "of the folder the same" "$r/on-run/checkpoints/2/model.safetensors" "$r/on-folder/checkpoints/2/model.safetensors"
 says "a path is kept whole" 0 "^start_from *= *$tmp/./folder" cat "$r/on-folder/recipe.ini"
-says "the imported run itself" 0 'beginning with the weights of .*taken/checkpoints/0' \
+says "the imported run itself" 0 'started with the weights of .*taken/checkpoints/0' \
 	"$wb" train "$tmp/general.ini" --corpus general --run taken --steps 2
 present "which has moments now" "$r/taken/checkpoints/2/optimizer.safetensors"
 

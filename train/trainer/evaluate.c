@@ -1,6 +1,7 @@
-/* evaluate.c - see evaluate.h */
+/* evaluate.c - an evaluation by the program werkbank-eval; see evaluate.h */
 #include "train/trainer/evaluate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -14,13 +15,13 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 
-#define LINE_LIMIT (1u << 20) /* bytes of one line of the child's output at most */
-#define TEXT_LIMIT 1000	      /* bytes of one text of a sample in samples.jsonl at most */
-#define POLL_MS	   200	      /* how soon a request to stop is seen */
+#define LINE_LIMIT (1u << 20) /* bytes of a line of the child's output */
+#define TEXT_LIMIT 1000	      /* bytes of a text of a sample in samples.jsonl */
+#define POLL_MS	   200	      /* between looks at *stop */
 
 /* ---- records ----------------------------------------------------------- */
 
-/* Bytes of text that fit, whole characters only. */
+/* Length of the longest prefix of whole characters within TEXT_LIMIT. */
 static size_t utf8_prefix_bytes(const char *text)
 {
 	size_t n = strlen(text);
@@ -59,7 +60,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 		double x = json_number(json_get(line, numbers[i]), -1);
 
 		if (v->began > 0 && !strcmp(numbers[i], "seconds"))
-			x = clock_mono_s() - v->began; /* the child saw the end of it only */
+			x = clock_mono_s() - v->began; /* the child knows its own part only */
 		if (!json_get(line, numbers[i]))
 			continue; /* unknown is absent */
 		json_put_real(w, numbers[i], x);
@@ -81,7 +82,7 @@ int evaluate_write_record(void *arg, const char *text, size_t n, struct err *e)
 	int rc = 0;
 
 	if (!line)
-		return err_prefix(e, "werkbank-eval said something that is not JSON");
+		return err_prefix(e, "werkbank-eval printed a line that is not JSON");
 	if (!strcmp(kind, "sample"))
 		rc = write_sample(v, line, e);
 	else if (!strcmp(kind, "eval"))
@@ -92,7 +93,7 @@ int evaluate_write_record(void *arg, const char *text, size_t n, struct err *e)
 
 /* ---- the child --------------------------------------------------------- */
 
-/* Take the whole lines out of what was read. */
+/* Pass the complete lines of b to on_line() and remove them. */
 static int evaluate_split_lines(const struct evaluate_child *c, struct buf *b, struct err *e)
 {
 	size_t start = 0;
@@ -110,8 +111,8 @@ static int evaluate_split_lines(const struct evaluate_child *c, struct buf *b, s
 		buf_truncate(b, b->len - start);
 	}
 	if (b->len > LINE_LIMIT)
-		return err_set(e, ERR_PROTOCOL, "werkbank-eval wrote a line of more than %u bytes",
-			       LINE_LIMIT);
+		return err_set(e, ERR_PROTOCOL,
+			       "werkbank-eval printed a line of more than %u bytes", LINE_LIMIT);
 	return 0;
 }
 
@@ -137,7 +138,7 @@ static int evaluate_read_output(const struct evaluate_child *c, int fd, struct e
 		if (n == 0)
 			break;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			rc = err_set_errno(e, ERR_IO, "werkbank-eval cannot be read");
+			rc = err_set_errno(e, ERR_IO, "cannot read the output of werkbank-eval");
 		if (n > 0) {
 			b.len += (size_t)n;
 			b.data[b.len] = 0;
@@ -193,13 +194,13 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 	}
 	for (size_t i = 0; c->more && c->more[i]; i++)
 		argv[n++] = c->more[i];
+	assert((size_t)n < ARRAY_LEN(argv));
 	argv[n] = NULL;
 	rc = evaluate_start_child(c, argv, e);
 	free(program);
 	return rc;
 }
 
-/* All of it, or (more: what others did) what is left of it, in one process. */
 int evaluate_on_first_rank(struct evaluation *v, const char *const *more)
 {
 	const struct evaluate_child child = {
@@ -214,7 +215,7 @@ int evaluate_on_first_rank(struct evaluation *v, const char *const *more)
 	};
 
 	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)
-		err_set(&v->trouble, ERR_PROTOCOL, "werkbank-eval gave no BLEU");
+		err_set(&v->trouble, ERR_PROTOCOL, "werkbank-eval printed no BLEU score");
 	return v->trouble.code;
 }
 

@@ -1,13 +1,14 @@
 /*
- * evaluate.h - an evaluation during training: the sister program werkbank-eval
- * translates the development set with a checkpoint and says what it found, one
- * JSON object a line. The trainer writes that into the run's journal.
+ * evaluate.h - an evaluation during training, by the program werkbank-eval.
  *
- * With several ranks each starts one, for its share of the sentences. A rank that does not see
- * the checkpoint (another host, no file system in common) saves its own weights for it below
- * $TMPDIR; that they are the same is checked by their SHA-256. What the shares came to
- * goes to the first rank, whose werkbank-eval joins and scores it, and does what is missing. The
- * result is the one of a single process (eval/evaluate/heldout.h).
+ * werkbank-eval translates the development set with a checkpoint and prints its results, one JSON
+ * object a line. The trainer writes them to the run's journal.
+ *
+ * With several ranks each rank starts a werkbank-eval for its share of the sentences. A rank that
+ * does not see the checkpoint (another host without a common file system) saves its own weights
+ * below $TMPDIR and compares their SHA-256 with that of the checkpoint. The first rank gathers the
+ * results; its werkbank-eval joins them, computes missing sentences and scores all. The result
+ * equals that of a single process (eval/evaluate/heldout.h).
  */
 #ifndef WERKBANK_TRAIN_TRAINER_EVALUATE_H
 #define WERKBANK_TRAIN_TRAINER_EVALUATE_H
@@ -24,31 +25,31 @@
 /* Everything is borrowed. */
 struct evaluation {
 	const char *workspace, *run;
-	int64_t step;			   /* which checkpoint; the first rank has saved it */
-	struct journal *journal, *samples; /* where records go; the first rank's */
-	const volatile sig_atomic_t *stop; /* not 0 ends the evaluation */
-	const struct evaluations *before;  /* what the first rank has seen so far */
+	int64_t step;			   /* of the checkpoint, which the first rank has saved */
+	struct journal *journal, *samples; /* for the records; only on the first rank */
+	const volatile sig_atomic_t *stop; /* not 0: stop the evaluation */
+	const struct evaluations *before;  /* earlier evaluations; only on the first rank */
 	enum best_metric best_metric;
 	struct comm *comm;
-	/* of each rank, where there are several */
+	/* only read with several ranks */
 	const struct conf *conf;
 	const char *folder, *corpus; /* of the run, of the corpus */
 	const struct ckpt_state *state;
 	struct model *model;
-	const float *weights; /* that are scored; NULL: the model's */
-	int threads;	      /* that its share may use */
-	int gpu;	      /* that this rank computes on; -1: none */
-	bool *unable;	      /* in and out: its share failed once, it gets none */
-	/* filled in on the first rank */
-	double began;	    /* clock_mono_s(), where ranks share it; else 0 */
-	double bleu, nll;   /* nll: NAN when it is unknown */
-	struct err trouble; /* code 0: it came through */
+	const float *weights; /* to evaluate; NULL: the model's */
+	int threads;	      /* for this rank's share */
+	int gpu;	      /* of this rank; -1: none */
+	bool *unable;	      /* in and out: this rank has failed in a share and gets no more */
+	/* results on the first rank */
+	double began;	    /* clock_mono_s() at the start; one rank: 0 */
+	double bleu, nll;   /* nll: NAN if unknown */
+	struct err trouble; /* failure of the evaluation; code 0: none */
 };
 
 /*
- * All ranks together: run it and write its records. What goes wrong with the evaluation itself is
- * left in trouble (ERR_TEMPFAIL: *stop asked to end) and leaves training as it was: a warning for
- * the journal. A failure that is returned is one of the comm.
+ * Collective: evaluate and write the records. A failure of the evaluation itself is left in
+ * trouble (ERR_TEMPFAIL: stopped by *stop) and does not affect training. A returned failure is one
+ * of the comm.
  */
 int evaluate_checkpoint(struct evaluation *v, struct err *e);
 

@@ -1,6 +1,7 @@
-/* evaluate_ranks.c - an evaluation shared by all ranks, see evaluate.h */
+/* evaluate_ranks.c - an evaluation shared by all ranks; see evaluate.h */
 #include "train/trainer/evaluate_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define PART_LIMIT (1u << 30) /* bytes of what one share came to at most */
-#define FAILED	   "!"	      /* begins a line that is no JSON: why a share failed */
+#define PART_LIMIT (1u << 30) /* bytes of the results of one share */
+#define FAILED	   "!"	      /* first character of the message of a failed share */
 
-/* Which share is whose; the same on all ranks. */
-struct shares {
-	char sum[HASH_SHA256_HEX]; /* of the checkpoint's weights; "": unknown */
-	int64_t index, count;	   /* of this rank; index < 0: it has none */
+/* The share of this rank. */
+struct eval_shares {
+	char sum[HASH_SHA256_HEX]; /* SHA-256 of the checkpoint's weights; "": unknown */
+	int64_t index, count;	   /* of the share, of all shares; index < 0: no share */
 };
 
 /* ---- one share --------------------------------------------------------- */
@@ -36,7 +37,7 @@ static int append_share_line(void *arg, const char *line, size_t n, struct err *
 	return buf_check(out, e);
 }
 
-static int run_share(const struct evaluation *v, const struct shares *s, const char *model,
+static int run_share(const struct evaluation *v, const struct eval_shares *s, const char *model,
 		     struct buf *out, struct err *e)
 {
 	char slice[64], threads[24];
@@ -58,8 +59,8 @@ static int run_share(const struct evaluation *v, const struct shares *s, const c
 	return evaluate_run_child(&child, e);
 }
 
-/* Does this rank see the checkpoint that the first one saved? */
-static bool sees_checkpoint(const struct evaluation *v, const struct shares *s)
+/* Does this rank see the checkpoint that the first rank saved? */
+static bool sees_checkpoint(const struct evaluation *v, const struct eval_shares *s)
 {
 	struct err ignored;
 	char sum[HASH_SHA256_HEX];
@@ -70,9 +71,9 @@ static bool sees_checkpoint(const struct evaluation *v, const struct shares *s)
 	return same;
 }
 
-/* By the weights that this rank has in memory. */
-static int share_from_memory(const struct evaluation *v, const struct shares *s, struct buf *out,
-			     struct err *e)
+/* Evaluate the weights in this rank's memory, saved below $TMPDIR. */
+static int share_from_memory(const struct evaluation *v, const struct eval_shares *s,
+			     struct buf *out, struct err *e)
 {
 	const struct ckpt_folder of = { v->corpus, v->conf, v->state };
 	const char *tmp = getenv("TMPDIR");
@@ -82,7 +83,8 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 	int rc = folder ? 0 : e->code;
 
 	if (!rc && !mkdtemp(folder)) {
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: no folder can be made", folder);
+		rc = err_set_errno(e, ERR_CANTCREAT,
+				   "%s: cannot create a temporary folder (set TMPDIR)", folder);
 		free(folder);
 		return rc;
 	}
@@ -91,7 +93,8 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 	if (!rc)
 		rc = ckpt_weights_sum(folder, sum, e);
 	if (!rc && strcmp(sum, s->sum))
-		rc = err_set(e, ERR_DATA, "the weights of this rank are not those of step %lld",
+		rc = err_set(e, ERR_DATA,
+			     "the weights of this rank differ from the checkpoint of step %lld",
 			     (long long)v->step);
 	if (!rc)
 		rc = run_share(v, s, folder, out, e);
@@ -101,8 +104,8 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 	return rc;
 }
 
-/* What this rank's share came to, or why it did not. *stopped: it was asked to end. */
-static void compute_eval_share(struct evaluation *v, const struct shares *s, struct buf *out,
+/* out = the results of this rank's share, or the message of its failure. *stopped: by *v->stop. */
+static void compute_eval_share(struct evaluation *v, const struct eval_shares *s, struct buf *out,
 			       int64_t *stopped)
 {
 	struct err trouble = { 0 };
@@ -120,8 +123,8 @@ static void compute_eval_share(struct evaluation *v, const struct shares *s, str
 	gethostname(host, sizeof(host) - 1);
 	buf_free(out);
 	buf_printf(out,
-		   FAILED "rank %d on %s could not do its share of the evaluation and gets none "
-			  "any more: %s",
+		   FAILED "rank %d on %s failed in its share of the evaluation and gets no more "
+			  "shares: %s",
 		   v->comm->rank, host, trouble.text);
 	if (out->failed)
 		buf_free(out);
@@ -129,7 +132,7 @@ static void compute_eval_share(struct evaluation *v, const struct shares *s, str
 
 /* ---- between ranks ----------------------------------------------------- */
 
-static int plan_eval_shares(struct evaluation *v, struct shares *s, struct err *e)
+static int plan_eval_shares(struct evaluation *v, struct eval_shares *s, struct err *e)
 {
 	struct comm *k = v->comm;
 	int64_t *able = mem_alloc((size_t)k->size, sizeof(*able), e);
@@ -161,7 +164,7 @@ static int plan_eval_shares(struct evaluation *v, struct shares *s, struct err *
 	return rc;
 }
 
-/* *all: on the first rank, what each rank has, each in room bytes ended by NULs; owned. */
+/* *all (ranks * room; first rank, owned by the caller) = mine of each rank, padded with NULs. */
 static int gather_share_results(struct comm *k, const struct buf *mine, size_t room, char **all,
 				struct err *e)
 {
@@ -171,8 +174,10 @@ static int gather_share_results(struct comm *k, const struct buf *mine, size_t r
 
 	*all = NULL;
 	if (!mem_mul(room, (size_t)k->size, &bytes))
-		return err_set(e, ERR_NOMEM, "%zu bytes of each of %d ranks are too many", room,
-			       k->size);
+		return err_set(e, ERR_NOMEM,
+			       "cannot gather %zu bytes of each of %d ranks: the sum overflows",
+			       room, k->size);
+	assert(mine->len < room);
 	padded = mem_alloc(room, 1, e);
 	if (padded && mine->len)
 		memcpy(padded, mine->data, mine->len);
@@ -186,7 +191,7 @@ static int gather_share_results(struct comm *k, const struct buf *mine, size_t r
 
 /* ---- the first rank ---------------------------------------------------- */
 
-/* A rank without its share is told of; the lines of the others go into parts. */
+/* The message of a failed share becomes an event; the lines of others are added to parts. */
 static int parse_share_result(struct evaluation *v, const char *part, struct buf *parts,
 			      struct err *e)
 {
@@ -227,7 +232,7 @@ int evaluate_on_all_ranks(struct evaluation *v, struct err *e)
 	enum { STOPPED, ROOM, N_FACTS };
 	int64_t facts[N_FACTS] = { 0 };
 	struct buf mine = { 0 };
-	struct shares s;
+	struct eval_shares s;
 	char *all = NULL;
 	int rc;
 

@@ -1,6 +1,6 @@
 # train/trainer: the training loop: open, step, evaluate, average, save, report.
-# Enter at trainer.h; trainer_step.c is one optimizer step.
-# May use: every other room of train (not launch), data/shard, kernels, share.
+# Enter at trainer.h; trainer_internal.h has the state of a run, trainer_step.c is one optimizer step.
+# May use: every other room of train (not launch), data/source, data/words, data/shard, kernels, share.
 libtrain_a_SOURCES += \
 	%D%/evaluate.c %D%/evaluate.h %D%/evaluate_internal.h %D%/evaluate_ranks.c \
 	%D%/trainer.c %D%/trainer.h %D%/trainer_ema.c %D%/trainer_internal.h \

@@ -1,4 +1,4 @@
-/* trainer.c - see trainer.h */
+/* trainer.c - the training loop; see trainer.h */
 #include "train/trainer/trainer.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { ASK_STOP, ASK_SAVE, ASK_EVALUATE, ASK_FINISH, ASK_TELEMETRY, N_ASKS };
 
-/* What is asked of the run now; every rank gets the same answer. */
+/* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
 	const double minutes = t->conf->max_minutes;
@@ -22,26 +22,28 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 		struct control c = control_read_requests(t->folder);
 
 		asks[ASK_STOP] |= c.stop;
-		asks[ASK_SAVE] =
-			c.save || (t->retry_save_at > 0 && clock_mono_s() > t->retry_save_at);
+		asks[ASK_SAVE] = c.save || (t->progress.retry_save_at > 0 &&
+					    clock_mono_s() > t->progress.retry_save_at);
 		asks[ASK_EVALUATE] = c.evaluate;
 		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
-		asks[ASK_TELEMETRY] = telemetry_due(t->telemetry);
+		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
 	}
 	return t->comm->max_ints(t->comm, asks, N_ASKS, e);
 }
 
-/* What ranks and hosts have done; what cannot be written down is lost, but ranks must be able to talk. */
+/* Telemetry of ranks and hosts. A failure to write the records is ignored; one of the comm is not. */
 static int record_telemetry(struct trainer *t, struct err *e)
 {
-	return telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST ? e->code
-											  : 0;
+	return telemetry_report(t->ranks.telemetry, t->state.step, t->records.journal, e) ==
+			       ERR_NOHOST
+		       ? e->code
+		       : 0;
 }
 
-/* The last word of a run, so that a short one says something, too. */
+/* At the end of a run, so that a short run has telemetry, too. */
 static int record_last_telemetry(struct trainer *t, struct err *e)
 {
-	return t->conf->telemetry_every > 0 && t->has_stepped ? record_telemetry(t, e) : 0;
+	return t->conf->telemetry_every > 0 && t->progress.has_stepped ? record_telemetry(t, e) : 0;
 }
 
 static int stop_on_request(struct trainer *t, struct err *e)
@@ -50,8 +52,8 @@ static int stop_on_request(struct trainer *t, struct err *e)
 	    report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
 	return err_set(e, ERR_TEMPFAIL,
-		       "the run \"%s\" was asked to stop and is saved at step %lld: train it again "
-		       "to go on",
+		       "stopped the run \"%s\" on request; saved at step %lld: train it again to "
+		       "resume",
 		       t->conf->run, (long long)t->state.step);
 }
 
@@ -59,34 +61,34 @@ static int after_step(struct trainer *t, struct err *e)
 {
 	const int64_t step = t->state.step;
 
-	t->has_stepped = true;
+	t->progress.has_stepped = true;
 	report_step(t);
 	if (step == t->conf->steps)
-		return 0; /* finish_training() does it */
+		return 0; /* finish_training() saves and evaluates */
 	if (step % t->conf->eval_every == 0)
 		return trainer_evaluate(t, e);
 	return step % t->conf->save_every == 0 ? trainer_save(t, false, e) : 0;
 }
 
-/* Is there no more hope that it gets better? */
+/* Early stopping: has stop_metric not improved in the last `patience` evaluations? */
 static bool is_out_of_patience(const struct trainer *t)
 {
-	return t->conf->patience > 0 && t->waited >= t->conf->patience;
+	return t->conf->patience > 0 && t->progress.evals_since_best >= t->conf->patience;
 }
 
 static void report_early_stop(struct trainer *t)
 {
 	const enum best_metric metric = (enum best_metric)t->conf->stop_metric;
-	const struct evaluated *best = evaluations_best(&t->evaluations, metric);
+	const struct evaluated *best = evaluations_best(&t->progress.evaluations, metric);
 
 	if (!trainer_is_first(t))
 		return;
 	report_event(t, "info",
-		     "ended early at step %lld of %lld: the last %lld evaluations brought no "
-		     "better %s than that of step %lld (patience %lld)",
-		     (long long)t->state.step, (long long)t->conf->steps, (long long)t->waited,
-		     metric == BEST_LOSS ? "loss" : "BLEU", best ? (long long)best->step : -1,
-		     (long long)t->conf->patience);
+		     "stopped early at step %lld of %lld: no better %s in the last %lld "
+		     "evaluations, the best was at step %lld (patience %lld)",
+		     (long long)t->state.step, (long long)t->conf->steps,
+		     metric == BEST_LOSS ? "loss" : "BLEU", (long long)t->progress.evals_since_best,
+		     best ? (long long)best->step : -1, (long long)t->conf->patience);
 }
 
 static int finish_training(struct trainer *t, struct err *e)
@@ -96,15 +98,15 @@ static int finish_training(struct trainer *t, struct err *e)
 	if (is_out_of_patience(t) && t->state.step < t->conf->steps)
 		report_early_stop(t);
 	if (trainer_save(t, true, e) ||
-	    (t->evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
+	    (t->progress.evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    gather_requests(t, asks, e))
 		return e->code;
-	if (asks[ASK_STOP] && t->evaluated_step != t->state.step)
+	if (asks[ASK_STOP] && t->progress.evaluated_step != t->state.step)
 		return stop_on_request(t, e);
 	return record_last_telemetry(t, e) ? e->code : report_stop(t, "finished", 0, e);
 }
 
-/* What does not end the run. */
+/* Requests that don't end the run. */
 static int handle_requests(struct trainer *t, const int64_t asks[N_ASKS], struct err *e)
 {
 	if (asks[ASK_TELEMETRY] && record_telemetry(t, e))
@@ -121,18 +123,18 @@ static int run_training_loop(struct trainer *t, struct err *e)
 	if (report_start(t, e))
 		return e->code;
 	if (t->state.step > 0)
-		report_event(t, "info", "going on from the checkpoint of step %lld",
+		report_event(t, "info", "resumed from the checkpoint of step %lld",
 			     (long long)t->state.step);
 	if (start_weights_report(t, e))
 		return e->code;
-	/* an attempt before may have ended between saving and evaluating */
+	/* the attempt before may have ended between saving and evaluating */
 	if (t->state.step > 0 && t->state.step < t->conf->steps &&
-	    t->state.step % t->conf->eval_every == 0 && t->evaluated_step < t->state.step &&
-	    trainer_evaluate(t, e))
+	    t->state.step % t->conf->eval_every == 0 &&
+	    t->progress.evaluated_step < t->state.step && trainer_evaluate(t, e))
 		return e->code;
 	while (t->state.step < t->conf->steps && !is_out_of_patience(t)) {
 		memset(asks, 0, sizeof(asks));
-		if (t->in_sync && gather_requests(t, asks, e))
+		if (t->ranks.in_sync && gather_requests(t, asks, e))
 			return e->code;
 		if (asks[ASK_FINISH])
 			break;
@@ -152,7 +154,7 @@ int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atom
 
 	if (!rc)
 		rc = run_training_loop(&t, e);
-	if (rc && rc != ERR_TEMPFAIL && t.journal) {
+	if (rc && rc != ERR_TEMPFAIL && t.records.journal) {
 		struct err ignored;
 
 		report_event(&t, "error", "%s", e->text);

@@ -1,13 +1,14 @@
 /*
- * trainer.h - one rank of a training run, from its folder.
+ * trainer.h - one rank of a training run.
  *
- * Reads corpora/CORPUS (train.shard, vocab.tsv, bpe.codes or sentencepiece.model),
- * works in runs/NAME: goes on from the newest good checkpoint or begins anew, trains, saves,
- * evaluates, writes the journal. A step is `micro_batches` micro-batches of the
- * loader's one sequence, number i of it on rank i mod ranks; their gradients
- * are summed and divided by the target tokens of all of them. So a run depends
- * neither on how often it was stopped nor, but for the order of additions, on
- * the number of ranks.
+ * Reads corpora/CORPUS (train.shard, vocab.tsv, bpe.codes or sentencepiece.model) and works in
+ * runs/NAME: resumes the newest intact checkpoint or starts anew, trains, saves, evaluates and
+ * writes the journal.
+ *
+ * A step is `micro_batches` micro-batches. All micro-batches of a run form one sequence; rank i mod
+ * ranks computes number i. Their gradients are summed and divided by the target tokens of the whole
+ * step. So the result does not depend on how often the run was stopped, nor on the number of ranks,
+ * except for the order of additions.
  */
 #ifndef WERKBANK_TRAIN_TRAINER_TRAINER_H
 #define WERKBANK_TRAIN_TRAINER_TRAINER_H
@@ -19,10 +20,10 @@
 #include "train/comm/comm.h"
 
 /*
- * Train the run c->run of the workspace; c holds its recipe, sizes applied.
- * 0: finished, by steps or by time. ERR_TEMPFAIL: stopped on request (*stop
- * became non-zero, or "stop" in the run's control file) after saving. After
- * any other failure with several ranks the caller must comm->abort().
+ * Train the run c->run of the workspace; c holds its recipe, after conf_apply_size(). 0: finished,
+ * by steps, time or patience. ERR_TEMPFAIL: saved and stopped on request (*stop became non-zero, or
+ * "stop" in the run's control file). After any other failure with several ranks the caller must
+ * call comm->abort().
  */
 int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
 		struct err *e);

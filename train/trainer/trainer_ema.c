@@ -1,23 +1,24 @@
-/* trainer_ema.c - the moving average of weights; see trainer_internal.h */
+/* trainer_ema.c - the moving average of the weights; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "share/base/mem.h"
 
 size_t trainer_ema_memory(const struct trainer *t)
 {
-	const struct buckets *b = &t->reduce_options.buckets;
+	const struct buckets *b = &t->ranks.reduce_options.buckets;
 
 	if (t->conf->ema <= 0)
 		return 0;
 	return ema_memory(t->comm->size > 1 ? buckets_owned(b, t->comm->rank) : b->floats);
 }
 
-/* Whole on one rank, else the pieces that this one owns. */
-static int open_parts(struct trainer *t, struct err *e)
+/* With one rank the average of all weights, else of the pieces that this rank owns. */
+static int open_ema_parts(struct trainer *t, struct err *e)
 {
-	const struct buckets *b = &t->reduce_options.buckets;
+	const struct buckets *b = &t->ranks.reduce_options.buckets;
 	const size_t n = t->comm->size > 1 ? b->count : 1;
 	struct range *parts = mem_alloc(n, sizeof(*parts), e);
 
@@ -31,7 +32,7 @@ static int open_parts(struct trainer *t, struct err *e)
 	return t->ema ? 0 : e->code;
 }
 
-/* The average that the checkpoint has passes through the arena of gradients. */
+/* The average of the checkpoint; it passes through the gradient array. */
 static int load_average(struct trainer *t, struct err *e)
 {
 	float *arena = model_grad_arena(t->model);
@@ -48,7 +49,7 @@ int trainer_ema_open(struct trainer *t, struct err *e)
 {
 	if (t->conf->ema <= 0)
 		return 0;
-	if (open_parts(t, e) ||
+	if (open_ema_parts(t, e) ||
 	    t->comm->broadcast(t->comm, &t->resumed_average, sizeof(t->resumed_average), 0, e))
 		return e->code;
 	if (t->resumed_average)
@@ -61,11 +62,12 @@ void trainer_ema_step(struct trainer *t)
 {
 	if (!t->ema)
 		return;
-	t->unaveraged++;
-	if (!t->in_sync)
+	t->ema_pending_steps++;
+	if (!t->ranks.in_sync)
 		return;
-	ema_update(t->ema, t->state.step, t->unaveraged);
-	t->unaveraged = 0;
+	assert(t->ema_pending_steps <= t->state.step);
+	ema_update(t->ema, t->state.step, t->ema_pending_steps);
+	t->ema_pending_steps = 0;
 }
 
 int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e)
@@ -78,9 +80,10 @@ int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e)
 	ema_copy_to_arena(t->ema, arena);
 	if (staging_all_gather(t, arena, e) || staging_synchronise(t, e))
 		return e->code;
-	reduce_collect_sent(t->reduce); /* no part of a step */
-	reduce_collect_busy(t->reduce);
-	reduce_collect_exposed(t->reduce);
+	/* discard the counters of this all-gather: it is not part of a step */
+	reduce_collect_sent(t->ranks.reduce);
+	reduce_collect_busy(t->ranks.reduce);
+	reduce_collect_exposed(t->ranks.reduce);
 	*whole = arena;
 	return 0;
 }

@@ -1,17 +1,17 @@
 /*
- * trainer_internal.h - what the files of the trainer share.
+ * trainer_internal.h - the state of a run, and the functions that the files of the trainer share.
  *
- *	trainer.c         the loop
- *	trainer_open.c    opening, resuming, closing
- *	trainer_start.c   beginning with the weights of another model
- *	trainer_step.c    one optimizer step
- *	trainer_local_steps.c steps that each rank makes alone
- *	trainer_ema.c     a moving average of the weights
- *	trainer_staging.c  what ranks exchange, where a GPU computes
- *	trainer_save.c    checkpoints and evaluations
- *	trainer_report.c  journal records and the progress line
- *	control.c         requests to a live run
- *	evaluate.c        the sister program that translates and scores
+ *	trainer.c              the training loop
+ *	trainer_open.c         opening, resuming, closing
+ *	trainer_start.c        starting with the weights of another model
+ *	trainer_step.c         one optimizer step
+ *	trainer_local_steps.c  steps of each rank alone, between averages of the weights
+ *	trainer_ema.c          the moving average of the weights
+ *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
+ *	trainer_save.c         checkpoints and evaluations
+ *	trainer_report.c       journal records and the progress line
+ *	evaluate.c             an evaluation by the program werkbank-eval
+ *	evaluate_ranks.c       an evaluation shared by all ranks
  */
 #ifndef WERKBANK_TRAIN_TRAINER_TRAINER_INTERNAL_H
 #define WERKBANK_TRAIN_TRAINER_TRAINER_INTERNAL_H
@@ -41,80 +41,104 @@
 #include "train/model/schedule.h"
 #include "train/watch/telemetry.h"
 
-/* Sums over steps and ranks since the last record. */
+/* Sums over the steps since the last record "train". */
 struct step_meter {
-	double loss, nll; /* nats, over target tokens */
+	double loss, nll; /* of all ranks: nats, over target tokens */
 	double target_tokens, source_tokens;
-	double seconds; /* of the steps alone */
+	double seconds; /* wall clock of the steps, without saving and evaluating */
 	int64_t steps;
-	struct step_times times; /* sums over steps, of this rank */
+	struct step_times times; /* of this rank */
 };
 
-/* What a step sums up beside gradients, over its target tokens. */
+/* Sums of a step over its tokens, which the ranks add up together with gradients. */
 enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 
 struct local_steps;
 
+/* Cooperation of several ranks. */
+struct trainer_ranks {
+	int64_t hosts;	       /* of the job */
+	struct reduce *reduce; /* of gradients, or with local steps of weights; one rank: NULL */
+	struct reduce_options reduce_options;
+	/*
+	 * (floats) in host memory. CPU: the gradient array itself. GPU: the host staging buffer,
+	 * owned. One rank: NULL.
+	 */
+	float *staging;
+	struct local_steps *local_steps; /* NULL: gradients are reduced in every step */
+	bool in_sync;			 /* all ranks have the same weights and moments */
+	struct range *own_pieces;	 /* (buckets) owned: pieces of this rank */
+	bool eval_share_failed; /* this rank failed in an evaluation and gets no more shares */
+	struct telemetry *telemetry;
+	struct heartbeat *heartbeat;
+};
+
+/* How far the run is. */
+struct trainer_progress {
+	bool has_stepped;		/* this attempt has done a step */
+	int64_t saved_step;		/* of the newest checkpoint, -1: none */
+	int64_t evaluated_step;		/* of the last successful evaluation, -1: none */
+	int64_t evals_since_best;	/* evaluations since the best one, by stop_metric */
+	struct evaluations evaluations; /* first rank */
+	double seconds_before;		/* training time of earlier attempts */
+	double started_at;		/* clock_mono_s() when this attempt began */
+	int32_t bad_steps;		/* steps in a row without a finite gradient */
+	int32_t failed_saves;		/* in a row; the same on all ranks */
+	double retry_save_at;		/* first rank: clock_mono_s() of the next try; 0: none */
+};
+
+/* Results of the last step. */
+struct trainer_last_step {
+	double rate, grad_norm;
+	bool is_finite;
+	struct step_times times; /* of this rank */
+};
+
+/* Journal, metric sinks and progress line. Only on the first rank. */
+struct trainer_records {
+	struct journal *journal, *samples;
+	struct metric_sinks *metric_sinks; /* get every record of the journals */
+	bool journal_failed;		   /* the last record could not be written */
+	bool is_terminal;		   /* standard error is a terminal */
+	double shown_at;		   /* clock_mono_s() of the last progress line */
+	double smoothed_step_s;		   /* seconds a step, smoothed; 0: unknown */
+	int64_t recorded_step;		   /* of the last record "train" */
+};
+
 struct trainer {
 	const struct conf *conf;	   /* borrowed */
 	struct comm *comm;		   /* borrowed */
-	int64_t hosts;			   /* that the ranks are on */
-	bool has_stepped;		   /* this attempt has done a step */
-	const volatile sig_atomic_t *stop; /* borrowed: not 0 when a signal asked to stop */
+	const volatile sig_atomic_t *stop; /* borrowed: not 0 after a signal that asks to stop */
 	char *workspace, *folder, *corpus; /* owned paths; folder is runs/NAME */
+
 	struct vocab *vocab;
 	struct shard *shard;
-	struct bpe_dropout *dropout; /* NULL: sentences are as in the shard */
+	struct bpe_dropout *dropout; /* NULL: no BPE dropout */
 	struct loader *loader;
 	struct batch batch;
-	bool loaded; /* it is the next step's first */
+	bool is_batch_loaded; /* batch is already the first one of the next step */
+
 	struct model *model;
-	double need;		 /* bytes of memory that it takes where it computes */
-	char device[300];	 /* what computes, and why; ops_describe() */
+	double memory_bytes;	 /* of training, on this rank, in the backend's memory */
+	char device[300];	 /* the backend and why it was chosen; ops_describe() */
 	struct profile *profile; /* of the model's ops; NULL: not asked for */
-	double profiled_s;	 /* of the steps that it has seen */
-	int64_t profiled_steps;
+	double profiled_s;	 /* of the profiled steps */
+	int64_t profiled_steps;	 /* -1: none, not even the first one, which does not count */
 	struct adam adam;
-	struct ema *ema;    /* NULL: the weights are scored as they are */
-	int64_t unaveraged; /* steps that it has not seen yet */
-	/* several ranks: */
-	struct reduce *reduce; /* of gradients, or with local steps of weights; or NULL */
-	struct reduce_options reduce_options;
-	/* (floats) in the memory of the host: the arena of gradients itself, of a GPU its mirror */
-	float *staging;
-	struct local_steps *average; /* local steps only */
-	bool in_sync;		     /* all ranks are in the same state */
-	struct range *own;	     /* (buckets) owned: pieces of this rank */
-	struct telemetry *telemetry;
-	struct heartbeat *heartbeat;
+	struct ema *ema;	   /* NULL: no moving average */
+	int64_t ema_pending_steps; /* steps that the average does not include yet */
 	struct rate_schedule rate_schedule;
-	struct ckpt_state state; /* as the next checkpoint will say it */
-	char *resumed;		 /* owned, first rank: the checkpoint it goes on from; or NULL */
-	bool resumed_average;	 /* … whose model is the weights' average */
-	char *start_text;	 /* owned, first rank: it begins with a model's weights; or NULL */
-	int64_t saved_step;	 /* of the newest checkpoint, -1: none */
-	int64_t evaluated_step;	 /* of the last evaluation that came through, -1: none */
-	int64_t waited;		 /* evaluations since the best one, by stop_metric */
-	struct evaluations evaluations; /* first rank */
-	bool eval_share_failed;		/* this rank could not do its share of an evaluation */
-	double seconds_before;		/* trained by earlier attempts */
-	double started;			/* clock_mono_s() when this attempt began */
-	int32_t bad_steps;		/* steps in a row without a finite gradient */
-	int32_t failed_saves;		/* in a row; the same on all ranks */
-	double retry_save_at;		/* clock_mono_s() of the next try after one, first rank */
-	/* of the last step */
-	double rate, grad_norm;
-	bool finite;
-	struct step_times times;
+
+	struct ckpt_state state; /* of the run now; the next checkpoint saves it */
+	char *resumed;		 /* owned, first rank: checkpoint that the run resumed; or NULL */
+	bool resumed_average;	 /* the model of this checkpoint is the moving average */
+	char *start_text;	 /* owned, first rank: event if it starts from a model; or NULL */
+
+	struct trainer_ranks ranks;
+	struct trainer_progress progress;
+	struct trainer_last_step last_step;
 	struct step_meter meter;
-	/* rank 0 only */
-	struct journal *journal, *samples;
-	struct metric_sinks *metric_sinks; /* what hears of their records */
-	bool journal_failed;		   /* the last record could not be written */
-	bool terminal;			   /* standard error is one */
-	double shown;			   /* clock_mono_s() of the last progress line */
-	double speed;			   /* seconds a step, smoothed; 0: unknown */
-	int64_t recorded_step;		   /* of the last record "train" */
+	struct trainer_records records;
 };
 
 static inline bool trainer_is_first(const struct trainer *t)
@@ -122,103 +146,123 @@ static inline bool trainer_is_first(const struct trainer *t)
 	return t->comm->rank == 0;
 }
 
-/* What this rank is at, for the watchdog. */
+/* Tell the watchdog what this rank does now. */
 static inline void trainer_at_phase(const struct trainer *t, enum rank_phase phase)
 {
-	heartbeat_set_phase(t->heartbeat, t->state.step, phase);
+	heartbeat_set_phase(t->ranks.heartbeat, t->state.step, phase);
 }
 
-/* trainer_open.c: everything before the first step; close whatever came of it. */
+/* trainer_open.c: everything before the first step. After a failure call trainer_close(), too. */
 int trainer_open(struct trainer *t, struct err *e);
 void trainer_close(struct trainer *t);
-int trainer_threads(const struct trainer *t); /* of the processor's that this rank may use */
-int trainer_gpu(const struct trainer *t);     /* number of the GPU that this rank takes, if any */
+/* CPU threads of this rank; 0: all. */
+int trainer_threads(const struct trainer *t);
+/* Index of the GPU of this rank on its host, whether or not it uses one. */
+int trainer_gpu(const struct trainer *t);
 
 /*
- * trainer_start.c: the first rank loads the weights of the model that start_from names, or of this
- * checkpoint of the run itself (not NULL), which is bare: imported, and so without moments. tell, on all
- * ranks and where that was so: says it, and evaluates before the first step.
+ * trainer_start.c: a start with the weights of a model, without its moments. Either start_from
+ * names the model (checkpoint NULL), or the newest checkpoint of the run itself is an imported
+ * one, which has weights only (start_weights_lack_moments()).
+ * start_weights_load(): first rank. start_weights_report(): all ranks; after such a start it writes
+ * an event and evaluates before the first step.
  */
 bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state *found);
 int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e);
 int start_weights_report(struct trainer *t, struct err *e);
 
-/* trainer_step.c: one optimizer step; state.step and state.loader_position move on. */
+/* trainer_step.c: one optimizer step; advances state.step and state.loader_position. */
 int trainer_step(struct trainer *t, struct err *e);
 
 /*
- * trainer_local_steps.c: with local_steps k each rank takes k steps alone, with its own micro-batches
- * of each, its own tokens as weight, its own norm to clip. Then the ranks add up what their
- * weights have changed since the last time, in the form of "wire", and each goes on from the mean;
- * of both moments the mean is taken too, in bf16 unless wire is fp32. After that all ranks are in
- * the same state, which is a checkpoint's, and a run may go on with any number of ranks. Of a
- * gradient's bytes 3 (fp32), 1.5 (bf16) or little more than 1 (2bit, 1bit) times as much travels,
- * so k = 4 and more pay. Records tell the loss of all ranks, the norm of the first one's gradient.
- * It happens after every k-th step and after those at which something is saved, evaluated or over.
+ * trainer_local_steps.c: with local_steps = k, each rank makes k optimizer steps alone: with its
+ * own micro-batches, scaled by its own tokens and clipped by its own norm. Then the ranks average.
+ * They add up the changes of their weights since the last average, in the format of "wire", and
+ * go on from the mean. They also average both moments, in bf16 unless wire is fp32.
+ *
+ * Afterwards all ranks are in the same state, as a checkpoint needs it, so a run can resume with
+ * any number of ranks. An average sends 3 (fp32), 1.5 (bf16) or a little more than 1 (2bit, 1bit)
+ * times the bytes of an fp32 gradient, so k = 4 and more save time. Ranks average after every k-th
+ * step, and after steps at which the run saves, evaluates or ends. Records have the loss of all
+ * ranks and the gradient norm of the first rank.
  */
 int local_steps_open(struct trainer *t, struct err *e); /* all ranks are in the same state */
 void local_steps_close(struct trainer *t);
-bool local_steps_is_due(const struct trainer *t); /* after the step that has just been made */
-/* sums: of this rank's step; when due they become those of all ranks since the last time. */
+/* Do the ranks average after the step that has just been made? */
+bool local_steps_is_due(const struct trainer *t);
+/* sums: of this rank's step; if due, they become the sums of all ranks since the last average. */
 int local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e);
+/* Options of the reduction of moments; weights: those of the weights. */
 struct reduce_options local_steps_moment_options(const struct reduce_options *weights);
 
 /*
- * trainer_staging.c: messages between ranks begin and end in the memory of the host. Where a GPU
- * computes, arenas pass through t->mirror, one arena of the host that there is with several ranks
- * alone; else these functions copy nothing. Where NCCL connects the GPUs, which staging_connect_gpus() tries after
- * the model is open, what is summed and spread does not; checkpoints and beginnings do.
+ * trainer_staging.c: MPI sends from and to host memory. With a GPU backend and several ranks,
+ * arrays pass through the host staging buffer (ranks.staging); with a CPU backend these functions
+ * copy nothing. If NCCL connects the GPUs, gradients and weights don't use the buffer, but
+ * checkpoints and the broadcasts at the start do.
  */
-int staging_connect_gpus(struct trainer *t, struct err *e);
-/* What of gradients is reduced: the arena itself, or t->mirror. */
-float *staging_gradients(struct trainer *t);
 int staging_open(struct trainer *t, struct err *e);
 void staging_close(struct trainer *t);
-size_t staging_memory(const struct trainer *t,
-		      bool has_device_memory); /* bytes on the host, of one rank */
-/* The first rank's arena to all. */
+/* Bytes of the staging buffer of one rank. */
+size_t staging_memory(const struct trainer *t, bool has_device_memory);
+/* Try NCCL, after the model is open. Without NCCL: an event says why, and the result is 0. */
+int staging_connect_gpus(struct trainer *t, struct err *e);
+/* The array that is reduced: the gradient array itself, or the staging buffer. */
+float *staging_gradients(struct trainer *t);
+/* arena (in the backend's memory) = that of the first rank. */
 int staging_broadcast(struct trainer *t, float *arena, struct err *e);
-/* Each rank's own pieces of an arena to all others; reduce_all_gather(). */
+/* reduce_all_gather() of an array in the backend's memory. */
 int staging_all_gather(struct trainer *t, float *arena, struct err *e);
-/* reduce_all() of an arena. */
+/* reduce_all() of an array in the backend's memory. */
 int staging_all_reduce(struct trainer *t, struct reduce *r, float *arena, struct err *e);
-/* Wait until what was summed or spread is there: did all ranks do their part? */
+/* Wait for the backend, and check that no rank failed in a sum or all-gather. */
 int staging_synchronise(struct trainer *t, struct err *e);
-/* This rank's residual (reduce.h) in the host's memory, maybe in t->mirror; and t->mirror becomes it. */
+/* This rank's error feedback in host memory, maybe in the staging buffer; borrowed. */
 const float *staging_error_feedback(struct trainer *t);
+/* This rank's error feedback = the staging buffer. */
 void staging_set_error_feedback(struct trainer *t);
-/* The gradient's buckets to where they are summed, and back as far as this rank needs them. */
+/* Copy gradients to the staging buffer and mark them ready, bucket by bucket. */
 void staging_copy_to_host(struct trainer *t);
+/* Copy the sums back; with a sharded optimizer only the own pieces. */
 void staging_copy_to_device(struct trainer *t);
 
 /*
- * trainer_ema.c: the moving average of weights. With several ranks each keeps what it owns of it
- * (buckets.h), and it is brought together in the arena of gradients when it is needed. With local
- * steps it is made up for when the ranks are together.
+ * trainer_ema.c: the moving average of the weights. With several ranks each rank stores the
+ * average of its own pieces (buckets.h). With local steps the average is updated when the ranks
+ * are in sync.
  */
-int trainer_ema_open(struct trainer *t, struct err *e); /* all ranks have the beginning's weights */
+int trainer_ema_open(struct trainer *t, struct err *e); /* all ranks have the same weights */
 void trainer_ema_step(struct trainer *t);		/* after each step */
-size_t trainer_ema_memory(const struct trainer *t);	/* bytes of one rank */
-/* All ranks together: *whole, borrowed, until the next step or until moments are collected. */
+size_t trainer_ema_memory(const struct trainer *t);	/* bytes on this rank */
+/*
+ * Collective. *whole = the average of all weights, in the backend's memory; NULL: no average. With
+ * several ranks it is in the gradient array: valid until the next step, or until moments are saved.
+ */
 int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int report_start(struct trainer *t, struct err *e);
-int report_step(struct trainer *t); /* a record when one is due, the progress line */
+/* Write the record "train" if one is due, and the progress line. */
+int report_step(struct trainer *t);
 int report_save(struct trainer *t, int64_t bytes, double seconds);
+/* An event in the journal and on standard error. */
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
-void report_end_line(struct trainer *t); /* leave the progress line standing */
+/* End the progress line of a terminal, so that other text can follow. */
+void report_end_line(struct trainer *t);
 
 /*
- * trainer_save.c, all ranks together. Save now, unless this step is saved already. When it
- * fails the run says so and goes on, without harm to older checkpoints; it tries again when the next one is due and after a minute.
- * The second failure in a row ends the run, and so does one for which there is no next time
- * (must): ERR_IO.
+ * trainer_save.c: collective. Save a checkpoint of this step, unless there is one. A failure leaves
+ * older checkpoints untouched; the run warns, goes on, and tries again after a minute, or earlier
+ * when the next checkpoint is due. The second failure in a row is ERR_IO, and so is a failure with
+ * must: there is no later try then.
  */
 int trainer_save(struct trainer *t, bool must, struct err *e);
-int trainer_evaluate(struct trainer *t, struct err *e); /* saves first */
-void trainer_update_best(struct trainer *t);		/* first rank: best and waited from them */
-double trainer_seconds(const struct trainer *t);	/* trained so far, all attempts */
+/* Collective: save, then evaluate. A failed evaluation is a warning, not an error. */
+int trainer_evaluate(struct trainer *t, struct err *e);
+/* First rank: update the best checkpoint and evals_since_best from the list of evaluations. */
+void trainer_update_best(struct trainer *t);
+/* Training time so far, of all attempts. */
+double trainer_seconds(const struct trainer *t);
 
 #endif

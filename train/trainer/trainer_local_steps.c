@@ -1,6 +1,7 @@
-/* trainer_local_steps.c - steps that ranks make alone; see trainer_internal.h */
+/* trainer_local_steps.c - steps of each rank alone, between averages of the weights; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,23 +9,23 @@
 #include "share/base/mem.h"
 
 struct local_steps {
-	struct reduce *moments; /* owned */
-	float *base;		/* (floats) owned, the backend's: weights after the last time */
-	double sums[N_SUMS];	/* of this rank since then */
+	struct reduce *moments; /* owned: reduction of moments */
+	float *base;		/* (floats) owned, backend's memory: weights of the last average */
+	double sums[N_SUMS];	/* of this rank since the last average */
 };
 
 struct reduce_options local_steps_moment_options(const struct reduce_options *weights)
 {
 	struct reduce_options how = *weights;
 
-	/* levels would make moments of 0, which Adam divides by */
+	/* not 2bit or 1bit: their levels would change second moments to 0, and Adam divides by them */
 	how.wire = weights->wire == WIRE_FP32 ? WIRE_FP32 : WIRE_BF16;
 	return how;
 }
 
-/* ---- whole arenas, on the backend's side -------------------------------- */
+/* ---- flat arrays in the backend's memory --------------------------------- */
 
-#define COLUMNS 4096 /* of a matrix that backends share among their processors */
+#define COLUMNS 4096 /* arrays are added as matrices, whose rows a backend divides among threads */
 
 /* x += y */
 static void add_arenas(const struct trainer *t, float *x, float *y)
@@ -57,8 +58,9 @@ static void scale_arena(const struct trainer *t, float *x, float by)
 int local_steps_open(struct trainer *t, struct err *e)
 {
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
-	const struct reduce_options how = local_steps_moment_options(&t->reduce_options);
-	struct local_steps *a = t->average = mem_alloc(1, sizeof(*t->average), e);
+	const struct reduce_options how = local_steps_moment_options(&t->ranks.reduce_options);
+	struct local_steps *a = t->ranks.local_steps =
+		mem_alloc(1, sizeof(*t->ranks.local_steps), e);
 
 	if (!a)
 		return e->code;
@@ -73,13 +75,14 @@ int local_steps_open(struct trainer *t, struct err *e)
 
 void local_steps_close(struct trainer *t)
 {
-	if (!t->average)
+	if (!t->ranks.local_steps)
 		return;
-	reduce_free(t->average->moments);
-	if (t->average->base)
-		model_get_ops(t->model)->release(model_get_dev(t->model), t->average->base);
-	free(t->average);
-	t->average = NULL;
+	reduce_free(t->ranks.local_steps->moments);
+	if (t->ranks.local_steps->base)
+		model_get_ops(t->model)->release(model_get_dev(t->model),
+						 t->ranks.local_steps->base);
+	free(t->ranks.local_steps);
+	t->ranks.local_steps = NULL;
 }
 
 bool local_steps_is_due(const struct trainer *t)
@@ -87,24 +90,25 @@ bool local_steps_is_due(const struct trainer *t)
 	const struct conf *c = t->conf;
 	const int64_t step = t->state.step;
 
-	return !t->average || step % c->local_steps == 0 || step % c->save_every == 0 ||
+	return !t->ranks.local_steps || step % c->local_steps == 0 || step % c->save_every == 0 ||
 	       step % c->eval_every == 0 || step == c->steps;
 }
 
 /*
- * The mean of what weights have changed passes through the arena of gradients. No backend may fuse these operations,
- * so that ranks of different machines go on with the same bits.
+ * base += mean over ranks of (weights - base); weights = base. The changes are computed in the
+ * gradient array, by separate ops: a backend could fuse a combined expression, and ranks on
+ * different hosts would get different bits.
  */
 static int local_steps_mean_weights(struct trainer *t, struct err *e)
 {
-	float *w = model_param_arena(t->model), *base = t->average->base,
+	float *w = model_param_arena(t->model), *base = t->ranks.local_steps->base,
 	      *change = model_grad_arena(t->model);
 
 	clear_arena(t, change);
 	add_arenas(t, change, base);
 	scale_arena(t, change, -1);
 	add_arenas(t, change, w);
-	if (staging_all_reduce(t, t->reduce, change, e))
+	if (staging_all_reduce(t, t->ranks.reduce, change, e))
 		return e->code;
 	scale_arena(t, change, 1 / (float)t->comm->size);
 	add_arenas(t, base, change);
@@ -115,7 +119,7 @@ static int local_steps_mean_weights(struct trainer *t, struct err *e)
 
 static int local_steps_mean_moments(struct trainer *t, float *arena, struct err *e)
 {
-	if (staging_all_reduce(t, t->average->moments, arena, e))
+	if (staging_all_reduce(t, t->ranks.local_steps->moments, arena, e))
 		return e->code;
 	scale_arena(t, arena, 1 / (float)t->comm->size);
 	return 0;
@@ -123,13 +127,14 @@ static int local_steps_mean_moments(struct trainer *t, float *arena, struct err 
 
 int local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
-	struct local_steps *a = t->average;
+	struct local_steps *a = t->ranks.local_steps;
 	const double begun = clock_mono_s();
 
+	assert(a);
 	for (int i = 0; i < N_SUMS; i++)
 		a->sums[i] += sums[i];
-	t->in_sync = local_steps_is_due(t);
-	if (!t->in_sync) {
+	t->ranks.in_sync = local_steps_is_due(t);
+	if (!t->ranks.in_sync) {
 		memset(sums, 0, N_SUMS * sizeof(*sums));
 		return 0;
 	}
@@ -138,12 +143,14 @@ int local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 	memset(a->sums, 0, sizeof(a->sums));
 	if (t->comm->sum_doubles(t->comm, sums, N_SUMS, e))
 		return e->code;
-	t->times.wait += clock_mono_s() - begun;
+	t->last_step.times.wait += clock_mono_s() - begun;
 	if (local_steps_mean_weights(t, e) || local_steps_mean_moments(t, t->adam.first, e) ||
 	    local_steps_mean_moments(t, t->adam.second, e) || staging_synchronise(t, e))
 		return e->code;
-	t->times.exposed += clock_mono_s() - begun;
-	t->times.transfer += reduce_collect_busy(t->reduce) + reduce_collect_busy(a->moments);
-	t->times.sent_bytes += reduce_collect_sent(t->reduce) + reduce_collect_sent(a->moments);
+	t->last_step.times.exposed += clock_mono_s() - begun;
+	t->last_step.times.transfer +=
+		reduce_collect_busy(t->ranks.reduce) + reduce_collect_busy(a->moments);
+	t->last_step.times.sent_bytes +=
+		reduce_collect_sent(t->ranks.reduce) + reduce_collect_sent(a->moments);
 	return 0;
 }

@@ -1,6 +1,7 @@
-/* trainer_open.c - opening a run, beginning it or going on; see trainer_internal.h */
+/* trainer_open.c - opens a run: corpus, model, reduction, first or resumed state; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,11 @@ static int trainer_open_corpus(struct trainer *t, struct err *e)
 	t->shard = t->vocab ? shard_open(shard, e) : NULL;
 	if (t->shard && strcmp(shard_vocabulary_sha256(t->shard), vocab_sha256(t->vocab)) != 0)
 		err_set(e, ERR_DATA,
-			"%s was not made with %s: their SHA-256 differ; prepare the corpus again",
+			"%s was made with another vocabulary than %s (SHA-256 differs): prepare "
+			"the corpus again",
 			shard, vocab);
 	else if (t->shard && shard_pairs(t->shard) == 0)
-		err_set(e, ERR_DATA, "%s holds no pair to train on", shard);
+		err_set(e, ERR_DATA, "%s has no sentence pairs: prepare the corpus again", shard);
 	else if (t->shard)
 		e->code = 0;
 	free(shard);
@@ -40,7 +42,7 @@ static int trainer_open_corpus(struct trainer *t, struct err *e)
 	return e->code;
 }
 
-/* A run keeps its own copy of what the model needs to read and write text. */
+/* A run has its own copy of the files that the model needs to read and write text. */
 static int copy_into_run(const struct trainer *t, const char *name, struct err *e)
 {
 	char *from = file_path(e, "%s/%s", t->corpus, name),
@@ -56,15 +58,15 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 
 /* ---- the model --------------------------------------------------------- */
 
-/* Bytes that a rank takes: where it computes, and for what goes between ranks on the host. */
+/* Bytes on one rank: *compute in the backend's memory, *exchange in host memory for messages. */
 static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
 			double *exchange, struct err *e)
 {
-	const struct reduce_options *how = &t->reduce_options,
+	const struct reduce_options *how = &t->ranks.reduce_options,
 				    moments = local_steps_moment_options(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
 	struct dev_memory need;
-	double sums; /* on the host, or by NCCL on the GPU */
+	double sums; /* buffers of reductions: in host memory, or with NCCL on the GPU */
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
@@ -85,7 +87,7 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 	return 0;
 }
 
-/* The GPU of this rank, which is there and has room. */
+/* Does the GPU of this rank exist, and is its free memory sufficient? */
 static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 {
 	struct dev_info f;
@@ -93,18 +95,18 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 	if (ops->query_device(trainer_gpu(t), &f, e))
 		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
 				  t->comm->local_size);
-	if (t->need > (double)f.free_bytes)
+	if (t->memory_bytes > (double)f.free_bytes)
 		return err_set(
 			e, ERR_CONFIG,
-			"training needs %.1f GiB with batch_tokens %lld, GPU %d (%s) has %.1f GiB, "
-			"of them %.1f free: lower batch_tokens (and raise micro_batches)",
-			t->need / (1 << 30), (long long)t->conf->batch_tokens, trainer_gpu(t),
-			f.name, (double)f.total_bytes / (1 << 30),
+			"training with batch_tokens %lld needs %.1f GiB, but GPU %d (%s) has %.1f "
+			"GiB, %.1f of them free: lower batch_tokens (and raise micro_batches)",
+			(long long)t->conf->batch_tokens, t->memory_bytes / (1 << 30),
+			trainer_gpu(t), f.name, (double)f.total_bytes / (1 << 30),
 			(double)f.free_bytes / (1 << 30));
 	return 0;
 }
 
-/* What the model, its training and its reductions take on this host, where several ranks may be. */
+/* Is the memory of this host sufficient for all its ranks? Sets memory_bytes. */
 static int check_memory(struct trainer *t, const struct model_size *size, struct err *e)
 {
 	const struct ops *ops = size->ops;
@@ -112,17 +114,18 @@ static int check_memory(struct trainer *t, const struct model_size *size, struct
 		     ranks = t->comm->local_size;
 	double exchange = 0, all;
 
-	if (count_memory(t, size, &t->need, &exchange, e) ||
+	if (count_memory(t, size, &t->memory_bytes, &exchange, e) ||
 	    (ops->query_device && check_gpu(t, ops, e)))
 		return e->code;
-	all = (ops->has_device_memory ? 0 : t->need) + exchange;
+	all = (ops->has_device_memory ? 0 : t->memory_bytes) + exchange;
 	if (have > 0 && all * ranks > have)
 		return err_set(
 			e, ERR_CONFIG,
-			"training needs %.1f GiB with batch_tokens %lld%s, this machine has %.1f "
+			"training with batch_tokens %lld%s needs %.1f GiB, but this host has %.1f "
 			"GiB: lower batch_tokens (and raise micro_batches)",
-			all * ranks / (1 << 30), (long long)t->conf->batch_tokens,
-			ranks > 1 ? " and its ranks" : "", have / (1 << 30));
+			(long long)t->conf->batch_tokens,
+			ranks > 1 ? " and all ranks of this host" : "", all * ranks / (1 << 30),
+			have / (1 << 30));
 	return 0;
 }
 
@@ -131,7 +134,7 @@ int trainer_gpu(const struct trainer *t)
 	return (int)t->conf->gpu + t->comm->local_rank;
 }
 
-/* The processor cores are shared by the ranks of this host. */
+/* The ranks of a host share its processor cores. */
 int trainer_threads(const struct trainer *t)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -141,7 +144,7 @@ int trainer_threads(const struct trainer *t)
 	return (int)MAX(cores / t->comm->local_size, 1);
 }
 
-/* How gradients, or what local steps change, go between ranks. */
+/* Options of the reduction of gradients, or with local steps of changes of weights. */
 static int plan_reduction(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -152,7 +155,7 @@ static int plan_reduction(struct trainer *t, struct err *e)
 	if (model_params(&t->state.shape, &params, &n_params, &floats, e))
 		return e->code;
 	free(params);
-	t->reduce_options = (struct reduce_options){
+	t->ranks.reduce_options = (struct reduce_options){
 		.buckets = buckets_make((size_t)floats, c->bucket_mb, t->comm->size),
 		.wire = (enum wire_format)c->wire,
 		.shards = c->shard_optimizer && t->comm->size > 1,
@@ -163,17 +166,21 @@ static int plan_reduction(struct trainer *t, struct err *e)
 
 static int open_reduction(struct trainer *t, struct err *e)
 {
-	const struct buckets *b = &t->reduce_options.buckets;
+	const struct buckets *b = &t->ranks.reduce_options.buckets;
 
 	if (t->comm->size == 1)
 		return 0;
-	t->reduce = reduce_open(t->comm, &t->reduce_options, e);
-	t->own = t->reduce ? mem_alloc(b->count, sizeof(*t->own), e) : NULL;
-	if (!t->own)
+	t->ranks.reduce = reduce_open(t->comm, &t->ranks.reduce_options, e);
+	t->ranks.own_pieces =
+		t->ranks.reduce ? mem_alloc(b->count, sizeof(*t->ranks.own_pieces), e) : NULL;
+	if (!t->ranks.own_pieces)
 		return e->code;
 	for (size_t i = 0; i < b->count; i++)
-		t->own[i] = buckets_piece(b, i, t->comm->rank);
-	return t->reduce_options.shards ? adam_set_parts(&t->adam, t->own, b->count, e) : 0;
+		t->ranks.own_pieces[i] = buckets_piece(b, i, t->comm->rank);
+	assert(b->floats == (size_t)model_floats(t->model));
+	return t->ranks.reduce_options.shards
+		       ? adam_set_parts(&t->adam, t->ranks.own_pieces, b->count, e)
+		       : 0;
 }
 
 static int open_model(struct trainer *t, struct err *e)
@@ -215,7 +222,7 @@ static int open_model(struct trainer *t, struct err *e)
 	return 0;
 }
 
-/* ---- beginning or going on --------------------------------------------- */
+/* ---- first state: resumed, from a model, or random --------------------- */
 
 static int check_same_model(const struct trainer *t, const struct ckpt_state *found,
 			    const char *folder, struct err *e)
@@ -236,26 +243,26 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
-			       "%s was trained with another vocabulary than %s/vocab.tsv: take the "
-			       "corpus it was "
-			       "trained on, or begin another run",
+			       "%s was trained with another vocabulary than %s/vocab.tsv: use the "
+			       "corpus of the checkpoint, or start another run",
 			       folder, t->corpus);
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		if (sizes[i].was != sizes[i].is)
 			return err_set(e, ERR_DATA,
-				       "%s has %s %d, the recipe says %d: restore it, or begin "
-				       "another run",
+				       "%s has %s %d, but the recipe says %d: restore the value in "
+				       "the recipe, or start another run",
 				       folder, sizes[i].name, sizes[i].was, sizes[i].is);
 	if (found->seed != t->state.seed)
-		return err_set(
-			e, ERR_CONFIG,
-			"%s was trained with seed %llu, the recipe says %llu: restore it, or begin "
-			"another run",
-			folder, (unsigned long long)found->seed, (unsigned long long)t->state.seed);
+		return err_set(e, ERR_CONFIG,
+			       "%s was trained with seed %llu, but the recipe says %llu: restore "
+			       "the value "
+			       "in the recipe, or start another run",
+			       folder, (unsigned long long)found->seed,
+			       (unsigned long long)t->state.seed);
 	return 0;
 }
 
-/* Load the newest checkpoint into the first rank; without one begin with a model's or random weights. */
+/* First rank: load the newest checkpoint; without one, the model of start_from or random weights. */
 static int load_or_init(struct trainer *t, struct err *e)
 {
 	struct ckpt_state found;
@@ -273,21 +280,21 @@ static int load_or_init(struct trainer *t, struct err *e)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
 		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
-	if (!rc && !t->reduce_options.shards)
+	if (!rc && !t->ranks.reduce_options.shards)
 		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
 	if (!rc)
-		rc = evaluations_read(t->folder, &t->evaluations, e);
+		rc = evaluations_read(t->folder, &t->progress.evaluations, e);
 	if (!rc) {
 		t->state = found;
-		t->saved_step = found.step;
-		evaluations_cut(&t->evaluations, found.step);
+		t->progress.saved_step = found.step;
+		evaluations_cut(&t->progress.evaluations, found.step);
 		trainer_update_best(t);
 	}
 	return rc;
 }
 
-/* Each rank takes its parts of the first one's moments, which pass through the gradients. */
-static int share_parts(struct trainer *t, int which, struct err *e)
+/* Sharded optimizer: each rank gets its parts of a moment. They pass through the gradient array. */
+static int distribute_moment(struct trainer *t, int which, struct err *e)
 {
 	float *arena = model_grad_arena(t->model),
 	      *own = which == CKPT_FIRST ? t->adam.first : t->adam.second;
@@ -299,38 +306,39 @@ static int share_parts(struct trainer *t, int which, struct err *e)
 	for (size_t i = 0; i < t->adam.n_parts; i++) {
 		const struct range p = t->adam.parts[i];
 
-		arena_write_back(t->model, own, t->staging + p.at, p.n);
+		arena_write_back(t->model, own, t->ranks.staging + p.at, p.n);
 		own += p.n;
 	}
 	return 0;
 }
 
-/* What compression held back when the checkpoint was made, if it still fits. */
-static int share_residuals(struct trainer *t, struct err *e)
+/* The error feedback of each rank from the checkpoint, if ranks, wire and buckets are the same. */
+static int distribute_error_feedback(struct trainer *t, struct err *e)
 {
 	const struct ckpt_state *s = &t->state;
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
 
 	if (!s->feedback_ranks)
 		return 0;
-	if (!reduce_error_feedback(t->reduce) || s->feedback_ranks != t->comm->size ||
-	    s->feedback_wire != (int32_t)t->reduce_options.wire ||
-	    s->feedback_bucket != (int64_t)t->reduce_options.buckets.each)
+	if (!reduce_error_feedback(t->ranks.reduce) || s->feedback_ranks != t->comm->size ||
+	    s->feedback_wire != (int32_t)t->ranks.reduce_options.wire ||
+	    s->feedback_bucket != (int64_t)t->ranks.reduce_options.buckets.each)
 		return report_event(t, "info",
-				    "what compression had held back for %d ranks is left out: "
-				    "ranks, wire or bucket_mb have changed",
+				    "the checkpoint's error feedback of %d ranks is not used: the "
+				    "number of ranks, wire or bucket_mb has changed",
 				    s->feedback_ranks);
-	if (!trainer_is_first(t) && comm_receive(t->comm, t->staging, bytes, 0, e))
+	if (!trainer_is_first(t) && comm_receive(t->comm, t->ranks.staging, bytes, 0, e))
 		return e->code;
 	for (int rank = t->comm->size - 1; trainer_is_first(t) && rank >= 0; rank--)
-		if (ckpt_load_arena(t->resumed, t->model, CKPT_FEEDBACK + rank, t->staging, e) ||
-		    (rank && comm_send(t->comm, t->staging, bytes, rank, e)))
+		if (ckpt_load_arena(t->resumed, t->model, CKPT_FEEDBACK + rank, t->ranks.staging,
+				    e) ||
+		    (rank && comm_send(t->comm, t->ranks.staging, bytes, rank, e)))
 			return e->code;
 	staging_set_error_feedback(t);
 	return 0;
 }
 
-/* Every rank begins with the first one's weights, moments and state. */
+/* All ranks get the weights, moments and state of the first rank. */
 static int broadcast_state(struct trainer *t, struct err *e)
 {
 	struct comm *k = t->comm;
@@ -338,27 +346,29 @@ static int broadcast_state(struct trainer *t, struct err *e)
 	if (k->size == 1)
 		return 0;
 	if (k->broadcast(k, &t->state, sizeof(t->state), 0, e) ||
-	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
-	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
-	    k->broadcast(k, &t->waited, sizeof(t->waited), 0, e) ||
+	    k->broadcast(k, &t->progress.saved_step, sizeof(t->progress.saved_step), 0, e) ||
+	    k->broadcast(k, &t->progress.evaluated_step, sizeof(t->progress.evaluated_step), 0,
+			 e) ||
+	    k->broadcast(k, &t->progress.evals_since_best, sizeof(t->progress.evals_since_best), 0,
+			 e) ||
 	    staging_broadcast(t, model_param_arena(t->model), e))
 		return e->code;
-	if (t->saved_step < 0)
-		return 0; /* moments of zero, as they are */
-	if (t->reduce_options.shards)
-		return share_parts(t, CKPT_FIRST, e) || share_parts(t, CKPT_SECOND, e)
+	if (t->progress.saved_step < 0)
+		return 0; /* no checkpoint: the moments are 0 on all ranks */
+	if (t->ranks.reduce_options.shards)
+		return distribute_moment(t, CKPT_FIRST, e) || distribute_moment(t, CKPT_SECOND, e)
 			       ? e->code
-			       : share_residuals(t, e);
+			       : distribute_error_feedback(t, e);
 	return staging_broadcast(t, t->adam.first, e) || staging_broadcast(t, t->adam.second, e)
 		       ? e->code
-		       : share_residuals(t, e);
+		       : distribute_error_feedback(t, e);
 }
 
 static int trainer_load_state(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 
-	t->saved_step = t->evaluated_step = -1;
+	t->progress.saved_step = t->progress.evaluated_step = -1;
 	t->state.seed = (uint64_t)c->seed;
 	t->state.best_bleu = -1;
 	t->state.best_step = -1;
@@ -368,15 +378,15 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 		return e->code;
 	if (broadcast_state(t, e) || loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
-	t->state.feedback_wire = (int32_t)t->reduce_options.wire;
-	t->state.feedback_bucket = (int64_t)t->reduce_options.buckets.each;
-	t->in_sync = true;
-	t->recorded_step = t->state.step;
+	t->state.feedback_wire = (int32_t)t->ranks.reduce_options.wire;
+	t->state.feedback_bucket = (int64_t)t->ranks.reduce_options.buckets.each;
+	t->ranks.in_sync = true;
+	t->records.recorded_step = t->state.step;
 	if ((t->comm->size > 1 && c->local_steps > 1 && local_steps_open(t, e)) ||
 	    trainer_ema_open(t, e))
 		return e->code;
-	t->seconds_before = t->state.seconds;
-	t->started = clock_mono_s();
+	t->progress.seconds_before = t->state.seconds;
+	t->progress.started_at = clock_mono_s();
 	return 0;
 }
 
@@ -387,36 +397,36 @@ static int open_records(struct trainer *t, struct err *e)
 	char *journal = file_path(e, "%s/journal.jsonl", t->folder),
 	     *samples = file_path(e, "%s/samples.jsonl", t->folder);
 
-	t->journal = journal && samples ? journal_open(journal, e) : NULL;
-	t->samples = t->journal ? journal_open(samples, e) : NULL;
-	/* the launcher passes on what we say, and tells whether it says it to a terminal */
-	t->terminal = isatty(STDERR_FILENO) == 1 || getenv("WERKBANK_TERMINAL");
+	t->records.journal = journal && samples ? journal_open(journal, e) : NULL;
+	t->records.samples = t->records.journal ? journal_open(samples, e) : NULL;
+	/* the launcher forwards our standard error and sets the variable if its own is a terminal */
+	t->records.is_terminal = isatty(STDERR_FILENO) == 1 || getenv("WERKBANK_TERMINAL");
 	free(journal);
 	free(samples);
-	return t->samples ? 0 : e->code;
+	return t->records.samples ? 0 : e->code;
 }
 
-/* What cannot work with this number of ranks. */
+/* Options that are impossible with this number of ranks. */
 static int check_ranks(const struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 
 	if (c->micro_batches < t->comm->size)
 		return err_set(e, ERR_CONFIG,
-			       "%d ranks share the micro-batches of a step, but micro_batches is "
-			       "%lld: set it to %d or "
-			       "a multiple",
+			       "%d ranks need at least one micro-batch each, but micro_batches is "
+			       "%lld: set micro_batches to %d or a multiple",
 			       t->comm->size, (long long)c->micro_batches, t->comm->size);
 	if (t->comm->size > 1 && c->local_steps > 1 && c->shard_optimizer)
-		return err_set(e, ERR_CONFIG,
-			       "with local_steps %lld each rank needs all of Adam's moments, with "
-			       "shard_optimizer it has only its part: set local_steps to 1, or "
-			       "shard_optimizer to no",
-			       (long long)c->local_steps);
+		return err_set(
+			e, ERR_CONFIG,
+			"local_steps %lld needs all of Adam's moments on each rank, but with "
+			"shard_optimizer a rank has a part of them: set local_steps to 1, or "
+			"shard_optimizer to no",
+			(long long)c->local_steps);
 	return 0;
 }
 
-/* The shards of all hosts must be one: else ranks would train on different text. */
+/* All ranks must read the same shard: otherwise they would train on different text. */
 static int check_same_corpus(const struct trainer *t, struct err *e)
 {
 	struct {
@@ -429,17 +439,18 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 		return e->code;
 	if (first.pairs != shard_pairs(t->shard) ||
 	    strcmp(first.vocabulary, vocab_sha256(t->vocab)) != 0)
-		return err_set(e, ERR_DATA,
-			       "%s/train.shard (%lld pairs) is not what the first rank has (%lld "
-			       "pairs): bring the corpus here again (hosts sync)",
-			       t->corpus, (long long)shard_pairs(t->shard), (long long)first.pairs);
+		return err_set(
+			e, ERR_DATA,
+			"%s/train.shard (%lld pairs) differs from that of the first rank "
+			"(%lld pairs): copy the corpus to this host with werkbank hosts sync",
+			t->corpus, (long long)shard_pairs(t->shard), (long long)first.pairs);
 	return 0;
 }
 
-/* Early: what follows may hang too. */
+/* Opened early, so that the watchdog also sees a start that hangs. */
 static int trainer_open_heartbeat(struct trainer *t, struct err *e)
 {
-	t->heartbeat = heartbeat_open(
+	t->ranks.heartbeat = heartbeat_open(
 		&(struct heartbeat_options){
 			.late_after_s = t->conf->late_after,
 			.hang_after_s = t->conf->hang_after,
@@ -447,7 +458,7 @@ static int trainer_open_heartbeat(struct trainer *t, struct err *e)
 			.folder = trainer_is_first(t) ? t->folder : NULL,
 		},
 		t->comm, e);
-	if (!t->heartbeat)
+	if (!t->ranks.heartbeat)
 		return e->code;
 	trainer_at_phase(t, PHASE_START);
 	return 0;
@@ -459,31 +470,31 @@ static int trainer_count_hosts(struct trainer *t, struct err *e)
 
 	if (t->comm->sum_doubles(t->comm, &firsts, 1, e))
 		return e->code;
-	t->hosts = (int64_t)firsts;
+	t->ranks.hosts = (int64_t)firsts;
 	return 0;
 }
 
 static int open_telemetry(struct trainer *t, struct err *e)
 {
-	const struct reduce_options *how = &t->reduce_options;
+	const struct reduce_options *how = &t->ranks.reduce_options;
 	const struct reduce_options moments = local_steps_moment_options(how);
 	double ratio = compress_ratio(how->wire);
 
 	if (how->shards)
-		ratio = (ratio + 1) / 2; /* weights come back as fp32 */
-	if (t->average)
+		ratio = (ratio + 1) / 2; /* the all-gather sends weights as fp32 */
+	if (t->ranks.local_steps)
 		ratio += 2 * compress_ratio(moments.wire);
-	t->telemetry = telemetry_open(
+	t->ranks.telemetry = telemetry_open(
 		&(struct telemetry_options){
 			.every_s = t->conf->telemetry_every,
 			.network = getenv("WERKBANK_NETWORK"),
 			.workspace = t->workspace,
 			.gradient_bytes = (double)model_floats(t->model) * sizeof(float),
-			.local_steps = t->average ? t->conf->local_steps : 1,
+			.local_steps = t->ranks.local_steps ? t->conf->local_steps : 1,
 			.wire_ratio = ratio,
 		},
 		t->comm, e);
-	return t->telemetry ? 0 : e->code;
+	return t->ranks.telemetry ? 0 : e->code;
 }
 
 int trainer_open(struct trainer *t, struct err *e)
@@ -497,7 +508,7 @@ int trainer_open(struct trainer *t, struct err *e)
 	};
 
 	if (!c->run)
-		return err_set(e, ERR_USAGE, "which run? give --run NAME");
+		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
 	if (paths_check_name("run", c->run, e) || check_ranks(t, e))
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
@@ -528,15 +539,15 @@ int trainer_open(struct trainer *t, struct err *e)
 void trainer_close(struct trainer *t)
 {
 	trainer_at_phase(t, PHASE_END);
-	heartbeat_free(t->heartbeat);
-	telemetry_free(t->telemetry);
+	heartbeat_free(t->ranks.heartbeat);
+	telemetry_free(t->ranks.telemetry);
 	local_steps_close(t);
-	reduce_free(t->reduce);
+	reduce_free(t->ranks.reduce);
 	staging_close(t);
 	ema_free(t->ema);
 	adam_close(&t->adam);
-	evaluations_free(&t->evaluations);
-	free(t->own);
+	evaluations_free(&t->progress.evaluations);
+	free(t->ranks.own_pieces);
 	free(t->resumed);
 	free(t->start_text);
 	model_free(t->model);
@@ -549,9 +560,9 @@ void trainer_close(struct trainer *t)
 		shard_close(t->shard);
 	if (t->vocab)
 		vocab_close(t->vocab);
-	metric_sinks_close(t->metric_sinks);
-	journal_free(t->journal);
-	journal_free(t->samples);
+	metric_sinks_close(t->records.metric_sinks);
+	journal_free(t->records.journal);
+	journal_free(t->records.samples);
 	free(t->corpus);
 	free(t->folder);
 	free(t->workspace);

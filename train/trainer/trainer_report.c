@@ -1,8 +1,9 @@
 /*
- * trainer_report.c - what a run tells: journal records, the progress line; see trainer_internal.h
+ * trainer_report.c - journal records and the progress line of a run; see trainer_internal.h
  */
 #include "train/trainer/trainer_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static void put_real_or_null(struct json_writer *w, const char *key, double v)
 	json_real(w, v); /* null when it is not finite */
 }
 
-/* How often a run was started, this time included. */
+/* How many times the run was started, including this time. */
 static int64_t count_attempts(const struct trainer *t)
 {
 	struct err ignored;
@@ -71,33 +72,33 @@ int report_start(struct trainer *t, struct err *e)
 	if (!trainer_is_first(t))
 		return 0;
 	attempt = count_attempts(t);
-	t->metric_sinks =
-		metric_sinks_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
-	if (!t->metric_sinks)
+	t->records.metric_sinks = metric_sinks_open(c, t->folder, t->state.step + 1,
+						    t->records.journal, t->records.samples, e);
+	if (!t->records.metric_sinks)
 		return e->code;
 	gethostname(host, sizeof(host) - 1);
 	if (!c->quiet)
-		fprintf(stderr, "training on %s; it takes %.2f GiB%s\n", t->device,
-			t->need / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
-	w = journal_begin(t->journal, "start", t->state.step);
+		fprintf(stderr, "training on %s; needs %.2f GiB%s\n", t->device,
+			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
+	w = journal_begin(t->records.journal, "start", t->state.step);
 	json_put_str(w, "run", c->run);
 	json_put_int(w, "attempt", attempt);
 	json_put_str(w, "host", host);
 	json_put_int(w, "pid", getpid());
 	json_put_int(w, "ranks", t->comm->size);
-	json_put_int(w, "hosts", t->hosts);
+	json_put_int(w, "hosts", t->ranks.hosts);
 	json_put_int(w, "parameters", model_floats(t->model));
 	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
-	json_put_int(w, "memory", (int64_t)t->need);
+	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
 	put_options(w, c);
-	return journal_end(t->journal, e);
+	return journal_end(t->records.journal, e);
 }
 
-/* Means of a step. */
+/* Means over steps. */
 static void put_times(struct json_writer *w, const struct step_times *sums, double steps)
 {
 	put_real_or_null(w, "input_s", sums->input / steps);
@@ -109,22 +110,22 @@ static void put_times(struct json_writer *w, const struct step_times *sums, doub
 }
 
 /*
- * A record that cannot be written does not end a training, which a full disk may outlast: it is said
- * once. If there is no room for checkpoints either, these will say so.
+ * A record that cannot be written does not end the training: the disk may be full only for a while.
+ * The user is warned once. If checkpoints fail as well, trainer_save() reports it.
  */
 static int end_record(struct trainer *t)
 {
 	struct err e;
 
-	if (!journal_end(t->journal, &e)) {
-		t->journal_failed = false;
+	if (!journal_end(t->records.journal, &e)) {
+		t->records.journal_failed = false;
 		return 0;
 	}
-	if (!t->journal_failed && !t->conf->quiet) {
+	if (!t->records.journal_failed && !t->conf->quiet) {
 		report_end_line(t);
-		fprintf(stderr, "warning: records are lost: %s\n", e.text);
+		fprintf(stderr, "warning: cannot write records to the journal: %s\n", e.text);
 	}
-	t->journal_failed = true;
+	t->records.journal_failed = true;
 	return 0;
 }
 
@@ -132,18 +133,18 @@ static int put_train_record(struct trainer *t)
 {
 	const struct step_meter *m = &t->meter;
 	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
-	const char *odd = !isfinite(loss)	    ? "loss"
-			  : !isfinite(nll)	    ? "nll"
-			  : !isfinite(t->grad_norm) ? "grad_norm"
-						    : NULL;
-	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
+	const char *nonfinite = !isfinite(loss)			    ? "loss"
+				: !isfinite(nll)		    ? "nll"
+				: !isfinite(t->last_step.grad_norm) ? "grad_norm"
+								    : NULL;
+	struct json_writer *w = journal_begin(t->records.journal, "train", t->state.step);
 
 	put_real_or_null(w, "loss", loss);
 	put_real_or_null(w, "nll", nll);
-	put_real_or_null(w, "lr", t->rate);
-	put_real_or_null(w, "grad_norm", t->grad_norm);
-	if (odd)
-		json_put_str(w, "nonfinite", odd);
+	put_real_or_null(w, "lr", t->last_step.rate);
+	put_real_or_null(w, "grad_norm", t->last_step.grad_norm);
+	if (nonfinite)
+		json_put_str(w, "nonfinite", nonfinite);
 	put_real_or_null(w, "source_tps", m->source_tokens / m->seconds);
 	put_real_or_null(w, "target_tps", m->target_tokens / m->seconds);
 	put_real_or_null(w, "step_s", m->seconds / (double)m->steps);
@@ -153,7 +154,7 @@ static int put_train_record(struct trainer *t)
 }
 
 /* "2 h 05 min", "7 min", "40 s" */
-static void say_seconds(char *text, size_t n, double s)
+static void duration_text(char *text, size_t n, double s)
 {
 	if (s >= 5400)
 		snprintf(text, n, "%d h %02d min", (int)(s / 3600), (int)fmod(s / 60, 60));
@@ -163,14 +164,14 @@ static void say_seconds(char *text, size_t n, double s)
 		snprintf(text, n, "%d s", (int)(s + 0.5));
 }
 
-/* Time left by steps and by the clock, whichever is less. */
+/* Time left by `steps` or by `max_minutes`, whichever is less. */
 static double seconds_left(const struct trainer *t)
 {
-	double left = t->speed * (double)(t->conf->steps - t->state.step);
+	double left = t->records.smoothed_step_s * (double)(t->conf->steps - t->state.step);
 
 	if (t->conf->max_minutes > 0)
-		left = fmin(left, t->conf->max_minutes * 60 - t->seconds_before -
-					  (clock_mono_s() - t->started));
+		left = fmin(left, t->conf->max_minutes * 60 - t->progress.seconds_before -
+					  (clock_mono_s() - t->progress.started_at));
 	return fmax(left, 0);
 }
 
@@ -181,17 +182,17 @@ static void print_progress_line(struct trainer *t)
 	char left[40];
 
 	if (t->conf->quiet || m->steps == 0 ||
-	    now - t->shown < (t->terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
+	    now - t->records.shown_at < (t->records.is_terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
 		return;
-	t->shown = now;
-	say_seconds(left, sizeof(left), seconds_left(t));
+	t->records.shown_at = now;
+	duration_text(left, sizeof(left), seconds_left(t));
 	fprintf(stderr,
 		"%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
 		"left%s",
-		t->terminal ? "\r" : "", (long long)t->state.step, (long long)t->conf->steps,
-		m->loss / m->target_tokens, exp(m->nll / m->target_tokens), t->rate,
-		m->target_tokens / m->seconds, loader_epoch(t->loader), left,
-		t->terminal ? "\033[K" : "\n");
+		t->records.is_terminal ? "\r" : "", (long long)t->state.step,
+		(long long)t->conf->steps, m->loss / m->target_tokens,
+		exp(m->nll / m->target_tokens), t->last_step.rate, m->target_tokens / m->seconds,
+		loader_epoch(t->loader), left, t->records.is_terminal ? "\033[K" : "\n");
 }
 
 int report_step(struct trainer *t)
@@ -200,19 +201,23 @@ int report_step(struct trainer *t)
 	struct err trouble;
 	int rc = 0;
 
-	if (!trainer_is_first(t) || !t->in_sync)
+	if (!trainer_is_first(t) || !t->ranks.in_sync)
 		return 0;
-	t->speed = t->speed > 0
-			   ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed)
-			   : t->meter.seconds;
+	t->records.smoothed_step_s =
+		t->records.smoothed_step_s > 0
+			? t->records.smoothed_step_s +
+				  0.1 * (t->meter.seconds / (double)t->meter.steps -
+					 t->records.smoothed_step_s)
+			: t->meter.seconds;
 	print_progress_line(t);
-	if (step == 1 || step / t->conf->log_every > t->recorded_step / t->conf->log_every ||
-	    step == t->conf->steps || !t->finite) {
+	if (step == 1 ||
+	    step / t->conf->log_every > t->records.recorded_step / t->conf->log_every ||
+	    step == t->conf->steps || !t->last_step.is_finite) {
 		rc = put_train_record(t);
-		t->recorded_step = step;
+		t->records.recorded_step = step;
 		t->meter = (struct step_meter){ 0 };
 	}
-	while (metric_sinks_failure(t->metric_sinks, &trouble))
+	while (metric_sinks_failure(t->records.metric_sinks, &trouble))
 		report_event(t, "warning", "%s", trouble.text);
 	return rc;
 }
@@ -225,7 +230,7 @@ int report_save(struct trainer *t, int64_t bytes, double seconds)
 	if (!trainer_is_first(t))
 		return 0;
 	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
-	w = journal_begin(t->journal, "save", t->state.step);
+	w = journal_begin(t->records.journal, "save", t->state.step);
 	json_put_str(w, "path", path);
 	json_put_int(w, "bytes", bytes);
 	put_real_or_null(w, "seconds", seconds);
@@ -234,9 +239,10 @@ int report_save(struct trainer *t, int64_t bytes, double seconds)
 
 void report_end_line(struct trainer *t)
 {
-	if (trainer_is_first(t) && t->terminal && t->shown > 0 && !t->conf->quiet)
+	if (trainer_is_first(t) && t->records.is_terminal && t->records.shown_at > 0 &&
+	    !t->conf->quiet)
 		fputc('\n', stderr);
-	t->shown = 0;
+	t->records.shown_at = 0;
 }
 
 int report_event(struct trainer *t, const char *level, const char *fmt, ...)
@@ -253,7 +259,7 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	report_end_line(t);
 	if (!t->conf->quiet)
 		fprintf(stderr, "%s: %s\n", level, text);
-	w = journal_begin(t->journal, "event", t->state.step);
+	w = journal_begin(t->records.journal, "event", t->state.step);
 	json_put_str(w, "level", level);
 	json_put_str(w, "text", text);
 	return end_record(t);
@@ -268,9 +274,9 @@ static int report_profile(struct trainer *t, struct err *e)
 	report_end_line(t);
 	if (!t->conf->quiet)
 		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps);
-	w = journal_begin(t->journal, "profile", t->state.step);
+	w = journal_begin(t->records.journal, "profile", t->state.step);
 	profile_json(w, t->profile, t->profiled_s, t->profiled_steps);
-	return journal_end(t->journal, e);
+	return journal_end(t->records.journal, e);
 }
 
 int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e)
@@ -282,8 +288,8 @@ int report_stop(struct trainer *t, const char *reason, int exit_status, struct e
 	report_end_line(t);
 	if (report_profile(t, e))
 		return e->code;
-	w = journal_begin(t->journal, "stop", t->state.step);
+	w = journal_begin(t->records.journal, "stop", t->state.step);
 	json_put_str(w, "reason", reason);
 	json_put_int(w, "exit", exit_status);
-	return journal_end(t->journal, e);
+	return journal_end(t->records.journal, e);
 }

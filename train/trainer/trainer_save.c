@@ -1,6 +1,7 @@
 /* trainer_save.c - checkpoints and evaluations of a run; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,26 +10,26 @@
 #include "share/base/mem.h"
 #include "train/trainer/evaluate.h"
 
-#define AGAIN_S	     60 /* after a failed save, unless one is due before */
-#define FAILED_SAVES 2	/* in a row that end the run */
+#define AGAIN_S	     60 /* next try after a failed save, unless a checkpoint is due earlier */
+#define FAILED_SAVES 2	/* so many in a row end the run */
 
 double trainer_seconds(const struct trainer *t)
 {
-	return t->seconds_before + (clock_mono_s() - t->started);
+	return t->progress.seconds_before + (clock_mono_s() - t->progress.started_at);
 }
 
-/* ---- arenas that lie on several ranks ---------------------------------- */
+/* ---- arrays that are distributed over ranks ----------------------------- */
 
-/* What the ranks have given so far: all of them go through the same arenas in the same order. */
+/* Progress of a collection: the first rank receives the arrays 0 .. n - 1 in this order. */
 struct collection {
 	struct trainer *t;
-	int next, n; /* which arena; of so many */
+	int next, n;
 };
 
-/* Parts of the moments of a rank into the whole. */
+/* Copy a rank's parts of a moment to their places in the whole array. */
 static void place_parts(const struct trainer *t, int rank, float *arena, const float *parts)
 {
-	const struct buckets *b = &t->reduce_options.buckets;
+	const struct buckets *b = &t->ranks.reduce_options.buckets;
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct range p = buckets_piece(b, i, rank);
@@ -38,18 +39,18 @@ static void place_parts(const struct trainer *t, int rank, float *arena, const f
 	}
 }
 
-/* The first rank's side: all parts, in the mirror of gradients, which nobody needs now. */
+/* First rank: collect the parts of a moment in the staging buffer, which is free now. */
 static int collect_parts(struct trainer *t, const float *own, struct err *e)
 {
-	float *arena = t->staging;
-	const size_t most = buckets_owned(&t->reduce_options.buckets, 0);
+	float *arena = t->ranks.staging;
+	const size_t most = buckets_owned(&t->ranks.reduce_options.buckets, 0);
 	float *parts = mem_alloc(MAX(most, (size_t)1), sizeof(*parts), e);
 	int rc = parts ? 0 : e->code;
 
 	if (!rc)
 		place_parts(t, 0, arena, arena_view_const(t->model, own, parts, most));
 	for (int rank = 1; !rc && rank < t->comm->size; rank++) {
-		const size_t n = buckets_owned(&t->reduce_options.buckets, rank);
+		const size_t n = buckets_owned(&t->ranks.reduce_options.buckets, rank);
 
 		rc = comm_receive(t->comm, parts, n * sizeof(*parts), rank, e);
 		if (!rc)
@@ -63,19 +64,21 @@ static int get_ckpt_arena(void *arg, int which, struct ckpt_arena *found, struct
 {
 	struct collection *c = arg;
 	struct trainer *t = c->t;
+
 	const float *moments = which == CKPT_FIRST ? t->adam.first : t->adam.second;
 	const int rank = which - CKPT_FEEDBACK;
 
+	assert(which == c->next && which < c->n);
 	c->next = which + 1;
-	*found = (struct ckpt_arena){ .x = t->staging, .on_host = true };
-	if (which < CKPT_FEEDBACK && t->reduce_options.shards)
+	*found = (struct ckpt_arena){ .x = t->ranks.staging, .on_host = true };
+	if (which < CKPT_FEEDBACK && t->ranks.reduce_options.shards)
 		return collect_parts(t, moments, e);
 	if (which < CKPT_FEEDBACK)
 		*found = (struct ckpt_arena){ .x = moments };
 	else if (rank == 0)
 		found->x = staging_error_feedback(t);
 	else
-		return comm_receive(t->comm, t->staging,
+		return comm_receive(t->comm, t->ranks.staging,
 				    (size_t)model_floats(t->model) * sizeof(float), rank, e);
 	return 0;
 }
@@ -84,14 +87,14 @@ static int send_parts(struct trainer *t, const float *own, struct err *e)
 {
 	const size_t n = t->adam.floats;
 
-	return comm_send(t->comm, arena_view_const(t->model, own, t->staging, n), n * sizeof(*own),
-			 0, e);
+	return comm_send(t->comm, arena_view_const(t->model, own, t->ranks.staging, n),
+			 n * sizeof(*own), 0, e);
 }
 
-/* What the other ranks do meanwhile. */
+/* The other ranks: send the arrays that the first rank collects; n: as in struct collection. */
 static int send_ckpt_arenas(struct trainer *t, int n, struct err *e)
 {
-	if (t->reduce_options.shards &&
+	if (t->ranks.reduce_options.shards &&
 	    (send_parts(t, t->adam.first, e) || send_parts(t, t->adam.second, e)))
 		return e->code;
 	if (n > CKPT_FEEDBACK)
@@ -102,7 +105,7 @@ static int send_ckpt_arenas(struct trainer *t, int n, struct err *e)
 
 /* ---- saving ------------------------------------------------------------ */
 
-/* The first rank's part. *failed: what became of the checkpoint; the value: whether ranks still talk. */
+/* First rank: save. *failed: the failure to save; the return value: a failure of the comm. */
 static int save_here(struct trainer *t, int n, const float *average, struct err *failed,
 		     struct err *e)
 {
@@ -114,7 +117,7 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 	failed->code = 0;
 	t->state.seconds = trainer_seconds(t);
 	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
-	while (c.next < n) /* the others give all they have, wanted or not */
+	while (c.next < n) /* after a failure receive the rest: the other ranks send all arrays */
 		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
 	if (!failed->code)
@@ -122,38 +125,39 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 	return 0;
 }
 
-/* Every rank knows now that the save failed. */
-static int failed_save(struct trainer *t, const struct err *why, bool must, struct err *e)
+/* All ranks, after a failed save. */
+static int handle_failed_save(struct trainer *t, const struct err *why, bool must, struct err *e)
 {
-	char newest[60] = "there is none yet";
+	char newest[60] = "there is no older one";
 
-	t->failed_saves++;
-	if (t->saved_step >= 0)
+	t->progress.failed_saves++;
+	if (t->progress.saved_step >= 0)
 		snprintf(newest, sizeof(newest), "the newest is of step %lld",
-			 (long long)t->saved_step);
-	if (must || t->failed_saves >= FAILED_SAVES)
+			 (long long)t->progress.saved_step);
+	if (must || t->progress.failed_saves >= FAILED_SAVES)
 		return err_set(e, ERR_IO,
-			       "the checkpoint of step %lld cannot be saved%s (%s): make room and "
-			       "train again: %.300s",
-			       (long long)t->state.step, must ? "" : ", nor could the one before",
-			       newest, why->text);
-	t->retry_save_at = clock_mono_s() + AGAIN_S;
+			       "cannot save the checkpoint of step %lld%s (%s): %.300s; free disk "
+			       "space and train again",
+			       (long long)t->state.step, must ? "" : ", nor the one before", newest,
+			       why->text);
+	t->progress.retry_save_at = clock_mono_s() + AGAIN_S;
 	return report_event(t, "warning",
-			    "the checkpoint of step %lld could not be saved (%s); it is tried once "
-			    "more when the next one is due, or in %d s: %.300s",
+			    "cannot save the checkpoint of step %lld (%s); next try in %d s, or "
+			    "when the next checkpoint is due: %.300s",
 			    (long long)t->state.step, newest, AGAIN_S, why->text);
 }
 
 int trainer_save(struct trainer *t, bool must, struct err *e)
 {
 	const int n =
-		CKPT_FEEDBACK + (t->reduce && reduce_error_feedback(t->reduce) ? t->comm->size : 0);
+		CKPT_FEEDBACK +
+		(t->ranks.reduce && reduce_error_feedback(t->ranks.reduce) ? t->comm->size : 0);
 	struct err failed = { 0 };
 	const float *average;
 
-	if (t->telemetry)
-		telemetry_pause(t->telemetry);
-	if (t->saved_step == t->state.step)
+	if (t->ranks.telemetry)
+		telemetry_pause(t->ranks.telemetry);
+	if (t->progress.saved_step == t->state.step)
 		return 0;
 	trainer_at_phase(t, PHASE_SAVE);
 	if (trainer_ema_gather(t, &average, e) ||
@@ -162,10 +166,10 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
 	if (failed.code)
-		return failed_save(t, &failed, must, e);
-	t->saved_step = t->state.step;
-	t->failed_saves = 0;
-	t->retry_save_at = 0;
+		return handle_failed_save(t, &failed, must, e);
+	t->progress.saved_step = t->state.step;
+	t->progress.failed_saves = 0;
+	t->progress.retry_save_at = 0;
 	return 0;
 }
 
@@ -173,27 +177,29 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 
 void trainer_update_best(struct trainer *t)
 {
-	const struct evaluations *v = &t->evaluations;
+	const struct evaluations *v = &t->progress.evaluations;
 	const struct evaluated *best = evaluations_best(v, (enum best_metric)t->conf->best_metric);
 
-	t->waited = evaluations_waited(v, (enum best_metric)t->conf->stop_metric);
+	t->progress.evals_since_best =
+		evaluations_waited(v, (enum best_metric)t->conf->stop_metric);
 	if (v->n > 0)
-		t->evaluated_step = v->all[v->n - 1].step;
+		t->progress.evaluated_step = v->all[v->n - 1].step;
 	if (best) {
 		t->state.best_bleu = best->bleu;
 		t->state.best_step = best->step;
 	}
 }
 
-/* What the first rank makes of an evaluation; one that failed is a warning. */
+/* First rank: record an evaluation in the list; a failed one is a warning. */
 static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
 {
 	if (v->trouble.code == ERR_TEMPFAIL)
-		return 0; /* the loop sees the request too; it is done after resuming */
+		return 0; /* the loop sees the request to stop; resuming repeats the evaluation */
 	if (v->trouble.code)
 		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
 				    (long long)v->step, v->trouble.text);
-	if (evaluations_note(&t->evaluations, (struct evaluated){ v->step, v->bleu, v->nll }, e))
+	if (evaluations_note(&t->progress.evaluations,
+			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
 		return e->code;
 	trainer_update_best(t);
 	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
@@ -202,19 +208,18 @@ static int evaluated_here(struct trainer *t, const struct evaluation *v, struct 
 		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
 			(long long)v->step, v->bleu, t->state.best_bleu,
 			(long long)t->state.best_step);
-	return evaluations_write(t->folder, &t->evaluations, e);
+	return evaluations_write(t->folder, &t->progress.evaluations, e);
 }
 
-/* All ranks; afterwards all know whether it came through. */
 int trainer_evaluate(struct trainer *t, struct err *e)
 {
 	struct evaluation v = {
 		.workspace = t->workspace,
 		.run = t->conf->run,
-		.journal = t->journal,
-		.samples = t->samples,
+		.journal = t->records.journal,
+		.samples = t->records.samples,
 		.stop = t->stop,
-		.before = &t->evaluations,
+		.before = &t->progress.evaluations,
 		.best_metric = (enum best_metric)t->conf->best_metric,
 		.comm = t->comm,
 		.conf = t->conf,
@@ -224,14 +229,14 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.model = t->model,
 		.threads = trainer_threads(t),
 		.gpu = arena_is_host(t->model) ? -1 : trainer_gpu(t),
-		.unable = &t->eval_share_failed,
+		.unable = &t->ranks.eval_share_failed,
 	};
 
 	if (trainer_save(t, false, e))
 		return e->code;
-	if (t->saved_step != t->state.step)
+	if (t->progress.saved_step != t->state.step)
 		return report_event(t, "warning",
-				    "step %lld is not evaluated: that takes its checkpoint",
+				    "step %lld is not evaluated: its checkpoint could not be saved",
 				    (long long)t->state.step);
 	v.step = t->state.step;
 	trainer_at_phase(t, PHASE_EVALUATE);
@@ -239,8 +244,10 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 	if (trainer_ema_gather(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
 	    (trainer_is_first(t) && evaluated_here(t, &v, e)))
 		return e->code;
-	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
-			       t->comm->broadcast(t->comm, &t->waited, sizeof(t->waited), 0, e)
+	return t->comm->broadcast(t->comm, &t->progress.evaluated_step,
+				  sizeof(t->progress.evaluated_step), 0, e) ||
+			       t->comm->broadcast(t->comm, &t->progress.evals_since_best,
+						  sizeof(t->progress.evals_since_best), 0, e)
 		       ? e->code
 		       : 0;
 }

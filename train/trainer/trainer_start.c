@@ -1,4 +1,4 @@
-/* trainer_start.c - beginning with the weights of another model; see trainer_internal.h */
+/* trainer_start.c - starts a run with the weights of a model; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "share/base/paths.h"
 #include "train/common/start_from.h"
 
-/* Weights alone: what import makes of a run has no moments yet. */
+/* An imported checkpoint has weights, but no moments. */
 bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state *found)
 {
 	struct err ignored;
@@ -19,7 +19,7 @@ bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state 
 	return bare;
 }
 
-/* What is read is what SHA256SUMS says, moments of its optimizer apart. */
+/* Check the folder by its SHA256SUMS, except the optimizer's moments, and load its weights. */
 static int load_start_weights(struct trainer *t, const char *folder, struct ckpt_state *found,
 			      struct err *e)
 {
@@ -45,8 +45,8 @@ int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e)
 		rc = ckpt_weights_sum(folder, sum, e);
 	if (!rc)
 		t->start_text = file_path(e,
-					  "beginning with the weights of %s (step %lld, SHA-256 "
-					  "%.12s), all else anew",
+					  "started with the weights of %s (step %lld, SHA-256 "
+					  "%.12s); moments and step count start from 0",
 					  folder, (long long)found.step, sum);
 	free(folder);
 	return rc || !t->start_text ? e->code : 0;
@@ -54,11 +54,11 @@ int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e)
 
 int start_weights_report(struct trainer *t, struct err *e)
 {
-	bool begun = t->start_text != NULL;
+	bool has_started = t->start_text != NULL;
 
-	if (t->comm->broadcast(t->comm, &begun, sizeof(begun), 0, e))
+	if (t->comm->broadcast(t->comm, &has_started, sizeof(has_started), 0, e))
 		return e->code;
-	if (!begun)
+	if (!has_started)
 		return 0;
 	if (trainer_is_first(t))
 		report_event(t, "info", "%s", t->start_text);
