@@ -1,6 +1,7 @@
-/* answers.c - see answers.h: the table of questions, and what the files of answers share */
+/* answers.c - the table of questions and the helpers of answers_*.c; see answers.h */
 #include "eval/report/answers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,13 +22,14 @@ static const struct {
 	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used },
 	{ "network-bound", "Is the network the bottleneck?", answer_network_bound },
 	{ "input-bound", "Did training wait for its data?", answer_input_bound },
-	{ "stragglers", "Did one rank hold up the others?", answer_stragglers },
-	{ "learning-rate", "What is this learning-rate curve?", answer_learning_rate },
+	{ "stragglers", "Did one rank slow down the others?", answer_stragglers },
+	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate },
 	{ "data-size", "How big was the training set?", answer_data_size },
 	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents },
 	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size },
 	{ "step-time", "How long does a step take?", answer_step_time },
-	{ "network-correlation", "How does the step time follow the network?", answer_correlation },
+	{ "network-correlation", "How does the step time depend on the network?",
+	  answer_correlation },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -36,9 +38,10 @@ const char *answer_verdict_name(enum answer_verdict v)
 		[VERDICT_UNKNOWN] = "not enough data",
 		[VERDICT_YES] = "yes",
 		[VERDICT_NO] = "no",
-		[VERDICT_STATEMENT] = "told",
+		[VERDICT_STATEMENT] = "statement",
 	};
 
+	assert((size_t)v < ARRAY_LEN(names));
 	return names[v];
 }
 
@@ -79,7 +82,7 @@ void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...
 	va_end(ap);
 }
 
-/* The next free fact; the last one again when a table of facts is full. */
+/* The next free fact. A full table overwrites its last fact. */
 static struct named_fact *next_fact(struct answer *a, const char *name, const char *unit)
 {
 	struct named_fact *f = &a->facts[MIN(a->n_facts, ANSWER_MAX_FACTS - 1)];
@@ -93,7 +96,7 @@ static struct named_fact *next_fact(struct answer *a, const char *name, const ch
 
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit)
 {
-	if (isfinite(value)) /* what is not known is not said */
+	if (isfinite(value))
 		next_fact(a, name, unit)->value = value;
 }
 
@@ -112,6 +115,7 @@ int answer_add_curve(struct answer *a, const char *name, const void *array, size
 {
 	struct answer_plot_curve *c = &a->curves[a->n_curves];
 
+	assert(a->n_curves < ANSWER_MAX_CURVES);
 	if (evidence_get_series(&c->points, array, n, size, x_offset, y_offset, e))
 		return e->code;
 	c->name = name;
@@ -122,7 +126,7 @@ int answer_add_curve(struct answer *a, const char *name, const void *array, size
 	return 0;
 }
 
-/* The mean of one member of the points that have it. */
+/* The mean of the double at this offset over the points where it is finite; NAN without any. */
 static double mean_of_field(const struct train_point *p, size_t n, size_t offset)
 {
 	double sum = 0, known = 0;
@@ -144,7 +148,8 @@ struct train_point answer_steady_means(const struct evidence *v)
 	const size_t from = v->n_train / 2;
 	struct train_point mean;
 
-	/* all members are doubles */
+	/* the loop treats struct train_point as an array of doubles */
+	_Static_assert(sizeof(mean) % sizeof(double) == 0, "struct train_point has only doubles");
 	for (size_t at = 0; at < sizeof(mean); at += sizeof(double)) {
 		double m = mean_of_field(v->train + from, v->n_train - from, at);
 

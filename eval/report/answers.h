@@ -1,10 +1,9 @@
 /*
- * answers.h - the questions that people have about a run, answered from its evidence.
+  * answers.h - questions about a run, answered from its evidence.
  *
- * An answer is a verdict, one sentence with its numbers, the evidence behind it and,
- * where it helps, a plot. Each question is a row of the table in answers.c; the functions
- * are in answers_*.c by subject. A question whose evidence is missing is answered "not
- * enough data", never by a guess.
+ * An answer has a verdict, one sentence with numbers, the facts behind the sentence and
+ * often a plot. Each question is a row of the table in answers.c; its function is in the
+ * answers_*.c of its subject. Missing evidence gives the verdict "not enough data", never a guess.
  */
 #ifndef WERKBANK_EVAL_REPORT_ANSWERS_H
 #define WERKBANK_EVAL_REPORT_ANSWERS_H
@@ -17,12 +16,12 @@
 
 enum answer_verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_STATEMENT };
 
-/* One number or text that the sentence rests on. */
+/* One number or text that supports the sentence. */
 struct named_fact {
 	char name[72];
 	char unit[16];	/* "" for texts and counts */
-	char text[160]; /* of a text; "": the value is meant */
-	double value;
+	char text[160]; /* "" if the fact is a number */
+	double value;	/* NAN if the fact is a text */
 };
 
 #define ANSWER_MAX_FACTS  24
@@ -34,12 +33,12 @@ struct answer_plot_curve {
 };
 
 struct answer {
-	const char *id, *question; /* of the table */
+	const char *id, *question; /* constants of the table */
 	enum answer_verdict verdict;
 	char sentence[640];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
-	const char *x_name, *y_name; /* of the plot: string constants */
+	const char *x_name, *y_name; /* axes of the plot: string constants */
 	struct answer_plot_curve curves[ANSWER_MAX_CURVES];
 	size_t n_curves;
 };
@@ -49,15 +48,16 @@ struct answers {
 	size_t n;
 };
 
-/* All questions, in the order of the table. answers_free() in any case. */
+/* Answers all questions in the order of the table. Call answers_free() after a failure too. */
 int answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
 
-/* "yes", "no", "not enough data", "told" (where the question is not one of yes or no). */
+/* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */
 const char *answer_verdict_name(enum answer_verdict v);
 
 /* ---- for answers_*.c ---- */
 
+/* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
 typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
 
 answer_fn answer_duration, answer_fully_trained, answer_overfitting, answer_stable,
@@ -65,22 +65,24 @@ answer_fn answer_duration, answer_fully_trained, answer_overfitting, answer_stab
 	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
 	answer_checkpoint_contents, answer_checkpoint_size;
 
+/* Sets the verdict and appends to the sentence (cut off at its size). */
 void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Adds a number with its unit; a value that is not finite is unknown and left out. */
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* A curve of one array of the evidence. */
+/* Adds a curve from two double members x and y of an array of the evidence. */
 #define ANSWER_ADD_CURVE(a, name, array, n, type, x, y, e)                                         \
 	answer_add_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x),         \
 			 offsetof(struct type, y), e)
 int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
 		     size_t x_offset, size_t y_offset, struct err *e);
 
-/* The means over the later half of the train records: the run as it went when it had settled. */
+/* Each member's mean over the later half of the train records: the start-up phase is left out. */
 struct train_point answer_steady_means(const struct evidence *v);
 
 #define ANSWER_TEXT 32
-/* "2 h 05 min", "3.4 s"; "243 MB", "1.2 GB". Both return out. */
+/* Text for people: "2 h 05 min", "3.4 s"; "243 MB", "1.2 GB"; "unknown" for NAN. Return out. */
 char *answer_seconds(char out[ANSWER_TEXT], double s);
 char *answer_bytes(char out[ANSWER_TEXT], double bytes);
 

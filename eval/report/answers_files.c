@@ -1,4 +1,4 @@
-/* answers_files.c - time, data, checkpoints; answers.h */
+/* answers_files.c - answers about duration, training data and checkpoints; answers.h */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,11 @@
 
 /* ---- duration ---------------------------------------------------------- */
 
-/* Where the time of a run went, in seconds. */
+/* How a run spent its time, in seconds. wall is the sum of the others. */
 struct run_times {
-	double wall, training, input, evaluating, saving, lost, down;
+	double wall, training, input, evaluating, saving;
+	double lost; /* steps that were repeated after a restart */
+	double down; /* the rest: starting, idle */
 };
 
 static struct run_times find_times(const struct evidence *v)
@@ -51,14 +53,15 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 	char eta[ANSWER_TEXT];
 
 	if (!strcmp(v->reason, "finished"))
-		answer_append(a, VERDICT_STATEMENT, "; it is finished.");
+		answer_append(a, VERDICT_STATEMENT, "; the run is finished.");
 	else if (!strcmp(v->reason, "asked"))
-		answer_append(a, VERDICT_STATEMENT, "; it was asked to stop and can go on.");
+		answer_append(a, VERDICT_STATEMENT,
+			      "; the run was stopped on request and can be resumed.");
 	else if (!strcmp(v->reason, "failed"))
-		answer_append(a, VERDICT_STATEMENT, "; it failed: %.200s", v->last_error);
+		answer_append(a, VERDICT_STATEMENT, "; the run failed: %.200s", v->last_error);
 	else
 		answer_append(a, VERDICT_STATEMENT,
-			      "; the %.0f steps that are left take %s at this rate.", MAX(left, 0),
+			      "; the remaining %.0f steps take %s at this rate.", MAX(left, 0),
 			      answer_seconds(eta, MAX(left, 0) * mean.step_s));
 }
 
@@ -73,7 +76,7 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 		if (isfinite(v->train[i].target_tps) && isfinite(v->train[i].step_s))
 			tokens += v->train[i].target_tps * v->train[i].step_s * v->train[i].steps;
 	if (!v->n_train || !(t.wall > 0)) {
-		answer_append(a, VERDICT_UNKNOWN, "No step was recorded.");
+		answer_append(a, VERDICT_UNKNOWN, "The journal records no step.");
 		return 0;
 	}
 	answer_add_fact(a, "wall clock", t.wall, "s");
@@ -81,18 +84,19 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "waiting for batches", t.input, "s");
 	answer_add_fact(a, "evaluating", t.evaluating, "s");
 	answer_add_fact(a, "saving", t.saving, "s");
-	answer_add_fact(a, "steps that were done again", t.lost, "s");
-	answer_add_fact(a, "starting, standing still, other", t.down, "s");
-	answer_add_fact(a, "goodput: training steps of the wall clock", t.training / t.wall, "");
+	answer_add_fact(a, "steps repeated after a restart", t.lost, "s");
+	answer_add_fact(a, "starting, idle, other", t.down, "s");
+	answer_add_fact(a, "goodput: share of the wall clock spent in steps", t.training / t.wall,
+			"");
 	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
 	answer_add_fact(a, "steps", step, "");
 	answer_add_fact(a, "target tokens", tokens, "tokens");
-	answer_append(
-		a, VERDICT_STATEMENT,
-		"%s for %.0f steps and %.3g target tokens in %zu attempt%s; %.0f %% of it was "
-		"training",
-		answer_seconds(text, t.wall), step, tokens, v->n_attempts,
-		v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
+	answer_append(a, VERDICT_STATEMENT,
+		      "The run took %s for %.0f steps and %.3g target tokens in %zu attempt%s; "
+		      "%.0f %% of "
+		      "this time was training",
+		      answer_seconds(text, t.wall), step, tokens, v->n_attempts,
+		      v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
 	write_run_outlook(a, v, step);
 	return 0;
 }
@@ -106,7 +110,7 @@ static double number_at(const struct json *root, const char *a, const char *b, c
 	return json_number(c ? json_get(v, c) : v, NAN);
 }
 
-/* Bytes of the raw text of a set. */
+/* Bytes of the raw text of a set, source and target. */
 static double source_bytes(const struct json *manifest, const char *set)
 {
 	const struct json *sources = json_get(manifest, "sources");
@@ -143,10 +147,10 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	(void)e;
 	if (!m) {
 		answer_append(a, VERDICT_UNKNOWN,
-			      "The corpus of this run is not in the workspace.");
+			      "The workspace has no manifest.json of the run's corpus.");
 		return 0;
 	}
-	answer_add_fact(a, "raw text, both sides", raw, "bytes");
+	answer_add_fact(a, "raw text, source and target", raw, "bytes");
 	answer_add_fact(a, "pairs read", read, "lines");
 	for (size_t i = 0; (rule = json_member(dropped, i, &value)) != NULL; i++)
 		if (json_number(value, 0) > 0) {
@@ -162,10 +166,11 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
 	answer_append(
 		a, VERDICT_STATEMENT,
-		"%s of raw text, %.0f pairs; %.0f were kept: %.4g source and %.4g target tokens",
+		"The raw text of %s holds %.0f sentence pairs; %.0f pairs were kept, with %.4g "
+		"source and %.4g target tokens,",
 		answer_bytes(text, raw), read, kept, number_at(m, "tokens", "train", "source"),
 		number_at(m, "tokens", "train", "target"));
-	answer_append(a, VERDICT_STATEMENT, " in a file of %s; training saw it %.2f times.",
+	answer_append(a, VERDICT_STATEMENT, " in a file of %s. Training read this file %.2f times.",
 		      answer_bytes(text, file_bytes(m, "train.shard")),
 		      v->n_train ? v->train[v->n_train - 1].epoch : 0);
 	return 0;
@@ -173,22 +178,24 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- checkpoints ------------------------------------------------------- */
 
+/* The files of a checkpoint, with their counterparts in a TensorFlow checkpoint. */
 static const struct {
-	const char *name, *holds;
+	const char *name, *content;
 } files[] = {
-	{ "model.safetensors", "the weights, fp32 (in TensorFlow a part of .data)" },
-	{ "training.safetensors", "the weights that training goes on from, where the model's are "
-				  "their average" },
-	{ "optimizer.safetensors", "Adam's two moments, fp32 (in TensorFlow a part of .data)" },
-	{ "state.json", "step, place in the data, seed, best BLEU (TensorFlow: .index and more)" },
-	{ "SHA256SUMS", "what each file must be; sha256sum -c checks it" },
-	{ "recipe.ini", "every option with its origin (the model's graph: .meta)" },
+	{ "model.safetensors", "the model's weights, fp32 (TensorFlow: part of .data)" },
+	{ "training.safetensors", "the weights that training continues from, if model.safetensors "
+				  "holds their average" },
+	{ "optimizer.safetensors", "Adam's two moments, fp32 (TensorFlow: part of .data)" },
+	{ "state.json", "step, data position, seed, best BLEU (TensorFlow: .index and more)" },
+	{ "SHA256SUMS", "checksum of each file; sha256sum -c verifies them" },
+	{ "recipe.ini", "every option with its origin (TensorFlow: .meta, the model's graph)" },
 	{ "vocab.tsv", "token, number, frequency" },
-	{ "bpe.codes", "the merges that split words" },
-	{ "sentencepiece.model", "the pieces that split words" },
+	{ "bpe.codes", "BPE merges that split words" },
+	{ "sentencepiece.model", "SentencePiece model that splits words" },
 };
 
-static double size_of(const char *folder, const char *name)
+/* Bytes of a file; NAN if the file does not exist. */
+static double checkpoint_file_bytes(const char *folder, const char *name)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/%s", folder, name);
@@ -201,39 +208,44 @@ static double size_of(const char *folder, const char *name)
 
 int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struct err *e)
 {
+	/* without a checkpoint: NULL and an error, which the verdict replaces */
 	char *folder = ckpt_find_last(v->folder, e), text[ANSWER_TEXT];
 	size_t n = 0;
 
 	e->code = 0;
 	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
-		double bytes = size_of(folder, files[i].name);
+		double bytes = checkpoint_file_bytes(folder, files[i].name);
 
 		if (!isfinite(bytes))
 			continue;
 		n++;
 		answer_add_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
-				files[i].holds);
+				files[i].content);
 	}
 	if (!n)
-		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+		answer_append(a, VERDICT_UNKNOWN, "The run has no complete checkpoint.");
 	else
-		answer_append(a, VERDICT_STATEMENT,
-			      "%zu files that are a model of their own: weights, optimizer, state, "
-			      "vocabulary, splitting of words, recipe and their checksums.",
-			      n);
+		answer_append(
+			a, VERDICT_STATEMENT,
+			"A checkpoint has %zu files and needs no file from elsewhere: weights, "
+			"optimizer, training state, vocabulary, word splitting, recipe and "
+			"checksums.",
+			n);
 	free(folder);
 	return 0;
 }
 
 int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct err *e)
 {
+	/* without a checkpoint: NULL and an error, which the verdict replaces */
 	char *folder = ckpt_find_last(v->folder, e), text[3][ANSWER_TEXT];
-	double model = folder ? size_of(folder, "model.safetensors") : NAN,
-	       moments = folder ? size_of(folder, "optimizer.safetensors") : NAN, total = 0;
+	double model = folder ? checkpoint_file_bytes(folder, "model.safetensors") : NAN,
+	       moments = folder ? checkpoint_file_bytes(folder, "optimizer.safetensors") : NAN,
+	       total = 0;
 
 	e->code = 0;
 	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
-		double bytes = size_of(folder, files[i].name);
+		double bytes = checkpoint_file_bytes(folder, files[i].name);
 
 		total += isfinite(bytes) ? bytes : 0;
 	}
@@ -242,11 +254,13 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 		answer_add_fact(a, "optimizer", moments, "bytes");
 		answer_add_fact(a, "all files", total, "bytes");
 		answer_add_fact(a, "parameters", v->parameters, "");
-		answer_append(a, VERDICT_STATEMENT, "%s: %s of weights and %s of Adam's moments.",
+		answer_append(a, VERDICT_STATEMENT,
+			      "A checkpoint takes %s, of which %s are weights and %s are Adam's "
+			      "moments.",
 			      answer_bytes(text[0], total), answer_bytes(text[1], model),
 			      answer_bytes(text[2], moments));
 	} else {
-		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+		answer_append(a, VERDICT_UNKNOWN, "The run has no complete checkpoint.");
 	}
 	free(folder);
 	return 0;

@@ -1,4 +1,5 @@
-/* answers_learning.c - is it trained, does it overfit, was it stable, what is the rate; answers.h */
+/* answers_learning.c - answers about convergence, overfitting, stability and learning rate; answers.h */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,41 +9,43 @@
 #include "eval/metrics/statistics.h"
 #include "train/model/schedule.h"
 
-#define PATIENCE    10	  /* evaluations without a gain that end a training (Marian's) */
-#define LITTLE	    0.001 /* relative gain of the development loss that counts */
-#define LEAST_EVALS 6	  /* that a slope is made from */
-#define OVERFIT	    0.01  /* relative rise of the development loss above its least */
-#define OVERFIT_RUN 3	  /* evaluations in a row that must show it */
-#define SPIKE	    1.3	  /* times the median of the records before */
+#define PATIENCE      10    /* evaluations without a gain that end a training, as in Marian */
+#define LOSS_GAIN     0.001 /* smallest relative fall of the development loss that counts */
+#define MIN_EVALS     6	    /* evaluations that a slope needs */
+#define OVERFIT_RISE  0.01  /* relative rise of the development loss above its minimum */
+#define OVERFIT_EVALS 3	    /* consecutive evaluations that must show this rise */
+#define SPIKE	      1.3   /* a spike is a loss above this multiple of the preceding median */
 
 /* ---- fully trained? ---------------------------------------------------- */
 
-/* Evaluations since the development loss last fell by more than a little. */
-static size_t since_gain(const struct eval_point *p, size_t n)
+/* Evaluations since the development loss last fell by more than LOSS_GAIN. */
+static size_t evals_since_gain(const struct eval_point *p, size_t n)
 {
 	double best = INFINITY;
 	size_t at = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (p[i].dev_nll < best * (1 - LITTLE)) {
+		if (p[i].dev_nll < best * (1 - LOSS_GAIN)) {
 			best = p[i].dev_nll;
 			at = i;
 		}
 	return n ? n - 1 - at : 0;
 }
 
-/* Slopes of the last third of the evaluations against the logarithm of the step. */
+/* Slopes over the last third of the evaluations, per doubling of the steps (log2 of the step). */
 struct tail {
 	struct slope_estimate nll, bleu;
-	double bleu_noise; /* half width of 95 % of what is left beside the slope */
-	size_t n;
+	double bleu_noise; /* half width of the central 95 % of the residuals of the BLEU slope */
+	size_t n;	   /* evaluations in the last third */
 };
 
 static int find_tail(struct tail *t, const struct evidence *v, struct err *e)
 {
-	const size_t n = v->n_evals, from = n - MAX(n / 3, MIN(n, LEAST_EVALS / 2));
+	const size_t n = v->n_evals, from = n - MAX(n / 3, MIN(n, MIN_EVALS / 2));
 	struct evidence_series nll = { 0 }, bleu = { 0 };
 	int rc;
+
+	assert(from < n);
 
 	*t = (struct tail){ .n = n - from, .bleu_noise = NAN };
 	rc = evidence_get_series(&nll, v->evals + from, t->n, sizeof(*v->evals),
@@ -70,20 +73,23 @@ static int find_tail(struct tail *t, const struct evidence *v, struct err *e)
 	return rc;
 }
 
-/* The gain in BLEU of the last third, by its slope. */
+/* BLEU points gained over the last third, from the slope. */
 static double bleu_gain(const struct evidence *v, const struct tail *t)
 {
 	const struct eval_point *last = &v->evals[v->n_evals - 1], *first = last - (t->n - 1);
+
+	assert(t->n >= 1 && t->n <= v->n_evals);
 
 	return t->bleu.median * log2(last->step / MAX(first->step, 1));
 }
 
 /*
- * What another doubling of the steps can bring at most: gains by doubling become smaller, so no more
- * than the last one brought, where evaluations reach back so far, nor than by the slope of the last
- * third, nor than is left to 100. NAN: no BLEU was measured.
+ * Upper bound of the BLEU gain from another doubling of the steps. The gain of each doubling is
+ * smaller than that of the one before. So the bound is the least of: the gain of the last
+ * doubling (if evaluations reach back so far), the slope of the last third, and the distance to
+ * 100. NAN if BLEU was not measured.
  */
-static double next_doubling(const struct evidence *v, const struct tail *t)
+static double bound_bleu_gain(const struct evidence *v, const struct tail *t)
 {
 	const struct eval_point *last = NULL, *half = NULL;
 
@@ -103,10 +109,9 @@ static double next_doubling(const struct evidence *v, const struct tail *t)
 static void write_gain_outlook(char *text, size_t n, double gain)
 {
 	if (isnan(gain))
-		snprintf(text, n, "no BLEU was measured");
+		snprintf(text, n, "no evaluation measured BLEU");
 	else
-		snprintf(text, n, "another doubling of steps would bring at most about %.2f BLEU",
-			 gain);
+		snprintf(text, n, "doubling the steps would gain at most about %.2f BLEU", gain);
 }
 
 static size_t count_losses(const struct evidence *v)
@@ -118,10 +123,22 @@ static size_t count_losses(const struct evidence *v)
 	return n;
 }
 
+static void add_slope_facts(struct answer *a, const struct evidence *v, const struct tail *t)
+{
+	answer_add_fact(a, "development loss, change per doubling of steps", t->nll.median, "nats");
+	answer_add_fact(a, "lower end of its 95 % interval", t->nll.low, "nats");
+	answer_add_fact(a, "upper end of its 95 % interval", t->nll.high, "nats");
+	answer_add_fact(a, "BLEU per doubling of steps", t->bleu.median, "BLEU");
+	answer_add_fact(a, "BLEU gain of another doubling, upper bound", bound_bleu_gain(v, t),
+			"BLEU");
+	answer_add_fact(a, "BLEU gain in the last third of the run", bleu_gain(v, t), "BLEU");
+	answer_add_fact(a, "BLEU noise there (95 %, half width)", t->bleu_noise, "BLEU");
+}
+
 int answer_fully_trained(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const size_t losses = count_losses(v), waited = since_gain(v->evals, v->n_evals);
-	bool flat, little;
+	const size_t losses = count_losses(v), waited = evals_since_gain(v->evals, v->n_evals);
+	bool is_loss_flat, is_bleu_flat;
 	char outlook[96];
 	struct tail t;
 
@@ -131,44 +148,56 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 			     e))
 		return e->code;
 	answer_add_fact(a, "evaluations", (double)losses, "");
-	if (losses < LEAST_EVALS) {
-		answer_append(
-			a, VERDICT_UNKNOWN,
-			"%zu evaluations are too few to see whether the development loss still "
-			"falls: at least %d are needed.",
-			losses, LEAST_EVALS);
+	if (losses < MIN_EVALS) {
+		answer_append(a, VERDICT_UNKNOWN,
+			      "The journal holds %zu evaluations with a development loss; at least "
+			      "%d are needed to see whether the loss still falls.",
+			      losses, MIN_EVALS);
 		return 0;
 	}
 	if (find_tail(&t, v, e))
 		return e->code;
-	write_gain_outlook(outlook, sizeof(outlook), next_doubling(v, &t));
-	flat = t.nll.high >= 0;
-	little = !(bleu_gain(v, &t) > t.bleu_noise);
+	write_gain_outlook(outlook, sizeof(outlook), bound_bleu_gain(v, &t));
+	is_loss_flat = t.nll.high >= 0;
+	is_bleu_flat = !(bleu_gain(v, &t) > t.bleu_noise);
 	answer_add_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited,
 			"");
-	answer_add_fact(a, "development loss per doubling of steps", t.nll.median, "nats");
-	answer_add_fact(a, "its 95 % interval, low", t.nll.low, "nats");
-	answer_add_fact(a, "its 95 % interval, high", t.nll.high, "nats");
-	answer_add_fact(a, "BLEU per doubling of steps", t.bleu.median, "BLEU");
-	answer_add_fact(a, "BLEU that another doubling can bring at most", next_doubling(v, &t),
-			"BLEU");
-	answer_add_fact(a, "BLEU gained in the last third", bleu_gain(v, &t), "BLEU");
-	answer_add_fact(a, "BLEU's noise there (95 %, half width)", t.bleu_noise, "BLEU");
-	if (waited >= PATIENCE || (flat && little))
+	add_slope_facts(a, v, &t);
+	if (waited >= PATIENCE)
 		answer_append(a, VERDICT_YES,
-			      "Over the last third of the run the development loss %s; %s.",
-			      waited >= PATIENCE ? "has not fallen any more"
-						 : "shows no fall that can be told from noise",
+			      "The development loss has not fallen by more than 0.1 %% for %zu "
+			      "evaluations; %s.",
+			      waited, outlook);
+	else if (is_loss_flat && is_bleu_flat)
+		answer_append(a, VERDICT_YES,
+			      "In the last third of the run, neither the fall of the development "
+			      "loss nor the gain in BLEU exceeds the noise; %s.",
 			      outlook);
 	else
 		answer_append(a, VERDICT_NO,
-			      "The development loss still falls, by %.3f nats per doubling of "
-			      "steps (95 %%: %.3f to %.3f); %s.",
+			      "The development loss still falls by %.3f nats per doubling of the "
+			      "steps (95 %% interval: %.3f to %.3f); %s.",
 			      -t.nll.median, -t.nll.high, -t.nll.low, outlook);
 	return 0;
 }
 
 /* ---- overfitting? ------------------------------------------------------ */
+
+static void describe_no_overfitting(struct answer *a, const struct eval_point *last,
+				    const struct eval_point *best)
+{
+	const double rise = last->dev_nll / best->dev_nll - 1;
+
+	if (rise < 0.0005) /* would print as 0.0 % */
+		answer_append(a, VERDICT_NO, "The development loss is at its minimum (%.3f)",
+			      last->dev_nll);
+	else
+		answer_append(a, VERDICT_NO,
+			      "The development loss (%.3f) is only %.1f %% above its minimum",
+			      last->dev_nll, 100 * rise);
+	answer_append(a, VERDICT_NO, "; the gap to the loss on training sentences is %.3f nats.",
+		      last->dev_nll - last->train_nll);
+}
 
 int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e)
 {
@@ -188,39 +217,36 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 		last = &p[i];
 		if (!best || p[i].dev_nll < best->dev_nll)
 			best = &p[i];
-		rising = p[i].dev_nll > best->dev_nll * (1 + OVERFIT) ? rising + 1 : 0;
+		rising = p[i].dev_nll > best->dev_nll * (1 + OVERFIT_RISE) ? rising + 1 : 0;
 	}
-	if (known < OVERFIT_RUN) {
+	if (known < OVERFIT_EVALS) {
 		answer_append(a, VERDICT_UNKNOWN,
-			      "%zu evaluations measured the same loss on training and development "
-			      "sentences: at least %d are needed.",
-			      known, OVERFIT_RUN);
+			      "%zu evaluations measured the loss on both training and development "
+			      "sentences; at least %d are needed.",
+			      known, OVERFIT_EVALS);
 		return 0;
 	}
+	assert(best && last && best->dev_nll <= last->dev_nll);
 	answer_add_fact(a, "development loss", last->dev_nll, "nats");
-	answer_add_fact(a, "loss of the training sample", last->train_nll, "nats");
+	answer_add_fact(a, "loss on a sample of training sentences", last->train_nll, "nats");
 	answer_add_fact(a, "gap", last->dev_nll - last->train_nll, "nats");
-	answer_add_fact(a, "least development loss", best->dev_nll, "nats");
-	answer_add_fact(a, "at step", best->step, "");
-	if (rising >= OVERFIT_RUN && last->train_nll < best->train_nll)
+	answer_add_fact(a, "lowest development loss", best->dev_nll, "nats");
+	answer_add_fact(a, "step of the lowest development loss", best->step, "");
+	if (rising >= OVERFIT_EVALS && last->train_nll < best->train_nll)
 		answer_append(
 			a, VERDICT_YES,
-			"Since step %.0f the development loss has risen by %.1f %%, while "
-			"that of training sentences went on falling; the checkpoint of the best "
-			"BLEU is kept, more dropout or data would help.",
+			"Since step %.0f the development loss has risen by %.1f %%, while the loss "
+			"on training sentences has fallen further. The checkpoint with the best "
+			"BLEU is kept; more dropout or more data would help.",
 			best->step, 100 * (last->dev_nll / best->dev_nll - 1));
 	else
-		answer_append(a, VERDICT_NO,
-			      "The development loss (%.3f) is at most %.1f %% above its least; the "
-			      "gap to training sentences is %.3f nats.",
-			      last->dev_nll, 100 * (last->dev_nll / best->dev_nll - 1),
-			      last->dev_nll - last->train_nll);
+		describe_no_overfitting(a, last, best);
 	return 0;
 }
 
 /* ---- stable? ----------------------------------------------------------- */
 
-/* Records whose loss jumped far above those before it. */
+/* Records whose loss exceeds SPIKE times the median of the 16 finite losses before. */
 static size_t count_spikes(const struct evidence *v)
 {
 	double window[16];
@@ -247,21 +273,26 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
 			     e))
 		return e->code;
-	answer_add_fact(a, "records that are not finite", (double)v->nonfinite, "");
-	answer_add_fact(a, "jumps of the loss by more than 30 %", (double)spikes, "");
+	answer_add_fact(a, "records with a loss or gradient that is not finite",
+			(double)v->nonfinite, "");
+	answer_add_fact(a, "records whose loss jumped by more than 30 %", (double)spikes, "");
 	answer_add_fact(a, "warnings", (double)v->warnings, "");
 	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
 	if (v->n_train < 2)
-		answer_append(a, VERDICT_UNKNOWN, "Too few records of training.");
+		answer_append(a, VERDICT_UNKNOWN,
+			      "The journal holds %zu training records; at least 2 are needed.",
+			      v->n_train);
 	else if (v->nonfinite || spikes)
-		answer_append(a, VERDICT_NO,
-			      "%lld records hold a loss or gradient that is not finite, and the "
-			      "loss jumped %zu times; a lower learning rate, a longer warm-up or "
-			      "clipping would help.",
-			      (long long)v->nonfinite, spikes);
+		answer_append(
+			a, VERDICT_NO,
+			"%lld records hold a loss or gradient that is not finite, and the "
+			"loss jumped by more than 30 %% in %zu records. A lower learning rate, "
+			"a longer warm-up or gradient clipping would help.",
+			(long long)v->nonfinite, spikes);
 	else
 		answer_append(a, VERDICT_YES,
-			      "Every loss and gradient was finite and the loss never jumped.");
+			      "Every recorded loss and gradient was finite, and the loss never "
+			      "jumped by more than 30 %%.");
 	return 0;
 }
 
@@ -271,7 +302,7 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 {
 	const struct conf *c = &v->recipe;
 	struct rate_schedule s = { c->noam_factor, MAX(c->warmup, 1), (int32_t)c->d_model };
-	double off = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
+	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
 	size_t known = 0;
 
 	a->x_name = "step";
@@ -280,17 +311,19 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 		return e->code;
 	for (size_t i = 0; i < v->n_train; i++) {
 		const struct train_point *p = &v->train[i];
-		double theory = s.d_model > 0 && p->step > 0
-					? schedule_rate(&s, (int64_t)p->step - 1)
-					: NAN;
+		double expected = s.d_model > 0 && p->step > 0
+					  ? schedule_rate(&s, (int64_t)p->step - 1)
+					  : NAN;
 
-		if (!isfinite(p->lr) || !(theory > 0))
+		if (!isfinite(p->lr) || !(expected > 0))
 			continue;
-		off = MAX(off, fabs(p->lr / theory - 1));
+		deviation = MAX(deviation, fabs(p->lr / expected - 1));
 		known++;
 	}
 	if (!known) {
-		answer_append(a, VERDICT_UNKNOWN, "No record holds a learning rate.");
+		answer_append(
+			a, VERDICT_UNKNOWN,
+			"No training record holds a learning rate, or the recipe has no d_model.");
 		return 0;
 	}
 	answer_add_text(a, "formula", "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
@@ -298,13 +331,15 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "d_model", s.d_model, "");
 	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");
 	answer_add_fact(a, "peak", peak, "");
-	answer_add_fact(a, "last", v->train[v->n_train - 1].lr, "");
-	answer_add_fact(a, "largest deviation of the record from the formula", off, "");
+	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
+	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
 	answer_append(
 		a, VERDICT_STATEMENT,
-		"It rises linearly for %lld steps to %.4g and then falls with the square root of "
-		"the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
-		"step^-0.5); the record follows this within %.2g.",
-		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup, off);
+		"The rate rises linearly for %lld steps to %.4g, then falls with the inverse "
+		"square "
+		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
+		"step^-0.5). The recorded rates deviate from this formula by at most %.2g of it.",
+		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup,
+		deviation);
 	return 0;
 }

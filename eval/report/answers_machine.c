@@ -1,4 +1,5 @@
-/* answers_machine.c - GPUs, network, input, stragglers, the time of a step; answers.h */
+/* answers_machine.c - answers about GPUs, network, input, stragglers and step time; answers.h */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,16 +10,16 @@
 #include "share/base/mem.h"
 #include "train/common/network.h"
 
-#define BUSY	   0.9 /* utilisation of a GPU that is called busy */
-#define MOSTLY	   0.7 /* share of a step that computing should have */
-#define INPUT_MUCH 0.1 /* share of a step spent waiting for batches */
-#define STRAGGLER  1.2 /* compute time over the median rank's */
-#define OFTEN	   0.5 /* share of the records in which it must be so */
-#define MAX_RANKS  4096
+#define BUSY_UTILISATION 0.9 /* least utilisation of a busy GPU */
+#define COMPUTE_SHARE	 0.7 /* least share of a step that should be computing */
+#define INPUT_SHARE	 0.1 /* share of a step spent waiting for batches: above, input is slow */
+#define STRAGGLER_RATIO	 1.2 /* a slow rank computes longer than this multiple of the median rank */
+#define STRAGGLER_SHARE	 0.5 /* share of the steps in which a straggler is slow */
+#define MAX_RANKS	 4096
 
 /* ---- GPUs -------------------------------------------------------------- */
 
-/* Dense peak of bf16 (fp16 where that is all there is), in FLOP/s; makers' data sheets. */
+/* Peak of dense bf16 products (fp16 on GPUs without bf16), in FLOP/s; from NVIDIA's data sheets. */
 static const struct {
 	const char *name;
 	double flops;
@@ -28,7 +29,7 @@ static const struct {
 	{ "H200", 989e12 }, { "B200", 2250e12 },
 };
 
-/* The longest name that is part of the GPU's: L40 before L4. */
+/* The peak of the longest table name within the GPU's name (L40 before L4); NAN if unknown. */
 static double peak_of(const char *gpu)
 {
 	double flops = NAN;
@@ -42,19 +43,20 @@ static double peak_of(const char *gpu)
 	return flops;
 }
 
-/* Floating-point operations of training, by second: 6 for each weight that a token meets. */
+/* FLOP/s of training: each token costs 6 operations per weight (2 forward, 4 backward). */
 static double flops_done(const struct evidence *v, const struct train_point *mean)
 {
 	const struct conf *c = &v->recipe;
 	double d = (double)c->d_model, f = (double)c->d_ff;
 	double encoder = (double)c->encoder_layers * (4 * d * d + 2 * d * f);
-	double cross_kv = (double)c->decoder_layers * 2 * d * d; /* of source tokens */
+	/* the decoder projects keys and values of the source: a cost per source token */
+	double cross_kv = (double)c->decoder_layers * 2 * d * d;
 	double decoder = (double)c->decoder_layers * (6 * d * d + 2 * d * f) + d * v->vocabulary;
 
 	return 6 * (mean->source_tps * (encoder + cross_kv) + mean->target_tps * decoder);
 }
 
-/* Means over the host records that tell of GPUs. */
+/* Means over the host records with GPU figures; NAN without any. */
 static struct host_point gpu_means(const struct evidence *v)
 {
 	struct host_point m = { .gpu_util = 0, .gpu_power_w = 0, .gpu_power_limit_w = 0 };
@@ -93,12 +95,13 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	a->y_name = "utilisation of the GPUs";
 	if (ANSWER_ADD_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
 		return e->code;
-	answer_add_fact(a, "share of a step that computes", share, "");
+	answer_add_fact(a, "share of a step spent computing", share, "");
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
-		answer_append(a, VERDICT_UNKNOWN, "No GPU took part%s.",
-			      !strcmp(v->backend, "cpu") ? ": the run computed on the CPU"
-							 : ", or none was watched");
+		answer_append(a, VERDICT_UNKNOWN, "%s.",
+			      !strcmp(v->backend, "cpu")
+				      ? "No GPU took part: the run computed on the CPU"
+				      : "No GPU took part, or no host record describes a GPU");
 		return 0;
 	}
 	answer_add_text(a, "GPU", "%s", gpu.gpu_name);
@@ -107,40 +110,44 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
 	answer_add_fact(a, "model FLOP utilisation", mfu, "");
 	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
-		answer_append(a, VERDICT_UNKNOWN,
-			      "Either the utilisation of the GPUs or the computing share of a step "
-			      "was not recorded.");
+		answer_append(
+			a, VERDICT_UNKNOWN,
+			"The journal lacks the utilisation of the GPUs or the compute time of "
+			"a step.");
 		return 0;
 	}
-	if (share >= MOSTLY && gpu.gpu_util >= BUSY)
+	if (share >= COMPUTE_SHARE && gpu.gpu_util >= BUSY_UTILISATION)
 		answer_append(a, VERDICT_YES,
-			      "They were %.0f %% busy and %.0f %% of a step was computing",
+			      "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
 			      100 * gpu.gpu_util, 100 * share);
-	else if (gpu.gpu_util >= BUSY)
-		answer_append(a, VERDICT_NO,
-			      "Nvidia-smi would say %.0f %% busy, but only %.0f %% of a step was "
-			      "computing; a GPU that waits in a reduction counts as busy",
-			      100 * gpu.gpu_util, 100 * share);
+	else if (gpu.gpu_util >= BUSY_UTILISATION)
+		answer_append(
+			a, VERDICT_NO,
+			"nvidia-smi would show %.0f %% utilisation, but only %.0f %% of a step "
+			"was computing: a GPU that waits in an all-reduce counts as busy",
+			100 * gpu.gpu_util, 100 * share);
 	else
 		answer_append(a, VERDICT_NO,
-			      "They were %.0f %% busy, %.0f %% of a step was "
-			      "computing",
+			      "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
 			      100 * gpu.gpu_util, 100 * share);
 	if (isfinite(mfu))
-		answer_append(a, a->verdict, " (%.0f %% of the peak's FLOP/s)", 100 * mfu);
+		answer_append(a, a->verdict, " (%.0f %% of the peak FLOP/s)", 100 * mfu);
 	answer_append(a, a->verdict, ".");
 	return 0;
 }
 
 /* ---- the network ------------------------------------------------------- */
 
-/* Bytes that the host sent in a step; older records only know its rate, pauses between steps included. */
+/*
+ * Bytes that a host sent per step. Older records have only the rate, which includes the pauses
+ * between steps.
+ */
 static double sent_a_step(const struct host_point *p, double step_s)
 {
 	return isfinite(p->tx_step_bytes) ? p->tx_step_bytes : p->tx_bytes_s * step_s;
 }
 
-/* Of the host that sends most, over the later half of its records. */
+/* Network figures of the host that sends most, over the later half of the host records. */
 static void busiest_host(const struct evidence *v, struct network_evidence *n)
 {
 	double most = -1;
@@ -165,14 +172,16 @@ static void busiest_host(const struct evidence *v, struct network_evidence *n)
 			n->retransmits_s = resent / count;
 			n->link_bytes_s = p->link_bytes_s;
 		}
-		if (v->n_host - i >= 256) /* every host has been seen by now */
+		if (v->n_host - i >= 256) /* assume at most 256 hosts: all have had a record */
 			break;
 	}
 }
 
+/* Size of the sent gradients relative to fp32. */
 static double wire_ratio(const struct evidence *v)
 {
-	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32 }; /* as wire is */
+	/* by the option wire: fp32, bf16, 2bit, 1bit */
+	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32 };
 
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
@@ -205,7 +214,7 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	struct network_verdict found;
 
 	a->x_name = "step";
-	a->y_name = "seconds a step";
+	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
 	    ANSWER_ADD_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s,
 			     e) ||
@@ -218,12 +227,12 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "step", n.step_s, "s");
 	answer_add_fact(a, "computing", n.compute_s, "s");
 	answer_add_fact(a, "share of a step spent waiting for reductions", found.exposed_share, "");
-	answer_add_fact(a, "gradient", n.gradient_bytes, "bytes");
-	answer_add_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
-	answer_add_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
-	answer_add_fact(a, "link", n.link_bytes_s, "bytes/s");
-	answer_add_fact(a, "TCP segments sent again", n.retransmits_s, "1/s");
-	answer_add_text(a, "kind", "%s", network_answer_name(found.answer));
+	answer_add_fact(a, "gradient size", n.gradient_bytes, "bytes");
+	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
+	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
+	answer_add_fact(a, "link speed", n.link_bytes_s, "bytes/s");
+	answer_add_fact(a, "retransmitted TCP segments", n.retransmits_s, "1/s");
+	answer_add_text(a, "diagnosis", "%s", network_answer_name(found.answer));
 	answer_append(a,
 		      found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
 		      : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
@@ -242,31 +251,36 @@ int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e
 	double share = mean.input_s / mean.step_s;
 
 	a->x_name = "step";
-	a->y_name = "seconds a step";
+	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
 	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step,
 			     input_s, e))
 		return e->code;
 	answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
-	answer_add_fact(a, "share of a step", share, "");
+	answer_add_fact(a, "share of a step spent waiting for a batch", share, "");
 	if (!isfinite(share))
 		answer_append(a, VERDICT_UNKNOWN,
-			      "No record says how long steps waited for batches.");
-	else if (share > INPUT_MUCH)
+			      "The journal does not record how long steps waited for batches.");
+	else if (share > INPUT_SHARE)
 		answer_append(a, VERDICT_YES,
-			      "%.0f %% of a step was waiting for the next batch; a faster disk or "
-			      "more processors for the loader would help.",
+			      "The trainer spent %.0f %% of a step waiting for the next batch; a "
+			      "faster disk or more processors for the loader would help.",
 			      100 * share);
 	else
-		answer_append(a, VERDICT_NO, "%.1f %% of a step was waiting for the next batch.",
+		answer_append(a, VERDICT_NO,
+			      "The trainer spent %.1f %% of a step waiting for the next batch.",
 			      100 * share);
 	return 0;
 }
 
 /* ---- stragglers -------------------------------------------------------- */
 
-/* The records of one moment are those of one step. Whose compute was above the median's? */
-static size_t count_straggler_steps(const struct evidence *v, double *late, size_t *n_steps)
+/*
+ * Counts for each rank the steps in which its compute time exceeds STRAGGLER_RATIO times the
+ * median (of two ranks: the faster one's time). Consecutive records with the same step are
+ * compared. slow: MAX_RANKS zeroed counts. Returns the rank with the highest count.
+ */
+static size_t count_straggler_steps(const struct evidence *v, double *slow, size_t *n_steps)
 {
 	double compute[MAX_RANKS];
 	size_t worst = 0;
@@ -285,41 +299,44 @@ static size_t count_straggler_steps(const struct evidence *v, double *late, size
 		median = stat_quantile(compute, n, n == 2 ? 0 : 0.5);
 		for (size_t k = i; k < next; k++)
 			if (v->rank[k].rank >= 0 && v->rank[k].rank < MAX_RANKS &&
-			    v->rank[k].compute_s > STRAGGLER * median)
-				late[(size_t)v->rank[k].rank]++;
+			    v->rank[k].compute_s > STRAGGLER_RATIO * median)
+				slow[(size_t)v->rank[k].rank]++;
 	}
 	for (size_t r = 1; r < MAX_RANKS; r++)
-		if (late[r] > late[worst])
+		if (slow[r] > slow[worst])
 			worst = r;
 	return worst;
 }
 
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 {
-	double *late = mem_alloc(MAX_RANKS, sizeof(*late), e);
+	double *slow = mem_alloc(MAX_RANKS, sizeof(*slow), e);
 	size_t n_steps, worst;
 
-	if (!late)
+	if (!slow)
 		return e->code;
-	worst = count_straggler_steps(v, late, &n_steps);
-	answer_add_fact(a, "records that compare the ranks", (double)n_steps, "");
+	worst = count_straggler_steps(v, slow, &n_steps);
+	assert(worst < MAX_RANKS && slow[worst] <= (double)v->n_rank);
+	answer_add_fact(a, "steps with records of several ranks", (double)n_steps, "");
 	if (!n_steps) {
 		answer_append(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
 			      isfinite(v->ranks) && v->ranks == 1
-				      ? "One rank trained alone."
-				      : "No record compares the ranks.");
-	} else if (late[worst] > OFTEN * (double)n_steps) {
-		answer_add_fact(a, "rank", (double)worst, "");
-		answer_add_fact(a, "records in which it was late", late[worst], "");
+				      ? "Only one rank trained."
+				      : "The journal has no step with records of several ranks.");
+	} else if (slow[worst] > STRAGGLER_SHARE * (double)n_steps) {
+		answer_add_fact(a, "slowest rank", (double)worst, "");
+		answer_add_fact(a, "steps in which this rank was slow", slow[worst], "");
 		answer_append(a, VERDICT_YES,
 			      "Rank %zu computed more than %.1f times as long as the others in "
-			      "%.0f of %zu records; look at its host.",
-			      worst, STRAGGLER, late[worst], n_steps);
+			      "%.0f of %zu recorded steps; check its host.",
+			      worst, STRAGGLER_RATIO, slow[worst], n_steps);
 	} else {
-		answer_append(a, VERDICT_NO, "No rank was late in more than half of %zu records.",
-			      n_steps);
+		answer_append(a, VERDICT_NO,
+			      "No rank computed more than %.1f times as long as the others in more "
+			      "than half of %zu recorded steps.",
+			      STRAGGLER_RATIO, n_steps);
 	}
-	free(late);
+	free(slow);
 	return 0;
 }
 
@@ -332,7 +349,7 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 	struct evidence_series c;
 
 	a->x_name = "step";
-	a->y_name = "seconds a step";
+	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
 	    evidence_get_series(&c, v->train, v->n_train, sizeof(*v->train),
 				offsetof(struct train_point, step),
@@ -342,9 +359,9 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 		answer_add_fact(a, "mean", stat_mean(c.y, c.n), "s");
 		answer_add_fact(a, "median", stat_median(c.y, c.n), "s");
 		answer_add_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
-		answer_add_fact(a, "source tokens a second, all ranks", mean.source_tps,
+		answer_add_fact(a, "source tokens per second, all ranks", mean.source_tps,
 				"tokens/s");
-		answer_add_fact(a, "target tokens a second, all ranks", mean.target_tps,
+		answer_add_fact(a, "target tokens per second, all ranks", mean.target_tps,
 				"tokens/s");
 		answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
 		answer_add_fact(a, "computing", mean.compute_s, "s");
@@ -352,14 +369,14 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 		answer_add_fact(a, "updating", mean.update_s, "s");
 		answer_append(
 			a, VERDICT_STATEMENT,
-			"One step, that is one update over all ranks, takes %s in the mean, %s "
-			"in the median, and 95 %% of the steps take less than %s; %.0f target "
-			"tokens a second.",
+			"One step (one update over all ranks) takes %s on average and %s in the "
+			"median; 95 %% of the steps take less than %s. Training processes %.0f "
+			"target tokens per second.",
 			answer_seconds(text[0], stat_mean(c.y, c.n)),
 			answer_seconds(text[1], stat_median(c.y, c.n)),
 			answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
 	} else {
-		answer_append(a, VERDICT_UNKNOWN, "No step was recorded.");
+		answer_append(a, VERDICT_UNKNOWN, "The journal records no step time.");
 	}
 	free(c.x);
 	return 0;
@@ -367,7 +384,7 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- step time against the network ------------------------------------- */
 
-/* Beside each train record the rate of the busiest host at that time. */
+/* Pairs the step time of each train record with the highest host rate of the 5 s after it. */
 static size_t pair_step_and_rate(const struct evidence *v, double *step_s, double *rate)
 {
 	size_t n = 0, h = 0;
@@ -401,24 +418,27 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 	n = pair_step_and_rate(v, x, x + v->n_train);
 	r = stat_correlation(x, x + v->n_train, n);
 	network_diagnose(&seen, &found);
-	answer_add_fact(a, "records with both", (double)n, "");
-	answer_add_fact(a, "Pearson's r of step time and rate sent", r, "");
-	answer_add_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
-	answer_add_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
+	answer_add_fact(a, "records with step time and network rate", (double)n, "");
+	answer_add_fact(a, "Pearson's r of step time and network rate", r, "");
+	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
+	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
 	if (isfinite(v->ranks) && v->ranks == 1)
-		answer_append(a, VERDICT_STATEMENT, "One rank alone: steps send nothing.");
+		answer_append(a, VERDICT_STATEMENT,
+			      "Only one rank trained: its steps send no data.");
 	else if (n < 8 || !isfinite(r))
 		answer_append(
 			a, VERDICT_UNKNOWN,
-			"Too few records hold both the time of a step and the network's rate.");
+			"%zu records hold both a step time and a network rate; at least 8 with "
+			"different values are needed.",
+			n);
 	else
 		answer_append(a, VERDICT_STATEMENT,
-			      "r = %.2f: %s. A step should send %s from each host, %s were seen.",
-			      r,
-			      r < -0.5	? "slow steps are those in which the network carried less"
-			      : r > 0.5 ? "slow steps are those in which the network carried more"
-					: "the time of a step hardly goes with the network's rate",
-			      answer_bytes(bytes[0], found.predicted_bytes),
+			      "%s (Pearson's r = %.2f). Each host should send %s per step; %s were "
+			      "observed.",
+			      r < -0.5	? "The network carries less during slow steps"
+			      : r > 0.5 ? "The network carries more during slow steps"
+					: "The step time hardly depends on the network rate",
+			      r, answer_bytes(bytes[0], found.predicted_bytes),
 			      answer_bytes(bytes[1], found.observed_bytes));
 	free(x);
 	return 0;

@@ -1,6 +1,7 @@
-/* evidence.c - see evidence.h */
+/* evidence.c - reads the journal, recipe and corpus manifest of a run; see evidence.h */
 #include "eval/report/evidence.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@
 #include "share/base/util.h"
 
 #define MANIFEST_LIMIT (64u << 20)
-#define MOST_STEPS     1e15
-#define SENSIBLE       1e30 /* no number that was measured is beyond this */
+#define MAX_STEP       1e15 /* larger step numbers come from a damaged journal */
+#define MAX_MEASURED   1e30 /* larger numbers come from a damaged journal */
 
 /* ---- records into structs ---------------------------------------------- */
 
-/* Which member of a struct a field of a record fills. */
+/* Maps a field of a journal record to a double member of a struct. */
 struct field {
 	const char *name;
 	size_t offset;
@@ -103,7 +104,7 @@ static void read_record_fields(void *to, const struct field *fields, const struc
 	}
 }
 
-/* The mean of a field over the GPUs of a host that tell it. */
+/* The mean of a field over the GPUs of a host that report it; NAN without any. */
 static double mean_of_gpus(const struct json *gpus, const char *field)
 {
 	double sum = 0, known = 0;
@@ -134,12 +135,12 @@ static void read_gpu_means(struct host_point *p, const struct json *record)
 
 static bool is_step(double x)
 {
-	return x >= 0 && x <= MOST_STEPS;
+	return x >= 0 && x <= MAX_STEP;
 }
 
 /* ---- kinds of records -------------------------------------------------- */
 
-/* Steps beyond this one were done again by the attempt that begins here. */
+/* An attempt starts at this step: drop the records of the steps that it repeats. */
 static void drop_repeated_steps(struct evidence *v, double step)
 {
 	while (v->n_train && v->train[v->n_train - 1].step > step) {
@@ -197,7 +198,7 @@ static int add_eval_record(struct evidence *v, const struct json *r, struct err 
 		return e->code;
 	p = &v->evals[v->n_evals];
 	read_record_fields(p, eval_fields, r);
-	if (isnan(p->dev_nll)) /* an imported log has but this */
+	if (isnan(p->dev_nll)) /* an imported log has only dev_loss */
 		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
 	v->n_evals += is_step(p->step);
 	return 0;
@@ -316,7 +317,7 @@ static int evidence_read_recipe(struct evidence *v, struct err *e)
 	return rc;
 }
 
-/* A corpus that is gone is no failure: what it was is unknown then. */
+/* A missing corpus is no failure: its facts are unknown then. */
 static void evidence_read_manifest(struct evidence *v)
 {
 	struct err ignored;
@@ -346,7 +347,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 	if (!v->folder)
 		return e->code;
 	if (!file_exists(v->folder))
-		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", run, workspace);
+		return err_set(e, ERR_NOINPUT, "the workspace %s has no run '%s'", workspace, run);
 	if (evidence_read_recipe(v, e) ||
 	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
 	    evidence_read_journal(v, e))
@@ -373,6 +374,7 @@ void evidence_close(struct evidence *v)
 int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size,
 			size_t x_offset, size_t y_offset, struct err *e)
 {
+	assert(x_offset + sizeof(double) <= size && y_offset + sizeof(double) <= size);
 	*c = (struct evidence_series){ 0 };
 	if (!n)
 		return 0;
@@ -386,7 +388,7 @@ int evidence_get_series(struct evidence_series *c, const void *array, size_t n, 
 
 		memcpy(&x, element + x_offset, sizeof(x));
 		memcpy(&y, element + y_offset, sizeof(y));
-		if (fabs(x) <= SENSIBLE && fabs(y) <= SENSIBLE) {
+		if (fabs(x) <= MAX_MEASURED && fabs(y) <= MAX_MEASURED) {
 			c->x[c->n] = x;
 			c->y[c->n++] = y;
 		}

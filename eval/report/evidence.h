@@ -1,9 +1,8 @@
 /*
- * evidence.h - what a run's folder holds, as numbers: the journal, the recipe, checkpoints, the corpus.
+  * evidence.h - the records of a run as arrays of numbers: journal, recipe, corpus manifest.
  *
- * What the journal does not say is NAN, never 0. Steps that a killed attempt had
- * done beyond its last checkpoint were done again: only the last time counts here, the
- * others are lost_s.
+ * A number that the journal lacks is NAN, never 0. A restarted run repeats the steps after its
+ * last checkpoint. Only the last repetition counts here; the time of the others is lost_s.
  */
 #ifndef WERKBANK_EVAL_REPORT_EVIDENCE_H
 #define WERKBANK_EVAL_REPORT_EVIDENCE_H
@@ -16,14 +15,17 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-/* One record each; fields as in share/base/journal.h. */
+/*
+ * One journal record each; the fields are described in share/base/journal.h.
+ * struct train_point has only double members: answer_steady_means() relies on that.
+ */
 struct train_point {
 	double t, step, loss, nll, lr, grad_norm, source_tps, target_tps, step_s, epoch;
 	double input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes;
-	double steps; /* since the record before */
+	double steps; /* since the preceding train record */
 };
 
-struct eval_point { /* dev_nll: where there is none, dev_loss of an imported log */
+struct eval_point { /* dev_nll: of an imported log without it, dev_loss */
 	double t, step, bleu, dev_nll, train_nll, dev_ppl, seconds;
 };
 
@@ -35,7 +37,7 @@ struct rank_point {
 	double t, step, rank, compute_s, step_s, wait_s;
 };
 
-/* One host at one time; of its GPUs the means. */
+/* One host at one time; gpu_...: means over the GPUs of the host. */
 struct host_point {
 	double t, step, cpu, rx_bytes_s, tx_bytes_s, link_bytes_s, retransmits_s;
 	double tx_step_bytes;
@@ -50,11 +52,11 @@ struct attempt_point {
 struct evidence {
 	struct conf recipe;    /* the run's, sizes applied */
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
-	struct json *manifest; /* the corpus'; NULL: not there */
+	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
 	char run[128], precision[16], backend[16];
 	double parameters, vocabulary; /* NAN: unknown */
 	double ranks;		       /* of the last attempt */
-	int64_t hosts;		       /* that told something; 0: none did */
+	int64_t hosts;		       /* different hosts among the host records */
 	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
@@ -64,26 +66,29 @@ struct evidence {
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host;
 	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host;
 	double first_t, last_t; /* of all records */
-	double lost_s;		/* spent on steps that were done again */
+	double lost_s;		/* spent on steps that were repeated after a restart */
 	int64_t warnings, errors, nonfinite, bad_lines;
-	char reason[16]; /* of the last attempt's end; "": it did not say */
+	char reason[16]; /* why the last attempt stopped; "" without a stop record */
 	char last_error[400];
 };
 
-/* Reads all. evidence_close() in any case. A run that is not there: ERR_NOINPUT. */
+/*
+ * Reads the journal, recipe and corpus manifest of a run. ERR_NOINPUT if the run does not exist.
+ * Call evidence_close() after a failure too.
+ */
 int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e);
 void evidence_close(struct evidence *v);
 
-/*
- * One field of every element of an array as a new array, those left out where it is NAN or absurd in either;
- * for stat_…() and plots. Offsets by offsetof(). Owned by the caller: free(*x). *n = 0 and NULL where
- * nothing is left.
- */
+/* Pairs of numbers for stat_...() and plots. */
 struct evidence_series {
 	double *x, *y; /* owned, one allocation: free(x) */
 	size_t n;
 };
 
+/*
+ * Copies two double members of n structs of size bytes into *c; offsets by offsetof(). Pairs with
+ * a NAN or an absurdly large number are left out. The caller frees c->x, which may be NULL.
+ */
 int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size,
 			size_t x_offset, size_t y_offset, struct err *e);
 

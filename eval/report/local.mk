@@ -1,4 +1,4 @@
-# eval/report: a run explained: its records as numbers, a question and an answer each, text, HTML, plots.
+# eval/report: answers questions about a run from its journal, as text, Markdown, HTML or JSON.
 # Enter at evidence.h (the numbers) and answers.h (the questions).
 # May use: train/common, train/record, share.
 libeval_a_SOURCES += \

@@ -1,4 +1,4 @@
-/* report.c - see report.h */
+/* report.c - the command "report", and its Markdown and JSON formats; see report.h */
 #include "eval/report/report.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ void report_fact(const struct named_fact *f, struct buf *out)
 		buf_add_str(out, answer_bytes(text, f->value));
 	else if (!strcmp(f->unit, "bytes/s"))
 		buf_printf(out, "%s/s", answer_bytes(text, f->value));
-	else if (f->value == floor(f->value) && fabs(f->value) < 1e15)
+	else if (f->value == floor(f->value) && fabs(f->value) < 1e15) /* a count: no exponent */
 		buf_printf(out, "%.0f%s%s", f->value, *f->unit ? " " : "", f->unit);
 	else
 		buf_printf(out, "%.4g%s%s", f->value, *f->unit ? " " : "", f->unit);
@@ -33,7 +33,7 @@ void report_fact(const struct named_fact *f, struct buf *out)
 
 /* ---- Markdown ---------------------------------------------------------- */
 
-/* Text that may come from anywhere: nothing of it is markup, nor reaches a terminal raw. */
+/* Escapes Markdown and control characters: text from a journal is not trusted. */
 static void add_plain(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -148,7 +148,7 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 	if (c->output)
 		return file_write_all(c->output, text->data, text->len, e);
 	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+		return err_set_errno(e, ERR_IO, "cannot write the report to standard output");
 	return 0;
 }
 
@@ -173,22 +173,22 @@ static int write_report(const struct conf *c, const struct evidence *v, const ch
 
 int report_run(struct conf *c, struct err *e)
 {
-	const char *run = c->n_arguments ? c->arguments[0] : c->run, *format = c->json ? "json"
-									       : c->format
-										       ? c->format
-										       : "md";
+	const char *run = c->n_arguments ? c->arguments[0] : c->run;
+	const char *format = c->format ? c->format : "md";
 	struct evidence v = { 0 };
 	char *workspace;
 	bool known = false;
 	int rc;
 
+	if (c->json)
+		format = "json";
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		known |= !strcmp(formats[i].name, format);
 	if (!known)
 		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json",
 			       format);
 	if (!run)
-		return err_set(e, ERR_USAGE, "which run? give its name, or --run NAME");
+		return err_set(e, ERR_USAGE, "report needs a run: give its name, or --run NAME");
 	workspace = paths_workspace(c->workspace, e);
 	if (!workspace)
 		return e->code;

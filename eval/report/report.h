@@ -1,6 +1,7 @@
 /*
- * report.h - a run explained: the answers of answers.h as Markdown, text, one HTML file, or JSON.
+  * report.h - the answers of answers.h about a run, as Markdown, plain text, one HTML file or JSON.
  *
+ * The JSON form:
  *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"sentence":…,
  *	"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
  */
@@ -12,21 +13,21 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* The command "report": reads the run, writes to --output or standard output. */
+/* The command "report": reads the run, writes to --output or standard output. 0 or a negative code. */
 int report_run(struct conf *c, struct err *e);
 
-/* One form each; check out with buf_check(). */
+/* Each appends one format to out. The caller checks for lack of memory with buf_check(). */
 void report_markdown(const struct evidence *v, const struct answers *a, struct buf *out);
-/* For a terminal: no markup, lines of 78 columns, curves in braille. */
+/* Plain text for a terminal: lines of 78 columns, curves in braille characters. */
 void report_text(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_html(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_json(const struct evidence *v, const struct answers *a, struct buf *out);
 
-/* report_plot.c: the curves of an answer in braille, and as SVG. Nothing without a curve. */
+/* report_plot.c: append the curves of an answer in braille or as SVG; nothing if it has none. */
 void report_plot_text(const struct answer *a, struct buf *out);
 void report_plot_svg(const struct answer *a, struct buf *out);
 
-/* "3.4 s", "243 MB", "0.83" of a fact; for people. */
+/* Appends the value of a fact with its unit for people: "3.4 s", "243 MB", "0.83". */
 void report_fact(const struct named_fact *f, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* report_html.c - a report as one HTML file that needs nothing else; see report.h */
+/* report_html.c - the report as one HTML file without external files; see report.h */
 #include "eval/report/report.h"
 
 #include <string.h>

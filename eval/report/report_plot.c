@@ -1,18 +1,19 @@
-/* report_plot.c - the curves of an answer, in braille and as SVG; see report.h */
+/* report_plot.c - the curves of an answer in braille characters and as SVG; see report.h */
 #include "eval/report/report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 64  /* of characters; two dots in each */
-#define ROWS	10  /* four dots in each */
-#define WIDTH	720 /* of the SVG */
-#define HEIGHT	200
-#define LEFT	70
-#define BELOW	34
-#define MOST	1000 /* points of a curve in an SVG */
+#define COLUMNS	       64  /* characters of a braille plot; each is two dots wide */
+#define ROWS	       10  /* lines of a braille plot; each is four dots high */
+#define WIDTH	       720 /* pixels of the SVG */
+#define HEIGHT	       200
+#define LEFT	       70   /* margin for the labels of the y axis */
+#define BELOW	       34   /* margin for the labels of the x axis */
+#define MAX_SVG_POINTS 1000 /* of a curve; longer curves are thinned */
 
 struct range {
 	double x0, x1, y0, y1;
@@ -42,6 +43,7 @@ static void set_dot(unsigned char cells[ROWS][COLUMNS], int x, int y)
 {
 	static const unsigned char bits[4][2] = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } };
 
+	assert(x >= 0 && x < COLUMNS * 2 && y >= 0 && y < ROWS * 4);
 	cells[y / 4][x / 2] |= bits[y % 4][x % 2];
 }
 
@@ -64,7 +66,7 @@ static void draw_curve(unsigned char cells[ROWS][COLUMNS], const struct evidence
 	}
 }
 
-/* A cell as U+2800 and its dots, in UTF-8. */
+/* The character U+2800 + dots in UTF-8. */
 static void add_braille_cell(struct buf *out, unsigned char dots)
 {
 	buf_add_char(out, (char)0xE2);
@@ -72,6 +74,7 @@ static void add_braille_cell(struct buf *out, unsigned char dots)
 	buf_add_char(out, (char)(0x80 | (dots & 0x3F)));
 }
 
+/* The legend: each curve with its last value. answer_add_curve() admits no empty curve. */
 static void add_names(const struct answer *a, struct buf *out)
 {
 	buf_printf(out, "%10s %s: ", "", a->y_name);
@@ -112,7 +115,7 @@ void report_plot_text(const struct answer *a, struct buf *out)
 static void add_polyline(const struct evidence_series *p, const struct range *r, size_t number,
 			 struct buf *out)
 {
-	const size_t every = p->n / MOST + 1;
+	const size_t every = p->n / MAX_SVG_POINTS + 1;
 
 	buf_printf(out, "<polyline class=\"c%zu\" points=\"", number);
 	for (size_t i = 0; i < p->n; i += every)

@@ -1,4 +1,4 @@
-/* report_text.c - the report for a terminal, without any markup; see report.h */
+/* report_text.c - the report as plain text for a terminal; see report.h */
 #include "eval/report/report.h"
 
 #include <ctype.h>
@@ -10,14 +10,14 @@
 
 #define WIDTH 78 /* columns */
 
-/* Text from anywhere: nothing of it moves the cursor. */
+/* Replaces control characters: text from a journal must not move the cursor. */
 static void add_text_word(struct buf *out, const char *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_add_char(out, iscntrl((unsigned char)word[i]) ? ' ' : word[i]);
 }
 
-/* Words, broken into lines that begin with so many blanks; the first line has begun at column at. */
+/* Appends text in lines of WIDTH columns. The first line starts at column at, the others at indent. */
 static void add_wrapped_text(struct buf *out, const char *text, size_t at, size_t indent)
 {
 	while (*text) {

@@ -1,4 +1,4 @@
-/* t_report.c - runs with a known answer, and what the report says of them. */
+/* t_report.c - synthetic runs with known answers, and the verdicts of the report about them. */
 #include "tests/test.h"
 
 #include <math.h>
@@ -12,22 +12,22 @@
 #include "share/base/file.h"
 #include "share/base/rng.h"
 
-/* ---- runs made up ------------------------------------------------------ */
+/* ---- synthetic runs ---------------------------------------------------- */
 
 #define MILLION 1e6
 
-/* What a made-up run is like; 0 means nothing special. */
+/* Properties of a synthetic run; 0 is the default of each. */
 struct story {
 	const char *name;
 	int evals, ranks;
 	double parameters;
 	double floor, fall; /* development loss = floor + fall / sqrt(step) */
-	double rise;	    /* added to it per evaluation beyond the half */
+	double rise;	    /* added to the loss per evaluation in the second half */
 	double step_s, compute_s, input_s, exposed_s, wait_s;
 	double tx_bytes_s, link_bytes_s;
-	double late;	 /* rank 1 computes so many times as long */
+	double late;	 /* factor on the compute time of rank 1 */
 	double gpu_util; /* > 0: hosts have a GPU */
-	bool nan;	 /* a record is not finite */
+	bool nan;	 /* one record has a loss that is not finite */
 };
 
 static double noise(int i, int what)
@@ -227,13 +227,13 @@ TEST(report_verdicts)
 }
 
 /*
- * What was seen of the reference system, 60,880,896 parameters, of which one GPU alone computes
- * 0.33 s a step. A ring sends 2 (n - 1) / n * 243.5 MB a step: 365.3 MB of four, 324.7 of three.
+  * Measurements of the reference system: 60,880,896 parameters, 0.33 s per step on one GPU. A ring
+ * sends 2 (n - 1) / n * 243.5 MB per step and host: 365.3 MB with four hosts, 324.7 MB with three.
  */
 static const struct {
 	struct story story;
-	double bytes;  /* a step and host */
-	double within; /* of the rate that was seen, as exactly as it was read */
+	double bytes;  /* per step and host */
+	double within; /* relative tolerance: the precision of the reading */
 } reference[] = {
 	/* four V100, 1.71 s a step; 213.6 MB/s, which nmon showed as about 200 MB/s */
 	{ { "reference", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
@@ -270,9 +270,9 @@ TEST(report_reference_system)
 		    !check_int(answers_find(&a, &v, &e), 0))
 			return;
 		check(letter(find(&a, "network-bound")) == 'y');
-		check_near(fact(find(&a, "network-bound"), "bytes a step and host, predicted"),
+		check_near(fact(find(&a, "network-bound"), "bytes per step and host, predicted"),
 			   bytes, 0.03 * bytes);
-		check_near(fact(find(&a, "network-bound"), "bytes a step and host, observed"),
+		check_near(fact(find(&a, "network-bound"), "bytes per step and host, observed"),
 			   bytes, reference[i].within * bytes);
 		check(letter(find(&a, "gpus-used")) == 'n');
 		check(strstr(find(&a, "gpus-used")->sentence, "counts as busy") != NULL);
@@ -281,7 +281,7 @@ TEST(report_reference_system)
 	}
 }
 
-/* A steep beginning does not promise more BLEU than there is, nor than the last doubling brought. */
+/* The bound of the BLEU gain exceeds neither the distance to 100 nor the gain of the last doubling. */
 TEST(report_outlook_is_bounded)
 {
 	static const double bleus[] = { 0.1, 0.5, 1, 30, 60, 95 };
@@ -302,15 +302,15 @@ TEST(report_outlook_is_bounded)
 	    !check_int(answers_find(&a, &v, &e), 0))
 		return;
 	check(fact(find(&a, "fully-trained"), "BLEU per doubling of steps") > 100);
-	check_near(fact(find(&a, "fully-trained"), "BLEU that another doubling can bring at most"),
-		   5, 1e-9);
+	check_near(fact(find(&a, "fully-trained"), "BLEU gain of another doubling, upper bound"), 5,
+		   1e-9);
 	check(strstr(find(&a, "fully-trained")->sentence, "at most about 5.00 BLEU") != NULL);
 	answers_free(&a);
 	evidence_close(&v);
 	buf_free(&b);
 }
 
-/* ---- what is written --------------------------------------------------- */
+/* ---- output ------------------------------------------------------------ */
 
 TEST(report_learning_rate)
 {
@@ -324,14 +324,14 @@ TEST(report_learning_rate)
 		return;
 	check_near(fact(find(&a, "learning-rate"), "peak"), 2 * pow(256, -0.5) * pow(400, -0.5),
 		   1e-9);
-	check(fact(find(&a, "learning-rate"), "largest deviation of the record from the formula") <
+	check(fact(find(&a, "learning-rate"), "largest relative deviation from the formula") <
 	      1e-6);
 	check_near(fact(find(&a, "step-time"), "median"), 0.5, 0.01);
 	answers_free(&a);
 	evidence_close(&v);
 }
 
-/* Steps that a killed attempt did beyond its checkpoint count once. */
+/* Steps that a restarted attempt repeats count once. */
 TEST(report_restart)
 {
 	static const char journal[] =
@@ -358,7 +358,7 @@ TEST(report_restart)
 	free(path);
 }
 
-/* Every form of it; nothing from the journal reaches HTML or a terminal as it is. */
+/* In every format, text from a hostile journal is escaped. */
 TEST(report_hostile)
 {
 	static const char journal[] =
