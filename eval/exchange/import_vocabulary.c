@@ -1,6 +1,7 @@
-/* import_vocabulary.c - see import_vocabulary.h */
+/* import_vocabulary.c - reads a list of tokens and writes vocab.tsv; see import_vocabulary.h */
 #include "eval/exchange/import_vocabulary.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_FILE ((size_t)1 << 28) /* bytes; larger is not a vocabulary */
+#define MAX_FILE ((size_t)1 << 28) /* bytes; no vocabulary is larger */
 
 static int add_token_to_list(struct token_list *w, const char *word, struct err *e)
 {
@@ -29,17 +30,17 @@ static int read_token_array(struct token_list *w, const char *path, struct err *
 		const char *word = json_text(x, NULL);
 
 		if (!word)
-			return err_set(e, ERR_DATA,
-				       "%s: element %zu is no text: expected an array "
-				       "of tokens",
-				       path, w->n + 1);
+			return err_set(
+				e, ERR_DATA,
+				"%s: element %zu is not a string: expected an array of tokens",
+				path, w->n + 1);
 		if (add_token_to_list(w, word, e))
 			return e->code;
 	}
 	return 0;
 }
 
-/* Cut off a tab and a count. */
+/* Removes a tab and a count from the end of a line. */
 static void cut_count(char *line)
 {
 	char *tab = strrchr(line, '\t');
@@ -56,7 +57,7 @@ static int read_token_lines(struct token_list *w, const char *path, struct err *
 	while (at < end) {
 		char *lf = memchr(at, '\n', (size_t)(end - at)), *stop = lf ? lf : end;
 
-		*stop = 0; /* buf keeps a NUL behind its end */
+		*stop = 0; /* without a line end this is the NUL that buf has after its end */
 		if (stop > at && stop[-1] == '\r')
 			stop[-1] = 0;
 		if (strlen(at) + 1 < (size_t)(stop - at) || !utf8_valid(at, strlen(at)))
@@ -72,17 +73,17 @@ static int read_token_lines(struct token_list *w, const char *path, struct err *
 
 int token_list_open(struct token_list *w, const char *path, struct err *e)
 {
-	int code;
+	int rc;
 
 	*w = (struct token_list){ .n = 0 };
-	code = file_read_all(path, MAX_FILE, &w->text, e);
-	if (code)
-		return code;
-	code = w->text.len && w->text.data[0] == '[' ? read_token_array(w, path, e)
-						     : read_token_lines(w, path, e);
-	if (!code && !w->n)
-		code = err_set(e, ERR_DATA, "%s: holds no tokens", path);
-	return code;
+	rc = file_read_all(path, MAX_FILE, &w->text, e);
+	if (rc)
+		return rc;
+	rc = w->text.len && w->text.data[0] == '[' ? read_token_array(w, path, e)
+						   : read_token_lines(w, path, e);
+	if (!rc && !w->n)
+		rc = err_set(e, ERR_DATA, "%s has no tokens", path);
+	return rc;
 }
 
 void token_list_close(struct token_list *w)
@@ -93,7 +94,7 @@ void token_list_close(struct token_list *w)
 	*w = (struct token_list){ .n = 0 };
 }
 
-/* The rows of the special tokens, in the order of ours; -1: none. */
+/* at[i]: the row of special token i (TOKEN_PAD ...); -1: the list does not have it. */
 static void find_special(const struct token_list *w, const struct special_token_names *s,
 			 int64_t at[N_SPECIAL_TOKENS])
 {
@@ -118,11 +119,18 @@ static int check_special(const struct special_token_names *s, const int64_t at[N
 
 	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
 		if (at[k] < 0)
-			return err_set(e, ERR_DATA,
-				       "the vocabulary has no %.60s: a row that the "
-				       "model was not trained with would take part in every "
-				       "prediction",
-				       names[k]);
+			return err_set(
+				e, ERR_DATA,
+				"the vocabulary has no %.60s: an untrained row would take part "
+				"in every prediction",
+				names[k]);
+	for (size_t k = 1; k < N_SPECIAL_TOKENS; k++)
+		for (size_t i = 0; i < k; i++)
+			if (at[i] == at[k])
+				return err_set(e, ERR_DATA,
+					       "%.60s is the name of two special tokens of the "
+					       "vocabulary: each needs its own row",
+					       names[k]);
 	return 0;
 }
 
@@ -132,7 +140,7 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 	static const char head[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n";
 	int64_t at[N_SPECIAL_TOKENS];
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	*n = 0;
 	find_special(w, s, at);
@@ -140,7 +148,7 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 		return e->code;
 	*rows = w->n < INT32_MAX / 8 ? mem_alloc(w->n, sizeof(**rows), e) : NULL;
 	if (!*rows)
-		return err_set(e, ERR_NOMEM, "a vocabulary of %zu tokens", w->n);
+		return err_set(e, ERR_NOMEM, "cannot allocate the rows of %zu tokens", w->n);
 	for (; *n < N_SPECIAL_TOKENS; ++*n)
 		(*rows)[*n] = (int32_t)at[*n];
 	buf_add_str(&text, head);
@@ -151,18 +159,18 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 		if (strchr(w->items[i], '\n')) {
 			buf_free(&text);
 			return err_set(e, ERR_DATA,
-				       "token %zu of the vocabulary holds the end of "
-				       "a line",
-				       i + 1);
+				       "token %zu of the vocabulary contains a line end", i + 1);
 		}
 		(*rows)[(*n)++] = (int32_t)i;
 		buf_printf(&text, "%s\t0\n", w->items[i]);
 	}
+	assert((size_t)*n == w->n); /* the four special tokens are in the list too */
+	/* as in Werkbank's own vocabularies, the size is a multiple of 8 */
 	for (int i = 0; (*n + i) % 8; i++)
 		buf_printf(&text, "<unused%d>\t0\n", i);
-	code = buf_check(&text, e);
-	if (!code)
-		code = file_write_all(path, text.data, text.len, e);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
 	buf_free(&text);
-	return code;
+	return rc;
 }

@@ -459,7 +459,9 @@ TEST(import_words_in_order)
 
 TEST(import_words_refused)
 {
-	static const char *const bad[] = { "[1]", "[\"a\"", "", "\xFF\n", "a\nb\n", "[\"a\\nb\"]" };
+	static const char
+		*const bad[] = { "[1]",		"[\"a\"",	   "", "\xFF\n", "a\nb\n",
+				 "[\"a\\nb\"]", "<pad>\na\nb\nc\n" /* one row for three tokens */ };
 	static const struct special_token_names special = { "a", "a", "a" };
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -523,10 +525,11 @@ TEST(import_marian_says_why_not)
 
 	if (check_err(map_open(&map, path, &e), 0)) {
 		check_err(npz_explain("m.npz", map.data, map.len, &e), ERR_DATA);
-		check_str(e.text, "m.npz: a model of Marian is no model of Werkbank and would "
-				  "translate otherwise: it is post-norm, ours is pre-norm; its "
-				  "activation is swish, ours ReLU; its attention has biases; its "
-				  "output has a bias; its decoder starts from zeros, not from <s>");
+		check_str(e.text, "m.npz: a model of Marian cannot be imported, because its "
+				  "translations would differ: it is post-norm, Werkbank's is "
+				  "pre-norm; its activation is swish, Werkbank's is ReLU; its "
+				  "attention has biases; its output has a bias; its decoder starts "
+				  "from zeros, not from <s>");
 	}
 	map_close(&map);
 	free(path);
