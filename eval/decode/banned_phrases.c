@@ -1,6 +1,23 @@
-/* banned_phrases.c - see banned_phrases.h */
+/*
+ * banned_phrases.c - see banned_phrases.h
+ *
+ * A phrase is an acyclic automaton over vocabulary tokens. Its states are byte positions 0 ...
+ * length of the phrase's text (words joined by one blank). An edge (from, to, token) exists if the
+ * token spells exactly the bytes from ... to of one word; the edge that ends a word leads past the
+ * blank to the start of the next word. Each path from 0 to length is one spelling of the phrase.
+ *
+ *	"the dog":	0 -the-> 4 -dog-> 7	0 -th@@-> 2 -e-> 4	4 -do@@-> 6 -g-> 7
+ *
+ * path_matches_phrase() walks backwards, from the last token of a hypothesis to its parents: that
+ * is how the tree of hypotheses is linked. A token and its end position fix the start position, so
+ * the walk has no alternatives. The search state has no automaton state to copy.
+ *
+ * Before each step, ban_last_tokens() looks at every edge into the final position. If a hypothesis
+ * has reached the start of this edge, the edge's token would complete the phrase and is banned.
+ */
 #include "eval/decode/banned_phrases.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,15 +28,15 @@
 
 #define MAX_PHRASE 1000 /* bytes, pieces joined */
 
-/* A piece that leads from one place of a phrase to another. */
-struct edge {
-	int32_t from, to, token;
+struct phrase_edge {
+	int32_t from, to; /* byte positions */
+	int32_t token;
 };
 
 struct phrase {
-	struct edge *edges; /* (n) owned, by rising "to" */
+	struct phrase_edge *edges; /* (n) owned, by rising "to" */
 	size_t n, cap;
-	int32_t length; /* bytes: the place where it has been said */
+	int32_t length; /* bytes: the final position */
 };
 
 struct banned_phrases {
@@ -55,7 +72,7 @@ void banned_phrases_free(struct banned_phrases *f)
 	free(f);
 }
 
-/* Append the pieces of a word as one text, without the mark of those that go on. */
+/* Appends the pieces of a word to f->text, without the mark "@@" at the end of a piece. */
 static int join_pieces(struct banned_phrases *f, const char *word, size_t n, struct err *e)
 {
 	const char *at, *stop;
@@ -75,7 +92,7 @@ static int join_pieces(struct banned_phrases *f, const char *word, size_t n, str
 	return buf_check(&f->text, e);
 }
 
-/* The phrase as the text of its words: with a blank behind each but the last. */
+/* Writes the words of the phrase to f->text, joined by one blank. */
 static int spell_phrase(struct banned_phrases *f, const char *phrase, size_t n, struct err *e)
 {
 	const char *at, *stop;
@@ -96,34 +113,35 @@ static int spell_phrase(struct banned_phrases *f, const char *phrase, size_t n, 
 			return e->code;
 	}
 	if (f->text.len == 0)
-		return err_set(e, ERR_DATA, "\"%.*s\" has no words that could be forbidden", (int)n,
+		return err_set(e, ERR_DATA, "the forbidden phrase \"%.*s\" has no words", (int)n,
 			       phrase);
 	if (f->text.len > MAX_PHRASE)
 		return err_set(e, ERR_DATA,
-			       "\"%.60s…\" is too long to be forbidden: at most %d bytes",
+			       "the forbidden phrase \"%.60s...\" is longer than %d bytes",
 			       buf_text(&f->words), MAX_PHRASE);
 	return 0;
 }
 
 static int add_edge(struct phrase *p, int32_t from, int32_t to, int32_t token, struct err *e)
 {
-	if (token == TOKEN_UNKNOWN)
+	assert(from < to && (p->n == 0 || p->edges[p->n - 1].to <= to));
+	if (token == TOKEN_UNKNOWN) /* the vocabulary has no such piece */
 		return 0;
 	if (mem_grow(&p->edges, &p->cap, p->n + 1, sizeof(*p->edges), e))
 		return e->code;
-	p->edges[p->n++] = (struct edge){ from, to, token };
+	p->edges[p->n++] = (struct phrase_edge){ from, to, token };
 	return 0;
 }
 
 /*
- * All pieces within a word of the text, begin to end; next: where the next word begins.
- * SentencePiece's pieces have no mark when they go on.
+ * Adds the edges of all pieces within the word at bytes begin ... end of the text; the next word
+ * starts at next. BPE marks a piece that does not end its word with "@@", SentencePiece does not.
  */
 static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t begin, int32_t end,
 			   int32_t next, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(f->pipeline);
-	const bool marked = !pipeline_piece_order(f->pipeline);
+	const bool has_marks = !pipeline_piece_order(f->pipeline);
 	const char *text = buf_text(&f->text);
 
 	for (int32_t to = begin + 1; to <= end; to++)
@@ -132,7 +150,7 @@ static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t b
 			size_t n = (size_t)(to - from);
 
 			memcpy(piece, text + from, n);
-			if (to < end && marked) {
+			if (to < end && has_marks) {
 				memcpy(piece + n, "@@", 2);
 				n += 2;
 			}
@@ -163,9 +181,9 @@ int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, s
 	return 0;
 }
 
-/* ---- is it said? ------------------------------------------------------- */
+/* ---- matching ---------------------------------------------------------- */
 
-/* A row of tokens, seen from its end: nodes of a search, or a plain row. */
+/* A sequence of tokens that is read backwards: a path in the tree of hypotheses, or an array. */
 struct path {
 	const struct beam_node *nodes; /* NULL: tokens */
 	const int32_t *tokens;
@@ -177,21 +195,24 @@ static int32_t token_at(const struct path *p, int32_t at)
 	return p->nodes ? p->nodes[at].token : p->tokens[at];
 }
 
-/* Have the tokens up to at come to this place of the phrase, from its beginning, at a word? */
-static bool path_matches_phrase(const struct phrase *x, int32_t place, const struct path *p,
+/*
+ * Does the path that ends at `at` spell the phrase up to byte `position`, from the phrase's start
+ * and starting at a word? at is an index of p; -1: the path has no token.
+ */
+static bool path_matches_phrase(const struct phrase *x, int32_t position, const struct path *p,
 				int32_t at)
 {
-	while (place > 0) {
+	while (position > 0) {
 		size_t i = 0;
 
 		if (at < 0)
 			return false;
 		while (i < x->n &&
-		       (x->edges[i].to != place || x->edges[i].token != token_at(p, at)))
+		       (x->edges[i].to != position || x->edges[i].token != token_at(p, at)))
 			i++;
 		if (i == x->n)
 			return false;
-		place = x->edges[i].from;
+		position = x->edges[i].from;
 		at = p->nodes ? p->nodes[at].parent : at - 1;
 	}
 	return at < 0 || !p->joins_next || !p->joins_next[token_at(p, at)];
@@ -210,7 +231,7 @@ bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_ne
 	return false;
 }
 
-/* Make the last step to a phrase impossible to the hypotheses that have come that far. */
+/* Bans the tokens that would complete the phrase; see the head of this file. */
 static void ban_last_tokens(const struct beam *b, const struct phrase *x, const struct path *path,
 			    float *all, int64_t stride)
 {

@@ -1,12 +1,12 @@
 /*
- * banned_phrases.h - phrases that must not be in a translation.
+ * banned_phrases.h - phrases that no translation may contain.
  *
- * A phrase is whole words. It can be spelled by the vocabulary's pieces in many ways, and all are
- * forbidden: a phrase is a row of characters, a piece leads from one place in it to a later one,
- * and the last step of every way through it is impossible.
+ * A phrase is one or more whole words. The vocabulary can spell a phrase by different pieces; all
+ * spellings are banned. A search bans the last token of a spelling once a hypothesis contains the
+ * tokens before it (beam_ban_phrases() in beam.h).
  *
- * With pieces that say where a word begins, and not where it ends (SentencePiece), longer words
- * are forbidden too when they are split where the phrase ends.
+ * SentencePiece marks where a word begins, but not where it ends. So a longer word is banned too
+ * if its pieces are split where the phrase ends.
  */
 #ifndef WERKBANK_EVAL_DECODE_BANNED_PHRASES_H
 #define WERKBANK_EVAL_DECODE_BANNED_PHRASES_H
@@ -21,16 +21,22 @@
 struct banned_phrases;
 
 /*
- * None yet, besides those of more, which may be NULL (borrowed). Borrows the pipeline until the
- * last phrase is added. NULL: failure.
+ * A set with the phrases of more (borrowed; NULL: none). Borrows the pipeline until the last
+ * phrase is added. Free with banned_phrases_free(). NULL: out of memory.
  */
 struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more,
 					  struct err *e);
 
-/* One more phrase, raw text of the target language. ERR_DATA: there are no words in it. */
+/*
+ * Adds a phrase: n bytes of raw text of the target language. ERR_DATA: the phrase has no words or
+ * is too long.
+ */
 int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, struct err *e);
 
-/* Does a row of tokens that begins at a word contain a phrase? joins: see decode_options. */
+/*
+ * Do the n tokens, whose first one begins a word, contain a phrase of f (NULL: none)?
+ * joins_next: see struct decode_options.
+ */
 bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next,
 			    const int32_t *tokens, int32_t n);
 

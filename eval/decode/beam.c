@@ -1,6 +1,22 @@
-/* beam.c - see beam.h */
+/*
+ * beam.c - the beam search of one sentence; see beam.h
+ *
+ * All hypotheses of a sentence share one tree (struct beam_node). A node is a token; the path from
+ * the root to a node is a hypothesis. Nodes are never removed, so a hypothesis is one node index.
+ * beam_advance() chooses the next live hypotheses in one of four ways and appends their nodes:
+ *
+ *	within a prefix		force_prefix_token(): the prefix gives the token
+ *	sampling		sample_continuations(): each hypothesis draws its own token
+ *	with phrases		beam_constrained_step() of beam_constrain.c
+ *	otherwise		search_continuations(): the best continuations of all hypotheses
+ *
+ * search_continuations() looks at 2 * beam continuations. At most beam of them are </s> (one of
+ * each live hypothesis), so at least beam hypotheses stay alive. Greedy search (beam 1) looks at
+ * one and ends with the first </s>.
+ */
 #include "eval/decode/beam_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +25,7 @@
 #include "eval/decode/sampling.h"
 #include "share/base/mem.h"
 
-/* <pad>, <s>, <unk>: each may stand among a row's best and is passed over. */
+/* <pad>, <s>, <unk>: each may be among a row's best tokens and is skipped. */
 #define N_NEVER_CHOSEN 3
 
 struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
@@ -48,7 +64,7 @@ static double length_penalty(const struct beam *b, int32_t length)
 	return pow((5.0 + length) / 6.0, b->o.alpha);
 }
 
-/* Of equal ones the earlier stays in front. */
+/* Inserts into finished[], sorted by falling score. Equal scores stay in order of arrival. */
 void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob)
 {
 	struct finished_hypothesis f = { from->node, log_prob,
@@ -66,9 +82,8 @@ void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_
 }
 
 /*
- * The best continuation not yet taken, over all live hypotheses: a merge of
- * rows that fall. at[i] is the place in row i; ties go to the earlier row.
- * False: the rows are used up.
+ * The best continuation over all live hypotheses: one step of a merge of sorted rows. at[i] is the
+ * next entry of row i. Equal sums go to the earlier row. False: no entries are left.
  */
 static bool next_candidate(const struct beam *b, const struct beam_scores *found, int32_t *at,
 			   int32_t *row, double *log_prob, int32_t *token)
@@ -94,21 +109,24 @@ static bool next_candidate(const struct beam *b, const struct beam_scores *found
 	return true;
 }
 
-/* Nothing that lives can still come before the worst finished hypothesis that is wanted. */
+/* Can no live hypothesis beat the worst of the n_best finished hypotheses? */
 static bool is_decided(const struct beam *b)
 {
 	if (b->n_finished < b->o.n_best)
 		return false;
 	if (b->n_live == 0 || b->o.beam == 1)
 		return true;
-	/* Log-probabilities only fall, and the longest hypothesis is divided by most. */
+	/*
+	 * live[0] has the greatest log-probability, which can only fall; the greatest length has
+	 * the greatest penalty divisor. So this quotient bounds every later score.
+	 */
 	return b->live[0].log_prob / length_penalty(b, b->max_length) <=
 	       b->finished[b->n_finished - 1].score;
 }
 
-/* ---- steps: the hypotheses that live next ------------------------------ */
+/* ---- steps: choose the next live hypotheses ---------------------------- */
 
-/* The best continuations over all live hypotheses. */
+/* Unconstrained search. Returns the number of next hypotheses, best first. */
 static int32_t search_continuations(struct beam *b, const struct beam_scores *found,
 				    struct beam_next *next)
 {
@@ -134,12 +152,14 @@ static int32_t search_continuations(struct beam *b, const struct beam_scores *fo
 	return n;
 }
 
-/* The next token of the prefix: there is one live hypothesis. */
+/* Appends the next token of the prefix to the only live hypothesis. */
 static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found,
 				  struct beam_next *next)
 {
 	const int32_t token = b->constraint->prefix[b->length];
 	const float value = found->all[token];
+
+	assert(b->n_live == 1);
 
 	*next = (struct beam_next){ .live = b->live[0], .token = token, .value = value };
 	next->live.log_prob += (double)value;
@@ -147,7 +167,10 @@ static int32_t force_prefix_token(struct beam *b, const struct beam_scores *foun
 	return 1;
 }
 
-/* Draw a token for each; at first, for each of the n_best from the same row. -1: failure. */
+/*
+ * Draws a token for each live hypothesis. The first step has one live hypothesis and draws n_best
+ * tokens from its row. Returns the number of next hypotheses; -1: out of memory.
+ */
 static int32_t sample_continuations(struct beam *b, const struct beam_scores *found,
 				    struct beam_next *next, struct err *e)
 {
@@ -171,6 +194,8 @@ static int32_t sample_continuations(struct beam *b, const struct beam_scores *fo
 			return -1;
 		if (token == TOKEN_END) {
 			const double log_prob = from.log_prob + (double)all[token];
+
+			assert(b->n_finished < b->o.n_best);
 
 			b->finished[b->n_finished++] = (struct finished_hypothesis){
 				from.node, log_prob, log_prob / length_penalty(b, b->length + 1),
@@ -198,6 +223,7 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 	int32_t n = 0;
 	bool forced = beam_in_prefix(b);
 
+	assert(!b->is_over && b->n_live > 0 && b->length < b->max_length);
 	live->n = 0;
 	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + DECODE_MAX_BEAM, sizeof(*b->nodes), e))
 		return e->code;
@@ -211,8 +237,11 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 		n = search_continuations(b, found, next);
 	if (n < 0)
 		return e->code;
+	assert(n <= b->o.beam);
 	for (int32_t i = 0; i < n; i++) {
 		const struct beam_next *x = &next[i];
+
+		assert(x->row >= 0 && x->row < b->n_live);
 
 		b->nodes[b->n_nodes] =
 			(struct beam_node){ b->live[x->row].node, x->token,
@@ -231,7 +260,7 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 	return 0;
 }
 
-/* Write the path that ends at node into h. */
+/* Writes the path that ends at this node into h. The caller frees h after a failure too. */
 static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_hypothesis *h,
 			     struct err *e)
 {
@@ -270,14 +299,16 @@ static int by_sample(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* Those that have come to their end, and those that were cut off, as they shall be given. */
+/*
+ * The hypotheses of the result, in order: the finished ones, then the best live ones if fewer than
+ * n_best are finished (they are cut off at the greatest length).
+ */
 static int32_t order_finished(const struct beam *b,
 			      struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
 {
 	int32_t n = b->n_finished;
 
 	memcpy(list, b->finished, (size_t)n * sizeof(*list));
-	/* Too few came to an end: the best that were cut off take the other places. */
 	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)
 		list[n++] = (struct finished_hypothesis){ b->live[i].node, b->live[i].log_prob,
 							  b->live[i].log_prob /

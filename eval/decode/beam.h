@@ -1,6 +1,13 @@
 /*
- * beam.h - the beam search of one sentence: which hypotheses live, which are
- * finished, when it is over. Knows nothing of models; decode.h says the rules.
+ * beam.h - the beam search of one sentence, without the model.
+ *
+ *	b = beam_new(&options, constraint, number, max_length, e);
+ *	do	compute log-probabilities of the next tokens of all live hypotheses
+ *	while	(!beam_advance(b, &scores, &live, e) && live.n > 0);
+ *	beam_result(b, &result, e);
+ *	beam_free(b);
+ *
+ * The rules of the search are in decode.h.
  */
 #ifndef WERKBANK_EVAL_DECODE_BEAM_H
 #define WERKBANK_EVAL_DECODE_BEAM_H
@@ -13,54 +20,49 @@
 
 struct beam;
 
-/* What the decoder reads next for live hypothesis i = 0 … n - 1 of a sentence. */
+/* The live hypotheses after a step: the model reads token[i] for hypothesis i. */
 struct beam_live {
-	int32_t n;
-	int32_t parent[DECODE_MAX_BEAM]; /* the live hypothesis before that it continues */
+	int32_t n;			 /* 0: the search is over */
+	int32_t parent[DECODE_MAX_BEAM]; /* index among the live hypotheses before the step */
 	int32_t token[DECODE_MAX_BEAM];
 };
 
-/*
- * The continuations of the n live hypotheses: rows of k log-probabilities, falling, and
- * their tokens.
- */
+/* The k best next tokens of each of the n live hypotheses, by falling log-probability. */
 struct beam_scores {
 	const float *values;	/* (n, k) */
 	const int32_t *ids;	/* (n, k) */
-	const int32_t *aligned; /* (n) or NULL: the source token that the next token belongs to */
-	int32_t k;		/* at least beam_width() */
-	/* log-probabilities of all tokens: rows of stride, n_real are meant; NULL: not known */
-	const float *all;
+	const int32_t *aligned; /* (n) or NULL: the source token aligned with the next token */
+	int32_t k;		/* at least beam_width(), or the vocabulary if that is smaller */
+	const float *all;	/* (n, stride) log-probabilities of all tokens; NULL: unknown */
 	int64_t stride;
-	int32_t n_real;
+	int32_t n_real; /* valid entries of a row of all */
 };
 
 /*
- * A search that takes at most max_length steps. It begins with one live hypothesis, the
- * empty one. wish: of this sentence, borrowed; NULL: none; number: its, for random numbers. With sampling or a wish beam_scores.all
- * must be known; values and ids are needed where beam_wants_best(). NULL: failure.
+ * A search of at most max_length steps; it starts with one live hypothesis without tokens.
+ * constraint: borrowed, NULL: none. number: of the sentence, names its random numbers. Sampling and
+ * constraints need beam_scores.all. Free with beam_free(). NULL: out of memory.
  */
 struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
 		      uint64_t number, int32_t max_length, struct err *e);
+/* Does the next beam_advance() read values and ids? */
 bool beam_wants_best(const struct beam *b);
 
 /*
- * Before beam_advance(), in rows of stride log-probabilities of all tokens, one of each live
- * hypothesis: make impossible what would end one of the forbidden phrases. Not within a prefix.
+ * Sets the log-probability of each token that would complete a banned phrase to -infinity; does
+ * nothing within a prefix. all: (live hypotheses, stride). Call it before beam_advance().
+ * Implemented in banned_phrases.c.
  */
 void beam_ban_phrases(const struct beam *b, float *all, int64_t stride);
 
-/*
- * Continuations per live hypothesis that a search must be shown so that none of the
- * best is missed.
- */
+/* The k that beam_scores needs: 2 * beam (1 if beam is 1) and the tokens that are never chosen. */
 int32_t beam_width(const struct decode_options *o);
 
-/* Take one step. *live: what goes on; n = 0 when the search is over. */
+/* Takes one step and fills *live. Not after the search is over. */
 int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_live *live,
 		 struct err *e);
 
-/* The best hypotheses so far, at least one; owned by result. */
+/* Copies the best hypotheses, at least one, to *result, which owns them (after a failure too). */
 int beam_result(const struct beam *b, struct decode_result *result, struct err *e);
 
 void beam_free(struct beam *b);

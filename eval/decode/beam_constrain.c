@@ -1,17 +1,27 @@
 /*
- * beam_constrain.c - a search whose translations contain given phrases.
+ * beam_constrain.c - beam search whose translations contain all forced phrases.
  *
- * Dynamic beam allocation (Post and Vilar 2018): hypotheses compete within banks, those with as
- * many tokens of the phrases said; in every step each bank gets places in turn, from the fullest
- * on, so that neither those who have said much nor those who wait for a better place are lost.
- * Besides a row's best continuations those are candidates that take it on with a phrase.
+ * Dynamic beam allocation (Post and Vilar 2018). The bank of a hypothesis is the number of phrase
+ * tokens that it contains. A step works like this:
  *
- * That the phrases are there in the end is certain: a hypothesis stays alive only while the steps
- * that are left suffice for the tokens that are missing, one of its continuations always keeps
- * it so, and </s> counts only when nothing is missing.
+ *  1. Candidates of each live hypothesis ("row") are its k best tokens and the tokens that advance
+ *     a phrase: the next token of the phrase that it is writing; or else the first token of each
+ *     missing phrase. Phrases are whole words. So within a word that is no phrase, the most
+ *     probable token that ends this word takes their place.
+ *  2. A candidate is dropped if it needs more tokens for the missing phrases than steps are left.
+ *     </s> is dropped while a phrase is missing.
+ *  3. Candidates are ranked by log-probability within their bank. Those with </s> are finished.
+ *  4. The beam is filled with the best of every bank, then the second of every bank, and so on;
+ *     within one rank, fuller banks first. So neither hypotheses with many phrase tokens nor
+ *     hypotheses that delay a phrase are lost.
+ *
+ * Why every translation contains its phrases: the greatest length grows by the tokens of all
+ * phrases, so at the start enough steps are left. One candidate of step 1 always reduces the
+ * number of missing tokens, so each row has a candidate that passes step 2.
  */
 #include "eval/decode/beam_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,15 +30,17 @@
 
 struct beam_candidate {
 	struct beam_next next;
-	int32_t bank, rank_in_bank; /* tokens said; place within the bank */
+	int32_t bank;	   /* phrase tokens that the hypothesis contains */
+	int32_t bank_rank; /* 0: the best candidate of its bank */
 };
 
-static bool joins_next(const struct beam *b, int32_t token)
+/* Does this token's word continue in the next token? */
+static bool token_joins_next(const struct beam *b, int32_t token)
 {
 	return b->o.joins_next && b->o.joins_next[token];
 }
 
-/* Begin the first phrase that is missing and begins with this token. */
+/* Starts the first missing phrase whose first token this is. */
 static void begin_phrase(const struct beam *b, struct phrase_progress *p, int32_t token)
 {
 	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
@@ -44,6 +56,7 @@ struct phrase_progress beam_phrase_progress(const struct beam *b,
 {
 	struct phrase_progress p = *before;
 
+	assert(p.phrase < b->constraint->n_phrases && (p.phrase >= 0 || p.at == 0));
 	if (p.phrase >= 0 && b->constraint->phrases[p.phrase].tokens[p.at] == token) {
 		p.at++;
 	} else {
@@ -57,11 +70,11 @@ struct phrase_progress beam_phrase_progress(const struct beam *b,
 		p.phrase = -1;
 		p.at = 0;
 	}
-	p.inside_word = joins_next(b, token);
+	p.inside_word = token_joins_next(b, token);
 	return p;
 }
 
-/* Tokens of phrases that have been said. */
+/* The bank: phrase tokens that the hypothesis contains. */
 static int32_t count_done_tokens(const struct beam *b, const struct phrase_progress *p)
 {
 	int32_t n = p->at;
@@ -71,17 +84,22 @@ static int32_t count_done_tokens(const struct beam *b, const struct phrase_progr
 	return n;
 }
 
-/* Steps that are needed at least until all is said. */
+/* The least number of steps until the hypothesis contains all phrases. */
 static int32_t count_missing_tokens(const struct beam *b, const struct phrase_progress *p)
 {
 	int32_t n = 0;
 
 	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
 		n += p->phrases_done >> i & 1 ? 0 : b->constraint->phrases[i].n;
+	assert(n >= p->at);
+	/* one more step if a word that is no phrase must end first */
 	return n - p->at + (n > 0 && p->inside_word && p->phrase < 0);
 }
 
-/* Add a candidate, unless it is hopeless or there already among those of its row, from first on. */
+/*
+ * Adds a candidate of a row, unless it cannot contain all phrases in time or the row has this
+ * token already. first: index of the row's first candidate.
+ */
 static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t row, int32_t token,
 			       float value)
 {
@@ -93,7 +111,7 @@ static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t 
 	for (size_t i = first; i < *n; i++)
 		if (b->candidates[i].next.token == token)
 			return;
-	/* a phrase must not end because something is quite impossible to the model */
+	/* a phrase token of probability 0 (or a banned one) must not end the hypothesis */
 	if (!(value > -1e9f))
 		value = -1e9f;
 	*c = (struct beam_candidate){ .next = { .row = row, .token = token, .value = value } };
@@ -112,13 +130,13 @@ static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t 
 	++*n;
 }
 
-/* The best token that ends a word. */
+/* The most probable token that ends a word; -1: the vocabulary has none. */
 static int32_t best_end_of_word(const struct beam *b, const float *all, int32_t n)
 {
 	int32_t best = -1;
 
 	for (int32_t i = 0; i < n; i++)
-		if (i != TOKEN_END && !beam_is_excluded(i) && !joins_next(b, i) &&
+		if (i != TOKEN_END && !beam_is_excluded(i) && !token_joins_next(b, i) &&
 		    (best < 0 || all[i] > all[best]))
 			best = i;
 	return best;
@@ -162,27 +180,32 @@ static int by_log_prob(const void *a, const void *b)
 	return x->next.token > y->next.token ? 1 : -1;
 }
 
-static int by_turn(const void *a, const void *b)
+/* The order in which candidates get places in the beam: step 4 above. */
+static int by_bank_rank(const void *a, const void *b)
 {
 	const struct beam_candidate *x = a, *y = b;
 
-	if (x->rank_in_bank != y->rank_in_bank)
-		return x->rank_in_bank > y->rank_in_bank ? 1 : -1;
+	if (x->bank_rank != y->bank_rank)
+		return x->bank_rank > y->bank_rank ? 1 : -1;
 	if (x->bank != y->bank)
 		return x->bank < y->bank ? 1 : -1;
 	return by_log_prob(a, b);
 }
 
-/* Places within banks; those that end with </s> are finished, or not good enough, and leave. */
-static size_t rank_in_bank(struct beam *b, size_t n)
+/*
+ * Sets bank_rank of the n candidates, which are sorted by log-probability. Candidates with </s> get
+ * no rank: they are finished if they are among the best of their bank, and removed. Returns the
+ * number of candidates that are left.
+ */
+static size_t rank_within_banks(struct beam *b, size_t n)
 {
-	int32_t total = 0;
+	int32_t total = 0; /* the fullest bank */
 	size_t kept = 0;
 
 	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
 		total += b->constraint->phrases[i].n;
 	for (int32_t bank = 0; bank <= total; bank++) {
-		int32_t seen = 0, place = 0;
+		int32_t seen = 0, rank = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			struct beam_candidate *c = &b->candidates[i];
@@ -191,7 +214,7 @@ static size_t rank_in_bank(struct beam *b, size_t n)
 				continue;
 			seen++;
 			if (c->next.token != TOKEN_END)
-				c->rank_in_bank = place++;
+				c->bank_rank = rank++;
 			else if (seen <= beam_candidates(&b->o))
 				beam_finish(b, &b->live[c->next.row], c->next.live.log_prob);
 		}
@@ -205,16 +228,19 @@ static size_t rank_in_bank(struct beam *b, size_t n)
 int beam_constrained_step(struct beam *b, const struct beam_scores *found, struct beam_next *next,
 			  int32_t *n, struct err *e)
 {
-	const size_t most = (size_t)b->n_live * ((size_t)found->k + DECODE_MAX_PHRASES + 1) + 1;
+	/* + 1: add_beam_candidate() writes one entry ahead */
+	const size_t limit = (size_t)b->n_live * ((size_t)found->k + DECODE_MAX_PHRASES + 1) + 1;
 	size_t candidates = 0;
 
-	if (mem_grow(&b->candidates, &b->cap_candidates, most, sizeof(*b->candidates), e))
+	assert(b->constraint->n_phrases <= DECODE_MAX_PHRASES);
+	if (mem_grow(&b->candidates, &b->cap_candidates, limit, sizeof(*b->candidates), e))
 		return e->code;
 	for (int32_t row = 0; row < b->n_live; row++)
 		add_row_candidates(b, found, row, &candidates);
+	assert(candidates < limit);
 	qsort(b->candidates, candidates, sizeof(*b->candidates), by_log_prob);
-	candidates = rank_in_bank(b, candidates);
-	qsort(b->candidates, candidates, sizeof(*b->candidates), by_turn);
+	candidates = rank_within_banks(b, candidates);
+	qsort(b->candidates, candidates, sizeof(*b->candidates), by_bank_rank);
 	candidates = MIN(candidates, (size_t)b->o.beam);
 	qsort(b->candidates, candidates, sizeof(*b->candidates), by_log_prob);
 	for (size_t i = 0; i < candidates; i++)

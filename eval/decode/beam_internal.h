@@ -1,4 +1,4 @@
-/* beam_internal.h - what beam.c and beam_constrain.c share. */
+/* beam_internal.h - the state of a beam search, for beam.c, beam_constrain.c, banned_phrases.c. */
 #ifndef WERKBANK_EVAL_DECODE_BEAM_INTERNAL_H
 #define WERKBANK_EVAL_DECODE_BEAM_INTERNAL_H
 
@@ -9,25 +9,26 @@
 #include "data/shard/token_batch.h"
 #include "eval/decode/beam.h"
 
-/* Hypotheses share their beginnings: each is the end of a path in this tree. */
+/* A token in the tree of hypotheses; see beam.c. */
 struct beam_node {
-	int32_t parent; /* -1: the first token */
+	int32_t parent; /* index of a node; -1: the first token */
 	int32_t token;
-	int32_t aligned;
-	float log_prob; /* of this token */
+	int32_t aligned; /* source token */
+	float log_prob;	 /* of this token */
 };
 
-/* How far a hypothesis has come with the phrases that are wished for. */
+/* Which forced phrases a hypothesis contains. */
 struct phrase_progress {
-	uint32_t phrases_done; /* bit i: phrase i is there */
-	int32_t phrase, at;    /* at tokens of this one have just been said; -1: none */
+	uint32_t phrases_done; /* bit i: the hypothesis contains phrase i */
+	int32_t phrase;	       /* the phrase that the last tokens begin; -1: none */
+	int32_t at;	       /* so many tokens of this phrase are written; 0 if phrase is -1 */
 	bool inside_word;      /* the last token does not end its word */
 };
 
 struct live_hypothesis {
-	int32_t node; /* -1: nothing yet */
+	int32_t node; /* its last token; -1: no token yet */
 	double log_prob;
-	int32_t sample; /* when sampling: number of the translation */
+	int32_t sample; /* with sampling: number of the translation from 0 */
 	struct phrase_progress progress;
 };
 
@@ -35,7 +36,7 @@ struct finished_hypothesis {
 	int32_t node;
 	double log_prob, score;
 	int32_t sample;
-	bool is_truncated; /* it is without </s> */
+	bool is_truncated; /* cut off at the greatest length, without </s> */
 };
 
 struct beam {
@@ -45,49 +46,50 @@ struct beam {
 	int32_t max_length, length;		    /* of the live hypotheses */
 	struct beam_node *nodes;		    /* owned */
 	size_t n_nodes, cap_nodes;
-	struct live_hypothesis live[DECODE_MAX_BEAM];
+	struct live_hypothesis live[DECODE_MAX_BEAM]; /* best first (sampling: by number) */
 	int32_t n_live;
-	struct finished_hypothesis
-		finished[DECODE_MAX_BEAM]; /* by falling score, or as they came */
+	/* by falling score; with sampling in order of arrival */
+	struct finished_hypothesis finished[DECODE_MAX_BEAM];
 	int32_t n_finished;
 	bool is_over;
-	struct beam_candidate *candidates; /* (cap_candidates) owned */
+	struct beam_candidate *candidates; /* (cap_candidates) owned; scratch of beam_constrain.c */
 	size_t cap_candidates;
 };
 
+/* Tokens that no translation contains. */
 static inline bool beam_is_excluded(int32_t token)
 {
 	return token == TOKEN_PAD || token == TOKEN_START || token == TOKEN_UNKNOWN;
 }
 
-/* How many of the best continuations of a sentence a step looks at. */
+/* The number of best continuations that a step considers; see beam.c. */
 static inline int32_t beam_candidates(const struct decode_options *o)
 {
 	return o->beam == 1 ? 1 : 2 * o->beam;
 }
 
-/* The next token is the prefix's. */
+/* Does the prefix give the next token? */
 static inline bool beam_in_prefix(const struct beam *b)
 {
 	return b->constraint && b->length < b->constraint->n_prefix;
 }
 
-/* Keep a hypothesis that ended with </s>, if it is among the n_best. */
+/* Keeps a hypothesis that ends with </s> if it is among the n_best finished ones. */
 void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob);
 
-/* beam_constrain.c: progress after one more token. */
+/* beam_constrain.c: the progress after one more token. */
 struct phrase_progress beam_phrase_progress(const struct beam *b, const struct phrase_progress *p,
 					    int32_t token);
 
-/*
- * One step with phrases: the hypotheses that live next, best first, at most beam of them; each
- * with the row that it continues and its token.
- */
+/* A live hypothesis of the next step. */
 struct beam_next {
-	struct live_hypothesis live; /* node: not yet */
-	int32_t row, token;
-	float value;
+	struct live_hypothesis live; /* its node is set by beam_advance() */
+	int32_t row;		     /* the live hypothesis that it continues */
+	int32_t token;
+	float value; /* log-probability of the token */
 };
+
+/* One step with forced phrases: next[0 .. *n) best first, *n at most beam. Returns 0 or failure. */
 int beam_constrained_step(struct beam *b, const struct beam_scores *found, struct beam_next *next,
 			  int32_t *n, struct err *e);
 

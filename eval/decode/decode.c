@@ -1,6 +1,7 @@
-/* decode.c - see decode.h */
+/* decode.c - batches, steps and workers of the decoder; see decode.h */
 #include "eval/decode/decode.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,21 @@
 #include "share/base/mem.h"
 
 /*
- * Rows of a step are limited so that the logits of a large vocabulary stay small:
- * decode_tokens / 8, at most 1024.
+ * Limits of the rows of a step; decode_tokens / 8 is a further limit. They keep the logits of a
+ * large vocabulary small.
  */
-#define MAX_ROWS	1024
-#define MAX_FULL_ROWS	64 /* where all logits come to the host: 8 MB for 32,000 tokens */
-#define MAX_LISTED_ROWS 64 /* with a shortlist: the words of few sentences are few */
+#define MAX_ROWS	   1024
+#define MAX_FULL_ROWS	   64 /* all logits are copied to the host: 8 MB for 32,000 tokens */
+#define MAX_SHORTLIST_ROWS 64 /* few sentences have few candidates together */
 
-/* A source with its place in the caller's list. */
+/* A source and its index in the caller's list. */
 struct sorted_source {
-	int32_t n;
-	size_t place;
+	int32_t n; /* tokens that are translated */
+	size_t index;
 };
 
-/* Sources that are decoded together: the sorted ones from first on. */
-struct source_piece {
+/* The sources of one batch: sorted[first .. first + n). */
+struct batch_range {
 	size_t first, n;
 };
 
@@ -143,9 +144,9 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 		o->beam = o->n_best;
 	if (o->n_best > o->beam)
 		return err_set(e, ERR_USAGE,
-			       "%d translations per sentence need a beam of at least as many, and "
-			       "it is %d: give --beam %d",
-			       o->n_best, o->beam, o->n_best);
+			       "--n-best %d needs a beam of at least %d, but the beam is %d: give "
+			       "--beam %d",
+			       o->n_best, o->n_best, o->beam, o->n_best);
 	return 0;
 }
 
@@ -162,14 +163,14 @@ void decode_results_free(struct decode_result *results, size_t n)
 	}
 }
 
-/* Longest first, so that the largest batch comes first; equal lengths in the caller's order. */
+/* Longest first: the largest batch sets all buffer sizes. Equal lengths in the caller's order. */
 static int by_length(const void *a, const void *b)
 {
 	const struct sorted_source *x = a, *y = b;
 
 	if (x->n != y->n)
 		return x->n < y->n ? 1 : -1;
-	return x->place > y->place ? 1 : -1;
+	return x->index > y->index ? 1 : -1;
 }
 
 int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e)
@@ -182,7 +183,8 @@ int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, str
 	if (rows <= d->cap_rows)
 		return 0;
 	if (!mem_mul(n, 7 + 2 * INCREMENTAL_MAX_K, &need))
-		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", rows);
+		return err_set(e, ERR_NOMEM,
+			       "cannot decode %d hypotheses at once: lower --decode-tokens", rows);
 	free(d->ints);
 	d->cap_rows = 0;
 	at = d->ints = mem_alloc(need, sizeof(*at), e);
@@ -208,7 +210,7 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 	return n < 1 ? 1 : n > 1e6 ? 1000000 : (int32_t)n;
 }
 
-/* Must steps be taken with all tokens in view? */
+/* Do steps need the log-probabilities of all tokens on the host? */
 static bool needs_all_tokens(const struct decode_options *o, int32_t n_models)
 {
 	return o->sample || o->constraints || o->forbid || n_models > 1;
@@ -228,7 +230,7 @@ int decode_ensemble_step(struct decode_worker *d, struct incremental_output *fou
 		found->all = i ? d->next_model_all : d->all;
 		if (incremental_step(d->decoders[i], &d->rows, 0, found, e))
 			return e->code;
-		found->aligned = NULL; /* the first one's */
+		found->aligned = NULL; /* alignments come from the first model */
 		for (int32_t r = 0; i && r < d->rows.n; r++)
 			sampling_log_add(d->all + (int64_t)r * vocabulary,
 					 d->next_model_all + (int64_t)r * vocabulary, n_real);
@@ -238,7 +240,7 @@ int decode_ensemble_step(struct decode_worker *d, struct incremental_output *fou
 	return 0;
 }
 
-/* What the search of the sentence whose rows are first .. end sees. */
+/* The scores of the rows first ... end - 1, which belong to one sentence. */
 static struct beam_scores view_sentence_rows(struct decode_worker *d, const int32_t *aligned,
 					     int32_t first, int32_t end, int32_t k, bool full)
 {
@@ -294,13 +296,14 @@ static int step_sentences(struct decode_worker *d, const struct decode_options *
 			d->next.token[d->next.n++] = live.token[i];
 		}
 	}
+	assert(d->next.n <= d->cap_rows);
 	swap = d->rows;
 	d->rows = d->next;
 	d->next = swap;
 	return 0;
 }
 
-/* Tokens that a wish adds to the greatest length. */
+/* Tokens that a constraint adds to the greatest length. */
 static int32_t constraint_length(const struct decode_constraint *w)
 {
 	int32_t n = w->n_prefix;
@@ -310,9 +313,9 @@ static int32_t constraint_length(const struct decode_constraint *w)
 	return n;
 }
 
-/* Begin with the batch; with a shortlist, with its words alone. */
+/* Finds the candidates of a shortlist and encodes the batch with each model. */
 static int begin_steps(struct decode_worker *d, const struct decode_options *o,
-		       const struct sorted_source *places, int32_t steps, struct err *e)
+		       const struct sorted_source *sorted, int32_t steps, struct err *e)
 {
 	const struct incremental_options how = {
 		.max_rows = d->batch.n * o->beam,
@@ -327,7 +330,7 @@ static int begin_steps(struct decode_worker *d, const struct decode_options *o,
 			return e->code;
 		for (int32_t i = 0; i < d->batch.n; i++)
 			d->constraints[i] =
-				o->constraints ? &o->constraints[places[i].place] : NULL;
+				o->constraints ? &o->constraints[sorted[i].index] : NULL;
 		if (shortlist_candidates_find(&d->candidates, o->shortlist,
 					      model_get_shape(d->model)->vocabulary, &d->batch,
 					      d->constraints, e))
@@ -339,12 +342,13 @@ static int begin_steps(struct decode_worker *d, const struct decode_options *o,
 	return 0;
 }
 
-/* Decode the n sources of d->batch; places says whose results they are. */
+/* Decodes d->batch; source i of the batch is sorted[i]. */
 static int decode_batch(struct decode_worker *d, const struct decode_options *o,
-			const struct sorted_source *places, struct decode_result *results,
+			const struct sorted_source *sorted, struct decode_result *results,
 			struct err *e)
 {
-	int32_t n = d->batch.n, steps = 0, code = 0;
+	int32_t n = d->batch.n, steps = 0;
+	int rc = 0;
 	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
 
 	if (decode_reserve(d, n, n * o->beam, e))
@@ -352,7 +356,7 @@ static int decode_batch(struct decode_worker *d, const struct decode_options *o,
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {
 		const struct decode_constraint *constraint =
-			o->constraints ? &o->constraints[places[i].place] : NULL;
+			o->constraints ? &o->constraints[sorted[i].index] : NULL;
 		int32_t longest =
 			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
 
@@ -361,26 +365,26 @@ static int decode_batch(struct decode_worker *d, const struct decode_options *o,
 		d->rows.sentence[i] = i;
 		d->rows.token[i] = TOKEN_START;
 		d->beams[i] =
-			beam_new(o, constraint, constraint ? constraint->number : places[i].place,
+			beam_new(o, constraint, constraint ? constraint->number : sorted[i].index,
 				 longest, e);
 		if (!d->beams[i]) {
-			code = e->code;
+			rc = e->code;
 			goto out;
 		}
 	}
 	d->rows.n = n;
-	code = begin_steps(d, o, places, steps, e);
-	while (!code && d->rows.n > 0)
-		code = step_sentences(d, o, k, e);
-	for (int32_t i = 0; i < n && !code; i++)
-		code = beam_result(d->beams[i], &results[places[i].place], e);
+	rc = begin_steps(d, o, sorted, steps, e);
+	while (!rc && d->rows.n > 0)
+		rc = step_sentences(d, o, k, e);
+	for (int32_t i = 0; i < n && !rc; i++)
+		rc = beam_result(d->beams[i], &results[sorted[i].index], e);
 out:
 	for (int32_t i = 0; i < n; i++)
 		beam_free(d->beams[i]);
-	return code;
+	return rc;
 }
 
-/* The result of a source of no tokens. */
+/* The result of a source without tokens: one empty hypothesis. */
 static int empty_result(const struct decode_options *o, struct decode_result *result, struct err *e)
 {
 	result->hypotheses = mem_alloc(1, sizeof(*result->hypotheses), e);
@@ -407,46 +411,46 @@ struct decode_job {
 	int32_t tokens; /* source tokens times beam of a batch, at most */
 };
 
-/* The next piece: sorted sources as far as they fit into a batch. Flow's make. */
-static int cut_piece(void *context, void *slot, struct err *e)
+/* Cuts the next batch: as many sorted sources as fit. 1: cut; 0: no source is left. Flow's make. */
+static int cut_batch(void *context, void *slot, struct err *e)
 {
 	struct decode_job *job = context;
-	struct source_piece *piece = slot;
+	struct batch_range *range = slot;
 	const struct decode_options *o = job->options;
-	int32_t most = needs_all_tokens(o, job->decoder->n_models) ? MAX_FULL_ROWS
-		       : o->shortlist				   ? MAX_LISTED_ROWS
-								   : MAX_ROWS;
-	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
+	int32_t row_limit = needs_all_tokens(o, job->decoder->n_models) ? MAX_FULL_ROWS
+			    : o->shortlist				? MAX_SHORTLIST_ROWS
+									: MAX_ROWS;
+	int32_t max_rows = MAX(o->beam, MIN(row_limit, o->decode_tokens / 8));
 	int32_t capacity = job->decoder->capacity;
 	int64_t tokens = 0;
 
-	*piece = (struct source_piece){ job->n_taken, 0 };
-	for (; piece->first + piece->n < job->n_sorted; piece->n++) {
-		tokens += job->sorted[piece->first + piece->n].n + 1;
-		if (tokens > capacity || (int64_t)piece->n + 1 > MAX(1, capacity / 2) ||
-		    (piece->n > 0 && (tokens * o->beam > job->tokens ||
-				      ((int64_t)piece->n + 1) * o->beam > max_rows)))
+	*range = (struct batch_range){ job->n_taken, 0 };
+	for (; range->first + range->n < job->n_sorted; range->n++) {
+		tokens += job->sorted[range->first + range->n].n + 1;
+		if (tokens > capacity || (int64_t)range->n + 1 > MAX(1, capacity / 2) ||
+		    (range->n > 0 && (tokens * o->beam > job->tokens ||
+				      ((int64_t)range->n + 1) * o->beam > max_rows)))
 			break;
 	}
-	if (piece->n == 0 && piece->first < job->n_sorted)
+	if (range->n == 0 && range->first < job->n_sorted)
 		return err_set(e, ERR_INTERNAL,
 			       "a sentence of %d tokens does not fit an empty batch",
-			       job->sorted[piece->first].n);
-	job->n_taken += piece->n;
-	return piece->n > 0;
+			       job->sorted[range->first].n);
+	job->n_taken += range->n;
+	return range->n > 0;
 }
 
-static int decode_piece(struct decode_job *job, struct decode_worker *w,
-			const struct source_piece *piece, struct err *e)
+static int decode_range(struct decode_job *job, struct decode_worker *w,
+			const struct batch_range *range, struct err *e)
 {
-	const struct sorted_source *sorted = job->sorted + piece->first;
+	const struct sorted_source *sorted = job->sorted + range->first;
 
 	batch_clear(&w->batch);
-	for (size_t i = 0; i < piece->n; i++)
-		if (!batch_add(&w->batch, (int64_t)sorted[i].place,
-			       job->sources[sorted[i].place].ids, sorted[i].n, NULL, 0))
+	for (size_t i = 0; i < range->n; i++)
+		if (!batch_add(&w->batch, (int64_t)sorted[i].index,
+			       job->sources[sorted[i].index].ids, sorted[i].n, NULL, 0))
 			return err_set(e, ERR_INTERNAL, "a batch of %zu sentences does not fit",
-				       piece->n);
+				       range->n);
 	return decode_batch(w, job->options, sorted, job->results, e);
 }
 
@@ -455,11 +459,11 @@ static int decode_slot(void *context, int worker, void *slot, struct err *e)
 {
 	struct decode_job *job = context;
 
-	return decode_piece(job, &job->decoder->workers[worker], slot, e);
+	return decode_range(job, &job->decoder->workers[worker], slot, e);
 }
 
-/* Flow's take: results are in their places already. */
-static int finish_piece(void *context, void *slot, struct err *e)
+/* Flow's take: decode_slot() has written the results already. */
+static int finish_slot(void *context, void *slot, struct err *e)
 {
 	(void)context, (void)slot, (void)e;
 	return 0;
@@ -467,27 +471,27 @@ static int finish_piece(void *context, void *slot, struct err *e)
 
 static int decode_serially(struct decode_job *job, struct err *e)
 {
-	struct source_piece piece;
-	int code;
+	struct batch_range range;
+	int rc;
 
-	while ((code = cut_piece(job, &piece, e)) > 0)
-		if (decode_piece(job, &job->decoder->main_worker, &piece, e))
+	while ((rc = cut_batch(job, &range, e)) > 0)
+		if (decode_range(job, &job->decoder->main_worker, &range, e))
 			return e->code;
-	return code;
+	return rc;
 }
 
-/* All workers at once, each with batches small enough that all have some. */
+/* Decodes with all workers; batches are made small enough that every worker gets some. */
 static int decode_in_parallel(struct decode_job *job, struct err *e)
 {
 	int32_t n = job->decoder->n_workers;
-	struct source_piece *slots;
-	struct flow flow = { cut_piece, decode_slot,	finish_piece, job,
-			     NULL,	sizeof(*slots), n + 2,	      n };
+	struct batch_range *slots;
+	struct flow flow = { cut_batch, decode_slot,	finish_slot, job,
+			     NULL,	sizeof(*slots), n + 2,	     n };
 	int64_t tokens = 0;
-	int code = make_workers(job->decoder, e);
+	int rc = make_workers(job->decoder, e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < job->n_sorted; i++)
 		tokens += job->sorted[i].n + 1;
 	tokens = CEIL_DIV(tokens * job->options->beam, n);
@@ -496,9 +500,9 @@ static int decode_in_parallel(struct decode_job *job, struct err *e)
 	if (!slots)
 		return e->code;
 	flow.slots = slots;
-	code = flow_run(&flow, e);
+	rc = flow_run(&flow, e);
 	free(slots);
-	return code;
+	return rc;
 }
 
 int decoder_run(struct decoder *d, const struct decode_options *o,
@@ -507,26 +511,26 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 {
 	struct sorted_source *sorted = mem_alloc(n, sizeof(*sorted), e);
 	struct decode_job job = { d, o, sources, results, sorted, 0, 0, o->decode_tokens };
-	int code = 0;
+	int rc = 0;
 
 	memset(results, 0, n * sizeof(*results));
 	if (!sorted)
 		return e->code;
-	for (size_t i = 0; i < n && !code; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		results[i].truncated = sources[i].n > d->capacity - 1;
 		if (sources[i].n == 0)
-			code = empty_result(o, &results[i], e);
+			rc = empty_result(o, &results[i], e);
 		else
 			sorted[job.n_sorted++] =
 				(struct sorted_source){ MIN(sources[i].n, d->capacity - 1), i };
 	}
 	qsort(sorted, job.n_sorted, sizeof(*sorted), by_length);
-	if (!code && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
-		code = decode_in_parallel(&job, e);
-	else if (!code)
-		code = decode_serially(&job, e);
+	if (!rc && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
+		rc = decode_in_parallel(&job, e);
+	else if (!rc)
+		rc = decode_serially(&job, e);
 	free(sorted);
-	if (code)
+	if (rc)
 		decode_results_free(results, n);
-	return code;
+	return rc;
 }

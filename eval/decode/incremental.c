@@ -1,6 +1,30 @@
-/* incremental.c - see incremental.h */
+/*
+ * incremental.c - one step of incremental decoding; see incremental.h
+ *
+ * A step has three parts:
+ *
+ *  1. Upload. upload_step_inputs() copies (N_STEP_INPUTS, rows) int32 to the device, nothing else.
+ *     The encoded sources, the rows of each source, masks and candidate weights stay on the device
+ *     during a batch.
+ *  2. Computation. compute_step() calls ops. extend_index() makes the list of cache rows of each
+ *     row: its parent's list and its own new cache row. Attention reads keys and values through
+ *     these lists, so the cache itself is never reordered.
+ *  3. Download. fetch_step_results() copies the k best values, ids and source positions in one
+ *     copy and waits once. With "all", fetch_all_log_probs() copies the logits instead.
+ *
+ * CUDA graphs. If the backend records graphs (graph_begin() is not NULL), part 2 is recorded once
+ * per key and replayed later. A replay repeats pointers and sizes exactly. So every pointer and
+ * size of part 2 must be in step_graph_key(), and all that differs from step to step must be data
+ * of part 1. Therefore the number of rows is padded to a few sizes, lists grow on the device, and
+ * areas stay where they are until a batch needs more. Other backends use exact sizes.
+ *
+ * Padding rows (rows->n ... s->rows - 1) read <pad> as the first token of sentence 0 and attend to
+ * themselves alone. Their cache rows follow those of the real rows and are overwritten by the next
+ * step, because cache_used grows by rows->n only.
+ */
 #include "eval/decode/incremental_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +45,7 @@ struct incremental_decoder *incremental_new(struct model *m, struct err *e)
 	s->shape = model_get_shape(m);
 	s->weights = model_get_weights(m);
 	s->is_padded = s->ops->graph_begin != NULL;
-	/* Weights of less precision come with a cache of less: it is what attention waits for. */
+	/* With weights of low precision the cache is bf16: reading the cache bounds attention. */
 	s->cache_dtype = s->weights->output.dtype == DTYPE_PACKED_BF16 ||
 					 s->weights->output.dtype == DTYPE_PACKED_INT8
 				 ? DTYPE_BF16
@@ -46,27 +70,27 @@ void incremental_free(struct incremental_decoder *s)
 
 /* ---- a batch ------------------------------------------------------------- */
 
-/* Keys and values of the sources: rounded ones are the first rows of the cache. */
+/* Keys and values of the sources. With a bf16 cache they are its first rows. */
 static struct tensor source_kv(const struct incremental_decoder *s)
 {
 	struct tensor kv = s->cache_dtype == DTYPE_F32 ? s->memory : incremental_cache(s);
 
-	/* ops are told which rows by index; how many there are must not change from batch to batch */
+	/* Ops read rows by index. The row count must be equal for all batches: graphs contain it. */
 	kv.rows = s->cache_rows;
 	return kv;
 }
 
-/* Which rows of the encoder's output each sentence has. */
+/* Uploads the rows of the encoder's output of each sentence; the last one fills up the list. */
 static void upload_source_rows(struct incremental_decoder *s)
 {
 	const int32_t *start = s->batch->source_start;
 
 	for (int32_t i = 0; i < s->batch->n; i++)
 		for (int64_t j = 0; j < s->cross_stride; j++)
-			s->sources[i * s->cross_stride + j] =
+			s->host_sources[i * s->cross_stride + j] =
 				start[i] + (int32_t)MIN(j, start[i + 1] - start[i] - 1);
-	s->ops->to_device(s->dev, s->a.sources, s->sources,
-			  (size_t)(s->batch->n * s->cross_stride) * sizeof(*s->sources));
+	s->ops->to_device(s->dev, s->a.sources, s->host_sources,
+			  (size_t)(s->batch->n * s->cross_stride) * sizeof(*s->host_sources));
 }
 
 int incremental_begin(struct incremental_decoder *s, const struct batch *b,
@@ -82,7 +106,7 @@ int incremental_begin(struct incremental_decoder *s, const struct batch *b,
 	s->cache_used = 0;
 	if (incremental_pack_candidates(s, e) || incremental_reserve(s, how, e))
 		return e->code;
-	/* Most translations are about as long as their source; more is added when it is needed. */
+	/* Most translations are about as long as their source. A longer one grows the cache. */
 	if (incremental_reserve_cache(s, b->n_source + how->max_rows * longest + padding, e) ||
 	    incremental_upload_masks(s, e))
 		return e->code;
@@ -96,15 +120,15 @@ int incremental_begin(struct incremental_decoder *s, const struct batch *b,
 	return 0;
 }
 
-/* ---- what a step brings -------------------------------------------------- */
+/* ---- upload -------------------------------------------------------------- */
 
-/*
- * Rows that pad the step read <pad> as the first token of the first sentence, see themselves alone,
- * and fill cache rows that the next step fills anew.
- */
-static void host_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
+/* Part 1 of a step; padding rows are explained at the head of this file. */
+static void upload_step_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
 {
 	const int32_t *start = s->batch->source_start;
+
+	assert(s->rows <= s->cap_rows && s->step < s->stride);
+	assert(s->cache_used + s->rows <= s->cache_rows);
 
 	for (int32_t r = 0; r < s->rows; r++) {
 		const bool real = r < rows->n;
@@ -121,16 +145,17 @@ static void host_inputs(struct incremental_decoder *s, const struct incremental_
 			[STEP_INPUT_CROSS_LENGTH] = start[sentence + 1] - start[sentence],
 		};
 
-		for (int what = 0; what < N_STEP_INPUTS; what++)
-			s->host_inputs[what * s->rows + r] = of_row[what];
+		assert(sentence >= 0 && sentence < s->batch->n);
+		for (int kind = 0; kind < N_STEP_INPUTS; kind++)
+			s->host_inputs[kind * s->rows + r] = of_row[kind];
 	}
 	s->ops->to_device(s->dev, s->a.step_inputs, s->host_inputs,
 			  (size_t)N_STEP_INPUTS * (size_t)s->rows * sizeof(*s->host_inputs));
 }
 
 /*
- * Each row's list of ancestors is its parent's with its own slot behind it; its sources are its
- * sentence's. Numbers of rows pass as floats, whose bits are only moved.
+ * Makes each row's list of cache rows (its parent's list and its own cache row) and its list of
+ * source rows (its sentence's). The int32 numbers pass through float ops that only move bits.
  */
 static void extend_index(struct incremental_decoder *s)
 {
@@ -138,14 +163,14 @@ static void extend_index(struct incremental_decoder *s)
 	const struct tensor index = area_tensor(s->a.index, s->cap_rows, stride),
 			    before = area_tensor(s->a.index_before, n, stride);
 
-	s->ops->gather_rows(s->dev, before, index, step_inputs(s, STEP_INPUT_PARENT));
+	s->ops->gather_rows(s->dev, before, index, step_input_array(s, STEP_INPUT_PARENT));
 	s->ops->copy(s->dev, tensor_rows(index, 0, n), before);
 	s->ops->scatter_rows(s->dev, area_tensor(s->a.index, s->cap_rows * stride, 1),
-			     area_tensor(step_inputs(s, STEP_INPUT_CACHE_ROW), n, 1),
-			     step_inputs(s, STEP_INPUT_INDEX_AT));
+			     area_tensor(step_input_array(s, STEP_INPUT_CACHE_ROW), n, 1),
+			     step_input_array(s, STEP_INPUT_INDEX_AT));
 	s->ops->gather_rows(s->dev, area_tensor(s->a.cross_index, n, cross),
 			    area_tensor(s->a.sources, s->cap_rows, cross),
-			    step_inputs(s, STEP_INPUT_SENTENCE));
+			    step_input_array(s, STEP_INPUT_SENTENCE));
 }
 
 /* ---- the decoder --------------------------------------------------------- */
@@ -172,10 +197,10 @@ static void step_self_attention(struct incremental_decoder *s, int32_t layer)
 
 	step_linear(s, qkv, h, w->self_qkv);
 	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d),
-			     step_inputs(s, STEP_INPUT_CACHE_ROW));
+			     step_input_array(s, STEP_INPUT_CACHE_ROW));
 	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d),
 			       tensor_columns(cache, 0, d), tensor_columns(cache, d, d), s->a.index,
-			       step_inputs(s, STEP_INPUT_LENGTH), s->stride, s->shape->heads);
+			       step_input_array(s, STEP_INPUT_LENGTH), s->stride, s->shape->heads);
 	step_linear(s, area_tensor(s->a.branch, n, d), context, w->self_out);
 	add_norm(s, NULL, w->cross_norm_scale, w->cross_norm_shift);
 }
@@ -190,7 +215,7 @@ static void step_cross_attention(struct incremental_decoder *s, int32_t layer, f
 	step_linear(s, q, area_tensor(s->a.h, n, d), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
-			       step_inputs(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
+			       step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
 			       s->shape->heads);
 	step_linear(s, area_tensor(s->a.branch, n, d), context, w->cross_out);
 	add_norm(s, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
@@ -220,13 +245,13 @@ static void step_embed(struct incremental_decoder *s)
 			    scale = layers ? w->decoder[0].self_norm_scale : w->decoder_norm_scale,
 			    shift = layers ? w->decoder[0].self_norm_shift : w->decoder_norm_shift;
 
-	s->ops->embed(s->dev, x, w->embed, step_inputs(s, STEP_INPUT_TOKEN),
-		      step_inputs(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
+	s->ops->embed(s->dev, x, w->embed, step_input_array(s, STEP_INPUT_TOKEN),
+		      step_input_array(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
 	s->ops->norm(s->dev, area_tensor(s->a.h, s->rows, d), s->a.mean, s->a.rstd, x, scale.data,
 		     shift.data);
 }
 
-/* The k most probable next tokens of each row whose state is h; 0: logits of all. */
+/* The k most probable next tokens of each row of h (rows, D); k = 0: only the logits. */
 static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int32_t k)
 {
 	const struct tensor output = s->weights->output,
@@ -242,20 +267,20 @@ static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int
 		s->ops->top_k(s->dev, s->a.results, result_ids(s, k), logits, n_real, k);
 }
 
-/* Two places of the source that each row looks at most: one may be </s>. */
+/* The two source positions with the greatest attention of each row: one of them may be </s>. */
 static void find_aligned(struct incremental_decoder *s, int32_t k)
 {
 	s->ops->top_k(s->dev, s->a.top_weights, result_source_positions(s, k),
 		      area_tensor(s->a.weights, s->rows, s->cross_stride), s->cross_stride, 2);
 }
 
-/* All that is computed, ops alone. rows: only where nothing is kept as a graph. */
+/* Part 2 of a step. rows is read by CPU backends only: a graph must not depend on its content. */
 static void compute_step(struct incremental_decoder *s, const struct incremental_rows *rows,
 			 int32_t k, bool aligned)
 {
 	/*
-	 * Alignments come from the layer before the last, where they are sharpest (Garg et al.
-	 * 2019, section 4).
+	 	 * Alignments come from the last layer but one, whose attention matches alignments best
+	 * (Garg et al. 2019, section 4).
 	 */
 	const int32_t layers = s->shape->decoder_layers, aligning = MAX(layers - 2, 0);
 	const struct tensor h = area_tensor(s->a.h, s->rows, s->shape->d_model);
@@ -275,10 +300,10 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 		find_aligned(s, k);
 }
 
-/* All that the ops of a step are called with follows from this and from the model. */
+/* Contains every pointer and size that the ops of compute_step() get, besides the model's own. */
 static struct graph_key step_graph_key(const struct incremental_decoder *s, int32_t k, bool aligned)
 {
-	const uint64_t kind = 0x53544550; /* no other graphs begin so */
+	const uint64_t kind = 0x53544550; /* "STEP": differs from the keys of other graphs */
 
 	return (struct graph_key){ {
 		kind,
@@ -315,18 +340,19 @@ static void compute_or_replay(struct incremental_decoder *s, const struct increm
 		s->ops->graph_end(s->dev);
 }
 
-/* ---- what comes back ----------------------------------------------------- */
+/* ---- download ------------------------------------------------------------ */
 
-/* places: two of each row, the stronger first. </s> does not count. */
+/* positions: (rows, 2) source positions, the greater attention first. </s> is skipped. */
 static void choose_aligned_tokens(const struct incremental_decoder *s,
-				  const struct incremental_rows *rows, const int32_t *places,
+				  const struct incremental_rows *rows, const int32_t *positions,
 				  int32_t *aligned)
 {
 	const int32_t *start = s->batch->source_start;
 
 	for (int32_t r = 0; r < rows->n; r++) {
 		const int32_t n = start[rows->sentence[r] + 1] - start[rows->sentence[r]] - 1,
-			      best = places[2 * r] == n ? places[2 * r + 1] : places[2 * r];
+			      best = positions[2 * r] == n ? positions[2 * r + 1]
+							   : positions[2 * r];
 
 		aligned[r] = best >= 0 && best < n ? best : 0;
 	}
@@ -371,12 +397,14 @@ static int fetch_step_results(struct incremental_decoder *s, const struct increm
 int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
 		     struct incremental_output *found, struct err *e)
 {
+	assert(rows->n > 0 && k >= 0 && k <= INCREMENTAL_MAX_K && k <= s->shape->real_vocabulary);
+	assert(!found->all || s->all);
 	if (found->all)
 		k = 0;
 	s->rows = (int32_t)incremental_padded_size(s, rows->n);
 	if (incremental_reserve_cache(s, s->rows, e))
 		return e->code;
-	host_inputs(s, rows);
+	upload_step_inputs(s, rows);
 	compute_or_replay(s, rows, k, found->aligned != NULL);
 	s->cache_used += rows->n;
 	s->step++;

@@ -1,14 +1,11 @@
 /*
- * incremental_internal.h - what the files of the stepper share.
+ * incremental_internal.h - state and helpers of incremental decoding.
  *
- *	incremental.c		a step: what it brings, what is computed, what comes back
- *	incremental_memory.c	sizes, areas, the cache
- *	incremental_words.c		where sentences have words of their own (shortlist_candidates.h)
+ *	incremental.c		a step: upload, computation, download (explained at its head)
+ *	incremental_memory.c	sizes, areas, the cache of keys and values
+ *	incremental_words.c	shortlists: each sentence has its own candidates
  *
- * Where the backend keeps what comes again as graphs (struct graph_key), nothing that an op is
- * called with may follow from the step: rows are padded to a few sizes, lists of ancestors grow on
- * the backend's side, all areas stay where they are from batch to batch until one needs more.
- * Elsewhere sizes are exact.
+ * "Device" means the backend's side, which is the host's memory on a CPU backend.
  */
 #ifndef WERKBANK_EVAL_DECODE_INCREMENTAL_INTERNAL_H
 #define WERKBANK_EVAL_DECODE_INCREMENTAL_INTERNAL_H
@@ -17,8 +14,8 @@
 #include "share/base/mem.h"
 
 /*
- * Working memory of one step on the backend's side: AREA(name, 4-byte elements
- * a row). All areas are carved from one block.
+ * Working memory of one step on the device: STEP_AREA(name, 4-byte elements per row). All areas
+ * are parts of one block and have cap_rows rows.
  */
 #define STEP_AREAS(STEP_AREA)                                                                      \
 	STEP_AREA(x, s->shape->d_model) /* the residual stream */                                  \
@@ -28,16 +25,16 @@
 	STEP_AREA(qkv, 3 * s->shape->d_model)                                                      \
 	STEP_AREA(inner, s->shape->d_ff)                                                           \
 	STEP_AREA(logits, incremental_logits_width(s))                                             \
-	STEP_AREA(masks, incremental_mask_width(s)) /* of sentences: 0 for words they have */      \
-	STEP_AREA(mask, incremental_mask_width(s))  /* of rows */                                  \
+	STEP_AREA(masks, incremental_mask_width(s)) /* per sentence: 0 for its candidates */       \
+	STEP_AREA(mask, incremental_mask_width(s))  /* the same per row */                         \
 	STEP_AREA(mean, 1)                                                                         \
 	STEP_AREA(rstd, 1)                                                                         \
 	STEP_AREA(step_inputs, N_STEP_INPUTS)                                                      \
-	STEP_AREA(results, 2 * INCREMENTAL_MAX_K + 2) /* values, ids, places of the source */      \
-	STEP_AREA(index, s->stride)		      /* cache rows of each row's ancestors */     \
-	STEP_AREA(index_before, s->stride)	      /* those of the parents */                   \
-	STEP_AREA(sources, s->cross_stride)	      /* of sentences: encoder's rows */           \
-	STEP_AREA(cross_index, s->cross_stride)	      /* of rows */                                \
+	STEP_AREA(results, 2 * INCREMENTAL_MAX_K + 2) /* values, ids, source positions */          \
+	STEP_AREA(index, s->stride)		      /* cache rows of each row's tokens */        \
+	STEP_AREA(index_before, s->stride)	      /* the same of the row's parent */           \
+	STEP_AREA(sources, s->cross_stride)	/* per sentence: rows of the encoder's K, V */     \
+	STEP_AREA(cross_index, s->cross_stride) /* the same per row */                             \
 	STEP_AREA(weights, s->cross_stride)                                                        \
 	STEP_AREA(top_weights, 2)
 
@@ -47,16 +44,16 @@ struct step_areas {
 #undef STEP_AREA
 };
 
-/* What a step brings: so many numbers a row, one kind after the other, in one copy. */
+/* The inputs of a step, int32: (N_STEP_INPUTS, rows), uploaded in one copy. */
 enum step_input {
 	STEP_INPUT_TOKEN,
 	STEP_INPUT_POSITION,
-	STEP_INPUT_CACHE_ROW, /* the cache row that it fills */
-	STEP_INPUT_LENGTH,    /* of its list of ancestors, itself counted */
-	STEP_INPUT_PARENT,
-	STEP_INPUT_INDEX_AT, /* where its slot is put in the index */
-	STEP_INPUT_SENTENCE,
-	STEP_INPUT_CROSS_LENGTH,
+	STEP_INPUT_CACHE_ROW,	 /* cache row that gets the row's keys and values */
+	STEP_INPUT_LENGTH,	 /* of the row's list of cache rows, including the new one */
+	STEP_INPUT_PARENT,	 /* row of the preceding step */
+	STEP_INPUT_INDEX_AT,	 /* element of the area index that gets the new cache row */
+	STEP_INPUT_SENTENCE,	 /* number in the batch */
+	STEP_INPUT_CROSS_LENGTH, /* source tokens of the sentence */
 	N_STEP_INPUTS
 };
 
@@ -67,64 +64,74 @@ struct incremental_decoder {
 	const struct model_shape *shape;
 	const struct model_weights *weights;
 	const struct batch *batch; /* borrowed */
-	struct tensor memory;	   /* (n_source, 2 * D * L), the model's; see source_kv() */
-	bool is_padded;		   /* there may be graphs: see above */
+	struct tensor memory;	   /* (n_source, 2 * D * L) the model's K and V of the sources */
+	bool is_padded;		   /* the backend may record graphs: sizes are padded */
 
-	void *block; /* owned, backend */
+	void *block; /* owned, device */
 	size_t block_bytes;
 	struct step_areas a;
-	void *cache; /* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
+	void *cache; /* (cache_rows, 2 * D * L) owned, device: K and V of each layer */
 	enum dtype cache_dtype;
 	int64_t cache_rows, cache_used;
 
-	int32_t *host; /* owned: one block for the arrays below */
+	int32_t *host; /* owned: one block of host staging buffers for the arrays below */
 	size_t host_bytes;
 	int32_t *host_inputs;  /* (N_STEP_INPUTS, rows) */
 	int32_t *host_results; /* as the area results */
-	int32_t *sources;      /* as the area of that name */
+	int32_t *host_sources; /* as the area sources */
 
-	int64_t cap_rows, stride, cross_stride; /* sizes of the areas */
-	int32_t rows;				/* of this step, those that pad it counted */
-	int32_t step;
-	bool all; /* log-probabilities of all tokens are wanted */
+	int64_t cap_rows;     /* rows of the areas */
+	int64_t stride;	      /* greatest number of steps */
+	int64_t cross_stride; /* greatest number of source tokens of a sentence */
+	int32_t rows;	      /* of this step, including padding rows */
+	int32_t step;	      /* from 0 */
+	bool all;	      /* log-probabilities of all tokens are wanted */
 
-	const struct shortlist_candidates *candidates; /* borrowed; NULL: all */
-	int32_t n_candidates;			       /* words->n, those that pad it counted */
-	struct tensor candidate_weights;	       /* the output weights of words */
-	void *candidate_block;			       /* owned, backend */
+	const struct shortlist_candidates *candidates; /* borrowed; NULL: all tokens */
+	int32_t n_candidates;			       /* candidates->n, padded */
+	struct tensor candidate_weights;	       /* output weights of the candidates */
+	void *candidate_block;			       /* owned, device */
 	size_t candidate_bytes;
-	float *sentence_logits; /* (cap_sentence_logits) owned: a sentence's logits; of a GPU all rows' or the masks */
+	/* (cap_sentence_logits) owned, host: logits of a sentence, then (GPU) of all rows; or masks */
+	float *sentence_logits;
 	size_t cap_sentence_logits;
 };
 
 /* incremental_memory.c */
 
-/* The next of a few sizes from n on: powers of two up to 16, then multiples of 16, ever coarser. */
+/*
+ * Without graphs: n. With graphs: the least of a few sizes that is not below n, so that few graphs
+ * are recorded. The sizes are powers of two up to 16, then multiples of 16, 32, 64, ...: at most an
+ * eighth more than n.
+ */
 int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n);
+/* Makes room for a batch in areas and host buffers. */
 int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how,
 			struct err *e);
-/* Room for rows more cache rows; what is in the cache is kept. */
+/* Makes room for so many more cache rows; keeps the rows in use. ERR_NOMEM. */
 int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e);
 struct tensor incremental_cache(const struct incremental_decoder *s);
-/* Elements of a row: logits that exist as a whole, and masks. */
+/* Elements of a row of the areas logits and masks; 0: the area is not used. */
 int64_t incremental_logits_width(const struct incremental_decoder *s);
 int64_t incremental_mask_width(const struct incremental_decoder *s);
 
 /* incremental_words.c */
 
-/* The output weights of the words alone; which sentence has which. */
+/* Per batch: packs the output weights of the candidates. ERR_UNAVAILABLE: not packed weights. */
 int incremental_pack_candidates(struct incremental_decoder *s, struct err *e);
+/* Per batch: uploads which sentence has which candidates; only with a GPU. */
 int incremental_upload_masks(struct incremental_decoder *s, struct err *e);
-/* In the step: the best k of each row whose state is h; or all logits. */
+/* Within a step: the k best candidates of each row of h (rows, D); k = 0: only the logits. */
 void incremental_find_candidates(struct incremental_decoder *s, const struct incremental_rows *rows,
 				 struct tensor h, int32_t k);
-/* Behind it: what was found, as the caller knows it. */
+/* After the download: positions among the candidates become token ids. */
 void incremental_candidate_ids(const struct incremental_decoder *s,
 			       struct incremental_output *found, int32_t k, int32_t rows);
+/* After the step: log-probabilities of all tokens, -infinity for all but the candidates. */
 int incremental_all_candidates(struct incremental_decoder *s, const struct incremental_rows *rows,
 			       float *all, struct err *e);
 
-/* ---- small things -------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------- */
 
 static inline struct tensor area_tensor(void *data, int64_t rows, int64_t cols)
 {
@@ -137,13 +144,13 @@ static inline void step_linear(struct incremental_decoder *s, struct tensor out,
 	model_linear(s->model, out, in, weight, NULL, false);
 }
 
-/* On the backend's side, of this step's rows. */
-static inline int32_t *step_inputs(const struct incremental_decoder *s, enum step_input what)
+/* One kind of input of all rows: (rows), on the device. */
+static inline int32_t *step_input_array(const struct incremental_decoder *s, enum step_input kind)
 {
-	return (int32_t *)s->a.step_inputs + (int64_t)what * s->rows;
+	return (int32_t *)s->a.step_inputs + (int64_t)kind * s->rows;
 }
 
-/* The ids behind k values a row, and the places behind both. */
+/* The area results holds (rows, k) values, then (rows, k) ids, then (rows, 2) source positions. */
 static inline int32_t *result_ids(const struct incremental_decoder *s, int32_t k)
 {
 	return (int32_t *)s->a.results + (int64_t)s->rows * k;
@@ -154,7 +161,7 @@ static inline int32_t *result_source_positions(const struct incremental_decoder 
 	return (int32_t *)s->a.results + (int64_t)s->rows * 2 * k;
 }
 
-/* Copy to the host and wait, once. */
+/* Copies to the host and waits for the copy: one synchronisation. */
 static inline int fetch_to_host(struct incremental_decoder *s, void *to, const void *from,
 				size_t bytes, struct err *e)
 {

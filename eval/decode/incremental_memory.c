@@ -1,6 +1,7 @@
-/* incremental_memory.c - see incremental_internal.h: sizes, areas, the cache. */
+/* incremental_memory.c - sizes, areas and the key-value cache; see incremental_internal.h */
 #include "eval/decode/incremental_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n)
@@ -18,7 +19,7 @@ int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n)
 	return CEIL_DIV(n, step) * step;
 }
 
-/* Of a row. Packed weights of all tokens give the best ones without a matrix of logits. */
+/* With packed weights of all tokens, linear_top_k() finds the best tokens without stored logits. */
 int64_t incremental_logits_width(const struct incremental_decoder *s)
 {
 	if (s->candidates)
@@ -26,7 +27,7 @@ int64_t incremental_logits_width(const struct incremental_decoder *s)
 	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
 }
 
-/* Where memory is not the host's, the words of other sentences are made unlikely there. */
+/* On a GPU, a mask makes the candidates of other sentences unlikely. */
 int64_t incremental_mask_width(const struct incremental_decoder *s)
 {
 	return s->candidates && s->ops->has_device_memory ? s->n_candidates : 0;
@@ -34,7 +35,7 @@ int64_t incremental_mask_width(const struct incremental_decoder *s)
 
 /* ---- areas --------------------------------------------------------------- */
 
-/* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
+/* Bytes of rows * per_row elements of 4 bytes, rounded up to 64; false if size_t overflows. */
 static bool area_bytes(int64_t rows, int64_t per_row, size_t *bytes)
 {
 	size_t n;
@@ -45,19 +46,22 @@ static bool area_bytes(int64_t rows, int64_t per_row, size_t *bytes)
 	return true;
 }
 
-static int too_many(int64_t rows, struct err *e)
+static int set_too_many_rows(int64_t rows, struct err *e)
 {
-	return err_set(e, ERR_NOMEM, "%lld rows are too many to decode at once", (long long)rows);
+	return err_set(e, ERR_NOMEM,
+		       "cannot decode %lld hypotheses at once: the memory size overflows; lower "
+		       "--decode-tokens",
+		       (long long)rows);
 }
 
-/* Carve the areas from the block, making it larger when needed. */
+/* Divides the block into the areas; allocates a larger block if needed. */
 static int reserve_areas(struct incremental_decoder *s, struct err *e)
 {
 	size_t total = 0, bytes, at = 0;
 
 #define STEP_AREA(name, per_row)                                                                   \
 	if (!area_bytes(s->cap_rows, per_row, &bytes) || total > SIZE_MAX - bytes)                 \
-		return too_many(s->cap_rows, e);                                                   \
+		return set_too_many_rows(s->cap_rows, e);                                          \
 	total += bytes;
 	STEP_AREAS(STEP_AREA)
 #undef STEP_AREA
@@ -76,6 +80,7 @@ static int reserve_areas(struct incremental_decoder *s, struct err *e)
 	at += bytes;
 	STEP_AREAS(STEP_AREA)
 #undef STEP_AREA
+	assert(at == total && total <= s->block_bytes);
 	return 0;
 }
 
@@ -85,7 +90,7 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	size_t total;
 
 	if (!mem_mul(rows, N_STEP_INPUTS + host_results + (size_t)s->cross_stride, &total))
-		return too_many(s->cap_rows, e);
+		return set_too_many_rows(s->cap_rows, e);
 	if (total > s->host_bytes / sizeof(*s->host)) {
 		free(s->host);
 		s->host_bytes = 0;
@@ -96,11 +101,11 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	}
 	s->host_inputs = s->host;
 	s->host_results = s->host_inputs + N_STEP_INPUTS * rows;
-	s->sources = s->host_results + host_results * rows;
+	s->host_sources = s->host_results + host_results * rows;
 	return 0;
 }
 
-/* A size that areas have: it only grows where they are to stay. */
+/* Sets a size of the areas. With graphs a size never shrinks, so that the areas stay in place. */
 static void grow_area_size(const struct incremental_decoder *s, int64_t *size, int64_t n)
 {
 	*size = s->is_padded ? MAX(*size, incremental_padded_size(s, n)) : n;
@@ -113,13 +118,13 @@ int incremental_reserve(struct incremental_decoder *s, const struct incremental_
 	grow_area_size(s, &s->stride, how->max_steps);
 	grow_area_size(s, &s->cross_stride, s->batch->max_source);
 	if (s->cap_rows * s->stride > INT32_MAX)
-		return too_many(s->cap_rows, e);
+		return set_too_many_rows(s->cap_rows, e);
 	return reserve_areas(s, e) ? e->code : reserve_host(s, e);
 }
 
 /* ---- the cache ----------------------------------------------------------- */
 
-/* Elements from one cache row to the next; a power of 2 would put all into the same cache sets. */
+/* Elements of a row; + 32, because with a power of 2 all rows share the same CPU cache sets. */
 static int64_t cache_stride(const struct incremental_decoder *s)
 {
 	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 32;
@@ -143,12 +148,15 @@ int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struc
 	size_t bytes;
 	void *larger;
 
+	assert(s->cache_used <= s->cache_rows && rows >= 0);
 	if (want <= s->cache_rows)
 		return 0;
 	want = MAX(want, s->cache_rows + s->cache_rows / 2);
-	/* slots pass through ops as floats: they must not look like a NaN */
+	/* extend_index() moves row numbers through float ops: no number may look like a NaN */
 	if (want > 0x7F000000 || !area_bytes(want, cache_stride(s), &bytes))
-		return err_set(e, ERR_NOMEM, "too many hypotheses at once: lower decode-tokens");
+		return err_set(e, ERR_NOMEM,
+			       "the key-value cache cannot hold %lld rows: lower --decode-tokens",
+			       (long long)want);
 	larger = s->ops->alloc(s->dev, bytes / 4 * dtype_bytes(s->cache_dtype), e);
 	if (!larger)
 		return e->code;

@@ -1,24 +1,35 @@
-/* incremental_words.c - see incremental_internal.h: where sentences have words of their own. */
+/*
+ * incremental_words.c - incremental decoding with a shortlist; see incremental_internal.h
+ *
+ * Logits are computed for the candidates of all sentences of the batch (n_candidates columns), with
+ * output weights that were packed for the batch. Each sentence then uses its own candidates alone:
+ * a CPU backend gathers their logits per sentence, a GPU adds a mask of UNLIKELY to the others.
+ * "Position" is an index into candidates->ids.
+ */
 #include "eval/decode/incremental_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "eval/decode/sampling.h"
 #include "kernels/ops/panels.h"
 
-#define UNLIKELY (-1e30f) /* added to a logit: the word is out */
+#define UNLIKELY (-1e30f) /* added to a logit: the token is no candidate of the sentence */
 
-/* ---- which there are ----------------------------------------------------- */
+/* ---- weights and masks of a batch ---------------------------------------- */
 
-/* Where the host cannot gather packed rows: rows of the table, packed anew, in memory for both. */
-static void pack_words(struct incremental_decoder *s, char *memory, size_t packed_bytes)
+/*
+ * With device memory, panel_gather() cannot read the packed weights. Gather the rows of the
+ * embedding table instead and pack them on the device. memory: packed weights, fp32 rows, ids.
+ */
+static void pack_candidate_rows(struct incremental_decoder *s, char *memory, size_t packed_bytes)
 {
 	struct tensor rows = tensor_f32((float *)(void *)(memory + packed_bytes),
 					s->candidate_weights.rows, s->candidate_weights.cols);
 	int32_t *ids = (int32_t *)(void *)((float *)rows.data + rows.rows * rows.cols);
 
-	/* behind the last one <pad> fills up, of which nothing is asked */
+	/* columns after the last candidate are <pad>: never used, as masks exclude them */
 	s->ops->zero(s->dev, ids, (size_t)rows.rows * sizeof(*ids));
 	s->ops->to_device(s->dev, ids, s->candidates->ids, (size_t)s->candidates->n * sizeof(*ids));
 	s->ops->gather_rows(s->dev, rows, s->weights->embed, ids);
@@ -35,17 +46,20 @@ int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 	if (!s->candidates)
 		return 0;
 	if (!tensor_is_packed(all))
-		return err_set(e, ERR_UNAVAILABLE,
-			       "backend %s cannot translate with a lexical shortlist: leave it "
-			       "out, or try --backend cpu",
-			       s->ops->name);
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"backend %s cannot use a lexical shortlist: omit --shortlist, or give "
+			"--backend cpu",
+			s->ops->name);
 	s->candidate_weights = (struct tensor){ NULL, s->n_candidates, all.cols, 0, all.dtype };
 	if (!panel_bytes(s->candidate_weights, &packed) ||
 	    (s->ops->has_device_memory &&
 	     (!mem_mul((size_t)s->n_candidates, (size_t)all.cols + 1, &gathered) ||
 	      !mem_mul(gathered, sizeof(float), &gathered))) ||
 	    __builtin_add_overflow(packed, gathered, &bytes))
-		return err_set(e, ERR_NOMEM, "%d words are too many", s->candidates->n);
+		return err_set(e, ERR_NOMEM,
+			       "cannot pack the weights of %d shortlist tokens: the size overflows",
+			       s->candidates->n);
 	if (bytes > s->candidate_bytes) {
 		if (s->candidate_block)
 			s->ops->release(s->dev, s->candidate_block);
@@ -57,7 +71,7 @@ int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 	}
 	s->candidate_weights.data = s->candidate_block;
 	if (s->ops->has_device_memory)
-		pack_words(s, s->candidate_block, packed);
+		pack_candidate_rows(s, s->candidate_block, packed);
 	else
 		panel_gather(s->candidate_weights, all, s->candidates->ids);
 	return 0;
@@ -87,24 +101,28 @@ int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
 	return 0;
 }
 
-/* ---- the best of them ---------------------------------------------------- */
+/* ---- the best candidates ------------------------------------------------- */
 
-/* What the words of the rows first .. end, which are of one sentence, have: into s->own. */
+/*
+ * Copies the logits of a sentence's candidates to s->sentence_logits, (end - first, n) for the
+ * rows first ... end - 1, which belong to one sentence. Returns n.
+ */
 static int32_t gather_sentence_logits(struct incremental_decoder *s, const float *all,
 				      const struct incremental_rows *rows, int32_t first,
 				      int32_t end)
 {
 	const struct shortlist_candidates *w = s->candidates;
 	const int32_t sentence = rows->sentence[first];
-	const int32_t *place = w->positions + w->start[sentence];
+	const int32_t *position = w->positions + w->start[sentence];
 	const int32_t n = w->start[sentence + 1] - w->start[sentence];
 
+	assert(n <= w->max_per_sentence && rows->sentence[end - 1] == sentence);
 	for (int32_t r = first; r < end; r++) {
 		const float *logits = all + (int64_t)r * s->n_candidates;
 		float *sentence_logits = s->sentence_logits + (int64_t)(r - first) * n;
 
 		for (int32_t i = 0; i < n; i++)
-			sentence_logits[i] = logits[place[i]];
+			sentence_logits[i] = logits[position[i]];
 	}
 	return n;
 }
@@ -118,7 +136,7 @@ static int32_t end_of_sentence(const struct incremental_rows *rows, int32_t firs
 	return end;
 }
 
-/* Fewer than k: <pad>, which cannot be, fills up. */
+/* Widens rows of have entries to k entries in place; <pad> with -infinity fills up. */
 static void spread_best(float *values, int32_t *ids, int32_t have, int32_t k, int32_t rows)
 {
 	for (int32_t r = rows; r-- > 0 && have < k;) {
@@ -140,7 +158,7 @@ static void find_on_host(struct incremental_decoder *s, const struct incremental
 	for (int32_t r = 0, end; r < rows->n; r = end) {
 		float *values = (float *)s->a.results + (int64_t)r * k;
 		int32_t *ids = result_ids(s, k) + (int64_t)r * k;
-		const int32_t *place = w->positions + w->start[rows->sentence[r]];
+		const int32_t *position = w->positions + w->start[rows->sentence[r]];
 		int32_t n, have;
 
 		end = end_of_sentence(rows, r);
@@ -149,18 +167,18 @@ static void find_on_host(struct incremental_decoder *s, const struct incremental
 		s->ops->top_k(s->dev, values, ids, tensor_f32(s->sentence_logits, end - r, n), n,
 			      have);
 		for (int32_t i = 0; i < (end - r) * have; i++)
-			ids[i] = w->ids[place[ids[i]]];
+			ids[i] = w->ids[position[ids[i]]];
 		spread_best(values, ids, have, k, end - r);
 	}
 }
 
-/* On a GPU: places among all words until incremental_candidate_ids(). */
+/* On a GPU. The ids are positions until incremental_candidate_ids(). */
 static void find_masked(struct incremental_decoder *s, struct tensor logits, int32_t k)
 {
 	const struct tensor mask = area_tensor(s->a.mask, s->rows, s->n_candidates);
 
 	s->ops->gather_rows(s->dev, mask, area_tensor(s->a.masks, s->cap_rows, s->n_candidates),
-			    step_inputs(s, STEP_INPUT_SENTENCE));
+			    step_input_array(s, STEP_INPUT_SENTENCE));
 	s->ops->add(s->dev, logits, mask);
 	s->ops->top_k(s->dev, s->a.results, result_ids(s, k), logits, s->n_candidates,
 		      MIN(k, s->n_candidates));
@@ -209,14 +227,14 @@ int incremental_all_candidates(struct incremental_decoder *s, const struct incre
 			return e->code;
 	}
 	for (int32_t r = 0; r < rows->n; r++, all += vocabulary) {
-		const int32_t *place = w->positions + w->start[rows->sentence[r]];
+		const int32_t *position = w->positions + w->start[rows->sentence[r]];
 		const int32_t n = gather_sentence_logits(s, logits, rows, r, r + 1);
 
 		sampling_log_softmax(s->sentence_logits, n);
 		for (int64_t i = 0; i < vocabulary; i++)
 			all[i] = -INFINITY;
 		for (int32_t i = 0; i < n; i++)
-			all[w->ids[place[i]]] = s->sentence_logits[i];
+			all[w->ids[position[i]]] = s->sentence_logits[i];
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* sampling.c - see sampling.h */
 #include "eval/decode/sampling.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,14 +12,14 @@
 
 void sampling_log_softmax(float *x, int32_t n)
 {
-	float most = -INFINITY;
+	float greatest = -INFINITY;
 	double sum = 0;
 
 	for (int32_t i = 0; i < n; i++)
-		most = x[i] > most ? x[i] : most;
+		greatest = x[i] > greatest ? x[i] : greatest;
 	for (int32_t i = 0; i < n; i++)
-		sum += (double)expf(x[i] - most);
-	sampling_shift(x, n, -((double)most + log(sum)));
+		sum += (double)expf(x[i] - greatest);
+	sampling_shift(x, n, -((double)greatest + log(sum)));
 }
 
 void sampling_log_add(float *sum, const float *x, int32_t n)
@@ -44,6 +45,7 @@ void sampling_top_k(const float *x, int32_t n, int32_t k, float *values, int32_t
 {
 	int32_t have = 0;
 
+	assert(k >= 1 && k <= n);
 	for (int32_t i = 0; i < n; i++) {
 		int32_t at;
 
@@ -66,7 +68,7 @@ struct choice {
 	float x;
 };
 
-static bool is_chosen(int32_t id)
+static bool is_drawable(int32_t id)
 {
 	return id != TOKEN_PAD && id != TOKEN_START && id != TOKEN_UNKNOWN;
 }
@@ -80,7 +82,7 @@ static int by_falling_x(const void *a, const void *b)
 	return x->id < y->id ? -1 : 1;
 }
 
-/* Uniform in [0, 1), with 53 bits. */
+/* Uniform in [0, 1): a multiple of 2^-53. */
 static double uniform_at(struct rng_key key, uint64_t position)
 {
 	const struct rng_block block = rng_block_at(key, position);
@@ -88,18 +90,18 @@ static double uniform_at(struct rng_key key, uint64_t position)
 	return (double)(((uint64_t)block.v[0] << 32 | block.v[1]) >> 11) * 0x1p-53;
 }
 
-/* The first of the choices at which u of their weight is reached. */
+/* The first choice at which the cumulated weight exceeds u times the total weight. */
 static int32_t draw_choice(const struct choice *choices, int32_t n, double temperature, double u)
 {
-	double most = -INFINITY, total = 0, sum = 0;
+	double greatest = -INFINITY, total = 0, sum = 0;
 	int32_t last = TOKEN_END;
 
 	for (int32_t i = 0; i < n; i++)
-		most = fmax(most, (double)choices[i].x);
+		greatest = fmax(greatest, (double)choices[i].x);
 	for (int32_t i = 0; i < n; i++)
-		total += exp(((double)choices[i].x - most) / temperature);
+		total += exp(((double)choices[i].x - greatest) / temperature);
 	for (int32_t i = 0; i < n; i++) {
-		const double weight = exp(((double)choices[i].x - most) / temperature);
+		const double weight = exp(((double)choices[i].x - greatest) / temperature);
 
 		sum += weight;
 		if (weight > 0)
@@ -110,17 +112,17 @@ static int32_t draw_choice(const struct choice *choices, int32_t n, double tempe
 	return last;
 }
 
-/* How many of the most probable ones, sorted, have top_p of the weight together. */
+/* The least number of sorted choices whose weights reach top_p of the total. */
 static int32_t count_nucleus(const struct choice *choices, int32_t n, double temperature,
 			     double top_p)
 {
-	const double most = (double)choices[0].x;
+	const double greatest = (double)choices[0].x;
 	double total = 0, sum = 0;
 
 	for (int32_t i = 0; i < n; i++)
-		total += exp(((double)choices[i].x - most) / temperature);
+		total += exp(((double)choices[i].x - greatest) / temperature);
 	for (int32_t i = 0; i < n; i++) {
-		sum += exp(((double)choices[i].x - most) / temperature);
+		sum += exp(((double)choices[i].x - greatest) / temperature);
 		if (sum >= top_p * total)
 			return i + 1;
 	}
@@ -133,10 +135,11 @@ int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_optio
 	struct choice *choices = mem_alloc((size_t)n, sizeof(*choices), e);
 	int32_t kept = 0, id;
 
+	assert(o->temperature > 0 && o->top_p > 0);
 	if (!choices)
 		return -1;
 	for (int32_t i = 0; i < n; i++)
-		if (is_chosen(i))
+		if (is_drawable(i))
 			choices[kept++] = (struct choice){ i, x[i] };
 	if (o->top_k > 0 || o->top_p < 1)
 		qsort(choices, (size_t)kept, sizeof(*choices), by_falling_x);

@@ -1,6 +1,7 @@
 /* shortlist_candidates.c - see shortlist_candidates.h */
 #include "eval/decode/shortlist_candidates.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static void add_ids_to_set(uint64_t *sentence_set, const int32_t *ids, int32_t n
 		sentence_set[ids[i] / 64] |= (uint64_t)1 << ids[i] % 64;
 }
 
-/* How many are in a set; to: their ids, rising; NULL: they are counted alone. */
+/* Counts the ids in a set of n words; writes them to `to` in rising order if it is not NULL. */
 static int32_t read_ids_of_set(const uint64_t *sentence_set, size_t n, int32_t *to)
 {
 	int32_t found = 0;
@@ -24,7 +25,7 @@ static int32_t read_ids_of_set(const uint64_t *sentence_set, size_t n, int32_t *
 	return found;
 }
 
-/* The tokens of sentence s into w->set. */
+/* Adds the candidates of sentence s to w->sentence_set. */
 static void collect_sentence_ids(struct shortlist_candidates *w, const struct shortlist *l,
 				 const struct batch *b, int32_t s,
 				 const struct decode_constraint *constraint)
@@ -47,13 +48,15 @@ static void collect_sentence_ids(struct shortlist_candidates *w, const struct sh
 			       constraint->phrases[i].n);
 }
 
-/* Ids of each sentence become their places among all. rank: (vocabulary) scratch. */
+/* Turns w->positions from token ids into positions in w->ids. rank: (vocabulary) scratch. */
 static void map_ids_to_positions(struct shortlist_candidates *w, int32_t total, int32_t *rank)
 {
 	for (int32_t i = 0; i < w->n; i++)
 		rank[w->ids[i]] = i;
-	for (int32_t i = 0; i < total; i++)
+	for (int32_t i = 0; i < total; i++) {
 		w->positions[i] = rank[w->positions[i]];
+		assert(w->positions[i] >= 0 && w->positions[i] < w->n);
+	}
 }
 
 int shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l,
@@ -83,7 +86,9 @@ int shortlist_candidates_find(struct shortlist_candidates *w, const struct short
 			w->batch_set[i] |= w->sentence_set[i];
 		n = read_ids_of_set(w->sentence_set, n_set, NULL);
 		if (w->start[s] > INT32_MAX - n)
-			return err_set(e, ERR_NOMEM, "too many sentences at once");
+			return err_set(e, ERR_NOMEM,
+				       "the shortlist candidates of a batch are too many: lower "
+				       "--decode-tokens");
 		w->start[s + 1] = w->start[s] + n;
 		w->max_per_sentence = MAX(w->max_per_sentence, n);
 		if (mem_grow(&w->positions, &w->cap_positions, (size_t)w->start[s + 1],

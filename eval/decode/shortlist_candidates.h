@@ -1,8 +1,8 @@
 /*
- * shortlist_candidates.h - the tokens that the sentences of a batch may be translated with.
+ * shortlist_candidates.h - the candidate tokens of the sentences of a batch.
  *
- * A sentence's tokens depend on itself alone; what is computed for the batch are those of all its
- * sentences together.
+ * The candidates of a sentence depend on this sentence alone, so a translation does not depend on
+ * the batch. Logits are computed for the union of all candidates of the batch.
  */
 #ifndef WERKBANK_EVAL_DECODE_SHORTLIST_CANDIDATES_H
 #define WERKBANK_EVAL_DECODE_SHORTLIST_CANDIDATES_H
@@ -16,19 +16,21 @@
 #include "share/base/err.h"
 
 struct shortlist_candidates {
-	int32_t n;		  /* tokens of all sentences together */
-	int32_t *ids;		  /* (n) owned, rising */
+	int32_t n;    /* candidates of all sentences together */
+	int32_t *ids; /* (n) owned: their token ids, rising */
+	/* sentence s has the candidates ids[positions[i]] for i = start[s] ... start[s + 1] - 1 */
 	int32_t *start;		  /* (sentences + 1) owned */
-	int32_t *positions;	  /* (start[sentences]) owned: where each one's are in ids */
-	int32_t max_per_sentence; /* tokens of one sentence, at most */
+	int32_t *positions;	  /* (start[sentences]) owned */
+	int32_t max_per_sentence; /* the greatest number of candidates of a sentence */
 	/* private */
 	size_t cap_ids, cap_start, cap_positions;
 	uint64_t *sentence_set, *batch_set; /* (vocabulary / 64, rounded up) owned */
 };
 
 /*
- * Those of a batch: what l allows for its sources, and the tokens of the wishes, of which there are
- * as many as sentences, NULL where there is none; </s> always. Zeroed before the first call.
+ * Finds the candidates of a batch: the tokens that l has for the source tokens, its frequent
+ * tokens, the tokens of constraints (one pointer per sentence, NULL: none; or NULL) and </s>.
+ * *w must be zeroed before the first call; the caller frees it with shortlist_candidates_free().
  */
 int shortlist_candidates_find(struct shortlist_candidates *w, const struct shortlist *l,
 			      int32_t vocabulary, const struct batch *b,
