@@ -1,4 +1,4 @@
-/* main.c - werkbank-eval: decoding, scores, the translation service, export. */
+/* main.c - werkbank-eval: translation, scores, comparison, reports, import and export. */
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static int import_command(struct conf *c, struct err *e)
 
 static const struct {
 	const char *name;
-	int (*run_eval_command)(struct conf *c, struct err *e);
+	int (*run)(struct conf *c, struct err *e);
 } commands[] = {
 	/* clang-format off */
 	{ "average", average_command },
@@ -87,19 +87,19 @@ static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e
 		return 0;
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command))
-			return commands[i].run_eval_command(c, e);
+			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
-		       "werkbank-eval needs one of its commands: average, bleu, chrf, compare, "
-		       "eval, export, import, ledger, report, ter, translate");
+		       "werkbank-eval needs a command: average, bleu, chrf, compare, eval, export, "
+		       "import, ledger, report, ter, translate");
 }
 
 int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int code = run_eval_command(&c, argc, argv, &e);
+	int rc = run_eval_command(&c, argc, argv, &e);
 
-	code = conf_exit_status(&c, code, &e);
+	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
-	return code;
+	return rc;
 }

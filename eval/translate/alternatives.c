@@ -1,4 +1,5 @@
-/* alternatives.c - decoder_alternatives(), see decode.h */
+/* alternatives.c - decoder_alternatives() of decode.h: words that can follow a beginning */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "eval/decode/sampling.h"
 #include "share/base/mem.h"
 
-#define MAX_COMPLETION 32 /* tokens that end a word */
+#define MAX_COMPLETION 32 /* further tokens of a word, at most */
 
 struct alternative_search {
 	struct decode_worker *w; /* borrowed */
@@ -24,7 +25,7 @@ void decode_alternatives_free(struct decode_alternative *list, int32_t n)
 	}
 }
 
-/* Let n rows read their tokens; afterwards d->all has what comes next. */
+/* Lets n rows read their tokens; w->all gets the log-probabilities of the next tokens. */
 static int step_alternatives(struct decode_worker *w, int32_t n, struct err *e)
 {
 	struct incremental_output found = { 0 };
@@ -47,7 +48,7 @@ static int decode_beginning(struct decode_worker *w, const int32_t *beginning, i
 	return 0;
 }
 
-/* The k best tokens of a row that can be chosen. */
+/* The k most probable tokens of a row, without <pad>, <s> and <unk>. Returns their number. */
 static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, float *values,
 		       int32_t *ids)
 {
@@ -69,6 +70,7 @@ static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, fl
 
 static void add_token(struct decode_alternative *a, int32_t token)
 {
+	assert(a->n <= MAX_COMPLETION);
 	a->tokens[a->n++] = token;
 }
 
@@ -89,16 +91,16 @@ static int start_alternatives(struct alternative_search *s, struct err *e)
 	return 0;
 }
 
-/* May more follow in the word that ends with this token? */
+/* Can the word continue after this token? */
 static bool is_open(const struct decode_options *o, int32_t token)
 {
 	return token != TOKEN_END && (o->starts_word || (o->joins_next && o->joins_next[token]));
 }
 
-/* Let each word go on with what is most likely, until it ends. */
+/* Extends each word by its most probable tokens until the word ends. */
 static int complete_words(struct alternative_search *s, struct err *e)
 {
-	int32_t of_row[DECODE_MAX_ALTERNATIVES], rows = 0; /* which alternative */
+	int32_t of_row[DECODE_MAX_ALTERNATIVES], rows = 0; /* row r continues list[of_row[r]] */
 
 	for (int32_t i = 0; i < s->n; i++)
 		if (is_open(s->o, s->list[i].tokens[0])) {
@@ -144,7 +146,7 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	const struct incremental_options how = { .max_rows = DECODE_MAX_ALTERNATIVES,
 						 .max_steps = n_beginning + 1 + MAX_COMPLETION,
 						 .all = true };
-	int code = 0;
+	int rc = 0;
 
 	*n = 0;
 	if (n_source == 0)
@@ -154,19 +156,19 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 		return err_set(e, ERR_INTERNAL, "a sentence of %d tokens does not fit", n_source);
 	if (decode_reserve(w, 1, DECODE_MAX_ALTERNATIVES, e))
 		return e->code;
-	for (int32_t i = 0; i < w->n_models && !code; i++)
-		code = incremental_begin(w->decoders[i], &w->batch, &how, e);
-	if (!code)
-		code = decode_beginning(w, beginning, n_beginning, e);
-	if (!code)
-		code = start_alternatives(&s, e);
+	for (int32_t i = 0; i < w->n_models && !rc; i++)
+		rc = incremental_begin(w->decoders[i], &w->batch, &how, e);
+	if (!rc)
+		rc = decode_beginning(w, beginning, n_beginning, e);
+	if (!rc)
+		rc = start_alternatives(&s, e);
 	else
 		s.n = 0;
-	if (!code)
-		code = complete_words(&s, e);
-	if (code)
+	if (!rc)
+		rc = complete_words(&s, e);
+	if (rc)
 		decode_alternatives_free(list, s.n);
 	else
 		*n = s.n;
-	return code;
+	return rc;
 }

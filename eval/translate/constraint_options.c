@@ -1,6 +1,7 @@
-/* constraint_options.c - see constraint_options.h; terms are in terms.c */
+/* constraint_options.c - forced and forbidden phrases; see constraint_options.h (terms: terms.c) */
 #include "eval/translate/constraint_options_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,32 +12,34 @@ int encode_target_phrase(struct engine *g, const char *text, size_t n, struct de
 {
 	size_t n_ids = 0, cap = 0;
 	int32_t *ids = NULL;
-	int code = pipeline_encode(g->pipeline, SIDE_TARGET, text, n, &ids, &n_ids, &cap, e);
+	int rc = pipeline_encode(g->pipeline, SIDE_TARGET, text, n, &ids, &n_ids, &cap, e);
 
-	if (!code && n_ids == 0)
-		code = err_set(e, ERR_DATA, "the phrase \"%.*s\" has no words", (int)n, text);
-	if (!code && n_ids > (size_t)g->capacity)
-		code = err_set(e, ERR_DATA, "a phrase of %zu tokens is too long", n_ids);
-	for (size_t i = 0; i < n_ids && !code; i++)
+	if (!rc && n_ids == 0)
+		rc = err_set(e, ERR_DATA, "the phrase \"%.*s\" has no words", (int)n, text);
+	if (!rc && n_ids > (size_t)g->capacity)
+		rc = err_set(e, ERR_DATA, "a phrase of %zu tokens is too long: at most %d", n_ids,
+			     g->capacity);
+	for (size_t i = 0; i < n_ids && !rc; i++)
 		if (ids[i] < N_SPECIAL_TOKENS)
-			code = err_set(e, ERR_DATA,
-				       "the model cannot write \"%.*s\": its vocabulary has no "
-				       "pieces for that",
-				       (int)n, text);
-	if (code)
+			rc = err_set(e, ERR_DATA,
+				     "the model cannot write \"%.*s\": its vocabulary lacks a "
+				     "character",
+				     (int)n, text);
+	if (rc)
 		free(ids);
 	else
 		*phrase = (struct decode_phrase){ ids, (int32_t)n_ids };
-	return code;
+	return rc;
 }
 
 int phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n, struct err *e)
 {
 	if (p->n == DECODE_MAX_PHRASES)
-		return err_set(e, ERR_DATA, "more than %d phrases are wanted in one translation",
+		return err_set(e, ERR_DATA, "a translation can have at most %d forced phrases",
 			       DECODE_MAX_PHRASES);
 	if (encode_target_phrase(g, text, n, &p->all[p->n], e))
 		return e->code;
+	assert(p->n_own == p->n); /* no borrowed phrase may be before an owned one */
 	p->n_own = ++p->n;
 	return 0;
 }
@@ -46,14 +49,13 @@ int phrases_check_banned(const struct phrases *p, const struct engine *g,
 {
 	for (int32_t i = 0; f && i < p->n; i++)
 		if (banned_phrases_contain(f, g->joins_next, p->all[i].tokens, p->all[i].n))
-			return err_set(e, ERR_DATA,
-				       "a phrase that must be in the translation "
-				       "contains one that must not");
+			return err_set(e, ERR_DATA, "a forced phrase contains a forbidden phrase");
 	return 0;
 }
 
 void phrases_free(struct phrases *p)
 {
+	assert(p->n_own <= p->n && p->n <= DECODE_MAX_PHRASES);
 	for (int32_t i = 0; i < p->n_own; i++)
 		free((int32_t *)p->all[i].tokens);
 	p->n = p->n_own = 0;
@@ -101,8 +103,8 @@ int constraint_options_open(struct constraint_options *s, struct engine *g, cons
 		goto fail;
 	if (c->terms && c->sample) {
 		err_set(e, ERR_USAGE,
-			"--terms and --sample cannot be together: a translation that "
-			"is drawn takes what comes");
+			"--terms cannot be used with --sample: only a beam search can force "
+			"terms");
 		goto fail;
 	}
 	if (c->terms) {

@@ -1,11 +1,10 @@
 /*
- * constraint_options.h - what users want of translations: terms, phrases that must be in them, phrases that
- * must not.
+ * constraint_options.h - constraints of users: terms, forced phrases, forbidden phrases.
  *
- * Terms are lines "source TAB target". Where the words of source are in a line, target must be in
- * its translation, as often as they are. The words are compared as tokens, as they are written,
- * but the first of a line may begin with a capital. At each word the longest term counts, and no
- * word counts for two.
+ * A term is a line "source TAB target". The translation of a line contains target as often as the
+ * line contains the words of source. Words are compared as tokens and case-sensitively, but the
+ * first word of a line may begin with a capital. Terms do not overlap; at each word the longest
+ * term wins.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_CONSTRAINT_OPTIONS_H
 #define WERKBANK_EVAL_TRANSLATE_CONSTRAINT_OPTIONS_H
@@ -19,21 +18,21 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* ---- phrases of the target language, as a search wants them ---- */
+/* ---- forced phrases, as tokens ---- */
 
-/* Zeroed: none. */
+/* Zeroed: no phrases. */
 struct phrases {
 	struct decode_phrase all[DECODE_MAX_PHRASES];
 	int32_t n;
-	int32_t n_own; /* the first ones: their tokens are owned */
+	int32_t n_own; /* the tokens of the first n_own phrases are owned, the others borrowed */
 };
 
 /*
- * One more, raw text. ERR_DATA: more than DECODE_MAX_PHRASES; nothing in it; not in the model's
- * vocabulary. Before any terms.
+ * Adds a phrase of n bytes of raw text; call it before terms_find(). ERR_DATA: there are
+ * DECODE_MAX_PHRASES already, or encode_target_phrase() fails.
  */
 int phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n, struct err *e);
-/* ERR_DATA: one of them contains what is forbidden. f may be NULL. */
+/* ERR_DATA: a phrase contains a forbidden phrase of f (NULL: none). */
 int phrases_check_banned(const struct phrases *p, const struct engine *g,
 			 const struct banned_phrases *f, struct err *e);
 void phrases_free(struct phrases *p);
@@ -43,23 +42,23 @@ void phrases_free(struct phrases *p);
 struct terms;
 
 /*
- * None yet, besides those of more, finished (borrowed, NULL: none), which count for less. Borrows
- * the engine. NULL: failure.
+ * A list without own terms. more (borrowed, finished; NULL: none): further terms, used where no own
+ * term has the same source. Borrows the engine. Free with terms_free(). NULL: out of memory.
  */
 struct terms *terms_new(struct engine *g, const struct terms *more, struct err *e);
-/* One more. ERR_DATA: a side is empty, or the model's vocabulary cannot write the target. */
+/* Adds a term of raw texts. ERR_DATA: a text has no words, or the target cannot be encoded. */
 int terms_add(struct terms *t, const char *source, size_t n_source, const char *target,
 	      size_t n_target, struct err *e);
-/* The lines of a file; empty ones are passed over. */
+/* Adds the lines of a file; skips empty lines. Errors name the file and the line. */
 int terms_read(struct terms *t, const char *path, struct err *e);
 /*
- * Call after the last term. ERR_DATA: a source with two targets, or a target that contains what
- * is forbidden (f: NULL, nothing).
+ * Call after the last term. ERR_DATA: a source has two targets, or a target contains a forbidden
+ * phrase of f (NULL: none).
  */
 int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e);
 /*
- * Add what a raw line asks for to p, which borrows it. *left: how many more found no room. t may
- * be NULL.
+ * Adds the targets of the terms in a raw line to p, which borrows their tokens. *left: the number
+ * of terms beyond DECODE_MAX_PHRASES. t may be NULL.
  */
 int terms_find(struct terms *t, const char *line, size_t n, struct phrases *p, int32_t *left,
 	       struct err *e);
@@ -67,15 +66,15 @@ void terms_free(struct terms *t);
 
 /* ---- from the command line ---- */
 
-/* --terms and --forbid; each NULL: not given. Owned. */
+/* --terms and --forbid. Both owned; NULL: not given. */
 struct constraint_options {
 	struct terms *terms;
 	struct banned_phrases *forbid;
 };
 
 /*
- * Zeroed by failure too. ERR_USAGE: --terms with --sample, which cannot wait for a place. A --forbid that
- * begins with "@" names a file of one phrase a line.
+ * Reads --terms FILE and --forbid PHRASE; --forbid @FILE names a file with one phrase per line.
+ * ERR_USAGE: --terms with --sample. Zeroes *s on failure.
  */
 int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c,
 			    struct err *e);

@@ -1,10 +1,13 @@
-/* constraint_options_internal.h - what constraint_options.c and terms.c share. */
+/* constraint_options_internal.h - a helper of constraint_options.c and terms.c. */
 #ifndef WERKBANK_EVAL_TRANSLATE_CONSTRAINT_OPTIONS_INTERNAL_H
 #define WERKBANK_EVAL_TRANSLATE_CONSTRAINT_OPTIONS_INTERNAL_H
 
 #include "eval/translate/constraint_options.h"
 
-/* Tokens (owned by the caller) of raw text of the target language; ERR_DATA: it cannot be said. */
+/*
+ * Encodes n bytes of raw target text; the caller frees phrase->tokens. ERR_DATA: the text has no
+ * words, is too long, or needs a character that the vocabulary lacks.
+ */
 int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
 			 struct err *e);
 

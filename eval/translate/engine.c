@@ -1,6 +1,7 @@
-/* engine.c - see engine.h */
+/* engine.c - opens the models and vocabulary of a run and translates lines; see engine.h */
 #include "eval/translate/engine.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MIN_CAPACITY 1024 /* tokens: a longer sentence is cut, see decode_result.truncated */
+#define MIN_CAPACITY 1024 /* tokens; longer sentences are truncated, see struct decode_result */
 
-/* Was the option given by whoever started this program, rather than by a recipe? */
+/* Does the value come from the command line or the environment, not from a recipe? */
 static bool engine_option_given(const struct conf *c, const char *option)
 {
 	const char *origin = conf_origin(c, option);
@@ -21,22 +22,22 @@ static bool engine_option_given(const struct conf *c, const char *option)
 }
 
 /*
- * Load the recipe of the model folder; what belongs to the machine it was trained on
- * stays behind.
+ * Loads the recipe of the model folder. Options that describe the training machine (threads,
+ * backend ...) keep this machine's values unless as_trained.
  */
 static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
 	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
-	int backend = c->backend, precision = c->precision, code;
+	int backend = c->backend, precision = c->precision, rc;
 	bool graphs = c->cuda_graphs;
 
 	if (!path)
 		return e->code;
-	code = conf_load_recipe(c, path, e);
+	rc = conf_load_recipe(c, path, e);
 	free(path);
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (!as_trained && !engine_option_given(c, "threads"))
 		c->threads = threads;
 	if (!as_trained && !engine_option_given(c, "workers"))
@@ -58,10 +59,11 @@ static int engine_check_vocabulary(const struct engine *g, struct err *e)
 	const struct vocab *v = pipeline_vocab(g->pipeline);
 
 	if (vocab_size(v) != g->state.shape.vocabulary)
-		return err_set(e, ERR_DATA,
-			       "%s/vocab.tsv has %d entries, but the model was trained with %d: it "
-			       "is the vocabulary of another corpus",
-			       g->folder, vocab_size(v), g->state.shape.vocabulary);
+		return err_set(
+			e, ERR_DATA,
+			"%s/vocab.tsv has %d entries, but the model was trained with %d: the "
+			"file belongs to another corpus",
+			g->folder, vocab_size(v), g->state.shape.vocabulary);
 	if (strcmp(vocab_sha256(v), g->state.vocabulary_sha256))
 		return err_set(e, ERR_DATA,
 			       "%s/vocab.tsv is not the vocabulary that the model was trained with "
@@ -71,7 +73,7 @@ static int engine_check_vocabulary(const struct engine *g, struct err *e)
 }
 
 /* How models are opened. */
-struct opening {
+struct model_opening {
 	const struct ops *ops;
 	struct dev_options dev;
 	enum dtype packed;
@@ -80,8 +82,9 @@ struct opening {
 	bool unaveraged;
 };
 
-static int load_model(const struct opening *o, const char *folder, const struct model_shape *shape,
-		      struct safetensors **weights, struct model **model, struct err *e)
+static int load_model(const struct model_opening *o, const char *folder,
+		      const struct model_shape *shape, struct safetensors **weights,
+		      struct model **model, struct err *e)
 {
 	const struct ckpt_source from = { folder, o->unaveraged };
 	struct model *m = *model = ckpt_open_model(&from, shape, o->ops, &o->dev, weights, e);
@@ -93,7 +96,7 @@ static int load_model(const struct opening *o, const char *folder, const struct 
 		       : model_reserve_forward(m, o->capacity, o->capacity / 2, e);
 }
 
-static int load_member(struct engine *g, const struct opening *o, struct engine_member *m,
+static int load_member(struct engine *g, const struct model_opening *o, struct engine_member *m,
 		       struct err *e)
 {
 	const struct ckpt_source from = { m->folder, o->unaveraged };
@@ -104,7 +107,8 @@ static int load_member(struct engine *g, const struct opening *o, struct engine_
 		return e->code;
 	if (strcmp(state.vocabulary_sha256, g->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
-			       "%s has another vocabulary than %s: they cannot translate together",
+			       "%s and %s have different vocabularies: the models of an ensemble "
+			       "must share one",
 			       m->folder, g->folder);
 	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
 }
@@ -115,7 +119,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
 					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
 					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
-	const struct opening o = {
+	const struct model_opening o = {
 		.ops = ops_find(backends[c->backend], e),
 		.dev = { .threads = (int)c->threads,
 			 .is_decoding = use == ENGINE_TRANSLATE,
@@ -133,10 +137,11 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	if (!o.ops)
 		return e->code;
 	if (!o.ops->pack && c->precision == PRECISION_INT8)
-		return err_set(e, ERR_UNAVAILABLE,
-			       "backend %s does not translate with int8: try --precision bf16, or "
-			       "--backend cpu",
-			       o.ops->name);
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"backend %s does not support --precision int8: give --precision bf16, "
+			"or --backend cpu",
+			o.ops->name);
 	if (load_model(&o, g->folder, &g->state.shape, &g->weights, &g->model, e))
 		return e->code;
 	models[0] = g->model;
@@ -152,15 +157,15 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	return g->decoder ? 0 : e->code;
 }
 
-/* SentencePiece: a blank begins a word, and so does punctuation, which stands without one. */
+/* SentencePiece marks the blank before a word (U+2581). Punctuation begins a word without it. */
 static bool begins_word(const char *piece)
 {
 	return text_starts_with(piece, "\xe2\x96\x81") ||
 	       (*piece > ' ' && *piece <= '~' && !isalnum((unsigned char)*piece));
 }
 
-/* Which tokens go on in the next one; or, of SentencePiece, begin a word. */
-static int find_words(struct engine *g, struct err *e)
+/* Fills joins_next (BPE) or starts_word (SentencePiece). */
+static int find_word_boundaries(struct engine *g, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(g->pipeline);
 	const bool marks_begin = pipeline_piece_order(g->pipeline) != NULL;
@@ -179,7 +184,7 @@ static int find_words(struct engine *g, struct err *e)
 	return 0;
 }
 
-/* --shortlist: a file, or the model's own. */
+/* --shortlist: a path, or "model" for the file in the model folder. */
 static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(g->pipeline);
@@ -198,25 +203,33 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 
 /* ---- which models ------------------------------------------------------ */
 
-/* One more: the first is the engine's own. Takes the folder over. */
+/* Adds a model; the first one is the engine's main model. Takes ownership of folder. */
 static int add_model_folder(struct engine *g, char *folder, struct err *e)
 {
 	if (!folder)
 		return e->code;
+	if (!file_exists(folder)) {
+		err_set(e, ERR_NOINPUT,
+			"the model folder %s does not exist: give the folder of a model, or --run "
+			"NAME",
+			folder);
+		free(folder);
+		return e->code;
+	}
 	if (!g->folder) {
 		g->folder = folder;
 		return 0;
 	}
 	if (g->n_members == DECODE_MAX_MODELS - 1) {
 		free(folder);
-		return err_set(e, ERR_USAGE, "at most %d models translate together",
+		return err_set(e, ERR_USAGE, "an ensemble has at most %d models",
 			       DECODE_MAX_MODELS);
 	}
 	g->members[g->n_members++].folder = folder;
 	return 0;
 }
 
-/* The checkpoints of a run, separated by commas. */
+/* Adds the checkpoints of --checkpoint, separated by commas, as an ensemble. */
 static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e)
 {
 	const char *at = c->checkpoint;
@@ -225,11 +238,11 @@ static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e
 		const char *comma = strchr(at, ',');
 		const size_t n = comma ? (size_t)(comma - at) : strlen(at);
 		char *name = file_path(e, "%.*s", (int)n, at);
-		int code = name ? add_model_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
+		int rc = name ? add_model_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
 
 		free(name);
-		if (code)
-			return code;
+		if (rc)
+			return rc;
 		at = comma ? comma + 1 : NULL;
 	}
 	return 0;
@@ -237,12 +250,13 @@ static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e
 
 static int find_folders(struct engine *g, const struct conf *c, struct err *e)
 {
-	bool several = c->run && !c->model && strchr(c->checkpoint, ',');
-	int code = several ? add_checkpoints(g, c, e) : add_model_folder(g, ckpt_resolve(c, e), e);
+	bool has_several = c->run && !c->model && strchr(c->checkpoint, ',');
+	int rc =
+		has_several ? add_checkpoints(g, c, e) : add_model_folder(g, ckpt_resolve(c, e), e);
 
-	for (size_t i = 0; i < c->ensemble.n && !code; i++)
-		code = add_model_folder(g, mem_strdup(c->ensemble.items[i], e), e);
-	return code;
+	for (size_t i = 0; i < c->ensemble.n && !rc; i++)
+		rc = add_model_folder(g, mem_strdup(c->ensemble.items[i], e), e);
+	return rc;
 }
 
 /* ---- opening and closing ----------------------------------------------- */
@@ -266,8 +280,8 @@ int engine_check(struct engine *g, struct err *e)
 	return g->fault.code;
 }
 
-/* Opening failed: if that is because a file is damaged or missing, say so instead. */
-static int prefer_damage(struct engine *g, struct err *e)
+/* Opening failed: a damaged file is the better explanation, so its error replaces e. */
+static int report_damage_first(struct engine *g, struct err *e)
 {
 	if (e->code == ERR_DATA || e->code == ERR_NOINPUT)
 		engine_check(g, e);
@@ -282,12 +296,13 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
 	    ckpt_read_state(g->folder, false, &g->state, e) ||
 	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
-		return prefer_damage(g, e);
+		return report_damage_first(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
+	assert(g->capacity >= MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
-	if (!g->pipeline || engine_check_vocabulary(g, e) || find_words(g, e) ||
+	if (!g->pipeline || engine_check_vocabulary(g, e) || find_word_boundaries(g, e) ||
 	    open_shortlist(g, c, e) || open_models(g, c, use, e))
-		return prefer_damage(g, e);
+		return report_damage_first(g, e);
 	return 0;
 }
 
@@ -340,7 +355,7 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 	return 0;
 }
 
-/* The hypotheses as raw text. */
+/* Fills t->texts with the raw text of the hypotheses. */
 static int write_texts(struct engine *g, struct engine_translation *t, struct err *e)
 {
 	t->texts = mem_alloc((size_t)t->result.n, sizeof(*t->texts), e);
@@ -354,7 +369,7 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 			buf_free(&text);
 			return e->code;
 		}
-		buf_add(&text, "", 0); /* an empty translation is a string too */
+		buf_add(&text, "", 0); /* an empty translation needs an allocated string too */
 		t->texts[h] = buf_detach(&text, e);
 		if (!t->texts[h])
 			return e->code;
@@ -362,10 +377,10 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 	return 0;
 }
 
-/* What is wanted of each translation; owned, as is what it refers to. */
+/* The constraints of n lines. */
 struct constraint_list {
-	struct decode_constraint *all;
-	int32_t **prefixes;
+	struct decode_constraint *all; /* (n) owned; NULL: no line has a constraint */
+	int32_t **prefixes;	       /* (n) owned, and the tokens too */
 	size_t n;
 };
 
@@ -387,7 +402,8 @@ static int make_constraint(struct engine *g, const struct engine_line *line,
 					      line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
 	if (n > (size_t)g->capacity)
-		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long", n);
+		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long: at most %d", n,
+			       g->capacity);
 	constraint->prefix = *prefix;
 	constraint->n_prefix = (int32_t)n;
 	constraint->phrases = line->phrases;
@@ -395,16 +411,16 @@ static int make_constraint(struct engine *g, const struct engine_line *line,
 	return 0;
 }
 
-/* Nothing is wished for: all stays NULL, and decoding is faster. */
+/* Without any constraint w->all stays NULL: decoding is faster then. */
 static int make_constraints(struct engine *g, const struct decode_options *o,
 			    const struct engine_line *lines, size_t n, struct constraint_list *w,
 			    struct err *e)
 {
-	bool wanted = o->sample;
+	bool is_needed = o->sample; /* sampling needs the numbers of the lines */
 
-	for (size_t i = 0; i < n && !wanted; i++)
-		wanted = lines[i].n_prefix > 0 || lines[i].n_phrases > 0;
-	if (!wanted)
+	for (size_t i = 0; i < n && !is_needed; i++)
+		is_needed = lines[i].n_prefix > 0 || lines[i].n_phrases > 0;
+	if (!is_needed)
 		return 0;
 	w->all = mem_alloc(n, sizeof(*w->all), e);
 	w->prefixes = mem_alloc(n, sizeof(*w->prefixes), e);
@@ -425,43 +441,44 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
 	struct decode_options o = *options;
 	struct constraint_list constraints = { 0 };
-	int code = sources && results ? engine_check(g, e) : e->code;
+	int rc = sources && results ? engine_check(g, e) : e->code;
 
 	memset(translations, 0, n * sizeof(*translations));
-	for (size_t i = 0; i < n && !code; i++) {
-		code = encode_source_line(g, &lines[i], &translations[i], e);
-		if (!code)
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = encode_source_line(g, &lines[i], &translations[i], e);
+		if (!rc)
 			sources[i] = (struct decode_source){ translations[i].source,
 							     translations[i].n_source };
 	}
-	if (!code)
-		code = make_constraints(g, &o, lines, n, &constraints, e);
+	if (!rc)
+		rc = make_constraints(g, &o, lines, n, &constraints, e);
 	o.constraints = constraints.all;
 	o.joins_next = g->joins_next;
 	o.starts_word = g->starts_word;
 	o.shortlist = g->shortlist;
-	if (!code)
-		code = decoder_run(g->decoder, &o, sources, n, results, e);
-	for (size_t i = 0; i < n && !code; i++)
+	if (!rc)
+		rc = decoder_run(g->decoder, &o, sources, n, results, e);
+	for (size_t i = 0; i < n && !rc; i++)
 		translations[i].result = results[i];
-	for (size_t i = 0; i < n && !code; i++)
-		code = write_texts(g, &translations[i], e);
-	if (code)
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = write_texts(g, &translations[i], e);
+	if (rc)
 		engine_translations_free(translations, n);
 	free_constraints(&constraints);
 	free(sources);
 	free(results);
-	return code;
+	return rc;
 }
 
 bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
 {
+	assert(i >= 0 && i < n && (g->joins_next || g->starts_word));
 	if (g->joins_next)
 		return g->joins_next[tokens[i]];
 	return i + 1 < n && !g->starts_word[tokens[i + 1]];
 }
 
-/* The number of the word that source token n belongs to. */
+/* The number of the word that source token n belongs to, from 0. */
 static int32_t source_word(const struct engine *g, const struct engine_translation *t, int32_t n)
 {
 	int32_t word = 0;
@@ -475,16 +492,18 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			   int32_t hypothesis, struct buf *out)
 {
 	const struct decode_hypothesis *h = &t->result.hypotheses[hypothesis];
-	int32_t target = 0, begin = 0;
+	int32_t target = 0, begin = 0; /* number and first token of the target word */
 	size_t start = out->len;
+
+	assert(hypothesis >= 0 && hypothesis < t->result.n);
 
 	for (int32_t i = 0; i < h->n && h->aligned; i++) {
 		int32_t word = source_word(g, t, h->aligned[i]);
-		bool said = false;
+		bool is_listed = false;
 
 		for (int32_t j = begin; j < i; j++)
-			said |= source_word(g, t, h->aligned[j]) == word;
-		if (!said)
+			is_listed |= source_word(g, t, h->aligned[j]) == word;
+		if (!is_listed)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
 		if (!engine_word_continues(g, h->tokens, h->n, i)) {
 			target++;

@@ -1,4 +1,4 @@
-# eval/translate: translation of text: models and vocabularies of a run, the translate service, users' constraints.
+# eval/translate: the command translate, the translation service, terms and other constraints of users.
 # Enter at engine.h (a loaded model) and translate.h (the command).
 # May use: eval/decode, eval/metrics, train/ckpt, data, share.
 libeval_a_SOURCES += \

@@ -1,6 +1,7 @@
-/* segment_reader.c - see segment_reader.h */
+/* segment_reader.c - reads hypotheses and references in parallel; see segment_reader.h */
 #include "eval/translate/segment_reader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ int segment_reader_open(struct segment_reader *s, const struct conf *c, struct e
 	return 0;
 }
 
-/* Sides ended at different lines: count the rest of each and say so. */
+/* Files have different lengths: count the lines of the longer one for the message. */
 static int report_length_mismatch(struct segment_reader *s, size_t shorter, size_t longer,
 				  struct err *e)
 {
@@ -72,19 +73,18 @@ static int report_length_mismatch(struct segment_reader *s, size_t shorter, size
 		;
 	if (got < 0)
 		return got;
-	return err_set(
-		e, ERR_DATA,
-		"%s has %lld line%s, but %s has %lld: a score needs the same number on each side",
-		s->names[shorter], (long long)s->files[shorter].number,
-		s->files[shorter].number == 1 ? "" : "s", s->names[longer],
-		(long long)s->files[longer].number);
+	return err_set(e, ERR_DATA,
+		       "%s has %lld line%s, but %s has %lld: a score needs files of equal length",
+		       s->names[shorter], (long long)s->files[shorter].number,
+		       s->files[shorter].number == 1 ? "" : "s", s->names[longer],
+		       (long long)s->files[longer].number);
 }
 
-/* 1: the next line of every side is in texts; 0: all ended; < 0: failure. */
 int segment_reader_next(struct segment_reader *s, struct err *e)
 {
-	size_t ended = s->n, going = s->n;
+	size_t ended = s->n, going = s->n; /* a file without a further line, and one with a line */
 
+	assert(s->n_open == s->n);
 	for (size_t i = 0; i < s->n; i++) {
 		int got = lines_next(&s->files[i], e);
 

@@ -1,7 +1,7 @@
 /*
- * segment_reader.h - the files of a score read side by side: hypotheses and references.
+ * segment_reader.h - reads hypothesis and reference files in parallel, line by line.
  *
- *	struct sides s;
+ *	struct segment_reader s;
  *	if (!segment_reader_open(&s, c, e))
  *		while ((got = segment_reader_next(&s, e)) > 0)
  *			use s.texts[0 .. s.n - 1];
@@ -18,23 +18,24 @@
 #include "share/base/lines.h"
 
 struct segment_reader {
-	struct lines *files;	  /* (n) owned: the hypotheses first */
-	const char **names;	  /* (n) owned array of borrowed names */
-	struct score_text *texts; /* (n) owned array, borrowed texts: the current lines */
+	struct lines *files; /* (n) owned: first the hypotheses, then the references */
+	const char **names;  /* (n) owned array of borrowed names, for messages */
+	struct score_text
+		*texts; /* (n) owned array: the current lines, valid until the next call */
 	size_t n_hypotheses;
 	size_t n;
 	size_t n_open; /* private */
 };
 
 /*
- * Open c's arguments (none or "-": standard input) and its references. ERR_USAGE: none of
- * these, or standard input more than once.
+ * Opens the arguments of c (none or "-": standard input) and its references. ERR_USAGE: there is no
+ * reference, or standard input is named more than once.
  */
 int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e);
 
 /*
- * 1: the next line of every side is in texts; 0: all ended; < 0: failure. Sides of different
- * lengths, and empty ones, are ERR_DATA.
+ * 1: texts has the next line of every file; 0: all files have ended; < 0: failure. ERR_DATA: files
+ * of different lengths, or empty files.
  */
 int segment_reader_next(struct segment_reader *s, struct err *e);
 void segment_reader_close(struct segment_reader *s);

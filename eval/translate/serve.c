@@ -1,6 +1,7 @@
-/* serve.c - see serve.h */
+/* serve.c - reads requests and writes answers of the translation service; see serve.h */
 #include "eval/translate/serve.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,11 +43,13 @@ static void write_token_pieces(struct json_writer *w, const struct engine *g, co
 	json_close(w, ']');
 }
 
-/* The members of one translation. */
+/* Writes the JSON members of one translation. */
 static void write_hypothesis(struct json_writer *w, const struct engine *g,
 			     const struct engine_translation *t, int32_t h)
 {
 	const struct decode_hypothesis *y = &t->result.hypotheses[h];
+
+	assert(h < t->result.n && (y->n == 0 || (y->log_probs && y->aligned)));
 
 	json_put_str(w, "text", t->texts[h]);
 	json_put_real(w, "score", y->score);
@@ -64,14 +67,14 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_close(w, ']');
 }
 
-/* What was asked for, besides the text. */
+/* A request without its text. */
 struct serve_request {
 	struct decode_options options;
 	struct phrases phrases;
 	struct terms *terms;	       /* owned: of this request; NULL: none */
-	struct banned_phrases *forbid; /* owned; NULL: none but the usual ones */
-	int32_t terms_left;
-	int32_t at, n_alternatives;
+	struct banned_phrases *forbid; /* owned: of this request; NULL: none */
+	int32_t terms_left;	       /* terms beyond DECODE_MAX_PHRASES */
+	int32_t at, n_alternatives;    /* n_alternatives -1: not requested */
 	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES]; /* (n_alternatives) */
 };
 
@@ -121,7 +124,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	json_close(w, '}');
 }
 
-/* The options of one request. A value out of range: ERR_USAGE. */
+/* Reads the decoding options of a request. ERR_USAGE: a value is out of range. */
 static int read_options(struct decode_options *o, const struct json *request, struct err *e)
 {
 	int64_t n_best = json_integer(json_get(request, "n_best"), o->n_best);
@@ -144,7 +147,7 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	return 0;
 }
 
-/* Line ends inside a text are blanks to the pipeline, which works line by line. */
+/* Replaces line ends in the text by blanks: the pipeline works line by line. */
 static void add_one_line(struct buf *b, const char *text)
 {
 	size_t start = b->len;
@@ -155,7 +158,7 @@ static void add_one_line(struct buf *b, const char *text)
 			b->data[i] = ' ';
 }
 
-/* An empty list, or nothing, is a list of no phrases. */
+/* True for an array; null and a missing member count as an empty list. */
 static bool is_json_list(const struct json *v)
 {
 	const struct json *member;
@@ -163,18 +166,18 @@ static bool is_json_list(const struct json *v)
 	return !json_text(v, NULL) && isnan(json_number(v, NAN)) && !json_member(v, 0, &member);
 }
 
-/* String number i of a list; not one, or none in it: ERR_USAGE. */
+/* String i of a list. NULL, ERR_USAGE: element i is no string, or an empty one. */
 static const char *phrase_at(const struct json *list, size_t i, const char *name, struct err *e)
 {
 	const char *text = json_text(json_at(list, i), NULL);
 
 	if (!text || !*text)
-		err_set(e, ERR_USAGE,
-			"%s must be a list of phrases, each a string that is not empty", name);
+		err_set(e, ERR_USAGE, "%s must be a list of phrases: strings that are not empty",
+			name);
 	return text && *text ? text : NULL;
 }
 
-/* The phrases that must, and those that must not, be in the translation. */
+/* Reads force and forbid. */
 static int read_phrases(struct serve_request *x, const struct serve_context *s,
 			const struct json *request, struct err *e)
 {
@@ -183,7 +186,7 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s,
 	const char *text;
 
 	if (!is_json_list(force) || !is_json_list(forbid))
-		return err_set(e, ERR_USAGE, "force and forbid are lists of phrases");
+		return err_set(e, ERR_USAGE, "force and forbid must be lists of phrases");
 	for (size_t i = 0; i < json_len(force); i++)
 		if (!(text = phrase_at(force, i, "force", e)) ||
 		    phrases_add(&x->phrases, s->engine, text, strlen(text), e))
@@ -202,7 +205,7 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s,
 	return 0;
 }
 
-/* The request's own terms. */
+/* Reads the request's own terms, which come before those of --terms. */
 static int read_terms(struct serve_request *x, const struct serve_context *s,
 		      const struct json *request, struct err *e)
 {
@@ -228,7 +231,7 @@ static int read_terms(struct serve_request *x, const struct serve_context *s,
 	return terms_finish(x->terms, x->options.forbid, e);
 }
 
-/* What the text, and what was asked for, makes of the translation. */
+/* Reads all constraints and finds the terms that apply to the text. */
 static int read_constraints(struct serve_request *x, const struct serve_context *s,
 			    const struct json *request, const struct buf *text, struct err *e)
 {
@@ -237,14 +240,12 @@ static int read_constraints(struct serve_request *x, const struct serve_context 
 		       &x->phrases, &x->terms_left, e))
 		return e->code;
 	if (x->options.sample && x->phrases.n > 0)
-		return err_set(e, ERR_USAGE,
-			       "nothing can be forced into a translation that is "
-			       "drawn (--sample)");
+		return err_set(e, ERR_USAGE, "force and terms cannot be used with --sample");
 	return phrases_check_banned(&x->phrases, s->engine, x->options.forbid, e);
 }
 
-/* Which place alternatives are asked for; n_alternatives -1: they are not. */
-static int read_place(struct serve_request *x, const struct json *request, struct err *e)
+/* Reads alternatives and at. */
+static int read_alternatives(struct serve_request *x, const struct json *request, struct err *e)
 {
 	const int64_t n = json_integer(json_get(request, "alternatives"), -1);
 	const int64_t at = json_integer(json_get(request, "at"), -1);
@@ -253,10 +254,11 @@ static int read_place(struct serve_request *x, const struct json *request, struc
 	if (!json_get(request, "alternatives"))
 		return 0;
 	if (n < 1 || n > DECODE_MAX_ALTERNATIVES || at < 0)
-		return err_set(e, ERR_USAGE,
-			       "alternatives must be from 1 to %d, and at the number of a token, "
-			       "from 0",
-			       DECODE_MAX_ALTERNATIVES);
+		return err_set(
+			e, ERR_USAGE,
+			"alternatives must be from 1 to %d, and at must be a token's number, "
+			"from 0",
+			DECODE_MAX_ALTERNATIVES);
 	x->n_alternatives = (int32_t)n;
 	x->at = (int32_t)MIN(at, INT32_MAX);
 	return 0;
@@ -282,50 +284,50 @@ static int answer_request(const struct serve_context *s, const struct json *requ
 	struct engine_translation t = { 0 };
 	struct engine_line input;
 	struct buf line = { 0 };
-	int code;
+	int rc;
 
 	if (!text)
 		return err_set(e, ERR_USAGE,
-			       "a request is one JSON object with the member text, a string");
+			       "a request is a JSON object whose member text is a string");
 	if (read_options(&x.options, request, e))
 		return e->code;
 	add_one_line(&line, text);
-	code = buf_check(&line, e);
-	if (!code)
-		code = read_place(&x, request, e);
-	if (!code)
-		code = read_constraints(&x, s, request, &line, e);
+	rc = buf_check(&line, e);
+	if (!rc)
+		rc = read_alternatives(&x, request, e);
+	if (!rc)
+		rc = read_constraints(&x, s, request, &line, e);
 	input = (struct engine_line){ .text = buf_text(&line),
 				      .n = line.len,
 				      .prefix = prefix,
 				      .n_prefix = strlen(prefix),
 				      .phrases = x.phrases.all,
 				      .n_phrases = x.phrases.n };
-	if (!code)
-		code = engine_translate(s->engine, &x.options, &input, 1, &t, e);
-	if (!code)
-		code = find_alternatives(&x, s->engine, &t, e);
-	if (!code)
+	if (!rc)
+		rc = engine_translate(s->engine, &x.options, &input, 1, &t, e);
+	if (!rc)
+		rc = find_alternatives(&x, s->engine, &t, e);
+	if (!rc)
 		write_translation(w, s->engine, request, &t, &x);
-	if (!code)
+	if (!rc)
 		suggestions_free(x.alternatives, x.n_alternatives);
 	terms_free(x.terms);
 	banned_phrases_free(x.forbid);
 	phrases_free(&x.phrases);
 	engine_translations_free(&t, 1);
 	buf_free(&line);
-	return code;
+	return rc;
 }
 
 int serve_answer(const struct serve_context *s, const char *line, size_t n, struct buf *out,
 		 struct err *e)
 {
 	struct json_writer w = { .out = out };
-	struct err trouble = { 0 };
-	struct json *request = json_parse(line, n, &trouble);
+	struct err fault = { 0 }; /* becomes an answer, not a failure */
+	struct json *request = json_parse(line, n, &fault);
 
-	if (!request || answer_request(s, request, &w, &trouble))
-		write_error(&w, request, trouble.text);
+	if (!request || answer_request(s, request, &w, &fault))
+		write_error(&w, request, fault.text);
 	json_free(request);
 	buf_add_char(out, '\n');
 	return buf_check(out, e);
@@ -334,7 +336,7 @@ int serve_answer(const struct serve_context *s, const char *line, size_t n, stru
 static int write_response(struct buf *text, struct err *e)
 {
 	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "the answer cannot be written");
+		return err_set_errno(e, ERR_IO, "cannot write the answer to standard output");
 	buf_clear(text);
 	return 0;
 }
@@ -359,45 +361,45 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 {
 	struct buf text = { 0 };
 	struct lines in;
-	int got;
+	int rc;
 
 	if (lines_open(&in, NULL, e))
 		return e->code;
-	in.repair = true; /* one bad byte must not end the service */
+	in.repair = true; /* an invalid byte must not end the service */
 	write_ready_line(s->engine, &s->default_options, &text);
-	got = buf_check(&text, e);
-	if (!got)
-		got = write_response(&text, e);
-	while (!got) {
-		int more = lines_next(&in, e);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = write_response(&text, e);
+	while (!rc) {
+		int got = lines_next(&in, e);
 
-		if (more <= 0) {
-			got = more;
+		if (got <= 0) {
+			rc = got;
 			break;
 		}
-		got = serve_answer(s, in.text, in.len, &text, e);
-		if (!got)
-			got = write_response(&text, e);
+		rc = serve_answer(s, in.text, in.len, &text, e);
+		if (!rc)
+			rc = write_response(&text, e);
 	}
 	lines_close(&in);
 	buf_free(&text);
-	return got;
+	return rc;
 }
 
 int serve_run(struct conf *c, struct err *e)
 {
 	struct serve_context s = { 0 };
 	struct engine g;
-	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
+	int rc = engine_open(&g, c, ENGINE_TRANSLATE, e);
 
 	s.engine = &g;
-	if (!code)
-		code = decode_options_from_conf(&s.default_options, c, e);
-	if (!code)
-		code = constraint_options_open(&s.constraints, &g, c, e);
-	if (!code)
-		code = serve_requests(&s, e);
+	if (!rc)
+		rc = decode_options_from_conf(&s.default_options, c, e);
+	if (!rc)
+		rc = constraint_options_open(&s.constraints, &g, c, e);
+	if (!rc)
+		rc = serve_requests(&s, e);
 	constraint_options_close(&s.constraints);
 	engine_close(&g);
-	return code;
+	return rc;
 }

@@ -1,12 +1,13 @@
-/* suggest.c - see suggest.h */
+/* suggest.c - turns alternatives of the decoder into words; see suggest.h */
 #include "eval/translate/suggest.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/mem.h"
 
-/* Raw text of tokens, owned by the caller. */
+/* The raw text of n tokens; the caller frees it. */
 static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
 {
 	struct buf text = { 0 };
@@ -20,7 +21,10 @@ static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct 
 	return raw;
 }
 
-/* row: the tokens before the place, of which those from word on are in the same word. */
+/*
+ * row: the at tokens before the suggestion, with room for its tokens. word: index of the first
+ * token of the word that the suggestion continues (at, if it starts a word).
+ */
 static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t word,
 			    const struct decode_alternative *a, struct word_suggestion *s,
 			    struct err *e)
@@ -56,13 +60,15 @@ int suggest_words(struct engine *g, const struct engine_translation *t,
 					  .starts_word = g->starts_word };
 	const struct decode_source source = { t->source, t->n_source };
 	struct decode_alternative found[DECODE_MAX_ALTERNATIVES];
-	int32_t n_found = *n, word = at, longest = 0, code;
+	int32_t n_found = *n, word = at, longest = 0;
 	int32_t *row = NULL;
+	int rc;
 
+	assert(at >= 0 && at <= h->n && *n <= DECODE_MAX_ALTERNATIVES);
 	*n = 0;
-	code = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
-	if (code)
-		return code;
+	rc = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
+	if (rc)
+		return rc;
 	while (word > 0 && (g->joins_next ? g->joins_next[h->tokens[word - 1]]
 					  : word == at || !g->starts_word[h->tokens[word]]))
 		word--;
@@ -71,14 +77,14 @@ int suggest_words(struct engine *g, const struct engine_translation *t,
 	row = mem_alloc((size_t)at + (size_t)longest, sizeof(*row), e);
 	if (row)
 		memcpy(row, h->tokens, (size_t)at * sizeof(*row));
-	code = row ? 0 : e->code;
-	for (; *n < n_found && !code; ++*n)
-		code = write_suggestion(g, row, at, word, &found[*n], &list[*n], e);
-	if (code) {
+	rc = row ? 0 : e->code;
+	for (; *n < n_found && !rc; ++*n)
+		rc = write_suggestion(g, row, at, word, &found[*n], &list[*n], e);
+	if (rc) {
 		suggestions_free(list, *n);
 		*n = 0;
 	}
 	decode_alternatives_free(found, n_found);
 	free(row);
-	return code;
+	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * suggest.h - other words that could stand at a place of a translation.
+ * suggest.h - words that could replace a word of a translation.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_SUGGEST_H
 #define WERKBANK_EVAL_TRANSLATE_SUGGEST_H
@@ -11,17 +11,17 @@
 #include "eval/translate/engine.h"
 #include "share/base/err.h"
 
-/* A word that could stand somewhere. */
 struct word_suggestion {
-	int32_t token;
-	double log_prob; /* of the token, nats */
-	char *word;	 /* owned: raw text; "": the sentence ends */
-	char *prefix;	 /* owned: raw text of all up to and with the word */
+	int32_t token;	 /* the first token that differs */
+	double log_prob; /* of the token, in nats */
+	char *word;	 /* owned: raw text of the whole word; "": the sentence ends */
+	char *prefix;	 /* owned: raw text of the translation up to and including the word */
 };
 
 /*
- * The *n best suggestions, at most that many, for token number at (from 0) of a translation, given
- * the tokens before it.
+ * The *n most probable words at token number at (from 0) of hypothesis h, given the tokens before
+ * it. Sets *n to the number found. The caller frees with suggestions_free(); after a failure
+ * nothing is left to free.
  */
 int suggest_words(struct engine *g, const struct engine_translation *t,
 		  const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list,

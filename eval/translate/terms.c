@@ -1,4 +1,5 @@
-/* terms.c - the terms of constraint_options.h */
+/* terms.c - a list of terms and their search in a line; see constraint_options.h */
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,17 @@
 #include "share/base/text.h"
 
 struct term {
-	char *source;		     /* owned: tokens with one blank between */
-	struct decode_phrase target; /* tokens owned */
+	char *source;		     /* owned: tokens joined by one blank */
+	struct decode_phrase target; /* its tokens are owned */
 };
 
 struct terms {
 	struct engine *engine;	  /* borrowed */
 	const struct terms *more; /* borrowed; NULL: none */
-	struct term *all;	  /* (n) owned; by source once finished */
+	struct term *all;	  /* (n) owned; sorted by source after terms_finish() */
 	size_t n, cap;
-	int32_t longest; /* words of a source, at most */
-	struct buf text, lower;
+	int32_t longest;	/* greatest number of words of a source */
+	struct buf text, lower; /* scratch */
 };
 
 struct terms *terms_new(struct engine *g, const struct terms *more, struct err *e)
@@ -49,7 +50,7 @@ void terms_free(struct terms *t)
 	free(t);
 }
 
-/* The tokens of a source text, with one blank between. */
+/* Writes the tokens of a source text to t->text, joined by one blank. */
 static int tokens_of(struct terms *t, const char *text, size_t n, struct err *e)
 {
 	buf_clear(&t->text);
@@ -61,7 +62,7 @@ static int tokens_of(struct terms *t, const char *text, size_t n, struct err *e)
 	return 0;
 }
 
-/* May a word end before, or begin behind, this byte? Text that is not tokenised has punctuation. */
+/* Does this byte separate words? In text that is not tokenised, punctuation does too. */
 static bool is_border(const struct terms *t, char c)
 {
 	return c == ' ' || c == '\0' ||
@@ -87,8 +88,8 @@ int terms_add(struct terms *t, const char *source, size_t n_source, const char *
 	if (tokens_of(t, source, n_source, e))
 		return e->code;
 	if (t->text.len == 0)
-		return err_set(e, ERR_DATA, "the term for \"%.*s\" has no words", (int)n_target,
-			       target);
+		return err_set(e, ERR_DATA, "the source of the term for \"%.*s\" has no words",
+			       (int)n_target, target);
 	if (mem_grow(&t->all, &t->cap, t->n + 1, sizeof(*t->all), e))
 		return e->code;
 	x = &t->all[t->n];
@@ -121,7 +122,7 @@ int terms_read(struct terms *t, const char *path, struct err *e)
 		if (in.len == 0)
 			continue;
 		if (!tab)
-			got = err_set(&why, ERR_DATA, "a term is \"source TAB target\"");
+			got = err_set(&why, ERR_DATA, "no tab: a term is \"source TAB target\"");
 		else
 			got = terms_add(t, in.text, n, tab + 1, in.len - n - 1, &why);
 		if (got) {
@@ -154,19 +155,19 @@ int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e)
 
 		if (i > 0 && !by_source(x - 1, x) && !same_target(x - 1, x))
 			return err_set(e, ERR_DATA,
-				       "the term \"%s\" has two translations: one of them must go",
+				       "the term \"%s\" has two translations: remove one",
 				       x->source);
 		if (f &&
 		    banned_phrases_contain(f, t->engine->joins_next, x->target.tokens, x->target.n))
 			return err_set(e, ERR_DATA,
-				       "the translation of the term \"%s\" contains a phrase that "
-				       "is forbidden",
+				       "the translation of the term \"%s\" contains a forbidden "
+				       "phrase",
 				       x->source);
 	}
 	return 0;
 }
 
-/* The term whose source is these n bytes. */
+/* The term whose source is the n bytes at text; own terms before those of t->more. NULL: none. */
 static const struct term *find_term(const struct terms *t, const char *text, size_t n)
 {
 	size_t low = 0, high = t->n;
@@ -188,7 +189,7 @@ static const struct term *find_term(const struct terms *t, const char *text, siz
 	return t->more ? find_term(t->more, text, n) : NULL;
 }
 
-/* The longest term at the beginning of text; *n: its bytes. */
+/* The longest term at the start of text; *n: the bytes of its source. NULL: none. */
 static const struct term *longest_at(const struct terms *t, const char *text, size_t *n)
 {
 	const struct term *best = NULL;
@@ -210,7 +211,7 @@ static const struct term *longest_at(const struct terms *t, const char *text, si
 	return best;
 }
 
-/* t->text with its first character, if that is a capital, in lower case; else NULL. */
+/* t->text with its first character in lower case; NULL if that changes nothing. */
 static const char *small_beginning(struct terms *t)
 {
 	uint32_t c;
@@ -247,6 +248,7 @@ int terms_find(struct terms *t, const char *line, size_t n, struct phrases *p, i
 			p->all[p->n++] = x->target;
 		else if (x)
 			++*left;
+		assert(!x || length > 0);
 		at += x ? length : word_length(t, at);
 		at += *at != '\0';
 	}

@@ -1,6 +1,7 @@
-/* translate.c - see translate.h */
+/* translate.c - the command "translate": reads and translates lines in chunks; see translate.h */
 #include "eval/translate/translate.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,13 +12,13 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 
-#define CHUNK_LINES 1024 /* translated together: enough to fill batches of like length */
-#define CHUNK_FIRST 64	 /* the first time; then twice as many: who waits sees something soon */
+#define CHUNK_LINES 1024 /* lines of a chunk: enough to fill batches of similar length */
+#define CHUNK_FIRST 64	 /* the first chunk is small (early output), each further one doubles */
 
 /* Lines read but not yet translated. */
 struct chunk {
-	struct buf text;	  /* all lines, one behind the other */
-	size_t ends[CHUNK_LINES]; /* where each ends in text */
+	struct buf text;	  /* all lines, without line ends */
+	size_t ends[CHUNK_LINES]; /* offset of the end of each line in text */
 	size_t n;
 	int64_t first; /* number of the first line */
 };
@@ -52,11 +53,11 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 	if (buf_check(&t->row, e))
 		return e->code;
 	if (fwrite(t->row.data, 1, t->row.len, t->out) != t->row.len)
-		return err_set_errno(e, ERR_IO, "the translation cannot be written");
+		return err_set_errno(e, ERR_IO, "cannot write the translation");
 	return 0;
 }
 
-/* With --prefix what is behind a tab is how the translation must begin. */
+/* With --prefix, the text after a tab is the prefix of the translation. */
 static struct engine_line parse_input_line(const struct translate *t, const char *text, size_t n,
 					   uint64_t number)
 {
@@ -71,7 +72,7 @@ static struct engine_line parse_input_line(const struct translate *t, const char
 	return line;
 }
 
-/* What the terms want of line i of the chunk. */
+/* Finds the terms in line i of the chunk and adds their targets as phrases. */
 static int apply_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
 {
 	struct phrases *p = &t->terms[i];
@@ -83,7 +84,7 @@ static int apply_terms(struct translate *t, size_t i, struct engine_line *line, 
 	line->phrases = p->all;
 	line->n_phrases = p->n;
 	if (left > 0 && !t->conf->quiet)
-		fprintf(stderr, "werkbank: line %llu has %d terms; only the first %d are minded\n",
+		fprintf(stderr, "werkbank: line %llu has %d terms; only the first %d are used\n",
 			(unsigned long long)line->number, p->n + left, p->n);
 	return 0;
 }
@@ -102,38 +103,39 @@ static int flush_chunk(struct translate *t, struct err *e)
 	struct chunk *c = &t->chunk;
 	struct engine_line lines[CHUNK_LINES];
 	struct engine_translation *translations;
-	int code = 0;
+	int rc = 0;
 
+	assert(c->n <= CHUNK_LINES);
 	if (c->n == 0)
 		return 0;
 	translations = mem_alloc(c->n, sizeof(*translations), e);
 	if (!translations)
 		return e->code;
-	for (size_t i = 0, at = 0; i < c->n && !code; at = c->ends[i++]) {
+	for (size_t i = 0, at = 0; i < c->n && !rc; at = c->ends[i++]) {
 		lines[i] = parse_input_line(t, buf_text(&c->text) + at, c->ends[i] - at,
 					    (uint64_t)c->first + i);
 		if (t->terms)
-			code = apply_terms(t, i, &lines[i], e);
+			rc = apply_terms(t, i, &lines[i], e);
 	}
-	if (code) {
+	if (rc) {
 		free(translations);
-		return code;
+		return rc;
 	}
-	code = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
-	for (size_t i = 0; i < c->n && !code; i++) {
+	rc = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
+	for (size_t i = 0; i < c->n && !rc; i++) {
 		const struct decode_result *r = &translations[i].result;
 
 		warn_truncated(t, i, &translations[i]);
-		for (int32_t h = 0; h < r->n && !code; h++)
-			code = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
+		for (int32_t h = 0; h < r->n && !rc; h++)
+			rc = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
 	}
-	if (!code && fflush(t->out))
-		code = err_set_errno(e, ERR_IO, "the translation cannot be written");
+	if (!rc && fflush(t->out))
+		rc = err_set_errno(e, ERR_IO, "cannot write the translation");
 	engine_translations_free(translations, c->n);
 	free(translations);
 	c->n = 0;
 	buf_clear(&c->text);
-	return code;
+	return rc;
 }
 
 static void print_prompt(const struct translate *t)
@@ -170,7 +172,7 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 		fputc('\n', stderr);
 	if (got == 0)
 		return flush_chunk(t, e);
-	/* A bad line: what came before it is translated all the same, then the fault is told. */
+	/* an invalid line: translate the lines before it, then report the error */
 	flush_chunk(t, &(struct err){ 0 });
 	return got;
 }
@@ -182,7 +184,7 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 		!strcmp(path, "-") && !c->output && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct outfile file = { 0 };
 	struct lines in;
-	int code;
+	int rc;
 
 	t->out = stdout;
 	if (lines_open(&in, path, e))
@@ -194,40 +196,40 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 	}
 	if (c->output)
 		t->out = file.stream;
-	code = translate_lines(t, &in, interactive, e);
+	rc = translate_lines(t, &in, interactive, e);
 	lines_close(&in);
 	if (!c->output)
-		return code;
-	if (!code)
+		return rc;
+	if (!rc)
 		return outfile_commit(&file, e);
 	outfile_abandon(&file);
-	return code;
+	return rc;
 }
 
 int translate_run(struct conf *c, struct err *e)
 {
 	struct translate *t = mem_alloc(1, sizeof(*t), e);
-	int code;
+	int rc;
 
 	if (!t)
 		return e->code;
 	t->conf = c;
-	code = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
-	if (!code)
-		code = decode_options_from_conf(&t->options, c, e);
-	if (!code)
-		code = constraint_options_open(&t->constraints, &t->engine, c, e);
+	rc = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
+	if (!rc)
+		rc = decode_options_from_conf(&t->options, c, e);
+	if (!rc)
+		rc = constraint_options_open(&t->constraints, &t->engine, c, e);
 	t->options.forbid = t->constraints.forbid;
-	if (!code && t->constraints.terms &&
+	if (!rc && t->constraints.terms &&
 	    !(t->terms = mem_alloc(CHUNK_LINES, sizeof(*t->terms), e)))
-		code = e->code;
-	if (!code)
-		code = run_translation(t, c, e);
+		rc = e->code;
+	if (!rc)
+		rc = run_translation(t, c, e);
 	constraint_options_close(&t->constraints);
 	free(t->terms);
 	engine_close(&t->engine);
 	buf_free(&t->chunk.text);
 	buf_free(&t->row);
 	free(t);
-	return code;
+	return rc;
 }

@@ -1,25 +1,22 @@
 /*
- * translate.h - the command translate: raw text in, raw text out.
+ * translate.h - the command "translate": raw text in, raw text out.
  *
- * Lines are translated in batches and written in their order. An empty line
- * stays an empty line. The output has one line per translation; its columns,
- * separated by tabs, are those of the following that were asked for, in this
- * order:
+ * Lines are translated in batches and written in input order. An empty line gives an empty line.
+ * The output has one line per translation with these columns, separated by tabs:
  *
  *	number of the input line, from 1        with --n-best above 1
  *	score (log-probability / penalty)       with --scores
  *	the translation                         always
  *	"0-0 1-2 …" source word - target word   with --alignments
  *
- * With --prefix an input line may have a tab and behind it the words that its translation must
- * begin with. With --sample translations are drawn; those of line N depend on seed, N and the
- * model alone.
+ * With --prefix, an input line may have a tab and then the words that its translation must begin
+ * with. With --sample, translations are drawn; the draws of line N depend on the seed, N and the
+ * model alone. With --n-best N, an input line gives at most N output lines, best first.
  *
- * --terms and --forbid: see constraint_options.h. A prefix or a term that says what is forbidden is stronger.
+ * --terms and --forbid: see constraint_options.h. A prefix may contain a forbidden phrase, a
+ * term may not.
  *
- * With --n-best N an input line gives at most N lines, best first. On a
- * terminal each line is prompted for by "en> " (the source language) and
- * translated at once.
+ * On a terminal, "en> " (the source language) prompts for each line, which is translated at once.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_TRANSLATE_H
 #define WERKBANK_EVAL_TRANSLATE_TRANSLATE_H
@@ -27,7 +24,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* Translate c->arguments[0] (none or "-": standard input) to c->output (NULL: standard output). */
+/* Translates c->arguments[0] (none or "-": standard input) to c->output (NULL: standard output). */
 int translate_run(struct conf *c, struct err *e);
 
 #endif

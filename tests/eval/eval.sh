@@ -258,7 +258,7 @@ line 1 "^1${tab}-[0-9.]+${tab}[^${tab}]*${tab}([0-9]+-[0-9]+( |\$))*\$"
 line 4 "^2${tab}0.000000$tab$tab\$"
 line 5 "^3${tab}0.000000$tab$tab\$"
 line 6 "^4$tab"
-says 64 'need a beam of at least as many' "$wb" translate -m "$folder" --n-best 5
+says 64 'needs a beam of at least 5' "$wb" translate -m "$folder" --n-best 5
 says 64 'beam' "$wb" translate -m "$folder" --beam 65
 printf 'good\nbad \377\ngood\n' >"$tmp/in"
 says 65 'standard input:2: byte 5 is not valid UTF-8' "$wb" translate -m "$folder"
@@ -304,7 +304,7 @@ if cmp -s "$tmp/both/model.safetensors" "$tmp/mean/model.safetensors"; then
 else
 	not_ok "steps" "the weights differ from those of the newest"
 fi
-says 73 'is there already' "$wb" average -C "$w" --run r --last 1 -o "$tmp/mean"
+says 73 'already exists|is there already' "$wb" average -C "$w" --run r --last 1 -o "$tmp/mean"
 says 66 'no checkpoint "30"; there are: 40 20' "$wb" average -C "$w" --run r 30 -o "$tmp/none"
 says 64 'give --output' "$wb" average -C "$w" --run r
 says 64 'average what' "$wb" average -o "$tmp/none"
@@ -401,10 +401,10 @@ line 13 '^\{"id":6,"text":"'
 says 0 '' "$wb" translate -m "$folder" --serve
 lines 11
 line 2 '^\{"id":1,"text":"[^."]*Hund Hund[^."]*",.*"at":0,"alternatives":\[(\{"piece":"[^"]+","word":"[^"]*","log_prob":-[^,]*,"prefix":"[^"]*"\},?){3}\]'
-line 3 '^\{"id":2,"error":"force and forbid are lists of phrases"'
+line 3 '^\{"id":2,"error":"force and forbid must be lists of phrases"'
 line 4 '^\{"id":3,"error":"forbid must be a list of phrases'
 line 5 '^\{"id":4,"error":"the model cannot write'
-line 6 '^\{"id":5,"error":"a phrase that must be in the translation contains one that must not"'
+line 6 '^\{"id":5,"error":"a forced phrase contains a forbidden phrase"'
 line 7 '^\{"id":6,"error":"alternatives must be'
 line 8 '^\{"id":7,"error":"alternatives must be from 1 to 20'
 line 9 '^\{"id":8,"text":'
@@ -427,10 +427,10 @@ printf '%s\n\n' "$forbidden" >"$tmp/forbidden"
 says 0 '' "$wb" translate -m "$folder" --forbid "@$tmp/forbidden" --forbid sees
 lines 3
 if printf '%s\n' "$forbidden" | grep -qwF -f - "$tmp/out"; then not_ok "forbidden words" "$(cat "$tmp/out")"; else ok "forbidden words"; fi
-says 64 'cannot be together' "$wb" translate -m "$folder" --sample --terms "$tmp/terms"
-says 65 'the term "dog" contains a phrase that is forbidden' "$wb" translate -m "$folder" --terms "$tmp/terms" --forbid Katze
+says 64 '--terms cannot be used with --sample' "$wb" translate -m "$folder" --sample --terms "$tmp/terms"
+says 65 'the term "dog" contains a forbidden phrase' "$wb" translate -m "$folder" --terms "$tmp/terms" --forbid Katze
 printf 'dog\tHund\nbad\n' >"$tmp/bad"
-says 65 'bad:2: a term is "source TAB target"' "$wb" translate -m "$folder" --terms "$tmp/bad"
+says 65 'bad:2: no tab: a term is "source TAB target"' "$wb" translate -m "$folder" --terms "$tmp/bad"
 printf 'dog\tHund\ncat\t\346\274\242\n' >"$tmp/bad"
 says 65 'bad:2: the model cannot write' "$wb" translate -m "$folder" --terms "$tmp/bad"
 printf 'dog\tHund\ndog\tKatze\n' >"$tmp/bad"
@@ -440,7 +440,7 @@ says 65 'bad:1: the phrase "" has no words' "$wb" translate -m "$folder" --terms
 says 66 'nofile' "$wb" translate -m "$folder" --forbid @nofile
 says 65 'has no words' "$wb" translate -m "$folder" --forbid ' '
 printf 'dog %.0s' $(seq 40) >"$tmp/in"
-says 0 'line 1 has 40 terms; only the first 32 are minded' "$wb" translate -m "$folder" --terms "$tmp/terms"
+says 0 'line 1 has 40 terms; only the first 32 are used' "$wb" translate -m "$folder" --terms "$tmp/terms"
 {
 	printf '{"id":1,"text":"the dog.","terms":{"dog":"Frau"}}\n{"id":2,"text":"the dog.","terms":["dog"]}\n'
 	printf '{"id":3,"text":"the dog.","terms":{"dog":"Mann"},"forbid":["Mann"]}\n{"id":4,"text":"the man."}\n'
@@ -498,6 +498,7 @@ sign
 says 65 'not the vocabulary that the model was trained with' "$wb" translate -m "$tmp/m"
 says 66 '' "$wb" translate -C "$w" --run nothing
 says 65 '' "$wb" translate -m "$tmp"
+says 66 'nosuch does not exist' "$wb" translate -m "$tmp/nosuch"
 rm "$w/corpora/tiny/train.shard"
 says 66 'train.shard' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 40
 
