@@ -1,6 +1,7 @@
-/* ct2.c - see ct2.h */
+/* ct2.c - writes model.bin of CTranslate2; see ct2.h */
 #include "eval/exchange/ct2.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,15 @@ enum kind { KIND_matrix, KIND_vector, KIND_slice };
 
 static const uint32_t type_bytes[] = { [FLOAT] = 4, [INT8] = 1, [INT16] = 2 };
 
-/* A variable to be written: floats of ours, their scales, positions, or one number. */
+/* A variable of the file: weights, the scales of their rows, positions, or one number. */
 struct ct2_variable {
 	char name[96];
 	enum type type;
 	int n_dims; /* 0: a number */
 	int64_t rows, cols;
 	const unsigned char *data; /* (rows, cols) floats of any alignment, borrowed */
-	bool scales;		   /* write the scales of its rows */
-	bool positions;
+	bool scales;		   /* the variable is the scales of data's rows */
+	bool positions;		   /* the variable is the sinusoids */
 	int number;
 };
 
@@ -59,19 +60,19 @@ static const struct ct2_tensor_row {
 #undef CT2_POSITIONS
 };
 
-/* ---- what there is to write ------------------------------------------------------------ */
+/* ---- the list of variables ---------------------------------------------------------------- */
 
 struct ct2_variable_list {
 	const struct safetensors *weights; /* borrowed */
 	const struct model_shape *shape;   /* borrowed */
-	struct model_param *params;	   /* owned: what ours are called and how large */
+	struct model_param *params;	   /* owned: names and shapes of Werkbank's tensors */
 	size_t n_params;
 	struct ct2_variable *items; /* owned */
 	size_t n, cap;
 	bool int8;
 };
 
-/* "a%db" with the layer's number in place of %d. */
+/* Replaces %d in the pattern by the layer's number. */
 static void name_of_layer(char *to, size_t size, const char *pattern, int32_t layer)
 {
 	const char *mark = strstr(pattern, "%d");
@@ -82,7 +83,7 @@ static void name_of_layer(char *to, size_t size, const char *pattern, int32_t la
 		snprintf(to, size, "%s", pattern);
 }
 
-/* A new variable of this name; NULL: no memory. */
+/* Appends a variable; valid until the next call. NULL: out of memory. */
 static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const char *pattern,
 					     int32_t layer, struct err *e)
 {
@@ -104,9 +105,10 @@ static const struct model_param *find_ct2_param(const struct ct2_variable_list *
 	return NULL;
 }
 
+/* Appends NAME_scale for the last variable. */
 static int add_scales(struct ct2_variable_list *l, struct err *e)
 {
-	const struct ct2_variable of = l->items[l->n - 1];
+	const struct ct2_variable of = l->items[l->n - 1]; /* a copy: items may move */
 	struct ct2_variable *v = add_ct2_variable(l, of.name, 0, e);
 
 	if (!v)
@@ -130,7 +132,7 @@ static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *
 	name_of_layer(name, sizeof(name), row->own_name, layer);
 	p = find_ct2_param(l, name);
 	if (!p)
-		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", name);
+		return err_set(e, ERR_INTERNAL, "the model has no tensor \"%s\"", name);
 	v = add_ct2_variable(l, row->foreign_name, layer, e);
 	if (!v)
 		return e->code;
@@ -141,6 +143,7 @@ static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *
 	v->rows = p->rows;
 	v->cols = p->cols;
 	if (row->kind == KIND_slice) {
+		assert(2 * d * (layer + 1) <= p->rows && p->cols == d);
 		v->rows = 2 * d;
 		v->data += (size_t)(2 * d * layer * d) * sizeof(float);
 	} else if (row->group == GROUP_model && row->kind == KIND_matrix) {
@@ -224,7 +227,7 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* The stream remembers failures: they are looked at once, at the end. */
+/* The stream remembers failures: ct2_write() checks ferror() at the end. */
 static void put_ct2_bytes(FILE *out, const void *bytes, size_t n)
 {
 	(void)!fwrite(bytes, 1, n, out);
@@ -247,7 +250,7 @@ static void put_ct2_text(FILE *out, const char *text)
 	put_ct2_bytes(out, text, n);
 }
 
-/* What a row is multiplied by to become integers; one of zeros by any number. */
+/* The factor that maps a row to -127 ... 127; 1 for a row of zeros. */
 static float row_scale(const float *x, int64_t n)
 {
 	float amax = 0;
@@ -318,8 +321,8 @@ static int check_ct2_sizes(const struct ct2_variable_list *l, struct err *e)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->items[i].rows * l->items[i].cols > UINT32_MAX / 4)
 			return err_set(e, ERR_DATA,
-				       "%s has more than the 4 GiB that a tensor of CTranslate2's "
-				       "format can have",
+				       "%s is larger than 4 GiB, the limit of a tensor in "
+				       "CTranslate2's format",
 				       l->items[i].name);
 	return 0;
 }
@@ -331,11 +334,11 @@ int ct2_write(FILE *out, const struct safetensors *weights, const struct model_s
 	size_t longest = (size_t)MAX(shape->d_model, shape->d_ff);
 	float *x = mem_alloc(longest, sizeof(*x), e);
 	int8_t *integers = mem_alloc(longest, sizeof(*integers), e);
-	int code = x && integers ? fill_list(&l, e) : e->code;
+	int rc = x && integers ? fill_list(&l, e) : e->code;
 
-	if (!code)
-		code = check_ct2_sizes(&l, e);
-	if (!code) {
+	if (!rc)
+		rc = check_ct2_sizes(&l, e);
+	if (!rc) {
 		put_ct2_number(out, CT2_FILE_VERSION, 4);
 		put_ct2_text(out, "TransformerSpec");
 		put_ct2_number(out, CT2_SPEC_REVISION, 4);
@@ -348,11 +351,11 @@ int ct2_write(FILE *out, const struct safetensors *weights, const struct model_s
 			put_ct2_text(out, aliases[i].same_as);
 		}
 		if (ferror(out))
-			code = err_set_errno(e, ERR_IO, "the weights cannot be written");
+			rc = err_set_errno(e, ERR_IO, "cannot write the weights");
 	}
 	free(l.items);
 	free(l.params);
 	free(integers);
 	free(x);
-	return code;
+	return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * ct2.h - weights in the format of CTranslate2, version 6 of the file, revision 7 of TransformerSpec.
- * Written by ct2.c, read by ct2_read.c (import_reader.h).
+ * ct2.h - CTranslate2's format of weights: file version 6, TransformerSpec revision 7.
+ * ct2.c writes it, ct2_read.c reads it (import_reader.h).
  *
  * model.bin, all numbers little-endian, text as u16 (bytes + 1), bytes, NUL:
  *
@@ -11,9 +11,9 @@
  *	u32 number of aliases
  *	each alias: text alias   text name of the variable it stands for
  *
- * Matrices are (outputs, inputs). In an int8 model each matrix NAME has a vector
- * NAME_scale of one float a row: integer = rint(weight * scale), scale = 127 / the
- * greatest magnitude of the row. Which tensor is which: ct2.def.
+ * Matrices are (outputs, inputs). In an int8 model each matrix NAME has a vector NAME_scale with
+ * one float per row: integer = rint(weight * scale), where scale = 127 / the greatest magnitude of
+ * the row. The names are in ct2.def.
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_CT2_H
 #define WERKBANK_EVAL_EXCHANGE_CT2_H
@@ -27,17 +27,17 @@
 
 #define CT2_FILE_VERSION   6
 #define CT2_SPEC_REVISION  7
-#define CT2_POSITIONS_ROWS 1024 /* that an exported model knows: the tool's limit */
+#define CT2_POSITIONS_ROWS 1024 /* positions of an exported model: CTranslate2's limit */
 
 /*
- * Write the weights of a model of this shape to a stream, as floats or as int8. Only the rows of the
- * vocabulary that exist are written. Memory: one row. ERR_DATA: a tensor is missing or has another
+ * Writes the weights of a model of this shape to a stream, as floats or int8, with the real
+ * vocabulary's rows only. Needs memory for one row. ERR_DATA: a tensor is missing or has another
  * shape.
  */
 int ct2_write(FILE *out, const struct safetensors *weights, const struct model_shape *shape,
 	      bool int8, struct err *e);
 
-/* Row r, d floats, of the positions that are added to embeddings: the definition of the op. */
+/* x[0 .. d): the sinusoids of position r, computed by the reference op "embed". */
 void ct2_position_row(float *x, int64_t d, int64_t r);
 
 #endif

@@ -1,4 +1,4 @@
-/* import.c - see import.h */
+/* import.c - recognises a file and imports a training log; weights: import_model.c; see import.h */
 #include "eval/exchange/import.h"
 
 #include <stdio.h>
@@ -19,17 +19,17 @@
 static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, name);
-	int code = path ? file_write_buf(path, text, e) : e->code;
+	int rc = path ? file_write_buf(path, text, e) : e->code;
 
 	free(path);
-	return code;
+	return rc;
 }
 
 static int write_import_state(const char *folder, const struct openseq2seq *seen, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
-	int code;
+	int rc;
 
 	json_open(&w, '{');
 	json_put_str(&w, "state", seen->finished ? "finished" : "unknown");
@@ -37,62 +37,62 @@ static int write_import_state(const char *folder, const struct openseq2seq *seen
 	json_put_str(&w, "event", "imported from a log of OpenSeq2Seq");
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
-	code = write_into(folder, "state.json", &text, e);
+	rc = write_into(folder, "state.json", &text, e);
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
-/* The log's journal; the file was written to for the last time when the training ended. */
+/* Converts the log to a journal. The file's modification time is the time of the last record. */
 static int read_log(const char *path, const char *run, struct buf *journal,
 		    struct openseq2seq *seen, struct err *e)
 {
 	struct stat st;
 	struct map map;
 	struct err why = { 0 };
-	int code;
+	int rc;
 
 	if (stat(path, &st) != 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
+		return err_set_errno(e, ERR_NOINPUT, "cannot read %s", path);
 	if (map_open(&map, path, e))
 		return e->code;
-	code = openseq2seq_read((const char *)map.data, map.len, run, (double)st.st_mtime, journal,
-				seen, &why);
+	rc = openseq2seq_read((const char *)map.data, map.len, run, (double)st.st_mtime, journal,
+			      seen, &why);
 	map_close(&map);
-	return code ? err_set(e, code, "%s: %s", path, why.text) : 0;
+	return rc ? err_set(e, rc, "%s: %s", path, why.text) : 0;
 }
 
 static void report_log_import(const char *run, const struct openseq2seq *seen)
 {
 	fprintf(stderr,
-		"run %s: %lld training records up to step %lld, %lld evaluations (teacher-forced "
-		"BLEU, no translation's)\n",
+		"run %s: %lld training records up to step %lld, %lld evaluations (their BLEU is "
+		"teacher-forced, not that of translations)\n",
 		run, (long long)seen->trains, (long long)seen->last_step, (long long)seen->evals);
 }
 
-/* ---- what is it? ------------------------------------------------------- */
+/* ---- recognising ------------------------------------------------------- */
 
 static int recognise_file(const char *path, enum import_kind *kind, struct err *e)
 {
-	static const char pickle[] = "\x80\x02";
+	static const char pickle[] = "\x80\x02"; /* opcode PROTO, protocol 2 */
 	struct map map;
-	int code = map_open(&map, path, e);
+	int rc = map_open(&map, path, e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	*kind = IMPORT_LOG;
 	if (import_is_ct2(map.data, map.len))
 		*kind = IMPORT_CTRANSLATE2;
 	else if (import_is_safetensors(map.data, map.len))
 		*kind = IMPORT_SAFETENSORS;
 	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
-		code = npz_explain(path, map.data, map.len, e);
+		rc = npz_explain(path, map.data, map.len, e);
 	else if (map.len > 2 && !memcmp(map.data, pickle, 2))
-		code = err_set(e, ERR_DATA,
-			       "%s: a pickle is a program, which is not run here: "
-			       "write the weights as safetensors, see werkbank-weights(5)",
-			       path);
+		rc = err_set(e, ERR_DATA,
+			     "%s is a pickle, which is a program; Werkbank does not run it. Write "
+			     "the weights as safetensors, see werkbank-weights(5)",
+			     path);
 	map_close(&map);
-	return code;
+	return rc;
 }
 
 int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e)
@@ -102,7 +102,7 @@ int import_recognise(const char *path, enum import_kind *kind, char **file, stru
 
 	*file = NULL;
 	if (stat(path, &st) != 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
+		return err_set_errno(e, ERR_NOINPUT, "cannot read %s", path);
 	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(names) && !*file; i++) {
 		*file = file_path(e, "%s/%s", path, names[i]);
 		if (!*file)
@@ -116,24 +116,31 @@ int import_recognise(const char *path, enum import_kind *kind, char **file, stru
 		*file = file_path(e, "%s", path);
 	else if (!*file)
 		return err_set(e, ERR_USAGE,
-			       "%s is not a file, nor a folder with model.bin or "
-			       "model.safetensors: import takes weights, or nohup.out, the output "
-			       "of a training of OpenSeq2Seq",
+			       "%s is neither a file nor a folder with model.bin or "
+			       "model.safetensors: give weights, or nohup.out of an OpenSeq2Seq "
+			       "training",
 			       path);
 	return *file ? recognise_file(*file, kind, e) : e->code;
 }
 
 /* ---- a log ------------------------------------------------------------- */
 
+/* Makes the run in a temporary folder and renames the folder when it is complete. */
 static int import_log(const struct conf *c, struct err *e)
 {
 	struct buf journal = { 0 };
 	struct openseq2seq seen;
 	char *workspace = NULL, *to = NULL, *temporary = NULL, *runs = NULL;
-	int code;
+	int rc;
 
+	if (!c->run && c->output)
+		return err_set(
+			e, ERR_USAGE,
+			"%s does not hold weights (safetensors or model.bin), which --output "
+			"needs; if the file is a training log, give --run NAME instead",
+			c->arguments[0]);
 	if (!c->run)
-		return err_set(e, ERR_USAGE, "import as which run? give --run NAME");
+		return err_set(e, ERR_USAGE, "a training log becomes a run: give --run NAME");
 	if (paths_check_name("run", c->run, e))
 		return e->code;
 	workspace = paths_workspace(c->workspace, e);
@@ -141,40 +148,39 @@ static int import_log(const struct conf *c, struct err *e)
 	to = runs ? file_path(e, "%s/%s", runs, c->run) : NULL;
 	temporary = to ? file_path(e, "%s/import.%ld.tmp", workspace, (long)getpid()) : NULL;
 	if (!temporary)
-		code = e->code;
+		rc = e->code;
 	else if (file_exists(to))
-		code = err_set(e, ERR_CANTCREAT,
-			       "there is a run called %s already: give another --run", c->run);
+		rc = err_set(e, ERR_CANTCREAT, "a run called %s already exists: give another --run",
+			     c->run);
 	else
-		code = read_log(c->arguments[0], c->run, &journal, &seen, e);
-	if (!code && !(code = file_make_folders(runs, e)) &&
-	    !(code = file_make_folders(temporary, e))) {
-		code = write_into(temporary, "journal.jsonl", &journal, e);
-		if (!code)
-			code = write_import_state(temporary, &seen, e);
-		if (!code)
-			code = model_export_commit(temporary, to, e);
-		if (code)
+		rc = read_log(c->arguments[0], c->run, &journal, &seen, e);
+	if (!rc && !(rc = file_make_folders(runs, e)) && !(rc = file_make_folders(temporary, e))) {
+		rc = write_into(temporary, "journal.jsonl", &journal, e);
+		if (!rc)
+			rc = write_import_state(temporary, &seen, e);
+		if (!rc)
+			rc = model_export_commit(temporary, to, e);
+		if (rc)
 			file_remove_tree(temporary, &(struct err){ 0 });
 	}
-	if (!code && !c->quiet)
+	if (!rc && !c->quiet)
 		report_log_import(c->run, &seen);
 	buf_free(&journal);
 	free(temporary);
 	free(to);
 	free(runs);
 	free(workspace);
-	return code;
+	return rc;
 }
 
 int import_run(struct conf *c, struct err *e)
 {
 	enum import_kind kind;
 	char *file;
-	int code = import_recognise(c->arguments[0], &kind, &file, e);
+	int rc = import_recognise(c->arguments[0], &kind, &file, e);
 
-	if (!code)
-		code = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);
+	if (!rc)
+		rc = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);
 	free(file);
-	return code;
+	return rc;
 }

@@ -1,6 +1,7 @@
-/* import_model.c - see import_model.h */
+/* import_model.c - collects weights, vocabulary and word splitting; see import_model.h */
 #include "eval/exchange/import_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,17 +23,17 @@
 struct model_import {
 	struct conf *c;	  /* borrowed */
 	const char *file; /* borrowed */
-	char *folder;	  /* owned: of the weights */
-	char *pieces;	  /* owned: where vocab.tsv, bpe.codes are looked for */
-	char *to;	  /* owned: what is made, a run's folder or a model's */
-	char *temporary;  /* owned: where it is made */
-	char *model;	  /* owned: the model's folder in there */
-	char *staging;	  /* owned: what goes into the model besides weights */
+	char *folder;	  /* owned: folder of the weights */
+	char *pieces;	  /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
+	char *to;	  /* owned: the result, a run folder or a model folder */
+	char *temporary;  /* owned: the result before it is renamed */
+	char *model;	  /* owned: the model folder in temporary */
+	char *staging;	  /* owned: folder for the files of the model besides weights */
 	struct import_reader f;
 	struct weight_map t;
 	struct special_token_names special; /* point into config */
 	struct json *config;		    /* owned: config.json of CTranslate2; NULL: none */
-	int32_t *rows;			    /* owned; NULL: as in vocab.tsv */
+	int32_t *rows;			    /* owned: row of each token id; NULL: row = id */
 	struct ckpt_state state;
 };
 
@@ -41,7 +42,7 @@ static bool import_option_given(const struct conf *c, const char *option)
 	return strcmp(conf_origin(c, option), "default") != 0;
 }
 
-/* ---- where things are -------------------------------------------------- */
+/* ---- paths and options ------------------------------------------------- */
 
 static int find_output(struct model_import *m, struct err *e)
 {
@@ -74,7 +75,7 @@ static int find_output(struct model_import *m, struct err *e)
 		return e->code;
 	if (c->run && file_exists(m->to))
 		return err_set(e, ERR_CANTCREAT,
-			       "there is a run called %s already: give another --run", c->run);
+			       "a run called %s already exists: give another --run", c->run);
 	return 0;
 }
 
@@ -82,14 +83,14 @@ static int check_options(const struct conf *c, struct err *e)
 {
 	if (!c->run == !c->output)
 		return err_set(e, ERR_USAGE,
-			       "import the weights as what? give either --run NAME, "
-			       "or --output FOLDER for a model folder");
+			       "give either --run NAME to import the weights as a run, or --output "
+			       "FOLDER to make a model folder");
 	if (c->run && paths_check_name("run", c->run, e))
 		return e->code;
 	return c->corpus ? paths_check_name("corpus", c->corpus, e) : 0;
 }
 
-/* A file of the folder with the vocabulary; *path is owned, NULL when it is not there. */
+/* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */
 static int find_piece(const struct model_import *m, const char *name, char **path, struct err *e)
 {
 	*path = file_path(e, "%s/%s", m->pieces, name);
@@ -105,55 +106,54 @@ static int find_piece(const struct model_import *m, const char *name, char **pat
 static int import_load_recipe(struct model_import *m, struct err *e)
 {
 	char *path;
-	int code = find_piece(m, "recipe.ini", &path, e);
+	int rc = find_piece(m, "recipe.ini", &path, e);
 
-	if (!code && path)
-		code = conf_load_recipe(m->c, path, e);
+	if (!rc && path)
+		rc = conf_load_recipe(m->c, path, e);
 	free(path);
-	return code;
+	return rc;
 }
 
-/* ---- what the tensors do not say --------------------------------------- */
+/* ---- facts that the tensors lack --------------------------------------- */
 
-/* config.json beside model.bin. */
+/* Reads config.json of CTranslate2 and refuses other architectures. */
 static int read_config(struct model_import *m, struct err *e)
 {
 	char *path = file_path(e, "%s/config.json", m->folder);
 	struct buf text = { 0 };
 	const char *start;
-	double epsilon; /* NORM_EPSILON, not rounded to a float */
-	int code = path ? 0 : e->code;
+	double epsilon;
+	int rc = path ? 0 : e->code;
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>" };
-	if (!code && file_exists(path)) {
-		code = file_read_all(path, 1 << 20, &text, e);
-		m->config = code ? NULL : json_parse(buf_text(&text), text.len, e);
-		if (!code && !m->config)
-			code = err_prefix(e, "%s", path);
+	if (!rc && file_exists(path)) {
+		rc = file_read_all(path, 1 << 20, &text, e);
+		m->config = rc ? NULL : json_parse(buf_text(&text), text.len, e);
+		if (!rc && !m->config)
+			rc = err_prefix(e, "%s", path);
 	}
 	m->special.end = json_text(json_get(m->config, "eos_token"), m->special.end);
 	m->special.start = json_text(json_get(m->config, "bos_token"), m->special.start);
 	m->special.unknown = json_text(json_get(m->config, "unk_token"), m->special.unknown);
 	start = json_text(json_get(m->config, "decoder_start_token"), m->special.start);
-	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6);
-	if (!code && strcmp(start, m->special.start) != 0)
-		code = err_set(e, ERR_DATA,
-			       "%s: the decoder starts from \"%.60s\", Werkbank's "
-			       "from \"%.60s\": this is another model",
-			       path, start, m->special.start);
-	if (!code && json_boolean(json_get(m->config, "add_source_bos"), false))
-		code = err_set(e, ERR_DATA,
-			       "%s: add_source_bos: the encoder reads <s> first, "
-			       "Werkbank's does not: this is another model",
-			       path);
-	if (!code && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
-		code = err_set(e, ERR_DATA,
-			       "%s: layer_norm_epsilon is %g, Werkbank's norms have "
-			       "%g: this is another model",
-			       path, epsilon, (double)NORM_EPSILON);
+	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6); /* NORM_EPSILON */
+	if (!rc && strcmp(start, m->special.start) != 0)
+		rc = err_set(e, ERR_DATA,
+			     "%s: the decoder starts from \"%.60s\", but Werkbank's decoder starts "
+			     "from \"%.60s\"",
+			     path, start, m->special.start);
+	if (!rc && json_boolean(json_get(m->config, "add_source_bos"), false))
+		rc = err_set(e, ERR_DATA,
+			     "%s: with add_source_bos the encoder reads <s> first, but Werkbank's "
+			     "encoder does not",
+			     path);
+	if (!rc && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
+		rc = err_set(e, ERR_DATA,
+			     "%s: layer_norm_epsilon is %g, but Werkbank's norms have %g", path,
+			     epsilon, (double)NORM_EPSILON);
 	buf_free(&text);
 	free(path);
-	return code;
+	return rc;
 }
 
 static bool text_equals_word(const char *text, const char *word)
@@ -161,7 +161,10 @@ static bool text_equals_word(const char *text, const char *word)
 	return text && !strcasecmp(text, word);
 }
 
-/* An nn.Transformer has the same names whether norms come before or after. */
+/*
+ * Reads the metadata of a safetensors file. The tensor names of nn.Transformer are the same for
+ * pre-norm and post-norm, so the metadata or --pre-norm must decide.
+ */
 static int read_metadata(struct model_import *m, struct err *e)
 {
 	const char *first = safetensors_metadata(m->f.file, "norm_first"),
@@ -173,8 +176,8 @@ static int read_metadata(struct model_import *m, struct err *e)
 		heads = safetensors_metadata(m->f.file, "heads");
 	if (heads && (!text_to_int(heads, &n) || n < 1 || n > 128))
 		return err_set(e, ERR_DATA,
-			       "%s: \"heads\" is \"%.20s\", not a number of attention "
-			       "heads (1 to 128)",
+			       "%s: the metadata \"heads\" is \"%.20s\": expected a number of "
+			       "attention heads from 1 to 128",
 			       m->file, heads);
 	if (n)
 		m->t.shape.heads = (int32_t)n;
@@ -182,43 +185,40 @@ static int read_metadata(struct model_import *m, struct err *e)
 		return 0;
 	if (text_equals_word(first, "false"))
 		return err_set(e, ERR_DATA,
-			       "%s: norm_first is false: the model is post-norm, each "
-			       "norm comes after its residual sum, and Werkbank's Transformer is "
-			       "pre-norm",
+			       "%s: norm_first is false, so the model is post-norm (each norm "
+			       "follows its residual sum), but Werkbank's Transformer is pre-norm",
 			       m->file);
 	if (!text_equals_word(first, "true") && !m->c->pre_norm)
 		return err_set(e, ERR_USAGE,
-			       "%s: nothing in an nn.Transformer's tensors says "
-			       "whether it is pre-norm, and PyTorch's default is post-norm, which "
-			       "Werkbank's is not; if it was made with norm_first=True, say so by "
-			       "--pre-norm",
+			       "%s: the tensors of nn.Transformer do not show whether the model is "
+			       "pre-norm, as Werkbank's is; PyTorch's default is post-norm. If it "
+			       "was made with norm_first=True, give --pre-norm",
 			       m->file);
 	if (activation && !text_equals_word(activation, "relu"))
-		return err_set(e, ERR_DATA, "%s: the activation is %.40s, Werkbank's is ReLU",
+		return err_set(e, ERR_DATA, "%s: the activation is %.40s, but Werkbank's is ReLU",
 			       m->file, activation);
 	return 0;
 }
 
-/* --heads or --size, else the recipe where it is one of this model's width. */
+/* The number of heads: from the file, else --heads, else --size if its d_model fits. */
 static int find_heads(struct model_import *m, struct err *e)
 {
 	const struct conf *c = m->c;
 	const struct model_shape *s = &m->t.shape;
-	const bool told = import_option_given(c, "heads") || import_option_given(c, "size");
+	const bool is_given = import_option_given(c, "heads") || import_option_given(c, "size");
 
 	conf_apply_size(m->c);
-	if (!m->t.shape.heads && told &&
+	if (!m->t.shape.heads && is_given &&
 	    (import_option_given(c, "heads") || c->d_model == s->d_model))
 		m->t.shape.heads = (int32_t)c->heads;
 	if (!m->t.shape.heads)
 		return err_set(e, ERR_USAGE,
-			       "%s: how many attention heads has it? Its tensors do "
-			       "not say: give --heads N",
+			       "%s: the tensors do not show the number of attention heads: give "
+			       "--heads N",
 			       m->file);
 	if (s->d_model % s->heads || s->d_model / s->heads % 2 || s->d_model < 4)
 		return err_set(e, ERR_DATA,
-			       "%s: %d heads do not divide a d_model of %d into even "
-			       "parts",
+			       "%s: %d heads do not divide a d_model of %d into parts of even size",
 			       m->file, s->heads, s->d_model);
 	return 0;
 }
@@ -231,150 +231,152 @@ static int set_size_option(struct conf *c, const char *name, int64_t value, stru
 	return conf_set(c, name, text, "imported weights", e);
 }
 
-/* The recipe is of these weights from now on. */
+/* Sets the sizes of the weights in the recipe. */
 static int set_size_options(struct model_import *m, struct err *e)
 {
 	const struct model_shape *s = &m->t.shape;
 	struct conf *c = m->c;
-	int code = set_size_option(c, "d_model", s->d_model, e);
+	int rc = set_size_option(c, "d_model", s->d_model, e);
 
-	if (!code)
-		code = set_size_option(c, "d_ff", s->d_ff, e);
-	if (!code)
-		code = set_size_option(c, "heads", s->heads, e);
-	if (!code)
-		code = set_size_option(c, "encoder_layers", s->encoder_layers, e);
-	return code ? code : set_size_option(c, "decoder_layers", s->decoder_layers, e);
+	if (!rc)
+		rc = set_size_option(c, "d_ff", s->d_ff, e);
+	if (!rc)
+		rc = set_size_option(c, "heads", s->heads, e);
+	if (!rc)
+		rc = set_size_option(c, "encoder_layers", s->encoder_layers, e);
+	return rc ? rc : set_size_option(c, "decoder_layers", s->decoder_layers, e);
 }
 
 /* ---- vocabulary and pieces --------------------------------------------- */
 
-/* Copy into the model what is there; given: the file that an option names, NULL: none. */
+/*
+ * Copies a file to the staging folder: given (the file that an option names), or if NULL the file
+ * of this name in m->pieces. *is_found: there was a file.
+ */
 static int stage_model_file(const struct model_import *m, const char *given, const char *name,
-			    bool *there, struct err *e)
+			    bool *is_found, struct err *e)
 {
 	char *from = NULL, *to = file_path(e, "%s/%s", m->staging, name);
-	int code = to ? 0 : e->code;
+	int rc = to ? 0 : e->code;
 
-	if (!code)
-		code = given ? 0 : find_piece(m, name, &from, e);
-	*there = given || from;
-	if (!code && *there)
-		code = file_copy(given ? given : from, to, e);
+	if (!rc)
+		rc = given ? 0 : find_piece(m, name, &from, e);
+	*is_found = given || from;
+	if (!rc && *is_found)
+		rc = file_copy(given ? given : from, to, e);
 	free(from);
 	free(to);
-	return code;
+	return rc;
 }
 
-/* The tokens that came with the weights must be those of vocab.tsv, as far as both tell. */
+/* The tokens that came with the weights must be equal to those of vocab.tsv. */
 static int check_words(const struct token_list *w, const struct vocab *v, const char *path,
 		       struct err *e)
 {
 	for (size_t i = 0; i < w->n && i < (size_t)vocab_real_size(v); i++)
 		if (strcmp(w->items[i], vocab_piece(v, (int32_t)i)) != 0)
-			return err_set(e, ERR_DATA,
-				       "%s: token %zu is \"%.60s\", but \"%.60s\" in "
-				       "vocab.tsv: these are two vocabularies",
-				       path, i, w->items[i], vocab_piece(v, (int32_t)i));
+			return err_set(
+				e, ERR_DATA,
+				"%s: token %zu is \"%.60s\", but vocab.tsv has \"%.60s\": the "
+				"files are different vocabularies",
+				path, i, w->items[i], vocab_piece(v, (int32_t)i));
 	return 0;
 }
 
-/* Make vocab.tsv in the staging folder from a list of tokens, or compare with the one there. */
+/* Makes vocab.tsv in the staging folder from a list of tokens, or compares the list with it. */
 static int use_words(struct model_import *m, const char *path, bool compare, struct err *e)
 {
 	struct token_list w;
 	struct vocab *v = NULL;
 	char *to = file_path(e, "%s/vocab.tsv", m->staging);
 	int32_t n;
-	int code = token_list_open(&w, path, e);
+	int rc = token_list_open(&w, path, e);
 
 	if (!to)
-		code = e->code;
-	else if (!code && compare) {
+		rc = e->code;
+	else if (!rc && compare) {
 		v = vocab_open(to, e);
-		code = v ? check_words(&w, v, path, e) : e->code;
-	} else if (!code) {
-		code = token_list_write(&w, &m->special, to, &m->rows, &n, e);
-		if (code)
-			code = err_prefix(e, "%s", path);
+		rc = v ? check_words(&w, v, path, e) : e->code;
+	} else if (!rc) {
+		rc = token_list_write(&w, &m->special, to, &m->rows, &n, e);
+		if (rc)
+			rc = err_prefix(e, "%s", path);
 		else if (n != m->t.shape.vocabulary)
-			code = err_set(e, ERR_DATA, "%s: %d tokens, but \"%s\" has %d rows", path,
-				       n, m->t.table->name, m->t.shape.vocabulary);
+			rc = err_set(e, ERR_DATA,
+				     "%s has %d tokens, but the embedding table \"%s\" has %d rows",
+				     path, n, m->t.table->name, m->t.shape.vocabulary);
 	}
 	vocab_close(v);
 	token_list_close(&w);
 	free(to);
-	return code;
+	return rc;
 }
 
-/* Is it a vocab.tsv of ours? */
+/* Does the file begin like a vocab.tsv of Werkbank? */
 static bool is_vocab_tsv(const char *path)
 {
 	static const char head[] = "<pad>\t";
 	char first[sizeof(head)] = "";
 	FILE *f = fopen(path, "re");
-	bool ours = f && fread(first, 1, sizeof(head) - 1, f) == sizeof(head) - 1 &&
-		    !strcmp(first, head);
+	bool is_own = f && fread(first, 1, sizeof(head) - 1, f) == sizeof(head) - 1 &&
+		      !strcmp(first, head);
 
 	if (f)
 		fclose(f);
-	return ours;
+	return is_own;
 }
 
 static int find_vocabulary(struct model_import *m, struct err *e)
 {
 	static const char *const lists[] = { "shared_vocabulary.json", "shared_vocabulary.txt" };
 	const char *given = m->c->vocabulary;
-	bool there = false;
-	int code = 0;
+	bool is_found = false;
+	int rc = 0;
 
 	if (given && !is_vocab_tsv(given))
 		return use_words(m, given, false, e);
-	code = stage_model_file(m, given, "vocab.tsv", &there, e);
-	for (size_t i = 0; i < ARRAY_LEN(lists) && !code && !m->rows; i++) {
+	rc = stage_model_file(m, given, "vocab.tsv", &is_found, e);
+	for (size_t i = 0; i < ARRAY_LEN(lists) && !rc && !m->rows; i++) {
 		char *path = file_path(e, "%s/%s", m->folder, lists[i]);
 
-		code = !path ? e->code : file_exists(path) ? use_words(m, path, there, e) : 0;
-		there = there || m->rows;
+		rc = !path ? e->code : file_exists(path) ? use_words(m, path, is_found, e) : 0;
+		is_found = is_found || m->rows;
 		free(path);
 	}
-	if (!code && !there)
-		code = err_set(
-			e, ERR_NOINPUT,
-			"%s: which token is which row? There is no "
-			"vocab.tsv beside it%s: give --corpus NAME, or --vocabulary FILE "
-			"with a token a line",
-			m->file,
-			m->t.scheme == NAMING_ctranslate2
-				? " and no shared_vocabulary.json (one for source and target)"
-				: "");
-	return code;
+	if (!rc && !is_found)
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s: the token of each row is unknown: there is no vocab.tsv in its "
+			     "folder%s. Give --corpus NAME, or --vocabulary FILE with one token "
+			     "per line",
+			     m->file,
+			     m->t.scheme == NAMING_ctranslate2
+				     ? " and no shared_vocabulary.json (of source and target)"
+				     : "");
+	return rc;
 }
 
 static int stage_pieces(struct model_import *m, struct err *e)
 {
 	const bool sentencepiece = m->c->segmentation == SEGMENTATION_SENTENCEPIECE;
-	bool there;
-	int code = file_make_folders(m->staging, e);
+	bool is_found;
+	int rc = file_make_folders(m->staging, e);
 
-	if (!code)
-		code = find_vocabulary(m, e);
-	if (!code)
-		code = sentencepiece ? stage_model_file(m, NULL, "sentencepiece.model", &there, e)
-				     : stage_model_file(m, m->c->codes, "bpe.codes", &there, e);
-	if (!code && !there)
-		code = err_set(e, ERR_NOINPUT,
-			       "%s: how are words split into pieces? There is no "
-			       "%s: %s",
-			       m->pieces, sentencepiece ? "sentencepiece.model" : "bpe.codes",
-			       sentencepiece ? "give --corpus NAME"
-					     : "give --codes FILE or --corpus NAME");
-	return code;
+	if (!rc)
+		rc = find_vocabulary(m, e);
+	if (!rc)
+		rc = sentencepiece ? stage_model_file(m, NULL, "sentencepiece.model", &is_found, e)
+				   : stage_model_file(m, m->c->codes, "bpe.codes", &is_found, e);
+	if (!rc && !is_found)
+		rc = err_set(e, ERR_NOINPUT, "%s has no %s, which splits words into pieces: %s",
+			     m->pieces, sentencepiece ? "sentencepiece.model" : "bpe.codes",
+			     sentencepiece ? "give --corpus NAME"
+					   : "give --codes FILE or --corpus NAME");
+	return rc;
 }
 
-/* ---- making ------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------- */
 
-/* The sizes of the vocabulary, from the file that goes along. */
+/* Takes the sizes of the vocabulary from the staged vocab.tsv. */
 static int measure_vocabulary(struct model_import *m, struct err *e)
 {
 	char *path = file_path(e, "%s/vocab.tsv", m->staging);
@@ -399,18 +401,19 @@ static int write_model(struct model_import *m, struct err *e)
 	struct model *model = model_new(&m->state.shape, ops_ref(), &options, e);
 	struct pipeline *p;
 	float *arena = model ? model_param_arena(model) : NULL;
-	int code = model ? 0 : e->code;
+	int rc = model ? 0 : e->code;
 
-	if (!code) {
+	assert(m->state.shape.real_vocabulary <= m->state.shape.vocabulary);
+	if (!rc) {
 		memset(arena, 0, (size_t)model_floats(model) * sizeof(*arena));
-		code = weight_map_load(&m->t, &m->state.shape, m->rows, arena, e);
+		rc = weight_map_load(&m->t, &m->state.shape, m->rows, arena, e);
 	}
-	if (!code)
-		code = ckpt_save_model(m->model, &of, model, NULL, e);
+	if (!rc)
+		rc = ckpt_save_model(m->model, &of, model, NULL, e);
 	model_free(model);
-	if (code)
-		return code;
-	p = pipeline_open(m->model, m->c, e); /* what comes from outside can be used */
+	if (rc)
+		return rc;
+	p = pipeline_open(m->model, m->c, e); /* verify that the foreign files are usable */
 	pipeline_close(p);
 	return p ? 0 : e->code;
 }
@@ -419,24 +422,24 @@ static int write_imported_text(const struct model_import *m, const char *name, s
 			       struct err *e)
 {
 	char *path = file_path(e, "%s/%s", m->temporary, name);
-	int code = path ? file_write_buf(path, text, e) : e->code;
+	int rc = path ? file_write_buf(path, text, e) : e->code;
 
 	free(path);
 	buf_free(text);
-	return code;
+	return rc;
 }
 
-/* What makes the model a run: two links, a recipe, a state, and a journal that says whence. */
+/* Adds the files of a run: two links, recipe, state, and a journal that names the origin. */
 static int write_run(struct model_import *m, struct err *e)
 {
 	struct buf journal = { 0 }, state = { 0 }, recipe = { 0 };
 	struct json_writer j = { .out = &journal }, s = { .out = &state };
 	char *link = file_path(e, "%s/checkpoints/last", m->temporary);
 	char origin[600];
-	int code = link ? ckpt_set_best(m->temporary, 0, e) : e->code;
+	int rc = link ? ckpt_set_best(m->temporary, 0, e) : e->code;
 
-	if (!code && symlink("0", link))
-		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", link);
+	if (!rc && symlink("0", link))
+		rc = err_set_errno(e, ERR_CANTCREAT, "cannot make the link %s", link);
 	free(link);
 	snprintf(origin, sizeof(origin), "weights imported from %.500s", m->file);
 	json_open(&j, '{');
@@ -455,45 +458,45 @@ static int write_run(struct model_import *m, struct err *e)
 	json_close(&s, '}');
 	buf_add_char(&state, '\n');
 	conf_write_recipe(m->c, &recipe);
-	if (!code)
-		code = write_imported_text(m, "journal.jsonl", &journal, e);
-	if (!code)
-		code = write_imported_text(m, "state.json", &state, e);
-	if (!code)
-		code = write_imported_text(m, "recipe.ini", &recipe, e);
+	if (!rc)
+		rc = write_imported_text(m, "journal.jsonl", &journal, e);
+	if (!rc)
+		rc = write_imported_text(m, "state.json", &state, e);
+	if (!rc)
+		rc = write_imported_text(m, "recipe.ini", &recipe, e);
 	buf_free(&journal);
 	buf_free(&state);
 	buf_free(&recipe);
-	return code;
+	return rc;
 }
 
 static int commit_imported_model(const struct model_import *m, struct err *e)
 {
 	char *slash = strrchr(m->to, '/');
-	int code = 0;
+	int rc = 0;
 
 	if (m->c->run && slash) {
 		char *runs = file_path(e, "%.*s", (int)(slash - m->to), m->to);
 
-		code = runs ? file_make_folders(runs, e) : e->code;
+		rc = runs ? file_make_folders(runs, e) : e->code;
 		free(runs);
 	}
-	return code ? code : model_export_commit(m->temporary, m->to, e);
+	return rc ? rc : model_export_commit(m->temporary, m->to, e);
 }
 
 static int make_imported_model(struct model_import *m, struct err *e)
 {
-	int code = stage_pieces(m, e);
+	int rc = stage_pieces(m, e);
 
-	if (!code)
-		code = measure_vocabulary(m, e);
-	if (!code)
-		code = set_size_options(m, e);
-	if (!code)
-		code = write_model(m, e);
-	if (!code && m->c->run)
-		code = write_run(m, e);
-	return code ? code : commit_imported_model(m, e);
+	if (!rc)
+		rc = measure_vocabulary(m, e);
+	if (!rc)
+		rc = set_size_options(m, e);
+	if (!rc)
+		rc = write_model(m, e);
+	if (!rc && m->c->run)
+		rc = write_run(m, e);
+	return rc ? rc : commit_imported_model(m, e);
 }
 
 static void report_model_import(const struct model_import *m)
@@ -506,47 +509,47 @@ static void report_model_import(const struct model_import *m)
 		m->to, names[m->t.scheme], s->d_model, s->d_ff, s->heads, s->encoder_layers,
 		s->decoder_layers, s->real_vocabulary);
 	if (m->t.scheme == NAMING_pytorch)
-		fprintf(stderr, "its norms are taken to have layer_norm_eps 1e-6; PyTorch's "
-				"default is 1e-5, with which translations can differ slightly\n");
+		fprintf(stderr, "the import assumes layer_norm_eps 1e-6; if the model was trained "
+				"with PyTorch's default 1e-5, translations can differ slightly\n");
 }
 
 static int open_weights(struct model_import *m, enum import_kind kind, struct err *e)
 {
-	int code = kind == IMPORT_CTRANSLATE2 ? import_open_ct2(&m->f, m->file, e)
-					      : import_open_safetensors(&m->f, m->file, e);
+	int rc = kind == IMPORT_CTRANSLATE2 ? import_open_ct2(&m->f, m->file, e)
+					    : import_open_safetensors(&m->f, m->file, e);
 
-	if (!code)
-		code = weight_map_open(&m->t, &m->f, e);
-	if (!code && kind == IMPORT_CTRANSLATE2)
+	if (!rc)
+		rc = weight_map_open(&m->t, &m->f, e);
+	if (!rc && kind == IMPORT_CTRANSLATE2)
 		return read_config(m, e);
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>" };
-	return code ? code : read_metadata(m, e);
+	return rc ? rc : read_metadata(m, e);
 }
 
 int import_model(struct conf *c, enum import_kind kind, const char *file, struct err *e)
 {
 	struct model_import m = { .c = c, .file = file };
 	const char *slash = strrchr(file, '/');
-	int code = check_options(c, e);
+	int rc = check_options(c, e);
 
-	if (!code) {
+	if (!rc) {
 		m.folder = slash ? file_path(e, "%.*s", (int)(slash - file), file)
 				 : mem_strdup(".", e);
-		code = m.folder ? find_output(&m, e) : e->code;
+		rc = m.folder ? find_output(&m, e) : e->code;
 	}
-	if (!code)
-		code = open_weights(&m, kind, e);
-	if (!code)
-		code = import_load_recipe(&m, e);
-	if (!code)
-		code = find_heads(&m, e);
-	if (!code) {
-		code = make_imported_model(&m, e);
-		if (code)
+	if (!rc)
+		rc = open_weights(&m, kind, e);
+	if (!rc)
+		rc = import_load_recipe(&m, e);
+	if (!rc)
+		rc = find_heads(&m, e);
+	if (!rc) {
+		rc = make_imported_model(&m, e);
+		if (rc)
 			file_remove_tree(m.temporary, &(struct err){ 0 });
 		file_remove_tree(m.staging, &(struct err){ 0 });
 	}
-	if (!code && !c->quiet)
+	if (!rc && !c->quiet)
 		report_model_import(&m);
 	import_reader_close(&m.f);
 	json_free(m.config);
@@ -557,5 +560,5 @@ int import_model(struct conf *c, enum import_kind kind, const char *file, struct
 	free(m.temporary);
 	free(m.model);
 	free(m.staging);
-	return code;
+	return rc;
 }

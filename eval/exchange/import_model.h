@@ -1,7 +1,7 @@
 /*
- * import_model.h - weights of another program as a model of ours.
+ * import_model.h - makes a Werkbank model from weights of another program.
  *
- * What is needed besides weights, and where it is looked for, in this order:
+ * Besides weights a model needs these things, searched in this order:
  *
  *	vocabulary   --vocabulary FILE; vocab.tsv of the corpus (--corpus NAME) or of the weights'
  *	             folder; shared_vocabulary.json or .txt there (import_vocabulary.h)
@@ -9,12 +9,12 @@
  *	the rest     options of [data] on the command line; recipe.ini of the same folder
  *	heads        the weights' file; --heads or --size; recipe.ini
  *
- * What cannot be seen in PyTorch's tensors must be said: pre-norm, by "norm_first": "True" in the
- * file's metadata or by --pre-norm.
+ * PyTorch's tensors do not show whether a model is pre-norm. The metadata "norm_first": "True" of
+ * the file or --pre-norm must confirm that.
  *
- * With --output FOLDER a model folder is made, with --run NAME a run whose one checkpoint it is,
- * of step 0. Both are complete or not there. What is not exactly a Transformer of ours is refused
- * with a sentence that says what differs (weight_map.h).
+ * --output FOLDER makes a model folder; --run NAME makes a run with one checkpoint of step 0. Both
+ * are written to a temporary folder and renamed when they are complete. A model that differs from
+ * Werkbank's Transformer is refused with a sentence about the difference (weight_map.h).
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
@@ -25,12 +25,13 @@
 enum import_kind { IMPORT_LOG, IMPORT_SAFETENSORS, IMPORT_CTRANSLATE2 };
 
 /*
- * What a file is by its first bytes, or a folder by the files in it. *file, owned by the caller: the
- * file of weights. ERR_DATA: something that is known and cannot be taken, with what to do instead.
+ * Recognises a file by its first bytes, or the weights file in a folder. *file: its path, freed by
+ * the caller (NULL after some failures). ERR_NOINPUT: no such path; ERR_USAGE: a folder without
+ * weights; ERR_DATA: a known format that cannot be imported, with advice.
  */
 int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e);
 
-/* Import the weights in file. Takes the options over into the recipe of the model. */
+/* Imports the weights in file. Sets the sizes in c, which becomes the recipe of the model. */
 int import_model(struct conf *c, enum import_kind kind, const char *file, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
-/* import_reader.c - see import_reader.h */
+/* import_reader.c - element types, scales and the list of tensors; see import_reader.h */
 #include "eval/exchange/import_reader.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ size_t import_type_bytes(enum import_type type)
 		[IMPORT_I8] = 1,  [IMPORT_I16] = 2, [IMPORT_I32] = 4, [IMPORT_OTHER] = 0,
 	};
 
+	assert((size_t)type < ARRAY_LEN(bytes));
 	return bytes[type];
 }
 
@@ -75,7 +77,7 @@ double import_tensor_number(const struct import_tensor *t)
 							 : (double)NAN;
 }
 
-/* What row r of a tensor of integers is divided by. */
+/* The scale by which the integers of row r are divided. */
 static int find_scale(const struct import_reader *f, const struct import_tensor *t, int64_t r,
 		      float *scale, struct err *e)
 {
@@ -87,10 +89,11 @@ static int find_scale(const struct import_reader *f, const struct import_tensor 
 			       t->name);
 	s = import_find_tensor(f, name);
 	if (!s || s->type > IMPORT_BF16 || (s->cols * s->rows != t->rows && s->cols * s->rows != 1))
-		return err_set(e, ERR_DATA,
-			       "%s: \"%s\" holds integers, but there is no \"%s\" of one number a "
-			       "row that says what they mean",
-			       f->path, t->name, name);
+		return err_set(
+			e, ERR_DATA,
+			"%s: \"%s\" holds integers, but the file has no \"%s\" with one scale "
+			"per row",
+			f->path, t->name, name);
 	s->is_used = true;
 	*scale = tensor_element(s, s->rows * s->cols == 1 ? 0 : r);
 	return 0;
@@ -100,11 +103,14 @@ int import_read_floats(const struct import_reader *f, const struct import_tensor
 		       int64_t first, int64_t n, float *out, struct err *e)
 {
 	const int64_t from = r * t->cols + first;
-	bool finite = true;
+	bool is_finite = true;
 	float scale = 1;
 
+	assert(r >= 0 && r < t->rows && first >= 0 && n >= 0 && first + n <= t->cols);
+
 	if (t->type >= IMPORT_I32)
-		return err_set(e, ERR_DATA, "%s: \"%s\" has no type of weights", f->path, t->name);
+		return err_set(e, ERR_DATA, "%s: \"%s\" has a type that weights cannot have",
+			       f->path, t->name);
 	if (t->type >= IMPORT_I8 && find_scale(f, t, r, &scale, e))
 		return e->code;
 	if (t->type == IMPORT_F32)
@@ -113,8 +119,8 @@ int import_read_floats(const struct import_reader *f, const struct import_tensor
 		for (int64_t i = 0; i < n; i++)
 			out[i] = tensor_element(t, from + i) / scale;
 	for (int64_t i = 0; i < n; i++)
-		finite &= isfinite(out[i]) != 0;
-	if (!finite)
+		is_finite &= isfinite(out[i]) != 0;
+	if (!is_finite)
 		return err_set(e, ERR_DATA, "%s: \"%s\" holds a number that is not finite", f->path,
 			       t->name);
 	return 0;
@@ -154,7 +160,7 @@ static int add_safetensor(struct import_reader *f, const struct safetensor *from
 		if (!from->dims[i])
 			return err_set(e, ERR_DATA, "%s: \"%.80s\" is empty", f->path, t->name);
 		if (i + 1 < from->n_dims)
-			t->rows *= from->dims[i]; /* all lie in the file: no overflow */
+			t->rows *= from->dims[i]; /* the elements are in the file: no overflow */
 		else
 			t->cols = from->dims[i];
 	}

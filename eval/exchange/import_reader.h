@@ -1,13 +1,12 @@
 /*
- * import_reader.h - the tensors of a file that another program wrote, as floats.
+ * import_reader.h - reads the tensors of another program's file as floats.
  *
- * Where they come from: safetensors (F32, F64, F16, BF16) and model.bin of
- * CTranslate2 (ct2.h; floats, float16, bfloat16, and int8 or int16 with NAME_scale:
- * weight = integer / scale, one scale for each row or one for all). Whoever takes a
- * tensor notes it, so that what is left over can be told.
+ * Formats: safetensors (F32, F64, F16, BF16) and model.bin of CTranslate2 (ct2.h: float, float16,
+ * bfloat16, and int8 or int16 with NAME_scale, where weight = integer / scale with one scale per
+ * row or one for all). is_used marks the tensors that were read, so that the rest can be checked.
  *
- * Nothing in a file is trusted: what a tensor says of its type, shape and length was
- * compared with the bytes that are there before it is listed.
+ * Files are not trusted: a tensor is listed only if its type, shape and length agree with the bytes
+ * of the file.
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_READER_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_READER_H
@@ -28,15 +27,15 @@ enum import_type {
 	IMPORT_I8,
 	IMPORT_I16,
 	IMPORT_I32,
-	IMPORT_OTHER /* no numbers of a model */
+	IMPORT_OTHER /* a type that no weights have */
 };
 
 struct import_tensor {
 	const char *name; /* borrowed from the file */
 	enum import_type type;
 	int32_t n_dims;		   /* 0: one number */
-	int64_t rows, cols;	   /* the last dimension is cols, rows is all others */
-	const unsigned char *data; /* rows * cols elements of any alignment, borrowed */
+	int64_t rows, cols;	   /* cols: the last dimension; rows: product of the others */
+	const unsigned char *data; /* (rows, cols) borrowed, little-endian, any alignment */
 	bool is_used;
 };
 
@@ -45,10 +44,10 @@ struct import_reader {
 	struct import_tensor *all; /* owned */
 	size_t n, cap;
 	struct map map;		  /* of model.bin */
-	struct safetensors *file; /* owned */
+	struct safetensors *file; /* owned; NULL: model.bin */
 };
 
-/* import_reader_close() in any case. ERR_DATA: the file is not what it should be. */
+/* Call import_reader_close() after a failure too. ERR_DATA: a damaged file or another format. */
 int import_open_safetensors(struct import_reader *f, const char *path, struct err *e);
 int import_open_ct2(struct import_reader *f, const char *path, struct err *e);
 void import_reader_close(struct import_reader *f);
@@ -57,20 +56,20 @@ void import_reader_close(struct import_reader *f);
 bool import_is_ct2(const unsigned char *bytes, size_t n);
 bool import_is_safetensors(const unsigned char *bytes, size_t n);
 
-struct import_tensor *import_find_tensor(const struct import_reader *f,
-					 const char *name); /* NULL: none */
+/* NULL: the file has no such tensor. */
+struct import_tensor *import_find_tensor(const struct import_reader *f, const char *name);
 
 /* Bytes of one element; 0 for IMPORT_OTHER. */
 size_t import_type_bytes(enum import_type type);
 
 /*
- * n floats from element number first on of row r. ERR_DATA: integers without a scale, or a value
- * that is not finite.
+ * Reads n elements of row r, from element number first on. ERR_DATA: integers without a scale, or a
+ * value that is not finite.
  */
 int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r,
 		       int64_t first, int64_t n, float *out, struct err *e);
 
-/* The whole number that a tensor of one integer or float holds; NAN: another tensor. */
+/* The number in a tensor without dimensions; NAN for other tensors. */
 double import_tensor_number(const struct import_tensor *t);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * import_vocabulary.h - the vocabulary of foreign weights: which row of their table is which token.
+ * import_vocabulary.h - the vocabulary of foreign weights: the token of each embedding row.
  *
- * Understood: vocab.tsv of ours (data/words/vocab.h), a JSON array of tokens, and text with a token a
- * line, with a tab and a count behind it or not; both of the latter in the order of the rows.
+ * A list of tokens is a JSON array, or text with one token per line and optionally a tab and a
+ * count. Token i belongs to row i. (Werkbank's own vocab.tsv: data/words/vocab.h.)
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_VOCABULARY_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_VOCABULARY_H
@@ -16,26 +16,25 @@
 
 /* A list of tokens in the order of their rows. */
 struct token_list {
-	struct buf text;    /* owned: lines are cut in it */
-	struct json *tree;  /* owned: of an array */
-	const char **items; /* (n) owned; point into one of the two */
+	struct buf text;    /* owned: the file; lines end in NUL */
+	struct json *tree;  /* owned: of a JSON array, else NULL */
+	const char **items; /* (n) owned array; texts are in text or tree */
 	size_t n, cap;
 };
 
-/* What the special tokens are called. */
+/* The names of the special tokens, usually </s> <s> <unk>. Padding is <pad> or <blank>. */
 struct special_token_names {
-	/* usually </s> <s> <unk>; that of padding is <pad> or <blank> */
 	const char *end, *start, *unknown;
 };
 
-/* token_list_close() in any case. ERR_DATA: not such a list. */
+/* Reads a list. Call token_list_close() after a failure too. ERR_DATA: no list of tokens. */
 int token_list_open(struct token_list *w, const char *path, struct err *e);
 void token_list_close(struct token_list *w);
 
 /*
- * Write them as vocab.tsv: special tokens first, counts 0. (*rows)[i], owned by the caller, is the
- * row of the token that has id i there, for *n ids. ERR_DATA: a special token is missing, or a
- * token cannot be in a vocabulary.
+ * Writes the list as vocab.tsv: special tokens first, all counts 0. (*rows)[i] is the embedding row
+ * of token id i, for *n ids; the caller frees *rows. ERR_DATA: a special token is missing, or a
+ * token has a line end.
  */
 int token_list_write(const struct token_list *w, const struct special_token_names *s,
 		     const char *path, int32_t **rows, int32_t *n, struct err *e);

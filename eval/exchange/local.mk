@@ -1,4 +1,4 @@
-# eval/exchange: models and records of other programs: CTranslate2, PyTorch, NumPy, OpenSeq2Seq; exports.
+# eval/exchange: import of weights and logs of other programs, export of models and records.
 # Enter at import.h and model_export.h.
 # May use: train, data, eval/metrics, share.
 libeval_a_SOURCES += \

@@ -1,4 +1,4 @@
-/* export.c - see export.h */
+/* model_export.c - makes a folder for CTranslate2; see model_export.h */
 #include "eval/exchange/model_export.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 struct model_export {
 	const char *folder;		/* borrowed: the model */
 	const struct ckpt_source *from; /* borrowed: its weights */
-	const char *to;			/* borrowed: what is made */
-	char *temporary;		/* owned: where it is made */
+	const char *to;			/* borrowed: the result */
+	char *temporary;		/* owned: the result before it is renamed */
 	struct ckpt_state state;
 	struct vocab *vocab; /* owned */
 	bool int8;
@@ -28,11 +28,11 @@ static int write_ct2_text(const struct model_export *x, const char *name, struct
 			  struct err *e)
 {
 	char *path = file_path(e, "%s/%s", x->temporary, name);
-	int code = path ? file_write_buf(path, text, e) : e->code;
+	int rc = path ? file_write_buf(path, text, e) : e->code;
 
 	free(path);
 	buf_free(text);
-	return code;
+	return rc;
 }
 
 static int write_ct2_config(const struct model_export *x, struct err *e)
@@ -47,7 +47,7 @@ static int write_ct2_config(const struct model_export *x, struct err *e)
 	json_put_str(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
 	json_put_str(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
 	json_key(&w, "layer_norm_epsilon");
-	json_real(&w, 1e-6); /* NORM_EPSILON, not rounded to a float */
+	json_real(&w, 1e-6); /* NORM_EPSILON as a double: the float would print as 9.99999997e-07 */
 	json_put_bool(&w, "multi_query_attention", false);
 	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
 	json_close(&w, '}');
@@ -74,38 +74,38 @@ static int write_ct2_weights(const struct model_export *x, struct err *e)
 	char *path = from ? file_path(e, "%s/model.bin", x->temporary) : NULL;
 	struct safetensors *weights = path ? safetensors_open(from, e) : NULL;
 	struct outfile out = { 0 };
-	int code = weights ? outfile_open(&out, path, e) : e->code;
+	int rc = weights ? outfile_open(&out, path, e) : e->code;
 
-	if (!code)
-		code = ct2_write(out.stream, weights, &x->state.shape, x->int8, e);
-	if (!code)
-		code = outfile_commit(&out, e);
+	if (!rc)
+		rc = ct2_write(out.stream, weights, &x->state.shape, x->int8, e);
+	if (!rc)
+		rc = outfile_commit(&out, e);
 	else
 		outfile_abandon(&out);
 	safetensors_close(weights);
 	free(path);
 	free(from);
-	return code;
+	return rc;
 }
 
-/* What brings text to pieces and back goes along. */
+/* Copies the files that split text into pieces. */
 static int copy_pipeline(const struct model_export *x, struct err *e)
 {
 	static const char *const names[] = { "recipe.ini", "vocab.tsv", "bpe.codes",
 					     "sentencepiece.model" };
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && !code; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(names) && !rc; i++) {
 		char *from = file_path(e, "%s/%s", x->folder, names[i]);
 		char *to = from ? file_path(e, "%s/%s", x->temporary, names[i]) : NULL;
 
-		code = to ? 0 : e->code;
-		if (!code && file_exists(from))
-			code = file_copy(from, to, e);
+		rc = to ? 0 : e->code;
+		if (!rc && file_exists(from))
+			rc = file_copy(from, to, e);
 		free(from);
 		free(to);
 	}
-	return code;
+	return rc;
 }
 
 static int open_vocabulary(struct model_export *x, struct err *e)
@@ -124,30 +124,30 @@ static int open_vocabulary(struct model_export *x, struct err *e)
 	return 0;
 }
 
-/* rename() replaces an empty folder, and nothing else. */
+/* rename() replaces an empty folder, but nothing else. */
 int model_export_commit(const char *temporary, const char *to, struct err *e)
 {
 	if (rename(temporary, to) == 0)
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
 		return err_set(e, ERR_CANTCREAT,
-			       "%s is there already: remove it, or give another --output", to);
-	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
+			       "%s already exists: remove it, or give another --output", to);
+	return err_set_errno(e, ERR_CANTCREAT, "cannot make %s", to);
 }
 
 static int make_ct2_folder(struct model_export *x, struct err *e)
 {
-	int code = file_make_folders(x->temporary, e);
+	int rc = file_make_folders(x->temporary, e);
 
-	if (!code)
-		code = write_ct2_config(x, e);
-	if (!code)
-		code = write_ct2_vocabulary(x, e);
-	if (!code)
-		code = copy_pipeline(x, e);
-	if (!code)
-		code = write_ct2_weights(x, e);
-	return code ? code : model_export_commit(x->temporary, x->to, e);
+	if (!rc)
+		rc = write_ct2_config(x, e);
+	if (!rc)
+		rc = write_ct2_vocabulary(x, e);
+	if (!rc)
+		rc = copy_pipeline(x, e);
+	if (!rc)
+		rc = write_ct2_weights(x, e);
+	return rc ? rc : model_export_commit(x->temporary, x->to, e);
 }
 
 int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
@@ -157,49 +157,49 @@ int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const ch
 	struct model_export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
 	size_t n = strlen(to);
 	struct ckpt_check *check = ckpt_check_start(from, e);
-	int code = check ? ckpt_check_finish(check, e) : e->code;
+	int rc = check ? ckpt_check_finish(check, e) : e->code;
 
-	if (!code) /* moments of the optimizer may have been taken away */
-		code = ckpt_read_state(folder, false, &x.state, e);
-	if (!code)
-		code = open_vocabulary(&x, e);
+	if (!rc) /* false: the optimizer's moments may be missing */
+		rc = ckpt_read_state(folder, false, &x.state, e);
+	if (!rc)
+		rc = open_vocabulary(&x, e);
 	while (n > 1 && to[n - 1] == '/')
 		n--;
-	if (!code) {
+	if (!rc) {
 		x.temporary = file_path(e, "%.*s.%ld.tmp", (int)n, to, (long)getpid());
-		code = x.temporary ? make_ct2_folder(&x, e) : e->code;
+		rc = x.temporary ? make_ct2_folder(&x, e) : e->code;
 	}
-	if (code && x.temporary)
+	if (rc && x.temporary)
 		file_remove_tree(x.temporary, &(struct err){ 0 });
 	vocab_close(x.vocab);
 	free(x.temporary);
-	return code;
+	return rc;
 }
 
 int model_export_run(const struct conf *c, struct err *e)
 {
 	struct ckpt_source from;
 	char *folder;
-	int code;
+	int rc;
 
 	if (c->format && records_knows(c->format))
 		return records_export(c, e);
 	if (!c->format || strcmp(c->format, "ctranslate2"))
 		return err_set(e, ERR_USAGE,
-			       "export to which format? give --format ctranslate2, tensorboard, "
-			       "csv, jsonl or prometheus%s%s",
+			       "export needs --format ctranslate2, tensorboard, csv, jsonl or "
+			       "prometheus%s%s",
 			       c->format ? ", not " : "", c->format ? c->format : "");
 	if (!c->output)
-		return err_set(e, ERR_USAGE, "export to where? give --output FOLDER");
+		return err_set(e, ERR_USAGE,
+			       "export --format ctranslate2 makes a folder: give --output FOLDER");
 	if (c->precision == PRECISION_BF16)
 		return err_set(e, ERR_USAGE,
-			       "export to ctranslate2 has --precision fp32 and int8: CTranslate2 "
-			       "makes other types of fp32 as it loads");
+			       "export --format ctranslate2 supports --precision fp32 and int8; "
+			       "CTranslate2 converts fp32 to other types when it loads a model");
 	folder = ckpt_resolve(c, e);
 	from = (struct ckpt_source){ folder, c->unaveraged };
-	code = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output,
-						 e)
-		      : e->code;
+	rc = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
+		    : e->code;
 	free(folder);
-	return code;
+	return rc;
 }

@@ -1,6 +1,7 @@
-/* npz.c - see npz.h */
+/* npz.c - lists ZIP members and explains why Marian's weights are refused; see npz.h */
 #include "eval/exchange/npz.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-/* ZIP (PKWARE's APPNOTE 6.3): signatures and lengths of the three kinds of records that are read. */
+/* ZIP (PKWARE's APPNOTE 6.3): signatures and fixed lengths of local, central and end records. */
 #define LOCAL_MARK    0x04034b50u
 #define LOCAL_BYTES   30
 #define CENTRAL_MARK  0x02014b50u
@@ -27,7 +28,7 @@ static uint32_t read_little_endian(const unsigned char *at, size_t bytes)
 	return v;
 }
 
-/* The record at the end, behind which there may be a comment; NULL: none. */
+/* The end record, which a comment may follow. NULL: none. */
 static const unsigned char *find_end(const unsigned char *bytes, size_t n)
 {
 	for (size_t back = END_BYTES; back <= n && back <= END_BYTES + MAX_COMMENT; back++)
@@ -38,17 +39,20 @@ static const unsigned char *find_end(const unsigned char *bytes, size_t n)
 
 static int zip_member_outside(size_t member, struct err *e)
 {
-	return err_set(e, ERR_DATA, "not a ZIP archive, or damaged: member %zu lies outside of it",
+	return err_set(e, ERR_DATA,
+		       "not a ZIP archive, or damaged: member %zu is outside of the file",
 		       member + 1);
 }
 
-/* One record of the list at the end; *at moves behind it. */
+/* Adds the member of the central record at *at, and advances *at to the next record. */
 static int add_npz_member(struct npz *z, const unsigned char *bytes, size_t n, size_t *at,
 			  struct err *e)
 {
 	const unsigned char *c = bytes + *at, *local;
 	struct npz_member *m;
-	size_t size, place, skip;
+	size_t size, place, skip; /* place: offset of the local record, then of the data */
+
+	assert(*at <= n);
 
 	if (n - *at < CENTRAL_BYTES || read_little_endian(c, 4) != CENTRAL_MARK)
 		return zip_member_outside(z->n, e);
@@ -82,7 +86,7 @@ int npz_open(struct npz *z, const unsigned char *bytes, size_t n, struct err *e)
 
 	*z = (struct npz){ .n = 0 };
 	if (!end)
-		return err_set(e, ERR_DATA, "not a ZIP archive, or cut short: it has no end");
+		return err_set(e, ERR_DATA, "not a ZIP archive, or truncated: no end record");
 	count = read_little_endian(end + 10, 2);
 	at = read_little_endian(end + 16, 4);
 	for (size_t i = 0; i < count; i++)
@@ -132,7 +136,7 @@ const unsigned char *npz_array(const struct npz_member *m, size_t *n)
 
 /* ---- Marian ------------------------------------------------------------ */
 
-/* The value of a key at the left edge of a YAML text; "" when it is not there. */
+/* The value of a top-level key of a YAML text; "" if the text does not have it. */
 static void yaml_value(const char *text, size_t n, const char *key, char *to, size_t size)
 {
 	const char *at = text, *end = text + n;
@@ -161,7 +165,7 @@ static void add_difference(struct buf *b, const char *text)
 	buf_printf(b, "%s%s", b->len ? "; " : "", text);
 }
 
-/* What of its configuration is otherwise than ours. */
+/* Appends the differences of a Marian configuration from Werkbank's Transformer. */
 static void compare_yaml(const char *yaml, size_t n, struct buf *out)
 {
 	char v[64];
@@ -171,10 +175,11 @@ static void compare_yaml(const char *yaml, size_t n, struct buf *out)
 		buf_printf(out, "%sits type is %s", out->len ? "; " : "", v);
 	yaml_value(yaml, n, "transformer-postprocess", v, sizeof(v));
 	if (strchr(v, 'n'))
-		add_difference(out, "it is post-norm, ours is pre-norm");
+		add_difference(out, "it is post-norm, Werkbank's is pre-norm");
 	yaml_value(yaml, n, "transformer-ffn-activation", v, sizeof(v));
 	if (*v && strcmp(v, "relu") != 0)
-		buf_printf(out, "%sits activation is %s, ours ReLU", out->len ? "; " : "", v);
+		buf_printf(out, "%sits activation is %s, Werkbank's is ReLU", out->len ? "; " : "",
+			   v);
 	yaml_value(yaml, n, "transformer-decoder-autoreg", v, sizeof(v));
 	if (*v && strcmp(v, "self-attention") != 0)
 		buf_printf(out, "%sits decoder has %s instead of self-attention",
@@ -202,8 +207,8 @@ static int explain_marian(const char *path, const struct npz *z, const struct np
 		add_difference(&what, "its output has a bias");
 	add_difference(&what, "its decoder starts from zeros, not from <s>");
 	err_set(e, ERR_DATA,
-		"%s: a model of Marian is no model of Werkbank and would translate "
-		"otherwise: %s",
+		"%s: a model of Marian cannot be imported, because its translations would differ: "
+		"%s",
 		path, buf_text(&what));
 	buf_free(&what);
 	return e->code;
@@ -227,14 +232,15 @@ int npz_explain(const char *path, const unsigned char *bytes, size_t n, struct e
 		explain_marian(path, &z, config, e);
 	else if (pickle)
 		err_set(e, ERR_DATA,
-			"%s: a pickle of PyTorch is a program, which is not run here: "
-			"load it with torch.load(weights_only=True) and write it with "
+			"%s is a pickle of PyTorch, which is a program; Werkbank does not run it. "
+			"Load the weights with torch.load(weights_only=True) and write them with "
 			"safetensors.torch.save_file(), see werkbank-weights(5)",
 			path);
 	else
 		err_set(e, ERR_DATA,
-			"%s: an archive of %zu members without Marian's "
-			"special:model.yml: its arrays are not known",
+			"%s: an archive of %zu members without Marian's special:model.yml: "
+			"expected "
+			"weights of a known program",
 			path, z.n);
 	npz_close(&z);
 	return e->code;

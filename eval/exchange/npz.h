@@ -1,8 +1,8 @@
 /*
- * npz.h - what is in a file of NumPy's (.npz): a ZIP archive of arrays.
+ * npz.h - reads NumPy's .npz files: ZIP archives of arrays.
  *
- * Only arrays that are stored as they are can be read; Marian writes no others. Nothing of the
- * file is trusted: places and lengths are compared with the bytes that are there.
+ * Only uncompressed members can be read; Marian writes no others. Files are not trusted: offsets
+ * and lengths are checked against the size of the file.
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_NPZ_H
 #define WERKBANK_EVAL_EXCHANGE_NPZ_H
@@ -15,9 +15,9 @@
 #include "share/base/file.h"
 
 struct npz_member {
-	const char *name; /* (n_name) not terminated, borrowed from the bytes */
+	const char *name; /* (n_name) without NUL, borrowed from the bytes */
 	size_t n_name;
-	const unsigned char *data; /* (n) of the .npy file; NULL: compressed */
+	const unsigned char *data; /* (n) the .npy file; NULL: compressed */
 	size_t n;
 };
 
@@ -26,19 +26,22 @@ struct npz {
 	size_t n, cap;
 };
 
-/* The list of a ZIP archive in memory, which must outlive it; npz_close() in any case. ERR_DATA. */
+/*
+ * Lists the members of a ZIP archive in memory. Borrows the bytes. Call npz_close() after a failure
+ * too. ERR_DATA: no archive, or a damaged one.
+ */
 int npz_open(struct npz *z, const unsigned char *bytes, size_t n, struct err *e);
 void npz_close(struct npz *z);
 
-/* NULL: none of that name; ".npy" behind it does not count. */
+/* The member NAME or NAME.npy; NULL: none. */
 const struct npz_member *npz_find(const struct npz *z, const char *name);
 
-/* The bytes behind the header of a .npy file, and how many; NULL: it is none. */
+/* The data after the header of a .npy file, *n bytes. NULL: compressed, or no .npy file. */
 const unsigned char *npz_array(const struct npz_member *m, size_t *n);
 
 /*
- * Why an archive cannot be imported, a sentence: weights of Marian, with all that is otherwise than
- * in Werkbank's Transformer; a pickle of PyTorch; something else. Always ERR_DATA.
+ * Explains in e why an archive cannot be imported: weights of Marian (with all differences from
+ * Werkbank's Transformer), a pickle of PyTorch, or unknown arrays. Always returns ERR_DATA.
  */
 int npz_explain(const char *path, const unsigned char *bytes, size_t n, struct err *e);
 

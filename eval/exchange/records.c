@@ -1,6 +1,7 @@
-/* records.c - see records.h */
+/* records.c - reads the scalars of a journal and writes them in other formats; see records.h */
 #include "eval/exchange/records.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct point {
 	int32_t tag; /* in tags */
 	int64_t step;
 	double t, value;
-	size_t order; /* as they came */
+	size_t order; /* number in the journal */
 };
 
 struct records {
@@ -33,8 +34,8 @@ struct records {
 	struct intern tags;
 	struct point *points; /* owned */
 	size_t n, cap;
-	int64_t step; /* of the last record that told one */
-	double t;
+	int64_t step; /* of the last record that has a step */
+	double t;     /* of the last record that has a time */
 };
 
 /* ---- reading ----------------------------------------------------------- */
@@ -65,7 +66,7 @@ static int read_points(struct records *r, struct err *e)
 	while (in && (got = journal_next(in, &record, e)) > 0) {
 		r->step = json_integer(json_get(record, "step"), r->step);
 		r->t = json_number(json_get(record, "t"), r->t);
-		/* what a killed attempt did beyond this step is done again */
+		/* an attempt starts at this step and repeats the steps after it */
 		if (!strcmp(json_text(json_get(record, "kind"), ""), "start"))
 			while (r->n && r->points[r->n - 1].step > r->step)
 				r->n--;
@@ -87,7 +88,7 @@ static void append_real(struct buf *b, double v)
 	json_real(&w, v);
 }
 
-/* Where text goes: a file that is there when it is complete, or standard output. */
+/* A file that appears when it is complete, or standard output. */
 struct record_output {
 	struct outfile file;
 	FILE *stream;
@@ -104,26 +105,27 @@ static int record_output_open(struct record_output *s, const char *path, struct 
 	return 0;
 }
 
-/* Write what is in b, and empty it. */
+/* Writes the content of b and clears b. */
 static void record_output_put(struct record_output *s, struct buf *b)
 {
 	(void)!fwrite(buf_text(b), 1, b->len, s->stream);
 	buf_clear(b);
 }
 
-static int record_output_close(struct record_output *s, struct buf *b, int code, struct err *e)
+/* Commits the file, or removes it if rc or writing says failure. Frees b. */
+static int record_output_close(struct record_output *s, struct buf *b, int rc, struct err *e)
 {
-	if (!code)
-		code = buf_check(b, e);
+	if (!rc)
+		rc = buf_check(b, e);
 	buf_free(b);
 	if (!s->is_file)
-		return code || fflush(stdout) == 0
-			       ? code
-			       : err_set_errno(e, ERR_IO, "standard output cannot be written");
-	if (!code)
+		return rc || fflush(stdout) == 0
+			       ? rc
+			       : err_set_errno(e, ERR_IO, "cannot write to standard output");
+	if (!rc)
 		return outfile_commit(&s->file, e);
 	outfile_abandon(&s->file);
-	return code;
+	return rc;
 }
 
 static int write_jsonl(struct records *r, struct err *e)
@@ -152,7 +154,7 @@ static int write_jsonl(struct records *r, struct err *e)
 	return record_output_close(&s, &line, 0, e);
 }
 
-/* A field of RFC 4180. */
+/* A CSV field by RFC 4180: quoted if needed. */
 static void add_field(struct buf *b, const char *text, size_t n)
 {
 	bool plain = true;
@@ -223,6 +225,7 @@ static int write_table(struct records *r, struct err *e)
 		for (size_t k = 0; k < columns; k++)
 			row[k] = NAN;
 		for (; i < r->n && r->points[i].step == step; i++) {
+			assert(r->points[i].tag >= 0 && (size_t)r->points[i].tag < columns);
 			row[r->points[i].tag] = r->points[i].value;
 			t = fmax(t, r->points[i].t);
 		}
@@ -240,7 +243,7 @@ static int write_table(struct records *r, struct err *e)
 	return record_output_close(&s, &line, 0, e);
 }
 
-/* "train/loss" is a path of its own; what else is odd in a tag, as a host's name, becomes %XX. */
+/* The tag as a relative path. Unsafe characters, such as those in a host's name, become %XX. */
 static void add_tag_path(struct buf *b, const char *tag, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -261,39 +264,39 @@ static int make_tag_file(const struct records *r, const char *folder, int32_t ta
 	char *slash;
 	size_t n;
 	const char *text = intern_text(&r->tags, tag, &n);
-	int code;
+	int rc;
 
 	buf_printf(&path, "%s/", folder);
 	add_tag_path(&path, text, n);
-	code = buf_check(&path, e);
-	slash = code ? NULL : strrchr(path.data, '/');
+	rc = buf_check(&path, e);
+	slash = rc ? NULL : strrchr(path.data, '/');
 	if (slash) {
 		*slash = 0;
-		code = file_make_folders(path.data, e);
+		rc = file_make_folders(path.data, e);
 		*slash = '/';
 	}
 	buf_add_str(&path, ".csv");
-	if (!code)
-		code = buf_check(&path, e);
-	if (!code)
-		code = record_output_open(s, path.data, e);
+	if (!rc)
+		rc = buf_check(&path, e);
+	if (!rc)
+		rc = record_output_open(s, path.data, e);
 	buf_free(&path);
-	return code;
+	return rc;
 }
 
 static int write_tags(struct records *r, const char *folder, struct err *e)
 {
 	struct buf line = { 0 };
 	struct record_output s;
-	int code = 0;
+	int rc = 0;
 
 	if (r->n)
 		qsort(r->points, r->n, sizeof(*r->points), by_tag);
-	for (size_t i = 0; i < r->n && !code;) {
+	for (size_t i = 0; i < r->n && !rc;) {
 		const int32_t tag = r->points[i].tag;
 
-		code = make_tag_file(r, folder, tag, &s, e);
-		if (code)
+		rc = make_tag_file(r, folder, tag, &s, e);
+		if (rc)
 			break;
 		buf_add_str(&line, "Wall time,Step,Value\n");
 		for (; i < r->n && r->points[i].tag == tag; i++) {
@@ -303,17 +306,17 @@ static int write_tags(struct records *r, const char *folder, struct err *e)
 			buf_add_char(&line, '\n');
 		}
 		record_output_put(&s, &line);
-		code = record_output_close(&s, &line, 0, e);
+		rc = record_output_close(&s, &line, 0, e);
 	}
-	return code;
+	return rc;
 }
 
 /* ---- event files ------------------------------------------------------- */
 
-/* Samples have no attempts of their own: those up to this time go before the next record. */
+/* Samples have times but no attempts: write those up to the time of a record before the record. */
 struct samples {
 	struct journal_reader *reader;
-	const struct json *next; /* NULL: none any more */
+	const struct json *next; /* NULL: no sample is left */
 };
 
 static int next_sample(struct samples *s, struct err *e)
@@ -333,7 +336,7 @@ static int put_samples(struct tensorboard *t, struct samples *s, double until, s
 	return 0;
 }
 
-/* A new attempt is a new file, which makes TensorBoard forget what is done again. */
+/* A new attempt opens a new file: TensorBoard then drops the steps that the attempt repeats. */
 static int put_event_record(struct tensorboard **t, const char *folder, const struct json *record,
 			    struct err *e)
 {
@@ -372,28 +375,28 @@ static int write_events(struct records *r, const char *folder, struct err *e)
 
 typedef int fill_fn(struct records *r, const char *folder, struct err *e);
 
-/* A folder that is complete or not there. */
+/* Fills a temporary folder and renames it when it is complete. */
 static int write_record_folder(struct records *r, fill_fn *fill, struct err *e)
 {
 	char *temporary;
 	size_t n;
-	int code;
+	int rc;
 
 	if (!r->to)
-		return err_set(e, ERR_USAGE, "export to where? give --output FOLDER");
+		return err_set(e, ERR_USAGE, "this format makes a folder: give --output FOLDER");
 	n = strlen(r->to);
 	while (n > 1 && r->to[n - 1] == '/')
 		n--;
 	temporary = file_path(e, "%.*s.%ld.tmp", (int)n, r->to, (long)getpid());
-	code = temporary ? file_make_folders(temporary, e) : e->code;
-	if (!code)
-		code = fill(r, temporary, e);
-	if (!code)
-		code = model_export_commit(temporary, r->to, e);
-	if (code && temporary)
+	rc = temporary ? file_make_folders(temporary, e) : e->code;
+	if (!rc)
+		rc = fill(r, temporary, e);
+	if (!rc)
+		rc = model_export_commit(temporary, r->to, e);
+	if (rc && temporary)
 		file_remove_tree(temporary, &(struct err){ 0 });
 	free(temporary);
-	return code;
+	return rc;
 }
 
 static int export_tensorboard(struct records *r, struct err *e)
@@ -419,17 +422,17 @@ static int export_prometheus(struct records *r, struct err *e)
 	struct prometheus *p = prometheus_new(r->run, e);
 	struct buf page = { 0 };
 	struct record_output s;
-	int code = p ? prometheus_journal(p, r->journal, e) : e->code;
+	int rc = p ? prometheus_journal(p, r->journal, e) : e->code;
 
-	if (!code && r->to)
-		code = prometheus_write(p, r->to, e);
-	else if (!code && !(code = record_output_open(&s, NULL, e))) {
+	if (!rc && r->to)
+		rc = prometheus_write(p, r->to, e);
+	else if (!rc && !(rc = record_output_open(&s, NULL, e))) {
 		prometheus_page(p, &page);
 		record_output_put(&s, &page);
-		code = record_output_close(&s, &page, 0, e);
+		rc = record_output_close(&s, &page, 0, e);
 	}
 	prometheus_free(p);
-	return code;
+	return rc;
 }
 
 static const struct {
@@ -454,10 +457,11 @@ int records_export(const struct conf *c, struct err *e)
 {
 	struct records r = { .run = c->run, .to = c->output };
 	char *workspace = NULL;
-	int code = ERR_INTERNAL;
+	int rc = ERR_INTERNAL;
 
 	if (!c->run)
-		return err_set(e, ERR_USAGE, "export which run's records? give --run NAME");
+		return err_set(e, ERR_USAGE,
+			       "export needs the run whose records it exports: give --run NAME");
 	if (paths_check_name("run", c->run, e))
 		return e->code;
 	workspace = paths_workspace(c->workspace, e);
@@ -466,19 +470,19 @@ int records_export(const struct conf *c, struct err *e)
 		r.samples = file_path(e, "%s/runs/%s/samples.jsonl", workspace, c->run);
 	}
 	if (!r.journal || !r.samples)
-		code = e->code;
+		rc = e->code;
 	else if (!file_exists(r.journal))
-		code = err_set(e, ERR_NOINPUT,
-			       "%s is not there: no run \"%s\" has recorded anything", r.journal,
-			       c->run);
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s does not exist: there is no run \"%s\" with records", r.journal,
+			     c->run);
 	else
 		for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 			if (!strcmp(formats[i].name, c->format))
-				code = formats[i].export(&r, e);
+				rc = formats[i].export(&r, e);
 	free(workspace);
 	free(r.journal);
 	free(r.samples);
 	free(r.points);
 	intern_free(&r.tags);
-	return code;
+	return rc;
 }

@@ -1,14 +1,14 @@
 /*
- * records.h - what a run recorded, for other programs: werkbank export --run NAME --format …
+ * records.h - exports the records of a run: werkbank export --run NAME --format FORMAT
  *
- *	tensorboard   a folder of event files, one for each attempt, as training writes them
- *	csv           a folder with a file for each scalar, as TensorBoard's download has it
- *	              ("Wall time,Step,Value"): train/loss.csv, dev/bleu.csv …; with an output that
- *	              ends in .csv, or none: one table, a row a step, a column a scalar
- *	jsonl         one object a line: run, t, step, tag, value
- *	prometheus    the newest figures, see train/record/prometheus.h
+ *	tensorboard   a folder of event files, one per attempt, as training writes them
+ *	csv           a folder with one file per scalar in the format of TensorBoard's download
+ *	              ("Wall time,Step,Value"): train/loss.csv, dev/bleu.csv ...; if the output ends
+ *	              in .csv or is missing, one table with a row per step, a column per scalar
+ *	jsonl         one object per line: run, t, step, tag, value
+ *	prometheus    the newest values, see train/record/prometheus.h
  *
- * Scalars and their names: train/record/scalars.h. Steps that were done again count once, the last time.
+ * The scalars are described in train/record/scalars.h. Of repeated steps, the last record counts.
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_RECORDS_H
 #define WERKBANK_EVAL_EXCHANGE_RECORDS_H
@@ -18,9 +18,12 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-bool records_knows(const char *format); /* one of the four */
+bool records_knows(const char *format); /* is it one of the four formats? */
 
-/* Of c->run as c->format to c->output; NULL: to standard output, where that can be. */
+/*
+ * Exports c->run in c->format to c->output (NULL: standard output; ERR_USAGE if the format makes a
+ * folder). ERR_NOINPUT: the run has no journal.
+ */
 int records_export(const struct conf *c, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
-/* weight_map.c - see weight_map.h */
+/* weight_map.c - recognises naming schemes and loads weights by rules; see weight_map.h */
 #include "eval/exchange/weight_map.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
 enum kind { KIND_required, KIND_optional, KIND_zero, KIND_drop };
 
-/* ct2.def's kinds of tensors: all are taken; a slice is the 2D rows of its layer. */
+/* The member "of" of rules from ct2.def, by kind; a slice is the 2 * d_model rows of its layer. */
 enum { OF_matrix = 0, OF_vector = 0, OF_slice = 2 };
 
 static const struct rule {
@@ -21,7 +22,7 @@ static const struct rule {
 	enum group group;
 	enum kind kind;
 	const char *foreign_name;
-	int of, from, rows; /* in units of d_model */
+	int of, from, rows; /* in units of d_model; see weight_map.def */
 	const char *own_name;
 	int to;
 } rules[] = {
@@ -43,7 +44,7 @@ static const struct rule {
 #undef CT2_POSITIONS
 };
 
-/* Where the sizes can be seen, by scheme; NULL: the first table that no rule names. */
+/* The tensors that show the sizes, by scheme. table NULL: the first table that no rule names. */
 static const struct {
 	const char *table, *ffn, *encoder, *decoder;
 } size_tensors[] = {
@@ -59,7 +60,7 @@ static const struct {
 
 /* ---- finding ----------------------------------------------------------- */
 
-/* Their tensor of this name in a layer; NULL: none, its name is in name. */
+/* The file's tensor of a layer; its name is written to name. NULL: the file does not have it. */
 static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
 						 int32_t layer, char name[256])
 {
@@ -78,7 +79,7 @@ static bool is_positions(const struct import_tensor *x)
 	return strstr(x->name, "pos") || !strcmp(x->name, "pe") || text_ends_with(x->name, ".pe");
 }
 
-/* Is it one of those of nn.Transformer itself? */
+/* Does the name belong to a layer or final norm of nn.Transformer? */
 static bool is_of_layers(const struct weight_map *t, const char *name)
 {
 	static const char *const parts[] = { "encoder.layers.", "decoder.layers.", "encoder.norm.",
@@ -120,9 +121,9 @@ static int recognise_naming(struct weight_map *t, struct err *e)
 		}
 	}
 	return err_set(e, ERR_DATA,
-		       "%s: its %zu tensors (\"%.60s\", ...) are not called as those "
-		       "of a Transformer of Werkbank, CTranslate2 or PyTorch's nn.Transformer "
-		       "(encoder.layers.0.self_attn.in_proj_weight, ...) are",
+		       "%s: the names of its %zu tensors (\"%.60s\", ...) are not those of "
+		       "Werkbank, CTranslate2 or PyTorch's nn.Transformer "
+		       "(encoder.layers.0.self_attn.in_proj_weight, ...)",
 		       t->f->path, t->f->n, t->f->n ? t->f->all[0].name : "");
 }
 
@@ -136,8 +137,8 @@ static int count_layers(const struct weight_map *t, const char *pattern, int32_t
 		;
 	if (*n < 1 || *n > MODEL_MAX_LAYERS)
 		return err_set(e, ERR_DATA,
-			       "%s: a stack of %d layers, called \"%s\" and so on, is "
-			       "none that can be had (1 to %d)",
+			       "%s: found %d layers (next name: \"%s\"): a stack must have 1 to %d "
+			       "layers",
 			       t->f->path, *n, name, MODEL_MAX_LAYERS);
 	return 0;
 }
@@ -155,18 +156,18 @@ static int find_sizes(struct weight_map *t, struct err *e)
 			t->table = &t->f->all[i];
 	if (!t->table || t->table->n_dims != 2)
 		return err_set(e, ERR_DATA,
-			       "%s: there is no table of embeddings, a tensor of "
-			       "vocabulary x d_model",
+			       "%s has no embedding table, a tensor of vocabulary x d_model",
 			       t->f->path);
 	ffn = find_foreign_tensor(t, size_tensors[t->scheme].ffn, 0, name);
 	if (!ffn)
-		return err_set(e, ERR_DATA, "%s: there is no \"%s\"", t->f->path, name);
+		return err_set(e, ERR_DATA, "%s has no tensor \"%s\"", t->f->path, name);
 	if (t->table->rows > INT32_MAX / 8 || t->table->cols > 65536 || ffn->rows > 1 << 20)
-		return err_set(e, ERR_DATA,
-			       "%s: a table of %lld x %lld and layers of %lld are "
-			       "too large",
-			       t->f->path, (long long)t->table->rows, (long long)t->table->cols,
-			       (long long)ffn->rows);
+		return err_set(
+			e, ERR_DATA,
+			"%s: an embedding table of %lld x %lld or feed-forward layers of %lld "
+			"are too large",
+			t->f->path, (long long)t->table->rows, (long long)t->table->cols,
+			(long long)ffn->rows);
 	s->d_model = (int32_t)t->table->cols;
 	s->d_ff = (int32_t)ffn->rows;
 	s->vocabulary = s->real_vocabulary = (int32_t)t->table->rows;
@@ -175,19 +176,19 @@ static int find_sizes(struct weight_map *t, struct err *e)
 	return count_layers(t, size_tensors[t->scheme].decoder, &s->decoder_layers, e);
 }
 
-/* ---- what the architecture decides ------------------------------------- */
+/* ---- architecture ------------------------------------------------------ */
 
-/* What a number of CTranslate2 means when it is not as ours. */
+/* The meaning of a number of CTranslate2 that differs from Werkbank's. */
 static const char *explain_ct2_number(const char *name)
 {
 	static const struct {
 		const char *end, *text;
 	} known[] = {
-		{ "/pre_norm", "the model is post-norm, each norm comes after its residual sum, "
-			       "and Werkbank's Transformer is pre-norm" },
+		{ "/pre_norm", "the model is post-norm (each norm follows its residual sum), but "
+			       "Werkbank's Transformer is pre-norm" },
 		{ "/activation", "the activation of its feed-forward layers is not ReLU" },
 		{ "/scale_embeddings", "its embeddings are not multiplied by the root of d_model" },
-		{ "/alibi", "it has ALiBi instead of positions that are added" },
+		{ "/alibi", "it has ALiBi instead of position embeddings" },
 		{ "/multi_query_attention", "its heads share their keys and values" },
 		{ "/start_from_zero_embedding", "its decoder starts from zeros, not from <s>" },
 	};
@@ -195,16 +196,16 @@ static const char *explain_ct2_number(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (text_ends_with(name, known[i].end))
 			return known[i].text;
-	return "that is another architecture";
+	return "the architecture differs";
 }
 
-/* A number of CTranslate2 must be there and be this; which head is for alignments does not matter. */
+/* A number of CTranslate2 must have this value. The alignment head and layer do not matter. */
 static int check_number(struct weight_map *t, const char *name, double want, struct err *e)
 {
 	struct import_tensor *x = import_find_tensor(t->f, name);
 	double have;
 
-	if (!x && !text_ends_with(name, "_norm")) /* of a later revision: 0 */
+	if (!x && !text_ends_with(name, "_norm")) /* older revisions lack it; the default is 0 */
 		return 0;
 	have = x ? import_tensor_number(x) : (double)NAN;
 	if (x)
@@ -221,10 +222,11 @@ static int check_numbers(struct weight_map *t, struct err *e)
 	double heads = x ? import_tensor_number(x) : (double)NAN;
 
 	if (!(heads >= 1 && heads <= 128))
-		return err_set(e, ERR_DATA,
-			       "%s: \"encoder/num_heads\", the number of attention "
-			       "heads, is not there or not in 1 to 128",
-			       t->f->path);
+		return err_set(
+			e, ERR_DATA,
+			"%s: \"encoder/num_heads\", the number of attention heads, is missing "
+			"or not in 1 to 128",
+			t->f->path);
 	t->shape.heads = (int32_t)heads;
 #define CT2_TENSOR(group, kind, foreign_name, own_name)
 #define CT2_ALIAS(foreign_name, same)
@@ -239,9 +241,8 @@ static int check_numbers(struct weight_map *t, struct err *e)
 #undef CT2_POSITIONS
 	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
 		return err_set(e, ERR_DATA,
-			       "%s: there is no "
-			       "\"decoder/position_encodings/encodings\": without it CTranslate2 "
-			       "counts positions from 1, and Werkbank's Transformer from 0",
+			       "%s has no \"decoder/position_encodings/encodings\": without this "
+			       "tensor CTranslate2 counts positions from 1, but Werkbank from 0",
 			       t->f->path);
 	return 0;
 }
@@ -254,7 +255,7 @@ int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e
 	return t->scheme == NAMING_ctranslate2 ? check_numbers(t, e) : 0;
 }
 
-/* ---- taking ------------------------------------------------------------ */
+/* ---- loading ----------------------------------------------------------- */
 
 struct weight_loader {
 	struct weight_map *t;
@@ -262,7 +263,7 @@ struct weight_loader {
 	struct model_param *params; /* owned */
 	size_t n_params;
 	float *arena;
-	float *row, *other; /* owned: of d_model */
+	float *row, *other; /* owned: scratch of d_model elements */
 };
 
 static const struct model_param *find_own_param(const struct weight_loader *k, const char *pattern,
@@ -285,12 +286,12 @@ static const struct model_param *find_own_param(const struct weight_loader *k, c
 static int wrong_shape(const struct weight_loader *k, const struct import_tensor *x, int64_t rows,
 		       int64_t cols, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: \"%s\" is %lld x %lld, where %lld x %lld was expected",
+	return err_set(e, ERR_DATA, "%s: \"%s\" is %lld x %lld, but %lld x %lld was expected",
 		       k->t->f->path, x->name, (long long)x->rows, (long long)x->cols,
 		       (long long)rows, (long long)cols);
 }
 
-/* A part of a bias that has no place in ours. */
+/* n elements of a bias that Werkbank's Transformer does not have must be zero. */
 static int check_zero(struct weight_loader *k, const struct import_tensor *x, int64_t from,
 		      int64_t n, struct err *e)
 {
@@ -303,11 +304,11 @@ static int check_zero(struct weight_loader *k, const struct import_tensor *x, in
 			return e->code;
 		for (int64_t i = 0; i < some; i++)
 			if (k->row[i] != 0)
-				return err_set(e, ERR_DATA,
-					       "%s: \"%s\" is not zero: the model has "
-					       "a bias where Werkbank's Transformer has none (its "
-					       "attention and its output have no biases)",
-					       k->t->f->path, x->name);
+				return err_set(
+					e, ERR_DATA,
+					"%s: \"%s\" is not zero: Werkbank's Transformer has no "
+					"such bias (neither in attention nor in the output)",
+					k->t->f->path, x->name);
 	}
 	return 0;
 }
@@ -320,13 +321,14 @@ static int load_tensor_rows(struct weight_loader *k, const struct rule *r,
 	int64_t rows, to;
 
 	if (!p)
-		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", r->own_name);
+		return err_set(e, ERR_INTERNAL, "the model has no tensor \"%s\"", r->own_name);
 	rows = r->rows ? r->rows * d : p->rows;
 	to = r->to * d;
 	if (!strcmp(r->own_name, "decoder.cross.kv"))
 		to += 2 * d * layer;
 	if (x->cols != p->cols || x->rows != (r->rows ? r->of * d : p->rows) || to + rows > p->rows)
 		return wrong_shape(k, x, r->rows ? r->of * d : p->rows, p->cols, e);
+	assert(r->rows ? r->from + r->rows <= r->of : r->from == 0);
 	for (int64_t i = 0; i < rows; i++)
 		if (import_read_floats(k->t->f, x, r->from * d + i, 0, p->cols,
 				       k->arena + p->offset + (to + i) * p->cols, e))
@@ -342,9 +344,7 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 	struct import_tensor *x = find_foreign_tensor(k->t, r->foreign_name, layer, name);
 
 	if (!x && r->kind == KIND_required)
-		return err_set(e, ERR_DATA,
-			       "%s: there is no tensor \"%s\": this is another "
-			       "architecture",
+		return err_set(e, ERR_DATA, "%s has no tensor \"%s\": the architecture differs",
 			       k->t->f->path, name);
 	if (!x || x == k->t->table)
 		return 0;
@@ -389,10 +389,11 @@ static int load_embedding_table(struct weight_loader *k, const int32_t *rows, st
 	if (!rows && x->rows == k->shape->vocabulary)
 		n = k->shape->vocabulary;
 	if (x->rows != n && !rows)
-		return err_set(e, ERR_DATA,
-			       "%s: \"%s\" has %lld rows, but the vocabulary %d "
-			       "entries: it is another one",
-			       k->t->f->path, x->name, (long long)x->rows, n);
+		return err_set(
+			e, ERR_DATA,
+			"%s: \"%s\" has %lld rows, but the vocabulary has %d entries: give the "
+			"vocabulary of this model",
+			k->t->f->path, x->name, (long long)x->rows, n);
 	for (int32_t i = 0; i < n; i++)
 		if (import_read_floats(k->t->f, x, rows ? rows[i] : i, 0, p->cols,
 				       k->arena + p->offset + i * p->cols, e))
@@ -401,9 +402,9 @@ static int load_embedding_table(struct weight_loader *k, const int32_t *rows, st
 	return 0;
 }
 
-/* ---- what is left over ------------------------------------------------- */
+/* ---- tensors that no rule has read ------------------------------------- */
 
-/* Another table must be the one that was taken. */
+/* A further table must be equal to the embedding table. */
 static int check_equal_table(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
 	const struct import_tensor *table = k->t->table;
@@ -424,13 +425,16 @@ static int check_equal_table(struct weight_loader *k, const struct import_tensor
 	return 0;
 }
 
-/* Half precision rounds them; the angle of a far position is only known to some digits. */
+/*
+ * A table of positions must be Werkbank's sinusoids. The tolerance allows for half precision, and
+ * grows with the position because the angle's rounding error does.
+ */
 static int check_positions(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const float coarse = x->type == IMPORT_BF16  ? 0x1p-8f
-			     : x->type == IMPORT_F16 ? 0x1p-11f
-						     : 1e-5f;
+	const float tolerance = x->type == IMPORT_BF16	? 0x1p-8f
+				: x->type == IMPORT_F16 ? 0x1p-11f
+							: 1e-5f;
 
 	if (x->cols != d)
 		return wrong_shape(k, x, x->rows, d, e);
@@ -439,12 +443,11 @@ static int check_positions(struct weight_loader *k, const struct import_tensor *
 			return e->code;
 		ct2_position_row(k->other, d, r);
 		for (int64_t i = 0; i < d; i++)
-			if (!(fabsf(k->row[i] - k->other[i]) <= coarse + (float)r * 1e-6f))
+			if (!(fabsf(k->row[i] - k->other[i]) <= tolerance + (float)r * 1e-6f))
 				return err_set(e, ERR_DATA,
-					       "%s: \"%s\", position %lld: these are "
-					       "not the sinusoids of Werkbank's Transformer (sines "
-					       "in the first half, cosines in the second, the "
-					       "first position 0)",
+					       "%s: \"%s\", position %lld: not the sinusoids of "
+					       "Werkbank's Transformer (sines in the first half, "
+					       "cosines in the second, first position 0)",
 					       k->t->f->path, x->name, (long long)r);
 	}
 	return 0;
@@ -455,15 +458,15 @@ static int check_unused_tensor(struct weight_loader *k, const struct import_tens
 {
 	if (is_positions(x))
 		return check_positions(k, x, e);
-	if (x->n_dims == 0 && import_tensor_number(x) == 0) /* something that is switched off */
+	if (x->n_dims == 0 && import_tensor_number(x) == 0) /* a feature that is switched off */
 		return 0;
 	if (x->n_dims == 1 && x->cols == k->t->table->rows && text_ends_with(x->name, "bias"))
 		return check_zero(k, x, 0, x->cols, e);
 	if (x->n_dims == 2 && x->rows == k->t->table->rows && x->cols == k->t->table->cols)
 		return check_equal_table(k, x, e);
 	return err_set(e, ERR_DATA,
-		       "%s: Werkbank's Transformer has no place for \"%s\": this is "
-		       "another architecture",
+		       "%s: Werkbank's Transformer has no tensor like \"%s\": the architecture "
+		       "differs",
 		       k->t->f->path, x->name);
 }
 
@@ -472,21 +475,23 @@ int weight_map_load(struct weight_map *t, const struct model_shape *shape, const
 {
 	struct weight_loader k = { .t = t, .shape = shape, .arena = arena };
 	int64_t floats;
-	int code = model_params(shape, &k.params, &k.n_params, &floats, e);
+	int rc = model_params(shape, &k.params, &k.n_params, &floats, e);
 
-	k.row = code ? NULL : mem_alloc((size_t)shape->d_model, sizeof(*k.row), e);
+	assert(shape->d_model == t->shape.d_model && shape->d_ff == t->shape.d_ff);
+
+	k.row = rc ? NULL : mem_alloc((size_t)shape->d_model, sizeof(*k.row), e);
 	k.other = k.row ? mem_alloc((size_t)shape->d_model, sizeof(*k.other), e) : NULL;
-	if (!code && !k.other)
-		code = e->code;
-	if (!code)
-		code = load_all_rules(&k, e);
-	if (!code)
-		code = load_embedding_table(&k, rows, e);
-	for (size_t i = 0; !code && i < t->f->n; i++)
-		if (!t->f->all[i].is_used) /* after reading: scales are used by then */
-			code = check_unused_tensor(&k, &t->f->all[i], e);
+	if (!rc && !k.other)
+		rc = e->code;
+	if (!rc)
+		rc = load_all_rules(&k, e);
+	if (!rc)
+		rc = load_embedding_table(&k, rows, e);
+	for (size_t i = 0; !rc && i < t->f->n; i++)
+		if (!t->f->all[i].is_used) /* reading has marked the scales as used */
+			rc = check_unused_tensor(&k, &t->f->all[i], e);
 	free(k.params);
 	free(k.row);
 	free(k.other);
-	return code;
+	return rc;
 }

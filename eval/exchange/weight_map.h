@@ -1,13 +1,13 @@
 /*
- * weight_map.h - weights of another program put into a model of ours, or what keeps them out.
+ * weight_map.h - maps weights of another program to the parameters of a Werkbank model.
  *
- * Three ways to call tensors are known (weight_map.def, ct2.def, train/model/params.def): that of PyTorch's
- * nn.Transformer, that of CTranslate2, and our own. All that the architecture decides is compared,
- * and nothing is left over unseen: a tensor that has no place in ours is a reason to refuse, since
- * a translation without it would be another one. Where the tables of source, target and output are
- * several, they must be equal.
+ * Three naming schemes are known: PyTorch's nn.Transformer (weight_map.def), CTranslate2 (ct2.def)
+ * and Werkbank's own (train/model/params.def). The model must have exactly Werkbank's architecture.
+ * Every tensor of the file must be mapped or have no effect: a tensor without a place is an error,
+ * since translations without it would differ. Embedding tables of source, target and output must
+ * be equal.
  *
- *	weight_map_open(&t, &file, e)		which of the three, and the sizes
+ *	weight_map_open(&t, &file, e)		finds the naming scheme and the sizes
  *	weight_map_load(&t, &shape, rows, model_param_arena(m), e)
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_WEIGHT_MAP_H
@@ -21,18 +21,19 @@ enum tensor_naming { NAMING_own, NAMING_ctranslate2, NAMING_pytorch };
 struct weight_map {
 	struct import_reader *f; /* borrowed */
 	enum tensor_naming scheme;
-	char prefix[128];	     /* in front of all names of layers; "" */
-	struct import_tensor *table; /* of embeddings, borrowed from f */
-	/* the sizes; heads: 0 where the file does not say; vocabulary, real_vocabulary: rows of the table */
+	char prefix[128];	     /* of all names of layers; "" if there is none */
+	struct import_tensor *table; /* embeddings, borrowed from f */
+	/* heads: 0 if the file does not have it; vocabulary, real_vocabulary: rows of the table */
 	struct model_shape shape;
 };
 
-/* ERR_DATA: no names that are known, or another architecture: a sentence that says what differs. */
+/* Borrows f. ERR_DATA: an unknown naming scheme or another architecture; the text names both. */
 int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e);
 
 /*
- * Fill a zeroed arena laid out by shape, which has the same sizes but for the vocabulary. rows: which
- * row of their table each of our tokens has (real_vocabulary); NULL: the same numbers.
+ * Fills a zeroed arena with the layout of shape, which equals t->shape except for the vocabulary.
+ * rows: (real_vocabulary) the row of the file's table of each token id; NULL: row = id. ERR_DATA: a
+ * tensor is missing, has another shape, or has no place.
  */
 int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
 		    float *arena, struct err *e);

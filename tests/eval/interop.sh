@@ -38,26 +38,27 @@ has() {
 
 log=$here/tests/fuzz/corpus/nohup/log
 says 0 'run old: 3 training records up to step 96, 2 evaluations' import "$log" --run old
-says 73 'a run called old already' import "$log" --run old
+says 73 'a run called old already exists' import "$log" --run old
 says 64 'give --run' import "$log"
-says 66 'cannot be read' import "$tmp/nothing" --run x
+says 64 'does not hold weights' import "$log" -o "$tmp/none"
+says 66 'cannot read' import "$tmp/nothing" --run x
 says 65 'nothing in it is of' import "$here/tests/eval/interop.sh" --run x
-says 64 'is not a file, nor a folder with model.bin' import "$tmp" --run x
+says 64 'is neither a file nor a folder with model.bin' import "$tmp" --run x
 corpus=$here/tests/fuzz/corpus
-says 65 'a pickle of PyTorch is a program' import "$corpus/npz/pickle" -o "$tmp/none"
+says 65 'is a pickle of PyTorch' import "$corpus/npz/pickle" -o "$tmp/none"
 says 65 'post-norm.*its attention has biases' import "$corpus/npz/marian" -o "$tmp/none"
-says 64 'either --run NAME, or --output' import "$corpus/weights/ct2-int8"
-says 66 'which token is which row' import "$corpus/weights/ct2-int8" -o "$tmp/none"
+says 64 'either --run NAME .*or --output' import "$corpus/weights/ct2-int8"
+says 66 'the token of each row is unknown' import "$corpus/weights/ct2-int8" -o "$tmp/none"
 printf '<pad>\n</s>\n<s>\n<unk>\na\nb\nc\nd\n' >"$tmp/tokens"
 printf '#version: 0.2\n' >"$tmp/codes"
-says 66 'how are words split' import "$corpus/weights/ct2-int8" --vocabulary "$tmp/tokens" -o "$tmp/none"
+says 66 'has no bpe.codes, which splits words' import "$corpus/weights/ct2-int8" --vocabulary "$tmp/tokens" -o "$tmp/none"
 for one in ct2-int8 ct2-float16 pytorch; do
 	says 0 'd_model 4, d_ff [46], 2 heads, 1 and 1 layers, 8 tokens' import "$corpus/weights/$one" \
 	    --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/$one"
 	echo 'a b' >"$tmp/in"
 	says 0 '' translate -m "$tmp/$one" --backend ref "$tmp/in"
 done
-says 73 'is there already' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/pytorch"
+says 73 'already exists' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/pytorch"
 mkdir -p "$tmp/w/corpora/c"
 printf 'a b\nc\nd a\n' >"$tmp/w/corpora/c/test.en"
 printf 'b a\nc d\na\n' >"$tmp/w/corpora/c/test.de"
@@ -105,7 +106,7 @@ says 0 '' export --run r --format csv -o "$tmp/tags"
 has "$tmp/tags/train/loss.csv" 1 '^Wall time,Step,Value$'
 has "$tmp/tags/train/loss.csv" 3 '^1700000004,20,4.25$'
 has "$tmp/tags/hosts/a%2Cb/%2E./%22c/cpu.csv" 2 '^1700000004,20,0.75$'
-says 73 'is there already' export --run r --format csv -o "$tmp/tags"
+says 73 'already exists' export --run r --format csv -o "$tmp/tags"
 says 0 '' export --run r --format jsonl -o "$tmp/r.jsonl"
 has "$tmp/r.jsonl" 2 '^\{"run":"r","t":1700000004,"step":20,"tag":"train/loss","value":4.25\}$'
 says 0 '^werkbank_attempts_total\{run="r"\} 2$' export --run r --format prometheus
@@ -113,7 +114,7 @@ says 0 '^werkbank_host_cpu_ratio\{run="r",host="a,b/../\\"c"\} 0.75$' export --r
 says 0 '' export --run r --format tensorboard -o "$tmp/tb"
 says 0 '' export --run r --format prometheus -o "$tmp/r.prom"
 has "$tmp/r.prom" 2 '^# TYPE werkbank_attempts_total counter$'
-says 64 'where' export --run r --format tensorboard
+says 64 'give --output' export --run r --format tensorboard
 says 64 'not xml' export --run r --format xml
 says 64 'give --run' export --format csv
 says 66 'no run "none"' export --run none --format csv

@@ -285,7 +285,7 @@ TEST(export_leaves_what_is_there)
 	/* without the moments of the optimizer, which no translation needs */
 	check(unlink(small_path("checkpoints/1/optimizer.safetensors")) == 0);
 	check_err(export_to(folder, true, to, &e), ERR_CANTCREAT);
-	check(strstr(e.text, "taken is there already") != NULL);
+	check(strstr(e.text, "taken already exists") != NULL);
 	snprintf(path, sizeof(path), "%s.%ld.tmp", to, (long)getpid());
 	check(!file_exists(path));
 	check_err(export_to(test_folder(), true, small_path("none"), &e), ERR_DATA);
