@@ -15,14 +15,14 @@ static int average_model_folders(const struct conf *c, char *const *folders, siz
 				 struct err *e)
 {
 	struct ckpt_source *from = mem_alloc(n, sizeof(*from), e);
-	int code = from ? 0 : e->code;
+	int rc = from ? 0 : e->code;
 
-	for (size_t i = 0; !code && i < n; i++)
+	for (size_t i = 0; !rc && i < n; i++)
 		from[i] = (struct ckpt_source){ folders[i], c->unaveraged };
-	if (!code)
-		code = ckpt_average(from, n, c->output, e);
+	if (!rc)
+		rc = ckpt_average(from, n, c->output, e);
 	free(from);
-	return code;
+	return rc;
 }
 
 /* The folders that the arguments name: steps of the run, or folders. */
@@ -60,14 +60,14 @@ int average_run(const struct conf *c, struct err *e)
 {
 	char **folders = NULL;
 	size_t n = 0;
-	int code;
+	int rc;
 
 	if (!c->output)
 		return err_set(e, ERR_USAGE, "the average goes where? give --output FOLDER");
-	code = find_model_folders(c, &folders, &n, e);
-	if (!code)
-		code = average_model_folders(c, folders, n, e);
-	if (!code && !c->quiet) {
+	rc = find_model_folders(c, &folders, &n, e);
+	if (!rc)
+		rc = average_model_folders(c, folders, n, e);
+	if (!rc && !c->quiet) {
 		fprintf(stderr, "%s is the mean of\n", c->output);
 		for (size_t i = 0; i < n; i++)
 			fprintf(stderr, "\t%s\n", folders[i]);
@@ -75,5 +75,5 @@ int average_run(const struct conf *c, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		free(folders[i]);
 	free(folders);
-	return code;
+	return rc;
 }

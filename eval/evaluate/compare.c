@@ -35,19 +35,19 @@ static int read_systems(struct comparison *x, struct segment_reader *s, struct e
 {
 	struct metric_options o =
 		metric_options_from_conf((enum metric_kind)x->conf->metric, x->conf);
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < x->n && !code; i++) {
+	for (size_t i = 0; i < x->n && !rc; i++) {
 		x->systems[i].name = s->names[i];
-		code = metric_open(&x->systems[i].metric, &o, e);
+		rc = metric_open(&x->systems[i].metric, &o, e);
 	}
-	while (!code && (code = segment_reader_next(s, e)) > 0) {
-		code = 0;
-		for (size_t i = 0; i < x->n && !code; i++)
-			code = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
+	while (!rc && (rc = segment_reader_next(s, e)) > 0) {
+		rc = 0;
+		for (size_t i = 0; i < x->n && !rc; i++)
+			rc = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
 					  s->n - x->n, e);
 	}
-	return code;
+	return rc;
 }
 
 static int test_all(struct comparison *x, struct err *e)
@@ -160,17 +160,17 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 static int compare_print(const struct comparison *x, FILE *out, struct err *e)
 {
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	if (x->conf->json)
 		compare_print_json(x, &text);
 	else
 		compare_print_text(x, &text);
-	code = buf_check(&text, e);
-	if (!code && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
-		code = err_set_errno(e, ERR_IO, "the comparison cannot be written");
+	rc = buf_check(&text, e);
+	if (!rc && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
+		rc = err_set_errno(e, ERR_IO, "the comparison cannot be written");
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
 /* The files that c names, compared; names: what they are called, NULL: by their paths. */
@@ -180,7 +180,7 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 				.test = (enum test)c->test,
 				.seed = (uint64_t)c->resample_seed };
 	struct segment_reader s = { 0 };
-	int code;
+	int rc;
 
 	x.draws = c->resamples && x.test == TEST_BOOTSTRAP ? c->resamples : RESAMPLE_DRAWS;
 	x.trials = c->resamples		      ? c->resamples
@@ -188,20 +188,20 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 					      : RESAMPLE_SHUFFLES;
 	x.n = (size_t)c->n_arguments;
 	x.systems = mem_alloc(x.n, sizeof(*x.systems), e);
-	code = x.systems ? segment_reader_open(&s, c, e) : e->code;
-	if (!code)
-		code = read_systems(&x, &s, e);
-	for (size_t i = 0; !code && names && i < x.n; i++)
+	rc = x.systems ? segment_reader_open(&s, c, e) : e->code;
+	if (!rc)
+		rc = read_systems(&x, &s, e);
+	for (size_t i = 0; !rc && names && i < x.n; i++)
 		x.systems[i].name = names[i];
-	if (!code)
-		code = test_all(&x, e);
-	if (!code)
-		code = compare_print(&x, out, e);
+	if (!rc)
+		rc = test_all(&x, e);
+	if (!rc)
+		rc = compare_print(&x, out, e);
 	for (size_t i = 0; x.systems && i < x.n; i++)
 		metric_close(&x.systems[i].metric);
 	free(x.systems);
 	segment_reader_close(&s);
-	return code;
+	return rc;
 }
 
 /* What runs translate, as if it had been in files. */
@@ -209,15 +209,15 @@ static int compare_systems(const struct conf *c, FILE *out, struct err *e)
 {
 	struct compare_runs f;
 	struct conf files = *c; /* shallow: nothing of it is given up here */
-	int code = compare_runs_translate(&f, c, e);
+	int rc = compare_runs_translate(&f, c, e);
 
 	files.arguments = f.paths;
 	files.n_arguments = (int)f.n;
 	files.reference = (struct conf_list){ &f.reference, 1 };
-	if (!code)
-		code = compare_files(&files, f.names, out, e);
+	if (!rc)
+		rc = compare_files(&files, f.names, out, e);
 	compare_runs_close(&f);
-	return code;
+	return rc;
 }
 
 int compare_run(const struct conf *c, FILE *out, struct err *e)

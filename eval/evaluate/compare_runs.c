@@ -31,9 +31,9 @@ static int copy_options(struct conf *to, const struct conf *from, struct err *e)
 {
 	const char *name, *section;
 	struct buf value = { 0 };
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; !code && (name = conf_option_at(i, &section)); i++) {
+	for (size_t i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
 		const char *origin = conf_origin(from, name);
 
 		if (strcmp(origin, "command line") && !text_starts_with(origin, "WERKBANK_"))
@@ -42,12 +42,12 @@ static int copy_options(struct conf *to, const struct conf *from, struct err *e)
 			continue;
 		buf_clear(&value);
 		conf_value(from, name, &value);
-		code = buf_check(&value, e);
-		if (!code)
-			code = conf_set(to, name, buf_text(&value), origin, e);
+		rc = buf_check(&value, e);
+		if (!rc)
+			rc = conf_set(to, name, buf_text(&value), origin, e);
 	}
 	buf_free(&value);
-	return code;
+	return rc;
 }
 
 /* Which model a word means: NAME, NAME:CHECKPOINT, :CHECKPOINT, or a folder. */
@@ -55,34 +55,34 @@ static int set_system_options(struct conf *k, const struct conf *c, const char *
 {
 	const char *colon = strchr(word, ':');
 	char *run;
-	int code;
+	int rc;
 
 	if (strchr(word, '/'))
 		return conf_set(k, "model", word, "command line", e);
 	run = colon == word ? mem_strdup(c->run, e)
 			    : file_path(e, "%.*s", (int)(colon ? colon - word : (long)strlen(word)),
 					word);
-	code = run ? conf_set(k, "run", run, "command line", e) : e->code;
-	if (!code && colon)
-		code = conf_set(k, "checkpoint", colon + 1, "command line", e);
+	rc = run ? conf_set(k, "run", run, "command line", e) : e->code;
+	if (!rc && colon)
+		rc = conf_set(k, "checkpoint", colon + 1, "command line", e);
 	free(run);
-	return code;
+	return rc;
 }
 
 static int write_reference_lines(const char *path, char *const *lines, int64_t n, struct err *e)
 {
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	for (int64_t i = 0; i < n; i++) {
 		buf_add_str(&text, lines[i]);
 		buf_add_char(&text, '\n');
 	}
-	code = buf_check(&text, e);
-	if (!code)
-		code = file_write_all(path, text.data, text.len, e);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
 /* The first system's references are everybody's. */
@@ -92,28 +92,28 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 	struct buf first = { 0 };
 	size_t at = 0;
 	bool same = true;
-	int code;
+	int rc;
 
 	if (!f->reference) {
 		f->reference = file_path(e, "%s/reference", f->folder);
 		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e)
 				    : e->code;
 	}
-	code = file_read_all(f->reference, 0, &first, e);
-	for (int64_t i = 0; !code && same && i < h->n; i++) {
+	rc = file_read_all(f->reference, 0, &first, e);
+	for (int64_t i = 0; !rc && same && i < h->n; i++) {
 		size_t n = strlen(h->references[i]);
 
 		same = first.len - at > n && !memcmp(first.data + at, h->references[i], n) &&
 		       first.data[at + n] == '\n';
 		at += n + 1;
 	}
-	if (!code && (!same || at != first.len))
-		code = err_set(e, ERR_DATA,
+	if (!rc && (!same || at != first.len))
+		rc = err_set(e, ERR_DATA,
 			       "%s and %s have other references in the set %s: their "
 			       "scores cannot be compared",
 			       f->names[0], name, h->set);
 	buf_free(&first);
-	return code;
+	return rc;
 }
 
 /* Translate with the model that a word means. */
@@ -123,52 +123,52 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	struct engine g = { .conf = NULL };
 	struct heldout h = { .n = 0 };
 	bool opened = false;
-	int code = conf_init(&k, e);
+	int rc = conf_init(&k, e);
 
 	f->names[f->n] = *word == ':' ? file_path(e, "%s%s", c->run, word) : mem_strdup(word, e);
 	f->paths[f->n] = file_path(e, "%s/system%zu", f->folder, f->n);
 	f->n++;
 	if (!f->names[f->n - 1] || !f->paths[f->n - 1])
-		code = e->code;
-	if (!code)
-		code = copy_options(&k, c, e);
-	if (!code)
-		code = set_system_options(&k, c, word, e);
-	if (!code) {
+		rc = e->code;
+	if (!rc)
+		rc = copy_options(&k, c, e);
+	if (!rc)
+		rc = set_system_options(&k, c, word, e);
+	if (!rc) {
 		opened = true;
-		code = engine_open(&g, &k, ENGINE_TRANSLATE, e);
+		rc = engine_open(&g, &k, ENGINE_TRANSLATE, e);
 	}
-	if (!code)
-		code = heldout_open(&h, &g, k.set, 0, e);
-	if (!code)
-		code = use_references(f, &h, f->names[f->n - 1], e);
-	if (!code && !c->quiet)
+	if (!rc)
+		rc = heldout_open(&h, &g, k.set, 0, e);
+	if (!rc)
+		rc = use_references(f, &h, f->names[f->n - 1], e);
+	if (!rc && !c->quiet)
 		fprintf(stderr, "%s translates %s\n", f->names[f->n - 1], h.set);
-	if (!code)
-		code = heldout_translate(&h, (struct heldout_slice){ 0, 1 }, !c->quiet, e);
-	if (!code)
-		code = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
+	if (!rc)
+		rc = heldout_translate(&h, (struct heldout_slice){ 0, 1 }, !c->quiet, e);
+	if (!rc)
+		rc = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
 	heldout_close(&h);
 	if (opened)
 		engine_close(&g);
 	conf_free(&k);
-	return code;
+	return rc;
 }
 
 int compare_runs_translate(struct compare_runs *f, const struct conf *c, struct err *e)
 {
 	const size_t n = (size_t)c->n_arguments + 1;
-	int code;
+	int rc;
 
 	*f = (struct compare_runs){ .n = 0 };
 	f->paths = mem_alloc(n, sizeof(*f->paths), e);
 	f->names = mem_alloc(n, sizeof(*f->names), e);
-	code = f->paths && f->names ? make_folder(f, e) : e->code;
-	if (!code)
-		code = add_system(f, c, c->run, e);
-	for (size_t i = 0; !code && i + 1 < n; i++)
-		code = add_system(f, c, c->arguments[i], e);
-	return code;
+	rc = f->paths && f->names ? make_folder(f, e) : e->code;
+	if (!rc)
+		rc = add_system(f, c, c->run, e);
+	for (size_t i = 0; !rc && i + 1 < n; i++)
+		rc = add_system(f, c, c->arguments[i], e);
+	return rc;
 }
 
 void compare_runs_close(struct compare_runs *f)

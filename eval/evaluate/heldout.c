@@ -60,21 +60,21 @@ static int read_set_language(struct heldout *h, const char *language, int64_t li
 			     int64_t *n, struct err *e)
 {
 	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
-	int code;
+	int rc;
 
 	if (!path)
 		return e->code;
-	code = read_set_lines(path, limit, lines, n, e);
-	if (code == ERR_NOINPUT)
+	rc = read_set_lines(path, limit, lines, n, e);
+	if (rc == ERR_NOINPUT)
 		err_prefix(e, "the corpus has no held-out set %s (--set says which)", h->set);
 	free(path);
-	return code;
+	return rc;
 }
 
 int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit, struct err *e)
 {
 	int64_t n_references = 0;
-	int code;
+	int rc;
 
 	memset(h, 0, sizeof(*h));
 	h->engine = g;
@@ -82,24 +82,24 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	h->folder = corpus_folder(g->conf, e);
 	if (!h->folder || paths_check_name("held-out set", set, e))
 		return e->code;
-	code = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
-	if (!code)
-		code = read_set_language(h, g->conf->target_language, limit, &h->references,
+	rc = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
+	if (!rc)
+		rc = read_set_language(h, g->conf->target_language, limit, &h->references,
 					 &n_references, e);
-	if (!code && h->n != n_references)
-		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
+	if (!rc && h->n != n_references)
+		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
 			       h->folder, set, g->conf->source_language, (long long)h->n, set,
 			       g->conf->target_language, (long long)n_references);
-	if (!code && h->n == 0)
-		code = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
+	if (!rc && h->n == 0)
+		rc = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
 			       h->folder, set, g->conf->source_language);
-	if (!code && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
-		code = e->code;
-	if (code) {
+	if (!rc && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
+		rc = e->code;
+	if (rc) {
 		free_lines(h->references, n_references); /* they may not be h->n */
 		h->references = NULL;
 	}
-	return code;
+	return rc;
 }
 
 /* A hypothesis goes through JSON when ranks share the work: as it would be afterwards, always. */
@@ -122,7 +122,7 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 {
 	struct engine_translation translations[CHUNK];
 	struct engine_line lines[CHUNK] = { { .text = NULL } };
-	int code = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
 		lines[i] = (struct engine_line){ .text = h->sources[numbers[i]],
@@ -130,15 +130,15 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 						 .number = (uint64_t)numbers[i] };
 	if (engine_translate(h->engine, o, lines, n, translations, e))
 		return e->code;
-	for (size_t i = 0; i < n && !code; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		const struct decode_hypothesis *best = &translations[i].result.hypotheses[0];
 
 		h->tokens += best->n + best->finished;
-		code = store_hypothesis(h, numbers[i], translations[i].texts[0], e);
+		rc = store_hypothesis(h, numbers[i], translations[i].texts[0], e);
 		translations[i].texts[0] = NULL;
 	}
 	engine_translations_free(translations, n);
-	return code;
+	return rc;
 }
 
 int heldout_score(struct heldout *h, struct err *e)
@@ -146,26 +146,26 @@ int heldout_score(struct heldout *h, struct err *e)
 	struct bleu *bleu = bleu_new(&bleu_defaults, e);
 	struct chrf *chrf = chrf_new(&chrf_defaults, e);
 	struct chrf_score chrf_result;
-	int code = bleu && chrf ? 0 : e->code;
+	int rc = bleu && chrf ? 0 : e->code;
 
-	for (int64_t i = 0; i < h->n && !code; i++) {
+	for (int64_t i = 0; i < h->n && !rc; i++) {
 		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };
 		struct score_text reference = { h->references[i], strlen(h->references[i]) };
 
-		code = bleu_add(bleu, &hypothesis, &reference, 1, e);
-		if (!code)
-			code = chrf_add(chrf, &hypothesis, &reference, 1, e);
+		rc = bleu_add(bleu, &hypothesis, &reference, 1, e);
+		if (!rc)
+			rc = chrf_add(chrf, &hypothesis, &reference, 1, e);
 	}
-	if (!code) {
+	if (!rc) {
 		bleu_score(bleu, &h->bleu);
 		bleu_signature(bleu, &h->signature);
 		chrf_score(chrf, &chrf_result);
 		h->chrf = chrf_result.score;
-		code = buf_check(&h->signature, e);
+		rc = buf_check(&h->signature, e);
 	}
 	bleu_free(bleu);
 	chrf_free(chrf);
-	return code;
+	return rc;
 }
 
 int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e)
@@ -294,23 +294,23 @@ static void write_token_ids(struct buf *out, const int32_t *ids, int32_t n)
 static int score_forced(struct batch_measurement *m, const struct batch *b, struct err *e)
 {
 	struct buf hypothesis = { 0 }, reference = { 0 };
-	int code = 0;
+	int rc = 0;
 
-	for (int32_t i = 0; i < b->n && !code; i++) {
+	for (int32_t i = 0; i < b->n && !rc; i++) {
 		const int32_t first = b->target_start[i], n = b->target_start[i + 1] - first;
 		struct score_text ours, theirs;
 
 		write_token_ids(&hypothesis, m->best + first, n);
 		write_token_ids(&reference, b->target_out + first, n);
-		code = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
+		rc = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
 		ours = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
 		theirs = (struct score_text){ buf_text(&reference), reference.len };
-		if (!code)
-			code = metric_add(m->pseudo, &ours, &theirs, 1, e);
+		if (!rc)
+			rc = metric_add(m->pseudo, &ours, &theirs, 1, e);
 	}
 	buf_free(&hypothesis);
 	buf_free(&reference);
-	return code;
+	return rc;
 }
 
 static int evaluate_batch(struct batch_measurement *m, const struct batch *b,
@@ -355,25 +355,25 @@ static int measure_pair_batches(struct batch_measurement *m, const struct shard 
 	size_t room = (size_t)shard_longest(s);
 	int32_t *source = mem_alloc(room, 2 * sizeof(*source), e);
 	int32_t *target = source ? source + room : NULL;
-	int code = source ? batch_alloc(&b, capacity / 2, capacity, e) : e->code;
+	int rc = source ? batch_alloc(&b, capacity / 2, capacity, e) : e->code;
 
-	for (int64_t i = 0; i < n && !code; i++) {
+	for (int64_t i = 0; i < n && !rc; i++) {
 		int32_t n_source, n_target;
 
 		shard_lengths(s, chosen[i], &n_source, &n_target);
 		shard_read(s, chosen[i], source, target);
 		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
 			continue;
-		code = add_batch(m, &b, e);
+		rc = add_batch(m, &b, e);
 		/* A pair longer than the capacity is left out. */
-		if (!code)
+		if (!rc)
 			batch_add(&b, chosen[i], source, n_source, target, n_target);
 	}
-	if (!code)
-		code = add_batch(m, &b, e);
+	if (!rc)
+		rc = add_batch(m, &b, e);
 	batch_free(&b);
 	free(source);
-	return code;
+	return rc;
 }
 
 static int measure_shard(const struct heldout *h, const char *shard, int64_t sample,
@@ -382,22 +382,22 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 	char *path = file_path(e, "%s/%s", h->folder, shard);
 	struct shard *s = path ? shard_open(path, e) : NULL;
 	int64_t *chosen = NULL, n = 0;
-	int code = s ? 0 : e->code;
+	int rc = s ? 0 : e->code;
 
-	if (!code && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
-		code = err_set(e, ERR_DATA,
+	if (!rc && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
+		rc = err_set(e, ERR_DATA,
 			       "%s was made with another vocabulary than the model: the corpus has "
 			       "been prepared anew",
 			       path);
-	if (!code) {
+	if (!rc) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
-		code = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
+		rc = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
 	m->out->n = m->at; /* others may have said there were more */
 	free(chosen);
 	shard_close(s);
 	free(path);
-	return code;
+	return rc;
 }
 
 int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
@@ -415,23 +415,23 @@ int heldout_teacher_forced(const struct heldout *h, const char *shard, struct me
 	struct batch_measurement m = {
 		.g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo
 	};
-	int code;
+	int rc;
 
 	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);
-	code = m.best ? measure_shard(h, shard, 0, &m, e) : e->code;
+	rc = m.best ? measure_shard(h, shard, 0, &m, e) : e->code;
 	*nll = heldout_mean(&b, tokens);
 	heldout_batches_free(&b);
 	free(m.best);
-	return code;
+	return rc;
 }
 
 int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
 		int64_t *tokens, struct err *e)
 {
 	struct heldout_batches b = { 0 };
-	int code = heldout_measure(h, shard, sample, (struct heldout_slice){ 0, 1 }, &b, e);
+	int rc = heldout_measure(h, shard, sample, (struct heldout_slice){ 0, 1 }, &b, e);
 
 	*nll = heldout_mean(&b, tokens);
 	heldout_batches_free(&b);
-	return code;
+	return rc;
 }

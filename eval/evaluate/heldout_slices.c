@@ -86,16 +86,16 @@ static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct 
 			  struct err *e)
 {
 	struct json_writer w = { .out = out };
-	int code = heldout_translate(h, slice, false, e);
+	int rc = heldout_translate(h, slice, false, e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	write_hypothesis_lines(h, slice, &w);
-	for (size_t i = 0; !code && i < ARRAY_LEN(SHARDS); i++) {
+	for (size_t i = 0; !rc && i < ARRAY_LEN(SHARDS); i++) {
 		struct heldout_batches b = { 0 };
 
-		code = heldout_measure(h, SHARDS[i].name, SHARDS[i].sample, slice, &b, e);
-		if (!code)
+		rc = heldout_measure(h, SHARDS[i].name, SHARDS[i].sample, slice, &b, e);
+		if (!rc)
 			write_batch_lines(&b, SHARDS[i].name, &w);
 		heldout_batches_free(&b);
 	}
@@ -104,7 +104,7 @@ static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct 
 	json_put_int(&w, "index", slice.index);
 	json_put_int(&w, "count", slice.count);
 	close_json_line(&w);
-	return code;
+	return rc;
 }
 
 int heldout_run_slice(struct conf *c, struct err *e)
@@ -113,19 +113,19 @@ int heldout_run_slice(struct conf *c, struct err *e)
 	struct engine g;
 	struct heldout h = { 0 };
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	if (read_slice(c->slice, &slice, e))
 		return e->code;
-	code = heldout_open_dev(&h, &g, c, e);
-	if (!code)
-		code = evaluate_slice(&h, slice, &text, e);
-	if (!code)
-		code = heldout_print(&text, e);
+	rc = heldout_open_dev(&h, &g, c, e);
+	if (!rc)
+		rc = evaluate_slice(&h, slice, &text, e);
+	if (!rc)
+		rc = heldout_print(&text, e);
 	buf_free(&text);
 	heldout_close(&h);
 	engine_close(&g);
-	return code;
+	return rc;
 }
 
 /* ---- all of them ------------------------------------------------------- */
@@ -171,12 +171,12 @@ static int merge_line(struct slice_merge *m, const char *text, size_t n, struct 
 {
 	struct json *line = json_parse(text, n, e);
 	const char *kind = json_text(json_get(line, "kind"), "");
-	int code = 0;
+	int rc = 0;
 
 	if (!line) { /* a share that broke off: what is missing is done here */
 		e->code = 0;
 	} else if (!strcmp(kind, "hypothesis")) {
-		code = merge_hypothesis(&m->h, line, e);
+		rc = merge_hypothesis(&m->h, line, e);
 	} else if (!strcmp(kind, "batch") || !strcmp(kind, "batches")) {
 		merge_batch(m, line, !strcmp(kind, "batches"));
 	} else if (!strcmp(kind, "decoded")) {
@@ -186,7 +186,7 @@ static int merge_line(struct slice_merge *m, const char *text, size_t n, struct 
 		m->shares++;
 	}
 	json_free(line);
-	return code;
+	return rc;
 }
 
 static int read_parts(struct slice_merge *m, const char *path, struct err *e)
@@ -244,16 +244,16 @@ static int open_without_weights(struct slice_merge *m, struct conf *c, struct er
 {
 	struct engine *g = &m->engine;
 	char *recipe;
-	int code;
+	int rc;
 
 	g->conf = c;
 	g->folder = ckpt_resolve(c, e);
 	if (!g->folder || ckpt_read_state(g->folder, false, &g->state, e))
 		return e->code;
 	recipe = file_path(e, "%s/recipe.ini", g->folder);
-	code = recipe ? conf_load_recipe(c, recipe, e) : e->code;
+	rc = recipe ? conf_load_recipe(c, recipe, e) : e->code;
 	free(recipe);
-	return code ? code : heldout_open(&m->h, g, "dev", c->eval_sentences, e);
+	return rc ? rc : heldout_open(&m->h, g, "dev", c->eval_sentences, e);
 }
 
 int heldout_run_parts(struct conf *c, struct err *e)
@@ -262,26 +262,26 @@ int heldout_run_parts(struct conf *c, struct err *e)
 	struct buf text = { 0 };
 	double start = clock_mono_s(), nll[ARRAY_LEN(SHARDS)];
 	int64_t tokens;
-	int code = open_without_weights(&m, c, e);
+	int rc = open_without_weights(&m, c, e);
 
-	if (!code)
-		code = read_parts(&m, c->parts, e);
-	if (!code)
-		code = evaluate_missing(&m, c, e);
-	if (!code)
-		code = heldout_score(&m.h, e);
+	if (!rc)
+		rc = read_parts(&m, c->parts, e);
+	if (!rc)
+		rc = evaluate_missing(&m, c, e);
+	if (!rc)
+		rc = heldout_score(&m.h, e);
 	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++) {
 		nll[i] = heldout_mean(&m.shards[i], &tokens);
 		heldout_batches_free(&m.shards[i]);
 	}
 	m.h.seconds = fmax(m.seconds, m.h.seconds);
 	m.h.shares = m.shares;
-	if (!code) {
+	if (!rc) {
 		heldout_records(&m.h, nll[0], nll[1], clock_mono_s() - start, &text);
-		code = heldout_print(&text, e);
+		rc = heldout_print(&text, e);
 	}
 	buf_free(&text);
 	heldout_close(&m.h);
 	engine_close(&m.engine);
-	return code;
+	return rc;
 }

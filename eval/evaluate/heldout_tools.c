@@ -98,17 +98,17 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 {
 	char *name = file_path(e, "%s.shard", h->set);
 	char *path = file_path(e, "%s/%s.shard", h->folder, h->set);
-	int code = name && path ? 0 : e->code;
+	int rc = name && path ? 0 : e->code;
 
 	*nll = NAN;
 	*tokens = 0;
 	/* an ensemble has no likelihood of its own here: it is measured model by model */
-	if (!code && !h->engine->n_members && file_exists(path))
-		code = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
+	if (!rc && !h->engine->n_members && file_exists(path))
+		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
 			      : heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
 	free(path);
-	return code;
+	return rc;
 }
 
 /* Score the translations in every way. */
@@ -135,32 +135,32 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	struct buf text = { 0 };
 	int64_t tokens = 0;
 	double nll = 0;
-	int code = engine_open(&g, c, ENGINE_EVALUATE, e);
+	int rc = engine_open(&g, c, ENGINE_EVALUATE, e);
 
-	if (!code)
-		code = engine_check(&g, e);
-	if (!code)
-		code = heldout_open(&h, &g, c->set, 0, e);
-	if (!code && c->ledger)
-		code = score_ledger_open(&l, c->target_language, e);
-	if (!code)
-		code = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
-	if (!code)
-		code = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
-	if (!code && c->ledger)
-		code = fill_score_ledger(&h, &l, e);
-	if (!code) {
+	if (!rc)
+		rc = engine_check(&g, e);
+	if (!rc)
+		rc = heldout_open(&h, &g, c->set, 0, e);
+	if (!rc && c->ledger)
+		rc = score_ledger_open(&l, c->target_language, e);
+	if (!rc)
+		rc = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
+	if (!rc)
+		rc = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
+	if (!rc && c->ledger)
+		rc = fill_score_ledger(&h, &l, e);
+	if (!rc) {
 		if (c->json)
 			eval_json(&h, nll, tokens, &l, &text);
 		else
 			eval_text(&h, nll, tokens, &l, &text);
-		code = heldout_print(&text, e);
+		rc = heldout_print(&text, e);
 	}
 	buf_free(&text);
 	score_ledger_close(&l);
 	heldout_close(&h);
 	engine_close(&g);
-	return code;
+	return rc;
 }
 
 static void sample_record(const struct heldout *h, int64_t i, struct buf *out)
@@ -223,9 +223,9 @@ int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
 
 int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)
 {
-	int code = heldout_open_engine(g, c, e);
+	int rc = heldout_open_engine(g, c, e);
 
-	return code ? code : heldout_open(h, g, "dev", c->eval_sentences, e);
+	return rc ? rc : heldout_open(h, g, "dev", c->eval_sentences, e);
 }
 
 static int evaluate_in_one_process(struct conf *c, struct err *e)
@@ -234,16 +234,16 @@ static int evaluate_in_one_process(struct conf *c, struct err *e)
 	struct heldout h = { 0 };
 	struct buf text = { 0 };
 	double start = clock_mono_s();
-	int code = heldout_open_dev(&h, &g, c, e);
+	int rc = heldout_open_dev(&h, &g, c, e);
 
-	if (!code)
-		code = evaluate_dev_set(&h, start, &text, e);
-	if (!code)
-		code = heldout_print(&text, e);
+	if (!rc)
+		rc = evaluate_dev_set(&h, start, &text, e);
+	if (!rc)
+		rc = heldout_print(&text, e);
 	buf_free(&text);
 	heldout_close(&h);
 	engine_close(&g);
-	return code;
+	return rc;
 }
 
 int heldout_run_evaluate(struct conf *c, struct err *e)

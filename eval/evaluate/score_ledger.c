@@ -114,13 +114,13 @@ static int tokenise_segment(struct score_ledger *l, const struct score_text *hyp
 int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
 		     const struct score_text *references, size_t n, struct err *e)
 {
-	int code = tokenise_segment(l, hypothesis, references, n, e);
+	int rc = tokenise_segment(l, hypothesis, references, n, e);
 
-	for (int i = 0; i < LEDGER_PSEUDO && !code; i++)
-		code = kinds[i].tokenised
+	for (int i = 0; i < LEDGER_PSEUDO && !rc; i++)
+		rc = kinds[i].tokenised
 			       ? metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e)
 			       : metric_add(&l->metrics[i], hypothesis, references, n, e);
-	return code;
+	return rc;
 }
 
 int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e)
@@ -195,20 +195,20 @@ static int score_ledger_systems(struct score_ledger *ledgers, struct segment_rea
 				const struct conf *c, struct err *e)
 {
 	const size_t n = s->n_hypotheses;
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !code; i++)
-		code = score_ledger_open(&ledgers[i], c->language, e);
-	while (!code && (code = segment_reader_next(s, e)) > 0) {
-		code = 0;
-		for (size_t i = 0; i < n && !code; i++)
-			code = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n,
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = score_ledger_open(&ledgers[i], c->language, e);
+	while (!rc && (rc = segment_reader_next(s, e)) > 0) {
+		rc = 0;
+		for (size_t i = 0; i < n && !rc; i++)
+			rc = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n,
 						e);
 	}
-	for (size_t i = 0; i < n && !code; i++)
-		code = score_ledger_resample(&ledgers[i], (uint64_t)c->resample_seed,
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = score_ledger_resample(&ledgers[i], (uint64_t)c->resample_seed,
 					     c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
-	return code;
+	return rc;
 }
 
 static void print_all(const struct score_ledger *ledgers, const struct segment_reader *s, bool json,
@@ -241,22 +241,22 @@ int score_ledger_run(const struct conf *c, FILE *out, struct err *e)
 	struct score_ledger *ledgers = NULL;
 	struct buf text = { 0 };
 	struct segment_reader s = { 0 };
-	int code = segment_reader_open(&s, c, e);
+	int rc = segment_reader_open(&s, c, e);
 
-	if (!code && !(ledgers = mem_alloc(s.n_hypotheses, sizeof(*ledgers), e)))
-		code = e->code;
-	if (!code)
-		code = score_ledger_systems(ledgers, &s, c, e);
-	if (!code) {
+	if (!rc && !(ledgers = mem_alloc(s.n_hypotheses, sizeof(*ledgers), e)))
+		rc = e->code;
+	if (!rc)
+		rc = score_ledger_systems(ledgers, &s, c, e);
+	if (!rc) {
 		print_all(ledgers, &s, c->json, &text);
-		code = buf_check(&text, e);
+		rc = buf_check(&text, e);
 	}
-	if (!code && (fputs(buf_text(&text), out) < 0 || fflush(out)))
-		code = err_set_errno(e, ERR_IO, "the ledger cannot be written");
+	if (!rc && (fputs(buf_text(&text), out) < 0 || fflush(out)))
+		rc = err_set_errno(e, ERR_IO, "the ledger cannot be written");
 	for (size_t i = 0; ledgers && i < s.n_hypotheses; i++)
 		score_ledger_close(&ledgers[i]);
 	free(ledgers);
 	buf_free(&text);
 	segment_reader_close(&s);
-	return code;
+	return rc;
 }

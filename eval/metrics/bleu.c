@@ -241,16 +241,16 @@ int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
 	       const char *const *references, size_t n, struct bleu_score *score, struct err *e)
 {
 	struct bleu *b = bleu_new(o, e);
-	int code = b ? 0 : e->code;
+	int rc = b ? 0 : e->code;
 
-	for (size_t i = 0; i < n && !code; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		struct score_text hypothesis = { hypotheses[i], strlen(hypotheses[i]) };
 		struct score_text reference = { references[i], strlen(references[i]) };
 
-		code = bleu_add(b, &hypothesis, &reference, 1, e);
+		rc = bleu_add(b, &hypothesis, &reference, 1, e);
 	}
-	if (!code)
+	if (!rc)
 		bleu_score(b, score);
 	bleu_free(b);
-	return code;
+	return rc;
 }

@@ -227,12 +227,12 @@ int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t 
 		       double *p, struct err *e)
 {
 	double *of_a = NULL, *of_b = NULL, mean;
-	int code = check_pair(a, b, e);
+	int rc = check_pair(a, b, e);
 
-	if (!code &&
+	if (!rc &&
 	    (!(of_a = draw_scores(a, seed, draws, e)) || !(of_b = draw_scores(b, seed, draws, e))))
-		code = e->code;
-	if (!code) {
+		rc = e->code;
+	if (!rc) {
 		for (int64_t t = 0; t < draws; t++)
 			of_a[t] = fabs(of_b[t] - of_a[t]);
 		mean = mean_of_scores(of_a, draws);
@@ -242,7 +242,7 @@ int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t 
 	}
 	free(of_a);
 	free(of_b);
-	return code;
+	return rc;
 }
 
 /* ---- approximate randomisation ----------------------------------------- */

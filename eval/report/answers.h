@@ -1,5 +1,5 @@
 /*
-  * answers.h - questions about a run, answered from its evidence.
+ * answers.h - questions about a run, answered from its evidence.
  *
  * An answer has a verdict, one sentence with numbers, the facts behind the sentence and
  * often a plot. Each question is a row of the table in answers.c; its function is in the

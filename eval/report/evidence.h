@@ -1,5 +1,5 @@
 /*
-  * evidence.h - the records of a run as arrays of numbers: journal, recipe, corpus manifest.
+ * evidence.h - the records of a run as arrays of numbers: journal, recipe, corpus manifest.
  *
  * A number that the journal lacks is NAN, never 0. A restarted run repeats the steps after its
  * last checkpoint. Only the last repetition counts here; the time of the others is lost_s.

@@ -1,5 +1,5 @@
 /*
-  * report.h - the answers of answers.h about a run, as Markdown, plain text, one HTML file or JSON.
+ * report.h - the answers of answers.h about a run, as Markdown, plain text, one HTML file or JSON.
  *
  * The JSON form:
  *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"sentence":…,
