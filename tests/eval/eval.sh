@@ -455,7 +455,7 @@ line 5 '^\{"id":4,"text":"[^".]*die alte Frau[^".]*"'
 # ---- lexical shortlists -----------------------------------------------------
 printf 'the man sees the dog.\nThe man sees a dog and the dog.\nthe woman sees the dogs.\n' >"$tmp/in"
 says 66 'shortlist.bin' "$wb" translate -m "$folder" --shortlist model
-says 0 'it allows [0-9.]+ % of the tokens of the development set' "$wb" shortlist -C "$w" tiny --candidates 30 --frequent 40
+says 0 'the shortlist covers [0-9.]+ % of the target tokens of the development set' "$wb" shortlist -C "$w" tiny --candidates 30 --frequent 40
 cp "$w/corpora/tiny/shortlist.bin" "$folder"
 says 0 '' "$wb" translate -m "$folder" --shortlist model
 lines 3
