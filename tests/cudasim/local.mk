@@ -33,15 +33,16 @@ tests_cudasim_libcudasim_a_CXXFLAGS = $(cuda_sim_flags)
 EXTRA_PROGRAMS += %D%/werkbank-train %D%/werkbank-eval
 long_programs += %D%/werkbank-train %D%/werkbank-eval
 cuda_sim_program = kernels/cuda/cuda_table.c $(nccl_sources)
+# Before all libraries: with CUDA configured, libkernels.a holds the real GPU's functions of the same names.
 cuda_sim_libs = $(cuda_sources:.cu=.simo) %D%/libcudasim.a
 tests_cudasim_werkbank_train_SOURCES = $(werkbank_train_SOURCES) $(cuda_sim_program)
 nodist_EXTRA_tests_cudasim_werkbank_train_SOURCES = %D%/runtime.cc	# linked as C++
 tests_cudasim_werkbank_train_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -DCUDA_PARTIAL
-tests_cudasim_werkbank_train_LDADD = %D%/libcudasim.a $(train_libs) $(cuda_sim_libs) $(mpi_libs)
+tests_cudasim_werkbank_train_LDADD = $(cuda_sim_libs) $(train_libs) %D%/libcudasim.a $(mpi_libs)
 tests_cudasim_werkbank_eval_SOURCES = eval/main.c $(cuda_sim_program)
 nodist_EXTRA_tests_cudasim_werkbank_eval_SOURCES = %D%/runtime.cc
 tests_cudasim_werkbank_eval_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -DCUDA_PARTIAL
-tests_cudasim_werkbank_eval_LDADD = %D%/libcudasim.a libeval.a $(train_libs) $(cuda_sim_libs) $(mpi_libs)
+tests_cudasim_werkbank_eval_LDADD = $(cuda_sim_libs) libeval.a $(train_libs) %D%/libcudasim.a $(mpi_libs)
 
 %D%/list.h: $(cuda_sim_tests) $(srcdir)/%D%/local.mk
 	@$(MKDIR_P) $(@D)
