@@ -376,8 +376,8 @@ int data_command_run(struct conf *c, struct err *e)
 		rc = questions[i].answer(&a, e);
 	if (!rc && a.json.len)
 		rc = query_print_json(&a, e);
-	if (!rc && (ferror(stdout) || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	if (!rc)
+		rc = file_flush_stdout(e);
 	query_close_corpus(&a);
 	return rc;
 }

@@ -34,9 +34,7 @@ static void json_put_count(struct json_writer *w, const char *key, int64_t n)
 static int print_and_free(struct buf *out, int rc, struct err *e)
 {
 	if (!rc)
-		rc = buf_check(out, e);
-	if (!rc && fwrite(buf_text(out), 1, out->len, stdout) != out->len)
-		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+		rc = file_put_stdout(out, e);
 	buf_free(out);
 	return rc;
 }

@@ -130,11 +130,10 @@ int fetch_command_run(struct conf *c, struct err *e)
 	}
 	if (!rc)
 		rc = fetch_manifests(m, n, c, &out, e);
-	fwrite(buf_text(&out), 1, out.len, stdout);
-	if ((ferror(stdout) || fflush(stdout)) && !rc)
-		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
-	if (!rc)
-		rc = buf_check(&out, e);
+	if (rc) /* what was fetched before the failure; the failure is the one to report */
+		(void)!fwrite(buf_text(&out), 1, out.len, stdout);
+	else
+		rc = file_put_stdout(&out, e);
 	for (i = 0; i < read; i++)
 		manifest_free(&m[i]);
 	free(m);

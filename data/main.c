@@ -13,11 +13,13 @@
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 {
 	size_t i;
+	int rc;
 
 	if (conf_init(c, e) || conf_parse_command(c, "data", argc, argv, e))
 		return e->code;
-	if (conf_print_requested(c, stdout))
-		return 0;
+	rc = conf_print_requested(c, e);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (!strcmp(c->command, "prep"))
 		return prep_command_run(c, e);
 	if (!strcmp(c->command, "fetch"))

@@ -41,9 +41,7 @@ static int tool_sink_close(struct tool_sink *s, int rc, struct err *e)
 	if (s->file.stream && rc == 0)
 		return outfile_commit(&s->file, e);
 	outfile_abandon(&s->file);
-	if (s->stream == stdout && (fflush(stdout) || ferror(stdout)) && rc == 0)
-		return err_set_errno(e, ERR_IO, "standard output: cannot be written");
-	return rc;
+	return rc == 0 && s->stream == stdout ? file_flush_stdout(e) : rc;
 }
 
 /* Appends the LF to line first, so that one fwrite() is enough. */

@@ -16,27 +16,27 @@
 
 static int bleu_command(struct conf *c, struct err *e)
 {
-	return score_tools_bleu(c, stdout, e);
+	return score_tools_bleu(c, e);
 }
 
 static int chrf_command(struct conf *c, struct err *e)
 {
-	return score_tools_chrf(c, stdout, e);
+	return score_tools_chrf(c, e);
 }
 
 static int ter_command(struct conf *c, struct err *e)
 {
-	return score_tools_ter(c, stdout, e);
+	return score_tools_ter(c, e);
 }
 
 static int compare_command(struct conf *c, struct err *e)
 {
-	return compare_run(c, stdout, e);
+	return compare_run(c, e);
 }
 
 static int score_ledger_command(struct conf *c, struct err *e)
 {
-	return score_ledger_run(c, stdout, e);
+	return score_ledger_run(c, e);
 }
 
 static int translate_command(struct conf *c, struct err *e)
@@ -81,10 +81,13 @@ static const struct {
 
 static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e)
 {
+	int rc;
+
 	if (conf_init(c, e) || conf_parse_command(c, "eval", argc, argv, e))
 		return e->code;
-	if (conf_print_requested(c, stdout))
-		return 0;
+	rc = conf_print_requested(c, e);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);

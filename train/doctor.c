@@ -436,9 +436,7 @@ int doctor_run(const struct conf *c, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
 		looks[i](&all);
 	(c->json ? doctor_put_json : doctor_put_table)(&all, &out);
-	rc = buf_check(&out, e);
-	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }

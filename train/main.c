@@ -106,8 +106,8 @@ static int run_model(struct conf *c, struct err *e)
 	else
 		print_tensors_table(params, n, floats);
 	free(params);
-	if (!rc && (fflush(stdout) || ferror(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (!rc)
+		rc = file_flush_stdout(e);
 	return rc;
 }
 
@@ -214,8 +214,9 @@ static int run_bandwidth(int *argc, char ***argv, struct err *e)
 	if (rc)
 		return rc;
 	rc = bandwidth_measure(&comm, &out, e);
-	if (!rc && comm.rank == 0 && (puts(buf_text(&out)) < 0 || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	buf_add_char(&out, '\n');
+	if (!rc && comm.rank == 0)
+		rc = file_put_stdout(&out, e);
 	if (rc && comm.size > 1) {
 		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
 		comm.abort(&comm, err_exit_status(rc));
@@ -244,20 +245,17 @@ static void print_version(void)
 
 static int train_run_command(struct conf *c, int *argc, char ***argv, struct err *e)
 {
-	struct buf help = { 0 };
+	int rc;
 
 	if (conf_parse_command(c, "train", *argc, *argv, e))
 		return e->code;
 	if (c->version) {
 		print_version();
-		return 0;
+		return file_flush_stdout(e);
 	}
-	if (c->help) {
-		conf_help(c->command, &help);
-		fputs(buf_text(&help), stdout);
-		buf_free(&help);
-		return 0;
-	}
+	rc = conf_print_requested(c, e);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (!c->command)
 		return err_set(e, ERR_USAGE,
 			       "no command was given: model prints the tensors of a model");

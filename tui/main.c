@@ -17,8 +17,12 @@ int main(int argc, char **argv)
 		code = conf_init(&c, &e);
 	if (!code)
 		code = conf_parse_command(&c, "tui", argc, argv, &e);
-	if (!code && !conf_print_requested(&c, stdout))
+	if (!code)
+		code = conf_print_requested(&c, &e);
+	if (code == 0)
 		code = commands_run(&c, &e);
+	else if (code > 0) /* help or version was printed */
+		code = 0;
 	code = conf_exit_status(&c, code, &e);
 	conf_free(&c);
 	return code;

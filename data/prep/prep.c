@@ -181,9 +181,7 @@ static void prep_print_summary(struct prep *p, double seconds)
 
 static int print_manifest(const struct buf *manifest, struct err *e)
 {
-	if (fwrite(manifest->data, 1, manifest->len, stdout) != manifest->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "standard output: cannot be written");
-	return 0;
+	return file_put_stdout(manifest, e);
 }
 
 /* ---- preparing ---- */

@@ -6,6 +6,7 @@
 
 #include "data/prep/prep_report.h"
 #include "share/base/json.h"
+#include "share/base/file.h"
 #include "share/base/util.h"
 
 /*
@@ -232,9 +233,7 @@ int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct p
 		plan_print_json(&w, p, plan, n, ready);
 	else
 		plan_print_table(&b, p, plan, n, ready);
-	rc = buf_check(&b, e);
-	if (!rc && (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	rc = file_put_stdout(&b, e);
 	buf_free(&b);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "eval/evaluate/score_tools.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/mem.h"
+#include "share/base/file.h"
 #include "share/base/text.h"
 
 #define LEVEL 0.05 /* below, a difference is called significant */
@@ -45,7 +46,7 @@ static int read_systems(struct comparison *x, struct segment_reader *s, struct e
 		rc = 0;
 		for (size_t i = 0; i < x->n && !rc; i++)
 			rc = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
-					  s->n - x->n, e);
+					s->n - x->n, e);
 	}
 	return rc;
 }
@@ -157,7 +158,7 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 	compare_signature(x, out);
 }
 
-static int compare_print(const struct comparison *x, FILE *out, struct err *e)
+static int compare_print(const struct comparison *x, struct err *e)
 {
 	struct buf text = { 0 };
 	int rc;
@@ -166,15 +167,14 @@ static int compare_print(const struct comparison *x, FILE *out, struct err *e)
 		compare_print_json(x, &text);
 	else
 		compare_print_text(x, &text);
-	rc = buf_check(&text, e);
-	if (!rc && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
-		rc = err_set_errno(e, ERR_IO, "the comparison cannot be written");
+	buf_add_char(&text, '\n');
+	rc = file_put_stdout(&text, e);
 	buf_free(&text);
 	return rc;
 }
 
 /* The files that c names, compared; names: what they are called, NULL: by their paths. */
-static int compare_files(const struct conf *c, char *const *names, FILE *out, struct err *e)
+static int compare_files(const struct conf *c, char *const *names, struct err *e)
 {
 	struct comparison x = { .conf = c,
 				.test = (enum test)c->test,
@@ -196,7 +196,7 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 	if (!rc)
 		rc = test_all(&x, e);
 	if (!rc)
-		rc = compare_print(&x, out, e);
+		rc = compare_print(&x, e);
 	for (size_t i = 0; x.systems && i < x.n; i++)
 		metric_close(&x.systems[i].metric);
 	free(x.systems);
@@ -205,7 +205,7 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 }
 
 /* What runs translate, as if it had been in files. */
-static int compare_systems(const struct conf *c, FILE *out, struct err *e)
+static int compare_systems(const struct conf *c, struct err *e)
 {
 	struct compare_runs f;
 	struct conf files = *c; /* shallow: nothing of it is given up here */
@@ -215,12 +215,12 @@ static int compare_systems(const struct conf *c, FILE *out, struct err *e)
 	files.n_arguments = (int)f.n;
 	files.reference = (struct conf_list){ &f.reference, 1 };
 	if (!rc)
-		rc = compare_files(&files, f.names, out, e);
+		rc = compare_files(&files, f.names, e);
 	compare_runs_close(&f);
 	return rc;
 }
 
-int compare_run(const struct conf *c, FILE *out, struct err *e)
+int compare_run(const struct conf *c, struct err *e)
 {
 	if (c->run && c->reference.n)
 		return err_set(e, ERR_USAGE,
@@ -230,5 +230,5 @@ int compare_run(const struct conf *c, FILE *out, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "compare needs BASELINE SYSTEM...: two files or more, "
 			       "or --run NAME and another run or :CHECKPOINT");
-	return c->run ? compare_systems(c, out, e) : compare_files(c, NULL, out, e);
+	return c->run ? compare_systems(c, e) : compare_files(c, NULL, e);
 }

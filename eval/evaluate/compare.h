@@ -9,8 +9,8 @@
 
 /*
  * With c->run: compare_runs.h. Else: compare the files c->arguments[1…] with the first one against the files of c->reference, by
- * c->metric and c->test of resample.h; print to out.
+ * c->metric and c->test of resample.h; print to standard output.
  */
-int compare_run(const struct conf *c, FILE *out, struct err *e);
+int compare_run(const struct conf *c, struct err *e);
 
 #endif

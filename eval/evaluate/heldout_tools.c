@@ -14,11 +14,7 @@
 
 int heldout_print(struct buf *text, struct err *e)
 {
-	if (buf_check(text, e))
-		return e->code;
-	if (fputs(buf_text(text), stdout) < 0 || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "the evaluation cannot be written");
-	return 0;
+	return file_put_stdout(text, e);
 }
 
 /* Where the checkpoint has both: which of them was measured; NULL: there are but one. */

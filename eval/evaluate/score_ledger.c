@@ -8,6 +8,7 @@
 #include "eval/translate/segment_reader.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/base/file.h"
 #include "share/base/util.h"
 
 #define BLEU_WITH(tokenizer, lowercase, split)                                                     \
@@ -118,8 +119,8 @@ int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis
 
 	for (int i = 0; i < LEDGER_PSEUDO && !rc; i++)
 		rc = kinds[i].tokenised
-			       ? metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e)
-			       : metric_add(&l->metrics[i], hypothesis, references, n, e);
+			     ? metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e)
+			     : metric_add(&l->metrics[i], hypothesis, references, n, e);
 	return rc;
 }
 
@@ -202,12 +203,11 @@ static int score_ledger_systems(struct score_ledger *ledgers, struct segment_rea
 	while (!rc && (rc = segment_reader_next(s, e)) > 0) {
 		rc = 0;
 		for (size_t i = 0; i < n && !rc; i++)
-			rc = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n,
-						e);
+			rc = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n, e);
 	}
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = score_ledger_resample(&ledgers[i], (uint64_t)c->resample_seed,
-					     c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
+					   c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 	return rc;
 }
 
@@ -236,7 +236,7 @@ static void print_all(const struct score_ledger *ledgers, const struct segment_r
 	}
 }
 
-int score_ledger_run(const struct conf *c, FILE *out, struct err *e)
+int score_ledger_run(const struct conf *c, struct err *e)
 {
 	struct score_ledger *ledgers = NULL;
 	struct buf text = { 0 };
@@ -249,10 +249,8 @@ int score_ledger_run(const struct conf *c, FILE *out, struct err *e)
 		rc = score_ledger_systems(ledgers, &s, c, e);
 	if (!rc) {
 		print_all(ledgers, &s, c->json, &text);
-		rc = buf_check(&text, e);
+		rc = file_put_stdout(&text, e);
 	}
-	if (!rc && (fputs(buf_text(&text), out) < 0 || fflush(out)))
-		rc = err_set_errno(e, ERR_IO, "the ledger cannot be written");
 	for (size_t i = 0; ledgers && i < s.n_hypotheses; i++)
 		score_ledger_close(&ledgers[i]);
 	free(ledgers);

@@ -62,7 +62,7 @@ void score_ledger_text(const struct score_ledger *l, struct buf *out);
 void score_ledger_json(const struct score_ledger *l, struct json_writer *w);
 void score_ledger_close(struct score_ledger *l);
 
-/* The command ledger: each file of c->arguments against c->reference; print to out. */
-int score_ledger_run(const struct conf *c, FILE *out, struct err *e);
+/* The command ledger: each file of c->arguments against c->reference; print to standard output. */
+int score_ledger_run(const struct conf *c, struct err *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include "eval/metrics/resample.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/mem.h"
+#include "share/base/file.h"
 #include "share/base/util.h"
 
 static void write_integers(struct json_writer *w, const char *key, const int64_t *values, int n)
@@ -60,13 +61,10 @@ void score_tools_confidence_json(struct json_writer *w, const struct score_confi
 }
 
 /* Print what a buffer holds and a line end; the caller's stream may be closed or full. */
-static int print_score(FILE *out, struct buf *text, struct err *e)
+static int print_score(struct buf *text, struct err *e)
 {
-	if (buf_check(text, e))
-		return e->code;
-	if (fprintf(out, "%s\n", buf_text(text)) < 0 || fflush(out))
-		return err_set_errno(e, ERR_IO, "the score cannot be written");
-	return 0;
+	buf_add_char(text, '\n');
+	return file_put_stdout(text, e);
 }
 
 /* What --confidence adds to a score. */
@@ -268,7 +266,7 @@ static int score_files(const struct conf *c, struct conf_list *references, struc
 	return 0;
 }
 
-static int run_score_command(enum metric_kind kind, const struct conf *c, FILE *out, struct err *e)
+static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
 	struct conf_list references = { 0 }; /* owned array of borrowed names */
@@ -286,7 +284,7 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, FILE *
 	if (!rc)
 		rc = print_scores(&r, c, &text, e);
 	if (!rc)
-		rc = print_score(out, &text, e);
+		rc = print_score(&text, e);
 	for (size_t i = 0; i < r.n; i++)
 		metric_close(&r.metrics[i]);
 	free(references.items);
@@ -295,17 +293,17 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, FILE *
 	return rc;
 }
 
-int score_tools_bleu(const struct conf *c, FILE *out, struct err *e)
+int score_tools_bleu(const struct conf *c, struct err *e)
 {
-	return run_score_command(METRIC_BLEU, c, out, e);
+	return run_score_command(METRIC_BLEU, c, e);
 }
 
-int score_tools_chrf(const struct conf *c, FILE *out, struct err *e)
+int score_tools_chrf(const struct conf *c, struct err *e)
 {
-	return run_score_command(METRIC_CHRF, c, out, e);
+	return run_score_command(METRIC_CHRF, c, e);
 }
 
-int score_tools_ter(const struct conf *c, FILE *out, struct err *e)
+int score_tools_ter(const struct conf *c, struct err *e)
 {
-	return run_score_command(METRIC_TER, c, out, e);
+	return run_score_command(METRIC_TER, c, e);
 }

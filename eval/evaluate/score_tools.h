@@ -12,11 +12,11 @@
 
 /*
  * Score c->arguments[0] (none or "-": standard input) against the files of
- * c->reference; print to out.
+ * c->reference; print to standard output.
  */
-int score_tools_bleu(const struct conf *c, FILE *out, struct err *e);
-int score_tools_chrf(const struct conf *c, FILE *out, struct err *e);
-int score_tools_ter(const struct conf *c, FILE *out, struct err *e);
+int score_tools_bleu(const struct conf *c, struct err *e);
+int score_tools_chrf(const struct conf *c, struct err *e);
+int score_tools_ter(const struct conf *c, struct err *e);
 
 /*
  * Members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length",

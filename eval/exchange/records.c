@@ -119,9 +119,7 @@ static int record_output_close(struct record_output *s, struct buf *b, int rc, s
 		rc = buf_check(b, e);
 	buf_free(b);
 	if (!s->is_file)
-		return rc || fflush(stdout) == 0
-			       ? rc
-			       : err_set_errno(e, ERR_IO, "cannot write to standard output");
+		return rc ? rc : file_flush_stdout(e);
 	if (!rc)
 		return outfile_commit(&s->file, e);
 	outfile_abandon(&s->file);

@@ -147,9 +147,7 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 {
 	if (c->output)
 		return file_write_all(c->output, text->data, text->len, e);
-	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "cannot write the report to standard output");
-	return 0;
+	return file_put_stdout(text, e);
 }
 
 static int write_report(const struct conf *c, const struct evidence *v, const char *format,

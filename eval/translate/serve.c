@@ -7,6 +7,7 @@
 
 #include "eval/translate/suggest.h"
 #include "share/base/json.h"
+#include "share/base/file.h"
 #include "share/base/lines.h"
 
 static void write_id(struct json_writer *w, const struct json *request)
@@ -335,8 +336,8 @@ int serve_answer(const struct serve_context *s, const char *line, size_t n, stru
 
 static int write_response(struct buf *text, struct err *e)
 {
-	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "cannot write the answer to standard output");
+	if (file_put_stdout(text, e))
+		return e->code;
 	buf_clear(text);
 	return 0;
 }

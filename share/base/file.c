@@ -152,6 +152,27 @@ int file_write_fd(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
+int file_flush_stdout(struct err *e)
+{
+	if (fflush(stdout))
+		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (ferror(stdout)) /* errno of the call that failed is lost */
+		return err_set(e, ERR_IO, "standard output cannot be written");
+	return 0;
+}
+
+int file_write_stdout(const void *bytes, size_t n, struct err *e)
+{
+	if (fwrite(bytes, 1, n, stdout) != n)
+		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+	return file_flush_stdout(e);
+}
+
+int file_put_stdout(const struct buf *text, struct err *e)
+{
+	return buf_check(text, e) ? e->code : file_write_stdout(buf_text(text), text->len, e);
+}
+
 bool file_first_line(const char *path, char *line, size_t size)
 {
 	FILE *f = fopen(path, "re");

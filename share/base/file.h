@@ -44,6 +44,14 @@ int file_write_buf(const char *path, const struct buf *b, struct err *e);
 /* All n bytes to a descriptor, whatever interrupts; -1 with errno: they could not all be written. */
 int file_write_fd(int fd, const void *bytes, size_t n);
 
+/*
+ * Write to standard output and flush it. A full disk or a closed pipe is ERR_IO, with a message.
+ * The buffer is checked first (ERR_NOMEM). file_flush_stdout() ends a series of printf().
+ */
+int file_put_stdout(const struct buf *text, struct err *e);
+int file_write_stdout(const void *bytes, size_t n, struct err *e);
+int file_flush_stdout(struct err *e);
+
 /* The first line of a small file, without its end; false, and "": there is none. */
 bool file_first_line(const char *path, char *line, size_t size);
 

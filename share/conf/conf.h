@@ -78,10 +78,10 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 int conf_exit_status(const struct conf *c, int code, const struct err *e);
 
 /*
- * Answer --help and --version on out: true when the program has nothing more
- * to do. Every main() asks right after conf_parse_command().
+ * Print what --help or --version requested: 1 when the program is done, 0 when neither was given,
+ * < 0 when standard output cannot be written. Every main() calls it after conf_parse_command().
  */
-bool conf_print_requested(const struct conf *c, FILE *out);
+int conf_print_requested(const struct conf *c, struct err *e);
 
 /*
  * Set one option from text as a user writes it (name with - or _). origin is "command line",

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/conf/conf_internal.h"
 
 #define HELP_WIDTH     80 /* columns */
@@ -246,19 +247,20 @@ void conf_version(struct buf *out)
 	}
 }
 
-bool conf_print_requested(const struct conf *c, FILE *out)
+int conf_print_requested(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
+	int rc;
 
 	if (!c->help && !c->version)
-		return false;
+		return 0;
 	if (c->help)
 		conf_help(c->command, &text);
 	else
 		conf_version(&text);
-	fputs(buf_text(&text), out);
+	rc = file_put_stdout(&text, e);
 	buf_free(&text);
-	return true;
+	return rc ? rc : 1;
 }
 
 int conf_exit_status(const struct conf *c, int code, const struct err *e)

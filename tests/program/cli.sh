@@ -138,6 +138,10 @@ for command in tokenize normalize; do
 	fi
 done
 if [ -w /dev/full ]; then
+	for words in --help --version 'train --help' 'bleu --help' 'model --help' 'tokenize --help' doctor; do
+		# shellcheck disable=SC2086 # words
+		says 74 'standard output cannot be written' sh -c '"$@" >/dev/full' sh "$wb" $words
+	done
 	"$wb" tokenize "$tmp/long" >/dev/full 2>"$tmp/err"
 	got=$?
 	if [ $got -eq 74 ] && [ -s "$tmp/err" ]; then ok "full disk"; else not_ok "full disk" "exit status $got"; fi

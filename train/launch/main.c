@@ -107,9 +107,13 @@ int main(int argc, char **argv)
 		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
 	if (!rc)
 		rc = conf_parse_command(&c, "launch", parsed, argv, &e);
-	if (!rc && !conf_print_requested(&c, stdout))
+	if (!rc)
+		rc = conf_print_requested(&c, &e);
+	if (rc == 0)
 		rc = agent ? command_ssh(&c, argv + parsed - 1, &e)
 			   : run_subcommand(&c, &status, &e);
+	else if (rc > 0) /* help or version was printed */
+		rc = 0;
 	if (rc)
 		status = conf_exit_status(&c, rc, &e);
 	conf_free(&c);

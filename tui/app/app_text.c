@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/text.h"
 #include "tui/app/jobs.h"
 
@@ -87,9 +88,7 @@ int app_run_as_text(struct app *a, const struct conf *c, struct err *e)
 		return e->code;
 	app_draw(a);
 	grid_dump(&a->grid, &out);
-	status = buf_check(&out, e);
-	if (!status && (fwrite(buf_text(&out), 1, out.len, stdout) != out.len || fflush(stdout)))
-		status = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	status = file_put_stdout(&out, e);
 	buf_free(&out);
 	return status;
 }

@@ -48,10 +48,8 @@ int commands_exec_sister(char **argv, struct err *e)
 
 static int write_stdout(struct buf *text, struct err *e)
 {
-	int code = buf_check(text, e);
+	int code = file_put_stdout(text, e);
 
-	if (!code && (fwrite(buf_text(text), 1, text->len, stdout) != text->len || fflush(stdout)))
-		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
 	buf_free(text);
 	return code;
 }

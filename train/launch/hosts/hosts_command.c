@@ -137,8 +137,8 @@ static int run_hosts_action(size_t action, const struct conf *c, int *status, st
 		rc = hosts_read(&h, c->arguments[i], &env, e);
 	if (!rc)
 		rc = actions[action].run_hosts_action(&t, status, e);
-	if (!rc && (fflush(stdout) || ferror(stdout)))
-		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+	if (!rc)
+		rc = file_flush_stdout(e);
 	hosts_free(&h);
 	free(workspace);
 	return rc;

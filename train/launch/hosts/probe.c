@@ -238,8 +238,8 @@ int probe_command_run(const struct conf *c, struct err *e)
 		rc = request_from_options(c, &request, e);
 	if (!rc)
 		rc = probe_answer_request(request, &out, e);
-	if (!rc && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+	if (!rc)
+		rc = file_put_stdout(&out, e);
 	json_free(request);
 	buf_free(&out);
 	return rc;

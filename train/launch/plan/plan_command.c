@@ -9,6 +9,7 @@
 
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/base/file.h"
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/common/network.h"
@@ -408,9 +409,7 @@ int plan_command_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = c->json ? print_plan_json(&p, &out, e) : print_plan_text(&p, &out, e);
 	if (!rc)
-		rc = buf_check(&out, e);
-	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "cannot write the plan to standard output");
+		rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	free(workspace);
 	return rc;

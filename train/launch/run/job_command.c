@@ -188,8 +188,7 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	int rc = workspace ? 0 : e->code;
 
 	if (!rc && !(c->walltime > 0))
-		rc = err_set(e, ERR_USAGE,
-			     "give the length of one batch job: --walltime MINUTES");
+		rc = err_set(e, ERR_USAGE, "give the length of one batch job: --walltime MINUTES");
 	if (!rc)
 		rc = conf_load_recipe(c, recipe, e);
 	if (!rc) {
@@ -250,8 +249,8 @@ int job_command_run(struct conf *c, struct err *e)
 		if (!rc && chmod(c->output, 0755))
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make this file executable",
 					   c->output);
-	} else if (!rc && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout))) {
-		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+	} else if (!rc) {
+		rc = file_put_stdout(&text, e);
 	}
 	buf_free(&text);
 	free(program);

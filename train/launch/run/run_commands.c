@@ -198,11 +198,7 @@ static int print_result_object(struct json_writer *w, struct err *e)
 {
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
-	if (buf_check(w->out, e))
-		return e->code;
-	if (fwrite(w->out->data, 1, w->out->len, stdout) != w->out->len || fflush(stdout))
-		return err_set_errno(e, ERR_IO, "cannot write to standard output");
-	return 0;
+	return file_put_stdout(w->out, e);
 }
 
 /* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5} */
@@ -322,12 +318,11 @@ static int copy_console_log(const char *path, int64_t *end, struct err *e)
 	if (fd < 0)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
 	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-		if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n)
-			rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+		rc = file_write_stdout(bytes, (size_t)n, e);
 	if (!rc && n < 0)
 		rc = err_set_errno(e, ERR_IO, "%s: cannot read this file", path);
-	if (!rc && fflush(stdout))
-		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+	if (!rc)
+		rc = file_flush_stdout(e);
 	*end = lseek(fd, 0, SEEK_CUR);
 	close(fd);
 	return rc;
@@ -348,8 +343,7 @@ static int follow_console_log(struct run_handle *l, const char *path, int64_t fr
 		run_handle_refresh(l);
 		alive = l->alive;
 		while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-			if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
-				rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
+			rc = file_write_stdout(bytes, (size_t)n, e);
 		if (alive)
 			usleep(LOOK_US);
 	}

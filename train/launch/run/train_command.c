@@ -302,10 +302,8 @@ static int print_command_line(struct training *t, struct err *e)
 	if (!rc) {
 		command_line_quote(&c, &text);
 		buf_add_char(&text, '\n');
-		rc = buf_check(&text, e);
+		rc = file_put_stdout(&text, e);
 	}
-	if (!rc && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout)))
-		rc = err_set_errno(e, ERR_IO, "cannot write to standard output");
 	buf_free(&text);
 	command_line_free(&c);
 	free(hostfile);
