@@ -1,6 +1,7 @@
-/* block_words.c - see block_words.h */
+/* block_words.c - the lines of a block as word numbers (see block_words.h) */
 #include "data/prep/block_words.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +14,19 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define SLACK 32 /* zeros behind a line: it is looked at in steps of 16 bytes */
+#define SLACK 32 /* zero bytes after a line, which is scanned in steps of 16 bytes */
 
 struct block_reader {
 	struct pipeline *pipeline;
 	const struct scripts *scripts; /* borrowed */
-	uint32_t writing[2];	       /* scripts of the languages, by enum pipeline_side */
+	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
 	struct buf tokens, clean; /* of the current line */
 	struct word_cache *cache; /* owned */
 	/*
-	 * Unknown words of all blocks are counted: the cache has ~ of that count for one. What is
-	 * below the first of this block belongs to an earlier one and is unknown again.
+	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
+	 * ~count for an unknown word. A count below first_unknown belongs to an earlier block: its
+	 * number is not known here, so the word is unknown again.
 	 */
 	int64_t first_unknown;
 };
@@ -87,7 +89,7 @@ static int add_unknown(struct block_words *out, const char *text, size_t n, stru
 	return 0;
 }
 
-/* One that does not fit into the cache. */
+/* A word that does not fit into the cache: it is unknown in every block. */
 static int block_add_long_word(struct block_words *out, const char *text, size_t n, int32_t *number,
 			       struct err *e)
 {
@@ -111,12 +113,12 @@ static bool fits_cache(const char *text, size_t n)
 	return n <= WORD_CACHE_BYTES && !memchr(text, 0, n);
 }
 
-/* A word whose set is on its way. */
+/* A word whose cache set is being prefetched. */
 struct pending_word {
 	const char *text;
 	size_t n;
 	struct word_key key;
-	struct word_cache_entry *set; /* NULL: it does not fit into the cache */
+	struct word_cache_entry *set; /* NULL: the word does not fit into the cache */
 };
 
 static int block_add_short_word(struct block_reader *r, struct block_words *out,
@@ -134,7 +136,7 @@ static int block_add_short_word(struct block_reader *r, struct block_words *out,
 	return 0;
 }
 
-/* The end of the word at text: the next blank, or end. */
+/* The end of the word at text: the next blank, or end. Reads up to 7 bytes past end (SLACK). */
 static inline const char *find_word_end(const char *text, const char *end)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -156,9 +158,9 @@ static inline const char *find_word_end(const char *text, const char *end)
 	return text < end ? text : end;
 }
 
-#define AHEAD 32 /* words whose sets are fetched at a time */
+#define AHEAD 32 /* words whose cache sets are prefetched together */
 
-/* Up to AHEAD words of a clean line, from *text on, which moves behind them. How many. */
+/* Split off up to AHEAD words at *text, advance *text past them, return their number. */
 static int block_split_words(struct block_reader *r, const char **text, const char *end,
 			     bool has_nul, struct pending_word *to)
 {
@@ -178,7 +180,7 @@ static int block_split_words(struct block_reader *r, const char **text, const ch
 	return n;
 }
 
-/* The words of a clean line: separated by one blank each, none at the ends. */
+/* The words of a clean line: separated by single blanks, none at the ends. */
 static int block_add_words(struct block_reader *r, struct block_words *out, const char *text,
 			   size_t n, struct token_column_line *l, struct err *e)
 {
@@ -195,7 +197,7 @@ static int block_add_words(struct block_reader *r, struct block_words *out, cons
 		int count = block_split_words(r, &text, end, has_nul, words);
 
 		for (const struct pending_word *p = words; p < words + count; p++, to++) {
-			/* characters are at most as many as bytes */
+			/* a word has at most as many characters as bytes */
 			if (p->n > l->longest)
 				l->longest = (uint32_t)MAX(utf8_count(p->text, p->n), l->longest);
 			if (p->set ? block_add_short_word(r, out, p, to, e)
@@ -228,7 +230,7 @@ static inline bool is_any(bytes16 v)
 	return halves[0] | halves[1];
 }
 
-/* Is one of the characters that begin at p … p + 15 a blank of more than one byte? */
+/* Does a multi-byte blank begin within p ... p + 15? */
 static bool has_wide_blank(const char *p, const char *end)
 {
 	uint32_t c;
@@ -243,9 +245,8 @@ static bool has_wide_blank(const char *p, const char *end)
 }
 
 /*
- * Would clean_squeeze() leave the line as it is? So it is for nearly all that comes out of
- * tokenising. SLACK zeros stand behind it. Blanks of more than one byte begin with C2, E1, E2
- * or E3.
+ * true if clean_squeeze() would not change the line, which holds for nearly all tokenised lines.
+ * SLACK zero bytes follow the line. Multi-byte blanks begin with C2, E1, E2 or E3.
  */
 static bool is_clean(const char *text, size_t n)
 {
@@ -266,7 +267,7 @@ static bool is_clean(const char *text, size_t n)
 	return true;
 }
 
-/* Zeros behind the text, not counted in it. */
+/* Append zero bytes that do not count as text. */
 static void append_zero_padding(struct buf *b)
 {
 	char *to = buf_reserve(b, SLACK);
@@ -306,7 +307,7 @@ static int block_add_line(struct block_reader *r, enum pipeline_side side, const
 	return block_add_words(r, out, buf_text(clean), clean->len, l, e);
 }
 
-/* What the last block of this memory has found out is known from now on. */
+/* Add the numbers of the former contents of w to the cache. */
 static void cache_learn_words(struct block_reader *r, const struct block_words *w)
 {
 	for (size_t i = 0; w->is_numbered && i < w->n_unknown; i++) {
@@ -343,12 +344,13 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 		}
 	lines_close(&in);
 	r->first_unknown += (int64_t)out->n_unknown;
-	append_zero_padding(&out->bytes); /* for cache_learn_words() */
+	append_zero_padding(&out->bytes); /* cache_learn_words() reads words in steps of 8 bytes */
 	return got < 0 ? got : buf_check(&out->bytes, e);
 }
 
 int block_words_number(struct block_words *w, struct intern *table, struct err *e)
 {
+	assert(!w->is_numbered);
 	for (size_t i = 0; i < w->n_unknown; i++)
 		if (intern_add(table, w->bytes.data + w->unknown[i].start, w->unknown[i].len,
 			       &w->unknown[i].number, e))

@@ -1,6 +1,7 @@
-/* blocks.c - see blocks.h */
+/* blocks.c - reader of all texts of a corpus as blocks of whole lines (see blocks.h) */
 #include "data/prep/blocks.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,23 +16,23 @@
 struct blocks {
 	const struct texts *texts;
 	bool repair;
-	size_t next;  /* file (archives), then text (plain ones) to begin with */
-	bool plain;   /* all archives are done */
-	int64_t done; /* bytes of the files before the one at hand */
+	size_t next;	    /* next file (while archives are read), then next plain text */
+	bool archives_done; /* phase: plain files */
+	int64_t done;	    /* bytes of the files before the current one */
 
-	struct archive_reader *archive; /* NULL: none at hand */
-	const char **names;		/* owned: the members wanted of it, … */
-	size_t *wanted_texts;		/* owned: … and the texts that they are */
+	struct archive_reader *archive; /* owned: the current archive; NULL: none */
+	const char **names;		/* owned: [n_wanted] its members to read */
+	size_t *wanted_texts;		/* owned: [n_wanted] block.text of each member */
 	size_t n_wanted;
-	int file;	    /* the plain file at hand, -1: none */
-	int64_t file_bytes; /* read of it */
+	int file;	    /* descriptor of the current plain file, -1: none */
+	int64_t file_bytes; /* bytes read from it */
 
-	bool open; /* a text has begun and not ended */
-	size_t text;
-	int64_t lines; /* of it, in blocks so far */
+	bool in_text;  /* a text has begun and not ended */
+	size_t text;   /* block.text of the current text */
+	int64_t lines; /* lines of its blocks so far */
 	struct sgm sgm;
 	bool is_sgm;
-	struct buf rest; /* the beginning of a line, for the next block */
+	struct buf rest; /* the incomplete last line, for the next block */
 };
 
 const struct source_text *blocks_text(const struct texts *t, size_t k)
@@ -94,7 +95,7 @@ static int64_t blocks_position(const struct blocks *b)
 	return b->done + (b->archive ? archive_position(b->archive) : b->file_bytes);
 }
 
-/* Bytes of the text at hand: a lines_read. */
+/* Read bytes of the current text; a lines_read callback. */
 static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e)
 {
 	struct blocks *b = from;
@@ -112,13 +113,14 @@ static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e
 	return got;
 }
 
-/* ---- from text to text ---- */
+/* ---- the next text ---- */
 
 static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 {
 	const struct source_text *t = blocks_text(b->texts, text);
 
-	b->open = true;
+	assert(!b->in_text && text < 2 * b->texts->n);
+	b->in_text = true;
 	b->text = text;
 	b->lines = 0;
 	buf_clear(&b->rest);
@@ -133,7 +135,7 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 
 static void blocks_end_text(struct blocks *b)
 {
-	b->open = false;
+	b->in_text = false;
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
 	b->is_sgm = false;
@@ -145,6 +147,7 @@ static void blocks_end_text(struct blocks *b)
 	b->file_bytes = 0;
 }
 
+/* Open archive number `file` with its wanted members; b->archive stays NULL if there are none. */
 static int open_archive(struct blocks *b, size_t file, struct err *e)
 {
 	const struct texts *t = b->texts;
@@ -169,7 +172,7 @@ static int open_archive(struct blocks *b, size_t file, struct err *e)
 	return 0;
 }
 
-/* The next member of the archives: 1; 0: there are no more. */
+/* Begin the next wanted member of the archives. 1; 0: no more; < 0. */
 static int next_member(struct blocks *b, struct err *e)
 {
 	const struct texts *t = b->texts;
@@ -192,12 +195,12 @@ static int next_member(struct blocks *b, struct err *e)
 			return 0;
 		if (open_archive(b, b->next, e))
 			return e->code;
-		if (!b->archive) /* nothing of it is needed */
+		if (!b->archive) /* no wanted member */
 			b->done += t->files[b->next++].bytes;
 	}
 }
 
-/* The next plain file: 1; 0: there are no more. */
+/* Begin the next plain file. 1; 0: no more; < 0. */
 static int blocks_next_file(struct blocks *b, struct err *e)
 {
 	const struct texts *t = b->texts;
@@ -219,19 +222,19 @@ static int blocks_next_text(struct blocks *b, struct err *e)
 {
 	int got;
 
-	if (!b->plain) {
+	if (!b->archives_done) {
 		got = next_member(b, e);
 		if (got)
 			return got;
-		b->plain = true;
+		b->archives_done = true;
 		b->next = 0;
 	}
 	return blocks_next_file(b, e);
 }
 
-/* ---- from block to block ---- */
+/* ---- the next block ---- */
 
-/* Segments become lines: none holds an LF. */
+/* Fill the block with segments of an .sgm, one a line; a segment holds no LF. */
 static int fill_segments(struct blocks *b, struct block *to, struct err *e)
 {
 	int got = 1;
@@ -247,7 +250,7 @@ static int fill_segments(struct blocks *b, struct block *to, struct err *e)
 	return got < 0 ? got : 0;
 }
 
-/* What stands behind the last LF is kept for the next block. false: there is no LF. */
+/* Cut the block after its last LF and save the rest for the next block. false: no LF. */
 static bool block_cut_at_line(struct blocks *b, struct block *to)
 {
 	const char *lf = memrchr(to->bytes, '\n', to->n);
@@ -261,8 +264,8 @@ static bool block_cut_at_line(struct blocks *b, struct block *to)
 }
 
 /*
- * Up to a line's end. A line that is too long is given out as far as it has come: whoever cuts
- * the block into lines knows its number and refuses it.
+ * Fill the block up to the end of a line. A line longer than LINES_MAX_BYTES is returned
+ * incomplete: the reader of the lines knows its number and refuses it.
  */
 static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 {
@@ -303,7 +306,7 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 {
 	int got;
 
-	if (!b->open) {
+	if (!b->in_text) {
 		got = blocks_next_text(b, e);
 		if (got <= 0)
 			return got;

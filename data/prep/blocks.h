@@ -1,5 +1,5 @@
 /*
- * blocks.h - all texts of a corpus, one behind the other, in blocks of whole lines.
+ * blocks.h - reader of all texts of a corpus as blocks of whole lines
  *
  *	struct blocks *b = blocks_open(&texts, repair, e);
  *	struct block k = { 0 };
@@ -8,9 +8,10 @@
  *	block_free(&k);
  *	blocks_close(b);
  *
- * Each archive is passed once, its members come in its order; each plain file is passed
- * once for each time that it stands in the texts. Lines are as in lines.h; those
- * of an .sgm are its segments, in which invalid UTF-8 has already been replaced or refused.
+ * Order: first the archives, each read once, its members in the order of the archive; then the
+ * plain files, each read as often as the texts name it. Blocks of different texts are never
+ * interleaved. Lines are those of lines.h; of an .sgm, its segments, whose invalid UTF-8 is already
+ * repaired or refused.
  */
 #ifndef WERKBANK_DATA_PREP_BLOCKS_H
 #define WERKBANK_DATA_PREP_BLOCKS_H
@@ -22,31 +23,30 @@
 #include "data/source/texts.h"
 #include "share/base/err.h"
 
-#define TEXT_BLOCK_BYTES                                                                           \
-	((size_t)1 << 20) /* about: up to the line's end before this, or behind it */
+#define TEXT_BLOCK_BYTES ((size_t)1 << 20) /* approximate size: a block ends with a line */
 
 struct block {
-	size_t text;	  /* twice the number of its pair, + 1: the target */
-	int64_t first;	  /* number of its first line, from 1 */
-	int64_t lines;	  /* in it; a text without any is one empty block */
-	bool is_last;	  /* of its text */
-	int64_t position; /* of blocks_total(): bytes of files and archives read so far */
-	char *bytes;	  /* owned: kept from call to call */
+	size_t text;	  /* 2 * index of the text pair; + 1 for its target */
+	int64_t first;	  /* number of its first line in the text, from 1 */
+	int64_t lines;	  /* number of lines; an empty text is one block without lines */
+	bool is_last;	  /* last block of its text */
+	int64_t position; /* bytes read so far, of blocks_total() */
+	char *bytes;	  /* owned: reused from call to call */
 	size_t n, cap;
 };
 
 struct blocks;
 
-/* The texts are borrowed. repair: invalid UTF-8 in an .sgm becomes U+FFFD. */
+/* Borrows t. repair: invalid UTF-8 in an .sgm becomes U+FFFD. NULL: failure. */
 struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e);
 
-/* 1: a block; 0: the end; < 0: failure. Members of sets besides train, dev and test may be missing. */
+/* 1: a block; 0: the end; < 0: failure. A missing member of an extra set is no failure. */
 int blocks_next(struct blocks *b, struct block *to, struct err *e);
 
-/* Bytes of all files that will be read, archives as they are. */
+/* Bytes of all files to read; archives count with their compressed size. */
 int64_t blocks_total(const struct blocks *b);
 
-/* Both sides of text number k / 2. */
+/* The text of block.text == k: source of pair k / 2 if k is even, else its target. */
 const struct source_text *blocks_text(const struct texts *t, size_t k);
 
 void blocks_close(struct blocks *b);

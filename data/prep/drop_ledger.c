@@ -1,4 +1,4 @@
-/* ledger.c - see clean.h */
+/* drop_ledger.c - writer of ledger.tsv, the dropped pairs (see clean.h) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +21,12 @@ struct drop_ledger *drop_ledger_create(const char *path, struct err *e)
 		free(l);
 		return NULL;
 	}
-	/* outfile_commit() finds what failed to be written */
+	/* outfile_commit() reports write errors */
 	fputs("file\tline\trule\tsource\ttarget\n", l->out.stream);
 	return l;
 }
 
-/* The start of a text that ends between two characters; utf8: a continuation is 10xxxxxx. */
+/* Length of a prefix of the text that fits and ends between two UTF-8 characters. */
 static size_t cut_at_char_start(const char *text, size_t n)
 {
 	size_t end = DROP_LEDGER_TEXT_BYTES;
@@ -38,7 +38,7 @@ static size_t cut_at_char_start(const char *text, size_t n)
 	return end;
 }
 
-/* A name or text with a tab or LF in it must not break the table. */
+/* Replace control characters, so that a tab or LF in a name or text cannot break the table. */
 static void drop_write_field(FILE *out, const char *text, size_t n, char instead)
 {
 	size_t i, first = 0;
@@ -58,8 +58,8 @@ int drop_ledger_add(struct drop_ledger *l, const struct dropped_pair *line, stru
 	FILE *out = l->out.stream;
 
 	if (line->rule <= CLEAN_KEEP || line->rule >= CLEAN_N_RULES)
-		return err_set(e, ERR_INTERNAL, "%s:%lld: %d is no rule that drops a pair",
-			       line->file, (long long)line->line, (int)line->rule);
+		return err_set(e, ERR_INTERNAL, "%s:%lld: rule %d does not drop pairs", line->file,
+			       (long long)line->line, (int)line->rule);
 	l->counts[line->rule]++;
 	drop_write_field(out, line->file, strlen(line->file), '?');
 	fprintf(out, "\t%lld\t%s\t", (long long)line->line, clean_rule_name(line->rule));

@@ -1,6 +1,37 @@
-/* external_shuffle.c - see external_shuffle.h */
+/*
+ * external_shuffle.c - two-pass bucket shuffle on the disk (see external_shuffle.h)
+ *
+ * Idea: a permutation of data larger than memory in two sequential passes. Bucket k of B holds the
+ * positions start(k) ... start(k+1) - 1, where start(k) = floor(k * n / B).
+ *
+ *	pass 1, external_shuffle_put(): append each pair to the file of its bucket
+ *
+ *		pair		a  b  c  d  e  f	(order of the calls)
+ *		position	4  0  5  2  1  3
+ *
+ *		bucket 0 (positions 0-2)	| b:0 | d:2 | e:1 |
+ *		bucket 1 (positions 3-5)	| a:1 | c:2 | f:0 |	(index within the bucket)
+ *
+ *	pass 2, external_shuffle_run(): load one bucket after the other, find the record of each
+ *	index, visit the records in order
+ *
+ *		bucket 0 -> b e d		bucket 1 -> f a c
+ *
+ *	record	index n_source n_target (uint32 each), then the numbers: uint16 if all are
+ *		below 65,536, else int32
+ *
+ * Pass 2 is a pipeline (flow.h): bucket_load() -> bucket_index_records() -> bucket_emit_pairs(),
+ * each on a thread of its own, over SLOTS buckets in memory.
+ *
+ * Invariants
+ *	- start(k) <= position < start(k+1) for k = bucket_of_position(position), exactly.
+ *	- Every position is put once, so bucket k has start(k+1) - start(k) records (checked).
+ *	- The result depends on the positions only, not on threads, bucket size or order of calls.
+ *	- Memory: SLOTS buckets and 8 bytes for each of their pairs. Disk: each pair once.
+ */
 #include "data/prep/external_shuffle.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +42,14 @@
 #include "share/base/mem.h"
 
 #define BUCKET_BYTES ((int64_t)32 << 20)
-#define MAX_BUCKETS  512 /* files open at the same time */
+#define MAX_BUCKETS  512 /* all files are open at the same time */
 #define FILE_BUFFER  ((size_t)256 << 10)
-#define NARROW	     65536
-#define SLOTS	     3
+#define NARROW	     65536 /* numbers below this take 2 bytes */
+#define SLOTS	     3	   /* buckets in memory */
 
-/* In front of the numbers of a pair. */
+/* Header of a record, before the numbers of the pair. */
 struct shuffle_record {
-	uint32_t place; /* within the bucket */
+	uint32_t index; /* position - start of the bucket */
 	uint32_t n_source, n_target;
 };
 
@@ -30,11 +61,13 @@ struct shuffle_bucket {
 
 /* A bucket in memory. */
 struct bucket_slot {
-	int64_t number, first, places;
-	unsigned char *bytes; /* owned */
+	int64_t number;	      /* index of the bucket */
+	int64_t first;	      /* its first position */
+	int64_t n_pairs;      /* its number of positions */
+	unsigned char *bytes; /* owned: the whole file */
 	size_t cap_bytes;
-	uint64_t *at; /* owned: (places) offset of its record + 1; 0: none */
-	size_t cap_at;
+	uint64_t *offset; /* owned: [n_pairs] offset of the record + 1; 0: none yet */
+	size_t cap_offset;
 };
 
 struct external_shuffle {
@@ -45,24 +78,25 @@ struct external_shuffle {
 	unsigned char *record;		/* owned: the one being written */
 	size_t cap_record;
 	struct bucket_slot slots[SLOTS];
-	/* of external_shuffle_run() */
-	int64_t next; /* bucket to read */
+	/* state of external_shuffle_run() */
+	int64_t next; /* next bucket to load */
 	shuffled_pair_visitor visit;
 	void *context;
-	int32_t *numbers; /* owned: of the pair at hand */
+	int32_t *numbers; /* owned: numbers of the current pair */
 	size_t cap_numbers;
 };
 
+/* floor(bucket * n_pairs / n); 128 bits: the product may overflow 64. */
 static int64_t bucket_start(const struct external_shuffle *p, int64_t bucket)
 {
-	return (int64_t)((unsigned __int128)bucket * (uint64_t)p->options.places / (uint64_t)p->n);
+	return (int64_t)((unsigned __int128)bucket * (uint64_t)p->options.n_pairs / (uint64_t)p->n);
 }
 
-/* The bucket whose first place is the last one at or before this. */
-static int64_t bucket_of_place(const struct external_shuffle *p, int64_t place)
+/* The largest k with bucket_start(k) <= position: floor(((position + 1) * n - 1) / n_pairs). */
+static int64_t bucket_of_position(const struct external_shuffle *p, int64_t position)
 {
-	return (int64_t)((((unsigned __int128)place + 1) * (uint64_t)p->n - 1) /
-			 (uint64_t)p->options.places);
+	return (int64_t)((((unsigned __int128)position + 1) * (uint64_t)p->n - 1) /
+			 (uint64_t)p->options.n_pairs);
 }
 
 struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o,
@@ -74,18 +108,19 @@ struct external_shuffle *external_shuffle_new(const struct external_shuffle_opti
 	if (!p)
 		return NULL;
 	p->options = *o;
+	p->options.stem = NULL; /* the caller may free it; the buckets own their paths */
 	p->width = o->limit <= NARROW ? sizeof(uint16_t) : sizeof(int32_t);
-	p->n = MIN(MAX(o->expected_bytes / bytes, 1), MIN(MAX_BUCKETS, MAX(o->places, 1)));
+	p->n = MIN(MAX(o->expected_bytes / bytes, 1), MIN(MAX_BUCKETS, MAX(o->n_pairs, 1)));
 	p->buckets = mem_alloc((size_t)p->n, sizeof(*p->buckets), e);
 	for (int64_t i = 0; p->buckets && i < p->n; i++) {
 		struct shuffle_bucket *b = &p->buckets[i];
 
 		b->path = file_path(e, "%s.%d", o->stem, (int)i);
 		if (b->path && !(b->file = fopen(b->path, "w+be")))
-			err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", b->path);
+			err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", b->path);
 		if (!b->file)
 			goto fail;
-		remove(b->path); /* so that a killed program leaves nothing */
+		remove(b->path); /* a killed program leaves no file behind */
 		setvbuf(b->file, NULL, _IOFBF, FILE_BUFFER);
 	}
 	if (p->buckets)
@@ -113,15 +148,18 @@ static void pack_numbers(const struct external_shuffle *p, unsigned char *to,
 		memcpy(to, numbers, (size_t)n * sizeof(*numbers));
 }
 
-int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source,
+int external_shuffle_put(struct external_shuffle *p, int64_t position, const int32_t *source,
 			 int32_t n_source, const int32_t *target, int32_t n_target, struct err *e)
 {
-	int64_t k = bucket_of_place(p, place);
+	int64_t k = bucket_of_position(p, position);
 	struct shuffle_bucket *b = &p->buckets[k];
-	struct shuffle_record r = { (uint32_t)(place - bucket_start(p, k)), (uint32_t)n_source,
+	struct shuffle_record r = { (uint32_t)(position - bucket_start(p, k)), (uint32_t)n_source,
 				    (uint32_t)n_target };
 	size_t bytes = sizeof(r) + ((size_t)n_source + (size_t)n_target) * p->width;
 
+	assert(position >= 0 && position < p->options.n_pairs);
+	assert(bucket_start(p, k) <= position && position < bucket_start(p, k + 1));
+	assert(n_source >= 0 && n_target >= 0);
 	if (mem_grow(&p->record, &p->cap_record, bytes, 1, e))
 		return e->code;
 	memcpy(p->record, &r, sizeof(r));
@@ -133,9 +171,9 @@ int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_
 	return 0;
 }
 
-/* ---- giving back ---- */
+/* ---- pass 2 ---- */
 
-/* Whole buckets come back from their files … */
+/* Pipeline step 1: read the next bucket into memory. */
 static int bucket_load(void *context, void *slot_, struct err *e)
 {
 	struct external_shuffle *p = context;
@@ -146,10 +184,10 @@ static int bucket_load(void *context, void *slot_, struct err *e)
 		return 0;
 	s->number = p->next++;
 	s->first = bucket_start(p, s->number);
-	s->places = bucket_start(p, s->number + 1) - s->first;
+	s->n_pairs = bucket_start(p, s->number + 1) - s->first;
 	b = &p->buckets[s->number];
 	if (mem_grow(&s->bytes, &s->cap_bytes, (size_t)b->bytes, 1, e) ||
-	    mem_grow(&s->at, &s->cap_at, (size_t)s->places, sizeof(*s->at), e))
+	    mem_grow(&s->offset, &s->cap_offset, (size_t)s->n_pairs, sizeof(*s->offset), e))
 		return e->code;
 	rewind(b->file);
 	if (fread(s->bytes, 1, (size_t)b->bytes, b->file) != (size_t)b->bytes)
@@ -159,7 +197,7 @@ static int bucket_load(void *context, void *slot_, struct err *e)
 	return 1;
 }
 
-/* … are looked through for where each record is … */
+/* Pipeline step 2: find the offset of the record of each index. */
 static int bucket_index_records(void *context, int worker, void *slot_, struct err *e)
 {
 	const struct external_shuffle *p = context;
@@ -169,35 +207,35 @@ static int bucket_index_records(void *context, int worker, void *slot_, struct e
 	struct shuffle_record r;
 
 	(void)worker;
-	if (s->places)
-		memset(s->at, 0, (size_t)s->places * sizeof(*s->at));
+	if (s->n_pairs)
+		memset(s->offset, 0, (size_t)s->n_pairs * sizeof(*s->offset));
 	for (; at < end; pairs++) {
 		memcpy(&r, s->bytes + at, sizeof(r));
-		if (r.place >= s->places || s->at[r.place])
-			return err_set(e, ERR_INTERNAL, "%s: place %" PRId64 " is taken twice",
-				       p->options.stem, s->first + r.place);
-		s->at[r.place] = at + 1;
+		if (r.index >= s->n_pairs || s->offset[r.index])
+			return err_set(e, ERR_INTERNAL, "%s: two pairs have position %" PRId64,
+				       p->buckets[s->number].path, s->first + r.index);
+		s->offset[r.index] = at + 1;
 		at += sizeof(r) + ((uint64_t)r.n_source + r.n_target) * p->width;
 	}
-	if (pairs != s->places)
-		return err_set(e, ERR_INTERNAL, "%s: %" PRId64 " pairs for %" PRId64 " places",
-			       p->options.stem, pairs, s->places);
+	if (pairs != s->n_pairs)
+		return err_set(e, ERR_INTERNAL, "%s: %" PRId64 " pairs for %" PRId64 " positions",
+			       p->buckets[s->number].path, pairs, s->n_pairs);
 	return 0;
 }
 
-/* … and are handed on in their order. */
+/* Pipeline step 3: visit the records in the order of their indexes. */
 static int bucket_emit_pairs(void *context, void *slot_, struct err *e)
 {
 	struct external_shuffle *p = context;
 	const struct bucket_slot *s = slot_;
 
-	for (int64_t i = 0; i < s->places; i++) {
-		const unsigned char *from = s->bytes + s->at[i] - 1;
+	for (int64_t i = 0; i < s->n_pairs; i++) {
+		const unsigned char *from = s->bytes + s->offset[i] - 1;
 		struct shuffle_record r;
 		size_t n;
 
-		if (i + 8 < s->places)
-			__builtin_prefetch(s->bytes + s->at[i + 8] - 1);
+		if (i + 8 < s->n_pairs)
+			__builtin_prefetch(s->bytes + s->offset[i + 8] - 1);
 		memcpy(&r, from, sizeof(r));
 		from += sizeof(r);
 		n = (size_t)r.n_source + r.n_target;
@@ -230,6 +268,7 @@ int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor visit
 			  SLOTS,
 			  p->options.threads > 1 ? 1 : 0 };
 
+	assert(p->next == 0); /* at most one run */
 	p->visit = visit;
 	p->context = context;
 	return mem_grow(&p->numbers, &p->cap_numbers, 1, sizeof(*p->numbers), e) ? e->code
@@ -249,7 +288,7 @@ void external_shuffle_free(struct external_shuffle *p)
 	}
 	for (int i = 0; i < SLOTS; i++) {
 		free(p->slots[i].bytes);
-		free(p->slots[i].at);
+		free(p->slots[i].offset);
 	}
 	free(p->buckets);
 	free(p->record);

@@ -1,4 +1,4 @@
-/* parallel.c - see parallel.h */
+/* parallel.c - reader of two parallel texts in step (see parallel.h) */
 #include "data/prep/parallel.h"
 
 static int parallel_open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
@@ -53,7 +53,7 @@ int parallel_open(struct parallel_reader *p, const char *source, const char *tar
 	return 0;
 }
 
-/* One side ended after n lines; the other has gone on to line n + 1: how far does it reach? */
+/* One text ended after n lines, the other has at least n + 1: count them all for the message. */
 static int parallel_length_error(struct parallel_reader *p, bool source_ended, struct err *e)
 {
 	struct parallel_text *rest = source_ended ? &p->target : &p->source;
@@ -65,8 +65,8 @@ static int parallel_length_error(struct parallel_reader *p, bool source_ended, s
 	if (got < 0)
 		return e->code;
 	return err_set(e, ERR_DATA,
-		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of "
-		       "the other",
+		       "%s has %lld lines, but %s has %lld: line N of one must be the translation "
+		       "of line N of the other",
 		       p->source.path, source_ended ? n : more, p->target.path,
 		       source_ended ? more : n);
 }

@@ -1,14 +1,14 @@
 /*
- * parallel.h - two texts whose lines belong together, read in step.
+ * parallel.h - reader of two parallel texts in step
  *
- *	struct parallel p;
+ *	struct parallel_reader p;
  *	parallel_open(&p, source, target, repair, e);
  *	while ((got = parallel_next(&p, e)) > 0)
  *		use p.source, p.target, p.number;
  *	parallel_close(&p);
  *
- * A file called .sgm gives its segments, any other its lines. Sides of
- * different length are ERR_DATA with both lengths.
+ * Lines are read; of a file called .sgm, its segments. Texts of different length are ERR_DATA with
+ * both lengths.
  */
 #ifndef WERKBANK_DATA_PREP_PARALLEL_H
 #define WERKBANK_DATA_PREP_PARALLEL_H
@@ -22,7 +22,7 @@
 #include "share/base/lines.h"
 
 struct parallel_text {
-	const char *text; /* borrowed until the next call */
+	const char *text; /* current line, borrowed until the next call */
 	size_t len;
 	const char *path; /* borrowed: for messages */
 	bool is_sgm;
@@ -32,14 +32,14 @@ struct parallel_text {
 
 struct parallel_reader {
 	struct parallel_text source, target;
-	int64_t number; /* of the pair, from 1: line or segment */
+	int64_t number; /* of the current pair, from 1 */
 };
 
-/* The paths must live as long as the struct. */
+/* Borrows the paths until parallel_close(). repair: invalid UTF-8 becomes U+FFFD, else ERR_DATA. */
 int parallel_open(struct parallel_reader *p, const char *source, const char *target, bool repair,
 		  struct err *e);
-int parallel_next(struct parallel_reader *p,
-		  struct err *e); /* 1: a pair; 0: both ended; < 0: failure */
+/* 1: a pair; 0: the end of both; < 0: failure. */
+int parallel_next(struct parallel_reader *p, struct err *e);
 void parallel_close(struct parallel_reader *p);
 
 #endif

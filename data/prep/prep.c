@@ -1,6 +1,7 @@
-/* prep.c - see prep.h: the stages, and what surrounds them */
+/* prep.c - the command "werkbank prep": table of stages, lock, resume, dry run (see prep.h) */
 #include "data/prep/prep.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include "share/base/flow.h"
 #include "share/base/text.h"
 
+/* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
 static const struct prep_stage stages[] = {
 	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS,
 	  "source_language target_language repair normalize tokenize tokenize=yes?escape "
@@ -37,7 +39,7 @@ static const struct prep_stage stages[] = {
 
 /* ---- the folder ---- */
 
-/* One preparation of a corpus at a time. *fd stays open as long as the lock is held. */
+/* Lock the corpus for one preparation. The lock is held while *fd is open. */
 static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 {
 	const char *path = prep_path(p, e, "lock");
@@ -46,16 +48,18 @@ static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 		return e->code;
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (*fd < 0)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", path);
 	if (!flock(*fd, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus",
-			       p->folder);
+		return err_set(
+			e, ERR_TEMPFAIL,
+			"%s: another preparation of this corpus is running: wait until it ends",
+			p->folder);
 	return err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 }
 
-/* What a killed preparation left that no stage knows of; with the lock held nobody writes here. */
+/* Remove temporary files of a killed preparation. The lock guarantees that no one writes them. */
 static void prep_remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
 {
 	DIR *d = opendir(folder);
@@ -68,22 +72,21 @@ static void prep_remove_leftovers(const char *folder, bool (*is_leftover)(const 
 		closedir(d);
 }
 
-/* What was being written is NAME.PID.tmp. */
+/* Files are written as NAME.PID.tmp and renamed. */
 static bool is_temporary(const char *name)
 {
 	return text_ends_with(name, ".tmp");
 }
 
-/* Buckets of the shuffle do not outlive their stage. */
+/* Buckets of the external shuffle have a name for a moment only, before they are unlinked. */
 static bool is_scratch_file(const char *name)
 {
 	return is_temporary(name) || text_starts_with(name, "bucket.");
 }
 
 /*
- * Nothing of an earlier preparation counts from here on, and files of it that this one will not
- * write go: of a set that the recipe no longer has, or of the other segmentation. Until
- * they are gone their list is kept in work/.
+ * Remove files of an earlier preparation that this one will not overwrite: of a set that the recipe
+ * no longer has, or of the other segmentation. old: the former manifest.json.
  */
 static int remove_stale(struct prep *p, const struct json *old, struct err *e)
 {
@@ -107,6 +110,10 @@ static int remove_stale(struct prep *p, const struct json *old, struct err *e)
 	return rc;
 }
 
+/*
+ * Move manifest.json to work/manifest.old, so that the corpus no longer counts as ready, then
+ * remove stale files. manifest.old stays until they are removed: a killed preparation repeats this.
+ */
 static int withdraw_manifest(struct prep *p, struct err *e)
 {
 	char *manifest = file_path(e, "%s/manifest.json", p->folder);
@@ -120,7 +127,7 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 	if (!rc && file_exists(old)) {
 		struct err ignored = { 0 };
 
-		/* one that cannot be read names nothing */
+		/* an unreadable manifest lists no files to remove */
 		if (!file_read_all(old, 0, &text, &ignored))
 			root = json_parse(buf_text(&text), text.len, &ignored);
 		rc = remove_stale(p, root, e);
@@ -134,7 +141,7 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 	return rc;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan,
 				  const struct prep_resources *n)
@@ -184,7 +191,7 @@ static int print_manifest(const struct buf *manifest, struct err *e)
 	return file_put_stdout(manifest, e);
 }
 
-/* ---- preparing ---- */
+/* ---- preparation ---- */
 
 static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manifest, struct err *e)
 {
@@ -208,16 +215,17 @@ static bool is_any_missing(const struct texts *t)
 	return false;
 }
 
-/* Find the texts, in one of the two ways of texts.h, and make the plan. */
+/* Find the texts by texts_find() or texts_find_offline(), then make the plan. */
 static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) find, struct err *e)
 {
+	assert(ARRAY_LEN(stages) <= PREP_MAX_STAGES);
 	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
 	if (find(&p->texts, p->c, p->work, &p->progress, e))
 		return e->code;
 	return prep_plan_compare(plan, p, e);
 }
 
-/* Archives are fetched only when they have to be read. */
+/* Download archives only if the stage "read" (step 0) must run. */
 static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct err *e)
 {
 	int rc = find_plan(p, plan, texts_find_offline, e);
@@ -229,7 +237,7 @@ static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct er
 	return find_plan(p, plan, texts_find, e);
 }
 
-/* With the folder locked. */
+/* The caller holds the lock of the folder. */
 static int prep_run_locked(struct prep *p, struct err *e)
 {
 	struct prep_plan plan = { 0 };
@@ -253,7 +261,7 @@ static int prep_run_locked(struct prep *p, struct err *e)
 	return rc;
 }
 
-/* --dry-run: nothing on disk is changed, nothing is fetched. */
+/* --dry-run: change nothing on the disk, download nothing. */
 static int prep_dry_run(struct prep *p, struct err *e)
 {
 	struct prep_plan plan = { 0 };
@@ -262,7 +270,7 @@ static int prep_dry_run(struct prep *p, struct err *e)
 	bool ready = false;
 	int rc = find_plan(p, &plan, texts_find_offline, e);
 
-	/* made with other options is no failure here: the plan says what of it is kept */
+	/* other options are no failure here: the plan shows which stages are kept */
 	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
 		ready = false;
 	if (!rc) {
@@ -281,7 +289,7 @@ static void prep_free(struct prep *p)
 	free(p->folder);
 }
 
-/* Print manifest.json of a corpus that is there. */
+/* Print manifest.json of a corpus that is ready. */
 static int print_ready_manifest(struct prep *p, struct err *e)
 {
 	struct buf text = { 0 };
@@ -300,13 +308,12 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 
 	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
 		return e->code;
-	/* texts may be asked for later; the stages are kept */
+	/* --keep-text exports the texts of a ready corpus, too; no stage runs again */
 	if (!ready || p->c->keep_text)
 		return prep_run_locked(p, e);
 	progress_print_line(
 		&p->progress,
-		"%s is ready in %s already, with the same options; --force looks at every "
-		"file of it again",
+		"%s is ready in %s already, with the same options; --force verifies every file",
 		p->c->corpus, p->folder);
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
@@ -342,7 +349,7 @@ int prep_command_run(struct conf *c, struct err *e)
 	if (p.work && c->dry_run)
 		rc = prep_dry_run(&p, e);
 	else if (p.work && !file_make_folders(p.folder, e) && !prep_lock_folder(&p, &lock, e)) {
-		/* what it says of a preparation that did not end well stays */
+		/* after a failure progress.json stays and shows the last state */
 		progress = file_path(e, "%s/progress.json", p.folder);
 		p.progress.path = progress;
 		if (progress) /* until the first stage begins */

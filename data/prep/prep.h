@@ -1,26 +1,26 @@
 /*
- * prep.h - werkbank prep RECIPE: from sources to a prepared corpus.
+ * prep.h - the command "werkbank prep RECIPE": from sources to a prepared corpus
  *
- * The stages, each reading what others wrote (prep_stages.h says what):
+ * The stages; each reads files of earlier ones (prep_stages.h lists them):
  *
  *	read	fetch, unpack, normalise, tokenise	dev.LANG test.LANG, words and sides in work/
- *	judge	which pairs stay, words counted		work/
- *	learn	pieces					bpe.codes or sentencepiece.model
- *	encode	pieces of every word			vocab.tsv, work/
- *	pack	ids, shuffled by seed			train.shard dev.shard test.shard
- *	ledger	what was dropped, statistics		ledger.tsv stats.json
- *	finish	what was asked and what came of it	recipe.ini, then manifest.json
+ *	judge	drop bad pairs, count words		work/
+ *	learn	learn the subword pieces		bpe.codes or sentencepiece.model
+ *	encode	split each distinct word into pieces	vocab.tsv, work/
+ *	pack	shuffle by seed, write token ids	train.shard dev.shard test.shard
+ *	ledger	dropped pairs and statistics		ledger.tsv stats.json
+ *	finish	resolved options and summary		recipe.ini, then manifest.json
  *
- * Every stage leaves a record in work/ (prep_plan.h). A preparation that was killed goes on with the
- * first stage that is not done; one with other options runs only the stages that depend on
- * them. manifest.json is removed before anything else is changed and written last, so nothing
- * half done looks finished.
+ * Every stage leaves a record in work/ (prep_plan.h). A killed preparation resumes with the first
+ * stage that is not done; with other options only the stages that depend on them run again.
+ * manifest.json is removed before any other change and written last, so an incomplete corpus never
+ * looks complete.
  *
  * manifest.json: v, name, recipe, time, seed, source_language, target_language,
  * sources, archives, pairs (read, train, dev, test), dropped (by rule),
- * held_out_in_train (training pairs equal to one of a held-out set), merges, vocabulary, tokens,
- * stages (name, seconds, kept: was it done earlier; pairs_in, pairs_out, bytes), files (name, bytes,
- * sha256).
+ * held_out_in_train (training pairs equal to a pair of a held-out set), merges, vocabulary, tokens,
+ * stages (name, seconds, kept: done by an earlier preparation; pairs_in, pairs_out, bytes), files
+ * (name, bytes, sha256).
  */
 #ifndef WERKBANK_DATA_PREP_PREP_H
 #define WERKBANK_DATA_PREP_PREP_H

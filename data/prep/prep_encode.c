@@ -1,4 +1,12 @@
-/* prep_encode.c - see prep_stages.h: pieces of each word, over-long pairs, the vocabulary, ids */
+/*
+ * prep_encode.c - stage "encode": pieces of each distinct word, over-long pairs, vocabulary, ids
+ *
+ *	word table + codes	-> pieces of each word (numbered by first appearance)
+ *	pairs + max_tokens	-> work/verdicts.final; counts of words without the dropped pairs
+ *	counts of pieces	-> vocab.tsv
+ *	pieces of each word	-> work/ids: the numbers of pieces are replaced by ids in place
+ */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +18,16 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-/* Pieces have numbers here, in the order of their first appearance; ids come later. */
+/* Pieces are numbered by first appearance; encode_write_ids() replaces the numbers by ids. */
 struct piece_encoder {
 	struct prep *p;
 	int32_t n_words;
-	int64_t *counts; /* owned: (n_words), of each word in the pairs still kept */
+	int64_t *counts; /* owned: [n_words] occurrences of each word in the kept pairs */
 	struct buf verdicts;
 	struct intern pieces;
-	struct word_ids words; /* numbers of pieces at first, ids in the end */
+	struct word_ids words; /* pieces of each word: first their numbers, at the end their ids */
 	size_t n_numbers, cap_numbers;
-	uint16_t *length; /* owned: (n_words) pieces of each, 65,535 at most */
+	uint16_t *length; /* owned: [n_words] number of pieces, capped at 65,535 */
 	int64_t source_tokens, target_tokens, dropped;
 };
 
@@ -30,7 +38,8 @@ static int word_add_piece(struct piece_encoder *q, const char *text, size_t n, s
 	struct word_ids *w = &q->words;
 
 	if (q->n_numbers == UINT32_MAX)
-		return err_set(e, ERR_DATA, "the distinct words have too many pieces");
+		return err_set(e, ERR_DATA, "the distinct words have more than %u pieces in total",
+			       UINT32_MAX);
 	if (mem_grow(&w->ids, &q->cap_numbers, q->n_numbers + 1, sizeof(*w->ids), e))
 		return e->code;
 	return intern_add(&q->pieces, text, n, &w->ids[q->n_numbers++], e);
@@ -49,7 +58,8 @@ static int encode_add_word(void *context, int32_t word, const char *pieces, size
 		if (stop > pieces && word_add_piece(q, pieces, (size_t)(stop - pieces), e))
 			return e->code;
 	}
-	/* made sums later: words without a count are not given */
+	/* a length for now; encode_all_words() sums up, since words without a count are skipped */
+	assert(word >= 0 && word < q->n_words);
 	q->words.start[word + 1] = (uint32_t)(q->n_numbers - before);
 	q->length[word] = (uint16_t)MIN(q->n_numbers - before, UINT16_MAX);
 	return 0;
@@ -66,6 +76,7 @@ static int encode_all_words(struct piece_encoder *q, struct err *e)
 		return e->code;
 	for (int32_t i = 0; i < q->n_words; i++)
 		w->start[i + 1] += w->start[i];
+	assert(w->start[q->n_words] == q->n_numbers);
 	return 0;
 }
 
@@ -109,7 +120,9 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 {
 	struct prep *p = q->p;
 	int64_t kept = prep_count_kept(&q->verdicts);
-	struct buf verdicts = { 0 }; /* as they were: which pairs are given does not change */
+	struct buf verdicts = {
+		0
+	}; /* copy: the visitor changes q->verdicts during the iteration */
 	const char *path;
 	int rc;
 
@@ -134,7 +147,7 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 
 /* ---- vocabulary and ids ---- */
 
-/* How often each piece stands in the pairs that are still kept; owned by the caller. */
+/* Occurrences of each piece in the kept pairs: [pieces.n], owned by the caller. NULL: failure. */
 static int64_t *count_pieces(const struct piece_encoder *q, struct err *e)
 {
 	const struct word_ids *w = &q->words;
@@ -170,7 +183,7 @@ static int encode_write_vocab(struct piece_encoder *q, const char *path, struct 
 	return rc;
 }
 
-/* In place: numbers of pieces become ids; words that no pair holds any more lose theirs. */
+/* In place: replace numbers of pieces by ids; words of no kept pair lose their pieces. */
 static void make_ids(struct piece_encoder *q, const int32_t *id_of_piece)
 {
 	struct word_ids *w = &q->words;

@@ -1,5 +1,5 @@
 /*
- * prep_export.c - see prep_stages.h: text again, under the names of the reference scripts
+ * prep_export.c - option --keep-text: the texts after each step, as files of the reference scripts
  *
  *	bpe (tensorflow/nmt wmt16_en_de.sh)		sentencepiece (OpenSeq2Seq get_en_de.sh)
  *	train.tok.clean.LANG				train.clean.LANG
@@ -8,11 +8,12 @@
  *							m_common.model m_common.vocab
  *	SET.tok.LANG SET.tok.bpe.32000.LANG		SET.LANG.BPE_common.32K.tok
  *
- * ".tok" before a language stands only where the recipe tokenises. A text that is not shuffled holds
- * what the reference holds, also pairs that max_tokens keeps out of the shards; line i of a
- * shuffled one is pair i of train.shard. Sentences are made again from the words that
- * reading them had left, and from the pieces of each word.
+ * Names contain ".tok" only if the recipe tokenises. An unshuffled text holds what the reference
+ * script produces, including pairs that max_tokens keeps out of the shards. Line i of a shuffled
+ * text is pair i of train.shard. Sentences are rebuilt from the word numbers of the token columns
+ * and from the pieces of each word.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@
 
 enum { SOURCE, TARGET };
 
-/* Both sides of one text. */
+/* Output files of one parallel text. */
 struct texts_out {
 	struct outfile side[2];
 };
@@ -39,21 +40,21 @@ struct text_export {
 	const struct intern *words;
 	const char *tok; /* ".tok", or "" */
 	char mark[48];	 /* ".bpe.32000", or ".BPE_common.32K.tok" */
-	/* the pieces of each word, joined by blanks */
+	/* the pieces of each word, joined by blanks; those of word w end at end[w] */
 	struct buf pieces;
-	size_t *end; /* owned: (words->n) in pieces */
-	struct texts_out plain, split;
+	size_t *end;		       /* owned: [words->n] */
+	struct texts_out plain, split; /* words; pieces */
 	struct buf line;
-	/* shuffled */
-	struct external_shuffle *external_shuffle; /* owned; NULL: nothing is shuffled */
-	struct buf final;			   /* verdicts */
+	/* for the shuffled texts */
+	struct external_shuffle *external_shuffle; /* owned; NULL: no shuffled texts */
+	struct buf final;			   /* work/verdicts.final */
 	struct shuffle order;
-	int64_t n_shuffled;
+	int64_t n_shuffled; /* pairs put into the external shuffle */
 };
 
 /* ---- names ---- */
 
-/* How the reference calls what is split; sizes as people write them: 32K, 50000. */
+/* The reference's mark for files of pieces; sizes are written like 32K or 50000. */
 static void export_name_suffix(struct text_export *k)
 {
 	long long size = k->p->c->vocabulary_size;
@@ -71,9 +72,9 @@ static const char *export_language(const struct text_export *k, int side)
 	return side == SOURCE ? k->p->c->source_language : k->p->c->target_language;
 }
 
-enum text_form { PLAIN, SPLIT = 1, SHUFFLED = 2 };
+enum text_form { PLAIN, SPLIT = 1, SHUFFLED = 2 }; /* bits */
 
-/* text/STEM.LANG with what the form puts before or behind LANG, for both sides. */
+/* Open text/STEM.LANG for both sides, with the marks of the form before or after LANG. */
 static int open_texts(struct text_export *k, struct texts_out *o, const char *stem, int form,
 		      struct err *e)
 {
@@ -167,6 +168,7 @@ static int export_save_pieces(void *context, int32_t word, const char *pieces, s
 {
 	struct text_export *k = context;
 
+	assert(word >= 0 && word < k->words->n);
 	buf_add(&k->pieces, pieces, n);
 	k->end[word] = k->pieces.len;
 	return buf_check(&k->pieces, e);
@@ -179,7 +181,7 @@ static int export_find_pieces(struct text_export *k, struct err *e)
 
 	k->end = counts ? mem_alloc((size_t)k->words->n, sizeof(*k->end), e) : NULL;
 	rc = k->end ? prep_each_word(k->p, counts, export_save_pieces, k, e) : e->code;
-	for (int32_t i = 1; !rc && i < k->words->n; i++) /* words that were not given */
+	for (int32_t i = 1; !rc && i < k->words->n; i++) /* words that were not visited */
 		k->end[i] = MAX(k->end[i], k->end[i - 1]);
 	free(counts);
 	return rc;
@@ -213,10 +215,10 @@ static int export_open_shuffle(struct text_export *k, struct err *e)
 
 	if (!rc) {
 		o.stem = stem;
-		o.places = prep_count_kept(&k->final);
+		o.n_pairs = prep_count_kept(&k->final);
 		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
 		k->order = shuffle_make(
-			o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
+			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 		k->external_shuffle = external_shuffle_new(&o, e);
 		rc = k->external_shuffle ? 0 : e->code;
 	}
@@ -224,7 +226,7 @@ static int export_open_shuffle(struct text_export *k, struct err *e)
 	return rc;
 }
 
-/* Every pair that was kept by the rules, in the order of the sources. */
+/* All pairs that the rules kept, in source order. */
 static int export_in_source_order(struct text_export *k, const char *stem, struct err *e)
 {
 	struct buf verdicts = { 0 };
@@ -244,7 +246,7 @@ static int export_in_source_order(struct text_export *k, const char *stem, struc
 	return rc;
 }
 
-/* The pairs of the shard, in its order. */
+/* The pairs of train.shard, in its order. */
 static int export_in_shard_order(struct text_export *k, const char *stem, struct err *e)
 {
 	int rc = open_texts(k, &k->plain, stem, SHUFFLED, e);
@@ -271,7 +273,7 @@ static int export_train(struct text_export *k, struct err *e)
 	return rc || !k->external_shuffle ? rc : export_in_shard_order(k, stem, e);
 }
 
-/* ---- the other sets ---- */
+/* ---- held-out sets ---- */
 
 static int export_tokenize_line(struct text_export *k, struct pipeline *tools, int side,
 				const char *text, size_t n, struct err *e)

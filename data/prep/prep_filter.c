@@ -1,4 +1,5 @@
-/* prep_filter.c - see prep_stages.h: which training pairs are kept, and how often each word stands in them */
+/* prep_filter.c - stage "judge": which training pairs are kept; counts of the words in them */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,9 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-/* ---- what is known of the held-out sets, and of the pairs before ---- */
+/* ---- hashes of held-out pairs and of earlier pairs ---- */
 
-/* The pairs of a held-out set, as hashes of both sides; sorted. */
+/* The pairs of a held-out set: sorted keys, see pair_key(). */
 struct held_out {
 	uint64_t *keys; /* owned */
 	size_t n, cap;
@@ -22,14 +23,14 @@ struct held_out {
 struct pair_filter {
 	struct prep *p;
 	struct clean_options options;
-	struct held_out held[PREP_MAX_SETS]; /* none of train */
-	struct hash_set seen; /* keys of the pairs so far; without slots: duplicates stay */
+	struct held_out held[PREP_MAX_SETS]; /* by index of the set; train has none */
+	struct hash_set seen; /* keys of the pairs so far; without slots: drop_duplicates is off */
 	struct outfile verdicts;
-	int64_t *counts; /* owned: of each word */
-	int64_t at;	 /* pairs judged */
+	int64_t *counts; /* owned: [words.n] occurrences in kept pairs */
+	int64_t n_pairs; /* pairs filtered so far */
 };
 
-/* One key for both sides of a pair; not their sum, which would not tell the sides apart. */
+/* Key of a pair. A plain sum of the hashes would be equal for exchanged sides. */
 static uint64_t pair_key(uint64_t source, uint64_t target)
 {
 	return source * 0x9E3779B97F4A7C15u + target;
@@ -68,7 +69,7 @@ static int read_held_out(struct prep *p, const char *set, struct held_out *h, st
 	return got;
 }
 
-/* Is the pair in a held-out set? Counted for each of them. */
+/* Is the pair in a held-out set? Counts it in in_train of each such set. */
 static bool is_held_out(struct pair_filter *k, uint64_t key)
 {
 	bool found = false;
@@ -85,7 +86,7 @@ static bool is_held_out(struct pair_filter *k, uint64_t key)
 	return found;
 }
 
-/* ---- judging ---- */
+/* ---- rules ---- */
 
 static struct clean_side clean_side_of_line(const struct token_column_line *line)
 {
@@ -97,7 +98,7 @@ static struct clean_side clean_side_of_line(const struct token_column_line *line
 				    .hash = line->hash };
 }
 
-/* The rules that need to know other pairs come last, so that only what is kept so far is asked. */
+/* Rules that compare with other pairs come last: only pairs that passed the others are compared. */
 static enum clean_rule pair_filter_rule(struct pair_filter *k,
 					const struct token_column_line *source,
 					const struct token_column_line *target)
@@ -130,7 +131,8 @@ static int pair_filter_next(struct pair_filter *k, const struct token_column_lin
 	struct prep_numbers *n = &k->p->numbers;
 	enum clean_rule rule = pair_filter_rule(k, source, target);
 
-	progress_at(&k->p->progress, ++k->at);
+	assert(rule >= CLEAN_KEEP && rule < CLEAN_N_RULES);
+	progress_at(&k->p->progress, ++k->n_pairs);
 	if (putc((int)rule, k->verdicts.stream) == EOF)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", k->verdicts.path);
 	if (rule) {
@@ -150,10 +152,11 @@ static int pair_filter_readers(struct pair_filter *k, struct token_column_reader
 	int got;
 
 	if (token_column_lines(source) != token_column_lines(target))
-		return err_set(e, ERR_DATA, "%s/side-%zu: the sides have %lld and %lld lines: %s",
+		return err_set(e, ERR_DATA,
+			       "%s/side-%zu: %lld source and %lld target lines; prepare the corpus "
+			       "again with --force",
 			       k->p->work, number, (long long)token_column_lines(source),
-			       (long long)token_column_lines(target),
-			       "remove work and prepare again");
+			       (long long)token_column_lines(target));
 	while ((got = token_column_next(source, &s, e)) > 0) {
 		got = token_column_next(target, &t, e);
 		if (got == 1)
@@ -182,7 +185,7 @@ static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
 	return rc;
 }
 
-/* ---- before and after ---- */
+/* ---- begin and end of the stage ---- */
 
 static struct clean_options clean_options_of_conf(const struct conf *c)
 {
@@ -214,7 +217,7 @@ static int pair_filter_begin(struct pair_filter *k, struct err *e)
 		return e->code;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
-			if (n->pairs[set] && /* else it was left out, and has no files */
+			if (n->pairs[set] && /* a set that was left out has no files */
 			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
 				return e->code;
 	if (p->c->drop_duplicates && hash_set_reserve(&k->seen, (size_t)MAX(n->read, 1), e))
@@ -223,17 +226,17 @@ static int pair_filter_begin(struct pair_filter *k, struct err *e)
 	return path ? outfile_open(&k->verdicts, path, e) : e->code;
 }
 
-static int check_pairs_remain(const struct prep *p, int64_t judged, struct err *e)
+static int check_pairs_remain(const struct prep *p, int64_t n_pairs, struct err *e)
 {
 	const char *first = p->texts.pairs[0].name;
 
-	if (!judged)
+	if (!n_pairs)
 		return err_set(e, ERR_DATA, "%s: the training text is empty", first);
 	if (!p->numbers.pairs[0])
 		return err_set(e, ERR_DATA,
-			       "%s: none of %lld training pairs is left after cleaning: see "
-			       "min_words, max_words, max_ratio",
-			       first, (long long)judged);
+			       "%s: the rules dropped all %lld training pairs: check min_words, "
+			       "max_words, max_ratio and the languages",
+			       first, (long long)n_pairs);
 	return 0;
 }
 
@@ -251,16 +254,16 @@ static void report_overlap(struct prep *p)
 
 	for (set = 1; set < p->texts.n_sets; set++)
 		if (p->numbers.in_train[set] && p->c->overlap == OVERLAP_WARN)
-			progress_print_line(
-				&p->progress,
-				"note: %lld training pairs are equal to one of the %s set: "
-				"its score will flatter",
-				(long long)p->numbers.in_train[set], p->texts.sets[set]);
+			progress_print_line(&p->progress,
+					    "note: %lld training pairs are also in the %s set: its "
+					    "score will be "
+					    "too high; overlap = drop removes them",
+					    (long long)p->numbers.in_train[set],
+					    p->texts.sets[set]);
 		else if (p->numbers.in_train[set])
 			progress_print_line(
 				&p->progress,
-				"note: %lld training pairs are equal to one of the %s set: "
-				"dropped",
+				"note: dropped %lld training pairs that are also in the %s set",
 				(long long)p->numbers.in_train[set], p->texts.sets[set]);
 }
 
@@ -275,14 +278,14 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 	for (i = 0; !rc && i < p->texts.n_train; i++)
 		rc = pair_filter_text(&k, i, e);
 	if (!rc)
-		rc = check_pairs_remain(p, k.at, e);
+		rc = check_pairs_remain(p, k.n_pairs, e);
 	if (!rc)
 		rc = write_counts(&k, e);
 	if (!rc)
 		rc = outfile_commit(&k.verdicts, e);
 	if (!rc) {
 		progress_end(&p->progress, "%lld of %lld pairs kept",
-			     (long long)p->numbers.pairs[0], (long long)k.at);
+			     (long long)p->numbers.pairs[0], (long long)k.n_pairs);
 		report_overlap(p);
 	}
 	outfile_abandon(&k.verdicts);

@@ -1,4 +1,4 @@
-/* prep_learn.c - see prep_stages.h: pieces learnt from counts of words */
+/* prep_learn.c - stage "learn": BPE merges or SentencePiece pieces from the counts of words */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "data/subword/sp.h"
 #include "share/base/file.h"
 
-/* Words come in the order of the table, which does not depend on threads. */
+/* In the order of the word table, so the result does not depend on the number of threads. */
 #define EACH_COUNTED_WORD(w, words, counts)                                                        \
 	for (int32_t w = 0; w < (words)->n; w++)                                                   \
 		if ((counts)[w] > 0)
@@ -71,7 +71,7 @@ static int learn_sentencepiece(struct prep *p, const struct intern *words, const
 	return rc;
 }
 
-/* What an earlier preparation in the other dialect left. */
+/* Remove the codes of an earlier preparation with the other segmentation. */
 static int remove_other(struct prep *p, struct err *e)
 {
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;

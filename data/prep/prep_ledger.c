@@ -1,4 +1,5 @@
-/* prep_ledger.c - see prep_stages.h: what was dropped and why, and what the corpus is like */
+/* prep_ledger.c - stage "ledger": dropped pairs (ledger.tsv), statistics (stats.json) */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,15 +13,15 @@
 
 struct ledger_stage {
 	struct prep *p;
-	struct drop_ledger *ledger; /* owned; NULL when finished */
-	FILE *verdicts;		    /* owned */
+	struct drop_ledger *ledger; /* owned; NULL: finished */
+	FILE *verdicts;		    /* owned: work/verdicts.final */
 	struct word_ids ids;
 	struct prep_stats stats;
-	struct buf text[2];
-	int64_t at;
+	struct buf text[2]; /* source and target of a dropped pair */
+	int64_t n_pairs;    /* pairs counted so far */
 };
 
-/* The words of a side with blanks between, as far as the ledger shows them. */
+/* Join the words of a line by blanks, as many as the ledger shows. */
 static void join_words(const struct intern *words, const struct token_column_line *line,
 		       struct buf *out)
 {
@@ -45,6 +46,7 @@ static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line
 				  .line = line,
 				  .rule = rule };
 
+	assert(rule != CLEAN_KEEP && number < a->p->texts.n_train);
 	join_words(&a->p->words, &sides[0], &a->text[0]);
 	join_words(&a->p->words, &sides[1], &a->text[1]);
 	if (buf_check(&a->text[0], e) || buf_check(&a->text[1], e))
@@ -63,9 +65,9 @@ static int ledger_stage_pair(struct ledger_stage *a, size_t number, int64_t line
 
 	if (rule == EOF || rule >= CLEAN_N_RULES)
 		return err_set(e, ERR_DATA,
-			       "%s/verdicts.final: is damaged: remove it and prepare again",
+			       "%s/verdicts.final: damaged: remove it and prepare the corpus again",
 			       a->p->work);
-	progress_at(&a->p->progress, ++a->at);
+	progress_at(&a->p->progress, ++a->n_pairs);
 	prep_stats_add(&a->stats, &a->stats.texts[number], &a->ids, (enum clean_rule)rule,
 		       &sides[0], &sides[1]);
 	return rule ? ledger_stage_drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
@@ -113,7 +115,9 @@ static int ledger_stage_load_ids(struct ledger_stage *a, struct err *e)
 	int rc = path ? word_ids_load(&a->ids, path, (int32_t)p->numbers.vocabulary, e) : e->code;
 
 	if (!rc && a->ids.n_words != p->words.n)
-		rc = err_set(e, ERR_DATA, "%s: has %d words, not %d: remove it and prepare again",
+		rc = err_set(e, ERR_DATA,
+			     "%s: has %d words, but the word table has %d: remove it and prepare "
+			     "the corpus again",
 			     path, (int)a->ids.n_words, (int)p->words.n);
 	return rc;
 }

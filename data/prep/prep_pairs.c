@@ -1,6 +1,12 @@
-/* prep_pairs.c - see prep_pairs.h */
+/*
+ * prep_pairs.c - iterate over the kept training pairs as words (see prep_pairs.h)
+ *
+ * A pipeline (flow.h) over blocks of BLOCK pairs: pairs_read_source() makes blocks from the source
+ * columns, pairs_read_target() adds the target columns, pairs_emit_block() calls the visitor.
+ */
 #include "data/prep/prep_pairs.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +19,27 @@
 #define BLOCK 1024 /* pairs */
 #define SLOTS 4
 
-/* One side of the pairs of a block; nothing of those that are not kept. */
+/* One side of the pairs of a block; dropped pairs have no words. */
 struct pair_block_column {
-	int32_t *words;		/* owned: one sentence behind the other */
-	size_t cap, end[BLOCK]; /* where each ends */
+	int32_t *words;		/* owned: concatenated sentences */
+	size_t cap, end[BLOCK]; /* end of each sentence in words */
 };
 
 struct pair_block {
 	int64_t first; /* number of its first pair */
-	size_t text;   /* number of its text, and how many pairs that has */
-	int64_t lines;
-	int32_t n;
+	size_t text;   /* index of its text */
+	int64_t lines; /* pairs of that text */
+	int32_t n;     /* pairs of the block, at most BLOCK */
 	struct pair_block_column source, target;
 };
 
-/* One side of all texts, read front to back. */
+/* One side of all texts, read sequentially. */
 struct column_stream {
-	const char *side;		    /* as in the names of files */
-	struct token_column_reader *reader; /* owned; NULL: none is open */
-	size_t next_text;
-	int64_t lines, at; /* of the open text */
+	const char *side;		    /* "source" or "target": end of the file name */
+	struct token_column_reader *reader; /* owned; NULL: no text is open */
+	size_t next_text;		    /* index of the text after the open one */
+	int64_t lines;			    /* lines of the open text */
+	int64_t at;			    /* lines read of the open text */
 };
 
 struct pair_stream {
@@ -42,11 +49,12 @@ struct pair_stream {
 	pair_visitor visit;
 	void *context;
 	struct column_stream source, target;
-	int64_t made, kept; /* pairs */
+	int64_t made; /* pairs in blocks so far */
+	int64_t kept; /* pairs visited so far */
 	struct pair_block slots[SLOTS];
 };
 
-/* Not prep_path(), whose memory is one for all threads. */
+/* Uses file_path() because prep_path() has one buffer for all threads. */
 static int pairs_open_next_text(struct pair_stream *q, struct column_stream *s, struct err *e)
 {
 	char *path = file_path(e, "%s/side-%d.%s", q->p->work, (int)s->next_text, s->side);
@@ -62,7 +70,7 @@ static int pairs_open_next_text(struct pair_stream *q, struct column_stream *s, 
 	return 0;
 }
 
-/* The next n lines; pair `first` is their first. */
+/* Read the next n lines, which belong to pairs first ... first + n - 1. */
 static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
 			    struct pair_block_column *to, int64_t first, int32_t n, struct err *e)
 {
@@ -70,6 +78,7 @@ static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
 	struct token_column_line line;
 	int got;
 
+	assert(n <= BLOCK && (size_t)(first + n) <= q->verdicts->len);
 	for (int32_t i = 0; i < n; i++) {
 		if ((got = token_column_next(s->reader, &line, e)) <= 0)
 			return got ? got
@@ -89,10 +98,11 @@ static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
 
 static int pairs_count_error(const struct pair_stream *q, struct err *e)
 {
-	return err_set(e, ERR_DATA,
-		       "%s: the verdicts and the sides are not of the same texts; prepare the "
-		       "corpus again with --force",
-		       q->p->work);
+	return err_set(
+		e, ERR_DATA,
+		"%s: verdicts and side-* belong to different texts; prepare the corpus again "
+		"with --force",
+		q->p->work);
 }
 
 static int pairs_read_source(void *context, void *slot, struct err *e)
@@ -117,7 +127,7 @@ static int pairs_read_source(void *context, void *slot, struct err *e)
 	return pairs_read_lines(q, s, &b->source, b->first, b->n, e) ? e->code : 1;
 }
 
-/* The only worker, so the blocks come in their order. */
+/* There is one worker only, so it gets the blocks in order. */
 static int pairs_read_target(void *context, int worker, void *slot, struct err *e)
 {
 	struct pair_stream *q = context;
@@ -225,8 +235,8 @@ int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e)
 
 	if (!rc && text.len != (size_t)n_words * sizeof(*counts))
 		rc = err_set(e, ERR_DATA,
-			     "%s: %zu bytes are not the counts of %d words; prepare the corpus "
-			     "again with --force",
+			     "%s: %zu bytes, but the counts of %d words are expected; prepare the "
+			     "corpus again with --force",
 			     path, text.len, n_words);
 	if (!rc && (counts = mem_alloc((size_t)n_words, sizeof(*counts), e)) != NULL && text.len)
 		memcpy(counts, text.data, text.len);

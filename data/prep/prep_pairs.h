@@ -1,8 +1,8 @@
 /*
- * prep_pairs.h - the pairs of the training text as words, and the words as pieces, one after the
- * other; only prep*.c include this.
+ * prep_pairs.h - iterate over the kept training pairs as words, and over the words as pieces
  *
- * Both sides are read in step, each on a thread of its own where there are threads.
+ * Only prep*.c include this. With more than one thread, source and target columns are read on two
+ * threads; the visitor always runs on the calling thread.
  */
 #ifndef WERKBANK_DATA_PREP_PREP_PAIRS_H
 #define WERKBANK_DATA_PREP_PREP_PAIRS_H
@@ -13,18 +13,18 @@
 #include "share/base/buf.h"
 
 struct pair_words {
-	int64_t number;			/* of the pair, in the order of the sources, from 0 */
-	int64_t kept;			/* the same among the pairs that are given */
-	const int32_t *source, *target; /* borrowed during the call */
+	int64_t number;			/* index among all training pairs, in source order */
+	int64_t kept;			/* index among the kept pairs */
+	const int32_t *source, *target; /* [n_source], [n_target] word numbers, borrowed */
 	int32_t n_source, n_target;
 };
 
 typedef int (*pair_visitor)(void *context, const struct pair_words *pair, struct err *e);
 
 /*
- * Give every pair whose verdict is CLEAN_KEEP; numbers of words are below n_words. verdicts: a
- * byte for each pair of the training texts, of which there must be exactly as many (else
- * ERR_DATA). Moves the progress on.
+ * Visit every pair whose verdict is CLEAN_KEEP, in source order. verdicts: one byte for each
+ * training pair; another number of pairs is ERR_DATA. n_words: size of the word table; larger word
+ * numbers are ERR_DATA. Advances the progress.
  */
 int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_visitor visit,
 		   void *context, struct err *e);
@@ -33,17 +33,17 @@ typedef int (*word_visitor)(void *context, int32_t word, const char *pieces, siz
 			    struct err *e);
 
 /*
- * Give the pieces of every word of the table with a count above 0, joined by one blank, in the
- * order of the words. Found on p->threads threads.
+ * Visit every word with counts[word] > 0, in the order of the word table, with its pieces joined by
+ * single blanks. Encodes on p->threads threads; visits on the calling thread.
  */
 int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, void *context,
 		   struct err *e);
 
-/* work/NAME, verdicts of all pairs, appended to b. */
+/* Append work/NAME (the verdicts of all training pairs) to b. */
 int prep_read_verdicts(struct prep *p, const char *name, struct buf *b, struct err *e);
 int64_t prep_count_kept(const struct buf *verdicts);
 
-/* work/counts; owned by the caller; NULL: failure. */
+/* Read work/counts: [n_words], owned by the caller; NULL: failure. */
 int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e);
 
 #endif

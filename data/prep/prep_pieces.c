@@ -1,4 +1,4 @@
-/* prep_pieces.c - see prep_pieces.h */
+/* prep_pieces.c - option pieces_from: reuse codes and vocabulary (see prep_pieces.h) */
 #include "data/prep/prep_pieces.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static const char *codes_name(const struct conf *c)
 	return c->segmentation == SEGMENTATION_BPE ? "bpe.codes" : "sentencepiece.model";
 }
 
-/* A file of the folder that pieces_from names, owned; NULL: ERR_NOINPUT. */
+/* Path of a file in the folder of pieces_from, owned by the caller. NULL: ERR_NOINPUT. */
 static char *pieces_find_file(const struct prep *p, const char *name, struct err *e)
 {
 	char *folder = paths_model(p->c->workspace, p->c->pieces_from, e);
@@ -27,14 +27,14 @@ static char *pieces_find_file(const struct prep *p, const char *name, struct err
 	if (!path || file_exists(path))
 		return path;
 	err_set(e, ERR_NOINPUT,
-		"pieces_from: there is no %s: neither a model's folder nor that of "
-		"a corpus prepared with this segmentation",
+		"pieces_from: there is no %s: name a model, a run, or a corpus prepared with this "
+		"segmentation",
 		path);
 	free(path);
 	return NULL;
 }
 
-/* Text that is split into other words has other pieces than the codes were learnt from. */
+/* Text that is split into other words does not fit the pieces that the codes were learnt from. */
 static int pieces_check_options(const struct conf *now, const struct conf *then, const char *path,
 				struct err *e)
 {
@@ -52,18 +52,18 @@ static int pieces_check_options(const struct conf *now, const struct conf *then,
 		if (buf_check(&a, e) || buf_check(&b, e))
 			rc = e->code;
 		else if (strcmp(buf_text(&a), buf_text(&b)) != 0)
-			rc = err_set(e, ERR_CONFIG,
-				     "pieces_from: %s has %s = %s, this recipe "
-				     "'%s': pieces are those of the same text only; set it so "
-				     "here, too",
-				     path, names[i], buf_text(&b), buf_text(&a));
+			rc = err_set(
+				e, ERR_CONFIG,
+				"pieces_from: %s has %s = %s, this recipe '%s': both must split "
+				"text into words in the same way; set the same value here",
+				path, names[i], buf_text(&b), buf_text(&a));
 	}
 	buf_free(&a);
 	buf_free(&b);
 	return rc;
 }
 
-/* It would lose its pieces before it takes them. */
+/* A corpus cannot reuse its own pieces: preparation removes them before it copies them. */
 static int pieces_check_is_other(const struct prep *p, const char *recipe, struct err *e)
 {
 	char *own = file_path(e, "%s/recipe.ini", p->folder);
@@ -73,8 +73,8 @@ static int pieces_check_is_other(const struct prep *p, const char *recipe, struc
 	if (!rc && !stat(recipe, &a) && !stat(own, &b) && a.st_dev == b.st_dev &&
 	    a.st_ino == b.st_ino)
 		rc = err_set(e, ERR_CONFIG,
-			     "pieces_from: %s is the corpus itself: name another, "
-			     "or leave it out",
+			     "pieces_from: %s is the corpus itself: name another one, or omit the "
+			     "option",
 			     p->c->pieces_from);
 	free(own);
 	return rc;
@@ -128,7 +128,7 @@ static int pieces_copy_file(const struct prep *p, const char *name, struct err *
 	return rc;
 }
 
-/* So many there are, for the report. */
+/* Set p->numbers.merges, for the report. */
 static int count_merges(struct prep *p, struct err *e)
 {
 	struct bpe_codes codes = { 0 };

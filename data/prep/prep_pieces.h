@@ -1,10 +1,9 @@
 /*
- * prep_pieces.h - pieces_from: codes and vocabulary that another preparation learnt, so that what
- * is prepared can be read by a model that was trained on that.
+ * prep_pieces.h - option pieces_from: reuse codes and vocabulary of another corpus, run or model
  *
- * The folder is a run's, a model's or a corpus's. Its recipe.ini must split text into words as this
- * one does (languages, normalize, tokenize, escape, aggressive, segmentation). Pieces that its
- * vocabulary does not have are unknown.
+ * A model that was trained with those pieces can then read the new corpus. The recipe.ini of the
+ * folder must split text into words in the same way (languages, normalize, tokenize, escape,
+ * aggressive, segmentation). Pieces missing in its vocabulary become unknown tokens.
  */
 #ifndef WERKBANK_DATA_PREP_PREP_PIECES_H
 #define WERKBANK_DATA_PREP_PREP_PIECES_H
@@ -12,12 +11,12 @@
 #include "data/prep/prep_stages.h"
 
 /*
- * What of it a preparation depends on, appended: names and SHA-256 of both files. ERR_NOINPUT,
- * ERR_CONFIG: it is not there, or of other text.
+ * Append names and SHA-256 of codes and vocabulary, on which the stage "learn" depends.
+ * ERR_NOINPUT: no such files; ERR_CONFIG: their text was split into words in another way.
  */
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e);
 
-/* Copy bpe.codes or sentencepiece.model, or vocab.tsv, into the folder of the corpus. */
+/* Copy the codes (bpe.codes or sentencepiece.model), or vocab.tsv, into the corpus folder. */
 int prep_pieces_copy_codes(struct prep *p, struct err *e);
 int prep_pieces_copy_vocab(const struct prep *p, struct err *e);
 

@@ -1,6 +1,7 @@
-/* prep_plan.c - see prep_plan.h */
+/* prep_plan.c - which stages of a preparation must run, and why; run them (see prep_plan.h) */
 #include "data/prep/prep_plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 
-/* ---- what a stage depends on ---- */
+/* ---- "depends" and the key of a stage ---- */
 
-/* The next word of a list separated by blanks; false at its end. */
+/* The next word of a blank-separated list; advances *list. false: the end. */
 static bool next_list_word(const char **list, const char **word, size_t *n)
 {
 	*word = *list + strspn(*list, " ");
@@ -23,7 +24,7 @@ static bool next_list_word(const char **list, const char **word, size_t *n)
 	return *n > 0;
 }
 
-/* Does a condition "A=VALUE" hold? */
+/* Does option A have this value? condition: "A=VALUE", n bytes. */
 static bool condition_holds(const struct conf *c, const char *condition, size_t n)
 {
 	char name[64];
@@ -64,7 +65,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c, con
 	buf_free(&value);
 }
 
-/* One text a line of texts_describe(), or their names. */
+/* "texts": the lines of texts_describe(), or the names of the texts. */
 static int depends_add_texts(struct json_writer *w, const struct texts *t, enum prep_texts which,
 			     struct err *e)
 {
@@ -89,7 +90,7 @@ static int depends_add_texts(struct json_writer *w, const struct texts *t, enum 
 	return rc;
 }
 
-/* Those that are taken from elsewhere; without them nothing, as ever. */
+/* "pieces": the files of pieces_from. No member without that option: old keys stay valid. */
 static int depends_add_pieces(struct json_writer *w, const struct prep *p, struct err *e)
 {
 	struct buf pieces = { 0 };
@@ -120,8 +121,11 @@ static void depends_add_inputs(struct json_writer *w, struct prep_plan *plan, co
 	json_key(w, "inputs");
 	json_open(w, '{');
 	while (next_list_word(&list, &word, &n)) {
+		const struct prep_step *input = find_step(plan, word, n);
+
+		assert(input && input->key[0]); /* inputs come before the stages that read them */
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
-		json_put_str(w, name, find_step(plan, word, n)->key);
+		json_put_str(w, name, input->key);
 	}
 	json_close(w, '}');
 }
@@ -159,8 +163,9 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 	return rc ? rc : sha256_of(&step->depends, step->key, e);
 }
 
-/* ---- why it has to run ---- */
+/* ---- the reason to run ---- */
 
+/* The stage must run; always returns true. */
 static bool PRINTF_LIKE(2, 3) set_run_reason(struct prep_step *step, const char *fmt, ...)
 {
 	va_list ap;
@@ -185,7 +190,7 @@ static bool options_differ(struct prep_step *step, const struct json *then, cons
 
 	for (i = 0; (name = json_member(now, i, &value)); i++) {
 		if (!json_get(then, name))
-			return set_run_reason(step, "option %s is new to it", name);
+			return set_run_reason(step, "option %s is new", name);
 		old = json_text(json_get(then, name), "");
 		new = json_text(value, "");
 		if (strcmp(old, new))
@@ -193,7 +198,7 @@ static bool options_differ(struct prep_step *step, const struct json *then, cons
 					      or_none(new));
 	}
 	return json_len(then) != json_len(now) &&
-	       set_run_reason(step, "it depends on other options now");
+	       set_run_reason(step, "depends on other options now");
 }
 
 static bool texts_differ(struct prep_step *step, const struct texts *t, const struct json *then,
@@ -202,7 +207,7 @@ static bool texts_differ(struct prep_step *step, const struct texts *t, const st
 	size_t i;
 
 	if (json_len(then) != json_len(now))
-		return set_run_reason(step, "sources changed: %zu pairs of texts instead of %zu",
+		return set_run_reason(step, "sources changed: %zu pairs of texts, were %zu",
 				      json_len(now), json_len(then));
 	for (i = 0; i < json_len(now); i++)
 		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))
@@ -221,22 +226,22 @@ static bool inputs_differ(struct prep_step *step, const struct json *then, const
 		if (strcmp(json_text(json_get(then, name), ""), json_text(key, "")))
 			return set_run_reason(step, "reads from %s", name);
 	return json_len(then) != json_len(now) &&
-	       set_run_reason(step, "it reads from other stages now");
+	       set_run_reason(step, "reads from other stages now");
 }
 
-/* Taken from elsewhere now, or then, or other ones. */
+/* pieces_from was added, removed, or its files changed. */
 static bool pieces_differ(struct prep_step *step, const struct json *then, const struct json *now)
 {
 	const char *old = json_text(json_get(then, "pieces"), ""),
 		   *new = json_text(json_get(now, "pieces"), "");
 
 	return strcmp(old, new) &&
-	       set_run_reason(step, !*old   ? "pieces_from is new to it"
+	       set_run_reason(step, !*old   ? "pieces_from is new"
 				    : !*new ? "pieces_from is no longer given"
 					    : "pieces_from has other pieces now");
 }
 
-/* Something of what it depends on has changed: what? */
+/* The key has changed: set the reason to the first difference of "depends". */
 static int explain_change(struct prep_step *step, const struct texts *t, struct err *e)
 {
 	const struct json *then = json_get(step->record, "depends");
@@ -246,17 +251,17 @@ static int explain_change(struct prep_step *step, const struct texts *t, struct 
 		return e->code;
 	if (json_integer(json_get(then, "version"), -1) !=
 	    json_integer(json_get(now, "version"), -1))
-		set_run_reason(step, "it was done by another version of werkbank");
+		set_run_reason(step, "was done by another version of werkbank");
 	else if (!pieces_differ(step, then, now) &&
 		 !options_differ(step, json_get(then, "options"), json_get(now, "options")) &&
 		 !texts_differ(step, t, json_get(then, "texts"), json_get(now, "texts")) &&
 		 !inputs_differ(step, json_get(then, "inputs"), json_get(now, "inputs")))
-		set_run_reason(step, "its record is damaged");
+		set_run_reason(step, "the record of the stage is damaged");
 	json_free(now);
 	return 0;
 }
 
-/* Are the files still what the record says? */
+/* The stage must run if a file is missing or differs from the record. */
 static int check_files(struct prep *p, struct prep_step *step, struct err *e)
 {
 	struct prep_files files = { 0 };
@@ -344,7 +349,7 @@ static int remove_file(struct prep *p, const char *name, struct err *e)
 	return 0;
 }
 
-/* The record first: what it names does not count from then on. */
+/* Remove the record first: a stage without record counts as not done. */
 static int discard_stage_files(struct prep *p, const struct prep_stage *stage,
 			       struct prep_step *step, struct err *e)
 {

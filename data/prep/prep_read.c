@@ -1,15 +1,17 @@
 /*
- * prep_read.c - see prep_stages.h: the texts, read once, become numbers of words
+ * prep_read.c - stage "read": read each text once, store it as word numbers
  *
- *	one thread: blocks of lines, out of archives and files (blocks.h)
- *	p->threads: each block on its own (block_words.h)
- *	one thread: the words of a block into the one table, its lines into the file of its side
+ * A pipeline (flow.h) over blocks of lines:
+ *	one thread	reading_next_block(): blocks from archives and files (blocks.h)
+ *	p->threads	reading_tokenize_block(): lines to words (block_words.h)
+ *	one thread	reading_store_block(), in block order: words into the global table, lines
+ *			into the token column of their text
  *
- * So words are numbered in the order in which the texts are read, whatever the number of
- * threads. A block is about a megabyte and takes three with all that becomes of it; there are two
- * more of them than threads. The table of words is what needs memory: 40 to 60 bytes for each
- * distinct word, as it doubles when it is full.
+ * So words are numbered by first appearance, for any number of threads. Memory: about 3 MB a block
+ * and (threads + 2) blocks; 40 to 60 bytes for each distinct word in the table, which doubles when
+ * it is full.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +38,10 @@ struct text_reading {
 	struct scripts *scripts;
 	struct block_reader **tools; /* owned: (workers) */
 	int workers;
-	struct intern words;		  /* of all training texts */
-	struct token_column_writer *side; /* the file of the text at hand: … */
-	struct outfile held;		  /* … one of both */
-	int64_t *lines;			  /* owned: of each text; -1: was not there, or not yet */
+	struct intern words;		  /* word table of all training texts */
+	struct token_column_writer *side; /* owned: output of the current training text; or NULL */
+	struct outfile held;		  /* output of the current held-out text */
+	int64_t *lines;			  /* owned: [2 * texts.n] by block.text; -1: not read */
 };
 
 static bool is_train(const struct text_reading *r, size_t text)
@@ -47,14 +49,14 @@ static bool is_train(const struct text_reading *r, size_t text)
 	return text / 2 < r->p->texts.n_train;
 }
 
-/* The file that a text leaves in work/. */
+/* Path of the output of a text: work/side-K.SIDE for training, else work/text-K.SIDE. */
 static const char *reading_text_path(struct text_reading *r, size_t text, struct err *e)
 {
 	return prep_path(r->p, e, "work/%s-%zu.%s", is_train(r, text) ? "side" : "text", text / 2,
 			 text % 2 ? "target" : "source");
 }
 
-/* ---- the three steps ---- */
+/* ---- the pipeline ---- */
 
 static int reading_next_block(void *context, void *slot, struct err *e)
 {
@@ -94,8 +96,8 @@ static int reading_check_lengths(const struct text_reading *r, size_t pair, stru
 	if (n[0] == n[1])
 		return 0;
 	return err_set(e, ERR_DATA,
-		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of "
-		       "the other",
+		       "%s has %lld lines, but %s has %lld: line N of one must be the translation "
+		       "of line N of the other",
 		       p->source.name, (long long)n[0], p->target.name, (long long)n[1]);
 }
 
@@ -111,7 +113,7 @@ static int reading_end_text(struct text_reading *r, size_t text, struct err *e)
 	return rc;
 }
 
-/* The lines of a block, in words of the table. */
+/* Number the words of a block and append its lines to the token column. */
 static int reading_store_lines(struct text_reading *r, struct block_words *w, struct err *e)
 {
 	int32_t *next = w->numbers;
@@ -145,6 +147,7 @@ static int reading_store_block(void *context, void *slot, struct err *e)
 	}
 	r->lines[b->text] += b->lines;
 	progress_at(&r->p->progress, b->position);
+	assert(b->first + b->lines == r->lines[b->text] + 1); /* blocks arrive in order */
 	return b->is_last ? reading_end_text(r, b->text, e) : 0;
 }
 
@@ -178,7 +181,7 @@ static bool is_pair_of_set(const struct text_reading *r, size_t pair, int set)
 	return !strcmp(r->p->texts.pairs[pair].set, r->p->texts.sets[set]);
 }
 
-/* Append work/text-K of a text to the file of its set, and remove it. */
+/* Append the work/text-K file of a text to the file of its set, then remove it. */
 static int join_text(struct text_reading *r, size_t text, struct outfile *out, struct err *e)
 {
 	const char *path = reading_text_path(r, text, e);
@@ -202,7 +205,7 @@ static int join_text(struct text_reading *r, size_t text, struct outfile *out, s
 	return rc;
 }
 
-/* SET.LANG: a side of all pairs of a set. A set that was left out has none. */
+/* Write SET.LANG from all texts of the set. A set without pairs gets no file. */
 static int join_set(struct text_reading *r, int set, size_t side, struct err *e)
 {
 	struct prep *p = r->p;
@@ -227,7 +230,7 @@ static int join_set(struct text_reading *r, int set, size_t side, struct err *e)
 	return rc;
 }
 
-/* Pairs of a held-out set; 0: a further set that its archive does not hold. */
+/* Count the pairs of a held-out set; 0: a member of a further set is missing in its archive. */
 static int count_set(struct text_reading *r, int set, struct err *e)
 {
 	const struct texts *t = &r->p->texts;
@@ -241,8 +244,7 @@ static int count_set(struct text_reading *r, int set, struct err *e)
 			continue;
 		if (lines[0] < 0 || lines[1] < 0) {
 			progress_print_line(
-				&r->p->progress,
-				"note: the archive does not hold %s: set %s is left out",
+				&r->p->progress, "note: the archive has no %s: set %s is left out",
 				(lines[0] < 0 ? &pair->source : &pair->target)->name, t->sets[set]);
 			pairs = 0;
 			break;
@@ -257,7 +259,7 @@ static int count_set(struct text_reading *r, int set, struct err *e)
 	return 0;
 }
 
-/* Sets that the recipe does not have leave no files, also none of an earlier preparation. */
+/* Remove dev and test files of an earlier preparation if the recipe has no such set now. */
 static int remove_old_sets(struct prep *p, struct err *e)
 {
 	static const char *const names[] = { "dev", "test" };
@@ -288,7 +290,7 @@ static int reading_join_sets(struct text_reading *r, struct err *e)
 	for (int set = 1; set < t->n_sets; set++)
 		if (count_set(r, set, e) || join_set(r, set, 0, e) || join_set(r, set, 1, e))
 			return e->code;
-	/* what a set that was left out has left */
+	/* remaining parts of sets that were left out */
 	for (size_t i = 2 * t->n_train; i < 2 * t->n; i++) {
 		const char *path = reading_text_path(r, i, e);
 
@@ -333,7 +335,7 @@ static void close_reading(struct text_reading *r)
 	free(r->lines);
 }
 
-/* What was found out; the table of words is kept for the stages that follow. */
+/* Save the results. The word table stays in p->words for the following stages. */
 static int reading_finish(struct text_reading *r, struct err *e)
 {
 	struct prep *p = r->p;

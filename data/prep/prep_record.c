@@ -1,4 +1,5 @@
-/* prep_record.c - see prep_plan.h: the files of stages, and the records of what was done */
+/* prep_record.c - the files of stages, and the records work/STAGE.json (see prep_plan.h) */
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* ---- lists of files ---- */
 
-/* Takes over name, also on failure. */
+/* Takes ownership of name, also on failure. */
 static int files_add_name(struct prep_files *files, char *name, struct err *e)
 {
 	struct prep_file f = { .name = name, .bytes = -1 };
@@ -26,7 +27,7 @@ static int files_add_name(struct prep_files *files, char *name, struct err *e)
 	return 0;
 }
 
-/* Only these three become shards; other held-out sets are kept as text. */
+/* These three sets become shards; other held-out sets stay text. */
 static bool is_shard_set(const char *set)
 {
 	return !strcmp(set, "train") || !strcmp(set, "dev") || !strcmp(set, "test");
@@ -37,7 +38,7 @@ static bool has_sentencepiece(const struct prep *p)
 	return p->c->segmentation == SEGMENTATION_SENTENCEPIECE;
 }
 
-/* The name that one part of a pattern stands for, with %K %H %P being text or set number i. */
+/* Expand a pattern of prep_stage.outputs; i: index of the text (%K) or of the set (%H %P). */
 static char *expand_pattern(const struct prep *p, const char *pattern, size_t n, size_t i,
 			    struct err *e)
 {
@@ -49,6 +50,7 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 			buf_add_char(&b, pattern[at]);
 			continue;
 		}
+		assert(at + 1 < n);
 		switch (pattern[++at]) {
 		case 'K':
 			buf_printf(&b, "%zu", i);
@@ -76,7 +78,7 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 struct file_pattern {
 	const char *text;
 	size_t n;
-	bool also_empty; /* sets without pairs too */
+	bool also_empty; /* include sets without pairs */
 };
 
 static int files_add_pattern(const struct prep *p, const struct file_pattern *q,
@@ -116,7 +118,7 @@ int prep_files_add_stage(const struct prep *p, const struct prep_stage *stage, b
 	return 0;
 }
 
-/* Does a name from a file stay within the folder of the corpus? */
+/* The name comes from a file: it must not lead out of the folder of the corpus. */
 static bool is_inside_folder(const char *name)
 {
 	return *name && *name != '/' && !strstr(name, "..");
@@ -133,7 +135,11 @@ int prep_files_add_json(const struct json *object, struct prep_files *files, str
 		item = json_at(list, i);
 		name = json_text(json_get(item, "name"), "");
 		if (!is_inside_folder(name))
-			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus", name);
+			return err_set(
+				e, ERR_DATA,
+				"'%s' in a record or in manifest.json is no file name inside "
+				"the corpus folder; prepare the corpus again in a new folder",
+				name);
 		if (files_add_name(files, mem_strdup(name, e), e))
 			return e->code;
 		f = &files->items[files->n - 1];
@@ -164,7 +170,7 @@ void prep_files_free(struct prep_files *files)
 	*files = (struct prep_files){ 0 };
 }
 
-/* ---- measuring them ---- */
+/* ---- sizes and hashes of files ---- */
 
 struct file_measuring {
 	const struct prep *p;
@@ -222,7 +228,7 @@ int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e)
 
 /* ---- numbers ---- */
 
-/* Every field of struct prep_numbers: its name in records, where it is, how many it has. */
+/* All fields of struct prep_numbers: name in records, offset, number of elements. */
 #define NUMBER(field, n)                                                                           \
 	{                                                                                          \
 #field, offsetof(struct prep_numbers, field), n                                    \
@@ -246,7 +252,7 @@ static const struct {
 };
 #undef NUMBER
 
-/* Those that differ from before. A stage that reads from this one starts with all of them. */
+/* Write the numbers that the stage changed. The records of all earlier stages give the others. */
 static void record_add_numbers(struct json_writer *w, const struct prep_numbers *before,
 			       const struct prep_numbers *now)
 {

@@ -1,4 +1,4 @@
-/* prep_write_manifest.c - see prep.h: recipe.ini and manifest.json */
+/* prep_report.c - writer of recipe.ini and manifest.json (see prep.h) */
 #include "data/prep/prep_report.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 
-/* The [data] section of the resolved recipe: what the corpus depends on. */
+/* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
 {
 	const char *path;
@@ -29,7 +29,7 @@ static int write_corpus_recipe(struct prep *p, struct err *e)
 	return rc;
 }
 
-/* Of a member its bytes are not known one by one. */
+/* The size of a plain file; sizes of single members of archives are not known. */
 static void manifest_add_bytes(struct json_writer *w, const struct texts *texts,
 			       const struct source_text *t, const char *bytes_key)
 {
@@ -69,8 +69,9 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 	json_close(w, ']');
 }
 
-/* ---- numbers of sets: train, dev and test always, then those that there are ---- */
+/* ---- numbers by set: train, dev and test always, then the further sets ---- */
 
+/* Index of a set; -1: the recipe does not have it. */
 static int find_set(const struct texts *t, const char *name)
 {
 	int i;
@@ -93,7 +94,7 @@ static void manifest_add_by_set(struct json_writer *w, const struct prep *p, con
 		set = find_set(t, always[i]);
 		json_put_int(w, always[i], set < 0 ? 0 : numbers[set]);
 	}
-	/* one without pairs was left out: its archive does not hold it */
+	/* a set without pairs was left out: a member is missing in its archive */
 	for (i = 0; i < t->n_sets; i++)
 		if (pairs[i] && strcmp(t->sets[i], "train") && strcmp(t->sets[i], "dev") &&
 		    strcmp(t->sets[i], "test"))
@@ -177,7 +178,7 @@ static void manifest_add_stages(struct json_writer *w, const struct prep_plan *p
 	json_close(w, ']');
 }
 
-/* Those of the stages outside work/, whose hashes are known, and recipe.ini. */
+/* "files": recipe.ini, then the files of all stages outside work/, hashed in their records. */
 static int manifest_add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
 			      struct err *e)
 {

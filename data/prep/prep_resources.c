@@ -1,4 +1,4 @@
-/* prep_resources.c - see prep_write_manifest.h: memory and disk that a preparation will take, and the plan */
+/* prep_resources.c - estimate of memory and disk of a preparation; the plan as text */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,27 +10,30 @@
 #include "share/base/util.h"
 
 /*
- * All from the bytes of the texts, B, unpacked; upper estimates, calibrated on 50 MB of real text and
- * on 1.1 GB grown from it, whose words have the frequencies of WMT16's (1.3 GB).
+ * All estimates are upper bounds computed from B, the unpacked bytes of the texts. They are
+ * calibrated on 50 MB of real text and on 1.1 GB of synthetic text grown from it with the word
+ * frequencies of WMT16 (1.3 GB).
  *
- * B itself: of archives that are not read yet what the manifest says, else some 3.5 times their
- * size (text under gzip), and a guess for the grammar; then it is not exact, and nobody is refused
- * for it.
+ * B: for archives that are not read yet, `text` of the manifest, else 3.5 times their size (text
+ * under gzip); DEMO_BYTES a pair for the grammar. Such a B is not exact, and then a preparation is
+ * never refused for lack of disk space.
  *
- * Distinct words: Heaps' law, 12 * B^0.6 where the text is tokenised: 0.5 M of 50 MB (really
- * 0.19 M), 3.2 M of 1.1 GB (3.1 M); 20 * B^0.6 where punctuation sticks to words. Each takes
- * WORD_BYTES in the table, LEARN_BYTES more while merges are learnt (its symbols, and the pairs they
- * are in), ENCODE_BYTES while it is encoded. Buckets of the shuffle, caches: BASE_BYTES; blocks of
- * lines: THREAD_BYTES a thread. Pairs seen before (drop_duplicates): SEEN_BYTES each, at least
- * PAIR_BYTES of text a pair. Of the 1.1 GB: 1.1 GB said, 0.86 used; with SentencePiece 1.7 and 1.44.
+ * Distinct words: Heaps' law, 12 * B^0.6 for tokenised text: estimate 0.5 M for 50 MB (measured
+ * 0.19 M), 3.2 M for 1.1 GB (3.1 M); 20 * B^0.6 for text with punctuation attached to words.
  *
- * Disk: sides and words take 0.6 of B (a word is one to three bytes instead of six), counts and
- * pieces of words 0.1, shards half of B (a token is two bytes; four where the vocabulary has more
- * than 65,536 entries), the buckets of the shuffle as much again for a while. The ledger: what is
- * dropped is a few per cent.
+ * Memory: each distinct word takes WORD_BYTES in the table, LEARN_BYTES more while merges are
+ * learnt (its symbols and their pairs), ENCODE_BYTES more while it is encoded. BASE_BYTES for
+ * buckets of the shuffle and caches, THREAD_BYTES a thread for blocks of lines. drop_duplicates:
+ * SEEN_BYTES a pair, with at least PAIR_BYTES of text a pair. For the 1.1 GB: estimate 1.1 GB, measured 0.86;
+ * with SentencePiece 1.7 and 1.44.
+ *
+ * Disk: columns and words take 0.6 of B (a word takes one to three bytes instead of six), counts
+ * and pieces of words 0.1 of B, shards 0.5 of B (a token takes two bytes; four if the vocabulary
+ * has more than 65,536 entries), the buckets of the shuffle as much again temporarily. The ledger: 0.05
+ * of B (a few per cent of the pairs are dropped).
  */
 #define ARCHIVE_RATIO 3.5
-#define DEMO_BYTES    160 /* a pair of the grammar, both sides */
+#define DEMO_BYTES    160 /* bytes of a pair of the grammar, both sides */
 #define WORD_BYTES    60
 #define LEARN_BYTES   240
 #define ENCODE_BYTES  150
@@ -59,6 +62,7 @@ static double bytes_of_texts(const struct prep *p, bool *is_exact)
 	return sum;
 }
 
+/* Must this stage run? */
 static bool plan_has_stage(const struct prep_plan *plan, const char *stage)
 {
 	int i;
@@ -69,7 +73,7 @@ static bool plan_has_stage(const struct prep_plan *plan, const char *stage)
 	return false;
 }
 
-/* What reading found out, where that is done. */
+/* If the stage "read" is done, use its measured numbers instead of the estimate. */
 static void needs_from_record(const struct prep_plan *plan, struct prep_resources *n, double *words)
 {
 	struct prep_numbers known = { 0 };
@@ -82,7 +86,7 @@ static void needs_from_record(const struct prep_plan *plan, struct prep_resource
 	*words = (double)known.distinct_words;
 }
 
-/* Where the folder is, or will be: the nearest one above it that is there. */
+/* Free bytes on the file system of the folder or of its nearest existing parent; -1: unknown. */
 static int64_t free_bytes(const char *folder)
 {
 	char path[4096];
@@ -150,10 +154,11 @@ int prep_check_disk_space(const struct prep *p, const struct prep_resources *n, 
 
 	if (!n->is_exact || n->free < 0 || n->free >= n->disk)
 		return 0;
-	return err_set(e, ERR_IO,
-		       "%s: the preparation may take %s of disk, and %s are free: make room, or "
-		       "choose another workspace with -C",
-		       p->folder, prep_size_text(disk, n->disk), prep_size_text(room, n->free));
+	return err_set(
+		e, ERR_IO,
+		"%s: the preparation may take %s of disk, but only %s are free: make room or "
+		"choose another workspace with -C DIR",
+		p->folder, prep_size_text(disk, n->disk), prep_size_text(room, n->free));
 }
 
 /* ---- the plan ---- */

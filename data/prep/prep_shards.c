@@ -1,4 +1,5 @@
-/* prep_shards.c - see prep_stages.h: ids into shards */
+/* prep_shards.c - stage "pack": token ids into shards; the training pairs shuffled */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "share/base/mem.h"
 #include "share/base/rng.h"
 
-/* A sentence's ids, grown as needed. */
+/* The ids of a sentence. */
 struct sentence_ids {
 	int32_t *at; /* owned */
 	size_t n, cap;
@@ -22,19 +23,19 @@ struct sentence_ids {
 
 #define NEAR 3
 
-/* A word as it is looked up: one cache line even for those that are not frequent. */
+/* The first ids of a word inline (16 bytes): a look-up costs one cache miss instead of two. */
 struct near_word {
-	uint32_t n;	   /* ids */
-	int32_t ids[NEAR]; /* the first ones */
+	uint32_t n;	   /* number of ids */
+	int32_t ids[NEAR]; /* the first of them */
 };
 
 struct shard_packer {
 	struct prep *p;
 	const struct vocab *vocab;
-	struct shard_writer *writer; /* owned; NULL: none is being written */
-	int set;		     /* its number */
+	struct shard_writer *writer; /* owned; NULL: no shard is open */
+	int set;		     /* index of the set of the open shard */
 	struct sentence_ids source, target;
-	/* of train */
+	/* for train only */
 	struct word_ids words;
 	struct near_word *near; /* owned: (words.n_words) */
 	struct shuffle order;
@@ -56,6 +57,7 @@ static int pack_append_pair(void *context, const int32_t *source, int32_t n_sour
 	struct shard_packer *k = context;
 	struct prep_numbers *n = &k->p->numbers;
 
+	assert(k->writer && k->set >= 0 && k->set < k->p->texts.n_sets);
 	n->pairs[k->set]++;
 	n->source_tokens[k->set] += n_source;
 	n->target_tokens[k->set] += n_target;
@@ -76,7 +78,7 @@ static int begin_shard(struct shard_packer *k, int set, struct err *e)
 	return k->writer ? 0 : e->code;
 }
 
-/* A set without pairs has no shard; one of an earlier preparation is removed. */
+/* Finish the shard. A set without pairs gets none, and an old one is removed. */
 static int end_shard(struct shard_packer *k, const char *set, bool is_empty, struct err *e)
 {
 	struct shard_writer *w = k->writer;
@@ -92,7 +94,7 @@ static int end_shard(struct shard_packer *k, const char *set, bool is_empty, str
 	return path ? 0 : e->code;
 }
 
-/* ---- train: words of pairs, in a shuffled order ---- */
+/* ---- train: word numbers to ids, then the external shuffle ---- */
 
 static int make_near_words(struct shard_packer *k, struct err *e)
 {
@@ -120,7 +122,7 @@ static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, cons
 		if (at + near->n + NEAR > to->cap &&
 		    mem_grow(&to->at, &to->cap, at + near->n + NEAR, sizeof(*to->at), e))
 			return e->code;
-		/* all of them, also those that are not there: that needs no decision */
+		/* copy always NEAR ids, which needs no branch; the next word overwrites the rest */
 		memcpy(to->at + at, near->ids, sizeof(near->ids));
 		if (near->n > NEAR)
 			memcpy(to->at + at + NEAR, k->words.ids + k->words.start[words[i]] + NEAR,
@@ -129,7 +131,8 @@ static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, cons
 	}
 	to->n = at;
 	if (at > INT32_MAX)
-		return err_set(e, ERR_DATA, "%s: a sentence is too long", k->p->work);
+		return err_set(e, ERR_DATA, "%s: a sentence has more than %d tokens", k->p->work,
+			       INT32_MAX);
 	return 0;
 }
 
@@ -145,7 +148,7 @@ static int pack_shuffle_pair(void *context, const struct pair_words *pair, struc
 				    (int32_t)k->target.n, e);
 }
 
-/* How much the ids of all pairs take, about: words and ids are numbers of some two bytes. */
+/* Approximate bytes of the ids of all pairs: a word number takes about two bytes, like an id. */
 static int64_t expected_bytes(struct prep *p, struct err *e)
 {
 	int64_t sum = 0;
@@ -172,9 +175,9 @@ static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
 
 	if (!rc) {
 		o.stem = stem;
-		o.places = prep_count_kept(&verdicts);
+		o.n_pairs = prep_count_kept(&verdicts);
 		k->order = shuffle_make(
-			o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
+			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 		k->external_shuffle = external_shuffle_new(&o, e);
 		rc = k->external_shuffle ? prep_each_pair(p, &verdicts, k->words.n_words,
 							  pack_shuffle_pair, k, e)
@@ -206,7 +209,7 @@ static int pack_train(struct shard_packer *k, struct err *e)
 	return rc ? rc : end_shard(k, "train", false, e);
 }
 
-/* ---- dev and test: raw text, in its order ---- */
+/* ---- dev and test: raw text, not shuffled ---- */
 
 static int encode_line(struct shard_packer *k, struct pipeline *tools,
 		       const struct parallel_reader *in, struct err *e)
@@ -218,7 +221,8 @@ static int encode_line(struct shard_packer *k, struct pipeline *tools,
 			    &k->target.n, &k->target.cap, e))
 		return e->code;
 	if (MAX(k->source.n, k->target.n) > INT32_MAX)
-		return err_set(e, ERR_DATA, "a line of %s is too long", k->p->texts.sets[k->set]);
+		return err_set(e, ERR_DATA, "a line of %s has more than %d tokens",
+			       k->p->texts.sets[k->set], INT32_MAX);
 	return pack_append_pair(k, k->source.at, (int32_t)k->source.n, k->target.at,
 				(int32_t)k->target.n, e);
 }

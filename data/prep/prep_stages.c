@@ -1,4 +1,4 @@
-/* prep_stages.c - see prep_stages.h: what all stages use */
+/* prep_stages.c - paths and the word table, shared by all stages (see prep_stages.h) */
 #include "data/prep/prep_stages.h"
 
 #include <stdarg.h>
@@ -19,7 +19,8 @@ const char *prep_path(struct prep *p, struct err *e, const char *fmt, ...)
 	va_end(ap);
 	if (m >= 0 && (size_t)m < left)
 		return p->path;
-	err_set(e, ERR_CONFIG, "%s: the name of the folder is too long", p->folder);
+	err_set(e, ERR_CONFIG, "%s: the path of the corpus folder is too long (limit: %zu bytes)",
+		p->folder, sizeof(p->path));
 	return NULL;
 }
 

@@ -1,18 +1,17 @@
 /*
- * prep_stages.h - what the stages of preparation share; only prep*.c include this.
+ * prep_stages.h - the stages of preparation, their files, and the state they share
  *
- * A stage reads files that earlier stages wrote and writes files of its own;
- * nothing else passes between them but struct prep_numbers, which is kept in the
- * record of each stage (work/STAGE.json). So a stage whose key - the keys of the
- * stages it reads from, and the options it asks for - has not changed is not run
- * again, after a kill as after a change of options (prep_plan.h). Which options a stage depends on
- * stands in the table in prep.c.
+ * Only prep*.c include this. A stage reads files of earlier stages and writes files of its own;
+ * besides files only struct prep_numbers passes between stages, and it is saved in the record of
+ * each stage (work/STAGE.json). A stage runs again only if its key changes: its options (table in
+ * prep.c) or the keys of the stages it reads from (prep_plan.h).
  *
  *	stage	reads			writes
  *	read	archives or files	work/words, work/side-K.source, work/side-K.target
  *					(K: number of the training text), SET.LANG
  *	judge	words, sides, SET.LANG	work/verdicts, work/counts
- *	learn	words, counts		bpe.codes, or sentencepiece.model and work/sentencepiece.vocab
+ *	learn	words, counts		bpe.codes, or sentencepiece.model and
+ *					work/sentencepiece.vocab
  *	encode	words, sides, verdicts,	vocab.tsv, work/ids, work/verdicts.final
  *		counts, codes
  *	pack	sides, ids, final,	train.shard dev.shard test.shard
@@ -20,9 +19,9 @@
  *	ledger	words, sides, ids,	ledger.tsv stats.json
  *		final, numbers
  *
- * work/verdicts and work/verdicts.final hold one byte a training pair, in the order
- * of the sources: enum clean_rule. work/counts holds an int64 a word: how often it
- * stands in the pairs that judge kept.
+ * work/verdicts and work/verdicts.final: one byte (enum clean_rule) for each training pair, in the
+ * order of the sources. work/counts: an int64 for each word, its occurrences in the pairs that
+ * judge kept.
  */
 #ifndef WERKBANK_DATA_PREP_PREP_STAGES_H
 #define WERKBANK_DATA_PREP_PREP_STAGES_H
@@ -39,14 +38,15 @@
 
 #define PREP_MAX_SETS TEXTS_MAX_SETS
 
-/* What stages found out. Plain numbers only: prep_record.c has the table that keeps them in files. */
+/* Results of stages: integers only, each listed in the table of prep_record.c that saves them. */
 struct prep_numbers {
 	int64_t read;			    /* training pairs in the sources */
-	int64_t source_bytes, target_bytes; /* of training text, raw */
-	int64_t distinct_words;		    /* in the table, of both sides */
+	int64_t source_bytes, target_bytes; /* of the raw training text */
+	int64_t distinct_words;		    /* entries of the word table, both sides together */
 	int64_t dropped[CLEAN_N_RULES];
-	int64_t merges, vocabulary;
-	/* of each set, in the order of texts.sets; pairs of train: after cleaning */
+	int64_t merges; /* BPE merges, or SentencePiece pieces, that were learned */
+	int64_t vocabulary;
+	/* for each set, in the order of texts.sets; train counts the kept pairs */
 	int64_t pairs[PREP_MAX_SETS], source_tokens[PREP_MAX_SETS], target_tokens[PREP_MAX_SETS];
 	int64_t unknown_tokens[PREP_MAX_SETS];
 	int64_t in_train[PREP_MAX_SETS]; /* training pairs equal to one of this set */
@@ -57,19 +57,19 @@ struct prep {
 	char *folder, *work; /* owned */
 	int threads;
 	struct progress progress;
-	struct texts texts; /* sets after train, dev, test: kept as text only */
+	struct texts texts; /* further sets (besides train, dev, test) stay text only */
 	struct prep_numbers numbers;
-	struct intern words; /* owned; empty until prep_words() */
-	char path[4096];     /* of prep_path() */
+	struct intern words; /* owned: the word table; empty until prep_words() */
+	char path[4096];     /* result of prep_path() */
 };
 
 /*
- * folder/NAME, formatted into p->path: valid until the next call. A name too long: NULL and
- * ERR_CONFIG.
+ * Format folder/NAME into p->path, valid until the next call; for the main thread only. A path that
+ * is too long: NULL and ERR_CONFIG.
  */
 const char *prep_path(struct prep *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* The table of words, loaded when it is not there yet; borrowed. NULL: failure. */
+/* The word table p->words, loaded from work/words if necessary. NULL: failure. */
 const struct intern *prep_words(struct prep *p, struct err *e);
 
 /* The stages. Each starts and ends its own progress. */
@@ -79,7 +79,7 @@ int prep_learn_pieces(struct prep *p, struct err *e);
 int prep_encode(struct prep *p, struct err *e);
 int prep_pack_shards(struct prep *p, struct err *e);
 int prep_write_ledger(struct prep *p, struct err *e);
-/* --keep-text: the training text after each step, under the names of the reference scripts. */
+/* --keep-text: write the text after each step, with the file names of the reference scripts. */
 int prep_export_text(struct prep *p, struct err *e);
 
 #endif

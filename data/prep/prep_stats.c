@@ -1,5 +1,7 @@
-/* prep_stats.c - see prep_stats.h */
+/* prep_stats.c - statistics of all training pairs (see prep_stats.h) */
 #include "data/prep/prep_stats.h"
+
+#include <assert.h>
 
 #include "share/base/file.h"
 #include "share/base/json.h"
@@ -20,6 +22,7 @@ static void stats_count_line(struct side_stats *s, const struct word_ids *ids,
 		const uint32_t *start = &ids->start[line->words[i]];
 		uint32_t pieces = start[1] - start[0];
 
+		assert(start[0] <= start[1]);
 		tokens += pieces;
 		whole += pieces == 1;
 	}
@@ -34,6 +37,7 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 		    enum clean_rule rule, const struct token_column_line *source,
 		    const struct token_column_line *target)
 {
+	assert(rule >= CLEAN_KEEP && rule < CLEAN_N_RULES);
 	t->pairs++;
 	t->bytes[0] += source->bytes;
 	t->bytes[1] += target->bytes;
@@ -132,7 +136,7 @@ static void stats_add_held_out(struct json_writer *w, const struct prep *p)
 	json_open(w, '[');
 	for (set = 1; set < p->texts.n_sets; set++) {
 		if (!n->pairs[set])
-			continue; /* left out: its archive does not hold it */
+			continue; /* left out: a member is missing in its archive */
 		json_open(w, '{');
 		json_put_str(w, "set", p->texts.sets[set]);
 		json_put_int(w, "pairs", n->pairs[set]);

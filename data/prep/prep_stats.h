@@ -1,21 +1,21 @@
 /*
- * prep_stats.h - what the ledger stage counts while it walks over all pairs, as stats.json.
+ * prep_stats.h - statistics of all training pairs, counted by the ledger stage: stats.json
  *
  *	{"v":1, "name", "source_language", "target_language", "segmentation",
- *	 "pairs":{"read", "train", "dev", …}, "dropped":{RULE: pairs, …},
+ *	 "pairs":{"read", "train", "dev", ...}, "dropped":{RULE: pairs, ...},
  *	 "texts":[{"name", "pairs", "kept", "source_bytes", "target_bytes", "source_words",
- *	           "target_words", "dropped":{RULE: pairs of those that are not 0}}, …],
+ *	           "target_words", "dropped":{RULE: pairs, where not 0}}, ...],
  *	 "distinct_words", "merges", "vocabulary",
  *	 "source":{"language", "words", "tokens", "one_piece", "tokens_per_word", "whole_words",
- *	           "words_a_line":{"step":5, "lines":[of 1 to 5 words, of 6 to 10, …]},
- *	           "tokens_a_line":…}, "target":…,
+ *	           "words_a_line":{"step":5, "lines":[of 1 to 5 words, of 6 to 10, ...]},
+ *	           "tokens_a_line":...}, "target":...,
  *	 "held_out":[{"set", "pairs", "source_tokens", "target_tokens", "unknown_tokens",
- *	              "in_train"}, …]}
+ *	              "in_train"}, ...]}
  *
- * texts: of training, in their order; bytes and words of all their pairs. source and target:
- * of the pairs that were kept. one_piece: words of the running text that stay whole, a share
- * of whole_words; tokens_per_word is also called fertility. It holds no times: equal
- * corpora have equal files.
+ * "texts": the training texts in order; bytes and words count kept and dropped pairs. "source" and
+ * "target" count kept pairs only. one_piece: running words that stay one piece; whole_words: their
+ * share. tokens_per_word is also called fertility. No times are stored: equal corpora have equal
+ * files.
  */
 #ifndef WERKBANK_DATA_PREP_PREP_STATS_H
 #define WERKBANK_DATA_PREP_PREP_STATS_H
@@ -24,8 +24,8 @@
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 
-#define STATS_BIN_WIDTH 5   /* lengths 1 … 5 are counted together, 6 … 10, … */
-#define STATS_N_BINS	100 /* the last one holds all that are longer */
+#define STATS_BIN_WIDTH 5   /* bins of lengths 1 ... 5, 6 ... 10, ... */
+#define STATS_N_BINS	100 /* the last bin holds all longer lines */
 
 struct side_stats {
 	int64_t words, tokens, one_piece;
@@ -42,11 +42,12 @@ struct prep_stats {
 	struct text_stats *texts;   /* owned: of each training text */
 };
 
-/* One pair of a text: a dropped one counts for the text only. */
+/* Count one pair of text t. A dropped pair counts for the text only, not for the sides. */
 void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
 		    enum clean_rule rule, const struct token_column_line *source,
 		    const struct token_column_line *target);
 
+/* Write stats.json. */
 int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
 
 #endif

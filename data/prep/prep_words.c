@@ -1,4 +1,4 @@
-/* prep_words.c - see prep_pairs.h: each distinct word encoded once */
+/* prep_words.c - pieces of each distinct word, on several threads (see prep_pairs.h) */
 #include <stdlib.h>
 
 #include "data/subword/pipeline.h"
@@ -8,11 +8,11 @@
 
 #define BLOCK 2048 /* words */
 
-/* The words first … first + n - 1 of those to encode, and the pieces of each. */
+/* Some of the words to encode, and the pieces of each. */
 struct word_block {
 	int32_t n, words[BLOCK];
 	struct buf pieces;
-	size_t end[BLOCK];
+	size_t end[BLOCK]; /* end of the pieces of each word */
 };
 
 struct word_encoder {
@@ -21,7 +21,7 @@ struct word_encoder {
 	const int64_t *counts;
 	struct pipeline **tools; /* owned: one a worker */
 	int workers;
-	int32_t next; /* word */
+	int32_t next; /* next word of the table */
 	word_visitor visit;
 	void *context;
 };

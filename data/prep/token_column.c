@@ -1,6 +1,7 @@
-/* token_column.c - see token_column.h */
+/* token_column.c - tokenised columns and the word table on the disk (see token_column.h) */
 #include "data/prep/token_column.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,7 +27,7 @@ static const char side_magic[8] = "WBSIDE\n", words_magic[8] = "WBWORDS";
 
 struct column_output {
 	struct outfile file;
-	unsigned char *bytes; /* owned: not yet in the stream */
+	unsigned char *bytes; /* owned: [n] not written yet */
 	size_t n, cap;
 };
 
@@ -44,7 +45,7 @@ static int column_flush_buffer(struct column_output *o, struct err *e)
 	return 0;
 }
 
-/* Room for so many more bytes, at once. NULL: failure. */
+/* Contiguous room for `bytes` more bytes; the caller adds to o->n what it used. NULL: failure. */
 static unsigned char *column_reserve(struct column_output *o, size_t bytes, struct err *e)
 {
 	if (o->n >= CHUNK_BYTES && column_flush_buffer(o, e))
@@ -76,7 +77,7 @@ static int column_open_output(struct column_output *o, const char *path, struct 
 	return 0;
 }
 
-/* The header last, since only now its numbers are known. */
+/* Write the header last, when its counts are known. */
 static int column_finish_output(struct column_output *o, const char magic[8], uint64_t a,
 				uint64_t b, struct err *e)
 {
@@ -130,6 +131,7 @@ int token_column_put(struct token_column_writer *w, const struct token_column_li
 	for (uint32_t i = 0; i < line->n; i++)
 		to = leb_put(to, (uint32_t)line->words[i]);
 	w->out.n = (size_t)(to - w->out.bytes);
+	assert(w->out.n <= w->out.cap);
 	w->lines++;
 	w->words += line->n;
 	return 0;
@@ -156,16 +158,16 @@ void token_column_cancel(struct token_column_writer *w)
 struct column_input {
 	char *path; /* owned: for messages */
 	int fd;
-	unsigned char *bytes; /* owned; LEB_SLACK zeros stand behind the last byte */
+	unsigned char *bytes; /* owned; LEB_SLACK zeros follow the last byte */
 	size_t cap;
-	unsigned char *at, *end; /* what is in memory and not used yet */
-	uint64_t rest;		 /* bytes of the file that are not in memory yet */
+	unsigned char *at, *end; /* bytes read and not used yet */
+	uint64_t rest;		 /* bytes of the file not read yet */
 };
 
 static int column_damaged_error(const struct column_input *in, const char *what, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: is damaged (%s): remove it and prepare again", in->path,
-		       what);
+	return err_set(e, ERR_DATA, "%s: damaged (%s): remove it and prepare the corpus again",
+		       in->path, what);
 }
 
 static uint64_t column_bytes_left(const struct column_input *in)
@@ -185,14 +187,15 @@ static int column_fill_buffer(struct column_input *in, struct err *e)
 	if (got < 0)
 		return err_set_errno(e, ERR_IO, "%s: cannot be read", in->path);
 	if (!got)
-		return column_damaged_error(in, "it became shorter", e);
+		return column_damaged_error(in, "the file became shorter", e);
+	assert((size_t)got <= in->rest);
 	in->end += got;
 	in->rest -= (uint64_t)got;
 	memset(in->end, 0, LEB_SLACK);
 	return 0;
 }
 
-/* Have n bytes in memory, or all that are left when these are fewer. */
+/* Read until n bytes are in memory, or all remaining ones if there are fewer. */
 static int column_buffer_bytes(struct column_input *in, uint64_t n, struct err *e)
 {
 	size_t here = (size_t)(in->end - in->at), wanted;
@@ -235,12 +238,13 @@ static int column_read_header(struct column_input *in, const char magic[8], uint
 	if (column_buffer_bytes(in, HEADER_BYTES, e))
 		return e->code;
 	if (column_bytes_left(in) < HEADER_BYTES)
-		return column_damaged_error(in, "it has no header", e);
+		return column_damaged_error(in, "the header is missing", e);
 	if (memcmp(in->at, magic, 8))
-		return column_damaged_error(in, "it begins with something else", e);
+		return column_damaged_error(in, "wrong magic number", e);
 	if (get_fixed(in->at + 8, 4) != VERSION || get_fixed(in->at + 12, 4))
 		return err_set(e, ERR_DATA,
-			       "%s: is of version %llu, expected %d: remove it and prepare again",
+			       "%s: format version %llu, expected %d: remove it and prepare the "
+			       "corpus again",
 			       in->path, (unsigned long long)get_fixed(in->at + 8, 4), VERSION);
 	*a = get_fixed(in->at + 16, 8);
 	*b = get_fixed(in->at + 24, 8);
@@ -248,7 +252,7 @@ static int column_read_header(struct column_input *in, const char magic[8], uint
 	return 0;
 }
 
-/* a, b: the two numbers of the header. */
+/* Open a file and check its header. *a, *b: the two counts of the header. */
 static int column_open_input(struct column_input *in, const char *path, const char magic[8],
 			     uint64_t *a, uint64_t *b, struct err *e)
 {
@@ -264,7 +268,7 @@ static int column_open_input(struct column_input *in, const char *path, const ch
 		goto fail;
 	}
 	if (!S_ISREG(s.st_mode)) {
-		err_set(e, ERR_DATA, "%s: is no plain file", path);
+		err_set(e, ERR_DATA, "%s: is no regular file", path);
 		goto fail;
 	}
 	in->rest = (uint64_t)s.st_size;
@@ -275,12 +279,12 @@ fail:
 	return e->code;
 }
 
-/* ---- sides ---- */
+/* ---- columns ---- */
 
 struct token_column_reader {
 	struct column_input in;
 	uint64_t lines, lines_left, words_left;
-	uint32_t n_words; /* entries of the table */
+	uint32_t n_words; /* entries of the word table */
 	int32_t *words;	  /* owned: of the current line */
 	size_t cap;
 };
@@ -343,7 +347,7 @@ static int column_read_words(struct token_column_reader *r, uint32_t n, struct e
 	return 0;
 }
 
-/* Do the numbers of a line fit together, and into the file? */
+/* Are the numbers of a line consistent with each other and with the rest of the file? */
 static bool column_is_line_valid(const struct token_column_reader *r,
 				 const struct token_column_line *l)
 {
@@ -385,11 +389,11 @@ int token_column_next(struct token_column_reader *r, struct token_column_line *l
 	return 1;
 }
 
-/* ---- the table of words ---- */
+/* ---- the word table ---- */
 
 /*
- * "WBWORDS\0", version, 0, words, bytes of all of them; then each word: its length as LEB128, its
- * bytes.
+ * Header as in token_column.h with the magic "WBWORDS\0" and the counts: words, bytes of all words.
+ * Then each word: its length as LEB128, its bytes.
  */
 int word_table_save(const struct intern *words, const char *path, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* word_ids.c - see word_ids.h */
+/* word_ids.c - the token ids of every distinct word, on the disk (see word_ids.h) */
 #include "data/prep/word_ids.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ struct word_ids_header {
 	uint64_t ids;
 };
 
-static_assert(sizeof(struct word_ids_header) == 24, "the header is as word_ids.h draws it");
+static_assert(sizeof(struct word_ids_header) == 24, "the header has the layout of word_ids.h");
 
 static int word_ids_write(struct outfile *o, const void *bytes, size_t size, size_t n,
 			  struct err *e)
@@ -35,9 +35,12 @@ static int word_ids_write_lengths(struct outfile *o, const struct word_ids *w, s
 	for (int32_t i = 0; i < w->n_words; i++) {
 		uint32_t length = w->start[i + 1] - w->start[i];
 
+		assert(w->start[i] <= w->start[i + 1]);
 		if (length > UINT16_MAX)
-			return err_set(e, ERR_DATA, "%s: word %d has %u tokens", o->path, i,
-				       length);
+			return err_set(e, ERR_DATA,
+				       "%s: word %d has %u tokens, the limit is %d: lower "
+				       "max_word_chars",
+				       o->path, i, length, UINT16_MAX);
 		some[n++] = (uint16_t)length;
 		if (n == ARRAY_LEN(some) || i + 1 == w->n_words) {
 			if (word_ids_write(o, some, sizeof(some[0]), n, e))
@@ -76,13 +79,13 @@ static int word_ids_check_header(const struct map *m, const char *path, struct w
 				 struct err *e)
 {
 	if (m->len < sizeof(*h))
-		return word_ids_damaged_error(path, "it is too short", e);
+		return word_ids_damaged_error(path, "the header is missing", e);
 	memcpy(h, m->data, sizeof(*h));
 	if (h->magic != MAGIC || h->version != VERSION)
-		return word_ids_damaged_error(path, "these are not the ids of words", e);
+		return word_ids_damaged_error(path, "wrong magic number or version", e);
 	if (h->words >= INT32_MAX || h->ids > UINT32_MAX ||
 	    m->len != sizeof(*h) + h->ids * sizeof(int32_t) + h->words * sizeof(uint16_t))
-		return word_ids_damaged_error(path, "its length is not what its counts say", e);
+		return word_ids_damaged_error(path, "its size does not match its counts", e);
 	return 0;
 }
 
@@ -109,8 +112,9 @@ static int word_ids_read_arrays(struct word_ids *w, const struct map *m,
 		sum += length;
 		w->start[i + 1] = (uint32_t)MIN(sum, h->ids);
 	}
-	return sum == h->ids ? 0
-			     : word_ids_damaged_error(path, "its words do not cover its ids", e);
+	return sum == h->ids
+		       ? 0
+		       : word_ids_damaged_error(path, "its lengths do not add up to its ids", e);
 }
 
 int word_ids_load(struct word_ids *w, const char *path, int32_t vocabulary, struct err *e)

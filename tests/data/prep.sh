@@ -179,7 +179,7 @@ absent "no test set, no test files" "$tmp/local/corpora/my/test.shard"
 recipe my "$tmp/dev.en" "$tmp/missing.de"
 says "a missing file" 66 'missing.de: no such file' prep
 recipe my "$tmp/dev.en" "$tmp/en"
-says "sides of different length" 65 'dev.en has 50 lines but .*/en has 1700' prep
+says "sides of different length" 65 'dev.en has 50 lines, but .*/en has 1700' prep
 recipe my "$tmp/dev.en $tmp/test.en" "$tmp/dev.de"
 says "a side without its other" 78 'train_source names 2 files and train_target 1' prep
 : >"$tmp/empty"
@@ -187,7 +187,7 @@ recipe my "$tmp/empty" "$tmp/empty"
 says "an empty corpus" 65 'empty: the training text is empty' prep
 words 90 x >"$tmp/long"
 recipe my "$tmp/long" "$tmp/long"
-says "nothing left" 65 'none of 1 training pairs is left' prep
+says "nothing left" 65 'the rules dropped all 1 training pairs' prep
 absent "nothing left: nothing looks finished" "$tmp/local/corpora/my/manifest.json"
 recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/empty" "dev_target = $tmp/empty"
 says "an empty dev set" 65 'empty: is empty' prep
@@ -258,7 +258,7 @@ says "codes are no model" 65 'no SentencePiece model' "$data" sp-apply -m "$tmp/
 killed_pid=$!
 tries=0
 while [ ! -d "$tmp/killed/corpora/demo/work" ] && [ $tries -lt 200 ]; do tries=$((tries + 1)); sleep 0.02; done
-says "one preparation at a time" 75 'another preparation is at work' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
+says "one preparation at a time" 75 'another preparation of this corpus is running' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
 kill -9 $killed_pid
 wait $killed_pid 2>/dev/null
 killed_pid=

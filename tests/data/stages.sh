@@ -89,7 +89,7 @@ for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece" "--pi
 	# shellcheck disable=SC2086
 	same "$o redoes learning and what follows" "$(would_run $o)" "learn encode pack ledger "
 done
-says "pieces of elsewhere: why" 0 'learn +to run +pieces_from is new to it' prep --dry-run --pieces-from "$tmp/pieces"
+says "pieces of elsewhere: why" 0 'learn +to run +pieces_from is new' prep --dry-run --pieces-from "$tmp/pieces"
 says "a corpus has no pieces for itself" 78 'is the corpus itself' prep --dry-run --pieces-from "$corpus"
 same "--max-tokens redoes encoding and what follows" "$(would_run --max-tokens 40)" "encode pack ledger "
 same "--vocabulary-size redoes nothing without SentencePiece" "$(would_run --vocabulary-size 99)" ""

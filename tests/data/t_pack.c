@@ -24,7 +24,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* ---- placer ---- */
+/* ---- external shuffle ---- */
 
 struct placed {
 	int64_t n, wrong, limit;
@@ -81,7 +81,7 @@ static void place_all(int64_t places, int64_t bucket_bytes, int64_t limit, int t
 	external_shuffle_free(p);
 }
 
-TEST(placer_gives_pairs_in_the_order_of_their_places)
+TEST(external_shuffle_visits_pairs_by_position)
 {
 	static const int64_t places[] = { 0, 1, 2, 7, 1000, 4999 },
 			     buckets[] = { 1, 20, 333, 5000, 0 };
@@ -93,7 +93,7 @@ TEST(placer_gives_pairs_in_the_order_of_their_places)
 		}
 }
 
-TEST(placer_notices_missing_and_doubled_places)
+TEST(external_shuffle_rejects_missing_and_double_positions)
 {
 	struct external_shuffle_options o = { in_folder("bucket"), 10, 100, 50, 100, 1 };
 	struct placed q = { .limit = 100, .order = shuffle_make(10, rng_key_make(3, 2, 0, 0)) };
@@ -109,7 +109,8 @@ TEST(placer_notices_missing_and_doubled_places)
 							       numbers, 2, &e),
 					  0);
 		check_err(p ? external_shuffle_run(p, check_placed, &q, &e) : 0, ERR_INTERNAL);
-		check(strstr(e.text, twice ? "taken twice" : "4 pairs for 5 places") != NULL);
+		check(strstr(e.text, twice ? "two pairs have position"
+					   : "4 pairs for 5 positions") != NULL);
 		external_shuffle_free(p);
 	}
 }
@@ -781,11 +782,11 @@ TEST(pack_refuses_what_does_not_belong_together)
 					 buf_text(&q.lines[0]), (size_t)n, &e),
 			  0);
 		check_err(prep_encode(&q.p, &e), ERR_DATA);
-		check(strstr(e.text, "not of the same texts") != NULL);
+		check(strstr(e.text, "belong to different texts") != NULL);
 	}
 	check_int(file_write_all(prep_path(&q.p, &e, "work/counts"), "12345678", 8, &e), 0);
 	check_err(prep_encode(&q.p, &e), ERR_DATA);
-	check(strstr(e.text, "are not the counts of") != NULL);
+	check(strstr(e.text, "but the counts of") != NULL);
 	e.code = 0;
 out:
 	if (e.code)

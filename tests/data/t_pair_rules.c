@@ -184,7 +184,7 @@ TEST(judge_says_when_nothing_is_left)
 	begin(&p, &c);
 	c.min_words = 20;
 	check_err(prep_filter_pairs(&p, &e), ERR_DATA);
-	check(strstr(e.text, "one.en: none of 8 training pairs is left") != NULL);
+	check(strstr(e.text, "one.en: the rules dropped all 8 training pairs") != NULL);
 	check(!file_exists(prep_path(&p, &e, "work/verdicts")));
 	p.texts.n_train = 0;
 	check_err(prep_filter_pairs(&p, &e), ERR_DATA);

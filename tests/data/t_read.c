@@ -255,13 +255,13 @@ TEST(read_refuses_unequal_and_empty_sides)
 	write_text("0", "");
 	write_text("2", "a\nb\n");
 	write_text("3", "a\nb\nc");
-	check_fails(2, unequal, ERR_DATA, "/3 has 3 lines but ");
-	check_fails(2, unequal, ERR_DATA, "/2 has 2: line N of one must belong to line N of the");
-	check_fails(1, second, ERR_DATA, "/2 has 2 lines but ");
+	check_fails(2, unequal, ERR_DATA, "/3 has 3 lines, but ");
+	check_fails(2, unequal, ERR_DATA, "/2 has 2: line N of one must be the translation of line");
+	check_fails(1, second, ERR_DATA, "/2 has 2 lines, but ");
 	check_fails(1, dev, ERR_DATA, "/3 has 3: line N");
 	check_fails(2, empty, ERR_DATA, "/0: the training text is empty");
 	check_fails(2, no_dev, ERR_DATA, "/0: is empty: a dev set needs at least one sentence");
-	check_fails(2, one_empty, ERR_DATA, "/0 has 0 lines but ");
+	check_fails(2, one_empty, ERR_DATA, "/0 has 0 lines, but ");
 }
 
 TEST(read_joins_held_out_sets_and_forgets_old_ones)
@@ -434,7 +434,7 @@ TEST(read_names_what_is_wrong_in_an_archive)
 {
 	write_archives();
 	write_text("m.manifest", "[archive x.tar]\ntrain.en = 1.en\ntrain.de = 2.de\n");
-	check_fails(2, from_archives, ERR_DATA, "x.tar:1.en has 2 lines but x.tar:2.de has 1");
+	check_fails(2, from_archives, ERR_DATA, "x.tar:1.en has 2 lines, but x.tar:2.de has 1");
 	write_text("m.manifest", "[archive x.tar]\ntrain.en = 1.en\ntrain.de = none\n");
 	check_fails(2, from_archives, ERR_DATA, "x.tar: holds no member none");
 	write_text("m.manifest", "[archive x.tar]\ntrain.en = 1.en\ntrain.de = README\n");

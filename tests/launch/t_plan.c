@@ -137,7 +137,7 @@ TEST(plan_redoes_what_depends)
 	b.c.escape = false;
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
 	b.c.tokenize = false;
-	check_int(prepare(&b, EXPECT("option escape is new to it", "reads from first",
+	check_int(prepare(&b, EXPECT("option escape is new", "reads from first",
 				     "reads from first")),
 		  0);
 	b.c.escape = true;
@@ -145,7 +145,7 @@ TEST(plan_redoes_what_depends)
 				     "reads from first")),
 		  0);
 	b.c.tokenize = true;
-	check_int(prepare(&b, EXPECT("it depends on other options", "reads from first",
+	check_int(prepare(&b, EXPECT("depends on other options", "reads from first",
 				     "reads from first")),
 		  0);
 	end(&b);
@@ -164,7 +164,7 @@ TEST(plan_looks_at_texts)
 	b.pairs[0].name = (char *)"other.en"; /* the same text under another name */
 	check_int(prepare(&b, EXPECT(NULL, NULL, "sources changed: other.en")), 0);
 	b.p.texts.n = 1;
-	check_int(prepare(&b, EXPECT("sources changed: 1 pairs of texts instead of 2",
+	check_int(prepare(&b, EXPECT("sources changed: 1 pairs of texts, were 2",
 				     "reads from first", "sources changed: 1")),
 		  0);
 	end(&b);
