@@ -191,6 +191,17 @@ static void dropped_rules_json(const struct drop_rows *l, struct json_writer *w)
 	json_open(w, '[');
 }
 
+static int unknown_rule_error(const char *rule, struct err *e)
+{
+	struct buf names = { 0 };
+
+	for (int k = CLEAN_KEEP + 1; k < CLEAN_N_RULES; k++)
+		buf_printf(&names, ", %s", clean_rule_name((enum clean_rule)k));
+	err_set(e, ERR_USAGE, "there is no rule '%s'; the rules are all%s", rule, buf_text(&names));
+	buf_free(&names);
+	return e->code;
+}
+
 int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 {
 	const char *rule = c->n_arguments > 2 ? c->arguments[2] : "all";
@@ -203,10 +214,7 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
-		rc = err_set(e, ERR_USAGE,
-			     "there is no rule '%s'; 'werkbank data stats CORPUS' names the rules, "
-			     "'all' means all rules",
-			     rule);
+		rc = unknown_rule_error(rule, e);
 	if (!rc)
 		rc = count_argument(c, 3, "COUNT", 1, &count, e);
 	if (!rc && !(l = drop_rows_open(path, e)))

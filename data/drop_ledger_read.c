@@ -113,7 +113,7 @@ static int drop_rows_index_row(struct drop_rows *l, struct err *e)
 	struct drop_row row;
 
 	if (l->n >= UINT32_MAX)
-		return err_set(e, ERR_DATA, "the ledger has more than %u rows", UINT32_MAX);
+		return err_set(e, ERR_DATA, "ledger.tsv has more than %u rows", UINT32_MAX);
 	if (mem_grow(&l->starts, &l->cap_starts, l->n + 1, sizeof(*l->starts), e) ||
 	    mem_grow(&l->rules, &l->cap_rules, l->n + 1, sizeof(*l->rules), e))
 		return e->code;

@@ -1,4 +1,6 @@
-# data: from archives and text to token shards, and back to text.
+# data: werkbank-data, from archives and text to token shards, and back to text.
+# Enter at main.c (the commands); prep/prep.h prepares a corpus, tools.h has the pipe tools.
+# May use: its own rooms, share.
 noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/data_command.c %D%/data_command.h %D%/data_queries.c %D%/data_stats.c \

@@ -1,4 +1,4 @@
-/* main.c - werkbank-data: corpora and pipe tools. */
+/* main.c - the program werkbank-data: commands on corpora, and pipe tools */
 #include <stdio.h>
 #include <string.h>
 

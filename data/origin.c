@@ -57,7 +57,9 @@ static int origins_load_texts(struct origins *o, const struct json *stats, const
 			return e->code;
 		o->kept += t->kept;
 	}
-	return o->n ? 0 : err_set(e, ERR_DATA, "%s/stats.json: names no text", folder);
+	return o->n ? 0
+		    : err_set(e, ERR_DATA, "%s/stats.json: lists no text; prepare the corpus again",
+			      folder);
 }
 
 /* Does the FILE field name this text? The ledger replaces control characters of names. */

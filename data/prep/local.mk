@@ -1,5 +1,5 @@
-# data/prep: preparation of a corpus in stages: read, judge, learn, encode, shuffle, pack, with a record of each stage.
-# Enter at prep.h; prep_stages.h lists the stages and what they hand on.
+# data/prep: preparation of a corpus in the stages read, judge, learn, encode, pack, ledger, each with a record.
+# Enter at prep.h (the command); prep_stages.h lists the files that each stage reads and writes.
 # May use: every other room of data, share.
 libdata_a_SOURCES += \
 	%D%/block_words.c %D%/block_words.h %D%/blocks.c %D%/blocks.h %D%/drop_ledger.c \

@@ -29,9 +29,8 @@
 #include "share/base/err.h"
 
 /*
- * c->arguments[0] is the recipe; it is loaded here. A corpus that is there
- * with the same options: says so and returns 0 (unless c->force). With c->dry_run:
- * what would be done, on standard output.
+ * Load the recipe c->arguments[0] and prepare its corpus. If the corpus is ready with the same
+ * options: a note and 0 (unless c->force). With c->dry_run: print the plan, change nothing.
  */
 int prep_command_run(struct conf *c, struct err *e);
 

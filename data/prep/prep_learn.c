@@ -96,8 +96,8 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 				       : learn_sentencepiece(p, words, counts, e);
 	}
 	if (!rc && p->c->pieces_from)
-		progress_end(&p->progress, "%lld taken from %s", (long long)p->numbers.merges,
-			     p->c->pieces_from);
+		progress_end(&p->progress, "%lld %s taken from %s", (long long)p->numbers.merges,
+			     is_bpe ? "merges" : "pieces", p->c->pieces_from);
 	else if (!rc && is_bpe)
 		progress_end(&p->progress, "%lld of %lld merges", (long long)p->numbers.merges,
 			     (long long)p->c->merges);

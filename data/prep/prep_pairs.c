@@ -82,7 +82,9 @@ static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
 	for (int32_t i = 0; i < n; i++) {
 		if ((got = token_column_next(s->reader, &line, e)) <= 0)
 			return got ? got
-				   : err_set(e, ERR_DATA, "%s/side-%d.%s: ends too early",
+				   : err_set(e, ERR_DATA,
+					     "%s/side-%d.%s: ends too early; prepare the corpus "
+					     "again with --force",
 					     q->p->work, (int)s->next_text - 1, s->side);
 		if (q->verdicts->data[first + i] == CLEAN_KEEP && line.n) {
 			if (mem_grow(&to->words, &to->cap, words + line.n, sizeof(*to->words), e))

@@ -207,7 +207,7 @@ static bool texts_differ(struct prep_step *step, const struct texts *t, const st
 	size_t i;
 
 	if (json_len(then) != json_len(now))
-		return set_run_reason(step, "sources changed: %zu pairs of texts, were %zu",
+		return set_run_reason(step, "sources changed: %zu pairs of texts instead of %zu",
 				      json_len(now), json_len(then));
 	for (i = 0; i < json_len(now); i++)
 		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))

@@ -1,4 +1,5 @@
 /* prep_resources.c - estimate of memory and disk of a preparation; the plan as text */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +25,13 @@
  * Memory: each distinct word takes WORD_BYTES in the table, LEARN_BYTES more while merges are
  * learnt (its symbols and their pairs), ENCODE_BYTES more while it is encoded. BASE_BYTES for
  * buckets of the shuffle and caches, THREAD_BYTES a thread for blocks of lines. drop_duplicates:
- * SEEN_BYTES a pair, with at least PAIR_BYTES of text a pair. For the 1.1 GB: estimate 1.1 GB, measured 0.86;
- * with SentencePiece 1.7 and 1.44.
+ * SEEN_BYTES a pair, with at least PAIR_BYTES of text a pair. For the 1.1 GB: estimate 1.1 GB,
+ * measured 0.86; with SentencePiece 1.7 and 1.44.
  *
  * Disk: columns and words take 0.6 of B (a word takes one to three bytes instead of six), counts
  * and pieces of words 0.1 of B, shards 0.5 of B (a token takes two bytes; four if the vocabulary
- * has more than 65,536 entries), the buckets of the shuffle as much again temporarily. The ledger: 0.05
- * of B (a few per cent of the pairs are dropped).
+ * has more than 65,536 entries), the buckets of the shuffle as much again temporarily. The
+ * ledger: 0.05 of B (a few per cent of the pairs are dropped).
  */
 #define ARCHIVE_RATIO 3.5
 #define DEMO_BYTES    160 /* bytes of a pair of the grammar, both sides */
@@ -78,6 +79,7 @@ static void needs_from_record(const struct prep_plan *plan, struct prep_resource
 {
 	struct prep_numbers known = { 0 };
 
+	assert(plan->n > 0 && !strcmp(plan->stages[0].name, "read"));
 	if (plan->steps[0].run)
 		return;
 	prep_record_load_numbers(plan->steps[0].record, &known);

@@ -1,4 +1,5 @@
 /* prep_words.c - pieces of each distinct word, on several threads (see prep_pairs.h) */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "data/subword/pipeline.h"
@@ -64,6 +65,7 @@ static int emit_word_block(void *context, void *slot, struct err *e)
 	for (int32_t i = 0, n = b->n; i < n; i++) {
 		size_t start = i ? b->end[i - 1] : 0;
 
+		assert(start <= b->end[i] && b->end[i] <= b->pieces.len);
 		if (q->visit(q->context, b->words[i], text + start, b->end[i] - start, e))
 			return e->code;
 	}

@@ -19,8 +19,8 @@
  *
  * Checksums are verified as far as the format has them. A compressed stream (.tgz and the like) is
  * verified to its last byte, so its contents are known to be intact only when archive_next() has
- * returned 0. Of a .zip only the wanted members are unpacked and verified. A cut of a .tar between
- * two members that nobody wants is not noticed.
+ * returned 0. Of a .zip only the wanted members are unpacked and verified. If a .tar is cut
+ * between two unwanted members, the reader does not notice it.
  */
 #ifndef WERKBANK_DATA_SOURCE_ARCHIVE_H
 #define WERKBANK_DATA_SOURCE_ARCHIVE_H

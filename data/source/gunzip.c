@@ -111,6 +111,7 @@ int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
 
 int64_t gunzip_position(const struct gunzip *g)
 {
+	assert(g->read >= (int64_t)g->n);
 	return g->read - (int64_t)g->n;
 }
 

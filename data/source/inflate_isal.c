@@ -1,6 +1,7 @@
 /* inflate_isal.c - decompression of a gzip member with ISA-L (see inflate.h) */
 #include "data/source/inflate.h"
 
+#include <assert.h>
 #include <isa-l/igzip_lib.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	i->s.next_out = io->out;
 	i->s.avail_out = room;
 	rc = isal_inflate(&i->s);
+	assert(i->s.avail_in <= in && i->s.avail_out <= room);
 	io->in += in - i->s.avail_in;
 	io->n_in -= in - i->s.avail_in;
 	io->out += room - i->s.avail_out;

@@ -1,6 +1,7 @@
 /* inflate_zlib.c - decompression of a gzip member with zlib (see inflate.h) */
 #include "data/source/inflate.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -35,6 +36,7 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	i->z.next_out = io->out;
 	i->z.avail_out = room;
 	rc = inflate(&i->z, Z_NO_FLUSH);
+	assert(i->z.avail_in <= in && i->z.avail_out <= room);
 	io->in += in - i->z.avail_in;
 	io->n_in -= in - i->z.avail_in;
 	io->out += room - i->z.avail_out;

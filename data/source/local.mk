@@ -1,5 +1,5 @@
-# data/source: where texts come from: downloads, archives, manifests, receipts, decompression, progress bars.
-# Enter at obtain.h (an archive, wherever it is) and fetch.h (resumable transfers).
+# data/source: the raw texts of a corpus: manifests, downloads, archives, receipts, decompression, progress.
+# Enter at texts.h (all texts of a recipe), then obtain.h (verified archives) and fetch.h (resumable downloads).
 # May use: data/text, data/demo, share.
 libdata_a_SOURCES += \
 	%D%/archive.c %D%/archive.h %D%/bars.c %D%/bars.h %D%/corpus.c %D%/corpus.h \

@@ -1,6 +1,7 @@
 /* manifest.c - parser of the manifest of a corpus (see manifest.h) */
 #include "data/source/manifest.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ static bool is_language(const char *language)
 	return n && !*language;
 }
 
+/* Number of sets, counting train, dev and test in any case; stops soon after MANIFEST_MAX_SETS. */
 static size_t count_sets(const struct manifest *m)
 {
 	char seen[MANIFEST_MAX_SETS + 1][32];
@@ -87,6 +89,7 @@ static size_t count_sets(const struct manifest *m)
 
 			for (k = 0; k < n && strcmp(seen[k], set); k++)
 				;
+			assert(k <= n && n <= MANIFEST_MAX_SETS);
 			if (k == n && manifest_set_is_extra(set))
 				memcpy(seen[n++], set, sizeof(seen[0]));
 		}

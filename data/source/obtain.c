@@ -486,7 +486,7 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 	return rc;
 }
 
-/* URL of --url NAME=URL, the last one; NULL: none. */
+/* The URL of the last --url NAME=URL with this name; NULL: none. */
 static const char *find_own_url(const struct conf *c, const char *name)
 {
 	size_t n = strlen(name), i;

@@ -1,6 +1,7 @@
 /* progress.c - progress of a long command on stderr (see progress.h) */
 #include "data/source/progress.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ void progress_show(struct progress *p, int64_t done)
 {
 	double now = clock_mono_s(), rate = (double)done / MAX(now - p->began_s, 1e-9);
 
+	assert(p->stage && done >= 0); /* after progress_begin() */
 	/* read the clock about twenty times a second, whatever a unit of work costs */
 	p->next_check = done + MAX((int64_t)(rate / 20), 1);
 	progress_write_file(p, done, false);
