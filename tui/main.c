@@ -11,19 +11,19 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int code = commands_exec_sister(argv, &e);
+	int rc = commands_exec_sister(argv, &e);
 
-	if (!code)
-		code = conf_init(&c, &e);
-	if (!code)
-		code = conf_parse_command(&c, "tui", argc, argv, &e);
-	if (!code)
-		code = conf_print_requested(&c, &e);
-	if (code == 0)
-		code = commands_run(&c, &e);
-	else if (code > 0) /* help or version was printed */
-		code = 0;
-	code = conf_exit_status(&c, code, &e);
+	if (!rc)
+		rc = conf_init(&c, &e);
+	if (!rc)
+		rc = conf_parse_command(&c, "tui", argc, argv, &e);
+	if (!rc)
+		rc = conf_print_requested(&c, &e);
+	if (rc == 0)
+		rc = commands_run(&c, &e);
+	else if (rc > 0) /* help or version was printed */
+		rc = 0;
+	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
-	return code;
+	return rc;
 }

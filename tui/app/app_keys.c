@@ -8,7 +8,7 @@
 #include "tui/app/frame.h"
 #include "tui/app/jobs.h"
 
-#define SAID_MIN_S 2 /* a message stays at least this long in spite of keys */
+#define MESSAGE_MIN_S 2 /* a message stays at least this long in spite of keys */
 
 /* ---- answers ---- */
 
@@ -164,7 +164,7 @@ unsigned app_key(struct app *a, int key)
 {
 	unsigned reaction;
 
-	if (*a->requests->message && a->context.now - a->requests->message_time >= SAID_MIN_S) {
+	if (*a->requests->message && a->context.now - a->requests->message_time >= MESSAGE_MIN_S) {
 		*a->requests->message = 0;
 		a->requests->redraw = true;
 	}

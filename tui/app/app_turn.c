@@ -15,7 +15,7 @@
 
 #define FIRST_BUDGET_S 0.01
 #define READ_BUDGET_S  0.05 /* time for one read of the run's files, so that keys stay responsive */
-#define SAID_S	       8    /* a message stays at most this long */
+#define MESSAGE_MAX_S  8    /* a message stays at most this long */
 
 /* ---- tabs ---- */
 
@@ -168,7 +168,7 @@ unsigned app_update(struct app *a)
 	for (int i = 0; i < TAB_COUNT; i++)
 		if (i != a->front)
 			reaction |= update_tab(a, i);
-	if (*a->requests->message && w->now - a->requests->message_time > SAID_S) {
+	if (*a->requests->message && w->now - a->requests->message_time > MESSAGE_MAX_S) {
 		*a->requests->message = 0;
 		reaction |= REACT_REDRAW;
 	}

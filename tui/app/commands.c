@@ -48,10 +48,10 @@ int commands_exec_sister(char **argv, struct err *e)
 
 static int write_stdout(struct buf *text, struct err *e)
 {
-	int code = file_put_stdout(text, e);
+	int rc = file_put_stdout(text, e);
 
 	buf_free(text);
-	return code;
+	return rc;
 }
 
 /* Write the report that make() produces. */
@@ -59,11 +59,11 @@ static int print_report(int (*make)(const struct conf *c, struct buf *out, struc
 			const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
-	int code = make(c, &text, e);
+	int rc = make(c, &text, e);
 
-	if (code) {
+	if (rc) {
 		buf_free(&text);
-		return code;
+		return rc;
 	}
 	return write_stdout(&text, e);
 }
@@ -118,11 +118,11 @@ static int command_help(const struct conf *c, struct err *e)
 static int command_man(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
-	int code = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
+	int rc = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
 
-	if (code) {
+	if (rc) {
 		buf_free(&text);
-		return code;
+		return rc;
 	}
 	return write_stdout(&text, e);
 }
@@ -130,11 +130,11 @@ static int command_man(const struct conf *c, struct err *e)
 static int command_completion(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
-	int code = conf_completion(c->arguments[0], &text, e);
+	int rc = conf_completion(c->arguments[0], &text, e);
 
-	if (code) {
+	if (rc) {
 		buf_free(&text);
-		return code;
+		return rc;
 	}
 	return write_stdout(&text, e);
 }
@@ -172,28 +172,28 @@ static int command_names(const struct conf *c, struct err *e)
 	};
 	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
 	struct buf text = { 0 };
-	int code = workspace ? err_set(e, ERR_USAGE,
-				       "'%s' is not runs, corpora, recipes or "
-				       "manifests",
-				       c->arguments[0])
-			     : e->code;
+	int rc = workspace ? err_set(e, ERR_USAGE,
+				     "'%s' is not runs, corpora, recipes or "
+				     "manifests",
+				     c->arguments[0])
+			   : e->code;
 
 	for (size_t i = 0; workspace && i < ARRAY_LEN(kinds); i++) {
 		if (strcmp(kinds[i].kind, c->arguments[0]))
 			continue;
 		folder = kinds[i].shipped ? paths_shipped(kinds[i].shipped, e)
 					  : file_path(e, "%s/%s", workspace, kinds[i].kind);
-		code = folder ? 0 : e->code;
+		rc = folder ? 0 : e->code;
 		if (folder)
 			list_names(folder, kinds[i].suffix, &text);
 		break;
 	}
 	free(folder);
 	free(workspace);
-	if (!code)
+	if (!rc)
 		return write_stdout(&text, e);
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
 static const struct {

@@ -111,8 +111,8 @@ static void add_training(struct suggested_step *steps, size_t *n, const struct w
 		    6);
 }
 
-static void add_look(struct suggested_step *steps, size_t *n, const char *verb,
-		     const struct run_status *r, int tab, const char *why)
+static void add_show_step(struct suggested_step *steps, size_t *n, const char *verb,
+			  const struct run_status *r, int tab, const char *why)
 {
 	char title[80];
 	struct suggested_step *s;
@@ -172,14 +172,15 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 			newest = &p->corpora[i];
 	for (size_t i = 0; i < p->n_runs && n < 3; i++)
 		if (p->runs[i].status.alive) {
-			add_look(steps, &n, "Watch", &p->runs[i].status, TAB_RUN,
-				 "training is running");
+			add_show_step(steps, &n, "Watch", &p->runs[i].status, TAB_RUN,
+				      "training is running");
 			alive++;
 		}
 	for (size_t i = 0; i < p->n_runs && scored < 1; i++)
 		if (p->runs[i].status.best_step >= 0) {
-			add_look(steps, &n, "Translate with", &p->runs[i].status, TAB_TRANSLATE,
-				 "type a sentence; the best checkpoint translates it");
+			add_show_step(steps, &n, "Translate with", &p->runs[i].status,
+				      TAB_TRANSLATE,
+				      "type a sentence; the best checkpoint translates it");
 			scored++;
 		}
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
@@ -195,8 +196,8 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 	if (newest && !alive && !busy && has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);
 	if (p->n_runs > 1)
-		add_look(steps, &n, "Compare runs with", &p->runs[0].status, TAB_COMPARE,
-			 "curves in one plot, and the options that differ");
+		add_show_step(steps, &n, "Compare runs with", &p->runs[0].status, TAB_COMPARE,
+			      "curves in one plot, and the options that differ");
 	if (n < NEXT_STEPS_MAX) {
 		struct suggested_step *s =
 			add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",

@@ -354,7 +354,7 @@ void prompt_draw(struct prompt *p, struct grid *g)
 
 /* ---- the mouse ---- */
 
-static bool is_at(struct rect r, const struct mouse *m)
+static bool is_mouse_at(struct rect r, const struct mouse *m)
 {
 	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
 	       m->col < r.col + r.cols;
@@ -388,7 +388,7 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 			   m->col);
 		return PROMPT_OPEN;
 	}
-	if (is_at(at->list, m)) {
+	if (is_mouse_at(at->list, m)) {
 		choice = top_choice(p, at->list) + (size_t)(m->row - at->list.row);
 		if (choice >= n)
 			return PROMPT_OPEN;

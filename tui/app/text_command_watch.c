@@ -161,7 +161,7 @@ static void show_row(const struct run_status *s, struct buf *out)
 }
 
 /* Show the first suggested steps that are commands. */
-static void show_next(const struct workspace_index *p, const char *workspace, struct buf *out)
+static void show_next_steps(const struct workspace_index *p, const char *workspace, struct buf *out)
 {
 	struct suggested_step steps[NEXT_STEPS_MAX];
 	size_t n = next_steps_find(p, workspace, false, steps), shown = 0;
@@ -188,7 +188,7 @@ static void show_workspace(const struct workspace_index *p, const char *workspac
 		buf_printf(out, "%zu corpora and %zu runs in all\n", p->n_corpora, p->n_runs);
 	if (!p->n_corpora && !p->n_runs)
 		buf_add_str(out, "no corpora and no runs yet\n");
-	show_next(p, workspace, out);
+	show_next_steps(p, workspace, out);
 }
 
 int text_command_watch(const struct conf *c, double now, struct buf *out, struct err *e)

@@ -67,7 +67,7 @@ static void move_form_row(struct form *f, int n)
 	f->chosen = at;
 }
 
-static void to_first(struct form *f)
+static void choose_first_row(struct form *f)
 {
 	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
 	     f->chosen++)
@@ -134,7 +134,7 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 
 	if (question == ASK_FILTER) {
 		snprintf(f->filter, sizeof(f->filter), "%s", text ? text : "");
-		to_first(f);
+		choose_first_row(f);
 	} else if (text && wizard_set(f->z, f->chosen, text, &e)) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	}
@@ -198,7 +198,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		move_form_row(f, -f->page);
 		break;
 	case ACTION_HOME:
-		to_first(f);
+		choose_first_row(f);
 		break;
 	case ACTION_END:
 		move_form_row(f, (int)f->z->n);

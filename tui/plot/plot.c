@@ -17,7 +17,7 @@
 #include "tui/term/draw.h"
 #include "tui/plot/plot_internal.h"
 
-#define FAR	   8	/* in widths of the canvas: x is clamped there before it becomes an int */
+#define MAX_WIDTHS 8	/* in widths of the canvas: x is clamped there before it becomes an int */
 #define TRIM_SHARE 0.02 /* share of the points that `trim` ignores at either end */
 
 /* Bits of the dots of a braille cell by [column][row], in Unicode's order. */
@@ -246,7 +246,7 @@ static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pa
 {
 	struct pen p = { .c = c, .line = l, .pass = pass };
 	struct smoother f = { .weight = smooth };
-	double edge = (double)FAR * c->dots_x;
+	double edge = (double)MAX_WIDTHS * c->dots_x;
 
 	for (size_t i = 0; i < l->series->n; i++) {
 		const struct series_point *q = &l->series->points[i];

@@ -8,8 +8,8 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define MAX_TICKS   8
-#define LEAST_WIDTH 1e-6 /* least width of a zoomed window, as a share of the whole axis */
+#define MAX_TICKS	 8
+#define MIN_WINDOW_SHARE 1e-6 /* least width of a zoomed window, as a share of the whole axis */
 
 struct axis {
 	double low, high;
@@ -65,7 +65,7 @@ double plot_x_at(const struct plot_area *a, int col)
 /* A window of the given width that lies within 0..whole. */
 static void fit_window(double low, double width, double whole, double *from, double *to)
 {
-	width = MIN(MAX(width, whole * LEAST_WIDTH), whole);
+	width = MIN(MAX(width, whole * MIN_WINDOW_SHARE), whole);
 	low = MIN(MAX(low, 0), whole - width);
 	*from = low;
 	*to = low + width;

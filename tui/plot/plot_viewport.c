@@ -184,7 +184,7 @@ unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot,
 
 /* ---- the mouse ---- */
 
-static bool is_on(const struct plot_area *a, const struct mouse *m)
+static bool is_mouse_on_plot(const struct plot_area *a, const struct mouse *m)
 {
 	return m->row >= a->cells.row && m->row < a->cells.row + a->cells.rows &&
 	       m->col >= a->cells.col && m->col < a->cells.col + a->cells.cols;
@@ -207,7 +207,7 @@ unsigned viewport_mouse(struct plot_viewport *s, const struct mouse *m, size_t *
 	if (s->dragging)
 		return drag_plot_window(s, m);
 	for (size_t i = 0; i < VIEWPORT_PLOTS && !a; i++)
-		if (s->areas[i].cells.rows && is_on(&s->areas[i], m)) {
+		if (s->areas[i].cells.rows && is_mouse_on_plot(&s->areas[i], m)) {
 			a = &s->areas[i];
 			*plot = i;
 		}

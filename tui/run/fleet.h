@@ -24,8 +24,7 @@
 #define FLEET_RANKS 8192
 #define FLEET_TRAIL 128 /* columns of a trail, even */
 #define FLEET_NAME  64
-#define FLEET_LATE                                                                                 \
-	1.2 /* a rank is late if its compute time exceeds this many medians (see train/watch/telemetry.h) */
+#define FLEET_LATE  1.2 /* late: compute time above this many medians; as train/watch/telemetry.h */
 
 #define FLEET_UNKNOWN 255
 

@@ -65,7 +65,7 @@ const char *run_state_name(enum run_state state)
 	return names[state];
 }
 
-static int no_such_run(const char *workspace, const char *name, struct err *e)
+static int set_no_such_run_error(const char *workspace, const char *name, struct err *e)
 {
 	struct buf text = { 0 };
 	struct workspace_names runs;
@@ -161,7 +161,7 @@ struct run_history *history_open(const char *workspace, const char *name, struct
 	    !(h->files = open_files(h->folder, e)))
 		goto failed;
 	if (stat(h->folder, &st) || !S_ISDIR(st.st_mode)) {
-		no_such_run(workspace, name, e);
+		set_no_such_run_error(workspace, name, e);
 		goto failed;
 	}
 	return h;
@@ -184,7 +184,7 @@ void history_free(struct run_history *h)
 }
 
 /* True if the file changed since the last call; false if it is missing. */
-static bool is_new(const char *path, struct version *v)
+static bool has_file_changed(const char *path, struct version *v)
 {
 	struct stat st;
 	struct version now;
@@ -264,7 +264,7 @@ static bool is_run_locked(const char *path)
 	return locked;
 }
 
-static void judge_state(struct run_history *h, double now)
+static void derive_run_state(struct run_history *h, double now)
 {
 	struct history_files *f = h->files;
 
@@ -318,7 +318,7 @@ static int reopen_when_replaced(struct run_history *h, struct err *e)
 	struct history_files *f = h->files;
 	struct version before = f->journal;
 
-	if (is_new(f->journal_path, &f->journal) && before.known &&
+	if (has_file_changed(f->journal_path, &f->journal) && before.known &&
 	    (before.inode != f->journal.inode || before.size > f->journal.size)) {
 		journal_reader_free(f->records);
 		journal_reader_free(f->samples);
@@ -369,7 +369,7 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 
 	if (reopen_when_replaced(h, e))
 		return e->code;
-	if (is_new(f->recipe_path, &f->recipe)) {
+	if (has_file_changed(f->recipe_path, &f->recipe)) {
 		read_run_length(h);
 		changed = HISTORY_CHANGED;
 	}
@@ -377,13 +377,13 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 		return status;
 	changed = MAX(changed, status);
 	/* After the records, because state.json is newer than they are. */
-	if (is_new(f->state_path, &f->state)) {
+	if (has_file_changed(f->state_path, &f->state)) {
 		f->lock_tested = NAN;
 		if (read_state_file(h, e))
 			return e->code;
 		changed = MAX(changed, HISTORY_CHANGED);
 	}
-	judge_state(h, now);
+	derive_run_state(h, now);
 	if (h->state == RUN_RUNNING)
 		f->console_shown = false;
 	if ((h->state == RUN_FAILED || h->state == RUN_LOST) && !f->console_shown &&

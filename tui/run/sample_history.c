@@ -74,14 +74,14 @@ static struct sample_sentence *add_sentence(struct sample_history *b, int64_t id
 	return s;
 }
 
-static void cut_from(struct sample_sentence *s, int64_t step)
+static void drop_versions_from(struct sample_sentence *s, int64_t step)
 {
 	while (s->n && s->versions[s->n - 1].step >= step)
 		free(s->versions[--s->n].hypothesis);
 }
 
 /* Drop every second version between the first and the last. */
-static void thin_out(struct sample_sentence *s)
+static void drop_every_second_version(struct sample_sentence *s)
 {
 	size_t kept = 0;
 
@@ -106,9 +106,9 @@ static int add_sample_record(struct sample_history *b, const struct json *record
 		return 0;
 	if (!s && !(s = add_sentence(b, id, record, e)))
 		return e->code;
-	cut_from(s, step);
+	drop_versions_from(s, step);
 	if (s->n == SAMPLE_VERSIONS)
-		thin_out(s);
+		drop_every_second_version(s);
 	if (!(text = copy_record_text(record, "hypothesis", e)))
 		return e->code;
 	s->versions[s->n++] = (struct sample_version){ step, text };

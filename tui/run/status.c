@@ -193,16 +193,16 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 {
 	char *folder = file_path(e, "%s/runs/%s", workspace, name);
 	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
-	int code = path ? 0 : e->code;
+	int rc = path ? 0 : e->code;
 
 	status_init(s, name);
-	if (!code)
-		code = status_read_files(s, folder, e);
-	if (!code)
-		code = read_status_journal(s, path, e);
+	if (!rc)
+		rc = status_read_files(s, folder, e);
+	if (!rc)
+		rc = read_status_journal(s, path, e);
 	free(path);
 	free(folder);
-	return code;
+	return rc;
 }
 
 /* ---- showing ---- */
@@ -379,10 +379,10 @@ static int show_all(const struct workspace_names *l, size_t first, size_t last,
 		json_open(&w, '[');
 	}
 	for (size_t i = first; i < last; i++) {
-		int code = status_read(&s, workspace, l->items[i], e);
+		int rc = status_read(&s, workspace, l->items[i], e);
 
-		if (code)
-			return code;
+		if (rc)
+			return rc;
 		if (as_json)
 			show_json(&s, &w);
 		else
@@ -404,19 +404,19 @@ int status_report(const struct conf *c, struct buf *out, struct err *e)
 	char *workspace = paths_workspace(c->workspace, e);
 	struct workspace_names l;
 	size_t first = 0, last;
-	int code;
+	int rc;
 
 	if (!workspace)
 		return e->code;
-	code = workspace_run_names(&l, workspace, e);
+	rc = workspace_run_names(&l, workspace, e);
 	last = l.n;
-	if (!code && wanted) {
-		code = find_named_run(&l, wanted, workspace, &first, e);
+	if (!rc && wanted) {
+		rc = find_named_run(&l, wanted, workspace, &first, e);
 		last = first + 1;
 	}
-	if (!code)
-		code = show_all(&l, first, last, workspace, c->json, out, e);
+	if (!rc)
+		rc = show_all(&l, first, last, workspace, c->json, out, e);
 	workspace_names_free(&l);
 	free(workspace);
-	return code;
+	return rc;
 }

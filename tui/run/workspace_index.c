@@ -19,11 +19,11 @@
 #include "share/base/util.h"
 #include "tui/run/workspace_names.h"
 
-#define LIST_EVERY_S 2.0
-#define LOOK_EVERY_S 1.0  /* interval between reads of state.json and the lock of a running run */
-#define LOOK_AGAIN_S 30.0 /* the same for a run that has ended */
-#define STALE_S	     15.0 /* a progress file of another host without an update for so long is dead */
-#define JSON_LIMIT   (64u << 20)
+#define LIST_EVERY_S	2.0
+#define CHECK_EVERY_S	1.0 /* interval between reads of state.json and the lock of a running run */
+#define RECHECK_EVERY_S 30.0 /* the same for a run that has ended */
+#define STALE_S		15.0 /* age from which a progress file of another host is dead */
+#define JSON_LIMIT	(64u << 20)
 
 const char *corpus_state_name(enum corpus_state state)
 {
@@ -182,7 +182,7 @@ static bool has_run_changed(struct indexed_run *r, double now)
 
 	free(path);
 	r->state_mtime = seen;
-	return !same || r->status.alive || fabs(now - r->checked_at) >= LOOK_AGAIN_S;
+	return !same || r->status.alive || fabs(now - r->checked_at) >= RECHECK_EVERY_S;
 }
 
 static int read_run(struct indexed_run *r, double now, double until, struct err *e)
@@ -199,7 +199,7 @@ static int read_run(struct indexed_run *r, double now, double until, struct err 
 	}
 	changed = r->is_fully_read ? changed : INDEX_CHANGED;
 	r->is_fully_read = true;
-	if (fabs(now - r->checked_at) < LOOK_EVERY_S || !has_run_changed(r, now))
+	if (fabs(now - r->checked_at) < CHECK_EVERY_S || !has_run_changed(r, now))
 		return changed;
 	r->checked_at = now;
 	/* unreadable files leave the status unknown */

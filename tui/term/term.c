@@ -281,7 +281,7 @@ static bool same_as_shown(struct terminal *t, const struct grid *g, int row, int
 	return is && !memcmp(is, grid_at(g, row, col), sizeof(*is));
 }
 
-static void keep_shown(struct terminal *t, const struct grid *g)
+static void store_shown_grid(struct terminal *t, const struct grid *g)
 {
 	struct err ignored;
 	size_t n = (size_t)g->rows * (size_t)g->cols;
@@ -311,7 +311,7 @@ void term_show(struct terminal *t, const struct grid *g)
 				mvadd_wch(row, col, &cell);
 		}
 	refresh();
-	keep_shown(t, g);
+	store_shown_grid(t, g);
 }
 
 /* Ctrl-Z: restore the terminal, stop, and take the terminal again when continued. */

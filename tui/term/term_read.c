@@ -101,7 +101,7 @@ static int map_curses_key(int key)
 /* ---- the mouse, what is pasted ---- */
 
 /* Read the next character within timeout_ms: ERR, OK or KEY_CODE_YES. */
-static int next_soon(wint_t *c, int timeout_ms)
+static int read_next_char(wint_t *c, int timeout_ms)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 	int status = get_wch(c);
@@ -111,7 +111,7 @@ static int next_soon(wint_t *c, int timeout_ms)
 	return status;
 }
 
-static int report_of(struct terminal *t, int code, int col, int row, bool released)
+static int decode_mouse_report(struct terminal *t, int code, int col, int row, bool released)
 {
 	struct mouse *m = &t->mouse;
 
@@ -144,14 +144,14 @@ static int read_mouse(struct terminal *t)
 	wint_t c;
 
 	for (int i = 0; i < 3;) {
-		if (next_soon(&c, SEQUENCE_MS) != OK)
+		if (read_next_char(&c, SEQUENCE_MS) != OK)
 			return TERM_NOTHING;
 		if (c >= '0' && c <= '9')
 			numbers[i] = MIN(numbers[i] * 10 + (int)(c - '0'), 10000);
 		else if (i < 2 && c == ';')
 			i++;
 		else if (i == 2 && (c == 'M' || c == 'm'))
-			return report_of(t, numbers[0], numbers[1], numbers[2], c == 'm');
+			return decode_mouse_report(t, numbers[0], numbers[1], numbers[2], c == 'm');
 		else
 			return TERM_NOTHING;
 	}
@@ -164,9 +164,9 @@ static int read_mouse_old(struct terminal *t)
 	wint_t c[3];
 
 	for (int i = 0; i < 3; i++)
-		if (next_soon(&c[i], SEQUENCE_MS) != OK || c[i] < 32)
+		if (read_next_char(&c[i], SEQUENCE_MS) != OK || c[i] < 32)
 			return TERM_NOTHING;
-	return report_of(t, (int)c[0] - 32, (int)c[1] - 32, (int)c[2] - 32, false);
+	return decode_mouse_report(t, (int)c[0] - 32, (int)c[1] - 32, (int)c[2] - 32, false);
 }
 
 /* Read to the end of the paste; other key codes in it are dropped. */
@@ -177,7 +177,7 @@ static int read_paste(struct terminal *t)
 
 	buf_clear(&t->pasted);
 	for (;;) {
-		int status = next_soon(&c, PASTE_MS);
+		int status = read_next_char(&c, PASTE_MS);
 		char bytes[4];
 
 		if (status == ERR || (status == KEY_CODE_YES && c == CODE_PASTE_END))
@@ -211,7 +211,7 @@ const char *term_pasted(const struct terminal *t)
 
 /* ---- keys ---- */
 
-static int own_code(struct terminal *t, int code)
+static int private_key_code(struct terminal *t, int code)
 {
 	switch (code) {
 	case CODE_PASTE:
@@ -249,7 +249,7 @@ static int after_escape(struct terminal *t)
 		return 0x1B;
 	if (status == OK && (c == '[' || c == 'O') && skip_sequence(c == '['))
 		return TERM_NOTHING;
-	key = status == KEY_CODE_YES ? own_code(t, (int)c) : c == '\n' ? '\r' : (int)c;
+	key = status == KEY_CODE_YES ? private_key_code(t, (int)c) : c == '\n' ? '\r' : (int)c;
 	return key > 0 && key != 0x1B ? key | KEY_ALT : key;
 }
 
@@ -293,7 +293,7 @@ int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n)
 		}
 	}
 	if (status == KEY_CODE_YES)
-		return own_code(t, (int)c);
+		return private_key_code(t, (int)c);
 	if (c == 0x1B)
 		return after_escape(t);
 	return c == '\n' ? '\r' : (int)c;

@@ -190,7 +190,7 @@ static void start_service_child(struct service *s, double now)
 static void answer_with_error(struct slot *slot, const char *text);
 
 /* Requeue the current request, unless it has killed the child MAX_TRIES times. */
-static void ask_again(struct service *s)
+static void requeue_request(struct service *s)
 {
 	for (int i = 0; i < SLOT_COUNT; i++) {
 		struct slot *slot = &s->slots[i];
@@ -219,13 +219,13 @@ static void handle_child_death(struct service *s, const char *how, double now)
 	s->restart_at = now + waits[MIN((size_t)s->deaths_in_row, ARRAY_LEN(waits) - 1)];
 	s->deaths_in_row++;
 	s->ready = false;
-	ask_again(s);
+	requeue_request(s);
 }
 
 void service_restart(struct service *s)
 {
 	proc_stop(&s->proc, 0);
-	ask_again(s);
+	requeue_request(s);
 	s->ready = false;
 	s->trouble[0] = 0;
 	s->deaths_in_row = 0;
@@ -383,7 +383,7 @@ static bool handle_answer_line(struct service *s, const char *line, size_t n, do
 }
 
 /* Read up to MAX_READ bytes into b; false at end of file or on an error. */
-static bool read_in(int fd, struct buf *b)
+static bool read_pipe(int fd, struct buf *b)
 {
 	for (size_t total = 0; total < MAX_READ;) {
 		char *room = buf_reserve(b, 65536);
@@ -404,17 +404,16 @@ static bool read_in(int fd, struct buf *b)
 
 static bool handle_answer_lines(struct service *s, double now)
 {
-	size_t start_service_child = 0;
+	size_t line_start = 0;
 	bool news = false;
 
 	for (size_t i = s->in_seen; i < s->in.len; i++)
 		if (s->in.data[i] == '\n') {
-			news |= handle_answer_line(s, s->in.data + start_service_child,
-						   i - start_service_child, now);
-			start_service_child = i + 1;
+			news |= handle_answer_line(s, s->in.data + line_start, i - line_start, now);
+			line_start = i + 1;
 		}
-	memmove(s->in.data, s->in.data + start_service_child, s->in.len - start_service_child);
-	buf_truncate(&s->in, s->in.len - start_service_child);
+	memmove(s->in.data, s->in.data + line_start, s->in.len - line_start);
+	buf_truncate(&s->in, s->in.len - line_start);
 	s->in_seen = s->in.len;
 	return news;
 }
@@ -422,21 +421,20 @@ static bool handle_answer_lines(struct service *s, double now)
 /* Keep the last line of standard error. */
 static void keep_last_error_line(struct service *s)
 {
-	size_t end = s->err.len, start_service_child;
+	size_t end = s->err.len, line_start;
 
 	if (!end)
 		return;
 	while (end > 0 && (s->err.data[end - 1] == '\n' || s->err.data[end - 1] == '\r'))
 		end--;
-	for (start_service_child = end;
-	     start_service_child > 0 && s->err.data[start_service_child - 1] != '\n' &&
-	     s->err.data[start_service_child - 1] != '\r';
-	     start_service_child--)
+	for (line_start = end; line_start > 0 && s->err.data[line_start - 1] != '\n' &&
+			       s->err.data[line_start - 1] != '\r';
+	     line_start--)
 		;
-	if (end > start_service_child)
+	if (end > line_start)
 		snprintf(s->last_error, sizeof(s->last_error), "%.*s",
-			 (int)MIN(end - start_service_child, sizeof(s->last_error) - 1),
-			 s->err.data + start_service_child);
+			 (int)MIN(end - line_start, sizeof(s->last_error) - 1),
+			 s->err.data + line_start);
 	if (end < s->err.len || s->err.len > 4096)
 		buf_clear(&s->err); /* the line is complete, or too long */
 }
@@ -464,9 +462,9 @@ static bool handle_output_end(struct service *s, double now)
 
 static bool read_service_output(struct service *s, double now)
 {
-	bool open = read_in(s->proc.out, &s->in), news = false;
+	bool open = read_pipe(s->proc.out, &s->in), news = false;
 
-	read_in(s->proc.err, &s->err);
+	read_pipe(s->proc.err, &s->err);
 	keep_last_error_line(s);
 	if (s->in.len)
 		news |= handle_answer_lines(s, now);
@@ -478,7 +476,7 @@ static bool read_service_output(struct service *s, double now)
 }
 
 /* Seconds until the child is given up; NaN: nothing is expected. */
-static double patience_left(const struct service *s, double now)
+static double seconds_to_timeout(const struct service *s, double now)
 {
 	if (s->proc.pid < 0)
 		return NAN;
@@ -495,7 +493,7 @@ static bool stop_hung_child(struct service *s, double now)
 	struct slot *slot = &s->slots[s->sent_slot];
 	char how[120];
 
-	if (!(patience_left(s, now) <= 0))
+	if (!(seconds_to_timeout(s, now) <= 0))
 		return false;
 	if (!s->ready) {
 		snprintf(how, sizeof(how), "the translator was not ready after %.0f s",
@@ -589,7 +587,7 @@ double service_due(const struct service *s, double now)
 		return isnan(s->restart_at) ? 0 : MAX(s->restart_at - now, 0.0);
 	if (s->out.len > s->out_done || !isnan(s->closed_at))
 		return 0.02;
-	due = patience_left(s, now);
+	due = seconds_to_timeout(s, now);
 	if (!isnan(due))
 		due = MAX(due, 0.0);
 	for (int i = 0; i < SLOT_COUNT; i++) {

@@ -15,12 +15,12 @@
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"
 
-#define LOOK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
+#define CHECK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
 
 int console_open(struct console *c, const char *workspace, struct err *e)
 {
 	c->follow = true;
-	c->looked = -INFINITY;
+	c->checked_at = -INFINITY;
 	for (int i = 0; i < CONSOLE_SIDES; i++)
 		c->sides[i].step = c->sides[i].next_step = c->sides[i].failed_step = -1;
 	c->workspace = mem_strdup(workspace, e);
@@ -242,7 +242,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	const struct service_translation *t = console_shown_translation(c, c->side);
 	struct service_request r;
 	struct buf before = { 0 };
-	int code = 0;
+	int rc = 0;
 
 	if (!t || console_is_outdated(c, c->side))
 		return 0;
@@ -257,15 +257,15 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	 */
 	if (c->choice > 0) {
 		console_join(t, 0, word_of(t, (size_t)c->token), &before);
-		code = buf_check(&before, e);
+		rc = buf_check(&before, e);
 		r.prefix = buf_text(&before);
 	}
 	c->other = 0;
-	if (!code && service_ask(c->sides[c->side].service, &r, now, e) < 0)
-		code = e->code;
-	c->wants_alternatives = !code;
+	if (!rc && service_ask(c->sides[c->side].service, &r, now, e) < 0)
+		rc = e->code;
+	c->wants_alternatives = !rc;
 	buf_free(&before);
-	return code;
+	return rc;
 }
 
 /* ---- cursor and constraints ---- */
@@ -337,15 +337,15 @@ int console_fix_prefix(struct console *c, double now, struct err *e)
 {
 	const struct service_translation *t = console_shown_translation(c, c->side);
 	struct buf b = { 0 };
-	int code;
+	int rc;
 
 	if (t)
 		console_join(t, 0, word_of(t, (size_t)c->token), &b);
-	code = buf_check(&b, e);
-	if (!code)
-		code = set_prefix(c, buf_text(&b), now, e);
+	rc = buf_check(&b, e);
+	if (!rc)
+		rc = set_prefix(c, buf_text(&b), now, e);
 	buf_free(&b);
-	return code;
+	return rc;
 }
 
 int console_clear_constraints(struct console *c, double now, struct err *e)
@@ -403,9 +403,9 @@ static void find_newer_checkpoint(struct console *c, double now)
 	int64_t last;
 	struct err e;
 
-	if (!c->follow || !s->run || now - c->looked < LOOK_EVERY_S)
+	if (!c->follow || !s->run || now - c->checked_at < CHECK_EVERY_S)
 		return;
-	c->looked = now;
+	c->checked_at = now;
 	last = checkpoints_link(c->workspace, s->run, "last");
 	if (last < 0 || last == s->step || last == s->failed_step ||
 	    (s->next && last == s->next_step))

@@ -69,7 +69,7 @@ struct console {
 	char *asked_text;	 /* owned: text of the last request; NULL: none */
 	bool wants_alternatives; /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
-	double looked;		     /* when the newest checkpoint was looked up */
+	double checked_at;	     /* when the newest checkpoint was looked up */
 	int slow_seconds;	     /* seconds without an answer */
 	char trouble[300];	     /* error of the last checkpoint that failed to load; "" */
 };

@@ -272,10 +272,10 @@ static void token_flow(struct token_flow *f, const struct grid *g, const char *c
 	f->lines = f->n ? line + 1 : 0;
 }
 
-#define SOURCE_ROWS  2 /* rows per line of source tokens: token, number */
-#define TARGET_ROWS  3 /* rows per line of target tokens: token, probability, number */
-#define LEAST_SOURCE 2
-#define LEAST_TARGET 4
+#define SOURCE_ROWS	2 /* rows per line of source tokens: token, number */
+#define TARGET_ROWS	3 /* rows per line of target tokens: token, probability, number */
+#define MIN_SOURCE_COLS 2
+#define MIN_TARGET_COLS 4
 
 int console_words_rows(const struct grid *g, const struct service_answer *a,
 		       const struct service_translation *t, int cols)
@@ -285,33 +285,33 @@ int console_words_rows(const struct grid *g, const struct service_answer *a,
 
 	if (!a || !t)
 		return 0;
-	token_flow(&f, g, a->source, a->n_source, LEAST_SOURCE, cols);
+	token_flow(&f, g, a->source, a->n_source, MIN_SOURCE_COLS, cols);
 	rows += SOURCE_ROWS * f.lines;
-	token_flow(&f, g, t->tokens, t->n, LEAST_TARGET, cols);
+	token_flow(&f, g, t->tokens, t->n, MIN_TARGET_COLS, cols);
 	return rows + TARGET_ROWS * f.lines;
 }
 
 /* The screen row of a row of the content, scrolled by top; -1: not visible. */
-static int seen_row(struct rect r, int top, int row)
+static int visible_row(struct rect r, int top, int row)
 {
 	return row >= top && row - top < r.rows ? r.row + row - top : -1;
 }
 
 static void draw_sources(struct grid *g, struct rect r, int top, const struct service_answer *a,
-			 const struct token_flow *f, int looked_at)
+			 const struct token_flow *f, int aligned_source)
 {
 	for (int i = 0; i < f->n; i++) {
-		int row = seen_row(r, top, SOURCE_ROWS * f->line[i]),
-		    below = seen_row(r, top, SOURCE_ROWS * f->line[i] + 1);
+		int row = visible_row(r, top, SOURCE_ROWS * f->line[i]),
+		    below = visible_row(r, top, SOURCE_ROWS * f->line[i] + 1);
 		char number[16];
 
 		if (row >= 0)
 			grid_text(g, row, r.col + f->col[i], f->width[i],
-				  i == looked_at ? STYLE_CURSOR : STYLE_NORMAL, a->source[i]);
+				  i == aligned_source ? STYLE_CURSOR : STYLE_NORMAL, a->source[i]);
 		snprintf(number, sizeof(number), "%d", i + 1);
 		if (below >= 0)
 			grid_text(g, below, r.col + f->col[i], r.cols - f->col[i],
-				  i == looked_at ? STYLE_BRIGHT : STYLE_DIM, number);
+				  i == aligned_source ? STYLE_BRIGHT : STYLE_DIM, number);
 	}
 }
 
@@ -324,7 +324,7 @@ static void draw_probability(struct grid *g, int row, int col, double log_prob)
 		snprintf(text, sizeof(text), "-");
 	else
 		snprintf(text, sizeof(text), "%.0f%c", 100 * exp(log_prob), sign);
-	grid_text(g, row, col, LEAST_TARGET, style == STYLE_SURE_4 ? STYLE_DIM : style, text);
+	grid_text(g, row, col, MIN_TARGET_COLS, style == STYLE_SURE_4 ? STYLE_DIM : style, text);
 }
 
 static void draw_targets(struct grid *g, struct rect r, int top, int first,
@@ -333,8 +333,8 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 {
 	for (int i = 0; i < f->n; i++) {
 		int base = first + TARGET_ROWS * f->line[i], col = r.col + f->col[i],
-		    row = seen_row(r, top, base), below = seen_row(r, top, base + 1),
-		    under = seen_row(r, top, base + 2);
+		    row = visible_row(r, top, base), below = visible_row(r, top, base + 1),
+		    under = visible_row(r, top, base + 2);
 		enum style style;
 		char number[16], sign;
 
@@ -352,7 +352,7 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		else
 			snprintf(number, sizeof(number), "-");
 		if (under >= 0)
-			grid_text(g, under, col, LEAST_TARGET,
+			grid_text(g, under, col, MIN_TARGET_COLS,
 				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
 		if (how->screen && i < CONSOLE_SPOTS)
 			how->screen->spots[i] =
@@ -371,8 +371,8 @@ static void draw_end(struct grid *g, struct rect r, int top, int first, const st
 
 	if (how->token != f->n || last < 0)
 		return;
-	row = seen_row(r, top, first + TARGET_ROWS * f->line[last]);
-	col = MIN(f->col[last] + MAX(f->width[last], LEAST_TARGET) + 1, r.cols - 1);
+	row = visible_row(r, top, first + TARGET_ROWS * f->line[last]);
+	col = MIN(f->col[last] + MAX(f->width[last], MIN_TARGET_COLS) + 1, r.cols - 1);
 	if (row >= 0)
 		grid_put(g, row, r.col + col, how->focused ? STYLE_CURSOR : STYLE_FOCUS, 0x25A0);
 }
@@ -394,26 +394,27 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 			const struct service_translation *t, const struct console_words *how)
 {
 	struct token_flow source, target;
-	int looked_at = -1, first, all, top = 0, at;
+	int aligned_source = -1, first, all, top = 0, at;
 
 	if (r.rows < 1 || r.cols < 1)
 		return;
-	token_flow(&source, g, a->source, a->n_source, LEAST_SOURCE, r.cols);
-	token_flow(&target, g, t->tokens, t->n, LEAST_TARGET, r.cols);
+	token_flow(&source, g, a->source, a->n_source, MIN_SOURCE_COLS, r.cols);
+	token_flow(&target, g, t->tokens, t->n, MIN_TARGET_COLS, r.cols);
 	first = SOURCE_ROWS * source.lines + 1;
 	all = first + TARGET_ROWS * target.lines;
 	if (how->token >= 0 && how->token < target.n)
-		looked_at = t->aligned[how->token];
+		aligned_source = t->aligned[how->token];
 	/* Scroll so that the row of the cursor is visible. */
 	if (all > r.rows && target.n) {
 		at = first + TARGET_ROWS * target.line[MAX(MIN(how->token, target.n - 1), 0)];
 		top = MAX(MIN(at + TARGET_ROWS - r.rows, all - r.rows), 0);
 	}
-	draw_sources(g, r, top, a, &source, looked_at);
+	draw_sources(g, r, top, a, &source, aligned_source);
 	draw_targets(g, r, top, first, t, &target, how);
 	draw_end(g, r, top, first, &target, how);
-	if (looked_at >= 0 && looked_at < source.n && seen_row(r, top, first - 1) >= 0 &&
-	    source.line[looked_at] == source.lines - 1 && target.line[how->token] == 0)
-		draw_link(g, seen_row(r, top, first - 1), r.col + source.col[looked_at],
+	if (aligned_source >= 0 && aligned_source < source.n &&
+	    visible_row(r, top, first - 1) >= 0 &&
+	    source.line[aligned_source] == source.lines - 1 && target.line[how->token] == 0)
+		draw_link(g, visible_row(r, top, first - 1), r.col + source.col[aligned_source],
 			  r.col + target.col[how->token]);
 }

@@ -27,18 +27,18 @@ enum question_id { ASK_CHECKPOINT, ASK_SECOND, ASK_FORCE, ASK_FORBID, ASK_FILE, 
 struct translate_view {
 	struct console console;
 	struct console_screen screen;
-	bool chosen;	 /* the user chose the checkpoint: a change of run keeps it */
-	char *run;	 /* owned: the run that side 0 was opened for */
-	char *file;	 /* owned: file to translate, while the question for its output is open */
-	double tried;	 /* when a checkpoint was last looked for */
-	char *sentences; /* owned: path of the history of sentences; NULL: none */
+	bool chosen;	   /* the user chose the checkpoint: a change of run keeps it */
+	char *run;	   /* owned: the run that side 0 was opened for */
+	char *file;	   /* owned: file to translate, while the question for its output is open */
+	double checked_at; /* when a checkpoint was last looked for */
+	char *sentences;   /* owned: path of the history of sentences; NULL: none */
 };
 
 static int translate_open(void *state, struct app_context *w, struct err *e)
 {
 	struct translate_view *v = state;
 
-	v->tried = -INFINITY;
+	v->checked_at = -INFINITY;
 	if (console_open(&v->console, w->workspace, e))
 		return e->code;
 	v->sentences = context_state_path(w, "sentences");
@@ -57,9 +57,9 @@ static void translate_close(void *state)
 	free(v->sentences);
 }
 
-static void say_failure(struct app_context *w, int code, const struct err *e)
+static void notify_failure(struct app_context *w, int rc, const struct err *e)
 {
-	if (code)
+	if (rc)
 		context_notify(w, STYLE_BAD, "%s", e->text);
 }
 
@@ -77,11 +77,11 @@ static void start_translating(struct translate_view *v, struct app_context *w, d
 	int64_t step = -1;
 	char *run;
 
-	if (!w->run || !w->front || v->chosen || now - v->tried < 1)
+	if (!w->run || !w->front || v->chosen || now - v->checked_at < 1)
 		return;
 	if (c->sides[0].run && v->run && !strcmp(v->run, w->run))
 		return;
-	v->tried = now;
+	v->checked_at = now;
 	if (!live)
 		step = checkpoints_link(w->workspace, w->run, "best");
 	if (step < 0)
@@ -89,11 +89,11 @@ static void start_translating(struct translate_view *v, struct app_context *w, d
 	if (step < 0) {
 		/* The newly chosen run has no checkpoint: close the old run's translator. */
 		if (c->sides[0].run)
-			say_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);
+			notify_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);
 		return;
 	}
 	if (!(run = mem_strdup(w->run, &e)) || console_set_checkpoint(c, 0, run, step, &e)) {
-		say_failure(w, e.code, &e);
+		notify_failure(w, e.code, &e);
 		free(run);
 		return;
 	}
@@ -124,7 +124,7 @@ static void use_choice(struct translate_view *v, struct app_context *w, int side
 		v->chosen = true;
 		v->console.follow = step == checkpoints_link(w->workspace, run, "last");
 	}
-	say_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
+	notify_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
 }
 
 /* Append the checkpoints of a run as choices. */
@@ -234,7 +234,7 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 	case EDIT_MOVED:
 		return REACT_REDRAW;
 	case EDIT_CHANGED:
-		say_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
+		notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
 		remember_sentence(v, w);
@@ -255,7 +255,7 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 
 	v->console.focus = CONSOLE_INPUT;
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
-		say_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
+		notify_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
 	else
 		context_notify(w, STYLE_WARN, "not pasted: a text has at most 65,536 bytes");
 	return REACT_REDRAW;
@@ -332,7 +332,7 @@ static unsigned accept_alternative(struct console *c, struct app_context *w)
 	struct err e = { 0 };
 
 	if (c->focus == CONSOLE_PANE_ALTERNATIVES)
-		say_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
+		notify_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
 	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
 }
@@ -343,7 +343,7 @@ static unsigned toggle_second_service(struct translate_view *v, struct app_conte
 
 	if (!v->console.sides[1].run)
 		return ask_checkpoint(w, ASK_SECOND, "second checkpoint");
-	say_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
+	notify_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
 	return REACT_REDRAW;
 }
 
@@ -426,10 +426,10 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		c->focus = CONSOLE_INPUT;
 		break;
 	case ACTION_FIX_PREFIX:
-		say_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
+		notify_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_CLEAR:
-		say_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
+		notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_FORCE:
 		return ask_line(w, ASK_FORCE, "words that the translation must contain", NULL);
@@ -495,10 +495,10 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		use_choice(v, w, 1, text);
 		break;
 	case ASK_FORCE:
-		say_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
+		notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
 		break;
 	case ASK_FORBID:
-		say_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
+		notify_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
 		break;
 	case ASK_FILE:
 		if (file_size(text) < 0)
@@ -508,7 +508,7 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		break;
 	case ASK_OUTPUT:
 		if (v->file)
-			say_failure(w, console_start_file(c, v->file, text, now, &e), &e);
+			notify_failure(w, console_start_file(c, v->file, text, now, &e), &e);
 		break;
 	default:
 		break;

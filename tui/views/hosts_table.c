@@ -244,7 +244,7 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
 	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
-	char count[NUMBER_TEXT_BYTES], below[NUMBER_TEXT_BYTES], tardy[NUMBER_TEXT_BYTES];
+	char count[NUMBER_TEXT_BYTES], below[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES];
 	bool shown[COLUMNS];
 	struct legend pieces[3];
 	int n = 0, late = count_late_hosts(f);
@@ -272,7 +272,8 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 			(struct legend){ 0x2193, STYLE_BRIGHT, "more below",
 					 format_count(below, all - rows - s->top[HOSTS_TABLE]) };
 	if (late)
-		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", format_count(tardy, late) };
+		pieces[n++] =
+			(struct legend){ '!', STYLE_BAD, "late", format_count(late_text, late) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
 	if (s->focus == HOSTS_TABLE)

@@ -182,8 +182,8 @@ static const struct history_line *line_at(const struct run_history *h, double st
 }
 
 /* The second row while a cursor is set: time and events at its step. */
-static void draw_reading(struct grid *g, struct rect r, const struct run_history *h,
-			 const struct plot_viewport *s)
+static void draw_cursor_facts(struct grid *g, struct rect r, const struct run_history *h,
+			      const struct plot_viewport *s)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	const struct history_line *l;
@@ -216,7 +216,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
 
 	if (isfinite(s->plots.cursor)) {
-		draw_reading(g, r, h, &s->plots);
+		draw_cursor_facts(g, r, h, &s->plots);
 		return;
 	}
 	format_count(step, h->step);

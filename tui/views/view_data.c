@@ -134,7 +134,7 @@ static void filter_ledger(struct data_view *d)
 	d->view_state.lists[DATA_DROPPED] = (struct list_widget){ 0 };
 }
 
-static unsigned serve_pane(struct data_view *d)
+static unsigned update_front_pane(struct data_view *d)
 {
 	struct corpus_details *b = &d->details;
 	struct err e = { 0 };
@@ -182,13 +182,13 @@ static unsigned data_update(void *state, struct app_context *w)
 		reaction = REACT_REDRAW;
 		d->stale = true;
 	}
-	reaction |= serve_pane(d);
+	reaction |= update_front_pane(d);
 	return reaction | (c->state == CORPUS_WORKING ? REACT_SOON : 0);
 }
 
 /* ---- keys ---- */
 
-static unsigned go_pane(struct data_view *d, int by)
+static unsigned focus_data_pane(struct data_view *d, int by)
 {
 	d->view_state.front =
 		(enum data_pane)(((int)d->view_state.front + by + DATA_PANES) % DATA_PANES);
@@ -207,7 +207,7 @@ static unsigned next_rule(struct data_view *d, int by)
 }
 
 /* Left and right: the rule of dropped pairs, or the word of a sentence. */
-static unsigned go_sideways(struct data_view *d, int by)
+static unsigned move_sideways(struct data_view *d, int by)
 {
 	struct data_view_state *s = &d->view_state;
 
@@ -285,13 +285,13 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_NEXT_PANE:
-		return go_pane(d, 1);
+		return focus_data_pane(d, 1);
 	case ACTION_PREV_PANE:
-		return go_pane(d, -1);
+		return focus_data_pane(d, -1);
 	case ACTION_LEFT:
-		return go_sideways(d, -1);
+		return move_sideways(d, -1);
 	case ACTION_RIGHT:
-		return go_sideways(d, 1);
+		return move_sideways(d, 1);
 	case ACTION_DATA_CORPUS:
 		ask_corpus(d, w);
 		return REACT_REDRAW;
@@ -327,7 +327,7 @@ static unsigned data_key(void *state, struct app_context *w, int key)
 	(void)w;
 	if (key == '\t' || key == KEY_NAME_BACKTAB) {
 		d->view_state.typing = false;
-		return go_pane(d, key == '\t' ? 1 : -1);
+		return focus_data_pane(d, key == '\t' ? 1 : -1);
 	}
 	switch (edit_key(&d->view_state.line, key)) {
 	case EDIT_IGNORED:

@@ -52,7 +52,7 @@ static void home_close(void *state)
 
 /* ---- contents ---- */
 
-static void look_at_host(struct home *h, const struct app_context *w)
+static void read_host_load(struct home *h, const struct app_context *w)
 {
 	double load = NAN;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -116,7 +116,7 @@ static unsigned home_update(void *state, struct app_context *w)
 
 	if (!w->front && h->n_steps)
 		return REACT_NOTHING;
-	look_at_host(h, w);
+	read_host_load(h, w);
 	/* show the results of a job at once */
 	if (w->news & NEWS_JOBS)
 		h->ws_index.listed_at = 0;
@@ -209,7 +209,7 @@ static unsigned open_run_tab(struct app_context *w, const char *run, int tab)
 	return REACT_REDRAW;
 }
 
-static unsigned do_step(struct home *h, struct app_context *w)
+static unsigned run_suggested_step(struct home *h, struct app_context *w)
 {
 	const struct list_widget *l = &h->lists[HOME_NEXT];
 	const struct suggested_step *s = l->at < h->n_steps ? &h->steps[l->at] : NULL;
@@ -248,7 +248,7 @@ static unsigned open_chosen(struct home *h, struct app_context *w)
 	size_t at = h->lists[h->focus].at;
 
 	if (h->focus == HOME_NEXT)
-		return do_step(h, w);
+		return run_suggested_step(h, w);
 	if (h->focus == HOME_RUNS && at < h->n_runs)
 		return open_run_tab(w, h->ws_index.runs[h->runs[at]].status.name, TAB_RUN);
 	if (h->focus == HOME_CORPORA && at < h->n_corpora) {

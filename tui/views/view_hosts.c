@@ -146,7 +146,7 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	return reaction;
 }
 
-static bool is_in(struct rect r, const struct mouse *m)
+static bool is_mouse_in_box(struct rect r, const struct mouse *m)
 {
 	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
 	       m->col < r.col + r.cols;
@@ -165,7 +165,7 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 	if (!(reaction & REACT_UNKNOWN))
 		return reaction;
 	for (int i = 0; i < HOSTS_PANES; i++)
-		if (s->boxes[i].rows && is_in(s->boxes[i], m)) {
+		if (s->boxes[i].rows && is_mouse_in_box(s->boxes[i], m)) {
 			if (m->kind == MOUSE_PRESS)
 				s->focus = (enum hosts_pane)i;
 			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {

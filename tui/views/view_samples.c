@@ -105,7 +105,7 @@ static unsigned samples_update(void *state, struct app_context *w)
 /* ---- keys ---- */
 
 /* After a change of sentence, keep the same checkpoint chosen. */
-static void go_sentence(struct samples_view *s, size_t before)
+static void change_sentence(struct samples_view *s, size_t before)
 {
 	struct list_widget *l = &s->lists[SAMPLES_VERSIONS_PANE];
 	const struct sample_sentence *old = before < s->n_shown
@@ -128,7 +128,7 @@ static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum a
 	if (!list_widget_act(&s->lists[pane], action, n))
 		return REACT_UNKNOWN;
 	if (pane == SAMPLES_SENTENCES)
-		go_sentence(s, before);
+		change_sentence(s, before);
 	else
 		s->follow = s->lists[pane].at + 1 >= n;
 	return REACT_REDRAW;
