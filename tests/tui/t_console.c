@@ -191,7 +191,7 @@ TEST(console_follows)
 	type(&c, "two");
 	check_int(c.sides[0].step, 100);
 	c.follow = true;
-	c.looked = -INFINITY;
+	c.checked_at = -INFINITY;
 	settle(&c);
 	check_int(c.sides[0].step, 200);
 	check_str(shown(&c), "zwei");
@@ -200,7 +200,7 @@ TEST(console_follows)
 	snprintf(link, sizeof(link), "%s/runs/demo/checkpoints/last", c.workspace);
 	check_int(symlink("300", other), 0);
 	check_int(rename(other, link), 0);
-	c.looked = -INFINITY;
+	c.checked_at = -INFINITY;
 	settle(&c);
 	check_int(c.sides[0].step, 300);
 	check_int(service_model(c.sides[0].service)->step, 300);
@@ -208,7 +208,7 @@ TEST(console_follows)
 	c.program = "/no such program";
 	check_int(symlink("400", other), 0);
 	check_int(rename(other, link), 0);
-	c.looked = -INFINITY;
+	c.checked_at = -INFINITY;
 	settle(&c);
 	check_int(c.sides[0].step, 300);
 	check(strstr(c.trouble, "checkpoint 400") != NULL);

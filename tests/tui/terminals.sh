@@ -150,18 +150,18 @@ $tmux load-buffer "$here/long"
 $tmux paste-buffer -p
 until_shown "takes no pasted text"
 keys 9 /
-until_shown "whose name contains"
+until_shown "options that contain"
 $tmux paste-buffer -p
 until_shown "the-end-ab"
 keys Escape
-until_gone "whose name contains"
+until_gone "options that contain"
 # from a terminal that does not say what is pasted, into a line: as if typed
 keys /
-until_shown "whose name contains"
+until_shown "options that contain"
 $tmux paste-buffer
 until_shown "the-end-ab"
 keys Escape
-until_gone "whose name contains"
+until_gone "options that contain"
 pass "pastes of 10,000 characters"
 
 # ---- the clipboard

@@ -1,6 +1,7 @@
 /* app_context.c - stores the requests of views; see app_context.h. */
 #include "tui/app/app_context.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ void context_ask(struct app_context *w, const struct question *q)
 	struct view_requests *requests = w->requests;
 	struct err e = { 0 };
 
+	assert(q->kind != QUESTION_CHOICE || q->choices || !q->n_choices);
 	/* The previous question is cancelled: its caller gets a NULL answer. */
 	if (requests->prompt.open && requests->n_cancelled < ARRAY_LEN(requests->cancelled))
 		requests->cancelled[requests->n_cancelled++] =

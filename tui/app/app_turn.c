@@ -1,6 +1,7 @@
 /* app_turn.c - work between keys: tabs, files, jobs, requests, drawing; see app_internal.h. */
 #include "tui/app/app_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static void *view_new(struct app *a, const struct view *v, struct err *e)
 
 void app_view_end(const struct view *v, void *state)
 {
+	assert(v || !state);
 	if (!state)
 		return;
 	if (v->close)
@@ -50,6 +52,7 @@ unsigned app_show_tab(struct app *a, int tab)
 {
 	struct tab_state *t = &a->tabs[tab];
 
+	assert(tab >= 0 && tab < TAB_COUNT);
 	app_view_end(a->overlay, a->overlay_state);
 	a->overlay = NULL;
 	a->overlay_state = NULL;

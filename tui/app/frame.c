@@ -1,6 +1,7 @@
 /* frame.c - tab bar and key hints; see frame.h. */
 #include "tui/app/frame.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +142,7 @@ static void label_of(enum action action, char *out, size_t size)
 {
 	const char *help = action_infos[action].help;
 
+	assert(action > ACTION_NONE && action < ACTION_COUNT);
 	snprintf(out, size, "%.*s", (int)strcspn(help, ";:"), help);
 }
 

@@ -1,6 +1,7 @@
 /* jobs.c - starts, reads and ends child processes; see jobs.h. */
 #include "tui/app/jobs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -186,6 +187,7 @@ int jobs_start(struct jobs *j, const char *title, const char *const *argv, doubl
 		job_free(job);
 		return e->code;
 	}
+	assert(j->n < JOB_MAX); /* drop_oldest_job() made room */
 	job->id = ++j->last_id;
 	memmove(&j->list[1], &j->list[0], j->n * sizeof(struct job *));
 	j->list[0] = job;
@@ -220,6 +222,7 @@ static void finish_job_line(struct job *job, struct stream *s)
 	struct job_line *line = line_for(job, s->is_error, s->replace);
 	size_t n = utf8_valid_prefix(s->part, s->n);
 
+	assert(s->n < JOB_TEXT);
 	/* A line that is too long may be cut inside a character. */
 	if (s->n < JOB_TEXT - 1)
 		n = s->n;
@@ -356,6 +359,7 @@ const struct job *jobs_find(const struct jobs *j, int id)
 
 const struct job_line *job_line(const struct job *job, size_t i)
 {
+	assert(i < job->p->n);
 	return &job->p->lines[(job->p->first + i) % JOB_LINES];
 }
 
@@ -374,5 +378,6 @@ const char *job_state_name(enum job_state state)
 {
 	static const char *const names[] = { "running", "done", "failed", "stopped" };
 
+	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
 }

@@ -1,6 +1,7 @@
 /* next_steps.c - suggests commands for the state of a workspace; see next_steps.h. */
 #include "tui/app/next_steps.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,7 @@ static struct suggested_step *add_next_step(struct suggested_step *steps, size_t
 
 static void set_command(struct suggested_step *s, const char *const *words, size_t n)
 {
+	assert(n < NEXT_STEP_WORDS); /* argv ends with NULL */
 	for (size_t i = 0; i < n && i + 1 < NEXT_STEP_WORDS; i++)
 		s->argv[i] = words[i];
 }
@@ -212,5 +214,6 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 
 		set_command(s, (const char *const[]){ "train" }, 1);
 	}
+	assert(n <= NEXT_STEPS_MAX);
 	return n;
 }

@@ -1,6 +1,7 @@
 /* saved_state.c - key-value lines of the saved state; see saved_state.h. */
 #include "tui/app/saved_state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ void saved_state_set(struct saved_state *k, const char *key, const char *value)
 	if (!value || i == SAVED_STATE_MAX || !is_state_key(key) || !is_state_value(value) ||
 	    !(copy = mem_strdup(value, &ignored)))
 		return;
+	assert(i <= k->n && k->n <= SAVED_STATE_MAX);
 	if (i == k->n) {
 		if (!(k->items[i].key = mem_strdup(key, &ignored))) {
 			free(copy);

@@ -1,4 +1,5 @@
 /* view_wizard.c - the overlay that shows a form (wizard.h). */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +220,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	case ACTION_FORM_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_FILTER,
-						   .title = "options whose name contains",
+						   .title = "options that contain",
 						   .text = f->filter });
 		break;
 	case ACTION_BACK:
@@ -287,6 +288,7 @@ static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
 	const char *section = "";
 	size_t n = 0;
 
+	assert(f->z->n * 2 <= MAX_LINES); /* the room of lines[] */
 	for (size_t i = 0; i < f->z->n; i++) {
 		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
 

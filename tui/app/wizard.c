@@ -1,6 +1,7 @@
 /* wizard.c - rows and values of a form, and its command line; see wizard.h. */
 #include "tui/app/wizard.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,11 @@ static bool has_row(const struct wizard *z, const char *name)
 /* Options that are hidden in forms: useless for a job, or set by the workbench. */
 static bool is_hidden_option(const char *name)
 {
-	static const char *const ours[] = {
-		"workspace", "help", "version", "quiet", "json", "color"
-	};
+	static const char *const hidden[] = { "workspace", "help", "version",
+					      "quiet",	   "json", "color" };
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		if (!strcmp(ours[i], name))
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (!strcmp(hidden[i], name))
 			return true;
 	return false;
 }
@@ -136,6 +136,7 @@ int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e)
 	struct wizard_row *r = &z->rows[row];
 	char *copy = NULL;
 
+	assert(row < z->n);
 	if (value && r->option.name && conf_check(r->option.name, value, e))
 		return e->code;
 	if (value && *value && !(copy = mem_strdup(value, e)))
@@ -161,6 +162,7 @@ void wizard_default(const struct wizard *z, size_t row, struct buf *out)
 
 static int add_argv_word(char **argv, size_t *n, const char *word, struct err *e)
 {
+	assert(*n < MAX_WORDS);
 	if (*n + 1 >= MAX_WORDS)
 		return err_set(e, ERR_USAGE,
 			       "the command has more than %d words; put options into a recipe",

@@ -10,6 +10,7 @@
  */
 #include "tui/plot/plot.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,6 +76,7 @@ static struct range trimmed_range(const struct canvas *c, const struct plot *p)
 		return r;
 	qsort(values, n, sizeof(*values), compare_float_values);
 	cut = (size_t)((double)n * TRIM_SHARE);
+	assert(n <= SERIES_POINTS && 2 * cut < n);
 	widen_range(&r, (double)values[cut], (double)values[n - 1 - cut]);
 	return r;
 }
@@ -121,6 +123,7 @@ static uint32_t dots_cell(const struct canvas *c, unsigned dots)
 {
 	static const uint32_t halves[] = { ' ', 0x2580, 0x2584, 0x2588 };
 
+	assert(dots <= 0xFF);
 	return c->per_x == 2 ? 0x2800 + dots : halves[dots & 3];
 }
 
@@ -162,6 +165,7 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
 	int from = (int)lround(x0), to = (int)lround(x1), y0, y1, n;
 
+	assert(a.x <= b.x); /* a series goes from left to right */
 	if (!(a.x <= right && b.x >= 0))
 		return;
 	y0 = (int)lround(a.y + (x0 - a.x) * slope);
@@ -212,6 +216,7 @@ static void flush_pen_column(struct pen *p)
 	if (p->pass == PASS_BAND) {
 		int top = plot_dot_y(c, now->high), bottom = plot_dot_y(c, now->low);
 
+		assert(top <= bottom); /* rows count from the top */
 		if (now->n > 2 && bottom - top > 2)
 			for (int i = top; i <= bottom; i++)
 				draw_dot(c, now->x, i, STYLE_BAND);
@@ -230,6 +235,7 @@ static void add_point(struct pen *p, const struct series_point *q, int x, double
 {
 	struct column *now = &p->now;
 
+	assert(q->n > 0); /* gaps end the line instead */
 	if (now->n && x != now->x)
 		flush_pen_column(p);
 	if (!now->n)

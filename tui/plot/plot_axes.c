@@ -1,6 +1,7 @@
 /* plot_axes.c - the axes of a plot, their labels and event marks; see plot.h. */
 #include "tui/plot/plot_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ static struct axis linear_axis(double low, double high, int most)
 			continue;
 		widest = to - from;
 		best = (struct axis){ .low = from, .high = to, .n = n };
+		assert(n <= MAX_TICKS);
 		for (int i = 0; i < n; i++) {
 			best.at[i] = from + i * step;
 			best.step[i] = step;
@@ -148,6 +150,7 @@ static int log_ticks(struct axis *a, double low, double high, int most)
 				if (v >= low - 1e-9 && v <= high + 1e-9)
 					at[n++] = v;
 			}
+		assert(n <= MAX_TICKS + 1);
 		if ((n > most + 1 && a->n) || n <= a->n || n > MAX_TICKS)
 			continue;
 		for (int i = 0; i < n; i++)
@@ -203,6 +206,7 @@ void plot_y_axis(struct canvas *c, double low, double high)
 	char text[NUMBER_TEXT_BYTES];
 	struct axis a;
 
+	assert(isfinite(low) && isfinite(high));
 	if (!(high > low)) {
 		double around = low != 0 ? fabs(low) * 0.1 : 1;
 

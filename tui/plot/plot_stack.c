@@ -1,6 +1,7 @@
 /* plot_stack.c - shares of a whole over steps, stacked; see plot.h. */
 #include "tui/plot/plot_internal.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "share/base/util.h"
@@ -39,6 +40,7 @@ static double sum_until(const struct canvas *c, const struct series *s, size_t *
 static void draw_slice(const struct canvas *c, const struct plot_stack *p, const struct slice *s,
 		       int col)
 {
+	assert(s->whole > 0);
 	for (int row = 0; row < c->area.rows; row++) {
 		double height = (c->area.rows - row - 0.5) / c->area.rows, below = 0;
 
@@ -87,6 +89,7 @@ void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p
 	struct plot_stack q = *p;
 	struct canvas c;
 
+	assert(p->whole && p->n <= PLOT_PARTS);
 	q.n = MIN(q.n, (size_t)PLOT_PARTS);
 	if (!plot_begin(&c, g, box, &p->axes) || !p->whole->n) {
 		struct rect r = layout_inside(box);

@@ -1,6 +1,7 @@
 /* plot_viewport.c - zoom, cursor and mouse of plots; see plot_viewport.h. */
 #include "tui/plot/plot_viewport.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "share/base/util.h"
@@ -30,6 +31,7 @@ void viewport_clear_areas(struct plot_viewport *s)
 
 double viewport_smoothing(const struct plot_viewport *s)
 {
+	assert(s->smooth >= 0 && s->smooth <= LAST_WEIGHT);
 	return weights[s->smooth];
 }
 
@@ -96,6 +98,7 @@ static void keep_cursor_visible(struct plot_viewport *s)
 
 	if (!isfinite(s->cursor) || !isfinite(s->from))
 		return;
+	assert(width > 0);
 	if (s->cursor < s->from || s->cursor > s->to) {
 		s->from = MIN(MAX(s->cursor - width / 2, 0), s->whole - width);
 		s->to = s->from + width;

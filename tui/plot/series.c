@@ -1,6 +1,7 @@
 /* series.c - decimation and smoothing of a series; see series.h. */
 #include "tui/plot/series.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 
 void series_init_small(struct series *s, uint32_t points)
 {
+	assert(points >= 2 && points % 2 == 0);
 	*s = (struct series){ .samples_a_point = 1, .value = NAN, .cap = points };
 }
 
@@ -32,6 +34,7 @@ double series_mean(const struct series_point *p)
 
 static void merge_points(struct series_point *to, const struct series_point *from)
 {
+	assert(to->last <= from->first); /* points stay sorted */
 	if (!to->n) {
 		to->low = from->low;
 		to->high = from->high;
@@ -47,6 +50,7 @@ static void merge_points(struct series_point *to, const struct series_point *fro
 
 static void halve_series(struct series *s)
 {
+	assert(s->n % 2 == 0);
 	for (size_t i = 0; i < s->n / 2; i++) {
 		s->points[i] = s->points[2 * i];
 		merge_points(&s->points[i], &s->points[2 * i + 1]);
@@ -81,6 +85,7 @@ int series_add(struct series *s, double x, double y, struct err *e)
 		halve_series(s);
 		/* cap is even, so every merged point is complete */
 	}
+	assert(s->n < s->cap);
 	s->points[s->n++] = p;
 	return 0;
 }
@@ -125,6 +130,7 @@ double series_smooth(struct smoother *f, const struct series_point *p)
 
 	if (!p->n)
 		return NAN;
+	assert(f->weight < 1);
 	if (!(f->weight > 0))
 		return series_mean(p);
 	w = p->n == 1 ? f->weight : pow(f->weight, p->n);

@@ -1,6 +1,7 @@
 /* fleet.c - adds journal records to the fleet; see fleet.h. */
 #include "tui/run/fleet.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static struct series *host_series(struct fleet_host *h, int i)
 	struct series *all[HOST_SERIES] = { &h->rx,   &h->tx,	 &h->processors, &h->working,
 					    &h->busy, &h->power, &h->retransmits };
 
+	assert(i >= 0 && i < HOST_SERIES);
 	return all[i];
 }
 
@@ -131,6 +133,7 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 	}
 	if (mem_grow(&f->hosts, &f->cap_hosts, f->n_hosts + 1, sizeof(*f->hosts), e))
 		return NULL;
+	assert(at <= f->n_hosts && f->n_hosts < f->cap_hosts);
 	h = &f->hosts[at];
 	memmove(h + 1, h, (f->n_hosts - at) * sizeof(*h));
 	*h = (struct fleet_host){ .t = NAN, .step = -1, .ranks = -1, .first_rank = -1 };
@@ -273,6 +276,7 @@ static void add_to_trail(const struct fleet_host *h, struct fleet_trail *t, doub
 {
 	uint8_t *last = &t->share[h->columns - 1];
 
+	assert(h->columns >= 1 && h->columns <= FLEET_TRAIL && h->rounds_in_last >= 1);
 	*last = h->rounds_in_last == 1
 			? trail_byte(share)
 			: trail_mean(*last, trail_byte(share), h->rounds_in_last - 1, 1);
@@ -295,6 +299,7 @@ static void begin_round(struct fleet_host *h)
 		if (h->rounds_a_column < 1u << 24)
 			h->rounds_a_column *= 2;
 	}
+	assert(h->columns < FLEET_TRAIL); /* a full trail was halved above */
 	h->columns++;
 	h->rounds_in_last = 1;
 }
@@ -436,6 +441,7 @@ static void move_rank(struct fleet *f, int rank, int host)
 	struct fleet_rank *r = &f->ranks[rank];
 	int *link;
 
+	assert(rank >= 0 && (size_t)rank < f->n_ranks && host < (int)f->n_hosts);
 	if (r->host == host)
 		return;
 	if (r->host >= 0) {

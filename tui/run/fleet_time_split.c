@@ -1,6 +1,7 @@
 /* fleet_time_split.c - values derived from the records of hosts and ranks; see fleet.h. */
 #include "tui/run/fleet.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ struct fleet_time_split fleet_host_time_split(const struct fleet *f, int host)
 {
 	struct sums t = { .n = { 0 } };
 
+	assert(host < (int)f->n_hosts);
 	if (host >= 0)
 		for (int i = f->hosts[host].first_rank; i >= 0; i = f->ranks[i].next)
 			add_split(&t, &f->ranks[i]);
@@ -62,6 +64,7 @@ void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS])
 	double sum = 0;
 	int here = 0, n = 0;
 
+	assert(host >= 0 && (size_t)host < f->n_hosts);
 	for (int i = h->first_rank; i >= 0; i = f->ranks[i].next, here++) {
 		const struct fleet_rank *r = &f->ranks[i];
 		double its =
@@ -92,6 +95,7 @@ void fleet_update_derived(struct fleet *f)
 	for (size_t i = 0; i < f->n_ranks; i++)
 		if (f->ranks[i].known && f->ranks[i].compute_s > 0)
 			f->order[n++] = f->ranks[i].compute_s;
+	assert(n <= f->cap_ranks); /* the room of order */
 	if (n)
 		qsort(f->order, n, sizeof(*f->order), compare_doubles);
 	f->median_compute = n ? f->order[(n - 1) / 2] : NAN;

@@ -10,6 +10,7 @@
  */
 #include "tui/run/run_history.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -62,6 +63,7 @@ const char *run_state_name(enum run_state state)
 		[RUN_STOPPED] = "stopped", [RUN_FAILED] = "failed",   [RUN_LOST] = "lost",
 	};
 
+	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
 }
 

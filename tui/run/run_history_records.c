@@ -9,6 +9,7 @@
  */
 #include "tui/run/run_history_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -47,6 +48,7 @@ const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
 
 struct series *history_series(struct run_history *h, size_t quantity)
 {
+	assert(quantity < HISTORY_QUANTITIES);
 	return (struct series *)((char *)h + history_quantities[quantity].offset);
 }
 
@@ -56,6 +58,7 @@ void history_copy_text(char *to, size_t n, const char *text)
 {
 	size_t len = strlen(text);
 
+	assert(n > 0);
 	if (len >= n)
 		len = utf8_valid_prefix(text, n - 1);
 	memcpy(to, text, len);
@@ -67,6 +70,7 @@ struct history_line *history_add_line(struct run_history *h, enum history_kind k
 {
 	struct history_line *line;
 
+	assert(h->n_lines <= HISTORY_LINES && h->first_line < HISTORY_LINES);
 	if (h->n_lines < HISTORY_LINES) {
 		line = &h->lines[(h->first_line + h->n_lines++) % HISTORY_LINES];
 	} else {
@@ -103,6 +107,7 @@ static void add_event_mark(struct run_history *h, enum history_kind kind, int64_
 		memmove(&h->marks[least], &h->marks[least + 1],
 			(h->n_marks - least) * sizeof(*h->marks));
 	}
+	assert(h->n_marks < HISTORY_MARKS);
 	for (at = h->n_marks; at > 0 && h->marks[at - 1].x > (double)step; at--)
 		h->marks[at] = h->marks[at - 1];
 	h->marks[at] = (struct history_mark){ (double)step, kind };
@@ -231,6 +236,8 @@ static int history_add_train(struct run_history *h, const struct json *r, double
 		rewind_history(h, step);
 	if (h->attempt_step < 0)
 		h->attempt_step = step;
+	assert(!strcmp(train_fields[AT_EXPOSED], "exposed_s") &&
+	       !strcmp(train_fields[AT_WAIT], "wait_s"));
 	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);
 	if (isfinite(v[AT_EPOCH]))
 		h->epoch = v[AT_EPOCH];
@@ -381,6 +388,7 @@ int history_add_sample(struct run_history *h, const struct json *r, struct err *
 	if (!s && h->n_samples == HISTORY_SAMPLES)
 		return 0;
 	if (!s) {
+		assert(h->n_samples < HISTORY_SAMPLES);
 		s = &h->samples[h->n_samples];
 		*s = (struct history_sample){ .id = id };
 		h->n_samples++;

@@ -1,6 +1,7 @@
 /* sample_history.c - follows samples.jsonl; see sample_history.h. */
 #include "tui/run/sample_history.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ static struct sample_sentence *add_sentence(struct sample_history *b, int64_t id
 {
 	struct sample_sentence *s = &b->sentences[b->n];
 
+	assert(b->n < SAMPLE_SENTENCES);
 	*s = (struct sample_sentence){ .id = id };
 	if (!(s->source = copy_record_text(record, "source", e)) ||
 	    !(s->reference = copy_record_text(record, "reference", e))) {
@@ -111,6 +113,7 @@ static int add_sample_record(struct sample_history *b, const struct json *record
 		drop_every_second_version(s);
 	if (!(text = copy_record_text(record, "hypothesis", e)))
 		return e->code;
+	assert(s->n < SAMPLE_VERSIONS && (!s->n || s->versions[s->n - 1].step < step));
 	s->versions[s->n++] = (struct sample_version){ step, text };
 	return 0;
 }

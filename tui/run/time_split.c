@@ -1,6 +1,7 @@
 /* time_split.c - draws the parts of a step; see time_split.h. */
 #include "tui/run/time_split.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -38,6 +39,7 @@ void time_split_draw_bar(struct grid *g, int row, int col, int width,
 	double parts[TIME_SPLIT_PARTS], end = 0;
 	int at = 0;
 
+	assert(TIME_SPLIT_PARTS <= PLOT_PARTS); /* plot_fill() has a shade for each */
 	time_split_values(s, parts);
 	for (size_t i = 0; i < TIME_SPLIT_PARTS; i++) {
 		int until;

@@ -1,6 +1,7 @@
 /* word_diff.c - differing words by the longest common subsequence; see word_diff.h. */
 #include "tui/run/word_diff.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ size_t word_diff(const char *text, const char *other, struct word_part parts[WOR
 	size_t n = split_diff_words(text, parts), m = other ? split_diff_words(other, against) : 0,
 	       i, j;
 
+	assert(n <= WORD_DIFF_MAX && m <= WORD_DIFF_MAX);
 	if (!m)
 		return n;
 	for (i = n + 1; i-- > 0;)

@@ -1,6 +1,7 @@
 /* workspace_index.c - lists and follows corpora and runs; see workspace_index.h. */
 #include "tui/run/workspace_index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ const char *corpus_state_name(enum corpus_state state)
 {
 	static const char *const names[] = { "ready", "being prepared", "not finished" };
 
+	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
 }
 
@@ -310,6 +312,7 @@ static int list_runs(struct workspace_index *p, const char *workspace, struct er
 	}
 	for (size_t i = 0; i < found.n; i++)
 		kept += place_run(p, workspace, found.items[i], &list[kept]);
+	assert(kept <= found.n);
 	for (size_t i = 0; i < p->n_runs; i++)
 		free_indexed_run(&p->runs[i]);
 	free(p->runs);

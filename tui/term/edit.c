@@ -1,6 +1,7 @@
 /* edit.c - text, keys, undo and history of the line editor; edit_draw.c draws it. See edit.h. */
 #include "tui/term/edit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,7 @@ static bool replace_edit_text(struct edit *d, const char *text, size_t n, size_t
 		buf_free(&fresh);
 		return false;
 	}
+	assert(at <= n);
 	buf_free(&d->text);
 	d->text = fresh;
 	d->at = at;
@@ -190,6 +192,7 @@ static enum edit_result delete_text_range(struct edit *d, size_t start, size_t e
 {
 	if (start >= end)
 		return EDIT_MOVED;
+	assert(end <= d->text.len);
 	push_undo_state(d);
 	memmove(d->text.data + start, d->text.data + end, d->text.len - end + 1);
 	d->text.len -= end - start;
@@ -227,6 +230,7 @@ static enum edit_result insert_clean_text(struct edit *d, const char *text, size
 {
 	size_t room = EDIT_MAX - d->text.len, tail = d->text.len - d->at;
 
+	assert(d->text.len <= EDIT_MAX && d->at <= d->text.len);
 	if (n > room) {
 		n = room;
 		while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
@@ -376,6 +380,7 @@ static enum edit_result browse_history(struct edit *d, int by)
 		d->draft = mem_strdup(edit_text(d), &ignored);
 	}
 	d->shown = by < 0 ? d->shown - 1 : d->shown + 1;
+	assert(d->shown <= d->n_history); /* n_history: the draft */
 	line = d->shown < d->n_history ? d->history[d->shown] : d->draft ? d->draft : "";
 	push_undo_state(d);
 	return replace_edit_text(d, line, strlen(line), strlen(line)) ? EDIT_CHANGED : EDIT_MOVED;

@@ -1,4 +1,5 @@
 /* edit_draw.c - draws the line editor in one or several rows; see edit.h. */
+#include <assert.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -71,6 +72,7 @@ static void find_byte_position(const struct edit *d, const struct grid *g, int w
 {
 	struct line l = { 0 };
 
+	assert(width >= 1 && at <= d->text.len);
 	*row = 0;
 	for (;;) {
 		size_t next = next_wrapped_line(d, g, width, &l);

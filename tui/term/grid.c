@@ -1,6 +1,7 @@
 /* grid.c - cells, glyph replacement, clipping; see grid.h. */
 #include "tui/term/grid.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static void clear_wide_cell(struct grid *g, int row, int col)
 {
 	struct cell *c = grid_at(g, row, col), *other;
 
+	assert(c);
 	if (c->width == 2)
 		other = grid_at(g, row, col + 1);
 	else
@@ -187,6 +189,7 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 		add_combining_mark(g, row, col - 1, c);
 		return 0;
 	}
+	assert(width == 1 || width == 2);
 	if (writable_cell(g, row, col)) {
 		clear_wide_cell(g, row, col);
 		if (width == 2 && !writable_cell(g, row, col + 1)) {
@@ -265,6 +268,7 @@ size_t grid_text_fit(const struct grid *g, const char *text, int width, int *col
 		at += MAX(w, 0);
 		i += used;
 	}
+	assert(i <= n && at <= MAX(width, 0));
 	if (columns)
 		*columns = at;
 	return i;

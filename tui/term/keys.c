@@ -1,6 +1,7 @@
 /* keys.c - key names, key maps, actions; see keys.h. */
 #include "tui/term/keys.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ bool keys_group_is_common(const char *group)
 
 const char *keymap_keys(const struct keymap *map, enum action action)
 {
+	assert(action > ACTION_NONE && action < ACTION_COUNT);
 	return map && map->keys[action] ? map->keys[action] : action_infos[action].keys;
 }
 
@@ -153,6 +155,7 @@ void keys_describe(const struct keymap *map, enum action action, bool all, char 
 	const char *keys = keymap_keys(map, action);
 	size_t n = 0;
 
+	assert(size > 0);
 	for (const char *p = keys; *p && n + 3 < size; p++) {
 		if (*p == ' ' && !all)
 			break;

@@ -1,6 +1,7 @@
 /* layout.c - divides space among parts; places the panes of the run view. See layout.h. */
 #include "tui/term/layout.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -29,6 +30,7 @@ void layout_divide(int length, const struct layout_part *parts, size_t n, int *s
 {
 	int left = length;
 
+	assert(n <= LAYOUT_MAX_PARTS);
 	choose_parts(length, parts, n, sizes);
 	for (size_t i = 0; i < n; i++)
 		left -= sizes[i];
@@ -98,6 +100,7 @@ static void place_row(struct rect r, const enum run_pane *which, int n, struct r
 						    { 1, 0, 1, 0 } };
 	struct rect out[3];
 
+	assert(n >= 1 && n <= (int)ARRAY_LEN(parts));
 	if (!r.rows)
 		return;
 	layout_cols(r, parts, (size_t)n, out);

@@ -1,6 +1,7 @@
 /* list_widget.c - moves and scrolls a list; see list_widget.h. */
 #include "tui/term/list_widget.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "share/base/util.h"
@@ -47,6 +48,7 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 		l->top = l->at;
 	if (l->at >= l->top + seen)
 		l->top = l->at - seen + 1;
+	assert(l->top <= l->at && l->at < l->top + seen);
 	if (l->top + seen > n)
 		l->top = n > seen ? n - seen : 0;
 	return l->top;

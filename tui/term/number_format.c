@@ -1,6 +1,7 @@
 /* number_format.c - numbers as text, round ticks; see number_format.h. */
 #include "tui/term/number_format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -123,6 +124,7 @@ double round_tick_step(double range, int n)
 	static const double nice[] = { 1, 2, 2.5, 5, 10 };
 	double raw = range / n, power = pow(10, floor(log10(raw)));
 
+	assert(range > 0 && n >= 1);
 	for (size_t i = 0; i < ARRAY_LEN(nice); i++)
 		if (nice[i] * power >= raw * (1 - 1e-9) && !(nice[i] == 2.5 && power == 1))
 			return nice[i] * power;

@@ -1,6 +1,7 @@
 /* theme.c - built-in themes, theme files, choice of colours; see theme.h. */
 #include "tui/term/theme.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,6 +228,7 @@ short theme_nearest(int colour, int n)
 {
 	int want[3], best = 0, least = INT32_MAX;
 
+	assert((n == 8 || n == 16) && colour < 256);
 	if (colour < 0 || colour < n)
 		return (short)colour;
 	rgb_of(colour, want);

@@ -9,6 +9,7 @@
  */
 #include "tui/translate/service.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -127,6 +128,7 @@ int64_t service_ask(struct service *s, const struct service_request *r, double s
 	struct slot *slot = &s->slots[r->slot];
 	struct buf line = { 0 };
 
+	assert((unsigned)r->slot < SLOT_COUNT);
 	if (service_request_write(r, s->ids + 1, &line, e)) {
 		buf_free(&line);
 		return e->code;
@@ -160,6 +162,7 @@ static void start_service_child(struct service *s, double now)
 {
 	struct err e;
 
+	assert(s->proc.pid < 0);
 	s->started = now;
 	s->restart_at = NAN;
 	s->closed_at = NAN;
@@ -261,6 +264,7 @@ static ssize_t write_quietly(int fd, const void *bytes, size_t n)
 /* Write what the pipe accepts; the rest follows later. */
 static void send_pending_bytes(struct service *s)
 {
+	assert(s->out_done <= s->out.len);
 	while (s->out_done < s->out.len) {
 		ssize_t n = write_quietly(s->proc.in, s->out.data + s->out_done,
 					  s->out.len - s->out_done);
@@ -287,6 +291,7 @@ static bool send_next(struct service *s, double now)
 			continue;
 		buf_clear(&s->out);
 		s->out_done = 0;
+		assert(slot->line.data[0] == '{'); /* n_best goes behind the brace */
 		/* The beam width is known only after the ready message. */
 		buf_printf(&s->out, "{\"n_best\":%d,",
 			   slot->n_best > 0 ? slot->n_best : s->model.beam);
@@ -325,6 +330,7 @@ static void read_ready_line(struct service *s, const char *line, size_t n)
 /* Store an answer in the slot. */
 static void store_slot_answer(struct slot *slot, const struct service_answer *a)
 {
+	assert(a->tree);
 	service_answer_free(&slot->answer);
 	slot->answer = *a;
 	if (a->id == slot->id) {
@@ -412,6 +418,7 @@ static bool handle_answer_lines(struct service *s, double now)
 			news |= handle_answer_line(s, s->in.data + line_start, i - line_start, now);
 			line_start = i + 1;
 		}
+	assert(line_start <= s->in.len);
 	memmove(s->in.data, s->in.data + line_start, s->in.len - line_start);
 	buf_truncate(&s->in, s->in.len - line_start);
 	s->in_seen = s->in.len;
@@ -547,6 +554,7 @@ const struct service_model *service_model(const struct service *s)
 
 const struct service_answer *service_answer(const struct service *s, enum service_slot slot)
 {
+	assert((unsigned)slot < SLOT_COUNT);
 	return s->slots[slot].answer.tree ? &s->slots[slot].answer : NULL;
 }
 

@@ -1,4 +1,5 @@
 /* service_answer.c - formats requests and parses answers; see service.h. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,8 @@ static int fill_answer_arrays(struct service_answer *a, struct err *e)
 		read_translation(root, &a->translations[0], a->n_source, &room);
 	for (size_t i = 0; i < json_len(list); i++)
 		read_translation(json_at(list, i), &a->translations[i], a->n_source, &room);
+	assert(room.at ==
+	       (char *)a->memory + bytes); /* sum_answer_bytes() counted the same arrays */
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "tui/translate/translate_console.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,7 @@ static int make_command(struct command *m, const struct console *c, const char *
 			       "--checkpoint", m->step,	    file ? "--" : "--serve",
 			       file,	       NULL };
 
+	static_assert(sizeof(line) <= sizeof(m->argv), "argv has room for the line");
 	m->program = c->program ? mem_strdup(c->program, e) : paths_program("werkbank", e);
 	if (!m->program)
 		return e->code;
@@ -103,6 +105,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 {
 	struct console_side fresh = { .step = step, .next_step = -1, .failed_step = -1 };
 
+	assert(side >= 0 && side < CONSOLE_SIDES);
 	if (run) {
 		if (!(fresh.run = mem_strdup(run, e)))
 			return e->code;
@@ -151,6 +154,7 @@ static size_t word_of(const struct service_translation *t, size_t at)
 	       (sp ? !text_starts_with(t->tokens[at], word_start)
 		   : continues_word(t->tokens[at - 1])))
 		at--;
+	assert(at <= t->n);
 	return at;
 }
 
@@ -272,6 +276,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 
 void console_select_side(struct console *c, int side)
 {
+	assert(side >= 0 && side < CONSOLE_SIDES);
 	if (side == c->side)
 		return;
 	forget_alternatives(c);

@@ -14,6 +14,7 @@
  */
 #include "tui/translate/translate_console_words.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,7 @@ static enum style shade_word(struct shader *s, struct word w)
 		struct word piece = strip_join_marks(s->t->tokens[s->token]);
 		size_t n = piece.n - s->used;
 
+		assert(s->used <= piece.n);
 		/*
 		 * Escaped or joined differently in the text: assume that the token covers n bytes.
 		 */
@@ -255,6 +257,7 @@ static void token_flow(struct token_flow *f, const struct grid *g, const char *c
 {
 	int line = 0, col = 0;
 
+	assert(least > 0);
 	f->n = (int)MIN(n, (size_t)MAX_TOKENS);
 	for (int i = 0; i < f->n; i++) {
 		int shown = MIN(grid_text_width(g, tokens[i]), MAX(cols, 1)),
@@ -400,6 +403,7 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 		return;
 	token_flow(&source, g, a->source, a->n_source, MIN_SOURCE_COLS, r.cols);
 	token_flow(&target, g, t->tokens, t->n, MIN_TARGET_COLS, r.cols);
+	assert(how->token <= (int)t->n); /* the cursor is on a token or behind the last */
 	first = SOURCE_ROWS * source.lines + 1;
 	all = first + TARGET_ROWS * target.lines;
 	if (how->token >= 0 && how->token < target.n)

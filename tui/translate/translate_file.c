@@ -92,11 +92,11 @@ void translate_file_free(struct translate_file *f)
 
 static int64_t line_ends(const char *bytes, size_t n)
 {
-	int64_t count_input_lines = 0;
+	int64_t count = 0;
 
 	for (const char *p = bytes, *end = bytes + n; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-		count_input_lines++;
-	return count_input_lines;
+		count++;
+	return count;
 }
 
 static bool count_input_lines(struct translate_file *f)

@@ -1,6 +1,7 @@
 /* hosts_panes.c - GPUs, heat maps and plots of the hosts view; see hosts_panes.h. */
 #include "tui/views/hosts_panes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +162,7 @@ static void put_heat(struct grid *g, int row, int col, int width, double share, 
 	int level = share >= 0 ? MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1) : -1;
 	uint32_t sign = lost ? 0x00D7 : '?';
 
+	assert(level < HEAT_LEVELS);
 	if (level >= 0 && !lost)
 		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
 	for (int i = 0; i < width; i++)
@@ -191,6 +193,7 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 	int at = r.col + LABEL_COLS + 1;
 	double work[FLEET_GPUS];
 
+	assert(host >= 0 && host < (int)h->fleet.n_hosts && cell >= 1);
 	draw_text(g, r.row, r.col + 1, LABEL_COLS - 1,
 		  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
 	fleet_gpu_work(&h->fleet, host, work);

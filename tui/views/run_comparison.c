@@ -1,6 +1,7 @@
 /* run_comparison.c - runs, curves and differing options of a comparison; see run_comparison.h. */
 #include "tui/views/run_comparison.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -52,6 +53,7 @@ bool comparison_toggle(struct run_comparison *b, size_t i)
 {
 	struct compared_run *r = &b->runs[i];
 
+	assert(i < b->n && b->n_chosen <= OPTION_DIFF_MAX_RUNS);
 	if (!r->chosen && b->n_chosen == OPTION_DIFF_MAX_RUNS)
 		return false;
 	r->chosen = !r->chosen;
@@ -181,20 +183,20 @@ static int make_curve(const struct run_comparison *b, struct compared_run *r,
 static unsigned update_run(struct run_comparison *b, struct compared_run *r, struct app_context *w,
 			   struct err *e)
 {
-	bool is_worlds = w->run && w->history && !strcmp(w->run, r->name);
+	bool is_context_run = w->run && w->history && !strcmp(w->run, r->name);
 	struct run_history *h;
 	int got = HISTORY_SAME;
 
-	if (is_worlds && r->own) {
+	if (is_context_run && r->own) {
 		history_free(r->own);
 		r->own = NULL;
 	}
-	if (!is_worlds && !r->own && !(r->own = history_open(w->workspace, r->name, e)))
+	if (!is_context_run && !r->own && !(r->own = history_open(w->workspace, r->name, e)))
 		return REACT_NOTHING;
-	if (!is_worlds)
+	if (!is_context_run)
 		got = history_update(r->own, w->now, BUDGET_S, e);
 	h = comparison_history(r, w);
-	r->changed |= got > HISTORY_SAME || (is_worlds && w->news & (NEWS_HISTORY | NEWS_RUN));
+	r->changed |= got > HISTORY_SAME || (is_context_run && w->news & (NEWS_HISTORY | NEWS_RUN));
 	if (!r->changed && !b->stale && r->curve.points)
 		return REACT_NOTHING;
 	make_curve(b, r, h, e);
@@ -220,6 +222,7 @@ unsigned comparison_update(struct run_comparison *b, struct app_context *w, stru
 			reaction |= update_run(b, &b->runs[i], w, e);
 			names[n++] = b->runs[i].name;
 		}
+	assert(n == b->n_chosen);
 	if (b->stale) {
 		option_diff_make(&b->differ, w->workspace, names, n, e);
 		reaction |= REACT_REDRAW;

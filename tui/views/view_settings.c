@@ -258,7 +258,7 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 	case ACTION_SETTINGS_FILTER:
 		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
 						   .id = ASK_FILTER,
-						   .title = "options whose name contains",
+						   .title = "options that contain",
 						   .text = s->filter });
 		break;
 	case ACTION_BACK:
