@@ -23,7 +23,7 @@
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
- *	the supervisor dies		the kernel ends the job; nobody restarts it
+ *	the supervisor dies		the kernel sends SIGTERM to the job; nobody restarts it
  */
 #include "train/launch/run/attempts.h"
 

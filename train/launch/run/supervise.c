@@ -8,7 +8,7 @@
  *	  +-- job: mpirun or one rank		attempts.c restarts it (outcome.c decides)
  *	        +-- ranks			mpirun ends all ranks if one fails
  *
- * If the supervisor dies, the kernel sends SIGKILL to the job (PROC_DIE_WITH_PARENT). Processes
+ * If the supervisor dies, the kernel sends SIGTERM to the job (PROC_DIE_WITH_PARENT). Processes
  * that a job leaves behind become children of the supervisor (PR_SET_CHILD_SUBREAPER), which ends
  * them before the next job: a stale rank must not write into the run.
  *
@@ -97,6 +97,28 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 	return 0; /* the file "progress" is optional */
 }
 
+/* ---- ticks ---- */
+
+/* Also sends the SIGKILL that supervise_end_job() planned. */
+static void obey_tick_request(struct supervisor *s, enum supervise_request request)
+{
+	if (request == SUPERVISE_STOP && !s->stop_requests) {
+		supervise_stop_job(s);
+	} else if (request == SUPERVISE_KILL && !s->was_killed) {
+		s->stop_requests = MAX(s->stop_requests, 1);
+		supervise_stop_job(s);
+	}
+	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
+		kill(-s->proc.pid, SIGKILL);
+}
+
+/* A tick asks for a stop only once: its answer must never be dropped. */
+static void run_supervisor_tick(struct supervisor *s)
+{
+	if (s->tick)
+		obey_tick_request(s, s->tick(s->context));
+}
+
 /*
  * ---- output ----
  *
@@ -172,7 +194,7 @@ static bool forward_job_output(struct supervisor *s)
 		return false;
 	if (!s->has_output && s->tick) {
 		s->has_output = true;
-		s->tick(s->context); /* update state.json before a follower reads the output */
+		run_supervisor_tick(s); /* update state.json before a follower reads the output */
 	}
 	if (s->echo)
 		file_write_fd(STDERR_FILENO, bytes, (size_t)n);
@@ -249,21 +271,7 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 	if (info.ssi_signo == SIGQUIT && !s->stop_requests)
 		s->stop_requests = 1;
 	supervise_stop_job(s);
-	if (s->tick)
-		s->tick(s->context);
-}
-
-/* Also sends the SIGKILL that supervise_end_job() planned. */
-static void obey_tick_request(struct supervisor *s, enum supervise_request request)
-{
-	if (request == SUPERVISE_STOP && !s->stop_requests) {
-		supervise_stop_job(s);
-	} else if (request == SUPERVISE_KILL && !s->was_killed) {
-		s->stop_requests = MAX(s->stop_requests, 1);
-		supervise_stop_job(s);
-	}
-	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
-		kill(-s->proc.pid, SIGKILL);
+	run_supervisor_tick(s);
 }
 
 /* ---- processes that a job leaves behind ---- */
@@ -338,9 +346,9 @@ static void watch_job(struct supervisor *s, int *status)
 			break;
 		if (p[0].revents)
 			handle_supervisor_signal(s, status, &ended);
-		if (!ended && s->tick && clock_mono_s() - ticked >= TICK_MS / 1000.0) {
+		if (!ended && clock_mono_s() - ticked >= TICK_MS / 1000.0) {
 			ticked = clock_mono_s();
-			obey_tick_request(s, s->tick(s->context));
+			run_supervisor_tick(s);
 		}
 	}
 }
@@ -379,8 +387,7 @@ bool supervise_pause(struct supervisor *s, double seconds)
 
 		if (poll(&p, 1, (int)(MAX(left, 0.0) * 1000) + 1) > 0)
 			handle_supervisor_signal(s, &ignored, &ended);
-		if (s->tick)
-			obey_tick_request(s, s->tick(s->context));
+		run_supervisor_tick(s);
 	}
 	return !s->stop_requests;
 }

@@ -1,0 +1,339 @@
+/* t_run.c - the folder of a run, and the commands for a live run, which a child process plays */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "tests/launch/launch_bench.h"
+#include "tests/test.h"
+#include "train/common/control.h"
+#include "train/launch/run/console_follow.h"
+#include "train/launch/run/run_handle.h"
+#include "train/launch/run/rundir.h"
+
+/* ---- the folder ---- */
+
+TEST(rundir_lock_and_state)
+{
+	struct rundir d, other;
+	struct err e = { 0 };
+	char name[] = "a";
+	struct host host = { .name = name, .slots = 2 };
+	const struct hosts hosts = { .all = &host, .n = 1 };
+	const struct run_state s = { .name = "running",
+				     .ranks = 2,
+				     .hosts = &hosts,
+				     .status = -1,
+				     .restarts = 1,
+				     .event = "the training \"x\"" };
+	char *path;
+
+	check_int(rundir_open(&d, test_folder(), "r", &e), 0);
+	check_int(d.attempt, 1);
+	check_int(rundir_last_checkpoint(&d), -1);
+	check_err(rundir_open(&other, test_folder(), "r", &e), ERR_TEMPFAIL);
+	bench_has(e.text, "this run is being trained already, by process ");
+	rundir_close(&other);
+	check_int(rundir_write_state(&d, &s, &e), 0);
+	bench_has(bench_read("runs/r/state.json"), "{\"v\":1,\"state\":\"running\",\"pid\":");
+	bench_has(bench_read("runs/r/state.json"),
+		  "\"attempt\":1,\"ranks\":2,\"exit\":null,\"restarts\":1,"
+		  "\"hosts\":[{\"host\":\"a\",\"slots\":2}],\"network\":null,"
+		  "\"event\":\"the training \\\"x\\\"\",\"asked_by\":null,\"detached\":false}\n");
+	bench_write("runs/r/checkpoints/50/x", "");
+	bench_write("runs/r/checkpoints/100/x", "");
+	bench_write("runs/r/checkpoints/best/x", "");
+	check_int(rundir_last_checkpoint(&d), 100);
+	path = rundir_file_path(&d, "hosts", &e);
+	bench_has(path, "/runs/r/hosts");
+	free(path);
+	rundir_close(&d);
+	/* the next attempt counts on */
+	check_int(rundir_open(&d, test_folder(), "r", &e), 0);
+	check_int(d.attempt, 2);
+	/* the lock file of another host's process: its pid does not exist here */
+	check_int(pwrite(d.lock, "999999999\n", 10, 0), 10);
+	check_err(rundir_open(&other, test_folder(), "r", &e), ERR_TEMPFAIL);
+	bench_has(e.text, "by process 999999999 on another host");
+	rundir_close(&other);
+	rundir_close(&d);
+}
+
+/* Merge a recipe whose one option is given on the command line; the error code. */
+static int merge(struct rundir *d, const char *name, const char *value, struct conf *c,
+		 struct err *e)
+{
+	check_int(conf_init(c, e), 0);
+	check_int(conf_set(c, "corpus", "demo", "command line", e), 0);
+	check_int(conf_set(c, name, value, "command line", e), 0);
+	return rundir_merge_recipe(d, c, e);
+}
+
+TEST(rundir_resumed_recipe)
+{
+	struct rundir d;
+	struct conf c;
+	struct err e = { 0 };
+
+	check_int(rundir_open(&d, test_folder(), "r", &e), 0);
+	check_int(merge(&d, "d_model", "64", &c, &e), 0);
+	check(!d.resumed);
+	bench_has(bench_read("runs/r/recipe.ini"), "d_model = 64");
+	conf_free(&c);
+	/* an option of the first command line stays in force, others may change */
+	check_int(merge(&d, "steps", "77", &c, &e), 0);
+	check(d.resumed);
+	check_int(c.d_model, 64);
+	check_int(c.steps, 77);
+	conf_free(&c);
+	check_err(merge(&d, "d_model", "128", &c, &e), ERR_CONFIG);
+	bench_has(e.text, "this run began with --d-model '64' and cannot continue with '128' "
+			  "(command line): give another --run NAME");
+	conf_free(&c);
+	rundir_close(&d);
+}
+
+/* ---- a run that has ended ---- */
+
+TEST(run_commands_after_the_end)
+{
+	const char *out, *f = test_folder();
+
+	check_int(bench_command(&out, "logs -C %s", f), 66);
+	bench_has(out, " has no run");
+	bench_write("runs/old/state.json", "{\"state\":\"failed\",\"started\":5,\"exit\":74}");
+	bench_write("runs/old/console.log", "old line\n");
+	bench_write("runs/new/state.json", "{\"state\":\"finished\",\"started\":9,\"exit\":0}");
+	bench_write("runs/new/console.log", "new line\n");
+	bench_write("runs/none/x", "");
+	check_int(bench_command(&out, "logs -C %s", f), 0);
+	check_str(out, "new line\n");
+	check_int(bench_command(&out, "logs -C %s old --follow", f), 0);
+	check_str(out, "old line\n");
+	check_int(bench_command(&out, "logs -C %s none", f), 66);
+	bench_has(out, "cannot read this file");
+	check_int(bench_command(&out, "logs -C %s other", f), 66);
+	bench_has(out, "has no run 'other'");
+	check_int(bench_command(&out, "stop -C %s", f), 66);
+	bench_has(out, "no run in the workspace");
+	check_int(bench_command(&out, "attach -C %s old", f), 66);
+	bench_has(out, "the run old is not being trained; its state is: failed");
+	check_int(bench_command(&out, "save -C %s ../old", f), 64);
+}
+
+TEST(run_handle_exit_statuses)
+{
+	static const struct {
+		const char *state;
+		int exit, status;
+	} cases[] = {
+		/* clang-format off */
+		{ "finished", 0, 0 },
+		{ "stopped", 75, 75 },
+		{ "failed", 65, 65 },
+		{ "failed", -1, 70 },
+		{ "running", -1, ERR_UNAVAILABLE },
+		{ "unknown", -1, ERR_UNAVAILABLE },
+		/* clang-format on */
+	};
+	struct run_handle l = { .name = "r" };
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(l.state, sizeof(l.state), "%s", cases[i].state);
+		l.exit = cases[i].exit;
+		check_int(run_handle_exit_status(&l, &e), cases[i].status);
+	}
+	bench_has(e.text, "the supervisor of the run r ended without a final state");
+}
+
+/* ---- a live run ---- */
+
+/* What the supervisor in a child process does: it answers requests until it is asked to stop. */
+struct live_run {
+	bool elsewhere;	      /* its state names another host: only request files reach it */
+	bool ends_at_save;    /* it fails when it is asked to save */
+	bool cannot_evaluate; /* it answers with a warning */
+	int ready[2];	      /* pipe: one byte when the state is written */
+};
+
+static volatile sig_atomic_t stopped_by;
+
+static void note_signal(int number)
+{
+	stopped_by = number;
+}
+
+static void append_record(const char *folder, const char *text)
+{
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/journal.jsonl", folder);
+	f = fopen(path, "ae");
+	if (check(f != NULL)) {
+		fprintf(f, "{\"v\":1,\"t\":%.6f,\"step\":7,%s}\n", clock_wall_s(), text);
+		fclose(f);
+	}
+}
+
+static const char *answer_requests(const struct live_run *r, const struct rundir *d)
+{
+	for (;;) {
+		struct control asked = control_read_requests(d->path);
+
+		if (asked.save && r->ends_at_save)
+			return "failed";
+		if (asked.save)
+			append_record(d->path, "\"kind\":\"save\"");
+		if (asked.evaluate)
+			append_record(d->path, r->cannot_evaluate
+						       ? "\"kind\":\"event\",\"level\":\"warning\","
+							 "\"text\":\"cannot evaluate now\""
+						       : "\"kind\":\"eval\",\"bleu\":31.5");
+		if (asked.stop || stopped_by)
+			return "stopped";
+		usleep(1000);
+	}
+}
+
+static void play_supervisor(void *context)
+{
+	const struct live_run *r = context;
+	struct run_state s = { .name = "running", .ranks = 1, .status = -1 };
+	struct rundir d;
+	struct err e = { 0 };
+
+	close(r->ready[0]);
+	signal(SIGTERM, note_signal);
+	signal(SIGQUIT, note_signal);
+	check_int(rundir_open(&d, test_folder(), "live", &e), 0);
+	check_int(rundir_write_state(&d, &s, &e), 0);
+	if (r->elsewhere)
+		bench_write("runs/live/state.json", "{\"state\":\"running\",\"started\":1,"
+						    "\"pid\":77,\"host\":\"elsewhere\"}");
+	bench_write("runs/live/console.log", "line 1\nline 2\n");
+	append_record(d.path, "\"kind\":\"start\"");
+	check_int(write(r->ready[1], "r", 1), 1);
+	close(r->ready[1]);
+	s.name = answer_requests(r, &d);
+	s.status = stopped_by == SIGQUIT ? 137 : !strcmp(s.name, "failed") ? 74 : 75;
+	check_int(rundir_write_state(&d, &s, &e), 0);
+	rundir_close(&d);
+}
+
+static pid_t start_live_run(struct live_run *r)
+{
+	char byte;
+	pid_t pid;
+
+	check_int(pipe(r->ready), 0);
+	pid = bench_fork(play_supervisor, r);
+	close(r->ready[1]);
+	check_int(read(r->ready[0], &byte, 1), 1);
+	close(r->ready[0]);
+	return pid;
+}
+
+TEST(run_commands_of_a_live_run)
+{
+	struct live_run r = { 0 };
+	const char *out, *f = test_folder();
+	pid_t pid = start_live_run(&r);
+
+	check_int(bench_command(&out, "save -C %s", f), 0);
+	check_str(out, "live is saved at step 7\n");
+	check_int(bench_command(&out, "save -q --json -C %s live", f), 0);
+	check_str(out, "{\"v\":1,\"run\":\"live\",\"done\":\"saved\",\"step\":7}\n");
+	check_int(bench_command(&out, "evaluate --json -C %s live", f), 0);
+	bench_has(out, "live is evaluated at step 7: BLEU 31.50\n");
+	bench_has(out, "\"run\":\"live\",\"done\":\"evaluated\",\"step\":7,\"bleu\":31.5}");
+	check_int(bench_command(&out, "stop --json -C %s live", f), 0);
+	bench_has(out, "live is stopped\n");
+	bench_has(out, "{\"v\":1,\"run\":\"live\",\"state\":\"stopped\",\"exit\":75}\n");
+	check_int(bench_wait(pid), 0);
+	/* stop --now: SIGQUIT */
+	pid = start_live_run(&r);
+	check_int(bench_command(&out, "stop --now --json -q -C %s", f), 0);
+	check_str(out, "{\"v\":1,\"run\":\"live\",\"state\":\"stopped\",\"exit\":137}\n");
+	check_int(bench_wait(pid), 0);
+}
+
+TEST(run_commands_without_an_answer)
+{
+	struct live_run r = { .elsewhere = true, .ends_at_save = true, .cannot_evaluate = true };
+	const char *out, *f = test_folder();
+	pid_t pid = start_live_run(&r);
+
+	check_int(bench_command(&out, "evaluate -C %s live", f), 75);
+	bench_has(out, "live: cannot evaluate now");
+	check_int(bench_command(&out, "save -C %s live", f), 69);
+	bench_has(out, "the run live has ended (failed) before it was saved");
+	check_int(bench_wait(pid), 0);
+	/* no time to wait at all; the requests remain for the ranks */
+	r.ends_at_save = false;
+	pid = start_live_run(&r);
+	kill(pid, SIGSTOP);
+	setenv("WERKBANK_PATIENCE", "0", 1);
+	check_int(bench_command(&out, "save -C %s live", f), 75);
+	bench_has(out, "the run live was not saved within 0 s");
+	check_int(bench_command(&out, "stop -C %s live", f), 75);
+	bench_has(out, "has not ended within 0 s; the request remains");
+	unsetenv("WERKBANK_PATIENCE");
+	kill(pid, SIGCONT);
+	check_int(bench_wait(pid), 0);
+}
+
+/* ---- following ---- */
+
+/* In a child process: follow the run as its owner, with a SIGINT that is pending already. */
+static void follow_as_owner(void *context)
+{
+	struct run_handle l = { .pid = -1 };
+	const struct console_follow f = { .run = &l, .from = 0, .owner = true, .quiet = true };
+	struct err e = { 0 };
+	sigset_t set;
+	bool left = true;
+	int status = -1;
+
+	(void)context;
+	l.folder = file_path(&e, "%s/runs/live", test_folder());
+	snprintf(l.name, sizeof(l.name), "live");
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGINT);
+	check_int(console_follow_run(&f, &left, &status, &e), 0);
+	check(!left);
+	check_int(status, 75);
+	run_handle_close(&l);
+}
+
+/* In a child process: attach, with a SIGTERM that is pending already; the run goes on. */
+static void attach_and_leave(void *context)
+{
+	const char *out;
+	sigset_t set;
+
+	(void)context;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTERM);
+	check_int(bench_command(&out, "attach -C %s live", test_folder()), 0);
+	bench_has(out, "live: running; Ctrl-C leaves it running\nline 1\nline 2\n");
+	bench_has(out, "live goes on; follow it again with: werkbank attach live\n");
+}
+
+TEST(run_follow)
+{
+	struct live_run r = { .elsewhere = true };
+	pid_t pid = start_live_run(&r);
+
+	check_int(bench_wait(bench_fork(attach_and_leave, NULL)), 0);
+	check_int(bench_wait(bench_fork(follow_as_owner, NULL)), 0);
+	check_int(bench_wait(pid), 0);
+}
