@@ -1,14 +1,15 @@
 /*
- * fake_eval.c - a translator that says the same every time, for tests of the console.
+ * fake_eval.c - a translator with fixed answers, for tests of the console.
  *
- * It takes the place of werkbank-eval: "translate --serve …" speaks as eval/translate/serve.h says,
- * "translate … FILE" translates a file. Words are looked up, all numbers follow from the words.
- * The step is what follows --checkpoint, 1200 when that is no number. Texts that begin with
+ * It replaces werkbank-eval: "translate --serve …" speaks the protocol of eval/translate/serve.h,
+ * "translate … FILE" translates a file. A dictionary gives the words; all numbers follow from
+ * them. The step is the argument of --checkpoint, or 1200 if that is no number. Texts that
+ * begin with one of these words make it fail:
  *	die	a line on standard error, then SIGKILL	exit	the same, then status 65
  *	sulk	no answer at all			garbage	a line that is no answer
- *	slow	an answer after 0.3 s (FAKE_SLOW_MS)		wrong	an error
- *	lies	arrays that do not fit each other
- * With FAKE_LOG a line for each request is added to that file.
+ *	slow	an answer after 0.3 s (FAKE_SLOW_MS)	wrong	an error
+ *	lies	arrays of different lengths
+ * With FAKE_LOG, each request appends a line to that file.
  */
 #include <math.h>
 #include <signal.h>

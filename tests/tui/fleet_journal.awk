@@ -1,5 +1,5 @@
-# fleet_journal.awk - the journal of a made-up run on several hosts: one is late, one resends, the
-# loss was once not a number, the run was restarted. usage: awk -f fleet_journal.awk -v hosts=4
+# fleet_journal.awk - prints the journal of a made-up run on several hosts: one rank is late, one host
+# retransmits, one loss is NaN, the run restarts once. usage: awk -f fleet_journal.awk -v hosts=4
 # -v gpus=4 -v steps=3000
 function share(x) { return (sin(x * 12.9898 + 4.1414) + 1) / 2 }
 function rank_line(t, step, r, host, late,    compute, wait) {

@@ -1,4 +1,4 @@
-/* t_console.c - the translate console: what it asks, what it shows, by a translator that is made up. */
+/* t_console.c - the translate console: requests, cursor and constraints, with a fake translator. */
 #include "tests/test.h"
 
 #include <locale.h>
@@ -56,7 +56,7 @@ static void open_console(struct console *c)
 	check_int(console_set_checkpoint(c, 0, "demo", 200, &e), 0);
 }
 
-/* Go on until nothing is awaited. */
+/* Update until no answer is pending. */
 static void settle(struct console *c)
 {
 	double end = clock_mono_s() + 10;
@@ -133,7 +133,7 @@ TEST(console_alternatives_and_prefix)
 	check_str(c.prefix, "viele");
 	check_str(shown(&c), "viele Hunde rennen");
 	check(!console_alternatives(&c));
-	/* whoever stands on the words sees them without asking */
+	/* on the words, alternatives are requested without a key */
 	c.focus = CONSOLE_WORDS;
 	settle(&c);
 	check(console_alternatives(&c) != NULL);
@@ -148,7 +148,7 @@ TEST(console_alternatives_and_prefix)
 	check_int(console_fix_prefix(&c, clock_mono_s(), &e), 0);
 	check_str(c.prefix, "viele Hunde rennen");
 	settle(&c);
-	/* another text begins anew */
+	/* a new text drops the prefix */
 	type(&c, "a man");
 	check(!c.prefix);
 	check_str(shown(&c), "ein Mann");
@@ -195,7 +195,7 @@ TEST(console_follows)
 	settle(&c);
 	check_int(c.sides[0].step, 200);
 	check_str(shown(&c), "zwei");
-	/* a checkpoint that appears while we look */
+	/* a checkpoint that appears later */
 	snprintf(other, sizeof(other), "%s/runs/demo/checkpoints/new", c.workspace);
 	snprintf(link, sizeof(link), "%s/runs/demo/checkpoints/last", c.workspace);
 	check_int(symlink("300", other), 0);
@@ -204,7 +204,7 @@ TEST(console_follows)
 	settle(&c);
 	check_int(c.sides[0].step, 300);
 	check_int(service_model(c.sides[0].service)->step, 300);
-	/* one that cannot be loaded: the old one goes on, and it is said why */
+	/* a checkpoint that cannot be loaded: the old one stays, and the error is shown */
 	c.program = "/no such program";
 	check_int(symlink("400", other), 0);
 	check_int(rename(other, link), 0);
@@ -267,7 +267,7 @@ TEST(console_file)
 	check_int(file_read_all(out, 0, &text, &e), 0);
 	check(strstr(buf_text(&text), "zwei Hunde\nein Mann\n") != NULL);
 	check_err(console_start_file(&c, in, out, clock_mono_s(), &e), ERR_CANTCREAT);
-	/* one that dies leaves nothing behind */
+	/* a translator that dies leaves no file */
 	buf_clear(&text);
 	buf_add_str(&text, "two\ndie\n");
 	check_int(file_write_all(in, text.data, text.len, &e), 0);
@@ -301,7 +301,7 @@ TEST(console_joins_pieces)
 	buf_free(&b);
 }
 
-/* In every size, focus and with everything there is to show, nothing is drawn outside. */
+/* In every size, focus and state, nothing is drawn outside the body. */
 TEST(console_fits_everywhere)
 {
 	struct console c;

@@ -106,7 +106,7 @@ TEST(edit_results)
 	check_int(press(&d, "<Tab>"), EDIT_IGNORED);
 	check_int(press(&d, "<PageUp>"), EDIT_IGNORED);
 	check_int(press(&d, "<Ctrl-L>"), EDIT_IGNORED);
-	check_int(edit_key(&d, 0x9B), EDIT_MOVED); /* begins a terminal's sequence */
+	check_int(edit_key(&d, 0x9B), EDIT_MOVED); /* the start of an escape sequence */
 	check_int(edit_key(&d, 0xD800), EDIT_MOVED);
 	check_str(edit_text(&d), "");
 	edit_close(&d);
@@ -157,7 +157,7 @@ TEST(edit_lines_are_kept)
 	check_str(seen(&d), "two dogs|");
 	edit_close(&d);
 
-	/* a foreign hand: neither control characters nor broken UTF-8 get in, the mode is mended */
+	/* a file changed by others: no control characters, no invalid UTF-8, mode restored */
 	check_int(file_write_all(path, "a\x1b[31mb\n\xff\xfe\n\0c\nlast", 18, &e), 0);
 	check(!chmod(path, 0644));
 	line_history_read(&d, path);
@@ -169,7 +169,7 @@ TEST(edit_lines_are_kept)
 	check_int(line_history_add(path, "more", &e), 0);
 	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
 
-	/* bounded, however long it goes on */
+	/* the file stays bounded */
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = 0;
 	for (int i = 0; i < 1000; i++) {
@@ -212,7 +212,7 @@ TEST(edit_paste)
 	check_int((int64_t)d.text.len, EDIT_MAX);
 	check_int(edit_paste(&d, "x"), EDIT_IGNORED);
 	press(&d, "<Backspace>");
-	check_int(edit_paste(&d, "ü"), EDIT_IGNORED); /* not half of it */
+	check_int(edit_paste(&d, "ü"), EDIT_IGNORED); /* no half characters */
 	press(&d, "<Backspace>");
 	check_int(edit_paste(&d, "üx"), EDIT_CHANGED);
 	check_int((int64_t)d.text.len, EDIT_MAX);
@@ -230,7 +230,7 @@ static void check_screen(const struct grid *g, const char *want)
 	buf_free(&out);
 }
 
-/* Where the cursor is shown: row * 100 + column; -1: nowhere. */
+/* The position of the cursor on the screen: row * 100 + column; -1: none. */
 static int cursor_at(const struct grid *g)
 {
 	for (int row = 0; row < g->rows; row++)
@@ -292,7 +292,7 @@ TEST(edit_drawn_in_one_row)
 	grid_free(&g);
 }
 
-/* Whatever the text and the size: the cursor is in sight, and every byte of the text is in a row. */
+/* For any text and size: the cursor is visible, and every byte of the text is in a row. */
 TEST(edit_cursor_always_in_sight)
 {
 	static const char *const pieces[] = { "a", " ", "日", "e\u0301", "longerword", "  ", "ß" };

@@ -1,4 +1,4 @@
-/* t_fleet.c - hosts, processors and ranks as a journal tells them; smoothing; numbers of JSON. */
+/* t_fleet.c - hosts, GPUs and ranks of a journal; smoothing; numbers of JSON. */
 #include "tests/test.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ TEST(tui_fleet_sorts_hosts_as_people_count)
 		check_str(f.hosts[i].name, want[i]);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		check_str(f.hosts[f.ranks[i].host].name, names[i]);
-	put_rank(&f, 0, "n1", 0.5); /* it has moved */
+	put_rank(&f, 0, "n1", 0.5); /* the rank moved to another host */
 	check_int(f.hosts[5].first_rank, -1);
 	check_int(f.hosts[1].first_rank, 0);
 	check_int(f.ranks[0].next, 3);
@@ -103,7 +103,7 @@ TEST(tui_fleet_waiting_is_not_work)
 	s = fleet_host_time_split(&f, 0);
 	check_near(s.compute + s.update + s.late + s.transfer + s.input, 1, 1e-9);
 	check_near(s.late, s.transfer, 1e-9);
-	/* One rank for two processors: nobody knows which, so both get the mean. */
+	/* One rank, two GPUs: both get the mean of the host. */
 	take_host(&f, "{\"host\":\"i\",\"gpus\":[{\"util\":1},{\"util\":0.5}]}", 7);
 	check_int(f.hosts[1].gpus[1].working.share[0], 38);
 	fleet_begin_attempt(&f);
@@ -220,7 +220,7 @@ TEST(tui_series_nearest)
 	check_near(series_nearest(&s, 16)->first, 20, 0);
 	check_near(series_nearest(&s, 1e9)->first, 30, 0);
 	series_add(&s, 40, 4, &e);
-	check_int(s.n, 3); /* joined two by two, and a new one */
+	check_int(s.n, 3); /* merged pairwise, plus a new point */
 	check_int(s.samples_a_point, 2);
 	series_free(&s);
 	check_int(s.cap, 4);

@@ -1,4 +1,4 @@
-/* t_plot.c - plots: axes, smoothing, windows, marks, parts of a whole. */
+/* t_plot.c - plots: axes, smoothing, windows, marks, stacked shares. */
 #include "tests/test.h"
 
 #include <locale.h>
@@ -61,7 +61,7 @@ static void close_scene(struct scene *s)
 	buf_free(&s->out);
 }
 
-/* The row (from above) of the first ink in a column of the area; -1: none. */
+/* The highest row with a glyph in a column of the area; -1: none. */
 static int top_ink(const struct scene *s, int col)
 {
 	for (int row = 0; row < s->area.cells.rows; row++)
@@ -91,7 +91,7 @@ TEST(tui_plot_log_axes)
 	check(strstr(buf_text(&s.out), " 100 ") != NULL);
 	check_near(s.area.x_from, 1, 1e-9);
 	check_near(plot_x_at(&s.area, s.area.cells.col + last / 2), sqrt(1000), 5);
-	/* What a logarithm cannot show is left out, and does not disturb. */
+	/* Values <= 0 have no logarithm and are left out. */
 	series_add(&s.s, 1001, -5, &e);
 	series_add(&s.s, 1002, 0, &e);
 	draw(&s);
@@ -115,8 +115,8 @@ TEST(tui_plot_window)
 	s.p.x_end = 700;
 	check(strstr(draw(&s), "700┤") != NULL);
 	check(!strstr(buf_text(&s.out), "100┤"));	  /* the y axis is that of the window */
-	check(top_ink(&s, 0) >= s.area.cells.rows - 2);	  /* the line comes in from the left … */
-	check_int(top_ink(&s, s.area.cells.cols - 1), 0); /* … and leaves on the right */
+	check(top_ink(&s, 0) >= s.area.cells.rows - 2);	  /* the line enters at the left edge … */
+	check_int(top_ink(&s, s.area.cells.cols - 1), 0); /* … and leaves at the right edge */
 	check(strstr(buf_text(&s.out), " 650 ") || strstr(buf_text(&s.out), " 640 "));
 	plot_zoom(&s.area, 0.5, 650, 1000, &from, &to);
 	check_near(from, 625, 1e-9);
@@ -154,7 +154,7 @@ TEST(tui_plot_smooths_and_trims)
 		rough += abs(top_ink(&s, c) - top_ink(&s, c - 1));
 	s.p.smooth = 0.95;
 	draw(&s);
-	/* the colour of the line tells it from the raw curve behind */
+	/* line and raw curve differ in style */
 	for (int c = 25, before = -1; c < s.area.cells.cols - 1; c++)
 		for (int row = 0; row < s.area.cells.rows; row++)
 			if (grid_at(&s.g, s.area.cells.row + row, s.area.cells.col + c)->style ==
@@ -191,7 +191,7 @@ TEST(tui_plot_marks)
 		s.p.marks = marks;
 		s.p.n_marks = ARRAY_LEN(marks);
 		draw(&s);
-		/* Beside each other and beside labels, never upon them; none for what is not seen. */
+		/* Marks stand beside each other and beside labels; invisible events have none. */
 		for (int c = 0; c < COLS; c++)
 			n += grid_at(&s.g, ROWS - 1, c)->ch ==
 			     (charsets[k] == GRID_ASCII ? '^' : 0x25B2);
@@ -217,7 +217,7 @@ TEST(tui_plot_parts_of_a_whole)
 	series_init(&a);
 	series_init(&b);
 	p.axes = (struct plot){ .x_end = 100, .cursor = NAN, .area = &area };
-	plot_stack_draw(&g, box, &p);	     /* nothing yet */
+	plot_stack_draw(&g, box, &p);	     /* no values yet */
 	for (int i = 0; i <= 100; i += 10) { /* records farther apart than columns */
 		series_add(&whole, i, 2, &e);
 		series_add(&a, i, 1, &e);
@@ -239,68 +239,69 @@ TEST(tui_plot_parts_of_a_whole)
 	grid_free(&g);
 }
 
-/* ---- how plots are looked at ---- */
+/* ---- viewport ---- */
 
-static void look(struct scene *s, struct plot_viewport *sight)
+static void look(struct scene *s, struct plot_viewport *viewport)
 {
 	s->p = (struct plot){ .lines = &s->line, .n = 1 };
-	viewport_clear_areas(sight);
-	viewport_apply(sight, 3, 1000, &s->p);
+	viewport_clear_areas(viewport);
+	viewport_apply(viewport, 3, 1000, &s->p);
 	draw(s);
-	s->area = sight->areas[3];
+	s->area = viewport->areas[3];
 }
 
 TEST(tui_sight_keys)
 {
-	struct plot_viewport sight;
+	struct plot_viewport viewport;
 	struct scene s;
 
 	if (!open_scene(&s, GRID_FULL))
 		return;
 	for (int i = 0; i <= 1000; i += 100)
 		series_add(&s.s, i, i, &e);
-	viewport_init(&sight);
-	look(&s, &sight);
+	viewport_init(&viewport);
+	look(&s, &viewport);
 	check_near(s.p.smooth, 0.6, 0);
 	/* Samples lie farther apart than columns: each key goes to the next one. */
-	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
-	check_near(sight.cursor, 1000, 0);
-	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
-	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
-	check_near(sight.cursor, 800, 0);
-	check_near(viewport_value_at(&s.s, sight.cursor), 800, 0);
+	viewport_act(&viewport, ACTION_LEFT, 3, &s.s);
+	check_near(viewport.cursor, 1000, 0);
+	viewport_act(&viewport, ACTION_LEFT, 3, &s.s);
+	viewport_act(&viewport, ACTION_LEFT, 3, &s.s);
+	check_near(viewport.cursor, 800, 0);
+	check_near(viewport_value_at(&s.s, viewport.cursor), 800, 0);
 	for (int i = 0; i < 20; i++)
-		viewport_act(&sight, ACTION_RIGHT, 3, &s.s);
-	check_near(sight.cursor, 1000, 0);
-	viewport_act(&sight, ACTION_PLOT_IN, 3, &s.s);
-	look(&s, &sight);
-	check_near(sight.from, 500, 1e-6);
+		viewport_act(&viewport, ACTION_RIGHT, 3, &s.s);
+	check_near(viewport.cursor, 1000, 0);
+	viewport_act(&viewport, ACTION_PLOT_IN, 3, &s.s);
+	look(&s, &viewport);
+	check_near(viewport.from, 500, 1e-6);
 	check_near(s.area.x_from, 500, 1e-6);
 	/* The window follows the cursor. */
 	for (int i = 0; i < 8; i++)
-		viewport_act(&sight, ACTION_LEFT, 3, &s.s);
-	check(sight.cursor >= sight.from && sight.cursor <= sight.to && sight.from < 500);
-	viewport_act(&sight, ACTION_PLOT_LATER, 3, &s.s);
-	check(sight.to <= 1000);
-	viewport_act(&sight, ACTION_PLOT_ALL, 3, &s.s);
-	check(isnan(sight.from));
-	viewport_act(&sight, ACTION_PLOT_LOG_Y, 3, &s.s);
-	viewport_act(&sight, ACTION_PLOT_LOG_X, 3, &s.s);
-	look(&s, &sight);
+		viewport_act(&viewport, ACTION_LEFT, 3, &s.s);
+	check(viewport.cursor >= viewport.from && viewport.cursor <= viewport.to &&
+	      viewport.from < 500);
+	viewport_act(&viewport, ACTION_PLOT_LATER, 3, &s.s);
+	check(viewport.to <= 1000);
+	viewport_act(&viewport, ACTION_PLOT_ALL, 3, &s.s);
+	check(isnan(viewport.from));
+	viewport_act(&viewport, ACTION_PLOT_LOG_Y, 3, &s.s);
+	viewport_act(&viewport, ACTION_PLOT_LOG_X, 3, &s.s);
+	look(&s, &viewport);
 	check(s.p.log_x && s.p.log_y);
 	for (int i = 0; i < 20; i++)
-		viewport_act(&sight, ACTION_PLOT_SMOOTHER, 3, &s.s);
-	check(viewport_smoothing(&sight) < 1);
+		viewport_act(&viewport, ACTION_PLOT_SMOOTHER, 3, &s.s);
+	check(viewport_smoothing(&viewport) < 1);
 	for (int i = 0; i < 20; i++)
-		viewport_act(&sight, ACTION_PLOT_ROUGHER, 3, &s.s);
-	check_near(viewport_smoothing(&sight), 0, 0);
-	check_int(viewport_act(&sight, ACTION_QUIT, 3, &s.s), REACT_UNKNOWN);
+		viewport_act(&viewport, ACTION_PLOT_ROUGHER, 3, &s.s);
+	check_near(viewport_smoothing(&viewport), 0, 0);
+	check_int(viewport_act(&viewport, ACTION_QUIT, 3, &s.s), REACT_UNKNOWN);
 	close_scene(&s);
 }
 
 TEST(tui_sight_mouse)
 {
-	struct plot_viewport sight;
+	struct plot_viewport viewport;
 	struct scene s;
 	struct mouse m = { .kind = MOUSE_PRESS, .button = 1 };
 	size_t plot = 99;
@@ -310,39 +311,39 @@ TEST(tui_sight_mouse)
 		return;
 	for (int i = 0; i <= 1000; i += 100)
 		series_add(&s.s, i, i, &e);
-	viewport_init(&sight);
-	look(&s, &sight);
-	check_int(viewport_mouse(&sight, &m, &plot), REACT_UNKNOWN); /* not on the plot */
+	viewport_init(&viewport);
+	look(&s, &viewport);
+	check_int(viewport_mouse(&viewport, &m, &plot), REACT_UNKNOWN); /* not on the plot */
 	m.row = s.area.cells.row + 2;
 	m.col = s.area.cells.col + s.area.cells.cols / 2;
-	check_int(viewport_mouse(&sight, &m, &plot), REACT_REDRAW);
+	check_int(viewport_mouse(&viewport, &m, &plot), REACT_REDRAW);
 	check_int(plot, 3);
-	check(fabs(sight.cursor - 500) < 20);
+	check(fabs(viewport.cursor - 500) < 20);
 	/* What is under the pointer stays there. */
 	x = plot_x_at(&s.area, m.col);
 	m.kind = MOUSE_WHEEL_UP;
 	for (int i = 0; i < 3; i++) {
-		viewport_mouse(&sight, &m, &plot);
-		look(&s, &sight);
+		viewport_mouse(&viewport, &m, &plot);
+		look(&s, &viewport);
 		/* … but for labels of the y axis that are wider now */
 		check_near(plot_x_at(&s.area, m.col), x,
 			   2 * (s.area.x_end - s.area.x_from) / s.area.cells.cols);
 	}
-	/* Dragging to the left shows what is later. */
-	x = sight.from;
+	/* Dragging to the left moves the window to later steps. */
+	x = viewport.from;
 	m = (struct mouse){ .kind = MOUSE_PRESS, .button = 3, .row = m.row, .col = m.col };
-	viewport_mouse(&sight, &m, &plot);
+	viewport_mouse(&viewport, &m, &plot);
 	m.kind = MOUSE_DRAG;
 	m.col -= 10;
-	viewport_mouse(&sight, &m, &plot);
-	check(sight.from > x);
+	viewport_mouse(&viewport, &m, &plot);
+	check(viewport.from > x);
 	m.kind = MOUSE_RELEASE;
-	viewport_mouse(&sight, &m, &plot);
+	viewport_mouse(&viewport, &m, &plot);
 	m.kind = MOUSE_WHEEL_DOWN;
 	for (int i = 0; i < 20; i++) {
-		viewport_mouse(&sight, &m, &plot);
-		look(&s, &sight);
+		viewport_mouse(&viewport, &m, &plot);
+		look(&s, &viewport);
 	}
-	check(isnan(sight.from)); /* all of it again */
+	check(isnan(viewport.from)); /* the whole axis again */
 	close_scene(&s);
 }

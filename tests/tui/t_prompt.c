@@ -1,4 +1,4 @@
-/* t_prompt.c - questions over the screen: what keys, pastes and the mouse answer. */
+/* t_prompt.c - questions: keys, pastes and the mouse. */
 #include "tests/test.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ TEST(prompt_questions)
 	check_int(type(&p, "<Backspace><Backspace><Backspace><Up><Enter>"), PROMPT_ANSWERED);
 	check_str(p.answer, "base");
 	prompt_ask(&p, &sure, &e);
-	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN); /* nothing but y means yes */
+	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN); /* only y means yes */
 	check_int(prompt_paste(&p, "y\n"), PROMPT_OPEN);
 	check_int(type(&p, "c"), PROMPT_COPY);
 	check_int(type(&p, "y"), PROMPT_ANSWERED);
@@ -54,7 +54,7 @@ TEST(prompt_questions)
 	prompt_close(&p);
 }
 
-/* The left button on the first place of the screen where words stand. */
+/* Press the left button at the first place where the words appear. */
 static enum prompt_state click(struct prompt *p, struct grid *g, const char *words)
 {
 	struct mouse m = { .kind = MOUSE_PRESS, .button = 1, .row = -1 };

@@ -1,4 +1,4 @@
-/* t_service.c - the translator as a child: requests, answers, death, and what it must not do. */
+/* t_service.c - the translator's child process: requests, answers, crashes, timeouts. */
 #include "tests/test.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static int64_t ask(struct service *s, const char *text)
 	return service_ask(s, &r, 0, &e);
 }
 
-/* Go on until the text slot has an answer to id; NULL after 10 s. */
+/* Update until the text slot has an answer to id; NULL after 10 s. */
 static const struct service_answer *await(struct service *s, int64_t id)
 {
 	double end = clock_mono_s() + 10;
@@ -118,7 +118,7 @@ TEST(service_constraints_and_alternatives)
 	service_free(s);
 }
 
-/* Requests that a newer one overtook before they were sent never reach the child. */
+/* A request that is replaced before it is sent never reaches the child. */
 TEST(service_newer_overtakes)
 {
 	struct service *s = start("fake_eval");
@@ -190,7 +190,7 @@ TEST(service_survives_sigkill)
 	kill((pid_t)first, SIGKILL);
 	await_state(s, SERVICE_DOWN);
 	check_str(service_trouble(s), "the translator was killed by signal 9");
-	a = await(s, id); /* asked again, of the next one */
+	a = await(s, id); /* sent again, to the next child */
 	if (check(a != NULL))
 		check_str(a->translations[0].text, "slow zwei Hunde");
 	check(service_pid(s) != first);
@@ -251,7 +251,7 @@ TEST(service_that_hangs)
 	check(strstr(service_trouble(s), "no answer for") != NULL);
 	check_int(service_deaths(s), 1);
 	check(isnan(service_busy_since(s)));
-	/* it is another one, and what is slow by nature gets the time it needs */
+	/* a new child; a slow answer within the timeout arrives */
 	service_set_patience(s, 60, 60);
 	a = await(s, ask(s, "slow two"));
 	if (check(a && !a->error))
@@ -261,7 +261,7 @@ TEST(service_that_hangs)
 	service_free(s);
 }
 
-/* A model that is never loaded. */
+/* A model that never finishes loading. */
 TEST(service_never_ready)
 {
 	const char *const argv[] = { "sleep", "60", NULL };
@@ -292,7 +292,7 @@ TEST(service_without_a_program)
 	service_free(NULL);
 }
 
-/* A child that stops reading: the screen's turns stay short. */
+/* A child that stops reading: updates stay short. */
 TEST(service_never_blocks)
 {
 	struct service *s = start("fake_eval");

@@ -1,6 +1,6 @@
 /*
- * t_tui.c - the workbench without a terminal: cells, layout, figures, series, plots, keys, the
- * model of a run.
+ * t_tui.c - the workbench without a terminal: cells, layout, numbers, series, plots, keys, run
+ * history.
  */
 #include "tests/test.h"
 
@@ -28,7 +28,7 @@
 
 static struct err e;
 
-/* A grid in a locale that knows widths; false (and the test is skipped) where there is none. */
+/* Open a grid in a UTF-8 locale; false (test skipped) without such a locale. */
 static bool open_grid(struct grid *g, enum grid_charset charset, int rows, int cols)
 {
 	*g = (struct grid){ .charset = charset };
@@ -130,7 +130,7 @@ TEST(tui_grid_never_passes_control)
 			for (size_t i = 0; i + 1 < sizeof(text); i++) {
 				seed = seed * 1103515245 + 12345;
 				text[i] = (char)(seed >> 16 & 0xFF);
-				/* many escapes, C1 controls and broken beginnings of characters */
+				/* many escapes, C1 controls and broken UTF-8 sequences */
 				if (seed >> 28 < 4)
 					text[i] = "\x1B\xC2\x9B\xE2"[seed >> 28];
 				text[i] += !text[i];
@@ -265,7 +265,7 @@ TEST(tui_layout_divides)
 	check_int(sizes[2], 3);
 }
 
-/* ---- figures ---- */
+/* ---- numbers ---- */
 
 TEST(tui_figures)
 {
@@ -471,7 +471,7 @@ TEST(tui_plot_axis_is_compressed_in_steps)
 	check_near(plot_x_end(1500, 0), 1500, 0);
 	check_near(plot_x_end(1501, 0), 2000, 0);
 	check_near(plot_x_end(1501, 1800), 1800, 0); /* never beyond the end of the run */
-	check_near(plot_x_end(1501, 90), 2000, 0);   /* a run that has gone on past it */
+	check_near(plot_x_end(1501, 90), 2000, 0);   /* a run beyond its planned end */
 	check_near(plot_x_end(NAN, 0), 10, 0);
 }
 
@@ -587,7 +587,7 @@ TEST(tui_history_follows)
 		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":"
 		   "\"loss\"");
 	update_all(h, 121);
-	check_int(h->step, 100); /* the cut line waits for its end */
+	check_int(h->step, 100); /* the cut line is not complete yet */
 	check_near(h->loss.value, 5.5, 0);
 	write_file(w, "journal.jsonl", "a",
 		   "}\nnot json\n"
@@ -640,7 +640,7 @@ TEST(tui_history_resumed_run)
 	write_file(w, "journal.jsonl", "a",
 		   "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
 	update_all(h, 5011);
-	check_int(h->state, RUN_STOPPED); /* without a state.json the journal is believed */
+	check_int(h->state, RUN_STOPPED); /* without state.json, the stop record counts */
 	history_free(h);
 }
 
@@ -676,7 +676,7 @@ TEST(tui_history_state_and_lock)
 		write_file(w, "state.json", "w", "{\"v\":1,");
 		check_int(history_update(h, 104, 1, &e), ERR_DATA);
 		check(strstr(e.text, "state.json") != NULL);
-		check_int(h->state, RUN_FAILED); /* what was known stays */
+		check_int(h->state, RUN_FAILED); /* the old state stays */
 	}
 	history_free(h);
 }
@@ -721,7 +721,7 @@ TEST(tui_history_hostile)
 		}
 	check_int(h->n_lines, HISTORY_LINES);
 	check(strlen(h->host) < sizeof(h->host));
-	check_int(h->loss.n, 0); /* the evaluation at step 2 has taken step 3 back */
+	check_int(h->loss.n, 0); /* the repeated evaluation at step 2 removes step 3 */
 	check_int(h->step, 4);
 	history_free(h);
 }

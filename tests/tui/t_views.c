@@ -32,7 +32,7 @@ static void copy(const char *golden, const char *const *names, size_t n, const c
 	}
 }
 
-static bool open_world(struct app_context *w, char *workspace, size_t size)
+static bool open_context(struct app_context *w, char *workspace, size_t size)
 {
 	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					      "state.json" };
@@ -50,7 +50,7 @@ static bool open_world(struct app_context *w, char *workspace, size_t size)
 	return check_int(context_choose_run(w, "first", &e), 0);
 }
 
-/* Cells that are not empty; beyond body there must be none, which the clip of the grid sees to. */
+/* The number of cells that are not empty; the grid's clip forbids cells outside body. */
 static int cells_used(const struct grid *g)
 {
 	int n = 0;
@@ -60,7 +60,7 @@ static int cells_used(const struct grid *g)
 	return n;
 }
 
-/* As the workbench draws: the view may not spoil what is around it, and says something. */
+/* Draw like the workbench: the view must stay inside body and draw something. */
 static void draw_at(const struct view *v, void *state, struct app_context *w, int rows, int cols)
 {
 	struct grid g = { .charset = w->charset };
@@ -94,7 +94,7 @@ static void every_size(const struct view *v, const enum action *actions, const c
 	struct app_context w;
 	void *state = calloc(1, v->state_size);
 
-	if (!state || !open_world(&w, workspace, sizeof(workspace))) {
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
 		free(state);
 		return;
 	}
@@ -177,7 +177,7 @@ TEST(compare_clock_goes_between_samples)
 	check_near(comparison_clock_at(&s, 15), 200, 1e-9);
 	check_near(comparison_clock_at(&s, 20), 300, 1e-9);
 	check_near(comparison_clock_at(&s, 99), 300, 1e-9);
-	/* joined points: from their lowest to their highest */
+	/* merged points: from their lowest to their highest value */
 	for (int i = 0; i < 3 * SERIES_POINTS; i++)
 		check_int(series_add(&s, 30 + 10 * i, 400 + 100 * i, &e), 0);
 	check(s.samples_a_point > 1);
@@ -196,7 +196,7 @@ static void put(const char *name, const char *text)
 	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
-/* The way of someone who always takes the first step. */
+/* A user who always takes the first suggested step. */
 TEST(steps_lead_from_nothing_to_a_translation)
 {
 	struct suggested_step steps[NEXT_STEPS_MAX];
@@ -211,7 +211,7 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	check_str(steps[0].argv[1], "prep");
 	check_str(steps[0].argv[2], "demo");
 	check(!steps[0].argv[3]);
-	/* while it is being prepared it is not offered again */
+	/* not suggested while it is being prepared */
 	n = next_steps_find(&p, workspace, true, steps);
 	check(strcmp(steps[0].title, "Prepare the built-in corpus") != 0);
 	put("corpora/demo/manifest.json", "{\"v\":2,\"recipe\":\"demo\",\"pairs\":{\"train\":7}}");

@@ -34,7 +34,7 @@ TEST(workbench_keymap_files)
 {
 	struct keymap map = { 0 };
 
-	/* the same letter in a group of its own, and nowhere else */
+	/* the same letter in the group of a view, only there */
 	check_int(keys_action(&map, 'x', "form"), ACTION_FORM_RUN);
 	check_int(keys_action(&map, 'x', "run"), keys_action(&map, 'x', NULL));
 	check_int(keymap_read(&map, "keys", "# mine\n\nform.run = X <Alt-x>\n", &e), 0);
@@ -91,7 +91,7 @@ TEST(workbench_themes)
 				check(t.styles[s].colour[d] < most[d] &&
 				      t.styles[s].ground[d] < most[d]);
 			}
-		/* Never colour alone: what must be told apart differs without any. */
+		/* Styles with a meaning differ without colours, too. */
 		check(t.styles[STYLE_BAD].plain_attributes !=
 		      t.styles[STYLE_GOOD].plain_attributes);
 		check(t.styles[STYLE_ADDED].plain_attributes !=
@@ -127,7 +127,7 @@ TEST(workbench_theme_files)
 
 /* ---- jobs ---- */
 
-/* Until no job runs any more, at most ten seconds; the first job. */
+/* Update until no job runs, at most ten seconds; returns the first job. */
 static const struct job *finish(struct jobs *j)
 {
 	for (int i = 0; i < 1000 && jobs_running(j); i++) {
@@ -180,7 +180,7 @@ TEST(workbench_job_floods_and_is_stopped)
 		jobs_update(j, 1);
 		usleep(1000);
 	}
-	check(clock_mono_s() - start < 5); /* one update takes in a bounded piece */
+	check(clock_mono_s() - start < 5); /* one update reads a bounded amount */
 	check_int((int)jobs_at(j, 0)->n_lines, JOB_LINES);
 	check_str(jobs_at(j, 0)->last, "much to say, all the time");
 	jobs_stop(j, id);
@@ -207,7 +207,7 @@ TEST(workbench_job_leaves_a_child_behind)
 
 	jobs_start(j, "detach", argv, 1, &e);
 	check_int(finish(j)->state, JOB_DONE);
-	check(clock_mono_s() - start < 90); /* nobody waits for the child that holds the pipe */
+	check(clock_mono_s() - start < 90); /* the child that holds the pipe is not waited for */
 	check_int(kill((pid_t)strtol(jobs_at(j, 0)->last, NULL, 10), SIGKILL), 0);
 	check_int(jobs_start(j, "missing", missing, 1, &e), ERR_UNAVAILABLE);
 	check(strstr(e.text, "/nonexistent/program"));
@@ -288,7 +288,7 @@ TEST(workbench_forms)
 	wizard_default(z, row_of(z, "dropout"), &text);
 	check_str(buf_text(&text), "0.1");
 	buf_free(&text);
-	/* neither what the workbench answers itself nor options of other commands */
+	/* no options that the workbench sets, no options of other commands */
 	for (size_t i = 0; i < z->n; i++)
 		check(strcmp(z->rows[i].label, "workspace") && strcmp(z->rows[i].label, "quiet") &&
 		      strcmp(z->rows[i].label, "n-best"));
@@ -299,7 +299,7 @@ TEST(workbench_forms)
 	check(strstr(e.text, "beam_me_up"));
 }
 
-/* ---- what is remembered ---- */
+/* ---- saved state ---- */
 
 TEST(workbench_keeps)
 {
@@ -332,10 +332,10 @@ TEST(workbench_keeps)
 	saved_state_free(&k);
 }
 
-/* ---- the world ---- */
+/* ---- context ---- */
 
 /* A workspace with the recorded run; false: skipped. */
-static bool open_world(struct app_context *w, char *workspace, size_t size)
+static bool open_context(struct app_context *w, char *workspace, size_t size)
 {
 	static const char *const files[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					     "state.json" };
@@ -360,7 +360,7 @@ static bool open_world(struct app_context *w, char *workspace, size_t size)
 	return check_int(context_choose_run(w, "demo", &e), 0);
 }
 
-TEST(workbench_world)
+TEST(workbench_context)
 {
 	char workspace[300], path[600], name[64];
 	struct app_context w;
@@ -368,7 +368,7 @@ TEST(workbench_world)
 	char **names;
 	size_t n;
 
-	if (!open_world(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w, workspace, sizeof(workspace)))
 		return;
 	check(w.run && !strcmp(w.run, "demo") && w.requests->news & NEWS_RUN);
 	check_int(context_choose_run(&w, "nobody", &e), ERR_NOINPUT);
@@ -389,7 +389,7 @@ TEST(workbench_world)
 	unlink(name);
 	snprintf(path, sizeof(path), "export-%ld-2.csv", (long)getpid());
 	check_int(unlink(path), 0);
-	/* looking only: a command is shown, not run */
+	/* readonly: a command is shown, not run */
 	w.readonly = true;
 	context_run_command(&w, "x", (const char *const[]){ "werkbank", "stop", "demo", NULL });
 	check(w.has_question && w.requests->prompt.kind == QUESTION_TEXT);
@@ -402,7 +402,7 @@ TEST(workbench_world)
 
 #define SENTINEL 0x7E /* '~', drawn by no view */
 
-/* A margin of a row and two columns on every side shows what goes beyond the body. */
+/* A margin of a row and two columns on every side reveals cells outside the body. */
 #define MARGIN_ROWS 1
 #define MARGIN_COLS 2
 
@@ -412,14 +412,14 @@ static bool is_margin(const struct grid *g, int row, int col)
 	       col >= g->cols - MARGIN_COLS;
 }
 
-/* Columns of the margin first of all: of the rows in the middle only their ends. */
+/* The next column of the margin; inner rows have margin columns only at their ends. */
 static int next_margin_col(const struct grid *g, int row, int col)
 {
 	col++;
 	return is_margin(g, row, col) ? col : g->cols - MARGIN_COLS;
 }
 
-/* The first cell of the margin that is no longer as it was; NULL: none. */
+/* The first changed cell of the margin; NULL: none. */
 static const struct cell *spilled(const struct grid *g)
 {
 	for (int row = 0; row < g->rows; row++)
@@ -429,7 +429,7 @@ static const struct cell *spilled(const struct grid *g)
 	return NULL;
 }
 
-static int n_spilled; /* of a view; told of only a few times */
+static int n_spilled; /* spilled cells of a view; only a few are reported */
 
 static void draw_at(const struct view *v, void *state, struct app_context *w, struct grid *g)
 {
@@ -441,7 +441,7 @@ static void draw_at(const struct view *v, void *state, struct app_context *w, st
 		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
 			g->cells[row * g->cols + col].ch = SENTINEL;
 	v->draw(state, g, body, w);
-	/* smaller than this the workbench cuts off what a view draws too much */
+	/* on smaller screens the clip rectangle does the work */
 	if (body.rows >= 8 && body.cols >= 30 && (c = spilled(g)) && n_spilled++ < 5)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
 			  body.rows, body.cols, (int)((c - g->cells) / g->cols),
@@ -485,7 +485,7 @@ TEST(workbench_views_at_every_size)
 		test_skip("this machine has no locale C.UTF-8");
 		return;
 	}
-	if (!open_world(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w, workspace, sizeof(workspace)))
 		return;
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
@@ -501,9 +501,9 @@ TEST(workbench_views_at_every_size)
 	context_close(&w);
 }
 
-/* ---- any keys at all ---- */
+/* ---- random keys ---- */
 
-/* One of many keys, letters and names alike. */
+/* A random key: letters and named keys. */
 static int any_key(unsigned *seed)
 {
 	static const int named[] = {
@@ -539,7 +539,7 @@ static int any_key(unsigned *seed)
 	return ' ' + 1 + (int)((*seed >> 17) % 94);
 }
 
-/* Keys, clicks, pastes and sizes in any order: nothing may fall over. */
+/* Random keys, clicks, pastes and sizes: no crash. */
 static void play(struct app *a, unsigned seed, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -577,7 +577,7 @@ static void play_in(const char *workspace, int n)
 		app_show_tab(&a, tab);
 		play(&a, (unsigned)tab + 1, n);
 	}
-	/* nothing but what only reads */
+	/* only jobs that read */
 	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
 		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));
 	app_close(&a);
@@ -592,7 +592,7 @@ TEST(workbench_survives_any_keys)
 		test_skip("this machine has no locale C.UTF-8");
 		return;
 	}
-	if (!open_world(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
+	if (!open_context(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
 		return;
 	context_close(&w);
 	snprintf(empty, sizeof(empty), "%s/empty", workspace);
@@ -616,7 +616,7 @@ static void press(struct app *a, const char *keys)
 	}
 }
 
-/* Whether words stand on the screen. */
+/* Whether the screen contains the words. */
 static bool on_screen(struct app *a, const char *words)
 {
 	struct buf text = { 0 };
@@ -688,7 +688,7 @@ TEST(workbench_only_looks)
 		&(struct wizard_form){ .title = "Look", .command = "status", .show_tab = -1 });
 	press(&a, "<Ctrl-L>x");
 	check(on_screen(&a, "readonly: nothing is started"));
-	/* nothing but what only reads */
+	/* only jobs that read */
 	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
 		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));
 	app_close(&a);
@@ -717,13 +717,13 @@ TEST(workbench_fills_a_form)
 	if (!open_app(&a, false))
 		return;
 	context_open_wizard(&a.context, &form);
-	press(&a, "<Ctrl-L>"); /* the loop takes up the wish */
+	press(&a, "<Ctrl-L>"); /* the loop executes the request */
 	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
 	press(&a, "<Enter>mul<Enter>");
 	check(on_screen(&a, "multi30k --run first"));
 	press(&a, "j<Enter><Ctrl-U>second<Enter>");
 	check(on_screen(&a, "--run second"));
-	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of its range */
+	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of range */
 	check(on_screen(&a, "--max-minutes 2"));
 	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
 	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
@@ -739,7 +739,7 @@ TEST(workbench_fills_a_form)
 	press(&a, "<Esc>");
 	check(!on_screen(&a, "Train a model"));
 	check_int((int)jobs_count(a.context.jobs), 0);
-	/* a command that does not exist is said, not shown */
+	/* an unknown command gives a message, not a form */
 	context_open_wizard(&a.context, &(struct wizard_form){ .title = "x",
 							       .command = "fly",
 							       .values = values,
@@ -754,7 +754,7 @@ TEST(workbench_frame_at_every_size)
 	char workspace[300];
 	struct app_context w;
 
-	if (!open_world(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w, workspace, sizeof(workspace)))
 		return;
 	for (int rows = 1; rows <= 200; rows++)
 		for (int cols = 1; cols <= 400; cols += rows < 8 ? 1 : 37) {
@@ -772,7 +772,7 @@ TEST(workbench_frame_at_every_size)
 				grid_clear(&g);
 				frame_draw_tabs(&g, f.tabs, &w, front);
 				frame_draw_foot(&g, f.foot, &w, view_tabs[front], rows % 2);
-				/* where a tab is drawn, a click finds it */
+				/* a click on a drawn tab finds it */
 				for (int col = 0; col < cols; col++)
 					if (frame_tab_at(&g, f.tabs, &w, front, col) == front)
 						seen++;

@@ -1,4 +1,4 @@
-/* t_workspace_index.c - what a workspace holds, samples over checkpoints, differences of words and options. */
+/* t_workspace_index.c - workspace index, samples over checkpoints, differing words and options. */
 #include "tests/test.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static void put(const char *name, const char *text)
 	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
-/* The words with those that differ in braces. */
+/* The words, with the differing ones in braces. */
 static const char *marked(const char *text, const char *other)
 {
 	static char out[500];
@@ -139,7 +139,7 @@ TEST(places_finds_corpora_and_runs)
 			check_int(s->step, -1);
 		}
 	}
-	/* what has grown is read on, what is gone is gone */
+	/* new records are read, removed runs disappear */
 	put("runs/first/journal.jsonl",
 	    "{\"v\":1,\"kind\":\"train\",\"t\":5,\"step\":10,\"loss\":4.5}\n"
 	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n"
@@ -189,7 +189,7 @@ TEST(sample_book_keeps_versions)
 	check_str(b->sentences[0].versions[b->sentences[0].n - 1].hypothesis, "first 2000");
 	for (size_t v = 1; v < b->sentences[0].n; v++)
 		check(b->sentences[0].versions[v - 1].step < b->sentences[0].versions[v].step);
-	/* a run that went back does those steps again */
+	/* a resumed run repeats those steps */
 	f = fopen(path, "a");
 	sample(f, 1500, 3, "again");
 	fclose(f);
