@@ -30,46 +30,46 @@ struct corpus_query {
 	struct json_writer writer;
 };
 
-static int query_open_corpus(struct corpus_query *a, struct err *e)
+static int query_open_corpus(struct corpus_query *q, struct err *e)
 {
-	char *recipe = file_path(e, "%s/recipe.ini", a->folder);
-	char *path = recipe ? file_path(e, "%s/train.shard", a->folder) : NULL;
-	int rc = path ? conf_load_recipe(a->c, recipe, e) : e->code;
+	char *recipe = file_path(e, "%s/recipe.ini", q->folder);
+	char *path = recipe ? file_path(e, "%s/train.shard", q->folder) : NULL;
+	int rc = path ? conf_load_recipe(q->c, recipe, e) : e->code;
 	size_t room;
 
 	if (!rc)
-		rc = origins_load(&a->origins, a->folder, e);
-	if (!rc && !(a->tools = pipeline_open(a->folder, a->c, e)))
+		rc = origins_load(&q->origins, q->folder, e);
+	if (!rc && !(q->tools = pipeline_open(q->folder, q->c, e)))
 		rc = e->code;
-	if (!rc && !(a->shard = shard_open(path, e)))
+	if (!rc && !(q->shard = shard_open(path, e)))
 		rc = e->code;
-	if (!rc && shard_pairs(a->shard) != a->origins.kept)
+	if (!rc && shard_pairs(q->shard) != q->origins.kept)
 		rc = err_set(e, ERR_DATA,
 			     "%s: holds %lld pairs, but stats.json counts %lld kept ones: prepare "
 			     "the corpus again with --force",
-			     path, (long long)shard_pairs(a->shard), (long long)a->origins.kept);
+			     path, (long long)shard_pairs(q->shard), (long long)q->origins.kept);
 	free(recipe);
 	free(path);
 	if (rc)
 		return rc;
-	room = (size_t)shard_longest(a->shard);
-	a->ids[0] = mem_alloc(room, sizeof(int32_t), e);
-	a->ids[1] = a->ids[0] ? mem_alloc(room, sizeof(int32_t), e) : NULL;
-	return a->ids[1] ? 0 : e->code;
+	room = (size_t)shard_longest(q->shard);
+	q->ids[0] = mem_alloc(room, sizeof(int32_t), e);
+	q->ids[1] = q->ids[0] ? mem_alloc(room, sizeof(int32_t), e) : NULL;
+	return q->ids[1] ? 0 : e->code;
 }
 
 /* Load ids and detokenised text of a pair of the shard into a->ids and a->text. */
-static int load_pair(struct corpus_query *a, int64_t pair, struct err *e)
+static int load_pair(struct corpus_query *q, int64_t pair, struct err *e)
 {
 	int side;
 
-	assert(pair >= 0 && pair < shard_pairs(a->shard));
-	shard_lengths(a->shard, pair, &a->n[0], &a->n[1]);
-	shard_read(a->shard, pair, a->ids[0], a->ids[1]);
+	assert(pair >= 0 && pair < shard_pairs(q->shard));
+	shard_lengths(q->shard, pair, &q->n[0], &q->n[1]);
+	shard_read(q->shard, pair, q->ids[0], q->ids[1]);
 	for (side = 0; side < 2; side++) {
-		buf_clear(&a->text[side]);
-		if (pipeline_decode(a->tools, (enum pipeline_side)side, a->ids[side],
-				    (size_t)a->n[side], &a->text[side], e))
+		buf_clear(&q->text[side]);
+		if (pipeline_decode(q->tools, (enum pipeline_side)side, q->ids[side],
+				    (size_t)q->n[side], &q->text[side], e))
 			return e->code;
 	}
 	return 0;
@@ -79,72 +79,72 @@ static const char *const side_names[] = { "source", "target" };
 
 /* ---- show ---- */
 
-static void show_side(const struct corpus_query *a, int side)
+static void show_side(const struct corpus_query *q, int side)
 {
-	const struct vocab *v = pipeline_vocab(a->tools);
+	const struct vocab *v = pipeline_vocab(q->tools);
 	int32_t i;
 
-	printf("  %s  %s\n         ", side_names[side], buf_text(&a->text[side]));
-	for (i = 0; i < a->n[side]; i++)
-		printf(" %s", vocab_piece(v, a->ids[side][i]));
+	printf("  %s  %s\n         ", side_names[side], buf_text(&q->text[side]));
+	for (i = 0; i < q->n[side]; i++)
+		printf(" %s", vocab_piece(v, q->ids[side][i]));
 	printf("\n         ");
-	for (i = 0; i < a->n[side]; i++)
-		printf(" %d", (int)a->ids[side][i]);
+	for (i = 0; i < q->n[side]; i++)
+		printf(" %d", (int)q->ids[side][i]);
 	putchar('\n');
 }
 
-static void show_side_json(struct corpus_query *a, int side)
+static void show_side_json(struct corpus_query *q, int side)
 {
-	const struct vocab *v = pipeline_vocab(a->tools);
-	struct json_writer *w = &a->writer;
+	const struct vocab *v = pipeline_vocab(q->tools);
+	struct json_writer *w = &q->writer;
 	int32_t i;
 
 	json_key(w, side_names[side]);
 	json_open(w, '{');
-	json_put_strn(w, "text", buf_text(&a->text[side]), a->text[side].len);
+	json_put_strn(w, "text", buf_text(&q->text[side]), q->text[side].len);
 	json_key(w, "pieces");
 	json_open(w, '[');
-	for (i = 0; i < a->n[side]; i++)
-		json_str(w, vocab_piece(v, a->ids[side][i]));
+	for (i = 0; i < q->n[side]; i++)
+		json_str(w, vocab_piece(v, q->ids[side][i]));
 	json_close(w, ']');
 	json_key(w, "ids");
 	json_open(w, '[');
-	for (i = 0; i < a->n[side]; i++)
-		json_int(w, a->ids[side][i]);
+	for (i = 0; i < q->n[side]; i++)
+		json_int(w, q->ids[side][i]);
 	json_close(w, ']');
 	json_close(w, '}');
 }
 
-static void query_begin_json(struct corpus_query *a, const struct origin *from)
+static void query_begin_json(struct corpus_query *q, const struct origin *from)
 {
-	struct json_writer *w = &a->writer;
+	struct json_writer *w = &q->writer;
 
 	json_open(w, '{');
-	json_put_str(w, "file", a->origins.texts[from->text].name);
+	json_put_str(w, "file", q->origins.texts[from->text].name);
 	json_put_int(w, "line", from->line);
 }
 
-static int show_pair(struct corpus_query *a, int64_t pair, struct err *e)
+static int show_pair(struct corpus_query *q, int64_t pair, struct err *e)
 {
-	struct origin from = origin_at_position(&a->origins, pair);
+	struct origin from = origin_at_position(&q->origins, pair);
 	int side;
 
-	if (load_pair(a, pair, e))
+	if (load_pair(q, pair, e))
 		return e->code;
-	if (a->c->json) {
-		query_begin_json(a, &from);
-		json_put_int(&a->writer, "pair", pair);
+	if (q->c->json) {
+		query_begin_json(q, &from);
+		json_put_int(&q->writer, "pair", pair);
 	} else {
 		printf("pair %lld of train.shard: %s:%lld\n", (long long)pair,
-		       a->origins.texts[from.text].name, (long long)from.line);
+		       q->origins.texts[from.text].name, (long long)from.line);
 	}
 	for (side = 0; side < 2; side++)
-		if (a->c->json)
-			show_side_json(a, side);
+		if (q->c->json)
+			show_side_json(q, side);
 		else
-			show_side(a, side);
-	if (a->c->json)
-		json_close(&a->writer, '}');
+			show_side(q, side);
+	if (q->c->json)
+		json_close(&q->writer, '}');
 	return 0;
 }
 
@@ -157,138 +157,138 @@ static int parse_count(const char *what, const char *text, int64_t low, int64_t 
 		       (long long)low, text);
 }
 
-static int query_show(struct corpus_query *a, struct err *e)
+static int query_show(struct corpus_query *q, struct err *e)
 {
-	int64_t first, count = 1, pairs = a->origins.kept;
+	int64_t first, count = 1, pairs = q->origins.kept;
 
-	if (a->c->n_arguments < 3)
+	if (q->c->n_arguments < 3)
 		return err_set(e, ERR_USAGE,
 			       "data show needs CORPUS and N, the index of a pair from 0");
-	if (parse_count("N", a->c->arguments[2], 0, &first, e) ||
-	    (a->c->n_arguments > 3 && parse_count("COUNT", a->c->arguments[3], 1, &count, e)))
+	if (parse_count("N", q->c->arguments[2], 0, &first, e) ||
+	    (q->c->n_arguments > 3 && parse_count("COUNT", q->c->arguments[3], 1, &count, e)))
 		return e->code;
 	if (first >= pairs)
 		return err_set(e, ERR_USAGE,
 			       "train.shard has no pair %lld: it holds pairs 0 to %lld",
 			       (long long)first, (long long)pairs - 1);
 	count = MIN(count, pairs - first);
-	if (a->c->json) {
-		json_open(&a->writer, '{');
-		json_key(&a->writer, "pairs");
-		json_open(&a->writer, '[');
+	if (q->c->json) {
+		json_open(&q->writer, '{');
+		json_key(&q->writer, "pairs");
+		json_open(&q->writer, '[');
 	}
 	for (; count > 0; count--)
-		if (show_pair(a, first++, e))
+		if (show_pair(q, first++, e))
 			return e->code;
-	if (a->c->json) {
-		json_close(&a->writer, ']');
-		json_close(&a->writer, '}');
+	if (q->c->json) {
+		json_close(&q->writer, ']');
+		json_close(&q->writer, '}');
 	}
 	return 0;
 }
 
 /* ---- why ---- */
 
-static void query_print_text(struct corpus_query *a, const struct buf *source,
+static void query_print_text(struct corpus_query *q, const struct buf *source,
 			     const struct buf *target)
 {
 	const struct buf *const text[] = { source, target };
 	int side;
 
 	for (side = 0; side < 2; side++)
-		if (a->c->json) {
-			json_key(&a->writer, side_names[side]);
-			json_strn(&a->writer, buf_text(text[side]), text[side]->len);
+		if (q->c->json) {
+			json_key(&q->writer, side_names[side]);
+			json_strn(&q->writer, buf_text(text[side]), text[side]->len);
 		} else {
 			printf("  %s  %s\n", side_names[side], buf_text(text[side]));
 		}
 }
 
-static int why_kept(struct corpus_query *a, const struct origin *from, int64_t pair, struct err *e)
+static int why_kept(struct corpus_query *q, const struct origin *from, int64_t pair, struct err *e)
 {
-	if (load_pair(a, pair, e))
+	if (load_pair(q, pair, e))
 		return e->code;
-	if (a->c->json) {
-		query_begin_json(a, from);
-		json_put_bool(&a->writer, "kept", true);
-		json_put_int(&a->writer, "pair", pair);
+	if (q->c->json) {
+		query_begin_json(q, from);
+		json_put_bool(&q->writer, "kept", true);
+		json_put_int(&q->writer, "pair", pair);
 	} else {
 		printf("%s:%lld: kept, as pair %lld of train.shard\n",
-		       a->origins.texts[from->text].name, (long long)from->line, (long long)pair);
+		       q->origins.texts[from->text].name, (long long)from->line, (long long)pair);
 	}
-	query_print_text(a, &a->text[0], &a->text[1]);
+	query_print_text(q, &q->text[0], &q->text[1]);
 	return 0;
 }
 
-static int why_dropped(struct corpus_query *a, const struct origin *from, struct err *e)
+static int why_dropped(struct corpus_query *q, const struct origin *from, struct err *e)
 {
 	struct origin_row row;
 	const char *rule, *meaning;
 
-	if (origin_read_row(&a->origins, a->folder, *from, &row, e)) {
+	if (origin_read_row(&q->origins, q->folder, *from, &row, e)) {
 		origin_row_free(&row);
 		return e->code;
 	}
 	rule = buf_text(&row.rule);
 	meaning = clean_rule_meaning(clean_rule_find(rule));
-	if (a->c->json) {
-		query_begin_json(a, from);
-		json_put_bool(&a->writer, "kept", false);
-		json_put_str(&a->writer, "rule", rule);
-		json_put_str(&a->writer, "meaning", meaning);
+	if (q->c->json) {
+		query_begin_json(q, from);
+		json_put_bool(&q->writer, "kept", false);
+		json_put_str(&q->writer, "rule", rule);
+		json_put_str(&q->writer, "meaning", meaning);
 	} else {
-		printf("%s:%lld: dropped by the rule '%s': %s\n", a->origins.texts[from->text].name,
+		printf("%s:%lld: dropped by the rule '%s': %s\n", q->origins.texts[from->text].name,
 		       (long long)from->line, rule, meaning);
 	}
-	query_print_text(a, &row.source, &row.target);
+	query_print_text(q, &row.source, &row.target);
 	origin_row_free(&row);
 	return 0;
 }
 
-static int query_why(struct corpus_query *a, struct err *e)
+static int query_why(struct corpus_query *q, struct err *e)
 {
 	struct origin from;
 	int64_t pair;
 	int rc;
 
-	if (a->c->n_arguments != 3)
+	if (q->c->n_arguments != 3)
 		return err_set(e, ERR_USAGE, "data why needs CORPUS and FILE:LINE");
-	if (origin_parse(&a->origins, a->c->arguments[2], &from, e))
+	if (origin_parse(&q->origins, q->c->arguments[2], &from, e))
 		return e->code;
-	pair = origin_find_position(&a->origins, from);
-	rc = pair < 0 ? why_dropped(a, &from, e) : why_kept(a, &from, pair, e);
-	if (!rc && a->c->json)
-		json_close(&a->writer, '}');
+	pair = origin_find_position(&q->origins, from);
+	rc = pair < 0 ? why_dropped(q, &from, e) : why_kept(q, &from, pair, e);
+	if (!rc && q->c->json)
+		json_close(&q->writer, '}');
 	return rc;
 }
 
 /* ---- the command ---- */
 
-static int query_stats(struct corpus_query *a, struct err *e)
+static int query_stats(struct corpus_query *q, struct err *e)
 {
-	if (a->c->n_arguments != 2)
+	if (q->c->n_arguments != 2)
 		return err_set(e, ERR_USAGE, "data stats needs CORPUS and nothing else");
-	return data_print_stats(a->folder, a->c->json, e);
+	return data_print_stats(q->folder, q->c->json, e);
 }
 
-static int query_dropped(struct corpus_query *a, struct err *e)
+static int query_dropped(struct corpus_query *q, struct err *e)
 {
-	return data_print_dropped(a->c, a->folder, e);
+	return data_print_dropped(q->c, q->folder, e);
 }
 
-static int query_vocabulary(struct corpus_query *a, struct err *e)
+static int query_vocabulary(struct corpus_query *q, struct err *e)
 {
-	return data_print_vocabulary(a->c, a->folder, e);
+	return data_print_vocabulary(q->c, q->folder, e);
 }
 
-static int query_split(struct corpus_query *a, struct err *e)
+static int query_split(struct corpus_query *q, struct err *e)
 {
-	return data_print_split(a->c, a->folder, e);
+	return data_print_split(q->c, q->folder, e);
 }
 
 static const struct {
 	const char *name;
-	int (*answer)(struct corpus_query *a, struct err *e);
+	int (*answer)(struct corpus_query *q, struct err *e);
 	bool needs_corpus; /* query_open_corpus() first */
 } questions[] = {
 	/* clang-format off */
@@ -302,22 +302,22 @@ static const struct {
 };
 
 /* Set a->folder to the corpus of that name. It must be prepared, by this version of the format. */
-static int query_find_corpus(struct corpus_query *a, const char *name, struct err *e)
+static int query_find_corpus(struct corpus_query *q, const char *name, struct err *e)
 {
 	char *manifest;
 	int rc;
 
-	if (conf_set(a->c, "corpus", name, "command line", e))
+	if (conf_set(q->c, "corpus", name, "command line", e))
 		return e->code;
-	a->folder = corpus_folder(a->c, e);
-	manifest = a->folder ? file_path(e, "%s/manifest.json", a->folder) : NULL;
+	q->folder = corpus_folder(q->c, e);
+	manifest = q->folder ? file_path(e, "%s/manifest.json", q->folder) : NULL;
 	rc = manifest ? 0 : e->code;
 	if (!rc && !file_exists(manifest))
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: there is no prepared corpus; 'werkbank data list' lists them",
-			     a->folder);
+			     q->folder);
 	free(manifest);
-	manifest = rc ? NULL : file_path(e, "%s/stats.json", a->folder);
+	manifest = rc ? NULL : file_path(e, "%s/stats.json", q->folder);
 	if (manifest && !file_exists(manifest))
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: the file is missing: prepare the corpus again with this version",
@@ -326,31 +326,31 @@ static int query_find_corpus(struct corpus_query *a, const char *name, struct er
 	return rc;
 }
 
-static int query_print_json(struct corpus_query *a, struct err *e)
+static int query_print_json(struct corpus_query *q, struct err *e)
 {
-	buf_add_char(&a->json, '\n');
-	if (buf_check(&a->json, e))
+	buf_add_char(&q->json, '\n');
+	if (buf_check(&q->json, e))
 		return e->code;
-	fwrite(a->json.data, 1, a->json.len, stdout);
+	fwrite(q->json.data, 1, q->json.len, stdout);
 	return 0;
 }
 
-static void query_close_corpus(struct corpus_query *a)
+static void query_close_corpus(struct corpus_query *q)
 {
-	origins_free(&a->origins);
-	pipeline_close(a->tools);
-	shard_close(a->shard);
-	free(a->ids[0]);
-	free(a->ids[1]);
-	buf_free(&a->text[0]);
-	buf_free(&a->text[1]);
-	buf_free(&a->json);
-	free(a->folder);
+	origins_free(&q->origins);
+	pipeline_close(q->tools);
+	shard_close(q->shard);
+	free(q->ids[0]);
+	free(q->ids[1]);
+	buf_free(&q->text[0]);
+	buf_free(&q->text[1]);
+	buf_free(&q->json);
+	free(q->folder);
 }
 
 int data_command_run(struct conf *c, struct err *e)
 {
-	struct corpus_query a = { .c = c, .writer.out = &a.json };
+	struct corpus_query q = { .c = c, .writer.out = &q.json };
 	size_t i;
 	int rc;
 
@@ -369,15 +369,15 @@ int data_command_run(struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "data %s needs CORPUS; 'werkbank data list' lists the corpora",
 			       c->arguments[0]);
-	rc = query_find_corpus(&a, c->arguments[1], e);
+	rc = query_find_corpus(&q, c->arguments[1], e);
 	if (!rc && questions[i].needs_corpus)
-		rc = query_open_corpus(&a, e);
+		rc = query_open_corpus(&q, e);
 	if (!rc)
-		rc = questions[i].answer(&a, e);
-	if (!rc && a.json.len)
-		rc = query_print_json(&a, e);
+		rc = questions[i].answer(&q, e);
+	if (!rc && q.json.len)
+		rc = query_print_json(&q, e);
 	if (!rc)
 		rc = file_flush_stdout(e);
-	query_close_corpus(&a);
+	query_close_corpus(&q);
 	return rc;
 }

@@ -218,63 +218,63 @@ struct clean_files {
 	int64_t counts[CLEAN_N_RULES];
 };
 
-static int clean_open(struct clean_files *k, const struct conf *c, struct err *e)
+static int clean_open(struct clean_files *f, const struct conf *c, struct err *e)
 {
 	if (c->n_arguments < 4 || c->n_arguments > 5)
 		return err_set(
 			e, ERR_USAGE,
 			"expected SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER], not %d files",
 			c->n_arguments);
-	if (lines_open(&k->source, c->arguments[0], e) ||
-	    lines_open(&k->target, c->arguments[1], e) ||
-	    outfile_open(&k->out_source, c->arguments[2], e) ||
-	    outfile_open(&k->out_target, c->arguments[3], e))
+	if (lines_open(&f->source, c->arguments[0], e) ||
+	    lines_open(&f->target, c->arguments[1], e) ||
+	    outfile_open(&f->out_source, c->arguments[2], e) ||
+	    outfile_open(&f->out_target, c->arguments[3], e))
 		return e->code;
 	if (c->n_arguments == 5) {
-		k->ledger = drop_ledger_create(c->arguments[4], e);
-		if (!k->ledger)
+		f->ledger = drop_ledger_create(c->arguments[4], e);
+		if (!f->ledger)
 			return e->code;
 	}
-	k->source.repair = k->target.repair = c->repair;
+	f->source.repair = f->target.repair = c->repair;
 	return 0;
 }
 
-static int clean_record_drop(struct clean_files *k, const char *name, enum clean_rule rule,
+static int clean_record_drop(struct clean_files *f, const char *name, enum clean_rule rule,
 			     struct err *e)
 {
 	struct dropped_pair line = { .file = name,
-				     .line = k->source.number,
+				     .line = f->source.number,
 				     .rule = rule,
-				     .source = k->source.text,
-				     .n_source = k->source.len,
-				     .target = k->target.text,
-				     .n_target = k->target.len };
+				     .source = f->source.text,
+				     .n_source = f->source.len,
+				     .target = f->target.text,
+				     .n_target = f->target.len };
 
-	return k->ledger ? drop_ledger_add(k->ledger, &line, e) : 0;
+	return f->ledger ? drop_ledger_add(f->ledger, &line, e) : 0;
 }
 
-static int clean_next_pair(struct clean_files *k, struct clean_options *o, const char *name,
+static int clean_next_pair(struct clean_files *f, struct clean_options *o, const char *name,
 			   struct err *e)
 {
 	enum clean_rule rule;
 
-	assert(k->source.number == k->target.number);
-	if (k->source.number == 1)
-		o->factored = clean_is_factored(k->source.text, k->source.len, k->target.text,
-						k->target.len);
-	rule = clean_pair(o, k->source.text, k->source.len, k->target.text, k->target.len,
-			  &k->text_source, &k->text_target);
-	if (buf_check(&k->text_source, e) || buf_check(&k->text_target, e))
+	assert(f->source.number == f->target.number);
+	if (f->source.number == 1)
+		o->factored = clean_is_factored(f->source.text, f->source.len, f->target.text,
+						f->target.len);
+	rule = clean_pair(o, f->source.text, f->source.len, f->target.text, f->target.len,
+			  &f->text_source, &f->text_target);
+	if (buf_check(&f->text_source, e) || buf_check(&f->text_target, e))
 		return e->code;
-	k->counts[rule]++;
+	f->counts[rule]++;
 	if (rule != CLEAN_KEEP)
-		return clean_record_drop(k, name, rule, e);
-	if (tool_write_line(k->out_source.stream, &k->text_source, e))
+		return clean_record_drop(f, name, rule, e);
+	if (tool_write_line(f->out_source.stream, &f->text_source, e))
 		return e->code;
-	return tool_write_line(k->out_target.stream, &k->text_target, e);
+	return tool_write_line(f->out_target.stream, &f->text_target, e);
 }
 
-static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
+static int clean_all(struct clean_files *f, const struct conf *c, struct err *e)
 {
 	struct clean_options o = {
 		.min_words = c->min_words,
@@ -284,7 +284,7 @@ static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
 	};
 
 	for (;;) {
-		int a = lines_next(&k->source, e), b = a < 0 ? 0 : lines_next(&k->target, e);
+		int a = lines_next(&f->source, e), b = a < 0 ? 0 : lines_next(&f->target, e);
 
 		if (a < 0 || b < 0)
 			return e->code;
@@ -293,55 +293,55 @@ static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
 				       "%s ends after line %lld, but %s has more lines; "
 				       "both sides must have the same number of lines",
 				       c->arguments[a ? 1 : 0],
-				       (long long)(a ? k->target : k->source).number,
+				       (long long)(a ? f->target : f->source).number,
 				       c->arguments[a ? 0 : 1]);
 		if (a == 0)
 			return 0;
-		if (clean_next_pair(k, &o, c->arguments[0], e))
+		if (clean_next_pair(f, &o, c->arguments[0], e))
 			return e->code;
 	}
 }
 
-static void clean_report(const struct clean_files *k)
+static void clean_report(const struct clean_files *f)
 {
 	int64_t dropped = 0;
 
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
-		dropped += k->counts[r];
-	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)k->counts[CLEAN_KEEP],
+		dropped += f->counts[r];
+	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)f->counts[CLEAN_KEEP],
 		(long long)dropped);
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
-		if (k->counts[r])
+		if (f->counts[r])
 			fprintf(stderr, ", %s %lld", clean_rule_name((enum clean_rule)r),
-				(long long)k->counts[r]);
+				(long long)f->counts[r]);
 	fputc('\n', stderr);
 }
 
 static int tool_clean(const struct conf *c, struct err *e)
 {
-	struct clean_files k = { 0 };
-	int rc = clean_open(&k, c, e);
+	struct clean_files f = { 0 };
+	int rc = clean_open(&f, c, e);
 
 	if (!rc)
-		rc = clean_all(&k, c, e);
+		rc = clean_all(&f, c, e);
 	/* commit the ledger first: the output must not appear without it */
-	if (!rc && k.ledger) {
-		rc = drop_ledger_finish(k.ledger, e);
-		k.ledger = NULL;
+	if (!rc && f.ledger) {
+		rc = drop_ledger_finish(f.ledger, e);
+		f.ledger = NULL;
 	}
 	if (!rc)
-		rc = outfile_commit(&k.out_source, e);
+		rc = outfile_commit(&f.out_source, e);
 	if (!rc)
-		rc = outfile_commit(&k.out_target, e);
+		rc = outfile_commit(&f.out_target, e);
 	if (!rc && !c->quiet)
-		clean_report(&k);
-	drop_ledger_cancel(k.ledger);
-	outfile_abandon(&k.out_source);
-	outfile_abandon(&k.out_target);
-	lines_close(&k.source);
-	lines_close(&k.target);
-	buf_free(&k.text_source);
-	buf_free(&k.text_target);
+		clean_report(&f);
+	drop_ledger_cancel(f.ledger);
+	outfile_abandon(&f.out_source);
+	outfile_abandon(&f.out_target);
+	lines_close(&f.source);
+	lines_close(&f.target);
+	buf_free(&f.text_source);
+	buf_free(&f.text_target);
 	return rc;
 }
 

@@ -55,36 +55,36 @@ struct text_export {
 /* ---- names ---- */
 
 /* The reference's mark for files of pieces; sizes are written like 32K or 50000. */
-static void export_name_suffix(struct text_export *k)
+static void export_name_suffix(struct text_export *x)
 {
-	long long size = k->p->c->vocabulary_size;
+	long long size = x->p->c->vocabulary_size;
 
-	if (k->p->c->segmentation == SEGMENTATION_BPE)
-		snprintf(k->mark, sizeof(k->mark), ".bpe.%lld", (long long)k->p->c->merges);
+	if (x->p->c->segmentation == SEGMENTATION_BPE)
+		snprintf(x->mark, sizeof(x->mark), ".bpe.%lld", (long long)x->p->c->merges);
 	else if (size % 1024 == 0)
-		snprintf(k->mark, sizeof(k->mark), ".BPE_common.%lldK.tok", size / 1024);
+		snprintf(x->mark, sizeof(x->mark), ".BPE_common.%lldK.tok", size / 1024);
 	else
-		snprintf(k->mark, sizeof(k->mark), ".BPE_common.%lld.tok", size);
+		snprintf(x->mark, sizeof(x->mark), ".BPE_common.%lld.tok", size);
 }
 
-static const char *export_language(const struct text_export *k, int side)
+static const char *export_language(const struct text_export *x, int side)
 {
-	return side == SOURCE ? k->p->c->source_language : k->p->c->target_language;
+	return side == SOURCE ? x->p->c->source_language : x->p->c->target_language;
 }
 
 enum text_form { PLAIN, SPLIT = 1, SHUFFLED = 2 }; /* bits */
 
 /* Open text/STEM.LANG for both sides, with the marks of the form before or after LANG. */
-static int open_texts(struct text_export *k, struct texts_out *o, const char *stem, int form,
+static int open_texts(struct text_export *x, struct texts_out *o, const char *stem, int form,
 		      struct err *e)
 {
-	bool is_bpe = k->p->c->segmentation == SEGMENTATION_BPE;
-	const char *mark = form & SPLIT ? k->mark : "";
+	bool is_bpe = x->p->c->segmentation == SEGMENTATION_BPE;
+	const char *mark = form & SPLIT ? x->mark : "";
 
 	for (int side = SOURCE; side <= TARGET; side++) {
 		const char *path =
-			prep_path(k->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
-				  export_language(k, side), form & SHUFFLED ? ".shuffled" : "",
+			prep_path(x->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
+				  export_language(x, side), form & SHUFFLED ? ".shuffled" : "",
 				  is_bpe ? "" : mark);
 
 		if (!path || outfile_open(&o->side[side], path, e))
@@ -108,55 +108,55 @@ static void abandon_texts(struct texts_out *o)
 
 /* ---- lines ---- */
 
-static int export_write_line(struct text_export *k, struct outfile *o, struct err *e)
+static int export_write_line(struct text_export *x, struct outfile *o, struct err *e)
 {
-	buf_add_char(&k->line, '\n');
-	if (buf_check(&k->line, e))
+	buf_add_char(&x->line, '\n');
+	if (buf_check(&x->line, e))
 		return e->code;
-	if (fwrite(k->line.data, 1, k->line.len, o->stream) != k->line.len)
+	if (fwrite(x->line.data, 1, x->line.len, o->stream) != x->line.len)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
 	return 0;
 }
 
-static int export_write_words(struct text_export *k, struct outfile *o, const int32_t *words,
+static int export_write_words(struct text_export *x, struct outfile *o, const int32_t *words,
 			      int32_t n, struct err *e)
 {
-	buf_clear(&k->line);
+	buf_clear(&x->line);
 	for (int32_t i = 0; i < n; i++) {
 		size_t len;
-		const char *text = intern_text(k->words, words[i], &len);
+		const char *text = intern_text(x->words, words[i], &len);
 
 		if (i)
-			buf_add_char(&k->line, ' ');
-		buf_add(&k->line, text, len);
+			buf_add_char(&x->line, ' ');
+		buf_add(&x->line, text, len);
 	}
-	return export_write_line(k, o, e);
+	return export_write_line(x, o, e);
 }
 
-static int export_write_pieces(struct text_export *k, struct outfile *o, const int32_t *words,
+static int export_write_pieces(struct text_export *x, struct outfile *o, const int32_t *words,
 			       int32_t n, struct err *e)
 {
-	buf_clear(&k->line);
+	buf_clear(&x->line);
 	for (int32_t i = 0; i < n; i++) {
-		size_t start = words[i] ? k->end[words[i] - 1] : 0, len = k->end[words[i]] - start;
+		size_t start = words[i] ? x->end[words[i] - 1] : 0, len = x->end[words[i]] - start;
 
-		if (len && k->line.len)
-			buf_add_char(&k->line, ' ');
-		buf_add(&k->line, k->pieces.data + start, len);
+		if (len && x->line.len)
+			buf_add_char(&x->line, ' ');
+		buf_add(&x->line, x->pieces.data + start, len);
 	}
-	return export_write_line(k, o, e);
+	return export_write_line(x, o, e);
 }
 
-static int export_write_pair(struct text_export *k, const int32_t *source, int32_t n_source,
+static int export_write_pair(struct text_export *x, const int32_t *source, int32_t n_source,
 			     const int32_t *target, int32_t n_target, struct err *e)
 {
-	if (export_write_words(k, &k->plain.side[SOURCE], source, n_source, e) ||
-	    export_write_words(k, &k->plain.side[TARGET], target, n_target, e))
+	if (export_write_words(x, &x->plain.side[SOURCE], source, n_source, e) ||
+	    export_write_words(x, &x->plain.side[TARGET], target, n_target, e))
 		return e->code;
-	if (!k->split.side[SOURCE].stream)
+	if (!x->split.side[SOURCE].stream)
 		return 0;
-	if (export_write_pieces(k, &k->split.side[SOURCE], source, n_source, e) ||
-	    export_write_pieces(k, &k->split.side[TARGET], target, n_target, e))
+	if (export_write_pieces(x, &x->split.side[SOURCE], source, n_source, e) ||
+	    export_write_pieces(x, &x->split.side[TARGET], target, n_target, e))
 		return e->code;
 	return 0;
 }
@@ -166,37 +166,37 @@ static int export_write_pair(struct text_export *k, const int32_t *source, int32
 static int export_save_pieces(void *context, int32_t word, const char *pieces, size_t n,
 			      struct err *e)
 {
-	struct text_export *k = context;
+	struct text_export *x = context;
 
-	assert(word >= 0 && word < k->words->n);
-	buf_add(&k->pieces, pieces, n);
-	k->end[word] = k->pieces.len;
-	return buf_check(&k->pieces, e);
+	assert(word >= 0 && word < x->words->n);
+	buf_add(&x->pieces, pieces, n);
+	x->end[word] = x->pieces.len;
+	return buf_check(&x->pieces, e);
 }
 
-static int export_find_pieces(struct text_export *k, struct err *e)
+static int export_find_pieces(struct text_export *x, struct err *e)
 {
-	int64_t *counts = prep_read_counts(k->p, k->words->n, e);
+	int64_t *counts = prep_read_counts(x->p, x->words->n, e);
 	int rc;
 
-	k->end = counts ? mem_alloc((size_t)k->words->n, sizeof(*k->end), e) : NULL;
-	rc = k->end ? prep_each_word(k->p, counts, export_save_pieces, k, e) : e->code;
-	for (int32_t i = 1; !rc && i < k->words->n; i++) /* words that were not visited */
-		k->end[i] = MAX(k->end[i], k->end[i - 1]);
+	x->end = counts ? mem_alloc((size_t)x->words->n, sizeof(*x->end), e) : NULL;
+	rc = x->end ? prep_each_word(x->p, counts, export_save_pieces, x, e) : e->code;
+	for (int32_t i = 1; !rc && i < x->words->n; i++) /* words that were not visited */
+		x->end[i] = MAX(x->end[i], x->end[i - 1]);
 	free(counts);
 	return rc;
 }
 
 static int export_pair(void *context, const struct pair_words *pair, struct err *e)
 {
-	struct text_export *k = context;
+	struct text_export *x = context;
 
-	if (export_write_pair(k, pair->source, pair->n_source, pair->target, pair->n_target, e))
+	if (export_write_pair(x, pair->source, pair->n_source, pair->target, pair->n_target, e))
 		return e->code;
-	if (!k->external_shuffle || k->final.data[pair->number] != CLEAN_KEEP)
+	if (!x->external_shuffle || x->final.data[pair->number] != CLEAN_KEEP)
 		return 0;
-	return external_shuffle_put(k->external_shuffle,
-				    shuffle_inverse_at(&k->order, k->n_shuffled++), pair->source,
+	return external_shuffle_put(x->external_shuffle,
+				    shuffle_inverse_at(&x->order, x->n_shuffled++), pair->source,
 				    pair->n_source, pair->target, pair->n_target, e);
 }
 
@@ -206,110 +206,110 @@ static int export_shuffled_pair(void *context, const int32_t *source, int32_t n_
 	return export_write_pair(context, source, n_source, target, n_target, e);
 }
 
-static int export_open_shuffle(struct text_export *k, struct err *e)
+static int export_open_shuffle(struct text_export *x, struct err *e)
 {
-	struct prep *p = k->p;
-	struct external_shuffle_options o = { .limit = k->words->n, .threads = p->threads };
+	struct prep *p = x->p;
+	struct external_shuffle_options o = { .limit = x->words->n, .threads = p->threads };
 	char *stem = file_path(e, "%s/bucket", p->work);
-	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &k->final, e) : e->code;
+	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &x->final, e) : e->code;
 
 	if (!rc) {
 		o.stem = stem;
-		o.n_pairs = prep_count_kept(&k->final);
+		o.n_pairs = prep_count_kept(&x->final);
 		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
-		k->order = shuffle_make(
+		x->order = shuffle_make(
 			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
-		k->external_shuffle = external_shuffle_new(&o, e);
-		rc = k->external_shuffle ? 0 : e->code;
+		x->external_shuffle = external_shuffle_new(&o, e);
+		rc = x->external_shuffle ? 0 : e->code;
 	}
 	free(stem);
 	return rc;
 }
 
 /* All pairs that the rules kept, in source order. */
-static int export_in_source_order(struct text_export *k, const char *stem, struct err *e)
+static int export_in_source_order(struct text_export *x, const char *stem, struct err *e)
 {
 	struct buf verdicts = { 0 };
-	int rc = prep_read_verdicts(k->p, "verdicts", &verdicts, e);
+	int rc = prep_read_verdicts(x->p, "verdicts", &verdicts, e);
 
 	if (!rc)
-		rc = open_texts(k, &k->plain, stem, PLAIN, e);
-	if (!rc && !k->external_shuffle)
-		rc = open_texts(k, &k->split, stem, SPLIT, e);
+		rc = open_texts(x, &x->plain, stem, PLAIN, e);
+	if (!rc && !x->external_shuffle)
+		rc = open_texts(x, &x->split, stem, SPLIT, e);
 	if (!rc)
-		rc = prep_each_pair(k->p, &verdicts, k->words->n, export_pair, k, e);
+		rc = prep_each_pair(x->p, &verdicts, x->words->n, export_pair, x, e);
 	if (!rc)
-		rc = close_texts(&k->plain, e);
-	if (!rc && !k->external_shuffle)
-		rc = close_texts(&k->split, e);
+		rc = close_texts(&x->plain, e);
+	if (!rc && !x->external_shuffle)
+		rc = close_texts(&x->split, e);
 	buf_free(&verdicts);
 	return rc;
 }
 
 /* The pairs of train.shard, in its order. */
-static int export_in_shard_order(struct text_export *k, const char *stem, struct err *e)
+static int export_in_shard_order(struct text_export *x, const char *stem, struct err *e)
 {
-	int rc = open_texts(k, &k->plain, stem, SHUFFLED, e);
+	int rc = open_texts(x, &x->plain, stem, SHUFFLED, e);
 
 	if (!rc)
-		rc = open_texts(k, &k->split, stem, SHUFFLED | SPLIT, e);
+		rc = open_texts(x, &x->split, stem, SHUFFLED | SPLIT, e);
 	if (!rc)
-		rc = external_shuffle_run(k->external_shuffle, export_shuffled_pair, k, e);
+		rc = external_shuffle_run(x->external_shuffle, export_shuffled_pair, x, e);
 	if (!rc)
-		rc = close_texts(&k->plain, e);
-	return rc ? rc : close_texts(&k->split, e);
+		rc = close_texts(&x->plain, e);
+	return rc ? rc : close_texts(&x->split, e);
 }
 
-static int export_train(struct text_export *k, struct err *e)
+static int export_train(struct text_export *x, struct err *e)
 {
 	char stem[NAME_BYTES];
-	int rc = export_find_pieces(k, e);
+	int rc = export_find_pieces(x, e);
 
-	snprintf(stem, sizeof(stem), "train%s.clean", k->tok);
-	if (!rc && k->p->c->segmentation == SEGMENTATION_SENTENCEPIECE)
-		rc = export_open_shuffle(k, e);
+	snprintf(stem, sizeof(stem), "train%s.clean", x->tok);
+	if (!rc && x->p->c->segmentation == SEGMENTATION_SENTENCEPIECE)
+		rc = export_open_shuffle(x, e);
 	if (!rc)
-		rc = export_in_source_order(k, stem, e);
-	return rc || !k->external_shuffle ? rc : export_in_shard_order(k, stem, e);
+		rc = export_in_source_order(x, stem, e);
+	return rc || !x->external_shuffle ? rc : export_in_shard_order(x, stem, e);
 }
 
 /* ---- held-out sets ---- */
 
-static int export_tokenize_line(struct text_export *k, struct pipeline *tools, int side,
+static int export_tokenize_line(struct text_export *x, struct pipeline *tools, int side,
 				const char *text, size_t n, struct err *e)
 {
 	struct buf tokens = { 0 };
 	int rc = pipeline_tokenize(tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, text, n,
 				   &tokens, e);
 
-	if (!rc && k->plain.side[side].stream) {
-		buf_clear(&k->line);
-		buf_add(&k->line, buf_text(&tokens), tokens.len);
-		rc = export_write_line(k, &k->plain.side[side], e);
+	if (!rc && x->plain.side[side].stream) {
+		buf_clear(&x->line);
+		buf_add(&x->line, buf_text(&tokens), tokens.len);
+		rc = export_write_line(x, &x->plain.side[side], e);
 	}
 	if (!rc) {
-		buf_clear(&k->line);
-		rc = pipeline_word_pieces(tools, buf_text(&tokens), tokens.len, &k->line, e);
+		buf_clear(&x->line);
+		rc = pipeline_word_pieces(tools, buf_text(&tokens), tokens.len, &x->line, e);
 	}
 	buf_free(&tokens);
-	return rc ? rc : export_write_line(k, &k->split.side[side], e);
+	return rc ? rc : export_write_line(x, &x->split.side[side], e);
 }
 
-static int export_held_out_lines(struct text_export *k, struct pipeline *tools, const char *set,
+static int export_held_out_lines(struct text_export *x, struct pipeline *tools, const char *set,
 				 struct err *e)
 {
-	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, SOURCE));
+	char *source = file_path(e, "%s/%s.%s", x->p->folder, set, export_language(x, SOURCE));
 	char *target =
-		source ? file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, TARGET))
+		source ? file_path(e, "%s/%s.%s", x->p->folder, set, export_language(x, TARGET))
 		       : NULL;
 	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
 		while ((got = parallel_next(&in, e)) > 0)
-			if (export_tokenize_line(k, tools, SOURCE, in.source.text, in.source.len,
+			if (export_tokenize_line(x, tools, SOURCE, in.source.text, in.source.len,
 						 e) ||
-			    export_tokenize_line(k, tools, TARGET, in.target.text, in.target.len,
+			    export_tokenize_line(x, tools, TARGET, in.target.text, in.target.len,
 						 e)) {
 				got = e->code;
 				break;
@@ -321,84 +321,84 @@ static int export_held_out_lines(struct text_export *k, struct pipeline *tools, 
 	return got;
 }
 
-static int export_held_out_set(struct text_export *k, struct pipeline *tools, const char *set,
+static int export_held_out_set(struct text_export *x, struct pipeline *tools, const char *set,
 			       struct err *e)
 {
 	char stem[NAME_BYTES];
 	int rc = 0;
 
-	snprintf(stem, sizeof(stem), "%s%s", set, k->tok);
-	if (*k->tok)
-		rc = open_texts(k, &k->plain, stem, PLAIN, e);
+	snprintf(stem, sizeof(stem), "%s%s", set, x->tok);
+	if (*x->tok)
+		rc = open_texts(x, &x->plain, stem, PLAIN, e);
 	if (!rc)
-		rc = open_texts(k, &k->split, stem, SPLIT, e);
+		rc = open_texts(x, &x->split, stem, SPLIT, e);
 	if (!rc)
-		rc = export_held_out_lines(k, tools, set, e);
-	if (!rc && *k->tok)
-		rc = close_texts(&k->plain, e);
-	return rc ? rc : close_texts(&k->split, e);
+		rc = export_held_out_lines(x, tools, set, e);
+	if (!rc && *x->tok)
+		rc = close_texts(&x->plain, e);
+	return rc ? rc : close_texts(&x->split, e);
 }
 
-static int export_held_out_sets(struct text_export *k, struct err *e)
+static int export_held_out_sets(struct text_export *x, struct err *e)
 {
-	struct pipeline *tools = pipeline_open_pieces(k->p->folder, k->p->c, e);
+	struct pipeline *tools = pipeline_open_pieces(x->p->folder, x->p->c, e);
 	int rc = tools ? 0 : e->code;
 
-	for (int i = 1; !rc && i < k->p->texts.n_sets; i++)
-		rc = export_held_out_set(k, tools, k->p->texts.sets[i], e);
+	for (int i = 1; !rc && i < x->p->texts.n_sets; i++)
+		rc = export_held_out_set(x, tools, x->p->texts.sets[i], e);
 	pipeline_close(tools);
 	return rc;
 }
 
 /* ---- codes ---- */
 
-static int export_copy_file(struct text_export *k, const char *from, const char *to, struct err *e)
+static int export_copy_file(struct text_export *x, const char *from, const char *to, struct err *e)
 {
-	const char *path = prep_path(k->p, e, "text/%s", to);
-	char *source = path ? file_path(e, "%s/%s", k->p->folder, from) : NULL;
+	const char *path = prep_path(x->p, e, "text/%s", to);
+	char *source = path ? file_path(e, "%s/%s", x->p->folder, from) : NULL;
 	int rc = source ? file_copy(source, path, e) : e->code;
 
 	free(source);
 	return rc;
 }
 
-static int export_copy_codes(struct text_export *k, struct err *e)
+static int export_copy_codes(struct text_export *x, struct err *e)
 {
 	int rc;
 
-	if (k->p->c->segmentation == SEGMENTATION_BPE)
-		return export_copy_file(k, "bpe.codes", k->mark + 1, e);
-	rc = export_copy_file(k, "sentencepiece.model", "m_common.model", e);
-	if (rc || k->p->c->pieces_from)
+	if (x->p->c->segmentation == SEGMENTATION_BPE)
+		return export_copy_file(x, "bpe.codes", x->mark + 1, e);
+	rc = export_copy_file(x, "sentencepiece.model", "m_common.model", e);
+	if (rc || x->p->c->pieces_from)
 		return rc;
-	return export_copy_file(k, "work/sentencepiece.vocab", "m_common.vocab", e);
+	return export_copy_file(x, "work/sentencepiece.vocab", "m_common.vocab", e);
 }
 
 int prep_export_text(struct prep *p, struct err *e)
 {
-	struct text_export k = { .p = p,
+	struct text_export x = { .p = p,
 				 .words = prep_words(p, e),
 				 .tok = p->c->tokenize ? ".tok" : "" };
-	const char *folder = k.words ? prep_path(p, e, "text") : NULL;
+	const char *folder = x.words ? prep_path(p, e, "text") : NULL;
 	int rc = folder ? file_make_folders(folder, e) : e->code;
 
-	export_name_suffix(&k);
+	export_name_suffix(&x);
 	progress_begin(&p->progress, "text", p->numbers.read, "pairs");
 	if (!rc)
-		rc = export_train(&k, e);
+		rc = export_train(&x, e);
 	if (!rc)
-		rc = export_held_out_sets(&k, e);
+		rc = export_held_out_sets(&x, e);
 	if (!rc)
-		rc = export_copy_codes(&k, e);
+		rc = export_copy_codes(&x, e);
 	if (!rc)
 		progress_end(&p->progress, "texts of %d sets in %s/text", p->texts.n_sets,
 			     p->folder);
-	abandon_texts(&k.plain);
-	abandon_texts(&k.split);
-	external_shuffle_free(k.external_shuffle);
-	buf_free(&k.pieces);
-	buf_free(&k.line);
-	buf_free(&k.final);
-	free(k.end);
+	abandon_texts(&x.plain);
+	abandon_texts(&x.split);
+	external_shuffle_free(x.external_shuffle);
+	buf_free(&x.pieces);
+	buf_free(&x.line);
+	buf_free(&x.final);
+	free(x.end);
 	return rc;
 }

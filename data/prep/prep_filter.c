@@ -70,17 +70,17 @@ static int read_held_out(struct prep *p, const char *set, struct held_out *h, st
 }
 
 /* Is the pair in a held-out set? Counts it in in_train of each such set. */
-static bool is_held_out(struct pair_filter *k, uint64_t key)
+static bool is_held_out(struct pair_filter *f, uint64_t key)
 {
 	bool found = false;
 	int set;
 
-	for (set = 1; set < k->p->texts.n_sets; set++) {
-		const struct held_out *h = &k->held[set];
+	for (set = 1; set < f->p->texts.n_sets; set++) {
+		const struct held_out *h = &f->held[set];
 
 		if (!h->n || !bsearch(&key, h->keys, h->n, sizeof(key), compare_keys))
 			continue;
-		k->p->numbers.in_train[set]++;
+		f->p->numbers.in_train[set]++;
 		found = true;
 	}
 	return found;
@@ -99,20 +99,20 @@ static struct clean_side clean_side_of_line(const struct token_column_line *line
 }
 
 /* Rules that compare with other pairs come last: only pairs that passed the others are compared. */
-static enum clean_rule pair_filter_rule(struct pair_filter *k,
+static enum clean_rule pair_filter_rule(struct pair_filter *f,
 					const struct token_column_line *source,
 					const struct token_column_line *target)
 {
-	const struct conf *c = k->p->c;
+	const struct conf *c = f->p->c;
 	struct clean_side s = clean_side_of_line(source), t = clean_side_of_line(target);
-	enum clean_rule rule = clean_check_pair(&k->options, &s, &t);
+	enum clean_rule rule = clean_check_pair(&f->options, &s, &t);
 	uint64_t key = pair_key(source->hash, target->hash);
 
 	if (rule)
 		return rule;
-	if (c->overlap != OVERLAP_IGNORE && is_held_out(k, key) && c->overlap == OVERLAP_DROP)
+	if (c->overlap != OVERLAP_IGNORE && is_held_out(f, key) && c->overlap == OVERLAP_DROP)
 		return CLEAN_OVERLAP;
-	if (k->seen.n_slots && !hash_set_add(&k->seen, key))
+	if (f->seen.n_slots && !hash_set_add(&f->seen, key))
 		return CLEAN_DUPLICATE;
 	return CLEAN_KEEP;
 }
@@ -125,27 +125,27 @@ static void count_kept_words(int64_t *counts, const struct token_column_line *li
 		counts[line->words[i]]++;
 }
 
-static int pair_filter_next(struct pair_filter *k, const struct token_column_line *source,
+static int pair_filter_next(struct pair_filter *f, const struct token_column_line *source,
 			    const struct token_column_line *target, struct err *e)
 {
-	struct prep_numbers *n = &k->p->numbers;
-	enum clean_rule rule = pair_filter_rule(k, source, target);
+	struct prep_numbers *n = &f->p->numbers;
+	enum clean_rule rule = pair_filter_rule(f, source, target);
 
 	assert(rule >= CLEAN_KEEP && rule < CLEAN_N_RULES);
-	progress_at(&k->p->progress, ++k->n_pairs);
-	if (putc((int)rule, k->verdicts.stream) == EOF)
-		return err_set_errno(e, ERR_IO, "%s: cannot be written", k->verdicts.path);
+	progress_at(&f->p->progress, ++f->n_pairs);
+	if (putc((int)rule, f->verdicts.stream) == EOF)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", f->verdicts.path);
 	if (rule) {
 		n->dropped[rule]++;
 		return 0;
 	}
 	n->pairs[0]++;
-	count_kept_words(k->counts, source);
-	count_kept_words(k->counts, target);
+	count_kept_words(f->counts, source);
+	count_kept_words(f->counts, target);
 	return 0;
 }
 
-static int pair_filter_readers(struct pair_filter *k, struct token_column_reader *source,
+static int pair_filter_readers(struct pair_filter *f, struct token_column_reader *source,
 			       struct token_column_reader *target, size_t number, struct err *e)
 {
 	struct token_column_line s, t;
@@ -155,21 +155,21 @@ static int pair_filter_readers(struct pair_filter *k, struct token_column_reader
 		return err_set(e, ERR_DATA,
 			       "%s/side-%zu: %lld source and %lld target lines; prepare the corpus "
 			       "again with --force",
-			       k->p->work, number, (long long)token_column_lines(source),
+			       f->p->work, number, (long long)token_column_lines(source),
 			       (long long)token_column_lines(target));
 	while ((got = token_column_next(source, &s, e)) > 0) {
 		got = token_column_next(target, &t, e);
 		if (got == 1)
-			got = pair_filter_next(k, &s, &t, e);
+			got = pair_filter_next(f, &s, &t, e);
 		if (got < 0)
 			break;
 	}
 	return got;
 }
 
-static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
+static int pair_filter_text(struct pair_filter *f, size_t number, struct err *e)
 {
-	struct prep *p = k->p;
+	struct prep *p = f->p;
 	int32_t n_words = p->words.n;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
 	struct token_column_reader *source = path ? token_column_open(path, n_words, e) : NULL,
@@ -179,7 +179,7 @@ static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
 	if (path)
 		target = token_column_open(path, n_words, e);
-	rc = target ? pair_filter_readers(k, source, target, number, e) : e->code;
+	rc = target ? pair_filter_readers(f, source, target, number, e) : e->code;
 	token_column_close(source);
 	token_column_close(target);
 	return rc;
@@ -199,9 +199,9 @@ static struct clean_options clean_options_of_conf(const struct conf *c)
 				       .max_char_ratio = c->max_char_ratio };
 }
 
-static int pair_filter_begin(struct pair_filter *k, struct err *e)
+static int pair_filter_begin(struct pair_filter *f, struct err *e)
 {
-	struct prep *p = k->p;
+	struct prep *p = f->p;
 	struct prep_numbers *n = &p->numbers;
 	const char *path;
 	int set;
@@ -211,19 +211,19 @@ static int pair_filter_begin(struct pair_filter *k, struct err *e)
 	n->pairs[0] = 0;
 	if (!prep_words(p, e))
 		return e->code;
-	k->options = clean_options_of_conf(p->c);
-	k->counts = mem_alloc((size_t)p->words.n, sizeof(*k->counts), e);
-	if (!k->counts)
+	f->options = clean_options_of_conf(p->c);
+	f->counts = mem_alloc((size_t)p->words.n, sizeof(*f->counts), e);
+	if (!f->counts)
 		return e->code;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
 			if (n->pairs[set] && /* a set that was left out has no files */
-			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
+			    read_held_out(p, p->texts.sets[set], &f->held[set], e))
 				return e->code;
-	if (p->c->drop_duplicates && hash_set_reserve(&k->seen, (size_t)MAX(n->read, 1), e))
+	if (p->c->drop_duplicates && hash_set_reserve(&f->seen, (size_t)MAX(n->read, 1), e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts");
-	return path ? outfile_open(&k->verdicts, path, e) : e->code;
+	return path ? outfile_open(&f->verdicts, path, e) : e->code;
 }
 
 static int check_pairs_remain(const struct prep *p, int64_t n_pairs, struct err *e)
@@ -240,11 +240,11 @@ static int check_pairs_remain(const struct prep *p, int64_t n_pairs, struct err 
 	return 0;
 }
 
-static int write_counts(struct pair_filter *k, struct err *e)
+static int write_counts(struct pair_filter *f, struct err *e)
 {
-	const char *path = prep_path(k->p, e, "work/counts");
+	const char *path = prep_path(f->p, e, "work/counts");
 
-	return path ? file_write_all(path, k->counts, (size_t)k->p->words.n * sizeof(*k->counts), e)
+	return path ? file_write_all(path, f->counts, (size_t)f->p->words.n * sizeof(*f->counts), e)
 		    : e->code;
 }
 
@@ -269,29 +269,29 @@ static void report_overlap(struct prep *p)
 
 int prep_filter_pairs(struct prep *p, struct err *e)
 {
-	struct pair_filter k = { .p = p };
+	struct pair_filter f = { .p = p };
 	size_t i;
 	int rc, set;
 
 	progress_begin(&p->progress, "judge", p->numbers.read, "pairs");
-	rc = pair_filter_begin(&k, e);
+	rc = pair_filter_begin(&f, e);
 	for (i = 0; !rc && i < p->texts.n_train; i++)
-		rc = pair_filter_text(&k, i, e);
+		rc = pair_filter_text(&f, i, e);
 	if (!rc)
-		rc = check_pairs_remain(p, k.n_pairs, e);
+		rc = check_pairs_remain(p, f.n_pairs, e);
 	if (!rc)
-		rc = write_counts(&k, e);
+		rc = write_counts(&f, e);
 	if (!rc)
-		rc = outfile_commit(&k.verdicts, e);
+		rc = outfile_commit(&f.verdicts, e);
 	if (!rc) {
 		progress_end(&p->progress, "%lld of %lld pairs kept",
-			     (long long)p->numbers.pairs[0], (long long)k.n_pairs);
+			     (long long)p->numbers.pairs[0], (long long)f.n_pairs);
 		report_overlap(p);
 	}
-	outfile_abandon(&k.verdicts);
+	outfile_abandon(&f.verdicts);
 	for (set = 0; set < PREP_MAX_SETS; set++)
-		free(k.held[set].keys);
-	hash_set_free(&k.seen);
-	free(k.counts);
+		free(f.held[set].keys);
+	hash_set_free(&f.seen);
+	free(f.counts);
 	return rc;
 }

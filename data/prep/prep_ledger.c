@@ -38,42 +38,42 @@ static void join_words(const struct intern *words, const struct token_column_lin
 	}
 }
 
-static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line,
+static int ledger_stage_drop(struct ledger_stage *s, size_t number, int64_t line,
 			     enum clean_rule rule, const struct token_column_line sides[2],
 			     struct err *e)
 {
-	struct dropped_pair l = { .file = a->p->texts.pairs[number].name,
+	struct dropped_pair l = { .file = s->p->texts.pairs[number].name,
 				  .line = line,
 				  .rule = rule };
 
-	assert(rule != CLEAN_KEEP && number < a->p->texts.n_train);
-	join_words(&a->p->words, &sides[0], &a->text[0]);
-	join_words(&a->p->words, &sides[1], &a->text[1]);
-	if (buf_check(&a->text[0], e) || buf_check(&a->text[1], e))
+	assert(rule != CLEAN_KEEP && number < s->p->texts.n_train);
+	join_words(&s->p->words, &sides[0], &s->text[0]);
+	join_words(&s->p->words, &sides[1], &s->text[1]);
+	if (buf_check(&s->text[0], e) || buf_check(&s->text[1], e))
 		return e->code;
-	l.source = buf_text(&a->text[0]);
-	l.n_source = a->text[0].len;
-	l.target = buf_text(&a->text[1]);
-	l.n_target = a->text[1].len;
-	return drop_ledger_add(a->ledger, &l, e);
+	l.source = buf_text(&s->text[0]);
+	l.n_source = s->text[0].len;
+	l.target = buf_text(&s->text[1]);
+	l.n_target = s->text[1].len;
+	return drop_ledger_add(s->ledger, &l, e);
 }
 
-static int ledger_stage_pair(struct ledger_stage *a, size_t number, int64_t line,
+static int ledger_stage_pair(struct ledger_stage *s, size_t number, int64_t line,
 			     const struct token_column_line sides[2], struct err *e)
 {
-	int rule = getc(a->verdicts);
+	int rule = getc(s->verdicts);
 
 	if (rule == EOF || rule >= CLEAN_N_RULES)
 		return err_set(e, ERR_DATA,
 			       "%s/verdicts.final: damaged: remove it and prepare the corpus again",
-			       a->p->work);
-	progress_at(&a->p->progress, ++a->n_pairs);
-	prep_stats_add(&a->stats, &a->stats.texts[number], &a->ids, (enum clean_rule)rule,
+			       s->p->work);
+	progress_at(&s->p->progress, ++s->n_pairs);
+	prep_stats_add(&s->stats, &s->stats.texts[number], &s->ids, (enum clean_rule)rule,
 		       &sides[0], &sides[1]);
-	return rule ? ledger_stage_drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
+	return rule ? ledger_stage_drop(s, number, line, (enum clean_rule)rule, sides, e) : 0;
 }
 
-static int ledger_stage_readers(struct ledger_stage *a, size_t number,
+static int ledger_stage_readers(struct ledger_stage *s, size_t number,
 				struct token_column_reader *source,
 				struct token_column_reader *target, struct err *e)
 {
@@ -84,16 +84,16 @@ static int ledger_stage_readers(struct ledger_stage *a, size_t number,
 	while ((got = token_column_next(source, &sides[0], e)) > 0) {
 		got = token_column_next(target, &sides[1], e);
 		if (got == 1)
-			got = ledger_stage_pair(a, number, ++line, sides, e);
+			got = ledger_stage_pair(s, number, ++line, sides, e);
 		if (got < 0)
 			break;
 	}
 	return got;
 }
 
-static int ledger_stage_text(struct ledger_stage *a, size_t number, struct err *e)
+static int ledger_stage_text(struct ledger_stage *s, size_t number, struct err *e)
 {
-	struct prep *p = a->p;
+	struct prep *p = s->p;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
 	struct token_column_reader *source = path ? token_column_open(path, p->words.n, e) : NULL,
 				   *target = NULL;
@@ -102,76 +102,76 @@ static int ledger_stage_text(struct ledger_stage *a, size_t number, struct err *
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
 	if (path)
 		target = token_column_open(path, p->words.n, e);
-	rc = target ? ledger_stage_readers(a, number, source, target, e) : e->code;
+	rc = target ? ledger_stage_readers(s, number, source, target, e) : e->code;
 	token_column_close(source);
 	token_column_close(target);
 	return rc;
 }
 
-static int ledger_stage_load_ids(struct ledger_stage *a, struct err *e)
+static int ledger_stage_load_ids(struct ledger_stage *s, struct err *e)
 {
-	struct prep *p = a->p;
+	struct prep *p = s->p;
 	const char *path = prep_path(p, e, "work/ids");
-	int rc = path ? word_ids_load(&a->ids, path, (int32_t)p->numbers.vocabulary, e) : e->code;
+	int rc = path ? word_ids_load(&s->ids, path, (int32_t)p->numbers.vocabulary, e) : e->code;
 
-	if (!rc && a->ids.n_words != p->words.n)
+	if (!rc && s->ids.n_words != p->words.n)
 		rc = err_set(e, ERR_DATA,
 			     "%s: has %d words, but the word table has %d: remove it and prepare "
 			     "the corpus again",
-			     path, (int)a->ids.n_words, (int)p->words.n);
+			     path, (int)s->ids.n_words, (int)p->words.n);
 	return rc;
 }
 
-static int ledger_stage_begin(struct ledger_stage *a, struct err *e)
+static int ledger_stage_begin(struct ledger_stage *s, struct err *e)
 {
-	struct prep *p = a->p;
+	struct prep *p = s->p;
 	const char *path;
 
-	a->stats.texts = mem_alloc(p->texts.n_train, sizeof(*a->stats.texts), e);
-	if (!a->stats.texts || !prep_words(p, e) || ledger_stage_load_ids(a, e))
+	s->stats.texts = mem_alloc(p->texts.n_train, sizeof(*s->stats.texts), e);
+	if (!s->stats.texts || !prep_words(p, e) || ledger_stage_load_ids(s, e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts.final");
 	if (!path)
 		return e->code;
-	a->verdicts = fopen(path, "rbe");
-	if (!a->verdicts)
+	s->verdicts = fopen(path, "rbe");
+	if (!s->verdicts)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
 	path = prep_path(p, e, "ledger.tsv");
-	a->ledger = path ? drop_ledger_create(path, e) : NULL;
-	return a->ledger ? 0 : e->code;
+	s->ledger = path ? drop_ledger_create(path, e) : NULL;
+	return s->ledger ? 0 : e->code;
 }
 
-static int ledger_stage_finish(struct ledger_stage *a, struct err *e)
+static int ledger_stage_finish(struct ledger_stage *s, struct err *e)
 {
-	struct drop_ledger *l = a->ledger;
-	int64_t dropped = a->p->numbers.read - a->p->numbers.pairs[0];
+	struct drop_ledger *l = s->ledger;
+	int64_t dropped = s->p->numbers.read - s->p->numbers.pairs[0];
 
-	a->ledger = NULL;
-	if (drop_ledger_finish(l, e) || prep_stats_write(a->p, &a->stats, e))
+	s->ledger = NULL;
+	if (drop_ledger_finish(l, e) || prep_stats_write(s->p, &s->stats, e))
 		return e->code;
-	progress_end(&a->p->progress, "%lld pairs dropped of %lld", (long long)dropped,
-		     (long long)a->p->numbers.read);
+	progress_end(&s->p->progress, "%lld pairs dropped of %lld", (long long)dropped,
+		     (long long)s->p->numbers.read);
 	return 0;
 }
 
 int prep_write_ledger(struct prep *p, struct err *e)
 {
-	struct ledger_stage a = { .p = p };
+	struct ledger_stage s = { .p = p };
 	size_t i;
 	int rc;
 
 	progress_begin(&p->progress, "ledger", p->numbers.read, "pairs");
-	rc = ledger_stage_begin(&a, e);
+	rc = ledger_stage_begin(&s, e);
 	for (i = 0; !rc && i < p->texts.n_train; i++)
-		rc = ledger_stage_text(&a, i, e);
+		rc = ledger_stage_text(&s, i, e);
 	if (!rc)
-		rc = ledger_stage_finish(&a, e);
-	drop_ledger_cancel(a.ledger);
-	if (a.verdicts)
-		fclose(a.verdicts);
-	word_ids_free(&a.ids);
-	buf_free(&a.text[0]);
-	buf_free(&a.text[1]);
-	free(a.stats.texts);
+		rc = ledger_stage_finish(&s, e);
+	drop_ledger_cancel(s.ledger);
+	if (s.verdicts)
+		fclose(s.verdicts);
+	word_ids_free(&s.ids);
+	buf_free(&s.text[0]);
+	buf_free(&s.text[1]);
+	free(s.stats.texts);
 	return rc;
 }

@@ -54,41 +54,41 @@ static int64_t count_unknown(const int32_t *ids, int32_t n)
 static int pack_append_pair(void *context, const int32_t *source, int32_t n_source,
 			    const int32_t *target, int32_t n_target, struct err *e)
 {
-	struct shard_packer *k = context;
-	struct prep_numbers *n = &k->p->numbers;
+	struct shard_packer *s = context;
+	struct prep_numbers *n = &s->p->numbers;
 
-	assert(k->writer && k->set >= 0 && k->set < k->p->texts.n_sets);
-	n->pairs[k->set]++;
-	n->source_tokens[k->set] += n_source;
-	n->target_tokens[k->set] += n_target;
-	n->unknown_tokens[k->set] += count_unknown(source, n_source);
-	n->unknown_tokens[k->set] += count_unknown(target, n_target);
-	return shard_append(k->writer, source, n_source, target, n_target, e);
+	assert(s->writer && s->set >= 0 && s->set < s->p->texts.n_sets);
+	n->pairs[s->set]++;
+	n->source_tokens[s->set] += n_source;
+	n->target_tokens[s->set] += n_target;
+	n->unknown_tokens[s->set] += count_unknown(source, n_source);
+	n->unknown_tokens[s->set] += count_unknown(target, n_target);
+	return shard_append(s->writer, source, n_source, target, n_target, e);
 }
 
-static int begin_shard(struct shard_packer *k, int set, struct err *e)
+static int begin_shard(struct shard_packer *s, int set, struct err *e)
 {
-	struct prep_numbers *n = &k->p->numbers;
-	const char *path = prep_path(k->p, e, "%s.shard", k->p->texts.sets[set]);
+	struct prep_numbers *n = &s->p->numbers;
+	const char *path = prep_path(s->p, e, "%s.shard", s->p->texts.sets[set]);
 
-	k->set = set;
+	s->set = set;
 	n->pairs[set] = n->source_tokens[set] = n->target_tokens[set] = n->unknown_tokens[set] = 0;
-	k->writer =
-		path ? shard_create(path, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
-	return k->writer ? 0 : e->code;
+	s->writer =
+		path ? shard_create(path, vocab_size(s->vocab), vocab_sha256(s->vocab), e) : NULL;
+	return s->writer ? 0 : e->code;
 }
 
 /* Finish the shard. A set without pairs gets none, and an old one is removed. */
-static int end_shard(struct shard_packer *k, const char *set, bool is_empty, struct err *e)
+static int end_shard(struct shard_packer *s, const char *set, bool is_empty, struct err *e)
 {
-	struct shard_writer *w = k->writer;
+	struct shard_writer *w = s->writer;
 	const char *path;
 
-	k->writer = NULL;
+	s->writer = NULL;
 	if (!is_empty)
 		return shard_finish(w, e);
 	shard_cancel(w);
-	path = prep_path(k->p, e, "%s.shard", set);
+	path = prep_path(s->p, e, "%s.shard", set);
 	if (path)
 		remove(path);
 	return path ? 0 : e->code;
@@ -96,28 +96,28 @@ static int end_shard(struct shard_packer *k, const char *set, bool is_empty, str
 
 /* ---- train: word numbers to ids, then the external shuffle ---- */
 
-static int make_near_words(struct shard_packer *k, struct err *e)
+static int make_near_words(struct shard_packer *s, struct err *e)
 {
-	const struct word_ids *w = &k->words;
+	const struct word_ids *w = &s->words;
 
-	k->near = mem_alloc((size_t)w->n_words, sizeof(*k->near), e);
-	for (int32_t i = 0; k->near && i < w->n_words; i++) {
-		struct near_word *near = &k->near[i];
+	s->near = mem_alloc((size_t)w->n_words, sizeof(*s->near), e);
+	for (int32_t i = 0; s->near && i < w->n_words; i++) {
+		struct near_word *near = &s->near[i];
 
 		near->n = w->start[i + 1] - w->start[i];
 		for (uint32_t m = 0; m < MIN(near->n, NEAR); m++)
 			near->ids[m] = w->ids[w->start[i] + m];
 	}
-	return k->near ? 0 : e->code;
+	return s->near ? 0 : e->code;
 }
 
-static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, const int32_t *words,
+static int append_word_ids(struct shard_packer *s, struct sentence_ids *to, const int32_t *words,
 			   int32_t n, struct err *e)
 {
 	size_t at = 0;
 
 	for (int32_t i = 0; i < n; i++) {
-		const struct near_word *near = &k->near[words[i]];
+		const struct near_word *near = &s->near[words[i]];
 
 		if (at + near->n + NEAR > to->cap &&
 		    mem_grow(&to->at, &to->cap, at + near->n + NEAR, sizeof(*to->at), e))
@@ -125,27 +125,27 @@ static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, cons
 		/* copy always NEAR ids, which needs no branch; the next word overwrites the rest */
 		memcpy(to->at + at, near->ids, sizeof(near->ids));
 		if (near->n > NEAR)
-			memcpy(to->at + at + NEAR, k->words.ids + k->words.start[words[i]] + NEAR,
+			memcpy(to->at + at + NEAR, s->words.ids + s->words.start[words[i]] + NEAR,
 			       (near->n - NEAR) * sizeof(*to->at));
 		at += near->n;
 	}
 	to->n = at;
 	if (at > INT32_MAX)
-		return err_set(e, ERR_DATA, "%s: a sentence has more than %d tokens", k->p->work,
+		return err_set(e, ERR_DATA, "%s: a sentence has more than %d tokens", s->p->work,
 			       INT32_MAX);
 	return 0;
 }
 
 static int pack_shuffle_pair(void *context, const struct pair_words *pair, struct err *e)
 {
-	struct shard_packer *k = context;
+	struct shard_packer *s = context;
 
-	if (append_word_ids(k, &k->source, pair->source, pair->n_source, e) ||
-	    append_word_ids(k, &k->target, pair->target, pair->n_target, e))
+	if (append_word_ids(s, &s->source, pair->source, pair->n_source, e) ||
+	    append_word_ids(s, &s->target, pair->target, pair->n_target, e))
 		return e->code;
-	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, pair->kept),
-				    k->source.at, (int32_t)k->source.n, k->target.at,
-				    (int32_t)k->target.n, e);
+	return external_shuffle_put(s->external_shuffle, shuffle_inverse_at(&s->order, pair->kept),
+				    s->source.at, (int32_t)s->source.n, s->target.at,
+				    (int32_t)s->target.n, e);
 }
 
 /* Approximate bytes of the ids of all pairs: a word number takes about two bytes, like an id. */
@@ -163,11 +163,11 @@ static int64_t expected_bytes(struct prep *p, struct err *e)
 	return p->numbers.vocabulary > 65536 ? 2 * sum : sum;
 }
 
-static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
+static int pack_shuffle_pairs(struct shard_packer *s, struct err *e)
 {
-	struct prep *p = k->p;
+	struct prep *p = s->p;
 	struct buf verdicts = { 0 };
-	struct external_shuffle_options o = { .limit = vocab_size(k->vocab),
+	struct external_shuffle_options o = { .limit = vocab_size(s->vocab),
 					      .threads = p->threads,
 					      .expected_bytes = expected_bytes(p, e) };
 	char *stem = file_path(e, "%s/bucket", p->work);
@@ -176,11 +176,11 @@ static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
 	if (!rc) {
 		o.stem = stem;
 		o.n_pairs = prep_count_kept(&verdicts);
-		k->order = shuffle_make(
+		s->order = shuffle_make(
 			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
-		k->external_shuffle = external_shuffle_new(&o, e);
-		rc = k->external_shuffle ? prep_each_pair(p, &verdicts, k->words.n_words,
-							  pack_shuffle_pair, k, e)
+		s->external_shuffle = external_shuffle_new(&o, e);
+		rc = s->external_shuffle ? prep_each_pair(p, &verdicts, s->words.n_words,
+							  pack_shuffle_pair, s, e)
 					 : e->code;
 	}
 	free(stem);
@@ -188,58 +188,58 @@ static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
 	return rc;
 }
 
-static int pack_train(struct shard_packer *k, struct err *e)
+static int pack_train(struct shard_packer *s, struct err *e)
 {
-	const char *path = prep_path(k->p, e, "work/ids");
-	int rc = path ? word_ids_load(&k->words, path, vocab_size(k->vocab), e) : e->code;
+	const char *path = prep_path(s->p, e, "work/ids");
+	int rc = path ? word_ids_load(&s->words, path, vocab_size(s->vocab), e) : e->code;
 
 	if (!rc)
-		rc = make_near_words(k, e);
+		rc = make_near_words(s, e);
 	if (!rc)
-		rc = pack_shuffle_pairs(k, e);
-	word_ids_free(&k->words);
-	free(k->near);
-	k->near = NULL;
+		rc = pack_shuffle_pairs(s, e);
+	word_ids_free(&s->words);
+	free(s->near);
+	s->near = NULL;
 	if (!rc)
-		rc = begin_shard(k, 0, e);
+		rc = begin_shard(s, 0, e);
 	if (!rc)
-		rc = external_shuffle_run(k->external_shuffle, pack_append_pair, k, e);
-	external_shuffle_free(k->external_shuffle);
-	k->external_shuffle = NULL;
-	return rc ? rc : end_shard(k, "train", false, e);
+		rc = external_shuffle_run(s->external_shuffle, pack_append_pair, s, e);
+	external_shuffle_free(s->external_shuffle);
+	s->external_shuffle = NULL;
+	return rc ? rc : end_shard(s, "train", false, e);
 }
 
 /* ---- dev and test: raw text, not shuffled ---- */
 
-static int encode_line(struct shard_packer *k, struct pipeline *tools,
+static int encode_line(struct shard_packer *s, struct pipeline *tools,
 		       const struct parallel_reader *in, struct err *e)
 {
-	k->source.n = k->target.n = 0;
-	if (pipeline_encode(tools, SIDE_SOURCE, in->source.text, in->source.len, &k->source.at,
-			    &k->source.n, &k->source.cap, e) ||
-	    pipeline_encode(tools, SIDE_TARGET, in->target.text, in->target.len, &k->target.at,
-			    &k->target.n, &k->target.cap, e))
+	s->source.n = s->target.n = 0;
+	if (pipeline_encode(tools, SIDE_SOURCE, in->source.text, in->source.len, &s->source.at,
+			    &s->source.n, &s->source.cap, e) ||
+	    pipeline_encode(tools, SIDE_TARGET, in->target.text, in->target.len, &s->target.at,
+			    &s->target.n, &s->target.cap, e))
 		return e->code;
-	if (MAX(k->source.n, k->target.n) > INT32_MAX)
+	if (MAX(s->source.n, s->target.n) > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %s has more than %d tokens",
-			       k->p->texts.sets[k->set], INT32_MAX);
-	return pack_append_pair(k, k->source.at, (int32_t)k->source.n, k->target.at,
-				(int32_t)k->target.n, e);
+			       s->p->texts.sets[s->set], INT32_MAX);
+	return pack_append_pair(s, s->source.at, (int32_t)s->source.n, s->target.at,
+				(int32_t)s->target.n, e);
 }
 
-static int encode_texts(struct shard_packer *k, struct pipeline *tools, const char *set,
+static int encode_texts(struct shard_packer *s, struct pipeline *tools, const char *set,
 			struct err *e)
 {
-	const struct conf *c = k->p->c;
-	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, c->source_language);
+	const struct conf *c = s->p->c;
+	char *source = file_path(e, "%s/%s.%s", s->p->folder, set, c->source_language);
 	char *target =
-		source ? file_path(e, "%s/%s.%s", k->p->folder, set, c->target_language) : NULL;
+		source ? file_path(e, "%s/%s.%s", s->p->folder, set, c->target_language) : NULL;
 	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
 		while ((got = parallel_next(&in, e)) > 0)
-			if (encode_line(k, tools, &in, e)) {
+			if (encode_line(s, tools, &in, e)) {
 				got = e->code;
 				break;
 			}
@@ -250,25 +250,25 @@ static int encode_texts(struct shard_packer *k, struct pipeline *tools, const ch
 	return got;
 }
 
-static int pack_held_out(struct shard_packer *k, struct pipeline *tools, const char *set,
+static int pack_held_out(struct shard_packer *s, struct pipeline *tools, const char *set,
 			 struct err *e)
 {
-	struct prep *p = k->p;
+	struct prep *p = s->p;
 	int number = 1, rc;
 
 	while (number < p->texts.n_sets && strcmp(p->texts.sets[number], set) != 0)
 		number++;
 	if (number == p->texts.n_sets)
-		return end_shard(k, set, true, e);
-	rc = begin_shard(k, number, e);
+		return end_shard(s, set, true, e);
+	rc = begin_shard(s, number, e);
 	if (!rc)
-		rc = encode_texts(k, tools, set, e);
-	return rc ? rc : end_shard(k, set, p->numbers.pairs[number] == 0, e);
+		rc = encode_texts(s, tools, set, e);
+	return rc ? rc : end_shard(s, set, p->numbers.pairs[number] == 0, e);
 }
 
 int prep_pack_shards(struct prep *p, struct err *e)
 {
-	struct shard_packer k = { .p = p };
+	struct shard_packer s = { .p = p };
 	struct pipeline *tools;
 	int rc;
 
@@ -276,21 +276,21 @@ int prep_pack_shards(struct prep *p, struct err *e)
 	tools = pipeline_open(p->folder, p->c, e);
 	rc = tools ? 0 : e->code;
 	if (!rc) {
-		k.vocab = pipeline_vocab(tools);
-		p->numbers.vocabulary = vocab_size(k.vocab);
-		rc = pack_train(&k, e);
+		s.vocab = pipeline_vocab(tools);
+		p->numbers.vocabulary = vocab_size(s.vocab);
+		rc = pack_train(&s, e);
 	}
 	if (!rc)
-		rc = pack_held_out(&k, tools, "dev", e);
+		rc = pack_held_out(&s, tools, "dev", e);
 	if (!rc)
-		rc = pack_held_out(&k, tools, "test", e);
+		rc = pack_held_out(&s, tools, "test", e);
 	if (!rc)
 		progress_end(&p->progress, "%lld source and %lld target tokens",
 			     (long long)p->numbers.source_tokens[0],
 			     (long long)p->numbers.target_tokens[0]);
-	shard_cancel(k.writer);
+	shard_cancel(s.writer);
 	pipeline_close(tools);
-	free(k.source.at);
-	free(k.target.at);
+	free(s.source.at);
+	free(s.target.at);
 	return rc;
 }
