@@ -1,6 +1,6 @@
 #!/bin/sh
-# fetch.sh - archives from a faulty web server: every case ends in the right file or in a clear error, and
-# nothing half is ever taken. Last line: the tally, which tests/tally.sh counts.
+# fetch.sh - downloads from a faulty web server: every case ends with the right file or a clear error, never with an
+# incomplete file. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-fetch-XXXXXX")
@@ -16,7 +16,7 @@ trap finish EXIT
 trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY NO_PROXY no_proxy
 . "$(dirname "$0")/../helpers.sh"
-# only standard error is looked at
+# only standard error is checked
 # shellcheck disable=SC2034 # by helpers.sh
 said=$tmp/err
 
@@ -50,7 +50,7 @@ nothing() { absent "$1: no file" "$here/a.tgz"; }
 # requests PATTERN : how many lines of the server's log
 requests() { sed 's/\\//g' "$tmp/log" | grep -cE -- "$1"; }
 
-# ---- as it should be -------------------------------------------------------
+# ---- good downloads --------------------------------------------------------
 manifest plain "url = $web/a.tgz" "sha256 = $sum" "md5 = $md5" "bytes = $size"
 says "a good server" 0 "a.tgz: $size bytes from $web/a.tgz" fetch
 right "a good server"
@@ -76,8 +76,8 @@ says "another file in its place" 0 'should (have|be) .*; fetching it again' fetc
 right "another file in its place"
 same "another file in its place: said once" "$(grep -c 'fetching it again' "$tmp/err")" 1
 
-# ---- faults that pass -----------------------------------------------------
-# recovers NAME PATH WORDS [REQUESTS]: ends in the right file after saying WORDS
+# ---- temporary faults -----------------------------------------------------
+# recovers NAME PATH WORDS [REQUESTS]: the right file, after a message with WORDS
 n=0
 recovers() {
 	n=$((n + 1))
@@ -111,8 +111,8 @@ recovers "no ETag: continued, for its hash is published" noetag/once/cut-70000/ 
 same "no ETag: it was continued" "$(requests '^/noetag/once/cut-70000/a.tgz 206 70000 ')" 1
 recovers "stalled once" once/drip/ 'try 2 of 6'
 
-# ---- faults that stay ------------------------------------------------------
-# fails NAME PATH STATUS WORDS [LINE...]: another published line may follow
+# ---- permanent faults ------------------------------------------------------
+# fails NAME PATH STATUS WORDS [LINE...]: further lines of the manifest may follow
 fails() {
 	n=$((n + 1))
 	fault=$1 path=$2 status=$3 expected=$4
@@ -169,7 +169,7 @@ says "afterwards without it" 0 'from your own address .*; remove it' fetch
 says "an address for something else" 64 'no archive called c.tgz' fetch --url "c.tgz=$web/a.tgz"
 
 # ---- parts of another run ---------------------------------------------------
-# part NAME LINE... : a first run that is left with 70000 bytes
+# part NAME LINE... : a first run that leaves a part of 70000 bytes
 part() {
 	manifest "$@"
 	fetch --tries 1 >/dev/null 2>&1

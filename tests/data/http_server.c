@@ -1,36 +1,35 @@
 /*
  * http_server.c - a web server for tests: tests/http_server FOLDER PORT-FILE [LOG]
  *
- * Serves the files of one folder on 127.0.0.1 as a good server does (Range, If-Range, ETag,
+ * Serves the files of one folder on 127.0.0.1 like a correct server (Range, If-Range, ETag,
  * Last-Modified), writes its port number to PORT-FILE when it is ready, and runs until it is
- * killed. What stands before the name makes it misbehave; several may be put together
- * (/norange/cut-5000/NAME):
+ * killed. Prefixes of the path select faults and may be combined (/norange/cut-5000/NAME):
  *
  *	moved/		302 to the rest of the path
  *	loop/		302 to itself
- *	page/		200, but a web page, and says so
- *	disguised/	200, but a web page that says it is something else
+ *	page/		200 with a web page as text/html
+ *	disguised/	200 with a web page under another content type
  *	cut-N/		closes the connection after N bytes of a body; cut/: after half of them
- *	once/		what follows it only happens to the first request for the path
+ *	once/		the faults after it apply to the first request for the path only
  *	norange/	ignores Range
  *	busy/		503
- *	fail-S-N/	status S to the first N requests
- *	wait-T/		with Retry-After: T in failures
- *	nolength/	no Content-Length: the end is the end of the connection
- *	chunked/	no Content-Length, but chunks
+ *	fail-S-N/	status S for the first N requests
+ *	wait-T/		adds Retry-After: T to failures
+ *	nolength/	no Content-Length: the connection closes at the end
+ *	chunked/	no Content-Length: chunked transfer encoding
  *	noetag/		neither ETag nor Last-Modified
  *	weak/		a weak ETag only
  *	glue/		ignores If-Range
- *	shift/		answers a Range with another one
- *	always206/	answers 206 whatever was asked for
+ *	shift/		answers with another Range than requested
+ *	always206/	answers every request with 206
  *	no416/		416 to every Range, without Content-Range
  *	drip/		ten bytes a second, endlessly
  *	slow-N/		N bytes every 10 ms
  *	slam/		closes without a byte
- *	gate-N/		waits (two seconds) until N such requests are there at once, else 500
+ *	gate-N/		waits up to two seconds for N concurrent requests, else 500
  *
- * One line of LOG for each request when it ends: the path, the status, the first byte of the body in
- * the file, bytes sent of the body, and how many requests were open when it came.
+ * LOG gets a line at the end of each request: path, status, offset of the body in the file, bytes
+ * of the body sent, number of open requests when it arrived.
  */
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# prep.sh - corpora from archives and files to shards: a WMT-shaped one from a local web server, and bad input.
+# prep.sh - from archives and files to shards: a WMT-like corpus from a local web server, and bad input.
 # Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
@@ -20,7 +20,7 @@ trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME MULTI30K
 . "$(dirname "$0")/../helpers.sh"
 
-# ---- a WMT-shaped set of archives ------------------------------------------
+# ---- a WMT-like set of archives -------------------------------------------
 raw=$tmp/raw
 mkdir -p "$raw/training-parallel-nc-v11" "$raw/dev" "$raw/test" "$tmp/www"
 "$data" demo-corpus --demo-pairs 1700 "$tmp/en" "$tmp/de" || not_ok "demo-corpus" "it failed"
@@ -37,7 +37,7 @@ words() { i=0; while [ $i -lt "$1" ]; do printf '%s ' "$2"; i=$((i + 1)); done; 
 # and one training pair that is also a test pair
 sed -n 1p "$tmp/test.en" >>"$raw/commoncrawl.de-en.en"
 sed -n 1p "$tmp/test.de" >>"$raw/commoncrawl.de-en.de"
-# sgm FILE KIND : the lines of a file as a test set, as WMT writes them
+# sgm FILE KIND : the lines of a file as an .sgm test set of WMT
 sgm() {
 	printf '<%s setid="x" srclang="any">\n<doc docid="1">\n<p>\n' "$2"
 	awk '{ printf "<seg id=\"%d\">%s</seg>\n", NR, $0 }' "$1"
@@ -98,7 +98,7 @@ equal "the ledger names archive, member, line and rule" "$tmp/ledger" "$tmp/reas
 same "and shows the text" "$(sed -n 4p "$corpus/ledger.tsv" | cut -f 5)" "Haus Haus Haus Haus"
 same "what stages left for each other is kept" "$(find "$corpus/work" -name '*.json' | wc -l)" 6
 
-# the same by the pipe tools, one after the other
+# reference: the same with the pipe tools
 for l in en de; do
 	cat "$raw/europarl-v7.de-en.$l" "$raw/commoncrawl.de-en.$l" \
 		"$raw/training-parallel-nc-v11/news-commentary-v11.de-en.$l" | "$data" tokenize -l $l >"$tmp/tok.$l"
@@ -232,7 +232,7 @@ else
 	skip "read-only folder" "root may write anywhere, and setpriv is not here"
 fi
 
-# ---- the other dialect of BPE ------------------------------------------------
+# ---- SentencePiece -----------------------------------------------------------
 sp_demo() { "$data" prep demo -C "$tmp/sp" --demo-pairs 600 --no-tokenize --segmentation sentencepiece "$@"; }
 says "a SentencePiece vocabulary" 0 'vocabulary of 400' sp_demo --vocabulary-size 397 --keep-text
 corpus=$tmp/sp/corpora/demo
@@ -253,7 +253,7 @@ says "no model" 64 'give it with -m FILE.model' "$data" sp-apply "$tmp/en"
 says "no name" 64 'give it with -o PREFIX' "$data" sp-learn "$tmp/en"
 says "codes are no model" 65 'no SentencePiece model' "$data" sp-apply -m "$tmp/codes" "$tmp/en"
 
-# killed in the middle: nothing looks finished, the next one works
+# killed in the middle: the corpus is not ready, and the next run completes it
 "$data" prep demo -C "$tmp/killed" --demo-pairs 400000 -q &
 killed_pid=$!
 tries=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# stages.sh - preparation in stages: which of them other options, texts and lost files redo; filters; questions to a
-# corpus. Last line: the tally, which tests/tally.sh counts.
+# stages.sh - stages of preparation: which stages other options, texts and lost files repeat; rules; the data command.
+# Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-stages-XXXXXX")
@@ -55,7 +55,7 @@ would_run() {
 }
 all="read judge learn encode pack ledger "
 
-# ---- before anything is there ---------------------------------------------------
+# ---- before the preparation ------------------------------------------------------
 same "all stages would run" "$(would_run)" "$all"
 says "a plan in words" 0 'read +to run +never run' prep --dry-run
 says "and what it needs" 0 'needs at most .*B of memory and .*B of disk' prep --dry-run
@@ -66,13 +66,13 @@ says "it is ready" 0 'is ready, with the same options' prep --dry-run
 sha() { grep -o "\"name\":\"$1\",\"bytes\":[0-9]*,\"sha256\":\"[0-9a-f]*\"" "$corpus/manifest.json"; }
 first=$(sha train.shard)
 
-# ---- text, also afterwards ----------------------------------------------------
+# ---- --keep-text, also later --------------------------------------------------
 says "a prepared corpus gives its texts" 0 'kept: read judge learn encode pack ledger' prep --keep-text
 "$data" bpe-apply -c "$corpus/bpe.codes" <"$corpus/text/train.tok.clean.de" >"$tmp/split"
 equal "which are split as the codes say" "$tmp/split" "$corpus/text/train.tok.clean.bpe.200.de"
 same "and nothing else changes" "$(sha train.shard)" "$first"
 
-# ---- what each option redoes -----------------------------------------------------
+# ---- what each option repeats ----------------------------------------------------
 find "$corpus" -type f -newer "$corpus/manifest.json" >"$tmp/newer"
 for o in --normalize --no-tokenize --no-escape --aggressive "--source-language de --target-language en"; do
 	# shellcheck disable=SC2086 # a list of options
@@ -100,7 +100,7 @@ same "a set less redoes all" "$(would_run untested.ini)" "$all"
 says "it says which option" 0 'judge +to run +option max_words was 80, is 50' prep --dry-run --max-words 50
 says "and what reads from it" 0 'pack +to run +reads from encode' prep --dry-run --max-words 50
 same "plans change nothing" "$(find "$corpus" -type f -newer "$corpus/manifest.json")" "$(cat "$tmp/newer")"
-# every option of preparation has its place in the plan, or is known to need none
+# every option of [data] belongs to a stage, or is listed here as known
 cat >"$tmp/known" <<END
 aggressive
 corpus
@@ -138,7 +138,7 @@ data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${WERKBANK_SH
 	tr _ - | sort)
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 
-# ---- doing it ---------------------------------------------------------------------
+# ---- running ----------------------------------------------------------------------
 says "a language without rules: said" 0 'no tokenizer rules for the language "fr"' prep --dry-run --target-language fr
 says "other options: asks for --force" 78 'max_words = 80, but this recipe has .50.: give --force.*--dry-run' prep --max-words 50
 says "only what depends on it" 0 'done already and kept: read' prep --max-words 50 --force
@@ -168,13 +168,13 @@ says "ready without work" 0 'is ready, with the same options' prep --dry-run
 says "one thread" 0 '"name":"train.shard"' "$data" prep "$tmp/my.ini" -C "$tmp/one" --threads 1 -q --json
 same "one thread: the same bytes" "$(grep -o '"name":"train.shard"[^}]*' "$tmp/out")," "$first,"
 equal "equal corpora have equal statistics" "$tmp/one/corpora/my/stats.json" "$corpus/stats.json"
-# of an earlier version: prepared again, and its files that nobody writes any more go
+# a corpus of an earlier version is prepared again; its obsolete files are removed
 mkdir -p "$tmp/old/corpora/my"
 : >"$tmp/old/corpora/my/other.shard"
 echo '{"v":1,"files":[{"name":"other.shard","bytes":0},{"name":"vocab.tsv","bytes":0}]}' >"$tmp/old/corpora/my/manifest.json"
 says "of an earlier version: prepared again" 0 'is ready' "$data" prep "$tmp/my.ini" -C "$tmp/old"
 absent "a file of the earlier version is gone" "$tmp/old/corpora/my/other.shard"
-# a preparation that failed goes on with other options, without --force
+# a failed preparation continues with other options, without --force
 says "stopped by a limit" 65 'no training pair has at most' "$data" prep "$tmp/my.ini" -C "$tmp/stopped" --max-tokens 8 --no-tokenize --min-words 12
 says "goes on with other options" 0 'kept: read judge learn' "$data" prep "$tmp/my.ini" -C "$tmp/stopped" --no-tokenize --min-words 12
 
@@ -188,7 +188,7 @@ cut -f 2,3 "$corpus/ledger.tsv" | tr '\t\n' ' ,' >"$tmp/rows"
 same "the ledger names them" "$(cat "$tmp/rows")" \
 	"line rule,201 empty,202 long,203 ratio,204 copy,205 duplicate,206 overlap,207 script,"
 
-# ---- questions -------------------------------------------------------------------
+# ---- the data command -------------------------------------------------------------------
 ask() { "$data" data "$@" -C "$tmp/ws"; }
 says "stats" 0 '^my: en to de, bpe, vocabulary of [0-9]*, 200 merges' ask stats my
 says "stats: a text" 0 ' 207 +200 +7 .*two.en$' ask stats my
@@ -204,7 +204,7 @@ says "why: not this one" 64 'n:5 is the end of 2 names|n is the end of 2 names' 
 says "why: no such text" 64 'no text of the corpus is called three.en' ask why my three.en:5
 says "why: no such line" 64 'two.en has no line 208: it has lines 1 to 207' ask why my two.en:208
 says "why: no line at all" 64 'expected FILE:LINE' ask why my two.en
-# there and back: every pair of the shard is the line that it says it is
+# every pair of the shard is the line that "data show" names
 says "show: 600 pairs" 0 'pair 599 of train.shard: ' ask show my 0 1000
 awk '/^pair/ { n = split($5, part, ":"); line = part[n]; file = $5; sub(/:[0-9]*$/, "", file) }
 	/^  source/ { sub(/^  source  /, ""); print file "\t" line "\t" $0 }' "$tmp/out" | sort -k 1,1 -k 2,2n | cut -f 3 >"$tmp/shown"

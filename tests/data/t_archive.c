@@ -1,4 +1,4 @@
-/* t_archive.c - archives as tools write them, and as no honest tool would. */
+/* t_archive.c - tests of archive.h: archives of common tools, and malicious ones */
 #include <archive.h>
 #include <archive_entry.h>
 #include <dirent.h>
@@ -92,13 +92,13 @@ static char *store(const char *name, const struct buf *b)
 	char *path = file_path(&e, "%s/%s", test_folder(), name);
 	FILE *f;
 
-	unlink(path); /* a file system may wait for the disk where one is replaced */
+	unlink(path); /* on some file systems, replacing a file waits for the disk */
 	f = fopen(path, "wb");
 	check(f && !b->failed && fwrite(buf_text(b), 1, b->len, f) == b->len && !fclose(f));
 	return path;
 }
 
-/* The bytes packed by a filter of libarchive, as .tgz and the like are. */
+/* Compress bytes with a filter of libarchive, as in a .tgz. */
 static void pack(const struct buf *in, int filter, struct buf *out)
 {
 	size_t room = in->len + 65536, used = 0;
@@ -131,7 +131,7 @@ static char *store_packed(const char *name, const struct buf *b, int filter)
 	return path;
 }
 
-/* A .zip of such files; text NULL: bytes of zeros. type: AE_IFREG, AE_IFLNK, … */
+/* Make a .zip of these files; text NULL: zero bytes. type: AE_IFREG, AE_IFLNK, ... */
 struct zipped {
 	const char *name, *text;
 	int64_t bytes;
@@ -173,7 +173,7 @@ static char *store_zip(const char *name, const struct zipped *files, size_t n)
 struct outcome {
 	int code;
 	struct err e;
-	struct buf texts[2]; /* of the members of pair, as far as they came */
+	struct buf texts[2]; /* of the members of pair, as far as they could be read */
 	int64_t bytes;
 };
 
@@ -211,7 +211,7 @@ static bool is_whole(const struct outcome *o)
 	       !strcmp(buf_text(&o->texts[1]), GERMAN);
 }
 
-/* Read it; refused as ERR_DATA with these words, and no more than that much came out. Frees path. */
+/* Read the archive: ERR_DATA with these words after at most so many bytes. Frees path. */
 static void check_refused(char *path, const char *words)
 {
 	struct outcome o = { 0 };
@@ -269,7 +269,7 @@ TEST(archive_packed_in_every_way)
 	buf_free(&b);
 }
 
-/* As tar(1) and zip(1) write them; a program that is not here is passed over. */
+/* Archives of tar(1) and zip(1); skip programs that are not installed. */
 TEST(archive_written_by_the_usual_tools)
 {
 	static const struct {
@@ -308,7 +308,7 @@ TEST(archive_written_by_the_usual_tools)
 	}
 }
 
-/* Of two names that fit, the longer one is meant. */
+/* If two wanted names match a member, the longer name wins. */
 TEST(archive_members_by_the_longest_name)
 {
 	static const char *const names[] = { "corpus.en", "news/corpus.en" };
@@ -325,7 +325,7 @@ TEST(archive_members_by_the_longest_name)
 	r = archive_open(path, names, 2, &e);
 	if (check(r)) {
 		check(archive_next(r, &member, &e) == 1 && member == 1);
-		check(archive_next(r, &member, &e) == 1 && member == 0); /* unread so far */
+		check(archive_next(r, &member, &e) == 1 && member == 0); /* not read before */
 		check_int(archive_next(r, &member, &e), 0);
 	}
 	archive_close(r);
@@ -354,7 +354,7 @@ TEST(archive_position_reaches_the_end)
 	buf_free(&b);
 }
 
-/* What tar and gzip leave alone behind the end may be there. */
+/* Trailing bytes that tar and gzip ignore are accepted. */
 TEST(archive_with_something_behind_its_end)
 {
 	struct buf b = { 0 }, packed = { 0 };
@@ -371,7 +371,7 @@ TEST(archive_with_something_behind_its_end)
 	buf_free(&b);
 }
 
-/* Two gzip members that are one text: split within a tar header. */
+/* Two concatenated gzip members, cut within a tar header. */
 TEST(archive_of_two_gzip_members)
 {
 	struct buf b = { 0 }, head, rest, packed = { 0 };
@@ -388,7 +388,7 @@ TEST(archive_of_two_gzip_members)
 
 /* ---- hostile ones ---- */
 
-/* The members before a hostile one, then it, then the rest; also packed. Frees nothing of b. */
+/* Check a malicious member in the middle of good ones, also compressed. Does not free b. */
 static void check_hostile(const struct buf *b, const char *words)
 {
 	struct buf whole = { 0 };
@@ -435,7 +435,7 @@ TEST(archive_paths_that_climb)
 		add_file(&b, paths[i], "x");
 		check_hostile(&b, paths[i]);
 		check_hostile(&b, absolute ? "absolute path" : "\"..\" in its path");
-		if (!strchr(paths[i], '\\')) /* which the writer turns round */
+		if (!strchr(paths[i], '\\')) /* the .zip writer replaces backslashes */
 			check_refused(store_zip("hostile.zip", files, 1), paths[i]);
 	}
 	check_int(count_entries(canary), 2); /* "." and ".." */
@@ -470,7 +470,7 @@ TEST(archive_wanted_members_that_are_no_files)
 	buf_free(&b);
 }
 
-/* The kind of a member stands in the directory at the end of a .zip, in the upper half of 32 bits. */
+/* The central directory of a .zip holds the file type in the upper 16 of 32 attribute bits. */
 TEST(archive_zip_members_that_are_no_files)
 {
 	static const struct {
@@ -540,7 +540,7 @@ TEST(archive_lacks_a_member)
 
 /* ---- bombs ---- */
 
-/* 1000:1, as the member, as one that nobody asks for, and behind the end of the members. */
+/* A ratio of 1000:1 in a wanted member, in an unwanted one, and after the last member. */
 TEST(archive_bombs)
 {
 	static const struct zipped wanted[] = { { "corpus.en", NULL, 80 * MIB, 0 } };
@@ -574,7 +574,7 @@ TEST(archive_bombs)
 /* A hole of eight terabytes in a file of half a kilobyte. */
 TEST(archive_sparse_bomb)
 {
-	static const char map[] = "1\n8796093022200\n8\n"; /* the last eight bytes are there */
+	static const char map[] = "1\n8796093022200\n8\n"; /* only the last eight bytes are data */
 	static const char pax[] = "22 GNU.sparse.major=1\n"
 				  "22 GNU.sparse.minor=0\n"
 				  "31 GNU.sparse.name=x/corpus.en\n"
@@ -603,7 +603,7 @@ TEST(archive_endless_headers)
 	memset(record, 'x', sizeof(record));
 	memcpy(record, comment, strlen(comment));
 	record[511] = '\n';
-	/* one of them that never ends */
+	/* an extension header without end */
 	for (const char *type = "xgLK"; *type; type++) {
 		struct header h = { .name = "x", .type = *type, .size = 2 * MIB };
 
@@ -613,7 +613,7 @@ TEST(archive_endless_headers)
 			buf_add(&b, record, sizeof(record));
 		check_hostile(&b, "at member corpus.en");
 	}
-	/* and one behind the other */
+	/* many extension headers in a row */
 	for (const char *type = "xL"; *type; type++) {
 		struct header h = { .name = "x", .type = *type, .size = 512 };
 
@@ -640,8 +640,8 @@ TEST(archive_of_too_many_members)
 /* ---- damaged ones ---- */
 
 /*
- * Cut behind every byte: only a .tar passes, that is whole but for its end: the end of another
- * member is like one.
+ * Cut after every byte. Only a .tar that lacks nothing but its end marker is accepted: that cut
+ * looks like the end of the archive.
  */
 TEST(archive_cut_short_anywhere)
 {
@@ -699,7 +699,7 @@ static void check_cuts_of(const char *path)
 	buf_free(&b);
 }
 
-/* With any bit of it turned over, it is refused or gives the very same text. */
+/* With any one bit flipped, the archive is rejected or gives the same text. */
 static void check_flips_of(const char *path)
 {
 	struct err e = { 0 };

@@ -1,4 +1,4 @@
-/* t_fetch.c - bars, parts and receipts; the network itself is tested by fetch.sh. */
+/* t_fetch.c - tests of bars, parts and receipts; fetch.sh tests the network */
 #include "tests/test.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ TEST(bars_lines_of_a_known_and_an_unknown_total)
 	buf_free(&b);
 }
 
-/* Never wider than the terminal, whatever there is to say. */
+/* No line is wider than the terminal. */
 TEST(bars_lines_fit)
 {
 	static const int64_t amounts[] = { 0, 1, 999, 123456, 918311367, 900000000000 };
@@ -57,7 +57,7 @@ TEST(bars_lines_fit)
 			for (size_t k = 0; k < ARRAY_LEN(amounts); k++) {
 				struct bar_view v = { .name = "training-parallel-commoncrawl.tgz",
 						      .status = i == 5 ? "verifying the first part"
-								      : NULL,
+								       : NULL,
 						      .done = amounts[i],
 						      .total = k ? amounts[k] : -1,
 						      .rate = k == 4 ? 0.1 : (double)amounts[k],
@@ -79,7 +79,7 @@ TEST(bars_lines_fit)
 static const struct fetch_address here = { .url = "http://a/x", .content = "", .bytes = -1 };
 static const struct fetch_address mirror = { .url = "http://b/x", .content = "00ff", .bytes = -1 };
 
-/* What a part of ten bytes with this note may be continued from: "", or the condition ("-": none). */
+/* Can a part of ten bytes with this PART.json be resumed? "": no, else If-Range ("-": none). */
 static const char *may_continue(const char *note, const struct fetch_address *a)
 {
 	static char condition[100];

@@ -1,4 +1,4 @@
-/* t_origin.c - from a position in the shard to the line of a text, and back. */
+/* t_origin.c - tests of origin.h: position in the shard to line of a text, and back */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 static const char *const names[TEXTS] = { "a/one.en", "a/one.en", "b\tc/two.en" };
 
-/* The same text may be there twice; every third line or so is dropped, in the second all but one. */
+/* Three texts, two of the same name. Drops about every third line; of the second, all but one. */
 static bool is_dropped(int text, int line)
 {
 	return text == 1 ? line != 50 : (line * 7 + text) % 3 == 0;
@@ -28,7 +28,7 @@ static void write_file(const char *name, const char *text)
 	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
-/* Returns how many pairs are kept. */
+/* Returns the number of kept pairs. */
 static int write_corpus(void)
 {
 	struct err e = { 0 };

@@ -1,4 +1,4 @@
-/* t_pack.c - from words to shards: learning, encoding, placing, packing. */
+/* t_pack.c - tests of the stages from words to shards: learn, encode, external shuffle, pack */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct placed {
 	struct shuffle order;
 };
 
-/* What pair i consists of: a length and numbers that say i again. */
+/* Contents of pair i: a length and numbers, all computed from i. */
 static int32_t make_numbers(int64_t i, int32_t *numbers, int64_t limit, int32_t side)
 {
 	int32_t n = (int32_t)((i * 7 + side * 3) % 11);
@@ -156,7 +156,7 @@ TEST(word_ids_survive_and_damage_is_noticed)
 
 #define SETS 3
 
-/* A corpus whose training texts are words already, in a folder of its own. */
+/* A corpus folder in the state after the stage "read". */
 struct corpus {
 	struct conf c;
 	struct prep p;
@@ -165,7 +165,7 @@ struct corpus {
 	struct text_pair texts[2];
 };
 
-/* A sentence of made-up words, some of them odd. */
+/* A sentence of random words, some of them unusual. */
 static void make_line(struct rng_key key, int64_t number, struct buf *out)
 {
 	static const char *const odd[] = { "</s>",
@@ -301,7 +301,7 @@ static void add_pairs(struct corpus *q, int64_t pairs)
 
 	for (int64_t i = 0; i < pairs; i++) {
 		for (int side = 0; side < 2; side++) {
-			/* often enough to become a piece, which is unknown then */
+			/* </s> becomes a piece equal to a special token: unknown */
 			buf_add_str(&q->lines[side], i % 3 == 1 ? "</s> " : "b ");
 			make_line(key, 2 * i + side, &q->lines[side]);
 			if (q->lines[side].data[q->lines[side].len - 1] == ' ')
@@ -614,7 +614,7 @@ out:
 	corpus_end(&q);
 }
 
-/* A side of the kept lines as they are, or split. */
+/* One side of the kept lines, as words or as pieces. */
 static void check_text(struct corpus *q, const struct expected *x, int side, bool split)
 {
 	struct err e = { 0 };
@@ -769,7 +769,7 @@ TEST(pack_refuses_what_does_not_belong_together)
 	add_pairs(&q, 300);
 	if (write_all(&q, &e) || prep_learn_pieces(&q.p, &e))
 		goto out;
-	q.c.max_tokens = 0; /* none is short enough … but for empty ones */
+	q.c.max_tokens = 0; /* only empty lines are short enough */
 	memset(q.verdicts.data, CLEAN_KEEP, 1);
 	memset(q.verdicts.data + 1, CLEAN_RATIO, 299);
 	check_int(file_write_all(prep_path(&q.p, &e, "work/verdicts"), q.verdicts.data, 300, &e),

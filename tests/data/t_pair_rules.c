@@ -1,4 +1,4 @@
-/* t_pair_rules.c - which pairs of a training text are kept: prep_filter_pairs() over sides made here. */
+/* t_pair_rules.c - tests of prep_filter_pairs() on token columns written here */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct pair {
 	const char *source, *target;
 };
 
-/* Two texts of training, the first pair of dev in the second one, twice. */
+/* Two training texts; the second contains the first dev pair twice. */
 static const struct pair first[] = {
 	{ "a b c", "x y" },
 	{ "", "x" },
@@ -41,7 +41,7 @@ static uint32_t add_words(struct intern *words, const char *text, int32_t *ids)
 	return n;
 }
 
-/* As reading would note it; every word of Cyrillic letters here is foreign. */
+/* The line as the stage "read" stores it; words of Cyrillic letters are foreign. */
 static void put_side(struct token_column_writer *w, struct intern *words, const char *text)
 {
 	struct err e = { 0 };
@@ -78,7 +78,7 @@ static struct text_pair texts[] = { { .set = "train", .name = (char *)"one.en" }
 				    { .set = "train", .name = (char *)"two.en" },
 				    { .set = "dev", .name = (char *)"dev.en" } };
 
-/* A folder in which everything that judging reads is there. */
+/* A corpus folder with all inputs of the stage "judge". */
 static void begin(struct prep *p, struct conf *c)
 {
 	struct err e = { 0 };
@@ -107,7 +107,7 @@ static void end(struct prep *p, struct conf *c)
 	conf_free(c);
 }
 
-/* One letter a pair: what became of it. */
+/* One letter a pair: its verdict. */
 static void check_verdicts(struct prep *p, const char *expected)
 {
 	static const char letters[CLEAN_N_RULES + 1] = ".eslrwcfhod#";
@@ -137,13 +137,13 @@ TEST(judge_by_the_rules)
 	check_int(p.numbers.dropped[CLEAN_EMPTY], 1);
 	check_int(p.numbers.dropped[CLEAN_RATIO], 1);
 	check_int(p.numbers.in_train[1], 2);
-	/* words of dropped pairs do not count: a stands 12 times in one of them */
+	/* words of dropped pairs do not count: one of them has "a" 12 times */
 	check_int(file_read_all(prep_path(&p, &e, "work/counts"), 0, &counts, &e), 0);
 	check_int(counts.len, (size_t)p.words.n * sizeof(n));
 	word = intern_find(&p.words, "a", 1);
 	memcpy(&n, counts.data + (size_t)word * sizeof(n), sizeof(n));
 	check_int(n, 4);
-	/* once more: numbers are set, not added to */
+	/* a second run sets the numbers, it does not add to them */
 	check_verdicts(&p, ".e..r...");
 	check_int(p.numbers.pairs[0], 6);
 	check_int(p.numbers.in_train[1], 2);

@@ -1,4 +1,4 @@
-/* t_read.c - texts in blocks, and the stage of preparation that reads them. */
+/* t_read.c - tests of blocks.h, block_words.h and the stage "read" */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-/* A corpus folder of its own, prepared as its options say. */
+/* A corpus folder of its own, and a preparation with these options. */
 struct fixture {
 	struct conf c;
 	struct prep p;
@@ -42,7 +42,7 @@ static void write_text(const char *name, const char *text)
 	write_bytes(name, text, strlen(text));
 }
 
-/* options: name, value, …, NULL; values of file and folder options are names in the test's folder. */
+/* options: name, value, ..., NULL; values of path options are names in the test's folder. */
 static int run(struct fixture *f, int threads, const char *const *options)
 {
 	static const char *const in_folder[] = { "train_source", "train_target", "dev_source",
@@ -93,7 +93,7 @@ static void check_fails(int threads, const char *const *options, int code, const
 	done(&f);
 }
 
-/* The text of a side as its words say, a line each, appended to out. */
+/* Append the lines of a token column to out, rebuilt from its words. */
 static void side_text(struct fixture *f, const char *name, struct buf *out)
 {
 	struct token_column_reader *r;
@@ -161,7 +161,7 @@ TEST(read_gives_words_and_counts)
 	struct token_column_reader *r;
 	struct token_column_line l;
 
-	/* CRLF, an empty line, blanks alone, other letters, a '|', no LF at the end */
+	/* CRLF, an empty line, only blanks, other scripts, a '|', no LF at the end */
 	write_text("a.en", "Hello, world!\r\n\n \t \n\u041f\u0440\u0438\u0432\u0435\u0442 abc\n"
 			   "ab cd");
 	write_text("a.de", "world\nab\nab ab\n\u00df\u00fc\u00b5\u00d7\nc | d|e\n");
@@ -175,7 +175,7 @@ TEST(read_gives_words_and_counts)
 	check_int(f.p.numbers.read, 5);
 	check_int(f.p.numbers.source_bytes, 42);
 	check_int(f.p.numbers.distinct_words, f.p.words.n);
-	/* first those of the source, in their order */
+	/* first the words of the source, in order */
 	check_int(intern_find(&f.p.words, "Hello", 5), 0);
 	check_int(intern_find(&f.p.words, "world", 5), 2);
 	check_int(intern_find(&f.p.words, "cd", 2), 7);
@@ -256,7 +256,8 @@ TEST(read_refuses_unequal_and_empty_sides)
 	write_text("2", "a\nb\n");
 	write_text("3", "a\nb\nc");
 	check_fails(2, unequal, ERR_DATA, "/3 has 3 lines, but ");
-	check_fails(2, unequal, ERR_DATA, "/2 has 2: line N of one must be the translation of line");
+	check_fails(2, unequal, ERR_DATA,
+		    "/2 has 2: line N of one must be the translation of line");
 	check_fails(1, second, ERR_DATA, "/2 has 2 lines, but ");
 	check_fails(1, dev, ERR_DATA, "/3 has 3: line N");
 	check_fails(2, empty, ERR_DATA, "/0: the training text is empty");
@@ -387,7 +388,7 @@ TEST(read_members_where_they_are)
 	if (check_int(run(&f, 2, from_archives), ERR_DATA))
 		check(strstr(f.e.text, "x.tar:README:1: byte 3 is not valid UTF-8"));
 	done(&f);
-	/* the further set without its source is left out once its target can be read */
+	/* a further set whose source member is missing is left out */
 	write_text("m.manifest",
 		   "[archive x.tar]\ntrain.en = 1.en\ntrain.en = x/2.en\ntrain.de = 1.de\n"
 		   "train.de = 2.de\ndev.en = dev.en.sgm\ndev.de = dev.de.sgm\n"
@@ -443,7 +444,7 @@ TEST(read_names_what_is_wrong_in_an_archive)
 
 /* ---- blocks ---- */
 
-/* A text of long and short lines that ends as told. */
+/* A text of long and short lines, with the given end. */
 static void make_text(struct buf *b, size_t bytes, const char *end)
 {
 	uint64_t k = 1;
@@ -509,7 +510,7 @@ TEST(blocks_are_whole_lines_and_all_of_them)
 	}
 }
 
-/* What the stage leaves, as one hash. */
+/* One hash over all files that the stage writes. */
 static void hash_outputs(char out[2 * HASH_SHA256_HEX], struct err *e)
 {
 	static const char *const names[] = { "corpus/work/words", "corpus/work/side-0.source",
@@ -572,7 +573,7 @@ TEST(read_long_lines)
 		return;
 	memset(text.data, 'x', LINES_MAX_BYTES);
 	memcpy(text.data, "first\n", 6);
-	write_bytes("long", text.data, LINES_MAX_BYTES); /* just short enough */
+	write_bytes("long", text.data, LINES_MAX_BYTES); /* the longest line that is allowed */
 	check_int(run(&f, 2, options), 0);
 	done(&f);
 	memcpy(text.data, "firstx", 6);
@@ -584,7 +585,7 @@ TEST(read_long_lines)
 
 /* ---- real text ---- */
 
-/* Tokenised and squeezed line by line, as the pipe tools do it. */
+/* Reference: tokenise and squeeze line by line, like the pipe tools. */
 static void expected_text(const struct conf *c, enum pipeline_side side, const char *path,
 			  struct buf *out)
 {

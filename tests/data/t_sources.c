@@ -1,4 +1,4 @@
-/* t_sources.c - manifests, parallel texts, and a prepared corpus seen from the inside. */
+/* t_sources.c - tests of manifests, parallel texts, and the contents of a prepared corpus */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ TEST(manifest_of_wmt16_is_complete)
 	manifest_free(&m);
 }
 
-/* Sets of any name; sums of an address of its own, else those of the archive. */
+/* Sets of any name; a URL has its own sums, else those of the archive. */
 TEST(manifest_sets_and_mirrors)
 {
 	struct err e = { 0 };
@@ -233,7 +233,7 @@ TEST(parallel_counts_sides_of_different_length)
 
 /* ---- a corpus ---- */
 
-/* Prepare the recipe in the test's folder; the conf is ready to use and to be freed. */
+/* Prepare the recipe in the test's folder. The caller frees the conf. */
 static int prepare(struct conf *c, const char *recipe, const char *const *options, struct err *e)
 {
 	char *arguments[1] = { (char *)recipe };
@@ -254,7 +254,7 @@ static int prepare(struct conf *c, const char *recipe, const char *const *option
 }
 
 /*
- * Does every pair of a held-out shard hold what the pipeline makes of its raw text, and back again?
+ * Every pair of a held-out shard must equal the encoded raw text, and decode to that text.
  */
 static void check_held_out(const char *folder, struct pipeline *tools)
 {
@@ -289,7 +289,7 @@ static void check_held_out(const char *folder, struct pipeline *tools)
 				n != (size_t)n_source || memcmp(ids, source_ids, n * sizeof(*ids));
 			buf_clear(&back);
 			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
-			/* a figure that never stood alone in so little training text is unknown */
+			/* a digit that the small training text has no piece for is unknown */
 			if (strstr(buf_text(&back), "<unk>"))
 				unknown++;
 			else
@@ -335,7 +335,7 @@ TEST(prep_of_the_built_in_corpus)
 		check_str(shard_vocabulary_sha256(s), vocab_sha256(pipeline_vocab(tools)));
 		check_held_out(folder, tools);
 	}
-	/* asked for otherwise, damaged, gone */
+	/* other options, a damaged file, a missing file */
 	c.max_words++;
 	check_err(corpus_is_ready(&c, &ready, &e), ERR_CONFIG);
 	check(strstr(e.text, "max_words") != NULL);
@@ -351,7 +351,7 @@ out:
 	conf_free(&c);
 }
 
-/* The same seed gives the same bytes, another one another order of the same pairs. */
+/* The same seed gives the same bytes, another seed another order of the same pairs. */
 TEST(prep_shuffles_by_seed_only)
 {
 	static const char *const seeds[3] = { "1", "1", "2" };
@@ -387,7 +387,7 @@ TEST(prep_shuffles_by_seed_only)
 	free(recipe);
 }
 
-/* Real text: what goes in comes out, up to what detokenising cannot know. */
+/* Real text: decoding restores it, except for blanks that detokenising cannot know. */
 TEST(pipeline_on_real_text)
 {
 	const char *data = test_data("multi30k/val.en");

@@ -1,4 +1,4 @@
-/* t_texts.c - where the texts of a corpus are. */
+/* t_texts.c - tests of texts.h: files, archives and the built-in grammar as sources */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *write_text(const char *name, const char *text)
 	return path_of(name);
 }
 
-/* options: name, value, …, NULL. 0, or the failure, whose text is in e. */
+/* options: name, value, ..., NULL. Returns 0 or an error code with its text in e. */
 static int find(struct texts *t, struct conf *c, const char *const *options, struct err *e)
 {
 	struct progress p;
@@ -162,8 +162,8 @@ TEST(texts_of_the_demo)
 }
 
 /*
- * The held-out sets of the built-in corpus do not depend on how much trains, and turn round with
- * the languages.
+ * The held-out sets of the built-in corpus do not depend on the number of training pairs; with
+ * exchanged languages, source and target are exchanged.
  */
 TEST(texts_of_the_demo_held_out)
 {
@@ -195,7 +195,7 @@ TEST(texts_of_the_demo_held_out)
 	buf_free(&dev[1]);
 }
 
-/* Archives are only looked at when they are read: here any bytes will do that look like one. */
+/* Archives are not opened here: any bytes with the right magic number are enough. */
 TEST(texts_of_a_manifest)
 {
 	char path[4096];

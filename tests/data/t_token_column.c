@@ -1,4 +1,4 @@
-/* t_token_column.c - sides and tables of words on disk: what was written is read, damage is refused. */
+/* t_token_column.c - tests of token columns and word tables on disk: round trip, damage */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -150,7 +150,7 @@ TEST(side_round_trip)
 	free(words);
 }
 
-/* Read a side to its end: 0, or the failure; always with a text that names the file. */
+/* Read a column to its end. Returns 0 or an error code; its text must name the file. */
 static int read_side(const char *path, int32_t n_words)
 {
 	struct err e = { 0 };
@@ -166,7 +166,7 @@ static int read_side(const char *path, int32_t n_words)
 	return got;
 }
 
-/* The side of two lines, of 3 words and 1, all of whose bytes are known below. */
+/* A column of two lines, of 3 words and 1 word; the offsets below refer to its bytes. */
 static void small_side(struct buf *b)
 {
 	static const int32_t words[] = { 5, 300, 0, 70000 };
@@ -223,7 +223,7 @@ TEST(side_refuses_a_shorter_or_longer_file)
 
 TEST(side_refuses_what_does_not_fit_together)
 {
-	/* at: of the byte that becomes another */
+	/* at: offset of the byte to change */
 	static const struct {
 		size_t at;
 		unsigned char byte;
@@ -231,14 +231,14 @@ TEST(side_refuses_what_does_not_fit_together)
 		{ 0, 'w' },   { 7, 1 },	 { 8, 2 },     { 8, 0 },     { 12, 1 }, /* magic, version */
 		{ 16, 1 },    { 16, 3 }, { 23, 1 },    { 23, 0xff },		/* lines */
 		{ 24, 3 },    { 24, 5 }, { 31, 1 },    { 31, 0xff },		/* words */
-		{ 40, 18 },			       /* fewer bytes than characters */
-		{ 41, 14 },			       /* fewer characters than letters */
-		{ 42, 1 },			       /* fewer letters than foreign ones */
-		{ 44, 0 },			       /* words of no length */
+		{ 40, 18 }, /* fewer bytes than characters */
+		{ 41, 14 }, /* fewer characters than letters */
+		{ 42, 1 },  /* fewer letters than foreign ones */
+		{ 44, 0 },  /* words, but the longest has no characters */
 		{ 45, 2 },    { 45, 5 }, { 45, 0xff }, /* other numbers of words */
 		{ 46, 0x85 },			       /* a number that swallows the next */
 		{ 48, 0x80 },			       /* … or is not in its shortest form */
-		{ 65, 0x05 },			       /* a word that is not there */
+		{ 65, 0x05 },			       /* a word beyond the table */
 	};
 	struct err e = { 0 };
 	struct buf b = { 0 };
@@ -256,7 +256,7 @@ TEST(side_refuses_what_does_not_fit_together)
 	}
 	check_int(read_side(path_of("small"), 70000), ERR_DATA);
 	check_int(read_side(path_of("small"), 0), ERR_DATA);
-	/* any byte as any other: read or refused, but within the memory that is its own */
+	/* any byte replaced by any value: read or rejected, never out of bounds */
 	for (size_t at = 32; at < b.len; at++) {
 		b.data[at] ^= (char)0x80;
 		check_int(file_write_all(path_of("bad"), b.data, b.len, &e), 0);
@@ -358,7 +358,7 @@ TEST(words_refuses_damage)
 	check_int(word_table_save(&out, path_of("words"), &e), 0);
 	check_int(file_read_all(path_of("words"), 0, &b, &e), 0);
 	check_int(b.len, 32 + 3 * 6);
-	b.data[37] = 'x'; /* \0: so that it is equal to others but for its digit */
+	b.data[37] = 'x'; /* instead of \0: now the words differ in their digit only */
 	for (size_t n = 0; n < b.len; n++) {
 		check_int(file_write_all(path_of("bad"), b.data, n, &e), 0);
 		check_err(word_table_load(&in, path_of("bad"), &e), ERR_DATA);
