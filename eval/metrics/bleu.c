@@ -1,7 +1,8 @@
-/* bleu.c - see bleu.h */
+/* bleu.c - counts and scores of BLEU; see bleu.h */
 #include "config.h"
 #include "eval/metrics/bleu.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,8 @@ static bool is_ascii_space(char c)
 }
 
 /*
- * In out what tokens has, with every s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g done to it: from left to
- * right, so that a character on the right of a hyphen is not on the left of the next.
+ * Copies tokens to out with the Perl substitution s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g. Matches do
+ * not overlap: the character after a hyphen cannot be the one before the next hyphen.
  */
 static void split_compounds(const struct buf *tokens, struct buf *out)
 {
@@ -81,7 +82,7 @@ static void split_compounds(const struct buf *tokens, struct buf *out)
 	}
 }
 
-/* Words as Perl's bleu_split_text() has them in bytes: white space of ASCII parts them. */
+/* Appends the numbers of the words, split at ASCII white space like Perl's split() on bytes. */
 static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n;) {
@@ -102,7 +103,7 @@ static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e
 	return 0;
 }
 
-/* Cut a text into the numbers of its tokens. */
+/* Fills b->symbols with the numbers of the text's tokens. */
 static int bleu_split_text(struct bleu *b, const struct score_text *t, struct err *e)
 {
 	struct buf *tokens;
@@ -129,9 +130,10 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 	int64_t length, closest = -1;
 
 	if (n == 0 || (b->segments > 0 && n != b->n_references))
-		return err_set(e, ERR_DATA,
-			       "segment %lld has %zu references, and the ones before it %zu",
-			       (long long)b->segments + 1, n, b->n_references);
+		return err_set(
+			e, ERR_DATA,
+			"segment %lld has %zu references, but the segments before it have %zu",
+			(long long)b->segments + 1, n, b->n_references);
 	if (bleu_split_text(b, hypothesis, e) ||
 	    ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
 		return e->code;
@@ -149,6 +151,7 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 	}
 	b->n_references = n;
 	b->segments++;
+	assert(closest >= 0);
 	b->sums[0] += length;
 	b->sums[1] += closest;
 	for (int k = 0; k < BLEU_ORDER; k++) {
@@ -158,7 +161,7 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 	return 0;
 }
 
-/* Fill precisions; returns the orders that count. */
+/* Fills s->precisions. Returns the number of orders that the score uses. */
 static int compute_precisions(const struct bleu *b, struct bleu_score *s)
 {
 	double *precisions = s->precisions;
@@ -168,6 +171,8 @@ static int compute_precisions(const struct bleu *b, struct bleu_score *s)
 	for (int k = 0; k < BLEU_ORDER; k++) {
 		double added = b->o.smoothing == BLEU_ADD_K && k > 0 ? b->o.smooth_value : 0;
 		double count = (double)s->counts[k] + added, total = (double)s->totals[k] + added;
+
+		assert(s->counts[k] <= s->totals[k]);
 
 		if (total == 0)
 			break;

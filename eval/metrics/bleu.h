@@ -6,11 +6,11 @@
  *	bleu_score(b, &score);				at any time
  *	bleu_free(b);
  *
- * Up to 4-grams; counts of the whole corpus are summed before precisions are
- * taken. Clipping takes the reference that has an n-gram most often; the
- * reference length is the closest one of each segment, the shorter of two.
- * Smoothing as in Chen and Cherry 2014: exp is NIST's, for corpus BLEU without
- * zero counts all are the same.
+ * N-grams have up to 4 tokens. Counts are summed over the corpus before precisions are computed.
+ * An n-gram matches at most as often as it occurs in the reference that has it most often. The
+ * reference length of a segment is the one closest to the hypothesis; of two equally close ones,
+ * the shorter. Smoothing follows Chen and Cherry 2014 (exp is NIST's); without zero counts it does
+ * not change corpus BLEU.
  */
 #ifndef WERKBANK_EVAL_METRICS_BLEU_H
 #define WERKBANK_EVAL_METRICS_BLEU_H
@@ -24,20 +24,20 @@
 #include "share/base/err.h"
 
 #define BLEU_ORDER 4
-#define BLEU_SUMS  (2 + 2 * BLEU_ORDER) /* lengths of both sides, counts, totals */
+#define BLEU_SUMS  (2 + 2 * BLEU_ORDER) /* hypothesis and reference length, counts, totals */
 
 enum bleu_smoothing { BLEU_EXP, BLEU_NONE, BLEU_FLOOR, BLEU_ADD_K }; /* as in options.def */
 
 struct bleu_options {
 	enum score_tokenizer tokenizer;
 	enum bleu_smoothing smoothing;
-	double smooth_value; /* of floor (0.1) and add-k (1); negative: that default */
+	double smooth_value; /* of floor and add-k; negative: the default, 0.1 and 1 */
 	bool lowercase;
-	bool effective_order; /* leave out orders too long for a sentence scored alone */
+	bool effective_order; /* omit orders for which a single sentence has no n-grams */
 	bool split_compounds; /* "a-b" is three tokens, as in older papers */
 };
 
-/* The usual ones: 13a, exp, cased. */
+/* sacreBLEU's defaults: 13a, exp, cased. */
 extern const struct bleu_options bleu_defaults;
 
 struct score_text {
@@ -47,7 +47,7 @@ struct score_text {
 
 struct bleu_score {
 	double score;				     /* 0..100 */
-	int64_t counts[BLEU_ORDER];		     /* matched n-grams, before smoothing */
+	int64_t counts[BLEU_ORDER];		     /* matches, before smoothing */
 	int64_t totals[BLEU_ORDER];		     /* n-grams of the hypotheses */
 	double precisions[BLEU_ORDER];		     /* 0..100, smoothed */
 	double bp;				     /* brevity penalty */
@@ -57,28 +57,28 @@ struct bleu_score {
 
 struct bleu;
 
-struct bleu *bleu_new(const struct bleu_options *o, struct err *e); /* NULL: failure */
+struct bleu *bleu_new(const struct bleu_options *o, struct err *e); /* NULL: out of memory */
 
 /*
- * Add a segment with its n references; every segment must have the same number of them,
- * at least one.
+ * Adds a segment with its n references. ERR_DATA: n is 0 or differs from the preceding segments,
+ * or the segment is too long.
  */
 int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
 
 void bleu_score(const struct bleu *b, struct bleu_score *score);
 
-/* All that a score depends on; it adds up over segments. */
+/* The numbers that the score is computed from: sums over the segments so far. */
 void bleu_sums(const struct bleu *b, int64_t sums[BLEU_SUMS]);
-/* The score that such sums come to, under b's options. */
+/* Computes the score from such sums with the options of b; segments stays 0. */
 void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bleu_score *score);
 
-/* Append "werkbank|bleu|refs:1|case:mixed|tok:13a|smooth:exp|v:0.1". */
+/* Appends "werkbank|bleu|refs:1|case:mixed|tok:13a|smooth:exp|v:0.1". */
 void bleu_signature(const struct bleu *b, struct buf *out);
 
 void bleu_free(struct bleu *b);
 
-/* All at once for lists in memory: n hypotheses, each with the one reference of the same number. */
+/* The score of n hypotheses, where hypothesis i has the one reference i. */
 int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
 	       const char *const *references, size_t n, struct bleu_score *score, struct err *e);
 

@@ -1,7 +1,8 @@
-/* chrf.c - see chrf.h */
+/* chrf.c - counts and scores of chrF; see chrf.h */
 #include "config.h"
 #include "eval/metrics/chrf.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 const struct chrf_options chrf_defaults = { 6, 0, 2, false };
 
-/* A text as two rows of symbols. */
+/* The characters or the words of a text, as numbers. */
 struct symbols {
 	uint32_t *items; /* owned */
 	size_t n, cap;
@@ -34,6 +35,7 @@ struct chrf *chrf_new(const struct chrf_options *o, struct err *e)
 {
 	struct chrf *c = mem_alloc(1, sizeof(*c), e);
 
+	assert(o->char_order <= CHRF_MAX_CHAR_ORDER && o->word_order <= CHRF_MAX_WORD_ORDER);
 	if (!c)
 		return NULL;
 	c->o = *o;
@@ -72,7 +74,7 @@ static int push_word(struct chrf *c, const char *word, size_t n, struct err *e)
 	return push_symbol(&c->word_numbers, number, e);
 }
 
-/* Punctuation of ASCII. */
+/* ASCII punctuation. */
 static bool is_mark(char c)
 {
 	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
@@ -80,8 +82,8 @@ static bool is_mark(char c)
 }
 
 /*
- * One mark of ASCII is taken off a word of more than one character: off its end,
- * else off its start. "(hi)" gives "(hi" and ")", as the peers do.
+ * Adds a word. From a word of several characters, one punctuation mark at its end, or else at its
+ * start, is split off: "(hi)" gives "(hi" and ")", as in sacreBLEU.
  */
 static int chrf_add_word(struct chrf *c, const char *word, size_t n, struct err *e)
 {
@@ -96,6 +98,7 @@ static int chrf_add_word(struct chrf *c, const char *word, size_t n, struct err 
 	return push_word(c, word, n, e);
 }
 
+/* Fills c->chars and c->word_numbers from a text. */
 static int chrf_split_text(struct chrf *c, const struct score_text *t, struct err *e)
 {
 	const char *text = t->text;
@@ -110,7 +113,7 @@ static int chrf_split_text(struct chrf *c, const struct score_text *t, struct er
 		text = buf_text(&c->lowered);
 		n = c->lowered.len;
 	}
-	/* A white-space character, or the end, closes the word that began at word. */
+	/* white space or the end of the text ends the word that starts at byte `word` */
 	for (size_t i = 0; i <= n;) {
 		size_t blank = i < n ? unicode_space(text + i, n - i) : 1;
 		uint32_t codepoint;
@@ -130,7 +133,7 @@ static int chrf_split_text(struct chrf *c, const struct score_text *t, struct er
 	return 0;
 }
 
-/* F score of counts, 0..100. */
+/* The F score of counts, 0 ... 100. */
 static double f_score(const struct chrf *c, const struct chrf_counts *counts)
 {
 	double precision = 0, recall = 0, factor = c->o.beta * c->o.beta;
@@ -157,7 +160,7 @@ static void count_orders(struct chrf_counts *counts, int first, const struct ngr
 {
 	for (int k = 0; k < g->order; k++) {
 		counts->reference[first + k] = ngrams_total(n_reference, k + 1);
-		/* Where the reference has nothing to match, the hypothesis is not blamed. */
+		/* a reference without n-grams of this order does not lower the precision */
 		counts->hypothesis[first + k] =
 			counts->reference[first + k] ? ngrams_total(n_hypothesis, k + 1) : 0;
 		counts->matches[first + k] = g->matches[k];
@@ -172,9 +175,10 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	size_t n_chars, n_words;
 
 	if (n == 0 || (c->segments > 0 && n != c->n_references))
-		return err_set(e, ERR_DATA,
-			       "segment %lld has %zu references, and the ones before it %zu",
-			       (long long)c->segments + 1, n, c->n_references);
+		return err_set(
+			e, ERR_DATA,
+			"segment %lld has %zu references, but the segments before it have %zu",
+			(long long)c->segments + 1, n, c->n_references);
 	if (chrf_split_text(c, hypothesis, e) ||
 	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
 	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))

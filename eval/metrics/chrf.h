@@ -1,11 +1,10 @@
 /*
  * chrf.h - chrF (Popović 2015) and chrF++ (Popović 2017) with the digits of sacreBLEU 2.x.
  *
- * Character n-grams of the text without white space, word n-grams besides when
- * word_order > 0 (2: chrF++). Precision and recall are averaged over the orders
- * that occur on both sides, over the whole corpus; F gives recall beta times the
- * weight of precision. Of several references each segment takes the one that
- * scores best for it.
+ * N-grams are those of the characters without white space and, if word_order > 0 (2: chrF++), of
+ * words. Precision and recall of the corpus are averaged over the orders that both hypothesis and
+ * reference have. F weighs recall beta times as much as precision. Of several references, each
+ * segment uses the one with the best score.
  */
 #ifndef WERKBANK_EVAL_METRICS_CHRF_H
 #define WERKBANK_EVAL_METRICS_CHRF_H
@@ -27,10 +26,10 @@ struct chrf_options {
 	bool lowercase;
 };
 
-/* chrF2: 6, 0, 2, cased. */
+/* chrF2: character order 6, no words, beta 2, cased. */
 extern const struct chrf_options chrf_defaults;
 
-/* N-grams of each order, characters first. */
+/* Numbers of n-grams of each order: character orders first, then word orders. */
 struct chrf_counts {
 	int64_t hypothesis[CHRF_MAX_ORDERS], reference[CHRF_MAX_ORDERS], matches[CHRF_MAX_ORDERS];
 };
@@ -44,19 +43,18 @@ struct chrf_score {
 
 struct chrf;
 
-struct chrf *chrf_new(const struct chrf_options *o, struct err *e); /* NULL: failure */
+/* Orders up to CHRF_MAX_... NULL: out of memory. */
+struct chrf *chrf_new(const struct chrf_options *o, struct err *e);
+/* Like bleu_add(). */
 int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
 void chrf_score(const struct chrf *c, struct chrf_score *score);
 
-/* What a score depends on, as bleu_sums(): returns how many numbers, three for each order. */
+/* Like bleu_sums(). Returns the number of sums: three per order. */
 size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS]);
 double chrf_of_sums(const struct chrf *c, const int64_t *sums);
 
-/*
- * Append "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1"; the name
- * alone by chrf_name().
- */
+/* Appends "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1". */
 void chrf_signature(const struct chrf *c, struct buf *out);
 void chrf_name(const struct chrf *c, struct buf *out); /* "chrF2++" */
 void chrf_free(struct chrf *c);

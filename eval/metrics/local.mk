@@ -1,4 +1,4 @@
-# eval/metrics: scores and their statistics: BLEU, chrF, TER, tokenisers of sacreBLEU, bootstrap, paired tests.
+# eval/metrics: BLEU, chrF and TER with sacreBLEU's tokenisers, confidence intervals, paired tests.
 # Enter at metric.h (one interface for all of them).
 # May use: share.
 libeval_a_SOURCES += \

@@ -1,6 +1,7 @@
-/* metric.c - see metric.h */
+/* metric.c - calls BLEU, chrF or TER and stores the contribution of each segment; see metric.h */
 #include "eval/metrics/metric.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,9 +69,10 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 	int64_t before[METRIC_MAX_SUMS], after[METRIC_MAX_SUMS], *row;
 	size_t want;
 
+	assert(m->width > 0 && m->width <= METRIC_MAX_SUMS);
 	if (!mem_mul(m->n + 1, m->width, &want) ||
 	    mem_grow(&m->rows, &m->cap, want, sizeof(*m->rows), e))
-		return err_set(e, ERR_NOMEM, "there is no memory for %zu segments", m->n + 1);
+		return err_set(e, ERR_NOMEM, "cannot allocate memory for %zu segments", m->n + 1);
 	total_metric_sums(m, before);
 	if (m->bleu   ? bleu_add(m->bleu, hypothesis, references, n, e)
 	    : m->chrf ? chrf_add(m->chrf, hypothesis, references, n, e)

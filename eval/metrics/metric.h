@@ -1,5 +1,5 @@
 /*
- * metric.h - BLEU, chrF and TER behind one face, for whoever only wants the score of segments.
+ * metric.h - one interface to BLEU, chrF and TER.
  *
  *	struct metric m;
  *	metric_open(&m, &options, e);
@@ -7,8 +7,8 @@
  *	metric_score(&m);
  *	metric_close(&m);
  *
- * Each segment's share of the numbers a score depends on is kept, a row each, so that the score
- * of any choice of segments is a sum away: see resample.h.
+ * A score is computed from sums over segments. The contribution of each segment is stored as a row.
+ * So the score of any selection of segments is the score of the sum of their rows (resample.h).
  */
 #ifndef WERKBANK_EVAL_METRICS_METRIC_H
 #define WERKBANK_EVAL_METRICS_METRIC_H
@@ -28,29 +28,30 @@ enum metric_kind { METRIC_BLEU, METRIC_CHRF, METRIC_TER }; /* as in options.def 
 
 struct metric_options {
 	enum metric_kind kind;
-	struct bleu_options bleu; /* of which those of the kind count */
+	struct bleu_options bleu; /* only the options of the kind are used */
 	struct chrf_options chrf;
 	struct ter_options ter;
 };
 
 struct metric {
 	enum metric_kind kind;
-	struct bleu *bleu; /* owned: one of them */
-	struct chrf *chrf;
-	struct ter *ter;
-	int64_t *rows; /* (n, width) owned: of each segment */
+	struct bleu *bleu; /* owned; NULL unless kind is METRIC_BLEU */
+	struct chrf *chrf; /* owned; NULL unless kind is METRIC_CHRF */
+	struct ter *ter;   /* owned; NULL unless kind is METRIC_TER */
+	int64_t *rows;	   /* (n, width) owned: the contribution of each segment */
 	size_t n, width, cap;
 };
 
-/* What the command line asks for: tokenizer, smoothing, word_order, … */
+/* The options of the command line: tokenizer, smoothing, word_order ... */
 struct metric_options metric_options_from_conf(enum metric_kind kind, const struct conf *c);
 
+/* Call metric_close() after a failure too. */
 int metric_open(struct metric *m, const struct metric_options *o, struct err *e);
 int metric_add(struct metric *m, const struct score_text *hypothesis,
 	       const struct score_text *references, size_t n, struct err *e);
 
 double metric_score(const struct metric *m);
-/* The score that sums of rows come to. */
+/* Computes the score from a sum of rows. */
 double metric_of_sums(const struct metric *m, const int64_t *sums);
 bool metric_less_is_better(const struct metric *m);
 

@@ -1,6 +1,7 @@
-/* ngrams.c - see ngrams.h */
+/* ngrams.c - a hash table of n-grams, and numbers for words; see ngrams.h */
 #include "eval/metrics/ngrams.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +11,16 @@
 #include "share/base/util.h"
 
 /*
- * An n-gram is the slot of its first n - 1 symbols and its last symbol, so a
- * slot stands for one n-gram exactly. Slots of other epochs are free.
+ * The key of an n-gram is the slot of its first n - 1 symbols and its last symbol, so keys are
+ * exact. An epoch is a segment: slots of earlier epochs are free, which saves clearing the table.
  */
 struct ngrams_slot {
-	uint64_t key;	    /* (slot of the beginning + 1) << 32 | last symbol */
-	uint32_t epoch;	    /* of the segment it belongs to */
-	uint32_t count;	    /* in the hypothesis */
-	uint32_t matched;   /* the most matches in any reference so far */
-	uint32_t reference; /* the reference that seen counts for */
-	uint32_t seen;	    /* in this reference so far */
+	uint64_t key;	    /* (slot of the first n - 1 symbols + 1) << 32 | last symbol */
+	uint32_t epoch;	    /* of its segment */
+	uint32_t count;	    /* occurrences in the hypothesis */
+	uint32_t matched;   /* greatest number of matches in a reference so far */
+	uint32_t reference; /* the reference that seen belongs to */
+	uint32_t seen;	    /* occurrences in this reference so far */
 };
 
 static bool ngram_slot_ends(const void *table, size_t at, const void *key)
@@ -39,6 +40,7 @@ static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
 {
 	size_t want = 64, need;
 
+	assert(g->order >= 0 && g->order <= NGRAMS_MAX_ORDER);
 	if (!mem_mul(n, 2 * (size_t)g->order, &need) || need > UINT32_MAX / 2)
 		return err_set(e, ERR_DATA, "a segment of %zu symbols is too long to be scored", n);
 	while (want < need)
@@ -53,7 +55,7 @@ static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
 		g->n_slots = want;
 		g->epoch = 0;
 	}
-	if (++g->epoch == 0) { /* after four billion segments */
+	if (++g->epoch == 0) { /* wrapped after 2^32 segments */
 		memset(g->slots, 0, g->n_slots * sizeof(*g->slots));
 		g->epoch = 1;
 	}
@@ -95,8 +97,8 @@ void ngrams_reference(struct ngrams *g, const uint32_t *symbols, size_t n)
 			size_t at = find_ngram_slot(g, before << 32 | symbols[i + j]);
 			struct ngrams_slot *slot = &g->slots[at];
 
-			if (slot->epoch !=
-			    g->epoch) /* not in the hypothesis: nor is anything that begins so */
+			/* an n-gram that the hypothesis lacks: it lacks all longer ones too */
+			if (slot->epoch != g->epoch)
 				break;
 			if (slot->reference != g->reference) {
 				slot->reference = g->reference;
@@ -127,7 +129,7 @@ void ngrams_free(struct ngrams *g)
 }
 
 struct word_numbers_entry {
-	size_t at, n; /* where in the text */
+	size_t at, n; /* offset and length in the text */
 };
 
 struct word_numbers_key {
@@ -166,7 +168,7 @@ int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_
 	return buf_check(&w->text, e);
 }
 
-/* Bytes of the white space at text + i; most bytes are told by themselves. */
+/* Bytes of the white space at text + i; 0: none. Most bytes need no decoding. */
 static inline size_t blank_at(const char *text, size_t i, size_t n)
 {
 	unsigned char c = (unsigned char)text[i];

@@ -1,13 +1,12 @@
 /*
- * ngrams.h - n-grams that a hypothesis shares with references.
+ * ngrams.h - counts the n-grams that a hypothesis shares with its references.
  *
- *	ngrams_hypothesis(g, symbols, n, e);		count those of a hypothesis
- *	ngrams_reference(g, symbols, n);		compare with a reference; again for others
- *	… g->matches[order - 1] …
+ *	ngrams_hypothesis(g, symbols, n, e);		counts the n-grams of a hypothesis
+ *	ngrams_reference(g, symbols, n);		once for each reference
+ *	use g->matches[order - 1]
  *
- * Symbols are words as numbers (struct words) or code points. Only n-grams of
- * the hypothesis are stored: others cannot match. Counting is exact; no two
- * n-grams are taken for one another.
+ * Symbols are numbers of words (struct word_numbers) or code points. Only the hypothesis' n-grams
+ * are stored, as others cannot match. Counting is exact: different n-grams never share a slot.
  */
 #ifndef WERKBANK_EVAL_METRICS_NGRAMS_H
 #define WERKBANK_EVAL_METRICS_NGRAMS_H
@@ -22,12 +21,9 @@
 #define NGRAMS_MAX_ORDER 24
 
 struct ngrams {
-	/* N-grams of 1 .. order symbols; set by the caller, at most NGRAMS_MAX_ORDER. */
+	/* the longest n-grams, set by the caller: 0 ... NGRAMS_MAX_ORDER */
 	int order;
-	/*
-	 * Clipped: each n-gram of the hypothesis matches at most as often as it occurs in
-	 * one reference, the one that has it most often.
-	 */
+	/* clipped: an n-gram matches at most as often as in the reference that has it most often */
 	int64_t matches[NGRAMS_MAX_ORDER];
 	/* private */
 	struct ngrams_slot *slots; /* owned */
@@ -36,13 +32,13 @@ struct ngrams {
 	uint32_t epoch, reference;
 };
 
-/* Start a new segment with this hypothesis: matches are 0. */
+/* Starts a new segment with this hypothesis; sets matches to 0. ERR_DATA: too many symbols. */
 int ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struct err *e);
 
-/* Add what the reference matches beyond the references before it. */
+/* Raises matches by the n-grams that this reference matches beyond the preceding references. */
 void ngrams_reference(struct ngrams *g, const uint32_t *symbols, size_t n);
 
-/* Forget the references of this segment: matches are 0 again. */
+/* Forgets the references of this segment; sets matches to 0. */
 void ngrams_forget(struct ngrams *g);
 
 void ngrams_free(struct ngrams *g);
@@ -56,21 +52,18 @@ static inline int64_t ngrams_total(size_t n, int order)
 /* ---- words as numbers ---- */
 
 struct word_numbers {
-	struct buf text;		    /* all words, one behind the other */
+	struct buf text;		    /* all words, without separators */
 	struct hash_index index;	    /* finds a word's number */
 	struct word_numbers_entry *entries; /* (cap) owned */
 	size_t cap;
-	uint32_t n; /* words so far */
+	uint32_t n; /* number of different words */
 };
 
-/* The number of a word, the same for the same bytes. */
+/* The number of a word: equal bytes have equal numbers. New words get the next number. */
 int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number,
 		     struct err *e);
 
-/*
- * Append the numbers of the words of a text (separated by white space) to *symbols,
- * grown with mem_grow().
- */
+/* Appends the numbers of a text's words (split at white space) to *symbols, with mem_grow(). */
 int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols,
 		       size_t *n_symbols, size_t *cap, struct err *e);
 

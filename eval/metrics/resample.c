@@ -1,6 +1,7 @@
-/* resample.c - see resample.h */
+/* resample.c - NumPy's random numbers, bootstrap and approximate randomisation; see resample.h */
 #include "eval/metrics/resample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static uint32_t mix_seed_words(uint32_t x, uint32_t y)
 	return sum ^ sum >> 16;
 }
 
-/* The first four numbers of 64 bits that a seed gives. */
+/* SeedSequence(seed).generate_state(4, np.uint64). */
 static void expand_seed(uint64_t seed, uint64_t out[4])
 {
 	uint32_t pool[POOL] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -102,7 +103,8 @@ uint32_t pcg64_below(struct pcg64 *r, uint32_t n)
 {
 	uint64_t product;
 
-	if (n == 1) /* one possibility costs no number */
+	assert(n > 0);
+	if (n == 1) /* like NumPy, draw no number */
 		return 0;
 	product = (uint64_t)pcg64_u32(r) * n;
 	if ((uint32_t)product < n) {
@@ -119,6 +121,8 @@ uint32_t pcg64_coins(struct pcg64 *r, int n)
 	uint64_t coins = r->coins;
 	uint32_t taken;
 
+	assert(n > 0 && n <= 32);
+
 	if (r->n_coins < (uint32_t)n) {
 		coins |= (uint64_t)pcg64_u32(r) << r->n_coins;
 		r->n_coins += 32;
@@ -134,13 +138,14 @@ uint32_t pcg64_coins(struct pcg64 *r, int n)
 static int check_size(const struct metric *m, int64_t trials, struct err *e)
 {
 	if (m->n == 0 || m->n > UINT32_MAX)
-		return err_set(e, ERR_DATA, "%zu segments cannot be resampled", m->n);
+		return err_set(e, ERR_DATA, "cannot resample %zu segments", m->n);
 	if (trials < 1)
-		return err_set(e, ERR_USAGE, "%lld resamples are too few", (long long)trials);
+		return err_set(e, ERR_USAGE, "%lld resamples are too few: at least 1 is needed",
+			       (long long)trials);
 	return 0;
 }
 
-/* The scores of so many draws, owned by the caller; NULL: failure. */
+/* The scores of so many draws; the caller frees them. NULL: failure. */
 static double *draw_scores(const struct metric *m, uint64_t seed, int64_t draws, struct err *e)
 {
 	double *scores =
@@ -185,7 +190,7 @@ int resample_confidence(const struct metric *m, uint64_t seed, int64_t draws,
 			struct score_confidence *c, struct err *e)
 {
 	double *scores = draw_scores(m, seed, draws, e);
-	int64_t cut = draws / 40;
+	int64_t cut = draws / 40; /* 2.5 % at each end */
 
 	if (!scores)
 		return e->code;
@@ -197,8 +202,9 @@ int resample_confidence(const struct metric *m, uint64_t seed, int64_t draws,
 }
 
 /*
- * Share of the differences that are greater than the real one, which is counted among them. Equal
- * ones are not greater, so of a system and itself it is the least possible; sacreBLEU's is too.
+ * The share of differences that are greater than the real one, which is counted too. Equal
+ * differences are not greater. So a system compared with itself gets the least possible value, as
+ * in sacreBLEU.
  */
 static double p_value(const double *differences, int64_t n, double real)
 {
@@ -213,8 +219,9 @@ static int check_pair(const struct metric *a, const struct metric *b, struct err
 {
 	if (a->n != b->n || a->width != b->width)
 		return err_set(e, ERR_DATA,
-			       "systems of %zu and %zu segments cannot be compared in pairs", a->n,
-			       b->n);
+			       "systems of %zu and %zu segments cannot be compared: a paired test "
+			       "needs equal numbers",
+			       a->n, b->n);
 	return 0;
 }
 
@@ -247,12 +254,13 @@ int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t 
 
 /* ---- approximate randomisation ----------------------------------------- */
 
-#define GROUP 4 /* segments whose coins are looked at together */
+#define GROUP 4 /* segments whose coins are used together */
 
 /*
- * A shuffle gives segments where the coin is 1 from a to the one side and from b to the other: the
- * sums of the first side are b's and those of a less b where it is 1. Sums of a less b over all
- * subsets of each group are in table (groups, 1 << GROUP, width).
+ * In a shuffle, the first system gets a's segment where the coin is 1 and b's where it is 0. Its
+ * sums are b's sums plus the rows of a - b where the coin is 1. The returned table (groups,
+ * 1 << GROUP, width) has the sum of a - b over every subset of each group of segments, so that a
+ * group costs one addition per shuffle. The caller frees it. NULL: out of memory.
  */
 static int64_t *subset_sums(const struct metric *a, const struct metric *b, size_t groups,
 			    struct err *e)
@@ -263,7 +271,7 @@ static int64_t *subset_sums(const struct metric *a, const struct metric *b, size
 
 	if (!mem_mul(groups << GROUP, width, &size) ||
 	    !(table = mem_alloc(size, sizeof(*table), e))) {
-		err_set(e, ERR_NOMEM, "there is no memory to shuffle %zu segments", a->n);
+		err_set(e, ERR_NOMEM, "cannot allocate memory to shuffle %zu segments", a->n);
 		return NULL;
 	}
 	for (size_t g = 0; g < groups; g++) {

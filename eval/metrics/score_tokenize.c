@@ -1,12 +1,13 @@
 /*
- * score_tokenize.c - see score_tokenize.h
+ * score_tokenize.c - the tokenisers of sacreBLEU; see score_tokenize.h
  *
- * The peers are defined as lists of regular-expression substitutions; each
- * becomes one pass here. Substitutions do not overlap: what a match has
- * consumed is not looked at again in the same pass, and that is kept.
+ * sacreBLEU defines a tokeniser as a list of regular-expression substitutions. Each substitution is
+ * one pass here. As in Python, matches of a pass do not overlap: a pass does not look again at
+ * characters that a match has consumed.
  */
 #include "eval/metrics/score_tokenize.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "eval/metrics/unicode.h"
@@ -17,6 +18,7 @@ const char *score_tokenizer_name(enum score_tokenizer t)
 {
 	static const char *const names[] = { "13a", "none", "intl", "char", "multi-bleu" };
 
+	assert((size_t)t < ARRAY_LEN(names));
 	return names[t];
 }
 
@@ -27,7 +29,7 @@ void score_scratch_free(struct score_scratch *s)
 	buf_free(&s->b);
 }
 
-/* Empty b with room for n bytes; NULL: out of memory, and b says so. */
+/* Clears b and makes room for n bytes. NULL: out of memory, and b->failed is set. */
 static char *start_buffer(struct buf *b, size_t n)
 {
 	buf_clear(b);
@@ -66,7 +68,7 @@ static void replace_in_scratch(struct score_scratch *s, const char *word, const 
 	s->b = swap;
 }
 
-/* Punctuation of ASCII except ' , - . and what lies beyond it. */
+/* The bytes of 13a's class [\{-\~\[-\` -\&\(-\+\:-\@\/]: ASCII punctuation except ' , - . */
 static const bool isolated[256] = {
 	[' ' ... '&'] = true, ['(' ... '+'] = true, ['/'] = true,
 	[':' ... '@'] = true, ['[' ... '`'] = true, ['{' ... '~'] = true,
@@ -80,7 +82,7 @@ static void isolate_punctuation(struct buf *to, const struct buf *from)
 	if (!w)
 		return;
 	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
-		if (*r == ' ') { /* three of them part no better than one */
+		if (*r == ' ') { /* one blank separates as well as three */
 			*w++ = ' ';
 		} else if (isolated[(unsigned char)*r]) {
 			*w++ = ' ';
@@ -93,7 +95,7 @@ static void isolate_punctuation(struct buf *to, const struct buf *from)
 	close_buf(to, w);
 }
 
-/* What a byte may be to a rule; a byte above 0x7F is DIGIT no more than a letter is. */
+/* Kinds of bytes in split_rule. Letters and bytes above 0x7F are NO_DIGIT. */
 enum { DIGIT = 1, NO_DIGIT = 2, POINT = 4, DASH = 8 };
 
 static unsigned byte_kind(unsigned char c)
@@ -116,19 +118,19 @@ static unsigned byte_kind(unsigned char c)
 }
 
 /*
- * Where a character is of kind first and the next of kind second, put blanks:
- * before the first, between, behind the second, as the flags say. Working on
- * bytes is right, because a match never begins or ends inside a character
- * except where that character is copied unchanged.
+ * If a byte has the kind first and the next byte the kind second, insert a blank between them and,
+ * by the flags, before the first and after the second. Bytes of a multi-byte character are
+ * NO_DIGIT; a blank is inserted beside such a character, never within it, because the other byte
+ * of a pair is ASCII.
  */
 struct split_rule {
 	unsigned first, second;
-	bool before, behind;
+	bool before, after;
 };
 
 /*
- * The first of , - . from r on, or end: eight bytes at a time, since few bytes are one of them.
- * A byte minus the first of them is then below 3: subtracting 3 more borrows into the upper bit.
+ * The first byte of ',' '-' '.' from r on, or end. Eight bytes are tested at a time: a byte b is a
+ * mark if b - ',' < 3, and then subtracting 3 more clears the top bit that was set in each byte.
  */
 static const char *next_mark(const char *r, const char *end)
 {
@@ -139,8 +141,8 @@ static const char *next_mark(const char *r, const char *end)
 
 		memcpy(&x, r, 8);
 		is_high = x & tops;
-		x = ((x & ~tops) | tops) - ones * ','; /* each byte for itself: 0x80 + it - ',' */
-		low = ((x & ~tops) | tops) - ones * 3; /* its top bit falls where that is < 3 */
+		x = ((x & ~tops) | tops) - ones * ','; /* per byte: 0x80 + b - ',', no borrow */
+		low = ((x & ~tops) | tops) - ones * 3; /* the top bit is clear if b - ',' < 3 */
 		if (x & ~low & tops & ~is_high)
 			break;
 	}
@@ -169,7 +171,7 @@ static void split_pairs(struct buf *to, const struct buf *from, struct split_rul
 	while (r < end) {
 		const char *mark = next_mark(r, end);
 
-		/* A pair has a mark, so none begins before the character in front of the next one. */
+		/* a pair contains a mark, so no pair starts before the byte in front of the mark */
 		if (mark == end)
 			w = copy_span(w, &r, end);
 		else if (mark - r > 1)
@@ -187,7 +189,7 @@ static void split_pairs(struct buf *to, const struct buf *from, struct split_rul
 		*w++ = *r++;
 		*w++ = ' ';
 		*w++ = *r++;
-		if (rule.behind)
+		if (rule.after)
 			*w++ = ' ';
 	}
 	close_buf(to, w);
@@ -215,7 +217,7 @@ static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, st
 	buf_add(out, buf_text(&s->a), s->a.len);
 }
 
-/* The character at r, 0 bytes at the end. */
+/* Decodes the character at r; returns its bytes, 0 at the end. */
 static size_t decode_next_char(const char *r, const char *end, uint32_t *c)
 {
 	return r < end ? utf8_decode(r, (size_t)(end - r), c) : 0;
@@ -227,7 +229,8 @@ static char *copy_bytes(char *to, const char *from, size_t n)
 	return to + n;
 }
 
-/* One substitution of intl: two characters, one punctuation, the other no number. */
+/* A substitution of intl: a pair of punctuation and a character that is no number, in this order or
+ * the other. */
 static void split_classes(struct buf *to, const struct buf *from, bool punctuation_first)
 {
 	const char *r = from->data, *end = r + from->len;
@@ -303,7 +306,7 @@ static void tokenize_char(const char *line, size_t n, struct buf *out)
 	}
 }
 
-/* Bytes as they are, or in the lower case of ASCII. */
+/* Appends the bytes, with ASCII letters in lower case if wanted. */
 static void add_line_bytes(const char *line, size_t n, bool lowercase, struct buf *out)
 {
 	if (!lowercase) {
@@ -342,13 +345,10 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		tokenize_intl(line, n, s, out);
 		break;
 	case SCORE_CHAR:
-	case SCORE_MULTI_BLEU: /* not here */
+	case SCORE_MULTI_BLEU: /* has returned above */
 		tokenize_char(line, n, out);
 		break;
 	}
-	/*
-	 * A pass that ran out of memory left its own buffer marked; the caller looks at out
-	 * only.
-	 */
+	/* a pass that ran out of memory has marked its own buffer; the caller checks out only */
 	out->failed |= s->lowered.failed | s->a.failed | s->b.failed;
 }

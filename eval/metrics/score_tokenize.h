@@ -1,11 +1,12 @@
 /*
- * score_tokenize.h - how text is cut into tokens before it is scored.
+ * score_tokenize.h - splits text into tokens for scores, exactly like sacreBLEU 2.x.
  *
- * Equal to sacreBLEU 2.x token for token. 13a is what mteval-v13a.pl of NIST
- * does, intl what mteval-v14.pl does with --international-tokenization, char
- * makes each character a token, none splits at white space only. multi-bleu is
- * for text that was tokenised before, as multi-bleu.perl of Moses takes it: bytes
- * split at white space of ASCII, and lower case of ASCII only.
+ *	13a		as mteval-v13a.pl of NIST
+ *	intl		as mteval-v14.pl of NIST with --international-tokenization
+ *	char		each character is a token
+ *	none		splits at white space only
+ *	multi-bleu	for tokenised text, as multi-bleu.perl of Moses: bytes, split at ASCII
+ *			white space; lower case changes ASCII letters only
  */
 #ifndef WERKBANK_EVAL_METRICS_SCORE_TOKENIZE_H
 #define WERKBANK_EVAL_METRICS_SCORE_TOKENIZE_H
@@ -17,13 +18,10 @@
 
 enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR, SCORE_MULTI_BLEU };
 
-/* As in options.def. */
+/* The name of the tokenizer in options.def; a constant. */
 const char *score_tokenizer_name(enum score_tokenizer t);
 
-/*
- * Scratch memory of the passes, kept between lines; freed by score_scratch_free().
- * Zeroed at first.
- */
+/* Scratch memory, reused for all lines. Zeroed before use; score_scratch_free() frees it. */
 struct score_scratch {
 	struct buf lowered, a, b;
 };
@@ -31,8 +29,8 @@ struct score_scratch {
 void score_scratch_free(struct score_scratch *s);
 
 /*
- * Append the tokens of a line of well-formed UTF-8 to out, separated by white
- * space (any of unicode_is_space(), any number). Memory running out shows in buf_check(out).
+ * Appends the tokens of a line of well-formed UTF-8 to out, separated by one or more white-space
+ * characters (unicode_is_space()). The caller checks for lack of memory with buf_check(out).
  */
 void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, size_t n,
 		    struct score_scratch *s, struct buf *out);

@@ -1,6 +1,7 @@
-/* statistics.c - see statistics.h */
+/* statistics.c - quantiles, robust slopes, correlation; see statistics.h */
 #include "eval/metrics/statistics.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,18 +31,19 @@ static int by_double_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of values that are sorted already. */
+/* The q-quantile of n >= 1 sorted values. */
 static double quantile_of(const double *x, size_t n, double q)
 {
 	double at = q * (double)(n - 1), low = floor(at);
 	size_t i = (size_t)low;
 
+	assert(n > 0 && q >= 0 && q <= 1);
 	return i + 1 < n ? x[i] + (at - low) * (x[i + 1] - x[i]) : x[n - 1];
 }
 
 double stat_quantile(const double *x, size_t n, double q)
 {
-	struct err ignored; /* no memory: unknown */
+	struct err ignored; /* out of memory: NAN */
 	double *sorted = n ? mem_alloc(n, sizeof(*x), &ignored) : NULL, v = NAN;
 
 	if (sorted) {
@@ -70,7 +72,7 @@ double stat_correlation(const double *x, const double *y, size_t n)
 	return n > 2 && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
-/* The median slope of the points whose numbers are in pick; room holds all of their pairs. */
+/* The median slope over all pairs of the n points in pick. room: n (n - 1) / 2 elements. */
 static double median_slope(const double *x, const double *y, const size_t *pick, size_t n,
 			   double *room)
 {

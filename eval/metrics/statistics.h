@@ -1,7 +1,7 @@
 /*
- * statistics.h - what a few numbers say: quantiles, slopes, correlation.
+ * statistics.h - means, quantiles, slopes and correlation of small samples.
  *
- * NAN where there are too few of them.
+ * Every function returns NAN if there are too few numbers or no memory.
  */
 #ifndef WERKBANK_EVAL_METRICS_STATISTICS_H
 #define WERKBANK_EVAL_METRICS_STATISTICS_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 double stat_mean(const double *x, size_t n);
-/* The q-quantile, 0..1, linear between order statistics. Sorts a copy. */
+/* The q-quantile (q: 0 ... 1), linear between order statistics. x may be unsorted. */
 double stat_quantile(const double *x, size_t n, double q);
 double stat_median(const double *x, size_t n);
-/* Pearson's r. */
+/* Pearson's r of n pairs. */
 double stat_correlation(const double *x, const double *y, size_t n);
 
 struct slope_estimate {
@@ -20,7 +20,7 @@ struct slope_estimate {
 	double low, high; /* 95 % interval, by bootstrap over the points */
 };
 
-/* At most 64 points, spread evenly over more; the same numbers give the same interval. */
+/* Uses at most 64 points, spread evenly over all. Deterministic: the bootstrap has a fixed seed. */
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
-/* ter.c - see ter.h: words as numbers, and sums over segments; ter_shift.c finds the edits */
+/* ter.c - numbers words and sums edits over segments; see ter.h (ter_shift.c finds the edits) */
 #include "eval/metrics/ter.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,18 +15,18 @@
 struct word {
 	const char *text;
 	size_t n;
-	size_t at; /* its place among all words of the segment */
+	size_t at; /* index among all words of the segment's texts */
 };
 
 struct ter {
 	struct ter_options o;
 	struct ter_shift *shift; /* owned: works on numbers */
 	struct buf *texts;	 /* owned (cap_texts): the texts of a segment, in lower case */
-	size_t *ends;		 /* owned (cap_ends): where the words of each text end */
+	size_t *ends;		 /* owned (cap_ends): index after the last word of each text */
 	struct word *words;	 /* owned (cap_words) */
 	int32_t *numbers;	 /* owned (cap_numbers): of words: equal words, equal numbers */
 	size_t cap_texts, cap_ends, cap_words, cap_numbers;
-	size_t references; /* of a segment; 0: none seen yet */
+	size_t references; /* of a segment; 0: there is no segment yet */
 	int64_t edits, words_of_references, segments;
 	double length;
 };
@@ -68,7 +69,7 @@ static int by_text(const void *a, const void *b)
 	return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* Append the words of text to t->words, of which there are *n. */
+/* Appends the words of text to t->words, which has *n words. */
 static int ter_split_words(struct ter *t, const char *text, size_t len, size_t *n, struct err *e)
 {
 	size_t i = 0;
@@ -146,6 +147,7 @@ int ter_add(struct ter *t, const struct score_text *hypothesis, const struct sco
 	size_t words = 0, length = 0;
 	int rc = texts ? 0 : e->code;
 
+	assert(n >= 1);
 	if (!rc) {
 		texts[0] = hypothesis;
 		for (size_t i = 0; i < n; i++)

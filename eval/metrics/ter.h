@@ -1,10 +1,10 @@
 /*
  * ter.h - translation edit rate (Snover et al. 2006) with the digits of sacreBLEU 2.x.
  *
- * The least number of insertions, deletions and substitutions of words, and of shifts of up to
- * ten words, that make the hypothesis a reference, over the mean length of the references.
- * Shifts are found greedily, and edit distances in a band around the diagonal, within
- * the limits of Tercom and sacreBLEU. Of several references the nearest counts.
+ * TER is the number of edits that turn the hypothesis into a reference, divided by the mean length
+ * of the references. An edit inserts, deletes or substitutes a word, or shifts up to ten words.
+ * Shifts are found greedily, and edit distances in a band around the diagonal, with the limits of
+ * Tercom and sacreBLEU. Of several references, the one with the fewest edits counts.
  */
 #ifndef WERKBANK_EVAL_METRICS_TER_H
 #define WERKBANK_EVAL_METRICS_TER_H
@@ -16,30 +16,31 @@
 #include "eval/metrics/bleu.h"
 
 struct ter_options {
-	bool cased; /* else compared in lower case, as Tercom does */
+	bool cased; /* false: compare in lower case, as Tercom does */
 };
 
 #define TER_SUMS 2 /* edits, words of all references */
 
 struct ter_score {
-	double score; /* 0 is a perfect match, 100 as many edits as words */
+	double score; /* 0: equal to a reference; 100: as many edits as reference words */
 	int64_t edits;
-	double reference_length; /* words */
+	double reference_length; /* words: sum over segments of the mean over references */
 	int64_t segments;
 };
 
 struct ter;
 
-struct ter *ter_new(const struct ter_options *o, struct err *e); /* NULL: failure */
+struct ter *ter_new(const struct ter_options *o, struct err *e); /* NULL: out of memory */
+/* Adds a segment with n >= 1 references. */
 int ter_add(struct ter *t, const struct score_text *hypothesis, const struct score_text *references,
 	    size_t n, struct err *e);
 void ter_score(const struct ter *t, struct ter_score *score);
 
-/* What a score depends on, as bleu_sums(). */
+/* Like bleu_sums() and bleu_of_sums(). */
 void ter_sums(const struct ter *t, int64_t sums[TER_SUMS]);
 double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS]);
 
-/* Append "werkbank|ter|refs:1|case:lc|tok:tercom|norm:no|punct:yes|v:0.1". */
+/* Appends "werkbank|ter|refs:1|case:lc|tok:tercom|norm:no|punct:yes|v:0.1". */
 void ter_signature(const struct ter *t, struct buf *out);
 void ter_free(struct ter *t);
 

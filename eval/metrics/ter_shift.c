@@ -1,14 +1,15 @@
 /*
- * ter_shift.c - see ter_shift.h
+ * ter_shift.c - edit distances in a band and the greedy search for shifts; see ter_shift.h
  *
- * Row i of the matrix holds the distances from the first i words of the hypothesis
- * to the first j of the reference, for the j of a band around the diagonal; the last
- * row goes to the end. Candidates for a shift have the words of the hypothesis in
- * another order, so that the rows of the words they begin with in common with the
- * sentence looked at before are still good.
+ * Row i of the matrix has the edit distances between the first i words of the hypothesis and the
+ * first j words of the reference, for j in a band around the diagonal; the last row reaches to
+ * the end. The search computes the distance of many sentences that differ from the hypothesis by
+ * one shift. Rows of the words that a sentence shares with the preceding one, from the start, are
+ * reused (valid_rows).
  */
 #include "eval/metrics/ter_shift.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,31 +18,32 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define SHIFT_WORDS 10 /* longest shift */
-#define SHIFT_FAR   50 /* words between the two places at most */
-#define BAND	    25
-#define CANDIDATES  1000 /* looked at for one sentence at most */
-#define FAR	    (INT32_MAX / 2)
+#define SHIFT_WORDS 10		    /* longest shift */
+#define SHIFT_FAR   50		    /* greatest distance of a shift in words */
+#define BAND	    25		    /* half width of the band */
+#define CANDIDATES  1000	    /* greatest number of shifts tried for a sentence */
+#define FAR	    (INT32_MAX / 2) /* cost outside the band */
 
-/* How the cheapest way came to a cell. */
+/* The last operation of the cheapest path to a cell. */
 enum { OP_NONE, OP_SAME, OP_SUBSTITUTE, OP_DELETE, OP_INSERT };
 
 struct distance_row {
-	size_t first, end; /* the j it has */
-	size_t offset;	   /* of its first cell */
+	size_t first, end; /* the row has the cells first <= j < end */
+	size_t offset;	   /* of its first cell in cost and op */
 };
 
 struct ter_shift {
 	struct ter_words r;
 	size_t n;		     /* words of the hypothesis */
-	int32_t *words;		     /* (n) the sentence whose rows are there */
-	size_t good;		     /* rows 1..good are of words */
-	int32_t *best, *tried, *now; /* (n) sentences */
+	int32_t *words;		     /* (n) the sentence whose rows are in the matrix */
+	size_t valid_rows;	     /* rows 1 ... valid_rows belong to words */
+	int32_t *best, *tried, *now; /* (n) sentences: best shift, current trial, current state */
 	struct distance_row *rows;   /* (n + 1) */
 	int32_t *cost;		     /* all cells */
 	uint8_t *op;
-	int32_t *align; /* (r.n) word of the hypothesis beside each word of the reference */
-	uint8_t *hyp_wrong, *ref_wrong; /* (n), (r.n) */
+	int32_t *
+		align; /* (r.n) the hypothesis word aligned with each reference word; -1: the start */
+	uint8_t *hyp_wrong, *ref_wrong; /* (n), (r.n) 1: the word is part of an edit */
 	size_t cap_words, cap_best, cap_tried, cap_now, cap_rows, cap_cost, cap_op, cap_align,
 		cap_hyp, cap_ref;
 };
@@ -70,7 +72,7 @@ void ter_shift_free(struct ter_shift *s)
 
 /* ---- distances --------------------------------------------------------- */
 
-/* Which cells each row has. */
+/* Sets the cells of each row. Returns the number of cells. */
 static size_t lay_out(struct ter_shift *s)
 {
 	const double ratio = s->n ? (double)s->r.n / (double)s->n : 1;
@@ -113,7 +115,7 @@ static int reserve_distance_rows(struct ter_shift *s, struct err *e)
 		s->cost[j] = (int32_t)j;
 		s->op[j] = OP_INSERT;
 	}
-	s->good = 0;
+	s->valid_rows = 0;
 	return 0;
 }
 
@@ -122,7 +124,7 @@ static int32_t cost_at(const struct ter_shift *s, const struct distance_row *row
 	return j >= row->first && j < row->end ? s->cost[row->offset + j - row->first] : FAR;
 }
 
-/* The first of equally cheap ways counts: same or substitute, then delete, then insert. */
+/* Of equally cheap operations the first counts: same or substitute, then delete, then insert. */
 static void fill_distance_row(struct ter_shift *s, size_t i, int32_t word)
 {
 	const struct distance_row *row = &s->rows[i], *above = &s->rows[i - 1];
@@ -152,21 +154,22 @@ static void fill_distance_row(struct ter_shift *s, size_t i, int32_t word)
 	}
 }
 
+/* The edit distance between the n words and the reference. */
 static int32_t shift_edit_distance(struct ter_shift *s, const int32_t *words)
 {
 	size_t same = 0;
 
-	while (same < s->good && s->words[same] == words[same])
+	while (same < s->valid_rows && s->words[same] == words[same])
 		same++;
 	for (size_t i = same; i < s->n; i++) {
 		s->words[i] = words[i];
 		fill_distance_row(s, i + 1, words[i]);
 	}
-	s->good = s->n;
+	s->valid_rows = s->n;
 	return cost_at(s, &s->rows[s->n], s->r.n);
 }
 
-/* Which words of the sentence in s->words stand beside which of the reference, and are wrong. */
+/* Fills align, hyp_wrong and ref_wrong from the cheapest path for s->words. */
 static void find_alignment(struct ter_shift *s)
 {
 	size_t i = s->n, j = s->r.n;
@@ -177,7 +180,7 @@ static void find_alignment(struct ter_shift *s)
 							     : OP_NONE;
 
 		if (op == OP_INSERT || (op == OP_NONE && i == 0)) {
-			/* a word of the reference alone: it stands behind the one before */
+			/* an inserted reference word: aligned with the word before it */
 			s->align[--j] = (int32_t)i - 1;
 			s->ref_wrong[j] = 1;
 		} else if (op == OP_DELETE || (op == OP_NONE && j == 0)) {
@@ -194,16 +197,16 @@ static void find_alignment(struct ter_shift *s)
 /* ---- shifts ------------------------------------------------------------ */
 
 struct shift_candidate {
-	bool there;
-	int32_t gain;
-	size_t length, start, target;
+	bool is_set;
+	int32_t gain;		      /* edits that the shift saves, without its own cost */
+	size_t length, start, target; /* words [start, start + length) move before target */
 };
 
-/* More gain, then longer, then from further left, then to further left. */
+/* Order: more gain, then longer, then from further left, then to further left. */
 static bool is_better_shift(const struct shift_candidate *a, const struct shift_candidate *b)
 {
-	if (!b->there || a->gain != b->gain)
-		return !b->there || a->gain > b->gain;
+	if (!b->is_set || a->gain != b->gain)
+		return !b->is_set || a->gain > b->gain;
 	if (a->length != b->length)
 		return a->length > b->length;
 	if (a->start != b->start)
@@ -216,9 +219,9 @@ static void move_words(int32_t *to, const int32_t *from, size_t n, size_t start,
 		       size_t target)
 {
 	const int32_t *part = from + start, *rest = from + start + length;
-	size_t at;
+	size_t at; /* index of the part in the new sentence */
 
-	/* where the part begins in the new sentence */
+	assert(length > 0 && start + length <= n);
 	if (target < start)
 		at = target;
 	else if (target > start + length)
@@ -240,14 +243,14 @@ static bool has_wrong_word(const uint8_t *wrong, size_t n)
 	return memchr(wrong, 1, n) != NULL;
 }
 
-/* Try this part of the hypothesis at all places beside its match in the reference. */
+/* Tries to move this part of the hypothesis to each position beside its match in the reference. */
 static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, size_t start,
 		     size_t start_r, size_t length, struct shift_candidate *best, int *looked_at)
 {
 	int64_t last = -1;
 
 	for (size_t k = 0; k <= length; k++) {
-		struct shift_candidate c = { .there = true, .length = length, .start = start };
+		struct shift_candidate c = { .is_set = true, .length = length, .start = start };
 
 		if (start_r + k > s->r.n)
 			break;
@@ -265,7 +268,7 @@ static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, 
 	}
 }
 
-/* All matches that begin at these two words, from short to long. */
+/* Tries all matches that begin at these two words, from short to long. */
 static void try_matches(struct ter_shift *s, const int32_t *words, int32_t before, size_t start,
 			size_t start_r, struct shift_candidate *best, int *looked_at)
 {
@@ -275,7 +278,7 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 		if (start + length > s->n || start_r + length > s->r.n ||
 		    words[start + length - 1] != s->r.word[start_r + length - 1])
 			return;
-		/* both must be wrong where they stand, and a part is not moved within itself */
+		/* both parts must contain an edit, and a part cannot move into itself */
 		if (!has_wrong_word(s->hyp_wrong + start, length) ||
 		    !has_wrong_word(s->ref_wrong + start_r, length) ||
 		    (at >= (int32_t)start && at < (int32_t)(start + length)))
@@ -284,11 +287,11 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 	}
 }
 
-/* Find the shift of words that gains most into s->best; its gain, 0 when there is none. */
+/* Writes the sentence after the best shift to s->best. Returns its gain; 0: no shift. */
 static int32_t best_shift(struct ter_shift *s, const int32_t *words, int *looked_at)
 {
 	int32_t before = shift_edit_distance(s, words);
-	struct shift_candidate best = { .there = false };
+	struct shift_candidate best = { .is_set = false };
 
 	find_alignment(s);
 	for (size_t h = 0; h < s->n && *looked_at < CANDIDATES; h++)
@@ -296,7 +299,7 @@ static int32_t best_shift(struct ter_shift *s, const int32_t *words, int *looked
 		     r < s->r.n && r <= h + SHIFT_FAR && *looked_at < CANDIDATES; r++)
 			if (words[h] == s->r.word[r])
 				try_matches(s, words, before, h, r, &best, looked_at);
-	return best.there ? best.gain : 0;
+	return best.is_set ? best.gain : 0;
 }
 
 int ter_shift_edits(struct ter_shift *s, struct ter_words hypothesis, struct ter_words reference,

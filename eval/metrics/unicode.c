@@ -1,4 +1,4 @@
-/* unicode.c - see unicode.h */
+/* unicode.c - searches the tables of unicode.def; see unicode.h */
 #include "eval/metrics/unicode.h"
 
 #include "share/base/text.h"
@@ -88,7 +88,7 @@ size_t unicode_space(const char *text, size_t n)
 	if (first < 0x80)
 		return unicode_is_space(first);
 	if (first != 0xC2 &&
-	    (first < 0xE1 || first > 0xE3)) /* no other byte begins a white-space character */
+	    (first < 0xE1 || first > 0xE3)) /* no other byte starts a white-space character */
 		return 0;
 	bytes = utf8_decode(text, n, &c);
 	return unicode_is_space(c) ? bytes : 0;
@@ -148,7 +148,7 @@ static uint32_t case_kind(uint32_t c)
 }
 
 /*
- * A capital sigma becomes the final one after a letter and before none (Unicode 3.13,
+ * Capital sigma becomes final sigma after a letter if no letter follows (Unicode 3.13,
  * Final_Sigma).
  */
 static bool is_final_sigma(const char *text, size_t at, size_t n)
@@ -181,7 +181,7 @@ void unicode_lower(struct buf *out, const char *text, size_t n)
 			continue;
 		}
 		used = utf8_decode(text + i, n - i, &c);
-		if (c == 0x130) /* the one letter that becomes two */
+		if (c == 0x130) /* I with dot above: the only letter that becomes two characters */
 			buf_add(out, "i\xCC\x87", 3);
 		else
 			buf_add(out, bytes,
