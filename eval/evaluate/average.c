@@ -1,4 +1,4 @@
-/* average.c - see average.h */
+/* average.c - finds the model folders of the command "average"; see average.h */
 #include "eval/evaluate/average.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "train/ckpt/ckpt.h"
 #include "train/ckpt/ckpt_average.h"
 
-#define USUAL_LAST 5
+#define DEFAULT_LAST 5 /* checkpoints */
 
 static int average_model_folders(const struct conf *c, char *const *folders, size_t n,
 				 struct err *e)
@@ -45,15 +45,15 @@ static int find_model_folders(const struct conf *c, char ***folders, size_t *n, 
 {
 	if (c->n_arguments > 0 && c->last > 0)
 		return err_set(e, ERR_USAGE,
-			       "--last and %s were both given: one of them says what is averaged",
+			       "--last and %s were both given: give either --last or steps",
 			       c->arguments[0]);
 	if (c->n_arguments > 0)
 		return find_arguments(c, folders, n, e);
 	if (!c->run)
 		return err_set(e, ERR_USAGE,
-			       "average what? give --run NAME, with steps or --last N, or folders "
-			       "of models");
-	return ckpt_resolve_newest(c, c->last ? c->last : USUAL_LAST, folders, n, e);
+			       "average needs models: give --run NAME, with steps or --last N, or "
+			       "model folders");
+	return ckpt_resolve_newest(c, c->last ? c->last : DEFAULT_LAST, folders, n, e);
 }
 
 int average_run(const struct conf *c, struct err *e)
@@ -63,12 +63,12 @@ int average_run(const struct conf *c, struct err *e)
 	int rc;
 
 	if (!c->output)
-		return err_set(e, ERR_USAGE, "the average goes where? give --output FOLDER");
+		return err_set(e, ERR_USAGE, "average makes a model folder: give --output FOLDER");
 	rc = find_model_folders(c, &folders, &n, e);
 	if (!rc)
 		rc = average_model_folders(c, folders, n, e);
 	if (!rc && !c->quiet) {
-		fprintf(stderr, "%s is the mean of\n", c->output);
+		fprintf(stderr, "%s is the average of\n", c->output);
 		for (size_t i = 0; i < n; i++)
 			fprintf(stderr, "\t%s\n", folders[i]);
 	}

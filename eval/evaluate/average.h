@@ -1,9 +1,9 @@
 /*
- * average.h - the command average: one model from several checkpoints.
+ * average.h - the command "average": the mean of the weights of several checkpoints.
  *
  *	werkbank average --run NAME [--last N] -o DIR	the newest N checkpoints of a run (5)
- *	werkbank average --run NAME STEP... -o DIR	these of them
- *	werkbank average FOLDER... -o DIR		model folders of the same shape and vocabulary
+ *	werkbank average --run NAME STEP... -o DIR	the checkpoints of these steps
+ *	werkbank average FOLDER... -o DIR		model folders of equal shape and vocabulary
  */
 #ifndef WERKBANK_EVAL_EVALUATE_AVERAGE_H
 #define WERKBANK_EVAL_EVALUATE_AVERAGE_H

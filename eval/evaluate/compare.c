@@ -1,6 +1,7 @@
-/* compare.c - see compare.h */
+/* compare.c - scores systems, tests the differences, prints a table or JSON; see compare.h */
 #include "eval/evaluate/compare.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "share/base/file.h"
 #include "share/base/text.h"
 
-#define LEVEL 0.05 /* below, a difference is called significant */
+#define LEVEL 0.05 /* p below this: the difference is significant */
 
 enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION }; /* as in options.def */
 
@@ -20,7 +21,8 @@ struct system {
 	const char *name; /* borrowed */
 	struct metric metric;
 	struct score_confidence confidence;
-	double score, p;
+	double score;
+	double p; /* against the baseline */
 };
 
 struct comparison {
@@ -28,7 +30,8 @@ struct comparison {
 	struct system *systems; /* (n) owned: the baseline first */
 	size_t n;
 	enum test test;
-	int64_t trials, draws; /* of the test, for confidence */
+	int64_t trials; /* resamples of the test */
+	int64_t draws;	/* resamples of the confidence intervals */
 	uint64_t seed;
 };
 
@@ -75,9 +78,11 @@ static const char *describe_difference(const struct comparison *x, size_t i)
 {
 	double gain = x->systems[i].score - x->systems[0].score;
 
+	assert(i > 0 && i < x->n);
+
 	if (metric_less_is_better(&x->systems[i].metric))
 		gain = -gain;
-	if (gain == 0) /* however small p is then, see p_value() */
+	if (gain == 0) /* p is small then, see p_value() in resample.c */
 		return "no difference";
 	if (x->systems[i].p >= LEVEL)
 		return "no significant difference";
@@ -173,7 +178,7 @@ static int compare_print(const struct comparison *x, struct err *e)
 	return rc;
 }
 
-/* The files that c names, compared; names: what they are called, NULL: by their paths. */
+/* Compares the files that c names. names: (c->n_arguments) of the systems; NULL: the paths. */
 static int compare_files(const struct conf *c, char *const *names, struct err *e)
 {
 	struct comparison x = { .conf = c,
@@ -204,11 +209,11 @@ static int compare_files(const struct conf *c, char *const *names, struct err *e
 	return rc;
 }
 
-/* What runs translate, as if it had been in files. */
+/* Translates with the runs and compares the translations like files. */
 static int compare_systems(const struct conf *c, struct err *e)
 {
 	struct compare_runs f;
-	struct conf files = *c; /* shallow: nothing of it is given up here */
+	struct conf files = *c; /* a shallow copy: borrows the members of c */
 	int rc = compare_runs_translate(&f, c, e);
 
 	files.arguments = f.paths;
@@ -224,8 +229,8 @@ int compare_run(const struct conf *c, struct err *e)
 {
 	if (c->run && c->reference.n)
 		return err_set(e, ERR_USAGE,
-			       "--run and --reference were both given: runs have the "
-			       "references of their held-out set (--set)");
+			       "--run and --reference cannot be used together: runs are compared "
+			       "on the references of their held-out set (--set)");
 	if (c->n_arguments < (c->run ? 1 : 2))
 		return err_set(e, ERR_USAGE,
 			       "compare needs BASELINE SYSTEM...: two files or more, "

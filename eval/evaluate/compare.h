@@ -1,4 +1,4 @@
-/* compare.h - the command compare: do systems really differ from a baseline? */
+/* compare.h - the command "compare": are systems significantly different from a baseline? */
 #ifndef WERKBANK_EVAL_EVALUATE_COMPARE_H
 #define WERKBANK_EVAL_EVALUATE_COMPARE_H
 
@@ -8,8 +8,9 @@
 #include "share/base/err.h"
 
 /*
- * With c->run: compare_runs.h. Else: compare the files c->arguments[1…] with the first one against the files of c->reference, by
- * c->metric and c->test of resample.h; print to standard output.
+ * Compares the files c->arguments[1 ...] with the baseline c->arguments[0], by c->metric, c->test
+ * (resample.h) and the references c->reference; prints to standard output. With c->run the systems
+ * are runs, see compare_runs.h.
  */
 int compare_run(const struct conf *c, struct err *e);
 

@@ -1,4 +1,4 @@
-/* compare_runs.c - see compare_runs.h */
+/* compare_runs.c - opens each system and writes its translations; see compare_runs.h */
 #include "eval/evaluate/compare_runs.h"
 
 #include <stdio.h>
@@ -20,13 +20,13 @@ static int make_folder(struct compare_runs *f, struct err *e)
 		return e->code;
 	if (mkdtemp(f->folder))
 		return 0;
-	err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", f->folder);
+	err_set_errno(e, ERR_CANTCREAT, "cannot make the folder %s", f->folder);
 	free(f->folder);
 	f->folder = NULL;
 	return e->code;
 }
 
-/* Options as the command line (or the environment) gave them, before any recipe was loaded. */
+/* Copies the options of the command line and the environment, without those of recipes. */
 static int copy_options(struct conf *to, const struct conf *from, struct err *e)
 {
 	const char *name, *section;
@@ -50,7 +50,7 @@ static int copy_options(struct conf *to, const struct conf *from, struct err *e)
 	return rc;
 }
 
-/* Which model a word means: NAME, NAME:CHECKPOINT, :CHECKPOINT, or a folder. */
+/* Sets run, checkpoint or model from NAME, NAME:CHECKPOINT, :CHECKPOINT or a folder. */
 static int set_system_options(struct conf *k, const struct conf *c, const char *word, struct err *e)
 {
 	const char *colon = strchr(word, ':');
@@ -85,13 +85,13 @@ static int write_reference_lines(const char *path, char *const *lines, int64_t n
 	return rc;
 }
 
-/* The first system's references are everybody's. */
+/* Writes the references of the first system; compares those of the others with them. */
 static int use_references(struct compare_runs *f, const struct heldout *h, const char *name,
 			  struct err *e)
 {
 	struct buf first = { 0 };
 	size_t at = 0;
-	bool same = true;
+	bool is_equal = true;
 	int rc;
 
 	if (!f->reference) {
@@ -100,29 +100,29 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 				    : e->code;
 	}
 	rc = file_read_all(f->reference, 0, &first, e);
-	for (int64_t i = 0; !rc && same && i < h->n; i++) {
+	for (int64_t i = 0; !rc && is_equal && i < h->n; i++) {
 		size_t n = strlen(h->references[i]);
 
-		same = first.len - at > n && !memcmp(first.data + at, h->references[i], n) &&
-		       first.data[at + n] == '\n';
+		is_equal = first.len - at > n && !memcmp(first.data + at, h->references[i], n) &&
+			   first.data[at + n] == '\n';
 		at += n + 1;
 	}
-	if (!rc && (!same || at != first.len))
+	if (!rc && (!is_equal || at != first.len))
 		rc = err_set(e, ERR_DATA,
-			       "%s and %s have other references in the set %s: their "
-			       "scores cannot be compared",
-			       f->names[0], name, h->set);
+			     "%s and %s have different references in the set %s: their scores "
+			     "cannot be compared",
+			     f->names[0], name, h->set);
 	buf_free(&first);
 	return rc;
 }
 
-/* Translate with the model that a word means. */
+/* Translates the set with the system that an argument names. */
 static int add_system(struct compare_runs *f, const struct conf *c, const char *word, struct err *e)
 {
 	struct conf k = { 0 };
 	struct engine g = { .conf = NULL };
 	struct heldout h = { .n = 0 };
-	bool opened = false;
+	bool is_open = false;
 	int rc = conf_init(&k, e);
 
 	f->names[f->n] = *word == ':' ? file_path(e, "%s%s", c->run, word) : mem_strdup(word, e);
@@ -135,7 +135,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	if (!rc)
 		rc = set_system_options(&k, c, word, e);
 	if (!rc) {
-		opened = true;
+		is_open = true;
 		rc = engine_open(&g, &k, ENGINE_TRANSLATE, e);
 	}
 	if (!rc)
@@ -143,13 +143,13 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	if (!rc)
 		rc = use_references(f, &h, f->names[f->n - 1], e);
 	if (!rc && !c->quiet)
-		fprintf(stderr, "%s translates %s\n", f->names[f->n - 1], h.set);
+		fprintf(stderr, "%s translates the set %s\n", f->names[f->n - 1], h.set);
 	if (!rc)
 		rc = heldout_translate(&h, (struct heldout_slice){ 0, 1 }, !c->quiet, e);
 	if (!rc)
 		rc = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
 	heldout_close(&h);
-	if (opened)
+	if (is_open)
 		engine_close(&g);
 	conf_free(&k);
 	return rc;

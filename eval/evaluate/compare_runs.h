@@ -1,14 +1,15 @@
 /*
- * compare_runs.h - systems that are runs: their translations of a held-out set, as files.
+ * compare_runs.h - translates a held-out set with several runs, for the command "compare".
  *
- * With --run A the first system is that run, and each argument another one:
+ * With --run A, run A is the first system. Each argument is a further system:
  *
- *	B  B:last  B:500,1000	a run, with --checkpoint or its own (several: an ensemble)
+ *	B			a run with the checkpoint of --checkpoint
+ *	B:last  B:500,1000	a run with its own checkpoint, or several as an ensemble
  *	:1000			a checkpoint of A
  *	some/folder		a model folder
  *
- * Each translates --set of its corpus, with the decode options of the command line; the references
- * must be the same for all.
+ * Each system translates the set --set of its corpus with the decoding options of the command line.
+ * The references must be equal for all systems.
  *
  *	if (!compare_runs_translate(&f, c, e))
  *		use f.paths, f.names, f.reference
@@ -23,12 +24,13 @@
 #include "share/base/err.h"
 
 struct compare_runs {
-	char *folder;	       /* owned: temporary, with all files */
-	char *reference;       /* owned */
-	char **paths, **names; /* (n) owned: of hypotheses */
+	char *folder;	       /* owned: a temporary folder with all files */
+	char *reference;       /* owned: path of the references */
+	char **paths, **names; /* (n) owned: path of the hypotheses and name of each system */
 	size_t n;
 };
 
+/* ERR_DATA: the references differ. Call compare_runs_close() after a failure too. */
 int compare_runs_translate(struct compare_runs *f, const struct conf *c, struct err *e);
 void compare_runs_close(struct compare_runs *f);
 

@@ -1,6 +1,7 @@
-/* heldout.c - see heldout.h */
+/* heldout.c - reads a held-out set, translates it and measures likelihoods; see heldout.h */
 #include "eval/evaluate/heldout.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "share/base/rng.h"
 #include "share/base/text.h"
 
-#define CHUNK 512 /* sentences translated between two words of progress */
+#define CHUNK 512 /* sentences per progress message */
 
 static void free_lines(char **lines, int64_t n)
 {
@@ -66,7 +67,7 @@ static int read_set_language(struct heldout *h, const char *language, int64_t li
 		return e->code;
 	rc = read_set_lines(path, limit, lines, n, e);
 	if (rc == ERR_NOINPUT)
-		err_prefix(e, "the corpus has no held-out set %s (--set says which)", h->set);
+		err_prefix(e, "the corpus has no held-out set %s (choose one with --set)", h->set);
 	free(path);
 	return rc;
 }
@@ -85,24 +86,27 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	rc = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!rc)
 		rc = read_set_language(h, g->conf->target_language, limit, &h->references,
-					 &n_references, e);
+				       &n_references, e);
 	if (!rc && h->n != n_references)
-		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
-			       h->folder, set, g->conf->source_language, (long long)h->n, set,
-			       g->conf->target_language, (long long)n_references);
+		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld", h->folder,
+			     set, g->conf->source_language, (long long)h->n, set,
+			     g->conf->target_language, (long long)n_references);
 	if (!rc && h->n == 0)
 		rc = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
-			       h->folder, set, g->conf->source_language);
+			     h->folder, set, g->conf->source_language);
 	if (!rc && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
 		rc = e->code;
 	if (rc) {
-		free_lines(h->references, n_references); /* they may not be h->n */
+		free_lines(h->references, n_references); /* n_references may differ from h->n */
 		h->references = NULL;
 	}
 	return rc;
 }
 
-/* A hypothesis goes through JSON when ranks share the work: as it would be afterwards, always. */
+/*
+ * Stores and owns text. Invalid UTF-8 is repaired, because slices of other ranks pass through
+ * JSON, which repairs it too: results must not depend on the slices.
+ */
 static int store_hypothesis(struct heldout *h, int64_t at, char *text, struct err *e)
 {
 	struct buf repaired = { 0 };
@@ -116,13 +120,15 @@ static int store_hypothesis(struct heldout *h, int64_t at, char *text, struct er
 	return h->hypotheses[at] ? 0 : e->code;
 }
 
-/* Translate the n sentences of these numbers into hypotheses. */
+/* Translates the n sentences with these numbers. */
 static int decode_chunk(struct heldout *h, const struct decode_options *o, const int64_t *numbers,
 			size_t n, struct err *e)
 {
 	struct engine_translation translations[CHUNK];
 	struct engine_line lines[CHUNK] = { { .text = NULL } };
 	int rc = 0;
+
+	assert(n <= CHUNK);
 
 	for (size_t i = 0; i < n; i++)
 		lines[i] = (struct engine_line){ .text = h->sources[numbers[i]],
@@ -175,6 +181,7 @@ int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progre
 	int64_t numbers[CHUNK];
 	size_t n = 0;
 
+	assert(slice.count > 0 && slice.index >= 0 && slice.index < slice.count);
 	if (decode_options_from_conf(&o, h->engine->conf, e))
 		return e->code;
 	o.n_best = 1;
@@ -211,10 +218,10 @@ static int compare_pairs(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The numbers of the pairs to measure, rising, owned by the caller; *n of them. */
+/* The *n numbers of the pairs to measure, rising; the caller frees them. NULL: out of memory. */
 static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct err *e)
 {
-	/* A fixed seed of its own: runs of different seeds are measured on the same pairs. */
+	/* a fixed seed: runs with different seeds are measured on the same pairs */
 	struct rng_key key = rng_key_make(0, RNG_SAMPLE, 0, 0);
 	int64_t count = sample > 0 && sample < pairs ? sample : pairs, kept = 0;
 	int64_t *chosen = mem_alloc((size_t)count, sizeof(*chosen), e);
@@ -236,7 +243,7 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 
 /* ---- likelihoods ------------------------------------------------------- */
 
-#define MAX_BATCHES (1 << 26) /* of a shard; more are no shard of ours */
+#define MAX_BATCHES (1 << 26) /* no shard has more */
 
 bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
 {
@@ -272,17 +279,17 @@ void heldout_batches_free(struct heldout_batches *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* Where measuring is. */
+/* State of measuring a shard batch by batch. */
 struct batch_measurement {
 	const struct engine *g;
 	struct heldout_slice slice;
 	struct heldout_batches *out;
 	int64_t at;	       /* number of the batch that is being filled */
-	struct metric *pseudo; /* NULL: not wanted */
-	int32_t *best;	       /* (capacity) the likeliest tokens, for pseudo */
+	struct metric *pseudo; /* NULL: no pseudo-BLEU */
+	int32_t *best;	       /* (capacity) the most probable tokens, for pseudo */
 };
 
-/* Ids up to the first </s> as words. */
+/* Writes the ids up to the first </s> as words. */
 static void write_token_ids(struct buf *out, const int32_t *ids, int32_t n)
 {
 	buf_clear(out);
@@ -290,7 +297,7 @@ static void write_token_ids(struct buf *out, const int32_t *ids, int32_t n)
 		buf_printf(out, "%d ", ids[i]);
 }
 
-/* Score what the model would have said, token by token, against the batch's targets. */
+/* Adds the most probable tokens of each sentence to the pseudo-BLEU, against its target tokens. */
 static int score_forced(struct batch_measurement *m, const struct batch *b, struct err *e)
 {
 	struct buf hypothesis = { 0 }, reference = { 0 };
@@ -298,15 +305,15 @@ static int score_forced(struct batch_measurement *m, const struct batch *b, stru
 
 	for (int32_t i = 0; i < b->n && !rc; i++) {
 		const int32_t first = b->target_start[i], n = b->target_start[i + 1] - first;
-		struct score_text ours, theirs;
+		struct score_text predicted, target;
 
 		write_token_ids(&hypothesis, m->best + first, n);
 		write_token_ids(&reference, b->target_out + first, n);
 		rc = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
-		ours = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
-		theirs = (struct score_text){ buf_text(&reference), reference.len };
+		predicted = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
+		target = (struct score_text){ buf_text(&reference), reference.len };
 		if (!rc)
-			rc = metric_add(m->pseudo, &ours, &theirs, 1, e);
+			rc = metric_add(m->pseudo, &predicted, &target, 1, e);
 	}
 	buf_free(&hypothesis);
 	buf_free(&reference);
@@ -323,26 +330,26 @@ static int evaluate_batch(struct batch_measurement *m, const struct batch *b,
 	return score_forced(m, b, e);
 }
 
-/* Measure what the batch holds, if it is of the slice and was not yet, and empty it. */
+/* Measures the batch if it is part of the slice and not known yet, then clears it. */
 static int add_batch(struct batch_measurement *m, struct batch *b, struct err *e)
 {
 	struct model_sums sums;
 	int64_t at = m->at;
-	bool known = at < m->out->n && m->out->tokens[at] >= 0;
+	bool is_known = at < m->out->n && m->out->tokens[at] >= 0;
 
 	if (b->n == 0)
 		return 0;
 	m->at++;
-	if (!known && at % m->slice.count == m->slice.index) {
+	if (!is_known && at % m->slice.count == m->slice.index) {
 		if (evaluate_batch(m, b, &sums, e))
 			return e->code;
 	} else {
-		sums.nll = known ? m->out->nll[at] : 0;
-		sums.tokens = known ? m->out->tokens[at] : -1;
+		sums.nll = is_known ? m->out->nll[at] : 0;
+		sums.tokens = is_known ? m->out->tokens[at] : -1;
 	}
 	batch_clear(b);
 	if (!heldout_set_batch(m->out, at, sums.nll, sums.tokens))
-		return err_set(e, ERR_NOMEM, "there is no memory for %lld batches",
+		return err_set(e, ERR_NOMEM, "cannot allocate memory for %lld batches",
 			       (long long)at + 1);
 	return 0;
 }
@@ -365,7 +372,7 @@ static int measure_pair_batches(struct batch_measurement *m, const struct shard 
 		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
 			continue;
 		rc = add_batch(m, &b, e);
-		/* A pair longer than the capacity is left out. */
+		/* the batch is empty now; a pair longer than the capacity is left out */
 		if (!rc)
 			batch_add(&b, chosen[i], source, n_source, target, n_target);
 	}
@@ -386,14 +393,14 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 
 	if (!rc && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
 		rc = err_set(e, ERR_DATA,
-			       "%s was made with another vocabulary than the model: the corpus has "
-			       "been prepared anew",
-			       path);
+			     "%s has another vocabulary than the model: the corpus was prepared "
+			     "again after the training",
+			     path);
 	if (!rc) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
 		rc = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
-	m->out->n = m->at; /* others may have said there were more */
+	m->out->n = m->at; /* lines of other slices may have claimed more batches */
 	free(chosen);
 	shard_close(s);
 	free(path);

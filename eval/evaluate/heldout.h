@@ -1,10 +1,9 @@
 /*
- * heldout.h - a model measured on sentences it was not trained on.
+ * heldout.h - evaluates a model on a held-out set, which is not part of its training data.
  *
- * Held-out sets are corpora/NAME/SET.LANG in the workspace: raw text, one
- * sentence a line, both sides. BLEU and chrF come from real decoding of the
- * source, detokenised, against the raw target. Negative log-likelihoods are
- * per target token (</s> counted), in nats, without smoothing and dropout.
+ * A held-out set is a pair of raw texts corpora/NAME/SET.LANG in the workspace, one sentence per
+ * line. BLEU and chrF compare detokenised translations with the raw target. Negative
+ * log-likelihoods are in nats per target token including </s>, without smoothing and dropout.
  */
 #ifndef WERKBANK_EVAL_EVALUATE_HELDOUT_H
 #define WERKBANK_EVAL_EVALUATE_HELDOUT_H
@@ -20,35 +19,43 @@
 struct heldout {
 	struct engine *engine;	      /* borrowed */
 	char *folder;		      /* owned: of the corpus */
-	const char *set;	      /* borrowed: dev, test, … */
+	const char *set;	      /* borrowed: dev, test ... */
 	char **sources, **references; /* (n) owned lines */
 	int64_t n;
-	char **hypotheses;	/* (n) owned, NULL: not translated */
+	char **hypotheses;	/* (n) owned; NULL: not translated yet */
 	struct bleu_score bleu; /* after heldout_score() */
 	struct buf signature;	/* of the BLEU score */
 	double chrf;		/* chrF2 */
-	int64_t tokens;		/* target tokens decoded, </s> counted */
-	double seconds;		/* that decoding took */
-	int64_t shares;		/* of other processes that were joined; 0: all done here */
+	int64_t tokens;		/* decoded target tokens, including </s> */
+	double seconds;		/* time of decoding */
+	int64_t shares;		/* slices of other processes that were merged; 0: none */
 };
 
-/* Read at most limit (0: all) sentences of a set of the corpus that the engine's recipe names. */
+/*
+ * Reads at most limit (0: all) sentences of a set of the corpus that the engine's recipe names.
+ * Borrows the engine. Call heldout_close() after a failure too. ERR_NOINPUT: no such set;
+ * ERR_DATA: an empty set, or source and target of different lengths.
+ */
 int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit,
 		 struct err *e);
 
-/* Every count-th sentence or batch, from index on: a rank's share. All of them: { 0, 1 }. */
+/* Every count-th sentence or batch from index on: the share of one rank. All: { 0, 1 }. */
 struct heldout_slice {
 	int64_t index, count;
 };
 
-/* Translate those of the slice that have no hypothesis yet, whichever are decoded together. */
+/*
+ * Translates the sentences of the slice that have no hypothesis yet. progress: count sentences on
+ * standard error.
+ */
 int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e);
-int heldout_score(struct heldout *h, struct err *e); /* all have a hypothesis */
+/* Computes BLEU and chrF. All sentences must have a hypothesis. */
+int heldout_score(struct heldout *h, struct err *e);
 
-/* Translate all and score. progress: count sentences on standard error. */
+/* Translates and scores all sentences. */
 int heldout_decode(struct heldout *h, bool progress, struct err *e);
 
-/* What the batches of a shard came to, in their order; tokens < 0: not measured. */
+/* Sums of the batches of a shard, in order; tokens < 0: not measured. */
 struct heldout_batches {
 	double *nll;	 /* (n) owned: sums */
 	int64_t *tokens; /* (n) owned */
@@ -57,14 +64,15 @@ struct heldout_batches {
 };
 
 /*
- * Measure those batches of the slice that were not yet. Zeroed or partly filled b; it is n batches
- * long afterwards. sample: of this many pairs only, always the same ones (0: all).
+ * Measures the batches of the slice that b does not have yet; b is zeroed or partly filled, and
+ * afterwards has the n batches of the shard. sample: the number of pairs to use, always the same
+ * ones (0: all).
  */
 int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 		    struct heldout_slice slice, struct heldout_batches *b, struct err *e);
-/* Note one; false: memory ran out or there cannot be such a one. */
+/* Stores the sums of batch `at`. False: out of memory, or no shard has so many batches. */
 bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
-/* Mean of all of them in their order, NAN of none. */
+/* The mean NLL per token over all batches, summed in order; NAN without tokens. */
 double heldout_mean(const struct heldout_batches *b, int64_t *tokens);
 void heldout_batches_free(struct heldout_batches *b);
 
@@ -73,40 +81,42 @@ int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, doub
 		int64_t *tokens, struct err *e);
 
 /*
- * The same of a whole shard, and the BLEU of the likeliest tokens under teacher forcing (ids cut at
- * the first </s>, no smoothing) added to pseudo: nobody translated anything.
+ * The same for a whole shard. Also adds each sentence to pseudo, with the most probable tokens of
+ * teacher forcing (ids up to the first </s>) as the hypothesis. The result is a pseudo-BLEU: the
+ * decoder has read the reference, so this is no translation.
  */
 int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo,
 			   double *nll, int64_t *tokens, struct err *e);
 
 void heldout_close(struct heldout *h);
 
-/* The command eval: one held-out set, printed for people or as a JSON document. */
+/* The command "eval": evaluates a held-out set; prints text or a JSON document. */
 int heldout_run_eval(struct conf *c, struct err *e);
 
 /*
- * The command _evaluate: the evaluation of a checkpoint during training. Prints
- * the record {"kind":"eval",…} and one {"kind":"sample",…} for each of the
- * first c->samples sentences, as journal.h says, for the trainer to add to its
- * journal.
+ * The command "_evaluate": evaluates a checkpoint during training. Prints the record
+ * {"kind":"eval",...} and one {"kind":"sample",...} for each of the first c->samples sentences (see
+ * journal.h). The trainer appends them to its journal.
  *
- * heldout_slices.c: with c->slice ("I/N") it does share I of N alone and prints lines for
- * another one to read, which gets them all in the file c->parts, does what is missing there and
- * prints the records. The result does not depend on who did which share (CPU backend).
+ * Ranks can share the work (heldout_slices.c). With c->slice ("I/N") the command evaluates slice I
+ * of N and prints the lines below. Another process reads the lines of all slices from the file
+ * c->parts, evaluates what is missing and prints the records. On a CPU backend the result does not
+ * depend on the slices.
  *
- *	{"kind":"hypothesis","id":sentence,"tokens":decoded,"text":…}
- *	{"kind":"batch","shard":"dev.shard","n":batch,"nll":sum,"tokens":…}
- *	{"kind":"batches","shard":"dev.shard","n":how many it has}
- *	{"kind":"slice","step":…,"index":I,"count":N}		the last: nothing is missing
+ *	{"kind":"hypothesis","id":SENTENCE,"text":...}
+ *	{"kind":"decoded","tokens":...,"seconds":...}			of all sentences of the slice
+ *	{"kind":"batch","shard":"dev.shard","n":BATCH,"nll":SUM,"tokens":...}
+ *	{"kind":"batches","shard":"dev.shard","n":NUMBER OF BATCHES}
+ *	{"kind":"slice","step":...,"index":I,"count":N}			last: the slice is complete
  */
 int heldout_run_evaluate(struct conf *c, struct err *e);
 int heldout_run_slice(struct conf *c, struct err *e);
 int heldout_run_parts(struct conf *c, struct err *e);
 
-/* heldout_tools.c: the model as it was trained and its development set; records of a scored one. */
+/* heldout_tools.c: open the model as it was trained and its development set; write records. */
 int heldout_open_engine(struct engine *g, struct conf *c, struct err *e);
 int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e);
-#define HELDOUT_TRAIN_SAMPLE 500 /* pairs of the training set whose NLL is watched */
+#define HELDOUT_TRAIN_SAMPLE 500 /* training pairs whose NLL is measured */
 void heldout_records(const struct heldout *h, double dev_nll, double train_nll, double seconds,
 		     struct buf *out);
 int heldout_print(struct buf *text, struct err *e);

@@ -1,4 +1,4 @@
-/* heldout_slices.c - an evaluation whose work ranks share, see heldout.h */
+/* heldout_slices.c - evaluation by several processes, a slice each; see heldout.h */
 #include "eval/evaluate/heldout.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 static const struct {
 	const char *name;
 	int64_t sample;
-} SHARDS[] = { { "dev.shard", 0 }, { "train.shard", HELDOUT_TRAIN_SAMPLE } };
+} SHARDS[] = { { "dev.shard", 0 }, { "train.shard", HELDOUT_TRAIN_SAMPLE } }; /* 0: all pairs */
 
 static void open_json_line(struct json_writer *w, const char *kind)
 {
@@ -30,7 +30,7 @@ static void close_json_line(struct json_writer *w)
 	w->need_comma = false;
 }
 
-/* ---- one share --------------------------------------------------------- */
+/* ---- one slice --------------------------------------------------------- */
 
 static int read_slice(const char *text, struct heldout_slice *s, struct err *e)
 {
@@ -128,16 +128,16 @@ int heldout_run_slice(struct conf *c, struct err *e)
 	return rc;
 }
 
-/* ---- all of them ------------------------------------------------------- */
+/* ---- merging all slices ------------------------------------------------ */
 
 struct slice_merge {
-	struct engine engine; /* opened only when something is missing */
+	struct engine engine; /* its weights are opened only if something is missing */
 	bool is_open;
 	struct heldout h;
 	struct heldout_batches shards[ARRAY_LEN(SHARDS)];
-	int64_t lengths[ARRAY_LEN(SHARDS)]; /* batches they have; -1: nobody said */
-	double seconds;			    /* of the longest share's decoding */
-	int64_t shares;			    /* that came to their end */
+	int64_t lengths[ARRAY_LEN(SHARDS)]; /* number of batches; -1: no slice has reported it */
+	double seconds;			    /* decoding time of the slowest slice */
+	int64_t shares;			    /* complete slices */
 };
 
 static int merge_hypothesis(struct heldout *h, const struct json *line, struct err *e)
@@ -151,7 +151,8 @@ static int merge_hypothesis(struct heldout *h, const struct json *line, struct e
 	return h->hypotheses[id] ? 0 : e->code;
 }
 
-static void merge_batch(struct slice_merge *m, const struct json *line, bool length)
+/* Merges a line "batch", or "batches" if is_length. */
+static void merge_batch(struct slice_merge *m, const struct json *line, bool is_length)
 {
 	const char *shard = json_text(json_get(line, "shard"), "");
 	int64_t n = json_integer(json_get(line, "n"), -1);
@@ -160,9 +161,9 @@ static void merge_batch(struct slice_merge *m, const struct json *line, bool len
 
 	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++)
 		if (!strcmp(shard, SHARDS[i].name)) {
-			if (length)
+			if (is_length)
 				m->lengths[i] = n;
-			else if (tokens >= 0) /* a diverged model's NAN stays one */
+			else if (tokens >= 0) /* nll may be NAN: the model has diverged */
 				heldout_set_batch(&m->shards[i], n, nll, tokens);
 		}
 }
@@ -173,7 +174,7 @@ static int merge_line(struct slice_merge *m, const char *text, size_t n, struct 
 	const char *kind = json_text(json_get(line, "kind"), "");
 	int rc = 0;
 
-	if (!line) { /* a share that broke off: what is missing is done here */
+	if (!line) { /* a slice that was killed while writing: evaluate_missing() does the rest */
 		e->code = 0;
 	} else if (!strcmp(kind, "hypothesis")) {
 		rc = merge_hypothesis(&m->h, line, e);
@@ -205,7 +206,7 @@ static int read_parts(struct slice_merge *m, const char *path, struct err *e)
 	return MIN(got, 0);
 }
 
-/* The model, on the first use: a complete evaluation needs no weights. */
+/* Opens the model at its first use: if no slice is missing, weights are not needed. */
 static int open_engine_once(struct slice_merge *m, struct conf *c, struct err *e)
 {
 	if (m->is_open)
@@ -218,19 +219,19 @@ static int open_engine_once(struct slice_merge *m, struct conf *c, struct err *e
 static int evaluate_missing(struct slice_merge *m, struct conf *c, struct err *e)
 {
 	const struct heldout_slice all = { 0, 1 };
-	bool missing = false;
+	bool is_missing = false;
 
 	for (int64_t i = 0; i < m->h.n; i++)
-		missing |= !m->h.hypotheses[i];
-	if (missing && (open_engine_once(m, c, e) || heldout_translate(&m->h, all, false, e)))
+		is_missing |= !m->h.hypotheses[i];
+	if (is_missing && (open_engine_once(m, c, e) || heldout_translate(&m->h, all, false, e)))
 		return e->code;
 	for (size_t s = 0; s < ARRAY_LEN(SHARDS); s++) {
 		struct heldout_batches *b = &m->shards[s];
 
-		missing = m->lengths[s] < 0 || m->lengths[s] != b->n;
+		is_missing = m->lengths[s] < 0 || m->lengths[s] != b->n;
 		for (int64_t i = 0; i < b->n; i++)
-			missing |= b->tokens[i] < 0;
-		if (!missing)
+			is_missing |= b->tokens[i] < 0;
+		if (!is_missing)
 			continue;
 		if (open_engine_once(m, c, e) ||
 		    heldout_measure(&m->h, SHARDS[s].name, SHARDS[s].sample, all, b, e))
@@ -239,7 +240,7 @@ static int evaluate_missing(struct slice_merge *m, struct conf *c, struct err *e
 	return 0;
 }
 
-/* The recipe and the state of the checkpoint, without its weights. */
+/* Opens the recipe and state of the checkpoint and the development set, without weights. */
 static int open_without_weights(struct slice_merge *m, struct conf *c, struct err *e)
 {
 	struct engine *g = &m->engine;
@@ -276,6 +277,7 @@ int heldout_run_parts(struct conf *c, struct err *e)
 	}
 	m.h.seconds = fmax(m.seconds, m.h.seconds);
 	m.h.shares = m.shares;
+
 	if (!rc) {
 		heldout_records(&m.h, nll[0], nll[1], clock_mono_s() - start, &text);
 		rc = heldout_print(&text, e);

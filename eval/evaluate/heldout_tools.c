@@ -1,4 +1,4 @@
-/* heldout_tools.c - the commands eval and _evaluate, see heldout.h */
+/* heldout_tools.c - the commands "eval" and "_evaluate"; see heldout.h */
 #include "eval/evaluate/heldout.h"
 
 #include <math.h>
@@ -17,7 +17,10 @@ int heldout_print(struct buf *text, struct err *e)
 	return file_put_stdout(text, e);
 }
 
-/* Where the checkpoint has both: which of them was measured; NULL: there are but one. */
+/*
+ * The name of the evaluated weights if the checkpoint has both raw weights and their moving
+ * average; else NULL.
+ */
 static const char *name_of_weights(const struct heldout *h)
 {
 	const struct ckpt_source own = { h->engine->folder, true };
@@ -86,8 +89,8 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 }
 
 /*
- * The likelihood of the set's shard; a set that has none gives 0 tokens. pseudo: its pseudo-BLEU
- * too, NULL: no.
+ * The mean NLL of the set's shard; *tokens is 0 if the set has no shard. pseudo: gets the
+ * pseudo-BLEU too (NULL: not wanted).
  */
 static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, int64_t *tokens,
 		   struct err *e)
@@ -98,16 +101,16 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 
 	*nll = NAN;
 	*tokens = 0;
-	/* an ensemble has no likelihood of its own here: it is measured model by model */
+	/* not for ensembles: model_evaluate() measures a single model */
 	if (!rc && !h->engine->n_members && file_exists(path))
 		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
-			      : heldout_nll(h, name, 0, nll, tokens, e);
+			    : heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
 	free(path);
 	return rc;
 }
 
-/* Score the translations in every way. */
+/* Adds all segments to the ledger and computes its confidence intervals. */
 static int fill_score_ledger(const struct heldout *h, struct score_ledger *l, struct err *e)
 {
 	const struct conf *c = h->engine->conf;

@@ -1,4 +1,4 @@
-# eval/evaluate: scores of held-out sets and of files: eval, bleu, chrf, ter, compare, average.
+# eval/evaluate: the commands eval, bleu, chrf, ter, ledger, compare and average.
 # Enter at heldout.h and compare.h.
 # May use: eval/translate, eval/metrics, train, data, share.
 libeval_a_SOURCES += \

@@ -1,6 +1,7 @@
-/* ledger.c - see score_ledger.h */
+/* score_ledger.c - the table of score variants, and the command "ledger"; see score_ledger.h */
 #include "eval/evaluate/score_ledger.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +21,16 @@
 		.kind = METRIC_CHRF, .chrf = { 6, words, 2, false }                                \
 	}
 
-/* What the rows are; in the order of enum ledger_row. */
+/* The rows, in the order of enum score_ledger_row. */
 static const struct kind {
 	const char *id, *name;
-	bool tokenised; /* of text that Moses' tokenizer cut */
-	double unit;	/* what a score of 100 is written as */
+	bool is_tokenised; /* scores the output of the Moses tokenizer, not raw text */
+	double unit;	   /* a score of 100 is printed as this number */
 	struct metric_options options;
-	const char *compare;
+	const char *compare; /* scores that the row can be compared with */
 } kinds[LEDGER_ROWS] = {
 	{ "bleu", "BLEU", false, 100, BLEU_WITH(SCORE_13A, false, false),
-	  "the one to publish; sacreBLEU of anybody on this test set" },
+	  "the one to publish; any sacreBLEU score of this test set" },
 	{ "bleu-lc", "BLEU, lower case", false, 100, BLEU_WITH(SCORE_13A, true, false),
 	  "sacreBLEU -lc and uncased scores of WMT" },
 	{ "bleu-intl", "BLEU, international", false, 100, BLEU_WITH(SCORE_INTL, false, false),
@@ -51,7 +52,8 @@ static const struct kind {
 	  "sacreBLEU -m ter" },
 	{ "pseudo-bleu", "pseudo-BLEU, teacher-forced", false, 1,
 	  BLEU_WITH(SCORE_MULTI_BLEU, false, false),
-	  "\"Eval BLUE score\" of old logs, 0 to 1; never with a BLEU: nothing was translated" },
+	  "\"Eval BLUE score\" of OpenSeq2Seq logs (0 to 1); not with BLEU: nothing is "
+	  "translated" },
 };
 
 int score_ledger_open(struct score_ledger *l, const char *language, struct err *e)
@@ -93,7 +95,7 @@ static int tokenise_segment_text(struct score_ledger *l, size_t i, const struct 
 	return 0;
 }
 
-/* The segment's texts as tokens: the hypothesis, then its references. */
+/* Fills l->texts with the tokenised hypothesis and its n references. */
 static int tokenise_segment(struct score_ledger *l, const struct score_text *hypothesis,
 			    const struct score_text *references, size_t n, struct err *e)
 {
@@ -117,8 +119,10 @@ int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis
 {
 	int rc = tokenise_segment(l, hypothesis, references, n, e);
 
+	_Static_assert(LEDGER_PSEUDO == LEDGER_ROWS - 1, "the loop covers all other rows");
+
 	for (int i = 0; i < LEDGER_PSEUDO && !rc; i++)
-		rc = kinds[i].tokenised
+		rc = kinds[i].is_tokenised
 			     ? metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e)
 			     : metric_add(&l->metrics[i], hypothesis, references, n, e);
 	return rc;
@@ -126,6 +130,7 @@ int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis
 
 int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e)
 {
+	assert(draws > 0);
 	l->seed = seed;
 	l->draws = draws;
 	for (int i = 0; i < LEDGER_ROWS; i++)
@@ -138,7 +143,7 @@ int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, 
 static void score_row_signature(const struct score_ledger *l, int i, struct buf *out)
 {
 	metric_signature(&l->metrics[i], out);
-	if (kinds[i].tokenised)
+	if (kinds[i].is_tokenised)
 		buf_printf(out, "|text:moses-%s", l->language);
 	if (i == LEDGER_PSEUDO)
 		buf_add_str(out, "|text:pieces|teacher-forced:yes");

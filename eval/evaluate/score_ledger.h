@@ -1,14 +1,14 @@
 /*
- * score_ledger.h - all the BLEUs there are, and chrF and TER, each named and with what it may be compared.
+ * score_ledger.h - all variants of BLEU, chrF and TER, and what each can be compared with.
  *
  *	struct ledger l;
  *	score_ledger_open(&l, "de", e);
- *	score_ledger_add(&l, &hypothesis, references, n, e);	each segment: raw text
+ *	score_ledger_add(&l, &hypothesis, references, n, e);	each segment of raw text
  *	score_ledger_resample(&l, seed, draws, e);
  *	score_ledger_text(&l, &out);
  *	score_ledger_close(&l);
  *
- * Numbers that are all called BLEU differ by several points for one and the same translation.
+ * Variants that are all called BLEU differ by several points for the same translation.
  */
 #ifndef WERKBANK_EVAL_EVALUATE_SCORE_LEDGER_H
 #define WERKBANK_EVAL_EVALUATE_SCORE_LEDGER_H
@@ -35,7 +35,7 @@ enum score_ledger_row {
 	LEDGER_CHRF,
 	LEDGER_CHRF_PLUS,
 	LEDGER_TER,
-	LEDGER_PSEUDO, /* not of segments: the owner fills metrics[LEDGER_PSEUDO] */
+	LEDGER_PSEUDO, /* score_ledger_add() omits it: the owner fills metrics[LEDGER_PSEUDO] */
 	LEDGER_ROWS
 };
 
@@ -45,24 +45,25 @@ struct score_ledger {
 	uint64_t seed;
 	int64_t draws;
 	char *language;		     /* owned */
-	struct tokenizer *tokenizer; /* owned: Moses' */
-	struct buf *tokens;	     /* (cap_tokens) owned: of a segment's texts */
-	struct score_text *texts;    /* (cap_texts) owned */
+	struct tokenizer *tokenizer; /* owned: like Moses */
+	struct buf *tokens;	     /* (cap_tokens) owned: the tokenised texts of a segment */
+	struct score_text *texts;    /* (cap_texts) owned: views of tokens */
 	size_t cap_tokens, cap_texts;
 };
 
+/* language: of the texts, for the tokenizer. Call score_ledger_close() after a failure too. */
 int score_ledger_open(struct score_ledger *l, const char *language, struct err *e);
 int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
 		     const struct score_text *references, size_t n, struct err *e);
 int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e);
 
-/* A table. Rows without a segment are left out. */
+/* Appends a table. Rows without a segment are left out. */
 void score_ledger_text(const struct score_ledger *l, struct buf *out);
-/* An array of objects: id, name, score, confidence, signature, compare. */
+/* Writes an array of objects: id, name, score, confidence, signature, compare. */
 void score_ledger_json(const struct score_ledger *l, struct json_writer *w);
 void score_ledger_close(struct score_ledger *l);
 
-/* The command ledger: each file of c->arguments against c->reference; print to standard output. */
+/* The command "ledger": scores each file of c->arguments against c->reference; prints the tables. */
 int score_ledger_run(const struct conf *c, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* score_tools.c - see score_tools.h */
+/* score_tools.c - the commands "bleu", "chrf" and "ter"; see score_tools.h */
 #include "eval/evaluate/score_tools.h"
 
 #include <assert.h>
@@ -60,14 +60,14 @@ void score_tools_confidence_json(struct json_writer *w, const struct score_confi
 	json_close(w, '}');
 }
 
-/* Print what a buffer holds and a line end; the caller's stream may be closed or full. */
+/* Prints the buffer and a line end. ERR_IO: the stream is closed or the disk is full. */
 static int print_score(struct buf *text, struct err *e)
 {
 	buf_add_char(text, '\n');
 	return file_put_stdout(text, e);
 }
 
-/* What --confidence adds to a score. */
+/* The confidence interval of --confidence. */
 struct confidence_report {
 	bool is_wanted;
 	int64_t draws;
@@ -91,7 +91,7 @@ static void confidence_text(struct buf *out, const struct confidence_report *d)
 			   (long long)d->draws, d->c.mean, d->c.interval);
 }
 
-/* The signature of the score, and of the resampling. */
+/* Appends the signature of the score and of the resampling. */
 static void score_signature(struct buf *out, const struct metric *m,
 			    const struct confidence_report *d)
 {
@@ -183,7 +183,7 @@ struct score_run {
 	size_t n;
 };
 
-/* Open the metrics that --metrics names, each once; by default that of the command. */
+/* Opens the metrics that --metrics names, each once; by default the metric of the command. */
 static int open_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
 			struct err *e)
 {
@@ -217,7 +217,7 @@ static int add_segment(struct score_run *r, const struct segment_reader *s, stru
 	return rc;
 }
 
-/* Several scores: one below the other, or a JSON list. */
+/* Appends one or more scores: one below the other, or as a JSON list. */
 static int print_scores(const struct score_run *r, const struct conf *c, struct buf *out,
 			struct err *e)
 {
@@ -239,7 +239,10 @@ static int print_scores(const struct score_run *r, const struct conf *c, struct 
 	return 0;
 }
 
-/* The hypothesis and the references of c; with --input, c's arguments are references too. */
+/*
+ * *out: c with the hypothesis as its only argument. With --input, the arguments of c are references
+ * too; references gets the array, whose items the caller frees.
+ */
 static int score_files(const struct conf *c, struct conf_list *references, struct conf *out,
 		       struct err *e)
 {
@@ -248,8 +251,8 @@ static int score_files(const struct conf *c, struct conf_list *references, struc
 	*out = *c; /* borrowed */
 	if (!c->input && c->n_arguments > 1)
 		return err_set(e, ERR_USAGE,
-			       "%s scores one file, and %d were given; references are named "
-			       "by --reference",
+			       "%s scores one file, but %d were given: name references with "
+			       "--reference",
 			       c->command, c->n_arguments);
 	if (!c->input)
 		return 0;

@@ -1,4 +1,4 @@
-/* score_tools.h - the commands bleu, chrf and ter: files in, a score out. */
+/* score_tools.h - the commands "bleu", "chrf" and "ter": scores of files. */
 #ifndef WERKBANK_EVAL_EVALUATE_SCORE_TOOLS_H
 #define WERKBANK_EVAL_EVALUATE_SCORE_TOOLS_H
 
@@ -19,15 +19,15 @@ int score_tools_chrf(const struct conf *c, struct err *e);
 int score_tools_ter(const struct conf *c, struct err *e);
 
 /*
- * Members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length",
- * "reference_length" of an open object.
+ * Writes the members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length" and
+ * "reference_length" into an open object.
  */
 void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
 
-/* A member "confidence":{"mean":…,"interval":…} of an open object. */
+/* Writes the member "confidence":{"mean":...,"interval":...} into an open object. */
 void score_tools_confidence_json(struct json_writer *w, const struct score_confidence *c);
 
-/* "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
+/* Appends "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
 void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);
 
 #endif

@@ -68,7 +68,7 @@ says 0 '' compare --run taken other taken:last :0 --set test --metric chrf --bac
 has "$tmp/out" 4 '^other  .*  (better|worse|no significant difference|no difference)$'
 has "$tmp/out" 5 '^taken:last  .*  no difference$'
 has "$tmp/out" 6 '^taken:0  .*  no difference$'
-says 64 'runs have the references of their held-out set' compare --run taken other -r "$tmp/in"
+says 64 'runs are compared on the references of their held-out set' compare --run taken other -r "$tmp/in"
 says 64 'compare needs .BASELINE. SYSTEM' compare --run taken
 says 66 'no run called "none"' compare --run taken none --set test --backend ref
 printf 'b a\nc d\nb\n' >"$tmp/w/corpora/c/test2.de"
@@ -77,7 +77,7 @@ says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$
 mkdir -p "$tmp/w/corpora/d"
 cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/d/test.en"
 cp "$tmp/w/corpora/c/test2.de" "$tmp/w/corpora/d/test.de"
-says 65 'have other references in the set test' compare --run taken elsewhere --set test --backend ref
+says 65 'have different references in the set test' compare --run taken elsewhere --set test --backend ref
 says 0 'Report of the run taken' report taken --format text
 says 64 'not one of md, text, html, json' report taken --format txt
 says 0 'taken: finished' status taken
