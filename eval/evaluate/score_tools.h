@@ -11,8 +11,8 @@
 #include "share/base/json.h"
 
 /*
- * Score c->arguments[0] (none or "-": standard input) against the files of
- * c->reference; print to standard output.
+ * Scores c->arguments[0] (none or "-": standard input; or --input) against the references of c;
+ * prints to standard output.
  */
 int score_tools_bleu(const struct conf *c, struct err *e);
 int score_tools_chrf(const struct conf *c, struct err *e);
