@@ -304,8 +304,8 @@ if cmp -s "$tmp/both/model.safetensors" "$tmp/mean/model.safetensors"; then
 else
 	not_ok "steps" "the weights differ from those of the newest"
 fi
-says 73 'already exists|is there already' "$wb" average -C "$w" --run r --last 1 -o "$tmp/mean"
-says 66 'no checkpoint "30"; there are: 40 20' "$wb" average -C "$w" --run r 30 -o "$tmp/none"
+says 73 'already exists' "$wb" average -C "$w" --run r --last 1 -o "$tmp/mean"
+says 66 'no checkpoint "30"; it has: 40 20' "$wb" average -C "$w" --run r 30 -o "$tmp/none"
 says 64 'give --output' "$wb" average -C "$w" --run r
 says 64 'average needs models' "$wb" average -o "$tmp/none"
 says 64 'both given' "$wb" average -C "$w" --run r --last 2 20 -o "$tmp/none"

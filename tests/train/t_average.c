@@ -125,7 +125,7 @@ TEST(average_refuses_what_has_no_mean)
 	save(m, 1, 'a');
 	save(m, 2, 'b');
 	check_err(ckpt_average(folders, 2, in_folder("mean"), &e), ERR_DATA);
-	check(strstr(e.text, "another vocabulary") != NULL);
+	check(strstr(e.text, "vocabularies differ") != NULL);
 	check(!file_exists(in_folder("mean")));
 	check_err(ckpt_average(folders, 0, in_folder("mean"), &e), ERR_USAGE);
 	save(m, 2, 'a');

@@ -216,6 +216,70 @@ TEST(ckpt_comes_back)
 	model_free(other);
 }
 
+static int feedback_of_rank(void *arg, int which, struct ckpt_arena *found, struct err *e)
+{
+	(void)arg, (void)e;
+	*found = (struct ckpt_arena){ .x = moments[which % 2], .on_host = true };
+	return 0;
+}
+
+/* Replace the first occurrence of a word in a file. */
+static void replace_in_file(const char *path, const char *from, const char *to)
+{
+	struct buf text = { 0 }, out = { 0 };
+	struct err e = { 0 };
+	const char *at;
+
+	check_err(file_read_all(path, 1 << 20, &text, &e), 0);
+	at = strstr(buf_text(&text), from);
+	if (check(at)) {
+		buf_add(&out, text.data, (size_t)(at - text.data));
+		buf_add_str(&out, to);
+		buf_add_str(&out, at + strlen(from));
+		check_err(file_write_all(path, out.data, out.len, &e), 0);
+	}
+	buf_free(&text);
+	buf_free(&out);
+}
+
+/* Checkpoints of version 0.1 call error feedback "residual". */
+TEST(ckpt_reads_former_names_of_error_feedback)
+{
+	static float back[FLOATS];
+	struct ckpt_state s = { .step = 7, .feedback_wire = 2, .feedback_bucket = 512 };
+	const struct ckpt_arenas from = { feedback_of_rank, NULL, CKPT_FEEDBACK + 2, NULL };
+	struct model *m = small_model("cpu", false);
+	const char *folder;
+	struct err e = { 0 };
+	int64_t bytes;
+
+	if (!m || !check(model_floats(m) <= FLOATS))
+		return;
+	for (int i = 0; i < FLOATS; i++)
+		moments[1][i] = (float)i;
+	s.shape = small_shape();
+	memset(s.vocabulary_sha256, 'a', 64);
+	check_err(ckpt_save_arenas(test_folder(), &s, m, &from, 1, &bytes, &e), 0);
+	check_int(rename(in_folder("checkpoints/7/error_feedback.safetensors"),
+			 in_folder("checkpoints/7/residual.safetensors")),
+		  0);
+	replace_in_file(in_folder("checkpoints/7/state.json"), "error_feedback_ranks",
+			"residual_ranks");
+	replace_in_file(in_folder("checkpoints/7/state.json"), "error_feedback_wire",
+			"residual_wire");
+	replace_in_file(in_folder("checkpoints/7/state.json"), "error_feedback_bucket",
+			"residual_bucket");
+	memset(&s, 0, sizeof(s));
+	folder = in_folder("checkpoints/7");
+	check_err(ckpt_read_state(folder, false, &s, &e), 0);
+	check_int(s.feedback_ranks, 2);
+	check_int(s.feedback_wire, 2);
+	check_int(s.feedback_bucket, 512);
+	check_err(ckpt_load_arena(folder, m, CKPT_FEEDBACK + 1, back, &e), 0);
+	check(!memcmp(back, moments[1], (size_t)model_floats(m) * 4));
+	model_free(m);
+}
+
 static int64_t link_of(const char *name)
 {
 	char target[32] = "";

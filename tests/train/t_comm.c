@@ -115,23 +115,23 @@ TEST(compress_levels_fit_any_size)
 	}
 }
 
-/* Over time what was written is what should have been, but for one residual that does not grow. */
+/* Sums over time are right, except for one rounding error, which does not grow. */
 TEST(compress_feeds_back_what_it_lost)
 {
 	enum { N = 700, STEPS = 200 };
-	static float x[N], y[N], residual[N];
+	static float x[N], y[N], feedback[N];
 	static double wanted[N], written[N];
 	static unsigned char wire[N];
 
 	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
 		double worst = 0, largest = 0;
 
-		memset(residual, 0, sizeof(residual));
+		memset(feedback, 0, sizeof(feedback));
 		memset(wanted, 0, sizeof(wanted));
 		memset(written, 0, sizeof(written));
 		for (int step = 0; step < STEPS; step++) {
 			fill(x, N, 100 + (uint32_t)step);
-			compress_encode(w, wire, x, residual, N);
+			compress_encode(w, wire, x, feedback, N);
 			compress_decode(w, y, wire, N);
 			for (size_t i = 0; i < N; i++) {
 				wanted[i] += x[i];
@@ -139,33 +139,33 @@ TEST(compress_feeds_back_what_it_lost)
 			}
 		}
 		for (size_t i = 0; i < N; i++) {
-			worst = fmax(worst, fabs(wanted[i] - written[i] - residual[i]));
-			largest = fmax(largest, fabs((double)residual[i]));
+			worst = fmax(worst, fabs(wanted[i] - written[i] - feedback[i]));
+			largest = fmax(largest, fabs((double)feedback[i]));
 		}
 		check(worst < 1e-2);	   /* rounding of 200 additions of numbers up to 128 */
 		check(largest < 128 * 40); /* without feedback: of the order of 128 * 200 */
-		check(length2(residual, NULL, N) > 0);
+		check(length2(feedback, NULL, N) > 0);
 	}
 }
 
-TEST(compress_keeps_residuals_from_what_is_not_finite)
+TEST(compress_keeps_error_feedback_finite)
 {
-	static float x[COMPRESS_BLOCK + 3], y[COMPRESS_BLOCK + 3], residual[COMPRESS_BLOCK + 3];
+	static float x[COMPRESS_BLOCK + 3], y[COMPRESS_BLOCK + 3], feedback[COMPRESS_BLOCK + 3];
 	static unsigned char wire[2 * COMPRESS_BLOCK];
 
 	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++)
 		for (int bad = 0; bad < 2; bad++) {
 			for (size_t i = 0; i < ARRAY_LEN(x); i++) {
 				x[i] = (float)i - 9;
-				residual[i] = 0.5f;
+				feedback[i] = 0.5f;
 			}
 			x[5] = bad ? NAN : INFINITY;
-			compress_encode(w, wire, x, residual, ARRAY_LEN(x));
+			compress_encode(w, wire, x, feedback, ARRAY_LEN(x));
 			compress_decode(w, y, wire, ARRAY_LEN(x));
 			check(isnan(y[0]) && isnan(y[5]));
 			check(isfinite(y[COMPRESS_BLOCK]));
-			check(residual[0] == 0.5f && residual[5] == 0.5f);
-			check(isfinite(residual[COMPRESS_BLOCK]));
+			check(feedback[0] == 0.5f && feedback[5] == 0.5f);
+			check(isfinite(feedback[COMPRESS_BLOCK]));
 		}
 }
 

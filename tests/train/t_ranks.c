@@ -158,7 +158,7 @@ TEST(ranks_train_with_less_on_the_wire)
 	conf_free(&c);
 }
 
-/* What is resumed equals what went through: moments in parts, residuals of each rank, averages. */
+/* What is resumed equals what went through: moments in parts, error feedback of each rank, averages. */
 TEST(ranks_resume_bit_by_bit)
 {
 	static const char *const cases[][8] = {
@@ -182,7 +182,7 @@ TEST(ranks_resume_bit_by_bit)
 		set(&c, "steps", "30");
 		train_on(&c, "parts", 3);
 		check_same_run("straight", "parts", 30);
-		check(file_exists(at("runs/parts/checkpoints/30/residual.safetensors")) ==
+		check(file_exists(at("runs/parts/checkpoints/30/error_feedback.safetensors")) ==
 		      (cases[i][1][0] != 'f'));
 		check(file_exists(at("runs/parts/checkpoints/30/training.safetensors")) ==
 		      (strlen(cases[i][7]) > 1));

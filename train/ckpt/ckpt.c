@@ -1,6 +1,7 @@
-/* ckpt.c - see ckpt.h: checking and reading; ckpt_find.c finds, ckpt_save.c writes */
+/* ckpt.c - checks and reads checkpoints; see ckpt.h */
 #include "train/ckpt/ckpt_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +13,10 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/conf/alias.h"
 #include "train/ckpt/safetensors.h"
 
-#define SMALL_FILE (1u << 20) /* bytes of state.json and SHA256SUMS at most */
+#define SMALL_FILE (1u << 20) /* upper limit of the bytes of state.json and SHA256SUMS */
 
 /* ---- sums -------------------------------------------------------------- */
 
@@ -28,8 +30,9 @@ static int verify_line(const char *folder, char *line, enum ckpt_part part, stru
 	if (strlen(line) <= HASH_SHA256_HEX + 1 ||
 	    strspn(line, "0123456789abcdef") != HASH_SHA256_HEX - 1 ||
 	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
-		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
-			       CKPT_SUMS);
+		return err_set(e, ERR_DATA,
+			       "%s/%s is damaged: a line does not have the form \"SHA-256  NAME\"",
+			       folder, CKPT_SUMS);
 	if (part != CKPT_WHOLE &&
 	    (!strcmp(name, CKPT_MOMENTS) ||
 	     !strcmp(name, part == CKPT_MODEL ? CKPT_TRAINING : CKPT_WEIGHTS)))
@@ -39,10 +42,10 @@ static int verify_line(const char *folder, char *line, enum ckpt_part part, stru
 		return e->code;
 	rc = hash_file(path, hex, e);
 	if (rc == ERR_NOINPUT)
-		rc = e->code = ERR_DATA; /* it was promised */
+		rc = e->code = ERR_DATA; /* SHA256SUMS names it: the checkpoint is incomplete */
 	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)
-		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path,
-			     CKPT_SUMS);
+		rc = err_set(e, ERR_DATA, "%s is damaged: its SHA-256 differs from that in %s",
+			     path, CKPT_SUMS);
 	free(path);
 	return rc;
 }
@@ -56,14 +59,14 @@ int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
 
 	free(path);
 	if (rc == ERR_NOINPUT)
-		rc = err_set(e, ERR_DATA, "%s: is not a complete checkpoint: it has no %s", folder,
+		rc = err_set(e, ERR_DATA, "%s is not a complete checkpoint: it has no %s", folder,
 			     CKPT_SUMS);
 	rest = sums.data;
 	while (!rc && rest && *rest) {
 		char *end = strchr(line = rest, '\n');
 
 		if (!end) {
-			rc = err_set(e, ERR_DATA, "%s/%s: is cut short", folder, CKPT_SUMS);
+			rc = err_set(e, ERR_DATA, "%s/%s is cut short", folder, CKPT_SUMS);
 			break;
 		}
 		*end = 0;
@@ -73,7 +76,7 @@ int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
 		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
 	}
 	if (!rc && (!weights || !state))
-		rc = err_set(e, ERR_DATA, "%s/%s: does not name %s and %s", folder, CKPT_SUMS,
+		rc = err_set(e, ERR_DATA, "%s/%s does not list %s and %s", folder, CKPT_SUMS,
 			     CKPT_WEIGHTS, CKPT_STATE);
 	buf_free(&sums);
 	return rc;
@@ -88,7 +91,7 @@ int ckpt_file_sum(const char *folder, const char *name, char hex[HASH_SHA256_HEX
 	const char *at = rc ? NULL : strstr(buf_text(&sums), line);
 
 	if (!rc && (!at || at - sums.data < HASH_SHA256_HEX - 1))
-		rc = err_set(e, ERR_DATA, "%s: does not name %s", path, name);
+		rc = err_set(e, ERR_DATA, "%s does not list %s", path, name);
 	if (!rc) {
 		memcpy(hex, at - (HASH_SHA256_HEX - 1), HASH_SHA256_HEX - 1);
 		hex[HASH_SHA256_HEX - 1] = 0;
@@ -114,7 +117,7 @@ const char *ckpt_weights_name(const struct ckpt_source *s)
 	return both ? CKPT_TRAINING : CKPT_WEIGHTS;
 }
 
-/* The part of the folder that these weights are of. */
+/* The part of the folder to verify for these weights. */
 static enum ckpt_part ckpt_part_of(const struct ckpt_source *s)
 {
 	return strcmp(ckpt_weights_name(s), CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
@@ -122,8 +125,8 @@ static enum ckpt_part ckpt_part_of(const struct ckpt_source *s)
 
 struct ckpt_check {
 	pthread_t thread;
-	bool threaded;
-	char *folder; /* owned */
+	bool has_thread; /* false: ckpt_check_finish() does the work */
+	char *folder;	 /* owned */
 	enum ckpt_part part;
 	struct err result;
 };
@@ -149,7 +152,7 @@ struct ckpt_check *ckpt_check_start(const struct ckpt_source *s, struct err *e)
 		return NULL;
 	}
 	c->part = ckpt_part_of(s);
-	c->threaded = !pthread_create(&c->thread, NULL, ckpt_check_thread, c);
+	c->has_thread = !pthread_create(&c->thread, NULL, ckpt_check_thread, c);
 	return c;
 }
 
@@ -159,7 +162,7 @@ int ckpt_check_finish(struct ckpt_check *c, struct err *e)
 
 	if (!c)
 		return 0;
-	if (c->threaded)
+	if (c->has_thread)
 		pthread_join(c->thread, NULL);
 	else
 		ckpt_check_thread(c);
@@ -173,7 +176,7 @@ int ckpt_check_finish(struct ckpt_check *c, struct err *e)
 
 /* ---- state.json -------------------------------------------------------- */
 
-/* A whole number of the state in low .. high; the first that is not makes *bad its name. */
+/* Integer member key in low .. high; if it is missing or out of range, *bad = the first such key. */
 static int64_t ckpt_get_integer(const struct json *object, const char *key, int64_t low,
 				int64_t high, const char **bad)
 {
@@ -220,10 +223,10 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "
 			       "Werkbank",
 			       path, bad);
-	/* only where compression holds something back */
-	s->feedback_ranks = (int32_t)json_integer(json_get(root, "residual_ranks"), 0);
-	s->feedback_wire = (int32_t)json_integer(json_get(root, "residual_wire"), 0);
-	s->feedback_bucket = json_integer(json_get(root, "residual_bucket"), 0);
+	/* absent without error feedback */
+	s->feedback_ranks = (int32_t)json_integer(alias_json_get(root, "error_feedback_ranks"), 0);
+	s->feedback_wire = (int32_t)json_integer(alias_json_get(root, "error_feedback_wire"), 0);
+	s->feedback_bucket = json_integer(alias_json_get(root, "error_feedback_bucket"), 0);
 	if (strlen(hash) != HASH_SHA256_HEX - 1)
 		return err_set(e, ERR_DATA,
 			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
@@ -269,7 +272,7 @@ static void store_on_host(struct model *m, float *to, const void *from, size_t b
 	memcpy(to, from, bytes);
 }
 
-/* Bring the tensors NAME + suffix of an open file into an arena. */
+/* Copy the tensors NAME + suffix of an open file into a flat array. */
 static int load_arena(const struct safetensors *file, struct model *m, const char *suffix,
 		      store_function *store, float *arena, struct err *e)
 {
@@ -309,7 +312,7 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 	free(params);
 	if (safetensors_count(file) != n * each)
 		return err_set(e, ERR_DATA,
-			       "%s: holds %zu tensors, the model has %zu: this is another model",
+			       "%s has %zu tensors, but the model needs %zu: this is another model",
 			       path, safetensors_count(file), n * each);
 	return 0;
 }
@@ -350,7 +353,10 @@ int ckpt_load_training(const char *folder, struct model *m, bool *average, struc
 			    model_param_arena(m), e);
 }
 
-/* Where each tensor lies in the file, owned by the caller; NULL with e->code 0: not to be mapped. */
+/*
+ * The address of each tensor in the mapped file; the caller frees the array. NULL with e->code 0:
+ * a tensor is not aligned, so the file cannot be mapped.
+ */
 static const float **find_tensors(const struct safetensors *file, const struct model_shape *shape,
 				  struct err *e)
 {
@@ -433,22 +439,35 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 	return rc;
 }
 
+/* The path of the file with the error feedback, under its present or its former name. */
+static char *feedback_path(const char *folder, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_FEEDBACK_FILE);
+
+	if (!path || file_exists(path))
+		return path;
+	free(path);
+	return file_path(e, "%s/%s", folder, CKPT_FEEDBACK_OLD);
+}
+
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
 {
-	const bool residual = which >= CKPT_FEEDBACK;
-	char *path = file_path(e, "%s/%s", folder, residual ? CKPT_FEEDBACK_FILE : CKPT_MOMENTS);
+	const bool is_feedback = which >= CKPT_FEEDBACK;
+	char *path = is_feedback ? feedback_path(folder, e)
+				 : file_path(e, "%s/%s", folder, CKPT_MOMENTS);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
 	char suffix[16] = ".m";
 	int rc;
 
-	if (residual)
+	assert(which >= CKPT_FIRST);
+	if (is_feedback)
 		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_FEEDBACK);
 	else if (which == CKPT_SECOND)
 		suffix[1] = 'v';
 	rc = !file ? e->code
-		   : load_arena(file, m, suffix, residual ? store_on_host : store_on_backend, arena,
-				e);
-	if (!rc && !residual)
+		   : load_arena(file, m, suffix, is_feedback ? store_on_host : store_on_backend,
+				arena, e);
+	if (!rc && !is_feedback)
 		rc = count_tensors(file, path, m, 2, e);
 	safetensors_close(file);
 	free(path);

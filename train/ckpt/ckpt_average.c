@@ -1,6 +1,7 @@
-/* ckpt_average.c - see ckpt_average.h */
+/* ckpt_average.c - averages the weights of models; see ckpt_average.h */
 #include "train/ckpt/ckpt_average.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,17 @@
 
 #define CKPT_AVERAGE "average.json"
 
-/* One of the models. */
-struct part {
+/* A model to be averaged. */
+struct averaged_model {
 	const char *folder; /* borrowed */
 	struct ckpt_state state;
-	char sum[HASH_SHA256_HEX];   /* of its weights */
+	char sum[HASH_SHA256_HEX];   /* SHA-256 of its weights */
 	struct safetensors *weights; /* owned */
 };
 
 struct averaging {
-	struct part *parts;	    /* (n) owned */
-	const unsigned char **data; /* (n) owned: the tensor that is being averaged */
+	struct averaged_model *parts; /* (n) owned */
+	const unsigned char **data;   /* (n) owned: the current tensor of each model */
 	size_t n, newest;
 	struct model_param *params;	/* owned */
 	struct safetensors_item *items; /* (n_params) owned */
@@ -42,12 +43,13 @@ static bool same_shape(const struct model_shape *a, const struct model_shape *b)
 	       a->vocabulary == b->vocabulary && a->real_vocabulary == b->real_vocabulary;
 }
 
-static int open_part(struct averaging *a, size_t i, const struct ckpt_source *from, struct err *e)
+static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_source *from,
+			       struct err *e)
 {
 	const char *folder = from->folder, *name = ckpt_weights_name(from);
 	const enum ckpt_part part = strcmp(name, CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
-	struct part *p = &a->parts[i];
-	const struct part *first = &a->parts[0];
+	struct averaged_model *p = &a->parts[i];
+	const struct averaged_model *first = &a->parts[0];
 	char *path;
 
 	p->folder = folder;
@@ -55,14 +57,15 @@ static int open_part(struct averaging *a, size_t i, const struct ckpt_source *fr
 	    ckpt_file_sum(folder, name, p->sum, e))
 		return e->code;
 	if (strcmp(p->state.vocabulary_sha256, first->state.vocabulary_sha256) != 0)
-		return err_set(e, ERR_DATA,
-			       "%s has another vocabulary than %s: their weights do not mean the "
-			       "same and have no mean",
-			       folder, first->folder);
+		return err_set(
+			e, ERR_DATA,
+			"cannot average %s and %s: their vocabularies differ; give models of "
+			"one run, or of runs on the same corpus",
+			folder, first->folder);
 	if (!same_shape(&p->state.shape, &first->state.shape))
 		return err_set(e, ERR_DATA,
-			       "%s is a model of another shape (d-model %d, d-ff %d, heads %d, "
-			       "layers %d and %d) than %s: they cannot be averaged",
+			       "cannot average %s (d-model %d, d-ff %d, heads %d, layers %d and "
+			       "%d) and %s: their shapes differ",
 			       folder, p->state.shape.d_model, p->state.shape.d_ff,
 			       p->state.shape.heads, p->state.shape.encoder_layers,
 			       p->state.shape.decoder_layers, first->folder);
@@ -95,13 +98,14 @@ static int list_tensors(struct averaging *a, struct err *e)
 	return a->mean ? 0 : e->code;
 }
 
-/* The mean of tensor i; safetensors_write() asks for one after the other. */
+/* The mean of tensor i, in a->mean. */
 static const float *ckpt_average_tensor(void *arg, size_t i, struct err *e)
 {
 	struct averaging *a = arg;
 	const struct safetensors_item *item = &a->items[i];
 	const int64_t floats = item->rows * item->cols;
 
+	assert(i < a->n_params);
 	for (size_t k = 0; k < a->n; k++) {
 		a->data[k] =
 			safetensors_get(a->parts[k].weights, item->name, item->rows, item->cols, e);
@@ -133,7 +137,7 @@ static int ckpt_average_write_weights(struct averaging *a, struct err *e)
 	return rc;
 }
 
-/* What it was made from. */
+/* Write average.json. */
 static int write_origin(const struct averaging *a, struct err *e)
 {
 	struct buf b = { 0 };
@@ -162,7 +166,10 @@ static int write_origin(const struct averaging *a, struct err *e)
 	return rc;
 }
 
-/* Copy a file of the newest model, when it has it, and note its sum; from NULL: it is there. */
+/*
+ * Copy a file of the newest model (from) if the model has it, and add it to SHA256SUMS. from NULL:
+ * the file is in the new folder already.
+ */
 static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name,
 				 struct err *e)
 {
@@ -210,15 +217,15 @@ static int ckpt_average_write_all(struct averaging *a, struct err *e)
 	return rc;
 }
 
-/* rename() replaces an empty folder, and nothing else. */
+/* Rename the temporary folder to its final name. rename() replaces an empty folder only. */
 static int ckpt_average_rename(const struct averaging *a, const char *to, struct err *e)
 {
 	if (rename(a->temporary, to) == 0)
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
 		return err_set(e, ERR_CANTCREAT,
-			       "%s is there already: remove it, or give another --output", to);
-	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
+			       "%s already exists: remove it, or give another --output", to);
+	return err_set_errno(e, ERR_CANTCREAT, "%s: cannot create it", to);
 }
 
 static void close_averaging(struct averaging *a)
@@ -241,7 +248,7 @@ int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struc
 	int rc;
 
 	if (n < 1 || n > CKPT_AVERAGE_MAX)
-		return err_set(e, ERR_USAGE, "%zu models cannot be averaged: give 1 to %d", n,
+		return err_set(e, ERR_USAGE, "cannot average %zu models: give 1 to %d models", n,
 			       CKPT_AVERAGE_MAX);
 	while (length > 1 && to[length - 1] == '/')
 		length--;
@@ -250,7 +257,7 @@ int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struc
 	a.temporary = file_path(e, "%.*s.%ld.tmp", (int)length, to, (long)getpid());
 	rc = a.parts && a.data && a.temporary ? 0 : e->code;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = open_part(&a, i, &from[i], e);
+		rc = open_averaged_model(&a, i, &from[i], e);
 	if (!rc)
 		rc = list_tensors(&a, e);
 	if (!rc) {

@@ -1,4 +1,4 @@
-/* ckpt_find.c - see ckpt.h: which checkpoints there are, and the one that is meant */
+/* ckpt_find.c - lists the checkpoints of a run and finds the one that options name; see ckpt.h */
 #include "train/ckpt/ckpt_internal.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 
-/* The step that a folder's name says; -1: another name. */
+/* The step in the name of a checkpoint's folder; -1: not such a name. */
 static int64_t step_of_name(const char *name)
 {
 	char *end;
@@ -44,7 +44,7 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 	*steps = NULL;
 	*n = 0;
 	if (path && !folder && errno != ENOENT)
-		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read the folder", path);
 	while (!rc && folder && (entry = readdir(folder))) {
 		int64_t step = step_of_name(entry->d_name);
 
@@ -97,15 +97,14 @@ char *ckpt_find_last(const char *run_folder, struct err *e)
 		folder = NULL;
 	}
 	if (n)
-		err_set(e, ERR_DATA,
-			"none of the %zu checkpoints of %s can be used; the newest: %.300s", n,
+		err_set(e, ERR_DATA, "all %zu checkpoints of %s are damaged; the newest: %.300s", n,
 			run_folder, first.text);
 done:
 	free(steps);
 	return folder;
 }
 
-/* What a run has to offer, for a message. */
+/* The error message for a missing checkpoint: lists those that the run has. */
 static void ckpt_set_choices_error(const char *run_folder, const char *wanted, struct err *e)
 {
 	struct buf list = { 0 };
@@ -117,7 +116,7 @@ static void ckpt_set_choices_error(const char *run_folder, const char *wanted, s
 	for (size_t i = 0; i < n && i < 12; i++)
 		buf_printf(&list, "%s%lld", i ? " " : "", (long long)steps[i]);
 	if (n)
-		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"; there are: %s%s", run_folder,
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"; it has: %s%s", run_folder,
 			wanted, buf_text(&list), n > 12 ? " ..." : "");
 	else
 		err_set(e, ERR_NOINPUT, "%s has no checkpoint yet", run_folder);
@@ -131,7 +130,7 @@ static char *resolve_in_run(const char *run_folder, const char *which, struct er
 	int64_t step = link ? ckpt_link_step(run_folder, which) : step_of_name(which);
 	char *folder;
 
-	if (step < 0 && !strcmp(which, "best")) /* nothing was evaluated yet */
+	if (step < 0 && !strcmp(which, "best")) /* no evaluation so far */
 		step = ckpt_link_step(run_folder, "last");
 	if (step >= 0) {
 		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)step);
@@ -157,8 +156,7 @@ static char *ckpt_find_run(const struct conf *c, struct err *e)
 	free(workspace);
 	if (!folder || file_exists(folder))
 		return folder;
-	err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace", folder,
-		c->run);
+	err_set(e, ERR_NOINPUT, "%s: the workspace has no run \"%s\"", folder, c->run);
 	free(folder);
 	return NULL;
 }
@@ -200,14 +198,13 @@ int ckpt_resolve_newest(const struct conf *c, int64_t most, char ***folders, siz
 char *ckpt_resolve(const struct conf *c, struct err *e)
 {
 	if (c->model && c->run) {
-		err_set(e, ERR_USAGE,
-			"--model and --run were both given: one of them names the model");
+		err_set(e, ERR_USAGE, "--model and --run exclude each other: give one of them");
 		return NULL;
 	}
 	if (c->model)
 		return mem_strdup(c->model, e);
 	if (!c->run) {
-		err_set(e, ERR_USAGE, "which model? give --run NAME, or --model DIR");
+		err_set(e, ERR_USAGE, "no model given: add --run NAME or --model DIR");
 		return NULL;
 	}
 	return ckpt_resolve_named(c, c->checkpoint, e);

@@ -1,4 +1,4 @@
-/* ckpt_internal.h - what ckpt.c (reading), ckpt_find.c and ckpt_save.c (writing) share. */
+/* ckpt_internal.h - file names and checks shared by ckpt.c, ckpt_find.c, ckpt_save.c and ckpt_average.c. */
 #ifndef WERKBANK_TRAIN_CKPT_CKPT_INTERNAL_H
 #define WERKBANK_TRAIN_CKPT_CKPT_INTERNAL_H
 
@@ -12,15 +12,16 @@
 #define CKPT_WEIGHTS	   "model.safetensors"
 #define CKPT_TRAINING	   "training.safetensors"
 #define CKPT_MOMENTS	   "optimizer.safetensors"
-#define CKPT_FEEDBACK_FILE "residual.safetensors"
+#define CKPT_FEEDBACK_FILE "error_feedback.safetensors"
+#define CKPT_FEEDBACK_OLD  "residual.safetensors" /* its former name; only read */
 #define CKPT_STATE	   "state.json"
 #define CKPT_SUMS	   "SHA256SUMS"
-/* Files of the corpus and the run that make a checkpoint a model of its own. */
+/* Files of the run that are copied into a checkpoint, so that it is a model of its own. */
 #define CKPT_COPIES "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
 
 /*
- * The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller.
- * No folder: none.
+ * *steps (*n) = the steps that have a folder in run_folder/checkpoints, newest first; the caller
+ * frees *steps. Without that folder *n is 0.
  */
 int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
 
@@ -28,13 +29,13 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 int64_t ckpt_link_step(const char *run_folder, const char *link);
 
 /*
- * Check every line of SHA256SUMS: of the whole checkpoint, or without the optimizer's moments and the
- * weights that are not asked for. ERR_DATA naming the file.
+ * Check the lines of SHA256SUMS: of the whole checkpoint; or without the optimizer's moments and,
+ * if there are two files of weights, without the other file. ERR_DATA naming the file.
  */
 enum ckpt_part { CKPT_WHOLE, CKPT_MODEL, CKPT_UNAVERAGED };
 int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e);
 
-/* SHA-256 of a file as SHA256SUMS has it. */
+/* hex = the SHA-256 of a file according to SHA256SUMS; does not read the file itself. */
 int ckpt_file_sum(const char *folder, const char *name, char hex[65], struct err *e);
 
 #endif

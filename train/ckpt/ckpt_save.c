@@ -1,6 +1,7 @@
-/* ckpt_save.c - writing checkpoints; see ckpt.h */
+/* ckpt_save.c - writes checkpoints and model folders; see ckpt.h */
 #include "train/ckpt/ckpt_internal.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include "train/model/arena.h"
 #include "train/ckpt/safetensors.h"
 
-/* One checkpoint on its way. */
+/* A checkpoint or model folder that is being written. */
 struct saving {
 	const char *run_folder;		/* borrowed */
 	const struct ckpt_state *state; /* borrowed */
@@ -25,23 +26,24 @@ struct saving {
 	char *folder;			/* owned: checkpoints/STEP.tmp */
 	struct model_param *params;	/* owned */
 	size_t n_params;
-	float *room;		 /* owned: for the largest tensor of a GPU; else NULL */
-	struct ckpt_arena arena; /* what is being written */
-	bool training;		 /* the model's weights too, where the average is saved */
-	int first;		 /* arena of the file that is being written; -1: weights */
+	float *room;		 /* owned: with a GPU, host buffer for the largest tensor */
+	struct ckpt_arena arena; /* the array that is being written */
+	bool training;		 /* also write training.safetensors */
+	int first;		 /* first array of the file that is being written; -1: weights */
 	struct buf sums;	 /* SHA256SUMS so far */
 	int64_t bytes;
 };
 
 /* ---- tensors ----------------------------------------------------------- */
 
-/* Items are in the order of arenas, and of tensors in each. */
+/* Items are the tensors of the first array, then those of the next array, and so on. */
 static const float *ckpt_fetch_tensor(void *arg, size_t i, struct err *e)
 {
 	struct saving *s = arg;
 	const struct model_param *p = &s->params[i % s->n_params];
 	const float *view;
 
+	assert(s->first >= 0 || i < s->n_params);
 	if (i % s->n_params == 0 && s->first >= 0 &&
 	    s->from->get(s->from->arg, s->first + (int)(i / s->n_params), &s->arena, e))
 		return NULL;
@@ -51,7 +53,7 @@ static const float *ckpt_fetch_tensor(void *arg, size_t i, struct err *e)
 	return model_get_ops(s->m)->sync(model_get_dev(s->m), e) ? NULL : view;
 }
 
-/* What is behind the name of a tensor in an arena. */
+/* The suffix of tensor names in an array; -1 (weights): none. */
 static void suffix_of(int which, char *out, size_t size)
 {
 	if (which == CKPT_FIRST || which == CKPT_SECOND)
@@ -62,7 +64,7 @@ static void suffix_of(int which, char *out, size_t size)
 		*out = 0;
 }
 
-/* A file of n_arenas arenas. */
+/* Write a file of n_arenas arrays, from number first on. */
 static int write_arenas(struct saving *s, const char *name, int first, int n_arenas, struct err *e)
 {
 	const size_t n = s->n_params * (size_t)n_arenas;
@@ -148,9 +150,9 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	json_close(&w, '}');
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
 	if (s->from->n > CKPT_FEEDBACK) {
-		json_put_int(&w, "residual_ranks", s->from->n - CKPT_FEEDBACK);
-		json_put_int(&w, "residual_wire", state->feedback_wire);
-		json_put_int(&w, "residual_bucket", state->feedback_bucket);
+		json_put_int(&w, "error_feedback_ranks", s->from->n - CKPT_FEEDBACK);
+		json_put_int(&w, "error_feedback_wire", state->feedback_wire);
+		json_put_int(&w, "error_feedback_bucket", state->feedback_bucket);
 	}
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
@@ -174,6 +176,7 @@ static int copy_file(const struct saving *s, const char *name, struct err *e)
 	return rc;
 }
 
+/* Add a line to SHA256SUMS if the file exists. */
 static int add_sum(struct saving *s, const char *name, struct err *e)
 {
 	char hex[HASH_SHA256_HEX];
@@ -221,14 +224,14 @@ static void sync_folder(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		(void)fsync(fd); /* some file systems cannot; the rename stands anyway */
+		(void)fsync(fd); /* some file systems cannot sync folders: that is no failure */
 		close(fd);
 	}
 }
 
 /*
- * STEP.tmp becomes STEP. One that is there already, from an attempt before, is swapped out and
- * removed.
+ * Rename STEP.tmp to STEP. If an earlier attempt left a folder STEP, exchange the two atomically
+ * and remove the old one.
  */
 static int ckpt_swap_folder(const struct saving *s, struct err *e)
 {
@@ -241,10 +244,11 @@ static int ckpt_swap_folder(const struct saving *s, struct err *e)
 		sync_folder(parent);
 		rc = file_remove_tree(s->folder, e);
 	} else if (!rc) {
-		if (errno != ENOENT) /* a file system without exchange */
+		if (errno != ENOENT) /* the file system has no RENAME_EXCHANGE */
 			rc = file_remove_tree(folder, e);
 		if (!rc && rename(s->folder, folder))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", folder);
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot rename %s to it", folder,
+					   s->folder);
 		if (!rc)
 			sync_folder(parent);
 	}
@@ -265,8 +269,8 @@ static int ckpt_point_link(const char *run_folder, const char *name, int64_t ste
 	if (!rc) {
 		unlink(temporary);
 		if (symlink(target, temporary) || rename(temporary, link))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be pointed to %s", link,
-					   target);
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make it a link to %s",
+					   link, target);
 	}
 	free(link);
 	free(temporary);
@@ -278,7 +282,7 @@ int ckpt_set_best(const char *run_folder, int64_t step, struct err *e)
 	return ckpt_point_link(run_folder, "best", step, e);
 }
 
-/* Remove what a killed writer left, and the checkpoints beyond the newest keep ones. */
+/* Remove all checkpoints except the newest keep ones and the targets of best and last. */
 static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 {
 	int64_t *steps, best = ckpt_link_step(run_folder, "best"),
@@ -299,6 +303,7 @@ static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 	return rc;
 }
 
+/* Remove the folders STEP.tmp that a killed process has left. */
 static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 {
 	char *path = file_path(e, "%s/checkpoints", run_folder);
@@ -333,6 +338,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 			    .training = from->average != NULL };
 	int rc = ckpt_remove_temporary(run_folder, e);
 
+	assert(from->n >= CKPT_FEEDBACK && state->step >= 0);
 	if (rc)
 		return rc;
 	s.folder = file_path(e, "%s/checkpoints/%lld.tmp", run_folder, (long long)state->step);
@@ -350,7 +356,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	if (rc && s.folder) {
 		struct err ignored;
 
-		file_remove_tree(s.folder, &ignored); /* give the disk back */
+		file_remove_tree(s.folder, &ignored); /* it may have filled the disk */
 	}
 	if (!rc)
 		rc = ckpt_point_link(run_folder, "last", state->step, e);
@@ -405,6 +411,7 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 static int ckpt_get_moments(void *arg, int which, struct ckpt_arena *found, struct err *e)
 {
 	(void)e;
+	assert(which == CKPT_FIRST || which == CKPT_SECOND);
 	*found = (struct ckpt_arena){ .x = ((const float *const *)arg)[which] };
 	return 0;
 }

@@ -1,6 +1,7 @@
-/* safetensors.c - see safetensors.h */
+/* safetensors.c - reads and writes files of named tensors; see safetensors.h */
 #include "train/ckpt/safetensors.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,11 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 
-#define HEADER_LIMIT 100000000u /* as the reference implementation */
+#define HEADER_LIMIT 100000000u /* bytes, as in the reference implementation */
 #define DATA_ALIGN   64u
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-	       "tensors are written as they lie in memory");
+	       "tensors are written in the byte order of memory");
 
 /* ---- writing ----------------------------------------------------------- */
 
@@ -38,7 +39,7 @@ static void put_header_entry(struct json_writer *w, const struct safetensors_ite
 	json_close(w, '}');
 }
 
-/* Length and header together, padded. */
+/* The length of the header and the header, padded to DATA_ALIGN. */
 static int build_header(struct buf *b, const struct safetensors_item *items, size_t n,
 			struct err *e)
 {
@@ -55,6 +56,7 @@ static int build_header(struct buf *b, const struct safetensors_item *items, siz
 		buf_add_char(b, ' ');
 	if (buf_check(b, e))
 		return e->code;
+	assert(b->len % DATA_ALIGN == 0);
 	len = b->len - sizeof(len);
 	memcpy(b->data, &len, sizeof(len));
 	return 0;
@@ -85,7 +87,7 @@ int safetensors_write(const char *path, const struct safetensors_item *items, si
 	rc = outfile_commit(&out, e);
 	goto done;
 write_failed:
-	rc = err_set_errno(e, ERR_IO, "%s: cannot be written", path);
+	rc = err_set_errno(e, ERR_IO, "%s: cannot write the file", path);
 done:
 	outfile_abandon(&out);
 	buf_free(&header);
@@ -127,7 +129,7 @@ static int safetensors_set_error(const struct safetensors *s, const char *name, 
 		       s->path, name, what);
 }
 
-/* Bytes that type and shape ask for; 0 and *ok false when they cannot be. */
+/* Bytes of a tensor of this type and shape. *ok false: unknown type, or impossible shape. */
 static uint64_t shape_bytes(struct safetensor *t, const struct json *shape, bool *ok)
 {
 	uint64_t bytes = dtype_bytes_of(t->dtype);
@@ -155,18 +157,18 @@ static int read_tensor(const struct safetensors *s, struct safetensor *t, const 
 	t->dtype = json_text(json_get(v, "dtype"), "");
 	bytes = shape_bytes(t, json_get(v, "shape"), &ok);
 	if (!ok)
-		return safetensors_set_error(s, name, "has no known type or shape", e);
+		return safetensors_set_error(s, name, "has an unknown type or shape", e);
 	if (json_len(offsets) != 2 || begin < 0 || end < begin || (uint64_t)end > s->data_bytes)
 		return safetensors_set_error(s, name, "lies outside of the file", e);
 	if ((uint64_t)(end - begin) != bytes)
-		return safetensors_set_error(s, name, "has not the length that its shape asks for",
+		return safetensors_set_error(s, name, "has a length that differs from its shape",
 					     e);
 	t->begin = (uint64_t)begin;
 	t->end = (uint64_t)end;
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int cmp_tensor_begin(const void *a, const void *b)
 {
 	const struct safetensor *x = a, *y = b;
 
@@ -190,19 +192,19 @@ static int safetensors_read_header(struct safetensors *s, uint64_t header_bytes,
 		if (strcmp(json_child_key(v), "__metadata__") != 0 &&
 		    read_tensor(s, &s->tensors[s->n++], json_child_key(v), v, e))
 			return e->code;
-	qsort(s->tensors, s->n, sizeof(*s->tensors), by_place);
+	qsort(s->tensors, s->n, sizeof(*s->tensors), cmp_tensor_begin);
 	for (size_t i = 0; i < s->n; i++) {
 		struct safetensor *t = &s->tensors[i];
 
 		if (t->begin != at)
 			return safetensors_set_error(
-				s, t->name, "overlaps another, or leaves a hole before it", e);
+				s, t->name, "overlaps another one, or leaves a gap before it", e);
 		t->data = data + t->begin;
 		at = t->end;
 	}
 	if (at != s->data_bytes)
 		return err_set(e, ERR_DATA,
-			       "%s: the file has %llu bytes of data, its header describes %llu",
+			       "%s: the file has %llu bytes of data, but its header describes %llu",
 			       s->path, (unsigned long long)s->data_bytes, (unsigned long long)at);
 	return 0;
 }
@@ -228,8 +230,8 @@ struct safetensors *safetensors_open(const char *path, struct err *e)
 	return s;
 cut:
 	err_set(e, ERR_DATA,
-		"%s: not a safetensors file, or cut short: its header does not fit into its %zu "
-		"bytes",
+		"%s: not a safetensors file, or cut short: the header is longer than the file (%zu "
+		"bytes)",
 		path, s->map.len);
 failed:
 	safetensors_close(s);
@@ -243,6 +245,7 @@ size_t safetensors_count(const struct safetensors *s)
 
 const struct safetensor *safetensors_at(const struct safetensors *s, size_t i)
 {
+	assert(i < s->n);
 	return &s->tensors[i];
 }
 
@@ -262,8 +265,8 @@ const unsigned char *safetensors_get(const struct safetensors *s, const char *na
 
 	if (!t) {
 		err_set(e, ERR_DATA,
-			"%s: there is no tensor \"%s\" of %lld x %lld: this is another model",
-			s->path, name, (long long)rows, (long long)cols);
+			"%s has no tensor \"%s\" of %lld x %lld: this is another model", s->path,
+			name, (long long)rows, (long long)cols);
 		return NULL;
 	}
 	have_rows = t->n_dims == 2 ? t->dims[0] : 1;

@@ -3,12 +3,11 @@
  *
  *	offset 0   8 bytes   n: length of the header, little-endian
  *	8          n bytes   JSON: {"NAME":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}, ...}
- *	8 + n                the data; offsets count from here, without holes, to the end of the file
+ *	8 + n                the data; offsets count from here; no holes, up to the end of the file
  *
- * (huggingface/safetensors, format of 2023.) We pad the header with blanks so that data
- * starts at a multiple of 64. Vectors (one row) are written with one dimension.
- * Nothing in a file is trusted: lengths, types, shapes, overlaps and holes are
- * checked before any tensor is given out.
+ * Format: huggingface/safetensors, 2023. The writer pads the header with blanks, so that data
+ * starts at a multiple of 64, and writes vectors (one row) with one dimension. The reader trusts
+ * nothing: it checks lengths, types, shapes, overlaps and holes before it returns a tensor.
  */
 #ifndef WERKBANK_TRAIN_CKPT_SAFETENSORS_H
 #define WERKBANK_TRAIN_CKPT_SAFETENSORS_H
@@ -20,20 +19,20 @@
 
 #define SAFETENSORS_MAX_DIMS 8
 
-/* What is written. */
+/* A tensor to write. */
 struct safetensors_item {
 	char name[80];
 	int64_t rows, cols;
 };
 
-/* Gives the rows * cols floats of item i, borrowed until the next call; NULL: failure. */
+/* Returns the rows * cols floats of item i, borrowed until the next call; NULL: failure. */
 typedef const float *safetensors_fetch(void *arg, size_t i, struct err *e);
 
 /* Write a file of F32 tensors, atomically. */
 int safetensors_write(const char *path, const struct safetensors_item *items, size_t n,
 		      safetensors_fetch *fetch, void *arg, struct err *e);
 
-/* What is read; everything is borrowed from the open file. */
+/* A tensor of an open file; everything is borrowed from the file. */
 struct safetensor {
 	const char *name;
 	const char *dtype; /* "F32", ... */
@@ -43,22 +42,23 @@ struct safetensor {
 	const unsigned char *data; /* end - begin bytes, of any alignment */
 };
 
-struct safetensors;
+struct safetensors; /* an open, mapped file */
 
-struct safetensors *safetensors_open(const char *path,
-				     struct err *e); /* NULL: ERR_DATA saying what is wrong */
+/* NULL: failure; ERR_DATA: not a safetensors file, or damaged. */
+struct safetensors *safetensors_open(const char *path, struct err *e);
 size_t safetensors_count(const struct safetensors *s);
+/* Tensor number i in the order of their data; i < safetensors_count(). */
 const struct safetensor *safetensors_at(const struct safetensors *s, size_t i);
-const struct safetensor *safetensors_find(const struct safetensors *s,
-					  const char *name); /* NULL: none */
+/* NULL: the file has no tensor of this name. */
+const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
 /*
- * The bytes of an F32 tensor of this shape; NULL: ERR_DATA naming file, tensor and what was
- * expected.
+ * The data of an F32 tensor of this shape, of any alignment. NULL: ERR_DATA naming file, tensor and
+ * the expected shape.
  */
 const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows,
 				     int64_t cols, struct err *e);
-/* What the file says of itself under "__metadata__"; NULL: nothing. Borrowed. */
+/* The text of key under "__metadata__", borrowed; NULL: absent. */
 const char *safetensors_metadata(const struct safetensors *s, const char *key);
-void safetensors_close(struct safetensors *s);
+void safetensors_close(struct safetensors *s); /* may be NULL */
 
 #endif
