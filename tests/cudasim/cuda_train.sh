@@ -281,7 +281,7 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	recipe hung backend=cuda hang_after=4 late_after=2
 	CUDASIM_HANG=1:20 start_two hung
 	same "a rank that hangs: the status" $? 75
-	same "… the sentence" "$(grep -c 'nothing has moved for [0-9]* s, so the watchdog ends the job' "$tmp/log")" 1
+	same "… the sentence" "$(grep -c 'no rank has made progress for [0-9]* s: the watchdog ends the job' "$tmp/log")" 1
 	same "… the record" "$(grep -c '"kind":"stop".*"failed"' "$w/runs/hung/journal.jsonl")" 1
 	same "… both waited in the reduction" "$(grep -c ' the reduction ' "$w/runs/hung/hang.txt")" 2
 	two hung

@@ -140,7 +140,7 @@ TEST(pulse_names_the_late)
 		check_int(told.n, t < 11 ? 0 : t < 21 ? 1 : t < 41 ? 2 : 3);
 	}
 	check_str(last(&told), "warning: rank 3 on hostB is 40 s behind: in compute of step 871 "
-			       "while the others wait in the reduction");
+			       "while other ranks wait in the reduction");
 	says(&w, 3, 871, PHASE_REDUCE, 42, 42, true);
 	check(!look(&w, 42));
 	check_str(last(&told), "info: rank 3 on hostB caught up after 40 s");
@@ -184,8 +184,9 @@ TEST(pulse_is_patient)
 	}
 	watchdog_skip_gap(&w, 690, 1);
 	check(watchdog_check(&w, 690, 1, why, sizeof(why)));
-	check(strstr(why, "rank 1 on hostA has been silent for 71 s, last in the evaluation of "
-			  "step 6") != NULL);
+	check(strstr(why,
+		     "rank 1 on hostA sends no heartbeats since 71 s, last in the evaluation of "
+		     "step 6") != NULL);
 	watchdog_close(&w);
 }
 
@@ -202,9 +203,10 @@ TEST(pulse_hears_silence)
 		check(!look(&w, t));
 	}
 	check_int(told.n, 1);
-	check_str(last(&told), "warning: rank 1 on hostA has been silent for 10 s, last in the "
-			       "update of step 1: its process is stopped or ended, its host is "
-			       "down, or the network between is");
+	check_str(last(&told),
+		  "warning: rank 1 on hostA sends no heartbeats since 10 s, last in the "
+		  "update of step 1: its process is stopped or has ended, its host is "
+		  "down, or the network fails");
 	says(&w, 1, 13, PHASE_COMPUTE, 13, 13.5, true);
 	check(!look(&w, 13.5));
 	check_str(last(&told), "info: rank 1 on hostA caught up after 12 s");
@@ -221,7 +223,7 @@ TEST(pulse_of_a_rank_never_heard)
 		check(!look(&w, t));
 	}
 	check_int(told.n, 1);
-	check(strstr(last(&told), "no heartbeat of rank 1 on hostA arrives") != NULL);
+	check(strstr(last(&told), "no heartbeats arrive from rank 1 on hostA") != NULL);
 	watchdog_close(&w);
 }
 
@@ -242,10 +244,10 @@ TEST(pulse_when_all_wait)
 	}
 	check_int(t, 82);     /* 20 steps of 4 s after second 1, and one for the loop */
 	check_int(told.n, 4); /* at 10, 20, 40 and 80 */
-	check_str(last(&told), "warning: all ranks have waited in the reduction of step 7 for "
-			       "80 s: look at the network between the hosts");
+	check_str(last(&told), "warning: all ranks wait in the reduction of step 7 since "
+			       "80 s: check the network between the hosts");
 	watchdog_write_report(&w, t, why, &report);
-	check(strstr(buf_text(&report), "nothing has moved for 80 s") != NULL);
+	check(strstr(buf_text(&report), "no rank has made progress for 80 s") != NULL);
 	check(strstr(buf_text(&report), "\n     1  hostA ") != NULL);
 	buf_free(&report);
 	watchdog_close(&w);
@@ -457,9 +459,10 @@ TEST(pulse_ends_a_job_that_hangs)
 	check_int(ended(pids[1]), 75);
 	check_int(ended(pids[2]), 75);
 	check(file_says("hang.txt", "rank 2 on "));
-	check(file_says("hang.txt", "in compute of step 3 while the others wait"));
+	check(file_says("hang.txt", "in compute of step 3 while other ranks wait"));
 	check(file_says("journal.jsonl", "\"kind\":\"event\""));
-	check(file_says("journal.jsonl", "\"level\":\"error\",\"text\":\"nothing has moved"));
+	check(file_says("journal.jsonl",
+			"\"level\":\"error\",\"text\":\"no rank has made progress"));
 	check(file_says("journal.jsonl", "s behind: in compute of step 3 while"));
 	check(file_says("journal.jsonl", "\"reason\":\"failed\",\"exit\":68}"));
 	check(file_says("stderr", "werkbank: rank 2 on "));
@@ -486,7 +489,7 @@ TEST(pulse_of_a_rank_that_recovers)
 		pause_s(0.01);
 	kill(pids[2], SIGSTOP);
 	check(file_says_soon("journal.jsonl", "rank 2 on "));
-	check(file_says("journal.jsonl", "has been silent for"));
+	check(file_says("journal.jsonl", "sends no heartbeats since"));
 	kill(pids[2], SIGCONT);
 	check(file_says_soon("journal.jsonl", "caught up after"));
 	shared->stage = 2;
@@ -518,7 +521,7 @@ TEST(pulse_without_the_first_rank)
 	shared->stage = 1;
 	check_int(ended(pids[1]), 75);
 	check_int(ended(pids[2]), 75);
-	check(file_says("stderr", "has heard nothing of the first rank"));
+	check(file_says("stderr", "no heartbeat from the first rank"));
 	kill(pids[0], SIGKILL);
 	check_int(ended(pids[0]), 128 + SIGKILL);
 	leave();
@@ -570,7 +573,7 @@ TEST(pulse_among_strangers)
 	start(among_strangers, pids, RANKS);
 	check_int(ended(pids[0]), 75);
 	check_int(shared->stage, 1); /* its socket was found */
-	check(file_says("hang.txt", "in compute of step 1 while the others wait"));
+	check(file_says("hang.txt", "in compute of step 1 while other ranks wait"));
 	check(!file_says("hang.txt", "the end"));
 	ended(pids[1]);
 	ended(pids[2]);
@@ -612,5 +615,5 @@ TEST(pulse_alone)
 	}
 	waitpid(pid, &status, 0);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 75);
-	check(file_says("hang.txt", "nothing has moved"));
+	check(file_says("hang.txt", "no rank has made progress"));
 }

@@ -1,7 +1,22 @@
-/* heartbeat.c - see heartbeat.h */
+/*
+ * heartbeat.c - the heartbeat thread of each rank; see heartbeat.h for the protocol
+ *
+ * Setup. The first rank opens a UDP socket, draws a random key for the job and broadcasts both with
+ * a list of its addresses (struct rendezvous) over the comm. It listens on the loopback if all
+ * ranks are on one host, on one interface if a network is given, else on all interfaces.
+ *
+ * Finding the first rank. Another rank sends its heartbeats to the listed addresses in turn: the
+ * heartbeat with number i goes to address i mod n. The number in the first answer tells which
+ * address works, and the rank keeps to it. After LOST_MESSAGES heartbeats without an answer the
+ * search starts again.
+ *
+ * Threads. The training thread writes the atomic fields of struct heartbeat, the heartbeat thread
+ * reads them. All other fields belong to the heartbeat thread after heartbeat_open().
+ */
 #include "train/watch/heartbeat.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,21 +39,21 @@
 #include "train/common/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define ADDRESSES      8	 /* of the first rank, at most */
-#define STEPS	       32	 /* whose median is taken */
-#define PERIOD_S       1.0	 /* between heartbeats; shorter when lateness is */
-#define LOST_MESSAGES  5	 /* without an answer: other addresses are tried again */
-#define DRAIN_MOST     10000	 /* datagrams in one turn: strangers' must not hold it up */
-#define MANY_RANKS     64	 /* more: their words are read in bundles, not one by one */
-#define MANY_BYTES     (4 << 20) /* room for these in the socket */
-#define END_COPIES     3	 /* copies of a datagram that nobody answers */
-#define REPORT_LIMIT_S 10	 /* for writing the report, after which the process ends anyway */
-#define TEMPFAIL       75	 /* EX_TEMPFAIL: can be resumed */
+#define ADDRESSES      8	 /* upper limit of the first rank's addresses */
+#define STEPS	       32	 /* last steps of which the median is taken */
+#define PERIOD_S       1.0	 /* between heartbeats; shorter if late_after_s is short */
+#define LOST_MESSAGES  5	 /* so many without an answer: search for an address again */
+#define DRAIN_MOST     10000	 /* datagrams read in one round, in case of a flood */
+#define MANY_RANKS     64	 /* with more, datagrams are read at intervals, not one by one */
+#define MANY_BYTES     (4 << 20) /* receive buffer of the socket then */
+#define END_COPIES     3	 /* copies of the last message, which has no answer */
+#define REPORT_LIMIT_S 10	 /* time to write the report; then the process ends anyway */
+#define TEMPFAIL       75	 /* EX_TEMPFAIL: the job can be resumed */
 
-/* What the first rank tells all others. Plain data. */
-struct hello {
+/* How to reach the first rank; it broadcasts this at the start. Plain data. */
+struct rendezvous {
 	unsigned char key[HEARTBEAT_KEY_BYTES];
-	int32_t family, n; /* addresses; 0: the loopback's of each host */
+	int32_t family, n; /* of addresses; n 0: use the loopback */
 	uint16_t port;	   /* network order */
 	unsigned char addresses[ADDRESSES][16];
 };
@@ -47,32 +62,33 @@ struct heartbeat {
 	int rank, size;
 	double late_after_s, hang_after_s, period_s;
 	char *folder; /* owned; NULL: none */
-	struct hello hello;
+	struct rendezvous rendezvous;
 	int socket, wake; /* descriptors; -1 none */
 	pthread_t thread;
 	bool has_thread;
-	/* said by the thread that trains, read by ours */
-	_Atomic uint64_t place; /* step + 1 above the eight bits of the phase */
+	/* written by the training thread, read by the heartbeat thread */
+	_Atomic uint64_t place; /* (step + 1) << 8 | phase */
 	_Atomic uint64_t since_ns, moves, began, ended;
 	_Atomic uint64_t took_ns[STEPS], n_took;
-	uint64_t step_ns; /* of the thread that trains: when the step began */
-	_Atomic bool end;
-	/* of our thread */
-	uint64_t number; /* of the last word */
-	/* first rank */
+	uint64_t step_ns; /* only the training thread: time when the step began */
+	_Atomic bool end; /* the heartbeat thread shall end */
+	/* only the heartbeat thread */
+	uint64_t number; /* of the last heartbeat */
+	/* only on the first rank */
 	struct watchdog watch;
-	struct sockaddr_storage *peers; /* owned: where words came from; ss_family 0: nowhere yet */
-	struct journal *journal;	/* opened when there is something to tell */
-	/* others */
-	bool first_heard, first_ended, found; /* found: the address that answers is known */
-	int address;			      /* of hello's, that answered */
-	uint64_t answered;		      /* number of the word that was answered last */
-	uint64_t searched; /* number of the first word of the search for an address */
-	double first_at, progress_at, turned_at;
+	struct sockaddr_storage *peers; /* (size) owned: senders; ss_family 0: not heard yet */
+	struct journal *journal;	/* owned; opened for the first event */
+	/* only on other ranks */
+	bool first_heard, first_ended; /* an answer of the first rank has arrived; says it ended */
+	bool found;		       /* an address of the first rank has answered */
+	int address;		       /* its index in rendezvous */
+	uint64_t answered;	       /* number of the last answered heartbeat */
+	uint64_t searched;	       /* number of the first heartbeat of this search */
+	double first_at, progress_at, turned_at; /* last answer, progress and round */
 	uint64_t seen_moves;
 };
 
-/* ---- what the training says ---------------------------------------------- */
+/* ---- state of the training thread ----------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -94,7 +110,7 @@ static void count_step(struct heartbeat *p, uint64_t before, uint64_t step, uint
 	p->step_ns = now;
 }
 
-/* One thread writes: plain loads and stores suffice. */
+/* Only one thread writes the counter: a load and a store are enough. */
 static void add_one(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
@@ -107,6 +123,7 @@ void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phas
 
 	if (!p)
 		return;
+	assert(step >= -1);
 	before = atomic_load_explicit(&p->place, memory_order_relaxed);
 	place = (uint64_t)(step + 1) << 8 | phase;
 	now = now_ns();
@@ -143,7 +160,7 @@ static double median_step(struct heartbeat *p)
 	return (double)took[n / 2] * 1e-9;
 }
 
-/* This rank's word, numbered anew. */
+/* The next heartbeat of this rank. */
 static struct heartbeat_message own_message(struct heartbeat *p)
 {
 	uint64_t place = atomic_load_explicit(&p->place, memory_order_relaxed);
@@ -158,14 +175,14 @@ static struct heartbeat_message own_message(struct heartbeat *p)
 		.ended = atomic_load_explicit(&p->ended, memory_order_relaxed),
 	};
 
-	/* read last: never less than what ended */
+	/* read after ended; a reduction may have begun and ended between the two reads */
 	w.began = MAX(w.ended, atomic_load_explicit(&p->began, memory_order_relaxed));
 	return w;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- messages to the user -------------------------------------------------- */
 
-/* Not even a full pipe may hold up the watchdog. */
+/* Print to standard error; drop the text if the pipe is full, because the watchdog must not block. */
 static void heartbeat_print(const char *text)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -176,10 +193,10 @@ static void heartbeat_print(const char *text)
 		n = (int)write(STDERR_FILENO, line, (size_t)n);
 }
 
-/* The run's journal, by a handle of our own; NULL: none. */
+/* The run's journal, opened a second time for this thread; NULL: no folder, or a failure. */
 static struct journal *own_journal(struct heartbeat *p)
 {
-	struct err ignored = { 0 }; /* a full disk is for the training to notice */
+	struct err ignored = { 0 }; /* the training thread reports failures of the disk */
 	char *path;
 
 	if (!p->journal && p->folder) {
@@ -206,8 +223,8 @@ static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t 
 }
 
 /*
- * The launcher reads that the ranks have ended even where mpirun does not, because it waits for the
- * daemon of a host that is gone. Not with 75, which would say that all is saved.
+ * The launcher reads from this record that the ranks have ended: mpirun itself may wait for ever for
+ * the daemon of a lost host. The exit is not 75, which would mean that the run is saved.
  */
 static void heartbeat_log_stop(struct heartbeat *p, int64_t step)
 {
@@ -229,7 +246,7 @@ static void heartbeat_report(void *to, const char *level, int64_t step, const ch
 	heartbeat_log_event(to, level, step, text);
 }
 
-/* A disk that hangs as well must not keep the process. */
+/* Ends the process if writing the report takes too long: the disk may hang as well. */
 static void *exit_after_timeout(void *unused)
 {
 	struct timespec wait = { REPORT_LIMIT_S, 0 };
@@ -248,6 +265,7 @@ static void end_job(struct heartbeat *p, double now, const char *why)
 	char *path;
 	int64_t step = p->watch.peers[0].message.step;
 
+	assert(p->rank == 0);
 	if (!pthread_create(&thread, NULL, exit_after_timeout, NULL))
 		pthread_detach(thread);
 	heartbeat_print(why);
@@ -286,14 +304,14 @@ static void send_message(struct heartbeat *p, const struct heartbeat_message *w,
 {
 	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES];
 
-	heartbeat_message_write(w, p->hello.key, bytes);
-	/* one that does not leave is like one that is lost on its way */
+	heartbeat_message_write(w, p->rendezvous.key, bytes);
+	/* a failure to send is like a lost datagram: the next heartbeat follows */
 	if (sendto(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (const struct sockaddr *)to, address_len(to)) < 0)
 		return;
 }
 
-/* The next datagram of this job; false: there is none now. */
+/* The next datagram of this job. False: none has arrived. *left: limit of datagrams to read. */
 static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w,
 			      struct sockaddr_storage *from, int *left)
 {
@@ -309,8 +327,8 @@ static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w,
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return false;
-		if (n >= 0 && from->ss_family == p->hello.family &&
-		    heartbeat_message_read(w, p->hello.key, bytes, (size_t)n, p->size))
+		if (n >= 0 && from->ss_family == p->rendezvous.family &&
+		    heartbeat_message_read(w, p->rendezvous.key, bytes, (size_t)n, p->size))
 			return true;
 	}
 	return false;
@@ -355,7 +373,7 @@ static void first_rank_address(const struct heartbeat *p, int i, struct sockaddr
 {
 	static const unsigned char four[4] = { 127, 0, 0, 1 };
 	static const unsigned char six[16] = { [15] = 1 };
-	const struct hello *h = &p->hello;
+	const struct rendezvous *h = &p->rendezvous;
 
 	if (!h->n)
 		set_address(to, h->family, h->family == AF_INET ? four : six, h->port);
@@ -367,13 +385,13 @@ static void send_heartbeat(struct heartbeat *p)
 {
 	struct heartbeat_message w = own_message(p);
 	struct sockaddr_storage to;
-	int n = MAX(p->hello.n, 1);
+	int n = MAX(p->rendezvous.n, 1);
 
 	if (p->found && w.number > p->answered + LOST_MESSAGES) {
 		p->found = false;
 		p->searched = w.number;
 	}
-	/* while none has answered, each in turn: the number of a word tells which it went to */
+	/* until an address answers, try each in turn: the number tells which one it was */
 	first_rank_address(p, p->found ? p->address : (int)(w.number % (uint64_t)n), &to);
 	send_message(p, &w, &to);
 }
@@ -394,12 +412,12 @@ static void receive_from_first(struct heartbeat *p, double now)
 			continue;
 		p->answered = w.number;
 		if (!p->found && w.number >= p->searched)
-			p->address = (int)(w.number % (uint64_t)MAX(p->hello.n, 1));
+			p->address = (int)(w.number % (uint64_t)MAX(p->rendezvous.n, 1));
 		p->found = true;
 	}
 }
 
-/* The first rank is gone or stopped, and without it nothing moves here either. */
+/* End the process if the first rank is silent and this rank makes no progress. */
 static void exit_without_first_rank(struct heartbeat *p, double now)
 {
 	double limit = watchdog_hang_limit(p->hang_after_s, median_step(p));
@@ -413,8 +431,7 @@ static void exit_without_first_rank(struct heartbeat *p, double now)
 	    now - p->progress_at < limit)
 		return;
 	snprintf(text, sizeof(text),
-		 "rank %d has heard nothing of the first rank for %.0f s and "
-		 "made no progress: it ends",
+		 "rank %d ends: no heartbeat from the first rank for %.0f s, and no progress",
 		 p->rank, now - p->first_at);
 	heartbeat_print(text);
 	_exit(TEMPFAIL);
@@ -425,7 +442,7 @@ static void turn_other(struct heartbeat *p, double now)
 	double gap = now - p->turned_at;
 
 	p->turned_at = now;
-	if (gap > fmax(3 * p->period_s, 2)) { /* we were stopped ourselves: wait anew */
+	if (gap > fmax(3 * p->period_s, 2)) { /* this process was stopped: don't count the gap */
 		p->first_at += gap;
 		p->progress_at += gap;
 	}
@@ -436,7 +453,7 @@ static void turn_other(struct heartbeat *p, double now)
 
 /* ---- the thread ---------------------------------------------------------- */
 
-/* So that nobody waits for a rank that has ended: told more than once, as datagrams get lost. */
+/* Tell the other side that this rank has ended; several copies, because datagrams get lost. */
 static void send_end_messages(struct heartbeat *p)
 {
 	struct sockaddr_storage to;
@@ -454,7 +471,7 @@ static void send_end_messages(struct heartbeat *p)
 			continue;
 		}
 		w.is_answer = true;
-		w.number = 0; /* of no word: it is only heard */
+		w.number = 0; /* answers no heartbeat */
 		for (int i = 1; i < p->size; i++)
 			if (p->peers[i].ss_family)
 				send_message(p, &w, &p->peers[i]);
@@ -505,17 +522,17 @@ static int bind_first(struct heartbeat *p, const struct sockaddr_storage *at, st
 	if (p->socket < 0 || bind(p->socket, (const struct sockaddr *)at, address_len(at)) ||
 	    getsockname(p->socket, (struct sockaddr *)&bound, &len))
 		return err_set_errno(e, ERR_UNAVAILABLE,
-				     "the heartbeats of ranks need a UDP "
-				     "socket, which cannot be opened");
-	if (p->size > MANY_RANKS && /* less room only loses words, which come anew */
+				     "cannot open a UDP socket for the heartbeats of ranks");
+	/* a failure is harmless: heartbeats are lost, and the next ones follow */
+	if (p->size > MANY_RANKS &&
 	    setsockopt(p->socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
 		bytes = 0;
-	p->hello.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
-						 : ((struct sockaddr_in6 *)&bound)->sin6_port;
+	p->rendezvous.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+						      : ((struct sockaddr_in6 *)&bound)->sin6_port;
 	return 0;
 }
 
-static void add_address(struct hello *h, const struct sockaddr_storage *a)
+static void add_address(struct rendezvous *h, const struct sockaddr_storage *a)
 {
 	if (h->n >= ADDRESSES || a->ss_family != h->family)
 		return;
@@ -526,8 +543,8 @@ static void add_address(struct hello *h, const struct sockaddr_storage *a)
 }
 
 /*
- * Where the first rank listens. All on one host: the loopback. A network is given: there only.
- * Else everywhere, and the others try which of the addresses reaches it, the default route's first.
+ * Open the socket of the first rank: on the loopback if all ranks are on one host, on the given
+ * network, or on all interfaces. The other ranks try its addresses, that of the default route first.
  */
 static int listen_first(struct heartbeat *p, const struct comm *c, const char *network,
 			struct err *e)
@@ -541,7 +558,7 @@ static int listen_first(struct heartbeat *p, const struct comm *c, const char *n
 	bool given = (network && *network) || (variable && *variable);
 	int n;
 
-	p->hello.family = AF_INET;
+	p->rendezvous.family = AF_INET;
 	if (c->local_size == c->size) {
 		set_address(&at, AF_INET, loopback, 0);
 		return bind_first(p, &at, e);
@@ -550,16 +567,16 @@ static int listen_first(struct heartbeat *p, const struct comm *c, const char *n
 	if (host_interface_find(network, &roots, &found, given ? e : &why) && given)
 		return e->code;
 	if (found.address.ss_family) {
-		p->hello.family = found.address.ss_family;
-		add_address(&p->hello, &found.address);
+		p->rendezvous.family = found.address.ss_family;
+		add_address(&p->rendezvous, &found.address);
 	}
 	if (given)
 		return bind_first(p, &found.address, e);
 	n = host_addresses(all, ADDRESSES);
 	for (int i = 0; i < n; i++)
 		if (memcmp(&all[i], &found.address, sizeof(all[i])) != 0)
-			add_address(&p->hello, &all[i]);
-	set_address(&at, p->hello.family, any, 0);
+			add_address(&p->rendezvous, &all[i]);
+	set_address(&at, p->rendezvous.family, any, 0);
 	return bind_first(p, &at, e);
 }
 
@@ -570,21 +587,22 @@ static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_opti
 	p->folder = how->folder ? mem_strdup(how->folder, e) : NULL;
 	if (!p->peers || (how->folder && !p->folder))
 		return e->code;
-	if (getrandom(p->hello.key, sizeof(p->hello.key), 0) != sizeof(p->hello.key))
-		return err_set_errno(e, ERR_UNAVAILABLE, "no random numbers can be had");
+	if (getrandom(p->rendezvous.key, sizeof(p->rendezvous.key), 0) != sizeof(p->rendezvous.key))
+		return err_set_errno(e, ERR_UNAVAILABLE,
+				     "cannot get random numbers from the system for the heartbeat "
+				     "key");
 	return p->size > 1 ? listen_first(p, c, how->network, e) : 0;
 }
 
 static int heartbeat_open_other(struct heartbeat *p, struct err *e)
 {
-	p->socket = socket(p->hello.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	p->socket = socket(p->rendezvous.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE,
-					     "the heartbeats of ranks need a "
-					     "UDP socket, which cannot be opened")
+					     "cannot open a UDP socket for the heartbeats of ranks")
 			     : 0;
 }
 
-/* Did all succeed? Then nobody waits for a rank that has given up. */
+/* Collective: fails on all ranks if rc is a failure on one, so that no rank waits for that one. */
 static int heartbeat_agree(struct comm *c, int rc, struct err *e)
 {
 	int64_t failed = rc != 0;
@@ -594,7 +612,7 @@ static int heartbeat_agree(struct comm *c, int rc, struct err *e)
 		return rc ? rc : err_set(e, after.code, "%s", after.text);
 	if (failed && !rc)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "the heartbeat of another rank cannot be started");
+			       "another rank cannot start its heartbeat: look at its log");
 	return rc;
 }
 
@@ -608,7 +626,7 @@ static int heartbeat_share_setup(struct heartbeat *p, struct comm *c, struct err
 		snprintf(mine, sizeof(mine), "?");
 	rc = heartbeat_agree(c, rc, e);
 	if (!rc)
-		rc = c->broadcast(c, &p->hello, sizeof(p->hello), 0, e);
+		rc = c->broadcast(c, &p->rendezvous, sizeof(p->rendezvous), 0, e);
 	if (!rc)
 		rc = c->gather(c, mine, sizeof(mine), all, e);
 	if (!rc && !p->rank)
@@ -618,25 +636,26 @@ static int heartbeat_share_setup(struct heartbeat *p, struct comm *c, struct err
 	return rc;
 }
 
-/* Signals are for the thread that trains. */
+/* The thread blocks all signals: the training thread handles them. */
 static int heartbeat_start_thread(struct heartbeat *p, struct err *e)
 {
 	sigset_t all, before;
-	int code;
+	int rc;
 
 	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake < 0)
-		return err_set_errno(e, ERR_NOMEM, "the heartbeat cannot be started");
+		return err_set_errno(e, ERR_NOMEM, "cannot start the heartbeat: eventfd");
 	p->first_at = p->progress_at = p->turned_at = clock_mono_s();
 	p->watch.tell = heartbeat_report;
 	p->watch.to = p;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&p->thread, NULL, heartbeat_thread, p);
+	rc = pthread_create(&p->thread, NULL, heartbeat_thread, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	p->has_thread = !code;
-	return code ? err_set(e, ERR_NOMEM, "the heartbeat cannot be started: %s", strerror(code))
-		    : 0;
+	p->has_thread = !rc;
+	return rc ? err_set(e, ERR_NOMEM, "cannot start the thread of the heartbeat: %s",
+			    strerror(rc))
+		  : 0;
 }
 
 static struct heartbeat *heartbeat_new(const struct heartbeat_options *how, const struct comm *c,
@@ -690,7 +709,7 @@ void heartbeat_free(struct heartbeat *p)
 	if (p->has_thread) {
 		atomic_store(&p->end, true);
 		if (write(p->wake, &one, sizeof(one)) < 0)
-			one = 0; /* then it wakes by itself within a period */
+			one = 0; /* harmless: the thread wakes within a period */
 		pthread_join(p->thread, NULL);
 	}
 	if (p->socket >= 0)

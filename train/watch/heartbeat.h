@@ -1,27 +1,29 @@
 /*
- * heartbeat.h - the heartbeat of ranks, and the watchdog that ends a job which hangs.
+ * heartbeat.h - heartbeats of the ranks, and the watchdog that ends a hanging job.
  *
- * A thread of each rank sends one datagram a second to the first rank: which
- * step it is at, in which phase, since when, how many reductions it began and ended.
- * It uses no MPI, so that it speaks while MPI waits. The first rank watches: a rank
- * that holds up the others for late_after_s is named, with host, phase and
- * step, on standard error and in the journal; after hang_after_s without progress of
- * anybody it writes RUN/hang.txt (every rank's last word) and an event, and ends
- * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
- * that hears nothing from the first one for as long ends itself too.
+ * Protocol. A thread of each rank sends a UDP datagram to the first rank once a second: its step
+ * and phase, the time in the phase, and how many reductions it has begun and ended. The first rank
+ * answers each datagram with its own state. The thread uses no MPI, so heartbeats go on while MPI
+ * waits. The training thread only stores its step and phase (heartbeat_set_phase()).
  *
- * PHASE_REDUCE is wherever a rank waits for the others, whatever for: a rank that is
- * anywhere else for late_after_s while one waits is late.
+ * Late ranks. PHASE_REDUCE means: this rank waits for other ranks, for whatever reason. While a
+ * rank waits, another rank that stays in any other phase for late_after_s is late. The watchdog of
+ * the first rank names it, with host, phase and step, on standard error and in the journal. A rank
+ * whose heartbeats stop for late_after_s is late as well.
  *
- * PHASE_START and PHASE_SAVE may take 10 times as long as other phases before
- * a rank counts as late or the job as hanging, PHASE_EVALUATE 240 times; calling heartbeat_set_phase()
- * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
- * is given no such time. Ranks that never were heard (UDP is blocked) are told once
- * and never counted as silent.
+ * Hanging jobs. Every call of heartbeat_set_phase(), even with the same step and phase, is
+ * progress. After hang_after_s without progress of any rank the watchdog writes RUN/hang.txt (the
+ * last heartbeat of every rank) and an "error" event, and ends the process with EX_TEMPFAIL; then
+ * the launcher ends the other ranks. A rank that gets no answer from the first rank for this time,
+ * and makes no progress itself, ends itself.
  *
- * The watchdog's "stop" record says failed, with exit 68, never asked: nothing was saved. It is
- * there for the launcher, since mpirun may never end when a host is gone. hang.txt
- * begins with the sentence of its "error" event.
+ * Long phases. PHASE_START and PHASE_SAVE may take 10 times late_after_s or hang_after_s,
+ * PHASE_EVALUATE 240 times. This does not apply to a rank whose heartbeats stop. Ranks that were
+ * never heard (UDP may be blocked) cause one warning and never count as late.
+ *
+ * Records. The watchdog's "stop" record has the reason failed and exit 68, not 75: nothing was
+ * saved. The launcher needs it, because mpirun may never end if a host is lost. hang.txt begins
+ * with the text of the "error" event.
  */
 #ifndef WERKBANK_TRAIN_WATCH_HEARTBEAT_H
 #define WERKBANK_TRAIN_WATCH_HEARTBEAT_H
@@ -38,26 +40,30 @@ enum rank_phase {
 	PHASE_REDUCE,
 	PHASE_UPDATE,
 	PHASE_SAVE,
-	PHASE_EVALUATE, /* may take long: the watchdog is patient with it */
+	PHASE_EVALUATE, /* may take long: the limits are 240 times as long */
 	PHASE_END,
 };
 
 struct heartbeat_options {
-	/* hang_after_s 0: max(60, 20 * median step); until the first step has ended 600 */
+	/* hang_after_s 0: max(60, 20 * median step); 600 until the first step has ended */
 	double late_after_s, hang_after_s;
-	const char *network; /* borrowed: CIDR or interface between the hosts; NULL: found */
-	const char *folder;  /* borrowed: the run's, for the first rank; may be NULL elsewhere */
+	const char *network; /* borrowed: CIDR or interface between hosts; NULL: chosen */
+	const char *folder;  /* borrowed: of the run; other ranks than the first may have NULL */
 };
 
 struct heartbeat;
 
-/* Collective. One rank alone: the watchdog watches itself. NULL: failure. */
+/* Collective; starts the thread. A single rank has a watchdog, too. NULL: failure. */
 struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct comm *comm,
 				 struct err *e);
 
-/* Cheap, never blocks, never fails; p may be NULL. */
+/*
+ * The training thread enters a phase of a step (-1: before the first). Never blocks or fails. p may
+ * be NULL.
+ */
 void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase);
 
-void heartbeat_free(struct heartbeat *p); /* may be NULL */
+/* Tell the other ranks that this rank has ended, and stop the thread. p may be NULL. */
+void heartbeat_free(struct heartbeat *p);
 
 #endif

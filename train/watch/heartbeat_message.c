@@ -1,4 +1,5 @@
-/* heartbeat_message.c - see heartbeat_internal.h */
+/* heartbeat_message.c - heartbeat messages to bytes and back; see heartbeat_internal.h */
+#include <assert.h>
 #include <string.h>
 
 #include "train/watch/heartbeat_internal.h"
@@ -27,6 +28,7 @@ void heartbeat_message_write(const struct heartbeat_message *w,
 			     const unsigned char key[HEARTBEAT_KEY_BYTES],
 			     unsigned char bytes[HEARTBEAT_MESSAGE_BYTES])
 {
+	assert(w->rank >= 0 && w->ended <= w->began && w->phase <= PHASE_END);
 	memset(bytes, 0, HEARTBEAT_MESSAGE_BYTES);
 	memcpy(bytes, magic, sizeof(magic));
 	memcpy(bytes + 8, key, HEARTBEAT_KEY_BYTES);

@@ -1,6 +1,6 @@
-# train/watch: who watches the ranks: heartbeats, the watchdog that names a late rank, telemetry of hosts.
-# Enter at telemetry.h and heartbeat.h.
-# May use: train/comm, train/common, kernels, share.
+# train/watch: supervision of ranks: heartbeats, the watchdog that names late ranks and ends hanging jobs, telemetry.
+# Enter at telemetry.h (measurements) and heartbeat.h (protocol of heartbeats and watchdog).
+# May use: train/comm, train/common, share/base.
 libtrain_a_SOURCES += \
 	%D%/heartbeat.c %D%/heartbeat.h %D%/heartbeat_internal.h %D%/heartbeat_message.c \
 	%D%/host_watch.c %D%/host_watch.h %D%/telemetry.c %D%/telemetry.h \

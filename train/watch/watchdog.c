@@ -1,4 +1,20 @@
-/* watchdog.c - see heartbeat_internal.h */
+/*
+ * watchdog.c - finds late ranks and hanging jobs; see heartbeat_internal.h
+ *
+ * The first rank calls watchdog_check() about once a second. Per rank it knows the last heartbeat.
+ * A rank is
+ *
+ *	silent		it was heard, has not ended, and no heartbeat came for late_after_s
+ *	waiting		in PHASE_REDUCE: it waits for other ranks, and is never late
+ *	late		silent; or not waiting while a rank of the same or a later step has waited
+ *			for late_after_s (times phase_time_factor())
+ *
+ * A late rank is reported when it becomes late, again each time its lateness has doubled, and once
+ * when it has caught up. If all ranks wait, the network between them is suspected. The job hangs if
+ * no rank has made progress (heartbeat_message.moves) for watchdog_hang_limit(), times the factor
+ * of the longest phase of any rank.
+ */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +23,10 @@
 #include "share/base/mem.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define GAP_PERIODS	3.0 /* a turn later than so many was held up itself */
-#define GAP_LEAST_S	2.0
-#define UNHEARD_S	30.0 /* a rank that never was heard is told after so long, once */
-#define MAX_NAMED_RANKS 4    /* in one turn; the rest is a number */
+#define GAP_PERIODS	3.0  /* rounds further apart than so many periods: a gap … */
+#define GAP_LEAST_S	2.0  /* … of at least so long */
+#define UNHEARD_S	30.0 /* a rank that was never heard is reported after this time */
+#define MAX_NAMED_RANKS 4    /* late ranks reported in one round; the others are counted */
 
 int watchdog_open(struct watchdog *w, const char *hosts, int n, double late_after_s,
 		  double hang_after_s, double now, struct err *e)
@@ -73,7 +89,7 @@ double watchdog_hang_limit(double hang_after_s, double median_s)
 			    : WATCHDOG_FIRST_STEP_S;
 }
 
-/* ---- hearing ------------------------------------------------------------- */
+/* ---- heartbeats ------------------------------------------------------------ */
 
 void watchdog_skip_gap(struct watchdog *w, double now, double period_s)
 {
@@ -94,8 +110,9 @@ void watchdog_add_message(struct watchdog *w, const struct heartbeat_message *me
 {
 	struct watched_rank *p = &w->peers[message->rank];
 
+	assert(message->rank >= 0 && message->rank < w->n);
 	if (p->heard && message->number <= p->message.number)
-		return; /* came late, or twice */
+		return; /* the network delayed or repeated the datagram */
 	if (!p->heard || message->moves != p->message.moves)
 		w->progress_at = now;
 	p->heard = true;
@@ -104,20 +121,19 @@ void watchdog_add_message(struct watchdog *w, const struct heartbeat_message *me
 	p->message = *message;
 }
 
-/* ---- who is late --------------------------------------------------------- */
+/* ---- late ranks ------------------------------------------------------------ */
 
 static bool rank_is_silent(const struct watchdog *w, const struct watched_rank *p, double now)
 {
 	return p->heard && p->message.phase != PHASE_END && now - p->heard_at >= w->late_after_s;
 }
 
-/* Is it where ranks wait for each other? */
 static bool rank_is_waiting(const struct watched_rank *p)
 {
 	return p->heard && p->message.phase == PHASE_REDUCE;
 }
 
-/* Since when somebody has waited at this step or a later one; INFINITY: nobody. */
+/* Since when a rank has waited at this step or a later one; INFINITY: no rank waits. */
 static double waited_since(const struct watchdog *w, int64_t step, double now)
 {
 	double since = INFINITY;
@@ -131,7 +147,7 @@ static double waited_since(const struct watchdog *w, int64_t step, double now)
 	return since;
 }
 
-/* Seconds for which it has held up the others, or been silent; 0: it is not late. */
+/* Seconds for which the rank has held up others, or been silent; 0: it is not late. */
 static double rank_lateness_s(const struct watchdog *w, const struct watched_rank *p, double now)
 {
 	double late;
@@ -164,17 +180,17 @@ static void describe_late_rank(const struct watchdog *w, const struct watched_ra
 
 	if (rank_is_silent(w, p, now))
 		snprintf(text, room,
-			 "rank %d on %s has been silent for %.0f s, last %s: its "
-			 "process is stopped or ended, its host is down, or the network between is",
+			 "rank %d on %s sends no heartbeats since %.0f s, last %s: its process "
+			 "is stopped or has ended, its host is down, or the network fails",
 			 (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 	else
 		snprintf(text, room,
-			 "rank %d on %s is %.0f s behind: %s while the others wait in "
-			 "the reduction",
+			 "rank %d on %s is %.0f s behind: %s while other ranks wait in the "
+			 "reduction",
 			 (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 }
 
-/* Named when it is late, again at twice the time, and once when it has caught up. */
+/* *named: late ranks of this round so far. */
 static void report_late_rank(struct watchdog *w, struct watched_rank *p, double now, int *named)
 {
 	double late = rank_lateness_s(w, p, now);
@@ -205,13 +221,13 @@ static void report_unheard_rank(struct watchdog *w, struct watched_rank *p, doub
 		return;
 	p->warned_unheard = true;
 	snprintf(text, sizeof(text),
-		 "no heartbeat of rank %d on %s arrives: is UDP blocked "
-		 "between the hosts? without it the watchdog cannot tell whether that rank is late",
+		 "no heartbeats arrive from rank %d on %s: UDP may be blocked between the hosts; "
+		 "the watchdog cannot see whether this rank is late",
 		 (int)p->message.rank, p->host);
 	w->tell(w->to, "warning", -1, text);
 }
 
-/* Everybody waits and nobody is missing: then it is what is between them. */
+/* If all ranks wait and none is silent, the network between them is the likely cause. */
 static void report_stuck_job(struct watchdog *w, double now)
 {
 	double stuck = now - w->progress_at;
@@ -231,15 +247,15 @@ static void report_stuck_job(struct watchdog *w, double now)
 		return;
 	w->stuck_next_s = 2 * stuck;
 	snprintf(text, sizeof(text),
-		 "all ranks have waited in the reduction of step %lld for %.0f "
-		 "s: look at the network between the hosts",
+		 "all ranks wait in the reduction of step %lld since %.0f s: check the network "
+		 "between the hosts",
 		 (long long)step, stuck);
 	w->tell(w->to, "warning", step, text);
 }
 
-/* ---- does it hang -------------------------------------------------------- */
+/* ---- hanging jobs ---------------------------------------------------------- */
 
-/* The one that has held up the others for longest; NULL: none can be named. */
+/* The rank that has held up others for longest; NULL: no rank is late. */
 static const struct watched_rank *find_latest_rank(const struct watchdog *w, double now)
 {
 	const struct watched_rank *worst = NULL;
@@ -256,10 +272,7 @@ static const struct watched_rank *find_latest_rank(const struct watchdog *w, dou
 	return worst;
 }
 
-/*
- * The longest that a phase of anybody may take; but a rank that says nothing any more is not
- * in a long phase.
- */
+/* The largest factor of the ranks' phases; 1 if a rank is silent, because it is in no phase then. */
 static double longest_time_factor(const struct watchdog *w, double hang_after_s, double now)
 {
 	double most = 1;
@@ -287,8 +300,8 @@ static bool job_is_hanging(const struct watchdog *w, double now, double median_s
 	    now - w->progress_at < limit * longest_time_factor(w, limit, now))
 		return false;
 	n = snprintf(why, room,
-		     "nothing has moved for %.0f s, so the watchdog ends the job, which "
-		     "can be resumed from its last checkpoint",
+		     "no rank has made progress for %.0f s: the watchdog ends the job, which can "
+		     "be resumed from its last checkpoint",
 		     now - w->progress_at);
 	culprit = find_latest_rank(w, now);
 	if (culprit && n > 0 && (size_t)n < room) {
@@ -318,7 +331,7 @@ bool watchdog_check(struct watchdog *w, double now, double median_s, char *why, 
 
 void watchdog_write_report(const struct watchdog *w, double now, const char *why, struct buf *out)
 {
-	buf_printf(out, "%s\n\nEvery rank's last word:\n\n", why);
+	buf_printf(out, "%s\n\nLast heartbeat of every rank:\n\n", why);
 	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "rank", "host", "step", "in",
 		   "for s", "heard s", "reductions", "of them");
 	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "", "", "", "", "", "ago",
