@@ -2,6 +2,7 @@
 #include "share/conf/conf.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ const struct conf_option conf_options[] = {
 const size_t conf_n_options = ARRAY_LEN(conf_options);
 
 const struct conf_command conf_commands[] = {
-#define CMD(name, program, sections, options, arguments, help)                                     \
-	{ name, #program, sections, options, arguments, help },
+#define CMD(name, program, sections, options, common, arguments, help)                             \
+	{ name, #program, sections, options, common, arguments, help },
 #include "share/conf/commands.def"
 #undef CMD
 };
@@ -440,6 +441,7 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 
 /* ---- values as text ---- */
 
+/* The shortest text that reads back as v; whole numbers below 1e15 without an exponent. */
 static void add_shortest_real(struct buf *out, double v)
 {
 	char text[40];
@@ -450,6 +452,8 @@ static void add_shortest_real(struct buf *out, double v)
 		if (text_to_real(text, &back) && back == v)
 			break;
 	}
+	if (strstr(text, "e+") && fabs(v) < 1e15) /* 1e+01 is 10 */
+		snprintf(text, sizeof(text), "%.15g", v);
 	buf_add_str(out, text);
 }
 

@@ -13,22 +13,11 @@
 #define HELP_INDENT    30 /* where explanations begin */
 #define COMMAND_INDENT 16
 
-static const struct {
-	const char *section, *title;
-} titles[] = {
-	{ "data", "Data" },	  { "model", "Model" },	      { "train", "Training" },
-	{ "decode", "Decoding" }, { "tool", "This command" },
-};
-
-/* Text in columns indent..HELP_WIDTH; the first line continues one that is already column wide. */
-static void help_add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
+/* The words of a text in columns indent..HELP_WIDTH; the line is at column indent already. */
+static void help_wrap_words(struct buf *out, const char *text, size_t indent)
 {
-	if (column + 2 > indent && column > 0) {
-		buf_add_char(out, '\n');
-		column = 0;
-	}
-	buf_printf(out, "%*s", (int)(indent - column), "");
-	column = indent;
+	size_t column = indent;
+
 	while (*(text += strspn(text, " "))) {
 		size_t n = strcspn(text, " ");
 
@@ -44,6 +33,17 @@ static void help_add_wrapped(struct buf *out, const char *text, size_t column, s
 		text += n;
 	}
 	buf_add_char(out, '\n');
+}
+
+/* The same after the first `column` columns of a line, or on the next line if these are too many. */
+static void help_add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
+{
+	if (column + 2 > indent && column > 0) {
+		buf_add_char(out, '\n');
+		column = 0;
+	}
+	buf_printf(out, "%*s", (int)(indent - column), "");
+	help_wrap_words(out, text, indent);
 }
 
 char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o)
@@ -117,22 +117,32 @@ static void help_option(const struct conf_option *o, char letter, struct buf *ou
 	buf_free(&text);
 }
 
-static void help_options(const struct conf_command *cmd, struct buf *out)
+/* One group: the common options in the order of commands.def, others in that of options.def. */
+static void help_group(const struct conf_command *cmd, enum conf_group group, struct buf *out)
 {
-	for (size_t t = 0; t < ARRAY_LEN(titles); t++) {
-		bool titled = false;
+	bool is_titled = false;
 
-		for (size_t i = 0; i < conf_n_options; i++) {
-			const struct conf_option *o = &conf_options[i];
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
 
-			if (strcmp(o->section, titles[t].section) ||
-			    !conf_command_accepts(cmd, cmd->program, o))
-				continue;
-			if (!titled)
-				buf_printf(out, "\n%s:\n", titles[t].title);
-			titled = true;
-			help_option(o, conf_letter_of(cmd, o), out);
-		}
+		if (!conf_command_accepts(cmd, cmd->program, o) || conf_group_of(cmd, o) != group)
+			continue;
+		if (!is_titled)
+			buf_printf(out, "\n%s:\n", conf_group_title(cmd, group));
+		is_titled = true;
+		help_option(o, conf_letter_of(cmd, o), out);
+	}
+}
+
+static void help_examples(const struct conf_command *cmd, struct buf *out)
+{
+	buf_add_str(out, "\nExamples:\n");
+	for (size_t i = 0; i < conf_n_examples; i++) {
+		const struct conf_text *x = &conf_examples[i];
+
+		if (!strcmp(x->about, cmd->name))
+			buf_printf(out, "  werkbank %s%s%s\n      %s\n", cmd->name,
+				   *x->key ? " " : "", x->key, x->text);
 	}
 }
 
@@ -146,11 +156,17 @@ static void help_command(const struct conf_command *cmd, struct buf *out)
 {
 	struct buf text = { 0 };
 
-	buf_printf(out, "Usage: werkbank %s [OPTION]...%s%s\n\n", cmd->name,
-		   *cmd->arguments ? " " : "", cmd->arguments);
+	buf_printf(&text, "werkbank %s [OPTION]... %s", cmd->name, cmd->arguments);
+	buf_add_str(out, "Usage: ");
+	help_wrap_words(out, buf_text(&text), strlen("Usage: "));
+	buf_add_char(out, '\n');
+	buf_clear(&text);
 	conf_sentence(cmd->help, &text);
 	help_add_wrapped(out, buf_text(&text), 0, 0);
-	help_options(cmd, out);
+	if (cmd->name[0] != '_')
+		help_examples(cmd, out);
+	for (int g = 0; g < CONF_N_GROUPS; g++)
+		help_group(cmd, (enum conf_group)g, out);
 	buf_free(&text);
 }
 
@@ -164,6 +180,13 @@ static void help_all(struct buf *out)
 		"trains a Transformer, watches the training, evaluates and translates. Without a\n"
 		"command on a terminal it opens the workbench.\n"
 		"\n"
+		"To begin:\n"
+		"  werkbank prep demo          prepare a small corpus (seconds)\n"
+		"  werkbank train demo         train a model on it (minutes)\n"
+		"  werkbank translate --run demo\n"
+		"                              translate sentences with the trained model\n"
+		"  werkbank                    open the workbench\n"
+		"\n"
 		"Commands:\n");
 	for (size_t i = 0; i < conf_n_commands; i++) {
 		const struct conf_command *cmd = &conf_commands[i];
@@ -174,12 +197,13 @@ static void help_all(struct buf *out)
 		buf_printf(out, "  %s", cmd->name);
 		help_add_wrapped(out, cmd->help, out->len - start, COMMAND_INDENT);
 	}
-	buf_add_str(out,
-		    "\n"
-		    "werkbank COMMAND --help shows the options of a command. Each option can also\n"
-		    "stand in a recipe (name = value) or in the environment (WERKBANK_NAME).\n"
-		    "Corpora and runs live in the workspace: -C DIR, else $WERKBANK_HOME, else\n"
-		    "./werkbank.d.\n");
+	buf_add_str(
+		out,
+		"\n"
+		"werkbank COMMAND --help shows the options of a command. An option can also be\n"
+		"set in a recipe (name = value) or in the environment (WERKBANK_NAME=value).\n"
+		"Corpora and runs are in the workspace: -C DIR, else $WERKBANK_HOME, else\n"
+		"./werkbank.d. man 7 werkbank explains the terms.\n");
 }
 
 void conf_help(const char *command, struct buf *out)

@@ -26,7 +26,7 @@ struct conf_option {
 };
 
 struct conf_command {
-	const char *name, *program, *sections, *options, *arguments, *help;
+	const char *name, *program, *sections, *options, *common, *arguments, *help;
 };
 
 struct conf_origin {
@@ -85,6 +85,29 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
  * it is the first one's. cmd NULL: among all options.
  */
 char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
+
+/* An example of a command, and what the manual says of a word of its usage line. All borrowed. */
+struct conf_text {
+	const char *about; /* the command; "": every command */
+	const char *key;   /* an example's line; an argument; an option; "" */
+	const char *text;
+};
+extern const struct conf_text conf_examples[], conf_arguments[], conf_command_notes[],
+	conf_option_notes[];
+extern const size_t conf_n_examples, conf_n_arguments, conf_n_command_notes, conf_n_option_notes;
+
+/* The title of the group that --help and the manual list an option of a command under. */
+enum conf_group {
+	CONF_GROUP_COMMON,
+	CONF_GROUP_DATA,
+	CONF_GROUP_MODEL,
+	CONF_GROUP_TRAIN,
+	CONF_GROUP_DECODE,
+	CONF_GROUP_OTHER,
+	CONF_N_GROUPS
+};
+enum conf_group conf_group_of(const struct conf_command *cmd, const struct conf_option *o);
+const char *conf_group_title(const struct conf_command *cmd, enum conf_group group);
 
 /* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
 void conf_usage_of(const struct conf_option *o, char letter, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include "share/conf/conf.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -78,6 +79,11 @@ static void man_explain(const struct conf_option *o, struct buf *out)
 	conf_describe(o, &text);
 	add_roff(out, buf_text(&text));
 	buf_add_str(out, ".\n");
+	for (size_t i = 0; i < conf_n_option_notes; i++)
+		if (!strcmp(conf_option_notes[i].key, o->name)) {
+			add_roff(out, conf_option_notes[i].text);
+			buf_add_char(out, '\n');
+		}
 	buf_free(&text);
 }
 
@@ -229,6 +235,96 @@ static void man_all(struct buf *out)
 
 /* ---- werkbank-COMMAND(1) ---- */
 
+static void man_notes(const struct conf_command *cmd, struct buf *out)
+{
+	for (size_t i = 0; i < conf_n_command_notes; i++)
+		if (!strcmp(conf_command_notes[i].about, cmd->name)) {
+			buf_add_str(out, ".PP\n");
+			add_roff(out, conf_command_notes[i].text);
+			buf_add_char(out, '\n');
+		}
+}
+
+/* The text of one word of a usage line: the command's own, else that of every command. */
+static const char *argument_text(const struct conf_command *cmd, const char *word)
+{
+	const char *text = NULL;
+
+	for (size_t i = 0; i < conf_n_arguments; i++) {
+		const struct conf_text *a = &conf_arguments[i];
+
+		if (!strcmp(a->key, word) &&
+		    (!strcmp(a->about, cmd->name) || (!text && !*a->about)))
+			text = a->text;
+	}
+	return text;
+}
+
+static void man_arguments(const struct conf_command *cmd, struct buf *out)
+{
+	char words[200], *rest;
+	bool is_titled = false;
+
+	snprintf(words, sizeof(words), "%s", cmd->arguments);
+	for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		const char *text;
+
+		w += strspn(w, "[");
+		w[strcspn(w, "].")] = 0;
+		text = argument_text(cmd, w);
+		assert(text); /* t_conf.c: every word of a usage line is in manual.def */
+		if (!is_titled)
+			buf_add_str(out, ".SH ARGUMENTS\n");
+		is_titled = true;
+		buf_add_str(out, ".TP\n.I ");
+		add_roff(out, w);
+		buf_add_char(out, '\n');
+		add_roff(out, text ? text : "");
+		buf_add_char(out, '\n');
+	}
+}
+
+static void man_group(const struct conf_command *cmd, enum conf_group group, struct buf *out)
+{
+	bool is_titled = false;
+
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		if (!conf_command_accepts(cmd, cmd->program, o) || conf_group_of(cmd, o) != group)
+			continue;
+		if (!is_titled) {
+			buf_add_str(out, ".SH ");
+			add_upper(out, conf_group_title(cmd, group));
+			buf_add_char(out, '\n');
+		}
+		is_titled = true;
+		man_option(o, conf_letter_of(cmd, o), out);
+	}
+}
+
+static void man_examples(const struct conf_command *cmd, struct buf *out)
+{
+	buf_add_str(out, ".SH EXAMPLES\n");
+	for (size_t i = 0; i < conf_n_examples; i++) {
+		const struct conf_text *x = &conf_examples[i];
+		struct buf text = { 0 };
+
+		if (strcmp(x->about, cmd->name))
+			continue;
+		buf_add_str(out, ".TP\n.B werkbank ");
+		add_roff(out, cmd->name);
+		if (*x->key)
+			buf_add_char(out, ' ');
+		add_roff(out, x->key);
+		buf_add_char(out, '\n');
+		conf_sentence(x->text, &text);
+		add_roff(out, buf_text(&text));
+		buf_add_char(out, '\n');
+		buf_free(&text);
+	}
+}
+
 static void man_one(const struct conf_command *cmd, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -242,24 +338,14 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 	buf_add_char(out, '\n');
 	buf_free(&text);
 	if (*cmd->sections)
-		buf_add_str(out, ".PP\nWhat is not given on the command line comes from the "
-				 "environment, else from the\nrecipe, else it is the default.\n");
-	for (size_t t = 0; t < ARRAY_LEN(sections); t++) {
-		bool own = !strcmp(sections[t].section, "tool"), titled = false;
-
-		for (size_t i = 0; i < conf_n_options; i++) {
-			const struct conf_option *o = &conf_options[i];
-
-			if (strcmp(o->section, sections[t].section) ||
-			    !conf_command_accepts(cmd, cmd->program, o))
-				continue;
-			if (!titled)
-				buf_printf(out, ".SH %s\n",
-					   own && !*cmd->sections ? "OPTIONS" : sections[t].title);
-			titled = true;
-			man_option(o, conf_letter_of(cmd, o), out);
-		}
-	}
+		buf_add_str(out,
+			    ".PP\nThe value of an option comes from the command line, else from "
+			    "the environment, else\nfrom the recipe, else it is the default.\n");
+	man_notes(cmd, out);
+	man_arguments(cmd, out);
+	for (int g = 0; g < CONF_N_GROUPS; g++)
+		man_group(cmd, (enum conf_group)g, out);
+	man_examples(cmd, out);
 	man_exit_status(out);
 	buf_add_str(out, ".SH SEE ALSO\n.BR werkbank (1)");
 	if (*cmd->sections)

@@ -456,30 +456,152 @@ TEST(conf_set_by_name)
 	conf_free(&c);
 }
 
+static const struct {
+	const char *name, *program, *arguments, *common;
+} command_rows[] = {
+#define CMD(name, program, sections, options, common, arguments, help)                             \
+	{ name, #program, arguments, common },
+#include "share/conf/commands.def"
+#undef CMD
+};
+
+static void check_help_fits(const char *command)
+{
+	struct buf b = { 0 };
+	size_t lines = 0;
+
+	conf_help(command, &b);
+	for (const char *p = buf_text(&b); *p; p += strcspn(p, "\n"), p += *p == '\n', lines++)
+		if (strcspn(p, "\n") > 80 || (strcspn(p, "\n") && p[strcspn(p, "\n") - 1] == ' '))
+			test_fail(__FILE__, __LINE__, "bad line: %.*s", (int)strcspn(p, "\n"), p);
+	check(lines > 5);
+	buf_free(&b);
+}
+
 TEST(conf_help_fits)
 {
-	static const char *const commands[] = {
-		NULL, "train", "translate", "prep", "bleu", "watch"
-	};
 	struct buf b = { 0 };
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		size_t lines = 0;
-
-		buf_clear(&b);
-		conf_help(commands[i], &b);
-		for (const char *p = buf_text(&b); *p;
-		     p += strcspn(p, "\n"), p += *p == '\n', lines++)
-			if (strcspn(p, "\n") > 80 ||
-			    (strcspn(p, "\n") && p[strcspn(p, "\n") - 1] == ' '))
-				test_fail(__FILE__, __LINE__, "bad line: %.*s",
-					  (int)strcspn(p, "\n"), p);
-		check(lines > 5);
-	}
-	buf_clear(&b);
+	check_help_fits(NULL);
+	for (size_t i = 0; i < ARRAY_LEN(command_rows); i++)
+		if (command_rows[i].name[0] != '_')
+			check_help_fits(command_rows[i].name);
 	conf_help("bleu", &b);
 	check(strstr(buf_text(&b), "--lowercase") && !strstr(buf_text(&b), "--merges"));
+	buf_clear(&b);
+	conf_help("tokenize", &b);
+	check(strstr(buf_text(&b), "--threads") && !strstr(buf_text(&b), "Training"));
 	buf_free(&b);
+}
+
+/* Each command has two examples, and each of them is a valid command line. */
+TEST(conf_examples)
+{
+	static const struct {
+		const char *command, *line;
+	} rows[] = {
+#define EXAMPLE(command, line, text) { command, line },
+#include "share/conf/examples.def"
+#undef EXAMPLE
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(command_rows); k++) {
+		int n = 0;
+
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			struct conf c;
+			struct err e = { 0 };
+			char line[300];
+
+			if (strcmp(rows[i].command, command_rows[k].name))
+				continue;
+			n++;
+			snprintf(line, sizeof(line), "%s%s%.*s", rows[i].command,
+				 *rows[i].line ? " " : "", (int)strcspn(rows[i].line, "<>|"),
+				 rows[i].line);
+			while (line[strlen(line) - 1] == ' ')
+				line[strlen(line) - 1] = 0;
+			if (!check_err(parse(&c, command_rows[k].program, line, &e), 0))
+				test_fail(__FILE__, __LINE__, "%s: %s", line, e.text);
+			conf_free(&c);
+		}
+		if (command_rows[k].name[0] != '_' && (n < 2 || n > 3))
+			test_fail(__FILE__, __LINE__, "%s has %d examples", command_rows[k].name,
+				  n);
+	}
+}
+
+/* Common options are options of the command; the manual explains each word of a usage line. */
+TEST(conf_command_rows)
+{
+	static const struct {
+		const char *command, *word;
+	} known[] = {
+#define ARGUMENT(command, word, text) { command, word },
+#define COMMAND_NOTE(command, text)
+#define OPTION_NOTE(option, text)
+#include "share/conf/manual.def"
+#undef ARGUMENT
+#undef COMMAND_NOTE
+#undef OPTION_NOTE
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(command_rows); k++) {
+		char words[200], *rest;
+
+		snprintf(words, sizeof(words), "%s", command_rows[k].common);
+		for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+			if (!conf_accepts_option(command_rows[k].name, w))
+				test_fail(__FILE__, __LINE__, "%s: %s", command_rows[k].name, w);
+		snprintf(words, sizeof(words), "%s",
+			 command_rows[k].name[0] == '_' ? "" : command_rows[k].arguments);
+		for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+			bool is_known = false;
+
+			w += strspn(w, "[");
+			w[strcspn(w, "].")] = 0;
+			for (size_t i = 0; i < ARRAY_LEN(known); i++)
+				is_known |= !strcmp(known[i].word, w) &&
+					    (!*known[i].command ||
+					     !strcmp(known[i].command, command_rows[k].name));
+			if (!is_known)
+				test_fail(__FILE__, __LINE__, "%s: no text for the argument %s",
+					  command_rows[k].name, w);
+		}
+	}
+}
+
+/* Phrases of options: at most 12 words outside of brackets, and no range that is added anyway. */
+TEST(conf_option_phrases)
+{
+	const char *section, *name;
+	struct conf_row row;
+
+	for (size_t i = 0; (name = conf_option_at(i, &section)) != NULL; i++) {
+		check(conf_find_row(name, &row));
+		check(!strstr(row.help, "may be repeated") && !strstr(row.help, "default:)"));
+		check(row.help[strlen(row.help) - 1] != '.');
+	}
+}
+
+TEST(conf_numbers_as_text)
+{
+	struct conf c;
+	struct err e;
+	struct buf b = { 0 };
+
+	check_int(conf_init(&c, &e), 0);
+	conf_value(&c, "late_after", &b);
+	check_str(buf_text(&b), "10");
+	c.clip = 1e9;
+	buf_clear(&b);
+	conf_value(&c, "clip", &b);
+	check_str(buf_text(&b), "1000000000");
+	buf_clear(&b);
+	conf_value(&c, "epsilon", &b);
+	check_str(buf_text(&b), "1e-09");
+	buf_free(&b);
+	conf_free(&c);
 }
 
 TEST(conf_programs)

@@ -55,6 +55,15 @@ else
 	ok "NO_COLOR"
 fi
 
+for command in $(sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' "$srcdir/share/conf/commands.def"); do
+	"$wb" "$command" --help >"$tmp/out"
+	if awk 'length > 80 { exit 1 }' "$tmp/out" && grep -q '^Examples:' "$tmp/out"; then
+		ok "$command --help: 80 columns, with examples"
+	else
+		not_ok "$command --help" "$(awk 'length > 80' "$tmp/out" | head -n 1)"
+	fi
+done
+
 says 64 "'trian' \(did you mean train\?\)" "$wb" trian demo
 says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
 says 64 'command comes first' "$wb" --color never train
