@@ -20,8 +20,8 @@
  *	record	index n_source n_target (uint32 each), then the numbers: uint16 if all are
  *		below 65,536, else int32
  *
- * Pass 2 is a pipeline (flow.h): bucket_load() -> bucket_index_records() -> bucket_emit_pairs(),
- * each on a thread of its own, over SLOTS buckets in memory.
+ * Pass 2 is a pipeline (flow.h) over SLOTS buckets in memory: bucket_load() and
+ * bucket_index_records() on a thread each, bucket_emit_pairs() on the calling thread.
  *
  * Invariants
  *	- start(k) <= position < start(k+1) for k = bucket_of_position(position), exactly.

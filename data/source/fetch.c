@@ -22,6 +22,7 @@
  *	  server, the response is the whole file and the part is emptied.
  *	- The hash covers all bytes of the part before the transfer appends to it.
  *	- A state is RUNNING exactly while its transfer is in the multi handle.
+ *	- A part that is complete after HASHING, with a published hash, needs no request.
  *	- If a resumed file is rejected, it is downloaded once more from byte 0 (was_restarted)
  *	  before the address is given up: the prefix may have been damaged on the disk.
  *	- fetcher.stop ends the loop; all parts stay for the next run.

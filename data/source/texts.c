@@ -212,7 +212,7 @@ static int add_manifest(struct texts *t, const struct conf *c, archives_find fin
 	for (size_t i = 0; !rc && i < m.n; i++) {
 		rc = add_archive(t, &m.archives[i], &list[i], e);
 		if (!rc)
-			rc = add_members(t, (int)i, &m.archives[i], c, e);
+			rc = add_members(t, (int)t->n_files - 1, &m.archives[i], c, e);
 	}
 	for (size_t i = 0; list && i < m.n; i++)
 		obtained_archive_free(&list[i]);
@@ -307,6 +307,11 @@ static int texts_check_and_find(struct texts *t, const struct conf *c, const cha
 			e, ERR_CONFIG,
 			"demo_pairs, manifest and train_source exclude each other: give one of "
 			"them");
+	if (c->demo_pairs > 0 &&
+	    c->dev_source.n + c->dev_target.n + c->test_source.n + c->test_target.n > 0)
+		return err_set(e, ERR_CONFIG,
+			       "demo_pairs makes the sets dev and test, too: omit dev_source, "
+			       "dev_target, test_source and test_target");
 	if (!strcmp(c->source_language, c->target_language))
 		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
 			       c->source_language);

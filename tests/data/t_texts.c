@@ -237,3 +237,40 @@ TEST(texts_of_a_manifest)
 	write_text("m.manifest", "[archive x.tgz]\ndev.en = 1.en\ndev.de = 1.de\n");
 	check_fails(options, ERR_CONFIG, "no training text in en and de");
 }
+
+/* Files of held-out sets come before the archives of a manifest: each text must find its file. */
+TEST(texts_of_a_manifest_and_files)
+{
+	char path[4096], dev[2][4096];
+	const char *const options[] = { "manifest",    path,	     "from",
+					test_folder(), "dev_source", dev[0],
+					"dev_target",  dev[1],	     NULL };
+	struct err e = { 0 };
+	struct texts t;
+	struct conf c;
+
+	snprintf(path, sizeof(path), "%s", path_of("m.manifest"));
+	snprintf(dev[0], sizeof(dev[0]), "%s", write_text("own.en", "a\n"));
+	snprintf(dev[1], sizeof(dev[1]), "%s", write_text("own.de", "b\n"));
+	write_text("x.tgz", "\x1f\x8b and so on");
+	write_text("m.manifest", "[archive x.tgz]\ntrain.en = 1.en\ntrain.de = 1.de\n");
+	if (check_int(find(&t, &c, options, &e), 0)) {
+		check_int(t.n, 2);
+		check_str(t.files[t.pairs[0].source.file].archive, "x.tgz");
+		check_str(t.files[t.pairs[0].target.file].archive, "x.tgz");
+		check_str(t.files[t.pairs[1].source.file].path, dev[0]);
+		texts_free(&t);
+	}
+	conf_free(&c);
+}
+
+/* The built-in grammar makes dev and test: the user's files of these sets must not be touched. */
+TEST(texts_of_the_demo_and_files)
+{
+	char dev[4096];
+	const char *const options[] = { "demo_pairs", "9", "dev_source", dev,
+					"dev_target", dev, NULL };
+
+	snprintf(dev, sizeof(dev), "%s", write_text("own.en", "a\n"));
+	check_fails(options, ERR_CONFIG, "demo_pairs makes the sets dev and test");
+}
