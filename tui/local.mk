@@ -1,4 +1,5 @@
-# tui: the workbench on a terminal, and the face of every command.
+# tui: the workbench on a terminal, and the program werkbank, which starts every command.
+# Enter at main.c and app/commands.h.
 noinst_LIBRARIES += libtui.a
 libtui_a_SOURCES =
 include %D%/term/local.mk
@@ -13,8 +14,8 @@ bin_PROGRAMS += werkbank
 werkbank_SOURCES = %D%/main.c
 werkbank_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
 
-# What users read, made by the program from its tables of options and commands: a page for all,
-# one for each command, one for recipes. Pages of files are written by hand.
+# Manual pages: the program writes those of commands and recipes from its tables of options and
+# commands. The pages of file formats are written by hand.
 dist_man5_MANS = share/man/werkbank-checkpoint.5 share/man/werkbank-corpus.5 \
 	share/man/werkbank-journal.5 share/man/werkbank-manifest.5 share/man/werkbank-run.5 \
 	share/man/werkbank-shard.5 share/man/werkbank-workbench.5 share/man/werkbank-weights.5

@@ -43,9 +43,8 @@ struct app_context {
 
 	/* The chosen run; NULL while there is none. The first run that appears is chosen. */
 	const char *run;
-	struct run_history *
-		history; /* of the chosen run, updated by the workbench; do not store the pointer */
-	const char *trouble; /* why the files of the run cannot be read; "" if they can */
+	struct run_history *history; /* of the chosen run; valid during a call only */
+	const char *trouble;	     /* why the files of the run cannot be read; "" if they can */
 
 	struct jobs *jobs; /* jobs started here (jobs.h) */
 	char corpus[101];  /* the chosen corpus; "": none. Views may write it */

@@ -1,5 +1,5 @@
-# tui/app: the frame of the workbench: loop, tabs, questions, forms, child processes, the text commands.
-# Enter at app.h and view.h (what every view offers).
+# tui/app: the frame of the workbench: loop, tabs, questions, forms, jobs, and the text commands.
+# Enter at app.h (the loop) and view.h (the interface of a view).
 # May use: tui/run, tui/plot, tui/term, data, share.
 libtui_a_SOURCES += \
 	%D%/app.c %D%/app.h %D%/app_context.c %D%/app_context.h %D%/app_files.c \

@@ -1,5 +1,5 @@
-# tui/plot: plots in cells: series of numbers, lines, stacks, axes, zoom and cursor.
-# Enter at plot.h.
+# tui/plot: line plots and stacked areas in character cells: series, axes, zoom and cursor.
+# Enter at plot.h (drawing) and series.h (decimated data).
 # May use: tui/term, share.
 libtui_a_SOURCES += \
 	%D%/plot.c %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \

@@ -81,8 +81,7 @@ struct plot_part {
 	enum style style;
 };
 struct plot_stack {
-	const struct plot_part
-		*parts; /* from bottom to top; at most PLOT_PARTS, filled with plot_fill() */
+	const struct plot_part *parts; /* bottom to top, at most PLOT_PARTS */
 	size_t n;
 	const struct series *whole;
 	struct plot axes; /* only x axis, cursor, marks and area are used */

@@ -76,8 +76,7 @@ struct fleet_host {
 	 * else of CPUs), W, retransmissions per second
 	 */
 	struct series rx, tx, processors, working, busy, power, retransmits;
-	uint32_t columns, rounds_a_column,
-		rounds_in_last; /* columns of the trails, and records merged into a column */
+	uint32_t columns, rounds_a_column, rounds_in_last; /* of the trails */
 };
 
 struct fleet_verdict {

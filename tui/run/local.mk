@@ -1,4 +1,4 @@
-# tui/run: what a workspace and a run hold, as numbers and lines: journal, hosts, samples, logs, checkpoints.
+# tui/run: data of a workspace and of a run: journal, hosts, samples, logs, checkpoints, corpora.
 # Enter at run_history.h and workspace_index.h.
 # May use: tui/plot, tui/term, data, share.
 libtui_a_SOURCES += \

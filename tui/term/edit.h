@@ -45,8 +45,7 @@ struct edit {
 	struct buf killed;
 	bool killing, typing;	     /* whether the last key killed or typed text */
 	char *history[EDIT_HISTORY]; /* owned, oldest first */
-	size_t n_history,
-		shown; /* shown: index of the line on the screen; n_history: the line being typed */
+	size_t n_history, shown;     /* shown: line on the screen; n_history: the draft */
 	char *draft; /* owned: the line being typed, while a history line is on the screen; NULL: "" */
 	struct edit_state {
 		char *text;

@@ -82,8 +82,7 @@ struct action_info {
 	const char *name, *group, *keys, *help;
 };
 
-extern const struct action_info
-	action_infos[ACTION_COUNT]; /* the entry of ACTION_NONE has only NULL members */
+extern const struct action_info action_infos[ACTION_COUNT]; /* ACTION_NONE: all NULL */
 
 /* true if the group works in every view */
 bool keys_group_is_common(const char *group);

@@ -1,5 +1,5 @@
-# tui/term: the terminal and what is drawn on it: cells, layout, keys, themes, the line editor, lists.
-# Enter at grid.h (cells) and term.h (the only curses).
+# tui/term: the terminal and its cells: grids, layout, keys, themes, the line editor, lists.
+# Enter at grid.h (cells) and term.h (the only interface to curses).
 # May use: share.
 libtui_a_SOURCES += \
 	%D%/actions.def %D%/draw.c %D%/draw.h %D%/edit.c %D%/edit.h %D%/edit_draw.c \

@@ -1,5 +1,5 @@
-# tui/translate: the translate console: a translator as a child process, its questions and answers, its view.
-# Enter at service.h (the child) and translate_console.h.
+# tui/translate: the translate console: a translator as a child process, its requests, the tab.
+# Enter at service.h (the child process) and translate_console.h (the state of the console).
 # May use: tui/app, tui/run, tui/term, share.
 libtui_a_SOURCES += \
 	%D%/service.c %D%/service.h %D%/service_answer.c \

@@ -1,5 +1,5 @@
-# tui/views: the other views, one file each, and the panes that they are made of.
-# A view exports one const struct view; tabs.def names them.
+# tui/views: the other tabs, one view_*.c each, and the panes that they draw.
+# Enter at tui/app/tabs.def: it names the const struct view that each view_*.c exports.
 # May use: every other room of tui, data, share.
 libtui_a_SOURCES += \
 	%D%/csv_export.c %D%/csv_export.h %D%/data_lists.c %D%/data_panes.c %D%/data_panes.h \
