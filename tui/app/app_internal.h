@@ -62,6 +62,7 @@ void app_view_end(const struct view *v, void *state);
 
 /* ---- app_keys.c ---- */
 
+/* Handle a key, pasted text, a mouse event; each returns reaction bits of reaction.h. */
 unsigned app_key(struct app *a, int key);
 unsigned app_paste(struct app *a, const char *text);
 unsigned app_mouse(struct app *a, const struct mouse *m);
@@ -77,6 +78,7 @@ void app_close(struct app *a);
 
 /* ---- app_text.c ---- */
 
+/* Run --dump: read the files, press --keys, write the screen to standard output. ERR_USAGE, ERR_IO, ERR_NOMEM. */
 int app_run_as_text(struct app *a, const struct conf *c, struct err *e);
 
 /* ---- app_files.c ---- */

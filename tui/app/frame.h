@@ -9,6 +9,7 @@ struct frame {
 	struct rect tabs, body, foot;
 };
 
+/* Compute the parts of a screen. */
 void frame_layout(int rows, int cols, struct frame *out);
 
 /* Draw the tabs, and the chosen run with its state. */

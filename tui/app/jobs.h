@@ -45,6 +45,7 @@ struct job {
 
 struct jobs;
 
+/* NULL: ERR_NOMEM. jobs_free() ends running jobs, waiting at most some seconds; NULL is fine. */
 struct jobs *jobs_new(struct err *e);
 void jobs_free(struct jobs *j);
 
@@ -78,6 +79,7 @@ const struct job_line *job_line(const struct job *job, size_t i);
 /* Write at most n descriptors of job output to fds, for poll(); returns their number. */
 size_t jobs_fds(const struct jobs *j, int *fds, size_t n);
 
+/* "running", "done", "failed", "stopped". */
 const char *job_state_name(enum job_state state);
 
 /* Append argv as a shell command line, quoted where necessary. */

@@ -57,6 +57,7 @@ struct prompt {
 	char *answer;	  /* owned; NULL: cancelled */
 };
 
+/* Open a question, copied; replaces an open one. ERR_NOMEM: no question is open. */
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e);
 enum prompt_state prompt_key(struct prompt *p, int key);
 enum prompt_state prompt_paste(struct prompt *p, const char *text);

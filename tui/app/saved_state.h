@@ -27,6 +27,7 @@ struct saved_state {
 	bool changed; /* changed since saved_state_read() */
 };
 
+/* Read, write and free all entries; see above. */
 void saved_state_read(struct saved_state *k, const char *text);
 void saved_state_write(const struct saved_state *k, struct buf *out);
 void saved_state_free(struct saved_state *k);

@@ -12,6 +12,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
+/* Each appends its output to out. ERR_NOINPUT: no such run; ERR_USAGE, ERR_NOMEM. */
 int text_command_runs(const struct conf *c, struct buf *out, struct err *e);
 int text_command_samples(const struct conf *c, struct buf *out, struct err *e);
 int text_command_watch(const struct conf *c, double now, struct buf *out, struct err *e);

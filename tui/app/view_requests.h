@@ -45,6 +45,7 @@ struct view_requests {
 	size_t n_wake_fds;
 };
 
+/* Free the command that waits for confirmation. */
 void requests_clear_command(struct view_requests *requests);
 
 #endif

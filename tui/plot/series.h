@@ -33,6 +33,7 @@ struct series {
 	double value;		  /* the latest sample that is not NaN; NaN: none */
 };
 
+/* An empty series with SERIES_POINTS points, or with a smaller capacity. */
 void series_init(struct series *s);
 void series_init_small(struct series *s, uint32_t points); /* capacity: even, at least 2 */
 void series_free(struct series *s);			   /* leaves an empty, usable series */

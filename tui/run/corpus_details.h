@@ -45,6 +45,7 @@ struct corpus_details {
 	double seen; /* private: mtime of manifest.json when stats were read; NaN: not read */
 };
 
+/* Select a corpus by name ("": none). ERR_NOMEM. */
 int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name,
 			  struct err *e);
 /* Returns true if something changed. */

@@ -100,6 +100,7 @@ struct fleet {
 	double *order;	       /* private: owned, scratch (cap_ranks) for sorting */
 };
 
+/* An empty fleet; everything is unknown. */
 void fleet_init(struct fleet *f);
 void fleet_free(struct fleet *f); /* leaves an empty, usable fleet */
 

@@ -41,6 +41,7 @@ struct sample_history {
 	char *path;		       /* private, owned */
 };
 
+/* Open samples.jsonl of a run folder; the file may appear later. NULL: ERR_NOMEM, ERR_NOINPUT. */
 struct sample_history *sample_history_open(const char *run_folder, struct err *e);
 
 /*

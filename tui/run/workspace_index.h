@@ -78,6 +78,7 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 			   double budget_s, struct err *e);
 void workspace_index_free(struct workspace_index *p);
 
+/* The corpus of that name; NULL: none. Borrowed until the next update. */
 const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p,
 						    const char *name); /* NULL: not found */
 const char *corpus_state_name(enum corpus_state state);

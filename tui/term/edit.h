@@ -56,6 +56,7 @@ struct edit {
 	int top;      /* in several rows: rows scrolled out at the top */
 };
 
+/* Free the contents; leaves an empty, usable editor. */
 void edit_close(struct edit *d);
 
 /* Process a key of keys.h. */

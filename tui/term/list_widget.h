@@ -20,6 +20,7 @@ struct list_widget {
 	int page;   /* visible rows at the last draw */
 };
 
+/* Move the chosen row of n rows by an action; false: not an action of lists. */
 bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Clamp at to n rows, scroll it into the visible rows, and return the first visible row. */
 size_t list_widget_top(struct list_widget *l, size_t n, int rows);

@@ -49,6 +49,7 @@ void term_close(struct terminal *t);
 /* Change colours and mouse; the next term_show() sends the whole screen. */
 void term_set_look(struct terminal *t, const struct term_look *look);
 
+/* The current size of the terminal. */
 void term_size(struct terminal *t, int *rows, int *cols);
 
 /* Show a grid; sends only the cells that changed since the last call. */

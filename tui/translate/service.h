@@ -116,6 +116,7 @@ bool service_update(struct service *s, double now);
 /* Restart the child at once. */
 void service_restart(struct service *s);
 
+/* State of the child; data of its ready message, borrowed. */
 enum service_state service_state(const struct service *s);
 const struct service_model *service_model(const struct service *s);
 /* The latest answer of a slot, NULL before the first. Borrowed until the next update or forget. */

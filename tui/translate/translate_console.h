@@ -74,6 +74,7 @@ struct console {
 	char trouble[300];	     /* error of the last checkpoint that failed to load; "" */
 };
 
+/* c must be zeroed. ERR_NOMEM. console_close() ends all child processes. */
 int console_open(struct console *c, const char *workspace, struct err *e);
 void console_close(struct console *c);
 

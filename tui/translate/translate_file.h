@@ -37,6 +37,7 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 					    const char *out, double now, struct err *e);
 void translate_file_free(struct translate_file *f);
 
+/* Read new translations; true: something changed. State borrowed until the next update. */
 bool translate_file_update(struct translate_file *f, double now);
 const struct translate_file_state *translate_file_state(const struct translate_file *f);
 /* Readable when there is news; -1: no more news. */

@@ -52,6 +52,7 @@ struct run_comparison {
 extern const char *const compare_metric_names[COMPARE_METRICS];
 extern const char *const compare_axis_names[COMPARE_AXES]; /* with units */
 
+/* Update the list, the histories of chosen runs and their curves; returns reaction bits. */
 unsigned comparison_update(struct run_comparison *b, struct app_context *w, struct err *e);
 /* Select or deselect run i; false: OPTION_DIFF_MAX_RUNS are selected already. */
 bool comparison_toggle(struct run_comparison *b, size_t i);
