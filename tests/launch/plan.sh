@@ -36,9 +36,9 @@ given="--parameters 25000000 --compute-s 0.9"
 
 refused 64 'give --run NAME .*or --parameters N and --compute-s'
 refused 64 'give --run NAME' --parameters 25000000
-refused 64 'a number without its unit' $given --link 10
-refused 64 'no unit of a network' $given --link 10gbits
-refused 64 'no speed of a network' $given --link fast
+refused 64 'has no unit' $given --link 10
+refused 64 'has an unknown unit' $given --link 10gbits
+refused 64 'not a network speed' $given --link fast
 refused 64 'above 0' $given --link 0mbit
 refused 64 '"0" is not a number of hosts' $given --hosts-count 0
 refused 64 '"2.5" is not a number of hosts' $given --hosts-count 1,2.5

@@ -74,7 +74,7 @@ TEST(plan_command_refuses)
 		{ "--hosts-count 0", "\"0\" is not a number of hosts (1 to 1000000)" },
 		{ "--hosts-count ,", "--hosts-count: give at least one number" },
 		{ "--link ,", "--link: give at least one speed" },
-		{ "--link fast", "--link: \"fast\" is no" },
+		{ "--link fast", "--link: \"fast\" is not a network speed" },
 		{ "--vary wire", "expected NAME=VALUE,VALUE, for example wire=fp32,bf16" },
 		{ "--vary wier=fp32", "a plan cannot vary \"wier\"" },
 		{ "--vary wire=", "--vary wire: give at least one value" },

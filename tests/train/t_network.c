@@ -185,7 +185,7 @@ TEST(network_judge_bytes_a_minute)
 	check_int(out.answer, NETWORK_LATENCY);
 	v.observed_bytes = 17.3e9 / 300 * 1.28; /* read as five minutes it does not fit */
 	network_diagnose(&v, &out);
-	check(strstr(out.text, "not all of it is seen there") != NULL);
+	check(strstr(out.text, "the interface counts only a part") != NULL);
 }
 
 TEST(network_judge_rules)
@@ -212,13 +212,13 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_LATENCY, "150 MB a step");
 	v.link_bytes_s = NAN; /* a full link loses some, too */
 	v.retransmits_s = 150e6 / 1448 * 0.009;
-	judged(&v, NETWORK_LINK, "is not known");
+	judged(&v, NETWORK_LINK, "is unknown");
 	v.retransmits_s = 150e6 / 1448 * 0.011;
 	judged(&v, NETWORK_LOSS, "1.1 %");
 	v.link_bytes_s = 150e6 / 0.5 / 0.59;
 	v.retransmits_s = 0;
 	v.wait_s = 0.26;
-	judged(&v, NETWORK_STRAGGLER, "none is always the late one");
+	judged(&v, NETWORK_STRAGGLER, "the slowest rank changes");
 	v.slowest_share = 1.5;
 	v.slowest_rank = 2;
 	judged(&v, NETWORK_STRAGGLER, "rank 2 computes 1.50 times");
@@ -232,7 +232,7 @@ TEST(network_judge_rules)
 	v.hosts = 1;
 	judged(&v, NETWORK_NO, "on one host");
 	v.ranks = 1;
-	judged(&v, NETWORK_NO, "One rank");
+	judged(&v, NETWORK_NO, "A single rank");
 }
 
 TEST(network_judge_unknown)

@@ -151,13 +151,13 @@ says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini
 says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.ini" --start-from general:99 --run bad
 says "no such folder" 66 'nowhere: there is no such folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/nowhere" --run bad
 says "no model's folder" 66 'not a model.s folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/" --run bad
-says "another shape" 65 'has d_model 32, the recipe says 64' "$wb" train "$tmp/special.ini" --d-model 64 --run bad
-says "another size" 65 'has d_model 32, the recipe says 512: leave the sizes' "$wb" train "$tmp/special.ini" --size base --run bad
+says "another shape" 65 'has d_model 32, but the recipe has 64' "$wb" train "$tmp/special.ini" --d-model 64 --run bad
+says "another size" 65 'has d_model 32, but the recipe has 512: remove the sizes' "$wb" train "$tmp/special.ini" --size base --run bad
 says "its own pieces" 0 '' "$wb" prep -q "$tmp/special.ini" --pieces-from '' --corpus own --merges 100
-says "another vocabulary" 65 'own/vocab.tsv is not what .* was trained with .*pieces_from = ' "$wb" train "$tmp/special.ini" --pieces-from '' --merges 100 --corpus own --run bad
+says "another vocabulary" 65 'own/vocab.tsv differs from the file of .*pieces_from = ' "$wb" train "$tmp/special.ini" --pieces-from '' --merges 100 --corpus own --run bad
 cp "$c/special/bpe.codes" "$tmp/codes"
 echo 'x y' >>"$c/special/bpe.codes"
-says "other codes" 65 'special/bpe.codes is not what' "$wb" train "$tmp/special.ini" --run bad
+says "other codes" 65 'special/bpe.codes differs from the file of' "$wb" train "$tmp/special.ini" --run bad
 cp "$tmp/codes" "$c/special/bpe.codes"
 absent "nothing is left of what cannot begin" "$r/bad"
 printf X | dd of="$tmp/folder/model.safetensors" bs=1 seek=2000 conv=notrunc 2>/dev/null

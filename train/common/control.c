@@ -29,7 +29,7 @@ struct control control_read_requests(const char *run_folder)
 	char *path = file_path(&ignored, "%s/control", run_folder);
 	char *taken = path ? file_path(&ignored, "%s.taken", path) : NULL;
 
-	/* renamed first, so that a request written meanwhile is not lost */
+	/* rename first, so that a request written meanwhile is not lost */
 	if (taken && rename(path, taken) == 0) {
 		read_requests(taken, &c);
 		unlink(taken);

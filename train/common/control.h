@@ -1,4 +1,4 @@
-/* control.h - requests to a live run: words in the file runs/NAME/control, one a line. */
+/* control.h - requests to a live run: words in the file runs/NAME/control, one on each line. */
 #ifndef WERKBANK_TRAIN_COMMON_CONTROL_H
 #define WERKBANK_TRAIN_COMMON_CONTROL_H
 
@@ -8,7 +8,7 @@ struct control {
 	bool save, evaluate, stop;
 };
 
-/* Take the requests that wait in run_folder and remove them. Words that are none are ignored. */
+/* Read and remove the pending requests of a run. Unknown words are ignored. */
 struct control control_read_requests(const char *run_folder);
 
 #endif

@@ -78,6 +78,7 @@ static double share_of_waits(struct host_counter *c, const struct host_roots *ro
 	return rate > 1 ? 1 : rate;
 }
 
+/* NAN: unknown. */
 static double busy_share(struct host_cpu *c, const char *stat)
 {
 	uint64_t busy, total;
@@ -87,7 +88,7 @@ static double busy_share(struct host_cpu *c, const char *stat)
 		c->started = false;
 		return NAN;
 	}
-	/* idle times may go back a little on some kernels: such a look says nothing */
+	/* on some kernels idle times decrease slightly: ignore such a sample */
 	if (c->started && total > c->total && busy >= c->busy && busy - c->busy <= total - c->total)
 		share = (double)(busy - c->busy) / (double)(total - c->total);
 	c->busy = busy;

@@ -67,7 +67,8 @@ bool host_disk_source(const char *mountinfo, unsigned major, unsigned minor, cha
 	return false;
 }
 
-static char *read_long(const struct host_roots *roots, const char *name)
+/* Owned by the caller; NULL: no memory. */
+static char *read_proc_file(const struct host_roots *roots, const char *name)
 {
 	char *text = malloc(TEXT_BYTES);
 
@@ -90,8 +91,8 @@ void host_disk_open(struct host_disk *d, const char *path, const struct host_roo
 	d->minor = minor(s.st_dev);
 	if (d->major)
 		return;
-	/* a file system with a number of its own (Btrfs, ZFS, NFS): what is it made of? */
-	mounts = read_long(roots, "self/mountinfo");
+	/* Btrfs, ZFS and NFS have an anonymous device number: find their source */
+	mounts = read_proc_file(roots, "self/mountinfo");
 	if (mounts && host_disk_source(mounts, d->major, d->minor, source, sizeof(source)) &&
 	    !stat(source, &s) && S_ISBLK(s.st_mode)) {
 		d->major = major(s.st_rdev);
@@ -116,7 +117,7 @@ void host_disk_sample(struct host_disk *d, const struct host_roots *roots, doubl
 		now->free_bytes = (double)s.f_bavail * (double)s.f_frsize;
 	if (!d->major)
 		return;
-	text = read_long(roots, "diskstats");
+	text = read_proc_file(roots, "diskstats");
 	if (text && host_disk_counters(text, d->major, d->minor, &read_bytes, &written_bytes)) {
 		now->read_bytes_s = host_counter_rate(&d->read, read_bytes, at);
 		now->write_bytes_s = host_counter_rate(&d->written, written_bytes, at);

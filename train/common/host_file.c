@@ -1,6 +1,7 @@
 /* host_file.c - see host_file.h */
 #include "train/common/host_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -26,7 +27,7 @@ void host_roots_find(struct host_roots *r)
 	host_choose_root(r->nvml, sizeof(r->nvml), "WERKBANK_NVML", "");
 }
 
-/* Files of /proc and /sys have no size beforehand, and some give their text in pieces. */
+/* Files of /proc and /sys have no size, and some return their text in several pieces. */
 static int64_t read_path(char *to, size_t room, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -54,6 +55,7 @@ int64_t host_read(char *to, size_t room, const char *fmt, ...)
 	va_list ap;
 	int n;
 
+	assert(room > 0);
 	to[0] = 0;
 	va_start(ap, fmt);
 	n = vsnprintf(path, sizeof(path), fmt, ap);

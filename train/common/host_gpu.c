@@ -1,6 +1,7 @@
-/* host_gpu.c - see host_gpu.h; Jetson's and AMD's GPUs */
+/* host_gpu.c - Jetson and AMD GPUs through /sys, and the list of all GPUs; see host_gpu.h */
 #include "train/common/host_gpu.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
@@ -21,13 +22,13 @@ struct host_gpus {
 	struct host_roots roots;
 	struct host_nvml nvml;
 	int n_cards;			      /* found in /sys */
-	enum source kind;		      /* of those */
+	enum source kind;		      /* of these cards */
 	char cards[HOST_GPUS_MAX][PATH_ROOM]; /* their folders */
 };
 
 void host_gpu_clear(struct host_gpu *gpu, int32_t index)
 {
-	memset(gpu, 0, sizeof(*gpu)); /* the gaps, too: it travels */
+	memset(gpu, 0, sizeof(*gpu)); /* clears the padding, too: it is sent as bytes */
 	gpu->util = gpu->memory_used = gpu->memory_total = NAN;
 	gpu->power_w = gpu->power_limit_w = gpu->temperature_c = gpu->sm_mhz = NAN;
 	gpu->sm_max_mhz = gpu->pcie_tx_bytes_s = gpu->pcie_rx_bytes_s = NAN;
@@ -79,7 +80,7 @@ static bool is_jetson(const char *folder)
 	return false;
 }
 
-/* /sys/class/devfreq: of a Jetson's GPU, one at most. */
+/* A folder of /sys/class/devfreq: the GPU of a Jetson, at most one. */
 static bool add_jetson(struct host_gpus *g, const char *folder)
 {
 	if (!is_jetson(folder) || !has_number(folder, "device/load"))
@@ -89,7 +90,7 @@ static bool add_jetson(struct host_gpus *g, const char *folder)
 	return true;
 }
 
-/* /sys/class/drm: card0, but not card0-HDMI-A-1, with a busy counter, which AMD's driver has. */
+/* A folder of /sys/class/drm: card0, not card0-HDMI-A-1, with the busy counter of AMD's driver. */
 static bool add_amd(struct host_gpus *g, const char *folder)
 {
 	const char *name = strrchr(folder, '/') + 1;
@@ -123,8 +124,8 @@ static void add_gpus_of_class(struct host_gpus *g, const char *class,
 		free(names);
 }
 
-/* Where the memory is the host's, what is left of that. */
-static void share_memory(const struct host_roots *roots, struct host_gpu *now)
+/* For a GPU that shares the memory of the host. */
+static void use_host_memory(const struct host_roots *roots, struct host_gpu *now)
 {
 	char text[4096];
 	double total, available;
@@ -147,10 +148,10 @@ static void sample_jetson_gpu(const struct host_gpus *g, const char *folder, str
 		now->sm_mhz = v / 1e6;
 	if (host_read_number(&v, "%s/max_freq", folder) && v > 0)
 		now->sm_max_mhz = v / 1e6;
-	share_memory(&g->roots, now);
+	use_host_memory(&g->roots, now);
 }
 
-/* hwmonN of a card, whose number is not known beforehand. */
+/* The folder hwmonN of a card; N is arbitrary. */
 static bool find_sensors(const char *card, char folder[PATH_ROOM])
 {
 	char path[PATH_ROOM];
@@ -222,9 +223,10 @@ int host_gpus_sample(struct host_gpus *g, struct host_gpu *now, int room, double
 {
 	int n = host_nvml_sample(&g->nvml, now, room, at);
 
+	assert(n <= room && g->n_cards <= HOST_GPUS_MAX);
 	for (int i = 0; i < n; i++)
 		if (!isfinite(now[i].memory_total) && !now[i].lost && !now[i].mig)
-			share_memory(&g->roots, &now[i]);
+			use_host_memory(&g->roots, &now[i]);
 	for (int i = 0; i < g->n_cards && n < room; i++, n++) {
 		host_gpu_clear(&now[n], n);
 		if (g->kind == SOURCE_JETSON)

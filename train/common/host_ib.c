@@ -1,4 +1,4 @@
-/* host_ib.c - InfiniBand; see host_net.h */
+/* host_ib.c - speed and traffic of InfiniBand adapters, from /sys; see host_net.h */
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "share/base/text.h"
 #include "train/common/host_net.h"
 
-#define WORD_BYTES 4 /* what port_xmit_data and port_rcv_data count */
+#define WORD_BYTES 4 /* unit of port_xmit_data and port_rcv_data */
 
 double host_ib_rate(const char *rate)
 {
@@ -26,7 +26,7 @@ double host_ib_rate(const char *rate)
 	return gbit * 1e9 / 8;
 }
 
-/* The counter of 64 bits where there is one; old adapters have 32 bits that stop at their end. */
+/* Prefer the 64-bit counter; the 32-bit one of old adapters stops at its maximum. */
 static bool read_ib_counter(const char *port, const char *name, uint64_t *bytes)
 {
 	char text[40];
@@ -64,7 +64,7 @@ static void add_ib_port(const char *adapter, const char *port, struct host_ib *i
 		snprintf(ib->name, sizeof(ib->name), "%.20s", adapter);
 }
 
-/* Names in a folder in order, so that the first is the first each time. */
+/* The sorted names in a folder, so that the first adapter is always the same. */
 static int list_folder_sorted(const char *folder, struct dirent ***names)
 {
 	int n = scandir(folder, names, NULL, alphasort);
@@ -72,7 +72,7 @@ static int list_folder_sorted(const char *folder, struct dirent ***names)
 	return n < 0 ? 0 : n;
 }
 
-static void free_list(struct dirent **names, int n)
+static void free_folder_list(struct dirent **names, int n)
 {
 	for (int i = 0; i < n; i++)
 		free(names[i]);
@@ -80,7 +80,7 @@ static void free_list(struct dirent **names, int n)
 		free(names);
 }
 
-static void add_adapter(const struct host_roots *roots, const char *adapter, struct host_ib *ib)
+static void add_ib_adapter(const struct host_roots *roots, const char *adapter, struct host_ib *ib)
 {
 	char folder[PATH_MAX], port[PATH_MAX];
 	struct dirent **ports;
@@ -95,7 +95,7 @@ static void add_adapter(const struct host_roots *roots, const char *adapter, str
 			 ports[i]->d_name);
 		add_ib_port(adapter, port, ib);
 	}
-	free_list(ports, n);
+	free_folder_list(ports, n);
 }
 
 void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
@@ -110,8 +110,8 @@ void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
 	n = list_folder_sorted(folder, &adapters);
 	for (int i = 0; i < n; i++)
 		if (adapters[i]->d_name[0] != '.')
-			add_adapter(roots, adapters[i]->d_name, ib);
-	free_list(adapters, n);
+			add_ib_adapter(roots, adapters[i]->d_name, ib);
+	free_folder_list(adapters, n);
 	have = strlen(ib->name);
 	if (ib->ports > 1)
 		snprintf(ib->name + have, sizeof(ib->name) - have, "+%d", ib->ports - 1);

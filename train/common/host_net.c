@@ -2,6 +2,7 @@
 #include "train/common/host_net.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ifaddrs.h>
 #include <math.h>
 #include <net/if.h>
@@ -14,7 +15,7 @@
 
 #define TEXT_BYTES (256u << 10)
 
-/* ---- which interface --------------------------------------------------- */
+/* ---- choice of the interface -------------------------------------------- */
 
 bool host_cidr_parse(const char *text, struct host_cidr *c)
 {
@@ -58,11 +59,15 @@ bool host_cidr_holds(const struct host_cidr *c, const struct sockaddr *address)
 	if (!c->family || address->sa_family != c->family)
 		return false;
 	bytes = address_bytes(address);
+	assert(c->bits <= (c->family == AF_INET ? 32 : 128));
 	return !memcmp(bytes, c->bytes, whole) &&
 	       (!rest || !((bytes[whole] ^ c->bytes[whole]) & mask));
 }
 
-/* Iface Destination Gateway Flags RefCnt Use Metric Mask …, numbers in hexadecimal but the metric */
+/*
+ * Columns: Iface Destination Gateway Flags RefCnt Use Metric Mask. All numbers are hexadecimal, but
+ * RefCnt, Use and Metric are decimal.
+ */
 bool host_default_route(const char *route, char interface[HOST_INTERFACE_MAX])
 {
 	int64_t best = INT64_MAX;
@@ -94,8 +99,8 @@ static bool interface_has_address(const struct ifaddrs *i)
 	       (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6);
 }
 
-/* Addresses that only mean something together with an interface are the last choice. */
-static int rank_of(const struct ifaddrs *i)
+/* Preference of an address, larger is better: IPv4, IPv6, link-local IPv6, loopback. */
+static int address_preference(const struct ifaddrs *i)
 {
 	const struct sockaddr *a = i->ifa_addr;
 
@@ -110,6 +115,7 @@ static void fill_interface(struct host_interface *found, const struct ifaddrs *i
 {
 	bool four = i->ifa_addr->sa_family == AF_INET;
 
+	assert(four || i->ifa_addr->sa_family == AF_INET6);
 	snprintf(found->name, sizeof(found->name), "%s", i->ifa_name);
 	memset(&found->address, 0, sizeof(found->address));
 	memcpy(&found->address, i->ifa_addr,
@@ -118,25 +124,26 @@ static void fill_interface(struct host_interface *found, const struct ifaddrs *i
 		  sizeof(found->text));
 }
 
-/* The best address of the interfaces that are in cidr (when not NULL) and so called (dito). */
+/* The best address in cidr (NULL: any) of an interface with this name (NULL: any); false: none. */
 static bool find_best_interface(const struct ifaddrs *all, const struct host_cidr *cidr,
 				const char *name, struct host_interface *found)
 {
 	int best = -1;
 
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (!interface_has_address(i) || rank_of(i) <= best ||
+		if (!interface_has_address(i) || address_preference(i) <= best ||
 		    (cidr && !host_cidr_holds(cidr, i->ifa_addr)) ||
 		    (name && strcmp(i->ifa_name, name) != 0))
 			continue;
-		best = rank_of(i);
+		best = address_preference(i);
 		fill_interface(found, i);
 	}
 	return best >= 0;
 }
 
-/* One of "10.0.0.0/8,eth1" */
-static bool search_list(const struct ifaddrs *all, const char *list, struct host_interface *found)
+/* The first match in a list such as "10.0.0.0/8,eth1". */
+static bool find_listed_interface(const struct ifaddrs *all, const char *list,
+				  struct host_interface *found)
 {
 	char one[100];
 
@@ -158,6 +165,7 @@ static bool search_list(const struct ifaddrs *all, const char *list, struct host
 	return false;
 }
 
+/* "eth0 10.0.0.1, eth1 …", for messages. */
 static void describe_interfaces(const struct ifaddrs *all, char *to, size_t room)
 {
 	struct host_interface one;
@@ -165,7 +173,7 @@ static void describe_interfaces(const struct ifaddrs *all, char *to, size_t room
 
 	to[0] = 0;
 	for (const struct ifaddrs *i = all; i && have < room; i = i->ifa_next)
-		if (interface_has_address(i) && rank_of(i) >= 3) {
+		if (interface_has_address(i) && address_preference(i) >= 3) {
 			fill_interface(&one, i);
 			have += (size_t)snprintf(to + have, room - have, "%s%s %s",
 						 have ? ", " : "", one.name, one.text);
@@ -182,12 +190,13 @@ int host_interface_find(const char *network, const struct host_roots *roots,
 
 	*found = (struct host_interface){ 0 };
 	if (getifaddrs(&all))
-		return err_set_errno(e, ERR_UNAVAILABLE, "network interfaces cannot be listed");
+		return err_set_errno(e, ERR_UNAVAILABLE, "cannot list the network interfaces");
 	if (asked && *asked) {
-		if (!search_list(all, asked, found)) {
+		if (!find_listed_interface(all, asked, found)) {
 			describe_interfaces(all, present, sizeof(present));
 			rc = err_set(e, ERR_CONFIG,
-				     "no interface here is in the network \"%.60s\": there are %s",
+				     "this host has no interface in the network \"%.60s\" (it has "
+				     "%s): see --network",
 				     asked, *present ? present : "none");
 		}
 		goto out;
@@ -204,16 +213,16 @@ out:
 
 int host_addresses(struct sockaddr_storage *to, int room)
 {
-	static const int ranks[] = { 4, 3 };
+	static const int preferences[] = { 4, 3 };
 	struct host_interface one;
 	struct ifaddrs *all;
 	int n = 0;
 
 	if (getifaddrs(&all))
 		return 0;
-	for (size_t k = 0; k < ARRAY_LEN(ranks) && !n; k++)
+	for (size_t k = 0; k < ARRAY_LEN(preferences) && !n; k++)
 		for (const struct ifaddrs *i = all; i && n < room; i = i->ifa_next)
-			if (interface_has_address(i) && rank_of(i) == ranks[k]) {
+			if (interface_has_address(i) && address_preference(i) == preferences[k]) {
 				fill_interface(&one, i);
 				to[n++] = one.address;
 			}
@@ -246,7 +255,7 @@ bool host_net_counters(const char *dev, const char *interface, uint64_t *receive
 	return false;
 }
 
-/* Number of the column of "Tcp: … NAME …" in the line at names, -1: there is none. */
+/* Column number of NAME in the line "Tcp: … NAME …"; -1: not found. */
 static int find_tcp_column(const char *names, const char *name)
 {
 	size_t n = strlen(name);
@@ -263,14 +272,14 @@ static int find_tcp_column(const char *names, const char *name)
 	return -1;
 }
 
-/* The value in a column of a line of numbers, some of which are negative. */
-static bool value_in(const char *line, int find_tcp_column, uint64_t *value)
+/* The number in a column of a line; the numbers before it may be negative. */
+static bool read_column_value(const char *line, int column, uint64_t *value)
 {
-	for (int i = 0; i < find_tcp_column; i++) {
+	for (int i = 0; i < column; i++) {
 		line += strspn(line, " ");
 		line += strcspn(line, " \n");
 	}
-	return find_tcp_column >= 0 && host_number(&line, value);
+	return column >= 0 && host_number(&line, value);
 }
 
 bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent)
@@ -280,14 +289,14 @@ bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent)
 
 		if (strncmp(snmp, "Tcp: ", 5) != 0 || strncmp(values, "Tcp: ", 5) != 0)
 			continue;
-		return value_in(values, find_tcp_column(snmp, "RetransSegs"), again) &&
-		       value_in(values, find_tcp_column(snmp, "OutSegs"), sent);
+		return read_column_value(values, find_tcp_column(snmp, "RetransSegs"), again) &&
+		       read_column_value(values, find_tcp_column(snmp, "OutSegs"), sent);
 	}
 	return false;
 }
 
-/* Is there something behind it whose driver knows its speed? */
-static bool is_speed_meant(const struct host_roots *roots, const char *interface)
+/* Is it a physical interface, or a VLAN or bond of physical ones? Others make up their speed. */
+static bool has_real_speed(const struct host_roots *roots, const char *interface)
 {
 	static const char *const kinds[] = { "vlan", "bond", "team" };
 	char text[300], line[40];
@@ -309,14 +318,14 @@ double host_link_bytes_s(const struct host_roots *roots, const char *interface)
 	double mbit;
 
 	if (!*interface || strchr(interface, '/') || interface[0] == '.' ||
-	    !is_speed_meant(roots, interface) ||
+	    !has_real_speed(roots, interface) ||
 	    !host_read_number(&mbit, "%s/class/net/%s/speed", roots->sys, interface) || mbit <= 0 ||
 	    mbit >= 4294967295.0)
 		return NAN;
 	return mbit * 1e6 / 8;
 }
 
-/* ---- both together ----------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------ */
 
 void host_net_sent(const char *interface, const struct host_roots *roots, struct host_net_sent *now)
 {
@@ -346,7 +355,7 @@ double host_net_sent_between(const struct host_net_sent *from, const struct host
 			    ? (double)(to->ib_bytes - from->ib_bytes)
 			    : NAN;
 
-	return fmax(bytes, ib); /* of a number and NAN: the number */
+	return fmax(bytes, ib); /* fmax() of a number and NAN is the number */
 }
 
 void host_net_open(struct host_net *n, const char *interface)
@@ -391,7 +400,7 @@ static void sample_infiniband(struct host_net *n, const struct host_roots *roots
 	}
 	rx = host_counter_rate(&n->ib_received, ib.received, at);
 	tx = host_counter_rate(&n->ib_sent, ib.sent, at);
-	if (!(tx > fmax(now->tx_bytes_s, 0))) /* also when either is not known */
+	if (!(tx > fmax(now->tx_bytes_s, 0))) /* false also for NAN */
 		return;
 	snprintf(now->interface, sizeof(now->interface), "%s", ib.name);
 	now->rx_bytes_s = rx;

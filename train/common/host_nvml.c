@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what we know of the library, in our own words --------------------- */
+/* ---- declarations of the library (values and layouts of nvml.h) --------- */
 
 enum {
 	NVML_OK = 0,
@@ -29,7 +29,7 @@ enum {
 #define FIELD_PCIE_TX	197 /* bytes, may wrap */
 #define FIELD_PCIE_RX	198
 #define ALL_LINKS	0xffffffffu
-#define PCIE_EVERY	10 /* looks between two calls that block for 20 ms each */
+#define PCIE_EVERY	10 /* samples between two calls that block for 20 ms each */
 
 struct utilization {
 	unsigned gpu, memory;
@@ -89,7 +89,7 @@ struct calls {
 		}                                                                                  \
 	}
 
-/* Newer name first. */
+/* Names of each function, the newer one first. */
 static const struct {
 	size_t at;
 	const char *names[2];
@@ -119,23 +119,23 @@ static const struct {
 	CALL(fields, "nvmlDeviceGetFieldValues"),
 };
 
-/* What is kept of a GPU between looks. */
+/* State of a GPU between two samples. */
 struct device {
 	void *handle;
 	char name[48], uuid[96];
 	bool lost, counts_pcie, counts_nvlink;
 	struct host_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
-	double tx, rx; /* of the slow calls, until the next ones */
+	double tx, rx; /* results of the last slow calls */
 };
 
 struct nvml {
 	void *library;
 	struct calls calls;
 	struct device devices[HOST_GPUS_MAX];
-	int64_t looks;
+	int64_t samples; /* so far */
 };
 
-/* A function that is missing answers like one that is not supported. */
+/* Call a function; a missing one returns NVML_MISSING. */
 #define ask(v, function, ...)                                                                      \
 	((v)->calls.function ? (v)->calls.function(__VA_ARGS__) : NVML_MISSING)
 
@@ -181,7 +181,7 @@ static void explain_nvml_error(struct host_nvml *v, int code)
 	snprintf(v->trouble, sizeof(v->trouble), "%s (NVML %d)", text, code);
 }
 
-/* Printable ASCII of what the driver calls it, whatever that is. */
+/* Copy a name; bytes other than printable ASCII become "?". */
 static void copy_name(char *to, size_t room, const char *from)
 {
 	size_t n = 0;
@@ -278,9 +278,9 @@ void host_nvml_close(struct host_nvml *v)
 	v->n = 0;
 }
 
-/* ---- looking ----------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------- */
 
-/* Did the call answer? A GPU that is lost says so at any of them. */
+/* Any call can report that the GPU is lost. */
 static bool nvml_call_succeeded(struct device *d, int code)
 {
 	if (code == NVML_LOST || code == NVML_NEEDS_RESET)
@@ -301,13 +301,13 @@ static void sample_gpu_memory(struct nvml *n, struct device *d, void *handle, do
 		return;
 	}
 	if (!one.total || one.used > one.total)
-		return; /* shared with the host: the caller knows what to do */
+		return; /* shared with the host: host_gpus_sample() handles this case */
 	*used = (double)one.used;
 	*total = (double)one.total;
 }
 
-/* Of a divided GPU: the sum of its parts. */
-static void sample_gpu_counters(struct nvml *n, struct device *d, struct host_gpu *now)
+/* Memory of a divided GPU (MIG): the sum of its instances. */
+static void sample_mig_memory(struct nvml *n, struct device *d, struct host_gpu *now)
 {
 	double used = 0, total = 0;
 	unsigned parts = 0;
@@ -336,7 +336,7 @@ static int32_t throttle_of(unsigned long long bits)
 {
 	static const struct {
 		unsigned long long bit;
-		int32_t mean;
+		int32_t reason;
 	} all[] = {
 		{ 0x2, HOST_THROTTLE_CLOCKS },	 { 0x4, HOST_THROTTLE_POWER },
 		{ 0x8, HOST_THROTTLE_HARDWARE }, { 0x10, HOST_THROTTLE_SYNC },
@@ -346,7 +346,7 @@ static int32_t throttle_of(unsigned long long bits)
 	int32_t sum = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		sum |= bits & all[i].bit ? all[i].mean : 0;
+		sum |= bits & all[i].bit ? all[i].reason : 0;
 	return sum;
 }
 
@@ -406,7 +406,7 @@ static bool field_rates(struct nvml *n, struct device *d, const unsigned id[2], 
 	return true;
 }
 
-/* Counters where the driver has them; else, and rarely, the call that measures for 20 ms. */
+/* Use the counters of the driver; if there are none, sometimes the call that measures for 20 ms. */
 static void sample_gpu_traffic(struct nvml *n, struct device *d, int i, struct host_gpu *now,
 			       double at)
 {
@@ -425,7 +425,7 @@ static void sample_gpu_traffic(struct nvml *n, struct device *d, int i, struct h
 		d->counts_pcie = field_rates(n, d, pcie, 0, lanes, 1, at, lane_rates);
 	if (d->counts_pcie || d->lost)
 		return;
-	if (n->looks % PCIE_EVERY == i % PCIE_EVERY) {
+	if (n->samples % PCIE_EVERY == i % PCIE_EVERY) {
 		d->tx = d->rx = NAN;
 		if (nvml_call_succeeded(d, ask(n, pcie, d->handle, PCIE_TX, &kb[0])) &&
 		    nvml_call_succeeded(d, ask(n, pcie, d->handle, PCIE_RX, &kb[1]))) {
@@ -450,11 +450,11 @@ static void sample_gpu(struct nvml *n, int i, struct host_gpu *now, double at)
 			   current == 1;
 		sample_gpu_memory(n, d, d->handle, &now->memory_used, &now->memory_total);
 		if (now->mig && !isfinite(now->memory_total))
-			sample_gpu_counters(n, d, now);
+			sample_mig_memory(n, d, now);
 		sample_gpu_state(n, d, now);
 		sample_gpu_traffic(n, d, i, now, at);
 	}
-	if (d->lost) { /* what it said before it said so is not to be trusted */
+	if (d->lost) { /* do not trust earlier answers of a lost GPU */
 		host_gpu_clear(now, i);
 		memcpy(now->name, d->name, sizeof(now->name));
 		memcpy(now->uuid, d->uuid, sizeof(now->uuid));
@@ -470,6 +470,6 @@ int host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double
 		return 0;
 	for (int i = 0; i < n; i++)
 		sample_gpu(v->state, i, &now[i], at);
-	v->state->looks++;
+	v->state->samples++;
 	return n;
 }

@@ -1,9 +1,9 @@
 /*
- * host_nvml.h - NVIDIA's GPUs by libnvidia-ml, as host_gpu.h wants them.
+ * host_nvml.h - samples NVIDIA GPUs with libnvidia-ml, for host_gpu.c.
  *
- * The library is opened at run time and each function looked for by name, with
- * prototypes of our own: no header of NVIDIA's is needed to build, and a driver that lacks a
- * function only tells less.
+ * The library is opened at run time and each function is looked up by name, with our own
+ * prototypes. So the build needs no header of NVIDIA, and if a driver lacks a function, only its
+ * numbers are unknown.
  */
 #ifndef WERKBANK_TRAIN_COMMON_HOST_NVML_H
 #define WERKBANK_TRAIN_COMMON_HOST_NVML_H
@@ -13,11 +13,14 @@
 struct host_nvml {
 	char trouble[200], driver[80];
 	bool is_normal;	    /* see host_gpus_trouble() */
-	int cuda, n;	    /* GPUs */
-	struct nvml *state; /* NULL: not usable */
+	int cuda;	    /* CUDA version of the driver: 12040; 0: unknown */
+	int n;		    /* number of GPUs */
+	struct nvml *state; /* private; NULL: not usable */
 };
 
+/* Never fails: trouble says why there are no GPUs. */
 void host_nvml_open(struct host_nvml *v, const struct host_roots *roots);
+/* Returns the number of samples, at most room. at: CLOCK_MONOTONIC. */
 int host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double at);
 void host_nvml_close(struct host_nvml *v);
 

@@ -1,6 +1,7 @@
 /* leftover.c - see leftover.h */
 #include "train/common/leftover.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 #define MAX_RECORD  8192 /* bytes */
 #define MAX_RECORDS 65536
 
-/* ---- what is known of processes ---------------------------------------- */
+/* ---- identity of processes --------------------------------------------- */
 
-/* The name in field 2 may hold blanks and brackets: the last bracket ends it. */
+/* Field 2, the name, may contain blanks and brackets: the last bracket ends it. */
 int64_t process_start_ticks(int64_t pid)
 {
 	char path[64], line[1024], *at, *end;
@@ -32,7 +33,7 @@ int64_t process_start_ticks(int64_t pid)
 	if (pid <= 0 || !file_first_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
 		return -1;
 	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
-		return -1; /* dead, only not fetched by its parent yet */
+		return -1; /* a zombie: its parent has not waited for it yet */
 	for (int field = 2; field < 22 && at; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)
@@ -51,8 +52,10 @@ static void read_boot_and_pid_space(char boot[40], char pid_space[40])
 
 /* ---- the folder -------------------------------------------------------- */
 
-/* Ours and nobody else's: anybody may make names below /tmp. Owned by the caller. */
-static char *folder_path(bool make, struct err *e)
+/*
+ * Path of the folder, owned by the caller. Anybody can create names in /tmp: check owner and mode.
+ */
+static char *record_folder_path(bool make, struct err *e)
 {
 	const char *given = getenv("WERKBANK_RUNTIME");
 	char *path = given && *given ? mem_strdup(given, e)
@@ -62,13 +65,13 @@ static char *folder_path(bool make, struct err *e)
 	if (!path)
 		return NULL;
 	if (make && mkdir(path, 0700) && errno != EEXIST) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot create this folder", path);
 	} else if (lstat(path, &s)) {
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be looked at", path);
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot read the state of this folder", path);
 	} else if (!S_ISDIR(s.st_mode) || s.st_uid != geteuid() || s.st_mode & 077) {
 		err_set(e, ERR_PERM,
-			"%s must be a folder of user %ld that is closed to others (mode 0700): "
-			"what processes were left behind is noted there; remove it",
+			"%s must be a folder of user %ld with mode 0700, for the records of "
+			"processes: remove it or correct its owner and mode",
 			path, (long)geteuid());
 	} else {
 		return path;
@@ -101,7 +104,7 @@ void leftover_write(const struct leftover *l, struct json_writer *w)
 	json_close(w, '}');
 }
 
-/* false: it does not fit. */
+/* false: the text is too long. */
 static bool leftover_get_text(const struct json *object, const char *key, char *to, size_t size)
 {
 	const char *text = json_text(json_get(object, key), "");
@@ -127,7 +130,7 @@ bool leftover_parse(struct leftover *l, const struct json *object)
 	l->parent_started = json_integer(json_get(object, "parent_started"), 0);
 	l->alive = json_boolean(json_get(object, "alive"), false);
 	l->orphan = json_boolean(json_get(object, "orphan"), false);
-	/* 1 and less are never ours, and kill() means something else by them. */
+	/* Pids up to 1 are invalid: kill() treats 0 and negative numbers as process groups. */
 	return l->pid > 1 && l->pid <= INT32_MAX && l->started > 0 && l->run[0] && l->boot[0] &&
 	       l->rank >= LEFTOVER_LAUNCHER;
 }
@@ -152,7 +155,7 @@ char *leftover_record(const char *run_folder, const char *name, int rank, struct
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
 	struct leftover self;
-	char *folder = folder_path(true, e), *path = NULL;
+	char *folder = record_folder_path(true, e), *path = NULL;
 
 	describe_self(&self, run_folder, name, rank);
 	if (folder)
@@ -192,7 +195,7 @@ static void leftover_find_state(struct leftover *l)
 		    process_start_ticks(l->parent) != l->parent_started;
 }
 
-/* One record; false: it is none (a temporary, rubbish, a link of somebody). */
+/* Read one record; false: not a record (a temporary file, garbage, a symbolic link). */
 static bool read_record(const char *path, struct leftover *l)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -214,7 +217,7 @@ static bool read_record(const char *path, struct leftover *l)
 int leftover_read(struct leftover **all, size_t *n, struct err *e)
 {
 	struct err none = { 0 };
-	char *folder = folder_path(false, &none);
+	char *folder = record_folder_path(false, &none);
 	DIR *d = folder ? opendir(folder) : NULL;
 	const struct dirent *entry;
 	size_t cap = 0;
@@ -225,7 +228,7 @@ int leftover_read(struct leftover **all, size_t *n, struct err *e)
 	if (!folder && none.code != ERR_NOINPUT)
 		rc = err_set(e, none.code, "%s", none.text);
 	else if (folder && !d)
-		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", folder);
+		rc = err_set_errno(e, ERR_IO, "%s: cannot read this folder", folder);
 	while (!rc && d && *n < MAX_RECORDS && (entry = readdir(d))) {
 		char *path;
 
@@ -248,11 +251,11 @@ int leftover_read(struct leftover **all, size_t *n, struct err *e)
 	return rc;
 }
 
-/* ---- ending -------------------------------------------------------------- */
+/* ---- ending processes ------------------------------------------------------ */
 
 /*
- * A descriptor of the process makes sure that between looking and sending nobody else got
- * its pid. Kernels before 5.3 have none: there we look, then send.
+ * A pidfd makes sure that the pid is not recycled between the check and the signal. Kernels before
+ * 5.3 have no pidfd: then there is a small gap. Returns 0 or an errno.
  */
 static int send_signal(const struct leftover *l, int descriptor, int number)
 {
@@ -263,7 +266,7 @@ static int send_signal(const struct leftover *l, int descriptor, int number)
 	return kill((pid_t)l->pid, number) ? errno : 0;
 }
 
-static bool gone_within(const struct leftover *l, double seconds)
+static bool wait_leftover_gone(const struct leftover *l, double seconds)
 {
 	double until = clock_mono_s() + seconds;
 
@@ -289,14 +292,15 @@ int leftover_end(const struct leftover *l, double grace_s, const char **ended, s
 	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
 	int number = send_signal(l, descriptor, SIGTERM), rc = 0;
 
+	assert(l->pid > 1 && grace_s >= 0);
 	*ended = "gone";
 	if (!number) {
-		send_signal(l, descriptor, SIGCONT); /* one that is stopped hears nothing */
+		send_signal(l, descriptor, SIGCONT); /* a stopped process does not handle SIGTERM */
 		*ended = "terminated";
-		if (!gone_within(l, grace_s)) {
+		if (!wait_leftover_gone(l, grace_s)) {
 			*ended = "killed";
 			number = send_signal(l, descriptor, SIGKILL);
-			if (!number && !gone_within(l, grace_s + 2))
+			if (!number && !wait_leftover_gone(l, grace_s + 2))
 				number = EBUSY;
 		}
 	}
@@ -304,9 +308,9 @@ int leftover_end(const struct leftover *l, double grace_s, const char **ended, s
 		close(descriptor);
 	errno = number;
 	if (number && number != ESRCH)
-		rc = err_set_errno(e, ERR_PERM, "process %lld of run %s cannot be ended",
+		rc = err_set_errno(e, ERR_PERM, "cannot end process %lld of run %s",
 				   (long long)l->pid, l->run);
 	else if (l->file[0] && unlink(l->file) && errno != ENOENT)
-		rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", l->file);
+		rc = err_set_errno(e, ERR_IO, "%s: cannot remove this file", l->file);
 	return rc;
 }

@@ -1,14 +1,14 @@
 /*
- * leftover.h - what of our own still runs on this host, known by its own record.
+ * leftover.h - finds and ends processes of Werkbank that still run on this host, by their records.
  *
- * Each process of a run (rank, and the launcher as rank -1) keeps a file while it lives,
- * /tmp/werkbank-UID/NAME.RANK.PID, one JSON object of struct leftover. Not below
- * $XDG_RUNTIME_DIR, which goes with the user's last session, and just then somebody may be
- * left behind. The folder must be ours and closed to others (0700), or it is not used;
- * $WERKBANK_RUNTIME names another one (tests).
+ * Each process of a run (a rank, or the launcher as rank -1) has a file while it lives:
+ * /tmp/werkbank-UID/NAME.RANK.PID, one JSON object of struct leftover. The files are not in
+ * $XDG_RUNTIME_DIR, because systemd removes it at the end of the user's last session, when
+ * leftovers are likely. The folder must belong to this user with mode 0700, else it is not used.
+ * $WERKBANK_RUNTIME names another folder (tests).
  *
- * A process is taken for the recorded one when pid, start time (/proc/PID/stat,
- * field 22), boot id and pid namespace agree, never by its name.
+ * A process is the recorded one if pid, start time (/proc/PID/stat, field 22), boot id and pid
+ * namespace agree. Its name does not count.
  *
  *	char *record = leftover_record(run_folder, name, rank, e);
  *	… work …
@@ -24,10 +24,11 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-#define LEFTOVER_TAG	  "WERKBANK_RUN_TAG" /* in the environment: HOST:PID:RANDOM of the launcher */
-#define LEFTOVER_LAUNCHER (-1)		     /* the launcher's rank */
+/* Environment variable of all processes of a run: HOST:PID:RANDOM of the launcher. */
+#define LEFTOVER_TAG	  "WERKBANK_RUN_TAG"
+#define LEFTOVER_LAUNCHER (-1) /* the launcher's rank */
 
-/* A process as it is recorded. All text is "" and all numbers 0 where they are not known. */
+/* A recorded process. Unknown texts are "", unknown numbers 0. */
 struct leftover {
 	char file[512]; /* of the record */
 	char run[128], folder[512], host[128], tag[256];
@@ -35,29 +36,32 @@ struct leftover {
 	int32_t rank;
 	int64_t pid, started; /* start time in clock ticks since boot */
 	int64_t parent, parent_started;
-	/* found out when reading */
-	bool alive;  /* it still runs, and is it */
-	bool orphan; /* it runs, but what started it does not */
+	/* set by leftover_read() */
+	bool alive;  /* the recorded process is running */
+	bool orphan; /* alive, but its parent has ended */
 };
 
-/* Record this process. The record's path, owned by the caller; NULL: failure (no harm to a run). */
+/*
+ * Record this process. Returns the path, owned by the caller; NULL: failure, which a run may
+ * ignore.
+ */
 char *leftover_record(const char *run_folder, const char *name, int rank, struct err *e);
 void leftover_remove_record(char *record); /* removes and frees it; NULL is fine */
 
-/* All records of this user on this host: *all is owned by the caller. None: *n is 0. */
+/* Read all records of this user on this host. *all (n) is owned by the caller. */
 int leftover_read(struct leftover **all, size_t *n, struct err *e);
 
 /*
- * End the process if it still is the recorded one: SIGTERM, after grace_s SIGKILL; then remove
- * the record. A record without its process is only removed. *ended: "terminated", "killed" or
- * "gone". ERR_PERM and others: it still runs.
+ * End the recorded process by SIGTERM, after grace_s seconds by SIGKILL; then remove the record. If
+ * the process has ended already, only remove the record. *ended: "terminated", "killed" or "gone".
+ * ERR_PERM: the process still runs.
  */
 int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e);
 
-/* Send it SIGTERM, if it still is the one, and do not wait: for several at once. */
+/* Send SIGTERM to the recorded process without waiting, to end several processes at once. */
 void leftover_send_sigterm(const struct leftover *l);
 
-/* Start time of a process in clock ticks since boot; -1: there is none. */
+/* Start time of a process in clock ticks since boot; -1: no such process, or a zombie. */
 int64_t process_start_ticks(int64_t pid);
 
 void leftover_write(const struct leftover *l, struct json_writer *w);

@@ -1,6 +1,7 @@
 /* linkfile.c - see linkfile.h */
 #include "train/common/linkfile.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define MAX_BYTES (64u << 20)
 
-/* A speed or a time that can be one, else NAN. */
+/* A speed or time above 0, else NAN. */
 static double positive_or_nan(const struct json *v)
 {
 	double value = json_number(v, NAN);
@@ -18,8 +19,8 @@ static double positive_or_nan(const struct json *v)
 	return isfinite(value) && value > 0 ? value : NAN;
 }
 
-/* *tree NULL: there is no such file. */
-static int read_tree(const char *workspace, struct json **tree, struct err *e)
+/* *tree is owned by the caller; NULL: no such file. */
+static int read_linkfile_json(const char *workspace, struct json **tree, struct err *e)
 {
 	char *path = file_path(e, "%s/network.json", workspace);
 	struct buf text = { 0 };
@@ -39,7 +40,7 @@ static int read_tree(const char *workspace, struct json **tree, struct err *e)
 int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 {
 	struct json *tree;
-	int rc = read_tree(workspace, &tree, e);
+	int rc = read_linkfile_json(workspace, &tree, e);
 
 	*s = (struct link_speed){ .bytes_s = NAN, .latency_s = NAN };
 	if (tree) {
@@ -58,6 +59,7 @@ int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 
 static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit" };
 
+/* Points must ascend; others are skipped. */
 static void parse_points(struct link_curve *c, const struct json *all)
 {
 	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s" };
@@ -96,7 +98,7 @@ static void parse_beside(struct link_curve *c, const struct json *all)
 int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err *e)
 {
 	struct json *tree;
-	int rc = read_tree(workspace, &tree, e);
+	int rc = read_linkfile_json(workspace, &tree, e);
 
 	*c = (struct link_curve){ 0 };
 	for (int w = 0; w < LINK_WIRES; w++)
@@ -112,8 +114,9 @@ int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err 
 
 double link_curve_seconds(const struct link_curve *c, int wire, double bytes)
 {
-	double x = 0, y = NAN; /* the largest that is not above */
+	double x = 0, y = NAN; /* the largest point below bytes */
 
+	assert(wire >= 0 && wire < LINK_WIRES && c->n <= LINK_POINTS);
 	for (size_t i = 0; i < c->n; i++) {
 		const double at = c->points[i].bytes, seconds = c->points[i].seconds[wire];
 

@@ -1,19 +1,18 @@
 /*
- * linkfile.h - WORKSPACE/network.json: what "werkbank hosts bandwidth" measured.
+ * linkfile.h - WORKSPACE/network.json, the measurements of "werkbank hosts bandwidth".
  *
  *	{ "v": 1, "t": unix seconds, "network": CIDR or "", "hosts": [name, …],
  *	  "link_bytes_s": one direction of the slowest link, payload, as measured,
  *	  "latency_s": one way, of a small message,
  *	  "allreduce": [{ "bytes", "seconds", "algbw_bytes_s", "busbw_bytes_s",
- *		"bf16_s", "2bit_s", "1bit_s" }, …], smallest first: seconds of one of our reductions
- *		of so many bytes of fp32 over all of these hosts, one rank each, as fp32 and in
- *		the other forms (where measured),
- *	  "beside": [{ "wire", "bytes", "seconds", "lost_s" }, …]: the same while all processors
- *		compute, and by how much that is late afterwards,
+ *		"bf16_s", "2bit_s", "1bit_s" }, …], smallest first: seconds of a reduction of
+ *		so many bytes of fp32 over all these hosts, one rank each, sent as fp32 and (if
+ *		measured) in the other formats,
+ *	  "beside": [{ "wire", "bytes", "seconds", "lost_s" }, …]: the same while all cores
+ *		compute, and the delay of that computation,
  *	  "pairs": [{ "from", "to", "latency_s", "bytes_s" }, …] }
  *
- * Read by "werkbank plan" and by telemetry, for interfaces whose speed the kernel
- * does not know.
+ * "werkbank plan" reads it, and telemetry for interfaces whose speed the kernel does not know.
  */
 #ifndef WERKBANK_TRAIN_COMMON_LINKFILE_H
 #define WERKBANK_TRAIN_COMMON_LINKFILE_H
@@ -24,7 +23,7 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-/* What most readers want of it. */
+/* The summary that most readers need. */
 struct link_speed {
 	double measured; /* unix seconds; 0: never */
 	int64_t hosts;
@@ -32,10 +31,10 @@ struct link_speed {
 	char network[64];
 };
 
-#define LINK_WIRES  4 /* forms on the wire, in the order of the option "wire" */
-#define LINK_POINTS 16
+#define LINK_WIRES  4  /* formats on the wire, in the order of the option "wire" */
+#define LINK_POINTS 16 /* sizes in a curve */
 
-/* What reductions took; a number that is not known is NAN. */
+/* Measured times of reductions; an unknown number is NAN. */
 struct link_curve {
 	int64_t hosts;
 	size_t n;
@@ -48,15 +47,19 @@ struct link_curve {
 };
 
 /*
- * Of a reduction of so many bytes of fp32: between two sizes as a power of the size, below the
- * smallest as long as that, above the largest in proportion. NAN: not measured.
+ * Seconds of a reduction of so many bytes of fp32. Between two measured sizes: interpolated as a
+ * power of the size; below the smallest: its time; above the largest: in proportion. NAN: not
+ * measured in this format.
  */
 double link_curve_seconds(const struct link_curve *c, int wire, double bytes);
 
-/* Like linkfile_read(); hosts is 0 without a file. */
+/* Read the curve; hosts is 0 without a file. An unreadable file: ERR_DATA. */
 int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err *e);
 
-/* No such file: measured is 0 and the rest unknown; one that cannot be read: ERR_DATA. */
+/*
+ * Read the summary; without a file measured is 0 and the rest unknown. An unreadable file:
+ * ERR_DATA.
+ */
 int linkfile_read(struct link_speed *s, const char *workspace, struct err *e);
 
 /* Replace the file by this document. */

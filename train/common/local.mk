@@ -1,4 +1,6 @@
-# common: what ranks and the launcher share: the facts of a host, the arithmetic of networks, requests, records.
+# train/common: shared by ranks and launcher: samples of a host, cost of networks, requests to a run, records of processes.
+# Enter at host_file.h (samples of a host), network.h, control.h and leftover.h.
+# May use: share.
 noinst_LIBRARIES += libcommon.a
 libcommon_a_SOURCES = \
 	%D%/control.c %D%/control.h %D%/host_cpu.c %D%/host_cpu.h %D%/host_disk.c %D%/host_disk.h \

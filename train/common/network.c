@@ -1,6 +1,7 @@
 /* network.c - see network.h */
 #include "train/common/network.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include "share/base/util.h"
 
 #define SEGMENT_BYTES  1448.0 /* payload of a TCP segment on Ethernet */
-#define SLOW_LATENCY_S 1e-3   /* no network between hosts of one room is slower */
+#define SLOW_LATENCY_S 1e-3   /* upper bound for a network in one room */
 
 /* ---- costs ------------------------------------------------------------- */
 
@@ -55,7 +56,7 @@ static const struct unit {
 	const char *name;
 	double bytes_s;
 } UNITS[] = {
-	/* The case tells bits from bytes, as everywhere: b and bit, B. */
+	/* as usual, b and bit are bits, B is bytes */
 	/* clang-format off */
 	{ "bit/s", 1 / 8.0 }, { "kbit/s", 1e3 / 8 }, { "Mbit/s", 1e6 / 8 }, { "Gbit/s", 1e9 / 8 },
 	{ "Tbit/s", 1e12 / 8 }, { "bit", 1 / 8.0 }, { "kbit", 1e3 / 8 }, { "Mbit", 1e6 / 8 },
@@ -78,14 +79,14 @@ int network_rate_read(const char *text, double *bytes_s, struct err *e)
 
 	if (n == 0 || n >= sizeof(number))
 		return err_set(e, ERR_USAGE,
-			       "\"%s\" is no speed of a network: write for instance "
+			       "\"%s\" is not a network speed: expected for example "
 			       "1gbit, 100mbit or 12.5GB/s",
 			       text);
 	memcpy(number, text, n);
 	number[n] = 0;
 	if (!text_to_real(number, &x) || !(x > 0) || !isfinite(x))
 		return err_set(e, ERR_USAGE,
-			       "\"%s\" is no speed of a network: %s is not a number "
+			       "\"%s\" is not a network speed: %s is not a number "
 			       "above 0",
 			       text, number);
 	for (size_t i = 0; i < ARRAY_LEN(UNITS); i++)
@@ -93,11 +94,10 @@ int network_rate_read(const char *text, double *bytes_s, struct err *e)
 			*bytes_s = x * UNITS[i].bytes_s;
 			return 0;
 		}
-	return err_set(
-		e, ERR_USAGE,
-		"\"%s\": %s: say bits or bytes, as in 1gbit, 100mbit, "
-		"125MB/s or 12.5GB/s",
-		text, *unit ? "this is no unit of a network's speed" : "a number without its unit");
+	return err_set(e, ERR_USAGE,
+		       "\"%s\" %s: expected bits or bytes, for example 1gbit, 100mbit, "
+		       "125MB/s or 12.5GB/s",
+		       text, *unit ? "has an unknown unit" : "has no unit");
 }
 
 /* Three figures and a prefix: "1.73 G". */
@@ -142,12 +142,12 @@ const char *network_answer_name(enum network_answer a)
 	return (size_t)a < ARRAY_LEN(names) ? names[a] : "unknown";
 }
 
-/* The numbers that the rules look at, worked out of the evidence. */
-struct finding {
-	double exposed_s, wait_s; /* NAN: unknown */
-	double rate;		  /* bytes/s while communicating; NAN: unknown */
-	double fill;		  /* of the link's speed */
-	double lost;		  /* share of segments sent again */
+/* Numbers for the rules, derived from the evidence; NAN: unknown. */
+struct network_cost {
+	double exposed_s, wait_s;
+	double rate; /* bytes/s during reductions */
+	double fill; /* rate divided by the link's speed */
+	double lost; /* share of retransmitted segments */
 };
 
 static bool is_known_number(double x)
@@ -156,7 +156,7 @@ static bool is_known_number(double x)
 }
 
 static void find_reduction_cost(const struct network_evidence *v, const struct network_verdict *out,
-				struct finding *f)
+				struct network_cost *f)
 {
 	double bytes =
 		is_known_number(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
@@ -164,12 +164,14 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 
 	f->exposed_s = v->exposed_s;
 	if (!is_known_number(f->exposed_s) &&
-	    is_known_number(v->compute_s)) /* all that is not computing */
+	    is_known_number(v->compute_s)) /* all time that is not computation */
 		f->exposed_s = v->step_s - v->compute_s;
 	f->wait_s = v->wait_s;
 	during = is_known_number(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
 	f->rate = during > 0 ? bytes / during : NAN;
-	/* How long it went on behind backward may not be known: then the rate is too high. */
+	/*
+	 * without transfer_s, the rate is too high: part of the transfer is hidden behind backward
+	 */
 	if (!(v->transfer_s > 0) && f->rate > v->link_bytes_s)
 		f->rate = v->link_bytes_s;
 	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
@@ -179,8 +181,8 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 			  : NAN;
 }
 
-/* Is it mostly that ranks come at different times? */
-static bool is_straggler_bound(const struct network_evidence *v, const struct finding *f)
+/* Is skew between ranks the main cost? */
+static bool is_straggler_bound(const struct network_evidence *v, const struct network_cost *f)
 {
 	if (is_known_number(f->wait_s))
 		return f->wait_s >= 0.5 * f->exposed_s;
@@ -188,25 +190,25 @@ static bool is_straggler_bound(const struct network_evidence *v, const struct fi
 	       (v->slowest_share - 1) * v->compute_s >= 0.5 * f->exposed_s;
 }
 
-/* More than a fifth of the step goes into waiting for reductions: why? */
+/* The cause of an exposed share above NETWORK_MAJOR_SHARE. */
 static enum network_answer network_find_cause(const struct network_evidence *v,
-					      const struct finding *f)
+					      const struct network_cost *f)
 {
 	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
 
-	/* news of the slowest rank's coming may wait behind gradients: a full link is told first */
+	/* check the link first: with a full link, messages of the slowest rank may be late, too */
 	if (v->hosts != 1 && f->fill >= NETWORK_LINK_FULL_SHARE)
 		return NETWORK_LINK;
 	if (is_straggler_bound(v, f))
 		return NETWORK_STRAGGLER;
 	if (v->hosts == 1)
 		return NETWORK_NO;
-	/* a link that is full drops packets, too: where it may be full that proves little */
+	/* a full link drops packets, too: without the link's speed, require a larger loss */
 	if (f->lost >= (is_known_number(f->fill) ? NETWORK_LOSS_SHARE : NETWORK_LOSS_SHARE_UNKNOWN))
 		return NETWORK_LOSS;
 	if (is_known_number(f->fill))
 		return NETWORK_LATENCY;
-	/* A link of unknown speed; is it bytes that take the time, or messages? */
+	/* unknown link speed: bytes or messages? latencies are an upper bound for messages */
 	return is_known_number(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK
 									 : NETWORK_UNKNOWN;
 }
@@ -219,6 +221,7 @@ static void network_add_text(struct network_verdict *out, const char *fmt, ...)
 	size_t n = strlen(out->text);
 	va_list ap;
 
+	assert(n < sizeof(out->text));
 	va_start(ap, fmt);
 	vsnprintf(out->text + n, sizeof(out->text) - n, fmt, ap);
 	va_end(ap);
@@ -226,23 +229,23 @@ static void network_add_text(struct network_verdict *out, const char *fmt, ...)
 
 static void network_add_bytes(struct network_verdict *out)
 {
-	char seen[32], foretold[32];
+	char observed[32], predicted[32];
 
 	if (is_known_number(out->observed_bytes) && is_known_number(out->predicted_bytes))
 		network_add_text(out, "; a host sends %sB a step, %sB are expected%s",
-				 format_with_prefix(seen, out->observed_bytes),
-				 format_with_prefix(foretold, out->predicted_bytes),
+				 format_with_prefix(observed, out->observed_bytes),
+				 format_with_prefix(predicted, out->predicted_bytes),
 				 out->observed_bytes > 1.3 * out->predicted_bytes
-					 ? ": something else sends too"
+					 ? ": other programs send, too"
 				 : out->observed_bytes < 0.9 * out->predicted_bytes
-					 ? ": not all of it is seen there"
+					 ? ": the interface counts only a part"
 					 : "");
 	else if (is_known_number(out->predicted_bytes))
 		network_add_text(out, "; %sB a step and host are expected",
-				 format_with_prefix(foretold, out->predicted_bytes));
+				 format_with_prefix(predicted, out->predicted_bytes));
 }
 
-static void network_add_straggler(const struct network_evidence *v, const struct finding *f,
+static void network_add_straggler(const struct network_evidence *v, const struct network_cost *f,
 				  struct network_verdict *out)
 {
 	double share =
@@ -262,10 +265,10 @@ static void network_add_straggler(const struct network_evidence *v, const struct
 				 v->slowest_share);
 	else
 		network_add_text(
-			out, "; none is always the late one: their work or their processors vary");
+			out, "; the slowest rank changes: the work or the cores of the ranks vary");
 }
 
-static void network_add_cause(const struct network_evidence *v, const struct finding *f,
+static void network_add_cause(const struct network_evidence *v, const struct network_cost *f,
 			      struct network_verdict *out)
 {
 	double percent = 100 * out->exposed_share;
@@ -283,53 +286,54 @@ static void network_add_cause(const struct network_evidence *v, const struct fin
 		if (v->link_bytes_s > 0)
 			network_add_text(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
 		else
-			network_add_text(out,
-					 " (what the link can do is not known: see werkbank hosts "
-					 "bandwidth)");
+			network_add_text(
+				out,
+				" (the link's speed is unknown: measure it with werkbank hosts "
+				"bandwidth)");
 		break;
 	case NETWORK_LOSS:
 		network_add_text(
 			out,
 			"The network loses packets: %.0f %% of a step is waiting for it, only %s "
-			"of %s, and %.2g %% of the segments are sent again",
+			"of %s, and %.2g %% of the segments are retransmitted",
 			percent, rate, link, 100 * f->lost);
 		break;
 	case NETWORK_LATENCY:
 		network_add_text(
 			out,
 			"Reductions are slow but do not fill the link: %.0f %% of a step is "
-			"waiting for them, at %s of %s: latency, processors, or a link slower than "
-			"it "
-			"says",
+			"waiting for them, at %s of %s: the cause is latency, CPU time, or a link "
+			"that is slower than reported",
 			percent, rate, link);
 		break;
 	case NETWORK_NO:
 		network_add_text(
 			out,
-			"All %lld ranks are on one host, so no network is in the way; %.0f %% of "
-			"a step is waiting for each other there",
+			"All %lld ranks are on one host, so they use no network; %.0f %% of a step "
+			"is waiting for each other",
 			(long long)v->ranks, percent);
 		return;
 	default:
-		network_add_text(
-			out,
-			"Reductions cost %.0f %% of a step, but whether it is the link is not "
-			"known: its speed is missing (werkbank hosts bandwidth measures it)",
-			percent);
+		network_add_text(out,
+				 "Reductions cost %.0f %% of a step, for an unknown reason: the "
+				 "link's speed "
+				 "is unknown (werkbank hosts bandwidth measures it)",
+				 percent);
 	}
 	network_add_bytes(out);
 }
 
 static void network_find_answer(const struct network_evidence *v, struct network_verdict *out)
 {
-	struct finding f;
+	struct network_cost f;
 
+	assert(v->ranks > 1 && v->step_s > 0);
 	find_reduction_cost(v, out, &f);
 	if (!is_known_number(f.exposed_s)) {
 		network_add_text(
 			out,
-			"Whether the network is the bottleneck is not known: the time that steps "
-			"wait for reductions is missing");
+			"Unknown whether the network is the bottleneck: the time that steps wait "
+			"for reductions is missing");
 		return;
 	}
 	out->exposed_share = f.exposed_s / v->step_s;
@@ -343,7 +347,8 @@ static void network_find_answer(const struct network_evidence *v, struct network
 	}
 	out->answer = out->exposed_share < NETWORK_SLIGHT_SHARE ? NETWORK_NO : NETWORK_SLIGHTLY;
 	network_add_text(out, "The network is %s: %.1f %% of a step is waiting for reductions",
-			 out->answer == NETWORK_NO ? "not the bottleneck" : "slightly in the way",
+			 out->answer == NETWORK_NO ? "not the bottleneck"
+						   : "a small part of the cost",
 			 100 * out->exposed_share);
 	if (v->hosts != 1)
 		network_add_bytes(out);
@@ -366,12 +371,11 @@ void network_diagnose(const struct network_evidence *v, struct network_verdict *
 	if (v->ranks == 1) {
 		out->answer = NETWORK_NO;
 		out->exposed_share = 0;
-		network_add_text(out, "One rank alone: nothing goes over a network");
+		network_add_text(out, "A single rank uses no network");
 	} else if (v->ranks < 1 || !(v->step_s > 0)) {
 		network_add_text(
-			out,
-			"Whether the network is the bottleneck is not known: the time of a step "
-			"is missing");
+			out, "Unknown whether the network is the bottleneck: the time of a step is "
+			     "missing");
 	} else {
 		network_find_answer(v, out);
 	}

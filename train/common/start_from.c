@@ -24,13 +24,16 @@ static struct json *start_from_read_state(const char *folder, struct err *e)
 	struct json *root = NULL;
 
 	if (path && !file_exists(path))
-		err_set(e, ERR_NOINPUT, "%s is not a model's folder: it has no state.json", folder);
+		err_set(e, ERR_NOINPUT, "%s is not the folder of a model: it has no state.json",
+			folder);
 	else if (path && !file_read_all(path, MAX_STATE, &text, e)) {
 		root = json_parse(buf_text(&text), text.len, e);
 		if (!root)
 			err_prefix(e, "%s", path);
 		else if (!json_get(root, "shape") || !json_get(root, "vocabulary_sha256")) {
-			err_set(e, ERR_DATA, "%s: is not that of a model", path);
+			err_set(e, ERR_DATA,
+				"%s: not the state of a model (no shape or vocabulary_sha256)",
+				path);
 			json_free(root);
 			root = NULL;
 		}
@@ -69,33 +72,33 @@ static int start_from_check_sizes(const char *folder, const struct json *state,
 		const int64_t was = json_integer(json_get(json_get(state, "shape"), sizes[i]), -1);
 
 		if (was != now[i])
-			return err_set(e, ERR_DATA,
-				       "start_from: %s has %s %lld, the recipe says %lld: leave "
-				       "the sizes in [model] out, and it begins with that "
-				       "model's",
-				       folder, sizes[i], (long long)was, (long long)now[i]);
+			return err_set(
+				e, ERR_DATA,
+				"start_from: %s has %s %lld, but the recipe has %lld: remove "
+				"the sizes from [model] to use those of the model",
+				folder, sizes[i], (long long)was, (long long)now[i]);
 	}
 	return 0;
 }
 
-/* Is the corpus's file of this name what this SHA-256 says? */
-static int check_file(const char *corpus, const char *name, const char *sha256, const char *folder,
-		      struct err *e)
+/* Compare a file of the corpus with a SHA-256. */
+static int check_corpus_hash(const char *corpus, const char *name, const char *sha256,
+			     const char *folder, struct err *e)
 {
 	char hex[HASH_SHA256_HEX], *path = file_path(e, "%s/%s", corpus, name);
 	int rc = path ? hash_file(path, hex, e) : e->code;
 
 	if (!rc && strcmp(hex, sha256) != 0)
 		rc = err_set(e, ERR_DATA,
-			     "start_from: %s is not what %s was trained with (SHA-256 %.12s, "
-			     "there %.12s): prepare the corpus with pieces_from = %s",
+			     "start_from: %s differs from the file of %s (SHA-256 %.12s, "
+			     "not %.12s): prepare the corpus with pieces_from = %s",
 			     path, folder, hex, sha256, folder);
 	free(path);
 	return rc;
 }
 
-/* How words are split: a file that only one of the two has is another way. */
-static int check_codes(const char *folder, const char *corpus, struct err *e)
+/* Compare the subword codes: model and corpus must have the same files. */
+static int check_subword_codes(const char *folder, const char *corpus, struct err *e)
 {
 	static const char *const names[] = { "bpe.codes", "sentencepiece.model" };
 	int rc = 0;
@@ -109,12 +112,13 @@ static int check_codes(const char *folder, const char *corpus, struct err *e)
 			rc = e->code;
 		else if (file_exists(there) != file_exists(here))
 			rc = err_set(e, ERR_DATA,
-				     "start_from: there is no %s, but %s: words are split in "
-				     "another way; prepare the corpus with pieces_from = %s",
-				     file_exists(here) ? there : here,
-				     file_exists(here) ? here : there, folder);
+				     "start_from: there is %s, but no %s: the corpus has other "
+				     "subwords; "
+				     "prepare it with pieces_from = %s",
+				     file_exists(here) ? here : there,
+				     file_exists(here) ? there : here, folder);
 		else if (file_exists(here) && !(rc = hash_file(there, hex, e)))
-			rc = check_file(corpus, names[i], hex, folder, e);
+			rc = check_corpus_hash(corpus, names[i], hex, folder, e);
 		free(here);
 		free(there);
 	}
@@ -124,12 +128,13 @@ static int check_codes(const char *folder, const char *corpus, struct err *e)
 int start_from_check(const char *folder, const char *corpus, const struct conf *c, struct err *e)
 {
 	struct json *state = start_from_read_state(folder, e);
-	int rc = state ? check_file(corpus, "vocab.tsv",
-				    json_text(json_get(state, "vocabulary_sha256"), ""), folder, e)
+	int rc = state ? check_corpus_hash(corpus, "vocab.tsv",
+					   json_text(json_get(state, "vocabulary_sha256"), ""),
+					   folder, e)
 		       : e->code;
 
 	if (!rc)
-		rc = check_codes(folder, corpus, e);
+		rc = check_subword_codes(folder, corpus, e);
 	if (!rc)
 		rc = start_from_check_sizes(folder, state, c, e);
 	json_free(state);

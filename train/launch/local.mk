@@ -1,4 +1,6 @@
-# launch: starts trainings on one host or many, and watches over them. A library, so that tests can link it.
+# train/launch: starts trainings on one host or many, supervises and plans them. A library, so that tests can link it.
+# Enter at main.c (the commands), then run/train_command.h.
+# May use: its own rooms, train/common, share.
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES =
 include %D%/hosts/local.mk
