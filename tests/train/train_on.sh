@@ -150,7 +150,7 @@ says "damage in what is read" 65 'training.safetensors: is damaged' "$wb" transl
 says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini" --start-from none --run bad
 says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.ini" --start-from general:99 --run bad
 says "no such folder" 66 'nowhere: there is no such folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/nowhere" --run bad
-says "no model's folder" 66 'not a model.s folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/" --run bad
+says "no model's folder" 66 'not the folder of a model' "$wb" train "$tmp/special.ini" --start-from "$tmp/" --run bad
 says "another shape" 65 'has d_model 32, but the recipe has 64' "$wb" train "$tmp/special.ini" --d-model 64 --run bad
 says "another size" 65 'has d_model 32, but the recipe has 512: remove the sizes' "$wb" train "$tmp/special.ini" --size base --run bad
 says "its own pieces" 0 '' "$wb" prep -q "$tmp/special.ini" --pieces-from '' --corpus own --merges 100
