@@ -279,7 +279,7 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 			 int32_t k, bool aligned)
 {
 	/*
-	 	 * Alignments come from the last layer but one, whose attention matches alignments best
+	 * Alignments come from the last layer but one, whose attention matches alignments best
 	 * (Garg et al. 2019, section 4).
 	 */
 	const int32_t layers = s->shape->decoder_layers, aligning = MAX(layers - 2, 0);
@@ -373,7 +373,7 @@ static int fetch_all_log_probs(struct incremental_decoder *s, const struct incre
 	return 0;
 }
 
-/* Values, ids and places lie behind each other: one copy has all that is wanted of them. */
+/* Part 3 of a step: values, ids and source positions are adjacent, so one copy fetches them all. */
 static int fetch_step_results(struct incremental_decoder *s, const struct incremental_rows *rows,
 			      int32_t k, struct incremental_output *found, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* sampling.c - see sampling.h */
+/* sampling.c - log-softmax, mixtures, top-k and nucleus sampling; see sampling.h */
 #include "eval/decode/sampling.h"
 
 #include <assert.h>

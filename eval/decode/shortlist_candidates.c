@@ -1,4 +1,4 @@
-/* shortlist_candidates.c - see shortlist_candidates.h */
+/* shortlist_candidates.c - sets of candidate tokens as bit sets; see shortlist_candidates.h */
 #include "eval/decode/shortlist_candidates.h"
 
 #include <assert.h>

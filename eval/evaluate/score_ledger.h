@@ -1,7 +1,7 @@
 /*
  * score_ledger.h - all variants of BLEU, chrF and TER, and what each can be compared with.
  *
- *	struct ledger l;
+ *	struct score_ledger l;
  *	score_ledger_open(&l, "de", e);
  *	score_ledger_add(&l, &hypothesis, references, n, e);	each segment of raw text
  *	score_ledger_resample(&l, seed, draws, e);

@@ -1,5 +1,5 @@
 /*
- * bleu.h - BLEU (Papineni et al. 2002) with the digits of sacreBLEU 2.x.
+ * bleu.h - BLEU (Papineni et al. 2002), equal to sacreBLEU 2.x in every digit.
  *
  *	struct bleu *b = bleu_new(&options, e);
  *	bleu_add(b, &hypothesis, references, n, e);	each segment

@@ -1,5 +1,5 @@
 /*
- * chrf.h - chrF (Popović 2015) and chrF++ (Popović 2017) with the digits of sacreBLEU 2.x.
+ * chrf.h - chrF (Popović 2015) and chrF++ (Popović 2017), equal to sacreBLEU 2.x in every digit.
  *
  * N-grams are those of the characters without white space and, if word_order > 0 (2: chrF++), of
  * words. Precision and recall of the corpus are averaged over the orders that both hypothesis and

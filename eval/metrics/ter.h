@@ -1,5 +1,5 @@
 /*
- * ter.h - translation edit rate (Snover et al. 2006) with the digits of sacreBLEU 2.x.
+ * ter.h - translation edit rate (Snover et al. 2006), equal to sacreBLEU 2.x in every digit.
  *
  * TER is the number of edits that turn the hypothesis into a reference, divided by the mean length
  * of the references. An edit inserts, deletes or substitutes a word, or shifts up to ten words.

@@ -1,4 +1,4 @@
-/* answers_learning.c - answers about convergence, overfitting, stability and learning rate; answers.h */
+/* answers_learning.c - answers about convergence, overfitting, stability and rate; answers.h */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-/* The command "report": reads the run, writes to --output or standard output. 0 or a negative code. */
+/* The command "report": reads the run, writes to --output or standard output. 0 or negative. */
 int report_run(struct conf *c, struct err *e);
 
 /* Each appends one format to out. The caller checks for lack of memory with buf_check(). */

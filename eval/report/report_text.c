@@ -17,7 +17,7 @@ static void add_text_word(struct buf *out, const char *word, size_t n)
 		buf_add_char(out, iscntrl((unsigned char)word[i]) ? ' ' : word[i]);
 }
 
-/* Appends text in lines of WIDTH columns. The first line starts at column at, the others at indent. */
+/* Appends text in lines of WIDTH columns: the first starts at column at, the others at indent. */
 static void add_wrapped_text(struct buf *out, const char *text, size_t at, size_t indent)
 {
 	while (*text) {

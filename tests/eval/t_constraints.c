@@ -65,7 +65,7 @@ TEST(ensemble_of_one_model_is_the_model)
 	model_free(m);
 }
 
-/* Of a whole translation: the sum over its tokens of the log of the models' mean probability. */
+/* The log-probability of a translation: sum over its tokens of the log of the mean probability. */
 static double mean_log_prob(struct model *const *models, int n, const struct decode_source *s,
 			    const struct decode_hypothesis *h)
 {
@@ -113,7 +113,7 @@ TEST(ensemble_is_the_mean_of_probabilities)
 
 /* ---- sampling ---------------------------------------------------------- */
 
-/* Draws from a row of logits; how often each token came. */
+/* Draws from a row of logits and counts each token. */
 static void count_draws(const struct decode_options *o, const float *x, int draws, int *counts)
 {
 	struct err e = { 0 };
@@ -128,7 +128,7 @@ static void count_draws(const struct decode_options *o, const float *x, int draw
 	}
 }
 
-/* Is a count what a probability makes likely? 5 standard deviations. */
+/* Is a count within 5 standard deviations of its expectation? */
 static void check_frequency(int count, int draws, double p)
 {
 	check_near(count, draws * p, 5 * sqrt(draws * p * (1 - p)) + 1e-9);
@@ -264,10 +264,10 @@ TEST(prefix_is_forced_and_counts)
 	model_free(m);
 }
 
-/* A token of these goes on in the next. */
+/* Tokens whose word continues in the next token. */
 static const bool joins_next[N_REAL] = { [5] = true, [11] = true };
 
-/* Is a phrase in there, beginning at a word, where used is false? Marks it. */
+/* Does the row contain the phrase as whole words, at tokens that are not used yet? Marks them. */
 static bool take_phrase(const struct decode_hypothesis *h, const struct decode_phrase *p,
 			bool *used)
 {
@@ -317,7 +317,7 @@ TEST(phrases_are_always_there)
 				bool used[100] = { false };
 
 				check(h->n < 100);
-				/* the longest first, so that none is in another's place */
+				/* longest first, so that a phrase does not use tokens of a longer one */
 				for (int32_t p = constraints[i].n_phrases - 1; p >= 0; p--)
 					check(take_phrase(h, &constraints[i].phrases[p], used));
 				if (h->finished)
@@ -332,7 +332,7 @@ TEST(phrases_are_always_there)
 	model_free(m);
 }
 
-/* A phrase that the best translation has anyway changes nothing that is found. */
+/* Forcing a phrase that the best translation contains does not change the result. */
 TEST(phrases_that_are_there_anyway_change_nothing)
 {
 	struct model *m = sharp_model(3);

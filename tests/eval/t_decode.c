@@ -41,8 +41,8 @@ static struct model *tiny_model(const char *backend, uint64_t seed)
 }
 
 /*
- * Make the model decided: with larger weights its distributions are far from
- * uniform, and a shift towards </s> makes its sentences end.
+ * Make the distributions of the model sharp by larger weights. A shift towards </s> makes
+ * sentences end.
  */
 static struct model *sharp_model(const char *backend, uint64_t seed)
 {
@@ -103,7 +103,7 @@ static void run(struct model *m, const struct decode_options *o, const struct de
 	run_with(m, 1, o, s, n, r);
 }
 
-/* What the incremental decoder says of a translation is what the whole model says of it. */
+/* The incremental decoder and the whole model give a translation the same log-probability. */
 static void check_scores(const char *backend, int32_t beam)
 {
 	struct model *m = sharp_model(backend, 3);
@@ -147,8 +147,8 @@ TEST(decode_scores_cpu)
 
 /*
  * Log-probabilities of the token after a prefix, by running the whole model:
- * only the last target differs between the runs, so their likelihoods differ by
- * what is asked for, up to a constant that normalising removes.
+ * Only the last target differs between the runs. So their likelihoods differ by the wanted
+ * log-probability, up to a constant that normalising removes.
  */
 static void naive_step(struct model *m, const struct decode_source *s, const int32_t *prefix,
 		       int32_t n, double *log_prob)
@@ -173,7 +173,7 @@ static void naive_step(struct model *m, const struct decode_source *s, const int
 	batch_free(&b);
 }
 
-/* What teacher forcing predicts at each place is the likeliest next token after the prefix. */
+/* Teacher forcing predicts, at each position, the most probable next token after the prefix. */
 static void check_predictions(const char *backend)
 {
 	struct model *m = sharp_model(backend, 5);
@@ -232,7 +232,7 @@ static bool is_word(int32_t y)
 	return y >= N_SPECIAL_TOKENS;
 }
 
-/* Beam search as decode.h tells it, without early end: the best finished path. */
+/* Beam search by the rules of decode.h, without stopping early: the best finished path. */
 static struct path naive_search(struct model *m, const struct decode_source *s, int32_t beam,
 				int32_t max_length)
 {
@@ -433,7 +433,7 @@ TEST(decode_workers)
 	}
 }
 
-/* What the model thinks of each sentence as the translation of the one before; frees it. */
+/* The NLL of each sentence as the translation of the preceding one. Frees the model. */
 static void all_nlls(struct model *m, double nll[N_SOURCES])
 {
 	for (size_t i = 1; i < N_SOURCES; i++)
@@ -441,7 +441,7 @@ static void all_nlls(struct model *m, double nll[N_SOURCES])
 	model_free(m);
 }
 
-/* Packed weights give what the definition gives, and that is near what unpacked ones give. */
+/* Packed weights give the definition's result, which is close to that of unpacked weights. */
 TEST(decode_packed)
 {
 	static const double near_plain[] = { 1e-5, 0.03, 0.06 };
@@ -483,7 +483,7 @@ TEST(decode_backends_agree)
 	model_free(cpu);
 }
 
-/* Too long for a batch: its end is left out, and the result says so. */
+/* The end of a sentence too long for a batch is left out, and truncated is set. */
 TEST(decode_long_source)
 {
 	int32_t ids[CAPACITY + 50];

@@ -1,4 +1,4 @@
-/* t_export.c - models for other programs, read back by a reader of this file's own. */
+/* t_export.c - exported models, read back by an independent reader in this file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static float float_at(const unsigned char *bytes, int64_t i)
 	return x;
 }
 
-/* What must hold of theirs when it is rows first … of ours. */
+/* The foreign tensor must be equal to the rows first ... of Werkbank's tensor. */
 struct same {
 	const char *theirs, *ours;
 	int64_t ours_rows, cols, first, rows;
@@ -238,7 +238,7 @@ static int export_to(const char *folder, bool int8, const char *to, struct err *
 
 TEST(export_writes_all_tensors)
 {
-	/* of weights that are exact in any format: only a change of the format changes them */
+	/* the weights are exact in every format: only a change of the format changes the checksums */
 	static const char *const sums[] = {
 		"254ab8df1c2e6a9f6018cbd28f905445d0608c0c28d85590a2172b55c2303aba",
 		"d09433391c7c3dee4996b5def1aa12b151debf2055f386b9ae6981e581630f7a"

@@ -1,4 +1,4 @@
-/* t_import.c - weights of other programs: read, put in place, refused. */
+/* t_import.c - weights of other programs: reading, mapping, refusing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const char *make_export(bool int8)
 	return folder;
 }
 
-/* werkbank import from --output to, with one option more; the message is in e. */
+/* Runs "import" from `from` to `to` with one more option; e gets the message. */
 static int import(const char *from, const char *to, const char *option, const char *value,
 		  struct err *e)
 {
@@ -65,7 +65,7 @@ static struct safetensors *open_weights(const char *folder)
 	return s;
 }
 
-/* The largest difference between the tensors of two folders, the rows of no token apart. */
+/* The largest difference between the tensors of two folders, without rows that have no token. */
 static double difference(const char *a, const char *b)
 {
 	struct safetensors *x = open_weights(a), *y = open_weights(b);
@@ -153,7 +153,7 @@ TEST(import_as_run)
 	free(from);
 }
 
-/* ---- what differs ------------------------------------------------------ */
+/* ---- other architectures ----------------------------------------------- */
 
 /* Change byte n of a number of model.bin, by its name; false: there is none. */
 static bool patch(const char *from, const char *to, const char *name, char value)
@@ -206,7 +206,7 @@ TEST(import_refuses_another_architecture)
 	free(kept);
 }
 
-/* Every cut and many flips of a byte: an error or an import, never more. */
+/* Every truncation and many flipped bytes: an error or an import, never a crash. */
 TEST(import_damaged)
 {
 	struct buf b = { 0 };
@@ -313,7 +313,7 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 	if (d->biased && strstr(x->name, d->biased))
 		d->data[0] = 1;
 	if (strstr(x->name, "in_proj_bias"))
-		d->data[16] = 5; /* of keys: of no effect */
+		d->data[16] = 5; /* a bias of keys: without effect */
 	return d->data;
 }
 
@@ -352,7 +352,7 @@ static int import_dictionary(const char *biased, float other_table, struct err *
 	return code;
 }
 
-/* Elements of ours are those of theirs from an element on. */
+/* n elements of Werkbank's tensor are equal to those of the foreign tensor from `from` on. */
 static void compare(const struct safetensors *s, const char *ours, int64_t first, int64_t n,
 		    const char *theirs, int64_t from)
 {

@@ -281,7 +281,7 @@ TEST(report_reference_system)
 	}
 }
 
-/* The bound of the BLEU gain exceeds neither the distance to 100 nor the gain of the last doubling. */
+/* The bound of the BLEU gain is at most the distance to 100 and the gain of the last doubling. */
 TEST(report_outlook_is_bounded)
 {
 	static const double bleus[] = { 0.1, 0.5, 1, 30, 60, 95 };

@@ -70,7 +70,7 @@ TEST(resample_coins)
 	}
 }
 
-/* ---- three made-up segments -------------------------------------------- */
+/* ---- three synthetic segments ------------------------------------------ */
 
 static const char *const three[][3] = {
 	{ "the cat sat on the mat .", "", "a quick brown fox, jumps over it" },
@@ -254,7 +254,7 @@ static double tokenised(const char *hypothesis, const char *reference, bool lowe
 
 TEST(resample_multi_bleu)
 {
-	/* Tokens are parted by white space of ASCII, and nothing is smoothed. */
+	/* tokens are split at ASCII white space, and nothing is smoothed */
 	check_near(tokenised("a b c d", "a b c d", false, false), 100, 1e-9);
 	check_near(tokenised("a b c x", "a b c d", false, false), 0, 1e-9);
 	check_near(tokenised("a\xC2\xA0"

@@ -211,7 +211,7 @@ TEST(score_chrf)
 	check_near(chrf_of(&o, NULL), 62.650035653213244, 1e-9);
 }
 
-/* Score a file of the real systems; the caller closes nothing. */
+/* Scores a file of the real systems. */
 static int score_files(const struct bleu_options *o, const struct chrf_options *x,
 		       const char *hypothesis, const char *reference, struct bleu_score *bleu,
 		       struct chrf_score *chrf, struct err *e)
@@ -268,7 +268,7 @@ static double expected_chrf(const struct json *system, const char *key)
 	return json_number(json_get(v, "score"), json_number(v, -1));
 }
 
-/* Every real system, every tokeniser, cased and not, chrF2 and chrF++: all digits of the peer. */
+/* Every real system, all tokenisers, cased and not, chrF2 and chrF++: every digit of sacreBLEU. */
 static void compare_system(const struct json *system, const char *folder)
 {
 	static const struct {

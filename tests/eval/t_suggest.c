@@ -48,7 +48,7 @@ static struct banned_phrases *forbid_all(struct pipeline *p, const char *const *
 	return f;
 }
 
-/* " aba b " of tokens; the word that goes on behind the last of them ends in "+". */
+/* The text of tokens, such as " aba b "; "+" at its end: the last word continues. */
 static void spell(const struct pipeline *p, const int32_t *tokens, int32_t n, char text[200])
 {
 	size_t at = 0;
@@ -173,7 +173,7 @@ TEST(forbidden_phrases_are_never_there)
 	conf_free(&c);
 }
 
-/* The best of all translations of up to two tokens, without these phrases, by trying all. */
+/* The best translation of up to two tokens without these phrases, by exhaustive search. */
 static double best_of_all(struct pipeline *p, struct model *m, const struct decode_source *s,
 			  const char *const *list, int n)
 {
@@ -193,7 +193,7 @@ static double best_of_all(struct pipeline *p, struct model *m, const struct deco
 	return best;
 }
 
-/* The text of the best translation with nothing forbidden, as a phrase; "": it ends in a word. */
+/* The text of the best translation without bans, as a phrase; "": it ends within a word. */
 static void find_best(struct pipeline *p, struct decoder *d, const struct decode_options *o,
 		      const struct decode_source *s, char text[200])
 {
@@ -250,7 +250,7 @@ TEST(the_best_without_a_phrase_is_found)
 	conf_free(&c);
 }
 
-/* The token after a beginning that is likeliest to the models, of those that may be chosen. */
+/* The most probable token after a beginning, among the tokens that can be chosen. */
 static int32_t likeliest(struct model *const *models, int n, const struct decode_source *s,
 			 const int32_t *tokens, int32_t at, double mean[N_REAL])
 {
@@ -270,7 +270,7 @@ static int32_t likeliest(struct model *const *models, int n, const struct decode
 	return best;
 }
 
-/* Does the alternative go on to the end of its word as the models want? */
+/* Does the alternative continue to the end of its word with the most probable tokens? */
 static void check_completion(struct model *const *models, int n, const struct decode_source *s,
 			     const int32_t *beginning, int32_t at,
 			     const struct decode_alternative *a)
