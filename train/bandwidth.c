@@ -1,6 +1,7 @@
-/* bandwidth.c - see bandwidth.h */
+/* bandwidth.c - measures the communication between the ranks of a job; see bandwidth.h */
 #include "train/bandwidth.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,23 +16,24 @@
 #include "train/common/network.h"
 #include "train/comm/reduce.h"
 
-#define SMALLEST      ((int64_t)1 << 10)
-#define LARGEST	      ((int64_t)1 << 26) /* bytes */
-#define LONG_ROUND    2.0 /* seconds of an all-reduce after which no larger one is tried */
-#define MEASURE_S     0.4 /* for one number */
-#define MAX_ROUNDS    200
-#define BUCKET_MB     4.0		 /* as --bucket-mb is by default */
-#define SMALLEST_WIRE ((int64_t)1 << 16) /* bytes as fp32, for all forms on the wire */
+#define SMALLEST   ((int64_t)1 << 10)
+#define LARGEST	   ((int64_t)1 << 26) /* bytes */
+#define LONG_ROUND 2.0 /* seconds of an all-reduce; after a longer one no larger one is tried */
+#define MEASURE_S  0.4 /* seconds for one number */
+#define MAX_ROUNDS 200
+#define BUCKET_MB  4.0 /* the default of --bucket-mb */
+#define SMALLEST_WIRE                                                                              \
+	((int64_t)1 << 16) /* bytes of fp32 from which all wire formats are measured */
 #define LARGEST_WIRE  ((int64_t)1 << 24)
-#define PAUSE_S	      20e-3 /* before each of these, as a step computes between reductions */
-#define QUICK_S	      0.5   /* what takes less is tried several times, for a median */
+#define PAUSE_S	      20e-3 /* before each of these reductions, in place of the computing of a step */
+#define QUICK_S	      0.5   /* reductions below this time are repeated, for a median */
 #define QUICK_ROUNDS  5
-#define BESIDE_BYTES  ((int64_t)1 << 22) /* beside computing, or less if they take longer */
-#define BESIDE_LONGER 3.0		 /* than the reduction the computing lasts */
-#define BESIDE_S      1.0		 /* for one form, unless a single round takes longer */
+#define BESIDE_BYTES  ((int64_t)1 << 22) /* of a reduction during computing; upper limit */
+#define BESIDE_LONGER 3.0		 /* time of the computing / time of the reduction alone */
+#define BESIDE_S      1.0		 /* seconds for one wire format; at least one round */
 #define BESIDE_ROUNDS 9
 #define MAX_THREADS   256
-#define SENDS	      3 /* of which the quickest counts */
+#define SENDS	      3 /* messages of a size, of which the quickest counts */
 #define FIRST_SEND    ((int64_t)1 << 16)
 #define PINGS	      40
 #define ALL_PAIRS     8 /* ranks up to which all pairs are measured */
@@ -40,11 +42,11 @@
 struct measuring {
 	struct comm *c;
 	float *data;	 /* owned: LARGEST bytes */
-	const void **to; /* owned: (size) each, for exchanges */
+	const void **to; /* (size) owned, like the next three: arguments of exchanges */
 	void **from;
 	size_t *to_bytes, *from_bytes;
-	int64_t beside_bytes; /* to reduce beside computing */
-	struct json_writer w; /* first rank */
+	int64_t beside_bytes; /* of the reduction during computing */
+	struct json_writer w; /* only on the first rank */
 };
 
 static bool bandwidth_is_first(const struct measuring *m)
@@ -67,7 +69,7 @@ static double bandwidth_median(double *x, int n)
 	return x[n / 2];
 }
 
-/* All of them begin together. */
+/* A barrier, so that all ranks begin together. */
 static int sync_ranks(struct measuring *m, struct err *e)
 {
 	double nothing = 0;
@@ -75,13 +77,14 @@ static int sync_ranks(struct measuring *m, struct err *e)
 	return m->c->sum_doubles(m->c, &nothing, 1, e);
 }
 
-/* Seconds of one all-reduce, the median of at most MAX_ROUNDS, with a pause before each of them. */
+/* Seconds of an all-reduce: the median of rounds <= MAX_ROUNDS, with a pause before each. */
 static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, double pause_s,
 			 double *seconds, struct err *e)
 {
 	double all[MAX_ROUNDS];
 	int rc = 0;
 
+	assert(rounds >= 1 && rounds <= MAX_ROUNDS);
 	for (int i = 0; !rc && i < rounds; i++) {
 		double began;
 
@@ -97,7 +100,7 @@ static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, doub
 	return rc;
 }
 
-/* With what a training reduces its gradients with; NULL: failure. */
+/* A reduction as a training opens it for its gradients; NULL: failure. */
 static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire_format wire,
 				  bool thread, struct err *e)
 {
@@ -116,7 +119,8 @@ static int measure_reduce(struct measuring *m, int64_t bytes, enum wire_format w
 	const double pause_s = bytes < SMALLEST_WIRE ? 0 : PAUSE_S;
 	struct reduce *r = open_reduce(m, bytes, wire, false, e);
 	int32_t rounds;
-	int rc = r ? reduce_rounds(m, r, 1, 0, seconds, e) : e->code; /* opens connections */
+	int rc = r ? reduce_rounds(m, r, 1, 0, seconds, e)
+		   : e->code; /* the first round opens connections and does not count */
 
 	if (!rc)
 		rc = reduce_rounds(m, r, 1, pause_s, seconds, e);
@@ -130,7 +134,7 @@ static int measure_reduce(struct measuring *m, int64_t bytes, enum wire_format w
 	return rc ? rc : m->c->broadcast(m->c, seconds, sizeof(*seconds), 0, e);
 }
 
-/* The other forms on the wire, at sizes that gradients have. */
+/* The other wire formats, at sizes that gradients have. */
 static int measure_wires(struct measuring *m, int64_t bytes, struct err *e)
 {
 	int rc = 0;
@@ -173,8 +177,9 @@ static int measure_reduces(struct measuring *m, struct err *e)
 	return rc;
 }
 
-/* ---- beside computing ---------------------------------------------------------- */
+/* ---- during computing ----------------------------------------------------------- */
 
+/* A computation of so many rounds on each thread. */
 struct work {
 	int64_t rounds;
 };
@@ -189,7 +194,7 @@ static void *busy_thread(void *arg)
 	return NULL;
 }
 
-/* Processors of this host that are this rank's. */
+/* This rank's share of the host's processors. */
 static int count_own_processors(const struct measuring *m)
 {
 	cpu_set_t mine;
@@ -198,7 +203,7 @@ static int count_own_processors(const struct measuring *m)
 	return MIN(MAX(n / m->c->local_size, 1), MAX_THREADS);
 }
 
-/* Seconds until all of n threads have computed that. */
+/* Seconds that n threads need for the work, each for all rounds. */
 static double compute_all(struct work *w, int n)
 {
 	pthread_t threads[MAX_THREADS];
@@ -213,7 +218,7 @@ static double compute_all(struct work *w, int n)
 	return clock_mono_s() - began;
 }
 
-/* Finds what takes all processors about so long. */
+/* Work that takes n threads about so many seconds. */
 static struct work work_of(double seconds, int n)
 {
 	struct work w = { 1 << 14 };
@@ -225,7 +230,10 @@ static struct work work_of(double seconds, int n)
 	return w;
 }
 
-/* Computing alone, then with a reduction by its own thread: how late it is, how long that took. */
+/*
+ * Compute alone, then during a reduction by its own thread. numbers: the delay of the computation,
+ * the time of the reduction.
+ */
 static int beside_round(struct measuring *m, struct reduce *r, struct work *w, double numbers[2],
 			struct err *e)
 {
@@ -299,7 +307,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 
 /* ---- pairs --------------------------------------------------------------------- */
 
-/* One message to a rank (from NULL) or from it (to NULL). */
+/* One message to the other rank (from NULL), or from the other rank (to NULL). */
 static int exchange_pair_message(struct measuring *m, int other, const void *to, void *from,
 				 size_t bytes, struct err *e)
 {
@@ -323,7 +331,7 @@ static int exchange_pair_message(struct measuring *m, int other, const void *to,
 	return rc;
 }
 
-/* The sender says how long the message is (0: no more), sends it, and hears that it came. */
+/* Send the length of a message (0: the end of all), the message, and wait for the answer. */
 static int send_one(struct measuring *m, int other, int64_t bytes, double *seconds, struct err *e)
 {
 	double began = clock_mono_s();
@@ -346,8 +354,9 @@ static int answer_pair_messages(struct measuring *m, int other, struct err *e)
 	while (!rc && bytes) {
 		rc = exchange_pair_message(m, other, NULL, &bytes, sizeof(bytes), e);
 		if (!rc && (bytes < 0 || bytes > LARGEST))
-			rc = err_set(e, ERR_INTERNAL, "rank %d sends %lld bytes", other,
-				     (long long)bytes);
+			rc = err_set(e, ERR_INTERNAL,
+				     "rank %d announces a message of %lld bytes: the limit is %lld",
+				     other, (long long)bytes, (long long)LARGEST);
 		if (!rc && bytes > (int64_t)sizeof(bytes))
 			rc = exchange_pair_message(m, other, NULL, m->data, (size_t)bytes, e);
 		if (!rc && bytes)
@@ -356,7 +365,7 @@ static int answer_pair_messages(struct measuring *m, int other, struct err *e)
 	return rc;
 }
 
-/* The quickest round trip counts for the latency, the longest message for the speed. */
+/* numbers: latency from the quickest round trip, speed from the longest message. */
 static int measure_from_here(struct measuring *m, int other, double numbers[2], struct err *e)
 {
 	double seconds = 0, quickest = 1e9;
@@ -369,7 +378,7 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 	seconds = 0;
 	for (int64_t bytes = FIRST_SEND; !rc && bytes <= LARGEST && seconds < MEASURE_S;
 	     bytes *= 4) {
-		/* a lost packet costs 0.2 s and says nothing about the link */
+		/* several tries: a lost packet costs 0.2 s, which is not the speed of the link */
 		seconds = INFINITY;
 		for (int i = 0; !rc && i < SENDS && (i == 0 || seconds < MEASURE_S); i++) {
 			double once;
@@ -377,7 +386,7 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 			rc = send_one(m, other, bytes, &once, e);
 			seconds = MIN(seconds, once);
 		}
-		/* what a byte takes, not what a message takes */
+		/* without the latency, which does not depend on the length */
 		numbers[1] = (double)bytes / MAX(seconds - quickest, seconds / 10);
 	}
 	numbers[0] = quickest / 2;
@@ -387,7 +396,7 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 static int measure_rank_pair(struct measuring *m, int from, int to, struct err *e)
 {
 	double numbers[2] = { 0, 0 };
-	int rc = m->c->barrier(m->c, e); /* asleep, so that the others do not disturb */
+	int rc = m->c->barrier(m->c, e); /* other ranks sleep in the next barrier meanwhile */
 
 	if (!rc && m->c->rank == from)
 		rc = measure_from_here(m, to, numbers, e);
@@ -418,7 +427,7 @@ static int measure_pairs(struct measuring *m, struct err *e)
 	return rc;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- all measurements -------------------------------------------------------------- */
 
 static int put_names(struct measuring *m, struct err *e)
 {
@@ -472,8 +481,8 @@ int bandwidth_measure(struct comm *c, struct buf *out, struct err *e)
 
 	if (n < 2)
 		return err_set(e, ERR_USAGE,
-			       "one rank alone has nobody to speak with: two were "
-			       "expected");
+			       "a measurement of the network needs at least two ranks: start it "
+			       "with werkbank hosts bandwidth");
 	m.data = mem_alloc_aligned((size_t)LARGEST, 1, e);
 	m.to = mem_alloc(n, sizeof(*m.to), e);
 	m.from = mem_alloc(n, sizeof(*m.from), e);

@@ -1,17 +1,17 @@
 /*
- * bandwidth.h - how fast the ranks of a job speak with each other, measured.
+ * bandwidth.h - measures the communication between the ranks of a job.
  *
- * All-reduces of 1 KB to 64 MB over all ranks, with what gradients are reduced with
- * (train/comm/reduce.h); those of 64 KB to 16 MB in each form on the wire, and each after a pause, in
- * which a shaper's bucket fills as it does while a step computes. The median counts.
+ * allreduce: reductions of 1 KB to 64 MB over all ranks by train/comm/reduce.h, as of gradients.
+ * Those of 64 KB to 16 MB are measured in each wire format, each after a pause: a traffic shaper
+ * can refill its token bucket then, as it does while a step computes. The median counts.
  *
- * Then, of 4 MB or what takes half a second, while all processors of a rank compute: how long the
- * reduction takes so, and by how much the computing is late at its end, which is what sending,
- * receiving and summing cost.
+ * beside: a reduction of 4 MB, or less if 4 MB take longer than half a second, while all processors
+ * of the rank compute. It measures the time of the reduction, and the delay of the computation,
+ * which is the cost of sending, receiving and summing.
  *
- * Then messages between pairs of ranks: half the time of a round trip of 8 bytes, and the bytes a
- * second of one long message in one direction. Each measurement ends after a fraction of a second.
- * Up to 8 ranks every ordered pair is measured, with more each rank and its next one.
+ * pairs: messages between two ranks. Latency is half a round trip of 8 bytes; speed is that of one
+ * long message in one direction. Up to 8 ranks all ordered pairs are measured, with more ranks each
+ * rank and the next one. Each measurement takes a fraction of a second.
  */
 #ifndef WERKBANK_TRAIN_BANDWIDTH_H
 #define WERKBANK_TRAIN_BANDWIDTH_H
@@ -21,8 +21,9 @@
 #include "train/comm/comm.h"
 
 /*
- * Collective. The first rank adds to out one JSON object, the members hosts (a name for each
- * rank), allreduce, beside and pairs as in linkfile.h; the others add nothing.
+ * Collective. The first rank appends to out one JSON object with the members hosts (a name for each
+ * rank), allreduce, beside and pairs, see linkfile.h. Other ranks append nothing. ERR_USAGE: a
+ * single rank.
  */
 int bandwidth_measure(struct comm *c, struct buf *out, struct err *e);
 

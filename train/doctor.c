@@ -1,6 +1,7 @@
-/* doctor.c - see doctor.h */
+/* doctor.c - the command "werkbank doctor"; see doctor.h */
 #include "train/doctor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -33,14 +34,14 @@ static const char *const state_names[] = { "good", "limited", "missing" };
 struct finding {
 	const char *what;
 	enum state state;
-	char found[300];  /* and what is used of it, why */
-	char advice[300]; /* what to do, and what it would bring; "" nothing */
+	char found[300];  /* what this host has, what is used of it, and why */
+	char advice[300]; /* what to do and why; "": nothing */
 };
 
-#define MOST_FINDINGS 16
+#define MAX_FINDINGS 16
 
 struct findings {
-	struct finding all[MOST_FINDINGS];
+	struct finding all[MAX_FINDINGS];
 	size_t n;
 	struct host_roots roots;
 	const struct conf *conf;
@@ -48,12 +49,13 @@ struct findings {
 
 static void doctor_append_text(char *to, size_t room, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Behind what is there already. */
+/* Append to a text of a finding. */
 static void doctor_append_text(char *to, size_t room, const char *fmt, ...)
 {
 	size_t n = strlen(to);
 	va_list ap;
 
+	assert(n < room);
 	va_start(ap, fmt);
 	vsnprintf(to + n, room - n, fmt, ap);
 	va_end(ap);
@@ -64,15 +66,15 @@ static void doctor_append_text(char *to, size_t room, const char *fmt, ...)
 
 static struct finding *doctor_add_finding(struct findings *all, const char *what)
 {
-	struct finding *f = &all->all[all->n < MOST_FINDINGS ? all->n++ : MOST_FINDINGS - 1];
+	struct finding *f = &all->all[all->n < MAX_FINDINGS ? all->n++ : MAX_FINDINGS - 1];
 
 	*f = (struct finding){ .what = what };
 	return f;
 }
 
-/* ---- what computes ----------------------------------------------------- */
+/* ---- processor, memory, GPU --------------------------------------------- */
 
-/* The line "model name" of /proc/cpuinfo; "" where there is none. */
+/* name = the line "model name" of /proc/cpuinfo; "": there is none. */
 static void processor_name(const struct host_roots *roots, char *name, size_t room)
 {
 	char text[4096];
@@ -100,10 +102,10 @@ static void doctor_check_processor(struct findings *all)
 	      m.tiles ? ", tiles (AMX)" : "");
 	if (m.has_unbuilt_level) {
 		f->state = LIMITED;
-		ADVICE(f, "this build leaves out vectors that the machine has: configure without "
-			  "--disable-vector-variants to train and decode faster");
+		ADVICE(f, "this build does not use all vector instructions of the processor: "
+			  "configure without --disable-vector-variants to train and decode faster");
 	} else if (!m.bf16) {
-		ADVICE(f, "training computes in bf16 only where the processor does: fp32 here");
+		ADVICE(f, "training uses fp32: the processor has no products of bf16");
 	}
 }
 
@@ -114,16 +116,17 @@ static void doctor_check_products(struct findings *all)
 
 	ops_cpu_features(&m);
 	if (m.tiles && m.onednn) {
-		FOUND(f, "oneDNN, because the processor has tiles for bf16; else our own");
+		FOUND(f,
+		      "oneDNN for bf16, because the processor has tiles (AMX); own code otherwise");
 	} else if (m.tiles) {
 		f->state = LIMITED;
-		FOUND(f, "our own; the processor's tiles (AMX) stay unused without oneDNN");
-		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it multiplies bf16 in "
-			  "tiles");
+		FOUND(f, "own code; without oneDNN the processor's tiles (AMX) are not used");
+		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it uses the tiles for "
+			  "products of bf16");
 	} else {
-		FOUND(f, "our own%s",
-		      m.onednn ? "; oneDNN is there, and would be used with tiles "
-				 "(AMX), which this processor lacks"
+		FOUND(f, "own code%s",
+		      m.onednn ? "; oneDNN is built in, but used only with tiles (AMX), which "
+				 "this processor lacks"
 			       : "");
 	}
 }
@@ -137,14 +140,14 @@ static void doctor_check_memory(struct findings *all)
 	if (host_read(text, sizeof(text), "%s/meminfo", all->roots.proc) < 0 ||
 	    !host_memory(text, &total, &available)) {
 		f->state = LIMITED;
-		FOUND(f, "how much there is cannot be read");
+		FOUND(f, "cannot read the size of the memory");
 		return;
 	}
 	FOUND(f, "%.1f GB, %.1f GB of it free", total / 1e9, available / 1e9);
 	if (available < 3e9) {
 		f->state = LIMITED;
-		ADVICE(f, "transformer-base trains in about 3 GB with batches of 4,096 tokens: "
-			  "give less to batch_tokens, or free some");
+		ADVICE(f, "transformer-base needs about 3 GB for batches of 4,096 tokens: lower "
+			  "batch_tokens, or free memory");
 	}
 }
 
@@ -173,14 +176,14 @@ static void doctor_check_gpus(struct findings *all)
 		f->state = LIMITED;
 		ADVICE(f, "not used: %s", ops_cuda_unusable_reason());
 	} else if (!n && ops_cuda_unusable_reason()) {
-		ADVICE(f, "trainings run on the processor, which is for small models: "
-			  "transformer-base on millions of pairs wants a GPU");
+		ADVICE(f, "training uses the processor, which is enough for small models: "
+			  "transformer-base on millions of sentence pairs needs a GPU");
 	}
 	free(now);
 	host_gpus_free(gpus);
 }
 
-/* What --backend auto takes. */
+/* The backend that --backend auto chooses. */
 static void doctor_check_backend(struct findings *all)
 {
 	struct finding *f = doctor_add_finding(all, "computes");
@@ -203,7 +206,8 @@ static void doctor_check_cuda(struct findings *all)
 	} else {
 		f->state = LIMITED;
 		FOUND(f, "built in, but %s", text);
-		ADVICE(f, "gradients of several GPUs go by the memory of hosts: install libnccl2");
+		ADVICE(f, "without NCCL, gradients of several GPUs go through host memory: install "
+			  "libnccl2");
 	}
 #elif defined(HAVE_CUDA)
 	f->state = LIMITED;
@@ -216,11 +220,11 @@ static void doctor_check_cuda(struct findings *all)
 #endif
 }
 
-/* ---- what starts and connects ------------------------------------------ */
+/* ---- MPI, other hosts, programs ------------------------------------------ */
 
 #define MPIRUN_ANSWERS_S 5.0
 
-/* Read a program's output to its end, as much of it as there is room for; false: that took too long. */
+/* Read a program's output to its end; text gets what fits. False: it took too long. */
 static bool read_answer(int fd, char *text, size_t room, double seconds)
 {
 	const double until = clock_mono_s() + seconds;
@@ -243,7 +247,7 @@ static bool read_answer(int fd, char *text, size_t room, double seconds)
 	return got <= 0 || n == room - 1;
 }
 
-/* The first line that "mpirun --version" says; NULL, or why there is none. */
+/* line = the first line of "mpirun --version". Returns NULL, or why there is none. */
 static const char *ask_mpirun(char *line, size_t room)
 {
 	const char *const argv[] = { "mpirun", "--version", NULL };
@@ -276,14 +280,14 @@ static void doctor_check_mpi(struct findings *all)
 	FOUND(f, "built in; %s", trouble ? trouble : line);
 	if (trouble) {
 		f->state = LIMITED;
-		ADVICE(f, "one rank only: install openmpi-bin, or mend it, to train on several "
-			  "ranks and hosts");
+		ADVICE(f, "only one rank can train: install or repair openmpi-bin to train on "
+			  "several ranks and hosts");
 	}
 #else
 	f->state = MISSING;
-	FOUND(f, "not built in%s%s", trouble ? "" : ", though there is ", trouble ? "" : line);
-	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several "
-		  "ranks and hosts");
+	FOUND(f, "not built in%s%s", trouble ? "" : ", but this host has ", trouble ? "" : line);
+	ADVICE(f, "only one rank can train: install libopenmpi-dev and build again to train on "
+		  "several ranks and hosts");
 #endif
 }
 
@@ -302,7 +306,7 @@ static void doctor_check_tools(struct findings *all)
 		bool there = proc_find(tools[i].name, path, sizeof(path));
 
 		FOUND(f, "%s%s %s", i ? ", " : "", tools[i].name,
-		      there ? "is there" : "is missing");
+		      there ? "is installed" : "is missing");
 		if (there)
 			continue;
 		f->state = MAX(f->state, i ? LIMITED : MISSING);
@@ -323,7 +327,7 @@ static void doctor_check_programs(struct findings *all)
 
 		if (!path) {
 			f->state = MISSING;
-			ADVICE(f, "%s%s is not beside this program: install again",
+			ADVICE(f, "%s%s is not in the folder of this program: install again",
 			       f->advice[0] ? "; " : "", names[i]);
 		}
 		free(path);
@@ -331,7 +335,7 @@ static void doctor_check_programs(struct findings *all)
 	FOUND(f, "werkbank " PACKAGE_VERSION "%s", f->advice[0] ? ", incomplete" : ", complete");
 }
 
-/* ---- where people sit -------------------------------------------------- */
+/* ---- terminal and workspace --------------------------------------------- */
 
 static void doctor_check_terminal(struct findings *all)
 {
@@ -344,8 +348,8 @@ static void doctor_check_terminal(struct findings *all)
 	      strcmp(charset, "ANSI_X3.4-1968") ? charset : "ASCII");
 #ifndef HAVE_CURSES
 	f->state = MISSING;
-	ADVICE(f, "this build is without curses: install libncurses-dev and build again to open "
-		  "the workbench; all commands work without it");
+	ADVICE(f, "built without curses: install libncurses-dev and build again to open the "
+		  "workbench; all commands work without it");
 	return;
 #endif
 	if (!term || !*term || !strcmp(term, "dumb")) {
@@ -354,8 +358,7 @@ static void doctor_check_terminal(struct findings *all)
 			  "--plain works anywhere");
 	} else if (strcmp(charset, "UTF-8") != 0) {
 		f->state = LIMITED;
-		ADVICE(f, "plots are drawn in ASCII; with a UTF-8 locale (LC_ALL=C.UTF-8) they are "
-			  "finer");
+		ADVICE(f, "plots use ASCII; set a UTF-8 locale (LC_ALL=C.UTF-8) for finer plots");
 	}
 }
 
@@ -370,16 +373,17 @@ static void doctor_check_workspace(struct findings *all)
 
 	if (!path || statvfs(there ? path : ".", &fs)) {
 		f->state = LIMITED;
-		FOUND(f, "%s cannot be looked at", path ? path : "the folder");
+		FOUND(f, "cannot read the file system of %s", path ? path : "the workspace");
 		free(path);
 		return;
 	}
 	free_gb = (double)fs.f_bavail * (double)fs.f_frsize / 1e9;
-	FOUND(f, "%.150s%s, %.0f GB free", path, there ? "" : " (made when first needed)", free_gb);
+	FOUND(f, "%.150s%s, %.0f GB free", path, there ? "" : " (created when first needed)",
+	      free_gb);
 	if (free_gb < 15) {
 		f->state = LIMITED;
-		ADVICE(f, "WMT16 English–German takes about 15 GB while it is prepared: -C DIR "
-			  "says where");
+		ADVICE(f, "preparing WMT16 English–German needs about 15 GB: choose another folder "
+			  "with -C DIR");
 	}
 	free(path);
 }

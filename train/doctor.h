@@ -1,9 +1,9 @@
 /*
- * doctor.h - "werkbank doctor": what this machine has, what will be used of it and why, what is
- * missing and what that would bring.
+ * doctor.h - "werkbank doctor": hardware and software of this host, which of it Werkbank uses and
+ * why, what is missing, and what it would be good for.
  *
- * Nothing is changed or started but "mpirun --version". What belongs to other machines (hosts of a
- * training, their network) is told by "werkbank hosts check" instead.
+ * It changes nothing and runs only "mpirun --version". For other hosts and the network between
+ * hosts there is "werkbank hosts check".
  */
 #ifndef WERKBANK_TRAIN_DOCTOR_H
 #define WERKBANK_TRAIN_DOCTOR_H
@@ -12,8 +12,9 @@
 #include "share/base/err.h"
 
 /*
- * Of conf: workspace, json. A table, or one JSON document { "findings": [{ "what", "state": good | limited |
- * missing, "found", "advice" }, …] }, to standard output. A finding is no failure: ERR_IO and ERR_NOMEM only.
+ * Reads workspace and json of conf. Prints a table, or one JSON document {"findings":[{"what",
+ * "state": good | limited | missing, "found", "advice"}, …]}. Bad findings are no failure: the only
+ * errors are ERR_IO and ERR_NOMEM.
  */
 int doctor_run(const struct conf *c, struct err *e);
 

@@ -1,4 +1,4 @@
-/* main.c - werkbank-train: one rank of training, and what a model consists of. */
+/* main.c - the program werkbank-train: one rank of a training, the tensors of a model, doctor. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void on_signal(int number)
 	asked_to_stop = number;
 }
 
-/* SIGUSR1 as well, because that is what mpirun hands on to its ranks without ending them. */
+/* SIGUSR1 as well: mpirun forwards it to its ranks without ending them. */
 static void train_catch_signals(void)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1 };
@@ -34,7 +34,7 @@ static void train_catch_signals(void)
 	sigemptyset(&how.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &how, NULL);
-	signal(SIGPIPE, SIG_IGN); /* whoever read our progress may go: the training stays */
+	signal(SIGPIPE, SIG_IGN); /* the training goes on if the reader of its output ends */
 }
 
 /* ---- model ------------------------------------------------------------- */
@@ -90,11 +90,11 @@ static int run_model(struct conf *c, struct err *e)
 
 	if (!c->vocabulary)
 		return err_set(e, ERR_USAGE,
-			       "how many entries has the vocabulary? give --vocabulary N");
+			       "the size of the vocabulary is missing: add --vocabulary N");
 	vocabulary = strtoll(c->vocabulary, &end, 10);
 	if (*end || end == c->vocabulary || vocabulary < 8 || vocabulary > 10000000)
 		return err_set(e, ERR_USAGE,
-			       "--vocabulary \"%s\" is not a number of entries, 8..10000000",
+			       "--vocabulary \"%s\": a number of entries in 8..10000000 is needed",
 			       c->vocabulary);
 	conf_apply_size(c);
 	if (model_shape_from_conf(&shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e) ||
@@ -121,7 +121,7 @@ static char *run_folder(const struct conf *c, struct err *e)
 	char *workspace, *folder;
 
 	if (!c->run) {
-		err_set(e, ERR_USAGE, "which run? give --run NAME");
+		err_set(e, ERR_USAGE, "no run given: add --run NAME");
 		return NULL;
 	}
 	if (paths_check_name("run", c->run, e))
@@ -132,7 +132,7 @@ static char *run_folder(const struct conf *c, struct err *e)
 	return folder;
 }
 
-/* The first rank's recipe for all: other hosts need not see the run's folder. */
+/* Broadcast the first rank's recipe: other hosts may not see the run's folder. */
 static int share_recipe(struct conf *c, struct comm *comm, const char *folder, struct err *e)
 {
 	struct {
@@ -152,7 +152,9 @@ static int share_recipe(struct conf *c, struct comm *comm, const char *folder, s
 	if (!rc && head.code) {
 		*e = unread;
 		if (comm->rank)
-			err_set(e, (int)head.code, "the first rank cannot read its recipe");
+			err_set(e, (int)head.code,
+				"the first rank cannot read the recipe of the run: see its "
+				"message");
 		rc = e->code;
 	}
 	if (!rc && comm->rank) {
@@ -182,7 +184,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		free(folder);
 		return e->code;
 	}
-	train_catch_signals(); /* after MPI, which brings handlers of its own */
+	train_catch_signals(); /* after MPI_Init, which installs handlers of its own */
 	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)
@@ -194,7 +196,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		comm.abort(&comm, err_exit_status(rc));
 	}
 	comm.close(&comm);
-	/* the journal says that it was asked to; mpirun would take a status for a crash and say so at length */
+	/* exit with 0 after a request to stop: mpirun would report any other status as a crash */
 	if (rc == ERR_TEMPFAIL && comm.size > 1) {
 		if (!comm.rank)
 			fprintf(stderr, "werkbank: %s\n", e->text);
@@ -258,7 +260,8 @@ static int train_run_command(struct conf *c, int *argc, char ***argv, struct err
 		return rc < 0 ? rc : 0;
 	if (!c->command)
 		return err_set(e, ERR_USAGE,
-			       "no command was given: model prints the tensors of a model");
+			       "no command given: use model to print the tensors of a model, or "
+			       "doctor");
 	if (!strcmp(c->command, "model"))
 		return run_model(c, e);
 	if (!strcmp(c->command, "doctor"))

@@ -42,7 +42,7 @@ says 73 'a run called old already exists' import "$log" --run old
 says 64 'give --run' import "$log"
 says 64 'does not hold weights' import "$log" -o "$tmp/none"
 says 66 'cannot read' import "$tmp/nothing" --run x
-says 65 'nothing in it is of' import "$here/tests/eval/interop.sh" --run x
+says 65 'not a log of OpenSeq2Seq' import "$here/tests/eval/interop.sh" --run x
 says 64 'is neither a file nor a folder with model.bin' import "$tmp" --run x
 corpus=$here/tests/fuzz/corpus
 says 65 'is a pickle of PyTorch' import "$corpus/npz/pickle" -o "$tmp/none"

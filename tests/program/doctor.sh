@@ -13,7 +13,7 @@ doctor() { env "$@" "$wb" doctor -C "$tmp/w"; }
 
 says "it finds the processor" 0 '^processor .*vectors: (AVX-512|AVX2|plain)' doctor
 says "all programs are there" 0 '^programs +good .* complete' doctor
-says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(made when first needed\\)" doctor
+says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(created when first needed\\)" doctor
 says "no programs beside: no mpirun, no ssh" 0 '^other hosts +missing  ssh is missing, rsync is missing' doctor PATH=/nonexistent
 says "what they would bring" 0 'install ssh for training on other hosts' doctor PATH=/nonexistent
 mkdir -p "$tmp/slow"
@@ -25,7 +25,7 @@ says "a terminal that shows ASCII" 0 '^terminal +(limited|missing) .*characters 
 mkdir -p "$tmp/proc"
 printf 'MemTotal:        2000000 kB\nMemAvailable:    1000000 kB\n' >"$tmp/proc/meminfo"
 says "little memory" 0 '^memory +limited +2.0 GB, 1.0 GB of it free' doctor WERKBANK_PROC_ROOT="$tmp/proc"
-says "unreadable facts" 0 '^memory +limited +how much there is cannot be read' doctor WERKBANK_PROC_ROOT="$tmp/none"
+says "unreadable facts" 0 '^memory +limited +cannot read the size of the memory' doctor WERKBANK_PROC_ROOT="$tmp/none"
 says "no GPU" 0 '^GPU +(missing|limited) +none' doctor WERKBANK_NVML="$tmp/none.so" WERKBANK_SYS_ROOT="$tmp"
 says "what computes" 0 '^computes +good +(the processor|GPU 0)' doctor
 says "GPUs" 0 '^GPU +(good|limited) +8 x ' doctor WERKBANK_NVML="$PWD/tests/fake_nvml.so" WERKBANK_FAKE_NVML=eight WERKBANK_SYS_ROOT="$tmp"

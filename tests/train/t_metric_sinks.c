@@ -80,7 +80,7 @@ TEST(outlets_that_nobody_wants)
 	conf_free(&c);
 }
 
-/* A place that cannot be written to is one warning for each outlet, and the training ends well. */
+/* A sink that cannot write causes one warning, and the training finishes. */
 TEST(outlets_in_bad_places)
 {
 	struct conf c;

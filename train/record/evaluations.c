@@ -1,6 +1,7 @@
-/* evaluations.c - see evaluations.h */
+/* evaluations.c - the list of a run's evaluations; see evaluations.h */
 #include "train/record/evaluations.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define FILE_LIMIT (64u << 20) /* bytes */
 
-/* Is a better than b? Unknown is never better, and worse than all that is known. */
+/* Is a better than b? An unknown score is worse than any known one. */
 static bool is_better_evaluation(enum best_metric metric, const struct evaluated *a,
 				 const struct evaluated *b)
 {
@@ -59,6 +60,7 @@ int evaluations_note(struct evaluations *v, struct evaluated one, struct err *e)
 	evaluations_cut(v, one.step - 1);
 	if (mem_grow(&v->all, &v->cap, v->n + 1, sizeof(*v->all), e))
 		return e->code;
+	assert(v->n == 0 || v->all[v->n - 1].step < one.step);
 	v->all[v->n++] = one;
 	return 0;
 }
@@ -69,7 +71,7 @@ void evaluations_free(struct evaluations *v)
 	*v = (struct evaluations){ 0 };
 }
 
-/* Version 1 had the last and the best only. */
+/* Version 1 of the file has only the last and the best evaluation. */
 static int parse_evaluations_v1(const struct json *root, struct evaluations *v, struct err *e)
 {
 	const struct evaluated best = { json_integer(json_get(root, "best_step"), -1),

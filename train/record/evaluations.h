@@ -1,8 +1,7 @@
 /*
- * evaluations.h - what the evaluations of a run have come to: which is the best, and how long it
- * has been the best.
+ * evaluations.h - the list of a run's evaluations: which is the best, and how many came after it.
  *
- * Kept in checkpoints/evaluated.json, so that a resumed run knows:
+ * The list is saved in checkpoints/evaluated.json for a resumed run:
  *
  *	{"v":2,"evaluations":[[step,bleu,dev_nll],…]}		by rising step; null: unknown
  */
@@ -15,7 +14,7 @@
 
 #include "share/base/err.h"
 
-/* As in options.def. */
+/* The values of the options best_metric and stop_metric. */
 enum best_metric { BEST_BLEU, BEST_LOSS };
 
 struct evaluated {
@@ -28,25 +27,28 @@ struct evaluations {
 	size_t n, cap;
 };
 
-/* Zeroed or read v. No file: nothing was evaluated. evaluations_free() in any case. */
+/*
+ * *v = the list of a run; without a file it is empty. v is zeroed, or was read before. Call
+ * evaluations_free() also after a failure.
+ */
 int evaluations_read(const char *run_folder, struct evaluations *v, struct err *e);
 int evaluations_write(const char *run_folder, const struct evaluations *v, struct err *e);
 void evaluations_free(struct evaluations *v);
 
-/* Forget those after a step: the run goes on from there. */
+/* Remove the evaluations after a step, from which the run resumes. */
 void evaluations_cut(struct evaluations *v, int64_t step);
 
-/* Note one; those of its step and after it are forgotten. */
+/* Add an evaluation; remove those of its step and of later steps. */
 int evaluations_note(struct evaluations *v, struct evaluated one, struct err *e);
 
-/* The first of the best; NULL: there is none. */
+/* The best evaluation; the first one of equals; NULL: none has a finite score. Borrowed. */
 const struct evaluated *evaluations_best(const struct evaluations *v, enum best_metric metric);
 
-/* Would one more with these scores be the best? */
+/* Would an evaluation with these scores be the best so far? */
 bool evaluations_would_be_best(const struct evaluations *v, enum best_metric metric, double bleu,
 			       double nll);
 
-/* How many have come after the best one. */
+/* The number of evaluations after the best one. */
 int64_t evaluations_waited(const struct evaluations *v, enum best_metric metric);
 
 #endif

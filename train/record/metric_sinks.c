@@ -1,6 +1,7 @@
-/* metric_sinks.c - see metric_sinks.h */
+/* metric_sinks.c - writes records to TensorBoard and Prometheus; see metric_sinks.h */
 #include "train/record/metric_sinks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,17 +18,18 @@ enum { TO_TENSORBOARD, TO_PROMETHEUS, N_SINKS };
 
 struct metric_sinks {
 	struct journal *journal, *samples; /* borrowed */
-	struct tensorboard *board;	   /* NULL: not wanted, or cannot be */
-	struct prometheus *metrics;	   /* NULL: the same */
-	const char *page;		   /* borrowed: the .prom file */
+	struct tensorboard *board;	   /* owned; NULL: not wanted, or failed to open */
+	struct prometheus *metrics;	   /* owned; NULL: the same */
+	const char *page;		   /* borrowed: path of the .prom file */
 	double written;			   /* clock_mono_s() of the last page */
-	bool stale;			   /* the page does not say all */
+	bool stale;			   /* a record came after the last page */
 	bool failed[N_SINKS];		   /* at least once */
-	struct err trouble[N_SINKS];	   /* to be said; code 0: nothing */
+	struct err trouble[N_SINKS];	   /* first failure, not reported yet; code 0: none */
 };
 
 static void sinks_note_failure(struct metric_sinks *o, int which, const struct err *e)
 {
+	assert(which >= 0 && which < N_SINKS && e->code);
 	if (!o->failed[which])
 		o->trouble[which] = *e;
 	o->failed[which] = true;
@@ -43,7 +45,7 @@ static void write_page(struct metric_sinks *o)
 		sinks_note_failure(o, TO_PROMETHEUS, &e);
 }
 
-/* Some records are worth a page at once: nothing may follow them for a long time. */
+/* After these records a page is written at once: the next record may come much later. */
 static bool is_urgent(const struct json *record)
 {
 	static const char *const kinds[] = { "start", "eval", "save", "stop" };
@@ -85,7 +87,7 @@ static void open_board(struct metric_sinks *o, const char *folder, int64_t first
 	free(path);
 }
 
-/* The page begins with what the journal says already: counters go on counting. */
+/* Read the records of earlier attempts first, so that counters go on. */
 static void open_metrics(struct metric_sinks *o, const char *folder, const char *run)
 {
 	struct err e = { 0 };

@@ -1,14 +1,15 @@
 /*
- * metric_sinks.h - what other programs read of a run while it trains.
+ * metric_sinks.h - metrics of a live run for other programs.
  *
- * Each record that the first rank writes to the journal or the samples also goes to
+ * Each record that the first rank writes to journal.jsonl or samples.jsonl also goes to
  *
  *	runs/NAME/tensorboard/	event files, one for each attempt (option tensorboard)
- *	a .prom file		the newest figures for Prometheus (option prometheus): rewritten at
- *				most once a second, and when an attempt begins, evaluates, ends
+ *	a .prom file		the latest values for Prometheus (option prometheus): rewritten at
+ *				most once a second, and when an attempt starts, evaluates, saves
+ *				or stops
  *
- * A full disk or a folder that went away never ends a training: what could not be written is
- * asked for by metric_sinks_failure(), once, and the next record is tried again.
+ * A full disk or a removed folder never ends a training. metric_sinks_failure() returns the first
+ * failure of each sink; the next record is written again.
  */
 #ifndef WERKBANK_TRAIN_RECORD_METRIC_SINKS_H
 #define WERKBANK_TRAIN_RECORD_METRIC_SINKS_H
@@ -23,17 +24,21 @@
 struct metric_sinks;
 
 /*
- * Listen to the journals (either may be NULL) of the run in this folder, whose records from
- * first_step on are to come. NULL: ERR_NOMEM; all else is trouble. The journals must not write any
- * more when the outlets are closed.
+ * Listen to the journals (each may be NULL) of the run in this folder. first_step: step of the next
+ * records. The journals must outlive the sinks. NULL: ERR_NOMEM; for other failures see
+ * metric_sinks_failure().
  */
 struct metric_sinks *metric_sinks_open(const struct conf *c, const char *folder, int64_t first_step,
 				       struct journal *journal, struct journal *samples,
 				       struct err *e);
 
-/* Whether an outlet failed for the first time: then e says how. Until false: there are two of them. */
+/*
+ * Has a sink failed for the first time since the last call? Then *e is the failure. Call it until
+ * it returns false: there are two sinks. o may be NULL.
+ */
 bool metric_sinks_failure(struct metric_sinks *o, struct err *e);
 
-void metric_sinks_close(struct metric_sinks *o); /* may be NULL; a last page for Prometheus */
+/* Write the last page for Prometheus and close. o may be NULL. */
+void metric_sinks_close(struct metric_sinks *o);
 
 #endif

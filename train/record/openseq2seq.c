@@ -1,6 +1,7 @@
-/* openseq2seq.c - see openseq2seq.h */
+/* openseq2seq.c - converts a log of OpenSeq2Seq to a journal; see openseq2seq.h */
 #include "train/record/openseq2seq.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +10,18 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define LINE_BYTES 500 /* of a line that are looked at */
+#define LINE_BYTES 500 /* only the first bytes of a line are read */
 #define MOST_STEPS INT64_C(1000000000000)
 
 enum what { BEGIN, TRAIN, EVAL };
 
 struct entry {
 	enum what what;
-	int64_t step;	     /* EVAL: after the next one was printed */
+	int64_t step;	     /* EVAL: set by place_evals() */
 	int64_t after, upto; /* EVAL: its step is in (after, upto]; upto -1: unknown */
 	bool has_loss;
 	double loss;   /* EVAL: of the development set */
-	double step_s; /* NAN: not said */
+	double step_s; /* seconds of a step; NAN: not in the log */
 	double pseudo_bleu;
 };
 
@@ -32,7 +33,7 @@ struct log {
 
 /* ---- lines ------------------------------------------------------------- */
 
-/* What follows these words in text, blanks apart; NULL: they are not there. */
+/* The text after these words and blanks; NULL: text does not contain the words. */
 static const char *text_after_words(const char *text, const char *words)
 {
 	const char *at = strstr(text, words);
@@ -45,7 +46,7 @@ static const char *text_after_words(const char *text, const char *words)
 	return at;
 }
 
-/* The same where the text begins with them. */
+/* The same if text begins with the words. */
 static const char *text_after_prefix(const char *text, const char *words)
 {
 	return strncmp(text, words, strlen(words)) != 0 ? NULL : text_after_words(text, words);
@@ -53,15 +54,15 @@ static const char *text_after_prefix(const char *text, const char *words)
 
 static bool get_real(const char *at, double *v)
 {
-	char *log_end_record;
+	char *end;
 
 	if (!at)
 		return false;
-	*v = strtod(at, &log_end_record);
-	return log_end_record != at;
+	*v = strtod(at, &end);
+	return end != at;
 }
 
-/* "60,880,896"; -1: no number, or an absurd one. */
+/* Reads "60,880,896"; -1: not a number, or out of range. */
 static int64_t get_count(const char *at)
 {
 	int64_t v = 0;
@@ -78,21 +79,21 @@ static int64_t get_count(const char *at)
 	return digits && v <= MOST_STEPS ? v : -1;
 }
 
-/* "0:00:1.710" */
+/* Reads "0:00:1.710" as seconds; NAN: not a time. */
 static double get_time(const char *at)
 {
 	double seconds = 0;
 
 	for (int i = 0; at && i < 3; i++) {
-		char *log_end_record;
-		double v = strtod(at, &log_end_record);
+		char *end;
+		double v = strtod(at, &end);
 
-		if (log_end_record == at || !(v >= 0 && v < 1e9))
+		if (end == at || !(v >= 0 && v < 1e9))
 			return NAN;
 		seconds = seconds * 60 + v;
-		if (*log_end_record != ':')
+		if (*end != ':')
 			return i == 2 ? seconds : NAN;
-		at = log_end_record + 1;
+		at = end + 1;
 	}
 	return NAN;
 }
@@ -121,7 +122,7 @@ static struct entry *last_of(struct log *l, enum what what)
 	return x && x->what == what ? x : NULL;
 }
 
-/* A step that was printed before is done again: by another attempt. */
+/* If a step is printed again, another attempt has begun there. */
 static int log_parse_step(struct log *l, const char *text, int64_t step, struct err *e)
 {
 	struct entry *x = NULL;
@@ -130,7 +131,7 @@ static int log_parse_step(struct log *l, const char *text, int64_t step, struct 
 		size_t at = l->n;
 
 		while (at > 0 && l->entries[at - 1].what == EVAL && l->entries[at - 1].upto < 0)
-			at--; /* evaluations since then are the new attempt's */
+			at--; /* evaluations after the last step belong to the new attempt */
 		if (!log_add_entry(l, BEGIN, e))
 			return e->code;
 		memmove(&l->entries[at + 1], &l->entries[at], (l->n - 1 - at) * sizeof(*x));
@@ -153,7 +154,7 @@ static int log_parse_step(struct log *l, const char *text, int64_t step, struct 
 	return 0;
 }
 
-/* The loss comes first; the score, where there is one, belongs to it. */
+/* The loss is printed first; a score after it belongs to the same evaluation. */
 static struct entry *log_get_eval(struct log *l, bool is_loss, struct err *e)
 {
 	struct entry *x = last_of(l, EVAL);
@@ -165,7 +166,7 @@ static struct entry *log_get_eval(struct log *l, bool is_loss, struct err *e)
 	return x;
 }
 
-/* What is said of the step that was printed last, and of the whole training. */
+/* Lines about the last printed step, and about the whole training. */
 static int log_parse_summary(struct log *l, const char *text)
 {
 	struct openseq2seq *seen = l->seen;
@@ -191,7 +192,7 @@ static int log_parse_summary(struct log *l, const char *text)
 	return 0;
 }
 
-/* text: what follows "*** " and blanks. */
+/* text: the rest of a line after "*** " and blanks. */
 static int log_parse_text(struct log *l, const char *text, struct err *e)
 {
 	const char *at = text_after_prefix(text, "Global step");
@@ -224,8 +225,8 @@ static int log_parse_text(struct log *l, const char *text, struct err *e)
 static int log_parse_lines(struct log *l, const char *bytes, size_t n, struct err *e)
 {
 	while (n > 0) {
-		const char *log_end_record = memchr(bytes, '\n', n);
-		size_t len = log_end_record ? (size_t)(log_end_record - bytes) : n;
+		const char *end = memchr(bytes, '\n', n);
+		size_t len = end ? (size_t)(end - bytes) : n;
 		char line[LINE_BYTES + 1];
 		const char *text;
 
@@ -234,15 +235,15 @@ static int log_parse_lines(struct log *l, const char *bytes, size_t n, struct er
 		text = text_after_words(line, "*** ");
 		if (text && log_parse_text(l, text, e))
 			return e->code;
-		bytes += len + (log_end_record != NULL);
-		n -= len + (log_end_record != NULL);
+		bytes += len + (end != NULL);
+		n -= len + (end != NULL);
 	}
 	return 0;
 }
 
 /* ---- steps of evaluations ---------------------------------------------- */
 
-/* The multiple of the greatest power of ten in (after, upto]. */
+/* The roundest number in (after, upto]: a multiple of the greatest power of ten. */
 static int64_t find_roundest_step(int64_t after, int64_t upto)
 {
 	for (int64_t p = MOST_STEPS; p > 1; p /= 10)
@@ -251,7 +252,7 @@ static int64_t find_roundest_step(int64_t after, int64_t upto)
 	return upto;
 }
 
-/* The first evaluation is at step 0, the last one at the end: those between tell the interval. */
+/* The interval of evaluations; those at step 0 and at the end say nothing about it. 0: none fits. */
 static int64_t find_interval(const struct log *l)
 {
 	int64_t low = 0, high = MOST_STEPS, k = 0;
@@ -284,7 +285,7 @@ static void place_evals(struct log *l)
 		if (k == 0 && x->after <= 0)
 			x->step = 0;
 		else if (x->upto < 0)
-			x->step = MAX(x->after, 0); /* the end: no step is printed any more */
+			x->step = MAX(x->after, 0); /* at the end of the log: no step follows */
 		else
 			x->step = every && step > x->after && step <= x->upto
 					  ? step
@@ -345,13 +346,13 @@ static void put_note(struct json_writer *w, const struct openseq2seq *s, double 
 {
 	struct buf text = { 0 };
 
-	buf_add_str(&text, "imported from a log of OpenSeq2Seq: losses are label-smoothed, less "
-			   "the least value of that; pseudo_bleu is teacher-forced");
+	buf_add_str(&text, "imported from a log of OpenSeq2Seq: losses are label-smoothed, minus "
+			   "the minimum of smoothing; pseudo_bleu is teacher-forced");
 	if (s->eval_every)
-		buf_printf(&text, "; evaluations every %lld steps, as the log suggests",
+		buf_printf(&text, "; evaluations every %lld steps, estimated from the log",
 			   (long long)s->eval_every);
 	if (!isnan(s->avg_step_s))
-		buf_printf(&text, "; %g s a step by its own count", s->avg_step_s);
+		buf_printf(&text, "; %g s a step according to the log", s->avg_step_s);
 	if (!isnan(s->avg_objects))
 		buf_printf(&text, "; %g tokens a second, source and target", s->avg_objects);
 	log_begin_record(w, "event", t, MAX(s->last_step, 0));
@@ -361,7 +362,7 @@ static void put_note(struct json_writer *w, const struct openseq2seq *s, double 
 	buf_free(&text);
 }
 
-/* Seconds from the entry before to this one; *before: the step of the last TRAIN. */
+/* Seconds between the entry before and this one. *before: in and out, step of the last TRAIN. */
 static double log_entry_seconds(const struct entry *x, int64_t *before)
 {
 	double s = 0;
@@ -408,23 +409,23 @@ int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
 		     struct buf *journal, struct openseq2seq *seen, struct err *e)
 {
 	struct log l = { .seen = seen };
-	int code;
+	int rc;
 
 	*seen = (struct openseq2seq){ .last_step = -1,
 				      .parameters = -1,
 				      .ranks = -1,
 				      .avg_step_s = NAN,
 				      .avg_objects = NAN };
-	code = log_parse_lines(&l, bytes, n, e);
-	if (!code && !seen->trains)
-		code = err_set(e, ERR_DATA,
-			       "nothing in it is of OpenSeq2Seq's log: no line has "
-			       "\"*** Global step N:\"");
-	if (!code) {
+	rc = log_parse_lines(&l, bytes, n, e);
+	assert(rc || seen->trains >= 0);
+	if (!rc && !seen->trains)
+		rc = err_set(e, ERR_DATA,
+			     "not a log of OpenSeq2Seq: no line has \"*** Global step N:\"");
+	if (!rc) {
 		place_evals(&l);
 		put_all(&l, run, end_t, journal);
-		code = buf_check(journal, e);
+		rc = buf_check(journal, e);
 	}
 	free(l.entries);
-	return code;
+	return rc;
 }

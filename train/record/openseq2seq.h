@@ -1,21 +1,21 @@
 /*
- * openseq2seq.h - the log of an OpenSeq2Seq training (its nohup.out) as records of a journal.
+ * openseq2seq.h - converts the log of an OpenSeq2Seq training (its nohup.out) to a journal.
  *
- * Lines that are understood, behind "*** " and any blanks, wherever in a line that begins:
+ * It reads these lines, after "*** " and blanks, which may be anywhere in a line:
  *
  *	Global step N: [Train loss: | loss =] X … time per step = H:M:S     also "Epoch E, global step N:"
  *	Validation loss: X                 Eval BLUE score: X
  *	Total trainable parameters: N      Building graph on Horovod rank: N
  *	Finished training    Avg time per step: Xs    Avg objects per second: X
  *
- * All else is passed over. What comes out: start, train (loss, step_s), eval, event, stop, with
+ * Other lines are ignored. The records are start, train (loss, step_s), eval, event and stop, with
  *
- *	loss, dev_loss   as the log has them: label-smoothed, less the least value that smoothing
- *	                 allows; not comparable with a loss of ours, nor a likelihood
- *	pseudo_bleu      0..1: of pieces, the decoder forced to the reference; never "bleu"
- *	t                made up: the log has no times; steps last as long as it says, and the
- *	                 last record is at the end that the caller gives
- *	step of an eval  made up where it can be: see openseq2seq_read()
+ *	loss, dev_loss   as in the log: label-smoothed, minus the minimum that smoothing allows; not
+ *	                 comparable with Werkbank's losses, and not a likelihood
+ *	pseudo_bleu      0..1: BLEU of subwords with teacher forcing; so it is not called "bleu"
+ *	t                reconstructed, because the log has no times: from the durations of steps,
+ *	                 backwards from the end that the caller gives
+ *	step of an eval  estimated: see openseq2seq_read()
  */
 #ifndef WERKBANK_TRAIN_RECORD_OPENSEQ2SEQ_H
 #define WERKBANK_TRAIN_RECORD_OPENSEQ2SEQ_H
@@ -26,22 +26,23 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-/* What a log said. */
+/* Summary of a log. */
 struct openseq2seq {
-	int64_t trains, evals, starts;	/* records */
+	int64_t trains, evals, starts;	/* number of records */
 	int64_t last_step;		/* -1: none */
-	int64_t eval_every;		/* steps between evaluations; 0: not to be found out */
-	int64_t parameters, ranks;	/* -1: not said */
+	int64_t eval_every;		/* steps between evaluations; 0: unknown */
+	int64_t parameters, ranks;	/* -1: not in the log */
 	double seconds;			/* of all steps */
-	double avg_step_s, avg_objects; /* at the end; NAN: not said */
+	double avg_step_s, avg_objects; /* from the end of the log; NAN: not in the log */
 	bool finished;
 };
 
 /*
- * Append the records to journal. An evaluation happens between the step printed before it and the one
- * printed after it; its step is the multiple of the interval that fits all evaluations, the
- * roundest of these; where none does, the roundest number in between. end_t: unix seconds.
- * ERR_DATA: nothing in these bytes is of such a log.
+ * Append the records of the log bytes (n) to journal. end_t: unix time of the last record.
+ *
+ * An evaluation happens between the steps printed before and after it. Its step is a multiple of an
+ * interval that fits all evaluations; of several such intervals the roundest one counts. If no
+ * interval fits, the step is the roundest number between the two steps. ERR_DATA: not such a log.
  */
 int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
 		     struct buf *journal, struct openseq2seq *seen, struct err *e);

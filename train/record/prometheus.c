@@ -1,6 +1,7 @@
-/* prometheus.c - see prometheus.h */
+/* prometheus.c - the latest metrics of a run in Prometheus' text format; see prometheus.h */
 #include "train/record/prometheus.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -16,16 +17,17 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-/* What a family is told of: labels besides run. */
+/* The object that a metric describes; each group has its own labels besides run. */
 enum group { OF_RUN, OF_LEVEL, OF_VERDICT, OF_HOST, OF_GPU, OF_RANK };
 
-/* COUNT: one more for each record of the kind; else the field's value. */
+/* As field of a family: count the records of the kind. */
 #define COUNT NULL
 
+/* A metric. */
 static const struct family {
 	enum group group;
-	const char *kind, *field;
-	double unit; /* the field is multiplied by it */
+	const char *kind, *field; /* of the records with its value */
+	double unit;		  /* factor of the field's value */
 	const char *name, *help;
 } families[] = {
 	{ OF_RUN, "start", COUNT, 1, "attempts_total", "Attempts to train, restarts included." },
@@ -35,9 +37,9 @@ static const struct family {
 	{ OF_RUN, "start", "steps", 1, "planned_steps", "Optimizer steps of the whole run." },
 	{ OF_RUN, "stop", "running", 1, "running",
 	  "1 while the run trains, 0 after its end; compare with the time of its last record." },
-	{ OF_RUN, "stop", "exit", 1, "exit_status", "How the last attempt that ended has ended." },
+	{ OF_RUN, "stop", "exit", 1, "exit_status", "Exit status of the last ended attempt." },
 	{ OF_RUN, "train", "t", 1, "last_record_time_seconds",
-	  "Unix time of the last training record: late when the run hangs or is gone." },
+	  "Unix time of the last training record; it stays behind if the run hangs or is lost." },
 	{ OF_RUN, "train", "step", 1, "step", "Optimizer steps done; a restart can go back." },
 	{ OF_RUN, "train", "epoch", 1, "epoch", "Passes through the training text." },
 	{ OF_RUN, "train", "loss", 1, "train_loss_nats",
@@ -67,7 +69,8 @@ static const struct family {
 	{ OF_RUN, "eval", "step", 1, "evaluated_step", "Step of the last evaluation." },
 	{ OF_RUN, "eval", "bleu", 1, "dev_bleu", "BLEU of the development set, 0 to 100." },
 	{ OF_RUN, "eval", "pseudo_bleu", 1, "dev_pseudo_bleu",
-	  "Teacher-forced BLEU of pieces, 0 to 1, of an imported log; no translation's BLEU." },
+	  "Teacher-forced BLEU of subwords, 0 to 1, of an imported log; not a translation's "
+	  "BLEU." },
 	{ OF_RUN, "eval", "dev_nll", 1, "dev_nll_nats", "Loss of the development set." },
 	{ OF_RUN, "eval", "dev_ppl", 1, "dev_perplexity", "Perplexity of the development set." },
 	{ OF_RUN, "eval", "seconds", 1, "evaluation_seconds", "Duration of the last evaluation." },
@@ -78,8 +81,8 @@ static const struct family {
 	{ OF_RUN, "verdict", "exposed_share", 1, "network_exposed_ratio",
 	  "Share of a step spent waiting for the network." },
 	{ OF_VERDICT, "verdict", "is", 1, "network_verdict",
-	  "1 for what the last look at the network said: no, slightly, link, latency, straggler, "
-	  "loss, unknown." },
+	  "1 for the last diagnosis of the network: no, slightly, link, latency, straggler, loss, "
+	  "unknown." },
 	{ OF_LEVEL, "event", COUNT, 1, "events_total", "Events of the journal." },
 	{ OF_HOST, "host", "cpu", 1, "host_cpu_ratio", "Share of all cores in use." },
 	{ OF_HOST, "host", "memory_used", 1, "host_memory_used_bytes", "Memory in use." },
@@ -102,7 +105,7 @@ static const struct family {
 	  "Share of the time in which a kernel ran, waiting ones included." },
 	{ OF_GPU, "gpu", "memory_used", 1, "gpu_memory_used_bytes", "Memory of the GPU in use." },
 	{ OF_GPU, "gpu", "memory_total", 1, "gpu_memory_total_bytes", "Memory of the GPU." },
-	{ OF_GPU, "gpu", "power_w", 1, "gpu_power_watts", "Power it draws." },
+	{ OF_GPU, "gpu", "power_w", 1, "gpu_power_watts", "Power draw." },
 	{ OF_GPU, "gpu", "temperature_c", 1, "gpu_temperature_celsius", "Highest temperature." },
 	{ OF_GPU, "gpu", "sm_mhz", 1e6, "gpu_sm_clock_hertz", "Clock of its multiprocessors." },
 	{ OF_RANK, "rank", "step_s", 1, "rank_step_seconds", "Duration of a step of this rank." },
@@ -114,15 +117,15 @@ static const struct family {
 	  "Of that: waiting for the slowest rank to begin." },
 };
 
-/* Something that has values: the run, a host, a GPU, … */
+/* An object with values: the run, a host, a GPU, … */
 struct label_set {
 	enum group group;
-	double values[ARRAY_LEN(families)]; /* by family; ABSENT: not told */
+	double values[ARRAY_LEN(families)]; /* by family; ABSENT: no record had a value */
 };
 
 struct prometheus {
-	struct intern labels;	      /* things by group and labels */
-	struct label_set *label_sets; /* owned: (labels.n) */
+	struct intern labels;	      /* number of a label set by group and labels */
+	struct label_set *label_sets; /* (labels.n) owned */
 	size_t cap;
 	struct buf key; /* reused */
 	char *run;	/* owned: the label run="…", escaped */
@@ -130,7 +133,7 @@ struct prometheus {
 
 static const double ABSENT = -HUGE_VAL;
 
-/* ---- things ------------------------------------------------------------ */
+/* ---- label sets -------------------------------------------------------- */
 
 static void add_label(struct buf *b, const char *name, const char *text)
 {
@@ -145,7 +148,7 @@ static void add_label(struct buf *b, const char *name, const char *text)
 	buf_add_char(b, '"');
 }
 
-/* The thing whose group and labels are p->key; NULL: no memory. */
+/* The label set with group and labels p->key, made if it is new; NULL: ERR_NOMEM. */
 static struct label_set *find_label_set(struct prometheus *p, enum group group, struct err *e)
 {
 	int32_t index, before = p->labels.n;
@@ -220,7 +223,8 @@ static double *value_of(struct label_set *x, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(families); i++)
 		if (!strcmp(families[i].name, name))
 			return &x->values[i];
-	return NULL; /* never: names are of this file */
+	assert(!"a name of this file that families[] lacks");
+	return NULL;
 }
 
 static bool is_counter(const struct family *f)
@@ -228,7 +232,7 @@ static bool is_counter(const struct family *f)
 	return text_ends_with(f->name, "_total");
 }
 
-/* What a record of this kind says of a thing; null is a number that was not finite. */
+/* Take the values of a record of this kind; null stands for a number that is not finite. */
 static void read_metric_values(struct label_set *x, const char *kind, const struct json *record)
 {
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
@@ -282,7 +286,7 @@ static int read_host_metrics(struct prometheus *p, const struct json *record, st
 	return 0;
 }
 
-/* One of them is 1; what was said before is 0. */
+/* Set the metric of this verdict to 1, those of the other verdicts to 0. */
 static int read_verdict_metrics(struct prometheus *p, const struct json *record, struct err *e)
 {
 	struct label_set *x;
@@ -349,7 +353,7 @@ static void add_metric_value(struct buf *page, double v)
 		buf_add_str(page, " NaN\n");
 		return;
 	}
-	for (int digits = 15; digits <= 17; digits += 2) { /* what reads back the same */
+	for (int digits = 15; digits <= 17; digits += 2) { /* shortest that reads back the same */
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
@@ -396,7 +400,7 @@ int prometheus_write(const struct prometheus *p, const char *path, struct err *e
 		fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		if (fd < 0 || file_write_fd(fd, buf_text(&page), page.len) ||
 		    rename(temporary, path))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write the file", path);
 		if (fd >= 0)
 			close(fd);
 		if (rc && fd >= 0)

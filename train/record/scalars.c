@@ -1,4 +1,4 @@
-/* scalars.c - see scalars.h */
+/* scalars.c - the numbers in a record of the journal, with tags; see scalars.h */
 #include "train/record/scalars.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static const struct tag verdict_tags[] = {
 	{ NULL, NULL },
 };
 
-/* Behind hosts/NAME/ */
+/* After the prefix hosts/NAME/ */
 static const struct tag host_tags[] = {
 	{ "cpu", "cpu" },
 	{ "memory_used", "memory_used_bytes" },
@@ -60,7 +60,7 @@ static const struct tag host_tags[] = {
 	{ NULL, NULL },
 };
 
-/* Behind hosts/NAME/gpuN/ */
+/* After the prefix hosts/NAME/gpuN/ */
 static const struct tag gpu_tags[] = {
 	/* clang-format off */
 	{"util", "utilisation"},
@@ -72,7 +72,7 @@ static const struct tag gpu_tags[] = {
 	/* clang-format on */
 };
 
-/* Behind ranks/N/ */
+/* After the prefix ranks/N/ */
 static const struct tag rank_tags[] = {
 	/* clang-format off */
 	{"step_s", "step_seconds"},
@@ -86,7 +86,7 @@ static const struct tag rank_tags[] = {
 	/* clang-format on */
 };
 
-/* Who gets the numbers. */
+/* The function that gets the numbers. */
 struct scalar_visitor {
 	scalars_fn *f;
 	void *arg;

@@ -1,5 +1,5 @@
 /*
- * scalars.h - the numbers in a record of the journal, by the names that tools for plots show.
+ * scalars.h - the numbers in a record of the journal, with tags for plotting tools.
  *
  *	train      train/loss train/nll train/learning_rate train/gradient_norm train/epoch
  *	           speed/source_tokens_per_second speed/target_tokens_per_second speed/step_seconds
@@ -11,7 +11,7 @@
  *	host       hosts/NAME/cpu hosts/NAME/sent_bytes_per_second … hosts/NAME/gpuN/power_watts …
  *	rank       ranks/N/step_seconds ranks/N/compute_seconds …
  *
- * One table for TensorBoard's event files and every exported file: scalars.c.
+ * The tables in scalars.c serve TensorBoard's event files and all exported files.
  */
 #ifndef WERKBANK_TRAIN_RECORD_SCALARS_H
 #define WERKBANK_TRAIN_RECORD_SCALARS_H
@@ -19,10 +19,10 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-/* One number; the tag is borrowed. Not 0: scalars_each() ends with it. */
+/* Called with a number; the tag is borrowed. A result other than 0 ends scalars_each(). */
 typedef int scalars_fn(void *arg, const char *tag, double value, struct err *e);
 
-/* Each field that is there and a number; one that was not finite is null in a record, and left out. */
+/* Call f for each number of the record. Numbers that were not finite are null there, and omitted. */
 int scalars_each(const struct json *record, scalars_fn *f, void *arg, struct err *e);
 
 #endif

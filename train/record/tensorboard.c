@@ -1,4 +1,4 @@
-/* tensorboard.c - see tensorboard.h */
+/* tensorboard.c - writes event files for TensorBoard; see tensorboard.h */
 #include "train/record/tensorboard.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ static void add_masked_crc(struct buf *b, const void *bytes, size_t n)
 	proto_put_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
 }
 
-/* t->event goes into the file by one write; the part that a full disk took is cut off again. */
+/* Append t->event with one write; after a failure (full disk) cut the file to whole events. */
 static int put_event(struct tensorboard *t, struct err *e)
 {
 	struct buf *r = &t->record;
@@ -72,7 +72,7 @@ static int put_event(struct tensorboard *t, struct err *e)
 	}
 	if (n >= 0)
 		errno = ftruncate(t->fd, t->size) ? errno : ENOSPC;
-	return err_set_errno(e, ERR_IO, "%s: cannot be written", t->path);
+	return err_set_errno(e, ERR_IO, "%s: cannot write the file", t->path);
 }
 
 /* ---- events ------------------------------------------------------------ */
@@ -104,7 +104,7 @@ static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 {
 	struct buf *summary = arg, value = { 0 };
 
-	(void)e; /* a buffer remembers that memory ran out */
+	(void)e; /* the buffer itself records a failed allocation */
 
 	proto_put_text(&value, VALUE_TAG, tag);
 	if (fabs(v) > FLT_MAX)
@@ -114,7 +114,7 @@ static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 	return 0;
 }
 
-/* A value that a plugin of TensorBoard shows. tensor is used up. */
+/* Add a value for a plugin of TensorBoard. Frees tensor. */
 static void add_plugin_value(struct buf *summary, const char *tag, struct buf *tensor,
 			     const char *plugin, struct buf *content)
 {
@@ -132,7 +132,7 @@ static void add_plugin_value(struct buf *summary, const char *tag, struct buf *t
 
 /* ---- records of the journal -------------------------------------------- */
 
-/* A cell of a Markdown table: without what would end it. */
+/* Add a row with one cell to a Markdown table; escape special characters. */
 static void markdown_add_cell(struct buf *text, const char *row, const char *cell)
 {
 	buf_printf(text, "| %s | ", row);
@@ -163,7 +163,7 @@ static void add_sample_summary(struct buf *summary, const struct json *record)
 	add_plugin_value(summary, tag, &tensor, "text", NULL);
 }
 
-/* The scalar 0 that carries what the hparams plugin keeps in its metadata. */
+/* Add a scalar 0 whose metadata has the content for the hparams plugin. */
 static void add_hparams(struct buf *summary, const char *tag, struct buf *content)
 {
 	struct buf tensor = { 0 }, floats = { 0 }, shape = { 0 };
@@ -175,7 +175,7 @@ static void add_hparams(struct buf *summary, const char *tag, struct buf *conten
 	add_plugin_value(summary, tag, &tensor, "hparams", content);
 }
 
-/* One entry of map<string, google.protobuf.Value>: numbers as such, else text. */
+/* One entry of map<string, google.protobuf.Value>: a number if value is one, else a text. */
 static void add_hparam_option(struct buf *start, const char *name, const char *text)
 {
 	struct buf entry = { 0 }, value = { 0 };
@@ -244,7 +244,7 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].kind, kind))
 			kinds[i].add(&summary, record);
-	if (strcmp(kind, "rank") != 0) /* of each of a thousand ranks: too many plots */
+	if (strcmp(kind, "rank") != 0) /* no plots of ranks: there may be a thousand */
 		(void)scalars_each(record, add_scalar, &summary, e);
 	if (summary.len || summary.failed) {
 		begin_event(t, json_number(json_get(record, "t"), 0),
@@ -273,8 +273,8 @@ static int begin_file(struct tensorboard *t, int64_t first_step, double wall, st
 }
 
 /*
- * TensorBoard reads the files of a folder in the order of their names: the number of a new one is
- * beyond those that are there, even when the clock went back, or has not moved.
+ * TensorBoard reads the files of a folder in the order of their names. The number of a new file is
+ * larger than those of all older files, even if the clock went back or has not moved.
  */
 static int64_t number_of_file(const char *folder, double wall)
 {
@@ -307,7 +307,8 @@ static int open_event_file(struct tensorboard *t, const char *folder, double wal
 	if (!t->path)
 		return e->code;
 	t->fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-	return t->fd < 0 ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", t->path) : 0;
+	return t->fd < 0 ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot create the file", t->path)
+			 : 0;
 }
 
 struct tensorboard *tensorboard_open(const char *folder, int64_t first_step, double wall,

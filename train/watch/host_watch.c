@@ -1,6 +1,7 @@
-/* host_watch.c - see host_watch.h */
+/* host_watch.c - samples a host and computes means for reports; see host_watch.h */
 #include "train/watch/host_watch.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,13 +13,13 @@
 #include "train/common/host_disk.h"
 #include "train/common/linkfile.h"
 
-/* Means over the looks since the last report. */
+/* Means over the samples since the last report. */
 struct host_means {
 	struct host_mean cpu, waits_cpu, waits_io, waits_memory, disk_read, disk_write, rx, tx,
 		retransmits;
 };
 
-/* The rates of one GPU; they are the doubles of struct host_gpu that are averaged. */
+/* Means of the fields of struct host_gpu that are averaged. */
 struct gpu_means {
 	struct host_mean util, power, sm, pcie_tx, pcie_rx, nvlink_tx, nvlink_rx, temperature;
 	int32_t throttle;
@@ -29,27 +30,28 @@ struct host_watch {
 	struct host_roots roots;
 	char trouble[300];
 	char workspace[4096]; /* "": none */
-	/* of the looking thread */
+	/* only the sampling thread */
 	struct host_cpu cpu;
 	struct host_disk disk;
 	struct host_net net;
-	struct host_gpus *gpus; /* opened at the first look: drivers may take seconds */
+	struct host_gpus *gpus; /* opened at the first sample: drivers may take seconds */
 	struct host_gpu now[HOST_GPUS_MAX];
-	double at; /* of the look before; 0: none */
+	double at; /* time of the last sample; 0: none */
 	int64_t looks;
-	/* between the threads */
+	/* shared by the threads, under the lock */
 	pthread_mutex_t lock;
 	struct host_means means;
 	struct gpu_means gpu_means[HOST_GPUS_MAX];
 	struct host_report latest;
 	struct host_gpu latest_gpus[HOST_GPUS_MAX];
-	double measured, seen; /* bytes a second; NAN unknown, 0 nothing yet */
-	char seen_on[HOST_INTERFACE_MAX];
+	double measured;		  /* link speed of network.json in bytes/s; NAN: unknown */
+	double seen;			  /* highest rate in bytes/s; 0: nothing so far */
+	char seen_on[HOST_INTERFACE_MAX]; /* interface of seen */
 };
 
 void host_report_clear(struct host_report *r)
 {
-	memset(r, 0, sizeof(*r)); /* the gaps, too: it travels */
+	memset(r, 0, sizeof(*r)); /* padding bytes, too: ranks send the struct */
 	r->cpu = r->load = r->waits_cpu = r->waits_io = r->waits_memory = NAN;
 	r->memory_used = r->memory_total = NAN;
 	r->disk_free = r->disk_read_bytes_s = r->disk_write_bytes_s = NAN;
@@ -79,7 +81,7 @@ struct host_watch *host_watch_open(const struct host_roots *roots, const char *n
 	return w;
 }
 
-/* ---- looking ----------------------------------------------------------- */
+/* ---- sampling ---------------------------------------------------------- */
 
 static void add_gpu(struct gpu_means *m, const struct host_gpu *now, double weight)
 {
@@ -97,8 +99,8 @@ static void add_gpu(struct gpu_means *m, const struct host_gpu *now, double weig
 	}
 }
 
-/* What is known of the link's speed, best first. Within the lock. */
-static void judge_link(struct host_watch *w, const struct host_net_now *net)
+/* The link's speed from the best source that is known. Under the lock. */
+static void update_link_speed(struct host_watch *w, const struct host_net_now *net)
 {
 	struct host_report *r = &w->latest;
 	double most = fmax(net->rx_bytes_s, net->tx_bytes_s);
@@ -132,6 +134,7 @@ static void host_watch_sample_gpus(struct host_watch *w, double at)
 	if (!w->gpus)
 		return;
 	n = host_gpus_sample(w->gpus, w->now, HOST_GPUS_MAX, at);
+	assert(n >= 0 && n <= HOST_GPUS_MAX);
 	trouble = host_gpus_trouble(w->gpus, &is_normal);
 	pthread_mutex_lock(&w->lock);
 	for (int i = 0; i < n; i++) {
@@ -143,7 +146,7 @@ static void host_watch_sample_gpus(struct host_watch *w, double at)
 	pthread_mutex_unlock(&w->lock);
 }
 
-#define MEASURED_EVERY 60 /* looks between two at WORKSPACE/network.json */
+#define MEASURED_EVERY 60 /* samples between two reads of WORKSPACE/network.json */
 
 static void read_measured(struct host_watch *w)
 {
@@ -185,7 +188,7 @@ void host_watch_sample(struct host_watch *w, double at)
 	r->memory_used = cpu.memory_total - cpu.memory_available;
 	r->disk_free = disk.free_bytes;
 	snprintf(r->interface, sizeof(r->interface), "%s", net.interface);
-	judge_link(w, &net);
+	update_link_speed(w, &net);
 	pthread_mutex_unlock(&w->lock);
 	host_watch_sample_gpus(w, at);
 }
@@ -196,7 +199,7 @@ static void collect_gpu_means(struct gpu_means *m, struct host_gpu *gpu)
 {
 	double mean, hottest;
 
-	/* a GPU that is lost now has nothing to tell, whatever it told before */
+	/* a lost GPU has no values, even if it had some in earlier samples */
 	if (!gpu->lost) {
 		gpu->util = host_mean_collect(&m->util, NULL);
 		gpu->power_w = host_mean_collect(&m->power, NULL);
@@ -239,7 +242,7 @@ int host_watch_collect(struct host_watch *w, struct host_report *report, struct 
 	return n;
 }
 
-/* The interface is the one found at the opening and never changes. */
+/* No lock: the interface never changes after the opening. */
 void host_watch_sent(const struct host_watch *w, struct host_net_sent *now)
 {
 	host_net_sent(w->net.interface, &w->roots, now);

@@ -1,6 +1,7 @@
-/* telemetry.c - see telemetry.h */
+/* telemetry.c - samples hosts, adds up steps and gathers both; see telemetry.h */
 #include "train/watch/telemetry.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,29 +15,30 @@
 #include "share/base/mem.h"
 #include "train/watch/telemetry_internal.h"
 
-#define LOOK_EVERY_S 1.0
-#define GRACE_S	     2.0 /* for the thread to end: a driver or a file system may hang */
+#define SAMPLE_EVERY_S 1.0
+#define GRACE_S	       2.0 /* for the thread to end: a driver or a file system may hang */
 
 struct telemetry {
-	struct telemetry_options how; /* its texts are not used after the opening */
-	struct comm *comm;	      /* borrowed */
+	struct telemetry_options
+		how;	   /* don't use its texts after telemetry_open(): they may be gone */
+	struct comm *comm; /* borrowed */
 	struct step_times sum;
 	int64_t steps;
 	double reported;	  /* clock_mono_s() of the last report */
-	struct telemetry_row row; /* what this rank gives */
-	char *all;		  /* first rank: room for the rows of all */
-	double *order;		  /* first rank: room for a number of each */
-	unsigned *warned_kinds;	  /* first rank: troubles of each rank's host, as bits */
-	/* first rank of a host */
-	struct host_watch *host_watcher; /* NULL: not watched */
-	bool counting;			 /* steps are being made since counted_from */
+	struct telemetry_row row; /* of this rank */
+	char *all;		  /* first rank: (ranks) rows, owned */
+	double *order;		  /* first rank: (ranks) workspace, owned */
+	unsigned *warned_kinds;	  /* first rank: (ranks) bits of the warnings so far, owned */
+	/* only on the first rank of a host */
+	struct host_watch *host_watcher; /* NULL: other ranks, or no telemetry */
+	bool counting;			 /* between telemetry_begin() and telemetry_pause() */
 	struct host_net_sent counted_from;
-	double sent, again; /* in steps: bytes, TCP segments sent again; NAN: unknown */
+	double sent, again; /* during steps: bytes, retransmitted TCP segments; NAN: unknown */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool end, ended; /* within the lock */
+	bool end, ended; /* under the lock: the thread shall end; it has ended */
 };
 
 /* ---- the thread -------------------------------------------------------- */
@@ -62,7 +64,7 @@ static void *host_watcher(void *argument)
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->end) {
-		until = deadline_after(LOOK_EVERY_S);
+		until = deadline_after(SAMPLE_EVERY_S);
 		pthread_mutex_unlock(&t->lock);
 		host_watch_sample(t->host_watcher, clock_mono_s());
 		pthread_mutex_lock(&t->lock);
@@ -86,25 +88,23 @@ static void init_lock(struct telemetry *t)
 	pthread_condattr_destroy(&how);
 }
 
-/* Signals are for the thread that trains. */
+/* The thread blocks all signals: the training thread handles them. */
 static int telemetry_start_thread(struct telemetry *t, struct err *e)
 {
 	sigset_t all, before;
-	int code;
+	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&t->thread, NULL, host_watcher, t);
+	rc = pthread_create(&t->thread, NULL, host_watcher, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	t->has_thread = !code;
-	return code ? err_set(e, ERR_NOMEM,
-			      "the thread that watches the host cannot be started: "
-			      "%s",
-			      strerror(code))
-		    : 0;
+	t->has_thread = !rc;
+	return rc ? err_set(e, ERR_NOMEM, "cannot start the thread that samples the host: %s",
+			    strerror(rc))
+		  : 0;
 }
 
-/* False: the thread hangs in a call that does not return, and needs what it uses. */
+/* False: the thread hangs in a system call, so its memory must not be freed. */
 static bool stop_thread(struct telemetry *t)
 {
 	struct timespec until = deadline_after(GRACE_S);
@@ -186,7 +186,7 @@ void telemetry_free(struct telemetry *t)
 	free(t->order);
 	free(t->warned_kinds);
 	if (!stop_thread(t))
-		return; /* left behind, with what the thread uses */
+		return; /* leak the memory that the hanging thread uses */
 	host_watch_free(t->host_watcher);
 	pthread_cond_destroy(&t->wake);
 	pthread_mutex_destroy(&t->lock);
@@ -196,8 +196,8 @@ void telemetry_free(struct telemetry *t)
 /* ---- steps ------------------------------------------------------------- */
 
 /*
- * Bytes a step are of steps alone, not of what evaluations and checkpoints send: the interface's
- * counters are read where a row of steps begins and where it ends.
+ * The bytes of evaluations and checkpoints don't count: the interface's counters are read when a
+ * sequence of steps begins and when it ends.
  */
 void telemetry_begin(struct telemetry *t)
 {
@@ -276,12 +276,13 @@ static void telemetry_fill_row(struct telemetry *t)
 			 host_watch_trouble(t->host_watcher));
 }
 
-/* Said once for each host and kind of trouble. */
+/* Write a warning, once for each rank and kind; kind: a GPU, or HOST_GPUS_MAX for the host. */
 static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const char *text,
 			       int64_t step, struct journal *j, struct err *e)
 {
 	struct json_writer *w;
 
+	assert(kind >= 0 && kind < 32 && rank >= 0 && rank < t->comm->size);
 	if (t->warned_kinds[rank] & (1u << kind))
 		return 0;
 	t->warned_kinds[rank] |= 1u << kind;
@@ -308,9 +309,8 @@ static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_r
 		for (int k = 0; !rc && k < row->report.n_gpus; k++)
 			if (row->gpus[k].lost) {
 				snprintf(text, sizeof(text),
-					 "%.63s: GPU %d is lost: it fell off the bus or needs a "
-					 "reset; its processes must end and the machine be "
-					 "restarted",
+					 "%.63s: GPU %d does not respond: it fell off the bus or "
+					 "needs a reset; end its processes and restart the host",
 					 row->host, k);
 				rc = telemetry_warn_once(t, i, k, text, step, j, e);
 			}
@@ -330,7 +330,7 @@ int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal,
 	most_gpus = t->row.report.n_gpus;
 	if (c->max_ints(c, &most_gpus, 1, e))
 		return e->code;
-	/* rows are as long as the host with the most GPUs needs them */
+	/* rows of all ranks have the length that the host with the most GPUs needs */
 	rows.row_bytes =
 		offsetof(struct telemetry_row, gpus) + (size_t)most_gpus * sizeof(struct host_gpu);
 	if (c->gather(c, &t->row, rows.row_bytes, t->all, e))

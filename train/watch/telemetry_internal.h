@@ -1,8 +1,8 @@
 /*
- * telemetry_internal.h - what the files of telemetry share.
+ * telemetry_internal.h - the rows that ranks send to the first rank.
  *
- *	telemetry.c		the thread that watches a host, steps, gathering
- *	telemetry_records.c	the journal's records out of what was gathered
+ *	telemetry.c		the thread that samples a host; sums over steps; gathering rows
+ *	telemetry_records.c	the journal's records from the gathered rows
  */
 #ifndef WERKBANK_TRAIN_WATCH_TELEMETRY_INTERNAL_H
 #define WERKBANK_TRAIN_WATCH_TELEMETRY_INTERNAL_H
@@ -15,14 +15,14 @@
 
 #define TELEMETRY_LATE_SHARE 1.2 /* of the median rank's compute: a straggler */
 
-/* One rank's part of a report; plain data of a fixed size: it travels. */
+/* One rank's part of a report; plain data, which ranks send. */
 struct telemetry_row {
 	char host[64];
-	int64_t steps;		/* that the means are of */
-	struct step_times mean; /* of them */
+	int64_t steps;		/* since the last report */
+	struct step_times mean; /* over these steps */
 	int32_t local_rank, local_size;
-	struct host_report report;	     /* of the first rank of a host; else unknown */
-	struct host_gpu gpus[HOST_GPUS_MAX]; /* report.n_gpus of them; the end may be missing */
+	struct host_report report;	     /* first rank of a host; on others all unknown */
+	struct host_gpu gpus[HOST_GPUS_MAX]; /* report.n_gpus; rows are sent without the rest */
 };
 
 /* The rows of all ranks, each row_bytes long. */
@@ -38,13 +38,13 @@ static inline const struct telemetry_row *telemetry_row(const struct telemetry_r
 }
 
 /*
- * What the rows say about the network; order: room for n numbers. The means of ranks that made no
- * steps are left out.
+ * *v = evidence about the network from the rows. order: workspace for n numbers. Ranks without
+ * steps are ignored.
  */
 void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
 			double *order, struct network_evidence *v);
 
-/* The records "rank", "host" and "verdict". order as above. */
+/* Write the records "rank", "host" and "verdict". order: as above. */
 int telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
 		    double *order, int64_t step, struct journal *j, struct err *e);
 

@@ -1,4 +1,5 @@
-/* telemetry_records.c - see telemetry_internal.h */
+/* telemetry_records.c - writes the records of telemetry to the journal; see telemetry_internal.h */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +7,10 @@
 
 #include "train/watch/telemetry_internal.h"
 
-#define MANY_RANKS 64	/* more: of each host the first rank and the stragglers only */
-#define GPUS_BYTES 3000 /* of a host's line, whose rest takes less than 1000 */
+#define MANY_RANKS 64	/* with more: records of each host's first rank and of stragglers only */
+#define GPUS_BYTES 3000 /* limit of the GPUs in a host's line; the rest needs less than 1000 */
 
-/* ---- numbers: what is not known is left out ---------------------------- */
+/* ---- numbers: unknown ones are omitted --------------------------------- */
 
 static void put_rounded_real(struct json_writer *w, const char *key, double v, double digits)
 {
@@ -37,7 +38,7 @@ static void put_text_if_any(struct json_writer *w, const char *key, const char *
 	json_put_str(w, key, text);
 }
 
-/* ---- what the rows say ------------------------------------------------- */
+/* ---- evidence from the rows -------------------------------------------- */
 
 static int telemetry_cmp_double(const void *a, const void *b)
 {
@@ -47,8 +48,8 @@ static int telemetry_cmp_double(const void *a, const void *b)
 }
 
 /*
- * The middle of the compute times; of an even number the lower one, so that of two ranks the
- * slower one counts as slow.
+ * The median of the compute times. With an even number of ranks the lower of the two middle ones,
+ * so that the slower of two ranks counts as slow.
  */
 static double median_compute(const struct telemetry_rows *r, double *order)
 {
@@ -86,14 +87,14 @@ static void add_host(struct network_evidence *v, const struct host_report *h)
 	v->hosts++;
 	v->observed_bytes = larger_known(v->observed_bytes, h->tx_step_bytes);
 	v->retransmits_s = larger_known(v->retransmits_s, h->retransmits_step / v->step_s);
-	/* the most that was seen is no speed to measure against: it would always be full */
+	/* not the highest rate seen: compared with it, the link would always look saturated */
 	if (h->link_from != HOST_LINK_SEEN)
 		v->link_bytes_s = smaller_known(v->link_bytes_s, h->link_bytes_s);
 }
 
 /*
- * Of a step: 1; with local steps what a rank has sent says how often weights were averaged since the
- * last report: so many times in so many steps.
+ * Reductions per step: 1. With local steps: how often weights were averaged since the last report,
+ * which follows from the sent bytes, divided by the steps.
  */
 static double reductions_per_step(const struct telemetry_rows *r,
 				  const struct telemetry_options *how)
@@ -113,6 +114,7 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_o
 	const struct telemetry_row *first = telemetry_row(r, 0);
 	double median = median_compute(r, order);
 
+	assert(r->n >= 1);
 	*v = (struct network_evidence){
 		.ranks = r->n,
 		.step_s = first->steps ? first->mean.step : NAN,
@@ -165,7 +167,7 @@ static int write_rank(const struct telemetry_row *row, int rank, int64_t step, s
 	return journal_end(j, e);
 }
 
-/* How much of a GPU is told: many with much to tell do not fit into a line. */
+/* Detail of the GPUs in a record: a line has a limited length. */
 enum detail { ALL_OF_IT, WITHOUT_TRAFFIC, THE_MOST_NEEDED };
 
 static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail detail)
@@ -209,7 +211,7 @@ static void put_gpus(struct json_writer *w, const struct telemetry_row *row, enu
 	json_close(w, ']');
 }
 
-/* As much as fits. */
+/* Write the GPUs with as much detail as fits into GPUS_BYTES. */
 static void put_fitting_gpus(struct json_writer *w, const struct telemetry_row *row)
 {
 	enum detail detail;
