@@ -228,6 +228,7 @@ static void man_all(struct buf *out)
 		    "checkpoints.\n");
 	man_exit_status(out);
 	buf_add_str(out, ".SH SEE ALSO\n"
+			 ".BR werkbank (7),\n"
 			 ".BR werkbank\\-recipe (5),\n.BR werkbank\\-corpus (5),\n"
 			 ".BR werkbank\\-manifest (5),\n.BR werkbank\\-run (5),\n"
 			 ".BR werkbank\\-journal (5),\n.BR werkbank\\-checkpoint (5)\n");
@@ -347,7 +348,7 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 		man_group(cmd, (enum conf_group)g, out);
 	man_examples(cmd, out);
 	man_exit_status(out);
-	buf_add_str(out, ".SH SEE ALSO\n.BR werkbank (1)");
+	buf_add_str(out, ".SH SEE ALSO\n.BR werkbank (1),\n.BR werkbank (7)");
 	if (*cmd->sections)
 		buf_add_str(out, ",\n.BR werkbank\\-recipe (5)");
 	if (conf_has_word(cmd->options, "run"))

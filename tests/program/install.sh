@@ -32,6 +32,7 @@ else
 	for page in checkpoint corpus journal manifest recipe run shard; do
 		present "werkbank-$page(5)" "$prefix/share/man/man5/werkbank-$page.5"
 	done
+	present "werkbank(7)" "$prefix/share/man/man7/werkbank.7"
 	present "completion of bash" "$prefix/share/bash-completion/completions/werkbank"
 	present "completion of zsh" "$prefix/share/zsh/site-functions/_werkbank"
 	present "completion of fish" "$prefix/share/fish/vendor_completions.d/werkbank.fish"

@@ -15,7 +15,7 @@ mkdir "$tmp/man"
 "$wb" _man >"$tmp/man/werkbank.1"
 "$wb" _man recipe >"$tmp/man/werkbank-recipe.5"
 for command in $commands; do "$wb" _man "$command" >"$tmp/man/werkbank-$command.1"; done
-cp "$pages"/*.5 "$tmp/man/"
+cp "$pages"/*.[57] "$tmp/man/"
 says "a page that is none" 64 "neither a command nor" "$wb" _man no-such-page
 says "no page of what is between programs" 64 "neither a command nor" "$wb" _man _rank
 
@@ -53,7 +53,7 @@ for command in $commands; do
 	grep -q "^.SS $(echo "$command" | sed 's/-/\\\\-/g')\$" "$tmp/man/werkbank.1" ||
 		not_ok "werkbank.1" "it lacks $command"
 done
-sed -n 's/^\.BR \(werkbank[^ ]*\) (\([15]\)).*/\1.\2/p' "$tmp/man"/* | sed 's/\\//g' | sort -u >"$tmp/refs"
+sed -n 's/^\.BR \(werkbank[^ ]*\) (\([157]\)).*/\1.\2/p' "$tmp/man"/* | sed 's/\\//g' | sort -u >"$tmp/refs"
 while read -r page; do present "reference to $page" "$tmp/man/$page"; done <"$tmp/refs"
 # shellcheck disable=SC2046 # names without blanks
 # kinds of records, as the code writes them
@@ -69,5 +69,8 @@ while read -r tensor; do
 	word=$(echo "$tensor" | sed 's/^\.//; s/.* i \././')
 	grep -qF -- "$word" "$pages/werkbank-checkpoint.5" || not_ok "tensor $tensor" "werkbank-checkpoint.5 lacks it"
 done <"$tmp/tensors"
+# terms of the glossary, in alphabetical order and each once
+sed -n '/^\.TP/{n;s/^\.B //p;}' "$pages/werkbank.7" | sed 's/\\//g' >"$tmp/terms"
+if [ "$(wc -l <"$tmp/terms")" -ge 40 ] && LC_ALL=C sort -fuc "$tmp/terms"; then ok "glossary"; else not_ok "glossary" "not sorted, or few terms"; fi
 ok "tensors: $(wc -l <"$tmp/tensors")"
 tally
