@@ -49,6 +49,7 @@ const char *host_throttle_words(int32_t throttle, char *text, size_t room)
 	};
 	size_t have = 0;
 
+	assert(room > 0);
 	snprintf(text, room, "%s", throttle & HOST_THROTTLE_UNKNOWN ? "" : "none");
 	if (throttle & HOST_THROTTLE_UNKNOWN)
 		return text;

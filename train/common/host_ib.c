@@ -1,4 +1,5 @@
 /* host_ib.c - speed and traffic of InfiniBand adapters, from /sys; see host_net.h */
+#include <assert.h>
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
@@ -113,6 +114,7 @@ void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
 			add_ib_adapter(roots, adapters[i]->d_name, ib);
 	free_folder_list(adapters, n);
 	have = strlen(ib->name);
+	assert(have < sizeof(ib->name) && (ib->ports > 0) == (have > 0));
 	if (ib->ports > 1)
 		snprintf(ib->name + have, sizeof(ib->name) - have, "+%d", ib->ports - 1);
 	if (!ib->ports)

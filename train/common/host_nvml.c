@@ -1,6 +1,7 @@
 /* host_nvml.c - see host_nvml.h */
 #include "train/common/host_nvml.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -466,6 +467,7 @@ int host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double
 {
 	int n = MIN(v->n, room);
 
+	assert(v->n <= HOST_GPUS_MAX);
 	if (!v->state)
 		return 0;
 	for (int i = 0; i < n; i++)

@@ -84,6 +84,7 @@ static char *record_folder_path(bool make, struct err *e)
 
 void leftover_write(const struct leftover *l, struct json_writer *w)
 {
+	assert(l->rank >= LEFTOVER_LAUNCHER);
 	json_open(w, '{');
 	json_put_str(w, "run", l->run);
 	json_put_int(w, "rank", l->rank);

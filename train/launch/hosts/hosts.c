@@ -233,6 +233,7 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 	int64_t number;
 	bool in_brackets = *at == '[', is_address;
 
+	assert(at < end); /* so *at is a character of the item */
 	snprintf(address, sizeof(address), "%.*s", (int)MIN(n, sizeof(address) - 1), at);
 	is_address = is_address6(address);
 	if (memchr(at, '@', n)) {
@@ -438,6 +439,7 @@ static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct
 	p.n_tasks = n;
 	if (!rc)
 		rc = parse_host_list(&p, e);
+	assert(p.next_task <= p.n_tasks);
 	free(tasks);
 	return rc;
 }

@@ -1,4 +1,5 @@
 /* hosts_aws.c - reader of the JSON output of "aws ec2 describe-instances"; see hosts.h */
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static int aws_walk(struct aws_walk *w, const struct json *v, struct err *e)
 	const char *key;
 	int rc = 0;
 
+	assert(n < sizeof(w->path));
 	if (json_get(v, "InstanceId") || json_get(v, "PrivateIpAddress"))
 		return add_aws_instance(w, v, e);
 	for (size_t i = 0; !rc && i < json_len(v); i++) {

@@ -336,6 +336,7 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 	}
 	if (!rc)
 		rc = remote_run_local(jobs, n_jobs, &how, e);
+	assert(n_jobs <= n);
 	for (size_t k = 0; !rc && k < n_jobs; k++)
 		store_rsync_result(&s->by_host[who[k]], &jobs[k]);
 	for (size_t k = 0; lines && k < n_jobs; k++)

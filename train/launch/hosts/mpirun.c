@@ -28,6 +28,7 @@ int command_line_add(struct command_line *c, const char *word, struct err *e)
 
 	if (!copy)
 		return e->code;
+	assert(c->n + 2 <= c->cap); /* the word and the NULL at the end */
 	c->all[c->n++] = copy;
 	c->all[c->n] = NULL;
 	return 0;
@@ -114,6 +115,7 @@ void mpirun_decode_word(char *word)
 			*to++ = *word++;
 		}
 	}
+	assert(to <= word); /* a decoded word is never longer */
 	*to = 0;
 }
 

@@ -53,32 +53,32 @@ struct preflight_query {
 };
 
 /* The request for facts; peers are the names that each host resolves and looks up routes to. */
-static int write_facts_request(const struct preflight_query *a, struct buf *out, struct err *e)
+static int write_facts_request(const struct preflight_query *q, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "facts");
-	if (a->how->workspace)
-		json_put_str(&w, "workspace", a->how->workspace);
-	if (a->how->workspace && a->how->corpus)
-		json_put_str(&w, "corpus", a->how->corpus);
+	if (q->how->workspace)
+		json_put_str(&w, "workspace", q->how->workspace);
+	if (q->how->workspace && q->how->corpus)
+		json_put_str(&w, "corpus", q->how->corpus);
 	json_key(&w, "peers");
 	json_open(&w, '[');
-	for (size_t i = 0; i < a->hosts->n && i < MAX_PEERS; i++)
-		json_str(&w, a->hosts->all[i].name);
+	for (size_t i = 0; i < q->hosts->n && i < MAX_PEERS; i++)
+		json_str(&w, q->hosts->all[i].name);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	return buf_check(out, e);
 }
 
-static int query_local_facts(struct preflight_query *a, const struct buf *request, struct err *e)
+static int query_local_facts(struct preflight_query *q, const struct buf *request, struct err *e)
 {
 	struct json *r = json_parse(request->data, request->len, e);
 	struct buf answer = { 0 };
 	int rc = r ? probe_answer_request(r, &answer, e) : e->code;
 
-	if (!rc && !(a->local_facts = json_parse(answer.data, answer.len, e)))
+	if (!rc && !(q->local_facts = json_parse(answer.data, answer.len, e)))
 		rc = e->code;
 	json_free(r);
 	buf_free(&answer);
@@ -104,22 +104,22 @@ static void report_silent_host(struct preflight_host *h, const struct remote_job
  * A host writes its time at the end of its answer, just before its last byte arrives here. The
  * difference contains the network latency, which is small compared with CLOCK_WARNING.
  */
-static void store_host_facts(struct preflight_check *p, struct preflight_query *a)
+static void store_host_facts(struct preflight_check *p, struct preflight_query *q)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct preflight_host *h = &p->hosts[i];
-		const struct remote_job *job = &a->jobs[i];
+		const struct remote_job *job = &q->jobs[i];
 		bool noisy = false;
 
 		h->seconds = job->seconds;
 		if (job->status == 0)
-			a->facts[i] = hosts_find_answer(job, &noisy);
-		h->alive = a->facts[i] != NULL;
+			q->facts[i] = hosts_find_answer(job, &noisy);
+		h->alive = q->facts[i] != NULL;
 		if (!h->alive) {
 			report_silent_host(h, job);
 			continue;
 		}
-		h->clock_skew_s = json_number(json_get(a->facts[i], "time"), job->last_byte_time) -
+		h->clock_skew_s = json_number(json_get(q->facts[i], "time"), job->last_byte_time) -
 				  job->last_byte_time;
 		if (noisy)
 			preflight_add_finding(
@@ -131,24 +131,24 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 	}
 }
 
-static int query_host_facts(struct preflight_check *p, struct preflight_query *a, struct err *e)
+static int query_host_facts(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
-	const struct remote_options how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s };
+	const struct remote_options how = { .ssh = q->how->ssh, .deadline_s = q->how->deadline_s };
 	struct buf request = { 0 };
-	int rc = write_facts_request(a, &request, e);
+	int rc = write_facts_request(q, &request, e);
 
 	if (!rc)
-		rc = query_local_facts(a, &request, e);
+		rc = query_local_facts(q, &request, e);
 	for (size_t i = 0; i < p->n; i++)
-		a->jobs[i] = (struct remote_job){ .host = p->hosts[i].host,
-						  .argv = a->argv,
+		q->jobs[i] = (struct remote_job){ .host = p->hosts[i].host,
+						  .argv = q->argv,
 						  .input = request.data,
 						  .input_bytes = request.len };
 	if (!rc)
-		rc = remote_run(a->jobs, p->n, &how, e);
+		rc = remote_run(q->jobs, p->n, &how, e);
 	if (!rc)
-		store_host_facts(p, a);
-	remote_free(a->jobs, p->n);
+		store_host_facts(p, q);
+	remote_free(q->jobs, p->n);
 	buf_free(&request);
 	return rc;
 }
@@ -234,12 +234,12 @@ static void check_connections(struct preflight_check *p, size_t i, const struct 
 	}
 }
 
-static int test_connections(struct preflight_check *p, struct preflight_query *a, struct err *e)
+static int test_connections(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
-	const struct remote_options how = { .ssh = a->how->ssh,
-					    .deadline_s = a->how->deadline_s,
+	const struct remote_options how = { .ssh = q->how->ssh,
+					    .deadline_s = q->how->deadline_s,
 					    .max_parallel = (int)MIN(p->n, INT_MAX) };
-	double seconds = MIN(CONNECT_MAX_S, a->how->deadline_s / 2);
+	double seconds = MIN(CONNECT_MAX_S, q->how->deadline_s / 2);
 	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
 	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), first_peer[1];
 	int rc = requests && who ? 0 : e->code;
@@ -248,32 +248,33 @@ static int test_connections(struct preflight_check *p, struct preflight_query *a
 		if (!p->hosts[i].alive || !p->hosts[i].address[0] ||
 		    !preflight_connect_peers(p, i, first_peer, 1))
 			continue;
-		rc = write_connect_request(p, a->facts, i, seconds, &requests[n], e);
-		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host,
-						  .argv = a->argv,
+		rc = write_connect_request(p, q->facts, i, seconds, &requests[n], e);
+		q->jobs[n] = (struct remote_job){ .host = p->hosts[i].host,
+						  .argv = q->argv,
 						  .input = requests[n].data,
 						  .input_bytes = requests[n].len };
 		who[n++] = i;
 	}
+	assert(n <= p->n);
 	if (!rc && n > 1)
-		rc = remote_run(a->jobs, n, &how, e);
+		rc = remote_run(q->jobs, n, &how, e);
 	for (size_t k = 0; !rc && n > 1 && k < n; k++) {
 		bool noisy;
 		struct json *answer = NULL;
 
-		if (a->jobs[k].status == 0)
-			answer = hosts_find_answer(&a->jobs[k], &noisy);
+		if (q->jobs[k].status == 0)
+			answer = hosts_find_answer(&q->jobs[k], &noisy);
 		if (answer)
-			check_connections(p, who[k], answer, a->facts);
+			check_connections(p, who[k], answer, q->facts);
 		else
 			preflight_add_finding(&p->hosts[who[k]], FINDING_WARNING, "ports",
 					      "the port test failed on %s: %s",
 					      p->hosts[who[k]].host->name,
-					      a->jobs[k].trouble[0] ? a->jobs[k].trouble
-								    : buf_text(&a->jobs[k].err));
+					      q->jobs[k].trouble[0] ? q->jobs[k].trouble
+								    : buf_text(&q->jobs[k].err));
 		json_free(answer);
 	}
-	remote_free(a->jobs, n);
+	remote_free(q->jobs, n);
 	for (size_t k = 0; requests && k < n; k++)
 		buf_free(&requests[k]);
 	free(requests);
@@ -290,26 +291,26 @@ static void find_worst_level(struct preflight_check *p)
 			p->worst = MAX(p->worst, p->hosts[i].findings[k].level);
 }
 
-static int run_preflight_checks(struct preflight_check *p, struct preflight_query *a, struct err *e)
+static int run_preflight_checks(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
-	struct preflight_facts f = { .how = a->how };
+	struct preflight_facts f = { .how = q->how };
 	int rc;
 
-	a->jobs = mem_alloc(p->n, sizeof(*a->jobs), e);
-	a->facts = a->jobs ? mem_alloc(p->n, sizeof(*a->facts), e) : NULL;
-	a->launcher = a->facts ? paths_program("werkbank-launch", e) : NULL;
-	if (!a->launcher)
+	q->jobs = mem_alloc(p->n, sizeof(*q->jobs), e);
+	q->facts = q->jobs ? mem_alloc(p->n, sizeof(*q->facts), e) : NULL;
+	q->launcher = q->facts ? paths_program("werkbank-launch", e) : NULL;
+	if (!q->launcher)
 		return e->code;
-	a->argv[0] = a->launcher;
-	a->argv[1] = "_probe";
-	rc = query_host_facts(p, a, e);
+	q->argv[0] = q->launcher;
+	q->argv[1] = "_probe";
+	rc = query_host_facts(p, q, e);
 	if (rc)
 		return rc;
-	f.local_facts = a->local_facts;
-	f.by_host = (const struct json *const *)a->facts;
+	f.local_facts = q->local_facts;
+	f.by_host = (const struct json *const *)q->facts;
 	preflight_compare_hosts(p, &f);
 	preflight_find_network(p, &f);
-	rc = test_connections(p, a, e);
+	rc = test_connections(p, q, e);
 	find_worst_level(p);
 	return rc;
 }
@@ -317,7 +318,7 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 int preflight_run(struct preflight_check *p, const struct hosts *h,
 		  const struct preflight_options *how, struct err *e)
 {
-	struct preflight_query a = { .hosts = h, .how = how };
+	struct preflight_query q = { .hosts = h, .how = how };
 	int rc;
 
 	*p = (struct preflight_check){ .n = h->n };
@@ -328,13 +329,13 @@ int preflight_run(struct preflight_check *p, const struct hosts *h,
 		p->hosts[i] = (struct preflight_host){
 			.host = &h->all[i], .cores = -1, .memory = -1, .disk_free = -1, .gpus = -1
 		};
-	rc = run_preflight_checks(p, &a, e);
-	for (size_t i = 0; a.facts && i < h->n; i++)
-		json_free(a.facts[i]);
-	free(a.facts);
-	free(a.jobs);
-	free(a.launcher);
-	json_free(a.local_facts);
+	rc = run_preflight_checks(p, &q, e);
+	for (size_t i = 0; q.facts && i < h->n; i++)
+		json_free(q.facts[i]);
+	free(q.facts);
+	free(q.jobs);
+	free(q.launcher);
+	json_free(q.local_facts);
 	if (rc)
 		preflight_free(p);
 	return rc;

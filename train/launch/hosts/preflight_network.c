@@ -1,4 +1,5 @@
 /* preflight_network.c - finds the network between the hosts from their interfaces and routes */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ static const struct json *route_interface(const struct preflight_check *p,
 {
 	const struct json *route = json_at(json_get(f->by_host[i], "routes"), j);
 
+	assert(i < p->n && j < p->n);
 	if (i == j || strcmp(json_text_or_empty(route, "name"), p->hosts[j].host->name) != 0)
 		return NULL;
 	return find_interface(f->by_host[i], "address", json_text_or_empty(route, "source"));

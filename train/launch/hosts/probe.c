@@ -1,6 +1,7 @@
 /* probe.c - see probe.h */
 #include "train/launch/hosts/probe.h"
 
+#include <assert.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ static int answer_end_request(const struct json *request, struct json_writer *w,
 		if (l)
 			selected[n_selected++] = l;
 	}
+	assert(n_selected <= most);
 	until = clock_mono_s() + (grace_s >= 0 && grace_s < 600 ? grace_s : 3);
 	json_key(w, "ended");
 	json_open(w, '[');

@@ -125,7 +125,7 @@ static void connect_peer(struct probe_peer *p)
 		p->state = CONNECTING;
 }
 
-static void advance_connection(struct connect_test *m, struct probe_peer *p)
+static void advance_connection(struct connect_test *t, struct probe_peer *p)
 {
 	unsigned char message[MESSAGE];
 	socklen_t n = sizeof(int);
@@ -135,7 +135,7 @@ static void advance_connection(struct connect_test *m, struct probe_peer *p)
 	assert(p->fd >= 0 && (p->state == CONNECTING || p->state == ASKING));
 	if (p->state == CONNECTING) {
 		getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n);
-		write_probe_message(message, m->self, p->index);
+		write_probe_message(message, t->self, p->index);
 		if (!error && send(p->fd, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE)
 			error = errno ? errno : EIO;
 		if (error)
@@ -160,20 +160,20 @@ static void advance_connection(struct connect_test *m, struct probe_peer *p)
 
 /* ---- connections of callers --------------------------------------------------------- */
 
-static void accept_caller(struct connect_test *m)
+static void accept_caller(struct connect_test *t)
 {
-	int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	for (size_t i = 0; i < MAX_CALLS && fd >= 0; i++)
-		if (m->calls[i].fd < 0) {
-			m->calls[i] = (struct probe_caller){ .fd = fd };
+		if (t->calls[i].fd < 0) {
+			t->calls[i] = (struct probe_caller){ .fd = fd };
 			return;
 		}
 	if (fd >= 0)
 		close(fd);
 }
 
-static void read_caller_message(struct connect_test *m, struct probe_caller *c)
+static void read_caller_message(struct connect_test *t, struct probe_caller *c)
 {
 	unsigned char message[MESSAGE];
 	int64_t who, whom;
@@ -182,10 +182,10 @@ static void read_caller_message(struct connect_test *m, struct probe_caller *c)
 	if (!got)
 		return;
 	if (got > 0 && read_probe_message(c->got, &who, &whom)) {
-		write_probe_message(message, m->self, who);
-		if (send(c->fd, message, MESSAGE, MSG_NOSIGNAL) == MESSAGE && whom == m->self &&
-		    m->n_callers < MAX_PEERS)
-			m->callers[m->n_callers++] = who;
+		write_probe_message(message, t->self, who);
+		if (send(c->fd, message, MESSAGE, MSG_NOSIGNAL) == MESSAGE && whom == t->self &&
+		    t->n_callers < MAX_PEERS)
+			t->callers[t->n_callers++] = who;
 	}
 	close(c->fd);
 	c->fd = -1;
@@ -193,35 +193,35 @@ static void read_caller_message(struct connect_test *m, struct probe_caller *c)
 
 /* ---- the test ------------------------------------------------------------------------ */
 
-static int open_probe_listener(struct connect_test *m, int64_t port, struct err *e)
+static int open_probe_listener(struct connect_test *t, int64_t port, struct err *e)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	int on = 1;
 
 	if (port < 1 || port > 65535)
 		return err_set(e, ERR_PROTOCOL, "_probe: %lld is not a TCP port", (long long)port);
-	m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (m->listener >= 0)
-		setsockopt(m->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (m->listener < 0 || bind(m->listener, (const struct sockaddr *)&any, sizeof(any)) ||
-	    listen(m->listener, 128))
+	t->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->listener >= 0)
+		setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (t->listener < 0 || bind(t->listener, (const struct sockaddr *)&any, sizeof(any)) ||
+	    listen(t->listener, 128))
 		return err_set_errno(e, ERR_UNAVAILABLE, "cannot listen on TCP port %lld",
 				     (long long)port);
 	return 0;
 }
 
-static int parse_connect_peers(struct connect_test *m, const struct json *list, struct err *e)
+static int parse_connect_peers(struct connect_test *t, const struct json *list, struct err *e)
 {
-	m->n_peers = json_len(list);
-	if (m->n_peers > MAX_PEERS)
+	t->n_peers = json_len(list);
+	if (t->n_peers > MAX_PEERS)
 		return err_set(e, ERR_PROTOCOL, "_probe: %zu peers, at most %d are allowed",
-			       m->n_peers, MAX_PEERS);
-	m->peers = mem_alloc(m->n_peers, sizeof(*m->peers), e);
-	if (!m->peers)
+			       t->n_peers, MAX_PEERS);
+	t->peers = mem_alloc(t->n_peers, sizeof(*t->peers), e);
+	if (!t->peers)
 		return e->code;
-	for (size_t i = 0; i < m->n_peers; i++) {
+	for (size_t i = 0; i < t->n_peers; i++) {
 		const struct json *o = json_at(list, i);
-		struct probe_peer *p = &m->peers[i];
+		struct probe_peer *p = &t->peers[i];
 		int64_t port = json_integer(json_get(o, "port"), 0);
 
 		*p = (struct probe_peer){ .fd = -1, .answered = -1 };
@@ -237,47 +237,47 @@ static int parse_connect_peers(struct connect_test *m, const struct json *list, 
 	return 0;
 }
 
-static bool is_connect_test_done(const struct connect_test *m)
+static bool is_connect_test_done(const struct connect_test *t)
 {
-	for (size_t i = 0; i < m->n_peers; i++)
-		if (m->peers[i].state != DONE)
+	for (size_t i = 0; i < t->n_peers; i++)
+		if (t->peers[i].state != DONE)
 			return false;
-	return (int64_t)m->n_callers >= m->expected;
+	return (int64_t)t->n_callers >= t->expected;
 }
 
-static void poll_connections(struct connect_test *m)
+static void poll_connections(struct connect_test *t)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n_peers; i++)
-		if (m->peers[i].state == WAITING && clock_mono_s() >= m->peers[i].next)
-			connect_peer(&m->peers[i]);
-	m->fds[n++] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
-	for (size_t i = 0; i < m->n_peers; i++)
-		m->fds[n++] = (struct pollfd){ .fd = m->peers[i].fd,
-					       .events = m->peers[i].state == CONNECTING ? POLLOUT
+	for (size_t i = 0; i < t->n_peers; i++)
+		if (t->peers[i].state == WAITING && clock_mono_s() >= t->peers[i].next)
+			connect_peer(&t->peers[i]);
+	t->fds[n++] = (struct pollfd){ .fd = t->listener, .events = POLLIN };
+	for (size_t i = 0; i < t->n_peers; i++)
+		t->fds[n++] = (struct pollfd){ .fd = t->peers[i].fd,
+					       .events = t->peers[i].state == CONNECTING ? POLLOUT
 											 : POLLIN };
 	for (size_t i = 0; i < MAX_CALLS; i++)
-		m->fds[n++] = (struct pollfd){ .fd = m->calls[i].fd, .events = POLLIN };
-	assert(n == 1 + m->n_peers + MAX_CALLS && n <= ARRAY_LEN(m->fds));
-	if (poll(m->fds, n, CONNECT_POLL_MS) <= 0)
+		t->fds[n++] = (struct pollfd){ .fd = t->calls[i].fd, .events = POLLIN };
+	assert(n == 1 + t->n_peers + MAX_CALLS && n <= ARRAY_LEN(t->fds));
+	if (poll(t->fds, n, CONNECT_POLL_MS) <= 0)
 		return;
-	for (size_t i = 0; i < m->n_peers; i++)
-		if (m->peers[i].fd >= 0 && m->fds[1 + i].revents)
-			advance_connection(m, &m->peers[i]);
+	for (size_t i = 0; i < t->n_peers; i++)
+		if (t->peers[i].fd >= 0 && t->fds[1 + i].revents)
+			advance_connection(t, &t->peers[i]);
 	for (size_t i = 0; i < MAX_CALLS; i++)
-		if (m->calls[i].fd >= 0 && m->fds[1 + m->n_peers + i].revents)
-			read_caller_message(m, &m->calls[i]);
-	if (m->fds[0].revents)
-		accept_caller(m);
+		if (t->calls[i].fd >= 0 && t->fds[1 + t->n_peers + i].revents)
+			read_caller_message(t, &t->calls[i]);
+	if (t->fds[0].revents)
+		accept_caller(t);
 }
 
-static void write_connect_result(const struct connect_test *m, struct json_writer *w)
+static void write_connect_result(const struct connect_test *t, struct json_writer *w)
 {
 	json_key(w, "met");
 	json_open(w, '[');
-	for (size_t i = 0; i < m->n_peers; i++) {
-		const struct probe_peer *p = &m->peers[i];
+	for (size_t i = 0; i < t->n_peers; i++) {
+		const struct probe_peer *p = &t->peers[i];
 
 		json_open(w, '{');
 		json_put_int(w, "index", p->index);
@@ -293,41 +293,41 @@ static void write_connect_result(const struct connect_test *m, struct json_write
 	json_close(w, ']');
 	json_key(w, "heard");
 	json_open(w, '[');
-	for (size_t i = 0; i < m->n_callers; i++)
-		json_int(w, m->callers[i]);
+	for (size_t i = 0; i < t->n_callers; i++)
+		json_int(w, t->callers[i]);
 	json_close(w, ']');
 }
 
 int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e)
 {
-	struct connect_test *m = mem_alloc(1, sizeof(*m), e);
+	struct connect_test *t = mem_alloc(1, sizeof(*t), e);
 	double seconds = json_number(json_get(request, "seconds"), 5), until;
 	int rc;
 
-	if (!m)
+	if (!t)
 		return e->code;
-	m->listener = -1;
-	m->self = json_integer(json_get(request, "self"), -1);
-	m->expected = json_integer(json_get(request, "expect"), 0);
+	t->listener = -1;
+	t->self = json_integer(json_get(request, "self"), -1);
+	t->expected = json_integer(json_get(request, "expect"), 0);
 	for (size_t i = 0; i < MAX_CALLS; i++)
-		m->calls[i].fd = -1;
-	rc = parse_connect_peers(m, json_get(request, "peers"), e);
+		t->calls[i].fd = -1;
+	rc = parse_connect_peers(t, json_get(request, "peers"), e);
 	if (!rc)
-		rc = open_probe_listener(m, json_integer(json_get(request, "port"), 0), e);
+		rc = open_probe_listener(t, json_integer(json_get(request, "port"), 0), e);
 	until = clock_mono_s() + (seconds > 0 && seconds < LONGEST_S ? seconds : LONGEST_S);
-	while (!rc && !is_connect_test_done(m) && clock_mono_s() < until)
-		poll_connections(m);
+	while (!rc && !is_connect_test_done(t) && clock_mono_s() < until)
+		poll_connections(t);
 	if (!rc)
-		write_connect_result(m, w);
-	for (size_t i = 0; m->peers && i < m->n_peers; i++)
-		if (m->peers[i].fd >= 0)
-			close(m->peers[i].fd);
+		write_connect_result(t, w);
+	for (size_t i = 0; t->peers && i < t->n_peers; i++)
+		if (t->peers[i].fd >= 0)
+			close(t->peers[i].fd);
 	for (size_t i = 0; i < MAX_CALLS; i++)
-		if (m->calls[i].fd >= 0)
-			close(m->calls[i].fd);
-	if (m->listener >= 0)
-		close(m->listener);
-	free(m->peers);
-	free(m);
+		if (t->calls[i].fd >= 0)
+			close(t->calls[i].fd);
+	if (t->listener >= 0)
+		close(t->listener);
+	free(t->peers);
+	free(t);
 	return rc;
 }

@@ -52,6 +52,7 @@ static const char **pack_command_line(const struct command_line *c, struct err *
 		((const char **)(void *)block)[i] = memcpy(block + at, c->all[i], n);
 		at += n;
 	}
+	assert(!block || at == bytes);
 	return (const char **)(void *)block;
 }
 
@@ -283,6 +284,7 @@ static size_t gather_child_fds(struct remote_pool *w)
 		w->fds[n++] = (struct pollfd){ .fd = c->proc.out, .events = POLLIN };
 		w->fds[n++] = (struct pollfd){ .fd = c->proc.err, .events = POLLIN };
 	}
+	assert(n == 3 * w->busy && w->busy <= w->n_children);
 	return n;
 }
 

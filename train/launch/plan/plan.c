@@ -152,6 +152,7 @@ static struct overlap_speeds overlap_speed(const struct plan_setup *w, enum plan
 	if (isfinite(beside) && isfinite(lost) && isfinite(alone)) {
 		p.reduce = fmin(alone / beside, 1);
 		p.compute = fmax(1 - lost / beside, LEAST_SPEED);
+		assert(p.reduce > 0 && p.compute <= 1);
 	}
 	return p;
 }
@@ -336,6 +337,7 @@ double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, d
 		step_exchange_cost(job, &w, PLAN_DIRECT, &moved);
 		*(moved.exposed_s > exposed_s ? &low : &high) = w.link_bytes_s;
 	}
+	assert(low < high); /* bisection on a logarithmic scale */
 	return low > 1.01e3 && high < 0.99e13 ? sqrt(low * high) : NAN;
 }
 

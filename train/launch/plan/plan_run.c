@@ -232,6 +232,7 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
 								       : count_rank_hosts(r);
 	out->way.ranks_per_host = CEIL_DIV(out->ranks, out->way.hosts);
+	assert(out->way.hosts >= 1 && out->way.ranks_per_host >= 1);
 	out->job.micro_s = micro;
 	out->job.update_s = zero_if_nan(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
 	out->job.input_s = zero_if_nan(m[INPUT]) / (double)micros;

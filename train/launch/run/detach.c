@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ struct detach_message {
 	pid_t pid;
 	struct err trouble; /* code 0: none */
 };
+
+_Static_assert(sizeof(struct detach_message) <= PIPE_BUF, "a report is one atomic write");
 
 static void close_other_fds(int keep, int report)
 {

@@ -24,15 +24,15 @@ static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const
 	return rc;
 }
 
-int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e)
+int roll_call_open(struct roll_call *r, const struct attempts *a, struct err *e)
 {
-	*m = (struct roll_call){ .a = a };
-	return copy_selected_hosts(&m->hosts, a->hosts, NULL, e);
+	*r = (struct roll_call){ .a = a };
+	return copy_selected_hosts(&r->hosts, a->hosts, NULL, e);
 }
 
-void roll_call_close(struct roll_call *m)
+void roll_call_close(struct roll_call *r)
 {
-	hosts_free(&m->hosts);
+	hosts_free(&r->hosts);
 }
 
 /* Write "b, c, d and 3 more" for the hosts that did not answer. */
@@ -53,12 +53,12 @@ static void list_missing_hosts(const struct hosts *h, const bool *there, char *o
 }
 
 /* Set there[i]: does host i run "true"? */
-static int query_hosts_alive(const struct roll_call *m, bool *there, struct err *e)
+static int query_hosts_alive(const struct roll_call *r, bool *there, struct err *e)
 {
 	static const char *const command[] = { "true", NULL };
-	const struct hosts *all = m->a->hosts;
-	const struct remote_options how = { .ssh = m->a->conf->ssh,
-					    .deadline_s = m->a->conf->deadline };
+	const struct hosts *all = r->a->hosts;
+	const struct remote_options how = { .ssh = r->a->conf->ssh,
+					    .deadline_s = r->a->conf->deadline };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
 
@@ -76,11 +76,11 @@ static int query_hosts_alive(const struct roll_call *m, bool *there, struct err 
 	return rc;
 }
 
-enum roll_call_answer roll_call_query(struct roll_call *m, char news[300])
+enum roll_call_answer roll_call_query(struct roll_call *r, char news[300])
 {
-	const struct hosts *all = m->a->hosts;
+	const struct hosts *all = r->a->hosts;
 	char missing[200] = "";
-	size_t n = 0, before = m->hosts.n;
+	size_t n = 0, before = r->hosts.n;
 	bool *there;
 	struct err e = { 0 };
 	int rc;
@@ -89,7 +89,7 @@ enum roll_call_answer roll_call_query(struct roll_call *m, char news[300])
 	if (!all || !all->n)
 		return ROLL_CALL_READY;
 	there = mem_alloc(all->n, sizeof(*there), &e);
-	rc = there ? query_hosts_alive(m, there, &e) : e.code;
+	rc = there ? query_hosts_alive(r, there, &e) : e.code;
 	for (size_t i = 0; !rc && i < all->n; i++)
 		n += there[i];
 	assert(n <= all->n);
@@ -97,15 +97,15 @@ enum roll_call_answer roll_call_query(struct roll_call *m, char news[300])
 		list_missing_hosts(all, there, missing, sizeof(missing));
 	if (rc)
 		snprintf(news, 300, "cannot ask the hosts: %.200s", e.text);
-	else if (n < all->n && (!m->a->conf->elastic || !n))
+	else if (n < all->n && (!r->a->conf->elastic || !n))
 		snprintf(news, 300, "waiting for %s to answer%s", missing,
-			 m->a->conf->elastic ? "" : " (--elastic goes on without)");
+			 r->a->conf->elastic ? "" : " (--elastic goes on without)");
 	else if (n < all->n)
 		snprintf(news, 300, "going on without %s: %zu of %zu hosts", missing, n, all->n);
 	else if (n > before)
 		snprintf(news, 300, "all %zu hosts answer again", n);
-	if (!rc && (n == all->n || (m->a->conf->elastic && n)))
-		rc = copy_selected_hosts(&m->hosts, all, there, &e);
+	if (!rc && (n == all->n || (r->a->conf->elastic && n)))
+		rc = copy_selected_hosts(&r->hosts, all, there, &e);
 	else
 		rc = ERR_TEMPFAIL;
 	free(there);

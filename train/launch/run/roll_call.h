@@ -16,14 +16,14 @@ struct roll_call {
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
 
 /* Begin with all hosts. Call roll_call_close() in any case. */
-int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e);
-void roll_call_close(struct roll_call *m);
+int roll_call_open(struct roll_call *r, const struct attempts *a, struct err *e);
+void roll_call_close(struct roll_call *r);
 
 /*
  * Run "true" on all hosts. READY: hosts holds the hosts that answered: all of them, or with
  * --elastic at least one. WAIT: hosts is unchanged. news: a sentence
  * for the user, "" if nothing changed.
  */
-enum roll_call_answer roll_call_query(struct roll_call *m, char news[300]);
+enum roll_call_answer roll_call_query(struct roll_call *r, char news[300]);
 
 #endif

@@ -270,6 +270,7 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	struct json_writer w = { .out = &text };
 	int rc;
 
+	assert(s->name);
 	if (!path)
 		return e->code;
 	json_open(&w, '{');

@@ -266,6 +266,7 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 		*ended = *ended || proc_try_wait(&s->proc, status);
 		return;
 	}
+	assert(info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGQUIT);
 	if (*ended)
 		return;
 	if (info.ssi_signo == SIGQUIT && !s->stop_requests)
