@@ -1,4 +1,6 @@
-# eval: decoding, scores, the translate service.
+# eval: werkbank-eval: translation, scores, reports, import and export of models.
+# Enter at main.c (the commands); each folder is a room.
+# May use: its own rooms, train, data, kernels, share.
 noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES =
 include %D%/metrics/local.mk

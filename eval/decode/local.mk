@@ -1,6 +1,6 @@
-# eval/decode: translation of token ids: beam search, sampling, incremental decoding, constraints, shortlists.
-# Enter at decode.h.
-# May use: train/model, kernels, data/shard, share.
+# eval/decode: decoding of token ids: beam search, sampling, incremental decoding, constraints.
+# Enter at decode.h; beam.c, banned_phrases.c and incremental.c explain the algorithms.
+# May use: data/subword, data/shard, kernels/ops, train/model, share.
 libeval_a_SOURCES += \
 	%D%/banned_phrases.c %D%/banned_phrases.h %D%/beam.c %D%/beam.h %D%/beam_constrain.c \
 	%D%/beam_internal.h %D%/decode.c %D%/decode.h %D%/decode_internal.h \

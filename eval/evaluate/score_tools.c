@@ -184,8 +184,8 @@ struct score_run {
 };
 
 /* Opens the metrics that --metrics names, each once; by default the metric of the command. */
-static int open_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
-			struct err *e)
+static int open_score_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
+			      struct err *e)
 {
 	static const char *const names[] = { "bleu", "chrf", "ter" }; /* as enum metric_kind */
 	bool is_open[ARRAY_LEN(names)] = { false };
@@ -281,7 +281,7 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	if (!rc)
 		rc = segment_reader_open(&s, &files, e);
 	if (!rc)
-		rc = open_metrics(&r, kind, c, e);
+		rc = open_score_metrics(&r, kind, c, e);
 	while (!rc && (rc = segment_reader_next(&s, e)) > 0)
 		rc = add_segment(&r, &s, e);
 	if (!rc)

@@ -1,6 +1,6 @@
 # eval/exchange: import of weights and logs of other programs, export of models and records.
 # Enter at import.h and model_export.h.
-# May use: train, data, eval/metrics, share.
+# May use: data/words, data/subword, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
 libeval_a_SOURCES += \
 	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/import.c %D%/import.h \
 	%D%/import_model.c %D%/import_model.h %D%/import_reader.c %D%/import_reader.h \

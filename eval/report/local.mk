@@ -1,6 +1,6 @@
 # eval/report: answers questions about a run from its journal, as text, Markdown, HTML or JSON.
 # Enter at evidence.h (the numbers) and answers.h (the questions).
-# May use: train/common, train/record, share.
+# May use: data/source, train/common, train/model, train/ckpt, eval/metrics, share.
 libeval_a_SOURCES += \
 	%D%/answers.c %D%/answers.h %D%/answers_files.c %D%/answers_learning.c \
 	%D%/answers_machine.c %D%/evidence.c %D%/evidence.h %D%/report.c %D%/report.h \

@@ -1,6 +1,6 @@
-# eval/translate: the command translate, the translation service, terms and other constraints of users.
+# eval/translate: the command translate, the translation service, and constraints of users.
 # Enter at engine.h (a loaded model) and translate.h (the command).
-# May use: eval/decode, eval/metrics, train/ckpt, data, share.
+# May use: data/subword, train/model, train/ckpt, eval/decode, eval/metrics, share.
 libeval_a_SOURCES += \
 	%D%/alternatives.c %D%/constraint_options.c %D%/constraint_options.h \
 	%D%/constraint_options_internal.h %D%/engine.c %D%/engine.h \

@@ -246,7 +246,8 @@ static int read_constraints(struct serve_request *x, const struct serve_context 
 }
 
 /* Reads alternatives and at. */
-static int read_alternatives(struct serve_request *x, const struct json *request, struct err *e)
+static int read_alternatives_request(struct serve_request *x, const struct json *request,
+				     struct err *e)
 {
 	const int64_t n = json_integer(json_get(request, "alternatives"), -1);
 	const int64_t at = json_integer(json_get(request, "at"), -1);
@@ -295,7 +296,7 @@ static int answer_request(const struct serve_context *s, const struct json *requ
 	add_one_line(&line, text);
 	rc = buf_check(&line, e);
 	if (!rc)
-		rc = read_alternatives(&x, request, e);
+		rc = read_alternatives_request(&x, request, e);
 	if (!rc)
 		rc = read_constraints(&x, s, request, &line, e);
 	input = (struct engine_line){ .text = buf_text(&line),
