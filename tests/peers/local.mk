@@ -6,4 +6,4 @@ EXTRA_DIST += \
 	%D%/front_ends.sh %D%/import_models.py %D%/moses.sh %D%/nvtop_nvml.c \
 	%D%/prometheus_read.py %D%/pytorch_curve.py %D%/pytorch_model.py %D%/pytorch_train.py \
 	%D%/race.py %D%/safetensors_read.py %D%/score.py %D%/sentencepiece_compare.py \
-	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/wishes.py %D%/wmt_size.sh
+	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh

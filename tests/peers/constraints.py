@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""wishes.py - prefixes, alternatives, shortlists and forbidden words, side by side with CTranslate2.
+"""constraints.py - prefixes, alternatives, shortlists and forbidden words, side by side with CTranslate2.
 
-usage: wishes.py MODEL SHORTLIST SOURCE [SENTENCES]     in a build folder; MODEL is a model folder
+usage: constraints.py MODEL SHORTLIST SOURCE [SENTENCES]     in a build folder; MODEL is a model folder
 
 The model is exported; both then search greedily (and with a beam of 4 without length penalty). Prints how often
 they agree; VERBOSE=1 shows where they do not. We forbid a word however it is split, CTranslate2 one way of splitting
