@@ -14,49 +14,53 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-/* ---- learn ---- */
-struct bpe_learner; /* counts words, then learns */
-struct bpe_learner *bpe_learner_new(struct err *e);
-/* Count the words of one line (split at blanks as subword-nmt does). */
+/* ---- learning ---- */
+struct bpe_learner;				    /* counts words, then learns merges */
+struct bpe_learner *bpe_learner_new(struct err *e); /* NULL: out of memory */
+/* Count the words of one line, split at blanks as in subword-nmt (bpe_line.h). */
 int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e);
-/* The same, count times (count > 0), for a word of a text whose words were counted elsewhere. */
+/* Count a word count times (count > 0); for text whose words were counted elsewhere. */
 int bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
 			 struct err *e);
 /*
- * All lines of a file (NULL or "-": standard input), counted by several threads; what is wrong
- * with a line, and repair, as in lines.h.
+ * Count all lines of a file (NULL or "-": standard input) by several threads. Errors in lines, and
+ * repair, as in lines.h.
  */
 int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, int threads,
 			 struct err *e);
 /*
- * Learn at most merges; write the codes file to out. *learned: how many there
- * were. The learner has forgotten its words afterwards. Text without any word of two characters: ERR_DATA.
+ * Learn at most `merges` merges and write the codes file to out. *learned: merges written. The
+ * learner is empty afterwards. Text without any word of two characters: ERR_DATA.
  */
 int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
 	      int64_t *learned, struct err *e);
 void bpe_learner_free(struct bpe_learner *l);
 
-/* For bpe_learn(): each distinct word, in no order, and how often it was counted; then none is left. */
+/* For bpe_learn(): visit each distinct word, in no order, with its count, and empty the learner. */
 typedef int bpe_word_visitor(void *context, const char *word, size_t n, int64_t count,
 			     struct err *e);
 int bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context,
 			    struct err *e);
 
-/* ---- apply ---- */
-struct bpe;						     /* codes, with a cache of words */
+/* ---- applying ---- */
+struct bpe;						     /* codes, and a cache of words */
 struct bpe *bpe_open(const char *codes_path, struct err *e); /* NULL: failure, with file and line */
 /*
- * Split pieces rarer than threshold in this file of "PIECE COUNT" again (subword-nmt --vocabulary).
+ * Undo the merges of pieces that are rarer than threshold in this file of lines "PIECE COUNT"
+ * (option --vocabulary of subword-nmt).
  */
 int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e);
 int bpe_set_separator(struct bpe *b, const char *separator, struct err *e); /* default "@@" */
-/* One for another thread, with the codes and settings of first, which outlives it unchanged. */
+/*
+ * A struct bpe for another thread. It borrows codes and settings of first: first must live longer
+ * and must not change.
+ */
 struct bpe *bpe_open_shared(const struct bpe *first, struct err *e);
-/* Append the line split into pieces joined by one blank; blanks at both ends stay as they are. */
+/* Append the pieces of the line, joined by one blank; blanks at both ends are copied. */
 int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e);
 void bpe_close(struct bpe *b);
 
-/* Append the line with "@@ " (and "@@" at its end) removed. */
+/* Append the line without the marks "@@ " (and "@@" at its end). */
 void bpe_undo_line(const char *separator, const char *line, size_t n, struct buf *out);
 
 #endif

@@ -1,6 +1,7 @@
-/* bpe_apply.c - see bpe.h */
+/* bpe_apply.c - splits words by BPE codes, with a cache of words: see bpe.h */
 #include "data/subword/bpe.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,51 +14,51 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define CACHE_BYTES ((size_t)128 << 20) /* then it starts again: input may be endless */
-#define CACHE_WORD  256			/* longer words are not kept */
+#define CACHE_BYTES ((size_t)128 << 20) /* a fuller cache is emptied: input may be endless */
+#define CACHE_WORD  256			/* bytes; longer words are not cached */
 #define FRONT_SETS  8192u		/* a power of two */
 
-/* A symbol of the word at hand: bytes start … end - 1 of it. */
+/* A symbol of the current word: its bytes start … end - 1. */
 struct node {
-	int32_t symbol;		/* -1: in no merge; -2: merged into its left neighbour */
+	int32_t symbol;		/* -1: in no rule; -2: merged into its left neighbour */
 	int32_t previous, next; /* nodes, -1: none */
 	size_t start, end;
 };
 
-struct pieces { /* of the word at hand */
+struct pieces { /* of the current word */
 	const char **text;
 	size_t *len, n, cap_text, cap_len;
 };
 
-/* What does not change while lines are split. */
+/* Codes and options: constant while lines are split, so threads share them. */
 struct settings {
 	struct bpe_codes codes;
 	char *separator;	  /* owned */
-	struct intern vocabulary; /* pieces that are frequent enough; none: no limit */
+	struct intern vocabulary; /* pieces that are frequent enough; empty: no limit */
 };
 
 struct bpe {
-	struct settings *set; /* owned, or borrowed from another one */
-	bool is_shared;	      /* borrowed */
+	struct settings *set; /* owned, or borrowed from another struct bpe */
+	bool is_shared;	      /* set is borrowed */
 
-	struct intern words; /* the cache … */
+	struct intern words; /* the cached words … */
 	struct cached {
 		size_t start, len;
-	} * cached; /* owned: … and what each became, in split */
+	} * cached; /* owned: … and where the pieces of each are in split */
 	size_t cap_cached;
 	struct buf split;
 	/*
-	 * The short words found last: two for each hash, the later one first; a line of the
-	 * processor's cache.
+	 * The short words found last: two for each hash, the more recent one first. A set fills
+	 * one cache line of 64 bytes.
 	 */
 	struct front {
 		struct short_word word;
 		struct cached found;
 	} (*front)[2]; /* owned: (FRONT_SETS) */
 
-	struct node *nodes; /* owned, as are the next ones: work space for one word */
+	struct node *nodes; /* owned, as heap and batch: work space for one word */
 	size_t cap_nodes;
-	uint64_t *heap; /* rank << 32 | node */
+	uint64_t *heap; /* candidate merges: rank << 32 | left node */
 	size_t n_heap, cap_heap;
 	int32_t *batch;
 	size_t cap_batch;
@@ -173,7 +174,14 @@ void bpe_close(struct bpe *b)
 	free(b);
 }
 
-/* ---- merging one word ---- */
+/*
+ * ---- merging one word ----
+ *
+ * The symbols of a word form a linked list of nodes. A heap holds the possible merges by rank.
+ * Each round applies all merges of the lowest rank from left to right, as subword-nmt does, and
+ * then pushes the merges that the new symbols make possible. Entries whose symbols have changed
+ * are skipped. A word of n characters costs O(n log n); subword-nmt's loop costs O(n^2).
+ */
 
 static int bpe_heap_push(struct bpe *b, int32_t node, struct err *e)
 {
@@ -228,7 +236,7 @@ static int bpe_add_node(struct bpe *b, size_t *n, const char *symbol, size_t len
 	return 0;
 }
 
-/* Cut the word into characters. The last one carries "</w>"; in 0.1 it is followed by it. */
+/* Cut the word into characters. Version 0.2: the last one includes "</w>"; 0.1: "</w>" follows. */
 static int bpe_split_chars(struct bpe *b, const char *word, size_t n, size_t *n_nodes,
 			   struct err *e)
 {
@@ -253,9 +261,7 @@ static int bpe_split_chars(struct bpe *b, const char *word, size_t n, size_t *n_
 	return 0;
 }
 
-/*
- * Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left.
- */
+/* Merge until no rule applies: rounds as above. */
 static int bpe_merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 {
 	b->n_heap = 0;
@@ -275,7 +281,8 @@ static int bpe_merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 				     : NULL;
 
 			if (!r || (uint64_t)r->rank != rank)
-				continue; /* a neighbour was merged since */
+				continue; /* stale: a neighbour was merged since */
+			assert(next->symbol != -2 && v->end == next->start);
 			v->symbol = r->merged;
 			v->end = next->end;
 			next->symbol = -2;
@@ -321,7 +328,7 @@ static bool is_in_vocabulary(struct bpe *b, const char *text, size_t n, bool is_
 	return intern_find(&b->set->vocabulary, buf_text(&b->scratch), b->scratch.len) >= 0;
 }
 
-/* Take back the merges of a piece until its parts are in the vocabulary or single characters. */
+/* Undo the merges of a piece until its parts are in the vocabulary or single characters. */
 static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, struct err *e)
 {
 	const char *left, *right;
@@ -346,7 +353,7 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 	return split_piece(b, right, n_right, is_last, e);
 }
 
-/* Append what the word becomes. */
+/* Append the pieces of the word. */
 static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out,
 			   struct err *e)
 {
@@ -365,7 +372,7 @@ static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf
 
 		next = v->next;
 		if (next >= 0 && b->nodes[next].start == n)
-			next = -1; /* a "</w>" that stayed alone is not written */
+			next = -1; /* a "</w>" that no merge took is not written */
 		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e)
 					 : bpe_add_piece(b, word + v->start, len, e))
 			return e->code;
@@ -380,13 +387,14 @@ static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf
 	return buf_check(out, e);
 }
 
-/* What a word of at most CACHE_WORD bytes becomes, through the cache; borrowed. */
+/* Find the pieces of a word of at most CACHE_WORD bytes, through the cache. */
 static int find_cached(struct bpe *b, const char *word, size_t n, struct cached *found,
 		       struct err *e)
 {
 	int32_t known = b->words.n, i;
 	size_t start;
 
+	assert(n <= CACHE_WORD);
 	if (mem_grow(&b->cached, &b->cap_cached, (size_t)known + 1, sizeof(*b->cached), e) ||
 	    intern_add(&b->words, word, n, &i, e))
 		return e->code;
@@ -401,7 +409,7 @@ static int find_cached(struct bpe *b, const char *word, size_t n, struct cached 
 	return 0;
 }
 
-/* The same for a short word; most of those have been met a moment ago. */
+/* find_cached() for a short word. Most short words are in b->front. */
 static inline int find_short(struct bpe *b, const char *text, size_t n, struct short_word w,
 			     struct cached *found, struct err *e)
 {
@@ -422,7 +430,7 @@ static inline int find_short(struct bpe *b, const char *text, size_t n, struct s
 	return 0;
 }
 
-/* Append it; sixteen bytes at once where there is room for that on both sides. */
+/* Append cached pieces; 16 bytes at once where both buffers have room for 16. */
 static inline void add_found(const struct bpe *b, struct cached found, struct buf *out)
 {
 	const char *from = b->split.data + found.start;
@@ -438,7 +446,7 @@ static inline void add_found(const struct bpe *b, struct cached found, struct bu
 
 /* ---- lines ---- */
 
-/* Words of one line without its margins. */
+/* Split the words of one line without its margins. */
 static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, struct err *e)
 {
 	const char *end = p + n;

@@ -1,4 +1,4 @@
-/* bpe_codes.c - see bpe_codes.h */
+/* bpe_codes.c - reads BPE merges into a hash table: see bpe_codes.h */
 #include "data/subword/bpe_codes.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct 
 
 /* ---- reading ---- */
 
-/* The version of a "#version: 0.2" line; ".0" at its end does not count. */
+/* Read the line "#version: 0.2"; ".0" at its end is ignored. */
 static int read_version(struct bpe_codes *c, const char *path, const char *line, size_t n,
 			struct err *e)
 {
@@ -81,7 +81,7 @@ static int read_version(struct bpe_codes *c, const char *path, const char *line,
 		len -= 2;
 	if (len != 3 || (memcmp(at, "0.1", 3) && memcmp(at, "0.2", 3)))
 		return err_set(e, ERR_DATA,
-			       "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
+			       "%s: line 1: version \"%.*s\" of BPE codes, expected 0.1 or 0.2",
 			       path, (int)MIN(len, 20), at);
 	c->has_end_symbol = at[2] == '1';
 	return 0;
@@ -94,7 +94,7 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 	size_t n_second;
 
 	if (!utf8_valid(line, n))
-		return err_set(e, ERR_DATA, "not UTF-8 text; these are no BPE codes");
+		return err_set(e, ERR_DATA, "not UTF-8 text, so the file is no file of BPE codes");
 	bpe_trim(&line, &n);
 	blank = memchr(line, ' ', n);
 	second = blank ? blank + 1 : line;
@@ -108,7 +108,10 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 	return intern_add(&c->symbols, second, n_second, &code->right, e);
 }
 
-/* How each symbol was merged: of several ways, the one whose last line comes first. */
+/*
+ * The two symbols that each symbol was merged from. Where several pairs build the same string:
+ * the pair whose last line comes first.
+ */
 static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size_t n, struct err *e)
 {
 	bool *is_seen = mem_alloc(c->n_rules, sizeof(*is_seen), e);
@@ -120,6 +123,7 @@ static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size
 	}
 	for (int32_t i = 0; i < c->symbols.n; i++)
 		c->parts[i] = (struct bpe_parts){ -1, -1 };
+	/* Backwards, so that the last line of each pair is seen first. */
 	while (n--) {
 		const struct bpe_rule *r = bpe_codes_find(c, codes[n].left, codes[n].right);
 
@@ -140,7 +144,7 @@ static int bpe_codes_read_lines(struct bpe_codes *c, const char *path, const cha
 	int64_t number = 1;
 	int rc = 0;
 
-	c->has_end_symbol = true; /* without a version line */
+	c->has_end_symbol = true; /* files without a version line are 0.1 */
 	for (const char *next; !rc && at < end; at = next, number++) {
 		const char *lf = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((lf ? lf : end) - at);
@@ -170,7 +174,7 @@ int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
 {
 	struct buf file = { 0 };
 	int rc = file_read_all(path, MAX_CODES_BYTES, &file,
-			       e); /* so there are fewer than 2^31 lines */
+			       e); /* MAX_CODES_BYTES: fewer than 2^31 lines */
 
 	while (!rc && file.len && file.data[file.len - 1] == '\n')
 		buf_truncate(&file, file.len - 1);
@@ -182,7 +186,7 @@ int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
 	return rc;
 }
 
-/* All ways to make piece number id of two others. */
+/* Add a rule for each split of piece number id into two pieces. */
 static int add_merges_of_piece(struct bpe_codes *c, int32_t id, struct buf *scratch, struct err *e)
 {
 	size_t n;

@@ -1,4 +1,4 @@
-/* bpe_count.c - counting words before BPE is learned: see bpe.h */
+/* bpe_count.c - counts words before BPE is learned: see bpe.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define FRONT_SLOTS 8192u /* a power of two: what fits into the cache next to the processor */
-#define WAITING	    16u
+#define FRONT_SLOTS 8192u /* a power of two; 192 KiB: fits into the L2 cache */
+#define WAITING	    16u	  /* words whose slot is being fetched from memory */
 
 struct counted {
 	struct short_word word;
@@ -20,14 +20,17 @@ struct counted {
 };
 
 /*
- * The words of one thread. Most words of a text are a few thousand: they are
- * counted in front, where there is one slot for each hash; what is displaced
- * there waits until its slot among all words has come from memory.
+ * The words of one thread. Most words of a text are among a few thousand: they are counted in
+ * front, a table with one slot for each hash. A word that is displaced there goes to the table of
+ * all words: it waits in a ring of WAITING words while its slot is prefetched.
+ *
+ * The counts stay in the slots, unlike in a hash_index: entries elsewhere would cost a second
+ * cache miss for each word.
  */
 struct table {
 	struct counted *front; /* owned: (FRONT_SLOTS), NULL: not used yet */
 	struct counted waiting[WAITING];
-	unsigned next;	       /* the one of them that waits longest */
+	unsigned next;	       /* the word in waiting that waits longest */
 	struct counted *slots; /* owned: (n_slots, a power of two) hash table */
 	size_t n, n_slots;
 	struct intern words; /* the longer words … */
@@ -36,7 +39,7 @@ struct table {
 };
 
 struct bpe_learner {
-	struct table *tables; /* owned: (n) the first one for all that is not added by threads */
+	struct table *tables; /* owned: (n) one a thread; single lines use the first */
 	size_t n, cap;
 };
 
@@ -140,7 +143,7 @@ static int add_short_word(struct table *t, const struct counted *w, struct err *
 	return 0;
 }
 
-/* Count the word (or none, with count 0) among all words, after others. */
+/* Put a word (count 0: none) into the ring, and count the longest waiting word. */
 static inline int queue_short_word(struct table *t, const struct counted *w, struct err *e)
 {
 	uint64_t hash = short_word_hash(w->word);
@@ -165,7 +168,7 @@ static inline int count_short(struct table *t, const struct counted *w, struct e
 	return old.count ? queue_short_word(t, &old, e) : 0;
 }
 
-/* Everything into slots. */
+/* Move all words of front and of the ring into the table of all words. */
 static int flush_short_words(struct table *t, struct err *e)
 {
 	static const struct counted none = { .count = 0 };
@@ -181,7 +184,7 @@ static int flush_short_words(struct table *t, struct err *e)
 	return 0;
 }
 
-/* The words of text, which holds no end of a line. */
+/* Count the words of a text without line ends. */
 static int bpe_count_words(struct table *t, const char *p, const char *end, int64_t count,
 			   struct err *e)
 {
@@ -213,7 +216,7 @@ static int bpe_count_words(struct table *t, const char *p, const char *end, int6
 
 /* ---- lines ---- */
 
-/* May the text hold more than one line of bpe_line.h? */
+/* May the text hold more than one line as in bpe_line.h? false is certain. */
 static bool may_have_ends(const char *text, size_t n)
 {
 	size_t i = 0;
@@ -223,7 +226,7 @@ static bool may_have_ends(const char *text, size_t n)
 		uint64_t x = short_word_load(text + i);
 		uint64_t lead = (x & SHORT_WORD_BYTES(0xDF)) ^ SHORT_WORD_BYTES(0xC2);
 
-		/* control characters; 0xC2 and 0xE2, with which the longer ends begin */
+		/* control characters; 0xC2 and 0xE2, the first bytes of the longer line ends */
 		found |= (x - SHORT_WORD_BYTES(0x20)) & ~x;
 		found |= (lead - SHORT_WORD_BYTES(1)) & ~lead;
 	}
@@ -283,7 +286,7 @@ int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, i
 	return make_tables(l, (size_t)MAX(threads, 1), e) ? e->code : line_flow_run(&f, path, e);
 }
 
-/* ---- giving the words away ---- */
+/* ---- emptying the learner ---- */
 
 static int merge_table(struct table *to, struct table *from, struct err *e)
 {

@@ -1,6 +1,7 @@
-/* bpe_dropout.c - see bpe_dropout.h */
+/* bpe_dropout.c - BPE-dropout on token ids, with a cache of words: see bpe_dropout.h */
 #include "data/subword/bpe_dropout.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,14 @@
 #include "share/base/mem.h"
 #include "share/base/rng.h"
 
-#define CACHE_BYTES ((size_t)64 << 20) /* then it starts again */
+#define CACHE_BYTES ((size_t)64 << 20) /* a fuller cache is emptied */
 #define MARK	    "@@"
 #define MARK_BYTES  2
 #define SP_SPACE    "\xe2\x96\x81" /* U+2581 */
-#define ALWAYS	    65536u	   /* draws are below */
-#define STALE	    -2
+#define ALWAYS	    65536u	   /* draws are less than this */
+#define STALE	    -2		   /* the rule must be looked up again */
 
-/* Draws of 16 bits: position 2^20 * pair + block of the stream of a word, eight in a block. */
+/* Random draws of 16 bits, eight a block; block i of a word is at position 2^20 * pair + i. */
 struct draws {
 	struct rng_key key;
 	uint64_t position;
@@ -26,22 +27,22 @@ struct draws {
 	uint32_t n;
 };
 
-/* A word as it was seen first. */
+/* A cached word. */
 struct word {
 	size_t start; /* its characters as symbols, in struct bpe_dropout.symbols */
 	int32_t n;
-	int32_t merges; /* that make its usual pieces; 0: it cannot be split otherwise */
+	int32_t merges; /* that build its usual pieces; 0: no other split is possible */
 };
 
 /*
- * A symbol is a number in codes.symbols; a character that is in no merge stands as
- * -1 - its id in the vocabulary.
+ * A symbol is a number in codes.symbols, or, for a character that is in no merge, -1 - its id in
+ * the vocabulary.
  */
 struct bpe_dropout {
 	const struct vocab *vocab; /* borrowed */
 	struct bpe_codes codes;
 	bool is_bpe;
-	uint32_t threshold; /* a merge is left out when its draw is below */
+	uint32_t threshold; /* a draw below it drops the merge */
 	uint64_t seed;
 	bool *goes_on;	       /* owned: (vocabulary) see find_borders() */
 	int32_t *id_of_symbol; /* owned: (codes.symbols.n) -1: not in the vocabulary */
@@ -51,15 +52,15 @@ struct bpe_dropout {
 	size_t cap_words;
 	int32_t *symbols; /* owned */
 	size_t n_symbols, cap_symbols;
-	int32_t *of_one; /* owned: (vocabulary) words of one piece; -1: not seen */
+	int32_t *of_one; /* owned: (vocabulary) word of this single piece; -1: not seen */
 
-	int32_t *at;		      /* owned: symbols of the word at hand */
-	struct rule {		      /* owned: of each symbol with the next one */
-		int32_t rank, merged; /* rank -1: they do not merge; STALE: to be found */
-		bool is_out;	      /* left out of the choice */
+	int32_t *at;		      /* owned: (n) symbols of the current word */
+	struct rule {		      /* owned: (n) of each symbol and the next one */
+		int32_t rank, merged; /* rank -1: they do not merge; or STALE */
+		bool is_out;	      /* dropped at this step */
 	} * rules;
 	size_t cap_at, cap_rules;
-	int32_t n; /* symbols at hand */
+	int32_t n; /* symbols of the current word */
 	struct buf text;
 };
 
@@ -102,7 +103,7 @@ static int find_borders(struct bpe_dropout *d, struct err *e)
 		d->of_one[i] = -1;
 		if (d->is_bpe) /* is the next piece of the same word? */
 			d->goes_on[i] = n > MARK_BYTES && !strcmp(text + n - MARK_BYTES, MARK);
-		else /* is this one of the same word as the one before? */
+		else /* does this piece continue the word of the piece before? */
 			d->goes_on[i] = strncmp(text, SP_SPACE, strlen(SP_SPACE)) != 0;
 	}
 	return d->of_one ? 0 : e->code;
@@ -119,8 +120,8 @@ static int read_merges(struct bpe_dropout *d, const char *folder, struct err *e)
 	rc = path ? bpe_codes_read(&d->codes, path, e) : e->code;
 	if (!rc && d->codes.has_end_symbol)
 		rc = err_set(e, ERR_DATA,
-			     "%s: BPE codes of version 0.1 cannot be left out at "
-			     "random; prepare the corpus again",
+			     "%s: BPE-dropout needs BPE codes of version 0.2, found 0.1; "
+			     "prepare the corpus again",
 			     path);
 	free(path);
 	return rc;
@@ -180,7 +181,7 @@ static inline bool is_merge_dropped(const struct bpe_dropout *d, struct draws *r
 	return (k & 1 ? two >> 16 : two & 0xFFFF) < d->threshold;
 }
 
-/* The rules of symbols that changed; all are in the choice again. */
+/* Look up the rules of symbols that changed. No rule is dropped any more. */
 static void find_rules(struct bpe_dropout *d)
 {
 	for (int32_t i = 0; i < d->n; i++) {
@@ -195,7 +196,7 @@ static void find_rules(struct bpe_dropout *d)
 	}
 }
 
-/* The merge to try next: of the lowest rank, the leftmost. -1: none. */
+/* The best merge that is not dropped: lowest rank, then leftmost. -1: none. */
 static int32_t dropout_best_merge(const struct bpe_dropout *d)
 {
 	int32_t best = -1;
@@ -207,11 +208,12 @@ static int32_t dropout_best_merge(const struct bpe_dropout *d)
 	return best;
 }
 
-/* Do this merge, and all of its kind behind it that are not left out and do not overlap. */
+/* Apply this merge, and all later ones of the same rank that are not dropped and do not overlap. */
 static int32_t merge_all(struct bpe_dropout *d, int32_t first, struct draws *r)
 {
 	int32_t rank = d->rules[first].rank, to = first, merges = 0;
 
+	assert(rank >= 0 && first + 1 < d->n);
 	for (int32_t i = first; i < d->n; to++) {
 		bool same = d->rules[i].rank == rank && !d->rules[i].is_out;
 
@@ -232,9 +234,9 @@ static int32_t merge_all(struct bpe_dropout *d, int32_t first, struct draws *r)
 }
 
 /*
- * Merge the symbols at hand. At each step all merges are in the choice again. Draws are made only for
- * those that decide: the best one, the next best when that is left out, and so on; whatever the others
- * drew would change nothing. Without r none is left out. Returns how many merges were made.
+ * Merge the symbols of the current word. Each step considers all possible merges again. It draws
+ * for the best merge; if that is dropped, for the next best, and so on. Draws for the others
+ * would not change the result. r NULL: no merge is dropped. Returns the number of merges.
  */
 static int32_t merge_symbols(struct bpe_dropout *d, struct draws *r)
 {
@@ -270,7 +272,7 @@ struct ids {
 	size_t *n, *cap;
 };
 
-/* False: the symbol cannot be said in the vocabulary. */
+/* Append the ids of a symbol. *good becomes false: the vocabulary has no pieces for it. */
 static int dropout_add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out,
 			      bool *good, struct err *e)
 {
@@ -288,7 +290,10 @@ static int dropout_add_symbol(const struct bpe_dropout *d, int32_t symbol, struc
 	return 0;
 }
 
-/* The symbols at hand. When they cannot be said: *good is false, and nothing was added. */
+/*
+ * Append the ids of the current word. *good false: the vocabulary lacks a piece; nothing is
+ * appended.
+ */
 static int add_symbols(const struct bpe_dropout *d, struct ids *out, bool *good, struct err *e)
 {
 	size_t before = *out->n;
@@ -302,7 +307,7 @@ static int add_symbols(const struct bpe_dropout *d, struct ids *out, bool *good,
 	return 0;
 }
 
-/* The text of a word's pieces. False: a special token is among them. */
+/* Join the pieces of a word to d->text. false: one of them is a special token. */
 static bool dropout_join_pieces(struct bpe_dropout *d, const int32_t *ids, int32_t n)
 {
 	buf_clear(&d->text);
@@ -338,7 +343,7 @@ static int32_t symbol_of(const struct bpe_dropout *d, const char *text, size_t n
 	return -1 - vocab_id(d->vocab, name, n);
 }
 
-/* d->text as symbols into the pool. */
+/* Append the characters of d->text to d->symbols. */
 static int dropout_split_text(struct bpe_dropout *d, struct word *w, struct err *e)
 {
 	const char *text = d->text.data;
@@ -356,8 +361,8 @@ static int dropout_split_text(struct bpe_dropout *d, struct word *w, struct err 
 }
 
 /*
- * Does merging all give just these pieces? Then w->merges says how many; else, and when it is
- * a single character, the word will stay as it is.
+ * If merging without dropout gives exactly these pieces, set w->merges. Otherwise w->merges stays
+ * 0, as for a single character, and the word always keeps its pieces.
  */
 static int try_merging(struct bpe_dropout *d, struct word *w, const int32_t *ids, int32_t n,
 		       struct err *e)
@@ -433,7 +438,7 @@ static int split_word(struct bpe_dropout *d, struct draws *r, const int32_t *ids
 
 	if (dropout_find_word(d, ids, n, &w, e))
 		return e->code;
-	/* As long as nothing is left out, one draw is made for each merge: mostly that is all. */
+	/* Mostly no merge is dropped. Then one draw for each merge is enough to know the result. */
 	while (kept < w->merges && !is_merge_dropped(d, r))
 		kept++;
 	if (kept == w->merges)

@@ -1,4 +1,4 @@
-/* bpe_learn.c - see bpe.h */
+/* bpe_learn.c - learns merges as subword-nmt does, by bpe_merger.h: see bpe.h */
 #include "data/subword/bpe.h"
 
 #include <inttypes.h>
@@ -12,17 +12,17 @@
 
 /* ---- words as symbols ---- */
 
-#define SHORT_CHARS 0x800 /* characters of one or two bytes: their symbols are remembered */
+#define SHORT_CHARS 0x800 /* code points of one or two bytes, whose symbols are cached */
 
 struct spelling {
 	struct bpe_merger merger;
-	int32_t known[2][SHORT_CHARS]; /* symbol + 1, within a word and at its end; 0: not met */
-	int32_t *symbols;	       /* owned: of the word at hand */
+	int32_t known[2][SHORT_CHARS]; /* symbol + 1, within a word and at its end; 0: not seen */
+	int32_t *symbols;	       /* owned: of the current word */
 	size_t cap;
 	struct buf scratch;
 };
 
-/* One character; the last one of a word carries "</w>". */
+/* The symbol of one character; the last one of a word includes "</w>". */
 static int spell_char(struct spelling *g, const char *text, size_t n, bool is_last, int32_t *symbol,
 		      struct err *e)
 {
@@ -75,8 +75,8 @@ static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
 		return e->code;
 	if (!g->merger.pairs.n)
 		return err_set(e, ERR_DATA,
-			       "the text holds no word of two or more characters, "
-			       "so there are no merges to learn");
+			       "cannot learn merges: the text has no word of two or more "
+			       "characters");
 	return 0;
 }
 
@@ -86,12 +86,12 @@ static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
 {
 	size_t na, nb;
 	const char *ta = intern_text(t, a, &na), *tb = intern_text(t, b, &nb);
-	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb)); /* UTF-8 sorts as its code points do */
+	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb)); /* UTF-8 sorts like its code points */
 
 	return d ? d : (na > nb) - (na < nb);
 }
 
-/* Of equally frequent pairs the largest, as Python compares pairs of strings. */
+/* Among equally frequent pairs the largest comes first, as Python compares tuples of strings. */
 static bool bpe_pair_is_before(const struct bpe_merger *m, const struct bpe_pair *a,
 			       const struct bpe_pair *b)
 {

@@ -1,10 +1,10 @@
 /*
- * bpe_line.h - how subword-nmt cuts text into lines and words.
+ * bpe_line.h - cuts text into lines and words as subword-nmt does.
  *
- * It reads through Python's codecs, which end a line not only at LF but at all
- * that str.splitlines() knows (CR, VT, FF, FS, GS, RS, U+0085, U+2028, U+2029);
- * the end belongs to its line. Blanks, CR and LF are then cut off both ends of
- * a line, and words are what stands between blanks: a tab is part of a word.
+ * subword-nmt reads through Python's codecs. They end a line not only at LF but at each end of
+ * str.splitlines(): CR, VT, FF, FS, GS, RS, U+0085, U+2028, U+2029. The end belongs to its line.
+ * subword-nmt then strips blanks, CR and LF from both ends of the line, and splits at blanks: a
+ * tab is part of a word.
  */
 #ifndef WERKBANK_DATA_SUBWORD_BPE_LINE_H
 #define WERKBANK_DATA_SUBWORD_BPE_LINE_H
@@ -18,7 +18,7 @@
 #define BPE_WORD_END	   "</w>"
 #define BPE_WORD_END_BYTES 4
 
-/* Bytes of the first such line of text, its end included; n when there is no end. */
+/* Bytes of the first line of text, its end included; n: there is no end. */
 static inline size_t bpe_line_length(const char *text, size_t n)
 {
 	const unsigned char *t = (const unsigned char *)text;
@@ -39,7 +39,7 @@ static inline size_t bpe_line_length(const char *text, size_t n)
 	return n;
 }
 
-/* What is cut off both ends of a line. */
+/* Is the character stripped from both ends of a line? */
 static inline bool bpe_is_margin(char c)
 {
 	return c == ' ' || c == '\r' || c == '\n';
@@ -55,7 +55,7 @@ static inline void bpe_trim(const char **text, size_t *n)
 	}
 }
 
-/* Bytes of the character at text (n >= 1), never more than n, also when it is not well-formed. */
+/* Bytes of the character at text, 1 to n (n >= 1), even if the character is malformed. */
 static inline size_t bpe_char_length(const char *text, size_t n)
 {
 	unsigned char c = (unsigned char)text[0];
@@ -64,7 +64,7 @@ static inline size_t bpe_char_length(const char *text, size_t n)
 	return want < n ? want : n;
 }
 
-/* Is the character at text (n bytes, n >= 1) white space to Python's str.isspace()? */
+/* Does Python's str.isspace() accept the character at text (n bytes, n >= 1)? */
 static inline bool bpe_is_space(const char *text, size_t n)
 {
 	uint32_t c = 0;

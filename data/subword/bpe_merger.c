@@ -1,6 +1,41 @@
-/* bpe_merger.c - see bpe_merger.h */
+/*
+ * bpe_merger.c - counts symbol pairs and merges the best pair in all words: see bpe_merger.h
+ *
+ * Idea. Counting all pairs again after each merge would read the whole text 32,000 times. Instead
+ * the engine keeps, for each pair, its count and its places: the words in which it was counted. A
+ * merge reads only those words, and changes only the counts of the pairs next to the merged one.
+ *
+ * Example. Words and counts: l o w 5, l o w e r 2, n e w e s t 6, w i d e s t 3. Merge the
+ * pair (e s), which occurs 9 times:
+ *	n e w e s t -> n e w es t	before it: w (6 times)	after it: t (6)
+ *	w i d e s t -> w i d es t	before it: d (3 times)	after it: t (3)
+ * gives these changes, and no others:
+ *	(w e) -6, (w es) +6;	(d e) -3, (d es) +3;	(s t) -9, (es t) +9;	(e s) becomes 0
+ * The neighbours are summed by symbol first (struct bpe_neighbours): (s t) and (es t) are looked
+ * up once, not once for each word. That saves most of the time, as frequent pairs have few
+ * distinct neighbours.
+ *
+ * Invariants between merges:
+ *	- each word in which a pair occurs is among the places of that pair. Some places are stale
+ *	  (the pair was merged away there) or doubled; merge_in_word() finds no occurrence there
+ *	  and returns.
+ *	- with exact counts, the count of a pair is the sum over its occurrences of the counts of
+ *	  their words.
+ *	- of[] of both struct bpe_neighbours is zero, and n_deferred is 0.
+ *
+ * Words where the simple rule fails are deferred until the others are done: where the merged
+ * string was a symbol of the word before, and runs such as a a a, whose pairs overlap.
+ * merge_exactly() then counts all pairs of the word again; bpe_tally.c instead repeats what
+ * subword-nmt does there.
+ *
+ * Cost. Each occurrence that is merged shortens its word by one symbol and adds at most two
+ * places. So N symbols at the start make at most N merged occurrences and 3 N places over the
+ * whole run; each place costs one scan of its word. The heap of pairs adds a factor log(pairs)
+ * for each changed pair.
+ */
 #include "data/subword/bpe_merger.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +43,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define AHEAD 12  /* words asked of memory before they are needed */
-#define FEW   512 /* pairs of the first symbols are counted without a hash table */
+#define AHEAD 12  /* how many words ahead the loop over places prefetches */
+#define FEW   512 /* pairs of symbols below this number skip the hash table in the first count */
 
 /* ---- words ---- */
 
@@ -49,12 +84,12 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 		return e->code;
 	k = m->work;
 	if (n < 2)
-		return 0; /* no pair in it, now or later */
+		return 0; /* the word never has a pair */
 	if (n > WORD_SYMBOLS || k->n_cells > UINT32_MAX - WORD_HEAD - n)
 		return err_set(e, ERR_NOMEM,
-			       "too many words to learn merges from, "
-			       "or one too long (%zu symbols)",
-			       n);
+			       "too much text to learn merges from: a word of %zu symbols does "
+			       "not fit after %zu cells of 4 bytes",
+			       n, k->n_cells);
 	if (mem_grow(&k->cells, &k->cap_cells, k->n_cells + WORD_HEAD + n, sizeof(*cells), e))
 		return e->code;
 	cells = k->cells + k->n_cells;
@@ -72,9 +107,9 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 /* ---- the first count ---- */
 
 struct first {
-	uint32_t *few;	    /* owned: (FEW, FEW) pair + 1 of two early symbols */
-	uint32_t *n_places; /* owned: of each pair */
-	uint32_t **places;  /* owned: where the next place of each pair goes */
+	uint32_t *few;	    /* owned: (FEW, FEW) pair + 1 of two early symbols; 0: none yet */
+	uint32_t *n_places; /* owned: (pairs) places of each pair */
+	uint32_t **places;  /* owned: (pairs) where the next place of each pair is written */
 	size_t cap;
 };
 
@@ -146,7 +181,7 @@ static int fill_first_places(struct bpe_merger *m, struct first *f, struct err *
 	return 0;
 }
 
-/* Bars a pair that the dialect does not allow. */
+/* Exclude the pair if the dialect forbids this merge. */
 static void check_may_merge(struct bpe_merger *m, uint32_t pair)
 {
 	struct bpe_pair *q = &m->pairs.all[pair];
@@ -218,12 +253,13 @@ static inline int neighbour_events_reserve(struct bpe_neighbours *d, size_t n, s
 	return mem_grow(&d->events, &d->cap_events, d->n_events + n, sizeof(*d->events), e);
 }
 
-/* The symbol before (or after) an occurrence in the word at place. There is room for the event. */
+/* Record a symbol before (or after) an occurrence in this word. The caller reserved the event. */
 static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64_t count,
 				 uint32_t place, struct err *e)
 {
 	struct bpe_neighbour *of = &d->of[symbol];
 
+	assert(symbol >= 0 && (size_t)symbol < d->cap && d->n_events < d->cap_events);
 	if (!of->n++) {
 		if (mem_grow(&d->seen, &d->cap_seen, d->n_seen + 1, sizeof(*d->seen), e))
 			return e->code;
@@ -235,9 +271,10 @@ static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64
 }
 
 /*
- * Rewrite a word from its first occurrence (at i) on, in place. What stands before an
- * occurrence is noted in k->before: the merged symbol itself where another
- * occurrence does; what comes after, unless that is an occurrence, in k->after.
+ * Rewrite a word in place, from its first occurrence (at i) on. The symbol before each occurrence
+ * goes into k->before; that is the merged symbol where occurrences follow each other. The symbol
+ * after an occurrence goes into k->after, unless another occurrence begins there: that one
+ * records it as before.
  */
 static int merge_in_place(struct bpe_merger_work *k, const struct bpe_merge *g, uint32_t place,
 			  uint32_t i, struct err *e)
@@ -268,7 +305,7 @@ static int merge_in_place(struct bpe_merger_work *k, const struct bpe_merge *g, 
 	return 0;
 }
 
-/* Is this more than the simple case: new and old occurrences of the merged symbol, or a a a? */
+/* Does the word hold the merged symbol already, or a run such as a a a of the pair (a a)? */
 static bool is_special_merge(const struct bpe_merge *g, const int32_t *s, uint32_t n)
 {
 	if (g->is_known)
@@ -308,12 +345,12 @@ static int merge_in_word(struct bpe_merger *m, const struct bpe_merge *g, uint32
 	return 0;
 }
 
-/* ---- what that does to the pairs ---- */
+/* ---- new counts of the neighbouring pairs ---- */
 
 /*
- * The pairs of one side: each symbol x before the merged pair (left right) had
- * a pair (x left) and has a pair (x merged) now; after it accordingly. Where
- * the neighbour is another occurrence, (right left) became (merged merged).
+ * Change the pairs on one side of the occurrences. Each symbol x before the merged pair (left
+ * right) was in the pair (x left) and is now in (x merged); on the other side (right x) became
+ * (merged x). Where x is another occurrence, (right left) became (merged merged).
  */
 static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g,
 				 struct bpe_neighbours *d, struct err *e)
@@ -326,6 +363,7 @@ static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g
 		uint32_t old, new;
 		size_t known;
 
+		assert(of->n > 0);
 		if (bpe_pairs_get(&m->pairs, is_before_it ? y : g->right,
 				  is_before_it ? g->left : y, &old, e) ||
 		    bpe_pairs_count(&m->pairs, old, -of->count, e))
@@ -347,7 +385,9 @@ static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g
 	return 0;
 }
 
-/* One of the words that are not simple, with exact counts: all of its pairs are counted again. */
+/*
+ * Merge in a deferred word, with exact counts: uncount all of its pairs, count all of them again.
+ */
 static int merge_exactly(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
 			 struct err *e)
 {
@@ -359,7 +399,8 @@ static int merge_exactly(struct bpe_merger *m, const struct bpe_merge *g, uint32
 	memcpy(old, s, n_old * sizeof(*s));
 	n = bpe_replace_pair(g, old, n_old, s);
 	word_set_n(k, place, n);
-	/* A word may be on the list twice. */
+	assert(n <= n_old);
+	/* n == n_old: the word is in the list twice and was merged before. */
 	for (uint32_t i = 0; i + 1 < n_old && n < n_old; i++)
 		if (bpe_pairs_get(&m->pairs, old[i], old[i + 1], &pair, e) ||
 		    bpe_pairs_count(&m->pairs, pair, -count, e))
@@ -410,7 +451,7 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 	struct bpe_pair *q = &m->pairs.all[pair];
 	struct bpe_merge g = { .left = q->left, .right = q->right, .pair = pair };
 	struct bpe_merger_work *k = m->work;
-	const uint32_t *places = q->places; /* stays where it is, whatever grows */
+	const uint32_t *places = q->places; /* in the arena: valid when pairs.all moves */
 	uint32_t n_places = q->n_places;
 	int32_t known = m->symbols.n;
 
@@ -419,6 +460,7 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 	    neighbours_reserve(&k->after, (size_t)m->symbols.n, e))
 		return e->code;
 	g.is_known = g.merged < known;
+	assert(!k->before.n_seen && !k->after.n_seen && !k->n_deferred);
 	q->places = NULL;
 	q->n_places = q->cap_places = 0;
 	for (uint32_t i = 0; i < n_places; i++) {

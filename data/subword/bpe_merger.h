@@ -1,10 +1,10 @@
 /*
- * bpe_merger.h - the engine under both dialects of learning BPE.
+ * bpe_merger.h - the engine that learns BPE merges, for both dialects.
  *
- * It holds words as rows of symbols with a count, knows how often each pair of
- * neighbours occurs in them and where, finds the best pair and merges it
- * everywhere. What differs between subword-nmt (bpe_learn.c) and SentencePiece
- * (sp_learn.c) is a const struct bpe_dialect and who writes down the merges:
+ * The engine holds each distinct word as a sequence of symbols with a count. For each pair of
+ * neighbouring symbols it knows how often the pair occurs and in which words. It finds the most
+ * frequent pair and merges it in all words. Each dialect, subword-nmt (bpe_learn.c) and
+ * SentencePiece (sp_learn.c), supplies a const struct bpe_dialect and writes the merges down:
  *
  *	struct bpe_merger m = { .dialect = &dialect, .context = mine };
  *	for each distinct word
@@ -12,22 +12,21 @@
  *		bpe_merger_add_word(&m, symbols, n, count, 0, e)
  *	bpe_merger_start(&m, e)				counts all pairs
  *	while (… && (got = bpe_merger_best(&m, &pair, e)) > 0) {
- *		q = &m.pairs.all[pair];			q->left, q->right, q->count: write it down
+ *		q = &m.pairs.all[pair];			write down q->left, q->right, q->count
  *		bpe_merger_merge(&m, pair, &merged, e)	or bpe_merger_drop(&m, pair): never again
  *	}
  *	bpe_merger_free(&m)
  *
- * Symbols are their strings: bpe_merger_merge() gives the joined string's
- * number, an old one where that string has been there before. The dialect may
- * keep facts of symbols (their characters, their script) in arrays of its own
- * by number: numbers go up from 0 and are never given back.
+ * A symbol is its string: when a merge builds a string that is a symbol already, bpe_merger_merge()
+ * returns that symbol's number. Numbers count up from 0 and stay valid, so a dialect may keep facts
+ * about symbols (their characters, their script) in arrays by number.
  *
- * In a row of equal pairs (a a a) each place counts (2 of "a a"), and merging
- * goes from left to right (aa a). Without is_as_subword_nmt counts are always
- * those of the words as they stand.
+ * In a run of equal symbols (a a a) overlapping pairs count (2 times "a a"), and merging goes
+ * from left to right (aa a). Without is_as_subword_nmt all counts are exact: those of the words
+ * as they are now.
  *
- * Memory: for each distinct word 12 bytes and 4 for each character, up to 12 for
- * each character of places, and 65 to 80 for each distinct pair.
+ * Memory: 12 bytes for each distinct word; for each of its characters 4 bytes and up to 12 bytes of
+ * places; 65 to 80 bytes for each distinct pair. bpe_merger.c explains the algorithm.
  */
 #ifndef WERKBANK_DATA_SUBWORD_BPE_MERGER_H
 #define WERKBANK_DATA_SUBWORD_BPE_MERGER_H
@@ -44,32 +43,32 @@
 struct bpe_merger;
 
 struct bpe_dialect {
-	/* Of two pairs that occur equally often, is a the better one? A strict order. */
+	/* Is a better than b, where both occur equally often? A strict order. */
 	bool (*is_before)(const struct bpe_merger *m, const struct bpe_pair *a,
 			  const struct bpe_pair *b);
 	/*
-	 * May left and right ever be merged? Asked once for each pair, when it first occurs;
-	 * the answer must not change. NULL: all may.
+	 * May left and right ever be merged? The engine asks once for each pair, when it first
+	 * occurs; the answer must not change. NULL: all pairs may be merged.
 	 */
 	bool (*may_merge)(const struct bpe_merger *m, int32_t left, int32_t right);
-	/* Counts drift and are pruned as bpe_pairs.h tells; else they are exact. */
+	/* Repeat the drift and the pruning of subword-nmt's counts (bpe_pairs.h); else: exact. */
 	bool is_as_subword_nmt;
 };
 
 struct bpe_merger {
 	const struct bpe_dialect *dialect; /* set by the caller */
-	void *context;			   /* the dialect's own */
+	void *context;			   /* for the dialect; borrowed */
 	struct intern symbols;
-	struct bpe_pairs pairs;	      /* left, right and count of pairs.all[i] are for reading */
+	struct bpe_pairs pairs;	      /* callers may read left, right, count of pairs.all[i] */
 	struct bpe_merger_work *work; /* private; owned */
 };
 
-/* The number of a symbol, new or known. */
+/* The number of the symbol with this string, new or known. */
 int bpe_merger_symbol(struct bpe_merger *m, const char *text, size_t n, int32_t *symbol,
 		      struct err *e);
 
 enum bpe_word_flags {
-	/* as subword-nmt only: holds a character that Python calls white space */
+	/* for subword-nmt: the word holds a character that Python's str.isspace() accepts */
 	BPE_WORD_HAS_SPACE = 1,
 };
 
@@ -77,19 +76,21 @@ enum bpe_word_flags {
 int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, int64_t count,
 			unsigned flags, struct err *e);
 
-/* All words are there: count their pairs. m->pairs.n == 0 then: no word has two symbols. */
+/* After the last word: count the pairs. m->pairs.n == 0 afterwards: no word has two symbols. */
 int bpe_merger_start(struct bpe_merger *m, struct err *e);
 
 /*
- * 1: *pair is the most frequent pair, of several the one before the others;
- * 0: none is left (exact counts: none that occurs at all); < 0: failure.
+ * 1: *pair is the most frequent pair, among equals the best one by is_before(); 0: no pair is left
+ * (with exact counts: no pair occurs); < 0: failure.
  */
 int bpe_merger_best(struct bpe_merger *m, uint32_t *pair, struct err *e);
 
-/* Join the two symbols of a pair wherever they are neighbours; their joined string through *merged. */
+/* Merge the two symbols of a pair wherever they are neighbours. *merged: the joined symbol. */
 int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struct err *e);
 
-/* Exact counts only: this pair is not to be found again, its neighbours stay as they are. */
+/*
+ * Exact counts only: bpe_merger_best() never returns this pair again; the words stay as they are.
+ */
 void bpe_merger_drop(struct bpe_merger *m, uint32_t pair);
 
 void bpe_merger_free(struct bpe_merger *m);

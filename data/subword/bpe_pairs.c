@@ -1,6 +1,26 @@
-/* bpe_pairs.c - see bpe_pairs.h */
+/*
+ * bpe_pairs.c - counts of symbol pairs, and a lazy heap that finds the best pair: see bpe_pairs.h
+ *
+ * A merge changes the counts of hundreds of pairs. The heap is not repaired for each of them:
+ *	- a count that falls leaves its heap entry too high,
+ *	- a count that rises is pushed as a second entry, once after the merge
+ *	  (bpe_pairs_update_heap()).
+ * Invariant of bpe_pairs_best(): for each pair that reaches the threshold the heap holds an entry
+ * whose count is at least that of the pair. So when the top entry agrees with its pair, the pair
+ * is the best one. Otherwise the top is stale: an entry that is too high gets the true count and
+ * sinks; any other is removed.
+ *
+ * Example. Heap (a b) 9, (b c) 8; a merge lowers (a b) to 5 and raises (c d) to 8. The push adds
+ * (c d) 8. bpe_pairs_best() sees (a b) 9, corrects it to 5 and sinks it; then (b c) 8 and (c d) 8
+ * compete by is_before().
+ *
+ * Cost: O(log n) for each push and each correction. An entry is corrected only after its pair has
+ * changed, so corrections are no more than changes. The threshold keeps rare pairs, nearly all of
+ * the pairs, out of the heap.
+ */
 #include "data/subword/bpe_pairs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +30,7 @@
 
 struct bpe_block {
 	struct bpe_block *next;
-	uint32_t entries[]; /* given out from the end down */
+	uint32_t entries[]; /* handed out from the end downwards */
 };
 
 /* ---- finding a pair ---- */
@@ -33,7 +53,8 @@ int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pa
 			       (int32_t[]){ left, right });
 	if (!*slot) {
 		if (p->n >= HASH_INDEX_MAX)
-			return err_set(e, ERR_NOMEM, "too many distinct pairs of symbols");
+			return err_set(e, ERR_NOMEM, "more than %u distinct pairs of symbols",
+				       HASH_INDEX_MAX);
 		if (mem_grow(&p->all, &p->cap_all, p->n + 1, sizeof(*p->all), e))
 			return e->code;
 		hash_slot_fill(slot, hash, (uint32_t)p->n);
@@ -49,6 +70,7 @@ int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct er
 {
 	struct bpe_pair *q = &p->all[pair];
 
+	assert(pair < p->n);
 	q->count += times;
 	if (!q->is_live && !p->is_exact) {
 		if (mem_grow(&p->live, &p->cap_live, p->n_live + 1, sizeof(*p->live), e))
@@ -65,7 +87,9 @@ int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct er
 	return 0;
 }
 
-/* Entries of the arena. What a longer list leaves behind goes with the learning. */
+/*
+ * n entries of the arena. A list that moves leaves its old entries unused until bpe_pairs_free().
+ */
 static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
 {
 	if (p->block_left < n) {
@@ -73,7 +97,8 @@ static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
 		struct bpe_block *block = malloc(sizeof(*block) + size * sizeof(*block->entries));
 
 		if (!block) {
-			err_set(e, ERR_NOMEM, "out of memory for the places of pairs");
+			err_set(e, ERR_NOMEM, "out of memory: %zu bytes for the places of pairs",
+				size * sizeof(*block->entries));
 			return NULL;
 		}
 		block->next = p->blocks;
@@ -91,10 +116,12 @@ int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_
 	size_t need = (size_t)q->n_places + n, cap;
 	uint32_t *all;
 
+	assert(q->n_places <= q->cap_places);
 	if (need > UINT32_MAX / 2)
-		return err_set(e, ERR_NOMEM, "too many places of one pair of symbols");
+		return err_set(e, ERR_NOMEM, "a pair of symbols has more than %u places",
+			       UINT32_MAX / 2);
 	if (need > q->cap_places) {
-		/* Most lists are made at once and never grow. */
+		/* Most lists are written once and never grow. */
 		cap = q->n_places ? MAX(need, 2 * (size_t)q->cap_places) : need;
 		all = new_places(p, cap, e);
 		if (!all)
@@ -165,7 +192,7 @@ bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
 			*pair = top->pair;
 			return true;
 		}
-		/* Out of date. What rose has been pushed since; what fell goes down. */
+		/* A stale entry: see the head of this file. */
 		if (is_reaching(p, q) && q->count < top->count)
 			top->count = q->count;
 		else
@@ -188,9 +215,9 @@ int bpe_pairs_update_heap(struct bpe_pairs *p, struct err *e)
 	return 0;
 }
 
-/* ---- starting again: exact counts ---- */
+/* ---- a new search: exact counts ---- */
 
-/* The heap again, of all pairs that reach half of what the best one reaches. */
+/* Build the heap again, of all pairs with at least half the count of the best pair. */
 static int lower_heap_threshold(struct bpe_pairs *p, struct err *e)
 {
 	int64_t most = 0;
@@ -206,7 +233,7 @@ static int lower_heap_threshold(struct bpe_pairs *p, struct err *e)
 	return 0;
 }
 
-/* ---- starting again: the two tables of subword-nmt ---- */
+/* ---- a new search: the two tables of subword-nmt ---- */
 
 static int rebuild_heap(struct bpe_pairs *p, struct err *e)
 {
@@ -217,13 +244,13 @@ static int rebuild_heap(struct bpe_pairs *p, struct err *e)
 	return 0;
 }
 
-/* As prune_stats() treats a pair: negative counts are added, others replace what was there. */
+/* As prune_stats() of subword-nmt: a negative count is added, any other replaces the full count. */
 static void prune_one(struct bpe_pair *q)
 {
 	if (q->count >= 0)
 		q->full = q->count;
 	else if (q->full > INT64_MIN / 4)
-		q->full += q->count; /* doubles at each restart: far down, it may as well stay */
+		q->full += q->count; /* doubles at each restart: the bound prevents an overflow */
 	q->count = 0;
 	q->is_live = false;
 }
@@ -235,6 +262,7 @@ void bpe_pairs_prune(struct bpe_pairs *p)
 	for (size_t i = 0; i < p->n_live; i++) {
 		struct bpe_pair *q = &p->all[p->live[i]];
 
+		assert(q->is_live);
 		if ((double)q->count < p->threshold)
 			prune_one(q);
 		else
@@ -271,7 +299,7 @@ int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e)
 	for (size_t i = 0; i < p->n; i++) {
 		struct bpe_pair *q = &p->all[i];
 
-		/* In both tables now; the rare ones are pruned at once. */
+		/* Each pair is in both tables now; rare pairs are pruned at once. */
 		q->count = q->full;
 		q->is_live = true;
 		if ((double)q->count < p->threshold)

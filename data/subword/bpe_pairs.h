@@ -1,17 +1,16 @@
 /*
- * bpe_pairs.h - the statistics of symbol pairs while BPE merges are learned: how often, where,
- * and which is the best one.
+ * bpe_pairs.h - statistics of symbol pairs while BPE merges are learned: counts, places, the best
+ * pair.
  *
- * Exact counts: a heap holds the pairs that reach a threshold; when it is
- * empty, the threshold is lowered and the heap made again.
+ * Exact counts: a heap holds the pairs that reach a threshold. When the heap is empty, the
+ * threshold is lowered and the heap is built again.
  *
- * As subword-nmt: that keeps two tables: the one it looks for the best pair in, from
- * which rare pairs are pruned, and the full one, into which they are pruned
- * and from which it starts again when the best pair falls below the threshold.
- * Where a string can be built by several merges the counts drift, and then
- * pruning decides what is counted; so both tables are kept here as well, with
- * the same arithmetic, and only the search for the maximum is another one (the
- * heap of the pairs above the threshold instead of a scan of all).
+ * As in subword-nmt: that program keeps two tables. It searches the best pair in the pruned
+ * table, and moves rare pairs from there to the full table. When the best pair falls below the
+ * threshold, it starts again from the full table. Where several merges build the same string the
+ * counts drift, and then the moment of pruning decides which counts are used. So both tables are
+ * kept here too, with the same arithmetic. Only the search differs: a heap of the pairs above the
+ * threshold instead of a scan.
  */
 #ifndef WERKBANK_DATA_SUBWORD_BPE_PAIRS_H
 #define WERKBANK_DATA_SUBWORD_BPE_PAIRS_H
@@ -25,20 +24,20 @@
 
 struct bpe_pair {
 	int32_t left, right; /* symbols */
-	int64_t count;	     /* as subword-nmt: in the pruned table */
-	int64_t full;	     /* as subword-nmt: in the full table */
-	uint32_t *places;    /* in the arena: where it was counted; some twice, some no more */
+	int64_t count;	     /* exact; as in subword-nmt: in the pruned table */
+	int64_t full;	     /* as in subword-nmt: in the full table */
+	uint32_t *places;    /* in the arena: words where it was counted; some doubled or stale */
 	uint32_t n_places, cap_places;
-	bool is_live;	  /* in the pruned table at all? */
-	bool has_risen;	  /* in pairs.raised */
-	bool is_excluded; /* never to be found */
+	bool is_live;	  /* is in the pruned table */
+	bool has_risen;	  /* is in bpe_pairs.risen */
+	bool is_excluded; /* bpe_pairs_best() never returns it */
 };
 
 struct bpe_pairs {
 	struct bpe_pair *all; /* owned: (n) */
 	size_t n, cap_all;
-	double threshold; /* of the heap, and of pruning */
-	/* Set by the owner before the first call. */
+	double threshold; /* pairs below it are not in the heap, and are pruned */
+	/* The owner sets these before the first call. */
 	bool is_exact;
 	bool (*is_before)(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b);
 	const void *argument;
@@ -57,32 +56,32 @@ struct bpe_pairs {
 	size_t block_left;	  /* entries free in the first block */
 };
 
-/* The pair of two symbols, made with count 0 and not live when new; its number through *pair. */
+/* The number of the pair of two symbols. A new pair has count 0 and is not live. */
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e);
 
-/* Count times more (or fewer, or 0: it was touched) of a pair. */
+/* Add to the count of a pair. times < 0: subtract; 0: put it into the pruned table. */
 int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct err *e);
 
-/* Room for n more places at the end of those of a pair, at *places for the caller to fill. */
+/* Append n places to those of a pair. The caller writes them to *places. */
 int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
 			 struct err *e);
 
-/* All pairs have been counted once: from here on the best one can be asked for. */
+/* After the first count of all pairs, before the first bpe_pairs_best(). */
 int bpe_pairs_start(struct bpe_pairs *p, struct err *e);
 
 /*
- * The most frequent pair that reaches the threshold (of several the one before the others)
- * into *pair; false when there is none.
+ * *pair: the most frequent pair that reaches the threshold, among equals the first by is_before().
+ * false: no pair reaches it.
  */
 bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair);
 
-/* Start again at merge number step with a new threshold, as subword-nmt from the full table. */
+/* Search again at merge number step with a new threshold; as in subword-nmt from the full table. */
 int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e);
 
-/* After a merge: let the search see the counts that rose. */
+/* After a merge: put the pairs whose counts rose into the heap. */
 int bpe_pairs_update_heap(struct bpe_pairs *p, struct err *e);
 
-/* As subword-nmt: move the pairs below the threshold to the full table. */
+/* As in subword-nmt: move the pairs below the threshold to the full table. */
 void bpe_pairs_prune(struct bpe_pairs *p);
 
 void bpe_pairs_free(struct bpe_pairs *p);

@@ -1,6 +1,7 @@
-/* bpe_tally.c - see bpe_words.h */
+/* bpe_tally.c - words whose pair counts drift as in subword-nmt: see bpe_words.h */
 #include "data/subword/bpe_words.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +78,7 @@ int bpe_start_tallies(struct bpe_merger *m, uint32_t place, const struct bpe_mer
 	return 0;
 }
 
-/* One more (or one fewer) of a pair in an odd word. */
+/* Count a pair once more (or once less) in a word with tallies. */
 static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint32_t place,
 			      int times, struct err *e)
 {
@@ -87,7 +88,7 @@ static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint
 	    bpe_pairs_count(&m->pairs, pair, times * word_count(m->work, place), e) ||
 	    bpe_pairs_add_places(&m->pairs, pair, 1, &at, e))
 		return e->code;
-	*at = place; /* also for one fewer: the tally has to be found when the pair is merged */
+	*at = place; /* also for one less: the merge must find the tally */
 	return add_tally(m->work, pair, place, times, e);
 }
 
@@ -128,15 +129,15 @@ static bool begins_with_right(const struct intern *symbols, const struct bpe_mer
 }
 
 /*
- * As bpe_replace_pair() for words with white space such as U+00A0 in them. subword-nmt
- * replaces in the symbols joined by blanks, with white space as the edge of a
- * symbol; so there the pair may also be found inside symbols.
+ * bpe_replace_pair() for words with white space such as U+00A0. subword-nmt joins the symbols by
+ * blanks and replaces by a regular expression, for which any white space ends a symbol: so the
+ * expression also matches inside symbols.
  */
 static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint32_t n, int32_t *s,
 			   uint32_t *n_new, struct err *e)
 {
 	const int32_t *old = m->work->old;
-	size_t n_right, from = 0; /* where in old[i] the next match may begin */
+	size_t n_right, from = 0; /* byte of old[i] where the next match may begin */
 	uint32_t out = 0;
 
 	intern_text(&m->symbols, g->right, &n_right);
@@ -158,7 +159,7 @@ static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint
 
 /* ---- merging ---- */
 
-/* Take back the pairs that overlapped with an occurrence of the merged pair in the old word. */
+/* Subtract the pairs that overlapped with an occurrence of the merged pair in the old word. */
 static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
 			     uint32_t n, struct err *e)
 {
@@ -169,7 +170,7 @@ static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, ui
 			continue;
 		if (i && count_tallied_pair(m, old + i - 1, place, -1, e))
 			return e->code;
-		/* In A B C B C the pair C B is taken back by the next occurrence. */
+		/* In A B C B C the next occurrence of B C subtracts the pair C B. */
 		if (i + 2 < n && (old[i + 2] != g->left || i + 3 >= n || old[i + 3] != g->right) &&
 		    count_tallied_pair(m, old + i + 1, place, -1, e))
 			return e->code;
@@ -178,7 +179,7 @@ static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, ui
 	return 0;
 }
 
-/* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
+/* Count the pairs with the merged symbol in the new word; as in subword-nmt also the old ones. */
 static int count_merged_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
 			      struct err *e)
 {
@@ -203,6 +204,7 @@ int bpe_merge_tallied(struct bpe_merger *m, const struct bpe_merge *g, uint32_t 
 	uint32_t n = word_n(k, place), n_new = 0;
 	int32_t *s = word_symbols(k, place);
 
+	assert(k->cells[place] & WORD_HAS_TALLIES && n <= k->longest);
 	memcpy(k->old, s, n * sizeof(*s));
 	if (!(k->cells[place] & WORD_SPACE))
 		n_new = bpe_replace_pair(g, k->old, n, s);

@@ -1,6 +1,7 @@
-/* bpe_trace.c - see bpe_trace.h */
+/* bpe_trace.c - merges one word step by step: see bpe_trace.h */
 #include "data/subword/bpe_trace.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "data/subword/bpe_line.h"
 #include "share/base/mem.h"
 
-/* A symbol of the word at hand. Characters that are in no merge have the number -1. */
+/* A symbol of the word. Characters in no merge have the number -1. */
 struct symbol {
 	int32_t number;
 	size_t start, len; /* of its text in word.text */
@@ -26,7 +27,7 @@ static void trace_add_symbol(struct word *w, const struct bpe_codes *c, size_t s
 		(struct symbol){ intern_find(&c->symbols, w->text + start, len), start, len };
 }
 
-/* In files of version 0.1 the end of the word is a symbol of its own. */
+/* Cut a word into characters. In codes of version 0.1 "</w>" is a separate symbol. */
 static void trace_split_chars(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind kind,
 			      const char *word, size_t n)
 {
@@ -65,13 +66,14 @@ static const struct bpe_rule *find_merge(const struct word *w, const struct bpe_
 
 static void trace_join_symbols(struct word *w, const struct bpe_rule *r, size_t at)
 {
+	assert(at + 1 < w->n);
 	w->symbols[at].number = r->merged;
 	w->symbols[at].len += w->symbols[at + 1].len;
 	memmove(&w->symbols[at + 1], &w->symbols[at + 2], (w->n - at - 2) * sizeof(w->symbols[0]));
 	w->n--;
 }
 
-/* The text of left, right and all symbols; pointers into it once it does not grow any more. */
+/* Append a step. Its pointers are set after the last write to the text, which may move before. */
 static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t rank,
 			  const struct symbol pair[2], struct err *e)
 {
@@ -107,7 +109,7 @@ static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t ran
 	return 0;
 }
 
-/* Do the merge of lowest rank, wherever it applies or once; 0: there is none left. */
+/* Apply the merge of the lowest rank: everywhere (subword-nmt) or once. 0: no merge applies. */
 static int trace_merge_step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
 			    enum bpe_trace_kind kind, struct err *e)
 {
@@ -136,8 +138,8 @@ int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const ch
 	bpe_trace_clear(t);
 	w.n = 0;
 	if (n > BPE_TRACE_MAX_BYTES)
-		return err_set(e, ERR_DATA, "a word of %zu bytes; at most %d are followed", n,
-			       BPE_TRACE_MAX_BYTES);
+		return err_set(e, ERR_DATA, "a word of %zu bytes is too long to trace, at most %d",
+			       n, BPE_TRACE_MAX_BYTES);
 	trace_split_chars(&w, c, kind, word, n);
 	if (trace_add_step(t, &w, -1, NULL, e))
 		return e->code;

@@ -1,13 +1,13 @@
 /*
- * bpe_trace.h - how the merges make pieces of one word, step by step, for people to look at.
+ * bpe_trace.h - the merges of one word, step by step, for display.
  *
  *	struct bpe_trace t = { 0 };
  *	bpe_trace_word(&codes, BPE_TRACE_SUBWORD_NMT, word, n, &t, e);
  *	t.steps[0] is the word in characters, t.steps[t.n - 1] its pieces
  *	bpe_trace_free(&t);
  *
- * Plain and slow on purpose: each step looks at all pairs. What comes out at the
- * end is what bpe_apply.c and sp_apply.c find, which a test checks.
+ * Simple and slow: each step looks at all pairs. A test checks that the last step agrees with
+ * bpe_apply.c and sp_apply.c.
  */
 #ifndef WERKBANK_DATA_SUBWORD_BPE_TRACE_H
 #define WERKBANK_DATA_SUBWORD_BPE_TRACE_H
@@ -27,18 +27,19 @@ enum bpe_trace_kind {
 };
 
 struct bpe_step {
-	int32_t rank; /* of the merge that led here, the first is 0; -1: the beginning */
-	const char *left, *right; /* what it joined; borrowed from the trace; NULL: nothing */
-	const char *symbols;	  /* with blanks between; borrowed from the trace */
+	int32_t rank; /* of the merge of this step, from 0; -1: the characters at the start */
+	const char *left, *right; /* the merged symbols; borrowed from the trace; NULL: start */
+	const char *symbols; /* after the merge, separated by blanks; borrowed from the trace */
 };
 
 struct bpe_trace {
 	struct bpe_step *steps; /* owned */
 	size_t n, cap;
-	struct buf *texts; /* owned: (n) left, right and symbols of each, NUL between */
+	struct buf *texts; /* owned: (n) left, right and symbols of each step, separated by NUL */
 	size_t cap_texts;
 };
 
+/* Trace a word of n bytes; the trace forgets earlier steps. */
 int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word, size_t n,
 		   struct bpe_trace *t, struct err *e);
 void bpe_trace_clear(struct bpe_trace *t); /* forget the steps */

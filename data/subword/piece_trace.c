@@ -1,4 +1,4 @@
-/* split.c - see split.h */
+/* piece_trace.c - splits a line for display: see piece_trace.h */
 #include "data/subword/piece_trace.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct piece_tracer {
 	struct conf conf;
 	struct pipeline *tools; /* owned */
-	struct bpe_codes codes; /* read when first asked for */
+	struct bpe_codes codes; /* read at the first trace */
 	bool has_codes;
 	char *folder; /* owned */
 	struct buf joined;
@@ -53,7 +53,7 @@ bool piece_tracer_is_bpe(const struct piece_tracer *s)
 	return s->conf.segmentation == SEGMENTATION_BPE;
 }
 
-/* The next stretch without blanks from *at on; false: none. */
+/* The next word at or after *at, between blanks; false: none. */
 static bool next_blank_field(const struct buf *b, size_t *at, size_t *start, size_t *len)
 {
 	const char *text = buf_text(b), *end;
@@ -153,7 +153,7 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 		return e->code;
 	if (piece_tracer_is_bpe(s))
 		return bpe_trace_word(&s->codes, BPE_TRACE_SUBWORD_NMT, text, n, t, e);
-	/* its characters after normalisation are those of its pieces */
+	/* the normalised characters of the word are those of its pieces */
 	buf_clear(&s->joined);
 	for (size_t i = word->first; i < word->first + word->n; i++)
 		buf_add(&s->joined, buf_text(&out->pieces) + out->piece[i].start,

@@ -1,15 +1,14 @@
 /*
- * split.h - what becomes of a sentence on its way into a model: words, pieces, ids, and how the
- * merges get there.
+ * piece_trace.h - the words, pieces and ids of a sentence, and the merges of each word, for
+ * display.
  *
- *	struct splitter *s = piece_tracer_open(corpus_folder, e);
- *	struct split out = { 0 };
+ *	struct piece_tracer *s = piece_tracer_open(corpus_folder, e);
+ *	struct line_pieces out = { 0 };
  *	piece_tracer_encode_line(s, SIDE_SOURCE, text, n, &out, e);
- *	piece_tracer_trace_word(s, &out, word, &trace, e);		of one of its words
+ *	piece_tracer_trace_word(s, &out, word, &trace, e);		one of its words
  *	line_pieces_free(&out); piece_tracer_close(s);
  *
- * The same tools as preparation uses (pipeline.h), so that nothing shown differs from what
- * is done.
+ * Uses the same pipeline.h as preparation, so both always agree.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIECE_TRACE_H
 #define WERKBANK_DATA_SUBWORD_PIECE_TRACE_H
@@ -19,34 +18,35 @@
 
 struct piece_tracer;
 
-/* folder: of a prepared corpus, or a model. NULL: failure. */
+/* folder: a prepared corpus or a model. NULL: failure. */
 struct piece_tracer *piece_tracer_open(const char *folder, struct err *e);
 void piece_tracer_close(struct piece_tracer *s);
 const struct vocab *piece_tracer_vocab(const struct piece_tracer *s);
 bool piece_tracer_is_bpe(const struct piece_tracer *s); /* else SentencePiece */
 
 struct line_piece {
-	size_t start, len; /* in split.pieces */
+	size_t start, len; /* in line_pieces.pieces */
 	int32_t id;
 	int64_t count; /* in the training text */
 };
 
 struct line_word {
-	size_t start, len; /* in split.tokens */
-	size_t first, n;   /* its pieces */
+	size_t start, len; /* in line_pieces.tokens */
+	size_t first, n;   /* its pieces: piece[first … first + n - 1] */
 };
 
 struct line_pieces {
 	struct buf tokens;	  /* the tokenised line */
-	struct buf pieces;	  /* with blanks between */
+	struct buf pieces;	  /* separated by blanks */
 	struct line_word *word;	  /* owned */
 	struct line_piece *piece; /* owned */
 	size_t n_words, cap_words, n_pieces, cap_pieces;
 };
 
+/* Split a raw line of n bytes; out is overwritten. */
 int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line,
 			     size_t n, struct line_pieces *out, struct err *e);
-/* Step by step, word number w of out. */
+/* Trace the merges of word number w of out. */
 int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w,
 			    struct bpe_trace *t, struct err *e);
 void line_pieces_free(struct line_pieces *out);

@@ -1,6 +1,7 @@
-/* pipeline.c - see pipeline.h */
+/* pipeline.c - runs the text tools of both languages in order: see pipeline.h */
 #include "data/subword/pipeline.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-/* The tools of one language; each NULL where the recipe does without. */
+/* The tools of one language; NULL: the recipe does not use this tool. */
 struct side_tools {
 	struct normalizer *normalizer;
 	struct tokenizer *tokenizer;
@@ -20,10 +21,10 @@ struct side_tools {
 
 struct pipeline {
 	struct side_tools sides[2];
-	struct bpe *bpe; /* of these two, one; NULL both: text only */
+	struct bpe *bpe; /* bpe or sp; both NULL: text only */
 	struct sp *sp;
 	struct vocab *vocab; /* NULL: text only */
-	struct buf a, b;     /* between steps */
+	struct buf a, b;     /* results between steps */
 };
 
 static int open_side(struct side_tools *s, const char *language, const struct conf *c,
@@ -121,6 +122,7 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
 			 struct err *e)
 {
+	assert(!p->sp != !p->bpe);
 	return p->sp ? sp_apply_line(p->sp, word, n, out, e)
 		     : bpe_apply_line(p->bpe, word, n, out, e);
 }
@@ -146,10 +148,11 @@ int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, 
 int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
 {
+	assert(p->vocab);
 	buf_clear(&p->b);
 	if (pipeline_tokenize(p, side, line, n, &p->b, e))
 		return e->code;
-	/* the tokenised line is in b; a is free again and takes the pieces */
+	/* p->b holds the tokens; p->a is free for the pieces */
 	buf_clear(&p->a);
 	if (pipeline_word_pieces(p, buf_text(&p->b), p->b.len, &p->a, e))
 		return e->code;
@@ -167,7 +170,7 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 	for (i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= vocab_size(p->vocab))
 			return err_set(e, ERR_DATA,
-				       "token id %d is not in the vocabulary of %d entries",
+				       "token id %d is outside the vocabulary of %d entries",
 				       (int)ids[i], (int)vocab_size(p->vocab));
 		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
 			continue;

@@ -1,11 +1,11 @@
 /*
- * pipeline.h - raw text to token ids and back, as a model was trained.
+ * pipeline.h - raw text to token ids and back, with the steps of a corpus or a model.
  *
- * Encoding: (normalise) tokenise, BPE, ids. Decoding: pieces, undo BPE,
- * detokenise. Preparation and translation both use this, so that they cannot
- * differ. Opened from a folder that holds vocab.tsv and recipe.ini (a corpus or
- * a model folder) and, as recipe.ini's segmentation says, bpe.codes or
- * sentencepiece.model; recipe.ini says which steps apply.
+ * Encoding: normalise (optional), tokenise, split into pieces, look up ids. Decoding: look up
+ * pieces, join them, detokenise. Preparation and translation both use this module, so they cannot
+ * differ. A pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini
+ * and, by its option segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the
+ * steps.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
@@ -20,46 +20,49 @@
 struct pipeline;
 
 /*
- * From the folder's files with the [data] options of c (languages, tokenize,
- * escape, segmentation, …). Without a folder (NULL) only
- * pipeline_tokenize() works: preparation begins like that.
+ * Read the folder's files, with the [data] options of c (languages, tokenize, escape,
+ * segmentation, …). folder NULL: only pipeline_tokenize() works, which is enough to begin a
+ * preparation. NULL: failure.
  */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
-/* The same without vocab.tsv, which preparation makes from pieces: encoding to ids does not work. */
+/*
+ * Without vocab.tsv, which preparation writes later: only tokenising and splitting into pieces
+ * work.
+ */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
+/* Borrowed; NULL: opened without a vocabulary. */
 const struct vocab *pipeline_vocab(const struct pipeline *p);
 /*
- * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any, so that
- * vocab_write() does. Borrowed.
+ * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any order,
+ * use vocab_write(). Borrowed.
  */
 const struct intern *pipeline_piece_order(const struct pipeline *p);
 
 enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
 
-/* The tokenised (not yet BPE'd) form of a raw line, appended to out. */
+/* Append the tokens of a raw line to out, before the split into pieces. */
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		      struct buf *out, struct err *e);
 
 /*
- * Ids of a raw line, appended to *ids (grown with mem_grow; *n_ids, *cap in elements). No special
- * tokens.
+ * Append the ids of a raw line to *ids (grown with mem_grow(); *n_ids, *cap in elements), without
+ * special tokens.
  */
 int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e);
 
-/* Raw text of ids (special tokens are skipped), appended to out. */
+/* Append the raw text of ids to out. Special tokens are skipped, except <unk>. */
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e);
 
 /*
- * Pieces of one word of the tokenised line, joined by one blank, appended to out. Nothing is a
- * possible answer. A whole tokenised line gives the same as its words one by one with blanks
- * between, since no piece spans blanks.
+ * Append the pieces of one token to out, joined by one blank; there may be none. A whole
+ * tokenised line gives the pieces of its tokens, joined by blanks, since no piece spans a blank.
  */
 int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
 			 struct err *e);
 
-/* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
+/* The last step of encoding: append the ids of pieces that are separated by blanks to *ids. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
 			   size_t *n_ids, size_t *cap, struct err *e);
 

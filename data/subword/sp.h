@@ -1,11 +1,10 @@
 /*
- * sp.h - SentencePiece's BPE: learning, applying and undoing it, its model files.
+ * sp.h - SentencePiece's BPE: learns, applies and undoes it, and reads and writes its model files.
  *
- * Kudo and Richardson 2018, "SentencePiece: A simple and language independent
- * subword tokenizer and detokenizer". Text is normalised (by default as nmt_nfkc
- * does), "▁" (U+2581) goes before each word, and words are split into pieces by
- * merging, best score first. Model files are the same as SentencePiece's: each
- * reads what the other wrote.
+ * Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer
+ * and detokenizer". Text is normalised (by default with the rules nmt_nfkc), "▁" (U+2581) is put
+ * before each word, and each word is split into pieces by merging its characters, best score
+ * first. Model files are compatible with SentencePiece in both directions.
  */
 #ifndef WERKBANK_DATA_SUBWORD_SP_H
 #define WERKBANK_DATA_SUBWORD_SP_H
@@ -17,64 +16,67 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-/* ---- learn ---- */
+/* ---- learning ---- */
 
-struct sp_learner; /* counts words, then learns */
+struct sp_learner; /* counts words, then learns a model */
 
-struct sp_learner *sp_learner_new(struct err *e);
+struct sp_learner *sp_learner_new(struct err *e); /* NULL: out of memory */
 
 /*
- * count more occurrences (count > 0) of a raw word: what stands between blanks in the text, before
- * any normalisation. The same word may come again. A word with U+2585 is left out: SentencePiece
- * keeps that character for what is unknown.
+ * Count a raw word count times (count > 0): text between blanks, before any normalisation. The
+ * same word may be added again. Words with U+2585 are skipped: SentencePiece reserves that
+ * character.
  */
 int sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
 			struct err *e);
 
 /*
- * The words of a raw line, each once. As SentencePiece does, lines of more than 4192 bytes and
- * those with U+2585 are left out: *is_used, unless NULL, says whether this one was.
+ * Count the words of a raw line. As in SentencePiece, lines of more than 4192 bytes and lines
+ * with U+2585 are skipped. *is_used (may be NULL): the line was not skipped.
  */
 int sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
 			struct err *e);
 
 /*
- * All lines of path (NULL or "-": standard input), on several threads; repair as in lines.h.
- * *skipped grows by the lines that were left out.
+ * Count all lines of path (NULL or "-": standard input) on several threads; repair as in lines.h.
+ * Adds the number of skipped lines to *skipped.
  */
 int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int threads,
 			int64_t *skipped, struct err *e);
 
 /*
- * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
- * each atomically. vocabulary_size counts the four special tokens and the characters too; when there
- * are no more pairs to merge there are fewer pieces: *learned says how many. The learner has
- * forgotten its words afterwards. Less than the characters of the text need: ERR_CONFIG that names
- * the least size. No text: ERR_DATA.
+ * Learn a model and write it to model_path, and lines "PIECE<TAB>SCORE" to vocab_path (NULL: no
+ * such file), each atomically. vocabulary_size includes the four special tokens and the
+ * characters. *learned: pieces of the model, fewer when no pair is left to merge. The learner is
+ * empty afterwards. ERR_CONFIG: vocabulary_size is too small for the characters of the text; the
+ * message names the least size. ERR_DATA: no text.
  */
 int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
 	     const char *vocab_path, int64_t *learned, struct err *e);
 void sp_learner_free(struct sp_learner *l);
 
-/* ---- apply ---- */
+/* ---- applying ---- */
 
 struct sp; /* a model, with a cache of words */
 
-/* NULL: failure; what is no BPE model is refused by name. */
+/* NULL: failure. Models of other types than BPE are refused, with their type in the message. */
 struct sp *sp_open(const char *model_path, struct err *e);
-/* The same of n bytes in memory, copied; name is what messages call them. */
+/* sp_open() for n bytes in memory, which are copied. name: for messages. */
 struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct err *e);
 
-/* All pieces, special ones too, in the order of their ids. Borrowed. */
+/* All pieces, special tokens included, in the order of their ids. Borrowed. */
 const struct intern *sp_pieces(const struct sp *s);
 
 /*
- * Append the pieces of a raw line, joined by one blank; characters that are no pieces stand as they
- * are, neighbours among them together. A line may have no pieces.
+ * Append the pieces of a raw line, joined by one blank. Characters that are no pieces are copied;
+ * adjacent ones form one word. A line may have no pieces.
  */
 int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
 
-/* Append the text of pieces joined by one blank. Special tokens vanish, <unk> becomes " ⁇ ". */
+/*
+ * Append the text of pieces that are joined by one blank, without special tokens; <unk> becomes "
+ * ⁇ ".
+ */
 int sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
 void sp_close(struct sp *s);
 

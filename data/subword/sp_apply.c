@@ -1,4 +1,5 @@
-/* sp_apply.c - see sp.h */
+/* sp_apply.c - splits text by a SentencePiece BPE model, and joins pieces again: see sp.h */
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_MODEL   ((size_t)256 << 20) /* bytes; larger is no model */
-#define CACHE_BYTES ((size_t)128 << 20) /* then it starts again: input may be endless */
-#define CACHE_WORD  256			/* longer words are not kept */
+#define MAX_MODEL   ((size_t)256 << 20) /* bytes; a larger file is no model */
+#define CACHE_BYTES ((size_t)128 << 20) /* a fuller cache is emptied: input may be endless */
+#define CACHE_WORD  256			/* bytes; longer words are not cached */
 
-/* A symbol of the text at hand. */
+/* A symbol of the current text. */
 struct node {
 	size_t start;
 	size_t len;		/* 0: merged into its left neighbour */
@@ -23,22 +24,22 @@ struct node {
 	bool is_fixed;		/* a user-defined symbol: never merged */
 };
 
-struct merge {	       /* that two neighbours make a piece */
-	uint32_t rank; /* of its score, 0: the best */
+struct merge {	       /* a possible merge of two neighbours */
+	uint32_t rank; /* of the piece's score, 0: the best */
 	int32_t left, right;
-	size_t len; /* of both, when it was found */
+	size_t len; /* bytes of both when the merge was pushed; if it differs, the merge is stale */
 };
 
 struct sp {
 	struct sp_model model;
 	uint32_t *ranks;  /* owned: (pieces) */
-	bool is_by_words; /* words between blanks are taken one by one */
+	bool is_by_words; /* lines can be split word by word: can_encode_by_words() */
 
-	struct intern words; /* the cache … */
+	struct intern words; /* the cached words … */
 	struct cached {
 		size_t start, len;
-		bool needs_lookahead; /* it may not be taken without its neighbours */
-	} * cached;		      /* owned: … and what each became, in split */
+		bool needs_lookahead; /* its pieces depend on the text after it */
+	} * cached;		      /* owned: … and where the pieces of each are in split */
 	size_t cap_cached;
 	struct buf split;
 
@@ -65,7 +66,7 @@ static int compare_scored(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Equal scores have equal ranks. */
+/* Rank the pieces by score, best first. Equal scores have equal ranks. */
 static int rank_pieces(struct sp *s, struct err *e)
 {
 	size_t n = (size_t)s->model.pieces.n;
@@ -90,8 +91,8 @@ static int rank_pieces(struct sp *s, struct err *e)
 }
 
 /*
- * Is a line the same as its words? Yes when blanks are treated as usual, "▁" is a piece and begins
- * pieces only.
+ * Are the pieces of a line those of its words? Yes if the normalizer treats blanks by default,
+ * "▁" is a piece, and "▁" occurs in pieces only at their start.
  */
 static bool can_encode_by_words(const struct sp_model *m)
 {
@@ -102,7 +103,7 @@ static bool can_encode_by_words(const struct sp_model *m)
 	if (!z->add_dummy_prefix || !z->remove_extra_whitespaces || !z->escape_whitespaces ||
 	    z->is_space_suffix || space < 0 || m->entries[space].type != SP_NORMAL)
 		return false;
-	if (z->rules.n_units) /* may a rule begin with a blank? */
+	if (z->rules.n_units) /* can a rule begin with a blank? */
 		charsmap_match(&z->rules, "", 0, NULL, &needs_lookahead);
 	if (needs_lookahead)
 		return false;
@@ -262,7 +263,8 @@ static int sp_merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct
 		struct node *a = &s->nodes[m.left], *b = &s->nodes[m.right];
 
 		if (!a->len || !b->len || a->len + b->len != m.len)
-			continue; /* one of them is another symbol by now */
+			continue; /* stale: one of them was merged since */
+		assert(a->next == m.right && a->start + a->len == b->start);
 		a->len = m.len;
 		a->next = b->next;
 		if (b->next >= 0)
@@ -296,7 +298,7 @@ static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct 
 	}
 }
 
-/* Append the pieces of a raw text, whatever is in out. */
+/* Append the pieces of a raw text to out, without the cache. */
 static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *out,
 			  bool *needs_lookahead, struct err *e)
 {
@@ -330,7 +332,7 @@ static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *o
 	return buf_check(out, e);
 }
 
-/* What a word becomes, in the cache; a copy, valid until the next call. */
+/* Find the pieces of a word through the cache. *found is valid until the cache is emptied. */
 static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached *found,
 			struct err *e)
 {
@@ -351,7 +353,7 @@ static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached 
 	return 0;
 }
 
-/* Append the pieces of a word, behind a blank when there is something since start. */
+/* Append the pieces of a word; before them a blank, unless they are the first since start. */
 static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
 		       bool *needs_lookahead, struct err *e)
 {
@@ -375,7 +377,7 @@ static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out
 	return 0;
 }
 
-/* The line word by word; *needs_lookahead: nothing was appended, it has to be taken as a whole. */
+/* Split a line word by word. *needs_lookahead: that fails, nothing is appended. */
 static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *out,
 			bool *needs_lookahead, struct err *e)
 {
@@ -411,9 +413,9 @@ int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, str
 
 struct undoing {
 	const struct sp_model *m;
-	struct buf *out, bytes; /* bytes: of a row of byte pieces */
+	struct buf *out, bytes; /* bytes: of consecutive byte pieces */
 	size_t start;
-	bool is_at_start; /* no text yet, and no "▁" was taken off */
+	bool is_at_start; /* no text yet, and no "▁" was removed */
 };
 
 static void flush_bytes(struct undoing *u)

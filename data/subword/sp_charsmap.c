@@ -1,4 +1,4 @@
-/* sp_charsmap.c - see sp_charsmap.h */
+/* sp_charsmap.c - reads and searches the table of normalisation rules: see sp_charsmap.h */
 #include "data/subword/sp_charsmap.h"
 
 #include <stdlib.h>
@@ -22,7 +22,9 @@ int charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *n
 
 	*m = (struct charsmap){ 0 };
 	if (trie < UNIT_BYTES || trie % UNIT_BYTES || n - UNIT_BYTES <= trie || b[n - 1])
-		return err_set(e, ERR_DATA, "%s: its normalisation rules are damaged", name);
+		return err_set(e, ERR_DATA,
+			       "%s: the normalisation rules (precompiled_charsmap) are damaged",
+			       name);
 	m->n_units = trie / UNIT_BYTES;
 	m->n_texts = n - UNIT_BYTES - trie;
 	m->units = mem_alloc(m->n_units, sizeof(*m->units), e);

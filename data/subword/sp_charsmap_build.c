@@ -1,10 +1,11 @@
 /*
- * sp_charsmap_build.c - see sp_charsmap.h
+ * sp_charsmap_build.c - writes the table of normalisation rules: see sp_charsmap.h
  *
- * Rules become the smallest automaton: nodes with the same value and the same
- * children are one (they are interned as bytes), which is what makes 225,000
- * rules 45,000 units. Then each node gets a base where its children fit.
+ * First, the sorted rules become a minimal automaton: nodes with equal values and equal children
+ * are one node (they are interned as bytes). So 225,000 rules need only 45,000 units. Then each
+ * node gets a base where all of its children find free units.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,21 +14,21 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define BLOCK	  256		      /* a base and its children never leave one */
-#define MAX_UNITS (UINT32_C(1) << 21) /* so that each offset has 21 bits */
-#define MAX_FROM  1024		      /* bytes of a rule's left side */
+#define BLOCK	  256		      /* a base and its children are in one block */
+#define MAX_UNITS (UINT32_C(1) << 21) /* offsets have 21 bits */
+#define MAX_FROM  1024		      /* bytes of a rule's left side, at most */
 #define HAS_VALUE (UINT32_C(1) << 8)
 #define IS_VALUE  (UINT32_C(1) << 31)
 #define NO_VALUE  UINT32_MAX
-#define TRIES	  256		/* free places looked at before a new block is begun */
-#define WINDOW	  (256 * BLOCK) /* places before these last ones are given up */
+#define TRIES	  256		/* free units to look at before a new block is begun */
+#define WINDOW	  (256 * BLOCK) /* only the last units are searched for free ones */
 
 struct edge {
 	uint32_t child;
 	uint32_t byte;
 };
 
-struct open_node { /* on the path of the rule at hand */
+struct open_node { /* a node on the path of the current rule */
 	uint32_t value;
 	struct edge *edges; /* owned */
 	size_t n, cap;
@@ -35,7 +36,7 @@ struct open_node { /* on the path of the rule at hand */
 
 struct builder {
 	struct intern texts; /* right sides … */
-	uint32_t *starts;    /* owned: … and where each begins */
+	uint32_t *starts;    /* owned: … and where each begins in text_bytes */
 	size_t cap_starts;
 	struct buf text_bytes;
 	struct open_node *path; /* owned: (n_path) */
@@ -69,7 +70,9 @@ static int builder_add_text(struct builder *b, const char *text, size_t n, uint3
 		return e->code;
 	if (i == known) {
 		if (b->text_bytes.len > INT32_MAX)
-			return err_set(e, ERR_DATA, "normalisation rules with too much text");
+			return err_set(e, ERR_DATA,
+				       "the normalisation rules have more than %d bytes of text",
+				       INT32_MAX);
 		b->starts[i] = (uint32_t)b->text_bytes.len;
 		buf_add(&b->text_bytes, text, n);
 		buf_add_char(&b->text_bytes, 0);
@@ -78,7 +81,7 @@ static int builder_add_text(struct builder *b, const char *text, size_t n, uint3
 	return buf_check(&b->text_bytes, e);
 }
 
-/* The number of a node that has all of its children; the path's place is empty again. */
+/* Intern a node that has all of its children. Its place on the path is empty afterwards. */
 static int close_node(struct builder *b, size_t depth, int32_t *number, struct err *e)
 {
 	struct open_node *o = &b->path[depth];
@@ -94,7 +97,7 @@ static int close_node(struct builder *b, size_t depth, int32_t *number, struct e
 	return intern_add(&b->nodes, b->scratch.data, b->scratch.len, number, e);
 }
 
-/* Close the path of rule from down to depth. */
+/* Intern the nodes on the path of this rule that are deeper than depth. */
 static int close_path(struct builder *b, const struct charsmap_rule *rule, size_t depth,
 		      struct err *e)
 {
@@ -130,8 +133,7 @@ static int make_nodes(struct builder *b, const struct charsmap_rule *rules, size
 	for (size_t i = 0; i < n; i++) {
 		if (!rules[i].n || rules[i].n > MAX_FROM)
 			return err_set(e, ERR_DATA,
-				       "a normalisation rule for %zu bytes; "
-				       "1 to %d are possible",
+				       "a normalisation rule for %zu bytes, expected 1 to %d",
 				       rules[i].n, MAX_FROM);
 		longest = MAX(longest, rules[i].n);
 	}
@@ -177,13 +179,15 @@ static int add_block(struct builder *b, struct err *e)
 	size_t n = b->n_units + BLOCK;
 
 	if (n > MAX_UNITS)
-		return err_set(e, ERR_DATA, "too many normalisation rules for their table");
+		return err_set(e, ERR_DATA,
+			       "too many normalisation rules: the table has at most %u units",
+			       MAX_UNITS);
 	if (mem_grow(&b->units, &b->cap_units, n, sizeof(*b->units), e) ||
 	    mem_grow(&b->is_taken, &b->cap_taken, n, sizeof(*b->is_taken), e) ||
 	    mem_grow(&b->is_base, &b->cap_base, n, sizeof(*b->is_base), e))
 		return e->code;
 	for (; b->n_units < n; b->n_units++) {
-		b->units[b->n_units] = IS_VALUE; /* nobody's child */
+		b->units[b->n_units] = IS_VALUE; /* no child of any node */
 		b->is_taken[b->n_units] = b->is_base[b->n_units] = false;
 	}
 	return 0;
@@ -200,7 +204,7 @@ static bool is_base_free(const struct builder *b, size_t base, const char *edges
 	return true;
 }
 
-/* Find a base for a node, and take its places. */
+/* Find a base for a node and occupy the units of its children. */
 static int builder_place_node(struct builder *b, int32_t node, struct err *e)
 {
 	const char *edges;
@@ -223,6 +227,7 @@ static int builder_place_node(struct builder *b, int32_t node, struct err *e)
 		if (++tries == TRIES && b->n_units - at > BLOCK)
 			at = b->n_units - BLOCK;
 	}
+	assert(base / BLOCK == at / BLOCK && !b->is_base[base]);
 	b->is_base[base] = true;
 	b->bases[node] = (uint32_t)base;
 	if (value != NO_VALUE) {
@@ -239,7 +244,7 @@ static uint32_t offset_bits(size_t from, size_t to)
 	return (uint32_t)(from ^ to) << 10;
 }
 
-/* All bases are known: what leads to them. */
+/* All bases are known: write the units that lead to them. */
 static void link_nodes(struct builder *b, int32_t root)
 {
 	b->units[0] = offset_bits(0, b->bases[root]);
@@ -264,7 +269,7 @@ struct sized {
 	size_t n;
 };
 
-/* Those with many children first; what is small fills the gaps. */
+/* Nodes with many children first; small nodes fill the gaps. */
 static int compare_sized(const void *a, const void *b)
 {
 	const struct sized *x = a, *y = b;

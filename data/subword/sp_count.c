@@ -1,14 +1,14 @@
-/* sp_count.c - see sp.h: counting words before learning */
+/* sp_count.c - counts words before a SentencePiece model is learned: see sp.h */
 #include "data/subword/sp_count.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/line_flow.h"
 #include "data/subword/sp.h"
+#include "share/base/line_flow.h"
 #include "share/base/mem.h"
 
-#define MAX_LINE 4192		/* bytes of a line to learn from */
+#define MAX_LINE 4192		/* bytes; longer lines are skipped */
 #define RESERVED "\xE2\x96\x85" /* U+2585 */
 
 int sp_count_text(struct sp_counts *c, const char *text, size_t n, int64_t count, struct err *e)
@@ -111,7 +111,7 @@ int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int
 
 	if (!all)
 		return e->code;
-	all[0].words = l->raw; /* the first one goes on where others begin */
+	all[0].words = l->raw; /* the first thread continues with earlier words */
 	rc = line_flow_run(&f, path, e);
 	l->raw = all[0].words;
 	*skipped += all[0].skipped;

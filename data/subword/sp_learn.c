@@ -1,12 +1,13 @@
 /*
- * sp_learn.c - see sp.h
+ * sp_learn.c - learns a SentencePiece BPE model, with the defaults of SentencePiece's trainer:
+ * see sp.h
  *
- * Learns what SentencePiece's BPE trainer learns with its defaults: words begin
- * with "▁"; a piece has at most 16 characters, all of one script; the most
- * frequent pair is merged, of equal ones that of fewer characters, then the
- * first by bytes. A pair that spells a piece there already is (ab+c after a+bc)
- * is left alone. Pairs and merging are bpe_merger.h's.
+ * Words begin with "▁". A piece has at most 16 characters, all of one script. The most frequent
+ * pair is merged; among equals the one with fewer characters, then the first by bytes. A pair
+ * whose joined string is a piece already (ab+c after a+bc) is never merged. bpe_merger.h counts
+ * and merges pairs.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +29,10 @@
 static const char *const specials[] = { "<pad>", "</s>", "<s>", "<unk>" };
 static const enum sp_type special_types[] = { SP_CONTROL, SP_CONTROL, SP_CONTROL, SP_UNKNOWN };
 
-/* What decides whether a symbol may be merged; of its characters. */
+/* Facts about the characters of a symbol that decide whether it may be merged. */
 struct facts {
-	int chars;	 /* 0: not known yet */
-	int first, last; /* scripts at both ends; ANY_SCRIPT: goes with all */
+	int chars;	 /* 0: facts not known yet */
+	int first, last; /* scripts of both ends; ANY_SCRIPT: merges with all */
 };
 
 struct character {
@@ -41,10 +42,10 @@ struct character {
 
 struct learning {
 	struct sp_normalizer normalizer;
-	struct buf rules;	 /* its rules as bytes */
-	struct sp_counts words;	 /* normalised, each begins with "▁" */
-	int64_t *char_counts;	 /* owned: (N_CODEPOINTS) */
-	struct character *chars; /* owned: those of the vocabulary, most frequent first */
+	struct buf rules;	/* rules of the normalizer, in bytes */
+	struct sp_counts words; /* normalised, each begins with "▁" */
+	int64_t *char_counts; /* owned: (N_CODEPOINTS); later 1 for characters of the vocabulary */
+	struct character *chars; /* owned: characters of the vocabulary, most frequent first */
 	size_t n_chars;
 	struct bpe_merger merger;
 	struct facts *facts; /* owned: of symbols */
@@ -56,7 +57,7 @@ struct learning {
 
 /* ---- words as the trainer sees them ---- */
 
-/* The names of special tokens in the text become tabs, which no piece may hold. */
+/* Replace names of special tokens in the text by tabs, which no piece may hold. */
 static void hide_specials(struct buf *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++) {
@@ -71,7 +72,7 @@ static void hide_specials(struct buf *text)
 	}
 }
 
-/* Count what stands from one "▁" to the next, and all characters. */
+/* Count the words, each from one "▁" to the next, and all characters. */
 static int count_normalized(struct learning *k, int64_t count, struct err *e)
 {
 	const char *text = k->text.data, *end = text + k->text.len;
@@ -114,7 +115,7 @@ static int normalize_words(struct learning *k, const struct sp_counts *raw, stru
 			return e->code;
 	}
 	if (!k->words.texts.n)
-		return err_set(e, ERR_DATA, "there is no text to learn from");
+		return err_set(e, ERR_DATA, "cannot learn a vocabulary: the text is empty");
 	return 0;
 }
 
@@ -128,9 +129,9 @@ static int compare_characters(const void *a, const void *b)
 }
 
 /*
- * The characters of the vocabulary: all, but for those that a share in single precision does not
- * see. (SentencePiece stops when the share of what is covered is 1 as a float, so that of a large
- * text the very rarest characters stay out.)
+ * Choose the characters of the vocabulary: nearly all. SentencePiece adds characters by frequency
+ * until the covered share of the text, rounded to a float, is 1. So the rarest characters of a
+ * large text are left out; the same happens here.
  */
 static int choose_characters(struct learning *k, struct err *e)
 {
@@ -157,7 +158,7 @@ static int choose_characters(struct learning *k, struct err *e)
 	for (size_t i = 0; i < used; i++)
 		if (k->chars[i].codepoint != '\t')
 			k->chars[k->n_chars++] = k->chars[i];
-	/* from here on: 1 for those of the vocabulary */
+	/* from here on: 1 for characters of the vocabulary */
 	memset(k->char_counts, 0, N_CODEPOINTS * sizeof(*k->char_counts));
 	for (size_t i = 0; i < k->n_chars; i++)
 		k->char_counts[k->chars[i].codepoint] = 1;
@@ -179,7 +180,7 @@ static struct facts find_facts(const char *text, size_t n)
 			continue;
 		script = icu_piece_script(c);
 		if (script < 0)
-			continue; /* like the one before */
+			continue; /* takes the script of the character before */
 		if (f.first == ANY_SCRIPT)
 			f.first = script;
 		f.last = script;
@@ -209,7 +210,7 @@ static bool may_merge(const struct bpe_merger *m, int32_t left, int32_t right)
 	       (a.last == ANY_SCRIPT || b.first == ANY_SCRIPT || a.last == b.first);
 }
 
-/* The joined strings of two pairs, by bytes. */
+/* Compare the joined strings of two pairs by bytes. */
 static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
 			  const struct bpe_pair *b)
 {
@@ -223,6 +224,7 @@ static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
 		const char *left = intern_text(&m->symbols, pairs[i]->left, &n_left);
 		const char *right = intern_text(&m->symbols, pairs[i]->right, &n_right);
 
+		assert(n_left + n_right <= sizeof(text[i]));
 		memcpy(text[i], left, n_left);
 		memcpy(text[i] + n_left, right, n_right);
 		n[i] = n_left + n_right;
@@ -243,14 +245,14 @@ static bool sp_pair_is_before(const struct bpe_merger *m, const struct bpe_pair 
 	d = compare_joined(m, a, b);
 	if (d)
 		return d < 0;
-	/* the same piece in two ways: SentencePiece takes either */
+	/* the same string from two pairs: the order in SentencePiece is arbitrary */
 	return symbol_facts(m, a->left).chars < symbol_facts(m, b->left).chars;
 }
 
 static const struct bpe_dialect dialect = { .is_before = sp_pair_is_before,
 					    .may_merge = may_merge };
 
-/* A word as rows of symbols: characters outside the vocabulary stand between rows. */
+/* Add a word, cut at characters outside the vocabulary. */
 static int add_symbol_rows(struct learning *k, const char *text, size_t n, int64_t count,
 			   struct err *e)
 {
@@ -348,8 +350,8 @@ static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err 
 	least = ARRAY_LEN(specials) + k->n_chars;
 	if ((uint64_t)vocabulary_size < least)
 		return err_set(e, ERR_CONFIG,
-			       "a vocabulary of %lld entries is too small: the text "
-			       "has %zu different characters, so that %zu is the least "
+			       "a vocabulary of %lld entries is too small: the text has %zu "
+			       "different characters; ask for at least %zu entries "
 			       "(--vocabulary-size)",
 			       (long long)vocabulary_size, k->n_chars, least);
 	merges = (size_t)vocabulary_size - least;

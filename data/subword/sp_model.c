@@ -1,4 +1,4 @@
-/* sp_model.c - see sp_model.h */
+/* sp_model.c - reads and writes SentencePiece model files: see sp_model.h */
 #include "data/subword/sp_model.h"
 
 #include <inttypes.h>
@@ -54,8 +54,7 @@ struct reading {
 
 static int sp_model_error(const struct reading *r, const char *what, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: this is no SentencePiece model, or it is damaged (%s)",
-		       r->name, what);
+	return err_set(e, ERR_DATA, "%s: no SentencePiece model, or damaged (%s)", r->name, what);
 }
 
 int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, enum sp_type type,
@@ -67,13 +66,13 @@ int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, e
 	    mem_grow(&m->entries, &m->cap_entries, (size_t)id + 1, sizeof(*m->entries), e))
 		return e->code;
 	if (id != known)
-		return err_set(e, ERR_DATA, "the piece \"%.*s\" is there twice", (int)MIN(n, 100),
+		return err_set(e, ERR_DATA, "the piece \"%.*s\" occurs twice", (int)MIN(n, 100),
 			       piece);
 	m->entries[id] = (struct sp_entry){ score, (uint8_t)type };
 	return 0;
 }
 
-/* The number in "<0x1F>"; -1: it is something else. */
+/* The number in "<0x1F>"; -1: other text. */
 static int byte_of(const char *piece, size_t n)
 {
 	char text[8];
@@ -116,7 +115,7 @@ static int read_piece(struct reading *r, const struct proto_field *message, stru
 		return err_set(e, ERR_DATA, "%s: piece %d is damaged", r->name, (int)id);
 	if (type == SP_UNUSED)
 		return err_set(e, ERR_DATA,
-			       "%s: piece %d is marked as unused; models with a "
+			       "%s: piece %d is marked as unused: models with a "
 			       "restricted vocabulary are not supported",
 			       r->name, (int)id);
 	if (sp_model_add(r->m, text, n, score, (enum sp_type)type, e))
@@ -124,8 +123,8 @@ static int read_piece(struct reading *r, const struct proto_field *message, stru
 	if (type == SP_UNKNOWN) {
 		if (r->m->unknown >= 0)
 			return err_set(e, ERR_DATA,
-				       "%s: pieces %d and %d both are for what is "
-				       "unknown",
+				       "%s: pieces %d and %d are both the unknown token, "
+				       "expected one",
 				       r->name, (int)r->m->unknown, (int)id);
 		r->m->unknown = id;
 	}
@@ -134,8 +133,8 @@ static int read_piece(struct reading *r, const struct proto_field *message, stru
 
 		if (byte < 0)
 			return err_set(e, ERR_DATA,
-				       "%s: piece %d, \"%.*s\", is no byte like "
-				       "<0x1F>",
+				       "%s: piece %d of type BYTE is \"%.*s\", expected a "
+				       "byte like <0x1F>",
 				       r->name, (int)id, (int)MIN(n, 100), text);
 		r->m->bytes[byte] = id;
 	}
@@ -206,7 +205,7 @@ static int read_field(struct reading *r, const struct proto_field *f, struct err
 	}
 }
 
-/* What the fields say together. */
+/* Check what depends on several fields. */
 static int check_model(const struct reading *r, struct err *e)
 {
 	if (!r->m->pieces.n || !r->has_trainer)
@@ -215,22 +214,22 @@ static int check_model(const struct reading *r, struct err *e)
 		const char *type = r->type < ARRAY_LEN(model_types) ? model_types[r->type] : NULL;
 
 		return err_set(e, ERR_DATA,
-			       "%s: %s; only models that SentencePiece trained with "
-			       "--model_type=bpe can be used",
+			       "%s: %s, expected a BPE model: train it with "
+			       "--model_type=bpe",
 			       r->name, type ? type : "a model of an unknown type");
 	}
 	if (r->m->unknown < 0)
-		return err_set(e, ERR_DATA, "%s: no piece is for what is unknown", r->name);
+		return err_set(e, ERR_DATA, "%s: no piece is the unknown token", r->name);
 	for (int byte = 0; byte < 256; byte++)
 		if (r->m->has_bytes && r->m->bytes[byte] < 0)
 			return err_set(e, ERR_DATA,
-				       "%s: the piece <0x%02X> is missing, although "
-				       "byte_fallback is set",
+				       "%s: the piece <0x%02X> is missing, but byte_fallback "
+				       "is set",
 				       r->name, (unsigned int)byte);
 	return 0;
 }
 
-/* User-defined symbols as rules that change nothing. */
+/* Build the table of user-defined symbols: rules that charsmap_match() finds. */
 static int index_symbols(struct sp_model *m, struct err *e)
 {
 	struct charsmap_rule *rules = NULL;
@@ -291,14 +290,6 @@ int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *n
 
 /* ---- writing ---- */
 
-static void put_message(struct buf *out, uint32_t number, struct buf *message)
-{
-	proto_put_bytes(out, number, buf_text(message), message->len);
-	if (message->failed)
-		out->failed = true;
-	buf_clear(message);
-}
-
 int sp_model_write(const struct sp_model *m, const char *rules_name, const struct buf *rules,
 		   struct buf *out, struct err *e)
 {
@@ -312,7 +303,7 @@ int sp_model_write(const struct sp_model *m, const char *rules_name, const struc
 		proto_put_float(&part, PIECE_SCORE, m->entries[i].score);
 		if (m->entries[i].type != SP_NORMAL)
 			proto_put_varint(&part, PIECE_TYPE, m->entries[i].type);
-		put_message(out, MODEL_PIECES, &part);
+		proto_put_message(out, MODEL_PIECES, &part); /* leaves part empty */
 	}
 	proto_put_varint(&part, TRAINER_TYPE, MODEL_BPE);
 	proto_put_varint(&part, TRAINER_SIZE, (uint64_t)m->pieces.n);
@@ -321,13 +312,13 @@ int sp_model_write(const struct sp_model *m, const char *rules_name, const struc
 	proto_put_varint(&part, TRAINER_START_ID, 2);
 	proto_put_varint(&part, TRAINER_END_ID, 1);
 	proto_put_varint(&part, TRAINER_PAD_ID, 0);
-	put_message(out, MODEL_TRAINER, &part);
+	proto_put_message(out, MODEL_TRAINER, &part);
 	proto_put_bytes(&part, NORMALIZER_NAME, rules_name, strlen(rules_name));
 	proto_put_bytes(&part, NORMALIZER_RULES, buf_text(rules), rules->len);
 	proto_put_varint(&part, NORMALIZER_DUMMY, 1);
 	proto_put_varint(&part, NORMALIZER_EXTRA, 1);
 	proto_put_varint(&part, NORMALIZER_ESCAPE, 1);
-	put_message(out, MODEL_NORMALIZER, &part);
+	proto_put_message(out, MODEL_NORMALIZER, &part);
 	buf_free(&part);
 	return buf_check(out, e);
 }

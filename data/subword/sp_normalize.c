@@ -1,4 +1,4 @@
-/* sp_normalize.c - see sp_normalize.h */
+/* sp_normalize.c - applies normalisation rules and treats blanks: see sp_normalize.h */
 #include "data/subword/sp_normalize.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct span {
 	size_t n;
 };
 
-/* What the beginning of text becomes; returns the bytes that are used up. n >= 1. */
+/* *to: the replacement for the start of text (n >= 1). Returns the bytes that it replaces. */
 static size_t normalize_prefix(const struct sp_normalizer *z, const char *text, size_t n,
 			       struct span *to, bool *needs_lookahead)
 {

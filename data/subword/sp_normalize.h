@@ -1,9 +1,9 @@
 /*
- * sp_normalize.h - a raw line as SentencePiece's encoder sees it.
+ * sp_normalize.h - normalises raw text before SentencePiece splits it.
  *
- * Rules (sp_charsmap.h) replace characters; then, as the model says, blanks at
- * both ends go, rows of them become one, one stands before the first word, and
- * all are written as U+2581. User-defined symbols stay as they are.
+ * Rules (sp_charsmap.h) replace characters. Then, by options of the model, blanks are removed at
+ * both ends, runs of blanks become one, a blank is put before the first word, and all blanks
+ * become U+2581. User-defined symbols do not change.
  */
 #ifndef WERKBANK_DATA_SUBWORD_SP_NORMALIZE_H
 #define WERKBANK_DATA_SUBWORD_SP_NORMALIZE_H
@@ -18,16 +18,16 @@
 #define SP_SPACE_BYTES 3
 
 struct sp_normalizer {
-	struct charsmap rules;	 /* owned; no units: characters stay as they are */
+	struct charsmap rules;	 /* owned; no units: no character is replaced */
 	struct charsmap symbols; /* owned: user-defined symbols; no units: none */
 	bool add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces;
-	bool is_space_suffix; /* the dummy stands at the end */
+	bool is_space_suffix; /* the dummy blank is at the end */
 };
 
 /*
- * Append the normalised text. *needs_lookahead, unless NULL, becomes true when text cannot be normalised
- * without knowing what is behind it: a blank there might make a rule longer, or text holds U+2581
- * that stays what it is.
+ * Append the normalised text. *needs_lookahead (may be NULL) becomes true if text cannot be
+ * normalised word by word: a blank after it could match a longer rule, or the result holds a
+ * U+2581 that stands for itself.
  */
 int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, struct buf *out,
 		 bool *needs_lookahead, struct err *e);

@@ -1,4 +1,4 @@
-/* sp_rules.c - see sp_rules.h */
+/* sp_rules.c - builds the rules nmt_nfkc from Unicode: see sp_rules.h */
 #include "data/subword/sp_rules.h"
 
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 #include "share/base/util.h"
 
 #define LAST_CHARACTER 0x10FFFF
-#define MAX_CHARS      16     /* of a sequence that is spelled in all ways */
+#define MAX_CHARS      16     /* of a sequence whose spellings are listed */
 #define MAX_SPELLINGS  100000 /* of one sequence */
 
 struct rule {
 	int32_t to;    /* number of its right side */
 	int32_t chars; /* of its left side */
-	bool is_gone;  /* not a rule (any more) */
+	bool is_gone;  /* removed */
 };
 
 struct variant { /* a character that decomposes to one other */
@@ -40,8 +40,8 @@ struct rules {
 };
 
 /*
- * What Unicode 16 and 17 added and SentencePiece 0.2.3 knows; an older ICU does not. First, runs of
- * characters that are compatible to a run of others; then sequences that compose.
+ * Additions of Unicode 16 and 17, which SentencePiece 0.2.3 knows and an older ICU does not.
+ * First, runs of characters, each compatible to a run of plain ones; then sequences that compose.
  */
 static const struct {
 	uint32_t first, count, plain;
@@ -64,7 +64,7 @@ static const uint32_t later_sequences[][4] = {
 	{ 0x16D63, 0x16D67, 0x16D67, 0x16D6A }, { 0x16D67, 0x16D67, 0, 0x16D68 },
 };
 
-/* For translation: first … last become blanks, or nothing. */
+/* For translation: the characters first … last become a blank, or are deleted. */
 static const struct {
 	uint32_t first, last;
 	const char *to;
@@ -173,7 +173,7 @@ static const struct variant *find_variants(const struct rules *r, uint32_t plain
 	return r->variants + low;
 }
 
-/* All spellings of the sequence, each a rule to composed. Counts like an odometer. */
+/* Add a rule from each spelling of the sequence to composed. turn[] counts like an odometer. */
 static int add_spellings(struct rules *r, const char *text, size_t n, const struct buf *composed,
 			 struct err *e)
 {
@@ -245,9 +245,9 @@ static int add_nmt(struct rules *r, struct err *e)
 	return 0;
 }
 
-/* ---- without those that shorter rules make needless ---- */
+/* ---- removing rules that shorter rules make needless ---- */
 
-/* The rule of at most max characters that fits text longest; -1: none. Its bytes through *len. */
+/* The longest matching rule of at most max characters; -1: none. *len: bytes that it replaces. */
 static int32_t longest_rule(const struct rules *r, const char *text, size_t n, int max, size_t *len)
 {
 	int32_t best = -1;

@@ -557,8 +557,8 @@ TEST(bpe_codes_hostile_files)
 #define CASE(text, says) { text, sizeof(text) - 1, says }
 		CASE("", "is empty"),
 		CASE("\n\n", "is empty"),
-		CASE("#version: 0.3\na b\n", "line 1: BPE codes of version \"0.3\""),
-		CASE("#version:\na b\n", "line 1: BPE codes of version \"\""),
+		CASE("#version: 0.3\na b\n", "line 1: version \"0.3\" of BPE codes"),
+		CASE("#version:\na b\n", "line 1: version \"\" of BPE codes"),
 		CASE("#version: 0.2\na b\nabc\nc d\n", "line 3: expected two pieces"),
 		CASE("#version: 0.2\na b\n\nc d\n", "line 3: expected two pieces"),
 		CASE("#version: 0.2\na b\na  b\n", "line 3: expected two pieces"),

@@ -254,7 +254,7 @@ TEST(sp_learn_refuses)
 	sp_learner_free(l);
 	buf_free(&line);
 	check_err(learn_text(90, &learned, &e), ERR_CONFIG);
-	check(strstr(e.text, "91 is the least") != NULL);
+	check(strstr(e.text, "ask for at least 91 entries") != NULL);
 	check_int(learn_text(91, &learned, &e), 0);
 	check_int(learned, 91);
 }
@@ -416,8 +416,8 @@ TEST(sp_model_refuses)
 		{ 9, SP_NORMAL, -1, "a model of an unknown type" },
 		{ 0, SP_NORMAL, -1, "no trainer_spec" },
 		{ 2, SP_UNUSED, -1, "piece 1 is marked as unused" },
-		{ 2, SP_UNKNOWN, -1, "pieces 0 and 1 both are for what is unknown" },
-		{ 2, SP_BYTE, -1, "is no byte like <0x1F>" },
+		{ 2, SP_UNKNOWN, -1, "pieces 0 and 1 are both the unknown token" },
+		{ 2, SP_BYTE, -1, "expected a byte like <0x1F>" },
 		{ 2, 7, -1, "piece 1 is damaged" },
 		{ 2, SP_NORMAL, INFINITY, "piece 1 is damaged" },
 	};
