@@ -1,4 +1,4 @@
-/* demo.c - see demo.h */
+/* demo.c - generates distinct sentence pairs, and the command demo-corpus: see demo.h */
 #include "data/demo/demo.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "share/base/mem.h"
 
 #define DEFAULT_PAIRS 24000
-#define TRIES	      20000 /* in vain, before the grammar counts as exhausted */
+#define TRIES	      20000 /* failed tries before the grammar counts as exhausted */
 
 struct demo {
 	struct demo_lexicon lexicon;
@@ -19,7 +19,7 @@ struct demo {
 	struct hash_set seen; /* hashes of the sentences so far, of both languages */
 };
 
-/* The two languages must not meet in the table; 0 is not a key. */
+/* A key of a sentence. The low bit is the language, so that both languages share one set. */
 static uint64_t sentence_key(const struct buf *b, uint64_t side)
 {
 	uint64_t h = hash_bytes(b->data, b->len) * 2 + side;
@@ -62,8 +62,8 @@ int demo_next(struct demo *d, struct buf *english, struct buf *german, struct er
 		return 0;
 	}
 	return err_set(e, ERR_CONFIG,
-		       "the built-in grammar has no new sentence left after %zu pairs: ask for "
-		       "fewer with --demo-pairs",
+		       "the built-in grammar found no new sentence after %zu pairs: ask for fewer "
+		       "pairs with --demo-pairs",
 		       d->seen.n / 2);
 }
 
@@ -87,7 +87,7 @@ int demo_corpus_run(const struct conf *c, struct err *e)
 
 	if (c->n_arguments != 2)
 		return err_set(e, ERR_USAGE,
-			       "demo-corpus needs two arguments: OUT-SOURCE and OUT-TARGET");
+			       "demo-corpus expects two arguments: OUT-SOURCE and OUT-TARGET");
 	d = demo_open((uint64_t)c->seed, e);
 	if (!d || outfile_open(&source, c->arguments[0], e) ||
 	    outfile_open(&target, c->arguments[1], e))

@@ -1,11 +1,12 @@
 /*
- * demo_grammar.h - inside the built-in corpus: its words, its patterns.
+ * demo_grammar.h - words and sentence patterns of the built-in corpus; private to data/demo and
+ * its tests.
  *
- * Only demo*.c include this. share/demo/lexicon.txt and patterns.txt explain
- * the two files; strings of the structs below point into their text.
+ * The heads of share/demo/lexicon.txt and patterns.txt explain their formats. Strings in the
+ * structs below point into the text of these files.
  *
- *	demo_lexicon.c   reads lexicon.txt          demo_words.c     inflects
- *	demo_patterns.c  reads patterns.txt         demo_sentence.c  fills a pattern and says it twice
+ *	demo_lexicon.c   reads lexicon.txt      demo_words.c     inflects words
+ *	demo_patterns.c  reads patterns.txt     demo_sentence.c  fills a pattern in both languages
  */
 #ifndef WERKBANK_DATA_DEMO_DEMO_GRAMMAR_H
 #define WERKBANK_DATA_DEMO_DEMO_GRAMMAR_H
@@ -22,7 +23,7 @@
 #define DEMO_MAX_FIELDS 64
 
 /*
- * Calls entry() for each line that is neither blank nor a comment, with its blank-separated fields.
+ * The current line of a file, as its blank-separated fields.
  */
 struct demo_table {
 	const char *path;
@@ -30,12 +31,13 @@ struct demo_table {
 	char *fields[DEMO_MAX_FIELDS];
 	int n;
 };
+/* Called for each line that is neither blank nor a comment. */
 typedef int (*demo_entry)(void *closure, const struct demo_table *t, struct err *e);
 
-/* Read share/demo/NAME into text (which then owns every string) and hand out its entries. */
+/* Read a file of share into text, which then owns all strings, and call entry() for its lines. */
 int demo_read(const char *name, struct buf *text, demo_entry entry, void *closure, struct err *e);
 
-/* ERR_DATA about the entry at hand. */
+/* ERR_DATA with file and line of the current entry. */
 int demo_entry_error(const struct demo_table *t, struct err *e, const char *what);
 
 /* ---- words ---- */
@@ -56,7 +58,7 @@ struct demo_noun {
 	char *singular, *plural; /* English; plural "-": none */
 	char *german, *genitive, *german_plural;
 	enum demo_gender gender;
-	struct demo_classes classes; /* the first one is its own singular */
+	struct demo_classes classes; /* the first class is the singular itself */
 	bool weak, mass, single, public;
 };
 
@@ -66,7 +68,7 @@ struct demo_name {
 };
 
 struct demo_adjective {
-	char *english, *english_more;	   /* more: comparative, "-": with "more" */
+	char *english, *english_more;	   /* english_more: comparative; "-": with "more" */
 	char *german, *stem, *german_more; /* german_more "-": none */
 	struct demo_classes classes;
 };
@@ -77,7 +79,7 @@ struct demo_verb {
 		*imperative;
 	char *preposition; /* of its object; NULL: none */
 	enum demo_case object_case;
-	struct demo_classes classes; /* kinds, objects and flags together */
+	struct demo_classes classes; /* kinds, objects and flags */
 };
 
 struct demo_place {
@@ -138,7 +140,7 @@ enum demo_determiner {
 	DET_THEIR
 };
 
-/* A pronoun, a name, or a noun with what stands before it. */
+/* A pronoun, a name, or a noun with determiner and adjective. */
 struct demo_phrase {
 	int pronoun; /* index into the table of pronouns, -1: none */
 	const struct demo_name *name;
@@ -153,18 +155,18 @@ enum demo_form { FORM_FULL, FORM_BARE, FORM_POSSESSIVE, FORM_PRONOUN, FORM_RELAT
 
 #define DEMO_N_PRONOUNS 7 /* I you he she we they it */
 
-/* Append the phrase; words are followed by a blank. */
+/* Append the phrase, a blank after each word. */
 void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
 		       enum demo_case c, enum demo_form form);
 
 enum demo_person demo_phrase_person(const struct demo_phrase *p);
 enum demo_gender demo_phrase_gender(const struct demo_phrase *p); /* German; PLURAL for plurals */
-/* Is there one English pronoun for it? (Not for a child.) */
+/* Is there exactly one English pronoun for the phrase? (Not for a child.) */
 bool demo_phrase_has_pronoun(const struct demo_phrase *p);
-/* The possessive determiner that refers to it: my, your, his … */
+/* The possessive determiner that refers to the phrase: my, your, his … */
 enum demo_determiner demo_phrase_owner(const struct demo_phrase *p);
 
-/* ---- other words; each appended with a blank behind ---- */
+/* ---- other words; each is appended with a blank after it ---- */
 
 enum demo_verb_form {
 	VERB_S,
@@ -185,7 +187,7 @@ enum demo_verb_form {
 void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
 		     enum demo_verb_form form, enum demo_person person);
 void demo_write_number(struct buf *out, enum demo_side side, int n); /* 1..99 in words */
-/* Append a word with _ as blanks; "-" and "" add nothing. */
+/* Append a word, with blanks for "_"; "-" and "" append nothing. */
 void demo_write_word(struct buf *out, const char *word);
 
 /* ---- patterns ---- */
@@ -220,7 +222,7 @@ struct demo_slot {
 struct demo_item {
 	char *text;	  /* literal, or word of [agree] */
 	int slot;	  /* -1: literal or agree */
-	int refers;	  /* slot after the dot, or one of the two below, -1: none */
+	int refers;	  /* slot after the dot, or REFERS_HE, REFERS_THEY; -1: none */
 	bool agrees;	  /* text is a row of [agree] */
 	bool object_case; /* .obj.V */
 	bool kein, comparative;
@@ -250,15 +252,15 @@ void demo_patterns_free(struct demo_patterns *p);
 
 /* ---- sentences ---- */
 
-/* Numbers drawn from one stream of the counter-based generator. */
+/* A position in one stream of the counter-based generator. */
 struct demo_rng {
 	struct rng_key key;
 	uint64_t next;
 };
 
 /*
- * One try at a sentence pair: chooses a pattern, fills it, writes both sides.
- * False when the choices do not go together (the caller tries again).
+ * Try to generate a sentence pair: choose a pattern, fill it, write both sides. false: the
+ * choices do not fit together; the caller tries again.
  */
 bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_rng *d,
 		   struct buf *english, struct buf *german);

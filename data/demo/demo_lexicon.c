@@ -1,4 +1,4 @@
-/* demo_lexicon.c - see demo_grammar.h: reading lexicon.txt */
+/* demo_lexicon.c - reads share/demo/lexicon.txt: see demo_grammar.h */
 #include "data/demo/demo_grammar.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 int demo_entry_error(const struct demo_table *t, struct err *e, const char *what)
 {
-	return err_set(e, ERR_DATA, "%s line %lld: %s", t->path, (long long)t->line, what);
+	return err_set(e, ERR_DATA, "%s: line %lld: %s", t->path, (long long)t->line, what);
 }
 
 /* Cut a line into its fields, in place. */
@@ -23,7 +23,7 @@ static int split_fields(struct demo_table *t, char *line, struct err *e)
 		if (!*p)
 			return 0;
 		if (t->n == DEMO_MAX_FIELDS)
-			return demo_entry_error(t, e, "more words on a line than expected");
+			return demo_entry_error(t, e, "more than 64 words in a line");
 		t->fields[t->n++] = p;
 		p += strcspn(p, " \t\r");
 		if (*p)
@@ -73,13 +73,13 @@ static int add_classes(struct demo_classes *c, const struct demo_table *t, int f
 {
 	for (; from < t->n; from++) {
 		if (c->n == DEMO_MAX_CLASSES)
-			return demo_entry_error(t, e, "more classes than expected");
+			return demo_entry_error(t, e, "more than 24 classes");
 		c->names[c->n++] = t->fields[from];
 	}
 	return 0;
 }
 
-/* Do the fields have a | at these places (ascending, ended by 0)? */
+/* Are the fields at these indices (ascending, 0 ends them) a "|"? */
 static bool has_bars(const struct demo_table *t, const int *bars)
 {
 	for (; *bars; bars++)
@@ -96,18 +96,17 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	const char *gender;
 
 	if (!has_bars(t, bars))
-		return demo_entry_error(
-			t, e,
-			"a noun is \"singular plural | German gender genitive plural | classes\"");
+		return demo_entry_error(t, e,
+					"expected a noun: \"singular plural | German gender "
+					"genitive plural | classes\"");
 	gender = strchr("mfn", f[4][0]);
 	if (!gender || !*gender || f[4][1])
-		return demo_entry_error(t, e, "a gender is m, f or n");
+		return demo_entry_error(t, e, "expected the gender m, f or n");
 	n = (struct demo_noun){ .singular = f[0],
 				.plural = f[1],
 				.german = f[3],
 				.genitive = f[5],
-				.german_plural = f[6],
-				.gender = (enum demo_gender)(gender - "mfn") };
+				.german_plural = f[6] };
 	n.gender = f[4][0] == 'm'   ? GENDER_MASCULINE
 		   : f[4][0] == 'f' ? GENDER_FEMININE
 				    : GENDER_NEUTER;
@@ -129,7 +128,7 @@ static int lexicon_add_name(struct demo_lexicon *x, const struct demo_table *t, 
 	struct demo_name n = { t->fields[0], GENDER_MASCULINE };
 
 	if (t->n != 2)
-		return demo_entry_error(t, e, "a name is \"Name gender\"");
+		return demo_entry_error(t, e, "expected a name: \"Name gender\"");
 	if (t->fields[1][0] == 'f')
 		n.gender = GENDER_FEMININE;
 	if (mem_grow(&x->names.at, &x->names.cap, x->names.n + 1, sizeof(n), e))
@@ -145,31 +144,31 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 	struct demo_adjective a = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_entry_error(t, e,
-					"an adjective is \"English comparative | German stem "
-					"comparative | classes\"");
+		return demo_entry_error(
+			t, e,
+			"expected an adjective: \"English comparative | German stem "
+			"comparative | classes\"");
 	a = (struct demo_adjective){ .english = f[0],
 				     .english_more = f[1],
 				     .german = f[3],
 				     .stem = f[4],
 				     .german_more = f[5] };
 	if (add_classes(&a.classes, t, 7, e) ||
-	    (!a.classes.n && demo_entry_error(t, e, "an adjective needs its ~topic")) ||
+	    (!a.classes.n && demo_entry_error(t, e, "expected a ~topic for the adjective")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
 		return e->code;
 	x->adjectives.at[x->adjectives.n++] = a;
 	return 0;
 }
 
-/* "auf+acc" as the first object of a verb with a preposition. */
+/* Read "auf+acc", the first object of a verb with a preposition. */
 static int set_preposition(struct demo_verb *v, const struct demo_table *t, struct err *e)
 {
 	char *plus = t->n > 16 ? strchr(t->fields[16], '+') : NULL;
 
 	if (!plus || (strcmp(plus, "+acc") && strcmp(plus, "+dat")))
 		return demo_entry_error(
-			t, e,
-			"a verb of kind prep has its preposition and case next, as in auf+acc");
+			t, e, "expected preposition and case after the kind prep, as in auf+acc");
 	v->object_case = plus[1] == 'a' ? CASE_ACCUSATIVE : CASE_DATIVE;
 	*plus = 0;
 	v->preposition = t->fields[16];
@@ -183,9 +182,10 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 	struct demo_verb v = { 0 };
 
 	if (!has_bars(t, bars) || t->n < 16)
-		return demo_entry_error(t, e,
-					"a verb is \"5 English forms | 8 German columns | kind, "
-					"objects and flags\"");
+		return demo_entry_error(
+			t, e,
+			"expected a verb: \"5 English forms | 8 German columns | kind, "
+			"objects and flags\"");
 	v = (struct demo_verb){ .base = f[0],
 				.third = f[1],
 				.past = f[2],
@@ -203,9 +203,10 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 	if (!strcmp(f[15], "prep") && set_preposition(&v, t, e))
 		return e->code;
 	if (strcmp(v.auxiliary, "haben") && strcmp(v.auxiliary, "sein"))
-		return demo_entry_error(t, e, "an auxiliary is haben or sein");
+		return demo_entry_error(t, e, "expected the auxiliary haben or sein");
 	if (strcmp(v.prefix, "-") && strncmp(v.infinitive, v.prefix, strlen(v.prefix)))
-		return demo_entry_error(t, e, "the infinitive does not begin with the prefix");
+		return demo_entry_error(
+			t, e, "the infinitive does not begin with the prefix of the verb");
 	if (add_classes(&v.classes, t, 15, e) ||
 	    mem_grow(&x->verbs.at, &x->verbs.cap, x->verbs.n + 1, sizeof(v), e))
 		return e->code;
@@ -219,8 +220,8 @@ static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct 
 	struct demo_place p = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_entry_error(t, e,
-					"a place is \"English | German | nouns and classes\"");
+		return demo_entry_error(
+			t, e, "expected a place: \"English | German | nouns and classes\"");
 	p.english = t->fields[0];
 	p.german = t->fields[2];
 	if (add_classes(&p.classes, t, 4, e) ||
@@ -237,7 +238,8 @@ static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct 
 	int i;
 
 	if (!has_bars(t, bars) || t->n != 2 + N_PERSONS)
-		return demo_entry_error(t, e, "a row of [agree] is \"word | I you he we they\"");
+		return demo_entry_error(t, e,
+					"expected a row of [agree]: \"word | I you he we they\"");
 	a.word = t->fields[0];
 	for (i = 0; i < N_PERSONS; i++)
 		a.forms[i] = t->fields[2 + i];
@@ -254,7 +256,7 @@ static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct dem
 	struct demo_word w = { 0 };
 
 	if (!has_bars(t, bars) || t->n != 3)
-		return demo_entry_error(t, e, "an entry of a list is \"English | German\"");
+		return demo_entry_error(t, e, "expected an entry of a list: \"English | German\"");
 	w = (struct demo_word){ list, t->fields[0], t->fields[2] };
 	if (mem_grow(&x->words.at, &x->words.cap, x->words.n + 1, sizeof(w), e))
 		return e->code;

@@ -1,4 +1,4 @@
-/* demo_patterns.c - see demo_grammar.h: reading patterns.txt */
+/* demo_patterns.c - reads share/demo/patterns.txt: see demo_grammar.h */
 #include "data/demo/demo_grammar.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int pattern_find_slot(const struct demo_pattern *p, const char *name)
 	return -1;
 }
 
-/* The words of a list like "a,b" or "a/b", cut in place. */
+/* Split a list such as "a,b" or "a/b", in place. */
 static int pattern_split_list(struct demo_classes *c, char *text, char comma,
 			      const struct demo_table *t, struct err *e)
 {
@@ -50,7 +50,7 @@ static int pattern_split_list(struct demo_classes *c, char *text, char comma,
 		if (next)
 			*next++ = 0;
 		if (c->n == DEMO_MAX_CLASSES)
-			return demo_entry_error(t, e, "a list is longer than expected");
+			return demo_entry_error(t, e, "a list has more than 24 words");
 		c->names[c->n++] = text;
 	}
 	return 0;
@@ -62,17 +62,17 @@ static int slot_read_range(struct demo_slot *s, const struct demo_table *t, stru
 	int64_t low, high;
 
 	if (!dash)
-		return demo_entry_error(t, e, "a number slot is num:LOW-HIGH");
+		return demo_entry_error(t, e, "expected a number slot num:LOW-HIGH");
 	*dash = 0;
 	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 ||
 	    high < low || high > 99)
-		return demo_entry_error(t, e, "a number slot is num:LOW-HIGH with at most 99");
+		return demo_entry_error(t, e, "expected a number slot num:LOW-HIGH from 0 to 99");
 	s->low = (int)low;
 	s->high = (int)high;
 	return 0;
 }
 
-/* own:X and fits:X among the filters name a slot. */
+/* Look up the slot that a filter own:X or fits:X names. */
 static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p,
 			  const struct demo_table *t, struct err *e)
 {
@@ -86,7 +86,7 @@ static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p,
 		*colon = 0;
 		s->filter_refers = pattern_find_slot(p, colon + 1);
 		if (s->filter_refers < 0)
-			return demo_entry_error(t, e, "a filter names a slot that is not there");
+			return demo_entry_error(t, e, "a filter names an unknown slot");
 	}
 	return 0;
 }
@@ -100,7 +100,7 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 
 	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' ||
 	    pattern_find_slot(p, (char[]){ text[0], 0 }) >= 0)
-		return demo_entry_error(t, e, "a slot is LETTER=KIND, each letter once");
+		return demo_entry_error(t, e, "expected a slot LETTER=KIND, each letter once");
 	*s = (struct demo_slot){ .name = text[0], .refers = -1, .filter_refers = -1 };
 	text += 2;
 	slash = strchr(text, '/');
@@ -123,7 +123,7 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	return s->kind == KIND_NUM || s->kind == KIND_DIGITS ? slot_read_range(s, t, e) : 0;
 }
 
-/* One word after a dot; a capital letter, he or they is what the item refers to. */
+/* One word after a dot. A capital letter, he and they name what the item refers to. */
 static int read_modifier(struct demo_item *m, const struct demo_pattern *p, const char *word,
 			 const struct demo_table *t, struct err *e)
 {
@@ -165,7 +165,7 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 	char *dot = text[1] ? strchr(text, '.') : NULL, *next;
 
 	if (p->n_items[side]++ == DEMO_MAX_ITEMS)
-		return demo_entry_error(t, e, "a sentence is longer than expected");
+		return demo_entry_error(t, e, "a sentence has more than 40 words");
 	*m = (struct demo_item){ .text = text, .slot = -1, .refers = -1 };
 	if (dot)
 		*dot++ = 0;
@@ -174,7 +174,7 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 		m->agrees = true;
 		if (!demo_find_agreement(x, text))
 			return demo_entry_error(
-				t, e, "a word with a dot is neither a slot nor in [agree]");
+				t, e, "the word before a dot is neither a slot nor in [agree]");
 	}
 	for (; dot && *dot; dot = next) {
 		next = strchr(dot, '.');
@@ -184,7 +184,7 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 			return e->code;
 	}
 	if ((m->agrees || m->object_case) && m->refers < 0)
-		return demo_entry_error(t, e, "a word has nothing to agree with");
+		return demo_entry_error(t, e, "the word of [agree] refers to no slot");
 	return 0;
 }
 
@@ -201,8 +201,7 @@ static int begin_pattern(struct reading *r, const struct demo_table *t, struct e
 	int i;
 
 	if (t->n < 2 || !text_to_int(t->fields[1], &weight) || weight < 1 || weight > 1000)
-		return demo_entry_error(t, e,
-					"a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
+		return demo_entry_error(t, e, "expected \"pattern WEIGHT\", weight 1 to 1000");
 	if (mem_grow(&all->all.at, &all->all.cap, all->all.n + 1, sizeof(*p), e))
 		return e->code;
 	p = &all->all.at[all->all.n++];
@@ -247,9 +246,10 @@ int demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, st
 	for (i = 0; i < p->all.n; i++)
 		if (!p->all.at[i].n_items[DEMO_ENGLISH] || !p->all.at[i].n_items[DEMO_GERMAN])
 			return err_set(e, ERR_DATA,
-				       "patterns.txt line %lld: the pattern lacks a sentence",
+				       "patterns.txt: line %lld: the pattern has no sentence "
+				       "\"en\" or \"de\"",
 				       (long long)p->all.at[i].line);
-	return p->all.n ? 0 : err_set(e, ERR_DATA, "patterns.txt holds no pattern");
+	return p->all.n ? 0 : err_set(e, ERR_DATA, "patterns.txt: no pattern in the file");
 }
 
 void demo_patterns_free(struct demo_patterns *p)

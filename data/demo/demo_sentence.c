@@ -1,11 +1,12 @@
-/* demo_sentence.c - see demo_grammar.h: filling a pattern and saying it in both languages */
+/* demo_sentence.c - fills a pattern and writes it in both languages: see demo_grammar.h */
 #include "data/demo/demo_grammar.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "share/base/util.h"
 
-/* What a slot was filled with. */
+/* The choice for one slot. */
 struct filled {
 	struct demo_phrase phrase; /* who pron noun name, and the noun of place and goal */
 	const struct demo_verb *verb;
@@ -20,7 +21,7 @@ struct sentence {
 	const struct demo_pattern *p;
 	struct demo_rng *rng;
 	struct filled filled[DEMO_MAX_SLOTS];
-	int n; /* filled so far */
+	int n; /* slots filled so far */
 };
 
 /* ---- choosing ---- */
@@ -30,7 +31,7 @@ static uint32_t demo_draw_below(struct demo_rng *d, uint32_t sides)
 	return (uint32_t)(((uint64_t)rng_u32(d->key, d->next++) * sides) >> 32);
 }
 
-/* True in so many of a hundred. */
+/* true with this probability in percent. */
 static bool demo_draw_percent(struct demo_rng *d, uint32_t percent)
 {
 	return demo_draw_below(d, 100) < percent;
@@ -56,7 +57,7 @@ static bool is_used(const struct sentence *s, const struct demo_noun *n)
 	return false;
 }
 
-/* Classes that say what a noun is rather than how it behaves: two of them make nouns comparable. */
+/* Do the nouns share a class that describes their meaning, not their grammar? */
 static bool is_comparable(const struct demo_noun *a, const struct demo_noun *b)
 {
 	return a->classes.n > 1 && b->classes.n > 1 &&
@@ -96,7 +97,7 @@ static const struct demo_noun *choose_noun(struct sentence *s, const struct demo
 			return n + i;
 }
 
-/* Are they the same, or of one topic (their first class)? */
+/* Do both have the same topic, their first class? */
 static bool is_rival(const struct demo_adjective *a, const struct demo_adjective *b)
 {
 	return b && !strcmp(a->classes.names[0], b->classes.names[0]);
@@ -227,7 +228,7 @@ static bool fill_pronoun(struct sentence *s, struct demo_phrase *p)
 
 	p->pronoun = (int)demo_draw_below(s->rng, 6);
 	me = demo_phrase_person(p);
-	/* "I see me", "we see me": another pronoun of the same person does not go with it */
+	/* exclude "I see me" and "we see me": pronouns of the same person */
 	for (i = 0; i < s->n; i++) {
 		if (s->filled[i].phrase.pronoun < 0)
 			continue;
@@ -328,7 +329,7 @@ static const struct demo_word *choose_word(struct sentence *s, const char *list)
 			return w + i;
 }
 
-/* A place whose classes hold the filter's one, or a goal: a noun and what stands before it. */
+/* Choose a place with the class of the filter, or for a goal a noun and its determiner. */
 static bool fill_place(struct sentence *s, struct filled *f, const struct demo_slot *slot)
 {
 	static char sg[] = "sg", the[] = "the";
@@ -383,7 +384,7 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 	return false;
 }
 
-/* ---- saying ---- */
+/* ---- writing ---- */
 
 static enum demo_person person_of(const struct sentence *s, int refers)
 {
@@ -402,8 +403,8 @@ static void write_word_item(struct buf *out, const struct sentence *s, const cha
 }
 
 /*
- * Places stand still (dative) unless the item says otherwise; a goal's preposition follows from its
- * noun.
+ * Write a place (dative, unless the item says otherwise) or a goal, whose noun decides the
+ * preposition.
  */
 static void write_place_item(struct buf *out, enum demo_side side, const struct filled *f,
 			     const struct demo_item *m)
@@ -467,14 +468,14 @@ static void write_item(struct buf *out, enum demo_side side, const struct senten
 		write_phrase_item(out, side, s, m);
 }
 
-/* ---- from words to a written sentence ---- */
+/* ---- spelling the sentence ---- */
 
 static bool is_same_demo_word(const char *w, size_t n, const char *text)
 {
 	return strlen(text) == n && !memcmp(w, text, n);
 }
 
-/* "in dem" is written "im"; NULL: the two stay apart. */
+/* The contraction of two words, such as "im" for "in dem"; NULL: none. */
 static const char *german_contraction(const char *a, size_t na, const char *b, size_t nb)
 {
 	static const char *const table[][3] = {
@@ -490,10 +491,7 @@ static const char *german_contraction(const char *a, size_t na, const char *b, s
 	return NULL;
 }
 
-/*
- * Capital letter for a first word; ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8, their capitals
- * 0x20 less.
- */
+/* The umlauts ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8; the capitals are 0x20 less. */
 static void capitalise_first_word(char *text)
 {
 	unsigned char *t = (unsigned char *)text;
@@ -504,7 +502,7 @@ static void capitalise_first_word(char *text)
 		t[1] -= 0x20;
 }
 
-/* words holds the sentence with a blank behind each word; returns how many words it has. */
+/* Write the words, each followed by a blank, as a sentence. Returns the number of words. */
 static int write_sentence(struct buf *out, const struct buf *words, enum demo_side side)
 {
 	const char *w = buf_text(words), *next, *joined;
@@ -545,6 +543,7 @@ bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, 
 	bool ok = false;
 	enum demo_side side;
 
+	assert(pick < p->total_weight);
 	while (pick >= s.p->weight)
 		pick -= s.p++->weight;
 	for (s.n = 0; s.n < s.p->n_slots; s.n++)

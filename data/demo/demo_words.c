@@ -1,4 +1,4 @@
-/* demo_words.c - see demo_grammar.h: inflection */
+/* demo_words.c - inflects English and German words: see demo_grammar.h */
 #include "data/demo/demo_grammar.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *const relative_table[N_CASES][N_GENDERS] = {
 	{ "dem", "der", "dem", "denen" },
 	{ "dessen", "deren", "dessen", "deren" },
 };
-/* endings of dies-, jed-, welch-, viel-, einig-, and of adjectives that no article comes before */
+/* endings of dies-, jed-, welch-, viel-, einig-, and of adjectives without an article */
 static const char *const strong_article[N_CASES][N_GENDERS] = {
 	{ "er", "e", "es", "e" },
 	{ "en", "e", "es", "e" },
@@ -92,7 +92,7 @@ void demo_write_word(struct buf *out, const char *word)
 	buf_add_char(out, ' ');
 }
 
-/* stem + ending as one word */
+/* Write stem and ending as one word. */
 static void write_joined_words(struct buf *out, const char *stem, const char *ending)
 {
 	buf_printf(out, "%s%s ", stem, ending);
@@ -157,7 +157,7 @@ static void write_possessive(struct buf *out, const char *word)
 
 	demo_write_word(out, word);
 	n = out->len;
-	buf_truncate(out, n ? n - 1 : 0); /* the blank behind the word */
+	buf_truncate(out, n ? n - 1 : 0); /* the blank after the word */
 	buf_add_str(out, n > 1 && out->data[n - 2] == 's' ? "' " : "'s ");
 }
 

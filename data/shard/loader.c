@@ -1,6 +1,7 @@
-/* loader.c - see loader.h */
+/* loader.c - plans windows, cuts and shuffles micro-batches, prefetches one: see loader.h */
 #include "data/shard/loader.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,58 +10,58 @@
 #include "data/shard/shuffle.h"
 #include "share/base/mem.h"
 
-#define WINDOW_PAIRS 65536 /* sorted together, about; more for very large batches */
+#define WINDOW_PAIRS 65536 /* about that many are sorted together; more for very large batches */
 #define WINDOW_LIMIT (1 << 21)
-#define SAMPLE_PAIRS 2000 /* by which growth is measured … */
-#define SPARE	     0.99 /* … and what is used of the room that it leaves */
+#define SAMPLE_PAIRS 2000 /* sample that measures the growth by dropout … */
+#define SPARE	     0.99 /* … and the part of batch_tokens to plan with */
 
 enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
 
 struct loader_entry {
 	int64_t pair;
-	int32_t n_source, n_target; /* with their special tokens */
+	int32_t n_source, n_target; /* with special tokens */
 };
 
 /*
- * With dropout the next micro-batch is made by a thread while training is at the one before.
- * Everything in struct loader is that thread's while it runs: prefetch_join() before touching it.
+ * With dropout a thread fills the next micro-batch while training computes the current one. While
+ * the thread runs, it owns all of struct loader: call prefetch_join() before any access.
  */
 struct batch_prefetch {
 	pthread_t thread;
-	bool is_running, is_filled; /* is_filled: batch is micro-batch number, or failed */
+	bool is_running, is_filled; /* is_filled: the thread filled batch, or failed (rc) */
 	uint64_t number;
 	struct batch batch; /* owned */
 	int rc;
 	struct err e;
 };
 
-/* A planned window: micro-batch k is the entries first[k] … first[k + 1] - 1. */
+/* The planned window: micro-batch k has the entries first[k] … first[k + 1] - 1. */
 struct loader {
 	const struct shard *shard; /* borrowed */
 	struct loader_options options;
 	int64_t pairs, windows; /* of an epoch */
-	int32_t max_length;	/* longest side of any pair, with its special token */
+	int32_t max_length;	/* longest side of a pair, with its special token */
 	uint64_t next;		/* number of this rank's next micro-batch */
 	double done;		/* epochs */
 
 	uint64_t epoch;
-	int64_t window; /* the planned one, of that epoch */
+	int64_t window; /* the planned window of that epoch */
 	uint64_t base;	/* number of its first micro-batch */
 	int64_t n_entries, n_batches;
-	struct loader_entry *entry, *unsorted; /* owned: one block, (largest window) each */
+	struct loader_entry *entry, *unsorted; /* owned: one block; (largest window) each */
 	int64_t *first;			       /* owned: (n_batches + 1) */
 	size_t cap_first;
-	int64_t *bucket;	  /* owned: (max_length + 1), for counting */
-	int32_t *source, *target; /* owned: one block, (max_length) each: the pair at hand */
-	int64_t source_limit, target_limit; /* tokens of a side that are planned for a batch */
-	/* with dropout: the pair at hand, split anew */
+	int64_t *bucket;	  /* owned: (max_length + 1), for counting sort */
+	int32_t *source, *target; /* owned: one block; (max_length) each: the current pair */
+	int64_t source_limit, target_limit; /* tokens of a side to plan for a micro-batch */
+	/* with dropout: the new pieces of the current pair */
 	struct resplit_sentence {
 		int32_t *ids; /* owned */
 		size_t n, cap;
 	} sides[2];
 	struct batch_prefetch prefetch;
 
-	uint64_t *epoch_base; /* owned: number of the first micro-batch of epochs planned so far */
+	uint64_t *epoch_base; /* owned: first micro-batch of each epoch planned so far */
 	size_t n_epoch_base, cap_epoch_base;
 };
 
@@ -81,13 +82,16 @@ static int32_t entry_length(const struct loader_entry *x)
 
 static int64_t window_start(const struct loader *l, int64_t w)
 {
-	/* Windows of equal size: no small rest at the end of an epoch. */
+	/* Windows of equal size: no small one at the end of an epoch. */
 	return (int64_t)((unsigned __int128)w * (uint64_t)l->pairs / (uint64_t)l->windows);
 }
 
 /* ---- planning ---- */
 
-/* The pairs of a window in shuffled order, sorted by length; equal lengths stay shuffled. */
+/*
+ * Sort the pairs of the window by length, with a stable sort: pairs of equal length stay
+ * shuffled.
+ */
 static void loader_sort_window(struct loader *l)
 {
 	struct shuffle order = shuffle_make(
@@ -97,7 +101,7 @@ static void loader_sort_window(struct loader *l)
 
 	for (int32_t k = 0; k <= l->max_length; k++)
 		l->bucket[k] = 0;
-	/* Three plain loops, so that the loads of one, which miss the cache, overlap. */
+	/* Separate loops, so that the cache misses of one loop overlap. */
 	for (int64_t i = 0; i < n; i++)
 		l->unsorted[i].pair = shuffle_at(&order, start + i);
 	for (int64_t i = 0; i < n; i++)
@@ -115,7 +119,7 @@ static void loader_sort_window(struct loader *l)
 	l->n_entries = n;
 }
 
-/* Cut the sorted window where a side would exceed batch_tokens. */
+/* Cut the sorted window into micro-batches, before a side exceeds its limit. */
 static int loader_cut_window(struct loader *l, struct err *e)
 {
 	int64_t source = 0, target = 0;
@@ -158,9 +162,13 @@ static int loader_save_epoch_start(struct loader *l, uint64_t epoch, uint64_t ba
 	return 0;
 }
 
-/* Plan windows up to the one that holds micro-batch position; it is not before the current one. */
+/*
+ * Plan window after window up to that of micro-batch position, which is not before the current
+ * one.
+ */
 static int loader_plan_up_to(struct loader *l, uint64_t position, struct err *e)
 {
+	assert(position >= l->base);
 	while (position >= l->base + (uint64_t)l->n_batches) {
 		uint64_t base = l->base + (uint64_t)l->n_batches, epoch = l->epoch;
 		int64_t window = l->window + 1;
@@ -188,7 +196,8 @@ static int loader_find_max_length(struct loader *l, struct err *e)
 				e, ERR_CONFIG,
 				"batch-tokens is %d, but pair %" PRId64
 				" of the training shard has %d source and %d target tokens "
-				"(special tokens counted); raise batch-tokens or lower max-tokens",
+				"(with special tokens): raise batch-tokens, or lower max-tokens "
+				"and prepare again",
 				l->options.batch_tokens, i, x.n_source, x.n_target);
 		l->max_length = MAX(l->max_length, entry_length(&x));
 	}
@@ -225,7 +234,7 @@ static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key
 	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
 }
 
-/* Read a pair and split it as it will be in this epoch. */
+/* Read a pair and split it with the dropout of this epoch. */
 static int dropout_split_pair(struct loader *l, const struct loader_entry *x, uint64_t epoch,
 			      struct err *e)
 {
@@ -238,7 +247,7 @@ static int dropout_split_pair(struct loader *l, const struct loader_entry *x, ui
 	return dropout_split_sentence(l, &place, l->target, x->n_target - 1, e);
 }
 
-/* How much longer do sentences become? Then so much less is planned. */
+/* Measure on a sample how much longer dropout makes the sentences, and lower the limits by that. */
 static int loader_find_token_limits(struct loader *l, struct err *e)
 {
 	int64_t n = MIN(l->pairs, SAMPLE_PAIRS), before[2] = { 0 }, after[2] = { 0 };
@@ -264,8 +273,8 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
 }
 
 /*
- * The side as it was split, or as it is in the shard: where it would be longer than any there, or
- * where the others of its batch leave no room for it.
+ * The new pieces of a side, or its usual ones: if the new ones are longer than any side of the
+ * shard, or do not fit beside the other sentences of the batch (others: their tokens).
  */
 static const int32_t *loader_choose_ids(const struct loader *l, int side, const int32_t *usual,
 					int64_t others, int32_t *n)
@@ -289,10 +298,10 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 	l->pairs = shard_pairs(s);
 	l->next = (uint64_t)o->rank;
 	if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks || o->batch_tokens < 1)
-		err_set(e, ERR_INTERNAL, "rank %d of %d with batches of %d tokens cannot load data",
+		err_set(e, ERR_INTERNAL, "invalid loader: rank %d of %d, batches of %d tokens",
 			o->rank, o->ranks, o->batch_tokens);
 	else if (!l->pairs)
-		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
+		err_set(e, ERR_DATA, "the training shard has no pairs: prepare the corpus again");
 	else if (!loader_find_max_length(l, e) && !loader_allocate(l, e) &&
 		 !loader_find_token_limits(l, e) && !loader_save_epoch_start(l, 0, 0, e) &&
 		 !loader_plan_window(l, 0, 0, 0, e))
@@ -303,7 +312,7 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 
 /* ---- micro-batches ---- */
 
-/* others_…: tokens of the rest of its batch, as they are by now, or as they are in the shard. */
+/* others_…: tokens of the other sentences of the batch; sentences to come count as in the shard. */
 static int loader_add_pair(struct loader *l, struct batch *b, const struct loader_entry *x,
 			   int64_t others_source, int64_t others_target, struct err *e)
 {
@@ -321,12 +330,12 @@ static int loader_add_pair(struct loader *l, struct batch *b, const struct loade
 	if (batch_add(b, x->pair, source, n_source, target, n_target))
 		return 0;
 	return err_set(e, ERR_INTERNAL,
-		       "a batch with room for %d sentences and %d tokens is too small "
-		       "for batch-tokens %d",
+		       "a batch for %d sentences and %d tokens is too small for "
+		       "batch-tokens %d",
 		       b->cap_n, b->cap_tokens, l->options.batch_tokens);
 }
 
-/* Micro-batch number, in the current window or behind it, into b. */
+/* Fill b with a micro-batch of the current window or of a later one. */
 static int loader_fill_batch(struct loader *l, uint64_t number, struct batch *b, struct err *e)
 {
 	struct shuffle order;
@@ -335,6 +344,7 @@ static int loader_fill_batch(struct loader *l, uint64_t number, struct batch *b,
 	batch_clear(b);
 	if (loader_plan_up_to(l, number, e))
 		return e->code;
+	assert(number >= l->base && number - l->base < (uint64_t)l->n_batches);
 	order = shuffle_make(l->n_batches, rng_key_make(l->options.seed, SHUFFLE_BATCHES,
 							(uint32_t)l->epoch, (uint32_t)l->window));
 	k = shuffle_at(&order, (int64_t)(number - l->base));
@@ -347,6 +357,7 @@ static int loader_fill_batch(struct loader *l, uint64_t number, struct batch *b,
 
 		rest_source -= x->n_source;
 		rest_target -= x->n_target;
+		assert(rest_source >= 0 && rest_target >= 0);
 		if (loader_add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target,
 				    e))
 			return e->code;
@@ -364,7 +375,7 @@ static double epochs_done(const struct loader *l)
 	       ((double)window_start(l, l->window) + in_window) / (double)l->pairs;
 }
 
-/* ---- one batch ahead ---- */
+/* ---- prefetching one micro-batch ---- */
 
 static void *prefetch_thread(void *argument)
 {
@@ -382,7 +393,10 @@ static void prefetch_join(struct loader *l)
 	l->prefetch.is_running = false;
 }
 
-/* Begin with the next micro-batch, in a batch as large as b. No thread: it is made when its turn comes. */
+/*
+ * Start to fill the next micro-batch, in memory of the size of b. If no thread can be created,
+ * loader_next() fills it later.
+ */
 static int prefetch_start(struct loader *l, const struct batch *b, struct err *e)
 {
 	struct batch_prefetch *a = &l->prefetch;
@@ -398,7 +412,7 @@ static int prefetch_start(struct loader *l, const struct batch *b, struct err *e
 	return 0;
 }
 
-/* The batch that was made ahead changes places with b. */
+/* Exchange b and the prefetched batch; without a matching one, fill b now. */
 static int prefetch_swap_batch(struct loader *l, struct batch *b, struct err *e)
 {
 	struct batch_prefetch *a = &l->prefetch;
@@ -446,7 +460,7 @@ int loader_seek(struct loader *l, uint64_t position, struct err *e)
 	l->prefetch.is_filled = false;
 	epoch = l->n_epoch_base - 1;
 	position += (rank + ranks - position % ranks) % ranks;
-	/* From the last known epoch before it, unless the current window is nearer. */
+	/* Start from the last known epoch before position, unless the current window is nearer. */
 	while (l->epoch_base[epoch] > position)
 		epoch--;
 	if ((position < l->base || epoch > l->epoch) &&

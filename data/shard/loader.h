@@ -1,20 +1,19 @@
 /*
- * loader.h - the order in which training sees its pairs.
+ * loader.h - the micro-batches of training, in order.
  *
- * An epoch is a permutation of the shard by (seed, epoch). It is taken in
- * windows; each window is sorted by length, cut into micro-batches of at most
- * batch_tokens source and batch_tokens target tokens (special tokens counted),
- * and the micro-batches are shuffled within the window. The resulting sequence
- * of micro-batches, numbered from 0, depends on seed and batch_tokens only:
- * rank r of n takes numbers r, r + n, r + 2n, … of it, so every number of
- * ranks trains on the same steps.
+ * An epoch is a permutation of the shard by (seed, epoch). It is processed in windows. Each
+ * window is sorted by length and cut into micro-batches of at most batch_tokens source tokens and
+ * batch_tokens target tokens (special tokens counted); then the micro-batches are shuffled within
+ * the window. The resulting sequence of micro-batches, numbered from 0, depends on seed and
+ * batch_tokens only. Rank r of n takes the numbers r, r + n, r + 2n, …, so any number of ranks
+ * trains on the same steps.
  *
- * With BPE-dropout sentences grow. Batches are planned with the lengths of the
- * shard, for so many tokens fewer as they grow on the average (of a sample,
- * and one in a hundred more); what a batch holds is split when it is its turn, so each rank
- * splits its own sentences only and any place can be resumed at once. A sentence that would
- * make its batch exceed batch_tokens, or itself longer than the longest of the
- * shard, keeps its usual pieces in that epoch.
+ * BPE-dropout makes sentences longer. Batches are planned with the lengths in the shard, but for
+ * fewer tokens: the average growth is measured on a sample, and 1 % is kept free. A batch is
+ * split into pieces when it is loaded, so each rank splits only its own sentences, and training
+ * can resume anywhere without splitting earlier ones. A sentence keeps its usual pieces in an
+ * epoch if the new ones would exceed batch_tokens, or would be longer than the longest sentence
+ * of the shard.
  */
 #ifndef WERKBANK_DATA_SHARD_LOADER_H
 #define WERKBANK_DATA_SHARD_LOADER_H
@@ -29,35 +28,35 @@ struct loader;
 
 struct loader_options {
 	uint64_t seed;
-	/* a pair longer than this: ERR_CONFIG, naming the option and the pair */
+	/* tokens of a side of a micro-batch, at most; ERR_CONFIG: a pair is longer */
 	int32_t batch_tokens;
 	int32_t rank, ranks;	     /* 0, 1 for a single process */
-	struct bpe_dropout *dropout; /* borrowed, for this loader alone; NULL: none */
+	struct bpe_dropout *dropout; /* borrowed, used by this loader only; NULL: no dropout */
 };
 
-/* Borrows the shard. NULL: failure. */
+/* Borrows the shard, which must outlive the loader. NULL: failure. */
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e);
 
 /*
- * Fill b (allocated for batch_tokens) with this rank's next micro-batch; epochs follow for ever. With
- * dropout its memory may be exchanged for another of the same size.
+ * Fill b (allocated for batch_tokens) with the next micro-batch of this rank; there is always a
+ * next epoch. With dropout b may get other memory of the same size.
  */
 int loader_next(struct loader *l, struct batch *b, struct err *e);
 
-/* Number in the global sequence of what loader_next() gives next: put it into the checkpoint. */
+/* Number of the next micro-batch in the global sequence; a checkpoint saves it. */
 uint64_t loader_position(const struct loader *l);
 
 /*
- * Go to a micro-batch of the global sequence (the rank's own one at or after
- * it). Epochs differ in their number of micro-batches, so those before it that
- * this loader has not seen are planned: some 0.2 s for each 4.5 million pairs.
+ * Continue with micro-batch `position` of the global sequence, or the next one of this rank.
+ * Epochs differ in their number of micro-batches, so earlier epochs that this loader has not seen
+ * are planned: about 0.2 s for 4.5 million pairs.
  */
 int loader_seek(struct loader *l, uint64_t position, struct err *e);
 
-/* Epochs begun, with the fraction done: 2.25 is a quarter into the third. */
+/* Epochs done: 2.25 is a quarter of the third. */
 double loader_epoch(const struct loader *l);
 
-/* Sentences a batch must have room for: with batch_tokens tokens there can never be more. */
+/* The most sentences that a micro-batch can have: batch_tokens, or all pairs. */
 int32_t loader_max_sentences(const struct loader *l);
 
 void loader_free(struct loader *l);

@@ -1,4 +1,4 @@
-# data/shard: what training reads: shards of token ids, packed batches, the shuffled loader, shortlists.
+# data/shard: the input of training: shards of token ids, packed batches, the shuffled loader, shortlists.
 # Enter at shard.h and loader.h.
 # May use: data/subword, data/words, share.
 libdata_a_SOURCES += \

@@ -1,4 +1,4 @@
-/* shard.c - see shard.h */
+/* shard.c - writes token shards, and maps and checks them: see shard.h */
 #include "data/shard/shard.h"
 
 #include <assert.h>
@@ -16,9 +16,9 @@
 #define SHARD_SWAPPED 0x04030201u
 #define SHARD_VERSION 2u
 #define HEX_DIGITS    (HASH_SHA256_HEX - 1)
-#define BLOCK	      16		  /* pairs for each number of the index */
-#define NARROW_IDS    65536		  /* entries of a vocabulary whose ids fit into 16 bits */
-#define BUFFER_BYTES  ((size_t)256 << 10) /* taken at once */
+#define BLOCK	      16    /* pairs for each number of the index */
+#define NARROW_IDS    65536 /* a vocabulary of up to that many entries has ids of 16 bits */
+#define BUFFER_BYTES  ((size_t)256 << 10) /* written or checked at once */
 
 struct shard_header {
 	char magic[8];
@@ -30,7 +30,8 @@ struct shard_header {
 	char checksum[HEX_DIGITS];
 };
 
-static_assert(sizeof(struct shard_header) == 176, "the header is as shard.h draws it");
+static_assert(sizeof(struct shard_header) == 176,
+	      "the header has the layout that shard.h describes");
 #define CHECKED_HEADER offsetof(struct shard_header, checksum)
 
 static uint64_t index_entries(int64_t pairs)
@@ -46,7 +47,7 @@ struct shard_writer {
 	struct hash *hash;     /* owned */
 	unsigned char *buffer; /* owned: (BUFFER_BYTES) not yet hashed and written */
 	size_t n_buffer;
-	uint64_t *index; /* owned: one for each begun block of pairs */
+	uint64_t *index; /* owned: one entry for each block of BLOCK pairs */
 	size_t cap_index;
 	uint32_t *lengths; /* owned: (2 * pairs) */
 	size_t cap_lengths;
@@ -100,7 +101,8 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	if (!w)
 		return NULL;
 	if (vocabulary < 1 || strlen(vocabulary_sha256) != HEX_DIGITS) {
-		err_set(e, ERR_INTERNAL, "%s: a shard needs a vocabulary and its SHA-256", path);
+		err_set(e, ERR_INTERNAL,
+			"%s: cannot create a shard without a vocabulary and its SHA-256", path);
 		goto fail;
 	}
 	memcpy(w->header.magic, SHARD_MAGIC, sizeof(w->header.magic));
@@ -113,7 +115,8 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	w->buffer = w->hash ? mem_alloc(BUFFER_BYTES, 1, e) : NULL;
 	if (!w->buffer || outfile_open(&w->out, path, e))
 		goto fail;
-	if (shard_write_bytes(w, &w->header, sizeof(w->header), e)) /* holds the place */
+	if (shard_write_bytes(w, &w->header, sizeof(w->header),
+			      e)) /* reserves the place; shard_finish() writes it again */
 		goto fail;
 	return w;
 fail:
@@ -123,11 +126,12 @@ fail:
 
 static int shard_id_error(const struct shard_writer *w, const char *side, int32_t id, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d",
+	return err_set(e, ERR_DATA,
+		       "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d entries",
 		       w->out.path, w->header.pairs, side, id, w->header.vocabulary);
 }
 
-/* Into the buffer, as many as it holds at a time, in the width of the file. */
+/* Append ids to the buffer in the width of the file; flush the buffer when it is full. */
 static int append_side(struct shard_writer *w, const char *side, const int32_t *ids, int32_t n,
 		       struct err *e)
 {
@@ -136,6 +140,7 @@ static int append_side(struct shard_writer *w, const char *side, const int32_t *
 	for (int32_t room; n > 0; n -= room, ids += room) {
 		unsigned char *to = w->buffer + w->n_buffer;
 
+		assert(w->n_buffer < BUFFER_BYTES && w->n_buffer % width == 0);
 		room = (int32_t)MIN((size_t)n, (BUFFER_BYTES - w->n_buffer) / width);
 		for (int32_t i = 0; i < room; i++)
 			if ((uint32_t)ids[i] >= (uint32_t)w->header.vocabulary)
@@ -161,7 +166,8 @@ int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source
 	size_t i = (size_t)h->pairs;
 
 	if (n_source < 0 || n_target < 0)
-		return err_set(e, ERR_INTERNAL, "%s: a negative length", w->out.path);
+		return err_set(e, ERR_INTERNAL, "%s: cannot append a side of negative length",
+			       w->out.path);
 	if (mem_grow(&w->lengths, &w->cap_lengths, 2 * i + 2, sizeof(*w->lengths), e) ||
 	    mem_grow(&w->index, &w->cap_index, i / BLOCK + 1, sizeof(*w->index), e))
 		return e->code;
@@ -184,7 +190,7 @@ static int shard_write_lengths(struct shard_writer *w, struct err *e)
 	size_t n = 2 * (size_t)w->header.pairs;
 	uint16_t *narrow = (uint16_t *)(void *)w->lengths;
 
-	/* In place: each is read before what it becomes is written at or before it. */
+	/* In place: each length is read before a shorter one is written at or before it. */
 	for (size_t i = 0; w->header.length_bytes == 2 && i < n; i++) {
 		uint32_t length = w->lengths[i];
 
@@ -193,7 +199,7 @@ static int shard_write_lengths(struct shard_writer *w, struct err *e)
 	return shard_write_hashed(w, w->lengths, n * w->header.length_bytes, e);
 }
 
-/* What follows the ids. */
+/* Write padding, index and lengths, which follow the ids. */
 static int shard_write_tables(struct shard_writer *w, struct err *e)
 {
 	static const char pad[8];
@@ -239,7 +245,7 @@ out:
 struct shard {
 	struct map map;
 	struct shard_header header;
-	const unsigned char *ids; /* in the map, as are the next two */
+	const unsigned char *ids; /* in the map, as index and lengths */
 	const uint64_t *index;
 	const void *lengths;
 	int32_t longest;
@@ -263,22 +269,22 @@ static int shard_check_header(const char *path, const struct shard_header *h, si
 {
 	if (len < sizeof(*h))
 		return err_set(e, ERR_DATA,
-			       "%s: %zu bytes are too few for a token shard; "
-			       "prepare the corpus again",
+			       "%s: %zu bytes, too short for a token shard: prepare the corpus "
+			       "again",
 			       path, len);
 	if (memcmp(h->magic, SHARD_MAGIC, sizeof(h->magic)))
-		return err_set(e, ERR_DATA, "%s: this is not a token shard", path);
+		return err_set(e, ERR_DATA, "%s: not a token shard", path);
 	if (h->order == SHARD_SWAPPED)
 		return err_set(e, ERR_DATA,
-			       "%s: written on a machine with the other byte order; "
-			       "prepare the corpus on this one",
+			       "%s: written on a machine with the other byte order: "
+			       "prepare the corpus on this machine",
 			       path);
 	if (h->order != SHARD_ORDER)
 		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
 			       h->order);
 	if (h->version != SHARD_VERSION)
 		return err_set(e, ERR_DATA,
-			       "%s: shard version %u, this program reads version %u; "
+			       "%s: shard version %u, this program reads version %u: "
 			       "prepare the corpus again",
 			       path, h->version, SHARD_VERSION);
 	if (h->vocabulary < 1)
@@ -291,13 +297,13 @@ static int shard_check_header(const char *path, const struct shard_header *h, si
 	return 0;
 }
 
-/* Do the counts and the length of the file belong together? Places ids, index and lengths. */
+/* Check the counts against the length of the file. Sets ids, index and lengths. */
 static int shard_check_counts(struct shard *s, const char *path, struct err *e)
 {
 	const struct shard_header *h = &s->header;
 	uint64_t len = s->map.len, ids, id_bytes, index_bytes;
 
-	/* Each bounded by the length of the file first, so that the sums below cannot wrap. */
+	/* First bound each count by the length of the file, so that no sum below overflows. */
 	if (h->pairs < 0 || (uint64_t)h->pairs > len / (2 * sizeof(uint16_t)) ||
 	    h->source_tokens < 0 || (uint64_t)h->source_tokens > len / sizeof(uint16_t) ||
 	    h->target_tokens < 0 || (uint64_t)h->target_tokens > len / sizeof(uint16_t))
@@ -311,7 +317,7 @@ static int shard_check_counts(struct shard *s, const char *path, struct err *e)
 	if (sizeof(*h) + id_bytes + index_bytes + 2 * (uint64_t)h->pairs * h->length_bytes != len)
 		return err_set(e, ERR_DATA,
 			       "%s: damaged: %" PRIu64 " bytes, but %" PRId64 " pairs with %" PRIu64
-			       " tokens need another length (was it cut?)",
+			       " tokens need another length: is the file cut off?",
 			       path, len, h->pairs, ids);
 	s->ids = s->map.data + sizeof(*h);
 	s->index = (const uint64_t *)(const void *)(s->ids + id_bytes);
@@ -319,7 +325,7 @@ static int shard_check_counts(struct shard *s, const char *path, struct err *e)
 	return 0;
 }
 
-/* The largest of n ids from number first on; a negative one is a large one here. */
+/* The largest of n ids from number first on. As unsigned numbers, negative ids are large. */
 static uint32_t largest_id(const struct shard *s, uint64_t first, uint64_t n)
 {
 	const uint16_t *narrow = (const uint16_t *)(const void *)s->ids + first;
@@ -337,7 +343,7 @@ static uint32_t largest_id(const struct shard *s, uint64_t first, uint64_t n)
 	return top16;
 }
 
-/* Checksum and ids in one go, so that the file comes through the processor's cache once. */
+/* Checksum and largest id in one pass, so that the file is read from memory once. */
 static int shard_check_bytes(const struct shard *s, const char *path, uint32_t *top, struct err *e)
 {
 	const struct shard_header *h = &s->header;
@@ -358,8 +364,8 @@ static int shard_check_bytes(const struct shard *s, const char *path, uint32_t *
 	    !(rc = hash_add(hash, s->map.data, CHECKED_HEADER, e)) &&
 	    !(rc = hash_hex(hash, hex, e)) && memcmp(hex, h->checksum, HEX_DIGITS))
 		rc = err_set(e, ERR_DATA,
-			     "%s: damaged: its SHA-256 is %s, its header says %.*s; "
-			     "prepare the corpus again",
+			     "%s: damaged: the SHA-256 is %s, expected %.*s: prepare the "
+			     "corpus again",
 			     path, hex, (int)HEX_DIGITS, h->checksum);
 	hash_free(hash);
 	return rc;
@@ -371,14 +377,14 @@ static int shard_check_index(struct shard *s, const char *path, struct err *e)
 	int64_t source = 0, target = 0, n = h->pairs;
 	uint32_t longest = 0;
 
-	/* Stopping at the first excess, so that the sums cannot wrap. */
+	/* The loop ends at the first excess, so that no sum overflows. */
 	for (int64_t i = 0; i <= n && source <= h->source_tokens && target <= h->target_tokens;
 	     i++) {
 		if ((i % BLOCK == 0 || i == n) &&
 		    s->index[CEIL_DIV(i, BLOCK)] != (uint64_t)(source + target))
 			return err_set(e, ERR_DATA,
-				       "%s: damaged: the index says that %" PRIu64
-				       " ids come before pair %" PRId64 ", by the lengths %" PRId64,
+				       "%s: damaged: %" PRIu64 " ids before pair %" PRId64
+				       " by the index, %" PRId64 " by the lengths",
 				       path, s->index[CEIL_DIV(i, BLOCK)], i, source + target);
 		if (i == n)
 			break;
@@ -403,7 +409,7 @@ static int shard_check_max_id(const struct shard *s, const char *path, uint32_t 
 		if ((uint32_t)shard_id_at(s, i) >= (uint32_t)s->header.vocabulary)
 			return err_set(e, ERR_DATA,
 				       "%s: damaged: token %" PRIu64
-				       " has id %d, the vocabulary has %d",
+				       " has id %d, the vocabulary has %d entries",
 				       path, i, shard_id_at(s, i), s->header.vocabulary);
 	return 0;
 }
@@ -463,6 +469,7 @@ int32_t shard_longest(const struct shard *s)
 
 void shard_lengths(const struct shard *s, int64_t i, int32_t *n_source, int32_t *n_target)
 {
+	assert(i >= 0 && i < s->header.pairs);
 	*n_source = (int32_t)shard_length_at(s, 2 * i);
 	*n_target = (int32_t)shard_length_at(s, 2 * i + 1);
 }
@@ -483,6 +490,7 @@ void shard_read(const struct shard *s, int64_t i, int32_t *source, int32_t *targ
 	uint64_t at = s->index[i / BLOCK];
 	int32_t n_source, n_target;
 
+	assert(i >= 0 && i < s->header.pairs);
 	for (int64_t k = 2 * (i - i % BLOCK); k < 2 * i; k++)
 		at += shard_length_at(s, k);
 	shard_lengths(s, i, &n_source, &n_target);

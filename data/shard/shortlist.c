@@ -1,6 +1,7 @@
-/* shortlist.c - the file; see shortlist.h */
+/* shortlist.c - writes, reads and checks shortlist files: see shortlist.h */
 #include "data/shard/shortlist.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #define BYTE_ORDER_MARK 0x01020304u
 #define VERSION		1
 #define HEX_DIGITS	64
-#define LIMIT		((size_t)1 << 30) /* bytes of a file */
+#define LIMIT		((size_t)1 << 30) /* bytes of a file, at most */
 
 struct shortlist_header {
 	char magic[8];
@@ -34,7 +35,7 @@ struct shortlist {
 	const int32_t *frequent, *start, *lists; /* in the file */
 };
 
-/* The sum of what follows the header, then of the header before it. */
+/* SHA-256 of the bytes after skip, then of the header before its checksum. */
 static int shortlist_checksum(const struct shortlist_header *h, const struct buf *rest, size_t skip,
 			      char hex[HASH_SHA256_HEX], struct err *e)
 {
@@ -81,7 +82,7 @@ int shortlist_write(const char *path, const struct shortlist_parts *p, struct er
 
 static int shortlist_damaged_error(const char *path, const char *why, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: %s: it is damaged, or no lexical shortlist", path, why);
+	return err_set(e, ERR_DATA, "%s: damaged, or no lexical shortlist: %s", path, why);
 }
 
 static int shortlist_check_header(const char *path, const struct shortlist *s, struct err *e)
@@ -90,11 +91,11 @@ static int shortlist_check_header(const char *path, const struct shortlist *s, s
 	uint64_t ints;
 
 	if (memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0)
-		return shortlist_damaged_error(path, "does not begin as it should", e);
+		return shortlist_damaged_error(path, "it does not begin with WBWORDS", e);
 	if (h->order != BYTE_ORDER_MARK || h->version != VERSION)
 		return err_set(e, ERR_DATA,
-			       "%s: is of another version or another kind of machine: learn it "
-			       "again",
+			       "%s: a shortlist of another version or byte order: learn the "
+			       "shortlist again",
 			       path);
 	if (h->vocabulary < N_SPECIAL_TOKENS || h->frequent < 0 || h->frequent > h->vocabulary ||
 	    h->listed < 0 || h->listed > (int64_t)h->vocabulary * SHORTLIST_MAX_EACH ||
@@ -102,11 +103,12 @@ static int shortlist_check_header(const char *path, const struct shortlist *s, s
 		return shortlist_damaged_error(path, "a count is out of range", e);
 	ints = (uint64_t)h->frequent + (uint64_t)h->vocabulary + 1 + (uint64_t)h->listed;
 	if (s->file.len != sizeof(*h) + ints * sizeof(int32_t))
-		return shortlist_damaged_error(path, "is not as long as its counts say", e);
+		return shortlist_damaged_error(path, "its length does not agree with its counts",
+					       e);
 	return 0;
 }
 
-/* Rising, real tokens that a translation may have. */
+/* Are the ids in rising order, and all real tokens? */
 static bool is_rising_token_list(const int32_t *ids, int64_t n, int32_t vocabulary)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -121,17 +123,16 @@ static int shortlist_check_lists(const char *path, const struct shortlist *s, st
 	const struct shortlist_header *h = &s->header;
 
 	if (!is_rising_token_list(s->frequent, h->frequent, h->vocabulary))
-		return shortlist_damaged_error(path, "its frequent tokens are not a rising list",
+		return shortlist_damaged_error(path, "the frequent tokens are not in rising order",
 					       e);
 	if (s->start[0] != 0 || s->start[h->vocabulary] != h->listed)
-		return shortlist_damaged_error(path, "its lists do not cover all that is listed",
-					       e);
+		return shortlist_damaged_error(path, "the lists do not cover all listed tokens", e);
 	for (int32_t i = 0; i < h->vocabulary; i++) {
 		const int64_t n = (int64_t)s->start[i + 1] - s->start[i];
 
 		if (n < 0 || n > SHORTLIST_MAX_EACH || s->start[i + 1] > h->listed ||
 		    !is_rising_token_list(s->lists + s->start[i], n, h->vocabulary))
-			return shortlist_damaged_error(path, "a list of it is not rising", e);
+			return shortlist_damaged_error(path, "a list is not in rising order", e);
 	}
 	return 0;
 }
@@ -143,7 +144,8 @@ static int shortlist_check_sum(const char *path, const struct shortlist *s, stru
 	if (shortlist_checksum(&s->header, &s->file, sizeof(s->header), hex, e))
 		return e->code;
 	if (memcmp(hex, s->header.checksum, HEX_DIGITS) != 0)
-		return shortlist_damaged_error(path, "its SHA-256 is not what it says", e);
+		return shortlist_damaged_error(path, "the SHA-256 differs from that in the header",
+					       e);
 	return 0;
 }
 
@@ -152,7 +154,7 @@ static int shortlist_read_file(struct shortlist *s, const char *path, struct err
 	if (file_read_all(path, LIMIT, &s->file, e))
 		return e->code;
 	if (s->file.len < sizeof(s->header))
-		return shortlist_damaged_error(path, "is too short", e);
+		return shortlist_damaged_error(path, "it is too short", e);
 	memcpy(&s->header, s->file.data, sizeof(s->header));
 	if (shortlist_check_header(path, s, e))
 		return e->code;
@@ -170,10 +172,11 @@ struct shortlist *shortlist_open(const char *path, int32_t vocabulary, const cha
 
 	if (!rc && (s->header.vocabulary != vocabulary ||
 		    memcmp(s->header.vocabulary_sha256, sha256, HEX_DIGITS) != 0))
-		rc = err_set(e, ERR_DATA,
-			     "%s: was learned with another vocabulary than the model's: learn it "
-			     "from the model's corpus",
-			     path);
+		rc = err_set(
+			e, ERR_DATA,
+			"%s: learned with another vocabulary than that of the model: learn the "
+			"shortlist from the model's corpus",
+			path);
 	if (!rc)
 		return s;
 	shortlist_close(s);
@@ -196,6 +199,7 @@ const int32_t *shortlist_frequent(const struct shortlist *s, int32_t *n)
 
 const int32_t *shortlist_of_token(const struct shortlist *s, int32_t id, int32_t *n)
 {
+	assert(id >= 0 && id < s->header.vocabulary);
 	*n = s->start[id + 1] - s->start[id];
 	return s->lists + s->start[id];
 }

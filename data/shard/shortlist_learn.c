@@ -1,4 +1,5 @@
-/* shortlist_learn.c - learning from pairs; see shortlist.h */
+/* shortlist_learn.c - learns a shortlist from pairs by IBM model 1: see shortlist.h */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,9 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define CANDIDATES 100	 /* of a source token, that model 1 chooses from */
-#define SAMPLE	   1000	 /* pairs with a source token that candidates are counted in */
-#define LEAST	   1e-6f /* probability of a token that is kept */
+#define CANDIDATES 100	 /* of a source token, for model 1 */
+#define SAMPLE	   1000	 /* pairs with a source token in which candidates are counted, at most */
+#define LEAST	   1e-6f /* least probability of a token that is kept */
 
 /* A target token of a list, with its score. */
 struct scored_token {
@@ -21,15 +22,15 @@ struct shortlist_learner {
 	const struct shard *shard; /* borrowed */
 	const struct shortlist_options *options;
 	int32_t vocabulary;
-	int64_t pairs;		  /* that are looked at */
-	int32_t *source, *target; /* (longest) owned: the pair at hand, each token once */
-	int32_t *times;		  /* (longest) owned: how often each of target is there */
+	int64_t pairs;		  /* pairs to learn from */
+	int32_t *source, *target; /* (longest) owned: the current pair, each token once */
+	int32_t *times;		  /* (longest) owned: how often each token of target occurs */
 	int32_t n_source, n_target;
-	int64_t reading;		/* counts sides that are read */
-	int64_t *seen;			/* (vocabulary) owned: the last side that had it … */
-	int32_t *slot;			/* … and its place in target; owned */
-	int32_t *in_source, *in_target; /* (vocabulary) owned: pairs with it */
-	int64_t *first;			/* (vocabulary + 1) owned: where its pairs are in where */
+	int64_t reading;		/* number of sides read so far */
+	int64_t *seen;			/* (vocabulary) owned: the last side with this token … */
+	int32_t *slot;			/* … and its index in target; owned */
+	int32_t *in_source, *in_target; /* (vocabulary) owned: number of pairs with this token */
+	int64_t *first;			/* (vocabulary + 1) owned: start of its pairs in where */
 	int32_t *where;			/* owned: numbers of pairs with each source token */
 	struct scored_token *entries;	/* (vocabulary, CANDIDATES) owned; of model 1 */
 	float *expected;		/* (vocabulary, CANDIDATES) owned */
@@ -45,7 +46,7 @@ static int64_t pair_number(const struct shortlist_learner *x, int64_t i)
 	return (int64_t)((double)i * (double)shard_pairs(x->shard) / (double)x->pairs);
 }
 
-/* Each token once, in the order in which they come; times may be NULL. */
+/* Keep the first occurrence of each token. times (may be NULL): how often each one occurs. */
 static int32_t make_unique(struct shortlist_learner *x, int32_t *ids, int32_t n, int32_t *times)
 {
 	const int64_t mark = ++x->reading;
@@ -70,7 +71,7 @@ static int32_t make_unique(struct shortlist_learner *x, int32_t *ids, int32_t n,
 	return kept;
 }
 
-/* Read pair i; afterwards seen and slot tell of target. */
+/* Read pair i of those to learn from. Afterwards seen and slot describe target. */
 static void read_pair(struct shortlist_learner *x, int64_t i)
 {
 	const int64_t number = pair_number(x, i);
@@ -95,7 +96,7 @@ static void count_tokens(struct shortlist_learner *x)
 	}
 }
 
-/* For each source token, up to SAMPLE pairs that have it, spread over all. */
+/* Choose up to SAMPLE pairs for each source token, spread evenly over all pairs with it. */
 static int find_pairs(struct shortlist_learner *x, struct err *e)
 {
 	int32_t *met = mem_alloc((size_t)x->vocabulary, sizeof(*met), e);
@@ -116,7 +117,7 @@ static int find_pairs(struct shortlist_learner *x, struct err *e)
 			const int64_t room = x->first[id + 1] - x->first[id],
 				      place = met[id] * room / x->in_source[id];
 
-			/* the first one that falls to each place */
+			/* several pairs share a place: the first one is taken */
 			if (met[id] == 0 || (met[id] - 1) * room / x->in_source[id] != place)
 				x->where[x->first[id] + place] = (int32_t)i;
 			met[id]++;
@@ -135,17 +136,18 @@ static int compare_scores_falling(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Is a a worse entry than b? Of equal ones the later token is. */
+/* Is a worse than b? Among equal scores the higher id is worse. */
 static bool is_worse(const struct scored_token *a, const struct scored_token *b)
 {
 	return a->score < b->score || (a->score == b->score && a->id > b->id);
 }
 
-/* Into a heap of at most CANDIDATES, the worst of which is on top. */
+/* Add to a heap of the best CANDIDATES tokens; the worst one is on top. */
 static void candidate_heap_add(struct scored_token *heap, int32_t *n, struct scored_token x)
 {
 	int32_t at = 0;
 
+	assert(*n >= 0 && *n <= CANDIDATES);
 	if (*n < CANDIDATES) {
 		for (at = (*n)++; at > 0 && is_worse(&x, &heap[(at - 1) / 2]); at = (at - 1) / 2)
 			heap[at] = heap[(at - 1) / 2];
@@ -164,7 +166,7 @@ static void candidate_heap_add(struct scored_token *heap, int32_t *n, struct sco
 	heap[at] = x;
 }
 
-/* The candidates of one source token, with equal probabilities. */
+/* Choose the candidates of one source token, with equal probabilities. */
 static void choose_candidates(struct shortlist_learner *x, int32_t id)
 {
 	struct scored_token *list = x->entries + (int64_t)id * CANDIDATES;
@@ -193,7 +195,7 @@ static void choose_candidates(struct shortlist_learner *x, int32_t id)
 
 /* ---- IBM model 1 ------------------------------------------------------- */
 
-/* What the pair at hand adds to the expected counts. room: (longest) scratch. */
+/* E step: add the current pair to the expected counts. room: (longest) scratch. */
 static void model1_expectation(struct shortlist_learner *x, double *room)
 {
 	for (int32_t k = 0; k < x->n_target; k++)
@@ -220,6 +222,7 @@ static void model1_expectation(struct shortlist_learner *x, double *room)
 		x->empty_expected[x->target[k]] += x->times[k] * x->empty[x->target[k]] / room[k];
 }
 
+/* M step: probabilities from the expected counts, which become 0. */
 static void model1_maximization(struct shortlist_learner *x)
 {
 	double total = 0;
@@ -261,7 +264,7 @@ static int model1_train(struct shortlist_learner *x, struct err *e)
 	return room ? 0 : e->code;
 }
 
-/* ---- what is kept ------------------------------------------------------ */
+/* ---- selecting tokens ------------------------------------------------------ */
 
 static int compare_token_ids(const void *a, const void *b)
 {
@@ -270,7 +273,7 @@ static int compare_token_ids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The best of a list into out, rising: how many. */
+/* Write the best tokens of a list to out, in rising order. Returns their number. */
 static int32_t select_best_targets(struct shortlist_learner *x, int32_t id, int32_t *out)
 {
 	struct scored_token *list = x->entries + (int64_t)id * CANDIDATES;
@@ -288,10 +291,12 @@ static int32_t select_best_targets(struct shortlist_learner *x, int32_t id, int3
 	return n;
 }
 
-/* The target tokens in the most pairs, rising. */
+/*
+ * Write the target tokens that occur in most pairs to out, in rising order. Returns their number.
+ */
 static int32_t select_frequent_targets(struct shortlist_learner *x, int32_t *out)
 {
-	struct scored_token *all = x->entries; /* done with; it has room for vocabulary entries */
+	struct scored_token *all = x->entries; /* no longer needed; room for vocabulary entries */
 	int32_t n = 0, kept;
 
 	for (int32_t id = N_SPECIAL_TOKENS; id < x->vocabulary; id++)

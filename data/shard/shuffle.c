@@ -1,26 +1,28 @@
-/* shuffle.c - see shuffle.h */
+/* shuffle.c - a Feistel network with cycle walking: see shuffle.h */
 #include "data/shard/shuffle.h"
 
-#include "share/base/util.h"
-
+#include <assert.h>
 #include <math.h>
+
+#include "share/base/util.h"
 
 struct shuffle shuffle_make(int64_t n, struct rng_key key)
 {
 	struct shuffle s = { .n = (uint64_t)n };
 	uint64_t a = (uint64_t)sqrt((double)n);
 
-	while (a > 1 && a * a > s.n) /* sqrt of 53 bits may be one off */
+	while (a > 1 && a * a > s.n) /* sqrt() of a rounded n may be one too large */
 		a--;
-	/* At least 16 by 16: on a grid of few cells a network reaches few of the permutations. */
+	/* At least 16 by 16: on a small grid the network reaches only few permutations. */
 	s.a = (uint32_t)MAX(a, 16);
 	s.b = (uint32_t)MAX(CEIL_DIV(s.n, s.a), 16);
+	assert((uint64_t)s.a * s.b >= s.n);
 	for (uint32_t i = 0; i < SHUFFLE_ROUNDS; i++)
 		s.key[i] = rng_u32(key, i);
 	return s;
 }
 
-/* A number below limit from x: murmur3's finaliser, and a multiplication instead of a division. */
+/* A pseudo-random number below limit: the finaliser of murmur3, then a multiplication as modulo. */
 static inline uint32_t mix_below(uint32_t x, uint32_t key, uint32_t limit)
 {
 	x ^= key;
@@ -43,6 +45,7 @@ int64_t shuffle_at(const struct shuffle *s, int64_t i)
 {
 	uint64_t x = (uint64_t)i;
 
+	assert(x < s->n); /* else the walk might never end */
 	do {
 		uint32_t left = (uint32_t)(x % s->a), right = (uint32_t)(x / s->a);
 
@@ -60,11 +63,12 @@ static inline uint32_t subtract_below(uint32_t x, uint32_t y, uint32_t limit)
 	return x >= y ? x - y : (uint32_t)((uint64_t)x + limit - y);
 }
 
-/* The same walk, taken back: the rounds in reverse order, each subtracting what it had added. */
+/* The same rounds in reverse order; each subtracts what shuffle_at() adds. */
 int64_t shuffle_inverse_at(const struct shuffle *s, int64_t j)
 {
 	uint64_t x = (uint64_t)j;
 
+	assert(x < s->n);
 	do {
 		uint32_t left = (uint32_t)(x % s->a), right = (uint32_t)(x / s->a);
 

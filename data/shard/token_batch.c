@@ -1,6 +1,7 @@
-/* batch.c - see batch.h */
+/* token_batch.c - packs token ids into a batch: see token_batch.h */
 #include "data/shard/token_batch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +9,14 @@
 
 int batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, struct err *e)
 {
-	/* In units of int32_t: pair (two each), the two starts, the five rows of tokens. */
+	/* In int32_t: pair (two each), two starts (one more each), five rows of tokens. */
 	uint64_t units = (uint64_t)max_sentences * 4 + 2 + (uint64_t)max_tokens * 5;
 	int32_t *p;
 
 	memset(b, 0, sizeof(*b));
 	if (max_sentences < 1 || max_tokens < 1 || units > SIZE_MAX)
 		return err_set(e, ERR_INTERNAL,
-			       "a batch of %d sentences and %d tokens cannot be made",
+			       "cannot allocate a batch of %d sentences and %d tokens",
 			       max_sentences, max_tokens);
 	p = b->memory = mem_alloc_aligned((size_t)units, sizeof(*p), e);
 	if (!p)
@@ -49,7 +50,7 @@ static void fill_positions(int32_t *position, int32_t n)
 bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target)
 {
-	/* 64 bits: the lengths come from files, and one more token each is added. */
+	/* 64 bits: lengths come from files, and one special token is added to each. */
 	int64_t ns = (int64_t)n_source + 1, nt = target ? (int64_t)n_target + 1 : 0;
 	int32_t *in = b->target_in + b->n_target, *out = b->target_out + b->n_target;
 
@@ -69,6 +70,7 @@ bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_s
 		out[n_target] = TOKEN_END;
 		fill_positions(b->target_position + b->n_target, (int32_t)nt);
 	}
+	assert(b->source_start[b->n] == b->n_source && b->target_start[b->n] == b->n_target);
 	b->pair[b->n++] = pair;
 	b->n_source += (int32_t)ns;
 	b->n_target += (int32_t)nt;

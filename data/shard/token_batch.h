@@ -1,11 +1,11 @@
 /*
- * batch.h - a packed batch: sentences one behind the other, no padding.
+ * token_batch.h - a packed batch: the tokens of sentences without padding.
  *
  *	source      x1 … xn </s>          one row of n_source tokens
- *	target_in   <s> y1 … ym           what the decoder reads
- *	target_out  y1 … ym </s>          what it must say; both n_target tokens
+ *	target_in   <s> y1 … ym           input of the decoder
+ *	target_out  y1 … ym </s>          expected output; both n_target tokens
  *
- * Sentence s is [source_start[s], source_start[s+1]) and likewise for targets.
+ * Sentence s is [source_start[s], source_start[s+1]), targets likewise.
  */
 #ifndef WERKBANK_DATA_SHARD_TOKEN_BATCH_H
 #define WERKBANK_DATA_SHARD_TOKEN_BATCH_H
@@ -24,18 +24,18 @@ struct batch {
 	int32_t *target_in, *target_out, *target_position; /* (n_target) */
 	int32_t *source_start, *target_start;		   /* (n + 1) */
 	int64_t *pair;		   /* (n) numbers of the pairs in the shard */
-	int32_t cap_n, cap_tokens; /* room for this many */
+	int32_t cap_n, cap_tokens; /* room for so many sentences, tokens a side */
 	void *memory;		   /* owned: one block for all of the above */
 };
 
-/* Room for max_tokens tokens a side and max_sentences sentences. Freed by batch_free(). */
+/* Allocate room for max_tokens tokens a side and max_sentences sentences; batch_free() it. */
 int batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, struct err *e);
+/* Remove all sentences, keep the memory. */
 void batch_clear(struct batch *b);
 
 /*
- * Add a pair without its special tokens. target may be NULL (translation):
- * then the pair has no target tokens, not even <s>. False when there is no
- * room; then nothing was added.
+ * Add a pair, given without special tokens. target NULL (translation): the pair has no target
+ * tokens, not even <s>. false: no room, nothing is added.
  */
 bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target);

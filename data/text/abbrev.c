@@ -1,6 +1,7 @@
-/* abbrev.c - see abbrev.h */
+/* abbrev.c - reads lists of abbreviations into a hash table of fixed size: see abbrev.h */
 #include "data/text/abbrev.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +64,10 @@ static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum ab
 
 	if (n == 0 || n > MOST_BYTES || a->n_words == MOST)
 		return err_set(e, ERR_INTERNAL,
-			       "the abbreviation \"%.*s\" is too long (%u bytes at most) "
-			       "or one too many (%u at most)",
+			       "cannot add the abbreviation \"%.*s\": expected 1 to %u bytes "
+			       "and at most %u abbreviations",
 			       (int)n, word, MOST_BYTES, MOST);
+	assert(n && n <= MOST_BYTES && a->n_words < MOST);
 	s = &a->slots[abbrev_find_slot(a, word, n)];
 	if (!s->n)
 		a->n_words++;
@@ -75,7 +77,7 @@ static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum ab
 	return 0;
 }
 
-/* value is 1 to 39. */
+/* Add the Roman numeral of value (1 to 39), in capital and in small letters. */
 static int add_roman(struct abbrev *a, int64_t value, struct err *e)
 {
 	static const char *const ones[] = { "",	 "I",  "II",  "III",  "IV",
@@ -111,7 +113,7 @@ static int add_range(struct abbrev *a, const char *kind, const char *first, cons
 	} else if (!text_to_int(first, &from) || !text_to_int(last, &to) || from < 1 ||
 		   (roman && to > 39)) {
 		return err_set(e, ERR_INTERNAL,
-			       "\"%s %s %s\" is no range in a list of abbreviations", kind, first,
+			       "list of abbreviations: \"%s %s %s\" is no valid range", kind, first,
 			       last);
 	}
 	for (int64_t i = from; !rc && i <= to; i++) {
@@ -150,8 +152,8 @@ static int abbrev_read_line(struct abbrev *a, char *line, struct err *e)
 		k = ABBREV_BEFORE_DIGIT;
 	else if (strcmp(kind, "words"))
 		return err_set(e, ERR_INTERNAL,
-			       "\"%s\" is no kind in a list of abbreviations "
-			       "(letters, numbers, roman, words, counted)",
+			       "list of abbreviations: unknown kind \"%s\", expected letters, "
+			       "numbers, roman, words or counted",
 			       kind);
 	while ((word = strtok_r(NULL, " ", &rest)))
 		if (abbrev_add_word(a, word, strlen(word), k, e))

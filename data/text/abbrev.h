@@ -1,8 +1,8 @@
 /*
  * abbrev.h - words after which a full stop does not end a sentence.
  *
- * Read from share/lang/LANG.abbreviations (the form is explained in the
- * English one), which is built into the program.
+ * The lists are share/lang/LANG.abbreviations, built into the program; the English one explains
+ * the format.
  */
 #ifndef WERKBANK_DATA_TEXT_ABBREV_H
 #define WERKBANK_DATA_TEXT_ABBREV_H
@@ -13,14 +13,15 @@
 
 enum abbrev_kind {
 	ABBREV_NONE,
-	ABBREV_WORD,	     /* keeps its full stop */
-	ABBREV_BEFORE_DIGIT, /* keeps it when a digit follows */
+	ABBREV_WORD,	     /* the word keeps its full stop */
+	ABBREV_BEFORE_DIGIT, /* the word keeps its full stop before a digit */
 };
 
 struct abbrev;
 
-/* The list of a language; one without a list gets the English one, as in Moses. NULL: failure. */
+/* The list of a language; English where there is none, as in Moses. NULL: failure. */
 struct abbrev *abbrev_open(const char *language, struct err *e);
+/* The kind of a word of n bytes, given without its full stop. */
 enum abbrev_kind abbrev_find(const struct abbrev *a, const char *word, size_t n);
 void abbrev_close(struct abbrev *a);
 

@@ -1,4 +1,4 @@
-/* chars.c - see chars.h */
+/* chars.c - finds the kinds of characters: see chars.h */
 #include "data/text/chars.h"
 
 #include "share/base/text.h"

@@ -1,8 +1,8 @@
 /*
- * chars.h - the kinds of characters that Moses' tools tell apart.
+ * chars.h - the character classes of Moses' tools, as Perl defines them for Unicode text.
  *
- * As Perl sees them in Unicode text: what is a letter comes from PCRE2's
- * tables (equal to Perl's of the same Unicode version), what is blank is here.
+ * Letters come from PCRE2's tables, which equal Perl's for the same version of Unicode. Blanks are
+ * defined here.
  */
 #ifndef WERKBANK_DATA_TEXT_CHARS_H
 #define WERKBANK_DATA_TEXT_CHARS_H
@@ -23,10 +23,10 @@ enum chars_kind {		       /* bits of charclass_of() */
 		  CHARS_DIGIT = 32,    /* 0 to 9 */
 };
 
-/* A class with the kinds above. Owned by the caller; NULL: failure. */
+/* A table of the kinds above: charclass_free() it. NULL: failure. */
 struct charclass *chars_new(struct err *e);
 
-/* Kinds of the first and the last character of well-formed text; 0 when it is empty. */
+/* The kinds of the first and of the last character of well-formed text; empty text: 0. */
 unsigned chars_first(struct charclass *c, const char *text, size_t n);
 unsigned chars_last(struct charclass *c, const char *text, size_t n);
 
@@ -41,7 +41,7 @@ static inline bool chars_is_blank(uint32_t c)
 	       c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* Is the whole of well-formed text blank? True for the empty text. */
+/* Is well-formed text all blank? Empty text: true. */
 bool chars_all_blank(const char *text, size_t n);
 
 #endif

@@ -1,13 +1,14 @@
-/* clean.c - see clean.h */
+/* clean.c - the rules that drop sentence pairs: see clean.h */
 #include "data/text/clean.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "data/text/chars.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-/* Blanks, '|' and the ends of both, which the fast loop stops at. */
+/* May the fast loop copy this byte? Not blanks, not '|', not bytes beyond ASCII. */
 static bool is_plain_clean_byte(unsigned char c)
 {
 	return c > ' ' && c < 0x80 && c != '|';
@@ -18,7 +19,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 	struct clean_side side = { 0 };
 	size_t start = out->len, at = 0, first;
 	int64_t chars = 0;
-	bool pending = false; /* a blank, due before the next word */
+	bool pending = false; /* a blank is written before the next word */
 
 	while (at < n) {
 		uint32_t c;
@@ -103,7 +104,7 @@ RULE(differs_in_characters)
 		(double)t->characters > o->max_char_ratio * (double)s->characters);
 }
 
-/* In the order in which they are asked: those of clean-corpus-n first, as it asks them. */
+/* The rules in order: first those of clean-corpus-n, in its order. */
 static const struct {
 	enum clean_rule rule;
 	bool (*broken)(const struct clean_options *o, const struct clean_side *source,
@@ -124,6 +125,7 @@ enum clean_rule clean_check_pair(const struct clean_options *o, const struct cle
 {
 	size_t i;
 
+	assert(source->longest >= 0 && target->longest >= 0);
 	for (i = 0; i < ARRAY_LEN(rules); i++)
 		if (rules[i].broken(o, source, target))
 			return rules[i].rule;

@@ -1,4 +1,5 @@
-/* detokenize.c - see tokenize.h */
+/* detokenize.c - joins tokens as Moses does: see tokenize.h */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,22 +9,22 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-/* How often a quote was seen: odd means that one is open. */
+/* How often a quotation mark was seen in the line; odd: a quotation is open. */
 struct quote {
-	size_t at, n; /* the mark, in text (normalised: see quote_of()) */
+	size_t at, n; /* the mark in struct detokenizer.text; n = 0: see quote_of() */
 	uint32_t times;
 };
 
 struct detokenizer {
 	bool english, korean;
 	struct charclass *chars;
-	struct buf padded; /* the line between blanks */
-	struct buf text;   /* the same with entities decoded */
+	struct buf padded; /* the line, with a blank at both ends */
+	struct buf text;   /* padded, with entities decoded */
 	struct quote *quotes;
 	size_t n_quotes, quotes_cap;
 };
 
-/* The fields around the one in hand. */
+/* A field of the line, and the field before it. */
 struct fields {
 	const char *word, *before; /* before: NULL for the first field */
 	size_t n, n_before;
@@ -55,9 +56,9 @@ void detokenizer_free(struct detokenizer *d)
 	free(d);
 }
 
-/* ---- what kind of word ---- */
+/* ---- the kind of a word ---- */
 
-/* Chinese, Japanese, Korean, by the blocks that Moses names. */
+/* Chinese, Japanese or Korean, by the blocks of Unicode that Moses lists. */
 static bool is_cjk(uint32_t c)
 {
 	return (c >= 0x1100 && c <= 0x11ff) || (c >= 0x2e80 && c <= 0xa4cf) ||
@@ -85,7 +86,7 @@ static bool ends_cjk(const char *word, size_t n)
 	return at > 0 && starts_cjk(word + at - 1, n - at + 1);
 }
 
-/* Currency, opening brackets, Spanish opening marks: the next word joins them. */
+/* Currency signs, opening brackets, Spanish opening marks: no blank after them. */
 static bool is_opening(struct charclass *chars, const char *word, size_t n)
 {
 	for (size_t at = 0; at < n;) {
@@ -99,7 +100,7 @@ static bool is_opening(struct charclass *chars, const char *word, size_t n)
 	return n > 0;
 }
 
-/* These join the word before. */
+/* Closing marks: no blank before them. */
 static bool is_closing(const char *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -129,7 +130,7 @@ static bool is_contraction(struct detokenizer *d, const struct fields *f)
 
 /* ---- quotes ---- */
 
-/* The count of this mark on this line; low and high curly quotes count as '"'. NULL: ERR_NOMEM. */
+/* The entry of this mark; low and high curly quotes share that of '"'. NULL: ERR_NOMEM. */
 static struct quote *quote_of(struct detokenizer *d, const char *word, size_t n, struct err *e)
 {
 	const char *text = buf_text(&d->text);
@@ -140,7 +141,7 @@ static struct quote *quote_of(struct detokenizer *d, const char *word, size_t n,
 		curly = curly && (unsigned char)word[i] >= 0x80;
 	for (size_t i = 0; i < d->n_quotes; i++) {
 		q = &d->quotes[i];
-		/* a straight '"' and curly marks share the count: n = 0 stands for both */
+		/* a straight '"' and curly marks share the entry with n = 0 */
 		if (curly || (n == 1 && *word == '"') ? q->n == 0
 						      : q->n == n && !memcmp(text + q->at, word, n))
 			return q;
@@ -154,7 +155,7 @@ static struct quote *quote_of(struct detokenizer *d, const char *word, size_t n,
 	return q;
 }
 
-/* How a word joins its neighbours. */
+/* Does a word join its neighbours without a blank? */
 struct joint {
 	bool left, right;
 };
@@ -186,7 +187,7 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
 
 	*joint = (struct joint){ 0 };
 	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
-		return 0; /* most words; none of the kinds below begins so */
+		return 0; /* most words; no kind below begins with these */
 	if (starts_cjk(f->word, f->n))
 		joint->left = f->before && ends_cjk(f->before, f->n_before) && !d->korean;
 	else if (is_opening(d->chars, f->word, f->n))
@@ -201,8 +202,8 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
 /* ---- the line ---- */
 
 /*
- * Append line with " @-@ " joined and entities decoded; one pass does, as no replacement makes a
- * new entity.
+ * Append the line with " @-@ " replaced by "-" and entities decoded. One pass is enough, since no
+ * replacement creates a new entity.
  */
 static void decode_entities(const char *line, size_t n, struct buf *out)
 {
@@ -244,22 +245,22 @@ static void decode_entities(const char *line, size_t n, struct buf *out)
 	buf_add(out, line + done, n - done);
 }
 
-/* Is this an XML line: <...> with something inside? */
+/* Is this an XML line: <...> with text inside? */
 static bool is_markup(const char *line, size_t n)
 {
 	return n >= 3 && line[0] == '<' && line[n - 1] == '>';
 }
 
 /*
- * Join the fields of d->text into out. A blank is written in front of a word
- * only, so that runs of them and those at the ends vanish.
+ * Join the fields of d->text into out. Blanks are written only before a word, so runs of blanks
+ * become one, and blanks at the ends vanish.
  */
 static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 {
 	const char *text = buf_text(&d->text);
 	size_t n = d->text.len, at = 0;
 	struct fields f = { 0 };
-	bool glued = false, blank = false; /* glued: the word before wants no blank after it */
+	bool glued = false, blank = false; /* glued: no blank after the word before */
 	char *first = buf_reserve(out, n + 1), *to = first;
 
 	if (!first)
@@ -284,6 +285,7 @@ static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 		to += f.n;
 		glued = joint.right;
 	}
+	assert((size_t)(to - first) <= n);
 	*to = 0;
 	out->len += (size_t)(to - first);
 	return 0;
@@ -299,7 +301,7 @@ int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct b
 	buf_clear(&d->padded);
 	buf_clear(&d->text);
 	d->n_quotes = 0;
-	/* blanks at both ends, so that "@-@" there is joined as in Moses */
+	/* as in Moses: "@-@" at an end of the line is replaced too */
 	buf_add_char(&d->padded, ' ');
 	buf_add(&d->padded, line, n);
 	buf_add_char(&d->padded, ' ');

@@ -1,4 +1,4 @@
-/* normalize.c - see tokenize.h */
+/* normalize.c - normalises punctuation as Moses does: see tokenize.h */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-/* normalize-punctuation.perl works on bytes, not on characters; so do these rules. */
+/* The rules work on bytes, as normalize-punctuation.perl does. */
 #define B    REGEX_BYTES
 #define NBSP "\xc2\xa0"
 
@@ -104,7 +104,7 @@ fail:
 
 #define EACH_BYTE(c) (0x0101010101010101u * (c))
 
-/* The top bits of bytes that are c. One above such a byte may be marked as well. */
+/* Set the top bit of each byte that equals c; the byte above such a byte may be marked too. */
 static inline uint64_t mark_equal_bytes(uint64_t bytes, unsigned char c)
 {
 	bytes ^= EACH_BYTE(c);
@@ -112,10 +112,10 @@ static inline uint64_t mark_equal_bytes(uint64_t bytes, unsigned char c)
 }
 
 /*
- * Without these no rule above applies. bytes: eight of the text; next: those
- * one further on. The rules need ` " ( ) CR, a character that begins with
- * 0xC2 (no-break space, ´ « » º) or 0xE2 (other quotes, dashes, …), a blank
- * before one of these or before a blank % : ; or two '.
+ * 0: no rule above can match here. bytes: eight bytes of the text; next: the eight bytes that
+ * begin one byte later. Each rule needs ` " ( ) CR, or a character that begins with 0xC2
+ * (no-break space, ´ « » º) or 0xE2 (other quotes, dashes, …), or a blank before a blank % : ; or
+ * two '.
  */
 static inline uint64_t mark_special(uint64_t bytes, uint64_t next)
 {
@@ -139,7 +139,7 @@ static uint64_t normalize_load8(const char *p)
 	return v;
 }
 
-/* True only when the rules would leave the text as it is. */
+/* true: no rule changes the text. false: a rule may change it. */
 static bool is_plain_text(const char *text, size_t n)
 {
 	char end[16] = { 0 };
@@ -163,7 +163,7 @@ int normalizer_line(struct normalizer *m, const char *line, size_t n, struct buf
 	}
 	buf_clear(&m->text);
 	buf_add(&m->text, line, n);
-	/* the rules of Moses see the line's LF: ." at the end of a line is changed because of it */
+	/* in Moses the rules see the LF of the line, which matters for ." at its end */
 	buf_add_char(&m->text, '\n');
 	if (rewrite_apply(m->common, &m->text, e) || rewrite_apply(m->quotes, &m->text, e) ||
 	    rewrite_apply(m->numbers, &m->text, e))

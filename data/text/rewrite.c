@@ -1,6 +1,7 @@
-/* rewrite.c - see rewrite.h */
+/* rewrite.c - regular expressions by PCRE2: see rewrite.h */
 #include "data/text/rewrite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,11 @@
 struct regex {
 	pcre2_code *code;
 	pcre2_match_data *match;
-	pcre2_match_context *context; /* holds the JIT's stack */
-	pcre2_jit_stack *stack;	      /* NULL: no JIT here, or not needed */
+	pcre2_match_context *context; /* holds the stack of the JIT compiler */
+	pcre2_jit_stack *stack;	      /* NULL: no JIT compiler for this machine */
 	const char *pattern;	      /* borrowed: for messages */
 	bool bytes;
-	uint8_t needed[8]; /* bytes without which nothing matches */
+	uint8_t needed[8]; /* bytes that every match contains */
 	size_t n_needed;
 };
 
@@ -46,9 +47,9 @@ static bool can_match(const struct regex *r, const struct bytes_seen *seen)
 }
 
 /*
- * Note bytes that every match holds: of a pattern without operators all, else
- * what PCRE2 knows (its first and last fixed byte, which may stand for two
- * when case is ignored: then none).
+ * Find bytes that every match contains. A pattern without operators: all of its bytes. Other
+ * patterns: the first and the last fixed byte, as PCRE2 reports them. Without case: none, since
+ * PCRE2 reports one of two possible bytes.
  */
 static void find_needed_bytes(struct regex *r, unsigned flags)
 {
@@ -83,7 +84,7 @@ static pcre2_code *regex_compile(const char *pattern, unsigned flags, struct err
 		err_set(e, ERR_NOMEM, "no memory to compile the pattern \"%s\"", pattern);
 		return NULL;
 	}
-	/* whatever the library was built with: LF ends lines, \R is any line end */
+	/* override the defaults of the library's build: LF ends lines, \R is any line end */
 	pcre2_set_newline(context, PCRE2_NEWLINE_LF);
 	pcre2_set_bsr(context, PCRE2_BSR_UNICODE);
 	if (flags & REGEX_CASELESS)
@@ -96,8 +97,8 @@ static pcre2_code *regex_compile(const char *pattern, unsigned flags, struct err
 
 		pcre2_get_error_message(problem, words, sizeof(words));
 		err_set(e, problem == PCRE2_ERROR_NOMEMORY ? ERR_NOMEM : ERR_INTERNAL,
-			"the pattern \"%s\" does not compile at byte %zu: %s (PCRE2 10.40 or newer "
-			"is expected)",
+			"cannot compile the pattern \"%s\", at byte %zu: %s (expected PCRE2 10.40 "
+			"or newer)",
 			pattern, (size_t)at, (const char *)words);
 	}
 	return code;
@@ -121,7 +122,7 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 		goto fail;
 	}
 	find_needed_bytes(r, flags);
-	/* without a JIT the same matches are found, more slowly */
+	/* without the JIT compiler the matches are the same, but slower */
 	if (pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0) {
 		r->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MOST, NULL);
 		if (r->stack)
@@ -159,7 +160,7 @@ static int match_at(struct regex *r, const char *text, size_t n, size_t from, ui
 		return 0;
 	pcre2_get_error_message(rc, words, sizeof(words));
 	return err_set(e, rc == PCRE2_ERROR_NOMEMORY ? ERR_NOMEM : ERR_DATA,
-		       "the pattern \"%s\" gives up on a text of %zu bytes: %s", r->pattern, n,
+		       "cannot match the pattern \"%s\" in a text of %zu bytes: %s", r->pattern, n,
 		       (const char *)words);
 }
 
@@ -173,10 +174,10 @@ int regex_find(struct regex *r, const char *text, size_t n, size_t from, struct 
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; i < n_spans; i++) {
-		bool took_part = i < groups && at[2 * i] != PCRE2_UNSET;
+		bool has_matched = i < groups && at[2 * i] != PCRE2_UNSET;
 
-		spans[i].start = took_part ? at[2 * i] : SIZE_MAX;
-		spans[i].end = took_part ? at[2 * i + 1] : SIZE_MAX;
+		spans[i].start = has_matched ? at[2 * i] : SIZE_MAX;
+		spans[i].end = has_matched ? at[2 * i + 1] : SIZE_MAX;
 	}
 	return 1;
 }
@@ -208,7 +209,7 @@ static void add_replacement(struct regex *r, const char *replacement, const char
 	}
 }
 
-/* Bytes of the character at p, of left bytes. */
+/* Bytes of the character at p, where left bytes remain. */
 static size_t regex_char_length(const struct regex *r, const char *p, size_t left)
 {
 	uint32_t codepoint;
@@ -234,10 +235,7 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 		if (rc == 0 && !options)
 			break;
 		if (rc == 0) {
-			/*
-			 * after an empty match: nothing else starts here, go on one character
-			 * further
-			 */
+			/* no other match begins where the empty match was: skip one character */
 			from += from < n ? regex_char_length(r, text + from, n - from) : 1;
 			options = 0;
 			continue;
@@ -327,13 +325,14 @@ struct charclass *charclass_new(const char *const *patterns, size_t n, struct er
 {
 	struct charclass *c = mem_alloc(1, sizeof(*c), e);
 
+	assert(n <= ARRAY_LEN(c->patterns));
 	if (!c)
 		return NULL;
-	/* zeroed memory that is never touched costs nothing: only known blocks become real */
+	/* untouched pages of zeroed memory cost nothing: only filled blocks need memory */
 	c->bits = mem_alloc(CHARCLASS_CODEPOINTS, 1, e);
 	if (!c->bits)
 		goto fail;
-	for (c->n_patterns = 0; c->n_patterns < MIN(n, ARRAY_LEN(c->patterns)); c->n_patterns++) {
+	for (c->n_patterns = 0; c->n_patterns < n; c->n_patterns++) {
 		struct regex *r = regex_new(patterns[c->n_patterns], 0, e);
 
 		if (!r)
@@ -348,7 +347,7 @@ fail:
 
 void charclass_fill(struct charclass *c, uint32_t block)
 {
-	struct err ignored; /* one character cannot reach a limit of the matcher */
+	struct err ignored; /* one character never reaches a limit of the matcher */
 	char text[4];
 
 	for (uint32_t codepoint = block << 8; codepoint < (block + 1) << 8; codepoint++) {

@@ -19,10 +19,11 @@
 	X(COMMON)                                                                                  \
 	X(LATIN)                                                                                   \
 	X(GREEK)                                                                                   \
-	X(CYRILLIC) X(ARMENIAN) X(HEBREW) X(ARABIC) X(DEVANAGARI) X(BENGALI) X(GURMUKHI)           \
-		X(GUJARATI) X(TAMIL) X(TELUGU) X(KANNADA) X(MALAYALAM) X(SINHALA) X(THAI) X(LAO)   \
-			X(TIBETAN) X(MYANMAR) X(GEORGIAN) X(ETHIOPIC) X(KHMER) X(MONGOLIAN)        \
-				X(HANGUL) X(HAN) X(HIRAGANA) X(KATAKANA)
+	X(CYRILLIC)                                                                                \
+	X(ARMENIAN) X(HEBREW) X(ARABIC) X(DEVANAGARI) X(BENGALI) X(GURMUKHI) X(GUJARATI) X(TAMIL)  \
+		X(TELUGU) X(KANNADA) X(MALAYALAM) X(SINHALA) X(THAI) X(LAO) X(TIBETAN) X(MYANMAR)  \
+			X(GEORGIAN) X(ETHIOPIC) X(KHMER) X(MONGOLIAN) X(HANGUL) X(HAN) X(HIRAGANA) \
+				X(KATAKANA)
 
 enum script {
 	SCRIPT_NONE, /* no letter */

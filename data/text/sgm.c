@@ -1,4 +1,4 @@
-/* sgm.c - see sgm.h */
+/* sgm.c - reads .sgm test sets: see sgm.h */
 #include "data/text/sgm.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Where the text of the first segment begins, after its <seg ...>; NULL: there is no such tag. */
+/* The start of the text after the first <seg ...>; NULL: no such tag. */
 static const char *after_tag(const char *line, const char *end)
 {
 	static const char tag[] = "<seg";
@@ -61,7 +61,7 @@ static const char *after_tag(const char *line, const char *end)
 	return NULL;
 }
 
-/* Does the line end with a <seg ...>, whatever came before? */
+/* Does the line end with <seg ...>? */
 static bool ends_with_tag(const char *line, const char *end)
 {
 	const char *last;
@@ -112,23 +112,24 @@ static bool is_sgm_blank(const char *text, size_t n)
 	return !n;
 }
 
-/* A segment on its way: it begins in one line and ends in that one or a later one. */
+/* A segment that is being read; it may span several lines. */
 struct open_segment {
-	bool is_open;	     /* it has begun and is not complete yet */
-	bool in_text;	     /* its first text was seen, too */
-	size_t start, close; /* in s->line: of its text, of the last </seg>; NONE: not yet */
-	int64_t began;	     /* line */
+	bool is_open;	     /* <seg ...> was read */
+	bool in_text;	     /* text of the segment was read */
+	size_t start, close; /* in s->line: of the text, of the last </seg>; NONE: not read */
+	int64_t began;	     /* line of <seg ...> */
 };
 
 #define NONE SIZE_MAX
 
 /*
- * Look at the line that was just joined to s->line, whose last n bytes it is; what came before was
- * looked at, so that a segment that never ends costs no more than reading it. Is it complete?
+ * Scan the last n bytes of s->line, the line that was just appended. Earlier bytes are not
+ * scanned again, so the cost is linear even for a segment that never ends. Returns: is the
+ * segment complete?
  */
 static bool sgm_scan_line(struct sgm *s, struct open_segment *o, size_t n)
 {
-	static const size_t back = sizeof("</seg>") - 2; /* it may be cut in two */
+	static const size_t back = sizeof("</seg>") - 2; /* </seg> may be split between two lines */
 	const char *text = s->line.data, *end = text + s->line.len, *found;
 	size_t from;
 
@@ -164,7 +165,7 @@ int sgm_next(struct sgm *s, struct err *e)
 		if (s->line.len > LINES_MAX_BYTES)
 			return err_set(
 				e, ERR_DATA,
-				"%s:%lld: a segment of more than %u bytes; is </seg> missing?",
+				"%s:%lld: a segment has more than %u bytes: is </seg> missing?",
 				s->in.name, (long long)o.began, LINES_MAX_BYTES);
 		if (!sgm_scan_line(s, &o, s->in.len))
 			continue;
@@ -176,8 +177,7 @@ int sgm_next(struct sgm *s, struct err *e)
 		return buf_check(&s->segment, e) ? e->code : 1;
 	}
 	if (got == 0 && o.is_open)
-		return err_set(e, ERR_DATA,
-			       "%s:%lld: <seg> is not closed before the end of the file",
+		return err_set(e, ERR_DATA, "%s:%lld: the file ends before </seg> of this segment",
 			       s->in.name, (long long)o.began);
 	return got;
 }

@@ -1,5 +1,5 @@
 /*
- * sgm.h - the segments of an .sgm test set, one after the other.
+ * sgm.h - reads the segments of an .sgm test set, one by one.
  *
  *	struct sgm in;
  *	sgm_open(&in, path, e);
@@ -7,11 +7,10 @@
  *		use in.text, in.len, in.number;
  *	sgm_close(&in);
  *
- * As Moses' input-from-sgm.perl: the text between <seg ...> and </seg>, also
- * over several lines (which are joined as they are), blanks squeezed and cut
- * off the ends, entities left as they stand. One segment a line of the file:
- * a second one on the same line is not told apart. "<seg>" without attributes
- * is no segment.
+ * As in Moses' input-from-sgm.perl: a segment is the text between <seg ...> and </seg>, also over
+ * several lines (which are joined without a blank). Runs of blanks become one, blanks at the ends
+ * are removed, entities are kept. A line holds at most one segment: a second one on the same line
+ * becomes part of the first. "<seg>" without attributes is no segment.
  */
 #ifndef WERKBANK_DATA_TEXT_SGM_H
 #define WERKBANK_DATA_TEXT_SGM_H
@@ -37,15 +36,18 @@ struct sgm {
 /* "-" and NULL: standard input. Set in.in.repair afterwards to replace invalid UTF-8. */
 int sgm_open(struct sgm *s, const char *path, struct err *e);
 
-/* The same from memory, or from whatever gives bytes, as in lines.h; name is for messages. */
+/*
+ * sgm_open() for text in memory, or for a function that reads bytes (lines.h). name: for
+ * messages.
+ */
 int sgm_open_memory(struct sgm *s, const char *name, const char *text, size_t n, struct err *e);
 int sgm_open_reader(struct sgm *s, const char *name, lines_read *read, void *from, struct err *e);
 
-/* 1: a segment; 0: the end; < 0: failure, or one never closed */
+/* 1: a segment; 0: end of the file; < 0: failure, or a segment without </seg> */
 int sgm_next(struct sgm *s, struct err *e);
 void sgm_close(struct sgm *s);
 
-/* Does the name of this file say that it is an .sgm test set? */
+/* Does the name of the file end in ".sgm"? */
 bool sgm_has_suffix(const char *path);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * tokenize.c - see tokenize.h
+ * tokenize.c - tokenises as Moses does, in one pass over the line: see tokenize.h
  *
- * The replacements of tokenize_rules.c as one walk over the line. A character
- * is a piece of a word, or a token on its own, by what stands next to it;
- * blanks between tokens are written when the next token begins, because only
- * then it is known whether the word before keeps its full stop. Lines in which
- * the replacements would get in each other's way go to the rules themselves:
- * control characters, apostrophes closer than three characters, the rules' own
- * mark DOTMULTI.
+ * The pass has the same effect as the replacements of tokenize_rules.c. Its neighbours decide
+ * whether a character belongs to a word or is a token of its own. The blank between two tokens is
+ * written when the second one begins: only then it is known whether the word before keeps its
+ * full stop. Lines in which replacements would affect each other go to tokenize_rules.c: lines
+ * with control characters, with apostrophes closer than three characters, or with the mark
+ * DOTMULTI, which the rules use.
  */
 #include "data/text/tokenize.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-/* What the walk does at a byte. */
+/* The class of a byte, which selects the action of the pass. */
 enum at_byte {
 	AT_WORD, /* ASCII letter, digit */
 	AT_BACKTICK,
@@ -34,15 +34,15 @@ enum at_byte {
 	AT_CONTROL,
 };
 
-/* How the token of one ASCII character is written: at most 6 bytes, copied as 8. */
+/* The text of a token of one ASCII character: at most 6 bytes, copied as 8. */
 struct spelling {
 	char text[7];
 	uint8_t n;
 };
 
 /*
- * Bytes that one byte of a line can become at most, and the 8 that a copied spelling may touch
- * beyond them.
+ * One byte of a line becomes at most MOST_PER_BYTE bytes. Copies of 8 bytes may write past the
+ * end: SLACK.
  */
 #define MOST_PER_BYTE 8u
 #define SLACK	      32u
@@ -52,24 +52,24 @@ struct tokenizer {
 	uint8_t at[256];    /* enum at_byte */
 	uint8_t kinds[128]; /* enum chars_kind of an ASCII character */
 	struct spelling spellings[128];
-	struct abbrev *abbreviations; /* owned, as the rest */
+	struct abbrev *abbreviations; /* owned, as chars and rules */
 	struct charclass *chars;
 	struct token_rules *rules;
 };
 
-/* The full stop at the end of the last word, which is not written yet. */
+/* A full stop at the end of the last word that is not written yet. */
 enum stop {
 	STOP_NONE,
-	STOP_KEPT,    /* stays with the word, except at the end of the line */
-	STOP_COUNTED, /* stays before a digit or a small letter */
-	STOP_LOOSE,   /* stays before a small letter */
+	STOP_KEPT,    /* the word keeps it, except at the end of the line */
+	STOP_COUNTED, /* the word keeps it before a digit or a small letter */
+	STOP_LOOSE,   /* the word keeps it before a small letter */
 };
 
 struct walk {
 	struct tokenizer *t;
 	const char *start, *end; /* the line without blanks at its ends */
-	const char *word;	 /* where the word in hand begins, NULL: none */
-	char *first, *to;	 /* what was written, and where to go on */
+	const char *word;	 /* start of the current word; NULL: none */
+	char *first, *to;	 /* start and end of the output */
 	enum stop stop;
 };
 
@@ -142,9 +142,8 @@ void tokenizer_free(struct tokenizer *t)
 /* ---- neighbours ---- */
 
 /*
- * What commas, apostrophes and hyphens see next to them: the kinds of a letter
- * or digit; 0 for anything else, since blanks stand around odd characters by
- * the time the rules look.
+ * The kinds of a neighbour of a comma, apostrophe or hyphen. 0: neither a letter nor a digit;
+ * when the rules for these marks run, blanks surround all other characters.
  */
 static unsigned kinds_at(const struct walk *w, const char *p)
 {
@@ -163,7 +162,7 @@ static unsigned kinds_before(const struct walk *w, const char *p)
 	return kinds_at(w, p);
 }
 
-/* After the character at p, or after the whole run of blanks there, which the rules see as one. */
+/* The end of the character at p, or of the run of blanks there, which the rules see as one. */
 static const char *next_rule_char(const struct walk *w, const char *p)
 {
 	uint32_t c;
@@ -180,8 +179,8 @@ static const char *next_rule_char(const struct walk *w, const char *p)
 }
 
 /*
- * Is there another apostrophe so near that the rules take the character between for one of the two
- * only?
+ * Is another apostrophe so near that both share a neighbour? The rules consume that neighbour
+ * with the first one only.
  */
 static bool is_apostrophe_near(const struct walk *w, const char *p)
 {
@@ -195,9 +194,10 @@ static bool is_apostrophe_near(const struct walk *w, const char *p)
 
 /* ---- tokens ---- */
 
-/* Begin a token whose first character is of these kinds: now the full stop before it is decided. */
+/* Begin a token whose first character has these kinds. They decide about a full stop before it. */
 static inline void begin_token(struct walk *w, unsigned kinds)
 {
+	assert(!w->word);
 	if (w->stop) {
 		bool kept = w->stop == STOP_KEPT || kinds & CHARS_LOWER ||
 			    (w->stop == STOP_COUNTED && kinds & CHARS_DIGIT);
@@ -226,8 +226,8 @@ static enum stop stop_after(const struct walk *w, const char *word, size_t n)
 }
 
 /*
- * The word in hand ends before p. A full stop at its end is taken back until the next token is
- * seen.
+ * The current word ends before p. A full stop at its end is removed from the output until the
+ * next token begins.
  */
 static inline void end_word(struct walk *w, const char *p)
 {
@@ -238,7 +238,7 @@ static inline void end_word(struct walk *w, const char *p)
 	w->word = NULL;
 }
 
-/* The character at p goes on with the word in hand, or begins one. */
+/* The character at p continues the current word, or begins one. */
 static inline void continue_word(struct walk *w, const char *p, unsigned kinds)
 {
 	if (!w->word) {
@@ -262,9 +262,9 @@ static inline void write_token(struct walk *w, const char *p)
 	write_escaped_char(w, (unsigned char)*p);
 }
 
-/* ---- the characters that need thought; each returns where to go on ---- */
+/* ---- characters that depend on their neighbours; each function returns where to continue ---- */
 
-/* One dot belongs to its word; several are a token. */
+/* One dot belongs to its word; several dots are a token. */
 static const char *walk_dots(struct walk *w, const char *p)
 {
 	const char *q = p + 1;
@@ -284,15 +284,15 @@ static const char *walk_dots(struct walk *w, const char *p)
 }
 
 /*
- * A comma is a token, except before a digit. Of a run of commas the rules take
- * the first with the character before it (no digit), then two at a time; one
- * that is left over is treated like a single one after a digit.
+ * A comma is a token, except before a digit. In a run of commas the rules match the first one
+ * together with the character before it (no digit), then two at a time. A comma that is left over
+ * is treated like a single comma after a digit.
  */
 static const char *walk_commas(struct walk *w, const char *p)
 {
 	const char *q = p;
 	size_t taken, run;
-	bool alone; /* the last one is left over */
+	bool alone; /* the last comma is left over */
 
 	while (q < w->end && *q == ',')
 		q++;
@@ -312,7 +312,7 @@ static const char *walk_commas(struct walk *w, const char *p)
 	return q;
 }
 
-/* The end of an English line: the apostrophe stays with its word, except after a full stop. */
+/* At the end of an English line the apostrophe belongs to its word, except after a full stop. */
 static const char *walk_last_apostrophe(struct walk *w, const char *p)
 {
 	bool after_stop = w->word && p[-1] == '.';
@@ -347,7 +347,7 @@ static const char *walk_apostrophe(struct walk *w, const char *p)
 		write_token(w, p);
 		return q;
 	}
-	/* it's, 1990's: a new word begins; 5'x and the start of the line: nothing does */
+	/* it's, 1990's: a new word begins here; 5'x and the start of the line: no new word */
 	if (before & CHARS_ALPHA || (before & CHARS_NUMBER && *q == 's'))
 		end_word(w, p);
 	continue_word(w, p, 0);
@@ -392,10 +392,9 @@ static const char *walk_high(struct walk *w, const char *p)
 /* ---- the line ---- */
 
 /*
- * How many of the 8 bytes at p are ASCII letters or digits, before the first
- * that is not. All bytes at once, because loops that end after some letters
- * mislead the processor at every word: the top bit of a byte of (x + 0x80 - c)
- * tells whether that byte of x, below 0x80, is at least c.
+ * The number of ASCII letters and digits at the start of the 8 bytes at p. All bytes are tested
+ * at once: a loop that ends at the word's end costs a branch misprediction for each word. For a
+ * byte x below 0x80 the top bit of x + 0x80 - c is set if x is at least c.
  */
 static inline unsigned letters_of_8(const char *p)
 {
@@ -421,8 +420,8 @@ static inline unsigned letters_of_8(const char *p)
 }
 
 /*
- * A run of letters and digits. The local pointer matters: bytes written through w->to might change
- * w itself.
+ * A run of letters and digits. A local pointer is used since writes through w->to may alias w
+ * itself.
  */
 static inline const char *walk_letters(struct walk *w, const char *p)
 {
@@ -448,7 +447,7 @@ out:
 	return p;
 }
 
-/* These stay in their word wherever they stand. */
+/* A character that always belongs to its word. */
 static inline const char *walk_in_word(struct walk *w, const char *p)
 {
 	continue_word(w, p, 0);
@@ -456,7 +455,7 @@ static inline const char *walk_in_word(struct walk *w, const char *p)
 	return p + 1;
 }
 
-/* False: this line is one for the rules. */
+/* false: the line needs tokenize_rules.c. */
 static bool walk_ascii_line(struct walk *w)
 {
 	const uint8_t *at = w->t->at;
@@ -505,7 +504,7 @@ static bool walk_ascii_line(struct walk *w)
 	return true;
 }
 
-/* Cut blanks off both ends. */
+/* Strip blanks from both ends. */
 static void trim_walk_blanks(struct walk *w)
 {
 	while (w->start < w->end) {
@@ -536,7 +535,7 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 
 	trim_walk_blanks(&w);
 	if (w.start == w.end) {
-		buf_add(out, line, n); /* a blank line stays as it is */
+		buf_add(out, line, n); /* a blank line is copied */
 		return buf_check(out, e);
 	}
 	if (memmem(line, n, "DOTMULTI", 8) ||
@@ -547,6 +546,7 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 		return buf_check(out, e);
 	if (!walk_ascii_line(&w))
 		return token_rules_line(t->rules, line, n, out, e);
+	assert((size_t)(w.to - w.first) <= room);
 	*w.to = 0;
 	out->len += (size_t)(w.to - w.first);
 	return 0;

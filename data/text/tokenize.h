@@ -1,10 +1,12 @@
 /*
- * tokenize.h - Moses' text tools, line by line, over UTF-8 with PCRE2.
+ * tokenize.h - Moses' tokenizer, detokenizer and punctuation normalizer, for lines of UTF-8.
  *
- * Equal line for line to tokenizer.perl, detokenizer.perl and
- * normalize-punctuation.perl of Moses 2024 for English and German (other
- * languages follow the tools' defaults). A tool is compiled once and used for
- * any number of lines by one thread.
+ * For English and German the results equal those of tokenizer.perl, detokenizer.perl and
+ * normalize-punctuation.perl of Moses 2024, line for line. Other languages follow the defaults of
+ * these tools. A tool is compiled once, and one thread uses it for any number of lines.
+ *
+ * All _new() return NULL on failure; all _line() append to out, without LF, and need well-formed
+ * UTF-8.
  */
 #ifndef WERKBANK_DATA_TEXT_TOKENIZE_H
 #define WERKBANK_DATA_TEXT_TOKENIZE_H
@@ -17,13 +19,12 @@
 
 struct tokenizer_options {
 	const char *language; /* "en", "de" */
-	bool escape;	      /* & | < > ' " [ ] become entities */
+	bool escape;	      /* write & | < > ' " [ ] as entities */
 	bool aggressive;      /* split hyphens: @-@ */
 };
 
 struct tokenizer;
 struct tokenizer *tokenizer_new(const struct tokenizer_options *o, struct err *e);
-/* Append the tokenised line (without LF); line must be well-formed UTF-8. */
 int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *out, struct err *e);
 void tokenizer_free(struct tokenizer *t);
 

@@ -1,4 +1,4 @@
-/* tokenize_rules.c - see tokenize_rules.h */
+/* tokenize_rules.c - runs the regular expressions of tokenizer.perl: see tokenize_rules.h */
 #include "data/text/tokenize_rules.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 #define ALPHA  "\\p{Alphabetic}"
 #define NUMBER "\\p{N}"
 
-/* The steps in the order in which they are done; a step is a list of replacements. */
+/* The steps in order; each is a list of replacements. */
 enum step {
-	STEP_CLEAN,	/* blanks squeezed, control characters gone, odd characters on their own */
-	STEP_HYPHENS,	/* only when aggressive */
+	STEP_CLEAN,	/* squeeze blanks, delete control characters, separate other characters */
+	STEP_HYPHENS,	/* only with option aggressive */
 	STEP_DOTS,	/* a run of dots becomes DOTMULTI and dots … */
-	STEP_DOTS_WRAP, /* … which move in front of it, one a round: DOTDOTDOTMULTI */
+	STEP_DOTS_WRAP, /* … which move before the mark, one a round: DOTDOTDOTMULTI */
 	STEP_COMMAS,
 	STEP_APOSTROPHES,
-	STEP_WORDS_DONE,  /* after the full stops */
-	STEP_DOTS_UNWRAP, /* … and back, one a round */
+	STEP_WORDS_DONE,  /* after split_stops() */
+	STEP_DOTS_UNWRAP, /* the marks become dots again, one a round */
 	STEP_DOTS_DONE,
-	STEP_ESCAPE, /* only when asked for */
+	STEP_ESCAPE, /* only with option escape */
 	N_STEPS
 };
 
@@ -69,7 +69,7 @@ static const struct rewrite_rule escape[] = {
 struct token_rules {
 	const struct abbrev *abbreviations; /* borrowed */
 	struct charclass *chars;	    /* borrowed */
-	struct rewrite *steps[N_STEPS];	    /* owned; NULL: this step is left out */
+	struct rewrite *steps[N_STEPS];	    /* owned; NULL: the step is skipped */
 	struct buf text, words;
 };
 
@@ -133,7 +133,7 @@ void token_rules_free(struct token_rules *t)
 	free(t);
 }
 
-/* Does the word pre keep its full stop? next is the field after it (n_next may be 0). */
+/* Does the word pre keep its full stop? next: the word after it (n_next may be 0). */
 static bool keeps_stop(const struct token_rules *t, const char *pre, size_t n, const char *next,
 		       size_t n_next)
 {
@@ -149,13 +149,13 @@ static bool keeps_stop(const struct token_rules *t, const char *pre, size_t n, c
 	return kind == ABBREV_BEFORE_DIGIT && n_next > 0 && next[0] >= '0' && next[0] <= '9';
 }
 
-/* Take the full stop off words that do not keep it: from text to words, a blank after each. */
+/* Copy text to words, a blank after each; separate full stops that words do not keep. */
 static void split_stops(struct token_rules *t)
 {
 	const char *text = buf_text(&t->text);
 	size_t n = t->text.len, at = 0;
 
-	while (n > 0 && text[n - 1] == ' ') /* trailing empty fields do not count */
+	while (n > 0 && text[n - 1] == ' ') /* Perl's split() drops empty fields at the end */
 		n--;
 	buf_clear(&t->words);
 	while (at < n) {
@@ -176,7 +176,7 @@ static void split_stops(struct token_rules *t)
 	}
 }
 
-/* Apply a step once, or again while the text holds this. */
+/* Apply a step: once, or, for the two steps that move one dot a round, until no dot is left. */
 static int apply_rule_step(struct token_rules *t, enum step step, struct err *e)
 {
 	return t->steps[step] ? rewrite_apply(t->steps[step], &t->text, e) : 0;

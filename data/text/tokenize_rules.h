@@ -1,9 +1,10 @@
 /*
- * tokenize_rules.h - tokenizer.perl as a list of regular expressions.
+ * tokenize_rules.h - Moses' tokenizer.perl as a list of regular expressions: the definition of
+ * tokenising.
  *
- * The definition of tokenising: the same replacements in the same order as
- * Moses' tokenizer.perl. tokenize.c does the usual lines by hand, many times
- * faster, and leaves the strange ones to this; tests compare the two.
+ * The replacements and their order are those of tokenizer.perl. tokenize.c handles usual lines
+ * without regular expressions, many times faster, and passes unusual lines to this module. Tests
+ * compare both.
  */
 #ifndef WERKBANK_DATA_TEXT_TOKENIZE_RULES_H
 #define WERKBANK_DATA_TEXT_TOKENIZE_RULES_H
@@ -18,7 +19,7 @@ struct token_rules;
 struct token_rules *token_rules_new(const struct tokenizer_options *o,
 				    const struct abbrev *abbreviations, struct charclass *chars,
 				    struct err *e);
-/* Append the tokenised line, as tokenizer_line() does. */
+/* Append the tokens of a line, like tokenizer_line(). */
 int token_rules_line(struct token_rules *t, const char *line, size_t n, struct buf *out,
 		     struct err *e);
 void token_rules_free(struct token_rules *t);

@@ -1,4 +1,4 @@
-/* intern.c - see intern.h */
+/* intern.c - a string pool with a hash index: see intern.h */
 #include "data/words/intern.h"
 
 #include <stdbool.h>
@@ -108,9 +108,10 @@ int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, str
 		return 0;
 	}
 	if (t->n >= INT32_MAX - 1 || n > UINT32_MAX)
-		return err_set(e, ERR_NOMEM,
-			       "too many distinct words (%d), or one too long (%zu bytes)", t->n,
-			       n);
+		return err_set(
+			e, ERR_NOMEM,
+			"cannot store another word: %d distinct words, this one of %zu bytes", t->n,
+			n);
 	if (mem_grow(&t->entries, &t->cap_entries, (size_t)t->n + 1, sizeof(*t->entries), e) ||
 	    mem_grow(&t->bytes, &t->cap_bytes, t->n_bytes + n + 1, 1, e))
 		return e->code;

@@ -1,11 +1,10 @@
 /*
- * leb.h - numbers below 2^32 as LEB128: seven bits a byte, the lowest first, bit 7 set in all
- * bytes but the last.
+ * leb.h - numbers below 2^32 as LEB128: seven bits a byte, low bits first, bit 7 set in all bytes
+ * but the last.
  *
- * Readers look at LEB_SLACK bytes behind a number without asking: the caller keeps that many
- * zeros behind the end of what it has read (a zero ends any number), and finds out afterwards
- * whether a number reached beyond the end. Not the shortest form is refused: one number, one
- * way to write it.
+ * Readers may read LEB_SLACK bytes past the end without a check. The caller keeps that many zeros
+ * after the end of its data (a zero ends any number), and checks afterwards whether a number
+ * passed the end. A number must be in its shortest form, so each number has one encoding.
  */
 #ifndef WERKBANK_DATA_WORDS_LEB_H
 #define WERKBANK_DATA_WORDS_LEB_H
@@ -19,8 +18,8 @@
 #define LEB_SLACK 8
 
 /*
- * Returns where the next one belongs. Writes LEB_SLACK bytes, whatever the length: without a branch
- * that nobody could guess.
+ * Write a number at to; returns its end. Always writes LEB_SLACK bytes, to avoid a branch that
+ * the processor cannot predict.
  */
 static inline unsigned char *leb_put(unsigned char *to, uint32_t v)
 {
@@ -38,8 +37,8 @@ static inline unsigned char *leb_put(unsigned char *to, uint32_t v)
 }
 
 /*
- * The number at *at, which moves behind it. false: not in the shortest form, or too large. The
- * caller checks *at > end.
+ * Read the number at *at and move *at to its end. false: not in the shortest form, or too large.
+ * The caller checks *at > end.
  */
 static inline bool leb_get(unsigned char **at, const unsigned char *end, uint32_t *v)
 {
@@ -62,8 +61,8 @@ static inline bool leb_get(unsigned char **at, const unsigned char *end, uint32_
 }
 
 /*
- * n numbers into to, behind them; *bad is set when one is not below limit or not in its shortest
- * form. Stops at end: the result lies behind it then.
+ * Read n numbers into to; returns the end of the last one. *bad: a number is not below limit, or
+ * not in its shortest form. Data that end early: the result is greater than end.
  */
 unsigned char *leb_get_many(unsigned char *at, const unsigned char *end, int32_t *to, size_t n,
 			    uint32_t limit, uint32_t *bad);

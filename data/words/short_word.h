@@ -1,8 +1,8 @@
 /*
- * short_word.h - words of up to 15 bytes as two numbers, cut from text eight bytes at a time.
+ * short_word.h - words of up to 15 bytes as two integers, cut from text eight bytes at a time.
  *
- * Most words are that short. Then finding where a word ends, hashing it and
- * comparing it are a few instructions each.
+ * Most words are that short. For them, finding the end, hashing and comparing take a few
+ * instructions each.
  */
 #ifndef WERKBANK_DATA_WORDS_SHORT_WORD_H
 #define WERKBANK_DATA_WORDS_SHORT_WORD_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes 0 … 7 and 8 … 14, then zeros; in byte 15 how many. */
+/* Bytes 0 … 7 and 8 … 14 of the word, padded with zeros; byte 15 is the length. */
 struct short_word {
 	uint64_t first, rest;
 };
 
-#define SHORT_WORD_BYTES(c) (0x0101010101010101u * (c)) /* eight of this byte */
+#define SHORT_WORD_BYTES(c) (0x0101010101010101u * (c)) /* this byte, eight times */
 
 static inline uint64_t short_word_load(const char *p)
 {
@@ -28,7 +28,7 @@ static inline uint64_t short_word_load(const char *p)
 	return le64toh(v);
 }
 
-/* The top bit of the first byte that is a blank; higher bits mean nothing. 0: there is none. */
+/* The lowest set bit is the top bit of the first blank; ignore higher bits. 0: no blank. */
 static inline uint64_t short_word_blank(uint64_t bytes)
 {
 	bytes ^= SHORT_WORD_BYTES(' ');
@@ -42,8 +42,8 @@ static inline uint64_t short_word_low_bytes(uint64_t bytes, unsigned n)
 }
 
 /*
- * The word at p (p < end, and no blank there), which ends at a blank or at end. Its bytes; 0: it
- * is too long.
+ * Cut the word at p (p < end, no blank there), which ends at a blank or at end. Returns its
+ * bytes; 0: the word is too long.
  */
 static inline unsigned short_word_cut(const char *p, const char *end, struct short_word *w)
 {
@@ -86,7 +86,7 @@ static inline bool short_word_equal(struct short_word a, struct short_word b)
 	return a.first == b.first && a.rest == b.rest;
 }
 
-/* Its text; how long it is through *n. */
+/* The text of a word; *n: its bytes. */
 static inline void short_word_text(struct short_word w, char text[16], size_t *n)
 {
 	uint64_t bytes[2] = { htole64(w.first), htole64(w.rest) };

@@ -1,6 +1,7 @@
-/* vocab.c - see vocab.h */
+/* vocab.c - counts pieces, writes and reads vocab.tsv: see vocab.h */
 #include "data/words/vocab.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,12 +13,12 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_FILE  ((size_t)1 << 30) /* bytes; larger is not a vocabulary */
+#define MAX_FILE  ((size_t)1 << 30) /* bytes; a larger file is no vocabulary */
 #define SIZE_STEP 8		    /* the size is a multiple of this */
 
 static const char *const specials[N_SPECIAL_TOKENS] = { "<pad>", "</s>", "<s>", "<unk>" };
 
-/* Is text "<unusedN>", and which? -1: no. */
+/* N, if text is "<unusedN>"; -1: other text. */
 static int unused_number(const char *text, size_t n)
 {
 	for (int i = 0; i < SIZE_STEP; i++) {
@@ -30,7 +31,7 @@ static int unused_number(const char *text, size_t n)
 	return -1;
 }
 
-/* Neither a name that the vocabulary gives out itself nor what breaks a line: those are unknown. */
+/* May the piece be in the file? Not special names, not text with LF or NUL: these become <unk>. */
 static bool is_writable(const char *text, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
@@ -93,7 +94,7 @@ static int compare_ranked(const void *a, const void *b)
 	return d ? d : (x->n > y->n) - (x->n < y->n);
 }
 
-/* The file of these pieces behind the special tokens. */
+/* Write the special tokens, these pieces, and the padding. */
 static int vocab_write_pieces(const struct ranked *all, size_t n, const char *path, struct err *e)
 {
 	struct buf text = { 0 };
@@ -136,7 +137,7 @@ int vocab_write(const struct vocab_counter *c, const char *path, struct err *e)
 	return rc;
 }
 
-/* Fill all with what follows the special tokens. */
+/* Fill all with the pieces of order after the special tokens. */
 static int rank_in_order(const struct vocab_counter *c, const struct intern *order,
 			 struct ranked *all, struct err *e)
 {
@@ -149,8 +150,8 @@ static int rank_in_order(const struct vocab_counter *c, const struct intern *ord
 		if (is_special ? n != strlen(specials[i]) || memcmp(text, specials[i], n)
 			       : !is_writable(text, n))
 			return err_set(e, ERR_DATA,
-				       "piece %d, \"%.*s\", cannot be in a vocabulary "
-				       "whose first four tokens are <pad> </s> <s> <unk>",
+				       "piece %d is \"%.*s\", expected the pieces <pad> </s> "
+				       "<s> <unk> first and none of these names later",
 				       (int)i, (int)MIN(n, 100), text);
 		if (is_special)
 			continue;
@@ -169,7 +170,9 @@ int vocab_write_in_order(const struct vocab_counter *c, const struct intern *ord
 	int rc = all ? rank_in_order(c, order, all, e) : e->code;
 
 	if (!rc && order->n < N_SPECIAL_TOKENS)
-		rc = err_set(e, ERR_DATA, "a vocabulary without its special tokens");
+		rc = err_set(e, ERR_DATA,
+			     "the vocabulary has %d pieces, expected at least <pad> </s> <s> <unk>",
+			     (int)order->n);
 	if (!rc)
 		rc = vocab_write_pieces(all, (size_t)order->n - N_SPECIAL_TOKENS, path, e);
 	free(all);
@@ -179,16 +182,16 @@ int vocab_write_in_order(const struct vocab_counter *c, const struct intern *ord
 /* ---- reading ---- */
 
 struct vocab {
-	struct buf text;     /* the file, its tabs before the counts made NUL */
+	struct buf text;     /* the file; NUL replaces the tab before each count */
 	const char **pieces; /* owned: (size), into text */
 	int64_t *counts;     /* owned: (size) */
 	size_t cap_pieces, cap_counts;
-	struct intern index; /* number = id */
+	struct intern index; /* finds the id of a piece */
 	int32_t size, real_size;
 	char sha256[HASH_SHA256_HEX];
 };
 
-/* One line, NUL at its end instead of LF. */
+/* Read one line, which ends with NUL instead of LF. */
 static int vocab_read_line(struct vocab *v, const char *path, char *line, size_t n, struct err *e)
 {
 	size_t number = (size_t)v->size + 1, len;
@@ -210,16 +213,15 @@ static int vocab_read_line(struct vocab *v, const char *path, char *line, size_t
 			       number, specials[v->size], line);
 	unused = unused_number(line, len);
 	if (expected ? unused != expected : unused > 0)
-		return err_set(e, ERR_DATA,
-			       "%s: line %zu: \"%.100s\" where <unused%d> was expected", path,
-			       number, line, expected);
+		return err_set(e, ERR_DATA, "%s: line %zu: expected <unused%d>, found \"%.100s\"",
+			       path, number, expected, line);
 	if (mem_grow(&v->pieces, &v->cap_pieces, number, sizeof(*v->pieces), e) ||
 	    mem_grow(&v->counts, &v->cap_counts, number, sizeof(*v->counts), e) ||
 	    intern_add(&v->index, line, len, &id, e))
 		return e->code;
 	if (id != v->size)
 		return err_set(e, ERR_DATA,
-			       "%s: line %zu: \"%.100s\" is there twice (also in line %d)", path,
+			       "%s: line %zu: \"%.100s\" occurs twice (also in line %d)", path,
 			       number, line, id + 1);
 	v->pieces[v->size] = line;
 	v->counts[v->size++] = count;
@@ -236,8 +238,10 @@ static int vocab_read_lines(struct vocab *v, const char *path, struct err *e)
 		char *lf = memchr(at, '\n', (size_t)(end - at));
 
 		if (!lf)
-			return err_set(e, ERR_DATA, "%s: line %d: the file ends inside the line",
-				       path, v->size + 1);
+			return err_set(
+				e, ERR_DATA,
+				"%s: line %d: the file ends without LF: is the file cut off?", path,
+				v->size + 1);
 		if (v->size == INT32_MAX)
 			return err_set(e, ERR_DATA, "%s: too many lines", path);
 		*lf = 0;
@@ -246,7 +250,8 @@ static int vocab_read_lines(struct vocab *v, const char *path, struct err *e)
 		at = lf + 1;
 	}
 	if (v->size < N_SPECIAL_TOKENS || v->size % SIZE_STEP)
-		return err_set(e, ERR_DATA, "%s: %d lines, expected a multiple of %d (was it cut?)",
+		return err_set(e, ERR_DATA,
+			       "%s: %d lines, expected a multiple of %d: is the file cut off?",
 			       path, v->size, SIZE_STEP);
 	return 0;
 }
@@ -290,11 +295,13 @@ int32_t vocab_id(const struct vocab *v, const char *piece, size_t n)
 
 const char *vocab_piece(const struct vocab *v, int32_t id)
 {
+	assert(id >= 0 && id < v->size);
 	return v->pieces[id];
 }
 
 int64_t vocab_frequency(const struct vocab *v, int32_t id)
 {
+	assert(id >= 0 && id < v->size);
 	return v->counts[id];
 }
 

@@ -1,5 +1,6 @@
 /*
- * word_cache.h - a cache of word numbers for each worker thread, in front of the table of all words.
+ * word_cache.h - a cache of word numbers for each worker thread, in front of the table of all
+ * words.
  *
  * The table of all words exceeds the processor's caches, and one thread alone may write to it. But
  * nine of ten words of a text are among the few ten thousand most frequent words. So each worker

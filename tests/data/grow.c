@@ -1,23 +1,23 @@
 /*
- * grow.c - a larger corpus made of a small one, for measuring at full size.
+ * grow.c - makes a large corpus from a small one, to measure preparation at full size.
  *
  *	grow SOURCE TARGET PAIRS OUT-SOURCE OUT-TARGET [SEED]
  *
  * Plain text in, plain text out, lines aligned; the same seed gives the same
- * bytes. The pairs of the corpus come first as they are (all, or as many as
- * are asked for). Each further pair is recombined:
+ * bytes. First all pairs of the corpus are copied, or PAIRS of them. Each
+ * further pair is recombined:
  *
  *  - a real pair, most often two in one line on both sides, gives the frame:
  *    how long the two sides are, their numbers and punctuation, and most words;
  *  - a third of its words is replaced by the words of another real sentence of
- *    that side, drawn at random, so words keep their frequencies and meet new
+ *    that side, drawn at random: words keep their frequencies and get new
  *    neighbours;
- *  - rare words (at most RARE times in the corpus) give way to words made of the
- *    stem of one rare word and the ending of another. Such a word is new with
- *    a probability that falls with the size of the text (Heaps' law), else one
- *    that was made before, each as probably as it has occurred already (Simon
- *    1955, "On a class of skew distribution functions"), so they have a
- *    Zipfian tail of their own.
+ *  - rare words (at most RARE times in the corpus) are replaced by words made of
+ *    the stem of one rare word and the ending of another. The probability of a
+ *    new word falls with the size of the text (Heaps' law). Otherwise a word that
+ *    was made before is repeated, with a probability proportional to its
+ *    occurrences (Simon 1955, "On a class of skew distribution functions"): these
+ *    words have a Zipfian tail.
  *
  * 4.5 million pairs made of 340,000 have 1.1 GB and, tokenised, three
  * million distinct words over both sides, as WMT16 English-German has.
@@ -62,7 +62,7 @@ struct side {
 	size_t n_lines, cap_lines;
 	uint32_t *rare; /* owned: words that give stems and endings */
 	size_t n_rare, cap_rare;
-	struct buf made; /* words made so far, one behind the other */
+	struct buf made; /* words made so far, without separators */
 	size_t *made_at; /* owned: (n_made + 1) */
 	size_t n_made, cap_made;
 	uint32_t *uses; /* owned: the made word of each occurrence */
@@ -201,7 +201,7 @@ static void side_free(struct side *s)
 
 /* ---- making ---- */
 
-/* Where a word is cut in two: about the middle, between two characters. */
+/* Where to cut a word: near its middle, between two characters. */
 static size_t cut(const char *text, size_t n, uint64_t r)
 {
 	size_t at = n / 2 + r % (n / 3 + 1);
@@ -229,7 +229,7 @@ static int make_word(struct side *s, uint64_t *state, struct err *e)
 	return buf_check(&s->made, e);
 }
 
-/* Append a made word, a new one or one of before. */
+/* Append a made word, new or repeated. */
 static int add_made(struct side *s, uint64_t *state, struct err *e)
 {
 	uint32_t id;

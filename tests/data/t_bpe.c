@@ -1,8 +1,8 @@
 /*
- * t_bpe.c - BPE merges learned and applied.
+ * t_bpe.c - learning and applying BPE merges.
  *
- * What is expected here was written by subword-nmt 0.3.8 for the same input;
- * tests/peers/bpe_compare.py runs both side by side on random texts.
+ * The expected results were written by subword-nmt 0.3.8 for the same input;
+ * tests/peers/bpe_compare.py compares both programs on random texts.
  */
 #include "tests/test.h"
 
@@ -113,7 +113,7 @@ TEST(bpe_learn_small_texts)
 		  "b a\nba b</w>\nba bab</w>\na babab</w>\na bab</w>\n" },
 		/* a tab is no word boundary */
 		{ "a\tb a\tb a\tb", 10, 2, "a \t\na\t b</w>\n" },
-		/* a no-break space neither, but it is an edge where the pair is looked for */
+		/* a no-break space is none either, but pairs match at its edges */
 		{ "x\u00A0ab x\u00A0ab ab ab x\u00A0ab", 10, 2,
 		  "a b</w>\n\u00A0 ab</w>\nx \u00A0ab</w>\n" },
 		/* U+0085 ends a line */
@@ -185,7 +185,7 @@ static int check_word(void *context, const char *word, size_t n, int64_t count, 
 
 	(void)e;
 	counted++;
-	/* the word of n letters is always the same one */
+	/* there is one word of each length */
 	is_counted_right = is_counted_right && n < 40 && count == want[n];
 	for (size_t i = 0; i < n && n < 40; i++)
 		is_counted_right = is_counted_right && word[i] == (char)('a' + (n + i) % 26);
@@ -285,7 +285,7 @@ TEST(bpe_learn_real_text)
 			"782235791762e0734aaa36660c1a954ded576078b3db53224fd90a8832b07d22");
 	check_int(learned, 8000);
 	free(codes);
-	/* More than there are: ends where no pair is left that occurs twice. */
+	/* More merges than possible: learning ends when no pair occurs twice. */
 	codes = learn(buf_text(&text), 32000, 2, &learned, &e);
 	check_int(learned, 26695);
 	free(codes);
@@ -304,7 +304,7 @@ struct plain_word {
 	int64_t count;
 };
 
-/* Equal counts: the pair whose string is less. */
+/* Among equal counts the pair with the smaller string is better. */
 static bool is_first_by_text(const struct bpe_merger *m, const struct bpe_pair *a,
 			     const struct bpe_pair *b)
 {
@@ -322,7 +322,7 @@ static bool is_first_by_text(const struct bpe_merger *m, const struct bpe_pair *
 	return strcmp(text[0], text[1]) < 0;
 }
 
-/* Nothing that holds two "c" may be merged. */
+/* No symbol may hold two "c". */
 static bool is_allowed(const struct bpe_merger *m, int32_t left, int32_t right)
 {
 	size_t n_left, n_right;
@@ -356,7 +356,10 @@ static void merge_plainly(struct plain_word *w, int32_t left, int32_t right, int
 	w->n = out;
 }
 
-/* Every pair has the count of the words as they stand; none that may be merged is better. */
+/*
+ * Each pair has the exact count of the current words; no allowed pair is better than the chosen
+ * one.
+ */
 static void check_counts(const struct bpe_merger *m, const struct plain_word *words,
 			 const struct bpe_pair *best, const bool *is_dropped)
 {
@@ -524,7 +527,7 @@ TEST(bpe_apply_with_vocabulary)
 
 TEST(bpe_apply_ways_back_of_one_string)
 {
-	/* "xab" is built by two merges; the one whose last line comes first is taken back. */
+	/* "xab" is built by two merges; the one whose last line comes first is undone. */
 	static const struct {
 		const char *codes, *want;
 	} cases[] = {

@@ -1,4 +1,4 @@
-/* t_clean.c - which pairs are dropped, the ledger, the clean tool. */
+/* t_clean.c - the rules that drop pairs, the ledger, the command clean. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -204,7 +204,7 @@ TEST(clean_ledger_cuts_long_texts)
 
 /* ---- the tool ---- */
 
-/* Run a command of werkbank-data as its main() would. */
+/* Run a command of werkbank-data like its main(). */
 static int run_tool(int argc, char **argv, struct err *e)
 {
 	struct conf c;

@@ -1,4 +1,4 @@
-/* t_demo.c - the built-in corpus: its grammar says what it should, and says it once. */
+/* t_demo.c - the built-in corpus: correct sentences, each of them once. */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* How many of the n strings (sorted here) are equal to another one. */
+/* How many of the n strings are equal to another one; sorts them. */
 static int64_t count_repeated(char **texts, size_t n)
 {
 	int64_t repeated = 0;
@@ -144,7 +144,7 @@ TEST(demo_has_one_german_for_each_english)
 			test_fail(__FILE__, __LINE__, "two ways to say it: %s / %s", pairs[i - 1],
 				  pairs[i]);
 	}
-	check(twice > 1000); /* the check saw something */
+	check(twice > 1000); /* the check had cases */
 out:
 	while (n--)
 		free(pairs[n]);

@@ -258,7 +258,7 @@ TEST(loader_seek_equals_walking)
 			if (fresh)
 				loader_free(l);
 		}
-	/* A rank takes its own next one: 5 of 3 ranks is rank 2's, rank 1 goes on with 7. */
+	/* Of 3 ranks, micro-batch 5 belongs to rank 2; rank 1 continues with 7. */
 	{
 		struct loader_options o = { 4, 600, 1, 3, NULL };
 		struct loader *l = loader_new(f.shard, &o, &e);

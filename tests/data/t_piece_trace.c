@@ -1,4 +1,4 @@
-/* t_piece_trace.c - merges step by step, the ledger for looking at, what a long command is at. */
+/* t_piece_trace.c - merges step by step, reading the ledger, the progress file. */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static const char codes_text[] =
 	"#version: 0.2\na b\nab c\nb c\nc a</w>\nab ab\na a\nb b</w>\nabc abc\naa aa\nc c\n"
 	"cc a</w>\n\xC3\xA4 b\n";
 
-/* All words of up to six letters of three, and some with others. */
+/* All words of up to six letters over an alphabet of three, and some others. */
 TEST(bpe_trace_ends_where_bpe_apply_does)
 {
 	static const char *const more[] = { "\xC3\xA4\x62", "x", "abxab", "\xC3\xA4",
@@ -111,7 +111,7 @@ static void same_field(struct drop_row_field f, const char *text)
 	check_str(got, text);
 }
 
-/* Rows come out the same however small the parts in which they are looked at. */
+/* The rows are equal for any size of the parts that are read. */
 TEST(ledger_rows_are_found_by_rule_and_word)
 {
 	static const char text[] = "file\tline\trule\tsource\ttarget\n"
@@ -171,7 +171,7 @@ TEST(ledger_rows_of_an_empty_file)
 	drop_rows_free(l);
 }
 
-/* What stands in the file of a progress, also when it says nothing on the terminal. */
+/* The contents of the progress file, also without progress on the terminal. */
 TEST(progress_is_kept_in_a_file)
 {
 	struct progress p;

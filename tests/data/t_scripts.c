@@ -6,9 +6,9 @@
 #include "share/base/text.h"
 
 /*
- * ICU, which scripts.c asks, and PCRE2 may hold different versions of Unicode: characters that PCRE2
- * does not know yet are left out. Later versions of PCRE2 count a shared letter for each of its
- * scripts: a few letters differ, never many.
+ * ICU, which scripts.c asks, and PCRE2 may hold different versions of Unicode: characters that
+ * PCRE2 does not know yet are left out. Later versions of PCRE2 count a shared letter for each of
+ * its scripts: a few letters differ, never many.
  */
 TEST(scripts_are_those_of_pcre2)
 {

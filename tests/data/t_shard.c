@@ -269,7 +269,7 @@ static const char *open_bytes(const struct buf *b, size_t n, struct err *e)
 	return e->text;
 }
 
-/* Mend the checksum, so that only the check behind it can notice. */
+/* Correct the checksum, so that only later checks can find the damage. */
 static void seal(struct buf *b)
 {
 	char hex[HASH_SHA256_HEX];
@@ -342,7 +342,7 @@ out:
 	buf_free(&b);
 }
 
-/* Every number of index and lengths replaced by odd ones, of a file with its checksum mended. */
+/* Replace each number of index and lengths by wrong ones, with a correct checksum. */
 TEST(shard_hostile_index_and_lengths)
 {
 	enum { PAIRS = 37, INDEX = 4 }; /* entries of the index */
@@ -488,15 +488,13 @@ TEST(vocab_hostile_files)
 		{ HEAD "a\t1\nb\t1x\nc\t1\nd\t1\n", "line 6: expected a token" },
 		{ HEAD "a\t1\n\t1\nc\t1\nd\t1\n", "line 6: expected a token" },
 		{ HEAD "a\t99999999999999999999\n", "line 5: expected a token" },
-		{ HEAD "a\t1\nb\t1\na\t1\nd\t1\n",
-		  "line 7: \"a\" is there twice (also in line 5)" },
-		{ HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" is there twice" },
+		{ HEAD "a\t1\nb\t1\na\t1\nd\t1\n", "line 7: \"a\" occurs twice (also in line 5)" },
+		{ HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" occurs twice" },
 		{ HEAD "a\t1\n\xff\t1\n", "line 6: the token is not UTF-8" },
 		{ HEAD "a\t1\n<unused0>\t0\nc\t1\nd\t1\n",
-		  "line 7: \"c\" where <unused1> was expected" },
-		{ HEAD "a\t1\n<unused1>\t0\n",
-		  "line 6: \"<unused1>\" where <unused0> was expected" },
-		{ HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends inside the line" },
+		  "line 7: expected <unused1>, found \"c\"" },
+		{ HEAD "a\t1\n<unused1>\t0\n", "line 6: expected <unused0>, found \"<unused1>\"" },
+		{ HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends without LF" },
 	};
 	struct err e;
 

@@ -139,7 +139,7 @@ TEST(shortlist_damaged_is_refused)
 	buf_free(&bad);
 }
 
-/* With a right checksum, too, nothing wrong gets in. */
+/* Wrong contents are refused, also with a correct checksum. */
 TEST(shortlist_with_wrong_lists_is_refused)
 {
 	static const int32_t falling[] = { 4, 5, 7, 7, 5, 8, 11, 10, 4, 4, 5, 8, 10 };
@@ -236,7 +236,7 @@ static struct shortlist *a_shortlist(const struct shortlist_parts *p)
 	return shortlist_open(in_folder("s"), p->vocabulary, sha, &e);
 }
 
-/* Of a sentence, by the definition. */
+/* The allowed tokens of a sentence, by the definition. */
 static bool is_allowed(const struct decode_source *s, int32_t token)
 {
 	bool good = token == TOKEN_END || token == frequent[0] || token == frequent[1];
@@ -395,7 +395,7 @@ TEST(shortlist_best_is_found)
 	shortlist_close(s);
 }
 
-/* Which sentences are decoded together, and by how many workers, changes not a bit. */
+/* Results are bit-equal for any batch of sentences and any number of workers. */
 TEST(shortlist_does_not_depend_on_batches)
 {
 	static const int32_t prefix[] = { 11, 8 }; /* the first source does not allow them */
@@ -427,7 +427,7 @@ TEST(shortlist_does_not_depend_on_batches)
 	shortlist_close(s);
 }
 
-/* One that allows everything is none. */
+/* A shortlist that allows all tokens has no effect. */
 TEST(shortlist_of_everything_changes_nothing)
 {
 	static const int32_t all[] = { 4, 5, 6, 7, 8, 9, 10, 11 };
@@ -459,7 +459,7 @@ TEST(shortlist_of_everything_changes_nothing)
 	model_free(m);
 }
 
-/* Weights that are not packed are of a backend that cannot. */
+/* Backends that cannot pack weights use them unpacked. */
 TEST(shortlist_takes_packed_weights)
 {
 	struct shortlist *s = a_shortlist(&parts);

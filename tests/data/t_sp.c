@@ -1,8 +1,8 @@
 /*
  * t_sp.c - SentencePiece's BPE: models, normalising, learning, applying.
  *
- * What is expected here was written by SentencePiece 0.2.3 for the same input;
- * tests/peers/sentencepiece_compare.py runs both side by side on real texts.
+ * The expected results were written by SentencePiece 0.2.3 for the same input;
+ * tests/peers/sentencepiece_compare.py compares both programs on real texts.
  * golden/sp-bytes.model is one of its models, trained on the text below with
  * byte_fallback, user-defined symbols and no normalisation.
  */
@@ -259,7 +259,7 @@ TEST(sp_learn_refuses)
 	check_int(learned, 91);
 }
 
-/* Words of a table, with counts, are the same as the lines they stand in. */
+/* Words with counts give the same model as the lines with these words. */
 TEST(sp_learn_counted_words)
 {
 	struct err e = { 0 };
@@ -346,7 +346,7 @@ TEST(sp_normalize_blanks)
 	}
 }
 
-/* Tables of random rules against looking through all of them. */
+/* Tables of random rules against a linear search. */
 TEST(sp_charsmap_finds_the_longest)
 {
 	struct rng_key key = rng_key_make(5, RNG_SHUFFLE, 0, 0);
@@ -450,7 +450,7 @@ TEST(sp_model_refuses)
 	}
 }
 
-/* A model cut anywhere, or with any byte changed, is refused or works; nothing worse. */
+/* A model that is cut off anywhere, or has any byte changed, is refused or works. */
 TEST(sp_model_damaged)
 {
 	struct err e = { 0 };
@@ -472,7 +472,7 @@ TEST(sp_model_damaged)
 			opened++;
 		sp_close(s);
 	}
-	check(cut_opened < 3); /* only where a field ends behind the trainer_spec */
+	check(cut_opened < 3); /* only at the end of a field after the trainer_spec */
 	check(opened > 1000);
 	buf_free(&good);
 	buf_free(&out);

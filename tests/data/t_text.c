@@ -15,7 +15,7 @@
 #include "share/base/util.h"
 #include "tests/test.h"
 
-/* Any of the tools: what it makes of one line. */
+/* The result of one of the tools for a line. */
 typedef int (*line_tool)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
 
 static int run_tokenizer(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
@@ -188,7 +188,7 @@ TEST(text_tokenize_german)
 	tokenizer_free(t);
 }
 
-/* A line of pieces that get in each other's way. */
+/* A line whose parts affect each other. */
 static void random_line(uint64_t seed, uint32_t line, struct buf *out)
 {
 	static const char *const pieces[] = {
@@ -380,12 +380,12 @@ TEST(text_sgm_from_memory_and_a_reader)
 		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "One &amp;") && s.number == 1);
 		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "twolines") && s.number == 2);
 		check_err(sgm_next(&s, &e), ERR_DATA);
-		check_str(e.text, "set.sgm:8: <seg> is not closed before the end of the file");
+		check_str(e.text, "set.sgm:8: the file ends before </seg> of this segment");
 		sgm_close(&s);
 	}
 }
 
-/* Millions of short lines in a segment that never ends: looked at once each. */
+/* Millions of short lines in a segment that never ends: each is scanned once. */
 TEST(text_sgm_never_closed_is_read_once)
 {
 	static const char *const fillers[] = { "x\n", " \n", ">\n" };
@@ -400,7 +400,7 @@ TEST(text_sgm_never_closed_is_read_once)
 			buf_add_str(&text, fillers[i]);
 		check_int(sgm_open_memory(&s, "set.sgm", text.data, text.len, &e), 0);
 		check_err(sgm_next(&s, &e), ERR_DATA);
-		check_str(e.text, "set.sgm:2: <seg> is not closed before the end of the file");
+		check_str(e.text, "set.sgm:2: the file ends before </seg> of this segment");
 		sgm_close(&s);
 		buf_free(&text);
 	}
@@ -480,7 +480,7 @@ TEST(text_moses_on_newstest2014)
 }
 
 /*
- * SHA-256 of what a tool makes of a whole file, each line with its LF, against one recorded from
+ * Compare the SHA-256 of a tool's result for a whole file, each line with its LF, with that of
  * Moses.
  */
 static void check_hash(line_tool run, void *tool, const char *input, const char *expected)

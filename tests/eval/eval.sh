@@ -469,7 +469,7 @@ printf 'the man sees the dog.\tDer Hund\n' >"$tmp/in"
 says 0 '' "$wb" translate -m "$folder" --shortlist model --prefix --terms "$tmp/terms"
 line 1 '^Der Hund.*Katze'
 head -c 300 "$folder/shortlist.bin" >"$tmp/bad"
-says 65 'is not as long as its counts say' "$wb" translate -m "$folder" --shortlist "$tmp/bad"
+says 65 'its length does not agree with its counts' "$wb" translate -m "$folder" --shortlist "$tmp/bad"
 says 64 'needs CORPUS' "$wb" shortlist -C "$w"
 says 66 'train.shard' "$wb" shortlist -C "$w" nothing
 
