@@ -21,7 +21,7 @@
  *	  and returns.
  *	- with exact counts, the count of a pair is the sum over its occurrences of the counts of
  *	  their words.
- *	- of[] of both struct bpe_neighbours is zero, and n_deferred is 0.
+ *	- by_symbol[] of both struct bpe_neighbours is zero, and n_deferred is 0.
  *
  * Words where the simple rule fails are deferred until the others are done: where the merged
  * string was a symbol of the word before, and runs such as a a a, whose pairs overlap.
@@ -257,15 +257,15 @@ static inline int neighbour_events_reserve(struct bpe_neighbours *d, size_t n, s
 static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64_t count,
 				 uint32_t place, struct err *e)
 {
-	struct bpe_neighbour *of = &d->of[symbol];
+	struct bpe_neighbour *sum = &d->by_symbol[symbol];
 
 	assert(symbol >= 0 && (size_t)symbol < d->cap && d->n_events < d->cap_events);
-	if (!of->n++) {
+	if (!sum->n++) {
 		if (mem_grow(&d->seen, &d->cap_seen, d->n_seen + 1, sizeof(*d->seen), e))
 			return e->code;
 		d->seen[d->n_seen++] = symbol;
 	}
-	of->count += count;
+	sum->count += count;
 	d->events[d->n_events++] = (struct bpe_event){ symbol, place };
 	return 0;
 }
@@ -359,28 +359,28 @@ static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g
 
 	for (size_t i = 0; i < d->n_seen; i++) {
 		int32_t x = d->seen[i], y = x == g->merged ? g->right : x;
-		struct bpe_neighbour *of = &d->of[x];
+		struct bpe_neighbour *sum = &d->by_symbol[x];
 		uint32_t old, new;
 		size_t known;
 
-		assert(of->n > 0);
+		assert(sum->n > 0);
 		if (bpe_pairs_get(&m->pairs, is_before_it ? y : g->right,
 				  is_before_it ? g->left : y, &old, e) ||
-		    bpe_pairs_count(&m->pairs, old, -of->count, e))
+		    bpe_pairs_count(&m->pairs, old, -sum->count, e))
 			return e->code;
 		known = m->pairs.n;
 		if (bpe_pairs_get(&m->pairs, is_before_it ? x : g->merged,
 				  is_before_it ? g->merged : x, &new, e) ||
-		    bpe_pairs_count(&m->pairs, new, of->count, e) ||
-		    bpe_pairs_add_places(&m->pairs, new, of->n, &of->places, e))
+		    bpe_pairs_count(&m->pairs, new, sum->count, e) ||
+		    bpe_pairs_add_places(&m->pairs, new, sum->n, &sum->places, e))
 			return e->code;
 		if (new == known)
 			check_may_merge(m, new);
 	}
 	for (size_t i = 0; i < d->n_events; i++)
-		*d->of[d->events[i].symbol].places++ = d->events[i].place;
+		*d->by_symbol[d->events[i].symbol].places++ = d->events[i].place;
 	for (size_t i = 0; i < d->n_seen; i++)
-		d->of[d->seen[i]] = (struct bpe_neighbour){ 0 };
+		d->by_symbol[d->seen[i]] = (struct bpe_neighbour){ 0 };
 	d->n_seen = d->n_events = 0;
 	return 0;
 }
@@ -440,9 +440,9 @@ static int neighbours_reserve(struct bpe_neighbours *d, size_t n, struct err *e)
 {
 	size_t old = d->cap;
 
-	if (mem_grow(&d->of, &d->cap, n, sizeof(*d->of), e))
+	if (mem_grow(&d->by_symbol, &d->cap, n, sizeof(*d->by_symbol), e))
 		return e->code;
-	memset(d->of + old, 0, (d->cap - old) * sizeof(*d->of));
+	memset(d->by_symbol + old, 0, (d->cap - old) * sizeof(*d->by_symbol));
 	return 0;
 }
 
@@ -498,7 +498,7 @@ void bpe_merger_drop(struct bpe_merger *m, uint32_t pair)
 
 static void neighbours_free(struct bpe_neighbours *d)
 {
-	free(d->of);
+	free(d->by_symbol);
 	free(d->seen);
 	free(d->events);
 }

@@ -39,9 +39,9 @@ struct bpe_neighbours {
 		int64_t count;
 		uint32_t n;
 		uint32_t *places;
-	} * of; /* owned: (cap) by symbol; all zero between merges */
+	} * by_symbol; /* owned: (cap) by symbol; all zero between merges */
 	size_t cap;
-	int32_t *seen; /* owned: symbols whose entry in of[] is not zero */
+	int32_t *seen; /* owned: symbols whose entry in by_symbol[] is not zero */
 	size_t n_seen, cap_seen;
 	struct bpe_event {
 		int32_t symbol;
