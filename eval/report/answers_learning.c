@@ -338,8 +338,8 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 		"The rate rises linearly for %lld steps to %.4g, then falls with the inverse "
 		"square "
 		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
-		"step^-0.5). The recorded rates deviate from this formula by at most %.2g of it.",
+		"step^-0.5). The recorded rates differ from this formula by at most %.3g %%.",
 		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup,
-		deviation);
+		100 * deviation);
 	return 0;
 }

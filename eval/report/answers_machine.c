@@ -131,7 +131,8 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 			      "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
 			      100 * gpu.gpu_util, 100 * share);
 	if (isfinite(mfu))
-		answer_append(a, a->verdict, " (%.0f %% of the peak FLOP/s)", 100 * mfu);
+		answer_append(a, a->verdict, ". Training reached %.1f %% of the peak FLOP/s",
+			      100 * mfu);
 	answer_append(a, a->verdict, ".");
 	return 0;
 }
