@@ -40,6 +40,8 @@ names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu'
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
 		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
+# Each sed script of tests/cudasim/mutants.sh must still change its file.
+CHECK=1 srcdir=. sh tests/cudasim/mutants.sh || complain "repair the patterns of tests/cudasim/mutants.sh"
 # What make runs as a test must be executable in the distribution, too.
 for script in $(grep -lE '^(TESTS|long_tests)' tests/local.mk tests/*/local.mk | while read -r list; do
 	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | grep -v '^tests/fuzz/' | sort -u); do

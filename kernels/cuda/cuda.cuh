@@ -1,19 +1,19 @@
 /*
- * cuda.cuh - what the kernels of the GPU backend share. Inside kernels/ only.
+ * cuda.cuh - declarations shared by the kernels of the GPU backend. For kernels/ only.
  *
- * The same files are read by nvcc and, for tests without a GPU, by the host
- * compiler with the simulator of tests/cudasim/. What only nvcc understands is
- * behind macros here:
+ * The .cu files are compiled by nvcc and, for tests without a GPU, by the host compiler with the
+ * simulator of tests/cudasim/. Macros hide the syntax that only nvcc understands:
  *
  *	__global__ void twice(float *x, int64_t n) { SHARED(float, tile, [32][33]); … }
  *	LAUNCH(d, twice, grid, block, 0, x, n);		LAUNCH(d, (many<A, 4>), …)
  *
- * A launch notes its error in d; nobody waits for the GPU before sync.
+ * A launch stores its error in d and does not wait for the GPU.
  *
- * Tensors are read and written eight columns at a time, as floats: tensor_load8(),
- * tensor_store8(). How that is done is the template argument of nearly every kernel:
- * access_of(t, …, vector, …) on the host looks at types and alignment.
- * Eight columns are also what one block of random numbers serves.
+ * Kernels read and write tensors eight columns ("an eight") at a time, as floats: tensor_load8(),
+ * tensor_store8(). Eight bf16 are 16 bytes, the widest access of a thread, and one Philox block
+ * serves eight elements of dropout. The template argument `enum access` of nearly every kernel
+ * selects the types and whether 16-byte accesses are possible; access_of(t, …, vector, …) chooses
+ * it on the host from dtypes and alignment.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_CUH
 #define WERKBANK_KERNELS_CUDA_CUDA_CUH
@@ -50,7 +50,7 @@
 		cuda_check(d, cudaGetLastError(), #kernel);                                        \
 	} while (0)
 
-/* One launch for each way of access. */
+/* Launch the instance of a kernel for this access. */
 #define LAUNCH_ACCESS(d, access, kernel, grid, block, shared, ...)                                 \
 	do {                                                                                       \
 		switch (access) {                                                                  \
@@ -70,21 +70,21 @@
 
 /* ---- the opened backend --------------------------------------------------------------- */
 
-/* Memory that an op needs for itself; it grows at first use, or in reserve, and is kept. */
+/* Scratch memory of ops on the device, allocated at first use or by reserve(); never shrinks. */
 enum cuda_scratch {
 	CUDA_SCRATCH_SUMS, /* partial sums */
-	CUDA_SCRATCH_A,	   /* inputs of a product in another type */
+	CUDA_SCRATCH_A,	   /* inputs of a product, converted */
 	CUDA_SCRATCH_B,
-	CUDA_SCRATCH_OUT,
-	CUDA_SCRATCH_BLAS, /* cuBLASLt's own */
-	CUDA_SCRATCH_SORT,
-	CUDA_SCRATCH_FREQUENCIES, /* of positions, for the embedding */
+	CUDA_SCRATCH_OUT,  /* output of a product before conversion; logits of linear_top_k */
+	CUDA_SCRATCH_BLAS, /* workspace of cuBLASLt */
+	CUDA_SCRATCH_SORT, /* keys of embed_grad */
+	CUDA_SCRATCH_FREQUENCIES, /* of the position encoding */
 	CUDA_SCRATCH_ATTENTION,
 	CUDA_SCRATCH_COUNT
 };
 
-#define CUDA_BLAS_BYTES	 ((size_t)32 << 20) /* cuBLASLt's own */
-#define CUDA_STAGES	 4
+#define CUDA_BLAS_BYTES	 ((size_t)32 << 20) /* workspace of cuBLASLt */
+#define CUDA_STAGES	 4		    /* pinned buffers of to_device() */
 #define CUDA_STAGE_BYTES ((size_t)256 << 10)
 
 struct cuda_products;
@@ -92,60 +92,63 @@ struct cuda_graphs;
 
 struct dev {
 	int device;
-	int processors;	      /* multiprocessors */
-	int max_shared_bytes; /* bytes of shared memory that a block may ask for */
+	int processors;	      /* number of multiprocessors */
+	int max_shared_bytes; /* greatest shared memory of a block */
 	bool bf16;
-	bool tensor_cores;   /* of bf16: from compute capability 8 on */
-	cudaStream_t stream; /* owned */
-	struct err fault;    /* the first since the last sync; code 0: none */
+	bool tensor_cores;   /* has tensor cores for bf16: compute capability >= 8 */
+	cudaStream_t stream; /* owned; all ops */
+	struct err fault;    /* the first fault since the last sync; code 0: none */
 	struct {
 		void *data; /* owned */
 		size_t bytes;
 	} scratch[CUDA_SCRATCH_COUNT];
 	struct {
-		char *data;	  /* owned, pinned; NULL: not needed yet */
-		cudaEvent_t free; /* owned; what was copied from it has arrived */
-	} stage[CUDA_STAGES];
+		char *data;	  /* owned, pinned; NULL: not used yet */
+		cudaEvent_t free; /* owned; recorded behind the last copy from data */
+	} stage[CUDA_STAGES];	  /* host staging buffers of cuda_to_device() */
 	int next_stage;
-	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_to_device_async() */
-	cudaStream_t copies;	/* owned */
-	cudaEvent_t swap_event; /* owned: what was called before the last turn has ended */
+	/* two host staging buffers of cuda_to_device_async(), exchanged by cuda_swap_staging() */
+	cudaStream_t copies;	/* owned; copies from staging[] */
+	cudaEvent_t swap_event; /* owned; behind the ops called before the last swap */
 	struct {
 		char *data; /* owned, pinned */
 		size_t bytes, used;
-		cudaEvent_t copy_event; /* owned */
+		cudaEvent_t copy_event; /* owned; behind the copies made before the last swap */
 	} staging[2];
 	int next_staging;
-	int64_t frequencies_width;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
-	struct cuda_products *products; /* owned; NULL: none yet */
-	struct cuda_graphs *graphs;	/* owned; NULL: not wanted */
+	int64_t frequencies_width;	/* width for which CUDA_SCRATCH_FREQUENCIES is filled */
+	struct cuda_products *products; /* owned; NULL: not opened yet */
+	struct cuda_graphs *graphs;	/* owned; NULL: graphs are off */
 };
 
-/* Note that this call failed, unless something did before. */
+/*
+ * If error is not cudaSuccess and d->fault is empty, store a fault there. what: the failed action,
+ * e.g. "copying to the GPU".
+ */
 void cuda_check(struct dev *d, cudaError_t error, const char *what);
 
 /*
- * At least n * size bytes on the device, not zeroed, 256-byte aligned, good until the next call
- * with the same which. NULL: the fault is noted.
+ * At least n * size bytes on the device, not zeroed, 256-byte aligned, valid until the next call
+ * with the same `which`. NULL: out of memory, stored in d->fault.
  */
 void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t size);
 
 /* out[c] += the sum over p of parts[p * cols + c], in the order of p. */
 void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_parts, int64_t cols);
 
-/* cuda_linear.cu: open the library. */
+/* cuda_linear.cu: load and open cuBLASLt. */
 void cuda_products_open(struct dev *d);
-void cuda_products_close(struct cuda_products *p);
-/* cuda_graph.cu: graphs from now on; forget all, as their arguments are no longer true. */
+void cuda_products_close(struct cuda_products *p); /* p may be NULL */
+/* cuda_graph.cu: switch graphs on; discard all graphs, because memory they use has moved. */
 int cuda_graphs_open(struct dev *d, struct err *e);
 void cuda_graphs_drop(struct dev *d);
 void cuda_graphs_close(struct dev *d);
-/* cuda_embed.cu: fill what the embedding of this width reads. */
+/* cuda_embed.cu: fill the table of frequencies for this width. */
 void cuda_embed_prepare(struct dev *d, int64_t d_model);
 
 /* ---- bf16 ------------------------------------------------------------------------------- */
 
-/* Two of them in one register, the lower first. */
+/* Two bf16 in one register; the first in the lower half. */
 static __device__ __forceinline__ float bf16_low(uint32_t two)
 {
 	return __uint_as_float(two << 16);
@@ -182,7 +185,7 @@ static __device__ __forceinline__ uint16_t bf16_one(float x)
 	return (uint16_t)bf16_pair(x, 0);
 }
 
-/* x as bf16 knows it. */
+/* x rounded to bf16, as a float. */
 static __device__ __forceinline__ float bf16_rounded(float x)
 {
 	return bf16_low(bf16_pair(x, 0));
@@ -192,9 +195,9 @@ static __device__ __forceinline__ float bf16_rounded(float x)
 
 enum access {
 	ACCESS_F32,
-	ACCESS_BF16,  /* rows of whole eights, 16-byte aligned, all of one type */
-	ACCESS_MIXED, /* the same, of both types */
-	ACCESS_ANY    /* anything else: element by element, edges checked */
+	ACCESS_BF16,  /* both: all tensors of this type, 16-byte aligned, columns a multiple of 8 */
+	ACCESS_MIXED, /* the same, but some tensors are float and some bf16 */
+	ACCESS_ANY    /* anything else: element by element, with checks at the edges */
 };
 
 template <enum access A> static __device__ __forceinline__ bool is_bf16(struct tensor t)
@@ -238,7 +241,7 @@ static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t ro
 		((float *)t.data)[at] = x;
 }
 
-/* v = columns [col, col + 8) of a row; what lies behind the last column is 0. */
+/* v = columns [col, col + 8) of a row; columns behind the last one are 0. */
 template <enum access A>
 static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t, int64_t row,
 						    int64_t col)
@@ -260,7 +263,7 @@ static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t,
 	}
 }
 
-/* Sixteen bytes of global memory in one access: left alone, the compiler often makes four of it. */
+/* One 16-byte store; without asm the compiler often splits it into four. */
 static __device__ __forceinline__ void store_16_bytes(void *to, uint4 v)
 {
 #if defined(__CUDA_ARCH__)
@@ -298,7 +301,7 @@ static __device__ __forceinline__ void tensor_store8(struct tensor t, int64_t ro
 	}
 }
 
-/* The same of a vector of floats. */
+/* The same for a vector of floats. */
 template <enum access A>
 static __device__ __forceinline__ void tensor_load8(float v[8], const float *p, int64_t col,
 						    int64_t cols)
@@ -317,7 +320,7 @@ static __device__ __forceinline__ void tensor_store8(float *p, int64_t col, int6
 	tensor_store8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(t, 0, col, v);
 }
 
-/* Host: how may these be read and written? A NULL vector is no obstacle. */
+/* Host: the access for these tensors and float vectors; a vector may be NULL. */
 static inline bool access_is_aligned(struct tensor t)
 {
 	return (uintptr_t)t.data % 16 == 0 && t.cols % 8 == 0 &&
@@ -352,7 +355,7 @@ template <class... T> static inline enum access access_of(T... t)
 
 struct drop {
 	struct rng_key key;
-	uint32_t threshold; /* 0: everything is kept */
+	uint32_t threshold; /* 0: no dropout */
 	float scale;
 	const uint32_t *rng_step; /* see drop_now() */
 };
@@ -369,14 +372,17 @@ static inline struct drop drop_of(struct dropout how)
 	return d;
 }
 
-/* A kernel that drops begins with this: the host may have told it long before the moment was known. */
+/*
+ * First statement of a kernel with dropout: read the current step from device memory. The launch may
+ * have been recorded in a graph, before the step was known.
+ */
 static __device__ __forceinline__ struct drop drop_now(struct drop d)
 {
 	d.key = dropout_key(d.key, d.rng_step);
 	return d;
 }
 
-/* What dropout multiplies the eight elements of one block of random numbers by. */
+/* v = factors of the eight elements of one Philox block. */
 static __device__ __forceinline__ void drop_block(float v[8], struct drop d, uint64_t block)
 {
 	struct rng_block b = rng_block_at(d.key, block);
@@ -386,7 +392,7 @@ static __device__ __forceinline__ void drop_block(float v[8], struct drop d, uin
 		v[i] = (b.v[i >> 1] >> ((i & 1) * 16) & 0xFFFF) >= d.threshold ? d.scale : 0;
 }
 
-/* What dropout multiplies columns [col, col + 8) of a tensor's row by, cols wide. */
+/* v = factors of columns [col, col + 8) of a row of a tensor with cols columns. */
 template <enum access A>
 static __device__ __forceinline__ void dropout_factors8(float v[8], struct drop d, int64_t row,
 							int64_t col, int64_t cols)
@@ -437,7 +443,7 @@ template <int THREADS, class T> static __device__ __forceinline__ T block_sum(T 
 	T total = 0;
 
 	x = warp_sum(x);
-	__syncthreads(); /* whoever still reads the sums of the last call */
+	__syncthreads(); /* all threads have read the sums of the last call */
 	if (threadIdx.x % 32 == 0)
 		sums[threadIdx.x / 32] = x;
 	__syncthreads();
@@ -464,7 +470,7 @@ template <int THREADS> static __device__ __forceinline__ float block_max(float x
 
 /* ---- tensor cores, one warp ----------------------------------------------------------------- */
 
-/* Kernels for chips that have none for bf16 are left empty, and nobody starts them: dev.tensor_cores. */
+/* For older chips the kernels are compiled empty; dev.tensor_cores prevents their launch. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define HAS_TENSOR_CORES false
 #else
@@ -517,9 +523,9 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
 #endif
 }
 
-/* ---- copies into shared memory that arrive later ------------------------------------------- */
+/* ---- asynchronous copies into shared memory -------------------------------------------------- */
 
-/* 16 bytes, of which the first valid ones (0 to 16) come from there; the rest becomes 0. */
+/* Copy the first `valid` (0 to 16) of 16 bytes; the rest becomes 0. */
 static __device__ __forceinline__ void copy_async16(void *shared, const void *from, int valid)
 {
 #if defined(CUDASIM)
@@ -545,7 +551,10 @@ static __device__ __forceinline__ void copy_commit(void)
 #endif
 }
 
-/* Wait until all but this thread's latest N groups have arrived; a barrier for the others follows. */
+/*
+ * Wait until at most the N latest groups of this thread are still under way. A barrier must follow
+ * before other threads read the data.
+ */
 template <int N> static __device__ __forceinline__ void copy_wait(void)
 {
 #if defined(CUDASIM)

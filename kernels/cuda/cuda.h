@@ -1,22 +1,23 @@
 /*
- * cuda.h - the GPU backend as its C side sees it: the functions of the table.
+ * cuda.h - the GPU backend for C: the functions of its table. A reading order:
  *
- *	cuda_dev.cu	opened backend: stream, memory, copies, errors
- *	cuda_point.cu	element by element: bias, ReLU, dropout, sums, Adam
- *	cuda_embed.cu	embedding; its gradient, sorted by token
- *	cuda_norm.cu	layer normalisation
- *	cuda_linear.cu	products, by cuBLASLt (cuda_blas.cu finds it at run time)
- *	cuda_attention.cu	attention within short sentences
- *	cuda_loss.cu	label-smoothed cross entropy
- *	cuda_decode.cu	one step of beam search
- *	cuda_graph.cu	ops that come again and again
- *	cuda_table.c	all of them as a table
- *	cuda_queue.cu	beside the ops: another stream, ordered against theirs (cuda_queue.h)
- *	cuda_compress.cu	forms of gradients on the wire
+ *	cuda.cuh		declarations and device functions shared by the kernels
+ *	cuda_point.cu		elementwise ops: bias, ReLU, dropout, sums, Adam; the simplest kernels
+ *	cuda_loss.cu		label-smoothed cross entropy: a block for each row
+ *	cuda_norm.cu		layer normalisation: a warp for each row
+ *	cuda_embed.cu		embedding; its gradient, sorted by token
+ *	cuda_linear.cu		products: cuBLASLt (loaded by cuda_blas.cu), and packed weights
+ *	cuda_attention.cu	attention on tensor cores (cuda_attention_tiles.cuh, …_grad.cu)
+ *	cuda_attention_any.cu	attention for other widths and types
+ *	cuda_decode.cu		ops of incremental decoding: attention, row copies, top k
+ *	cuda_dev.cu		opened backend: stream, memory, copies, errors
+ *	cuda_graph.cu		CUDA graphs: capture and replay
+ *	cuda_queue.cu		a second stream beside the ops, for NCCL (cuda_queue.h)
+ *	cuda_compress.cu	compressed gradients
+ *	cuda_table.c		the table of the backend
  *
- * What they share is in cuda.cuh. The libraries of CUDA are looked for when a
- * backend is asked for: a program that has all this inside runs where there is
- * no GPU and no driver.
+ * The driver and the libraries of CUDA are loaded at run time. So a program built with CUDA also
+ * runs on machines without GPU and driver.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_H
 #define WERKBANK_KERNELS_CUDA_CUDA_H
@@ -27,7 +28,7 @@
 extern "C" {
 #endif
 
-/* Why the GPU cannot be used here, in a sentence; NULL: it can. */
+/* Why no GPU can be used here: a clause without a full stop; NULL: a GPU can be used. */
 const char *cuda_unusable_reason(void);
 
 bool cuda_usable(void);
@@ -42,15 +43,15 @@ void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t byte
 void cuda_swap_staging(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
 int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
-int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
-struct dev_memory cuda_memory_needs(const struct dev_limits *most);
+int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
+struct dev_memory cuda_memory_needs(const struct dev_limits *limits);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
 void cuda_graph_pause(struct dev *d);
 void cuda_graph_resume(struct dev *d);
 void cuda_graph_end(struct dev *d);
 void cuda_graph_replay(struct dev *d, int piece);
 
-#ifdef CUDA_PARTIAL /* ops that are not written yet are NULL in the table */
+#ifdef CUDA_PARTIAL /* tests: weak symbols, so a missing op becomes NULL in the table */
 #define OP(name, args, names) void cuda_##name args __attribute__((weak));
 #else
 #define OP(name, args, names) void cuda_##name args;

@@ -1,28 +1,43 @@
 /*
- * cuda_attention.cu - see cuda.h: attention within each sentence, on tensor cores.
+ * cuda_attention.cu - attention within each sentence, forward, on tensor cores (after Dao 2023,
+ * FlashAttention-2). Formulas: ref_attention.c.
  *
- * A block has a sentence, a head and a tile of queries, each warp 16 of them,
- * and goes through the keys 64 at a time (Dao 2023, FlashAttention-2). Sentences
- * are short: most often that is once. What tensor cores do not take goes to
- * cuda_attention_any.cu.
+ * The batch is packed, without padding: the rows of all sentences follow each other.
+ *
+ *	grid	x: sentence * heads + head	y: tile of queries of that sentence
+ *	block	1, 2 or 4 warps, by the longest sentence; a warp has 16 queries
+ *
+ *		   keys of the sentence, 64 at a time
+ *	queries	 +-----------+-----------+
+ *	 warp 0  |  s = q kT |  next     |	shared memory: q tile, k tile, v tile (bf16)
+ *	 warp 1  |  16 x 64  |  tile     |	registers: q, s (16 x 64 scores), o (16 x 64 output),
+ *		 +-----------+-----------+		   greatest and sum of each row
+ *
+ * For each tile of keys: s = q kT, causal mask, online softmax (a larger maximum rescales o), dropout,
+ * o += p v. Sentences are short (about 30 tokens), so most blocks see one tile of keys only. The
+ * copy of v runs while s is computed, that of the next k while o is computed (cp.async).
+ *
+ * No score goes to memory, and no two blocks add to the same output: bits repeat. Other widths and
+ * types, and chips without bf16 tensor cores, use cuda_attention_any.cu.
  */
 #include "kernels/cuda/cuda_attention_tiles.cuh"
 
+#include <assert.h>
 #include <math.h>
 
-#define KEYS 64 /* of a tile */
+#define KEYS 64 /* keys of a tile */
 
-/* 16 queries of a warp against one tile of keys. */
+/* The state of a warp: 16 queries, and the current tile of keys. */
 struct forward {
-	float o[8][4], s[8][4];
-	/* of the row group and the one 8 below; weights: this lane's share */
+	float o[8][4], s[8][4]; /* output and scores; [column / 8][element], see the tiles header */
+	/* of rows group and group + 8: greatest score; sum of the weights in this lane */
 	float greatest[2], weights[2];
-	int query, key; /* first of the sentence's */
-	int last_query; /* the first that is none */
-	int n_here;	/* keys of the tile that are seen */
+	int query, key; /* first query of the warp, first key of the tile; in the sentence */
+	int last_query; /* queries of the sentence */
+	int n_here;	/* keys of the tile that the warp sees; <= 0: none */
 };
 
-/* Scores in the exponent of 2. */
+/* s = q kT / sqrt(64) * log2(e), so that exp_2() gives e^score; hidden keys get -infinity. */
 static __device__ __forceinline__ void forward_scores(struct forward *f, const uint32_t q[4][4],
 						      const uint16_t (*k)[PITCH],
 						      const struct attention_work &w, int n_k)
@@ -50,6 +65,7 @@ static __device__ __forceinline__ void forward_scores(struct forward *f, const u
 	}
 }
 
+/* s = e^(s - greatest); rescale o and weights if the maximum has grown. */
 static __device__ __forceinline__ void forward_softmax(struct forward *f)
 {
 #pragma unroll
@@ -77,16 +93,16 @@ static __device__ __forceinline__ void forward_softmax(struct forward *f)
 }
 
 /*
- * Zero what dropout drops of 16 by 16 weights from this query and key on. Each lane makes one of
- * the 32 blocks of random numbers, of eight keys of one query, and the four lanes that hold the
- * query's weights exchange them.
+ * Zero the dropped ones of 16 x 16 weights, from this query and key on. They need 32 Philox blocks,
+ * each of eight keys of one query. Each lane computes one; then the four lanes that hold the
+ * weights of a query exchange words.
  */
 static __device__ __forceinline__ void forward_drop(float p[2][4], const struct attention_work &w,
 						    const struct sentence &s, int query, int key)
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const int64_t row = s.first_q + query + group + t % 2 * 8;
-	/* read here, each time: there is no register left to keep the moment in */
+	/* drop_now() at each call: no register is left to hold the step */
 	struct rng_block b = rng_block_at(drop_now(w.drop).key,
 					  attention_block(row, s.head, w.heads, key + t / 2 * 8));
 
@@ -100,6 +116,7 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 	}
 }
 
+/* o += dropout(p) v; the factor 1 / (1 - rate) is applied at the end. */
 static __device__ __forceinline__ void forward_values(struct forward *f, const uint16_t (*v)[PITCH],
 						      const struct attention_work &w,
 						      const struct sentence &s)
@@ -117,6 +134,7 @@ static __device__ __forceinline__ void forward_values(struct forward *f, const u
 	}
 }
 
+/* Divide by the sums of weights; store the output and lse. */
 template <enum access A>
 static __device__ __forceinline__ void
 forward_finish(const struct forward *f, const struct attention_work &w, const struct sentence &s)
@@ -151,7 +169,7 @@ static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
 	const struct tensor all_k = head_of(w.k, s.head, w.heads),
 			    all_v = head_of(w.v, s.head, w.heads);
 	const int first = blockIdx.y * N_WARPS * 16, warp = threadIdx.x / 32,
-		  most = w.causal ? min(s.n_k, first + N_WARPS * 16) : s.n_k;
+		  last_key = w.causal ? min(s.n_k, first + N_WARPS * 16) : s.n_k;
 	struct forward f = { {}, {}, { -INFINITY, -INFINITY }, {}, first + warp * 16, 0, s.n_q, 0 };
 	int seen = w.causal ? min(s.n_k, f.query + 16) : s.n_k;
 	uint32_t left[4][4];
@@ -162,35 +180,35 @@ static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
 		seen = 0;
 	load_tile<A>(q, head_of(w.q, s.head, w.heads), s.first_q + first, s.n_q - first,
 		     N_WARPS * 16);
-	load_tile<A>(k, all_k, s.first_k, most, KEYS);
+	load_tile<A>(k, all_k, s.first_k, last_key, KEYS);
 	copy_commit();
-	load_tile<A>(v, all_v, s.first_k, most, KEYS);
+	load_tile<A>(v, all_v, s.first_k, last_key, KEYS);
 	copy_commit();
 	copy_wait<1>();
 	__syncthreads();
 	load_left(left, q, warp * 16);
-	for (; f.key < most; f.key += KEYS) {
+	for (; f.key < last_key; f.key += KEYS) {
 		const int next = f.key + KEYS;
 
 		f.n_here = seen - f.key;
 		if (f.n_here > 0)
 			forward_scores(&f, left, k, w, s.n_k);
-		__syncthreads(); /* all have read k */
-		if (next < most)
-			load_tile<A>(k, all_k, s.first_k + next, most - next, KEYS);
+		__syncthreads(); /* all warps have read k */
+		if (next < last_key)
+			load_tile<A>(k, all_k, s.first_k + next, last_key - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
-		__syncthreads(); /* v is there */
+		__syncthreads(); /* v has arrived */
 		if (f.n_here > 0) {
 			forward_softmax(&f);
 			forward_values(&f, v, w, s);
 		}
-		__syncthreads(); /* all have read v */
-		if (next < most)
-			load_tile<A>(v, all_v, s.first_k + next, most - next, KEYS);
+		__syncthreads(); /* all warps have read v */
+		if (next < last_key)
+			load_tile<A>(v, all_v, s.first_k + next, last_key - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
-		__syncthreads(); /* k is there */
+		__syncthreads(); /* the next k has arrived */
 	}
 	copy_wait<0>();
 	forward_finish<A>(&f, w, s);
@@ -199,6 +217,7 @@ static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
 template <enum access A>
 static void start_tiles(struct dev *d, const struct attention_work &w, struct attention_shape shape)
 {
+	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
 	const int warps = shape.max_q <= 16 ? 1 : shape.max_q <= 32 ? 2 : 4;
 	const dim3 grid((unsigned)shape.n * (unsigned)shape.heads,
 			(unsigned)CEIL_DIV(shape.max_q, warps * 16));

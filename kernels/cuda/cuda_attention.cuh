@@ -1,6 +1,7 @@
 /*
- * cuda_attention.cuh - what the kernels of attention share: cuda_attention.cu has tensor cores and
- * heads of 64 columns, cuda_attention_any.cu takes everything, cuda_decode.cu has one step.
+ * cuda_attention.cuh - shared by the kernels of attention: cuda_attention.cu and
+ * cuda_attention_grad.cu (tensor cores, heads of 64 columns), cuda_attention_any.cu (all other
+ * shapes), cuda_decode.cu (one decoding step).
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_CUH
 #define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_CUH
@@ -14,20 +15,20 @@ struct attention_work {
 	const int32_t *q_start, *k_start;
 	int32_t heads;
 	bool causal;
-	float scale; /* of scores */
+	float scale; /* of scores: 1 / sqrt(columns of a head) */
 	struct drop drop;
-	struct tensor dq, dk, dv, dout; /* backward */
-	float *scratch;			/* backward; each says what for */
+	struct tensor dq, dk, dv, dout; /* backward only */
+	float *scratch; /* backward only: dq sums (grad_tiles), or dout . out (grad_any) */
 };
 
 void cuda_attention_any(struct dev *d, struct attention_work w, struct attention_shape shape);
 void cuda_attention_grad_any(struct dev *d, struct attention_work w, struct attention_shape shape);
 
-/* Block x of a grid has a sentence and a head. */
+/* One head of one sentence: blockIdx.x = sentence * heads + head. */
 struct sentence {
 	int32_t head;
-	int64_t first_q, first_k; /* rows */
-	int32_t n_q, n_k;
+	int64_t first_q, first_k; /* first rows of the sentence */
+	int32_t n_q, n_k;	  /* number of rows */
 };
 
 static __device__ __forceinline__ struct sentence sentence_at(const struct attention_work &w,
@@ -53,16 +54,21 @@ static __device__ __forceinline__ struct tensor head_of(struct tensor t, int32_t
 	return t;
 }
 
-/* The block of random numbers for eight keys, of which j is one, of a query's row. */
+/* The Philox block for the eight keys around j (j & ~7 and on) of a query row: ops.def, attention. */
 static __device__ __forceinline__ uint64_t attention_block(int64_t row, int32_t head, int32_t heads,
 							   int32_t j)
 {
 	return (uint64_t)(row * heads + head) << 9 | (uint64_t)(j >> 3);
 }
 
-/* ---- groups of lanes side by side, eight columns each -------------------------------------- */
+/*
+ * ---- groups of lanes -------------------------------------------------------------------------
+ *
+ * Without tensor cores a group of lanes owns a row of a head, eight columns a lane: 64 columns need
+ * 8 lanes, so a warp has 4 groups, and each takes every fourth key.
+ */
 
-/* Lanes for heads of this width: a power of two. Wider heads take several rounds. */
+/* Lanes of a group: a power of two. Heads wider than 256 columns take several rounds. */
 static inline int group_lanes(int64_t width)
 {
 	int lanes = 1;
@@ -72,7 +78,7 @@ static inline int group_lanes(int64_t width)
 	return lanes;
 }
 
-/* tensor_load8(), but nothing behind the last column. */
+/* tensor_load8(), but zeros if col is behind the last column. */
 template <enum access A>
 static __device__ __forceinline__ void load_part(float v[8], struct tensor t, int64_t row,
 						 int64_t col)
@@ -84,7 +90,7 @@ static __device__ __forceinline__ void load_part(float v[8], struct tensor t, in
 		tensor_load8<A>(v, t, row, col);
 }
 
-/* The product of two rows, on all lanes of the group; a: this lane's first eight columns of q. */
+/* Dot product of two rows, on all lanes of the group; a: the first eight columns of q of this lane. */
 template <enum access A>
 static __device__ __forceinline__ float group_dot(const float a[8], struct tensor q, int64_t q_row,
 						  struct tensor k, int64_t k_row, int64_t col,
@@ -108,15 +114,19 @@ static __device__ __forceinline__ float group_dot(const float a[8], struct tenso
 	return sum;
 }
 
-/* The softmax so far of a group, and eight columns of its sum of v. */
+/*
+ * Online softmax of the keys seen so far (Milakov and Gimelshein 2018): greatest score, sum of
+ * e^(score - greatest), and this lane's eight columns of sum e^(score - greatest) v. A larger score
+ * rescales both sums.
+ */
 struct softmax_sum {
 	float greatest, weights, v[8];
 };
 
-/* Below every score; finite, so that differences are numbers. */
+/* Less than every score; finite, so that differences are not NaN. */
 #define LOWEST_SCORE -3.0e38f
 
-/* One more key; keep: what dropout multiplies its weight by. */
+/* Add a key; keep: its dropout factor. */
 static __device__ __forceinline__ void softmax_add_key(struct softmax_sum *s, float score,
 						       float keep, const float v[8])
 {
@@ -143,7 +153,7 @@ static __device__ __forceinline__ void softmax_merge(struct softmax_sum *s,
 		s->v[i] = s->v[i] * own + other->v[i] * its;
 }
 
-/* Join the groups of a warp. */
+/* Merge the groups of a warp; all lanes get the result. */
 static __device__ __forceinline__ void softmax_merge_warp(struct softmax_sum *s, int lanes)
 {
 	for (int with = lanes; with < 32; with *= 2) {

@@ -1,20 +1,31 @@
 /*
- * cuda_attention_any.cu - see cuda.h: attention for any type, width and alignment.
+ * cuda_attention_any.cu - attention, forward and backward, for any type, width and alignment, without
+ * tensor cores. Formulas: ref_attention.c.
  *
- * A warp has one query (for dk, dv: one key) and goes through the keys (the
- * queries) that belong to it. Lanes stand side by side, eight columns each, as
- * many as a head is wide; such groups take rows by turns and are joined at the
- * end. Heads wider than a warp take several rounds, which make the same scores
- * again for other columns of what comes out.
+ *	grid	x: sentence * heads + head	y: 16 rows (queries; for dk and dv: keys)
+ *	block	4 warps; a warp computes one row after the other
+ *	warp	groups of lanes, eight columns a lane (cuda_attention.cuh); with heads of 64 columns:
+ *
+ *		lane	 0 … 7	    8 … 15    16 … 23	 24 … 31
+ *		columns	 0 … 63	    0 … 63     0 … 63	  0 … 63
+ *		forward	 keys 0-7   8-15       16-23	  24-31		of the query of the warp
+ *
+ * Forward: each group takes eight keys at a time (one Philox block), with an online softmax in
+ * registers; the groups are merged by shuffles at the end. Backward: attention_dq has a warp for each
+ * query and stores delta = dout . out; attention_dkv, launched after it, has a warp for each key
+ * and walks through the queries. Sums are in registers and in a fixed order.
+ *
+ * Heads wider than 256 columns take several rounds over the keys. Each round computes the same
+ * scores again, and other columns of the result.
  */
 #include "kernels/cuda/cuda_attention.cuh"
 
 #define WARPS 4
 #define BLOCK (WARPS * 32)
-#define ROWS  16 /* of a block */
+#define ROWS  16 /* rows of a block */
 
 struct group {
-	int lanes, number, count; /* lanes of a group; which of how many this is */
+	int lanes, number, count; /* lanes of a group; number of this group; groups of the warp */
 	int64_t col;		  /* first column of this lane */
 };
 
@@ -35,7 +46,7 @@ static __device__ __forceinline__ void join_groups(float v[8], int lanes)
 			v[i] += __shfl_xor_sync(ALL_LANES, v[i], with);
 }
 
-/* Which weights of the eight keys from first on dropout keeps: bits. */
+/* Dropout mask of the eight keys from `first` on, a multiple of 8: bit i is set if key i is kept. */
 static __device__ __forceinline__ unsigned
 dropout_kept_keys(struct drop d, int64_t row, int32_t head, int32_t heads, int32_t first)
 {
@@ -51,7 +62,7 @@ dropout_kept_keys(struct drop d, int64_t row, int32_t head, int32_t heads, int32
 	return kept;
 }
 
-/* Keys that query i sees. */
+/* Number of keys that query i sees. */
 static __device__ __forceinline__ int32_t count_seen_keys(const struct attention_work &w,
 							  const struct sentence &s, int32_t i)
 {
@@ -60,6 +71,7 @@ static __device__ __forceinline__ int32_t count_seen_keys(const struct attention
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
+/* Softmax and output columns [first + g.col, + 8) of query i, merged over all groups. */
 template <enum access A>
 static __device__ __forceinline__ struct softmax_sum
 group_attend(const struct attention_work &w, const struct sentence &s, const struct group &g,
@@ -133,8 +145,8 @@ void cuda_attention_any(struct dev *d, struct attention_work w, struct attention
 /* ---- backward ------------------------------------------------------------------------------- */
 
 struct grad_row {
-	struct tensor q, k, v, dout; /* of the head */
-	float a[8], b[8];	     /* this lane's first columns of the row that the warp has */
+	struct tensor q, k, v, dout; /* columns of the head */
+	float a[8], b[8]; /* first columns, in this lane, of q and dout (dk, dv: of k and v) */
 };
 
 template <enum access A>
@@ -150,7 +162,7 @@ static __device__ __forceinline__ struct grad_row grad_row_of(const struct atten
 	return r;
 }
 
-/* The sum over the keys that a query sees of dscore times k; delta = dout . out. */
+/* sum = dq: the sum of dscore * k over the keys that query i sees; delta = dout . out. */
 template <enum access A>
 static __device__ __forceinline__ void
 group_query_grad(float sum[8], const struct attention_work &w, const struct sentence &s,
@@ -213,7 +225,7 @@ static __global__ void __launch_bounds__(BLOCK, 3) attention_dq(struct attention
 	}
 }
 
-/* The sums over the queries that see a key. */
+/* dk, dv of key j: sums over the queries that see it. */
 template <enum access A>
 static __device__ __forceinline__ void
 group_key_grad(float dk[8], float dv[8], const struct attention_work &w, const struct sentence &s,

@@ -1,31 +1,45 @@
 /*
- * cuda_attention_grad.cu - see cuda.h: gradients of attention, on tensor cores.
+ * cuda_attention_grad.cu - gradients of attention, on tensor cores. Formulas: ref_attention.c.
  *
- * A block has a sentence and a head and makes all of its dq, dk and dv: a warp
- * has 16 keys and goes through the queries, tile by tile; scores are made with
- * keys as rows, so that they stay in registers for dk and dv; dscore goes
- * through shared memory for dq, of which a warp has 16 queries. Nothing is added
- * up by two blocks, so runs repeat bit for bit. Where sentences are longer than
- * a tile, dq is summed up in memory, by the same thread from the first tile of
- * keys to the last. What tensor cores do not take goes to cuda_attention_any.cu.
+ *	p = e^(score - lse), dscore = p (m dout vT - delta) / sqrt(W), delta = dout . out
+ *	dq = dscore k,  dk = dscoreT q,  dv = (m p)T dout
+ *
+ *	grid	x: sentence * heads + head; a block computes all of dq, dk and dv of its item
+ *	block	1, 2 or 4 warps; tiles of SIZE = 16 * warps keys and queries
+ *
+ *	for each tile of keys:			a warp owns 16 keys: k, dk, dv in registers
+ *	    for each tile of queries:
+ *		load q, dout; compute delta
+ *		for 16 queries at a time:	scores with keys as rows (16 keys x 16 queries), so that
+ *			p and dscore in registers are left operands of dv += pT dout, dk += dscoreT q
+ *			dscore also goes to shared memory
+ *		dq: now a warp owns 16 queries and reads dscore of all keys of the tile
+ *
+ * Shared memory holds the tiles k, v, q, dout and dscore; v is not in registers, which are scarce. No
+ * output is added to by two blocks, and no atomics are used, so bits repeat. If a sentence is longer
+ * than a tile, the same thread adds the parts of dq in memory (float), tile after tile.
+ *
+ * Other widths and types use cuda_attention_any.cu.
  */
 #include "kernels/cuda/cuda_attention_tiles.cuh"
 
-/* The tiles of a block; SIZE rows each, of keys and of queries. */
+#include <assert.h>
+
+/* Shared memory of a block; SIZE keys and SIZE queries. */
 template <int SIZE> struct backward_tiles {
 	uint16_t k[SIZE][PITCH], v[SIZE][PITCH], q[SIZE][PITCH], dout[SIZE][PITCH];
 	uint16_t dscore[SIZE][SIZE + 8]; /* (keys, queries) */
-	float lse[SIZE], delta[SIZE];	 /* of queries; delta = dout . out */
+	float lse[SIZE], delta[SIZE];	 /* for each query; delta = dout . out */
 };
 
-/* Does any of 16 queries see any of 16 keys? */
+/* Does any of 16 queries see any of 16 keys? Both arguments are the first ones. */
 static __device__ __forceinline__ bool is_tile_visible(const struct attention_work &w,
 						       const struct sentence &s, int key, int query)
 {
 	return key < s.n_k && query < s.n_q && (!w.causal || key <= query + 15);
 }
 
-/* The queries' side of the tiles, from this one on. */
+/* Load q, dout, lse and delta of SIZE queries, from query `first`. */
 template <enum access A, int SIZE>
 static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> &tiles,
 						    const struct attention_work &w,
@@ -62,9 +76,9 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
 }
 
 /*
- * What dropout keeps of 16 keys by 16 queries: bit 16 * (key / 8) + query is the key group's or
- * the one's 8 below. Each lane makes one of the 32 blocks of random numbers, of eight keys of a
- * query.
+ * Dropout mask of 16 keys x 16 queries, for the rows of this lane: bit query belongs to key `group`,
+ * bit 16 + query to key `group` + 8. Each lane computes one of the 32 Philox blocks (eight keys of a
+ * query); ballots distribute the bits.
  */
 static __device__ __forceinline__ unsigned
 backward_keep_mask(const struct attention_work &w, const struct sentence &s, int key, int query)
@@ -85,14 +99,14 @@ backward_keep_mask(const struct attention_work &w, const struct sentence &s, int
 	return mine;
 }
 
-/* A warp's 16 keys, on their way through the queries. */
+/* The state of a warp: its 16 keys. */
 struct backward {
-	uint32_t k[4][4]; /* v stays where it is: registers are scarce */
-	float dk[8][4], dv[8][4];
-	int key; /* the first, of the sentence's */
+	uint32_t k[4][4];	  /* as left operand; v is read from shared memory each time */
+	float dk[8][4], dv[8][4]; /* sums over queries */
+	int key;		  /* first key of the warp, in the sentence */
 };
 
-/* 16 queries, which begin at row at of the tile, query of the sentence. */
+/* 16 queries: row `at` and on in the tile, `query` and on in the sentence. */
 template <int SIZE>
 static __device__ __forceinline__ void
 backward_pairs(struct backward *b, struct backward_tiles<SIZE> &tiles,
@@ -129,7 +143,7 @@ backward_pairs(struct backward *b, struct backward_tiles<SIZE> &tiles,
 			left[i];
 }
 
-/* dq of a warp's 16 queries, from one tile of keys: acc = dscore k. */
+/* acc = dscore k: the terms of one tile of keys for dq of the 16 queries of a warp. */
 template <int SIZE>
 static __device__ __forceinline__ void
 backward_dq(float acc[8][4], struct backward_tiles<SIZE> &tiles, const struct attention_work &w,
@@ -149,7 +163,7 @@ backward_dq(float acc[8][4], struct backward_tiles<SIZE> &tiles, const struct at
 	}
 }
 
-/* Add to what earlier tiles of keys gave, in scratch (rows of q, all columns). */
+/* acc += the sum of earlier tiles of keys, in w.scratch (rows of q, all columns); store it there. */
 static __device__ __forceinline__ void backward_add_partial_dq(float acc[8][4],
 							       const struct attention_work &w,
 							       const struct sentence &s, int query,
@@ -174,7 +188,7 @@ static __device__ __forceinline__ void backward_add_partial_dq(float acc[8][4],
 	}
 }
 
-/* One tile of queries against one of keys, and what it gives to dq. */
+/* One tile of queries and one tile of keys. */
 template <enum access A, int SIZE>
 static __device__ __forceinline__ void
 backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
@@ -188,7 +202,7 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	load_queries<A>(tiles, w, s, first);
 	copy_wait<0>();
 	__syncthreads();
-	if (first == (w.causal ? key : 0)) /* these keys' first: they have arrived now */
+	if (first == (w.causal ? key : 0)) /* first tile of queries: the keys have just arrived */
 		load_left(b->k, tiles.k, b->key % SIZE);
 	for (int c = 0; c < SIZE; c += 16)
 		if (is_tile_visible(w, s, b->key, first + c))
@@ -202,7 +216,7 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 			store_rows<A>(head_of(w.dq, s.head, w.heads), s.first_q + query,
 				      s.n_q - query, acc, one);
 	}
-	__syncthreads(); /* all have read the tiles */
+	__syncthreads(); /* all warps have read the tiles */
 }
 
 template <enum access A, int N_WARPS>
@@ -240,18 +254,19 @@ static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 
 template <enum access A>
 static void start_grad_tiles(struct dev *d, struct attention_work w, struct attention_shape shape)
 {
-	const int32_t most = MAX(shape.max_q, shape.max_k);
+	const int32_t longest = MAX(shape.max_q, shape.max_k);
 	const unsigned grid = (unsigned)shape.n * (unsigned)shape.heads;
 
-	if (shape.max_k > 64) { /* dq, tile by tile */
+	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
+	if (shape.max_k > 64) { /* several tiles of keys: partial sums of dq */
 		w.scratch = (float *)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION,
 						      (size_t)(w.q.rows * w.q.cols), sizeof(float));
 		if (!w.scratch)
 			return;
 	}
-	if (most <= 16)
+	if (longest <= 16)
 		LAUNCH(d, (attention_grad_tiles<A, 1>), grid, 32, 0, w);
-	else if (most <= 32)
+	else if (longest <= 32)
 		LAUNCH(d, (attention_grad_tiles<A, 2>), grid, 64, 0, w);
 	else
 		LAUNCH(d, (attention_grad_tiles<A, 4>), grid, 128, 0, w);

@@ -1,10 +1,17 @@
 /*
- * cuda_attention_tiles.cuh - attention on tensor cores: what forward (cuda_attention.cu) and
- * backward (cuda_attention_grad.cu) share. For heads of 64 columns that are bf16, or may be
- * rounded to it.
+ * cuda_attention_tiles.cuh - attention on tensor cores: shared by forward (cuda_attention.cu) and
+ * backward (cuda_attention_grad.cu). For heads of 64 columns in bf16, or in float if products may
+ * round to bf16.
  *
- * Scores lie in registers as tensor cores leave them (cuda.cuh): with lane = 4 * group + t,
- * element e of a 16 by 8 tile is row group + 8 * (e / 2), column 2 * t + e % 2.
+ * Scores stay in registers, in the layout of the tensor cores' results (mma_bf16() in cuda.cuh).
+ * With lane = 4 * group + t, a lane holds 4 elements of a 16 x 8 tile:
+ *
+ *			 columns 0..1	2..3	4..5	6..7
+ *	row group	   t = 0	t = 1	t = 2	t = 3		elements 0, 1
+ *	row group + 8	   t = 0	t = 1	t = 2	t = 3		elements 2, 3
+ *
+ * So a row is spread over four neighbouring lanes; sums over a row take two shuffles. The same
+ * layout, rounded to bf16, is the left operand of the next product: no detour by shared memory.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
 #define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
@@ -13,8 +20,8 @@
 
 #include <math.h>
 
-#define WIDTH 64	  /* of a head */
-#define PITCH (WIDTH + 8) /* of a row in shared memory: eight rows touch all banks */
+#define WIDTH 64	  /* columns of a head */
+#define PITCH (WIDTH + 8) /* of a row in shared memory: ldmatrix of 8 rows hits all banks once */
 #define LOG2E 1.44269504088896340736f
 #define LN2   0.69314718055994530942f
 
@@ -30,7 +37,7 @@ static __device__ __forceinline__ float exp_2(float x)
 #endif
 }
 
-/* Four lanes turn a 4 by 4 matrix over: v[i] of lane t becomes v[t] of lane i. */
+/* Transpose a 4 x 4 matrix over four lanes: v[i] of lane t becomes v[t] of lane i. */
 template <class T> static __device__ __forceinline__ void quad_transpose(T v[4])
 {
 	const int t = threadIdx.x % 4;
@@ -51,7 +58,10 @@ template <class T> static __device__ __forceinline__ void quad_transpose(T v[4])
 	}
 }
 
-/* Rows [first, first + n) of a head to shared memory, as bf16, zeros up to rows; they come late. */
+/*
+ * Load n rows of a head, from row `first`, into shared memory as bf16; rows n .. rows - 1 become 0.
+ * bf16 rows are copied asynchronously: copy_commit(), copy_wait() and a barrier must follow.
+ */
 template <enum access A>
 static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct tensor t,
 						 int64_t first, int n, int rows)
@@ -73,7 +83,7 @@ static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct
 	}
 }
 
-/* 16 rows of a tile as the left side of products: columns 16 k and on in a[k]. */
+/* 16 rows of a tile as left operand; a[k]: columns 16 k .. 16 k + 15. */
 static __device__ __forceinline__ void load_left(uint32_t a[4][4], const uint16_t (*tile)[PITCH],
 						 int row)
 {
@@ -84,7 +94,7 @@ static __device__ __forceinline__ void load_left(uint32_t a[4][4], const uint16_
 		load_matrices<false>(a[k], &tile[row + lane % 16][k * 16 + lane / 16 * 8]);
 }
 
-/* acc (16, 16) += a (16, 64) times rows [row, row + 16) of a tile, turned over. */
+/* acc (16, 16) += a (16, 64) times the transpose of rows [row, row + 16) of a tile. */
 static __device__ __forceinline__ void multiply_rows(float acc[2][4], const uint32_t a[4][4],
 						     const uint16_t (*tile)[PITCH], int row)
 {
@@ -116,7 +126,7 @@ static __device__ __forceinline__ void multiply_columns(float acc[8][4], const u
 	}
 }
 
-/* 16 by 16 floats as the left side of a product. */
+/* 16 x 16 results as left operand of the next product, rounded to bf16. */
 static __device__ __forceinline__ void pack_left(uint32_t a[4], const float p[2][4])
 {
 #pragma unroll
@@ -124,7 +134,11 @@ static __device__ __forceinline__ void pack_left(uint32_t a[4], const float p[2]
 		a[i] = bf16_pair(p[i / 2][i % 2 * 2], p[i / 2][i % 2 * 2 + 1]);
 }
 
-/* acc * factor to rows [row, row + 16), n of them real; half: the row group or the one 8 below. */
+/*
+ * Store acc (16, 64) * factor to rows [row, row + 16), only the first n of them. factor[half] is for
+ * row group + 8 * half. The four lanes of a row exchange elements, so that each stores eight
+ * neighbouring columns.
+ */
 template <enum access A>
 static __device__ __forceinline__ void store_rows(struct tensor out, int64_t row, int n,
 						  const float acc[8][4], const float factor[2])
@@ -155,9 +169,9 @@ static __device__ __forceinline__ void store_rows(struct tensor out, int64_t row
 	}
 }
 
-/* ---- the host's side ------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------- */
 
-/* Do tensor cores take these? Types apart, which access_of() has seen. */
+/* Can tensor cores compute this? access is the result of access_of() for all tensors. */
 static inline bool is_for_tiles(struct dev *d, const struct attention_work &w, enum access access)
 {
 	return d->tensor_cores && w.q.cols == (int64_t)w.heads * WIDTH &&

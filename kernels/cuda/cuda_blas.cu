@@ -1,4 +1,4 @@
-/* cuda_blas.cu - see cuda_blas.h */
+/* cuda_blas.cu - loads cuBLASLt at run time; see cuda_blas.h */
 #include "kernels/cuda/cuda_blas.h"
 
 #include <stdio.h>
@@ -29,11 +29,11 @@ const struct cuda_blas *cuda_blas_load(const char **why)
 	if (!library) {
 		library = TOOLKIT_LIBRARY(LIBRARY);
 		if (!library) {
-			*why = "the library " LIBRARY " of CUDA is not there";
+			*why = "the CUDA library " LIBRARY " cannot be loaded";
 			return NULL;
 		}
 		if (!load_blas_symbols(&blas, library)) {
-			*why = "the library " LIBRARY " lacks functions that are needed";
+			*why = "the CUDA library " LIBRARY " lacks functions: too old?";
 			dlclose(library);
 			library = NULL;
 			return NULL;

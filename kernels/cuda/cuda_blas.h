@@ -1,19 +1,27 @@
 /*
- * cuda_blas.h - cuBLASLt, found when the program runs. Inside kernels/ only.
+ * cuda_blas.h - the functions of cuBLASLt, loaded at run time. For kernels/ only.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_BLAS_H
 #define WERKBANK_KERNELS_CUDA_CUDA_BLAS_H
 
 #include <cublasLt.h>
 
-/* Every function that is used: X(name without cublasLt). */
-#define CUDA_BLAS_FUNCTIONS(X)                                                                     \
-	X(Create)                                                                                  \
-	X(Destroy)                                                                                 \
-	X(Matmul) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute)               \
-		X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatmulPreferenceCreate)             \
-			X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)                 \
-				X(MatmulAlgoGetHeuristic)
+/* The functions in use: X(name without the prefix cublasLt). */
+/* clang-format off */
+#define CUDA_BLAS_FUNCTIONS(X) \
+	X(Create) \
+	X(Destroy) \
+	X(Matmul) \
+	X(MatmulDescCreate) \
+	X(MatmulDescDestroy) \
+	X(MatmulDescSetAttribute) \
+	X(MatrixLayoutCreate) \
+	X(MatrixLayoutDestroy) \
+	X(MatmulPreferenceCreate) \
+	X(MatmulPreferenceDestroy) \
+	X(MatmulPreferenceSetAttribute) \
+	X(MatmulAlgoGetHeuristic)
+/* clang-format on */
 
 struct cuda_blas {
 #define X(name) decltype(&cublasLt##name) name;
@@ -21,7 +29,7 @@ struct cuda_blas {
 #undef X
 };
 
-/* The library; NULL: *why is a sentence. Loaded once and kept. */
+/* Load the library, once. NULL: *why is a static clause that says why not. */
 const struct cuda_blas *cuda_blas_load(const char **why);
 
 #endif

@@ -1,14 +1,28 @@
 /*
- * cuda_compress.cu - see cuda_queue.h: the forms of train/comm/compress.h on the GPU, to the bit.
+ * cuda_compress.cu - compressed gradients on the GPU, bit for bit the formats of train/comm/compress.h.
  *
- * One block of threads for one WIRE_BLOCK of numbers, four neighbours to a thread. Levels are means, and the
- * sums under them are taken in the order of compress.c: WIRE_LANES side by side, by as many threads.
+ *	2bit	each number becomes one of -high, -low, low, high; 1bit: -low or low
+ *	low, high: means of |x| below and above WIRE_SPLIT * mean, of each WIRE_BLOCK (512) numbers
+ *	error feedback: v = x + residual is encoded, and residual = v - decoded is kept for the next step
+ *
+ * Division of work: grid (blocks of 512 numbers, pieces), 128 threads a block, four neighbouring
+ * numbers to a thread, in registers. Shared memory holds
+ *	y	the 512 numbers, for the sums below the levels;
+ *	lanes	16 partial sums: the means must round like compress.c, so 16 threads add 32 numbers each
+ *		in the order of that file, and thread 0 adds the 16 sums;
+ *	codes	one byte for each number, then packed: bits of byte j come from numbers j, j + q, j + 2 q …
+ *		(q = bytes), which lets compress.c work on whole vectors.
+ *
+ * encode_pieces: all pieces for other ranks. decode_pieces: all pieces from other ranks. sum_pieces:
+ * the own piece plus the decoded pieces of all others, in the order of ranks, and encoded again.
  */
 #include "kernels/cuda/cuda_queue.cuh"
 
+#include <assert.h>
+
 #define FOUR	     4
 #define WIRE_THREADS (WIRE_BLOCK / FOUR)
-#define CODE_PADDING 8 /* codes behind the last number, so that whole bytes can be made of them */
+#define CODE_PADDING 8 /* zero codes behind the last number: the last byte may need up to 7 */
 
 /* Numbers in a byte. */
 template <enum wire_format W> static __device__ __forceinline__ int wire_codes_per_byte()
@@ -24,14 +38,14 @@ template <enum wire_format W> static __device__ __forceinline__ int64_t block_by
 				: WIRE_LEVEL_BYTES + WIRE_BLOCK / wire_codes_per_byte<W>();
 }
 
-/* What a block of threads works on: m numbers from x, written at bytes. */
+/* The numbers of a block of threads. */
 struct place {
 	float *x, *error_feedback;
-	unsigned char *bytes;
-	int m, i; /* i: the first of this thread's four */
+	unsigned char *bytes; /* encoded */
+	int m, i;	      /* numbers; the first of the four of this thread */
 };
 
-/* false: there is nothing. base: piece 0 as it is written. */
+/* false: the piece has no such block. base: the encoded piece 0. */
 template <enum wire_format W>
 static __device__ bool wire_locate_block(struct place *at, const struct wire_pieces &p, int piece,
 					 const unsigned char *base, int64_t stride)
@@ -49,7 +63,7 @@ static __device__ bool wire_locate_block(struct place *at, const struct wire_pie
 	return true;
 }
 
-/* The pieces of all but the own, one in each row of the grid. */
+/* Row y of the grid works on piece y, leaving out own_piece. */
 static __device__ __forceinline__ int other_piece(const struct wire_pieces &p)
 {
 	const int y = (int)blockIdx.y;
@@ -82,7 +96,7 @@ static __device__ __forceinline__ void wire_store4(float *x, int i, int m, const
 			x[i + k] = v[k];
 }
 
-/* What a level is, of the two in front of a block. */
+/* One of the two levels in front of an encoded block. */
 static __device__ __forceinline__ float level_of(const unsigned char *in, bool high)
 {
 	return bf16_low(((const uint16_t *)in)[high]);
@@ -153,10 +167,7 @@ struct lanes {
 	struct levels levels;
 };
 
-/*
- * Sum of |y| over those of at least split, and how many they are, for thread 0, which alone gets
- * them. All threads call it.
- */
+/* Sum and count of |y| >= split; valid in thread 0 only. All threads of the block call it. */
 static __device__ float wire_sum_above(struct lanes *lanes, const float *y, int m, float split,
 				       float *count)
 {
@@ -194,7 +205,7 @@ static __device__ __forceinline__ float wire_round_level(float x)
 	return bf16_low(bf16_round_bits(x));
 }
 
-/* All threads call it, with y there for all of them. */
+/* All threads of the block call it, behind a barrier that makes y visible. */
 template <enum wire_format W>
 static __device__ struct levels wire_choose_levels(struct lanes *lanes, const float *y, int m)
 {
@@ -224,9 +235,9 @@ static __device__ struct levels wire_choose_levels(struct lanes *lanes, const fl
 	return lanes->levels;
 }
 
-/* ---- a block is written -------------------------------------------------------------------- */
+/* ---- encoding of a block ------------------------------------------------------------------- */
 
-/* v: this thread's numbers; they become what is written of them. */
+/* Encode v, the numbers of this thread; v becomes the decoded value. */
 template <enum wire_format W>
 static __device__ void write_block(const struct place &at, float v[FOUR])
 {
@@ -349,9 +360,9 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 	wire_store4(at.x, at.i, at.m, v);
 }
 
-/* ---- entries ---------------------------------------------------------------------------------- */
+/* ---- host functions --------------------------------------------------------------------------- */
 
-/* One kernel of the four; the grid has a block for each WIRE_BLOCK of a piece. */
+/* Launch the instance for format w; grid: blocks of WIRE_BLOCK numbers x rows. */
 #define LAUNCH_WIRE(q, w, kernel, p, rows, ...)                                                    \
 	do {                                                                                       \
 		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->piece_len, (p)->n), WIRE_BLOCK),       \
@@ -377,6 +388,7 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 
 static int wire_other_ranks(const struct wire_pieces *p)
 {
+	assert(p->own_piece < p->ranks && p->piece_len % WIRE_BLOCK == 0 && p->stride % 4 == 0);
 	return p->own_piece >= 0 ? p->ranks - 1 : p->ranks;
 }
 

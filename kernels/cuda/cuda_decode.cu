@@ -1,16 +1,27 @@
 /*
- * cuda_decode.cu - see cuda.h: one step of beam search.
+ * cuda_decode.cu - ops of incremental decoding: attention over a cache, row copies, top k. Definition:
+ * ref_decode.c.
  *
- * attention_step: a block has a row and a head. Lanes stand side by side, eight
- * columns each, as many as a head is wide, and such groups take keys by turns;
- * each group keeps its own softmax until they are joined at the end.
+ * attention_step	out = softmax(q k[index]^T / sqrt(W)) v[index], for each row and head
+ *	grid (rows, heads), 4 warps a block, so 16 groups of 8 lanes for heads of 64 columns. Group g
+ *	takes keys g, g + 16, …; each lane holds eight columns and an online softmax in registers
+ *	(cuda_attention.cuh). Groups are merged by shuffles, then warps in shared memory. If attention
+ *	weights are wanted, scores go to scratch and step_weights averages them over heads.
  *
- * top_k: the k-th greatest of what the threads of a block have as their
- * greatest cannot be above the k-th greatest of all; what is not below it is
- * collected, a handful, and ranked by counting.
+ * gather_rows, scatter_rows	a thread for eight columns of a row.
+ *
+ * top_k	the k greatest log-probabilities of a row of V logits; one block of 256 threads a row:
+ *	1. each thread takes the maximum of its V / 256 logits (and the sum of exponentials);
+ *	2. bound = the k-th greatest of these 256 maxima. At least k logits are >= bound, so no
+ *	   logit below it can be among the k best;
+ *	3. threads collect the logits >= bound in shared memory: a handful, in any order;
+ *	4. rank of a candidate = number of better candidates; ties by id. So the result does not
+ *	   depend on the order of collection.
+ *	If more than MAX_CANDIDATES logits are equal to the bound, top_slowly() takes k passes.
  */
 #include "kernels/cuda/cuda_attention.cuh"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- attention ---------------------------------------------------------------------------- */
@@ -19,15 +30,15 @@
 
 struct step_work {
 	struct tensor out, q, k, v;
-	float *scores, *lse; /* (R, H, index_stride), (R, H); NULL: nobody asks */
+	float *scores, *lse; /* (R, H, index_stride), (R, H); NULL: no weights wanted */
 	const int32_t *index, *length;
 	int64_t index_stride;
 	int32_t heads;
-	int lanes; /* of a group: a power of two */
+	int lanes; /* lanes of a group: a power of two */
 	float scale;
 };
 
-/* Join the groups of a warp, then the warps; the first warp has the result. */
+/* Merge the groups of each warp, then the warps; the first warp gets the result. */
 static __device__ void step_join_all(struct softmax_sum *s, int lanes)
 {
 	SHARED(struct softmax_sum, sums, [STEP_WARPS][32]);
@@ -42,7 +53,7 @@ static __device__ void step_join_all(struct softmax_sum *s, int lanes)
 			softmax_merge(s, &sums[i][lane]);
 }
 
-/* Columns [first, first + 8 lanes) of the head; narrow heads have no others. */
+/* Output columns [first, first + 8 * lanes) of the head. LANES 0: w.lanes, not a constant. */
 template <enum access A, int LANES>
 static __device__ __forceinline__ struct softmax_sum step_columns(const struct step_work &w,
 								  struct tensor q, struct tensor k,
@@ -101,7 +112,7 @@ static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 
 	}
 }
 
-/* The average over heads. */
+/* weights = average over heads of e^(score - lse); one block for each row. */
 static __global__ void step_weights(float *weights, const float *scores, const float *lse,
 				    const int32_t *length, int64_t stride, int32_t heads)
 {
@@ -203,10 +214,10 @@ extern "C" void cuda_scatter_rows(struct dev *d, struct tensor out, struct tenso
 	start_copy_rows(d, out, x, index, NULL, x.rows);
 }
 
-/* ---- the best of a row --------------------------------------------------------------------- */
+/* ---- top k ----------------------------------------------------------------------------------- */
 
 #define TOP_THREADS    256
-#define MAX_CANDIDATES 1024 /* candidates */
+#define MAX_CANDIDATES 1024 /* of a row, in shared memory */
 
 struct top_work {
 	float *values;
@@ -226,7 +237,7 @@ static __device__ __forceinline__ bool candidate_is_better(struct candidate a, s
 	return a.x > b.x || (a.x == b.x && a.id < b.id);
 }
 
-/* The k-th greatest of what the threads have; LOWEST when there are fewer of them. */
+/* The k-th greatest x of all threads; LOWEST_SCORE if k is greater than their number. */
 static __device__ float kth_of_threads(float x, int32_t k)
 {
 	SHARED(float, all, [TOP_THREADS]);
@@ -245,7 +256,7 @@ static __device__ float kth_of_threads(float x, int32_t k)
 	return found[0];
 }
 
-/* The best on all threads. */
+/* The best candidate of the block, on all threads. */
 static __device__ struct candidate best_of_block(struct candidate c)
 {
 	SHARED(struct candidate, best, [TOP_THREADS / 32]);
@@ -266,7 +277,7 @@ static __device__ struct candidate best_of_block(struct candidate c)
 	return c;
 }
 
-/* When too many are equal: one after the other, each through the whole row. */
+/* Too many equal logits: k passes over the row; each finds the best one after the last. */
 template <enum access A>
 static __device__ void top_slowly(const struct top_work &w, int64_t row, float lse)
 {
@@ -296,7 +307,7 @@ static __device__ void top_slowly(const struct top_work &w, int64_t row, float l
 	}
 }
 
-/* The greatest of a thread's elements, and log sum exp of the whole row, on all threads. */
+/* Returns the greatest logit of this thread; *lse: log sum exp of the row, on all threads. */
 template <enum access A>
 static __device__ float top_survey(const struct top_work &w, int64_t row, float *lse)
 {
@@ -330,7 +341,7 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 	if (threadIdx.x == 0)
 		n[0] = 0;
 	bound = kth_of_threads(own, w.k);
-	/* the order in which they come does not matter: ranks do not depend on it */
+	/* atomicAdd gives any order; the ranks below do not depend on it */
 	for (int64_t col = threadIdx.x * 8; col < w.n_real; col += TOP_THREADS * 8) {
 		float v[8];
 
@@ -369,6 +380,7 @@ extern "C" void cuda_top_k(struct dev *d, float *values, int32_t *ids, struct te
 {
 	const struct top_work w = { values, ids, logits, n_real, k };
 
+	assert(k > 0 && k <= n_real && n_real <= logits.cols);
 	if (logits.rows)
 		LAUNCH_ACCESS(d, access_of(logits), top_k, (unsigned)logits.rows, TOP_THREADS, 0,
 			      w);

@@ -1,13 +1,38 @@
-/* cuda_dev.cu - see cuda.h: the opened GPU, its memory, copies to and from it. */
+/*
+ * cuda_dev.cu - the opened GPU: errors, memory, copies to and from the host.
+ *
+ * All ops are enqueued in one stream and run in order. A failed call stores the first fault in the
+ * device (cuda_check()); sync() waits and reports it. Ops after a fault may compute garbage.
+ *
+ * Copies to the GPU go through pinned host memory ("staging"), because only such copies are
+ * asynchronous:
+ *
+ *	to_device()	 4 buffers of 256 KiB, in turn, in the stream of the ops. An event behind each
+ *			 copy tells when its buffer may be overwritten.
+ *	to_device_async() 2 buffers of the size of a batch, in a stream of its own:
+ *
+ *		ops	 | step 1 (buffer 0) | step 2 (buffer 1) | step 3 (buffer 0) |
+ *		copies	 | batch 2 -> 1      | batch 3 -> 0	 | batch 4 -> 1	     |
+ *				   swap_staging()      swap_staging()
+ *
+ *	A swap records one event in each stream and lets the other stream wait for it. So ops after
+ *	the swap see the copies before it, and copies after it do not overwrite memory that earlier
+ *	ops read. The host waits only if it is two steps ahead of the GPU.
+ *
+ * reserve() allocates all scratch memory for the largest batch before training starts, so an
+ * out-of-memory fault appears at the start of a run. memory_needs() computes the same sum without
+ * a GPU.
+ */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/cuda_blas.h"
 
-/* ---- is there one? ------------------------------------------------------------------- */
+/* ---- can a GPU be used? ---------------------------------------------------------------- */
 
 static bool find_unusable_reason(char *text, size_t size)
 {
@@ -21,13 +46,13 @@ static bool find_unusable_reason(char *text, size_t size)
 		if (driver == 0)
 			snprintf(text, size, "there is no NVIDIA driver on this machine");
 		else
-			snprintf(text, size, "the driver (for CUDA %d.%d) finds no GPU: %s",
+			snprintf(text, size, "the NVIDIA driver (CUDA %d.%d) finds no GPU: %s",
 				 driver / 1000, driver % 1000 / 10, cudaGetErrorString(error));
 		return true;
 	}
 	if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
 	    major < 7) {
-		snprintf(text, size, "the GPU has compute capability %d, and 7 is the least",
+		snprintf(text, size, "the GPU has compute capability %d, required is 7 or later",
 			 major);
 		return true;
 	}
@@ -50,7 +75,7 @@ bool cuda_usable(void)
 	return !cuda_unusable_reason();
 }
 
-/* Is there a GPU of that number? */
+/* *count = number of GPUs; ERR_UNAVAILABLE: none has the number `device`. */
 static int find_device(int device, int *count, struct err *e)
 {
 	*count = 0;
@@ -58,10 +83,11 @@ static int find_device(int device, int *count, struct err *e)
 		(void)cudaGetLastError();
 	if (device >= 0 && device < *count)
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE,
-		       "GPU %d was asked for, and this host has %d (they are counted from 0): "
-		       "start no more ranks on a host than it has GPUs, or choose with --gpu",
-		       device, *count);
+	return err_set(
+		e, ERR_UNAVAILABLE,
+		"GPU %d does not exist: this host has %d, numbered from 0; "
+		"start at most one rank for each GPU of a host, or choose the first with --gpu",
+		device, *count);
 }
 
 int cuda_query_device(int device, struct dev_info *facts, struct err *e)
@@ -93,48 +119,48 @@ void cuda_check(struct dev *d, cudaError_t error, const char *what)
 
 int cuda_sync(struct dev *d, struct err *e)
 {
-	int code;
+	int rc;
 
 	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
-	code = d->fault.code;
-	if (code) {
-		err_set(e, code, "%s", d->fault.text);
+	rc = d->fault.code;
+	if (rc) {
+		err_set(e, rc, "%s", d->fault.text);
 		d->fault.code = 0;
 	}
-	return code;
+	return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------- */
+/* ---- open and close --------------------------------------------------------------------- */
 
 static void prepare_device(struct dev *d)
 {
 	int major = 0;
 
-	cuda_check(d, cudaSetDevice(d->device), "choosing the GPU");
+	cuda_check(d, cudaSetDevice(d->device), "selecting the GPU");
 	cuda_check(
 		d,
 		cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
-		"asking for multiprocessors");
+		"reading the number of multiprocessors");
 	cuda_check(d,
 		   cudaDeviceGetAttribute(&d->max_shared_bytes,
 					  cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device),
-		   "asking for shared memory");
+		   "reading the size of shared memory");
 	cuda_check(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
-		   "asking for the compute capability");
+		   "reading the compute capability");
 	d->tensor_cores = major >= 8;
 	if (d->fault.code)
 		return;
 	cuda_check(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
-		   "making a stream");
+		   "creating a stream");
 	cuda_check(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking),
-		   "making a stream");
+		   "creating a stream");
 	cuda_check(d, cudaEventCreateWithFlags(&d->swap_event, cudaEventDisableTiming),
-		   "making an event");
+		   "creating an event");
 	for (int i = 0; i < 2; i++)
 		cuda_check(
 			d,
 			cudaEventCreateWithFlags(&d->staging[i].copy_event, cudaEventDisableTiming),
-			"making an event");
+			"creating an event");
 }
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
@@ -203,7 +229,7 @@ void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
 	(void)cudaMemGetInfo(&free_bytes, &total);
 	if (error == cudaErrorMemoryAllocation)
 		err_set(e, ERR_NOMEM,
-			"GPU %d: out of memory: %zu MiB were asked for, %zu of %zu MiB are free",
+			"GPU %d: out of memory: cannot allocate %zu MiB, %zu of %zu MiB are free",
 			d->device, bytes >> 20, free_bytes >> 20, total >> 20);
 	else
 		err_set(e, ERR_INTERNAL, "GPU %d: allocation of %zu bytes: %s", d->device, bytes,
@@ -214,15 +240,15 @@ void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
 void cuda_release(struct dev *d, void *p)
 {
 	(void)d;
-	(void)cudaFree(p); /* waits for what still uses it */
+	(void)cudaFree(p); /* waits for ops that use p */
 }
 
 static void *grow_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
 {
 	void *bigger = NULL;
 
-	cuda_graphs_drop(d); /* they know the old place */
-	cuda_check(d, cudaMalloc(&bigger, bytes), "memory for an op");
+	cuda_graphs_drop(d); /* they contain the old address */
+	cuda_check(d, cudaMalloc(&bigger, bytes), "allocating scratch memory");
 	if (!bigger)
 		return NULL;
 	(void)cudaFree(d->scratch[which].data);
@@ -235,19 +261,20 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 {
 	size_t bytes;
 
+	assert(which < CUDA_SCRATCH_COUNT);
 	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2) {
-		cuda_check(d, cudaErrorMemoryAllocation, "memory for an op");
+		cuda_check(d, cudaErrorMemoryAllocation, "allocating scratch memory");
 		return NULL;
 	}
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
-	/* more, so that slowly growing needs do not ask each time */
+	/* a quarter more, so that slowly growing needs do not allocate at each call */
 	return grow_scratch(d, which, bytes + bytes / 4 + 256);
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */
 
-/* The next piece of pinned memory, once what was copied from it has copy_event; -1: a fault. */
+/* Index of the next staging buffer, after its last copy has ended; -1: a fault. */
 static int acquire_stage(struct dev *d)
 {
 	int i = d->next_stage;
@@ -256,12 +283,12 @@ static int acquire_stage(struct dev *d)
 		return -1;
 	if (!d->stage[i].data) {
 		cuda_check(d, cudaMallocHost((void **)&d->stage[i].data, CUDA_STAGE_BYTES),
-			   "pinned memory");
+			   "allocating pinned memory");
 		if (!d->fault.code)
 			cuda_check(
 				d,
 				cudaEventCreateWithFlags(&d->stage[i].free, cudaEventDisableTiming),
-				"making an event");
+				"creating an event");
 	} else {
 		cuda_check(d, cudaEventSynchronize(d->stage[i].free), "waiting for a copy");
 	}
@@ -269,7 +296,7 @@ static int acquire_stage(struct dev *d)
 	return d->fault.code ? -1 : i;
 }
 
-/* The caller's memory is free at once; nobody waits unless all pieces are on their way. */
+/* Waits only if copies from all staging buffers are still running. */
 void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += CUDA_STAGE_BYTES) {
@@ -296,11 +323,11 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
 }
 
-/* By way of pinned memory, so that the driver does not wait by itself; there it has to fit. */
+/* Through a staging buffer, if bytes fit: a copy to pageable memory would wait a second time. */
 int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
 {
 	const int i = bytes <= CUDA_STAGE_BYTES ? acquire_stage(d) : -1;
-	int code;
+	int rc;
 
 	if (i < 0)
 		cuda_to_host(d, to, from, bytes);
@@ -309,13 +336,13 @@ int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t byte
 			   cudaMemcpyAsync(d->stage[i].data, from, bytes, cudaMemcpyDeviceToHost,
 					   d->stream),
 			   "copying from the GPU");
-	code = cuda_sync(d, e);
-	if (i >= 0 && !code)
+	rc = cuda_sync(d, e);
+	if (i >= 0 && !rc)
 		memcpy(to, d->stage[i].data, bytes);
-	return code;
+	return rc;
 }
 
-/* ---- what is sent ahead ---------------------------------------------------------------------- */
+/* ---- asynchronous copies of the next batch --------------------------------------------------- */
 
 static size_t staging_bytes(size_t wanted)
 {
@@ -323,14 +350,15 @@ static size_t staging_bytes(size_t wanted)
 }
 
 /*
- * Room for so many bytes in the pinned memory of this turn, from bytes rounded to 64; NULL: a
- * fault. Its copies of two turns ago were behind what was called three turns ago, so the host
- * waits here only when it is so far ahead of the GPU.
+ * Space for `bytes` (a multiple of 64) in the current staging buffer; NULL: a fault. Its first use
+ * after a swap waits for the copies made two swaps ago, which are done unless the host is that far
+ * ahead of the GPU.
  */
 static char *acquire_staging(struct dev *d, size_t bytes)
 {
 	auto *half = &d->staging[d->next_staging];
 
+	assert(bytes % 64 == 0 || !half->used);
 	if (d->fault.code)
 		return NULL;
 	if (!half->used)
@@ -341,7 +369,7 @@ static char *acquire_staging(struct dev *d, size_t bytes)
 		half->data = NULL;
 		half->bytes = 0;
 		cuda_check(d, cudaMallocHost((void **)&half->data, staging_bytes(bytes)),
-			   "pinned memory");
+			   "allocating pinned memory");
 		if (d->fault.code)
 			return NULL;
 		half->bytes = staging_bytes(bytes);
@@ -352,13 +380,14 @@ static char *acquire_staging(struct dev *d, size_t bytes)
 
 void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
 {
-	const size_t room = CEIL_DIV(bytes, 64) * 64;
-	char *pinned = bytes ? acquire_staging(d, room) : NULL;
+	const size_t padded = CEIL_DIV(bytes, 64) * 64;
+	char *pinned = bytes ? acquire_staging(d, padded) : NULL;
 
 	if (!pinned)
 		return;
 	memcpy(pinned, from, bytes);
-	d->staging[d->next_staging].used += room;
+	d->staging[d->next_staging].used += padded;
+	assert(d->staging[d->next_staging].used <= d->staging[d->next_staging].bytes);
 	cuda_check(d, cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, d->copies),
 		   "copying to the GPU");
 }
@@ -375,9 +404,9 @@ void cuda_swap_staging(struct dev *d)
 	d->staging[d->next_staging].used = 0;
 }
 
-/* ---- memory before the run ----------------------------------------------------------------- */
+/* ---- scratch memory of a whole run ----------------------------------------------------------- */
 
-/* n * size; so many that nobody has them, where that is more than can be said. */
+/* n * size; on overflow a size that no machine has. */
 static size_t multiply_saturated(int64_t n, size_t size)
 {
 	size_t bytes;
@@ -386,12 +415,12 @@ static size_t multiply_saturated(int64_t n, size_t size)
 }
 
 /*
- * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. All
- * that products read is of the type that they want.
+ * Upper bounds of the scratch memory of training: see the users of each enum cuda_scratch. The
+ * inputs of products have the right type already, so CUDA_SCRATCH_A, _B and _OUT stay empty.
  */
-static void scratch_upper_bounds(const struct dev_limits *most, size_t bytes[CUDA_SCRATCH_COUNT])
+static void scratch_upper_bounds(const struct dev_limits *limits, size_t bytes[CUDA_SCRATCH_COUNT])
 {
-	const int64_t tokens = most->tokens, width = CEIL_DIV(most->width, 8) * 8;
+	const int64_t tokens = limits->tokens, width = CEIL_DIV(limits->width, 8) * 8;
 
 	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
 	bytes[CUDA_SCRATCH_SUMS] =
@@ -400,37 +429,37 @@ static void scratch_upper_bounds(const struct dev_limits *most, size_t bytes[CUD
 	bytes[CUDA_SCRATCH_SORT] =
 		multiply_saturated(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
 	bytes[CUDA_SCRATCH_FREQUENCIES] =
-		multiply_saturated(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
-	bytes[CUDA_SCRATCH_ATTENTION] =
-		multiply_saturated(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
+		multiply_saturated(MAX(limits->d_model / 2, (int64_t)1), sizeof(double));
+	bytes[CUDA_SCRATCH_ATTENTION] = multiply_saturated(
+		tokens, (size_t)MAX(limits->d_model, limits->heads) * sizeof(float));
 }
 
-struct dev_memory cuda_memory_needs(const struct dev_limits *most)
+struct dev_memory cuda_memory_needs(const struct dev_limits *limits)
 {
 	struct dev_memory n = { 0, CUDA_STAGES * CUDA_STAGE_BYTES +
-					   2 * staging_bytes((size_t)most->upload_bytes) };
+					   2 * staging_bytes((size_t)limits->upload_bytes) };
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
-	scratch_upper_bounds(most, bytes);
+	scratch_upper_bounds(limits, bytes);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		n.device_bytes += bytes[i];
 	return n;
 }
 
-/* After that nothing of a step takes memory: neither the GPU's nor pinned memory. */
-int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+/* Afterwards no step allocates memory, neither on the GPU nor pinned. */
+int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 {
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
-	scratch_upper_bounds(most, bytes);
+	scratch_upper_bounds(limits, bytes);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		if (bytes[i] > d->scratch[i].bytes)
 			(void)grow_scratch(d, (enum cuda_scratch)i, bytes[i]);
 	cuda_products_open(d);
-	cuda_embed_prepare(d, most->d_model);
+	cuda_embed_prepare(d, limits->d_model);
 	for (int i = 0; i < CUDA_STAGES; i++)
 		(void)acquire_stage(d);
 	for (int i = 0; i < 2; i++, d->next_staging = 1 - d->next_staging)
-		(void)acquire_staging(d, (size_t)most->upload_bytes);
+		(void)acquire_staging(d, (size_t)limits->upload_bytes);
 	return cuda_sync(d, e);
 }

@@ -1,22 +1,35 @@
 /*
- * cuda_embed.cu - see cuda.h: embedding, and its gradient without atomics.
+ * cuda_embed.cu - embedding, and its gradient without atomics. Formulas: ref_point.c.
  *
- * Rows of the gradient that belong to one token have to be added up, always in
- * the same order. So the tokens are sorted (a stable radix sort, eight bits at
- * a time), the sorted list is cut into chunks, and each chunk adds up its runs
- * of equal tokens. A run that goes on over several chunks belongs to the one
- * where it begins; the others keep their share, which a last kernel adds in the
- * order of chunks.
+ * Forward: a thread for eight columns of a token: table row * scale + sinusoid, dropout.
+ *
+ * Backward: dtable[id] += the rows of dout of all tokens with this id. Atomic additions would give
+ * other bits in each run, so the tokens are sorted by id first (a stable radix sort, 8 bits a pass);
+ * equal ids then form runs in the order of the batch:
+ *
+ *	sorted ids	| 3 3 3 7 | 7 7 7 7 | 7 7 9 9 |		chunks of 32 tokens (here 4)
+ *	embed_grad_runs	  3 -> table
+ *			  7 -> table  7 -> parts  7 -> parts
+ *						9 -> table
+ *	embed_grad_rest	  table[7] += parts of chunks 1, 2		by the chunk where the run begins
+ *
+ * embed_grad_runs: grid (chunks, columns / 8); a thread owns eight columns and adds the runs of its
+ * chunk in registers. A run that began in an earlier chunk goes to `parts`, others to the table.
+ * embed_grad_rest: the chunk in which a run begins adds the parts of the following chunks, in order.
+ *
+ * Sort, for each 8 bits: sort_count (histogram of each block), sort_scan (one block, prefix sums),
+ * sort_scatter (each warp places its stretch 32 keys at a time, which keeps the order of equal keys).
  */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
 /*
- * How fast the angle of pair i grows with the position. In double, as is the product: positions
- * are whole turns away from where single precision is good.
+ * frequency[i] = 10000^(-i / (half - 1)): the angle of column i is position * frequency[i]. In double:
+ * large angles, reduced modulo 2 pi in single precision, would lose all digits.
  */
 static __global__ void fill_frequencies(double *frequency, int64_t half)
 {
@@ -52,10 +65,10 @@ static __device__ __forceinline__ float cuda_sinusoid(int32_t position, int64_t 
 	float rest;
 
 	if (col >= 2 * half)
-		return 0; /* the odd column out */
+		return 0; /* the last column if the width is odd */
 	angle = position * frequency[col < half ? col : col - half];
 	rest = (float)(angle - rint(angle / turn) * turn);
-	/* between -pi and pi the fast functions are good to 5e-7 */
+	/* in [-pi, pi] the error of the fast functions is at most 5e-7 */
 	return col < half ? __sinf(rest) : __cosf(rest);
 }
 
@@ -101,18 +114,18 @@ extern "C" void cuda_embed(struct dev *d, struct tensor out, struct tensor table
 
 #define SORT_THREADS 256
 #define SORT_WARPS   (SORT_THREADS / 32)
-#define SORT_BLOCK   2048 /* keys of a block; each warp has a stretch of them */
+#define SORT_BLOCK   2048 /* keys of a block; each warp owns a stretch of them */
 #define SORT_WARP    (SORT_BLOCK / SORT_WARPS)
 #define DIGITS	     256
 
 struct sorting {
-	uint32_t *key[2];  /* (n) sorted by turns from one to the other */
-	int32_t *place[2]; /* (n) where each was at first */
+	uint32_t *key[2];  /* (n) each pass sorts from one array into the other */
+	int32_t *place[2]; /* (n) row of dout of each key */
 	int32_t *count;	   /* (DIGITS, blocks) */
 	int64_t n, blocks;
 };
 
-/* Tokens that stand for nothing come last: beyond all that exist. */
+/* Padding (id < 0) gets the key `nothing`, greater than all ids, so it comes last. */
 static __global__ void sort_begin(uint32_t *key, int32_t *place, const int32_t *ids, int64_t n,
 				  uint32_t nothing)
 {
@@ -145,7 +158,7 @@ static __global__ void sort_count(int32_t *count, const uint32_t *key, int64_t n
 	count[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = seen[threadIdx.x];
 }
 
-/* count becomes the sum of all before it; one block. */
+/* Exclusive prefix sums of count, in place; one block. */
 static __global__ void sort_scan(int32_t *count, int64_t n)
 {
 	SHARED(int32_t, warps, [SORT_WARPS]);
@@ -177,7 +190,7 @@ static __global__ void sort_scan(int32_t *count, int64_t n)
 	}
 }
 
-/* Where the keys of a warp's stretch with this digit begin: how many other warps have before it. */
+/* start[w][digit]: from counts of each warp to the position of the first key of its stretch. */
 static __device__ void sort_starts(int32_t (*start)[DIGITS], const int32_t *count)
 {
 	int32_t sum = count[(int64_t)threadIdx.x * gridDim.x + blockIdx.x];
@@ -190,7 +203,7 @@ static __device__ void sort_starts(int32_t (*start)[DIGITS], const int32_t *coun
 	}
 }
 
-/* Keys of one digit keep their order: each warp places its stretch 32 by 32. */
+/* Move keys to their places; keys with the same digit keep their order. */
 static __global__ void sort_scatter(uint32_t *key_to, int32_t *place_to, const uint32_t *key_from,
 				    const int32_t *place_from, const int32_t *count, int64_t n,
 				    int shift)
@@ -226,13 +239,14 @@ static __global__ void sort_scatter(uint32_t *key_to, int32_t *place_to, const u
 	}
 }
 
-/* Sort ids below rows; returns which of the two arrays has the result, -1: no memory. */
+/* Sort n ids < rows. Returns the index (0, 1) of the array with the result; -1: out of memory. */
 static int sort_ids(struct dev *d, struct sorting *s, const int32_t *ids, int64_t n, int64_t rows)
 {
 	size_t each = (size_t)CEIL_DIV(n, 64) * 64;
 	char *memory;
 	int from = 0;
 
+	assert(n > 0 && rows > 0);
 	s->n = n;
 	s->blocks = CEIL_DIV(n, SORT_BLOCK);
 	memory = (char *)cuda_get_scratch(d, CUDA_SCRATCH_SORT,
@@ -258,7 +272,7 @@ static int sort_ids(struct dev *d, struct sorting *s, const int32_t *ids, int64_
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-#define CHUNK 32
+#define CHUNK 32 /* tokens of a chunk */
 
 struct sorted {
 	const uint32_t *key;
@@ -285,10 +299,7 @@ static __device__ __forceinline__ void add_eight(struct tensor t, int64_t row, i
 	tensor_store8<A>(t, row, col, old);
 }
 
-/*
- * A chunk of the sorted list; each thread has eight columns. The share of a run that begins in an
- * earlier chunk goes to parts, all others to the table.
- */
+/* One chunk of the sorted list, eight columns a thread; see the head of this file. */
 template <enum access A>
 static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struct tensor dout,
 				       struct sorted s, float scale, struct drop drop)
@@ -327,7 +338,7 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 	}
 }
 
-/* The chunk in which a run begins that goes on adds what the next ones have of it. */
+/* If a run begins in this chunk and goes on, add the parts of the following chunks. */
 template <enum access A>
 static __global__ void embed_grad_rest(struct tensor dtable, const float *parts, struct sorted s)
 {
@@ -344,7 +355,7 @@ static __global__ void embed_grad_rest(struct tensor dtable, const float *parts,
 	if (key >= s.nothing || s.key[end] != key)
 		return;
 	if (s.key[first] == key && first > 0 && s.key[first - 1] == key)
-		return; /* it began before this chunk */
+		return; /* the run began before this chunk */
 	for (int64_t c = blockIdx.x + 1; c * CHUNK < s.n && s.key[c * CHUNK] == key; c++) {
 		float v[8];
 

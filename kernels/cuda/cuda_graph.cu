@@ -1,30 +1,39 @@
 /*
- * cuda_graph.cu - see ops.h, struct graph_key: ops that come again and again, as CUDA graphs.
+ * cuda_graph.cu - capture and replay of ops as CUDA graphs; the interface is struct graph_key in ops.h.
  *
- * What is called under a key for the first time runs as it is called: kernels are loaded then, algorithms
- * of products chosen, scratch memory taken. The second time it is captured, and from then on one call starts
- * all of it. A key that never comes back costs nothing but its entry.
+ * A training step launches hundreds of short kernels; at some batch sizes the launches take longer
+ * than the kernels. A graph launches all of them by one call. The life of a key:
+ *
+ *	1st time	ops run normally: kernels are loaded, algorithms of products chosen, scratch
+ *			memory allocated. Only the key is stored.
+ *	2nd time	ops are captured, piece by piece, and each piece is launched at its end.
+ *	from the 3rd	each piece is replayed by one launch.
+ *
+ * A key that never returns costs only an entry of the table. The table has MAX_GRAPHS entries; a new
+ * key replaces the least recently used one. When scratch memory grows, all graphs are dropped,
+ * because they contain its old address. A fault during capture discards the incomplete graph.
  */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_GRAPHS   192
-#define DISABLE_HINT " (cuda_graphs = no does without)"
+#define DISABLE_HINT " (set cuda_graphs = no to run without graphs)"
 
 struct graph {
 	struct graph_key key;
-	uint64_t last_used; /* when, by cuda_graphs.clock; 0: an empty place */
+	uint64_t last_used; /* by cuda_graphs.clock; 0: an empty entry */
 	int n;
-	cudaGraphExec_t *piece; /* (n) owned; NULL: it has come once */
+	cudaGraphExec_t *piece; /* (n) owned; NULL: the key was seen once, nothing captured yet */
 };
 
 struct cuda_graphs {
 	struct graph graph[MAX_GRAPHS];
 	uint64_t clock;
-	struct graph *current; /* which begin() was about; NULL: it runs as it is called */
-	bool capturing;	       /* it is between begin and end */
+	struct graph *current; /* the graph of the last begin(); NULL: ops run normally */
+	bool capturing;	       /* between begin and end of the second time */
 };
 
 static void graph_discard(struct graph *g)
@@ -40,7 +49,7 @@ void cuda_graphs_drop(struct dev *d)
 	if (!d->graphs)
 		return;
 	if (d->stream)
-		(void)cudaStreamSynchronize(d->stream); /* some may be running */
+		(void)cudaStreamSynchronize(d->stream); /* graphs may still be running */
 	for (int i = 0; i < MAX_GRAPHS; i++)
 		graph_discard(&d->graphs->graph[i]);
 }
@@ -52,7 +61,7 @@ void cuda_graphs_close(struct dev *d)
 	d->graphs = NULL;
 }
 
-/* That of the key, or the place that has been without use for longest. */
+/* The entry of the key, or the least recently used entry. */
 static struct graph *graph_find_slot(struct cuda_graphs *all, const struct graph_key *key)
 {
 	struct graph *oldest = &all->graph[0];
@@ -70,34 +79,36 @@ static struct graph *graph_find_slot(struct cuda_graphs *all, const struct graph
 
 static void graph_begin_piece(struct dev *d)
 {
-	/* Only this thread's calls have to be such as can be captured. */
+	/* Thread-local: other threads may make calls that cannot be captured. */
 	cuda_check(d, cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal),
-		   "beginning a graph" DISABLE_HINT);
+		   "starting the capture of a graph" DISABLE_HINT);
 }
 
-/* What was captured is told the GPU, and kept. */
+/* End the capture, append the piece to g, and launch it: captured ops have not run yet. */
 static void graph_end_piece(struct dev *d, struct graph *g)
 {
 	cudaGraph_t captured = NULL;
 	cudaGraphExec_t *more = NULL, piece = NULL;
 
-	cuda_check(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph" DISABLE_HINT);
+	assert(g && d->graphs->capturing);
+	cuda_check(d, cudaStreamEndCapture(d->stream, &captured),
+		   "ending the capture of a graph" DISABLE_HINT);
 	if (captured) {
 		cuda_check(d, cudaGraphInstantiate(&piece, captured, 0),
-			   "making a graph" DISABLE_HINT);
+			   "instantiating a graph" DISABLE_HINT);
 		(void)cudaGraphDestroy(captured);
 	}
 	if (piece)
 		more = (cudaGraphExec_t *)realloc(g->piece, (size_t)(g->n + 1) * sizeof(*more));
 	if (!more) {
-		cuda_check(d, cudaErrorMemoryAllocation, "keeping a graph" DISABLE_HINT);
+		cuda_check(d, cudaErrorMemoryAllocation, "storing a graph" DISABLE_HINT);
 		if (piece)
 			(void)cudaGraphExecDestroy(piece);
 		return;
 	}
 	g->piece = more;
 	g->piece[g->n++] = piece;
-	cuda_check(d, cudaGraphLaunch(piece, d->stream), "starting a graph" DISABLE_HINT);
+	cuda_check(d, cudaGraphLaunch(piece, d->stream), "launching a graph" DISABLE_HINT);
 }
 
 int cuda_graphs_open(struct dev *d, struct err *e)
@@ -122,7 +133,7 @@ int cuda_graph_begin(struct dev *d, const struct graph_key *key)
 			graph_begin_piece(d);
 		return g->n;
 	}
-	if (g->n)
+	if (g->n) /* the replaced graph may still be running */
 		(void)cudaStreamSynchronize(d->stream);
 	graph_discard(g);
 	g->key = *key;
@@ -149,7 +160,7 @@ void cuda_graph_end(struct dev *d)
 		return;
 	graph_end_piece(d, d->graphs->current);
 	d->graphs->capturing = false;
-	if (d->fault.code) /* one that lacks something is none */
+	if (d->fault.code) /* discard an incomplete graph */
 		graph_discard(d->graphs->current);
 }
 
@@ -159,5 +170,5 @@ void cuda_graph_replay(struct dev *d, int piece)
 
 	if (g && piece < g->n)
 		cuda_check(d, cudaGraphLaunch(g->piece[piece], d->stream),
-			   "starting a graph" DISABLE_HINT);
+			   "launching a graph" DISABLE_HINT);
 }

@@ -1,26 +1,30 @@
 /*
- * cuda_linear.cu - see cuda.h: products of matrices, and products with packed weights.
+ * cuda_linear.cu - matrix products by cuBLASLt, and own kernels for packed weights. Definitions:
+ * ref_matmul.c, ref_linear.c.
  *
- * Training and encoding go through cuBLASLt. It counts columns first, so that
- * our (M, N) rows are its (N, M) columns: out^T = b^T a^T, without copying
- * anything. An algorithm is asked for once for each kind of product, sizes
- * rounded up, because the number of tokens is another one in every batch. It is the library's own
- * first choice: one found by the clock could be another one in the next run, which would then not
- * repeat this one's bits. Workspace has one size, taken before the run.
+ * cuBLASLt (training, encoder): its matrices are column-major, so our row-major (M, N) is its (N, M).
+ * The call computes out^T = b^T a^T, without copies. The algorithm is chosen once for each kind of
+ * product, with sizes rounded up, because every batch has another number of tokens. It is the first
+ * choice of the library's heuristic: an algorithm chosen by timing could differ between runs, and
+ * runs would not repeat their bits. The workspace has a fixed size, allocated before the run.
  *
- * Of epilogues bias and ReLU are used where nothing drops out: evaluation, and the encoder before
- * decoding. In training they would save nothing: the bias of ReLU is added where dropout has to pass
- * anyway, that of a branch in add_norm, and a bias's gradient is summed, in an order of its own that
- * runs repeat, by the kernels that have just made the elements and still hold them in registers
- * (relu_dropout_grad, add_norm_grad). The library wants a bias of the result's type; ours are floats,
- * so results in bf16 get theirs in a pass of its own.
+ * Epilogues (bias, ReLU) are used without dropout: in evaluation, and in the encoder before decoding.
+ * In training the bias is added by kernels that pass over the data anyway (relu_dropout, add_norm);
+ * their gradients sum dbias while the elements are in registers. The library wants a bias of the
+ * output's type; our biases are float, so a bf16 output gets its bias by finish_product.
  *
- * Packed weights (panels.h) are read as they are: the 32 outputs of a panel are
- * the 32 lanes of a warp, so every unit is read once, 128 bytes at a time, by a
- * block that has a few rows of the input in shared memory.
+ * Packed weights (decoding), linear_rows: out = a packed^T. A lane owns one of the 32 outputs of a
+ * panel, so a warp reads a unit of all outputs in one access of 128 bytes, and each weight once.
+ *
+ *	grid	x: 4 panels	y: 16 rows of a
+ *	block	4 warps, one panel each
+ *	shared	16 rows x 64 units of a		registers	16 sums a lane, one for each row
+ *
+ * make_input first converts the rows of a to units of the weights' type (panels.h).
  */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <type_traits>
 
@@ -29,22 +33,23 @@
 
 #define MAX_KINDS 512
 
-/* What an algorithm depends on; compared byte by byte, so filled with zeros first. */
+/* Everything the choice of an algorithm depends on; compared byte by byte, so zeroed first. */
 struct kind {
-	int64_t m, n, k;
+	int64_t m, n, k; /* rounded up */
 	int64_t a_stride, b_stride, out_stride;
-	uint32_t a_alignment, b_alignment, out_alignment; /* of bias, where it is less than out's */
+	uint32_t a_alignment, b_alignment,
+		out_alignment; /* bytes; out: the least of out and bias */
 	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_bias, relu,
 		has_algorithm;
 };
 
-/* out = a b, as how says; then + bias, unless NULL, and what is negative becomes 0. */
+/* out = or += a b, then + bias, then max(0, out) if relu. */
 struct product {
 	struct tensor out, a, b;
 	struct matmul_how how;
-	const float *bias;
+	const float *bias; /* or NULL */
 	bool relu;
-	int64_t inner;
+	int64_t inner; /* K */
 };
 
 struct cuda_products {
@@ -82,7 +87,7 @@ extern "C" void cuda_copy(struct dev *d, struct tensor out, struct tensor x)
 		launch_convert(d, out, x);
 }
 
-/* x in this type: as it is, or a copy in scratch memory. data NULL: no memory. */
+/* x with this dtype: itself, or a converted copy in scratch memory. data NULL: out of memory. */
 static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 			     enum cuda_scratch where)
 {
@@ -98,7 +103,7 @@ static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 	return copy;
 }
 
-/* ---- a product without a library, for what the library does not do -------------------------- */
+/* ---- products that cuBLASLt does not support -------------------------------------------------- */
 
 #define TILE 16
 
@@ -109,6 +114,7 @@ static __device__ __forceinline__ float apply_bias_relu(const struct product &p,
 	return p.relu ? fmaxf(x, 0) : x;
 }
 
+/* One thread for each element; tiles of 16 x 16 of a and b in shared memory. Simple, not fast. */
 static __global__ void product_fallback(struct product p)
 {
 	const struct tensor out = p.out, a = p.a, b = p.b;
@@ -142,7 +148,7 @@ static __global__ void product_fallback(struct product p)
 					col));
 }
 
-/* What the library's epilogue did not do. */
+/* Bias and ReLU in place, where the library's epilogue cannot; eight columns a thread. */
 template <enum access A> static __global__ void finish_product(struct product p)
 {
 	const int64_t eights = (p.out.cols + 7) / 8;
@@ -180,8 +186,8 @@ static struct cuda_products *products_of(struct dev *d)
 	if (!p || !(p->blas = cuda_blas_load(&why)) || p->blas->Create(&p->handle)) {
 		free(p);
 		if (!d->fault.code)
-			err_set(&d->fault, ERR_UNAVAILABLE, "GPU %d: cuBLASLt does not start",
-				d->device);
+			err_set(&d->fault, ERR_UNAVAILABLE,
+				"GPU %d: cannot create a cuBLASLt handle", d->device);
 		return NULL;
 	}
 	d->products = p;
@@ -198,7 +204,7 @@ static cudaDataType_t cuda_type_of(struct tensor t)
 	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/* At most 16, which is as much as the library asks for. */
+/* The alignment of an address in bytes, at most 16: more does not matter to the library. */
 static uint32_t lowest_bit(uintptr_t bits)
 {
 	bits |= 16;
@@ -210,7 +216,7 @@ static uint32_t alignment_of(struct tensor t)
 	return lowest_bit((uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype));
 }
 
-/* One that is not far above and that many sizes share: four steps from one power of two to the next. */
+/* n rounded up, so that many sizes share an algorithm: four steps between powers of two. */
 static int64_t rounded_up(int64_t n)
 {
 	int64_t step = 16;
@@ -247,7 +253,7 @@ static struct kind product_kind_of(const struct product *p)
 	return k;
 }
 
-/* What one call of the library needs. */
+/* Descriptors of one call of the library; owned. */
 struct call {
 	cublasLtMatmulDesc_t how;
 	cublasLtMatrixLayout_t a, b, out;
@@ -294,7 +300,7 @@ static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l,
 					 t.stride);
 }
 
-/* b comes first there: see above. */
+/* The operands are exchanged, because cuBLASLt is column-major: b is its first one. */
 static bool call_make(const struct cuda_blas *blas, struct call *c, const struct product *p)
 {
 	const cublasOperation_t first = p->how.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -309,20 +315,20 @@ static bool call_make(const struct cuda_blas *blas, struct call *c, const struct
 	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
 }
 
-/* Ask for the algorithm of this call. */
+/* Take the first algorithm of the heuristic. False: there is none. */
 static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct call *c,
 			   cublasLtMatmulAlgo_t *algorithm)
 {
 	const struct cuda_blas *blas = p->blas;
-	cublasLtMatmulPreference_t wish = NULL;
+	cublasLtMatmulPreference_t preference = NULL;
 	cublasLtMatmulHeuristicResult_t best;
 	const uint64_t workspace = CUDA_BLAS_BYTES;
 	int found = 0;
-	bool good = !blas->MatmulPreferenceCreate(&wish);
+	bool good = !blas->MatmulPreferenceCreate(&preference);
 
 #define SET_PREFERENCE(which, value)                                                               \
-	good = good && !blas->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_##which,     \
-							   &value, sizeof(value))
+	good = good && !blas->MatmulPreferenceSetAttribute(                                        \
+			       preference, CUBLASLT_MATMUL_PREF_##which, &value, sizeof(value))
 	SET_PREFERENCE(MAX_WORKSPACE_BYTES, workspace);
 	SET_PREFERENCE(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
 	SET_PREFERENCE(MIN_ALIGNMENT_B_BYTES, k->a_alignment);
@@ -330,18 +336,18 @@ static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct
 	SET_PREFERENCE(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
 #undef SET_PREFERENCE
 	good = good &&
-	       !blas->MatmulAlgoGetHeuristic(p->handle, c->how, c->b, c->a, c->out, c->out, wish, 1,
-					     &best, &found) &&
+	       !blas->MatmulAlgoGetHeuristic(p->handle, c->how, c->b, c->a, c->out, c->out,
+					     preference, 1, &best, &found) &&
 	       found > 0;
-	if (wish)
-		(void)blas->MatmulPreferenceDestroy(wish);
+	if (preference)
+		(void)blas->MatmulPreferenceDestroy(preference);
 	if (good)
 		*algorithm = best.algo;
 	k->has_algorithm = good;
 	return good;
 }
 
-/* Number of the algorithm for this call, found before or now; -1: the library has none. */
+/* Index of the cached or new algorithm for this call; -1: the library has none. */
 static int algorithm_for(struct cuda_products *p, struct kind k, const struct call *c)
 {
 	int i = 0;
@@ -352,7 +358,7 @@ static int algorithm_for(struct cuda_products *p, struct kind k, const struct ca
 	if (i < p->n_kinds)
 		return i;
 	if (i == MAX_KINDS)
-		p->n_kinds = i = 0; /* begin anew: so many kinds are not of one model */
+		p->n_kinds = i = 0; /* full: one model has far fewer kinds, so start again */
 	p->kind[i] = k;
 	if (!find_algorithm(p, &p->kind[i], c, &p->algorithm[i]))
 		return -1;
@@ -401,11 +407,12 @@ static void multiply_matrices(struct dev *d, struct product p)
 	struct product alone;
 
 	p.inner = p.how.a_transposed ? p.a.rows : p.a.cols;
+	assert(p.inner == (p.how.b_transposed ? p.b.cols : p.b.rows));
 	if (out.rows == 0 || out.cols == 0 || p.inner == 0)
 		return;
 	p.a = in_type(d, p.a, type, CUDA_SCRATCH_A);
 	p.b = in_type(d, p.b, type, CUDA_SCRATCH_B);
-	if (!halves && out.dtype == DTYPE_BF16) /* the library has no such product */
+	if (!halves && out.dtype == DTYPE_BF16) /* float x float into bf16: not in the library */
 		p.out = in_type(d, out, DTYPE_F32, CUDA_SCRATCH_OUT);
 	if (!p.a.data || !p.b.data || !p.out.data)
 		return;
@@ -430,7 +437,7 @@ extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, s
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
 
-/* The parts of a block of packed weights. */
+/* Addresses in a block of packed weights, panels.h. */
 struct panels {
 	uint32_t *units;
 	float *scales;
@@ -456,7 +463,7 @@ static __device__ __forceinline__ int quantise_int8(float x, float factor)
 	return (int)fminf(fmaxf(rintf(x * factor), -127), 127);
 }
 
-/* Unit u of a row, whose factor is 127 / amax; packing counts elements behind the last as 0. */
+/* Unit u of a row; int8: factor = 127 / amax. Elements behind the last column are 0. */
 template <enum dtype TYPE>
 static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t row, int64_t u,
 						     float factor)
@@ -480,7 +487,7 @@ static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t ro
 	return unit;
 }
 
-/* The greatest magnitude of a row, for a warp, on every lane. */
+/* The greatest magnitude of a row, computed by a warp, on every lane. */
 static __device__ __forceinline__ float row_greatest(struct tensor x, int64_t row)
 {
 	float most = 0;
@@ -495,7 +502,7 @@ static __device__ __forceinline__ float factor_of(float greatest)
 	return greatest > 0 ? 127 / greatest : 0;
 }
 
-/* A warp packs one output; rows beyond the last one become zeros. */
+/* A warp packs one output; outputs behind the last one become zeros. */
 template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, struct tensor b)
 {
 	const int64_t n = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -520,7 +527,7 @@ template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, 
 	}
 }
 
-/* One launch for each kind of packed weights. */
+/* Launch the instance of a kernel for this type of packed weights. */
 #define LAUNCH_PACKED(d, type, kernel, grid, block, shared, ...)                                   \
 	do {                                                                                       \
 		if (type == DTYPE_PACKED_INT8)                                                     \
@@ -540,16 +547,16 @@ extern "C" void cuda_pack(struct dev *d, struct tensor packed, struct tensor b)
 
 /* ---- products with packed weights ------------------------------------------------------------------- */
 
-#define LINEAR_ROWS  16 /* of the input, for a block */
-#define LINEAR_WARPS 4	/* each with a panel of its own */
-#define LINEAR_UNITS 64 /* along K, in shared memory at one time */
+#define LINEAR_ROWS  16 /* rows of the input for a block */
+#define LINEAR_WARPS 4	/* warps of a block, one panel each */
+#define LINEAR_UNITS 64 /* units along K in shared memory at one time */
 
 struct linear_how {
 	const float *bias;
 	bool relu;
 };
 
-/* sum += one unit of the input by one unit of weights. */
+/* sum += unit of the input * unit of weights. */
 template <enum dtype TYPE, class SUM>
 static __device__ __forceinline__ void multiply_unit(SUM *sum, uint32_t x, uint32_t w)
 {
@@ -561,7 +568,7 @@ static __device__ __forceinline__ void multiply_unit(SUM *sum, uint32_t x, uint3
 		*sum += __uint_as_float(x) * __uint_as_float(w);
 }
 
-/* Rows of the input as units, quantised or rounded as the weights are; scales only for int8. */
+/* Convert rows of the input to units of the weights' type; a warp for each row. scales: int8 only. */
 template <enum dtype TYPE>
 static __global__ void make_input(uint32_t *units, float *scales, struct tensor a, int64_t n_units)
 {
@@ -577,7 +584,7 @@ static __global__ void make_input(uint32_t *units, float *scales, struct tensor 
 		scales[row] = most / 127;
 }
 
-/* Some rows by some panels; a lane has one output of each row. */
+/* LINEAR_ROWS rows times LINEAR_WARPS panels; see the head of this file. */
 template <enum dtype TYPE>
 static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 	linear_rows(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
@@ -637,6 +644,7 @@ static void linear_packed(struct dev *d, struct tensor out, struct tensor a, str
 	uint32_t *units;
 	float *scales;
 
+	assert(p.cols == a.cols && p.rows >= out.cols);
 	if (!out.rows)
 		return;
 	units = (uint32_t *)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)a.rows,
@@ -662,7 +670,7 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
 				  struct tensor packed, int64_t n_real, int32_t k)
 {
-	/* logits of so many rows at a time stay in the cache of the second level */
+	/* as many rows at a time as have 24 MB of logits, which stay in the L2 cache */
 	const int64_t most = (24 << 20) / (int64_t)sizeof(float) / packed.rows,
 		      rows = MIN(a.rows, MAX(most, 1));
 	struct tensor logits = { NULL, rows, packed.rows, CEIL_DIV(packed.rows, 8) * 8, DTYPE_F32 };

@@ -1,17 +1,26 @@
 /*
- * cuda_loss.cu - see cuda.h: label-smoothed cross entropy and its gradient, maybe in the logits' place.
+ * cuda_loss.cu - label-smoothed cross entropy and its gradient. Formulas: ref_loss.c.
  *
- * A block has a row and goes through it twice: the greatest, the sum of
- * exponentials and the plain sum at once, then the gradient. The second time
- * the row comes from a cache: trainers make logits in pieces for that.
+ *	loss = lse - (1 - e) x_t - e / V sum x,  dx_c = (e^(x_c - lse) - y_c) * grad_scale
+ *
+ *	grid	one block of 256 threads for each row of V logits
+ *	pass 1	a thread reads eight columns at a time and keeps, in registers, its maximum, its sum of
+ *		e^(x - maximum) (rescaled when the maximum grows) and its plain sum; then the block
+ *		reduces all three by shuffles and shared memory
+ *	pass 2	reads the row again and writes the gradient, in place or into another tensor
+ *
+ * The second read should hit the L2 cache: the trainer computes logits of loss_rows rows at a time
+ * for that (ops.h). A row is read once by each pass, 16 bytes a thread; there is nothing to keep in
+ * shared memory. A row with a negative target is padding and gets zeros.
  */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <math.h>
 
 #define THREADS 256
 
-/* Below every logit; finite, so that differences are numbers. */
+/* Less than every logit; finite, so that differences are not NaN. */
 #define LOWEST_SCORE -3.0e38f
 
 struct loss_work {
@@ -22,7 +31,7 @@ struct loss_work {
 	float smoothing, grad_scale;
 };
 
-/* What was seen of a row: sum of exp(x - greatest), sum of x. */
+/* Of the logits seen so far: maximum, sum of e^(x - maximum), sum of x. */
 struct logit_stats {
 	float greatest, exponentials, sum;
 };
@@ -46,9 +55,9 @@ static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, c
 	}
 }
 
-/* A row without a target: all threads of the block. */
+/* A row of padding: zeros. Called by all threads of the block. */
 template <enum access A>
-static __device__ __forceinline__ void costs_nothing(const struct loss_work &w, int64_t row)
+static __device__ __forceinline__ void store_zero_loss(const struct loss_work &w, int64_t row)
 {
 	const float none[8] = { 0 };
 
@@ -66,11 +75,11 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 	const int32_t target = w.targets[row];
 
 	if (target < 0) {
-		costs_nothing<A>(w, row);
+		store_zero_loss<A>(w, row);
 		return;
 	}
 	const float at_target = tensor_load1(w.logits, row, target);
-	const float rest = w.smoothing / (float)w.n_real, most = 1 - w.smoothing;
+	const float rest = w.smoothing / (float)w.n_real, target_share = 1 - w.smoothing;
 	struct logit_stats s = { LOWEST_SCORE, 0, 0 };
 	float greatest, lse, sum;
 
@@ -83,9 +92,9 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 	greatest = block_max<THREADS>(s.greatest);
 	lse = greatest + logf(block_sum<THREADS>(s.exponentials * __expf(s.greatest - greatest)));
 	sum = block_sum<THREADS>(s.sum);
-	/* all have read at_target: there were barriers */
+	/* the barriers in block_sum(): all threads have read at_target before the gradient is written */
 	if (threadIdx.x == 0) {
-		w.loss[row] = lse - most * at_target - rest * sum;
+		w.loss[row] = lse - target_share * at_target - rest * sum;
 		w.nll[row] = lse - at_target;
 	}
 	if (w.grad_scale == 0)
@@ -96,7 +105,7 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 		tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 		for (int i = 0; i < 8; i++) {
-			float y = col + i == target ? rest + most : rest;
+			float y = col + i == target ? rest + target_share : rest;
 
 			v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
 		}
@@ -117,6 +126,7 @@ extern "C" void cuda_cross_entropy(struct dev *d, struct tensor dlogits, float *
 				     smoothing,
 				     grad_scale };
 
+	assert(n_real > 0 && n_real <= logits.cols);
 	if (logits.rows)
 		LAUNCH_ACCESS(d, access_of(logits, w.grad), cross_entropy, (unsigned)logits.rows,
 			      THREADS, 0, w);

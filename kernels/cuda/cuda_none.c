@@ -1,4 +1,4 @@
-/* cuda_none.c - stands in when CUDA is not built. */
+/* cuda_none.c - stubs for builds without CUDA. */
 #include "kernels/ops/ops.h"
 
 const struct ops *ops_cuda(void)

@@ -1,13 +1,29 @@
 /*
- * cuda_norm.cu - see cuda.h: layer normalisation, alone and behind a residual sum.
+ * cuda_norm.cu - layer normalisation, alone and fused with a residual connection. Formulas:
+ * ref_norm.c.
  *
- * Forward: a warp has a row, which stays in its registers when it is no wider
- * than transformers are. Backward: a thread has eight columns and goes down the
- * rows of its block, two at a time, so that the sums over rows stay in
- * registers. Rows of more eights than a block has threads take a slower way: a
- * warp for each row, then a pass for the sums over rows.
+ * Forward, norm_warp_rows: a warp for each row, 8 rows a block. Lane l holds columns 8 l .. 8 l + 7
+ * of every 256 columns in registers (up to 1024 columns), so the row is read once; mean and variance
+ * are two warp sums. Wider rows are read three times (norm_wide_rows). add_norm computes the row
+ * first: residual + dropout(branch + bias).
+ *
+ * Backward has two kinds of sums: two averages over each row, and dscale, dshift, dbias over all
+ * rows. norm_grad_rows: a thread owns eight columns and walks down the rows of its block, so the sums
+ * over rows stay in registers; the averages over a row go through shared memory:
+ *
+ *			thread 0   thread 1   …		D / 8 threads
+ *	rows 0, 1	 8 cols	    8 cols		-> averages of both rows: one barrier
+ *	rows 2, 3	   |	      |
+ *	   …		   v	      v
+ *		      sums of the block -> parts (blocks, 3, D)
+ *
+ * Two rows at a time halve the number of barriers. norm_add_sums adds the parts in a fixed order, so
+ * bits repeat. Rows with more than 2048 columns: norm_grad_wide (a warp for each row), then
+ * norm_wide_sums (a thread for each column).
  */
 #include "kernels/cuda/cuda.cuh"
+
+#include <assert.h>
 
 #define WARPS 8
 #define BLOCK (WARPS * 32)
@@ -15,14 +31,14 @@
 /* ---- forward ------------------------------------------------------------------------------ */
 
 struct norm_work {
-	struct tensor sum, out; /* sum: what is normalised */
+	struct tensor sum, out; /* sum: the rows to normalise; an output of add_norm */
 	float *mean, *rstd;
-	struct tensor residual, branch; /* of which sum is made, or NULL data */
+	struct tensor residual, branch; /* add_norm: inputs of sum */
 	const float *bias, *scale, *shift;
 	struct drop drop;
 };
 
-/* Eight columns of residual + dropout(branch + bias), which go to sum. */
+/* v = eight columns of residual + dropout(branch + bias); stored in sum. */
 template <enum access A>
 static __device__ __forceinline__ void add_branch(float v[8], const struct norm_work &w,
 						  int64_t row, int64_t col)
@@ -44,7 +60,7 @@ static __device__ __forceinline__ void add_branch(float v[8], const struct norm_
 			v[i] = bf16_rounded(v[i]);
 }
 
-/* What eight columns add to the sum, and to the squares around the mean. */
+/* The sum of the first n of eight columns; below: the sum of their squares around the mean. */
 static __device__ __forceinline__ float sum_eight(const float v[8], int64_t n)
 {
 	float total = 0;
@@ -79,7 +95,7 @@ static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_
 	tensor_store8<A>(w.out, row, col, v);
 }
 
-/* Rows of at most KEPT eights a lane. */
+/* Rows of at most KEPT * 256 columns, held in registers. */
 template <enum access A, int KEPT, bool ADD>
 static __global__ void norm_warp_rows(struct norm_work w)
 {
@@ -208,20 +224,20 @@ extern "C" void cuda_add_norm(struct dev *d, struct tensor sum, struct tensor ou
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* Sums over rows that come out: of dscale, dshift and dbias, one after the other in a part. */
+/* Order of the sums over rows in a part: dscale, dshift, dbias. */
 enum norm_sum { SUM_SCALE, SUM_SHIFT, SUM_BIAS, SUM_COUNT };
 
 struct norm_grad_work {
 	struct tensor dx, dout, x;
 	const float *mean, *rstd, *scale;
 	bool accumulate;
-	struct tensor dbranch; /* with ADD */
+	struct tensor dbranch; /* ADD only */
 	struct drop drop;
 	float *parts; /* (parts, SUM_COUNT, cols) */
 	int64_t rows_a_part;
 };
 
-/* One row's eight columns on their way. */
+/* Eight columns of a row. */
 struct grad_eight {
 	float g[8], n[8]; /* dout; (x - mean) * rstd */
 };
@@ -240,7 +256,7 @@ load_eight(const struct norm_grad_work &w, int64_t row, int64_t col, float mean,
 	return at;
 }
 
-/* The gradient of a row from its two sums; dbranch is what the branch's is then. */
+/* Eight columns of dx, from the two averages of the row; ADD: also of dbranch. */
 template <enum access A, bool ADD>
 static __device__ __forceinline__ void
 finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad_eight &at,
@@ -265,7 +281,7 @@ finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad
 	tensor_store8<A>(w.dbranch, row, col, dbranch);
 }
 
-/* What eight columns add to the sums of g * scale and of g * scale * n. */
+/* sum += eight columns of g * scale, and of g * scale * n. */
 template <enum access A>
 static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struct norm_grad_work &w,
 						       const struct grad_eight &at, int64_t col)
@@ -280,12 +296,13 @@ static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struc
 	}
 }
 
-#define MAX_THREADS   256 /* of a block that has a row in eights */
-#define ROWS_PER_STEP 2	  /* rows */
+#define MAX_THREADS   256 /* threads of a block of norm_grad_rows: up to 2048 columns */
+#define ROWS_PER_STEP 2	  /* rows of norm_grad_rows at one time */
 
 /*
- * Averages over the row of each sum, on every thread. One barrier is enough: turn says which half
- * of the memory is used, and the other is not written before all have passed this barrier.
+ * In place: the averages over the row of each sum, on every thread. One barrier suffices, because
+ * shared memory is double-buffered: `turn` selects a half, and a half is written again only after
+ * the barrier of the next call, when all threads have read it.
  */
 static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2], float width,
 						    int turn)
@@ -354,7 +371,7 @@ static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm
 			tensor_store8<A>(part + s * w.dx.cols, col, w.dx.cols, total[s]);
 }
 
-/* Rows of any width: a warp for each. */
+/* Rows of any width: dx (and dbranch), a warp for each row. */
 template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct norm_grad_work w)
 {
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32,
@@ -376,8 +393,8 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 }
 
 /*
- * The sums over rows, column by column, of what the kernel above left. dbranch may have been
- * rounded, dx is what it was made from.
+ * Rows of any width: the sums over rows, a thread for each column. dbias is summed from dx, because
+ * dbranch may be rounded to bf16.
  */
 template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work w)
 {
@@ -405,10 +422,10 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 }
 
 struct norm_sums {
-	float *scale, *shift, *bias; /* (cols) each; may be NULL */
+	float *scale, *shift, *bias; /* (cols) each, or NULL */
 };
 
-/* 32 rows of 32 threads share the parts of 32 columns of one sum. */
+/* Add the parts of 32 columns of one sum: 32 x 32 threads, transposed in shared memory. */
 static __global__ void norm_add_sums(struct norm_sums to, const float *parts, int n_parts,
 				     int64_t cols)
 {
@@ -428,14 +445,14 @@ static __global__ void norm_add_sums(struct norm_sums to, const float *parts, in
 	sums[threadIdx.y][threadIdx.x] = sum;
 	__syncthreads();
 	sum = warp_sum(sums[threadIdx.x][threadIdx.y]);
-	/* warp y has the sum of column y of the 32 */
+	/* warp y holds the sum of column y */
 	if (threadIdx.x == 0 && (int64_t)blockIdx.x * 32 + threadIdx.y < cols)
 		out[(int64_t)blockIdx.x * 32 + threadIdx.y] += sum;
 }
 
 #define MAX_PARTS 1024
 
-/* One launch for each way of access, of a kernel that has ADD as well. */
+/* Launch the instance of a kernel for this access; ADD is a template argument of the caller. */
 #define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...)                                     \
 	do {                                                                                       \
 		if ((access) == ACCESS_F32)                                                        \
@@ -459,6 +476,7 @@ static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_
 
 	w.rows_a_part = MAX(CEIL_DIV(rows, MAX_PARTS), (int64_t)8);
 	n_parts = (int)CEIL_DIV(rows, w.rows_a_part);
+	assert(n_parts <= MAX_PARTS);
 	w.parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS,
 					    (size_t)n_parts * (size_t)(SUM_COUNT * cols),
 					    sizeof(*w.parts));

@@ -1,27 +1,40 @@
 /*
- * cuda_point.cu - see cuda.h: what works element by element, and sums.
+ * cuda_point.cu - elementwise ops and sums. Formulas: ref_point.c. The simplest kernels: start here.
  *
- * All of these move bytes and nothing else: 16 bytes an access, eight columns a
- * thread, grids that cover the shape. Sums are made in two steps, parts by
- * blocks and then their total in order, so that every run gives the same bits.
+ * All are limited by memory bandwidth, so the only aim is wide accesses and one pass over the data: a
+ * thread reads eight columns (or four floats) in 16-byte accesses, computes in registers, and
+ * stores. Nothing is shared between threads. Grids cover the shape, or stride over it:
+ *
+ *	for (i = first_index(); i < n; i += all_threads())	"grid-stride loop"
+ *
+ * Sums have two steps: each block sums a fixed part and stores it, then one kernel adds the parts in
+ * order. Atomic additions would give other bits in each run.
+ *
+ *	relu_dropout_grad	block 32 x 8 threads: 256 columns x 64 rows; dbias: sums in registers, then
+ *				over the 8 rows of threads in shared memory
+ *	sum_squares		up to 1024 blocks, in double; then one block
+ *	adam			each thread computes the clipping factor itself, from sums in device
+ *				memory: the host never waits for the gradient norm
  */
 #include "kernels/cuda/cuda.cuh"
 
+#include <assert.h>
 #include <math.h>
 
 #include "kernels/ops/adam_factor.h"
 
 #define THREADS 256
 
-/* Blocks of THREADS for n things, at most most of them. */
-static unsigned blocks_for(int64_t n, int64_t most)
+/* Blocks of THREADS threads for n threads; at least 1, at most max_blocks. */
+static unsigned blocks_for(int64_t n, int64_t max_blocks)
 {
-	return (unsigned)MAX(MIN(CEIL_DIV(n, THREADS), most), 1);
+	assert(n >= 0 && max_blocks > 0);
+	return (unsigned)MAX(MIN(CEIL_DIV(n, THREADS), max_blocks), 1);
 }
 
 #define MAX_BLOCKS ((int64_t)1 << 20)
 
-/* Eights of a tensor, row after row: number i is at (row, col). */
+/* The eights of a tensor are numbered row by row; number i begins at (row, col). */
 struct eight {
 	int64_t row, col;
 };
@@ -75,7 +88,7 @@ extern "C" void cuda_relu_dropout(struct dev *d, struct tensor x, const float *b
 		      drop_of(drop));
 }
 
-/* A block of 32 by 8 threads sums 256 columns of ROWS_A_PART rows. */
+/* Rows of a block of relu_dropout_grad. */
 #define ROWS_A_PART 64
 
 template <enum access A>
@@ -104,7 +117,7 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 	for (int k = 0; k < 8; k++)
 		sums[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
 	__syncthreads();
-	/* thread (x, y) adds up column 8 x + y */
+	/* thread (x, y) sums column 8 x + y of the block */
 	if (col + threadIdx.y < dx.cols) {
 		float total = 0;
 
@@ -132,7 +145,7 @@ extern "C" void cuda_relu_dropout_grad(struct dev *d, struct tensor dx, float *d
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Eight rows of 32 threads share the parts of 32 columns. */
+/* out += sum of the parts of 32 columns: thread (x, y) adds parts y, y + 8, … of column x. */
 static __global__ void add_parts(float *out, const float *parts, int64_t n_parts, int64_t cols)
 {
 	SHARED(float, sums, [8][32]);
@@ -205,7 +218,7 @@ extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int
 
 #define ROW_THREADS 512
 
-/* A block has a row: of the losses of a batch, so they are few. */
+/* One block for each row; rows are few (the losses of a batch). */
 static __global__ void sum_rows(double *out, struct tensor x)
 {
 	double sum = 0;
@@ -223,7 +236,7 @@ extern "C" void cuda_row_sums(struct dev *d, double *out, struct tensor x)
 		LAUNCH(d, sum_rows, (unsigned)x.rows, ROW_THREADS, 0, out, x);
 }
 
-/* ---- simple things ---------------------------------------------------------------------------- */
+/* ---- addition, zero ---------------------------------------------------------------------------- */
 
 template <enum access A> static __global__ void add_elements(struct tensor x, struct tensor y)
 {
@@ -256,12 +269,15 @@ extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 
 /* ---- Adam ---------------------------------------------------------------------------------------- */
 
-/* What is the same for all elements; factor is NaN where nothing may change. */
+/* Scalars of a step; factor NaN: skip the step. */
 struct adam_scalars {
 	float beta1, beta2, epsilon, rate, factor;
 };
 
-/* Made by each thread from numbers that no host has seen, so grids for it are no larger than fit. */
+/*
+ * Computed by each thread, from device memory. To compute it rarely, the grid is no larger than what
+ * fits on the GPU, and each thread loops.
+ */
 static __device__ __forceinline__ struct adam_scalars adam_begin(struct adam_step s)
 {
 	struct adam_scalars now;
@@ -324,22 +340,22 @@ static __global__ void adam_ones(float *param, float *m, float *v, const float *
 extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const float *grad,
 			  int64_t n, struct adam_step s)
 {
-	const int64_t most = 8 * d->processors;
+	const int64_t max_blocks = 8 * d->processors;
 	bool fours = access_is_aligned(param) && access_is_aligned(m) && access_is_aligned(v) &&
 		     access_is_aligned(grad) && (uintptr_t)s.bf16_params % sizeof(uint2) == 0;
 	int64_t n4 = fours ? n / 4 : 0, at = n4 * 4;
 
 	if (n4)
-		LAUNCH(d, adam_fours, blocks_for(n4, most), THREADS, 0, (float4 *)param,
+		LAUNCH(d, adam_fours, blocks_for(n4, max_blocks), THREADS, 0, (float4 *)param,
 		       (float4 *)m, (float4 *)v, (const float4 *)grad, n4, s);
 	if (at == n)
 		return;
 	s.bf16_params = s.bf16_params ? s.bf16_params + at : NULL;
-	LAUNCH(d, adam_ones, blocks_for(n - at, most), THREADS, 0, param + at, m + at, v + at,
+	LAUNCH(d, adam_ones, blocks_for(n - at, max_blocks), THREADS, 0, param + at, m + at, v + at,
 	       grad + at, n - at, s);
 }
 
-/* ---- means, and means that move ------------------------------------------------------------------ */
+/* ---- scale, moving average ----------------------------------------------------------------------- */
 
 static __global__ void scale_fours(float4 *x, int64_t n, float by)
 {

@@ -1,11 +1,30 @@
-/* cuda_queue.cu - see cuda_queue.h: the queue and its order; the forms are in cuda_compress.cu. */
+/*
+ * cuda_queue.cu - the second stream of the GPU and its order against the ops; see cuda_queue.h.
+ *
+ * During the backward pass the gradients of a bucket are exchanged while the ops of the next layers
+ * run. Both streams are ordered by events, never by waiting on the host:
+ *
+ *	ops	| layer 3 |e1 layer 2 |e2 layer 1 |      wait e3 | adam |
+ *	queue	   wait e1 | bucket of 3 | wait e2 | bucket of 2 |e3
+ *
+ *	cuda_queue_wait_for_ops():	record e in ops, the queue waits for e
+ *	cuda_ops_wait_for_queue():	record e in the queue, the ops wait for e
+ *
+ * cudaStreamWaitEvent() refers to the latest record of an event at the time of the call, so one
+ * event for each direction is enough.
+ *
+ * Spans measure GPU time with pairs of timing events in a ring; collect() reads the pairs whose end
+ * has passed. The only kernel here, queue_add_rows, adds a few statistics of all ranks: one thread
+ * for each column, rows in order.
+ */
 #include "kernels/cuda/cuda_queue.cuh"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void queue_make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
 {
-	cuda_check(d, cudaEventCreateWithFlags(e, flags), "making an event");
+	cuda_check(d, cudaEventCreateWithFlags(e, flags), "creating an event");
 }
 
 struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
@@ -16,10 +35,11 @@ struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
 	if (!q)
 		return NULL;
 	q->d = d;
-	/* Others wait for what goes between GPUs: it may run before the ops that are waiting. */
-	cuda_check(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
+	/* Highest priority: other ranks wait for the exchange, so it goes before waiting ops. */
+	cuda_check(d, cudaDeviceGetStreamPriorityRange(&least, &greatest),
+		   "reading the stream priorities");
 	cuda_check(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
-		   "making a stream");
+		   "creating a stream");
 	queue_make_event(d, &q->ops, cudaEventDisableTiming);
 	queue_make_event(d, &q->done, cudaEventDisableTiming);
 	queue_make_event(d, &q->mark, cudaEventDisableTiming);
@@ -65,7 +85,7 @@ void *cuda_queue_stream(struct cuda_queue *q)
 	return q->stream;
 }
 
-/* A wait is for what was recorded when it was asked for, so one event serves any number of them. */
+/* Work enqueued later in `then` waits for the work enqueued so far in `first`. */
 static void order_streams(struct cuda_queue *q, cudaStream_t first, cudaEvent_t at,
 			  cudaStream_t then)
 {
@@ -102,16 +122,16 @@ void cuda_queue_mark_ops(struct cuda_queue *q)
 	cuda_check(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
 }
 
-/* After a fault it counts as passed: sync() tells. */
+/* After a fault the mark counts as passed; sync() reports the fault. */
 bool cuda_queue_is_past_mark(struct cuda_queue *q)
 {
 	const bool passed = cudaEventQuery(q->mark) != cudaErrorNotReady;
 
-	(void)cudaGetLastError(); /* "not ready" is no fault */
+	(void)cudaGetLastError(); /* clear "not ready", which is no fault */
 	return passed;
 }
 
-/* Few numbers: a thread for a column. */
+/* One block, one thread for each column. */
 static __global__ void queue_add_rows(double *sums, const double *rows, int n, int cols)
 {
 	const int col = (int)threadIdx.x;
@@ -127,6 +147,7 @@ static __global__ void queue_add_rows(double *sums, const double *rows, int n, i
 void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows, int32_t n,
 			 int32_t cols)
 {
+	assert(cols <= QUEUE_COLUMNS);
 	QUEUE_LAUNCH(q, queue_add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
 }
 
@@ -164,6 +185,7 @@ double cuda_span_collect(struct cuda_queue *q, enum cuda_span which)
 	double seconds = 0;
 	float ms;
 
+	assert(s->taken <= s->ended && s->ended <= s->begun);
 	for (; s->taken < s->ended; s->taken++) {
 		const uint64_t i = s->taken % QUEUE_SPANS;
 
@@ -172,6 +194,6 @@ double cuda_span_collect(struct cuda_queue *q, enum cuda_span which)
 			break;
 		seconds += ms > 0 ? (double)ms / 1e3 : 0;
 	}
-	(void)cudaGetLastError(); /* "not ready" is no fault */
+	(void)cudaGetLastError(); /* clear "not ready", which is no fault */
 	return seconds;
 }

@@ -1,4 +1,4 @@
-/* cuda_table.c - see cuda.h: the GPU backend as a table. */
+/* cuda_table.c - the GPU backend as a table; see cuda.h */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_queue.h"
 
@@ -22,7 +22,7 @@ const struct ops *ops_cuda(void)
 		.to_device_async = cuda_to_device_async,
 		.swap_staging = cuda_swap_staging,
 		.prefers_bf16_weights = true,
-		.loss_rows = 256, /* of 32,000 floats, 33 MB: less than the L2 of 40 and more */
+		.loss_rows = 256, /* x 32,000 floats = 33 MB: fits into an L2 cache of 40 MB */
 		.open_queue = cuda_queue_open,
 		.graph_begin = cuda_graph_begin,
 		.graph_pause = cuda_graph_pause,

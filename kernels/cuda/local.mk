@@ -1,7 +1,7 @@
-# kernels/cuda: the backend of NVIDIA GPUs: cuBLASLt for products, own kernels for the rest, CUDA graphs, a queue for NCCL.
-# Enter at cuda.h (host side) and cuda.cuh (what kernels share). CUDA's headers are used here alone.
+# kernels/cuda: the backend of NVIDIA GPUs: cuBLASLt for products, own kernels for the rest, CUDA graphs, a second stream for NCCL.
+# Enter at cuda.h (a reading order of the files), then cuda.cuh (shared by the kernels). Only here CUDA headers are used.
 # May use: kernels/ops, share.
-# The GPU backend. nvcc compiles these, and for tests the host compiler does, tests/cudasim.
+# nvcc compiles the .cu files; for tests without a GPU the host compiler does, see tests/cudasim.
 cuda_sources = \
 	%D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
 	%D%/cuda_decode.cu %D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_graph.cu %D%/cuda_linear.cu %D%/cuda_loss.cu \

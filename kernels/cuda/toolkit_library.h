@@ -1,13 +1,13 @@
 /*
- * toolkit_library.h - a library of CUDA's world that is loaded when it is needed, so that the same
- * program runs where it is not.
+ * toolkit_library.h - load a library of CUDA at run time, so that the same program also runs on
+ * machines without CUDA.
  */
 #ifndef WERKBANK_KERNELS_CUDA_TOOLKIT_LIBRARY_H
 #define WERKBANK_KERNELS_CUDA_TOOLKIT_LIBRARY_H
 
 #include <dlfcn.h>
 
-/* Where the linker looks, and else beside the toolkit with which this was built. NULL: not there. */
+/* Search the path of the dynamic linker, then the folder of the CUDA toolkit of the build. NULL: not found. */
 #ifdef CUDA_LIBRARY_DIR
 #define TOOLKIT_LIBRARY(name) toolkit_library(name, CUDA_LIBRARY_DIR "/" name)
 #else

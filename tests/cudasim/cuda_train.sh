@@ -214,7 +214,7 @@ recipe large backend=cuda batch_tokens=10000000
 says "a GPU that is too small" 78 'training with batch_tokens 10000000 needs [0-9.]+ GiB, but GPU 0 .*has 8.0 GiB' \
 	"$sim-train" _rank -q -C "$w" --run large
 recipe other backend=cuda gpu=3
-says "a GPU that is not there" 69 'GPU 3 was asked for, and this host has 1' "$sim-train" _rank -q -C "$w" --run other
+says "a GPU that is not there" 69 'GPU 3 does not exist: this host has 1' "$sim-train" _rank -q -C "$w" --run other
 says "the doctor" 0 'simulated GPU' "$sim-train" doctor -C "$w"
 
 # ranks, by NCCL
@@ -308,7 +308,7 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	same "… and some of each" "$(wc -l <"$tmp/eval.shared")" 5
 	recipe alone backend=cuda
 	timeout 100 mpirun --oversubscribe --bind-to none -n 2 "$sim-train" _rank -q -C "$w" --run alone >"$tmp/log" 2>&1
-	same "more ranks than GPUs" "$(grep -c 'rank 1 of 2 on this host: GPU 1 was asked for, and this host has 1' "$tmp/log")" 1
+	same "more ranks than GPUs" "$(grep -c 'rank 1 of 2 on this host: GPU 1 does not exist: this host has 1' "$tmp/log")" 1
 else
 	skip "ranks on GPUs" "there is no MPI"
 fi

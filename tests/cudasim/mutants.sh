@@ -1,15 +1,20 @@
 #!/bin/sh
-# mutants.sh - does the simulated GPU notice? Each mutant is one small mistake in a copy of the GPU's
-# sources, of the kinds that pass by chance on a real GPU; the tests must fail with it.
+# mutants.sh - mutation test of the GPU kernels: does the simulated GPU notice small mistakes? Each mutant is one small change in
+# a copy of a source file, of a kind that often passes by chance on a real GPU (a missing barrier, an index off by one, a missing
+# event). The tests must fail with it.
 #
-#	make check-mutants			all, a good half hour; not part of "make check"
-#	make check-mutants ONLY='barrier top'	those with one of these words in their name
-#	make check-mutants PART=2/3		the second of every three
-#	make check-mutants KEPT=FILE		names of those noticed are kept in FILE, and passed over the next time
+#	make check-mutants			all mutants, more than half an hour; not part of "make check"
+#	make check-mutants ONLY='barrier top'	mutants with one of these words in their name
+#	make check-mutants PART=2/3		the second of every three mutants
+#	make check-mutants KEPT=FILE		append the names of noticed mutants to FILE, and skip names that are in it
+#	CHECK=1 sh tests/cudasim/mutants.sh	only check that each sed script still changes its file; needs no build (lint.sh)
 #
 # From make: COMPILE and COMPILE_C (end with -c), LINK (with @OUT@), the names of objects in it, srcdir.
 set -u
-: "${COMPILE:?run this by make check-mutants}" "${LINK:?}" "${srcdir:?}"
+srcdir=${srcdir:-.}
+if [ -z "${CHECK:-}" ]; then
+	: "${COMPILE:?run this by make check-mutants}" "${LINK:?}"
+fi
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-mutants.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 # shellcheck source=tests/helpers.sh
@@ -17,7 +22,7 @@ trap 'rm -rf "$tmp"' EXIT
 number=0 part=${PART:-1/1}
 : >"$tmp/pass"
 
-# Is this one wanted?
+# wanted NAME : do PART, KEPT and ONLY select this mutant?
 wanted() {
 	number=$((number + 1))
 	[ $((number % ${part#*/})) -eq $((${part%/*} % ${part#*/})) ] || return 1
@@ -28,44 +33,57 @@ wanted() {
 	[ -z "${ONLY:-}" ]
 }
 
-# try PROGRAM TESTS OPS : who hangs has failed
+# try PROGRAM TESTS OPS : run tests; a program that hangs fails
 try() {
 	got=0
 	OPS=$3 timeout 600 "$1" "$2" >"$tmp/log" 2>&1 || got=$?
 }
 
-# Without a mistake the tests pass: else to fail would mean nothing.
+# passes TESTS OPS : the tests pass without the mistake; otherwise their failure would prove nothing
 passes() {
 	! grep -qx -- "$1 $2" "$tmp/pass" || return 0
 	try tests/cuda_run "$1" "$2"
 	[ "$got" -eq 0 ] && echo "$1 $2" >>"$tmp/pass"
 }
 
-# mutant NAME FILE TESTS SED [OPS] : FILE (of kernels/, without .cu), or HEADER.cuh:FILE when SED changes what FILE includes
-# (shared:FILE: cuda.cuh), or FOLDER/FILE, a .c file that tells the GPU what to do; OPS: only cases of ops that begin so are tried.
+# changes NAME FILE SED : apply the sed script to a copy of FILE; each of its commands (one a line) must change the file
+changes() {
+	mkdir -p "$tmp/${2%/*}"
+	cp "$srcdir/$2" "$tmp/$2"
+	echo "$3" | sed 's/; \//;\n\//g; s/; s\//;\ns\//g' >"$tmp/script"
+	while IFS= read -r command; do
+		sed "$command" "$tmp/$2" >"$tmp/changed"
+		if cmp -s "$tmp/$2" "$tmp/changed"; then
+			not_ok "$1" "no longer changes $2: $command"
+			return 1
+		fi
+		mv "$tmp/changed" "$tmp/$2"
+	done <"$tmp/script"
+}
+
+# mutant NAME FILE TESTS SED [OPS] : FILE is a kernel file (of kernels/cuda/, without .cu); or HEADER.cuh:FILE, when SED changes a
+# header that FILE includes (shared:FILE: cuda.cuh); or a path without .c, a file that drives the GPU. OPS: try only the cases of
+# ops whose names begin so.
 mutant() {
-	name=$1 file=$2 words=$3 change=$4 ops=${5:-}
+	name=$1 file=$2 words=$3 change=$4 ops=${5:-} folder=kernels/cuda
 	wanted "$name" || return
 	since=$(date +%s)
-	changed=$file.cu folder=kernels
+	changed=$folder/$file.cu
 	case $file in
-	*/*) folder=${file%/*} changed=${file##*/}.c ;;
-	shared:*) file=${file#shared:} changed=cuda.cuh ;;
-	*.cuh:*) changed=${file%%:*} file=${file#*:} ;;
+	*/*) folder=${file%/*} changed=$file.c ;;
+	shared:*) file=${file#shared:} changed=$folder/cuda.cuh ;;
+	*.cuh:*) changed=$folder/${file%%:*} file=${file#*:} ;;
 	esac
-	compile="$COMPILE -O1 -I'$tmp' $COMPILE_MORE" source=$tmp/kernels/$file.cu
-	instead="s|kernels/$file\\.simo|$tmp/mutant.o|; s|@OUT@|$tmp/run|"
-	rm -rf "${tmp:?}/$folder"
-	mkdir "$tmp/$folder"
-	if [ "$folder" = kernels ]; then
-		cp "$srcdir/kernels/cuda/cuda.cuh" "$srcdir/kernels/$file.cu" "$tmp/kernels"
-	else	# linked before the library that has the right one
-		compile=$COMPILE_C source=$tmp/$folder/$changed instead="s|@OUT@|$tmp/run $tmp/mutant.o|"
-	fi
-	sed "$change" "$srcdir/$folder/$changed" >"$tmp/$folder/$changed"
-	if cmp -s "$srcdir/$folder/$changed" "$tmp/$folder/$changed"; then
-		not_ok "$name" "the change does not fit $changed any more"
-		return
+	rm -rf "${tmp:?}/kernels" "$tmp/eval" "$tmp/train"
+	mkdir -p "$tmp/$folder"
+	[ "$folder" != kernels/cuda ] || cp "$srcdir/$folder/$file.cu" "$tmp/$folder"
+	changes "$name" "$changed" "$change" || return
+	[ -z "${CHECK:-}" ] || return
+	if [ "$folder" = kernels/cuda ]; then
+		compile="$COMPILE -O1 -I'$tmp' $COMPILE_MORE" source=$tmp/$folder/$file.cu
+		instead="s|$folder/$file\\.simo|$tmp/mutant.o|; s|@OUT@|$tmp/run|"
+	else	# linked before the library, which has the unchanged object
+		compile=$COMPILE_C source=$tmp/$changed instead="s|@OUT@|$tmp/run $tmp/mutant.o|"
 	fi
 	if ! eval "$compile -o '$tmp/mutant.o' '$source'" >"$tmp/log" 2>&1; then
 		not_ok "$name" "does not compile: $(grep -m 1 error "$tmp/log")"
@@ -76,12 +94,12 @@ mutant() {
 		return
 	fi
 	if ! passes "$words" "$ops"; then
-		not_ok "$name" "'$words' fails without it: $(grep -m 1 -i fail "$tmp/log")"
+		not_ok "$name" "'$words' fails without the mistake: $(grep -m 1 -i fail "$tmp/log")"
 		return
 	fi
 	try "$tmp/run" "$words" "$ops"
 	if [ "$got" -eq 0 ]; then
-		not_ok "$name" "lives: nothing of '$words' fails"
+		not_ok "$name" "not noticed: no test of '$words' fails"
 	else
 		ok "$name ($(($(date +%s) - since)) s)"
 		[ -z "${KEPT:-}" ] || echo "$name" >>"$KEPT"
@@ -104,12 +122,12 @@ mutant barrier-norm-turns cuda_norm cuda_ops 's/turn = 1 - turn/turn = 0/' norm_
 mutant barrier-norm-sums cuda_norm cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' norm_grad
 mutant barrier-step-groups cuda_decode cuda_ops '/sums\[warp\]\[lane\] = \*s;/,/__syncthreads/s/__syncthreads();//' attention_step
 mutant barrier-top-list cuda_decode cuda_ops '/list\[at\] = candidate/,/if (n\[0\]/s/__syncthreads();//' top_k
-mutant barrier-attention-v cuda_attention cuda_ops '/v is there/s/__syncthreads();//' attention
-mutant barrier-attention-v-used cuda_attention cuda_ops '/all have read v/s/__syncthreads();//' attention
-mutant barrier-attention-k-used cuda_attention cuda_ops '/all have read k/s/__syncthreads();//' attention
+mutant barrier-attention-v cuda_attention cuda_ops '/v has arrived/s/__syncthreads();//' attention
+mutant barrier-attention-v-used cuda_attention cuda_ops '/all warps have read v/s/__syncthreads();//' attention
+mutant barrier-attention-k-used cuda_attention cuda_ops '/all warps have read k/s/__syncthreads();//' attention
 mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
-mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all have read the tiles/s/__syncthreads();//' attention_grad
-mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v is there/s/copy_wait<1>/copy_wait<2>/' attention
+mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all warps have read the tiles/s/__syncthreads();//' attention_grad
+mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v has arrived/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
 # ---- one too many, one too few -----------------------------------------------------------------
@@ -140,7 +158,7 @@ mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/
 mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/' relu
 mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/' relu
 mutant sum-of-one-warp shared:cuda_point cuda_ops '/int i = 0; i < THREADS \/ 32; i++/,/total += sums/s/i = 0;/i = 1;/' sum_squares
-mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(load1(x, row, k))/load1(x, row, k)/' linear
+mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(tensor_load1(x, row, k))/tensor_load1(x, row, k)/' linear
 mutant sum-norm-replaces cuda_norm cuda_ops 's/threadIdx.y\] += sum;/threadIdx.y] = sum;/' norm_grad
 mutant sum-step-weights cuda_attention.cuh:cuda_decode cuda_ops 's/+ other->weights \* its/+ other->weights/' attention_step
 mutant sum-any-groups cuda_attention_any cuda_ops '/void join_groups/,/^}/s/with < 32/with < 16/' attention_grad
@@ -149,53 +167,55 @@ mutant sum-attention-turn cuda_attention_tiles.cuh:cuda_attention cuda_ops 's/by
 mutant sum-grad-delta cuda_attention_grad cuda_ops 's/sum += __shfl_xor_sync(ALL_LANES, sum, 4);//' attention_grad
 mutant sum-grad-carried cuda_attention_grad cuda_ops 's/s, query, key == 0);/s, query, true);/' attention_grad
 
-# ---- what is not ordered ---------------------------------------------------------------------------
-mutant wait-for-a-copy cuda_dev cuda_memory 's/cuda_note(d, cudaEventSynchronize(d->stage\[i\].free), "waiting for a copy");//'
-mutant event-not-recorded cuda_dev cuda_memory 's/cuda_note(d, cudaEventRecord(d->stage\[i\].free, d->stream), "recording an event");//'
-mutant wait-for-sent cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");//'
-mutant wait-for-used cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");//'
-mutant wait-for-lane cuda_dev cuda_step_sends 's/cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");//'
+# ---- missing order ---------------------------------------------------------------------------
+mutant wait-for-a-copy cuda_dev cuda_memory 's/cuda_check(d, cudaEventSynchronize(d->stage\[i\].free), "waiting for a copy");//'
+mutant event-not-recorded cuda_dev cuda_memory 's/cuda_check(d, cudaEventRecord(d->stage\[i\].free, d->stream), "recording an event");//'
+mutant wait-for-sent cuda_dev cuda_step_sends 's/cuda_check(d, cudaStreamWaitEvent(d->stream, half->copy_event, 0), "waiting for an event");//'
+mutant wait-for-used cuda_dev cuda_step_sends 's/cuda_check(d, cudaStreamWaitEvent(d->copies, d->swap_event, 0), "waiting for an event");//'
+mutant wait-for-lane cuda_dev cuda_step_sends 's/cuda_check(d, cudaEventSynchronize(half->copy_event), "waiting for a copy");//'
 mutant adam-rounds-before cuda_point cuda_step_rounds 's/bf16_pair(p.x, p.y),/bf16_pair(p.x, p.x),/'
 mutant adam-changes-all cuda_point cuda_step_leaves 's/if (isnan(now.factor))/if (0)/'
 mutant wait-for-results cuda_dev cuda_pinned '/void cuda_to_host/,/^}/s/cudaStreamSynchronize(d->stream)/cudaSuccess/'
-mutant event-queue-follows cuda_queue nccl_sums '/^void cuda_queue_follow/,/^}/s/order(q.*//'
-mutant event-ops-follow cuda_queue nccl_sums '/^void cuda_queue_lead/,/^}/s/order(q.*//'
-mutant event-ops-follow-the-last cuda_queue nccl_training '/^void cuda_queue_lead/,/^}/s/order(q.*//'
-mutant event-queue-follows-squares cuda_queue nccl_training '/^void cuda_queue_follow/,/^}/s/order(q.*//'
-mutant residual-not-kept cuda_compress nccl_sums 's/store4(at.residual, at.i, at.m, lost);/;/'
-mutant residual-not-fed-back cuda_compress nccl_sums 's/v\[k\] += residual\[k\];/;/'
-mutant sum-numbers-of-ranks cuda_queue nccl_training '/void add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
+mutant event-queue-follows cuda_queue nccl_sums '/^void cuda_queue_wait_for_ops/,/^}/s/order_streams(q.*//'
+mutant event-ops-follow cuda_queue nccl_sums '/^void cuda_ops_wait_for_queue/,/^}/s/order_streams(q.*//'
+mutant event-ops-follow-the-last cuda_queue nccl_training '/^void cuda_ops_wait_for_queue/,/^}/s/order_streams(q.*//'
+mutant event-queue-follows-squares cuda_queue nccl_training '/^void cuda_queue_wait_for_ops/,/^}/s/order_streams(q.*//'
+mutant error-feedback-not-kept cuda_compress nccl_sums 's/wire_store4(at.error_feedback, at.i, at.m, lost);/;/'
+mutant error-feedback-not-fed-back cuda_compress nccl_sums 's/v\[k\] += error_feedback\[k\];/;/'
+mutant sum-numbers-of-ranks cuda_queue nccl_training '/void queue_add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
 mutant sum-squares-replaced cuda_point nccl_training 's/\*out += sum;/*out = sum;/'
 mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/s.tokens = NULL, now.factor = adam_factor(\&s);/' adam
 mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
-mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.own ? y + 1 : y/'
+mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own_piece ? y + 1 : y/y > p.own_piece ? y + 1 : y/'
 
-# ---- what is kept as a graph -------------------------------------------------------------------------
-mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/end_piece(d, d->graphs->now);/end_piece(d, d->graphs->now), begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/begin_piece(d);/;/'
-mutant graph-key-cache eval/stepper cuda_graphs_decode 's/(uintptr_t)s->cache, (uint64_t)s->cache_rows,/0, 0,/'
-mutant graph-key-areas eval/stepper cuda_graphs_decode \
-	's/(uintptr_t)s->block, (uint64_t)s->cap_rows,/0, 0,/; s/(uint64_t)s->stride, (uint64_t)s->cross_stride,/0, 0,/'
-mutant graph-key-best eval/stepper cuda_graphs_decode 's/(uint64_t)k, aligned,/0, aligned,/'
-mutant graph-parents eval/stepper cuda_graphs_true 's/step > 0 ? rows->parent\[r\] : 0/0/'
-mutant graph-key-rows eval/stepper cuda_graphs_decode 's/(uint64_t)s->rows, (uint64_t)k,/0, (uint64_t)k,/'
-mutant graph-pad-slot eval/stepper cuda_graphs_decode 's/(int32_t)s->cache_used + r,/(int32_t)s->cache_used + (real ? r : 0),/'
-mutant graph-pad-room eval/stepper cuda_graphs_decode 's/stepper_reserve_cache(s, s->rows, e)/stepper_reserve_cache(s, rows->n, e)/'
-mutant graph-length eval/stepper cuda_graphs_true 's/\[BROUGHT_LENGTH\] = step + 1/[BROUGHT_LENGTH] = step + 1 + (step > 2)/'
-mutant wait-for-fetched cuda_dev cuda_graphs_decode '/^int cuda_fetch/,/^}/s/code = cuda_sync(d, e);/code = 0;/'
-mutant moment-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d.moment);//' relu_dropout
-mutant moment-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
-mutant moment-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
-mutant moment-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
-mutant moment-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
-mutant moment-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
+# ---- CUDA graphs -------------------------------------------------------------------------
+mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/graph_end_piece(d, d->graphs->current);/graph_end_piece(d, d->graphs->current), graph_begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/graph_begin_piece(d);/;/'
+mutant graph-key-cache eval/decode/incremental cuda_graphs_decode \
+	'/ step_graph_key(/,/^}/s/(uintptr_t)s->cache,/0,/; / step_graph_key(/,/^}/s/(uint64_t)s->cache_rows,/0,/'
+mutant graph-key-areas eval/decode/incremental cuda_graphs_decode \
+	'/ step_graph_key(/,/^}/s/(uintptr_t)s->block,/0,/; / step_graph_key(/,/^}/s/(uint64_t)s->cap_rows,/0,/; / step_graph_key(/,/^}/s/(uint64_t)s->stride,/0,/; / step_graph_key(/,/^}/s/(uint64_t)s->cross_stride,/0,/'
+mutant graph-key-best eval/decode/incremental cuda_graphs_decode '/ step_graph_key(/,/^}/s/(uint64_t)k,/0,/'
+mutant graph-parents eval/decode/incremental cuda_graphs_true 's/step > 0 ? rows->parent\[r\] : 0/0/'
+mutant graph-key-rows eval/decode/incremental cuda_graphs_decode '/ step_graph_key(/,/^}/s/(uint64_t)s->rows,/0,/'
+mutant graph-pad-slot eval/decode/incremental cuda_graphs_decode 's/(int32_t)s->cache_used + r,/(int32_t)s->cache_used + (real ? r : 0),/'
+mutant graph-pad-room eval/decode/incremental cuda_graphs_decode 's/incremental_reserve_cache(s, s->rows, e)/incremental_reserve_cache(s, rows->n, e)/'
+mutant graph-length eval/decode/incremental cuda_graphs_true 's/\[STEP_INPUT_LENGTH\] = step + 1/[STEP_INPUT_LENGTH] = step + 1 + (step > 2)/'
+mutant wait-for-host-copy cuda_dev cuda_graphs_decode '/^int cuda_to_host_and_sync/,/^}/s/rc = cuda_sync(d, e);/rc = 0;/'
+mutant rng-step-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d.rng_step);//' relu_dropout
+mutant rng-step-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
+mutant rng-step-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
+mutant rng-step-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
+mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
+mutant rng-step-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
 mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
 mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'
-mutant graph-key-side train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(x->sentences, 0)/'
-mutant graph-key-extent train/model_backward cuda_graphs_train 's/two(x->source, x->target)/0/; s/two(x->max_source, x->max_target)/0/'
-mutant graph-key-sentences train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(0, p->m->side)/'
-mutant graph-key-ready train/model_backward cuda_graphs_end 's/how->ready != NULL,/0,/'
-mutant graph-pads-cost train/model_batch cuda_graphs_train 's/fill(to->target_out, b->target_out, b->n_target, x->target, -1)/fill(to->target_out, b->target_out, b->n_target, x->target, 5)/'
-mutant graph-pads-join train/model_batch cuda_graphs_train 's/to\[n + 1\] = MIN(to\[n\] + most, rows)/to[n + 1] = rows/'
+mutant graph-key-slot train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->sentences, p->m->batch_slot)/pack_two_ints(x->sentences, 0)/'
+mutant graph-key-extent train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->source, x->target)/0/; s/pack_two_ints(x->max_source, x->max_target)/0/'
+mutant graph-key-sentences train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->sentences, p->m->batch_slot)/pack_two_ints(0, p->m->batch_slot)/'
+mutant graph-key-ready train/model/model_backward cuda_graphs_end 's/how->ready != NULL,/0,/'
+mutant graph-pads-cost train/model/model_batch cuda_graphs_train 's/fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, -1)/fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, 5)/'
+mutant graph-pads-join train/model/model_batch cuda_graphs_train 's/to\[n + 1\] = MIN(.*, rows);/to[n + 1] = rows;/'
+[ -z "${CHECK:-}" ] || exit $((failed > 0))
 tally
