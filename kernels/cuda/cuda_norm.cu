@@ -234,7 +234,7 @@ struct norm_grad_work {
 	struct tensor dbranch; /* ADD only */
 	struct drop drop;
 	float *parts; /* (parts, SUM_COUNT, cols) */
-	int64_t rows_a_part;
+	int64_t rows_per_part;
 };
 
 /* Eight columns of a row. */
@@ -331,8 +331,9 @@ static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2],
 template <enum access A, bool ADD>
 static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm_grad_work w)
 {
-	const int64_t first = (int64_t)blockIdx.x * w.rows_a_part,
-		      last = min(first + w.rows_a_part, w.dx.rows), col = (int64_t)threadIdx.x * 8;
+	const int64_t first = (int64_t)blockIdx.x * w.rows_per_part,
+		      last = min(first + w.rows_per_part, w.dx.rows),
+		      col = (int64_t)threadIdx.x * 8;
 	const bool real = col < w.dx.cols;
 	float *part = w.parts + (int64_t)blockIdx.x * SUM_COUNT * w.dx.cols;
 	float total[SUM_COUNT][8] = {};
@@ -399,8 +400,8 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work w)
 {
 	const int64_t col = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
-	const int64_t first = (int64_t)blockIdx.y * w.rows_a_part,
-		      last = min(first + w.rows_a_part, w.dx.rows);
+	const int64_t first = (int64_t)blockIdx.y * w.rows_per_part,
+		      last = min(first + w.rows_per_part, w.dx.rows);
 	float *part = w.parts + (int64_t)blockIdx.y * SUM_COUNT * w.dx.cols;
 	float total[SUM_COUNT] = {};
 
@@ -474,8 +475,8 @@ static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_
 	const dim3 all_sums((unsigned)CEIL_DIV(cols, 32), ADD ? SUM_COUNT : SUM_BIAS);
 	int n_parts;
 
-	w.rows_a_part = MAX(CEIL_DIV(rows, MAX_PARTS), (int64_t)8);
-	n_parts = (int)CEIL_DIV(rows, w.rows_a_part);
+	w.rows_per_part = MAX(CEIL_DIV(rows, MAX_PARTS), (int64_t)8);
+	n_parts = (int)CEIL_DIV(rows, w.rows_per_part);
 	assert(n_parts <= MAX_PARTS);
 	w.parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS,
 					    (size_t)n_parts * (size_t)(SUM_COUNT * cols),

@@ -89,7 +89,7 @@ extern "C" void cuda_relu_dropout(struct dev *d, struct tensor x, const float *b
 }
 
 /* Rows of a block of relu_dropout_grad. */
-#define ROWS_A_PART 64
+#define ROWS_PER_PART 64
 
 template <enum access A>
 static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct tensor y,
@@ -97,8 +97,8 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 {
 	SHARED(float, sums, [8][32 * 8]);
 	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
-	const int64_t first = (int64_t)blockIdx.y * ROWS_A_PART,
-		      last = min(first + ROWS_A_PART, dx.rows);
+	const int64_t first = (int64_t)blockIdx.y * ROWS_PER_PART,
+		      last = min(first + ROWS_PER_PART, dx.rows);
 	float sum[8] = { 0 };
 
 	for (int64_t row = first + threadIdx.y; row < last && col < dx.cols; row += 8) {
@@ -131,7 +131,7 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 extern "C" void cuda_relu_dropout_grad(struct dev *d, struct tensor dx, float *dbias,
 				       struct tensor y, struct dropout drop)
 {
-	const int64_t n_parts = CEIL_DIV(dx.rows, ROWS_A_PART);
+	const int64_t n_parts = CEIL_DIV(dx.rows, ROWS_PER_PART);
 	const dim3 grid((unsigned)CEIL_DIV(dx.cols, 256), (unsigned)n_parts), block(32, 8);
 	float *parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, (size_t)(n_parts * dx.cols),
 						 sizeof(*parts));

@@ -1,4 +1,4 @@
-/* bench.c - see bench.h */
+/* bench.c - command line of benchmarks; see bench.h */
 #include "tests/bench/bench.h"
 
 #include <stdio.h>

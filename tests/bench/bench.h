@@ -1,5 +1,5 @@
 /*
- * bench.h - the command line of a bench: --name value, --flag, and what is left over.
+ * bench.h - the command line of a benchmark: --name value, --flag, and operands.
  *
  *	struct bench_option options[] = {
  *		{ "size", &size, NULL, NULL, "tiny|base|big" },
@@ -17,15 +17,15 @@
 
 struct bench_option {
 	const char *name;
-	const char **text; /* one of these three is set: where the value goes */
+	const char **text; /* one of text, number, flag is set: the variable that gets the value */
 	int64_t *number;   /* must be at least 0 */
 	bool *flag;
 	const char *help;
 };
 
 /*
- * Take the options out of argv; what remains are argv[0 … result - 1], the program's
- * name first. After --help, or a mistake, usage has been printed and the program ends.
+ * Remove the options from argv; argv[0 … result - 1] remain, the program's name first. After --help or
+ * a wrong option it prints the usage and ends the program.
  */
 int bench_parse(const char *usage, const struct bench_option *options, size_t n, int argc,
 		char **argv);

@@ -1,17 +1,15 @@
 /*
- * bench_decode.c - how fast the decoder is, on random weights of a real size.
+ * bench_decode.c - speed of the decoder, with random weights of a realistic size.
  *
  * usage: bench_decode [--size tiny|base|big] [--vocabulary V] [--beam B] [--batch N] [--length L]
  *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--no-graphs]
  *	[--json]
  *
- * Every sentence has L source tokens and gets exactly L target tokens: the
- * weights are turned away from </s>. tests/peers/ctranslate2_decode.py does the
- * same with CTranslate2. Prints target tokens per second (of the best
- * hypotheses), milliseconds and seconds of CPU per batch, the best of several
- * batches; on a machine with other work only the last says something. With more than one
- * worker the sentences are divided among them. --no-graphs: on a GPU every op of a step is started by
- * itself.
+ * Every sentence has L source tokens and gets exactly L target tokens: the weights make </s> improbable.
+ * tests/peers/ctranslate2_decode.py does the same with CTranslate2. Prints target tokens per second (of
+ * the best hypotheses), milliseconds and CPU seconds of a batch, of the best of several batches; if
+ * other work runs on the machine, only CPU seconds are meaningful. Several workers share the
+ * sentences. --no-graphs: on a GPU launch each op of a step separately.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -150,7 +148,7 @@ static int run(const struct bench *b, struct err *e)
 	return code;
 }
 
-/* 0, or 64 with a word on standard error. */
+/* 0, or 64 with a message on standard error. */
 static int parse(struct bench *b, int argc, char **argv)
 {
 	const struct {

@@ -4,15 +4,14 @@
  *	tests/bench_ops [WORD]... [--size tiny|base] [--backend cpu|cuda] [--tokens 4096] [--threads 0]
  *			[--repeats 15] [--calls N] [--roof 8192] [--json]
  *
- * Every op at the shapes of a model in training (tokens in sentences of 30; tiny:
- * d_model 256, vocabulary 8192; base: 512, 32768) and in decoding (32 and 1 rows);
- * with WORDs only lines that contain one of them. A line is the best and the median of
- * several runs (with one thread in processor time), which other work on the machine disturbs
- * least; on a GPU a run is some calls in a row, waited for together. Then come the rates of the best, and the share
- * of the roof (roof.h): the time that computing at the peak rate of this
- * precision or reading and writing all bytes once at the speed of memory would take,
- * whichever is longer, over the time it took. What stays in caches may exceed 100 %.
- * What an op has to do is counted by kernels/op_cost.h.
+ * Every op at the shapes of training (tokens in sentences of 30; tiny: d_model 256, vocabulary 8192;
+ * base: 512, 32768) and of decoding (32 and 1 rows). WORDs select lines that contain one of them.
+ *
+ * A line has the best and the median time of several runs; with one thread in processor time, which
+ * other work on the machine disturbs least. On a GPU a run is some calls, with one wait. Then follow
+ * the rates of the best run, and its share of the roof (roof.h): the longer of (FLOPs / peak rate of
+ * this precision) and (bytes / memory bandwidth), divided by the measured time. Data that stay in
+ * caches may exceed 100 %. kernels/op_cost.h counts FLOPs and bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A line: an op at a shape. What the numbers mean is up to run. */
+/* A line: an op at a shape. The meaning of the numbers depends on run. */
 struct line {
 	const char *name;
 	void (*run)(struct bench *b, struct dev *d, const struct line *l);
@@ -109,7 +108,7 @@ static bool wanted(const struct bench *b, const char *name)
 	return any;
 }
 
-/* One thread: its processor time, to which nothing else on the machine adds. */
+/* One thread: processor time, which other work on the machine does not change. */
 static double seconds(const struct bench *b)
 {
 	struct timespec t;
@@ -119,7 +118,7 @@ static double seconds(const struct bench *b)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Some calls, all of them done. */
+/* Some calls, and one wait at the end. */
 static void run_line(struct bench *b, struct dev *d, const struct line *l)
 {
 	struct err e;
@@ -457,7 +456,7 @@ static void *need(struct bench *b, int64_t n, size_t size)
 	return p;
 }
 
-/* Room for n numbers that begins with those given, or with none. */
+/* Memory for n numbers; the first ones are copied from those given, or none. */
 static void *need_copy(struct bench *b, int64_t n, size_t size, const void *from)
 {
 	void *p = need(b, n, size);

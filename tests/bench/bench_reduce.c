@@ -1,12 +1,12 @@
 /*
- * bench_reduce.c - what a reduction costs between the ranks of an MPI job, and what of it
- * computing hides:
+ * bench_reduce.c - the cost of a reduction between the ranks of an MPI job, and how much of it
+ * computation hides:
  *
  *	mpirun -n 2 tests/bench_reduce [MB [COMPUTE_S [BUCKET_MB]]]
  *
- * For each form on the wire: seconds of a reduction alone, payload that a rank sends, what
- * that is of it a second; then seconds that are left to wait for (exposed) after one thread has computed for
- * COMPUTE_S, with everything ready at the end (without overlap) and piece by piece (with it).
+ * For each wire format: seconds of a reduction alone, payload sent by a rank, bytes a second; then the
+ * exposed seconds, after one thread has computed for COMPUTE_S: with all gradients ready at the end (no
+ * overlap), and ready piece by piece (overlap).
  * The first line is MPI_Allreduce of the same array. Medians of 7.
  */
 #include <math.h>
@@ -45,7 +45,7 @@ static void compute(double seconds)
 			x = sqrt(x + 1);
 }
 
-/* Seconds from the end of computing to the sums. */
+/* Seconds from the end of the computation to the sums. */
 static int exposed(struct comm *c, struct reduce *r, float *x, size_t n, double compute_s,
 		   bool overlap, double *seconds, struct err *e)
 {

@@ -5,15 +5,18 @@
  *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu|cuda] [--profile]
  *			  [--roof 8192] [--no-graphs] [--shapes BATCHES] [--json]
  *
- * SOURCE and TARGET are text in BPE pieces; without them sentences are made up: Zipf's
- * distribution of tokens, lengths as in WMT's training text. The batches are those
- * of the loader; a step is forward, backward, norm and Adam. Two steps warm up. cpu_s is
- * processor time a step over all threads, which says more on a machine that does
- * other things too. Operations are those of the matrix products and of attention, and
- * the roof is what this machine's vector units can do (roof.h), measured just before; of a GPU what its library
- * reaches with large products, and with --profile alone it waits for each op, to know its time; it trains by CUDA graphs, and
- * with --no-graphs op by op. --shapes trains nothing: it says how many rows graphs add to so many batches, and how many there are.
- * tests/peers/pytorch_train.py is the same with PyTorch.
+ * SOURCE and TARGET are text in BPE pieces; without them sentences are random: tokens by Zipf's law,
+ * lengths as in WMT's training text. Batches come from the loader. A step is forward, backward,
+ * gradient norm and Adam; two steps warm up. cpu_s is processor time of a step, summed over threads; it
+ * is the better number if other work runs on the machine.
+ *
+ * FLOPs count matrix products and attention. The roof (roof.h) is measured just before: of a CPU the
+ * vector units, of a GPU the library's large products. On a CPU with AMX the products use tiles, which
+ * the roof does not measure, so the share of the roof can exceed 1 there.
+ *
+ * On a GPU it trains with CUDA graphs; --no-graphs: op by op. Only --profile waits after each op. --shapes trains
+ * nothing: it prints the number of graphs for BATCHES batches, and the padding rows they add.
+ * tests/peers/pytorch_train.py measures the same with PyTorch.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +35,7 @@
 
 #define WARM_UP	  2
 #define MAX_WORDS 250
-#define MADE_UP	  20000 /* sentences */
+#define MADE_UP	  20000 /* random sentences */
 
 struct bench {
 	struct conf conf;
@@ -41,7 +44,7 @@ struct bench {
 	int64_t shapes;
 	bool json, profile, no_graphs;
 	char folder[200];
-	struct vocab *vocab; /* NULL: sentences are made up */
+	struct vocab *vocab; /* NULL: random sentences */
 	struct shard *shard;
 };
 
@@ -178,9 +181,9 @@ static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 
 struct tally {
 	double target, source, seconds, cpu;
-	double loss;			/* of the last step, a token */
-	double flops;			/* of the products of all steps */
-	double in_matmul, matmul_flops; /* 0: times are not known */
+	double loss;			/* of the last step, per token */
+	double flops;			/* of all steps */
+	double in_matmul, matmul_flops; /* 0: unknown */
 	int steps;
 };
 
@@ -198,7 +201,7 @@ static void add_up(struct tally *t, struct rig *r)
 	}
 }
 
-/* What profiles count of a batch: products, and attention's pairs of a query and a key. */
+/* FLOPs of a batch, as profiles count them: products, and pairs of a query and a key in attention. */
 static double flops_of(const struct model_shape *s, const struct batch *b)
 {
 	const double D = s->d_model, F = s->d_ff, V = s->vocabulary, E = s->encoder_layers,
@@ -215,7 +218,7 @@ static double flops_of(const struct model_shape *s, const struct batch *b)
 	return 6 * (b->n_source * source + b->n_target * target) + 14 * D * pairs;
 }
 
-/* Of the roof of the processor time that was used: also where others use the machine. */
+/* Share of the roof for the processor time used, so that other work on the machine does not matter. */
 static double cpu_share(const struct tally *t, const struct roof *roof, double peak)
 {
 	return t->flops / t->cpu / (peak / roof->threads);
@@ -316,7 +319,7 @@ static int measure_device(const struct bench *b, struct roof *roof, struct err *
 	return rc;
 }
 
-/* A shape that has come, as bytes. */
+/* A padded shape that was seen, as bytes. */
 struct shape {
 	struct batch_extent x;
 	int64_t times;

@@ -1,15 +1,14 @@
 /*
- * bench_tui.c - what the workbench costs: time to its first frame, opening a long journal, a
- * frame, bytes to the terminal and processor time while idle and while hosts stream, memory.
+ * bench_tui.c - the cost of the workbench: time to the first frame, to open a long journal, and of a
+ * frame; bytes to the terminal and CPU time, idle and while hosts send records; memory.
  *
  * usage: bench_tui [--steps N] [--hosts N] [--gpus N] [--seconds N] [--rows N] [--cols N]
  *	[--program PATH] [--peer COMMAND [--name WORDS]] [--json]
  *
- * A journal as a training with the default options writes it is made in a temporary folder: a
- * record of the training every 10 steps of 0.1 s, all ranks and hosts every 100 steps. The
- * program (./werkbank) then runs on a pseudo terminal of its own; --peer runs another program in
- * its stead, as "htop -d 10", for comparison on the same terminal. Times of the clock say
- * something on a machine without other work only; CPU times always do.
+ * It writes a journal like that of a run with default options to a temporary folder: a training record
+ * every 10 steps of 0.1 s, all ranks and hosts every 100 steps. The program (./werkbank) then runs on a
+ * pseudo terminal; --peer runs another program instead, e.g. "htop -d 10", for comparison. Wall times
+ * are meaningful only on an idle machine, CPU times always.
  */
 #include <fcntl.h>
 #include <locale.h>
@@ -38,7 +37,7 @@
 #define STEP_S	  0.1
 #define LOG_EVERY 10
 #define ROUND	  100  /* steps between records of hosts */
-#define LISTEN_S  20.0 /* the longest wait for something to appear */
+#define LISTEN_S  20.0 /* longest wait for a text to appear */
 
 struct bench {
 	int64_t steps, hosts, gpus, seconds, rows, cols;
@@ -170,7 +169,7 @@ static void remove_all(const struct bench *b)
 	rmdir(b->folder);
 }
 
-/* ---- inside of this process ---- */
+/* ---- in this process ---- */
 
 static double cpu_s(void)
 {
@@ -216,7 +215,7 @@ static struct run_history *measure_open(const struct bench *b)
 	return h;
 }
 
-/* CPU of drawing a whole view into a grid, without what curses does with it. */
+/* CPU time to draw a view into a grid, without curses. */
 static void measure_draw(const struct bench *b, struct run_history *h)
 {
 	static const enum tab tabs[] = { TAB_RUN, TAB_HOSTS, TAB_LOG };
@@ -253,14 +252,14 @@ static void measure_draw(const struct bench *b, struct run_history *h)
 	context_close(&w);
 }
 
-/* ---- a program on a terminal of its own ---- */
+/* ---- a program on a pseudo terminal ---- */
 
 struct child {
 	pid_t pid;
 	int fd;
 	double begun;
 	int64_t bytes;
-	char tail[1 << 16]; /* of what it wrote, NUL-terminated */
+	char tail[1 << 16]; /* end of its output, NUL-terminated */
 	size_t n_tail;
 };
 
@@ -279,7 +278,7 @@ static void be_child(const struct bench *b, const char *name, const char *const 
 	dup2(fd, 2);
 	setenv("TERM", "xterm-256color", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
-	setenv("XDG_STATE_HOME", "/dev/null/none", 1); /* it begins as if for the first time */
+	setenv("XDG_STATE_HOME", "/dev/null/none", 1); /* no saved state: as at the first start */
 	execvp(argv[0], (char *const *)argv);
 	_exit(127);
 }
@@ -297,7 +296,7 @@ static void start(struct child *c, const struct bench *b, const char *const *arg
 		be_child(b, ptsname(c->fd), argv);
 }
 
-/* Take in what it writes within so many seconds; true as soon as text (NULL: never) appears. */
+/* Read its output for some seconds; true as soon as text (NULL: never) appears. */
 static bool listen_to(struct child *c, double seconds, const char *text)
 {
 	double until = clock_mono_s() + seconds;
@@ -316,7 +315,7 @@ static bool listen_to(struct child *c, double seconds, const char *text)
 		if (n <= 0)
 			return false;
 		c->bytes += n;
-		for (ssize_t i = 0; i < n; i++) /* a NUL would end the search */
+		for (ssize_t i = 0; i < n; i++) /* strstr() would stop at a NUL */
 			if (!c->tail[c->n_tail + (size_t)i])
 				c->tail[c->n_tail + (size_t)i] = ' ';
 		c->n_tail += (size_t)n;
@@ -327,7 +326,7 @@ static bool listen_to(struct child *c, double seconds, const char *text)
 	return false;
 }
 
-/* Until it has read all there is: nothing but a clock moves for two seconds. */
+/* Wait until it has read everything: for two seconds only the clock changes. */
 static void settle(struct child *c)
 {
 	for (int calm = 0, i = 0; calm < 2 && i < 60; i++) {
@@ -367,7 +366,7 @@ static void stop(struct child *c, const struct bench *b, const char *name)
 		report(b, name, (double)used.ru_maxrss / 1024, "MB");
 }
 
-/* Bytes and CPU a second while nothing, or what each_second does, happens. */
+/* Bytes and CPU a second, idle, or while each_second() is called. */
 static void measure_stream(struct bench *b, struct child *c, const char *name,
 			   void (*each_second)(struct bench *))
 {
@@ -428,7 +427,7 @@ static double first_frame(struct bench *b, const char *const *argv, const char *
 	return best;
 }
 
-/* Seconds from its start to the last it writes before half a second of silence. */
+/* Seconds from its start to its last output before half a second of silence. */
 static double whole_picture(struct bench *b, const char *const *argv)
 {
 	double best = 1e9;
@@ -443,7 +442,7 @@ static double whole_picture(struct bench *b, const char *const *argv)
 		do {
 			before = c.bytes;
 			last = clock_mono_s();
-			/* ends at once when something comes: any text has an empty one in it */
+			/* the empty text matches any output, so this returns at the first byte */
 			listen_to(&c, 0.5, "");
 		} while (c.bytes != before);
 		best = MIN(best, last - c.begun);
@@ -470,7 +469,7 @@ static void measure_program(struct bench *b)
 	measure_stream(b, &c, "finished run", NULL);
 	stop(&c, b, "finished run, memory at most");
 
-	/* A run that goes on: its lock is held. */
+	/* A running run: its lock is held. */
 	write_file(b, "state.json", "{\"v\":1,\"state\":\"running\",\"attempt\":1}");
 	snprintf(lock, sizeof(lock), "%s/lock", b->run);
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -1,5 +1,5 @@
-# tests/bench: how fast things are here, as ratios against a roof or a peer in the same run; never part of make check.
-# bench_ops times kernels, bench_train training, bench_decode translating, bench_reduce reductions, bench_tui screens.
+# tests/bench: benchmarks; results are ratios to a roof or to a peer in the same run. Not part of make check.
+# Enter at bench_ops.c (kernels), bench_train.c (training), bench_decode.c (translation), bench_reduce.c, bench_tui.c.
 # May use: everything. "make bench" runs the first two, "make tests/bench_NAME" builds the others.
 bench_programs = tests/bench_ops tests/bench_decode
 noinst_PROGRAMS += $(bench_programs)
@@ -12,18 +12,18 @@ bench: $(bench_programs)
 	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done
 .PHONY: bench
 
-# How fast training is; beside tests/peers/pytorch_train.py.
+# Speed of training; tests/peers/pytorch_train.py measures the same with PyTorch.
 EXTRA_PROGRAMS += tests/bench_train
 tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
-# What reductions between ranks cost: mpirun -n 2 tests/bench_reduce.
+# Cost of reductions between ranks: mpirun -n 2 tests/bench_reduce.
 EXTRA_PROGRAMS += tests/bench_reduce
 tests_bench_reduce_SOURCES = %D%/bench_reduce.c
 tests_bench_reduce_LDADD = $(train_libs) $(mpi_libs)
 
-# What the workbench costs.
+# Cost of the workbench.
 EXTRA_PROGRAMS += tests/bench_tui
 tests_bench_tui_SOURCES = %D%/bench_tui.c %D%/bench.c %D%/bench.h
 tests_bench_tui_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)

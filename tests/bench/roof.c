@@ -1,4 +1,4 @@
-/* roof.c - see roof.h */
+/* roof.c - the roofline of the CPU; see roof.h */
 #include "tests/bench/roof.h"
 
 #include <stdint.h>
@@ -18,13 +18,13 @@
 #define REPEATS	    12
 #define BLOCK_BYTES ((size_t)64 << 20) /* a thread */
 
-/* ROUNDS times so many operations; the result is needed, so that nothing is left out. */
+/* A loop of ROUNDS rounds; it returns a result, so that the compiler removes nothing. */
 typedef float loop(float x);
 
 struct unit {
 	const char *name;
 	loop *run;
-	double operations; /* of one round */
+	double operations; /* operations of one round */
 };
 
 static float plain_fp32(float x)
@@ -89,7 +89,7 @@ LOOP(avx512_int8, "avx512f,avx512vnni", __m512i, SIXTEEN, BEGIN_INT8, _mm512_set
      STEP_INT8, SUM_INT8)
 #endif
 
-/* The widest of each kind that this machine has; run NULL: none. */
+/* The widest unit of each kind on this machine; run NULL: none. */
 static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 {
 	*fp32 = (struct unit){ "scalar", plain_fp32, 12 * 2 };
@@ -106,7 +106,7 @@ static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 #endif
 }
 
-/* All threads at the same time, the best of several tries of each: others may use the machine. */
+/* All threads at once; the best of several tries of each, because other work may run. */
 static double peak(const struct unit *u, int threads)
 {
 	double total = 0;
@@ -132,7 +132,7 @@ static double peak(const struct unit *u, int threads)
 
 #define LANES 64
 
-/* Sums of many lanes, so that it is reading that takes the time. */
+/* Sums in many lanes, so that memory is the limit, not additions. */
 static uint32_t read_all(const uint32_t *p, size_t n)
 {
 	uint32_t sum[LANES] = { 0 }, total = 0;

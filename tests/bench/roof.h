@@ -1,10 +1,11 @@
 /*
- * roof.h - what this machine can do at most, measured on the spot: the roof of
- * Williams et al. 2009. No product and no pass over memory is faster.
+ * roof.h - the roofline of this machine (Williams et al. 2009), measured: peak FLOP/s and memory
+ * bandwidth, upper bounds of every product and every pass over memory.
  *
- * Peak rates come from loops over registers alone, with the widest vectors that the
- * machine has; memory from reading blocks that no cache holds. Of a GPU the roof is what
- * its library's product of large square matrices and an addition of them reach.
+ * CPU: peak rates come from loops on registers with the widest vector instructions; AMX tiles are not
+ * measured, so on machines with AMX a share of the bf16 roof can exceed 1. Bandwidth comes from
+ * reading blocks larger than any cache. GPU: the rates of the library's product of large square
+ * matrices, and of their addition.
  */
 #ifndef WERKBANK_TESTS_BENCH_ROOF_H
 #define WERKBANK_TESTS_BENCH_ROOF_H
@@ -15,23 +16,23 @@
 struct roof {
 	int threads;
 	double fp32;	   /* floating-point operations a second, all threads; an FMA is two */
-	double bf16;	   /* the same with bf16; fp32's where there is no such unit */
-	double int8;	   /* integer operations with int8 quads; 0: no such unit */
+	double bf16;	   /* the same with bf16; equal to fp32 without bf16 instructions */
+	double int8;	   /* integer operations a second with int8; 0: no such instructions */
 	double memory;	   /* bytes read a second */
-	const char *units; /* which vector units were found */
+	const char *units; /* names of the vector units found */
 };
 
 /* Takes about half a second. */
 int roof_measure(struct roof *r, int threads, struct err *e);
 
 /*
- * roof_device.c: of the opened backend o, d[0] for fp32, d[1] for bf16; matrices have so many rows
- * and columns (8192 fills a large GPU). int8 stays 0.
+ * roof_device.c: the roof of the opened backend o; d[0]: fp32, d[1]: bf16. Matrices are side x side
+ * (8192 fills a large GPU). int8 stays 0.
  */
 int roof_of_device(struct roof *r, const struct ops *o, struct dev *const d[2], int64_t side,
 		   struct err *e);
 
-/* Seconds that so much work takes at least: the longer of computing and reading. */
+/* Lower bound of the seconds for this work: the longer of computing and memory traffic. */
 double roof_seconds(const struct roof *r, double peak, double flops, double bytes);
 
 #endif

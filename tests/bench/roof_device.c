@@ -8,18 +8,18 @@
 #include "share/base/util.h"
 #include "tests/bench/roof.h"
 
-#define CALLS	8 /* between two looks at the clock */
+#define CALLS	8 /* calls between two readings of the clock */
 #define TRIES	5
-#define FILLING 4096 /* numbers */
+#define FILLING 4096 /* random numbers, repeated */
 
-/* Square matrices: x[0] becomes x[1] x[2]^T, or x[0] + x[1]. */
+/* Square matrices: x[0] = x[1] x[2]^T, or x[0] += x[1]. */
 struct squares {
 	const struct ops *o;
 	struct dev *d;
 	struct tensor x[3];
 };
 
-/* Numbers like those of a model: a product of zeros needs less power and runs faster. */
+/* Random numbers: a product of zeros needs less power and would run faster. */
 static void fill(const struct squares *q, enum dtype dtype)
 {
 	const size_t size = dtype_bytes(dtype);
@@ -51,7 +51,7 @@ static void multiply(const struct squares *q)
 	q->o->matmul(q->d, q->x[0], q->x[1], q->x[2], (struct matmul_how){ .b_transposed = true });
 }
 
-/* Seconds of one, the best of some tries after one that warms up. */
+/* Seconds of one call, the best of some tries after a warm-up. */
 static int best_seconds(const struct squares *q, void (*run)(const struct squares *), double *best,
 			struct err *e)
 {

@@ -1,4 +1,4 @@
-/* blas.cc - see sim.h: cuBLASLt with plain loops. */
+/* blas.cc - the functions of cuBLASLt that the GPU backend uses, as plain loops; see sim.h */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -133,7 +133,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Which combinations of types NVIDIA's table has: of those that are used here. */
+/* The combinations of types in NVIDIA's table, as far as they are used here. */
 static bool types_are_known(const struct sim_blas_desc *m, cudaDataType_t a, cudaDataType_t b,
 			    cudaDataType_t c, cudaDataType_t d)
 {
@@ -144,14 +144,14 @@ static bool types_are_known(const struct sim_blas_desc *m, cudaDataType_t a, cud
 	return a == CUDA_R_32F && b == CUDA_R_32F && c == CUDA_R_32F && d == CUDA_R_32F;
 }
 
-/* The bias is of the result's type, on the device, one number for each of its rows. */
+/* The bias has the type of the result, is in device memory, and has a number for each row. */
 static bool bias_is_known(const struct sim_blas_desc *m, const struct sim_blas_layout *d)
 {
 	return !(m->epilogue & CUBLASLT_EPILOGUE_BIAS) ||
 	       (m->bias && m->bias_type == d->type && m->compute != CUBLAS_COMPUTE_32I);
 }
 
-/* What was promised about alignment is kept in the algorithm and held against every call. */
+/* The algorithm stores the alignments it was chosen for; every call is checked against them. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t m,
 					      cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
 					      cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -258,7 +258,7 @@ static bool fits(const void *p, const struct sim_blas_layout *l, uint64_t alignm
 	       (uintptr_t)p % alignment == 0 && (uintptr_t)p % bytes == 0;
 }
 
-/* The library reads it in pieces as large as those in which it writes the result. */
+/* The library reads the bias in pieces as large as those of the result. */
 static bool bias_fits(const struct sim_blas_desc *m, const struct sim_blas_layout *d,
 		      uint64_t alignment)
 {

@@ -1,4 +1,4 @@
-/* block.cc - see sim.h: the threads of a block as fibers. */
+/* block.cc - runs the threads of a block as fibers: barriers, shared memory; see sim.h */
 #include <cuda_runtime.h>
 
 #include "tests/cudasim/sim.h"
@@ -23,7 +23,7 @@
 
 enum state { READY, AT_BARRIER, IN_WARP, DONE };
 
-struct copy { /* an asynchronous one; group: how many were committed before it */
+struct copy { /* an asynchronous copy; group: number of groups committed before it */
 	void *to;
 	const void *from;
 	int bytes, valid, group;
@@ -39,7 +39,7 @@ struct fiber {
 	ucontext_t context;
 #endif
 	void *fake_stack; /* the address sanitizer's */
-	/* what it waits with */
+	/* what the fiber waits for */
 	unsigned mask;
 	sim_joint *joint;
 	void *given;
@@ -49,11 +49,11 @@ struct fiber {
 
 static struct {
 	struct fiber fiber[MAX_THREADS];
-	char *stacks; /* MAX_THREADS of them, each above a page nobody may touch */
+	char *stacks; /* MAX_THREADS stacks, each above a guard page */
 	int n, running, done;
 	int at_barrier, votes, result;
 	bool active, faulted, left_deep;
-	bool prompt; /* asynchronous copies arrive at once, else as late as they may */
+	bool prompt; /* asynchronous copies arrive at once; else as late as allowed */
 	const struct sim_launch *launch;
 	const std::function<void()> *body;
 #if defined(__x86_64__)
@@ -127,7 +127,7 @@ static void fiber_main(void)
 	f->state = DONE;
 	now.done++;
 	leave(true);
-	abort(); /* nobody comes back to it */
+	abort(); /* a finished fiber is never resumed */
 }
 
 static void enter(int i)
@@ -150,7 +150,7 @@ static void enter(int i)
 #endif
 }
 
-/* Frames that were left for ever are no longer any: a few after a normal end, many after a fault. */
+/* Tell the sanitizer about abandoned frames: a few after a normal end, many after a fault. */
 static void forget_frames(int i)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -212,14 +212,14 @@ static bool make_stacks(void)
 	return true;
 }
 
-/* ---- what kernels ask for ----------------------------------------------------------- */
+/* ---- functions called by kernels ----------------------------------------------------- */
 
 bool sim_in_kernel(void)
 {
 	return now.active;
 }
 
-/* For a message: who is running. */
+/* For a message: the block and thread that is running. */
 static void describe(char *text, size_t size)
 {
 	if (now.active)
@@ -295,7 +295,7 @@ int sim_barrier(int predicate)
 	return now.result;
 }
 
-/* Have all of the mask come? Faults when they never can. */
+/* Have all lanes of the mask arrived? A fault if one never can. */
 static bool all_there(const struct fiber *me, unsigned mask, void **given)
 {
 	bool all = true;
@@ -378,7 +378,7 @@ void sim_copy_wait(int n)
 
 /* ---- blocks ------------------------------------------------------------------------- */
 
-/* A nasty order of n things: forwards, backwards, or mixed up. */
+/* An order of n things to provoke races: forwards, backwards, or shuffled. */
 static void shuffle(std::vector<unsigned> &order, size_t n)
 {
 	uint64_t how = sim_random() % 4;
@@ -398,7 +398,7 @@ static bool any_ready(void)
 	return false;
 }
 
-/* One warp alone, until it ends or waits for others: it runs ahead of them as far as it may. */
+/* Run one warp until it ends or waits: it gets as far ahead of the others as possible. */
 static void run_warp(int warp, const std::vector<unsigned> &order)
 {
 	bool ran = true;

@@ -1,6 +1,6 @@
 /*
  * cublasLt.h - the part of cuBLASLt that kernels/cuda/cuda_linear.cu uses, for the simulator (sim.h).
- * The names are NVIDIA's, the numbers are not. Computed in blas.cc.
+ * Names are NVIDIA's, values of constants are not. blas.cc implements the functions.
  */
 #ifndef CUDASIM_CUBLASLT_H
 #define CUDASIM_CUBLASLT_H

@@ -1,21 +1,21 @@
 /*
- * cuda_runtime.h - CUDA as the host compiler sees it: the part that kernels/cuda_*.cu use.
+ * cuda_runtime.h - CUDA for the host compiler: the part that kernels/cuda/*.cu use.
  *
  * The simulator (sim.h) is for tests only. It compiles the very same .cu files
  * as nvcc does, with this header in the place of NVIDIA's, and runs each thread
  * of a block as a fiber, one at a time, each until it has to wait for others:
  *
- *  - __syncthreads() and everything that a warp does together are real
- *    meetings; a mask that is not the same for all, a lane that has left, a
- *    shuffle from a lane that does not take part, waiting for ever are faults;
- *  - the order of threads, blocks and streams follows from a seed and is
- *    meant to be nasty, so that what is not ordered by a barrier, a
- *    __syncwarp() or an event comes out wrong;
- *  - shared memory and fresh device memory are full of not-a-number, device
- *    memory ends at a page that nobody may touch and cannot be seen from the
- *    host, copies from pinned memory happen late.
+ *  - __syncthreads() and warp functions are real barriers. Different masks in
+ *    one warp, a lane that has left, a shuffle from a lane outside the mask, and
+ *    a deadlock are faults;
+ *  - the order of threads, blocks and streams depends on a seed and is chosen to
+ *    provoke races: without a barrier, a __syncwarp() or an event the result is
+ *    wrong;
+ *  - shared memory and new device memory contain NaN; device memory ends at a
+ *    guard page and is invisible to the host; copies from pinned memory are
+ *    done late.
  *
- * Faults are sticky errors as in CUDA, with a sentence on stderr.
+ * Faults are sticky errors, as in CUDA, with a message on stderr.
  */
 #ifndef CUDASIM_CUDA_RUNTIME_H
 #define CUDASIM_CUDA_RUNTIME_H
@@ -95,7 +95,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 	return uint4{ x, y, z, w };
 }
 
-/* ---- the thread that runs ------------------------------------------------------- */
+/* ---- the running thread ---------------------------------------------------------- */
 
 struct sim_place { /* of the running thread; block.cc */
 	uint3 thread, block;
@@ -109,24 +109,24 @@ extern struct sim_place sim_now;
 #define gridDim	  (sim_now.grid_dim)
 #define warpSize  32
 
-/* A sentence about what a kernel did wrong; ends the kernel. */
+/* Report a fault of the kernel, and end the kernel. */
 void sim_fault(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The block's shared memory: the same for all threads that ask with the same key. */
+/* Shared memory of the block: the same address for all threads with the same key. */
 void *sim_shared(const void *key, size_t bytes, size_t align);
 void *sim_shared_dynamic(void);
 
-/* All of the block wait for each other; returns how many gave a predicate that is not 0. */
+/* Barrier of the block; returns the number of threads with a predicate that is not 0. */
 int sim_barrier(int predicate);
 
 /*
- * The lanes of mask wait for each other, then the last calls joint() with what each gave (NULL:
+ * Barrier of the lanes in mask. The last lane calls joint() with the argument of each lane (NULL:
  * not in the mask).
  */
 typedef void sim_joint(void *const *given, unsigned mask);
 void sim_warp(unsigned mask, sim_joint *joint, void *given);
 
-/* ---- what a warp does together ---------------------------------------------------- */
+/* ---- warp functions ----------------------------------------------------------------- */
 
 static inline void __syncthreads(void)
 {
@@ -217,12 +217,12 @@ static inline int __all_sync(unsigned mask, int p)
 void sim_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2]);
 /* ldmatrix: n (1, 2 or 4) matrices of 8 rows of 16 bytes; lane i of each 8 has the address of a row. */
 void sim_ldmatrix(uint32_t *out, const void *row, int n, bool transposed);
-/* Copies that arrive only when they are waited for; all but the latest n groups have then. */
+/* Asynchronous copies arrive at a wait: then all but the latest n groups have arrived. */
 void sim_copy_async(void *to, const void *from, int bytes, int valid);
 void sim_copy_commit(void);
 void sim_copy_wait(int n);
 
-/* ---- one thread at a time: atomics need nothing special ------------------------------ */
+/* ---- atomics: only one thread runs at a time -------------------------------------------- */
 
 template <class T> static inline T sim_swap(T *p, T v)
 {
@@ -452,7 +452,7 @@ struct sim_launch {
 	cudaStream_t stream;
 };
 
-/* An argument that is a pointer points to device memory, or is NULL. */
+/* Check: an argument that is a pointer points to device memory, or is NULL. */
 void sim_check_pointer(const struct sim_launch *l, const void *p);
 void sim_enqueue_kernel(const struct sim_launch *l, std::function<void()> body);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cuda_train.sh - trainings, checkpoints, translations and ranks on the simulated GPU are those of the processor;
-# tests/cudasim/ has the programs with that GPU inside. Last line: the tally.
+# cuda_train.sh - training, checkpoints, translation and several ranks on the simulated GPU give the results of the CPU.
+# Uses the programs of tests/cudasim/, which contain the simulated GPU. Last line: the tally.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cuda-XXXXXX")
@@ -214,7 +214,7 @@ recipe large backend=cuda batch_tokens=10000000
 says "a GPU that is too small" 78 'training with batch_tokens 10000000 needs [0-9.]+ GiB, but GPU 0 .*has 8.0 GiB' \
 	"$sim-train" _rank -q -C "$w" --run large
 recipe other backend=cuda gpu=3
-says "a GPU that is not there" 69 'GPU 3 does not exist: this host has 1' "$sim-train" _rank -q -C "$w" --run other
+says "a GPU that does not exist" 69 'GPU 3 does not exist: this host has 1' "$sim-train" _rank -q -C "$w" --run other
 says "the doctor" 0 'simulated GPU' "$sim-train" doctor -C "$w"
 
 # ranks, by NCCL

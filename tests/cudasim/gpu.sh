@@ -1,7 +1,7 @@
 #!/bin/sh
-# gpu.sh - everything that can only be shown with a GPU, in parts of less than nine minutes each.
+# gpu.sh - all tests and measurements that need a real GPU, in parts of less than nine minutes each.
 #
-#	sh tests/cudasim/gpu.sh [PART]...	without one: all, in this order
+#	sh tests/cudasim/gpu.sh [PART]...	default: all parts, in this order
 #
 #	build      configure --with-cuda and make, in gpu-build/; no network; configure may come along
 #	checked    the op tests under compute-sanitizer: memcheck, racecheck

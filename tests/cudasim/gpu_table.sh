@@ -1,18 +1,20 @@
 #!/bin/sh
-# gpu_table.sh - what each GPU kernel takes of a Hopper multiprocessor, and what it does there, as a table.
+# gpu_table.sh - a table of all GPU kernels: registers, shared memory, spills, occupancy on a Hopper multiprocessor, and counts
+# of some instructions.
 #
 #	sh tests/cudasim/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling
-#	sh tests/cudasim/gpu_table.sh 90				for this chip alone; FILES=kernels/cuda/cuda_point.cu: of this file alone
+#	sh tests/cudasim/gpu_table.sh 90				for this chip only; FILES=kernels/cuda/cuda_point.cu: only this file
 #
-# Needs nvcc ($NVCC), and nvdisasm for some columns ($NVDISASM; without it they are "-").
+# Needs nvcc ($NVCC), and nvdisasm ($NVDISASM) for some columns, which are "-" without it.
 #
-#	registers, shared, stack, spills   as ptxas counts them: a thread's, a block's, a thread's, a thread's
-#	threads, warps                     of a block as it is launched; on a multiprocessor at one time, of 64
-#	ld128, st128                       instructions that read or write 16 bytes of global memory; other sizes in brackets
-#	mma                                instructions of the tensor cores
-#	local                              accesses to local memory: where spills and arrays with computed indices live
-#	sm_80, …                           registers on other chips that this nvcc knows, + bytes of spills; what needs
-#	                                   tensor cores for bf16 is empty before sm_80
+#	registers, stack, spills   of a thread, from ptxas; stack and spills in bytes
+#	shared                     bytes of static shared memory of a block, from ptxas
+#	threads, warps             threads of a block at launch; resident warps of a multiprocessor, at most 64
+#	ld128, st128               instructions that read or write 16 bytes of global memory; other sizes in brackets
+#	mma                        instructions of the tensor cores
+#	local                      accesses to local memory: spills, and arrays with computed indices
+#	sm_80, …                   registers on other chips that this nvcc knows, + bytes of spills; kernels that need
+#	                           tensor cores for bf16 are empty before sm_80
 set -eu
 cd "$(dirname "$0")/../.."
 NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -25,7 +27,7 @@ done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# threads_of KERNEL : of a block; 256 unless its launch says otherwise
+# threads_of KERNEL : threads of a block, as in the launch; default 256
 threads_of() {
 	case $1 in
 	attention*tiles*1\>) echo 32; return ;;
@@ -35,14 +37,15 @@ threads_of() {
 	case ${1%%<*} in
 	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns
-	add_rows) echo 32 ;;
+	queue_add_rows) echo 32 ;;
+	sum_rows) echo 512 ;;
 	norm_add_sums) echo 1024 ;;
-	embed|fill_frequencies|pack|make_input|linear|embed_grad_*) echo 128 ;;
+	embed_rows|fill_frequencies|pack_outputs|make_input|linear_rows|embed_grad_*) echo 128 ;;
 	*) echo 256 ;;
 	esac
 }
 
-# compile SOURCE CHIP CUBIN : a line for each kernel: its name, registers, shared memory, stack, spills
+# compile SOURCE CHIP CUBIN : print for each kernel its name, registers, shared memory, stack, spills
 compile() {
 	"$NVCC" -std=c++17 -O3 -arch="sm_$2" -cubin -Xptxas -v -I. -D_GNU_SOURCE -o "$3" "$1" 2>"$tmp/log"
 	awk '
@@ -59,14 +62,14 @@ compile() {
 
 echo "# Kernels on sm_$chip"
 echo
-echo "Made by \`tests/cudasim/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); what the columns are is said there."
+echo "Made by \`tests/cudasim/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); the head of that script explains the columns."
 echo
 head='' rule=''
 for n in $others; do head="$head sm_$n |" rule="$rule---|"; done
 echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |$head"
 echo "|---|---|---|---|---|---|---|---|---|---|---|---|$rule"
 : >"$tmp/spilt"
-for source in ${FILES:-kernels/cuda_*.cu}; do
+for source in ${FILES:-kernels/cuda/cuda_*.cu}; do
 	name=$(basename "$source" .cu)
 	[ "$name" != cuda_blas ] || continue
 	compile "$source" "$chip" "$tmp/$name.cubin" >"$tmp/kernels"
@@ -75,7 +78,7 @@ for source in ${FILES:-kernels/cuda_*.cu}; do
 	[ -z "$NVDISASM" ] || "$NVDISASM" -c "$tmp/$name.cubin" >"$tmp/sass"
 	while read -r kernel registers shared stack spills; do
 		plain=$(echo "$kernel" | c++filt | sed 's/^void //; s/(anonymous namespace):://; s/_INTERNAL[^:]*:://; s/(access)0/f32/; s/(access)1/bf16/;
-			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(wire)0/fp32/; s/(wire)1/bf16/; s/(wire)2/2bit/; s/(wire)3/1bit/; s/(int)//g; s/(bool)//g; s/(.*//')
+			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(wire_format)0/fp32/; s/(wire_format)1/bf16/; s/(wire_format)2/2bit/; s/(wire_format)3/1bit/; s/(int)//g; s/(bool)//g; s/(.*//')
 		threads=$(threads_of "$plain")
 		counts=$(awk -v kernel="$kernel" '
 			/^\.text\./ { on = $0 == ".text." kernel ":" }

@@ -1,5 +1,5 @@
-# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU: "make check-cudasim"; part of "make check-long".
-# t_*.c are in tests/cuda_run; the programs with that GPU inside serve cuda_train.sh; mutants.sh tries whether mistakes are noticed.
+# tests/cudasim: the .cu files, compiled by the host compiler for a simulated GPU: "make check-cudasim", part of "make check-long".
+# Enter at cuda_runtime.h (what the simulator checks); t_*.c are in tests/cuda_run; mutants.sh tests whether mistakes are noticed.
 # May use: everything but NVIDIA's headers.
 cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
@@ -25,7 +25,7 @@ tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
 tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
 long_tests += tests/cuda_run
 
-# The programs with the simulated GPU inside, beside each other, for tests/cudasim/cuda_train.sh.
+# The programs with the simulated GPU, for tests/cudasim/cuda_train.sh.
 long_tests += %D%/cuda_train.sh
 EXTRA_LIBRARIES = %D%/libcudasim.a
 tests_cudasim_libcudasim_a_SOURCES = $(cuda_sim_sources)
@@ -60,7 +60,7 @@ $(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels
 check-cudasim: tests/cuda_run %D%/werkbank-train %D%/werkbank-eval $(bin_PROGRAMS)
 	srcdir=$(srcdir) ./tests/cuda_run
 	WERKBANK_SHARE=$(abs_top_srcdir)/share sh $(srcdir)/tests/cudasim/cuda_train.sh
-# Small mistakes in copies of the sources must be noticed; minutes.
+# Mutation test, mutants.sh: takes more than half an hour.
 check-mutants: tests/cuda_run
 	COMPILE='$(CXX) -std=gnu++17 -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) -w -x c++ -c' \
 	COMPILE_MORE='$(cuda_sim_includes)' \

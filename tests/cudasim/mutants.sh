@@ -131,14 +131,14 @@ mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v has arrived
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
 # ---- one too many, one too few -----------------------------------------------------------------
-mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_A_PART, dx.rows)/last = min(first + ROWS_A_PART, dx.rows - 1)/' relu
+mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_PER_PART, dx.rows)/last = min(first + ROWS_PER_PART, dx.rows - 1)/' relu
 mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/' relu
 mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /' embed_grad
 mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/' embed_grad
 mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/' linear
 mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/' relu
 mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
-mutant index-norm-last cuda_norm cuda_ops 's/last = min(first + w.rows_a_part, w.dx.rows), col/last = min(first + w.rows_a_part, w.dx.rows - 1), col/' norm_grad
+mutant index-norm-last cuda_norm cuda_ops '/ norm_grad_rows(/,/^}/s/last = min(first + w.rows_per_part, w.dx.rows)/last = min(first + w.rows_per_part, w.dx.rows - 1)/' norm_grad
 mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
 mutant index-top-ties cuda_decode cuda_ops 's/a.x == b.x \&\& a.id < b.id/a.x == b.x \&\& a.id > b.id/' top_k
 mutant index-top-bound cuda_decode cuda_ops 's/if (own < bound)/if (own <= bound)/' top_k

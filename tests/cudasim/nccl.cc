@@ -1,14 +1,14 @@
 /*
- * nccl.cc - see sim.h: NCCL between processes that share memory.
+ * nccl.cc - the functions of NCCL that training uses, between processes with shared memory; see sim.h
  *
- * Whatever is asked for becomes messages from rank to rank, each through a box of the two, in
- * parts. A message says what it belongs to, and who expects something else faults: so all ranks have
- * to call the same, in the same order, with the same sizes. It is done when its stream gets there, and
- * then waits for the others as a kernel would. The order of sums is that of a ring, and bf16 is rounded after
- * each addition.
+ * Each operation becomes messages between pairs of ranks, sent in parts through a box in shared memory.
+ * A message names its operation, and a receiver that expects another one faults: so all ranks must call
+ * the same operations, in the same order, with the same sizes. An operation runs when its stream reaches
+ * it, and then waits for the other ranks like a kernel. Sums have the order of a ring, and bf16 is
+ * rounded after each addition.
  *
- * A call returns before its work is in the stream; that happens while the caller asks how the communicator is,
- * as it must. Asking also lets streams go on, since a real GPU does so by itself.
+ * A call returns before its work is in the stream; the work enters it while the caller polls the state
+ * of the communicator, as NCCL demands of non-blocking communicators. Polling also advances streams.
  */
 #include <nccl.h>
 
@@ -31,11 +31,11 @@ extern "C" {
 
 #define MAX_RANKS 4
 #define BOX_BYTES ((size_t)64 << 10)
-#define WAIT_S	  60.0 /* then it is a fault, not patience */
+#define WAIT_S	  60.0 /* longest wait; then it is a fault */
 
 enum kind { EXCHANGE = 1, SUM, SUM_PART, SPREAD };
 
-/* What sender and receiver have to agree about. */
+/* Sender and receiver must agree about all of these. */
 struct label {
 	uint64_t kind, type, bytes, number;
 };
@@ -46,13 +46,13 @@ struct box {
 	char data[BOX_BYTES];
 };
 
-/* What the processes share; fresh memory is 0. */
+/* Memory shared by the processes; initially 0. */
 struct meeting {
 	std::atomic<int> arrived, left, broken;
 	struct box boxes[MAX_RANKS][MAX_RANKS]; /* from, to */
 };
 
-/* A message, or what is still to come of it. */
+/* A message, or the rest of it. */
 struct message {
 	bool sends;
 	int peer;
@@ -69,7 +69,7 @@ struct operation {
 	size_t count;
 	ncclDataType_t type;
 	std::vector<struct message> messages;
-	std::vector<std::string> terms; /* what each rank gives, for sums */
+	std::vector<std::string> terms; /* input of each rank, for sums */
 	bool begun, hangs;
 	double since;
 };
@@ -77,10 +77,10 @@ struct operation {
 struct ncclComm {
 	int rank, ranks;
 	struct meeting *meeting;
-	pthread_t thread; /* that made it: only this one lets streams go on */
+	pthread_t thread; /* creator: only this thread advances streams */
 	std::atomic<bool> aborted;
 	bool finalizing;
-	std::atomic<int> unsettled;  /* how often one still has to ask */
+	std::atomic<int> unsettled;  /* polls until the call is complete */
 	struct operation *asked_for; /* owned; not in its stream yet */
 	uint64_t number;	     /* of operations that were called */
 	uint64_t sent[MAX_RANKS], received[MAX_RANKS];
@@ -119,7 +119,7 @@ static void add_message(struct ncclComm *c, struct operation *op, bool sends, in
 	op->messages.push_back(m);
 }
 
-/* As much as there is room for, or as has come. */
+/* As much as the box has space for, or contains. */
 static void move_message(struct ncclComm *c, struct message *m)
 {
 	struct box *b = m->sends ? &c->meeting->boxes[c->rank][m->peer]
@@ -180,7 +180,7 @@ static void put(char *p, ncclDataType_t type, size_t i, float x)
 	memcpy(p + 2 * i, &half, 2);
 }
 
-/* Element i of n: each part of the array begins with another rank, as in a ring. */
+/* Sum element i of n; each part of the array starts at another rank, as in a ring. */
 static void sum_one(const struct operation *op, size_t ranks, size_t i, size_t n, char *out,
 		    size_t at)
 {
@@ -195,7 +195,7 @@ static void sum_one(const struct operation *op, size_t ranks, size_t i, size_t n
 
 /* ---- operations -------------------------------------------------------------------------------- */
 
-/* What its messages are, once its input is there. */
+/* Create its messages, once the stream has reached it. */
 static void begin(struct ncclComm *c, struct operation *op)
 {
 	size_t each = op->count * size_of(op->type), ranks = (size_t)c->ranks;
@@ -226,7 +226,7 @@ static void finish(struct ncclComm *c, struct operation *op)
 		memcpy(op->out + i * op->terms[i].size(), op->terms[i].data(), op->terms[i].size());
 }
 
-/* Go on with it; true: it is over, well or not. */
+/* Continue; true: finished, or failed. */
 static bool attempt(struct ncclComm *c, struct operation *op)
 {
 	bool all = true;
@@ -263,7 +263,7 @@ static void check_memory(const struct operation *op, int ranks)
 		sim_fault("NCCL is given memory that is not the GPU's");
 }
 
-/* It comes into the stream when the caller has asked often enough. */
+/* The operation enters the stream after enough polls of the caller. */
 static ncclResult_t ask_for(struct ncclComm *c, struct operation *op)
 {
 	if (c->unsettled || c->asked_for || c->finalizing) {
@@ -403,7 +403,7 @@ const char *ncclGetLastError(ncclComm_t)
 	return "";
 }
 
-/* CUDASIM_HANG=RANK:N is for programs what sim_nccl_hang() is for tests. */
+/* CUDASIM_HANG=RANK:N: sim_nccl_hang() for programs. */
 static void hang_as_told(int rank)
 {
 	const char *text = getenv("CUDASIM_HANG"), *n = text ? strchr(text, ':') : NULL;
@@ -439,7 +439,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	return ncclInProgress;
 }
 
-/* The thread that made it settles calls; all may look. */
+/* Only the creating thread completes calls; all threads may poll. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *error)
 {
 	bool own = pthread_equal(pthread_self(), c->thread);
@@ -478,7 +478,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
 	return ncclSuccess;
 }
 
-/* Kernels that wait end; what they still hold is kept, as they may be at it in another thread. */
+/* Waiting kernels end. Their memory is not freed, because another thread may still use it. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
 	static std::vector<struct ncclComm *> kept;
@@ -505,7 +505,7 @@ void sim_nccl_absent(bool absent)
 	nccl.absent = absent;
 }
 
-/* In the place of train/comm/comm_nccl_library.c. */
+/* Replaces train/comm/comm_nccl_library.c. */
 const struct nccl_library *nccl_load(const char **why)
 {
 	static const struct nccl_library library = {

@@ -1,4 +1,4 @@
-/* ranks.c - see ranks.h */
+/* ranks.c - a communicator between processes in shared memory; see ranks.h */
 #include "tests/cudasim/ranks.h"
 
 #include <stdatomic.h>
@@ -10,31 +10,31 @@
 #include "share/base/mem.h"
 #include "tests/test.h"
 
-#define MOST	4 /* ranks */
-#define ENTRIES 8 /* collectives under way */
-#define ROOM	((size_t)64 << 10)
-#define LIMIT_S 120
+#define MAX_RANKS   4 /* ranks */
+#define ENTRIES	    8 /* concurrent collectives */
+#define ENTRY_BYTES ((size_t)64 << 10)
+#define LIMIT_S	    120
 
-/* What each rank gives to a collective; its counts only grow. */
+/* One collective: arrivals and departures of ranks (counters only grow), input of each rank. */
 struct entry {
 	atomic_long come, gone;
-	char data[MOST][ROOM];
+	char data[MAX_RANKS][ENTRY_BYTES];
 };
 
-struct world {
+struct shared_area {
 	struct entry entries[ENTRIES];
 };
 
-/* A rank's side of the world. */
-struct side {
-	struct world *world;
-	long begun; /* collectives */
+/* The communicator of one rank. */
+struct rank_state {
+	struct shared_area *world;
+	long begun; /* number of collectives */
 };
 
 struct comm_request {
 	struct entry *entry;
-	long want;    /* come, when all have */
-	double *sums; /* NULL: who waits takes what is there */
+	long want;    /* value of `come` when all ranks have arrived */
+	double *sums; /* NULL: the waiting rank reads entry->data itself */
 	size_t n;
 };
 
@@ -49,7 +49,7 @@ void *ranks_memory(size_t bytes)
 
 static int begin(struct comm *c, const void *mine, size_t n, struct comm_request **r, struct err *e)
 {
-	struct side *s = c->state;
+	struct rank_state *s = c->state;
 	struct entry *entry = &s->world->entries[s->begun % ENTRIES];
 	const long turn = s->begun++ / ENTRIES;
 
@@ -85,12 +85,12 @@ static int test(struct comm *c, struct comm_request *r, bool *done, struct err *
 	return 0;
 }
 
-typedef void take(void *x, char (*all)[ROOM], size_t n, int size, int which);
+typedef void take(void *x, char (*all)[ENTRY_BYTES], size_t n, int size, int which);
 
 static int collect(struct comm *c, void *x, size_t n, size_t size, take *how, int which,
 		   struct err *e)
 {
-	const size_t most = ROOM / size;
+	const size_t most = ENTRY_BYTES / size;
 	struct comm_request *r;
 
 	for (size_t at = 0; at < n; at += most) {
@@ -106,7 +106,7 @@ static int collect(struct comm *c, void *x, size_t n, size_t size, take *how, in
 	return 0;
 }
 
-static void take_sum(void *x, char (*all)[ROOM], size_t n, int size, int which)
+static void take_sum(void *x, char (*all)[ENTRY_BYTES], size_t n, int size, int which)
 {
 	double *to = x;
 
@@ -118,7 +118,7 @@ static void take_sum(void *x, char (*all)[ROOM], size_t n, int size, int which)
 	}
 }
 
-static void take_most(void *x, char (*all)[ROOM], size_t n, int size, int which)
+static void take_most(void *x, char (*all)[ENTRY_BYTES], size_t n, int size, int which)
 {
 	int64_t *to = x;
 
@@ -128,7 +128,7 @@ static void take_most(void *x, char (*all)[ROOM], size_t n, int size, int which)
 			to[i] = MAX(to[i], ((int64_t *)(void *)all[k])[i]);
 }
 
-static void take_one(void *x, char (*all)[ROOM], size_t n, int size, int which)
+static void take_one(void *x, char (*all)[ENTRY_BYTES], size_t n, int size, int which)
 {
 	(void)size;
 	memcpy(x, all[which], n);
@@ -184,10 +184,10 @@ static void close_nothing(struct comm *c)
 
 /* ---- ranks ------------------------------------------------------------------ */
 
-static void be_rank(struct world *w, int rank, int n, int on_host,
+static void be_rank(struct shared_area *w, int rank, int n, int on_host,
 		    void (*body)(struct comm *c, void *arg), void *arg)
 {
-	struct side side = { .world = w };
+	struct rank_state side = { .world = w };
 	struct comm c = {
 		.name = "processes",
 		.rank = rank,
@@ -215,16 +215,16 @@ static void be_rank(struct world *w, int rank, int n, int on_host,
 
 int ranks_run(int n, int on_host, void (*body)(struct comm *c, void *arg), void *arg, int *status)
 {
-	struct world *w = ranks_memory(sizeof(*w));
-	pid_t pids[MOST];
+	struct shared_area *w = ranks_memory(sizeof(*w));
+	pid_t pids[MAX_RANKS];
 	int bad = 0;
 
-	for (int i = 0; w && i < n && i < MOST; i++) {
+	for (int i = 0; w && i < n && i < MAX_RANKS; i++) {
 		pids[i] = fork();
 		if (!pids[i])
 			be_rank(w, i, n, on_host, body, arg);
 	}
-	for (int i = 0; w && i < n && i < MOST; i++) {
+	for (int i = 0; w && i < n && i < MAX_RANKS; i++) {
 		int how = -1;
 
 		if (pids[i] > 0)

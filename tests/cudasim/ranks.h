@@ -8,13 +8,13 @@
 #include "train/comm/comm.h"
 
 /*
- * Call body once for each rank, each in a process; on_host of them share a host. Returns how many
- * ended badly: a check failed, or they took longer than two minutes. status (n; may be NULL): exit statuses, -1 for a
- * signal.
+ * Call body once for each rank, each in a process of its own; on_host ranks share a (pretended) host.
+ * Returns the number of ranks that failed: a failed check, or more than two minutes. status (n; or
+ * NULL): exit statuses, -1 for a signal.
  */
 int ranks_run(int n, int on_host, void (*body)(struct comm *c, void *arg), void *arg, int *status);
 
-/* Memory that they share with the test; zeroed. Never given back. */
+/* Zeroed memory that the ranks share with the test; never freed. */
 void *ranks_memory(size_t bytes);
 
 #endif

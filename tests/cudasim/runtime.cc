@@ -1,4 +1,4 @@
-/* runtime.cc - see sim.h: device memory and errors. */
+/* runtime.cc - the CUDA runtime: device memory, errors, properties; see sim.h */
 #include <cuda_runtime.h>
 
 #include "tests/cudasim/sim.h"
@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #define PAGE	 ((size_t)4096)
-#define ARENA	 ((size_t)64 << 30) /* of addresses; none is used twice */
-#define POISONED ((size_t)1 << 20)  /* at either end */
-#define TOTAL	 ((size_t)8 << 30)  /* of memory that the GPU is said to have */
+#define ARENA	 ((size_t)64 << 30) /* address space; no address is used twice */
+#define POISONED ((size_t)1 << 20)  /* poisoned bytes at both ends of a block */
+#define TOTAL	 ((size_t)8 << 30)  /* memory of the simulated GPU */
 
 static struct {
 	char *arena;
-	size_t next;			 /* from here on addresses are fresh */
+	size_t next;			 /* first unused address */
 	std::map<char *, size_t> blocks; /* of device memory, by address */
 	std::map<char *, size_t> pinned;
 	size_t allocated;
@@ -206,7 +206,7 @@ cudaError_t sim_absent(void)
 	return gpu.absent ? cudaErrorInsufficientDriver : gpu.sticky;
 }
 
-/* ---- what there is ---------------------------------------------------------------------- */
+/* ---- devices and properties --------------------------------------------------------------- */
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
@@ -220,7 +220,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
-/* One, or as many as the environment says; a process uses one of them alone. */
+/* One GPU, or CUDASIM_GPUS; a process uses only one of them. */
 static int count_devices(void)
 {
 	const char *text = getenv("CUDASIM_GPUS");
@@ -255,7 +255,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return answer(sim_absent());
 }
 
-/* Few multiprocessors, so that what is spread over them is spread unevenly. */
+/* Few multiprocessors, so that work is spread unevenly over them. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
 {
 	if (!is_there(device))
@@ -347,7 +347,7 @@ static bool make_arena(void)
 	return true;
 }
 
-/* The block lies at the end of its pages; what is left in front is checked at the end. */
+/* The block ends at the end of its pages; the bytes in front of it are checked on release. */
 static size_t pages_of(size_t bytes)
 {
 	return (bytes + 255 + PAGE) / PAGE * PAGE;
@@ -382,7 +382,7 @@ void sim_memory_close(void)
 		protect(PROT_NONE);
 }
 
-/* Not-a-number everywhere; in the middle of what is very large zeros stay, to save time. */
+/* Fill with NaN; to save time the middle of a very large block stays 0. */
 static void poison(char *p, size_t bytes)
 {
 	if (bytes <= 4 * POISONED) {
@@ -420,7 +420,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
 	return cudaSuccess;
 }
 
-/* Nothing around the block has changed. */
+/* Are the bytes around the block unchanged? */
 static void check_edges(char *p, size_t bytes)
 {
 	char *start = start_of(p);
@@ -517,7 +517,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 	return answer(sim_absent());
 }
 
-/* At the end of a program that is asked to tell: what it has left behind. */
+/* At exit, with CUDASIM_LEFT or CUDASIM_WAITS: report leaks and waits. */
 static struct teller {
 	~teller()
 	{
@@ -534,7 +534,7 @@ static struct teller {
 
 void sim_check_pointer(const struct sim_launch *l, const void *p)
 {
-	/* one element behind the end is a pointer, too */
+	/* a pointer one element behind the end is valid */
 	if (p && !sim_is_device((const char *)p - 1, 1) && !sim_is_device(p, 1))
 		sim_fault("kernel %s is given %p, which is not device memory", l->name, p);
 }

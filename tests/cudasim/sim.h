@@ -1,14 +1,14 @@
 /*
- * sim.h - what the files of the simulated GPU share; what it is: cuda_runtime.h.
+ * sim.h - declarations shared by the files of the simulated GPU; cuda_runtime.h describes it.
  *
  *	block.cc	threads of a block as fibers, barriers, warps, shared memory
- *	warp.cc		what warps do together: votes, tensor cores, matrices from shared memory
+ *	warp.cc		warp functions: votes, tensor cores, ldmatrix
  *	runtime.cc	device memory, errors
  *	stream.cc	streams, events, graphs
  *	blas.cc		the few functions of cuBLASLt, with plain loops
  *	nccl.cc		the few functions of NCCL, between processes
  *
- * Tests steer it through the functions below.
+ * Tests control it by the functions below.
  */
 #ifndef CUDASIM_SIM_H
 #define CUDASIM_SIM_H
@@ -21,35 +21,35 @@
 extern "C" {
 #endif
 
-/* The order of everything that is not ordered follows from this. */
+/* Seed of the order of threads, blocks and streams, where the program defines none. */
 void sim_seed(uint64_t seed);
-/* How many faults there were, and the sentence of the last; quiet: nothing on stderr. */
+/* Number of faults, and the text of the last one; quiet: print nothing on stderr. */
 int sim_faults(const char **last);
 void sim_quiet(bool quiet);
-/* Forget errors, as a new process would. */
+/* Clear all errors, as in a new process. */
 void sim_forget(void);
-/* Bytes of device memory that are in use. */
+/* Bytes of device memory in use. */
 size_t sim_allocated(void);
-/* Threads that ran until now: proof that something did. */
+/* Number of threads that have run: proof that kernels ran at all. */
 uint64_t sim_threads_run(void);
-/* How often the host has waited for a stream, and asked for memory, streams or events. */
+/* Number of waits of the host for a stream; of allocations of memory, streams and events. */
 uint64_t sim_waits(void);
 uint64_t sim_allocations(void);
-/* How often it has begun a copy, started a kernel or a graph, and a graph. */
+/* Number of copies; of launches of kernels and graphs; of launches of graphs. */
 uint64_t sim_copies(void);
 uint64_t sim_starts(void);
 uint64_t sim_graphs(void);
-/* There is no GPU from now on, or there is one. */
+/* Pretend that there is no GPU, or that there is one. */
 void sim_pretend_absent(bool absent);
-/* It is from before tensor cores for bf16, or it is not. */
+/* Pretend a GPU without tensor cores for bf16, or one with them. */
 void sim_pretend_old(bool old);
-/* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
+/* NCCL: from the n-th operation on this rank hangs, or all connections break; 0: never. */
 void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
-void sim_nccl_absent(bool absent); /* the library is not there */
+void sim_nccl_absent(bool absent); /* pretend that the library cannot be loaded */
 /*
- * Programs listen to the environment: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_HANG=RANK:N; CUDASIM_LEFT and
- * CUDASIM_WAITS make them say at the end what is left of memory and how often they waited.
+ * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
+ * and CUDASIM_WAITS they print at exit the memory not freed, and the number of waits.
  */
 
 #ifdef __cplusplus
@@ -75,7 +75,7 @@ bool sim_is_old(void);
 cudaError_t sim_absent(void); /* cudaSuccess: there is a GPU */
 bool sim_is_device(const void *p, size_t bytes);
 bool sim_is_pinned(const void *p);
-/* Device memory can be seen between these two. */
+/* The host can access device memory only between these two calls. */
 void sim_memory_open(void);
 void sim_memory_close(void);
 
@@ -84,14 +84,14 @@ void sim_count_allocation(void);
 void sim_count_copy(void);
 void sim_count_start(bool graph);
 
-/* stream.cc: something for a stream to do, later. */
+/* stream.cc: enqueue work. */
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what);
-/* … or to try again until it says true. */
+/* Enqueue work that is called again until it returns true. */
 cudaError_t sim_enqueue_attempt(cudaStream_t s, std::function<bool()> what);
-/* Let streams do some of their work, as a GPU does that nobody waits for. */
+/* Let streams do some of their work, as a GPU does in the background. */
 void sim_go_on(void);
 void sim_drain_all(void);
-/* Is a stream being captured? Then nobody takes memory. */
+/* Is a stream being captured? Then allocation is a fault. */
 bool sim_capturing(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* stream.cc - see sim.h: streams, whose work is done as late as possible, and events. */
+/* stream.cc - streams, which run their work as late as possible, events, graphs; see sim.h */
 #include <cuda_runtime.h>
 
 #include "tests/cudasim/sim.h"
@@ -10,17 +10,17 @@
 #include <vector>
 
 struct sim_event {
-	uint64_t recorded, reached; /* how often */
+	uint64_t recorded, reached; /* counters */
 	bool timed;
-	double when; /* reached, seconds */
+	double when; /* time of the last reach, seconds */
 };
 
-/* Something to do: run, or wait until the event has been reached so often. */
+/* Work of a stream: run(), record an event, or wait for an event. */
 struct work {
-	std::function<bool()> run; /* false: it has to be tried again */
+	std::function<bool()> run; /* false: try again later */
 	struct sim_event *event;   /* NULL: run */
 	uint64_t times;
-	bool record; /* it reaches the event instead of waiting for it */
+	bool record; /* record the event instead of waiting for it */
 };
 
 struct sim_graph {
@@ -58,7 +58,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* false: it waits for other processes. */
+/* false: the work waits for other processes. */
 static bool run_one(struct sim_stream *s)
 {
 	struct work w = s->queue.front();
@@ -73,7 +73,7 @@ static bool run_one(struct sim_stream *s)
 	return true;
 }
 
-/* The stream that has to go on for this one to go on; NULL: nobody does. */
+/* The stream that this one waits for; NULL: none. */
 static struct sim_stream *holding_up(struct sim_stream *s)
 {
 	for (size_t i = 0; i <= streams.size(); i++) {
@@ -96,8 +96,8 @@ static struct sim_stream *holding_up(struct sim_stream *s)
 }
 
 /*
- * One step towards an empty queue of s: s alone if it can, the others first, or anybody; so other
- * streams are as late, or as early, as they may be.
+ * One step towards an empty queue of s. At random: s alone if possible, the other streams first, or
+ * any stream; so other streams run as late, or as early, as their order allows.
  */
 static bool step(struct sim_stream *s, uint64_t how)
 {
@@ -230,8 +230,8 @@ static cudaError_t copy_late(void *to, const void *from, size_t bytes, cudaStrea
 }
 
 /*
- * Memory that is not pinned is read before the call returns, and written before it returns;
- * pinned memory is used when the stream gets there.
+ * Pageable memory is read or written before the call returns; pinned memory when the stream
+ * reaches the copy.
  */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 			    cudaStream_t s)
@@ -335,8 +335,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 }
 
 /*
- * An event of a stream that is captured, or one that it waits for, draws other streams into the
- * capture, which then have to be joined again: nobody here wants that.
+ * Events would draw other streams into a capture, and these would have to be joined again. The
+ * backend never does this, so it is a fault.
  */
 static bool in_capture(cudaStream_t s)
 {
@@ -351,7 +351,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 	return add(s, { nullptr, e, e->recorded, true });
 }
 
-/* Waits for what was recorded until now, so for nothing if nothing was. */
+/* Wait for the latest record before this call; without a record there is nothing to wait for. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
 	if (in_capture(s))

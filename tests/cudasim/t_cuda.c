@@ -6,14 +6,14 @@
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"
 
-/* Is the op there? While the backend grows some are not. */
+/* Does the backend have the op? */
 static bool is_written(const char *op)
 {
 	const struct ops *o = ops_cuda();
 	bool found = false;
 
 	if (!strcmp(op, "linear_top_k") && !o->top_k)
-		return false; /* it is made with the other */
+		return false; /* tested with the other op */
 #define OP(name, args, names) found = found || (!strcmp(op, #name) && o->name);
 #include "kernels/ops/ops.def"
 #undef OP
@@ -21,8 +21,8 @@ static bool is_written(const char *op)
 }
 
 /*
- * Every case in several orders of threads, blocks and streams, with and without whole vectors; only
- * (or NULL): ops whose name begins so, which tests/cudasim/mutants.sh says as OPS in the environment.
+ * Every case in several orders of threads, blocks and streams, with and without aligned vectors. only
+ * (or NULL): ops whose name begins so; from the environment variable OPS (tests/cudasim/mutants.sh).
  */
 static void compare(uint64_t seed, int flags, const char *only)
 {
@@ -53,7 +53,7 @@ TEST(cuda_ops_aligned)
 	check_int(sim_allocated(), 0);
 }
 
-/* Sanitizers look at memory, to which one order is like another, and take minutes. */
+/* Sanitizers check memory, for which one order is enough; several would take minutes. */
 static bool one_order_is_enough(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -72,7 +72,7 @@ TEST(cuda_ops_other_order)
 	compare(3000, 0, getenv("OPS"));
 }
 
-/* Without tensor cores for bf16. */
+/* A GPU without tensor cores for bf16. */
 TEST(cuda_old)
 {
 	sim_pretend_old(true);
@@ -81,7 +81,7 @@ TEST(cuda_old)
 	check_int(sim_faults(NULL), 0);
 }
 
-/* The same bits in every order. */
+/* The same bits in every order of execution. */
 TEST(cuda_bits)
 {
 	if (one_order_is_enough())
@@ -103,7 +103,7 @@ TEST(cuda_bits)
 	}
 }
 
-/* The bias of a product may lie anywhere, however well its other operands do. */
+/* The bias of a product may be unaligned even if the other operands are aligned. */
 TEST(cuda_linear_bias)
 {
 	enum { ROWS = 5, COLS = 16, INNER = 8, BIAS = COLS + 4 };
@@ -157,7 +157,7 @@ TEST(cuda_memory)
 		host[i] = (unsigned char)(i * 7 + i / 251);
 	}
 	o->to_device(d, p, host, N);
-	memset(host, 0, N); /* the caller may write to it at once */
+	memset(host, 0, N); /* the caller may reuse it at once */
 	o->to_host(d, back, p, N);
 	for (size_t i = 0; i < N; i++)
 		wrong += back[i] != (unsigned char)(i * 7 + i / 251);
@@ -172,8 +172,8 @@ TEST(cuda_memory)
 }
 
 /*
- * x = 2 x + y, in two pieces; y is sent between them, which no graph may hold. The pieces that were kept
- * before.
+ * x = 2 x + y, as a graph of two pieces; y is copied between them, which a graph cannot contain. Returns
+ * the number of pieces that were replayed.
  */
 static int run_in_pieces(struct dev *d, float *x, float *y, const float *sent, uint64_t key)
 {
@@ -197,7 +197,7 @@ static int run_in_pieces(struct dev *d, float *x, float *y, const float *sent, u
 	return 0;
 }
 
-/* The first time ops run as they are called, the second time they are kept, then they are played. */
+/* First time: ops run normally. Second time: they are captured. Then they are replayed. */
 static void graphs(bool wanted, int keys)
 {
 	const struct dev_options options = { .graphs = wanted };
@@ -212,7 +212,7 @@ static void graphs(bool wanted, int keys)
 			const float now[4] = { (float)(i + k), 1, 1, 1 };
 
 			o->to_device(d, x, host, sizeof(host));
-			/* with more keys than there are places each has gone when it comes again */
+			/* with more keys than table entries, each key is evicted before it returns */
 			check_int(run_in_pieces(d, x, y, now, (uint64_t)k + 1),
 				  wanted && keys < 100 && i > 1 ? 2 : 0);
 			want = 2 * host[0] + now[0];
@@ -235,7 +235,7 @@ TEST(cuda_graphs)
 	graphs(true, 400);
 }
 
-/* Without a driver the program says so. */
+/* Without a driver the reason is reported. */
 TEST(cuda_absent)
 {
 	struct dev_options options = { .threads = 1 };

@@ -1,6 +1,6 @@
 /*
- * t_cuda_graphs.c - training by graphs on the simulated GPU (sim.h): the same bits as without, from
- * batches of changing shapes, and really by graphs.
+ * t_cuda_graphs.c - training with CUDA graphs on the simulated GPU (sim.h): the same bits as without
+ * graphs, with batches of changing shapes; and graphs are really replayed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@ enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 struct setting {
 	bool bf16, wide; /* wide: one head of 64 columns, for tensor cores */
 	bool graphs;
-	bool reads;	  /* in every other step somebody wants to know what is ready */
-	int micro, kinds; /* batches of a step; of how many kinds */
-	uint64_t seed;	  /* of the order of things */
+	bool reads;	  /* every other step registers a callback for gradients that are ready */
+	int micro, kinds; /* micro-batches of a step; kinds of batches */
+	uint64_t seed;	  /* sim_seed() */
 };
 
-/* What a training leaves behind. */
+/* The result of a training run. */
 struct left {
 	float *parameters, *moments; /* owned */
 	double loss[STEPS], nll[STEPS], squares[STEPS];
@@ -34,7 +34,7 @@ struct fixture {
 	struct adam adam;
 	struct batch batch;
 	float *seen;  /* owned: the gradient, part by part when it was ready */
-	int64_t next; /* what was ready last begins here */
+	int64_t next; /* start of the part that was ready last */
 	int n_read;
 };
 
@@ -70,7 +70,7 @@ static void tear_down(struct fixture *f)
 	sim_forget();
 }
 
-/* Batches of three kinds by turns: a few short sentences, a long one, as many as there may be. */
+/* Three kinds of batches in turn: a few short sentences, one long sentence, a full batch. */
 static void fill(struct fixture *f, int number)
 {
 	static const int kinds[][3] = { { 3, 5, 7 }, { 1, 70, 20 }, { 9, 3, 4 } };
@@ -88,7 +88,7 @@ static void fill(struct fixture *f, int number)
 	}
 }
 
-/* Keeps what is said to be ready, as a reduction would. */
+/* Copy each part of the gradient when it is reported ready, as a reduction would. */
 static void on_ready(void *arg, int64_t from)
 {
 	struct fixture *f = arg;
@@ -101,7 +101,7 @@ static void on_ready(void *arg, int64_t from)
 	f->n_read++;
 }
 
-/* Was everything ready that was said to be? */
+/* Was each part complete when it was reported ready? */
 static void check_seen(struct fixture *f)
 {
 	float *seen = small_copy(f->m, f->seen), *gradient = small_copy(f->m, f->m->grad);
@@ -204,7 +204,7 @@ static void compare(const struct setting *is)
 
 TEST(cuda_graphs_train_to_the_bit)
 {
-	/* three batches a step: each kind comes on both sides */
+	/* three batches a step: each kind uses both batch slots */
 	for (int i = 0; i < 2; i++)
 		compare(&(struct setting){ .bf16 = i,
 					   .wide = i,
@@ -226,8 +226,8 @@ TEST(cuda_graphs_end_where_something_is_ready)
 }
 
 /*
- * A batch of every kind comes on both sides: the first time as it is, then once as a graph that is
- * made, then as one that is there. What is played takes no memory and waits for nothing.
+ * A batch of each kind uses both batch slots: first without a graph, then captured, then replayed.
+ * A replay allocates nothing and does not wait.
  */
 TEST(cuda_graphs_are_played)
 {
@@ -247,10 +247,10 @@ TEST(cuda_graphs_are_played)
 		const uint64_t graphs = sim_graphs(), allocations = sim_allocations(),
 			       waits = sim_waits();
 
-		step(&f, i, 0, &ignored); /* micro-batch and side are the same each time */
+		step(&f, i, 0, &ignored); /* micro-batch and slot are the same each time */
 		check_int(sim_graphs() - graphs, i ? is.micro : 0);
 		check_int(sim_allocations() - allocations, 0);
-		check_int(sim_waits() - waits, 3); /* all of model_collect_sums() */
+		check_int(sim_waits() - waits, 3); /* all in model_collect_sums() */
 	}
 	tear_down(&f);
 }
@@ -266,7 +266,7 @@ static struct batch_extent extent_of(int32_t n, int32_t n_source, int32_t n_targ
 	return model_extent(&b, 4096, true);
 }
 
-/* Few shapes come of many, and each has room for its batch and for the rows added to it. */
+/* Padding maps many shapes to few; each is large enough for its batch and the padding rows. */
 TEST(cuda_graphs_shapes_are_few)
 {
 	const struct batch_extent most = model_max_extent(4096, 2048, true),

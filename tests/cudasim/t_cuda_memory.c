@@ -1,6 +1,6 @@
 /*
- * t_cuda_memory.c - what a training takes of a GPU is what was needs before anything was opened, on
- * the simulated one (sim.h).
+ * t_cuda_memory.c - training allocates exactly the GPU memory that model_memory_needs() computed before
+ * the GPU was opened; on the simulated GPU (sim.h).
  */
 #include "share/base/util.h"
 #include "tests/cudasim/sim.h"
@@ -13,7 +13,7 @@ static const struct model_pass_options how = { .dropout = 0.1f,
 					       .smoothing = 0.1f,
 					       .grad_scale = 1 };
 
-/* A batch as large as batches get, of two sentences. */
+/* A batch of the greatest size, of two sentences. */
 static bool fill(struct batch *b, int32_t tokens, struct err *e)
 {
 	int32_t ids[128];
@@ -26,7 +26,7 @@ static bool fill(struct batch *b, int32_t tokens, struct err *e)
 	return batch_add(b, 0, ids, tokens - 3, ids, tokens - 3) && batch_add(b, 1, ids, 1, ids, 1);
 }
 
-/* Take it, train with it: it is what was needs, and stays that. */
+/* Open a model, train some steps: the allocated memory equals the computed needs throughout. */
 static void check_needs(const struct model_size *s)
 {
 	const struct adam_update u = { .rate = 0.01, .scale = 0.1, .clip = 1 };
@@ -43,7 +43,7 @@ static void check_needs(const struct model_size *s)
 	if (check(m && !model_reserve_training(m, s->tokens, s->sentences, &e) &&
 		  !adam_open(&adam, m, 0.9, 0.98, 1e-9, &e) && !model_init(m, 5, &e) &&
 		  fill(&batch, s->tokens, &e))) {
-		/* some doubles of the optimizer's are not counted */
+		/* a few doubles of the optimizer are not counted */
 		check_near((double)(sim_allocated() - before), (double)needs.device_bytes, 512);
 		check_err(model_forward_backward(m, &batch, &how, NULL, &e), 0);
 		adam_measure_and_update(&adam, &u);

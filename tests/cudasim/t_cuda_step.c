@@ -1,6 +1,6 @@
 /*
- * t_cuda_step.c - a step of training as the GPU gets it, on the simulated one (sim.h): nobody waits
- * in it, nothing takes memory, batches travel while others are computed.
+ * t_cuda_step.c - a training step on the simulated GPU (sim.h): the host does not wait, nothing is
+ * allocated, and batches are copied while others are computed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void tear_down(struct fixture *f)
 	sim_forget();
 }
 
-/* Two sentences, n tokens a side in all; which: other ones for another number. */
+/* Two sentences, n tokens in source and in target; `which` selects the tokens. */
 static void fill(struct fixture *f, int which, int32_t n)
 {
 	int32_t ids[LONG_TOKENS];
@@ -103,7 +103,7 @@ static void check_step(bool wide)
 	for (int i = 0; i < 3; i++) {
 		const uint64_t waits = sim_waits(), allocations = sim_allocations();
 
-		/* longer ones later: they must not need more memory than the first */
+		/* later batches are longer: they must not allocate */
 		small_clear_grad(f.m);
 		micro_batch(&f, 0, i == 0 ? 5 : f.tokens / 2, NULL);
 		micro_batch(&f, 1, i == 0 ? 4 : f.tokens, NULL);
@@ -111,7 +111,8 @@ static void check_step(bool wide)
 		check_int(sim_waits() - waits, 0);
 		check_int(sim_allocations() - allocations, 0);
 		check_err(model_collect_sums(f.m, &sums, &e), 0);
-		check_int(sim_waits() - waits, 3); /* the copy's; two find everything done */
+		check_int(sim_waits() - waits,
+			  3); /* one waits for the copy; two find the stream empty */
 		check_int(sim_allocations() - allocations, 0);
 		check(isfinite(sums.loss) && sums.loss > 0 && sums.squares > 0);
 		check_int(sums.tokens, i == 0 ? 5 + 4 : f.tokens / 2 + f.tokens);
@@ -125,7 +126,7 @@ TEST(cuda_step_without_waits)
 	check_step(true);
 }
 
-/* Gradients of five batches one after the other, or all before anybody waits. */
+/* Gradients of five batches: a wait after each, or one wait at the end. */
 static float *five(uint64_t seed, bool waits, struct model_sums *sums)
 {
 	struct fixture f;
@@ -178,7 +179,7 @@ TEST(cuda_step_sends_ahead)
 	free(params);
 }
 
-/* The copy that products read is the weights, rounded: after updates, and after others wrote. */
+/* The bf16 copy equals the rounded weights: after updates, and after the caller wrote weights. */
 TEST(cuda_step_rounds)
 {
 	struct fixture f;
@@ -228,7 +229,7 @@ static double length_of(struct fixture *f, const float *x)
 	return sqrt(sum);
 }
 
-/* The GPU clips as the CPU does: the first moment has the length of what it was given. */
+/* The GPU clips like the CPU: the first moment has the length of the clipped gradient. */
 TEST(cuda_step_clips)
 {
 	double moment[2], squares[2];
@@ -252,12 +253,12 @@ TEST(cuda_step_clips)
 		moment[b] = length_of(&f, f.adam.first);
 		tear_down(&f);
 	}
-	check(sqrt(squares[0]) * 0.1 > 0.5); /* longer than it was clipped to */
+	check(sqrt(squares[0]) * 0.1 > 0.5); /* longer than the clip length */
 	check_near(squares[1], squares[0], 0.05 * squares[0]);
 	check_near(moment[1], moment[0], 0.05 * moment[0]);
 }
 
-/* A gradient that is not finite leaves weights, moments and the rounded copy as they are. */
+/* A gradient that is not finite changes neither weights nor moments nor the bf16 copy. */
 TEST(cuda_step_leaves_out)
 {
 	const float bad = NAN;

@@ -1,4 +1,4 @@
-/* t_nccl.c - reductions between GPUs, by the stand-in for NCCL (nccl.cc), against those of hosts. */
+/* t_nccl.c - reductions between GPUs by the simulated NCCL (nccl.cc), compared with those of hosts. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ static struct dev *open_gpu(struct err *e)
 	return d;
 }
 
-/* ---- forms ------------------------------------------------------------------ */
+/* ---- wire formats ----------------------------------------------------------- */
 
 static void *to_gpu(struct dev *d, const void *from, size_t bytes)
 {
@@ -51,7 +51,7 @@ static void *to_gpu(struct dev *d, const void *from, size_t bytes)
 	return p;
 }
 
-/* n numbers there and back, by the GPU and by the host; bad: one of them is not finite. */
+/* Encode and decode n numbers, on the GPU and on the host; bad: one number is not finite. */
 static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w, size_t n,
 			 bool bad)
 {
@@ -124,7 +124,7 @@ TEST(cuda_wire_equals_host)
 struct reduction {
 	struct reduce_options how;
 	uint64_t seed;
-	float (*result)[FLOATS]; /* of each rank, in memory that they share */
+	float (*result)[FLOATS]; /* results of each rank, in shared memory */
 };
 
 static void contribution(float *x, int rank, int round)
@@ -148,7 +148,7 @@ static void reduce_on_hosts(struct comm *c, void *arg)
 	reduce_free(r);
 }
 
-/* A round: numbers come to the GPU from the end to the start, and are reduced as they come. */
+/* A round: gradients become ready from the end to the start, and are reduced at once. */
 static bool reduce_round(struct reduce *r, struct dev *d, float *x, int rank, int round,
 			 struct err *e)
 {
@@ -207,7 +207,7 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 	check_int(sim_allocated(), 0);
 }
 
-/* The GPUs' sums against those of hosts; tolerance, of the sum of |x|: 0 for the same bits. */
+/* Compare sums of GPUs with those of hosts; tolerance: relative to the sum of |x|, 0: same bits. */
 static void compare_reductions(int ranks, int on_host, enum wire_format w, bool shards,
 			       double tolerance)
 {
@@ -257,7 +257,7 @@ TEST(nccl_shards_equal_those_of_hosts)
 			compare_reductions(ranks, ranks, w, true, w == WIRE_FP32 ? 1e-6 : 0);
 }
 
-/* Several ranks on several hosts: bf16 is NCCL's sum. */
+/* Several ranks on several hosts: NCCL itself sums bf16. */
 TEST(nccl_bf16_between_crowded_hosts_is_near)
 {
 	compare_reductions(4, 2, WIRE_BF16, false, 4 / 256.0);
@@ -265,7 +265,7 @@ TEST(nccl_bf16_between_crowded_hosts_is_near)
 	compare_reductions(4, 2, WIRE_2BIT, false, 0);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------- */
 
 static void open_without_library(struct comm *c, void *arg)
 {
@@ -286,7 +286,7 @@ TEST(nccl_is_used_by_all_ranks_or_none)
 	check_int(ranks_run(3, 3, open_without_library, NULL, NULL), 0);
 }
 
-/* A rank is gone in the middle of a reduction: the others are told so, whatever they wait in. */
+/* A rank dies during a reduction: the other ranks get an error, wherever they wait. */
 static void lose_a_rank(struct comm *c, void *arg)
 {
 	struct reduce_options how = { .buckets = buckets_make(FLOATS, 0.01, c->size) };
@@ -300,7 +300,7 @@ static void lose_a_rank(struct comm *c, void *arg)
 	int code = 0;
 
 	check_err(comm_nccl_open(c, &e), 0);
-	check_err(c->barrier(c, &e), 0); /* all have met before one is lost */
+	check_err(c->barrier(c, &e), 0); /* all ranks are connected before one dies */
 	how.ops = o;
 	how.dev = d;
 	r = reduce_open(c, &how, &e);
@@ -331,7 +331,7 @@ TEST(nccl_lost_rank_ends_the_others)
 	}
 }
 
-/* The stand-in notices who calls something else. */
+/* The simulated NCCL detects ranks that call different operations. */
 static void call_differently(struct comm *c, void *arg)
 {
 	struct err e = { 0 };
@@ -365,12 +365,12 @@ enum { STEPS = 3, BATCHES = 2 };
 
 struct training {
 	float *parameters;		  /* (ranks, floats), shared */
-	struct model_sums sums[4][STEPS]; /* as each rank reads them */
+	struct model_sums sums[4][STEPS]; /* as read by each rank */
 	size_t floats;
 	bool shards;
 };
 
-/* A rank of it. */
+/* One rank of the training run. */
 struct trainee {
 	struct model *m;
 	struct adam adam;
@@ -422,7 +422,7 @@ static int open_training(struct trainee *t, struct comm *c, bool shards, struct 
 	return shards ? adam_set_parts(&t->adam, t->own, t->how.buckets.count, e) : 0;
 }
 
-/* As in train/trainer/trainer_step.c: clipped, by the tokens and the length of all ranks. */
+/* As in train/trainer/trainer_step.c: divided by the tokens, and clipped by the norm, of all ranks. */
 static void told_update(struct trainee *t, int step, double tokens, struct err *e)
 {
 	const struct adam_update how = { .step = step,
@@ -449,7 +449,7 @@ static void told_update(struct trainee *t, int step, double tokens, struct err *
 		check_err(reduce_all_gather(t->reduce, model_param_arena(t->m), e), 0);
 }
 
-/* All of a step is told before anybody waits. */
+/* The whole step is enqueued before the host waits. */
 static void train_step(struct trainee *t, struct comm *c, int step, struct model_sums *sums)
 {
 	const uint64_t waits = sim_waits(), allocations = sim_allocations();
@@ -472,7 +472,7 @@ static void train_step(struct trainee *t, struct comm *c, int step, struct model
 	check_int(sim_waits() - waits, 0);
 	check_int(step ? sim_allocations() - allocations : 0, 0);
 	check_err(model_collect_sums(t->m, sums, &e), 0);
-	check_int(sim_waits() - waits, 3); /* the copy's; two find everything done */
+	check_int(sim_waits() - waits, 3); /* one waits for the copy; two find the stream empty */
 	check_err((c->check)(c, &e), 0);
 }
 
@@ -499,7 +499,7 @@ static void train_rank(struct comm *c, void *arg)
 	check_int(sim_allocated(), 0);
 }
 
-/* What the ranks read is the same on both, and what one rank finds. */
+/* Both ranks read the same sums, equal to those of a single rank. */
 static void compare_sums(const struct training *t, const struct training *one)
 {
 	for (int i = 0; i < STEPS; i++) {
@@ -517,8 +517,8 @@ static void compare_sums(const struct training *t, const struct training *one)
 }
 
 /*
- * Two ranks with a batch each are one rank with both. Sharded or not: two terms have one sum, so their
- * bits are the same.
+ * Two ranks with one batch each equal one rank with both batches, sharded or not. A sum of two terms
+ * does not depend on their order, so the bits are the same.
  */
 TEST(nccl_training_equals_one_rank)
 {

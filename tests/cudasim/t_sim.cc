@@ -1,4 +1,4 @@
-/* t_sim.cc - the simulated GPU finds what kernels do wrong, and leaves good ones alone. */
+/* t_sim.cc - the simulated GPU detects mistakes in kernels, and accepts correct kernels. */
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/cuda.cuh"
@@ -10,7 +10,7 @@ extern "C" {
 
 extern "C" {
 
-/* What a launch needs of struct dev. */
+/* The fields of struct dev that a launch uses. */
 static struct dev *gpu(void)
 {
 	static struct dev d;
@@ -28,7 +28,7 @@ static float *device_floats(int n)
 	return (float *)p;
 }
 
-/* Run what is waiting, and say whether it faulted, with these words. */
+/* Run the enqueued work; did it fault, with these words in the message? */
 static bool faults(const char *words)
 {
 	const char *last;
@@ -57,7 +57,7 @@ static void turn(float *out, const float *in, int barrier)
 	out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
-/* How many of 64 values are not where they belong, in the worst of some orders. */
+/* Number of 64 values that are misplaced, in the worst of some orders. */
 static int turned_wrong(int barrier)
 {
 	float *a = device_floats(64), *b = device_floats(64), host[64];
@@ -161,7 +161,7 @@ TEST(sim_warp_faults)
 	check(faults("not in the mask"));
 }
 
-/* One 16 by 16 by 8 product through shared memory, as attention makes it. */
+/* A 16 x 16 x 8 product through shared memory, as in attention. */
 static void one_product(float *out, const uint16_t *a, const uint16_t *b)
 {
 	SHARED(uint16_t, x, [16][24]);
@@ -239,7 +239,7 @@ TEST(sim_memory)
 	sim_quiet(true);
 	LAUNCH(gpu(), write_at, 1, 1, 0, host, 0);
 	check(faults("not device memory"));
-	/* pinned memory is read when the stream gets there */
+	/* pinned memory is read when the stream reaches the copy */
 	cudaMallocHost((void **)&pinned, 4);
 	p = device_floats(1);
 	memset(pinned, 0, 4);
@@ -302,7 +302,7 @@ static void add_to(float *p, const float *q)
 	*p += *q;
 }
 
-/* One stream makes what another uses; how often of 12 is it wrong? */
+/* One stream writes what another reads; in how many of 12 orders is the result wrong? */
 static int wrong_without(bool wait)
 {
 	float *a = device_floats(1), *b = device_floats(1), host;
@@ -356,8 +356,9 @@ TEST(sim_graph)
 	LAUNCH(gpu(), put, 1, 1, 0, b, 2.0f);
 	cudaStreamBeginCapture(gpu()->stream, cudaStreamCaptureModeThreadLocal);
 	LAUNCH(gpu(), add_to, 1, 1, 0, a, (const float *)b);
-	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess);  /* nobody waits in a capture */
-	check(cudaEventRecord(event, gpu()->stream) != cudaSuccess); /* nor draws others into it */
+	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess); /* no wait during a capture */
+	check(cudaEventRecord(event, gpu()->stream) !=
+	      cudaSuccess); /* no other stream in a capture */
 	check(cudaStreamWaitEvent(gpu()->stream, event, 0) != cudaSuccess);
 	check(cudaMalloc(&none, 16) != cudaSuccess);
 	cudaStreamEndCapture(gpu()->stream, &graph);
@@ -374,7 +375,7 @@ TEST(sim_graph)
 	cudaFree(b);
 }
 
-/* Results are there when to_host comes back, in memory of any kind. */
+/* Results are complete when to_host() returns, in pinned and pageable memory. */
 TEST(cuda_pinned)
 {
 	struct dev_options options = {};

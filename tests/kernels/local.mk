@@ -1,5 +1,5 @@
-# tests/kernels: every op of every backend against its definition, from one list of cases (ops_cases.def).
-# ops_list.c makes the cases, ops_run.c compares; gradients are checked by finite differences.
+# tests/kernels: every op of every backend against its definition, for all cases of ops_cases.def.
+# Enter at t_ops.c; ops_list.c calls the ops, ops_run.c compares; t_ops_grad.c checks gradients by finite differences.
 # May use: kernels, share.
 test_sources += \
 	%D%/t_cuda_decode.c %D%/t_cuda_model.c %D%/t_dropout.c %D%/t_ops.c %D%/t_ops_grad.c \

@@ -1,4 +1,4 @@
-/* ops_list.c - see ops_list.h */
+/* ops_list.c - a function for each op that creates its operands and calls it; see ops_list.h */
 #include "tests/kernels/ops_list.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 /* ---- how each op is called ---------------------------------------------------- */
 
 /*
- * out (rows, cols), inner dimension third. With HALF_CACHE as in training: weights, and the
- * gradients of weights, are floats.
+ * out (rows, cols), inner dimension third. HALF_CACHE: as in training, weights and their gradients are
+ * floats, activations bf16.
  */
 static void run_matmul(struct run *r, const struct op_case *c)
 {
@@ -31,7 +31,7 @@ static void run_matmul(struct run *r, const struct op_case *c)
 	r->ops->matmul(r->dev, out, a, b, how);
 }
 
-/* What a case packs into; fourth is its elements a unit. */
+/* The packed tensor of a case; fourth: elements of a unit. */
 static struct tensor packed_tensor(struct run *r, const struct op_case *c)
 {
 	struct tensor packed = { NULL, c->cols, c->third, 0,
@@ -54,8 +54,8 @@ static void run_pack(struct run *r, const struct op_case *c)
 }
 
 /*
- * out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. Fourth 0: weights are
- * not packed, with HALF_CACHE they and the input are bf16.
+ * out (rows, cols), inner dimension third; ACCUMULATE here means relu. fourth 0: weights are not
+ * packed; HALF_CACHE: weights and input are bf16.
  */
 static void run_linear(struct run *r, const struct op_case *c)
 {
@@ -70,7 +70,7 @@ static void run_linear(struct run *r, const struct op_case *c)
 	r->ops->linear(r->dev, out, a, weight, bias, c->flags & ACCUMULATE);
 }
 
-/* cols outputs, of which all but two are real; the 7 best (or all) are wanted. */
+/* cols outputs, two of them padding; k = 7, or all. */
 static void run_linear_top_k(struct run *r, const struct op_case *c)
 {
 	int64_t n_real = MAX(1, c->cols - 2), k = MIN(7, n_real);
@@ -83,7 +83,7 @@ static void run_linear_top_k(struct run *r, const struct op_case *c)
 	r->ops->linear_top_k(r->dev, values, ids, a, packed, n_real, (int32_t)k);
 }
 
-/* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
+/* rows tokens, vocabulary third, some ids -1; positions up to fourth. */
 static int32_t *random_ids(struct run *r, const struct op_case *c)
 {
 	int32_t ids[MAX_INTS];
@@ -181,13 +181,13 @@ static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
 				  run_dropout(r));
 }
 
-/* Is there nothing on this side (0: queries) of sentence s? */
+/* GAPS: has sentence s no rows on this side (0: queries, 1: keys)? */
 static bool is_gap(const struct op_case *c, int side, int64_t s)
 {
 	return c->flags & GAPS && (s % 5 == 4 || (c->flags & CROSS && s % 5 == 3 - side));
 }
 
-/* rows sentences of up to third tokens, fourth heads; the first has one token. */
+/* rows sentences of up to third tokens, fourth heads; the first sentence has one token. */
 static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
 					       int64_t *q_rows, int64_t *k_rows)
 {
@@ -254,7 +254,7 @@ static void run_attention_grad(struct run *r, const struct op_case *c)
 	r->ops->attention_grad(r->dev, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
 }
 
-/* third of the columns are real; without ACCUMULATE there is no gradient; HALF_CACHE: it has a place of its own. */
+/* third: real columns; without ACCUMULATE no gradient; HALF_CACHE: the gradient is not in place. */
 static void run_cross_entropy(struct run *r, const struct op_case *c)
 {
 	const bool apart = c->flags & HALF_CACHE, gradient = c->flags & ACCUMULATE;
@@ -292,7 +292,7 @@ static void run_sum_squares(struct run *r, const struct op_case *c)
 	r->ops->sum_squares(r->dev, out, run_floats(r, INPUT, c->cols), c->cols);
 }
 
-/* A number that only the backend knows, and which is no output. */
+/* A number in device memory that is not compared. */
 static const double *run_number(struct run *r, double x)
 {
 	int32_t bits[2];
@@ -318,8 +318,8 @@ static void run_copy(struct run *r, const struct op_case *c)
 }
 
 /*
- * With HALF_CACHE and the copy in bf16. third: 0 all is known; 1 clipped to a tenth, 2 clipped to
- * more than there is, 3 and 4 the squares, the loss are not finite, 5 as 2 and of three tokens.
+ * HALF_CACHE: with a bf16 copy. third: 0 no sums in device memory; 1 clip to a tenth of the norm; 2 clip
+ * above the norm; 3, 4 squares, loss not finite; 5 as 2, divided by three tokens.
  */
 static void run_adam(struct run *r, const struct op_case *c)
 {
@@ -344,7 +344,7 @@ static void run_adam(struct run *r, const struct op_case *c)
 		if (c->third == 5)
 			step.tokens = run_number(r, 3);
 	}
-	/* second moments are never negative: the squares of random numbers */
+	/* second moments are squares: never negative */
 	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
 	for (int i = 0; i < 3; i++)
 		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols,
@@ -394,7 +394,7 @@ static void run_gather_rows(struct run *r, const struct op_case *c)
 	r->ops->gather_rows(r->dev, out, x, run_ints(r, index, c->rows));
 }
 
-/* Row i goes to row (7 i + 3) of third, which is no multiple of 7; the other rows stay. */
+/* Row i goes to row (7 i + 3) % third; third is no multiple of 7; other rows do not change. */
 static void run_scatter_rows(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_halves(r, CHANGED, c->third, c->cols),
@@ -406,7 +406,7 @@ static void run_scatter_rows(struct run *r, const struct op_case *c)
 	r->ops->scatter_rows(r->dev, out, x, run_ints(r, index, c->rows));
 }
 
-/* third columns are real, the fourth best of them wanted. */
+/* third: real columns; k = fourth. */
 static void run_top_k(struct run *r, const struct op_case *c)
 {
 	float *values = run_floats(r, OUTPUT, c->rows * c->fourth);

@@ -1,8 +1,8 @@
 /*
  * ops_list.h - every op with its cases, for tests of any backend.
  *
- * An op of kernels/ops/ops.def without a function here does not link, one without
- * a case fails in t_ops.c.
+ * An op of kernels/ops/ops.def without a function in ops_list.c does not link; an op without a case
+ * makes t_ops.c fail.
  */
 #ifndef WERKBANK_TESTS_KERNELS_OPS_LIST_H
 #define WERKBANK_TESTS_KERNELS_OPS_LIST_H
@@ -19,10 +19,10 @@ extern const size_t ops_n;
 extern const struct op_case ops_cases[];
 extern const size_t ops_n_cases;
 
-/* How to call an op; NULL: there is none of that name. */
+/* The function that calls an op; NULL: no op has this name. */
 op_function *ops_function(const char *op);
 
-/* One case, all cases, on a backend and on the definition; reports what differs. */
+/* Run one case, or all cases, on a backend and on the reference; report differences. */
 void ops_compare(const struct ops *ops, const char *who, const struct op_case *c);
 void ops_compare_all(const struct ops *ops, const char *who);
 

@@ -1,4 +1,4 @@
-/* ops_run.c - see ops_run.h */
+/* ops_run.c - buffers with guards, and their comparison; see ops_run.h */
 #include "tests/kernels/ops_run.h"
 
 #include <math.h>
@@ -10,15 +10,15 @@
 #include "share/base/mem.h"
 #include "tests/test.h"
 
-/* Bytes on either side: not a multiple of a vector, but of a double; or of everything. */
+/* Bytes of a guard: a multiple of a double only, not of a vector; ALIGNED: of everything. */
 static size_t guard_of(const struct op_case *c)
 {
 	return c->flags & ALIGNED ? 128 : 72;
 }
 
 /*
- * The one table of tolerances: |got - want| <= limit * (1 + |want|). Attention may round what it
- * works with where products do; the definition does not.
+ * The table of tolerances: |got - want| <= limit * (1 + |want|). With bf16 products attention may round
+ * its inputs and weights; the definition does not.
  */
 static double tolerance(char type, const struct op_case *c)
 {
@@ -70,15 +70,15 @@ struct dropout run_dropout(struct run *r)
 	const int32_t rng_step[2] = { (int32_t)key.step, (int32_t)key.sub };
 	struct dropout drop = { .rate = r->op_case->dropout, .key = key };
 
-	if (r->op_case->flags & MOMENT) {
+	if (r->op_case->flags & RNG_STEP) {
 		drop.rng_step = (const uint32_t *)run_ints(r, rng_step, 2);
-		drop.key.step += 17; /* and not these */
+		drop.key.step += 17; /* the op must not use these values */
 		drop.key.sub += 5;
 	}
 	return drop;
 }
 
-/* Random values between -1 and 1; integers are put in by run_ints(). */
+/* Random values in [-1, 1]; run_ints() sets integers. */
 static void fill(const struct run *r, struct run_buffer *b, uint32_t number)
 {
 	for (int64_t row = 0; row < b->rows; row++) {
@@ -117,7 +117,7 @@ static struct run_buffer *new_buffer(struct run *r, enum role role, char type, i
 	b->device = r->ops->alloc(r->dev, b->bytes, &e);
 	if (!b->before || !b->after || !b->device || r->n == RUN_BUFFERS)
 		abort();
-	memset(b->before, 0xFF, b->bytes); /* not a number in any type */
+	memset(b->before, 0xFF, b->bytes); /* NaN in every type */
 	if (role != OUTPUT && type != 'i')
 		fill(r, b, (uint32_t)r->n);
 	r->ops->to_device(r->dev, b->device, b->before, b->bytes);
@@ -207,7 +207,7 @@ void run_free(struct run *r)
 	*r = (struct run){ .n = 0 };
 }
 
-/* Is the byte at this place part of an element, rather than of a guard or the gap between rows? */
+/* Is this byte part of an element, not of a guard or of a gap between rows? */
 static bool is_element(const struct run_buffer *b, size_t at)
 {
 	size_t size = type_bytes(b->type), i;
@@ -280,7 +280,7 @@ bool run_check_near(const struct run *want, const struct run *got, const char *w
 				double x = element(b, b->after, row, col);
 				double y = element(&got->buffer[i], got->buffer[i].after, row, col);
 
-				/* infinities are equal, and have no difference */
+				/* equal infinities: their difference is NaN */
 				if (y == x || fabs(y - x) <= tolerance(b->type, want->op_case) *
 								     (1 + fabs(x)))
 					continue;

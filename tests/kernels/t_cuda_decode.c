@@ -1,6 +1,6 @@
 /*
- * t_cuda_decode.c - steps of decoding as graphs, on padded rows, against steps whose every op is
- * started by itself. In tests/run that is a real GPU, in tests/cuda_run the simulated one.
+ * t_cuda_decode.c - decoding steps as CUDA graphs, on padded rows, against steps without graphs. On a real
+ * GPU in tests/run, on the simulated GPU in tests/cuda_run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #ifdef CUDA_SIMULATED
 #include "tests/cudasim/sim.h"
-#define COUNTED	    1 /* it counts what it is told */
+#define COUNTED	    1 /* the simulator counts launches, copies and waits */
 #define WORDS_APART 0 /* its products do not depend on the number of rows */
 #else
 #define sim_seed(seed)	 ((void)(seed))
@@ -37,7 +37,7 @@ static const struct decode_source sources[] = {
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/* How steps reach the GPU. */
+/* Ways to run steps. */
 enum way { GRAPHS, ONE_BY_ONE, UNPADDED, N_WAYS };
 
 static bool complete(void)
@@ -50,7 +50,7 @@ static bool complete(void)
 	return false;
 }
 
-/* Far from uniform, and </s> so unlikely that every translation has its greatest length. */
+/* Distributions far from uniform, </s> so improbable that each translation has its greatest length. */
 static void sharpen(struct model *m)
 {
 	const int64_t d = model_get_shape(m)->d_model, n = model_floats(m);
@@ -88,8 +88,8 @@ static struct model *open_model(enum way way, enum dtype packed)
 }
 
 /*
- * Translations longer than their sources: the cache has to grow on the way, for the rows that pad
- * alone when there would still be room for the others.
+ * Translations longer than their sources: the cache must grow during decoding, sometimes only because
+ * of the padding rows.
  */
 static const struct decode_options usual = { .beam = 2,
 					     .n_best = 2,
@@ -104,8 +104,8 @@ static const struct decode_options usual = { .beam = 2,
 #define RUNS 4
 
 /*
- * The same sources again and again: longer than before, in areas that had to grow; in between with
- * as many rows of which less is asked; by another decoder of the same model.
+ * The same sources repeatedly: longer than before, after buffers have grown; with equal numbers of rows
+ * but a smaller k; by a second decoder of the same model.
  */
 static bool run(struct model *m, const struct decode_options *o,
 		struct decode_result (*r)[N_SOURCES])
@@ -186,7 +186,7 @@ TEST(cuda_graphs_decode)
 	compare(DTYPE_PACKED_INT8, &usual, 30 * COUNTED);
 }
 
-/* All logits come to the host. */
+/* Copy all logits to the host. */
 TEST(cuda_graphs_sample)
 {
 	struct decode_options o = usual;
@@ -199,7 +199,7 @@ TEST(cuda_graphs_sample)
 	compare(DTYPE_PACKED_BF16, &o, 30 * COUNTED);
 }
 
-/* What the model, run whole, says of these tokens (no </s> behind them). */
+/* Log-probabilities of these tokens by a forward pass of the whole model, without </s>. */
 static double log_prob_of(struct model *m, const struct decode_source *s, const int32_t *tokens,
 			  int32_t n)
 {
@@ -215,7 +215,7 @@ static double log_prob_of(struct model *m, const struct decode_source *s, const 
 	return -sums.nll;
 }
 
-/* Steps and the model run whole are of one opinion, whatever was played before. */
+/* Steps and the whole model agree, whatever was replayed before. */
 TEST(cuda_graphs_true)
 {
 	struct decode_result r[RUNS][N_SOURCES];
@@ -238,7 +238,7 @@ TEST(cuda_graphs_true)
 	sim_forget();
 }
 
-/* What decoding takes that many steps: again and again, so that in the end all graphs are there. */
+/* Decode repeatedly, until all graphs exist. */
 struct cost {
 	uint64_t waits, copies, starts;
 };
@@ -263,7 +263,7 @@ static struct cost cost_of(struct decoder *d, int32_t steps)
 	return c;
 }
 
-/* A step is one copy there, one graph, one copy back and one wait. */
+/* A step is one copy to the GPU, one graph launch, one copy back, one wait. */
 TEST(cuda_graphs_step)
 {
 	struct model *m = complete() ? open_model(GRAPHS, DTYPE_PACKED_BF16) : NULL;

@@ -1,6 +1,6 @@
 /*
- * t_cuda_model.c - training and translation on the GPU, against the CPU. In tests/run that is a
- * real GPU, in tests/cuda_run the simulated one.
+ * t_cuda_model.c - training and translation on the GPU, against the CPU. On a real GPU in tests/run, on
+ * the simulated GPU in tests/cuda_run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "tests/cudasim/sim.h"
 #define STEPS 3
 #else
-#define STEPS		 100 /* a real one is faster, and has no seeds for the order of things */
+#define STEPS		 100 /* a real GPU is faster, and has no seeds for the order of execution */
 #define sim_seed(seed)	 ((void)(seed))
 #define sim_faults(last) 0
 #define sim_forget()	 ((void)0)
@@ -28,7 +28,7 @@ static const struct model_pass_options all_dropout = { .dropout = 0.1f,
 						       .seed = 3,
 						       .step = 7 };
 
-/* Is there a GPU, and are all ops there? */
+/* Is there a GPU with all ops? */
 static bool complete(void)
 {
 	const struct ops *o = ops_cuda();
@@ -46,7 +46,7 @@ static bool complete(void)
 	return all;
 }
 
-/* What some steps of training leave behind. */
+/* The result of some training steps. */
 struct trained {
 	double loss[STEPS], norm[STEPS];
 	float *gradients, *parameters; /* owned */
@@ -132,7 +132,7 @@ TEST(cuda_training_in_bf16_near_cpu)
 	compare_training(true, 4e-3);
 }
 
-/* The same bits whatever order threads, blocks and copies run in. */
+/* The same bits in any order of threads, blocks and copies. */
 TEST(cuda_training_repeats)
 {
 	struct trained first, again;
@@ -162,7 +162,7 @@ static const struct decode_source sources[] = {
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/* Weights of one model, made larger so that its distributions are far from uniform. */
+/* Weights of a model, scaled up so that its distributions are far from uniform. */
 static float *sharp_weights(void)
 {
 	struct model *m = small_model("cpu", false);

@@ -1,7 +1,6 @@
 /*
- * t_ops.c - every backend against the definition (kernels/ref/ref.h), one list of
- * cases for all ops. An op of kernels/ops/ops.def without a function here does not
- * link, one without a case fails.
+ * t_ops.c - every op of every backend against the definition (kernels/ref/ref.h), with the cases of
+ * ops_cases.def; profiled backends; bits that must not depend on threads or on the number of rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static struct dev *open_with_onednn(const struct dev_options *options, struct er
 	return d;
 }
 
-/* oneDNN, also where our own products are preferred. */
+/* The CPU backend with oneDNN, even on machines where cpu_gemm.c is preferred. */
 TEST(ops_onednn)
 {
 	struct ops table = *ops_cpu();
@@ -104,7 +103,7 @@ static struct dev *open_watched(const struct dev_options *options, struct err *e
 	return profile_ops(watching)->open(&all, e);
 }
 
-/* A profiled backend gives the bits of the one below, and has noted every op. */
+/* A profiled backend gives the bits of the backend it profiles, and has measured every op. */
 TEST(ops_profiled)
 {
 	const struct profile_entry *list;
@@ -135,14 +134,14 @@ TEST(ops_profiled)
 			wanted += !strcmp(ops_cases[j].op, ops_list[i].name);
 		for (size_t j = 0; j < n; j++)
 			calls += !strcmp(list[j].op, ops_list[i].name) ? list[j].calls : 0;
-		check(calls >= wanted && calls > 0); /* some cases need others first */
+		check(calls >= wanted && calls > 0); /* some cases call further ops first */
 	}
 	for (size_t j = 0; j + 1 < n; j++)
 		check(list[j].seconds >= list[j + 1].seconds);
 	profile_free(watching);
 }
 
-/* The same bits again, and with another number of threads. */
+/* The same bits in a second run, and with another number of threads. */
 TEST(ops_cpu_bits)
 {
 	for (size_t i = 0; i < ops_n_cases; i++) {
@@ -160,7 +159,7 @@ TEST(ops_cpu_bits)
 	}
 }
 
-/* A row gives the same bits alone and among others, in each kind of unit. */
+/* A row has the same bits alone and among other rows, for each type of unit. */
 TEST(ops_linear_rows)
 {
 	enum { ROWS = 14, COLS = 70, INNER = 130 };

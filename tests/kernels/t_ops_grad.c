@@ -1,11 +1,9 @@
 /*
- * t_ops_grad.c - each gradient against differences.
+ * t_ops_grad.c - every gradient against finite differences.
  *
- * The definitions of the ops (kernels/ref_*.c) are compiled here once more with
- * double for float, so that central differences are good to about nine digits. For
- * the sum of all outputs, each weighted at random, every input's gradient as
- * the op's _grad gives it is compared with what really happens when that
- * input moves.
+ * This file includes kernels/ref/ref_*.c with float defined as double, so that central differences are
+ * exact to about nine digits. The function is a randomly weighted sum of all outputs of an op; its
+ * derivative by each input, from the op's _grad, is compared with the difference quotient.
  */
 #include <assert.h>
 #include <math.h>
@@ -31,7 +29,7 @@
 #define STEP	  1e-5
 #define TOLERANCE 1e-7
 
-/* A matrix of its own, random at first. */
+/* A matrix, owned, with random values. */
 struct matrix {
 	double *x;
 	int64_t rows, cols;
@@ -72,7 +70,7 @@ static double weighted(struct matrix weights, struct matrix out)
 	return sum;
 }
 
-/* value(context) is the weighted sum of outputs; grad is what the op says of input x. */
+/* value(context): the weighted sum of outputs; grad: its derivative by x, from the op. */
 static void compare(const char *what, struct matrix x, struct matrix grad, double (*value)(void *),
 		    void *context)
 {
@@ -105,7 +103,7 @@ static struct dropout some_dropout(double rate)
 	return (struct dropout){ .rate = rate, .key = rng_key_make(5, RNG_DROPOUT, 1, 2) };
 }
 
-/* ---- matmul: the products that its gradients are ------------------------------------ */
+/* ---- matmul: its gradients are products, too ------------------------------------------ */
 
 struct matmul_check {
 	struct matrix out, a, b, w, da, db;
@@ -412,7 +410,7 @@ TEST(ops_grad_cross_entropy)
 		m.copy = matrix_zero(m.logits);
 		memcpy(m.grad.x, m.logits.x, 60 * sizeof(double));
 		memcpy(m.copy.x, m.logits.x, 60 * sizeof(double));
-		/* in place, and elsewhere */
+		/* in place, and not in place */
 		double_cross_entropy(NULL, view(m.grad), m.loss.x, m.nll.x,
 				     view(i ? m.logits : m.grad), loss_targets, 9, m.smoothing,
 				     0.25);
@@ -425,8 +423,8 @@ TEST(ops_grad_cross_entropy)
 }
 
 /*
- * A uniform guess over n costs log n whatever the smoothing; with a certain right guess only the
- * share of the smoothing remains.
+ * A uniform prediction over n costs log n with any smoothing; a certain and right prediction costs only
+ * the smoothing.
  */
 TEST(ops_cross_entropy_values)
 {
@@ -443,7 +441,7 @@ TEST(ops_cross_entropy_values)
 	check_near(loss, 0.1 * 50 * 7 / 8, 1e-9);
 }
 
-/* Adam by its paper's own words, with bias-corrected moments, where epsilon does not matter. */
+/* Adam as in the paper, with bias-corrected moments; epsilon is negligible here. */
 TEST(ops_adam_values)
 {
 	double param = 0.5, m = 0, v = 0, m_paper = 0, v_paper = 0, want = 0.5,

@@ -1,4 +1,4 @@
-/* t_team.c - every part is done once, whoever does it. */
+/* t_team.c - a team executes every part exactly once. */
 #include <stdatomic.h>
 
 #include "kernels/cpu/cpu_team.h"
@@ -21,7 +21,7 @@ static void count_part(const void *context, int thread, int64_t part)
 		atomic_fetch_add(t->wrong, 1);
 }
 
-/* Runs of all sizes, one after the other, so that helpers are met awake and asleep. */
+/* Loops of all sizes, one after the other, so that helpers are awake for some and asleep for others. */
 static void run_often(struct cpu_team *team, int threads, int runs)
 {
 	static atomic_int done[MAX_PARTS], wrong;
