@@ -40,7 +40,7 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
 struct dev_options {
 	int threads;		 /* CPU threads, 0: all cores */
-	bool is_decoding;	 /* CPU: only linear and attention_step use more than one thread */
+	bool is_decoding;	 /* CPU: run on the team of cpu_team.h, no OpenMP loops */
 	int device;		 /* index of the GPU on this host, from 0 */
 	bool bf16;		 /* products round their inputs to bf16 and accumulate in fp32 */
 	bool graphs;		 /* record and replay CUDA graphs: struct graph_key */
