@@ -1,8 +1,8 @@
 #!/bin/sh
-# faults.sh [long|NAME...] - what goes wrong while hosts of a laboratory (lab.sh) train together: each time the run must end
-# as if nothing had happened but the steps since its last checkpoint, or say what is wrong; and nobody may be left on
-# any host. Without a word a few faults are tried, with "long" all of them. Skipped without root, Open MPI and sshd.
-# A table tells for each: outcome, seconds until it was noticed, steps lost. Last line: the tally.
+# faults.sh [long|NAME...] - faults while hosts of a lab (lab.sh) train together. After each fault the run must end with the
+# result of a run without faults, losing only the steps since its last checkpoint, or report the fault; and no process may
+# be left on any host. Without an argument it tries a few faults, with "long" all. Skipped without root, Open MPI and sshd.
+# A table has for each fault: outcome, seconds until it was noticed, steps lost. Last line: the tally.
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbfaults-XXXXXX")
 export ws="$tmp/ws"
@@ -31,7 +31,7 @@ steps=400 save=50 moment=120
 late=2 hang=6
 table=$tmp/table
 
-# train RUN OPTION... : on two hosts unless said otherwise, by itself
+# train RUN OPTION... : start a detached run, by default on two hosts
 train() {
 	train_run=$1
 	shift
@@ -39,7 +39,7 @@ train() {
 		--telemetry-every 1 --quiet "$@"
 }
 
-# journal_after TIME EXPRESSION : the time of the first record after TIME that is like the expression, in seconds since then
+# journal_after TIME EXPRESSION : seconds from TIME to the first later record that matches EXPRESSION
 journal_after() {
 	grep -E "$2" "$ws/runs/$run/journal.jsonl" | awk -v since="$1" '
 		{ t = substr($0, index($0, "\"t\":") + 4); sub(/[,}].*/, "", t) }
@@ -47,7 +47,7 @@ journal_after() {
 		END { if (!found) print "-" }'
 }
 
-# lost : steps that were made again after the last start
+# lost : number of steps that were repeated after the last start
 lost() {
 	grep -E '"kind":"(start|train)"' "$ws/runs/$run/journal.jsonl" | awk '
 		/"kind":"start"/ { starts++; if (highest > before) before = highest; first = 0; next }
@@ -58,7 +58,7 @@ lost() {
 now() { date +%s.%N; }
 row() { printf '%-10s %-44s %9s %6s\n' "$@" | tee -a "$table"; }
 
-# ends NAME WHAT [NOTICED [MAX]] : the run is over, finished, and its losses (up to step MAX) are those of the calm run
+# ends NAME WHAT [NOTICED [MAX]] : the run has finished, and its losses (up to step MAX) equal those of the run without faults
 ends() {
 	until_over "$run" 120 || not_ok "$1" "it does not end"
 	attempts=$(records "$run" start run | wc -l)
@@ -68,7 +68,7 @@ ends() {
 	row "$1" "$2; finished after $attempts starts" "${3:-$(journal_after "$since" '"kind":"(event|stop|start)"')}" "$(lost)"
 }
 
-# begin NAME OPTION... : a run that has come to the moment
+# begin NAME OPTION... : start a run and wait until the step at which the fault happens
 begin() {
 	run=$1
 	train "$@" --detach >"$tmp/$run.out" 2>&1 || { not_ok "$run" "it does not start: $(tail -n 3 "$tmp/$run.out")"; return 1; }
@@ -89,7 +89,7 @@ fault_mpirun() {
 	ends mpirun "kill -9 of mpirun: started again"
 }
 
-# A terminal that goes away: the program that holds it is killed, so that its processes get SIGHUP.
+# The terminal goes away: its emulator is killed, so its processes get SIGHUP.
 fault_terminal() {
 	run=terminal
 	command -v script >/dev/null || { skip terminal "no script (package bsdutils)"; return; }
@@ -140,7 +140,7 @@ fault_gone() {
 	since=$(now)
 	lab_gone h3
 	noticed=$(until_over gone 120; journal_after "$since" '"kind":"(event|stop|start)"')
-	# sums of three ranks and of two are rounded differently, which training makes grow
+	# sums over three ranks and over two are rounded differently, and training amplifies the difference
 	ends gone "a host of three is gone, --elastic: went on with two" "$noticed" $((moment + save + 30))
 	same "gone: ranks of the last start" "$(records gone start ranks | tail -n 1)" 2
 	lab_boot h3

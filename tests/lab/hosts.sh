@@ -1,6 +1,6 @@
 #!/bin/sh
-# hosts.sh [long] - several hosts of a laboratory (lab.sh): they are checked, healthy and broken, copied to, measured, and
-# train together over ssh from one command. Skipped without root, Open MPI and sshd. Last line: the tally, which
+# hosts.sh [long] - hosts of a lab (lab.sh): checks of healthy and broken hosts, copies, network measurements, and trainings
+# over ssh from one command. Skipped without root, Open MPI and sshd. Last line: the tally, which
 # tests/tally.sh counts.
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbhosts-XXXXXX")
@@ -29,14 +29,14 @@ recipe "$tmp/tiny.ini"
 lab_up 4 || exit 1
 wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
 
-# ---- hosts that are well, and hosts that are not -----------------------------------
+# ---- healthy and broken hosts -----------------------------------
 corpus="--corpus tiny"
 # shellcheck disable=SC2086 # two words or none
 check() { wb hosts check "$@" $corpus; }
 says "check: all is well" 0 'verdict: a training can start: 3 of 3 hosts answer, 0 errors' check h1,h2,h3
 says "check: the network is found" 0 'network between the hosts: 10\.98\.0\.0/24' check h1,h2,h3
 
-# broken NAME WORDS : h2 is named with these words in exactly one line of trouble
+# broken NAME WORDS : exactly one line reports a fault: of h2, with these words
 broken() {
 	got=0
 	check h1,h2 --deadline 5 >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
@@ -125,7 +125,7 @@ says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts a
 
 # ---- training -------------------------------------------------------------
 train() { wb train "$tmp/tiny.ini" --quiet "$@"; }
-# trained NAME RUN RANKS : over all of these ranks, with the losses of one rank
+# trained NAME RUN RANKS : the run used so many ranks and has the losses of one rank
 trained() {
 	same "$1: ranks" "$(records "$2" start ranks)" "$3"
 	same "$1: state" "$(run_state "$2")" finished
@@ -163,7 +163,7 @@ cp "$LAB/key" "$home/.ssh/id_ed25519"
 cp "$LAB/known_hosts" "$home/.ssh/known_hosts"
 lab_sshd h3
 
-# ---- by itself: detach, status, save, attach, stop, and on ----------------------------------------
+# ---- detached: status, save, attach, stop, resume ----------------------------------------
 long_run="--run alone --steps 100000 --hosts h1,h2"
 # shellcheck disable=SC2086 # words
 says "detach" 0 '' train $long_run --detach
@@ -203,7 +203,7 @@ if $long; then
 	fi
 fi
 
-# ---- what was left behind ----------------------------------------------------------------------------
+# ---- leftover processes ----------------------------------------------------------------------------
 says "nothing to clean" 0 '' wb hosts clean h1,h2,h3
 says "a run" 0 '' train --run left --steps 100000 --hosts h1,h2 --detach --restarts 0
 until_step left 20 60 || not_ok "a run" "it does not come to step 20"
@@ -211,12 +211,12 @@ cp /bin/sleep "$tmp/werkbank-train"
 lab_on h2 sh -c "'$tmp/werkbank-train' 1000 >/dev/null 2>&1 &"
 bystander=$(lab_pids h2 werkbank-train | sort -n | tail -n 1)
 orphan=$(lab_pids h2 werkbank-train | sort -n | head -n 1)
-# stopped, they do not notice that the others go; a killed orted would have it continued and hung up
+# stopped ranks do not notice that the others end; killing orted would continue them and send SIGHUP
 lab_kill h2 STOP orted
 lab_enter h2 kill -STOP "$orphan"
 lab_kill h1 KILL werkbank-launch
 lab_kill h1 KILL mpirun
-n=0	# until the ranks that are not stopped have left
+n=0	# until the ranks that are not stopped have ended
 while [ -n "$(lab_pids h1 werkbank-train)$(lab_pids h3 werkbank-train)" ]; do
 	n=$((n + 1))
 	[ $n -lt 600 ] || { not_ok "ranks without mpirun" "they are still there after 30 s"; break; }

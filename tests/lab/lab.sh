@@ -1,39 +1,39 @@
 #!/bin/sh
-# lab.sh - a laboratory: several hosts on one machine, for tests of what needs many. To be sourced, or
+# lab.sh - a lab: several hosts on one machine, for tests that need several hosts. Source this file, or run
 #
 #	tests/lab/lab.sh up N [COMMAND...]      build a lab of N hosts, run COMMAND (a shell) on the first, remove it
-#	LAB=DIR tests/lab/lab.sh on|rate|cut|heal|... ARGUMENTS    the functions below, on a lab that is up elsewhere
+#	LAB=DIR tests/lab/lab.sh on|rate|cut|heal|... ARGUMENTS    call a function below for a lab of another shell
 #
 # A host is a process with namespaces of its own: network, host name, mounts, processes, IPC. So it has its
-# own addresses, /etc/hosts, home, /run, temporary files, boot id and sshd on port 22; everything else of
-# the file system is shared, unless lab_private or lab_replace says otherwise. Hosts are called h1, h2, ...
+# own addresses, /etc/hosts, home, /run, temporary files, boot id and sshd on port 22. The hosts share the
+# rest of the file system, unless lab_private or lab_replace separates it. Hosts are called h1, h2, ...
 # with the addresses 10.98.0.1, 10.98.0.2, ... and are joined by veth pairs to a bridge that has a namespace too:
-# nothing of it is visible outside, several labs may be up at once, and all of it vanishes with the shell
-# that called lab_up, even if that was killed with SIGKILL (only the folder $LAB then stays).
-# LAB_PIN=yes gives each host one processor for itself, as far as there are enough.
-# As on real machines the interfaces have different names, and each host has a docker0 with the same address.
+# nothing is visible outside, and several labs can run at the same time. The lab ends with the shell that
+# called lab_up, even after SIGKILL (then only the folder $LAB remains).
+# LAB_PIN=yes pins each host to its own core, if there are enough cores.
+# As on real machines, interfaces have different names, and each host has a docker0 with the same address.
 #
-#	lab_need              returns 1 and says what is missing where there can be no lab
+#	lab_need              return 1 and print what is missing for a lab
 #	lab_up N              build it; sets LAB (its folder) and LAB_HOSTS (names). Not in a subshell
-#	lab_down              remove it; fine when there is none
-#	lab_on HOST COMMAND...      run there, as from a console
+#	lab_down              remove the lab, if there is one
+#	lab_on HOST COMMAND...      run COMMAND on HOST, as from its console
 #	lab_rate HOST RATE    shape its link in both directions: 100mbit, 1gbit, none
-#	lab_cut HOST          pull its cable: packets vanish silently;  lab_heal HOST: plug it in again
-#	lab_link HOST up|down       its interface, as ip link set does there: sending fails at once
-#	lab_gone HOST         power off: the cable is cut, all its processes are gone
-#	lab_boot HOST         start it (again): new boot id, empty /run, same home
-#	lab_private HOST DIR  DIR has contents of its own there (empty at first): no shared file system
-#	lab_small HOST DIR SIZE     DIR is a file system of SIZE there (tmpfs: 4m), to run full
-#	lab_replace HOST FILE OTHER      FILE reads as OTHER there (a program of another version, or none)
-#	lab_undo HOST PATH    takes back the last of these three for PATH
-#	lab_firewall HOST     only sshd can be reached from outside;  lab_firewall HOST off: everything again
-#	lab_skew HOST SECONDS processes started by sshd there from now on see a clock that is ahead
-#	lab_sshd HOST [LINE...]     stop sshd there, and start it with these lines of sshd_config; "off": do not
-#	lab_environment HOST NAME=VALUE...    what sshd gives its sessions besides (starts it anew)
-#	lab_pids HOST NAME    processes there whose program has this name (of at most 15 characters)
+#	lab_cut HOST          pull its cable: packets are dropped silently;  lab_heal HOST: plug it in again
+#	lab_link HOST up|down       ip link set on its interface: with down, sending fails at once
+#	lab_gone HOST         power off: cut the cable and end all its processes
+#	lab_boot HOST         start it again: new boot id, empty /run, same home
+#	lab_private HOST DIR  give it its own DIR, empty at first, instead of the shared one
+#	lab_small HOST DIR SIZE     make DIR a tmpfs of SIZE (4m) there, to test a full disk
+#	lab_replace HOST FILE OTHER      show OTHER in the place of FILE there (a program of another version, or none)
+#	lab_undo HOST PATH    undo the last of these three commands for PATH
+#	lab_firewall HOST     block all ports but that of sshd;  lab_firewall HOST off: unblock them
+#	lab_skew HOST SECONDS new sessions of its sshd see a clock that is ahead
+#	lab_sshd HOST [LINE...]     restart its sshd with these lines of sshd_config; "off": only stop it
+#	lab_environment HOST NAME=VALUE...    restart its sshd with these variables for its sessions
+#	lab_pids HOST NAME    pids there of programs with this name (at most 15 characters)
 #	lab_kill HOST SIGNAL NAME   kill -SIGNAL to all of these
-#	lab_left HOST         what runs there besides the lab itself, one "PID COMMAND" a line
-#	lab_bytes HOST        received and sent by its interface, in bytes
+#	lab_left HOST         its processes besides those of the lab, one "PID COMMAND" a line
+#	lab_bytes HOST        bytes that its interface received and sent
 
 lab_prefix=10.98.0
 lab_self=$(cd "$(dirname "$0")" && pwd)/lab.sh	# sourced by a script beside it, or run
@@ -67,7 +67,7 @@ lab_interface() {
 lab_of() { echo "${1#h}"; }
 lab_switch() { nsenter --target "$(cat "$LAB/switch.pid")" --net "$@"; }
 
-# lab_enter HOST COMMAND... : into its namespaces, with the environment as it is
+# lab_enter HOST COMMAND... : run in its namespaces with the current environment
 lab_enter() {
 	lab_pid=$(cat "$LAB/$1/pid") || return 1
 	lab_core=
@@ -89,7 +89,7 @@ lab_up() {
 	LAB_HOSTS=
 	mkdir "$LAB/home"
 	ssh-keygen -q -t ed25519 -N '' -C lab -f "$LAB/key" || return 1
-	# root's home, for sshd and ssh, is a folder of the host's own
+	# each host has its own home of root, for sshd and ssh
 	awk -F : -v OFS=: -v home="$LAB/home" '$3 == 0 { $6 = home; $7 = "/bin/sh" } { print }' /etc/passwd >"$LAB/passwd"
 	echo "hosts: files" >"$LAB/nsswitch"
 	echo "127.0.0.1 localhost" >"$LAB/hosts"
@@ -116,7 +116,7 @@ lab_up() {
 	done
 }
 
-# lab_wait WHAT COMMAND... : until it holds, at most 10 seconds
+# lab_wait WHAT COMMAND... : wait until COMMAND succeeds, at most 10 seconds
 lab_wait() {
 	lab_what=$1 lab_tries=0
 	shift
@@ -146,7 +146,7 @@ lab_boot() {
 	lab_sshd "$1"
 }
 
-# The first process of a host: what is its own, then nothing but to collect orphans.
+# The first process of a host: mount its own files, then only wait for orphans.
 lab_host() {
 	LAB=$1
 	mount -t proc proc /proc
@@ -261,7 +261,7 @@ lab_firewall() {
 		fi' sh "${2:-on}" >"$LAB/firewall.log" 2>&1
 }
 
-# A library that adds to what the clock of the day says; needs a compiler.
+# A preloaded library that shifts the wall clock; needs a compiler.
 lab_skew() {
 	cat >"$LAB/skew.c" <<-'END'
 	#define _GNU_SOURCE

@@ -1,22 +1,22 @@
-# lab_runs.sh - trainings in a laboratory: a tiny recipe, and journals as numbers. Sourced after helpers.sh and lab.sh.
+# lab_runs.sh - trainings in a lab: a tiny recipe, and numbers from journals. Sourced after helpers.sh and lab.sh.
 # shellcheck shell=sh disable=SC2154 # what the script sets
 #
-# The script sets tmp (a folder of its own) and ws (the workspace), and is started in the build folder.
+# The calling script sets tmp (its own folder) and ws (the workspace) and runs in the build folder.
 #
-#	runs_need               returns 1 and says why where no training over hosts can be tried
-#	recipe FILE             a tiny model on a tiny corpus; what differs is said on command lines
-#	wb COMMAND...           werkbank on h1, with the workspace
-#	records RUN KIND FIELD...   those fields of the records of a kind, one record a line ("-": absent)
+#	runs_need               return 1 and print why trainings over hosts are impossible
+#	recipe FILE             write a recipe of a tiny model on a tiny corpus; command lines override it
+#	wb COMMAND...           run werkbank on h1 with the workspace
+#	records RUN KIND FIELD...   print fields of all records of a kind, one record a line ("-": absent)
 #	agree NAME RUN RUN TOLERANCE MAX      two runs have the same losses at all steps up to MAX
-#	last_step RUN           of its journal, 0 without
-#	until_step RUN STEP SECONDS           wait for it; fails when the time is over or the run is
+#	last_step RUN           last step in its journal; 0: none
+#	until_step RUN STEP SECONDS           wait for a step; fail if the time or the run is over
 #	until_over RUN SECONDS  wait until nobody holds its lock
 #	run_state RUN           running, finished, stopped, failed, ...
-#	nobody_left NAME        a test: no process of a training on any host, after 15 seconds at most
+#	nobody_left NAME        test: after at most 15 seconds, no host has a process of a training
 
 top=$PWD
 share=${WERKBANK_SHARE:-$(cd "$(dirname "$0")/../../share" && pwd)}
-# ranks share cores here; a second of pause before another try is enough
+# ranks share cores here: a pause of a second before a restart is enough
 OMPI_MCA_mpi_yield_when_idle=1 WERKBANK_BACKOFF=1
 export OMPI_MCA_mpi_yield_when_idle WERKBANK_BACKOFF
 
@@ -83,7 +83,7 @@ records() {
 		}'
 }
 
-# Of a step that was made twice the last time counts.
+# Of a repeated step, the last record counts.
 losses() { records "$1" train step loss | awk '{ loss[$1] = $2 } END { for (step in loss) print step, loss[step] }' | sort -n; }
 
 agree() {

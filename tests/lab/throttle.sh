@@ -1,11 +1,11 @@
 #!/bin/sh
-# throttle.sh [short|RATE...] - what a slow link costs, and what helps: two hosts of a laboratory (lab.sh) train a small
-# model at 100 Mbit/s, at 1 Gbit/s and without a limit, in several ways; beside each measured step stands what
-# "werkbank plan" says about it from runs at another rate. Writes a table, and throttle.json here. A bench, no test: on a
-# quiet machine with a core for each host (LAB_PIN). On a busy one put the shell into a group of its own with many shares
+# throttle.sh [short|RATE...] - cost of a slow link, and cures: two hosts of a lab (lab.sh) train a small model at
+# 100 Mbit/s, at 1 Gbit/s and without a limit, with several options. The table compares each measured step with the
+# prediction of "werkbank plan" from runs at another rate. Also writes throttle.json here. A benchmark, not a test: it needs
+# an idle machine with a core for each host (LAB_PIN). On a busy one put the shell into its own group with many shares
 # (mkdir /sys/fs/cgroup/cpu/bench; echo 262144 >.../cpu.shares; echo $$ >.../cgroup.procs); not chrt, as the thread that
 # reduces never interrupts a rank that computes at the same real-time priority, so nothing overlaps.
-# STEPS (default 40) of each run count, after 5 others; WAYS are those to try (default: all).
+# STEPS (default 40) of each run count, after 5 for warm-up; WAYS: names of the options to try (default: all).
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbthrottle-XXXXXX")
 export ws="$tmp/ws"
@@ -55,7 +55,7 @@ log_every = 1
 telemetry_every = 1
 END
 
-# mean RUN FIELD, mean_of KIND RUN FIELD : of its train records, or of others, after the first five steps
+# mean RUN FIELD, mean_of KIND RUN FIELD : mean over its records (train, or KIND) after the first five steps
 mean() { mean_of train "$@"; }
 mean_of() { records "$2" "$1" step "$3" | awk '$1 > 5 && $2 != "-" { sum += $2; n++ } END { if (n) print sum / n; else print "-" }'; }
 median() {
@@ -65,7 +65,7 @@ median() {
 sent() { lab_bytes h1 | cut -d ' ' -f 2; }
 number=0
 
-# way NAME OPTION... : train so at the rate of the moment; one row
+# way NAME OPTION... : train with these options at the current rate; prints one row
 way() {
 	name=$1
 	shift
@@ -114,7 +114,7 @@ for rate in $rates; do
 	for host in $LAB_HOSTS; do
 		lab_rate "$host" "$rate" || exit 1
 	done
-	# so that verdicts and plans know the link
+	# verdicts and plans use the measured link
 	wb hosts bandwidth h1,h2 >"$tmp/bandwidth" 2>&1 || cat "$tmp/bandwidth"
 	way plain --no-overlap-reduce
 	way overlap --overlap-reduce

@@ -1,6 +1,6 @@
 #!/bin/sh
 # hosts_fake.sh - werkbank hosts check|sync|clean on hosts that a script in ssh's place plays: needs
-# neither root nor sshd. What hosts say is real; where one is to differ, a sed script changes its answer.
+# neither root nor sshd. The answers of hosts are real; a sed script changes an answer to make a fault.
 set -u
 srcdir=${srcdir:-.}
 top=$PWD
@@ -23,7 +23,7 @@ skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 	exit 77
 }
 
-# ---- the actor: hosts a b c at 127.0.1.1, .2, .3; $tmp/HOST.sh is done instead, $tmp/HOST.sed changes what it says ----
+# ---- the fake ssh: hosts a b c at 127.0.1.1, .2, .3; $tmp/HOST.sh runs instead, $tmp/HOST.sed edits its answer ----
 cat >"$tmp/ssh" <<'EOS'
 #!/bin/sh
 while :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; *) break;; esac; done
@@ -34,7 +34,7 @@ if [ -f "$here/$host.sh" ]; then . "$here/$host.sh"; fi
 case $host in a) n=1;; b) n=2;; c) n=3;; *) echo "ssh: Could not resolve hostname $host: Name or service not known" >&2; exit 255;; esac
 case $command in
 *_probe*) ;;
-*)	# a host has its own: two daemons of Open MPI that share one fall over each other at times
+*)	# each host has its own folder: two daemons of Open MPI that share one sometimes collide
 	TMPDIR=$here/tmp-$host
 	mkdir -p "$TMPDIR"
 	export TMPDIR
@@ -53,7 +53,7 @@ EOS
 chmod 700 "$tmp/ssh"
 heal() { rm -f "$tmp"/*.sed "$tmp"/?.sh; }
 
-# hosts STATUS NAME WORDS ARGUMENT... : werkbank hosts ARGUMENT…: exit status, and a line of it all that has the words
+# hosts STATUS NAME WORDS ARGUMENT... : run werkbank hosts ARGUMENT...: compare the exit status, and find WORDS in a line
 hosts() {
 	want=$1 name=$2 words=$3
 	shift 3
@@ -67,7 +67,7 @@ hosts() {
 		ok "$name"
 	fi
 }
-# fault NAME WORDS [OPTION...] : the check of a and b says so in one line, calls it an error, and heals
+# fault NAME WORDS [OPTION...] : the check of a and b reports exactly one error, with these words; then remove the fault
 fault() {
 	name=$1 words=$2
 	shift 2
@@ -76,13 +76,13 @@ fault() {
 	[ "$n" -eq 1 ] || not_ok "check: $name in one line" "$n lines: $(cat "$tmp/out")"
 	heal
 }
-# says HOST TEXT : ssh fails with this
+# says HOST TEXT : ssh to HOST fails with this text
 says() { printf 'cat >&2 <<END\n%s\nEND\nexit 255\n' "$2" >"$tmp/$1.sh"; }
 
-# edit HOST SCRIPT : its answers go through sed
+# edit HOST SCRIPT : edit its answers with sed
 edit() { printf '%s\n' "$2" >"$tmp/$1.sed"; }
 
-# ---- a corpus, as small as there is ----
+# ---- a minimal corpus ----
 mkdir -p "$tmp/w/corpora/demo"
 for f in manifest.json train.shard vocab.tsv bpe.codes; do echo "$f" >"$tmp/w/corpora/demo/$f"; done
 
@@ -147,7 +147,7 @@ hosts 0 "check: a greeting is no answer" '^warning  shell: the start-up files of
 heal
 
 # ---- clean ----
-# record RUN RANK PID PARENT TAG : as a rank notes itself
+# record RUN RANK PID PARENT TAG : write the record of a rank
 mkdir -m 700 "$tmp/runtime"
 started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 boot=$(cat /proc/sys/kernel/random/boot_id) space=$(readlink /proc/self/ns/pid)
@@ -157,7 +157,7 @@ record() {
 "pid_space":"$space","parent":$4,"parent_started":$(started "$4" | grep . || echo 5)}
 END
 }
-# victim : a process that sleeps, its number in $victim
+# victim : start a sleeping process, its pid in $victim
 victim() { sleep 300 & victim=$!; }
 runs() { [ -n "$(started "$1")" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
 alive() { if runs "$2"; then ok "$1"; else not_ok "$1" "process $2 is gone"; fi; }

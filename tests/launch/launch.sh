@@ -1,7 +1,7 @@
 #!/bin/sh
-# launch.sh - a live run on this host: it goes on without its terminal, can be seen, saved and stopped from
-# elsewhere, starts again after a crash, and leaves no process behind. Two "hosts" are this one, reached by a
-# program that only plays ssh. Last line: the tally, which tests/tally.sh counts.
+# launch.sh - a live run on this host: it survives its terminal, other processes follow, save and stop it, it
+# restarts after a crash, and it leaves no process behind. Two "hosts" are this host, reached by a script in
+# the place of ssh. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 srcdir=${srcdir:-.}
@@ -13,7 +13,7 @@ export WERKBANK_BACKOFF WERKBANK_PATIENCE WERKBANK_RUNTIME OMPI_MCA_mpi_yield_wh
 w=$tmp/w wb=$top/werkbank
 . "$srcdir/tests/helpers.sh"
 
-# ours WORDS : the processes of this test's runs whose command line is like the words; ranks: all but mpirun
+# ours WORDS : pids of this test's runs whose command line matches WORDS; ranks: all but mpirun
 ours() {
 	for p in /proc/[0-9]*; do
 		grep -qz "^WERKBANK_RUNTIME=$tmp/runtime$" "$p/environ" 2>/dev/null || continue
@@ -22,7 +22,7 @@ ours() {
 }
 all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|orted) '
 ranks='^[^ ]*werkbank-train _rank'
-# end WORDS [COUNT] : kill -9 of those
+# end WORDS [COUNT] : send them SIGKILL
 end() {
 	for p in $(ours "$1" | head -n "${2:-99}"); do kill -9 "$p"; done
 }

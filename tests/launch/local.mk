@@ -1,5 +1,5 @@
-# tests/launch: hosts, preflight, mpirun's command line, plans; launch.sh is a live run on this host.
-# hosts_fake.sh plays the hosts by a script in ssh's place: it needs no root and no sshd.
+# tests/launch: hosts, preflight, plans, supervisor and commands of the launcher; launch.sh is a live run on this host.
+# Enter at launch_bench.h (runs commands in a test). hosts_fake.sh plays hosts by a script in ssh's place.
 # May use: train/launch, train/common, share.
 test_sources += \
 	%D%/launch_bench.c %D%/launch_bench.h %D%/t_attempts.c %D%/t_hosts.c %D%/t_hosts_commands.c \

@@ -1,4 +1,4 @@
-/* t_hosts.c - host lists and hostfiles of all kinds, and what is refused */
+/* t_hosts.c - host lists and hostfiles of all formats, and errors in them */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "tests/test.h"
 #include "train/launch/hosts/hosts.h"
 
-/* "name slots port;…" of what was understood, or the message. */
+/* The parsed hosts as "name slots port;…", or the error message. */
 static const char *understood(const char *spec, const struct hosts_env *env)
 {
 	static struct buf out;
@@ -26,7 +26,7 @@ static const char *understood(const char *spec, const struct hosts_env *env)
 	return buf_text(&out);
 }
 
-/* The same of a file with this text; its path is cut off a message. */
+/* The same for a file with this text; the path is removed from messages. */
 static const char *understood_file(const char *text)
 {
 	struct err e = { 0 };

@@ -1,4 +1,4 @@
-/* t_launch.c - what became of a job, and who would end it at log-out */
+/* t_launch.c - the verdict on a job, and the warning about the end of a session at log-out */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ static char *write_file(const char *name, const char *text)
 TEST(outcome_of_jobs)
 {
 	static const struct {
-		const char *journal; /* what the job writes */
+		const char *journal; /* records of the job */
 		int status;
 		bool asked, now;
 		enum outcome_verdict verdict;
@@ -47,14 +47,14 @@ TEST(outcome_of_jobs)
 		{ START, 137, false, false, OUTCOME_RESTART, 137 },
 		{ START, 1, false, false, OUTCOME_RESTART, 1 },
 		{ START, 0, false, false, OUTCOME_RESTART, 70 },
-		/* no "stop": the watchdog's 75 is not the 75 of a stop */
+		/* no "stop": this 75 comes from a watchdog, not from a stop */
 		{ START, 75, false, false, OUTCOME_RESTART, 68 },
 		{ START, 137, true, false, OUTCOME_FAILED, 137 },
 		{ START, 137, true, true, OUTCOME_KILLED, 137 },
 		{ START, 65, false, false, OUTCOME_FAILED, 65 },
-		/* it was going on after an earlier stop */
+		/* resumed after an earlier stop */
 		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_RESTART, 137 },
-		/* it never began: what is wrong now is wrong the next time */
+		/* it never began: a restart would fail in the same way */
 		{ "", 1, false, false, OUTCOME_FAILED, 1 },
 		{ "", 255, false, false, OUTCOME_FAILED, 255 },
 		{ "", 64, false, false, OUTCOME_FAILED, 64 },
@@ -93,9 +93,9 @@ TEST(outcome_of_a_later_job)
 	int status;
 
 	check_int(outcome_open(&o, path, &e), 0);
-	o.has_ever_begun = true; /* one that was supervised did begin */
+	o.has_ever_begun = true; /* an earlier job of this supervisor did begin */
 	outcome_begin_job(&o);
-	/* a host that cannot be reached the second time may be back the third time */
+	/* a host that is away at the second attempt may be back at the third */
 	check_int(outcome_classify(&o, 255, false, false, &status, why), OUTCOME_RESTART);
 	outcome_close(&o);
 	free(path);

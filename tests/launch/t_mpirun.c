@@ -21,7 +21,7 @@ static const char *const environment[] = { "PATH=/bin",
 					   "OMP_NUM_THREADS=2",
 					   NULL };
 
-/* The line as --show gives it, or the message; "--allow-run-as-root " is cut out. */
+/* The command line as --show prints it without "--allow-run-as-root ", or the error message. */
 static const char *line(const char *spec, struct mpirun_options how)
 {
 	static struct buf out;
@@ -129,7 +129,7 @@ TEST(mpirun_open_mpi_5)
 		  "--prtemca prte_keep_fqdn_hostnames 1 " VARIABLES);
 }
 
-/* A program that answers --version so. */
+/* A program that prints this for --version. */
 static int major_of(const char *answer, struct err *e)
 {
 	struct buf script = { 0 };
@@ -179,7 +179,7 @@ TEST(mpirun_words)
 	buf_free(&b);
 }
 
-/* The words of ssh's line, each in <>; or the message. */
+/* The words of the ssh command, each in <>; or the error message. */
 static const char *agent(const char *ssh, const char *hostfile, const char *host)
 {
 	static struct buf out;

@@ -1,4 +1,4 @@
-/* t_plan.c - which stages run again, and why: stages made here that count how often they ran. */
+/* t_plan.c - which stages of a preparation run again, and why; the stages count their runs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,7 +88,7 @@ static void end(struct bench *b)
 	conf_free(&b->c);
 }
 
-/* Prepare; expected: of each stage the beginning of its reason, NULL: it is kept. */
+/* Prepare. expected: begin of the reason of each stage that runs again; NULL: it does not run. */
 static int prepare(struct bench *b, const char *const expected[3])
 {
 	struct prep_plan plan = { .stages = table, .n = ARRAY_LEN(table) };
@@ -132,14 +132,14 @@ TEST(plan_redoes_what_depends)
 	check_int(prepare(&b, EXPECT("option max_words was 80, is 70", "reads from first",
 				     "reads from first")),
 		  0);
-	/* one that none of them asks for, one that matters on a condition only */
+	/* an option of no stage; an option that counts only under a condition */
 	b.c.merges = 5;
 	b.c.escape = false;
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
 	b.c.tokenize = false;
-	check_int(prepare(&b, EXPECT("option escape is new", "reads from first",
-				     "reads from first")),
-		  0);
+	check_int(
+		prepare(&b, EXPECT("option escape is new", "reads from first", "reads from first")),
+		0);
 	b.c.escape = true;
 	check_int(prepare(&b, EXPECT("option escape was no, is yes", "reads from first",
 				     "reads from first")),
@@ -184,7 +184,7 @@ TEST(plan_looks_at_files)
 
 	begin(&b);
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
-	/* a lost file comes back as it was: nothing else depends on that */
+	/* a lost file is made again with the same contents: later stages do not run */
 	check_int(remove(prep_path(&b.p, &e, "work/words")), 0);
 	check_int(prepare(&b, EXPECT("output work/words is missing", NULL, NULL)), 0);
 	put(&b, "dev.en", "longer than before");
@@ -211,7 +211,7 @@ TEST(plan_goes_on_after_a_failure)
 	check_int(runs[2], 0);
 	second_fails = false;
 	check_int(prepare(&b, EXPECT(NULL, "never run", "never run")), 0);
-	/* done, then begun anew and failed: what was there before does not count any more */
+	/* done, then started again and failed: the old output does not count any more */
 	b.c.max_tokens = 99;
 	second_fails = true;
 	check_int(prepare(&b, EXPECT(NULL, "option max_tokens", NULL)), ERR_IO);
@@ -240,7 +240,7 @@ TEST(plan_trusts_no_record)
 		put(&b, "work/second.json", bad[i]);
 		check_int(prepare(&b, EXPECT(NULL, "", NULL)), 0);
 	}
-	/* a file outside of the folder is not looked at, and above all not removed */
+	/* a file outside of the folder is neither read nor removed */
 	check_int(file_read_all(prep_path(&b.p, &e, "work/second.json"), 0, &text, &e), 0);
 	name = strstr(text.data, "dev.en");
 	check(name != NULL);

@@ -1,4 +1,4 @@
-/* t_plan_net.c - what steps would take on other hosts and links: known answers, invariants */
+/* t_plan_net.c - predicted steps on other hosts and links: known answers and invariants */
 #include "train/launch/plan/plan.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static struct plan_step planned(const struct plan_job *job, const struct plan_se
 	return s;
 }
 
-#define NEAR 6e-3 /* what messages and packing cost is not counted by hand */
+#define NEAR 6e-3 /* the values by hand leave out the cost of messages and packing */
 
 TEST(plan_net_known_steps)
 {
@@ -47,7 +47,7 @@ TEST(plan_net_known_steps)
 	struct plan_setup way = a_way();
 	struct plan_step s = planned(&job, &way);
 
-	/* 2 * 1/2 * 100 MB over 100 MB/s; in one piece nothing hides. */
+	/* 2 * 1/2 * 100 MB over 100 MB/s; a single bucket cannot overlap. */
 	check_near(s.transfer_s, 1, NEAR);
 	check_near(s.exposed_s, 1, NEAR);
 	check_near(s.step_s, 1.9, NEAR);
@@ -57,15 +57,18 @@ TEST(plan_net_known_steps)
 	check_near(s.hours, 1e6 / (2000 / s.step_s), 1e-6);
 	check_near(s.cost, s.hours * 4, 1e-6);
 	check_int(s.limit, PLAN_LINK);
-	/* Ten pieces of 0.1 s, ready each 0.06 s: the last ends at 0.06 + 1.0, 0.46 too late. */
+	/*
+	 * Ten buckets of 0.1 s, one ready every 0.06 s: the last ends at 0.06 + 1.0, 0.46 s after
+	 * backward.
+	 */
 	way.bucket_bytes = 10e6;
 	check_near(planned(&job, &way).exposed_s, 0.46, NEAR);
-	/* Four times as fast: only the last piece comes after backward. */
+	/* Four times as fast: only the last bucket ends after backward. */
 	way.link_bytes_s = 400e6;
 	check_near(planned(&job, &way).exposed_s, 0.025, NEAR);
 	way.overlap = false;
 	check_near(planned(&job, &way).exposed_s, 0.25, NEAR);
-	/* Half of them not before the end: the others end at 0.7, these 0.5 s follow. */
+	/* Half of the gradients are ready at the end: the others end at 0.7, then 0.5 s follow. */
 	way = a_way();
 	way.bucket_bytes = 10e6;
 	job.late_parameters = 12.5e6;
@@ -84,7 +87,7 @@ TEST(plan_net_ways)
 	s = planned(&job, &way);
 	check_near(s.compute_s, 3 * 0.91, 1e-9);
 	check_near(s.step_s, 2.73 + 1 + 0.2, NEAR);
-	way.micro_batches = 1; /* not without one for each rank */
+	way.micro_batches = 1; /* at least one for each rank is assumed */
 	check_int(planned(&job, &way).micro_batches, 2);
 	way.wire = PLAN_BF16;
 	check_near(planned(&job, &way).sent_bytes, 50e6, 1);
@@ -101,7 +104,7 @@ TEST(plan_net_ways)
 	way.shard = true;
 	s = planned(&job, &way);
 	check_near(s.update_s, 0.1, 1e-9);
-	check_near(s.exposed_s, 1, 2 * NEAR); /* half of it before, half after the update */
+	check_near(s.exposed_s, 1, 2 * NEAR); /* half before and half after the update */
 	way.hosts = 1;
 	s = planned(&job, &way);
 	check_near(s.exposed_s, 0, 0);
@@ -219,7 +222,7 @@ TEST(plan_net_measured)
 	struct plan_step s;
 
 	way.measured = &curve;
-	way.link_bytes_s = 1; /* not asked */
+	way.link_bytes_s = 1; /* not used: the curve counts */
 	way.overlap = false;
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	check_near(planned(&job, &way).transfer_s, 1, EXACT);
@@ -227,7 +230,9 @@ TEST(plan_net_measured)
 	way.hosts = way.micro_batches = 4;
 	check_near(planned(&job, &way).exposed_s, 1.5, EXACT);
 	way.hosts = way.micro_batches = 2;
-	/* Scatter alone, then all weights: two halves. Weights and moments, every second step. */
+	/*
+	 * Reduce-scatter, then all-gather of the weights. Weights and moments, every second step.
+	 */
 	way.shard = true;
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	way.shard = false;
@@ -237,14 +242,14 @@ TEST(plan_net_measured)
 	/* From 1 KB to 1 MB ten times as long for a thousand times the bytes: 27 times, 3 times. */
 	job.parameters = 27e3 / 4;
 	check_near(planned(&job, &way).exposed_s, 3e-3, EXACT);
-	job.parameters = 1; /* shorter than the shortest it is never */
+	job.parameters = 1; /* never shorter than the smallest measured size */
 	check_near(planned(&job, &way).exposed_s, 1e-3, EXACT);
 	job = a_job();
-	/* Not known of bf16: 50 MB at 100 MB/s, as without a curve. */
+	/* bf16 was not measured: 50 MB at 100 MB/s, as without a curve. */
 	way.wire = PLAN_BF16;
 	way.link_bytes_s = 100e6;
 	check_near(planned(&job, &way).exposed_s, 0.5, 0.07);
-	/* Nor of rings: 2 * 1/2 * 100 MB at 50 MB/s. Nothing within a host. */
+	/* Nor were rings: 2 * 1/2 * 100 MB at 50 MB/s. No transfer within a host. */
 	way.wire = PLAN_FP32;
 	way.link_bytes_s = 50e6;
 	plan_step(&job, &way, PLAN_RING, &s);
@@ -261,7 +266,7 @@ TEST(plan_net_overlap_measured)
 	struct plan_step s;
 
 	way.measured = &curve;
-	/* One piece, and its last message. */
+	/* One bucket, and its last message. */
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	check_near(planned(&job, &way).compute_s, 0.9, EXACT);
 	/* Ten of 0.0999 s, ready each 0.06 s, and 0.001 s at the end: 0.06 + 1 - 0.6. */
@@ -289,13 +294,18 @@ TEST(plan_net_overlap_measured)
 	check_near(s.exposed_s, 0.999 - 0.54 + 0.001, EXACT);
 	check_near(s.compute_s, 0.9 + 0.54, EXACT);
 	check_near(s.step_s, 0.9 + 0.54 + 0.46, EXACT);
-	/* Not beside computing: as if everything were ready at its end, and it costs that nothing. */
+	/*
+	 * No overlap: as if all gradients were ready at the end, and no delay of the computation.
+	 */
 	curve.beside[PLAN_FP32].seconds = 1e9;
 	curve.beside[PLAN_FP32].lost_s = 0;
 	s = planned(&job, &way);
 	check_near(s.exposed_s, 1, 1e-6);
 	check_near(s.compute_s, 0.9, 1e-6);
-	/* Never below a twentieth of its speed: 0.54 s take 10.8, in them all of the 0.999 s are done. */
+	/*
+	 * Never below a twentieth of its speed: 0.54 s take 10.8, in them all of the 0.999 s are
+	 * done.
+	 */
 	curve.beside[PLAN_FP32].seconds = curve.beside[PLAN_FP32].lost_s = 0.04;
 	s = planned(&job, &way);
 	check(isfinite(s.step_s) && s.compute_s > 0.9 && s.compute_s < 0.9 + 10.8);
@@ -329,7 +339,7 @@ TEST(plan_net_advice)
 	way.bucket_bytes = 4e6;
 	way.overlap = false;
 	way.link_bytes_s = 1e12;
-	check_near(plan_advise_setup(&job, &way, false, &better), 1, 0); /* nothing to mend */
+	check_near(plan_advise_setup(&job, &way, false, &better), 1, 0); /* nothing to improve */
 	way.link_bytes_s = 250e6; /* 0.4 s: hiding it is enough */
 	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.3 && better.overlap && better.wire == PLAN_FP32);

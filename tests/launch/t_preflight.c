@@ -1,4 +1,4 @@
-/* t_preflight.c - what is found wrong with hosts, each in one line with its cure */
+/* t_preflight.c - findings about hosts: each fault in one line, with what to do */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -170,7 +170,7 @@ TEST(preflight_names_each_fault)
 
 TEST(preflight_networks)
 {
-	/* another network, and no route says anything */
+	/* another network, and no route is known */
 	check_str(found(B_HEAD NET(ETH("ib0", 7, 2)) "}", 8, 0, NULL),
 		  "a warning names: a resolves b to 10.0.1.2, which is not one of its addresses: "
 		  "correct /etc/hosts or the name server\n"

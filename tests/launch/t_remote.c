@@ -1,4 +1,4 @@
-/* t_remote.c - commands on many hosts: quoting, deadlines, and what ssh's words mean */
+/* t_remote.c - commands on many hosts: quoting, deadlines, and messages of ssh */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include "tests/test.h"
 #include "train/launch/hosts/remote.h"
 
-/* A program that does as ssh does in some respect; its path, or NULL. */
+/* A program in the place of ssh that runs body; its path, or NULL. */
 static char *fake_ssh(const char *body)
 {
 	struct err e = { 0 };
 	struct buf text = { 0 };
 	char *path = file_path(&e, "%s/ssh", test_folder());
 
-	/* $host and $command as ssh would find them */
+	/* set $host and $command like ssh */
 	buf_printf(&text,
 		   "#!/bin/sh\nwhile :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; "
 		   "*) break;; esac; done\nhost=$1; shift; command=$*\n%s\n",
@@ -43,7 +43,7 @@ static struct host host_named(const char *name, int32_t port)
 	return (struct host){ .name = copy, .slots = 1, .port = port };
 }
 
-/* One command on one host through a fake ssh; the job, to be freed. */
+/* Run one command on one host through a fake ssh; the caller frees the job. */
 static struct remote_job one(const char *body, const char *name, int32_t port,
 			     const char *const *argv, double deadline)
 {
@@ -162,7 +162,7 @@ TEST(remote_own_failures_are_no_trouble)
 	remote_free(&job, 1);
 }
 
-/* The dead ones of a group count until somebody has fetched them. */
+/* Zombies count as members of the group until their parent has waited for them. */
 static bool is_group_gone(pid_t group)
 {
 	for (int i = 0; i < 200; i++) {
@@ -189,7 +189,7 @@ TEST(remote_deadline)
 	check_int(job.status, -1);
 	check_str(buf_text(&job.out), "begun\n");
 	check(strstr(job.trouble, "far did not answer within 0.5 s: is it overloaded") != NULL);
-	/* it and what it started are gone, although it would not hear */
+	/* the process and its child are gone, although both ignore SIGTERM */
 	if (path && check_int(file_read_all(path, 0, &pid, &e), 0))
 		check(is_group_gone((pid_t)strtol(pid.data, NULL, 10)));
 	free(path);
