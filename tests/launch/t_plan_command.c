@@ -88,7 +88,7 @@ TEST(plan_command_refuses)
 		bench_has(out, cases[i].words);
 	}
 	check_int(bench_command(&out, "plan -C %s", test_folder()), 64);
-	bench_has(out, "plan needs measurements: give --run NAME");
+	bench_has(out, "plan: give --run NAME of a trained run");
 	for (int i = 0; i < 64; i++)
 		strcat(many, ",2");
 	check_int(bench_command(&out, GIVEN "--hosts-count %s", test_folder(), many), 64);

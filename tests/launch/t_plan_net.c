@@ -269,7 +269,7 @@ TEST(plan_net_overlap_measured)
 	/* One bucket, and its last message. */
 	check_near(planned(&job, &way).exposed_s, 1, EXACT);
 	check_near(planned(&job, &way).compute_s, 0.9, EXACT);
-	/* Ten of 0.0999 s, ready each 0.06 s, and 0.001 s at the end: 0.06 + 1 - 0.6. */
+	/* Ten of 0.0999 s, one ready every 0.06 s, and 0.001 s at the end: 0.06 + 1 - 0.6. */
 	way.bucket_bytes = 10e6;
 	check_near(planned(&job, &way).exposed_s, 0.46, EXACT);
 	/*
@@ -278,13 +278,13 @@ TEST(plan_net_overlap_measured)
 	 */
 	way.bucket_bytes = 40e6;
 	check_near(planned(&job, &way).exposed_s, 0.36 + 2 * 0.3996 + 0.001 - 0.6, EXACT);
-	/* Nothing before the end for the last 50 MB: 20 MB at 0.24, the others at 0.6. */
+	/* The last 50 MB are ready only at the end: 20 MB at 0.24, the others at 0.6. */
 	job.late_parameters = 12.5e6;
 	check_near(planned(&job, &way).exposed_s, 2 * 0.3996 + 0.001, EXACT);
 	job.late_parameters = 0;
 	/*
-	 * Beside computing twice as long, and it computes at half its speed: from 0.06 on the 0.54 s
-	 * that are left of backward take 1.08, in which 0.54 of 0.999 are done.
+	 * With overlap the reduction and the computation run at half of their speeds. From 0.06 on,
+	 * the remaining 0.54 s of backward take 1.08 s and do 0.54 s of the 0.999 s of reductions.
 	 */
 	way.bucket_bytes = 10e6;
 	curve.beside[PLAN_FP32].bytes = 4e6;
@@ -294,9 +294,7 @@ TEST(plan_net_overlap_measured)
 	check_near(s.exposed_s, 0.999 - 0.54 + 0.001, EXACT);
 	check_near(s.compute_s, 0.9 + 0.54, EXACT);
 	check_near(s.step_s, 0.9 + 0.54 + 0.46, EXACT);
-	/*
-	 * No overlap: as if all gradients were ready at the end, and no delay of the computation.
-	 */
+	/* No overlap: as if all gradients were ready at the end; computing is not delayed. */
 	curve.beside[PLAN_FP32].seconds = 1e9;
 	curve.beside[PLAN_FP32].lost_s = 0;
 	s = planned(&job, &way);

@@ -51,7 +51,7 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 	t->is_local = mpirun_is_local(&t->hosts);
 	if (hosts_total_slots(&t->hosts) < 2)
 		return err_set(e, ERR_USAGE,
-			       "hosts bandwidth needs two hosts, or one host with two "
+			       "bandwidth needs two hosts, or one host with two "
 			       "slots: %s alone has one slot",
 			       h->all[0].name);
 	return 0;

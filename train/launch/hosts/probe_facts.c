@@ -179,8 +179,9 @@ static void put_free_space(struct json_writer *w, const char *key, const char *p
 	char folder[4096], *slash;
 
 	snprintf(folder, sizeof(folder), "%s", path);
-	while (statvfs(folder, &s) && (slash = strrchr(folder, '/')) && slash > folder)
-		*slash = 0;
+	while (statvfs(folder, &s) && (slash = strrchr(folder, '/')) &&
+	       (slash > folder || slash[1]))
+		slash[slash == folder] = 0; /* at last try "/" */
 	if (statvfs(folder, &s))
 		return;
 	json_put_int(w, key, (int64_t)s.f_bavail * (int64_t)s.f_frsize);

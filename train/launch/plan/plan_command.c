@@ -47,8 +47,8 @@ static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 	if (!c->run) {
 		if (c->parameters == 0 || c->compute_s <= 0)
 			return err_set(e, ERR_USAGE,
-				       "plan needs measurements: give --run NAME of a "
-				       "trained run, or --parameters N and --compute-s SECONDS");
+				       "give --run NAME of a trained run, or --parameters N and "
+				       "--compute-s SECONDS");
 		p->base.hosts = p->base.ranks_per_host = 1;
 	}
 	if (c->parameters > 0) {
