@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "train/ckpt/ckpt.h"
 #include "train/ckpt/ckpt_average.h"
@@ -37,6 +38,11 @@ static int find_arguments(const struct conf *c, char ***folders, size_t *n, stru
 		(*folders)[*n] = c->run ? ckpt_resolve_named(c, name, e) : mem_strdup(name, e);
 		if (!(*folders)[*n])
 			return e->code;
+		if (!file_exists((*folders)[*n])) {
+			err_set(e, ERR_NOINPUT, "the model folder %s does not exist", name);
+			free((*folders)[*n]);
+			return e->code;
+		}
 	}
 	return 0;
 }

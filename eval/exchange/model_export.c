@@ -197,6 +197,11 @@ int model_export_run(const struct conf *c, struct err *e)
 			       "export --format ctranslate2 supports --precision fp32 and int8; "
 			       "CTranslate2 converts fp32 to other types when it loads a model");
 	folder = ckpt_resolve(c, e);
+	if (folder && !file_exists(folder)) {
+		err_set(e, ERR_NOINPUT, "the model folder %s does not exist", folder);
+		free(folder);
+		return e->code;
+	}
 	from = (struct ckpt_source){ folder, c->unaveraged };
 	rc = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
 		    : e->code;

@@ -499,6 +499,8 @@ says 65 'not the vocabulary that the model was trained with' "$wb" translate -m 
 says 66 '' "$wb" translate -C "$w" --run nothing
 says 65 '' "$wb" translate -m "$tmp"
 says 66 'nosuch does not exist' "$wb" translate -m "$tmp/nosuch"
+says 66 'nosuch does not exist' "$wb" average "$tmp/nosuch" -o "$tmp/none"
+says 66 'nosuch does not exist' "$wb" export -m "$tmp/nosuch" --format ctranslate2 -o "$tmp/none"
 rm "$w/corpora/tiny/train.shard"
 says 66 'train.shard' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 40
 

@@ -70,7 +70,7 @@ has "$tmp/out" 5 '^taken:last  .*  no difference$'
 has "$tmp/out" 6 '^taken:0  .*  no difference$'
 says 64 'runs are compared on the references of their held-out set' compare --run taken other -r "$tmp/in"
 says 64 'compare needs .BASELINE. SYSTEM' compare --run taken
-says 66 'no run called "none"' compare --run taken none --set test --backend ref
+says 66 'no run "none"' compare --run taken none --set test --backend ref
 printf 'b a\nc d\nb\n' >"$tmp/w/corpora/c/test2.de"
 cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/c/test2.en"
 says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --corpus d --run elsewhere
