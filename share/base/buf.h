@@ -3,11 +3,11 @@
  *
  *	struct buf b = { 0 };
  *	buf_add(&b, text, n); buf_printf(&b, "%d", 7); ...
- *	if (buf_check(&b, e)) ...	once, at the end: did memory run out on the way?
+ *	if (buf_check(&b, e)) ...	once, at the end: reports a failed allocation
  *	buf_free(&b);			leaves it empty and reusable
  *
- * data is always NUL-terminated once something was added (the NUL is not
- * counted in len); before that it is NULL. buf_text() never is.
+ * data is NULL while the buffer is empty and unused; after the first addition it is
+ * NUL-terminated (len does not count the NUL). buf_text() never returns NULL.
  */
 #ifndef WERKBANK_BASE_BUF_H
 #define WERKBANK_BASE_BUF_H
@@ -21,7 +21,7 @@ struct buf {
 	char *data; /* owned */
 	size_t len; /* bytes in use, without the NUL */
 	size_t cap;
-	bool failed; /* out of memory: nothing is added any more */
+	bool failed; /* out of memory: further additions do nothing */
 };
 
 void buf_add(struct buf *b, const void *bytes, size_t n);
@@ -36,8 +36,8 @@ void buf_clear(struct buf *b);
 void buf_truncate(struct buf *b, size_t len);
 
 /*
- * Room for n more bytes at data + len, for callers that fill it themselves; NULL when memory ran
- * out.
+ * Allocate n more bytes at data + len and return their address; the caller fills them and adds
+ * their number to len. NULL: out of memory.
  */
 char *buf_reserve(struct buf *b, size_t n);
 
@@ -47,7 +47,7 @@ const char *buf_text(const struct buf *b);
 /* 0, or ERR_NOMEM when an addition failed since the last buf_free(). */
 int buf_check(const struct buf *b, struct err *e);
 
-/* The contents as a string that the caller owns; b is left empty. NULL: ERR_NOMEM. */
+/* Give the contents to the caller as a string (free it); b becomes empty. NULL: ERR_NOMEM. */
 char *buf_detach(struct buf *b, struct err *e);
 
 void buf_free(struct buf *b);

@@ -1,11 +1,11 @@
 /*
- * err.h - how trouble travels.
+ * err.h - error codes and messages.
  *
  * A function that can fail takes a struct err * last and returns 0 on success
- * or one of the negative codes below (pointers: NULL). The struct is untouched
- * on success, so calls may be chained. Nothing here prints or exits: main()
- * writes the text to stderr and turns the code into an exit status, the front
- * end shows the text in its status line.
+ * or one of the negative codes below (pointers: NULL). On success the struct is
+ * unchanged, so calls may be chained. Nothing here prints or exits: main()
+ * prints the text to stderr and converts the code to an exit status; the
+ * workbench shows the text in its status line.
  *
  * A text is one sentence without capital, full stop or "error:", names the
  * thing (file, line, option) and says what was expected and what to do.
@@ -47,23 +47,23 @@ struct err {
 	char text[500];
 };
 
-/* Record what went wrong and return code, so that "return err_set(...)" reads. */
+/* Set code and text, and return code, for "return err_set(…)". */
 int err_set(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /*
- * The same for a failed system call: appends ": " and the words for errno, and
- * chooses the code from it (no such file, no permission, disk full, …); errno
- * values that say nothing special give fallback.
+ * The same after a failed system call: appends ": " and strerror(errno), and
+ * derives the code from errno (no such file, no permission, disk full, …);
+ * other values of errno give fallback.
  */
 int err_set_errno(struct err *e, int fallback, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Put "prefix: " in front of a text that is already there; returns e->code. */
+/* Put "prefix: " before the text of e; returns e->code. */
 int err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* The exit status for a code: 0 for 0, its sysexits number, 70 for unknown ones. */
+/* The exit status of a code: 0 for 0, its sysexits number, 70 for an unknown code. */
 int err_exit_status(int code);
 
-/* What a code means, in a few words; never NULL. */
+/* The meaning of a code in a few words; never NULL. */
 const char *err_name(int code);
 
 #ifdef __cplusplus

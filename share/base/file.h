@@ -1,17 +1,17 @@
 /*
  * file.h - whole files: read, map, replace atomically.
  *
- * Output that others may read is written to a temporary beside its target and
- * renamed when it is complete:
+ * Output files are written to a temporary file in the same folder and renamed
+ * when they are complete:
  *
  *	struct outfile o;
  *	if (outfile_open(&o, path, e)) return e->code;
  *	fwrite(…, o.stream) …
  *	return outfile_commit(&o, e);		or outfile_abandon(&o) on failure
  *
- * Exactly one of commit and abandon is called. A killed program leaves the old
- * file as it was, and at most a file called PATH.PID.tmp. A PATH that is a
- * device or a pipe (/dev/null) is written to directly.
+ * Call exactly one of commit and abandon. A killed program leaves the old file
+ * unchanged, and at most a file PATH.PID.tmp. A PATH that is a device or a pipe
+ * (/dev/null) is written to directly.
  */
 #ifndef WERKBANK_BASE_FILE_H
 #define WERKBANK_BASE_FILE_H
@@ -38,10 +38,10 @@ void outfile_abandon(struct outfile *o);
 
 /* Replace path by these bytes, atomically. */
 int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);
-/* The same with what a buffer holds, unless memory ran out while it was filled. */
+/* The same with the contents of a buffer; ERR_NOMEM if an addition to it failed. */
 int file_write_buf(const char *path, const struct buf *b, struct err *e);
 
-/* All n bytes to a descriptor, whatever interrupts; -1 with errno: they could not all be written. */
+/* Write all n bytes to a descriptor, across signals and short writes. 0, or -1 with errno. */
 int file_write_fd(int fd, const void *bytes, size_t n);
 
 /*
@@ -52,13 +52,13 @@ int file_put_stdout(const struct buf *text, struct err *e);
 int file_write_stdout(const void *bytes, size_t n, struct err *e);
 int file_flush_stdout(struct err *e);
 
-/* The first line of a small file, without its end; false, and "": there is none. */
+/* Read the first line of a small file, without its LF; false and "": no file or no line. */
 bool file_first_line(const char *path, char *line, size_t size);
 
-/* Append the whole file to b. Larger than limit bytes (0: none): ERR_DATA. */
+/* Append the whole file to b. ERR_DATA: it is larger than limit bytes (0: no limit). */
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);
 
-/* Make to a copy of from, atomically; both are small enough for memory. */
+/* Copy the file `from` to `to` atomically, through memory. */
 int file_copy(const char *from, const char *to, struct err *e);
 
 /* A file mapped read-only. */
@@ -71,15 +71,15 @@ int map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
 /*
- * A hint: these bytes of a map will not be read soon. Memory for them is given back; they
- * can still be read, from the file.
+ * Hint that these bytes of a map will not be read soon. The kernel may drop their pages; a later
+ * read loads them from the file again.
  */
 void map_drop_pages(const void *bytes, size_t n);
 
-/* Make the folder and every missing one above it. Existing ones are fine. */
+/* Create the folder and its missing parents. An existing folder is no error. */
 int file_make_folders(const char *path, struct err *e);
 
-/* Remove a folder and all it holds. A path that does not exist is fine. Never follows links. */
+/* Remove a folder and its contents; symbolic links are not followed. A missing path is no error. */
 int file_remove_tree(const char *path, struct err *e);
 
 bool file_exists(const char *path);

@@ -1,5 +1,5 @@
 /*
- * hash.h - SHA-256 (through OpenSSL) for files, MD5 for old published sums, and a fast 64-bit hash.
+ * hash.h - SHA-256 (through OpenSSL) for files, MD5 for published checksums, and a fast 64-bit hash.
  */
 #ifndef WERKBANK_BASE_HASH_H
 #define WERKBANK_BASE_HASH_H
@@ -12,13 +12,13 @@
 #define HASH_SHA256_HEX 65 /* bytes of a text form, with its NUL */
 #define HASH_MD5_HEX	33
 
-struct hash; /* a running sum */
+struct hash; /* state of an unfinished hash */
 
 enum hash_kind { HASH_SHA256, HASH_MD5 };
 
 struct hash *hash_new(enum hash_kind kind, struct err *e); /* NULL: failure */
 int hash_add(struct hash *h, const void *bytes, size_t n, struct err *e);
-/* Write the sum in lower-case hexadecimal; hex holds HASH_SHA256_HEX bytes. */
+/* Write the hash in lower-case hexadecimal; hex has HASH_SHA256_HEX bytes. */
 int hash_hex(struct hash *h, char *hex, struct err *e);
 void hash_free(struct hash *h);
 
@@ -26,8 +26,8 @@ void hash_free(struct hash *h);
 int hash_file(const char *path, char hex[HASH_SHA256_HEX], struct err *e);
 
 /*
- * Fast, for tables, and for files that only the same version reads: the same everywhere, but not
- * the same for ever.
+ * A fast hash for tables, and for files that only the same version reads. Equal on all machines,
+ * but another version may compute another value.
  */
 uint64_t hash_bytes(const void *bytes, size_t n);
 

@@ -10,8 +10,8 @@
  *
  * and by kind
  *
- *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, device (what
- *	          that is, and why), memory (bytes that a rank takes there), options…
+ *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, device
+ *	          (a sentence: the device and why), memory (bytes a rank allocates there), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),
@@ -41,9 +41,8 @@
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
  *	eval      bleu (0..100), signature,
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
- *	          dev_ppl, seconds, weights ("average": their moving average; absent: as they are),
- *	          best (bool: by best-metric), shares (ranks that did their part
- *	          of it, where they share it)
+ *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
+ *	          best (bool: by best-metric), shares (number of ranks that took part)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/record/openseq2seq.h
  *	save      path, bytes, seconds
@@ -54,7 +53,7 @@
  *	event     level (info, warning, error), text
  *	stop      reason (finished, asked, failed), exit
  *
- * Not-a-number is null with a sibling "nonfinite":"FIELD". What is unknown is
+ * A value that is not finite is null, with a sibling "nonfinite":"FIELD". Unknown values are
  * absent. samples.jsonl beside it: {"v":1,"kind":"sample","t":…,"step":N,
  * "id":I,"source":…,"reference":…,"hypothesis":…}.
  */
@@ -71,9 +70,7 @@
 
 struct journal;
 
-/*
- * Open for appending (made when missing); an unterminated tail of a killed writer is ended first.
- */
+/* Open for appending; creates the file. Ends an incomplete last line of a killed writer. */
 struct journal *journal_open(const char *path, struct err *e);
 
 /*
@@ -85,8 +82,8 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 int journal_end(struct journal *j, struct err *e);
 
 /*
- * Who else gets each record that this handle wrote: its line without the newline, borrowed. The
- * listener writes nothing to the same journal. NULL: nobody any more.
+ * Call listener with each record that this handle writes: the line without LF, borrowed. The
+ * listener must not write to the same journal. NULL: no listener.
  */
 typedef void journal_listener(void *arg, const char *line, size_t n);
 void journal_listen(struct journal *j, journal_listener *listener, void *arg);
@@ -94,14 +91,14 @@ void journal_listen(struct journal *j, journal_listener *listener, void *arg);
 void journal_free(struct journal *j);
 
 /*
- * Follow a journal that may still grow. journal_next() gives the next whole
- * record as a parsed tree (borrowed until the next call), 0 when there is
- * nothing yet, < 0 on failure. A line that is not an object, or too long, is
+ * Read a journal that may still grow. journal_next() returns 1 with the next complete
+ * record as a parsed tree (borrowed until the next call), 0 if there is no more yet,
+ * < 0 on failure. A line that is not an object, or too long, is
  * counted in bad_lines and skipped.
  */
 struct journal_reader;
 struct journal_reader *
-journal_reader_open(const char *path, struct err *e); /* missing file: fine, may appear later */
+journal_reader_open(const char *path, struct err *e); /* the file may be missing and appear later */
 int journal_next(struct journal_reader *r, const struct json **record, struct err *e);
 int64_t journal_bad_lines(const struct journal_reader *r);
 void journal_reader_free(struct journal_reader *r);

@@ -4,16 +4,15 @@
  * Writer:
  *	struct json_writer w = { .out = &b };
  *	json_open(&w, '{'); json_put_int(&w, "step", 7); json_close(&w, '}');
- * Commas are its business. Non-finite numbers become null. Strings must be
+ * The writer adds the commas. Non-finite numbers become null. Strings must be
  * UTF-8; control characters are escaped, invalid bytes become U+FFFD.
  *
  * Reader (json_read.c): json_parse() accepts one value of RFC 8259 from
  * untrusted bytes (depth at most 64), in one pass and two allocations, or none
- * (json_parse_reusing()): opening
- * the journal of a long run is parsing a million small objects. The tree
- * belongs to the caller; all accessors accept NULL and the wrong type and then
- * give the fallback. Texts are UTF-8 without NUL bytes. Members and elements
- * are found by walking: O(position).
+ * with json_parse_reusing(), because the journal of a long run has a million
+ * small objects. The caller owns the tree. All accessors accept NULL and the
+ * wrong type and then return the fallback. Texts are UTF-8 without NUL bytes.
+ * Access to a member or element is O(position).
  */
 #ifndef WERKBANK_BASE_JSON_H
 #define WERKBANK_BASE_JSON_H
@@ -51,28 +50,28 @@ struct json; /* a value in a tree */
 
 struct json *json_parse(const char *text, size_t n,
 			struct err *e); /* NULL: ERR_DATA with the position */
-void json_free(struct json *root);	/* of a tree's root only */
+void json_free(struct json *root);	/* root: the root of a tree, or NULL */
 /*
- * The same for one text after another: the tree before (NULL: none) is given up and its memory
- * used again, or freed on failure.
+ * json_parse() for a series of texts: reuses the memory of the tree `before` (NULL: none), which
+ * becomes invalid; on failure it is freed.
  */
 struct json *json_parse_reusing(struct json *before, const char *text, size_t n, struct err *e);
 
 const struct json *json_get(const struct json *object, const char *key); /* NULL: none */
 size_t json_len(const struct json *array_or_object);			 /* 0 for anything else */
 const struct json *json_at(const struct json *array, size_t i);		 /* NULL: none */
-/* Member number i of an object in file order: its key (NULL: none), its value through *value. */
+/* Member number i of an object in file order: returns its key and sets *value; NULL: none. */
 const char *json_member(const struct json *object, size_t i, const struct json **value);
 /*
- * All children in order: for (c = json_first(v); c; c = json_next(v, c)). NULL: none, none more.
- * The name of a child of an object; "" or another's for what is no such child.
+ * Walk over all children: for (c = json_first(v); c; c = json_next(v, c)). NULL: no more.
+ * json_child_key() returns the key of a child of an object.
  */
 const struct json *json_first(const struct json *array_or_object);
 const struct json *json_next(const struct json *array_or_object, const struct json *child);
 const char *json_child_key(const struct json *child);
 /*
- * The numbers among the members that have these names: values[i], NAN where there is none. In one
- * pass, and fastest when names come in the order of the members.
+ * values[i] = the number of the member names[i], NAN if it is missing or no number. One pass,
+ * fastest if names are in the order of the members.
  */
 void json_numbers(const struct json *object, const char *const *names, size_t n, double *values);
 const char *json_text(const struct json *v, const char *fallback);

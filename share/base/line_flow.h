@@ -1,5 +1,5 @@
 /*
- * line_flow.h - the lines of a file or pipe, each worked on by one of several threads, in order.
+ * line_flow.h - process the lines of a file or pipe on several threads, results in order.
  *
  *	static int line(void *context, int worker, const char *text, size_t n, struct buf *out,
  *			struct err *e) …
@@ -7,11 +7,10 @@
  *	struct line_flow f = { line, take, &context, .threads = flow_threads(c->threads) };
  *	rc = line_flow_run(&f, path, e);
  *
- * The text is read in blocks of whole lines, which are small enough to keep
- * all threads busy; from a pipe a block ends when nothing more is there at the
- * moment, so that what goes in slowly comes out at once. Lines and what can be
- * wrong with them are those of lines.h, with the same messages. What comes out
- * does not depend on the number of threads, also after a failure.
+ * The text is read in blocks of whole lines, small enough to keep all threads busy. From a pipe a
+ * block ends when no more data is available, so interactive input is answered at once. Lines and
+ * their errors are those of lines.h, with the same messages. The output does not depend on the
+ * number of threads, not even after a failure.
  */
 #ifndef WERKBANK_BASE_LINE_FLOW_H
 #define WERKBANK_BASE_LINE_FLOW_H
@@ -24,14 +23,14 @@
 
 struct line_flow {
 	/*
-	 * One line (NUL-terminated); append to out. Several run at once, each with a worker of its
-	 * own, 0 … threads - 1: anything else that is shared must not change.
+	 * Process one line (NUL-terminated) and append the result to out. Calls run in parallel;
+	 * worker (0 … threads - 1) indexes per-thread state. Other shared state is read-only.
 	 */
 	int (*line)(void *context, int worker, const char *text, size_t n, struct buf *out,
 		    struct err *e);
 	/*
-	 * What the lines of a block appended, block after block, on the calling thread. is_waiting:
-	 * there may be no more for a while. NULL: nothing is to be done with it.
+	 * Use the results of a block; called in order, on the calling thread. is_waiting: no more
+	 * input is available now (flush the output). NULL: the results are not used.
 	 */
 	int (*take)(void *context, const struct buf *out, bool is_waiting, struct err *e);
 	void *context;
@@ -39,7 +38,7 @@ struct line_flow {
 	int threads; /* 1: everything on the calling thread */
 };
 
-/* All lines of path (NULL or "-": standard input). 0, or the failure. */
+/* Process all lines of path (NULL or "-": standard input). 0, or the code of the failure. */
 int line_flow_run(const struct line_flow *f, const char *path, struct err *e);
 
 #endif

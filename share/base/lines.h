@@ -1,5 +1,5 @@
 /*
- * lines.h - text read line by line: from a file, a pipe, memory, or whatever else gives bytes.
+ * lines.h - text read line by line from a file, a pipe, memory or a read function.
  *
  *	struct lines in;
  *	lines_open(&in, path, e);		"-" and NULL: standard input
@@ -10,7 +10,7 @@
  * A line ends at LF only (U+0085, FF and a lone CR are text); one CR before
  * the LF is cut off. The last line may lack its LF. Invalid UTF-8 is an error
  * that names file and line, unless repair is set: then U+FFFD replaces it.
- * All this is the same wherever the bytes come from.
+ * These rules hold for every source of bytes.
  */
 #ifndef WERKBANK_BASE_LINES_H
 #define WERKBANK_BASE_LINES_H
@@ -22,9 +22,9 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-#define LINES_MAX_BYTES (64u << 20) /* a longer line is ERR_DATA, before it is all in memory */
+#define LINES_MAX_BYTES (64u << 20) /* a longer line is ERR_DATA; it is not read completely */
 
-/* Up to room (> 0) bytes to to: how many, 0 at the end, < 0 failure. */
+/* Read at most room (> 0) bytes to `to`: returns their number, 0 at the end, < 0 on failure. */
 typedef int64_t lines_read(void *from, void *to, size_t room, struct err *e);
 
 struct lines {
@@ -34,13 +34,13 @@ struct lines {
 	bool repair;	/* replace invalid UTF-8 instead of failing; set after open */
 	/* private */
 	char *name;	  /* owned: for messages */
-	lines_read *read; /* NULL: from fd, or from memory when that is not NULL */
+	lines_read *read; /* NULL: read from fd, or from memory if memory is not NULL */
 	void *from;
 	int fd;
 	bool owns_fd;
-	const char *memory; /* borrowed: what has not been read yet … */
+	const char *memory; /* borrowed: the unread rest … */
 	size_t memory_len;  /* … and its length */
-	char *read_buf;	    /* owned: bytes read, of which begin … end are not consumed */
+	char *read_buf;	    /* owned: bytes read; begin … end are not consumed yet */
 	size_t begin, end, cap;
 	bool is_at_end; /* nothing more can be read */
 	struct buf repaired;
@@ -49,23 +49,24 @@ struct lines {
 int lines_open(struct lines *l, const char *path, struct err *e);
 
 /*
- * Lines of n bytes at text, which must live until the close; name is what messages call them
- * (copied), first the number of the first of them. For blocks of a text: cut behind an LF.
+ * Read the lines of n bytes at text (borrowed until lines_close()). name (copied) is used in
+ * messages; first is the number of the first line. A block of a longer text must end after an LF.
  */
 int lines_open_memory(struct lines *l, const char *name, const char *text, size_t n, int64_t first,
 		      struct err *e);
 
-/* Lines of what read gives; from is handed to it. After 0 or a failure it is not called again. */
+/* Read the lines of what read(from, …) returns. After 0 or a failure it is not called again. */
 int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
 		      struct err *e);
 
 int lines_next(struct lines *l, struct err *e); /* 1: a line; 0: the end; < 0: failure */
 
 /*
- * Instead of lines_next(): the next whole lines as they are, unchecked and with their LFs, about
- * want bytes of them in block (cleared first). Fewer at the end, and from a pipe that has no
- * more at the moment (*is_waiting): it waits for one line, not for many. 1, 0: the end, < 0.
- * l->number is the last of them: to read them, lines_open_memory(…, the number before + 1).
+ * Instead of lines_next(): put the next whole lines into block (cleared first), about want bytes,
+ * with their LFs, not checked. The block is shorter at the end and when a pipe has no more data
+ * now (*is_waiting is true then); the call waits for one line only. Returns 1, 0 at the end,
+ * < 0 on failure. l->number becomes the number of the last line of the block; to read the lines,
+ * call lines_open_memory() with first = the previous l->number + 1.
  */
 int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting,
 		     struct err *e);

@@ -1,4 +1,4 @@
-# share/base: what every program stands on: errors, memory, text, files, JSON, the journal, processes, threads in order.
+# share/base: the base of every program: errors, memory, text, files, JSON, the journal, processes, ordered threads.
 # Enter at err.h, mem.h, text.h and file.h. OpenSSL is used in hash.c alone.
 # May use: nothing of the project.
 libbase_a_SOURCES += \

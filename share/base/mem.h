@@ -1,8 +1,8 @@
 /*
- * mem.h - memory whose sizes are checked.
+ * mem.h - allocation with overflow-checked sizes.
  *
  * Sizes are multiplied only here, so that no product of two counts from a
- * file can wrap around. Memory comes back from plain free().
+ * file can overflow. All memory is released with free().
  */
 #ifndef WERKBANK_BASE_MEM_H
 #define WERKBANK_BASE_MEM_H
@@ -22,13 +22,13 @@ bool mem_mul(size_t a, size_t b, size_t *product);
 /* n zeroed elements of the given size, owned by the caller; NULL: ERR_NOMEM. n = 0 is allowed. */
 void *mem_alloc(size_t n, size_t size, struct err *e);
 
-/* The same, aligned to 64 bytes, for tensors; give it back with free(). */
+/* The same, aligned to 64 bytes, for tensors; released with free() too. */
 void *mem_alloc_aligned(size_t n, size_t size, struct err *e);
 
 /*
- * Make room for at least need elements: *array (NULL at first) holds *cap of
- * them and grows by doubling; new elements are not zeroed. On failure the old
- * array is untouched.
+ * Grow an array to at least need elements. array is the address of the array pointer (NULL at
+ * first), *cap its capacity in elements, which is doubled; new elements are not zeroed. On failure
+ * the old array is unchanged.
  */
 int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e);
 

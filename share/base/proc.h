@@ -1,5 +1,5 @@
 /*
- * proc.h - other programs: start, read, wait, stop.
+ * proc.h - child processes: start, wait, stop.
  */
 #ifndef WERKBANK_BASE_PROC_H
 #define WERKBANK_BASE_PROC_H
@@ -12,12 +12,12 @@
 
 struct proc {
 	pid_t pid;
-	int in;	 /* its standard input, -1 unless asked for */
-	int out; /* its standard output, -1 unless asked for */
-	int err; /* its standard error, -1 unless asked for */
+	int in;	 /* our end of its standard input; -1 without PROC_PIPE_IN */
+	int out; /* our end of its standard output; -1 without PROC_PIPE_OUT */
+	int err; /* our end of its standard error; -1 without PROC_PIPE_ERR */
 };
 
-/* PROC_DIE_WITH_PARENT: it gets SIGTERM when the thread that started it ends, however that ends. */
+/* PROC_DIE_WITH_PARENT: the child gets SIGTERM when the thread that started it ends. */
 enum {
 	PROC_PIPE_IN = 1,
 	PROC_PIPE_OUT = 2,
@@ -26,22 +26,22 @@ enum {
 	PROC_DIE_WITH_PARENT = 16
 };
 
-/* The file that a program's name stands for in PATH, into path; false: there is none. */
+/* Search PATH for a program and write its path; false: not found. room: bytes of path. */
 bool proc_find(const char *name, char *path, size_t room);
 
 /*
- * Start argv[0] (searched in PATH when it has no slash); argv ends with NULL. A program that cannot
- * be run: ERR_UNAVAILABLE.
+ * Start argv[0] (searched in PATH if it has no slash); argv ends with NULL. ERR_UNAVAILABLE: the
+ * program cannot be executed.
  */
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e);
 
-/* Wait for its end; *status is 0..255, or 128 + signal. Closes the pipes. */
+/* Wait until the child ends; *status is 0..255, or 128 + signal. Closes the pipes. */
 int proc_wait(struct proc *p, int *status, struct err *e);
 
-/* The same without waiting: true when it has ended. */
+/* The same without waiting; true: the child has ended. */
 bool proc_try_wait(struct proc *p, int *status);
 
-/* Ask it to end (SIGTERM), after grace_s seconds kill it, wait. */
+/* Send SIGTERM, after grace_s seconds SIGKILL, and wait for the end. */
 void proc_stop(struct proc *p, double grace_s);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * rng.h - randomness that is counted, not drawn.
+ * rng.h - a counter-based random number generator.
  *
- * A value is a function of (seed, purpose, step, position) and of nothing
- * else: no state, no order of calls, no number of ranks or threads. So a
- * resumed run repeats the uninterrupted one, and a dropout mask is made again
- * instead of being stored. Philox4x32 with 10 rounds (Salmon et al. 2011,
+ * A value is a function of (seed, purpose, step, position) only. It does not depend on
+ * earlier calls, on the number of ranks or on the number of threads. So a resumed run
+ * equals the uninterrupted one, and backward recomputes a dropout mask instead of storing
+ * it. Philox4x32 with 10 rounds (Salmon et al. 2011,
  * "Parallel random numbers: as easy as 1, 2, 3"). Inline, because the CPU and
- * the GPU kernels share these very lines.
+ * the GPU kernels share this code.
  */
 #ifndef WERKBANK_BASE_RNG_H
 #define WERKBANK_BASE_RNG_H

@@ -1,8 +1,8 @@
 /*
  * text.h - UTF-8, numbers, names.
  *
- * Text from outside is bytes until utf8_valid() said otherwise. Nothing here
- * allocates and nothing depends on the locale.
+ * Input is untrusted bytes until utf8_valid() has accepted it. Nothing here
+ * allocates or depends on the locale.
  */
 #ifndef WERKBANK_BASE_TEXT_H
 #define WERKBANK_BASE_TEXT_H
@@ -37,12 +37,12 @@ size_t utf8_count(const char *text, size_t n);
 /* Append text to b with every byte that is not part of well-formed UTF-8 replaced by U+FFFD. */
 void utf8_repair(struct buf *b, const char *text, size_t n);
 
-/* The whole of text as a number; false when it is anything else ("12abc", "", " 1"). */
+/* Convert a text that is a number and nothing else; false for "12abc", "", " 1". */
 bool text_to_int(const char *text, int64_t *value);
 bool text_to_real(const char *text, double *value);
 
 /*
- * The candidate most like word by edit distance, NULL when none is near enough to be meant.
+ * The candidate with the smallest edit distance to word, NULL if even that distance is large.
  * Borrowed.
  */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);

@@ -1,5 +1,5 @@
-# share/conf: the options and commands of all programs in two tables, and what grows from them: parser, help, manual, completion.
-# Enter at conf.h; options.def and commands.def are the tables.
+# share/conf: options and commands as tables, and what is generated from them: parser, help, manual pages, completion.
+# Enter at conf.h; options.def and commands.def are the main tables, aliases.def has former names.
 # May use: share.
 libbase_a_SOURCES += \
 	%D%/alias.h %D%/aliases.def %D%/commands.def %D%/conf.c %D%/conf.h %D%/conf_alias.c \
