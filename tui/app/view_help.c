@@ -53,6 +53,7 @@ static int lines_for(const struct help *h, const struct app_context *w,
 	int n = w->view ? add_group(lines, 0, w->view, h->filter) : 0;
 
 	n = add_group(lines, n, "Panes", h->filter);
+	n = add_group(lines, n, "Plots", h->filter);
 	return add_group(lines, n, "Workbench", h->filter);
 }
 
