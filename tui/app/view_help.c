@@ -29,13 +29,35 @@ static bool help_filter_matches(enum action a, const char *filter)
 	return strcasestr(action_infos[a].help, filter) || strcasestr(action_infos[a].name, filter);
 }
 
-static int add_group(struct help_line *lines, int n, const char *group, const char *filter)
+/* Whether a key starts the action in this view: a view may use the keys of a common action. */
+static bool is_reachable(const struct app_context *w, enum action action)
+{
+	const char *keys = keymap_keys(w->keymap, action);
+
+	while (*keys) {
+		int key;
+
+		if (*keys == ' ') {
+			keys++;
+			continue;
+		}
+		if ((key = keys_next(&keys)) <= 0)
+			return false;
+		if (keys_action(w->keymap, key, w->view) == action)
+			return true;
+	}
+	return false;
+}
+
+static int add_group(struct help_line *lines, int n, const char *group, const char *filter,
+		     const struct app_context *w)
 {
 	int first = n;
 
 	for (int a = 1; a < ACTION_COUNT; a++) {
 		if (strcmp(action_infos[a].group, group) ||
-		    !help_filter_matches((enum action)a, filter))
+		    !help_filter_matches((enum action)a, filter) ||
+		    !is_reachable(w, (enum action)a))
 			continue;
 		if (n == first) {
 			lines[n++] = (struct help_line){ 0 };
@@ -50,11 +72,11 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 static int lines_for(const struct help *h, const struct app_context *w,
 		     struct help_line lines[MAX_LINES])
 {
-	int n = w->view ? add_group(lines, 0, w->view, h->filter) : 0;
+	int n = w->view ? add_group(lines, 0, w->view, h->filter, w) : 0;
 
-	n = add_group(lines, n, "Panes", h->filter);
-	n = add_group(lines, n, "Plots", h->filter);
-	return add_group(lines, n, "Workbench", h->filter);
+	n = add_group(lines, n, "Panes", h->filter, w);
+	n = add_group(lines, n, "Plots", h->filter, w);
+	return add_group(lines, n, "Workbench", h->filter, w);
 }
 
 static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
