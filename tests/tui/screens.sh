@@ -92,7 +92,7 @@ if test -n "$utf8"; then
 	screen failed-24x80 $utf8 --dump 24x80
 fi
 
-# A journal that nobody should trust.
+# A hostile journal: control characters, huge numbers, cut lines.
 run hostile
 {
 	printf '{"v":1,"kind":"start","t":1750000000,"host":"\\u001b]0;gone\\u0007\\u202eevil","backend":"cpu"}\n'

@@ -91,7 +91,7 @@ else
 	echo "FAILED   exports"; failed=$((failed + 1))
 fi
 
-# ---- journals that nobody should trust ----
+# ---- hostile journals ----
 # hostile NAME : every view of the run, several sizes, keys of all kinds: no failure, nothing raw.
 hostile() {
 	good=1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# screens_translate.sh - the translate console, with a translator that says the same every time.
+# screens_translate.sh - the translate console, with a translator of fixed answers (fake_eval).
 # The first and the last row are the frame's, and tested elsewhere.
 # "UPDATE=1 make check TESTS=tests/tui/screens_translate.sh" rewrites the screens.
 set -eu

@@ -29,7 +29,7 @@ run() {
 	touch -d "@$2" "w/runs/$1"/*
 }
 
-# screen FILE LOCALE OPTIONS... : draw it and compare. What this host is like is no part of it.
+# screen FILE LOCALE OPTIONS... : draw it and compare. The line that describes this host is masked.
 screen() {
 	name=$1 locale=$2 file=$golden/${1%%-*}/$1.screen; shift 2
 	if ! LC_ALL=$locale "$wb" watch -C w "$@" >raw 2>err; then
@@ -42,7 +42,7 @@ screen() {
 		return
 	fi
 	if test -n "${UPDATE:-}"; then cp out "$file"; fi
-	if diff -u "$file" out; then ok "$name"; else not_ok "$name" "it is another screen"; fi
+	if diff -u "$file" out; then ok "$name"; else not_ok "$name" "the screen differs"; fi
 }
 
 utf8=
@@ -116,7 +116,7 @@ cat >w/corpora/wmt/progress.json <<-PROGRESS
 PROGRESS
 one data-fetching 2
 
-# Files that nobody should trust: what they hold is text, and nothing more.
+# Hostile files: control characters and impossible numbers are shown as text.
 printf '{"v":2,"pairs":{"read":-9e99,"train":1e300},"stages":[7,{"name":"read","seconds":1e308,"pairs_in":-5}],"source_language":"\\u001b[2J\\u202e"}' \
 	>w/corpora/tiny/manifest.json
 { printf 'x\n\033[2J\t\302\t\t\n\tlong\n'; printf '%05000d\t3\tratio\ta\tb\n' 0; printf 'no line end'; } >w/corpora/tiny/ledger.tsv
