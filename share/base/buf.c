@@ -1,6 +1,7 @@
 /* buf.c - see buf.h */
 #include "share/base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ char *buf_reserve(struct buf *b, size_t n)
 		b->failed = true;
 		return NULL;
 	}
-	b->data[b->len] = 0; /* a string also when the caller then adds nothing */
+	assert(b->cap > b->len + n); /* the NUL has room too */
+	b->data[b->len] = 0;	     /* a string even if the caller adds nothing */
 	return b->data + b->len;
 }
 

@@ -1,6 +1,7 @@
 /* file.c - see file.h */
 #include "share/base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -31,8 +32,8 @@ char *file_path(struct err *e, const char *fmt, ...)
 }
 
 /*
- * A device, a pipe, a stream of our own: written to as it is, since a rename would put a plain file
- * in its place.
+ * Devices, pipes and this process's own streams are written to directly: a rename would replace
+ * them by a plain file.
  */
 static bool is_device_or_pipe(const char *path)
 {
@@ -59,21 +60,21 @@ int outfile_open(struct outfile *o, const char *path, struct err *e)
 	if (!o->stream) {
 		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 		if (e->code == ERR_NOINPUT)
-			e->code = ERR_CANTCREAT; /* the folder is what is missing */
+			e->code = ERR_CANTCREAT; /* ENOENT: the folder is missing */
 		outfile_abandon(o);
 		return e->code;
 	}
 	return 0;
 }
 
-/* A renamed file is only sure to be there after a crash when its folder was synced too. */
+/* A rename survives a crash only after an fsync of the folder. */
 static void sync_folder_of(const char *path)
 {
 	char *copy = strdup(path);
 	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
-		(void)fsync(fd); /* some file systems cannot; the rename stands anyway */
+		(void)fsync(fd); /* some file systems do not support this */
 		close(fd);
 	}
 	free(copy);
@@ -81,8 +82,11 @@ static void sync_folder_of(const char *path)
 
 int outfile_commit(struct outfile *o, struct err *e)
 {
-	bool good = !ferror(o->stream) && fflush(o->stream) == 0 &&
-		    (!o->temporary || fsync(fileno(o->stream)) == 0);
+	bool good;
+
+	assert(o->stream && o->path); /* open, and not committed or abandoned before */
+	good = !ferror(o->stream) && fflush(o->stream) == 0 &&
+	       (!o->temporary || fsync(fileno(o->stream)) == 0);
 
 	if (!good) {
 		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
@@ -126,7 +130,8 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 	if (outfile_open(&o, path, e))
 		return e->code;
 	if (n)
-		fwrite(bytes, 1, n, o.stream); /* commit sees a failure through ferror() */
+		fwrite(bytes, 1, n,
+		       o.stream); /* outfile_commit() reports a failure, through ferror() */
 	return outfile_commit(&o, e);
 }
 

@@ -1,6 +1,7 @@
 /* flow.c - see flow.h */
 #include "share/base/flow.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -16,19 +17,19 @@ enum state { EMPTY, MADE, DONE };
 
 struct cell {
 	enum state state;
-	int rc; /* how make or work went; 0 from make: the end */
+	int rc; /* result of produce() or process(); 0 from produce(): the end */
 	struct err e;
 };
 
-/* Slot number k of the run lies in ring[k % n]. All below is guarded by lock. */
+/* Item k of the run uses slot and cell k % n_slots. lock guards all fields after it. */
 struct run {
 	const struct flow *f;
 	struct cell *ring; /* owned: (n_slots) */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int64_t made, begun; /* slots made; slots that some worker has begun with */
-	bool ended;	     /* make has said so, or failed */
-	bool stopped;	     /* nobody will take any more */
+	int64_t made, begun; /* items produced; items that some worker has started */
+	bool ended;	     /* produce() returned 0 or failed */
+	bool stopped;	     /* consume() is not called any more */
 	int next_worker;
 };
 
@@ -61,7 +62,8 @@ static void *produce_all(void *argument)
 		cell->rc = r->f->produce(r->f->context, slot_at(r, r->made), &cell->e);
 		go_on = cell->rc > 0;
 		pthread_mutex_lock(&r->lock);
-		/* the end and a failure pass through the ring like a slot that is done */
+		/* the end and a failure pass through the ring like a processed item */
+		assert(cell->state == EMPTY && r->made - r->begun <= r->f->n_slots);
 		cell->state = go_on ? MADE : DONE;
 		r->made++;
 		r->ended = !go_on;
@@ -83,13 +85,14 @@ static void *process_all(void *argument)
 		int64_t k;
 		int rc;
 
-		/* the slot that ends the run is never begun with */
+		/* no worker starts the item that ends the run */
 		while (r->begun >= r->made - r->ended && !r->ended && !r->stopped)
 			pthread_cond_wait(&r->changed, &r->lock);
 		if (r->stopped || r->begun >= r->made - r->ended)
 			break;
 		k = r->begun++;
 		cell = cell_at(r, k);
+		assert(cell->state == MADE);
 		pthread_mutex_unlock(&r->lock);
 		rc = r->f->process(r->f->context, worker, slot_at(r, k), &cell->e);
 		pthread_mutex_lock(&r->lock);
@@ -154,6 +157,7 @@ int flow_run(const struct flow *f, struct err *e)
 	pthread_t *threads;
 	int n = 0, wanted = 1 + MIN(f->threads, MAX_THREADS), rc = 0;
 
+	assert(f->produce && f->process && f->consume && f->n_slots >= 1);
 	if (f->threads <= 0)
 		return flow_run_serial(f, e);
 	r.ring = mem_alloc((size_t)f->n_slots, sizeof(*r.ring), e);
@@ -169,9 +173,10 @@ int flow_run(const struct flow *f, struct err *e)
 		r.stopped = true;
 		pthread_cond_broadcast(&r.changed);
 		pthread_mutex_unlock(&r.lock);
-		rc = err_set(e, ERR_NOMEM, "not even two threads can be started");
+		rc = err_set(e, ERR_NOMEM,
+			     "cannot start two threads: raise the limit of processes (ulimit -u)");
 	} else {
-		rc = consume_all(&r, e); /* fewer workers than asked for do as well */
+		rc = consume_all(&r, e); /* fewer workers than requested are enough */
 	}
 	while (n)
 		pthread_join(threads[--n], NULL);

@@ -92,7 +92,7 @@ out:
 	return failed;
 }
 
-/* ---- for tables ---- */
+/* ---- the fast hash ---- */
 
 static inline uint64_t load_little_endian(const unsigned char *p, size_t n)
 {
@@ -105,7 +105,7 @@ static inline uint64_t load_little_endian(const unsigned char *p, size_t n)
 	return w;
 }
 
-/* Both halves of the product, so that each bit of a and b is heard (as in wyhash, Wang Yi 2019). */
+/* XOR of both halves of the product: every bit of a and b counts (as in wyhash, Wang Yi 2019). */
 static inline uint64_t fold_product(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;

@@ -19,10 +19,10 @@ struct journal {
 	struct json_writer writer;
 	journal_listener *listener; /* NULL: none */
 	void *listener_arg;	    /* borrowed */
-	bool cut;		    /* the last record was not written whole: the disk was full */
+	bool cut;		    /* the last record is incomplete: the disk was full */
 };
 
-/* A writer that was killed may have left half a line: end it, so that ours starts on its own. */
+/* End an incomplete last line of a killed writer, so that the next record starts a line. */
 static int end_cut_line(struct journal *j, struct err *e)
 {
 	off_t end = lseek(j->fd, 0, SEEK_END);
@@ -96,7 +96,7 @@ int journal_end(struct journal *j, struct err *e)
 		return 0;
 	}
 	if (n >= 0)
-		errno = ENOSPC; /* a short write to a file means just that */
+		errno = ENOSPC; /* a short write to a file means a full disk */
 	return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
 }
 
@@ -118,13 +118,13 @@ void journal_free(struct journal *j)
 }
 
 struct journal_reader {
-	int fd;		    /* -1: the file is not there yet */
+	int fd;		    /* -1: the file does not exist yet */
 	char *path;	    /* owned */
-	struct buf pending; /* read but not yet given out, from offset start */
+	struct buf pending; /* bytes read; those from offset start are not returned yet */
 	size_t start;
 	bool skipping; /* inside a line that is too long */
 	int64_t bad_lines;
-	struct json *record; /* owned: the last one given out */
+	struct json *record; /* owned: the last one returned */
 };
 
 struct journal_reader *journal_reader_open(const char *path, struct err *e)
@@ -142,7 +142,7 @@ struct journal_reader *journal_reader_open(const char *path, struct err *e)
 	return r;
 }
 
-/* Read some more. 1: got bytes, 0: nothing there yet. */
+/* Read more. 1: got bytes, 0: no more yet. */
 static int read_more(struct journal_reader *r, struct err *e)
 {
 	ssize_t n;
@@ -173,10 +173,7 @@ static int read_more(struct journal_reader *r, struct err *e)
 	return n > 0;
 }
 
-/*
- * The next whole line within pending; NULL: more must be read. Lines that are too long are dropped
- * on the way.
- */
+/* The next complete line of pending, NULL: read more first. Skips lines that are too long. */
 static const char *next_pending_line(struct journal_reader *r, size_t *n)
 {
 	for (;;) {

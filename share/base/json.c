@@ -97,7 +97,7 @@ void json_real(struct json_writer *w, double value)
 		buf_add_str(w->out, "null");
 		return;
 	}
-	/* The shortest of four precisions that reads back as the same number. */
+	/* the shortest of four precisions that reads back as the same number */
 	for (int digits = 6; digits <= 17; digits += digits < 15 ? 9 : 1) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (strtod(text, NULL) == value)

@@ -1,10 +1,10 @@
 /*
  * json_read.c - reading JSON; see json.h
  *
- * The tree is one array of nodes in the order of the text: a container's
- * first child follows it, and span nodes further on comes its next sibling.
+ * The tree is one array of nodes in the order of the text: the first child of a
+ * container is the next node, and its next sibling is span nodes further on.
  * Strings are unescaped into a second block, which is never longer than the
- * text itself.
+ * text.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct json {
 
 struct json_doc {
 	char *texts;	       /* owned */
-	size_t cap_texts, cap; /* bytes and nodes there is room for, for json_parse_reusing() */
+	size_t cap_texts, cap; /* capacities in bytes and nodes, for json_parse_reusing() */
 	struct json nodes[];
 };
 
@@ -75,7 +75,7 @@ static inline bool accept_char(struct parser *p, char c)
 	return true;
 }
 
-/* Room for twice as many nodes. */
+/* Double the capacity of nodes. */
 static int json_grow_nodes(struct parser *p)
 {
 	size_t cap = p->doc ? 2 * p->doc->cap : 32, bytes;
@@ -117,8 +117,8 @@ static int parse_hex4(struct parser *p, uint32_t *value)
 }
 
 /*
- * After "\u": one character, or a pair of surrogates, as UTF-8. NUL becomes U+FFFD: texts end with
- * it here.
+ * After "\u": append one character, or a pair of surrogates, as UTF-8. NUL becomes U+FFFD, because
+ * texts are NUL-terminated.
  */
 static int unescape_unicode(struct parser *p)
 {
@@ -158,10 +158,10 @@ static int unescape_char(struct parser *p)
 }
 
 /*
- * Bytes from s on that stand for themselves: no quote, backslash or control character. *high
- * tells whether one of them is not ASCII. Eight at a time: a byte below 0x20, or one that a
- * difference of zero marks, borrows its highest bit. A borrow may mark bytes behind it, too, but
- * the first marked one is right.
+ * Number of bytes from s on without quote, backslash and control character. *high: one of them is
+ * not ASCII. Eight bytes at a time: subtraction sets the highest bit of a byte below 0x20, and of a
+ * byte whose XOR with the wanted character is zero. A borrow may also mark later bytes, but the
+ * first marked byte is correct.
  */
 static size_t plain_bytes(const char *s, const char *end, bool *high)
 {
@@ -185,7 +185,7 @@ static size_t plain_bytes(const char *s, const char *end, bool *high)
 	return (size_t)(at - s);
 }
 
-/* After the opening quote: the string goes to the texts, *offset tells where. */
+/* After the opening quote: unescape the string into the texts, at *offset. */
 static int parse_string(struct parser *p, uint32_t *offset)
 {
 	*offset = p->n_texts;
@@ -250,9 +250,9 @@ static bool is_number(const char *s, bool *is_integer)
 }
 
 /*
- * Numbers as programs write them: at most 18 digits, and for fractions a mantissa and a power of
- * ten that a double holds exactly, so that one operation rounds as strtod() does. False, and
- * nothing taken: anything else.
+ * Fast path: at most 18 digits, and for fractions a mantissa and a power of ten that are exact
+ * doubles, so that one operation rounds like strtod(). Any other number: false, and nothing is
+ * consumed.
  */
 static bool parse_short_number(struct parser *p, struct json *v)
 {
@@ -322,7 +322,7 @@ static bool accept_word(struct parser *p, const char *word)
 
 static int parse_value(struct parser *p, uint32_t key);
 
-/* After the opening bracket of nodes[node]. */
+/* The children of nodes[node], after its opening bracket. */
 static int parse_container(struct parser *p, size_t node, char closing)
 {
 	uint32_t children = 0, key = 0;
@@ -390,7 +390,7 @@ static int parse_value(struct parser *p, uint32_t key)
 	return parse_number(p, v);
 }
 
-/* Memory for the tree of n bytes: that of the tree before where there is one. */
+/* Memory for the tree of a text of n bytes: that of the tree `before` if it is not NULL. */
 static int json_prepare_tree(struct parser *p, struct json *before, size_t n)
 {
 	p->doc = before ? doc_of(before) : NULL;
@@ -550,7 +550,7 @@ void json_numbers(const struct json *object, const char *const *names, size_t n,
 			size_t i = expected + k < n ? expected + k : expected + k - n;
 
 			if (*names[i] == *name && !strcmp(names[i], name)) {
-				/* the first of two members of one name counts, as for json_get() */
+				/* of two members with one name the first counts, as in json_get() */
 				if (isnan(values[i]))
 					values[i] = json_number(c, NAN);
 				expected = i + 1 < n ? i + 1 : 0;

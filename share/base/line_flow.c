@@ -13,7 +13,7 @@ struct line_block {
 	struct buf text, out;
 	int64_t first; /* number of its first line */
 	bool is_waiting;
-	int rc; /* how the lines went; those before the failure are in out */
+	int rc; /* result of the lines; out has those before the failure */
 	struct err e;
 };
 
@@ -55,7 +55,7 @@ static int line_flow_process_block(void *context, int worker, void *slot, struct
 {
 	struct line_block *b = slot;
 
-	(void)e; /* told when the block is taken, after what came before the failure */
+	(void)e; /* reported when the block is consumed, after the output before it */
 	buf_clear(&b->out);
 	b->rc = line_flow_process_lines(context, worker, b, &b->e);
 	return 0;

@@ -61,7 +61,7 @@ int lines_open_reader(struct lines *l, const char *name, lines_read *read, void 
 	return 0;
 }
 
-/* Up to room bytes to to; < 0: failure. */
+/* Read at most room bytes to `to`; < 0: failure. */
 static int64_t read_some(struct lines *l, char *to, size_t room, struct err *e)
 {
 	ssize_t got;
@@ -84,7 +84,7 @@ static int64_t read_some(struct lines *l, char *to, size_t room, struct err *e)
 	return got;
 }
 
-/* Read more behind the line that has begun, which moves to the front. */
+/* Move the incomplete line to the front of the buffer and read more after it. */
 static int fill_buffer(struct lines *l, struct err *e)
 {
 	int64_t got;
@@ -93,7 +93,7 @@ static int fill_buffer(struct lines *l, struct err *e)
 		memmove(l->read_buf, l->read_buf + l->begin, l->end - l->begin);
 	l->end -= l->begin;
 	l->begin = 0;
-	/* one byte stays free: the last line may lack its LF and needs a NUL all the same */
+	/* one byte stays free for the NUL of a last line without LF */
 	if (mem_grow(&l->read_buf, &l->cap, MAX(l->end + l->end / 2, BLOCK_BYTES), 1, e))
 		return e->code;
 	got = read_some(l, l->read_buf + l->end, l->cap - 1 - l->end, e);
@@ -104,7 +104,7 @@ static int fill_buffer(struct lines *l, struct err *e)
 	return 0;
 }
 
-/* The bytes of the next line with its LF, 0: the end; < 0: failure. */
+/* Length of the next line with its LF; 0: the end; < 0: failure. */
 static int64_t find_line(struct lines *l, struct err *e)
 {
 	size_t looked = 0;
@@ -174,7 +174,7 @@ int lines_next(struct lines *l, struct err *e)
 
 /* ---- many lines at once ---- */
 
-/* Would reading give something (or the end) at once? */
+/* Does a read return data, or the end, without waiting? */
 static bool can_read_now(const struct lines *l)
 {
 	struct pollfd p = { .fd = l->fd, .events = POLLIN };
@@ -182,7 +182,7 @@ static bool can_read_now(const struct lines *l)
 	return l->read || l->memory || poll(&p, 1, 0) != 0;
 }
 
-/* The last of them may lack its LF. */
+/* Number of lines; the last one may lack its LF. */
 static int64_t count_block_lines(const char *text, size_t n)
 {
 	int64_t lines = n && text[n - 1] != '\n';
@@ -192,7 +192,7 @@ static int64_t count_block_lines(const char *text, size_t n)
 	return lines;
 }
 
-/* Read to block until it holds a whole line and want bytes; bytes of its whole lines, or < 0. */
+/* Fill block to a complete line and want bytes; returns the bytes of complete lines, or < 0. */
 static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struct err *e)
 {
 	size_t whole = 0;
@@ -213,7 +213,7 @@ static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struc
 		block->len += (size_t)got;
 		if (lf)
 			whole = (size_t)(lf - block->data) + 1;
-		/* A line that is too long is not read further: whoever sees it says so. */
+		/* a line that is too long is not read further; lines_next() reports it */
 		if (!whole && block->len > LINES_MAX_BYTES)
 			return (int64_t)block->len;
 		if (whole && (block->len >= want || !can_read_now(l)))

@@ -24,8 +24,8 @@ void *mem_alloc(size_t n, size_t size, struct err *e)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /*
- * Large blocks are read from end to end, or anywhere, again and again: with pages of 2 MiB, where
- * the system gives them to those who ask, addresses need not be looked up all the time.
+ * Large blocks are read repeatedly, in order or at random. Pages of 2 MiB, where the system grants
+ * them on request, save most TLB misses.
  */
 static void *alloc_aligned(size_t bytes)
 {
@@ -67,7 +67,7 @@ int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e)
 
 	if (need <= *cap)
 		return 0;
-	memcpy(&old, array, sizeof(old)); /* a T *, whatever T is */
+	memcpy(&old, array, sizeof(old)); /* a T * of any type T */
 	while (new_cap < need && new_cap <= SIZE_MAX / 2)
 		new_cap *= 2;
 	if (new_cap < need || !mem_mul(new_cap, size, &bytes) || !(bigger = realloc(old, bytes)))

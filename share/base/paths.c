@@ -27,9 +27,9 @@ static char *program_folder(struct err *e)
 }
 
 /*
- * The first folder that holds name: below places beside the running program (a build in the source
- * tree; the tests' program one level down; an installation wherever it was moved to; NULL ends
- * them), then the installation's.
+ * The path of name in the first folder that contains it: the folders `places` relative to the
+ * running program (a build in the source tree; the test program one level down; a relocated
+ * installation; NULL ends the list), then the configured data folder.
  */
 static char *find_beside(const char *const *places, const char *installed, const char *name,
 			 struct err *e)
@@ -96,7 +96,7 @@ char *paths_workspace(const char *option, struct err *e)
 	return mem_strdup(home && *home ? home : "werkbank.d", e);
 }
 
-/* The folder of a run's checkpoint, owned; NULL: failure. */
+/* The folder of a checkpoint of a run, owned by the caller; NULL: failure. */
 static char *find_checkpoint(const char *run, const char *which, struct err *e)
 {
 	static const char *const usual[] = { "best", "last" };
@@ -116,7 +116,7 @@ static char *find_checkpoint(const char *run, const char *which, struct err *e)
 	return NULL;
 }
 
-/* NAME:CHECKPOINT, owned; *which points behind the colon, or is NULL. */
+/* A copy of NAME:CHECKPOINT cut at the colon, owned; *which: CHECKPOINT, or NULL. */
 static char *find_run_folder(const char *workspace, const char *name, const char **which,
 			     struct err *e)
 {
@@ -139,7 +139,7 @@ static char *find_run_folder(const char *workspace, const char *name, const char
 	return folder;
 }
 
-/* A model's folder, or that of a run: then its best checkpoint. */
+/* The folder of a model, or of the best checkpoint if it is the folder of a run. */
 static char *find_folder(const char *path, struct err *e)
 {
 	char *checkpoints = file_path(e, "%s/checkpoints", path), *folder = NULL;

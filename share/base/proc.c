@@ -22,8 +22,8 @@ static void close_fd(int *fd)
 }
 
 /*
- * In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns
- * errno through report.
+ * In the child: connect the standard streams to the pipes, restore default signals, exec. A failed
+ * exec sends errno to the parent through report.
  */
 static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], int report,
 			  pid_t parent)
@@ -85,7 +85,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	}
 	close_fd(&report[1]);
 	if (!failed) {
-		/* The pipe closes without a word when exec succeeds. */
+		/* a successful exec closes the pipe without data */
 		do
 			n = read(report[0], &number, sizeof(number));
 		while (n < 0 && errno == EINTR);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the well-formed sequence at s (n >= 1), 0 when there is none. Unicode 15, table 3-7. */
+/* Length of the well-formed sequence at s (n >= 1), 0: ill-formed. Unicode 15, table 3-7. */
 static size_t sequence_length(const unsigned char *s, size_t n)
 {
 	unsigned char low = 0x80, high = 0xBF; /* range of the second byte */
@@ -50,7 +50,7 @@ size_t utf8_valid_prefix(const char *text, size_t n)
 		size_t step;
 		uint64_t word;
 
-		/* Most text is ASCII: eight bytes at a time. */
+		/* fast path: eight ASCII bytes at a time */
 		if (n - i >= sizeof(word)) {
 			memcpy(&word, s + i, sizeof(word));
 			if (!(word & 0x8080808080808080u)) {
@@ -137,7 +137,7 @@ void utf8_repair(struct buf *b, const char *text, size_t n)
 	}
 }
 
-/* strtoll and strtod skip blanks; a number as we mean it begins with a sign, a digit or a point. */
+/* strtoll and strtod skip blanks; here a number begins with a sign, a digit or a point. */
 static bool begins_number(const char *text)
 {
 	return text[0] && strchr("+-.0123456789", text[0]);
@@ -174,7 +174,7 @@ bool text_to_real(const char *text, double *value)
 
 #define NEAREST_MAX 64 /* longer words are not compared */
 
-/* Levenshtein distance with - and _ taken for the same. */
+/* Levenshtein distance; - and _ are equal. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
@@ -199,7 +199,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t n)
 {
-	size_t best = strlen(word) / 3 + 2; /* further away is not what was meant */
+	size_t best = strlen(word) / 3 + 2; /* a larger distance is no useful hint */
 	const char *nearest = NULL;
 
 	if (strlen(word) > NEAREST_MAX)

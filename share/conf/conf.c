@@ -215,7 +215,7 @@ void conf_free(struct conf *c)
 
 /* ---- one value from text ---- */
 
-/* "'12abc' is not a whole number (1 to 64)" and its like. */
+/* Such as "--beam: '12abc' is not a whole number from 1 to 64". */
 static int bad_number(const struct conf_option *o, const char *value, const struct conf_source *s,
 		      struct err *e)
 {
@@ -315,8 +315,8 @@ static int list_add(struct conf_list *l, const char *text, struct err *e)
 }
 
 /*
- * Items are separated by blanks; "double quotes" hold an item with blanks together, and in them
- * \n is a line's end and \ before anything else stands for that.
+ * Items are separated by blanks. "Double quotes" enclose an item with blanks; inside them \n is a
+ * line feed, and \ before any other character is that character.
  */
 static int list_split(struct conf_list *l, const char *value, struct err *e)
 {
@@ -360,7 +360,7 @@ bool conf_is_choice(const struct conf_option *o, const char *value)
 	return false;
 }
 
-/* Repeated on the command line the items add up; any other source replaces the list. */
+/* Items of repeated options on the command line add up; any other source replaces the list. */
 static int assign_list(struct conf_list *slot, const struct conf_option *o, const char *value,
 		       enum conf_rank old, const struct conf_source *s, struct err *e)
 {
@@ -394,6 +394,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 	void *slot = conf_slot(c, o);
 	int code = 0;
 
+	assert(o >= conf_options && o < conf_options + conf_n_options && c->origins);
 	if (s->rank < where->rank)
 		return 0;
 	switch (o->kind) {
@@ -435,7 +436,8 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 	else if (text_starts_with(origin, "WERKBANK_"))
 		s.rank = RANK_ENVIRONMENT;
 	else
-		c->origins[o - conf_options].rank = RANK_DEFAULT; /* whoever calls this means it */
+		c->origins[o - conf_options].rank =
+			RANK_DEFAULT; /* a direct call overrides earlier values */
 	return conf_assign(c, o, value, &s, e);
 }
 
@@ -549,7 +551,7 @@ void conf_apply_size(struct conf *c)
 		[SIZE_BASE] = { 512, 2048, 8, 6 },
 		[SIZE_BIG] = { 1024, 4096, 16, 6 },
 	};
-	struct err ignored; /* an origin that cannot be noted for lack of memory is "default" */
+	struct err ignored; /* without memory for the origin it stays "default" */
 
 	apply_preset(c, "d_model", &c->d_model, sizes[c->size].d_model, &ignored);
 	apply_preset(c, "d_ff", &c->d_ff, sizes[c->size].d_ff, &ignored);

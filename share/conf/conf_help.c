@@ -35,7 +35,7 @@ static void help_wrap_words(struct buf *out, const char *text, size_t indent)
 	buf_add_char(out, '\n');
 }
 
-/* The same after the first `column` columns of a line, or on the next line if these are too many. */
+/* The same after `column` columns of a line; on the next line if they are too many. */
 static void help_add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
 {
 	if (column + 2 > indent && column > 0) {
