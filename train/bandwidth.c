@@ -25,7 +25,7 @@
 #define SMALLEST_WIRE                                                                              \
 	((int64_t)1 << 16) /* bytes of fp32 from which all wire formats are measured */
 #define LARGEST_WIRE  ((int64_t)1 << 24)
-#define PAUSE_S	      20e-3 /* before each of these reductions, in place of the computing of a step */
+#define PAUSE_S	      20e-3 /* before each of these reductions, like the computing of a step */
 #define QUICK_S	      0.5   /* reductions below this time are repeated, for a median */
 #define QUICK_ROUNDS  5
 #define BESIDE_BYTES  ((int64_t)1 << 22) /* of a reduction during computing; upper limit */

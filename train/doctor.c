@@ -382,8 +382,8 @@ static void doctor_check_workspace(struct findings *all)
 	      free_gb);
 	if (free_gb < 15) {
 		f->state = LIMITED;
-		ADVICE(f, "preparing WMT16 English–German needs about 15 GB: choose another folder "
-			  "with -C DIR");
+		ADVICE(f, "preparing WMT16 English–German needs about 15 GB: choose another "
+			  "folder with -C DIR");
 	}
 	free(path);
 }

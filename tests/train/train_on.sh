@@ -144,7 +144,7 @@ equal "translations too" "$tmp/a" "$tmp/b"
 cp -R "$r/ema/checkpoints/12" "$tmp/broken"
 printf X | dd of="$tmp/broken/training.safetensors" bs=1 seek=3000 conv=notrunc 2>/dev/null
 says "damage in what is not read" 0 '' "$wb" translate --model "$tmp/broken" -q "$tmp/three"
-says "damage in what is read" 65 'training.safetensors: is damaged' "$wb" translate --model "$tmp/broken" --unaveraged -q "$tmp/three"
+says "damage in what is read" 65 'training.safetensors is damaged' "$wb" translate --model "$tmp/broken" --unaveraged -q "$tmp/three"
 
 # ---- what does not fit ---------------------------------------------------------------------
 says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini" --start-from none --run bad
@@ -161,6 +161,6 @@ says "other codes" 65 'special/bpe.codes differs from the file of' "$wb" train "
 cp "$tmp/codes" "$c/special/bpe.codes"
 absent "nothing is left of what cannot begin" "$r/bad"
 printf X | dd of="$tmp/folder/model.safetensors" bs=1 seek=2000 conv=notrunc 2>/dev/null
-says "damaged weights" 65 'model.safetensors: is damaged' "$wb" train "$tmp/special.ini" --start-from "$tmp/folder" --run damaged
+says "damaged weights" 65 'model.safetensors is damaged' "$wb" train "$tmp/special.ini" --start-from "$tmp/folder" --run damaged
 
 tally

@@ -190,6 +190,13 @@ static int64_t ckpt_get_integer(const struct json *object, const char *key, int6
 	return v;
 }
 
+/* The same for a size, 1 .. high. */
+static int32_t ckpt_get_size(const struct json *shape, const char *key, int32_t high,
+			     const char **bad)
+{
+	return (int32_t)ckpt_get_integer(shape, key, 1, high, bad);
+}
+
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
 			    struct err *e)
 {
@@ -198,25 +205,21 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 
 	*s = (struct ckpt_state){
 		.step = ckpt_get_integer(root, "step", 0, INT64_MAX, &bad),
-		.loader_position = (uint64_t)ckpt_get_integer(root, "loader_position", 0, INT64_MAX, &bad),
+		.loader_position =
+			(uint64_t)ckpt_get_integer(root, "loader_position", 0, INT64_MAX, &bad),
 		.seed = (uint64_t)ckpt_get_integer(root, "seed", 0, INT64_MAX, &bad),
 		.seconds = json_number(json_get(root, "seconds"), 0),
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
 		.best_step = ckpt_get_integer(root, "best_step", -1, INT64_MAX, &bad),
-		.shape =
-			{
-				.d_model = (int32_t)ckpt_get_integer(shape, "d_model", 1, INT32_MAX, &bad),
-				.d_ff = (int32_t)ckpt_get_integer(shape, "d_ff", 1, INT32_MAX, &bad),
-				.heads = (int32_t)ckpt_get_integer(shape, "heads", 1, INT32_MAX, &bad),
-				.encoder_layers = (int32_t)ckpt_get_integer(shape, "encoder_layers", 1,
-								 MODEL_MAX_LAYERS, &bad),
-				.decoder_layers = (int32_t)ckpt_get_integer(shape, "decoder_layers", 1,
-								 MODEL_MAX_LAYERS, &bad),
-				.vocabulary =
-					(int32_t)ckpt_get_integer(shape, "vocabulary", 1, INT32_MAX, &bad),
-				.real_vocabulary = (int32_t)ckpt_get_integer(shape, "real_vocabulary", 1,
-								  INT32_MAX, &bad),
-			},
+	};
+	s->shape = (struct model_shape){
+		.d_model = ckpt_get_size(shape, "d_model", INT32_MAX, &bad),
+		.d_ff = ckpt_get_size(shape, "d_ff", INT32_MAX, &bad),
+		.heads = ckpt_get_size(shape, "heads", INT32_MAX, &bad),
+		.encoder_layers = ckpt_get_size(shape, "encoder_layers", MODEL_MAX_LAYERS, &bad),
+		.decoder_layers = ckpt_get_size(shape, "decoder_layers", MODEL_MAX_LAYERS, &bad),
+		.vocabulary = ckpt_get_size(shape, "vocabulary", INT32_MAX, &bad),
+		.real_vocabulary = ckpt_get_size(shape, "real_vocabulary", INT32_MAX, &bad),
 	};
 	if (bad)
 		return err_set(e, ERR_DATA,

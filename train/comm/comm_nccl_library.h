@@ -5,13 +5,12 @@
 #include <nccl.h>
 
 /* Every function of NCCL that the program calls: X(name without the prefix nccl). */
-#define NCCL_FUNCTIONS(X)                                                                          \
-	X(GetVersion)                                                                              \
-	X(GetUniqueId)                                                                             \
-	X(GetErrorString)                                                                          \
-	X(GetLastError) X(CommInitRankConfig) X(CommGetAsyncError) X(CommFinalize) X(CommDestroy)  \
-		X(CommAbort) X(GroupStart) X(GroupEnd) X(Send) X(Recv) X(AllReduce)                \
-			X(ReduceScatter) X(AllGather)
+/* clang-format off */
+#define NCCL_FUNCTIONS(X) \
+	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRankConfig) \
+	X(CommGetAsyncError) X(CommFinalize) X(CommDestroy) X(CommAbort) X(GroupStart) \
+	X(GroupEnd) X(Send) X(Recv) X(AllReduce) X(ReduceScatter) X(AllGather)
+/* clang-format on */
 
 struct nccl_library {
 #define X(name) __typeof__(&nccl##name) name;
