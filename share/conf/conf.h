@@ -1,5 +1,5 @@
 /*
- * conf.h - options: their values, where each came from, and how users see them.
+ * conf.h - options: values, origins, parsers, help and manual pages.
  *
  * options.def holds the options, commands.def the subcommands. A value comes
  * from, in rising order: the default, the recipe's file, the environment
@@ -72,8 +72,8 @@ void conf_free(struct conf *c);
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
 
 /*
- * What a main() ends with: when code is not 0, say "werkbank COMMAND: text" on
- * standard error; the exit status for code. c may be only zeroed.
+ * The end of a main(): if code is not 0, print "werkbank COMMAND: text" on
+ * standard error. Returns the exit status of code. c may be just zeroed.
  */
 int conf_exit_status(const struct conf *c, int code, const struct err *e);
 
@@ -98,25 +98,25 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
  * A value may stand in "double quotes". Where nothing names the corpus, it is
  * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
- * origins it notes.
+ * origins in its comments.
  */
 int conf_load_recipe(struct conf *c, const char *name, struct err *e);
 
 /*
- * The same for n bytes of text that were read elsewhere, as if from the file path, which need not
- * be here.
+ * The same for n bytes of text from another source; path is for messages and need not exist
+ * on this host.
  */
 int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
 			  struct err *e);
 
-/* What a recipe is called by its path: "some/demo.ini" is demo. */
+/* The name of a recipe from its path: "some/demo.ini" is demo. */
 void conf_recipe_name(const char *path, char *name, size_t size);
 
-/* Fill d_model, d_ff, heads and layers that are 0 from the size. */
+/* Set d_model, d_ff, heads and layers that are 0 to the values of the size. */
 void conf_apply_size(struct conf *c);
 
 /*
- * Where a value came from: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line",
+ * The origin of a value: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line",
  * "size base". Borrowed.
  */
 const char *conf_origin(const struct conf *c, const char *name);
@@ -139,7 +139,7 @@ const char *conf_option_at(size_t i, const char **section);
 
 enum conf_kind { CONF_INT, CONF_REAL, CONF_BOOL, CONF_STR, CONF_ENUM, CONF_LIST };
 
-/* What the tables say of an option. All borrowed. */
+/* A row of options.def. All borrowed. */
 struct conf_row {
 	enum conf_kind kind;
 	const char *section, *name; /* name with _ */
@@ -147,31 +147,31 @@ struct conf_row {
 	const char *help;
 };
 
-/* The row of an option; false: there is none of that name (with - or _). */
+/* Find the row of an option by its name or former name (with - or _); false: unknown. */
 bool conf_find_row(const char *name, struct conf_row *out);
 
 /* Whether a command takes an option; false for a command or option that does not exist. */
 bool conf_accepts_option(const char *command, const char *option);
 
-/* What follows the options of a command, as the usage line has it; NULL: no such command. */
+/* The arguments of a command as in its usage line; NULL: no such command. */
 const char *conf_command_arguments(const char *command);
 
-/* Whether text is a value of an option: 0, or ERR_USAGE saying what is expected. */
+/* Check a value of an option: 0, or ERR_USAGE with what is expected. */
 int conf_check(const char *name, const char *value, struct err *e);
 
-/* What an option is for, with its range and default, as --help has it. */
+/* Append the help of an option with range and default, as --help prints it. */
 void conf_explain(const char *name, struct buf *out);
 
-/* Choice number i of an enumeration's detail, its length through *n; NULL past the end. Borrowed. */
+/* Choice number i of a detail "a|b|c" and its length *n; NULL past the end. Borrowed. */
 const char *conf_choice(const char *choices, int i, size_t *n);
 
 /* ---- what users read ---- */
 
-/* The version, and what was built in. */
+/* The version and the built-in features. */
 void conf_version(struct buf *out);
 /* Help: of one command, or (NULL) the list of commands. */
 void conf_help(const char *command, struct buf *out);
-/* A manual page in roff: NULL werkbank(1), "train" werkbank-train(1), "recipe" werkbank-recipe(5). */
+/* A manual page in roff. page: NULL werkbank(1), "train" werkbank-train(1), "recipe" (5). */
 int conf_man_page(const char *page, struct buf *out, struct err *e);
 /* Completion for "bash", "zsh" or "fish". */
 int conf_completion(const char *shell, struct buf *out, struct err *e);

@@ -1,9 +1,9 @@
 /*
  * conf_complete.c - see conf.h: completion of shells.
  *
- * What stands where is known from the tables: commands, options, choices, and the words of a
- * command's arguments ("pbs|slurm RECIPE"). Names that change (runs, corpora, recipes) are asked
- * for when they are wanted, by "werkbank _names KIND".
+ * The tables give commands, options, choices and the words of a command's arguments
+ * ("pbs|slurm RECIPE"). The completion script gets names that change (runs, corpora, recipes) from
+ * "werkbank _names KIND".
  */
 #include "config.h"
 
@@ -13,14 +13,14 @@
 
 #include "share/conf/conf_internal.h"
 
-/* ---- what may stand somewhere ---- */
+/* ---- words to complete ---- */
 
 static bool is_hidden(const struct conf_command *cmd)
 {
 	return cmd->name[0] == '_';
 }
 
-/* "a|b|c" as "a b c"; words in capitals stand for something else and are left out. */
+/* "a|b|c" as "a b c"; words in capitals are placeholders and are left out. */
 static void add_choice_words(const char *choices, struct buf *out)
 {
 	const char *at, *space = "";
@@ -44,7 +44,7 @@ static void add_command_names(struct buf *out)
 		}
 }
 
-/* Names in the workspace or among what is shipped, for words of usage lines and values. */
+/* Placeholders of usage lines, and the kind of names that completes each. */
 static const struct {
 	const char *word, *kind;
 } named[] = {
@@ -153,7 +153,7 @@ static const char bash_head[] =
 	"\t\tword=${COMP_WORDS[i]}\n"
 	"\t\tcase $word in\n";
 
-/* How far the line is: the command, the workspace, how many arguments before the cursor. */
+/* Parse the line: command, workspace, number of arguments before the cursor. */
 static void bash_walk(struct buf *out)
 {
 	const char *bar = "\t\t";
@@ -178,7 +178,7 @@ static void bash_walk(struct buf *out)
 		    "\tdone\n");
 }
 
-/* Values of the option before the cursor; one whose values nobody knows is left to files. */
+/* Values of the option before the cursor; other values complete as files. */
 static void bash_values(struct buf *out)
 {
 	buf_add_str(out, "\tcase $prev in\n");

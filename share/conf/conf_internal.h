@@ -1,9 +1,8 @@
 /*
  * conf_internal.h - the option and command tables as rows, for the conf_*.c files only.
  *
- * Everybody else uses conf.h. An option is found by its row; its value lies in
- * struct conf at row->offset. Ranks say who may overwrite whom: a source of
- * lower rank never touches a value of a higher one.
+ * Other files use conf.h. The value of an option is in struct conf at row->offset.
+ * A source of lower rank never overwrites a value of higher rank.
  */
 #ifndef WERKBANK_SHARE_CONF_CONF_INTERNAL_H
 #define WERKBANK_SHARE_CONF_CONF_INTERNAL_H
@@ -20,8 +19,9 @@ struct conf_option {
 	size_t offset;	  /* of the value in struct conf */
 	double def;	  /* numbers, booleans, enumerations */
 	double lo, hi;
-	const char *detail; /* strings, lists: what the argument is; enumerations: the choices */
-	const char *text;   /* strings: the default, NULL: none */
+	const char
+		*detail; /* strings, lists: the argument, such as FILE; enumerations: the choices */
+	const char *text; /* strings: the default, NULL: none */
 	const char *help;
 };
 
@@ -53,7 +53,7 @@ bool conf_command_accepts(const struct conf_command *cmd, const char *program,
 /* Whether a word is among words separated by blanks. */
 bool conf_has_word(const char *words, const char *word);
 
-/* Whether the values of an option are words of its detail "a|b|c"; whether a value is such a word. */
+/* Whether the values of an option are the words of its detail "a|b|c"; whether a value is one. */
 bool conf_has_choices(const struct conf_option *o);
 bool conf_is_choice(const struct conf_option *o, const char *value);
 
@@ -61,7 +61,7 @@ bool conf_is_choice(const struct conf_option *o, const char *value);
 #define CONF_NAME_MAX 40
 const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
 
-/* Where a value comes from, and how messages call the option. */
+/* The source of a value, and the name of the option in messages. */
 struct conf_source {
 	enum conf_rank rank;
 	const char *origin; /* borrowed */
@@ -70,8 +70,8 @@ struct conf_source {
 };
 
 /*
- * Set from text if the source's rank allows it. A list gets one item more from the
- * command line, and is replaced by items separated by blanks from anywhere else.
+ * Set an option from text if the rank of the source allows it. The command line appends one item
+ * to a list; any other source replaces the list by items separated by blanks.
  */
 int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 		const struct conf_source *s, struct err *e);
@@ -81,8 +81,8 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
 			  struct err *e);
 
 /*
- * The letter of an option for a command, 0: none. Where a command takes two options of one letter,
- * it is the first one's. cmd NULL: among all options.
+ * The letter of an option for a command, 0: none. If a command takes two options with one letter,
+ * the first one has it. cmd NULL: among all options.
  */
 char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
 

@@ -9,7 +9,7 @@
 #include "share/conf/conf_internal.h"
 #include "share/base/text.h"
 
-/* A walk over argv: options are taken out, arguments are moved together behind the command. */
+/* A walk over argv: options are parsed, arguments are collected after the command. */
 struct walk {
 	struct conf *c;
 	const struct conf_command *cmd; /* NULL: none was given */
@@ -29,7 +29,7 @@ static const char *of_command(const struct walk *w, char out[64])
 	return out;
 }
 
-/* No such option here: it may be misspelt, or belong to another command. */
+/* Report an unknown option: misspelt, or of another command. */
 static int unknown_option(const struct walk *w, const char *name, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(name);
@@ -76,10 +76,10 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 			return err_set(e, ERR_USAGE, "%s needs a value: %s", label, o->detail);
 		value = w->argv[++w->at];
 		if (value[0] == '-' && value[1] == '-')
-			return err_set(
-				e, ERR_USAGE,
-				"%s needs a value, but %s follows; write %s=%s if that is meant",
-				label, value, label, value);
+			return err_set(e, ERR_USAGE,
+				       "%s needs a value, but %s follows; to use that as the "
+				       "value, write %s=%s",
+				       label, value, label, value);
 	}
 	rc = conf_assign(w->c, o, value, &s, e);
 	while (!rc && o->kind == CONF_LIST && conf_has_choices(o) && w->at + 1 < w->argc &&
@@ -196,7 +196,7 @@ static int parse_arguments(struct walk *w, struct err *e)
 	return code;
 }
 
-/* How many arguments a usage line such as "SOURCE TARGET [LEDGER]" or "[FILE...]" stands for. */
+/* The number of arguments of a usage line such as "SOURCE TARGET [LEDGER]" or "[FILE...]". */
 static void count_arguments(const char *usage, int *least, int *most)
 {
 	*least = *most = 0;
@@ -220,19 +220,18 @@ static int check_arguments(const struct walk *w, struct err *e)
 		return 0;
 	count_arguments(usage, &least, &most);
 	if (c->n_arguments < least)
-		return err_set(e, ERR_USAGE, "%s needs %s%s; --help says more", of_command(w, who),
-			       usage, c->n_arguments ? ", and not all of it was given" : "");
+		return err_set(e, ERR_USAGE, "%s needs %s%s; see its --help", of_command(w, who),
+			       usage, c->n_arguments ? ", and some of it is missing" : "");
 	if (c->n_arguments > most && !w->cmd && conf_find_command(c->arguments[0]))
 		return err_set(e, ERR_USAGE, "the command comes first: werkbank %s [OPTION]...",
 			       c->arguments[0]);
 	if (c->n_arguments > most)
-		return err_set(e, ERR_USAGE,
-			       "%s has no use for the argument '%s'; --help says what it takes",
+		return err_set(e, ERR_USAGE, "%s does not take the argument '%s'; see its --help",
 			       of_command(w, who), c->arguments[most]);
 	return 0;
 }
 
-/* argv[1] as a command of this program. */
+/* Find argv[1] among the commands of this program. */
 static int find_command(struct walk *w, struct err *e)
 {
 	const char *word = w->argc > 1 ? w->argv[1] : NULL, *near = NULL;

@@ -9,7 +9,7 @@
 
 #include "share/conf/conf_internal.h"
 
-/* Text for roff: - is a minus, \ and a leading . or ' are made plain. */
+/* Escape text for roff: -, \, quotes, and a leading . or '. */
 static void add_roff(struct buf *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')
@@ -53,7 +53,7 @@ static void man_title(const char *name, int section, const char *about, struct b
 		buf_add_str(out, "\\-");
 		add_roff(out, name);
 	}
-	/* whatis wants few words: what stands before a remark */
+	/* whatis wants few words: those before a remark */
 	snprintf(words, sizeof(words), "%.*s", (int)strcspn(about, ":;("), about);
 	while (*words && words[strlen(words) - 1] == ' ')
 		words[strlen(words) - 1] = 0;
@@ -87,7 +87,7 @@ static void man_explain(const struct conf_option *o, struct buf *out)
 	buf_free(&text);
 }
 
-/* As it is typed; letter: what it is called with one dash, 0: nothing. */
+/* An option of a command line; letter: its short form, 0: none. */
 static void man_option(const struct conf_option *o, char letter, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -102,7 +102,7 @@ static void man_option(const struct conf_option *o, char letter, struct buf *out
 	man_explain(o, out);
 }
 
-/* As it is written in a recipe. */
+/* An option as a key of a recipe. */
 static void man_key(const struct conf_option *o, struct buf *out)
 {
 	buf_add_str(out, ".TP\n.B ");
@@ -120,7 +120,7 @@ static void man_environment(struct buf *out)
 	buf_add_str(
 		out,
 		".SH ENVIRONMENT\n"
-		".TP\n.B WERKBANK_HOME\nThe workspace, where \\-C is not given.\n"
+		".TP\n.B WERKBANK_HOME\nThe workspace, if \\-C is not given.\n"
 		".TP\n.B WERKBANK_SHARE\nThe folder of shipped recipes and corpus manifests.\n"
 		".TP\n.B WERKBANK_\\fINAME\\fR\nThe value of option NAME, in capitals and with _.\n"
 		".TP\n.B NO_COLOR\nNo colours on the terminal.\n");
@@ -388,8 +388,7 @@ static void man_recipe(struct buf *out)
 		"Where commands take a RECIPE, a name with a slash or ending in .ini is a path, "
 		"any other\n"
 		"name one of the shipped recipes.\n"
-		"The corpus and the run are called like the recipe, unless something else is "
-		"said.\n"
+		"The default name of the corpus and of the run is the name of the recipe.\n"
 		".SH RECIPE\n"
 		".TP\n.B include = NAME\nLoad that recipe first; up to 8 deep.\n"
 		".TP\n.B description = TEXT\nFor people.\n");

@@ -75,7 +75,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 	snprintf(name, sizeof(name), "%.*s", (int)(close - text - 2), text + 2);
 	value = getenv(name);
 	if (!value)
-		return recipe_error(r, e, "this environment variable is not set", name);
+		return recipe_error(r, e, "the environment variable is not set", name);
 	buf_add_str(out, value);
 	*end = close + 1;
 	return 0;
@@ -238,7 +238,8 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 	int code;
 
 	if (r->depth >= RECIPE_MAX_DEPTH)
-		return recipe_error(r, e, "recipes include each other without end", name);
+		return recipe_error(
+			r, e, "recipes include each other in a cycle, or more than 8 deep", name);
 	code = name_to_path(name, r, &path, e);
 	if (!code)
 		code = load_file(r->c, path, r->depth + 1, e);
@@ -248,7 +249,7 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 	return code;
 }
 
-/* includes: this walk takes only the includes, so that they come first wherever they stand. */
+/* includes: this pass loads only the included recipes, so that they come before all keys. */
 static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 {
 	char *comment = cut_comment(line), *equals, *key, *value;
@@ -302,7 +303,7 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 		code = buf_check(&line, e);
 		if (!code && (memchr(text, 0, (size_t)(stop - text)) ||
 			      !utf8_valid(text, (size_t)(stop - text))))
-			code = recipe_error(r, e, "this is not UTF-8 text", NULL);
+			code = recipe_error(r, e, "the line is not UTF-8 text", NULL);
 		if (!code)
 			code = one_line(r, line.data, includes, e);
 		text = stop + 1;
@@ -349,7 +350,7 @@ static int load_file(struct conf *c, const char *path, int depth, struct err *e)
 
 /* ---- names of recipes ---- */
 
-/* No shipped recipe has this name: say which there are. */
+/* Report an unknown recipe, with the names of the shipped ones. */
 static int unknown_recipe(const char *name, struct err *e)
 {
 	struct err ignored;
@@ -372,9 +373,10 @@ static int unknown_recipe(const char *name, struct err *e)
 		closedir(d);
 	free(folder);
 	err_set(e, ERR_NOINPUT,
-		"no recipe is called '%s'%s; shipped are: %s; your own is given as ./%s.ini", name,
-		text_hint(hint, text_nearest(name, list, n)),
-		n ? buf_text(&all) : "none that could be found", name);
+		"no recipe is called '%s'%s; there are: %s; for a file of your own write "
+		"./%s.ini",
+		name, text_hint(hint, text_nearest(name, list, n)),
+		n ? buf_text(&all) : "none (WERKBANK_SHARE may be wrong)", name);
 	buf_free(&all);
 	return e->code;
 }
@@ -408,7 +410,7 @@ void conf_recipe_name(const char *path, char *name, size_t size)
 		name[strlen(name) - 4] = 0;
 }
 
-/* The corpus is called like the recipe unless something says otherwise. */
+/* The default name of the corpus is the name of the recipe. */
 static int name_corpus(struct conf *c, const char *path, struct err *e)
 {
 	char name[256];
@@ -457,8 +459,8 @@ int conf_load_recipe_text(struct conf *c, const char *path, const char *text, si
 /* ---- writing ---- */
 
 /*
- * A string as the reader takes it back: in quotes where blanks, comments, quotes or variables need
- * them.
+ * A string that the reader reads back unchanged: in quotes if it has outer blanks, comment signs,
+ * quotes or variables.
  */
 static void add_string(struct buf *out, const char *text)
 {

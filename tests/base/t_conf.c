@@ -187,7 +187,7 @@ TEST(conf_line_errors)
 	refuse("launch", "train demo -x", ERR_USAGE, "-x", "train");
 	refuse("launch", "", ERR_USAGE, "werkbank-launch needs a command", "--help");
 	refuse("tui", "--color never train", ERR_USAGE, "command comes first", "werkbank train");
-	refuse("data", "clean a b c", ERR_USAGE, "clean needs SOURCE", "not all");
+	refuse("data", "clean a b c", ERR_USAGE, "clean needs SOURCE", "missing");
 }
 
 TEST(conf_environment)
@@ -372,7 +372,7 @@ TEST(conf_recipe_errors)
 	refuse_recipe("[data]\ncorpus = ${NOT_SET_ANYWHERE}\n", "NOT_SET_ANYWHERE", "not set");
 	refuse_recipe("[data]\ncorpus = ${unclosed\n", "bad.ini:2", "${");
 	refuse_recipe("[data]\ncorpus = \xff\n", "bad.ini:2", "UTF-8");
-	refuse_recipe("[recipe]\ninclude = bad.ini\n", "bad.ini", "without end");
+	refuse_recipe("[recipe]\ninclude = bad.ini\n", "bad.ini", "in a cycle");
 	refuse_recipe("[recipe]\nsteps = 1\n", "bad.ini:2", "include");
 }
 
