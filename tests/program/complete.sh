@@ -26,7 +26,7 @@ says "names of manifests" 0 '^wmt14-full$' werkbank _names manifests
 says "names of another workspace" 0 '^elsewhere$' werkbank _names -C other runs
 says "a workspace that is not there has none" 0 '' werkbank _names -C nowhere runs
 said="$tmp/err"
-says "no such kind" 64 'not one of runs' werkbank _names things
+says "no such kind" 64 'is not runs, corpora' werkbank _names things
 
 # ---- the shells, each with: ask LINE, the cursor at its end; answers one a line ----
 # cases: LINE|what must be among the answers|what must not

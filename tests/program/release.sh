@@ -20,7 +20,7 @@ ln -s 12 "$w/runs/old/checkpoints/best"
 wb() { command=$1; shift; "$top/werkbank" "$command" -C "$w" "$@"; }
 
 says "status of the run" 0 'step 12 of 12' wb status old
-says "report on the run" 0 'learning-rate curve' wb report old
+says "report on the run" 0 'Which learning-rate schedule' wb report old
 says "... knows the schedule" 0 'warm-up' wb report old --json
 says "its options beside another run's" 0 'old' wb runs old --json
 says "samples" 0 '' wb samples old
