@@ -1,6 +1,6 @@
 # train/comm: communication between ranks: communicators (one rank, MPI, NCCL), buckets, compression, reductions.
 # Enter at comm.h (the communicator) and reduce.h (sums of gradients over ranks).
-# May use: train/model, train/common, kernels, share.
+# May use: train/common, kernels, share/base.
 libtrain_a_SOURCES += \
 	%D%/buckets.c %D%/buckets.h %D%/comm.c %D%/comm.h %D%/comm_nccl.h \
 	%D%/compress.c %D%/compress.h %D%/reduce.c %D%/reduce.h %D%/reduce_host.c \

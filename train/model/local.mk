@@ -1,6 +1,6 @@
 # train/model: the Transformer on packed batches: parameters, forward, backward, loss, Adam, moving average, schedule.
 # Enter at model.h (public functions) and model_internal.h (map of the files); params.def lists every tensor.
-# May use: kernels, data/shard, data/subword, share.
+# May use: kernels/ops, data/shard, train/comm, share.
 libtrain_a_SOURCES += \
 	%D%/adam.c %D%/adam.h %D%/arena.c %D%/arena.h %D%/ema.c %D%/ema.h \
 	%D%/model.c %D%/model.h %D%/model_backward.c %D%/model_batch.c %D%/model_forward.c \
