@@ -28,8 +28,12 @@ bool test_check_near(const char *file, int line, const char *what, double a, dou
 		     double tolerance);
 bool test_check_err(const char *file, int line, const char *what, int got, int code);
 
-#define check(cond)	      ((cond) ? true : (test_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
-#define check_int(a, b)	      test_check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
+/* clang-format off */
+#define check(cond) \
+	((cond) ? true : (test_fail(__FILE__, __LINE__, "not so: %s", #cond), false))
+#define check_int(a, b) \
+	test_check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
+/* clang-format on */
 #define check_str(a, b)	      test_check_str(__FILE__, __LINE__, #a " == " #b, a, b)
 #define check_near(a, b, tol) test_check_near(__FILE__, __LINE__, #a " ~ " #b, a, b, tol)
 /* call must return this error code */

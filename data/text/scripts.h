@@ -15,15 +15,13 @@
 #include "share/base/err.h"
 
 /* Scripts that are counted apart, by their names in ICU. COMMON: letters of several scripts. */
-#define NAMED_SCRIPTS(X)                                                                           \
-	X(COMMON)                                                                                  \
-	X(LATIN)                                                                                   \
-	X(GREEK)                                                                                   \
-	X(CYRILLIC)                                                                                \
-	X(ARMENIAN) X(HEBREW) X(ARABIC) X(DEVANAGARI) X(BENGALI) X(GURMUKHI) X(GUJARATI) X(TAMIL)  \
-		X(TELUGU) X(KANNADA) X(MALAYALAM) X(SINHALA) X(THAI) X(LAO) X(TIBETAN) X(MYANMAR)  \
-			X(GEORGIAN) X(ETHIOPIC) X(KHMER) X(MONGOLIAN) X(HANGUL) X(HAN) X(HIRAGANA) \
-				X(KATAKANA)
+/* clang-format off */
+#define NAMED_SCRIPTS(X) \
+	X(COMMON) X(LATIN) X(GREEK) X(CYRILLIC) X(ARMENIAN) X(HEBREW) X(ARABIC) X(DEVANAGARI) \
+	X(BENGALI) X(GURMUKHI) X(GUJARATI) X(TAMIL) X(TELUGU) X(KANNADA) X(MALAYALAM) X(SINHALA) \
+	X(THAI) X(LAO) X(TIBETAN) X(MYANMAR) X(GEORGIAN) X(ETHIOPIC) X(KHMER) X(MONGOLIAN) \
+	X(HANGUL) X(HAN) X(HIRAGANA) X(KATAKANA)
+/* clang-format on */
 
 enum script {
 	SCRIPT_NONE, /* no letter */

@@ -41,8 +41,7 @@ struct ter_shift {
 	struct distance_row *rows;   /* (n + 1) */
 	int32_t *cost;		     /* all cells */
 	uint8_t *op;
-	int32_t *
-		align; /* (r.n) the hypothesis word aligned with each reference word; -1: the start */
+	int32_t *align; /* (r.n) hypothesis word of each reference word; -1: the start */
 	uint8_t *hyp_wrong, *ref_wrong; /* (n), (r.n) 1: the word is part of an edit */
 	size_t cap_words, cap_best, cap_tried, cap_now, cap_rows, cap_cost, cap_op, cap_align,
 		cap_hyp, cap_ref;

@@ -348,7 +348,7 @@ TEST(words_refuses_damage)
 	} cases[] = {
 		{ 0, 'V' },   { 8, 2 },	 { 12, 1 },    { 16, 2 },   { 16, 4 },
 		{ 19, 0x80 }, { 23, 1 }, { 24, 14 },   { 24, 16 },  { 31, 0x80 },
-		{ 32, 4 },    { 32, 6 }, { 32, 0xff }, { 40, '0' }, /* the second word becomes the first */
+		{ 32, 4 },    { 32, 6 }, { 32, 0xff }, { 40, '0' }, /* a word twice */
 	};
 	struct err e = { 0 };
 	struct buf b = { 0 };

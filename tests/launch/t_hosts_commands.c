@@ -22,12 +22,12 @@
 	"exit 255; }\n"                                                                            \
 	"case $* in\n"                                                                             \
 	"*_probe*)\n"                                                                              \
-	"	asked=$(cat)\n"                                                                          \
-	"	for q in facts meet leftovers end sums; do\n"                                            \
-	"		case $asked in *'\"ask\":\"'$q'\"'*) break;; esac\n"                                    \
-	"	done\n"                                                                                  \
-	"	[ -e $dir/$host.$q ] && { cat $dir/$host.$q; exit; }\n"                                  \
-	"	printf %s \"$asked\" | sh -c \"$*\";;\n"                                                 \
+	"asked=$(cat)\n"                                                                           \
+	"for q in facts meet leftovers end sums; do\n"                                             \
+	"case $asked in *'\"ask\":\"'$q'\"'*) break;; esac\n"                                      \
+	"done\n"                                                                                   \
+	"[ -e $dir/$host.$q ] && { cat $dir/$host.$q; exit; }\n"                                   \
+	"printf %s \"$asked\" | sh -c \"$*\";;\n"                                                  \
 	"*mkdir*) [ -e $dir/$host.apart ] || echo shared;;\n"                                      \
 	"*) exec sh -c \"$*\";;\n"                                                                 \
 	"esac\n"

@@ -3,6 +3,7 @@
 # corpus, model and steps are smaller, and every number may differ; with it only times, speeds, disk space and what
 # the model learnt may. UPDATE=1 sh tests/program/tutorial.sh full writes the outputs into the page. Last line: the tally.
 set -u
+failed=0
 srcdir=${srcdir:-.}
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-tutorial-XXXXXX")

@@ -35,9 +35,9 @@ struct view_requests {
 	char *command_title; /* owned */
 
 	struct saved_state saved; /* state that outlives the session */
-	char *state_folder; /* owned: folder of the state, with a slash at its end; NULL: not saved */
-	char new_theme[40]; /* theme to load; "": unchanged */
-	int mouse;	    /* 1 on, 0 off, -1 unchanged */
+	char *state_folder;	  /* owned: folder with a final slash; NULL: not saved */
+	char new_theme[40];	  /* theme to load; "": unchanged */
+	int mouse;		  /* 1 on, 0 off, -1 unchanged */
 
 	struct wizard *wizard; /* owned: form to open; NULL: none */
 

@@ -94,8 +94,8 @@ struct fleet {
 	struct fleet_rank *ranks; /* owned, indexed by rank */
 	size_t n_ranks, cap_ranks;
 	struct fleet_verdict verdict;
-	int64_t left_out; /* records dropped for lack of room */
-	double median_compute; /* median of the known ranks, set by fleet_update_derived(); NaN: unknown */
+	int64_t left_out;      /* records dropped for lack of room */
+	double median_compute; /* of the known ranks, by fleet_update_derived(); NaN: unknown */
 	size_t recent;	       /* private: index of the last host found */
 	double *order;	       /* private: owned, scratch (cap_ranks) for sorting */
 };

@@ -275,8 +275,7 @@ static void derive_run_state(struct run_history *h, double now)
 		f->lock_tested = now;
 	}
 	if (f->launcher_state == RUN_UNKNOWN)
-		h->state =
-			h->stop_state; /* without state.json (a copied journal), the stop record decides */
+		h->state = h->stop_state; /* without state.json the stop record decides */
 	else
 		h->state = f->launcher_state == RUN_RUNNING && !f->locked ? RUN_LOST
 									  : f->launcher_state;

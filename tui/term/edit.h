@@ -46,7 +46,7 @@ struct edit {
 	bool killing, typing;	     /* whether the last key killed or typed text */
 	char *history[EDIT_HISTORY]; /* owned, oldest first */
 	size_t n_history, shown;     /* shown: line on the screen; n_history: the draft */
-	char *draft; /* owned: the line being typed, while a history line is on the screen; NULL: "" */
+	char *draft; /* owned: the typed line while a history line is shown; NULL: "" */
 	struct edit_state {
 		char *text;
 		size_t at;

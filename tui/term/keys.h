@@ -49,7 +49,7 @@ enum key {
 	KEY_NAME_WAIT,	    /* only in --keys: wait until no view and no job has work left */
 	KEY_ALT = 0x200000, /* added to any key */
 	KEY_CTRL =
-		0x400000, /* added to arrows, <Home> and <End>; a letter with Ctrl is a control character */
+		0x400000, /* added to arrows, <Home>, <End>; Ctrl-letters are control characters */
 	KEY_BACKSPACE_CHAR = 0x7F, /* the code of <Backspace> on every terminal */
 	KEY_NAME_WORD_LEFT = KEY_CTRL | KEY_NAME_LEFT,
 	KEY_NAME_WORD_RIGHT = KEY_CTRL | KEY_NAME_RIGHT,
