@@ -1,4 +1,4 @@
-/* t_plan.c - which stages of a preparation run again, and why; the stages count their runs. */
+/* t_prep_plan.c - which stages of a preparation run again, and for which reason */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "share/base/util.h"
 #include "tests/test.h"
 
-static int runs[3];
+static int runs[3]; /* how often each stage ran */
 static bool second_fails;
 
 static int write_output(struct prep *p, const char *name, const char *text, struct err *e)
@@ -49,18 +49,18 @@ static const struct prep_stage table[] = {
 	{ "third", third, 1, PREP_TEXTS_NAMES, "", "first", "%M" },
 };
 
-struct bench {
+struct fixture {
 	struct conf c;
 	struct prep p;
 	struct text_file file;
 	struct text_pair pairs[2];
 };
 
-static void begin(struct bench *b)
+static void fixture_open(struct fixture *b)
 {
 	struct err e = { 0 };
 
-	*b = (struct bench){ .file.sha256 = "aa" };
+	*b = (struct fixture){ .file.sha256 = "aa" };
 	check_int(conf_init(&b->c, &e), 0);
 	b->p.c = &b->c;
 	b->p.threads = 1;
@@ -81,15 +81,15 @@ static void begin(struct bench *b)
 	second_fails = false;
 }
 
-static void end(struct bench *b)
+static void fixture_close(struct fixture *b)
 {
 	free(b->p.folder);
 	free(b->p.work);
 	conf_free(&b->c);
 }
 
-/* Prepare. expected: begin of the reason of each stage that runs again; NULL: it does not run. */
-static int prepare(struct bench *b, const char *const expected[3])
+/* Prepare. expected: start of the reason why a stage runs again; NULL: the stage does not run. */
+static int prepare(struct fixture *b, const char *const expected[3])
 {
 	struct prep_plan plan = { .stages = table, .n = ARRAY_LEN(table) };
 	struct err e = { 0 };
@@ -119,11 +119,11 @@ static int prepare(struct bench *b, const char *const expected[3])
 
 #define EXPECT(...) ((const char *const[3]){ __VA_ARGS__ })
 
-TEST(plan_redoes_what_depends)
+TEST(prep_plan_runs_dependent_stages)
 {
-	struct bench b;
+	struct fixture b;
 
-	begin(&b);
+	fixture_open(&b);
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
 	b.c.max_tokens = 99;
@@ -132,7 +132,7 @@ TEST(plan_redoes_what_depends)
 	check_int(prepare(&b, EXPECT("option max_words was 80, is 70", "reads from first",
 				     "reads from first")),
 		  0);
-	/* an option of no stage; an option that counts only under a condition */
+	/* merges belongs to no stage; escape counts only with tokenize */
 	b.c.merges = 5;
 	b.c.escape = false;
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
@@ -148,14 +148,14 @@ TEST(plan_redoes_what_depends)
 	check_int(prepare(&b, EXPECT("depends on other options", "reads from first",
 				     "reads from first")),
 		  0);
-	end(&b);
+	fixture_close(&b);
 }
 
-TEST(plan_looks_at_texts)
+TEST(prep_plan_compares_texts)
 {
-	struct bench b;
+	struct fixture b;
 
-	begin(&b);
+	fixture_open(&b);
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
 	memcpy(b.file.sha256, "bb", 3);
 	check_int(prepare(&b, EXPECT("sources changed: one.en", "reads from first",
@@ -167,22 +167,22 @@ TEST(plan_looks_at_texts)
 	check_int(prepare(&b, EXPECT("sources changed: 1 pairs of texts instead of 2",
 				     "reads from first", "sources changed: 1")),
 		  0);
-	end(&b);
+	fixture_close(&b);
 }
 
-static void put(struct bench *b, const char *name, const char *text)
+static void put(struct fixture *b, const char *name, const char *text)
 {
 	struct err e = { 0 };
 
 	check_int(write_output(&b->p, name, text, &e), 0);
 }
 
-TEST(plan_looks_at_files)
+TEST(prep_plan_compares_files)
 {
-	struct bench b;
+	struct fixture b;
 	struct err e = { 0 };
 
-	begin(&b);
+	fixture_open(&b);
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
 	/* a lost file is made again with the same contents: later stages do not run */
 	check_int(remove(prep_path(&b.p, &e, "work/words")), 0);
@@ -194,24 +194,24 @@ TEST(plan_looks_at_files)
 	b.c.force = true;
 	check_int(prepare(&b, EXPECT(NULL, NULL, "output bpe.codes has changed")), 0);
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
-	b.c.segmentation = SEGMENTATION_SENTENCEPIECE; /* no option of these stages */
+	b.c.segmentation = SEGMENTATION_SENTENCEPIECE; /* belongs to none of these stages */
 	check_int(prepare(&b, EXPECT(NULL, NULL, NULL)), 0);
-	end(&b);
+	fixture_close(&b);
 }
 
-TEST(plan_goes_on_after_a_failure)
+TEST(prep_plan_continues_after_a_failure)
 {
-	struct bench b;
+	struct fixture b;
 	struct err e = { 0 };
 
-	begin(&b);
+	fixture_open(&b);
 	second_fails = true;
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), ERR_IO);
 	check_int(runs[0], 1);
 	check_int(runs[2], 0);
 	second_fails = false;
 	check_int(prepare(&b, EXPECT(NULL, "never run", "never run")), 0);
-	/* done, then started again and failed: the old output does not count any more */
+	/* a stage that fails has removed its earlier output */
 	b.c.max_tokens = 99;
 	second_fails = true;
 	check_int(prepare(&b, EXPECT(NULL, "option max_tokens", NULL)), ERR_IO);
@@ -219,28 +219,28 @@ TEST(plan_goes_on_after_a_failure)
 	second_fails = false;
 	b.c.max_tokens = 250;
 	check_int(prepare(&b, EXPECT(NULL, "never run", NULL)), 0);
-	end(&b);
+	fixture_close(&b);
 }
 
-TEST(plan_trusts_no_record)
+TEST(prep_plan_checks_its_records)
 {
 	static const char *const bad[] = {
 		"", "{", "[]", "{\"v\":1}", "{\"v\":2}", "{\"v\":1,\"key\":\"\",\"depends\":7}",
 	};
 	struct prep_plan plan = { .stages = table, .n = ARRAY_LEN(table) };
-	struct bench b;
+	struct fixture b;
 	struct buf text = { 0 };
 	struct err e = { 0 };
 	char *name;
 	size_t i;
 
-	begin(&b);
+	fixture_open(&b);
 	check_int(prepare(&b, EXPECT("never run", "never run", "never run")), 0);
 	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		put(&b, "work/second.json", bad[i]);
 		check_int(prepare(&b, EXPECT(NULL, "", NULL)), 0);
 	}
-	/* a file outside of the folder is neither read nor removed */
+	/* a record that names a file outside the folder is refused */
 	check_int(file_read_all(prep_path(&b.p, &e, "work/second.json"), 0, &text, &e), 0);
 	name = strstr(text.data, "dev.en");
 	check(name != NULL);
@@ -249,5 +249,5 @@ TEST(plan_trusts_no_record)
 	check_err(prep_plan_compare(&plan, &b.p, &e), ERR_DATA);
 	prep_plan_free(&plan);
 	buf_free(&text);
-	end(&b);
+	fixture_close(&b);
 }

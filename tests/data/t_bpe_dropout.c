@@ -1,4 +1,4 @@
-/* t_dropout.c - merges left out: bpe_dropout.h, and the loader that uses it. */
+/* t_bpe_dropout.c - BPE dropout: the distribution of splits, and batches of the loader that uses it */
 #include "tests/test.h"
 
 #include <math.h>
@@ -26,15 +26,15 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* What splits sentences, usually and anew. */
-struct piece_tracer {
+/* Both ways to split a sentence: bpe without dropout, dropout with it. */
+struct bpe_splitter {
 	struct conf c;
 	struct bpe *bpe;
 	struct vocab *vocab;
 	struct bpe_dropout *dropout;
 };
 
-static void piece_tracer_close(struct piece_tracer *s)
+static void splitter_close(struct bpe_splitter *s)
 {
 	bpe_dropout_close(s->dropout);
 	vocab_close(s->vocab);
@@ -42,7 +42,7 @@ static void piece_tracer_close(struct piece_tracer *s)
 	conf_free(&s->c);
 }
 
-/* Every symbol that the codes can make, and every character of the text, is a piece. */
+/* Write vocab.tsv with every symbol of the codes and every character of the text as a piece. */
 static int write_full_vocabulary(const char *codes, const char *text, struct err *e)
 {
 	struct bpe_codes c = { 0 };
@@ -82,12 +82,12 @@ static int write_full_vocabulary(const char *codes, const char *text, struct err
 	return rc;
 }
 
-/* From bpe.codes and vocab.tsv in the folder of the test. */
-static bool piece_tracer_open(struct piece_tracer *s, double p)
+/* Open bpe.codes and vocab.tsv of the test's folder; p: probability that a merge is skipped. */
+static bool splitter_open(struct bpe_splitter *s, double p)
 {
 	struct err e = { 0 };
 
-	*s = (struct piece_tracer){ 0 };
+	*s = (struct bpe_splitter){ 0 };
 	if (!conf_init(&s->c, &e)) {
 		s->c.bpe_dropout = p;
 		s->c.seed = 11;
@@ -101,8 +101,9 @@ static bool piece_tracer_open(struct piece_tracer *s, double p)
 	return s->dropout != NULL;
 }
 
-/* Ids of a line as bpe_apply_line() splits it; owned by the caller. */
-static int32_t *usual_ids(struct piece_tracer *s, const char *line, size_t n, size_t *n_ids)
+/* Ids of a line as bpe_apply_line() splits it, without dropout; the caller frees them. */
+static int32_t *ids_without_dropout(struct bpe_splitter *s, const char *line, size_t n,
+				    size_t *n_ids)
 {
 	struct buf pieces = { 0 };
 	int32_t *ids = NULL;
@@ -118,18 +119,18 @@ static int32_t *usual_ids(struct piece_tracer *s, const char *line, size_t n, si
 	return ids;
 }
 
-/* ---- against subword-nmt ---- */
+/* ---- the same distribution as subword-nmt ---- */
 
 #define ROUNDS	 12
-#define LENGTHS	 12 /* pieces of a word, 11 and more together */
+#define LENGTHS	 12 /* classes of words by number of pieces; the last one is 11 or more */
 #define MAX_LINE 1000
 
 struct tally {
-	double pieces, changed; /* words that were split otherwise than usual */
+	double pieces, changed; /* changed: words whose pieces differ from those without dropout */
 	double lengths[LENGTHS];
 };
 
-static void tally_sentence(struct piece_tracer *s, const int32_t *ids, int32_t n,
+static void tally_sentence(struct bpe_splitter *s, const int32_t *ids, int32_t n,
 			   const int32_t *usual, int32_t n_usual, struct tally *t)
 {
 	int32_t k = 0;
@@ -151,7 +152,7 @@ static void tally_sentence(struct piece_tracer *s, const int32_t *ids, int32_t n
 	}
 }
 
-static void tally_text(struct piece_tracer *s, const struct buf *text, struct tally *t)
+static void tally_text(struct bpe_splitter *s, const struct buf *text, struct tally *t)
 {
 	struct bpe_dropout_key place = { 0 };
 	int32_t *out = NULL;
@@ -159,7 +160,7 @@ static void tally_text(struct piece_tracer *s, const struct buf *text, struct ta
 	struct err e;
 
 	for (const char *at = text->data; *at; at += strcspn(at, "\n") + 1, place.pair++) {
-		int32_t *usual = usual_ids(s, at, strcspn(at, "\n"), &n_usual);
+		int32_t *usual = ids_without_dropout(s, at, strcspn(at, "\n"), &n_usual);
 
 		for (place.epoch = 0; place.epoch < ROUNDS; place.epoch++) {
 			n_out = 0;
@@ -173,7 +174,7 @@ static void tally_text(struct piece_tracer *s, const struct buf *text, struct ta
 	free(out);
 }
 
-/* What subword-nmt 0.3.8 does with the same text and codes, the mean of twelve seeds. */
+/* Tallies of subword-nmt 0.3.8 for the same text and codes, means of twelve seeds. */
 static const struct peer {
 	const char *text;
 	double p, pieces, changed, lengths[LENGTHS];
@@ -202,22 +203,22 @@ static const struct peer {
 
 static void compare_with(const struct peer *peer, const struct buf *text)
 {
-	struct piece_tracer s;
+	struct bpe_splitter s;
 	struct tally t = { 0 };
 
-	if (piece_tracer_open(&s, peer->p)) {
+	if (splitter_open(&s, peer->p)) {
 		tally_text(&s, text, &t);
-		/* standard deviations of one round are at most 90 and 60: five of the mean of 12 */
+		/* one round has a standard deviation of at most 90 and 60; tolerance: five of the mean */
 		check_near(t.pieces / ROUNDS, peer->pieces, 5 * 90 * sqrt(2.0 / ROUNDS));
 		check_near(t.changed / ROUNDS, peer->changed, 5 * 60 * sqrt(2.0 / ROUNDS));
 		for (int i = 1; i < LENGTHS; i++)
 			check_near(t.lengths[i] / ROUNDS, peer->lengths[i],
 				   5 * sqrt((peer->lengths[i] + 3) * 2.0 / ROUNDS));
 	}
-	piece_tracer_close(&s);
+	splitter_close(&s);
 }
 
-TEST(dropout_splits_as_subword_nmt_does)
+TEST(bpe_dropout_equals_subword_nmt)
 {
 	const char *codes = test_data("bpe/codes.mixed.32000");
 	struct buf text = { 0 };
@@ -241,8 +242,8 @@ TEST(dropout_splits_as_subword_nmt_does)
 static const char small_codes[] = "#version: 0.2\n"
 				  "a b\nab c</w>\nab ab\nx x\nd e\nde f\ndef g</w>\n";
 
-/* Codes, and a vocabulary of just these pieces. */
-static bool small_open(struct piece_tracer *s, double p, const char *pieces)
+/* Write the small codes and a vocabulary of exactly these pieces, and open both. */
+static bool small_open(struct bpe_splitter *s, double p, const char *pieces)
 {
 	struct err e = { 0 };
 	struct vocab_counter *v = vocab_counter_new(&e);
@@ -255,11 +256,11 @@ static bool small_open(struct piece_tracer *s, double p, const char *pieces)
 	}
 	check_int(vocab_write(v, in_folder("vocab.tsv"), &e), 0);
 	vocab_counter_free(v);
-	return piece_tracer_open(s, p);
+	return splitter_open(s, p);
 }
 
-/* One sentence as pieces joined by blanks, in one epoch. */
-static const char *split(struct piece_tracer *s, const char *pieces, uint32_t epoch)
+/* Split a sentence (pieces with blanks between) anew as in this epoch. */
+static const char *split(struct bpe_splitter *s, const char *pieces, uint32_t epoch)
 {
 	static char out_text[200];
 	struct bpe_dropout_key place = { 3, epoch, 0 };
@@ -286,18 +287,18 @@ static const char *split(struct piece_tracer *s, const char *pieces, uint32_t ep
 
 #define LETTERS "a@@ b@@ c@@ d@@ e@@ f@@ x@@ a b c d e f g x "
 
-TEST(dropout_makes_all_that_can_be_made)
+TEST(bpe_dropout_reaches_every_split)
 {
-	/* "abc" with every subset of its two merges; 0.5: how often, from Provilkov's algorithm */
+	/* shares of the splits of "abc" (two merges) at 0.5, from the algorithm of Provilkov */
 	static const struct {
 		const char *pieces;
 		double share;
 	} ways[] = {
-		{ "abc", 0.25 },    /* both kept */
-		{ "ab@@ c", 0.25 }, /* a b kept, then ab c left out, which ends it */
+		{ "abc", 0.25 },    /* both merges done */
+		{ "ab@@ c", 0.25 }, /* "a b" merged, then "ab c" skipped: no merge is left */
 		{ "a@@ b@@ c", 0.5 },
 	};
-	struct piece_tracer s;
+	struct bpe_splitter s;
 	int counts[ARRAY_LEN(ways)] = { 0 }, other = 0;
 
 	if (small_open(&s, 0.5, LETTERS "ab@@ abc"))
@@ -316,41 +317,41 @@ TEST(dropout_makes_all_that_can_be_made)
 		check_near(counts[i], 4000 * ways[i].share,
 			   5 * sqrt(4000 * ways[i].share * (1 - ways[i].share)));
 	check_int(other, 0);
-	piece_tracer_close(&s);
+	splitter_close(&s);
 }
 
-TEST(dropout_leaves_alone_what_it_cannot_say)
+TEST(bpe_dropout_keeps_unknown_pieces)
 {
-	struct piece_tracer s;
-	int taken_apart = 0;
+	struct bpe_splitter s;
+	int n_undone = 0;
 
-	/* "ab@@" is not in the vocabulary: taken apart; "g" alone neither: "defg" stays */
+	/* "ab@@" is not in the vocabulary, so it is undone; "g" is not either: "defg" stays */
 	if (small_open(&s, 0.5, "a@@ b@@ c abc d@@ e@@ f@@ de@@ def@@ defg @@ q")) {
 		for (uint32_t epoch = 0; epoch < 200; epoch++) {
 			const char *got = split(&s, "abc", epoch);
 
-			taken_apart += strcmp(got, "a@@ b@@ c") == 0;
+			n_undone += strcmp(got, "a@@ b@@ c") == 0;
 			check(!strcmp(got, "abc") || !strcmp(got, "a@@ b@@ c"));
 			check_str(split(&s, "defg", epoch), "defg");
-			/* unknown, a word like the mark, usual pieces that merging would not give */
+			/* an unknown piece, a word that equals the mark "@@", pieces that no merges give */
 			check_str(split(&s, "<unk> q @@ defg", epoch), "<unk> q @@ defg");
 			check_str(split(&s, "d@@ e@@ abc", epoch), "d@@ e@@ abc");
 			check_str(split(&s, "a@@ b@@ <unk>", epoch), "a@@ b@@ <unk>");
 		}
-		check(taken_apart > 100 && taken_apart < 190);
+		check(n_undone > 100 && n_undone < 190);
 	}
-	piece_tracer_close(&s);
-	/* nothing is left out: nothing changes */
+	splitter_close(&s);
+	/* with probability 0, nothing changes */
 	if (small_open(&s, 0, LETTERS "ab@@ abc abab@@"))
 		for (uint32_t epoch = 0; epoch < 50; epoch++)
 			check_str(split(&s, "abc abab@@ a x@@ x abc", epoch),
 				  "abc abab@@ a x@@ x abc");
-	piece_tracer_close(&s);
+	splitter_close(&s);
 }
 
-TEST(dropout_in_sentencepieces_way)
+TEST(bpe_dropout_of_sentencepiece)
 {
-	/* ids are ranks: ab, ▁ab, ▁abc; "a c" is none */
+	/* the order of ids is the order of merges: ab, ▁ab, ▁abc; "a c" is no merge */
 	static const char vocab[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n"
 				    "ab\t1\n▁ab\t1\n▁abc\t1\n▁\t1\na\t1\nb\t1\nc\t1\n"
 				    "<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n"
@@ -364,7 +365,7 @@ TEST(dropout_in_sentencepieces_way)
 		{ "▁ ab c", 0.25 },
 		{ "▁ a b c", 0.5 },
 	};
-	struct piece_tracer s = { 0 };
+	struct bpe_splitter s = { 0 };
 	struct err e = { 0 };
 	int counts[ARRAY_LEN(ways)] = { 0 }, other = 0;
 
@@ -385,7 +386,7 @@ TEST(dropout_in_sentencepieces_way)
 			counts[i]++;
 		else
 			other++;
-		/* the second word is one of its own; one with <unk> in it stays */
+		/* each word is split on its own; a word with <unk> stays as it is */
 		got = split(&s, "▁abc ▁abc <unk>", epoch);
 		check(text_ends_with(got, " ▁abc <unk>"));
 	}
@@ -393,15 +394,15 @@ TEST(dropout_in_sentencepieces_way)
 		check_near(counts[i], 4000 * ways[i].share,
 			   5 * sqrt(4000 * ways[i].share * (1 - ways[i].share)));
 	check_int(other, 0);
-	piece_tracer_close(&s);
+	splitter_close(&s);
 }
 
 /* ---- the loader ---- */
 
 #define PAIRS 4000
 
-/* A shard of sentences of small words, in the vocabulary of s. */
-static struct shard *make_shard(struct piece_tracer *s, int64_t pairs)
+/* Write and open a shard of random sentences of seven words, in the vocabulary of s. */
+static struct shard *make_shard(struct bpe_splitter *s, int64_t pairs)
 {
 	static const char *const words[] = { "abc",   "abab@@ abc", "a",   "defg",
 					     "x@@ x", "ab@@ x",	    "defg" };
@@ -436,7 +437,7 @@ static struct shard *make_shard(struct piece_tracer *s, int64_t pairs)
 }
 
 struct fixture {
-	struct piece_tracer s;
+	struct bpe_splitter s;
 	struct shard *shard;
 	struct batch batch;
 	struct loader_options o;
@@ -458,7 +459,7 @@ static void fixture_close(struct fixture *f)
 {
 	batch_free(&f->batch);
 	shard_close(f->shard);
-	piece_tracer_close(&f->s);
+	splitter_close(&f->s);
 }
 
 static uint64_t hash_of(const struct batch *b)
@@ -469,16 +470,16 @@ static uint64_t hash_of(const struct batch *b)
 	return h * 31 + hash_bytes(b->target_in, (size_t)b->n_target * sizeof(*b->target_in));
 }
 
-/* What words a row of ids says, without the ends of its pieces. */
+/* Append the words of a row of ids, its pieces joined. */
 static void add_text(const struct fixture *f, const int32_t *ids, int32_t n, struct buf *out)
 {
 	for (int32_t i = 0; i < n; i++) {
 		const char *piece = vocab_piece(f->s.vocab, ids[i]);
 		size_t len = strlen(piece);
-		bool goes_on = len > 2 && !strcmp(piece + len - 2, "@@");
+		bool is_inner = len > 2 && !strcmp(piece + len - 2, "@@");
 
-		buf_add(out, piece, goes_on ? len - 2 : len);
-		buf_add_str(out, goes_on ? "" : " ");
+		buf_add(out, piece, is_inner ? len - 2 : len);
+		buf_add_str(out, is_inner ? "" : " ");
 	}
 }
 
@@ -494,7 +495,7 @@ static void check_same_words(const struct fixture *f, const int32_t *a, int32_t 
 	buf_free(&y);
 }
 
-TEST(dropout_batches_keep_words_and_budget)
+TEST(bpe_dropout_keeps_words_and_batch_limit)
 {
 	struct fixture f;
 	struct loader *l = NULL;
@@ -537,7 +538,7 @@ out:
 	fixture_close(&f);
 }
 
-TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
+TEST(bpe_dropout_batches_do_not_depend_on_ranks)
 {
 	enum { STEPS = 500 };
 	static uint64_t single[STEPS];
@@ -564,11 +565,11 @@ TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
 		}
 	f.o.rank = 0;
 	f.o.ranks = 1;
-	for (int i = 1; i < STEPS; i += 83) { /* another process goes on there */
-		struct piece_tracer again;
+	for (int i = 1; i < STEPS; i += 83) { /* another process resumes at batch i */
+		struct bpe_splitter again;
 		struct loader *l = NULL;
 
-		if (piece_tracer_open(&again, 0.3)) {
+		if (splitter_open(&again, 0.3)) {
 			f.o.dropout = again.dropout;
 			l = loader_new(f.shard, &f.o, &e);
 		}
@@ -577,13 +578,13 @@ TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
 			check(hash_of(&f.batch) == single[i]);
 		}
 		loader_free(l);
-		piece_tracer_close(&again);
+		splitter_close(&again);
 	}
 out:
 	fixture_close(&f);
 }
 
-TEST(dropout_epochs_differ)
+TEST(bpe_dropout_changes_with_the_epoch)
 {
 	struct fixture f;
 	struct loader *l = NULL;
