@@ -1,4 +1,4 @@
-/* t_heartbeat.c - heartbeats: words, who is late, and jobs of processes that hang, stop and recover */
+/* t_heartbeat.c - heartbeats: messages, late ranks, and jobs of processes that hang, stop and recover */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
@@ -19,9 +19,9 @@
 #include "train/watch/heartbeat.h"
 #include "train/watch/heartbeat_internal.h"
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------- */
 
-TEST(pulse_words)
+TEST(heartbeat_messages)
 {
 	unsigned char key[HEARTBEAT_KEY_BYTES] = "0123456789abcde",
 		      other[HEARTBEAT_KEY_BYTES] = "0123";
@@ -61,24 +61,24 @@ TEST(pulse_words)
 		memcpy(bad, bytes, sizeof(bad));
 		bad[wrong[i].at] = wrong[i].v;
 		if (heartbeat_message_read(&r, key, bad, sizeof(bad), 4))
-			test_fail(__FILE__, __LINE__, "byte %d = %d is taken", wrong[i].at,
-				  wrong[i].v);
+			test_fail(__FILE__, __LINE__, "a message with byte %d = %d is accepted",
+				  wrong[i].at, wrong[i].v);
 	}
 	w.step = -1;
 	heartbeat_message_write(&w, key, bytes);
 	check(heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES, 4) && r.step == -1);
 }
 
-/* ---- who is late: time is a number ---------------------------------------- */
+/* ---- late ranks, with a simulated clock ------------------------------------- */
 
-struct told {
+struct reports {
 	char text[8][400];
 	int n;
 };
 
-static void note(void *to, const char *level, int64_t step, const char *text)
+static void store_report(void *to, const char *level, int64_t step, const char *text)
 {
-	struct told *t = to;
+	struct reports *t = to;
 
 	(void)step;
 	if (t->n < 8)
@@ -86,27 +86,27 @@ static void note(void *to, const char *level, int64_t step, const char *text)
 	t->n++;
 }
 
-static const char *last(const struct told *t)
+static const char *last_report(const struct reports *t)
 {
 	return t->n ? t->text[MIN(t->n, 8) - 1] : "";
 }
 
-static struct watchdog watch_of(int n, struct told *told)
+static struct watchdog watch_of(int n, struct reports *reports)
 {
 	char hosts[8][64] = { "hostA", "hostA", "hostB", "hostB", "hostC", "c", "c", "c" };
 	struct watchdog w;
 	struct err e = { 0 };
 
-	memset(told, 0, sizeof(*told));
+	memset(reports, 0, sizeof(*reports));
 	check_int(watchdog_open(&w, hosts[0], n, 10, 0, 0, &e), 0);
-	w.tell = note;
-	w.to = told;
+	w.tell = store_report;
+	w.to = reports;
 	return w;
 }
 
-/* A rank's word at a time: since when it is there. moved: since the word before. */
-static void says(struct watchdog *w, int rank, int64_t step, enum rank_phase phase, double since,
-		 double now, bool moved)
+/* Send a message of a rank: in its phase since `since`; moved: it made progress since the last one. */
+static void send_message(struct watchdog *w, int rank, int64_t step, enum rank_phase phase,
+			 double since, double now, bool moved)
 {
 	struct heartbeat_message message = w->peers[rank].message;
 
@@ -119,7 +119,7 @@ static void says(struct watchdog *w, int rank, int64_t step, enum rank_phase pha
 	watchdog_add_message(w, &message, now);
 }
 
-static bool look(struct watchdog *w, double now)
+static bool check_at(struct watchdog *w, double now)
 {
 	char why[900];
 
@@ -127,58 +127,59 @@ static bool look(struct watchdog *w, double now)
 	return watchdog_check(w, now, 1, why, sizeof(why));
 }
 
-TEST(pulse_names_the_late)
+TEST(heartbeat_names_late_ranks)
 {
-	struct told told;
-	struct watchdog w = watch_of(4, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(4, &reports);
 
 	for (int t = 1; t <= 41; t++) {
 		for (int i = 0; i < 3; i++)
-			says(&w, i, 871, PHASE_REDUCE, 1, t, t == 1);
-		says(&w, 3, 871, PHASE_COMPUTE, 0, t, t == 1);
-		check(!look(&w, t));
-		check_int(told.n, t < 11 ? 0 : t < 21 ? 1 : t < 41 ? 2 : 3);
+			send_message(&w, i, 871, PHASE_REDUCE, 1, t, t == 1);
+		send_message(&w, 3, 871, PHASE_COMPUTE, 0, t, t == 1);
+		check(!check_at(&w, t));
+		check_int(reports.n, t < 11 ? 0 : t < 21 ? 1 : t < 41 ? 2 : 3);
 	}
-	check_str(last(&told), "warning: rank 3 on hostB is 40 s behind: in compute of step 871 "
-			       "while other ranks wait in the reduction");
-	says(&w, 3, 871, PHASE_REDUCE, 42, 42, true);
-	check(!look(&w, 42));
-	check_str(last(&told), "info: rank 3 on hostB caught up after 40 s");
-	/* it is only named anew when it is late anew */
-	check(!look(&w, 42.5));
-	check_int(told.n, 4);
+	check_str(last_report(&reports),
+		  "warning: rank 3 on hostB is 40 s behind: in compute of step 871 "
+		  "while other ranks wait in the reduction");
+	send_message(&w, 3, 871, PHASE_REDUCE, 42, 42, true);
+	check(!check_at(&w, 42));
+	check_str(last_report(&reports), "info: rank 3 on hostB caught up after 40 s");
+	/* a rank is named again only when it is late again */
+	check(!check_at(&w, 42.5));
+	check_int(reports.n, 4);
 	watchdog_close(&w);
 }
 
-/* Long steps are nobody's fault; evaluation and saving may take longer than others wait. */
-TEST(pulse_is_patient)
+/* Equally long steps are not late; saving and evaluating may take longer than a step. */
+TEST(heartbeat_allows_long_phases)
 {
-	struct told told;
-	struct watchdog w = watch_of(2, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(2, &reports);
 	char why[900];
 
 	for (int t = 1; t < 30; t++) {
-		says(&w, 0, 5, PHASE_COMPUTE, 0, t, t == 1);
-		says(&w, 1, 5, PHASE_COMPUTE, 0, t, t == 1);
-		check(!look(&w, t));
+		send_message(&w, 0, 5, PHASE_COMPUTE, 0, t, t == 1);
+		send_message(&w, 1, 5, PHASE_COMPUTE, 0, t, t == 1);
+		check(!check_at(&w, t));
 	}
 	for (int t = 30; t < 120; t++) {
-		says(&w, 0, 6, PHASE_SAVE, 30, t, t == 30);
-		says(&w, 1, 6, PHASE_REDUCE, 30, t, t == 30);
-		check(!look(&w, t));
+		send_message(&w, 0, 6, PHASE_SAVE, 30, t, t == 30);
+		send_message(&w, 1, 6, PHASE_REDUCE, 30, t, t == 30);
+		check(!check_at(&w, t));
 	}
-	check_int(told.n, 0);
+	check_int(reports.n, 0);
 	for (int t = 120; t < 620; t++) {
-		says(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 120);
-		says(&w, 1, 6, PHASE_EVALUATE, 120, t, t == 120);
-		check(!look(&w, t));
+		send_message(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 120);
+		send_message(&w, 1, 6, PHASE_EVALUATE, 120, t, t == 120);
+		check(!check_at(&w, t));
 	}
-	check_int(told.n, 0);
-	/* but a rank that is silent is not evaluating */
+	check_int(reports.n, 0);
+	/* a rank that sends nothing is reported, although it was evaluating */
 	for (int t = 620; t < 690; t++) {
-		says(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 620);
+		send_message(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 620);
 		if (t < 680)
-			check(!look(&w, t));
+			check(!check_at(&w, t));
 		else
 			watchdog_skip_gap(&w, t, 1);
 	}
@@ -190,62 +191,62 @@ TEST(pulse_is_patient)
 	watchdog_close(&w);
 }
 
-TEST(pulse_hears_silence)
+TEST(heartbeat_reports_a_silent_rank)
 {
-	struct told told;
-	struct watchdog w = watch_of(3, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(3, &reports);
 
-	says(&w, 0, 1, PHASE_COMPUTE, 0, 1, true);
-	says(&w, 1, 1, PHASE_UPDATE, 0, 1, true);
-	says(&w, 2, 1, PHASE_END, 0, 1, true); /* it may be silent */
+	send_message(&w, 0, 1, PHASE_COMPUTE, 0, 1, true);
+	send_message(&w, 1, 1, PHASE_UPDATE, 0, 1, true);
+	send_message(&w, 2, 1, PHASE_END, 0, 1, true); /* a rank at its end may be silent */
 	for (int t = 2; t <= 13; t++) {
-		says(&w, 0, t, PHASE_COMPUTE, t, t, true);
-		check(!look(&w, t));
+		send_message(&w, 0, t, PHASE_COMPUTE, t, t, true);
+		check(!check_at(&w, t));
 	}
-	check_int(told.n, 1);
-	check_str(last(&told),
+	check_int(reports.n, 1);
+	check_str(last_report(&reports),
 		  "warning: rank 1 on hostA sends no heartbeats since 10 s, last in the "
 		  "update of step 1: its process is stopped or has ended, its host is "
 		  "down, or the network fails");
-	says(&w, 1, 13, PHASE_COMPUTE, 13, 13.5, true);
-	check(!look(&w, 13.5));
-	check_str(last(&told), "info: rank 1 on hostA caught up after 12 s");
+	send_message(&w, 1, 13, PHASE_COMPUTE, 13, 13.5, true);
+	check(!check_at(&w, 13.5));
+	check_str(last_report(&reports), "info: rank 1 on hostA caught up after 12 s");
 	watchdog_close(&w);
 }
 
-TEST(pulse_of_a_rank_never_heard)
+TEST(heartbeat_reports_a_rank_never_heard)
 {
-	struct told told;
-	struct watchdog w = watch_of(2, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(2, &reports);
 
 	for (int t = 1; t < 200; t++) {
-		says(&w, 0, t, PHASE_COMPUTE, t, t, true);
-		check(!look(&w, t));
+		send_message(&w, 0, t, PHASE_COMPUTE, t, t, true);
+		check(!check_at(&w, t));
 	}
-	check_int(told.n, 1);
-	check(strstr(last(&told), "no heartbeats arrive from rank 1 on hostA") != NULL);
+	check_int(reports.n, 1);
+	check(strstr(last_report(&reports), "no heartbeats arrive from rank 1 on hostA") != NULL);
 	watchdog_close(&w);
 }
 
-TEST(pulse_when_all_wait)
+TEST(heartbeat_ends_when_all_ranks_wait)
 {
-	struct told told;
-	struct watchdog w = watch_of(2, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(2, &reports);
 	struct buf report = { 0 };
 	char why[900] = "";
 	bool ended = false;
 	int t;
 
 	for (t = 1; t < 100 && !ended; t++) {
-		says(&w, 0, 7, PHASE_REDUCE, 1, t, t == 1);
-		says(&w, 1, 7, PHASE_REDUCE, 1, t, t == 1);
+		send_message(&w, 0, 7, PHASE_REDUCE, 1, t, t == 1);
+		send_message(&w, 1, 7, PHASE_REDUCE, 1, t, t == 1);
 		watchdog_skip_gap(&w, t, 1);
 		ended = watchdog_check(&w, t, 4, why, sizeof(why));
 	}
-	check_int(t, 82);     /* 20 steps of 4 s after second 1, and one for the loop */
-	check_int(told.n, 4); /* at 10, 20, 40 and 80 */
-	check_str(last(&told), "warning: all ranks wait in the reduction of step 7 since "
-			       "80 s: check the network between the hosts");
+	check_int(t, 82);	 /* 20 steps of 4 s after second 1, and one for the loop */
+	check_int(reports.n, 4); /* at 10, 20, 40 and 80 */
+	check_str(last_report(&reports), "warning: all ranks wait in the reduction of step 7 since "
+					 "80 s: check the network between the hosts");
 	watchdog_write_report(&w, t, why, &report);
 	check(strstr(buf_text(&report), "no rank has made progress for 80 s") != NULL);
 	check(strstr(buf_text(&report), "\n     1  hostA ") != NULL);
@@ -253,26 +254,26 @@ TEST(pulse_when_all_wait)
 	watchdog_close(&w);
 }
 
-/* The watcher was stopped, or the machine asleep: nobody is blamed. Old words change nothing. */
-TEST(pulse_after_a_gap)
+/* After a gap (the watcher was stopped, the host slept) no rank is late. Old messages are ignored. */
+TEST(heartbeat_forgives_a_gap)
 {
-	struct told told;
-	struct watchdog w = watch_of(2, &told);
+	struct reports reports;
+	struct watchdog w = watch_of(2, &reports);
 	struct heartbeat_message old;
 
-	says(&w, 0, 1, PHASE_REDUCE, 0, 1, true);
-	says(&w, 1, 1, PHASE_COMPUTE, 0, 1, true);
+	send_message(&w, 0, 1, PHASE_REDUCE, 0, 1, true);
+	send_message(&w, 1, 1, PHASE_COMPUTE, 0, 1, true);
 	old = w.peers[1].message;
-	check(!look(&w, 1));
-	check(!look(&w, 1000));
-	check_int(told.n, 0);
-	check(!look(&w, 1000.5));
+	check(!check_at(&w, 1));
+	check(!check_at(&w, 1000));
+	check_int(reports.n, 0);
+	check(!check_at(&w, 1000.5));
 	old.phase = PHASE_END;
 	watchdog_add_message(&w, &old, 1001);
 	check_int(w.peers[1].message.phase, PHASE_COMPUTE);
 	for (int t = 1001; t < 1008; t++)
-		check(!look(&w, t));
-	check_int(told.n, 0);
+		check(!check_at(&w, t));
+	check_int(reports.n, 0);
 	watchdog_close(&w);
 	check_near(watchdog_hang_limit(0, 0), 600, 0);
 	check_near(watchdog_hang_limit(0, 0.5), 60, 0);
@@ -284,12 +285,12 @@ TEST(pulse_after_a_gap)
 
 #define RANKS 3
 
-/* A world of processes on shared memory. */
+/* Memory of the processes of a job, for their collectives. */
 struct shared {
 	pthread_barrier_t barrier;
 	char bytes[RANKS][4096];
 	int64_t ints[RANKS];
-	_Atomic int stage; /* for the scenario */
+	_Atomic int stage; /* its meaning depends on the scenario */
 };
 
 static struct shared *shared;
@@ -339,7 +340,7 @@ typedef void scenario(struct heartbeat *p, int rank);
 
 static char folder[200];
 
-/* One rank's process: 0 when the scenario came to its end. */
+/* Main function of a rank's process; exits with 0 after the scenario. */
 static void rank_main(int rank, scenario *run, int local_size)
 {
 	struct comm c = { .name = "shared",
@@ -365,8 +366,8 @@ static void rank_main(int rank, scenario *run, int local_size)
 	_exit(0);
 }
 
-/* Starts the processes; their standard error is a file of the test's folder. */
-static void start(scenario *run, pid_t pids[RANKS], int local_size)
+/* Start the processes; they write standard error to the file stderr in the test's folder. */
+static void start_ranks(scenario *run, pid_t pids[RANKS], int local_size)
 {
 	pthread_barrierattr_t how;
 	char path[300];
@@ -386,14 +387,14 @@ static void start(scenario *run, pid_t pids[RANKS], int local_size)
 		if (!pids[i]) {
 			if (!freopen(path, "a", stderr))
 				_exit(2);
-			alarm(60); /* a test that fails must not stay for ever */
+			alarm(60); /* ends the process if the test fails */
 			rank_main(i, run, local_size);
 		}
 		check(pids[i] > 0);
 	}
 }
 
-static int ended(pid_t pid)
+static int exit_status_of(pid_t pid)
 {
 	int status = 0;
 
@@ -414,7 +415,7 @@ static bool file_says(const char *name, const char *what)
 	return found;
 }
 
-/* Files are written while others wait: a while is given. */
+/* Wait up to 10 s for the text in the file. */
 static bool file_says_soon(const char *name, const char *what)
 {
 	for (int i = 0; i < 500; i++) {
@@ -425,13 +426,13 @@ static bool file_says_soon(const char *name, const char *what)
 	return false;
 }
 
-static void leave(void)
+static void unmap_shared(void)
 {
 	munmap(shared, sizeof(*shared));
 	shared = NULL;
 }
 
-/* Three steps, then one rank computes for ever while the others wait. */
+/* Three steps; then rank 2 hangs in compute while the others wait. */
 static void one_hangs(struct heartbeat *p, int rank)
 {
 	for (int step = 0; step < 3; step++) {
@@ -446,18 +447,18 @@ static void one_hangs(struct heartbeat *p, int rank)
 	pause_s(50);
 }
 
-TEST(pulse_ends_a_job_that_hangs)
+TEST(heartbeat_ends_a_hanging_job)
 {
 	pid_t pids[RANKS];
 	double began = clock_mono_s(), took;
 
-	start(one_hangs, pids, RANKS);
-	check_int(ended(pids[0]), 75);
+	start_ranks(one_hangs, pids, RANKS);
+	check_int(exit_status_of(pids[0]), 75);
 	took = clock_mono_s() - began;
 	check(took > 1);
-	/* without the launcher, which ends the rest, the others end themselves */
-	check_int(ended(pids[1]), 75);
-	check_int(ended(pids[2]), 75);
+	/* no launcher ends the other ranks here: they end themselves */
+	check_int(exit_status_of(pids[1]), 75);
+	check_int(exit_status_of(pids[2]), 75);
 	check(file_says("hang.txt", "rank 2 on "));
 	check(file_says("hang.txt", "in compute of step 3 while other ranks wait"));
 	check(file_says("journal.jsonl", "\"kind\":\"event\""));
@@ -466,10 +467,10 @@ TEST(pulse_ends_a_job_that_hangs)
 	check(file_says("journal.jsonl", "s behind: in compute of step 3 while"));
 	check(file_says("journal.jsonl", "\"reason\":\"failed\",\"exit\":68}"));
 	check(file_says("stderr", "werkbank: rank 2 on "));
-	leave();
+	unmap_shared();
 }
 
-/* Rank 2 is stopped and goes on; then all end together. */
+/* Rank 2 is stopped and continued; then all ranks end. */
 static void one_is_stopped(struct heartbeat *p, int rank)
 {
 	for (int step = 0; shared->stage < 2; step++) {
@@ -480,11 +481,11 @@ static void one_is_stopped(struct heartbeat *p, int rank)
 	}
 }
 
-TEST(pulse_of_a_rank_that_recovers)
+TEST(heartbeat_of_a_rank_that_recovers)
 {
 	pid_t pids[RANKS];
 
-	start(one_is_stopped, pids, 1); /* as if on hosts of their own */
+	start_ranks(one_is_stopped, pids, 1); /* as if each rank had its own host */
 	while (!shared->stage)
 		pause_s(0.01);
 	kill(pids[2], SIGSTOP);
@@ -494,12 +495,12 @@ TEST(pulse_of_a_rank_that_recovers)
 	check(file_says_soon("journal.jsonl", "caught up after"));
 	shared->stage = 2;
 	for (int i = 0; i < RANKS; i++)
-		check_int(ended(pids[i]), 0);
+		check_int(exit_status_of(pids[i]), 0);
 	check(!file_says("hang.txt", ""));
-	leave();
+	unmap_shared();
 }
 
-/* All at work until the first rank is stopped; then nothing moves. */
+/* All ranks compute until the first one is stopped; then no rank makes progress. */
 static void first_is_stopped(struct heartbeat *p, int rank)
 {
 	for (int step = 0; shared->stage < 1; step++) {
@@ -511,24 +512,24 @@ static void first_is_stopped(struct heartbeat *p, int rank)
 	pause_s(50);
 }
 
-TEST(pulse_without_the_first_rank)
+TEST(heartbeat_without_the_first_rank)
 {
 	pid_t pids[RANKS];
 
-	start(first_is_stopped, pids, RANKS);
+	start_ranks(first_is_stopped, pids, RANKS);
 	pause_s(0.5);
 	kill(pids[0], SIGSTOP);
 	shared->stage = 1;
-	check_int(ended(pids[1]), 75);
-	check_int(ended(pids[2]), 75);
+	check_int(exit_status_of(pids[1]), 75);
+	check_int(exit_status_of(pids[2]), 75);
 	check(file_says("stderr", "no heartbeat from the first rank"));
 	kill(pids[0], SIGKILL);
-	check_int(ended(pids[0]), 128 + SIGKILL);
-	leave();
+	check_int(exit_status_of(pids[0]), 128 + SIGKILL);
+	unmap_shared();
 }
 
-/* Datagrams of strangers to whatever UDP socket this process has. */
-static void send_rubbish(void)
+/* Send datagrams without the key to every UDP socket of this process. */
+static void send_foreign_datagrams(void)
 {
 	unsigned char key[HEARTBEAT_KEY_BYTES] = { 0 }, bytes[2000] = { 0 };
 	struct heartbeat_message w = { .rank = 1, .phase = PHASE_END, .number = UINT64_MAX };
@@ -555,33 +556,33 @@ static void send_rubbish(void)
 	close(out);
 }
 
-static void among_strangers(struct heartbeat *p, int rank)
+static void with_foreign_datagrams(struct heartbeat *p, int rank)
 {
 	heartbeat_set_phase(p, 1, PHASE_COMPUTE);
 	pause_s(0.3);
 	if (!rank)
-		send_rubbish();
+		send_foreign_datagrams();
 	if (rank == 1)
 		heartbeat_set_phase(p, 1, PHASE_REDUCE);
 	pause_s(50);
 }
 
-TEST(pulse_among_strangers)
+TEST(heartbeat_ignores_foreign_datagrams)
 {
 	pid_t pids[RANKS];
 
-	start(among_strangers, pids, RANKS);
-	check_int(ended(pids[0]), 75);
-	check_int(shared->stage, 1); /* its socket was found */
+	start_ranks(with_foreign_datagrams, pids, RANKS);
+	check_int(exit_status_of(pids[0]), 75);
+	check_int(shared->stage, 1); /* the watcher's socket was found */
 	check(file_says("hang.txt", "in compute of step 1 while other ranks wait"));
 	check(!file_says("hang.txt", "the end"));
-	ended(pids[1]);
-	ended(pids[2]);
-	leave();
+	exit_status_of(pids[1]);
+	exit_status_of(pids[2]);
+	unmap_shared();
 }
 
-/* A world of one: its own watchdog. */
-TEST(pulse_alone)
+/* A job of one rank has its own watchdog. */
+TEST(heartbeat_of_a_single_rank)
 {
 	struct heartbeat_options how = { .late_after_s = 0.2, .hang_after_s = 0.6 };
 	struct err e = { 0 };

@@ -1,4 +1,4 @@
-/* t_metric_sinks.c - what other programs read of a run while it trains. */
+/* t_metric_sinks.c - event files for TensorBoard and the page for Prometheus */
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "train/record/metric_sinks.h"
 #include "train/record/prometheus.h"
 
-/* How many event files a run has; *bytes: of all together. */
+/* Number of event files of a run; *bytes: their total size. */
 static int count_event_files(const char *run, int64_t *bytes)
 {
 	char folder[600], path[900];
@@ -42,7 +42,7 @@ static bool page_has(const char *path, const char *line)
 	return found;
 }
 
-TEST(outlets_of_a_training_and_its_restart)
+TEST(metric_sinks_of_a_run_and_its_restart)
 {
 	struct conf c;
 	int64_t bytes;
@@ -66,7 +66,7 @@ TEST(outlets_of_a_training_and_its_restart)
 	conf_free(&c);
 }
 
-TEST(outlets_that_nobody_wants)
+TEST(metric_sinks_switched_off)
 {
 	struct conf c;
 	int64_t bytes;
@@ -81,7 +81,7 @@ TEST(outlets_that_nobody_wants)
 }
 
 /* A sink that cannot write causes one warning, and the training finishes. */
-TEST(outlets_in_bad_places)
+TEST(metric_sinks_that_cannot_write)
 {
 	struct conf c;
 	struct err e = { 0 };
@@ -95,7 +95,7 @@ TEST(outlets_in_bad_places)
 	check(trains(&c));
 	check_int(count_records("bad", "stop", "exit", &none), 1);
 	check(none == 0);
-	/* and one of the evaluation, which finds no development set */
+	/* the third one is about the evaluation: there is no development set */
 	check_int(count_records("bad", "event", NULL, NULL), 3);
 	conf_free(&c);
 }
