@@ -250,11 +250,6 @@ const char *host_gpus_driver(const struct host_gpus *g)
 	return g->nvml.driver;
 }
 
-int host_gpus_cuda(const struct host_gpus *g)
-{
-	return g->nvml.cuda;
-}
-
 void host_gpus_free(struct host_gpus *g)
 {
 	if (!g)

@@ -68,9 +68,7 @@ int host_gpus_sample(struct host_gpus *g, struct host_gpu *now, int room, double
  */
 const char *host_gpus_trouble(const struct host_gpus *g, bool *is_normal);
 const char *host_gpus_driver(const struct host_gpus *g); /* version of NVIDIA's; "": unknown */
-int host_gpus_cuda(
-	const struct host_gpus *g);	  /* newest CUDA version of the driver: 12040; 0: unknown */
-void host_gpus_free(struct host_gpus *g); /* may be NULL */
+void host_gpus_free(struct host_gpus *g);		 /* may be NULL */
 
 /* "power cap, heat"; "none"; "": unknown. Returns text. */
 const char *host_throttle_words(int32_t throttle, char *text, size_t room);

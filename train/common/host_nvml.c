@@ -61,7 +61,6 @@ struct calls {
 	int (*init)(void);
 	int (*shutdown)(void);
 	int (*driver)(char *, unsigned);
-	int (*cuda)(int *);
 	int (*count)(unsigned *);
 	int (*handle)(unsigned, void **);
 	int (*name)(void *, char *, unsigned);
@@ -98,7 +97,6 @@ static const struct {
 	CALL(init, "nvmlInit_v2", "nvmlInit"),
 	CALL(shutdown, "nvmlShutdown"),
 	CALL(driver, "nvmlSystemGetDriverVersion"),
-	CALL(cuda, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"),
 	CALL(count, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"),
 	CALL(handle, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"),
 	CALL(name, "nvmlDeviceGetName"),
@@ -250,8 +248,6 @@ void host_nvml_open(struct host_nvml *v, const struct host_roots *roots)
 	} else {
 		if (ask(n, driver, v->driver, sizeof(v->driver) - 1))
 			v->driver[0] = 0;
-		if (ask(n, cuda, &v->cuda))
-			v->cuda = 0;
 		code = ask(n, count, &count);
 	}
 	if (code) {

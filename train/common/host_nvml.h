@@ -13,7 +13,6 @@
 struct host_nvml {
 	char trouble[200], driver[80];
 	bool is_normal;	    /* see host_gpus_trouble() */
-	int cuda;	    /* CUDA version of the driver: 12040; 0: unknown */
 	int n;		    /* number of GPUs */
 	struct nvml *state; /* private; NULL: not usable */
 };

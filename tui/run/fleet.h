@@ -148,7 +148,6 @@ double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest);
 
 /* Sums over the GPUs of a host; NaN if unknown. */
 double fleet_host_power(const struct fleet_host *h);
-double fleet_host_power_limit(const struct fleet_host *h);
 double fleet_host_util(const struct fleet_host *h);
 
 /* Share of the link's bandwidth used by the busier direction; NaN: unknown. */

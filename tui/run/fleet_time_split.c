@@ -143,10 +143,6 @@ static double gpu_power(const struct fleet_gpu *g)
 {
 	return g->power_w;
 }
-static double gpu_power_limit(const struct fleet_gpu *g)
-{
-	return g->power_limit_w;
-}
 static double gpu_utilization(const struct fleet_gpu *g)
 {
 	return g->util;
@@ -157,13 +153,6 @@ double fleet_host_power(const struct fleet_host *h)
 	int n;
 
 	return sum_gpus(h, gpu_power, &n);
-}
-
-double fleet_host_power_limit(const struct fleet_host *h)
-{
-	int n;
-
-	return sum_gpus(h, gpu_power_limit, &n);
 }
 
 double fleet_host_util(const struct fleet_host *h)
