@@ -319,21 +319,21 @@ static void steps_json(const struct bpe_trace *t, struct json_writer *w)
 	json_close(w, ']');
 }
 
-static void word_json(const struct line_pieces *s, size_t at, const struct bpe_trace *t,
+static void word_json(const struct line_pieces *pieces, size_t at, const struct bpe_trace *t,
 		      struct json_writer *w)
 {
-	const struct line_word *word = &s->word[at];
+	const struct line_word *word = &pieces->word[at];
 
-	assert(at < s->n_words);
+	assert(at < pieces->n_words);
 	json_open(w, '{');
-	json_put_strn(w, "word", buf_text(&s->tokens) + word->start, word->len);
+	json_put_strn(w, "word", buf_text(&pieces->tokens) + word->start, word->len);
 	json_key(w, "pieces");
 	json_open(w, '[');
 	for (size_t i = word->first; i < word->first + word->n; i++) {
-		const struct line_piece *p = &s->piece[i];
+		const struct line_piece *p = &pieces->piece[i];
 
 		json_open(w, '{');
-		json_put_strn(w, "piece", buf_text(&s->pieces) + p->start, p->len);
+		json_put_strn(w, "piece", buf_text(&pieces->pieces) + p->start, p->len);
 		json_put_count(w, "id", p->id);
 		json_put_count(w, "count", p->count);
 		json_close(w, '}');
@@ -343,17 +343,17 @@ static void word_json(const struct line_pieces *s, size_t at, const struct bpe_t
 	json_close(w, '}');
 }
 
-static void word_text(const struct line_pieces *s, size_t at, const struct bpe_trace *t,
+static void word_text(const struct line_pieces *pieces, size_t at, const struct bpe_trace *t,
 		      struct buf *out)
 {
-	const struct line_word *word = &s->word[at];
+	const struct line_word *word = &pieces->word[at];
 
-	buf_add(out, buf_text(&s->tokens) + word->start, word->len);
+	buf_add(out, buf_text(&pieces->tokens) + word->start, word->len);
 	buf_add_str(out, "  =");
 	for (size_t i = word->first; i < word->first + word->n; i++)
-		buf_printf(out, "  %.*s (id %d, %lld times)", (int)s->piece[i].len,
-			   buf_text(&s->pieces) + s->piece[i].start, (int)s->piece[i].id,
-			   (long long)s->piece[i].count);
+		buf_printf(out, "  %.*s (id %d, %lld times)", (int)pieces->piece[i].len,
+			   buf_text(&pieces->pieces) + pieces->piece[i].start,
+			   (int)pieces->piece[i].id, (long long)pieces->piece[i].count);
 	buf_add_char(out, '\n');
 	steps_text(t, out);
 }
@@ -372,8 +372,8 @@ static int side_argument(const struct conf *c, enum pipeline_side *side, struct 
 
 int data_print_split(struct conf *c, const char *folder, struct err *e)
 {
-	struct piece_tracer *s = NULL;
-	struct line_pieces parts = { 0 };
+	struct piece_tracer *tracer = NULL;
+	struct line_pieces pieces = { 0 };
 	struct bpe_trace trace = { 0 };
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -382,28 +382,28 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 
 	if (!rc && c->n_arguments < 3)
 		rc = err_set(e, ERR_USAGE, "data split needs CORPUS and a SENTENCE in quotes");
-	if (!rc && !(s = piece_tracer_open(folder, e)))
+	if (!rc && !(tracer = piece_tracer_open(folder, e)))
 		rc = e->code;
 	if (!rc)
-		rc = piece_tracer_encode_line(s, side, c->arguments[2], strlen(c->arguments[2]),
-					      &parts, e);
+		rc = piece_tracer_encode_line(tracer, side, c->arguments[2],
+					      strlen(c->arguments[2]), &pieces, e);
 	if (!rc && c->json)
 		json_open(&w, '[');
-	for (size_t i = 0; !rc && i < parts.n_words; i++) {
-		rc = piece_tracer_trace_word(s, &parts, i, &trace, e);
+	for (size_t i = 0; !rc && i < pieces.n_words; i++) {
+		rc = piece_tracer_trace_word(tracer, &pieces, i, &trace, e);
 		if (!rc && c->json)
-			word_json(&parts, i, &trace, &w);
+			word_json(&pieces, i, &trace, &w);
 		else if (!rc)
-			word_text(&parts, i, &trace, &out);
+			word_text(&pieces, i, &trace, &out);
 	}
 	if (!rc && c->json) {
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	}
-	if (!rc && !parts.n_words)
+	if (!rc && !pieces.n_words)
 		note_empty_answer(c, "the sentence has no words");
 	bpe_trace_free(&trace);
-	line_pieces_free(&parts);
-	piece_tracer_close(s);
+	line_pieces_free(&pieces);
+	piece_tracer_close(tracer);
 	return print_and_free(&out, rc, e);
 }

@@ -2,11 +2,11 @@
  * piece_trace.h - the words, pieces and ids of a sentence, and the merges of each word, for
  * display.
  *
- *	struct piece_tracer *s = piece_tracer_open(corpus_folder, e);
+ *	struct piece_tracer *t = piece_tracer_open(corpus_folder, e);
  *	struct line_pieces out = { 0 };
- *	piece_tracer_encode_line(s, SIDE_SOURCE, text, n, &out, e);
- *	piece_tracer_trace_word(s, &out, word, &trace, e);		one of its words
- *	line_pieces_free(&out); piece_tracer_close(s);
+ *	piece_tracer_encode_line(t, SIDE_SOURCE, text, n, &out, e);
+ *	piece_tracer_trace_word(t, &out, word, &trace, e);		one of its words
+ *	line_pieces_free(&out); piece_tracer_close(t);
  *
  * Uses the same pipeline.h as preparation, so both always agree.
  */

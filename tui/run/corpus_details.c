@@ -24,11 +24,11 @@ static void release_corpus(struct corpus_details *b)
 	json_free(b->stats);
 	drop_rows_free(b->ledger);
 	vocab_close(b->vocab);
-	piece_tracer_close(b->splitter);
+	piece_tracer_close(b->tracer);
 	b->stats = NULL;
 	b->ledger = NULL;
 	b->vocab = NULL;
-	b->splitter = NULL;
+	b->tracer = NULL;
 	memset(b->trouble, 0, sizeof(b->trouble));
 	b->seen = NAN;
 }
@@ -161,8 +161,8 @@ void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 	} else if (pane == DATA_VOCABULARY && !b->vocab) {
 		if ((path = file_path(&e, "%s/vocab.tsv", b->folder)))
 			b->vocab = vocab_open(path, &e);
-	} else if (pane == DATA_SPLIT && !b->splitter) {
-		b->splitter = piece_tracer_open(b->folder, &e);
+	} else if (pane == DATA_SPLIT && !b->tracer) {
+		b->tracer = piece_tracer_open(b->folder, &e);
 	}
 	free(path);
 	if (e.code)

@@ -40,7 +40,7 @@ struct corpus_details {
 	struct json *stats;	  /* owned; NULL: no stats.json */
 	struct drop_rows *ledger; /* owned; these three are NULL until corpus_details_open() */
 	struct vocab *vocab;
-	struct piece_tracer *splitter;
+	struct piece_tracer *tracer;
 	char trouble[DATA_PANES][200]; /* why a pane is empty; "" */
 	double seen; /* private: mtime of manifest.json when stats were read; NaN: not read */
 };

@@ -182,7 +182,7 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 /* Draw the words, each above its pieces; lines break between words. */
 static void draw_split_words(struct grid *g, struct rect in, const struct data_view_state *s)
 {
-	const struct line_pieces *p = &s->split;
+	const struct line_pieces *p = &s->line_pieces;
 	int row = in.row, col = in.col + 1, right = in.col + in.cols - 1;
 
 	for (size_t w = 0; w < p->n_words; w++) {
@@ -237,7 +237,7 @@ static void draw_trace_step(struct grid *g, struct rect in, int row, const struc
 static void pieces_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
 			 size_t size)
 {
-	const struct line_pieces *p = &s->split;
+	const struct line_pieces *p = &s->line_pieces;
 	size_t used;
 
 	used = (size_t)snprintf(out, size, "merges of word %zu of %zu; ids", s->word + 1,
@@ -269,12 +269,12 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 		in = layout_inside(rows[1]);
 		if (*s->split_trouble)
 			draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_BAD, s->split_trouble);
-		else if (!s->split.n_words)
+		else if (!s->line_pieces.n_words)
 			draw_empty_pane(g, in, b, DATA_SPLIT);
 		else
 			draw_split_words(g, in, s);
 	}
-	if (rows[2].rows < 3 || !s->trace.n || !s->split.n_words)
+	if (rows[2].rows < 3 || !s->trace.n || !s->line_pieces.n_words)
 		return;
 	pieces_title(b, s, title, sizeof(title));
 	draw_box(g, rows[2], title, !s->typing);

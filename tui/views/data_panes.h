@@ -21,8 +21,8 @@ struct data_view_state {
 	struct edit line;
 	bool typing;
 	enum pipeline_side side;
-	struct line_pieces split; /* of line */
-	struct bpe_trace trace;	  /* of word number `word` */
+	struct line_pieces line_pieces; /* of line */
+	struct bpe_trace trace;		/* of word number `word` */
 	size_t word;
 	char split_trouble[200];
 };

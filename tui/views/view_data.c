@@ -42,7 +42,7 @@ static void data_close(void *state)
 	corpus_details_close(&d->details);
 	free(d->view_state.pieces);
 	edit_close(&d->view_state.line);
-	line_pieces_free(&d->view_state.split);
+	line_pieces_free(&d->view_state.line_pieces);
 	bpe_trace_free(&d->view_state.trace);
 }
 
@@ -73,7 +73,7 @@ static void forget_positions(struct data_view *d)
 	s->rule = CLEAN_KEEP;
 	s->dropped_word[0] = s->piece_word[0] = s->split_trouble[0] = 0;
 	s->n_pieces = s->word = 0;
-	s->split.n_words = 0;
+	s->line_pieces.n_words = 0;
 	bpe_trace_clear(&s->trace);
 	d->stale = true;
 }
@@ -87,10 +87,10 @@ static void trace_word(struct data_view *d)
 
 	bpe_trace_clear(&s->trace);
 	s->lists[DATA_SPLIT] = (struct list_widget){ 0 };
-	if (s->word >= s->split.n_words)
-		s->word = s->split.n_words ? s->split.n_words - 1 : 0;
-	if (s->split.n_words &&
-	    piece_tracer_trace_word(d->details.splitter, &s->split, s->word, &s->trace, &e))
+	if (s->word >= s->line_pieces.n_words)
+		s->word = s->line_pieces.n_words ? s->line_pieces.n_words - 1 : 0;
+	if (s->line_pieces.n_words &&
+	    piece_tracer_trace_word(d->details.tracer, &s->line_pieces, s->word, &s->trace, &e))
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	/* choose the last merge */
 	s->lists[DATA_SPLIT].at = s->trace.n ? s->trace.n - 1 : 0;
@@ -104,13 +104,13 @@ static void split_line(struct data_view *d)
 
 	d->stale = false;
 	s->split_trouble[0] = 0;
-	if (piece_tracer_encode_line(d->details.splitter, s->side, text, strlen(text), &s->split,
-				     &e)) {
-		s->split.n_words = 0;
+	if (piece_tracer_encode_line(d->details.tracer, s->side, text, strlen(text),
+				     &s->line_pieces, &e)) {
+		s->line_pieces.n_words = 0;
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	}
 	if (s->typing)
-		s->word = s->split.n_words; /* the word being typed */
+		s->word = s->line_pieces.n_words; /* the word being typed */
 	trace_word(d);
 }
 
@@ -138,18 +138,18 @@ static unsigned update_front_pane(struct data_view *d)
 {
 	struct corpus_details *b = &d->details;
 	struct err e = { 0 };
-	bool had = b->ledger || b->vocab || b->splitter;
+	bool had = b->ledger || b->vocab || b->tracer;
 	unsigned reaction = REACT_NOTHING;
 
 	corpus_details_open(b, d->view_state.front);
-	if (!had && (b->ledger || b->vocab || b->splitter))
+	if (!had && (b->ledger || b->vocab || b->tracer))
 		reaction = REACT_REDRAW;
 	if (d->view_state.front == DATA_DROPPED && b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		int got = drop_rows_scan(b->ledger, LEDGER_BYTES, &e);
 
 		return REACT_REDRAW | (got > 0 ? REACT_AGAIN : 0);
 	}
-	if (d->view_state.front == DATA_SPLIT && b->splitter && d->stale) {
+	if (d->view_state.front == DATA_SPLIT && b->tracer && d->stale) {
 		split_line(d);
 		return REACT_REDRAW;
 	}
@@ -193,7 +193,7 @@ static unsigned focus_data_pane(struct data_view *d, int by)
 	d->view_state.front =
 		(enum data_pane)(((int)d->view_state.front + by + DATA_PANES) % DATA_PANES);
 	d->view_state.typing =
-		d->view_state.front == DATA_SPLIT && by > 0 && d->details.splitter == NULL;
+		d->view_state.front == DATA_SPLIT && by > 0 && d->details.tracer == NULL;
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
@@ -213,9 +213,10 @@ static unsigned move_sideways(struct data_view *d, int by)
 
 	if (s->front == DATA_DROPPED)
 		return next_rule(d, by);
-	if (s->front != DATA_SPLIT || !s->split.n_words)
+	if (s->front != DATA_SPLIT || !s->line_pieces.n_words)
 		return REACT_NOTHING;
-	s->word = (s->word + s->split.n_words + (size_t)(by + 1) - 1) % s->split.n_words;
+	s->word =
+		(s->word + s->line_pieces.n_words + (size_t)(by + 1) - 1) % s->line_pieces.n_words;
 	trace_word(d);
 	return REACT_REDRAW;
 }
@@ -266,7 +267,7 @@ static void copy_shown(const struct data_view *d, struct app_context *w)
 		buf_add_char(&text, '\t');
 		utf8_repair(&text, row.target.text, row.target.n);
 	} else if (s->front == DATA_SPLIT) {
-		buf_add_str(&text, buf_text(&s->split.pieces));
+		buf_add_str(&text, buf_text(&s->line_pieces.pieces));
 	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->details, s)) {
 		buf_add_str(&text, vocab_piece(d->details.vocab,
 					       *s->piece_word ? s->pieces[at] : (int32_t)at));
