@@ -321,9 +321,9 @@ static int list_add(struct conf_list *l, const char *text, struct err *e)
 static int list_split(struct conf_list *l, const char *value, struct err *e)
 {
 	struct buf item = { 0 };
-	int code = 0;
+	int rc = 0;
 
-	while (!code && *(value += strspn(value, " \t"))) {
+	while (!rc && *(value += strspn(value, " \t"))) {
 		bool quoted = false;
 
 		buf_clear(&item);
@@ -335,12 +335,12 @@ static int list_split(struct conf_list *l, const char *value, struct err *e)
 			else
 				buf_add_char(&item, *value);
 		}
-		code = buf_check(&item, e);
-		if (!code)
-			code = list_add(l, buf_text(&item), e);
+		rc = buf_check(&item, e);
+		if (!rc)
+			rc = list_add(l, buf_text(&item), e);
 	}
 	buf_free(&item);
-	return code;
+	return rc;
 }
 
 bool conf_has_choices(const struct conf_option *o)
@@ -392,7 +392,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 {
 	struct conf_origin *where = &c->origins[o - conf_options];
 	void *slot = conf_slot(c, o);
-	int code = 0;
+	int rc = 0;
 
 	assert(o >= conf_options && o < conf_options + conf_n_options && c->origins);
 	if (s->rank < where->rank)
@@ -400,22 +400,22 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 	switch (o->kind) {
 	case CONF_INT:
 	case CONF_REAL:
-		code = assign_number(slot, o, value, s, e);
+		rc = assign_number(slot, o, value, s, e);
 		break;
 	case CONF_BOOL:
-		code = assign_bool(slot, value, s, e);
+		rc = assign_bool(slot, value, s, e);
 		break;
 	case CONF_ENUM:
-		code = assign_choice(slot, o, value, s, e);
+		rc = assign_choice(slot, o, value, s, e);
 		break;
 	case CONF_STR:
-		code = assign_string(slot, o, value, e);
+		rc = assign_string(slot, o, value, e);
 		break;
 	case CONF_LIST:
-		code = assign_list(slot, o, value, where->rank, s, e);
+		rc = assign_list(slot, o, value, where->rank, s, e);
 		break;
 	}
-	return code ? code : note_origin(where, s, e);
+	return rc ? rc : note_origin(where, s, e);
 }
 
 int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e)

@@ -153,9 +153,6 @@ bool conf_find_row(const char *name, struct conf_row *out);
 /* Whether a command takes an option; false for a command or option that does not exist. */
 bool conf_accepts_option(const char *command, const char *option);
 
-/* The arguments of a command as in its usage line; NULL: no such command. */
-const char *conf_command_arguments(const char *command);
-
 /* Check a value of an option: 0, or ERR_USAGE with what is expected. */
 int conf_check(const char *name, const char *value, struct err *e);
 

@@ -157,7 +157,7 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 	for (; *letters; letters++) {
 		const struct conf_option *o = NULL;
 		char who[64];
-		int code;
+		int rc;
 
 		for (size_t i = 0; i < conf_n_options && !o; i++)
 			if (conf_options[i].letter == *letters &&
@@ -169,9 +169,9 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 				       of_command(w, who), *letters);
 		if (o->kind != CONF_BOOL)
 			return take_value(w, o, letters[1] ? letters + 1 : NULL, e);
-		code = take_switch(w, o, "yes", e);
-		if (code)
-			return code;
+		rc = take_switch(w, o, "yes", e);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -179,21 +179,21 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 static int parse_arguments(struct walk *w, struct err *e)
 {
 	bool options = true;
-	int code = 0;
+	int rc = 0;
 
-	for (; !code && w->at < w->argc; w->at++) {
+	for (; !rc && w->at < w->argc; w->at++) {
 		char *word = w->argv[w->at];
 
 		if (options && !strcmp(word, "--"))
 			options = false;
 		else if (options && word[0] == '-' && word[1] == '-')
-			code = long_option(w, word + 2, e);
+			rc = long_option(w, word + 2, e);
 		else if (options && word[0] == '-' && word[1])
-			code = short_options(w, word + 1, e);
+			rc = short_options(w, word + 1, e);
 		else
 			w->c->arguments[w->c->n_arguments++] = word;
 	}
-	return code;
+	return rc;
 }
 
 /* The number of arguments of a usage line such as "SOURCE TARGET [LEDGER]" or "[FILE...]". */
@@ -257,20 +257,20 @@ static int find_command(struct walk *w, struct err *e)
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e)
 {
 	struct walk w = { .c = c, .program = program, .argc = argc, .argv = argv };
-	int code = find_command(&w, e);
+	int rc = find_command(&w, e);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	w.at = w.cmd ? 2 : 1;
 	c->arguments = argv + MIN(w.at, argc);
 	c->n_arguments = 0;
-	code = parse_arguments(&w, e);
-	if (!code)
-		code = check_arguments(&w, e);
-	if (!code && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
-		code = err_set(e, ERR_USAGE,
-			       "werkbank-%s needs a command; werkbank --help lists them", program);
-	return code ? code : conf_read_environment(c, w.cmd, program, e);
+	rc = parse_arguments(&w, e);
+	if (!rc)
+		rc = check_arguments(&w, e);
+	if (!rc && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
+		rc = err_set(e, ERR_USAGE,
+			     "werkbank-%s needs a command; werkbank --help lists them", program);
+	return rc ? rc : conf_read_environment(c, w.cmd, program, e);
 }
 
 /* "WERKBANK_NAME" of an option's name or former name. */

@@ -91,13 +91,13 @@ static int expand_value(const struct recipe *r, const char *text, bool is_list, 
 	size_t n = strlen(text);
 	bool quoted = !is_list && n >= 2 && text[0] == '"' && text[n - 1] == '"';
 	const char *end = text + n - (quoted ? 1 : 0);
-	int code;
+	int rc;
 
 	for (const char *p = text + (quoted ? 1 : 0); p < end;) {
 		if (p[0] == '$' && p[1] == '{') {
-			code = expand_variable(r, p, &p, out, e);
-			if (code)
-				return code;
+			rc = expand_variable(r, p, &p, out, e);
+			if (rc)
+				return rc;
 		} else if (quoted && p[0] == '\\' && p + 1 < end) {
 			buf_add_char(out, p[1] == 'n' ? '\n' : p[1]);
 			p += 2;
@@ -120,7 +120,7 @@ static int expand_value(const struct recipe *r, const char *text, bool is_list, 
 static int resolve_path(const struct recipe *r, char **path, struct err *e)
 {
 	char *folder = NULL, *full = NULL, *beside = NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (!*path || **path == '/' || !**path)
 		return 0;
@@ -132,7 +132,7 @@ static int resolve_path(const struct recipe *r, char **path, struct err *e)
 	if (full) {
 		beside = file_path(e, "%s/%s", full, *path);
 		if (!beside)
-			code = e->code;
+			rc = e->code;
 		else if (file_exists(beside)) {
 			free(*path);
 			*path = beside;
@@ -142,21 +142,21 @@ static int resolve_path(const struct recipe *r, char **path, struct err *e)
 	free(beside);
 	free(full);
 	free(folder);
-	return code;
+	return rc;
 }
 
 static int resolve_paths(const struct recipe *r, const struct conf_option *o, struct err *e)
 {
 	void *slot = conf_slot(r->c, o);
-	int code = 0;
+	int rc = 0;
 
 	if (strcmp(o->section, "data") || !o->detail || strcmp(o->detail, "FILE"))
 		return 0;
 	if (o->kind == CONF_STR)
 		return resolve_path(r, slot, e);
-	for (size_t i = 0; o->kind == CONF_LIST && !code && i < ((struct conf_list *)slot)->n; i++)
-		code = resolve_path(r, &((struct conf_list *)slot)->items[i], e);
-	return code;
+	for (size_t i = 0; o->kind == CONF_LIST && !rc && i < ((struct conf_list *)slot)->n; i++)
+		rc = resolve_path(r, &((struct conf_list *)slot)->items[i], e);
+	return rc;
 }
 
 /* ---- lines ---- */
@@ -188,7 +188,7 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	char label[300], origin[160];
 	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG };
 	struct buf text = { 0 };
-	int code;
+	int rc;
 
 	if (!o || strcmp(o->section, r->section))
 		return unknown_key(r, key, e);
@@ -200,14 +200,14 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);
 	if (r->resolved && comment && *text_trim(comment))
 		snprintf(origin, sizeof(origin), "%s", text_trim(comment));
-	code = expand_value(r, value, o->kind == CONF_LIST, &text, e);
-	if (!code && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
-		code = conf_assign(r->c, o, buf_text(&text), &s, e);
-		if (!code)
-			code = resolve_paths(r, o, e);
+	rc = expand_value(r, value, o->kind == CONF_LIST, &text, e);
+	if (!rc && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
+		rc = conf_assign(r->c, o, buf_text(&text), &s, e);
+		if (!rc)
+			rc = resolve_paths(r, o, e);
 	}
 	buf_free(&text);
-	return code;
+	return rc;
 }
 
 static int set_section(struct recipe *r, char *line, struct err *e)
@@ -235,18 +235,18 @@ static int name_to_path(const char *name, const struct recipe *from, char **path
 static int include_recipe(struct recipe *r, const char *name, struct err *e)
 {
 	char *path = NULL;
-	int code;
+	int rc;
 
 	if (r->depth >= RECIPE_MAX_DEPTH)
 		return recipe_error(
 			r, e, "recipes include each other in a cycle, or more than 8 deep", name);
-	code = name_to_path(name, r, &path, e);
-	if (!code)
-		code = load_file(r->c, path, r->depth + 1, e);
+	rc = name_to_path(name, r, &path, e);
+	if (!rc)
+		rc = load_file(r->c, path, r->depth + 1, e);
 	else
 		err_prefix(e, "%s:%d", r->path, r->line);
 	free(path);
-	return code;
+	return rc;
 }
 
 /* includes: this pass loads only the included recipes, so that they come before all keys. */
@@ -254,7 +254,7 @@ static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 {
 	char *comment = cut_comment(line), *equals, *key, *value;
 	struct buf name = { 0 };
-	int code;
+	int rc;
 
 	line = text_trim(line);
 	if (!*line)
@@ -277,22 +277,22 @@ static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 		return recipe_error(r, e, "[recipe] knows only include and description", key);
 	if (!includes)
 		return 0;
-	code = expand_value(r, value, false, &name, e);
-	if (!code)
-		code = include_recipe(r, buf_text(&name), e);
+	rc = expand_value(r, value, false, &name, e);
+	if (!rc)
+		rc = include_recipe(r, buf_text(&name), e);
 	buf_free(&name);
-	return code;
+	return rc;
 }
 
 static int walk_lines(struct recipe *r, const char *text, size_t n, bool includes, struct err *e)
 {
 	struct buf line = { 0 };
 	const char *end = text + n;
-	int code = 0;
+	int rc = 0;
 
 	r->line = 0;
 	r->section[0] = 0;
-	while (!code && text < end) {
+	while (!rc && text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 
 		if (!stop)
@@ -300,16 +300,16 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 		r->line++;
 		buf_clear(&line);
 		buf_add(&line, text, (size_t)(stop - text));
-		code = buf_check(&line, e);
-		if (!code && (memchr(text, 0, (size_t)(stop - text)) ||
-			      !utf8_valid(text, (size_t)(stop - text))))
-			code = recipe_error(r, e, "the line is not UTF-8 text", NULL);
-		if (!code)
-			code = one_line(r, line.data, includes, e);
+		rc = buf_check(&line, e);
+		if (!rc && (memchr(text, 0, (size_t)(stop - text)) ||
+			    !utf8_valid(text, (size_t)(stop - text))))
+			rc = recipe_error(r, e, "the line is not UTF-8 text", NULL);
+		if (!rc)
+			rc = one_line(r, line.data, includes, e);
 		text = stop + 1;
 	}
 	buf_free(&line);
-	return code;
+	return rc;
 }
 
 static int load_text(struct conf *c, const char *path, const char *text, size_t n, int depth,
@@ -319,7 +319,7 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 	struct recipe r = {
 		.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth
 	};
-	int code;
+	int rc;
 
 	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
 	if (!r.seen)
@@ -330,22 +330,22 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 	}
 	r.resolved =
 		n >= strlen(RESOLVED_MARK) && !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
-	code = walk_lines(&r, text, n, true, e);
-	if (!code)
-		code = walk_lines(&r, text, n, false, e);
+	rc = walk_lines(&r, text, n, true, e);
+	if (!rc)
+		rc = walk_lines(&r, text, n, false, e);
 	free(r.seen);
-	return code;
+	return rc;
 }
 
 static int load_file(struct conf *c, const char *path, int depth, struct err *e)
 {
 	struct buf bytes = { 0 };
-	int code = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
+	int rc = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
 
-	if (!code)
-		code = load_text(c, path, buf_text(&bytes), bytes.len, depth, e);
+	if (!rc)
+		rc = load_text(c, path, buf_text(&bytes), bytes.len, depth, e);
 	buf_free(&bytes);
-	return code;
+	return rc;
 }
 
 /* ---- names of recipes ---- */
@@ -424,15 +424,15 @@ static int name_corpus(struct conf *c, const char *path, struct err *e)
 int conf_load_recipe(struct conf *c, const char *name, struct err *e)
 {
 	char *path = NULL;
-	int code = name_to_path(name, NULL, &path, e);
+	int rc = name_to_path(name, NULL, &path, e);
 
-	if (!code)
-		code = load_file(c, path, 1, e);
-	if (!code)
-		code = name_corpus(c, path, e);
-	if (code) {
+	if (!rc)
+		rc = load_file(c, path, 1, e);
+	if (!rc)
+		rc = name_corpus(c, path, e);
+	if (rc) {
 		free(path);
-		return code;
+		return rc;
 	}
 	free(c->recipe);
 	c->recipe = path;
@@ -443,13 +443,13 @@ int conf_load_recipe_text(struct conf *c, const char *path, const char *text, si
 			  struct err *e)
 {
 	char *copy = mem_strdup(path, e);
-	int code = copy ? load_text(c, path, text, n, 1, e) : e->code;
+	int rc = copy ? load_text(c, path, text, n, 1, e) : e->code;
 
-	if (!code)
-		code = name_corpus(c, path, e);
-	if (code) {
+	if (!rc)
+		rc = name_corpus(c, path, e);
+	if (rc) {
 		free(copy);
-		return code;
+		return rc;
 	}
 	free(c->recipe);
 	c->recipe = copy;

@@ -1,4 +1,4 @@
-/* conf_rows.c - see conf.h: the tables, for forms and lists. */
+/* conf_rows.c - look-ups of single options and commands for forms and lists; see conf.h */
 #include "share/conf/conf.h"
 
 #include <string.h>
@@ -26,22 +26,15 @@ bool conf_accepts_option(const char *command, const char *option)
 	return cmd && o && conf_command_accepts(cmd, cmd->program, o);
 }
 
-const char *conf_command_arguments(const char *command)
-{
-	const struct conf_command *cmd = conf_find_command(command);
-
-	return cmd ? cmd->arguments : NULL;
-}
-
 int conf_check(const char *name, const char *value, struct err *e)
 {
 	struct conf scratch = { 0 };
-	int code = conf_init(&scratch, e);
+	int rc = conf_init(&scratch, e);
 
-	if (!code)
-		code = conf_set(&scratch, name, value, "check", e);
+	if (!rc)
+		rc = conf_set(&scratch, name, value, "check", e);
 	conf_free(&scratch);
-	return code;
+	return rc;
 }
 
 void conf_explain(const char *name, struct buf *out)

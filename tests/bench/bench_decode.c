@@ -92,30 +92,30 @@ static int measure(struct decoder *d, const struct bench *b, struct err *e)
 	int32_t *ids = mem_alloc(n * length, sizeof(*ids), e);
 	double best = 1e9, cpu = 1e9;
 	int64_t tokens = 0;
-	int code = sources && results && ids ? 0 : e->code;
+	int rc = sources && results && ids ? 0 : e->code;
 
-	for (size_t i = 0; i < n * length && !code; i++)
+	for (size_t i = 0; i < n * length && !rc; i++)
 		ids[i] = (int32_t)(N_SPECIAL_TOKENS +
 				   i * 7919 % (size_t)(b->shape.vocabulary - N_SPECIAL_TOKENS));
-	for (size_t i = 0; i < n && !code; i++)
+	for (size_t i = 0; i < n && !rc; i++)
 		sources[i] = (struct decode_source){ ids + i * length, (int32_t)length };
-	for (int r = 0; r < REPEATS && !code; r++) {
+	for (int r = 0; r < REPEATS && !rc; r++) {
 		double start = clock_mono_s(), used = (double)clock() / CLOCKS_PER_SEC;
 
-		code = decoder_run(d, &o, sources, n, results, e);
+		rc = decoder_run(d, &o, sources, n, results, e);
 		best = MIN(best, clock_mono_s() - start);
 		cpu = MIN(cpu, (double)clock() / CLOCKS_PER_SEC - used);
 		tokens = 0;
-		for (size_t i = 0; i < n && !code; i++)
+		for (size_t i = 0; i < n && !rc; i++)
 			tokens += results[i].hypotheses[0].n;
-		decode_results_free(results, code ? 0 : n);
+		decode_results_free(results, rc ? 0 : n);
 	}
-	if (!code)
+	if (!rc)
 		report(b, (double)tokens, best, cpu);
 	free(sources);
 	free(results);
 	free(ids);
-	return code;
+	return rc;
 }
 
 static int run(const struct bench *b, struct err *e)
@@ -131,21 +131,21 @@ static int run(const struct bench *b, struct err *e)
 	struct model *m = ops ? model_new(&b->shape, ops, &dev, e) : NULL;
 	int32_t capacity = (int32_t)(b->sentences * (b->length + 1));
 	struct decoder *d = NULL;
-	int code = m ? model_reserve_forward(m, capacity, MAX(1, capacity / 2), e) : e->code;
+	int rc = m ? model_reserve_forward(m, capacity, MAX(1, capacity / 2), e) : e->code;
 
-	if (!code)
-		code = model_init(m, 1, e);
-	if (!code)
-		code = turn_from_end(m, e);
-	if (!code)
-		code = model_pack(m, packed, e);
-	if (!code) {
+	if (!rc)
+		rc = model_init(m, 1, e);
+	if (!rc)
+		rc = turn_from_end(m, e);
+	if (!rc)
+		rc = model_pack(m, packed, e);
+	if (!rc) {
 		d = decoder_new(m, capacity, (int32_t)b->workers, e);
-		code = d ? measure(d, b, e) : e->code;
+		rc = d ? measure(d, b, e) : e->code;
 	}
 	decoder_free(d);
 	model_free(m);
-	return code;
+	return rc;
 }
 
 /* 0, or 64 with a message on standard error. */

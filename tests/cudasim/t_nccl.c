@@ -297,7 +297,7 @@ static void lose_a_rank(struct comm *c, void *arg)
 	struct reduce *r;
 	float *x;
 	bool done = false;
-	int code = 0;
+	int rc = 0;
 
 	check_err(comm_nccl_open(c, &e), 0);
 	check_err(c->barrier(c, &e), 0); /* all ranks are connected before one dies */
@@ -311,12 +311,12 @@ static void lose_a_rank(struct comm *c, void *arg)
 	reduce_ready(r, 0);
 	if (waits_in_sync)
 		check_err(o->sync(d, &e), 0);
-	while (!code)
-		code = waits_in_sync ? (c->check)(c, &e) : reduce_poll(r, &done, &e);
-	check_int(code, ERR_NOHOST);
+	while (!rc)
+		rc = waits_in_sync ? (c->check)(c, &e) : reduce_poll(r, &done, &e);
+	check_int(rc, ERR_NOHOST);
 	if (!strstr(e.text, "of 3 failed to ") || !strstr(e.text, "NCCL: remote process exited"))
 		test_fail(__FILE__, __LINE__, "%s", e.text);
-	c->abort(c, test_failures() ? 1 : err_exit_status(code));
+	c->abort(c, test_failures() ? 1 : err_exit_status(rc));
 }
 
 TEST(nccl_lost_rank_ends_the_others)

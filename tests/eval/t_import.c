@@ -38,19 +38,19 @@ static int import(const char *from, const char *to, const char *option, const ch
 {
 	struct conf c;
 	char *arguments[] = { (char *)from };
-	int code = conf_init(&c, e);
+	int rc = conf_init(&c, e);
 
 	c.arguments = arguments;
 	c.n_arguments = 1;
 	c.quiet = true;
-	if (!code)
-		code = conf_set(&c, "output", to, "command line", e);
-	if (!code && option)
-		code = conf_set(&c, option, value, "command line", e);
-	if (!code)
-		code = import_run(&c, e);
+	if (!rc)
+		rc = conf_set(&c, "output", to, "command line", e);
+	if (!rc && option)
+		rc = conf_set(&c, option, value, "command line", e);
+	if (!rc)
+		rc = import_run(&c, e);
 	conf_free(&c);
-	return code;
+	return rc;
 }
 
 static struct safetensors *open_weights(const char *folder)
@@ -323,7 +323,7 @@ static int import_dictionary(const char *biased, float other_table, struct err *
 	struct dictionary d = { .biased = biased, .other_table = other_table };
 	struct conf c;
 	char *file = file_path(e, "%s/pt.safetensors", test_folder()), *arguments[] = { file };
-	int code;
+	int rc;
 
 	put(&d, "source.weight", 0, 32, 16);
 	put(&d, "target.weight", 0, 32, 16);
@@ -335,21 +335,21 @@ static int import_dictionary(const char *biased, float other_table, struct err *
 	put(&d, "net.encoder.norm.weight", 0, 1, 16);
 	put(&d, "net.decoder.norm.weight", 0, 1, 16);
 	d.data = mem_alloc(48 * 16, sizeof(*d.data), e);
-	code = d.data ? safetensors_write(file, d.items, d.n, fetch, &d, e) : e->code;
-	if (!code)
-		code = conf_init(&c, e);
-	if (code)
-		return code;
+	rc = d.data ? safetensors_write(file, d.items, d.n, fetch, &d, e) : e->code;
+	if (!rc)
+		rc = conf_init(&c, e);
+	if (rc)
+		return rc;
 	c.arguments = arguments;
 	c.n_arguments = 1;
 	c.quiet = c.pre_norm = true;
 	conf_set(&c, "heads", "4", "command line", e);
 	conf_set(&c, "output", small_path("net"), "command line", e);
-	code = import_run(&c, e);
+	rc = import_run(&c, e);
 	conf_free(&c);
 	free(d.data);
 	free(file);
-	return code;
+	return rc;
 }
 
 /* n elements of Werkbank's tensor are equal to those of the foreign tensor from `from` on. */
@@ -468,13 +468,13 @@ TEST(import_words_refused)
 		struct err e = { 0 };
 		struct token_list w;
 		int32_t *rows = NULL, n;
-		int code;
+		int rc;
 
 		check_err(file_write_all(small_path("bad"), bad[i], strlen(bad[i]), &e), 0);
-		code = token_list_open(&w, small_path("bad"), &e);
-		if (!code)
-			code = token_list_write(&w, &special, small_path("v"), &rows, &n, &e);
-		check_int(code, ERR_DATA);
+		rc = token_list_open(&w, small_path("bad"), &e);
+		if (!rc)
+			rc = token_list_write(&w, &special, small_path("v"), &rows, &n, &e);
+		check_int(rc, ERR_DATA);
 		free(rows);
 		token_list_close(&w);
 	}

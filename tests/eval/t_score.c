@@ -219,7 +219,7 @@ static int score_files(const struct bleu_options *o, const struct chrf_options *
 	struct bleu *b = bleu_new(o, e);
 	struct chrf *c = x ? chrf_new(x, e) : NULL;
 	struct lines h, r;
-	int code;
+	int rc;
 
 	if (lines_open(&h, hypothesis, e))
 		return e->code;
@@ -227,11 +227,11 @@ static int score_files(const struct bleu_options *o, const struct chrf_options *
 		lines_close(&h);
 		return e->code;
 	}
-	while ((code = lines_next(&h, e)) > 0 && (code = lines_next(&r, e)) > 0) {
+	while ((rc = lines_next(&h, e)) > 0 && (rc = lines_next(&r, e)) > 0) {
 		struct score_text ours = { h.text, h.len }, theirs = { r.text, r.len };
 
-		if ((code = bleu_add(b, &ours, &theirs, 1, e)) ||
-		    (c && (code = chrf_add(c, &ours, &theirs, 1, e))))
+		if ((rc = bleu_add(b, &ours, &theirs, 1, e)) ||
+		    (c && (rc = chrf_add(c, &ours, &theirs, 1, e))))
 			break;
 	}
 	bleu_score(b, bleu);
@@ -241,7 +241,7 @@ static int score_files(const struct bleu_options *o, const struct chrf_options *
 	chrf_free(c);
 	lines_close(&h);
 	lines_close(&r);
-	return code;
+	return rc;
 }
 
 static void compare_counts(const struct json *list, const int64_t *counts)

@@ -43,11 +43,11 @@ FUZZ(weights)
 {
 	struct err e = { 0 };
 	struct import_reader f;
-	int code = import_is_safetensors(data, n)
-			   ? import_open_safetensors(&f, fuzz_file(data, n), &e)
-			   : import_open_ct2(&f, fuzz_file(data, n), &e);
+	int rc = import_is_safetensors(data, n)
+			 ? import_open_safetensors(&f, fuzz_file(data, n), &e)
+			 : import_open_ct2(&f, fuzz_file(data, n), &e);
 
-	if (!code)
+	if (!rc)
 		take(&f);
 	import_reader_close(&f);
 	return 0;

@@ -30,21 +30,21 @@ static const char *line(const char *spec, struct mpirun_options how)
 	struct command_line c = { 0 };
 	struct err e = { 0 };
 	char *root;
-	int code = spec ? hosts_read(&h, spec, &none, &e) : 0;
+	int rc = spec ? hosts_read(&h, spec, &none, &e) : 0;
 
 	buf_clear(&out);
 	if (spec)
 		how.hosts = &h;
 	how.program = how.program ? how.program : "/usr/bin/mpirun";
 	how.environment = environment;
-	if (!code)
-		code = mpirun_append_words(&c, &how, &e);
-	if (code)
-		buf_printf(&out, "%d: %s", err_exit_status(code), e.text);
+	if (!rc)
+		rc = mpirun_append_words(&c, &how, &e);
+	if (rc)
+		buf_printf(&out, "%d: %s", err_exit_status(rc), e.text);
 	else
 		command_line_quote(&c, &out);
 	root = strstr(out.data, "--allow-run-as-root ");
-	check(code || (root != NULL) == (geteuid() == 0));
+	check(rc || (root != NULL) == (geteuid() == 0));
 	if (root)
 		memmove(root, root + 20, strlen(root + 20) + 1);
 	command_line_free(&c);
