@@ -108,6 +108,7 @@ static void choose_newest_run(struct app *a)
 static unsigned update_history(struct app *a)
 {
 	struct app_context *w = &a->context;
+	unsigned reaction = REACT_NOTHING;
 	struct err e = { 0 };
 	int got;
 
@@ -130,10 +131,12 @@ static unsigned update_history(struct app *a)
 	}
 	if (got != HISTORY_SAME)
 		a->requests->news |= NEWS_HISTORY;
+	if (got == HISTORY_MORE)
+		reaction |= REACT_AGAIN;
 	/* Clocks on the screen run while the run trains. */
 	if (w->history->state == RUN_RUNNING && floor(w->now) != a->shown_second)
-		return REACT_REDRAW;
-	return got == HISTORY_MORE ? REACT_AGAIN : REACT_NOTHING;
+		reaction |= REACT_REDRAW;
+	return reaction;
 }
 
 static unsigned update_tab(struct app *a, int tab)

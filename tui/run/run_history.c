@@ -54,6 +54,7 @@ struct history_files {
 	double lock_tested;			  /* time of the last lock test; NaN: never */
 	bool locked;				  /* the launcher held the lock at the last test */
 	bool console_shown;
+	bool derived_stale; /* the fleet has records that its derived numbers lack */
 };
 
 const char *run_state_name(enum run_state state)
@@ -344,13 +345,18 @@ static int read_records(struct run_history *h, double until, struct err *e)
 		if (history_add_record(h, record, e))
 			return e->code;
 		changed = HISTORY_CHANGED;
+		h->files->derived_stale = true;
 		if (n % 64 == 63 && clock_mono_s() > until)
 			return HISTORY_MORE;
 	}
 	if (got < 0)
 		return got;
-	if (changed)
+	/* An earlier call may have read the last record and stopped at its time limit. */
+	if (h->files->derived_stale) {
 		fleet_update_derived(&h->fleet);
+		h->files->derived_stale = false;
+		changed = HISTORY_CHANGED;
+	}
 	for (int n = 0; (got = journal_next(h->files->samples, &record, e)) > 0; n++) {
 		if (history_add_sample(h, record, e))
 			return e->code;

@@ -1,0 +1,133 @@
+/* t_app_states.c - the workbench by its keys: live runs, typing, forms, suggested steps. */
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "tui/app/app_internal.h"
+#include "tui/run/run_history.h"
+#include "tui/term/theme.h"
+
+static struct err e;
+
+/* Append text to a file of a run in the test's folder. */
+static void append_file(const char *run, const char *name, const char *text)
+{
+	char path[600];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/runs/%s", test_folder(), run);
+	file_make_folders(path, &e);
+	snprintf(path, sizeof(path), "%s/runs/%s/%s", test_folder(), run, name);
+	f = fopen(path, "a");
+	if (check(f != NULL)) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static bool open_workbench(struct app *a, int cols)
+{
+	*a = (struct app){ .fixed_now = 1750000210 };
+	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
+		return false;
+	a->requests = a->context.requests;
+	a->context.keymap = &a->keymap;
+	a->context.now = a->fixed_now;
+	theme_builtin(&a->theme, "auto");
+	return check_int(grid_resize(&a->grid, 30, cols, &e), 0);
+}
+
+static void update_workbench(struct app *a)
+{
+	for (int i = 0; i < 100000 && app_update(a) & REACT_AGAIN; i++)
+		;
+}
+
+/* Press keys; returns the bits of all reactions. */
+static unsigned press_keys(struct app *a, const char *keys)
+{
+	unsigned reaction = 0;
+
+	while (*keys) {
+		reaction |= app_key(a, keys_next(&keys));
+		update_workbench(a);
+		app_draw(a);
+	}
+	return reaction;
+}
+
+static bool screen_shows(struct app *a, const char *words)
+{
+	struct buf text = { 0 };
+	bool found;
+
+	app_draw(a);
+	grid_dump(&a->grid, &text);
+	found = strstr(buf_text(&text), words) != NULL;
+	if (!found)
+		fprintf(stderr, "\"%s\" is not on this screen:\n%s", words, buf_text(&text));
+	buf_free(&text);
+	return found;
+}
+
+/* ---- a live run ---- */
+
+TEST(workbench_reads_a_long_live_journal)
+{
+	enum { STEPS = 60000 };
+	struct buf journal = { 0 };
+	char path[600];
+	struct app a;
+	int fd;
+
+	for (int i = 1; i <= STEPS; i++)
+		buf_printf(&journal,
+			   "{\"v\":1,\"kind\":\"train\",\"t\":%d,\"step\":%d,\"loss\":5}\n",
+			   1750000000 + i / 1000, i);
+	append_file("live", "journal.jsonl", buf_text(&journal));
+	buf_free(&journal);
+	append_file("live", "state.json", "{\"v\":1,\"state\":\"running\",\"attempt\":1}");
+	append_file("live", "lock", "");
+	snprintf(path, sizeof(path), "%s/runs/live/lock", test_folder());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	check(fd >= 0 && !flock(fd, LOCK_EX));
+	if (open_workbench(&a, 80)) {
+		app_show_tab(&a, TAB_RUN);
+		update_workbench(&a);
+		if (check(a.context.history != NULL)) {
+			check_int(a.context.history->state, RUN_RUNNING);
+			check_int(a.context.history->step, STEPS);
+		}
+	}
+	app_close(&a);
+	close(fd);
+}
+
+TEST(workbench_median_after_a_time_limit)
+{
+	char text[200];
+	struct run_history *h;
+
+	for (int rank = 0; rank < 64; rank++) {
+		snprintf(text, sizeof(text),
+			 "{\"v\":1,\"kind\":\"rank\",\"t\":100,\"rank\":%d,\"host\":\"a\","
+			 "\"step_s\":2,\"compute_s\":1.5}\n",
+			 rank);
+		append_file("ranks", "journal.jsonl", text);
+	}
+	h = history_open(test_folder(), "ranks", &e);
+	if (!check(h != NULL))
+		return;
+	/* The time limit ends the first call after its last record. */
+	check_int(history_update(h, 100, -1, &e), HISTORY_MORE);
+	check_int(history_update(h, 100, -1, &e), HISTORY_CHANGED);
+	check_near(h->fleet.median_compute, 1.5, 1e-6);
+	check_int(history_update(h, 100, -1, &e), HISTORY_SAME);
+	history_free(h);
+}
