@@ -21,7 +21,8 @@ static void append_file(const char *run, const char *name, const char *text)
 	char path[600];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/runs/%s", test_folder(), run);
+	snprintf(path, sizeof(path), "%s/runs/%s/%s", test_folder(), run, name);
+	*strrchr(path, '/') = 0;
 	file_make_folders(path, &e);
 	snprintf(path, sizeof(path), "%s/runs/%s/%s", test_folder(), run, name);
 	f = fopen(path, "a");
@@ -62,18 +63,30 @@ static unsigned press_keys(struct app *a, const char *keys)
 	return reaction;
 }
 
-static bool screen_shows(struct app *a, const char *words)
+/* Whether the screen contains the words, as expected; otherwise print it. */
+static bool check_screen(struct app *a, const char *words, bool expected)
 {
 	struct buf text = { 0 };
-	bool found;
+	bool right;
 
 	app_draw(a);
 	grid_dump(&a->grid, &text);
-	found = strstr(buf_text(&text), words) != NULL;
-	if (!found)
-		fprintf(stderr, "\"%s\" is not on this screen:\n%s", words, buf_text(&text));
+	right = (strstr(buf_text(&text), words) != NULL) == expected;
+	if (!right)
+		fprintf(stderr, "\"%s\" is %s this screen:\n%s", words, expected ? "not on" : "on",
+			buf_text(&text));
 	buf_free(&text);
-	return found;
+	return right;
+}
+
+static bool screen_shows(struct app *a, const char *words)
+{
+	return check_screen(a, words, true);
+}
+
+static bool screen_lacks(struct app *a, const char *words)
+{
+	return check_screen(a, words, false);
 }
 
 /* ---- a live run ---- */
@@ -130,4 +143,37 @@ TEST(workbench_median_after_a_time_limit)
 	check_near(h->fleet.median_compute, 1.5, 1e-6);
 	check_int(history_update(h, 100, -1, &e), HISTORY_SAME);
 	history_free(h);
+}
+
+/* ---- typing ---- */
+
+TEST(workbench_typed_text_never_leaves)
+{
+	struct app a;
+
+	append_file(
+		"demo", "journal.jsonl",
+		"{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":200,\"bleu\":12.5,\"best\":true}\n");
+	append_file("demo", "checkpoints/200/x", "");
+	if (!open_workbench(&a, 120))
+		return;
+	app_show_tab(&a, TAB_HOME);
+	update_workbench(&a);
+	check(screen_shows(&a, "Translate with demo"));
+	press_keys(&a, "<Enter>");
+	check_int(a.front, TAB_TRANSLATE);
+	check(screen_shows(&a, "typing: Esc ends it"));
+	/* Outside typing, q is refused; the last row names the keys that leave and type. */
+	check(!(press_keys(&a, "<Esc>q") & REACT_QUIT));
+	check(screen_shows(&a, "F10 leaves, i types"));
+	a.fixed_now += 10;
+	press_keys(&a, "<Left>");
+	check(screen_shows(&a, "F10 leave") && screen_lacks(&a, "typing: "));
+	/* The step starts typing again. */
+	press_keys(&a, "1<Enter>");
+	check_int(a.front, TAB_TRANSLATE);
+	check(!(press_keys(&a, "A quick test") & REACT_QUIT));
+	check(screen_shows(&a, "A quick test"));
+	check(press_keys(&a, "<Esc><F10>") & REACT_QUIT);
+	app_close(&a);
 }

@@ -142,6 +142,22 @@ static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 	return reaction | REACT_REDRAW;
 }
 
+/*
+ * Where sentences are typed, a letter may be meant as text, so it does not leave: say which keys
+ * do. false: no other key leaves.
+ */
+static bool refuse_to_leave(struct app *a)
+{
+	char leave[32], type[32];
+
+	frame_key_text(&a->keymap, ACTION_QUIT, true, leave, sizeof(leave));
+	frame_key_text(&a->keymap, ACTION_TYPE, false, type, sizeof(type));
+	if (*leave)
+		context_notify(&a->context, STYLE_WARN,
+			       "letters do not leave from here: %s leaves, %s types", leave, type);
+	return *leave;
+}
+
 /* Pass a key to a view: as text if the view reads text, then as an action. */
 static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
 {
@@ -157,7 +173,11 @@ static unsigned view_key(struct app *a, const struct view *v, void *state, int k
 		return REACT_NOTHING;
 	if (v->act)
 		reaction = v->act(state, &a->context, action);
-	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
+	if (!(reaction & REACT_UNKNOWN))
+		return reaction;
+	if (action == ACTION_QUIT && v->start_typing && key_is_text(key) && refuse_to_leave(a))
+		return REACT_REDRAW;
+	return app_act_itself(a, action);
 }
 
 unsigned app_key(struct app *a, int key)

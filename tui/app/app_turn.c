@@ -298,8 +298,13 @@ unsigned app_execute_requests(struct app *a)
 
 		reaction |= app_answer(a, c.owner, c.id, NULL);
 	}
-	if (requests->show_tab >= 0 && requests->show_tab < TAB_COUNT)
+	if (requests->show_tab >= 0 && requests->show_tab < TAB_COUNT) {
+		const struct view *v = view_tabs[requests->show_tab];
+
 		reaction |= app_show_tab(a, requests->show_tab);
+		if (v->start_typing && a->tabs[a->front].state)
+			v->start_typing(a->tabs[a->front].state);
+	}
 	requests->show_tab = -1;
 	if (requests->wizard)
 		reaction |= app_show_overlay(a, &view_wizard);

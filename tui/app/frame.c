@@ -146,14 +146,13 @@ static void label_of(enum action action, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)strcspn(help, ";:"), help);
 }
 
-/* The first key of an action; while the view reads text, the first key that is not text. */
-static void first_key_text(const struct keymap *map, enum action action, bool typing, char *out,
-			   size_t size)
+void frame_key_text(const struct keymap *map, enum action action, bool no_text, char *out,
+		    size_t size)
 {
 	const char *p = keymap_keys(map, action);
 
 	*out = 0;
-	if (!typing) {
+	if (!no_text) {
 		keys_describe(map, action, false, out, size);
 		return;
 	}
@@ -175,12 +174,12 @@ static void first_key_text(const struct keymap *map, enum action action, bool ty
 
 /* Draw "key label" if it fits before column right; false: no room. */
 static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
-		      enum action action, bool typing)
+		      enum action action, bool no_text)
 {
 	char key[32], label[48];
 	int need;
 
-	first_key_text(w->keymap, action, typing, key, sizeof(key));
+	frame_key_text(w->keymap, action, no_text, key, sizeof(key));
 	if (!*key)
 		return true;
 	label_of(action, label, sizeof(label));
@@ -212,8 +211,17 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 					    text) +
 			    2;
 	}
+	if (typing) {
+		int used =
+			draw_text(g, at.row, at.col, at.width, STYLE_TITLE, "typing: Esc ends it") +
+			3;
+
+		at.col += used;
+		at.width -= used;
+	}
+	/* A view that begins as a text field is not left by a letter. */
 	for (const enum action *a = common; *a; a++)
-		if (!draw_hint(g, &at, w, *a, typing))
+		if (!draw_hint(g, &at, w, *a, typing || (*a == ACTION_QUIT && v->start_typing)))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
 		if (!draw_hint(g, &at, w, *a, typing))

@@ -20,8 +20,15 @@ int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *
 		 int col);
 
 /*
- * Draw key hints of the view and the number of running jobs. While the view reads text, only keys
- * that are not text.
+ * Write the name of an action's first key, or of its first key that is not text; "": it has no
+ * such key.
+ */
+void frame_key_text(const struct keymap *map, enum action action, bool no_text, char *out,
+		    size_t size);
+
+/*
+ * Draw key hints of the view and the number of running jobs. While the view reads text, say so and
+ * show only keys that are not text.
  */
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		     const struct view *v, bool typing);

@@ -50,6 +50,11 @@ struct view {
 	unsigned (*key)(void *state, struct app_context *w, int key);
 	/* Pasted text: valid UTF-8, lines end with \n, possibly long. Borrowed. */
 	unsigned (*paste)(void *state, struct app_context *w, const char *text);
+	/*
+	 * Start typing; called when a view leads here by context_go_to_tab(). A view with this
+	 * function begins as a text field, so no printable key leaves the workbench from it.
+	 */
+	void (*start_typing)(void *state);
 	/* Row and column are screen coordinates, like those of body. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */

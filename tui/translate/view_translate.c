@@ -224,6 +224,13 @@ static bool translate_typing(void *state)
 	return v->console.focus == CONSOLE_INPUT;
 }
 
+static void translate_start_typing(void *state)
+{
+	struct translate_view *v = state;
+
+	v->console.focus = CONSOLE_INPUT;
+}
+
 static unsigned translate_key(void *state, struct app_context *w, int key)
 {
 	struct translate_view *v = state;
@@ -642,6 +649,7 @@ const struct view view_translate = {
 	.draw = translate_draw,
 	.close = translate_close,
 	.typing = translate_typing,
+	.start_typing = translate_start_typing,
 	.key = translate_key,
 	.paste = translate_paste,
 	.mouse = translate_mouse,
