@@ -177,3 +177,29 @@ TEST(workbench_typed_text_never_leaves)
 	check(press_keys(&a, "<Esc><F10>") & REACT_QUIT);
 	app_close(&a);
 }
+
+/* ---- forms ---- */
+
+TEST(workbench_form_shows_the_recipes_values)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 100))
+		return;
+	app_show_tab(&a, TAB_HOME);
+	update_workbench(&a);
+	press_keys(&a, "t/steps<Enter>");
+	check(screen_shows(&a, "steps                   2000          demo.ini:"));
+	check(screen_shows(&a, "; default 100000"));
+	/* The user's value, then the recipe's again. */
+	press_keys(&a, "<Enter><Ctrl-U>500<Enter>");
+	check(screen_shows(&a, "= 500           command line; default 100000"));
+	press_keys(&a, "d");
+	check(screen_shows(&a, "2000          demo.ini:"));
+	/* A form of another command, and an option that the recipe leaves alone. */
+	press_keys(&a, "<Esc>p/merges<Enter>");
+	check(screen_shows(&a, "1000          demo.ini:"));
+	press_keys(&a, "/<Ctrl-U>min-words<Enter>");
+	check(screen_shows(&a, "min-words               1             default"));
+	app_close(&a);
+}

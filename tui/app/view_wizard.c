@@ -12,6 +12,7 @@
 #include "tui/app/wizard.h"
 
 #define LABEL_COLS 24
+#define VALUE_COLS 14	/* least width of values, so that their origins begin in one column */
 #define MAX_LINES  1024 /* lines of the list: twice the number of rows */
 
 enum { ASK_VALUE, ASK_FILTER };
@@ -108,7 +109,7 @@ static void change_form_value(struct form *f, struct app_context *w)
 	if (r->value)
 		buf_add_str(&now, r->value);
 	else
-		wizard_default(f->z, f->chosen, &now);
+		wizard_value(f->z, f->chosen, &now);
 	if (r->option.name && r->option.kind == CONF_BOOL) {
 		wizard_set(f->z, f->chosen, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
@@ -260,14 +261,19 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 {
 	const struct wizard_row *o = &f->z->rows[i];
 	bool chosen = i == f->chosen;
-	enum style look = chosen ? STYLE_SELECTED : o->value ? STYLE_BRIGHT : STYLE_DIM;
-	int cols = MIN(LABEL_COLS, r.cols / 2);
+	const char *origin = wizard_origin(f->z, i);
+	bool by_default = !strcmp(origin, "default");
+	enum style look = chosen       ? STYLE_SELECTED
+			  : o->value   ? STYLE_BRIGHT
+			  : by_default ? STYLE_DIM
+				       : STYLE_NORMAL;
+	int cols = MIN(LABEL_COLS, r.cols / 2), used, at;
 	struct buf value = { 0 };
 
 	if (o->value)
 		buf_add_str(&value, o->value);
 	else
-		wizard_default(f->z, i, &value);
+		wizard_value(f->z, i, &value);
 	if (chosen)
 		for (int col = 0; col < r.cols; col++)
 			grid_put(g, row, r.col + col, look, ' ');
@@ -277,8 +283,17 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 	/* a sign marks changed values, not only colour */
 	if (o->value && o->option.name)
 		grid_put(g, row, r.col + cols, look, '=');
-	draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
-		  value.len ? buf_text(&value) : "-");
+	used = draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
+			 value.len ? buf_text(&value) : "-");
+	buf_clear(&value);
+	if (!by_default)
+		wizard_default(f->z, i, &value);
+	at = cols + 2 + MAX(used + 2, VALUE_COLS);
+	at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, origin);
+	if (value.len)
+		at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM,
+				"; default ");
+	draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, buf_text(&value));
 	buf_free(&value);
 }
 

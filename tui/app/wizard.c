@@ -23,6 +23,8 @@ void wizard_free(struct wizard *z)
 	free(z->title);
 	free(z->command);
 	free(z->workspace);
+	conf_free(&z->effective);
+	conf_free(&z->defaults);
 	free(z);
 }
 
@@ -106,6 +108,41 @@ static int add_form_rows(struct wizard *z, const struct wizard_form *form, struc
 	return 0;
 }
 
+/*
+ * Parse the form's command as its program does: options, environment, recipe. An error, as of an
+ * unknown recipe, leaves the values that were found before it; the command itself reports it.
+ */
+static int find_effective_values(struct wizard *z, struct err *e)
+{
+	const char *arguments = conf_command_arguments(z->command);
+	const char *program = conf_find_program(z->command, NULL);
+	struct conf c;
+	struct err ignored = { 0 };
+	char **argv, *words[MAX_WORDS + 1]; /* conf_parse_command() reorders words */
+	int n = 0;
+
+	if (conf_init(&c, e))
+		return e->code;
+	if (!(argv = wizard_argv(z, &ignored))) {
+		conf_free(&c);
+		return 0;
+	}
+	for (; argv[n]; n++)
+		words[n] = argv[n];
+	assert(n <= MAX_WORDS);
+	words[n] = NULL;
+	if (program && !conf_parse_command(&c, program, n, words, &ignored) && c.n_arguments > 0 &&
+	    arguments && strstr(arguments, "RECIPE"))
+		conf_load_recipe(&c, c.arguments[0], &ignored);
+	conf_apply_size(&c);
+	c.arguments = NULL; /* borrowed from words */
+	c.n_arguments = 0;
+	wizard_free_argv(argv);
+	conf_free(&z->effective);
+	z->effective = c;
+	return 0;
+}
+
 struct wizard *wizard_new(const struct wizard_form *form, const char *workspace, struct err *e)
 {
 	struct wizard *z = mem_alloc(1, sizeof(*z), e);
@@ -120,9 +157,9 @@ struct wizard *wizard_new(const struct wizard_form *form, const char *workspace,
 	z->title = mem_strdup(form->title, e);
 	z->command = mem_strdup(form->command, e);
 	z->rows = mem_alloc(all, sizeof(*z->rows), e);
-	if (!z->title || !z->command || !z->rows ||
+	if (!z->title || !z->command || !z->rows || conf_init(&z->defaults, e) ||
 	    (workspace && !(z->workspace = mem_strdup(workspace, e))) ||
-	    add_form_rows(z, form, e)) {
+	    add_form_rows(z, form, e) || find_effective_values(z, e)) {
 		wizard_free(z);
 		return NULL;
 	}
@@ -143,19 +180,33 @@ int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e)
 		return e->code;
 	free(r->value);
 	r->value = copy;
-	return 0;
+	return find_effective_values(z, e);
+}
+
+void wizard_value(const struct wizard *z, size_t row, struct buf *out)
+{
+	assert(row < z->n);
+	if (z->rows[row].option.name)
+		conf_value(&z->effective, z->rows[row].option.name, out);
 }
 
 void wizard_default(const struct wizard *z, size_t row, struct buf *out)
 {
-	struct conf c = { 0 };
-	struct err ignored;
+	assert(row < z->n);
+	if (z->rows[row].option.name)
+		conf_value(&z->defaults, z->rows[row].option.name, out);
+}
 
+const char *wizard_origin(const struct wizard *z, size_t row)
+{
+	const char *origin, *slash;
+
+	assert(row < z->n);
 	if (!z->rows[row].option.name)
-		return;
-	if (!conf_init(&c, &ignored))
-		conf_value(&c, z->rows[row].option.name, out);
-	conf_free(&c);
+		return "";
+	origin = conf_origin(&z->effective, z->rows[row].option.name);
+	slash = strrchr(origin, '/');
+	return slash ? slash + 1 : origin;
 }
 
 /* ---- the command ---- */

@@ -43,7 +43,7 @@ struct wizard_row {
 	struct conf_row option; /* name NULL: the argument of the command */
 	const char *label;	/* "max-minutes", as users write it; borrowed from dashed */
 	char dashed[48];
-	char *value; /* owned; NULL: not set, the default applies */
+	char *value; /* owned; NULL: not set, wizard_value() applies */
 };
 
 struct wizard {
@@ -54,6 +54,9 @@ struct wizard {
 	struct wizard_row *rows;   /* owned */
 	size_t n;
 	int show_tab;
+	/* The options of the command with the form's values, its recipe and the environment. */
+	struct conf effective; /* owned */
+	struct conf defaults;  /* owned */
 };
 
 /*
@@ -67,8 +70,18 @@ void wizard_free(struct wizard *z);
 /* Set the value of a row, NULL: unset. ERR_USAGE: invalid value. */
 int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e);
 
-/* Append the default of a row. */
+/*
+ * Append the value that the command uses for a row, and its default. Nothing for the argument, or
+ * if the option is empty.
+ */
+void wizard_value(const struct wizard *z, size_t row, struct buf *out);
 void wizard_default(const struct wizard *z, size_t row, struct buf *out);
+
+/*
+ * The origin of a row's value, as in conf_origin(), with the file name only of a recipe's path; ""
+ * for the argument. Borrowed until the next wizard_set().
+ */
+const char *wizard_origin(const struct wizard *z, size_t row);
 
 /*
  * The command as words, ending with NULL; free with wizard_free_argv(). NULL: ERR_NOMEM, ERR_USAGE.
