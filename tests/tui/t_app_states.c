@@ -188,7 +188,9 @@ TEST(workbench_form_shows_the_recipes_values)
 		return;
 	app_show_tab(&a, TAB_HOME);
 	update_workbench(&a);
-	press_keys(&a, "t/steps<Enter>");
+	press_keys(&a, "t");
+	check(screen_lacks(&a, "--workspace")); /* -C says it */
+	press_keys(&a, "/steps<Enter>");
 	check(screen_shows(&a, "steps                   2000          demo.ini:"));
 	check(screen_shows(&a, "; default 100000"));
 	/* The user's value, then the recipe's again. */

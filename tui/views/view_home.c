@@ -175,11 +175,9 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 {
 	struct recipes r = { 0 };
 	char run[101];
-	struct wizard_value values[] = { { "workspace", w->workspace },
-					 { "run", run },
-					 { "steps", NULL },
-					 { "max_minutes", NULL },
-					 { "detach", "yes" } };
+	struct wizard_value values[] = {
+		{ "run", run }, { "steps", NULL }, { "max_minutes", NULL }, { "detach", "yes" }
+	};
 	bool trains = !strcmp(command, "train");
 
 	recipes_find(&r);
@@ -192,7 +190,7 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 					  .argument_choices = (const char *const *)r.names,
 					  .n_choices = r.n,
 					  .values = values,
-					  .n_values = trains ? ARRAY_LEN(values) : 1,
+					  .n_values = trains ? ARRAY_LEN(values) : 0,
 					  .show_tab = -1 });
 	recipes_free(&r);
 }
