@@ -147,8 +147,13 @@ TEST(tui_plot_smooths_and_trims)
 
 	if (!open_scene(&s, GRID_FULL))
 		return;
-	for (int i = 0; i <= 1000; i += 20)
-		series_add(&s.s, i, i % 40 ? 9 : 11, &e);
+	for (int i = 0; i < PLOT_MIN_SMOOTHED - 1; i++)
+		series_add(&s.s, i * 20, i % 2 ? 9 : 11, &e);
+	/* Few samples are not smoothed. */
+	check_near(plot_line_smoothing(&s.line, 0.95), 0, 0);
+	for (int i = PLOT_MIN_SMOOTHED - 1; i <= 50; i++)
+		series_add(&s.s, i * 20, i % 2 ? 9 : 11, &e);
+	check_near(plot_line_smoothing(&s.line, 0.95), 0.95, 0);
 	draw(&s);
 	for (int c = 5; c < s.area.cells.cols - 5; c++)
 		rough += abs(top_ink(&s, c) - top_ink(&s, c - 1));
@@ -169,6 +174,20 @@ TEST(tui_plot_smooths_and_trims)
 	check(strstr(draw(&s), "M┤") != NULL);
 	s.p.trim = true;
 	check(!strstr(draw(&s), "M┤"));
+	close_scene(&s);
+}
+
+TEST(tui_plot_constant_zero_at_the_edge)
+{
+	struct scene s;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	series_add(&s.s, 0, 0, &e);
+	series_add(&s.s, 1000, 0, &e);
+	check(!strstr(draw(&s), "-1"));
+	check(strstr(buf_text(&s.out), "0┤") != NULL);
+	check_int(top_ink(&s, s.area.cells.cols / 2), s.area.cells.rows - 1);
 	close_scene(&s);
 }
 

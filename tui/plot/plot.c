@@ -315,14 +315,20 @@ static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 
 /* ---- all of it ---- */
 
-static bool is_smoothed(const struct plot_line *l)
+double plot_line_smoothing(const struct plot_line *l, double smooth)
 {
-	return l->pen == PLOT_LINE || l->pen == PLOT_DOTTED;
+	size_t samples = 0;
+
+	if (l->pen != PLOT_LINE && l->pen != PLOT_DOTTED)
+		return 0;
+	for (size_t i = 0; i < l->series->n && samples < PLOT_MIN_SMOOTHED; i++)
+		samples += l->series->points[i].n;
+	return samples < PLOT_MIN_SMOOTHED ? 0 : smooth;
 }
 
 static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
-	draw_pass(c, l, PASS_LINE, is_smoothed(l) ? smooth : 0);
+	draw_pass(c, l, PASS_LINE, plot_line_smoothing(l, smooth));
 	/* A single point would be a single dot, hard to see: draw a bullet. */
 	if (l->pen == PLOT_MARKED || l->series->n == 1)
 		draw_bullets(c, l);
@@ -350,8 +356,8 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->lines[i].pen == PLOT_LINE || p->lines[i].pen == PLOT_EXACT)
 			draw_pass(&c, &p->lines[i], PASS_BAND, 0);
-	for (size_t i = 0; i < p->n && p->smooth > 0; i++)
-		if (is_smoothed(&p->lines[i]))
+	for (size_t i = 0; i < p->n; i++)
+		if (plot_line_smoothing(&p->lines[i], p->smooth) > 0)
 			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
 	for (size_t i = 0; i < p->n; i++)
 		draw_plot_line(&c, &p->lines[i], p->smooth);

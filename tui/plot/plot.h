@@ -58,12 +58,20 @@ struct plot {
 	double x_from;
 	bool log_x; /* logarithmic x axis from the first positive x; other points are left out */
 	bool log_y;
-	bool trim;     /* the y axis ignores the lowest and the highest 2 % of the points */
-	double smooth; /* weight of struct smoother; above 0 the raw curve is drawn faint behind */
+	bool trim; /* the y axis ignores the lowest and the highest 2 % of the points */
+	/* Weight of struct smoother for long lines; the raw curve is then drawn faint behind. */
+	double smooth;
 	const struct plot_mark *marks; /* borrowed */
 	size_t n_marks;
 	struct plot_area *area; /* output, may be NULL */
 };
+
+/*
+ * The weight of smoothing that a line is drawn with if its plot asks for `smooth`: 0 for the exact
+ * pens, and below PLOT_MIN_SMOOTHED samples, where a smoothed curve lags behind a steep one.
+ */
+#define PLOT_MIN_SMOOTHED 50
+double plot_line_smoothing(const struct plot_line *l, double smooth);
 
 /*
  * Draw inside box (a rectangle drawn by draw_box()); the x labels go into its lower border. Without

@@ -208,10 +208,9 @@ void plot_y_axis(struct canvas *c, double low, double high)
 
 	assert(isfinite(low) && isfinite(high));
 	if (!(high > low)) {
-		double around = low != 0 ? fabs(low) * 0.1 : 1;
-
-		low -= around;
-		high += around;
+		/* A constant lies in the middle of the axis, a constant 0 at its lower edge. */
+		low -= fabs(low) * 0.1;
+		high += high != 0 ? fabs(high) * 0.1 : 1;
 	}
 	c->log_y = c->log_y && low > 0;
 	a = c->log_y ? log_axis(low, high, most) : linear_axis(low, high, most);

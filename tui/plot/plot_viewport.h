@@ -37,7 +37,7 @@ struct plot_viewport {
 	struct plot_area drag;
 };
 
-/* The whole axis, linear, with TensorBoard's default smoothing. */
+/* The whole axis, linear, with TensorBoard's default smoothing of long lines. */
 void viewport_init(struct plot_viewport *s);
 
 /* Set window, cursor, axes, smoothing and area of plot i; whole is the end of its x axis. */

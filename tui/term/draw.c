@@ -157,7 +157,7 @@ static int piece_width(const struct grid *g, const struct legend *p)
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n)
 {
-	int room = box.cols - grid_text_width(g, title) - 8, width = 0, at, fit = 0;
+	int room = box.cols - grid_text_width(g, title) - 7, width = 0, at, fit = 0;
 
 	for (; fit < n; fit++) {
 		int w = piece_width(g, &pieces[fit]) + (fit ? 2 : 0);

@@ -1,6 +1,7 @@
 /* run_plots.c - plots of the run view; see run_panes.h. */
 #include "tui/views/run_panes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -159,11 +160,14 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 {
 	char values[3][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES],
 		best_step[NUMBER_TEXT_BYTES + 8];
-	struct legend pieces[6];
+	struct legend pieces[7];
 	int n = step_piece(s, pieces, step);
+	bool smoothed = false;
 
 	for (size_t i = 0; i < p->n; i++) {
 		double v = viewport_value_at(p->lines[i].series, s->cursor);
+
+		smoothed |= plot_line_smoothing(&p->lines[i], viewport_smoothing(s)) > 0;
 
 		pieces[n] = (struct legend){
 			0,
@@ -184,6 +188,9 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 					       format_fixed(best, h->best_bleu, 2) };
 		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
 	}
+	if (smoothed) /* the bright curve ends elsewhere than at the number */
+		pieces[n++] = (struct legend){ 0, STYLE_DIM, "raw", "" };
+	assert(n <= (int)ARRAY_LEN(pieces));
 	draw_legend(g, box, title, pieces, n);
 }
 

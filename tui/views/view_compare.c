@@ -238,6 +238,7 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
 	struct plot p = { .lines = lines, .cursor = NAN };
 	const struct run_comparison *b = &c->comparison;
+	bool exact = b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU, smoothed = false;
 	char title[120];
 	double end = 0;
 
@@ -249,8 +250,11 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
 		p.n++;
 	}
-	snprintf(title, sizeof(title), "%s by %s", compare_metric_names[b->metric],
-		 compare_axis_names[b->axis]);
+	/* no smoothing of evaluations: they are few, and each is a mean */
+	for (size_t i = 0; i < p.n && !exact; i++)
+		smoothed |= plot_line_smoothing(&lines[i], viewport_smoothing(&c->viewport)) > 0;
+	snprintf(title, sizeof(title), "%s by %s%s", compare_metric_names[b->metric],
+		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "");
 	draw_box(g, box, title, false);
 	if (!p.n) {
 		const char *text = b->n ? "no run selected; Space selects one" : "no run yet";
@@ -261,8 +265,7 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
 	end = MAX(end, 1e-3);
 	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
-	/* no smoothing: evaluations are few, and each is a mean */
-	if (b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU)
+	if (exact)
 		p.smooth = 0;
 	plot_draw(g, box, &p);
 }
