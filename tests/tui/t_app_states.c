@@ -205,3 +205,26 @@ TEST(workbench_form_shows_the_recipes_values)
 	check(screen_shows(&a, "min-words               1             default"));
 	app_close(&a);
 }
+
+/* ---- limits of a run ---- */
+
+TEST(workbench_names_the_limit_of_the_progress)
+{
+	struct app a;
+
+	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 2\n");
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000063,\"step\":100,\"loss\":5}\n");
+	append_file("r", "state.json", "{\"v\":1,\"state\":\"stopped\",\"attempt\":1}");
+	if (!open_workbench(&a, 100))
+		return;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	check(screen_shows(&a, "52 % of time"));
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000065,\"step\":1900,\"loss\":5}\n");
+	update_workbench(&a);
+	check(screen_shows(&a, "95 % of steps"));
+	app_close(&a);
+}
