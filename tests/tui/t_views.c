@@ -235,5 +235,12 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	check_str(steps[1].title, "Resume training demo");
 	next_steps_run_name(&p, "demo", steps[0].run);
 	check_str(steps[0].run, "demo-2");
+	/* The best run translates, not the newest one. */
+	put("runs/newer/journal.jsonl",
+	    "{\"v\":1,\"kind\":\"eval\",\"t\":9,\"step\":10,\"bleu\":1.25}\n");
+	workspace_index_update(&p, workspace, 1040, 1, &e);
+	check_str(p.runs[0].status.name, "newer");
+	next_steps_find(&p, workspace, false, steps);
+	check_str(steps[0].title, "Translate with demo");
 	workspace_index_free(&p);
 }

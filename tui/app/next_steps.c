@@ -166,7 +166,8 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 		       struct suggested_step steps[NEXT_STEPS_MAX])
 {
 	const struct indexed_corpus *newest = NULL;
-	size_t n = 0, alive = 0, scored = 0;
+	const struct run_status *best = NULL;
+	size_t n = 0, alive = 0;
 
 	for (size_t i = 0; i < p->n_corpora; i++)
 		if (p->corpora[i].state == CORPUS_READY &&
@@ -178,13 +179,13 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 				      "training is running");
 			alive++;
 		}
-	for (size_t i = 0; i < p->n_runs && scored < 1; i++)
-		if (p->runs[i].status.best_step >= 0) {
-			add_show_step(steps, &n, "Translate with", &p->runs[i].status,
-				      TAB_TRANSLATE,
-				      "type a sentence; the best checkpoint translates it");
-			scored++;
-		}
+	for (size_t i = 0; i < p->n_runs; i++)
+		if (p->runs[i].status.best_step >= 0 &&
+		    (!best || p->runs[i].status.best_bleu > best->best_bleu))
+			best = &p->runs[i].status;
+	if (best)
+		add_show_step(steps, &n, "Translate with", best, TAB_TRANSLATE,
+			      "type a sentence; the best checkpoint translates it");
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
 		if (can_resume_run(&p->runs[i].status))
 			add_resume_step(steps, &n, workspace, &p->runs[i].status);
