@@ -114,7 +114,8 @@ static int add_form_rows(struct wizard *z, const struct wizard_form *form, struc
  */
 static int find_effective_values(struct wizard *z, struct err *e)
 {
-	const char *arguments = conf_command_arguments(z->command);
+	const bool has_recipe =
+		z->n && !z->rows[0].option.name && !strcmp(z->rows[0].label, "recipe");
 	const char *program = conf_find_program(z->command, NULL);
 	struct conf c;
 	struct err ignored = { 0 };
@@ -132,7 +133,7 @@ static int find_effective_values(struct wizard *z, struct err *e)
 	assert(n <= MAX_WORDS);
 	words[n] = NULL;
 	if (program && !conf_parse_command(&c, program, n, words, &ignored) && c.n_arguments > 0 &&
-	    arguments && strstr(arguments, "RECIPE"))
+	    has_recipe)
 		conf_load_recipe(&c, c.arguments[0], &ignored);
 	conf_apply_size(&c);
 	c.arguments = NULL; /* borrowed from words */

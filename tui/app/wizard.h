@@ -28,7 +28,7 @@ struct wizard_form {
 	const char *title;
 	const char *command;		     /* a command of commands.def */
 	const char *argument;		     /* initial first argument; NULL: none */
-	const char *argument_label;	     /* "recipe"; NULL: the command takes no argument */
+	const char *argument_label;	     /* NULL: no argument; "recipe": its values apply */
 	const char *const *argument_choices; /* NULL: any text is allowed */
 	size_t n_choices;
 	/* Options shown first, with initial values (NULL: not set); all other options follow. */
