@@ -99,6 +99,7 @@ static void loader_sort_window(struct loader *l)
 	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start,
 		sum = 0;
 
+	assert(l->window >= 0 && l->window < l->windows && n >= 1);
 	for (int32_t k = 0; k <= l->max_length; k++)
 		l->bucket[k] = 0;
 	/* Separate loops, so that the cache misses of one loop overlap. */
@@ -114,6 +115,7 @@ static void loader_sort_window(struct loader *l)
 		l->bucket[k] = sum;
 		sum += here;
 	}
+	assert(sum == n); /* each pair is in a bucket */
 	for (int64_t i = 0; i < n; i++)
 		l->entry[l->bucket[entry_length(&l->unsorted[i])]++] = l->unsorted[i];
 	l->n_entries = n;
@@ -137,6 +139,7 @@ static int loader_cut_window(struct loader *l, struct err *e)
 		source = l->entry[i].n_source;
 		target = l->entry[i].n_target;
 	}
+	assert(l->n_batches >= 1); /* a window has a pair or more */
 	l->first[l->n_batches] = l->n_entries;
 	return 0;
 }
@@ -281,6 +284,7 @@ static const int32_t *loader_choose_ids(const struct loader *l, int side, const 
 {
 	const struct resplit_sentence *s = &l->sides[side];
 
+	assert((side == 0 || side == 1) && others >= 0);
 	if ((int64_t)s->n >= l->max_length || (int64_t)s->n + 1 + others > l->options.batch_tokens)
 		return usual;
 	*n = (int32_t)s->n;
@@ -401,6 +405,7 @@ static int prefetch_start(struct loader *l, const struct batch *b, struct err *e
 {
 	struct batch_prefetch *a = &l->prefetch;
 
+	assert(!a->is_running);
 	if (a->batch.cap_n != b->cap_n || a->batch.cap_tokens != b->cap_tokens) {
 		batch_free(&a->batch);
 		if (batch_alloc(&a->batch, b->cap_n, b->cap_tokens, e))

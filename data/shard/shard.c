@@ -190,6 +190,7 @@ static int shard_write_lengths(struct shard_writer *w, struct err *e)
 	size_t n = 2 * (size_t)w->header.pairs;
 	uint16_t *narrow = (uint16_t *)(void *)w->lengths;
 
+	assert(w->header.length_bytes == 4 || w->longest <= UINT16_MAX);
 	/* In place: each length is read before a shorter one is written at or before it. */
 	for (size_t i = 0; w->header.length_bytes == 2 && i < n; i++) {
 		uint32_t length = w->lengths[i];

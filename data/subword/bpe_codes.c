@@ -1,6 +1,7 @@
 /* bpe_codes.c - reads BPE merges into a hash table: see bpe_codes.h */
 #include "data/subword/bpe_codes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct 
 	int32_t merged;
 	size_t n;
 
+	assert(code.left >= 0 && code.left < c->symbols.n);
+	assert(code.right >= 0 && code.right < c->symbols.n);
 	buf_clear(scratch);
 	text = intern_text(&c->symbols, code.left, &n);
 	buf_add(scratch, text, n);
@@ -127,6 +130,7 @@ static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size
 	while (n--) {
 		const struct bpe_rule *r = bpe_codes_find(c, codes[n].left, codes[n].right);
 
+		assert(r); /* add_rule() added it, or found it */
 		if (!is_seen[r - c->rules])
 			c->parts[r->merged] = (struct bpe_parts){ codes[n].left, codes[n].right };
 		is_seen[r - c->rules] = true;

@@ -1,4 +1,5 @@
 /* bpe_count.c - counts words before BPE is learned: see bpe.h */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,6 +276,7 @@ static int line_of_file(void *context, int worker, const char *text, size_t n, s
 	struct bpe_learner *l = context;
 
 	(void)out;
+	assert(worker >= 0 && (size_t)worker < l->n);
 	return bpe_count_line(&l->tables[worker], text, n, 1, e);
 }
 
@@ -290,6 +292,7 @@ int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, i
 
 static int merge_table(struct table *to, struct table *from, struct err *e)
 {
+	assert(to != from);
 	if (flush_short_words(from, e))
 		return e->code;
 	for (size_t i = 0; i < from->n_slots; i++)

@@ -1,6 +1,7 @@
 /* sp_charsmap.c - reads and searches the table of normalisation rules: see sp_charsmap.h */
 #include "data/subword/sp_charsmap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, cons
 	const unsigned char *t = (const unsigned char *)text;
 	size_t base = base_of(0, m->units[0]), longest = 0;
 
+	assert(m->n_units);
 	for (size_t i = 0; i < n; i++) {
 		size_t at = base ^ t[i], value;
 

@@ -1,6 +1,7 @@
 /* sp_model.c - reads and writes SentencePiece model files: see sp_model.h */
 #include "data/subword/sp_model.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, e
 {
 	int32_t id, known = m->pieces.n;
 
+	assert(n && isfinite(score) && type >= SP_NORMAL && type <= SP_BYTE);
 	if (intern_add(&m->pieces, piece, n, &id, e) ||
 	    mem_grow(&m->entries, &m->cap_entries, (size_t)id + 1, sizeof(*m->entries), e))
 		return e->code;

@@ -1,6 +1,7 @@
 /* sp_normalize.c - applies normalisation rules and treats blanks: see sp_normalize.h */
 #include "data/subword/sp_normalize.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "data/subword/bpe_line.h"
@@ -21,6 +22,7 @@ static size_t normalize_prefix(const struct sp_normalizer *z, const char *text, 
 	size_t used;
 	const char *replaced;
 
+	assert(n >= 1);
 	if (z->symbols.n_units) {
 		used = charsmap_match(&z->symbols, text, n, NULL, needs_lookahead);
 		if (used) {
@@ -72,6 +74,7 @@ static void cut_spaces(const struct sp_normalizer *z, struct buf *out, size_t st
 	const char *space = z->escape_whitespaces ? SP_SPACE : " ";
 	size_t n = strlen(space);
 
+	assert(start <= out->len);
 	while (out->len - start >= n && !memcmp(out->data + out->len - n, space, n))
 		buf_truncate(out, out->len - n);
 }
@@ -94,6 +97,7 @@ int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, stru
 		add_space(z, out);
 	for (; n; text += used, n -= used) {
 		used = normalize_prefix(z, text, n, &s, needs_lookahead);
+		assert(used >= 1 && used <= n); /* else the loop would not end */
 		while (after_space && s.n && *s.text == ' ') {
 			s.text++;
 			s.n--;

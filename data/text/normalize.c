@@ -1,4 +1,5 @@
 /* normalize.c - normalises punctuation as Moses does: see tokenize.h */
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ static bool is_plain_text(const char *text, size_t n)
 
 	for (; n > 8; text += 8, n -= 8)
 		found |= mark_special(normalize_load8(text), normalize_load8(text + 1));
+	assert(n < sizeof(end)); /* the NULs after the text trigger no rule */
 	if (n)
 		memcpy(end, text, n);
 	return !(found | mark_special(normalize_load8(end), normalize_load8(end + 1)));

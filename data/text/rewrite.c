@@ -169,8 +169,10 @@ int regex_find(struct regex *r, const char *text, size_t n, size_t from, struct 
 {
 	size_t groups = pcre2_get_ovector_count(r->match);
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
-	int rc = match_at(r, text, n, from, 0, e);
+	int rc;
 
+	assert(from <= n);
+	rc = match_at(r, text, n, from, 0, e);
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; i < n_spans; i++) {
@@ -240,6 +242,7 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 			options = 0;
 			continue;
 		}
+		assert(done <= at[0] && at[0] <= at[1] && at[1] <= n);
 		buf_add(out, text + done, at[0] - done);
 		add_replacement(r, replacement, text, out);
 		any = true;
@@ -350,6 +353,7 @@ void charclass_fill(struct charclass *c, uint32_t block)
 	struct err ignored; /* one character never reaches a limit of the matcher */
 	char text[4];
 
+	assert(block < CHARCLASS_CODEPOINTS >> 8 && !c->known[block]);
 	for (uint32_t codepoint = block << 8; codepoint < (block + 1) << 8; codepoint++) {
 		size_t n;
 

@@ -1,6 +1,7 @@
 /* intern.c - a string pool with a hash index: see intern.h */
 #include "data/words/intern.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, str
 		memcpy(t->bytes + t->n_bytes, text, n);
 	t->entries[t->n] = (struct intern_entry){ .start = t->n_bytes, .len = (uint32_t)n };
 	t->n_bytes += n;
+	assert((size_t)t->n < t->cap_entries && t->n_bytes <= t->cap_bytes);
 	hash_slot_fill(slot, hash, (uint32_t)t->n);
 	*index = t->n++;
 	return 0;

@@ -57,6 +57,7 @@ int vocab_count(struct vocab_counter *c, const char *piece, size_t n, int64_t ti
 {
 	int32_t i, known = c->pieces.n;
 
+	assert(times >= 0);
 	if (!n)
 		return 0;
 	if (mem_grow(&c->counts, &c->cap, (size_t)known + 1, sizeof(*c->counts), e) ||
@@ -200,6 +201,7 @@ static int vocab_read_line(struct vocab *v, const char *path, char *line, size_t
 	int64_t count;
 	int32_t id;
 
+	assert(!line[n]);
 	if (!tab || tab == line || memchr(line, 0, n) || !text_to_int(tab + 1, &count) || count < 0)
 		return err_set(e, ERR_DATA, "%s: line %zu: expected a token, a tab and its count",
 			       path, number);
