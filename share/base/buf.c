@@ -29,6 +29,7 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 {
 	char *to = buf_reserve(b, n);
 
+	assert(bytes || !n);
 	if (!to)
 		return;
 	if (n)
@@ -95,6 +96,7 @@ char *buf_detach(struct buf *b, struct err *e)
 	if (buf_check(b, e))
 		return NULL;
 	text = b->data;
+	assert(!text[b->len]); /* the caller gets a string */
 	*b = (struct buf){ 0 };
 	return text;
 }

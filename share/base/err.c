@@ -1,6 +1,7 @@
 /* err.c - see err.h */
 #include "share/base/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
 
+	assert(code != ERR_NONE);
 	e->code = code;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
@@ -61,6 +63,7 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	size_t n;
 	va_list ap;
 
+	assert(e->code != ERR_NONE); /* it prefixes an error that was set */
 	memcpy(old, e->text, sizeof(old));
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);

@@ -183,6 +183,7 @@ bool file_first_line(const char *path, char *line, size_t size)
 	FILE *f = fopen(path, "re");
 	const bool there = f && fgets(line, (int)size, f);
 
+	assert(size > 1);
 	if (f)
 		fclose(f);
 	line[there ? strcspn(line, "\n") : 0] = 0;

@@ -80,6 +80,7 @@ static void *process_all(void *argument)
 
 	pthread_mutex_lock(&r->lock);
 	worker = r->next_worker++;
+	assert(worker < MIN(r->f->threads, MAX_THREADS)); /* the caller has one state for each */
 	for (;;) {
 		struct cell *cell;
 		int64_t k;

@@ -1,6 +1,7 @@
 /* hash_index.c - see hash_index.h */
 #include "share/base/hash_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ int hash_set_reserve(struct hash_set *s, size_t n, struct err *e)
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->slots[i])
 			bigger.slots[hash_set_slot(&bigger, s->slots[i])] = s->slots[i];
+	assert(2 * n <= bigger.n_slots); /* at most half full: a search ends at a free slot */
 	free(s->slots);
 	*s = bigger;
 	return 0;

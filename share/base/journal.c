@@ -1,6 +1,7 @@
 /* journal.c - see journal.h */
 #include "share/base/journal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 {
 	struct json_writer *w = &j->writer;
 
+	assert(*kind); /* a reader skips records without a kind */
 	buf_clear(&j->line);
 	*w = (struct json_writer){ .out = &j->line };
 	json_open(w, '{');
@@ -77,6 +79,7 @@ int journal_end(struct journal *j, struct err *e)
 {
 	ssize_t n;
 
+	assert(j->writer.out == &j->line && j->line.len); /* journal_begin() was called */
 	json_close(&j->writer, '}');
 	buf_add_char(&j->line, '\n');
 	if (buf_check(&j->line, e))
@@ -155,6 +158,7 @@ static int read_more(struct journal_reader *r, struct err *e)
 					       : err_set_errno(e, ERR_NOINPUT, "%s: cannot be read",
 							       r->path);
 	}
+	assert(r->start <= r->pending.len);
 	if (r->start) {
 		memmove(r->pending.data, r->pending.data + r->start, r->pending.len - r->start);
 		buf_truncate(&r->pending, r->pending.len - r->start);

@@ -1,6 +1,7 @@
 /* json.c - writing JSON; see json.h */
 #include "share/base/json.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static void json_add_comma(struct json_writer *w)
 
 void json_open(struct json_writer *w, char bracket)
 {
+	assert(bracket == '{' || bracket == '[');
 	json_add_comma(w);
 	buf_add_char(w->out, bracket);
 	w->need_comma = false;
@@ -24,6 +26,7 @@ void json_open(struct json_writer *w, char bracket)
 
 void json_close(struct json_writer *w, char bracket)
 {
+	assert(bracket == '}' || bracket == ']');
 	buf_add_char(w->out, bracket);
 	w->need_comma = true;
 }

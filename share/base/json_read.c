@@ -6,6 +6,7 @@
  * Strings are unescaped into a second block, which is never longer than the
  * text.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,7 @@ static int parse_string(struct parser *p, uint32_t *offset)
 		if (failed)
 			return failed;
 	}
+	assert(p->n_texts < p->doc->cap_texts); /* unescaping never makes a string longer */
 	p->doc->texts[p->n_texts++] = 0;
 	return 0;
 }
@@ -349,6 +351,7 @@ static int parse_container(struct parser *p, size_t node, char closing)
 		children++;
 	}
 	p->depth--;
+	assert(p->n_nodes - node > children); /* a child has one node or more */
 	p->doc->nodes[node].children = children;
 	p->doc->nodes[node].span = (uint32_t)(p->n_nodes - node);
 	return 0;
@@ -466,6 +469,7 @@ const struct json *json_next(const struct json *v, const struct json *c)
 {
 	const struct json *next = c + c->span;
 
+	assert(c > v && c < v + v->span); /* c is a child of v */
 	return next < v + v->span ? next : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* line_flow.c - see line_flow.h */
 #include "share/base/line_flow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "share/base/flow.h"
@@ -87,6 +88,7 @@ int line_flow_run(const struct line_flow *f, const char *path, struct err *e)
 			     n_blocks,
 			     f->threads > 1 ? f->threads : 0 };
 
+	assert(f->line && f->threads >= 0);
 	if (!blocks)
 		return e->code;
 	rc = lines_open(&r.in, path, e);

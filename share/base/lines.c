@@ -1,6 +1,7 @@
 /* lines.c - see lines.h */
 #include "share/base/lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -45,6 +46,7 @@ int lines_open_memory(struct lines *l, const char *name, const char *text, size_
 {
 	if (lines_init(l, name, e))
 		return e->code;
+	assert(first >= 1 && (text || !n));
 	l->memory = text ? text : "";
 	l->memory_len = n;
 	l->number = first - 1;
@@ -56,6 +58,7 @@ int lines_open_reader(struct lines *l, const char *name, lines_read *read, void 
 {
 	if (lines_init(l, name, e))
 		return e->code;
+	assert(read);
 	l->read = read;
 	l->from = from;
 	return 0;
@@ -89,6 +92,7 @@ static int fill_buffer(struct lines *l, struct err *e)
 {
 	int64_t got;
 
+	assert(l->begin <= l->end && l->end <= l->cap);
 	if (l->begin && l->end > l->begin)
 		memmove(l->read_buf, l->read_buf + l->begin, l->end - l->begin);
 	l->end -= l->begin;
@@ -160,6 +164,7 @@ int lines_next(struct lines *l, struct err *e)
 	if (got <= 0)
 		return (int)got;
 	line = l->read_buf + l->begin;
+	assert(n <= l->end - l->begin && l->end < l->cap); /* the NUL has room too */
 	l->begin += n;
 	l->number++;
 	if (line[n - 1] == '\n')
@@ -233,6 +238,7 @@ int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_w
 	whole = l->is_at_end ? (int64_t)block->len : fill_block(l, want, block, e);
 	if (whole <= 0)
 		return whole ? (int)whole : buf_check(block, e);
+	assert((size_t)whole <= block->len);
 	rest = block->len - (size_t)whole;
 	if (mem_grow(&l->read_buf, &l->cap, rest + 1, 1, e))
 		return e->code;

@@ -1,6 +1,7 @@
 /* mem.c - see mem.h */
 #include "share/base/mem.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ void *mem_alloc(size_t n, size_t size, struct err *e)
  */
 static void *alloc_aligned(size_t bytes)
 {
+	assert(bytes && bytes % 64 == 0); /* aligned_alloc() wants a multiple of the alignment */
 #if defined(MADV_HUGEPAGE)
 	if (bytes >= 2 * HUGE_PAGE && bytes <= SIZE_MAX - HUGE_PAGE) {
 		size_t whole = CEIL_DIV(bytes, HUGE_PAGE) * HUGE_PAGE;
@@ -65,6 +67,7 @@ int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e)
 	size_t new_cap = *cap ? *cap : 16, bytes;
 	void *old, *bigger;
 
+	assert(size);
 	if (need <= *cap)
 		return 0;
 	memcpy(&old, array, sizeof(old)); /* a T * of any type T */

@@ -1,6 +1,7 @@
 /* proc.c - see proc.h */
 #include "share/base/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -70,6 +71,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	pid_t parent = getpid();
 	ssize_t n;
 
+	assert(argv[0]);
 	*p = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	for (int i = 0; i < 3 && !failed; i++)
 		if (flags & PROC_PIPE_IN << i && pipe2(pipes[i], O_CLOEXEC))
@@ -127,6 +129,7 @@ int proc_wait(struct proc *p, int *status, struct err *e)
 	int raw;
 	pid_t got;
 
+	assert(p->pid > 0); /* started, and not waited for before */
 	close_pipes(p);
 	do
 		got = waitpid(p->pid, &raw, 0);

@@ -36,6 +36,7 @@ int proto_next(struct proto *p, struct proto_field *f)
 {
 	uint64_t key;
 
+	assert(p->at <= p->end);
 	if (p->at == p->end)
 		return 0;
 	*f = (struct proto_field){ 0 };

@@ -1,6 +1,7 @@
 /* text.c - see text.h */
 #include "share/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -90,6 +91,7 @@ size_t utf8_decode(const char *text, size_t n, uint32_t *codepoint)
 
 size_t utf8_encode(uint32_t codepoint, char *out)
 {
+	assert(codepoint <= 0x10FFFF);
 	if (codepoint < 0x80) {
 		out[0] = (char)codepoint;
 		return 1;
@@ -179,6 +181,7 @@ static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
 
+	assert(m <= NEAREST_MAX);
 	for (size_t j = 0; j <= m; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= n; i++) {

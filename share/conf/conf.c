@@ -280,6 +280,7 @@ static int assign_choice(int *slot, const struct conf_option *o, const char *val
 	const char *at;
 	size_t n;
 
+	assert(o->kind == CONF_ENUM);
 	for (int i = 0; (at = conf_choice(o->detail, i, &n)) != NULL; i++)
 		if (strlen(value) == n && !memcmp(at, value, n)) {
 			*slot = i;
@@ -501,6 +502,7 @@ void conf_value(const struct conf *c, const char *name, struct buf *out)
 		break;
 	case CONF_ENUM:
 		choice = conf_choice(o->detail, *(const int *)slot, &n);
+		assert(choice); /* the field holds the index of a choice */
 		buf_add(out, choice, n);
 		break;
 	case CONF_LIST:
@@ -533,6 +535,7 @@ static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t
 	size_t n;
 	const char *size = conf_choice(o->detail, c->size, &n);
 
+	assert(size && value > 0);
 	if (*slot)
 		return 0;
 	*slot = value;

@@ -1,6 +1,7 @@
 /* conf_line.c - see conf.h: options from the command line and from the environment. */
 #include "share/conf/conf.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
 	int rc;
 
+	assert(o->kind != CONF_BOOL && conf_command_accepts(w->cmd, w->program, o));
 	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
 	if (!value) {
 		if (w->at + 1 >= w->argc)
@@ -94,6 +96,7 @@ static int take_switch(struct walk *w, const struct conf_option *o, const char *
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
 	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
 
+	assert(o->kind == CONF_BOOL);
 	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
 	return conf_assign(w->c, o, value, &s, e);
 }
