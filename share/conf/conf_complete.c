@@ -1,14 +1,14 @@
 /*
- * conf_complete.c - see conf.h: completion of shells.
+ * conf_complete.c - completion scripts for bash, zsh and fish; see conf.h
  *
- * The tables give commands, options, choices and the words of a command's arguments
- * ("pbs|slurm RECIPE"). The completion script gets names that change (runs, corpora, recipes) from
- * "werkbank _names KIND".
+ * Commands, options, choices and the arguments of commands ("pbs|slurm RECIPE") are written into
+ * the script. For names of runs, corpora and recipes, the script calls "werkbank _names KIND".
  */
 #include "config.h"
 
 #include "share/conf/conf.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "share/conf/conf_internal.h"
@@ -20,7 +20,7 @@ static bool is_hidden(const struct conf_command *cmd)
 	return cmd->name[0] == '_';
 }
 
-/* "a|b|c" as "a b c"; words in capitals are placeholders and are left out. */
+/* Append "a|b|c" as "a b c", without words in capitals: they are placeholders. */
 static void add_choice_words(const char *choices, struct buf *out)
 {
 	const char *at, *space = "";
@@ -44,7 +44,7 @@ static void add_command_names(struct buf *out)
 		}
 }
 
-/* Placeholders of usage lines, and the kind of names that completes each. */
+/* Placeholders of usage lines, and the kind of names that "werkbank _names" lists for them. */
 static const struct {
 	const char *word, *kind;
 } named[] = {
@@ -54,7 +54,7 @@ static const struct {
 	{ "MANIFEST", "manifests" },
 };
 
-/* The kind of names that an option takes; NULL: none. */
+/* The kind of names that are values of an option; NULL: its values are no names. */
 static const char *names_of_option(const struct conf_option *o)
 {
 	if (!strcmp(o->name, "run"))
@@ -63,13 +63,14 @@ static const char *names_of_option(const struct conf_option *o)
 }
 
 /*
- * Word number i of a command's arguments: choices as words into choices, else the kind of names;
- * NULL and no choices: a file, or nothing.
+ * Argument i of a command: returns the kind of its names, or NULL. For an argument with choices,
+ * appends them to choices. NULL and no choices: a file, or no such argument.
  */
 static const char *argument_at(const struct conf_command *cmd, int i, struct buf *choices)
 {
 	char words[200], *at, *word, *rest;
 
+	assert(strlen(cmd->arguments) < sizeof(words));
 	snprintf(words, sizeof(words), "%s", cmd->arguments);
 	word = strtok_r(words, " ", &rest);
 	while (word && i-- > 0)
@@ -89,9 +90,9 @@ static const char *argument_at(const struct conf_command *cmd, int i, struct buf
 	return NULL;
 }
 
-#define MAX_ARGUMENTS 3 /* of which completion knows something */
+#define MAX_ARGUMENTS 3 /* arguments of a command that are completed */
 
-/* Text inside single quotes of a shell; zsh's specs also need \ before : [ ]. */
+/* Append text for single quotes of a shell; spec: for zsh, with \ before : [ ] and \. */
 static void add_shell_quoted(struct buf *out, const char *text, bool spec)
 {
 	for (; *text; text++) {
@@ -106,7 +107,7 @@ static void add_shell_quoted(struct buf *out, const char *text, bool spec)
 
 /* ---- bash ---- */
 
-/* The options of a command as words: --name, --no-name. */
+/* Append the options of a command as words: --name, --no-name. */
 static void add_option_words(const struct conf_command *cmd, struct buf *out)
 {
 	const char *space = "";
@@ -124,7 +125,7 @@ static void add_option_words(const struct conf_command *cmd, struct buf *out)
 	}
 }
 
-/* "--name" or, where its letter is nobody else's before it, "-n | --name". */
+/* Append "--name", or "-n | --name" if no earlier option has the letter. */
 static void bash_pattern(const struct conf_option *o, struct buf *out)
 {
 	char dashed[CONF_NAME_MAX];
@@ -153,7 +154,7 @@ static const char bash_head[] =
 	"\t\tword=${COMP_WORDS[i]}\n"
 	"\t\tcase $word in\n";
 
-/* Parse the line: command, workspace, number of arguments before the cursor. */
+/* The loop that finds the command, the workspace and the number of arguments before the cursor. */
 static void bash_walk(struct buf *out)
 {
 	const char *bar = "\t\t";
@@ -178,7 +179,7 @@ static void bash_walk(struct buf *out)
 		    "\tdone\n");
 }
 
-/* Values of the option before the cursor; other values complete as files. */
+/* Completion of the value of an option. Values without choices or names complete as files. */
 static void bash_values(struct buf *out)
 {
 	buf_add_str(out, "\tcase $prev in\n");
@@ -254,7 +255,7 @@ static void complete_bash(struct buf *out)
 
 /* ---- zsh ---- */
 
-/* ":what:action" of an option that takes a value. */
+/* Append ":description:action" for an option with a value. */
 static void zsh_value(const struct conf_option *o, const char *dashed, struct buf *out)
 {
 	if (o->kind == CONF_BOOL)
@@ -270,7 +271,7 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 	}
 }
 
-/* One spec for each way to write the option. */
+/* Append one spec for each way to write the option. */
 static void zsh_option(const struct conf_command *cmd, const struct conf_option *o, struct buf *out)
 {
 	char dashed[CONF_NAME_MAX], name[2][CONF_NAME_MAX + 8];

@@ -1,4 +1,4 @@
-/* conf_man.c - see conf.h: manual pages of the program, of each command, and of recipes. */
+/* conf_man.c - manual pages of the program, of each command, and of recipes; see conf.h */
 #include "config.h"
 
 #include "share/conf/conf.h"
@@ -9,7 +9,7 @@
 
 #include "share/conf/conf_internal.h"
 
-/* Escape text for roff: -, \, quotes, and a leading . or '. */
+/* Append text with -, \, ', ^ and a leading . or ' escaped for roff. */
 static void add_roff(struct buf *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')
@@ -41,6 +41,7 @@ static void man_title(const char *name, int section, const char *about, struct b
 {
 	char words[200];
 
+	assert(section == 1 || section == 5);
 	buf_add_str(out, ".\\\" Made by werkbank _man from the tables of options and commands.\n"
 			 ".TH WERKBANK");
 	if (name) {
@@ -53,7 +54,7 @@ static void man_title(const char *name, int section, const char *about, struct b
 		buf_add_str(out, "\\-");
 		add_roff(out, name);
 	}
-	/* whatis wants few words: those before a remark */
+	/* whatis wants few words: only the text before a remark */
 	snprintf(words, sizeof(words), "%.*s", (int)strcspn(about, ":;("), about);
 	while (*words && words[strlen(words) - 1] == ' ')
 		words[strlen(words) - 1] = 0;
@@ -87,7 +88,7 @@ static void man_explain(const struct conf_option *o, struct buf *out)
 	buf_free(&text);
 }
 
-/* An option of a command line; letter: its short form, 0: none. */
+/* An option of the command line; letter: its short form; 0: none. */
 static void man_option(const struct conf_option *o, char letter, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -156,7 +157,7 @@ static void man_synopsis(const struct conf_command *cmd, struct buf *out)
 
 /* ---- werkbank(1) ---- */
 
-/* The options of one command that come singly; sections are described once, further down. */
+/* A command in werkbank(1). Options of whole sections follow once, after all commands. */
 static void man_command(const struct conf_command *cmd, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -184,7 +185,8 @@ static void man_command(const struct conf_command *cmd, struct buf *out)
 			add_roff(out, conf_dashed(conf_options[i].name, dashed));
 			buf_add_str(out, "\\fR");
 			if (conf_letter_of(cmd, &conf_options[i]) &&
-			    !conf_letter_of(NULL, &conf_options[i])) /* only here */
+			    !conf_letter_of(NULL,
+					    &conf_options[i])) /* a letter of this command only */
 				buf_printf(out, " (\\-%c)", conf_options[i].letter);
 		}
 	if (n)
@@ -246,7 +248,7 @@ static void man_notes(const struct conf_command *cmd, struct buf *out)
 		}
 }
 
-/* The text of one word of a usage line: the command's own, else that of every command. */
+/* The text for a word of a usage line: that of the command, else the general one; NULL: none. */
 static const char *argument_text(const struct conf_command *cmd, const char *word)
 {
 	const char *text = NULL;
@@ -362,36 +364,38 @@ static void man_recipe(struct buf *out)
 {
 	static const char *const titles[] = { "DATA", "MODEL", "TRAIN", "DECODE" };
 
-	man_title("recipe", 5, "what is to be prepared, trained and decoded", out);
+	man_title("recipe", 5, "options of a corpus, a model and its training", out);
 	buf_add_str(
 		out,
 		".SH DESCRIPTION\n"
-		"A recipe is a text file in UTF\\-8, at most 1 MiB, of sections and keys:\n"
+		"A recipe is a text file with sections and keys, in UTF\\-8, at most 1 MiB:\n"
 		".PP\n.nf\n"
 		"[recipe]\n"
 		"include = demo\n"
 		"[train]\n"
 		"steps = 20000    # a comment\n"
 		".fi\n.PP\n"
-		"A key is the name of an option, written with _ or \\-; it stands in the section "
-		"that is given\n"
-		"below, and once.\n"
+		"A key is the name of an option, with _ or \\- between its words.\n"
+		"Each key has a section, listed below, and may be set once in a file.\n"
 		"A comment begins with # or ; at the start of a line or after a blank.\n"
-		"A value may stand in \"double quotes\", with \\e\" \\e\\e and \\en inside.\n"
+		"A value may be in \"double quotes\"; inside them, \\e\", \\e\\e and \\en mean a "
+		"quote, "
+		"a\nbackslash and a line feed.\n"
 		"Items of a list are separated by blanks.\n"
-		"\\fB${NAME}\\fR is replaced from the environment; a variable that is not set is "
-		"an error.\n"
-		"Paths in [data] are taken from the folder of the recipe when they exist there, "
-		"else from the\n"
-		"current folder.\n"
+		"\\fB${NAME}\\fR is replaced by the environment variable NAME, which must be "
+		"set.\n"
+		"A relative path in [data] names a file in the folder of the recipe or, if there "
+		"is none,\n"
+		"in the current folder.\n"
 		".PP\n"
-		"Where commands take a RECIPE, a name with a slash or ending in .ini is a path, "
-		"any other\n"
-		"name one of the shipped recipes.\n"
-		"The default name of the corpus and of the run is the name of the recipe.\n"
+		"If the argument RECIPE of a command has a slash or ends in .ini, it is the path "
+		"of a recipe.\n"
+		"Otherwise it is the name of a shipped recipe.\n"
+		"The name of the recipe is the default name of the corpus and of the run.\n"
 		".SH RECIPE\n"
-		".TP\n.B include = NAME\nLoad that recipe first; up to 8 deep.\n"
-		".TP\n.B description = TEXT\nFor people.\n");
+		".TP\n.B include = NAME\nLoad another recipe first. Keys of this "
+		"file override it.\nIncluded recipes may include others, up to 8 levels.\n"
+		".TP\n.B description = TEXT\nA remark for readers; it has no effect.\n");
 	for (size_t t = 0; t < ARRAY_LEN(titles); t++) {
 		buf_printf(out, ".SH %s\n", titles[t]);
 		for (size_t i = 0; i < conf_n_options; i++)
@@ -401,11 +405,11 @@ static void man_recipe(struct buf *out)
 	buf_add_str(
 		out,
 		".SH RESOLVED RECIPES\n"
-		"The recipe.ini of a corpus, a run or a model holds every option, each with a "
-		"comment that says\n"
-		"where its value came from.\n"
-		"It begins with \\fB# werkbank recipe, resolved\\fR and loads to the same values "
-		"again.\n"
+		"The file recipe.ini of a corpus, a run or a model has the values of all options "
+		"of these\n"
+		"sections, each with a comment that names the source of the value.\n"
+		"Its first line begins with \\fB# werkbank recipe, resolved\\fR.\n"
+		"It can be loaded like any recipe.\n"
 		".SH FILES\n"
 		".TP\n.I recipes/NAME.ini\nA shipped recipe, in WERKBANK_SHARE or the "
 		"installation's share folder.\n"

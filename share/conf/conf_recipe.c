@@ -1,6 +1,7 @@
-/* conf_recipe.c - see conf.h: recipes, read and written. */
+/* conf_recipe.c - reading and writing of recipes; see conf.h */
 #include "share/conf/conf.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -15,19 +16,19 @@
 #define RECIPE_MAX_BYTES (1u << 20)
 #define RECIPE_MAX_DEPTH 8 /* of include */
 
-/* The first line of what conf_write_recipe() writes: then the comments are origins. */
+/* The first line that conf_write_recipe() writes. In these files, comments are origins of values. */
 #define RESOLVED_MARK "# werkbank recipe, resolved"
 
-/* One file on its way in. */
+/* A recipe file while it is read. */
 struct recipe {
 	struct conf *c;
 	const char *path; /* borrowed */
-	const char *base; /* its last part: for origins */
+	const char *base; /* last part of path, for origins */
 	int line;
 	int depth;
 	bool resolved; /* comments are origins */
 	char section[16];
-	int *seen; /* owned: line that set each option, 0: none yet */
+	int *seen; /* owned: (conf_n_options) line that set the option; 0: none yet */
 };
 
 static int load_file(struct conf *c, const char *path, int depth, struct err *e);
@@ -41,8 +42,8 @@ static int recipe_error(const struct recipe *r, struct err *e, const char *text,
 /* ---- values: quotes, comments, ${VARIABLES} ---- */
 
 /*
- * A comment begins with # or ; at the start or after a blank, outside quotes. Cuts it off; returns
- * it, or NULL.
+ * Cut off the comment of a line and return it; NULL: none. A comment begins with # or ; at the
+ * start of the line or after a blank, outside quotes.
  */
 static char *cut_comment(char *text)
 {
@@ -62,7 +63,7 @@ static char *cut_comment(char *text)
 	return NULL;
 }
 
-/* Append the value of ${NAME} that begins at text; *end is set behind it. */
+/* Append the value of the ${NAME} at text; *end: the text after it. */
 static int expand_variable(const struct recipe *r, const char *text, const char **end,
 			   struct buf *out, struct err *e)
 {
@@ -70,6 +71,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 	char name[100];
 	const char *value;
 
+	assert(text[0] == '$' && text[1] == '{');
 	if (!close || close == text + 2 || (size_t)(close - text - 2) >= sizeof(name))
 		return recipe_error(r, e, "'${' is not followed by NAME}", NULL);
 	snprintf(name, sizeof(name), "%.*s", (int)(close - text - 2), text + 2);
@@ -82,8 +84,8 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 }
 
 /*
- * Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep
- * theirs for the splitter, but for \${, which is no variable.
+ * Replace variables, and remove the double quotes around a value (with \" \\ \n \$ inside). The
+ * quotes of a list stay: list_split() in conf.c reads them. In a list, \${ is a literal ${.
  */
 static int expand_value(const struct recipe *r, const char *text, bool is_list, struct buf *out,
 			struct err *e)
@@ -113,10 +115,7 @@ static int expand_value(const struct recipe *r, const char *text, bool is_list, 
 
 /* ---- relative paths ---- */
 
-/*
- * Make path absolute if it names something in the recipe's folder; else it is left for the current
- * folder.
- */
+/* Make *path absolute if the file exists in the recipe's folder; else leave *path as it is. */
 static int resolve_path(const struct recipe *r, char **path, struct err *e)
 {
 	char *folder = NULL, *full = NULL, *beside = NULL;
@@ -190,6 +189,7 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	struct buf text = { 0 };
 	int rc;
 
+	assert(r->section[0] && r->line > 0);
 	if (!o || strcmp(o->section, r->section))
 		return unknown_key(r, key, e);
 	if (r->seen[o - conf_options])
@@ -249,7 +249,7 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 	return rc;
 }
 
-/* includes: this pass loads only the included recipes, so that they come before all keys. */
+/* includes: this pass only loads included recipes, so that all keys of this file override them. */
 static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 {
 	char *comment = cut_comment(line), *equals, *key, *value;
@@ -321,6 +321,7 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 	};
 	int rc;
 
+	assert(depth >= 1 && depth <= RECIPE_MAX_DEPTH);
 	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
 	if (!r.seen)
 		return e->code;
@@ -350,7 +351,7 @@ static int load_file(struct conf *c, const char *path, int depth, struct err *e)
 
 /* ---- names of recipes ---- */
 
-/* Report an unknown recipe, with the names of the shipped ones. */
+/* Report an unknown recipe; the message lists the shipped recipes. */
 static int unknown_recipe(const char *name, struct err *e)
 {
 	struct err ignored;
@@ -382,8 +383,8 @@ static int unknown_recipe(const char *name, struct err *e)
 }
 
 /*
- * A name with a slash or .ini is a path (from the including recipe's folder when it is there), else
- * a shipped recipe.
+ * *path (owned by the caller) of a recipe. A name with a slash or ending in .ini is a path,
+ * relative to the including recipe (from) if the file exists there. Other names: shipped recipes.
  */
 static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e)
 {
@@ -410,7 +411,7 @@ void conf_recipe_name(const char *path, char *name, size_t size)
 		name[strlen(name) - 4] = 0;
 }
 
-/* The default name of the corpus is the name of the recipe. */
+/* If no corpus is named, the name of the recipe is its name. */
 static int name_corpus(struct conf *c, const char *path, struct err *e)
 {
 	char name[256];
@@ -459,8 +460,8 @@ int conf_load_recipe_text(struct conf *c, const char *path, const char *text, si
 /* ---- writing ---- */
 
 /*
- * A string that the reader reads back unchanged: in quotes if it has outer blanks, comment signs,
- * quotes or variables.
+ * Append a string so that expand_value() gives it back: in quotes if it is empty, begins or ends
+ * with a blank, or contains a comment sign, a quote, a backslash, a line end or a $.
  */
 static void add_string(struct buf *out, const char *text)
 {
