@@ -32,6 +32,17 @@ const char *alias_old_name(enum alias_kind kind, const char *name, size_t i)
 	return NULL;
 }
 
+size_t conf_add_names(const struct conf_option *o, const char **names, size_t n, size_t max)
+{
+	const char *old = o->name;
+
+	for (size_t i = 0; old && n < max; i++) {
+		names[n++] = old;
+		old = alias_old_name(ALIAS_OPTION, o->name, i);
+	}
+	return n;
+}
+
 const struct json *alias_json_get(const struct json *object, const char *field)
 {
 	const struct json *value = json_get(object, field);

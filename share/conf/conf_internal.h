@@ -42,6 +42,9 @@ extern const size_t conf_n_commands;
 /* Whether a name as a user writes it (with - or _) is the name of a row (with _). */
 bool conf_same_name(const char *user, const char *row);
 
+/* Add o's name and its former names to names[n..max - 1]; returns the new n. */
+size_t conf_add_names(const struct conf_option *o, const char **names, size_t n, size_t max);
+
 /* The row of a name, or of a former name, written with - or _. NULL: there is none. */
 const struct conf_option *conf_find_option(const char *name);
 const struct conf_command *conf_find_command(const char *name);

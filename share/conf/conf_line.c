@@ -17,6 +17,8 @@ struct walk {
 	const char *program;
 	int argc, at;
 	char **argv;
+	int n_inputs;	    /* times that --input was given */
+	int n_before_input; /* arguments before the (last) --input */
 };
 
 static const char *of_command(const struct walk *w, char out[64])
@@ -34,7 +36,7 @@ static const char *of_command(const struct walk *w, char out[64])
 static int unknown_option(const struct walk *w, const char *name, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(name);
-	const char *names[200], *near;
+	const char *names[250], *near;
 	char who[64], dashed[CONF_NAME_MAX], plain[CONF_NAME_MAX];
 	size_t n = 0, used = 0;
 	char takers[160] = "";
@@ -50,14 +52,16 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 	if (o)
 		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
 			       conf_dashed(o->name, dashed), takers);
-	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
+	for (size_t i = 0; i < conf_n_options; i++)
 		if (conf_command_accepts(w->cmd, w->program, &conf_options[i]))
-			names[n++] = conf_options[i].name;
+			n = conf_add_names(&conf_options[i], names, n, ARRAY_LEN(names));
 	snprintf(plain, sizeof(plain), "%s", name);
 	for (char *p = plain; *p; p++)
 		if (*p == '-')
 			*p = '_';
 	near = text_nearest(plain, names, n);
+	if (near) /* a former name stands for the present one */
+		near = conf_find_option(near)->name;
 	if (near)
 		return err_set(e, ERR_USAGE, "%s takes no option --%s (did you mean --%s?)", who,
 			       name, conf_dashed(near, dashed));
@@ -82,6 +86,10 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 				       "%s needs a value, but %s follows; to use that as the "
 				       "value, write %s=%s",
 				       label, value, label, value);
+	}
+	if (!strcmp(o->name, "input")) {
+		w->n_inputs++;
+		w->n_before_input = w->c->n_arguments;
 	}
 	rc = conf_assign(w->c, o, value, &s, e);
 	while (!rc && o->kind == CONF_LIST && conf_has_choices(o) && w->at + 1 < w->argc &&
@@ -234,6 +242,27 @@ static int check_arguments(const struct walk *w, struct err *e)
 	return 0;
 }
 
+/*
+ * "REFERENCE -i A B" has two systems in sacreBLEU, but one system and two references here. Refuse
+ * the line: its score would be wrong without a sign.
+ */
+static int check_inputs(const struct walk *w, struct err *e)
+{
+	char who[64];
+
+	if (w->n_inputs > 1)
+		return err_set(e, ERR_USAGE,
+			       "%s scores one system, but -i is given %d times; "
+			       "werkbank compare scores several systems",
+			       of_command(w, who), w->n_inputs);
+	if (w->n_inputs && w->n_before_input > 0 && w->c->n_arguments > w->n_before_input)
+		return err_set(e, ERR_USAGE,
+			       "%s scores one system, but '%s' follows -i FILE; write further "
+			       "references before -i; werkbank compare scores several systems",
+			       of_command(w, who), w->c->arguments[w->n_before_input]);
+	return 0;
+}
+
 /* Find argv[1] among the commands of this program. */
 static int find_command(struct walk *w, struct err *e)
 {
@@ -270,6 +299,8 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	rc = parse_arguments(&w, e);
 	if (!rc)
 		rc = check_arguments(&w, e);
+	if (!rc)
+		rc = check_inputs(&w, e);
 	if (!rc && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
 		rc = err_set(e, ERR_USAGE,
 			     "werkbank-%s needs a command; werkbank --help lists them", program);

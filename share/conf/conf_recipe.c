@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -163,27 +164,32 @@ static int resolve_paths(const struct recipe *r, const struct conf_option *o, st
 static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
-	const char *names[200];
+	const char *names[250], *near;
 	char hint[TEXT_HINT_MAX];
 	size_t n = 0;
 
+	if (!strcmp(key, "include"))
+		return err_set(e, ERR_CONFIG, "%s:%d: include belongs under [recipe], not [%s]",
+			       r->path, r->line, r->section);
 	if (o && !strcmp(o->section, "tool"))
 		return err_set(e, ERR_CONFIG, "%s:%d: %s is for the command line only", r->path,
 			       r->line, key);
 	if (o)
 		return err_set(e, ERR_CONFIG, "%s:%d: %s belongs under [%s], not [%s]", r->path,
 			       r->line, key, o->section, r->section);
-	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
+	for (size_t i = 0; i < conf_n_options; i++)
 		if (strcmp(conf_options[i].section, "tool"))
-			names[n++] = conf_options[i].name;
+			n = conf_add_names(&conf_options[i], names, n, ARRAY_LEN(names));
+	near = text_nearest(key, names, n);
 	return err_set(e, ERR_CONFIG, "%s:%d: no option is called '%s'%s", r->path, r->line, key,
-		       text_hint(hint, text_nearest(key, names, n)));
+		       text_hint(hint, near ? conf_find_option(near)->name : NULL));
 }
 
 static int recipe_set_key(struct recipe *r, const char *key, const char *value, char *comment,
 			  struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
+	const char *former;
 	char label[300], origin[160];
 	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG };
 	struct buf text = { 0 };
@@ -192,9 +198,11 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	assert(r->section[0] && r->line > 0);
 	if (!o || strcmp(o->section, r->section))
 		return unknown_key(r, key, e);
+	former = alias_old_name(ALIAS_OPTION, o->name, 0);
 	if (r->seen[o - conf_options])
-		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d", r->path,
-			       r->line, key, r->seen[o - conf_options]);
+		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d%s%s",
+			       r->path, r->line, o->name, r->seen[o - conf_options],
+			       former ? "; its former name is " : "", former ? former : "");
 	r->seen[o - conf_options] = r->line;
 	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
 	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);

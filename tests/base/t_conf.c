@@ -283,7 +283,11 @@ TEST(conf_former_names)
 		}
 	}
 	check(!alias_new_name(ALIAS_OPTION, "noam_factor"));
-	refuse_recipe("[train]\naccumulate = 2\nmicro_batches = 3\n", "set twice", "micro_batches");
+	refuse_recipe("[train]\naccumulate = 2\nmicro_batches = 3\n",
+		      "bad.ini:3: micro_batches is set twice, first in line 2",
+		      "its former name is accumulate");
+	refuse_recipe("[train]\nlearning_rat = 2\n", "'learning_rat'", "did you mean noam_factor?");
+	refuse("launch", "train x --accumulat 2", ERR_USAGE, "--accumulat ", "--micro-batches?");
 }
 
 TEST(conf_sacrebleu_names)
@@ -305,6 +309,10 @@ TEST(conf_sacrebleu_names)
 	check_int(c.smoothing, 1);
 	check_str(c.arguments[0], "hyp");
 	conf_free(&c);
+	check_err(parse(&c, "eval", "bleu -i hyp ref1 ref2", &e), 0);
+	conf_free(&c);
+	refuse("eval", "bleu ref -i hyp1 hyp2", ERR_USAGE, "'hyp2' follows -i", "compare");
+	refuse("eval", "chrf ref -i hyp1 -i hyp2", ERR_USAGE, "-i is given 2 times", "compare");
 	refuse("eval", "bleu -m meteor", ERR_USAGE, "--metrics: 'meteor' is not one of", "ter");
 	refuse("data", "tokenize -tok 13a", ERR_USAGE, "takes no option", "-t");
 }
@@ -361,6 +369,7 @@ TEST(conf_recipe_errors)
 {
 	unsetenv("NOT_SET_ANYWHERE");
 	refuse_recipe("[train]\nstep = 3\n", "bad.ini:2", "steps?");
+	refuse_recipe("[train]\ninclude = demo\n", "bad.ini:2", "belongs under [recipe]");
 	refuse_recipe("[train]\nsteps = 3x\n", "bad.ini:2: steps", "'3x'");
 	refuse_recipe("\n\n[train]\nsteps = 3\nsteps = 4\n", "bad.ini:5", "line 4");
 	refuse_recipe("[trian]\nsteps = 3\n", "bad.ini:1", "train?");
