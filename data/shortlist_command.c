@@ -98,10 +98,14 @@ static int shortlist_learn_corpus(const struct conf *c, const char *folder, cons
 						   .rounds = (int32_t)c->rounds };
 	const double began = clock_mono_s();
 	char *from = file_path(e, "%s/train.shard", folder);
-	struct shard *s = from ? shard_open(from, e) : NULL;
+	struct shard *s = from && file_exists(from) ? shard_open(from, e) : NULL;
 	struct shortlist *list = NULL;
-	int rc = s ? shortlist_learn(s, &options, path, e) : e->code;
+	int rc;
 
+	if (from && !file_exists(from))
+		err_set(e, ERR_NOINPUT,
+			"%s: there is no prepared corpus; 'werkbank data list' lists them", folder);
+	rc = s ? shortlist_learn(s, &options, path, e) : e->code;
 	if (!rc) {
 		list = shortlist_open(path, shard_vocabulary(s), shard_vocabulary_sha256(s), e);
 		rc = list ? 0 : e->code;

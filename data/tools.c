@@ -283,6 +283,11 @@ static int clean_all(struct clean_files *f, const struct conf *c, struct err *e)
 		.max_ratio = c->max_ratio,
 	};
 
+	if (o.min_words > o.max_words)
+		return err_set(e, ERR_USAGE,
+			       "--min-words %lld is more than --max-words %lld: no pair could be "
+			       "kept",
+			       (long long)o.min_words, (long long)o.max_words);
 	for (;;) {
 		int a = lines_next(&f->source, e), b = a < 0 ? 0 : lines_next(&f->target, e);
 

@@ -42,6 +42,23 @@ names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu'
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
 # Each sed script of tests/cudasim/mutants.sh must still change its file.
 CHECK=1 srcdir=. sh tests/cudasim/mutants.sh || complain "repair the patterns of tests/cudasim/mutants.sh"
+# Each file or folder that a document names in backquotes is in the tree: "share/doc", "prep_plan.c", "term.c".
+files=$(find . -name .git -prune -o -type f -print | grep -vE '^\./(build|bcuda|autom4te)')
+for document in README.md HACKING.md $(find share/doc -name '*.md'); do
+	grep -oE '`[^`]+`|\]\([^):]+\)' "$document" | tr -d '`]()' | tr ' ' '\n' |
+		grep -E '^(share|data|train|eval|tui|kernels|tests)/[a-z0-9_/.-]+$|^[a-z0-9_/-]+\.(c|h|cu|def|sh|md)$' | sort -u |
+		while read -r name; do
+			case $name in
+			tests/run | tests/bench_* | job.sh) continue ;; # made by make, or by the reader
+			esac
+			echo "$files" | grep -qE "/${name%/}(/|\$)" || echo "$document: $name"
+		done
+done >"${TMPDIR:-/tmp}/lint.$$"
+if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then
+	cat "${TMPDIR:-/tmp}/lint.$$"
+	complain "documents name files that do not exist"
+fi
+rm -f "${TMPDIR:-/tmp}/lint.$$"
 # What make runs as a test must be executable in the distribution, too.
 for script in $(grep -lE '^(TESTS|long_tests)' tests/local.mk tests/*/local.mk | while read -r list; do
 	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | grep -v '^tests/fuzz/' | sort -u); do

@@ -63,6 +63,9 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 	for (i = 0; i < t->n_files; i++)
 		if (!strcmp(t->files[i].path, path))
 			return (int)i;
+	if (file_is_folder(path))
+		return err_set(e, ERR_NOINPUT,
+			       "%s (%s text): is a folder, a text file was expected", path, set);
 	if (file_size(path) < 0)
 		return err_set(e, ERR_NOINPUT, "%s: no such file (%s text)", path, set);
 	f = texts_add_file(t, e);

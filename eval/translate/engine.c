@@ -216,6 +216,14 @@ static int add_model_folder(struct engine *g, char *folder, struct err *e)
 		free(folder);
 		return e->code;
 	}
+	if (!file_is_folder(folder)) {
+		err_set(e, ERR_NOINPUT,
+			"%s is a file; a model is a folder: give the folder of a model, or --run "
+			"NAME",
+			folder);
+		free(folder);
+		return e->code;
+	}
 	if (!g->folder) {
 		g->folder = folder;
 		return 0;

@@ -84,6 +84,9 @@ int file_remove_tree(const char *path, struct err *e);
 
 bool file_exists(const char *path);
 
+/* The path leads to a folder, perhaps by a symbolic link. */
+bool file_is_folder(const char *path);
+
 /* Bytes of a regular file, -1 when there is none. */
 int64_t file_size(const char *path);
 

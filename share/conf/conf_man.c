@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
 
 /* Append text with -, \, ', ^ and a leading . or ' escaped for roff. */
@@ -75,6 +76,7 @@ static const struct {
 
 static void man_explain(const struct conf_option *o, struct buf *out)
 {
+	const char *former = alias_old_name(ALIAS_OPTION, o->name, 0);
 	struct buf text = { 0 };
 
 	conf_describe(o, &text);
@@ -85,6 +87,13 @@ static void man_explain(const struct conf_option *o, struct buf *out)
 			add_roff(out, conf_option_notes[i].text);
 			buf_add_char(out, '\n');
 		}
+	if (former) {
+		buf_add_str(out, "The former name ");
+		add_roff(out, former);
+		buf_add_str(out, " is accepted too.\nIf both names are given, the last one wins "
+				 "on the command line, and the present name in\nthe environment; "
+				 "a recipe with both is an error.\n");
+	}
 	buf_free(&text);
 }
 

@@ -383,9 +383,10 @@ static int unknown_recipe(const char *name, struct err *e)
 	free(folder);
 	err_set(e, ERR_NOINPUT,
 		"no recipe is called '%s'%s; there are: %s; for a file of your own write "
-		"./%s.ini",
+		"./%s%s",
 		name, text_hint(hint, text_nearest(name, list, n)),
-		n ? buf_text(&all) : "none (WERKBANK_SHARE may be wrong)", name);
+		n ? buf_text(&all) : "none (WERKBANK_SHARE may be wrong)", name,
+		file_exists(name) ? "" : ".ini");
 	buf_free(&all);
 	return e->code;
 }

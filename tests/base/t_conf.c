@@ -395,6 +395,7 @@ TEST(conf_recipe_names)
 	check(strstr(e.text, "not-there.ini"));
 	check_err(conf_load_recipe(&c, "dmo", &e), ERR_NOINPUT);
 	check(strstr(e.text, "dmo"));
+	check(strstr(e.text, "./dmo.ini"));
 	conf_free(&c);
 }
 

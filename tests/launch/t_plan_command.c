@@ -77,6 +77,7 @@ TEST(plan_command_refuses)
 		{ "--link fast", "--link: \"fast\" is not a network speed" },
 		{ "--vary wire", "expected NAME=VALUE,VALUE, for example wire=fp32,bf16" },
 		{ "--vary wier=fp32", "a plan cannot vary \"wier\"" },
+		{ "--vary beam=4", "it varies wire, micro-batches, local-steps" },
 		{ "--vary wire=", "--vary wire: give at least one value" },
 		{ "--vary wire=fp16", "--vary: " },
 	};

@@ -104,6 +104,7 @@ holds "samples: new words are marked" '^0 +750  \{Der\}' "$tmp/out"
 "$wb" samples -C "$tmp/ws" one 0 --json >"$tmp/out" 2>&1
 holds "samples --json" '"checkpoints":\[\{"step":250,"hypothesis":"[^"]*","new_words":\[\]' "$tmp/out"
 says 64 "N must be the number" "$wb" samples -C "$tmp/ws" one x
+says 66 'the run one has no sample 99' "$wb" samples -C "$tmp/ws" one 99
 
 # ---- every command: --help on standard output, from the face and from the program itself ----
 sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/conf/commands.def" >"$tmp/commands"
@@ -129,10 +130,16 @@ says 64 "'65' is not a whole number from 1 to 64" "$wb" translate -b 65
 says 64 "is not one of 13a, none, intl, char" "$wb" bleu -r x --tokenizer 13b
 says 64 '--reference needs a value' "$wb" bleu -r
 says 64 'clean needs SOURCE TARGET' "$wb" clean one
+says 64 '--min-words 5 is more than --max-words 2' "$wb" clean --min-words 5 --max-words 2 \
+	"$srcdir/COPYING" "$srcdir/COPYING" "$tmp/clean.a" "$tmp/clean.b"
+says 66 'corpora/nothing: there is no prepared corpus' "$wb" shortlist -C "$tmp" nothing
+says 66 'COPYING is a file; a model is a folder' "$wb" translate -m "$srcdir/COPYING"
+says 64 "'b' follows -i FILE" "$wb" bleu ref -i a b
 says 66 'no-such-file' "$wb" tokenize "$tmp/no-such-file"
 says 66 'no-such-file' "$wb" bleu -r "$tmp/no-such-file" "$srcdir/COPYING"
 says 66 "no recipe is called 'dmeo' \(did you mean demo\?\)" "$wb" prep -C "$tmp" dmeo
 printf '[train]\nstep = 3\n' >"$tmp/bad.ini"
+says 66 "for a file of your own write \./tests\.txt$" sh -c 'cd "$1" && : >tests.txt && "$2" prep tests.txt' sh "$tmp" "$wb"
 says 78 "bad.ini:2: no option is called 'step' \(did you mean steps\?\)" "$wb" train -C "$tmp" "$tmp/bad.ini"
 says 78 "WERKBANK_BEAM: 'lots'" env WERKBANK_BEAM=lots "$wb" translate --run x
 
@@ -221,6 +228,7 @@ printf '[train]\nsteps = 50\n' >"$tmp/my.ini"
 launch=$tmp/bin/werkbank-launch
 run=$tmp/w/runs/my
 
+says 66 'corpus nothing of --corpus is not prepared' "$launch" train -C "$tmp/w" --corpus nothing "$tmp/my.ini"
 says 66 'corpus my is not prepared.*werkbank prep' "$launch" train -C "$tmp/w" "$tmp/my.ini"
 echo '{}' >"$tmp/w/corpora/my/manifest.json"
 says 0 'trainer: _rank -C .*/w --run my' "$launch" train -C "$tmp/w" --steps 77 "$tmp/my.ini"

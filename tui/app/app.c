@@ -155,11 +155,11 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 		}
 	if (!c->view)
 		return 0;
-	return err_set(
-		e, ERR_USAGE,
-		"view: no view is called \"%.40s\"; use home, data, run, hosts, compare, samples, "
-		"translate, log or settings",
-		c->view);
+	return err_set(e, ERR_USAGE,
+		       "--view: no view is called \"%.40s\"; use home, data, run, hosts, compare, "
+		       "samples, "
+		       "translate, log or settings",
+		       c->view);
 }
 
 /* The theme of --theme, else the saved one, whose file may be gone. */

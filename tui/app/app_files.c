@@ -72,11 +72,11 @@ int app_load_theme(struct app *a, const char *name, struct err *e)
 	}
 	path = is_path ? file_path(&ignored, "%s", name) : config_path(name, ".theme");
 	if (!path || !file_exists(path)) {
-		status =
-			err_set(e, ERR_USAGE,
-				"theme: no theme is called \"%.60s\"; use auto, dark, light, safe, "
-				"mono or a file %.200s",
-				name, path ? path : "~/.config/werkbank/NAME.theme");
+		status = err_set(
+			e, ERR_USAGE,
+			"--theme: no theme is called \"%.60s\"; use auto, dark, light, safe, "
+			"mono or a file %.200s",
+			name, path ? path : "~/.config/werkbank/NAME.theme");
 		free(path);
 		return status;
 	}

@@ -29,9 +29,10 @@ static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, ERR_USAGE,
-		       "dump: \"%.50s\" is not ROWSxCOLUMNS, for example 24x80, each from 1 to %d",
-		       text, MAX_SIDE);
+	return err_set(
+		e, ERR_USAGE,
+		"--dump: \"%.50s\" is not ROWSxCOLUMNS, for example 24x80, each from 1 to %d", text,
+		MAX_SIDE);
 }
 
 /* Update until no job runs and no view wants another call. */
@@ -59,7 +60,7 @@ static int press_named_keys(struct app *a, const char *keys, struct err *e)
 
 		if (key < 0)
 			return err_set(e, ERR_USAGE,
-				       "keys: unknown key at \"%.50s\"; a key is "
+				       "--keys: unknown key at \"%.50s\"; a key is "
 				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>",
 				       keys);
 		if (key == KEY_NAME_WAIT)

@@ -252,6 +252,7 @@ int text_command_samples(const struct conf *c, struct buf *out, struct err *e)
 	struct sample_history *b = h ? sample_history_open(h->folder, e) : NULL;
 	struct json_writer w = { .out = out };
 	int64_t only = -1;
+	bool is_found = false;
 	int rc = b ? 0 : e->code;
 
 	if (!rc && c->n_arguments > 1 && (!text_to_int(c->arguments[1], &only) || only < 0))
@@ -264,6 +265,7 @@ int text_command_samples(const struct conf *c, struct buf *out, struct err *e)
 	for (size_t i = 0; !rc && i < b->n; i++) {
 		if (only >= 0 && b->sentences[i].id != only)
 			continue;
+		is_found = true;
 		if (c->json)
 			sentence_json(&w, &b->sentences[i]);
 		else
@@ -273,6 +275,10 @@ int text_command_samples(const struct conf *c, struct buf *out, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(out, '\n');
 	}
+	if (!rc && only >= 0 && !is_found)
+		rc = err_set(e, ERR_NOINPUT,
+			     "the run %s has no sample %lld; werkbank samples %s lists its %zu",
+			     name, (long long)only, name, b->n);
 	sample_history_free(b);
 	history_free(h);
 	free(name);

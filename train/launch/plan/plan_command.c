@@ -184,7 +184,7 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 	else
 		buf_printf(out, ": %s of payload", network_rate_text(link, p->grid.links[0]));
 	buf_printf(out, "; latency %.0f us\n\n", p->base.latency_s * 1e6);
-	buf_add_str(out, " hosts  link         wire   accum.  local  over   step s  expos.  "
+	buf_add_str(out, " hosts  link         wire    micro  local  over   step s  expos.  "
 			 "effic.   target/s      time       cost  limit    else\n");
 }
 

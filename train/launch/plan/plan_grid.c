@@ -132,7 +132,11 @@ static int read_varied_option(struct plan_grid *g, const char *text, struct err 
 		*p = *p == '_' ? '-' : *p;
 	n = varied_list_length(g, v.name);
 	if (!n)
-		return err_set(e, ERR_USAGE, "--vary: a plan cannot vary \"%s\"%s", v.name,
+		return err_set(e, ERR_USAGE,
+			       "--vary: a plan cannot vary \"%s\"%s; it varies wire, "
+			       "micro-batches, local-steps, overlap-reduce, bucket-mb and "
+			       "shard-optimizer",
+			       v.name,
 			       text_hint(hint, text_nearest(v.name, names, ARRAY_LEN(names))));
 	rc = conf_init(&v.scratch, e);
 	if (!rc)

@@ -54,7 +54,12 @@ static int check_corpus_prepared(const struct training *t, struct err *e)
 	path = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, t->conf->corpus);
 	if (!path)
 		return e->code;
-	if (!file_exists(path))
+	if (!file_exists(path) && !strcmp(conf_origin(t->conf, "corpus"), "command line"))
+		rc = err_set(e, ERR_NOINPUT,
+			     "the corpus %s of --corpus is not prepared in %s: werkbank data list "
+			     "shows the corpora",
+			     t->conf->corpus, t->workspace);
+	else if (!file_exists(path))
 		rc = err_set(e, ERR_NOINPUT,
 			     "the corpus %s is not prepared in %s: type: werkbank prep -C %s %s",
 			     t->conf->corpus, t->workspace, t->workspace, t->conf->arguments[0]);
