@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "tui/app/app_internal.h"
 #include "tui/run/run_history.h"
+#include "tui/run/status.h"
 #include "tui/term/theme.h"
 
 static struct err e;
@@ -226,5 +227,33 @@ TEST(workbench_names_the_limit_of_the_progress)
 		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000065,\"step\":1900,\"loss\":5}\n");
 	update_workbench(&a);
 	check(screen_shows(&a, "95 % of steps"));
+	app_close(&a);
+}
+
+TEST(workbench_says_that_the_time_is_over)
+{
+	struct run_status s;
+	struct app a;
+
+	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 3\n");
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000180,\"step\":184,\"loss\":5}\n"
+		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
+		    "\"reason\":\"finished\",\"exit\":0}\n");
+	append_file("r", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
+	check_int(status_read(&s, test_folder(), "r", &e), 0);
+	check(status_is_time_over(&s));
+	if (!open_workbench(&a, 140))
+		return;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	check(screen_shows(&a, "finished: 3 minutes are over")); /* above the curves */
+	press_keys(&a, "8");
+	check(screen_shows(&a, "finished: 3 minutes are over")); /* in the log */
+	press_keys(&a, "1");
+	check(screen_shows(&a, "3 minutes are over"));
+	check(screen_shows(&a, "Go on training r"));
+	check(screen_shows(&a, "--run r --max-minutes 6 --detach"));
 	app_close(&a);
 }

@@ -11,6 +11,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "tui/app/view.h"
+#include "tui/term/number_format.h"
 
 #define DEMO "demo" /* recipe of the built-in corpus */
 
@@ -151,6 +152,28 @@ static void add_resume_step(struct suggested_step *steps, size_t *n, const char 
 		    6);
 }
 
+/* Go on with a run whose time limit ended it: for as long again. */
+static void add_longer_step(struct suggested_step *steps, size_t *n, const char *workspace,
+			    const struct run_status *r)
+{
+	char title[80], why[160], over[NUMBER_TEXT_BYTES];
+	struct suggested_step *s;
+
+	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
+	snprintf(why, sizeof(why), "%s at step %lld of %lld; trains for as long again",
+		 format_time_is_over(over, r->max_minutes), (long long)r->step,
+		 (long long)r->steps);
+	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
+	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
+		 r->name);
+	snprintf(s->text[1], sizeof(s->text[1]), "%.6g", 2 * r->max_minutes);
+	snprintf(s->run, sizeof(s->run), "%s", r->name);
+	set_command(s,
+		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
+					   "--max-minutes", s->text[1], "--detach" },
+		    8);
+}
+
 static bool has_run(const struct workspace_index *p, const char *corpus)
 {
 	size_t len = strlen(corpus);
@@ -189,6 +212,8 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
 		if (can_resume_run(&p->runs[i].status))
 			add_resume_step(steps, &n, workspace, &p->runs[i].status);
+		else if (status_is_time_over(&p->runs[i].status))
+			add_longer_step(steps, &n, workspace, &p->runs[i].status);
 	if (newest && !alive && !busy && !has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);
 	if (!workspace_index_corpus(p, DEMO) && !busy)

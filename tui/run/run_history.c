@@ -400,6 +400,12 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
 }
 
+bool history_is_time_over(const struct run_history *h)
+{
+	return h->state == RUN_FINISHED && h->max_minutes > 0 && h->step >= 0 &&
+	       h->step < h->total_steps;
+}
+
 double history_elapsed(const struct run_history *h, double now)
 {
 	double end = h->state == RUN_RUNNING && now > h->last_t ? now : h->last_t;

@@ -129,6 +129,9 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 struct json;
 int history_add_record(struct run_history *h, const struct json *record, struct err *e);
 
+/* Whether the run finished before its last step because its time limit was reached. */
+bool history_is_time_over(const struct run_history *h);
+
 /* Seconds of training so far, without pauses between attempts; NaN before the first start. */
 double history_elapsed(const struct run_history *h, double now);
 

@@ -314,6 +314,7 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 {
 	const char *reason = json_text(json_get(r, "reason"), "-");
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
+	char over[NUMBER_TEXT_BYTES];
 
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
@@ -323,6 +324,10 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 	if (h->exit_status > 0)
 		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason,
 			 h->exit_status);
+	else if (h->stop_state == RUN_FINISHED && h->max_minutes > 0 && step >= 0 &&
+		 step < h->total_steps)
+		snprintf(line->text, sizeof(line->text), "%.100s: %s", reason,
+			 format_time_is_over(over, h->max_minutes));
 	else
 		history_copy_text(line->text, sizeof(line->text), reason);
 }

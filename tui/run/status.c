@@ -18,6 +18,7 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "tui/run/workspace_names.h"
+#include "tui/term/number_format.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */
 #define HOSTS_NAMED	8
@@ -122,17 +123,25 @@ static int read_status_journal(struct run_status *s, const char *path, struct er
 	return got;
 }
 
-/* The planned steps; -1 if the recipe cannot be read. */
-static int64_t planned_steps(const char *path)
+/* Read the planned steps and the time limit; unknown if the recipe cannot be read. */
+static void read_planned_end(struct run_status *s, const char *path)
 {
 	struct conf c;
 	struct err ignored;
-	int64_t steps = -1;
 
-	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, path, &ignored))
-		steps = c.steps;
+	s->steps = -1;
+	s->max_minutes = 0;
+	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, path, &ignored)) {
+		s->steps = c.steps;
+		s->max_minutes = c.max_minutes;
+	}
 	conf_free(&c);
-	return steps;
+}
+
+bool status_is_time_over(const struct run_status *s)
+{
+	return !s->alive && !strcmp(s->state, "finished") && s->max_minutes > 0 && s->step >= 0 &&
+	       s->step < s->steps;
 }
 
 /* Whether the state is one of a living launcher. */
@@ -181,7 +190,7 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 		else if (i == 1)
 			read_launcher_state(s, path);
 		else
-			s->steps = planned_steps(path);
+			read_planned_end(s, path);
 		free(path);
 	}
 	if (!s->alive && is_under_way(s->state))
@@ -267,10 +276,12 @@ static void show_launch(const struct run_status *s, struct buf *out)
 
 static void show_text(const struct run_status *s, double now, struct buf *out)
 {
-	char here[256] = "";
+	char here[256] = "", over[NUMBER_TEXT_BYTES];
 
 	gethostname(here, sizeof(here) - 1);
 	buf_printf(out, "%s: %s", s->name, s->state);
+	if (status_is_time_over(s))
+		buf_printf(out, ": %s", format_time_is_over(over, s->max_minutes));
 	if (s->alive && s->pid > 0)
 		buf_printf(out, " (pid %lld%s%s)", (long long)s->pid,
 			   s->host[0] && strcmp(s->host, here) ? " on " : "",

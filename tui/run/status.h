@@ -30,6 +30,7 @@ struct run_status {
 	double started;	     /* unix seconds */
 	double latest;	     /* unix seconds of the last record */
 	int64_t step, steps; /* done, and planned for the whole run */
+	double max_minutes;  /* time limit; 0: none */
 	double loss, lr, source_tps, target_tps;
 	double bleu, best_bleu;
 	int64_t bleu_step, best_step;
@@ -46,6 +47,9 @@ struct json;
 void status_init(struct run_status *s, const char *name);
 int status_read_files(struct run_status *s, const char *folder, struct err *e);
 void status_add_record(struct run_status *s, const struct json *record);
+
+/* Whether the run finished before its last step because its time limit was reached. */
+bool status_is_time_over(const struct run_status *s);
 
 /* The command "status": append the named run or all runs to out, as text or (--json) as JSON. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,5 +175,13 @@ const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, 
 	power = pow(10, floor(log10(fabs(value)) + 1e-9));
 	snprintf(out, NUMBER_TEXT_BYTES, "%.*e", MIN(decimals_of(step / power), 2), value);
 	shorten_exponent(out);
+	return out;
+}
+
+const char *format_time_is_over(char out[NUMBER_TEXT_BYTES], double minutes)
+{
+	bool one = minutes == 1;
+
+	snprintf(out, NUMBER_TEXT_BYTES, "%.6g minute%s over", minutes, one ? " is" : "s are");
 	return out;
 }

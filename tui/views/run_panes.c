@@ -133,9 +133,13 @@ static const struct {
 
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 {
-	const char *state = run_state_name(h->state);
-	int at = r.col + 1, right = r.col + r.cols - 2 - grid_text_width(g, state);
-	char text[NUMBER_TEXT_BYTES];
+	char text[NUMBER_TEXT_BYTES], state[2 * NUMBER_TEXT_BYTES];
+	int at = r.col + 1, right;
+
+	snprintf(state, sizeof(state), "%s%s%s", run_state_name(h->state),
+		 history_is_time_over(h) ? ": " : "",
+		 history_is_time_over(h) ? format_time_is_over(text, h->max_minutes) : "");
+	right = r.col + r.cols - 2 - grid_text_width(g, state);
 
 	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);
 	grid_put(g, r.row, right - 1, state_looks[h->state].style, state_looks[h->state].sign);
