@@ -257,3 +257,31 @@ TEST(workbench_says_that_the_time_is_over)
 	check(screen_shows(&a, "--run r --max-minutes 6 --detach"));
 	app_close(&a);
 }
+
+/* ---- a workspace that cannot be read ---- */
+
+TEST(workbench_names_an_unreadable_workspace)
+{
+	char path[600], corpora[600];
+	struct app a;
+
+	/* A link to itself cannot be opened, not even by root. */
+	snprintf(path, sizeof(path), "%s/runs", test_folder());
+	snprintf(corpora, sizeof(corpora), "%s/corpora", test_folder());
+	check(!symlink("runs", path) && !symlink("corpora", corpora));
+	if (!open_workbench(&a, 140))
+		return;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	check(screen_shows(&a, "/runs: cannot be listed"));
+	press_keys(&a, "1");
+	check(screen_shows(&a, "/corpora: cannot be listed"));
+	/* The workbench goes on once the workspace can be read. */
+	check(!unlink(path) && !unlink(corpora));
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n");
+	a.fixed_now += 10;
+	update_workbench(&a);
+	check(screen_lacks(&a, "cannot be listed"));
+	app_close(&a);
+}

@@ -103,6 +103,10 @@ static void choose_newest_run(struct app *a)
 	if (newest)
 		context_choose_run(&a->context, newest, &e);
 	free(newest);
+	if (strcmp(e.text, a->trouble.text))
+		a->requests->redraw = true;
+	a->trouble = e;
+	a->context.trouble = a->trouble.text;
 }
 
 static unsigned update_history(struct app *a)

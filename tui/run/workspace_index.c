@@ -329,9 +329,10 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 	int changed = INDEX_UNCHANGED;
 
 	if (!p->listed_at || fabs(now - p->listed_at) >= LIST_EVERY_S) {
-		list_corpora(p, workspace, e);
+		p->corpora_trouble = p->runs_trouble = (struct err){ 0 };
+		list_corpora(p, workspace, &p->corpora_trouble);
 		if (!p->no_runs)
-			list_runs(p, workspace, e);
+			list_runs(p, workspace, &p->runs_trouble);
 		p->listed_at = now;
 		changed = INDEX_CHANGED;
 	}

@@ -67,6 +67,8 @@ struct workspace_index {
 	struct indexed_corpus *corpora; /* owned; sorted by name */
 	struct indexed_run *runs;	/* owned; running ones first, then newest first */
 	size_t n_corpora, n_runs;
+	/* Why corpora or runs cannot be listed; text "": they can. */
+	struct err corpora_trouble, runs_trouble;
 	bool no_runs;	  /* set by callers that need only corpora */
 	double listed_at; /* private: when the folders were listed; 0: never */
 };

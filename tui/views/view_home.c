@@ -508,6 +508,9 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	struct rect in = layout_inside(box);
 	size_t n = rows_of(h, pane, w), top;
 	bool focused = h->focus == pane;
+	const char *trouble = pane == HOME_CORPORA ? h->ws_index.corpora_trouble.text
+			      : pane == HOME_RUNS  ? h->ws_index.runs_trouble.text
+						   : "";
 
 	h->boxes[pane] = box;
 	if (box.rows < 3 || in.cols < 1)
@@ -522,7 +525,9 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 			list_widget_draw_chosen(g, in, at.row, true);
 		draw_home_row(h, g, pane, top + (size_t)i, &at, w);
 	}
-	if (!n)
+	if (*trouble)
+		draw_text(g, in.row + in.rows - 1, in.col + 2, in.cols - 2, STYLE_BAD, trouble);
+	else if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
 			  *h->filter && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
 	list_widget_draw_place(g, box, &h->lists[pane], n);
