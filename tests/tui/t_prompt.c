@@ -42,6 +42,12 @@ TEST(prompt_questions)
 	check_int(type(&p, "zzz<Enter>"), PROMPT_OPEN);
 	check_int(type(&p, "<Backspace><Backspace><Backspace><Up><Enter>"), PROMPT_ANSWERED);
 	check_str(p.answer, "base");
+	/* A paste filters like typing: the first match is chosen. */
+	prompt_ask(&p, &choice, &e);
+	check_int(type(&p, "<Down><Down>"), PROMPT_OPEN);
+	check_int(prompt_paste(&p, "tiny"), PROMPT_OPEN);
+	check_int(type(&p, "<Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer ? p.answer : "nothing", "tiny");
 	prompt_ask(&p, &sure, &e);
 	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN); /* only y means yes */
 	check_int(prompt_paste(&p, "y\n"), PROMPT_OPEN);

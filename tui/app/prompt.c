@@ -1,6 +1,7 @@
 /* prompt.c - keys, mouse and drawing of a question; see prompt.h. */
 #include "tui/app/prompt.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -132,6 +133,7 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 
 	switch (key) {
 	case '\r':
+		assert(!n || p->chosen < n);
 		return n ? answer_prompt(p, filtered_choice(p, p->chosen)) : PROMPT_OPEN;
 	case '\t':
 	case 'N' & 0x1F:
@@ -179,8 +181,9 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 enum prompt_state prompt_paste(struct prompt *p, const char *text)
 {
 	/* Ignore pastes in yes/no questions: a pasted "y" must not confirm anything. */
-	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
-		edit_paste(&p->line, text);
+	if ((p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE) &&
+	    edit_paste(&p->line, text) == EDIT_CHANGED)
+		p->chosen = 0; /* fewer choices may match */
 	return PROMPT_OPEN;
 }
 
