@@ -68,6 +68,12 @@ TEST(tui_fleet_sorts_hosts_as_people_count)
 	check_int(f.hosts[5].first_rank, -1);
 	check_int(f.hosts[1].first_rank, 0);
 	check_int(f.ranks[0].next, 3);
+	/* The scratch space of the medians grows with the ranks, on its own. */
+	for (int i = 6; i < 300; i += 7)
+		put_rank(&f, i, "n1", 0.5);
+	check(f.cap_order >= f.n_ranks);
+	fleet_update_derived(&f);
+	check_near(f.median_compute, 0.4, 1e-6);
 	fleet_free(&f);
 }
 

@@ -416,20 +416,11 @@ int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64
 
 static int reserve_rank(struct fleet *f, size_t rank, struct err *e)
 {
-	size_t cap = f->cap_ranks;
-
 	if (rank < f->n_ranks)
 		return 0;
-	if (mem_grow(&f->ranks, &f->cap_ranks, rank + 1, sizeof(*f->ranks), e))
+	if (mem_grow(&f->ranks, &f->cap_ranks, rank + 1, sizeof(*f->ranks), e) ||
+	    mem_grow(&f->order, &f->cap_order, rank + 1, sizeof(*f->order), e))
 		return e->code;
-	if (cap != f->cap_ranks || !f->order) {
-		double *order = mem_alloc(f->cap_ranks, sizeof(*order), e);
-
-		if (!order)
-			return e->code;
-		free(f->order);
-		f->order = order;
-	}
 	for (; f->n_ranks <= rank; f->n_ranks++)
 		f->ranks[f->n_ranks] = (struct fleet_rank){ .host = -1, .next = -1, .t = NAN };
 	return 0;

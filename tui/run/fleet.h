@@ -97,7 +97,8 @@ struct fleet {
 	int64_t left_out;      /* records dropped for lack of room */
 	double median_compute; /* of the known ranks, by fleet_update_derived(); NaN: unknown */
 	size_t recent;	       /* private: index of the last host found */
-	double *order;	       /* private: owned, scratch (cap_ranks) for sorting */
+	double *order;	       /* private: owned, scratch (cap_order) for sorting */
+	size_t cap_order;      /* private: never below n_ranks */
 };
 
 /* An empty fleet; everything is unknown. */

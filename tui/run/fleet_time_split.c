@@ -95,7 +95,7 @@ void fleet_update_derived(struct fleet *f)
 	for (size_t i = 0; i < f->n_ranks; i++)
 		if (f->ranks[i].known && f->ranks[i].compute_s > 0)
 			f->order[n++] = f->ranks[i].compute_s;
-	assert(n <= f->cap_ranks); /* the room of order */
+	assert(n <= f->cap_order); /* the room of order */
 	if (n)
 		qsort(f->order, n, sizeof(*f->order), compare_doubles);
 	f->median_compute = n ? f->order[(n - 1) / 2] : NAN;
