@@ -105,7 +105,6 @@ static struct word strip_join_marks(const char *token)
 struct shader {
 	const struct service_translation *t;
 	size_t token;
-	size_t used; /* bytes of that token used by earlier words */
 };
 
 /* The style of a word: the shade of its least certain token. */
@@ -116,21 +115,14 @@ static enum style shade_word(struct shader *s, struct word w)
 
 	while (w.n && s->token < s->t->n) {
 		struct word piece = strip_join_marks(s->t->tokens[s->token]);
-		size_t n = piece.n - s->used;
+		/* A token that is escaped or joined differently in the text ends with the word. */
+		size_t n = MIN(piece.n, w.n);
 
-		assert(s->used <= piece.n);
-		/*
-		 * Escaped or joined differently in the text: assume that the token covers n bytes.
-		 */
-		if (n > w.n || memcmp(piece.start + s->used, w.start, n)) {
-			n = MIN(n, w.n);
-		}
 		least = isnan(least) ? s->t->log_probs[s->token]
 				     : MIN(least, s->t->log_probs[s->token]);
 		w.start += n;
 		w.n -= n;
 		s->token++;
-		s->used = 0;
 	}
 	return token_shade(least, &sign);
 }
