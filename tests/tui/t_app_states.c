@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
+#include "share/base/util.h"
 #include "tui/app/app_internal.h"
 #include "tui/run/run_history.h"
 #include "tui/run/status.h"
@@ -283,5 +284,27 @@ TEST(workbench_names_an_unreadable_workspace)
 	a.fixed_now += 10;
 	update_workbench(&a);
 	check(screen_lacks(&a, "cannot be listed"));
+	app_close(&a);
+}
+
+/* ---- extremes ---- */
+
+TEST(workbench_form_of_a_thousand_rows)
+{
+	struct wizard_value values[1000];
+	struct app a;
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		values[i] = (struct wizard_value){ "steps", NULL };
+	if (!open_workbench(&a, 100))
+		return;
+	app_show_tab(&a, TAB_HOME);
+	context_open_wizard(&a.context, &(struct wizard_form){ .title = "many",
+							       .command = "train",
+							       .values = values,
+							       .n_values = ARRAY_LEN(values),
+							       .show_tab = -1 });
+	press_keys(&a, "<Ctrl-L>");
+	check(screen_shows(&a, "steps                   100000"));
 	app_close(&a);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 #include "tui/app/jobs.h"
@@ -12,13 +13,13 @@
 #include "tui/app/wizard.h"
 
 #define LABEL_COLS 24
-#define VALUE_COLS 14	/* least width of values, so that their origins begin in one column */
-#define MAX_LINES  1024 /* lines of the list: twice the number of rows */
+#define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
 
 enum { ASK_VALUE, ASK_FILTER };
 
 struct form {
 	struct wizard *z; /* owned */
+	size_t *lines;	  /* owned: room for the lines of the list, two for each row of z */
 	size_t chosen;	  /* index of the chosen row of z */
 	size_t top;	  /* first visible line */
 	int page;
@@ -32,12 +33,20 @@ static int form_open(void *state, struct app_context *w, struct err *e)
 
 	f->z = w->requests->wizard;
 	w->requests->wizard = NULL;
-	return f->z ? 0 : err_set(e, ERR_INTERNAL, "there is no form to show");
+	if (!f->z)
+		return err_set(e, ERR_INTERNAL, "there is no form to show");
+	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e)))
+		return 0;
+	wizard_free(f->z);
+	return e->code;
 }
 
 static void form_close(void *state)
 {
-	wizard_free(((struct form *)state)->z);
+	struct form *f = state;
+
+	wizard_free(f->z);
+	free(f->lines);
 }
 
 /* ---- rows ---- */
@@ -233,25 +242,25 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen);
+static size_t list_lines(const struct form *f, size_t *chosen);
 
 /* A click chooses a row; a click on the chosen row changes it. */
 static unsigned form_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct form *f = state;
-	size_t lines[MAX_LINES], chosen = 0, n, at;
+	size_t chosen = 0, n, at;
 
 	if (m->kind != MOUSE_PRESS)
 		return REACT_UNKNOWN;
-	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows || f->z->n * 2 > MAX_LINES)
+	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows)
 		return REACT_NOTHING;
-	n = list_lines(f, lines, &chosen);
+	n = list_lines(f, &chosen);
 	at = f->top + (size_t)(m->row - f->list.row);
-	if (at >= n || lines[at] >= f->z->n)
+	if (at >= n || f->lines[at] >= f->z->n)
 		return REACT_NOTHING;
-	if (f->chosen == lines[at])
+	if (f->chosen == f->lines[at])
 		change_form_value(f, w);
-	f->chosen = lines[at];
+	f->chosen = f->lines[at];
 	return REACT_REDRAW;
 }
 
@@ -297,35 +306,37 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 	buf_free(&value);
 }
 
-/* The lines of the list: matching rows, with a heading before each new section. */
-static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
+/*
+ * Write the lines of the list to f->lines: matching rows, with a heading before each new section.
+ * Returns their number.
+ */
+static size_t list_lines(const struct form *f, size_t *chosen)
 {
 	const char *section = "";
 	size_t n = 0;
 
-	assert(f->z->n * 2 <= MAX_LINES); /* the room of lines[] */
 	for (size_t i = 0; i < f->z->n; i++) {
 		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
 
 		if (!form_filter_matches(f, i))
 			continue;
 		if (strcmp(own, section))
-			lines[n++] = SIZE_MAX - i;
+			f->lines[n++] = SIZE_MAX - i;
 		section = own;
 		if (i == f->chosen)
 			*chosen = n;
-		lines[n++] = i;
+		f->lines[n++] = i;
 	}
+	assert(n <= 2 * f->z->n); /* the room of lines */
 	return n;
 }
 
 static void draw_list(struct form *f, struct grid *g, struct rect r)
 {
-	size_t lines[MAX_LINES], chosen = 0, n = 0, rows = (size_t)MAX(r.rows, 0);
+	size_t chosen = 0, n, rows = (size_t)MAX(r.rows, 0);
 
 	f->list = r;
-	if (f->z->n * 2 <= MAX_LINES)
-		n = list_lines(f, lines, &chosen);
+	n = list_lines(f, &chosen);
 	f->page = MAX(r.rows - 1, 1);
 	if (chosen < f->top + (chosen > 0))
 		f->top = chosen - (chosen > 0);
@@ -334,7 +345,7 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 	if (!n)
 		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option matches");
 	for (size_t k = 0; k < rows && f->top + k < n; k++) {
-		size_t i = lines[f->top + k];
+		size_t i = f->lines[f->top + k];
 		int row = r.row + (int)k;
 
 		if (i < f->z->n)
