@@ -308,3 +308,22 @@ TEST(workbench_form_of_a_thousand_rows)
 	check(screen_shows(&a, "steps                   100000"));
 	app_close(&a);
 }
+
+TEST(workbench_heat_of_impossible_shares)
+{
+	struct app a;
+
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"host\",\"t\":1750000001,\"step\":1,\"host\":\"huge\","
+		    "\"gpus\":[{\"util\":1,\"memory_used\":1e18,\"memory_total\":1}]}\n"
+		    "{\"v\":1,\"kind\":\"host\",\"t\":1750000001,\"step\":1,\"host\":\"none\","
+		    "\"gpus\":[{\"util\":1,\"memory_used\":1e18,\"memory_total\":0}]}\n");
+	if (!open_workbench(&a, 140))
+		return;
+	app_show_tab(&a, TAB_HOSTS);
+	press_keys(&a, "<Ctrl-L>mm");
+	check(screen_shows(&a, "huge        ###"));
+	check(screen_shows(&a, "none        ???"));
+	app_close(&a);
+}

@@ -159,7 +159,10 @@ static void put_heat(struct grid *g, int row, int col, int width, double share, 
 {
 	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
 	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
-	int level = share >= 0 ? MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1) : -1;
+	/* An infinite share (of nothing) is unknown; a large one may not fit an int. */
+	int level = isfinite(share) && share >= 0
+			    ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
+			    : -1;
 	uint32_t sign = lost ? 0x00D7 : '?';
 
 	assert(level < HEAT_LEVELS);
