@@ -59,6 +59,10 @@ if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then
 	complain "documents name files that do not exist"
 fi
 rm -f "${TMPDIR:-/tmp}/lint.$$"
+# kill() with a pid of -1 ends every process of the user: test_kill() and proc_signal() refuse it.
+if git grep -nE '(^|[^_[:alnum:]])kill\(' -- '*.c' 2>/dev/null | grep -vE ', 0\)|^share/base/proc\.c|^tests/test\.c|/\*.*kill\('; then
+	complain "call proc_signal(), proc_signal_group() or test_kill()"
+fi
 # What make runs as a test must be executable in the distribution, too.
 for script in $(grep -lE '^(TESTS|long_tests)' tests/local.mk tests/*/local.mk | while read -r list; do
 	grep -ohE '%D%/[a-z_]+\.sh' "$list" | sed "s|%D%|${list%/local.mk}|"; done | grep -v '^tests/fuzz/' | sort -u); do

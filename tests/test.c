@@ -96,6 +96,16 @@ bool test_check_err(const char *file, int line, const char *what, int got, int c
 	return got == code;
 }
 
+int test_kill(pid_t pid, int number)
+{
+	if (pid <= 1) {
+		test_fail(__FILE__, __LINE__, "no child to send signal %d to: pid %ld", number,
+			  (long)pid);
+		return -1;
+	}
+	return kill(pid, number);
+}
+
 const char *test_data(const char *name)
 {
 	static char path[1000], real[PATH_MAX];

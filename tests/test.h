@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #define TEST(name)                                                                                 \
 	void test_##name(void);                                                                    \
@@ -44,6 +45,12 @@ bool test_check_err(const char *file, int line, const char *what, int got, int c
  * test_skip() when it is not there. A static buffer: copy it to keep it.
  */
 const char *test_data(const char *name);
+
+/*
+ * Send a signal to a child of the test. Fails for pid <= 1, which kill() takes as a group of processes or as all of
+ * them: that is what an unstarted child's pid of -1 would do.
+ */
+int test_kill(pid_t pid, int number);
 
 /* A fresh empty folder, removed when the program ends. A static buffer, the same for one test. */
 const char *test_folder(void);

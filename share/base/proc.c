@@ -162,16 +162,34 @@ void proc_stop(struct proc *p, double grace_s)
 		close_pipes(p);
 		return;
 	}
-	kill(p->pid, SIGTERM);
+	proc_signal(p->pid, SIGTERM);
 	while (!proc_try_wait(p, &status)) {
 		if (clock_mono_s() >= deadline) {
 			struct err ignored;
 
-			kill(p->pid, SIGKILL);
+			proc_signal(p->pid, SIGKILL);
 			proc_wait(p, &status, &ignored);
 			return;
 		}
 		usleep(10000);
 	}
 	close_pipes(p);
+}
+
+int proc_signal(pid_t pid, int number)
+{
+	if (pid <= 1) {
+		errno = ESRCH;
+		return -1;
+	}
+	return kill(pid, number);
+}
+
+int proc_signal_group(pid_t pid, int number)
+{
+	if (pid <= 1) {
+		errno = ESRCH;
+		return -1;
+	}
+	return kill(-pid, number);
 }

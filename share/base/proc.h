@@ -44,4 +44,11 @@ bool proc_try_wait(struct proc *p, int *status);
 /* Send SIGTERM, after grace_s seconds SIGKILL, and wait for the end. */
 void proc_stop(struct proc *p, double grace_s);
 
+/*
+ * kill() for a process, or for the group that it leads. Pids up to 1 are refused with ESRCH: kill() would take them as
+ * groups or as all processes. 0: sent; -1: errno says why not.
+ */
+int proc_signal(pid_t pid, int number);
+int proc_signal_group(pid_t pid, int number);
+
 #endif

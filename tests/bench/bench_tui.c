@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "share/base/proc.h"
 #include "share/base/clock.h"
 #include "share/base/util.h"
 #include "tests/bench/bench.h"
@@ -358,7 +359,7 @@ static void stop(struct child *c, const struct bench *b, const char *name)
 {
 	struct rusage used;
 
-	kill(c->pid, SIGTERM);
+	proc_signal(c->pid, SIGTERM);
 	listen_to(c, 0.3, NULL);
 	close(c->fd);
 	wait4(c->pid, NULL, 0, &used);

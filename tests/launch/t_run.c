@@ -276,14 +276,14 @@ TEST(run_commands_without_an_answer)
 	/* no time to wait at all; the requests remain for the ranks */
 	r.ends_at_save = false;
 	pid = start_live_run(&r);
-	kill(pid, SIGSTOP);
+	test_kill(pid, SIGSTOP);
 	setenv("WERKBANK_PATIENCE", "0", 1);
 	check_int(bench_command(&out, "save -C %s live", f), 75);
 	bench_has(out, "the run live was not saved within 0 s");
 	check_int(bench_command(&out, "stop -C %s live", f), 75);
 	bench_has(out, "has not ended within 0 s; the request remains");
 	unsetenv("WERKBANK_PATIENCE");
-	kill(pid, SIGCONT);
+	test_kill(pid, SIGCONT);
 	check_int(bench_wait(pid), 0);
 }
 

@@ -488,10 +488,10 @@ TEST(heartbeat_of_a_rank_that_recovers)
 	start_ranks(one_is_stopped, pids, 1); /* as if each rank had its own host */
 	while (!shared->stage)
 		pause_s(0.01);
-	kill(pids[2], SIGSTOP);
+	test_kill(pids[2], SIGSTOP);
 	check(file_says_soon("journal.jsonl", "rank 2 on "));
 	check(file_says("journal.jsonl", "sends no heartbeats since"));
-	kill(pids[2], SIGCONT);
+	test_kill(pids[2], SIGCONT);
 	check(file_says_soon("journal.jsonl", "caught up after"));
 	shared->stage = 2;
 	for (int i = 0; i < RANKS; i++)
@@ -518,12 +518,12 @@ TEST(heartbeat_without_the_first_rank)
 
 	start_ranks(first_is_stopped, pids, RANKS);
 	pause_s(0.5);
-	kill(pids[0], SIGSTOP);
+	test_kill(pids[0], SIGSTOP);
 	shared->stage = 1;
 	check_int(exit_status_of(pids[1]), 75);
 	check_int(exit_status_of(pids[2]), 75);
 	check(file_says("stderr", "no heartbeat from the first rank"));
-	kill(pids[0], SIGKILL);
+	test_kill(pids[0], SIGKILL);
 	check_int(exit_status_of(pids[0]), 128 + SIGKILL);
 	unmap_shared();
 }

@@ -122,7 +122,7 @@ TEST(leftover_ends_the_recorded_process)
 	check(one()->alive);
 	end(one(), 0.2, "killed", pid, SIGKILL);
 	pid = sleeper(false);
-	kill(pid, SIGSTOP); /* hears SIGTERM only when it goes on */
+	test_kill(pid, SIGSTOP); /* hears SIGTERM only when it goes on */
 	end(one(), 3, "terminated", pid, SIGTERM);
 }
 
@@ -148,7 +148,7 @@ TEST(leftover_never_touches_others)
 	l.pid_space[6] ^= 1; /* a container's */
 	end(&l, 0.1, "gone", 0, 0);
 	check_int(kill(pid, 0), 0);
-	kill(pid, SIGKILL);
+	test_kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	check(!one()->alive);
 	end(one(), 0.1, "gone", 0, 0); /* its record goes */

@@ -381,7 +381,7 @@ TEST(train_survives_kill)
 				   count_records("killed", "train", NULL, NULL) < seen + 3 + 3 * i;
 		     wait++)
 			usleep(1000);
-		kill(p.pid, SIGKILL);
+		test_kill(p.pid, SIGKILL);
 		check_err(proc_wait(&p, &status, &e), 0);
 		check_int(status, 128 + SIGKILL);
 	}
@@ -416,7 +416,7 @@ TEST(train_saves_at_sigterm)
 			for (int i = 0; i < 500 && count_records("r", "train", NULL, NULL) == 0;
 			     i++)
 				usleep(10000);
-			kill(p.pid, SIGTERM);
+			test_kill(p.pid, SIGTERM);
 			check_err(proc_wait(&p, &status, &e), 0);
 			check_int(status, 75);
 			check_int(count_records("r", "save", NULL, NULL), 1);

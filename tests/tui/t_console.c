@@ -225,7 +225,7 @@ TEST(console_killed_in_the_middle)
 	check_int(edit_set(&c.input, "slow two dogs", &e), 0);
 	check_int(console_ask(&c, 0, &e), 0);
 	console_update(&c, clock_mono_s());
-	kill((pid_t)service_pid(c.sides[0].service), SIGKILL);
+	test_kill((pid_t)service_pid(c.sides[0].service), SIGKILL);
 	while (!service_deaths(c.sides[0].service))
 		console_update(&c, clock_mono_s());
 	check_int(service_state(c.sides[0].service), SERVICE_DOWN);

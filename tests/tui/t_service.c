@@ -187,7 +187,7 @@ TEST(service_survives_sigkill)
 	service_update(s, clock_mono_s());
 	first = service_pid(s);
 	check(first > 0);
-	kill((pid_t)first, SIGKILL);
+	test_kill((pid_t)first, SIGKILL);
 	await_state(s, SERVICE_DOWN);
 	check_str(service_trouble(s), "the translator was killed by signal 9");
 	a = await(s, id); /* sent again, to the next child */
@@ -302,7 +302,7 @@ TEST(service_never_blocks)
 	memset(big, 'x', 2000000);
 	big[2000000] = 0;
 	await_state(s, SERVICE_READY);
-	kill((pid_t)service_pid(s), SIGSTOP);
+	test_kill((pid_t)service_pid(s), SIGSTOP);
 	ask(s, big);
 	for (int i = 0; i < 50; i++) {
 		double t = clock_mono_s();
@@ -312,7 +312,7 @@ TEST(service_never_blocks)
 		poll(NULL, 0, 1);
 	}
 	check(longest < 1);
-	kill((pid_t)service_pid(s), SIGCONT);
+	test_kill((pid_t)service_pid(s), SIGCONT);
 	service_free(s);
 	free(big);
 }

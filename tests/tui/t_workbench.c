@@ -208,7 +208,7 @@ TEST(workbench_job_leaves_a_child_behind)
 	jobs_start(j, "detach", argv, 1, &e);
 	check_int(finish(j)->state, JOB_DONE);
 	check(clock_mono_s() - start < 90); /* the child that holds the pipe is not waited for */
-	check_int(kill((pid_t)strtol(jobs_at(j, 0)->last, NULL, 10), SIGKILL), 0);
+	check_int(test_kill((pid_t)strtol(jobs_at(j, 0)->last, NULL, 10), SIGKILL), 0);
 	check_int(jobs_start(j, "missing", missing, 1, &e), ERR_UNAVAILABLE);
 	check(strstr(e.text, "/nonexistent/program"));
 	for (int i = 0; i < JOB_MAX + 5; i++) {

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "share/base/proc.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -264,7 +265,7 @@ static int send_signal(const struct leftover *l, int descriptor, int number)
 		return ESRCH;
 	if (descriptor >= 0)
 		return syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0) ? errno : 0;
-	return kill((pid_t)l->pid, number) ? errno : 0;
+	return proc_signal((pid_t)l->pid, number) ? errno : 0;
 }
 
 static bool wait_leftover_gone(const struct leftover *l, double seconds)

@@ -64,7 +64,7 @@ void jobs_free(struct jobs *j)
 		return;
 	for (size_t i = 0; i < j->n; i++)
 		if (j->list[i]->state == JOB_RUNNING)
-			kill(-j->list[i]->p->group, SIGTERM);
+			proc_signal_group(j->list[i]->p->group, SIGTERM);
 	for (size_t i = 0; i < j->n; i++) {
 		if (j->list[i]->state == JOB_RUNNING)
 			proc_stop(&j->list[i]->p->proc, GRACE_S);
@@ -323,7 +323,7 @@ void jobs_stop(struct jobs *j, int id)
 
 		if (job->id != id || job->state != JOB_RUNNING || job->p->over)
 			continue;
-		kill(-job->p->group, job->p->asked ? SIGKILL : SIGTERM);
+		proc_signal_group(job->p->group, job->p->asked ? SIGKILL : SIGTERM);
 		job->p->asked = true;
 	}
 }

@@ -210,7 +210,7 @@ static void kill_timed_out_child(struct remote_child *c, double now)
 {
 	if (now < c->until)
 		return;
-	kill(-c->proc.pid, c->sigterm_sent ? SIGKILL : SIGTERM);
+	proc_signal_group(c->proc.pid, c->sigterm_sent ? SIGKILL : SIGTERM);
 	c->job->timed_out = true;
 	c->sigterm_sent = true;
 	c->until = now + KILL_DELAY_S;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/proc.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
@@ -223,7 +224,7 @@ int run_handle_request(const struct run_handle *l, const char *word, struct err 
 /* A signal also interrupts an evaluation; from another host only the request file works. */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
-	if (l->is_local && !kill(l->pid, now ? SIGQUIT : SIGTERM))
+	if (l->is_local && !proc_signal(l->pid, now ? SIGQUIT : SIGTERM))
 		return 0;
 	return now ? write_run_request(l, "control.now", "now", e)
 		   : run_handle_request(l, "stop", e);

@@ -52,6 +52,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "share/base/proc.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
@@ -109,7 +110,7 @@ static void obey_tick_request(struct supervisor *s, enum supervise_request reque
 		supervise_stop_job(s);
 	}
 	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
-		kill(-s->proc.pid, SIGKILL);
+		proc_signal_group(s->proc.pid, SIGKILL);
 }
 
 /* A tick asks for a stop only once: its answer must never be dropped. */
@@ -232,10 +233,10 @@ void supervise_end_job(struct supervisor *s)
 	if (s->proc.pid < 0)
 		return;
 	if (s->mpirun && !(s->kill_at > 0)) {
-		kill(s->proc.pid, SIGTERM);
+		proc_signal(s->proc.pid, SIGTERM);
 		s->kill_at = clock_mono_s() + GRACE_S;
 	} else {
-		kill(-s->proc.pid, SIGKILL);
+		proc_signal_group(s->proc.pid, SIGKILL);
 	}
 }
 
@@ -252,7 +253,7 @@ void supervise_stop_job(struct supervisor *s)
 		return;
 	}
 	if (s->proc.pid >= 0)
-		kill(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
+		proc_signal(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
 	supervise_log(s, "asked the training to save and stop; a second request ends it at once");
 }
 
@@ -291,7 +292,7 @@ static int signal_child_processes(int number)
 
 		n++;
 		if (number)
-			kill(pid, number);
+			proc_signal(pid, number);
 	}
 	if (f)
 		fclose(f);
