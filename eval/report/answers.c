@@ -16,9 +16,19 @@ static const struct {
 	answer_fn *find;
 } questions[] = {
 	{ "duration", "How long did it take, and where did the time go?", answer_duration },
+	{ "healthy", "Is the run healthy?", answer_healthy },
+	{ "diverged", "Did training diverge?", answer_diverged },
 	{ "fully-trained", "Is the model fully trained?", answer_fully_trained },
+	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early },
 	{ "overfitting", "Does it overfit?", answer_overfitting },
 	{ "stable", "Was training stable?", answer_stable },
+	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large },
+	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small },
+	{ "model-too-small", "Is the model too small?", answer_model_too_small },
+	{ "data-problem", "Is there a problem of the data?", answer_data_problem },
+	{ "regularisation", "Is the regularisation too strong?", answer_regularisation },
+	{ "dev-in-train", "Is the development set part of the training text?",
+	  answer_dev_in_train },
 	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used },
 	{ "network-bound", "Is the network the bottleneck?", answer_network_bound },
 	{ "input-bound", "Did training wait for its data?", answer_input_bound },
@@ -43,6 +53,26 @@ const char *answer_verdict_name(enum answer_verdict v)
 
 	assert((size_t)v < ARRAY_LEN(names));
 	return names[v];
+}
+
+const char *answer_confidence_name(enum answer_confidence c)
+{
+	static const char *const names[] = {
+		[CONFIDENCE_UNSTATED] = "",
+		[CONFIDENCE_NONE] = "not enough data",
+		[CONFIDENCE_LIKELY] = "likely",
+		[CONFIDENCE_CLEAR] = "clear",
+	};
+
+	assert((size_t)c < ARRAY_LEN(names));
+	return names[c];
+}
+
+const char *answer_confidence_note(const struct answer *a)
+{
+	return a->confidence == CONFIDENCE_CLEAR    ? " (clear)"
+	       : a->confidence == CONFIDENCE_LIKELY ? " (likely)"
+						    : "";
 }
 
 int answers_find(struct answers *a, const struct evidence *v, struct err *e)
@@ -80,6 +110,27 @@ void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...
 	va_start(ap, fmt);
 	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
 	va_end(ap);
+}
+
+void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidence c,
+		  const char *fmt, ...)
+{
+	size_t n = strlen(a->sentence);
+	va_list ap;
+
+	assert((v == VERDICT_UNKNOWN) == (c == CONFIDENCE_NONE));
+	a->verdict = v;
+	a->confidence = c;
+	va_start(ap, fmt);
+	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
+	va_end(ap);
+}
+
+void answer_free(struct answer *a)
+{
+	for (size_t k = 0; a && k < a->n_curves; k++)
+		free(a->curves[k].points.x);
+	free(a);
 }
 
 /* The next free fact. A full table overwrites its last fact. */

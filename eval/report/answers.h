@@ -16,6 +16,14 @@
 
 enum answer_verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_STATEMENT };
 
+/* How sure a verdict is. UNSTATED: the question has no rule for it. NONE: not enough data. */
+enum answer_confidence {
+	CONFIDENCE_UNSTATED,
+	CONFIDENCE_NONE,
+	CONFIDENCE_LIKELY,
+	CONFIDENCE_CLEAR
+};
+
 /* One number or text that supports the sentence. */
 struct named_fact {
 	char name[72];
@@ -35,7 +43,8 @@ struct answer_plot_curve {
 struct answer {
 	const char *id, *question; /* constants of the table */
 	enum answer_verdict verdict;
-	char sentence[640];
+	enum answer_confidence confidence;
+	char sentence[800];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
 	const char *x_name, *y_name; /* axes of the plot: string constants */
@@ -54,19 +63,33 @@ void answers_free(struct answers *a);
 
 /* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */
 const char *answer_verdict_name(enum answer_verdict v);
+/* "clear", "likely", "not enough data", or "" for UNSTATED. A constant. */
+const char *answer_confidence_name(enum answer_confidence c);
+/* " (clear)" or " (likely)", which follows a yes or no; else "". A constant. */
+const char *answer_confidence_note(const struct answer *a);
 
 /* ---- for answers_*.c ---- */
 
 /* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
 typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
 
-answer_fn answer_duration, answer_fully_trained, answer_overfitting, answer_stable,
-	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
-	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
-	answer_checkpoint_contents, answer_checkpoint_size;
+answer_fn answer_duration, answer_healthy, answer_diverged, answer_fully_trained,
+	answer_stopped_early, answer_overfitting, answer_stable, answer_rate_too_large,
+	answer_rate_too_small, answer_model_too_small, answer_data_problem, answer_regularisation,
+	answer_dev_in_train, answer_learning_rate, answer_gpus_used, answer_network_bound,
+	answer_input_bound, answer_stragglers, answer_step_time, answer_correlation,
+	answer_data_size, answer_checkpoint_contents, answer_checkpoint_size;
 
 /* Sets the verdict and appends to the sentence (cut off at its size). */
 void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Sets verdict and confidence and appends to the sentence. */
+void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidence c,
+		  const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* If training diverged: gives the verdict v with the reason, and returns true. */
+struct learning_signs;
+bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s);
+/* Frees an allocated answer and its curves; NULL is fine. */
+void answer_free(struct answer *a);
 /* Adds a number with its unit; a value that is not finite is unknown and left out. */
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);

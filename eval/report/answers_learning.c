@@ -1,4 +1,4 @@
-/* answers_learning.c - answers about convergence, overfitting, stability and rate; answers.h */
+/* answers_learning.c - is the model fully trained, does it overfit, did the run end early */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,19 +6,39 @@
 #include <string.h>
 
 #include "eval/report/answers.h"
-#include "eval/metrics/statistics.h"
-#include "train/model/schedule.h"
+#include "eval/report/signs.h"
 
 #define PATIENCE      10    /* evaluations without a gain that end a training, as in Marian */
-#define LOSS_GAIN     0.001 /* smallest relative fall of the development loss that counts */
-#define MIN_EVALS     6	    /* evaluations that a slope needs */
-#define OVERFIT_RISE  0.01  /* relative rise of the development loss above its minimum */
-#define OVERFIT_EVALS 3	    /* consecutive evaluations that must show this rise */
-#define SPIKE	      1.3   /* a spike is a loss above this multiple of the preceding median */
+#define LOSS_GAIN     0.001 /* smallest relative fall of the development NLL that counts */
+#define TAIL_EVALS    5	    /* evaluations of the tail, at least */
+#define FLAT	      0.05  /* nats per doubling of the steps: a smaller fall counts as none */
+#define STEEP	      0.1   /* nats per doubling: the training NLL clearly falls */
+#define OVERFIT_RISE  0.02  /* relative rise of the development NLL above its minimum ... */
+#define OVERFIT_NATS  0.03  /* ... and the absolute rise, both needed */
+#define OVERFIT_AFTER 3	    /* evaluations behind the minimum */
+#define OVERFIT_GAP   0.5   /* nats: a large gap */
+#define OVERFIT_LARGE 1.0   /* nats that the gap grew: likely, if the minimum is passed */
+#define OVERFIT_HUGE  2.0   /* nats that the gap grew: overfitting, wherever the minimum is */
+
+bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s)
+{
+	const char *word = s->diverged == DIVERGENCE_CLEAR ? "Training" : "Training probably";
+
+	if (s->diverged == DIVERGENCE_NONE)
+		return false;
+	answer_judge(a, v,
+		     v == VERDICT_UNKNOWN	       ? CONFIDENCE_NONE
+		     : s->diverged == DIVERGENCE_CLEAR ? CONFIDENCE_CLEAR
+						       : CONFIDENCE_LIKELY,
+		     "%s diverged: %s.", word, s->divergence);
+	if (v == VERDICT_UNKNOWN)
+		answer_append(a, v, " A diverged run cannot answer this question.");
+	return true;
+}
 
 /* ---- fully trained? ---------------------------------------------------- */
 
-/* Evaluations since the development loss last fell by more than LOSS_GAIN. */
+/* Evaluations since the development NLL last fell by more than LOSS_GAIN. */
 static size_t evals_since_gain(const struct eval_point *p, size_t n)
 {
 	double best = INFINITY;
@@ -36,12 +56,12 @@ static size_t evals_since_gain(const struct eval_point *p, size_t n)
 struct tail {
 	struct slope_estimate nll, bleu;
 	double bleu_noise; /* half width of the central 95 % of the residuals of the BLEU slope */
-	size_t n;	   /* evaluations in the last third */
+	size_t n;	   /* evaluations of the tail: the last third, at least TAIL_EVALS */
 };
 
 static int find_tail(struct tail *t, const struct evidence *v, struct err *e)
 {
-	const size_t n = v->n_evals, from = n - MAX(n / 3, MIN(n, MIN_EVALS / 2));
+	const size_t n = v->n_evals, from = n - MAX(n / 3, MIN(n, TAIL_EVALS));
 	struct evidence_series nll = { 0 }, bleu = { 0 };
 	int rc;
 
@@ -114,15 +134,6 @@ static void write_gain_outlook(char *text, size_t n, double gain)
 		snprintf(text, n, "doubling the steps would gain at most about %.2f BLEU", gain);
 }
 
-static size_t count_losses(const struct evidence *v)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->n_evals; i++)
-		n += isfinite(v->evals[i].dev_nll);
-	return n;
-}
-
 static void add_slope_facts(struct answer *a, const struct evidence *v, const struct tail *t)
 {
 	answer_add_fact(a, "development loss, change per doubling of steps", t->nll.median, "nats");
@@ -135,211 +146,234 @@ static void add_slope_facts(struct answer *a, const struct evidence *v, const st
 	answer_add_fact(a, "BLEU noise there (95 %, half width)", t->bleu_noise, "BLEU");
 }
 
+/* Too few evaluations for a slope: the training NLL may still answer "no". */
+static void answer_from_training_nll(struct answer *a, const struct evidence *v,
+				     const struct learning_signs *s)
+{
+	const bool has_trend = s->n_train >= SIGNS_MIN_RECORDS && s->trend.high < -STEEP;
+
+	if (has_trend && s->last_step < (double)v->recipe.warmup)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "The run ended at step %.0f, before the end of the warm-up (%lld "
+			     "steps), and the training NLL (%.3f) still falls.",
+			     s->last_step, (long long)v->recipe.warmup, s->end);
+	else if (has_trend)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "There are only %zu evaluations, but the training NLL still falls by "
+			     "%.3f nats per doubling of the steps (95 %% interval: %.3f to %.3f).",
+			     s->n_evals, -s->trend.median, -s->trend.high, -s->trend.low);
+	else
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal holds %zu evaluations with a development loss; at least "
+			     "%d are needed to see whether the loss still falls.",
+			     s->n_evals, SIGNS_MIN_EVALS);
+}
+
+/* The verdict from the slope of the tail and its interval. */
+static void answer_from_tail(struct answer *a, const struct evidence *v, const struct tail *t)
+{
+	const bool is_bleu_rising = bleu_gain(v, t) > t->bleu_noise && t->bleu.low > 0;
+	char outlook[96];
+
+	write_gain_outlook(outlook, sizeof(outlook), bound_bleu_gain(v, t));
+	if (t->nll.high < 0 && t->nll.median < -FLAT / 2)
+		answer_judge(a, VERDICT_NO,
+			     t->nll.high < -FLAT ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "The development loss still falls by %.3f nats per doubling of the "
+			     "steps (95 %% interval: %.3f to %.3f); %s.",
+			     -t->nll.median, -t->nll.high, -t->nll.low, outlook);
+	else if (t->nll.low > 0)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "The development loss rises in the last %zu evaluations, by %.3f nats "
+			     "per doubling of the steps (95 %% interval: %.3f to %.3f): its "
+			     "minimum is passed.",
+			     t->n, t->nll.median, t->nll.low, t->nll.high);
+	else if (t->nll.low > -FLAT && !is_bleu_rising)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "In the last %zu evaluations, the development loss falls by at most "
+			     "%.3f nats per doubling of the steps, and BLEU gains no more than its "
+			     "noise; %s.",
+			     t->n, MAX(-t->nll.low, 0), outlook);
+	else
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The development loss has no clear trend: %+.3f nats per doubling of "
+			     "the steps, and the 95 %% interval (%+.3f to %+.3f) allows a fall and "
+			     "a rise.",
+			     t->nll.median, t->nll.low, t->nll.high);
+}
+
 int answer_fully_trained(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const size_t losses = count_losses(v), waited = evals_since_gain(v->evals, v->n_evals);
-	bool is_loss_flat, is_bleu_flat;
-	char outlook[96];
+	const size_t waited = evals_since_gain(v->evals, v->n_evals);
+	struct learning_signs s;
 	struct tail t;
 
 	a->x_name = "step";
 	a->y_name = "nats per token";
 	if (ANSWER_ADD_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll,
-			     e))
+			     e) ||
+	    find_learning_signs(&s, v, e))
 		return e->code;
-	answer_add_fact(a, "evaluations", (double)losses, "");
-	if (losses < MIN_EVALS) {
-		answer_append(a, VERDICT_UNKNOWN,
-			      "The journal holds %zu evaluations with a development loss; at least "
-			      "%d are needed to see whether the loss still falls.",
-			      losses, MIN_EVALS);
+	answer_add_fact(a, "evaluations", (double)s.n_evals, "");
+	if (answer_if_diverged(a, VERDICT_NO, &s))
+		return 0;
+	if (s.n_evals < SIGNS_MIN_EVALS) {
+		answer_from_training_nll(a, v, &s);
 		return 0;
 	}
 	if (find_tail(&t, v, e))
 		return e->code;
-	write_gain_outlook(outlook, sizeof(outlook), bound_bleu_gain(v, &t));
-	is_loss_flat = t.nll.high >= 0;
-	is_bleu_flat = !(bleu_gain(v, &t) > t.bleu_noise);
 	answer_add_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited,
 			"");
 	add_slope_facts(a, v, &t);
-	if (waited >= PATIENCE)
-		answer_append(a, VERDICT_YES,
-			      "The development loss has not fallen by more than 0.1 %% for %zu "
-			      "evaluations; %s.",
-			      waited, outlook);
-	else if (is_loss_flat && is_bleu_flat)
-		answer_append(a, VERDICT_YES,
-			      "In the last third of the run, neither the fall of the development "
-			      "loss nor the gain in BLEU exceeds the noise; %s.",
-			      outlook);
+	if (s.end > SIGNS_UNIGRAM * s.ln_vocabulary)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "The training NLL is still %.3f, which is %.0f %% of a uniform guess "
+			     "(ln V = %.3f): the model knows little more than token frequencies.",
+			     s.end, 100 * s.end / s.ln_vocabulary, s.ln_vocabulary);
+	else if (waited >= PATIENCE)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The development loss has not fallen by more than 0.1 %% for %zu "
+			     "evaluations.",
+			     waited);
 	else
-		answer_append(a, VERDICT_NO,
-			      "The development loss still falls by %.3f nats per doubling of the "
-			      "steps (95 %% interval: %.3f to %.3f); %s.",
-			      -t.nll.median, -t.nll.high, -t.nll.low, outlook);
+		answer_from_tail(a, v, &t);
 	return 0;
 }
 
 /* ---- overfitting? ------------------------------------------------------ */
 
-static void describe_no_overfitting(struct answer *a, const struct eval_point *last,
-				    const struct eval_point *best)
+static void describe_no_overfitting(struct answer *a, const struct learning_signs *s)
 {
-	const double rise = last->dev_nll / best->dev_nll - 1;
+	const double rise = s->dev_last / s->dev_lowest - 1;
+	const bool is_small = s->gap <= OVERFIT_GAP;
+	const enum answer_confidence c =
+		is_small && s->n_evals >= SIGNS_MIN_EVALS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 
 	if (rise < 0.0005) /* would print as 0.0 % */
-		answer_append(a, VERDICT_NO, "The development loss is at its minimum (%.3f)",
-			      last->dev_nll);
+		answer_judge(a, VERDICT_NO, c, "The development loss is at its minimum (%.3f)",
+			     s->dev_last);
 	else
-		answer_append(a, VERDICT_NO,
-			      "The development loss (%.3f) is only %.1f %% above its minimum",
-			      last->dev_nll, 100 * rise);
+		answer_judge(a, VERDICT_NO, c,
+			     "The development loss (%.3f) is only %.1f %% above its minimum",
+			     s->dev_last, 100 * rise);
 	answer_append(a, VERDICT_NO, "; the gap to the loss on training sentences is %.3f nats.",
-		      last->dev_nll - last->train_nll);
+		      s->gap);
+	if (!is_small)
+		answer_append(a, VERDICT_NO, " This gap is large: watch the next evaluations.");
+}
+
+static void judge_overfitting(struct answer *a, const struct learning_signs *s)
+{
+	const double rise = s->after - s->dev_lowest, first = MAX(s->early_gap, 0);
+	const bool is_rising = s->n_after >= OVERFIT_AFTER && rise > OVERFIT_NATS &&
+			       rise > OVERFIT_RISE * s->dev_lowest &&
+			       s->train_last < s->train_at_lowest;
+	const bool is_foreign = first >= SIGNS_FOREIGN_GAP && s->early_epoch <= SIGNS_EARLY;
+	/* the first evaluation may follow many epochs: then its gap is already overfitting */
+	const double grown = s->early_epoch <= SIGNS_EARLY ? s->gap - first : s->gap;
+
+	if (is_foreign)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The gap between development and training NLL was %.3f nats already "
+			     "in epoch %.1f, before the model could memorise pairs: the two sets "
+			     "differ, so their gap (%.3f) does not show overfitting.",
+			     s->early_gap, s->early_epoch, s->gap);
+	else if (is_rising)
+		answer_judge(a, VERDICT_YES,
+			     grown > OVERFIT_GAP || s->n_after >= 5 ? CONFIDENCE_CLEAR
+								    : CONFIDENCE_LIKELY,
+			     "The development loss was lowest (%.3f) at step %.0f; the %zu "
+			     "evaluations behind that step have a median of %.3f, while the loss "
+			     "on training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
+			     "The checkpoint with the best BLEU is kept; more dropout or more "
+			     "data would help.",
+			     s->dev_lowest, s->dev_lowest_step, s->n_after, s->after,
+			     s->train_at_lowest, s->train_last, s->gap);
+	else if (grown > OVERFIT_HUGE || (grown > OVERFIT_LARGE && s->n_after >= OVERFIT_AFTER))
+		answer_judge(a, VERDICT_YES,
+			     grown > OVERFIT_HUGE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "The loss on training sentences is %.3f, on development sentences "
+			     "%.3f: the gap is %.3f nats, and was %.3f in epoch %.1f. The "
+			     "development loss was lowest (%.3f) at step %.0f. The model memorises "
+			     "its training pairs; more dropout or more data would help.",
+			     s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
+			     s->dev_lowest, s->dev_lowest_step);
+	else
+		describe_no_overfitting(a, s);
 }
 
 int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct eval_point *p = v->evals, *best = NULL, *last = NULL;
-	size_t rising = 0, known = 0;
+	const struct eval_point *p = v->evals;
+	struct learning_signs s;
 
 	a->x_name = "step";
 	a->y_name = "nats per token, without dropout and smoothing";
 	if (ANSWER_ADD_CURVE(a, "development", p, v->n_evals, eval_point, step, dev_nll, e) ||
 	    ANSWER_ADD_CURVE(a, "sample of training", p, v->n_evals, eval_point, step, train_nll,
-			     e))
+			     e) ||
+	    find_learning_signs(&s, v, e))
 		return e->code;
-	for (size_t i = 0; i < v->n_evals; i++) {
-		if (!isfinite(p[i].dev_nll) || !isfinite(p[i].train_nll))
-			continue;
-		known++;
-		last = &p[i];
-		if (!best || p[i].dev_nll < best->dev_nll)
-			best = &p[i];
-		rising = p[i].dev_nll > best->dev_nll * (1 + OVERFIT_RISE) ? rising + 1 : 0;
-	}
-	if (known < OVERFIT_EVALS) {
-		answer_append(a, VERDICT_UNKNOWN,
-			      "%zu evaluations measured the loss on both training and development "
-			      "sentences; at least %d are needed.",
-			      known, OVERFIT_EVALS);
+	answer_add_fact(a, "development loss", s.dev_last, "nats");
+	answer_add_fact(a, "loss on a sample of training sentences", s.train_last, "nats");
+	answer_add_fact(a, "gap", s.gap, "nats");
+	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
+	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
+	answer_add_fact(a, "lowest development loss", s.dev_lowest, "nats");
+	answer_add_fact(a, "step of the lowest development loss", s.dev_lowest_step, "");
+	answer_add_fact(a, "evaluations behind that step", (double)s.n_after, "");
+	answer_add_fact(a, "median development loss behind that step", s.after, "nats");
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;
-	}
-	assert(best && last && best->dev_nll <= last->dev_nll);
-	answer_add_fact(a, "development loss", last->dev_nll, "nats");
-	answer_add_fact(a, "loss on a sample of training sentences", last->train_nll, "nats");
-	answer_add_fact(a, "gap", last->dev_nll - last->train_nll, "nats");
-	answer_add_fact(a, "lowest development loss", best->dev_nll, "nats");
-	answer_add_fact(a, "step of the lowest development loss", best->step, "");
-	if (rising >= OVERFIT_EVALS && last->train_nll < best->train_nll)
-		answer_append(
-			a, VERDICT_YES,
-			"Since step %.0f the development loss has risen by %.1f %%, while the loss "
-			"on training sentences has fallen further. The checkpoint with the best "
-			"BLEU is kept; more dropout or more data would help.",
-			best->step, 100 * (last->dev_nll / best->dev_nll - 1));
+	if (s.n_evals < OVERFIT_AFTER || isnan(s.gap))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "%zu evaluations measured the loss on development sentences, and the "
+			     "loss on training sentences is %s; at least %d evaluations with both "
+			     "are needed.",
+			     s.n_evals, isnan(s.gap) ? "missing" : "known", OVERFIT_AFTER);
 	else
-		describe_no_overfitting(a, last, best);
+		judge_overfitting(a, &s);
 	return 0;
 }
 
-/* ---- stable? ----------------------------------------------------------- */
+/* ---- stopped early? ---------------------------------------------------- */
 
-/* Records whose loss exceeds SPIKE times the median of the 16 finite losses before. */
-static size_t count_spikes(const struct evidence *v)
+int answer_stopped_early(struct answer *a, const struct evidence *v, struct err *e)
 {
-	double window[16];
-	size_t spikes = 0, n = 0;
+	const double step = fmax(v->n_train ? v->train[v->n_train - 1].step : NAN, v->stop_step);
+	const double planned = v->has_plan ? (double)v->recipe.steps : NAN;
 
-	for (size_t i = 0; i < v->n_train; i++) {
-		double loss = v->train[i].loss;
-
-		if (!isfinite(loss))
-			continue;
-		if (n >= ARRAY_LEN(window) && loss > SPIKE * stat_median(window, ARRAY_LEN(window)))
-			spikes++;
-		window[n++ % ARRAY_LEN(window)] = loss;
-	}
-	return spikes;
-}
-
-int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
-{
-	size_t spikes = count_spikes(v);
-
-	a->x_name = "step";
-	a->y_name = "gradient norm";
-	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
-			     e))
-		return e->code;
-	answer_add_fact(a, "records with a loss or gradient that is not finite",
-			(double)v->nonfinite, "");
-	answer_add_fact(a, "records whose loss jumped by more than 30 %", (double)spikes, "");
-	answer_add_fact(a, "warnings", (double)v->warnings, "");
-	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
-	if (v->n_train < 2)
-		answer_append(a, VERDICT_UNKNOWN,
-			      "The journal holds %zu training records; at least 2 are needed.",
-			      v->n_train);
-	else if (v->nonfinite || spikes)
-		answer_append(
-			a, VERDICT_NO,
-			"%lld records hold a loss or gradient that is not finite, and the "
-			"loss jumped by more than 30 %% in %zu records. A lower learning rate, "
-			"a longer warm-up or gradient clipping would help.",
-			(long long)v->nonfinite, spikes);
+	(void)e;
+	answer_add_fact(a, "last recorded step", step, "");
+	answer_add_fact(a, "planned steps", planned, "");
+	if (*v->reason)
+		answer_add_text(a, "reason of the stop record", "%s", v->reason);
+	if (isnan(step) || isnan(planned) || !*v->reason)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s",
+			     isnan(step)      ? "The journal records no step."
+			     : isnan(planned) ? "The planned number of steps is unknown."
+					      : "The journal has no stop record: the run still "
+						"trains, or it was killed.");
+	else if (!strcmp(v->reason, "failed"))
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The run failed at step %.0f of %.0f: %.200s", step, planned,
+			     v->last_error);
+	else if (step >= planned)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "The run made all %.0f planned steps.", planned);
+	else if (!strcmp(v->reason, "asked"))
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The run was stopped on request at step %.0f of %.0f; it can be "
+			     "resumed.",
+			     step, planned);
 	else
-		answer_append(a, VERDICT_YES,
-			      "Every recorded loss and gradient was finite, and the loss never "
-			      "jumped by more than 30 %%.");
-	return 0;
-}
-
-/* ---- the learning rate ------------------------------------------------- */
-
-int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
-{
-	const struct conf *c = &v->recipe;
-	struct rate_schedule s = { c->noam_factor, MAX(c->warmup, 1), (int32_t)c->d_model };
-	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
-	size_t known = 0;
-
-	a->x_name = "step";
-	a->y_name = "learning rate";
-	if (ANSWER_ADD_CURVE(a, "learning rate", v->train, v->n_train, train_point, step, lr, e))
-		return e->code;
-	for (size_t i = 0; i < v->n_train; i++) {
-		const struct train_point *p = &v->train[i];
-		double expected = s.d_model > 0 && p->step > 0
-					  ? schedule_rate(&s, (int64_t)p->step - 1)
-					  : NAN;
-
-		if (!isfinite(p->lr) || !(expected > 0))
-			continue;
-		deviation = MAX(deviation, fabs(p->lr / expected - 1));
-		known++;
-	}
-	if (!known) {
-		answer_append(
-			a, VERDICT_UNKNOWN,
-			"No training record holds a learning rate, or the recipe has no d_model.");
-		return 0;
-	}
-	answer_add_text(a, "formula", "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
-	answer_add_fact(a, "factor", s.factor, "");
-	answer_add_fact(a, "d_model", s.d_model, "");
-	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");
-	answer_add_fact(a, "peak", peak, "");
-	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
-	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
-	answer_append(
-		a, VERDICT_STATEMENT,
-		"The rate rises linearly for %lld steps to %.4g, then falls with the inverse "
-		"square "
-		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
-		"step^-0.5). The recorded rates differ from this formula by at most %.3g %%.",
-		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup,
-		100 * deviation);
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The run ended at step %.0f of %.0f (%.1f %%), by %s; it can be "
+			     "resumed.",
+			     step, planned, 100 * step / planned,
+			     v->recipe.max_minutes > 0 && v->recipe.patience <= 0
+				     ? "its time limit max_minutes"
+				     : "its time limit or by patience");
 	return 0;
 }

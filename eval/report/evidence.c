@@ -153,6 +153,20 @@ static void drop_repeated_steps(struct evidence *v, double step)
 		v->n_evals--;
 }
 
+/* The options of the start record replace those of the recipe: they are what ran. */
+static void read_start_options(struct evidence *v, const struct json *r)
+{
+	const struct json *options = json_get(r, "options"), *value;
+	struct err ignored;
+	const char *name;
+
+	for (size_t i = 0; (name = json_member(options, i, &value)) != NULL; i++) {
+		/* an option that this version does not know stays unread */
+		(void)conf_set(&v->recipe, name, json_text(value, ""), "journal", &ignored);
+		v->has_plan |= !strcmp(name, "steps");
+	}
+}
+
 static int add_start_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	struct attempt_point *a;
@@ -171,6 +185,8 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));
 	v->reason[0] = 0;
+	v->stop_step = NAN;
+	read_start_options(v, r);
 	return 0;
 }
 
@@ -245,6 +261,7 @@ static int add_event_record(struct evidence *v, const struct json *r, struct err
 
 	(void)e;
 	v->warnings += !strcmp(level, "warning");
+	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
 	if (!strcmp(level, "error")) {
 		v->errors++;
 		snprintf(v->last_error, sizeof(v->last_error), "%.399s",
@@ -256,6 +273,7 @@ static int add_event_record(struct evidence *v, const struct json *r, struct err
 static int add_stop_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	(void)e;
+	v->stop_step = json_number(json_get(r, "step"), NAN);
 	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
 	return 0;
 }
@@ -310,8 +328,10 @@ static int evidence_read_recipe(struct evidence *v, struct err *e)
 	char *path = file_path(e, "%s/recipe.ini", v->folder);
 	int rc = path ? 0 : e->code;
 
-	if (!rc && file_exists(path))
+	if (!rc && file_exists(path)) {
 		rc = conf_load_recipe(&v->recipe, path, e);
+		v->has_plan = !rc;
+	}
 	if (!rc)
 		conf_apply_size(&v->recipe);
 	free(path);
@@ -337,9 +357,12 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 {
 	int rc;
 
-	*v = (struct evidence){
-		.parameters = NAN, .vocabulary = NAN, .ranks = NAN, .first_t = NAN, .last_t = NAN
-	};
+	*v = (struct evidence){ .parameters = NAN,
+				.stop_step = NAN,
+				.vocabulary = NAN,
+				.ranks = NAN,
+				.first_t = NAN,
+				.last_t = NAN };
 	rc = conf_init(&v->recipe, e);
 	if (rc || paths_check_name("run", run, e))
 		return e->code;

@@ -66,8 +66,11 @@ struct evidence {
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host;
 	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host;
 	double first_t, last_t; /* of all records */
+	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */
 	int64_t warnings, errors, nonfinite, bad_lines;
+	int64_t skipped; /* steps that were skipped because a number was not finite */
+	bool has_plan;	 /* the recipe or a start record holds the options of the run */
 	char reason[16]; /* why the last attempt stopped; "" without a stop record */
 	char last_error[400];
 };

@@ -2,6 +2,7 @@
 # Enter at evidence.h (the numbers) and answers.h (the questions).
 # May use: data/source, train/common, train/model, train/ckpt, eval/metrics, share.
 libeval_a_SOURCES += \
-	%D%/answers.c %D%/answers.h %D%/answers_files.c %D%/answers_learning.c \
-	%D%/answers_machine.c %D%/evidence.c %D%/evidence.h %D%/report.c %D%/report.h \
-	%D%/report_html.c %D%/report_plot.c %D%/report_text.c
+	%D%/answers.c %D%/answers.h %D%/answers_causes.c %D%/answers_files.c \
+	%D%/answers_learning.c \
+	%D%/answers_machine.c %D%/answers_rate.c %D%/evidence.c %D%/evidence.h %D%/report.c %D%/report.h \
+	%D%/report_html.c %D%/report_plot.c %D%/report_text.c %D%/signs.c %D%/signs.h

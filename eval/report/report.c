@@ -52,7 +52,8 @@ static void add_markdown_answer(const struct answer *a, struct buf *out)
 
 	buf_printf(out, "## %s\n\n", a->question);
 	if (a->verdict != VERDICT_STATEMENT)
-		buf_printf(out, "**%s.** ", answer_verdict_name(a->verdict));
+		buf_printf(out, "**%s%s.** ", answer_verdict_name(a->verdict),
+			   answer_confidence_note(a));
 	add_plain(out, a->sentence);
 	buf_add_str(out, "\n\n");
 	if (a->n_facts)
@@ -118,6 +119,8 @@ void report_json(const struct evidence *v, const struct answers *a, struct buf *
 		json_put_str(&w, "id", one->id);
 		json_put_str(&w, "question", one->question);
 		json_put_str(&w, "verdict", answer_verdict_name(one->verdict));
+		if (one->confidence != CONFIDENCE_UNSTATED)
+			json_put_str(&w, "confidence", answer_confidence_name(one->confidence));
 		json_put_str(&w, "sentence", one->sentence);
 		json_key(&w, "evidence");
 		json_open(&w, '[');

@@ -2,8 +2,9 @@
  * report.h - the answers of answers.h about a run, as Markdown, plain text, one HTML file or JSON.
  *
  * The JSON form:
- *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"sentence":…,
- *	"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
+ *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"confidence":…,
+ *	"sentence":…,"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
+ * confidence is "clear", "likely" or "not enough data"; questions without a rule for it lack it.
  */
 #ifndef WERKBANK_EVAL_REPORT_REPORT_H
 #define WERKBANK_EVAL_REPORT_REPORT_H

@@ -80,8 +80,8 @@ void report_html(const struct evidence *v, const struct answers *a, struct buf *
 
 		buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
 		if (one->verdict != VERDICT_STATEMENT)
-			buf_printf(out, "<span class=\"verdict\">%s.</span> ",
-				   answer_verdict_name(one->verdict));
+			buf_printf(out, "<span class=\"verdict\">%s%s.</span> ",
+				   answer_verdict_name(one->verdict), answer_confidence_note(one));
 		add_escaped(out, one->sentence);
 		buf_add_str(out, "</p>\n");
 		report_plot_svg(one, out);

@@ -67,10 +67,11 @@ static void add_text_answer(const struct answer *a, struct buf *out)
 
 	buf_printf(out, "\n%s\n  ", a->question);
 	if (a->verdict != VERDICT_STATEMENT) {
-		const char *name = answer_verdict_name(a->verdict);
+		const char *name = answer_verdict_name(a->verdict),
+			   *note = answer_confidence_note(a);
 
-		buf_printf(out, "%c%s.", toupper((unsigned char)name[0]), name + 1);
-		at += strlen(name) + 1;
+		buf_printf(out, "%c%s%s.", toupper((unsigned char)name[0]), name + 1, note);
+		at += strlen(name) + strlen(note) + 1;
 	}
 	add_wrapped_text(out, a->sentence, at, 2);
 	add_text_facts(a, out);

@@ -1,0 +1,330 @@
+/* answers_causes.c - is the run healthy; causes: model size, data, regularisation, overlap */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/report/answers.h"
+#include "eval/report/signs.h"
+#include "share/base/mem.h"
+
+#define SMALL_RATIO	0.25 /* parameters per target token of an epoch: little capacity */
+#define SMALL_FALL	0.2  /* nats per doubling of the steps: a larger fall is no plateau */
+#define SMALL_GAP	0.1  /* nats: the model does not memorise its training pairs */
+#define SMALL_EPOCHS	2
+#define HIGH_NLL	0.4  /* times ln V */
+#define FOREIGN_LARGE	1.5  /* nats of the early gap: certain */
+#define BLEU_VOCABULARY 300  /* tokens: with fewer, an NLL per token says little about BLEU */
+#define HARDER_GAP	0.15 /* nats that training sentences are above development sentences */
+#define GOOD_NLL	0.33 /* times ln V: this development NLL gives a BLEU above LOW_BLEU */
+#define FAIR_NLL	0.36 /* times ln V: this development NLL gives a BLEU above NO_BLEU */
+#define LOW_BLEU	2.5
+#define NO_BLEU		1
+#define DROPOUT_STRONG	0.5
+#define SMOOTHING_LARGE 0.3
+#define DROPOUT_COST	1.0  /* nats */
+#define OVERLAP_SHARE	0.05 /* of the development pairs: enough to raise BLEU */
+#define LEARNED		0.5  /* times ln V */
+
+/* ---- model too small? -------------------------------------------------- */
+
+/* Target tokens of one epoch, from the speed and the epochs of the records; NAN if unknown. */
+static double tokens_of_epoch(const struct evidence *v, const struct learning_signs *s)
+{
+	double tokens = 0;
+
+	for (size_t i = 0; i < v->n_train; i++) {
+		const struct train_point *p = &v->train[i];
+		const double some = p->target_tps * p->step_s * p->steps;
+
+		tokens += isfinite(some) ? some : 0;
+	}
+	return tokens > 0 && s->last_epoch > 0 ? tokens / s->last_epoch : NAN;
+}
+
+static void judge_model_size(struct answer *a, const struct learning_signs *s, double ratio)
+{
+	const bool has_plateau = s->trend.low > -2 * SMALL_FALL && s->trend.median > -SMALL_FALL;
+
+	if (s->end > SIGNS_UNIGRAM * s->ln_vocabulary)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training NLL (%.3f) has not left the level of token frequencies: "
+			     "the size of the model is not yet the limit.",
+			     s->end);
+	else if (!has_plateau)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "The training NLL still falls by %.3f nats per doubling of the steps.",
+			     -s->trend.median);
+	else if (s->gap > SMALL_GAP || s->end < HIGH_NLL * s->ln_vocabulary || ratio > 1)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "The training NLL is %.3f (uniform guess: %.3f), the gap to the "
+			     "development NLL %.3f nats, and the model has %.3g parameters for "
+			     "each target token of the corpus.",
+			     s->end, s->ln_vocabulary, s->gap, ratio);
+	else if (ratio < SMALL_RATIO)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "The training NLL stays at %.3f (%+.3f nats per doubling of the "
+			     "steps), the gap to the development NLL is only %.3f nats, and the "
+			     "model has %.2g parameters for each target token of the corpus. A "
+			     "larger model would help.",
+			     s->end, s->trend.median, s->gap, ratio);
+	else
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training NLL stays at %.3f without overfitting, but the model "
+			     "has %.2g parameters for each target token of the corpus: strong "
+			     "regularisation or the data may be the cause as well.",
+			     s->end, ratio);
+}
+
+int answer_model_too_small(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct learning_signs s;
+	double ratio;
+
+	if (find_learning_signs(&s, v, e))
+		return e->code;
+	ratio = v->parameters / tokens_of_epoch(v, &s);
+	answer_add_fact(a, "parameters", v->parameters, "");
+	answer_add_fact(a, "parameters per target token of an epoch", ratio, "");
+	answer_add_fact(a, "training NLL at the end (median of 5 records)", s.end, "nats");
+	answer_add_fact(a, "change of the training NLL per doubling of steps", s.trend.median,
+			"nats");
+	answer_add_fact(a, "gap", s.gap, "nats");
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
+		return 0;
+	if (s.n_train < 2 * SIGNS_MIN_RECORDS || isnan(ratio) || isnan(s.gap) ||
+	    isnan(s.ln_vocabulary) || !(s.last_epoch >= SMALL_EPOCHS))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "At least %d training records, %d epochs, the number of parameters "
+			     "and an evaluation with the NLL of training sentences are needed.",
+			     2 * SIGNS_MIN_RECORDS, SMALL_EPOCHS);
+	else
+		judge_model_size(a, &s, ratio);
+	return 0;
+}
+
+/* ---- a problem of the data? -------------------------------------------- */
+
+static void judge_data(struct answer *a, const struct learning_signs *s)
+{
+	const bool has_words = s->ln_vocabulary >= log(BLEU_VOCABULARY);
+	const double share = s->dev_last / s->ln_vocabulary;
+
+	if (s->early_gap >= SIGNS_FOREIGN_GAP && s->gap >= SIGNS_FOREIGN_GAP &&
+	    s->early_epoch <= SIGNS_EARLY)
+		answer_judge(a, VERDICT_YES,
+			     s->early_gap >= FOREIGN_LARGE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "Development sentences were harder than training sentences from the "
+			     "start: by %.3f nats in epoch %.1f, by %.3f at the end, before the "
+			     "model could memorise pairs. Check languages, direction and domain "
+			     "of both sets, and copied sources.",
+			     s->early_gap, s->early_epoch, s->gap);
+	else if (s->gap <= -HARDER_GAP)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "Training sentences have a higher NLL than development sentences, by "
+			     "%.3f nats, although they were trained on: some training pairs may "
+			     "not be translations.",
+			     -s->gap);
+	else if (has_words && s->last_epoch >= SMALL_EPOCHS &&
+		 ((share < GOOD_NLL && s->best_bleu < LOW_BLEU) ||
+		  (share < FAIR_NLL && s->best_bleu < NO_BLEU)))
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "The development NLL is good (%.3f, %.0f %% of ln V), but the best "
+			     "BLEU is only %.2f: the model predicts the target language and not "
+			     "translations. Some or all pairs may not belong together: check that "
+			     "line N of both files is the same sentence.",
+			     s->dev_last, 100 * share, s->best_bleu);
+	else if (s->end > SIGNS_UNIGRAM * s->ln_vocabulary)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The model has not left the level of token frequencies (NLL %.3f): "
+			     "it has not learned enough to judge the data.",
+			     s->end);
+	else if (s->best_bleu < NO_BLEU)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The best BLEU is only %.2f at a development NLL of %.3f: too early "
+			     "to judge whether the pairs are translations.",
+			     s->best_bleu, s->dev_last);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s->best_bleu > 10 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "The best BLEU is %.2f, and the gap between development and training "
+			     "NLL is %.3f nats (%.3f in the first epochs).",
+			     s->best_bleu, s->gap, s->early_gap);
+}
+
+int answer_data_problem(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct learning_signs s;
+
+	if (find_learning_signs(&s, v, e))
+		return e->code;
+	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
+	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
+	answer_add_fact(a, "gap", s.gap, "nats");
+	answer_add_fact(a, "development loss", s.dev_last, "nats");
+	answer_add_fact(a, "NLL of a uniform guess, ln V", s.ln_vocabulary, "nats");
+	answer_add_fact(a, "best BLEU", s.best_bleu, "BLEU");
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
+		return 0;
+	if (s.n_evals < 3 || isnan(s.gap) || isnan(s.best_bleu) || isnan(s.ln_vocabulary))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "At least 3 evaluations with BLEU and the NLL of development and "
+			     "training sentences are needed, and the size of the vocabulary.");
+	else
+		judge_data(a, &s);
+	return 0;
+}
+
+/* ---- regularisation too strong? ---------------------------------------- */
+
+int answer_regularisation(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const double dropout = MAX(v->recipe.dropout, v->recipe.relu_dropout),
+		     smoothing = v->recipe.label_smoothing;
+	struct learning_signs s;
+
+	if (find_learning_signs(&s, v, e))
+		return e->code;
+	if (v->has_plan) {
+		answer_add_fact(a, "largest dropout", dropout, "");
+		answer_add_fact(a, "label smoothing", smoothing, "");
+	}
+	answer_add_fact(a, "training NLL, with minus without dropout", s.dropout_cost, "nats");
+	answer_add_fact(a, "gap", s.gap, "nats");
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
+		return 0;
+	if (!v->has_plan || s.n_train < SIGNS_MIN_RECORDS || isnan(s.gap))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "At least %d training records, an evaluation and the options of the "
+			     "run are needed.",
+			     SIGNS_MIN_RECORDS);
+	else if (smoothing > SMOOTHING_LARGE && s.gap < SMALL_GAP + smoothing)
+		answer_judge(
+			a, VERDICT_YES, CONFIDENCE_LIKELY,
+			"Label smoothing of %.2g gives %.0f %% of the probability to wrong "
+			"tokens, and the model does not overfit (gap %.3f nats). 0.1 is usual.",
+			smoothing, 100 * smoothing, s.gap);
+	else if ((dropout >= DROPOUT_STRONG && s.end > LEARNED * s.ln_vocabulary) ||
+		 (dropout > 0.2 && s.dropout_cost > DROPOUT_COST && s.gap < SMALL_GAP))
+		answer_judge(
+			a, VERDICT_YES, CONFIDENCE_LIKELY,
+			"Dropout is %.2g, the training NLL is still %.3f (uniform guess: %.3f) "
+			"and the model does not overfit (gap %.3f nats). Less dropout would "
+			"help.",
+			dropout, s.end, s.ln_vocabulary, s.gap);
+	else
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "Dropout is %.2g, label smoothing %.2g, and the training NLL with "
+			     "dropout is %.3f nats above the NLL without.",
+			     dropout, smoothing, s.dropout_cost);
+	return 0;
+}
+
+/* ---- development set in the training text? ----------------------------- */
+
+int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct json *m = v->manifest;
+	const double pairs = json_number(json_get(json_get(m, "pairs"), "dev"), NAN),
+		     found = json_number(json_get(json_get(m, "held_out_in_train"), "dev"), NAN);
+
+	(void)e;
+	answer_add_fact(a, "pairs of the development set", pairs, "");
+	answer_add_fact(a, "training pairs that are also in the development set", found, "");
+	if (isnan(pairs) || isnan(found) || v->recipe.overlap == OVERLAP_IGNORE)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s",
+			     v->manifest ? "prep did not look for held-out pairs in the training "
+					   "text (overlap = ignore)."
+					 : "The workspace has no manifest.json of the run's "
+					   "corpus.");
+	else if (found > 0 && v->recipe.overlap == OVERLAP_DROP)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "prep dropped the %.0f training pairs that are also in the "
+			     "development set.",
+			     found);
+	else if (found > OVERLAP_SHARE * pairs)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "%.0f training pairs are also in the development set of %.0f pairs: "
+			     "its BLEU and NLL are too good, and overfitting is not visible. "
+			     "overlap = drop removes these pairs.",
+			     found, pairs);
+	else
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "%.0f training pairs are also in the development set of %.0f pairs%s.",
+			     found, pairs, found > 0 ? ": too few to change its scores much" : "");
+	return 0;
+}
+
+/* ---- healthy? ---------------------------------------------------------- */
+
+/* Questions whose "yes" is an illness of the run. */
+static const struct {
+	const char *name;
+	answer_fn *find;
+} illnesses[] = {
+	{ "diverged", answer_diverged },
+	{ "learning rate too large", answer_rate_too_large },
+	{ "learning rate too small", answer_rate_too_small },
+	{ "model too small", answer_model_too_small },
+	{ "data problem", answer_data_problem },
+	{ "regularisation too strong", answer_regularisation },
+	{ "development set in the training text", answer_dev_in_train },
+	{ "overfitting", answer_overfitting },
+};
+
+/* Appends the names of the illnesses that v shows to names; *worst: the best confidence. */
+static int find_illnesses(char *names, size_t size, enum answer_confidence *worst,
+			  const struct evidence *v, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(illnesses); i++) {
+		struct answer *one = mem_alloc(1, sizeof(*one), e);
+		const size_t n = strlen(names);
+
+		if (!one || illnesses[i].find(one, v, e)) {
+			answer_free(one);
+			return e->code;
+		}
+		if (one->verdict == VERDICT_YES) {
+			snprintf(names + n, size - n, "%s%s (%s)", n ? ", " : "", illnesses[i].name,
+				 answer_confidence_name(one->confidence));
+			*worst = MAX(*worst, one->confidence);
+		}
+		answer_free(one);
+	}
+	return 0;
+}
+
+int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
+{
+	enum answer_confidence worst = CONFIDENCE_NONE;
+	struct learning_signs s;
+	char names[320] = "";
+
+	if (find_learning_signs(&s, v, e) || find_illnesses(names, sizeof(names), &worst, v, e))
+		return e->code;
+	if (*names)
+		answer_judge(a, VERDICT_NO, worst,
+			     "Found: %s. The answers below give the evidence.", names);
+	else if (s.n_train < 2 * SIGNS_MIN_RECORDS || s.n_evals < 3)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal holds %zu training records and %zu evaluations; at least "
+			     "%d and 3 are needed.",
+			     s.n_train, s.n_evals, 2 * SIGNS_MIN_RECORDS);
+	else if (s.end > SIGNS_UNIGRAM * s.ln_vocabulary)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training NLL (%.3f) is still near that of token frequencies "
+			     "(uniform guess: %.3f).",
+			     s.end, s.ln_vocabulary);
+	else
+		answer_judge(a, VERDICT_YES,
+			     s.end < LEARNED * s.ln_vocabulary && !v->skipped && !v->nonfinite &&
+					     !s.spikes
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "The training NLL fell from %.3f to %.3f, the development NLL from "
+			     "%.3f to %.3f, and no check found a problem.%s",
+			     s.start, s.end, s.dev_first, s.dev_last,
+			     s.spikes ? " The loss jumped and recovered." : "");
+	return 0;
+}

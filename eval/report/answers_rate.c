@@ -1,0 +1,288 @@
+/* answers_rate.c - did training diverge, was it stable, is the learning rate too large or too low */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/report/answers.h"
+#include "eval/report/signs.h"
+#include "train/model/schedule.h"
+
+#define RISE_LIKELY   0.3  /* nats that the NLL rose while the rate still rose */
+#define SLOW_FALL     0.3  /* nats per doubling of the steps: less is a plateau */
+#define PEAK_LARGE    0.4  /* largest rate times sqrt(d_model): certainly large ... */
+#define PEAK_USUAL    0.02 /* ... and below this certainly not */
+#define TRAVEL_LARGE  10   /* sum of rates times sqrt(d_model): enough to leave the start */
+#define TRAVEL_SMALL  4
+#define LEARNED	      0.5 /* times ln V: a model below this has learned */
+#define STABLE_RECORD 5	  /* training records that "stable" needs */
+
+static void add_training_facts(struct answer *a, const struct learning_signs *s)
+{
+	answer_add_fact(a, "training NLL at the start", s->start, "nats");
+	answer_add_fact(a, "lowest training NLL (median of 5 records)", s->lowest, "nats");
+	answer_add_fact(a, "step of the lowest training NLL", s->lowest_step, "");
+	answer_add_fact(a, "training NLL at the end (median of 5 records)", s->end, "nats");
+	answer_add_fact(a, "NLL of a uniform guess, ln V", s->ln_vocabulary, "nats");
+}
+
+int answer_diverged(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct learning_signs s;
+
+	a->x_name = "step";
+	a->y_name = "training loss";
+	if (ANSWER_ADD_CURVE(a, "training loss", v->train, v->n_train, train_point, step, loss,
+			     e) ||
+	    find_learning_signs(&s, v, e))
+		return e->code;
+	add_training_facts(a, &s);
+	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
+	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
+	if (answer_if_diverged(a, VERDICT_YES, &s))
+		return 0;
+	if (s.n_train < STABLE_RECORD)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal holds %zu training records with a finite loss; at least "
+			     "%d are needed.",
+			     s.n_train, STABLE_RECORD);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s.n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "The training NLL began at %.3f and ends at %.3f, %.3f nats above its "
+			     "minimum.",
+			     s.start, s.end, MAX(s.end - s.lowest, 0));
+	return 0;
+}
+
+/* ---- stable? ----------------------------------------------------------- */
+
+static void judge_stability(struct answer *a, const struct evidence *v,
+			    const struct learning_signs *s)
+{
+	if (v->nonfinite || v->skipped)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "%lld records hold a loss or gradient that is not finite, and %lld "
+			     "steps were skipped. A lower learning rate, a longer warm-up or "
+			     "gradient clipping would help.",
+			     (long long)v->nonfinite, (long long)v->skipped);
+	else if (s->spikes)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "The training NLL jumped %zu time%s, to %.3f at worst (first at step "
+			     "%.0f); %s. A lower learning rate, a longer warm-up or gradient "
+			     "clipping would help.",
+			     s->spikes, s->spikes == 1 ? "" : "s", s->spike_top, s->spike_step,
+			     s->open_spikes ? "the last jump did not recover" : "it recovered");
+	else if (s->rise_with_rate >= RISE_LIKELY)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "While the learning rate rose, the training NLL rose by %.3f nats (at "
+			     "step %.0f).",
+			     s->rise_with_rate, s->rise_step);
+	else if (s->n_train < STABLE_RECORD)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal holds %zu training records; at least %d are needed.",
+			     s->n_train, STABLE_RECORD);
+	else
+		answer_judge(a, VERDICT_YES,
+			     s->n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "Every recorded loss and gradient was finite, and the loss never "
+			     "jumped by more than 20 %% and 0.5 nats.");
+}
+
+int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct learning_signs s;
+
+	a->x_name = "step";
+	a->y_name = "gradient norm";
+	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
+			     e) ||
+	    find_learning_signs(&s, v, e))
+		return e->code;
+	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
+	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
+	answer_add_fact(a, "jumps of the loss", (double)s.spikes, "");
+	answer_add_fact(a, "largest loss of a jump", s.spike_top, "nats");
+	if (!answer_if_diverged(a, VERDICT_NO, &s))
+		judge_stability(a, v, &s);
+	return 0;
+}
+
+/* ---- the size of the learning rate ------------------------------------- */
+
+/* The largest recorded rate times sqrt(d_model); NAN if one of them is unknown. */
+static double peak_of_rates(const struct evidence *v)
+{
+	double peak = NAN;
+
+	for (size_t i = 0; i < v->n_train; i++)
+		if (isfinite(v->train[i].lr) && !(v->train[i].lr <= peak))
+			peak = v->train[i].lr;
+	return v->has_plan ? peak * sqrt((double)v->recipe.d_model) : NAN;
+}
+
+/* The training NLL stays near that of token frequencies, although the warm-up is over. */
+static bool is_on_plateau(const struct evidence *v, const struct learning_signs *s)
+{
+	return s->end > SIGNS_UNIGRAM * s->ln_vocabulary && s->trend.median > -SLOW_FALL &&
+	       s->last_step >= 2 * (double)v->recipe.warmup && s->n_train >= SIGNS_MIN_RECORDS;
+}
+
+static void judge_large_rate(struct answer *a, const struct evidence *v,
+			     const struct learning_signs *s, double scaled_peak)
+{
+	const bool is_stuck = is_on_plateau(v, s) && s->travel > TRAVEL_LARGE;
+
+	if (s->diverged != DIVERGENCE_NONE)
+		answer_judge(a, VERDICT_YES,
+			     scaled_peak > PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "Training diverged: %s.", s->divergence);
+	else if (is_stuck && (scaled_peak > PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY))
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The training NLL stays at %.3f, %.0f %% of a uniform guess, and the "
+			     "largest rate times sqrt(d_model) is %.3g, above %.2g.",
+			     s->end, 100 * s->end / s->ln_vocabulary, scaled_peak, PEAK_LARGE);
+	else if (s->rise_with_rate >= RISE_LIKELY || v->skipped >= 3)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "While the rate rose to its peak, the training NLL rose by %.3f nats "
+			     "above an earlier minimum; %lld steps were skipped.",
+			     MAX(s->rise_with_rate, 0), (long long)v->skipped);
+	else if (is_stuck && scaled_peak > PEAK_USUAL)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training NLL stays at %.3f, %.0f %% of a uniform guess: a rate "
+			     "that is too large is one of the possible causes.",
+			     s->end, 100 * s->end / s->ln_vocabulary);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s->end < LEARNED * s->ln_vocabulary ? CONFIDENCE_CLEAR
+								 : CONFIDENCE_LIKELY,
+			     "The training NLL fell from %.3f to %.3f and never rose by more than "
+			     "%.2g nats while the rate rose.",
+			     s->start, s->end, RISE_LIKELY);
+	if (a->verdict == VERDICT_YES)
+		answer_append(a, VERDICT_YES,
+			      " A smaller noam_factor or a longer warm-up would help.");
+}
+
+static void add_rate_facts(struct answer *a, const struct learning_signs *s, double scaled_peak)
+{
+	add_training_facts(a, s);
+	answer_add_fact(a, "largest rise of the NLL while the rate rose", s->rise_with_rate,
+			"nats");
+	answer_add_fact(a, "change of the training NLL per doubling of steps", s->trend.median,
+			"nats");
+	answer_add_fact(a, "largest rate times sqrt(d_model)", scaled_peak, "");
+	answer_add_fact(a, "sum of all rates times sqrt(d_model)", s->travel, "");
+}
+
+int answer_rate_too_large(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const double peak = peak_of_rates(v);
+	struct learning_signs s;
+
+	if (find_learning_signs(&s, v, e))
+		return e->code;
+	add_rate_facts(a, &s, peak);
+	if (s.diverged == DIVERGENCE_NONE && (s.n_train < SIGNS_MIN_RECORDS || isnan(peak)))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal holds %zu training records with a finite loss; at least "
+			     "%d, with the learning rate, are needed.",
+			     s.n_train, SIGNS_MIN_RECORDS);
+	else
+		judge_large_rate(a, v, &s, peak);
+	return 0;
+}
+
+static void judge_small_rate(struct answer *a, const struct evidence *v,
+			     const struct learning_signs *s)
+{
+	if (s->end < LEARNED * s->ln_vocabulary || s->travel > TRAVEL_LARGE)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
+			     "The training NLL fell from %.3f to %.3f; the sum of all rates times "
+			     "sqrt(d_model) is %.3g.",
+			     s->start, s->end, s->travel);
+	else if (s->last_step < 2 * (double)v->recipe.warmup)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The run ended at step %.0f; twice the warm-up (%lld steps) is needed "
+			     "to judge the rate.",
+			     s->last_step, (long long)v->recipe.warmup);
+	else
+		answer_judge(
+			a, VERDICT_YES,
+			s->travel < TRAVEL_SMALL ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			"The training NLL is still %.3f (uniform guess: %.3f), and the sum of "
+			"all rates times sqrt(d_model) is only %.3g: the weights hardly moved. "
+			"A larger noam_factor or more steps would help.",
+			s->end, s->ln_vocabulary, s->travel);
+}
+
+int answer_rate_too_small(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const double peak = peak_of_rates(v);
+	struct learning_signs s;
+
+	if (find_learning_signs(&s, v, e))
+		return e->code;
+	add_rate_facts(a, &s, peak);
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
+		return 0;
+	if (s.n_train < SIGNS_MIN_RECORDS || isnan(s.travel) || isnan(s.ln_vocabulary))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "At least %d training records, the learning rate and the size of the "
+			     "vocabulary are needed.",
+			     SIGNS_MIN_RECORDS);
+	else
+		judge_small_rate(a, v, &s);
+	return 0;
+}
+
+/* ---- the learning rate ------------------------------------------------- */
+
+int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct conf *c = &v->recipe;
+	struct rate_schedule s = { c->noam_factor, MAX(c->warmup, 1), (int32_t)c->d_model };
+	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
+	size_t known = 0;
+
+	a->x_name = "step";
+	a->y_name = "learning rate";
+	if (ANSWER_ADD_CURVE(a, "learning rate", v->train, v->n_train, train_point, step, lr, e))
+		return e->code;
+	for (size_t i = 0; i < v->n_train; i++) {
+		const struct train_point *p = &v->train[i];
+		double expected = s.d_model > 0 && p->step > 0
+					  ? schedule_rate(&s, (int64_t)p->step - 1)
+					  : NAN;
+
+		if (!isfinite(p->lr) || !(expected > 0))
+			continue;
+		deviation = MAX(deviation, fabs(p->lr / expected - 1));
+		known++;
+	}
+	if (!known) {
+		answer_append(
+			a, VERDICT_UNKNOWN,
+			"No training record holds a learning rate, or the recipe has no d_model.");
+		return 0;
+	}
+	answer_add_text(a, "formula", "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
+	answer_add_fact(a, "factor", s.factor, "");
+	answer_add_fact(a, "d_model", s.d_model, "");
+	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");
+	answer_add_fact(a, "peak", peak, "");
+	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
+	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
+	answer_append(
+		a, VERDICT_STATEMENT,
+		"The rate rises linearly for %lld steps to %.4g, then falls with the inverse "
+		"square "
+		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
+		"step^-0.5). The recorded rates differ from this formula by at most %.3g %%.",
+		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup,
+		100 * deviation);
+	return 0;
+}
