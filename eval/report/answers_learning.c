@@ -258,7 +258,7 @@ static void describe_no_overfitting(struct answer *a, const struct learning_sign
 			     "The development loss (%.3f) is only %.1f %% above its minimum",
 			     s->dev_last, 100 * rise);
 	answer_append(a, VERDICT_NO, "; the gap to the loss on training sentences is %.3f nats.",
-		      s->gap);
+		      s->dev_last - s->train_last);
 	if (!is_small)
 		answer_append(a, VERDICT_NO, " This gap is large: watch the next evaluations.");
 }
@@ -317,12 +317,13 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 		return e->code;
 	answer_add_fact(a, "development loss", s.dev_last, "nats");
 	answer_add_fact(a, "loss on a sample of training sentences", s.train_last, "nats");
-	answer_add_fact(a, "gap", s.gap, "nats");
-	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
-	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
+	answer_add_fact(a, "gap", s.dev_last - s.train_last, "nats");
 	answer_add_fact(a, "lowest development loss", s.dev_lowest, "nats");
 	answer_add_fact(a, "step of the lowest development loss", s.dev_lowest_step, "");
 	answer_add_fact(a, "evaluations behind that step", (double)s.n_after, "");
+	answer_add_fact(a, "gap, median of the last 3 evaluations", s.gap, "nats");
+	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
+	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
 	answer_add_fact(a, "median development loss behind that step", s.after, "nats");
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;

@@ -144,7 +144,7 @@ static bool has_nonfinite_end(const struct evidence *v)
 
 	while (bad < v->n_train && !isfinite(training_nll(&v->train[v->n_train - 1 - bad])))
 		bad++;
-	return bad >= BAD_AT_END || (bad && bad == v->n_train);
+	return bad >= BAD_AT_END;
 }
 
 static void find_travel(struct learning_signs *s, const struct evidence *v)
