@@ -117,7 +117,11 @@ else
 fi
 if [ "$(grep -c '^ *[24]  100 Mbit/s' "$tmp/text")" -eq 2 ]; then ok "table"; else not_ok "table" "$(cat "$tmp/text")"; fi
 
+# A resumed run that trains no further step keeps what its former attempt measured.
 head -n 3 "$tmp/w/runs/two/journal.jsonl" >"$tmp/w/runs/new/journal.jsonl"
+plan_json --run new --hosts-count 1
+near "an attempt without a step" "$(of step_s 1)" 70
+head -n 1 "$tmp/w/runs/two/journal.jsonl" >"$tmp/w/runs/new/journal.jsonl"
 refused 65 'has no record of a step yet' --run new
 echo '{' >"$tmp/w/network.json"
 refused 65 'network.json' $given

@@ -36,6 +36,12 @@ struct run_measurements {
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
 	double started_ranks, hosts, parameters, vocabulary; /* of "start"; hosts 0: not recorded */
+	/* The record of an attempt that has not trained a step yet is kept apart: a resumed run may
+	 * end without one, and then the measurements of the attempt before it remain. */
+	struct {
+		bool is_set;
+		double ranks, hosts, parameters, vocabulary;
+	} next;
 };
 
 static void clear_measurements(struct run_measurements *r)
@@ -107,23 +113,37 @@ static int store_rank_record(struct run_measurements *r, const struct json *reco
 	return add_series_value(&at->compute, compute, e);
 }
 
+static void begin_measuring(struct run_measurements *r)
+{
+	clear_measurements(r);
+	r->started_ranks = r->next.ranks;
+	r->hosts = r->next.hosts;
+	r->parameters = r->next.parameters;
+	r->vocabulary = r->next.vocabulary;
+	r->next.is_set = false;
+}
+
 static int store_measurement(struct run_measurements *r, const struct json *record, struct err *e)
 {
 	const char *kind = json_text(json_get(record, "kind"), "");
 	int rc = 0;
 
 	if (!strcmp(kind, "start")) {
-		clear_measurements(r);
-		r->started_ranks = json_number(json_get(record, "ranks"), 1);
-		r->hosts = json_number(json_get(record, "hosts"), 0);
-		r->parameters = json_number(json_get(record, "parameters"), 0);
-		r->vocabulary = json_number(json_get(record, "vocabulary"), 0);
+		r->next.is_set = true;
+		r->next.ranks = json_number(json_get(record, "ranks"), 1);
+		r->next.hosts = json_number(json_get(record, "hosts"), 0);
+		r->next.parameters = json_number(json_get(record, "parameters"), 0);
+		r->next.vocabulary = json_number(json_get(record, "vocabulary"), 0);
+		if (!r->train_records)
+			begin_measuring(r);
 	} else if (!strcmp(kind, "train")) {
+		if (r->next.is_set)
+			begin_measuring(r);
 		r->train_records++;
 		for (size_t i = 0; !rc && i < N_FIELDS; i++)
 			rc = add_series_value(&r->fields[i],
 					      json_number(json_get(record, FIELDS[i]), NAN), e);
-	} else if (!strcmp(kind, "rank")) {
+	} else if (!strcmp(kind, "rank") && !r->next.is_set) {
 		rc = store_rank_record(r, record, e);
 	}
 	return rc;
