@@ -471,7 +471,7 @@ line 1 '^Der Hund.*Katze'
 head -c 300 "$folder/shortlist.bin" >"$tmp/bad"
 says 65 'its length does not agree with its counts' "$wb" translate -m "$folder" --shortlist "$tmp/bad"
 says 64 'needs CORPUS' "$wb" shortlist -C "$w"
-says 66 'train.shard' "$wb" shortlist -C "$w" nothing
+says 66 'there is no prepared corpus' "$wb" shortlist -C "$w" nothing
 
 # Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
 sign() {

@@ -91,7 +91,7 @@ hosts 0 "check: healthy" '^verdict: a training can start: 3 of 3 hosts answer, 0
 grep -q '^network between the hosts: 127.0.1.0/24$' "$tmp/out" && ok "check: the network" || not_ok "check: the network" "$(cat "$tmp/out")"
 hosts 0 "check: as JSON" '^\{"verdict":"ok","network":"127.0.1.0/24","hosts":\[\{"host":"a","slots":1,"state":"ok"' check a:1,b:1 --json
 hosts 68 "check: nobody answers" 'the name x has no address' check x:1,y:1
-hosts 64 "check: no hosts" 'not all of it was given' check
+hosts 64 "check: no hosts" 'some of it is missing' check
 hosts 64 "check: a list that is none" 'is not a number of slots' check a:0
 
 says b 'ssh: connect to host b port 22: No route to host'
