@@ -17,9 +17,6 @@
 #define FOREIGN_LARGE	1.5  /* nats of the early gap: certain */
 #define BLEU_VOCABULARY 300  /* tokens: with fewer, an NLL per token says little about BLEU */
 #define HARDER_GAP	0.15 /* nats that training sentences are above development sentences */
-#define GOOD_NLL	0.33 /* times ln V: this development NLL gives a BLEU above LOW_BLEU */
-#define FAIR_NLL	0.36 /* times ln V: this development NLL gives a BLEU above NO_BLEU */
-#define LOW_BLEU	2.5
 #define NO_BLEU		1
 #define DROPOUT_STRONG	0.5
 #define SMOOTHING_LARGE 0.3
@@ -106,6 +103,12 @@ int answer_model_too_small(struct answer *a, const struct evidence *v, struct er
 
 /* ---- a problem of the data? -------------------------------------------- */
 
+/* The BLEU that translations reach at this share of ln V of the development NLL; 0: no limit. */
+static double least_bleu_at(double share)
+{
+	return share < 0.31 ? 2.5 : share < 0.33 ? 1.5 : share < 0.36 ? 1 : 0;
+}
+
 static void judge_data(struct answer *a, const struct learning_signs *s)
 {
 	const bool has_words = s->ln_vocabulary >= log(BLEU_VOCABULARY);
@@ -126,9 +129,7 @@ static void judge_data(struct answer *a, const struct learning_signs *s)
 			     "%.3f nats, although they were trained on: some training pairs may "
 			     "not be translations.",
 			     -s->gap);
-	else if (has_words && s->last_epoch >= SMALL_EPOCHS &&
-		 ((share < GOOD_NLL && s->best_bleu < LOW_BLEU) ||
-		  (share < FAIR_NLL && s->best_bleu < NO_BLEU)))
+	else if (has_words && s->last_epoch >= SMALL_EPOCHS && s->best_bleu < least_bleu_at(share))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
 			     "The development NLL is good (%.3f, %.0f %% of ln V), but the best "
 			     "BLEU is only %.2f: the model predicts the target language and not "
