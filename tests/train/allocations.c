@@ -1,9 +1,9 @@
 /*
- * allocations.c - training takes its memory before it begins: after the first step
- * nothing is allocated any more. A program of its own, because it puts functions of
- * its own in the place of malloc() and its relatives; they count what this program calls.
- * (libgomp allocates the record of a team again when the number of threads changes, as it
- * does between large ops and small ones.)
+ * allocations.c - after the first step, training allocates no memory
+ *
+ * A program of its own, because it replaces malloc() and related functions by functions that
+ * count the calls of this program. Calls of libgomp are not counted: it allocates the record of a
+ * team again whenever the number of threads changes.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static const struct model_shape shapes[] = {
 	{ 64, 256, 2, 1, 2, 2048, 2045 },
 };
 
-/* Counts what steps after the first allocate; -1: failure. */
+/* Number of allocations of the steps after the first; -1: failure. */
 static long count_of(const struct rig_how *how, struct err *e)
 {
 	struct rig r = { 0 };

@@ -1,11 +1,10 @@
 /*
- * fake_nvml.c - a library like that of NVIDIA's driver, with known values.
+ * fake_nvml.c - a replacement of NVIDIA's libnvidia-ml.so with known values
  *
- * Opened by tests through WERKBANK_NVML. WERKBANK_FAKE_NVML chooses what it plays: eight (GPUs),
- * moving (eight whose numbers are others each second), lost (the second of two fell off the bus),
- * unified, mig, bare (nothing is supported), or a
- * number that nvmlInit returns. Built with -DFAKE_OLD most functions are missing,
- * and names are those of long ago.
+ * Tests open it through WERKBANK_NVML. WERKBANK_FAKE_NVML selects the machine: eight (GPUs), moving
+ * (eight GPUs whose values change each second), lost (the second of two GPUs is lost), unified
+ * (memory shared with the CPU), mig, bare (no optional query is supported), or a number: nvmlInit()
+ * returns it. With -DFAKE_OLD most functions are missing, and the others have their old names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ int nvmlShutdown(void);
 int nvmlDeviceGetName(void *d, char *name, unsigned room);
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *m);
 
-static int devices[32]; /* a handle points to one; from 16: parts */
+static int devices[32]; /* a handle points to an element; from 16: MIG instances */
 
 static int plays(const char *what)
 {
@@ -124,7 +123,7 @@ int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *n);
 int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **part);
 int nvmlDeviceGetFieldValues(void *d, int n, struct field *f);
 
-/* What is added to a number of a device: below so many, another one each second. */
+/* With "moving": a number below `below` to add to a value; it changes each second. */
 static unsigned sway(const void *d, unsigned below)
 {
 	unsigned x = (unsigned)time(NULL) * 16 + (unsigned)number(d) + 7;
@@ -134,7 +133,7 @@ static unsigned sway(const void *d, unsigned below)
 	return plays("moving") ? (x >> 16) % below : 0;
 }
 
-/* What every call about a device says first. */
+/* The status that every call about a device checks first. */
 static int state(const void *d)
 {
 	if (plays("bare"))
@@ -260,7 +259,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **part)
 	return i < 3 ? state(d) : 6;
 }
 
-/* NVLink counts 1 MiB and 2 MiB from one look to the next; the bytes of PCIe only of even GPUs. */
+/* NVLink counters rise by 1 and 2 MiB between samples; only even GPUs have PCIe counters. */
 int nvmlDeviceGetFieldValues(void *d, int n, struct field *f)
 {
 	static unsigned long long looks[32];

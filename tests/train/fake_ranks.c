@@ -1,8 +1,8 @@
 /*
  * fake_ranks.c - see fake_ranks.h
  *
- * A send and a receive that match are copied by whoever comes second. Collectives are exchanges of
- * everything with everybody on a channel of their own, finished when they are tested.
+ * Of a matching send and receive, the later call copies the bytes. A collective exchanges the data
+ * of all ranks on a channel of its own; the reduction is computed when it is tested.
  */
 #include "tests/train/fake_ranks.h"
 
@@ -24,7 +24,7 @@ struct message {
 
 struct world {
 	pthread_mutex_t lock;
-	/* what waits for its counterpart, from, to, channel; of one kind at a time */
+	/* sends or receives that wait for their counterpart, by from, to and channel */
 	struct message *sends[MAX_RANKS][MAX_RANKS][COMM_CHANNELS + 1];
 	struct message *receives[MAX_RANKS][MAX_RANKS][COMM_CHANNELS + 1];
 };
@@ -32,10 +32,10 @@ struct world {
 enum fold { FOLD_NONE, FOLD_SUM_FLOATS, FOLD_SUM_DOUBLES, FOLD_MAX_INTS, FOLD_GATHER };
 
 struct comm_request {
-	int open; /* messages that have not met their counterpart */
+	int open; /* messages without a counterpart so far */
 	enum fold fold;
 	void *x;   /* result */
-	char *all; /* owned: what each rank gave */
+	char *all; /* owned: the contributions of all ranks */
 	size_t n;  /* bytes of each */
 };
 
@@ -135,7 +135,7 @@ static int fake_test(struct comm *c, struct comm_request *r, bool *done, struct 
 	return 0;
 }
 
-/* Everybody gets what everybody gives. */
+/* Start an exchange in which every rank gets the contributions of all ranks. */
 static struct comm_request *begin(struct comm *c, enum fold how, const void *mine, size_t n,
 				  void *x)
 {
@@ -151,7 +151,7 @@ static struct comm_request *begin(struct comm *c, enum fold how, const void *min
 		abort();
 	memcpy(all + (size_t)c->rank * n, mine, n);
 	for (int i = 0; i < c->size; i++) {
-		to[i] = all + (size_t)c->rank * n; /* not x: that is where the result goes */
+		to[i] = all + (size_t)c->rank * n; /* not x, which gets the result */
 		from[i] = all + (size_t)i * n;
 		bytes[i] = n;
 	}

@@ -1,6 +1,6 @@
 /*
- * fake_ranks.h - several ranks as threads of one process, behind struct comm: what needs many
- * ranks can be tested without MPI, and under sanitizers.
+ * fake_ranks.h - several ranks as threads of one process, behind struct comm. Code for several
+ * ranks can be tested with it without MPI, and under sanitizers.
  */
 #ifndef WERKBANK_TESTS_TRAIN_FAKE_RANKS_H
 #define WERKBANK_TESTS_TRAIN_FAKE_RANKS_H

@@ -30,7 +30,7 @@ static void make_up(int32_t *ids, int32_t n, uint32_t sentence, int32_t vocabula
 	}
 }
 
-/* Word by word, another word for each, in the same order. */
+/* Translate word by word: each source token has one target token. */
 static void translate(int32_t *to, int32_t n_to, const int32_t *from, int32_t n_from,
 		      int32_t vocabulary)
 {

@@ -1,6 +1,5 @@
 /*
- * rig.h - training without a run: sentences made up, a model, Adam, step after step.
- * For benches and tests.
+ * rig.h - training steps on random sentences without a run, for benchmarks and tests
  *
  *	rig_make_shard(path, vocabulary, sentences, e);
  *	struct rig r = { 0 };
@@ -27,7 +26,7 @@ struct rig_how {
 	float dropout; /* all three kinds */
 	double rate;   /* learning rate */
 	bool timed;    /* wait after each op: true seconds in the profile, on a GPU too */
-	bool graphs;   /* as trainings do on a GPU: CUDA graphs, and no profile */
+	bool graphs;   /* CUDA graphs and no profile, as in training on a GPU */
 };
 
 struct rig {
@@ -41,12 +40,12 @@ struct rig {
 };
 
 /*
- * Sentences of Zipf's tokens, the same in every run, with lengths as in WMT16 after BPE: log-normal,
- * 26 tokens in the middle, 30 on average. The target says the same in other words.
+ * Write sentences with Zipf-distributed tokens, the same in every run. Their lengths are log-normal
+ * as in WMT16 after BPE: median 26, mean 30 tokens. Each source token has one target token.
  */
 int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, struct err *e);
 
-/* All ops go through r->profile, if any, which counts them. On failure too rig_close() is due. */
+/* If r->profile is set, it counts all ops. Call rig_close() after a failure too. */
 int rig_open(struct rig *r, const struct rig_how *how, struct err *e);
 /* The next batch, gradients, norm, Adam with label smoothing 0.1; number counts from 0. */
 int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e);

@@ -1,6 +1,6 @@
 /*
- * sharp_model.h - a very small model whose distributions are far from uniform, and what it says by
- * running it whole: for tests of searches.
+ * sharp_model.h - a very small model whose distributions are far from uniform, and its
+ * log-probabilities by full forward passes; for tests of decoding
  */
 #ifndef WERKBANK_TESTS_TRAIN_SHARP_MODEL_H
 #define WERKBANK_TESTS_TRAIN_SHARP_MODEL_H
@@ -64,8 +64,8 @@ static inline double nll_of(struct model *m, const struct decode_source *s, cons
 }
 
 /*
- * Log-probabilities of the token after a beginning, by running the whole model: only the last
- * target differs between the runs.
+ * Log-probabilities of the token after a prefix, by one forward pass for each token: only the last
+ * target token differs between the passes.
  */
 static inline void next_token(struct model *m, const struct decode_source *s, const int32_t *prefix,
 			      int32_t n, double p[N_REAL])

@@ -1,6 +1,6 @@
 /*
- * small_ckpt.h - a model folder of the very small Transformer, for the tests of what reads and
- * writes such folders.
+ * small_ckpt.h - a model folder of the very small Transformer, for tests that read and write model
+ * folders
  */
 #ifndef WERKBANK_TESTS_TRAIN_SMALL_CKPT_H
 #define WERKBANK_TESTS_TRAIN_SMALL_CKPT_H

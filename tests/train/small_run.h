@@ -1,6 +1,6 @@
 /*
- * small_run.h - a small corpus, a recipe for a training of a second, and what its
- * folder holds afterwards: for the tests of training.
+ * small_run.h - a small corpus, a recipe of a training of a second, and readers of the run's
+ * folder, for tests of training
  */
 #ifndef WERKBANK_TESTS_TRAIN_SMALL_RUN_H
 #define WERKBANK_TESTS_TRAIN_SMALL_RUN_H
@@ -51,7 +51,7 @@ static inline bool make_vocabulary(const char *path, char letter)
 	return check_err(rc, 0);
 }
 
-/* Sentences of 2..9 words; the translation says them backwards in other words. */
+/* Sentences of 2..9 words; the translation has one other word for each, in reverse order. */
 static inline bool make_shard(void)
 {
 	struct err e = { 0 };
@@ -140,7 +140,7 @@ static inline void set(struct conf *c, const char *name, const char *value)
 	check_err(conf_set(c, name, value, "test", &e), 0);
 }
 
-/* Train in this process; an evaluation finds no development set, which is a warning. */
+/* Train in this process. There is no development set, so the evaluation writes a warning. */
 static inline int train(const struct conf *c, const volatile sig_atomic_t *stop, struct err *e)
 {
 	struct comm comm;
@@ -193,7 +193,7 @@ static inline void check_same_run(const char *a, const char *b, int step)
 	free(y);
 }
 
-/* What the journal of a run says: how many records of a kind; *last the field of the last one. */
+/* Number of records of a kind in the journal of a run; *last: a field of the last one. */
 static inline int count_records(const char *run, const char *kind, const char *field, double *last)
 {
 	struct err e;

@@ -1,4 +1,4 @@
-/* t_average.c - the mean of checkpoints against a mean taken here. */
+/* t_average.c - averages of checkpoints, compared with means computed here */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ static bool save(struct model *m, int64_t step, char vocabulary)
 	return check_err(rc, 0);
 }
 
-/* The weights of a model folder, by the way that everybody reads them; owned. */
+/* The weights of a model folder, read through ckpt.h; owned by the caller. */
 static float *load(const char *folder)
 {
 	struct model *m = small_model("cpu", false);
@@ -114,7 +114,7 @@ TEST(average_of_equal_models_is_the_model)
 	model_free(m);
 }
 
-TEST(average_refuses_what_has_no_mean)
+TEST(average_refuses_unequal_models)
 {
 	struct model *m = model_of(7);
 	const struct ckpt_source folders[2] = { { in_folder("checkpoints/1"), false },

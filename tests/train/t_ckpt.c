@@ -1,5 +1,5 @@
 /*
- * t_ckpt.c - safetensors and checkpoints: what is written comes back, what is damaged is refused.
+ * t_ckpt.c - safetensors and checkpoints: reading gives the written values, damage is refused
  */
 #include <math.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static const char *in_folder(const char *name)
 
 static const struct safetensors_item two_items[] = { { "a", 3, 4 }, { "b", 1, 5 } };
 
-TEST(safetensors_come_back)
+TEST(safetensors_read_as_written)
 {
 	struct err e = { 0 };
 	const char *path = in_folder("x.safetensors");
@@ -65,7 +65,7 @@ TEST(safetensors_come_back)
 	safetensors_close(s);
 }
 
-/* Write a file with this header and so many bytes of data; true when it is opened. */
+/* Write a file with this header and data_bytes bytes of data; can it be opened? */
 static bool opens(const char *header, size_t data_bytes)
 {
 	struct err e = { 0 };
@@ -178,7 +178,7 @@ static bool save_one(struct model *m, int64_t step, int keep)
 	return check(bytes > 3 * 4 * model_floats(m));
 }
 
-TEST(ckpt_comes_back)
+TEST(ckpt_reads_as_written)
 {
 	struct model *m = small_model("cpu", false), *other = small_model("cpu", false);
 	static float first[FLOATS], second[FLOATS];
@@ -364,7 +364,7 @@ TEST(ckpt_falls_back_to_the_one_before)
 	model_free(m);
 }
 
-TEST(ckpt_clears_what_a_killed_writer_left)
+TEST(ckpt_removes_files_of_a_killed_writer)
 {
 	struct model *m = small_model("cpu", false);
 	struct err e = { 0 };
@@ -382,7 +382,7 @@ TEST(ckpt_clears_what_a_killed_writer_left)
 	model_free(m);
 }
 
-/* A full disk: the checkpoint before stays, nothing half-written does. */
+/* On a full disk the previous checkpoint stays, and no incomplete file remains. */
 TEST(ckpt_on_a_full_disk)
 {
 	struct model *m = small_model("cpu", false);
@@ -487,7 +487,7 @@ TEST(ckpt_resolves_names)
 	check_err(resolve(NULL, "best", "/m", NULL), 0);
 }
 
-/* The negative log-likelihood of the small batch, packed as the decoder has it; NAN: failure. */
+/* The negative log-likelihood of the small batch with packed weights; NAN: failure. */
 static double packed_nll(struct model *m, enum dtype precision)
 {
 	struct batch b = { 0 };
@@ -525,7 +525,7 @@ static void compare_mapped(const char *backend, enum dtype precision, bool is_ma
 	safetensors_close(weights);
 }
 
-/* One more blank in its header: data of that file lies at odd addresses. */
+/* Add a blank to the header, so that the data begins at an odd address. */
 static void misalign(const char *path)
 {
 	struct buf b = { 0 }, moved = { 0 };
@@ -586,7 +586,7 @@ static int check_folder(struct err *e)
 	return c ? ckpt_check_finish(c, e) : e->code;
 }
 
-TEST(ckpt_is_checked_on_the_side)
+TEST(ckpt_is_checked_in_the_background)
 {
 	struct model *m = small_model("cpu", false);
 	struct err e = { 0 };
@@ -597,7 +597,7 @@ TEST(ckpt_is_checked_on_the_side)
 		return;
 	check_err(check_folder(&e), 0);
 	damage("checkpoints/1/optimizer.safetensors", 2000);
-	check_err(check_folder(&e), 0); /* not read: not checked */
+	check_err(check_folder(&e), 0); /* a file that is not read is not checked */
 	damage("checkpoints/1/model.safetensors", 2000);
 	check_err(check_folder(&e), ERR_DATA);
 	check(strstr(e.text, "model.safetensors") != NULL);

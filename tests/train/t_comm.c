@@ -1,4 +1,4 @@
-/* t_comm.c - what travels between ranks: its forms, the order of buckets, their sums. */
+/* t_comm.c - reductions between ranks: wire formats, order of buckets, sums */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static double length2(const float *x, const float *y, size_t n)
 	return sum;
 }
 
-/* ---- forms ------------------------------------------------------------- */
+/* ---- wire formats ------------------------------------------------------------- */
 
 TEST(compress_bf16_rounds_to_nearest_even)
 {
@@ -79,7 +79,7 @@ TEST(compress_bf16_error_is_bounded)
 		}
 }
 
-/* Levels follow the size of what is written, and adding is decoding and adding. */
+/* Levels adapt to the size of the values. Decode-and-add equals decoding, then adding. */
 TEST(compress_levels_fit_any_size)
 {
 	enum { N = 5 * COMPRESS_BLOCK + 77 };
@@ -115,8 +115,8 @@ TEST(compress_levels_fit_any_size)
 	}
 }
 
-/* Sums over time are right, except for one rounding error, which does not grow. */
-TEST(compress_feeds_back_what_it_lost)
+/* Sums over steps are correct except for one rounding error, which does not grow. */
+TEST(compress_error_feedback)
 {
 	enum { N = 700, STEPS = 200 };
 	static float x[N], y[N], feedback[N];
@@ -267,7 +267,7 @@ static void free_reduction(struct reduction *t, int ranks)
 		free(t->result[i]);
 }
 
-/* The sums in the order of ranks, to the bit, however many buckets, with and without a thread. */
+/* Sums are added in the order of ranks, bit for bit, for any buckets, with and without a thread. */
 TEST(reduce_fp32_is_the_sum_in_order_of_ranks)
 {
 	static float want[FLOATS], x[FLOATS];
@@ -290,8 +290,8 @@ TEST(reduce_fp32_is_the_sum_in_order_of_ranks)
 		}
 }
 
-/* 2 (n-1)/n of the array each, in what the form makes of it; owners differ by a block or two. */
-TEST(reduce_sends_what_is_predicted)
+/* A rank sends 2 (n-1)/n of the array in the wire format; parts differ by a block or two. */
+TEST(reduce_sends_predicted_bytes)
 {
 	for (enum wire_format w = WIRE_FP32; w <= WIRE_1BIT; w++) {
 		struct reduction t = { .wire = w, .thread = true, .megabytes = 0.02 };
@@ -327,14 +327,14 @@ TEST(reduce_bf16_is_near)
 	free_reduction(&t, 3);
 }
 
-/* ---- with error feedback on both sides --------------------------------- */
+/* ---- error feedback of senders and receivers --------------------------------- */
 
 enum { FED = 3011 };
 
 struct feedback {
 	enum wire_format wire;
 	int steps;
-	double off[8]; /* of each rank: the mean over steps lacks this share of its length */
+	double off[8]; /* of each rank: relative error of the mean over steps */
 };
 
 static void reduce_many_times(struct comm *c, void *arg)
@@ -350,7 +350,7 @@ static void reduce_many_times(struct comm *c, void *arg)
 
 	check(r && x && signal && sum);
 	for (int step = 0; step < t->steps; step++) {
-		/* the same again and again */
+		/* the same contribution in each step */
 		fill_within(x, FED, 1000 + (uint32_t)c->rank, 4);
 		check_err(reduce_all(r, x, &e), 0);
 		for (size_t k = 0; k < FED; k++)
@@ -391,7 +391,7 @@ TEST(reduce_with_feedback_converges_to_the_sum)
 
 struct watched {
 	struct model *m;
-	float *seen; /* gradients as they were when called final */
+	float *seen; /* copy of the gradients when they were reported as final */
 	int64_t from;
 	int calls;
 };
@@ -407,7 +407,7 @@ static void watch(void *arg, int64_t from)
 	w->calls++;
 }
 
-TEST(model_says_when_gradients_are_final)
+TEST(model_reports_final_gradients)
 {
 	struct model *m = small_model("cpu", false);
 	struct watched w = { .m = m };

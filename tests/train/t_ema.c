@@ -1,4 +1,4 @@
-/* t_ema.c - the moving average of weights against its formula, and what runs make of it. */
+/* t_ema.c - the moving average of weights: its formula, resuming, checkpoints */
 #include "tests/train/small_run.h"
 
 #include "share/base/file.h"
@@ -6,7 +6,7 @@
 
 #define STEPS 20
 
-/* The average after the steps of a run that has all its checkpoints, in double. */
+/* The average over the checkpoints of a run that saved every step, computed in double. */
 static double *average_of(const struct conf *c, const char *run, double decay, int steps,
 			  int64_t *n)
 {
@@ -92,7 +92,7 @@ TEST(ema_follows_the_formula)
 		free(want);
 		conf_free(&c);
 	}
-	/* training itself is none the wiser */
+	/* the averages do not change the training */
 	check(same_file("runs/plain/checkpoints/20/model.safetensors",
 			"runs/fast/checkpoints/20/training.safetensors"));
 	check(same_file("runs/plain/checkpoints/20/optimizer.safetensors",
@@ -121,8 +121,8 @@ TEST(ema_resumes_bit_by_bit)
 	conf_free(&parts);
 }
 
-/* Begun later it begins from the weights; given up, training goes on from its own weights. */
-TEST(ema_comes_and_goes)
+/* Switched on later, the average starts from the weights; switched off, training uses its weights. */
+TEST(ema_switched_on_and_off)
 {
 	struct conf plain, c;
 	int64_t n = 0;
@@ -157,7 +157,7 @@ TEST(ema_comes_and_goes)
 	conf_free(&plain);
 }
 
-/* A checkpoint without the weights that it promises is not used. */
+/* A checkpoint that lacks the averaged weights it lists is not used. */
 TEST(ema_checkpoint_is_checked)
 {
 	struct conf c;

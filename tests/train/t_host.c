@@ -1,4 +1,4 @@
-/* t_host.c - what is read of a host: /proc and /sys of made-up machines, a made-up NVML */
+/* t_host.c - telemetry of hosts, from made-up /proc and /sys trees and a fake NVML */
 #include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ TEST(host_rates)
 
 	check(isnan(host_counter_rate(&c, 1000, 10)));
 	check_near(host_counter_rate(&c, 3000, 12), 1000, 1e-9);
-	check(isnan(host_counter_rate(&c, 500, 13))); /* reset: nothing is said */
+	check(isnan(host_counter_rate(&c, 500, 13))); /* after a reset the rate is unknown */
 	check_near(host_counter_rate(&c, 600, 14), 100, 1e-9);
 	check(isnan(host_counter_rate(&c, 700, 14))); /* no time has passed */
 	check_near(host_counter_rate(&c, 700, 15), 0, 1e-9);
@@ -227,14 +227,14 @@ TEST(host_link_speeds)
 	put(r->sys, "class/net/eth0/device/uevent", "DRIVER=mlx5_core\n");
 	put(r->sys, "class/net/eth0/speed", "25000\n");
 	check_near(host_link_bytes_s(r, "eth0"), 3.125e9, 0);
-	put(r->sys, "class/net/eth0/speed", "-1\n"); /* a virtual machine's */
+	put(r->sys, "class/net/eth0/speed", "-1\n"); /* of a virtual machine */
 	check(isnan(host_link_bytes_s(r, "eth0")));
-	put(r->sys, "class/net/eth0/speed", "4294967295\n"); /* the same of older kernels */
+	put(r->sys, "class/net/eth0/speed", "4294967295\n"); /* -1 in older kernels */
 	check(isnan(host_link_bytes_s(r, "eth0")));
 	put(r->sys, "class/net/eth0/speed", "");
 	check(isnan(host_link_bytes_s(r, "eth0")));
 	put(r->sys, "class/net/veth0/uevent", "INTERFACE=veth0\nIFINDEX=3\n");
-	put(r->sys, "class/net/veth0/speed", "10000\n"); /* made up by the kernel */
+	put(r->sys, "class/net/veth0/speed", "10000\n"); /* a nominal value of the kernel */
 	check(isnan(host_link_bytes_s(r, "veth0")));
 	put(r->sys, "class/net/bond0/uevent", "DEVTYPE=bond\nINTERFACE=bond0\n");
 	put(r->sys, "class/net/bond0/speed", "20000\n");
@@ -276,7 +276,7 @@ TEST(host_infiniband)
 	host_ib_sample(r, &ib);
 	check_int(ib.ports, 1);
 	check_str(ib.name, "mlx5_0");
-	check_int(ib.received, 4000); /* words of four bytes */
+	check_int(ib.received, 4000); /* the counter counts words of four bytes */
 	check_near(ib.link_bytes_s, 25e9, 0);
 	/* the adapter carries more than Ethernet: it is the interface */
 	put(r->proc, "net/dev", "\n\n eth0: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n");
@@ -290,7 +290,7 @@ TEST(host_infiniband)
 	check_near(now.tx_bytes_s, 12000, 1e-6);
 	check_near(now.rx_bytes_s, 4000, 1e-6);
 	check_near(now.link_bytes_s, 25e9, 0);
-	/* a second port; and an old counter that has stopped at its end is not a number */
+	/* a second port; a 32-bit counter at its maximum is unknown */
 	put_port(r, "mlx5_1/ports/1", "4: ACTIVE\n", "77\n", "4294967295\n");
 	host_ib_sample(r, &ib);
 	check_str(ib.name, "mlx5_0+1");
@@ -355,7 +355,7 @@ TEST(host_gpus_of_nvidia)
 		check_near(g->sm_max_mhz, 1980, 0);
 		check_near(g->nvlink_tx_bytes_s, 1024 * 1024 / 2.0, 0);
 		check_near(g->nvlink_rx_bytes_s, 1024 * 1024, 0);
-		/* counters of even ones; the others by the slow call, one at a look */
+		/* even GPUs have counters; of the others one is sampled each time, by the slow call */
 		if (i % 2 && i > 1)
 			check(isnan(g->pcie_tx_bytes_s));
 		else
@@ -377,7 +377,7 @@ TEST(host_gpus_in_trouble)
 	if (check_int(look_twice(r, g, text, sizeof(text)), 2)) {
 		check(!g[0].lost && g[1].lost);
 		check(isnan(g[1].util) && isnan(g[1].memory_used) && isnan(g[1].power_w));
-		check_str(g[0].name, "Fake GPU 0\?\?\""); /* whatever it is called */
+		check_str(g[0].name, "Fake GPU 0\?\?\""); /* a name with any characters */
 	}
 	play_nvml(r, "fake_nvml.so", "18");
 	check_int(look_twice(r, g, text, sizeof(text)), 0);
@@ -390,8 +390,8 @@ TEST(host_gpus_in_trouble)
 	check_str(text, "the library of the NVIDIA driver cannot be used (NVML 999)");
 }
 
-/* Whatever is not supported or not there is unknown, never 0. */
-TEST(host_gpus_of_few_words)
+/* Values that are not supported or missing are unknown, never 0. */
+TEST(host_gpus_without_optional_values)
 {
 	struct host_roots *r = made_up();
 	struct host_gpu g[HOST_GPUS_MAX];
@@ -458,7 +458,7 @@ TEST(host_gpus_of_jetson_and_amd)
 	}
 }
 
-/* ---- all together ------------------------------------------------------- */
+/* ---- the whole telemetry of a host ------------------------------------------------------- */
 
 static void put_state(struct host_roots *r, int busy, int idle, uint64_t in, uint64_t out)
 {

@@ -1,4 +1,4 @@
-/* t_leftover.c - records of running processes: who is meant, and who is never touched */
+/* t_leftover.c - records of running processes; only the recorded processes are ended */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static struct leftover *one(void)
 	return &l;
 }
 
-/* Nothing is waited for while it is ended, so somebody has to fetch the dead child. */
+/* The module does not wait for the process it ends, so waitpid() collects the child here. */
 static void end(const struct leftover *l, double grace, const char *how, pid_t child, int signal)
 {
 	const char *ended = "?";
@@ -122,7 +122,7 @@ TEST(leftover_ends_the_recorded_process)
 	check(one()->alive);
 	end(one(), 0.2, "killed", pid, SIGKILL);
 	pid = sleeper(false);
-	test_kill(pid, SIGSTOP); /* hears SIGTERM only when it goes on */
+	test_kill(pid, SIGSTOP); /* a stopped process gets SIGTERM only when it is continued */
 	end(one(), 3, "terminated", pid, SIGTERM);
 }
 
@@ -137,21 +137,21 @@ TEST(leftover_never_touches_others)
 		return;
 	l = *one();
 	l.file[0] = 0;
-	l.started++; /* the pid went to somebody else */
+	l.started++; /* another process has the pid now */
 	end(&l, 0.1, "gone", 0, 0);
 	l = *one();
 	l.file[0] = 0;
-	l.boot[0] ^= 1; /* the machine was started anew */
+	l.boot[0] ^= 1; /* the machine was rebooted */
 	end(&l, 0.1, "gone", 0, 0);
 	l = *one();
 	l.file[0] = 0;
-	l.pid_space[6] ^= 1; /* a container's */
+	l.pid_space[6] ^= 1; /* of a container */
 	end(&l, 0.1, "gone", 0, 0);
 	check_int(kill(pid, 0), 0);
 	test_kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	check(!one()->alive);
-	end(one(), 0.1, "gone", 0, 0); /* its record goes */
+	end(one(), 0.1, "gone", 0, 0); /* its record is removed */
 	check_int(leftover_read(&all, &n, &e), 0);
 	check_int(n, 0);
 }
@@ -208,7 +208,7 @@ TEST(leftover_refuses_foreign_records)
 	free(path);
 }
 
-TEST(linkfile_reads_what_was_measured)
+TEST(linkfile_reads_measurements)
 {
 	static const char text[] = "{\"v\":1,\"t\":5,\"network\":\"10.0.0.0/24\",\"hosts\":[\"a\","
 				   "\"b\"],\"link_bytes_s\":1.25e8,\"latency_s\":-1}";
@@ -223,7 +223,7 @@ TEST(linkfile_reads_what_was_measured)
 	check_int(linkfile_read(&s, test_folder(), &e), 0);
 	check_int(s.hosts, 2);
 	check_near(s.bytes_s, 1.25e8, 0);
-	check(s.latency_s != s.latency_s); /* no time is negative */
+	check(s.latency_s != s.latency_s); /* a negative time is unknown */
 	check_str(s.network, "10.0.0.0/24");
 	buf_clear(&b);
 	buf_add_str(&b, "{\"t\":");

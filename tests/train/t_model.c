@@ -62,7 +62,7 @@ TEST(model_names)
 	free(params);
 }
 
-TEST(model_shapes_that_cannot_be)
+TEST(model_refuses_impossible_shapes)
 {
 	struct model_shape good = small_shape(), s;
 	struct model_param *params;
@@ -217,7 +217,7 @@ TEST(model_cpu_bf16_near_pytorch)
 	compare_with_pytorch("cpu", true);
 }
 
-/* Logits made a few rows at a time, and their gradient apart, change nothing. */
+/* Logits in pieces of a few rows, with separate gradients, give the same result. */
 TEST(model_logits_in_pieces)
 {
 	struct ops pieces = *ops_ref();
@@ -246,7 +246,7 @@ TEST(model_logits_in_pieces)
 	}
 }
 
-/* Each step and each micro-batch drops other elements, and the same ones again. */
+/* Dropout masks depend on step and micro-batch only. */
 TEST(model_drops_by_step_and_micro_batch)
 {
 	static const uint32_t moments[][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 0, 0 } };
@@ -299,8 +299,8 @@ static double loss_at(struct model *m, const struct batch *b, const float *param
 }
 
 /*
- * Along one random direction within each tensor, with all dropouts on. The masks are
- * functions of their place, so the loss is smooth but for the kinks of ReLU.
+ * The derivative along one random direction of each tensor, with all dropouts. The masks depend
+ * only on the position, so the loss is smooth except for the kinks of ReLU.
  */
 TEST(model_gradient_by_differences)
 {
@@ -424,7 +424,7 @@ TEST(model_packed_equals_alone)
 	model_free(m);
 }
 
-/* The forward pass alone lives in less memory and gives the same. */
+/* A model for evaluation only needs less memory and gives the same result. */
 TEST(model_evaluates_in_less_memory)
 {
 	struct model_shape shape = small_shape();
@@ -502,7 +502,7 @@ TEST(model_cpu_equals_ref)
 	model_free(ref);
 }
 
-/* The same bits again; other bits when seed, step or micro-batch name other masks. */
+/* Two runs give the same bits; another seed, step or micro-batch gives other masks. */
 TEST(model_repeats_bit_by_bit)
 {
 	struct model *m = small_model("cpu", false);
@@ -539,7 +539,7 @@ TEST(model_repeats_bit_by_bit)
 	model_free(m);
 }
 
-/* Gradients of a step with so many threads; NULL after a failed check. Owned by the caller. */
+/* Gradients of a step with this number of threads, owned by the caller; NULL: a check failed. */
 static float *gradients_by(int threads, bool bf16)
 {
 	struct model_shape shape = small_shape();
@@ -562,7 +562,7 @@ static float *gradients_by(int threads, bool bf16)
 	return x;
 }
 
-/* Our own products do not depend on the number of threads, by not one bit (oneDNN's may). */
+/* Products of kernels/cpu have the same bits for any number of threads (oneDNN may differ). */
 TEST(model_threads_change_nothing)
 {
 	const size_t bytes = 16 * 32 * sizeof(float); /* of the table, which all else reaches */
@@ -652,7 +652,7 @@ TEST(model_training_memory)
 	check_err(model_memory_needs(&size, &halves, &e), ERR_CONFIG);
 }
 
-/* For a backend that keeps graphs. */
+/* Graph function of a backend that can record graphs and has none. */
 static int kept_never(struct dev *d, const struct graph_key *key)
 {
 	(void)d;
@@ -660,7 +660,7 @@ static int kept_never(struct dev *d, const struct graph_key *key)
 	return 0;
 }
 
-/* Whole granules of rows need hardly more where there are graphs, others are rounded up. */
+/* With graphs, rows are rounded up to granules; whole granules need hardly more memory. */
 TEST(model_memory_for_graphs)
 {
 	const struct model_shape shape = { 512, 2048, 8, 6, 6, 32768, 32768 };

@@ -45,7 +45,7 @@ TEST(network_costs_invariants)
 		tree = t;
 		sent = network_bytes_sent(1e8, n);
 	}
-	/* Large and few: ring; small and many: tree. */
+	/* A large array on few hosts: ring; a small one on many hosts: tree. */
 	check(network_ring_seconds(1e9, 8, GBIT, 1e-4) < network_tree_seconds(1e9, 8, GBIT, 1e-4));
 	check(network_ring_seconds(1e4, 999, GBIT, 1e-4) >
 	      network_tree_seconds(1e4, 999, GBIT, 1e-4));
@@ -142,7 +142,7 @@ TEST(network_judge_reference_system)
 	check_near(out.exposed_share, 1.38 / 1.71, 1e-9);
 	check(strstr(out.text, "The network is the bottleneck: 81 %") != NULL);
 	check(strstr(out.text, "2.00 Gbit/s (250 MB/s)") != NULL);
-	v.link_bytes_s = NAN; /* as in the write-ups: nobody knew what the port can do */
+	v.link_bytes_s = NAN; /* as in the reports: the speed of the port was unknown */
 	judged(&v, NETWORK_LINK, "hosts bandwidth");
 }
 
@@ -183,7 +183,7 @@ TEST(network_judge_bytes_a_minute)
 	network_diagnose(&v, &out);
 	check_near(out.observed_bytes, out.predicted_bytes, 0.02 * out.predicted_bytes);
 	check_int(out.answer, NETWORK_LATENCY);
-	v.observed_bytes = 17.3e9 / 300 * 1.28; /* read as five minutes it does not fit */
+	v.observed_bytes = 17.3e9 / 300 * 1.28; /* samples of five minutes would not fit */
 	network_diagnose(&v, &out);
 	check(strstr(out.text, "the interface counts only a part") != NULL);
 }
@@ -224,7 +224,7 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_STRAGGLER, "rank 2 computes 1.50 times");
 	v.wait_s = 0.24;
 	judged(&v, NETWORK_LATENCY, "50 %");
-	v.wait_s = NAN; /* not measured: from what the slowest computes */
+	v.wait_s = NAN; /* not measured: derived from the slowest rank */
 	v.compute_s = 0.5;
 	judged(&v, NETWORK_STRAGGLER, "rank 2");
 	v.slowest_share = 1.4;

@@ -1,4 +1,4 @@
-/* t_openseq2seq.c - logs of OpenSeq2Seq become journals. */
+/* t_openseq2seq.c - conversion of logs of OpenSeq2Seq to journals */
 #include "tests/test.h"
 
 #include <math.h>
@@ -67,11 +67,12 @@ TEST(openseq2seq_log_of_a_training)
 	check_int(seen.eval_every, 90);
 	check(field_of(&journal, "eval", 1, "step") == 90);
 	check(field_of(&journal, "eval", 2, "step") == 180);
-	check(field_of(&journal, "eval", 3, "step") == 192); /* the last one: not before */
+	check(field_of(&journal, "eval", 3, "step") ==
+	      192); /* the last evaluation: at the last step */
 	check(field_of(&journal, "eval", 1, "pseudo_bleu") == 0.0512);
 	check(isnan(field_of(&journal, "eval", 1, "bleu")));
 	check(isnan(field_of(&journal, "eval", 2, "pseudo_bleu")));
-	/* times: the end is where the file says, steps take what they took */
+	/* the time of the end is that of the file; steps have their logged durations */
 	check(field_of(&journal, "stop", 0, "t") == 2000);
 	check(fabs(field_of(&journal, "train", 4, "t") - 2000) < 1e-9);
 	check(fabs(field_of(&journal, "train", 3, "t") - (2000 - 48 * 2.0)) < 1e-9);

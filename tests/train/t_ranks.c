@@ -1,4 +1,4 @@
-/* t_ranks.c - whole runs of several ranks, which are threads of this process. */
+/* t_ranks.c - runs of several ranks, which are threads of this process */
 #include <sys/resource.h>
 
 #include "tests/train/fake_ranks.h"
@@ -40,13 +40,13 @@ static bool make_shared_conf(struct conf *c)
 	set(c, "micro_batches", "6");
 	set(c, "bucket_mb", "0.01");
 	set(c, "telemetry_every", "0");
-	/* steps small enough for rounding to stay rounding */
+	/* small steps, so that training does not amplify rounding errors */
 	set(c, "warmup", "400");
 	set(c, "steps", "30");
 	return true;
 }
 
-/* The losses that a run's journal tells, of each step. */
+/* The losses of all steps in the journal of a run. */
 static int losses_of(const char *run, double *losses, int most)
 {
 	char path[600];
@@ -93,10 +93,10 @@ static void check_near_losses(const char *a, const char *b, int n, double tolera
 }
 
 /*
- * However many ranks, and however they reduce: the same losses. Whether reduction overlaps
- * backward and whether the optimizer is sharded changes not a bit, clipping included.
+ * The losses do not depend on the number of ranks or the way of reduction. With overlapped
+ * reduction or a sharded optimizer every bit is the same, with clipping too.
  */
-TEST(ranks_train_as_one_does)
+TEST(ranks_train_like_one)
 {
 	struct conf c;
 
@@ -123,8 +123,8 @@ TEST(ranks_train_as_one_does)
 	conf_free(&c);
 }
 
-/* With less on the wire the losses stay near those of fp32. */
-TEST(ranks_train_with_less_on_the_wire)
+/* With compressed gradients the losses stay near those of fp32. */
+TEST(ranks_train_with_compression)
 {
 	static const struct {
 		const char *wire;
@@ -158,7 +158,7 @@ TEST(ranks_train_with_less_on_the_wire)
 	conf_free(&c);
 }
 
-/* What is resumed equals what went through: moments in parts, error feedback of each rank, averages. */
+/* A resumed run equals an uninterrupted one: sharded moments, error feedback, averages. */
 TEST(ranks_resume_bit_by_bit)
 {
 	static const char *const cases[][8] = {
@@ -192,7 +192,7 @@ TEST(ranks_resume_bit_by_bit)
 	conf_free(&c);
 }
 
-/* A checkpoint of a sharded optimizer is like any other: for one rank, for more, without shards. */
+/* A checkpoint of a sharded optimizer can be resumed by one rank, by more, and without shards. */
 TEST(ranks_may_change_between_attempts)
 {
 	struct conf c;
@@ -211,7 +211,7 @@ TEST(ranks_may_change_between_attempts)
 	set(&c, "shard_optimizer", "no");
 	train_on(&c, "r", 1);
 	check_near_losses("one", "r", 30, 1e-4);
-	/* what compression held back belongs to as many ranks: it is left out, and that is said */
+	/* error feedback needs the same number of ranks: it is dropped with a warning */
 	set(&c, "wire", "2bit");
 	set(&c, "steps", "40");
 	train_on(&c, "r", 2);
@@ -221,7 +221,7 @@ TEST(ranks_may_change_between_attempts)
 	conf_free(&c);
 }
 
-/* Ranks that step alone learn as well, send less, and are one at checkpoints. */
+/* With local steps ranks learn too, send less, and have equal weights at checkpoints. */
 TEST(ranks_take_local_steps)
 {
 	double exact[20], loss[20], sent = 0, all = 0;
@@ -257,7 +257,7 @@ static void fail_to_save(struct comm *c, void *arg)
 	check(strstr(e.text, "the newest is of step 10") != NULL);
 }
 
-/* A full disk: said once, tried again, then the end; the checkpoint before is untouched. */
+/* A full disk: one warning, one retry, then the run ends; the previous checkpoint stays. */
 TEST(ranks_outlive_one_failed_save)
 {
 	struct rlimit limit, small;
@@ -287,7 +287,7 @@ TEST(ranks_outlive_one_failed_save)
 	count_records("r", "stop", "exit", &status);
 	check_near(status, 74, 0);
 	check(!file_exists(at("runs/r/checkpoints/20.tmp")));
-	train_on(&c, "r", 2); /* there is room again */
+	train_on(&c, "r", 2); /* the disk has space again */
 	count_records("r", "save", "step", &step);
 	check_near(step, 100, 0);
 	conf_free(&c);
@@ -304,7 +304,7 @@ static void refuse(struct comm *c, void *arg)
 	check(strstr(e.text, "local_steps") != NULL);
 }
 
-TEST(ranks_refuse_what_cannot_be)
+TEST(ranks_refuse_impossible_options)
 {
 	struct conf c;
 	struct job j = { .conf = &c };
@@ -321,7 +321,7 @@ TEST(ranks_refuse_what_cannot_be)
 	conf_free(&c);
 }
 
-/* Of a checkpoint: how far two runs' models are apart. */
+/* The distance between the models of two runs at a checkpoint. */
 static double apart(const struct conf *c, const char *a, const char *b, int step)
 {
 	int64_t n = 0;
@@ -335,8 +335,8 @@ static double apart(const struct conf *c, const char *a, const char *b, int step
 	return x && y ? worst : INFINITY;
 }
 
-/* However many ranks keep the average, and also when they change: it is what one rank has. */
-TEST(ranks_average_as_one_does)
+/* The average does not depend on the number of ranks, also if that number changes. */
+TEST(ranks_average_like_one)
 {
 	struct conf c;
 

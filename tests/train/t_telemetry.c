@@ -10,7 +10,7 @@
 #include "train/watch/telemetry.h"
 #include "train/watch/telemetry_internal.h"
 
-/* What gather would give: rank 0 has its own row, the others are made up. */
+/* The result of a gather: rank 0 has its own row, the others are made up. */
 static struct telemetry_row *others;
 
 static int gather(struct comm *c, const void *mine, size_t n, void *all, struct err *e)
@@ -122,7 +122,7 @@ TEST(telemetry_records)
 	journal_free(j);
 }
 
-/* All that a host can say fits into a line. */
+/* The longest record of a host fits into a line. */
 TEST(telemetry_many_gpus)
 {
 	struct telemetry_options how = { .every_s = 1e-9, .gradient_bytes = 1e6, .wire_ratio = 1 };

@@ -9,7 +9,7 @@
 #include "share/base/file.h"
 #include "train/record/tensorboard.h"
 
-/* Golden records: what TensorBoard's own event_pb2 and record writer make of the same. */
+/* The same records as written by TensorBoard's own event_pb2 and record writer. */
 static const char version_hex[] =
 	"1800000000000000a37f4b220900000040fc54d9411a0d627261696e2e4576656e743a32eced8f9d";
 static const char scalar_hex[] =
@@ -71,7 +71,7 @@ TEST(tensorboard_bytes)
 	record(t, "[]");
 	buf_clear(&hex);
 	read_hex(test_folder(), begun / 2, &hex);
-	check_str(buf_text(&hex), scalar_hex); /* and nothing of the others */
+	check_str(buf_text(&hex), scalar_hex); /* and no other record */
 	tensorboard_free(t);
 	buf_free(&hex);
 }

@@ -1,4 +1,4 @@
-/* t_train.c - the schedule, Adam, and whole runs: resumed, killed, shared by ranks. */
+/* t_train.c - the schedule, Adam, and runs: resumed, killed, with two ranks */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ TEST(adam_first_step)
 	model_free(m);
 }
 
-TEST(train_run_learns_and_tells)
+TEST(train_run_learns_and_reports)
 {
 	struct conf c;
 	double loss = 0, exit_status = -1, step = 0;
@@ -94,14 +94,14 @@ TEST(train_run_learns_and_tells)
 		check_near(step, 200, 0);
 		check_int(count_records("r", "stop", "exit", &exit_status), 1);
 		check_near(exit_status, 0, 0);
-		check(loss > 0 && loss < 3.4); /* ln 41 = 3.71 knows nothing */
+		check(loss > 0 && loss < 3.4); /* an untrained model: ln 41 = 3.71 */
 		check(file_exists(at("runs/r/checkpoints/200/vocab.tsv")));
 		check(!file_exists(at("runs/r/checkpoints/170")));
 	}
 	conf_free(&c);
 }
 
-/* Looking at the clock changes nothing, and the record accounts for the steps. */
+/* Profiling does not change the weights, and the record covers the time of the steps. */
 TEST(train_profile)
 {
 	struct conf c;
@@ -147,7 +147,7 @@ TEST(train_resumes_bit_by_bit)
 	check_int(count_records("parts", "start", "attempt", &step), 2);
 	check_near(step, 2, 0);
 
-	/* the newest checkpoint is damaged: from the one before */
+	/* the newest checkpoint is damaged: resume from the one before */
 	check_err(file_write_all(at("runs/parts/checkpoints/30/optimizer.safetensors"), "x", 1, &e),
 		  0);
 	trains(&parts);
@@ -156,7 +156,7 @@ TEST(train_resumes_bit_by_bit)
 	conf_free(&parts);
 }
 
-/* Codes that make the words of the corpus of letters, which are in its vocabulary now. */
+/* A corpus with BPE codes that build its words from letters; the vocabulary has both. */
 static bool make_corpus_with_codes(void)
 {
 	static const char *const more[] = { "w@@", "0@@", "1@@", "2@@", "3@@" };
@@ -178,7 +178,7 @@ static bool make_corpus_with_codes(void)
 	buf_clear(&text);
 	if (!rc)
 		rc = file_read_all(at("corpora/c/vocab.tsv"), 0, &text, &e);
-	/* letters after the words: the ids of the shard stay as they are */
+	/* letters follow the words, so the ids of the shard do not change */
 	buf_truncate(&text, (size_t)(strstr(buf_text(&text), "<unused0>") - buf_text(&text)));
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		buf_printf(&text, "%s\t1\n", more[i]);
@@ -192,7 +192,7 @@ static bool make_corpus_with_codes(void)
 	return check_err(rc, 0) && make_shard();
 }
 
-TEST(train_with_dropped_merges_resumes_bit_by_bit)
+TEST(train_with_bpe_dropout_resumes_bit_by_bit)
 {
 	static const char *const runs[] = { "plain", "straight", "parts" };
 	struct conf c[3];
@@ -266,7 +266,7 @@ TEST(train_stops_when_asked)
 	conf_free(&c);
 }
 
-TEST(train_refuses_what_does_not_match)
+TEST(train_refuses_a_mismatch)
 {
 	static const volatile sig_atomic_t never;
 	struct conf c;
@@ -288,7 +288,7 @@ TEST(train_refuses_what_does_not_match)
 	check(make_corpus_of('x'));
 	check_err(train(&c, &never, &e), ERR_DATA);
 	check(strstr(e.text, "another vocabulary") != NULL);
-	/* the vocabulary is not the one that the shard was made with */
+	/* the vocabulary is not that of the shard */
 	check(make_vocabulary(at("corpora/c/vocab.tsv"), 'y'));
 	check_err(train(&c, &never, &e), ERR_DATA);
 	check(strstr(e.text, "SHA-256") != NULL);
@@ -304,8 +304,8 @@ TEST(train_refuses_what_does_not_match)
 }
 
 /*
- * Weights that are no numbers: steps are left out, and in the end the run says that it has
- * diverged.
+ * With weights that are not finite, steps are skipped, and finally the run ends with the message
+ * that it has diverged.
  */
 TEST(train_notices_divergence)
 {
@@ -337,7 +337,8 @@ TEST(train_notices_divergence)
 		check_int(count_records("r", "stop", "exit", &exit_status), 2);
 		check_near(exit_status, 65, 0);
 		check(count_records("r", "event", NULL, NULL) > 20);
-		check_int(count_records("r", "train", NULL, NULL), 2 + 19); /* each is told */
+		check_int(count_records("r", "train", NULL, NULL),
+			  2 + 19); /* each skipped step has a record */
 		check(!file_exists(at("runs/r/checkpoints/21")));
 	}
 	free(w);
@@ -356,7 +357,7 @@ static bool start_rank(struct proc *p, const char *program, const char *run)
 	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
 }
 
-/* Killed with SIGKILL four times in the middle, then left alone. */
+/* The run is killed with SIGKILL four times, then it finishes. */
 TEST(train_survives_kill)
 {
 	struct conf c;
@@ -449,7 +450,7 @@ static bool open_mpi_is_here(void)
 }
 
 /*
- * Two ranks train on the same micro-batches as one: the same weights but for the order of
+ * Two ranks train on the same micro-batches as one, so the weights differ only by the order of
  * additions.
  */
 TEST(train_two_ranks_equal_one)
@@ -521,7 +522,7 @@ TEST(train_more_ranks_than_micro_batches)
 	conf_free(&c);
 }
 
-TEST(evaluations_come_back)
+TEST(evaluations_are_resumed)
 {
 	struct evaluations v = { 0 }, again = { 0 };
 	struct err e = { 0 };
@@ -555,7 +556,7 @@ TEST(evaluations_come_back)
 	evaluations_free(&v);
 }
 
-TEST(evaluations_of_the_first_version_come_back)
+TEST(evaluations_of_the_first_version_are_resumed)
 {
 	static const char text[] = "{\"step\":300,\"best_step\":200,\"best_bleu\":31.25}\n";
 	struct evaluations v = { 0 };

@@ -1,6 +1,6 @@
 /*
- * train_curve.c - the loss of every step of a small model, with all that is needed
- * to repeat it elsewhere: tests/peers/pytorch_curve.py.
+ * train_curve.c - prints the loss of every step of a small model, and the data to repeat the
+ * training in another program (tests/peers/pytorch_curve.py)
  *
  *	tests/train_curve FOLDER [--steps 500] [--precision fp32|bf16] [--d_model 64] [--layers 2]
  *			  [--vocabulary 512] [--tokens 1024] [--threads 0] [--rate 1000]
@@ -8,7 +8,7 @@
  * FOLDER, made when missing, gets initial.safetensors, the weights before the first step. On
  * standard output there is a JSON object a step: loss (nats per target token, label smoothing 0.1),
  * grad_norm, source and target (lists of sentences without special tokens). No dropout; Adam with
- * betas 0.9 and 0.98 and the constant rate of so many millionths.
+ * betas 0.9 and 0.98 and a constant rate of --rate millionths.
  */
 #include <stdio.h>
 #include <stdlib.h>
