@@ -1,6 +1,6 @@
 #!/bin/sh
-# doc_screens.sh - each screen in a document is the one that the workbench draws. A document names the recorded screen
-# in a comment before the block: <!-- screen tests/golden/frame/run-24x80.screen -->. UPDATE=1 copies it in.
+# doc_screens.sh - screens in documents equal the recorded screens of the workbench. A comment before the block names the
+# file: <!-- screen tests/golden/frame/run-24x80.screen -->. UPDATE=1 copies the recorded screens into the documents.
 set -eu
 cd "${srcdir:-.}"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-screens-XXXXXX")

@@ -1,13 +1,13 @@
-# helpers.sh - what the shell tests share: . "$(dirname "$0")/helpers.sh", with tmp set to a folder of their own.
+# helpers.sh - functions for shell tests: . "$(dirname "$0")/helpers.sh", after setting tmp to a folder of the script.
 # shellcheck shell=sh disable=SC2154 # tmp
 #
-#	ok NAME; not_ok NAME WHY; skip NAME WHY       one more test
-#	says NAME STATUS WORDS COMMAND...   its exit status, and the words (an extended regular expression; '': any)
-#	                                    in what it wrote to the files $said; they are $tmp/out and $tmp/err
+#	ok NAME; not_ok NAME WHY; skip NAME WHY       report the result of a test
+#	says NAME STATUS WORDS COMMAND...   test: COMMAND exits with STATUS, and WORDS (an extended regular expression;
+#	                                    '': any) match in the files $said (default: its output, $tmp/out and $tmp/err)
 #	same NAME A B; equal NAME FILE FILE; absent NAME PATH; present NAME PATH
-#	losses RUN                          step and loss of each, of those done twice the last; runs are in $w/runs
-#	near A B TOLERANCE STEPS            the losses of two runs, step by step, and how many there are
-#	tally                               the last line, which tests/tally.sh counts; fails when a test did
+#	losses RUN                          step and loss of all steps of $w/runs/RUN; of a repeated step, the last
+#	near A B TOLERANCE STEPS            do both runs have STEPS steps, with losses within TOLERANCE?
+#	tally                               print the last line for tests/tally.sh; fails if a test failed
 
 passed=0 failed=0 skipped=0
 said="$tmp/out $tmp/err"

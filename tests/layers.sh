@@ -1,5 +1,5 @@
 #!/bin/sh
-# layers.sh - who may include whom, room by room. The table is the architecture.
+# layers.sh - checks which room may include headers of which other rooms. The table is the architecture.
 set -eu
 cd "${srcdir:-.}"
 status=0
@@ -8,7 +8,7 @@ rooms=''	# declared so far, one a line
 complain() { echo "^ $*"; status=1; }
 
 # room FOLDER ALLOWED... : the files of FOLDER itself (not of the rooms below it) include only from FOLDER and from
-# rooms that stand above this line: so there is no cycle. A folder with /... stands for all of its rooms.
+# rooms that are listed above this line, so there is no cycle. FOLDER/... means all of its rooms.
 room() {
 	from=$1
 	shift
@@ -29,7 +29,7 @@ $from"
 }
 files_of() { find "$1" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.cuh'; }
 
-# only HEADER FILES... : nobody else includes this foreign header.
+# only HEADER FILES... : no other file includes this foreign header.
 only() {
 	header=$1
 	shift
@@ -101,7 +101,7 @@ only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only unicode    data/text/icu.c
 
-# never WORDS : functions nobody calls, because they are too easy to misuse.
+# never WORDS : functions that no file calls, because they are easy to misuse.
 never() {
 	if grep -rnE "(^|[^_[:alnum:]])($1)[[:space:]]*\\(" share kernels data train eval tui --include='*.[ch]' --include='*.cu'; then
 		complain "banned: $1"
@@ -114,7 +114,7 @@ for folder in $(find share kernels data train eval tui -name '*.[ch]' -o -name '
 	echo "$rooms" | grep -qx "$folder" || complain "$folder is no room of the table"
 done
 
-# What no local.mk names is missing from the distribution, and only "make distcheck" would notice.
+# A file that no local.mk names is missing from the distribution; only "make distcheck" would notice.
 files=$(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def')
 for file in $files; do
 	if ! grep -qF "${file##*/}" "${file%%/*}/local.mk" "$(dirname "$file")/local.mk" Makefile.am 2>/dev/null; then

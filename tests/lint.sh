@@ -1,5 +1,5 @@
 #!/bin/sh
-# lint.sh - what no compiler checks: the format, length of lines, functions and files, names, shell scripts.
+# lint.sh - checks format, lengths of lines, functions and files, unique names, and shell scripts.
 set -eu
 cd "${srcdir:-.}"
 status=0
@@ -22,7 +22,7 @@ complain() { echo "^ $*"; status=1; }
 		if [ "$n" -gt 800 ]; then echo "$file: $n lines"; complain "a file has at most 800 lines"; fi
 	done
 }
-# clang-format 14 is the measure: other versions break other lines.
+# Only clang-format 14 counts: other versions break lines differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 	# shellcheck disable=SC2046,SC2086 # a list of words
 	clang-format --dry-run -Werror $(echo "$sources" | grep -v /golden/) $(find tests -name '*.cc') ||
@@ -34,7 +34,7 @@ for file in $(echo "$sources" | grep -v '^tests/'); do
 		if (NR - from - 1 > 80) { print file ":" from ": a function of " NR - from - 1 " lines"; bad = 1 }
 		from = 0 } END { exit bad }' "$file" || complain "a function has at most 80 lines"
 done
-# One name, one function: tools and readers follow a name to one place.
+# Function names are unique, so that a search finds one place.
 names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
 	sed -s -n 's/^static [^=;(]*[ *]\([a-z][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }

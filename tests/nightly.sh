@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# nightly.sh [PART...] - what takes too long for each change: all parts, or those named. Hours on two cores.
+# nightly.sh [PART...] - tests that take too long for each change: all parts, or the named ones. Hours on two cores.
 # Last line: "N passed, N failed, N skipped"; logs and builds stay in build-nightly/.
 #
 #	long		the long tests ("make check-long"): ranks, live runs, hosts, terminals, the simulated GPU
@@ -28,7 +28,7 @@ export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=pri
 minimal="--without-cuda --without-mpi --without-nccl --without-onednn --without-isal --without-curses
 	--disable-vector-variants --enable-sanitizers --enable-werror"
 
-# full_tree : a build of all that is found here but CUDA, once for all parts that need it
+# full_tree : one build with all libraries found here except CUDA, for all parts that need it
 full_tree() {
 	[ -x "$logs/full/werkbank" ] || part full part_tree full --without-cuda --enable-asserts
 }

@@ -1,12 +1,12 @@
-# parts.sh - what .ci/run and tests/nightly.sh share: named parts, their times, the tally. To be sourced by bash, with
+# parts.sh - functions of .ci/run and tests/nightly.sh: named parts, their times, the tally. Sourced by bash, with
 # "here" set to the source folder and "logs" to a folder for logs and builds.
 # shellcheck shell=bash disable=SC2154 # here, logs
 #
-#	part NAME COMMAND...          one part: it passes or fails, its output is in $logs/NAME.log
+#	part NAME COMMAND...          run one part: it passes or fails; its output goes to $logs/NAME.log
 #	part_skip NAME WHY            one part that cannot run here
 #	part_tally LINE               add "3 passed, 0 failed, 1 skipped" to the totals
 #	part_tree NAME OPTION...      configure and build in $logs/NAME
-#	part_make NAME ARGUMENT...    make there
+#	part_make NAME ARGUMENT...    run make in $logs/NAME
 #	part_install COMMAND PACKAGE...   install the packages when the command is missing (Debian)
 #	part_finish                   the last line; fails when a part failed
 jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tally.sh BUILD-FOLDER - count what the last "make check" there did: each test of tests/run, and each script.
-# Prints "N passed, N failed, N skipped"; fails when something failed or nothing was run.
+# tally.sh BUILD-FOLDER - count the results of the last "make check" in it: each test of tests/run and of each script.
+# Prints "N passed, N failed, N skipped"; fails if a test failed or none ran.
 set -eu
 cd "$1"
 passed=0 failed=0 skipped=0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_shortlist.sh - what a lexical shortlist gains and costs: sh bench_shortlist.sh MODEL SHORTLIST SOURCE REFERENCE
+# bench_shortlist.sh - speed and BLEU with and without a lexical shortlist: sh bench_shortlist.sh MODEL SHORTLIST SOURCE REFERENCE
 # [OPTION...], in a build folder. Translates with and without it in turn, three times each (ROUNDS), on one thread;
 # prints the least CPU seconds of each, their ratio, and BLEU of both. Options go to translate.
 set -eu

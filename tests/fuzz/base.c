@@ -1,4 +1,4 @@
-/* base.c - text, JSON, recipes, journals. See fuzz.h */
+/* base.c - targets for lines, JSON, recipes and journals; see fuzz.h */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "share/base/text.h"
 #include "tests/fuzz/fuzz.h"
 
-/* ---- lines: the same from a file, from memory, and byte by byte; mended text is well-formed ---- */
+/* ---- lines: equal from a file, from memory, and byte by byte; repaired text is valid UTF-8 ---- */
 
 struct rest {
 	const uint8_t *data;
@@ -101,7 +101,7 @@ FUZZ(lines)
 	return 0;
 }
 
-/* ---- JSON: what was read can be walked in every way ---- */
+/* ---- JSON: all ways to read a parsed tree agree ---- */
 
 static void walk(const struct json *v)
 {
@@ -121,7 +121,7 @@ static void walk(const struct json *v)
 	}
 }
 
-/* A member after the other is the same as each by its number, and as all numbers at once. */
+/* Iteration, access by number, and json_numbers() give the same members. */
 static void compare_walks(const struct json *v)
 {
 	static const char *const names[] = { "loss", "t", "step", "a" };
@@ -152,7 +152,7 @@ FUZZ(json)
 	property(root || e.code == ERR_DATA);
 	walk(root);
 	compare_walks(root);
-	/* Memory that another text has left behind changes nothing. */
+	/* A tree in reused memory equals one in fresh memory. */
 	again = json_parse("{\"a\":[\"b\",1.5,{}]}", 19, &e);
 	again = json_parse_reusing(again, (const char *)data, n, &e);
 	property(!root == !again);
@@ -163,7 +163,7 @@ FUZZ(json)
 	return 0;
 }
 
-/* ---- recipes: what was read is written, and that reads as the same ---- */
+/* ---- recipes: a written recipe reads as the same values ---- */
 
 FUZZ(recipe)
 {

@@ -1,4 +1,4 @@
-/* translate_console.c - what a translator answers, and what is typed. See fuzz.h */
+/* console.c - targets for answers of the translator and for typed keys; see fuzz.h */
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "tui/term/keys.h"
 #include "tui/translate/service.h"
 
-/* Drawn, nothing goes beyond the rectangle. */
+/* Drawing does not write outside the rectangle. */
 static void only_inside(const struct grid *g, struct rect r)
 {
 	for (int row = 0; row < g->rows; row++)
@@ -22,7 +22,7 @@ static void only_inside(const struct grid *g, struct rect r)
 				 grid_at(g, row, col)->ch == ' ');
 }
 
-/* ---- answer: what is used of it fits together, and can be drawn ---- */
+/* ---- answers: the values read agree with each other, and can be drawn ---- */
 
 static void draw_answer(const struct service_answer *a, struct rect r)
 {
@@ -70,7 +70,7 @@ FUZZ(answer)
 	return 0;
 }
 
-/* ---- edit: each byte a key ---- */
+/* ---- the line editor: each byte is a key ---- */
 
 static int key_of(uint8_t byte)
 {

@@ -1,4 +1,4 @@
-/* data.c - what corpora and their models are made of. See fuzz.h */
+/* data.c - targets for the files of corpora and subword models; see fuzz.h */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
 
-/* ---- Moses' tools: any well-formed line goes through all of them ---- */
+/* ---- the tools of Moses: they accept every line of valid UTF-8 ---- */
 
 struct moses {
 	struct normalizer *normalizer;
@@ -27,7 +27,7 @@ struct moses {
 	struct detokenizer *detokenizer;
 };
 
-/* Made once and never given up: compiling the rules takes longer than most inputs. */
+/* Created once and never freed: compiling the rules takes longer than most inputs. */
 static const struct moses *moses_of(bool german)
 {
 	static struct moses made[2];
@@ -104,7 +104,7 @@ static size_t count_letters(const char *text, size_t n)
 	return letters;
 }
 
-/* The text up to a NUL is a codes file; what follows is a line to split with it. */
+/* The text up to a NUL is a codes file; the rest is a line to split with it. */
 FUZZ(codes)
 {
 	static const char separator[] = "@@";
@@ -147,8 +147,8 @@ FUZZ(vocabulary)
 }
 
 /*
- * Put the right checksum where a file has it, else no mutation gets behind it: the one at byte at,
- * of what is behind it and then of what is before. See shard.h, shortlist.h.
+ * Write the correct checksum at byte `at`, because the reader rejects every mutation with a wrong
+ * one. It covers the bytes after it, then those before it; see shard.h, shortlist.h.
  */
 static void seal(uint8_t *bytes, size_t n, size_t at)
 {
@@ -312,7 +312,7 @@ FUZZ(archive)
 	return 0;
 }
 
-/* Two bytes: the length of a line; the line; a model of SentencePiece's that splits it. */
+/* Two bytes: the length of a line; the line; a SentencePiece model that splits it. */
 FUZZ(sp)
 {
 	struct err e = { 0 };

@@ -1,4 +1,4 @@
-/* eval.c - weights and vocabularies of other programs. See fuzz.h */
+/* eval.c - targets for weights and vocabularies of other programs; see fuzz.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define MOST_FLOATS 100000
 
-/* What was understood can be put in place, or not, but every element that is listed is there. */
+/* An accepted file may not fit a model, but every listed element can be read. */
 static void take(struct import_reader *f)
 {
 	struct model_param *params = NULL;
@@ -73,7 +73,7 @@ FUZZ(npz)
 	return sum > UINT32_MAX; /* never: the bytes were read */
 }
 
-/* What is written of a list is a vocabulary or an error, and each id has its own row. */
+/* A token list gives a vocabulary or an error, and each id has its own row. */
 FUZZ(tokens)
 {
 	static const struct special_token_names special = { "</s>", "<s>", "<unk>" };

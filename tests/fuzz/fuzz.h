@@ -1,11 +1,10 @@
 /*
- * fuzz.h - readers of things that come from outside, fed with anything.
+ * fuzz.h - fuzz targets: readers of foreign data get arbitrary bytes
  *
- * A target is FUZZ(name) { ... } in any file of this folder, a row in
- * FUZZ_TARGETS, and a folder corpus/NAME with inputs that are kept. It returns
- * 0 whatever it was given; a crash, a sanitizer's report, an endless loop or a
- * property() that does not hold is a finding, whose input goes to the corpus
- * when the fault is mended.
+ * A target is FUZZ(name) { ... } in a file of this folder, a row in FUZZ_TARGETS, and a folder
+ * corpus/NAME with inputs. It returns 0 for every input. Findings are crashes, reports of a
+ * sanitizer, endless loops and a property() that does not hold. When the fault is repaired, the
+ * input goes to the corpus.
  *
  *	make check	replay.c: all kept inputs and thousands of mutations of them
  *	make fuzz	libFuzzer (clang), each target for FUZZ_SECONDS
@@ -60,12 +59,12 @@ extern const size_t n_fuzz_targets;
 const struct fuzz_target *fuzz_find(const char *name); /* NULL: none of that name */
 
 /*
- * The path of a file that holds these bytes, in memory only. One at a time: the next call changes
- * it.
+ * The path of a file with these bytes, in memory only. There is one such file: the next call
+ * overwrites it.
  */
 const char *fuzz_file(const void *data, size_t n);
 
-/* What must hold for every input. */
+/* A condition that must hold for every input. */
 #define property(cond) ((cond) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #cond))
 void fuzz_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 

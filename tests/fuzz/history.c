@@ -1,4 +1,4 @@
-/* run_history.c - a run's journal on the screen of the workbench. See fuzz.h */
+/* history.c - target: the journal of a run, shown by the views of the workbench; see fuzz.h */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define ROWS 24
 #define COLS 80
 
-/* What must hold whatever a journal says. */
+/* Conditions that hold for every journal. */
 static void check_history(const struct run_history *h)
 {
 	property(h->n_lines <= HISTORY_LINES && h->n_marks <= HISTORY_MARKS);
@@ -40,7 +40,7 @@ static void check_history(const struct run_history *h)
 	}
 }
 
-/* Each view, in a grid that holds nothing else; no control character gets there. */
+/* Draw each view into an empty grid; no control character gets into it. */
 static void draw_views(struct app_context *w)
 {
 	static const enum tab tabs[] = { TAB_RUN, TAB_HOSTS, TAB_LOG };

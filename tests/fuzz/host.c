@@ -1,4 +1,4 @@
-/* host.c - /proc and /sys, and the heartbeats of ranks. See fuzz.h */
+/* host.c - targets for /proc, /sys and heartbeat messages; see fuzz.h */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void read_network(const char *text)
 	property(isnan(host_ib_rate(text)) || host_ib_rate(text) > 0);
 }
 
-/* One text, taken for every file that there is. */
+/* The same text as the contents of every file. */
 FUZZ(host)
 {
 	char *text = malloc(n + 1), source[64];
@@ -60,7 +60,7 @@ FUZZ(host)
 	return 0;
 }
 
-/* What is taken for a word can be written, and reads as the same; and it can be watched. */
+/* An accepted message, written again, reads as the same; the watchdog can process it. */
 FUZZ(pulse)
 {
 	unsigned char key[HEARTBEAT_KEY_BYTES] = { 0 }, bytes[HEARTBEAT_MESSAGE_BYTES];

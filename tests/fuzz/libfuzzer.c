@@ -1,4 +1,4 @@
-/* libfuzzer.c - the entry that libFuzzer calls: the target is named by WERKBANK_FUZZ. See fuzz.h */
+/* libfuzzer.c - the function that libFuzzer calls; WERKBANK_FUZZ names the target; see fuzz.h */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-# Readers of what comes from outside, fed with what fuzzing found and mutations of it …
+# The readers of foreign data get the inputs of the corpus and mutations of them (replay.c) …
 check_PROGRAMS += tests/fuzz_replay
 fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
 	%D%/console.c %D%/history.c
@@ -7,7 +7,7 @@ tests_fuzz_replay_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_
 EXTRA_DIST += %D%/run.sh %D%/corpus
 TESTS += tests/fuzz_replay
 
-# … and make fuzz: libFuzzer looks for more, FUZZ_SECONDS a target, in a build of its own with clang.
+# … and "make fuzz" lets libFuzzer search for FUZZ_SECONDS a target, in a separate build with clang.
 EXTRA_PROGRAMS += tests/fuzz_search
 tests_fuzz_search_SOURCES = %D%/libfuzzer.c $(fuzz_sources)
 tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

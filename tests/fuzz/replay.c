@@ -1,5 +1,5 @@
 /*
- * replay.c - what fuzzing found and what it is worth starting from, again, and mutations of it.
+ * replay.c - runs the targets on the inputs of the corpus and on mutations of them
  *
  *	replay				all targets: kept inputs of $srcdir/tests/fuzz/corpus, then mutations
  *	replay TARGET [FILE...]		one target, these files
@@ -34,7 +34,7 @@ static const struct fuzz_target *current;
 static const uint8_t *current_data;
 static size_t current_n;
 
-/* Only what a signal handler may do: leave the input behind, and say so. */
+/* Signal handler: save the input and print its name, with async-signal-safe calls only. */
 static void leave_input(int number)
 {
 	FILE *f;
@@ -55,7 +55,7 @@ static void leave_input(int number)
 
 static void run(const struct fuzz_target *target, const void *data, size_t n)
 {
-	/* a copy of exactly that size: reading beyond it is noticed */
+	/* a copy of exactly this size, so that sanitizers notice a read beyond its end */
 	uint8_t *copy = malloc(n ? n : 1);
 
 	if (!copy)
@@ -133,7 +133,7 @@ static size_t below(struct dice *d, size_t n)
 	return n ? rng_u32(d->key, d->thrown++) % n : 0;
 }
 
-/* Replace the tail of b, from some place on, by the tail of another input. */
+/* Replace the tail of b by the tail of another input. */
 static void splice(struct dice *d, struct buf *b, const struct buf *other)
 {
 	size_t from = below(d, other->len + 1);
@@ -143,11 +143,12 @@ static void splice(struct dice *d, struct buf *b, const struct buf *other)
 		buf_add(b, other->data + from, other->len - from);
 }
 
-/* Cut some bytes out, or have them twice. */
+/* Remove or repeat some bytes. */
 static void move_bytes(struct dice *d, struct buf *b, struct buf *scratch)
 {
 	size_t at = below(d, b->len), n = 1 + below(d, MIN(b->len - at, 64));
-	size_t from = below(d, 2) ? at + n : at; /* go on behind them, or at them again */
+	size_t from =
+		below(d, 2) ? at + n : at; /* continue after them (remove), or at them (repeat) */
 
 	buf_clear(scratch);
 	buf_add(scratch, b->data + from, b->len - from);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh SOURCE [TARGET...] - libFuzzer on each target for FUZZ_SECONDS (60); in the current folder, which keeps its build.
-# What is found worth keeping goes to found/TARGET beside the kept corpus; inputs that fail to crash-… and timeout-… .
+# run.sh SOURCE [TARGET...] - run libFuzzer on each target for FUZZ_SECONDS (60), with a build in the current folder.
+# Inputs that reach new code go to found/TARGET; inputs that fail go to crash-… and timeout-… .
 set -eu
 source=$(cd "$1" && pwd)
 shift

@@ -1,4 +1,4 @@
-/* train.c - model files, logs of other programs. See fuzz.h */
+/* train.c - targets for model files and logs of other programs; see fuzz.h */
 #include <string.h>
 
 #include "share/base/json.h"

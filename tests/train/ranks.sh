@@ -1,6 +1,6 @@
 #!/bin/sh
-# ranks.sh - two and three ranks of MPI train as one does, whatever way gradients go; they are stopped, killed and
-# resumed; hosts that see no run folder, or another corpus. Last line: the tally.
+# ranks.sh - two and three MPI ranks train like one, with every wire format; they are stopped, killed and resumed;
+# hosts without the run folder, or with another corpus. Last line: the tally.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-ranks-XXXXXX")
@@ -48,7 +48,7 @@ if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then
 	exit
 fi
 cp -r "$w/corpora" "$far"
-# no evaluation at the end: that is for others to test
+# no evaluation at the end: other scripts test it
 rm -f "$w"/corpora/*/dev.* "$far"/corpora/*/dev.*
 
 # recipe RUN KEY=VALUE... : the folder of a run, for mpirun without the launcher.
@@ -65,7 +65,7 @@ recipe() {
 	sed -i '1a corpus = tiny' "$w/runs/$name/recipe.ini"
 }
 
-# ranks N RUN : train it; the status of mpirun in $status.
+# ranks N RUN : train RUN with N ranks; sets $status to the status of mpirun.
 ranks() {
 	timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$1" \
 		"$wb-train" _rank -q -C "$w" --run "$2" >"$tmp/log" 2>&1
@@ -100,7 +100,7 @@ trains 2 local
 near_local=$(losses local | tail -n 1 | cut -d ' ' -f 1)
 same "local steps: records at common steps" "$near_local $(losses local | wc -l)" "60 12"
 
-# 2bit: what was held back is resumed
+# 2bit: error feedback is resumed
 recipe whole wire=2bit
 trains 2 whole
 recipe parts wire=2bit steps=20
@@ -125,7 +125,7 @@ if [ "$(cat "$tmp/status")" -ne 0 ] || [ -z "$victim" ]; then ok "a killed rank 
 trains 2 killed
 same "killed and resumed: the same weights" "$(weights killed 60)" "$(weights unhurt 60)"
 
-# another host: no folder of the run there, but the corpus
+# another host has the corpus, but not the folder of the run
 recipe apart
 timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
 	-n 1 "$wb-train" _rank -q -C "$w" --run apart : \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# spread.sh - an evaluation shared by two ranks equals the one of a single process: with the checkpoint in sight,
-# from a host that does not see it, and when a rank cannot do its share. Last line: the tally.
+# spread.sh - an evaluation shared by two ranks equals the one of a single process: with a visible checkpoint,
+# with a host that cannot read it, and with a rank that fails. Last line: the tally.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-spread-XXXXXX")
@@ -48,14 +48,14 @@ if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then
 fi
 cp -r "$w/corpora" "$far"
 
-# What does not depend on the clock of the evaluation records of a run, and the samples.
+# The evaluation records and samples of a run, without the fields that depend on the clock.
 results() {
 	sed -n 's/^.*"kind":"eval",.*"step"/"step"/; s/"seconds":[^,]*,//; s/"shares":[^,]*,//; /"dev_nll"/p' \
 		"$w/runs/$1/journal.jsonl"
 	sed 's/"t":[^,]*,//' "$w/runs/$1/samples.jsonl"
 }
 
-# alone RUN STEP : the same from one process; of the fields that both have.
+# alone RUN STEP : the same from a single process, with the fields that both have.
 alone() {
 	"$wb-eval" _evaluate -C "$w" --run "$1" --checkpoint "$2" | sed 's/^.*"bleu"/"bleu"/; s/"decoded.*//' >"$tmp/alone"
 	score=$(sed -n '1s/.*"bleu":\([^,]*\).*"dev_nll":\([^,]*\),"train_nll":\([^,]*\).*/\1 \2 \3/p' "$tmp/alone")
@@ -103,7 +103,7 @@ results lame >"$tmp/results"
 equal "lame: the same results" "$tmp/results" "$tmp/near"
 absent "no parts are left" "$w/runs/lame/evaluation.parts"
 
-# Asked to stop while shares are being done: all ranks save and leave, and the next attempt evaluates.
+# Stop during an evaluation: all ranks save and end, and the next attempt evaluates.
 mkdir "$tmp/bin"
 cp "$top/werkbank-train" "$tmp/bin"
 cat >"$tmp/bin/werkbank-eval" <<-END

@@ -1,6 +1,6 @@
 #!/bin/sh
-# train_on.sh - a training that begins with the weights of another: of a run, of a model folder, of imported weights; with
-# the moving average too. What does not fit together. Last line: the tally, which tests/tally.sh counts.
+# train_on.sh - trainings that start from the weights of a run, of a model folder, or of an imported model, also with the
+# moving average; refused combinations. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-train-on-XXXXXX")
@@ -146,7 +146,7 @@ printf X | dd of="$tmp/broken/training.safetensors" bs=1 seek=3000 conv=notrunc 
 says "damage in what is not read" 0 '' "$wb" translate --model "$tmp/broken" -q "$tmp/three"
 says "damage in what is read" 65 'training.safetensors is damaged' "$wb" translate --model "$tmp/broken" --unaveraged -q "$tmp/three"
 
-# ---- what does not fit ---------------------------------------------------------------------
+# ---- refused combinations ---------------------------------------------------------------------
 says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini" --start-from none --run bad
 says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.ini" --start-from general:99 --run bad
 says "no such folder" 66 'nowhere: there is no such folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/nowhere" --run bad
