@@ -1,4 +1,4 @@
-# share: what every program stands on (base), and what is data rather than code.
+# share: base, the library of all programs; conf, their options; and data files (recipes, manual pages, languages).
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES =
 include %D%/base/local.mk

@@ -78,7 +78,7 @@ static bool is_temporary(const char *name)
 	return text_ends_with(name, ".tmp");
 }
 
-/* Buckets of the external shuffle have a name for a moment only, before they are unlinked. */
+/* Buckets of the external shuffle are unlinked as soon as they are open. */
 static bool is_scratch_file(const char *name)
 {
 	return is_temporary(name) || text_starts_with(name, "bucket.");

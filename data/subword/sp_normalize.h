@@ -27,7 +27,7 @@ struct sp_normalizer {
 /*
  * Append the normalised text. *needs_lookahead (may be NULL) becomes true if text cannot be
  * normalised word by word: a blank after it could match a longer rule, or the result holds a
- * U+2581 that stands for itself.
+ * literal U+2581.
  */
 int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, struct buf *out,
 		 bool *needs_lookahead, struct err *e);

@@ -9,7 +9,7 @@
  *		text name   u8 dimensions   u32 size of each
  *		u8 type (0 float, 1 int8, 2 int16, 3 int32, 4 float16, 5 bfloat16)   u32 bytes   its data
  *	u32 number of aliases
- *	each alias: text alias   text name of the variable it stands for
+ *	each alias: text alias   text name of the variable it refers to
  *
  * Matrices are (outputs, inputs). In an int8 model each matrix NAME has a vector NAME_scale with
  * one float per row: integer = rint(weight * scale), where scale = 127 / the greatest magnitude of

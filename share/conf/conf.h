@@ -93,8 +93,8 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 /*
  * Load a recipe. name is a path when it holds a slash or ends in .ini, else
  * the name of one shipped in share/recipes. A key "include = NAME" in section
- * [recipe] loads that one first. Relative paths of files in [data] are taken from the
- * recipe's folder when they exist there, else from the current folder;
+ * [recipe] loads that one first. Relative paths of files in [data] are relative to the
+ * recipe's folder if they exist there, else to the current folder;
  * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
  * A value may stand in "double quotes". Where nothing names the corpus, it is
  * called like the recipe. A recipe that conf_write_recipe() wrote keeps the

@@ -49,7 +49,7 @@ size_t conf_add_names(const struct conf_option *o, const char **names, size_t n,
 const struct conf_option *conf_find_option(const char *name);
 const struct conf_command *conf_find_command(const char *name);
 
-/* Whether a command takes an option. NULL stands for a program called without a command. */
+/* Whether a command takes an option. cmd NULL: the program was called without a command. */
 bool conf_command_accepts(const struct conf_command *cmd, const char *program,
 			  const struct conf_option *o);
 
@@ -89,7 +89,7 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
  */
 char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
 
-/* An example of a command, and what the manual says of a word of its usage line. All borrowed. */
+/* A text of the manual: an example, or the explanation of an argument or option. All borrowed. */
 struct conf_text {
 	const char *about; /* the command; "": every command */
 	const char *key;   /* an example's line; an argument; an option; "" */

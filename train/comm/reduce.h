@@ -13,8 +13,8 @@
  *
  * Overlap. The backward pass finishes the arena from its end to its start. Its hook calls
  * reduce_ready(r, from): all gradients from from on are final. Buckets that lie there are sent
- * while the backward pass computes the rest. Only what is still under way after the backward pass
- * costs time.
+ * while the backward pass computes the rest. Only the transfers that are unfinished after the
+ * backward pass cost time.
  *
  * Error feedback. With 2bit and 1bit, a rank stores the rounding errors of what it sends and adds
  * them to the next gradient. A rank sends its contributions to the pieces of other ranks, and the

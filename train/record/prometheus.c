@@ -232,7 +232,7 @@ static bool is_counter(const struct family *f)
 	return text_ends_with(f->name, "_total");
 }
 
-/* Take the values of a record of this kind; null stands for a number that is not finite. */
+/* Take the values of a record of this kind; null means a number that is not finite. */
 static void read_metric_values(struct label_set *x, const char *kind, const struct json *record)
 {
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {

@@ -40,7 +40,7 @@
 #include "train/watch/heartbeat_internal.h"
 
 #define ADDRESSES      8	 /* upper limit of the first rank's addresses */
-#define STEPS	       32	 /* last steps of which the median is taken */
+#define STEPS	       32	 /* the median is that of the last STEPS steps */
 #define PERIOD_S       1.0	 /* between heartbeats; shorter if late_after_s is short */
 #define LOST_MESSAGES  5	 /* so many without an answer: search for an address again */
 #define DRAIN_MOST     10000	 /* datagrams read in one round, in case of a flood */

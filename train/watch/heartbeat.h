@@ -6,7 +6,7 @@
  * answers each datagram with its own state. The thread uses no MPI, so heartbeats go on while MPI
  * waits. The training thread only stores its step and phase (heartbeat_set_phase()).
  *
- * Late ranks. PHASE_REDUCE means: this rank waits for other ranks, for whatever reason. While a
+ * Late ranks. PHASE_REDUCE means: this rank waits for other ranks, for any reason. While a
  * rank waits, another rank that stays in any other phase for late_after_s is late. The watchdog of
  * the first rank names it, with host, phase and step, on standard error and in the journal. A rank
  * whose heartbeats stop for late_after_s is late as well.

@@ -253,7 +253,7 @@ static void read_run_length(struct run_history *h)
 
 /*
  * Whether the launcher holds the lock, which it does for its whole life. The test takes a shared
- * lock for a moment.
+ * lock for a short time.
  */
 static bool is_run_locked(const char *path)
 {
