@@ -1,5 +1,5 @@
 #!/bin/sh
-# aarch64.sh - the same model translates the same on aarch64, which qemu plays: run it in a build folder,
+# aarch64.sh - translations on aarch64 (emulated by qemu) equal those of this machine. Run it in a build folder:
 #	tests/peers/aarch64.sh FOLDER MODEL FILE
 # FOLDER is what share/packaging/aarch64.sh made, MODEL a model folder, FILE raw source text. Scores may differ by
 # 0.001 (sums are rounded in another order), with int8 by 0.02; of the translations none may. (An input of a product that

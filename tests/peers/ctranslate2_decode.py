@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast, and how well, CTranslate2 and we decode. Needs Python with ctranslate2, numpy and safetensors.
+"""ctranslate2_decode.py - compare speed and BLEU of decoding with CTranslate2. Needs Python with ctranslate2, numpy and safetensors.
 
 Usage: ctranslate2_decode.py speed BUILD [--size tiny,base] [--beam 4,1] [--batch 32,1] [--precision fp32,bf16,int8]
                                    [--threads 2] [--rounds 3]

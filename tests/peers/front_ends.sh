@@ -1,6 +1,6 @@
 #!/bin/sh
-# front_ends.sh - what the workbench and other programs on a terminal cost, one after the other on a terminal of the same
-# size: bytes and processor time a second, memory. Run in a build folder after "make tests/bench_tui".
+# front_ends.sh - costs of the workbench and of other terminal programs, on a terminal of the same size: bytes and CPU
+# time a second, memory. Run in a build folder after "make tests/bench_tui".
 #
 # usage: front_ends.sh [ROWS COLS SECONDS]
 #

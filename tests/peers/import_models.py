@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models that CTranslate2, PyTorch and safetensors themselves wrote, imported: do both translate alike?
+"""import_models.py - compare translations of models of CTranslate2, PyTorch and safetensors before and after import.
 
 Usage: import_models.py BUILD MODEL-FOLDER SOURCE [--lines 1000] [--beam 1,4]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Prometheus' own parser reads of a page of metrics. usage: prometheus_read.py FILE...
+"""prometheus_read.py - parse a page of metrics with the parser of Prometheus. usage: prometheus_read.py FILE...
 
 Prints each family and sample; ends with status 1 when the parser refuses a line, a family has no
 help, a counter is not called _total, or a sample carries a time (node_exporter refuses those).

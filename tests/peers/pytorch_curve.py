@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is the loss curve that of PyTorch? The same small model from the same weights on the same batches.
+"""pytorch_curve.py - compare the loss curve with PyTorch: the same small model, weights and batches.
 
 usage: pytorch_curve.py [--steps 500] [--precisions fp32,bf16] [--threads 2] [-- OPTION...]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write tests/golden/model.pytorch.safetensors: loss and every gradient of a very small model.
+"""pytorch_model.py - write tests/golden/model.pytorch.safetensors: loss and every gradient of a very small model.
 
 The model is built here once more, from PyTorch's own functions and in double
 precision, with weights and a batch that follow from formulas which

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast PyTorch trains the same model on the same sentences, in target tokens per second.
+"""pytorch_train.py - training speed of PyTorch with the same model and sentences, in target tokens per second.
 
 usage: pytorch_train.py [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
                         [--seconds 20] [--threads 0] [--precision fp32|bf16]

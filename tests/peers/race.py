@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run benches in turn, several rounds, and print how they compare.
+"""race.py - run benchmarks alternately for several rounds and print their ratios.
 
 usage: race.py [--rounds 3] [--key target_tokens_per_second] COMMAND COMMAND...
 

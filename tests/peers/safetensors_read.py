@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Read a checkpoint with the safetensors library of its makers. usage: safetensors_read.py CHECKPOINT-FOLDER
+"""safetensors_read.py - read a checkpoint with the library "safetensors". usage: safetensors_read.py CHECKPOINT-FOLDER
 
 Prints names, shapes and sums of the weights; fails when the library refuses a
 file, or when optimizer and model do not hold the same tensors.

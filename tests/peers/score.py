@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare werkbank-eval's BLEU, chrF and TER with the real sacreBLEU and multi-bleu.perl.
+"""score.py - compare werkbank-eval's BLEU, chrF and TER with the real sacreBLEU and multi-bleu.perl.
 
 Usage: score.py WERKBANK-EVAL [FOLDER [MULTI-BLEU.PERL]]
 FOLDER holds reference.txt and the outputs of systems (*.en-de.txt). Without it

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What TensorBoard itself reads of a folder of event files: scalars, texts, hparams.
+"""tensorboard_read.py - read a folder of event files with TensorBoard: scalars, texts, hparams.
 
 usage: tensorboard_read.py FOLDER [TAG]
 

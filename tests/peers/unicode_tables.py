@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print eval/metrics/unicode.def: character classes and lower case as sacreBLEU sees them.
+"""unicode_tables.py - print eval/metrics/unicode.def: character classes and lower case as sacreBLEU sees them.
 
 sacreBLEU takes classes from the regex module and lower case from Python, so
 the tables are asked of those two. Usage: unicode_tables.py >eval/metrics/unicode.def
