@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/text/clean.h"
-#include "data/source/corpus.h"
 #include "data/origin.h"
-#include "data/subword/pipeline.h"
 #include "data/shard/shard.h"
+#include "data/source/corpus.h"
+#include "data/subword/pipeline.h"
+#include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"

@@ -16,8 +16,8 @@
 #ifndef WERKBANK_DATA_DATA_COMMAND_H
 #define WERKBANK_DATA_DATA_COMMAND_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* c->arguments: QUESTION CORPUS and the rest, as above. */
 int data_command_run(struct conf *c, struct err *e);

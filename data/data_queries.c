@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/source/corpus.h"
 #include "data/data_command.h"
 #include "data/drop_ledger_read.h"
+#include "data/source/corpus.h"
 #include "data/subword/piece_trace.h"
 #include "share/base/file.h"
 #include "share/base/json.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/text/clean.h"
 #include "data/data_command.h"
+#include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/text.h"

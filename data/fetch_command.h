@@ -8,8 +8,8 @@
 #ifndef WERKBANK_DATA_FETCH_COMMAND_H
 #define WERKBANK_DATA_FETCH_COMMAND_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* c->arguments: the CORPUS names. Returns the first failure. */
 int fetch_command_run(struct conf *c, struct err *e);

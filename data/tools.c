@@ -8,11 +8,11 @@
 
 #include "data/subword/bpe.h"
 #include "data/text/clean.h"
-#include "share/base/line_flow.h"
 #include "data/text/tokenize.h"
 #include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/line_flow.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"

@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct data_tool {
 	const char *command; /* name in commands.def */

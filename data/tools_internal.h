@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* A line filter. Each thread has a tool (instance) of its own. */
 struct line_tool {

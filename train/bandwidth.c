@@ -13,8 +13,8 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "train/common/network.h"
 #include "train/comm/reduce.h"
+#include "train/common/network.h"
 
 #define SMALLEST   ((int64_t)1 << 10)
 #define LARGEST	   ((int64_t)1 << 26) /* bytes */

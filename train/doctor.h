@@ -8,8 +8,8 @@
 #ifndef WERKBANK_TRAIN_DOCTOR_H
 #define WERKBANK_TRAIN_DOCTOR_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * Reads workspace and json of conf. Prints a table, or one JSON document {"findings":[{"what",

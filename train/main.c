@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "config.h"
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/conf/conf.h"
 #include "train/bandwidth.h"
 #include "train/comm/comm.h"
-#include "train/doctor.h"
 #include "train/common/leftover.h"
+#include "train/doctor.h"
 #include "train/model/model.h"
 #include "train/trainer/trainer.h"
 

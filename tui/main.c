@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "tui/app/commands.h"
 
 int main(int argc, char **argv)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/pipeline.h"
 #include "data/text/chars.h"
 #include "data/text/clean.h"
-#include "data/subword/pipeline.h"
 #include "data/words/word_cache.h"
 #include "share/base/hash.h"
 #include "share/base/lines.h"

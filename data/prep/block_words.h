@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 #include "data/prep/blocks.h"
-#include "data/words/intern.h"
-#include "data/text/scripts.h"
 #include "data/prep/token_column.h"
+#include "data/text/scripts.h"
+#include "data/words/intern.h"
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct block_word {
 	size_t start; /* offset in block_words.bytes */

@@ -10,8 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "data/source/corpus.h"
 #include "data/prep/prep_report.h"
+#include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

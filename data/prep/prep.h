@@ -25,8 +25,8 @@
 #ifndef WERKBANK_DATA_PREP_PREP_H
 #define WERKBANK_DATA_PREP_PREP_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * Load the recipe c->arguments[0] and prepare its corpus. If the corpus is ready with the same

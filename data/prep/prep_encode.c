@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/pipeline.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
-#include "data/words/vocab.h"
 #include "data/prep/word_ids.h"
+#include "data/subword/pipeline.h"
+#include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/subword/bpe.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
+#include "data/subword/bpe.h"
 #include "data/subword/sp.h"
 #include "share/base/file.h"
 

@@ -18,9 +18,9 @@
 
 #include "data/prep/block_words.h"
 #include "data/prep/blocks.h"
-#include "data/source/manifest.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
+#include "data/source/manifest.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

@@ -6,8 +6,8 @@
 #include <sys/statvfs.h>
 
 #include "data/prep/prep_report.h"
-#include "share/base/json.h"
 #include "share/base/file.h"
+#include "share/base/json.h"
 #include "share/base/util.h"
 
 /*

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/parallel.h"
-#include "data/subword/pipeline.h"
 #include "data/prep/external_shuffle.h"
+#include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
+#include "data/prep/word_ids.h"
 #include "data/shard/shard.h"
 #include "data/shard/shuffle.h"
-#include "data/prep/word_ids.h"
+#include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"

@@ -29,12 +29,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/text/clean.h"
-#include "data/words/intern.h"
 #include "data/source/progress.h"
 #include "data/source/texts.h"
-#include "share/conf/conf.h"
+#include "data/text/clean.h"
+#include "data/words/intern.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 #define PREP_MAX_SETS TEXTS_MAX_SETS
 

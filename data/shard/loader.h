@@ -20,9 +20,9 @@
 
 #include <stdint.h>
 
+#include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
 #include "data/subword/bpe_dropout.h"
-#include "data/shard/shard.h"
 
 struct loader;
 

@@ -28,8 +28,8 @@
 #include <stdint.h>
 
 #include "data/shard/shard.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 #define SHORTLIST_FILE	   "shortlist.bin" /* in the folder of a corpus, run or model */
 #define SHORTLIST_MAX_EACH 1000		   /* tokens of one list */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/shard/token_batch.h"
 #include "data/shard/shortlist.h"
+#include "data/shard/token_batch.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 

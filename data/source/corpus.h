@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 #define CORPUS_VERSION 2 /* "v" of manifest.json */
 

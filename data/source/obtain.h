@@ -22,8 +22,8 @@
 
 #include "data/source/manifest.h"
 #include "data/source/progress.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct obtained_archive {
 	char *path; /* owned */

@@ -15,9 +15,9 @@
 
 #include "data/source/progress.h"
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/hash.h"
+#include "share/conf/conf.h"
 
 #define TEXTS_MAX_SETS 16
 #define TEXTS_SET_NAME 32 /* bytes, with the NUL */

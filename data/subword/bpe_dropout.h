@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "data/words/vocab.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct bpe_dropout;
 

@@ -14,8 +14,8 @@
 
 #include "data/words/vocab.h"
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct pipeline;
 

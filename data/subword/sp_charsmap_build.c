@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/words/intern.h"
 #include "data/subword/sp_charsmap.h"
+#include "data/words/intern.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 

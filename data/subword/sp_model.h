@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/words/intern.h"
 #include "data/subword/sp_normalize.h"
+#include "data/words/intern.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 

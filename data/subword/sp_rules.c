@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/words/intern.h"
 #include "data/subword/sp_charsmap.h"
 #include "data/text/icu.h"
+#include "data/words/intern.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"

@@ -34,8 +34,8 @@
 #include <stdint.h>
 
 #include "data/shard/shortlist.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/model/model.h"
 
 #define DECODE_MAX_BEAM 64

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/shard/token_batch.h"
 #include "data/shard/shortlist.h"
+#include "data/shard/token_batch.h"
 #include "eval/decode/decode.h"
 #include "share/base/err.h"
 

@@ -8,8 +8,8 @@
 #ifndef WERKBANK_EVAL_EVALUATE_AVERAGE_H
 #define WERKBANK_EVAL_EVALUATE_AVERAGE_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 int average_run(const struct conf *c, struct err *e);
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "eval/evaluate/compare_runs.h"
-#include "eval/metrics/resample.h"
 #include "eval/evaluate/score_tools.h"
+#include "eval/metrics/resample.h"
 #include "eval/translate/segment_reader.h"
-#include "share/base/mem.h"
 #include "share/base/file.h"
+#include "share/base/mem.h"
 #include "share/base/text.h"
 
 #define LEVEL 0.05 /* p below this: the difference is significant */

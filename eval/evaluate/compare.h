@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * Compares the files c->arguments[1 ...] with the baseline c->arguments[0], by c->metric, c->test

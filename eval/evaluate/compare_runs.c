@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/translate/engine.h"
 #include "eval/evaluate/heldout.h"
+#include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

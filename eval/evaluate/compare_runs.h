@@ -20,8 +20,8 @@
 
 #include <stddef.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct compare_runs {
 	char *folder;	       /* owned: a temporary folder with all files */

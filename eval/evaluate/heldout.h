@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "eval/metrics/bleu.h"
-#include "eval/translate/engine.h"
 #include "eval/metrics/metric.h"
-#include "share/conf/conf.h"
+#include "eval/translate/engine.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct heldout {
 	struct engine *engine;	      /* borrowed */

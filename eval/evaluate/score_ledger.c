@@ -7,9 +7,9 @@
 
 #include "eval/evaluate/score_tools.h"
 #include "eval/translate/segment_reader.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "share/base/file.h"
 #include "share/base/util.h"
 
 #define BLEU_WITH(tokenizer, lowercase, split)                                                     \

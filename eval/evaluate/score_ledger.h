@@ -21,9 +21,9 @@
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "share/conf/conf.h"
 
 enum score_ledger_row {
 	LEDGER_BLEU,

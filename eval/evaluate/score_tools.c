@@ -8,8 +8,8 @@
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
 #include "eval/translate/segment_reader.h"
-#include "share/base/mem.h"
 #include "share/base/file.h"
+#include "share/base/mem.h"
 #include "share/base/util.h"
 
 static void write_integers(struct json_writer *w, const char *key, const int64_t *values, int n)

@@ -6,9 +6,9 @@
 
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/resample.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "share/conf/conf.h"
 
 /*
  * Scores c->arguments[0] (none or "-": standard input; or --input) against the references of c;

@@ -22,8 +22,8 @@
 #include <stdio.h>
 
 #include "share/base/err.h"
-#include "train/model/model.h"
 #include "train/ckpt/safetensors.h"
+#include "train/model/model.h"
 
 #define CT2_FILE_VERSION   6
 #define CT2_SPEC_REVISION  7

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eval/exchange/model_export.h"
-#include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_model.h"
+#include "eval/exchange/import_reader.h"
+#include "eval/exchange/model_export.h"
 #include "eval/exchange/npz.h"
 #include "share/base/file.h"
 #include "share/base/json.h"

@@ -9,8 +9,8 @@
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Recognises c->arguments[0] by its first bytes and imports it. 0 or a negative code. */
 int import_run(struct conf *c, struct err *e);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "data/subword/pipeline.h"
-#include "eval/exchange/model_export.h"
 #include "eval/exchange/import_vocabulary.h"
+#include "eval/exchange/model_export.h"
 #include "eval/exchange/weight_map.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"

@@ -19,8 +19,8 @@
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 enum import_kind { IMPORT_LOG, IMPORT_SAFETENSORS, IMPORT_CTRANSLATE2 };
 

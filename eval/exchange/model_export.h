@@ -15,8 +15,8 @@
 #ifndef WERKBANK_EVAL_EXCHANGE_MODEL_EXPORT_H
 #define WERKBANK_EVAL_EXCHANGE_MODEL_EXPORT_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/ckpt/ckpt.h"
 
 /* Exports the model or the records that c names, by --format. 0 or a negative code. */

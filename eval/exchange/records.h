@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 bool records_knows(const char *format); /* is it one of the four formats? */
 

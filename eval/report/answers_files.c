@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "eval/report/answers.h"
 #include "eval/metrics/statistics.h"
+#include "eval/report/answers.h"
 #include "share/base/file.h"
 #include "train/ckpt/ckpt.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/report/answers.h"
 #include "eval/metrics/statistics.h"
+#include "eval/report/answers.h"
 #include "share/base/mem.h"
 #include "train/common/network.h"
 

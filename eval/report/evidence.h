@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "share/conf/conf.h"
 
 /*
  * One journal record each; the fields are described in share/base/journal.h.

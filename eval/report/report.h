@@ -11,8 +11,8 @@
 
 #include "eval/report/answers.h"
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* The command "report": reads the run, writes to --output or standard output. 0 or negative. */
 int report_run(struct conf *c, struct err *e);

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eval/decode/banned_phrases.h"
 #include "eval/decode/decode.h"
 #include "eval/translate/engine.h"
-#include "eval/decode/banned_phrases.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* ---- forced phrases, as tokens ---- */
 

@@ -15,8 +15,8 @@
 
 #include "data/subword/pipeline.h"
 #include "eval/decode/decode.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/ckpt/ckpt.h"
 #include "train/model/model.h"
 

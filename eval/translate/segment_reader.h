@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 #include "eval/metrics/bleu.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/lines.h"
+#include "share/conf/conf.h"
 
 struct segment_reader {
 	struct lines *files; /* (n) owned: first the hypotheses, then the references */

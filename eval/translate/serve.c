@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "eval/translate/suggest.h"
-#include "share/base/json.h"
 #include "share/base/file.h"
+#include "share/base/json.h"
 #include "share/base/lines.h"
 
 static void write_id(struct json_writer *w, const struct json *request)

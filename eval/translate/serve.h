@@ -45,10 +45,10 @@
 
 #include <stdio.h>
 
-#include "eval/translate/engine.h"
 #include "eval/translate/constraint_options.h"
-#include "share/conf/conf.h"
+#include "eval/translate/engine.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Serves standard input and output with the model that c names, until the input ends. */
 int serve_run(struct conf *c, struct err *e);

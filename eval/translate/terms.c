@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/translate/constraint_options_internal.h"
 #include "eval/metrics/unicode.h"
+#include "eval/translate/constraint_options_internal.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eval/translate/engine.h"
 #include "eval/translate/constraint_options.h"
+#include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"

@@ -21,8 +21,8 @@
 #ifndef WERKBANK_EVAL_TRANSLATE_TRANSLATE_H
 #define WERKBANK_EVAL_TRANSLATE_TRANSLATE_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Translates c->arguments[0] (none or "-": standard input) to c->output (NULL: standard output). */
 int translate_run(struct conf *c, struct err *e);

@@ -24,9 +24,9 @@
 #include <assert.h>
 #include <float.h>
 
-#include "kernels/ops/bf16.h"
 #include "kernels/cpu/cpu_top.h"
 #include "kernels/cpu/cpu_vec.h"
+#include "kernels/ops/bf16.h"
 #include "kernels/ops/panels.h"
 #include "kernels/ref/ref.h"
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "share/conf/alias.h"
-#include "share/conf/conf_internal.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/conf/alias.h"
+#include "share/conf/conf_internal.h"
 
 /* ---- the tables ---- */
 

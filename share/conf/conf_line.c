@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
-#include "share/base/text.h"
 
 /* A walk over argv: options are parsed, arguments are collected after the command. */
 struct walk {

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/conf/alias.h"
-#include "share/conf/conf_internal.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/alias.h"
+#include "share/conf/conf_internal.h"
 
 #define RECIPE_MAX_BYTES (1u << 20)
 #define RECIPE_MAX_DEPTH 8 /* of include */

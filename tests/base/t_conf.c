@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "share/base/buf.h"
-#include "share/conf/alias.h"
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
+#include "share/conf/alias.h"
+#include "share/conf/conf.h"
 #include "tests/test.h"
 
 #define MAX_WORDS 12

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "share/base/line_flow.h"
 #include "share/base/file.h"
+#include "share/base/line_flow.h"
 #include "share/base/lines.h"
 #include "tests/test.h"
 

@@ -29,8 +29,8 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "tests/bench/bench.h"
-#include "tests/train/rig.h"
 #include "tests/bench/roof.h"
+#include "tests/train/rig.h"
 #include "train/model/model_internal.h"
 
 #define WARM_UP	  2

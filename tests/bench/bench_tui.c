@@ -28,12 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "share/base/proc.h"
 #include "share/base/clock.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 #include "tests/bench/bench.h"
-#include "tui/run/run_history.h"
 #include "tui/app/view.h"
+#include "tui/run/run_history.h"
 
 #define STEP_S	  0.1
 #define LOG_EVERY 10

@@ -10,11 +10,11 @@
 #include "tests/cudasim/sim.h"
 #include "tests/train/fake_ranks.h"
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
 #include "train/comm/comm_nccl.h"
 #include "train/comm/compress.h"
-#include "train/model/model_internal.h"
 #include "train/comm/reduce.h"
+#include "train/model/adam.h"
+#include "train/model/model_internal.h"
 
 enum { FLOATS = 9001, ROUNDS = 3, MAX_RANKS = 4 };
 

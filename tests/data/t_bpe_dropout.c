@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/shard/loader.h"
 #include "data/subword/bpe.h"
 #include "data/subword/bpe_codes.h"
 #include "data/subword/bpe_dropout.h"
-#include "data/shard/loader.h"
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/text/clean.h"
 #include "data/origin.h"
 #include "data/shard/shuffle.h"
+#include "data/text/clean.h"
 #include "share/base/file.h"
 #include "tests/test.h"
 

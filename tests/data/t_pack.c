@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/subword/bpe.h"
-#include "data/subword/pipeline.h"
 #include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
-#include "data/shard/shard.h"
-#include "data/shard/shuffle.h"
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
+#include "data/shard/shard.h"
+#include "data/shard/shuffle.h"
+#include "data/subword/bpe.h"
+#include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "data/subword/bpe.h"
-#include "data/subword/bpe_trace.h"
 #include "data/drop_ledger_read.h"
 #include "data/source/progress.h"
+#include "data/subword/bpe.h"
+#include "data/subword/bpe_trace.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
 #include "data/words/intern.h"
-#include "data/shard/shard.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/words/leb.h"
 #include "data/prep/token_column.h"
+#include "data/words/leb.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "eval/metrics/statistics.h"
 #include "eval/report/answers.h"
 #include "eval/report/report.h"
-#include "eval/metrics/statistics.h"
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/rng.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "eval/evaluate/score_tools.h"
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/chrf.h"
-#include "eval/evaluate/score_tools.h"
 #include "eval/metrics/unicode.h"
 #include "share/base/file.h"
 #include "share/base/json.h"

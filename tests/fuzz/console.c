@@ -5,12 +5,12 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/translate/translate_console.h"
-#include "tui/translate/translate_console_panes.h"
-#include "tui/translate/translate_console_words.h"
 #include "tui/term/edit.h"
 #include "tui/term/keys.h"
 #include "tui/translate/service.h"
+#include "tui/translate/translate_console.h"
+#include "tui/translate/translate_console_panes.h"
+#include "tui/translate/translate_console_words.h"
 
 /* Drawing does not write outside the rectangle. */
 static void only_inside(const struct grid *g, struct rect r)

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/source/archive.h"
-#include "data/subword/bpe.h"
-#include "data/words/intern.h"
-#include "data/source/manifest.h"
-#include "data/text/sgm.h"
+#include "data/prep/token_column.h"
 #include "data/shard/shard.h"
 #include "data/shard/shortlist.h"
-#include "data/prep/token_column.h"
+#include "data/source/archive.h"
+#include "data/source/manifest.h"
+#include "data/subword/bpe.h"
 #include "data/subword/sp.h"
+#include "data/text/sgm.h"
 #include "data/text/tokenize.h"
+#include "data/words/intern.h"
 #include "data/words/vocab.h"
 #include "share/base/hash.h"
 #include "share/base/text.h"

@@ -10,8 +10,8 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/run/run_history.h"
 #include "tui/app/view.h"
+#include "tui/run/run_history.h"
 
 #define ROWS 24
 #define COLS 80

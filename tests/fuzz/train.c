@@ -3,8 +3,8 @@
 
 #include "share/base/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/record/openseq2seq.h"
 #include "train/ckpt/safetensors.h"
+#include "train/record/openseq2seq.h"
 
 FUZZ(safetensors)
 {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
 #include "train/ckpt/safetensors.h"
+#include "train/model/adam.h"
 
 static int64_t count_floats(struct model_shape shape)
 {

@@ -8,10 +8,10 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "tests/train/small_run.h"
-#include "train/model/adam.h"
 #include "train/common/control.h"
-#include "train/record/evaluations.h"
+#include "train/model/adam.h"
 #include "train/model/schedule.h"
+#include "train/record/evaluations.h"
 
 static bool same_to_4_digits(double x, const char *want)
 {

@@ -9,8 +9,8 @@
 
 #include "share/base/json.h"
 #include "share/base/util.h"
-#include "tui/run/fleet.h"
 #include "tui/plot/series.h"
+#include "tui/run/fleet.h"
 
 static struct err e;
 

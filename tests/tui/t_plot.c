@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
+#include "tui/app/view.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/plot_viewport.h"
-#include "tui/app/view.h"
+#include "tui/term/draw.h"
 
 #define ROWS 14
 #define COLS 70

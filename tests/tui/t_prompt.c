@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/app/prompt.h"
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
-#include "tui/app/prompt.h"
 
 static struct err e;
 

@@ -9,10 +9,10 @@
 
 #include "share/base/file.h"
 #include "share/base/util.h"
-#include "tui/views/run_comparison.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
+#include "tui/views/run_comparison.h"
 
 static struct err e;
 

@@ -17,14 +17,14 @@
 #include "share/base/util.h"
 #include "tui/app/app_internal.h"
 #include "tui/app/frame.h"
-#include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
-#include "tui/term/keys.h"
 #include "tui/app/prompt.h"
-#include "tui/term/theme.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
 #include "tui/app/wizard.h"
+#include "tui/run/run_history.h"
+#include "tui/term/keys.h"
+#include "tui/term/theme.h"
 
 static struct err e;
 

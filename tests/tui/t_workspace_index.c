@@ -8,10 +8,10 @@
 
 #include "share/base/file.h"
 #include "tui/run/option_diff.h"
-#include "tui/run/workspace_names.h"
-#include "tui/run/workspace_index.h"
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
+#include "tui/run/workspace_index.h"
+#include "tui/run/workspace_names.h"
 
 static void put(const char *name, const char *text)
 {

@@ -25,10 +25,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
-#include "train/model/model.h"
+#include "share/conf/conf.h"
 #include "train/ckpt/safetensors.h"
+#include "train/model/model.h"
 
 /* The contents of state.json; plain data, which ranks send to each other. */
 struct ckpt_state {

@@ -14,8 +14,8 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
-#include "train/model/arena.h"
 #include "train/ckpt/safetensors.h"
+#include "train/model/arena.h"
 
 /* A checkpoint or model folder that is being written. */
 struct saving {

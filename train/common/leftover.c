@@ -13,10 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "share/base/proc.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "share/base/text.h"
 
 #define MAX_RECORD  8192 /* bytes */

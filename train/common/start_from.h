@@ -8,8 +8,8 @@
 #ifndef WERKBANK_TRAIN_COMMON_START_FROM_H
 #define WERKBANK_TRAIN_COMMON_START_FROM_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Call before conf_apply_size(): set sizes that are not given to those of the model in folder. */
 int start_from_adopt(const char *folder, struct conf *c, struct err *e);

@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/run/job_command.h"
-#include "train/launch/plan/plan_command.h"
 #include "train/launch/hosts/probe.h"
-#include "train/launch/run/run_commands.h"
 #include "train/launch/hosts/rsh_agent.h"
+#include "train/launch/plan/plan_command.h"
+#include "train/launch/run/job_command.h"
+#include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
 
 static int command_hosts(struct conf *c, int *status, struct err *e)

@@ -26,8 +26,8 @@
 
 #include "data/shard/token_batch.h"
 #include "kernels/ops/ops.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 #define MODEL_MAX_LAYERS 64 /* of one stack; also the upper limit of the options */
 

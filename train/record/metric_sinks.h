@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/journal.h"
+#include "share/conf/conf.h"
 
 struct metric_sinks;
 

@@ -15,8 +15,8 @@
 
 #include <signal.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/comm/comm.h"
 
 /*

@@ -20,25 +20,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/shard/token_batch.h"
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
+#include "data/shard/token_batch.h"
 #include "data/words/vocab.h"
 #include "kernels/profile.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/journal.h"
-#include "train/model/adam.h"
-#include "train/model/arena.h"
+#include "share/conf/conf.h"
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
+#include "train/comm/reduce.h"
+#include "train/model/adam.h"
+#include "train/model/arena.h"
 #include "train/model/ema.h"
-#include "train/record/evaluations.h"
 #include "train/model/model.h"
+#include "train/model/schedule.h"
+#include "train/record/evaluations.h"
 #include "train/record/metric_sinks.h"
 #include "train/watch/heartbeat.h"
-#include "train/comm/reduce.h"
-#include "train/model/schedule.h"
 #include "train/watch/telemetry.h"
 
 /* Sums over the steps since the last record "train". */

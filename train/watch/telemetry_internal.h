@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "train/watch/host_watch.h"
 #include "train/common/network.h"
+#include "train/watch/host_watch.h"
 #include "train/watch/telemetry.h"
 
 #define TELEMETRY_LATE_SHARE 1.2 /* of the median rank's compute: a straggler */

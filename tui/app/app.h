@@ -28,8 +28,8 @@
 #ifndef WERKBANK_TUI_APP_APP_H
 #define WERKBANK_TUI_APP_APP_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * Run the workbench until the user leaves. The run itself is not affected. ERR_UNAVAILABLE: no

@@ -14,8 +14,8 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/base/util.h"
-#include "tui/term/grid.h"
 #include "tui/app/prompt.h"
+#include "tui/term/grid.h"
 #include "tui/term/theme.h"
 
 struct run_history;

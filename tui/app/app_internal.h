@@ -12,9 +12,9 @@
 
 #include "share/conf/conf.h"
 #include "tui/app/app.h"
-#include "tui/term/term.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
+#include "tui/term/term.h"
 
 /* Questions that the workbench itself asks. */
 enum { ASK_LEAVE, ASK_RUN };

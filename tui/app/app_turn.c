@@ -9,10 +9,10 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "tui/term/draw.h"
 #include "tui/app/frame.h"
-#include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
+#include "tui/run/run_history.h"
+#include "tui/term/draw.h"
 
 #define FIRST_BUDGET_S 0.01
 #define READ_BUDGET_S  0.05 /* time for one read of the run's files, so that keys stay responsive */

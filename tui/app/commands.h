@@ -2,8 +2,8 @@
 #ifndef WERKBANK_TUI_APP_COMMANDS_H
 #define WERKBANK_TUI_APP_COMMANDS_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * Replace this process by the sister program of the command argv[1], with the same argv. Returns 0

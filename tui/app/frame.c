@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
+#include "tui/run/run_history.h"
+#include "tui/term/draw.h"
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
 #define STATE_ROOM  14 /* columns: sign, blank, longest name of a state */

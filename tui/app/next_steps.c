@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/conf/conf.h"
 #include "tui/app/view.h"
 #include "tui/term/number_format.h"
 

@@ -8,11 +8,11 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "tui/app/next_steps.h"
 #include "tui/app/text_commands.h"
-#include "tui/term/number_format.h"
 #include "tui/run/run_history.h"
 #include "tui/run/workspace_index.h"
-#include "tui/app/next_steps.h"
+#include "tui/term/number_format.h"
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8

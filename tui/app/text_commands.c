@@ -12,11 +12,11 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/run/option_diff.h"
-#include "tui/term/number_format.h"
 #include "tui/run/run_history.h"
-#include "tui/run/workspace_index.h"
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
+#include "tui/run/workspace_index.h"
+#include "tui/term/number_format.h"
 
 static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
 {

@@ -9,8 +9,8 @@
 #define WERKBANK_TUI_APP_TEXT_COMMANDS_H
 
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Each appends its output to out. ERR_NOINPUT: no such run; ERR_USAGE, ERR_NOMEM. */
 int text_command_runs(const struct conf *c, struct buf *out, struct err *e);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
 #include "tui/app/view.h"
+#include "tui/term/draw.h"
 
 #define KEYS_COLS 18
 

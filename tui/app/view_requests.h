@@ -2,9 +2,9 @@
 #ifndef WERKBANK_TUI_APP_VIEW_REQUESTS_H
 #define WERKBANK_TUI_APP_VIEW_REQUESTS_H
 
+#include "tui/app/app_context.h"
 #include "tui/app/saved_state.h"
 #include "tui/app/wizard.h"
-#include "tui/app/app_context.h"
 
 /* Callers that are not tabs. */
 enum { CALLER_APP = -1, CALLER_COMMAND = -2, CALLER_OVERLAY = -3 };

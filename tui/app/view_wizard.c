@@ -6,11 +6,11 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "tui/term/draw.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
 #include "tui/app/wizard.h"
+#include "tui/term/draw.h"
 
 #define LABEL_COLS 24
 #define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */

@@ -17,8 +17,8 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct wizard_value {
 	const char *option, *value;

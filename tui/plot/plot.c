@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
 #include "tui/plot/plot_internal.h"
+#include "tui/term/draw.h"
 
 #define MAX_WIDTHS 8	/* in widths of the canvas: x is clamped there before it becomes an int */
 #define TRIM_SHARE 0.02 /* share of the points that `trim` ignores at either end */

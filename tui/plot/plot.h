@@ -17,9 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/plot/series.h"
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
-#include "tui/plot/series.h"
 
 enum plot_pen {
 	PLOT_LINE,   /* with the range of values around it; smoothed if the plot asks for it */

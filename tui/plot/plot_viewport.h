@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tui/term/keys.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/series.h"
+#include "tui/term/keys.h"
 
 #define VIEWPORT_PLOTS 16
 

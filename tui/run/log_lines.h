@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
+#include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
-#include "tui/run/run_history.h"
 
 #define LOG_LEFT_COLS 31 /* columns of time, step and kind */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/conf/conf.h"
 
 void option_diff_free(struct option_diff *c)
 {

@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/conf/conf.h"
 #include "tui/run/run_history_internal.h"
 #include "tui/run/workspace_names.h"
 

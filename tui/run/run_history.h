@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "tui/run/fleet.h"
 #include "tui/plot/series.h"
+#include "tui/run/fleet.h"
 
 #define HISTORY_LINES	1000 /* lines of the log; the oldest are dropped first */
 #define HISTORY_SAMPLES 64   /* sentences; further sentences are dropped */

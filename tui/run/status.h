@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct run_status {
 	char name[101];

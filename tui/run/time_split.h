@@ -5,8 +5,8 @@
 #ifndef WERKBANK_TUI_RUN_TIME_SPLIT_H
 #define WERKBANK_TUI_RUN_TIME_SPLIT_H
 
-#include "tui/term/draw.h"
 #include "tui/run/fleet.h"
+#include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
 enum {

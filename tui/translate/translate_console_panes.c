@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/translate/translate_console_words.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
+#include "tui/translate/translate_console_words.h"
 
 #define WIDE   100 /* columns from which two sides are side by side */
 #define SLOW_S 5   /* seconds of waiting before the screen says so */

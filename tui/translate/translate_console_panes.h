@@ -2,9 +2,9 @@
 #ifndef WERKBANK_TUI_TRANSLATE_TRANSLATE_CONSOLE_PANES_H
 #define WERKBANK_TUI_TRANSLATE_TRANSLATE_CONSOLE_PANES_H
 
-#include "tui/translate/translate_console.h"
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
+#include "tui/translate/translate_console.h"
 
 #define CONSOLE_SPOTS 512 /* tokens that the mouse can reach */
 

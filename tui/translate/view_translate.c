@@ -12,13 +12,13 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "tui/run/checkpoints.h"
-#include "tui/translate/translate_console.h"
-#include "tui/translate/translate_console_panes.h"
-#include "tui/term/draw.h"
-#include "tui/run/run_history.h"
 #include "tui/app/line_history.h"
 #include "tui/app/view.h"
+#include "tui/run/checkpoints.h"
+#include "tui/run/run_history.h"
+#include "tui/term/draw.h"
+#include "tui/translate/translate_console.h"
+#include "tui/translate/translate_console_panes.h"
 
 #define MAX_CHOICES 500
 

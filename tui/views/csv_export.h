@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
-#include "tui/run/run_history.h"
 #include "tui/app/app_context.h"
+#include "tui/run/run_history.h"
 
 /* Append the header and the rows of a series. Gaps are "nan". */
 void csv_put_series(const struct run_history *h, const struct series *s, struct buf *out);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/views/data_panes.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
+#include "tui/views/data_panes.h"
 
 #define FIELD 512 /* bytes shown of a field of the ledger */
 

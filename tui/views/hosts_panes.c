@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/term/number_format.h"
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
 
 #define BAR_COLS    14
 #define LABEL_COLS  12 /* columns of the label of a row */

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-#include "tui/term/grid.h"
-#include "tui/run/run_history.h"
-#include "tui/term/layout.h"
 #include "tui/plot/plot_viewport.h"
+#include "tui/run/run_history.h"
+#include "tui/term/grid.h"
+#include "tui/term/layout.h"
 
 enum hosts_pane {
 	HOSTS_TABLE, /* one row per host */

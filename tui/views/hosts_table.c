@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/run/time_split.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
-#include "tui/run/time_split.h"
 
 #define STALE_S	 60 /* a host of a running run without a record for so long is stale */
 #define BAR_COLS 12

@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tui/app/view.h"
+#include "tui/plot/series.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/run_history.h"
-#include "tui/plot/series.h"
-#include "tui/app/view.h"
 
 enum compare_metric {
 	COMPARE_LOSS,

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "share/base/util.h"
+#include "tui/run/log_lines.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
-#include "tui/run/log_lines.h"
 
 #define LABEL_COLS 11 /* width of "hypothesis " */
 

@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-#include "tui/views/csv_export.h"
-#include "tui/term/grid.h"
-#include "tui/run/run_history.h"
-#include "tui/term/layout.h"
 #include "tui/plot/plot_viewport.h"
+#include "tui/run/run_history.h"
+#include "tui/term/grid.h"
+#include "tui/term/layout.h"
+#include "tui/views/csv_export.h"
 
 /* Position of the user. */
 struct run_view_state {

@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/views/csv_export.h"
-#include "tui/term/number_format.h"
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/views/csv_export.h"
 
 /* Legend signs of the pens of plot.h. */
 static const uint32_t pen_signs[] = {

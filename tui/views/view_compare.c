@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/views/run_comparison.h"
-#include "tui/term/draw.h"
-#include "tui/views/csv_export.h"
-#include "tui/term/number_format.h"
-#include "tui/term/list_widget.h"
 #include "tui/plot/plot_viewport.h"
+#include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
+#include "tui/term/number_format.h"
+#include "tui/views/csv_export.h"
+#include "tui/views/run_comparison.h"
 
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 

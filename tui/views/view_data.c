@@ -7,9 +7,9 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "tui/views/data_panes.h"
-#include "tui/term/draw.h"
 #include "tui/app/view.h"
+#include "tui/term/draw.h"
+#include "tui/views/data_panes.h"
 
 #define BUDGET_S     0.02
 #define LEDGER_BYTES ((size_t)4 << 20) /* bytes of the ledger searched per turn */

@@ -8,15 +8,15 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/term/number_format.h"
-#include "tui/run/run_history.h"
 #include "tui/app/jobs.h"
-#include "tui/term/list_widget.h"
-#include "tui/run/recipes.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/wizard.h"
+#include "tui/run/recipes.h"
+#include "tui/run/run_history.h"
+#include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
+#include "tui/term/number_format.h"
 
 #define BUDGET_S   0.02
 #define HOST_EVERY 2.0 /* seconds between reads of the host's load */

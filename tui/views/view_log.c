@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/views/csv_export.h"
-#include "tui/term/number_format.h"
-#include "tui/run/log_lines.h"
 #include "tui/app/view.h"
+#include "tui/run/log_lines.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/views/csv_export.h"
 
 #define LEFT_STRIDE 8
 #define MAX_FIND    120

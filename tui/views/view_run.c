@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/views/csv_export.h"
-#include "tui/run/run_history.h"
-#include "tui/term/layout.h"
-#include "tui/views/run_panes.h"
 #include "tui/app/view.h"
+#include "tui/run/run_history.h"
+#include "tui/term/draw.h"
+#include "tui/term/layout.h"
+#include "tui/views/csv_export.h"
+#include "tui/views/run_panes.h"
 
 #define LEFT_STRIDE 8 /* columns per scroll step to the side */
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/term/draw.h"
-#include "tui/term/number_format.h"
-#include "tui/run/run_history.h"
-#include "tui/term/list_widget.h"
-#include "tui/run/sample_history.h"
 #include "tui/app/view.h"
+#include "tui/run/run_history.h"
+#include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
+#include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
+#include "tui/term/number_format.h"
 
 #define BUDGET_S 0.02
 #define GUTTER	 12 /* columns before a translation, for the step */

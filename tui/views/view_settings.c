@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
-#include "tui/term/draw.h"
+#include "share/conf/conf.h"
 #include "tui/app/view.h"
+#include "tui/term/draw.h"
 
 #define NAME_COLS   22
 #define MAX_OPTIONS 400

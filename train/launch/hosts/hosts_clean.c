@@ -19,9 +19,9 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "train/launch/hosts/hosts_query.h"
-#include "train/launch/hosts/hosts_command.h"
 #include "train/common/leftover.h"
+#include "train/launch/hosts/hosts_command.h"
+#include "train/launch/hosts/hosts_query.h"
 #include "train/launch/hosts/probe.h"
 
 #define GRACE_S 3.0

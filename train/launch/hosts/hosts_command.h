@@ -2,8 +2,8 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_HOSTS_COMMAND_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_HOSTS_COMMAND_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/hosts/hosts.h"
 
 /* Arguments of an action; all borrowed. */

@@ -26,9 +26,9 @@
 #include <stdint.h>
 #include <netinet/in.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "share/conf/conf.h"
 
 int probe_command_run(const struct conf *c, struct err *e); /* the command _probe */
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
-#include "share/base/file.h"
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/common/network.h"

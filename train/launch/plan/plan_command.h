@@ -5,8 +5,8 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_COMMAND_H
 #define WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_COMMAND_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* Prints to standard output; c gets options of the recipe of --run. */
 int plan_command_run(struct conf *c, struct err *e);

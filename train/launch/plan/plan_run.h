@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/plan/plan.h"
 
 struct plan_run {

@@ -41,8 +41,8 @@
 #include "share/base/journal.h"
 #include "share/base/text.h"
 #include "train/common/control.h"
-#include "train/launch/run/roll_call.h"
 #include "train/launch/run/outcome.h"
+#include "train/launch/run/roll_call.h"
 #include "train/launch/run/supervise.h"
 
 #define BACKOFF_S	5.0

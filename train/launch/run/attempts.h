@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/hosts/hosts.h"
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/run/rundir.h"

@@ -10,8 +10,8 @@
 #define WERKBANK_TRAIN_LAUNCH_RUN_JOB_COMMAND_H
 
 #include "share/base/buf.h"
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* c->arguments: pbs or slurm, RECIPE. Writes the script to --output or standard output. */
 int job_command_run(struct conf *c, struct err *e);

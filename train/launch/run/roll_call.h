@@ -5,8 +5,8 @@
 #define WERKBANK_TRAIN_LAUNCH_RUN_ROLL_CALL_H
 
 #include "share/base/err.h"
-#include "train/launch/run/attempts.h"
 #include "train/launch/hosts/hosts.h"
+#include "train/launch/run/attempts.h"
 
 struct roll_call {
 	const struct attempts *a; /* borrowed */

@@ -18,8 +18,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/run/console_follow.h"
-#include "train/launch/run/run_handle.h"
 #include "train/launch/run/outcome.h"
+#include "train/launch/run/run_handle.h"
 
 #define LOOK_US		  100000
 #define REMIND_S	  15.0

@@ -4,8 +4,8 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_RUN_COMMANDS_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_RUN_COMMANDS_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /*
  * c: conf of the command, with the run as argument. *status: exit status if the function succeeds.

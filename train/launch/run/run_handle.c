@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "share/base/proc.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/base/proc.h"
 #include "share/base/text.h"
 #include "train/common/leftover.h"
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 struct run_handle {
 	char *workspace, *folder; /* owned; folder: WORKSPACE/runs/NAME */

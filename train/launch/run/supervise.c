@@ -52,9 +52,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "share/base/proc.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 
 #define READ_BYTES     4096

@@ -20,14 +20,14 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
-#include "train/launch/run/attempts.h"
-#include "train/launch/run/detach.h"
-#include "train/launch/run/console_follow.h"
 #include "train/common/leftover.h"
-#include "train/launch/run/run_handle.h"
-#include "train/launch/hosts/preflight.h"
-#include "train/launch/run/rundir.h"
 #include "train/common/start_from.h"
+#include "train/launch/hosts/preflight.h"
+#include "train/launch/run/attempts.h"
+#include "train/launch/run/console_follow.h"
+#include "train/launch/run/detach.h"
+#include "train/launch/run/run_handle.h"
+#include "train/launch/run/rundir.h"
 
 /* Everything that the command owns. */
 struct training {

@@ -8,8 +8,8 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_TRAIN_COMMAND_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_TRAIN_COMMAND_H
 
-#include "share/conf/conf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 /* *status: exit status of the run; 0 for --show and --detach. */
 int train_command_run(struct conf *c, int *status, struct err *e);
