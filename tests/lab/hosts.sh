@@ -82,7 +82,7 @@ lab_undo h2 "$build"
 cp "$build/werkbank-train" "$tmp/other"
 echo "another build" >>"$tmp/other"
 lab_replace h2 "$build/werkbank-train" "$tmp/other"
-broken "another build" 'build: .*another build.*hosts sync'
+broken "another build" 'build: .*different build.*hosts sync'
 lab_undo h2 "$build/werkbank-train"
 if $long; then
 	printf '#!/bin/sh\necho "mpirun (Open MPI) 5.0.3"\n' >"$tmp/mpirun"

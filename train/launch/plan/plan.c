@@ -337,7 +337,7 @@ double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, d
 		step_exchange_cost(job, &w, PLAN_DIRECT, &moved);
 		*(moved.exposed_s > exposed_s ? &low : &high) = w.link_bytes_s;
 	}
-	assert(low < high); /* bisection on a logarithmic scale */
+	assert(low <= high * (1 + 1e-9)); /* bisection has converged, up to rounding */
 	return low > 1.01e3 && high < 0.99e13 ? sqrt(low * high) : NAN;
 }
 
