@@ -446,7 +446,7 @@ static inline void add_found(const struct bpe *b, struct cached found, struct bu
 
 /* ---- lines ---- */
 
-/* Split the words of one line without its margins. */
+/* Split the words of one line; the blanks before the first and after the last word are cut off. */
 static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, struct err *e)
 {
 	const char *end = p + n;

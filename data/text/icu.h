@@ -15,7 +15,7 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-/* The script of a letter (general category L); SCRIPT_NONE: the character is no letter. */
+/* The script of a letter (general category L); SCRIPT_NONE: the character is not a letter. */
 enum script icu_letter_script(uint32_t c);
 
 /*

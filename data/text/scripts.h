@@ -43,7 +43,7 @@ struct scripts; /* a table of all characters; threads may share it */
 struct scripts *scripts_new(struct err *e); /* NULL: out of memory */
 void scripts_free(struct scripts *s);
 
-/* The script of a letter; SCRIPT_NONE: the character is no letter. */
+/* The script of a letter; SCRIPT_NONE: the character is not a letter. */
 enum script scripts_of(const struct scripts *s, uint32_t codepoint);
 
 struct scripts_count {

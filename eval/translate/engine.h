@@ -41,8 +41,8 @@ struct engine {
 	bool *starts_word;	     /* (real vocabulary) owned, SentencePiece; the other is NULL */
 	struct shortlist *shortlist; /* owned; NULL: none */
 	struct decoder *decoder;     /* owned */
-	struct ckpt_check *check;    /* owned: of the files in folder; NULL: finished, ... */
-	struct err fault;	     /* ... with this result */
+	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
+	struct err fault;	     /* result of the ended hash check */
 	int32_t capacity;	     /* tokens of a batch, including </s> */
 };
 

@@ -157,19 +157,22 @@ int file_write_fd(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
+/* The sentence of every failure to write to standard output. */
+#define STDOUT_FAULT "standard output cannot be written"
+
 int file_flush_stdout(struct err *e)
 {
 	if (fflush(stdout))
-		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+		return err_set_errno(e, ERR_IO, STDOUT_FAULT);
 	if (ferror(stdout)) /* errno of the call that failed is lost */
-		return err_set(e, ERR_IO, "standard output cannot be written");
+		return err_set(e, ERR_IO, STDOUT_FAULT);
 	return 0;
 }
 
 int file_write_stdout(const void *bytes, size_t n, struct err *e)
 {
 	if (fwrite(bytes, 1, n, stdout) != n)
-		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+		return err_set_errno(e, ERR_IO, STDOUT_FAULT);
 	return file_flush_stdout(e);
 }
 

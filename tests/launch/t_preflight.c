@@ -81,87 +81,80 @@ TEST(preflight_healthy)
 		  "10.0.1.0/24");
 }
 
+/* The answer of host b, its clock skew in seconds, and the finding that follows. */
+static const struct {
+	const char *b;
+	double skew;
+	const char *text;
+} faults[] = {
+	{ "{\"werkbank\":\"2\",\"host\":\"b\"," TRAINER "," MPI "," MACHINE "," SPACE B_REST, 0,
+	  "b error build: Werkbank on b is version 2, on this host 1: type werkbank hosts "
+	  "sync\n" },
+	{ "{" HOST_B "," MPI "," MACHINE "," SPACE B_REST, 0,
+	  "b error build: b has no werkbank-train in the folder of werkbank-launch: type "
+	  "werkbank hosts sync\n" },
+	{ "{" HOST_B ",\"trainer\":{\"trouble\":\"libmpi.so.40: not found\"}," MPI "," MACHINE
+	  "," SPACE B_REST,
+	  0, "b error build: werkbank-train does not start on b: libmpi.so.40: not found\n" },
+	{ "{" HOST_B ",\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":"
+	  "\"bbbb\"}," MPI "," MACHINE "," SPACE B_REST,
+	  0,
+	  "b error build: werkbank-train on b is a different build of 1 than on this host "
+	  "(SHA-256 bbbb, not aaaa): type werkbank hosts sync\n" },
+	{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 5.0.3\"}," MACHINE
+	  "," SPACE B_REST,
+	  0,
+	  "b error mpi: b has mpirun (Open MPI) 5.0.3, this host has mpirun (Open MPI) "
+	  "4.1.4: install the same version on all hosts\n" },
+	{ "{" HOST_B "," TRAINER ",\"mpi\":{\"trouble\":\"x\"}," MACHINE "," SPACE B_REST, 0,
+	  "b error mpi: b has no Open MPI (neither mpirun nor orted) in the PATH of a "
+	  "remote shell: install mpirun (Open MPI) 4.1.4, or set PATH in a start-up file "
+	  "for non-interactive shells\n" },
+	{ "{" HOST_B "," TRAINER "," MPI ",\"cores\":4," SPACE B_REST, 0,
+	  "b warning cores: b has 4 cores for 8 slots, so ranks share cores: give it 4 "
+	  "slots\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
+	  "\"workspace\":{\"free\":1000000,\"corpus\":[" SHARD "]}" B_REST,
+	  0,
+	  "b error disk: /w on b has 1 MB free, too little for a checkpoint: remove some "
+	  "files, or use another workspace\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":1e6,"
+	  "\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST,
+	  0,
+	  "b error disk: /tmp on b has 1 MB free, but Open MPI writes files there: remove "
+	  "some files\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, -3.25,
+	  "b warning clock: the clock of b is 3.2 s behind the clock of this host: start "
+	  "chronyd or systemd-timesyncd there\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, 90,
+	  "b error clock: the clock of b is 90.0 s ahead of the clock of this host: start "
+	  "chronyd or systemd-timesyncd there\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
+	  "\"workspace\":{\"there\":false,\"free\":9e9,\"corpus\":[]}" B_REST,
+	  0,
+	  "b error corpus: b has no corpora/demo/train.shard in /w: type werkbank hosts "
+	  "sync --corpus demo\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
+	  "\"workspace\":{\"free\":9e9,\"corpus\":[{\"name\":\"train.shard\",\"bytes\":5,"
+	  "\"sha256\":\"dd\"}]}" B_REST,
+	  0,
+	  "b error corpus: corpora/demo/train.shard on b differs from the file on this "
+	  "host: type werkbank hosts sync --corpus demo\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"session_kills\":true," SPACE B_REST, 0,
+	  "b warning session: b ends all processes of a user who logs out "
+	  "(KillUserProcesses=yes): type loginctl enable-linger there\n" },
+	{ "{" ME ",\"host\":\"a\",\"boot\":\"A\"," TRAINER "," MPI "," MACHINE "," SPACE B_REST, 0,
+	  "b warning names: b and a are the same machine (a): list it once, with the sum "
+	  "of the slots\n" },
+};
+
 TEST(preflight_names_each_fault)
 {
-	static const struct {
-		const char *b;
-		double skew;
-		const char *text;
-	} cases[] = {
-		{ "{\"werkbank\":\"2\",\"host\":\"b\"," TRAINER "," MPI "," MACHINE
-		  "," SPACE B_REST,
-		  0,
-		  "b error build: Werkbank on b is version 2, on this host 1: type werkbank hosts "
-		  "sync\n" },
-		{ "{" HOST_B "," MPI "," MACHINE "," SPACE B_REST, 0,
-		  "b error build: b has no werkbank-train in the folder of werkbank-launch: type "
-		  "werkbank hosts sync\n" },
-		{ "{" HOST_B ",\"trainer\":{\"trouble\":\"libmpi.so.40: not found\"}," MPI
-		  "," MACHINE "," SPACE B_REST,
-		  0,
-		  "b error build: werkbank-train does not start on b: libmpi.so.40: not found\n" },
-		{ "{" HOST_B ",\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":"
-		  "\"bbbb\"}," MPI "," MACHINE "," SPACE B_REST,
-		  0,
-		  "b error build: werkbank-train on b is a different build of 1 than on this host "
-		  "(SHA-256 bbbb, not aaaa): type werkbank hosts sync\n" },
-		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 5.0.3\"}," MACHINE
-		  "," SPACE B_REST,
-		  0,
-		  "b error mpi: b has mpirun (Open MPI) 5.0.3, this host has mpirun (Open MPI) "
-		  "4.1.4: install the same version on all hosts\n" },
-		{ "{" HOST_B "," TRAINER ",\"mpi\":{\"trouble\":\"x\"}," MACHINE "," SPACE B_REST,
-		  0,
-		  "b error mpi: b has no Open MPI (neither mpirun nor orted) in the PATH of a "
-		  "remote shell: install mpirun (Open MPI) 4.1.4, or set PATH in a start-up file "
-		  "for non-interactive shells\n" },
-		{ "{" HOST_B "," TRAINER "," MPI ",\"cores\":4," SPACE B_REST, 0,
-		  "b warning cores: b has 4 cores for 8 slots, so ranks share cores: give it 4 "
-		  "slots\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
-		  "\"workspace\":{\"free\":1000000,\"corpus\":[" SHARD "]}" B_REST,
-		  0,
-		  "b error disk: /w on b has 1 MB free, too little for a checkpoint: remove some "
-		  "files, or use another workspace\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":1e6,"
-		  "\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST,
-		  0,
-		  "b error disk: /tmp on b has 1 MB free, but Open MPI writes files there: remove "
-		  "some files\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, -3.25,
-		  "b warning clock: the clock of b is 3.2 s behind the clock of this host: start "
-		  "chronyd or systemd-timesyncd there\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, 90,
-		  "b error clock: the clock of b is 90.0 s ahead of the clock of this host: start "
-		  "chronyd or systemd-timesyncd there\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
-		  "\"workspace\":{\"there\":false,\"free\":9e9,\"corpus\":[]}" B_REST,
-		  0,
-		  "b error corpus: b has no corpora/demo/train.shard in /w: type werkbank hosts "
-		  "sync --corpus demo\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE ",\"temporary_free\":9e9,"
-		  "\"workspace\":{\"free\":9e9,\"corpus\":[{\"name\":\"train.shard\",\"bytes\":5,"
-		  "\"sha256\":\"dd\"}]}" B_REST,
-		  0,
-		  "b error corpus: corpora/demo/train.shard on b differs from the file on this "
-		  "host: type werkbank hosts sync --corpus demo\n" },
-		{ "{" HOST_B "," TRAINER "," MPI "," MACHINE
-		  ",\"session_kills\":true," SPACE B_REST,
-		  0,
-		  "b warning session: b ends all processes of a user who logs out "
-		  "(KillUserProcesses=yes): type loginctl enable-linger there\n" },
-		{ "{" ME ",\"host\":\"a\",\"boot\":\"A\"," TRAINER "," MPI "," MACHINE
-		  "," SPACE B_REST,
-		  0,
-		  "b warning names: b and a are the same machine (a): list it once, with the sum "
-		  "of the slots\n" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		struct buf want = { 0 };
 
-		buf_printf(&want, "%s10.0.1.0/24", cases[i].text);
-		check_str(found(cases[i].b, 8, cases[i].skew, NULL), buf_text(&want));
+		buf_printf(&want, "%s10.0.1.0/24", faults[i].text);
+		check_str(found(faults[i].b, 8, faults[i].skew, NULL), buf_text(&want));
 		buf_free(&want);
 	}
 }

@@ -81,7 +81,7 @@ static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 	if (rc)
 		return rc;
 	if (t->conf->json)
-		rc = preflight_print_json(&p, stdout, e);
+		rc = preflight_print_json(&p, e);
 	else
 		preflight_print(&p, stdout);
 	for (size_t i = 0; i < p.n; i++)

@@ -58,8 +58,8 @@ int preflight_run(struct preflight_check *p, const struct hosts *h,
 		  const struct preflight_options *how, struct err *e);
 void preflight_free(struct preflight_check *p);
 
-/* Print a table, the findings and a verdict; or one JSON document. */
+/* Print a table, the findings and a verdict to out; or one JSON document to standard output. */
 void preflight_print(const struct preflight_check *p, FILE *out);
-int preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e);
+int preflight_print_json(const struct preflight_check *p, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/preflight.h"
@@ -115,7 +116,7 @@ static void put_host_object(struct json_writer *w, const struct preflight_host *
 	json_close(w, '}');
 }
 
-int preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e)
+int preflight_print_json(const struct preflight_check *p, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -132,9 +133,7 @@ int preflight_print_json(const struct preflight_check *p, FILE *out, struct err 
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	rc = buf_check(&b, e);
-	if (!rc && fwrite(b.data, 1, b.len, out) != b.len)
-		rc = err_set_errno(e, ERR_IO, "cannot write the findings to standard output");
+	rc = file_put_stdout(&b, e);
 	buf_free(&b);
 	return rc;
 }
