@@ -75,7 +75,7 @@ room train               share/base share/conf kernels/ops train/common train/co
 room eval/decode         share/base share/conf kernels/ops data/subword data/shard train/model
 room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
 room eval/metrics        share/base share/conf
-room eval/report         share/base share/conf data/source train/common train/model train/ckpt eval/metrics
+room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record
 room eval/translate      share/base share/conf data/subword train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate
 room eval                share/conf eval/exchange eval/report eval/translate eval/evaluate

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/metrics/statistics.h"
+#include "share/base/statistics.h"
 #include "share/base/mem.h"
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "eval/metrics/statistics.h"
+#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "share/base/file.h"
 #include "train/ckpt/ckpt.h"

@@ -8,17 +8,11 @@
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
 
-#define PATIENCE      10    /* evaluations without a gain that end a training, as in Marian */
-#define LOSS_GAIN     0.001 /* smallest relative fall of the development NLL that counts */
-#define TAIL_EVALS    5	    /* evaluations of the tail, at least */
-#define FLAT	      0.05  /* nats per doubling of the steps: a smaller fall counts as none */
-#define STEEP	      0.1   /* nats per doubling: the training NLL clearly falls */
-#define OVERFIT_RISE  0.02  /* relative rise of the development NLL above its minimum ... */
-#define OVERFIT_NATS  0.03  /* ... and the absolute rise, both needed */
-#define OVERFIT_AFTER 3	    /* evaluations behind the minimum */
-#define OVERFIT_GAP   0.5   /* nats: a large gap */
-#define OVERFIT_LARGE 1.0   /* nats that the gap grew: likely, if the minimum is passed */
-#define OVERFIT_HUGE  2.0   /* nats that the gap grew: overfitting, wherever the minimum is */
+#define PATIENCE   10	 /* evaluations without a gain that end a training, as in Marian */
+#define LOSS_GAIN  0.001 /* smallest relative fall of the development NLL that counts */
+#define TAIL_EVALS 5	 /* evaluations of the tail, at least */
+#define FLAT	   0.05	 /* nats per doubling of the steps: a smaller fall counts as none */
+#define STEEP	   0.1	 /* nats per doubling: the training NLL clearly falls */
 
 bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s)
 {
@@ -211,9 +205,9 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	a->x_name = "step";
 	a->y_name = "nats per token";
 	if (ANSWER_ADD_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll,
-			     e) ||
-	    find_learning_signs(&s, v, e))
+			     e))
 		return e->code;
+	find_learning_signs(&s, v);
 	answer_add_fact(a, "evaluations", (double)s.n_evals, "");
 	if (answer_if_diverged(a, VERDICT_NO, &s))
 		return 0;
@@ -246,7 +240,7 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 static void describe_no_overfitting(struct answer *a, const struct learning_signs *s)
 {
 	const double rise = s->dev_last / s->dev_lowest - 1;
-	const bool is_small = s->gap <= OVERFIT_GAP;
+	const bool is_small = s->gap <= SIGNS_OVERFIT_GAP;
 	const enum answer_confidence c =
 		is_small && s->n_evals >= SIGNS_MIN_EVALS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 
@@ -265,24 +259,24 @@ static void describe_no_overfitting(struct answer *a, const struct learning_sign
 
 static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 {
-	const double rise = s->after - s->dev_lowest, first = MAX(s->early_gap, 0);
-	const bool is_rising = s->n_after >= OVERFIT_AFTER && rise > OVERFIT_NATS &&
-			       rise > OVERFIT_RISE * s->dev_lowest &&
-			       s->train_last < s->train_at_lowest;
-	const bool is_foreign = first >= SIGNS_FOREIGN_GAP && s->early_epoch <= SIGNS_EARLY;
-	/* the first evaluation may follow many epochs: then its gap is already overfitting */
-	const double grown = s->early_epoch <= SIGNS_EARLY ? s->gap - first : s->gap;
+	bool is_clear;
+	const enum overfitting found = learning_judge_overfitting(s, &is_clear);
+	const enum answer_confidence confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 
-	if (is_foreign)
+	if (found == OVERFIT_UNKNOWN)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "%zu evaluations measured the loss on development sentences, and the "
+			     "loss on training sentences is %s; at least %d evaluations with both "
+			     "are needed.",
+			     s->n_evals, isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
+	else if (found == OVERFIT_FOREIGN)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The gap between development and training NLL was %.3f nats already "
 			     "in epoch %.1f, before the model could memorise pairs: the two sets "
 			     "differ, so their gap (%.3f) does not show overfitting.",
 			     s->early_gap, s->early_epoch, s->gap);
-	else if (is_rising)
-		answer_judge(a, VERDICT_YES,
-			     grown > OVERFIT_GAP || s->n_after >= 5 ? CONFIDENCE_CLEAR
-								    : CONFIDENCE_LIKELY,
+	else if (found == OVERFIT_RISES)
+		answer_judge(a, VERDICT_YES, confidence,
 			     "The development loss was lowest (%.3f) at step %.0f; the %zu "
 			     "evaluations behind that step have a median of %.3f, while the loss "
 			     "on training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
@@ -290,9 +284,8 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 			     "data would help.",
 			     s->dev_lowest, s->dev_lowest_step, s->n_after, s->after,
 			     s->train_at_lowest, s->train_last, s->gap);
-	else if (grown > OVERFIT_HUGE || (grown > OVERFIT_LARGE && s->n_after >= OVERFIT_AFTER))
-		answer_judge(a, VERDICT_YES,
-			     grown > OVERFIT_HUGE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+	else if (found == OVERFIT_GAP)
+		answer_judge(a, VERDICT_YES, confidence,
 			     "The loss on training sentences is %.3f, on development sentences "
 			     "%.3f: the gap is %.3f nats, and was %.3f in epoch %.1f. The "
 			     "development loss was lowest (%.3f) at step %.0f. The model memorises "
@@ -312,9 +305,9 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	a->y_name = "nats per token, without dropout and smoothing";
 	if (ANSWER_ADD_CURVE(a, "development", p, v->n_evals, eval_point, step, dev_nll, e) ||
 	    ANSWER_ADD_CURVE(a, "sample of training", p, v->n_evals, eval_point, step, train_nll,
-			     e) ||
-	    find_learning_signs(&s, v, e))
+			     e))
 		return e->code;
+	find_learning_signs(&s, v);
 	answer_add_fact(a, "development loss", s.dev_last, "nats");
 	answer_add_fact(a, "loss on a sample of training sentences", s.train_last, "nats");
 	answer_add_fact(a, "gap", s.dev_last - s.train_last, "nats");
@@ -325,15 +318,7 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
 	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
 	answer_add_fact(a, "median development loss behind that step", s.after, "nats");
-	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
-		return 0;
-	if (s.n_evals < OVERFIT_AFTER || isnan(s.gap))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu evaluations measured the loss on development sentences, and the "
-			     "loss on training sentences is %s; at least %d evaluations with both "
-			     "are needed.",
-			     s.n_evals, isnan(s.gap) ? "missing" : "known", OVERFIT_AFTER);
-	else
+	if (!answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		judge_overfitting(a, &s);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/metrics/statistics.h"
+#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "share/base/mem.h"
 #include "train/common/network.h"

@@ -9,12 +9,7 @@
 #include "eval/report/signs.h"
 #include "train/model/schedule.h"
 
-#define RISE_LIKELY   0.3  /* nats that the NLL rose while the rate still rose */
-#define SLOW_FALL     0.3  /* nats per doubling of the steps: less is a plateau */
-#define PEAK_LARGE    0.4  /* largest rate times sqrt(d_model): certainly large ... */
-#define PEAK_USUAL    0.02 /* ... and below this certainly not */
-#define TRAVEL_LARGE  10   /* sum of rates times sqrt(d_model): enough to leave the start */
-#define TRAVEL_SMALL  4
+#define RISE_LIKELY   0.3 /* nats that the NLL rose while the rate still rose */
 #define LEARNED	      0.5 /* times ln V: a model below this has learned */
 #define STABLE_RECORD 5	  /* training records that "stable" needs */
 
@@ -33,10 +28,9 @@ int answer_diverged(struct answer *a, const struct evidence *v, struct err *e)
 
 	a->x_name = "step";
 	a->y_name = "training loss";
-	if (ANSWER_ADD_CURVE(a, "training loss", v->train, v->n_train, train_point, step, loss,
-			     e) ||
-	    find_learning_signs(&s, v, e))
+	if (ANSWER_ADD_CURVE(a, "training loss", v->train, v->n_train, train_point, step, loss, e))
 		return e->code;
+	find_learning_signs(&s, v);
 	add_training_facts(a, &s);
 	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
 	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
@@ -97,9 +91,9 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 	a->x_name = "step";
 	a->y_name = "gradient norm";
 	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
-			     e) ||
-	    find_learning_signs(&s, v, e))
+			     e))
 		return e->code;
+	find_learning_signs(&s, v);
 	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
 	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
 	answer_add_fact(a, "jumps of the loss", (double)s.spikes, "");
@@ -111,46 +105,30 @@ int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- the size of the learning rate ------------------------------------- */
 
-/* The largest recorded rate times sqrt(d_model); NAN if one of them is unknown. */
-static double peak_of_rates(const struct evidence *v)
-{
-	double peak = NAN;
-
-	for (size_t i = 0; i < v->n_train; i++)
-		if (isfinite(v->train[i].lr) && !(v->train[i].lr <= peak))
-			peak = v->train[i].lr;
-	return v->has_plan ? peak * sqrt((double)v->recipe.d_model) : NAN;
-}
-
-/* The training NLL stays near that of token frequencies, although the warm-up is over. */
-static bool is_on_plateau(const struct evidence *v, const struct learning_signs *s)
-{
-	return s->end > SIGNS_UNIGRAM * s->ln_vocabulary && s->trend.median > -SLOW_FALL &&
-	       s->last_step >= 2 * (double)v->recipe.warmup && s->n_train >= SIGNS_MIN_RECORDS;
-}
-
 static void judge_large_rate(struct answer *a, const struct evidence *v,
-			     const struct learning_signs *s, double scaled_peak)
+			     const struct learning_signs *s)
 {
-	const bool is_stuck = is_on_plateau(v, s) && s->travel > TRAVEL_LARGE;
+	const double scaled_peak = s->scaled_peak;
+	const bool is_stuck = learning_is_on_plateau(s) && s->travel > SIGNS_TRAVEL_LARGE;
 
 	if (s->diverged != DIVERGENCE_NONE)
 		answer_judge(a, VERDICT_YES,
-			     scaled_peak > PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY
+			     scaled_peak > SIGNS_PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY
 				     ? CONFIDENCE_CLEAR
 				     : CONFIDENCE_LIKELY,
 			     "Training diverged: %s.", s->divergence);
-	else if (is_stuck && (scaled_peak > PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY))
+	else if (is_stuck && (scaled_peak > SIGNS_PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
 			     "The training NLL stays at %.3f, %.0f %% of a uniform guess, and the "
 			     "largest rate times sqrt(d_model) is %.3g, above %.2g.",
-			     s->end, 100 * s->end / s->ln_vocabulary, scaled_peak, PEAK_LARGE);
+			     s->end, 100 * s->end / s->ln_vocabulary, scaled_peak,
+			     SIGNS_PEAK_LARGE);
 	else if (s->rise_with_rate >= RISE_LIKELY || v->skipped >= 3)
 		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
 			     "While the rate rose to its peak, the training NLL rose by %.3f nats "
 			     "above an earlier minimum; %lld steps were skipped.",
 			     MAX(s->rise_with_rate, 0), (long long)v->skipped);
-	else if (is_stuck && scaled_peak > PEAK_USUAL)
+	else if (is_stuck && scaled_peak > SIGNS_PEAK_USUAL)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The training NLL stays at %.3f, %.0f %% of a uniform guess: a rate "
 			     "that is too large is one of the possible causes.",
@@ -167,39 +145,39 @@ static void judge_large_rate(struct answer *a, const struct evidence *v,
 			      " A smaller noam_factor or a longer warm-up would help.");
 }
 
-static void add_rate_facts(struct answer *a, const struct learning_signs *s, double scaled_peak)
+static void add_rate_facts(struct answer *a, const struct learning_signs *s)
 {
 	add_training_facts(a, s);
 	answer_add_fact(a, "largest rise of the NLL while the rate rose", s->rise_with_rate,
 			"nats");
 	answer_add_fact(a, "change of the training NLL per doubling of steps", s->trend.median,
 			"nats");
-	answer_add_fact(a, "largest rate times sqrt(d_model)", scaled_peak, "");
+	answer_add_fact(a, "largest rate times sqrt(d_model)", s->scaled_peak, "");
 	answer_add_fact(a, "sum of all rates times sqrt(d_model)", s->travel, "");
 }
 
 int answer_rate_too_large(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const double peak = peak_of_rates(v);
 	struct learning_signs s;
 
-	if (find_learning_signs(&s, v, e))
-		return e->code;
-	add_rate_facts(a, &s, peak);
-	if (s.diverged == DIVERGENCE_NONE && (s.n_train < SIGNS_MIN_RECORDS || isnan(peak)))
+	(void)e;
+	find_learning_signs(&s, v);
+	add_rate_facts(a, &s);
+	if (s.diverged == DIVERGENCE_NONE &&
+	    (s.n_train < SIGNS_MIN_RECORDS || isnan(s.scaled_peak)))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The journal holds %zu training records with a finite loss; at least "
 			     "%d, with the learning rate, are needed.",
 			     s.n_train, SIGNS_MIN_RECORDS);
 	else
-		judge_large_rate(a, v, &s, peak);
+		judge_large_rate(a, v, &s);
 	return 0;
 }
 
 static void judge_small_rate(struct answer *a, const struct evidence *v,
 			     const struct learning_signs *s)
 {
-	if (s->end < LEARNED * s->ln_vocabulary || s->travel > TRAVEL_LARGE)
+	if (s->end < LEARNED * s->ln_vocabulary || s->travel > SIGNS_TRAVEL_LARGE)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
 			     "The training NLL fell from %.3f to %.3f; the sum of all rates times "
 			     "sqrt(d_model) is %.3g.",
@@ -212,7 +190,7 @@ static void judge_small_rate(struct answer *a, const struct evidence *v,
 	else
 		answer_judge(
 			a, VERDICT_YES,
-			s->travel < TRAVEL_SMALL ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			s->travel < SIGNS_TRAVEL_SMALL ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
 			"The training NLL is still %.3f (uniform guess: %.3f), and the sum of "
 			"all rates times sqrt(d_model) is only %.3g: the weights hardly moved. "
 			"A larger noam_factor or more steps would help.",
@@ -221,12 +199,11 @@ static void judge_small_rate(struct answer *a, const struct evidence *v,
 
 int answer_rate_too_small(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const double peak = peak_of_rates(v);
 	struct learning_signs s;
 
-	if (find_learning_signs(&s, v, e))
-		return e->code;
-	add_rate_facts(a, &s, peak);
+	(void)e;
+	find_learning_signs(&s, v);
+	add_rate_facts(a, &s);
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;
 	if (s.n_train < SIGNS_MIN_RECORDS || isnan(s.travel) || isnan(s.ln_vocabulary))

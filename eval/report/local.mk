@@ -1,6 +1,6 @@
 # eval/report: answers questions about a run from its journal, as text, Markdown, HTML or JSON.
 # Enter at evidence.h (the numbers) and answers.h (the questions).
-# May use: data/source, train/common, train/model, train/ckpt, eval/metrics, share.
+# May use: data/source, train/common, train/model, train/ckpt, train/record, share.
 libeval_a_SOURCES += \
 	%D%/answers.c %D%/answers.h %D%/answers_causes.c %D%/answers_files.c \
 	%D%/answers_learning.c \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/metrics/statistics.h"
+#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "eval/report/report.h"
 #include "share/base/buf.h"

@@ -1,5 +1,5 @@
 /* statistics.c - quantiles, robust slopes, correlation; see statistics.h */
-#include "eval/metrics/statistics.h"
+#include "share/base/statistics.h"
 
 #include <assert.h>
 #include <math.h>

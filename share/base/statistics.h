@@ -3,8 +3,8 @@
  *
  * Every function returns NAN if there are too few numbers or no memory.
  */
-#ifndef WERKBANK_EVAL_METRICS_STATISTICS_H
-#define WERKBANK_EVAL_METRICS_STATISTICS_H
+#ifndef WERKBANK_BASE_STATISTICS_H
+#define WERKBANK_BASE_STATISTICS_H
 
 #include <stddef.h>
 
