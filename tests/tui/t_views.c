@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -12,6 +13,7 @@
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
+#include "tui/run/run_history.h"
 #include "tui/views/run_comparison.h"
 
 static struct err e;
@@ -162,6 +164,58 @@ TEST(views_samples_at_every_size)
 					       ACTION_UP, ACTION_NONE };
 
 	every_size_of(&view_samples, actions, "");
+}
+
+/* The message or the question after an action of the run view. */
+static const char *after_run_action(struct app_context *w, void *state, enum action action)
+{
+	*w->requests->message = 0;
+	prompt_close(&w->requests->prompt);
+	view_run.act(state, w, action);
+	return w->requests->prompt.open ? w->requests->prompt.text : w->requests->message;
+}
+
+TEST(run_view_asks_only_live_runs)
+{
+	static const struct {
+		enum action action;
+		const char *command, *refused;
+	} requests[] = {
+		{ ACTION_RUN_SAVE, "werkbank save -C ", "it cannot be saved" },
+		{ ACTION_RUN_EVALUATE, "werkbank evaluate -C ", "it cannot be evaluated" },
+		{ ACTION_RUN_STOP, "werkbank stop -C ", "it cannot be stopped" },
+	};
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_run.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	check_int(view_run.open(state, &w, &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		enum action action = requests[i].action;
+
+		w.history->state = RUN_RUNNING;
+		check(strstr(after_run_action(&w, state, action), requests[i].command) != NULL);
+		check_int((int)w.requests->prompt.kind, QUESTION_YES_NO);
+		w.history->state = RUN_FINISHED;
+		check(strstr(after_run_action(&w, state, action), "not being trained (finished)"));
+		check(strstr(w.requests->message, requests[i].refused) != NULL);
+		check(!w.requests->prompt.open);
+		w.history->state = RUN_RUNNING;
+		w.readonly = true;
+		check(!strncmp(after_run_action(&w, state, action), "--readonly: ", 12));
+		w.readonly = false;
+	}
+	free(state);
+	context_close(&w);
+	/* every request has a key of its own in the view */
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		check_int(keys_action(NULL, (unsigned char)*action_infos[requests[i].action].keys,
+				      "run"),
+			  requests[i].action);
 }
 
 TEST(compare_clock_goes_between_samples)

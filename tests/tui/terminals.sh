@@ -179,17 +179,17 @@ until_shown "gone-0"
 pass "the clipboard"
 
 # ---- the key map of the user, what is remembered, looking only
-echo 'workbench.quit = X' >"$here/config/werkbank/keys"
+echo 'workbench.quit = Q' >"$here/config/werkbank/keys"
 keys "clear; TERM=xterm-256color ./werkbank -C '$here/w' --readonly; echo gone-\$?" Enter
 until_shown "differing"		# the view that was left
 keys q
 keys 3
 until_shown "BLEU, dev"
-keys X
+keys Q
 until_shown "gone-0"
 keys "clear; TERM=xterm-256color ./werkbank -C '$here/w' --readonly; echo gone-\$?" Enter
 until_shown "BLEU, dev"
-keys X
+keys Q
 until_shown "gone-0"
 grep -qx "view = run" "$here/state/werkbank/workbench" || fail "the last view is not remembered"
 echo 'workbench.fly = X' >"$here/config/werkbank/keys"

@@ -17,7 +17,8 @@
 #include "tui/run/run_history.h"
 #include "tui/run/workspace_names.h"
 
-#define COPY_MAX 100000 /* bytes; terminals refuse more */
+#define COPY_MAX      100000 /* bytes; terminals refuse more */
+#define COMMAND_WORDS 20     /* words of context_run_in_workspace() */
 
 int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
@@ -225,6 +226,23 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 		    });
 	requests->caller = caller;
 	buf_free(&line);
+}
+
+void context_run_in_workspace(struct app_context *w, const char *title, const char *const *argv)
+{
+	const char *words[COMMAND_WORDS + 3];
+	size_t n = 0;
+
+	for (size_t i = 0; argv[i]; i++) {
+		assert(i < COMMAND_WORDS);
+		words[n++] = argv[i];
+		if (i == 1) {
+			words[n++] = "-C";
+			words[n++] = w->workspace;
+		}
+	}
+	words[n] = NULL;
+	context_run_command(w, title, words);
 }
 
 void context_open_wizard(struct app_context *w, const struct wizard_form *form)

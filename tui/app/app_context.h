@@ -99,6 +99,9 @@ void context_write_file(struct app_context *w, const char *name, const char *tex
  */
 void context_run_command(struct app_context *w, const char *title, const char *const *argv);
 
+/* context_run_command() with "-C WORKSPACE" after the name of the command; at most 20 words. */
+void context_run_in_workspace(struct app_context *w, const char *title, const char *const *argv);
+
 /* Open the form of a command (wizard.h); with --readonly it only shows and copies the command. */
 struct wizard_form;
 void context_open_wizard(struct app_context *w, const struct wizard_form *form);

@@ -10,6 +10,7 @@
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
 #include "tui/app/next_steps.h"
+#include "tui/app/run_requests.h"
 #include "tui/app/view.h"
 #include "tui/app/wizard.h"
 #include "tui/run/recipes.h"
@@ -130,45 +131,21 @@ static unsigned home_update(void *state, struct app_context *w)
 
 /* ---- commands ---- */
 
-static const char *chosen_run(const struct home *h, const struct app_context *w)
+/* Send a request to the run that is chosen here, else to the run of the workbench. */
+static void send_request(const struct home *h, struct app_context *w, enum run_request request)
 {
 	const struct list_widget *l = &h->lists[HOME_RUNS];
+	const struct run_status *s = NULL;
 
+	for (size_t i = 0; w->run && i < h->ws_index.n_runs; i++)
+		if (!strcmp(h->ws_index.runs[i].status.name, w->run))
+			s = &h->ws_index.runs[i].status;
 	if (h->focus == HOME_RUNS && l->at < h->n_runs)
-		return h->ws_index.runs[h->runs[l->at]].status.name;
-	return w->run;
-}
-
-/* Run argv with "-C WORKSPACE" after the command name. */
-static void run_command(struct app_context *w, const char *title, const char *const *argv)
-{
-	const char *words[NEXT_STEP_WORDS + 4];
-	size_t n = 0;
-
-	for (size_t i = 0; argv[i]; i++) {
-		words[n++] = argv[i];
-		if (i == 1) {
-			words[n++] = "-C";
-			words[n++] = w->workspace;
-		}
-	}
-	words[n] = NULL;
-	context_run_command(w, title, words);
-}
-
-static unsigned run_for_chosen(const struct home *h, struct app_context *w, const char *command,
-			       const char *title)
-{
-	const char *run = chosen_run(h, w);
-	char text[160];
-
-	if (!run) {
-		context_notify(w, STYLE_WARN, "there is no run yet");
-		return REACT_REDRAW;
-	}
-	snprintf(text, sizeof(text), "%s %s", title, run);
-	run_command(w, text, (const char *const[]){ "werkbank", command, run, NULL });
-	return REACT_REDRAW;
+		s = &h->ws_index.runs[h->runs[l->at]].status;
+	if (s)
+		run_request_ask(w, request, s->name, s->alive, s->state);
+	else
+		run_request_ask(w, request, w->run, false, "unknown");
 }
 
 static void open_form(const struct home *h, struct app_context *w, const char *command)
@@ -220,7 +197,7 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 	if (s->kind == NEXT_STEP_FORM)
 		open_form(h, w, s->argv[0]);
 	else
-		run_command(w, s->title, s->argv);
+		context_run_in_workspace(w, s->title, s->argv);
 	return REACT_REDRAW;
 }
 
@@ -284,8 +261,10 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 	const struct job *job =
 		h->focus == HOME_JOBS ? jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
 
-	if (!job)
-		return run_for_chosen(h, w, "stop", "save and stop");
+	if (!job) {
+		send_request(h, w, REQUEST_STOP);
+		return REACT_REDRAW;
+	}
 	if (job->state != JOB_RUNNING || w->readonly)
 		return REACT_NOTHING;
 	h->job_shown = job->id;
@@ -320,9 +299,11 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		open_form(h, w, "train");
 		return REACT_REDRAW;
 	case ACTION_HOME_EVALUATE:
-		return run_for_chosen(h, w, "evaluate", "evaluate");
+		send_request(h, w, REQUEST_EVALUATE);
+		return REACT_REDRAW;
 	case ACTION_HOME_SAVE:
-		return run_for_chosen(h, w, "save", "save");
+		send_request(h, w, REQUEST_SAVE);
+		return REACT_REDRAW;
 	case ACTION_HOME_STOP:
 		return stop_chosen(h, w);
 	case ACTION_HOME_COPY:

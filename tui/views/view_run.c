@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/app/run_requests.h"
 #include "tui/app/view.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
@@ -136,6 +137,19 @@ static void copy_pane(const struct run_view_state *s, struct app_context *w)
 	buf_free(&out);
 }
 
+/* Actions that ask the run itself for something. */
+static unsigned request_from_run(struct app_context *w, enum action action)
+{
+	const struct run_history *h = w->history;
+	enum run_request request = action == ACTION_RUN_SAVE	   ? REQUEST_SAVE
+				   : action == ACTION_RUN_EVALUATE ? REQUEST_EVALUATE
+								   : REQUEST_STOP;
+
+	run_request_ask(w, request, h ? h->name : NULL, h && h->state == RUN_RUNNING,
+			h ? run_state_name(h->state) : "");
+	return REACT_REDRAW;
+}
+
 static unsigned run_act(void *state, struct app_context *w, enum action action)
 {
 	struct run_view *v = state;
@@ -144,6 +158,8 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 	size_t n;
 	unsigned reaction;
 
+	if (action == ACTION_RUN_SAVE || action == ACTION_RUN_EVALUATE || action == ACTION_RUN_STOP)
+		return request_from_run(w, action);
 	if (!w->history)
 		return REACT_UNKNOWN;
 	reaction = act_on_run_pane(s, action);
@@ -258,8 +274,9 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
-	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
+	ACTION_NEXT_PANE,  ACTION_ZOOM,	   ACTION_RUN_SAVE,	 ACTION_RUN_EVALUATE,
+	ACTION_RUN_STOP,   ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_EXPORT,
+	ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 const struct view view_run = {
