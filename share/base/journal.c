@@ -186,7 +186,7 @@ static const char *next_pending_line(struct journal_reader *r, size_t *n)
 		const char *end = have ? memchr(line, '\n', have) : NULL;
 
 		if (!end) {
-			if (have > JOURNAL_MAX_LINE) {
+			if (have > JOURNAL_MAX_READ) {
 				r->bad_lines += !r->skipping;
 				r->skipping = true;
 				r->start = r->pending.len;
@@ -199,7 +199,7 @@ static const char *next_pending_line(struct journal_reader *r, size_t *n)
 			r->skipping = false;
 			continue;
 		}
-		if (*n <= JOURNAL_MAX_LINE)
+		if (*n <= JOURNAL_MAX_READ)
 			return line;
 		r->bad_lines++;
 	}

@@ -66,7 +66,8 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-#define JOURNAL_MAX_LINE 4096
+#define JOURNAL_MAX_LINE 4096  /* bytes of a record that journal_end() writes */
+#define JOURNAL_MAX_READ 65536 /* bytes of a line that journal_next() reads */
 
 struct journal;
 

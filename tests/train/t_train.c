@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
+#include "share/base/text.h"
 #include "tests/train/small_run.h"
 #include "train/common/control.h"
 #include "train/model/adam.h"
 #include "train/model/schedule.h"
 #include "train/record/evaluations.h"
+#include "train/trainer/evaluate_internal.h"
 
 static bool same_to_4_digits(double x, const char *want)
 {
@@ -571,4 +575,44 @@ TEST(evaluations_of_the_first_version_are_resumed)
 		check_near(evaluations_best(&v, BEST_BLEU)->bleu, 31.25, 0);
 	}
 	evaluations_free(&v);
+}
+
+/* Texts that grow when they are written as JSON still fit in a record of samples.jsonl. */
+TEST(train_long_samples_fit_in_a_record)
+{
+	static const char *const letters[] = { "x", "\\u0001", "\\\"", "\xC3\xA4" };
+	struct err e = { 0 };
+	struct evaluation v = { .step = 7 };
+	struct journal_reader *r;
+	const struct json *record;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/samples.jsonl", test_folder());
+	v.samples = journal_open(path, &e);
+	r = journal_reader_open(path, &e);
+	if (!check(v.samples && r))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(letters); i++) {
+		struct buf text = { 0 }, line = { 0 };
+
+		for (int k = 0; k < 5000; k++)
+			buf_add_str(&text, letters[i]);
+		buf_printf(&line, "{\"kind\":\"sample\",\"id\":%zu,\"source\":\"%s\"", i,
+			   buf_text(&text));
+		buf_printf(&line, ",\"reference\":\"%s\",\"hypothesis\":\"%s\"}", buf_text(&text),
+			   buf_text(&text));
+		check_err(evaluate_write_record(&v, buf_text(&line), line.len, &e), 0);
+		if (check_int(journal_next(r, &record, &e), 1)) {
+			const char *got = json_text(json_get(record, "hypothesis"), "");
+
+			check(strlen(got) > 100 && text_ends_with(got, "\xE2\x80\xA6"));
+		}
+		buf_free(&text);
+		buf_free(&line);
+	}
+	check_err(evaluate_write_record(&v, "{\"kind\":\"sample\",\"source\":\"ab\"}", 31, &e), 0);
+	if (check_int(journal_next(r, &record, &e), 1))
+		check_str(json_text(json_get(record, "source"), ""), "ab");
+	journal_reader_free(r);
+	journal_free(v.samples);
 }

@@ -59,6 +59,9 @@ for size in 24x80 40x120 60x200; do
 	done
 done
 if test -n "$utf8"; then
+	# all hosts are seen, and what a pane hides is counted
+	screen hosts-30x100 $utf8 fleet --dump 30x100 --keys 4
+	screen hosts-30x100-many $utf8 many --dump 30x100 --keys '4jj<End>'
 	# what waits does not look busy; where a step goes; without graphics processors
 	screen hosts-late $utf8 fleet --dump 24x80 --keys '4<Tab>jj<Shift-Tab>jj'
 	screen hosts-heat-time $utf8 fleet --dump 24x80 --keys '4<Tab><Tab>tmmm'

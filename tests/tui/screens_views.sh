@@ -116,6 +116,15 @@ cat >w/corpora/wmt/progress.json <<-PROGRESS
 PROGRESS
 one data-fetching 2
 
+# A sample of 5,000 characters and one of 700 words: cut, with a sign, and not lost.
+words=$(seq -s ' ' 1 700) long=$(printf '%05000d' 0)
+for step in 250 500; do
+	printf '{"v":1,"kind":"sample","step":%d,"id":0,"source":"%s","reference":"%s","hypothesis":"%s"}\n' $step "$words" "$long" "$long"
+	printf '{"v":1,"kind":"sample","step":%d,"id":1,"source":"a b","reference":"c","hypothesis":"%s"}\n' $step "$words"
+done >w/runs/second/samples.jsonl
+one samples-long 6
+one samples-long-words 6j
+
 # Hostile files: control characters and impossible numbers are shown as text.
 printf '{"v":2,"pairs":{"read":-9e99,"train":1e300},"stages":[7,{"name":"read","seconds":1e308,"pairs_in":-5}],"source_language":"\\u001b[2J\\u202e"}' \
 	>w/corpora/tiny/manifest.json

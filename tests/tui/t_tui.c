@@ -237,6 +237,44 @@ static bool right_at(int rows, int cols, int focus, bool zoomed)
 	return !wrong;
 }
 
+TEST(tui_says_which_rows_are_hidden)
+{
+	static const struct {
+		int above, below;
+		const char *foot;
+	} cases[] = {
+		{ 0, 0, "+----------------------+" },	{ -3, -1, "+----------------------+" },
+		{ 0, 2, "+------- 2 more below -+" },	{ 3, -1, "+------- 3 more above -+" },
+		{ 3, 12, "+--- 3 above, 12 below -+" },
+	};
+	struct grid g;
+
+	if (!open_grid(&g, GRID_ASCII, 2, 26))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct rect box = { 0, 0, 2, (int)strlen(cases[i].foot) };
+		char want[100];
+
+		grid_clear(&g);
+		draw_box(&g, box, NULL, false);
+		draw_hidden_rows(&g, box, cases[i].above, cases[i].below);
+		snprintf(want, sizeof(want), "+%.*s+\n%s\n", box.cols - 2,
+			 "--------------------------", cases[i].foot);
+		check_dump(&g, want);
+	}
+	/* wrapped text that is cut ends with an ellipsis, and only then */
+	grid_clear(&g);
+	check_int(
+		draw_text_wrapped(&g, (struct span){ 0, 0, 5, STYLE_NORMAL }, 2, 0, "aa bb cc dd"),
+		2);
+	check_dump(&g, "aa bb\ncc dd\n");
+	grid_clear(&g);
+	check_int(draw_text_wrapped(&g, (struct span){ 0, 0, 5, STYLE_NORMAL }, 1, 0, "aa bb cc"),
+		  2);
+	check_dump(&g, "aa b.\n\n");
+	grid_free(&g);
+}
+
 TEST(tui_layout_every_size)
 {
 	for (int rows = 1; rows <= 200; rows++)

@@ -14,23 +14,38 @@
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
+#include "share/base/text.h"
 
 #define LINE_LIMIT (1u << 20) /* bytes of a line of the child's output */
-#define TEXT_LIMIT 1000	      /* bytes of a text of a sample in samples.jsonl */
+#define TEXT_LIMIT 1000	      /* bytes of a text in a record of samples.jsonl, with JSON escapes */
 #define POLL_MS	   200	      /* between looks at *stop */
 
 /* ---- records ----------------------------------------------------------- */
 
-/* Length of the longest prefix of whole characters within TEXT_LIMIT. */
-static size_t utf8_prefix_bytes(const char *text)
+/* Bytes of a character of JSON text at text, n of it as written between quotes: an upper bound. */
+static size_t json_escaped_bytes(const char *text, size_t n)
 {
-	size_t n = strlen(text);
+	return (unsigned char)*text < 0x20 ? 6 : *text == '"' || *text == '\\' ? 2 : n;
+}
 
-	if (n <= TEXT_LIMIT)
-		return n;
-	for (n = TEXT_LIMIT; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80; n--)
-		;
-	return n;
+/*
+ * Append the characters of text whose JSON form fits in TEXT_LIMIT bytes; an ellipsis replaces the
+ * rest.
+ */
+static void add_sample_text(struct buf *out, const char *text)
+{
+	size_t n, used = 0, end = 0;
+	uint32_t c;
+
+	for (size_t left = strlen(text); end < left && used <= TEXT_LIMIT; end += n) {
+		n = utf8_decode(text + end, left - end, &c);
+		used += json_escaped_bytes(text + end, n);
+		if (used > TEXT_LIMIT)
+			break;
+	}
+	buf_add(out, text, end);
+	if (text[end])
+		buf_add_str(out, "\xE2\x80\xA6");
 }
 
 static int write_sample(const struct evaluation *v, const struct json *line, struct err *e)
@@ -40,9 +55,11 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 
 	json_put_int(w, "id", json_integer(json_get(line, "id"), -1));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		const char *text = json_text(json_get(line, texts[i]), "");
+		struct buf text = { 0 };
 
-		json_put_strn(w, texts[i], text, utf8_prefix_bytes(text));
+		add_sample_text(&text, json_text(json_get(line, texts[i]), ""));
+		json_put_str(w, texts[i], buf_text(&text));
+		buf_free(&text);
 	}
 	return journal_end(v->samples, e);
 }

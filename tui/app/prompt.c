@@ -299,7 +299,7 @@ static void draw_prompt_line(struct prompt *p, struct grid *g, struct span at)
 	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
 }
 
-static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
+static void draw_choices(const struct prompt *p, struct grid *g, struct rect box, struct rect r)
 {
 	size_t n = count_filtered(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
 
@@ -317,6 +317,7 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 		draw_text(g, row, r.col + 2, r.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
 			  filtered_choice(p, top + i));
 	}
+	draw_hidden_rows(g, box, (int)top, (int)(n - MIN(n, top + rows)));
 }
 
 static void draw_small(struct prompt *p, struct grid *g, const struct prompt_layout *at)
@@ -331,6 +332,15 @@ static void draw_small(struct prompt *p, struct grid *g, const struct prompt_lay
 			  filtered_choice(p, p->chosen));
 	else
 		draw_text(g, at->foot.row, at->foot.col, at->foot.width, STYLE_DIM, foot_of(p));
+}
+
+static void draw_question_text(struct prompt *p, struct grid *g, const struct prompt_layout *at)
+{
+	int lines = draw_prompt_text(g, (struct rect){ 0, 0, 0, at->body.cols }, 0, p->text);
+
+	p->top = MAX(MIN(p->top, lines - at->body.rows), 0);
+	draw_prompt_text(g, at->body, p->top, p->text);
+	draw_hidden_rows(g, at->box, p->top, lines - at->body.rows - p->top);
 }
 
 void prompt_draw(struct prompt *p, struct grid *g)
@@ -350,9 +360,9 @@ void prompt_draw(struct prompt *p, struct grid *g)
 	if (at.line.width)
 		draw_prompt_line(p, g, at.line);
 	else
-		draw_prompt_text(g, at.body, p->top, p->text);
+		draw_question_text(p, g, &at);
 	if (at.list.rows)
-		draw_choices(p, g, at.list);
+		draw_choices(p, g, at.box, at.list);
 }
 
 /* ---- the mouse ---- */

@@ -113,6 +113,7 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 			  "no key matches");
 	for (int i = 0; i < r.rows && h->top + i < n; i++)
 		draw_help_line(g, r, r.row + i, &lines[h->top + i], w);
+	draw_hidden_rows(g, body, h->top, n - r.rows - h->top);
 }
 
 static unsigned help_act(void *state, struct app_context *w, enum action action)

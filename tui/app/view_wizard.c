@@ -331,6 +331,7 @@ static size_t list_lines(const struct form *f, size_t *chosen)
 	return n;
 }
 
+/* Draw the list into r; the row below r is free for the number of hidden rows. */
 static void draw_list(struct form *f, struct grid *g, struct rect r)
 {
 	size_t chosen = 0, n, rows = (size_t)MAX(r.rows, 0);
@@ -354,6 +355,8 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 			draw_text(g, row, r.col, r.cols, STYLE_TITLE,
 				  f->z->rows[SIZE_MAX - i].option.section);
 	}
+	draw_hidden_rows(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, (int)f->top,
+			 (int)(n - MIN(n, f->top + rows)));
 }
 
 static void form_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)

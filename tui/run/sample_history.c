@@ -42,13 +42,18 @@ void sample_history_free(struct sample_history *b)
 	free(b);
 }
 
-/* Copy a text of the record, cut to SAMPLE_TEXT bytes of whole characters; owned by the caller. */
+/*
+ * Copy a text of the record, owned by the caller; an ellipsis replaces what is behind SAMPLE_TEXT
+ * bytes.
+ */
 static char *copy_record_text(const struct json *record, const char *key, struct err *e)
 {
+	static const char ellipsis[] = "\xE2\x80\xA6";
 	char *text = mem_strdup(json_text(json_get(record, key), ""), e);
 
 	if (text && strlen(text) > SAMPLE_TEXT)
-		text[utf8_valid_prefix(text, SAMPLE_TEXT)] = 0;
+		memcpy(text + utf8_valid_prefix(text, SAMPLE_TEXT - strlen(ellipsis)), ellipsis,
+		       sizeof(ellipsis));
 	return text;
 }
 

@@ -20,7 +20,7 @@
 
 #define SAMPLE_SENTENCES 64   /* sentences; further sentences are dropped */
 #define SAMPLE_VERSIONS	 64   /* versions of a sentence; even */
-#define SAMPLE_TEXT	 2000 /* bytes of a text; longer texts are cut */
+#define SAMPLE_TEXT	 2000 /* bytes of a text; longer texts end with an ellipsis */
 
 struct sample_version {
 	int64_t step;

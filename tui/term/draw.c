@@ -2,6 +2,7 @@
 #include "tui/term/draw.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -37,6 +38,21 @@ void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
 	grid_put(g, r.row, at++, style, ' ');
 	at += draw_text(g, r.row, at, r.cols - 5, focused ? STYLE_FOCUS : STYLE_TITLE, title);
 	grid_put(g, r.row, at, style, ' ');
+}
+
+void draw_hidden_rows(struct grid *g, struct rect box, int above, int below)
+{
+	char text[60];
+
+	if (box.rows < 2 || (above <= 0 && below <= 0))
+		return;
+	if (above > 0 && below > 0)
+		snprintf(text, sizeof(text), " %d above, %d below ", above, below);
+	else
+		snprintf(text, sizeof(text), " %d more %s ", MAX(above, below),
+			 above > 0 ? "above" : "below");
+	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
+			text);
 }
 
 int draw_text_from(struct grid *g, struct span at, const char *text, int skip)
@@ -93,7 +109,7 @@ static size_t first_line(const struct grid *g, const char *text, int width)
 
 int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const char *text)
 {
-	int line = 0;
+	int line = 0, end = 0;
 
 	if (at.width < 1)
 		return 0;
@@ -104,11 +120,14 @@ int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const 
 			struct span here = at;
 
 			here.row += line - skip;
-			grid_text_part(g, here, text, n, 0);
+			end = grid_text_part(g, here, text, n, 0);
 		}
 		text += n;
 		while (*text == ' ')
 			text++;
+		if (*text && rows > 0 && line - skip == rows - 1)
+			grid_put(g, at.row + rows - 1, at.col + MIN(end, at.width - 1), STYLE_DIM,
+				 0x2026);
 		line++;
 	} while (*text);
 	return line;

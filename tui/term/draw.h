@@ -11,6 +11,12 @@
 void draw_box(struct grid *g, struct rect r, const char *title, bool focused);
 
 /*
+ * Say in the lower border of a box how many rows its scroll position hides: "3 above, 2 below".
+ * Nothing is drawn if none are hidden (counts <= 0).
+ */
+void draw_hidden_rows(struct grid *g, struct rect box, int above, int below);
+
+/*
  * Text in at most width columns; an ellipsis replaces the end of longer text. Returns the columns
  * used.
  */
@@ -28,7 +34,8 @@ int draw_text_right(struct grid *g, int row, int right, int width, enum style st
 
 /*
  * Word-wrapped text from the row of the span down: at most rows lines, without the first skip
- * lines. Returns the lines of the whole text; rows 0 only counts.
+ * lines; an ellipsis ends the last row if lines follow. Returns the lines of the whole text; rows 0
+ * only counts.
  */
 int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const char *text);
 

@@ -32,6 +32,9 @@ void layout_cols(struct rect r, const struct layout_part *parts, size_t n, struc
 /* The inside of a box with a border of one cell; empty if there is none. */
 struct rect layout_inside(struct rect r);
 
+/* The box whose inside is r, which is not empty. */
+struct rect layout_around(struct rect r);
+
 /* ---- the run view ---- */
 
 #define LAYOUT_MIN_ROWS 13 /* rows of a view, between tab bar and last row */

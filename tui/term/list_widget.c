@@ -68,7 +68,7 @@ void list_widget_draw_place(struct grid *g, struct rect box, const struct list_w
 {
 	char text[2 * NUMBER_TEXT_BYTES + 8], at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES];
 
-	if (n <= (size_t)MAX(box.rows - 2, 0) || box.rows < 2)
+	if (n <= (size_t)MAX(l->page, 0) || box.rows < 2)
 		return;
 	snprintf(text, sizeof(text), " %s of %s ", format_count(at, (int64_t)l->at + 1),
 		 format_count(all, (int64_t)n));

@@ -270,6 +270,9 @@ static void draw_input(struct console *c, struct grid *g, struct rect r)
 	if (!focused && !*edit_text(&c->input))
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing yet");
 	edit_draw(&c->input, g, r, STYLE_NORMAL, focused);
+	if (r.rows > 1)
+		draw_hidden_rows(g, layout_around(r), c->input.top,
+				 edit_rows(&c->input, g, r.cols) - r.rows - c->input.top);
 	if (focused && !*edit_text(&c->input))
 		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "type a sentence");
 }
@@ -379,6 +382,7 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 	if (!a || a->error)
 		return;
 	s->n_best_top = top_for(c->choice, (int)a->n, in.rows);
+	draw_hidden_rows(g, r, s->n_best_top, (int)a->n - in.rows - s->n_best_top);
 	for (int i = s->n_best_top; i < (int)a->n && i - s->n_best_top < in.rows; i++) {
 		const struct service_translation *t = &a->translations[i];
 		int row = in.row + i - s->n_best_top;
@@ -436,6 +440,7 @@ static void draw_alternatives(const struct console *c, struct grid *g, struct re
 		return;
 	}
 	s->others_top = top_for(c->other, (int)o->n_alternatives, in.rows);
+	draw_hidden_rows(g, r, s->others_top, (int)o->n_alternatives - in.rows - s->others_top);
 	for (int i = s->others_top; i < (int)o->n_alternatives && i - s->others_top < in.rows;
 	     i++) {
 		const struct service_alternative *x = &o->alternatives[i];

@@ -21,6 +21,7 @@
 
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/term/draw.h"
 
 #define MAX_TOKENS CONSOLE_SPOTS
 
@@ -191,13 +192,14 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 	const char *at = t->text;
 	struct word w;
 
-	while (r.cols > 0 && pen.row < r.rows && next_text_word(&at, &w)) {
+	while (r.cols > 0 && next_text_word(&at, &w)) {
 		enum style style = shade_word(&shader, w);
 
 		if (other && !has_word(other->text, w))
 			style = STYLE_ADDED;
 		put_word(g, &pen, w, style);
 	}
+	draw_hidden_rows(g, layout_around(r), 0, pen.row + 1 - r.rows);
 }
 
 int console_other_words(const struct service_translation *t,
@@ -405,6 +407,7 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 		at = first + TARGET_ROWS * target.line[MAX(MIN(how->token, target.n - 1), 0)];
 		top = MAX(MIN(at + TARGET_ROWS - r.rows, all - r.rows), 0);
 	}
+	draw_hidden_rows(g, layout_around(r), top, all - r.rows - top);
 	draw_sources(g, r, top, a, &source, aligned_source);
 	draw_targets(g, r, top, first, t, &target, how);
 	draw_end(g, r, top, first, &target, how);

@@ -180,8 +180,9 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 /* ---- split ---- */
 
 /* Draw the words, each above its pieces; lines break between words. */
-static void draw_split_words(struct grid *g, struct rect in, const struct data_view_state *s)
+static void draw_split_words(struct grid *g, struct rect box, const struct data_view_state *s)
 {
+	struct rect in = layout_inside(box);
 	const struct line_pieces *p = &s->line_pieces;
 	int row = in.row, col = in.col + 1, right = in.col + in.cols - 1;
 
@@ -204,12 +205,14 @@ static void draw_split_words(struct grid *g, struct rect in, const struct data_v
 			row += 3;
 			col = in.col + 1;
 		}
-		if (row + 1 >= in.row + in.rows)
-			return;
-		draw_text(g, row, col, right - col, style, token);
-		draw_text(g, row + 1, col, right - col, STYLE_FIRST, pieces);
+		if (row + 1 < in.row + in.rows) {
+			draw_text(g, row, col, right - col, style, token);
+			draw_text(g, row + 1, col, right - col, STYLE_FIRST, pieces);
+		}
 		col += width + 2;
 	}
+	if (row + 1 >= in.row + in.rows)
+		draw_hidden_rows(g, box, 0, row + 2 - (in.row + in.rows));
 }
 
 static void draw_trace_step(struct grid *g, struct rect in, int row, const struct bpe_step *step,
@@ -272,7 +275,7 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 		else if (!s->line_pieces.n_words)
 			draw_empty_pane(g, in, b, DATA_SPLIT);
 		else
-			draw_split_words(g, in, s);
+			draw_split_words(g, rows[1], s);
 	}
 	if (rows[2].rows < 3 || !s->trace.n || !s->line_pieces.n_words)
 		return;

@@ -191,7 +191,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 {
 	const struct json *dropped = json_get(b->stats, "dropped"), *n;
 	struct rect in = layout_inside(box);
-	int row = in.row, right = in.col + in.cols;
+	int row = in.row, right = in.col + in.cols, cut = 0;
 	char count[NUMBER_TEXT_BYTES];
 	const char *name;
 	double most = 1;
@@ -199,9 +199,13 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 	draw_box(g, box, "dropped pairs by rule", false);
 	for (size_t i = 0; json_member(dropped, i, &n); i++)
 		most = MAX(most, json_number(n, 0));
-	for (size_t i = 0; (name = json_member(dropped, i, &n)) && row < in.row + in.rows; i++) {
+	for (size_t i = 0; (name = json_member(dropped, i, &n)); i++) {
 		if (!json_integer(n, 0))
 			continue;
+		if (row >= in.row + in.rows) {
+			cut++;
+			continue;
+		}
 		draw_text(g, row, in.col + 1, MIN(11, right - in.col - 1), STYLE_BRIGHT, name);
 		draw_text_right(g, row, in.col + 22, 10, STYLE_NORMAL,
 				format_count(count, json_integer(n, 0)));
@@ -213,6 +217,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 	}
 	if (row == in.row && in.rows > 0)
 		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM, "no pair was dropped");
+	draw_hidden_rows(g, box, 0, cut);
 }
 
 /* Histogram of words per line: a bar per range of lengths. */
@@ -246,6 +251,7 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 		draw_text_right(g, in.row + 1 + i, in.col + in.cols - 2, 11, STYLE_NORMAL,
 				format_count(a, (int64_t)n));
 	}
+	draw_hidden_rows(g, box, 0, (int)MIN(json_len(lines), (size_t)1000) - (in.rows - 1));
 }
 
 void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details *b, double now)
@@ -278,6 +284,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 		draw_archive(g, in, in.row + i, p, (size_t)i);
 	for (int i = 0; i < DATA_N_STAGES && archives + i < in.rows; i++)
 		draw_stage(g, in, in.row + archives + i, b, &b->stages[i]);
+	draw_hidden_rows(g, rows[0], 0, archives + DATA_N_STAGES - in.rows);
 	if (!b->stats)
 		return;
 	if (rows[1].rows > 2)

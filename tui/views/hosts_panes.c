@@ -123,6 +123,7 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 	for (int i = 0; i < rows && *top + i < (int)k->n_gpus; i++)
 		draw_gpu(g, (struct rect){ r.row + 1 + i, r.col, 1, r.cols }, &k->gpus[*top + i],
 			 work[*top + i]);
+	draw_hidden_rows(g, box, *top, (int)k->n_gpus - rows - *top);
 	if (s->focus == HOSTS_GPUS)
 		s->page = rows;
 }
@@ -209,9 +210,10 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
  * One row per host, one cell per GPU. Many hosts use several columns; cells are as wide as
  * possible. The rows scroll with the chosen host.
  */
-static void draw_heat_of_all(struct grid *g, struct rect r, const struct run_history *h,
+static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_history *h,
 			     struct hosts_view_state *s)
 {
+	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
 	int *top = &s->top[HOSTS_HEAT];
 
@@ -232,12 +234,14 @@ static void draw_heat_of_all(struct grid *g, struct rect r, const struct run_his
 
 		draw_heat_row(g, row, h, *top + i, s, cell);
 	}
+	draw_hidden_rows(g, box, *top, all - across * r.rows - *top);
 }
 
 /* One row per GPU of the chosen host; the run goes from left to right. */
-static void draw_heat_over_time(struct grid *g, struct rect r, const struct fleet_host *k,
+static void draw_heat_over_time(struct grid *g, struct rect box, const struct fleet_host *k,
 				const struct hosts_view_state *s)
 {
+	struct rect r = layout_inside(box);
 	int room = r.cols - LABEL_COLS - 2, columns = MAX((int)k->columns, 1);
 
 	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
@@ -259,6 +263,7 @@ static void draw_heat_over_time(struct grid *g, struct rect r, const struct flee
 				 t->share[at] == FLEET_UNKNOWN ? NAN : t->share[at] / 250.0, false);
 		}
 	}
+	draw_hidden_rows(g, box, 0, (int)k->n_gpus - r.rows);
 }
 
 void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *h,
@@ -279,9 +284,9 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 		return;
 	draw_scale(g, box, title);
 	if (s->over_time)
-		draw_heat_over_time(g, r, k, s);
+		draw_heat_over_time(g, box, k, s);
 	else
-		draw_heat_of_all(g, r, h, s);
+		draw_heat_of_all(g, box, h, s);
 	if (s->focus == HOSTS_HEAT)
 		s->page = r.rows;
 }

@@ -244,9 +244,9 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
 	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
-	char count[NUMBER_TEXT_BYTES], below[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES];
+	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES];
 	bool shown[COLUMNS];
-	struct legend pieces[3];
+	struct legend pieces[2];
 	int n = 0, late = count_late_hosts(f);
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
@@ -267,15 +267,12 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 		if (which == s->chosen)
 			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
 	}
-	if (s->top[HOSTS_TABLE] + rows < all)
-		pieces[n++] =
-			(struct legend){ 0x2193, STYLE_BRIGHT, "more below",
-					 format_count(below, all - rows - s->top[HOSTS_TABLE]) };
 	if (late)
 		pieces[n++] =
 			(struct legend){ '!', STYLE_BAD, "late", format_count(late_text, late) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
+	draw_hidden_rows(g, box, s->top[HOSTS_TABLE], all - rows - s->top[HOSTS_TABLE]);
 	if (s->focus == HOSTS_TABLE)
 		s->page = rows;
 }
@@ -400,6 +397,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 		draw_rank(g, (struct rect){ r.row + row, r.col, 1, r.cols }, f, i);
 		row++;
 	}
+	draw_hidden_rows(g, box, s->top[HOSTS_RANKS], all - r.rows - s->top[HOSTS_RANKS]);
 	split = fleet_host_time_split(f, s->chosen);
 	draw_legend(g, box, title, pieces,
 		    time_split_legend(g, &split, box.cols < 100, pieces, text));

@@ -84,6 +84,7 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 	pieces[1] = (struct legend){ 0, STYLE_BRIGHT, "sentences",
 				     format_count(count, (int64_t)h->n_samples) };
 	draw_legend(g, box, "samples", pieces, 2);
+	draw_hidden_rows(g, box, s->top, all - 1 - r.rows - s->top);
 	if (focused)
 		s->page = MAX(r.rows, 1);
 }
@@ -96,9 +97,7 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 	struct rect r = layout_inside(box);
 	bool focused = s->focus == PANE_LOG;
 	int all = (int)h->n_lines, first;
-	char bad[NUMBER_TEXT_BYTES], back[NUMBER_TEXT_BYTES];
-	struct legend pieces[2];
-	int n = 0;
+	char bad[NUMBER_TEXT_BYTES];
 
 	draw_box(g, box, "log", focused);
 	s->up = MAX(MIN(s->up, all - r.rows), 0);
@@ -109,13 +108,12 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 						s->left[PANE_LOG], NULL, false });
 	if (!all)
 		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no log lines yet" }, 1);
-	if (s->up)
-		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
-					       format_count(back, s->up) };
 	if (h->bad_lines)
-		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records",
-					       format_count(bad, h->bad_lines) };
-	draw_legend(g, box, "log", pieces, n);
+		draw_legend(g, box, "log",
+			    &(struct legend){ 0, STYLE_WARN, "unreadable records",
+					      format_count(bad, h->bad_lines) },
+			    1);
+	draw_hidden_rows(g, box, first, s->up);
 	if (focused)
 		s->page = MAX(r.rows, 1);
 }

@@ -187,7 +187,7 @@ static void place_narrow(struct rect r, const struct fleet *f, size_t gpus, stru
 {
 	int hosts = (int)MIN(f->n_hosts, 400) + 3, gpu_rows = (int)gpus + 3;
 	const struct layout_part parts[] = {
-		{ MIN(hosts, 6), MAX(hosts, 6), 3, 0 },
+		{ MIN(hosts, 8), MAX(hosts, 6), 3, 0 },
 		{ gpus ? 5 : 0, gpu_rows, 3, 2 },
 		{ f->n_ranks ? 4 : 0, 12, 1, 4 },
 		{ 6, 0, 3, 1 },

@@ -343,6 +343,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 		row.selected = at - 1 == v->chosen;
 		log_draw_row(g, (struct rect){ r.row + at - 1 - v->top, r.col, 1, r.cols }, &row);
 	}
+	draw_hidden_rows(g, body, v->top, all - r.rows - v->top);
 }
 
 static const enum action log_hints[] = {

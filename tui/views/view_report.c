@@ -123,6 +123,8 @@ static void report_draw(void *state, struct grid *g, struct rect body, const str
 		draw_message(g, in, STYLE_DIM, working, 1);
 	for (int i = 0; job && i < in.rows && (size_t)(r->top + i) < job->n_lines; i++)
 		draw_report_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
+	if (job)
+		draw_hidden_rows(g, body, r->top, (int)job->n_lines - in.rows - r->top);
 }
 
 static const enum action report_hints[] = {

@@ -229,7 +229,7 @@ static int draw_diff_text(struct grid *g, struct span at, int rows, const char *
 		}
 		col += col > 0;
 		if (line < rows)
-			grid_text(g, at.row + line, at.col + col, at.width - col,
+			draw_text(g, at.row + line, at.col + col, at.width - col,
 				  parts[i].differs && at.style != STYLE_SELECTED ? STYLE_ADDED
 										 : at.style,
 				  word);
@@ -302,16 +302,18 @@ static size_t first_seen(struct grid *g, struct samples_view *s, const struct sa
 	return v;
 }
 
-static void draw_versions(struct grid *g, struct rect in, struct samples_view *s,
+/* Draw the translations of a sentence into the part in of a box. */
+static void draw_versions(struct grid *g, struct rect box, struct rect in, struct samples_view *s,
 			  const struct sample_sentence *x)
 {
 	int row = in.row, width = in.cols - GUTTER - 1;
 	char step[NUMBER_TEXT_BYTES];
+	size_t v, first;
 
 	if (!x->n || width < 4)
 		return;
-	for (size_t v = first_seen(g, s, x, width, in.rows); v < x->n && row < in.row + in.rows;
-	     v++) {
+	first = first_seen(g, s, x, width, in.rows);
+	for (v = first; v < x->n && row < in.row + in.rows; v++) {
 		bool at = v == s->lists[SAMPLES_VERSIONS_PANE].at,
 		     front = at && s->focus == SAMPLES_VERSIONS_PANE;
 		struct span to = { row, in.col + GUTTER, width, at ? STYLE_BRIGHT : STYLE_NORMAL };
@@ -324,6 +326,8 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
 				      compared_with(s, x, v));
 	}
+	/* a translation that is visible in part counts as below */
+	draw_hidden_rows(g, box, (int)first, (int)(x->n - v) + (row > in.row + in.rows));
 }
 
 static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
@@ -356,7 +360,7 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 		in.row++;
 		in.rows--;
 	}
-	draw_versions(g, in, s, x);
+	draw_versions(g, box, in, s, x);
 }
 
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)

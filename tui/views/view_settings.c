@@ -408,8 +408,12 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 		draw_settings_line(
 			s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
 			s->top + k, w);
-	if (help)
+	/* the blank row between options and help stands for a lower border */
+	if (help) {
+		draw_hidden_rows(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
+				 s->top, s->n - rows - s->top);
 		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });
+	}
 }
 
 static const enum action settings_hints[] = {
