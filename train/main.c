@@ -16,25 +16,38 @@
 #include "train/model/model.h"
 #include "train/trainer/trainer.h"
 
-static volatile sig_atomic_t asked_to_stop;
+static volatile sig_atomic_t stop_signal;
 
+/* The launcher's request, SIGUSR1, counts more than a SIGTERM before or after it. */
 static void on_signal(int number)
 {
-	asked_to_stop = number;
+	if (stop_signal != SIGUSR1)
+		stop_signal = number;
 }
 
-/* SIGUSR1 as well: mpirun forwards it to its ranks without ending them. */
+/*
+ * SIGUSR1 is the launcher's request: mpirun forwards it to the ranks. SIGTERM and SIGINT come from
+ * elsewhere: gather_requests() in trainer.c decides what they mean. The launcher starts a rank with
+ * SIGTERM blocked.
+ */
 static void train_catch_signals(void)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1 };
 	struct sigaction how;
+	sigset_t caught;
 
 	memset(&how, 0, sizeof(how));
 	how.sa_handler = on_signal;
 	sigemptyset(&how.sa_mask);
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+	sigemptyset(&caught);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
 		sigaction(signals[i], &how, NULL);
-	signal(SIGPIPE, SIG_IGN); /* the training goes on if the reader of its output ends */
+		sigaddset(&caught, signals[i]);
+	}
+	signal(SIGHUP, SIG_IGN);  /* the terminal may go away */
+	signal(SIGPIPE, SIG_IGN); /* the reader of our output may end */
+	sigaddset(&caught, SIGHUP);
+	sigprocmask(SIG_UNBLOCK, &caught, NULL);
 }
 
 /* ---- model ------------------------------------------------------------- */
@@ -180,15 +193,16 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 	char *folder = run_folder(c, e), *record;
 	int rc;
 
+	train_catch_signals();
 	if (!folder || comm_open(&comm, "auto", argc, argv, e)) {
 		free(folder);
 		return e->code;
 	}
-	train_catch_signals(); /* after MPI_Init, which installs handlers of its own */
+	train_catch_signals(); /* again: MPI_Init installs handlers of its own */
 	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)
-		rc = trainer_run(c, &comm, &asked_to_stop, e);
+		rc = trainer_run(c, &comm, &stop_signal, e);
 	leftover_remove_record(record);
 	free(folder);
 	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {

@@ -22,6 +22,16 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+void proc_hold_sigterm(void)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, NULL);
+}
+
 /*
  * In the child: connect the standard streams to the pipes, restore default signals, exec. A failed
  * exec sends errno to the parent through report.
@@ -29,6 +39,7 @@ static void close_fd(int *fd)
 static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], int report,
 			  pid_t parent)
 {
+	const int death = flags & PROC_HOLD_SIGTERM ? SIGUSR1 : SIGTERM;
 	sigset_t none;
 	int number;
 
@@ -37,12 +48,13 @@ static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], i
 			dup2(pipes[i][i == 0 ? 0 : 1], i);
 	if (flags & PROC_OWN_GROUP)
 		setpgid(0, 0);
-	if (flags & PROC_DIE_WITH_PARENT &&
-	    (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent))
+	if (flags & PROC_DIE_WITH_PARENT && (prctl(PR_SET_PDEATHSIG, death) || getppid() != parent))
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (flags & PROC_HOLD_SIGTERM)
+		proc_hold_sigterm();
 	execvp(argv[0], (char *const *)(uintptr_t)argv);
 	number = errno;
 	if (write(report, &number, sizeof(number)) < 0)

@@ -17,14 +17,22 @@ struct proc {
 	int err; /* our end of its standard error; -1 without PROC_PIPE_ERR */
 };
 
-/* PROC_DIE_WITH_PARENT: the child gets SIGTERM when the thread that started it ends. */
+/*
+ * PROC_DIE_WITH_PARENT: the child gets SIGTERM when the thread that started it ends.
+ * PROC_HOLD_SIGTERM: the child begins with SIGTERM and SIGHUP blocked; when its parent ends, it gets
+ * SIGUSR1 instead.
+ */
 enum {
 	PROC_PIPE_IN = 1,
 	PROC_PIPE_OUT = 2,
 	PROC_PIPE_ERR = 4,
 	PROC_OWN_GROUP = 8,
-	PROC_DIE_WITH_PARENT = 16
+	PROC_DIE_WITH_PARENT = 16,
+	PROC_HOLD_SIGTERM = 32
 };
+
+/* Block SIGTERM and SIGHUP in this thread; a program that exec starts inherits this. */
+void proc_hold_sigterm(void);
 
 /* Search PATH for a program and write its path; false: not found. room: bytes of path. */
 bool proc_find(const char *name, char *path, size_t room);

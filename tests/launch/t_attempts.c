@@ -128,7 +128,7 @@ TEST(attempts_give_up)
 		"\"exit\":65,\"restarts\":0");
 }
 
-#define SAVES_AND_STOPS "trap 'stops asked 75' TERM\nstarts\n"
+#define SAVES_AND_STOPS "trap 'stops asked 75' USR1\nstarts\n"
 
 TEST(attempts_stop_on_signal)
 {
@@ -139,8 +139,8 @@ TEST(attempts_stop_on_signal)
 		"\"state\":\"stopped\"");
 	bench_has(bench_read("runs/r/state.json"), "\"asked_by\":\"user\"");
 	bench_has(bench_read("runs/r/console.log"),
-		  "werkbank: asked the training to save and stop; a second request ends it at "
-		  "once\n");
+		  "werkbank: asked the training to save and stop; Ctrl-C or \"werkbank stop "
+		  "--now\" ends it at once\n");
 }
 
 TEST(attempts_end_at_once)
@@ -155,7 +155,7 @@ TEST(attempts_end_at_once)
 		snprintf(script, sizeof(script),
 			 "%strap '' TERM\nstarts\nsleep 1000 &\n%suntil_asked\n", RANK,
 			 requests[i]);
-		runs_to((struct training){ .script = script, .ranks = 1, .status = 137 },
+		runs_to((struct training){ .script = script, .ranks = 1, .status = 75 },
 			"\"event\":\"the training was ended at once on request\"");
 	}
 }

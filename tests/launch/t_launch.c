@@ -49,8 +49,14 @@ TEST(outcome_of_jobs)
 		{ START, 0, false, false, OUTCOME_RESTART, 70 },
 		/* no "stop": this 75 comes from a watchdog, not from a stop */
 		{ START, 75, false, false, OUTCOME_RESTART, 68 },
-		{ START, 137, true, false, OUTCOME_FAILED, 137 },
-		{ START, 137, true, true, OUTCOME_KILLED, 137 },
+		/* asked to stop, but ended before the record "stop": what was saved before remains */
+		{ START, 137, true, false, OUTCOME_KILLED, 75 },
+		{ START, 0, true, false, OUTCOME_KILLED, 75 },
+		{ START, 1, true, false, OUTCOME_FAILED, 1 },
+		{ START, 75, true, false, OUTCOME_FAILED, 68 },
+		{ START, 137, true, true, OUTCOME_KILLED, 75 },
+		/* mpirun's own statuses above 128 are no signals */
+		{ START, 205, false, false, OUTCOME_RESTART, 205 },
 		{ START, 65, false, false, OUTCOME_FAILED, 65 },
 		/* resumed after an earlier stop */
 		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_RESTART, 137 },
@@ -58,8 +64,15 @@ TEST(outcome_of_jobs)
 		{ "", 1, false, false, OUTCOME_FAILED, 1 },
 		{ "", 255, false, false, OUTCOME_FAILED, 255 },
 		{ "", 64, false, false, OUTCOME_FAILED, 64 },
-		{ "", 0, false, false, OUTCOME_FINISHED, 0 },
-		{ "", 75, false, false, OUTCOME_STOPPED, 75 },
+		{ "", 0, false, false, OUTCOME_FAILED, 70 },
+		{ "", 75, false, false, OUTCOME_FAILED, 68 },
+		/* stopped before it began, whatever mpirun says */
+		{ "", 0, true, false, OUTCOME_STOPPED, 75 },
+		{ "", 1, true, false, OUTCOME_STOPPED, 75 },
+		{ "", 137, true, true, OUTCOME_STOPPED, 75 },
+		{ "", 65, true, false, OUTCOME_FAILED, 65 },
+		/* an early stop of a run that an earlier job has finished */
+		{ START STOP("finished", 0), 0, true, false, OUTCOME_FINISHED, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

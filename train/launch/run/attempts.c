@@ -23,7 +23,8 @@
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
- *	the supervisor dies		the kernel sends SIGTERM to the job; nobody restarts it
+ *	the supervisor dies		the kernel sends SIGUSR1 to the job, which saves and stops;
+ *					nobody restarts it
  */
 #include "train/launch/run/attempts.h"
 
@@ -191,8 +192,8 @@ static bool is_time_over(const struct attempt_loop *l)
 static void update_run_state(struct attempt_loop *l)
 {
 	const struct supervisor *s = &l->sup;
-	const char *name = l->waiting	      ? "restarting"
-			   : s->stop_requests ? "stopping"
+	const char *name = l->waiting	 ? "restarting"
+			   : s->is_asked ? "stopping"
 			   : l->job_outcome.has_begun || (s->has_output && !s->mpirun) ? "running"
 										       : "starting";
 
@@ -226,7 +227,7 @@ static void check_ranks_begun(struct attempt_loop *l)
 	double most = env_seconds("WERKBANK_BEGIN", BEGIN_S) +
 		      BEGIN_HOST_S * (double)l->roll_call.hosts.n;
 
-	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.stop_requests)
+	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.is_asked)
 		return;
 	if (waited > most && !l->begin_timed_out) {
 		l->begin_timed_out = true;
@@ -242,14 +243,24 @@ static void check_ranks_begun(struct attempt_loop *l)
 	}
 }
 
+/* The ranks catch signals from the record "start" on. */
+static bool ranks_have_begun(void *context)
+{
+	struct attempt_loop *l = context;
+
+	outcome_update(&l->job_outcome);
+	return l->job_outcome.has_begun;
+}
+
 static enum supervise_request supervisor_tick(void *context)
 {
 	struct attempt_loop *l = context;
 	enum supervise_request request = SUPERVISE_CONTINUE;
 
 	outcome_update(&l->job_outcome);
-	if (!l->asked_by && l->sup.stop_requests)
-		l->asked_by = "user";
+	if (!l->asked_by && l->sup.is_asked)
+		l->asked_by = l->sup.asked_by == SIGUSR1 || l->sup.asked_by == SIGXCPU ? "walltime"
+										       : "user";
 	if (file_exists(l->kill_request)) {
 		unlink(l->kill_request);
 		l->asked_by = "user";
@@ -371,11 +382,6 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
-	static const char *const names[] = {
-		[OUTCOME_FINISHED] = "finished", [OUTCOME_STOPPED] = "stopped",
-		[OUTCOME_KILLED] = "stopped",	 [OUTCOME_FAILED] = "failed",
-		[OUTCOME_RESTART] = "failed", /* too many restarts */
-	};
 	enum outcome_verdict v;
 	char why[160];
 
@@ -384,13 +390,13 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 
 		if (rc)
 			return rc;
-		v = outcome_classify(&l->job_outcome, *status, l->sup.stop_requests > 0,
-				     l->sup.was_killed, status, why);
+		v = outcome_classify(&l->job_outcome, *status, l->sup.is_asked, l->sup.was_killed,
+				     status, why);
 		if (l->begin_timed_out && v == OUTCOME_FAILED) {
 			v = OUTCOME_RESTART;
 			snprintf(why, sizeof(why), "did not begin");
 		}
-		if (v == OUTCOME_KILLED)
+		if ((v == OUTCOME_KILLED || v == OUTCOME_STOPPED) && why[0])
 			record_run_event(l, "warning", "the training %s", why);
 		if (v == OUTCOME_FAILED && l->job_outcome.has_begun && !l->job_outcome.reason[0])
 			record_run_event(l, "error", "the training %s", why);
@@ -402,8 +408,7 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 			break;
 		}
 	}
-	assert((size_t)v < ARRAY_LEN(names));
-	write_run_state(l, names[v], *status);
+	write_run_state(l, outcome_state_name(v), *status);
 	return 0;
 }
 
@@ -436,6 +441,7 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 		.began = clock_mono_s(),
 		.sup = { .echo = a->echo,
 			 .tick = supervisor_tick,
+			 .has_begun = ranks_have_begun,
 			 .context = &l,
 			 .signals = -1,
 			 .console = -1,

@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "train/launch/run/supervise.h"
 
 #define LOOK_MS	       250
 #define READ_BYTES     65536
@@ -29,7 +31,7 @@ struct follow_view {
 	bool terminal;
 	bool drawn;		    /* a progress line is on the terminal */
 	char shown[PROGRESS_BYTES]; /* that line */
-	int stop_requests;
+	double asked_at;	    /* clock_mono_s() of the first request to stop; 0: none */
 	bool leave;
 };
 
@@ -95,6 +97,17 @@ static void draw_progress_line(struct follow_view *v)
 	v->drawn = line[0] != 0;
 }
 
+/* Only a second Ctrl-C means "at once": other signals may come from a batch system, repeatedly. */
+static bool asks_to_end_at_once(struct follow_view *v, int number)
+{
+	const double now = clock_mono_s();
+	const bool again = v->asked_at > 0 && now - v->asked_at >= SUPERVISE_SAME_REQUEST_S;
+
+	if (!(v->asked_at > 0))
+		v->asked_at = now;
+	return number == SIGQUIT || (number == SIGINT && again);
+}
+
 static void read_follow_signal(struct follow_view *v)
 {
 	struct signalfd_siginfo info;
@@ -111,8 +124,7 @@ static void read_follow_signal(struct follow_view *v)
 	v->drawn = false;
 	run_handle_refresh(v->f->run);
 	if (v->f->run->alive &&
-	    run_handle_stop(v->f->run, v->stop_requests++ > 0 || info.ssi_signo == SIGQUIT,
-			    &trouble)) {
+	    run_handle_stop(v->f->run, asks_to_end_at_once(v, (int)info.ssi_signo), &trouble)) {
 		file_write_fd(STDERR_FILENO, trouble.text, strlen(trouble.text));
 		file_write_fd(STDERR_FILENO, "\n", 1);
 	}

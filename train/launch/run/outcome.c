@@ -2,20 +2,25 @@
  * outcome.c - classifies the end of a job; see outcome.h
  *
  *	record "start"?	record "stop"?		verdict
- *	yes		reason finished		FINISHED
+ *	yes		reason finished		FINISHED: nothing else is
  *	yes		reason asked		STOPPED
+ *	no		-, asked to stop	STOPPED: before the first step
  *	any		none or failed, and the user asked for an end at once: KILLED
- *	yes		none (crash, hang)	RESTART, but FAILED if asked to stop or if the
- *						status is permanent (usage, data, …)
- *	yes		reason failed		the same, with the status of the record
- *	no				status 0: FINISHED, 75: STOPPED, else like a crash, but
- *					FAILED if no job of this supervisor has ever begun
+ *	yes		none, asked to stop	KILLED if a signal ended it, else FAILED
+ *	yes		none (crash, hang)	RESTART, but FAILED if the status is permanent
+ *						(usage, data, …)
+ *	yes		reason failed		the same, with the status of the record; FAILED if
+ *						asked to stop
+ *	no		-			like a crash, but FAILED if no job of this supervisor
+ *						has ever begun
  *
+ * The status alone never means success: mpirun returns 0 if a signal ends ranks that have not begun.
  * Status 75 without a record "stop" comes from the watchdog of a rank: the job hung.
  */
 #include "train/launch/run/outcome.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,51 +97,98 @@ static bool is_permanent_failure(int status)
 	return false;
 }
 
-static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
-					   int *exit, char why[160])
-{
-	const int hung = err_exit_status(ERR_TEMPFAIL); /* without a record "stop" */
+/* State of the run and exit status of the supervisor; werkbank-signals(7) has the same table. */
+static const struct {
+	const char *state;
+	int exit; /* -1: the status of the failure, never 0 or 75 */
+} outcome_ends[] = {
+	[OUTCOME_FINISHED] = { "finished", 0 }, [OUTCOME_STOPPED] = { "stopped", 75 },
+	[OUTCOME_KILLED] = { "stopped", 75 },	[OUTCOME_FAILED] = { "failed", -1 },
+	[OUTCOME_RESTART] = { "failed", -1 }, /* of too many restarts */
+};
 
-	*exit = status ? status : err_exit_status(ERR_INTERNAL);
-	if (status == hung)
+const char *outcome_state_name(enum outcome_verdict verdict)
+{
+	assert((size_t)verdict < ARRAY_LEN(outcome_ends));
+	return outcome_ends[verdict].state;
+}
+
+/* Its own failure: 0 and 75 would tell of another end. */
+static int failure_status(int status)
+{
+	if (status == err_exit_status(ERR_TEMPFAIL))
+		return err_exit_status(ERR_NOHOST); /* hung */
+	return status > 0 && status < 256 ? status : err_exit_status(ERR_INTERNAL);
+}
+
+static bool is_signal_status(int status)
+{
+	return status > 128 && status <= 128 + SIGRTMAX;
+}
+
+static void describe_crash(int status, char why[160])
+{
+	if (status == err_exit_status(ERR_TEMPFAIL))
 		snprintf(why, 160, "hung and its watchdog ended it; see hang.txt");
-	else if (status > 128)
+	else if (is_signal_status(status))
 		snprintf(why, 160, "was ended by signal %d (%s)", status - 128,
 			 strsignal(status - 128));
 	else
 		snprintf(why, 160, "ended early with status %d", status);
-	if (status == hung)
-		*exit = err_exit_status(ERR_NOHOST); /* 75 would mean that a checkpoint was saved */
+}
+
+static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
+					   char why[160])
+{
+	size_t n;
+
+	describe_crash(status, why);
+	n = strlen(why);
+	if (asked && (!status || is_signal_status(status))) {
+		snprintf(why + n, 160 - n, " before it saved");
+		return OUTCOME_KILLED;
+	}
 	return asked || (!o->has_begun && !o->has_ever_begun) ||
 			       (status < 128 && is_permanent_failure(status))
 		       ? OUTCOME_FAILED
 		       : OUTCOME_RESTART;
 }
 
-enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked,
-				      bool was_killed, int *exit, char why[160])
+static enum outcome_verdict classify_end(const struct outcome *o, int status, bool asked,
+					 bool was_killed, char why[160])
 {
-	const int saved = err_exit_status(ERR_TEMPFAIL);
-	const char *reason = o->reason;
+	const char *reason = o->has_begun ? o->reason : "";
 
-	assert(status >= 0 && status < 256);
-	if (!o->has_begun)
-		reason = !status ? "finished" : status == saved ? "asked" : "";
-	why[0] = 0;
-	*exit = 0;
 	if (!strcmp(reason, "finished"))
 		return OUTCOME_FINISHED;
-	*exit = saved;
 	if (!strcmp(reason, "asked"))
 		return OUTCOME_STOPPED;
+	if (asked && !o->has_begun && !is_permanent_failure(status)) {
+		snprintf(why, 160, "was stopped before the first step");
+		return OUTCOME_STOPPED;
+	}
 	if (was_killed) {
-		*exit = status ? status : saved;
 		snprintf(why, 160, "was ended at once on request");
 		return OUTCOME_KILLED;
 	}
 	if (!reason[0])
-		return classify_crash(o, status, asked, exit, why);
-	*exit = o->exit > 0 && o->exit < 256 ? o->exit : err_exit_status(ERR_INTERNAL);
-	snprintf(why, 160, "failed with status %d (%s)", *exit, err_name(-*exit));
-	return asked || is_permanent_failure(*exit) ? OUTCOME_FAILED : OUTCOME_RESTART;
+		return classify_crash(o, status, asked, why);
+	snprintf(why, 160, "failed with status %d (%s)", failure_status(o->exit),
+		 err_name(-failure_status(o->exit)));
+	return asked || is_permanent_failure(failure_status(o->exit)) ? OUTCOME_FAILED
+								      : OUTCOME_RESTART;
+}
+
+enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked,
+				      bool was_killed, int *exit, char why[160])
+{
+	enum outcome_verdict v;
+
+	assert(status >= 0 && status < 256);
+	why[0] = 0;
+	v = classify_end(o, status, asked, was_killed, why);
+	*exit = outcome_ends[v].exit;
+	if (*exit < 0)
+		*exit = failure_status(o->has_begun && o->reason[0] ? o->exit : status);
+	return v;
 }

@@ -29,11 +29,11 @@ struct outcome {
 };
 
 enum outcome_verdict {
-	OUTCOME_FINISHED,
-	OUTCOME_STOPPED, /* saved and stopped on request */
-	OUTCOME_KILLED,	 /* ended without a checkpoint on request */
-	OUTCOME_FAILED,	 /* a restart would fail in the same way */
-	OUTCOME_RESTART	 /* crashed, hung or lost: may be restarted */
+	OUTCOME_FINISHED, /* the ranks reached steps, max_minutes or patience, and said so */
+	OUTCOME_STOPPED,  /* stopped on request; nothing is lost */
+	OUTCOME_KILLED,	  /* ended on request; the steps after the last checkpoint are lost */
+	OUTCOME_FAILED,	  /* a restart would fail in the same way */
+	OUTCOME_RESTART	  /* crashed, hung or lost: may be restarted */
 };
 
 /* A missing journal is an empty one. Call outcome_close() in any case. */
@@ -45,9 +45,12 @@ void outcome_close(struct outcome *o);
 /*
  * status: exit status of the job's first process, 0..255. asked: somebody asked the job to stop;
  * was_killed: and then ended it at once. *exit: exit status of the supervisor for this verdict.
- * why: what happened, as the predicate of "the training".
+ * why: what happened, as the predicate of "the training"; "": nothing to add to the verdict.
  */
 enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked,
 				      bool was_killed, int *exit, char why[160]);
+
+/* The state of a run that ended so, for state.json: finished, stopped, failed. */
+const char *outcome_state_name(enum outcome_verdict verdict);
 
 #endif

@@ -8,32 +8,34 @@
  *	  +-- job: mpirun or one rank		attempts.c restarts it (outcome.c decides)
  *	        +-- ranks			mpirun ends all ranks if one fails
  *
- * If the supervisor dies, the kernel sends SIGTERM to the job (PROC_DIE_WITH_PARENT). Processes
- * that a job leaves behind become children of the supervisor (PR_SET_CHILD_SUBREAPER), which ends
- * them before the next job: a stale rank must not write into the run.
+ * If the supervisor dies, the kernel sends SIGUSR1 to the job (PROC_DIE_WITH_PARENT): the ranks
+ * save and stop. Processes that a job leaves behind become children of the supervisor
+ * (PR_SET_CHILD_SUBREAPER), which ends them before the next job: a stale rank must not write into
+ * the run.
  *
- * States of a job; stop_requests and was_killed say which one:
+ * States of a job; is_asked and was_killed say which one:
  *
- *	            first request                second request, or SIGQUIT
- *	RUNNING ---------------------> STOPPING --------------------------> KILLING
- *	   |                              |                                    |
- *	   |  supervise_end_job() (hang): like KILLING, but was_killed stays false
- *	   v                              v                                    v
+ *	            request to stop              SIGINT again, SIGQUIT, stop --now
+ *	RUNNING ---------------------> STOPPING ----------------------------------> KILLING
+ *	   |   before the ranks begin: like KILLING, but was_killed stays false        |
+ *	   |   supervise_end_job() (hang): the same                                    |
+ *	   v                              v                                            v
  *	ENDED: SIGCHLD for the job's first process; then read the rest of the pipe and end leftovers
  *
- * Signals; all are blocked and read from a signalfd, except those that are ignored:
+ * Signals to the supervisor: the table supervisor_signals. They are blocked and read from a
+ * signalfd. SIGHUP and SIGPIPE are ignored: terminal or reader may go away. A batch system sends
+ * SIGTERM to every process of a job, often twice (its own, and that of the job script's trap), and
+ * SIGKILL when its patience ends. So SIGTERM never means "at once", however often it comes. Only a
+ * person sends SIGINT twice; copies of one Ctrl-C arrive within SUPERVISE_SAME_REQUEST_S.
  *
- *	to the supervisor	first request		second request
- *	SIGINT, SIGTERM		STOPPING		KILLING
- *	SIGQUIT			KILLING			KILLING
- *	SIGCHLD			a child has ended
- *	SIGHUP, SIGPIPE		ignored: terminal or reader may go away
+ *	to the job	mpirun						single rank
+ *	STOPPING	SIGUSR1, which it forwards to the ranks		SIGUSR1
+ *	KILLING		SIGINT, after GRACE_S SIGKILL			SIGKILL
  *
- *	to the job		mpirun					single rank
- *	STOPPING		SIGUSR1, which it forwards to the ranks	SIGTERM
- *	KILLING			SIGTERM, after GRACE_S SIGKILL		SIGKILL
- *
- * The ranks save, write "stop" to the journal and exit with 75 when they get either signal.
+ * The job starts with SIGTERM and SIGHUP blocked (PROC_HOLD_SIGTERM), because mpirun would end the
+ * ranks within a second on either of them, before they can save. mpirun gives its ranks an empty
+ * mask; they note a SIGTERM (train/main.c). The ranks save, write "stop" to the journal and exit
+ * with 75 on SIGUSR1.
  */
 #include "train/launch/run/supervise.h"
 
@@ -61,30 +63,53 @@
 #define TICK_MS	       1000
 #define LOG_REDRAWN_S  10.0 /* interval at which a redrawn line is copied to console.log */
 #define GRACE_S	       5.0  /* time for mpirun to end its ranks on all hosts */
-#define LEAVE_S	       2.0  /* time for leftover processes to end, before and after SIGTERM */
+#define EARLY_GRACE_S  2.0  /* the same before the ranks have begun */
+#define LEAVE_S	       1.0  /* time for leftover processes to end, before and after SIGTERM */
 #define PROGRESS_BYTES 256  /* size of the file "progress" */
 
-static sigset_t supervisor_signals(void)
+/* What a signal requests: the first time, and again after SUPERVISE_SAME_REQUEST_S. */
+static const struct {
+	int number;
+	enum supervise_request first, again;
+} supervisor_signals[] = {
+	{ SIGTERM, SUPERVISE_STOP, SUPERVISE_CONTINUE },
+	{ SIGINT, SUPERVISE_STOP, SUPERVISE_KILL },
+	{ SIGQUIT, SUPERVISE_KILL, SUPERVISE_KILL },
+	/* batch systems announce the end of the time by one of these */
+	{ SIGUSR1, SUPERVISE_STOP, SUPERVISE_CONTINUE },
+	{ SIGXCPU, SUPERVISE_STOP, SUPERVISE_CONTINUE },
+};
+
+static sigset_t supervisor_signal_set(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGCHLD };
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaddset(&set, signals[i]);
+	sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_LEN(supervisor_signals); i++)
+		sigaddset(&set, supervisor_signals[i].number);
 	return set;
+}
+
+int supervise_block_signals(struct err *e)
+{
+	const sigset_t set = supervisor_signal_set();
+
+	return sigprocmask(SIG_BLOCK, &set, NULL)
+		       ? err_set_errno(e, ERR_INTERNAL, "cannot block signals")
+		       : 0;
 }
 
 int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e)
 {
-	sigset_t set = supervisor_signals();
+	const sigset_t set = supervisor_signal_set();
 
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->signals = s->console = s->progress = -1;
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return err_set_errno(e, ERR_INTERNAL, "cannot block signals");
+	if (supervise_block_signals(e))
+		return e->code;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_set_errno(e, ERR_INTERNAL, "cannot adopt orphaned processes");
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
@@ -103,12 +128,10 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 /* Also sends the SIGKILL that supervise_end_job() planned. */
 static void obey_tick_request(struct supervisor *s, enum supervise_request request)
 {
-	if (request == SUPERVISE_STOP && !s->stop_requests) {
-		supervise_stop_job(s);
-	} else if (request == SUPERVISE_KILL && !s->was_killed) {
-		s->stop_requests = MAX(s->stop_requests, 1);
-		supervise_stop_job(s);
-	}
+	if (request == SUPERVISE_STOP)
+		supervise_stop_job(s, 0);
+	else if (request == SUPERVISE_KILL && !s->was_killed)
+		supervise_kill_job(s);
 	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
 		proc_signal_group(s->proc.pid, SIGKILL);
 }
@@ -227,13 +250,13 @@ void supervise_log(struct supervisor *s, const char *fmt, ...)
 
 /* ---- stopping ---- */
 
-/* SIGTERM lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
+/* SIGINT lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
 void supervise_end_job(struct supervisor *s)
 {
 	if (s->proc.pid < 0)
 		return;
 	if (s->mpirun && !(s->kill_at > 0)) {
-		proc_signal(s->proc.pid, SIGTERM);
+		proc_signal(s->proc.pid, SIGINT);
 		s->kill_at = clock_mono_s() + GRACE_S;
 	} else {
 		proc_signal_group(s->proc.pid, SIGKILL);
@@ -241,20 +264,47 @@ void supervise_end_job(struct supervisor *s)
 }
 
 /*
- * mpirun forwards SIGUSR1 to the ranks. On SIGTERM it would kill the ranks before they save.
+ * SIGUSR1 before the ranks can handle it would kill some of them, and mpirun may then hang or
+ * return 0.
  */
-void supervise_stop_job(struct supervisor *s)
+void supervise_stop_job(struct supervisor *s, int signal)
 {
-	assert(s->stop_requests >= 0);
-	if (s->stop_requests++ > 0) {
-		s->was_killed = true;
+	if (s->is_asked)
+		return;
+	s->is_asked = true;
+	s->asked_by = signal;
+	s->asked_at = clock_mono_s();
+	if (s->proc.pid >= 0 && s->has_begun && !s->has_begun(s->context)) {
 		supervise_end_job(s);
-		supervise_log(s, "ending the training at once");
+		if (s->mpirun)
+			s->kill_at = s->asked_at + EARLY_GRACE_S;
+		supervise_log(s, "ending the training, which has not begun");
 		return;
 	}
 	if (s->proc.pid >= 0)
-		proc_signal(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
-	supervise_log(s, "asked the training to save and stop; a second request ends it at once");
+		proc_signal(s->proc.pid, SIGUSR1);
+	supervise_log(s, "asked the training to save and stop; Ctrl-C or \"werkbank stop --now\" "
+			 "ends it at once");
+}
+
+void supervise_kill_job(struct supervisor *s)
+{
+	if (!s->is_asked)
+		s->asked_at = clock_mono_s();
+	s->is_asked = s->was_killed = true;
+	supervise_end_job(s);
+	supervise_log(s, "ending the training at once");
+}
+
+static enum supervise_request request_of_signal(const struct supervisor *s, int number)
+{
+	for (size_t i = 0; i < ARRAY_LEN(supervisor_signals); i++)
+		if (supervisor_signals[i].number == number)
+			return s->is_asked && clock_mono_s() - s->asked_at >=
+						       SUPERVISE_SAME_REQUEST_S
+				       ? supervisor_signals[i].again
+				       : supervisor_signals[i].first;
+	return SUPERVISE_CONTINUE;
 }
 
 static void handle_supervisor_signal(struct supervisor *s, int *status, bool *ended)
@@ -267,12 +317,18 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 		*ended = *ended || proc_try_wait(&s->proc, status);
 		return;
 	}
-	assert(info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGQUIT);
 	if (*ended)
 		return;
-	if (info.ssi_signo == SIGQUIT && !s->stop_requests)
-		s->stop_requests = 1;
-	supervise_stop_job(s);
+	switch (request_of_signal(s, (int)info.ssi_signo)) {
+	case SUPERVISE_STOP:
+		supervise_stop_job(s, (int)info.ssi_signo);
+		break;
+	case SUPERVISE_KILL:
+		supervise_kill_job(s);
+		break;
+	case SUPERVISE_CONTINUE:
+		break;
+	}
 	run_supervisor_tick(s);
 }
 
@@ -363,7 +419,9 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 	s->has_output = false;
 	s->kill_at = 0;
 	s->logged = clock_mono_s();
-	rc = proc_start(&s->proc, argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
+	rc = proc_start(&s->proc, argv,
+			PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT | PROC_HOLD_SIGTERM,
+			e);
 	if (rc)
 		return rc;
 	watch_job(s, status);
@@ -382,7 +440,7 @@ bool supervise_pause(struct supervisor *s, double seconds)
 	double end = clock_mono_s() + seconds;
 	int ignored;
 
-	while (!s->stop_requests && clock_mono_s() < end) {
+	while (!s->is_asked && clock_mono_s() < end) {
 		struct pollfd p = { s->signals, POLLIN, 0 };
 		double left = MIN(end - clock_mono_s(), TICK_MS / 1000.0);
 		bool ended = false;
@@ -391,7 +449,7 @@ bool supervise_pause(struct supervisor *s, double seconds)
 			handle_supervisor_signal(s, &ignored, &ended);
 		run_supervisor_tick(s);
 	}
-	return !s->stop_requests;
+	return !s->is_asked;
 }
 
 void supervise_close(struct supervisor *s)

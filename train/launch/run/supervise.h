@@ -7,9 +7,9 @@
  *	supervise_close()
  *
  * The standard error of the ranks goes to console.log and, with echo, to our standard error. A line
- * that they redraw with CR is in the file "progress", for console_follow.h. SIGINT and SIGTERM ask
- * the ranks to save and exit with 75; a second signal, or SIGQUIT, ends them at once. SIGHUP has no
- * effect. The head of supervise.c has the states and the table of signals.
+ * that they redraw with CR is in the file "progress", for console_follow.h. SIGTERM and SIGINT ask
+ * the ranks to save and stop. SIGQUIT, or SIGINT after another request, ends them at once. SIGHUP
+ * has no effect. The head of supervise.c has the states and the table of signals.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_SUPERVISE_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_SUPERVISE_H
@@ -23,23 +23,35 @@
 /* What a tick tells the supervisor to do with the job. */
 enum supervise_request { SUPERVISE_CONTINUE, SUPERVISE_STOP, SUPERVISE_KILL };
 
+/* Signals within this time of a request belong to it: the copies of one Ctrl-C or scancel. */
+#define SUPERVISE_SAME_REQUEST_S 1.0
+
 struct supervisor {
 	bool echo;   /* set by the caller: copy output to our standard error, too */
 	bool mpirun; /* set by the caller: the job is mpirun, not a single rank */
 	enum supervise_request (*tick)(void *context); /* called about once a second; NULL: none */
+	bool (*has_begun)(void *context);	       /* can the ranks save now? NULL: yes */
 	void *context;
 	/* for the caller to read */
-	bool has_output;   /* the job wrote to standard error */
-	int stop_requests; /* number of stop requests, over all jobs */
-	bool was_killed;   /* a second request ended the job without a checkpoint */
+	bool has_output; /* the job wrote to standard error */
+	bool is_asked;	 /* a request asked to stop, in this job or an earlier one */
+	int asked_by;	 /* signal of the first request; 0: a tick */
+	bool was_killed; /* a request ended the job at once */
 	/* private */
 	struct proc proc;
 	int signals, console, progress;
 	struct buf line;     /* current line of output, without its LF */
 	bool redraw, escape; /* the last byte was CR; inside an escape sequence */
 	double logged;	     /* monotonic seconds of the last line in console.log */
+	double asked_at;     /* monotonic seconds of the first request */
 	double kill_at;	     /* monotonic seconds of SIGKILL; 0: none planned */
 };
+
+/*
+ * Block the signals that the supervisor reads. supervise_open() does it too; call it earlier so that
+ * a request that arrives before waits for the supervisor instead of ending this process.
+ */
+int supervise_block_signals(struct err *e);
 
 /* console, progress: paths. Call it before the first job. Call supervise_close() in any case. */
 int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e);
@@ -53,8 +65,14 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 /* Wait so many seconds; false: a stop request ended the pause. */
 bool supervise_pause(struct supervisor *s, double seconds);
 
-/* First call: ask the job to save and stop. Second call: end it at once. */
-void supervise_stop_job(struct supervisor *s);
+/*
+ * Ask the job to save and stop. Ranks that have not begun have nothing to save: the job ends at
+ * once. A repeated call has no effect. signal: the request's signal; 0: a tick.
+ */
+void supervise_stop_job(struct supervisor *s, int signal);
+
+/* End the job at once on request: was_killed. */
+void supervise_kill_job(struct supervisor *s);
 
 /* End the job without a checkpoint; mpirun gets GRACE_S to end its ranks on other hosts. */
 void supervise_end_job(struct supervisor *s);

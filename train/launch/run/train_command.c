@@ -28,6 +28,7 @@
 #include "train/launch/run/detach.h"
 #include "train/launch/run/run_handle.h"
 #include "train/launch/run/rundir.h"
+#include "train/launch/run/supervise.h"
 
 /* Everything that the command owns. */
 struct training {
@@ -450,6 +451,9 @@ static int start_training(struct training *t, int *status, struct err *e)
 		rc = preflight_check(t, e);
 	if (!rc)
 		rc = rundir_merge_recipe(&t->dir, t->conf, e);
+	if (!rc)
+		rc = supervise_block_signals(
+			e); /* a request from now on waits for the supervisor */
 	free(folder);
 	if (rc)
 		return rc;

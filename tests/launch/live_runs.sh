@@ -1,0 +1,94 @@
+# live_runs.sh - functions for tests with live runs on this host, after helpers.sh: . "$srcdir/tests/launch/live_runs.sh"
+# shellcheck shell=sh disable=SC2034,SC2154 # variables that only the scripts use, or that they set: tmp, top
+# It sets the workspace $w, the program $wb and the recipe $tmp/tiny.ini, and ends the test's processes when the
+# script ends.
+
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_STEPS WERKBANK_SSH WERKBANK_HOSTS WERKBANK_NETWORK WERKBANK_TERMINAL
+WERKBANK_BACKOFF=0.3 WERKBANK_PATIENCE=30 WERKBANK_RUNTIME=$tmp/runtime
+OMPI_MCA_mpi_yield_when_idle=1
+export WERKBANK_BACKOFF WERKBANK_PATIENCE WERKBANK_RUNTIME OMPI_MCA_mpi_yield_when_idle
+w=$tmp/w wb=$top/werkbank
+
+# ours WORDS : pids of this test's runs whose command line matches WORDS; ranks: all but mpirun
+ours() {
+	for p in /proc/[0-9]*; do
+		grep -qz "^WERKBANK_RUNTIME=$tmp/runtime$" "$p/environ" 2>/dev/null || continue
+		tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qE -- "$1" && echo "${p#/proc/}"
+	done
+}
+all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|orted) '
+ranks='^[^ ]*werkbank-train _rank'
+# end WORDS [COUNT] : send them SIGKILL
+end() {
+	for p in $(ours "$1" | head -n "${2:-99}"); do kill -9 "$p"; done
+}
+finish() {
+	end "$all" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+
+# within SECONDS COMMAND... : until it succeeds
+within() {
+	n=$(($1 * 20))
+	shift
+	until "$@"; do
+		n=$((n - 1))
+		[ $n -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+# holds NAME COMMAND... : it succeeds within a minute
+holds() {
+	name=$1
+	shift
+	if within 60 "$@"; then ok "$name"; else not_ok "$name" "not so: $*; $(ls -t "$w"/runs/*/console.log | head -n 1 | xargs tail -n 3)"; fi
+}
+state() { sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$w/runs/$1/state.json" 2>/dev/null; }
+field() { sed -n 's/.*"'"$2"'":"\{0,1\}\([^",]*\).*/\1/p' "$w/runs/$1/state.json"; }
+step() { grep '"kind":"train"' "$w/runs/$1/journal.jsonl" 2>/dev/null | tail -n 1 | sed -n 's/.*"step":\([0-9]*\).*/\1/p'; }
+is_at() { [ "$(step "$1" | grep . || echo 0)" -ge "$2" ]; }
+is_over() { flock -n "$w/runs/$1/lock" true; }
+starts() { grep -c '"kind":"start"' "$w/runs/$1/journal.jsonl" 2>/dev/null; }
+started() { [ "$(starts "$1")" -ge "$2" ]; }
+says_journal() { grep -qE -- "$2" "$w/runs/$1/journal.jsonl" 2>/dev/null; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
+says_state() { grep -qE -- "$2" "$w/runs/$1/state.json"; }
+nobody() { [ -z "$(ours "$all")" ]; }
+nobody_left() {
+	if within 20 nobody; then
+		ok "$1: nobody is left"
+	else
+		not_ok "$1: nobody is left" "$(ours "$all" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline"; done)"
+	fi
+}
+train() {
+	run=$1
+	shift
+	"$wb" train -C "$w" --run "$run" "$tmp/tiny.ini" "$@"
+}
+
+cat >"$tmp/tiny.ini" <<-'END'
+	[data]
+	corpus = tiny
+	demo_pairs = 800
+	merges = 200
+	[model]
+	d_model = 32
+	d_ff = 64
+	heads = 2
+	encoder_layers = 1
+	decoder_layers = 1
+	[train]
+	steps = 100000
+	warmup = 400
+	batch_tokens = 256
+	micro_batches = 2
+	eval_every = 1000000
+	save_every = 50
+	eval_sentences = 2
+	samples = 1
+	threads = 1
+	log_every = 5
+END
