@@ -58,6 +58,7 @@ enum conf_size { SIZE_TINY, SIZE_BASE, SIZE_BIG };
 enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 };
 enum conf_backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
 enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
+enum conf_launcher { LAUNCHER_AUTO, LAUNCHER_SSH, LAUNCHER_SLURM, LAUNCHER_SRUN };
 enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE };
 
 int conf_init(struct conf *c, struct err *e);

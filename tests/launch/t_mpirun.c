@@ -101,6 +101,13 @@ TEST(mpirun_open_mpi_4)
 		  "--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh /my%20work/hosts%3A1' "
 		  "--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
 		  "--mca orte_keep_fqdn_hostnames 1 " VARIABLES " --mca mpi_yield_when_idle 1");
+	how.starter = LAUNCHER_SLURM;
+	how.ranks = 2;
+	how.oversubscribed = false;
+	check_str(line("a,b", how),
+		  "/opt/ompi/bin/mpirun -n 2 --hostfile '/my work/hosts:1' --map-by slot "
+		  "--bind-to none --prefix /opt/ompi --mca plm slurm " DAEMONS_4 VARIABLES);
+	how.starter = LAUNCHER_SSH;
 	how.launcher = "/my bin/wl";
 	check_str(line("a,b", how), "78: /my bin/wl: mpirun cannot run a program with a blank or a "
 				    "colon in its path: install Werkbank elsewhere");
@@ -207,10 +214,11 @@ TEST(mpirun_agent)
 	char *file = file_path(&e, "%s/my hosts", test_folder());
 	char *source = file_path(&e, "%s/source", test_folder());
 	const char *listed = "a:2222 slots=4\nab slots=1\n[fe80::1]:2200 slots=2\n";
+	const struct mpirun_options how = { .hosts = &h, .hostfile = file };
 
 	check_int(file_write_all(source, listed, strlen(listed), &e), 0);
 	check_int(hosts_read(&h, source, &none, &e), 0);
-	check_int(mpirun_write_hostfile(&h, file, &e), 0);
+	check_int(mpirun_write_hostfile(&how, &e), 0);
 	check_int(file_read_all(file, 0, &text, &e), 0);
 	check_str(buf_text(&text),
 		  "a slots=4 # port 2222\nab slots=1\nfe80::1 slots=2 # port 2200\n");

@@ -81,19 +81,22 @@ TEST(remote_line_of_ssh)
 	struct host far = host_named("far", 2222), here = host_named("localhost", 0);
 	struct err e = { 0 };
 	struct buf seen = { 0 };
-	const char **line = remote_build_argv(&far, "ssh -i 'my key' -v", argv, 7.9, &e);
+	struct remote_options how = { .ssh = "ssh -i 'my key' -v", .deadline_s = 11 };
+	const char **line = remote_build_argv(&far, &how, argv, &e);
 
 	for (size_t i = 0; line && line[i]; i++)
 		buf_printf(&seen, "%s|", line[i]);
 	check_str(buf_text(&seen), "ssh|-i|my key|-v|-x|-T|-o|BatchMode=yes|-o|ConnectTimeout=7|"
 				   "-p|2222|far|true 'a b'|");
 	free(line);
-	line = remote_build_argv(&here, "ssh", argv, 5, &e);
+	line = remote_build_argv(&here, &how, argv, &e);
 	check(line && !strcmp(line[0], "true") && !strcmp(line[1], "a b") && !line[2]);
 	free(line);
-	check(!remote_build_argv(&far, "ssh 'a", argv, 5, &e));
+	how.ssh = "ssh 'a";
+	check(!remote_build_argv(&far, &how, argv, &e));
 	check_int(e.code, ERR_USAGE);
-	check(!remote_build_argv(&far, " ", argv, 5, &e));
+	how.ssh = " ";
+	check(!remote_build_argv(&far, &how, argv, &e));
 	buf_free(&seen);
 }
 

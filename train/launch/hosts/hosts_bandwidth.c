@@ -13,6 +13,7 @@
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/preflight.h"
 #include "train/launch/hosts/probe.h"
@@ -61,6 +62,7 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 static int preflight_link_test(struct link_test *t, int *status, struct err *e)
 {
 	const struct preflight_options how = { .ssh = t->task->conf->ssh,
+					       .srun = launcher_is_slurm(t->task->conf),
 					       .network = t->task->conf->network,
 					       .deadline_s = t->task->conf->deadline };
 	struct preflight_check p;
@@ -85,7 +87,7 @@ static int preflight_link_test(struct link_test *t, int *status, struct err *e)
 	return 0;
 }
 
-static int write_test_hostfile(struct link_test *t, struct err *e)
+static int create_test_hostfile(struct link_test *t, struct err *e)
 {
 	int fd;
 
@@ -96,7 +98,7 @@ static int write_test_hostfile(struct link_test *t, struct err *e)
 		return err_set_errno(e, ERR_CANTCREAT, "cannot create a file in /tmp");
 	}
 	close(fd);
-	return mpirun_write_hostfile(&t->hosts, t->hostfile, e);
+	return 0;
 }
 
 static int build_bandwidth_command(struct link_test *t, struct err *e)
@@ -106,11 +108,15 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 		.hostfile = t->hostfile,
 		.network = t->network,
 		.ssh = t->task->conf->ssh,
+		.starter = t->task->conf->launcher,
 		.launcher = t->launcher,
 		.oversubscribed =
 			t->is_local && hosts_total_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN)
 	};
-	int rc = mpirun_append_words(&t->line, &how, e);
+	int rc = mpirun_write_hostfile(&how, e);
+
+	if (!rc)
+		rc = mpirun_append_words(&t->line, &how, e);
 
 	if (!rc)
 		rc = command_line_add(&t->line, t->trainer, e);
@@ -331,7 +337,7 @@ int hosts_bandwidth(const struct hosts_task *task, int *status, struct err *e)
 	if (!rc)
 		rc = preflight_link_test(&t, status, e);
 	if (!rc && !*status) {
-		rc = write_test_hostfile(&t, e);
+		rc = create_test_hostfile(&t, e);
 		if (!rc)
 			rc = build_bandwidth_command(&t, e);
 		if (!rc)

@@ -22,6 +22,7 @@
 #include "train/common/leftover.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/hosts/hosts_query.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/probe.h"
 
 #define GRACE_S 3.0
@@ -70,6 +71,7 @@ static int add_this_host(struct cleaning *c, struct err *e)
 static struct remote_options cleaning_remote_options(const struct cleaning *c, double more_s)
 {
 	return (struct remote_options){ .ssh = c->task->conf->ssh,
+					.srun = launcher_is_slurm(c->task->conf),
 					.deadline_s = c->task->conf->deadline + more_s };
 }
 

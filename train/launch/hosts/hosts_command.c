@@ -12,6 +12,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/hosts.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/preflight.h"
 
 #define SSH_PORT 22 /* printed if a host has no port of its own */
@@ -69,6 +70,7 @@ static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
 	const struct preflight_options how = {
 		.ssh = t->conf->ssh,
+		.srun = launcher_is_slurm(t->conf),
 		.workspace = t->workspace,
 		.corpus = t->conf->corpus,
 		.network = t->conf->network,
@@ -123,18 +125,20 @@ static char *absolute_workspace(const struct conf *c, struct err *e)
 	return real;
 }
 
-static int run_hosts_action(size_t action, const struct conf *c, int *status, struct err *e)
+static int run_hosts_action(size_t action, struct conf *c, int *status, struct err *e)
 {
 	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
 				       getenv("SLURM_TASKS_PER_NODE") };
 	struct hosts h = { 0 };
 	struct hosts_task t = { .conf = c, .hosts = &h };
-	char *workspace = absolute_workspace(c, e);
+	char *workspace = absolute_workspace(c, e), why[LAUNCHER_WHY];
 	int rc = workspace ? 0 : e->code;
 
 	t.workspace = workspace;
 	for (int i = 1; !rc && i < c->n_arguments; i++)
 		rc = hosts_read(&h, c->arguments[i], &env, e);
+	if (!rc && actions[action].run_hosts_action != list_hosts)
+		rc = launcher_choose(c, &h, &env, why, e);
 	if (!rc)
 		rc = actions[action].run_hosts_action(&t, status, e);
 	if (!rc)
@@ -144,7 +148,7 @@ static int run_hosts_action(size_t action, const struct conf *c, int *status, st
 	return rc;
 }
 
-int hosts_command_run(const struct conf *c, int *status, struct err *e)
+int hosts_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct buf names = { 0 };
 

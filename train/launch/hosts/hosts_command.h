@@ -16,8 +16,9 @@ struct hosts_task {
 /*
  * Run the action c->arguments[0]. *status is the exit status if the function itself does not fail:
  * 0, 1 (a training cannot start, or something could not be done on a host) or 68 (no host answers).
+ * c->launcher becomes the launcher that was used.
  */
-int hosts_command_run(const struct conf *c, int *status, struct err *e);
+int hosts_command_run(struct conf *c, int *status, struct err *e);
 
 /* The actions that have a file of their own. */
 int hosts_sync(const struct hosts_task *t, int *status, struct err *e);

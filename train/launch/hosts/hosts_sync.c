@@ -23,6 +23,7 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/hosts/hosts_query.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/rsh_agent.h"
@@ -182,6 +183,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 				     s->corpus ? s->corpus : s->bin,
 				     NULL };
 	const struct remote_options how = { .ssh = s->task->conf->ssh,
+					    .srun = launcher_is_slurm(s->task->conf),
 					    .deadline_s = s->task->conf->deadline };
 	size_t n = s->task->hosts->n;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
@@ -221,12 +223,21 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 
 /* ---- copying ---------------------------------------------------------------------- */
 
-/* The value of rsync's option -e: a command that rsync splits at blanks, with quotes. */
+/*
+ * The value of rsync's option -e: a command that rsync splits at blanks, with quotes. rsync appends
+ * the host and its own command line.
+ */
 static int write_rsync_shell(const struct syncing *s, const struct host *h, struct buf *out,
 			     struct err *e)
 {
 	struct command_line c = { 0 };
-	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
+	int rc;
+
+	if (launcher_is_slurm(s->task->conf)) {
+		buf_add_str(out, "srun --nodes=1 --ntasks=1 --mpi=none --quiet --nodelist");
+		return buf_check(out, e);
+	}
+	rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
 
 	if (!rc) {
 		command_line_quote(&c, out);
@@ -246,13 +257,10 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 			       struct err *e)
 {
-	static const char *const options[] = { "rsync",
-					       "-aLR",
-					       "--no-implied-dirs",
-					       "--partial-dir=.werkbank-partial",
-					       "--timeout=120",
-					       "--stats",
-					       "-e" };
+	static const char *const options[] = {
+		"rsync",	 "-aLR",    "--no-implied-dirs", "--partial-dir=.werkbank-partial",
+		"--timeout=120", "--stats", "--protect-args",	 "-e"
+	};
 	const struct host *h = &s->task->hosts->all[i];
 	struct buf shell = { 0 };
 	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
@@ -390,6 +398,7 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
 	const struct remote_options how = { .ssh = s->task->conf->ssh,
+					    .srun = launcher_is_slurm(s->task->conf),
 					    .deadline_s = s->task->conf->deadline + VERIFY_S };
 	size_t n = s->task->hosts->n;
 	struct buf *requests = mem_alloc(n, sizeof(*requests), e);

@@ -4,7 +4,7 @@
 liblaunch_a_SOURCES += \
 	%D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/hosts_bandwidth.c %D%/hosts_clean.c \
 	%D%/hosts_command.c %D%/hosts_command.h %D%/hosts_query.c %D%/hosts_query.h \
-	%D%/hosts_sync.c %D%/mpirun.c %D%/mpirun.h %D%/preflight.c %D%/preflight.h \
+	%D%/hosts_sync.c %D%/launcher.c %D%/launcher.h %D%/mpirun.c %D%/mpirun.h %D%/preflight.c %D%/preflight.h \
 	%D%/preflight_compare.c %D%/preflight_internal.h %D%/preflight_network.c \
 	%D%/preflight_print.c %D%/probe.c %D%/probe.h %D%/probe_connect.c %D%/probe_facts.c \
 	%D%/probe_machine.c %D%/probe_network.c %D%/remote.c %D%/remote.h %D%/remote_explain.c \

@@ -16,6 +16,7 @@
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "train/launch/hosts/launcher.h"
 
 extern char **environ;
 
@@ -121,12 +122,16 @@ void mpirun_decode_word(char *word)
 
 /* ---- hosts ---- */
 
-int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e)
+int mpirun_write_hostfile(const struct mpirun_options *how, struct err *e)
 {
+	const struct hosts *h = how->hosts;
 	struct buf text = { 0 };
+	size_t n_nodes;
 	int rc;
 
-	for (size_t i = 0; i < h->n; i++) {
+	if (how->starter == LAUNCHER_SRUN)
+		launcher_list_tasks(how, &text, &n_nodes);
+	for (size_t i = 0; i < h->n && how->starter != LAUNCHER_SRUN; i++) {
 		buf_printf(&text, "%s slots=%d", h->all[i].name, h->all[i].slots);
 		if (h->all[i].port)
 			buf_printf(&text, " # port %d", h->all[i].port);
@@ -134,7 +139,7 @@ int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e
 	}
 	rc = buf_check(&text, e);
 	if (!rc)
-		rc = file_write_all(path, buf_text(&text), text.len, e);
+		rc = file_write_all(how->hostfile, buf_text(&text), text.len, e);
 	buf_free(&text);
 	return rc;
 }
@@ -348,7 +353,9 @@ static int add_host_options(struct command_line *c, const struct mpirun_options 
 		rc = command_line_add(c, "--oversubscribe", e);
 	if (!rc && find_mpirun_prefix(how->program, prefix))
 		rc = ADD(c, e, "--prefix", prefix);
-	if (!rc)
+	if (!rc && how->starter == LAUNCHER_SLURM)
+		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca", "plm", "slurm");
+	else if (!rc)
 		rc = add_rsh_agent(c, how, major, e);
 	if (!rc)
 		rc = add_daemon_options(c, how, major, e);
@@ -357,9 +364,13 @@ static int add_host_options(struct command_line *c, const struct mpirun_options 
 
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
-	int major = how->major ? how->major : mpirun_major_version(how->program, e), rc;
+	const bool is_local = mpirun_is_local(how->hosts);
 	char ranks[24];
+	int major, rc;
 
+	if (how->starter == LAUNCHER_SRUN && !is_local)
+		return launcher_append_srun(c, how, e);
+	major = how->major ? how->major : mpirun_major_version(how->program, e);
 	if (major < 0)
 		return major;
 	assert(mpirun_rank_count(how) >= 1);
@@ -367,7 +378,7 @@ int mpirun_append_words(struct command_line *c, const struct mpirun_options *how
 	rc = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
 	if (!rc && geteuid() == 0)
 		rc = command_line_add(c, "--allow-run-as-root", e);
-	if (!rc && mpirun_is_local(how->hosts))
+	if (!rc && is_local)
 		rc = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
 				: ADD(c, e, "--oversubscribe", "--bind-to", "none");
 	else if (!rc)

@@ -1,5 +1,5 @@
 /*
- * mpirun.h - the mpirun command line that starts the ranks, for Open MPI 4.1 and 5.
+ * mpirun.h - the command line that starts the ranks: mpirun of Open MPI 4.1 or 5, or Slurm's srun.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_HOSTS_MPIRUN_H
 #define WERKBANK_TRAIN_LAUNCH_HOSTS_MPIRUN_H
@@ -9,12 +9,15 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/hosts/hosts.h"
 
 struct mpirun_options {
-	const struct hosts *hosts; /* borrowed; NULL: only this host */
-	const char *hostfile;	   /* borrowed: path of the file of mpirun_write_hostfile() */
-	int64_t ranks;		   /* 0: one for each slot */
+	const struct hosts *hosts;  /* borrowed; NULL: only this host */
+	const char *hostfile;	    /* borrowed: path of the file of mpirun_write_hostfile() */
+	int64_t ranks;		    /* 0: one for each slot */
+	enum conf_launcher starter; /* auto: like ssh */
+	const char *pmi; /* borrowed: for srun --mpi; NULL: find it with launcher_find_pmi() */
 	const char
 		*network; /* borrowed: CIDR of the network between the hosts; NULL or "": unknown */
 	const char *ssh;  /* borrowed: ssh command, NULL or "": "ssh" */
@@ -31,7 +34,7 @@ struct command_line {
 	size_t n, cap;
 };
 
-/* Append "mpirun" and its options; the caller then appends the program of the ranks. */
+/* Append mpirun or srun and its options; the caller then appends the program of the ranks. */
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e);
 int command_line_add(struct command_line *c, const char *word, struct err *e); /* copies word */
 void command_line_free(struct command_line *c);
@@ -39,8 +42,11 @@ void command_line_free(struct command_line *c);
 /* Write the words to out, separated by blanks and quoted for a shell where needed. */
 void command_line_quote(const struct command_line *c, struct buf *out);
 
-/* Write an Open MPI hostfile. The comment "# port N" is for rsh_agent.c, which looks it up. */
-int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e);
+/*
+ * Write how->hostfile: for mpirun a line for each host (rsh_agent.c looks up the comment "# port N"),
+ * for srun a line for each rank.
+ */
+int mpirun_write_hostfile(const struct mpirun_options *how, struct err *e);
 
 /* Is the list empty or only this machine? Then no ssh is needed. NULL: yes. */
 bool mpirun_is_local(const struct hosts *h);

@@ -85,13 +85,16 @@ static int query_local_facts(struct preflight_query *q, const struct buf *reques
 	return rc;
 }
 
-static void report_silent_host(struct preflight_host *h, const struct remote_job *job)
+static void report_silent_host(struct preflight_host *h, const struct remote_job *job, bool is_srun)
 {
 	const char *words = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 
 	if (job->trouble[0])
-		preflight_add_finding(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
-				      job->trouble);
+		preflight_add_finding(h, FINDING_ERROR,
+				      job->status == 127 ? "build"
+				      : is_srun		 ? "slurm"
+							 : "ssh",
+				      "%s", job->trouble);
 	else
 		preflight_add_finding(h, FINDING_ERROR, "build",
 				      "%s on %s gives no answer (status %d: "
@@ -116,7 +119,7 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 			q->facts[i] = hosts_find_answer(job, &noisy);
 		h->alive = q->facts[i] != NULL;
 		if (!h->alive) {
-			report_silent_host(h, job);
+			report_silent_host(h, job, q->how->srun);
 			continue;
 		}
 		h->clock_skew_s = json_number(json_get(q->facts[i], "time"), job->last_byte_time) -
@@ -133,7 +136,9 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 
 static int query_host_facts(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
-	const struct remote_options how = { .ssh = q->how->ssh, .deadline_s = q->how->deadline_s };
+	const struct remote_options how = { .ssh = q->how->ssh,
+					    .srun = q->how->srun,
+					    .deadline_s = q->how->deadline_s };
 	struct buf request = { 0 };
 	int rc = write_facts_request(q, &request, e);
 
@@ -237,6 +242,7 @@ static void check_connections(struct preflight_check *p, size_t i, const struct 
 static int test_connections(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
 	const struct remote_options how = { .ssh = q->how->ssh,
+					    .srun = q->how->srun,
 					    .deadline_s = q->how->deadline_s,
 					    .max_parallel = (int)MIN(p->n, INT_MAX) };
 	double seconds = MIN(CONNECT_MAX_S, q->how->deadline_s / 2);

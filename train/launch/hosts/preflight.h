@@ -17,6 +17,7 @@
 
 struct preflight_options {
 	const char *ssh;       /* borrowed */
+	bool srun;	       /* ask with Slurm's srun instead of ssh */
 	const char *workspace; /* borrowed; NULL: do not check disk space and corpus */
 	const char *corpus;    /* borrowed: name, must be the same on all hosts; NULL: none */
 	const char *network;   /* borrowed: CIDR or interface; NULL: find it */

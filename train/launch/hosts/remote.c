@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
@@ -26,6 +27,7 @@
 #define CHILD_POLL_MS 20  /* interval of the checks whether a process has ended */
 #define KILL_DELAY_S  0.3 /* between SIGTERM and SIGKILL */
 #define CONNECT_S     10
+#define CONNECT_SHARE 0.7 /* of the deadline, for the connection of ssh, at most */
 
 /* ---- the command line ---------------------------------------------------- */
 
@@ -82,9 +84,25 @@ static int add_ssh_options(struct command_line *c, const struct host *host, doub
 	return rc ? rc : command_line_add(c, host->name, e);
 }
 
-const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
-			       double connect_s, struct err *e)
+/* srun starts the command without a shell. One task, whatever the job's options are. */
+static int add_srun_words(struct command_line *c, const struct host *host, struct err *e)
 {
+	static const char *const words[] = { "srun",	   "--nodes=1",	      "--ntasks=1",
+					     "--mpi=none", "--cpu-bind=none", "--quiet",
+					     NULL };
+	char *node = file_path(e, "--nodelist=%s", host->name);
+	int rc = node ? add_remote_words(c, words, e) : e->code;
+
+	if (!rc)
+		rc = command_line_add(c, node, e);
+	free(node);
+	return rc;
+}
+
+const char **remote_build_argv(const struct host *host, const struct remote_options *how,
+			       const char *const *argv, struct err *e)
+{
+	const double connect_s = MIN(how->deadline_s * CONNECT_SHARE, CONNECT_S);
 	struct command_line c = { 0 }, remote = { 0 };
 	struct buf quoted = { 0 };
 	const char **packed = NULL;
@@ -92,8 +110,12 @@ const char **remote_build_argv(const struct host *host, const char *ssh, const c
 
 	if (remote_is_local(host)) {
 		rc = add_remote_words(&c, argv, e);
+	} else if (how->srun) {
+		rc = add_srun_words(&c, host, e);
+		if (!rc)
+			rc = add_remote_words(&c, argv, e);
 	} else {
-		rc = rsh_agent_split_words(&c, ssh, e);
+		rc = rsh_agent_split_words(&c, how->ssh, e);
 		if (!rc)
 			rc = add_ssh_options(&c, host, connect_s, e);
 		if (!rc)
@@ -234,7 +256,7 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 	close_pipe_end(&c->proc.err);
 	job->status = job->timed_out ? -1 : status;
 	job->seconds = clock_mono_s() - c->began;
-	remote_explain(job, how->deadline_s);
+	remote_explain(job, how);
 	if (!job->trouble[0] && job->out.len >= MAX_OUT)
 		snprintf(job->trouble, sizeof(job->trouble),
 			 "%.200s wrote more than %u MiB, which is not an answer of Werkbank: look "
@@ -357,9 +379,7 @@ int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *h
 	if (!w.lines)
 		return e->code;
 	for (size_t i = 0; !rc && i < n; i++) {
-		double connect_s = MIN(how->deadline_s * 0.7, CONNECT_S);
-
-		w.lines[i] = remote_build_argv(jobs[i].host, how->ssh, jobs[i].argv, connect_s, e);
+		w.lines[i] = remote_build_argv(jobs[i].host, how, jobs[i].argv, e);
 		rc = w.lines[i] ? 0 : e->code;
 	}
 	if (!rc)

@@ -1,5 +1,5 @@
 /*
- * remote.h - run a command on many hosts at once, over ssh, with deadlines.
+ * remote.h - run a command on many hosts at once, over ssh or with Slurm's srun, with deadlines.
  *
  * ssh never prompts for a password or a host key (BatchMode). The standard input of a job is its
  * input or empty, so ssh never reads the terminal. For this machine ("localhost"), the command runs
@@ -17,6 +17,7 @@
 
 struct remote_options {
 	const char *ssh;   /* borrowed: "ssh", or with options: "ssh -i KEY -p 2222" */
+	bool srun;	   /* start the command with srun instead of ssh */
 	double deadline_s; /* for each host, from its start to its end */
 	int max_parallel;  /* processes at the same time; 0: 32 */
 };
@@ -30,7 +31,7 @@ struct remote_job {
 	size_t input_bytes;
 	/* results */
 	struct buf out, err;   /* its output, cut after 16 MiB and 64 KiB */
-	int status;	       /* exit status of the command; 255: ssh failed; -1: none */
+	int status;	       /* exit status of the command; 255: ssh or srun failed; -1: none */
 	bool timed_out;	       /* the deadline passed */
 	double seconds;	       /* from start to end */
 	double last_byte_time; /* clock_wall_s() when the last byte arrived; 0: no output */
@@ -49,19 +50,20 @@ int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_opti
 void remote_free(struct remote_job *jobs, size_t n);
 
 /*
- * The argv that runs a command on a host: ssh's, or for this machine the command's own. It ends
- * with NULL and is one allocation; free() it. NULL: ERR_NOMEM, or ERR_USAGE (ssh cannot be split).
+ * The argv that runs a command on a host: of ssh or srun, or for this machine the command's own. It
+ * ends with NULL and is one allocation; free() it. NULL: ERR_NOMEM, or ERR_USAGE (how->ssh cannot
+ * be split).
  */
-const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
-			       double connect_s, struct err *e);
+const char **remote_build_argv(const struct host *host, const struct remote_options *how,
+			       const char *const *argv, struct err *e);
 
 /* Is this host this machine? Then no ssh is needed. */
 bool remote_is_local(const struct host *host);
 
 /*
  * remote_explain.c: set trouble from status, timed_out and the text on standard error. It stays
- * empty if nothing went wrong.
+ * empty if nothing went wrong. A failure of srun gets the status that ssh would give.
  */
-void remote_explain(struct remote_job *job, double deadline_s);
+void remote_explain(struct remote_job *job, const struct remote_options *how);
 
 #endif

@@ -1,4 +1,4 @@
-/* remote_explain.c - turns error messages of ssh into causes and cures; see remote.h */
+/* remote_explain.c - turns error messages of ssh and srun into causes and cures; see remote.h */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,11 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/remote.h"
 
-#define SSH_FAILED 255
-#define NOT_RUN	   126
-#define NOT_FOUND  127
+#define SSH_FAILED  255
+#define SRUN_FAILED 1 /* also the status of many commands: SRUN_ERROR must be there too */
+#define SRUN_ERROR  "srun: error: "
+#define NOT_RUN	    126
+#define NOT_FOUND   127
 
 /* In text, @ is the host and ^ its name in known_hosts. The first row whose words match counts. */
 static const struct {
@@ -63,6 +65,17 @@ static const struct {
 	{ "Connection reset", "@ reset the connection: look into its sshd's log" },
 	{ "This account is", "@ rejects this account: look into its sshd's log" },
 	{ "Broken pipe", "the connection to @ was lost" },
+	{ "Requested node configuration is not available",
+	  "Slurm starts nothing on @: it is down, or not in this job" },
+	{ "Invalid node name", "Slurm knows no node @" },
+	{ "Job/step already completing or completed", "the Slurm job is ending" },
+	{ "Invalid job id", "the Slurm job is over" },
+	{ "Unable to contact slurm controller",
+	  "slurmctld does not answer: ask the administrator" },
+	{ "Node failure on", "the node @ failed: sinfo shows its state" },
+	{ "Communication connection failure",
+	  "slurmd on @ does not answer: sinfo shows its state" },
+	{ "Timed out waiting for job step", "slurmd on @ does not answer: sinfo shows its state" },
 };
 
 /* Copy the last line that is not blank, as valid UTF-8; control characters become blanks. */
@@ -131,10 +144,28 @@ static void explain_program_failure(struct remote_job *job)
 	}
 }
 
-void remote_explain(struct remote_job *job, double deadline_s)
+/*
+ * srun ends with 1 if it fails itself, and with 2 or 13 (errno) if the program cannot be executed.
+ * Otherwise it ends with the status of the program and says so.
+ */
+static void translate_srun_status(struct remote_job *job)
+{
+	const char *said = buf_text(&job->err);
+
+	if (job->status > 0 && strstr(said, "error: execve(): "))
+		job->status = strstr(said, "No such file") ? NOT_FOUND : NOT_RUN;
+	else if (job->status == SRUN_FAILED && strstr(said, SRUN_ERROR) &&
+		 !strstr(said, "Exited with exit code"))
+		job->status = SSH_FAILED;
+}
+
+void remote_explain(struct remote_job *job, const struct remote_options *how)
 {
 	const char *said = buf_text(&job->err), *name = job->host->name;
 	char words[150];
+
+	if (how->srun)
+		translate_srun_status(job);
 
 	if (job->timed_out) {
 		last_output_line(&job->err, words, sizeof(words));
@@ -142,7 +173,7 @@ void remote_explain(struct remote_job *job, double deadline_s)
 			 "%.80s did not answer within %g s%s%s%s: is it overloaded, or does its "
 			 "disk hang? "
 			 "--deadline sets a longer limit",
-			 name, deadline_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
+			 name, how->deadline_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
 		return;
 	}
 	if (job->status == NOT_FOUND || job->status == NOT_RUN) {
@@ -158,5 +189,7 @@ void remote_explain(struct remote_job *job, double deadline_s)
 		}
 	last_output_line(&job->err, words, sizeof(words));
 	snprintf(job->trouble, sizeof(job->trouble), "%.80s cannot be reached: %s", name,
-		 words[0] ? words : "ssh failed without a message");
+		 words[0]    ? words
+		 : how->srun ? "srun failed without a message"
+			     : "ssh failed without a message");
 }

@@ -91,18 +91,25 @@ int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts)
 	return mpirun_rank_count(&how);
 }
 
-int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
-			  struct command_line *c, struct err *e)
+static struct mpirun_options mpirun_options_of(const struct attempts *a, const struct hosts *hosts,
+					       const char *hostfile)
 {
-	const struct mpirun_options how = {
+	return (struct mpirun_options){
 		.hosts = hosts,
 		.hostfile = hostfile,
 		.ranks = attempts_rank_count(a, hosts),
 		.network = a->network,
 		.ssh = a->conf->ssh,
+		.starter = a->conf->launcher,
 		.launcher = a->launcher,
 		.oversubscribed = a->oversubscribed,
 	};
+}
+
+int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
+			  struct command_line *c, struct err *e)
+{
+	const struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
 	const char *words[] = { a->trainer,
 				"_rank",
 				"-C",
@@ -291,8 +298,9 @@ static enum supervise_request supervisor_tick(void *context)
 static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 {
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
+	const struct mpirun_options how = mpirun_options_of(l->a, hosts, l->hostfile);
 	struct command_line c = { 0 };
-	int rc = hosts ? mpirun_write_hostfile(hosts, l->hostfile, e) : 0;
+	int rc = hosts ? mpirun_write_hostfile(&how, e) : 0;
 
 	if (!rc)
 		rc = attempts_command_line(l->a, hosts, l->hostfile, &c, e);

@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/remote.h"
 
 static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted,
@@ -58,6 +59,7 @@ static int query_hosts_alive(const struct roll_call *r, bool *there, struct err 
 	static const char *const command[] = { "true", NULL };
 	const struct hosts *all = r->a->hosts;
 	const struct remote_options how = { .ssh = r->a->conf->ssh,
+					    .srun = launcher_is_slurm(r->a->conf),
 					    .deadline_s = r->a->conf->deadline };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;

@@ -22,6 +22,7 @@
 #include "share/base/paths.h"
 #include "train/common/leftover.h"
 #include "train/common/start_from.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/preflight.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/console_follow.h"
@@ -41,6 +42,7 @@ struct training {
 	const char *run;  /* borrowed: from --run, else the recipe's name */
 	char name[200];	  /* the recipe's name */
 	struct attempts attempts;
+	char launcher_reason[LAUNCHER_WHY]; /* of the choice of --launcher; "": only this host */
 };
 
 /* ---- checks ---- */
@@ -199,6 +201,8 @@ static int read_training_hosts(struct training *t, struct err *e)
 	int64_t ranks;
 	int rc = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
 
+	if (!rc && !mpirun_is_local(&t->hosts))
+		rc = launcher_choose(c, &t->hosts, &env, t->launcher_reason, e);
 	if (rc)
 		return rc;
 	if (c->network)
@@ -253,6 +257,7 @@ static int preflight_check(struct training *t, struct err *e)
 {
 	const struct preflight_options how = {
 		.ssh = t->conf->ssh,
+		.srun = launcher_is_slurm(t->conf),
 		.workspace = t->workspace,
 		.corpus = t->conf->corpus,
 		.network = t->conf->network,
@@ -305,6 +310,11 @@ static int print_command_line(struct training *t, struct err *e)
 	int rc = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
 			  : e->code;
 
+	if (!rc && t->launcher_reason[0]) {
+		conf_value(t->conf, "launcher", &text);
+		fprintf(stderr, "werkbank: launcher %s: %s\n", buf_text(&text), t->launcher_reason);
+		buf_clear(&text);
+	}
 	if (!rc) {
 		command_line_quote(&c, &text);
 		buf_add_char(&text, '\n');
