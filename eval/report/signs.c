@@ -42,5 +42,5 @@ void find_learning_signs(struct learning_signs *s, const struct evidence *v)
 	if (strstr(v->last_error, "diverged"))
 		learning_add_failure(&l);
 	learning_find_signs(&l, s);
-	learning_find_trend(&l, s);
+	learning_find_trend(&l, s, true);
 }

@@ -50,7 +50,8 @@
  *	          step apart), ops: a list, longest first, of op, calls, s (all of them),
  *	          share (of seconds), gflops and gbs (10^9 operations or bytes a second;
  *	          absent where they say nothing). What is missing from 1 is outside of ops
- *	event     level (info, warning, error), text
+ *	event     level (info, warning, error), text; sign: name of what a warning about learning or
+ *	          about the recipe found (werkbank-report(7))
  *	stop      reason (finished, asked, failed), exit
  *
  * A value that is not finite is null, with a sibling "nonfinite":"FIELD". Unknown values are

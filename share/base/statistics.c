@@ -12,6 +12,7 @@
 #include "share/base/util.h"
 
 #define SLOPE_POINTS 64
+#define SLOPE_PAIRS  (SLOPE_POINTS * (SLOPE_POINTS - 1) / 2)
 #define RESAMPLES    400
 #define SEED	     12345
 
@@ -89,22 +90,33 @@ static double median_slope(const double *x, const double *y, const size_t *pick,
 	return quantile_of(room, pairs, 0.5);
 }
 
-struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
+/* Chooses up to SLOPE_POINTS of n points, spread evenly over all; returns how many. */
+static size_t pick_evenly(size_t pick[SLOPE_POINTS], size_t n)
 {
-	struct slope_estimate s = { NAN, NAN, NAN };
-	const struct rng_key key = rng_key_make(SEED, RNG_BOOTSTRAP, 0, 0);
 	const size_t m = MIN(n, SLOPE_POINTS);
-	size_t pick[SLOPE_POINTS], again[SLOPE_POINTS], found = 0;
-	double slopes[RESAMPLES], *room;
-	struct err ignored;
 
-	room = m > 1 ? mem_alloc(m * (m - 1) / 2, sizeof(*room), &ignored) : NULL;
-	if (!room)
-		return s;
 	for (size_t i = 0; i < m; i++)
 		pick[i] = i * n / m;
-	s.median = median_slope(x, y, pick, m, room);
-	for (size_t k = 0; k < RESAMPLES; k++) {
+	return m;
+}
+
+double stat_median_slope(const double *x, const double *y, size_t n)
+{
+	double slopes[SLOPE_PAIRS];
+	size_t pick[SLOPE_POINTS];
+
+	return median_slope(x, y, pick, pick_evenly(pick, n), slopes);
+}
+
+struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
+{
+	struct slope_estimate s = { stat_median_slope(x, y, n), NAN, NAN };
+	const struct rng_key key = rng_key_make(SEED, RNG_BOOTSTRAP, 0, 0);
+	size_t pick[SLOPE_POINTS], again[SLOPE_POINTS], found = 0;
+	const size_t m = pick_evenly(pick, n);
+	double slopes[RESAMPLES], room[SLOPE_PAIRS];
+
+	for (size_t k = 0; k < RESAMPLES && m > 1; k++) {
 		double v;
 
 		for (size_t i = 0; i < m; i++)
@@ -118,6 +130,5 @@ struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
 		s.low = quantile_of(slopes, found, 0.025);
 		s.high = quantile_of(slopes, found, 0.975);
 	}
-	free(room);
 	return s;
 }

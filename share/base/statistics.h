@@ -20,6 +20,8 @@ struct slope_estimate {
 	double low, high; /* 95 % interval, by bootstrap over the points */
 };
 
+/* The median of the slopes of all pairs of points. Uses at most 64 points, spread evenly over all. */
+double stat_median_slope(const double *x, const double *y, size_t n);
 /* Uses at most 64 points, spread evenly over all. Deterministic: the bootstrap has a fixed seed. */
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n);
 

@@ -11,6 +11,7 @@
 #define SPIKE	      1.2 /* a spike exceeds this multiple of the preceding median ... */
 #define SPIKE_NATS    0.5 /* ... and exceeds the median by this */
 #define SPIKE_MIN     4	  /* records before a spike, at least */
+#define NORMS_MIN     8	  /* gradient norms that a usual norm needs */
 #define ABOVE_GUESS   0.5 /* nats above start and ln V: diverged */
 #define CLIMB_LIKELY  0.5 /* nats of the end above the lowest NLL */
 #define CLIMB_CLEAR   1.0
@@ -32,7 +33,7 @@ void learning_begin(struct learning *l, double vocabulary, double d_model, doubl
 		.smooth = { NAN, NAN, INFINITY, 0, NAN, 0, NAN },
 	};
 	l->start = l->last_step = l->last_epoch = l->peak_rate = l->largest_rate = NAN;
-	l->spike_top = l->spike_step = NAN;
+	l->jump = l->jump_step = l->spike_top = l->spike_step = l->grad_norm = l->usual_norm = NAN;
 	l->dev_first = l->dev_lowest = l->dev_lowest_step = l->dev_last = NAN;
 	l->train_at_lowest = l->train_last = NAN;
 	l->early_gap = l->early_epoch = l->best_bleu = l->last_bleu = NAN;
@@ -85,6 +86,8 @@ static void find_spike(struct learning *l, double nll, double step)
 		   nll > median + SPIKE_NATS) {
 		l->is_spike_open = true;
 		l->before_spike = median;
+		l->jump = nll;
+		l->jump_step = step;
 		l->spikes++;
 		if (!(l->spike_top > nll)) {
 			l->spike_top = nll;
@@ -138,8 +141,22 @@ static void add_finite_nll(struct learning *l, const struct learning_step *p)
 		add_smoothed(m, l, at - LEARNING_SMOOTH / 2);
 }
 
+static void add_grad_norm(struct learning *l, double norm)
+{
+	l->grad_norm = norm;
+	l->usual_norm = l->n_norms < NORMS_MIN
+				? NAN
+				: stat_median(l->norms, MIN(l->n_norms, LEARNING_SPIKE));
+	if (isfinite(norm))
+		l->norms[l->n_norms++ % LEARNING_SPIKE] = norm;
+}
+
 void learning_add_step(struct learning *l, const struct learning_step *p)
 {
+	l->nonfinite += p->is_skipped;
+	l->skipped += p->is_skipped;
+	l->is_step_skipped = p->is_skipped;
+	add_grad_norm(l, p->grad_norm);
 	if (isfinite(p->rate) && p->steps > 0)
 		l->rates += p->rate * p->steps;
 	if (isfinite(p->rate) && !(p->rate <= l->largest_rate))
@@ -237,14 +254,17 @@ static void find_training_signs(const struct learning *l, struct learning_signs 
 
 	s->n_train = n;
 	s->start = l->start;
-	s->end = s->rise_with_rate = s->lowest = s->lowest_step = s->rise_step = NAN;
+	/*
+	 * The minimum lacks the newest records, whose medians have fewer than five: a loss that
+	 * falls steeply would seem to end far above it.
+	 */
+	s->lowest = m.lowest;
+	s->lowest_step = m.lowest_step;
+	s->end = s->rise_with_rate = s->rise_step = NAN;
 	if (n) {
-		/* the newest records have fewer records behind them */
 		for (size_t i = n - MIN(n, LEARNING_SMOOTH / 2); i < n; i++)
 			add_smoothed(&m, l, i);
 		s->end = median_of_recent(l, n - MIN(n, LEARNING_SMOOTH), n);
-		s->lowest = m.lowest;
-		s->lowest_step = m.lowest_step;
 		s->rise_with_rate = m.rise;
 		s->rise_step = m.rise_step;
 	}
@@ -252,6 +272,8 @@ static void find_training_signs(const struct learning *l, struct learning_signs 
 	s->open_spikes = l->is_spike_open;
 	s->spike_top = l->spike_top;
 	s->spike_step = l->spike_step;
+	s->grad_norm = l->grad_norm;
+	s->usual_grad_norm = l->usual_norm;
 	s->ends_nonfinite = l->bad_at_end >= BAD_AT_END;
 	s->last_step = l->last_step;
 	s->last_epoch = l->last_epoch;
@@ -287,14 +309,17 @@ void learning_find_signs(const struct learning *l, struct learning_signs *s)
 	judge_divergence(s, l);
 }
 
-void learning_find_trend(const struct learning *l, struct learning_signs *s)
+void learning_find_trend(const struct learning *l, struct learning_signs *s, bool with_interval)
 {
 	const size_t half = l->n_history / 2, n = l->n_history - half;
 	double x[LEARNING_HISTORY];
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = log2(MAX(l->history_step[half + i], 1));
-	s->trend = stat_slope(x, l->history_nll + half, n);
+	if (with_interval)
+		s->trend = stat_slope(x, l->history_nll + half, n);
+	else
+		s->trend.median = stat_median_slope(x, l->history_nll + half, n);
 }
 
 /* ---- judgements -------------------------------------------------------- */

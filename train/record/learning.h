@@ -43,6 +43,7 @@ struct learning_step {
 	double steps; /* since the preceding record */
 	double nll;   /* the loss if the journal has no NLL */
 	double rate, grad_norm, epoch;
+	bool is_skipped; /* a number was not finite, and the step did not change the weights */
 };
 
 struct learning_evaluation {
@@ -63,7 +64,8 @@ struct learning {
 	int64_t skipped;   /* steps that did not change the weights because of that */
 
 	double ln_vocabulary, root_d_model, warmup;
-	bool has_failed; /* the run ended because of such steps */
+	bool is_step_skipped; /* the last record: learning_step.is_skipped */
+	bool has_failed;      /* the run ended because of such steps */
 	size_t n_train, bad_at_end;
 	double start, last_step, last_epoch, rates;
 	double recent[LEARNING_SMOOTH], recent_step[LEARNING_SMOOTH]; /* ring by n_train */
@@ -73,8 +75,12 @@ struct learning {
 	size_t peak_at;	     /* its index */
 
 	double window[LEARNING_SPIKE], before_spike, spike_top, spike_step;
+	double jump, jump_step; /* the first record of the newest spike */
 	size_t n_window, spikes;
 	bool is_spike_open;
+
+	double norms[LEARNING_SPIKE], grad_norm, usual_norm; /* norms: ring by n_norms */
+	size_t n_norms;
 
 	double history_step[LEARNING_HISTORY], history_nll[LEARNING_HISTORY];
 	size_t n_history, history_stride;
@@ -97,6 +103,8 @@ struct learning_signs {
 	double start, lowest, lowest_step, end;
 	double rise_with_rate; /* largest rise above an earlier minimum while the rate still rose */
 	double rise_step;
+	/* the newest gradient norm, and the median of up to 16 before it; NAN with fewer than 8 */
+	double grad_norm, usual_grad_norm;
 	struct slope_estimate trend; /* later half, per doubling of the steps; NAN until computed */
 	double last_step, last_epoch;
 
@@ -129,8 +137,8 @@ void learning_add_evaluation(struct learning *l, const struct learning_evaluatio
 void learning_add_failure(struct learning *l);
 
 void learning_find_signs(const struct learning *l, struct learning_signs *s);
-/* Computes s->trend. It costs some milliseconds, the other quantities microseconds. */
-void learning_find_trend(const struct learning *l, struct learning_signs *s);
+/* Computes s->trend. With the interval it costs tens of milliseconds, else less than one. */
+void learning_find_trend(const struct learning *l, struct learning_signs *s, bool with_interval);
 
 /* ---- judgements that need more than one quantity ----------------------- */
 

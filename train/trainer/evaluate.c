@@ -73,6 +73,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 
 	v->bleu = json_number(json_get(line, "bleu"), -1);
 	v->nll = json_number(json_get(line, "dev_nll"), NAN);
+	v->train_nll = json_number(json_get(line, "train_nll"), NAN);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		double x = json_number(json_get(line, numbers[i]), -1);
 
@@ -239,7 +240,7 @@ int evaluate_on_first_rank(struct evaluation *v, const char *const *more)
 int evaluate_checkpoint(struct evaluation *v, struct err *e)
 {
 	v->bleu = -1;
-	v->nll = NAN;
+	v->nll = v->train_nll = NAN;
 	v->trouble.code = 0;
 	if (v->comm->size > 1)
 		return evaluate_on_all_ranks(v, e);

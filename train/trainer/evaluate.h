@@ -41,9 +41,10 @@ struct evaluation {
 	int gpu;	      /* of this rank; -1: none */
 	bool *unable;	      /* in and out: this rank has failed in a share and gets no more */
 	/* results on the first rank */
-	double began;	    /* clock_mono_s() at the start; one rank: 0 */
-	double bleu, nll;   /* nll: NAN if unknown */
-	struct err trouble; /* failure of the evaluation; code 0: none */
+	double began; /* clock_mono_s() at the start; one rank: 0 */
+	double bleu;
+	double nll, train_nll; /* of development and training sentences; NAN if unknown */
+	struct err trouble;    /* failure of the evaluation; code 0: none */
 };
 
 /*

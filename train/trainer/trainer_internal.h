@@ -10,6 +10,7 @@
  *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
  *	trainer_save.c         checkpoints and evaluations
  *	trainer_report.c       journal records and the progress line
+ *	trainer_watch.c        warnings about how the run learns
  *	evaluate.c             an evaluation by the program werkbank-eval
  *	evaluate_ranks.c       an evaluation shared by all ranks
  */
@@ -37,6 +38,7 @@
 #include "train/model/model.h"
 #include "train/model/schedule.h"
 #include "train/record/evaluations.h"
+#include "train/record/learning_watch.h"
 #include "train/record/metric_sinks.h"
 #include "train/watch/heartbeat.h"
 #include "train/watch/telemetry.h"
@@ -98,6 +100,7 @@ struct trainer_last_step {
 struct trainer_records {
 	struct journal *journal, *samples;
 	struct metric_sinks *metric_sinks; /* get every record of the journals */
+	struct learning_watch watch;	   /* signs of how the run learns */
 	bool journal_failed;		   /* the last record could not be written */
 	bool is_terminal;		   /* standard error is a terminal */
 	double shown_at;		   /* clock_mono_s() of the last progress line */
@@ -247,9 +250,21 @@ int report_step(struct trainer *t);
 int report_save(struct trainer *t, int64_t bytes, double seconds);
 /* An event in the journal and on standard error. */
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* A warning about a sign of learning_watch.h: an event with the name of the sign. */
+int report_warning(struct trainer *t, const char *sign, const char *text);
 int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
 /* End the progress line of a terminal, so that other text can follow. */
 void report_end_line(struct trainer *t);
+
+/*
+ * trainer_watch.c: warnings about how the run learns, as events of the journal; only on the first
+ * rank. After a resume, warnings of earlier attempts are not repeated. watch_step() belongs to a
+ * record "train", before the meter is cleared; nll: of the record. The scores of an evaluation are
+ * NAN if unknown.
+ */
+int watch_open(struct trainer *t, struct err *e);
+void watch_step(struct trainer *t, double nll);
+void watch_evaluation(struct trainer *t, double bleu, double dev_nll, double train_nll);
 
 /*
  * trainer_save.c: collective. Save a checkpoint of this step, unless there is one. A failure leaves

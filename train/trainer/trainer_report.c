@@ -150,7 +150,9 @@ static int put_train_record(struct trainer *t)
 	put_real_or_null(w, "step_s", m->seconds / (double)m->steps);
 	put_real_or_null(w, "epoch", loader_epoch(t->loader));
 	put_times(w, &m->times, (double)m->steps);
-	return end_record(t);
+	end_record(t);
+	watch_step(t, nll);
+	return 0;
 }
 
 /* "2 h 05 min", "7 min", "40 s" */
@@ -245,9 +247,25 @@ void report_end_line(struct trainer *t)
 	t->records.shown_at = 0;
 }
 
-int report_event(struct trainer *t, const char *level, const char *fmt, ...)
+/* sign: NULL, or that of a warning. */
+static int put_event_record(struct trainer *t, const char *level, const char *sign,
+			    const char *text)
 {
 	struct json_writer *w;
+
+	report_end_line(t);
+	if (!t->conf->quiet)
+		fprintf(stderr, "%s: %s\n", level, text);
+	w = journal_begin(t->records.journal, "event", t->state.step);
+	json_put_str(w, "level", level);
+	if (sign)
+		json_put_str(w, "sign", sign);
+	json_put_str(w, "text", text);
+	return end_record(t);
+}
+
+int report_event(struct trainer *t, const char *level, const char *fmt, ...)
+{
 	char text[600];
 	va_list ap;
 
@@ -256,13 +274,12 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	report_end_line(t);
-	if (!t->conf->quiet)
-		fprintf(stderr, "%s: %s\n", level, text);
-	w = journal_begin(t->records.journal, "event", t->state.step);
-	json_put_str(w, "level", level);
-	json_put_str(w, "text", text);
-	return end_record(t);
+	return put_event_record(t, level, NULL, text);
+}
+
+int report_warning(struct trainer *t, const char *sign, const char *text)
+{
+	return trainer_is_first(t) ? put_event_record(t, "warning", sign, text) : 0;
 }
 
 static int report_profile(struct trainer *t, struct err *e)

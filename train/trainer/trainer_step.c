@@ -222,7 +222,7 @@ static int all_gather_weights(struct trainer *t, struct err *e)
 	return 0;
 }
 
-/* A step with a gradient or loss that is not finite has not changed the weights: warn, or fail. */
+/* A step with a gradient or loss that is not finite has not changed the weights: fail after many. */
 static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], struct err *e)
 {
 	t->last_step.is_finite = isfinite(t->last_step.grad_norm) && isfinite(sums[SUM_LOSS]);
@@ -236,9 +236,7 @@ static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], st
 			       "was step %lld; lower noam_factor, lengthen warmup or set clip, "
 			       "and train from an earlier checkpoint",
 			       BAD_STEPS, (long long)t->state.step + 1);
-	return report_event(t, "warning", "step %lld is skipped: its %s is not finite",
-			    (long long)t->state.step + 1,
-			    isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
+	return 0; /* watch_step() warns */
 }
 
 /* Clip and update after a reduction by hosts. */

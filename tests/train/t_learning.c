@@ -1,0 +1,347 @@
+/* t_learning.c - warnings while a run trains: recorded runs again, made-up records, real trainings. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/buf.h"
+#include "share/base/journal.h"
+#include "tests/test.h"
+#include "tests/train/small_run.h"
+#include "train/record/learning_watch.h"
+
+/* ---- recorded runs ------------------------------------------------------ */
+
+/* What the watch of a recorded run said: "SIGN@STEP SIGN@STEP …". */
+struct replay {
+	struct learning_watch watch;
+	char warnings[600];
+	bool has_begun;
+	double before; /* step of the last training record */
+};
+
+static void note_warnings(struct replay *r, const struct learning_warning *all, size_t n,
+			  double step)
+{
+	for (size_t i = 0; i < n; i++) {
+		const size_t len = strlen(r->warnings);
+
+		check(strlen(all[i].text) < sizeof(all[i].text) - 1); /* not cut off */
+		check(all[i].text[strlen(all[i].text) - 1] == '.');
+		snprintf(r->warnings + len, sizeof(r->warnings) - len, "%s%s@%.0f", len ? " " : "",
+			 all[i].sign, step);
+	}
+}
+
+static double option_of(const struct json *start, const char *name)
+{
+	return strtod(json_text(json_get(json_get(start, "options"), name), "nan"), NULL);
+}
+
+static double number_of(const struct json *record, const char *name)
+{
+	return json_number(json_get(record, name), NAN);
+}
+
+static void replay_record(struct replay *r, const struct json *record)
+{
+	const char *kind = json_text(json_get(record, "kind"), "");
+	const double step = number_of(record, "step"), nll = number_of(record, "nll");
+	struct learning_warning out[N_LEARNING_SIGNS];
+
+	if (!strcmp(kind, "start") && !r->has_begun) {
+		r->has_begun = true;
+		learning_watch_begin(&r->watch, number_of(record, "vocabulary"),
+				     option_of(record, "d_model"), option_of(record, "warmup"));
+	} else if (!strcmp(kind, "train")) {
+		const struct learning_step p = { .step = step,
+						 .steps = step - r->before,
+						 .nll = nll,
+						 .rate = number_of(record, "lr"),
+						 .grad_norm = number_of(record, "grad_norm"),
+						 .epoch = number_of(record, "epoch"),
+						 .is_skipped = json_get(record, "nonfinite") };
+
+		r->before = step;
+		note_warnings(r, out, learning_watch_add_step(&r->watch, &p, out), step);
+	} else if (!strcmp(kind, "eval")) {
+		const struct learning_evaluation p = { step, number_of(record, "bleu"),
+						       number_of(record, "dev_nll"),
+						       number_of(record, "train_nll") };
+
+		note_warnings(r, out, learning_watch_add_evaluation(&r->watch, &p, out), step);
+	}
+}
+
+/* Recorded runs that give a warning, and which; all others of tests/runs give none. */
+static const struct {
+	const char *run, *warnings;
+} warned[] = {
+	{ "copied-sources", "above-guess@100" },
+	{ "explodes-late", "jump@305 gradient@305 gradient@310 above-guess@350 diverged@365" },
+	{ "fresh-overfit-300", "overfitting@150" },
+	{ "fresh-rate-30", "jump@105 above-guess@150 diverged@165" },
+	{ "jump-recovers", "jump@305" },
+	{ "nan", "above-guess@50 diverged@70 jump@320" },
+	{ "overfit-200", "overfitting@150" },
+	{ "overfit-500", "overfitting@150" },
+	{ "rate-10", "plateau@300" },
+	{ "rate-10-files", "plateau@335" },
+	{ "rate-40", "jump@35 above-guess@50 diverged@95 jump@355" },
+	{ "rate-40-wide", "jump@60 gradient@85 above-guess@100 diverged@120" },
+	{ "spike-short", "jump@306" },
+	{ "spike-stays", "jump@255 above-guess@262 diverged@355" },
+	{ "swapped-sides", "above-guess@100" },
+	{ "warmup-none", "plateau@145" },
+	{ "warmup-short", "plateau@145" },
+};
+
+static const char *expected_warnings(const char *run)
+{
+	for (size_t i = 0; i < ARRAY_LEN(warned); i++)
+		if (!strcmp(warned[i].run, run))
+			return warned[i].warnings;
+	return "";
+}
+
+/* The path of a recorded run; one static buffer. */
+static const char *recorded_path(const char *run)
+{
+	static char path[600];
+	const char *srcdir = getenv("srcdir");
+
+	snprintf(path, sizeof(path), "%s/tests/runs/%s", srcdir ? srcdir : ".", run);
+	return path;
+}
+
+static bool replay_run(struct replay *r, const char *run)
+{
+	char path[700];
+	const struct json *record;
+	struct journal_reader *reader;
+	struct err e = { 0 };
+
+	memset(r, 0, sizeof(*r));
+	snprintf(path, sizeof(path), "%s.jsonl", recorded_path(run));
+	reader = journal_reader_open(path, &e);
+	while (reader && journal_next(reader, &record, &e) > 0)
+		replay_record(r, record);
+	journal_reader_free(reader);
+	return check(r->has_begun);
+}
+
+/* Verdict of a run in expected.tsv on "diverged": 'y', 'n', 0: not in the table. */
+static char expected_divergence(const char *table, const char *run)
+{
+	char row[140];
+	const char *found = NULL;
+	static const char *const halves[] = { "design", "kept", "fresh" };
+
+	for (size_t i = 0; i < ARRAY_LEN(halves) && !found; i++) {
+		snprintf(row, sizeof(row), "%s\t%s\tdiverged\t", run, halves[i]);
+		found = strstr(table, row);
+		if (found)
+			found += strlen(row);
+	}
+	return (char)(found ? *found : 0);
+}
+
+/* The names of all recorded runs in the table, each once. */
+TEST(learning_warns_of_recorded_sick_runs_only)
+{
+	struct buf table = { 0 };
+	struct err e = { 0 };
+	char *rest = NULL, *lines, last[100] = "";
+	size_t runs = 0;
+
+	if (!check_err(file_read_all(recorded_path("expected.tsv"), 0, &table, &e), 0))
+		return;
+	lines = strdup(buf_text(&table));
+	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		struct replay r;
+		char run[100], divergence;
+
+		snprintf(run, sizeof(run), "%.*s", (int)strcspn(line, "\t"), line);
+		if (line[0] == '#' || !strcmp(run, last) || !replay_run(&r, run))
+			continue;
+		snprintf(last, sizeof(last), "%s", run);
+		divergence = expected_divergence(buf_text(&table), run);
+		runs++;
+		if (strcmp(r.warnings, expected_warnings(run)) != 0)
+			test_fail(__FILE__, __LINE__, "%s: \"%s\" instead of \"%s\"", run,
+				  r.warnings, expected_warnings(run));
+		if (strstr(run, "healthy"))
+			check_str(r.warnings, "");
+		if (divergence == 'y')
+			check(strstr(r.warnings, "diverged@") != NULL);
+		if (divergence == 'n')
+			check(strstr(r.warnings, "diverged@") == NULL);
+	}
+	check(runs >= 36);
+	free(lines);
+	buf_free(&table);
+}
+
+/* ---- resuming ----------------------------------------------------------- */
+
+/*
+ * Copies the journal of a recorded run until a step, with the warnings that were given; then
+ * resumes at that step. The rest of the run gives exactly the rest of the warnings.
+ */
+static void check_resume(const char *run, double until, double from, const char *rest)
+{
+	struct replay before = { 0 }, after = { 0 };
+	const struct json *record;
+	struct journal_reader *reader;
+	struct err e = { 0 };
+	struct journal *journal;
+	char path[700];
+
+	snprintf(path, sizeof(path), "%s.jsonl", recorded_path(run));
+	remove(at("journal"));
+	journal = journal_open(at("journal"), &e);
+	reader = journal_reader_open(path, &e);
+	while (reader && journal_next(reader, &record, &e) > 0) {
+		const double step = number_of(record, "step");
+		static const char *const numbers[] = { "nll",  "lr",	  "grad_norm", "epoch",
+						       "bleu", "dev_nll", "train_nll" };
+		const char *kind = json_text(json_get(record, "kind"), "");
+		const size_t told = strlen(before.warnings);
+		struct json_writer *w;
+
+		if (step <= until)
+			replay_record(&before, record);
+		if (step <= until && (!strcmp(kind, "train") || !strcmp(kind, "eval"))) {
+			w = journal_begin(journal, kind, (int64_t)step);
+			for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+				if (json_get(record, numbers[i]))
+					json_put_real(w, numbers[i], number_of(record, numbers[i]));
+			journal_end(journal, &e);
+		}
+		for (char *word = before.warnings + told; *word; word += strcspn(word, " ")) {
+			char sign[40];
+
+			word += *word == ' ';
+			snprintf(sign, sizeof(sign), "%.*s", (int)strcspn(word, "@"), word);
+			w = journal_begin(journal, "event", (int64_t)step);
+			json_put_str(w, "level", "warning");
+			json_put_str(w, "sign", sign);
+			json_put_str(w, "text", "text");
+			journal_end(journal, &e);
+		}
+		if (step > from && !after.has_begun) {
+			after.has_begun = true;
+			after.before = before.before;
+			after.watch = before.watch; /* for the sizes */
+			learning_watch_begin(&after.watch, exp(before.watch.learning.ln_vocabulary),
+					     before.watch.learning.root_d_model *
+						     before.watch.learning.root_d_model,
+					     before.watch.learning.warmup);
+		}
+	}
+	journal_reader_free(reader);
+	journal_free(journal);
+	check_err(learning_watch_resume(&after.watch, at("journal"), (int64_t)from, &e), 0);
+	after.before = from;
+	reader = journal_reader_open(path, &e);
+	while (reader && journal_next(reader, &record, &e) > 0)
+		if (number_of(record, "step") > from)
+			replay_record(&after, record);
+	journal_reader_free(reader);
+	check_str(after.warnings, rest);
+}
+
+TEST(learning_does_not_repeat_warnings_after_a_resume)
+{
+	/* after a warning, in the middle of what must last, and with repeated steps */
+	check_resume("rate-40", 100, 100, "jump@355");
+	check_resume("rate-40", 60, 60, "diverged@95 jump@355");
+	check_resume("rate-40", 100, 30, "jump@355");
+	check_resume("overfit-200", 200, 200, "");
+	check_resume("overfit-200", 160, 100, "");
+	check_resume("rate-10", 250, 250, "plateau@300");
+	check_resume("healthy-demo", 200, 150, "");
+}
+
+/* A journal without the warnings, as older versions wrote: what holds still is said once. */
+TEST(learning_warns_after_a_resume_of_an_old_journal)
+{
+	struct replay r = { 0 };
+	struct err e = { 0 };
+	struct learning_warning out[N_LEARNING_SIGNS];
+	struct learning_step p = { 405, 5, 11, 0.5, 1, 10, false };
+	char path[700];
+
+	snprintf(path, sizeof(path), "%s.jsonl", recorded_path("rate-40-wide"));
+	learning_watch_begin(&r.watch, 400, 128, 100);
+	check_err(learning_watch_resume(&r.watch, path, 250, &e), 0);
+	note_warnings(&r, out, learning_watch_add_step(&r.watch, &p, out), 405);
+	check_str(r.warnings, "diverged@405");
+	check(learning_watch_is_diverged(&r.watch));
+	r.warnings[0] = 0;
+	p.step = 410;
+	note_warnings(&r, out, learning_watch_add_step(&r.watch, &p, out), 410);
+	check_str(r.warnings, "");
+}
+
+/* ---- made-up records ---------------------------------------------------- */
+
+/* Adds a training record 10 steps after the last one. */
+static void add_made_up(struct replay *r, double nll, double norm, bool is_skipped)
+{
+	struct learning_warning out[N_LEARNING_SIGNS];
+	const struct learning_step p = { r->before + 10, 10, nll, 0.001, norm, 1, is_skipped };
+
+	r->before = p.step;
+	note_warnings(r, out, learning_watch_add_step(&r->watch, &p, out), p.step);
+}
+
+/* A loss that falls steeply is no divergence: the newest medians have fewer than five records. */
+TEST(learning_does_not_call_a_steep_fall_a_divergence)
+{
+	static const double nll[] = { 6.3, 5.2, 5.0, 4.7, 4.3, 3.7, 2.7, 1.6, 0.9, 0.8 };
+	struct replay r = { 0 };
+	struct learning_signs s;
+
+	learning_watch_begin(&r.watch, 400, 64, 100);
+	for (size_t i = 0; i < ARRAY_LEN(nll); i++) {
+		add_made_up(&r, nll[i], 1, false);
+		learning_find_signs(&r.watch.learning, &s);
+		check_int(s.diverged, DIVERGENCE_NONE);
+	}
+	check_str(r.warnings, "");
+}
+
+/* Skipped steps: a warning for the first, and when their number has doubled. */
+TEST(learning_warns_of_skipped_steps_with_measure)
+{
+	struct replay r = { 0 };
+
+	learning_watch_begin(&r.watch, 400, 64, 100);
+	for (int i = 0; i < 40; i++)
+		add_made_up(&r, 4, 1, i % 4 == 3);
+	check_str(r.warnings, "nonfinite@40 nonfinite@80 nonfinite@160 nonfinite@320");
+	for (int i = 0; i < 3; i++)
+		add_made_up(&r, NAN, NAN, true);
+	check(strstr(r.warnings, " diverged@430") != NULL);
+	check(learning_watch_is_diverged(&r.watch));
+	add_made_up(&r, 4, 1, false);
+	check(!learning_watch_is_diverged(&r.watch));
+}
+
+/* The memory of a long run is that of a short one, and the trend is that of its later half. */
+TEST(learning_follows_a_long_run)
+{
+	struct replay r = { 0 };
+	struct learning_signs s;
+
+	learning_watch_begin(&r.watch, 30000, 512, 4000);
+	for (int i = 1; i <= 100000; i++)
+		add_made_up(&r, 8 - 0.25 * log2(i), 1, false);
+	check_str(r.warnings, "");
+	learning_find_signs(&r.watch.learning, &s);
+	learning_find_trend(&r.watch.learning, &s, true);
+	check_near(s.trend.median, -0.25, 1e-3);
+	check_near(s.end, 8 - 0.25 * log2(100000), 1e-3);
+	check_int(s.n_train, 100000);
+}
