@@ -96,6 +96,16 @@ static void compare_signature(const struct comparison *x, struct buf *out)
 		   (long long)x->trials, (unsigned long long)x->seed);
 }
 
+/* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
+static void compare_sacrebleu_signature(const struct comparison *x, struct buf *out)
+{
+	struct signature_trials trials = { x->draws, 0, x->seed };
+
+	if (x->test != TEST_BOOTSTRAP)
+		trials.ar = x->trials;
+	metric_sacrebleu_signature(&x->systems[0].metric, &trials, out);
+}
+
 static void compare_print_json(const struct comparison *x, struct buf *out)
 {
 	struct json_writer w = { .out = out };
@@ -124,6 +134,10 @@ static void compare_print_json(const struct comparison *x, struct buf *out)
 	buf_clear(&text);
 	compare_signature(x, &text);
 	json_put_str(&w, "signature", buf_text(&text));
+	buf_clear(&text);
+	compare_sacrebleu_signature(x, &text);
+	if (text.len)
+		json_put_str(&w, "sacrebleu_signature", buf_text(&text));
 	json_close(&w, '}');
 	buf_free(&text);
 }
@@ -140,6 +154,7 @@ static void add_padded(struct buf *out, const char *text, size_t width)
 static void compare_print_text(const struct comparison *x, struct buf *out)
 {
 	size_t width = strlen("system");
+	struct buf foreign = { 0 };
 
 	for (size_t i = 0; i < x->n; i++)
 		width = MAX(width, utf8_count(x->systems[i].name, strlen(x->systems[i].name)));
@@ -161,6 +176,12 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 		buf_add_char(out, '\n');
 	}
 	compare_signature(x, out);
+	compare_sacrebleu_signature(x, &foreign);
+	if (foreign.len) {
+		buf_add_char(out, '\n');
+		buf_add(out, foreign.data, foreign.len);
+	}
+	buf_free(&foreign);
 }
 
 static int compare_print(const struct comparison *x, struct err *e)

@@ -33,6 +33,7 @@ void heldout_close(struct heldout *h)
 	free_lines(h->hypotheses, h->n);
 	free(h->folder);
 	buf_free(&h->signature);
+	buf_free(&h->sacrebleu_signature);
 	memset(h, 0, sizeof(*h));
 }
 
@@ -152,6 +153,7 @@ int heldout_score(struct heldout *h, struct err *e)
 	struct bleu *bleu = bleu_new(&bleu_defaults, e);
 	struct chrf *chrf = chrf_new(&chrf_defaults, e);
 	struct chrf_score chrf_result;
+	const struct signature_trials none = { 0 };
 	int rc = bleu && chrf ? 0 : e->code;
 
 	for (int64_t i = 0; i < h->n && !rc; i++) {
@@ -165,9 +167,10 @@ int heldout_score(struct heldout *h, struct err *e)
 	if (!rc) {
 		bleu_score(bleu, &h->bleu);
 		bleu_signature(bleu, &h->signature);
+		bleu_sacrebleu_signature(bleu, &none, &h->sacrebleu_signature);
 		chrf_score(chrf, &chrf_result);
 		h->chrf = chrf_result.score;
-		rc = buf_check(&h->signature, e);
+		rc = buf_check(&h->signature, e) ? e->code : buf_check(&h->sacrebleu_signature, e);
 	}
 	bleu_free(bleu);
 	chrf_free(chrf);

@@ -22,13 +22,14 @@ struct heldout {
 	const char *set;	      /* borrowed: dev, test ... */
 	char **sources, **references; /* (n) owned lines */
 	int64_t n;
-	char **hypotheses;	/* (n) owned; NULL: not translated yet */
-	struct bleu_score bleu; /* after heldout_score() */
-	struct buf signature;	/* of the BLEU score */
-	double chrf;		/* chrF2 */
-	int64_t tokens;		/* decoded target tokens, including </s> */
-	double seconds;		/* time of decoding */
-	int64_t shares;		/* slices of other processes that were merged; 0: none */
+	char **hypotheses;		/* (n) owned; NULL: not translated yet */
+	struct bleu_score bleu;		/* after heldout_score() */
+	struct buf signature;		/* of the BLEU score */
+	struct buf sacrebleu_signature; /* the same in sacreBLEU's form */
+	double chrf;			/* chrF2 */
+	int64_t tokens;			/* decoded target tokens, including </s> */
+	double seconds;			/* time of decoding */
+	int64_t shares;			/* slices of other processes that were merged; 0: none */
 };
 
 /*

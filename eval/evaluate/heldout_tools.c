@@ -46,6 +46,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_put_real(&w, "alpha", c->alpha);
 	json_put_real(&w, "bleu", h->bleu.score);
 	json_put_str(&w, "signature", buf_text(&h->signature));
+	json_put_str(&w, "sacrebleu_signature", buf_text(&h->sacrebleu_signature));
 	score_tools_bleu_json(&w, &h->bleu);
 	json_put_real(&w, "chrf2", h->chrf);
 	if (tokens > 0) {
@@ -77,7 +78,8 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		buf_printf(out, ", with %d more models", h->engine->n_members);
 	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu);
-	buf_printf(out, "\n%s\nchrF2 %.2f\n", buf_text(&h->signature), h->chrf);
+	buf_printf(out, "\n%s\n%s\nchrF2 %.2f\n", buf_text(&h->signature),
+		   buf_text(&h->sacrebleu_signature), h->chrf);
 	if (tokens > 0)
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
 	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds,

@@ -91,6 +91,15 @@ static void confidence_text(struct buf *out, const struct confidence_report *d)
 			   (long long)d->draws, d->c.mean, d->c.interval);
 }
 
+/* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
+static void sacrebleu_signature(struct buf *out, const struct metric *m,
+				const struct confidence_report *d)
+{
+	struct signature_trials trials = { d->is_wanted ? d->draws : 0, 0, d->seed };
+
+	metric_sacrebleu_signature(m, &trials, out);
+}
+
 /* Appends the signature of the score and of the resampling. */
 static void score_signature(struct buf *out, const struct metric *m,
 			    const struct confidence_report *d)
@@ -132,10 +141,11 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 			     struct buf *out)
 {
 	struct json_writer w = { .out = out };
-	struct buf name = { 0 }, signature = { 0 };
+	struct buf name = { 0 }, signature = { 0 }, foreign = { 0 };
 
 	metric_name(m, &name);
 	score_signature(&signature, m, d);
+	sacrebleu_signature(&foreign, m, d);
 	json_open(&w, '{');
 	json_put_str(&w, "name", buf_text(&name));
 	json_put_real(&w, "score", metric_score(m));
@@ -149,9 +159,12 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 		ter_members(&w, m);
 	json_put_int(&w, "segments", (int64_t)m->n);
 	json_put_str(&w, "signature", buf_text(&signature));
+	if (foreign.len)
+		json_put_str(&w, "sacrebleu_signature", buf_text(&foreign));
 	json_close(&w, '}');
 	buf_free(&name);
 	buf_free(&signature);
+	buf_free(&foreign);
 }
 
 static void score_print_text(const struct metric *m, const struct confidence_report *d,
@@ -159,6 +172,7 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 {
 	struct bleu_score bleu;
 	struct ter_score ter;
+	struct buf foreign = { 0 };
 
 	metric_name(m, out);
 	buf_add_char(out, ' ');
@@ -175,6 +189,12 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 	buf_add_char(out, '\n');
 	confidence_text(out, d);
 	score_signature(out, m, d);
+	sacrebleu_signature(&foreign, m, d);
+	if (foreign.len) {
+		buf_add_char(out, '\n');
+		buf_add(out, foreign.data, foreign.len);
+	}
+	buf_free(&foreign);
 }
 
 /* The scores that one command computes in one pass over the files. */

@@ -129,12 +129,8 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 {
 	int64_t length, closest = -1;
 
-	if (n == 0 || (b->segments > 0 && n != b->n_references))
-		return err_set(
-			e, ERR_DATA,
-			"segment %lld has %zu references, but the segments before it have %zu",
-			(long long)b->segments + 1, n, b->n_references);
-	if (bleu_split_text(b, hypothesis, e) ||
+	if (signature_check_references(b->segments, b->n_references, n, e) ||
+	    bleu_split_text(b, hypothesis, e) ||
 	    ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
 		return e->code;
 	length = (int64_t)b->n_symbols;
@@ -225,21 +221,39 @@ void bleu_score(const struct bleu *b, struct bleu_score *score)
 	score->segments = b->segments;
 }
 
+static const char *const smoothings[] = { "exp", "none", "floor", "add-k" };
+
+static bool has_smooth_value(const struct bleu *b)
+{
+	return b->o.smoothing == BLEU_FLOOR || b->o.smoothing == BLEU_ADD_K;
+}
+
 void bleu_signature(const struct bleu *b, struct buf *out)
 {
-	static const char *const smoothings[] = { "exp", "none", "floor", "add-k" };
-	bool has_value = b->o.smoothing == BLEU_FLOOR || b->o.smoothing == BLEU_ADD_K;
-
 	buf_printf(out, "werkbank|bleu|refs:%zu|case:%s|tok:%s|smooth:%s", b->n_references,
 		   b->o.lowercase ? "lc" : "mixed", score_tokenizer_name(b->o.tokenizer),
 		   smoothings[b->o.smoothing]);
-	if (has_value)
+	if (has_smooth_value(b))
 		buf_printf(out, "[%g]", b->o.smooth_value);
 	if (b->o.effective_order)
 		buf_add_str(out, "|eff:yes");
 	if (b->o.split_compounds)
 		buf_add_str(out, "|compounds:split");
 	buf_printf(out, "|v:%s", PACKAGE_VERSION);
+}
+
+void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trials *trials,
+			      struct buf *out)
+{
+	if (b->o.tokenizer == SCORE_MULTI_BLEU || b->o.split_compounds)
+		return;
+	signature_begin(b->n_references, trials, out);
+	buf_printf(out, "|case:%s|eff:%s|tok:%s|smooth:%s", b->o.lowercase ? "lc" : "mixed",
+		   b->o.effective_order ? "yes" : "no", score_tokenizer_name(b->o.tokenizer),
+		   smoothings[b->o.smoothing]);
+	if (has_smooth_value(b))
+		buf_printf(out, "[%.2f]", b->o.smooth_value);
+	signature_end(out);
 }
 
 int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "eval/metrics/score_tokenize.h"
+#include "eval/metrics/signature.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
@@ -75,6 +76,12 @@ void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bl
 
 /* Appends "werkbank|bleu|refs:1|case:mixed|tok:13a|smooth:exp|v:0.1". */
 void bleu_signature(const struct bleu *b, struct buf *out);
+/*
+ * Appends the signature in sacreBLEU's form (signature.h). Appends nothing if sacreBLEU has no such
+ * score: with tokenizer multi-bleu or split compounds.
+ */
+void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trials *trials,
+			      struct buf *out);
 
 void bleu_free(struct bleu *b);
 

@@ -174,12 +174,8 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	double best_score = -1;
 	size_t n_chars, n_words;
 
-	if (n == 0 || (c->segments > 0 && n != c->n_references))
-		return err_set(
-			e, ERR_DATA,
-			"segment %lld has %zu references, but the segments before it have %zu",
-			(long long)c->segments + 1, n, c->n_references);
-	if (chrf_split_text(c, hypothesis, e) ||
+	if (signature_check_references(c->segments, c->n_references, n, e) ||
+	    chrf_split_text(c, hypothesis, e) ||
 	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
 	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
 		return e->code;
@@ -255,4 +251,13 @@ void chrf_signature(const struct chrf *c, struct buf *out)
 	buf_printf(out, "werkbank|chrf|refs:%zu|case:%s|nc:%d|nw:%d|beta:%g|space:no|v:%s",
 		   c->n_references, c->o.lowercase ? "lc" : "mixed", c->o.char_order,
 		   c->o.word_order, c->o.beta, PACKAGE_VERSION);
+}
+
+void chrf_sacrebleu_signature(const struct chrf *c, const struct signature_trials *trials,
+			      struct buf *out)
+{
+	signature_begin(c->n_references, trials, out);
+	buf_printf(out, "|case:%s|eff:yes|nc:%d|nw:%d|space:no", c->o.lowercase ? "lc" : "mixed",
+		   c->o.char_order, c->o.word_order);
+	signature_end(out);
 }

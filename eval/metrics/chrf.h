@@ -56,6 +56,9 @@ double chrf_of_sums(const struct chrf *c, const int64_t *sums);
 
 /* Appends "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1". */
 void chrf_signature(const struct chrf *c, struct buf *out);
+/* Like bleu_sacrebleu_signature(); beta is in chrf_name(). */
+void chrf_sacrebleu_signature(const struct chrf *c, const struct signature_trials *trials,
+			      struct buf *out);
 void chrf_name(const struct chrf *c, struct buf *out); /* "chrF2++" */
 void chrf_free(struct chrf *c);
 

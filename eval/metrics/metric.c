@@ -14,7 +14,7 @@ struct metric_options metric_options_from_conf(enum metric_kind kind, const stru
 		.bleu = { (enum score_tokenizer)c->tokenizer, (enum bleu_smoothing)c->smoothing,
 			  c->smooth_value, c->lowercase, false, c->split_compounds },
 		.chrf = { (int)c->char_order, (int)c->word_order, c->beta, c->lowercase },
-		.ter = { c->cased },
+		.ter = { c->cased, c->normalized, c->drop_punctuation, c->asian },
 	};
 
 	return o;
@@ -136,4 +136,15 @@ void metric_signature(const struct metric *m, struct buf *out)
 		chrf_signature(m->chrf, out);
 	else
 		ter_signature(m->ter, out);
+}
+
+void metric_sacrebleu_signature(const struct metric *m, const struct signature_trials *trials,
+				struct buf *out)
+{
+	if (m->bleu)
+		bleu_sacrebleu_signature(m->bleu, trials, out);
+	else if (m->chrf)
+		chrf_sacrebleu_signature(m->chrf, trials, out);
+	else
+		ter_sacrebleu_signature(m->ter, trials, out);
 }

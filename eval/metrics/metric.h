@@ -57,6 +57,8 @@ bool metric_less_is_better(const struct metric *m);
 
 void metric_name(const struct metric *m, struct buf *out); /* "BLEU", "chrF2++" */
 void metric_signature(const struct metric *m, struct buf *out);
+void metric_sacrebleu_signature(const struct metric *m, const struct signature_trials *trials,
+				struct buf *out);
 void metric_close(struct metric *m);
 
 #endif

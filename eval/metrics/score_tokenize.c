@@ -1,22 +1,17 @@
-/*
- * score_tokenize.c - the tokenisers of sacreBLEU; see score_tokenize.h
- *
- * sacreBLEU defines a tokeniser as a list of regular-expression substitutions. Each substitution is
- * one pass here. As in Python, matches of a pass do not overlap: a pass does not look again at
- * characters that a match has consumed.
- */
+/* score_tokenize.c - the tokenisers of sacreBLEU, made of passes; see score_tokenize.h */
 #include "eval/metrics/score_tokenize.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "eval/metrics/score_passes.h"
 #include "eval/metrics/unicode.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
 const char *score_tokenizer_name(enum score_tokenizer t)
 {
-	static const char *const names[] = { "13a", "none", "intl", "char", "multi-bleu" };
+	static const char *const names[] = { "13a", "none", "intl", "char", "multi-bleu", "zh" };
 
 	assert((size_t)t < ARRAY_LEN(names));
 	return names[t];
@@ -29,172 +24,6 @@ void score_scratch_free(struct score_scratch *s)
 	buf_free(&s->b);
 }
 
-/* Clears b and makes room for n bytes. NULL: out of memory, and b->failed is set. */
-static char *start_buffer(struct buf *b, size_t n)
-{
-	buf_clear(b);
-	return buf_reserve(b, n);
-}
-
-static void close_buf(struct buf *b, const char *end)
-{
-	b->len = (size_t)(end - b->data);
-	b->data[b->len] = 0;
-}
-
-/* to = from with every occurrence of word replaced by with. */
-static void replace_all(struct buf *to, const struct buf *from, const char *word, const char *with)
-{
-	const char *at = from->data, *end = from->data + from->len, *hit;
-
-	buf_clear(to);
-	while ((hit = memmem(at, (size_t)(end - at), word, strlen(word)))) {
-		buf_add(to, at, (size_t)(hit - at));
-		buf_add_str(to, with);
-		at = hit + strlen(word);
-	}
-	buf_add(to, at, (size_t)(end - at));
-}
-
-static void replace_in_scratch(struct score_scratch *s, const char *word, const char *with)
-{
-	struct buf swap;
-
-	if (!memmem(s->a.data, s->a.len, word, strlen(word)))
-		return;
-	replace_all(&s->b, &s->a, word, with);
-	swap = s->a;
-	s->a = s->b;
-	s->b = swap;
-}
-
-/* The bytes of 13a's class [\{-\~\[-\` -\&\(-\+\:-\@\/]: ASCII punctuation except ' , - . */
-static const bool isolated[256] = {
-	[' ' ... '&'] = true, ['(' ... '+'] = true, ['/'] = true,
-	[':' ... '@'] = true, ['[' ... '`'] = true, ['{' ... '~'] = true,
-};
-
-/* ([{-~[-` -&(-+:-@/]) becomes " \1 ". */
-static void isolate_punctuation(struct buf *to, const struct buf *from)
-{
-	char *w = start_buffer(to, 3 * from->len);
-
-	if (!w)
-		return;
-	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
-		if (*r == ' ') { /* one blank separates as well as three */
-			*w++ = ' ';
-		} else if (isolated[(unsigned char)*r]) {
-			*w++ = ' ';
-			*w++ = *r;
-			*w++ = ' ';
-		} else {
-			*w++ = *r;
-		}
-	}
-	close_buf(to, w);
-}
-
-/* Kinds of bytes in split_rule. Letters and bytes above 0x7F are NO_DIGIT. */
-enum { DIGIT = 1, NO_DIGIT = 2, POINT = 4, DASH = 8 };
-
-static unsigned byte_kind(unsigned char c)
-{
-	static const unsigned char kinds[] = { [','] = POINT | NO_DIGIT,
-					       ['-'] = DASH | NO_DIGIT,
-					       ['.'] = POINT | NO_DIGIT,
-					       ['0'] = DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT,
-					       DIGIT };
-
-	return c < sizeof(kinds) && kinds[c] ? kinds[c] : NO_DIGIT;
-}
-
-/*
- * If a byte has the kind first and the next byte the kind second, insert a blank between them and,
- * by the flags, before the first and after the second. Bytes of a multi-byte character are
- * NO_DIGIT; a blank is inserted beside such a character, never within it, because the other byte
- * of a pair is ASCII.
- */
-struct split_rule {
-	unsigned first, second;
-	bool before, after;
-};
-
-/*
- * The first byte of ',' '-' '.' from r on, or end. Eight bytes are tested at a time: a byte b is a
- * mark if b - ',' < 3, and then subtracting 3 more clears the top bit that was set in each byte.
- */
-static const char *next_mark(const char *r, const char *end)
-{
-	const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
-
-	for (; end - r >= 8; r += 8) {
-		uint64_t x, low, is_high;
-
-		memcpy(&x, r, 8);
-		is_high = x & tops;
-		x = ((x & ~tops) | tops) - ones * ','; /* per byte: 0x80 + b - ',', no borrow */
-		low = ((x & ~tops) | tops) - ones * 3; /* the top bit is clear if b - ',' < 3 */
-		if (x & ~low & tops & ~is_high)
-			break;
-	}
-	while (r < end && (unsigned char)(*r - ',') > '.' - ',')
-		r++;
-	return r;
-}
-
-static char *copy_span(char *w, const char **r, const char *end)
-{
-	size_t n = (size_t)(end - *r);
-
-	memcpy(w, *r, n);
-	*r = end;
-	return w + n;
-}
-
-static void split_pairs(struct buf *to, const struct buf *from, struct split_rule rule)
-{
-	const char *r = from->data, *end = r + from->len;
-	char *w = start_buffer(to, 2 * from->len + 4);
-	unsigned kind, next;
-
-	if (!w)
-		return;
-	while (r < end) {
-		const char *mark = next_mark(r, end);
-
-		/* a pair contains a mark, so no pair starts before the byte in front of the mark */
-		if (mark == end)
-			w = copy_span(w, &r, end);
-		else if (mark - r > 1)
-			w = copy_span(w, &r, mark - 1);
-		if (r == end)
-			break;
-		kind = byte_kind((unsigned char)*r);
-		next = r + 1 < end ? byte_kind((unsigned char)r[1]) : 0;
-		if (!(kind & rule.first) || !(next & rule.second)) {
-			*w++ = *r++;
-			continue;
-		}
-		if (rule.before)
-			*w++ = ' ';
-		*w++ = *r++;
-		*w++ = ' ';
-		*w++ = *r++;
-		if (rule.after)
-			*w++ = ' ';
-	}
-	close_buf(to, w);
-}
-
 static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, struct buf *out)
 {
 	buf_clear(&s->a);
@@ -203,17 +32,54 @@ static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, st
 	buf_add_char(&s->a, ' ');
 	if (s->a.failed)
 		return;
-	replace_in_scratch(s, "<skipped>", "");
-	if (memchr(s->a.data, '&', s->a.len)) {
-		replace_in_scratch(s, "&quot;", "\"");
-		replace_in_scratch(s, "&amp;", "&");
-		replace_in_scratch(s, "&lt;", "<");
-		replace_in_scratch(s, "&gt;", ">");
-	}
-	isolate_punctuation(&s->b, &s->a);
-	split_pairs(&s->a, &s->b, (struct split_rule){ NO_DIGIT, POINT, false, true });
-	split_pairs(&s->b, &s->a, (struct split_rule){ POINT, NO_DIGIT, true, false });
-	split_pairs(&s->a, &s->b, (struct split_rule){ DIGIT, DASH, false, true });
+	score_pass_replace(s, "<skipped>", "");
+	score_pass_entities(s);
+	score_pass_western(s, false);
+	buf_add(out, buf_text(&s->a), s->a.len);
+}
+
+/*
+ * The characters that tokenizer zh splits off, as sacreBLEU does: CJK ideographs and marks. Its
+ * table writes the ideographs above U+FFFF with escapes of four digits. So it holds U+2001 to
+ * U+2A6D and U+2F81 to U+2FA1 instead: quotation marks, dashes and mathematical signs stand alone,
+ * rare ideographs do not.
+ */
+static const struct score_range chinese[] = {
+	{ 0x2001, 0x2A6D }, /* general punctuation to mathematical operators */
+	{ 0x2E80, 0x2EFF }, /* CJK radicals */
+	{ 0x2F00, 0x2FDF }, /* Kangxi radicals */
+	{ 0x2FF0, 0x303F }, /* ideographic description, CJK punctuation */
+	{ 0x3100, 0x312F }, /* Bopomofo */
+	{ 0x31A0, 0x31BF }, /* Bopomofo extended */
+	{ 0x31C0, 0x31EF }, /* CJK strokes */
+	{ 0x3200, 0x33FF }, /* enclosed CJK letters, squared words */
+	{ 0x3400, 0x4DB5 }, /* ideographs, extension A */
+	{ 0x4E00, 0x9FBB }, /* ideographs */
+	{ 0xF900, 0xFA2D }, /* compatibility ideographs */
+	{ 0xFA30, 0xFA6A }, { 0xFA70, 0xFAD9 }, { 0xFE10, 0xFE1F }, /* vertical forms */
+	{ 0xFE30, 0xFE4F },					    /* compatibility forms */
+	{ 0xFF00, 0xFFEF }, /* full-width and half-width forms */
+};
+
+/* The bytes of white space at the start of a line. */
+static size_t leading_space(const char *line, size_t n)
+{
+	size_t i = 0, space;
+
+	while (i < n && (space = unicode_space(line + i, n - i)) > 0)
+		i += space;
+	return i;
+}
+
+static void tokenize_zh(const char *line, size_t n, struct score_scratch *s, struct buf *out)
+{
+	size_t skip = leading_space(line, n);
+
+	buf_clear(&s->a);
+	score_pass_ranges(line + skip, n - skip, chinese, ARRAY_LEN(chinese), SCORE_ISOLATE, &s->a);
+	if (s->a.failed || s->a.len == 0)
+		return;
+	score_pass_western(s, false);
 	buf_add(out, buf_text(&s->a), s->a.len);
 }
 
@@ -236,7 +102,7 @@ static void split_classes(struct buf *to, const struct buf *from, bool punctuati
 	const char *r = from->data, *end = r + from->len;
 	uint32_t c = 0, next = 0;
 	size_t bytes, next_bytes;
-	char *w = start_buffer(to, 3 * from->len + 4);
+	char *w = score_pass_start(to, 3 * from->len + 4);
 
 	if (!w)
 		return;
@@ -262,7 +128,7 @@ static void split_classes(struct buf *to, const struct buf *from, bool punctuati
 		r += bytes + next_bytes;
 		next_bytes = decode_next_char(r, end, &next);
 	}
-	close_buf(to, w);
+	score_pass_end(to, w);
 }
 
 static void isolate_symbols(struct buf *out, const struct buf *from)
@@ -340,6 +206,9 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		break;
 	case SCORE_NONE:
 		buf_add(out, line, n);
+		break;
+	case SCORE_ZH:
+		tokenize_zh(line, n, s, out);
 		break;
 	case SCORE_INTL:
 		tokenize_intl(line, n, s, out);

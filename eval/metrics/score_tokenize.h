@@ -3,6 +3,7 @@
  *
  *	13a		as mteval-v13a.pl of NIST
  *	intl		as mteval-v14.pl of NIST with --international-tokenization
+ *	zh		each Chinese character is a token, other text as 13a without entities
  *	char		each character is a token
  *	none		splits at white space only
  *	multi-bleu	for tokenised text, as multi-bleu.perl of Moses: bytes, split at ASCII
@@ -16,7 +17,7 @@
 
 #include "share/base/buf.h"
 
-enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR, SCORE_MULTI_BLEU };
+enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR, SCORE_MULTI_BLEU, SCORE_ZH };
 
 /* The name of the tokenizer in options.def; a constant. */
 const char *score_tokenizer_name(enum score_tokenizer t);

@@ -1,7 +1,6 @@
 /* ter.c - numbers words and sums edits over segments; see ter.h (ter_shift.c finds the edits) */
 #include "eval/metrics/ter.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +20,12 @@ struct word {
 struct ter {
 	struct ter_options o;
 	struct ter_shift *shift; /* owned: works on numbers */
-	struct buf *texts;	 /* owned (cap_texts): the texts of a segment, in lower case */
+	struct buf *texts;	 /* owned (cap_texts): the tokenised texts of a segment */
 	size_t *ends;		 /* owned (cap_ends): index after the last word of each text */
 	struct word *words;	 /* owned (cap_words) */
 	int32_t *numbers;	 /* owned (cap_numbers): of words: equal words, equal numbers */
+	struct score_scratch scratch;
+	struct buf once; /* a reference that is tokenised once */
 	size_t cap_texts, cap_ends, cap_words, cap_numbers;
 	size_t references; /* of a segment; 0: there is no segment yet */
 	int64_t edits, words_of_references, segments;
@@ -55,6 +56,8 @@ void ter_free(struct ter *t)
 	free(t->ends);
 	free(t->words);
 	free(t->numbers);
+	score_scratch_free(&t->scratch);
+	buf_free(&t->once);
 	ter_shift_free(t->shift);
 	free(t);
 }
@@ -92,6 +95,24 @@ static int ter_split_words(struct ter *t, const char *text, size_t len, size_t *
 	return 0;
 }
 
+/*
+ * sacreBLEU tokenises references twice, the hypothesis once. This matters with options only, for
+ * text such as "a's.". Equal scores need the same.
+ */
+static int tokenize_text(struct ter *t, const struct score_text *text, bool is_reference,
+			 struct buf *out, struct err *e)
+{
+	buf_clear(out);
+	ter_tokenize(&t->o, text->text, text->n, &t->scratch, out);
+	if (is_reference && (t->o.normalized || t->o.drop_punctuation) && !out->failed) {
+		buf_clear(&t->once);
+		buf_add(&t->once, buf_text(out), out->len);
+		buf_clear(out);
+		ter_tokenize(&t->o, buf_text(&t->once), t->once.len, &t->scratch, out);
+	}
+	return buf_check(&t->once, e) ? e->code : buf_check(out, e);
+}
+
 static int split_all(struct ter *t, const struct score_text *const *texts, size_t n, size_t *words,
 		     struct err *e)
 {
@@ -104,18 +125,8 @@ static int split_all(struct ter *t, const struct score_text *const *texts, size_
 		memset(t->texts + had, 0, (t->cap_texts - had) * sizeof(*t->texts));
 	*words = 0;
 	for (size_t i = 0; i < n; i++) {
-		const char *text = texts[i]->text;
-		size_t len = texts[i]->n;
-
-		if (!t->o.cased) {
-			buf_clear(&t->texts[i]);
-			unicode_lower(&t->texts[i], text, len);
-			if (buf_check(&t->texts[i], e))
-				return e->code;
-			text = buf_text(&t->texts[i]);
-			len = t->texts[i].len;
-		}
-		if (ter_split_words(t, text, len, words, e))
+		if (tokenize_text(t, texts[i], i > 0, &t->texts[i], e) ||
+		    ter_split_words(t, buf_text(&t->texts[i]), t->texts[i].len, words, e))
 			return e->code;
 		t->ends[i] = *words;
 	}
@@ -142,12 +153,15 @@ static int number_words(struct ter *t, size_t n, struct err *e)
 int ter_add(struct ter *t, const struct score_text *hypothesis, const struct score_text *references,
 	    size_t n, struct err *e)
 {
-	const struct score_text **texts = mem_alloc(n + 1, sizeof(*texts), e);
+	const struct score_text **texts;
 	int64_t least = INT64_MAX;
 	size_t words = 0, length = 0;
-	int rc = texts ? 0 : e->code;
+	int rc = signature_check_references(t->segments, t->references, n, e);
 
-	assert(n >= 1);
+	if (rc)
+		return rc;
+	texts = mem_alloc(n + 1, sizeof(*texts), e);
+	rc = texts ? 0 : e->code;
 	if (!rc) {
 		texts[0] = hypothesis;
 		for (size_t i = 0; i < n; i++)
@@ -198,8 +212,25 @@ double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS])
 	return edit_rate(sums[0], t->references ? (double)sums[1] / (double)t->references : 0);
 }
 
+static const char *yes_or_no(bool is_so)
+{
+	return is_so ? "yes" : "no";
+}
+
 void ter_signature(const struct ter *t, struct buf *out)
 {
-	buf_printf(out, "werkbank|ter|refs:%zu|case:%s|tok:tercom|norm:no|punct:yes|v:%s",
-		   t->references, t->o.cased ? "mixed" : "lc", PACKAGE_VERSION);
+	buf_printf(out, "werkbank|ter|refs:%zu|case:%s|tok:tercom|norm:%s|punct:%s%s|v:%s",
+		   t->references, t->o.cased ? "mixed" : "lc", yes_or_no(t->o.normalized),
+		   yes_or_no(!t->o.drop_punctuation), t->o.asian ? "|asian:yes" : "",
+		   PACKAGE_VERSION);
+}
+
+void ter_sacrebleu_signature(const struct ter *t, const struct signature_trials *trials,
+			     struct buf *out)
+{
+	signature_begin(t->references, trials, out);
+	buf_printf(out, "|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s",
+		   t->o.cased ? "mixed" : "lc", yes_or_no(t->o.normalized),
+		   yes_or_no(!t->o.drop_punctuation), yes_or_no(t->o.asian));
+	signature_end(out);
 }

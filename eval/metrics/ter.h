@@ -14,10 +14,8 @@
 #include <stdint.h>
 
 #include "eval/metrics/bleu.h"
-
-struct ter_options {
-	bool cased; /* false: compare in lower case, as Tercom does */
-};
+#include "eval/metrics/signature.h"
+#include "eval/metrics/ter_tokenize.h"
 
 #define TER_SUMS 2 /* edits, words of all references */
 
@@ -31,7 +29,7 @@ struct ter_score {
 struct ter;
 
 struct ter *ter_new(const struct ter_options *o, struct err *e); /* NULL: out of memory */
-/* Adds a segment with n >= 1 references. */
+/* Like bleu_add(). */
 int ter_add(struct ter *t, const struct score_text *hypothesis, const struct score_text *references,
 	    size_t n, struct err *e);
 void ter_score(const struct ter *t, struct ter_score *score);
@@ -40,8 +38,11 @@ void ter_score(const struct ter *t, struct ter_score *score);
 void ter_sums(const struct ter *t, int64_t sums[TER_SUMS]);
 double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS]);
 
-/* Appends "werkbank|ter|refs:1|case:lc|tok:tercom|norm:no|punct:yes|v:0.1". */
+/* Appends "werkbank|ter|refs:1|case:lc|tok:tercom|norm:no|punct:yes|v:0.1"; asian:yes if so. */
 void ter_signature(const struct ter *t, struct buf *out);
+/* Like bleu_sacrebleu_signature(). */
+void ter_sacrebleu_signature(const struct ter *t, const struct signature_trials *trials,
+			     struct buf *out);
 void ter_free(struct ter *t);
 
 #endif

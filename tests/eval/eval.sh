@@ -59,6 +59,7 @@ printf 'the cat sat on the mat .\n\na quick brown fox, jumps over it\n' >"$tmp/i
 says 0 '' "$wb" bleu -r "$tmp/r1"
 line 1 '^BLEU 30.94 .*\(BP '
 line 2 '^werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:'
+line 3 '^nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:werkbank-[0-9.]+$'
 says 0 '' "$wb" bleu -r "$tmp/r1" -r "$tmp/r2" --json "$tmp/in"
 line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,"counts":\[.*"signature":"werkbank\|bleu\|refs:2\|'
 says 0 '' "$wb" chrf -r "$tmp/r1" --word-order 2 "$tmp/in"
@@ -66,14 +67,18 @@ line 1 '^chrF2\+\+ 59.47$'
 says 0 '' "$wb" bleu -r "$tmp/r1" --confidence "$tmp/in"
 line 2 '^mean of 1000 resamples 30.29 ± 24.45 \(95 %\)$'
 line 3 '\|bs:1000\|seed:12345$'
+line 4 '^nrefs:1\|bs:1000\|seed:12345\|case:mixed\|eff:no\|'
 says 0 '' "$wb" ter -r "$tmp/r1" --confidence --resamples 50 --resample-seed 7 --json "$tmp/in"
-line 1 '"confidence":\{"mean":[0-9.]+,"interval":[0-9.]+\}.*\|bs:50\|seed:7"\}$'
+line 1 '"confidence":\{"mean":[0-9.]+,"interval":[0-9.]+\}.*\|bs:50\|seed:7","sacrebleu_signature":"nrefs:1\|bs:50\|seed:7\|case:lc\|tok:tercom\|norm:no\|punct:yes\|asian:no\|version:werkbank-[0-9.]+"\}$'
 says 0 '' "$wb" bleu -r "$tmp/r1" --tokenizer multi-bleu --split-compounds --lowercase "$tmp/in"
 line 2 '\|case:lc\|tok:multi-bleu\|smooth:none\|compounds:split\|'
-says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -m bleu chrf ter -tok none
+lines 2 # sacreBLEU has no such score
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -m bleu chrf ter -tok none --ter-normalized
 line 2 '\|tok:none\|'
-line 3 '^chrF2 '
-line 5 '^TER '
+line 4 '^chrF2 '
+line 6 '^nrefs:1\|case:mixed\|eff:yes\|nc:6\|nw:0\|space:no\|version:werkbank-'
+line 7 '^TER '
+line 8 '\|tok:tercom\|norm:yes\|punct:yes\|v:'
 says 0 '' "$wb" bleu "$tmp/r1" "$tmp/r2" -i "$tmp/in" --json
 line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,'
 says 64 'name references with --reference' "$wb" bleu "$tmp/r1" "$tmp/in"
@@ -81,7 +86,7 @@ says 0 '' "$wb" compare -r "$tmp/r1" "$tmp/in" "$tmp/r2" "$tmp/r1"
 line 3 '/in +30\.94 +30\.29 ± 24\.45$'
 line 4 '/r2 +27\.77 +26\.46 ± 19\.13 +0\.1439  no significant difference$'
 says 0 '' "$wb" compare -r "$tmp/r1" --test ar --metric ter --json "$tmp/in" "$tmp/r1"
-line 1 '"test":"paired approximate randomisation".*"score":0,.*"p":9.999[0-9]*e-05,"verdict":"better"\}\],.*\|ar:10000\|seed:12345"\}$'
+line 1 '"test":"paired approximate randomisation".*"score":0,.*"p":9.999[0-9]*e-05,"verdict":"better"\}\],.*\|ar:10000\|seed:12345","sacrebleu_signature":"nrefs:1\|bs:1000\|ar:10000\|seed:12345\|'
 head -n 1 "$tmp/r1" >"$tmp/one"
 says 0 '' "$wb" ledger -l en -r "$tmp/r1" "$tmp/in" "$tmp/r2"
 line 1 '/in$'
@@ -208,18 +213,19 @@ steps 5 10
 says 0 '' "$wb" eval -C "$w" --run r --set test
 line 1 '^test: [0-9]+ sentences, step [0-9]+, beam 4$'
 line 2 '^BLEU [0-9.]+ [0-9.]+/[0-9.]+/[0-9.]+/[0-9.]+ \(BP '
-line 4 '^chrF2 [0-9.]+$'
-line 5 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'
+line 4 '^nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:werkbank-'
+line 5 '^chrF2 [0-9.]+$'
+line 6 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'
 says 0 '' "$wb" eval -C "$w" --run r --checkpoint last --beam 1 --json
 line 1 '^\{"set":"dev",.*"step":40,.*"beam":1,.*"bleu":.*"chrf2":.*"nll":.*"decoded_target_tps":[0-9.]+\}$'
 says 0 '' "$wb" eval -C "$w" --run r --set test --ledger --resamples 20
-line 8 '^ +score +mean ± 95 % +compare with$'
-line 9 '^BLEU +[0-9.]+ +[0-9.]+ ± +[0-9.]+  the one to publish'
-line 10 '^  werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:.*\|bs:20\|seed:12345$'
-line 14 '^  werkbank\|bleu\|.*\|tok:intl\|'
-line 19 '^multi-bleu, compounds split +[0-9.]+ '
-line 27 '^pseudo-BLEU, teacher-forced +0\.[0-9]{4} +0\.[0-9]{4} ± .*not with BLEU'
-line 28 'tok:multi-bleu\|smooth:none\|v:.*\|text:pieces\|teacher-forced:yes\|bs:20'
+line 9 '^ +score +mean ± 95 % +compare with$'
+line 10 '^BLEU +[0-9.]+ +[0-9.]+ ± +[0-9.]+  the one to publish'
+line 11 '^  werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:.*\|bs:20\|seed:12345$'
+line 15 '^  werkbank\|bleu\|.*\|tok:intl\|'
+line 20 '^multi-bleu, compounds split +[0-9.]+ '
+line 28 '^pseudo-BLEU, teacher-forced +0\.[0-9]{4} +0\.[0-9]{4} ± .*not with BLEU'
+line 29 'tok:multi-bleu\|smooth:none\|v:.*\|text:pieces\|teacher-forced:yes\|bs:20'
 says 0 '' "$wb" eval -C "$w" --run r --beam 1 --ledger --json
 line 1 '"ledger":\[\{"id":"bleu",.*"id":"bleu-lc".*"id":"bleu-intl".*"id":"multi-bleu".*"id":"compound-split".*"id":"chrf2".*"id":"chrf2\+\+".*"id":"ter".*"id":"pseudo-bleu","name":"[^"]*","score":[0-9][0-9.e-]*,.*\]\}$'
 says 66 'no held-out set' "$wb" eval -C "$w" --run r --set nothing

@@ -51,6 +51,19 @@ TEST(score_tokenize_13a)
 	check_str(TOKENS(SCORE_13A, ""), "");
 }
 
+TEST(score_tokenize_zh)
+{
+	check_str(TOKENS(SCORE_ZH, "\u4f60\u597d\uff0cworld, 1,000.5\u5143\u3002"),
+		  "\u4f60 \u597d \uff0c world , 1,000.5 \u5143 \u3002");
+	/* white space at the start does not count, so the period is not split off */
+	check_str(TOKENS(SCORE_ZH, "\u3000 .5 3-4 \u201cit's\u201d"),
+		  ".5 3 - 4 \u201c it's \u201d");
+	check_str(TOKENS(SCORE_ZH, "\u3042\u30ab\uff76&amp; \U00020000x \u00e4."),
+		  "\u3042\u30ab \uff76 & amp ; \U00020000x \u00e4 .");
+	check_str(TOKENS(SCORE_ZH, " \u3000"), "");
+	check_str(TOKENS(SCORE_ZH, ""), "");
+}
+
 TEST(score_tokenize_others)
 {
 	check_str(TOKENS(SCORE_INTL, "Der Preis: 1.000,50 \xE2\x82\xAC."),
@@ -173,6 +186,10 @@ TEST(score_bleu_signature)
 	bleu_signature(b, &s);
 	check(strstr(buf_text(&s), "werkbank|bleu|refs:2|case:lc|tok:intl|smooth:floor[0.1]|v:") ==
 	      buf_text(&s));
+	buf_clear(&s);
+	bleu_sacrebleu_signature(b, &(struct signature_trials){ 1000, 0, 12345 }, &s);
+	check(strstr(buf_text(&s), "nrefs:2|bs:1000|seed:12345|case:lc|eff:no|tok:intl|"
+				   "smooth:floor[0.10]|version:werkbank-") == buf_text(&s));
 	buf_free(&s);
 	bleu_free(b);
 }

@@ -13,7 +13,7 @@
 static struct ter_score score_of(bool cased, const char *hypothesis, const char *first,
 				 const char *second)
 {
-	struct ter_options o = { cased };
+	struct ter_options o = { .cased = cased };
 	struct err e = { 0 };
 	struct ter *t = ter_new(&o, &e);
 	struct score_text h = { hypothesis, strlen(hypothesis) };
@@ -25,6 +25,64 @@ static struct ter_score score_of(bool cased, const char *hypothesis, const char 
 	ter_score(t, &s);
 	ter_free(t);
 	return s;
+}
+
+static const char *ter_words(struct ter_options o, const char *text)
+{
+	static char words[200];
+	struct score_scratch s = { 0 };
+	struct buf out = { 0 };
+
+	ter_tokenize(&o, text, strlen(text), &s, &out);
+	snprintf(words, sizeof(words), "%s", buf_text(&out));
+	score_scratch_free(&s);
+	buf_free(&out);
+	return words;
+}
+
+TEST(ter_tokenize_options)
+{
+	static const char text[] = "\"Anna's&amp;B\", 1,5 (3-4).\u4f60\u3001\uff01\u30ab";
+
+	check_str(ter_words((struct ter_options){ 0 }, text),
+		  "\"anna's&amp;b\", 1,5 (3-4).\u4f60\u3001\uff01\u30ab");
+	check_str(ter_words((struct ter_options){ .cased = true, .normalized = true }, text),
+		  "\" Anna 's & B \" , 1,5 ( 3 - 4 ) . \u4f60\u3001\uff01\u30ab");
+	check_str(ter_words((struct ter_options){ .normalized = true, .asian = true }, text),
+		  "\" anna 's & b \" , 1,5 ( 3 - 4 ) . \u4f60 \u3001 \uff01 \u30ab");
+	check_str(ter_words((struct ter_options){ .drop_punctuation = true }, text),
+		  "anna's&ampb 15 3-4\u4f60\u3001\uff01\u30ab");
+	check_str(ter_words((struct ter_options){ .drop_punctuation = true, .asian = true }, text),
+		  "anna's&ampb 15 3-4\u4f60\u30ab");
+	check_str(ter_words((struct ter_options){ true, true, true, true }, text),
+		  "Anna 's & B 15 3 - 4 \u4f60 \u30ab");
+}
+
+/* "a's." is "a's ." after one pass and "a 's ." after two; sacreBLEU 2.6.0 counts 2 edits too. */
+TEST(ter_references_are_normalized_twice)
+{
+	struct err e = { 0 };
+	struct ter *t = ter_new(&(struct ter_options){ .normalized = true }, &e);
+	struct score_text x = { "a's.", 4 };
+	struct ter_score s;
+
+	check_int(ter_add(t, &x, &x, 1, &e), 0);
+	ter_score(t, &s);
+	check_int(s.edits, 2);
+	ter_free(t);
+}
+
+TEST(ter_references_must_agree)
+{
+	struct err e = { 0 };
+	struct ter *t = ter_new(&(struct ter_options){ 0 }, &e);
+	struct score_text x = { "a", 1 }, two[2] = { x, x };
+
+	check_err(ter_add(t, &x, two, 0, &e), ERR_DATA);
+	check_int(ter_add(t, &x, two, 2, &e), 0);
+	check_err(ter_add(t, &x, two, 1, &e), ERR_DATA);
+	check(strstr(e.text, "segment 2 has 1 references, but the segments before it have 2"));
+	ter_free(t);
 }
 
 TEST(ter_by_hand)
@@ -88,7 +146,7 @@ TEST(ter_long_sentences)
 
 static struct ter_score score_file(const char *hypothesis, const char *reference)
 {
-	struct ter_options o = { false };
+	struct ter_options o = { .cased = false };
 	struct ter_score s = { 0 };
 	struct err e = { 0 };
 	struct ter *t = ter_new(&o, &e);

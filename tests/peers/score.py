@@ -4,7 +4,7 @@
 Usage: score.py WERKBANK-EVAL [FOLDER [MULTI-BLEU.PERL]]
 FOLDER holds reference.txt and the outputs of systems (*.en-de.txt). Without it
 only made-up text is compared: random lines full of marks, odd blanks, letters
-of many scripts and entities, with one to three references. Needs Python with
+of many scripts and entities, lines that mix Chinese, Japanese, Korean and English, with one to three references. Needs Python with
 sacrebleu 2.x. Prints the largest difference and the ratio of speed; the exit
 status says whether all was equal to 1e-9.
 """
@@ -37,8 +37,10 @@ def ours(program, command, hypothesis, references, options):
     return json.loads(subprocess.check_output(args + [hypothesis]))
 
 
-def compare(what, got, want):
+def compare(what, got, metric, h, rs):
+    """The score, its numbers, and the signature up to the version."""
     global worst, failures
+    want = metric.corpus_score(h, rs)
     difference = abs(got["score"] - want.score)
     worst = max(worst, difference)
     same = difference <= 1e-9
@@ -47,41 +49,49 @@ def compare(what, got, want):
         same &= got["hypothesis_length"] == want.sys_len and got["reference_length"] == want.ref_len
         same &= all(abs(a - b) <= 1e-9 for a, b in zip(got["precisions"], want.precisions))
         same &= abs(got["bp"] - want.bp) <= 1e-12
+    end = "|version:"
+    same &= got["sacrebleu_signature"].split(end)[0] == metric.get_signature().format().split(end)[0]
     if not same:
         failures += 1
-        print("differs:", what, got, want)
+        print("differs:", what, got, want, metric.get_signature())
+    return want
 
 
 BLEU_CASES = [
     dict(tokenize=t, smooth_method=s, smooth_value=v, lowercase=low)
-    for t in ("13a", "none", "intl", "char") for low in (False, True)
+    for t in ("13a", "none", "intl", "char", "zh") for low in (False, True)
     for s, v in (("exp", None), ("floor", None), ("floor", 0.3), ("add-k", None), ("add-k", 2.5), ("none", None))
 ]
+TER_OPTIONS = [("case_sensitive", "--cased"), ("normalized", "--ter-normalized"), ("no_punct", "--ter-no-punct"),
+               ("asian_support", "--ter-asian-support")]
+TER_CASES = [[bool(i >> k & 1) for k in range(4)] for i in range(16)]
 CHRF_CASES = [
     dict(word_order=w, char_order=c, beta=b, lowercase=low)
     for w in (0, 1, 2) for c in (6, 3) for b in (2, 1) for low in (False, True)
 ]
 
 
-def compare_all(program, hypothesis, references, bleu_cases, chrf_cases):
+def compare_all(program, hypothesis, references, bleu_cases, chrf_cases, ter_cases=TER_CASES):
     h, rs = read(hypothesis), [read(r) for r in references]
     for k in bleu_cases:
         options = ["--tokenizer", k["tokenize"], "--smoothing", k["smooth_method"]]
         options += ["--lowercase"] if k["lowercase"] else []
         options += ["--smooth-value", str(k["smooth_value"])] if k["smooth_value"] is not None else []
         compare("%s bleu %s" % (hypothesis, k), ours(program, "bleu", hypothesis, references, options),
-                BLEU(force=True, **k).corpus_score(h, rs))
+                BLEU(force=True, **k), h, rs)
     for k in chrf_cases:
         options = ["--word-order", str(k["word_order"]), "--char-order", str(k["char_order"]), "--beta", str(k["beta"])]
         options += ["--lowercase"] if k["lowercase"] else []
         compare("%s chrf %s" % (hypothesis, k), ours(program, "chrf", hypothesis, references, options),
-                CHRF(**k).corpus_score(h, rs))
-    for cased in (False, True):
-        want = TER(case_sensitive=cased).corpus_score(h, rs)
-        got = ours(program, "ter", hypothesis, references, ["--cased"] if cased else [])
-        compare("%s ter %s" % (hypothesis, cased), got, want)
+                CHRF(**k), h, rs)
+    for flags in ter_cases:
+        options = [option for (_, option), flag in zip(TER_OPTIONS, flags) if flag]
+        got = ours(program, "ter", hypothesis, references, options)
+        metric = TER(**{name: flag for (name, _), flag in zip(TER_OPTIONS, flags)})
+        want = compare("%s ter %s" % (hypothesis, options), got, metric, h, rs)
         if got["edits"] != want.num_edits:
-            print("differs:", hypothesis, "edits", got["edits"], want.num_edits)
+            print("differs:", hypothesis, options, "edits", got["edits"], want.num_edits)
+
 
 
 ALPHABET = list("abcABCxyz019.,;:!?'\"()[]{}<>-_/\\@#$%&*+=|~^` ") + [
@@ -92,12 +102,32 @@ ALPHABET = list("abcABCxyz019.,;:!?'\"()[]{}<>-_/\\@#$%&*+=|~^` ") + [
 ]
 
 
-def made_up(folder, random_seed, n):
+# Words of real-looking lines; the last ones lie at the borders of sacreBLEU's ranges of Chinese characters.
+MIXED_WORDS = """
+    你好 世界 中国 经济 发展 我们 的 是 在 了 不 人 有 一个 2024年 3月 百分之 5.5% 公司 “ ” 《 》 、 ， 。 ！ ？ ； ： …… —— （ ） 【 】 １２３ ＡＢＣ ％
+    これ は 日本語 の テスト です 。 カタカナ ｶﾀｶﾅ ひらがな ー 「 」 『 』 ・ 東京 株式会社 ㈱ ㎏ 々 〆 ヶ ㍿ ① Ⅷ ★ ☂ ✓ ➀ →
+    한국어 문장 입니다 . 서울 대학교 Ａ
+    the a of GDP 's Anna's it's U.S. e.g. 1,000.5 3.14 10-20 x-y -5 .5 5. , . ! ? ; : " ( ) & &amp; &quot; %  COVID-19 iPhone https://a.b/c?d=1
+    \u2000 \u2001 \u200b \u2028 \u2a6d \u2a6e \u2e7f \u2e80 \u2f80 \u2f81 \u2fa1 \u2fa2 \u303f \u3040 \u3400 \u4db5 \u4db6 \u4dbf \u4e00
+    \u9fa5 \u9fbb \u9fbc \u9fff \uf900 \ufa2d \ufa2e \ufa6a \ufa6b \ufad9 \ufada \ufaff \ufe10 \ufe4f \ufe50 \uff00 \uffef \ufff0 \U00020000 \U0002f800 \U0002fa1d
+    \u3f22 \u31ef \u31f0 \u33ff \u3300 \u31a0 \u31bf \u31c0 \u3100 \u312f \u3130 \u30fb \uff61 \uff65 \uff66 \u301f \u3020
+""".split(" ")
+MIXED_WORDS = [word.strip("\n") for word in MIXED_WORDS if word.strip("\n")]
+
+
+def mixed_line(draw):
+    words = [draw.choice(MIXED_WORDS) for _ in range(draw.randrange(0, 25))]
+    return "".join(word + (" " if draw.random() < 0.4 else "") for word in words)
+
+
+def made_up(folder, random_seed, n, mixed=False):
     draw = random.Random(random_seed)
-    base = ["".join(draw.choice(ALPHABET) for _ in range(draw.randrange(0, 40))) for _ in range(n)]
+    letters = MIXED_WORDS if mixed else ALPHABET
+    base = [mixed_line(draw) if mixed else "".join(draw.choice(ALPHABET) for _ in range(draw.randrange(0, 40)))
+            for _ in range(n)]
 
     def vary(line):
-        return "".join(draw.choice(ALPHABET) if draw.random() < 0.15 else c for c in line)
+        return "".join(draw.choice(letters) if draw.random() < 0.15 else c for c in line)
 
     paths = []
     for name in ("hypothesis", "r0", "r1", "r2"):
@@ -213,6 +243,11 @@ def main():
         for seed in range(3):
             h, *rs = made_up(folder, seed, 60)
             compare_all(program, h, rs[:seed + 1], BLEU_CASES, CHRF_CASES)
+        for seed in range(3, 11):
+            h, *rs = made_up(folder, seed, 60, mixed=True)
+            compare_all(program, h, rs[:seed % 3 + 1], [k for k in BLEU_CASES if k["smooth_method"] == "exp"], CHRF_CASES[:2])
+        h, *rs = made_up(folder, 11, 5000, mixed=True)
+        compare_all(program, h, rs[:1], [dict(BLEU_CASES[0], tokenize="zh", lowercase=low) for low in (False, True)], [], [])
     if len(sys.argv) > 2:
         reference = os.path.join(sys.argv[2], "reference.txt")
         systems = sorted(glob.glob(os.path.join(sys.argv[2], "*.en-de.txt")))
