@@ -203,11 +203,11 @@ for kind in pbs slurm; do
 	if command -v bash >/dev/null 2>&1; then says "$kind: bash reads it" 0 '' bash -n "$tmp/$kind.sh"; fi
 	if command -v shellcheck >/dev/null 2>&1; then says "$kind: shellcheck" 0 '' shellcheck "$tmp/$kind.sh"; fi
 done
-says "pbs: nodes" 0 '^#PBS -l nodes=2:ppn=2$' cat "$tmp/pbs.sh"
+says "pbs: nodes" 0 '^#PBS -l select=2:ncpus=[0-9]+:mpiprocs=2$' cat "$tmp/pbs.sh"
 says "pbs: walltime" 0 '^#PBS -l walltime=1:30:00$' cat "$tmp/pbs.sh"
 says "slurm: tasks" 0 '^#SBATCH --ntasks-per-node=2$' cat "$tmp/slurm.sh"
 says "slurm: time" 0 '^#SBATCH --time=1:30:00$' cat "$tmp/slurm.sh"
-says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
+says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --threads [0-9]+ --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
 # a batch system that only notes what it was asked
 cat >"$tmp/bin/qsub" <<-'END'
 	#!/bin/sh
@@ -218,8 +218,8 @@ chmod +x "$tmp/bin/qsub" "$tmp/bin/scontrol"
 echo localhost >"$tmp/nodes"
 cat >"$tmp/batch" <<-'END'
 	#!/bin/sh
-	PATH=${0%/*}/bin:$PATH PBS_JOBID=17.head PBS_NODEFILE=${0%/*}/nodes SLURM_JOB_ID=18 SLURM_JOB_NODELIST=localhost
-	export PATH PBS_JOBID PBS_NODEFILE SLURM_JOB_ID SLURM_JOB_NODELIST
+	PATH=${0%/*}/bin:$PATH PBS_JOBID=17.head PBS_NODEFILE=${0%/*}/nodes PBS_O_QUEUE=day PBS_ACCOUNT=me SLURM_JOB_ID=18 SLURM_JOB_NODELIST=localhost
+	export PATH PBS_JOBID PBS_NODEFILE PBS_O_QUEUE PBS_ACCOUNT SLURM_JOB_ID SLURM_JOB_NODELIST
 	exec bash "$@"
 END
 chmod +x "$tmp/batch"
@@ -229,7 +229,7 @@ if command -v bash >/dev/null 2>&1; then
 		says "a $kind job whose time is over" 75 'walltime of 0.05 minutes ends' "$tmp/batch" "$tmp/j$kind"
 	done
 	same "queues itself again" "$(sort "$tmp/bin/asked" | paste -sd ';')" \
-		"qsub -W depend=afterany:17.head $tmp/jpbs;scontrol requeue 18"
+		"qsub -q day -A me -W depend=afterany:17.head $tmp/jpbs;scontrol requeue 18"
 	"$wb" job pbs "$tmp/tiny.ini" -C "$w" --run jpbs --walltime 9 -o "$tmp/jpbs"
 	"$tmp/batch" "$tmp/jpbs" >"$tmp/job" 2>&1 &
 	holds "it goes on" started jpbs 2
@@ -246,7 +246,7 @@ if command -v bash >/dev/null 2>&1; then
 else
 	skip "jobs" "no bash"
 fi
-says "other batch systems" 64 "expected pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
+says "other batch systems" 64 "expected slurm, pbs or k8s, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
 says "a job needs its time" 64 'job: --walltime MINUTES' "$wb" job pbs "$tmp/tiny.ini"
 
 tally

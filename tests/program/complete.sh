@@ -47,7 +47,7 @@ werkbank prep --threads 2 mul|multi30k|demo
 werkbank fetch wmt14|wmt14 wmt14-full|wmt13
 werkbank data |stats show why|news
 werkbank data show |news|stats
-werkbank job |pbs slurm|demo
+werkbank job |slurm pbs k8s|demo
 werkbank job slurm open|openseq2seq-en-de|demo
 werkbank hosts |list check sync|first-run
 werkbank help trans|translate|train

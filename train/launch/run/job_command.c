@@ -1,8 +1,8 @@
 /* job_command.c - see job_command.h */
 #include "train/launch/run/job_command.h"
 
-#include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +12,17 @@
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
-#include "train/launch/hosts/hosts.h"
-#include "train/launch/hosts/mpirun.h"
-
-struct job {
-	struct conf *conf;	  /* borrowed */
-	const char *program;	  /* borrowed */
-	char *workspace, *recipe; /* owned; absolute, but a shipped recipe stays a name */
-	const char *run;
-	char name[200];
-	struct hosts hosts;
-	struct command_line line;
-};
+#include "share/base/util.h"
+#include "train/launch/run/job_internal.h"
+#include "train/launch/run/outcome.h"
 
 /* ---- the command of the script ---- */
 
 /* Options of this command line go into the script, except those that the script sets itself. */
 static bool is_option_passed_on(const struct conf *c, const char *name)
 {
-	static const char *const ours[] = { "workspace", "run", "hosts", "walltime", "output" };
+	static const char *const ours[] = { "workspace", "run",	    "hosts", "walltime",
+					    "output",	 "threads", "image", "volume" };
 
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (!strcmp(name, ours[i]))
@@ -70,102 +62,79 @@ static int add_job_options(struct job *j, struct err *e)
 	return rc;
 }
 
-static int build_train_line(struct job *j, bool slurm, struct err *e)
+static int build_train_line(struct job *j, const char *hosts, struct err *e)
 {
 	struct command_line *l = &j->line;
-	char minutes[40];
+	char minutes[40], threads[40];
 	int rc = add_option_pair(l, j->program, "train", e);
 
 	snprintf(minutes, sizeof(minutes), "%.10g", j->conf->walltime);
+	snprintf(threads, sizeof(threads), "%lld", (long long)j->threads);
 	if (!rc)
 		rc = add_option_pair(l, "-C", j->workspace, e);
 	if (!rc)
 		rc = add_option_pair(l, "--run", j->run, e);
 	if (!rc)
-		rc = add_option_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
-	if (!rc)
+		rc = add_option_pair(l, "--hosts", hosts, e);
+	if (!rc && j->conf->walltime > 0)
 		rc = add_option_pair(l, "--walltime", minutes, e);
+	if (!rc)
+		rc = add_option_pair(l, "--threads", threads, e);
 	if (!rc)
 		rc = add_job_options(j, e);
 	return rc ? rc : command_line_add(l, j->recipe, e);
 }
 
-/* ---- the script ---- */
+/* ---- forecasts ---- */
 
-/* "1:30:00", the full time; the training stops a margin before. */
-static void add_walltime(struct buf *out, double minutes)
+#define SAVE_BYTES_S	 100e6 /* of a slow shared disk */
+#define PARAMETER_BYTES	 12.0  /* in a checkpoint: the weight and both moments of Adam */
+#define MARGIN_LEAST_S	 120
+#define MARGIN_SAVES	 3.0 /* as in attempts.c: slow checkpoints and steps before the end */
+#define MARGIN_STEPS	 5.0
+#define SAVE_MARGIN_S	 30.0
+#define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
+#define HOST_EXTRA_MB	 1024 /* programs, libraries and buffers of a host */
+#define SLACK(mb)	 ((mb) + (mb) / 5)
+
+static double forecast_parameters(const struct conf *c)
 {
-	long long s = (long long)(minutes * 60 + 0.5);
+	const double d = (double)c->d_model, ff = 2 * d * (double)c->d_ff;
+	const double encoder = (double)c->encoder_layers * (4 * d * d + ff);
+	const double decoder = (double)c->decoder_layers * (8 * d * d + ff);
 
-	assert(s >= 0);
-	buf_printf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+	return encoder + decoder + d * (double)(c->merges + VOCABULARY_EXTRA);
 }
 
-static void add_quoted_word(struct buf *out, const char *word)
+/* From the run's journal if it has one, else from the size of a checkpoint. */
+static void forecast_margin(struct job *j)
 {
-	char *words[] = { (char *)(uintptr_t)word, NULL };
-	const struct command_line one = { words, 1, 1 };
+	char *journal;
+	struct outcome past = { 0 };
+	struct err ignored;
+	double save_s = forecast_parameters(j->conf) * PARAMETER_BYTES / SAVE_BYTES_S, margin;
 
-	command_line_quote(&one, out);
-}
-
-/* Join neighbours with the same number of slots: "2:ppn=4+1:ppn=8". */
-static void add_pbs_nodes(struct buf *out, const struct hosts *h)
-{
-	for (size_t i = 0, n; i < h->n; i += n) {
-		for (n = 1; i + n < h->n && h->all[i + n].slots == h->all[i].slots; n++)
-			;
-		buf_printf(out, "%s%zu:ppn=%d", i ? "+" : "", n, h->all[i].slots);
+	journal = file_path(&ignored, "%s/runs/%s/journal.jsonl", j->workspace, j->run);
+	if (journal && file_exists(journal) && !outcome_open(&past, journal, &ignored)) {
+		save_s = past.save_s > 0 ? past.save_s : save_s;
+		outcome_close(&past);
 	}
+	free(journal);
+	margin = SAVE_MARGIN_S + MARGIN_SAVES * save_s + MARGIN_STEPS * past.step_s;
+	j->margin_s = (int64_t)ceil(MIN(MAX(margin, MARGIN_LEAST_S), j->conf->walltime * 30));
 }
 
-static void add_pbs_head(struct buf *out, const struct job *j)
+int64_t job_host_mb(const struct job *j, int32_t slots)
 {
-	buf_printf(out, "#PBS -N %.15s\n#PBS -j oe\n#PBS -l nodes=", j->run);
-	add_pbs_nodes(out, &j->hosts);
-	buf_add_str(out, "\n#PBS -l walltime=");
-	add_walltime(out, j->conf->walltime);
-	buf_add_str(out, "\n# Add options of your cluster: a queue (-q), an account (-A), GPUs "
-			 "(:gpus=N after ppn).\n");
+	return j->rank_mb ? SLACK(j->rank_mb * slots) + HOST_EXTRA_MB : 0;
 }
 
-static void add_slurm_head(struct buf *out, const struct job *j)
+/* The nodes are assumed to have as many cores as this host. */
+static void forecast_cores(struct job *j)
 {
-	bool same = true;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	for (size_t i = 1; i < j->hosts.n; i++)
-		same = same && j->hosts.all[i].slots == j->hosts.all[0].slots;
-	buf_printf(out, "#SBATCH --job-name=%s\n#SBATCH --nodes=%zu\n", j->run, j->hosts.n);
-	if (same)
-		buf_printf(out, "#SBATCH --ntasks-per-node=%d\n", j->hosts.all[0].slots);
-	else
-		buf_printf(out, "#SBATCH --ntasks=%lld\n", (long long)hosts_total_slots(&j->hosts));
-	buf_add_str(out, "#SBATCH --time=");
-	add_walltime(out, j->conf->walltime);
-	buf_add_str(out,
-		    "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
-		    "# Add options of your cluster: --partition, --account, --gpus-per-node=N.\n");
-}
-
-/* The batch system sends SIGTERM before it ends a job; the script forwards it, so the run saves. */
-static void add_script_body(struct buf *out, const struct job *j, bool slurm)
-{
-	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\n",
-		   slurm ? "SLURM_SUBMIT_DIR" : "PBS_O_WORKDIR");
-	buf_add_str(out, "state=");
-	add_quoted_word(out, j->workspace);
-	buf_printf(out, "/runs/%s/state.json\n", j->run);
-	command_line_quote(&j->line, out);
-	buf_add_str(
-		out,
-		" &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
-		"while kill -0 \"$pid\" 2>/dev/null; do\n\twait \"$pid\"\n\tstatus=$?\ndone\n"
-		"\n# 75: saved and stopped. Queue the job again only if its walltime was over.\n"
-		"if [ \"$status\" -eq 75 ] && grep -q '\"asked_by\":\"walltime\"' \"$state\"; "
-		"then\n");
-	buf_add_str(out, slurm ? "\tscontrol requeue \"$SLURM_JOB_ID\"\n"
-			       : "\tqsub -W depend=afterany:\"$PBS_JOBID\" \"$0\"\n");
-	buf_add_str(out, "fi\nexit \"$status\"\n");
+	j->threads = j->conf->threads ? j->conf->threads : MAX(cores / j->slots, 1);
 }
 
 /* ---- input and output ---- */
@@ -187,14 +156,17 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	char *workspace = paths_workspace(c->workspace, e);
 	int rc = workspace ? 0 : e->code;
 
-	if (!rc && !(c->walltime > 0))
-		rc = err_set(e, ERR_USAGE, "give the length of one batch job: --walltime MINUTES");
 	if (!rc)
 		rc = conf_load_recipe(c, recipe, e);
 	if (!rc) {
 		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
 		j->run = c->run ? c->run : j->name;
 		rc = paths_check_name("run", j->run, e);
+		if (!rc && j->run[0] == '-')
+			rc = err_set(e, ERR_USAGE,
+				     "the name of a job must not begin with \"-\": '%s'; give "
+				     "another --run",
+				     j->run);
 	}
 	/* only the slots count: the batch system chooses the hosts */
 	if (!rc)
@@ -210,26 +182,52 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	return rc;
 }
 
+static const struct job_system job_systems[] = {
+	{ "slurm", "slurm", job_write_slurm },
+	{ "pbs", "pbs", job_write_pbs },
+	{ "k8s", "/etc/mpi/hostfile", job_write_k8s }, /* MPI Operator writes this file */
+};
+
+static const struct job_system *find_job_system(const char *name, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(job_systems); i++)
+		if (!strcmp(name, job_systems[i].name))
+			return &job_systems[i];
+	err_set(e, ERR_USAGE, "expected slurm, pbs or k8s, not '%.100s'", name);
+	return NULL;
+}
+
+static void count_job_slots(struct job *j)
+{
+	j->same_slots = true;
+	for (size_t i = 0; i < j->hosts.n; i++) {
+		j->slots = MAX(j->slots, j->hosts.all[i].slots);
+		j->same_slots = j->same_slots && j->hosts.all[i].slots == j->hosts.all[0].slots;
+	}
+}
+
 int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e)
 {
-	const bool slurm = !strcmp(c->arguments[0], "slurm");
+	const struct job_system *system = find_job_system(c->arguments[0], e);
 	struct job j = { .conf = c, .program = program };
 	int rc = 0;
 
-	if (!slurm && strcmp(c->arguments[0], "pbs"))
-		return err_set(e, ERR_USAGE, "expected pbs or slurm, not '%.100s'",
-			       c->arguments[0]);
+	if (!system)
+		return e->code;
+	if (system->write != job_write_k8s && !(c->walltime > 0))
+		return err_set(e, ERR_USAGE,
+			       "give the length of one batch job: --walltime MINUTES");
 	rc = read_job_script_conf(&j, e);
-	if (!rc)
-		rc = build_train_line(&j, slurm, e);
 	if (!rc) {
-		buf_add_str(out, "#!/bin/bash\n");
-		if (slurm)
-			add_slurm_head(out, &j);
-		else
-			add_pbs_head(out, &j);
-		add_script_body(out, &j, slurm);
-		rc = buf_check(out, e);
+		count_job_slots(&j);
+		j.gpus = c->backend == BACKEND_CUDA;
+		forecast_cores(&j);
+		rc = build_train_line(&j, system->hosts, e);
+	}
+	if (!rc) {
+		conf_apply_size(c); /* after the options of the command line have been copied */
+		forecast_margin(&j);
+		rc = system->write(&j, out, e);
 	}
 	command_line_free(&j.line);
 	hosts_free(&j.hosts);

@@ -1,10 +1,11 @@
 /*
- * job_command.h - "werkbank job": writes a script for PBS or Slurm that trains in a series of batch
- * jobs.
+ * job_command.h - "werkbank job": writes a job for Slurm, PBS or Kubernetes that trains in a series
+ * of batch jobs.
  *
- * The script runs "werkbank train … --hosts pbs|slurm --walltime M". It queues itself again only if
- * the training saved and stopped because the walltime was over; not after the end of the
- * training, a failure, or a stop on request.
+ * The job runs "werkbank train … --hosts slurm|pbs|FILE --walltime M". Under Slurm and PBS it queues
+ * itself again only because its time was over: after the training saved and stopped, or shortly
+ * before the limit if a step lasts too long. It does not after the end of the training, a failure,
+ * or a stop on request.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_JOB_COMMAND_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_JOB_COMMAND_H
@@ -13,7 +14,7 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-/* c->arguments: pbs or slurm, RECIPE. Writes the script to --output or standard output. */
+/* c->arguments: slurm, pbs or k8s, RECIPE. Writes the script to --output or standard output. */
 int job_command_run(struct conf *c, struct err *e);
 
 /* Append the script to out. program: path of werkbank. c gets the options of the recipe. */
