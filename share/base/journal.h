@@ -45,6 +45,9 @@
  *	          best (bool: by best-metric), shares (number of ranks that took part)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/record/openseq2seq.h
+ *	weights   since (step), and by weight matrix: moved (norm of its change since that
+ *	          step, divided by its norm then), still (share of its sampled parts in
+ *	          which no weight has changed; left out: 0). Large models: several records
  *	save      path, bytes, seconds
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
  *	          step apart), ops: a list, longest first, of op, calls, s (all of them),

@@ -120,7 +120,7 @@ static int run_training_loop(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
-	if (report_start(t, e) || watch_open(t, e))
+	if (report_start(t, e) || watch_open(t, e) || changes_open(t, e))
 		return e->code;
 	if (t->state.step > 0)
 		report_event(t, "info", "resumed from the checkpoint of step %lld",

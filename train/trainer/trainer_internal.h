@@ -9,6 +9,7 @@
  *	trainer_ema.c          the moving average of the weights
  *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
  *	trainer_save.c         checkpoints and evaluations
+ *	trainer_changes.c      how far each weight matrix has moved between evaluations
  *	trainer_report.c       journal records and the progress line
  *	trainer_watch.c        warnings about how the run learns
  *	evaluate.c             an evaluation by the program werkbank-eval
@@ -56,6 +57,7 @@ struct step_meter {
 enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 
 struct local_steps;
+struct weight_changes;
 
 /* Cooperation of several ranks. */
 struct trainer_ranks {
@@ -142,6 +144,7 @@ struct trainer {
 	struct trainer_last_step last_step;
 	struct step_meter meter;
 	struct trainer_records records;
+	struct weight_changes *weight_changes; /* first rank, owned; NULL before changes_open() */
 };
 
 static inline bool trainer_is_first(const struct trainer *t)
@@ -242,6 +245,24 @@ size_t trainer_ema_memory(const struct trainer *t);	/* bytes on this rank */
  * several ranks it is in the gradient array: valid until the next step, or until moments are saved.
  */
 int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e);
+
+/*
+ * trainer_changes.c: at each evaluation, the record "weights" says how far each weight matrix has
+ * moved since the last one. A part of the model that does not learn is visible there. Both
+ * functions do nothing on ranks other than the first; they only read the weights.
+ */
+int changes_open(struct trainer *t, struct err *e); /* after the weights are loaded */
+void changes_close(struct trainer *t);
+int changes_report(struct trainer *t, struct err *e);
+
+/* The change of a sample of weights. */
+struct weight_change {
+	double moved; /* norm of the change divided by the norm before; NAN: all were 0 */
+	double still; /* share of the chunks in which no weight has changed */
+};
+/* before, now: (n_chunks, width) */
+void weight_change_find(const float *before, const float *now, size_t n_chunks, size_t width,
+			struct weight_change *found);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int report_start(struct trainer *t, struct err *e);

@@ -544,6 +544,7 @@ void trainer_close(struct trainer *t)
 	local_steps_close(t);
 	reduce_free(t->ranks.reduce);
 	staging_close(t);
+	changes_close(t);
 	ema_free(t->ema);
 	adam_close(&t->adam);
 	evaluations_free(&t->progress.evaluations);

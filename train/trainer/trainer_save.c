@@ -243,7 +243,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 	trainer_at_phase(t, PHASE_EVALUATE);
 	report_end_line(t);
 	if (trainer_ema_gather(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
-	    (trainer_is_first(t) && evaluated_here(t, &v, e)))
+	    (trainer_is_first(t) && evaluated_here(t, &v, e)) || changes_report(t, e))
 		return e->code;
 	return t->comm->broadcast(t->comm, &t->progress.evaluated_step,
 				  sizeof(t->progress.evaluated_step), 0, e) ||

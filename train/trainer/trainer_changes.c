@@ -1,0 +1,157 @@
+/*
+ * trainer_changes.c - how far each weight matrix has moved since the last evaluation; see
+ * trainer_internal.h
+ *
+ * The first rank keeps a sample of each matrix: N_CHUNKS short runs of weights, spread evenly. It
+ * compares the sample with the weights at each evaluation. Training is not affected: the weights
+ * are only read.
+ */
+#include "train/trainer/trainer_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define N_CHUNKS	16
+#define CHUNK_FLOATS	64
+#define SAMPLE_FLOATS	(N_CHUNKS * CHUNK_FLOATS) /* of one matrix */
+#define RECORD_MATRICES 40			  /* in one record: a line has a limited length */
+
+struct weight_changes {
+	struct model_param *matrices; /* (n) owned */
+	size_t n;
+	float *before, *now; /* (n, SAMPLE_FLOATS) one allocation, owned by before */
+	int64_t step;	     /* of the sample in before */
+};
+
+/* Copies the sample of each matrix from the backend's memory to the host. */
+static int take_weight_samples(const struct trainer *t, float *sample, struct err *e)
+{
+	const struct weight_changes *c = t->weight_changes;
+	const float *weights = model_param_read(t->model);
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct model_param *p = &c->matrices[i];
+		const int64_t n = p->rows * p->cols, width = MIN(n, CHUNK_FLOATS);
+
+		for (int64_t k = 0; k < N_CHUNKS; k++) {
+			float *to = sample + i * SAMPLE_FLOATS + k * CHUNK_FLOATS;
+			const float *from = weights + p->offset + (n - width) / (N_CHUNKS - 1) * k;
+			const float *view = arena_view_const(t->model, from, to, (size_t)width);
+
+			if (view != to)
+				memcpy(to, view, (size_t)width * sizeof(*to));
+		}
+	}
+	return model_get_ops(t->model)->sync(model_get_dev(t->model), e);
+}
+
+int changes_open(struct trainer *t, struct err *e)
+{
+	struct weight_changes *c;
+	int64_t n_floats;
+	size_t n_params;
+
+	if (!trainer_is_first(t))
+		return 0;
+	c = t->weight_changes = mem_alloc(1, sizeof(*c), e);
+	if (!c || model_params(model_get_shape(t->model), &c->matrices, &n_params, &n_floats, e))
+		return e->code;
+	for (size_t i = 0; i < n_params; i++) /* vectors have a single row */
+		if (c->matrices[i].rows > 1)
+			c->matrices[c->n++] = c->matrices[i];
+	c->before = mem_alloc(2 * c->n, SAMPLE_FLOATS * sizeof(*c->before), e);
+	if (!c->before)
+		return e->code;
+	c->now = c->before + c->n * SAMPLE_FLOATS;
+	c->step = t->state.step;
+	return take_weight_samples(t, c->before, e);
+}
+
+void changes_close(struct trainer *t)
+{
+	struct weight_changes *c = t->weight_changes;
+
+	if (!c)
+		return;
+	free(c->matrices);
+	free(c->before < c->now ? c->before : c->now);
+	free(c);
+	t->weight_changes = NULL;
+}
+
+void weight_change_find(const float *before, const float *now, size_t n_chunks, size_t width,
+			struct weight_change *found)
+{
+	double moved = 0, size = 0;
+	size_t still = 0;
+
+	assert(n_chunks > 0 && width > 0);
+	for (size_t k = 0; k < n_chunks; k++) {
+		double of_chunk = 0;
+
+		for (size_t i = k * width; i < (k + 1) * width; i++) {
+			const double d = (double)now[i] - (double)before[i];
+
+			of_chunk += d * d;
+			size += (double)before[i] * (double)before[i];
+		}
+		moved += of_chunk;
+		still += of_chunk == 0; /* a NAN is a change */
+	}
+	found->moved = size > 0 ? sqrt(moved / size) : NAN;
+	found->still = (double)still / (double)n_chunks;
+}
+
+/* Writes the changes of the matrices first .. end - 1. */
+static int write_changes(struct trainer *t, size_t first, size_t end, struct err *e)
+{
+	const struct weight_changes *c = t->weight_changes;
+	struct json_writer *w = journal_begin(t->records.journal, "weights", t->state.step);
+	struct weight_change x;
+
+	json_put_int(w, "since", c->step);
+	json_key(w, "moved");
+	json_open(w, '{');
+	for (size_t i = first; i < end; i++) {
+		weight_change_find(c->before + i * SAMPLE_FLOATS, c->now + i * SAMPLE_FLOATS,
+				   N_CHUNKS, CHUNK_FLOATS, &x);
+		json_put_real(w, c->matrices[i].name, round(x.moved * 1e6) / 1e6);
+	}
+	json_close(w, '}');
+	json_key(w, "still");
+	json_open(w, '{');
+	for (size_t i = first; i < end; i++) {
+		weight_change_find(c->before + i * SAMPLE_FLOATS, c->now + i * SAMPLE_FLOATS,
+				   N_CHUNKS, CHUNK_FLOATS, &x);
+		if (x.still > 0)
+			json_put_real(w, c->matrices[i].name, x.still);
+	}
+	json_close(w, '}');
+	return journal_end(t->records.journal, e);
+}
+
+int changes_report(struct trainer *t, struct err *e)
+{
+	struct weight_changes *c = t->weight_changes;
+	struct err unwritten;
+	float *taken;
+
+	if (!trainer_is_first(t) || c->step == t->state.step)
+		return 0;
+	if (take_weight_samples(t, c->now, e))
+		return e->code;
+	/* an unwritten record does not end the training: the train records warn of a full disk */
+	for (size_t i = 0; i < c->n; i += RECORD_MATRICES)
+		if (write_changes(t, i, MIN(i + RECORD_MATRICES, c->n), &unwritten))
+			break;
+	taken = c->now;
+	c->now = c->before;
+	c->before = taken;
+	c->step = t->state.step;
+	return 0;
+}
