@@ -271,6 +271,8 @@ static const struct {
 	{ "data problem", answer_data_problem },
 	{ "regularisation too strong", answer_regularisation },
 	{ "development set in the training text", answer_dev_in_train },
+	{ "dead part of the model", answer_dead_part },
+	{ "vocabulary too small", answer_vocabulary_small },
 	{ "overfitting", answer_overfitting },
 };
 
@@ -300,7 +302,7 @@ int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
 {
 	enum answer_confidence worst = CONFIDENCE_NONE;
 	struct learning_signs s;
-	char names[320] = "";
+	char names[400] = "";
 
 	find_learning_signs(&s, v);
 	if (find_illnesses(names, sizeof(names), &worst, v, e))

@@ -7,15 +7,20 @@
 
 #include "share/base/statistics.h"
 #include "eval/report/answers.h"
+#include "eval/report/machine_signs.h"
 #include "share/base/mem.h"
 #include "train/common/network.h"
 
-#define BUSY_UTILISATION 0.9 /* least utilisation of a busy GPU */
-#define COMPUTE_SHARE	 0.7 /* least share of a step that should be computing */
-#define INPUT_SHARE	 0.1 /* share of a step spent waiting for batches: above, input is slow */
-#define STRAGGLER_RATIO	 1.2 /* a slow rank computes longer than this multiple of the median rank */
-#define STRAGGLER_SHARE	 0.5 /* share of the steps in which a straggler is slow */
-#define MAX_RANKS	 4096
+#define BUSY_UTILISATION  0.9  /* least utilisation of a busy GPU */
+#define COMPUTE_SHARE	  0.7  /* least share of a step that should be computing */
+#define INPUT_SHARE	  0.1  /* of a step spent waiting for batches: above, input is slow */
+#define SAVE_SHARE	  0.1  /* of the time spent on checkpoints: above, they are slow */
+#define CLEAR_SHARE	  0.25 /* above, both are certain */
+#define STRAGGLER_RECORDS 0.6  /* share of the records in which a straggler is slow */
+#define STRAGGLER_LOST	  0.05 /* of a step: less does not matter */
+#define MOST_RECORDS	  0.8
+#define LEAST_RECORDS	  5
+#define LEAST_SAVES	  3
 
 /* ---- GPUs -------------------------------------------------------------- */
 
@@ -209,11 +214,61 @@ static struct network_evidence gather_network_evidence(const struct evidence *v)
 	return n;
 }
 
+/* What to do about a slow network, by its cause. */
+static const char *network_remedy(enum network_answer cause)
+{
+	switch (cause) {
+	case NETWORK_LINK:
+		return " Gradient compression (wire = bf16, 2bit), more micro_batches a step or "
+		       "local_steps send less.";
+	case NETWORK_LATENCY:
+		return " More micro_batches a step or local_steps reduce less often.";
+	case NETWORK_LOSS:
+		return " Check cables and switches; gradient compression (wire) and more "
+		       "micro_batches a step send less.";
+	default:
+		return "";
+	}
+}
+
+static void judge_network(struct answer *a, const struct network_evidence *n,
+			  const struct network_verdict *found)
+{
+	const char *remedy = network_remedy(found->answer);
+	const bool is_yes = *remedy != 0;
+
+	if (found->answer == NETWORK_UNKNOWN)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s.", found->text);
+	else if (n->ranks == 1)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "%s.", found->text);
+	else
+		answer_judge(a, is_yes ? VERDICT_YES : VERDICT_NO,
+			     (is_yes ? found->exposed_share > 2 * NETWORK_MAJOR_SHARE
+				     : found->exposed_share < NETWORK_SLIGHT_SHARE)
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "%s.%s", found->text, remedy);
+}
+
+/* Is one rank slow all the time, by more than the noise of the records? */
+static bool is_straggler(const struct straggler_signs *s)
+{
+	return s->records >= LEAST_RECORDS && s->slow_share > STRAGGLER_RECORDS &&
+	       s->lost_share * s->lost_least_s > STRAGGLER_LOST * s->lost_s;
+}
+
 int answer_network_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct network_evidence n = gather_network_evidence(v);
+	struct network_evidence n = gather_network_evidence(v);
+	struct straggler_signs slowest;
 	struct network_verdict found;
 
+	if (find_straggler_signs(&slowest, v, e))
+		return e->code;
+	if (slowest.records >= LEAST_RECORDS)
+		n.slowest_share = is_straggler(&slowest) ? slowest.ratio : 1;
+	if (is_straggler(&slowest))
+		n.slowest_rank = (int32_t)slowest.rank;
 	a->x_name = "step";
 	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
@@ -234,110 +289,145 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "link speed", n.link_bytes_s, "bytes/s");
 	answer_add_fact(a, "retransmitted TCP segments", n.retransmits_s, "1/s");
 	answer_add_text(a, "diagnosis", "%s", network_answer_name(found.answer));
-	answer_append(a,
-		      found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
-		      : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
-				      found.answer == NETWORK_LATENCY
-			      ? VERDICT_YES
-			      : VERDICT_NO,
-		      "%s.", found.text);
+	judge_network(a, &n, &found);
 	return 0;
 }
 
-/* ---- input ------------------------------------------------------------- */
+/* ---- input and checkpoints --------------------------------------------- */
 
 int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct train_point mean = answer_steady_means(v);
-	double share = mean.input_s / mean.step_s;
+	struct input_signs s;
 
+	find_input_signs(&s, v);
 	a->x_name = "step";
 	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
 	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step,
 			     input_s, e))
 		return e->code;
-	answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
-	answer_add_fact(a, "share of a step spent waiting for a batch", share, "");
-	if (!isfinite(share))
-		answer_append(a, VERDICT_UNKNOWN,
-			      "The journal does not record how long steps waited for batches.");
-	else if (share > INPUT_SHARE)
-		answer_append(a, VERDICT_YES,
-			      "The trainer spent %.0f %% of a step waiting for the next batch; a "
-			      "faster disk or more processors for the loader would help.",
-			      100 * share);
+	answer_add_fact(a, "waiting for a batch", s.input_s, "s");
+	answer_add_fact(a, "share of a step spent waiting for a batch", s.share, "");
+	answer_add_fact(a, "share of the records with more than 10 % of waiting", s.slow_share, "");
+	if (s.records < LEAST_RECORDS)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "%zu records say how long steps waited for batches; at least %d are "
+			     "needed.",
+			     s.records, LEAST_RECORDS);
+	else if (s.share > INPUT_SHARE)
+		answer_judge(a, VERDICT_YES,
+			     s.share > CLEAR_SHARE && s.slow_share > MOST_RECORDS
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "The trainer spent %.0f %% of a step waiting for the next batch; a "
+			     "faster disk or more processors for the loader would help.",
+			     100 * s.share);
 	else
-		answer_append(a, VERDICT_NO,
-			      "The trainer spent %.1f %% of a step waiting for the next batch.",
-			      100 * share);
+		answer_judge(a, VERDICT_NO,
+			     s.share < INPUT_SHARE / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "The trainer spent %.1f %% of a step waiting for the next batch.",
+			     100 * s.share);
+	return 0;
+}
+
+int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct save_signs s;
+	char text[3][ANSWER_TEXT];
+
+	find_save_signs(&s, v);
+	a->x_name = "step";
+	a->y_name = "seconds per checkpoint";
+	if (ANSWER_ADD_CURVE(a, "saving", v->saves, v->n_saves, save_point, step, seconds, e))
+		return e->code;
+	answer_add_fact(a, "checkpoints", (double)s.saves, "");
+	answer_add_fact(a, "saving a checkpoint", s.seconds, "s");
+	answer_add_fact(a, "size of a checkpoint", s.bytes, "bytes");
+	answer_add_fact(a, "speed", s.bytes / s.seconds, "bytes/s");
+	answer_add_fact(a, "share of the time of steps and checkpoints", s.share, "");
+	answer_seconds(text[0], s.seconds);
+	answer_bytes(text[1], s.bytes);
+	answer_bytes(text[2], s.bytes / s.seconds);
+	if (s.saves < LEAST_SAVES || isnan(s.share))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal records %zu checkpoints and %.3g s of steps; at least %d "
+			     "checkpoints with their seconds are needed.",
+			     s.saves, s.step_seconds, LEAST_SAVES);
+	else if (s.share > SAVE_SHARE)
+		answer_judge(a, VERDICT_YES,
+			     s.share > CLEAR_SHARE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "Checkpoints took %.0f %% of the time of steps and checkpoints: each "
+			     "takes %s for %s (%s/s). Save less often (save_every, eval_every), or "
+			     "use a faster disk.",
+			     100 * s.share, text[0], text[1], text[2]);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s.share < SAVE_SHARE / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "Checkpoints took %.1f %% of the time of steps and checkpoints: each "
+			     "takes %s for %s.",
+			     100 * s.share, text[0], text[1]);
 	return 0;
 }
 
 /* ---- stragglers -------------------------------------------------------- */
 
-/*
- * Counts for each rank the steps in which its compute time exceeds STRAGGLER_RATIO times the
- * median (of two ranks: the faster one's time). Consecutive records with the same step are
- * compared. slow: MAX_RANKS zeroed counts. Returns the rank with the highest count.
- */
-static size_t count_straggler_steps(const struct evidence *v, double *slow, size_t *n_steps)
+static void judge_straggler(struct answer *a, const struct straggler_signs *s)
 {
-	double compute[MAX_RANKS];
-	size_t worst = 0;
+	const bool has_host = *s->host != 0;
+	char text[ANSWER_TEXT];
 
-	*n_steps = 0;
-	for (size_t i = 0, next; i < v->n_rank; i = next) {
-		size_t n = 0;
-		double median;
-
-		for (next = i; next < v->n_rank && v->rank[next].step == v->rank[i].step; next++)
-			if (n < MAX_RANKS && isfinite(v->rank[next].compute_s))
-				compute[n++] = v->rank[next].compute_s;
-		if (n < 2)
-			continue;
-		(*n_steps)++;
-		median = stat_quantile(compute, n, n == 2 ? 0 : 0.5);
-		for (size_t k = i; k < next; k++)
-			if (v->rank[k].rank >= 0 && v->rank[k].rank < MAX_RANKS &&
-			    v->rank[k].compute_s > STRAGGLER_RATIO * median)
-				slow[(size_t)v->rank[k].rank]++;
-	}
-	for (size_t r = 1; r < MAX_RANKS; r++)
-		if (slow[r] > slow[worst])
-			worst = r;
-	return worst;
+	if (is_straggler(s))
+		answer_judge(a, VERDICT_YES,
+			     s->records >= 2 * LEAST_RECORDS && s->slow_share > MOST_RECORDS &&
+					     s->lost_share > 2 * STRAGGLER_LOST
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "Rank %.0f%s%s works %.2f times as long as the other ranks, which "
+			     "loses %s of each step (%.0f %%); it was slow in %.0f %% of %zu "
+			     "records. Check other programs, clock rate and temperature of its "
+			     "host, or leave the host out.",
+			     s->rank, has_host ? " on host " : "", s->host, s->ratio,
+			     answer_seconds(text, s->lost_s), 100 * s->lost_share,
+			     100 * s->slow_share, s->records);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s->slow_share < STRAGGLER_RECORDS / 2 &&
+					     s->lost_share < 2 * STRAGGLER_LOST
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "No rank is slow all the time: rank %.0f loses most, %.0f %% of a "
+			     "step, and worked more than %.1f times as long as the others in "
+			     "%.0f %% of %zu records.",
+			     s->rank, 100 * s->lost_share, SIGNS_SLOW_RATIO, 100 * s->slow_share,
+			     s->records);
 }
 
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 {
-	double *slow = mem_alloc(MAX_RANKS, sizeof(*slow), e);
-	size_t n_steps, worst;
+	struct straggler_signs s;
 
-	if (!slow)
+	if (find_straggler_signs(&s, v, e))
 		return e->code;
-	worst = count_straggler_steps(v, slow, &n_steps);
-	assert(worst < MAX_RANKS && slow[worst] <= (double)v->n_rank);
-	answer_add_fact(a, "steps with records of several ranks", (double)n_steps, "");
-	if (!n_steps) {
-		answer_append(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
-			      isfinite(v->ranks) && v->ranks == 1
-				      ? "Only one rank trained."
-				      : "The journal has no step with records of several ranks.");
-	} else if (slow[worst] > STRAGGLER_SHARE * (double)n_steps) {
-		answer_add_fact(a, "slowest rank", (double)worst, "");
-		answer_add_fact(a, "steps in which this rank was slow", slow[worst], "");
-		answer_append(a, VERDICT_YES,
-			      "Rank %zu computed more than %.1f times as long as the others in "
-			      "%.0f of %zu recorded steps; check its host.",
-			      worst, STRAGGLER_RATIO, slow[worst], n_steps);
-	} else {
-		answer_append(a, VERDICT_NO,
-			      "No rank computed more than %.1f times as long as the others in more "
-			      "than half of %zu recorded steps.",
-			      STRAGGLER_RATIO, n_steps);
+	answer_add_fact(a, "steps with records of several ranks", (double)s.records, "");
+	if (isfinite(v->ranks) && v->ranks == 1) {
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "Only one rank trained.");
+		return 0;
 	}
-	free(slow);
+	answer_add_fact(a, "slowest rank", s.rank, "");
+	if (*s.host)
+		answer_add_text(a, "its host", "%s", s.host);
+	answer_add_fact(a, "its work, relative to the other ranks", s.ratio, "");
+	answer_add_fact(a, "share of the records in which it was slow", s.slow_share, "");
+	answer_add_fact(a, "lost by it in a step", s.lost_s, "s");
+	answer_add_fact(a, "lost by it in a step, less two standard errors", s.lost_least_s, "s");
+	answer_add_fact(a, "share of a step lost by it", s.lost_share, "");
+	if (s.records < LEAST_RECORDS || isnan(s.lost_share))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "%zu steps have records of several ranks; at least %d are needed "
+			     "(telemetry_every sets the seconds between records).",
+			     s.records, LEAST_RECORDS);
+	else
+		judge_straggler(a, &s);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "share/base/util.h"
 
 #define MANIFEST_LIMIT (64u << 20)
+#define STATS_LIMIT    (64u << 20)
 #define MAX_STEP       1e15 /* larger step numbers come from a damaged journal */
 #define MAX_MEASURED   1e30 /* larger numbers come from a damaged journal */
 
@@ -67,12 +68,16 @@ static const struct field save_fields[] = {
 };
 
 static const struct field rank_fields[] = {
-	FIELD(rank_point, t),
-	FIELD(rank_point, step),
-	FIELD(rank_point, rank),
-	FIELD(rank_point, compute_s),
-	FIELD(rank_point, step_s),
-	FIELD(rank_point, wait_s),
+	FIELD(rank_point, t),	    FIELD(rank_point, step),
+	FIELD(rank_point, rank),    FIELD(rank_point, compute_s),
+	FIELD(rank_point, step_s),  FIELD(rank_point, wait_s),
+	FIELD(rank_point, input_s), { NULL, 0 },
+};
+
+static const struct field weights_fields[] = {
+	FIELD(weights_point, t),
+	FIELD(weights_point, step),
+	FIELD(weights_point, since),
 	{ NULL, 0 },
 };
 
@@ -151,6 +156,8 @@ static void drop_repeated_steps(struct evidence *v, double step)
 	}
 	while (v->n_evals && v->evals[v->n_evals - 1].step > step)
 		v->n_evals--;
+	while (v->n_weights && v->weights[v->n_weights - 1].step > step)
+		v->n_weights--;
 }
 
 /* The options of the start record replace those of the recipe: they are what ran. */
@@ -231,10 +238,35 @@ static int add_save_record(struct evidence *v, const struct json *r, struct err 
 
 static int add_rank_record(struct evidence *v, const struct json *r, struct err *e)
 {
-	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*v->rank), e))
+	struct rank_point *p;
+
+	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*p), e))
 		return e->code;
-	read_record_fields(&v->rank[v->n_rank], rank_fields, r);
-	v->n_rank += v->rank[v->n_rank].rank >= 0 && is_step(v->rank[v->n_rank].step);
+	p = &v->rank[v->n_rank];
+	read_record_fields(p, rank_fields, r);
+	snprintf(p->host, sizeof(p->host), "%.63s", json_text(json_get(r, "host"), ""));
+	v->n_rank += p->rank >= 0 && is_step(p->step);
+	return 0;
+}
+
+/* One point for each matrix of the record. */
+static int add_weights_record(struct evidence *v, const struct json *r, struct err *e)
+{
+	const struct json *moved = json_get(r, "moved"), *still = json_get(r, "still"), *value;
+	const char *name;
+
+	for (size_t i = 0; (name = json_member(moved, i, &value)) != NULL; i++) {
+		struct weights_point *p;
+
+		if (mem_grow(&v->weights, &v->cap_weights, v->n_weights + 1, sizeof(*p), e))
+			return e->code;
+		p = &v->weights[v->n_weights];
+		read_record_fields(p, weights_fields, r);
+		snprintf(p->matrix, sizeof(p->matrix), "%.63s", name);
+		p->moved = json_number(value, NAN);
+		p->still = json_number(json_get(still, name), 0);
+		v->n_weights += is_step(p->step);
+	}
 	return 0;
 }
 
@@ -247,6 +279,9 @@ static int add_host_record(struct evidence *v, const struct json *r, struct err 
 		return e->code;
 	p = &v->host[v->n_host];
 	read_record_fields(p, host_fields, r);
+	/* the highest rate seen is no speed: compared with it, a link would always look full */
+	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
+		p->link_bytes_s = NAN;
 	read_gpu_means(p, r);
 	for (size_t i = v->n_host; i > 0 && !known && v->n_host - i < 4096; i--)
 		known = !strcmp(v->host[i - 1].host, p->host);
@@ -282,9 +317,11 @@ static const struct {
 	const char *kind;
 	int (*add_record)(struct evidence *v, const struct json *r, struct err *e);
 } kinds[] = {
-	{ "start", add_start_record }, { "train", add_train_record }, { "eval", add_eval_record },
-	{ "save", add_save_record },   { "rank", add_rank_record },   { "host", add_host_record },
-	{ "event", add_event_record }, { "stop", add_stop_record },
+	{ "start", add_start_record },	   { "train", add_train_record },
+	{ "eval", add_eval_record },	   { "save", add_save_record },
+	{ "rank", add_rank_record },	   { "host", add_host_record },
+	{ "event", add_event_record },	   { "stop", add_stop_record },
+	{ "weights", add_weights_record },
 };
 
 static int add_record(struct evidence *v, const struct json *r, struct err *e)
@@ -338,19 +375,57 @@ static int evidence_read_recipe(struct evidence *v, struct err *e)
 	return rc;
 }
 
-/* A missing corpus is no failure: its facts are unknown then. */
-static void evidence_read_manifest(struct evidence *v)
+/* A JSON file of the corpus; NULL if it is missing or damaged. The caller frees the result. */
+static struct json *read_corpus_file(const struct evidence *v, const char *name, size_t limit)
 {
 	struct err ignored;
 	struct buf text = { 0 };
-	char *path;
+	char *path = file_path(&ignored, "%s/%s", v->corpus, name);
+	struct json *found = NULL;
 
-	v->corpus = corpus_folder(&v->recipe, &ignored);
-	path = v->corpus ? file_path(&ignored, "%s/manifest.json", v->corpus) : NULL;
-	if (path && !file_read_all(path, MANIFEST_LIMIT, &text, &ignored))
-		v->manifest = json_parse(buf_text(&text), text.len, &ignored);
+	if (path && !file_read_all(path, limit, &text, &ignored))
+		found = json_parse(buf_text(&text), text.len, &ignored);
 	free(path);
 	buf_free(&text);
+	return found;
+}
+
+/* Lengths of the training text, in words, pieces and bytes. */
+static void evidence_read_stats(struct evidence *v)
+{
+	static const char *const sides[] = { "source", "target" };
+	struct json *stats = read_corpus_file(v, "stats.json", STATS_LIMIT);
+	const struct json *texts = json_get(stats, "texts");
+
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+		const struct json *side = json_get(stats, sides[i]);
+
+		v->words[i] = json_number(json_get(side, "words"), NAN);
+		v->pieces[i] = json_number(json_get(side, "tokens"), NAN);
+	}
+	if (json_len(texts))
+		v->text_bytes = v->text_words = 0;
+	for (size_t i = 0; i < json_len(texts); i++) {
+		const struct json *t = json_at(texts, i);
+
+		v->text_bytes += json_number(json_get(t, "source_bytes"), NAN) +
+				 json_number(json_get(t, "target_bytes"), NAN);
+		v->text_words += json_number(json_get(t, "source_words"), NAN) +
+				 json_number(json_get(t, "target_words"), NAN);
+	}
+	json_free(stats);
+}
+
+/* A missing corpus is no failure: its facts are unknown then. */
+static void evidence_read_corpus(struct evidence *v)
+{
+	struct err ignored;
+
+	v->corpus = corpus_folder(&v->recipe, &ignored);
+	if (!v->corpus)
+		return;
+	v->manifest = read_corpus_file(v, "manifest.json", MANIFEST_LIMIT);
+	evidence_read_stats(v);
 }
 
 int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e)
@@ -360,6 +435,10 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 	*v = (struct evidence){ .parameters = NAN,
 				.stop_step = NAN,
 				.vocabulary = NAN,
+				.words = { NAN, NAN },
+				.pieces = { NAN, NAN },
+				.text_bytes = NAN,
+				.text_words = NAN,
 				.ranks = NAN,
 				.first_t = NAN,
 				.last_t = NAN };
@@ -378,7 +457,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	/* every skipped step has a train record; old journals have an event as well */
 	v->skipped = MAX(v->skipped, v->nonfinite);
-	evidence_read_manifest(v);
+	evidence_read_corpus(v);
 	return 0;
 }
 
@@ -394,6 +473,7 @@ void evidence_close(struct evidence *v)
 	free(v->saves);
 	free(v->rank);
 	free(v->host);
+	free(v->weights);
 	*v = (struct evidence){ 0 };
 }
 

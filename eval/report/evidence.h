@@ -34,7 +34,15 @@ struct save_point {
 };
 
 struct rank_point {
-	double t, step, rank, compute_s, step_s, wait_s;
+	double t, step, rank, compute_s, step_s, wait_s, input_s;
+	char host[64]; /* "": unknown */
+};
+
+/* The change of one weight matrix between two evaluations. */
+struct weights_point {
+	double t, step, since;
+	double moved, still; /* as in share/base/journal.h */
+	char matrix[64];
 };
 
 /* One host at one time; gpu_...: means over the GPUs of the host. */
@@ -55,6 +63,9 @@ struct evidence {
 	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
 	char run[128], precision[16], backend[16];
 	double parameters, vocabulary; /* NAN: unknown */
+	/* stats.json of the corpus, source and target; NAN: unknown */
+	double words[2], pieces[2];    /* running words and their pieces, training text */
+	double text_bytes, text_words; /* of both languages, before the rules of cleaning */
 	double ranks;		       /* of the last attempt */
 	int64_t hosts;		       /* different hosts among the host records */
 	struct attempt_point *attempts;
@@ -63,8 +74,9 @@ struct evidence {
 	struct save_point *saves;
 	struct rank_point *rank;
 	struct host_point *host;
-	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host;
-	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host;
+	struct weights_point *weights;
+	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights;
+	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
 	double first_t, last_t; /* of all records */
 	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */

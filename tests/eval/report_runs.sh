@@ -1,6 +1,6 @@
 #!/bin/sh
 # report_runs.sh - the report's verdicts on recorded sick and healthy runs, tests/runs/expected.tsv.
-# HALF=design or HALF=kept restricts the test to one half. Last line: the tally of tests/tally.sh.
+# HALF=design, kept, fresh, second-design or second-kept restricts the test to runs of that name. Last line: the tally of tests/tally.sh.
 set -u
 top=$PWD
 runs=$(cd "${srcdir:-..}/tests/runs" && pwd)
@@ -21,6 +21,10 @@ report_of() {
 	awk -F '\t' -v name="$name" '$1 == name {
 		printf "{\"pairs\":{\"train\":%d,\"dev\":%d},\"held_out_in_train\":{\"dev\":%d}}\n", $2, $3, $4
 	}' "$runs/overlap.tsv" >"$w/corpora/$name/manifest.json"
+	awk -F '\t' -v name="$name" '$1 == name && NF >= 10 {
+		printf "{\"source\":{\"words\":%d,\"tokens\":%d},\"target\":{\"words\":%d,\"tokens\":%d},", $5, $6, $7, $8
+		printf "\"texts\":[{\"source_bytes\":%d,\"target_bytes\":0,\"source_words\":%d,\"target_words\":0}]}\n", $9, $10
+	}' "$runs/overlap.tsv" >"$w/corpora/$name/stats.json"
 	"$top/werkbank-eval" report "$name" --format json -C "$w" >"$tmp/json" 2>"$tmp/err" ||
 		not_ok "report of $name" "$(head -c 300 "$tmp/err")"
 	tr '{' '\n' <"$tmp/json" |

@@ -215,9 +215,12 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_LINK, "is unknown");
 	v.retransmits_s = 150e6 / 1448 * 0.011;
 	judged(&v, NETWORK_LOSS, "1.1 %");
+	v.retransmits_s = 150e6; /* counters that do not fit together: no share is above 100 % */
+	judged(&v, NETWORK_LOSS, "1e+02 % of the segments");
 	v.link_bytes_s = 150e6 / 0.5 / 0.59;
 	v.retransmits_s = 0;
 	v.wait_s = 0.26;
+	v.slowest_share = 1.1;
 	judged(&v, NETWORK_STRAGGLER, "the slowest rank changes");
 	v.slowest_share = 1.5;
 	v.slowest_rank = 2;

@@ -177,7 +177,8 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
 	f->lost = is_known_number(v->retransmits_s) && is_known_number(v->observed_bytes) &&
 				  v->observed_bytes > 0
-			  ? v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES)
+			  ? fmin(v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES),
+				 1)
 			  : NAN;
 }
 
@@ -252,7 +253,7 @@ static void network_add_straggler(const struct network_evidence *v, const struct
 		is_known_number(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
 
 	network_add_text(out, "Ranks wait for the slowest: %.0f %% of a step",
-			 100 * share / v->step_s);
+			 100 * fmin(share / v->step_s, 1));
 	if (v->slowest_rank >= 0 && v->slowest_share >= NETWORK_STRAGGLER_SHARE)
 		network_add_text(
 			out,
@@ -263,7 +264,7 @@ static void network_add_straggler(const struct network_evidence *v, const struct
 		network_add_text(out,
 				 "; the slowest computes %.2f times as long as the median rank",
 				 v->slowest_share);
-	else
+	else if (is_known_number(v->slowest_share))
 		network_add_text(
 			out, "; the slowest rank changes: the work or the cores of the ranks vary");
 }
@@ -294,9 +295,16 @@ static void network_add_cause(const struct network_evidence *v, const struct net
 	case NETWORK_LOSS:
 		network_add_text(
 			out,
-			"The network loses packets: %.0f %% of a step is waiting for it, only %s "
-			"of %s, and %.2g %% of the segments are retransmitted",
-			percent, rate, link, 100 * f->lost);
+			"The network loses packets: %.0f %% of a step is waiting for it, at %s",
+			percent, rate);
+		if (v->link_bytes_s > 0)
+			network_add_text(out, " of %s", link);
+		network_add_text(
+			out, ", and %.2g %% of the segments are retransmitted%s", 100 * f->lost,
+			v->link_bytes_s > 0
+				? ""
+				: " (a full link drops packets, too: measure its speed with "
+				  "werkbank hosts bandwidth)");
 		break;
 	case NETWORK_LATENCY:
 		network_add_text(
@@ -336,7 +344,7 @@ static void network_find_answer(const struct network_evidence *v, struct network
 			"for reductions is missing");
 		return;
 	}
-	out->exposed_share = f.exposed_s / v->step_s;
+	out->exposed_share = fmin(f.exposed_s / v->step_s, 1);
 	if (out->exposed_share >= NETWORK_MAJOR_SHARE) {
 		out->answer = network_find_cause(v, &f);
 		if (out->answer == NETWORK_STRAGGLER)

@@ -1,0 +1,124 @@
+/* answers_model.c - answers about parts of the model that do not learn, and its vocabulary */
+#include <math.h>
+
+#include "eval/report/answers.h"
+#include "eval/report/model_signs.h"
+
+#define SMALL_PIECES  3.0  /* pieces of a word: the vocabulary is small */
+#define TINY_PIECES   4.0  /* pieces of a word: nearly letters */
+#define USUAL_PIECES  2.5  /* at most so many pieces of a word are usual */
+#define LEARNED_USES  200  /* uses of an entry: the corpus supports a larger vocabulary */
+#define LEAST_WORDS   1000 /* fewer words say nothing about their pieces */
+#define LONGEST_WORDS 15   /* bytes a word: with more, blanks do not separate words */
+
+/* ---- dead parts -------------------------------------------------------- */
+
+static void judge_dead_parts(struct answer *a, const struct dead_signs *s)
+{
+	const bool is_sure = s->records >= SIGNS_DEAD_RECORDS;
+
+	if (s->dead)
+		answer_judge(a, VERDICT_YES,
+			     s->frozen == s->dead && is_sure ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "%zu of %zu weight matrices %s between the last %zu evaluations, "
+			     "while the median matrix moved by %.2g of its norm: %s. Check that "
+			     "the optimizer updates them, with a learning rate above 0.",
+			     s->dead, s->matrices,
+			     s->frozen == s->dead ? "did not move at all" : "hardly moved",
+			     s->records, s->median, s->names);
+	else if (s->partly)
+		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+			     "Up to %.0f %% of a weight matrix did not change at all between the "
+			     "last %zu evaluations, in %zu of %zu matrices: %s. Attention heads "
+			     "or units there may be dead: check their updates, or lower the "
+			     "learning rate.",
+			     100 * s->still, s->records, s->partly, s->matrices, s->names);
+	else
+		answer_judge(a, VERDICT_NO, is_sure ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "All %zu weight matrices moved between the last %zu evaluations, the "
+			     "median matrix by %.2g of its norm.",
+			     s->matrices, s->records, s->median);
+}
+
+int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct dead_signs s;
+
+	if (find_dead_signs(&s, v, e))
+		return e->code;
+	answer_add_fact(a, "evaluations compared", (double)s.records, "");
+	answer_add_fact(a, "weight matrices", s.matrices ? (double)s.matrices : NAN, "");
+	answer_add_fact(a, "movement of the median matrix, relative to its norm", s.median, "");
+	if (s.dead || s.partly) {
+		answer_add_fact(a, "matrices that did not move", (double)s.dead, "");
+		answer_add_fact(a, "matrices with parts that did not move", (double)s.partly, "");
+	}
+	if (s.records < 2)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The journal says how far weights moved at %zu evaluations; at least "
+			     "2 are needed (records of the kind weights).",
+			     s.records);
+	else if (isnan(s.median))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "Most weight matrices hardly moved between the last evaluations: "
+			     "the learning rate is too low to tell which of them cannot move.");
+	else
+		judge_dead_parts(a, &s);
+	return 0;
+}
+
+/* ---- the vocabulary ---------------------------------------------------- */
+
+static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s, double vocabulary)
+{
+	const char *side = s->is_target ? "target" : "source";
+
+	if (s->pieces_a_word >= SMALL_PIECES && s->uses >= LEARNED_USES)
+		answer_judge(a, VERDICT_YES,
+			     s->pieces_a_word >= TINY_PIECES ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "A %s word has %.1f pieces on average, and each of the %.0f entries "
+			     "of the vocabulary is used %.0f times: sequences are long and pieces "
+			     "carry little meaning. Prepare the corpus with more merges.",
+			     side, s->pieces_a_word, vocabulary, s->uses);
+	else if (s->pieces_a_word >= SMALL_PIECES)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "A %s word has %.1f pieces on average, but each of the %.0f entries "
+			     "of the vocabulary is used only %.0f times: the corpus is too small "
+			     "for many more merges.",
+			     side, s->pieces_a_word, vocabulary, s->uses);
+	else
+		answer_judge(a, VERDICT_NO,
+			     s->pieces_a_word <= USUAL_PIECES ? CONFIDENCE_CLEAR
+							      : CONFIDENCE_LIKELY,
+			     "A %s word has %.2f pieces on average; the vocabulary has %.0f "
+			     "entries.",
+			     side, s->pieces_a_word, vocabulary);
+}
+
+int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct vocabulary_signs s;
+
+	(void)e;
+	find_vocabulary_signs(&s, v);
+	answer_add_fact(a, "vocabulary", v->vocabulary, "");
+	answer_add_fact(a, "pieces of a source word", v->pieces[0] / v->words[0], "");
+	answer_add_fact(a, "pieces of a target word", v->pieces[1] / v->words[1], "");
+	answer_add_fact(a, "uses of an entry in the training text", s.uses, "");
+	if (!isfinite(s.pieces_a_word) || !isfinite(s.uses))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The corpus has no stats.json with words and pieces, or the size of "
+			     "the vocabulary is unknown.");
+	else if (s.words < LEAST_WORDS)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training text has only %.0f words; at least %d are needed.",
+			     s.words, LEAST_WORDS);
+	else if (!(s.bytes_a_word <= LONGEST_WORDS))
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "Words have %.0f bytes on average: blanks do not separate the words "
+			     "of this text, so pieces a word say nothing.",
+			     s.bytes_a_word);
+	else
+		judge_vocabulary(a, &s, v->vocabulary);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * model_signs.h - what a run says about parts of its model that do not learn, and about the size
+ * of its vocabulary.
+ *
+ * Only numbers: the verdicts are in answers_model.c. Unknown numbers are NAN.
+ */
+#ifndef WERKBANK_EVAL_REPORT_MODEL_SIGNS_H
+#define WERKBANK_EVAL_REPORT_MODEL_SIGNS_H
+
+#include "eval/report/evidence.h"
+
+#define SIGNS_DEAD_RECORDS 3 /* so many evaluations are read, the last ones; at least 2 */
+
+/*
+ * Weight matrices that stand still while others move.
+ *
+ *	dead	the matrix moved less than a hundredth of the median matrix, in each record
+ *	partly	a share of the matrix has not changed at all, in each record: above 0.1 of an
+ *		attention matrix (a head), above 0.25 of a feed-forward matrix (units whose ReLU
+ *		never opens); the embedding has rows of tokens that never occur
+ */
+struct dead_signs {
+	size_t records;	     /* evaluations that were read */
+	size_t matrices;     /* of the last one */
+	double median;	     /* of moved, in the last one; NAN: most matrices hardly move */
+	size_t dead, frozen; /* frozen: the dead ones that did not move at all */
+	size_t partly;
+	double still;	 /* the largest still share of the partly dead ones */
+	char names[240]; /* dead matrices, else partly dead ones; shortened by "..." */
+};
+
+/* ERR_NOMEM is the only failure. */
+int find_dead_signs(struct dead_signs *s, const struct evidence *v, struct err *e);
+
+struct vocabulary_signs {
+	double words;	      /* running words of the side with more pieces a word */
+	double pieces_a_word; /* of this side */
+	bool is_target;	      /* which side this is */
+	double uses;	      /* pieces of both sides for each entry of the vocabulary */
+	double bytes_a_word;  /* large: the language has no blanks between words */
+};
+
+void find_vocabulary_signs(struct vocabulary_signs *s, const struct evidence *v);
+
+#endif

@@ -1,0 +1,310 @@
+/* t_signs.c - slow ranks, slow disks, dead parts and small vocabularies, from made-up series */
+#include "tests/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/report/answers.h"
+#include "eval/report/machine_signs.h"
+#include "eval/report/model_signs.h"
+#include "share/base/rng.h"
+
+#define RECORDS 20
+#define RANKS	3
+
+static double signs_noise(int i)
+{
+	return rng_unit(rng_key_make(11, RNG_TEST, 0, 0), (uint64_t)i) - 0.5;
+}
+
+/* ---- ranks ------------------------------------------------------------- */
+
+/* Fills the rank records of RECORDS steps; slow: factor on the work of rank 1. */
+static void make_ranks(struct evidence *v, struct rank_point p[RECORDS * RANKS], int ranks,
+		       double slow, double noise)
+{
+	*v = (struct evidence){ .rank = p, .ranks = ranks };
+	for (int i = 0; i < RECORDS; i++)
+		for (int r = 0; r < ranks; r++) {
+			struct rank_point *x = &p[v->n_rank];
+
+			*x = (struct rank_point){ .step = i, .rank = r, .step_s = 1 };
+			x->compute_s = 0.4 * (r == 1 ? slow : 1) *
+				       (1 + noise * signs_noise((int)v->n_rank));
+			snprintf(x->host, sizeof(x->host), "node%d", r);
+			v->n_rank++;
+		}
+}
+
+TEST(signs_straggler)
+{
+	struct rank_point points[RECORDS * RANKS];
+	struct straggler_signs s;
+	struct evidence v;
+	struct err e;
+
+	make_ranks(&v, points, RANKS, 1.5, 0);
+	check_int(find_straggler_signs(&s, &v, &e), 0);
+	check_int((int64_t)s.records, RECORDS);
+	check_near(s.rank, 1, 0);
+	check_str(s.host, "node1");
+	check_near(s.ratio, 1.5, 1e-9);
+	check_near(s.slow_share, 1, 0);
+	check_near(s.lost_s, 0.2, 1e-9);
+	check_near(s.lost_least_s, 0.2, 1e-6);
+	check_near(s.lost_share, 0.2, 1e-9);
+
+	/* waiting for batches counts as work: a slow disk of one host holds up all ranks */
+	for (size_t i = 0; i < v.n_rank; i++)
+		points[i].input_s = points[i].rank == 2 ? 0.4 : 0;
+	check_int(find_straggler_signs(&s, &v, &e), 0);
+	check_near(s.rank, 2, 0);
+	check_near(s.ratio, 0.8 / 0.6, 1e-9);
+
+	/* a share of a step is at most 1, whatever a damaged journal says */
+	for (size_t i = 0; i < v.n_rank; i++)
+		points[i].step_s = 1e-6;
+	check_int(find_straggler_signs(&s, &v, &e), 0);
+	check(s.lost_share <= 1);
+}
+
+/* Two ranks that are slow by turns: the loss is large, but no rank is to blame. */
+TEST(signs_straggler_by_turns)
+{
+	struct rank_point points[RECORDS * RANKS];
+	struct straggler_signs s;
+	struct evidence v;
+	struct answer a = { 0 };
+	struct err e;
+
+	make_ranks(&v, points, 2, 1, 0);
+	for (size_t i = 0; i < v.n_rank; i++)
+		points[i].compute_s *= (i / 2) % 2 == i % 2 ? 2 : 1;
+	check_int(find_straggler_signs(&s, &v, &e), 0);
+	check_near(s.slow_share, 0.5, 0.01);
+	check_int(answer_stragglers(&a, &v, &e), 0);
+	check_int(a.verdict, VERDICT_NO);
+}
+
+TEST(signs_straggler_verdict)
+{
+	static const struct {
+		double slow, noise;
+		size_t n_rank;
+		enum answer_verdict verdict;
+		enum answer_confidence confidence;
+	} cases[] = {
+		{ 1.6, 0.2, RECORDS * 2, VERDICT_YES, CONFIDENCE_CLEAR },
+		{ 1.6, 0.2, 6 * 2, VERDICT_YES, CONFIDENCE_LIKELY },
+		{ 1.6, 0.2, 4 * 2, VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		{ 1.0, 0.1, RECORDS * 2, VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 1.0, 1.2, RECORDS * 2, VERDICT_NO, CONFIDENCE_LIKELY },
+	};
+	struct rank_point points[RECORDS * RANKS];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct answer a = { 0 };
+		struct evidence v;
+		struct err e;
+
+		make_ranks(&v, points, 2, cases[i].slow, cases[i].noise);
+		v.n_rank = cases[i].n_rank;
+		check_int(answer_stragglers(&a, &v, &e), 0);
+		check_int(a.verdict, cases[i].verdict);
+		check_int(a.confidence, cases[i].confidence);
+		if (a.verdict == VERDICT_YES)
+			check(strstr(a.sentence, "Rank 1 on host node1") != NULL);
+	}
+}
+
+/* ---- batches and checkpoints ------------------------------------------- */
+
+TEST(signs_input)
+{
+	struct train_point points[RECORDS];
+	struct evidence v = { .train = points, .n_train = RECORDS };
+	struct input_signs s;
+
+	for (int i = 0; i < RECORDS; i++) /* the start-up phase does not count */
+		points[i] = (struct train_point){
+			.step = i, .step_s = 1, .steps = 1, .input_s = i < RECORDS / 2 ? 0.9 : 0.02
+		};
+	find_input_signs(&s, &v);
+	check_int((int64_t)s.records, RECORDS);
+	check_near(s.share, 0.02, 1e-9);
+	check_near(s.slow_share, 0, 0);
+	points[RECORDS - 1].input_s = 5;
+	find_input_signs(&s, &v);
+	check_near(s.share, (9 * 0.02 + 5) / 10, 1e-9);
+	check_near(s.slow_share, 0.1, 1e-9);
+	for (int i = 0; i < RECORDS; i++)
+		points[i].input_s = NAN;
+	find_input_signs(&s, &v);
+	check_int((int64_t)s.records, 0);
+	check(isnan(s.share));
+}
+
+TEST(signs_saves)
+{
+	struct train_point steps[RECORDS];
+	struct save_point saves[4];
+	struct evidence v = { .train = steps, .n_train = RECORDS, .saves = saves, .n_saves = 4 };
+	struct answer a = { 0 };
+	struct save_signs s;
+	struct err e;
+
+	for (int i = 0; i < RECORDS; i++)
+		steps[i] = (struct train_point){ .step = i, .step_s = 0.5, .steps = 2 };
+	for (int i = 0; i < 4; i++)
+		saves[i] = (struct save_point){ .step = i, .bytes = 1e6, .seconds = 5 };
+	find_save_signs(&s, &v);
+	check_near(s.step_seconds, RECORDS, 1e-9);
+	check_near(s.share, 20.0 / (20 + RECORDS), 1e-9);
+	check_near(s.seconds, 5, 1e-9);
+	check_near(s.bytes, 1e6, 1e-3);
+	check_int(answer_checkpoint_bound(&a, &v, &e), 0);
+	check_int(a.verdict, VERDICT_YES);
+	check_int(a.confidence, CONFIDENCE_CLEAR);
+	for (size_t k = 0; k < a.n_curves; k++)
+		free(a.curves[k].points.x);
+	saves[3].seconds = NAN; /* a save of unknown duration does not count */
+	find_save_signs(&s, &v);
+	check_int((int64_t)s.saves, 3);
+	v.n_saves = 0;
+	find_save_signs(&s, &v);
+	check(isnan(s.share));
+}
+
+/* ---- dead parts -------------------------------------------------------- */
+
+static const char *const matrices[] = { "embed", "encoder.0.self.qkv", "encoder.0.ffn.in",
+					"decoder.0.cross.q", "decoder.0.ffn.out" };
+
+/* Three evaluations in which each matrix moves by a tenth or two. */
+static void make_weights(struct evidence *v, struct weights_point *p)
+{
+	*v = (struct evidence){ .weights = p };
+	for (int k = 0; k < 3; k++)
+		for (size_t i = 0; i < ARRAY_LEN(matrices); i++) {
+			struct weights_point *x = &p[v->n_weights++];
+
+			*x = (struct weights_point){ .step = 50 * (k + 1), .since = 50 * k };
+			x->moved = 0.1 + 0.02 * (double)i;
+			snprintf(x->matrix, sizeof(x->matrix), "%s", matrices[i]);
+		}
+}
+
+static struct dead_signs dead_signs_of(const struct evidence *v)
+{
+	struct dead_signs s;
+	struct err e;
+
+	check_int(find_dead_signs(&s, v, &e), 0);
+	return s;
+}
+
+TEST(signs_dead_matrix)
+{
+	struct weights_point points[3 * ARRAY_LEN(matrices)];
+	struct evidence v;
+	struct dead_signs s;
+
+	make_weights(&v, points);
+	s = dead_signs_of(&v);
+	check_int((int64_t)s.records, 3);
+	check_int((int64_t)s.matrices, ARRAY_LEN(matrices));
+	check_near(s.median, 0.14, 1e-9);
+	check_int((int64_t)(s.dead + s.partly), 0);
+	for (size_t i = 1; i < v.n_weights; i += ARRAY_LEN(matrices))
+		points[i].moved = 0;
+	s = dead_signs_of(&v);
+	check_int((int64_t)s.dead, 1);
+	check_int((int64_t)s.frozen, 1);
+	check_str(s.names, "encoder.0.self.qkv");
+	points[1].moved = 0.0005; /* hardly */
+	s = dead_signs_of(&v);
+	check_int((int64_t)s.dead, 1);
+	check_int((int64_t)s.frozen, 0);
+	points[1].moved = 0.1; /* it moved once: it is not dead */
+	s = dead_signs_of(&v);
+	check_int((int64_t)s.dead, 0);
+}
+
+/* All matrices stand still at a learning rate of 0: no matrix is to blame. */
+TEST(signs_dead_rate_zero)
+{
+	struct weights_point points[3 * ARRAY_LEN(matrices)];
+	struct answer a = { 0 };
+	struct evidence v;
+	struct err e;
+
+	make_weights(&v, points);
+	for (size_t i = 0; i < v.n_weights; i++)
+		points[i].moved = 0;
+	check_int(answer_dead_part(&a, &v, &e), 0);
+	check_int(a.verdict, VERDICT_UNKNOWN);
+	v.n_weights = ARRAY_LEN(matrices); /* one evaluation */
+	a = (struct answer){ 0 };
+	check_int(answer_dead_part(&a, &v, &e), 0);
+	check_int(a.verdict, VERDICT_UNKNOWN);
+	check(strstr(a.sentence, "at 1 evaluations") != NULL);
+}
+
+TEST(signs_dead_head)
+{
+	struct weights_point points[3 * ARRAY_LEN(matrices)];
+	struct evidence v;
+	struct dead_signs s;
+
+	make_weights(&v, points);
+	for (size_t i = 0; i < v.n_weights; i++)
+		points[i].still = 0.125; /* two of 16 chunks */
+	s = dead_signs_of(&v);
+	check_int((int64_t)s.dead, 0);
+	check_int((int64_t)s.partly, 2); /* the embedding and feed-forward layers may have it */
+	check_str(s.names, "encoder.0.self.qkv, decoder.0.cross.q");
+	check_near(s.still, 0.125, 0);
+	points[1].still = 0;
+	s = dead_signs_of(&v);
+	check_str(s.names, "decoder.0.cross.q");
+}
+
+/* ---- the vocabulary ---------------------------------------------------- */
+
+TEST(signs_vocabulary)
+{
+	static const struct {
+		double words, source, target, vocabulary, bytes;
+		enum answer_verdict verdict;
+		enum answer_confidence confidence;
+	} cases[] = {
+		{ 50000, 1.3, 1.5, 4000, 5, VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 50000, 2.2, 2.7, 800, 5, VERDICT_NO, CONFIDENCE_LIKELY },
+		{ 50000, 2.8, 3.4, 300, 5, VERDICT_YES, CONFIDENCE_LIKELY },
+		{ 50000, 4.6, 4.4, 80, 5, VERDICT_YES, CONFIDENCE_CLEAR },
+		/* too few words for a larger vocabulary */
+		{ 1500, 3.2, 3.1, 120, 5, VERDICT_NO, CONFIDENCE_LIKELY },
+		{ 500, 4.6, 4.4, 80, 5, VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		/* no blanks between words */
+		{ 50000, 20, 4.4, 8000, 60, VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		{ 50000, NAN, NAN, 8000, 5, VERDICT_UNKNOWN, CONFIDENCE_NONE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const double n = cases[i].words;
+		struct evidence v = { .words = { n, n },
+				      .pieces = { n * cases[i].source, n * cases[i].target },
+				      .vocabulary = cases[i].vocabulary,
+				      .text_words = 2 * n,
+				      .text_bytes = 2 * n * cases[i].bytes };
+		struct answer a = { 0 };
+		struct err e;
+
+		check_int(answer_vocabulary_small(&a, &v, &e), 0);
+		if (!check_int(a.verdict, cases[i].verdict) ||
+		    !check_int(a.confidence, cases[i].confidence))
+			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
+	}
+}
