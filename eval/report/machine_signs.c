@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/metrics/statistics.h"
 #include "share/base/mem.h"
+#include "share/base/statistics.h"
 #include "share/base/util.h"
 
 #define MAX_RANKS	4096

@@ -16,6 +16,7 @@
 #include "train/model/schedule.h"
 #include "train/record/evaluations.h"
 #include "train/trainer/evaluate_internal.h"
+#include "train/trainer/trainer_internal.h"
 
 static bool same_to_4_digits(double x, const char *want)
 {
@@ -103,6 +104,46 @@ TEST(train_run_learns_and_reports)
 		check(!file_exists(at("runs/r/checkpoints/170")));
 	}
 	conf_free(&c);
+}
+
+/* Each evaluation records how far the weights have moved; all parts of a healthy model move. */
+TEST(train_records_weight_changes)
+{
+	struct conf c;
+	struct buf journal = { 0 };
+	double since = -1;
+	struct err e;
+
+	if (!make_corpus() || !make_conf(&c, "moves"))
+		return;
+	set(&c, "steps", "20");
+	set(&c, "eval_every", "10");
+	check(trains(&c));
+	conf_free(&c);
+	check_int(count_records("moves", "weights", "since", &since), 2);
+	check_near(since, 10, 0);
+	check_err(file_read_all(at("runs/moves/journal.jsonl"), 0, &journal, &e), 0);
+	check(strstr(buf_text(&journal), "\"moved\":{\"embed\":0.") != NULL);
+	check(strstr(buf_text(&journal), "\"encoder.0.self.qkv\":0.") != NULL);
+	check(strstr(buf_text(&journal), ".norm.scale\":") == NULL);
+	check(strstr(buf_text(&journal), "\"encoder.0.self.qkv\":1") == NULL);
+	buf_free(&journal);
+}
+
+TEST(train_weight_change)
+{
+	const float before[] = { 3, 0, 0, 4, 0, 0 }, now[] = { 3, 0, 0, 4, 1, 0 };
+	struct weight_change x;
+
+	weight_change_find(before, now, 3, 2, &x);
+	check_near(x.moved, 0.2, 1e-12);
+	check_near(x.still, 2.0 / 3, 1e-12);
+	weight_change_find(before, before, 3, 2, &x);
+	check_near(x.moved, 0, 0);
+	check_near(x.still, 1, 0);
+	weight_change_find((const float[]){ 0, 0 }, now, 1, 2, &x);
+	check(isnan(x.moved)); /* no size to compare with */
+	check_near(x.still, 0, 0);
 }
 
 /* Profiling does not change the weights, and the record covers the time of the steps. */
