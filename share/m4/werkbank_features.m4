@@ -46,6 +46,18 @@ AC_DEFUN([WERKBANK_ENABLE_WERROR], [
   AC_SUBST([WARN_FLAGS])
 ])
 
+# musl gives threads 128 KiB of stack unless the program asks for more; glibc ignores the request.
+AC_DEFUN([WERKBANK_THREAD_STACK], [
+  AC_MSG_CHECKING([whether the linker sets the stack size of threads])
+  STACK_FLAGS=-Wl,-z,stack-size=8388608
+  save_LDFLAGS=$LDFLAGS
+  LDFLAGS="$LDFLAGS $STACK_FLAGS"
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [], [STACK_FLAGS=])
+  LDFLAGS=$save_LDFLAGS
+  AC_MSG_RESULT([${STACK_FLAGS:-no}])
+  AC_SUBST([STACK_FLAGS])
+])
+
 # A C++ compiler is needed for the tests of the GPU kernels only.
 AC_DEFUN([WERKBANK_CXX_WORKS], [
   AC_LANG_PUSH([C++])

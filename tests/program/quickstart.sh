@@ -70,6 +70,11 @@ if grep -q 'training on several hosts' "$tmp/out"; then not_ok "MPI is in" "left
 says "... and not once more" 0 '' quickstart "$tree" ./quickstart build
 same "configured twice" "$(wc -l <"$tree/build/times" | tr -d ' ')" 2
 
+mv "$tmp/bin/uname" "$tmp/bin/uname.linux"
+printf '#!/bin/sh\necho Darwin\n' | stand_in "$tmp/bin/uname"
+says "macOS" 69 'needs Linux; .* container: share/doc/install.md' quickstart "$tree" ./quickstart build
+mv "$tmp/bin/uname.linux" "$tmp/bin/uname"
+
 # every name in the manual's table is quickstart's
 says "names of packages" 0 '' sh -c "sed -n '/^package_names/,/^}/p' '$source/quickstart'"
 cp "$tmp/out" "$tmp/names"

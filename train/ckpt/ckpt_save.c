@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -230,6 +231,17 @@ static void sync_folder(const char *path)
 }
 
 /*
+ * Exchange two folders atomically; 0 or -1 with errno. The system call, because musl before 1.2.6
+ * has no renameat2(); the flag is RENAME_EXCHANGE of <linux/fs.h>, which musl does not have, too.
+ */
+static int ckpt_exchange_folders(const char *one, const char *other)
+{
+	enum { EXCHANGE = 1 << 1 };
+
+	return (int)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other, EXCHANGE);
+}
+
+/*
  * Rename STEP.tmp to STEP. If an earlier attempt left a folder STEP, exchange the two atomically
  * and remove the old one.
  */
@@ -240,7 +252,7 @@ static int ckpt_swap_folder(const struct saving *s, struct err *e)
 	char *parent = file_path(e, "%s/checkpoints", s->run_folder);
 	int rc = folder && parent ? 0 : e->code;
 
-	if (!rc && renameat2(AT_FDCWD, s->folder, AT_FDCWD, folder, RENAME_EXCHANGE) == 0) {
+	if (!rc && ckpt_exchange_folders(s->folder, folder) == 0) {
 		sync_folder(parent);
 		rc = file_remove_tree(s->folder, e);
 	} else if (!rc) {
