@@ -26,8 +26,8 @@ werkbank_data_LDADD = $(data_libs) $(base_libs)
 demodir = $(pkgdatadir)/demo
 dist_demo_DATA = share/demo/lexicon.txt share/demo/patterns.txt
 recipesdir = $(pkgdatadir)/recipes
-dist_recipes_DATA = share/recipes/demo.ini share/recipes/multi30k.ini \
-	share/recipes/openseq2seq-en-de.ini share/recipes/wmt16-en-de.ini
+dist_recipes_DATA = share/recipes/demo.ini share/recipes/medium.ini share/recipes/multi30k.ini \
+	share/recipes/openseq2seq-en-de.ini share/recipes/small.ini share/recipes/wmt16-en-de.ini
 corporadir = $(pkgdatadir)/corpora
 dist_corpora_DATA = share/corpora/wmt16-en-de.manifest \
 	share/corpora/wmt13.manifest share/corpora/wmt14.manifest share/corpora/wmt14-full.manifest \

@@ -134,7 +134,7 @@ train-source
 train-target
 vocabulary-size
 END
-data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${WERKBANK_SHARE:-$top/share}/conf/options.def" |
+data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${srcdir:-.}/share/conf/options.def" |
 	tr _ - | sort)
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 

@@ -157,16 +157,16 @@ else
 fi
 
 # Shared by several: each its slice, one joins them; what is missing there it does itself.
-evaluate="$wb-eval _evaluate -C $w --run r --checkpoint 20"
+evaluate() { "$wb-eval" _evaluate -C "$w" --run r --checkpoint 20 "$@"; }
 for i in 0 1 2; do
-	$evaluate --slice $i/3 >"$tmp/slice$i" || not_ok "slice $i" "it failed"
+	evaluate --slice $i/3 >"$tmp/slice$i" || not_ok "slice $i" "it failed"
 done
 cat "$tmp"/slice[012] >"$tmp/parts-all"
 cat "$tmp"/slice[02] >"$tmp/parts-two"
 head -c 300 "$tmp/slice1" >"$tmp/parts-torn"
 : >"$tmp/parts-none"
 for parts in all two torn none; do
-	$evaluate --parts "$tmp/parts-$parts" >"$tmp/out"
+	evaluate --parts "$tmp/parts-$parts" >"$tmp/out"
 	if [ "$(sed 's/"seconds".*//; s/"decoded_target_tps":[^,]*//' "$tmp/out")" = \
 	     "$(sed 's/"seconds".*//; s/"decoded_target_tps":[^,]*//' "$tmp/first")" ]; then
 		ok "shares of an evaluation: $parts"
@@ -175,7 +175,7 @@ for parts in all two torn none; do
 	fi
 done
 for slice in 3/3 -1/3 1 a/b 1/ /2; do
-	says 64 'write I/N' $evaluate --slice "$slice"
+	says 64 'write I/N' evaluate --slice "$slice"
 done
 
 # ---- patience --------------------------------------------------------------
