@@ -1,0 +1,60 @@
+#!/bin/sh
+# own_corpus.sh - each command of share/doc/your-own-corpus.md succeeds, with the recipe small made tiny; the page's languages; and
+# the schedules of the recipes small and medium. Last line: the tally.
+set -u
+srcdir=${srcdir:-.}
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-own-XXXXXX")
+trap 'cd /; rm -rf "$tmp"' EXIT
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../helpers.sh"
+unset WERKBANK_HOME WERKBANK_RUN
+WERKBANK_SHARE=$(cd "$srcdir/share" && pwd); export WERKBANK_SHARE
+PATH=$top:$PATH; export PATH
+
+# ---- schedules: what werkbank makes of the recipes, not what their text says ----
+mkdir "$tmp/w" && cd "$tmp/w" || exit 1
+werkbank demo-corpus --demo-pairs 2300 --quiet all.en all.de >/dev/null 2>&1 || not_ok "a text" "demo-corpus failed"
+# STEPS: those of the whole time on 2 cores without bf16, as the recipe says; the warm-up is at most a quarter of them
+for row in 'small 4000' 'medium 8000'; do
+	recipe=${row% *} steps=${row#* }
+	says "$recipe without text" 78 'give train_source and train_target' werkbank prep "$recipe"
+	sed 's/[[:blank:]]*#.*//' "$WERKBANK_SHARE/recipes/$recipe.ini" >plain
+	value() { sed -n "s/^$1 = //p" plain; }
+	same "$recipe: the warm-up is a quarter at most" "$(($(value warmup) * 4 <= steps))" 1
+	same "$recipe: the steps exceed what two cores do" "$(($(value steps) > steps))" 1
+	same "$recipe: evaluations before the end" "$((steps / $(value eval_every) >= 8))" 1
+done
+
+# ---- the commands of the page ----
+WERKBANK_MERGES=200 WERKBANK_D_MODEL=32 WERKBANK_D_FF=64 WERKBANK_HEADS=2 WERKBANK_ENCODER_LAYERS=1 WERKBANK_DECODER_LAYERS=1
+WERKBANK_STEPS=4 WERKBANK_EVAL_EVERY=4 WERKBANK_EVAL_SENTENCES=4 WERKBANK_THREADS=1 WERKBANK_BEAM=1 WERKBANK_MAX_LENGTH_FACTOR=1
+WERKBANK_MAX_LENGTH_EXTRA=0
+export WERKBANK_MERGES WERKBANK_D_MODEL WERKBANK_D_FF WERKBANK_HEADS WERKBANK_ENCODER_LAYERS WERKBANK_DECODER_LAYERS \
+	WERKBANK_STEPS WERKBANK_EVAL_EVERY WERKBANK_EVAL_SENTENCES WERKBANK_THREADS WERKBANK_BEAM WERKBANK_MAX_LENGTH_FACTOR \
+	WERKBANK_MAX_LENGTH_EXTRA
+awk -v folder="$tmp" '
+	/^```console$/ { inside = 1; next }
+	/^```$/ { inside = 0; next }
+	inside && /^\$ / { n++ }
+	inside { print substr($0, 3) >sprintf("%s/%02d.command", folder, n) }' "$WERKBANK_SHARE/doc/your-own-corpus.md"
+for file in "$tmp"/[0-9][0-9].command; do
+	says "$(head -n 1 "$file")" 0 '' sh -e "$file"
+done
+same "commands on the page" "$(find "$tmp" -name '*.command' | wc -l | awk '{ print ($1 >= 10) }')" 1
+same "development pairs" "$(wc -l <dev.en | tr -d ' ')" 1000
+same "no pair in two parts" "$(sort train.tsv dev.tsv test.tsv | uniq -d | head -n 1)" ''
+present "the run" werkbank.d/runs/mine/checkpoints/best
+
+# ---- languages ----
+says "a language without rules of its own" 0 'no tokenizer rules for the language "fr"' \
+	werkbank prep small --corpus fr --source-language fr --train-source train.en --train-target train.de
+# the options of the page's row for languages without blanks
+options=$(sed -n 's/^| no blanks between words[^`]*`\([^`]*\)`.*/\1/p' "$WERKBANK_SHARE/doc/your-own-corpus.md")
+tr -d ' ' <train.de >train.zh
+# shellcheck disable=SC2086 # a list of words
+says "text without blanks" 0 'zh is ready' werkbank prep small --corpus zh --target-language zh --train-source train.en \
+	--train-target train.zh --vocabulary-size 400 ${options:?}
+same "... loses no pair" "$(sed -n 's/.*"pairs":{"read":[0-9]*,"train":\([0-9]*\).*/\1/p' werkbank.d/corpora/zh/manifest.json)" \
+	"$(wc -l <train.en | tr -d ' ')"
+tally
