@@ -8,6 +8,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
 #include "share/base/mem.h"
+#include "train/record/recipe_check.h"
 
 #define SMALL_RATIO	0.25 /* parameters per target token of an epoch: little capacity */
 #define SMALL_FALL	0.2  /* nats per doubling of the steps: a larger fall is no plateau */
@@ -20,9 +21,8 @@
 #define NO_BLEU		1
 #define DROPOUT_STRONG	0.5
 #define SMOOTHING_LARGE 0.3
-#define DROPOUT_COST	1.0  /* nats */
-#define OVERLAP_SHARE	0.05 /* of the development pairs: enough to raise BLEU */
-#define LEARNED		0.5  /* times ln V */
+#define DROPOUT_COST	1.0 /* nats */
+#define LEARNED		0.5 /* times ln V */
 
 /* ---- model too small? -------------------------------------------------- */
 
@@ -244,7 +244,7 @@ int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *
 			     "prep dropped the %.0f training pairs that are also in the "
 			     "development set.",
 			     found);
-	else if (found > OVERLAP_SHARE * pairs)
+	else if (recipe_has_dev_overlap(found, pairs))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
 			     "%.0f training pairs are also in the development set of %.0f pairs: "
 			     "its BLEU and NLL are too good, and overfitting is not visible. "

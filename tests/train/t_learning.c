@@ -1,4 +1,4 @@
-/* t_learning.c - warnings while a run trains: recorded runs again, made-up records, real trainings. */
+/* t_learning.c - warnings while a run trains and about recipes: recorded runs, made-up numbers, trainings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,25 @@
 #include "tests/test.h"
 #include "tests/train/small_run.h"
 #include "train/record/learning_watch.h"
+#include "train/record/recipe_check.h"
+
+/* Number of warnings with this sign in the journal of a run. */
+static int count_signs(const char *run, const char *sign)
+{
+	struct err e;
+	char path[600];
+	const struct json *record;
+	struct journal_reader *r;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(path, &e);
+	while (r && journal_next(r, &record, &e) > 0)
+		n += !strcmp(json_text(json_get(record, "sign"), ""), sign) &&
+		     !strcmp(json_text(json_get(record, "level"), ""), "warning");
+	journal_reader_free(r);
+	return n;
+}
 
 /* ---- recorded runs ------------------------------------------------------ */
 
@@ -344,4 +363,161 @@ TEST(learning_follows_a_long_run)
 	check_near(s.trend.median, -0.25, 1e-3);
 	check_near(s.end, 8 - 0.25 * log2(100000), 1e-3);
 	check_int(s.n_train, 100000);
+}
+
+/* ---- recipes ------------------------------------------------------------ */
+
+/* Warnings of a recipe, "NAME NAME …"; all: of them all. */
+static const char *check_recipe(const struct recipe_facts *f, char text[600])
+{
+	static char names[200];
+	struct learning_warning all[RECIPE_CHECKS];
+	const size_t n = recipe_check(f, all);
+
+	names[0] = text[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		const size_t len = strlen(names);
+
+		snprintf(names + len, sizeof(names) - len, "%s%s", len ? " " : "", all[i].sign);
+		check(strlen(all[i].text) < sizeof(all[i].text) - 1);
+		snprintf(text, 600, "%s", all[i].text);
+	}
+	return names;
+}
+
+TEST(recipe_warnings_propose_a_value)
+{
+	static const struct {
+		const char *options[6]; /* name, value, … */
+		double parameters, pairs, target_tokens, dev_in_train;
+		const char *names, *proposal;
+	} cases[] = {
+		{ { 0 }, 2e5, 4000, 48000, 0, "", "" },
+		{ { "warmup", "1000" }, 2e5, 4000, 48000, 0, "warmup-too-long", "--warmup 100." },
+		{ { "noam_factor", "20" },
+		  2e5,
+		  4000,
+		  48000,
+		  0,
+		  "rate-too-large",
+		  "Try --noam-factor 2." },
+		{ { "noam_factor", "0.05" },
+		  2e5,
+		  4000,
+		  48000,
+		  0,
+		  "rate-too-small",
+		  "Try --noam-factor 0.4." },
+		{ { "noam_factor", "0.05", "start_from", "other" }, 2e5, 4000, 48000, 0, "", "" },
+		{ { 0 },
+		  2e5,
+		  4000,
+		  1e6,
+		  0,
+		  "no-epoch",
+		  "41 % of the 4000 pairs. Try --steps 977." },
+		{ { 0 }, 2e4, 60, 800, 0, "batch-too-large", "Try --batch-tokens 40." },
+		{ { 0 }, 2e5, 200, 2400, 0, "model-too-large", "Try --dropout 0.3" },
+		{ { "d_model", "512" }, 5e7, 29000, 4e5, 0, "", "" }, /* one epoch */
+		{ { "d_model", "512", "steps", "20000" },
+		  5e7,
+		  29000,
+		  4e5,
+		  0,
+		  "model-too-large",
+		  "Try --size tiny." },
+		{ { "d_model", "512", "steps", "20000", "dropout", "0.3" },
+		  5e7,
+		  29000,
+		  4e5,
+		  0,
+		  "",
+		  "" },
+		{ { 0 }, 2e5, 4000, 48000, 26, "dev-in-train", "--overlap drop" },
+		{ { 0 }, 2e5, 4000, 48000, 25, "", "" },
+		{ { "overlap", "drop" }, 2e5, 4000, 48000, 26, "", "" },
+		{ { "steps", "0" }, 2e5, 4000, 48000, 0, "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct conf c;
+		char text[600];
+
+		if (!make_conf(&c, "r"))
+			return;
+		set(&c, "steps", "400");
+		set(&c, "warmup", "100");
+		set(&c, "noam_factor", "2");
+		set(&c, "batch_tokens", "512");
+		set(&c, "d_model", "64");
+		for (size_t k = 0; k < 6 && cases[i].options[k]; k += 2)
+			set(&c, cases[i].options[k], cases[i].options[k + 1]);
+		check_str(
+			check_recipe(&(struct recipe_facts){ &c, cases[i].parameters,
+							     cases[i].pairs, cases[i].target_tokens,
+							     500, cases[i].dev_in_train },
+				     text),
+			cases[i].names);
+		if (!strstr(text, cases[i].proposal))
+			test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", text,
+				  cases[i].proposal);
+		conf_free(&c);
+	}
+}
+
+/* The recipes of share/recipes, with the sizes of their corpora. */
+TEST(recipe_check_accepts_the_shipped_recipes)
+{
+	static const struct {
+		const char *name;
+		double parameters, pairs, target_tokens;
+	} recipes[] = {
+		{ "demo", 1.58e6, 24000, 3e5 },
+		{ "multi30k", 2.3e6, 29000, 4.6e5 },
+		{ "wmt16-en-de", 6.1e7, 4.5e6, 1.3e8 },
+		{ "openseq2seq-en-de", 6.1e7, 4.5e6, 1.3e8 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(recipes); i++) {
+		const char *srcdir = getenv("srcdir");
+		struct err e = { 0 };
+		struct conf c;
+		char path[600], text[600];
+
+		snprintf(path, sizeof(path), "%s/share/recipes/%s.ini", srcdir ? srcdir : ".",
+			 recipes[i].name);
+		setenv("MULTI30K", "/nowhere", 0);
+		if (!check_err(conf_init(&c, &e), 0) ||
+		    !check_err(conf_load_recipe(&c, path, &e), 0))
+			return;
+		conf_apply_size(&c);
+		check_str(check_recipe(&(struct recipe_facts){ &c, recipes[i].parameters,
+							       recipes[i].pairs,
+							       recipes[i].target_tokens, 500, 0 },
+				       text),
+			  "");
+		conf_free(&c);
+	}
+}
+
+/* A real run: the warning is in the journal once; again only after an option has changed. */
+TEST(recipe_warning_is_not_repeated_by_a_resume)
+{
+	struct conf c;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "12");
+	set(&c, "warmup", "30");
+	trains(&c);
+	check_int(count_signs("r", "warmup-too-long"), 1);
+	trains(&c);
+	check_int(count_signs("r", "warmup-too-long"), 1);
+	set(&c, "steps", "14");
+	trains(&c);
+	check_int(count_signs("r", "warmup-too-long"), 2);
+	set(&c, "warmup", "10");
+	trains(&c);
+	check_int(count_signs("r", "warmup-too-long"), 2);
+	conf_free(&c);
 }

@@ -278,7 +278,7 @@ int report_stop(struct trainer *t, const char *reason, int exit_status, struct e
 void report_end_line(struct trainer *t);
 
 /*
- * trainer_watch.c: warnings about how the run learns, as events of the journal; only on the first
+ * trainer_watch.c: warnings about the recipe and about how the run learns, as events of the journal; only on the first
  * rank. After a resume, warnings of earlier attempts are not repeated. watch_step() belongs to a
  * record "train", before the meter is cleared; nll: of the record. The scores of an evaluation are
  * NAN if unknown.

@@ -248,7 +248,7 @@ void report_end_line(struct trainer *t)
 }
 
 /* sign: NULL, or that of a warning. */
-static int put_event_record(struct trainer *t, const char *level, const char *sign,
+static int put_level_event(struct trainer *t, const char *level, const char *sign,
 			    const char *text)
 {
 	struct json_writer *w;
@@ -274,12 +274,12 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return put_event_record(t, level, NULL, text);
+	return put_level_event(t, level, NULL, text);
 }
 
 int report_warning(struct trainer *t, const char *sign, const char *text)
 {
-	return trainer_is_first(t) ? put_event_record(t, "warning", sign, text) : 0;
+	return trainer_is_first(t) ? put_level_event(t, "warning", sign, text) : 0;
 }
 
 static int report_profile(struct trainer *t, struct err *e)

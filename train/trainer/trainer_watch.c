@@ -1,10 +1,57 @@
-/* trainer_watch.c - warnings about how the run learns; see trainer_internal.h */
+/* trainer_watch.c - warnings about the recipe and about how the run learns; see trainer_internal.h */
 #include "train/trainer/trainer_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "share/base/file.h"
+#include "train/record/recipe_check.h"
+
+#define MANIFEST_MAX (64u << 20) /* bytes */
+
+static void report_learning_warnings(struct trainer *t, const struct learning_warning *all,
+				     size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		report_warning(t, all[i].sign, all[i].text);
+}
+
+/* ---- the recipe ---------------------------------------------------------- */
+
+/* What prep counted, from the manifest of the corpus; without one it stays unknown. */
+static void read_manifest_facts(const struct trainer *t, struct recipe_facts *f)
+{
+	struct err ignored;
+	struct buf text = { 0 };
+	struct json *m = NULL;
+	char *path = file_path(&ignored, "%s/manifest.json", t->corpus);
+
+	if (path && !file_read_all(path, MANIFEST_MAX, &text, &ignored))
+		m = json_parse(buf_text(&text), text.len, &ignored);
+	f->dev_pairs = json_number(json_get(json_get(m, "pairs"), "dev"), NAN);
+	f->dev_in_train = json_number(json_get(json_get(m, "held_out_in_train"), "dev"), NAN);
+	json_free(m);
+	buf_free(&text);
+	free(path);
+}
+
+/* An attempt does not repeat the warnings of earlier ones. */
+static void warn_of_recipe(struct trainer *t, const char *journal)
+{
+	struct learning_warning due[RECIPE_CHECKS];
+	struct recipe_facts f = {
+		.conf = t->conf,
+		.parameters = (double)model_floats(t->model),
+		.pairs = (double)shard_pairs(t->shard),
+		.target_tokens = (double)(shard_target_tokens(t->shard) + shard_pairs(t->shard)),
+	};
+
+	read_manifest_facts(t, &f);
+	report_learning_warnings(t, due,
+				 recipe_check_drop_told(due, recipe_check(&f, due), journal));
+}
+
+/* ---- training ------------------------------------------------------------ */
 
 int watch_open(struct trainer *t, struct err *e)
 {
@@ -16,19 +63,14 @@ int watch_open(struct trainer *t, struct err *e)
 		return 0;
 	learning_watch_begin(w, t->state.shape.vocabulary, t->state.shape.d_model,
 			     (double)t->conf->warmup);
-	if (t->state.step == 0)
-		return 0;
 	journal = file_path(e, "%s/journal.jsonl", t->folder);
-	rc = journal ? learning_watch_resume(w, journal, t->state.step, e) : e->code;
+	rc = journal ? 0 : e->code;
+	if (!rc)
+		warn_of_recipe(t, journal);
+	if (!rc && t->state.step > 0)
+		rc = learning_watch_resume(w, journal, t->state.step, e);
 	free(journal);
 	return rc;
-}
-
-static void report_learning_warnings(struct trainer *t, const struct learning_warning *all,
-				     size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		report_warning(t, all[i].sign, all[i].text);
 }
 
 void watch_step(struct trainer *t, double nll)
@@ -48,7 +90,8 @@ void watch_step(struct trainer *t, double nll)
 void watch_evaluation(struct trainer *t, double bleu, double dev_nll, double train_nll)
 {
 	struct learning_warning due[N_LEARNING_SIGNS];
-	const struct learning_evaluation p = { (double)t->state.step, bleu, dev_nll, train_nll };
+	const struct learning_evaluation p = { (double)t->state.step, bleu < 0 ? NAN : bleu,
+					       dev_nll, train_nll };
 
 	report_learning_warnings(t, due, learning_watch_add_evaluation(&t->records.watch, &p, due));
 }
