@@ -8,6 +8,7 @@
 #include "eval/evaluate/compare_runs.h"
 #include "eval/evaluate/score_tools.h"
 #include "eval/metrics/resample.h"
+#include "eval/translate/engine.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -33,6 +34,7 @@ struct comparison {
 	int64_t trials; /* resamples of the test */
 	int64_t draws;	/* resamples of the confidence intervals */
 	uint64_t seed;
+	const char *precision; /* of the products that translated; NULL: the systems are files */
 };
 
 static int read_systems(struct comparison *x, struct segment_reader *s, struct err *e)
@@ -114,6 +116,8 @@ static void compare_print_json(const struct comparison *x, struct buf *out)
 	json_open(&w, '{');
 	metric_name(&x->systems[0].metric, &text);
 	json_put_str(&w, "name", buf_text(&text));
+	if (x->precision)
+		json_put_str(&w, "precision", x->precision);
 	json_key(&w, "test");
 	json_str(&w, x->test == TEST_BOOTSTRAP ? "paired bootstrap"
 					       : "paired approximate randomisation");
@@ -159,6 +163,8 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 	for (size_t i = 0; i < x->n; i++)
 		width = MAX(width, utf8_count(x->systems[i].name, strlen(x->systems[i].name)));
 	metric_name(&x->systems[0].metric, out);
+	if (x->precision)
+		buf_printf(out, " (%s)", x->precision);
 	buf_printf(out, ", %s of %lld, against the first\n",
 		   x->test == TEST_BOOTSTRAP ? "paired bootstrap"
 					     : "paired approximate randomisation",
@@ -199,10 +205,15 @@ static int compare_print(const struct comparison *x, struct err *e)
 	return rc;
 }
 
-/* Compares the files that c names. names: (c->n_arguments) of the systems; NULL: the paths. */
-static int compare_files(const struct conf *c, char *const *names, struct err *e)
+/*
+ * Compares the files that c names. names: (c->n_arguments) of the systems; NULL: the paths.
+ * precision: of the products that translated; NULL: unknown.
+ */
+static int compare_files(const struct conf *c, char *const *names, const char *precision,
+			 struct err *e)
 {
 	struct comparison x = { .conf = c,
+				.precision = precision,
 				.test = (enum test)c->test,
 				.seed = (uint64_t)c->resample_seed };
 	struct segment_reader s = { 0 };
@@ -241,7 +252,7 @@ static int compare_systems(const struct conf *c, struct err *e)
 	files.n_arguments = (int)f.n;
 	files.reference = (struct conf_list){ &f.reference, 1 };
 	if (!rc)
-		rc = compare_files(&files, f.names, e);
+		rc = compare_files(&files, f.names, engine_precision(c), e);
 	compare_runs_close(&f);
 	return rc;
 }
@@ -256,5 +267,5 @@ int compare_run(const struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "compare needs BASELINE SYSTEM...: two files or more, "
 			       "or --run NAME and another run or :CHECKPOINT");
-	return c->run ? compare_systems(c, e) : compare_files(c, NULL, e);
+	return c->run ? compare_systems(c, e) : compare_files(c, NULL, NULL, e);
 }

@@ -47,6 +47,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_put_real(&w, "bleu", h->bleu.score);
 	json_put_str(&w, "signature", buf_text(&h->signature));
 	json_put_str(&w, "sacrebleu_signature", buf_text(&h->sacrebleu_signature));
+	json_put_str(&w, "precision", engine_precision(c));
 	score_tools_bleu_json(&w, &h->bleu);
 	json_put_real(&w, "chrf2", h->chrf);
 	if (tokens > 0) {
@@ -78,6 +79,7 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		buf_printf(out, ", with %d more models", h->engine->n_members);
 	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu);
+	buf_printf(out, " (%s)", engine_precision(h->engine->conf));
 	buf_printf(out, "\n%s\n%s\nchrF2 %.2f\n", buf_text(&h->signature),
 		   buf_text(&h->sacrebleu_signature), h->chrf);
 	if (tokens > 0)
@@ -189,6 +191,7 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 	json_put_int(&w, "step", h->engine->state.step);
 	json_put_real(&w, "bleu", h->bleu.score);
 	json_put_str(&w, "signature", buf_text(&h->signature));
+	json_put_str(&w, "precision", engine_precision(c));
 	json_put_real(&w, "chrf2", h->chrf);
 	json_put_real(&w, "dev_nll", dev_nll);
 	json_put_real(&w, "train_nll", train_nll);

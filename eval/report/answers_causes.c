@@ -166,6 +166,8 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 	answer_add_fact(a, "development loss", s.dev_last, "nats");
 	answer_add_fact(a, "NLL of a uniform guess, ln V", s.ln_vocabulary, "nats");
 	answer_add_fact(a, "best BLEU", s.best_bleu, "BLEU");
+	answer_add_text(a, "precision of evaluations", "%s",
+			*v->precision ? v->precision : "unknown");
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;
 	if (s.n_evals < 3 || isnan(s.gap) || isnan(s.best_bleu) || isnan(s.ln_vocabulary))

@@ -53,7 +53,8 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 	char eta[ANSWER_TEXT];
 
 	if (!strcmp(v->reason, "finished"))
-		answer_append(a, VERDICT_STATEMENT, "; the run is finished.");
+		answer_append(a, VERDICT_STATEMENT, "; the run is finished%s%s.",
+			      *v->end.text ? ": " : "", v->end.text);
 	else if (!strcmp(v->reason, "asked"))
 		answer_append(a, VERDICT_STATEMENT,
 			      "; the run was stopped on request and can be resumed.");

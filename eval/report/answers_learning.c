@@ -355,11 +355,9 @@ int answer_stopped_early(struct answer *a, const struct evidence *v, struct err 
 			     step, planned);
 	else
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run ended at step %.0f of %.0f (%.1f %%), by %s; it can be "
+			     "The run finished at step %.0f of %.0f (%.1f %%): %s; it can be "
 			     "resumed.",
 			     step, planned, 100 * step / planned,
-			     v->recipe.max_minutes > 0 && v->recipe.patience <= 0
-				     ? "its time limit max_minutes"
-				     : "its time limit or by patience");
+			     *v->end.text ? v->end.text : "by its time limit or by patience");
 	return 0;
 }

@@ -192,6 +192,7 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));
 	v->reason[0] = 0;
+	v->end = (struct run_end){ 0 };
 	v->stop_step = NAN;
 	read_start_options(v, r);
 	return 0;
@@ -307,7 +308,14 @@ static int add_event_record(struct evidence *v, const struct json *r, struct err
 
 static int add_stop_record(struct evidence *v, const struct json *r, struct err *e)
 {
+	const struct run_limits limits = { .step = json_integer(json_get(r, "step"), -1),
+					   .steps = v->has_plan ? v->recipe.steps : -1,
+					   .minutes = v->recipe.max_minutes,
+					   .patience = v->recipe.patience };
+
 	(void)e;
+	run_end_read(&v->end, r);
+	run_end_complete(&v->end, NULL, NULL, &limits);
 	v->stop_step = json_number(json_get(r, "step"), NAN);
 	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
 	return 0;

@@ -13,6 +13,7 @@
 
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "share/base/run_end.h"
 #include "share/conf/conf.h"
 
 /*
@@ -81,9 +82,10 @@ struct evidence {
 	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */
 	int64_t warnings, errors, nonfinite, bad_lines;
-	int64_t skipped; /* steps that were skipped because a number was not finite */
-	bool has_plan;	 /* the recipe or a start record holds the options of the run */
-	char reason[16]; /* why the last attempt stopped; "" without a stop record */
+	int64_t skipped;    /* steps that were skipped because a number was not finite */
+	bool has_plan;	    /* the recipe or a start record holds the options of the run */
+	char reason[16];    /* how the last attempt stopped; "" without a stop record */
+	struct run_end end; /* and why */
 	char last_error[400];
 };
 

@@ -113,6 +113,15 @@ static int load_member(struct engine *g, const struct model_opening *o, struct e
 	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
 }
 
+const char *engine_precision(const struct conf *c)
+{
+	static const char *const names[] = {
+		[PRECISION_FP32] = "fp32", [PRECISION_BF16] = "bf16", [PRECISION_INT8] = "int8"
+	};
+
+	return names[c->precision];
+}
+
 static int open_models(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };

@@ -39,7 +39,7 @@
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
  *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
- *	eval      bleu (0..100), signature,
+ *	eval      bleu (0..100), signature, precision (of the products that decoded: fp32, bf16),
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
  *	          best (bool: by best-metric), shares (number of ranks that took part)
@@ -55,7 +55,8 @@
  *	          absent where they say nothing). What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
  *	          about the recipe found (werkbank-report(7))
- *	stop      reason (finished, asked, failed), exit
+ *	stop      reason (finished, asked, failed), why (steps, minutes, patience, request, failed),
+ *	          text (the reason in words), exit; see run_end.h
  *
  * A value that is not finite is null, with a sibling "nonfinite":"FIELD". Unknown values are
  * absent. samples.jsonl beside it: {"v":1,"kind":"sample","t":…,"step":N,

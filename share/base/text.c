@@ -258,3 +258,26 @@ bool text_ends_with(const char *text, const char *suffix)
 
 	return n >= m && !strcmp(text + n - m, suffix);
 }
+
+static bool is_shell_safe(const char *word)
+{
+	for (const char *p = word; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			    "@%+=:,./-_",
+			    *p))
+			return false;
+	return *word;
+}
+
+void text_quote_shell(struct buf *out, const char *word)
+{
+	const bool plain = is_shell_safe(word);
+
+	buf_add_str(out, plain ? "" : "'");
+	for (const char *p = word; *p; p++)
+		if (*p == '\'')
+			buf_add_str(out, "'\\''");
+		else
+			buf_add_char(out, *p);
+	buf_add_str(out, plain ? "" : "'");
+}

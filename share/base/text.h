@@ -54,6 +54,9 @@ const char *text_hint(char out[TEXT_HINT_MAX], const char *nearest);
 /* Cut blanks (space, tab, CR, LF) off both ends in place; returns the new start. */
 char *text_trim(char *text);
 
+/* Append a word as a shell reads it: quoted where needed. */
+void text_quote_shell(struct buf *out, const char *word);
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 

@@ -55,6 +55,8 @@ struct conf {
 
 /* Choices of the enumerations that code asks for, in the order of options.def. */
 enum conf_size { SIZE_TINY, SIZE_BASE, SIZE_BIG };
+/* the options best_metric and stop_metric */
+enum best_metric { BEST_BLEU, BEST_LOSS };
 enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 };
 enum conf_backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
 enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };

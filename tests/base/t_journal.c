@@ -13,6 +13,8 @@
 #include "share/base/journal.h"
 #include "share/base/json.h"
 #include "share/base/rng.h"
+#include "share/base/run_end.h"
+#include "share/base/util.h"
 
 TEST(json_write_and_read_back)
 {
@@ -238,4 +240,68 @@ TEST(journal_goes_on_after_a_full_disk)
 	check_int(n, 2);
 	check_int(journal_bad_lines(r), 1);
 	journal_reader_free(r);
+}
+
+/* ---- why a run ended ---- */
+
+static struct run_end end_of(const char *record, const char *state, const char *asked_by)
+{
+	const struct run_limits limits = { .step = 9, .steps = 20, .minutes = 42, .exit = 70 };
+	struct err e = { 0 };
+	struct json *v = json_parse(record, strlen(record), &e);
+	struct run_end end = { 0 };
+
+	run_end_read(&end, v);
+	run_end_complete(&end, state, asked_by, &limits);
+	json_free(v);
+	return end;
+}
+
+TEST(run_end_is_completed)
+{
+	struct run_end end;
+
+	/* the record knows */
+	end = end_of("{\"reason\":\"finished\",\"why\":\"patience\",\"text\":\"words\"}",
+		     "finished", NULL);
+	check_int(end.why, RUN_END_PATIENCE);
+	check_str(end.text, "words");
+	/* an older record: the limits decide */
+	check_str(end_of("{\"reason\":\"finished\"}", NULL, NULL).text, "42 minutes are over");
+	check_str(end_of("{\"reason\":\"failed\"}", NULL, NULL).text, "exit status 70");
+	check_str(end_of("{\"reason\":\"asked\"}", "stopped", "walltime").text,
+		  "the walltime is over");
+	/* no record: the launcher ended the run */
+	check_str(end_of("{}", "stopped", "user").text, "by the user");
+	check_str(end_of("{}", "failed", NULL).text, "exit status 70");
+	check_str(end_of("{\"reason\":\"finished\"}", "running", NULL).text, "");
+}
+
+TEST(run_end_names_the_option_that_goes_on)
+{
+	const struct run_limits limits = { .steps = 20, .minutes = 1, .patience = 5 };
+	static const struct {
+		enum run_end_why why;
+		const char *text, *option, *value;
+	} cases[] = {
+		{ RUN_END_STEPS, "step 0 of 20", "--steps", "40" },
+		{ RUN_END_MINUTES, "1 minute is over", "--max-minutes", "2" },
+		{ RUN_END_PATIENCE, "no better BLEU in 5 evaluations (patience)", "--patience",
+		  "10" },
+		{ RUN_END_REQUEST, "on request", NULL, NULL },
+	};
+	struct run_end end;
+	const char *option;
+	char value[32];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		run_end_set(&end, cases[i].why, &limits);
+		check_str(end.text, cases[i].text);
+		if (check((run_end_longer(&end, &limits, &option, value) != NULL) ==
+			  (cases[i].value != NULL)) &&
+		    cases[i].value) {
+			check_str(option, cases[i].option);
+			check_str(value, cases[i].value);
+		}
+	}
 }

@@ -197,22 +197,31 @@ steps() {
 }
 early --patience 2 --stop-metric loss --best-metric loss
 steps 3 6
-if grep -q '"kind":"event".*stopped early at step 6 of 60: no better loss in the last 2 evaluations, the best was at step 2 (patience 2)' \
+if grep -q '"kind":"stop".*"why":"patience","text":"no better loss in 2 evaluations (patience)"' \
 	"$w/runs/early/journal.jsonl"; then
 	ok "the journal says why"
 else
-	not_ok "the journal says why" "$(grep '"kind":"event"' "$w/runs/early/journal.jsonl")"
+	not_ok "the journal says why" "$(grep '"kind":"stop"' "$w/runs/early/journal.jsonl")"
 fi
 if [ "$(readlink "$w/runs/early/checkpoints/best")" = 2 ]; then ok "the best"; else not_ok "the best" "$(ls -l "$w/runs/early/checkpoints")"; fi
+said() { # said WORDS : on standard error of the last training
+	if grep -qE -- "$1" "$tmp/err"; then ok "train says $1"; else not_ok "train says $1" "$(tail -n 3 "$tmp/err")"; fi
+}
+said '^finished: no better loss in 2 evaluations \(patience\)$'
+said "^to train on, type: werkbank train -C .*/runs/early/recipe.ini --run early --patience 4\$"
 early
 steps 3 6
+said '^finished: no better loss in 2 evaluations'
+early --steps 6
+said '^finished: step 6 of 6$'
+said 'to train on, type: .* --run early --steps 12$' # nothing was left to do
 early --patience 4
 steps 5 10
 
 # ---- eval ------------------------------------------------------------------
 says 0 '' "$wb" eval -C "$w" --run r --set test
 line 1 '^test: [0-9]+ sentences, step [0-9]+, beam 4$'
-line 2 '^BLEU [0-9.]+ [0-9.]+/[0-9.]+/[0-9.]+/[0-9.]+ \(BP '
+line 2 '^BLEU [0-9.]+ [0-9.]+/[0-9.]+/[0-9.]+/[0-9.]+ \(BP .*\(fp32\)$'
 line 4 '^nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:werkbank-'
 line 5 '^chrF2 [0-9.]+$'
 line 6 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'

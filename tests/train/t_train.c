@@ -9,6 +9,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
+#include "share/base/run_end.h"
 #include "share/base/text.h"
 #include "tests/train/small_run.h"
 #include "train/common/control.h"
@@ -308,6 +309,50 @@ TEST(train_stops_when_asked)
 	set(&c, "max_minutes", "0.0000001");
 	check_err(train(&c, &never, &e), 0);
 	check(!file_exists(at("runs/r/checkpoints/30")));
+	conf_free(&c);
+}
+
+/* The members why and text of the last record "stop". */
+static void check_end(const char *run, const char *why, const char *text)
+{
+	struct err e;
+	struct buf path = { 0 };
+	const struct json *record;
+	struct journal_reader *r;
+	struct run_end end = { 0 };
+	char found[20] = "";
+
+	buf_printf(&path, "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(buf_text(&path), &e);
+	while (r && journal_next(r, &record, &e) > 0)
+		if (!strcmp(json_text(json_get(record, "kind"), ""), "stop")) {
+			run_end_read(&end, record);
+			snprintf(found, sizeof(found), "%s",
+				 json_text(json_get(record, "why"), ""));
+		}
+	check_str(found, why);
+	check_str(end.text, text);
+	journal_reader_free(r);
+	buf_free(&path);
+}
+
+TEST(train_records_why_it_ended)
+{
+	static const volatile sig_atomic_t now = 1;
+	struct conf c;
+	struct err e = { 0 };
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	check_err(train(&c, &now, &e), ERR_TEMPFAIL);
+	check_end("r", "request", "on request");
+	set(&c, "max_minutes", "0.0000001");
+	trains(&c);
+	check_end("r", "minutes", "1e-07 minutes are over");
+	set(&c, "max_minutes", "0");
+	set(&c, "steps", "2");
+	trains(&c);
+	check_end("r", "steps", "step 2 of 2");
 	conf_free(&c);
 }
 

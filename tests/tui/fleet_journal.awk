@@ -42,7 +42,7 @@ function round(t, step,    h, r, n) {
 function train(t, step,    loss, dip) {
 	loss = 1.4 + 8 / sqrt(1 + step / 40) + 0.25 * share(step)
 	printf "{\"v\":1,\"kind\":\"train\",\"t\":%d,\"step\":%d,", t, step
-	if (step == 1550) printf "\"loss\":null,\"nonfinite\":\"loss\","
+	if (step == 1550) printf "\"loss\":null,\"nll\":null,\"nonfinite\":\"loss\","
 	else printf "\"loss\":%.4f,\"nll\":%.4f,", loss, loss - 0.9
 	printf "\"lr\":%.7f,\"grad_norm\":%.3f,", step < 400 ? step * 0.0000025 : 0.02 / sqrt(step), 0.7 + share(step * 3) * (step == 1500 ? 40 : 0.6)
 	dip = step > 1800 && step < 2000 ? 0.6 : 1

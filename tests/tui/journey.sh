@@ -97,7 +97,7 @@ shows '> Translate with demo' 'it is trained: the next step is to translate'
 press 6
 shows 'reference' 'samples of its checkpoints'
 press 5
-shows 'training loss by steps' 'compare'
+shows 'training NLL by steps' 'compare'
 press 1
 shows '> Translate with demo' 'home'
 press Enter

@@ -84,7 +84,7 @@ fi
 mkdir -p "$here/out.d"
 (cd "$here/out.d" && LC_ALL=C WERKBANK_NOW=1750001300 XDG_STATE_HOME="$here/state" "$OLDPWD/werkbank" watch -C "$here/w" fleet \
 	--dump 24x80 --keys '3e4e8e' >/dev/null)
-loss=$here/out.d/fleet-train_loss.csv
+loss=$here/out.d/fleet-train_nll.csv
 if test "$(head -1 "$loss")" = "Wall time,Step,Value" && test "$(wc -l <"$loss")" = 61 &&
     grep -q '^1750000910,1550,nan$' "$loss" && grep -q '^node3,2,NVIDIA H100 80GB HBM3,' "$here/out.d/fleet-gpus.csv" &&
     test "$(wc -l <"$here/out.d/fleet-hosts.csv")" = 5 && grep -q ',1500,warning,gradient norm 31' "$here/out.d/fleet-log.csv"; then

@@ -244,7 +244,7 @@ TEST(workbench_says_that_the_time_is_over)
 		    "\"reason\":\"finished\",\"exit\":0}\n");
 	append_file("r", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
 	check_int(status_read(&s, test_folder(), "r", &e), 0);
-	check(status_is_time_over(&s));
+	check_str(status_get_end(&s).text, "3 minutes are over");
 	if (!open_workbench(&a, 140))
 		return;
 	app_show_tab(&a, TAB_RUN);
@@ -257,6 +257,61 @@ TEST(workbench_says_that_the_time_is_over)
 	check(screen_shows(&a, "Go on training r"));
 	check(screen_shows(&a, "--run r --max-minutes 6 --detach"));
 	app_close(&a);
+}
+
+TEST(workbench_says_that_patience_is_over)
+{
+	struct app a;
+
+	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 3\npatience = 5\n");
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000180,\"step\":184,\"loss\":5}\n"
+		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
+		    "\"reason\":\"finished\",\"why\":\"patience\",\"text\":\"no better BLEU in 5 "
+		    "evaluations (patience)\",\"exit\":0}\n");
+	append_file("r", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
+	if (!open_workbench(&a, 160))
+		return;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	check(screen_shows(&a, "finished: no better BLEU in 5 evaluations (patience)"));
+	press_keys(&a, "1");
+	check(screen_shows(&a, "no better BLEU in 5 evaluations (patience)"));
+	check(screen_shows(&a, "Go on training r"));
+	check(screen_shows(&a, "--run r --patience 10 --detach"));
+	app_close(&a);
+}
+
+/* Replace state.json of run r; returns the words for its end. */
+static struct run_end end_with_state(const char *state)
+{
+	struct run_status s;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/runs/r/state.json", test_folder());
+	unlink(path);
+	append_file("r", "state.json", state);
+	check_int(status_read(&s, test_folder(), "r", &e), 0);
+	return status_get_end(&s);
+}
+
+/* The launcher knows who asked; the journal only knows that somebody did. */
+TEST(status_says_who_stopped_a_run)
+{
+	append_file("r", "recipe.ini", "[train]\nsteps = 2000\n");
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
+		    "\"reason\":\"asked\",\"exit\":75}\n");
+	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":null}").text, "on request");
+	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":\"user\"}").text,
+		  "by the user");
+	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":\"walltime\"}").text,
+		  "the walltime is over");
+	/* the record belongs to an earlier end */
+	check_str(end_with_state("{\"state\":\"failed\",\"exit\":70}").text, "exit status 70");
+	check_str(end_with_state("{\"state\":\"running\"}").text, "");
 }
 
 /* ---- a workspace that cannot be read ---- */

@@ -13,9 +13,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-
-/* The values of the options best_metric and stop_metric. */
-enum best_metric { BEST_BLEU, BEST_LOSS };
+#include "share/conf/conf.h"
 
 struct evaluated {
 	int64_t step;

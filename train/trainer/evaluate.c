@@ -72,6 +72,8 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
 	v->bleu = json_number(json_get(line, "bleu"), -1);
+	snprintf(v->precision, sizeof(v->precision), "%s",
+		 json_text(json_get(line, "precision"), ""));
 	v->nll = json_number(json_get(line, "dev_nll"), NAN);
 	v->train_nll = json_number(json_get(line, "train_nll"), NAN);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
@@ -85,6 +87,8 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	}
 	if (signature)
 		json_put_str(w, "signature", signature);
+	if (*v->precision)
+		json_put_str(w, "precision", v->precision);
 	if (v->weights)
 		json_put_str(w, "weights", "average");
 	json_key(w, "best");

@@ -44,6 +44,7 @@ struct evaluation {
 	double began; /* clock_mono_s() at the start; one rank: 0 */
 	double bleu;
 	double nll, train_nll; /* of development and training sentences; NAN if unknown */
+	char precision[8];     /* of the products that decoded; "": unknown */
 	struct err trouble;    /* failure of the evaluation; code 0: none */
 };
 

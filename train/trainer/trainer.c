@@ -49,7 +49,7 @@ static int record_last_telemetry(struct trainer *t, struct err *e)
 static int stop_on_request(struct trainer *t, struct err *e)
 {
 	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
-	    report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
+	    report_stop(t, RUN_END_REQUEST, err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
 	return err_set(e, ERR_TEMPFAIL,
 		       "stopped the run \"%s\" on request; saved at step %lld: train it again to "
@@ -76,34 +76,24 @@ static bool is_out_of_patience(const struct trainer *t)
 	return t->conf->patience > 0 && t->progress.evals_since_best >= t->conf->patience;
 }
 
-static void report_early_stop(struct trainer *t)
+static enum run_end_why why_finished(const struct trainer *t)
 {
-	const enum best_metric metric = (enum best_metric)t->conf->stop_metric;
-	const struct evaluated *best = evaluations_best(&t->progress.evaluations, metric);
-
-	if (!trainer_is_first(t))
-		return;
-	report_event(t, "info",
-		     "stopped early at step %lld of %lld: no better %s in the last %lld "
-		     "evaluations, the best was at step %lld (patience %lld)",
-		     (long long)t->state.step, (long long)t->conf->steps,
-		     metric == BEST_LOSS ? "loss" : "BLEU", (long long)t->progress.evals_since_best,
-		     best ? (long long)best->step : -1, (long long)t->conf->patience);
+	return t->state.step >= t->conf->steps ? RUN_END_STEPS
+	       : is_out_of_patience(t)	       ? RUN_END_PATIENCE
+					       : RUN_END_MINUTES;
 }
 
 static int finish_training(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
-	if (is_out_of_patience(t) && t->state.step < t->conf->steps)
-		report_early_stop(t);
 	if (trainer_save(t, true, e) ||
 	    (t->progress.evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    gather_requests(t, asks, e))
 		return e->code;
 	if (asks[ASK_STOP] && t->progress.evaluated_step != t->state.step)
 		return stop_on_request(t, e);
-	return record_last_telemetry(t, e) ? e->code : report_stop(t, "finished", 0, e);
+	return record_last_telemetry(t, e) ? e->code : report_stop(t, why_finished(t), 0, e);
 }
 
 /* Requests that don't end the run. */
@@ -158,7 +148,7 @@ int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atom
 		struct err ignored;
 
 		report_event(&t, "error", "%s", e->text);
-		report_stop(&t, "failed", err_exit_status(rc), &ignored);
+		report_stop(&t, RUN_END_FAILED, err_exit_status(rc), &ignored);
 	}
 	trainer_close(&t);
 	return rc;

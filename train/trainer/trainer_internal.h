@@ -29,6 +29,7 @@
 #include "kernels/profile.h"
 #include "share/base/err.h"
 #include "share/base/journal.h"
+#include "share/base/run_end.h"
 #include "share/conf/conf.h"
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
@@ -273,7 +274,8 @@ int report_save(struct trainer *t, int64_t bytes, double seconds);
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning about a sign of learning_watch.h: an event with the name of the sign. */
 int report_warning(struct trainer *t, const char *sign, const char *text);
-int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
+/* Write the record "stop"; a run that finished says why, and how to train on. */
+int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct err *e);
 /* End the progress line of a terminal, so that other text can follow. */
 void report_end_line(struct trainer *t);
 

@@ -13,6 +13,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/text.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
 #define SHOW_PIPE_S	10.0
@@ -189,10 +190,10 @@ static void print_progress_line(struct trainer *t)
 	t->records.shown_at = now;
 	duration_text(left, sizeof(left), seconds_left(t));
 	fprintf(stderr,
-		"%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
+		"%sstep %lld/%lld  nll %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
 		"left%s",
 		t->records.is_terminal ? "\r" : "", (long long)t->state.step,
-		(long long)t->conf->steps, m->loss / m->target_tokens,
+		(long long)t->conf->steps, m->nll / m->target_tokens,
 		exp(m->nll / m->target_tokens), t->last_step.rate, m->target_tokens / m->seconds,
 		loader_epoch(t->loader), left, t->records.is_terminal ? "\033[K" : "\n");
 }
@@ -296,17 +297,54 @@ static int report_profile(struct trainer *t, struct err *e)
 	return journal_end(t->records.journal, e);
 }
 
-int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e)
+/*
+ * "finished: 42 minutes are over", and the command that trains on: after a limit that the user may
+ * have set too low, and when there was nothing left to do.
+ */
+static void print_finish(const struct trainer *t, const struct run_end *end,
+			 const struct run_limits *limits)
 {
+	struct buf command = { 0 };
+	const char *option;
+	char value[32];
+
+	fprintf(stderr, "finished: %s\n", end->text);
+	if (!run_end_longer(end, limits, &option, value) ||
+	    (end->why == RUN_END_STEPS && t->progress.has_stepped))
+		return;
+	buf_add_str(&command, "werkbank train -C ");
+	text_quote_shell(&command, t->workspace);
+	buf_add_char(&command, ' ');
+	text_quote_shell(&command, t->folder);
+	buf_printf(&command, "/recipe.ini --run %s %s %s", t->conf->run, option, value);
+	fprintf(stderr, "to train on, type: %s\n", buf_text(&command));
+	buf_free(&command);
+}
+
+int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct err *e)
+{
+	const struct conf *c = t->conf;
+	const struct run_limits limits = { .step = t->state.step,
+					   .steps = c->steps,
+					   .minutes = c->max_minutes,
+					   .patience = c->patience,
+					   .loss_decides = c->stop_metric == BEST_LOSS,
+					   .exit = exit_status };
 	struct json_writer *w;
+	struct run_end end;
 
 	if (!trainer_is_first(t))
 		return 0;
 	report_end_line(t);
 	if (report_profile(t, e))
 		return e->code;
+	run_end_set(&end, why, &limits);
 	w = journal_begin(t->records.journal, "stop", t->state.step);
-	json_put_str(w, "reason", reason);
+	run_end_put(&end, w);
 	json_put_int(w, "exit", exit_status);
-	return journal_end(t->records.journal, e);
+	if (journal_end(t->records.journal, e))
+		return e->code;
+	if (!exit_status && !c->quiet)
+		print_finish(t, &end, &limits);
+	return 0;
 }

@@ -205,8 +205,8 @@ static int evaluated_here(struct trainer *t, const struct evaluation *v, struct 
 	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
 		return e->code;
 	if (!t->conf->quiet)
-		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
-			(long long)v->step, v->bleu, t->state.best_bleu,
+		fprintf(stderr, "step %lld: dev BLEU %.2f (%s), best %.2f at step %lld\n",
+			(long long)v->step, v->bleu, v->precision, t->state.best_bleu,
 			(long long)t->state.best_step);
 	watch_evaluation(t, v->bleu, v->nll, v->train_nll);
 	return evaluations_write(t->folder, &t->progress.evaluations, e);

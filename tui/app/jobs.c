@@ -91,32 +91,12 @@ static bool drop_oldest_job(struct jobs *j)
 	return false;
 }
 
-static bool is_shell_safe(const char *word)
-{
-	for (const char *p = word; *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			    "@%+=:,./-_",
-			    *p))
-			return false;
-	return *word;
-}
-
 void jobs_command_text(const char *const *argv, struct buf *out)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		if (i)
 			buf_add_char(out, ' ');
-		if (is_shell_safe(argv[i])) {
-			buf_add_str(out, argv[i]);
-			continue;
-		}
-		buf_add_char(out, '\'');
-		for (const char *p = argv[i]; *p; p++)
-			if (*p == '\'')
-				buf_add_str(out, "'\\''");
-			else
-				buf_add_char(out, *p);
-		buf_add_char(out, '\'');
+		text_quote_shell(out, argv[i]);
 	}
 }
 

@@ -152,25 +152,37 @@ static void add_resume_step(struct suggested_step *steps, size_t *n, const char 
 		    6);
 }
 
-/* Go on with a run whose time limit ended it: for as long again. */
+/* Did a limit other than the number of steps end the run? */
+static bool can_train_longer(const struct run_status *r)
+{
+	const enum run_end_why why = status_get_end(r).why;
+
+	return why == RUN_END_MINUTES || why == RUN_END_PATIENCE;
+}
+
+/* Go on with such a run: twice the limit. */
 static void add_longer_step(struct suggested_step *steps, size_t *n, const char *workspace,
 			    const struct run_status *r)
 {
-	char title[80], why[160], over[NUMBER_TEXT_BYTES];
+	const struct run_end end = status_get_end(r);
+	const struct run_limits limits = status_limits(r);
+	char title[80], why[200], value[32];
+	const char *option;
 	struct suggested_step *s;
 
+	if (!run_end_longer(&end, &limits, &option, value))
+		return;
 	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
-	snprintf(why, sizeof(why), "%s at step %lld of %lld; trains for as long again",
-		 format_time_is_over(over, r->max_minutes), (long long)r->step,
-		 (long long)r->steps);
+	snprintf(why, sizeof(why), "%.100s at step %lld of %lld; doubles this limit", end.text,
+		 (long long)r->step, (long long)r->steps);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
-	snprintf(s->text[1], sizeof(s->text[1]), "%.6g", 2 * r->max_minutes);
+	snprintf(s->text[1], sizeof(s->text[1]), "%s", value);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
 	set_command(s,
-		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
-					   "--max-minutes", s->text[1], "--detach" },
+		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run, option,
+					   s->text[1], "--detach" },
 		    8);
 }
 
@@ -212,7 +224,7 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
 		if (can_resume_run(&p->runs[i].status))
 			add_resume_step(steps, &n, workspace, &p->runs[i].status);
-		else if (status_is_time_over(&p->runs[i].status))
+		else if (can_train_longer(&p->runs[i].status))
 			add_longer_step(steps, &n, workspace, &p->runs[i].status);
 	if (newest && !alive && !busy && !has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);

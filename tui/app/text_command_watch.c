@@ -69,8 +69,8 @@ static void show_figures(const struct run_history *h, struct buf *out)
 {
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 
-	buf_printf(out, "loss %s   dev NLL %s   train NLL %s   learning rate %s\n",
-		   format_fixed(a, h->loss.value, 3), format_fixed(b, h->dev_nll.value, 3),
+	buf_printf(out, "NLL %s   dev NLL %s   train sample NLL %s   learning rate %s\n",
+		   format_fixed(a, h->nll.value, 3), format_fixed(b, h->dev_nll.value, 3),
 		   format_fixed(c, h->train_nll, 3), format_value(d, h->rate.value));
 	buf_printf(out, "dev BLEU %s   best %s at step %s\n", format_fixed(a, h->bleu.value, 2),
 		   format_fixed(b, h->best_bleu, 2), format_count(c, h->best_step));
@@ -114,10 +114,11 @@ static int show_run(const char *workspace, const char *name, double now, struct 
 	if (h->ranks > 1)
 		snprintf(ranks, sizeof(ranks), ", %lld ranks", (long long)h->ranks);
 	if (got >= 0) {
+		const struct run_end end = history_get_end(h);
 		struct buf head = { 0 };
 
-		buf_printf(&head, "%s: %s%s%s%s", h->name, run_state_name(h->state),
-			   *h->host ? " on " : "", h->host, ranks);
+		buf_printf(&head, "%s: %s%s%s%s%s%s", h->name, run_state_name(h->state),
+			   *end.text ? ": " : "", end.text, *h->host ? " on " : "", h->host, ranks);
 		append_plain_line(out, buf_text(&head));
 		buf_free(&head);
 		show_run_progress(h, now, out);
@@ -155,9 +156,12 @@ static void show_row(const struct run_status *s, struct buf *out)
 {
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
 
-	buf_printf(out, "run %s: %s, step %s of %s, best BLEU %s\n", s->name, s->state,
-		   format_count(a, s->step), format_count(b, s->steps),
-		   format_fixed(c, s->best_bleu, 2));
+	const struct run_end end = status_get_end(s);
+	bool has_reason = *end.text && end.why != RUN_END_STEPS; /* the row shows the steps */
+
+	buf_printf(out, "run %s: %s%s%s, step %s of %s, best BLEU %s\n", s->name, s->state,
+		   has_reason ? ": " : "", has_reason ? end.text : "", format_count(a, s->step),
+		   format_count(b, s->steps), format_fixed(c, s->best_bleu, 2));
 }
 
 /* Show the first suggested steps that are commands. */

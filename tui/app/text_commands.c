@@ -2,6 +2,7 @@
 #include "tui/app/text_commands.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,9 +82,13 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		write_text_or_null(&w, "state", r->state);
 		write_count_or_null(&w, "step", r->step);
 		write_count_or_null(&w, "steps", r->steps);
+		json_put_str(&w, "end", status_get_end(r).text);
 		json_put_real(&w, "loss", r->loss);
+		json_put_real(&w, "nll", r->nll);
 		json_put_real(&w, "bleu", r->bleu);
+		json_put_str(&w, "bleu_precision", r->bleu_precision);
 		json_put_real(&w, "best_bleu", r->best_bleu);
+		json_put_str(&w, "best_precision", r->best_precision);
 		write_count_or_null(&w, "best_step", r->best_step);
 		json_put_real(&w, "target_tps", r->target_tps);
 		json_close(&w, '}');
@@ -117,23 +122,53 @@ static void runs_row(struct buf *out, const char *label, size_t n, const char *c
 	buf_add_char(out, '\n');
 }
 
+/* "22.29 (bf16)" */
+static const char *bleu_cell(char out[NUMBER_TEXT_BYTES], double bleu, const char *precision)
+{
+	struct buf text = { 0 };
+
+	status_add_bleu(&text, bleu, precision);
+	snprintf(out, NUMBER_TEXT_BYTES, "%s", buf_text(&text));
+	buf_free(&text);
+	return out;
+}
+
+/* A line for each run that has ended: "RUN: finished: 42 minutes are over". */
+static void add_run_ends(const struct side_by_side *s, struct buf *out)
+{
+	bool first = true;
+
+	for (size_t k = 0; k < s->n; k++) {
+		const struct run_end end = status_get_end(&s->status[k]);
+
+		if (!*end.text)
+			continue;
+		buf_printf(out, "%s%s: %s: %s\n", first ? "\n" : "", s->names[k],
+			   s->status[k].state, end.text);
+		first = false;
+	}
+}
+
 static void runs_text(const struct side_by_side *s, struct buf *out)
 {
-	char text[6][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
-	const char *rows[7][OPTION_DIFF_MAX_RUNS];
-	static const char *const labels[] = { "state",	   "step",    "loss",		"dev BLEU",
-					      "best BLEU", "at step", "target tokens/s" };
+	char text[7][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
+	const char *rows[8][OPTION_DIFF_MAX_RUNS];
+	static const char *const labels[] = {
+		"state",    "step",	 "NLL",	    "perplexity",
+		"dev BLEU", "best BLEU", "at step", "target tokens/s"
+	};
 
 	for (size_t k = 0; k < s->n; k++) {
 		const struct run_status *r = &s->status[k];
 
 		rows[0][k] = r->state;
 		rows[1][k] = format_count(text[0][k], r->step);
-		rows[2][k] = format_fixed(text[1][k], r->loss, 3);
-		rows[3][k] = format_fixed(text[2][k], r->bleu, 2);
-		rows[4][k] = format_fixed(text[3][k], r->best_bleu, 2);
-		rows[5][k] = format_count(text[4][k], r->best_step);
-		rows[6][k] = format_value(text[5][k], r->target_tps);
+		rows[2][k] = format_fixed(text[1][k], r->nll, 3);
+		rows[3][k] = format_fixed(text[2][k], exp(r->nll), 2);
+		rows[4][k] = bleu_cell(text[3][k], r->bleu, r->bleu_precision);
+		rows[5][k] = bleu_cell(text[4][k], r->best_bleu, r->best_precision);
+		rows[6][k] = format_count(text[5][k], r->best_step);
+		rows[7][k] = format_value(text[6][k], r->target_tps);
 	}
 	runs_row(out, "", s->n, s->names);
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
@@ -143,6 +178,7 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 	for (size_t i = 0; i < s->differ.n; i++)
 		runs_row(out, s->differ.rows[i].option, s->n,
 			 (const char *const *)s->differ.rows[i].values);
+	add_run_ends(s, out);
 }
 
 int text_command_runs(const struct conf *c, struct buf *out, struct err *e)

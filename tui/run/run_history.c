@@ -145,7 +145,8 @@ static void reset_history(struct run_history *h)
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
 	h->earlier_attempts_s = 0;
 	h->stop_state = RUN_UNKNOWN;
-	*h->host = *h->precision = *h->backend = 0;
+	h->end = (struct run_end){ 0 };
+	*h->asked_by = *h->host = *h->precision = *h->backend = 0;
 }
 
 struct run_history *history_open(const char *workspace, const char *name, struct err *e)
@@ -229,6 +230,8 @@ static int read_state_file(struct run_history *h, struct err *e)
 	h->files->launcher_state = state_by_name(json_text(json_get(state, "state"), ""));
 	h->attempt = json_integer(json_get(state, "attempt"), h->attempt);
 	h->exit_status = json_integer(json_get(state, "exit"), -1);
+	history_copy_text(h->asked_by, sizeof(h->asked_by),
+			  json_text(json_get(state, "asked_by"), ""));
 	if (!*h->host)
 		history_copy_text(h->host, sizeof(h->host), json_text(json_get(state, "host"), ""));
 	json_free(state);
@@ -247,6 +250,8 @@ static void read_run_length(struct run_history *h)
 	if (!conf_load_recipe(&c, h->files->recipe_path, &ignored)) {
 		h->total_steps = c.steps;
 		h->max_minutes = c.max_minutes;
+		h->patience = c.patience;
+		h->loss_decides = c.stop_metric == BEST_LOSS;
 	}
 	conf_free(&c);
 }
@@ -400,10 +405,18 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
 }
 
-bool history_is_time_over(const struct run_history *h)
+struct run_end history_get_end(const struct run_history *h)
 {
-	return h->state == RUN_FINISHED && h->max_minutes > 0 && h->step >= 0 &&
-	       h->step < h->total_steps;
+	const struct run_limits limits = { .step = h->step,
+					   .steps = h->total_steps,
+					   .minutes = h->max_minutes,
+					   .patience = h->patience,
+					   .loss_decides = h->loss_decides,
+					   .exit = h->exit_status };
+	struct run_end end = h->end;
+
+	run_end_complete(&end, run_state_name(h->state), h->asked_by, &limits);
+	return end;
 }
 
 double history_elapsed(const struct run_history *h, double now)
@@ -429,6 +442,11 @@ double history_remaining(const struct run_history *h, double now)
 		left = left < by_time ? left : by_time;
 	}
 	return left;
+}
+
+const struct series *history_train_nll(const struct run_history *h)
+{
+	return h->nll.n || !h->loss.n ? &h->nll : &h->loss;
 }
 
 const struct history_line *history_line(const struct run_history *h, size_t i)

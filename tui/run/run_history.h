@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/base/run_end.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"
 
@@ -73,6 +74,10 @@ struct run_history {
 	int64_t step;	     /* latest step; -1: none yet */
 	int64_t total_steps; /* last step of the whole run; -1: unknown */
 	double max_minutes;  /* time limit in minutes; 0: none */
+	int64_t patience;    /* evaluations without a better one that end the run; 0: no limit */
+	bool loss_decides;   /* patience compares the loss, not BLEU */
+	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
+	struct run_end end;  /* private: of the last record "stop"; see history_get_end() */
 	double epoch;
 	double best_bleu;
 	int64_t best_step;
@@ -129,8 +134,8 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 struct json;
 int history_add_record(struct run_history *h, const struct json *record, struct err *e);
 
-/* Whether the run finished before its last step because its time limit was reached. */
-bool history_is_time_over(const struct run_history *h);
+/* Why the run ended, in words; RUN_END_UNKNOWN while it runs. */
+struct run_end history_get_end(const struct run_history *h);
 
 /* Seconds of training so far, without pauses between attempts; NaN before the first start. */
 double history_elapsed(const struct run_history *h, double now);
@@ -147,6 +152,12 @@ struct history_quantity {
 #define HISTORY_QUANTITIES 19
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
 struct series *history_series(struct run_history *h, size_t quantity);
+
+/*
+ * The training curve that belongs beside dev_nll: the NLL without label smoothing; the loss if the
+ * journal has nothing else, as that of an imported run.
+ */
+const struct series *history_train_nll(const struct run_history *h);
 
 /* Line i of the log, 0 the oldest. Borrowed until the next update. */
 const struct history_line *history_line(const struct run_history *h, size_t i);

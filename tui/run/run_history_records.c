@@ -162,6 +162,7 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 		h->earlier_attempts_s += MAX(h->last_t - h->attempt_t, 0);
 	h->attempt_t = t;
 	h->stop_state = RUN_UNKNOWN;
+	h->end = (struct run_end){ 0 };
 	if (!isfinite(h->first_t))
 		h->first_t = t;
 	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
@@ -261,6 +262,8 @@ static int history_add_eval(struct run_history *h, const struct json *r, double 
 	double bleu = json_number(json_get(r, bleu_field), NAN),
 	       dev = json_number(json_get(r, dev_field), NAN);
 	bool best = json_boolean(json_get(r, "best"), false);
+	const char *precision =
+		json_text(json_get(r, "precision"), h->imported ? "" : h->precision);
 	struct history_line *line;
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 
@@ -278,8 +281,9 @@ static int history_add_eval(struct run_history *h, const struct json *r, double 
 		h->best_step = step;
 	}
 	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
-	snprintf(line->text, sizeof(line->text), "BLEU %s   dev NLL %s   train NLL %s   %s s",
-		 format_fixed(a, bleu, 2), format_fixed(b, dev, 3),
+	snprintf(line->text, sizeof(line->text),
+		 "BLEU %s%s%.7s%s   dev NLL %s   train NLL %s   %s s", format_fixed(a, bleu, 2),
+		 *precision ? " (" : "", precision, *precision ? ")" : "", format_fixed(b, dev, 3),
 		 format_fixed(c, h->train_nll, 3),
 		 format_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
 	return 0;
@@ -314,22 +318,24 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 {
 	const char *reason = json_text(json_get(r, "reason"), "-");
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
-	char over[NUMBER_TEXT_BYTES];
+	const struct run_limits limits = { .step = step,
+					   .steps = h->total_steps,
+					   .minutes = h->max_minutes,
+					   .patience = h->patience,
+					   .loss_decides = h->loss_decides,
+					   .exit = json_integer(json_get(r, "exit"), -1) };
+	struct run_end end;
 
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
-	h->exit_status = json_integer(json_get(r, "exit"), -1);
+	h->exit_status = limits.exit;
 	h->stop_state = !strcmp(reason, "finished") ? RUN_FINISHED
 			: !strcmp(reason, "asked")  ? RUN_STOPPED
 						    : RUN_FAILED;
-	if (h->exit_status > 0)
-		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason,
-			 h->exit_status);
-	else if (h->stop_state == RUN_FINISHED && h->max_minutes > 0 && step >= 0 &&
-		 step < h->total_steps)
-		snprintf(line->text, sizeof(line->text), "%.100s: %s", reason,
-			 format_time_is_over(over, h->max_minutes));
-	else
-		history_copy_text(line->text, sizeof(line->text), reason);
+	run_end_read(&h->end, r);
+	end = h->end;
+	run_end_complete(&end, NULL, NULL, &limits);
+	snprintf(line->text, sizeof(line->text), "%s%s%.100s", run_state_name(h->stop_state),
+		 *end.text ? ": " : "", end.text);
 }
 
 int history_add_record(struct run_history *h, const struct json *r, struct err *e)

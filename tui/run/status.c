@@ -82,6 +82,7 @@ static void read_launcher_state(struct run_status *s, const char *path)
 	copy_json_field(s->host, sizeof(s->host), json_get(root, "host"));
 	copy_json_field(s->network, sizeof(s->network), json_get(root, "network"));
 	copy_json_field(s->event, sizeof(s->event), json_get(root, "event"));
+	copy_json_field(s->asked_by, sizeof(s->asked_by), json_get(root, "asked_by"));
 	name_hosts(s, json_get(root, "hosts"));
 	json_free(root);
 	buf_free(&text);
@@ -94,17 +95,29 @@ void status_add_record(struct run_status *s, const struct json *r)
 	s->latest = json_number(json_get(r, "t"), s->latest);
 	if (!strcmp(kind, "train") || !strcmp(kind, "eval") || !strcmp(kind, "save"))
 		s->step = json_integer(json_get(r, "step"), s->step);
+	if (!strcmp(kind, "start")) {
+		s->end = (struct run_end){ 0 };
+		snprintf(s->precision, sizeof(s->precision), "%.7s",
+			 json_text(json_get(r, "precision"), ""));
+	} else if (!strcmp(kind, "stop")) {
+		run_end_read(&s->end, r);
+	}
 	if (!strcmp(kind, "train")) {
 		s->loss = json_number(json_get(r, "loss"), NAN);
+		s->nll = json_number(json_get(r, "nll"), NAN);
 		s->lr = json_number(json_get(r, "lr"), NAN);
 		s->source_tps = json_number(json_get(r, "source_tps"), NAN);
 		s->target_tps = json_number(json_get(r, "target_tps"), NAN);
 	} else if (!strcmp(kind, "eval")) {
 		s->bleu = json_number(json_get(r, "bleu"), NAN);
 		s->bleu_step = s->step;
+		/* evaluations decode as the run trains; older records do not say it */
+		snprintf(s->bleu_precision, sizeof(s->bleu_precision), "%.7s",
+			 json_text(json_get(r, "precision"), s->precision));
 		if (!isnan(s->bleu) && !(s->best_bleu >= s->bleu)) {
 			s->best_bleu = s->bleu;
 			s->best_step = s->step;
+			memcpy(s->best_precision, s->bleu_precision, sizeof(s->best_precision));
 		}
 	}
 }
@@ -131,17 +144,33 @@ static void read_planned_end(struct run_status *s, const char *path)
 
 	s->steps = -1;
 	s->max_minutes = 0;
+	s->patience = 0;
 	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, path, &ignored)) {
 		s->steps = c.steps;
 		s->max_minutes = c.max_minutes;
+		s->patience = c.patience;
+		s->loss_decides = c.stop_metric == BEST_LOSS;
 	}
 	conf_free(&c);
 }
 
-bool status_is_time_over(const struct run_status *s)
+struct run_limits status_limits(const struct run_status *s)
 {
-	return !s->alive && !strcmp(s->state, "finished") && s->max_minutes > 0 && s->step >= 0 &&
-	       s->step < s->steps;
+	return (struct run_limits){ .step = s->step,
+				    .steps = s->steps,
+				    .minutes = s->max_minutes,
+				    .patience = s->patience,
+				    .loss_decides = s->loss_decides,
+				    .exit = s->exit };
+}
+
+struct run_end status_get_end(const struct run_status *s)
+{
+	const struct run_limits limits = status_limits(s);
+	struct run_end end = s->end;
+
+	run_end_complete(&end, s->alive ? "running" : s->state, s->asked_by, &limits);
+	return end;
 }
 
 /* Whether the state is one of a living launcher. */
@@ -166,6 +195,7 @@ void status_init(struct run_status *s, const char *name)
 				  .best_step = -1,
 				  .latest = NAN,
 				  .loss = NAN,
+				  .nll = NAN,
 				  .lr = NAN,
 				  .source_tps = NAN,
 				  .target_tps = NAN,
@@ -274,20 +304,28 @@ static void show_launch(const struct run_status *s, struct buf *out)
 				 "from its last checkpoint\n");
 }
 
+void status_add_bleu(struct buf *out, double bleu, const char *precision)
+{
+	char text[NUMBER_TEXT_BYTES];
+
+	buf_add_str(out, format_fixed(text, bleu, 2));
+	if (isfinite(bleu) && *precision)
+		buf_printf(out, " (%s)", precision);
+}
+
 static void show_text(const struct run_status *s, double now, struct buf *out)
 {
-	char here[256] = "", over[NUMBER_TEXT_BYTES];
+	const struct run_end end = status_get_end(s);
+	char here[256] = "";
 
 	gethostname(here, sizeof(here) - 1);
 	buf_printf(out, "%s: %s", s->name, s->state);
-	if (status_is_time_over(s))
-		buf_printf(out, ": %s", format_time_is_over(over, s->max_minutes));
+	if (*end.text)
+		buf_printf(out, ": %s", end.text);
 	if (s->alive && s->pid > 0)
 		buf_printf(out, " (pid %lld%s%s)", (long long)s->pid,
 			   s->host[0] && strcmp(s->host, here) ? " on " : "",
 			   s->host[0] && strcmp(s->host, here) ? s->host : "");
-	if (!strcmp(s->state, "failed") && s->exit >= 0)
-		buf_printf(out, " (exit %lld)", (long long)s->exit);
 	if (!isnan(s->latest)) {
 		buf_add_str(out, ", last record ");
 		add_age(out, MAX(0.0, now - s->latest));
@@ -302,8 +340,8 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, " of ");
 		append_grouped_count(out, (double)s->steps);
 	}
-	if (!isnan(s->loss))
-		buf_printf(out, ", loss %.3f", s->loss);
+	if (!isnan(s->nll))
+		buf_printf(out, ", NLL %.3f, perplexity %.2f", s->nll, exp(s->nll));
 	if (!isnan(s->target_tps)) {
 		buf_add_str(out, ", ");
 		append_grouped_count(out, s->target_tps);
@@ -312,9 +350,13 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 	buf_add_char(out, '\n');
 	show_launch(s, out);
 	if (!isnan(s->bleu)) {
-		buf_printf(out, "  dev BLEU %.2f at step ", s->bleu);
+		buf_printf(out, "  dev BLEU ");
+		status_add_bleu(out, s->bleu, s->bleu_precision);
+		buf_add_str(out, " at step ");
 		append_grouped_count(out, (double)s->bleu_step);
-		buf_printf(out, ", best %.2f at step ", s->best_bleu);
+		buf_add_str(out, ", best ");
+		status_add_bleu(out, s->best_bleu, s->best_precision);
+		buf_add_str(out, " at step ");
 		append_grouped_count(out, (double)s->best_step);
 		buf_add_char(out, '\n');
 	}
@@ -332,6 +374,8 @@ static void write_status_count(struct json_writer *w, const char *key, int64_t v
 
 static void show_json(const struct run_status *s, struct json_writer *w)
 {
+	const struct run_end end = status_get_end(s);
+
 	json_open(w, '{');
 	json_put_str(w, "run", s->name);
 	json_put_str(w, "state", s->state);
@@ -340,6 +384,7 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	write_status_count(w, "attempt", s->attempt);
 	write_status_count(w, "ranks", s->ranks);
 	write_status_count(w, "exit", s->exit);
+	json_put_str(w, "end", end.text);
 	write_status_count(w, "restarts", s->restarts);
 	json_put_str(w, "host", s->host);
 	write_status_count(w, "hosts", s->n_hosts);
@@ -350,12 +395,15 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	write_status_count(w, "step", s->step);
 	write_status_count(w, "steps", s->steps);
 	json_put_real(w, "loss", s->loss);
+	json_put_real(w, "nll", s->nll);
 	json_put_real(w, "lr", s->lr);
 	json_put_real(w, "source_tps", s->source_tps);
 	json_put_real(w, "target_tps", s->target_tps);
 	json_put_real(w, "bleu", s->bleu);
 	write_status_count(w, "bleu_step", s->bleu_step);
+	json_put_str(w, "bleu_precision", s->bleu_precision);
 	json_put_real(w, "best_bleu", s->best_bleu);
+	json_put_str(w, "best_precision", s->best_precision);
 	write_status_count(w, "best_step", s->best_step);
 	json_close(w, '}');
 }

@@ -12,6 +12,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/run_end.h"
 #include "share/conf/conf.h"
 
 struct run_status {
@@ -31,9 +32,17 @@ struct run_status {
 	double latest;	     /* unix seconds of the last record */
 	int64_t step, steps; /* done, and planned for the whole run */
 	double max_minutes;  /* time limit; 0: none */
-	double loss, lr, source_tps, target_tps;
+	int64_t patience;    /* evaluations without a better one that end the run; 0: no limit */
+	bool loss_decides;   /* patience compares the loss, not BLEU */
+	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
+	struct run_end end;  /* of the journal, see status_get_end() */
+	double loss;	     /* nats per target token, label-smoothed */
+	double nll;	     /* without smoothing */
+	double lr, source_tps, target_tps;
 	double bleu, best_bleu;
 	int64_t bleu_step, best_step;
+	/* of matrix products: in training; of those that gave bleu and best_bleu; "": unknown */
+	char precision[8], bleu_precision[8], best_precision[8];
 };
 
 /* Read the status of runs/NAME. ERR_NOINPUT: no such run. */
@@ -48,8 +57,14 @@ void status_init(struct run_status *s, const char *name);
 int status_read_files(struct run_status *s, const char *folder, struct err *e);
 void status_add_record(struct run_status *s, const struct json *record);
 
-/* Whether the run finished before its last step because its time limit was reached. */
-bool status_is_time_over(const struct run_status *s);
+/* Why the run ended, in words; RUN_END_UNKNOWN while it is alive. */
+struct run_end status_get_end(const struct run_status *s);
+
+/* The limits that status_get_end() and run_end_longer() need. */
+struct run_limits status_limits(const struct run_status *s);
+
+/* Append "22.29 (bf16)". */
+void status_add_bleu(struct buf *out, double bleu, const char *precision);
 
 /* The command "status": append the named run or all runs to out, as text or (--json) as JSON. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);

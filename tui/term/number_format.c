@@ -177,11 +177,3 @@ const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, 
 	shorten_exponent(out);
 	return out;
 }
-
-const char *format_time_is_over(char out[NUMBER_TEXT_BYTES], double minutes)
-{
-	bool one = minutes == 1;
-
-	snprintf(out, NUMBER_TEXT_BYTES, "%.6g minute%s over", minutes, one ? " is" : "s are");
-	return out;
-}

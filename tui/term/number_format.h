@@ -21,8 +21,6 @@ const char *format_fixed(char out[NUMBER_TEXT_BYTES], double value, int decimals
 const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes);
 /* 151 → "2:31", 3751 → "1:02:31", 273600 → "3d 04:00" */
 const char *format_duration(char out[NUMBER_TEXT_BYTES], double seconds);
-/* Why a run ended at its time limit: 3 → "3 minutes are over" */
-const char *format_time_is_over(char out[NUMBER_TEXT_BYTES], double minutes);
 
 /*
  * A round step, 1, 2, 2.5 or 5 times a power of ten, that divides range into at most n parts (2.5

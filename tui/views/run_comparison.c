@@ -15,14 +15,14 @@
 #define BUDGET_S     0.02
 #define FIRST_CHOSEN 3 /* runs chosen when the view opens */
 
-const char *const compare_metric_names[COMPARE_METRICS] = { "training loss", "dev NLL",
+const char *const compare_metric_names[COMPARE_METRICS] = { "training NLL",  "dev NLL",
 							    "dev BLEU",	     "learning rate",
 							    "gradient norm", "target tokens/s" };
 const char *const compare_axis_names[COMPARE_AXES] = { "steps", "minutes of training",
 						       "million target tokens" };
 
 static const size_t offsets[COMPARE_METRICS] = {
-	offsetof(struct run_history, loss),	 offsetof(struct run_history, dev_nll),
+	offsetof(struct run_history, nll),	 offsetof(struct run_history, dev_nll),
 	offsetof(struct run_history, bleu),	 offsetof(struct run_history, rate),
 	offsetof(struct run_history, grad_norm), offsetof(struct run_history, target_tps)
 };
@@ -154,11 +154,14 @@ double comparison_clock_at(const struct series *clock, double x)
 static int make_curve(const struct run_comparison *b, struct compared_run *r,
 		      const struct run_history *h, struct err *e)
 {
-	const struct series *from = (const void *)((const char *)h + offsets[b->metric]);
+	const struct series *from = b->metric == COMPARE_TRAIN_NLL
+					    ? history_train_nll(h)
+					    : (const void *)((const char *)h + offsets[b->metric]);
 	const struct series *clock = b->axis == COMPARE_TIME ? &h->elapsed : &h->tokens;
 	double unit = b->axis == COMPARE_TIME ? 60 : 1e6;
 	size_t n = 0;
 
+	r->is_loss = from == &h->loss;
 	if (!r->curve.points &&
 	    !(r->curve.points = mem_alloc(SERIES_POINTS, sizeof(*r->curve.points), e)))
 		return e->code;

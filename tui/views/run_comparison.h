@@ -20,7 +20,7 @@
 #include "tui/run/run_history.h"
 
 enum compare_metric {
-	COMPARE_LOSS,
+	COMPARE_TRAIN_NLL,
 	COMPARE_DEV_NLL,
 	COMPARE_BLEU,
 	COMPARE_RATE,
@@ -36,6 +36,7 @@ struct compared_run {
 	struct run_history *own; /* owned; NULL: uses the context's, or not chosen */
 	bool changed;		 /* the history has newer data than the curve */
 	struct series curve;	 /* the metric over the axis; points owned */
+	bool is_loss;		 /* the curve is the loss: the run has no training NLL */
 	double end;		 /* end of its axis; NaN: unknown */
 };
 

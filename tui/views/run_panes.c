@@ -131,12 +131,14 @@ static const struct {
 
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 {
-	char text[NUMBER_TEXT_BYTES], state[2 * NUMBER_TEXT_BYTES];
+	const struct run_end end = history_get_end(h);
+	/* the row below shows how many steps are done */
+	bool has_reason = *end.text && end.why != RUN_END_STEPS;
+	char text[NUMBER_TEXT_BYTES], state[20 + sizeof(end.text)];
 	int at = r.col + 1, right;
 
-	snprintf(state, sizeof(state), "%s%s%s", run_state_name(h->state),
-		 history_is_time_over(h) ? ": " : "",
-		 history_is_time_over(h) ? format_time_is_over(text, h->max_minutes) : "");
+	snprintf(state, sizeof(state), "%s%s%s", run_state_name(h->state), has_reason ? ": " : "",
+		 has_reason ? end.text : "");
 	right = r.col + r.cols - 2 - grid_text_width(g, state);
 
 	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);

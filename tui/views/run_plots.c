@@ -19,7 +19,7 @@ static const uint32_t pen_signs[] = {
 };
 
 static const char *const pane_titles[PANE_COUNT] = {
-	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev",	  [PANE_RATE] = "learning rate",
+	[PANE_LOSS] = "NLL",	   [PANE_BLEU] = "BLEU, dev",	  [PANE_RATE] = "learning rate",
 	[PANE_SPEED] = "tokens/s", [PANE_GRAD] = "gradient norm", [PANE_SPLIT] = "step",
 };
 
@@ -47,18 +47,15 @@ static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot
 static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pane pane, bool narrow)
 {
 	struct pane_plot p = { .from_zero = true, .decimals = -1 };
+	bool is_nll = history_train_nll(h) == &h->nll;
 
 	switch (pane) {
 	case PANE_LOSS:
-		add_pane_line(&p, &h->loss, PLOT_LINE, "train", "train/loss");
-		add_pane_line(&p, &h->dev_nll, PLOT_MARKED,
-			      h->imported ? "dev"
-			      : narrow	  ? "dev"
-					  : "dev NLL",
-			      "dev/nll");
-		/* NLL without dropout and label smoothing: comparable with the dev set's. */
+		add_pane_line(&p, history_train_nll(h), PLOT_LINE, "train",
+			      is_nll ? "train/nll" : "train/loss");
+		add_pane_line(&p, &h->dev_nll, PLOT_MARKED, "dev", "dev/nll");
 		if (h->sample_nll.n && !narrow)
-			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
+			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train, no dropout",
 				      "dev/train_sample_nll");
 		p.from_zero = false;
 		p.decimals = narrow ? 2 : 3;
@@ -146,10 +143,17 @@ static int step_piece(const struct plot_viewport *s, struct legend *piece,
 	return 1;
 }
 
-/* Title of a pane, with a note about unusual axes. */
-static void name_pane(const struct plot_viewport *s, enum run_pane pane, char *out, size_t size)
+/* Title of a pane, with a note about unusual axes. A narrow pane has no room for units. */
+static void name_pane(const struct plot_viewport *s, enum run_pane pane, bool narrow,
+		      const struct run_history *h, char *out, size_t size)
 {
-	snprintf(out, size, "%s%s%s", pane_titles[pane],
+	const char *title = pane_titles[pane];
+
+	if (pane == PANE_LOSS && history_train_nll(h) == &h->loss)
+		title = narrow ? "loss" : "loss, label-smoothed";
+	else if (pane == PANE_LOSS && !narrow)
+		title = "NLL (nats a token)";
+	snprintf(out, size, "%s%s%s", title,
 		 pane != PANE_SPLIT && s->log_y >> pane & 1 ? ", log" : "",
 		 isfinite(s->from) ? ", part" : "");
 }
@@ -251,7 +255,8 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
 		   struct run_view_state *s)
 {
-	struct pane_plot p = make_pane_plot(h, pane, box.cols < 48);
+	const bool narrow = box.cols < 48;
+	struct pane_plot p = make_pane_plot(h, pane, narrow);
 	struct plot plot = { .lines = p.lines,
 			     .n = p.n,
 			     .from_zero = p.from_zero,
@@ -259,7 +264,7 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 			     .n_marks = s->n_marks };
 	char title[60];
 
-	name_pane(&s->plots, pane, title, sizeof(title));
+	name_pane(&s->plots, pane, narrow, h, title, sizeof(title));
 	draw_box(g, box, title, s->focus == pane);
 	if (pane == PANE_SPLIT) {
 		draw_split(g, box, h, s, title);

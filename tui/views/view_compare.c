@@ -238,7 +238,8 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
 	struct plot p = { .lines = lines, .cursor = NAN };
 	const struct run_comparison *b = &c->comparison;
-	bool exact = b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU, smoothed = false;
+	bool exact = b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU, smoothed = false,
+	     has_loss = false;
 	char title[120];
 	double end = 0;
 
@@ -248,13 +249,15 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 		lines[p.n] =
 			(struct plot_line){ &b->runs[i].curve, looks[p.n].pen, looks[p.n].style };
 		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
+		has_loss |= b->runs[i].is_loss;
 		p.n++;
 	}
 	/* no smoothing of evaluations: they are few, and each is a mean */
 	for (size_t i = 0; i < p.n && !exact; i++)
 		smoothed |= plot_line_smoothing(&lines[i], viewport_smoothing(&c->viewport)) > 0;
-	snprintf(title, sizeof(title), "%s by %s%s", compare_metric_names[b->metric],
-		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "");
+	snprintf(title, sizeof(title), "%s by %s%s%s", compare_metric_names[b->metric],
+		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "",
+		 has_loss ? ", of imported runs the loss" : "");
 	draw_box(g, box, title, false);
 	if (!p.n) {
 		const char *text = b->n ? "no run selected; Space selects one" : "no run yet";

@@ -399,7 +399,7 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
 		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
 		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
-	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
+	char text[320], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
@@ -424,7 +424,9 @@ static void draw_run_row(struct grid *g, const struct home_row *at, const struct
 {
 	const struct run_status *s = &run->status;
 	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES],
-		d[NUMBER_TEXT_BYTES], over[NUMBER_TEXT_BYTES] = "";
+		d[NUMBER_TEXT_BYTES];
+	const struct run_end end = status_get_end(s);
+	bool has_reason = *end.text && end.why != RUN_END_STEPS; /* the row shows the steps */
 	bool bad = !strcmp(s->state, "failed") || !strcmp(s->state, "lost"),
 	     fine = !strcmp(s->state, "finished");
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
@@ -437,13 +439,11 @@ static void draw_run_row(struct grid *g, const struct home_row *at, const struct
 			  : 0x25A0);
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
 	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, style), s->state);
-	if (status_is_time_over(s))
-		format_time_is_over(over, s->max_minutes);
 	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s%s%s",
 		 format_count(a, s->step), format_count(b, s->steps),
 		 format_fixed(c, s->best_bleu, 2), s->alive ? "  " : "",
 		 s->alive ? format_value(d, s->target_tps) : "", s->alive ? " tokens/s" : "",
-		 *over ? "  " : "", over);
+		 has_reason ? "  " : "", has_reason ? end.text : "");
 	draw_text(g, at->row, col + 31, right - col - 31, style_of(at, STYLE_NORMAL), text);
 }
 

@@ -63,24 +63,9 @@ static bool is_plain_shell_char(char ch)
 void command_line_quote(const struct command_line *c, struct buf *out)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		const char *p = c->all[i];
-		bool plain = *p != 0;
-
-		for (; *p && plain; p++)
-			plain = is_plain_shell_char(*p) || *p == ':' || *p == '%';
 		if (i)
 			buf_add_char(out, ' ');
-		if (plain) {
-			buf_add_str(out, c->all[i]);
-			continue;
-		}
-		buf_add_char(out, '\'');
-		for (p = c->all[i]; *p; p++)
-			if (*p == '\'')
-				buf_add_str(out, "'\\''");
-			else
-				buf_add_char(out, *p);
-		buf_add_char(out, '\'');
+		text_quote_shell(out, c->all[i]);
 	}
 }
 

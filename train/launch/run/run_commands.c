@@ -101,6 +101,7 @@ struct awaited_record {
 	double t;	  /* unix seconds of the newest one; -1: none yet */
 	int64_t step;	  /* -1: none yet */
 	double bleu;
+	char precision[8]; /* of bleu; "": unknown */
 	char trouble[300]; /* a warning that contains "evaluat"; "": none */
 };
 
@@ -118,6 +119,8 @@ static double read_awaited_records(struct journal_reader *r, struct awaited_reco
 			w->t = json_number(json_get(record, "t"), w->t);
 			w->step = json_integer(json_get(record, "step"), w->step);
 			w->bleu = json_number(json_get(record, "bleu"), NAN);
+			snprintf(w->precision, sizeof(w->precision), "%.7s",
+				 json_text(json_get(record, "precision"), ""));
 		} else if (!strcmp(kind, "event") && strstr(text, "evaluat") &&
 			   !strcmp(json_text(json_get(record, "level"), ""), "warning")) {
 			snprintf(w->trouble, sizeof(w->trouble), "%s", text);
@@ -201,7 +204,7 @@ static int print_result_object(struct json_writer *w, struct err *e)
 	return file_put_stdout(w->out, e);
 }
 
-/* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5} */
+/* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5,"precision":"fp32"} */
 static int print_request_result(const struct run_request *a, struct err *e)
 {
 	struct buf out = { 0 };
@@ -211,8 +214,10 @@ static int print_request_result(const struct run_request *a, struct err *e)
 	open_result_object(&w, a->run_handle.name);
 	json_put_str(&w, "done", a->done);
 	json_put_int(&w, "step", a->awaited_record.step);
-	if (!strcmp(a->awaited_record.kind, "eval"))
+	if (!strcmp(a->awaited_record.kind, "eval")) {
 		json_put_real(&w, "bleu", a->awaited_record.bleu);
+		json_put_str(&w, "precision", a->awaited_record.precision);
+	}
 	rc = print_result_object(&w, e);
 	buf_free(&out);
 	return rc;
@@ -248,8 +253,9 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 
 	*status = 0;
 	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.run_handle.name,
-			(long long)a.awaited_record.step, a.awaited_record.bleu);
+		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f (%s)\n", a.run_handle.name,
+			(long long)a.awaited_record.step, a.awaited_record.bleu,
+			a.awaited_record.precision);
 	if (!rc && c->json)
 		rc = print_request_result(&a, e);
 	run_handle_close(&a.run_handle);
