@@ -44,16 +44,16 @@ check-all: all $(long_programs)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$(TESTS) $(long_tests)"
 # Lines that the C tests run, by room; in a build of its own.
 coverage:
-	BUILD=$(abs_top_builddir)/build-coverage sh $(srcdir)/%D%/coverage.sh
+	BUILD="$(abs_top_builddir)/build-coverage" sh $(srcdir)/%D%/coverage.sh
 .PHONY: check-long check-all coverage
 # Sanitizers: sizes that cannot be had are refused, as everywhere, not fatal.
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; \
 	TEST_JOBS=$${TEST_JOBS-2}; export TEST_JOBS; \
 	ASAN_OPTIONS=$${ASAN_OPTIONS-allocator_may_return_null=1}; export ASAN_OPTIONS; \
-	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE; \
-	WERKBANK_RUNTIME=$(abs_top_builddir)/tests/runtime; export WERKBANK_RUNTIME; \
-	XDG_CONFIG_HOME=$(abs_top_builddir)/tests/runtime; export XDG_CONFIG_HOME; \
-	XDG_STATE_HOME=$(abs_top_builddir)/tests/runtime; export XDG_STATE_HOME;
+	WERKBANK_SHARE="$(abs_top_srcdir)/share"; export WERKBANK_SHARE; \
+	WERKBANK_RUNTIME="$(abs_top_builddir)/tests/runtime"; export WERKBANK_RUNTIME; \
+	XDG_CONFIG_HOME="$(abs_top_builddir)/tests/runtime"; export XDG_CONFIG_HOME; \
+	XDG_STATE_HOME="$(abs_top_builddir)/tests/runtime"; export XDG_STATE_HOME;
 
 # Records of processes that tests killed: not among those of the user's own runs.
 clean-local:

@@ -59,7 +59,7 @@ $(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels
 
 check-cudasim: tests/cuda_run %D%/werkbank-train %D%/werkbank-eval $(bin_PROGRAMS)
 	srcdir=$(srcdir) ./tests/cuda_run
-	WERKBANK_SHARE=$(abs_top_srcdir)/share sh $(srcdir)/tests/cudasim/cuda_train.sh
+	WERKBANK_SHARE="$(abs_top_srcdir)/share" sh $(srcdir)/tests/cudasim/cuda_train.sh
 # Mutation test, mutants.sh: takes more than half an hour.
 check-mutants: tests/cuda_run
 	COMPILE='$(CXX) -std=gnu++17 -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) -w -x c++ -c' \

@@ -13,5 +13,5 @@ tests_fuzz_search_SOURCES = %D%/libfuzzer.c $(fuzz_sources)
 tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_search_LDADD = libtui.a libeval.a $(train_libs) $(CURSES_LIBS)
 fuzz:
-	@$(MKDIR_P) fuzz-build && top=`cd $(srcdir) && pwd` && cd fuzz-build && sh $$top/%D%/run.sh $$top
+	@$(MKDIR_P) fuzz-build && top=`cd "$(srcdir)" && pwd` && cd fuzz-build && sh "$$top/%D%/run.sh" "$$top"
 .PHONY: fuzz

@@ -121,7 +121,8 @@ fi
 if command -v fish >/dev/null 2>&1; then
 	werkbank _completion fish >werkbank.fish
 	HOME=$tmp; export HOME
-	ask() { fish --no-config -c 'source werkbank.fish; complete -C $argv[1]' "$1" | cut -f 1; }
+	# in the C locale fish finds no command in a folder with a letter like Ü in its name
+	ask() { LC_ALL=C.UTF-8 fish --no-config -c 'source werkbank.fish; complete -C $argv[1]' "$1" | cut -f 1; }
 	judge fish
 else
 	skip fish "no fish"
