@@ -9,6 +9,7 @@
 #	cudasim		the simulated GPU under sanitizers
 #	hosts		hosts of a laboratory, with all of its cases; needs root
 #	faults		faults of hosts, all of them; needs root
+#	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
 #	package		the Debian package
 #	tutorial	the tutorial at its full size, outputs compared
@@ -73,6 +74,11 @@ night_faults() {
 	full_tree || return 0
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
 }
+night_slurm() {
+	part_install slurmctld munge slurmctld slurmd slurm-client || { part_skip slurm "it cannot be installed here"; return 0; }
+	full_tree || return 0
+	part slurm as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/slurm.sh"
+}
 night_distcheck() {
 	full_tree || return 0
 	part distcheck part_make full distcheck TESTS="tests/run tests/program/cli.sh tests/program/install.sh"
@@ -108,7 +114,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts faults distcheck package tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

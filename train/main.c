@@ -242,6 +242,21 @@ static int run_bandwidth(int *argc, char ***argv, struct err *e)
 	return rc;
 }
 
+/* ---- _memory ----------------------------------------------------------- */
+
+static int print_memory(struct conf *c, struct err *e)
+{
+	double bytes;
+
+	if (conf_load_recipe(c, c->arguments[0], e))
+		return e->code;
+	conf_apply_size(c);
+	if (trainer_forecast_memory(c, (int)c->ranks, &bytes, e))
+		return e->code;
+	printf("%.0f\n", bytes);
+	return file_flush_stdout(e);
+}
+
 /* ---- main -------------------------------------------------------------- */
 
 static void print_version(void)
@@ -282,6 +297,8 @@ static int train_run_command(struct conf *c, int *argc, char ***argv, struct err
 		return doctor_run(c, e);
 	if (!strcmp(c->command, "_bandwidth"))
 		return run_bandwidth(argc, argv, e);
+	if (!strcmp(c->command, "_memory"))
+		return print_memory(c, e);
 	return run_rank(c, argc, argv, e);
 }
 

@@ -203,9 +203,10 @@ for kind in pbs slurm; do
 	if command -v bash >/dev/null 2>&1; then says "$kind: bash reads it" 0 '' bash -n "$tmp/$kind.sh"; fi
 	if command -v shellcheck >/dev/null 2>&1; then says "$kind: shellcheck" 0 '' shellcheck "$tmp/$kind.sh"; fi
 done
-says "pbs: nodes" 0 '^#PBS -l select=2:ncpus=[0-9]+:mpiprocs=2$' cat "$tmp/pbs.sh"
+says "pbs: nodes" 0 '^#PBS -l select=2:ncpus=[0-9]+:mpiprocs=2:mem=[0-9]+mb$' cat "$tmp/pbs.sh"
 says "pbs: walltime" 0 '^#PBS -l walltime=1:30:00$' cat "$tmp/pbs.sh"
 says "slurm: tasks" 0 '^#SBATCH --ntasks-per-node=2$' cat "$tmp/slurm.sh"
+says "slurm: memory" 0 '^#SBATCH --mem=[0-9]+M$' cat "$tmp/slurm.sh"
 says "slurm: time" 0 '^#SBATCH --time=1:30:00$' cat "$tmp/slurm.sh"
 says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --threads [0-9]+ --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
 # a batch system that only notes what it was asked

@@ -19,8 +19,9 @@ TEST(job_pbs_script)
 		       0))
 		printf("  %s\n", out);
 	bench_has(out, "#!/bin/bash\n#PBS -N my\n");
-	bench_has(out, "#PBS -l select=2:ncpus=6:mpiprocs=2+1:ncpus=12:mpiprocs=4\n#PBS -l "
-		       "place=scatter\n#PBS -l walltime=1:30:00\n");
+	bench_has(out, "#PBS -l select=2:ncpus=6:mpiprocs=2:mem=");
+	bench_has(out, "mb+1:ncpus=12:mpiprocs=4:mem=");
+	bench_has(out, "mb\n#PBS -l place=scatter\n#PBS -l walltime=1:30:00\n");
 	bench_has(out, "cd \"${PBS_O_WORKDIR:-.}\" || exit 66\n");
 	bench_has(out, "/runs/my\n");
 	bench_has(out, " --run my --hosts pbs --walltime 90 --threads 3 ");
@@ -43,7 +44,7 @@ TEST(job_slurm_script)
 				f, f),
 		  0);
 	bench_has(out, "#SBATCH --job-name=my\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n");
-	bench_has(out, "#SBATCH --cpus-per-task=5\n");
+	bench_has(out, "#SBATCH --cpus-per-task=5\n#SBATCH --mem=");
 	bench_has(out, "#SBATCH --gpus-per-node=2\n#SBATCH --time=1:00:00\n#SBATCH "
 		       "--signal=B:USR1@120\n#SBATCH --requeue\n#SBATCH --open-mode=append\n");
 	bench_has(out, "scontrol requeue \"$SLURM_JOB_ID\"\n");
@@ -89,7 +90,8 @@ TEST(job_k8s_manifest)
 	bench_has(out, "            - \"/etc/mpi/hostfile\"\n            - \"--threads\"\n");
 	bench_has(out, "    Worker:\n      replicas: 3\n      restartPolicy: OnFailure\n");
 	bench_has(out, "            image: \"a\\\"b\"\n");
-	bench_has(out, "                cpu: 8\n                nvidia.com/gpu: 2\n");
+	bench_has(out, "                cpu: 8\n                memory: ");
+	bench_has(out, "Mi\n                nvidia.com/gpu: 2\n");
 }
 
 TEST(job_refusals)

@@ -146,7 +146,7 @@ static const char *srun_line(const char *spec, struct mpirun_options how)
 	return buf_text(&out);
 }
 
-#define SRUN_END "--quiet --cpu-bind=none --kill-on-bad-exit=1 --wait=0 --input=none --export=ALL"
+#define SRUN_END "--quiet --kill-on-bad-exit=1 --wait=0 --input=none --export=ALL"
 
 TEST(launcher_srun_line)
 {
@@ -159,7 +159,7 @@ TEST(launcher_srun_line)
 
 	buf_printf(&want,
 		   "srun --mpi=pmix --nodes=2 --ntasks=3 --distribution=arbitrary "
-		   "--nodelist=%s " SRUN_END " a/a/b/",
+		   "--nodelist=%s --cpu-bind=none " SRUN_END " a/a/b/",
 		   file);
 	check_str(srun_line("a:2,b", how), buf_text(&want));
 	buf_clear(&want);
@@ -180,7 +180,7 @@ TEST(launcher_srun_line)
 	};
 	buf_printf(&want,
 		   "srun --mpi=pmi2 --nodes=2 --ntasks=5 --distribution=arbitrary --nodelist=%s "
-		   "--overcommit " SRUN_END " a/a/b/a/a/",
+		   "--overcommit --cpu-bind=none " SRUN_END " a/a/b/a/a/",
 		   file);
 	check_str(srun_line("a:2,b", how), buf_text(&want));
 	buf_free(&want);
@@ -213,7 +213,7 @@ TEST(launcher_srun_on_a_node)
 {
 	struct remote_job job = run_on_node("echo \"$@\"; cat\n", "true");
 
-	check_str(buf_text(&job.out), "--nodes=1 --ntasks=1 --mpi=none --cpu-bind=none --quiet "
+	check_str(buf_text(&job.out), "--nodes=1 --ntasks=1 --mpi=none --quiet "
 				      "--nodelist=far true a b\nhello");
 	check_str(job.trouble, "");
 	remote_free(&job, 1);

@@ -28,4 +28,11 @@
 int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
 		struct err *e);
 
+/*
+ * Forecast of the host memory that one of so many ranks takes, in bytes, without opening a device; c
+ * as for trainer_run(). If the corpus is not prepared, the vocabulary is estimated from its merges. A
+ * backend that this machine lacks counts as the CPU, which takes more.
+ */
+int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, struct err *e);
+
 #endif

@@ -14,6 +14,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "train/record/evaluations.h"
+#include "train/trainer/trainer.h"
 
 /* ---- the corpus -------------------------------------------------------- */
 
@@ -161,6 +162,42 @@ static int plan_reduction(struct trainer *t, struct err *e)
 		.shards = c->shard_optimizer && t->comm->size > 1,
 		.thread = c->overlap_reduce,
 	};
+	return 0;
+}
+
+#define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
+
+static int32_t forecast_vocabulary(const struct conf *c)
+{
+	struct err ignored;
+	char *folder = corpus_folder(c, &ignored);
+	char *path = folder ? file_path(&ignored, "%s/vocab.tsv", folder) : NULL;
+	struct vocab *v = path && file_exists(path) ? vocab_open(path, &ignored) : NULL;
+	int32_t n = v ? vocab_size(v) : (int32_t)c->merges + VOCABULARY_EXTRA;
+
+	vocab_close(v);
+	free(path);
+	free(folder);
+	return n;
+}
+
+int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, struct err *e)
+{
+	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
+	const struct dev_options options = { .bf16 = c->precision == PRECISION_BF16 };
+	const int32_t vocabulary = forecast_vocabulary(c), tokens = (int32_t)c->batch_tokens;
+	struct comm comm = { .size = ranks, .local_size = 1 };
+	struct trainer t = { .conf = c, .comm = &comm };
+	struct model_size size = { &t.state.shape, NULL, &options, tokens, tokens };
+	double compute, exchange;
+
+	size.ops = ops_find(backends[c->backend], e);
+	if (!size.ops)
+		size.ops = ops_find("cpu", e);
+	if (!size.ops || model_shape_from_conf(&t.state.shape, c, vocabulary, vocabulary, e) ||
+	    plan_reduction(&t, e) || count_memory(&t, &size, &compute, &exchange, e))
+		return e->code;
+	*bytes = (size.ops->has_device_memory ? 0 : compute) + exchange;
 	return 0;
 }
 

@@ -287,10 +287,11 @@ int launcher_append_srun(struct command_line *c, const struct mpirun_options *ho
 	buf_printf(&line, "--distribution=arbitrary\n--nodelist=%s\n", how->hostfile);
 	if (mpirun_rank_count(how) > hosts_total_slots(how->hosts))
 		buf_add_str(&line, "--overcommit\n");
-	if (cpus && *cpus)
+	if (cpus && *cpus) /* Slurm gives each task its own cores */
 		buf_printf(&line, "--cpus-per-task=%s\n", cpus);
-	buf_add_str(&line,
-		    "--quiet\n--cpu-bind=none\n--kill-on-bad-exit=1\n--wait=0\n--input=none\n");
+	else
+		buf_add_str(&line, "--cpu-bind=none\n");
+	buf_add_str(&line, "--quiet\n--kill-on-bad-exit=1\n--wait=0\n--input=none\n");
 	add_srun_export(how, &line);
 	rc = buf_check(&line, e);
 	for (char *word = rc ? NULL : strtok_r(line.data, "\n", &rest); word && !rc;

@@ -87,9 +87,8 @@ static int add_ssh_options(struct command_line *c, const struct host *host, doub
 /* srun starts the command without a shell. One task, whatever the job's options are. */
 static int add_srun_words(struct command_line *c, const struct host *host, struct err *e)
 {
-	static const char *const words[] = { "srun",	   "--nodes=1",	      "--ntasks=1",
-					     "--mpi=none", "--cpu-bind=none", "--quiet",
-					     NULL };
+	static const char *const words[] = { "srun",	   "--nodes=1", "--ntasks=1",
+					     "--mpi=none", "--quiet",	NULL };
 	char *node = file_path(e, "--nodelist=%s", host->name);
 	int rc = node ? add_remote_words(c, words, e) : e->code;
 

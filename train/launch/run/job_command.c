@@ -13,6 +13,7 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "train/launch/hosts/remote.h"
 #include "train/launch/run/job_internal.h"
 #include "train/launch/run/outcome.h"
 
@@ -38,7 +39,7 @@ static int add_option_pair(struct command_line *l, const char *option, const cha
 	return rc ? rc : command_line_add(l, value, e);
 }
 
-static int add_job_options(struct job *j, struct err *e)
+static int add_job_options(const struct job *j, struct command_line *line, struct err *e)
 {
 	const char *section, *name;
 	int rc = 0;
@@ -55,7 +56,7 @@ static int add_job_options(struct job *j, struct err *e)
 				option.data[k] = '-';
 		rc = buf_check(&option, e);
 		if (!rc)
-			rc = command_line_add(&j->line, option.data, e);
+			rc = command_line_add(line, option.data, e);
 		buf_free(&value);
 		buf_free(&option);
 	}
@@ -81,21 +82,22 @@ static int build_train_line(struct job *j, const char *hosts, struct err *e)
 	if (!rc)
 		rc = add_option_pair(l, "--threads", threads, e);
 	if (!rc)
-		rc = add_job_options(j, e);
+		rc = add_job_options(j, l, e);
 	return rc ? rc : command_line_add(l, j->recipe, e);
 }
 
 /* ---- forecasts ---- */
 
-#define SAVE_BYTES_S	 100e6 /* of a slow shared disk */
-#define PARAMETER_BYTES	 12.0  /* in a checkpoint: the weight and both moments of Adam */
-#define MARGIN_LEAST_S	 120
-#define MARGIN_SAVES	 3.0 /* as in attempts.c: slow checkpoints and steps before the end */
-#define MARGIN_STEPS	 5.0
-#define SAVE_MARGIN_S	 30.0
-#define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
-#define HOST_EXTRA_MB	 1024 /* programs, libraries and buffers of a host */
-#define SLACK(mb)	 ((mb) + (mb) / 5)
+#define SAVE_BYTES_S	  100e6 /* of a slow shared disk */
+#define PARAMETER_BYTES	  12.0	/* in a checkpoint: the weight and both moments of Adam */
+#define MARGIN_LEAST_S	  120
+#define MARGIN_SAVES	  3.0 /* as in attempts.c: slow checkpoints and steps before the end */
+#define MARGIN_STEPS	  5.0
+#define SAVE_MARGIN_S	  30.0
+#define MEMORY_DEADLINE_S 30.0
+#define VOCABULARY_EXTRA  1000 /* characters and special tokens besides the merges */
+#define HOST_EXTRA_MB	  1024 /* programs, libraries and buffers of a host */
+#define SLACK(mb)	  ((mb) + (mb) / 5)
 
 static double forecast_parameters(const struct conf *c)
 {
@@ -122,6 +124,37 @@ static void forecast_margin(struct job *j)
 	free(journal);
 	margin = SAVE_MARGIN_S + MARGIN_SAVES * save_s + MARGIN_STEPS * past.step_s;
 	j->margin_s = (int64_t)ceil(MIN(MAX(margin, MARGIN_LEAST_S), j->conf->walltime * 30));
+}
+
+/* Ask werkbank-train, which knows the model. Without an answer the job leaves memory to the user. */
+static void forecast_memory(struct job *j)
+{
+	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
+	const struct remote_options how = { .deadline_s = MEMORY_DEADLINE_S };
+	struct command_line line = { 0 };
+	struct remote_job question = { .host = &here };
+	struct err ignored;
+	char *trainer = paths_program("werkbank-train", &ignored), ranks[24], answer[40];
+	double bytes;
+
+	snprintf(ranks, sizeof(ranks), "%lld", (long long)hosts_total_slots(&j->hosts));
+	if (!trainer || add_option_pair(&line, trainer, "_memory", &ignored) ||
+	    add_option_pair(&line, "-C", j->workspace, &ignored) ||
+	    add_option_pair(&line, "--ranks", ranks, &ignored) ||
+	    add_job_options(j, &line, &ignored) || command_line_add(&line, j->recipe, &ignored))
+		goto out;
+	question.argv = (const char *const *)line.all;
+	if (!remote_run_local(&question, 1, &how, &ignored) && question.status == 0) {
+		snprintf(answer, sizeof(answer), "%.*s",
+			 (int)MIN(strcspn(buf_text(&question.out), "\n"), sizeof(answer) - 1),
+			 buf_text(&question.out));
+		if (text_to_real(answer, &bytes) && bytes > 0)
+			j->rank_mb = (int64_t)(bytes / (1 << 20)) + 1;
+	}
+	remote_free(&question, 1);
+out:
+	command_line_free(&line);
+	free(trainer);
 }
 
 int64_t job_host_mb(const struct job *j, int32_t slots)
@@ -227,6 +260,7 @@ int job_write_script(struct conf *c, const char *program, struct buf *out, struc
 	if (!rc) {
 		conf_apply_size(c); /* after the options of the command line have been copied */
 		forecast_margin(&j);
+		forecast_memory(&j);
 		rc = system->write(&j, out, e);
 	}
 	command_line_free(&j.line);

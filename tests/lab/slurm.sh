@@ -1,0 +1,185 @@
+#!/bin/sh
+# slurm.sh [CASE...] - jobs of "werkbank job slurm" on a real Slurm (lab_slurm.sh) with two nodes and without sshd: what Slurm does
+# to a job, and whether the run ends with the weights of an undisturbed run. Steps last about five seconds. Skipped without
+# root, Open MPI, or Slurm's packages (apt-get install munge slurmctld slurmd slurm-client). Last line: the tally.
+# shellcheck disable=SC2154 # variables of the sourced files
+set -u
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbslurm-XXXXXX")
+export ws="$tmp/ws"
+# shellcheck disable=SC2317 # the trap calls it
+finish() {
+	lab_down
+	[ -n "${KEEP:-}" ] || rm -rf "$tmp"
+}
+unset WERKBANK_HOME WERKBANK_RUN
+. "$(dirname "$0")/../helpers.sh"
+. "$(dirname "$0")/lab.sh"
+. "$(dirname "$0")/lab_runs.sh"
+. "$(dirname "$0")/lab_slurm.sh"
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+runs_need || exit 77
+slurm_need || exit 77
+
+all="check submit mpirun limit long cancel requeue now drain node"
+chosen=${*:-$all}
+steps=10 moment=3
+export WERKBANK_SHARE="$share"
+
+recipe "$tmp/tiny.ini"
+lab_up 3 || exit 1
+slurm_up || { echo "Slurm does not come up: $(tail -n 3 "$LAB"/*.log)"; exit 1; }
+slurm_on "$top/werkbank" prep -C "$ws" "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
+
+# submit RUN MINUTES OPTION... : write the job, submit it as it is, set $job to its number
+submit() {
+	run=$1 minutes=$2
+	shift 2
+	slurm_on "$top/werkbank" job slurm "$tmp/tiny.ini" -C "$ws" --run "$run" --hosts a:1,b:1 --walltime "$minutes" --steps $steps \
+		--micro-batches "${micro:-240}" --quiet "$@" -o "$tmp/$run.job" || not_ok "$run" "no job script"
+	again
+}
+again() { job=$(slurm_on sbatch --parsable -D "$tmp" -o "$tmp/$run.out" "$tmp/$run.job") || not_ok "$run" "sbatch refuses it"; }
+
+# reach STEP SECONDS : wait until the run has made so many steps
+reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
+
+# resumed SECONDS : wait until the job is pending again, then let it start at once, without Slurm's delay of two minutes
+resumed() {
+	slurm_until "$job" "$1" PENDING || { not_ok "$run: queued again" "$(tail -n 3 "$tmp/$run.out" | head -c 600)"; return; }
+	ok "$run: queued again after step $(last_step "$run")"
+	# its processes must be gone first
+	until slurm_on scontrol update "JobId=$job" StartTime=now 2>/dev/null; do sleep 0.5; done
+}
+
+# ends SECONDS : the job completes and the run has the weights of the undisturbed run
+ends() {
+	slurm_until "$job" "$1" COMPLETED || not_ok "$run: completed" "$(slurm_job "$job" JobState): $(tail -n 3 "$tmp/$run.out" | head -c 600)"
+	same "$run: finished" "$(run_state "$run")" finished
+	[ "$run" = calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights calm)"
+}
+weights() { sha256sum <"$ws/runs/$1/checkpoints/last/model.safetensors"; }
+
+# redone : steps that were computed more than once
+redone() { records "$run" train step | sort -n | uniq -d | wc -l; }
+
+# no_rank_left NAME : after at most 15 seconds, the nodes run nothing but Slurm's daemons
+no_rank_left() {
+	tries=0
+	while left=$(for node in $slurm_nodes; do lab_left "$node" | sed "s/^/$node: /"; done | grep -vE ' (munged|slurmd)( |$)') && [ $tries -lt 15 ]; do
+		tries=$((tries + 1))
+		sleep 1
+	done
+	same "$1: nobody is left" "$left" ""
+}
+
+case_check() {
+	says "check: by srun" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' \
+		slurm_on salloc -Q -N 2 "$top/werkbank" hosts check slurm -C "$ws" --corpus tiny
+	says "check: the choice" 0 'launcher srun: Slurm and Open MPI both have pmix' \
+		slurm_on salloc -Q -N 2 "$top/werkbank" train "$tmp/tiny.ini" -C "$ws" --hosts slurm --show
+	says "check: a node outside the job" 0 'launcher ssh: h2 is not in the Slurm allocation' \
+		slurm_on salloc -Q -N 1 -w h1 "$top/werkbank" train "$tmp/tiny.ini" -C "$ws" --hosts h1,h2 --show
+	says "check: bandwidth" 0 'slowest link' slurm_on salloc -Q -N 2 "$top/werkbank" hosts bandwidth slurm -C "$ws"
+	for check_host in $LAB_HOSTS; do
+		same "check: no sshd on $check_host" "$(lab_pids "$check_host" sshd)" ""
+	done
+}
+
+case_submit() {
+	submit calm 30
+	ends 240
+	echo "a step lasts $(records calm train step_s | sort -n | tail -n 1) s"
+}
+
+case_mpirun() {
+	submit mpirun 30 --launcher slurm --save-every 2
+	reach $moment 60
+	slurm_on scancel "$job"
+	until_over mpirun 60
+	again
+	ends 240
+	echo "mpirun: $(redone) steps were computed twice"
+}
+
+# The margin is half of the minute.
+case_limit() {
+	submit limit 1
+	while slurm_until "$job" 150 PENDING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL && [ "$slurm_state" = PENDING ]; do resumed 1; slurm_until "$job" 60 RUNNING; done
+	ends 1
+	same "limit: no step is lost" "$(redone)" 0
+	if [ "$(records limit start run | wc -l)" -gt 1 ]; then ok "limit: $(records limit start run | wc -l) jobs"; else not_ok "limit" "one job was enough"; fi
+}
+
+# The first step lasts longer than the whole minute: twice without a checkpoint ends the series.
+case_long() {
+	micro=4000 submit long 1
+	resumed 120
+	slurm_until "$job" 60 RUNNING
+	slurm_until "$job" 150 COMPLETED FAILED CANCELLED TIMEOUT
+	says "long: says why it ends" 0 'two jobs ended without a new checkpoint: give a longer --walltime' cat "$tmp/long.out"
+}
+
+case_cancel() {
+	submit cancel 30
+	reach $moment 60
+	slurm_on scancel "$job"
+	slurm_until "$job" 60 CANCELLED || not_ok "cancel: ends" "$slurm_state"
+	until_over cancel 60
+	same "cancel: saved" "$(run_state cancel) $(records cancel save step)" "stopped $(last_step cancel)"
+	again
+	ends 240
+	same "cancel: no step is lost" "$(redone)" 0
+}
+
+case_requeue() {
+	submit requeue 30
+	reach $moment 60
+	slurm_on scontrol requeue "$job"
+	resumed 90
+	ends 240
+	same "requeue: no step is lost" "$(redone)" 0
+}
+
+# A stop at once ends all ranks within seconds, and the job is not queued again.
+case_now() {
+	submit now 30
+	reach 1 60
+	says "now: stop --now" 0 '' slurm_on "$top/werkbank" stop -C "$ws" now --now
+	slurm_until "$job" 30 FAILED COMPLETED CANCELLED || not_ok "now: ends" "$slurm_state"
+	same "now: the run is stopped" "$(run_state now)" stopped
+}
+
+case_drain() {
+	submit drain 30
+	reach 1 60
+	slurm_on scontrol update NodeName=h2 State=drain Reason=test
+	ends 240
+	again
+	sleep 3
+	same "drain: the next job waits" "$(slurm_job "$job" JobState)" PENDING
+	slurm_on scontrol update NodeName=h2 State=resume
+	ends 60
+}
+
+case_node() {
+	submit node 30 --save-every 2
+	reach $moment 60
+	lab_gone h2
+	resumed 90
+	lab_boot h2 && lab_sshd h2 off && slurm_node_up h2
+	ends 240
+	echo "node: $(redone) steps were computed twice"
+}
+
+began=$(date +%s)
+case " $chosen " in *" submit "*) ;; *) case_submit ;; esac
+for chosen_case in $chosen; do
+	case " $all " in
+	*" $chosen_case "*) "case_$chosen_case" ;;
+	*) echo "slurm.sh: '$chosen_case' is no case; cases: $all" >&2; exit 64 ;;
+	esac
+	no_rank_left "$chosen_case"
+done
+echo "$(($(date +%s) - began)) s for: $chosen"
+tally
