@@ -156,6 +156,10 @@ bool conf_find_row(const char *name, struct conf_row *out);
 /* Whether a command takes an option; false for a command or option that does not exist. */
 bool conf_accepts_option(const char *command, const char *option);
 
+/* The name of an option as users write it, with - for _. Returns out. */
+#define CONF_NAME_MAX 40
+const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
+
 /* Check a value of an option: 0, or ERR_USAGE with what is expected. */
 int conf_check(const char *name, const char *value, struct err *e);
 

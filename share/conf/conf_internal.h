@@ -60,10 +60,6 @@ bool conf_has_word(const char *words, const char *word);
 bool conf_has_choices(const struct conf_option *o);
 bool conf_is_choice(const struct conf_option *o, const char *value);
 
-/* The name as users write it, with -. Returns out. */
-#define CONF_NAME_MAX 40
-const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
-
 /* The source of a value, and the name of the option in messages. */
 struct conf_source {
 	enum conf_rank rank;

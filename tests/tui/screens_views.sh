@@ -104,6 +104,8 @@ one data-vocabulary '2ctiny<Enter><Tab><Tab>/an<Enter>j'
 one data-split '2ctiny<Enter>iThe old teachers are reading.<Esc><Left>'
 one data-broken '2cbroken<Enter>'
 one compare-bleu '5mma<Tab>'
+one compare-none '5 j j '
+one data-dropped-rule '2ctiny<Enter><Tab><Right>'
 one compare-one '5/SEC<Enter><Space>ssl'
 one samples-reference '6jd<Left><Left>'
 one samples-search '6/dog<Enter><Tab>'
@@ -136,4 +138,6 @@ printf '{"v":1,"kind":"sample","step":5,"id":0,"source":"\\u001b[2J a","referenc
 one data-hostile '2ctiny<Enter>'
 one data-hostile-ledger '2ctiny<Enter><Tab>jj'
 one samples-hostile 6
+rm w/runs/second/samples.jsonl
+one samples-missing 6
 tally

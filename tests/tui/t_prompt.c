@@ -107,7 +107,11 @@ TEST(prompt_questions_by_mouse)
 		prompt_ask(&p, &sure, &e);
 		check_int(click(&p, &g, "sure?"), PROMPT_OPEN);
 		check_int(click(&p, &g, "  n no"), PROMPT_OPEN); /* between the words */
-		check_int(click(&p, &g, "y yes"), PROMPT_ANSWERED);
+		/* a click starts nothing: yes needs the key */
+		check_int(click(&p, &g, "y yes"), PROMPT_OPEN);
+		check(!p.answer);
+		check_int(click(&p, &g, "press the key y"), PROMPT_OPEN);
+		check_int(prompt_key(&p, 'y'), PROMPT_ANSWERED);
 		check_str(p.answer, "yes");
 		prompt_ask(&p, &sure, &e);
 		check_int(click(&p, &g, "no"), PROMPT_ANSWERED);

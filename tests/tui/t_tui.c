@@ -311,12 +311,13 @@ TEST(tui_figures)
 		double v;
 		const char *want;
 	} values[] = {
-		{ 0, "0.000" },	     { 1.4449, "1.445" },     { 61.4237, "61.42" },
-		{ 123.46, "123.5" }, { 250, "250" },	      { 9999, "9999" },
-		{ 12345, "12.3k" },  { 60880896, "60.9M" },   { 1583616, "1.58M" },
-		{ 999999, "1.00M" }, { 0.000612, "6.12e-4" }, { 0.0028, "2.80e-3" },
-		{ 0.25, "0.250" },   { -3.5, "-3.500" },      { NAN, "-" },
-		{ INFINITY, "-" },   { 1e300, "1.00e300" },
+		{ 0, "0.000" },	       { 1.4449, "1.445" },	{ 61.4237, "61.42" },
+		{ 123.46, "123.5" },   { 250, "250" },		{ 9999, "9999" },
+		{ 12345, "12.3k" },    { 60880896, "60.9M" },	{ 1583616, "1.58M" },
+		{ 999999, "1.00M" },   { 0.000612, "6.12e-4" }, { 0.0028, "2.80e-3" },
+		{ 0.25, "0.250" },     { -3.5, "-3.500" },	{ NAN, "-" },
+		{ 1e30F, ">=1e30" },   { -1e30, "<=-1e30" },	{ INFINITY, "-" },
+		{ 1e300, "1.00e300" },
 	};
 	char out[NUMBER_TEXT_BYTES];
 
@@ -392,6 +393,7 @@ TEST(tui_series_halves_and_keeps_extremes)
 
 TEST(tui_series_gaps_and_cuts)
 {
+	char text[NUMBER_TEXT_BYTES];
 	struct series s;
 
 	series_init(&s);
@@ -407,6 +409,7 @@ TEST(tui_series_gaps_and_cuts)
 	check_near(s.value, 4, 0); /* the gap at 5 is not a value */
 	series_add(&s, 6, -INFINITY, &e);
 	check_near(s.value, -1e30, 1e16);
+	check_str(format_value(text, s.value), "<=-1e30"); /* the cut is visible */
 	series_truncate(&s, 0);
 	check(s.n == 0 && isnan(s.value));
 	series_free(&s);
@@ -447,6 +450,46 @@ TEST(tui_plot_gaps_and_edges)
 		check_int(grid_at(&g, row, 59)->ch, 0x2502);
 	grid_free(&g);
 	series_free(&s);
+}
+
+/* An event mark moves aside so that a blank or a line stays between it and a tick label. */
+TEST(tui_plot_marks_keep_off_labels)
+{
+	struct rect box = { 0, 0, 10, 60 };
+	struct series s;
+	struct grid g;
+
+	if (!open_grid(&g, GRID_ASCII, 10, 60))
+		return;
+	series_init(&s);
+	for (int i = 0; i <= 3000; i += 100)
+		series_add(&s, i, i, &e);
+	for (int x = 0; x < 3000; x += 25) {
+		const struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST };
+		const struct plot_mark mark = { .x = x, .sign = '!', .style = STYLE_MARK };
+		const struct plot p = { .lines = &line,
+					.n = 1,
+					.marks = &mark,
+					.n_marks = 1,
+					.x_end = 3000,
+					.cursor = NAN };
+		struct buf text = { 0 };
+		const char *sign;
+
+		grid_clear(&g);
+		draw_box(&g, box, NULL, false);
+		plot_draw(&g, box, &p);
+		grid_dump(&g, &text);
+		sign = strchr(buf_text(&text), '!');
+		if (!sign)
+			test_fail(__FILE__, __LINE__, "no mark at %d: %s", x, buf_text(&text));
+		else if (strspn(sign - 1, "0123456789,") || strspn(sign + 1, "0123456789,"))
+			test_fail(__FILE__, __LINE__, "the mark at %d touches a label: %s", x,
+				  buf_text(&text));
+		buf_free(&text);
+	}
+	series_free(&s);
+	grid_free(&g);
 }
 
 TEST(tui_plot_survives_everything)

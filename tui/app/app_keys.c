@@ -189,7 +189,14 @@ unsigned app_key(struct app *a, int key)
 		a->requests->redraw = true;
 	}
 	if (a->requests->prompt.open) {
-		reaction = prompt_reaction(a, prompt_key(&a->requests->prompt, key));
+		bool leaves = !key_is_text(key) && key != 0x1B &&
+			      keys_action(&a->keymap, key, NULL) == ACTION_QUIT;
+
+		/* a key that is no text leaves in spite of a question, which is cancelled */
+		reaction =
+			prompt_reaction(a, prompt_key(&a->requests->prompt, leaves ? 0x1B : key));
+		if (leaves)
+			reaction |= app_act_itself(a, ACTION_QUIT);
 	} else if (a->overlay) {
 		app_set_caller(a, CALLER_OVERLAY);
 		reaction = view_key(a, a->overlay, a->overlay_state, key);

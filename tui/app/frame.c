@@ -7,11 +7,11 @@
 
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
-#include "tui/run/run_history.h"
+#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
-#define STATE_ROOM  14 /* columns: sign, blank, longest name of a state */
+#define STATE_ROOM  14 /* columns: two blanks, sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
 #define TAB(id, table) [TAB_##id] = &table,
@@ -33,15 +33,17 @@ void frame_layout(int rows, int cols, struct frame *out)
 /* How much of the tab titles is shown. */
 enum titles { TITLES_WHOLE, TITLES_SHORT, TITLES_NONE, TITLES_COUNT };
 
+/*
+ * The columns of a tab: " 1 home". A label has the same place whether its tab is in front or not,
+ * except where there is room for the title of the tab in front only.
+ */
 static int tab_width(const char *title, enum titles how, bool front)
 {
 	int n = (int)strlen(title);
 
-	if (!front && how == TITLES_SHORT)
+	if (how == TITLES_SHORT)
 		n = MIN(n, SHORT_TITLE);
-	if (!front && how == TITLES_NONE)
-		return 2;
-	return 2 + n + 1 + front; /* "1 home "; the active tab: " 1 home " */
+	return how == TITLES_NONE && !front ? 2 : 3 + n;
 }
 
 static int all_width(enum titles how, int front)
@@ -53,10 +55,12 @@ static int all_width(enum titles how, int front)
 	return all;
 }
 
+/* The name of the run is cut, or left out, rather than the word for its state. */
 static enum titles choose_titles(int cols, int name, int front)
 {
 	for (enum titles how = TITLES_WHOLE; how < TITLES_NONE; how++)
-		if (all_width(how, front) + name + STATE_ROOM + 1 <= cols)
+		if (all_width(how, front) + (how == TITLES_WHOLE ? name : 0) + STATE_ROOM + 1 <=
+		    cols)
 			return how;
 	return all_width(TITLES_SHORT, front) <= cols - 8 ? TITLES_SHORT : TITLES_NONE;
 }
@@ -82,34 +86,26 @@ int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *
 	return -1;
 }
 
-/* Sign and style of a run state: never colour alone. */
-static const struct {
-	uint32_t sign;
-	enum style style;
-} looks[] = {
-	[RUN_UNKNOWN] = { '?', STYLE_DIM },	 [RUN_RUNNING] = { 0x25CF, STYLE_FIRST },
-	[RUN_FINISHED] = { 0x2713, STYLE_GOOD }, [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
-	[RUN_FAILED] = { 0x2717, STYLE_BAD },	 [RUN_LOST] = { 0x2717, STYLE_BAD },
-};
-
 static void draw_run_state(struct grid *g, struct rect r, int left, const struct app_context *w)
 {
-	const char *state = w->history ? run_state_name(w->history->state) : "";
-	int right = r.col + r.cols - 2, n = grid_text_width(g, state), room;
 	enum run_state s = w->history ? w->history->state : RUN_UNKNOWN;
+	const char *state = w->history ? run_state_name(s) : "";
+	struct run_look look = run_state_look(s);
+	int right = r.col + r.cols - 2, n = grid_text_width(g, state), room;
 
 	if (!w->run || right - left < 3)
 		return;
 	room = right - left - n - 3;
-	if (room < 4) {
+	if (room < 0) {
 		/* no room for the word: the sign alone */
-		grid_put(g, r.row, right, looks[s].style, looks[s].sign);
+		grid_put(g, r.row, right, look.style, look.sign);
 		draw_text_right(g, r.row, right - 2, right - 2 - left, STYLE_TITLE, w->run);
 		return;
 	}
-	draw_text_right(g, r.row, right, n, looks[s].style, state);
-	grid_put(g, r.row, right - n - 1, looks[s].style, looks[s].sign);
-	draw_text_right(g, r.row, right - n - 3, room, STYLE_TITLE, w->run);
+	draw_text_right(g, r.row, right, n, look.style, state);
+	grid_put(g, r.row, right - n - 1, look.style, look.sign);
+	if (room >= 3)
+		draw_text_right(g, r.row, right - n - 3, room, STYLE_TITLE, w->run);
 }
 
 void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w, int front)
@@ -118,18 +114,19 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w,
 	int at = r.col;
 
 	for (int i = 0; i < TAB_COUNT; i++) {
-		int width = tab_width(view_tabs[i]->title, how, i == front);
+		const char *title = view_tabs[i]->title;
+		int width = tab_width(title, how, i == front);
 		enum style style = i == front ? STYLE_TAB_FRONT : STYLE_TAB;
 
 		if (at + width > r.cols)
 			break;
+		/* the blank behind the label belongs to the next tab */
 		if (i == front)
-			for (int k = 0; k < width; k++)
+			for (int k = 0; k <= width; k++)
 				grid_put(g, r.row, at + k, style, ' ');
-		grid_put(g, r.row, at + (i == front), style, (uint32_t)('1' + i));
-		if (i == front || how != TITLES_NONE)
-			grid_text(g, r.row, at + 2 + (i == front), width - 3 - (i == front), style,
-				  view_tabs[i]->title);
+		grid_put(g, r.row, at + 1, style, (uint32_t)('1' + i));
+		if (width > 2)
+			grid_text(g, r.row, at + 3, width - 3, style, title);
 		at += width;
 	}
 	draw_run_state(g, r, at + 1, w);

@@ -214,6 +214,8 @@ static const char *foot_of(const struct prompt *p)
 {
 	switch (p->kind) {
 	case QUESTION_YES_NO:
+		if (p->clicked)
+			return "press the key y for yes   n no";
 		return *p->text ? "y yes   n no   c copy" : "y yes   n no";
 	case QUESTION_TEXT:
 		return "Esc back   c copy";
@@ -411,6 +413,10 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 	if (m->row != at->foot.row || !at->foot.width)
 		return PROMPT_OPEN;
 	key = key_at(foot_of(p), m->col - at->foot.col);
+	if (p->kind == QUESTION_YES_NO && key == 'y') {
+		p->clicked = true;
+		return PROMPT_OPEN;
+	}
 	return key ? prompt_key(p, key) : PROMPT_OPEN;
 }
 

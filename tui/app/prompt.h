@@ -54,6 +54,7 @@ struct prompt {
 	struct edit line; /* typed text: the line, or the filter of the choices */
 	size_t chosen;	  /* index among the choices that match the filter */
 	int top;	  /* TEXT: first visible line */
+	bool clicked;	  /* YES_NO: yes was clicked, which does not answer */
 	char *answer;	  /* owned; NULL: cancelled */
 };
 
@@ -63,7 +64,7 @@ enum prompt_state prompt_key(struct prompt *p, int key);
 enum prompt_state prompt_paste(struct prompt *p, const char *text);
 /*
  * The left button chooses, presses the keys named in the last row, or moves the cursor; the wheel
- * scrolls. g is the grid that the question was drawn into.
+ * scrolls. A yes needs the key, so that a stray click starts nothing. g is the grid that the question was drawn into.
  */
 enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m);
 void prompt_draw(struct prompt *p, struct grid *g);

@@ -36,10 +36,7 @@ static int add_form_row(struct wizard *z, const struct conf_row *option, const c
 	struct wizard_row *r = &z->rows[z->n];
 
 	*r = (struct wizard_row){ .option = *option };
-	snprintf(r->dashed, sizeof(r->dashed), "%s", option->name);
-	for (char *c = r->dashed; (c = strchr(c, '_'));)
-		*c = '-';
-	r->label = r->dashed;
+	r->label = conf_dashed(option->name, r->dashed);
 	if (value && !(r->value = mem_strdup(value, e)))
 		return e->code;
 	z->n++;

@@ -42,7 +42,7 @@ struct wizard_form {
 struct wizard_row {
 	struct conf_row option; /* name NULL: the argument of the command */
 	const char *label;	/* "max-minutes", as users write it; borrowed from dashed */
-	char dashed[48];
+	char dashed[CONF_NAME_MAX];
 	char *value; /* owned; NULL: not set, wizard_value() applies */
 };
 

@@ -10,6 +10,7 @@
 #include "tui/term/number_format.h"
 
 #define MAX_TICKS	 8
+#define MARK_ASIDE	 6    /* columns that a mark moves at most, to keep off a label */
 #define MIN_WINDOW_SHARE 1e-6 /* least width of a zoomed window, as a share of the whole axis */
 
 struct axis {
@@ -296,16 +297,17 @@ static void put_labels(const struct canvas *c, struct rect box)
 /* Draw an event mark at the nearest free column, not over another mark or a label. */
 static void put_mark(const struct canvas *c, int row, int col, const struct plot_mark *m)
 {
-	static const int aside[] = { 0, 1, -1, 2, -2, 3, -3 };
 	int left = c->area.col, right = c->area.col + c->area.cols - 1;
 
-	for (size_t i = 0; i < ARRAY_LEN(aside); i++) {
-		const struct cell *cell = grid_at(c->g, row, col + aside[i]);
+	/* i = 0, 1, 2, …: 0, 1, -1, 2, -2, … columns aside */
+	for (int i = 0; i <= 2 * MARK_ASIDE; i++) {
+		int at = col + (i % 2 ? (i + 1) / 2 : -i / 2);
+		const struct cell *cell = grid_at(c->g, row, at);
 
-		if (!cell || col + aside[i] < left || col + aside[i] > right)
+		if (!cell || at < left || at > right)
 			continue;
-		if (cell->ch == ' ' || cell->ch == '-' || cell->ch == 0x2500) {
-			grid_put(c->g, row, col + aside[i], m->style, m->sign);
+		if (cell->ch == '-' || cell->ch == 0x2500) {
+			grid_put(c->g, row, at, m->style, m->sign);
 			return;
 		}
 	}

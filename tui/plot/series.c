@@ -7,8 +7,9 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "tui/term/number_format.h"
 
-#define LARGEST 1e30
+#define LARGEST FORMAT_LARGEST
 
 void series_init_small(struct series *s, uint32_t points)
 {

@@ -203,8 +203,7 @@ static bool has_file_changed(const char *path, struct version *v)
 	return true;
 }
 
-/* The state of a name in state.json. All states of a living launcher count as running. */
-static enum run_state state_by_name(const char *name)
+enum run_state run_state_by_name(const char *name)
 {
 	static const char *const under_way[] = { "queued", "starting", "restarting", "stopping" };
 
@@ -227,7 +226,7 @@ static int read_state_file(struct run_history *h, struct err *e)
 		buf_free(&text);
 		return err_prefix(e, "%s", h->files->state_path);
 	}
-	h->files->launcher_state = state_by_name(json_text(json_get(state, "state"), ""));
+	h->files->launcher_state = run_state_by_name(json_text(json_get(state, "state"), ""));
 	h->attempt = json_integer(json_get(state, "attempt"), h->attempt);
 	h->exit_status = json_integer(json_get(state, "exit"), -1);
 	history_copy_text(h->asked_by, sizeof(h->asked_by),

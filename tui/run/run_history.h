@@ -170,4 +170,7 @@ char *history_newest(const char *workspace, struct err *e);
 /* "running", "finished", … */
 const char *run_state_name(enum run_state state);
 
+/* The state of a name in state.json. All states of a living launcher count as running. */
+enum run_state run_state_by_name(const char *name);
+
 #endif

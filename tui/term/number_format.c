@@ -57,6 +57,11 @@ const char *format_value(char out[NUMBER_TEXT_BYTES], double v)
 
 	if (!isfinite(v))
 		return format_unknown(out);
+	/* a clamped value, perhaps rounded to a float */
+	if (fabs(a / FORMAT_LARGEST - 1) < 1e-6) {
+		snprintf(out, NUMBER_TEXT_BYTES, v > 0 ? ">=1e30" : "<=-1e30");
+		return out;
+	}
 	if (a >= 1e15 || (a > 0 && a < 0.01)) {
 		snprintf(out, NUMBER_TEXT_BYTES, "%.2e", v);
 		shorten_exponent(out);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define NUMBER_TEXT_BYTES 32
+#define FORMAT_LARGEST	  1e30 /* series clamp larger values, so they are shown as ">=1e30" */
 
 /* 1234567 → "1,234,567"; negative: "-" */
 const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n);

@@ -127,9 +127,9 @@ static void use_choice(struct translate_view *v, struct app_context *w, int side
 	notify_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
 }
 
-/* Append the checkpoints of a run as choices. */
-static void add_checkpoint_choices(const struct app_context *w, const char *run, char **choices,
-				   size_t *n)
+/* Append the checkpoints of a run as choices, without the checkpoint of side but (NULL: all). */
+static void add_checkpoint_choices(const struct app_context *w, const char *run,
+				   const struct console_side *but, char **choices, size_t *n)
 {
 	struct checkpoints list;
 	struct err e;
@@ -139,6 +139,8 @@ static void add_checkpoint_choices(const struct app_context *w, const char *run,
 	for (size_t i = 0; i < list.n && *n < MAX_CHOICES; i++) {
 		struct buf text = { 0 };
 
+		if (but && but->run && but->step == list.steps[i] && !strcmp(but->run, run))
+			continue;
 		buf_printf(&text, "%s %lld", run, (long long)list.steps[i]);
 		if (list.steps[i] == list.last)
 			buf_add_str(&text, "  newest");
@@ -150,7 +152,8 @@ static void add_checkpoint_choices(const struct app_context *w, const char *run,
 	checkpoints_free(&list);
 }
 
-static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
+static unsigned ask_checkpoint(struct app_context *w, int id, const char *title,
+			       const struct console_side *but)
 {
 	struct err e = { 0 };
 	size_t n_runs = 0, n = 0;
@@ -158,10 +161,10 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
 	     **choices = mem_alloc(MAX_CHOICES, sizeof(*choices), &e);
 
 	if (choices && w->run)
-		add_checkpoint_choices(w, w->run, choices, &n);
+		add_checkpoint_choices(w, w->run, but, choices, &n);
 	for (size_t i = 0; i < n_runs; i++) {
 		if (choices && (!w->run || strcmp(runs[i], w->run)))
-			add_checkpoint_choices(w, runs[i], choices, &n);
+			add_checkpoint_choices(w, runs[i], but, choices, &n);
 		free(runs[i]);
 	}
 	free(runs);
@@ -172,7 +175,7 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
 						   .choices = (const char *const *)choices,
 						   .n_choices = n });
 	else
-		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
+		context_notify(w, STYLE_WARN, "there is no %scheckpoint yet", but ? "other " : "");
 	for (size_t i = 0; i < n; i++)
 		free(choices[i]);
 	free(choices);
@@ -349,7 +352,7 @@ static unsigned toggle_second_service(struct translate_view *v, struct app_conte
 	struct err e = { 0 };
 
 	if (!v->console.sides[1].run)
-		return ask_checkpoint(w, ASK_SECOND, "second checkpoint");
+		return ask_checkpoint(w, ASK_SECOND, "second checkpoint", &v->console.sides[0]);
 	notify_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
 	return REACT_REDRAW;
 }
@@ -443,7 +446,7 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_FORBID:
 		return ask_line(w, ASK_FORBID, "words that the translation must not contain", NULL);
 	case ACTION_CHECKPOINT:
-		return ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates");
+		return ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates", NULL);
 	case ACTION_SECOND:
 		return toggle_second_service(v, w);
 	case ACTION_FOLLOW_NEWEST:

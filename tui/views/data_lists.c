@@ -115,6 +115,8 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 	layout_rows(r, parts, 2, rows);
 	dropped_title(b, s, title, sizeof(title));
 	draw_box(g, rows[0], title, true);
+	draw_legend(g, rows[0], title,
+		    &(struct legend){ 0, STYLE_BRIGHT, "Left, Right:", "another rule" }, 1);
 	in = layout_inside(rows[0]);
 	top = list_widget_top(l, n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
@@ -281,6 +283,9 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 		return;
 	pieces_title(b, s, title, sizeof(title));
 	draw_box(g, rows[2], title, !s->typing);
+	if (!s->typing && s->line_pieces.n_words > 1)
+		draw_legend(g, rows[2], title,
+			    &(struct legend){ 0, STYLE_BRIGHT, "Left, Right:", "another word" }, 1);
 	in = layout_inside(rows[2]);
 	top = list_widget_top(l, s->trace.n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->trace.n; i++)

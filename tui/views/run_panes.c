@@ -7,6 +7,7 @@
 
 #include "share/base/util.h"
 #include "tui/run/log_lines.h"
+#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
@@ -120,30 +121,19 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 
 /* ---- head rows ---- */
 
-static const struct {
-	uint32_t sign;
-	enum style style;
-} state_looks[] = {
-	[RUN_UNKNOWN] = { '-', STYLE_DIM },	 [RUN_RUNNING] = { 0x25CF, STYLE_GOOD },
-	[RUN_FINISHED] = { 0x2713, STYLE_GOOD }, [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
-	[RUN_FAILED] = { 0x2717, STYLE_BAD },	 [RUN_LOST] = { '?', STYLE_BAD },
-};
-
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 {
 	const struct run_end end = history_get_end(h);
 	/* the row below shows how many steps are done */
 	bool has_reason = *end.text && end.why != RUN_END_STEPS;
-	char text[NUMBER_TEXT_BYTES], state[20 + sizeof(end.text)];
-	int at = r.col + 1, right;
+	char text[NUMBER_TEXT_BYTES];
+	int at = r.col + 1, right = r.col + r.cols - 2;
 
-	snprintf(state, sizeof(state), "%s%s%s", run_state_name(h->state), has_reason ? ": " : "",
-		 has_reason ? end.text : "");
-	right = r.col + r.cols - 2 - grid_text_width(g, state);
-
-	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);
-	grid_put(g, r.row, right - 1, state_looks[h->state].style, state_looks[h->state].sign);
-	right -= 4;
+	/* the state itself is in the row of tabs */
+	if (has_reason)
+		right -= draw_text_right(g, r.row, right, r.cols / 2,
+					 run_state_look(h->state).style, end.text) +
+			 3;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
 		draw_fact(g, r.row, &at, right, format_value(text, (double)h->parameters),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "share/conf/conf.h"
 #include "tui/plot/plot_viewport.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
@@ -280,10 +281,12 @@ static void draw_table_row(struct grid *g, struct rect in, int row, const struct
 	bool at = c->focus == COMPARE_DIFFER && i == c->lists[COMPARE_DIFFER].at;
 	enum style style = at ? STYLE_SELECTED : STYLE_NORMAL;
 	int col = in.col + 2, right = in.col + in.cols;
+	char dashed[CONF_NAME_MAX];
 
 	if (at)
 		list_widget_draw_chosen(g, in, row, true);
-	draw_text(g, row, col, MIN(20, right - col), at ? style : STYLE_BRIGHT, r->option);
+	draw_text(g, row, col, MIN(20, right - col), at ? style : STYLE_BRIGHT,
+		  conf_dashed(r->option, dashed));
 	for (size_t k = (size_t)c->left; k < c->comparison.n_chosen; k++) {
 		int to = col + 21 + (int)(k - (size_t)c->left) * 17;
 

@@ -429,8 +429,8 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 }
 
 static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH,
-					  ACTION_RIGHT,	    ACTION_DATA_TYPE,	ACTION_DATA_SIDE,
-					  ACTION_DATA_COPY, ACTION_NONE };
+					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_DATA_COPY,
+					  ACTION_NONE };
 
 const struct view view_data = {
 	.name = "data",

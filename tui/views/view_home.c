@@ -14,7 +14,7 @@
 #include "tui/app/view.h"
 #include "tui/app/wizard.h"
 #include "tui/run/recipes.h"
-#include "tui/run/run_history.h"
+#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
@@ -427,18 +427,13 @@ static void draw_run_row(struct grid *g, const struct home_row *at, const struct
 		d[NUMBER_TEXT_BYTES];
 	const struct run_end end = status_get_end(s);
 	bool has_reason = *end.text && end.why != RUN_END_STEPS; /* the row shows the steps */
-	bool bad = !strcmp(s->state, "failed") || !strcmp(s->state, "lost"),
-	     fine = !strcmp(s->state, "finished");
+	struct run_look look = run_state_look(s->alive ? RUN_RUNNING : run_state_by_name(s->state));
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-	enum style style = s->alive ? STYLE_FIRST : bad ? STYLE_BAD : fine ? STYLE_GOOD : STYLE_DIM;
 
-	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
-		 s->alive ? 0x25CF
-		 : bad	  ? 0x2717
-		 : fine	  ? 0x2713
-			  : 0x25A0);
+	grid_put(g, at->row, at->r.col + 2, style_of(at, look.style), look.sign);
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
-	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, style), s->state);
+	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, look.style),
+		  s->state);
 	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s%s%s",
 		 format_count(a, s->step), format_count(b, s->steps),
 		 format_fixed(c, s->best_bleu, 2), s->alive ? "  " : "",

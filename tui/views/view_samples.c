@@ -365,11 +365,14 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const no_run[] = { "There is no run yet; the home view starts one." },
-				 *const none[] = {
-					 "No sample translations yet. Each evaluation writes some.",
-					 "", "e in the home view requests an evaluation now."
-				 };
+	static const char
+		*const no_run[] = { "There is no run yet; the home view starts one." },
+		       *const none[] = { "No sample translations yet. Each evaluation writes some.",
+					 "", "E in the run view requests an evaluation now." },
+		       *const missing[] = {
+			       "This run was evaluated, but has no sample translations:",
+			       "samples.jsonl in its folder is missing, empty or unreadable."
+		       };
 	struct samples_view *s = state;
 	const struct layout_part parts[] = { { .min = 3,
 					       .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2,
@@ -383,7 +386,10 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 		return;
 	}
 	if (!s->samples || !s->samples->n) {
-		draw_message(g, body, STYLE_TITLE, none, ARRAY_LEN(none));
+		if (w->history && (w->history->bleu.n || w->history->dev_nll.n))
+			draw_message(g, body, STYLE_TITLE, missing, ARRAY_LEN(missing));
+		else
+			draw_message(g, body, STYLE_TITLE, none, ARRAY_LEN(none));
 		return;
 	}
 	layout_rows(body, parts, 2, r);

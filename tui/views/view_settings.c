@@ -74,11 +74,13 @@ static bool same_value(const struct settings *s, const char *name)
 
 static bool settings_filter_matches(const struct settings *s, const char *name)
 {
+	char dashed[CONF_NAME_MAX];
 	struct conf_row row;
 
 	if (!conf_find_row(name, &row) || (s->only_set && same_value(s, name)))
 		return false;
-	return strstr(name, s->filter) || strstr(row.help, s->filter);
+	return strstr(name, s->filter) || strstr(conf_dashed(name, dashed), s->filter) ||
+	       strstr(row.help, s->filter);
 }
 
 static void add_settings_line(struct settings *s, enum line_kind kind, const char *name)
@@ -92,29 +94,37 @@ static bool can_be_chosen(const struct line *l)
 	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_OPTION;
 }
 
+/* The lines of the workbench itself. */
+static const struct line own_lines[] = {
+	{ LINE_THEME, "theme" },     { LINE_MOUSE, "mouse" },	 { LINE_FACT, "terminal" },
+	{ LINE_FACT, "glyphs" },     { LINE_FACT, "workspace" }, { LINE_FACT, "read only" },
+	{ LINE_FACT, "your files" },
+};
+
 static void build_list(struct settings *s)
 {
 	const char *name, *section, *last = "";
 
 	s->n = 0;
-	add_settings_line(s, LINE_HEADING, "workbench");
-	add_settings_line(s, LINE_THEME, "theme");
-	add_settings_line(s, LINE_MOUSE, "mouse");
-	add_settings_line(s, LINE_FACT, "terminal");
-	add_settings_line(s, LINE_FACT, "glyphs");
-	add_settings_line(s, LINE_FACT, "workspace");
-	add_settings_line(s, LINE_FACT, "read only");
-	add_settings_line(s, LINE_FACT, "your files");
+	for (size_t i = 0; i < ARRAY_LEN(own_lines); i++)
+		if (!*s->filter || strstr(own_lines[i].name, s->filter)) {
+			if (!s->n)
+				add_settings_line(s, LINE_HEADING, "workbench");
+			add_settings_line(s, own_lines[i].kind, own_lines[i].name);
+		}
 	for (size_t i = 0; s->loaded && (name = conf_option_at(i, &section)); i++) {
 		if (!strcmp(section, "tool") || !settings_filter_matches(s, name))
 			continue;
 		if (strcmp(section, last)) {
-			add_settings_line(s, LINE_BLANK, NULL);
+			if (s->n)
+				add_settings_line(s, LINE_BLANK, NULL);
 			add_settings_line(s, LINE_HEADING, section);
 		}
 		last = section;
 		add_settings_line(s, LINE_OPTION, name);
 	}
+	if (!s->n)
+		add_settings_line(s, LINE_HEADING, "no option matches");
 	s->chosen = MIN(s->chosen, s->n - 1);
 	while (s->chosen > 0 && !can_be_chosen(&s->lines[s->chosen]))
 		s->chosen--;
@@ -331,6 +341,7 @@ static void draw_settings_line(const struct settings *s, struct grid *g, struct 
 	bool chosen = i == s->chosen;
 	enum style look = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	int cols = MIN(NAME_COLS, r.cols / 2), at = r.col + cols + 2, width = r.cols - cols - 3;
+	char dashed[CONF_NAME_MAX];
 
 	if (l->kind == LINE_BLANK)
 		return;
@@ -343,7 +354,8 @@ static void draw_settings_line(const struct settings *s, struct grid *g, struct 
 			grid_put(g, r.row, r.col + col, look, ' ');
 		grid_put(g, r.row, r.col, look, 0x25B8);
 	}
-	draw_text(g, r.row, r.col + 2, cols - 2, look, l->name);
+	draw_text(g, r.row, r.col + 2, cols - 2, look,
+		  l->kind == LINE_OPTION ? conf_dashed(l->name, dashed) : l->name);
 	if (l->kind == LINE_OPTION)
 		draw_option(s, g, r, l->name, chosen);
 	else if (l->kind == LINE_THEME)

@@ -1,0 +1,18 @@
+/* run_look.c - see run_look.h. */
+#include "tui/run/run_look.h"
+
+#include <assert.h>
+
+#include "share/base/util.h"
+
+struct run_look run_state_look(enum run_state state)
+{
+	static const struct run_look looks[] = {
+		[RUN_UNKNOWN] = { '?', STYLE_DIM },	 [RUN_RUNNING] = { 0x25CF, STYLE_FIRST },
+		[RUN_FINISHED] = { 0x2713, STYLE_GOOD }, [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+		[RUN_FAILED] = { 0x2717, STYLE_BAD },	 [RUN_LOST] = { 0x2717, STYLE_BAD },
+	};
+
+	assert((size_t)state < ARRAY_LEN(looks));
+	return looks[state];
+}
