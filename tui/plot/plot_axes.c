@@ -319,7 +319,7 @@ void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p)
 	for (size_t i = p->n_marks; i-- > 0;) {
 		double x = plot_dot_x(c, p->marks[i].x);
 
-		if (x >= -0.5 && x <= c->dots_x - 0.5)
+		if (x >= -0.5 && x <= c->dots_x)
 			put_mark(c, box.row + box.rows - 1, c->area.col + (int)lround(x) / c->per_x,
 				 &p->marks[i]);
 	}
