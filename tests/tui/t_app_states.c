@@ -11,8 +11,10 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tui/app/app_internal.h"
+#include "tui/app/frame.h"
 #include "tui/run/run_history.h"
 #include "tui/run/status.h"
+#include "tui/term/keys.h"
 #include "tui/term/theme.h"
 
 static struct err e;
@@ -380,5 +382,72 @@ TEST(workbench_heat_of_impossible_shares)
 	press_keys(&a, "<Ctrl-L>mm");
 	check(screen_shows(&a, "huge        ###"));
 	check(screen_shows(&a, "none        ???"));
+	app_close(&a);
+}
+
+TEST(workbench_leaves_in_spite_of_a_question)
+{
+	static const struct question questions[] = {
+		{ .kind = QUESTION_LINE, .title = "name" },
+		{ .kind = QUESTION_YES_NO, .title = "sure?" },
+		{ .kind = QUESTION_TEXT, .title = "read", .text = "x" },
+	};
+	struct app a;
+
+	if (!open_workbench(&a, 80))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
+		context_ask(&a.context, &questions[i]);
+		check(a.requests->prompt.open);
+		check(app_key(&a, KEY_NAME_F10) & REACT_QUIT);
+		check(!a.requests->prompt.open);
+	}
+	/* a letter is text for the question, and Esc cancels only */
+	context_ask(&a.context, &questions[0]);
+	check(!(app_key(&a, 'q') & REACT_QUIT));
+	check(a.requests->prompt.open);
+	check(!(app_key(&a, 0x1B) & REACT_QUIT));
+	app_close(&a);
+}
+
+/* The row of tabs, 0 the first. */
+static void dump_tabs(struct app *a, int front, int cols, char *out, size_t size)
+{
+	struct frame frame;
+	struct buf text = { 0 };
+
+	frame_layout(a->grid.rows, cols, &frame);
+	grid_clear(&a->grid);
+	frame_draw_tabs(&a->grid, frame.tabs, &a->context, front);
+	grid_dump(&a->grid, &text);
+	snprintf(out, size, "%.*s", (int)strcspn(buf_text(&text), "\n"), buf_text(&text));
+	buf_free(&text);
+}
+
+TEST(workbench_tab_labels_stay_in_place)
+{
+	static const int widths[] = { 80, 100, 120, 200 };
+	char run[400], first[300], now[300];
+	struct app a;
+
+	if (!open_workbench(&a, 80))
+		return;
+	snprintf(run, sizeof(run), "%s/runs/a-run-with-a-long-name", test_folder());
+	check_int(file_make_folders(run, &e), 0);
+	check_int(context_choose_run(&a.context, "a-run-with-a-long-name", &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
+		check_int(grid_resize(&a.grid, 24, widths[i], &e), 0);
+		dump_tabs(&a, 0, widths[i], first, sizeof(first));
+		for (int front = 1; front < TAB_COUNT; front++) {
+			dump_tabs(&a, front, widths[i], now, sizeof(now));
+			check_str(now, first);
+		}
+		/* every state has its word */
+		for (int state = RUN_UNKNOWN; state <= RUN_LOST; state++) {
+			a.context.history->state = (enum run_state)state;
+			dump_tabs(&a, TAB_TRANSLATE, widths[i], now, sizeof(now));
+			check(strstr(now, run_state_name((enum run_state)state)) != NULL);
+		}
+	}
 	app_close(&a);
 }

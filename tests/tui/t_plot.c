@@ -366,3 +366,44 @@ TEST(tui_sight_mouse)
 	check(isnan(viewport.from)); /* the whole axis again */
 	close_scene(&s);
 }
+
+/* An event mark moves aside so that a blank or a line stays between it and a tick label. */
+TEST(tui_plot_marks_keep_off_labels)
+{
+	struct rect box = { 0, 0, 10, 60 };
+	struct series s;
+	struct grid g;
+
+	g = (struct grid){ .charset = GRID_ASCII };
+	if (!check_int(grid_resize(&g, box.rows, box.cols, &e), 0))
+		return;
+	series_init(&s);
+	for (int i = 0; i <= 3000; i += 100)
+		series_add(&s, i, i, &e);
+	for (int x = 0; x < 2900; x += 25) {
+		const struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST };
+		const struct plot_mark mark = { .x = x, .sign = '!', .style = STYLE_MARK };
+		const struct plot p = { .lines = &line,
+					.n = 1,
+					.marks = &mark,
+					.n_marks = 1,
+					.x_end = 3000,
+					.cursor = NAN };
+		struct buf text = { 0 };
+		const char *sign;
+
+		grid_clear(&g);
+		draw_box(&g, box, NULL, false);
+		plot_draw(&g, box, &p);
+		grid_dump(&g, &text);
+		sign = strchr(buf_text(&text), '!');
+		if (!sign)
+			test_fail(__FILE__, __LINE__, "no mark at %d: %s", x, buf_text(&text));
+		else if (strspn(sign - 1, "0123456789,") || strspn(sign + 1, "0123456789,"))
+			test_fail(__FILE__, __LINE__, "the mark at %d touches a label: %s", x,
+				  buf_text(&text));
+		buf_free(&text);
+	}
+	series_free(&s);
+	grid_free(&g);
+}

@@ -126,13 +126,14 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 	const struct run_end end = history_get_end(h);
 	/* the row below shows how many steps are done */
 	bool has_reason = *end.text && end.why != RUN_END_STEPS;
-	char text[NUMBER_TEXT_BYTES];
+	char text[NUMBER_TEXT_BYTES], state[20 + sizeof(end.text)];
 	int at = r.col + 1, right = r.col + r.cols - 2;
 
-	/* the state itself is in the row of tabs */
+	/* the row of tabs shows the state alone */
+	snprintf(state, sizeof(state), "%s: %s", run_state_name(h->state), end.text);
 	if (has_reason)
-		right -= draw_text_right(g, r.row, right, r.cols / 2,
-					 run_state_look(h->state).style, end.text) +
+		right -= draw_text_right(g, r.row, right, r.cols, run_state_look(h->state).style,
+					 state) +
 			 3;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
