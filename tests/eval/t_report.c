@@ -385,6 +385,41 @@ TEST(report_restart)
 	free(path);
 }
 
+/* The highest rate that was seen is no link speed; a restart drops the weights records it repeats. */
+TEST(report_host_and_weights_records)
+{
+	static const char journal[] =
+		"{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":2}\n"
+		"{\"kind\":\"host\",\"t\":1,\"step\":5,\"host\":\"a\",\"link_bytes_s\":100,"
+		"\"link_from\":\"seen\"}\n"
+		"{\"kind\":\"host\",\"t\":1,\"step\":5,\"host\":\"b\",\"link_bytes_s\":100,"
+		"\"link_from\":\"measured\"}\n"
+		"{\"kind\":\"rank\",\"t\":1,\"step\":5,\"rank\":1,\"host\":\"b\"}\n"
+		"{\"kind\":\"weights\",\"t\":2,\"step\":10,\"since\":0,\"moved\":{\"a\":0.5,"
+		"\"b\":0.25},\"still\":{\"b\":0.125}}\n"
+		"{\"kind\":\"weights\",\"t\":3,\"step\":20,\"since\":10,\"moved\":{\"a\":0.4}}\n"
+		"{\"kind\":\"start\",\"t\":4,\"step\":10,\"ranks\":2}\n";
+	struct evidence v = { 0 };
+	struct err e = { 0 };
+
+	if (check_int(file_make_folders(in_runs("records"), &e), 0) &&
+	    check_int(file_write_all(in_runs("records/journal.jsonl"), journal, sizeof(journal) - 1,
+				     &e),
+		      0) &&
+	    check_int(evidence_open(&v, test_folder(), "records", &e), 0)) {
+		check_int((int64_t)v.n_host, 2);
+		check(isnan(v.host[0].link_bytes_s));
+		check_near(v.host[1].link_bytes_s, 100, 0);
+		check_str(v.rank[0].host, "b");
+		check_int((int64_t)v.n_weights, 2);
+		check_str(v.weights[1].matrix, "b");
+		check_near(v.weights[1].moved, 0.25, 0);
+		check_near(v.weights[1].still, 0.125, 0);
+		check_near(v.weights[0].still, 0, 0);
+	}
+	evidence_close(&v);
+}
+
 /* In every format, text from a hostile journal is escaped. */
 TEST(report_hostile)
 {
