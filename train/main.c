@@ -8,8 +8,10 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/conf/conf.h"
 #include "train/bandwidth.h"
+#include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
 #include "train/common/leftover.h"
 #include "train/doctor.h"
@@ -91,29 +93,58 @@ static int print_tensors_json(const struct model_param *params, size_t n, int64_
 	return rc;
 }
 
+/* The shape that --size and other options describe. */
+static int shape_of_options(struct conf *c, struct model_shape *shape, struct err *e)
+{
+	int64_t vocabulary;
+
+	if (!c->vocabulary)
+		return err_set(
+			e, ERR_USAGE,
+			"the size of the vocabulary is missing: add --vocabulary N, or name a "
+			"model with --run NAME or --model FOLDER");
+	if (!text_to_int(c->vocabulary, &vocabulary) || vocabulary < 8 || vocabulary > 10000000)
+		return err_set(e, ERR_USAGE,
+			       "--vocabulary \"%s\": a number of entries in 8..10000000 is needed",
+			       c->vocabulary);
+	conf_apply_size(c);
+	return model_shape_from_conf(shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e);
+}
+
+/* The shape of the model that --model, or --run and --checkpoint name. */
+static int shape_of_checkpoint(const struct conf *c, struct model_shape *shape, struct err *e)
+{
+	struct buf name = { 0 };
+	struct ckpt_state state;
+	char *folder = NULL;
+	int rc;
+
+	buf_add_str(&name, c->model ? c->model : c->run);
+	if (!c->model && strcmp(conf_origin(c, "checkpoint"), "default") != 0)
+		buf_printf(&name, ":%s", c->checkpoint);
+	rc = buf_check(&name, e);
+	if (!rc && !(folder = paths_model(c->workspace, buf_text(&name), e)))
+		rc = e->code;
+	if (!rc)
+		rc = ckpt_read_state(folder, false, &state, e);
+	if (!rc)
+		*shape = state.shape;
+	buf_free(&name);
+	free(folder);
+	return rc;
+}
+
 static int run_model(struct conf *c, struct err *e)
 {
 	struct model_shape shape;
 	struct model_param *params;
 	size_t n;
 	int64_t floats;
-	long long vocabulary;
-	char *end;
-	int rc;
+	int rc = c->model || c->run ? shape_of_checkpoint(c, &shape, e)
+				    : shape_of_options(c, &shape, e);
 
-	if (!c->vocabulary)
-		return err_set(e, ERR_USAGE,
-			       "the size of the vocabulary is missing: add --vocabulary N");
-	vocabulary = strtoll(c->vocabulary, &end, 10);
-	if (*end || end == c->vocabulary || vocabulary < 8 || vocabulary > 10000000)
-		return err_set(e, ERR_USAGE,
-			       "--vocabulary \"%s\": a number of entries in 8..10000000 is needed",
-			       c->vocabulary);
-	conf_apply_size(c);
-	if (model_shape_from_conf(&shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e) ||
-	    model_params(&shape, &params, &n, &floats, e))
+	if (rc || model_params(&shape, &params, &n, &floats, e))
 		return e->code;
-	rc = 0;
 	if (c->json)
 		rc = print_tensors_json(params, n, floats, e);
 	else

@@ -41,10 +41,12 @@ static int openmp_threads(int threads)
 /*
  * CPUID leaf 7, EDX bit 22: AMX-BF16. oneDNN is used only with AMX. On AVX2 and AVX-512 cpu_gemm.c
  * is as fast, needs no preparation for a new shape, and gives the same bits with any number of
- * threads.
+ * threads. Tests set WERKBANK_TILES to take the path of such a machine.
  */
 bool cpu_has_tiles(void)
 {
+	if (getenv("WERKBANK_TILES"))
+		return true;
 #if defined(__x86_64__)
 	unsigned a, b, c, d;
 

@@ -84,6 +84,7 @@ struct cpu_onednn *cpu_onednn_open(void)
 {
 	struct cpu_onednn *o = calloc(1, sizeof(*o));
 
+	dnnl_set_primitive_cache_capacity(0);
 	if (o && dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success &&
 	    dnnl_stream_create(&o->stream, o->engine, dnnl_stream_default_flags) == dnnl_success)
 		return o;
@@ -299,8 +300,11 @@ static struct product *onednn_find_slot(const struct cpu_onednn *o, const struct
 	return &o->products[i];
 }
 
-/* Batches have many sizes; a full table is emptied, so that it does not grow without limit. */
-#define MAX_PRODUCTS 8192
+/*
+ * Batches have many sizes; a full table is emptied, so that it does not grow without limit. The
+ * cache of oneDNN itself would keep the same primitives once more, so it is switched off.
+ */
+#define MAX_PRODUCTS 1024
 
 static bool onednn_grow_table(struct cpu_onednn *o)
 {

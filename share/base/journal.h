@@ -11,7 +11,8 @@
  * and by kind
  *
  *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, device
- *	          (a sentence: the device and why), memory (bytes a rank allocates there), options…
+ *	          (a sentence: the device and why), threads (of a rank), memory (bytes a rank
+ *	          allocates there), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),

@@ -13,6 +13,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/flow.h"
 #include "share/base/text.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
@@ -24,8 +25,8 @@ static void put_real_or_null(struct json_writer *w, const char *key, double v)
 	json_real(w, v); /* null when it is not finite */
 }
 
-/* How many times the run was started, including this time. */
-static int64_t count_attempts(const struct trainer *t)
+/* How many times the run was started, including this time. *threads: of the last time; 0: unknown. */
+static int64_t count_attempts(const struct trainer *t, int64_t *threads)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/journal.jsonl", t->folder);
@@ -33,8 +34,12 @@ static int64_t count_attempts(const struct trainer *t)
 	const struct json *record;
 	int64_t n = 1;
 
+	*threads = 0;
 	while (r && journal_next(r, &record, &ignored) > 0)
-		n += !strcmp(json_text(json_get(record, "kind"), ""), "start");
+		if (!strcmp(json_text(json_get(record, "kind"), ""), "start")) {
+			*threads = json_integer(json_get(record, "threads"), 0);
+			n++;
+		}
 	journal_reader_free(r);
 	free(path);
 	return n;
@@ -63,16 +68,51 @@ static void put_options(struct json_writer *w, const struct conf *c)
 	buf_free(&value);
 }
 
+/* Threads of matrix products on this rank. */
+static int64_t product_threads(const struct trainer *t)
+{
+	return flow_threads(trainer_threads(t));
+}
+
+/* oneDNN divides the sums of a product between threads: bits depend on their number. */
+static bool bits_depend_on_threads(const struct trainer *t)
+{
+	struct cpu_features cpu;
+
+	ops_cpu_features(&cpu);
+	return t->conf->precision == PRECISION_BF16 && cpu.tiles && cpu.onednn &&
+	       !strcmp(model_get_ops(t->model)->name, "cpu");
+}
+
+static void report_threads(struct trainer *t, int64_t before)
+{
+	const int64_t now = product_threads(t);
+
+	if (!bits_depend_on_threads(t))
+		return;
+	if (t->state.step > 0 && before > 0 && before != now)
+		report_event(
+			t, "warning",
+			"this run trained with %lld threads before and trains with %lld now: on "
+			"this processor (AMX) bf16 results differ in their last bits",
+			(long long)before, (long long)now);
+	else if (!t->conf->quiet)
+		fprintf(stderr,
+			"bf16 on this processor (AMX): the last bits of results depend on the "
+			"number of threads, now %lld; resume with the same --threads\n",
+			(long long)now);
+}
+
 int report_start(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 	struct json_writer *w;
 	char host[256] = "";
-	int64_t attempt;
+	int64_t attempt, threads;
 
 	if (!trainer_is_first(t))
 		return 0;
-	attempt = count_attempts(t);
+	attempt = count_attempts(t, &threads);
 	t->records.metric_sinks = metric_sinks_open(c, t->folder, t->state.step + 1,
 						    t->records.journal, t->records.samples, e);
 	if (!t->records.metric_sinks)
@@ -92,11 +132,15 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
+	json_put_int(w, "threads", product_threads(t));
 	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
 	put_options(w, c);
-	return journal_end(t->records.journal, e);
+	if (journal_end(t->records.journal, e))
+		return e->code;
+	report_threads(t, threads);
+	return 0;
 }
 
 /* Means over steps. */
@@ -249,8 +293,7 @@ void report_end_line(struct trainer *t)
 }
 
 /* sign: NULL, or that of a warning. */
-static int put_level_event(struct trainer *t, const char *level, const char *sign,
-			    const char *text)
+static int put_level_event(struct trainer *t, const char *level, const char *sign, const char *text)
 {
 	struct json_writer *w;
 
