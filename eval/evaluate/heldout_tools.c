@@ -78,7 +78,7 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 	if (h->engine->n_members)
 		buf_printf(out, ", with %d more models", h->engine->n_members);
 	buf_add_str(out, "\nBLEU ");
-	score_tools_bleu_text(out, &h->bleu);
+	score_tools_bleu_text(out, &h->bleu, 2);
 	buf_printf(out, " (%s)", engine_precision(h->engine->conf));
 	buf_printf(out, "\n%s\n%s\nchrF2 %.2f\n", buf_text(&h->signature),
 		   buf_text(&h->sacrebleu_signature), h->chrf);

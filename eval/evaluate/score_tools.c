@@ -2,15 +2,18 @@
 #include "eval/evaluate/score_tools.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
+#include "eval/metrics/unicode.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/conf/alias.h"
 
 static void write_integers(struct json_writer *w, const char *key, const int64_t *values, int n)
 {
@@ -41,13 +44,13 @@ void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s)
 	json_put_int(w, "reference_length", s->reference_length);
 }
 
-void score_tools_bleu_text(struct buf *out, const struct bleu_score *s)
+void score_tools_bleu_text(struct buf *out, const struct bleu_score *s, int width)
 {
 	buf_printf(
 		out,
-		"%.2f %.1f/%.1f/%.1f/%.1f (BP %.3f, ratio %.3f, hypothesis %lld, reference %lld)",
-		s->score, s->precisions[0], s->precisions[1], s->precisions[2], s->precisions[3],
-		s->bp, length_ratio(s), (long long)s->hypothesis_length,
+		"%.*f %.1f/%.1f/%.1f/%.1f (BP %.3f, ratio %.3f, hypothesis %lld, reference %lld)",
+		width, s->score, s->precisions[0], s->precisions[1], s->precisions[2],
+		s->precisions[3], s->bp, length_ratio(s), (long long)s->hypothesis_length,
 		(long long)s->reference_length);
 }
 
@@ -70,6 +73,7 @@ static int print_score(struct buf *text, struct err *e)
 /* The confidence interval of --confidence. */
 struct confidence_report {
 	bool is_wanted;
+	int width; /* digits after the point */
 	int64_t draws;
 	uint64_t seed;
 	struct score_confidence c;
@@ -79,6 +83,7 @@ static int measure_confidence(struct confidence_report *d, const struct metric *
 			      const struct conf *c, struct err *e)
 {
 	*d = (struct confidence_report){ .is_wanted = c->confidence,
+					 .width = (int)c->width,
 					 .draws = c->resamples ? c->resamples : RESAMPLE_DRAWS,
 					 .seed = (uint64_t)c->resample_seed };
 	return d->is_wanted ? resample_confidence(m, d->seed, d->draws, &d->c, e) : 0;
@@ -87,8 +92,8 @@ static int measure_confidence(struct confidence_report *d, const struct metric *
 static void confidence_text(struct buf *out, const struct confidence_report *d)
 {
 	if (d->is_wanted)
-		buf_printf(out, "mean of %lld resamples %.2f \xC2\xB1 %.2f (95 %%)\n",
-			   (long long)d->draws, d->c.mean, d->c.interval);
+		buf_printf(out, "mean of %lld resamples %.*f \xC2\xB1 %.*f (95 %%)\n",
+			   (long long)d->draws, d->width, d->c.mean, d->width, d->c.interval);
 }
 
 /* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
@@ -167,6 +172,16 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	buf_free(&foreign);
 }
 
+/* The score alone, as sacreBLEU's option -b prints it. */
+static void score_print_only(const struct metric *m, const struct confidence_report *d,
+			     struct buf *out)
+{
+	buf_printf(out, "%.*f", d->width, metric_score(m));
+	if (d->is_wanted)
+		buf_printf(out, " (\xCE\xBC = %.*f \xC2\xB1 %.*f)", d->width, d->c.mean, d->width,
+			   d->c.interval);
+}
+
 static void score_print_text(const struct metric *m, const struct confidence_report *d,
 			     struct buf *out)
 {
@@ -178,12 +193,12 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 	buf_add_char(out, ' ');
 	if (m->bleu) {
 		bleu_score(m->bleu, &bleu);
-		score_tools_bleu_text(out, &bleu);
+		score_tools_bleu_text(out, &bleu, d->width);
 	} else if (m->chrf) {
-		buf_printf(out, "%.2f", metric_score(m));
+		buf_printf(out, "%.*f", d->width, metric_score(m));
 	} else {
 		ter_score(m->ter, &ter);
-		buf_printf(out, "%.2f (edits %lld, reference %.2f)", ter.score,
+		buf_printf(out, "%.*f (edits %lld, reference %.2f)", d->width, ter.score,
 			   (long long)ter.edits, ter.reference_length);
 	}
 	buf_add_char(out, '\n');
@@ -251,6 +266,8 @@ static int print_scores(const struct score_run *r, const struct conf *c, struct 
 		buf_add_str(out, is_list ? (i ? ",\n " : "[") : (i ? "\n" : ""));
 		if (c->json)
 			score_print_json(&r->metrics[i], &d, out);
+		else if (c->score_only)
+			score_print_only(&r->metrics[i], &d, out);
 		else
 			score_print_text(&r->metrics[i], &d, out);
 	}
@@ -289,6 +306,58 @@ static int score_files(const struct conf *c, struct conf_list *references, struc
 	return 0;
 }
 
+/* Applies --format and --language-pair to the options. */
+static int apply_score_habits(struct conf *c, struct err *e)
+{
+	const char *pair = c->language_pair ? strchr(c->language_pair, '-') : NULL;
+
+	if (c->format && !strcmp(c->format, "json"))
+		c->json = true;
+	else if (c->format && strcmp(c->format, "text") != 0)
+		return err_set(e, ERR_USAGE, "--format %.40s: %s prints text or json", c->format,
+			       c->command);
+	if (c->language_pair && !pair)
+		return err_set(e, ERR_USAGE,
+			       "--language-pair %.40s: write two languages, such as en-de",
+			       c->language_pair);
+	if (!pair || strcmp(conf_origin(c, "tokenizer"), "default") != 0)
+		return 0;
+	if (!strcmp(pair, "-zh"))
+		c->tokenizer = SCORE_ZH;
+	else if (!strcmp(pair, "-ja") || !strcmp(pair, "-ko"))
+		return err_set(
+			e, ERR_USAGE, "--language-pair %s selects --tokenizer %s-mecab: %s",
+			c->language_pair, pair + 1,
+			alias_refused("tokenizer", !strcmp(pair, "-ja") ? "ja-mecab" : "ko-mecab"));
+	return 0;
+}
+
+/* So many hypotheses that end in a blank and a period look tokenised (sacreBLEU's rule). */
+#define TOKENIZED_LINES 100
+
+static bool ends_in_lone_period(const struct score_text *t)
+{
+	size_t n = unicode_trimmed(t->text, t->n);
+
+	return n >= 2 && t->text[n - 1] == '.' && t->text[n - 2] == ' ';
+}
+
+/* Warns if the hypotheses look tokenised although BLEU tokenises them. */
+static void warn_of_tokens(const struct score_run *r, const struct conf *c, int64_t n_lines)
+{
+	bool is_concerned = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		is_concerned |= r->metrics[i].bleu && c->tokenizer != SCORE_NONE &&
+				c->tokenizer != SCORE_MULTI_BLEU;
+	if (is_concerned && n_lines >= TOKENIZED_LINES && !c->force && !c->quiet)
+		fprintf(stderr,
+			"warning: %lld lines of the hypothesis end in \" .\" and look tokenised; "
+			"BLEU "
+			"expects detokenised text (--force: no warning)\n",
+			(long long)n_lines);
+}
+
 static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
@@ -296,16 +365,23 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	struct segment_reader s = { 0 };
 	struct buf text = { 0 };
 	struct conf files;
+	int64_t n_tokenized = 0;
 	int rc = score_files(c, &references, &files, e);
 
 	if (!rc)
+		rc = apply_score_habits(&files, e);
+	if (!rc)
 		rc = segment_reader_open(&s, &files, e);
 	if (!rc)
-		rc = open_score_metrics(&r, kind, c, e);
-	while (!rc && (rc = segment_reader_next(&s, e)) > 0)
+		rc = open_score_metrics(&r, kind, &files, e);
+	while (!rc && (rc = segment_reader_next(&s, e)) > 0) {
+		n_tokenized += ends_in_lone_period(&s.texts[0]);
 		rc = add_segment(&r, &s, e);
+	}
 	if (!rc)
-		rc = print_scores(&r, c, &text, e);
+		rc = print_scores(&r, &files, &text, e);
+	if (!rc)
+		warn_of_tokens(&r, &files, n_tokenized);
 	if (!rc)
 		rc = print_score(&text, e);
 	for (size_t i = 0; i < r.n; i++)

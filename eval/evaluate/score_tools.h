@@ -28,6 +28,6 @@ void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
 void score_tools_confidence_json(struct json_writer *w, const struct score_confidence *c);
 
 /* Appends "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
-void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);
+void score_tools_bleu_text(struct buf *out, const struct bleu_score *s, int width);
 
 #endif

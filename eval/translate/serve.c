@@ -162,9 +162,7 @@ static void add_one_line(struct buf *b, const char *text)
 /* True for an array; null and a missing member count as an empty list. */
 static bool is_json_list(const struct json *v)
 {
-	const struct json *member;
-
-	return !json_text(v, NULL) && isnan(json_number(v, NAN)) && !json_member(v, 0, &member);
+	return json_is_null(v) || json_is_array(v);
 }
 
 /* String i of a list. NULL, ERR_USAGE: element i is no string, or an empty one. */
@@ -213,8 +211,10 @@ static int read_terms(struct serve_request *x, const struct serve_context *s,
 	const struct json *terms = json_get(request, "terms"), *target;
 	const char *source;
 
-	if (!terms)
+	if (json_is_null(terms))
 		return 0;
+	if (!json_is_object(terms))
+		return err_set(e, ERR_USAGE, "terms must be an object: {\"source\":\"target\"}");
 	x->terms = terms_new(s->engine, s->constraints.terms, e);
 	if (!x->terms)
 		return e->code;

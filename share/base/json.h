@@ -74,6 +74,10 @@ const char *json_child_key(const struct json *child);
  * fastest if names are in the order of the members.
  */
 void json_numbers(const struct json *object, const char *const *names, size_t n, double *values);
+/* The type of a value; a missing value (v NULL) counts as null. */
+bool json_is_null(const struct json *v);
+bool json_is_array(const struct json *v);
+bool json_is_object(const struct json *v);
 const char *json_text(const struct json *v, const char *fallback);
 double json_number(const struct json *v, double fallback);
 int64_t json_integer(const struct json *v, int64_t fallback);

@@ -534,6 +534,21 @@ int64_t json_integer(const struct json *v, int64_t fallback)
 	return v && v->type == INTEGER ? v->u.integer : fallback;
 }
 
+bool json_is_null(const struct json *v)
+{
+	return !v || v->type == JSON_NULL;
+}
+
+bool json_is_array(const struct json *v)
+{
+	return v && v->type == ARRAY;
+}
+
+bool json_is_object(const struct json *v)
+{
+	return v && v->type == OBJECT;
+}
+
 bool json_boolean(const struct json *v, bool fallback)
 {
 	return v && v->type == JSON_BOOLEAN ? v->u.integer : fallback;

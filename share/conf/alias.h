@@ -16,6 +16,12 @@ enum alias_kind { ALIAS_OPTION, ALIAS_FIELD, ALIAS_SACREBLEU };
 /* The present name of a former one (written with - or _); NULL: not a former name. Borrowed. */
 const char *alias_new_name(enum alias_kind kind, const char *old);
 
+/*
+ * Why the scoring commands refuse this option of sacreBLEU (value NULL), or this value of it, and
+ * what to do instead; NULL: not refused. Borrowed.
+ */
+const char *alias_refused(const char *name, const char *value);
+
 /* Former name number i of name (with _); NULL past the end. Borrowed. */
 const char *alias_old_name(enum alias_kind kind, const char *name, size_t i);
 

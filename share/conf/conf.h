@@ -186,4 +186,7 @@ int conf_completion(const char *shell, struct buf *out, struct err *e);
  */
 const char *conf_find_program(const char *command, const char **nearest);
 
+/* If options stand before the command in argv, moves the command to argv[1]. */
+void conf_command_first(int argc, char **argv);
+
 #endif

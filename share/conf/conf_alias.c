@@ -13,8 +13,28 @@ static const struct {
 } aliases[] = {
 #define ALIAS(kind, old, new, release) { ALIAS_##kind, old, new, release },
 #include "share/conf/aliases.def"
-#undef ALIAS
 };
+
+static const struct {
+	const char *name, *letters, *value, *advice;
+} refused[] = {
+#define REFUSED(name, letters, value, advice) { name, letters, value, advice },
+#include "share/conf/aliases.def"
+};
+
+const char *alias_refused(const char *name, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		const char *letters = refused[i].letters;
+		bool is_name = conf_same_name(name, refused[i].name) ||
+			       (letters && conf_same_name(name, letters));
+
+		if (is_name && (value ? refused[i].value && !strcmp(value, refused[i].value)
+				      : !refused[i].value))
+			return refused[i].advice;
+	}
+	return NULL;
+}
 
 const char *alias_new_name(enum alias_kind kind, const char *old)
 {

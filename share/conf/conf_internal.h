@@ -79,6 +79,12 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
 			  struct err *e);
 
+/* Appends the variables of variables.def to a manual page in roff. */
+void conf_man_variables(struct buf *out);
+
+/* Warns on standard error of variables WERKBANK_... that nothing reads. */
+void conf_warn_variables(void);
+
 /*
  * The letter of an option for a command, 0: none. If a command takes two options with one letter,
  * the first one has it. cmd NULL: among all options.

@@ -69,6 +69,19 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 		       name);
 }
 
+/* Refuses an option of the sacreBLEU program (value NULL), or one of its values, with advice. */
+static int check_refused(const struct walk *w, const char *label, const char *name,
+			 const char *value, struct err *e)
+{
+	const struct conf_option *metrics = conf_find_option("metrics");
+	const char *advice = alias_refused(name, value);
+
+	if (!advice || !conf_command_accepts(w->cmd, w->program, metrics))
+		return 0;
+	return err_set(e, ERR_USAGE, "%s%s%s: %s", label, value ? " " : "", value ? value : "",
+		       advice);
+}
+
 static int take_value(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
@@ -91,7 +104,9 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 		w->n_inputs++;
 		w->n_before_input = w->c->n_arguments;
 	}
-	rc = conf_assign(w->c, o, value, &s, e);
+	rc = check_refused(w, label, o->name, value, e);
+	if (!rc)
+		rc = conf_assign(w->c, o, value, &s, e);
 	while (!rc && o->kind == CONF_LIST && conf_has_choices(o) && w->at + 1 < w->argc &&
 	       conf_is_choice(o, w->argv[w->at + 1]))
 		rc = conf_assign(w->c, o, w->argv[++w->at], &s, e);
@@ -150,6 +165,13 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 				       "--%s: only switches can be turned off, --%s takes a value",
 				       name, name + 3);
 	}
+	if (!o || !conf_command_accepts(w->cmd, w->program, o)) {
+		char label[CONF_NAME_MAX + 2];
+
+		snprintf(label, sizeof(label), "--%s", name);
+		if (check_refused(w, label, name, NULL, e))
+			return e->code;
+	}
 	if (!o || !conf_command_accepts(w->cmd, w->program, o))
 		return unknown_option(w, name, e);
 	if (o->kind == CONF_BOOL)
@@ -165,6 +187,8 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 	if (foreign)
 		return foreign->kind == CONF_BOOL ? take_switch(w, foreign, "yes", e)
 						  : take_value(w, foreign, NULL, e);
+	if (check_refused(w, letters - 1, letters, NULL, e))
+		return e->code;
 	for (; *letters; letters++) {
 		const struct conf_option *o = NULL;
 		char who[64];
@@ -263,12 +287,57 @@ static int check_inputs(const struct walk *w, struct err *e)
 	return 0;
 }
 
+/* Whether the option has the next word of the line as its value; next may be NULL. */
+static bool takes_next_word(const char *option, const char *next)
+{
+	const char *present = NULL, *letters = option + 1;
+
+	if (option[1] == '-') {
+		const struct conf_option *o;
+
+		if (strchr(option, '='))
+			return false;
+		present = alias_new_name(ALIAS_SACREBLEU, option + 2);
+		o = conf_find_option(present ? present : option + 2);
+		return o && o->kind != CONF_BOOL;
+	}
+	for (; *letters; letters++) {
+		bool is_switch = false, has_value = false;
+
+		for (size_t i = 0; i < conf_n_options; i++)
+			if (conf_options[i].letter == *letters)
+				*(conf_options[i].kind == CONF_BOOL ? &is_switch : &has_value) =
+					true;
+		if (has_value && is_switch) /* it depends on the command */
+			return !letters[1] && !(next && conf_find_command(next));
+		if (has_value)
+			return !letters[1];
+	}
+	return false;
+}
+
+void conf_command_first(int argc, char **argv)
+{
+	int at = 1;
+	char *command;
+
+	while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--") != 0)
+		at += takes_next_word(argv[at], at + 1 < argc ? argv[at + 1] : NULL) ? 2 : 1;
+	if (at < 2 || at >= argc || !conf_find_command(argv[at]))
+		return;
+	command = argv[at];
+	memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+	argv[1] = command;
+}
+
 /* Find argv[1] among the commands of this program. */
 static int find_command(struct walk *w, struct err *e)
 {
-	const char *word = w->argc > 1 ? w->argv[1] : NULL, *near = NULL;
+	const char *word, *near = NULL;
 	char hint[TEXT_HINT_MAX];
 
+	conf_command_first(w->argc, w->argv);
+	word = w->argc > 1 ? w->argv[1] : NULL;
 	if (!word || word[0] == '-')
 		return 0;
 	w->cmd = conf_find_command(word);
@@ -304,7 +373,11 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	if (!rc && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
 		rc = err_set(e, ERR_USAGE,
 			     "werkbank-%s needs a command; werkbank --help lists them", program);
-	return rc ? rc : conf_read_environment(c, w.cmd, program, e);
+	if (!rc)
+		rc = conf_read_environment(c, w.cmd, program, e);
+	if (!rc && !c->quiet && !(w.cmd && w.cmd->name[0] == '_'))
+		conf_warn_variables();
+	return rc;
 }
 
 /* "WERKBANK_NAME" of an option's name or former name. */

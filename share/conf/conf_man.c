@@ -127,11 +127,10 @@ static void man_key(const struct conf_option *o, struct buf *out)
 
 static void man_environment(struct buf *out)
 {
+	buf_add_str(out, ".SH ENVIRONMENT\n");
+	conf_man_variables(out);
 	buf_add_str(
 		out,
-		".SH ENVIRONMENT\n"
-		".TP\n.B WERKBANK_HOME\nThe workspace, if \\-C is not given.\n"
-		".TP\n.B WERKBANK_SHARE\nThe folder of shipped recipes and corpus manifests.\n"
 		".TP\n.B WERKBANK_\\fINAME\\fR\nThe value of option NAME, in capitals and with _.\n"
 		".TP\n.B NO_COLOR\nNo colours on the terminal.\n");
 }

@@ -186,8 +186,33 @@ TEST(conf_line_errors)
 	refuse("launch", "train demo more", ERR_USAGE, "'more'", "train");
 	refuse("launch", "train demo -x", ERR_USAGE, "-x", "train");
 	refuse("launch", "", ERR_USAGE, "werkbank-launch needs a command", "--help");
-	refuse("tui", "--color never train", ERR_USAGE, "command comes first", "werkbank train");
+	refuse("tui", "-- train", ERR_USAGE, "command comes first", "werkbank train");
 	refuse("data", "clean a b c", ERR_USAGE, "clean needs SOURCE", "missing");
+}
+
+TEST(conf_options_before_the_command)
+{
+	static const char *const lines[] = { "-C w --run r translate -b 3 --quiet",
+					     "-qC w translate -b 3 --run=r",
+					     "--quiet -b 3 --run r -C w translate",
+					     "translate -b3 -qCw --run r" };
+	struct conf c;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		check_int(parse(&c, "eval", lines[i], &e), 0);
+		check_str(c.command, "translate");
+		check_str(c.workspace, "w");
+		check_str(c.run, "r");
+		check_int(c.beam, 3);
+		check(c.quiet);
+		conf_free(&c);
+	}
+	/* a letter that is a switch of one command and has a value in another */
+	check_int(parse(&c, "eval", "-b bleu -r x y", &e), 0);
+	check(c.score_only && c.n_arguments == 1);
+	conf_free(&c);
+	refuse("eval", "--run translate", ERR_USAGE, "without a command", "--run"); /* its value */
 }
 
 TEST(conf_environment)

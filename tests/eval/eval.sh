@@ -79,6 +79,29 @@ line 4 '^chrF2 '
 line 6 '^nrefs:1\|case:mixed\|eff:yes\|nc:6\|nw:0\|space:no\|version:werkbank-'
 line 7 '^TER '
 line 8 '\|tok:tercom\|norm:yes\|punct:yes\|v:'
+# habits of sacreBLEU's command line
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -m bleu chrf -b -w 4
+line 1 '^30\.9409$'
+line 2 '^58\.6543$'
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -b -ci -w 1
+line 1 '^30\.9 \(μ = 30\.3 ± 24\.4\)$'
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -f json -l en-zh
+line 1 '"signature":"werkbank\|bleu\|.*\|tok:zh\|'
+says 64 'selects --tokenizer ja-mecab: MeCab is not included' "$wb" bleu "$tmp/r1" -i "$tmp/in" -l en-ja
+says 64 '--tokenizer ko-mecab: MeCab is not included: .*--tokenize none' "$wb" bleu "$tmp/r1" -i "$tmp/in" -tok ko-mecab
+says 64 '--tokenizer flores200: .*sp-apply -m .*dl.fbaipublicfiles' "$wb" bleu "$tmp/r1" -i "$tmp/in" -tok flores200
+says 64 '-t: the test sets of sacreBLEU are not included' "$wb" bleu -t wmt14 -l en-de -i "$tmp/in"
+says 64 '-pbs: use werkbank compare BASELINE SYSTEM' "$wb" bleu "$tmp/r1" -i "$tmp/in" -pbs
+says 64 '--chrf-eps-smoothing: chrF always uses' "$wb" chrf "$tmp/r1" -i "$tmp/in" --chrf-eps-smoothing
+says 64 '--format latex: bleu prints text or json' "$wb" bleu "$tmp/r1" -i "$tmp/in" -f latex
+i=0
+while [ $i -lt 100 ]; do
+	echo 'it is so .'
+	i=$((i + 1))
+done >"$tmp/tokens"
+says 0 'warning: 100 lines of the hypothesis end in " ." and look tokenised' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens"
+says 0 '' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens" -tok none
+says 0 '' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens" --force
 says 0 '' "$wb" bleu "$tmp/r1" "$tmp/r2" -i "$tmp/in" --json
 line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,'
 says 64 'name references with --reference' "$wb" bleu "$tmp/r1" "$tmp/in"
@@ -479,6 +502,8 @@ says 0 'line 1 has 40 terms; only the first 32 are used' "$wb" translate -m "$fo
 {
 	printf '{"id":1,"text":"the dog.","terms":{"dog":"Frau"}}\n{"id":2,"text":"the dog.","terms":["dog"]}\n'
 	printf '{"id":3,"text":"the dog.","terms":{"dog":"Mann"},"forbid":["Mann"]}\n{"id":4,"text":"the man."}\n'
+	printf '{"id":5,"text":"a","terms":"text"}\n{"id":6,"text":"a","terms":7}\n{"id":7,"text":"a","force":true}\n'
+	printf '{"id":8,"text":"a","terms":null}\n'
 } >"$tmp/in"
 says 0 '' "$wb" translate -m "$folder" --serve --terms "$tmp/terms" --forbid .
 line 2 '^\{"id":1,"text":"[^".]*Frau[^".]*"'
@@ -486,6 +511,10 @@ sed -n 2p "$tmp/out" | grep -q '"text":"[^"]*Katze' && not_ok "own terms first" 
 line 3 '^\{"id":2,"error":"terms must be an object'
 line 4 '^\{"id":3,"error":.*forbidden'
 line 5 '^\{"id":4,"text":"[^".]*die alte Frau[^".]*"'
+line 6 '^\{"id":5,"error":"terms must be an object'
+line 7 '^\{"id":6,"error":"terms must be an object'
+line 8 '^\{"id":7,"error":"force and forbid must be lists of phrases"'
+line 9 '^\{"id":8,"text":"'
 
 # ---- lexical shortlists -----------------------------------------------------
 printf 'the man sees the dog.\nThe man sees a dog and the dog.\nthe woman sees the dogs.\n' >"$tmp/in"

@@ -67,6 +67,15 @@ hosts() {
 		ok "$name"
 	fi
 }
+# without a remote shell in PATH
+mkdir "$tmp/bare"
+got=0
+PATH=$tmp/bare "$wb-launch" hosts check nodea,nodeb >"$tmp/out" 2>&1 </dev/null || got=$?
+if [ "$got" -eq 68 ] && grep -q 'the program ssh is not in PATH: install it (package openssh-client' "$tmp/out"; then
+	ok "check: no ssh"
+else
+	not_ok "check: no ssh" "status $got: $(head -c 400 "$tmp/out")"
+fi
 # fault NAME WORDS [OPTION...] : the check of a and b reports exactly one error, with these words; then remove the fault
 fault() {
 	name=$1 words=$2

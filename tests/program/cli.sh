@@ -66,7 +66,22 @@ done
 
 says 64 "'trian' \(did you mean train\?\)" "$wb" trian demo
 says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
-says 64 'command comes first' "$wb" --color never train
+# environment variables: a misspelt one is named once; the table has all that the sources read
+says 0 'WERKBANK_BAEM is ignored: .* did you mean WERKBANK_BEAM\?' env WERKBANK_BAEM=3 "$wb" status -C "$tmp/none"
+says 0 '' env WERKBANK_BAEM=3 "$wb" status -q -C "$tmp/none"
+if [ -s "$tmp/err" ]; then not_ok "no warning with -q" "$(cat "$tmp/err")"; else ok "no warning with -q"; fi
+for name in $(cd "$srcdir" && grep -rhoE 'getenv\("WERKBANK_[A-Z_]+"' share data train eval tui | sed 's/.*WERKBANK_//; s/"//' | sort -u); do
+	option=$(echo "$name" | tr '[:upper:]' '[:lower:]')
+	if grep -q "^VARIABLE(\"$name\"," "$srcdir/share/conf/variables.def" ||
+	    grep -qE "^OPT_[A-Z]+ *\([a-z]+, $option," "$srcdir/share/conf/options.def"; then
+		ok "WERKBANK_$name is in a table"
+	else
+		not_ok "WERKBANK_$name is in a table" "neither variables.def nor options.def has it"
+	fi
+done
+says 64 'command comes first' "$wb" -- train
+says 64 'train takes no option --color' "$wb" --color never train
+says 66 'no run is called' "$wb" -C "$tmp" --json status nothing
 says 64 'takes no option --beem \(did you mean --beam\?\)' "$wb" translate --beem 3
 says 64 'status takes no option --beam' "$wb" status --beam 3
 says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian

@@ -29,9 +29,14 @@ static void limit_openmp_spinning(void)
 
 int commands_exec_sister(char **argv, struct err *e)
 {
-	const char *program = argv[0] && argv[1] ? conf_find_program(argv[1], NULL) : NULL;
+	const char *program;
 	char name[40], *path;
+	int argc = 0;
 
+	while (argv[argc])
+		argc++;
+	conf_command_first(argc, argv);
+	program = argc > 1 ? conf_find_program(argv[1], NULL) : NULL;
 	if (!program || !strcmp(program, "tui"))
 		return 0;
 	snprintf(name, sizeof(name), "werkbank-%s", program);

@@ -158,6 +158,21 @@ static void set_child_nonblocking(int fd)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* job->trouble: why the remote shell does not start, and how to get one. */
+static void explain_no_shell(struct remote_job *job, const char *program, const struct err *e)
+{
+	char path[256];
+
+	if (strchr(program, '/') || proc_find(program, path, sizeof(path)))
+		snprintf(job->trouble, sizeof(job->trouble), "%.250s", e->text);
+	else
+		snprintf(job->trouble, sizeof(job->trouble),
+			 "the program %.40s is not in PATH: install it (package openssh-client on "
+			 "Debian, openssh-clients on Fedora, openssh on Arch), or name another "
+			 "remote shell with --ssh COMMAND",
+			 program);
+}
+
 static int start_child(struct remote_child *c, struct remote_job *job, const char *const *line,
 		       const struct remote_options *how)
 {
@@ -174,7 +189,7 @@ static int start_child(struct remote_child *c, struct remote_job *job, const cha
 		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP |
 			       PROC_DIE_WITH_PARENT,
 		       &e)) {
-		snprintf(job->trouble, sizeof(job->trouble), "%.250s", e.text);
+		explain_no_shell(job, line[0], &e);
 		return -1;
 	}
 	set_child_nonblocking(c->proc.in);
