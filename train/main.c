@@ -222,6 +222,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 	struct comm comm;
 	struct err no_record;
 	char *folder = run_folder(c, e), *record;
+	bool is_orderly;
 	int rc;
 
 	train_catch_signals();
@@ -236,13 +237,14 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		rc = trainer_run(c, &comm, &stop_signal, e);
 	leftover_remove_record(record);
 	free(folder);
-	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {
+	is_orderly = rc == ERR_TEMPFAIL || rc == ERR_DIVERGED; /* all ranks saved and stopped */
+	if (rc && !is_orderly && comm.size > 1) {
 		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
 		comm.abort(&comm, err_exit_status(rc));
 	}
 	comm.close(&comm);
-	/* exit with 0 after a request to stop: mpirun would report any other status as a crash */
-	if (rc == ERR_TEMPFAIL && comm.size > 1) {
+	/* exit with 0 then: mpirun would report any other status as a crash */
+	if (is_orderly && comm.size > 1) {
 		if (!comm.rank)
 			fprintf(stderr, "werkbank: %s\n", e->text);
 		rc = 0;

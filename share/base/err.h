@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* X(code, exit status as in sysexits.h, what it means) */
+/* X(code, exit status as in sysexits.h, 79 is our own; what it means) */
 #define ERR_CODES(X)                                                                               \
 	X(ERR_USAGE, 64, "wrong use")                                                              \
 	X(ERR_DATA, 65, "input is not as expected")                                                \
@@ -33,7 +33,8 @@ extern "C" {
 	X(ERR_TEMPFAIL, 75, "stopped before the end; can be resumed")                              \
 	X(ERR_PROTOCOL, 76, "the other side broke the protocol")                                   \
 	X(ERR_PERM, 77, "not permitted")                                                           \
-	X(ERR_CONFIG, 78, "wrong configuration")
+	X(ERR_CONFIG, 78, "wrong configuration")                                                   \
+	X(ERR_DIVERGED, 79, "training diverged, and stop_on asked to stop")
 
 enum err_code {
 	ERR_NONE = 0,

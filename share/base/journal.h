@@ -56,7 +56,8 @@
  *	          absent where they say nothing). What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
  *	          about the recipe found (werkbank-report(7))
- *	stop      reason (finished, asked, failed), why (steps, minutes, patience, request, failed),
+ *	stop      reason (finished, asked, diverged, failed),
+ *	          why (steps, minutes, patience, request, diverged, failed),
  *	          text (the reason in words), exit; see run_end.h
  *
  * A value that is not finite is null, with a sibling "nonfinite":"FIELD". Unknown values are

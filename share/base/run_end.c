@@ -19,6 +19,7 @@ static const struct {
 	[RUN_END_REQUEST] = { "request", "asked", "stopped", NULL },
 	[RUN_END_USER] = { "user", "asked", "stopped", NULL },
 	[RUN_END_WALLTIME] = { "walltime", "asked", "stopped", NULL },
+	[RUN_END_DIVERGED] = { "diverged", "diverged", "stopped", NULL },
 	[RUN_END_FAILED] = { "failed", "failed", "failed", NULL },
 };
 
@@ -51,6 +52,9 @@ void run_end_set(struct run_end *end, enum run_end_why why, const struct run_lim
 		break;
 	case RUN_END_WALLTIME:
 		snprintf(end->text, n, "the walltime is over");
+		break;
+	case RUN_END_DIVERGED:
+		snprintf(end->text, n, "diverged at step %lld", (long long)limits->step);
 		break;
 	case RUN_END_FAILED:
 		if (limits->exit > 0)
@@ -88,6 +92,8 @@ static enum run_end_why guess_run_end(const char *reason, const struct run_limit
 {
 	if (!strcmp(reason, "asked"))
 		return RUN_END_REQUEST;
+	if (!strcmp(reason, "diverged"))
+		return RUN_END_DIVERGED;
 	if (!strcmp(reason, "failed"))
 		return RUN_END_FAILED;
 	if (strcmp(reason, "finished") != 0 || limits->step < 0 || limits->steps < 0)

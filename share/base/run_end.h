@@ -20,6 +20,7 @@ enum run_end_why {
 	RUN_END_REQUEST,  /* stopped: somebody asked; state.json may say who */
 	RUN_END_USER,	  /* stopped: the user asked */
 	RUN_END_WALLTIME, /* stopped: the launcher asked at the end of walltime */
+	RUN_END_DIVERGED, /* stopped: training diverged, and stop_on asked to stop */
 	RUN_END_FAILED,
 	N_RUN_ENDS
 };
@@ -36,8 +37,9 @@ struct run_limits {
 
 struct run_end {
 	enum run_end_why why;
-	char reason[12]; /* of the record: "finished", "asked", "failed"; "": no record */
-	char text[120];	 /* what follows "finished: "; "" for RUN_END_UNKNOWN */
+	char reason
+		[12]; /* of the record: "finished", "asked", "diverged", "failed"; "": no record */
+	char text[120]; /* what follows "finished: "; "" for RUN_END_UNKNOWN */
 };
 
 /* The reason in words. */

@@ -146,7 +146,7 @@ static void man_exit_status(struct buf *out)
 	};
 
 	buf_add_str(out, ".SH EXIT STATUS\n"
-			 "0 for success, otherwise as in \\fBsysexits.h\\fR:\n");
+			 "0 for success, otherwise as in \\fBsysexits.h\\fR, and 79:\n");
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++)
 		buf_printf(out, ".TP\n.B %s\n%s\n", errors[i].status, errors[i].text);
 }

@@ -38,6 +38,9 @@ TEST(outcome_of_jobs)
 		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
 		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
 		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
+		{ START STOP("diverged", 79), 79, false, false, OUTCOME_DIVERGED, 79 },
+		{ START STOP("diverged", 79), 0, false, false, OUTCOME_DIVERGED, 79 }, /* mpirun */
+		{ START STOP("diverged", 79), 0, true, false, OUTCOME_DIVERGED, 79 },
 		{ START STOP("failed", 74), 74, false, false, OUTCOME_RESTART, 74 },
 		{ START STOP("failed", 68), 1, false, false, OUTCOME_RESTART, 68 },
 		{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },

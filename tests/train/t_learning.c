@@ -521,3 +521,79 @@ TEST(recipe_warning_is_not_repeated_by_a_resume)
 	check_int(count_signs("r", "warmup-too-long"), 2);
 	conf_free(&c);
 }
+
+/* ---- stop_on ------------------------------------------------------------ */
+
+/* The last record "stop" of the run "r" says that it diverged at this step. */
+static void check_diverged_stop(int64_t step, int stops)
+{
+	double exit_status = 0, at_step = 0;
+
+	check_int(count_records("r", "stop", "exit", &exit_status), stops);
+	count_records("r", "stop", "step", &at_step);
+	check_near(exit_status, 79, 0);
+	check_int(at_step, step);
+}
+
+/*
+ * A learning rate that is far too large: with stop_on the run saves and stops; it stops again when
+ * it is resumed, without a second warning. Without stop_on it goes on.
+ */
+TEST(learning_stops_a_diverged_run)
+{
+	static const volatile sig_atomic_t never;
+	struct ckpt_state s = { 0 };
+	struct err e = { 0 };
+	struct conf c;
+	char *newest;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "600");
+	set(&c, "warmup", "40");
+	set(&c, "noam_factor", "40");
+	set(&c, "clip", "0");
+	set(&c, "save_every", "1000");
+	set(&c, "stop_on", "diverged");
+	check_err(train(&c, &never, &e), ERR_DIVERGED);
+	check(strstr(e.text, "training diverged; saved at step") != NULL);
+	check_int(count_signs("r", "rate-too-large"), 1);
+	check_int(count_signs("r", "diverged"), 1);
+	newest = ckpt_find_last(at("runs/r"), &e);
+	if (!check(newest != NULL) || !check_err(ckpt_read_state(newest, false, &s, &e), 0))
+		return;
+	check(s.step > 40 && s.step < 600);
+	check_diverged_stop(s.step, 1);
+
+	check_err(train(&c, &never, &e), ERR_DIVERGED);
+	check_diverged_stop(s.step, 2);
+	check_int(count_signs("r", "diverged"), 1);
+
+	set(&c, "stop_on", "none");
+	set(&c, "steps", "300");
+	if (s.step < 300) {
+		trains(&c);
+		check_int(count_signs("r", "diverged"), 1);
+		check_int(count_signs("r", "rate-too-large"), 1);
+	}
+	free(newest);
+	conf_free(&c);
+}
+
+/* The same option does not touch a healthy run. */
+TEST(learning_does_not_stop_a_healthy_run)
+{
+	double exit_status = 1;
+	struct conf c;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "200");
+	set(&c, "stop_on", "diverged");
+	trains(&c);
+	check_int(count_records("r", "stop", "exit", &exit_status), 1);
+	check_near(exit_status, 0, 0);
+	check_int(count_signs("r", "diverged"), 0);
+	check_int(count_signs("r", "jump"), 0);
+	conf_free(&c);
+}

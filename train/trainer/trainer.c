@@ -9,7 +9,7 @@
 
 /* ---- the loop ---------------------------------------------------------- */
 
-enum { ASK_STOP, ASK_SAVE, ASK_EVALUATE, ASK_FINISH, ASK_TELEMETRY, N_ASKS };
+enum { ASK_STOP, ASK_SAVE, ASK_EVALUATE, ASK_FINISH, ASK_DIVERGED, ASK_TELEMETRY, N_ASKS };
 
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
@@ -26,6 +26,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 					    clock_mono_s() > t->progress.retry_save_at);
 		asks[ASK_EVALUATE] = c.evaluate;
 		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
+		asks[ASK_DIVERGED] = watch_must_stop(t);
 		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
 	}
 	return t->comm->max_ints(t->comm, asks, N_ASKS, e);
@@ -54,6 +55,19 @@ static int stop_on_request(struct trainer *t, struct err *e)
 	return err_set(e, ERR_TEMPFAIL,
 		       "stopped the run \"%s\" on request; saved at step %lld: train it again to "
 		       "resume",
+		       t->conf->run, (long long)t->state.step);
+}
+
+/* stop_on: the checkpoint holds the diverged weights, for a look at them; older ones stay. */
+static int stop_diverged(struct trainer *t, struct err *e)
+{
+	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
+	    report_stop(t, RUN_END_DIVERGED, err_exit_status(ERR_DIVERGED), e))
+		return e->code;
+	return err_set(e, ERR_DIVERGED,
+		       "stopped the run \"%s\": training diverged; saved at step %lld: lower "
+		       "noam_factor or lengthen warmup, and start a new run from an earlier "
+		       "checkpoint with start_from",
 		       t->conf->run, (long long)t->state.step);
 }
 
@@ -130,6 +144,8 @@ static int run_training_loop(struct trainer *t, struct err *e)
 			break;
 		if (asks[ASK_STOP])
 			return stop_on_request(t, e);
+		if (asks[ASK_DIVERGED])
+			return stop_diverged(t, e);
 		if (handle_requests(t, asks, e) || trainer_step(t, e) || after_step(t, e))
 			return e->code;
 	}
@@ -144,7 +160,7 @@ int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atom
 
 	if (!rc)
 		rc = run_training_loop(&t, e);
-	if (rc && rc != ERR_TEMPFAIL && t.records.journal) {
+	if (rc && rc != ERR_TEMPFAIL && rc != ERR_DIVERGED && t.records.journal) {
 		struct err ignored;
 
 		report_event(&t, "error", "%s", e->text);

@@ -287,6 +287,8 @@ void report_end_line(struct trainer *t);
  */
 int watch_open(struct trainer *t, struct err *e);
 void watch_step(struct trainer *t, double nll);
+/* Has training diverged, and stop_on asks to stop then? */
+bool watch_must_stop(const struct trainer *t);
 void watch_evaluation(struct trainer *t, double bleu, double dev_nll, double train_nll);
 
 /*

@@ -95,3 +95,9 @@ void watch_evaluation(struct trainer *t, double bleu, double dev_nll, double tra
 
 	report_learning_warnings(t, due, learning_watch_add_evaluation(&t->records.watch, &p, due));
 }
+
+bool watch_must_stop(const struct trainer *t)
+{
+	return t->conf->stop_on == STOP_ON_DIVERGED &&
+	       learning_watch_is_diverged(&t->records.watch);
+}

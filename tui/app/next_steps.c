@@ -128,7 +128,8 @@ static void add_show_step(struct suggested_step *steps, size_t *n, const char *v
 
 static bool can_resume_run(const struct run_status *r)
 {
-	return !r->alive && r->step > 0 &&
+	/* a diverged run would diverge again */
+	return !r->alive && r->step > 0 && status_get_end(r).why != RUN_END_DIVERGED &&
 	       (!strcmp(r->state, "stopped") || !strcmp(r->state, "lost") ||
 		!strcmp(r->state, "failed"));
 }

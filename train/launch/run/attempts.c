@@ -10,6 +10,7 @@
  *	   |                                                  | the job ends: outcome_classify()
  *	   |                                                  v
  *	   |   OUTCOME_FINISHED --> finished    OUTCOME_STOPPED, OUTCOME_KILLED --> stopped
+ *	   |   OUTCOME_DIVERGED --> stopped
  *	   |   OUTCOME_FAILED ----> failed      OUTCOME_RESTART --> count_restart():
  *	   |                                      too many without a new checkpoint --> failed
  *	   |     pause, then all hosts answer         |

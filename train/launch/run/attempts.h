@@ -44,6 +44,7 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 
 /*
  * Run until the run ends; state.json holds the result. *status: 0 finished, 75 saved and stopped,
+ * 79 saved and stopped because training diverged,
  * else failed. An error is a failure of the supervisor itself; the state is then "failed".
  */
 int attempts_run(const struct attempts *a, int *status, struct err *e);

@@ -4,6 +4,7 @@
  *	record "start"?	record "stop"?		verdict
  *	yes		reason finished		FINISHED: nothing else is
  *	yes		reason asked		STOPPED
+ *	yes		reason diverged		DIVERGED: a restart would diverge again
  *	no		-, asked to stop	STOPPED: before the first step
  *	any		none or failed, and the user asked for an end at once: KILLED
  *	yes		none, asked to stop	KILLED if a signal ended it, else FAILED
@@ -102,8 +103,11 @@ static const struct {
 	const char *state;
 	int exit; /* -1: the status of the failure, never 0 or 75 */
 } outcome_ends[] = {
-	[OUTCOME_FINISHED] = { "finished", 0 }, [OUTCOME_STOPPED] = { "stopped", 75 },
-	[OUTCOME_KILLED] = { "stopped", 75 },	[OUTCOME_FAILED] = { "failed", -1 },
+	[OUTCOME_FINISHED] = { "finished", 0 },
+	[OUTCOME_STOPPED] = { "stopped", 75 },
+	[OUTCOME_DIVERGED] = { "stopped", 79 },
+	[OUTCOME_KILLED] = { "stopped", 75 },
+	[OUTCOME_FAILED] = { "failed", -1 },
 	[OUTCOME_RESTART] = { "failed", -1 }, /* of too many restarts */
 };
 
@@ -163,6 +167,8 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 		return OUTCOME_FINISHED;
 	if (!strcmp(reason, "asked"))
 		return OUTCOME_STOPPED;
+	if (!strcmp(reason, "diverged"))
+		return OUTCOME_DIVERGED;
 	if (asked && !o->has_begun && !is_permanent_failure(status)) {
 		snprintf(why, 160, "was stopped before the first step");
 		return OUTCOME_STOPPED;
