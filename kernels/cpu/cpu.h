@@ -87,6 +87,12 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
 /* oneDNN. open: NULL if not built in, or if it fails; then cpu_gemm.c computes products. */
 struct cpu_onednn *cpu_onednn_open(void);
 bool cpu_has_tiles(void); /* has the processor AMX for bf16? Then oneDNN is used */
+/*
+ * Upper bound of the primitives that are kept, and bytes of one: 64 KiB were measured with AVX-512
+ * (1,024 shapes, oneDNN 2.7); primitives for AMX are not measured.
+ */
+#define CPU_ONEDNN_PRODUCTS	 1024
+#define CPU_ONEDNN_PRODUCT_BYTES ((size_t)64 << 10)
 void cpu_onednn_close(struct cpu_onednn *o); /* o may be NULL */
 
 /*

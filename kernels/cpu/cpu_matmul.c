@@ -304,8 +304,6 @@ static struct product *onednn_find_slot(const struct cpu_onednn *o, const struct
  * Batches have many sizes; a full table is emptied, so that it does not grow without limit. The
  * cache of oneDNN itself would keep the same primitives once more, so it is switched off.
  */
-#define MAX_PRODUCTS 1024
-
 static bool onednn_grow_table(struct cpu_onednn *o)
 {
 	struct cpu_onednn bigger = *o;
@@ -313,7 +311,7 @@ static bool onednn_grow_table(struct cpu_onednn *o)
 
 	if (o->n_slots > o->n_products * 2)
 		return true;
-	if (o->n_products >= MAX_PRODUCTS) {
+	if (o->n_products >= CPU_ONEDNN_PRODUCTS) {
 		for (size_t i = 0; i < o->n_slots; i++)
 			product_free(&o->products[i]);
 		memset(o->products, 0, o->n_slots * sizeof(*o->products));

@@ -9,6 +9,7 @@
 
 #include "data/shard/shortlist.h"
 #include "data/source/corpus.h"
+#include "kernels/op_cost.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -71,7 +72,8 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
-	*compute = (double)need.device_bytes + (double)trainer_ema_memory(t);
+	*compute = (double)need.device_bytes + (double)trainer_ema_memory(t) +
+		   (double)op_cache_bytes(size->ops, size->options->bf16);
 	*exchange = (double)need.host_bytes;
 	if (t->comm->size == 1)
 		return 0;
