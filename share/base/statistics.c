@@ -104,9 +104,10 @@ double stat_median_slope(const double *x, const double *y, size_t n)
 {
 	double slopes[SLOPE_PAIRS];
 	size_t pick[SLOPE_POINTS];
-	const size_t m = pick_evenly(pick, n);
 
-	return median_slope(x, y, pick, m, slopes);
+	if (n < 2)
+		return NAN;
+	return median_slope(x, y, pick, pick_evenly(pick, n), slopes);
 }
 
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
