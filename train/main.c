@@ -29,7 +29,7 @@ static void on_signal(int number)
 
 /*
  * SIGUSR1 is the launcher's request: mpirun forwards it to the ranks. SIGTERM and SIGINT come from
- * elsewhere: gather_requests() in trainer.c decides what they mean. The launcher starts a rank with
+ * elsewhere: trainer_stop.c says what they mean. The launcher starts a rank with
  * SIGTERM blocked.
  */
 static void train_catch_signals(void)

@@ -103,21 +103,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	holds "kill -9 of their supervisor" is_over m
 	nobody_left "two ranks without their supervisor"
 
-	# two hosts that are this one
-	cat >"$tmp/ssh" <<-'END'
-		#!/bin/sh
-		while :; do case $1 in -o | -p | -i) shift 2 ;; -*) shift ;; *) break ;; esac; done
-		host=$1
-		shift
-		[ ! -e "${0%/*}/gone-$host" ] || exit 255
-		echo "$host" >>"${0%/*}/reached"
-		# a host has its own: two daemons of Open MPI that share one fall over each other at times
-		TMPDIR=${0%/*}/$host
-		mkdir -p "$TMPDIR"
-		export TMPDIR
-		exec sh -c "$*" </dev/null
-	END
-	chmod +x "$tmp/ssh"
+	fake_hosts
 	says "--show" 0 "^mpirun -n 2 .*--hostfile $w/runs/s/hosts .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k $w/runs/s/hosts'.*werkbank-train _rank -C $w --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
 	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \

@@ -75,4 +75,127 @@ for t in $times; do
 done
 nobody_left "early stops"
 
+# ---- steps that are longer than the grace period ------------------------------------------------------------------
+
+# weights RUN STEP : their checksum
+weights() { sha256sum "$w/runs/$1/checkpoints/$2/model.safetensors" "$w/runs/$1/checkpoints/$2/optimizer.safetensors" | cut -c 1-64; }
+# broadcast SIGNAL : to every process of the run at once, as Slurm does
+broadcast() {
+	# shellcheck disable=SC2046 # a list of numbers
+	kill -s "$1" $(ours "$all") 2>/dev/null
+}
+# so many micro-batches that a step takes about 4 s here and now
+micro_s=$(sed -n 's/.*"kind":"train".*"step_s":\([0-9.e-]*\).*/\1/p' "$w/runs/base/journal.jsonl" | tail -n 1)
+steps=2 micro=$(awk -v s="${micro_s:-0.03}" 'BEGIN { n = int(4 / s); print 3 * (n < 30 ? 30 : n > 1500 ? 1500 : n) }')
+long_steps() { train "$@" --steps $steps --micro-batches $micro --save-every 1 --bpe-dropout 0.1 --quiet; }
+for ranks in 1 3; do
+	[ $ranks = 1 ] || [ -n "$has_mpi" ] || continue
+	what="long steps, $ranks ranks"
+	began=$(date +%s)
+	says "$what: undisturbed" 0 '' long_steps "whole$ranks" --ranks $ranks
+	echo "a step takes $((($(date +%s) - began) / steps)) s"
+	says "$what: they begin" 0 '' long_steps "cut$ranks" --ranks $ranks --detach
+	holds "$what: in the second step" test -d "$w/runs/cut$ranks/checkpoints/1"
+	sleep 0.3
+	broadcast TERM
+	began=$(date +%s)
+	sleep 0.5
+	broadcast TERM # the trap of a job script sends another one
+	if within 3 is_over "cut$ranks"; then
+		ok "$what: SIGTERM to everybody, twice: ended within 3 s"
+	else
+		not_ok "$what: SIGTERM to everybody, twice" "$(ours "$all") still run after 3 s"
+		within 30 is_over "cut$ranks"
+	fi
+	same "$what: stopped" "$(state "cut$ranks") $(field "cut$ranks" exit)" "stopped 75"
+	holds "$what: in the middle of the second step" says_journal "cut$ranks" '"kind":"stop".*"step":1,.*"reason":"asked"'
+	nobody_left "$what"
+	says "$what: resumed" 0 '' long_steps "cut$ranks" --ranks $ranks
+	same "$what: the bits of an undisturbed run" "$(weights "cut$ranks" $steps)" "$(weights "whole$ranks" $steps)"
+done
+
+# ---- a supervisor that is killed or suspended ---------------------------------------------------------------------
+
+says "a run" 0 '' train o --detach --quiet
+holds "it trains" is_at o 5
+kill -STOP "$(field o pid)"
+says "stop of a suspended supervisor" 0 'process [0-9]+, was suspended and continues' timeout 20 "$wb" stop -C "$w" o
+same "it is stopped" "$(state o) $(field o exit)" "stopped 75"
+says "a run" 0 '' train o --detach --quiet
+holds "it trains" started o 2
+rank=$(ours "$ranks")
+kill -9 "$(field o pid)"
+kill -STOP "$rank" # before it has saved
+says "stop of a run without a supervisor" 75 'has died; its ranks still run' \
+	env WERKBANK_PATIENCE=1 "$wb" stop -C "$w" o
+says "stop --now ends its rank" 69 'the supervisor of the run o ended without a final state' \
+	timeout 20 "$wb" stop --now -C "$w" o
+nobody_left "a killed supervisor"
+says "it can be resumed" 0 '' train o --detach --quiet
+holds "it trains" started o 3
+saves() { grep -c '"kind":"stop".*"reason":"asked"' "$w/runs/o/journal.jsonl"; }
+before=$(saves)
+kill -9 "$(field o pid)"
+holds "the ranks of a killed supervisor end" is_over o
+same "they saved and said so" "$(saves)" $((before + 1))
+
+# ---- signals to one rank ------------------------------------------------------------------------------------------
+
+# rank_of RUN NUMBER : its pid, by its record
+rank_of() {
+	sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$tmp/runtime/$1.$2."* 2>/dev/null | head -n 1
+}
+says "one rank" 0 '' train s --detach --quiet
+holds "it trains" is_at s 5
+kill -TERM "$(rank_of s 0)"
+holds "SIGTERM to the only rank: it ends" is_over s
+same "it is stopped" "$(state s) $(field s exit)" "stopped 75"
+holds "the state tells why" says_state s '"event":"the training saved and stopped: rank 0 got SIGTERM'
+
+if [ -n "$has_mpi" ]; then
+	fake_hosts
+	hosts="--ranks 2 --hosts nodea,nodeb --ssh $tmp/ssh --no-preflight --network 127.0.0.0/8"
+	# shellcheck disable=SC2086 # a list of words
+	says "two hosts" 0 '' train h $hosts --detach --quiet
+	holds "they train" is_at h 5
+	kill -TERM "$(rank_of h 1)"
+	holds "SIGTERM to the rank of nodeb: it ends" is_over h
+	same "it is stopped" "$(state h) $(field h exit)" "stopped 75"
+	holds "the journal names host and rank" says_journal h '"kind":"event".*rank 1 on nodeb got SIGTERM'
+	# shellcheck disable=SC2086 # a list of words
+	says "two hosts, elastic" 0 '' train h $hosts --elastic --detach --quiet
+	holds "they train" started h 2
+	holds "they train" is_at h $(($(step h) + 10))
+	kill -TERM "$(rank_of h 1)"
+	holds "--elastic goes on without nodeb" says_journal h 'going on without nodeb: 1 of 2 hosts'
+	holds "with one rank" says_state h '"state":"running".*"ranks":1,.*"hosts":\[\{"host":"nodea","slots":1\}\]'
+	says "stop" 0 'h is stopped' "$wb" stop -C "$w" h
+	# the daemons of Open MPI hold SIGTERM, too: everybody on a host that shuts down gets it
+	# shellcheck disable=SC2086 # a list of words
+	says "two hosts" 0 '' train d $hosts --restarts 1 --detach --quiet
+	holds "they train" is_at d 5
+	for p in $(ours '^[^ ]*orted ' | sed 1d); do kill -TERM "$p"; done
+	kill -TERM "$(rank_of d 1)"
+	holds "SIGTERM to daemon and rank: it ends" is_over d
+	same "it has saved" "$(state d) $(field d exit)" "stopped 75"
+	# shellcheck disable=SC2086 # a list of words
+	says "two hosts" 0 '' train d $hosts --restarts 0 --detach --quiet
+	holds "they train" started d 2
+	holds "they train" is_at d $(($(step d) + 5))
+	kill -9 "$(rank_of d 1)"
+	holds "kill -9 of a rank: it ends" is_over d
+	holds "the journal names rank and host" says_journal d 'was ended by signal 9 \(Killed\) of rank 1 on nodeb'
+	# shellcheck disable=SC2086 # a list of words
+	says "two hosts" 0 '' train d $hosts --restarts 0 --detach --quiet
+	holds "they train" started d 3
+	holds "they train" is_at d $(($(step d) + 5))
+	for p in $(ours '^[^ ]*orted ' | sed 1d); do kill -9 "$p"; done
+	holds "kill -9 of a daemon: it ends" is_over d
+	same "its status" "$(state d) $(field d exit)" "failed 68"
+	holds "the journal names the host" says_journal d 'lost the connection to host nodeb'
+	nobody_left "signals to one rank"
+else
+	skip "signals to one of several ranks" "no Open MPI"
+fi
+
 tally

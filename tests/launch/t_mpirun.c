@@ -86,7 +86,8 @@ TEST(mpirun_open_mpi_4)
 		line("a:2,b:4", how),
 		"/usr/bin/mpirun -n 6 --hostfile /w/runs/r/hosts --map-by slot --bind-to none "
 		"--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh%20-p%202222 /w/runs/r/hosts' "
-		"--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
+		"--mca plm_rsh_no_tree_spawn 1 --mca orte_launch_agent '/b/wl _hold "
+		"orted' " DAEMONS_4
 		"--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 " VARIABLES
 		" -x WERKBANK_NETWORK=10.0.0.0/8");
 	how.network = NULL;
@@ -99,14 +100,16 @@ TEST(mpirun_open_mpi_4)
 		  "/opt/ompi/bin/mpirun -n 9 --hostfile '/my work/hosts:1' --map-by slot "
 		  "--bind-to none --oversubscribe --prefix /opt/ompi "
 		  "--mca plm_rsh_agent '/b/wl _ssh --ssh=ssh /my%20work/hosts%3A1' "
-		  "--mca plm_rsh_no_tree_spawn 1 " DAEMONS_4
-		  "--mca orte_keep_fqdn_hostnames 1 " VARIABLES " --mca mpi_yield_when_idle 1");
+		  "--mca plm_rsh_no_tree_spawn 1 --mca orte_launch_agent '/b/wl _hold "
+		  "orted' " DAEMONS_4 "--mca orte_keep_fqdn_hostnames 1 " VARIABLES
+		  " --mca mpi_yield_when_idle 1");
 	how.starter = LAUNCHER_SLURM;
 	how.ranks = 2;
 	how.oversubscribed = false;
 	check_str(line("a,b", how),
 		  "/opt/ompi/bin/mpirun -n 2 --hostfile '/my work/hosts:1' --map-by slot "
-		  "--bind-to none --prefix /opt/ompi --mca plm slurm " DAEMONS_4 VARIABLES);
+		  "--bind-to none --prefix /opt/ompi --mca plm slurm --mca "
+		  "orte_launch_agent '/b/wl _hold orted' " DAEMONS_4 VARIABLES);
 	how.starter = LAUNCHER_SSH;
 	how.launcher = "/my bin/wl";
 	check_str(line("a,b", how), "78: /my bin/wl: mpirun cannot run a program with a blank or a "
@@ -122,7 +125,8 @@ TEST(mpirun_open_mpi_5)
 	check_str(line("10.0.0.1:2,10.0.0.2", how),
 		  "/usr/bin/mpirun -n 3 --hostfile h --map-by slot --bind-to none "
 		  "--prtemca plm_ssh_agent '/b/wl _ssh --ssh=ssh h' "
-		  "--prtemca plm_ssh_no_tree_spawn 1 " DAEMONS_5
+		  "--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_launch_agent '/b/wl _hold "
+		  "prted' " DAEMONS_5
 		  "--mca btl_tcp_if_include 10.0.0.0/8 --prtemca prte_if_include "
 		  "10.0.0.0/8 " VARIABLES " -x WERKBANK_NETWORK=10.0.0.0/8");
 	how.ranks = 4;
@@ -132,8 +136,8 @@ TEST(mpirun_open_mpi_5)
 		  "/opt/mpi/bin/mpirun -n 4 --hostfile h --map-by slot:OVERSUBSCRIBE "
 		  "--bind-to none --prefix /opt/mpi "
 		  "--prtemca plm_ssh_agent '/b/wl _ssh --ssh=ssh h' "
-		  "--prtemca plm_ssh_no_tree_spawn 1 " DAEMONS_5
-		  "--prtemca prte_keep_fqdn_hostnames 1 " VARIABLES);
+		  "--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_launch_agent '/b/wl _hold "
+		  "prted' " DAEMONS_5 "--prtemca prte_keep_fqdn_hostnames 1 " VARIABLES);
 }
 
 /* A program that prints this for --version. */

@@ -24,14 +24,31 @@
 
 /* ---- identity of processes --------------------------------------------- */
 
-/* Field 2, the name, may contain blanks and brackets: the last bracket ends it. */
-int64_t process_start_ticks(int64_t pid)
+/*
+ * /proc/PID/stat from the end of field 2 on; NULL: no such process. The name, field 2, may contain
+ * blanks and brackets: the last bracket ends it.
+ */
+static char *read_process_stat(int64_t pid, char line[1024])
 {
-	char path[64], line[1024], *at, *end;
-	long long value;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	if (pid <= 0 || !file_first_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
+	return pid > 0 && file_first_line(path, line, 1024) ? strrchr(line, ')') : NULL;
+}
+
+bool process_is_suspended(int64_t pid)
+{
+	char line[1024], *at = read_process_stat(pid, line);
+
+	return at && at[1] == ' ' && (at[2] == 'T' || at[2] == 't');
+}
+
+int64_t process_start_ticks(int64_t pid)
+{
+	char line[1024], *at = read_process_stat(pid, line), *end;
+	long long value;
+
+	if (!at)
 		return -1;
 	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
 		return -1; /* a zombie: its parent has not waited for it yet */

@@ -64,6 +64,9 @@ void leftover_send_sigterm(const struct leftover *l);
 /* Start time of a process in clock ticks since boot; -1: no such process, or a zombie. */
 int64_t process_start_ticks(int64_t pid);
 
+/* Is the process suspended, by SIGSTOP, SIGTSTP or a debugger? */
+bool process_is_suspended(int64_t pid);
+
 void leftover_write(const struct leftover *l, struct json_writer *w);
 bool leftover_parse(struct leftover *l, const struct json *object); /* false: not a record */
 

@@ -2,8 +2,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/err.h"
+#include "share/base/proc.h"
 #include "share/conf/conf.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/hosts/probe.h"
@@ -87,6 +89,14 @@ static int command_ssh(struct conf *c, char **from_host, struct err *e)
 	return rsh_agent_exec(c->ssh, c->arguments[0], (const char *const *)from_host, e);
 }
 
+/* The daemon's own options follow its name. Returns only after a failure. */
+static int command_hold(char **argv, struct err *e)
+{
+	proc_hold_sigterm();
+	execvp(argv[0], argv);
+	return err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot run this program", argv[0]);
+}
+
 static int run_subcommand(struct conf *c, int *status, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
@@ -101,17 +111,21 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int status = 0, rc = conf_init(&c, &e);
 	bool agent = argc > 1 && !strcmp(argv[1], "_ssh");
+	bool hold = argc > 2 && !strcmp(argv[1], "_hold");
 	int parsed = argc;
 
 	if (agent)
 		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
+	if (hold)
+		parsed = 3;
 	if (!rc)
 		rc = conf_parse_command(&c, "launch", parsed, argv, &e);
 	if (!rc)
 		rc = conf_print_requested(&c, &e);
 	if (rc == 0)
-		rc = agent ? command_ssh(&c, argv + parsed - 1, &e)
-			   : run_subcommand(&c, &status, &e);
+		rc = agent  ? command_ssh(&c, argv + parsed - 1, &e)
+		     : hold ? command_hold(argv + 2, &e)
+			    : run_subcommand(&c, &status, &e);
 	else if (rc > 0) /* help or version was printed */
 		rc = 0;
 	if (rc)

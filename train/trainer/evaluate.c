@@ -185,7 +185,10 @@ static int evaluate_start_child(const struct evaluate_child *c, const char *cons
 		return rc;
 	}
 	rc = proc_wait(&child, &status, e);
-	if (!rc && status)
+	if (!rc && status && *c->stop) /* a signal to all processes ended the child, too */
+		rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
+			     (long long)c->step);
+	else if (!rc && status)
 		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status,
 			     err_name(-status));
 	return rc;

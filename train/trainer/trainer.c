@@ -1,15 +1,24 @@
 /* trainer.c - the training loop; see trainer.h */
 #include "train/trainer/trainer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "share/base/clock.h"
-#include "train/common/control.h"
 #include "train/trainer/trainer_internal.h"
 
 /* ---- the loop ---------------------------------------------------------- */
 
-enum { ASK_STOP, ASK_SAVE, ASK_EVALUATE, ASK_FINISH, ASK_DIVERGED, ASK_TELEMETRY, N_ASKS };
+/* The first N_STOP_ASKS are those of trainer_own_stop(). */
+enum {
+	ASK_SAVE = N_STOP_ASKS,
+	ASK_EVALUATE,
+	ASK_FINISH,
+	ASK_DIVERGED,
+	ASK_TELEMETRY,
+	ASK_STEP_MS,
+	N_ASKS
+};
 
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
@@ -17,19 +26,23 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 	const double minutes = t->conf->max_minutes;
 
 	memset(asks, 0, N_ASKS * sizeof(*asks));
-	asks[ASK_STOP] = *t->stop != 0;
+	trainer_own_stop(t, asks);
+	asks[ASK_STEP_MS] = (int64_t)(t->last_step.times.step * 1000);
 	if (trainer_is_first(t)) {
-		struct control c = control_read_requests(t->folder);
+		struct control *c = &t->stopping.requests;
 
-		asks[ASK_STOP] |= c.stop;
-		asks[ASK_SAVE] = c.save || (t->progress.retry_save_at > 0 &&
-					    clock_mono_s() > t->progress.retry_save_at);
-		asks[ASK_EVALUATE] = c.evaluate;
+		asks[ASK_SAVE] = c->save || (t->progress.retry_save_at > 0 &&
+					     clock_mono_s() > t->progress.retry_save_at);
+		asks[ASK_EVALUATE] = c->evaluate;
+		c->save = c->evaluate = false;
 		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
 		asks[ASK_DIVERGED] = watch_must_stop(t);
 		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
 	}
-	return t->comm->max_ints(t->comm, asks, N_ASKS, e);
+	if (t->comm->max_ints(t->comm, asks, N_ASKS, e))
+		return e->code;
+	t->stopping.step_ms = asks[ASK_STEP_MS];
+	return 0;
 }
 
 /* Telemetry of ranks and hosts. A failure to write the records is ignored; one of the comm is not. */
@@ -49,13 +62,17 @@ static int record_last_telemetry(struct trainer *t, struct err *e)
 
 static int stop_on_request(struct trainer *t, struct err *e)
 {
+	char by[40] = "on request";
+
+	if (t->stopping.signalled_rank >= 0)
+		snprintf(by, sizeof(by), "on SIGTERM to rank %lld",
+			 (long long)t->stopping.signalled_rank);
 	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
 	    report_stop(t, RUN_END_REQUEST, err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
 	return err_set(e, ERR_TEMPFAIL,
-		       "stopped the run \"%s\" on request; saved at step %lld: train it again to "
-		       "resume",
-		       t->conf->run, (long long)t->state.step);
+		       "stopped the run \"%s\" %s; saved at step %lld: train it again to resume",
+		       t->conf->run, by, (long long)t->state.step);
 }
 
 /* stop_on: the checkpoint holds the diverged weights, for a look at them; older ones stay. */
@@ -105,7 +122,7 @@ static int finish_training(struct trainer *t, struct err *e)
 	    (t->progress.evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    gather_requests(t, asks, e))
 		return e->code;
-	if (asks[ASK_STOP] && t->progress.evaluated_step != t->state.step)
+	if (trainer_must_stop(t, asks) && t->progress.evaluated_step != t->state.step)
 		return stop_on_request(t, e);
 	return record_last_telemetry(t, e) ? e->code : report_stop(t, why_finished(t), 0, e);
 }
@@ -142,11 +159,16 @@ static int run_training_loop(struct trainer *t, struct err *e)
 			return e->code;
 		if (asks[ASK_FINISH])
 			break;
-		if (asks[ASK_STOP])
+		if (trainer_must_stop(t, asks))
 			return stop_on_request(t, e);
 		if (asks[ASK_DIVERGED])
 			return stop_diverged(t, e);
-		if (handle_requests(t, asks, e) || trainer_step(t, e) || after_step(t, e))
+		t->stopping.may_cut = t->ranks.in_sync;
+		if (handle_requests(t, asks, e) || trainer_step(t, e))
+			return e->code;
+		if (t->last_step.is_cut)
+			return stop_on_request(t, e);
+		if (after_step(t, e))
 			return e->code;
 	}
 	return finish_training(t, e);

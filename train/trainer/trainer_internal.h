@@ -5,6 +5,7 @@
  *	trainer_open.c         opening, resuming, closing
  *	trainer_start.c        starting with the weights of another model
  *	trainer_step.c         one optimizer step
+ *	trainer_stop.c         requests to stop, also in the middle of a step
  *	trainer_local_steps.c  steps of each rank alone, between averages of the weights
  *	trainer_ema.c          the moving average of the weights
  *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
@@ -34,6 +35,7 @@
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
 #include "train/comm/reduce.h"
+#include "train/common/control.h"
 #include "train/model/adam.h"
 #include "train/model/arena.h"
 #include "train/model/ema.h"
@@ -92,10 +94,22 @@ struct trainer_progress {
 	double retry_save_at;		/* first rank: clock_mono_s() of the next try; 0: none */
 };
 
+/* Requests to stop; trainer_stop.c explains them. Numbers are the same on all ranks. */
+struct trainer_stopping {
+	struct control requests; /* first rank: from the control file, not yet done */
+	bool may_cut;		 /* the state before this step can be saved */
+	int64_t step_ms;	 /* of the slowest rank in the last step; 0: unknown */
+	int64_t signalled_rank;	 /* this rank's SIGTERM is the reason to stop; -1: a request is */
+};
+
+/* What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM. */
+enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
+
 /* Results of the last step. */
 struct trainer_last_step {
 	double rate, grad_norm;
 	bool is_finite;
+	bool is_cut; /* a request to stop ended it before the update: it counts as not begun */
 	struct step_times times; /* of this rank */
 };
 
@@ -143,6 +157,7 @@ struct trainer {
 	struct trainer_ranks ranks;
 	struct trainer_progress progress;
 	struct trainer_last_step last_step;
+	struct trainer_stopping stopping;
 	struct step_meter meter;
 	struct trainer_records records;
 	struct weight_changes *weight_changes; /* first rank, owned; NULL before changes_open() */
@@ -179,7 +194,16 @@ int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e)
 int start_weights_report(struct trainer *t, struct err *e);
 
 /* trainer_step.c: one optimizer step; advances state.step and state.loader_position. */
-int trainer_step(struct trainer *t, struct err *e);
+int trainer_step(struct trainer *t, struct err *e); /* 0 with last_step.is_cut: not done */
+
+/* trainer_stop.c. First rank: read the control file into stopping.requests. */
+void trainer_read_requests(struct trainer *t);
+/* asks = what this rank was asked. */
+void trainer_own_stop(struct trainer *t, int64_t asks[N_STOP_ASKS]);
+/* asks: the maxima over ranks. Sets signalled_rank. */
+bool trainer_must_stop(struct trainer *t, const int64_t asks[N_STOP_ASKS]);
+/* Between micro-batches: must the step end here? done: micro-batches of this rank in this step. */
+int trainer_cut_step(struct trainer *t, int64_t done, bool *cut, struct err *e);
 
 /*
  * trainer_local_steps.c: with local_steps = k, each rank makes k optimizer steps alone: with its
@@ -274,7 +298,10 @@ int report_save(struct trainer *t, int64_t bytes, double seconds);
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning about a sign of learning_watch.h: an event with the name of the sign. */
 int report_warning(struct trainer *t, const char *sign, const char *text);
-/* Write the record "stop"; a run that finished says why, and how to train on. */
+/*
+ * Write the record "stop"; a run that finished says why, and how to train on. A stop on request has
+ * stopping.signalled_rank, unless it is -1.
+ */
 int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct err *e);
 /* End the progress line of a terminal, so that other text can follow. */
 void report_end_line(struct trainer *t);

@@ -385,6 +385,8 @@ int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct
 	w = journal_begin(t->records.journal, "stop", t->state.step);
 	run_end_put(&end, w);
 	json_put_int(w, "exit", exit_status);
+	if (why == RUN_END_REQUEST && t->stopping.signalled_rank >= 0)
+		json_put_int(w, "rank", t->stopping.signalled_rank);
 	if (journal_end(t->records.journal, e))
 		return e->code;
 	if (!exit_status && !c->quiet)

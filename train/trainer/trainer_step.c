@@ -105,11 +105,16 @@ static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SU
 		.seed = t->state.seed,
 		.step = (uint32_t)t->state.step,
 	};
+	int64_t done = 0;
 	uint64_t at;
 
 	while ((at = loader_position(t->loader) - (t->is_batch_loaded ? ranks : 0)) < end) {
 		how.micro = (uint32_t)(at - first);
 		assert(at >= first);
+		if (trainer_cut_step(t, done++, &t->last_step.is_cut, e))
+			return e->code;
+		if (t->last_step.is_cut)
+			return 0;
 		if (run_micro_batch(t, &how, at + ranks >= end, sums, e))
 			return e->code;
 	}
@@ -435,8 +440,12 @@ int trainer_step(struct trainer *t, struct err *e)
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
 		reduce_begin(t->ranks.reduce, staging_gradients(t));
-	if (run_micro_batches(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
-	    update_weights(t, sums, e))
+	t->last_step.is_cut = false;
+	if (run_micro_batches(t, t->state.loader_position, sums, e))
+		return e->code;
+	if (t->last_step.is_cut)
+		return 0;
+	if (reduce_step(t, sums, e) || update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
 	t->state.loader_position += (uint64_t)t->conf->micro_batches;

@@ -231,11 +231,6 @@ static int add_rsh_agent(struct command_line *c, const struct mpirun_options *ho
 	struct buf agent = { 0 };
 	int rc = 0;
 
-	if (launcher[strcspn(launcher, " \t\n:")])
-		return err_set(e, ERR_CONFIG,
-			       "%s: mpirun cannot run a program with a blank or a colon in its "
-			       "path: install Werkbank elsewhere",
-			       launcher);
 	buf_printf(&agent, "%s _ssh --ssh=", launcher);
 	mpirun_encode_word(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
 	buf_add_char(&agent, ' ');
@@ -248,6 +243,31 @@ static int add_rsh_agent(struct command_line *c, const struct mpirun_options *ho
 		rc = ADD(c, e, "--mca", "plm_rsh_agent", buf_text(&agent), "--mca",
 			 "plm_rsh_no_tree_spawn", "1");
 	buf_free(&agent);
+	return rc;
+}
+
+/*
+ * Start the daemons on other hosts with SIGTERM blocked: otherwise a daemon ends its ranks within
+ * two seconds when a batch system or a shutdown sends SIGTERM to all processes of its host.
+ */
+static int add_daemon_hold(struct command_line *c, const struct mpirun_options *how, int major,
+			   struct err *e)
+{
+	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
+	char *words;
+	int rc;
+
+	if (launcher[strcspn(launcher, " \t\n:")])
+		return err_set(e, ERR_CONFIG,
+			       "%s: mpirun cannot run a program with a blank or a colon in its "
+			       "path: install Werkbank elsewhere",
+			       launcher);
+	words = file_path(e, "%s _hold %s", launcher, major >= 5 ? "prted" : "orted");
+	rc = words ? 0 : e->code;
+	if (!rc)
+		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca",
+			 major >= 5 ? "prte_launch_agent" : "orte_launch_agent", words);
+	free(words);
 	return rc;
 }
 
@@ -342,6 +362,8 @@ static int add_host_options(struct command_line *c, const struct mpirun_options 
 		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca", "plm", "slurm");
 	else if (!rc)
 		rc = add_rsh_agent(c, how, major, e);
+	if (!rc)
+		rc = add_daemon_hold(c, how, major, e);
 	if (!rc)
 		rc = add_daemon_options(c, how, major, e);
 	return rc ? rc : add_rank_environment(c, how, e);

@@ -95,6 +95,13 @@ static void report_silent_host(struct preflight_host *h, const struct remote_job
 				      : is_srun		 ? "slurm"
 							 : "ssh",
 				      "%s", job->trouble);
+	else if (strstr(words, "account is")) /* the words of nologin */
+		preflight_add_finding(
+			h, FINDING_ERROR, "ssh",
+			"%s lets this account log in but not run programs (\"%.*s\"): "
+			"its shell there is nologin; the administrator of the host "
+			"can set another one",
+			h->host->name, (int)MIN(strcspn(words, "\n"), 120), words);
 	else
 		preflight_add_finding(h, FINDING_ERROR, "build",
 				      "%s on %s gives no answer (status %d: "

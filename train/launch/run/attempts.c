@@ -11,6 +11,7 @@
  *	   |                                                  v
  *	   |   OUTCOME_FINISHED --> finished    OUTCOME_STOPPED, OUTCOME_KILLED --> stopped
  *	   |   OUTCOME_DIVERGED --> stopped
+ *	   |   OUTCOME_LEAVING: with --elastic restarting without the host, else stopped
  *	   |   OUTCOME_FAILED ----> failed      OUTCOME_RESTART --> count_restart():
  *	   |                                      too many without a new checkpoint --> failed
  *	   |     pause, then all hosts answer         |
@@ -260,6 +261,14 @@ static bool ranks_have_begun(void *context)
 	return l->job_outcome.has_begun;
 }
 
+static void read_job_line(void *context, const char *text)
+{
+	struct attempt_loop *l = context;
+
+	if (l->sup.mpirun)
+		mpirun_read_line(&l->job_outcome.failure, text);
+}
+
 static enum supervise_request supervisor_tick(void *context)
 {
 	struct attempt_loop *l = context;
@@ -351,6 +360,8 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 					 "the training %s; giving up after %lld restarts without a "
 					 "new checkpoint",
 					 why, (long long)l->restarts_in_row);
+		else
+			record_run_event(l, "error", "the training %s", why);
 		return false;
 	}
 	l->restarts_in_row++;
@@ -361,6 +372,36 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	record_run_event(l, "warning", "the training %s; restart from %s in %g s (%lld of %lld)",
 			 why, from, wait, (long long)l->restarts_in_row,
 			 (long long)l->a->conf->restarts);
+	return true;
+}
+
+/* The host of a rank: mpirun fills the slots of the hosts in their order. NULL: only this host. */
+static const char *host_of_rank(const struct hosts *h, int64_t rank)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		if (rank < h->all[i].slots)
+			return h->all[i].name;
+		rank -= h->all[i].slots;
+	}
+	return NULL;
+}
+
+/*
+ * A rank got SIGTERM, but not this supervisor: its host may be shutting down. The ranks have saved.
+ * true: go on without its host.
+ */
+static bool go_on_without_leaving_host(struct attempt_loop *l, char why[160])
+{
+	const int64_t rank = l->job_outcome.signalled;
+	const char *host = host_of_rank(&l->roll_call.hosts, rank);
+
+	snprintf(why, 160,
+		 "saved and stopped: rank %lld%s%.60s got SIGTERM, as from a host that "
+		 "shuts down",
+		 (long long)rank, host ? " on " : "", host ? host : "");
+	if (!host || !l->a->conf->elastic || l->roll_call.hosts.n < 2)
+		return false;
+	snprintf(l->roll_call.leaving, sizeof(l->roll_call.leaving), "%s", host);
 	return true;
 }
 
@@ -389,27 +430,39 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 	return true;
 }
 
+/* Classify the end of an attempt. true: start another one. */
+static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *status)
+{
+	const bool was_asked = l->sup.is_asked;
+	char why[160];
+	bool again;
+
+	*v = outcome_classify(&l->job_outcome, *status, was_asked, l->sup.was_killed, status, why);
+	if (l->begin_timed_out && *v == OUTCOME_FAILED) {
+		*v = OUTCOME_RESTART;
+		snprintf(why, sizeof(why), "did not begin");
+	}
+	again = *v == OUTCOME_RESTART ||
+		(*v == OUTCOME_LEAVING && go_on_without_leaving_host(l, why));
+	if (again && count_restart(l, why))
+		return true;
+	if ((*v == OUTCOME_KILLED || *v == OUTCOME_STOPPED || *v == OUTCOME_LEAVING) && why[0])
+		record_run_event(l, "warning", "the training %s", why);
+	if (*v == OUTCOME_FAILED && l->job_outcome.has_begun && !l->job_outcome.reason[0])
+		record_run_event(l, "error", "the training %s", why);
+	return false;
+}
+
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
 	enum outcome_verdict v;
-	char why[160];
 
 	for (;;) {
 		int rc = start_attempt(l, status, e);
 
 		if (rc)
 			return rc;
-		v = outcome_classify(&l->job_outcome, *status, l->sup.is_asked, l->sup.was_killed,
-				     status, why);
-		if (l->begin_timed_out && v == OUTCOME_FAILED) {
-			v = OUTCOME_RESTART;
-			snprintf(why, sizeof(why), "did not begin");
-		}
-		if ((v == OUTCOME_KILLED || v == OUTCOME_STOPPED) && why[0])
-			record_run_event(l, "warning", "the training %s", why);
-		if (v == OUTCOME_FAILED && l->job_outcome.has_begun && !l->job_outcome.reason[0])
-			record_run_event(l, "error", "the training %s", why);
-		if (v != OUTCOME_RESTART || !count_restart(l, why))
+		if (!judge_attempt(l, &v, status))
 			break;
 		if (!wait_for_next_attempt(l)) { /* the last checkpoint is all there is to save */
 			v = OUTCOME_STOPPED;
@@ -450,6 +503,7 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 		.began = clock_mono_s(),
 		.sup = { .echo = a->echo,
 			 .tick = supervisor_tick,
+			 .line_seen = read_job_line,
 			 .has_begun = ranks_have_begun,
 			 .context = &l,
 			 .signals = -1,

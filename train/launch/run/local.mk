@@ -5,6 +5,7 @@ liblaunch_a_SOURCES += \
 	%D%/attempts.c %D%/attempts.h %D%/console_follow.c %D%/console_follow.h \
 	%D%/detach.c %D%/detach.h %D%/job_batch.c %D%/job_command.c %D%/job_command.h \
 	%D%/job_internal.h %D%/job_k8s.c \
+	%D%/mpirun_output.c %D%/mpirun_output.h \
 	%D%/outcome.c %D%/outcome.h %D%/roll_call.c %D%/roll_call.h \
 	%D%/run_commands.c %D%/run_commands.h %D%/run_handle.c %D%/run_handle.h \
 	%D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \

@@ -3,7 +3,8 @@
  *
  *	record "start"?	record "stop"?		verdict
  *	yes		reason finished		FINISHED: nothing else is
- *	yes		reason asked		STOPPED
+ *	yes		reason asked		STOPPED; LEAVING if it names a rank and nobody asked
+ *						this supervisor to stop
  *	yes		reason diverged		DIVERGED: a restart would diverge again
  *	no		-, asked to stop	STOPPED: before the first step
  *	any		none or failed, and the user asked for an end at once: KILLED
@@ -32,7 +33,7 @@
 
 int outcome_open(struct outcome *o, const char *journal, struct err *e)
 {
-	*o = (struct outcome){ .step = -1 };
+	*o = (struct outcome){ .step = -1, .signalled = -1 };
 	o->reader = journal_reader_open(journal, e);
 	if (!o->reader)
 		return e->code;
@@ -54,6 +55,8 @@ void outcome_begin_job(struct outcome *o)
 	o->has_begun = false;
 	o->reason[0] = 0;
 	o->exit = 0;
+	o->signalled = -1;
+	o->failure = (struct mpirun_failure){ .rank = -1 };
 }
 
 static void apply_outcome_record(struct outcome *o, const struct json *r)
@@ -73,6 +76,7 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		snprintf(o->reason, sizeof(o->reason), "%s",
 			 json_text(json_get(r, "reason"), "failed"));
 		o->exit = (int)json_integer(json_get(r, "exit"), 0);
+		o->signalled = json_integer(json_get(r, "rank"), -1);
 	}
 }
 
@@ -103,11 +107,9 @@ static const struct {
 	const char *state;
 	int exit; /* -1: the status of the failure, never 0 or 75 */
 } outcome_ends[] = {
-	[OUTCOME_FINISHED] = { "finished", 0 },
-	[OUTCOME_STOPPED] = { "stopped", 75 },
-	[OUTCOME_DIVERGED] = { "stopped", 79 },
-	[OUTCOME_KILLED] = { "stopped", 75 },
-	[OUTCOME_FAILED] = { "failed", -1 },
+	[OUTCOME_FINISHED] = { "finished", 0 }, [OUTCOME_STOPPED] = { "stopped", 75 },
+	[OUTCOME_DIVERGED] = { "stopped", 79 }, [OUTCOME_LEAVING] = { "stopped", 75 },
+	[OUTCOME_KILLED] = { "stopped", 75 },	[OUTCOME_FAILED] = { "failed", -1 },
 	[OUTCOME_RESTART] = { "failed", -1 }, /* of too many restarts */
 };
 
@@ -130,15 +132,23 @@ static bool is_signal_status(int status)
 	return status > 128 && status <= 128 + SIGRTMAX;
 }
 
-static void describe_crash(int status, char why[160])
+static void describe_crash(const struct mpirun_failure *f, int status, char why[160])
 {
-	if (status == err_exit_status(ERR_TEMPFAIL))
+	char rank[80];
+
+	mpirun_describe_rank(f, rank, sizeof(rank));
+	if (f->is_host_lost)
+		snprintf(why, 160,
+			 "lost the connection to host %.60s: it is down, cut off, or its Open MPI "
+			 "daemon was killed",
+			 f->host);
+	else if (status == err_exit_status(ERR_TEMPFAIL))
 		snprintf(why, 160, "hung and its watchdog ended it; see hang.txt");
 	else if (is_signal_status(status))
-		snprintf(why, 160, "was ended by signal %d (%s)", status - 128,
-			 strsignal(status - 128));
+		snprintf(why, 160, "was ended by signal %d (%s)%s", status - 128,
+			 strsignal(status - 128), rank);
 	else
-		snprintf(why, 160, "ended early with status %d", status);
+		snprintf(why, 160, "ended early with status %d%s", status, rank);
 }
 
 static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
@@ -146,7 +156,7 @@ static enum outcome_verdict classify_crash(const struct outcome *o, int status, 
 {
 	size_t n;
 
-	describe_crash(status, why);
+	describe_crash(&o->failure, status, why);
 	n = strlen(why);
 	if (asked && (!status || is_signal_status(status))) {
 		snprintf(why + n, 160 - n, " before it saved");
@@ -166,7 +176,7 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 	if (!strcmp(reason, "finished"))
 		return OUTCOME_FINISHED;
 	if (!strcmp(reason, "asked"))
-		return OUTCOME_STOPPED;
+		return o->signalled >= 0 && !asked ? OUTCOME_LEAVING : OUTCOME_STOPPED;
 	if (!strcmp(reason, "diverged"))
 		return OUTCOME_DIVERGED;
 	if (asked && !o->has_begun && !is_permanent_failure(status)) {
@@ -194,7 +204,9 @@ enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool 
 	why[0] = 0;
 	v = classify_end(o, status, asked, was_killed, why);
 	*exit = outcome_ends[v].exit;
-	if (*exit < 0)
+	if (*exit < 0 && o->failure.is_host_lost)
+		*exit = err_exit_status(ERR_NOHOST);
+	else if (*exit < 0)
 		*exit = failure_status(o->has_begun && o->reason[0] ? o->exit : status);
 	return v;
 }

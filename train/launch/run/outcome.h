@@ -17,14 +17,17 @@
 
 #include "share/base/err.h"
 #include "share/base/journal.h"
+#include "train/launch/run/mpirun_output.h"
 
 struct outcome {
-	bool has_begun;	       /* this job wrote "start" */
-	bool has_ever_begun;   /* a job since outcome_open() wrote "start" */
-	char reason[16];       /* of the last "stop": finished, asked, diverged, failed; "": none */
-	int exit;	       /* of the last "stop" */
-	int64_t step;	       /* of the last record with a step; -1: none */
+	bool has_begun;	     /* this job wrote "start" */
+	bool has_ever_begun; /* a job since outcome_open() wrote "start" */
+	char reason[16];     /* of the last "stop": finished, asked, diverged, failed; "": none */
+	int64_t signalled;   /* of the last "stop": rank whose SIGTERM stopped the job; -1: none */
+	int exit;	     /* of the last "stop" */
+	int64_t step;	     /* of the last record with a step; -1: none */
 	double step_s, save_s; /* seconds of the slowest recent step and checkpoint; 0: none */
+	struct mpirun_failure failure; /* set by the caller, for why */
 	struct journal_reader *reader; /* private */
 };
 
@@ -32,6 +35,7 @@ enum outcome_verdict {
 	OUTCOME_FINISHED, /* the ranks reached steps, max_minutes or patience, and said so */
 	OUTCOME_STOPPED,  /* stopped on request; nothing is lost */
 	OUTCOME_DIVERGED, /* saved and stopped, because stop_on asks for it; never restarted */
+	OUTCOME_LEAVING,  /* saved and stopped, because rank "signalled" got SIGTERM alone */
 	OUTCOME_KILLED,	  /* ended on request; the steps after the last checkpoint are lost */
 	OUTCOME_FAILED,	  /* a restart would fail in the same way */
 	OUTCOME_RESTART	  /* crashed, hung or lost: may be restarted */

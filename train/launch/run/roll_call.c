@@ -71,7 +71,7 @@ static int query_hosts_alive(const struct roll_call *r, bool *there, struct err 
 	if (!rc)
 		rc = remote_run(jobs, all->n, &how, e);
 	for (size_t i = 0; !rc && i < all->n; i++)
-		there[i] = jobs[i].status == 0;
+		there[i] = jobs[i].status == 0 && strcmp(all->all[i].name, r->leaving) != 0;
 	if (jobs)
 		remote_free(jobs, all->n);
 	free(jobs);
@@ -106,6 +106,7 @@ enum roll_call_answer roll_call_query(struct roll_call *r, char news[300])
 		snprintf(news, 300, "going on without %s: %zu of %zu hosts", missing, n, all->n);
 	else if (n > before)
 		snprintf(news, 300, "all %zu hosts answer again", n);
+	r->leaving[0] = 0; /* it may be there again for a later attempt */
 	if (!rc && (n == all->n || (r->a->conf->elastic && n)))
 		rc = copy_selected_hosts(&r->hosts, all, there, &e);
 	else

@@ -11,6 +11,7 @@
 struct roll_call {
 	const struct attempts *a; /* borrowed */
 	struct hosts hosts;	  /* owned: of the next attempt; n is 0: only this host */
+	char leaving[128];	  /* a host that counts as missing in the next query; "": none */
 };
 
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };

@@ -17,6 +17,7 @@
 #include "share/base/json.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "train/common/leftover.h"
 #include "train/launch/run/console_follow.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/run_handle.h"
@@ -24,6 +25,7 @@
 #define LOOK_US		  100000
 #define REMIND_S	  15.0
 #define REQUEST_TIMEOUT_S 900.0 /* $WERKBANK_PATIENCE: another number of seconds */
+#define SUSPENDED_S	  10.0	/* time for a suspended supervisor to continue */
 #define ATTACH_LINES	  10	/* lines of console.log that attach shows first */
 #define TAIL_BYTES	  4096
 #define READ_BYTES	  65536
@@ -284,27 +286,57 @@ int run_command_save(const struct conf *c, int *status, struct err *e)
 
 /* ---- stop ---- */
 
-int run_command_stop(const struct conf *c, int *status, struct err *e)
+static void report_supervisor_state(const struct run_handle *l)
+{
+	if (l->is_orphan)
+		fprintf(stderr,
+			"the supervisor of %s, process %ld, has died; its ranks still run\n",
+			l->name, (long)l->pid);
+	else if (l->is_local && process_is_suspended(l->pid))
+		fprintf(stderr, "the supervisor of %s, process %ld, was suspended and continues\n",
+			l->name, (long)l->pid);
+}
+
+static int wait_for_run_end(const struct conf *c, struct run_handle *l, struct err *e)
 {
 	double begun = clock_mono_s(), reminded = begun;
+
+	for (;;) {
+		run_handle_refresh(l);
+		if (!l->alive)
+			return 0;
+		if (l->is_local && clock_mono_s() - begun > SUSPENDED_S &&
+		    process_is_suspended(l->pid))
+			return err_set(e, ERR_TEMPFAIL,
+				       "the supervisor of %s, process %ld, is suspended again and "
+				       "does not answer: a debugger, a freezer or a person holds "
+				       "it; after kill -CONT %ld it stops the run",
+				       l->name, (long)l->pid, (long)l->pid);
+		if (!wait_for_run(c, begun, &reminded,
+				  c->now ? "its processes to end"
+					 : "the step under way to end, then for the checkpoint"))
+			return err_set(e, ERR_TEMPFAIL,
+				       "the run %s has not ended within %.0f s; the request "
+				       "remains: wait, or end the run at once with stop --now",
+				       l->name, request_timeout_s());
+	}
+}
+
+int run_command_stop(const struct conf *c, int *status, struct err *e)
+{
 	struct run_handle l;
 	int rc = run_handle_find(&l, c, true, e);
 
 	*status = 0;
+	if (!rc && !c->quiet)
+		report_supervisor_state(&l);
 	if (!rc)
 		rc = run_handle_stop(&l, c->now, e);
-	while (!rc) {
-		run_handle_refresh(&l);
-		if (!l.alive)
-			break;
-		if (!wait_for_run(c, begun, &reminded,
-				  c->now ? "its processes to end"
-					 : "the step under way to end, then for the checkpoint"))
-			rc = err_set(e, ERR_TEMPFAIL,
-				     "the run %s has not ended within %.0f s; the request remains: "
-				     "wait, or end the run at once with stop --now",
-				     l.name, request_timeout_s());
-	}
+	if (!rc)
+		rc = wait_for_run_end(c, &l, e);
+	/* a supervisor that has died left no final state */
+	if (!rc && run_handle_exit_status(&l, e) < 0)
+		rc = e->code;
 	if (!rc && !c->quiet)
 		fprintf(stderr, "%s is %s\n", l.name, l.state);
 	if (!rc && c->json)

@@ -53,8 +53,8 @@ static struct json *read_state_json(const char *folder)
 	return root;
 }
 
-/* Is the recorded process alive on this host? Start time and boot id detect a recycled pid. */
-static bool is_recorded_process_local(const struct json *state, int64_t pid)
+/* Was the state written on this host, since its last boot? */
+static bool is_state_local(const struct json *state)
 {
 	char host[256] = "", boot[64] = "";
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -64,20 +64,38 @@ static bool is_recorded_process_local(const struct json *state, int64_t pid)
 	if (f)
 		fclose(f);
 	gethostname(host, sizeof(host) - 1);
-	return pid > 0 && !strcmp(json_text(json_get(state, "host"), ""), host) &&
-	       !strcmp(json_text(json_get(state, "boot_id"), ""), boot) &&
-	       json_integer(json_get(state, "pid_start"), -2) == process_start_ticks(pid);
+	return !strcmp(json_text(json_get(state, "host"), ""), host) &&
+	       !strcmp(json_text(json_get(state, "boot_id"), ""), boot);
+}
+
+/* The pid in the lock file: of the supervisor that took the lock; -1: unknown. */
+static int64_t read_lock_pid(const char *folder)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/lock", folder), line[32];
+	int64_t pid = -1;
+
+	if (path && file_first_line(path, line, sizeof(line)) && !text_to_int(line, &pid))
+		pid = -1;
+	free(path);
+	return pid;
 }
 
 void run_handle_refresh(struct run_handle *l)
 {
 	struct json *state;
 	int64_t pid;
+	bool local;
 
 	l->alive = is_run_lock_held(l->folder);
 	state = read_state_json(l->folder);
 	pid = json_integer(json_get(state, "pid"), -1);
-	l->is_local = is_recorded_process_local(state, pid);
+	local = pid > 0 && is_state_local(state);
+	/* the start time detects a recycled pid */
+	l->is_local =
+		local && json_integer(json_get(state, "pid_start"), -2) == process_start_ticks(pid);
+	/* another pid in the lock: a new supervisor, which has not written its state yet */
+	l->is_orphan = l->alive && local && !l->is_local && read_lock_pid(l->folder) == pid;
 	l->pid = (pid_t)pid;
 	l->exit = (int)json_integer(json_get(state, "exit"), -1);
 	snprintf(l->state, sizeof(l->state), "%s", json_text(json_get(state, "state"), "unknown"));
@@ -221,11 +239,31 @@ int run_handle_request(const struct run_handle *l, const char *word, struct err 
 	return write_run_request(l, "control", word, e);
 }
 
+/* End the ranks of this run on this host; without them, mpirun ends the ranks on other hosts. */
+static int end_orphaned_ranks(const struct run_handle *l, struct err *e)
+{
+	struct leftover *all = NULL;
+	const char *ended;
+	size_t n = 0;
+	int rc = leftover_read(&all, &n, e);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		if (all[i].alive && all[i].rank >= 0 && !strcmp(all[i].folder, l->folder))
+			rc = leftover_end(&all[i], 0, &ended, e);
+	free(all);
+	return rc;
+}
+
 /* A signal also interrupts an evaluation; from another host only the request file works. */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
-	if (l->is_local && !proc_signal(l->pid, now ? SIGQUIT : SIGTERM))
+	if (l->is_local && !proc_signal(l->pid, now ? SIGQUIT : SIGTERM)) {
+		if (process_is_suspended(l->pid))
+			proc_signal(l->pid, SIGCONT);
 		return 0;
+	}
+	if (now && l->is_orphan)
+		return end_orphaned_ranks(l, e);
 	return now ? write_run_request(l, "control.now", "now", e)
 		   : run_handle_request(l, "stop", e);
 }

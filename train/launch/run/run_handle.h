@@ -16,10 +16,11 @@ struct run_handle {
 	char name[101];
 	/* from state.json, updated by run_handle_refresh() */
 	char state[16], event[300];
-	bool alive;    /* a process holds the lock */
-	bool is_local; /* the supervisor runs on this host */
-	pid_t pid;     /* of the supervisor */
-	int exit;      /* exit status of the run; -1: none yet */
+	bool alive;	/* a process holds the lock */
+	bool is_local;	/* the supervisor runs on this host */
+	bool is_orphan; /* alive, but its supervisor has died: the lock is held by its ranks */
+	pid_t pid;	/* of the supervisor */
+	int exit;	/* exit status of the run; -1: none yet */
 };
 
 /*
@@ -38,7 +39,10 @@ int run_handle_exit_status(const struct run_handle *l, struct err *e);
 /* Send a request to the ranks: "save", "evaluate" or "stop" (control.h). */
 int run_handle_request(const struct run_handle *l, const char *word, struct err *e);
 
-/* Ask the supervisor, on any host, to save and stop; with now to end the run at once. */
+/*
+ * Ask the supervisor, on any host, to save and stop; with now to end the run at once. A supervisor
+ * that is suspended continues. Of an orphan, the ranks are asked, or on this host ended.
+ */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e);
 
 #endif

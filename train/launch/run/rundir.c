@@ -16,6 +16,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/text.h"
+#include "train/common/control.h"
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536
@@ -79,6 +80,8 @@ static int lock_rundir(struct rundir *r, struct err *e)
 			usleep(LOCK_PAUSE_US);
 	}
 	free(path);
+	if (!rc)
+		control_read_requests(r->path); /* drop requests to a supervisor that has died */
 	return rc ? rc : rundir_write_lock_pid(r, e);
 }
 

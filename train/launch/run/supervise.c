@@ -191,6 +191,8 @@ static void log_job_output(struct supervisor *s, const char *text, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (s->redraw && text[i] != '\n' && text[i] != '\r')
 			restart_console_line(s);
+		if (text[i] == '\n' && s->line_seen)
+			s->line_seen(s->context, buf_text(&s->line));
 		if (text[i] == '\n')
 			end_console_line(s);
 		else if (text[i] == '\033')

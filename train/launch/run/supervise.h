@@ -30,7 +30,9 @@ struct supervisor {
 	bool echo;   /* set by the caller: copy output to our standard error, too */
 	bool mpirun; /* set by the caller: the job is mpirun, not a single rank */
 	enum supervise_request (*tick)(void *context); /* called about once a second; NULL: none */
-	bool (*has_begun)(void *context);	       /* can the ranks save now? NULL: yes */
+	void (*line_seen)(void *context,
+			  const char *text); /* a line of the job's output; NULL: none */
+	bool (*has_begun)(void *context);    /* can the ranks save now? NULL: yes */
 	void *context;
 	/* for the caller to read */
 	bool has_output; /* the job wrote to standard error */

@@ -1,0 +1,29 @@
+/*
+ * mpirun_output.h - what mpirun says about the process that made it end a job.
+ *
+ * The exit status of mpirun names neither rank nor host; its messages on standard error do, in Open
+ * MPI 4.1 and 5. A message in other words is not understood, and nobody is blamed.
+ */
+#ifndef WERKBANK_TRAIN_LAUNCH_RUN_MPIRUN_OUTPUT_H
+#define WERKBANK_TRAIN_LAUNCH_RUN_MPIRUN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mpirun_failure {
+	bool is_known;	   /* a message named somebody */
+	bool is_host_lost; /* mpirun lost the connection to its daemon on the host */
+	int rank;	   /* that ended first; -1: unknown */
+	int signal;	   /* that ended the rank; 0: none */
+	char host[128];	   /* as mpirun calls it; "": unknown */
+};
+
+/* Read one line of mpirun's output. The first message that names a rank or host counts. */
+void mpirun_read_line(struct mpirun_failure *f, const char *line);
+
+/*
+ * text = " of rank 1 on nodeb", "" if unknown: after "ended by signal 9". Not for a lost host.
+ */
+void mpirun_describe_rank(const struct mpirun_failure *f, char *text, size_t room);
+
+#endif
