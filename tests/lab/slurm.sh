@@ -81,6 +81,12 @@ case_check() {
 	says "check: a node outside the job" 0 'launcher ssh: h2 is not in the Slurm allocation' \
 		slurm_on salloc -Q -N 1 -w h1 "$top/werkbank" train "$tmp/tiny.ini" -C "$ws" --hosts h1,h2 --show
 	says "check: bandwidth" 0 'slowest link' slurm_on salloc -Q -N 2 "$top/werkbank" hosts bandwidth slurm -C "$ws"
+	# shellcheck disable=SC2016 # for that script
+	printf '%s\n' '#!/bin/sh' 'while :; do case $1 in -[opi]) shift 2 ;; -*) shift ;; *) break ;; esac; done' 'host=$1' shift \
+		'exec srun --overlap -Q -N 1 -n 1 --mpi=none --nodelist="$host" sh -c "$*"' >"$tmp/ssh"
+	chmod +x "$tmp/ssh"
+	says "check: --launcher ssh in a job" 0 'slowest link' \
+		slurm_on salloc -Q -N 2 "$top/werkbank" hosts bandwidth slurm -C "$ws" --launcher ssh --ssh "$tmp/ssh"
 	for check_host in $LAB_HOSTS; do
 		same "check: no sshd on $check_host" "$(lab_pids "$check_host" sshd)" ""
 	done
@@ -111,12 +117,12 @@ case_limit() {
 	if [ "$(records limit start run | wc -l)" -gt 1 ]; then ok "limit: $(records limit start run | wc -l) jobs"; else not_ok "limit" "one job was enough"; fi
 }
 
-# The first step lasts longer than the whole minute: twice without a checkpoint ends the series.
+# The first step lasts longer than the minute and KillWait: twice without a checkpoint ends the series.
 case_long() {
-	micro=4000 submit long 1
+	micro=20000 submit long 1
 	resumed 120
 	slurm_until "$job" 60 RUNNING
-	slurm_until "$job" 150 COMPLETED FAILED CANCELLED TIMEOUT
+	slurm_until "$job" 180 COMPLETED FAILED CANCELLED TIMEOUT || not_ok "long: ends" "$slurm_state"
 	says "long: says why it ends" 0 'two jobs ended without a new checkpoint: give a longer --walltime' cat "$tmp/long.out"
 }
 

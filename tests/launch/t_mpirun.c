@@ -12,14 +12,14 @@
 #include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/rsh_agent.h"
 
-static const char *const environment[] = { "PATH=/bin",
-					   "WERKBANK_SHARE=/s",
-					   "WERKBANK_SSH=ssh; x",
-					   "LD_LIBRARY_PATH=/opt/lib",
-					   "WERKBANK_NETWORK=old",
-					   "HOME=/root",
-					   "OMP_NUM_THREADS=2",
-					   NULL };
+static const char *environment[] = { "PATH=/bin",
+				     "WERKBANK_SHARE=/s",
+				     "WERKBANK_SSH=ssh; x",
+				     "LD_LIBRARY_PATH=/opt/lib",
+				     "WERKBANK_NETWORK=old",
+				     "HOME=/root",
+				     "OMP_NUM_THREADS=2",
+				     NULL };
 
 /* The command line as --show prints it without "--allow-run-as-root ", or the error message. */
 static const char *line(const char *spec, struct mpirun_options how)
@@ -111,6 +111,9 @@ TEST(mpirun_open_mpi_4)
 		  "--bind-to none --prefix /opt/ompi --mca plm slurm --mca "
 		  "orte_launch_agent '/b/wl _hold orted' " DAEMONS_4 VARIABLES);
 	how.starter = LAUNCHER_SSH;
+	environment[0] = "SLURM_JOB_NODELIST=n[1-2]";
+	check(strstr(line("a,b", how), " --mca plm rsh --mca ras '^slurm' --mca plm_rsh_agent "));
+	environment[0] = "PATH=/bin";
 	how.launcher = "/my bin/wl";
 	check_str(line("a,b", how), "78: /my bin/wl: mpirun cannot run a program with a blank or a "
 				    "colon in its path: install Werkbank elsewhere");

@@ -223,21 +223,12 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 
 /* ---- copying ---------------------------------------------------------------------- */
 
-/*
- * The value of rsync's option -e: a command that rsync splits at blanks, with quotes. rsync appends
- * the host and its own command line.
- */
+/* The value of rsync's option -e: a command that rsync splits at blanks, with quotes. */
 static int write_rsync_shell(const struct syncing *s, const struct host *h, struct buf *out,
 			     struct err *e)
 {
 	struct command_line c = { 0 };
-	int rc;
-
-	if (launcher_is_slurm(s->task->conf)) {
-		buf_add_str(out, "srun --nodes=1 --ntasks=1 --mpi=none --quiet --nodelist");
-		return buf_check(out, e);
-	}
-	rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
+	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
 
 	if (!rc) {
 		command_line_quote(&c, out);
@@ -257,10 +248,13 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 			       struct err *e)
 {
-	static const char *const options[] = {
-		"rsync",	 "-aLR",    "--no-implied-dirs", "--partial-dir=.werkbank-partial",
-		"--timeout=120", "--stats", "--protect-args",	 "-e"
-	};
+	static const char *const options[] = { "rsync",
+					       "-aLR",
+					       "--no-implied-dirs",
+					       "--partial-dir=.werkbank-partial",
+					       "--timeout=120",
+					       "--stats",
+					       "-e" };
 	const struct host *h = &s->task->hosts->all[i];
 	struct buf shell = { 0 };
 	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
@@ -322,6 +316,16 @@ static void store_rsync_result(struct sync_host *h, const struct remote_job *job
 			 name, job->status, (int)MIN(strcspn(words, "\n"), 200), words);
 }
 
+/* rsync does not work over srun: its two streams stall. */
+static void refuse_sync_by_srun(struct sync_host *h, const char *name)
+{
+	h->done = false;
+	snprintf(h->trouble, sizeof(h->trouble),
+		 "%s lacks files of the workspace or the program, and srun cannot copy them: use a "
+		 "folder that all nodes share, or --launcher ssh",
+		 name);
+}
+
 /* Copy all files but the manifest; or with last only the manifest. */
 static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 {
@@ -336,6 +340,10 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 		if (!s->by_host[i].done || s->by_host[i].is_up_to_date ||
 		    (last && s->by_host[i].shares))
 			continue;
+		if (launcher_is_slurm(s->task->conf)) {
+			refuse_sync_by_srun(&s->by_host[i], s->task->hosts->all[i].name);
+			continue;
+		}
 		rc = build_rsync_command(s, i, last, &lines[n_jobs], e);
 		jobs[n_jobs] =
 			(struct remote_job){ .host = &s->task->hosts->all[i],

@@ -240,7 +240,7 @@ void launcher_list_tasks(const struct mpirun_options *how, struct buf *out, size
 		}
 }
 
-static const char *environment_value(const struct mpirun_options *how, const char *name)
+const char *launcher_variable(const struct mpirun_options *how, const char *name)
 {
 	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
 	const size_t n = strlen(name);
@@ -269,7 +269,7 @@ static void add_srun_export(const struct mpirun_options *how, struct buf *word)
  */
 int launcher_append_srun(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
-	const char *cpus = environment_value(how, "SLURM_CPUS_PER_TASK");
+	const char *cpus = launcher_variable(how, "SLURM_CPUS_PER_TASK");
 	struct buf tasks = { 0 }, line = { 0 };
 	char pmi[LAUNCHER_PMI] = "", *rest = NULL;
 	size_t n_nodes;

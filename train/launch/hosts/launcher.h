@@ -40,6 +40,9 @@ int launcher_find_pmi(char pmi[LAUNCHER_PMI], struct err *e);
 /* Append srun and its options to c, like mpirun_append_words(), which calls it. */
 int launcher_append_srun(struct command_line *c, const struct mpirun_options *how, struct err *e);
 
+/* The value of a variable of how->environment, borrowed; NULL: not set. */
+const char *launcher_variable(const struct mpirun_options *how, const char *name);
+
 /* Append the host of each rank to out, one a line, in the order of the ranks; *n_nodes: hosts used. */
 void launcher_list_tasks(const struct mpirun_options *how, struct buf *out, size_t *n_nodes);
 

@@ -236,6 +236,10 @@ static int add_rsh_agent(struct command_line *c, const struct mpirun_options *ho
 	buf_add_char(&agent, ' ');
 	mpirun_encode_word(how->hostfile ? how->hostfile : "", &agent);
 	rc = buf_check(&agent, e);
+	/* in a Slurm allocation mpirun would take Slurm's launcher and refuse other hosts */
+	if (!rc && launcher_variable(how, "SLURM_JOB_NODELIST"))
+		rc = major >= 5 ? ADD(c, e, "--prtemca", "plm", "ssh", "--prtemca", "ras", "^slurm")
+				: ADD(c, e, "--mca", "plm", "rsh", "--mca", "ras", "^slurm");
 	if (!rc && major >= 5)
 		rc = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
 			 "plm_ssh_no_tree_spawn", "1");
