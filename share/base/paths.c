@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -91,9 +92,17 @@ char *paths_workspace(const char *option, struct err *e)
 {
 	const char *home = getenv("WERKBANK_HOME");
 
-	if (option)
-		return mem_strdup(option, e);
-	return mem_strdup(home && *home ? home : "werkbank.d", e);
+	const char *path = option ? option : home && *home ? home : "werkbank.d";
+	struct stat st;
+
+	if (!stat(path, &st) && !S_ISDIR(st.st_mode)) {
+		err_set(e, ERR_NOINPUT,
+			"the workspace %.300s is not a folder: name a folder with -C, or in "
+			"WERKBANK_HOME",
+			path);
+		return NULL;
+	}
+	return mem_strdup(path, e);
 }
 
 /* The folder of a checkpoint of a run, owned by the caller; NULL: failure. */

@@ -22,7 +22,8 @@ char *paths_shipped(const char *name, struct err *e);
 
 /*
  * The workspace folder: option (from -C; NULL: not given), else
- * $WERKBANK_HOME, else ./werkbank.d. Owned by the caller; NULL: ERR_NOMEM.
+ * $WERKBANK_HOME, else ./werkbank.d. It need not exist. Owned by the caller; NULL: ERR_NOINPUT (a
+ * file that is no folder), ERR_NOMEM.
  */
 char *paths_workspace(const char *option, struct err *e);
 

@@ -225,15 +225,18 @@ static int bad_number(const struct conf_option *o, const char *value, const stru
 		       o->lo, o->hi);
 }
 
+#define CHOICES_MAX 12 /* words of a detail "a|b|c" that a message lists */
+
 static int bad_choice(const struct conf_option *o, const char *value, const struct conf_source *s,
 		      struct err *e)
 {
-	char words[8][24], all[200] = "";
-	const char *list[8];
+	char words[CHOICES_MAX][24], all[300] = "";
+	const char *list[CHOICES_MAX];
 	char hint[TEXT_HINT_MAX];
 	size_t n = 0, len;
 
-	for (const char *at; n < 8 && (at = conf_choice(o->detail, (int)n, &len)) != NULL; n++) {
+	for (const char *at; n < CHOICES_MAX && (at = conf_choice(o->detail, (int)n, &len)) != NULL;
+	     n++) {
 		snprintf(words[n], sizeof(words[n]), "%.*s", (int)len, at);
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
 			 words[n]);
@@ -289,10 +292,25 @@ static int assign_choice(int *slot, const struct conf_option *o, const char *val
 	return bad_choice(o, value, s, e);
 }
 
-static int assign_string(char **slot, const struct conf_option *o, const char *value, struct err *e)
+/* Whether a choice in capitals stands for any other value: "auto|dark|FILE". */
+static bool has_placeholder(const struct conf_option *o)
+{
+	const char *at;
+	size_t n;
+
+	for (int i = 0; (at = conf_choice(o->detail, i, &n)) != NULL; i++)
+		if (*at >= 'A' && *at <= 'Z')
+			return true;
+	return false;
+}
+
+static int assign_string(char **slot, const struct conf_option *o, const char *value,
+			 const struct conf_source *s, struct err *e)
 {
 	char *copy = NULL;
 
+	if (*value && conf_has_choices(o) && !has_placeholder(o) && !conf_is_choice(o, value))
+		return bad_choice(o, value, s, e);
 	if ((*value || o->text) && !(copy = mem_strdup(value, e)))
 		return e->code;
 	free(*slot);
@@ -410,7 +428,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 		rc = assign_choice(slot, o, value, s, e);
 		break;
 	case CONF_STR:
-		rc = assign_string(slot, o, value, e);
+		rc = assign_string(slot, o, value, s, e);
 		break;
 	case CONF_LIST:
 		rc = assign_list(slot, o, value, where->rank, s, e);

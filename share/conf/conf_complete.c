@@ -57,7 +57,8 @@ static const struct {
 /* The kind of names that are values of an option; NULL: its values are no names. */
 static const char *names_of_option(const struct conf_option *o)
 {
-	if (!strcmp(o->name, "run"))
+	if (!strcmp(o->name, "run") ||
+	    (o->kind == CONF_STR && !strncmp(o->detail, "RUN[:CHECKPOINT]", 16)))
 		return "runs";
 	return strcmp(o->name, "corpus") ? NULL : "corpora";
 }

@@ -88,6 +88,10 @@ says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
 says 66 "no run is called 'nothing'" "$wb" status -C "$tmp" nothing
 says 64 "'csh' is not one of bash" "$wb" _completion csh
 says 0 '' "$wb" status -C "$tmp/no-workspace"
+: >"$tmp/plain"
+for command in runs status logs samples stop save 'watch --plain' 'prep demo' 'train demo'; do
+	says 66 'plain is not a folder: name a folder with -C' "$wb" $command -C "$tmp/plain"
+done
 
 # ---- what the workbench shows, as commands ---------------------------------
 mkdir -p "$tmp/ws/runs"
@@ -106,7 +110,7 @@ fi
 holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
 "$wb" watch --plain -C "$tmp/nothing" >"$tmp/out" 2>&1
 holds "watch --plain: nothing yet" '^next: werkbank prep demo$' "$tmp/out"
-says 64 'view: no view is called "nowhere"; use home' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
+says 64 '.nowhere. is not one of home, data' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
 says 64 'theme: no theme is called "pink"' "$wb" watch -C "$tmp/ws" --dump 24x80 --theme pink
 says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
 "$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
@@ -209,9 +213,19 @@ if command -v bash >/dev/null 2>&1; then
 	COMP_WORDS=(werkbank tra) COMP_CWORD=1; _werkbank; printf '%s ' "${COMPREPLY[@]}"
 	COMP_WORDS=(werkbank train --warm) COMP_CWORD=2; _werkbank; printf '%s ' "${COMPREPLY[@]}"
 	COMP_WORDS=(werkbank train --precision '') COMP_CWORD=3; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	for option in format language view theme; do
+		COMP_WORDS=(werkbank x --$option '') COMP_CWORD=3; _werkbank; echo; printf '%s ' $option "${COMPREPLY[@]}"
+	done
+	COMP_WORDS=("$2" train -C "$3" --start-from fir) COMP_CWORD=5; _werkbank; echo; printf '%s ' start-from "${COMPREPLY[@]}"
 	END
-	bash "$tmp/complete.sh" "$tmp/completion" >"$tmp/out" 2>&1
+	mkdir -p "$tmp/named/runs/first"
+	bash "$tmp/complete.sh" "$tmp/completion" "$wb" "$tmp/named" >"$tmp/out" 2>&1
 	holds "bash completion" '^train translate --warmup fp32 bf16 int8 $' "$tmp/out"
+	holds "bash completion of --format" '^format md text html json ctranslate2 .*prometheus $' "$tmp/out"
+	holds "bash completion of --language" '^language en de $' "$tmp/out"
+	holds "bash completion of --view" '^view home data .* log settings $' "$tmp/out"
+	holds "bash completion of --theme" '^theme auto dark light safe mono $' "$tmp/out"
+	holds "bash completion of --start-from" '^start-from first $' "$tmp/out"
 else
 	skip "bash completion" "no bash"
 fi
