@@ -93,6 +93,16 @@ if test -n "$utf8"; then
 	printf '{"v":1,"state":"failed","attempt":1,"exit":137}' >"$here/w/runs/demo/state.json"
 	sed -n '1,2p' "$recorded/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
 	screen failed-24x80 $utf8 --dump 24x80
+	# a warning while it trained, then stop_on = diverged
+	sed -n '1,17p' "$recorded/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
+	printf '%s\n' '{"v":1,"kind":"event","t":1750000042,"level":"warning","sign":"diverged","step":425,"text":"Training has diverged: the training NLL is 11.425; it began at 7.204, and a uniform guess has 6.908. Lower noam_factor or lengthen warmup, and start again from an earlier checkpoint."}' \
+		'{"v":1,"kind":"stop","t":1750000043,"step":425,"reason":"diverged","why":"diverged","text":"diverged at step 425","exit":79}' \
+		>>"$here/w/runs/demo/journal.jsonl"
+	printf '{"v":1,"state":"stopped","attempt":1,"exit":79}' >"$here/w/runs/demo/state.json"
+	rm -f "$here/w/runs/demo/console.log"
+	screen diverged-24x80 $utf8 --dump 24x80
+	screen diverged-40x120 $utf8 --dump 40x120
+	screen diverged-home $utf8 --dump 24x80 --view home
 fi
 
 # A hostile journal: control characters, huge numbers, cut lines.

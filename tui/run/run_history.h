@@ -98,6 +98,9 @@ struct run_history {
 	struct history_mark *marks; /* owned (HISTORY_MARKS), sorted by step */
 	size_t n_marks;
 
+	/* newest warning about how the run learns, or its recipe; text "": none */
+	struct history_line warning;
+
 	struct history_line *lines; /* owned ring buffer: lines[first_line] is the oldest */
 	size_t first_line, n_lines;
 	struct history_sample samples[HISTORY_SAMPLES];

@@ -311,6 +311,8 @@ static void history_add_event(struct run_history *h, const struct json *r, doubl
 	struct history_line *line = history_add_line(h, kind, t, step);
 
 	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+	if (kind == LINE_WARNING && json_get(r, "sign"))
+		h->warning = *line;
 	add_event_mark(h, kind, step >= 0 ? step : h->step);
 }
 
@@ -328,9 +330,9 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = limits.exit;
-	h->stop_state = !strcmp(reason, "finished") ? RUN_FINISHED
-			: !strcmp(reason, "asked")  ? RUN_STOPPED
-						    : RUN_FAILED;
+	h->stop_state = !strcmp(reason, "finished")				  ? RUN_FINISHED
+			: !strcmp(reason, "asked") || !strcmp(reason, "diverged") ? RUN_STOPPED
+										  : RUN_FAILED;
 	run_end_read(&h->end, r);
 	end = h->end;
 	run_end_complete(&end, NULL, NULL, &limits);

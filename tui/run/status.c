@@ -108,6 +108,9 @@ void status_add_record(struct run_status *s, const struct json *r)
 		s->lr = json_number(json_get(r, "lr"), NAN);
 		s->source_tps = json_number(json_get(r, "source_tps"), NAN);
 		s->target_tps = json_number(json_get(r, "target_tps"), NAN);
+	} else if (!strcmp(kind, "event") && json_get(r, "sign")) {
+		copy_json_field(s->warning, sizeof(s->warning), json_get(r, "text"));
+		s->warning_step = json_integer(json_get(r, "step"), -1);
 	} else if (!strcmp(kind, "eval")) {
 		s->bleu = json_number(json_get(r, "bleu"), NAN);
 		s->bleu_step = s->step;
@@ -193,6 +196,7 @@ void status_init(struct run_status *s, const char *name)
 				  .steps = -1,
 				  .bleu_step = -1,
 				  .best_step = -1,
+				  .warning_step = -1,
 				  .latest = NAN,
 				  .loss = NAN,
 				  .nll = NAN,
@@ -360,6 +364,11 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		append_grouped_count(out, (double)s->best_step);
 		buf_add_char(out, '\n');
 	}
+	if (s->warning_step >= 0) {
+		buf_add_str(out, "  warning at step ");
+		append_grouped_count(out, (double)s->warning_step);
+		buf_printf(out, ": %s\n", s->warning);
+	}
 }
 
 /* Write a count; -1 (unknown) is null. */
@@ -405,6 +414,8 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	json_put_real(w, "best_bleu", s->best_bleu);
 	json_put_str(w, "best_precision", s->best_precision);
 	write_status_count(w, "best_step", s->best_step);
+	write_status_count(w, "warning_step", s->warning_step);
+	json_put_str(w, "warning", s->warning);
 	json_close(w, '}');
 }
 

@@ -41,6 +41,8 @@ struct run_status {
 	double lr, source_tps, target_tps;
 	double bleu, best_bleu;
 	int64_t bleu_step, best_step;
+	char warning[300];    /* newest warning about learning or the recipe; "": none */
+	int64_t warning_step; /* -1: none */
 	/* of matrix products: in training; of those that gave bleu and best_bleu; "": unknown */
 	char precision[8], bleu_precision[8], best_precision[8];
 };

@@ -11,13 +11,16 @@
 #include "share/base/util.h"
 #include "tui/app/run_requests.h"
 #include "tui/app/view.h"
+#include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_panes.h"
 
-#define LEFT_STRIDE 8 /* columns per scroll step to the side */
+#define LEFT_STRIDE	 8  /* columns per scroll step to the side */
+#define WARNING_ROWS	 20 /* rows of the view that leave room for a warning ... */
+#define WARNING_TWO_ROWS 30 /* ... and for two rows of it */
 
 struct run_view {
 	struct run_view_state view_state;
@@ -249,6 +252,24 @@ static void draw_run_pane(struct grid *g, struct rect box, enum run_pane pane,
 		run_draw_plot(g, box, pane, h, s);
 }
 
+/* The newest warning about learning below the panes, on two lines if there is room; takes them from *body. */
+static void draw_last_warning(struct grid *g, struct rect *body, const struct run_history *h)
+{
+	const struct history_line *l = &h->warning;
+	const int rows = body->rows >= WARNING_TWO_ROWS ? 2 : 1;
+	char step[NUMBER_TEXT_BYTES], text[HISTORY_TEXT + 80];
+
+	if (!*l->text || body->rows < WARNING_ROWS)
+		return;
+	body->rows -= rows;
+	snprintf(text, sizeof(text), "%s at step %s: %s", log_kind_name(l->kind),
+		 format_count(step, l->step >= 0 ? l->step : h->step), l->text);
+	draw_text_wrapped(g,
+			  (struct span){ body->row + body->rows, body->col + 1, body->cols - 2,
+					 log_style(l->kind) },
+			  rows, 0, text);
+}
+
 static void run_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct run_view *v = state;
@@ -260,6 +281,7 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 	}
 	viewport_clear_areas(&v->view_state.plots);
 	memset(v->view_state.boxes, 0, sizeof(v->view_state.boxes));
+	draw_last_warning(g, &body, w->history);
 	layout_run(body, v->view_state.focus, v->view_state.zoomed, &layout);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
