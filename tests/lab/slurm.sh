@@ -119,7 +119,7 @@ case_limit() {
 
 # The first step lasts longer than the minute and KillWait: twice without a checkpoint ends the series.
 case_long() {
-	micro=20000 submit long 1
+	micro=4000 submit long 1 --batch-tokens 2048
 	resumed 120
 	slurm_until "$job" 60 RUNNING
 	slurm_until "$job" 180 COMPLETED FAILED CANCELLED TIMEOUT || not_ok "long: ends" "$slurm_state"
