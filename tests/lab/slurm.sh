@@ -44,12 +44,17 @@ again() { job=$(slurm_on sbatch --parsable -D "$tmp" -o "$tmp/$run.out" "$tmp/$r
 # reach STEP SECONDS : wait until the run has made so many steps
 reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
 
-# resumed SECONDS : wait until the job is pending again, then let it start at once, without Slurm's delay of two minutes
+# resumed SECONDS : wait until the job is pending again, then start it, without Slurm's delay of two minutes. Slurm sets that delay
+# when the last process of the job is gone, so ask until the job runs.
 resumed() {
 	slurm_until "$job" "$1" PENDING || { not_ok "$run: queued again" "$(tail -n 3 "$tmp/$run.out" | head -c 600)"; return; }
 	ok "$run: queued again after step $(last_step "$run")"
-	# its processes must be gone first
-	until slurm_on scontrol update "JobId=$job" StartTime=now 2>/dev/null; do sleep 0.5; done
+	tries=0
+	until slurm_until "$job" 1 RUNNING COMPLETED 2>/dev/null; do
+		slurm_on scontrol update "JobId=$job" StartTime=now 2>/dev/null
+		tries=$((tries + 1))
+		[ $tries -lt 90 ] || { not_ok "$run: starts again" "$slurm_state"; return; }
+	done
 }
 
 # ends SECONDS : the job completes and the run has the weights of the undisturbed run
@@ -111,7 +116,7 @@ case_mpirun() {
 # The margin is half of the minute.
 case_limit() {
 	submit limit 1
-	while slurm_until "$job" 150 PENDING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL && [ "$slurm_state" = PENDING ]; do resumed 1; slurm_until "$job" 60 RUNNING; done
+	while slurm_until "$job" 150 PENDING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL && [ "$slurm_state" = PENDING ]; do resumed 1; done
 	ends 1
 	same "limit: no step is lost" "$(redone)" 0
 	if [ "$(records limit start run | wc -l)" -gt 1 ]; then ok "limit: $(records limit start run | wc -l) jobs"; else not_ok "limit" "one job was enough"; fi
@@ -121,7 +126,6 @@ case_limit() {
 case_long() {
 	micro=4000 submit long 1 --batch-tokens 2048
 	resumed 120
-	slurm_until "$job" 60 RUNNING
 	slurm_until "$job" 180 COMPLETED FAILED CANCELLED TIMEOUT || not_ok "long: ends" "$slurm_state"
 	says "long: says why it ends" 0 'two jobs ended without a new checkpoint: give a longer --walltime' cat "$tmp/long.out"
 }
