@@ -8,6 +8,7 @@
 #	cuda		CUDA sources for every chip that nvcc knows
 #	cudasim		the simulated GPU under sanitizers
 #	hosts		hosts of a laboratory, with all of its cases; needs root
+#	signals		early stops at all times from 0 to 5 s
 #	faults		faults of hosts, all of them; needs root
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
@@ -70,6 +71,10 @@ night_hosts() {
 	full_tree || return 0
 	part hosts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/hosts.sh long"
 }
+night_signals() {
+	full_tree || return 0
+	part signals sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/launch/signals.sh long"
+}
 night_faults() {
 	full_tree || return 0
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
@@ -114,7 +119,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts signals faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

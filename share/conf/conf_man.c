@@ -363,6 +363,8 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 		buf_add_str(out, ",\n.BR werkbank\\-recipe (5)");
 	if (conf_has_word(cmd->options, "run"))
 		buf_add_str(out, ",\n.BR werkbank\\-run (5)");
+	if (!strcmp(cmd->name, "train") || !strcmp(cmd->name, "stop") || !strcmp(cmd->name, "job"))
+		buf_add_str(out, ",\n.BR werkbank\\-signals (7)");
 	buf_add_char(out, '\n');
 }
 

@@ -160,6 +160,30 @@ TEST(attempts_end_at_once)
 	}
 }
 
+/* A rank that needs two seconds to save, while signals arrive again after the first second. */
+TEST(attempts_signal_again)
+{
+	static const struct {
+		const char *first, *again, *state;
+	} cases[] = {
+		{ "TERM", "TERM", "\"event\":null,\"asked_by\":\"user\"" },
+		{ "USR1", "TERM", "\"event\":null,\"asked_by\":\"walltime\"" },
+		{ "TERM", "INT", "\"event\":\"the training was ended at once on request\"" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char script[2000];
+
+		snprintf(
+			script, sizeof(script),
+			"%strap 'sleep 1.2; kill -%s $PPID; sleep 1; stops asked 75' USR1\nstarts\n"
+			"kill -%s $PPID\nuntil_asked\n",
+			RANK, cases[i].again, cases[i].first);
+		runs_to((struct training){ .script = script, .ranks = 1, .status = 75 },
+			cases[i].state);
+	}
+}
+
 TEST(attempts_walltime)
 {
 	/* the time is over when the first output comes: the request must not get lost */

@@ -24,6 +24,10 @@ static char *write_file(const char *name, const char *text)
 	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"" reason "\",\"exit\":" #exit  \
 	"}\n"
 
+#define STOP_BY_RANK                                                                               \
+	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"asked\",\"exit\":75,\"rank\":" \
+	"1}\n"
+
 TEST(outcome_of_jobs)
 {
 	static const struct {
@@ -38,6 +42,9 @@ TEST(outcome_of_jobs)
 		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
 		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
 		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
+		/* rank 1 got SIGTERM alone; or the supervisor, too */
+		{ START STOP_BY_RANK, 0, false, false, OUTCOME_LEAVING, 75 },
+		{ START STOP_BY_RANK, 0, true, false, OUTCOME_STOPPED, 75 },
 		{ START STOP("diverged", 79), 79, false, false, OUTCOME_DIVERGED, 79 },
 		{ START STOP("diverged", 79), 0, false, false, OUTCOME_DIVERGED, 79 }, /* mpirun */
 		{ START STOP("diverged", 79), 0, true, false, OUTCOME_DIVERGED, 79 },
@@ -98,6 +105,66 @@ TEST(outcome_of_jobs)
 			test_fail(__FILE__, __LINE__, "case %zu: %s", i, why);
 		outcome_close(&o);
 		free(path);
+	}
+}
+
+/* Words of Open MPI 4.1 and 5 on standard error, line by line. */
+TEST(mpirun_names_the_failure)
+{
+	static const struct {
+		const char *lines[3];
+		int rank, signal;
+		bool is_host_lost;
+		const char *host, *text;
+	} cases[] = {
+		{ { "mpirun noticed that process rank 1 with PID 2538 on node nodeb exited on "
+		    "signal 9 (Killed)." },
+		  1,
+		  9,
+		  false,
+		  "nodeb",
+		  " of rank 1 on nodeb" },
+		{ { "prterun noticed that process rank 12 with PID 0 on node b.c exited on signal "
+		    "11 (Segmentation fault)." },
+		  12,
+		  11,
+		  false,
+		  "b.c",
+		  " of rank 12 on b.c" },
+		{ { "  HNP daemon   : [[16859,0],0] on node vm",
+		    "  Remote daemon: [[16859,0],2] on node nodeb",
+		    "mpirun noticed that process rank 1 with PID 0 on node c exited on signal 9" },
+		  -1,
+		  0,
+		  true,
+		  "nodeb",
+		  "" },
+		{ { "  Process name: [[57384,1],2]", "  Exit code:    7" },
+		  2,
+		  0,
+		  false,
+		  "",
+		  " of rank 2" },
+		{ { "rank 3 on node x", "  Process name: [[57384,1]", "Remote daemon: gone" },
+		  -1,
+		  0,
+		  false,
+		  "",
+		  "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct mpirun_failure f = { .rank = -1 };
+		char text[80];
+
+		for (size_t k = 0; k < ARRAY_LEN(cases[i].lines) && cases[i].lines[k]; k++)
+			mpirun_read_line(&f, cases[i].lines[k]);
+		check_int(f.rank, cases[i].rank);
+		check_int(f.signal, cases[i].signal);
+		check_int(f.is_host_lost, cases[i].is_host_lost);
+		check_str(f.host, cases[i].host);
+		mpirun_describe_rank(&f, text, sizeof(text));
+		check_str(text, cases[i].text);
 	}
 }
 

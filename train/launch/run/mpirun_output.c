@@ -28,9 +28,9 @@ static bool read_lost_daemon(struct mpirun_failure *f, const char *line)
 /* "  Process name: [[57384,1],2]": the first rank that ended with a status other than 0. */
 static bool read_failed_rank(struct mpirun_failure *f, const char *line)
 {
-	const char *at = strstr(line, "Process name: ["), *comma = at ? strrchr(at, ',') : NULL;
+	const char *at = strstr(line, "Process name: [["), *rank = at ? strstr(at, "],") : NULL;
 
-	return comma && sscanf(comma, ",%d", &f->rank) == 1 && f->rank >= 0;
+	return rank && sscanf(rank, "],%d", &f->rank) == 1 && f->rank >= 0;
 }
 
 void mpirun_read_line(struct mpirun_failure *f, const char *line)
