@@ -142,6 +142,15 @@ edit b 's/"name":"eth0"/"name":"ens5"/'
 fault "wrong interface" 'network: b has no interface eth0 \(it has ens5 127.0.1.0/24\).*--network' --network eth0
 edit b 's/"name":"a","addresses":\["127.0.1.1"\]/"name":"a","addresses":["127.0.0.1"]/'
 fault "a name that resolves to the host itself" 'names: b resolves a to itself \(127.0.0.1\): correct its /etc/hosts'
+# b listens on another port than the one that a connects to
+cat >"$tmp/b.sh" <<'EOS'
+asked=$(sed 's/"self":1,"port":[0-9]*/"self":1,"port":64999/')
+exec <<END
+$asked
+END
+EOS
+fault "firewall between the hosts" 'ports: a cannot connect to b at 127.0.1.2, TCP port [0-9]+ \(Connection refused: b listens there, so a firewall rejects .*\): open all TCP ports' --deadline 6
+# the login for the port test never ends: not a fault of the network
 cat >"$tmp/b.sh" <<'EOS'
 asked=$(cat)
 case $asked in *'"ask":"meet"'*) exec sleep 30;; esac
@@ -149,7 +158,20 @@ exec <<END
 $asked
 END
 EOS
-fault "firewall between the hosts" 'ports: a cannot connect to b at 127.0.1.2, TCP port [0-9]+ \(Connection refused\): open all TCP ports' --deadline 3
+hosts 0 "check: a login that hangs is no firewall" '^warning  login: the port test failed on b: b did not answer within 4 s' check a:1,b:1 --deadline 4
+echo 'sleep 6' >"$tmp/b.sh"
+hosts 0 "check: a slow login is no firewall" '^verdict: a training can start: 2 of 2 hosts answer, 0 errors, 0 warnings' check a:1,b:1
+heal
+# many names without an address: each ssh asks the name server for two seconds
+echo 'case $host in many*) sleep 2;; esac' >"$tmp/any.sh"
+sed -i 's|^if \[ -f "\$here/\$host.sh"|[ ! -f "$here/any.sh" ] \|\| . "$here/any.sh"\n&|' "$tmp/ssh"
+began=$(date +%s)
+hosts 68 "check: 5,000 dead hosts" '^error  hosts: [0-9]+ of 5000 hosts, from many[0-9]+ on, were not asked, because no host answered for 3 s' check 'many[0001-5000]' --deadline 6
+took=$(($(date +%s) - began))
+[ "$took" -le 20 ] && ok "check: 5,000 dead hosts end near the deadline" || not_ok "check: 5,000 dead hosts end near the deadline" "$took s"
+grep -q '^hosts: [0-9]* of 5000 asked, 0 answer; the last one: the name many[0-9]* has no address' "$tmp/out" &&
+	ok "check: 5,000 dead hosts show progress" || not_ok "check: 5,000 dead hosts show progress" "$(head -c 300 "$tmp/out")"
+rm -f "$tmp/any.sh"
 hosts 0 "check: too few cores" '^warning  cores: b has [0-9]+ cores for 4000 slots.*give it [0-9]+ slots' check a:1,b:4000
 edit b 's/^/Welcome!\n/'
 hosts 0 "check: a greeting is no answer" '^warning  shell: the start-up files of the shell on b print' check a:1,b:1

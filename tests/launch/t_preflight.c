@@ -187,3 +187,114 @@ TEST(preflight_networks)
 			8, 0, NULL),
 		  "b error network: eth0 of b has no link: check the cable\n10.0.1.0/24");
 }
+
+/* ---- the port test ---- */
+
+TEST(preflight_listens_as_long_as_logins_take)
+{
+	/* both have quick logins */
+	check_near(preflight_listen_time(0.2, 0.2, 20), 5.4, 1e-9);
+	/* the other one needs four seconds: it may need eight */
+	check_near(preflight_listen_time(0.2, 4, 20), 13, 1e-9);
+	/* the slow one must answer before the deadline */
+	check_near(preflight_listen_time(4, 4, 20), 11, 1e-9);
+	check_near(preflight_listen_time(9, 9, 20), 1, 1e-9);
+	check_near(preflight_listen_time(0.5, 0.5, 1), 0.5, 1e-9);
+}
+
+#define N_MANY 300
+
+TEST(preflight_port_test_in_groups)
+{
+	static struct preflight_host hosts[N_MANY];
+	static int called[N_MANY];
+	struct preflight_check p = { .hosts = hosts, .n = N_MANY };
+	size_t to[PREFLIGHT_MAX_PEERS], n;
+
+	for (size_t i = 0; i < N_MANY; i++)
+		hosts[i] = (struct preflight_host){ .alive = i != 6, .address = "10.0.0.1" };
+	for (size_t i = 0; i < N_MANY; i++) {
+		n = preflight_connect_peers(&p, i, to, PREFLIGHT_MAX_PEERS);
+		check_int(n, PREFLIGHT_MAX_PEERS);
+		for (size_t k = 0; k < n; k++) {
+			called[to[k]]++;
+			check(to[k] != i && to[k] % 3 == i % 3); /* three groups of 100 */
+		}
+	}
+	for (size_t i = 0; i < N_MANY; i++)
+		check(i == 6 ? !called[i] : called[i] >= PREFLIGHT_MAX_PEERS);
+	p.n = 3; /* a small list: everyone connects to everyone */
+	n = preflight_connect_peers(&p, 2, to, PREFLIGHT_MAX_PEERS);
+	check_int(n, 2);
+	check_int(to[0], 0);
+	check_int(to[1], 1);
+}
+
+/* The finding about a connection from a to b, as "level what: text"; begin, end: when b listened. */
+static const char *judged(const char *met, double begin, double end)
+{
+	static char text[500];
+	static const char *const levels[] = { "ok", "warning", "error" };
+	char names[2][2] = { "a", "b" };
+	struct host hosts[2] = { { names[0], 1, 0 }, { names[1], 1, 0 } };
+	struct preflight_host both[2] = {
+		{ .host = &hosts[0], .address = "10.0.0.1" },
+		{ .host = &hosts[1], .address = "10.0.0.2", .login_s = 4.25 }
+	};
+	struct preflight_check p = { .hosts = both, .n = 2 };
+	struct err e = { 0 };
+	struct json *facts[2] = { NULL, json_parse("{\"free_port\":5002}", 18, &e) };
+	struct preflight_port_test tests[2] = {
+		{ .answer = json_parse(met, strlen(met), &e), .begin_s = 0, .end_s = 5 },
+		{ .answer = end > 0 ? json_parse("{}", 2, &e) : NULL,
+		  .begin_s = begin,
+		  .end_s = end }
+	};
+
+	check(facts[1] && tests[0].answer);
+	preflight_judge_ports(&p, 0, tests, facts);
+	text[0] = 0;
+	if (both[0].n_findings)
+		snprintf(text, sizeof(text), "%s %s: %s", levels[both[0].findings[0].level],
+			 both[0].findings[0].what, both[0].findings[0].text);
+	check(both[0].n_findings <= 1 && !both[1].n_findings);
+	free(both[0].findings);
+	json_free(facts[1]);
+	json_free(tests[0].answer);
+	json_free(tests[1].answer);
+	return text;
+}
+
+#define MET(fault, trouble)                                                                        \
+	"{\"met\":[{\"index\":1,\"fault\":\"" fault "\",\"trouble\":\"" trouble "\"}]}"
+#define OPEN_PORTS                                                                                 \
+	": open all TCP ports between the hosts, in their firewalls and in the cloud's security "  \
+	"group"
+
+TEST(preflight_tells_refused_dropped_and_late_apart)
+{
+	const char *late =
+		"warning login: the connection from a to b was not tested, because the "
+		"logins took too different times (b: 4.2 s in the first round): look at "
+		"the start-up files of its shell and at its name server, or set a longer "
+		"--deadline";
+
+	check_str(judged(MET("refused", "Connection refused"), 1, 6),
+		  "error ports: a cannot connect to b at 10.0.0.2, TCP port 5002 (Connection "
+		  "refused: b listens there, so a firewall rejects the connection, or another "
+		  "machine has the address)" OPEN_PORTS);
+	check_str(judged(MET("dropped", "Connection timed out"), 1, 6),
+		  "error ports: a cannot connect to b at 10.0.0.2, TCP port 5002 (no answer in 4.0 "
+		  "s: the packets are dropped)" OPEN_PORTS);
+	check_str(
+		judged(MET("silent", "Connection timed out"), 1, 6),
+		"error ports: a cannot connect to b at 10.0.0.2, TCP port 5002 (connected, but no "
+		"answer comes: a middlebox takes the connection)" OPEN_PORTS);
+	check_str(judged(MET("failed", "No route to host"), 1, 6),
+		  "error ports: a cannot connect to b at 10.0.0.2, TCP port 5002 (No route to "
+		  "host)" OPEN_PORTS);
+	/* b began to listen when a had ended, or never did */
+	check_str(judged(MET("refused", "Connection refused"), 5, 9), late);
+	check_str(judged(MET("dropped", "Connection timed out"), 4.9, 9), late);
+	check_str(judged(MET("refused", "Connection refused"), 0, 0), "");
+}

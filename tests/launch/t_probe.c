@@ -85,7 +85,7 @@ TEST(probe_refuses)
 	check(!answer("{\"ask\":\"meet\",\"port\":0}", &e));
 	bench_has(e.text, "0 is not a TCP port");
 	check(!answer("{\"ask\":\"meet\",\"port\":1,\"peers\":[{\"port\":5}]}", &e));
-	bench_has(e.text, "peer 0 has no IPv4 address and port");
+	bench_has(e.text, "peer 0 has no IP address and port");
 }
 
 TEST(probe_checksums)
@@ -218,13 +218,43 @@ TEST(probe_connections)
 	check_int(json_integer(json_at(json_get(a, "heard"), 0), -1), 4);
 	json_free(a);
 	/* nobody listens there */
-	snprintf(
-		request, sizeof(request),
-		"{\"ask\":\"meet\",\"self\":4,\"port\":%d,\"seconds\":0.01,\"expect\":0,\"peers\":["
-		"{\"index\":5,\"address\":\"127.0.0.1\",\"port\":%d}]}",
-		port, free_port());
+	snprintf(request, sizeof(request),
+		 "{\"ask\":\"meet\",\"self\":4,\"port\":%d,\"seconds\":0.3,\"expect\":0,\"peers\":["
+		 "{\"index\":5,\"address\":\"127.0.0.1\",\"port\":%d}]}",
+		 port, free_port());
 	a = answer(request, &e);
-	check(json_text(json_get(json_at(json_get(a, "met"), 0), "trouble"), NULL) != NULL);
+	met = json_get(a, "met");
+	check_str(json_text(json_get(json_at(met, 0), "fault"), ""), "refused");
+	check_str(json_text(json_get(json_at(met, 0), "trouble"), ""), "Connection refused");
+	check(json_number(json_get(a, "listened_s"), 0) > 0);
+	check(json_number(json_get(a, "probe_s"), 0) >= json_number(json_get(a, "listened_s"), 1));
+	json_free(a);
+}
+
+TEST(probe_connections_over_ipv6)
+{
+	char request[600];
+	struct err e = { 0 };
+	struct json *a;
+	int port = free_port(), fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in6 here = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	bool has = fd >= 0 && !bind(fd, (const struct sockaddr *)&here, sizeof(here));
+
+	if (fd >= 0)
+		close(fd);
+	if (!has) {
+		test_skip("this host has no IPv6");
+		return;
+	}
+	snprintf(request, sizeof(request),
+		 "{\"ask\":\"meet\",\"self\":4,\"port\":%d,\"seconds\":60,\"expect\":1,\"peers\":["
+		 "{\"index\":4,\"address\":\"::1\",\"port\":%d}]}",
+		 port, port);
+	a = answer(request, &e);
+	check_int(json_integer(json_get(json_at(json_get(a, "met"), 0), "answered"), -1), 4);
+	json_free(a);
+	a = answer("{\"ask\":\"facts\",\"peers\":[\"::1\"]}", &e);
+	check_str(json_text(json_get(json_at(json_get(a, "routes"), 0), "source"), ""), "::1");
 	json_free(a);
 }
 

@@ -213,6 +213,54 @@ TEST(remote_holds_no_more_than_it_should)
 	remote_free(&job, 1);
 }
 
+static size_t reported_all, reported_ended, reported_succeeded;
+
+static void keep_progress(size_t all, size_t ended, size_t succeeded, const struct remote_job *last)
+{
+	reported_all = all;
+	reported_ended = ended;
+	reported_succeeded = succeeded;
+	check(last && last->host);
+}
+
+TEST(remote_gives_up_dead_lists)
+{
+	static const char *const argv[] = { "true", NULL };
+	enum { N = 60 };
+	char *ssh = fake_ssh("case $host in h0) exit 0;; esac; sleep 0.5; exit 255");
+	const struct remote_options how = { .ssh = ssh,
+					    .deadline_s = 5,
+					    .max_parallel = 2,
+					    .give_up = true,
+					    .progress = keep_progress };
+	static struct host hosts[N];
+	static char names[N][16];
+	static struct remote_job jobs[N];
+	struct err e = { 0 };
+	double began = clock_mono_s();
+	int skipped = 0;
+
+	for (int i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "h%d", i);
+		hosts[i] = (struct host){ .name = names[i], .slots = 1 };
+		jobs[i] = (struct remote_job){ .host = &hosts[i], .argv = argv };
+	}
+	check_int(remote_run(jobs, N, &how, &e), 0);
+	check(clock_mono_s() - began < 10); /* all of them need 15 seconds */
+	check_int(jobs[0].status, 0);
+	for (int i = 1; i < N; i++) {
+		check_int(jobs[i].status, jobs[i].not_started ? -1 : 255);
+		check(!jobs[i - 1].not_started || jobs[i].not_started);
+		skipped += jobs[i].not_started;
+	}
+	check(skipped > N / 3);
+	check_int(reported_all, N);
+	check(reported_ended >= 2 && reported_ended < N);
+	check_int(reported_succeeded, 1);
+	remote_free(jobs, N);
+	free(ssh);
+}
+
 TEST(remote_input_and_many_hosts)
 {
 	static const char *const argv[] = { "wc", "-c", NULL };

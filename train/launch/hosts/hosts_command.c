@@ -75,6 +75,7 @@ static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 		.corpus = t->conf->corpus,
 		.network = t->conf->network,
 		.deadline_s = t->conf->deadline,
+		.quiet = t->conf->quiet,
 	};
 	struct preflight_check p;
 	bool any = false;

@@ -2,7 +2,6 @@
 #include "train/launch/hosts/preflight.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,8 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
 
-#define MAX_PEERS     128 /* names that each host resolves */
-#define CONNECT_MAX_S 5.0 /* duration of the port test, at most */
+#define MAX_PEERS  128 /* names that each host resolves */
+#define MANY_PEERS 16  /* the same if there are more than PREFLIGHT_TOGETHER hosts */
 
 /* ---- findings --------------------------------------------------------------- */
 
@@ -42,19 +41,10 @@ void preflight_add_finding(struct preflight_host *h, enum finding_level level, c
 
 /* ---- asking ------------------------------------------------------------------- */
 
-struct preflight_query {
-	const struct hosts *hosts;
-	const struct preflight_options *how;
-	char *launcher;		  /* owned: path of werkbank-launch, the same on all hosts */
-	struct remote_job *jobs;  /* owned: (n) */
-	struct json **facts;	  /* owned: (n) */
-	struct json *local_facts; /* owned */
-	const char *argv[3];
-};
-
 /* The request for facts; peers are the names that each host resolves and looks up routes to. */
 static int write_facts_request(const struct preflight_query *q, struct buf *out, struct err *e)
 {
+	size_t most = q->hosts->n > PREFLIGHT_TOGETHER ? MANY_PEERS : MAX_PEERS;
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
@@ -65,7 +55,7 @@ static int write_facts_request(const struct preflight_query *q, struct buf *out,
 		json_put_str(&w, "corpus", q->how->corpus);
 	json_key(&w, "peers");
 	json_open(&w, '[');
-	for (size_t i = 0; i < q->hosts->n && i < MAX_PEERS; i++)
+	for (size_t i = 0; i < q->hosts->n && i < most; i++)
 		json_str(&w, q->hosts->all[i].name);
 	json_close(&w, ']');
 	json_close(&w, '}');
@@ -110,6 +100,33 @@ static void report_silent_host(struct preflight_host *h, const struct remote_job
 				      (int)MIN(strcspn(words, "\n"), 120), words);
 }
 
+/* The hosts that remote_run() did not ask, in one finding of the first of them. */
+static void report_unasked_hosts(struct preflight_check *p, const struct preflight_query *q)
+{
+	struct preflight_host *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (q->jobs[i].not_started) {
+			first = first ? first : &p->hosts[i];
+			n++;
+		}
+	if (first)
+		preflight_add_finding(first, FINDING_ERROR, "hosts",
+				      "%zu of %zu hosts, from %s on, were not asked, because no "
+				      "host answered for %.3g s: correct the list, or set a longer "
+				      "--deadline",
+				      n, p->n, first->host->name, q->how->deadline_s / 2);
+}
+
+static void print_survey_progress(size_t all, size_t ended, size_t succeeded,
+				  const struct remote_job *last)
+{
+	fprintf(stderr, "hosts: %zu of %zu asked, %zu answer%s%s\n", ended, all, succeeded,
+		last && last->trouble[0] ? "; the last one: " : "",
+		last && last->trouble[0] ? last->trouble : "");
+}
+
 /*
  * A host writes its time at the end of its answer, just before its last byte arrives here. The
  * difference contains the network latency, which is small compared with CLOCK_WARNING.
@@ -121,6 +138,8 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 		const struct remote_job *job = &q->jobs[i];
 		bool noisy = false;
 
+		if (job->not_started)
+			continue;
 		h->seconds = job->seconds;
 		if (job->status == 0)
 			q->facts[i] = hosts_find_answer(job, &noisy);
@@ -129,6 +148,8 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 			report_silent_host(h, job, q->how->srun);
 			continue;
 		}
+		h->login_s =
+			MAX(0, job->seconds - json_number(json_get(q->facts[i], "probe_s"), 0));
 		h->clock_skew_s = json_number(json_get(q->facts[i], "time"), job->last_byte_time) -
 				  job->last_byte_time;
 		if (noisy)
@@ -139,13 +160,18 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 				"interactive shells",
 				h->host->name);
 	}
+	report_unasked_hosts(p, q);
 }
 
 static int query_host_facts(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
 	const struct remote_options how = { .ssh = q->how->ssh,
 					    .srun = q->how->srun,
-					    .deadline_s = q->how->deadline_s };
+					    .deadline_s = q->how->deadline_s,
+					    .max_parallel = PREFLIGHT_TOGETHER,
+					    .give_up = true,
+					    .progress =
+						    q->how->quiet ? NULL : print_survey_progress };
 	struct buf request = { 0 };
 	int rc = write_facts_request(q, &request, e);
 
@@ -162,136 +188,6 @@ static int query_host_facts(struct preflight_check *p, struct preflight_query *q
 		store_host_facts(p, q);
 	remote_free(q->jobs, p->n);
 	buf_free(&request);
-	return rc;
-}
-
-/* ---- ports ---------------------------------------------------------------------- */
-
-size_t preflight_connect_peers(const struct preflight_check *p, size_t i, size_t *to, size_t max)
-{
-	size_t n = 0;
-
-	assert(i < p->n);
-	for (size_t k = 1; k < p->n && n < max; k++) {
-		size_t j = (i + k) % p->n;
-
-		if (p->hosts[j].alive && p->hosts[j].address[0])
-			to[n++] = j;
-	}
-	return n;
-}
-
-static int write_connect_request(const struct preflight_check *p, struct json *const *facts,
-				 size_t i, double seconds, struct buf *out, struct err *e)
-{
-	struct json_writer w = { .out = out };
-	size_t callees[PREFLIGHT_MAX_PEERS],
-		n = preflight_connect_peers(p, i, callees, PREFLIGHT_MAX_PEERS);
-
-	json_open(&w, '{');
-	json_put_str(&w, "ask", "meet");
-	json_put_int(&w, "self", (int64_t)i);
-	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
-	json_put_real(&w, "seconds", seconds);
-	json_put_int(&w, "expect", (int64_t)n); /* as many hosts connect to it */
-	json_key(&w, "peers");
-	json_open(&w, '[');
-	for (size_t k = 0; k < n; k++) {
-		const struct json *peer = facts[callees[k]];
-
-		json_open(&w, '{');
-		json_put_int(&w, "index", (int64_t)callees[k]);
-		json_put_str(&w, "address", p->hosts[callees[k]].address);
-		json_put_int(&w, "port", json_integer(json_get(peer, "free_port"), 0));
-		json_close(&w, '}');
-	}
-	json_close(&w, ']');
-	json_close(&w, '}');
-	return buf_check(out, e);
-}
-
-static void check_connections(struct preflight_check *p, size_t i, const struct json *answer,
-			      struct json *const *facts)
-{
-	const struct json *connections = json_get(answer, "met");
-	struct preflight_host *h = &p->hosts[i];
-
-	for (size_t k = 0; k < json_len(connections); k++) {
-		const struct json *o = json_at(connections, k);
-		int64_t j = json_integer(json_get(o, "index"), -1);
-		int64_t who = json_integer(json_get(o, "answered"), -1);
-		const char *trouble = json_text(json_get(o, "trouble"), NULL);
-		const struct preflight_host *to;
-
-		if (j < 0 || j >= (int64_t)p->n)
-			continue;
-		to = &p->hosts[j];
-		if (trouble)
-			preflight_add_finding(
-				h, FINDING_ERROR, "ports",
-				"%s cannot connect to %s at %s, TCP port %lld (%s): open all "
-				"TCP ports between the hosts, in their firewalls and in the "
-				"cloud's security group",
-				h->host->name, to->host->name, to->address,
-				(long long)json_integer(json_get(facts[j], "free_port"), 0),
-				trouble);
-		else if (who != j && who >= 0 && who < (int64_t)p->n)
-			preflight_add_finding(
-				h, FINDING_ERROR, "ports",
-				"%s, the address of %s, leads to %s when %s connects to it: two "
-				"hosts have the same address, or --network names the wrong "
-				"network",
-				to->address, to->host->name, p->hosts[who].host->name,
-				h->host->name);
-	}
-}
-
-static int test_connections(struct preflight_check *p, struct preflight_query *q, struct err *e)
-{
-	const struct remote_options how = { .ssh = q->how->ssh,
-					    .srun = q->how->srun,
-					    .deadline_s = q->how->deadline_s,
-					    .max_parallel = (int)MIN(p->n, INT_MAX) };
-	double seconds = MIN(CONNECT_MAX_S, q->how->deadline_s / 2);
-	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
-	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), first_peer[1];
-	int rc = requests && who ? 0 : e->code;
-
-	for (size_t i = 0; !rc && i < p->n; i++) {
-		if (!p->hosts[i].alive || !p->hosts[i].address[0] ||
-		    !preflight_connect_peers(p, i, first_peer, 1))
-			continue;
-		rc = write_connect_request(p, q->facts, i, seconds, &requests[n], e);
-		q->jobs[n] = (struct remote_job){ .host = p->hosts[i].host,
-						  .argv = q->argv,
-						  .input = requests[n].data,
-						  .input_bytes = requests[n].len };
-		who[n++] = i;
-	}
-	assert(n <= p->n);
-	if (!rc && n > 1)
-		rc = remote_run(q->jobs, n, &how, e);
-	for (size_t k = 0; !rc && n > 1 && k < n; k++) {
-		bool noisy;
-		struct json *answer = NULL;
-
-		if (q->jobs[k].status == 0)
-			answer = hosts_find_answer(&q->jobs[k], &noisy);
-		if (answer)
-			check_connections(p, who[k], answer, q->facts);
-		else
-			preflight_add_finding(&p->hosts[who[k]], FINDING_WARNING, "ports",
-					      "the port test failed on %s: %s",
-					      p->hosts[who[k]].host->name,
-					      q->jobs[k].trouble[0] ? q->jobs[k].trouble
-								    : buf_text(&q->jobs[k].err));
-		json_free(answer);
-	}
-	remote_free(q->jobs, n);
-	for (size_t k = 0; requests && k < n; k++)
-		buf_free(&requests[k]);
-	free(requests);
-	free(who);
 	return rc;
 }
 
@@ -323,7 +219,7 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 	f.by_host = (const struct json *const *)q->facts;
 	preflight_compare_hosts(p, &f);
 	preflight_find_network(p, &f);
-	rc = test_connections(p, q, e);
+	rc = preflight_test_ports(p, q, e);
 	find_worst_level(p);
 	return rc;
 }

@@ -22,6 +22,7 @@ struct preflight_options {
 	const char *corpus;    /* borrowed: name, must be the same on all hosts; NULL: none */
 	const char *network;   /* borrowed: CIDR or interface; NULL: find it */
 	double deadline_s;     /* for each host, for each of the two rounds of questions */
+	bool quiet;	       /* no progress on standard error */
 };
 
 enum finding_level { FINDING_OK, FINDING_WARNING, FINDING_ERROR };
@@ -40,6 +41,7 @@ struct preflight_host {
 	int64_t cores, memory, disk_free, gpus; /* memory and disk in bytes; -1: unknown */
 	double clock_skew_s;			/* its clock minus the clock of this host */
 	double seconds;				/* until its answer was complete */
+	double login_s;				/* part of them before the host began to answer */
 	struct finding *findings;		/* owned */
 	size_t n_findings;
 };

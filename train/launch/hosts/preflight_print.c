@@ -93,6 +93,8 @@ static void put_host_object(struct json_writer *w, const struct preflight_host *
 	json_put_str(w, "state", level_names[worst_finding_level(h)]);
 	json_put_bool(w, "alive", h->alive);
 	json_put_real(w, "seconds", h->seconds);
+	if (h->alive)
+		json_put_real(w, "login_s", h->login_s);
 	put_known_int(w, "cores", h->cores);
 	put_known_int(w, "gpus", h->gpus);
 	put_known_int(w, "memory", h->memory);

@@ -169,6 +169,7 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 	};
 	const char *ask = json_text(json_get(request, "ask"), "facts");
 	struct json_writer w = { .out = out };
+	const double began = clock_mono_s();
 
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
 		int rc;
@@ -178,6 +179,7 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 		json_open(&w, '{');
 		put_probe_identity(&w);
 		rc = questions[i].answer(request, &w, e);
+		json_put_real(&w, "probe_s", clock_mono_s() - began);
 		json_put_real(&w, "time", clock_wall_s());
 		json_close(&w, '}');
 		buf_add_char(out, '\n');

@@ -11,8 +11,9 @@
  *	{"ask":"end", "grace":S, "records":[RECORD, …]}		records as in leftover.h
  *	{"ask":"sums", "files":[PATH, …]}
  *
- * Every answer has werkbank (the version), host, user, and as last member time (unix seconds of
- * writing, to compare clocks). Unknown facts are absent. The checksum of a file is "sha256" of the
+ * Every answer has werkbank (the version), host, user, probe_s (seconds that the answer took: the
+ * rest of the time was the login), and as last member time (unix seconds of writing, to compare
+ * clocks). Unknown facts are absent. The checksum of a file is "sha256" of the
  * whole file, or for a large corpus file "sampled": SHA-256 of its size and 128 pieces.
  *
  * "meet" tests TCP connections between all hosts, see probe_connect.c; "end" ends leftover

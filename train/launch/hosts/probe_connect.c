@@ -41,7 +41,8 @@ enum peer_state { WAITING, CONNECTING, ASKING, DONE };
 
 struct probe_peer {
 	int64_t index;
-	struct sockaddr_in address;
+	struct sockaddr_storage address;
+	socklen_t address_bytes;
 	enum peer_state state;
 	int fd;
 	double next, began; /* monotonic seconds: next attempt, begin of this one */
@@ -116,10 +117,9 @@ static void connect_peer(struct probe_peer *p)
 	assert(p->state == WAITING && p->fd < 0);
 	p->began = clock_mono_s();
 	p->n_got = 0;
-	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p->fd < 0 ||
-	    (connect(p->fd, (const struct sockaddr *)&p->address, sizeof(p->address)) &&
-	     errno != EINPROGRESS))
+	p->fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&p->address, p->address_bytes) &&
+			  errno != EINPROGRESS))
 		retry_connection(p, errno);
 	else
 		p->state = CONNECTING;
@@ -193,21 +193,58 @@ static void read_caller_message(struct connect_test *t, struct probe_caller *c)
 
 /* ---- the test ------------------------------------------------------------------------ */
 
+/* Listen on all addresses of one family; true: success. */
+static bool listen_on_port(struct connect_test *t, int family, in_port_t port)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const bool is_four = family == AF_INET;
+	const struct sockaddr *any =
+		is_four ? (const struct sockaddr *)&four : (const struct sockaddr *)&six;
+	int on = 1, off = 0;
+
+	t->listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->listener < 0)
+		return false;
+	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!is_four) /* callers with IPv4 addresses come to the same socket */
+		setsockopt(t->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (!bind(t->listener, any, is_four ? sizeof(four) : sizeof(six)) &&
+	    !listen(t->listener, 128))
+		return true;
+	close(t->listener);
+	t->listener = -1;
+	return false;
+}
+
 static int open_probe_listener(struct connect_test *t, int64_t port, struct err *e)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int on = 1;
-
 	if (port < 1 || port > 65535)
 		return err_set(e, ERR_PROTOCOL, "_probe: %lld is not a TCP port", (long long)port);
-	t->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (t->listener >= 0)
-		setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (t->listener < 0 || bind(t->listener, (const struct sockaddr *)&any, sizeof(any)) ||
-	    listen(t->listener, 128))
+	/* a kernel without IPv6 has only the second family */
+	if (!listen_on_port(t, AF_INET6, (in_port_t)port) &&
+	    !listen_on_port(t, AF_INET, (in_port_t)port))
 		return err_set_errno(e, ERR_UNAVAILABLE, "cannot listen on TCP port %lld",
 				     (long long)port);
 	return 0;
+}
+
+/* Parse an IPv4 or IPv6 address; false: neither. */
+static bool parse_peer_address(struct probe_peer *p, const char *text, in_port_t port)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+
+	if (inet_pton(AF_INET, text, &four.sin_addr) == 1) {
+		memcpy(&p->address, &four, sizeof(four));
+		p->address_bytes = sizeof(four);
+	} else if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1) {
+		memcpy(&p->address, &six, sizeof(six));
+		p->address_bytes = sizeof(six);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 static int parse_connect_peers(struct connect_test *t, const struct json *list, struct err *e)
@@ -226,13 +263,10 @@ static int parse_connect_peers(struct connect_test *t, const struct json *list, 
 
 		*p = (struct probe_peer){ .fd = -1, .answered = -1 };
 		p->index = json_integer(json_get(o, "index"), -1);
-		p->address.sin_family = AF_INET;
-		p->address.sin_port = htons((uint16_t)port);
 		if (port < 1 || port > 65535 ||
-		    inet_pton(AF_INET, json_text(json_get(o, "address"), ""),
-			      &p->address.sin_addr) != 1)
+		    !parse_peer_address(p, json_text(json_get(o, "address"), ""), (in_port_t)port))
 			return err_set(e, ERR_PROTOCOL,
-				       "_probe: peer %zu has no IPv4 address and port", i);
+				       "_probe: peer %zu has no IP address and port", i);
 	}
 	return 0;
 }
@@ -272,6 +306,22 @@ static void poll_connections(struct connect_test *t)
 		accept_caller(t);
 }
 
+/*
+ * Why a connection failed. A firewall that rejects sends a packet back: "refused". One that drops
+ * packets leaves the attempt open: "dropped". "silent": connected, but no answer came.
+ */
+static void put_connect_fault(const struct probe_peer *p, struct json_writer *w)
+{
+	const char *fault = p->state == ASKING	       ? "silent"
+			    : p->state == CONNECTING   ? "dropped"
+			    : p->error == ETIMEDOUT    ? "dropped"
+			    : p->error == ECONNREFUSED ? "refused"
+						       : "failed";
+
+	json_put_str(w, "fault", fault);
+	json_put_str(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
+}
+
 static void write_connect_result(const struct connect_test *t, struct json_writer *w)
 {
 	json_key(w, "met");
@@ -285,8 +335,7 @@ static void write_connect_result(const struct connect_test *t, struct json_write
 			json_put_int(w, "answered", p->answered);
 			json_put_real(w, "seconds", p->seconds);
 		} else {
-			/* without an error: packets were dropped, and the attempt is still open */
-			json_put_str(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
+			put_connect_fault(p, w);
 		}
 		json_close(w, '}');
 	}
@@ -301,7 +350,7 @@ static void write_connect_result(const struct connect_test *t, struct json_write
 int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e)
 {
 	struct connect_test *t = mem_alloc(1, sizeof(*t), e);
-	double seconds = json_number(json_get(request, "seconds"), 5), until;
+	double seconds = json_number(json_get(request, "seconds"), 5), began, until;
 	int rc;
 
 	if (!t)
@@ -314,11 +363,14 @@ int probe_test_connections(const struct json *request, struct json_writer *w, st
 	rc = parse_connect_peers(t, json_get(request, "peers"), e);
 	if (!rc)
 		rc = open_probe_listener(t, json_integer(json_get(request, "port"), 0), e);
-	until = clock_mono_s() + (seconds > 0 && seconds < LONGEST_S ? seconds : LONGEST_S);
+	began = clock_mono_s();
+	until = began + (seconds > 0 && seconds < LONGEST_S ? seconds : LONGEST_S);
 	while (!rc && !is_connect_test_done(t) && clock_mono_s() < until)
 		poll_connections(t);
-	if (!rc)
+	if (!rc) {
 		write_connect_result(t, w);
+		json_put_real(w, "listened_s", clock_mono_s() - began);
+	}
 	for (size_t i = 0; t->peers && i < t->n_peers; i++)
 		if (t->peers[i].fd >= 0)
 			close(t->peers[i].fd);

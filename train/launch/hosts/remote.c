@@ -22,12 +22,14 @@
 
 #define MAX_OUT	      (16u << 20)
 #define MAX_ERR	      (64u << 10)
-#define PIECE	      ((size_t)65536)
+#define PIECE	      ((size_t)8192)
 #define AT_ONCE	      32
 #define CHILD_POLL_MS 20  /* interval of the checks whether a process has ended */
 #define KILL_DELAY_S  0.3 /* between SIGTERM and SIGKILL */
 #define CONNECT_S     10
 #define CONNECT_SHARE 0.7 /* of the deadline, for the connection of ssh, at most */
+#define GIVE_UP_SHARE 0.5 /* of the deadline: silence after which no more jobs start */
+#define PROGRESS_S    2.0 /* between two calls of progress */
 
 /* ---- the command line ---------------------------------------------------- */
 
@@ -173,14 +175,16 @@ static void explain_no_shell(struct remote_job *job, const char *program, const 
 			 program);
 }
 
+/* limit_s: seconds until the job is ended. */
 static int start_child(struct remote_child *c, struct remote_job *job, const char *const *line,
-		       const struct remote_options *how)
+		       double limit_s)
 {
 	struct err e = { 0 };
 
 	assert(!c->job); /* the entry is free */
 	*c = (struct remote_child){ .began = clock_mono_s() };
-	c->until = c->began + how->deadline_s;
+	c->until = c->began + limit_s;
+	job->limit_s = limit_s;
 	job->status = -1;
 	job->timed_out = false;
 	job->trouble[0] = 0;
@@ -252,13 +256,14 @@ static void kill_timed_out_child(struct remote_child *c, double now)
 	c->until = now + KILL_DELAY_S;
 }
 
-static void finish_child(struct remote_child *c, const struct remote_options *how)
+/* Clean up after a process that has ended; false: it still runs. */
+static bool finish_child(struct remote_child *c, const struct remote_options *how)
 {
 	struct remote_job *job = c->job;
 	int status = -1;
 
 	if (!c->ended && !proc_try_wait(&c->proc, &status))
-		return;
+		return false;
 	c->ended = true;
 	/* Do not wait for the end of file: a shared ssh connection may keep the pipe open. */
 	if (c->proc.out >= 0)
@@ -269,7 +274,8 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 	close_pipe_end(&c->proc.out);
 	close_pipe_end(&c->proc.err);
 	job->status = job->timed_out ? -1 : status;
-	job->seconds = clock_mono_s() - c->began;
+	job->end_s = clock_mono_s();
+	job->seconds = job->end_s - c->began;
 	remote_explain(job, how);
 	if (!job->trouble[0] && job->out.len >= MAX_OUT)
 		snprintf(job->trouble, sizeof(job->trouble),
@@ -278,6 +284,7 @@ static void finish_child(struct remote_child *c, const struct remote_options *ho
 			 "start-up files of its shell",
 			 job->host->name, MAX_OUT >> 20);
 	c->job = NULL;
+	return true;
 }
 
 /* ---- the pool of processes --------------------------------------------------- */
@@ -290,18 +297,60 @@ struct remote_pool {
 	size_t n_children;
 	struct pollfd *fds; /* owned: (3 * n_children) */
 	const struct remote_options *how;
+	size_t ended, succeeded;       /* jobs */
+	const struct remote_job *last; /* ended last; NULL: none yet */
+	double success_s, progress_s;  /* monotonic: last success or start; last call of progress */
 };
+
+/* With give_up, a job may not last longer than a deadline after the last success. */
+static double remaining_time(const struct remote_pool *w, double now)
+{
+	return w->how->deadline_s - (w->how->give_up ? now - w->success_s : 0);
+}
+
+static void skip_waiting_jobs(struct remote_pool *w)
+{
+	for (; w->next < w->n; w->next++) {
+		w->jobs[w->next].status = -1;
+		w->jobs[w->next].not_started = true;
+	}
+}
 
 static void start_waiting_jobs(struct remote_pool *w)
 {
+	double now = clock_mono_s();
+
+	if (w->how->give_up && now - w->success_s > GIVE_UP_SHARE * w->how->deadline_s)
+		skip_waiting_jobs(w);
 	for (size_t i = 0; i < w->n_children; i++)
 		while (!w->children[i].job && w->next < w->n) {
 			size_t k = w->next++;
 			const char *const *line =
 				w->lines ? (const char *const *)w->lines[k] : w->jobs[k].argv;
 
-			start_child(&w->children[i], &w->jobs[k], line, w->how);
+			if (start_child(&w->children[i], &w->jobs[k], line, remaining_time(w, now)))
+				w->ended++;
 		}
+}
+
+static void count_ended_job(struct remote_pool *w, const struct remote_job *job)
+{
+	w->ended++;
+	w->last = job;
+	if (job->status == 0 && !job->trouble[0]) {
+		w->succeeded++;
+		w->success_s = clock_mono_s();
+	}
+}
+
+static void report_progress(struct remote_pool *w)
+{
+	double now = clock_mono_s();
+
+	if (!w->how->progress || now - w->progress_s < PROGRESS_S)
+		return;
+	w->progress_s = now;
+	w->how->progress(w->n, w->ended, w->succeeded, w->last);
 }
 
 /* Each running process has three entries, in the order in, out, err; poll() skips fd -1. */
@@ -331,8 +380,9 @@ static void serve_children(struct remote_pool *w)
 
 	for (size_t i = 0; i < w->n_children; i++) {
 		struct remote_child *c = &w->children[i];
+		const struct remote_job *job = c->job;
 
-		if (!c->job)
+		if (!job)
 			continue;
 		if (c->proc.in >= 0 && w->fds[k].revents)
 			write_child_input(c);
@@ -343,7 +393,8 @@ static void serve_children(struct remote_pool *w)
 		k += 3;
 		assert(k <= 3 * w->n_children);
 		kill_timed_out_child(c, now);
-		finish_child(c, w->how);
+		if (finish_child(c, w->how))
+			count_ended_job(w, job);
 	}
 }
 
@@ -353,6 +404,7 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 	size_t n;
 	int rc = 0;
 
+	w->success_s = w->progress_s = clock_mono_s();
 	w->n_children =
 		MIN(w->n, (size_t)(w->how->max_parallel > 0 ? w->how->max_parallel : AT_ONCE));
 	w->children = mem_alloc(w->n_children, sizeof(*w->children), e);
@@ -369,6 +421,7 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 			for (size_t i = 0; i < n; i++)
 				w->fds[i].revents = 0;
 		serve_children(w);
+		report_progress(w);
 	}
 	sigaction(SIGPIPE, &before, NULL);
 	free(w->children);

@@ -15,11 +15,22 @@
 #include "share/base/err.h"
 #include "train/launch/hosts/hosts.h"
 
+/* How far remote_run() is: jobs of all, that ended, that succeeded; last: one that ended last. */
+struct remote_job;
+typedef void remote_progress(size_t all, size_t ended, size_t succeeded,
+			     const struct remote_job *last);
+
 struct remote_options {
 	const char *ssh;   /* borrowed: "ssh", or with options: "ssh -i KEY -p 2222" */
 	bool srun;	   /* start the command with srun instead of ssh */
 	double deadline_s; /* for each host, from its start to its end */
 	int max_parallel;  /* processes at the same time; 0: 32 */
+	/*
+	 * Give up after a long silence: start no more jobs if none has succeeded during the last half
+	 * of deadline_s, so that a long list of dead hosts costs one deadline and not many.
+	 */
+	bool give_up;
+	remote_progress *progress; /* NULL: none; called every two seconds */
 };
 
 /* One command on one host. The results are owned by the job; call remote_free(). */
@@ -32,8 +43,11 @@ struct remote_job {
 	/* results */
 	struct buf out, err;   /* its output, cut after 16 MiB and 64 KiB */
 	int status;	       /* exit status of the command; 255: ssh or srun failed; -1: none */
+	bool not_started;      /* remote_run() gave up before this job */
 	bool timed_out;	       /* the deadline passed */
+	double limit_s;	       /* its deadline */
 	double seconds;	       /* from start to end */
+	double end_s;	       /* clock_mono_s() at its end */
 	double last_byte_time; /* clock_wall_s() when the last byte arrived; 0: no output */
 	char trouble[400];     /* "": it ran and ended; else what failed and what to do */
 };

@@ -170,10 +170,10 @@ void remote_explain(struct remote_job *job, const struct remote_options *how)
 	if (job->timed_out) {
 		last_output_line(&job->err, words, sizeof(words));
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.80s did not answer within %g s%s%s%s: is it overloaded, or does its "
+			 "%.80s did not answer within %.3g s%s%s%s: is it overloaded, or does its "
 			 "disk hang? "
 			 "--deadline sets a longer limit",
-			 name, how->deadline_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
+			 name, job->limit_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
 		return;
 	}
 	if (job->status == NOT_FOUND || job->status == NOT_RUN) {

@@ -262,6 +262,7 @@ static int preflight_check(struct training *t, struct err *e)
 		.corpus = t->conf->corpus,
 		.network = t->conf->network,
 		.deadline_s = t->conf->deadline,
+		.quiet = t->conf->quiet,
 	};
 	struct preflight_check p;
 	int rc;
