@@ -25,7 +25,7 @@ says "status" 0 '^a: running \(pid [0-9]+\)' "$wb" status -C "$w" a
 says "status --json" 0 '"state":"running".*"ranks":1' "$wb" status -C "$w" --json a
 says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
 says "save --json" 0 '^\{"v":1,"run":"a","done":"saved","step":[0-9]+\}$' "$wb" save -q -C "$w" --json
-says "evaluate --json" 0 '^\{"v":1,"run":"a","done":"evaluated","step":[0-9]+,"bleu":[0-9.]+\}$' "$wb" evaluate -q -C "$w" --json
+says "evaluate --json" 0 '^\{"v":1,"run":"a","done":"evaluated","step":[0-9]+,"bleu":[0-9.]+,"precision":"[a-z0-9]+"\}$' "$wb" evaluate -q -C "$w" --json
 says "evaluate" 0 'a is evaluated at step [0-9]+: BLEU [0-9]' "$wb" evaluate -C "$w"
 says "attach leaves it running" 0 'a goes on; follow it again with: werkbank attach a' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
 says "no such run" 66 "has no run 'b'" "$wb" stop -C "$w" b

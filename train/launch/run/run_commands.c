@@ -218,7 +218,8 @@ static int print_request_result(const struct run_request *a, struct err *e)
 	json_put_int(&w, "step", a->awaited_record.step);
 	if (!strcmp(a->awaited_record.kind, "eval")) {
 		json_put_real(&w, "bleu", a->awaited_record.bleu);
-		json_put_str(&w, "precision", a->awaited_record.precision);
+		if (a->awaited_record.precision[0])
+			json_put_str(&w, "precision", a->awaited_record.precision);
 	}
 	rc = print_result_object(&w, e);
 	buf_free(&out);
@@ -255,9 +256,10 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 
 	*status = 0;
 	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f (%s)\n", a.run_handle.name,
-			(long long)a.awaited_record.step, a.awaited_record.bleu,
-			a.awaited_record.precision);
+		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f%s%s%s\n",
+			a.run_handle.name, (long long)a.awaited_record.step, a.awaited_record.bleu,
+			a.awaited_record.precision[0] ? " (" : "", a.awaited_record.precision,
+			a.awaited_record.precision[0] ? ")" : "");
 	if (!rc && c->json)
 		rc = print_request_result(&a, e);
 	run_handle_close(&a.run_handle);
