@@ -12,6 +12,7 @@
 #define HELP_WIDTH     80 /* columns */
 #define HELP_INDENT    30 /* where explanations begin */
 #define COMMAND_INDENT 16
+#define VALUES_WIDTH   60 /* longest list of values beside the name of an option */
 
 /* The words of a text in columns indent..HELP_WIDTH; the line is at column indent already. */
 static void help_wrap_words(struct buf *out, const char *text, size_t indent)
@@ -55,6 +56,17 @@ char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o)
 	return o->letter;
 }
 
+/* Of a long open list ("a|b|…|FORMAT"), only the word in capitals: the help names the values. */
+static const char *shown_values(const struct conf_option *o)
+{
+	const char *last = strrchr(o->detail, '|');
+
+	if (o->kind == CONF_STR && last && isupper((unsigned char)last[1]) &&
+	    strlen(o->detail) > VALUES_WIDTH)
+		return last + 1;
+	return o->detail;
+}
+
 void conf_usage_of(const struct conf_option *o, char letter, struct buf *out)
 {
 	char dashed[CONF_NAME_MAX];
@@ -66,7 +78,7 @@ void conf_usage_of(const struct conf_option *o, char letter, struct buf *out)
 	buf_printf(out, "--%s%s", o->kind == CONF_BOOL && o->def != 0 ? "[no-]" : "",
 		   conf_dashed(o->name, dashed));
 	if (o->kind != CONF_BOOL)
-		buf_printf(out, " %s", o->detail);
+		buf_printf(out, " %s", shown_values(o));
 }
 
 void conf_describe(const struct conf_option *o, struct buf *out)

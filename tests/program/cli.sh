@@ -240,16 +240,19 @@ for shell in zsh fish; do
 	fi
 done
 
-# ---- the launcher, with a trainer that only plays one --------------------------
+# ---- the launcher, with a fake trainer: only its journal says that a run began or finished ----
 mkdir -p "$tmp/bin" "$tmp/w/corpora/my"
 cp "$top/werkbank-launch" "$tmp/bin/"
 cat >"$tmp/bin/werkbank-train" <<'END'
 #!/bin/sh
+journal=$3/runs/$5/journal.jsonl	# _rank -C WORKSPACE --run NAME
+echo '{"v":1,"kind":"start","t":1,"step":0}' >>"$journal"
 echo "trainer: $*" >&2
 printf '\rstep 1 of 9\033[K\rstep 2\033[K\r\n' >&2
-trap 'echo saving >&2; exit 75' TERM
+trap 'echo saving >&2; echo "{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":2,\"reason\":\"asked\",\"exit\":75}" >>"$journal"; exit 75' USR1
 i=0
 while [ $i -lt "${TICKS:-1}" ]; do sleep 0.1; i=$((i + 1)); done
+[ "${STATUS:-0}" != 0 ] || echo '{"v":1,"kind":"stop","t":2,"step":9,"reason":"finished","exit":0}' >>"$journal"
 exit "${STATUS:-0}"
 END
 chmod +x "$tmp/bin/werkbank-train"

@@ -25,7 +25,7 @@ screen() {
 	    ${lock:+flock -x "$lock"} ./werkbank watch -C "$here/w" "$@" >"$here/out" 2>"$here/err"; then
 		echo "watch $* failed: $(cat "$here/err")"; status=1
 	fi
-	sed "s|$here|HERE|" "$here/out" >"$here/out.here" && mv "$here/out.here" "$here/out"
+	sed "s|$here|HERE|; s/^  .*: [0-9]* cores*, load .*/  HOST/" "$here/out" >"$here/out.here" && mv "$here/out.here" "$here/out"
 	# nothing but text and line ends, whatever the run's files hold
 	if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" "$here/out"; then
 		echo "$file: a control character came through"; status=1

@@ -69,7 +69,7 @@ static void put_options(struct json_writer *w, const struct conf *c)
 }
 
 /* Threads of matrix products on this rank. */
-static int64_t product_threads(const struct trainer *t)
+static int64_t own_product_threads(const struct trainer *t)
 {
 	return flow_threads(trainer_threads(t));
 }
@@ -86,7 +86,7 @@ static bool bits_depend_on_threads(const struct trainer *t)
 
 static void report_threads(struct trainer *t, int64_t before)
 {
-	const int64_t now = product_threads(t);
+	const int64_t now = own_product_threads(t);
 
 	if (!bits_depend_on_threads(t))
 		return;
@@ -132,7 +132,7 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
-	json_put_int(w, "threads", product_threads(t));
+	json_put_int(w, "threads", own_product_threads(t));
 	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
