@@ -474,6 +474,10 @@ TEST(recipe_check_accepts_the_shipped_recipes)
 	} recipes[] = {
 		{ "demo", 1.58e6, 24000, 3e5 },
 		{ "multi30k", 2.3e6, 29000, 4.6e5 },
+		{ "small", 7.7e6, 20000, 5e5 }, /* the smallest and the largest of its corpora */
+		{ "small", 7.7e6, 200000, 6e6 },
+		{ "medium", 2.3e7, 200000, 6e6 },
+		{ "medium", 2.3e7, 2e6, 6e7 },
 		{ "wmt16-en-de", 6.1e7, 4.5e6, 1.3e8 },
 		{ "openseq2seq-en-de", 6.1e7, 4.5e6, 1.3e8 },
 	};
