@@ -13,6 +13,8 @@
 
 /* ---- duration ---------------------------------------------------------- */
 
+#define NOTABLE_S 2.0 /* a smaller correction of a clock needs no words */
+
 /* How a run spent its time, in seconds. wall is the sum of the others. */
 struct run_times {
 	double wall, training, input, evaluating, saving;
@@ -40,6 +42,9 @@ static struct run_times find_times(const struct evidence *v)
 	for (size_t i = 0; i < v->n_saves; i++)
 		t.saving += isfinite(v->saves[i].seconds) ? v->saves[i].seconds : 0;
 	t.training -= t.input;
+	/* the time in which a clock was set back is unknown, but not shorter than its parts */
+	if (v->set_back_s > 0)
+		t.wall = MAX(t.wall, t.training + t.input + t.evaluating + t.saving + t.lost);
 	t.down = MAX(t.wall - t.training - t.input - t.evaluating - t.saving - t.lost, 0);
 	if (!input)
 		t.input = NAN;
@@ -99,6 +104,11 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 		      answer_seconds(text, t.wall), step, tokens, v->n_attempts,
 		      v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
 	write_run_outlook(a, v, step);
+	if (v->set_back_s >= NOTABLE_S)
+		answer_append(a, VERDICT_STATEMENT,
+			      " The clock was set back by %s during the run, so the run may have "
+			      "taken longer.",
+			      answer_seconds(text, v->set_back_s));
 	return 0;
 }
 

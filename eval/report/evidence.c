@@ -100,12 +100,16 @@ static const struct field start_fields[] = {
 	{ NULL, 0 },
 };
 
-static void read_record_fields(void *to, const struct field *fields, const struct json *record)
+/* Times become those of a clock that nobody set back. */
+static void read_record_fields(const struct evidence *v, void *to, const struct field *fields,
+			       const struct json *record)
 {
 	for (const struct field *f = fields; f->name; f++) {
-		double v = json_number(json_get(record, f->name), NAN);
+		double x = json_number(json_get(record, f->name), NAN);
 
-		memcpy((char *)to + f->offset, &v, sizeof(v));
+		if (!strcmp(f->name, "t"))
+			x += v->set_back_s;
+		memcpy((char *)to + f->offset, &x, sizeof(x));
 	}
 }
 
@@ -181,7 +185,7 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 	if (mem_grow(&v->attempts, &v->cap_attempts, v->n_attempts + 1, sizeof(*a), e))
 		return e->code;
 	a = &v->attempts[v->n_attempts++];
-	read_record_fields(a, start_fields, r);
+	read_record_fields(v, a, start_fields, r);
 	drop_repeated_steps(v, isnan(a->step) ? 0 : a->step);
 	v->ranks = a->ranks;
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
@@ -206,7 +210,7 @@ static int add_train_record(struct evidence *v, const struct json *r, struct err
 	if (mem_grow(&v->train, &v->cap_train, v->n_train + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->train[v->n_train];
-	read_record_fields(p, train_fields, r);
+	read_record_fields(v, p, train_fields, r);
 	if (!is_step(p->step))
 		return 0;
 	p->steps = p->step - before;
@@ -222,7 +226,7 @@ static int add_eval_record(struct evidence *v, const struct json *r, struct err 
 	if (mem_grow(&v->evals, &v->cap_evals, v->n_evals + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->evals[v->n_evals];
-	read_record_fields(p, eval_fields, r);
+	read_record_fields(v, p, eval_fields, r);
 	if (isnan(p->dev_nll)) /* an imported log has only dev_loss */
 		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
 	v->n_evals += is_step(p->step);
@@ -233,7 +237,7 @@ static int add_save_record(struct evidence *v, const struct json *r, struct err 
 {
 	if (mem_grow(&v->saves, &v->cap_saves, v->n_saves + 1, sizeof(*v->saves), e))
 		return e->code;
-	read_record_fields(&v->saves[v->n_saves++], save_fields, r);
+	read_record_fields(v, &v->saves[v->n_saves++], save_fields, r);
 	return 0;
 }
 
@@ -244,7 +248,7 @@ static int add_rank_record(struct evidence *v, const struct json *r, struct err 
 	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->rank[v->n_rank];
-	read_record_fields(p, rank_fields, r);
+	read_record_fields(v, p, rank_fields, r);
 	snprintf(p->host, sizeof(p->host), "%.63s", json_text(json_get(r, "host"), ""));
 	v->n_rank += p->rank >= 0 && is_step(p->step);
 	return 0;
@@ -262,7 +266,7 @@ static int add_weights_record(struct evidence *v, const struct json *r, struct e
 		if (mem_grow(&v->weights, &v->cap_weights, v->n_weights + 1, sizeof(*p), e))
 			return e->code;
 		p = &v->weights[v->n_weights];
-		read_record_fields(p, weights_fields, r);
+		read_record_fields(v, p, weights_fields, r);
 		snprintf(p->matrix, sizeof(p->matrix), "%.63s", name);
 		p->moved = json_number(value, NAN);
 		p->still = json_number(json_get(still, name), 0);
@@ -279,7 +283,7 @@ static int add_host_record(struct evidence *v, const struct json *r, struct err 
 	if (mem_grow(&v->host, &v->cap_host, v->n_host + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->host[v->n_host];
-	read_record_fields(p, host_fields, r);
+	read_record_fields(v, p, host_fields, r);
 	/* the highest rate seen is no speed: compared with it, a link would always look full */
 	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
 		p->link_bytes_s = NAN;
@@ -335,8 +339,12 @@ static const struct {
 static int add_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
-	double t = json_number(json_get(r, "t"), NAN);
+	double t = json_number(json_get(r, "t"), NAN) + v->set_back_s;
 
+	if (t < v->last_t) { /* records are in the order of writing, so the clock was set back */
+		v->set_back_s += v->last_t - t;
+		t = v->last_t;
+	}
 	if (isnan(v->first_t))
 		v->first_t = t;
 	if (!isnan(t))

@@ -78,7 +78,8 @@ struct evidence {
 	struct weights_point *weights;
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights;
 	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
-	double first_t, last_t; /* of all records */
+	double first_t, last_t; /* of all records; t of each record never falls, see set_back_s */
+	double set_back_s;	/* by which the clock was set back; added to t of later records */
 	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */
 	int64_t warnings, errors, nonfinite, bad_lines;

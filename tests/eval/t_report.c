@@ -385,6 +385,36 @@ TEST(report_restart)
 	free(path);
 }
 
+/* Somebody sets the clock of the host back by two hours. */
+TEST(report_clock_set_back)
+{
+	static const char journal[] =
+		"{\"kind\":\"start\",\"t\":8000,\"step\":0,\"ranks\":1}\n"
+		"{\"kind\":\"train\",\"t\":8010,\"step\":10,\"loss\":5,\"step_s\":1}\n"
+		"{\"kind\":\"train\",\"t\":820,\"step\":20,\"loss\":4,\"step_s\":1}\n"
+		"{\"kind\":\"train\",\"t\":830,\"step\":30,\"loss\":4,\"step_s\":1}\n";
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
+
+	if (check_int(file_make_folders(in_runs("back"), &e), 0) &&
+	    check_int(
+		    file_write_all(in_runs("back/journal.jsonl"), journal, sizeof(journal) - 1, &e),
+		    0) &&
+	    check_int(evidence_open(&v, test_folder(), "back", &e), 0) &&
+	    check_int(answers_find(&a, &v, &e), 0)) {
+		const struct answer *duration = find(&a, "duration");
+
+		check_near(v.set_back_s, 7190, 1e-9);
+		check_near(v.train[2].t - v.train[1].t, 10, 1e-9);
+		check_near(fact(duration, "wall clock"), 30, 1e-9);
+		check(strstr(duration->sentence, "The run took 30") != NULL);
+		check(strstr(duration->sentence, "The clock was set back by ") != NULL);
+	}
+	answers_free(&a);
+	evidence_close(&v);
+}
+
 /* The highest rate that was seen is no link speed; a restart drops the weights records it repeats. */
 TEST(report_host_and_weights_records)
 {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "share/base/util.h"
 #include "tests/test.h"
@@ -103,6 +104,8 @@ static struct network_evidence nothing(void)
 		.reductions = 1,
 		.observed_bytes = NAN,
 		.link_bytes_s = NAN,
+		.latency_s = NAN,
+		.buckets = NAN,
 		.transfer_s = NAN,
 		.retransmits_s = NAN,
 		.slowest_share = NAN,
@@ -236,6 +239,76 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_NO, "on one host");
 	v.ranks = 1;
 	judged(&v, NETWORK_NO, "A single rank");
+}
+
+/* Two hosts with 20 ms between them; 4.6 MB of gradients in two buckets. */
+TEST(network_judge_latency)
+{
+	struct network_evidence v = nothing();
+	struct network_verdict out;
+
+	/* two messages one after the other; no more bytes than the first window */
+	check_near(network_latency_seconds(1, 1000, NAN, 0.02), 0.04, 1e-12);
+	check_near(network_latency_seconds(9, 1000, NAN, 0.02), 0.12, 1e-12);
+	/* eight times the first window: three more round trips */
+	check_near(network_latency_seconds(1, 8 * NETWORK_WINDOW, NAN, 0.02), 0.16, 1e-12);
+	/* the link is full after one more */
+	check_near(network_latency_seconds(1, 1e9, 2 * NETWORK_WINDOW / 0.04, 0.02), 0.08, 1e-12);
+
+	v.ranks = v.hosts = 2;
+	v.step_s = 0.72;
+	v.compute_s = 0.2;
+	v.exposed_s = 0.5;
+	v.transfer_s = 0.105;
+	v.gradient_bytes = v.observed_bytes = 4.6e6;
+	v.link_bytes_s = 91.1e6 / 8; /* as one slow stream measured it */
+	v.latency_s = 0.0203;
+	v.buckets = 2;
+	network_diagnose(&v, &out);
+	check_int(out.answer, NETWORK_LATENCY);
+	check(strstr(out.text, "Latency is the bottleneck: 69 % of a step is waiting") != NULL);
+	check(strstr(out.text, "a message takes 20.3 ms from host to host") != NULL);
+	check(strstr(out.text, "explain 76 % of this time") != NULL);
+	check(isnan(out.link_bytes_s));
+	/* latency unknown: the measured speed cannot be true, and the verdict does not build on it */
+	v.latency_s = NAN;
+	judged(&v, NETWORK_LINK,
+	       "at 350 Mbit/s (43.8 MB/s) while it sends (more than the link's "
+	       "measured 91.1 Mbit/s (11.4 MB/s): measure it again");
+	/* a little more than the link's speed is an error of the measurement */
+	v.link_bytes_s = 4.6e6 / 0.105 / 1.05;
+	judged(&v, NETWORK_LINK, ", 100 % of the link's 334 Mbit/s");
+	/* a link that is full has a larger share */
+	v.latency_s = 0.001;
+	judged(&v, NETWORK_LINK, "100 % of the link's");
+	/* ranks that wait for each other do not wait for messages */
+	v.latency_s = 0.0203;
+	v.wait_s = 0.3;
+	v.slowest_share = 1.5;
+	v.slowest_rank = 1;
+	v.link_bytes_s = 125e6;
+	judged(&v, NETWORK_STRAGGLER, "rank 1 computes 1.50 times");
+	/* never more than all of it */
+	v.wait_s = NAN;
+	v.slowest_share = NAN;
+	v.latency_s = 0.5;
+	judged(&v, NETWORK_LATENCY, "explain 100 % of this time");
+	for (double link = 1e3; link < 1e12; link *= 1.7)
+		for (double latency = 1e-6; latency < 1; latency *= 2.3) {
+			const char *percent;
+
+			v.link_bytes_s = link;
+			v.latency_s = latency;
+			network_diagnose(&v, &out);
+			for (percent = out.text; (percent = strstr(percent, " %")) != NULL;
+			     percent++) {
+				const char *digits = percent;
+
+				while (digits > out.text && strchr("0123456789.", digits[-1]))
+					digits--;
+				check(strtod(digits, NULL) <= 100);
+			}
+		}
 }
 
 TEST(network_judge_unknown)

@@ -50,6 +50,14 @@ double network_busbw(double bytes, double nodes, double seconds)
 	return network_bytes_sent(bytes, nodes) / seconds;
 }
 
+double network_latency_seconds(double buckets, double bytes, double link_bytes_s, double latency_s)
+{
+	double flight = link_bytes_s > 0 ? fmin(bytes, link_bytes_s * 2 * latency_s) : bytes;
+	double round_trips = flight > NETWORK_WINDOW ? log2(flight / NETWORK_WINDOW) : 0;
+
+	return 2 * latency_s * (ceil(buckets / NETWORK_DEPTH) + round_trips);
+}
+
 /* ---- units ------------------------------------------------------------- */
 
 static const struct unit {
@@ -145,9 +153,11 @@ const char *network_answer_name(enum network_answer a)
 /* Numbers for the rules, derived from the evidence; NAN: unknown. */
 struct network_cost {
 	double exposed_s, wait_s;
-	double rate; /* bytes/s during reductions */
-	double fill; /* rate divided by the link's speed */
-	double lost; /* share of retransmitted segments */
+	double rate;	    /* bytes/s during reductions */
+	double fill;	    /* rate divided by the link's speed */
+	double lost;	    /* share of retransmitted segments */
+	double latency_s;   /* part of exposed_s that latency explains; NAN: unknown */
+	bool is_link_wrong; /* reductions are faster than the link's speed */
 };
 
 static bool is_known_number(double x)
@@ -175,6 +185,13 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 	if (!(v->transfer_s > 0) && f->rate > v->link_bytes_s)
 		f->rate = v->link_bytes_s;
 	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
+	f->is_link_wrong = f->fill > NETWORK_LINK_WRONG_SHARE;
+	if (f->is_link_wrong)
+		f->fill = NAN;
+	f->latency_s =
+		v->reductions * network_latency_seconds(v->buckets, bytes,
+							f->is_link_wrong ? NAN : v->link_bytes_s,
+							v->latency_s);
 	f->lost = is_known_number(v->retransmits_s) && is_known_number(v->observed_bytes) &&
 				  v->observed_bytes > 0
 			  ? fmin(v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES),
@@ -191,12 +208,22 @@ static bool is_straggler_bound(const struct network_evidence *v, const struct ne
 	       (v->slowest_share - 1) * v->compute_s >= 0.5 * f->exposed_s;
 }
 
+static bool is_latency_bound(const struct network_evidence *v, const struct network_cost *f)
+{
+	return v->hosts != 1 && f->latency_s >= NETWORK_LATENCY_SHARE * f->exposed_s &&
+	       !is_straggler_bound(v, f);
+}
+
 /* The cause of an exposed share above NETWORK_MAJOR_SHARE. */
 static enum network_answer network_find_cause(const struct network_evidence *v,
 					      const struct network_cost *f)
 {
-	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
+	double latencies = is_known_number(f->latency_s)
+				   ? f->latency_s
+				   : 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
 
+	if (is_latency_bound(v, f))
+		return NETWORK_LATENCY;
 	/* check the link first: with a full link, messages of the slowest rank may be late, too */
 	if (v->hosts != 1 && f->fill >= NETWORK_LINK_FULL_SHARE)
 		return NETWORK_LINK;
@@ -269,6 +296,37 @@ static void network_add_straggler(const struct network_evidence *v, const struct
 			out, "; the slowest rank changes: the work or the cores of the ranks vary");
 }
 
+static void network_add_latency(const struct network_evidence *v, const struct network_cost *f,
+				struct network_verdict *out)
+{
+	network_add_text(out,
+			 "Latency is the bottleneck: %.0f %% of a step is waiting for reductions, "
+			 "and a message takes %.3g ms from host to host, so messages that wait for "
+			 "each other explain %.0f %% of this time: reduce less often (more "
+			 "micro_batches or local_steps), or use hosts that are closer",
+			 100 * out->exposed_share, 1e3 * v->latency_s,
+			 100 * fmin(f->latency_s / f->exposed_s, 1));
+}
+
+/* Behind a rate: the link's speed, as far as it is known. */
+static void network_add_link(const struct network_evidence *v, const struct network_cost *f,
+			     struct network_verdict *out)
+{
+	char link[NETWORK_RATE_TEXT];
+
+	network_rate_text(link, v->link_bytes_s);
+	if (f->is_link_wrong)
+		network_add_text(out,
+				 " (more than the link's measured %s: measure it again with "
+				 "werkbank hosts bandwidth)",
+				 link);
+	else if (v->link_bytes_s > 0)
+		network_add_text(out, ", %.0f %% of the link's %s", 100 * fmin(f->fill, 1), link);
+	else
+		network_add_text(out, " (the link's speed is unknown: measure it with werkbank "
+				      "hosts bandwidth)");
+}
+
 static void network_add_cause(const struct network_evidence *v, const struct network_cost *f,
 			      struct network_verdict *out)
 {
@@ -284,29 +342,27 @@ static void network_add_cause(const struct network_evidence *v, const struct net
 			"The network is the bottleneck: %.0f %% of a step is waiting for it, at "
 			"%s while it sends",
 			percent, rate);
-		if (v->link_bytes_s > 0)
-			network_add_text(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
-		else
-			network_add_text(
-				out,
-				" (the link's speed is unknown: measure it with werkbank hosts "
-				"bandwidth)");
+		network_add_link(v, f, out);
 		break;
 	case NETWORK_LOSS:
 		network_add_text(
 			out,
 			"The network loses packets: %.0f %% of a step is waiting for it, at %s",
 			percent, rate);
-		if (v->link_bytes_s > 0)
+		if (is_known_number(f->fill))
 			network_add_text(out, " of %s", link);
 		network_add_text(
 			out, ", and %.2g %% of the segments are retransmitted%s", 100 * f->lost,
-			v->link_bytes_s > 0
+			is_known_number(f->fill)
 				? ""
 				: " (a full link drops packets, too: measure its speed with "
 				  "werkbank hosts bandwidth)");
 		break;
 	case NETWORK_LATENCY:
+		if (is_latency_bound(v, f)) {
+			network_add_latency(v, f, out);
+			break;
+		}
 		network_add_text(
 			out,
 			"Reductions are slow but do not fill the link: %.0f %% of a step is "
@@ -324,9 +380,8 @@ static void network_add_cause(const struct network_evidence *v, const struct net
 	default:
 		network_add_text(out,
 				 "Reductions cost %.0f %% of a step, for an unknown reason: the "
-				 "link's speed "
-				 "is unknown (werkbank hosts bandwidth measures it)",
-				 percent);
+				 "link's speed is %s (werkbank hosts bandwidth measures it)",
+				 percent, f->is_link_wrong ? "higher than reported" : "unknown");
 	}
 	network_add_bytes(out);
 }
@@ -337,6 +392,8 @@ static void network_find_answer(const struct network_evidence *v, struct network
 
 	assert(v->ranks > 1 && v->step_s > 0);
 	find_reduction_cost(v, out, &f);
+	if (f.is_link_wrong)
+		out->link_bytes_s = NAN;
 	if (!is_known_number(f.exposed_s)) {
 		network_add_text(
 			out,

@@ -29,6 +29,15 @@ double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/
  */
 double network_bytes_left(double bytes, double ranks, double hosts);
 double network_busbw(double bytes, double nodes, double seconds);
+/*
+ * Seconds that latency alone costs a reduction in buckets (train/comm/reduce.h), whatever the link's
+ * speed: NETWORK_DEPTH buckets at a time travel to the ranks that sum them and back, and after
+ * each pause TCP begins with NETWORK_WINDOW bytes and doubles them with each round trip, until the
+ * link is full (link_bytes_s) or all bytes (of one host) are sent. link_bytes_s NAN: unknown.
+ */
+double network_latency_seconds(double buckets, double bytes, double link_bytes_s, double latency_s);
+#define NETWORK_DEPTH  4.0     /* buckets in flight, DEPTH of train/comm/reduce_host.c */
+#define NETWORK_WINDOW 14480.0 /* first window of TCP: ten segments (RFC 6928) */
 
 /*
  * Parse a speed, a number with its unit: "1gbit", "100mbit", "2.5 Gbit/s" (bits), "12.5GB/s",
@@ -46,7 +55,10 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *
  *	below 5 %	no
  *	below 20 %	slightly
- *	more		link		reductions use 60 % of the link's speed
+ *	more		latency		latency explains half of the exposed time
+ *					(network_latency_seconds()), and ranks do not wait for a
+ *					straggler
+ *			link		reductions use 60 % of the link's speed
  *			straggler	half of the waiting is for the slowest rank
  *			no		all ranks are on one host
  *			loss		0.1 % of the segments are retransmitted (1 % if the link's
@@ -56,11 +68,14 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *			link		the link's speed is unknown, and latency alone cannot
  *					explain the waiting
  *
- * unknown: the numbers for an answer are missing.
+ * unknown: the numbers for an answer are missing. Reductions that are faster than the link's speed
+ * by more than a tenth prove that speed wrong: then it counts as unknown.
  */
 #define NETWORK_SLIGHT_SHARE	   0.05
 #define NETWORK_MAJOR_SHARE	   0.20
 #define NETWORK_LINK_FULL_SHARE	   0.60
+#define NETWORK_LINK_WRONG_SHARE   1.10
+#define NETWORK_LATENCY_SHARE	   0.50
 #define NETWORK_LOSS_SHARE	   0.001
 #define NETWORK_LOSS_SHARE_UNKNOWN 0.01 /* if the link's speed is unknown */
 #define NETWORK_STRAGGLER_SHARE	   1.2
@@ -75,6 +90,8 @@ struct network_evidence {
 	double reductions;     /* number in a step: 1, or 1/local_steps */
 	double observed_bytes; /* sent by the interface of the busiest host in a step */
 	double link_bytes_s;   /* bytes a second of a link, one direction */
+	double latency_s;      /* of a small message, one way, between hosts */
+	double buckets;	       /* of one reduction */
 	double transfer_s;     /* seconds of a step in which reductions were running */
 	double retransmits_s;  /* TCP segments retransmitted a second, busiest host */
 	double slowest_share;  /* compute time of the slowest rank divided by the median */
@@ -95,7 +112,7 @@ struct network_verdict {
 	enum network_answer answer;
 	/* NAN: unknown; predicted and observed bytes: sent by a host in a step */
 	double exposed_share, predicted_bytes, observed_bytes, busbw_bytes_s, link_bytes_s;
-	char text[400]; /* one sentence for the user, with the numbers */
+	char text[480]; /* one sentence for the user, with the numbers */
 };
 
 const char *network_answer_name(enum network_answer a); /* as in the journal */

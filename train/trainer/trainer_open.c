@@ -2,6 +2,7 @@
 #include "train/trainer/trainer_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,7 @@ static int plan_reduction(struct trainer *t, struct err *e)
 	return 0;
 }
 
+#define LATENCY_TRIES	 7
 #define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
 
 static int32_t forecast_vocabulary(const struct conf *c)
@@ -513,12 +515,39 @@ static int trainer_count_hosts(struct trainer *t, struct err *e)
 	return 0;
 }
 
+/*
+ * Seconds of a small message between hosts, one way, from tiny all-reduces, which take one message
+ * after the other for each doubling of the hosts. A rank that comes late waits less in one and more
+ * in the next, so two together count; the quickest two. 0: only one host.
+ */
+static int measure_latency(struct trainer *t, double *latency_s, struct err *e)
+{
+	double quickest = INFINITY, ends[LATENCY_TRIES];
+
+	*latency_s = 0;
+	if (t->ranks.hosts < 2)
+		return 0;
+	for (int i = 0; i < LATENCY_TRIES; i++) {
+		double one = 1;
+
+		if (t->comm->sum_doubles(t->comm, &one, 1, e))
+			return e->code;
+		ends[i] = clock_mono_s();
+		if (i > 1)
+			quickest = fmin(quickest, (ends[i] - ends[i - 2]) / 2);
+	}
+	*latency_s = quickest / ceil(log2((double)t->ranks.hosts));
+	return 0;
+}
+
 static int open_telemetry(struct trainer *t, struct err *e)
 {
 	const struct reduce_options *how = &t->ranks.reduce_options;
 	const struct reduce_options moments = local_steps_moment_options(how);
-	double ratio = compress_ratio(how->wire);
+	double ratio = compress_ratio(how->wire), latency_s;
 
+	if (measure_latency(t, &latency_s, e))
+		return e->code;
 	if (how->shards)
 		ratio = (ratio + 1) / 2; /* the all-gather sends weights as fp32 */
 	if (t->ranks.local_steps)
@@ -531,6 +560,8 @@ static int open_telemetry(struct trainer *t, struct err *e)
 			.gradient_bytes = (double)model_floats(t->model) * sizeof(float),
 			.local_steps = t->ranks.local_steps ? t->conf->local_steps : 1,
 			.wire_ratio = ratio,
+			.buckets = (double)how->buckets.count,
+			.latency_s = latency_s,
 		},
 		t->comm, e);
 	return t->ranks.telemetry ? 0 : e->code;

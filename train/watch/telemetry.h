@@ -41,6 +41,8 @@ struct telemetry_options {
 	double gradient_bytes; /* of one reduction, as fp32; predictions start from it */
 	int64_t local_steps;   /* steps between two reductions; 0, 1: each step reduces */
 	double wire_ratio;     /* sent bytes for a byte of fp32: 1, 0.5, 1/16, 1/32 */
+	double buckets;	       /* of one reduction; 0: unknown */
+	double latency_s;      /* of a small message between hosts, one way; 0: unknown */
 };
 
 struct telemetry;

@@ -126,6 +126,8 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_o
 		.reductions = reductions_per_step(r, how),
 		.observed_bytes = NAN,
 		.link_bytes_s = NAN,
+		.latency_s = how->latency_s > 0 ? how->latency_s : NAN,
+		.buckets = how->buckets > 0 ? how->buckets : NAN,
 		.transfer_s = first->mean.transfer > 0 ? first->mean.transfer : NAN,
 		.retransmits_s = NAN,
 		.slowest_share = NAN,
@@ -290,6 +292,7 @@ static int write_verdict(const struct telemetry_rows *r, const struct network_ev
 	put_known_count(w, "observed_bytes", verdict.observed_bytes);
 	put_known_count(w, "busbw_bytes_s", verdict.busbw_bytes_s);
 	put_known_count(w, "link_bytes_s", verdict.link_bytes_s);
+	put_rounded_real(w, "latency_s", v->latency_s, 1e6);
 	if (v->slowest_rank >= 0 && v->slowest_share > TELEMETRY_LATE_SHARE) {
 		json_put_int(w, "late_rank", v->slowest_rank);
 		put_text_if_any(w, "late_host", telemetry_row(r, v->slowest_rank)->host);
