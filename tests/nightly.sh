@@ -70,6 +70,7 @@ night_cudasim() {
 night_hosts() {
 	full_tree || return 0
 	part hosts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/hosts.sh long"
+	part ipv6 as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/ipv6.sh"
 }
 night_signals() {
 	full_tree || return 0

@@ -10,7 +10,8 @@
 # with the addresses 10.98.0.1, 10.98.0.2, ... and are joined by veth pairs to a bridge that has a namespace too:
 # nothing is visible outside, and several labs can run at the same time. The lab ends with the shell that
 # called lab_up, even after SIGKILL (then only the folder $LAB remains).
-# LAB_PIN=yes pins each host to its own core, if there are enough cores.
+# LAB_PIN=yes pins each host to its own core, if there are enough cores. LAB_FAMILY=6 gives the hosts IPv6 addresses only
+# (fd98::1, fd98::2, ...).
 # As on real machines, interfaces have different names, and each host has a docker0 with the same address.
 #
 #	lab_need              return 1 and print what is missing for a lab
@@ -64,6 +65,10 @@ lab_interface() {
 	*) echo eth1 ;;
 	esac
 }
+# lab_address NUMBER
+lab_address() {
+	if [ "${LAB_FAMILY:-4}" = 6 ]; then echo "fd98::$1"; else echo "$lab_prefix.$1"; fi
+}
 lab_of() { echo "${1#h}"; }
 lab_switch() { nsenter --target "$(cat "$LAB/switch.pid")" --net "$@"; }
 
@@ -100,8 +105,8 @@ lab_up() {
 		LAB_HOSTS="$LAB_HOSTS h$lab_i"
 		mkdir -p "$LAB/h$lab_i/home/.ssh"
 		ssh-keygen -q -t ed25519 -N '' -C "h$lab_i" -f "$LAB/h$lab_i/host_key" || return 1
-		echo "$lab_prefix.$lab_i h$lab_i" >>"$LAB/hosts"
-		echo "h$lab_i,$lab_prefix.$lab_i $(cut -d ' ' -f 1,2 "$LAB/h$lab_i/host_key.pub")" >>"$LAB/known_hosts"
+		echo "$(lab_address $lab_i) h$lab_i" >>"$LAB/hosts"
+		echo "h$lab_i,$(lab_address $lab_i) $(cut -d ' ' -f 1,2 "$LAB/h$lab_i/host_key.pub")" >>"$LAB/known_hosts"
 	done
 	LAB_HOSTS=${LAB_HOSTS# }
 	# shellcheck disable=SC2016 # for the shell there
@@ -138,7 +143,11 @@ lab_boot() {
 	lab_wait "host $1" test -e "$LAB/$1/ready" || { cat "$LAB/$1/console" >&2; return 1; }
 	lab_switch ip link add name "v$lab_n" type veth peer name "$lab_if" address "02:57:42:00:00:$(printf %02x "$lab_n")" netns "$(cat "$LAB/$1/pid")" || return 1
 	lab_switch ip link set "v$lab_n" master br0 up
-	lab_enter "$1" ip addr add "$lab_prefix.$lab_n/24" dev "$lab_if"
+	if [ "${LAB_FAMILY:-4}" = 6 ]; then
+		lab_enter "$1" ip addr add "$(lab_address "$lab_n")/64" dev "$lab_if" nodad
+	else
+		lab_enter "$1" ip addr add "$(lab_address "$lab_n")/24" dev "$lab_if"
+	fi
 	lab_enter "$1" ip link set "$lab_if" up
 	lab_enter "$1" ip link add name docker0 type bridge
 	lab_enter "$1" ip addr add 172.17.0.1/16 dev docker0

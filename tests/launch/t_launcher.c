@@ -174,6 +174,9 @@ TEST(launcher_srun_line)
 		   "OMPI_MCA_mpi_yield_when_idle=1 a/a/",
 		   file);
 	check_str(srun_line("a:2,b", how), buf_text(&want));
+	how.network = "fd98::/64";
+	check(strstr(srun_line("a:2,b", how),
+		     ",OMPI_MCA_btl_tcp_disable_family=4,WERKBANK_NETWORK=fd98::/64,"));
 	buf_clear(&want);
 	how = (struct mpirun_options){
 		.hostfile = file, .pmi = "pmi2", .environment = none, .ranks = 5

@@ -90,6 +90,10 @@ TEST(mpirun_open_mpi_4)
 		"orted' " DAEMONS_4
 		"--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 " VARIABLES
 		" -x WERKBANK_NETWORK=10.0.0.0/8");
+	how.network = "fd98::/64";
+	check(strstr(line("a:2,b:4", how),
+		     " --mca btl_tcp_disable_family 4 --mca "
+		     "oob_tcp_disable_ipv4_family 1 " VARIABLES " -x WERKBANK_NETWORK=fd98::/64"));
 	how.network = NULL;
 	how.ssh = NULL;
 	how.oversubscribed = true;

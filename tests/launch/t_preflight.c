@@ -123,6 +123,13 @@ static const struct {
 	  0,
 	  "b error disk: /tmp on b has 1 MB free, but Open MPI writes files there: remove "
 	  "some files\n" },
+	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE
+	  ",\"temporary\":\"/scratch\",\"temporary_trouble\":\"Read-only file system\","
+	  "\"temporary_free\":9e9,\"workspace\":{\"free\":9e9,\"corpus\":[" SHARD "]}" B_REST,
+	  0,
+	  "b error disk: no file can be written in /scratch on b (Read-only file system), but Open "
+	  "MPI writes files there: make it writable, or set TMPDIR there to a folder of a local "
+	  "disk\n" },
 	{ "{" HOST_B "," TRAINER "," MPI "," MACHINE "," SPACE B_REST, -3.25,
 	  "b warning clock: the clock of b is 3.2 s behind the clock of this host: start "
 	  "chronyd or systemd-timesyncd there\n" },
@@ -186,6 +193,70 @@ TEST(preflight_networks)
 			       "\"network\":\"10.0.1.0/24\",\"carrier\":false}]," ROUTES_B "}",
 			8, 0, NULL),
 		  "b error network: eth0 of b has no link: check the cable\n10.0.1.0/24");
+}
+
+/* ---- several interfaces ---- */
+
+#define DOCKER                                                                                     \
+	"{\"name\":\"docker0\",\"address\":\"172.17.0.1\",\"network\":\"172.17.0.0/16\","          \
+	"\"carrier\":true,\"mbit_s\":10000}"
+#define FAST(last)                                                                                 \
+	"{\"name\":\"ib0\",\"address\":\"10.0.9." #last "\",\"network\":\"10.0.9.0/24\","          \
+	"\"carrier\":true,\"mbit_s\":100000}"
+#define SIX(last)                                                                                  \
+	"{\"name\":\"eth0\",\"address\":\"fd98::" #last "\",\"network\":\"fd98::/64\","            \
+	"\"carrier\":true}"
+
+/* The network of three hosts with these interfaces and no known routes; "": none. */
+static const char *network_of(const char *a, const char *b, const char *c)
+{
+	static char network[64];
+	const char *const interfaces[3] = { a, b, c };
+	struct host hosts[3] = { { .name = (char[]){ "a" }, .slots = 1 },
+				 { .name = (char[]){ "b" }, .slots = 1 },
+				 { .name = (char[]){ "c" }, .slots = 1 } };
+	struct preflight_host three[3] = { { .host = &hosts[0] },
+					   { .host = &hosts[1] },
+					   { .host = &hosts[2] } };
+	struct preflight_check p = { .hosts = three, .n = 3 };
+	const struct preflight_options how = { 0 };
+	struct json *facts[3];
+	struct preflight_facts f = { .how = &how, .by_host = (const struct json *const *)facts };
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct buf text = { 0 };
+
+		buf_printf(&text, "{\"interfaces\":[" LO ",%s]}", interfaces[i]);
+		facts[i] = json_parse(text.data, text.len, &e);
+		check(facts[i] != NULL);
+		buf_free(&text);
+	}
+	preflight_find_network(&p, &f);
+	snprintf(network, sizeof(network), "%s", p.network);
+	for (size_t i = 0; i < 3; i++) {
+		json_free(facts[i]);
+		free(three[i].findings);
+	}
+	return network;
+}
+
+TEST(preflight_chooses_a_network_that_connects)
+{
+	/* each host has the same bridge of containers, which is faster on paper */
+	check_str(network_of(DOCKER "," ETH("eth0", 1, 1), DOCKER "," ETH("eth0", 1, 2),
+			     DOCKER "," ETH("ens5", 1, 3)),
+		  "10.0.1.0/24");
+	/* two hosts with the same address need not be neighbours in the list */
+	check_str(network_of(FAST(1) "," ETH("eth0", 1, 1), FAST(2) "," ETH("eth0", 1, 2),
+			     FAST(1) "," ETH("eth0", 1, 3)),
+		  "10.0.1.0/24");
+	/* of two networks, the faster one */
+	check_str(network_of(ETH("eth0", 1, 1) "," FAST(1), ETH("eth0", 1, 2) "," FAST(2),
+			     FAST(3) "," ETH("eth0", 1, 3)),
+		  "10.0.9.0/24");
+	check_str(network_of(DOCKER "," SIX(1), DOCKER "," SIX(2), DOCKER "," SIX(3)), "fd98::/64");
+	check_str(network_of(DOCKER, DOCKER, DOCKER), "");
 }
 
 /* ---- the port test ---- */

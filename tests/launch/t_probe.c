@@ -53,6 +53,8 @@ TEST(probe_facts)
 	check(json_integer(json_get(a, "free_port"), 0) > 0);
 	check_str(json_text(json_get(json_at(json_get(a, "routes"), 0), "source"), ""),
 		  "127.0.0.1");
+	check(json_text(json_get(a, "temporary"), NULL) != NULL);
+	check(!json_get(a, "temporary_trouble"));
 	space = json_get(a, "workspace");
 	check(json_boolean(json_get(space, "there"), false));
 	check(json_boolean(json_get(space, "writable"), false));
@@ -64,6 +66,13 @@ TEST(probe_facts)
 	snprintf(request, sizeof(request), "%s/w/corpora/demo/train.shard", test_folder());
 	check_int(hash_file(request, hex, &e), 0);
 	check_str(json_text(json_get(file, "sha256"), ""), hex);
+	json_free(a);
+	/* no file can be written where Open MPI keeps its session */
+	setenv("TMPDIR", "/proc", 1);
+	a = answer("{}", &e);
+	unsetenv("TMPDIR");
+	check_str(json_text(json_get(a, "temporary"), ""), "/proc");
+	check(json_get(a, "temporary_trouble") != NULL);
 	json_free(a);
 	/* a workspace that does not exist yet: the free space of its parent */
 	a = answer("{\"workspace\":\"/no/such/folder\"}", &e);

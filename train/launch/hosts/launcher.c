@@ -93,6 +93,20 @@ static void query_launcher_facts(struct launcher_facts *f)
 	buf_free(&text);
 }
 
+bool launcher_has_ipv6(void)
+{
+	char info[PATH_MAX];
+	const char *const mpi[] = { info, "--parsable", NULL };
+	struct buf text = { 0 };
+	bool has;
+
+	find_ompi_info(info);
+	append_program_output(mpi, &text);
+	has = !strstr(buf_text(&text), "options:ipv6:no");
+	buf_free(&text);
+	return has;
+}
+
 static const char *common_pmi(const struct launcher_facts *f)
 {
 	return f->slurm_pmix && f->mpi_pmix ? "pmix" : f->slurm_pmi2 && f->mpi_pmi2 ? "pmi2" : NULL;
@@ -255,7 +269,10 @@ const char *launcher_variable(const struct mpirun_options *how, const char *name
 static void add_srun_export(const struct mpirun_options *how, struct buf *word)
 {
 	buf_add_str(word, "--export=ALL");
-	if (how->network && *how->network)
+	if (mpirun_is_ipv6_network(how->network))
+		buf_printf(word, ",OMPI_MCA_btl_tcp_disable_family=4,WERKBANK_NETWORK=%s",
+			   how->network);
+	else if (how->network && *how->network)
 		buf_printf(word, ",OMPI_MCA_btl_tcp_if_include=%s,WERKBANK_NETWORK=%s",
 			   how->network, how->network);
 	if (how->oversubscribed)

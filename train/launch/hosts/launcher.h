@@ -37,6 +37,9 @@ bool launcher_is_slurm(const struct conf *c);
  */
 int launcher_find_pmi(char pmi[LAUNCHER_PMI], struct err *e);
 
+/* Was Open MPI on this host built with IPv6? true if ompi_info does not say. */
+bool launcher_has_ipv6(void);
+
 /* Append srun and its options to c, like mpirun_append_words(), which calls it. */
 int launcher_append_srun(struct command_line *c, const struct mpirun_options *how, struct err *e);
 

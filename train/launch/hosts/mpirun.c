@@ -289,6 +289,30 @@ static bool has_domain_name(const struct hosts *h)
 	return false;
 }
 
+bool mpirun_is_ipv6_network(const char *network)
+{
+	return network && strchr(network, ':');
+}
+
+/*
+ * Restrict ranks and daemons to the network between the hosts. Open MPI parses networks of IPv4
+ * only, so for one of IPv6 the other family is switched off: many hosts have a bridge of containers
+ * with an IPv4 address, and Open MPI would try to reach other hosts through it for ever.
+ */
+static int add_network_options(struct command_line *c, const char *network, int major,
+			       struct err *e)
+{
+	const char *option = major >= 5 ? "--prtemca" : "--mca";
+
+	if (!network || !*network)
+		return 0;
+	if (mpirun_is_ipv6_network(network))
+		return ADD(c, e, "--mca", "btl_tcp_disable_family", "4", option,
+			   "oob_tcp_disable_ipv4_family", "1");
+	return ADD(c, e, "--mca", "btl_tcp_if_include", network, option,
+		   major >= 5 ? "prte_if_include" : "oob_tcp_if_include", network);
+}
+
 /*
  * TCP keep-alive: mpirun's daemons notice a host that vanished after 20 s + 4 * 5 s, instead of
  * the default of eight minutes.
@@ -309,10 +333,7 @@ static int add_daemon_options(struct command_line *c, const struct mpirun_option
 	if (!rc && has_domain_name(how->hosts))
 		rc = ADD(c, e, option,
 			 major >= 5 ? "prte_keep_fqdn_hostnames" : "orte_keep_fqdn_hostnames", "1");
-	if (!rc && how->network && *how->network)
-		rc = ADD(c, e, "--mca", "btl_tcp_if_include", how->network, option,
-			 major >= 5 ? "prte_if_include" : "oob_tcp_if_include", how->network);
-	return rc;
+	return rc ? rc : add_network_options(c, how->network, major, e);
 }
 
 /*

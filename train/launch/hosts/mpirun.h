@@ -51,6 +51,8 @@ int mpirun_write_hostfile(const struct mpirun_options *how, struct err *e);
 /* Is the list empty or only this machine? Then no ssh is needed. NULL: yes. */
 bool mpirun_is_local(const struct hosts *h);
 
+bool mpirun_is_ipv6_network(const char *network); /* a CIDR of IPv6; NULL: no */
+
 /* Number of ranks that the command line starts. */
 int64_t mpirun_rank_count(const struct mpirun_options *how);
 

@@ -12,6 +12,8 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/hosts_query.h"
+#include "train/launch/hosts/launcher.h"
+#include "train/launch/hosts/mpirun.h"
 #include "train/launch/hosts/preflight_internal.h"
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/remote.h"
@@ -200,6 +202,19 @@ static void find_worst_level(struct preflight_check *p)
 			p->worst = MAX(p->worst, p->hosts[i].findings[k].level);
 }
 
+/* Without IPv6, Open MPI would hang at its first message. */
+static void check_mpi_family(struct preflight_check *p)
+{
+	if (!mpirun_is_ipv6_network(p->network) || launcher_has_ipv6())
+		return;
+	preflight_add_finding(
+		&p->hosts[0], FINDING_ERROR, "mpi",
+		"the network between the hosts, %s, is IPv6, but Open MPI on this host "
+		"was built without IPv6 (ompi_info): give the hosts IPv4 addresses, or "
+		"install an Open MPI that was configured with --enable-ipv6",
+		p->network);
+}
+
 static int run_preflight_checks(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
 	struct preflight_facts f = { .how = q->how };
@@ -219,6 +234,7 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 	f.by_host = (const struct json *const *)q->facts;
 	preflight_compare_hosts(p, &f);
 	preflight_find_network(p, &f);
+	check_mpi_family(p);
 	rc = preflight_test_ports(p, q, e);
 	find_worst_level(p);
 	return rc;

@@ -150,13 +150,22 @@ static void check_host_disk(const struct host_check *o, bool first)
 	double free_bytes = json_number(json_get(space, "free"), NAN);
 	double scratch = json_number(json_get(o->facts, "temporary_free"), NAN);
 	const char *path = o->all->how->workspace ? o->all->how->workspace : "";
+	const char *temporary = json_text(json_get(o->facts, "temporary"), "/tmp");
+	const char *trouble = json_text(json_get(o->facts, "temporary_trouble"), NULL);
 
 	o->h->disk_free = json_integer(json_get(space, "free"), -1);
-	if (scratch < LITTLE_SCRATCH)
+	if (trouble)
+		preflight_add_finding(
+			o->h, FINDING_ERROR, "disk",
+			"no file can be written in %.100s on %s (%.60s), but Open MPI "
+			"writes files there: make it writable, or set TMPDIR there to a "
+			"folder of a local disk",
+			temporary, o->name, trouble);
+	else if (scratch < LITTLE_SCRATCH)
 		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "/tmp on %s has %.0f MB free, but Open "
+				      "%.100s on %s has %.0f MB free, but Open "
 				      "MPI writes files there: remove some files",
-				      o->name, scratch / MB);
+				      temporary, o->name, scratch / MB);
 	if (!space)
 		return;
 	if (json_boolean(json_get(space, "no_inodes"), false))

@@ -1,8 +1,10 @@
 /* preflight_network.c - finds the network between the hosts from their interfaces and routes */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/preflight_internal.h"
@@ -67,6 +69,52 @@ static const struct json *route_interface(const struct preflight_check *p,
 	return find_interface(f->by_host[i], "address", json_text_or_empty(route, "source"));
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The hosts that answered, those with an address in a network, and whether two have the same one. */
+struct network_members {
+	size_t answered, n;
+	bool has_equal;
+};
+
+static void find_network_members(const struct preflight_check *p, const struct preflight_facts *f,
+				 const char *network, struct network_members *m)
+{
+	struct err lost;
+	const char **all = mem_alloc(p->n, sizeof(*all), &lost);
+
+	*m = (struct network_members){ 0 };
+	for (size_t i = 0; all && i < p->n; i++) {
+		const struct json *one =
+			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
+
+		m->answered += f->by_host[i] != NULL;
+		if (one)
+			all[m->n++] = json_text_or_empty(one, "address");
+	}
+	if (all)
+		qsort(all, m->n, sizeof(*all), compare_addresses);
+	for (size_t i = 1; all && i < m->n; i++)
+		m->has_equal = m->has_equal || !strcmp(all[i - 1], all[i]);
+	free(all);
+}
+
+/*
+ * Does every host have its own address in this network? A network inside each host (a bridge of
+ * containers) has the same address on several hosts.
+ */
+static bool is_common_network(const struct preflight_check *p, const struct preflight_facts *f,
+			      const char *network)
+{
+	struct network_members m;
+
+	find_network_members(p, f, network, &m);
+	return m.n > 0 && m.n == m.answered && !m.has_equal;
+}
+
 /*
  * The network that all routes between the hosts use; false: several networks, or no routes known.
  */
@@ -74,6 +122,7 @@ static bool find_route_network(const struct preflight_check *p, const struct pre
 			       char *network, size_t size)
 {
 	const char *common = NULL;
+	struct network_members m;
 
 	for (size_t i = 0; i < p->n; i++)
 		for (size_t j = 0; f->by_host[i] && j < p->n; j++) {
@@ -85,31 +134,13 @@ static bool find_route_network(const struct preflight_check *p, const struct pre
 				return false;
 			common = json_text_or_empty(one, "network");
 		}
-	if (common)
-		snprintf(network, size, "%s", common);
-	return common != NULL;
-}
-
-/*
- * Does every host have its own address in this network? A network inside each host (of containers)
- * has the same address on all hosts.
- */
-static bool is_common_network(const struct preflight_check *p, const struct preflight_facts *f,
-			      const char *network)
-{
-	const char *before = NULL;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
-
-		if (!f->by_host[i])
-			continue;
-		if (!one || (before && !strcmp(before, json_text_or_empty(one, "address"))))
-			return false;
-		before = json_text_or_empty(one, "address");
-	}
-	return before != NULL;
+	if (!common)
+		return false;
+	find_network_members(p, f, common, &m);
+	if (m.has_equal)
+		return false;
+	snprintf(network, size, "%s", common);
+	return true;
 }
 
 /* Mbit/s of the slowest interface in a network; 0: unknown. */

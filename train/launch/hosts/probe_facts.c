@@ -1,5 +1,6 @@
 /* probe_facts.c - facts about programs, workspace and corpus of this host; see probe.h */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,35 @@ static void put_free_space(struct json_writer *w, const char *key, const char *p
 		json_put_bool(w, "no_inodes", true);
 }
 
+/*
+ * Can a file be written in the folder where Open MPI puts its session files, and which one is it? A
+ * read-only or full file system shows only when a file is written.
+ */
+static void put_scratch_facts(struct json_writer *w)
+{
+	/* the variables that Open MPI reads, in its order */
+	static const char *const variables[] = { "OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TEMP",
+						 "TMP" };
+	const char *folder = NULL;
+	char path[4096];
+	int fd, error;
+
+	for (size_t i = 0; i < ARRAY_LEN(variables) && (!folder || !*folder); i++)
+		folder = getenv(variables[i]);
+	folder = folder && *folder ? folder : "/tmp";
+	put_free_space(w, "temporary_free", folder);
+	json_put_str(w, "temporary", folder);
+	snprintf(path, sizeof(path), "%.4000s/werkbank-probe-XXXXXX", folder);
+	fd = mkstemp(path);
+	error = fd < 0 ? errno : write(fd, path, sizeof(path)) == sizeof(path) ? 0 : errno;
+	if (error)
+		json_put_str(w, "temporary_trouble", strerror(error));
+	if (fd >= 0) {
+		close(fd);
+		unlink(path);
+	}
+}
+
 static int put_workspace_facts(struct json_writer *w, const struct json *request, struct err *e)
 {
 	const char *workspace = json_text(json_get(request, "workspace"), NULL);
@@ -196,7 +226,7 @@ static int put_workspace_facts(struct json_writer *w, const struct json *request
 	const char *marker = json_text(json_get(request, "marker"), NULL);
 	int rc = 0;
 
-	put_free_space(w, "temporary_free", "/tmp");
+	put_scratch_facts(w);
 	if (!workspace)
 		return 0;
 	json_key(w, "workspace");
