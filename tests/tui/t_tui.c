@@ -556,7 +556,7 @@ TEST(tui_keys_every_action_has_its_own)
 			n++;
 		}
 		check(n > 0 && action_infos[a].help[0]);
-		keys_describe(NULL, (enum action)a, true, text, sizeof(text));
+		keys_describe(NULL, (enum action)a, text, sizeof(text));
 		check(!strchr(text, '<') && text[0]);
 	}
 }

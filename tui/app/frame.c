@@ -150,7 +150,7 @@ void frame_key_text(const struct keymap *map, enum action action, bool no_text, 
 
 	*out = 0;
 	if (!no_text) {
-		keys_describe(map, action, false, out, size);
+		keys_describe(map, action, out, size);
 		return;
 	}
 	while (*p) {

@@ -8,7 +8,8 @@
 #include "tui/app/view.h"
 #include "tui/term/draw.h"
 
-#define KEYS_COLS 18
+#define KEYS_COLS  18
+#define KEYS_BYTES 64
 
 struct help {
 	int top;	 /* first visible line */
@@ -29,35 +30,47 @@ static bool help_filter_matches(enum action a, const char *filter)
 	return strcasestr(action_infos[a].help, filter) || strcasestr(action_infos[a].name, filter);
 }
 
-/* Whether a key starts the action in this view: a view may use the keys of a common action. */
-static bool is_reachable(const struct app_context *w, enum action action)
+/*
+ * Write the keys that start the action in this view, "k  Up": a view may use keys of a common action
+ * for actions of its own. Returns false if no key is left.
+ */
+static bool describe_reachable_keys(const struct app_context *w, enum action action, char *out,
+				    size_t size)
 {
 	const char *keys = keymap_keys(w->keymap, action);
+	size_t n = 0;
 
+	*out = 0;
 	while (*keys) {
-		int key;
+		const char *start = keys;
+		int key, is_named;
 
 		if (*keys == ' ') {
 			keys++;
 			continue;
 		}
 		if ((key = keys_next(&keys)) <= 0)
-			return false;
-		if (keys_action(w->keymap, key, w->view) == action)
-			return true;
+			break;
+		if (keys_action(w->keymap, key, w->view) != action)
+			continue;
+		is_named = *start == '<' && keys - start > 1; /* omit the brackets */
+		n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? "  " : "",
+				      (int)(keys - start) - 2 * is_named, start + is_named);
+		n = MIN(n, size - 1);
 	}
-	return false;
+	return n > 0;
 }
 
 static int add_group(struct help_line *lines, int n, const char *group, const char *filter,
 		     const struct app_context *w)
 {
 	int first = n;
+	char keys[KEYS_BYTES];
 
 	for (int a = 1; a < ACTION_COUNT; a++) {
 		if (strcmp(action_infos[a].group, group) ||
 		    !help_filter_matches((enum action)a, filter) ||
-		    !is_reachable(w, (enum action)a))
+		    !describe_reachable_keys(w, (enum action)a, keys, sizeof(keys)))
 			continue;
 		if (n == first) {
 			lines[n++] = (struct help_line){ 0 };
@@ -82,7 +95,7 @@ static int lines_for(const struct help *h, const struct app_context *w,
 static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
 			   const struct app_context *w)
 {
-	char keys[64];
+	char keys[KEYS_BYTES];
 
 	if (line->heading) {
 		draw_text(g, row, r.col + 2, r.cols - 2, STYLE_TITLE, line->heading);
@@ -90,7 +103,7 @@ static void draw_help_line(struct grid *g, struct rect r, int row, const struct 
 	}
 	if (line->action == ACTION_NONE)
 		return;
-	keys_describe(w->keymap, line->action, true, keys, sizeof(keys));
+	describe_reachable_keys(w, line->action, keys, sizeof(keys));
 	draw_text(g, row, r.col + 4, MIN(KEYS_COLS, r.cols - 4), STYLE_BRIGHT, keys);
 	draw_text(g, row, r.col + KEYS_COLS + 5, r.cols - KEYS_COLS - 6, STYLE_NORMAL,
 		  action_infos[line->action].help);

@@ -150,23 +150,14 @@ enum action keys_action(const struct keymap *map, int key, const char *view)
 	return common;
 }
 
-void keys_describe(const struct keymap *map, enum action action, bool all, char *out, size_t size)
+void keys_describe(const struct keymap *map, enum action action, char *out, size_t size)
 {
 	const char *keys = keymap_keys(map, action);
-	size_t n = 0;
+	size_t n = strcspn(keys, " ");
+	bool is_named = *keys == '<' && n > 1; /* omit the brackets */
 
 	assert(size > 0);
-	for (const char *p = keys; *p && n + 3 < size; p++) {
-		if (*p == ' ' && !all)
-			break;
-		/* Omit the brackets of a <Name>. */
-		if ((*p == '<' && p[1] && p[1] != ' ') || (*p == '>' && p > keys && p[-1] != ' '))
-			continue;
-		out[n++] = *p;
-		if (*p == ' ')
-			out[n++] = ' ';
-	}
-	out[n] = 0;
+	snprintf(out, size, "%.*s", (int)n - 2 * is_named, keys + is_named);
 }
 
 /* ---- key-map files ---- */

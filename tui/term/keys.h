@@ -107,7 +107,7 @@ enum action keys_action(const struct keymap *map, int key, const char *view);
  */
 int keys_next(const char **text);
 
-/* Write the keys of an action for display, "k  Up"; all false: only the first key. */
-void keys_describe(const struct keymap *map, enum action action, bool all, char *out, size_t size);
+/* Write the first key of an action for display: "k", "Up". */
+void keys_describe(const struct keymap *map, enum action action, char *out, size_t size);
 
 #endif
