@@ -2,7 +2,8 @@
 # Enter at ops/ops.h; ops.c chooses a backend at run time, profile.c measures one, op_cost.c counts its FLOPs and bytes.
 # May use: share.
 noinst_LIBRARIES += libkernels.a
-libkernels_a_SOURCES = %D%/ops.c %D%/profile.c %D%/profile.h %D%/op_cost.c %D%/op_cost.h
+libkernels_a_SOURCES = %D%/ops.c %D%/profile.c %D%/profile.h %D%/op_cost.c %D%/op_cost.h \
+	%D%/product_rates.c %D%/product_rates.h
 include %D%/ops/local.mk
 include %D%/ref/local.mk
 libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)

@@ -70,7 +70,7 @@ room train/ckpt          share/base share/conf data/shard train/model
 room train/record        share/base share/conf data/words
 room train/watch         share/base train/common train/comm
 room train/trainer       share/base share/conf kernels data/source data/words data/shard train/common train/comm train/model train/ckpt train/record train/watch
-room train               share/base share/conf kernels/ops train/common train/comm train/model train/ckpt train/trainer
+room train               share/base share/conf kernels kernels/ops train/common train/comm train/model train/ckpt train/trainer
 
 room eval/decode         share/base share/conf kernels/ops data/subword data/shard train/model
 room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record

@@ -16,6 +16,7 @@
 
 #include "config.h"
 #include "kernels/ops/ops.h"
+#include "kernels/product_rates.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -109,6 +110,21 @@ static void doctor_check_processor(struct findings *all)
 	}
 }
 
+/* bf16 instructions can be slower than those of fp32. */
+static void doctor_compare_formats(struct finding *f)
+{
+	struct product_rates rates;
+	struct err ignored = { 0 };
+	struct cpu_features m;
+
+	ops_cpu_features(&m);
+	if (!m.bf16 || product_rates_measure(&rates, &ignored))
+		return;
+	FOUND(f, "; a thread computes %.3g GFLOP/s in fp32, %.3g in bf16", rates.fp32, rates.bf16);
+	if (product_rates_prefer_fp32(&rates) && !*f->advice)
+		ADVICE(f, "train with --precision fp32: it is faster than bf16 on this processor");
+}
+
 static void doctor_check_products(struct findings *all)
 {
 	struct finding *f = doctor_add_finding(all, "matrix products");
@@ -129,6 +145,7 @@ static void doctor_check_products(struct findings *all)
 				 "this processor lacks"
 			       : "");
 	}
+	doctor_compare_formats(f);
 }
 
 static void doctor_check_memory(struct findings *all)

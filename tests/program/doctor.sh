@@ -12,6 +12,7 @@ unset WERKBANK_HOME WERKBANK_RUN
 doctor() { env "$@" "$wb" doctor -C "$tmp/w"; }
 
 says "it finds the processor" 0 '^processor .*vectors: (AVX-512|AVX2|plain)' doctor
+says "it compares fp32 and bf16, if the processor has both" 0 "^matrix products +(good|limited) .*($(grep -q avx512_bf16 /proc/cpuinfo && echo GFLOP/s in fp32 || echo own code))" doctor
 says "all programs are there" 0 '^programs +good .* complete' doctor
 says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(created when first needed\\)" doctor
 says "no programs beside: no mpirun, no ssh" 0 '^other hosts +missing  ssh is missing, rsync is missing' doctor PATH=/nonexistent

@@ -125,7 +125,7 @@ static int try_all(const char *folder, struct err *e)
 		char *path = file_path(e, "%s/%zu.shard", folder, i);
 		struct shard *shard = NULL;
 
-		if (!path || rig_make_shard(path, how.shape.vocabulary, 500, e) ||
+		if (!path || rig_make_shard(path, how.shape.real_vocabulary, 500, e) ||
 		    !(shard = shard_open(path, e))) {
 			free(path);
 			return -1;
