@@ -12,12 +12,12 @@
 #include "tui/translate/translate_console_panes.h"
 #include "tui/translate/translate_console_words.h"
 
-/* Drawing does not write outside the rectangle. */
+/* Drawing writes into the rectangle and, for the count of hidden rows, into its lower border. */
 static void only_inside(const struct grid *g, struct rect r)
 {
 	for (int row = 0; row < g->rows; row++)
 		for (int col = 0; col < g->cols; col++)
-			property((row >= r.row && row < r.row + r.rows && col >= r.col &&
+			property((row >= r.row && row <= r.row + r.rows && col >= r.col &&
 				  col < r.col + r.cols) ||
 				 grid_at(g, row, col)->ch == ' ');
 }
