@@ -71,6 +71,7 @@ night_hosts() {
 	full_tree || return 0
 	part hosts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/hosts.sh long"
 	part ipv6 as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/ipv6.sh"
+	part latency as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/latency.sh"
 }
 night_signals() {
 	full_tree || return 0

@@ -19,6 +19,7 @@
 #	lab_down              remove the lab, if there is one
 #	lab_on HOST COMMAND...      run COMMAND on HOST, as from its console
 #	lab_rate HOST RATE    shape its link in both directions: 100mbit, 1gbit, none
+#	lab_delay HOST MS     each packet from or to it takes MS milliseconds more, until its next boot; needs a compiler
 #	lab_cut HOST          pull its cable: packets are dropped silently;  lab_heal HOST: plug it in again
 #	lab_link HOST up|down       ip link set on its interface: with down, sending fails at once
 #	lab_gone HOST         power off: cut the cable and end all its processes
@@ -143,16 +144,22 @@ lab_boot() {
 	lab_wait "host $1" test -e "$LAB/$1/ready" || { cat "$LAB/$1/console" >&2; return 1; }
 	lab_switch ip link add name "v$lab_n" type veth peer name "$lab_if" address "02:57:42:00:00:$(printf %02x "$lab_n")" netns "$(cat "$LAB/$1/pid")" || return 1
 	lab_switch ip link set "v$lab_n" master br0 up
+	lab_address_on "$1"
+	lab_enter "$1" ip link add name docker0 type bridge
+	lab_enter "$1" ip addr add 172.17.0.1/16 dev docker0
+	lab_enter "$1" ip link set docker0 up
+	lab_sshd "$1"
+}
+
+# Give the interface of a host its address.
+lab_address_on() {
+	lab_n=$(lab_of "$1") lab_if=$(lab_interface "$(lab_of "$1")")
 	if [ "${LAB_FAMILY:-4}" = 6 ]; then
 		lab_enter "$1" ip addr add "$(lab_address "$lab_n")/64" dev "$lab_if" nodad
 	else
 		lab_enter "$1" ip addr add "$(lab_address "$lab_n")/24" dev "$lab_if"
 	fi
 	lab_enter "$1" ip link set "$lab_if" up
-	lab_enter "$1" ip link add name docker0 type bridge
-	lab_enter "$1" ip addr add 172.17.0.1/16 dev docker0
-	lab_enter "$1" ip link set docker0 up
-	lab_sshd "$1"
 }
 
 # The first process of a host: mount its own files, then only wait for orphans.
@@ -180,7 +187,8 @@ lab_host() {
 lab_halt() {
 	[ -s "$LAB/$1/pid" ] || return 0
 	kill -9 "$(cat "$LAB/$1/pid")" 2>/dev/null
-	rm -f "$LAB/$1/pid" "$LAB/$1/sshd.pid"
+	[ ! -s "$LAB/$1/delay.pid" ] || kill -9 "$(cat "$LAB/$1/delay.pid")" 2>/dev/null
+	rm -f "$LAB/$1/pid" "$LAB/$1/sshd.pid" "$LAB/$1/delay.pid"
 	lab_switch ip link del "v$(lab_of "$1")" 2>/dev/null
 	return 0
 }
@@ -236,6 +244,81 @@ lab_rate() {
 	[ "$2" != none ] || return 0
 	# shellcheck disable=SC2086 # words
 	lab_switch tc qdisc add dev "v$lab_n" root tbf $lab_tbf && lab_enter "$1" tc qdisc add dev "$lab_if" root tbf $lab_tbf
+}
+
+# Not every kernel has tc's netem: a relay between two tap devices takes the place of the veth pair.
+lab_delay() {
+	cat >"$LAB/delay.c" <<-'END'
+	#define _GNU_SOURCE
+	#include <fcntl.h>
+	#include <linux/if_tun.h>
+	#include <net/if.h>
+	#include <poll.h>
+	#include <sched.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/ioctl.h>
+	#include <time.h>
+	#include <unistd.h>
+	#define FRAMES 16384
+	static struct line {
+		struct frame { double due; long n; char bytes[2048]; } ring[FRAMES];
+		unsigned long in, out;
+	} lines[2];
+	static double now(void)
+	{
+		struct timespec t;
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	}
+	static int tap(const char *name)
+	{
+		struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI };
+		int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+		strncpy(r.ifr_name, name, IFNAMSIZ - 1);
+		return fd < 0 || ioctl(fd, TUNSETIFF, &r) ? -1 : fd;
+	}
+	/* delay NAME NAME SECONDS: the second name in the network namespace of file descriptor 9 */
+	int main(int argc, char **argv)
+	{
+		int fd[2] = { argc == 4 ? tap(argv[1]) : -1, -1 };
+		fd[1] = setns(9, CLONE_NEWNET) ? -1 : tap(argv[2]);
+		if (fd[0] < 0 || fd[1] < 0)
+			return 1;
+		for (;;) {
+			struct pollfd p[2] = { { fd[0], POLLIN, 0 }, { fd[1], POLLIN, 0 } };
+			double wait = 1;
+			for (int i = 0; i < 2; i++) {
+				struct line *l = &lines[i];
+				while (l->in - l->out < FRAMES) {
+					struct frame *f = &l->ring[l->in % FRAMES];
+					f->n = read(fd[i], f->bytes, sizeof(f->bytes));
+					if (f->n <= 0)
+						break;
+					f->due = now() + atof(argv[3]);
+					l->in++;
+				}
+				for (; l->out != l->in && l->ring[l->out % FRAMES].due <= now(); l->out++)
+					if (write(fd[!i], l->ring[l->out % FRAMES].bytes, (size_t)l->ring[l->out % FRAMES].n) < 0)
+						continue; /* a frame is lost, as on a full link */
+				if (l->out != l->in && l->ring[l->out % FRAMES].due - now() < wait)
+					wait = l->ring[l->out % FRAMES].due - now();
+			}
+			if (wait > 0)
+				ppoll(p, 2, &(struct timespec){ (time_t)wait, (long)(1e9 * (wait - (double)(time_t)wait)) }, NULL);
+		}
+	}
+	END
+	"${CC:-cc}" -O1 -o "$LAB/delay" "$LAB/delay.c" 2>"$LAB/delay.log" || return 1
+	lab_n=$(lab_of "$1") lab_if=$(lab_interface "$(lab_of "$1")")
+	lab_switch ip link del "v$lab_n"
+	# shellcheck disable=SC2094 # two namespaces
+	setpriv --pdeathsig KILL nsenter --target "$(cat "$LAB/$1/pid")" --net "$LAB/delay" "$lab_if" "v$lab_n" "$(awk -v ms="$2" 'BEGIN { print ms / 1000 }')" \
+		9<"/proc/$(cat "$LAB/switch.pid")/ns/net" &
+	echo $! >"$LAB/$1/delay.pid"
+	lab_wait "the delay of $1" lab_switch ip link show "v$lab_n" || return 1
+	lab_switch ip link set "v$lab_n" master br0 up
+	lab_address_on "$1"
 }
 
 lab_cut() { lab_switch ip link set "v$(lab_of "$1")" nomaster; }
@@ -366,7 +449,7 @@ lab_main() {
 		[ $# -gt 0 ] || set -- "${SHELL:-/bin/sh}"
 		lab_on h1 "$@"
 		exit ;;
-	on | rate | cut | heal | link | gone | boot | private | small | replace | undo | firewall | skew | sshd | environment | pids | kill | left | bytes)
+	on | rate | delay | cut | heal | link | gone | boot | private | small | replace | undo | firewall | skew | sshd | environment | pids | kill | left | bytes)
 		[ -d "${LAB:-}" ] || { echo "lab.sh: which lab? Set LAB to its folder" >&2; exit 64; }
 		"lab_$command" "$@" ;;
 	*) sed -n '2,/^$/s/^#\{0,1\} \{0,1\}//p' "$lab_self"; exit 64 ;;

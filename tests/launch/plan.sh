@@ -92,6 +92,18 @@ near "alone: three micro-batches" "$(of step_s 1)" "$(awk 'BEGIN { print 3 * 0.4
 near "three hosts: one each" "$(of compute_s 3)" 0.41
 near "efficiency" "$(of efficiency 2)" "$(awk 'BEGIN { print 1.36 / 1.2 / 2 }')"
 
+# The latency that the ranks of a run measured; what is on the command line goes before.
+mkdir "$tmp/w/runs/far"
+cp "$tmp/w/runs/two/recipe.ini" "$tmp/w/runs/far"
+{ sed '$d' "$tmp/w/runs/two/journal.jsonl"; echo '{"v":1,"kind":"verdict","t":1,"step":4,"network":"latency","latency_s":0.02}'; } >"$tmp/w/runs/far/journal.jsonl"
+says "the run's latency" 0 '; latency 20000 us' "$wb" plan -C "$tmp/w" --run far --hosts-count 2
+says "another latency" 0 '; latency 300 us' "$wb" plan -C "$tmp/w" --run far --hosts-count 2 --latency-us 300
+# A few bytes in one bucket: two messages after each other, and the sums of the loss run beside them.
+plan_json --parameters 25 --compute-s 0.9 --link 100MB/s --hosts-count 2 --latency-us 20000 --no-overlap-reduce
+near "two messages" "$(of exposed_s 1)" 0.040
+plan_json --parameters 25 --compute-s 0.9 --link 100MB/s --hosts-count 8 --latency-us 20000 --no-overlap-reduce
+near "the sums of eight hosts" "$(of exposed_s 1)" 0.120
+
 # What hosts bandwidth measured goes before, and options before the run.
 echo '{"v":1,"t":1,"hosts":["a","b"],"link_bytes_s":200e6,"latency_s":1e-4}' >"$tmp/w/network.json"
 plan_json --run two --hosts-count 2

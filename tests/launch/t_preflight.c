@@ -342,6 +342,21 @@ static const char *judged(const char *met, double begin, double end)
 	": open all TCP ports between the hosts, in their firewalls and in the cloud's security "  \
 	"group"
 
+TEST(preflight_measures_latency)
+{
+	struct host host = { .name = (char[]){ "a" }, .slots = 1 };
+	struct preflight_host hosts[2] = { { .host = &host }, { .host = &host } };
+	struct preflight_check p = { .hosts = hosts, .n = 2 };
+	struct err e = { 0 };
+	static const char met[] = "{\"met\":[{\"index\":1,\"answered\":1,\"rtt_s\":0.0404},"
+				  "{\"index\":1,\"answered\":1,\"rtt_s\":0.01}]}";
+	struct preflight_port_test tests[2] = { { .answer = json_parse(met, strlen(met), &e) } };
+
+	preflight_judge_ports(&p, 0, tests, NULL);
+	check_near(p.latency_s, 0.0202, 1e-9);
+	json_free(tests[0].answer);
+}
+
 TEST(preflight_tells_refused_dropped_and_late_apart)
 {
 	const char *late =

@@ -223,6 +223,8 @@ TEST(probe_connections)
 	check_int(json_len(met), 2);
 	check_int(json_integer(json_get(json_at(met, 0), "answered"), -1), 4);
 	check_int(json_integer(json_get(json_at(met, 1), "answered"), -1), 4);
+	check(json_number(json_get(json_at(met, 0), "rtt_s"), 0) > 0);
+	check(json_number(json_get(json_at(met, 0), "rtt_s"), 0) < 1);
 	check_int(json_len(json_get(a, "heard")), 1);
 	check_int(json_integer(json_at(json_get(a, "heard"), 0), -1), 4);
 	json_free(a);

@@ -165,6 +165,11 @@ static bool is_known_number(double x)
 	return isfinite(x) && x >= 0;
 }
 
+static double known_hosts(const struct network_evidence *v)
+{
+	return (double)(v->hosts > 0 ? v->hosts : v->ranks);
+}
+
 static void find_reduction_cost(const struct network_evidence *v, const struct network_verdict *out,
 				struct network_cost *f)
 {
@@ -176,7 +181,10 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 	if (!is_known_number(f->exposed_s) &&
 	    is_known_number(v->compute_s)) /* all time that is not computation */
 		f->exposed_s = v->step_s - v->compute_s;
+	/* ranks learn that all are ready from an all-reduce, which takes its time as well */
 	f->wait_s = v->wait_s;
+	if (is_known_number(v->latency_s) && is_known_number(v->wait_s))
+		f->wait_s = fmax(v->wait_s - 2 * ceil(log2(known_hosts(v))) * v->latency_s, 0);
 	during = is_known_number(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
 	f->rate = during > 0 ? bytes / during : NAN;
 	/*
@@ -299,13 +307,14 @@ static void network_add_straggler(const struct network_evidence *v, const struct
 static void network_add_latency(const struct network_evidence *v, const struct network_cost *f,
 				struct network_verdict *out)
 {
-	network_add_text(out,
-			 "Latency is the bottleneck: %.0f %% of a step is waiting for reductions, "
-			 "and a message takes %.3g ms from host to host, so messages that wait for "
-			 "each other explain %.0f %% of this time: reduce less often (more "
-			 "micro_batches or local_steps), or use hosts that are closer",
-			 100 * out->exposed_share, 1e3 * v->latency_s,
-			 100 * fmin(f->latency_s / f->exposed_s, 1));
+	network_add_text(
+		out,
+		"Latency is the bottleneck: %.0f %% of a step is waiting for reductions, "
+		"and a message takes %.3g ms from host to host: messages that wait for each "
+		"other, and TCP that begins slowly, explain up to %.0f %% of this time. Reduce "
+		"less often (more micro_batches or local_steps), or use hosts that are closer",
+		100 * out->exposed_share, 1e3 * v->latency_s,
+		100 * fmin(f->latency_s / f->exposed_s, 1));
 }
 
 /* Behind a rate: the link's speed, as far as it is known. */
@@ -421,7 +430,7 @@ static void network_find_answer(const struct network_evidence *v, struct network
 
 void network_diagnose(const struct network_evidence *v, struct network_verdict *out)
 {
-	double hosts = (double)(v->hosts > 0 ? v->hosts : v->ranks);
+	const double hosts = known_hosts(v);
 
 	memset(out, 0, sizeof(*out));
 	out->exposed_share = NAN;

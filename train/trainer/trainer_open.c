@@ -516,8 +516,8 @@ static int trainer_count_hosts(struct trainer *t, struct err *e)
 }
 
 /*
- * Seconds of a small message between hosts, one way, from tiny all-reduces, which take one message
- * after the other for each doubling of the hosts. A rank that comes late waits less in one and more
+ * Seconds of a small message between hosts, one way, from tiny all-reduces, which take two messages
+ * after each other for each doubling of the hosts: Open MPI adds in a tree and sends the sum back. A rank that comes late waits less in one and more
  * in the next, so two together count; the quickest two. 0: only one host.
  */
 static int measure_latency(struct trainer *t, double *latency_s, struct err *e)
@@ -536,7 +536,7 @@ static int measure_latency(struct trainer *t, double *latency_s, struct err *e)
 		if (i > 1)
 			quickest = fmin(quickest, (ends[i] - ends[i - 2]) / 2);
 	}
-	*latency_s = quickest / ceil(log2((double)t->ranks.hosts));
+	*latency_s = quickest / (2 * ceil(log2((double)t->ranks.hosts)));
 	return 0;
 }
 

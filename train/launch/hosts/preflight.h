@@ -50,6 +50,7 @@ struct preflight_check {
 	struct preflight_host *hosts; /* owned: (n), in the order of the list */
 	size_t n;
 	char network[64]; /* CIDR that contains all addresses; "": not found */
+	double latency_s; /* of a message, one way, the longest of all pairs; 0: unknown */
 	enum finding_level worst;
 };
 

@@ -18,11 +18,12 @@
 #include "train/launch/hosts/hosts_query.h"
 #include "train/launch/hosts/preflight_internal.h"
 
-#define LOGIN_FACTOR   2.0 /* the second login may take this many times as long as the first */
-#define LISTEN_S       5.0 /* beyond the logins */
-#define LISTEN_MIN_S   1.0
-#define DEADLINE_SHARE 0.95 /* of the deadline, for login and listening */
-#define TOGETHER_S     0.3  /* both listened for so long: the connection must succeed */
+#define LOGIN_FACTOR	  2.0 /* the second login may take this many times as long as the first */
+#define LISTEN_S	  5.0 /* beyond the logins */
+#define LISTEN_MIN_S	  1.0
+#define DEADLINE_SHARE	  0.95 /* of the deadline, for login and listening */
+#define LATENCY_WARNING_S 5e-3 /* more than in any one building */
+#define TOGETHER_S	  0.3  /* both listened for so long: the connection must succeed */
 
 /* ---- who connects to whom --------------------------------------------------------- */
 
@@ -194,6 +195,7 @@ void preflight_judge_ports(struct preflight_check *p, size_t i,
 	for (size_t k = 0; k < json_len(connections); k++) {
 		const struct json *o = json_at(connections, k);
 
+		p->latency_s = MAX(p->latency_s, json_number(json_get(o, "rtt_s"), 0) / 2);
 		if (judge_connection(p, i, o, tests, facts) && !warned) {
 			warn_untested_connection(p, i,
 						 (size_t)json_integer(json_get(o, "index"), 0));
@@ -282,6 +284,21 @@ static int test_group(struct port_round *r, size_t group, struct err *e)
 	return rc;
 }
 
+/* One warning for all hosts, at the first one that takes part. */
+static void warn_latency(struct preflight_check *p)
+{
+	for (size_t i = 0; i < p->n && p->latency_s >= LATENCY_WARNING_S; i++)
+		if (takes_part(p, i)) {
+			preflight_add_finding(
+				&p->hosts[i], FINDING_WARNING, "latency",
+				"a message takes up to %.1f ms from host to host, and several in a "
+				"step "
+				"wait for each other: see werkbank plan --latency-us %.0f",
+				1e3 * p->latency_s, 1e6 * p->latency_s);
+			return;
+		}
+}
+
 int preflight_test_ports(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
 	struct port_round *r = mem_alloc(1, sizeof(*r), e);
@@ -295,6 +312,8 @@ int preflight_test_ports(struct preflight_check *p, struct preflight_query *q, s
 		rc = e->code;
 	for (size_t group = 0; !rc && group < port_group_count(p->n); group++)
 		rc = test_group(r, group, e);
+	if (!rc)
+		warn_latency(p);
 	for (size_t k = 0; k < PREFLIGHT_TOGETHER; k++)
 		buf_free(&r->requests[k]);
 	free(r->tests);

@@ -74,6 +74,8 @@ void preflight_print(const struct preflight_check *p, FILE *out)
 		alive += p->hosts[i].alive;
 	if (p->network[0])
 		fprintf(out, "network between the hosts: %s\n", p->network);
+	if (p->latency_s > 0)
+		fprintf(out, "latency between the hosts: at most %.2f ms\n", 1e3 * p->latency_s);
 	fprintf(out, "verdict: %s: %zu of %zu hosts answer, %zu error%s, %zu warning%s\n",
 		p->worst == FINDING_ERROR ? "a training cannot start" : "a training can start",
 		alive, p->n, errors, errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
@@ -128,6 +130,8 @@ int preflight_print_json(const struct preflight_check *p, struct err *e)
 	json_put_str(&w, "verdict", level_names[p->worst]);
 	if (p->network[0])
 		json_put_str(&w, "network", p->network);
+	if (p->latency_s > 0)
+		json_put_real(&w, "latency_s", p->latency_s);
 	json_key(&w, "hosts");
 	json_open(&w, '[');
 	for (size_t i = 0; i < p->n; i++)

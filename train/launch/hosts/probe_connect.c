@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ struct probe_peer {
 	int fd;
 	double next, began; /* monotonic seconds: next attempt, begin of this one */
 	double seconds;	    /* from connect() to the answer */
+	double rtt_s;	    /* round trip, as the kernel measured it; 0: unknown */
 	int error;	    /* errno of the last attempt; 0: none yet */
 	int64_t answered;   /* index of the host that answered; -1: none */
 	unsigned char got[MESSAGE];
@@ -125,6 +127,15 @@ static void connect_peer(struct probe_peer *p)
 		p->state = CONNECTING;
 }
 
+/* The kernel measures without the delays of busy programs. 0: unknown. */
+static double connection_rtt_s(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) ? 0 : 1e-6 * info.tcpi_rtt;
+}
+
 static void advance_connection(struct connect_test *t, struct probe_peer *p)
 {
 	unsigned char message[MESSAGE];
@@ -145,6 +156,8 @@ static void advance_connection(struct connect_test *t, struct probe_peer *p)
 		return;
 	}
 	got = receive_message_bytes(p->fd, p->got, &p->n_got);
+	if (got > 0)
+		p->rtt_s = connection_rtt_s(p->fd);
 	if (got < 0) {
 		retry_connection(p, ECONNRESET);
 	} else if (got > 0) {
@@ -334,6 +347,7 @@ static void write_connect_result(const struct connect_test *t, struct json_write
 		if (p->state == DONE && p->answered >= 0) {
 			json_put_int(w, "answered", p->answered);
 			json_put_real(w, "seconds", p->seconds);
+			json_put_real(w, "rtt_s", p->rtt_s);
 		} else {
 			put_connect_fault(p, w);
 		}

@@ -60,6 +60,12 @@ struct cost {
 
 #define LEAST_SPEED 0.05 /* smallest relative speed of computing during a reduction */
 
+/* Seconds of an all-reduce of a few bytes: a tree adds them up, and the sum comes back. */
+static double small_reduce_s(const struct plan_setup *w)
+{
+	return w->hosts > 1 ? 2 * ceil(log2((double)w->hosts)) * w->latency_s : 0;
+}
+
 static double setup_ranks(const struct plan_setup *w)
 {
 	return (double)w->hosts * (double)w->ranks_per_host;
@@ -130,7 +136,8 @@ static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce 
 
 struct exchange_cost {
 	double transfer_s, exposed_s, latency_s;
-	double delay_s; /* delay of the computation by overlapping reductions */
+	double control_s; /* all-reduce of the requests to the run, between two steps */
+	double delay_s;	  /* delay of the computation by overlapping reductions */
 };
 
 /* Speeds of reduction and computation while they overlap, relative to their speeds alone. */
@@ -221,8 +228,7 @@ static enum plan_wire moments_wire(const struct plan_setup *w)
 static void step_exchange_cost(const struct plan_job *job, const struct plan_setup *w,
 			       enum plan_allreduce x, struct exchange_cost *out)
 {
-	/* Two small all-reduces: the sums of the loss, and the requests to the run. */
-	double small = w->hosts > 1 ? 4 * ceil(log2((double)w->hosts)) * w->latency_s : 0;
+	const double small = small_reduce_s(w);
 	struct cost c;
 
 	*out = (struct exchange_cost){ 0 };
@@ -233,7 +239,7 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 
 		c = reduce_bytes(w, x, 4 * job->parameters, w->wire, 1);
 		out->transfer_s = out->exposed_s =
-			(c.each + c.once + 2 * (m.each + m.once)) / (double)w->local_steps;
+			(c.each + c.once + 2 * (m.each + m.once) + small) / (double)w->local_steps;
 		out->latency_s = (c.latency + 2 * m.latency) / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
@@ -244,8 +250,11 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 			out->latency_s += c.latency;
 		}
 	}
+	/* the sums of the loss travel beside the gradients */
+	if (w->local_steps <= 1)
+		out->exposed_s = fmax(out->exposed_s, small);
+	out->control_s = small;
 	out->transfer_s += small;
-	out->exposed_s += small;
 	out->latency_s += small;
 }
 
@@ -293,8 +302,8 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	out->step_s = out->compute_s + out->exposed_s + out->update_s + job->other_s;
 	out->exposed_share = out->exposed_s / out->step_s;
 	out->sent_bytes = step_sent_bytes(job, w, x);
-	out->target_tps =
-		nan_if_zero(job->target_tokens) * (double)out->micro_batches / out->step_s;
+	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->micro_batches /
+			  (out->step_s + moved.control_s);
 	out->hours = nan_if_zero(job->total_tokens) / out->target_tps / 3600;
 	out->cost = out->hours * (double)w->hosts * nan_if_zero(job->price);
 	out->limit = step_limit(out, &moved);

@@ -86,6 +86,7 @@ static int find_plan_link(struct plan *p, const char *workspace, struct err *e)
 		return e->code;
 	p->base.latency_s = p->conf->latency_us > 0    ? p->conf->latency_us * 1e-6
 			    : isfinite(seen.latency_s) ? seen.latency_s
+			    : p->run.latency_s > 0     ? p->run.latency_s
 						       : USUAL_LATENCY_S;
 	if (p->grid.n_links)
 		return 0;

@@ -35,6 +35,7 @@ struct run_measurements {
 	struct rank_samples *ranks; /* owned */
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
+	double latency_s; /* of the last "verdict"; NAN: not recorded */
 	double started_ranks, hosts, parameters, vocabulary; /* of "start"; hosts 0: not recorded */
 	/* The record of an attempt that has not trained a step yet is kept apart: a resumed run may
 	 * end without one, and then the measurements of the attempt before it remain. */
@@ -145,6 +146,8 @@ static int store_measurement(struct run_measurements *r, const struct json *reco
 					      json_number(json_get(record, FIELDS[i]), NAN), e);
 	} else if (!strcmp(kind, "rank") && !r->next.is_set) {
 		rc = store_rank_record(r, record, e);
+	} else if (!strcmp(kind, "verdict") && !r->next.is_set) {
+		r->latency_s = json_number(json_get(record, "latency_s"), NAN);
 	}
 	return rc;
 }
@@ -230,6 +233,7 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 	out->step_s = m[STEP];
 	out->exposed_s = m[EXPOSED];
 	out->wait_s = m[WAIT];
+	out->latency_s = r->latency_s > 0 ? r->latency_s : NAN;
 	if (!(m[STEP] > 0) || !(r->parameters > 0))
 		return err_set(
 			e, ERR_DATA,

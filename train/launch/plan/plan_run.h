@@ -17,6 +17,7 @@ struct plan_run {
 	int64_t records;	  /* number of records "train" behind the medians */
 	double step_s;		  /* seconds: median of the first rank */
 	double exposed_s, wait_s; /* NAN: not in the journal */
+	double latency_s;	  /* between its hosts, as its ranks measured; NAN: unknown */
 };
 
 /*

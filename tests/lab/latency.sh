@@ -1,0 +1,54 @@
+#!/bin/sh
+# latency.sh - hosts that are 20 ms apart, in a lab (lab.sh): the check measures the latency, the verdict of a training names
+# it as the cause, and the plan predicts the step.
+set -u
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/wblatency-XXXXXX")
+export ws="$tmp/ws"
+unset WERKBANK_HOME WERKBANK_RUN
+. "$(dirname "$0")/../helpers.sh"
+. "$(dirname "$0")/lab.sh"
+. "$(dirname "$0")/lab_runs.sh"
+# shellcheck disable=SC2317 # the trap calls it
+finish() {
+	lab_down
+	rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+runs_need || exit 77
+recipe "$tmp/recipe.ini"
+
+# between NAME VALUE LEAST MOST
+between() {
+	if awk -v x="$2" -v a="$3" -v b="$4" 'BEGIN { exit !(x != "" && x != "-" && x + 0 >= a && x + 0 <= b) }'; then
+		ok "$1"
+	else
+		not_ok "$1" "'$2' is not from $3 to $4"
+	fi
+}
+# middle FIELD : median over the train records of run far, without the first five
+middle() {
+	records far train step "$1" | awk '$1 > 5 { print $2 }' | sort -g | awk '{ a[NR] = $1 } END { print NR ? a[int((NR + 1) / 2)] : "-" }'
+}
+
+lab_up 2 || exit 1
+lab_delay h2 20 || { skip "latency" "no relay: $(head -c 200 "$LAB/delay.log")"; tally; exit; }
+says "corpus" 0 '' wb prep "$tmp/recipe.ini" -q
+says "check: warns" 0 '^warning  latency: a message takes up to [0-9.]+ ms from host to host' wb hosts check h1,h2
+between "check: the latency" "$(sed -n 's/^latency between the hosts: at most \([0-9.]*\) ms$/\1/p' "$tmp/out")" 20 30
+
+says "a training" 0 '' wb train "$tmp/recipe.ini" --run far --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
+between "the latency that ranks measure" "$(records far verdict latency_s | tail -n 1)" 0.020 0.030
+records far verdict network | tail -n +2 | sort | uniq -c | sort -n >"$tmp/verdicts"
+same "the verdict names it" "$(awk 'END { print $2 }' "$tmp/verdicts")" latency
+says "... in words" 0 'Latency is the bottleneck: [0-9]+ % of a step is waiting .*a message takes 2[0-9.]* ms' grep '"kind":"verdict"' "$ws/runs/far/journal.jsonl"
+more=$(records far verdict text | tr '_' '\n' | awk '$0 == "%" && before + 0 > 100 { print before } { before = $0 }')
+same "... no share above 100 %" "$more" ""
+# not a test of the processor: the waiting, which the plan derives from the latency alone
+says "a plan" 0 'latency 2[0-9]{4} us' wb plan --run far --hosts-count 2
+says "a plan as JSON" 0 '"step_s"' wb plan --run far --hosts-count 2 --json
+step=$(middle step_s)
+plan=$(sed 's/.*"rows":\[//' "$tmp/out" | sed -n 's/^[^}]*"step_s":\([0-9.e+-]*\).*/\1/p')
+between "the plan of the same step, as a share of it" "$(awk -v p="$plan" -v s="$step" 'BEGIN { print p / s }')" 0.7 1.35
+echo "plan $plan s, measured $step s a step"
+tally
