@@ -322,6 +322,11 @@ int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
 			     "The training NLL (%.3f) is still near that of token frequencies "
 			     "(uniform guess: %.3f).",
 			     s.end, s.ln_vocabulary);
+	else if (s.best_bleu < NO_BLEU)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The training NLL fell from %.3f to %.3f, but the best BLEU is only "
+			     "%.2f: the run does not show yet that the model learns to translate.",
+			     s.start, s.end, s.best_bleu);
 	else
 		answer_judge(a, VERDICT_YES,
 			     s.end < LEARNED * s.ln_vocabulary && !v->skipped && !v->nonfinite &&

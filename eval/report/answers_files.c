@@ -98,7 +98,7 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "steps", step, "");
 	answer_add_fact(a, "target tokens", tokens, "tokens");
 	answer_append(a, VERDICT_STATEMENT,
-		      "The run took %s for %.0f steps and %.3g target tokens in %zu attempt%s; "
+		      "The run took %s for %.0f steps and %.0f target tokens in %zu attempt%s; "
 		      "%.0f %% of "
 		      "this time was training",
 		      answer_seconds(text, t.wall), step, tokens, v->n_attempts,

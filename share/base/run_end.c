@@ -126,12 +126,13 @@ void run_end_complete(struct run_end *end, const char *state, const char *asked_
 const char *run_end_longer(const struct run_end *end, const struct run_limits *limits,
 			   const char **option, char value[32])
 {
+	const double limit = end->why == RUN_END_MINUTES ? limits->minutes
+			     : end->why == RUN_END_STEPS ? (double)limits->steps
+							 : (double)limits->patience;
+
 	*option = run_ends[end->why].longer;
-	if (!*option)
+	if (!*option || !(limit > 0))
 		return NULL;
-	snprintf(value, 32, "%.10g",
-		 2 * (end->why == RUN_END_MINUTES ? limits->minutes
-		      : end->why == RUN_END_STEPS ? (double)limits->steps
-						  : (double)limits->patience));
+	snprintf(value, 32, "%.10g", 2 * limit);
 	return value;
 }

@@ -61,7 +61,8 @@ void run_end_complete(struct run_end *end, const char *state, const char *asked_
 
 /*
  * The option that lets a finished run go on, "--max-minutes 84": twice the limit that ended the run.
- * *option: its name; returns value, or NULL if the run did not finish.
+ * *option: its name; returns value, or NULL if the run did not finish or
+ * its limit is not above 0.
  */
 const char *run_end_longer(const struct run_end *end, const struct run_limits *limits,
 			   const char **option, char value[32]);

@@ -304,4 +304,7 @@ TEST(run_end_names_the_option_that_goes_on)
 			check_str(value, cases[i].value);
 		}
 	}
+	/* twice 0 steps would not train on */
+	run_end_set(&end, RUN_END_STEPS, &(struct run_limits){ .steps = 0 });
+	check(!run_end_longer(&end, &(struct run_limits){ .steps = 0 }, &option, value));
 }

@@ -308,3 +308,40 @@ TEST(signs_vocabulary)
 			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
 	}
 }
+
+/* ---- is the run healthy? ------------------------------------------------- */
+
+/* A loss that falls well: healthy if BLEU rises, but too early to say while BLEU is near 0. */
+TEST(signs_healthy_needs_bleu)
+{
+	static const struct {
+		double bleu;
+		enum answer_verdict verdict;
+	} cases[] = {
+		{ 12, VERDICT_YES },
+		{ 0.4, VERDICT_UNKNOWN },
+		{ NAN, VERDICT_YES }, /* not computed */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct train_point train[40];
+		struct eval_point evals[4];
+		struct evidence v = { .train = train, .n_train = 40, .evals = evals, .n_evals = 4 };
+		struct answer a = { 0 };
+		struct err e;
+
+		v.vocabulary = 1200;
+		for (int k = 0; k < 40; k++)
+			train[k] = (struct train_point){
+				.step = k, .steps = 1, .nll = 7.5 - 0.07 * k, .lr = 0.01
+			};
+		for (int k = 0; k < 4; k++)
+			evals[k] = (struct eval_point){ .step = 10 * k + 9,
+							.bleu = cases[i].bleu,
+							.dev_nll = 6.5 - 0.6 * k,
+							.train_nll = 6.5 - 0.6 * k };
+		check_int(answer_healthy(&a, &v, &e), 0);
+		if (!check_int(a.verdict, cases[i].verdict))
+			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
+	}
+}

@@ -83,15 +83,15 @@ static bool check_small_rate(const struct recipe_facts *f, char *text, size_t n)
 	const struct conf *c = f->conf;
 	const double travel = planned_travel(c);
 
-	if (c->steps < 2 * c->warmup || c->start_from || !(travel < SIGNS_TRAVEL_SMALL) ||
-	    !(travel > 0))
+	if (c->steps < 2 * c->warmup || c->start_from || !(travel < SIGNS_TRAVEL_SMALL))
 		return false;
 	snprintf(text, n,
 		 "The sum of all learning rates is only %.2g times d_model^-0.5 (needed: %d or "
-		 "more): the weights hardly move. Try --noam-factor %.3g.",
-		 travel, SIGNS_TRAVEL_SMALL,
-		 round_value(fmin(c->noam_factor * SIGNS_TRAVEL_LARGE / travel,
-				  USUAL_PEAK * sqrt((double)c->warmup))));
+		 "more): the weights %s. Try --noam-factor %.3g.",
+		 travel, SIGNS_TRAVEL_SMALL, travel > 0 ? "hardly change" : "do not change",
+		 round_value(
+			 fmin(travel > 0 ? c->noam_factor * SIGNS_TRAVEL_LARGE / travel : INFINITY,
+			      USUAL_PEAK * sqrt((double)c->warmup))));
 	return true;
 }
 
@@ -133,7 +133,7 @@ static bool check_model_size(const struct recipe_facts *f, char *text, size_t n)
 	    c->dropout >= DROPOUT_ENOUGH)
 		return false;
 	snprintf(text, n,
-		 "The model has %.3g parameters, the corpus %.3g target tokens: the model will "
+		 "The model has %.0f parameters, the corpus %.0f target tokens: the model will "
 		 "memorise the pairs. Try %s.",
 		 f->parameters, f->target_tokens,
 		 c->d_model > SMALL_D_MODEL
