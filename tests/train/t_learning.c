@@ -348,6 +348,35 @@ TEST(learning_warns_of_skipped_steps_with_measure)
 	check(!learning_watch_is_diverged(&r.watch));
 }
 
+/* A development loss above a uniform guess: after small steps, that of the random weights. */
+TEST(learning_advises_by_the_distance_of_the_weights)
+{
+	static const struct {
+		double rate;
+		const char *advice;
+	} cases[] = { { 0, "raise noam_factor" },
+		      { 0.0001, "raise noam_factor" },
+		      { 0.1, "Lower noam_factor" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct learning_evaluation evaluation = { 200, 0, 6.8, 6.8 };
+		struct learning_warning out[N_LEARNING_SIGNS];
+		struct learning_watch w = { 0 };
+		size_t n;
+
+		learning_watch_begin(&w, 400, 64, 100);
+		for (int k = 1; k <= 20; k++)
+			learning_watch_add_step(
+				&w,
+				&(struct learning_step){ 10 * k, 10, 6.8, cases[i].rate, 1, 1, 0 },
+				out);
+		n = learning_watch_add_evaluation(&w, &evaluation, out);
+		if (check_int((int64_t)n, 1) && !strstr(out[0].text, cases[i].advice))
+			test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", out[0].text,
+				  cases[i].advice);
+	}
+}
+
 /* The memory of a long run is that of a short one, and the trend is that of its later half. */
 TEST(learning_follows_a_long_run)
 {

@@ -161,7 +161,13 @@ static double sign_overfitting(const struct learning_watch *w, const struct lear
 static double sign_above_guess(const struct learning_watch *w, const struct learning_signs *s,
 			       char *text, size_t n)
 {
-	const bool is_learning = s->end < SIGNS_UNIGRAM * s->ln_vocabulary;
+	/* random weights are above a uniform guess as well: few or small steps leave them there */
+	const char *advice =
+		s->end < SIGNS_UNIGRAM * s->ln_vocabulary ? "Check the languages, the direction "
+							    "and the domain of the development set."
+		: s->travel >= SIGNS_TRAVEL_SMALL	  ? "Lower noam_factor or lengthen warmup."
+						  : "The learning rate is probably too small: "
+						    "raise noam_factor.";
 
 	(void)w;
 	if (!(s->dev_last > s->ln_vocabulary + ABOVE_GUESS) || s->last_step < s->warmup ||
@@ -170,10 +176,7 @@ static double sign_above_guess(const struct learning_watch *w, const struct lear
 	snprintf(text, n,
 		 "The development NLL (%.3f) is above that of a uniform guess (%.3f); the training "
 		 "NLL is %.3f. %s",
-		 s->dev_last, s->ln_vocabulary, s->end,
-		 is_learning ? "Check the languages, the direction and the domain of the "
-			       "development set."
-			     : "Lower noam_factor or lengthen warmup.");
+		 s->dev_last, s->ln_vocabulary, s->end, advice);
 	return 1;
 }
 
