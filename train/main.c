@@ -134,15 +134,41 @@ static int shape_of_checkpoint(const struct conf *c, struct model_shape *shape, 
 	return rc;
 }
 
+/* A checkpoint has its own sizes: options that describe others contradict it. */
+static int refuse_sizes(const struct conf *c, struct err *e)
+{
+	static const struct {
+		const char *name, *option;
+	} sizes[] = {
+		{ "size", "size" },
+		{ "vocabulary", "vocabulary" },
+		{ "d_model", "d-model" },
+		{ "d_ff", "d-ff" },
+		{ "heads", "heads" },
+		{ "encoder_layers", "encoder-layers" },
+		{ "decoder_layers", "decoder-layers" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		if (!strcmp(conf_origin(c, sizes[i].name), "command line"))
+			return err_set(e, ERR_USAGE,
+				       "--%s contradicts the model that --%s names: leave one of "
+				       "them out",
+				       sizes[i].option, c->model ? "model" : "run");
+	return 0;
+}
+
 static int run_model(struct conf *c, struct err *e)
 {
+	const bool is_saved = c->model || c->run;
 	struct model_shape shape;
 	struct model_param *params;
 	size_t n;
 	int64_t floats;
-	int rc = c->model || c->run ? shape_of_checkpoint(c, &shape, e)
-				    : shape_of_options(c, &shape, e);
+	int rc = is_saved ? refuse_sizes(c, e) : shape_of_options(c, &shape, e);
 
+	if (!rc && is_saved)
+		rc = shape_of_checkpoint(c, &shape, e);
 	if (rc || model_params(&shape, &params, &n, &floats, e))
 		return e->code;
 	if (c->json)

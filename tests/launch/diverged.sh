@@ -32,6 +32,18 @@ ended one 2
 says "detached" 0 '' sick apart --detach
 holds "it ends" is_over apart
 ended apart 1
+if command -v script >/dev/null 2>&1 && script --version 2>/dev/null | grep -q util-linux; then
+	cat >"$tmp/sick" <<-END
+		#!/bin/sh
+		exec '$wb' train -C '$w' --run apart '$tmp/tiny.ini' --steps 600 --stop-on diverged
+	END
+	chmod +x "$tmp/sick"
+	script -qec "$tmp/sick" /dev/null >"$tmp/terminal" 2>&1 </dev/null
+	same "on a terminal: status" $? 79
+	same "on a terminal: it is printed once" "$(grep -c 'ended with status 79' "$tmp/terminal")" 1
+else
+	skip "on a terminal" "no script(1)"
+fi
 # the user decides
 says "a resume without --stop-on goes on" 0 '' train one --stop-on none --steps $(($(step one) + 20)) --quiet
 same "finished" "$(state one) $(field one exit)" "finished 0"

@@ -298,3 +298,23 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	check_str(steps[0].title, "Translate with demo");
 	workspace_index_free(&p);
 }
+
+/* A recipe for any corpus names none: the command does. */
+TEST(steps_name_the_corpus_of_a_general_recipe)
+{
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	struct workspace_index p = { 0 };
+	char workspace[300], command[200] = "";
+
+	snprintf(workspace, sizeof(workspace), "%s", test_folder());
+	put("corpora/mine/manifest.json", "{\"v\":2,\"recipe\":\"small\",\"pairs\":{\"train\":7}}");
+	workspace_index_update(&p, workspace, 1000, 1, &e);
+	next_steps_find(&p, workspace, false, steps);
+	for (size_t i = 0; steps[0].argv[i]; i++) {
+		const size_t n = strlen(command);
+
+		snprintf(command + n, sizeof(command) - n, "%s%s", n ? " " : "", steps[0].argv[i]);
+	}
+	check_str(command, "werkbank train small --corpus mine --run mine --detach");
+	workspace_index_free(&p);
+}

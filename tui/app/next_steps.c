@@ -98,7 +98,7 @@ static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 static void add_training(struct suggested_step *steps, size_t *n, const struct workspace_index *p,
 			 const char *workspace, const struct indexed_corpus *c)
 {
-	char title[80], why[160];
+	char title[80], why[160], recipe[101];
 	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
@@ -108,10 +108,19 @@ static void add_training(struct suggested_step *steps, size_t *n, const struct w
 	next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
 	next_steps_run_name(p, c->name, s->text[1]);
 	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
-	set_command(s,
-		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->text[1],
-					   "--detach" },
-		    6);
+	/* recipes for any corpus, like small, name none */
+	conf_recipe_name(s->text[0], recipe, sizeof(recipe));
+	snprintf(s->text[2], sizeof(s->text[2]), "%.100s", c->name);
+	if (strcmp(recipe, c->name) != 0)
+		set_command(s,
+			    (const char *const[]){ "werkbank", "train", s->text[0], "--corpus",
+						   s->text[2], "--run", s->text[1], "--detach" },
+			    8);
+	else
+		set_command(s,
+			    (const char *const[]){ "werkbank", "train", s->text[0], "--run",
+						   s->text[1], "--detach" },
+			    6);
 }
 
 static void add_show_step(struct suggested_step *steps, size_t *n, const char *verb,

@@ -383,6 +383,18 @@ static int follow_until_end(struct training *t, struct run_handle *l, int64_t fr
 	return rc;
 }
 
+/*
+ * The ranks have printed the reason; this line says where to read it again. A supervisor
+ * without a terminal does not print it: its output is that file.
+ */
+static void print_end_status(const struct training *t, int status)
+{
+	if (status && status != err_exit_status(ERR_TEMPFAIL) && !t->conf->quiet)
+		fprintf(stderr,
+			"werkbank train: the training ended with status %d; see %s/console.log\n",
+			status, t->dir.path);
+}
+
 static int follow_detached(struct training *t, pid_t pid, int64_t from, int *status, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -414,6 +426,8 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	t->dir.lock = -1;
 	if (!rc)
 		rc = follow_until_end(t, &l, from, status, e);
+	if (!rc)
+		print_end_status(t, *status);
 	run_handle_close(&l);
 	return rc;
 }
@@ -433,15 +447,6 @@ static int train_detached(struct training *t, int *status, struct err *e)
 	if (rc == DETACH_SUPERVISOR)
 		return run_supervisor(t, &d, status, e);
 	return rc == DETACH_STARTED ? follow_detached(t, d.pid, from, status, e) : rc;
-}
-
-/* The ranks have printed the reason; this line says where to read it again. */
-static void print_end_status(const struct training *t, int status)
-{
-	if (status && status != err_exit_status(ERR_TEMPFAIL) && !t->conf->quiet)
-		fprintf(stderr,
-			"werkbank train: the training ended with status %d; see %s/console.log\n",
-			status, t->dir.path);
 }
 
 static int start_training(struct training *t, int *status, struct err *e)
@@ -468,14 +473,12 @@ static int start_training(struct training *t, int *status, struct err *e)
 	free(folder);
 	if (rc)
 		return rc;
-	if (detached) {
-		rc = train_detached(t, status, e);
-	} else {
-		t->attempts.echo = true;
-		rc = set_run_tag(e);
-		if (!rc)
-			rc = supervise_in_process(t, status, e);
-	}
+	if (detached)
+		return train_detached(t, status, e);
+	t->attempts.echo = true;
+	rc = set_run_tag(e);
+	if (!rc)
+		rc = supervise_in_process(t, status, e);
 	if (!rc)
 		print_end_status(t, *status);
 	return rc;
