@@ -113,6 +113,9 @@ corpus=
 broken "full disk" 'disk: .*remove'
 corpus="--corpus tiny"
 lab_undo h2 "$ws"
+lab_enter h2 sh -c 'mount --bind /run/tmp /run/tmp && mount -o remount,bind,ro /run/tmp'
+broken "a read-only folder for temporary files" 'disk: no file can be written in /run/tmp on h2 .Read-only file system'
+lab_undo h2 /run/tmp
 if lab_skew h2 100; then
 	broken "its clock is ahead" 'clock: .*100.* s ahead.*chrony'
 	rm "$LAB/h2/environment"
@@ -120,6 +123,9 @@ if lab_skew h2 100; then
 else
 	skip "its clock is ahead" "no compiler"
 fi
+lab_sshd h2 "ForceCommand sleep 6; eval \"\$SSH_ORIGINAL_COMMAND\""
+says "a slow login is no firewall" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
+lab_sshd h2
 says "a name without address" 1 'the name nosuch has no address' check h1,nosuch
 says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
 

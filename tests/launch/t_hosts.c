@@ -99,7 +99,9 @@ TEST(hosts_refused_lists)
 		{ "n[1-999999999]",
 		  "64: host list, column 1: the range \"1-999999999\" has more than 65536 hosts" },
 		{ "[fe80::zz]:2", "64: host list, column 1: \"fe80::zz\" is not an IPv6 address" },
-		{ "[", "64: host list, column 1: \"\" is not an IPv6 address" },
+		{ "[", "64: host list, column 1: \"[\" lacks its closing bracket" },
+		{ "[::1", "64: host list, column 1: \"[::1\" lacks its closing bracket" },
+		{ "[]", "64: host list, column 1: \"\" is not an IPv6 address" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

@@ -70,6 +70,12 @@ TEST(hosts_command_list)
 	check_int(hosts_command(&out, "list a:2 a:3 --json"), 0);
 	check_str(out, "[{\"host\":\"a\",\"slots\":5,\"port\":22}]\n");
 	check_int(hosts_command(&out, "list a:0"), 64);
+	check_int(hosts_command(&out, "list '[::1'"), 64);
+	bench_has(out, "host list, column 1: \"[::1\" lacks its closing bracket");
+	check_int(hosts_command(&out, "list '[]'"), 64);
+	check_int(hosts_command(&out, "list '[::1:5'"), 64);
+	check_int(hosts_command(&out, "list '[::1]x'"), 64);
+	check_int(hosts_command(&out, "list '[::1]:5'"), 0);
 	check_int(hosts_command(&out, "move a"), 64);
 	bench_has(out, "unknown action \"move\": expected one of list, check, sync, ");
 }

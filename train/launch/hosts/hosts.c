@@ -256,8 +256,11 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 	}
 	if (in_brackets) {
 		snprintf(address, sizeof(address), "%.*s", (int)MIN(name_end - at, MAX_NAME), at);
-		if (name_end - at > 2 && name_end[-1] == ']')
-			address[name_end - at - 1] = 0;
+		if (name_end[-1] != ']') {
+			err_set(e, ERR_DATA, "\"%.100s\" lacks its closing bracket", address);
+			return prefix_host_position(p, at, e);
+		}
+		address[name_end - at - 1] = 0;
 		if (!is_address6(address + 1)) {
 			err_set(e, ERR_DATA, "\"%.100s\" is not an IPv6 address", address + 1);
 			return prefix_host_position(p, at, e);
