@@ -63,6 +63,9 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 	else if (!strcmp(v->reason, "asked"))
 		answer_append(a, VERDICT_STATEMENT,
 			      "; the run was stopped on request and can be resumed.");
+	else if (!strcmp(v->reason, "diverged"))
+		answer_append(a, VERDICT_STATEMENT,
+			      "; the run was stopped, because training diverged.");
 	else if (!strcmp(v->reason, "failed"))
 		answer_append(a, VERDICT_STATEMENT, "; the run failed: %.200s", v->last_error);
 	else

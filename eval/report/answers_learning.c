@@ -353,6 +353,11 @@ int answer_stopped_early(struct answer *a, const struct evidence *v, struct err 
 			     "The run was stopped on request at step %.0f of %.0f; it can be "
 			     "resumed.",
 			     step, planned);
+	else if (!strcmp(v->reason, "diverged"))
+		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
+			     "The run was stopped at step %.0f of %.0f, because training diverged "
+			     "(stop_on).",
+			     step, planned);
 	else
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
 			     "The run finished at step %.0f of %.0f (%.1f %%): %s; it can be "

@@ -345,3 +345,31 @@ TEST(signs_healthy_needs_bleu)
 			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
 	}
 }
+
+/* ---- the end of the run -------------------------------------------------- */
+
+/* A run that stop_on ended did not finish, nobody proposes to resume it, and no time is left. */
+TEST(signs_end_of_a_diverged_run)
+{
+	struct train_point train[2] = { { .t = 1, .step = 10, .steps = 10, .step_s = 0.1 },
+					{ .t = 2, .step = 20, .steps = 10, .step_s = 0.1 } };
+	struct evidence v = { .train = train,
+			      .n_train = 2,
+			      .last_t = 2,
+			      .n_attempts = 1,
+			      .stop_step = 20,
+			      .has_plan = true,
+			      .reason = "diverged" };
+	struct answer early = { 0 }, duration = { 0 };
+	struct err e;
+
+	v.recipe.steps = 100;
+	check_int(answer_stopped_early(&early, &v, &e), 0);
+	check_int(early.verdict, VERDICT_YES);
+	check_str(early.sentence,
+		  "The run was stopped at step 20 of 100, because training diverged (stop_on).");
+	check_int(answer_duration(&duration, &v, &e), 0);
+	check(strstr(duration.sentence, "; the run was stopped, because training diverged.") !=
+	      NULL);
+	check(!strstr(duration.sentence, "remaining"));
+}
