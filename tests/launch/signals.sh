@@ -65,12 +65,12 @@ times="0 0.4 1.1"
 [ "$how" = short ] || times=$(awk 'BEGIN { for (i = 0; i <= 50; i++) printf "%.1f ", i / 10 }')
 turn=0
 for t in $times; do
-	for ranks in 1 3; do
-		[ $ranks = 1 ] || [ -n "$has_mpi" ] || continue
+	for n_ranks in 1 3; do
+		[ $n_ranks = 1 ] || [ -n "$has_mpi" ] || continue
 		turn=$((turn + 1))
 		# the short test takes turns; the long one does both
-		if [ "$how" != short ] || [ $((turn % 2)) = 0 ]; then early "$t" $ranks fresh; fi
-		if [ "$how" != short ] || [ $((turn % 2)) = 1 ]; then early "$t" $ranks resumed; fi
+		if [ "$how" != short ] || [ $((turn % 2)) = 0 ]; then early "$t" $n_ranks fresh; fi
+		if [ "$how" != short ] || [ $((turn % 2)) = 1 ]; then early "$t" $n_ranks resumed; fi
 	done
 done
 nobody_left "early stops"
@@ -88,30 +88,30 @@ broadcast() {
 micro_s=$(sed -n 's/.*"kind":"train".*"step_s":\([0-9.e-]*\).*/\1/p' "$w/runs/base/journal.jsonl" | tail -n 1)
 steps=2 micro=$(awk -v s="${micro_s:-0.03}" 'BEGIN { n = int(4 / s); print 3 * (n < 30 ? 30 : n > 1500 ? 1500 : n) }')
 long_steps() { train "$@" --steps $steps --micro-batches $micro --save-every 1 --bpe-dropout 0.1 --quiet; }
-for ranks in 1 3; do
-	[ $ranks = 1 ] || [ -n "$has_mpi" ] || continue
-	what="long steps, $ranks ranks"
+for n_ranks in 1 3; do
+	[ $n_ranks = 1 ] || [ -n "$has_mpi" ] || continue
+	what="long steps, $n_ranks ranks"
 	began=$(date +%s)
-	says "$what: undisturbed" 0 '' long_steps "whole$ranks" --ranks $ranks
+	says "$what: undisturbed" 0 '' long_steps "whole$n_ranks" --ranks $n_ranks
 	echo "a step takes $((($(date +%s) - began) / steps)) s"
-	says "$what: they begin" 0 '' long_steps "cut$ranks" --ranks $ranks --detach
-	holds "$what: in the second step" test -d "$w/runs/cut$ranks/checkpoints/1"
+	says "$what: they begin" 0 '' long_steps "cut$n_ranks" --ranks $n_ranks --detach
+	holds "$what: in the second step" test -d "$w/runs/cut$n_ranks/checkpoints/1"
 	sleep 0.3
 	broadcast TERM
 	began=$(date +%s)
 	sleep 0.5
 	broadcast TERM # the trap of a job script sends another one
-	if within 3 is_over "cut$ranks"; then
+	if within 3 is_over "cut$n_ranks"; then
 		ok "$what: SIGTERM to everybody, twice: ended within 3 s"
 	else
 		not_ok "$what: SIGTERM to everybody, twice" "$(ours "$all") still run after 3 s"
-		within 30 is_over "cut$ranks"
+		within 30 is_over "cut$n_ranks"
 	fi
-	same "$what: stopped" "$(state "cut$ranks") $(field "cut$ranks" exit)" "stopped 75"
-	holds "$what: in the middle of the second step" says_journal "cut$ranks" '"kind":"stop".*"step":1,.*"reason":"asked"'
+	same "$what: stopped" "$(state "cut$n_ranks") $(field "cut$n_ranks" exit)" "stopped 75"
+	holds "$what: in the middle of the second step" says_journal "cut$n_ranks" '"kind":"stop".*"step":1,.*"reason":"asked"'
 	nobody_left "$what"
-	says "$what: resumed" 0 '' long_steps "cut$ranks" --ranks $ranks
-	same "$what: the bits of an undisturbed run" "$(weights "cut$ranks" $steps)" "$(weights "whole$ranks" $steps)"
+	says "$what: resumed" 0 '' long_steps "cut$n_ranks" --ranks $n_ranks
+	same "$what: the bits of an undisturbed run" "$(weights "cut$n_ranks" $steps)" "$(weights "whole$n_ranks" $steps)"
 done
 
 # ---- a supervisor that is killed or suspended ---------------------------------------------------------------------
