@@ -182,6 +182,42 @@ TEST(workbench_typed_text_never_leaves)
 	app_close(&a);
 }
 
+/* Titles say "translation, demo step N"; the service cannot load these checkpoints, which does not matter. */
+TEST(workbench_second_checkpoint_is_another)
+{
+	char folder[600], link[700];
+	struct app a;
+
+	append_file(
+		"demo", "journal.jsonl",
+		"{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":100,\"bleu\":8,\"best\":true}\n"
+		"{\"v\":1,\"kind\":\"eval\",\"t\":126,\"step\":200,\"bleu\":12.5,\"best\":true}\n");
+	append_file("demo", "checkpoints/100/x", "");
+	append_file("demo", "checkpoints/200/x", "");
+	snprintf(folder, sizeof(folder), "%s/runs/demo/checkpoints", test_folder());
+	snprintf(link, sizeof(link), "%s/best", folder);
+	check(!symlink("200", link));
+	snprintf(link, sizeof(link), "%s/last", folder);
+	check(!symlink("200", link));
+	if (!open_workbench(&a, 120))
+		return;
+	app_show_tab(&a, TAB_TRANSLATE);
+	update_workbench(&a);
+	check(screen_shows(&a, "demo step 200"));
+	press_keys(&a, "<Esc>s");
+	check(screen_shows(&a, "second checkpoint"));
+	check(screen_shows(&a, "demo 100") && screen_lacks(&a, "demo 200"));
+	press_keys(&a, "<Enter>");
+	check(screen_shows(&a, "translation, demo step 200"));
+	check(screen_shows(&a, "translation, demo step 100"));
+	/* Without the second one again, the first checkpoint can still be chosen again. */
+	press_keys(&a, "s");
+	check(screen_lacks(&a, "demo step 100"));
+	press_keys(&a, "c");
+	check(screen_shows(&a, "demo 100") && screen_shows(&a, "demo 200"));
+	app_close(&a);
+}
+
 /* ---- forms ---- */
 
 TEST(workbench_form_shows_the_recipes_values)
