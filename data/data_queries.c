@@ -351,9 +351,10 @@ static void word_text(const struct line_pieces *pieces, size_t at, const struct 
 	buf_add(out, buf_text(&pieces->tokens) + word->start, word->len);
 	buf_add_str(out, "  =");
 	for (size_t i = word->first; i < word->first + word->n; i++)
-		buf_printf(out, "  %.*s (id %d, %lld times)", (int)pieces->piece[i].len,
+		buf_printf(out, "  %.*s (id %d, %lld time%s)", (int)pieces->piece[i].len,
 			   buf_text(&pieces->pieces) + pieces->piece[i].start,
-			   (int)pieces->piece[i].id, (long long)pieces->piece[i].count);
+			   (int)pieces->piece[i].id, (long long)pieces->piece[i].count,
+			   text_plural(pieces->piece[i].count));
 	buf_add_char(out, '\n');
 	steps_text(t, out);
 }

@@ -9,6 +9,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 
 /* Coverage of the target side of a held-out shard. */
 struct shortlist_coverage {
@@ -111,9 +112,9 @@ static int shortlist_learn_corpus(const struct conf *c, const char *folder, cons
 		rc = list ? 0 : e->code;
 	}
 	if (!rc && !c->quiet) {
-		fprintf(stderr, "%s: %lld bytes, from %lld pairs in %.1f s\n", path,
+		fprintf(stderr, "%s: %lld bytes, from %lld pair%s in %.1f s\n", path,
 			(long long)file_size(path), (long long)MIN(options.pairs, shard_pairs(s)),
-			clock_mono_s() - began);
+			text_plural(MIN(options.pairs, shard_pairs(s))), clock_mono_s() - began);
 		rc = print_coverage(folder, list, e);
 	}
 	shortlist_close(list);

@@ -15,6 +15,7 @@
 #include "share/base/line_flow.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* ---- output ---- */
@@ -223,8 +224,8 @@ static int clean_open(struct clean_files *f, const struct conf *c, struct err *e
 	if (c->n_arguments < 4 || c->n_arguments > 5)
 		return err_set(
 			e, ERR_USAGE,
-			"expected SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER], not %d files",
-			c->n_arguments);
+			"expected SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER], not %d file%s",
+			c->n_arguments, text_plural(c->n_arguments));
 	if (lines_open(&f->source, c->arguments[0], e) ||
 	    lines_open(&f->target, c->arguments[1], e) ||
 	    outfile_open(&f->out_source, c->arguments[2], e) ||
@@ -313,8 +314,8 @@ static void clean_report(const struct clean_files *f)
 
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
 		dropped += f->counts[r];
-	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)f->counts[CLEAN_KEEP],
-		(long long)dropped);
+	fprintf(stderr, "%lld pair%s kept, %lld dropped", (long long)f->counts[CLEAN_KEEP],
+		text_plural(f->counts[CLEAN_KEEP]), (long long)dropped);
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
 		if (f->counts[r])
 			fprintf(stderr, ", %s %lld", clean_rule_name((enum clean_rule)r),
@@ -371,8 +372,10 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 	}
 	if (!rc && !c->quiet && learned < c->merges)
 		fprintf(stderr,
-			"learned %lld of %lld merges: no other pair of symbols occurs %lld times\n",
-			(long long)learned, (long long)c->merges, (long long)c->min_frequency);
+			"learned %lld of %lld merges: no other pair of symbols occurs %lld "
+			"time%s\n",
+			(long long)learned, (long long)c->merges, (long long)c->min_frequency,
+			text_plural(c->min_frequency));
 	bpe_learner_free(l);
 	return rc;
 }

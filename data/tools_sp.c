@@ -6,6 +6,7 @@
 #include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/text.h"
 
 static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t *learned,
 			     struct err *e)
@@ -39,9 +40,9 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 		rc = sp_learn_to_files(l, c, &learned, e);
 	if (!rc && !c->quiet && skipped)
 		fprintf(stderr,
-			"%lld lines were not used: longer than 4192 bytes, "
+			"%lld line%s skipped: longer than 4192 bytes, "
 			"or with the reserved character U+2585\n",
-			(long long)skipped);
+			(long long)skipped, text_plural(skipped));
 	if (!rc && !c->quiet && learned < c->vocabulary_size)
 		fprintf(stderr,
 			"learned %lld of %lld pieces: no pair of symbols is left to merge\n",

@@ -23,6 +23,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/comm/comm_nccl.h"
 #include "train/common/host_cpu.h"
@@ -98,9 +99,9 @@ static void doctor_check_processor(struct findings *all)
 
 	ops_cpu_features(&m);
 	processor_name(&all->roots, name, sizeof(name));
-	FOUND(f, "%s%s%d threads; vectors: %s%s%s%s", name, *name ? ", " : "", flow_threads(0),
-	      m.level, m.bf16 ? ", products of bf16" : "", m.vnni ? ", of int8" : "",
-	      m.tiles ? ", tiles (AMX)" : "");
+	FOUND(f, "%s%s%d thread%s; vectors: %s%s%s%s", name, *name ? ", " : "", flow_threads(0),
+	      text_plural(flow_threads(0)), m.level, m.bf16 ? ", products of bf16" : "",
+	      m.vnni ? ", of int8" : "", m.tiles ? ", tiles (AMX)" : "");
 	if (m.has_unbuilt_level) {
 		f->state = LIMITED;
 		ADVICE(f, "this build does not use all vector instructions of the processor: "

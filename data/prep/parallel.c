@@ -1,5 +1,6 @@
 /* parallel.c - reader of two parallel texts in step (see parallel.h) */
 #include "data/prep/parallel.h"
+#include "share/base/text.h"
 
 static int parallel_open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
 {
@@ -65,9 +66,10 @@ static int parallel_length_error(struct parallel_reader *p, bool source_ended, s
 	if (got < 0)
 		return e->code;
 	return err_set(e, ERR_DATA,
-		       "%s has %lld lines, but %s has %lld: line N of one must be the translation "
+		       "%s has %lld line%s, but %s has %lld: line N of one must be the translation "
 		       "of line N of the other",
-		       p->source.path, source_ended ? n : more, p->target.path,
+		       p->source.path, source_ended ? n : more,
+		       text_plural(source_ended ? n : more), p->target.path,
 		       source_ended ? more : n);
 }
 

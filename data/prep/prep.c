@@ -179,11 +179,11 @@ static void prep_print_summary(struct prep *p, double seconds)
 
 	progress_print_line(
 		&p->progress,
-		"%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
+		"%s is ready in %s: %lld training pair%s of %lld read, %lld dev, %lld test, "
 		"vocabulary of %lld (%.1f s)",
-		p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
-		(long long)prep_pairs_of_set(p, "dev"), (long long)prep_pairs_of_set(p, "test"),
-		(long long)n->vocabulary, seconds);
+		p->c->corpus, p->folder, (long long)n->pairs[0], text_plural(n->pairs[0]),
+		(long long)n->read, (long long)prep_pairs_of_set(p, "dev"),
+		(long long)prep_pairs_of_set(p, "test"), (long long)n->vocabulary, seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)

@@ -10,6 +10,7 @@
 #include "share/base/hash.h"
 #include "share/base/hash_index.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* ---- hashes of held-out pairs and of earlier pairs ---- */
@@ -263,8 +264,9 @@ static void report_overlap(struct prep *p)
 		else if (p->numbers.in_train[set])
 			progress_print_line(
 				&p->progress,
-				"note: dropped %lld training pairs that are also in the %s set",
-				(long long)p->numbers.in_train[set], p->texts.sets[set]);
+				"note: dropped %lld training pair%s found in the %s set",
+				(long long)p->numbers.in_train[set],
+				text_plural(p->numbers.in_train[set]), p->texts.sets[set]);
 }
 
 int prep_filter_pairs(struct prep *p, struct err *e)

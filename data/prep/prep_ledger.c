@@ -10,6 +10,7 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 struct ledger_stage {
 	struct prep *p;
@@ -149,8 +150,8 @@ static int ledger_stage_finish(struct ledger_stage *s, struct err *e)
 	s->ledger = NULL;
 	if (drop_ledger_finish(l, e) || prep_stats_write(s->p, &s->stats, e))
 		return e->code;
-	progress_end(&s->p->progress, "%lld pairs dropped of %lld", (long long)dropped,
-		     (long long)s->p->numbers.read);
+	progress_end(&s->p->progress, "%lld pair%s dropped of %lld", (long long)dropped,
+		     text_plural(dropped), (long long)s->p->numbers.read);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "data/prep/prep_pieces.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* ---- "depends" and the key of a stage ---- */
@@ -207,8 +208,8 @@ static bool texts_differ(struct prep_step *step, const struct texts *t, const st
 	size_t i;
 
 	if (json_len(then) != json_len(now))
-		return set_run_reason(step, "sources changed: %zu pairs of texts instead of %zu",
-				      json_len(now), json_len(then));
+		return set_run_reason(step, "sources changed: %zu pair%s of texts instead of %zu",
+				      json_len(now), text_plural(json_len(now)), json_len(then));
 	for (i = 0; i < json_len(now); i++)
 		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))
 			return set_run_reason(step, "sources changed: %s",

@@ -25,6 +25,7 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 struct reading_slot {
 	struct block block;
@@ -96,9 +97,10 @@ static int reading_check_lengths(const struct text_reading *r, size_t pair, stru
 	if (n[0] == n[1])
 		return 0;
 	return err_set(e, ERR_DATA,
-		       "%s has %lld lines, but %s has %lld: line N of one must be the translation "
+		       "%s has %lld line%s, but %s has %lld: line N of one must be the translation "
 		       "of line N of the other",
-		       p->source.name, (long long)n[0], p->target.name, (long long)n[1]);
+		       p->source.name, (long long)n[0], text_plural(n[0]), p->target.name,
+		       (long long)n[1]);
 }
 
 static int reading_end_text(struct text_reading *r, size_t text, struct err *e)
@@ -378,8 +380,9 @@ int prep_read(struct prep *p, struct err *e)
 		double mb = (double)(n->source_bytes + n->target_bytes) / 1e6;
 		double seconds = MAX(clock_mono_s() - p->progress.began_s, 1e-9);
 
-		progress_end(&p->progress, "%lld pairs, %.1f MB (%.0f MB/s), %lld distinct words",
-			     (long long)n->read, mb, mb / seconds, (long long)n->distinct_words);
+		progress_end(&p->progress, "%lld pair%s, %.1f MB (%.0f MB/s), %lld distinct words",
+			     (long long)n->read, text_plural(n->read), mb, mb / seconds,
+			     (long long)n->distinct_words);
 	}
 	close_reading(&r);
 	return rc;

@@ -10,6 +10,7 @@
 #include "data/source/obtain.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 _Static_assert(MANIFEST_MAX_SETS <= TEXTS_MAX_SETS, "texts has room for all sets of a manifest");
 
@@ -81,9 +82,9 @@ static int texts_add_files(struct texts *t, const char *set, const struct conf_l
 	if (source->n != target->n)
 		return err_set(
 			e, ERR_CONFIG,
-			"%s_source names %zu files and %s_target %zu: give the same number, file "
+			"%s_source names %zu file%s and %s_target %zu: give the same number, file "
 			"by file",
-			set, source->n, set, target->n);
+			set, source->n, text_plural(source->n), set, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
 		struct text_pair p = { .source.file = texts_find_file(t, from, set, e) };

@@ -89,8 +89,8 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 		rc = read_set_language(h, g->conf->target_language, limit, &h->references,
 				       &n_references, e);
 	if (!rc && h->n != n_references)
-		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld", h->folder,
-			     set, g->conf->source_language, (long long)h->n, set,
+		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld line%s, but %s.%s has %lld", h->folder,
+			     set, g->conf->source_language, (long long)h->n, text_plural(h->n), set,
 			     g->conf->target_language, (long long)n_references);
 	if (!rc && h->n == 0)
 		rc = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",

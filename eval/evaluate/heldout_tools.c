@@ -11,6 +11,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/text.h"
 
 int heldout_print(struct buf *text, struct err *e)
 {
@@ -71,12 +72,14 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		      const struct score_ledger *l, struct buf *out)
 {
-	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
-		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
+	buf_printf(out, "%s: %lld sentence%s, step %lld, beam %lld", h->set, (long long)h->n,
+		   text_plural(h->n), (long long)h->engine->state.step,
+		   (long long)h->engine->conf->beam);
 	if (name_of_weights(h))
 		buf_printf(out, ", weights %s", name_of_weights(h));
 	if (h->engine->n_members)
-		buf_printf(out, ", with %d more models", h->engine->n_members);
+		buf_printf(out, ", with %d more model%s", h->engine->n_members,
+			   text_plural(h->engine->n_members));
 	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu, 2);
 	buf_printf(out, " (%s)", engine_precision(h->engine->conf));

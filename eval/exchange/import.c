@@ -14,6 +14,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "train/record/openseq2seq.h"
 
 static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)
@@ -64,9 +65,10 @@ static int read_log(const char *path, const char *run, struct buf *journal,
 static void report_log_import(const char *run, const struct openseq2seq *seen)
 {
 	fprintf(stderr,
-		"run %s: %lld training records up to step %lld, %lld evaluations (their BLEU is "
+		"run %s: %lld training record%s up to step %lld, %lld evaluation%s (their BLEU is "
 		"teacher-forced, not that of translations)\n",
-		run, (long long)seen->trains, (long long)seen->last_step, (long long)seen->evals);
+		run, (long long)seen->trains, text_plural(seen->trains), (long long)seen->last_step,
+		(long long)seen->evals, text_plural(seen->evals));
 }
 
 /* ---- recognising ------------------------------------------------------- */

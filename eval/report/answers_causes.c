@@ -8,6 +8,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "train/record/recipe_check.h"
 
 #define SMALL_RATIO	0.25 /* parameters per target token of an epoch: little capacity */
@@ -313,10 +314,12 @@ int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
 		answer_judge(a, VERDICT_NO, worst,
 			     "Found: %s. The answers below give the evidence.", names);
 	else if (s.n_train < 2 * SIGNS_MIN_RECORDS || s.n_evals < 3)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training records and %zu evaluations; at least "
-			     "%d and 3 are needed.",
-			     s.n_train, s.n_evals, 2 * SIGNS_MIN_RECORDS);
+		answer_judge(
+			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			"The journal holds %zu training record%s and %zu evaluation%s; at least "
+			"%d and 3 are needed.",
+			s.n_train, text_plural(s.n_train), s.n_evals, text_plural(s.n_evals),
+			2 * SIGNS_MIN_RECORDS);
 	else if (s.end > SIGNS_UNIGRAM * s.ln_vocabulary)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The training NLL (%.3f) is still near that of token frequencies "

@@ -7,6 +7,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
+#include "share/base/text.h"
 
 #define PATIENCE   10	 /* evaluations without a gain that end a training, as in Marian */
 #define LOSS_GAIN  0.001 /* smallest relative fall of the development NLL that counts */
@@ -149,18 +150,21 @@ static void answer_from_training_nll(struct answer *a, const struct evidence *v,
 	if (has_trend && s->last_step < (double)v->recipe.warmup)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
 			     "The run ended at step %.0f, before the end of the warm-up (%lld "
-			     "steps), and the training NLL (%.3f) still falls.",
-			     s->last_step, (long long)v->recipe.warmup, s->end);
+			     "step%s), and the training NLL (%.3f) still falls.",
+			     s->last_step, (long long)v->recipe.warmup,
+			     text_plural(v->recipe.warmup), s->end);
 	else if (has_trend)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "There are only %zu evaluations, but the training NLL still falls by "
+			     "The journal holds only %zu evaluation%s, but the training NLL "
+			     "still falls by "
 			     "%.3f nats per doubling of the steps (95 %% interval: %.3f to %.3f).",
-			     s->n_evals, -s->trend.median, -s->trend.high, -s->trend.low);
+			     s->n_evals, text_plural(s->n_evals), -s->trend.median, -s->trend.high,
+			     -s->trend.low);
 	else
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu evaluations with a development loss; at least "
+			     "The journal holds %zu evaluation%s with a development loss; at least "
 			     "%d are needed to see whether the loss still falls.",
-			     s->n_evals, SIGNS_MIN_EVALS);
+			     s->n_evals, text_plural(s->n_evals), SIGNS_MIN_EVALS);
 }
 
 /* The verdict from the slope of the tail and its interval. */
@@ -265,10 +269,11 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 
 	if (found == OVERFIT_UNKNOWN)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu evaluations measured the loss on development sentences, and the "
+			     "%zu evaluation%s measured the loss on development sentences, and the "
 			     "loss on training sentences is %s; at least %d evaluations with both "
 			     "are needed.",
-			     s->n_evals, isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
+			     s->n_evals, text_plural(s->n_evals),
+			     isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
 	else if (found == OVERFIT_FOREIGN)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The gap between development and training NLL was %.3f nats already "

@@ -9,6 +9,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/machine_signs.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "train/common/network.h"
 
 #define BUSY_UTILISATION  0.9  /* least utilisation of a busy GPU */
@@ -349,10 +350,11 @@ int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct e
 	answer_bytes(text[1], s.bytes);
 	answer_bytes(text[2], s.bytes / s.seconds);
 	if (s.saves < LEAST_SAVES || isnan(s.share))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal records %zu checkpoints and %.3g s of steps; at least %d "
-			     "checkpoints with their seconds are needed.",
-			     s.saves, s.step_seconds, LEAST_SAVES);
+		answer_judge(
+			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			"The journal records %zu checkpoint%s and %.3g s of steps; at least %d "
+			"checkpoints with their seconds are needed.",
+			s.saves, text_plural(s.saves), s.step_seconds, LEAST_SAVES);
 	else if (s.share > SAVE_SHARE)
 		answer_judge(a, VERDICT_YES,
 			     s.share > CLEAR_SHARE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,

@@ -3,6 +3,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/model_signs.h"
+#include "share/base/text.h"
 
 #define SMALL_PIECES  3.0  /* pieces of a word: the vocabulary is small */
 #define TINY_PIECES   4.0  /* pieces of a word: nearly letters */
@@ -55,9 +56,9 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 	}
 	if (s.records < 2)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal says how far weights moved at %zu evaluations; at least "
+			     "The journal says how far weights moved at %zu evaluation%s; at least "
 			     "2 are needed (records of the kind weights).",
-			     s.records);
+			     s.records, text_plural(s.records));
 	else if (isnan(s.median))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "Most weight matrices hardly moved between the last evaluations: "

@@ -7,6 +7,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
+#include "share/base/text.h"
 #include "train/model/schedule.h"
 
 #define RISE_LIKELY   0.3 /* nats that the NLL rose while the rate still rose */
@@ -38,9 +39,9 @@ int answer_diverged(struct answer *a, const struct evidence *v, struct err *e)
 		return 0;
 	if (s.n_train < STABLE_RECORD)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training records with a finite loss; at least "
+			     "The journal holds %zu training record%s with a finite loss; at least "
 			     "%d are needed.",
-			     s.n_train, STABLE_RECORD);
+			     s.n_train, text_plural(s.n_train), STABLE_RECORD);
 	else
 		answer_judge(a, VERDICT_NO,
 			     s.n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
@@ -66,7 +67,7 @@ static void judge_stability(struct answer *a, const struct evidence *v,
 			     "The training NLL jumped %zu time%s, to %.3f at worst (first at step "
 			     "%.0f); %s. A lower learning rate, a longer warm-up or gradient "
 			     "clipping would help.",
-			     s->spikes, s->spikes == 1 ? "" : "s", s->spike_top, s->spike_step,
+			     s->spikes, text_plural(s->spikes), s->spike_top, s->spike_step,
 			     s->open_spikes ? "the last jump did not recover" : "it recovered");
 	else if (s->rise_with_rate >= RISE_LIKELY)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
@@ -75,8 +76,8 @@ static void judge_stability(struct answer *a, const struct evidence *v,
 			     s->rise_with_rate, s->rise_step);
 	else if (s->n_train < STABLE_RECORD)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training records; at least %d are needed.",
-			     s->n_train, STABLE_RECORD);
+			     "The journal holds %zu training record%s; at least %d are needed.",
+			     s->n_train, text_plural(s->n_train), STABLE_RECORD);
 	else
 		answer_judge(a, VERDICT_YES,
 			     s->n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
@@ -166,9 +167,9 @@ int answer_rate_too_large(struct answer *a, const struct evidence *v, struct err
 	if (s.diverged == DIVERGENCE_NONE &&
 	    (s.n_train < SIGNS_MIN_RECORDS || isnan(s.scaled_peak)))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training records with a finite loss; at least "
+			     "The journal holds %zu training record%s with a finite loss; at least "
 			     "%d, with the learning rate, are needed.",
-			     s.n_train, SIGNS_MIN_RECORDS);
+			     s.n_train, text_plural(s.n_train), SIGNS_MIN_RECORDS);
 	else
 		judge_large_rate(a, v, &s);
 	return 0;
@@ -183,10 +184,11 @@ static void judge_small_rate(struct answer *a, const struct evidence *v,
 			     "sqrt(d_model) is %.3g.",
 			     s->start, s->end, s->travel);
 	else if (s->last_step < 2 * (double)v->recipe.warmup)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The run ended at step %.0f; twice the warm-up (%lld steps) is needed "
-			     "to judge the rate.",
-			     s->last_step, (long long)v->recipe.warmup);
+		answer_judge(
+			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			"The run ended at step %.0f; twice the warm-up (%lld step%s) is needed "
+			"to judge the rate.",
+			s->last_step, (long long)v->recipe.warmup, text_plural(v->recipe.warmup));
 	else
 		answer_judge(
 			a, VERDICT_YES,
@@ -255,11 +257,11 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
 	answer_append(
 		a, VERDICT_STATEMENT,
-		"The rate rises linearly for %lld steps to %.4g, then falls with the inverse "
+		"The rate rises linearly for %lld step%s to %.4g, then falls with the inverse "
 		"square "
 		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
 		"step^-0.5). The recorded rates differ from this formula by at most %.3g %%.",
-		(long long)s.warmup, peak, s.factor, (int)s.d_model, (long long)s.warmup,
-		100 * deviation);
+		(long long)s.warmup, text_plural(s.warmup), peak, s.factor, (int)s.d_model,
+		(long long)s.warmup, 100 * deviation);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 void segment_reader_close(struct segment_reader *s)
 {
@@ -76,7 +77,7 @@ static int report_length_mismatch(struct segment_reader *s, size_t shorter, size
 	return err_set(e, ERR_DATA,
 		       "%s has %lld line%s, but %s has %lld: a score needs files of equal length",
 		       s->names[shorter], (long long)s->files[shorter].number,
-		       s->files[shorter].number == 1 ? "" : "s", s->names[longer],
+		       text_plural(s->files[shorter].number), s->names[longer],
 		       (long long)s->files[longer].number);
 }
 

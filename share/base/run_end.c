@@ -1,5 +1,6 @@
 /* run_end.c - the reasons why runs end, and their words; see run_end.h */
 #include "share/base/run_end.h"
+#include "share/base/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ void run_end_set(struct run_end *end, enum run_end_why why, const struct run_lim
 	case RUN_END_PATIENCE:
 		snprintf(end->text, n, "no better %s in %lld evaluation%s (patience)",
 			 limits->loss_decides ? "loss" : "BLEU", (long long)limits->patience,
-			 limits->patience == 1 ? "" : "s");
+			 text_plural(limits->patience));
 		break;
 	case RUN_END_REQUEST:
 		snprintf(end->text, n, "on request");

@@ -57,6 +57,12 @@ char *text_trim(char *text);
 /* Append a word as a shell reads it: quoted where needed. */
 void text_quote_shell(struct buf *out, const char *word);
 
+/* "s", or "" for one: the end of a regular noun after its number, "%d rank%s". */
+static inline const char *text_plural(double n)
+{
+	return n == 1 ? "" : "s";
+}
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 

@@ -154,6 +154,15 @@ TEST(text_numbers_are_whole)
 	      !text_to_real("1x", &r));
 }
 
+TEST(text_plural_of_numbers)
+{
+	check_str(text_plural(0), "s");
+	check_str(text_plural(1), "");
+	check_str(text_plural(1.5), "s");
+	check_str(text_plural(2), "s");
+	check_str(text_plural(INT64_MAX), "s");
+}
+
 TEST(text_nearest_name)
 {
 	static const char *const names[] = { "batch-tokens", "beam", "beta1", "tokenize" };

@@ -164,7 +164,7 @@ TEST(prep_plan_compares_texts)
 	b.pairs[0].name = (char *)"other.en"; /* the same text under another name */
 	check_int(prepare(&b, EXPECT(NULL, NULL, "sources changed: other.en")), 0);
 	b.p.texts.n = 1;
-	check_int(prepare(&b, EXPECT("sources changed: 1 pairs of texts instead of 2",
+	check_int(prepare(&b, EXPECT("sources changed: 1 pair of texts instead of 2",
 				     "reads from first", "sources changed: 1")),
 		  0);
 	fixture_close(&b);

@@ -133,6 +133,13 @@ if [ "$(grep -c '^ *[24]  100 Mbit/s' "$tmp/text")" -eq 2 ]; then ok "table"; el
 head -n 3 "$tmp/w/runs/two/journal.jsonl" >"$tmp/w/runs/new/journal.jsonl"
 plan_json --run new --hosts-count 1
 near "an attempt without a step" "$(of step_s 1)" 70
+head -n 2 "$tmp/w/runs/two/journal.jsonl" >"$tmp/w/runs/new/journal.jsonl"
+"$wb" plan -C "$tmp/w" --run new --hosts-count 1 >"$tmp/text" 2>"$tmp/err"
+if grep -q '^run new: 1 rank on 1 host, 77 s a step (median of 1 record)' "$tmp/text"; then
+	ok "one of each in the singular"
+else
+	not_ok "one of each in the singular" "$(head -n 1 "$tmp/text" "$tmp/err")"
+fi
 head -n 1 "$tmp/w/runs/two/journal.jsonl" >"$tmp/w/runs/new/journal.jsonl"
 refused 65 'has no record of a step yet' --run new
 echo '{' >"$tmp/w/network.json"

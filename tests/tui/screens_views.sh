@@ -36,7 +36,7 @@ screen() {
 		not_ok "$name" "watch $* failed: $(cat err)"
 		return
 	fi
-	sed 's/^  .*: [0-9]* cores, load .*/  HOST/' raw >out
+	sed 's/^  .*: [0-9]* cores*, load .*/  HOST/' raw >out
 	if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" out; then
 		not_ok "$name" "a control character came through"
 		return

@@ -97,8 +97,8 @@ char *ckpt_find_last(const char *run_folder, struct err *e)
 		folder = NULL;
 	}
 	if (n)
-		err_set(e, ERR_DATA, "all %zu checkpoints of %s are damaged; the newest: %.300s", n,
-			run_folder, first.text);
+		err_set(e, ERR_DATA, "every checkpoint of %s is damaged (%zu); the newest: %.300s",
+			run_folder, n, first.text);
 done:
 	free(steps);
 	return folder;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define SPIKE	      1.2 /* a spike exceeds this multiple of the preceding median ... */
@@ -225,8 +226,9 @@ static void judge_divergence(struct learning_signs *s, const struct learning *l)
 		s->diverged = DIVERGENCE_CLEAR;
 		snprintf(text, size,
 			 "the last training records hold no finite loss, or the run failed because "
-			 "of that (%lld such records, %lld skipped steps)",
-			 (long long)l->nonfinite, (long long)l->skipped);
+			 "of that (%lld such record%s, %lld skipped step%s)",
+			 (long long)l->nonfinite, text_plural(l->nonfinite), (long long)l->skipped,
+			 text_plural(l->skipped));
 	} else if (s->n_train < LEARNING_SMOOTH) {
 		return;
 	} else if (s->end > guess + ABOVE_GUESS) {

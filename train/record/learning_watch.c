@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define LASTING_RECORDS 10   /* a divergence counts after so many records in a row ... */
@@ -54,8 +55,8 @@ static double sign_diverged(const struct learning_watch *w, const struct learnin
 	if (s->ends_nonfinite) {
 		snprintf(text, n,
 			 "Training has diverged: no finite loss in the last records, %lld "
-			 "steps skipped. %s",
-			 (long long)w->learning.skipped, advice);
+			 "step%s skipped. %s",
+			 (long long)w->learning.skipped, text_plural(w->learning.skipped), advice);
 		return 1;
 	}
 	if (!has_lasted(l, s, 1))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/journal.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define PARAMETERS_MANY 30  /* per target token of an epoch */
@@ -55,11 +56,12 @@ static bool check_warmup(const struct recipe_facts *f, char *text, size_t n)
 
 	if (c->warmup <= c->steps || c->steps < EPOCH_STEPS)
 		return false;
-	snprintf(text, n,
-		 "The warm-up (%lld steps) is longer than the run (%lld steps): the learning rate "
-		 "never reaches its peak. Try --warmup %.0f.",
-		 (long long)c->warmup, (long long)c->steps,
-		 fmax(round_value((double)c->steps / 4), 1));
+	snprintf(
+		text, n,
+		"The warm-up (%lld step%s) is longer than the run (%lld step%s): the learning rate "
+		"never reaches its peak. Try --warmup %.0f.",
+		(long long)c->warmup, text_plural(c->warmup), (long long)c->steps,
+		text_plural(c->steps), fmax(round_value((double)c->steps / 4), 1));
 	return true;
 }
 

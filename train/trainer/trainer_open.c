@@ -15,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "train/record/evaluations.h"
 #include "train/trainer/trainer.h"
 
@@ -365,9 +366,9 @@ static int distribute_error_feedback(struct trainer *t, struct err *e)
 	    s->feedback_wire != (int32_t)t->ranks.reduce_options.wire ||
 	    s->feedback_bucket != (int64_t)t->ranks.reduce_options.buckets.each)
 		return report_event(t, "info",
-				    "the checkpoint's error feedback of %d ranks is not used: the "
+				    "the checkpoint's error feedback of %d rank%s is not used: the "
 				    "number of ranks, wire or bucket_mb has changed",
-				    s->feedback_ranks);
+				    s->feedback_ranks, text_plural(s->feedback_ranks));
 	if (!trainer_is_first(t) && comm_receive(t->comm, t->ranks.staging, bytes, 0, e))
 		return e->code;
 	for (int rank = t->comm->size - 1; trainer_is_first(t) && rank >= 0; rank--)

@@ -94,9 +94,9 @@ static void report_threads(struct trainer *t, int64_t before)
 	if (t->state.step > 0 && before > 0 && before != now)
 		report_event(
 			t, "warning",
-			"this run trained with %lld threads before and trains with %lld now: on "
+			"this run trained with %lld thread%s before and trains with %lld now: on "
 			"this processor (AMX) bf16 results differ in their last bits",
-			(long long)before, (long long)now);
+			(long long)before, text_plural(before), (long long)now);
 	else if (!t->conf->quiet)
 		fprintf(stderr,
 			"bf16 on this processor (AMX): the last bits of results depend on the "

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "train/watch/heartbeat_internal.h"
 
 #define GAP_PERIODS	3.0  /* rounds further apart than so many periods: a gap … */
@@ -322,7 +323,8 @@ bool watchdog_check(struct watchdog *w, double now, double median_s, char *why, 
 		report_unheard_rank(w, &w->peers[i], now);
 	}
 	if (named > MAX_NAMED_RANKS) {
-		snprintf(text, sizeof(text), "%d more ranks are late", named - MAX_NAMED_RANKS);
+		snprintf(text, sizeof(text), "late: %d more rank%s", named - MAX_NAMED_RANKS,
+			 text_plural(named - MAX_NAMED_RANKS));
 		w->tell(w->to, "warning", -1, text);
 	}
 	report_stuck_job(w, now);

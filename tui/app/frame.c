@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
 #include "tui/run/run_look.h"
@@ -203,7 +204,7 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		return;
 	}
 	if (jobs) {
-		snprintf(text, sizeof(text), "%zu job%s", jobs, jobs == 1 ? "" : "s");
+		snprintf(text, sizeof(text), "%zu job%s", jobs, text_plural(jobs));
 		at.width -= draw_text_right(g, r.row, r.col + r.cols - 2, r.cols - 2, STYLE_FIRST,
 					    text) +
 			    2;

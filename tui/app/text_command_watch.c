@@ -7,6 +7,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/text_commands.h"
@@ -189,7 +190,9 @@ static void show_workspace(const struct workspace_index *p, const char *workspac
 	for (size_t i = 0; i < p->n_runs && i < LIST_LINES; i++)
 		show_row(&p->runs[i].status, out);
 	if (p->n_corpora > LIST_LINES || p->n_runs > LIST_LINES)
-		buf_printf(out, "%zu corpora and %zu runs in all\n", p->n_corpora, p->n_runs);
+		buf_printf(out, "in all: %zu %s, %zu run%s\n", p->n_corpora,
+			   p->n_corpora == 1 ? "corpus" : "corpora", p->n_runs,
+			   text_plural(p->n_runs));
 	if (!p->n_corpora && !p->n_runs)
 		buf_add_str(out, "no corpora and no runs yet\n");
 	show_next_steps(p, workspace, out);

@@ -174,7 +174,9 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
 		runs_row(out, labels[i], s->n, rows[i]);
 	if (s->n > 1)
-		buf_printf(out, "\n%zu options differ%s\n", s->differ.n, s->differ.n ? ":" : "");
+		buf_printf(out, "\n%zu option%s differ%s%s\n", s->differ.n,
+			   text_plural(s->differ.n), s->differ.n == 1 ? "s" : "",
+			   s->differ.n ? ":" : "");
 	for (size_t i = 0; i < s->differ.n; i++)
 		runs_row(out, s->differ.rows[i].option, s->n,
 			 (const char *const *)s->differ.rows[i].values);

@@ -284,8 +284,7 @@ static void show_launch(const struct run_status *s, struct buf *out)
 	const char *comma = "  ";
 
 	if (s->ranks > 1 || s->n_hosts) {
-		buf_printf(out, "%s%lld rank%s", comma, (long long)s->ranks,
-			   s->ranks == 1 ? "" : "s");
+		buf_printf(out, "%s%lld rank%s", comma, (long long)s->ranks, text_plural(s->ranks));
 		comma = ", ";
 	}
 	if (s->n_hosts)

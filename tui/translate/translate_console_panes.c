@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
@@ -236,7 +237,7 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 	}
 	if (!f->running) {
 		snprintf(text, sizeof(text), "done: %s line%s", format_count(done, f->done),
-			 f->done == 1 ? "" : "s");
+			 text_plural(f->done));
 		draw_text(g, r.row, at, right - at + 1, STYLE_GOOD, text);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
 #include "tui/app/next_steps.h"
@@ -68,9 +69,9 @@ static void read_host_load(struct home *h, const struct app_context *w)
 	known = !statvfs(w->workspace, &v) || !statvfs(".", &v);
 	if (getloadavg(&load, 1) < 1)
 		load = NAN;
-	snprintf(h->host, sizeof(h->host), "%s: %ld cores, load %.1f, memory %s, disk %s free",
-		 name, sysconf(_SC_NPROCESSORS_ONLN), load,
-		 format_bytes(memory, (double)pages * (double)page),
+	snprintf(h->host, sizeof(h->host), "%s: %ld core%s, load %.1f, memory %s, disk %s free",
+		 name, sysconf(_SC_NPROCESSORS_ONLN), text_plural(sysconf(_SC_NPROCESSORS_ONLN)),
+		 load, format_bytes(memory, (double)pages * (double)page),
 		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 

@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
@@ -263,9 +264,9 @@ static void print_allreduces(const struct link_test *t)
 	const struct json *all = json_get(t->measured, "allreduce");
 	const struct json *beside = json_get(t->measured, "beside");
 
-	printf("all-reduce over %lld ranks\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
-	       (long long)hosts_total_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s",
-	       "bf16 ms", "2bit ms", "1bit ms");
+	printf("all-reduce over %lld rank%s\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
+	       (long long)hosts_total_slots(&t->hosts), text_plural(hosts_total_slots(&t->hosts)),
+	       "bytes", "ms", "algbw MB/s", "busbw MB/s", "bf16 ms", "2bit ms", "1bit ms");
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *o = json_at(all, i);
 

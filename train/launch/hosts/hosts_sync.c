@@ -474,9 +474,10 @@ static int report_sync(const struct syncing *s, struct err *e)
 		} else if (!h->is_local && !h->done) {
 			buf_printf(&out, "%s: failed: %s\n", name, h->trouble);
 		} else {
-			buf_printf(&out, "%s: %s, %.1f MB sent in %.1f s, %zu files verified\n",
+			buf_printf(&out, "%s: %s, %.1f MB sent in %.1f s, %zu file%s verified\n",
 				   name, sync_state_name(h), (double)h->sent / 1e6, h->seconds,
-				   h->is_local ? 0 : s->n_files);
+				   h->is_local ? 0 : s->n_files,
+				   text_plural(h->is_local ? 0 : s->n_files));
 		}
 	}
 	if (json) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "share/base/text.h"
 #include "train/launch/hosts/preflight_internal.h"
 
 #define MB	       1e6
@@ -114,20 +115,22 @@ static void check_host_machine(const struct host_check *o)
 	h->gpus = json_integer(json_get(o->facts, "gpus"), -1);
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
 		preflight_add_finding(h, FINDING_ERROR, "gpu",
-				      "%s has %" PRId64 " GPUs for %d slots: "
+				      "%s has %" PRId64 " GPU%s for %d slot%s: "
 				      "give it fewer slots, or look for lost GPUs with nvidia-smi "
 				      "and dmesg",
-				      o->name, h->gpus, slots);
+				      o->name, h->gpus, text_plural(h->gpus), slots,
+				      text_plural(slots));
 	else if (h->cores >= 0 && h->cores < slots)
 		preflight_add_finding(h, FINDING_WARNING, "cores",
-				      "%s has %" PRId64 " cores for %d "
-				      "slots, so ranks share cores: give it %" PRId64 " slots",
-				      o->name, h->cores, slots, h->cores);
+				      "%s has %" PRId64 " core%s for %d "
+				      "slots, so ranks share cores: give it %" PRId64 " slot%s",
+				      o->name, h->cores, text_plural(h->cores), slots, h->cores,
+				      text_plural(h->cores));
 	if (memory < SOME_MEMORY * slots)
 		preflight_add_finding(h, FINDING_WARNING, "memory",
 				      "%s has %.2f GB of free memory for "
-				      "%d ranks: give it fewer slots, or end other programs there",
-				      o->name, memory / GB, slots);
+				      "%d rank%s: give it fewer slots, or end other programs there",
+				      o->name, memory / GB, slots, text_plural(slots));
 	if (lockable < LOCKABLE)
 		preflight_add_finding(h, FINDING_WARNING, "limits",
 				      "%s limits locked memory to %.0f kB, and "

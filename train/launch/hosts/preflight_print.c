@@ -6,6 +6,7 @@
 
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/preflight.h"
 #include "train/launch/hosts/probe.h"
@@ -78,7 +79,7 @@ void preflight_print(const struct preflight_check *p, FILE *out)
 		fprintf(out, "latency between the hosts: at most %.2f ms\n", 1e3 * p->latency_s);
 	fprintf(out, "verdict: %s: %zu of %zu hosts answer, %zu error%s, %zu warning%s\n",
 		p->worst == FINDING_ERROR ? "a training cannot start" : "a training can start",
-		alive, p->n, errors, errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
+		alive, p->n, errors, text_plural(errors), warnings, text_plural(warnings));
 }
 
 static void put_known_int(struct json_writer *w, const char *key, int64_t value)

@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/common/network.h"
@@ -171,10 +172,11 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 
 	if (p->conf->run)
 		buf_printf(out,
-			   "run %s: %lld ranks on %lld hosts, %.4g s a step (median of %lld "
-			   "records)",
-			   p->conf->run, (long long)p->run.ranks, (long long)p->run.way.hosts,
-			   p->run.step_s, (long long)p->run.records);
+			   "run %s: %lld rank%s on %lld host%s, %.4g s a step (median of %lld "
+			   "record%s)",
+			   p->conf->run, (long long)p->run.ranks, text_plural(p->run.ranks),
+			   (long long)p->run.way.hosts, text_plural(p->run.way.hosts),
+			   p->run.step_s, (long long)p->run.records, text_plural(p->run.records));
 	else
 		buf_add_str(out, "numbers from the command line");
 	buf_printf(out, "\n%.4g s of forward and backward per micro-batch, %.1f MB of gradients\n",

@@ -288,8 +288,8 @@ static enum supervise_request supervisor_tick(void *context)
 	} else if (!l->asked_by && is_time_over(l)) {
 		l->asked_by = "walltime";
 		snprintf(l->event, sizeof(l->event),
-			 "the walltime of %g minutes ends in %.0f s, the time reserved for saving",
-			 l->a->conf->walltime, save_margin_s(l));
+			 "the walltime of %g minute%s ends in %.0f s, the time reserved for saving",
+			 l->a->conf->walltime, text_plural(l->a->conf->walltime), save_margin_s(l));
 		supervise_log(&l->sup, "%s", l->event);
 		request = SUPERVISE_STOP;
 	} else if (is_mpirun_lingering(l)) {
@@ -356,10 +356,12 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	l->checkpoint = checkpoint;
 	if (l->restarts_in_row >= l->a->conf->restarts) {
 		if (l->a->conf->restarts)
-			record_run_event(l, "error",
-					 "the training %s; giving up after %lld restarts without a "
-					 "new checkpoint",
-					 why, (long long)l->restarts_in_row);
+			record_run_event(
+				l, "error",
+				"the training %s; giving up after %lld restart%s without a "
+				"new checkpoint",
+				why, (long long)l->restarts_in_row,
+				text_plural(l->restarts_in_row));
 		else
 			record_run_event(l, "error", "the training %s", why);
 		return false;
