@@ -296,7 +296,7 @@ static void show_launch(const struct run_status *s, struct buf *out)
 	}
 	if (s->restarts > 0)
 		buf_printf(out, ", %lld restart%s", (long long)s->restarts,
-			   s->restarts == 1 ? "" : "s");
+			   text_plural(s->restarts));
 	if (comma[0] == ',')
 		buf_add_char(out, '\n');
 	if (s->event[0])
