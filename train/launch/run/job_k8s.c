@@ -11,8 +11,8 @@
 #include "train/launch/run/job_internal.h"
 
 #define GRACE_LEAST_S 120 /* from SIGTERM to SIGKILL; Kubernetes' own default is 30 s */
-#define MAX_RESTARTS  1000
-#define MAX_NAME      40 /* of the 63 characters of a pod's name; the operator appends a suffix */
+#define MAX_RESTARTS  20  /* Kubernetes restarts after any failure, also a permanent one */
+#define MAX_NAME      40  /* of the 63 characters of a pod's name; the operator appends a suffix */
 #define LAUNCHER_MB   1024
 
 /* Text in double quotes: YAML reads it as JSON does. */
