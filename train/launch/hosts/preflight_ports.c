@@ -302,6 +302,7 @@ static void warn_latency(struct preflight_check *p)
 int preflight_test_ports(struct preflight_check *p, struct preflight_query *q, struct err *e)
 {
 	struct port_round *r = mem_alloc(1, sizeof(*r), e);
+	const size_t groups = port_group_count(p->n);
 	int rc = r ? 0 : e->code;
 
 	if (!r)
@@ -310,8 +311,12 @@ int preflight_test_ports(struct preflight_check *p, struct preflight_query *q, s
 	r->tests = mem_alloc(p->n, sizeof(*r->tests), e);
 	if (!r->tests)
 		rc = e->code;
-	for (size_t group = 0; !rc && group < port_group_count(p->n); group++)
+	for (size_t group = 0; !rc && group < groups; group++) {
+		if (groups > 1 && !q->how->quiet)
+			fprintf(stderr, "hosts: testing connections, group %zu of %zu\n", group + 1,
+				groups);
 		rc = test_group(r, group, e);
+	}
 	if (!rc)
 		warn_latency(p);
 	for (size_t k = 0; k < PREFLIGHT_TOGETHER; k++)

@@ -131,13 +131,13 @@ int preflight_print_json(const struct preflight_check *p, struct err *e)
 	json_put_str(&w, "verdict", level_names[p->worst]);
 	if (p->network[0])
 		json_put_str(&w, "network", p->network);
-	if (p->latency_s > 0)
-		json_put_real(&w, "latency_s", p->latency_s);
 	json_key(&w, "hosts");
 	json_open(&w, '[');
 	for (size_t i = 0; i < p->n; i++)
 		put_host_object(&w, &p->hosts[i]);
 	json_close(&w, ']');
+	if (p->latency_s > 0)
+		json_put_real(&w, "latency_s", p->latency_s);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	rc = file_put_stdout(&b, e);
