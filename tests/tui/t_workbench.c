@@ -41,6 +41,10 @@ TEST(workbench_keymap_files)
 	check_int(keymap_read(&map, "keys", "workbench.quit=Q", &e), 0);
 	check_int(keymap_read(&map, "keys", "translate.take = A", &e), 0); /* an old name */
 	check_str(keymap_keys(&map, ACTION_ACCEPT), "A");
+	check_int(keymap_read(&map, "keys", "translate.hold = B\ntranslate.free = C", &e), 0);
+	check_str(keymap_keys(&map, ACTION_FIX_PREFIX), "B");
+	check_str(keymap_keys(&map, ACTION_CLEAR), "C");
+	check_str(keymap_keys(&map, ACTION_ACCEPT), "A");
 	check(keys_action(&map, 'x', "form") != ACTION_FORM_RUN);
 	check_int(keys_action(&map, 'X', "form"), ACTION_FORM_RUN);
 	check_int(keys_action(&map, KEY_ALT | 'x', "form"), ACTION_FORM_RUN);
