@@ -258,8 +258,7 @@ static int end_orphaned_ranks(const struct run_handle *l, struct err *e)
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
 	if (l->is_local && !proc_signal(l->pid, now ? SIGQUIT : SIGTERM)) {
-		if (process_is_suspended(l->pid))
-			proc_signal(l->pid, SIGCONT);
+		proc_signal(l->pid, SIGCONT); /* also cancels a SIGSTOP not yet in effect */
 		return 0;
 	}
 	if (now && l->is_orphan)
