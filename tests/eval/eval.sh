@@ -248,7 +248,7 @@ if "$wb" train --version 2>/dev/null | grep -q oneDNN; then
 			--eval-every 1000 "$tmp/tiny.ini"
 	}
 	tiles 'last bits of results depend on the number of threads, now 1' 2 1
-	tiles '^warning: this run trained with 1 threads before and trains with 2 now' 4 2
+	tiles '^warning: this run trained with 1 thread before and trains with 2 now' 4 2
 else
 	skip "threads and bits" "no oneDNN"
 fi
@@ -385,7 +385,7 @@ cp "$tmp/out" "$tmp/pair"
 says 0 '' "$wb" translate -m "$w/runs/r/checkpoints/20" --ensemble "$folder" --scores --workers 2
 same "two checkpoints" "$tmp/out" "$tmp/pair"
 says 0 '' "$wb" eval -C "$w" --run r --checkpoint 20,last
-line 1 ', with 1 more models$'
+line 1 ', with 1 more model$'
 says 66 'no checkpoint "30"' "$wb" translate -C "$w" --run r --checkpoint 20,30
 says 0 '' "$wb" translate -m "$folder" --sample --n-best 3 --seed 5 --scores
 lines 10
