@@ -113,7 +113,7 @@ TEST(texts_refuse_what_does_not_fit)
 
 	check_fails(none, ERR_CONFIG, "names no training text");
 	check_fails(two, ERR_CONFIG, "exclude each other");
-	check_fails(one_side, ERR_CONFIG, "train_source names 1 files and train_target 0");
+	check_fails(one_side, ERR_CONFIG, "train_source names 1 file and train_target 0");
 	check_fails(gone, ERR_NOINPUT, "/none/x: no such file (train text)");
 	check_fails(same, ERR_CONFIG, "are both de");
 	check_fails(french, ERR_CONFIG, "en and de, not en and fr");

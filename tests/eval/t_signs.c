@@ -249,7 +249,7 @@ TEST(signs_dead_rate_zero)
 	a = (struct answer){ 0 };
 	check_int(answer_dead_part(&a, &v, &e), 0);
 	check_int(a.verdict, VERDICT_UNKNOWN);
-	check(strstr(a.sentence, "at 1 evaluations") != NULL);
+	check(strstr(a.sentence, "at 1 evaluation;") != NULL);
 }
 
 TEST(signs_dead_head)
