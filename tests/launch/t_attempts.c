@@ -115,7 +115,7 @@ TEST(attempts_give_up)
 		"\"state\":\"failed\"");
 	bench_has(bench_read("runs/r/state.json"),
 		  "the training hung and its watchdog ended it; see hang.txt; giving up after 1 "
-		  "restarts without a new checkpoint");
+		  "restart without a new checkpoint");
 	/* no restart: it never began, or the fault is permanent */
 	runs_to(
 		(struct training){
