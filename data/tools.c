@@ -222,10 +222,11 @@ struct clean_files {
 static int clean_open(struct clean_files *f, const struct conf *c, struct err *e)
 {
 	if (c->n_arguments < 4 || c->n_arguments > 5)
-		return err_set(
-			e, ERR_USAGE,
-			"expected SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER], not %d file%s",
-			c->n_arguments, text_plural(c->n_arguments));
+		return err_set(e, ERR_USAGE,
+			       "expected four or five files, SOURCE TARGET OUT-SOURCE OUT-TARGET "
+			       "[LEDGER]; "
+			       "the command names %d file%s",
+			       c->n_arguments, text_plural(c->n_arguments));
 	if (lines_open(&f->source, c->arguments[0], e) ||
 	    lines_open(&f->target, c->arguments[1], e) ||
 	    outfile_open(&f->out_source, c->arguments[2], e) ||

@@ -111,7 +111,7 @@ static int shape_of_options(struct conf *c, struct model_shape *shape, struct er
 	return model_shape_from_conf(shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e);
 }
 
-/* The shape of the model that --model, or --run and --checkpoint name. */
+/* Reads the shape of a trained model: of --model, or of --run with --checkpoint. */
 static int shape_of_checkpoint(const struct conf *c, struct model_shape *shape, struct err *e)
 {
 	struct buf name = { 0 };
@@ -256,7 +256,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		free(folder);
 		return e->code;
 	}
-	train_catch_signals(); /* again: MPI_Init installs handlers of its own */
+	train_catch_signals(); /* a second time: MPI_Init has replaced the handlers */
 	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)

@@ -54,23 +54,29 @@ int parallel_open(struct parallel_reader *p, const char *source, const char *tar
 	return 0;
 }
 
+int parallel_lengths_differ(const char *source, int64_t n_source, const char *target,
+			    int64_t n_target, struct err *e)
+{
+	return err_set(e, ERR_DATA,
+		       "%s has %lld line%s, but %s has %lld: both files need the same number of "
+		       "lines, because line N of the target translates line N of the source",
+		       source, (long long)n_source, text_plural(n_source), target,
+		       (long long)n_target);
+}
+
 /* One text ended after n lines, the other has at least n + 1: count them all for the message. */
 static int parallel_length_error(struct parallel_reader *p, bool source_ended, struct err *e)
 {
 	struct parallel_text *rest = source_ended ? &p->target : &p->source;
-	long long n = (long long)p->number, more = n + 1;
+	int64_t n = p->number, more = n + 1;
 	int got;
 
 	while ((got = parallel_next_text(rest, e)) > 0)
 		more++;
 	if (got < 0)
 		return e->code;
-	return err_set(e, ERR_DATA,
-		       "%s has %lld line%s, but %s has %lld: line N of one must be the translation "
-		       "of line N of the other",
-		       p->source.path, source_ended ? n : more,
-		       text_plural(source_ended ? n : more), p->target.path,
-		       source_ended ? more : n);
+	return parallel_lengths_differ(p->source.path, source_ended ? n : more, p->target.path,
+				       source_ended ? more : n, e);
 }
 
 int parallel_next(struct parallel_reader *p, struct err *e)

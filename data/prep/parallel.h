@@ -42,4 +42,8 @@ int parallel_open(struct parallel_reader *p, const char *source, const char *tar
 int parallel_next(struct parallel_reader *p, struct err *e);
 void parallel_close(struct parallel_reader *p);
 
+/* Reports two texts with different numbers of lines by their names. Returns ERR_DATA. */
+int parallel_lengths_differ(const char *source, int64_t n_source, const char *target,
+			    int64_t n_target, struct err *e);
+
 #endif

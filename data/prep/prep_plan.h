@@ -45,7 +45,7 @@ struct prep_stage {
 	const char *options;
 	const char *inputs; /* names of the stages it reads from, separated by blanks */
 	/*
-	 * Files in the folder of the corpus, separated by blanks. A pattern means several
+	 * Files in the folder of the corpus, separated by blanks. A pattern stands for several
 	 * files: %K: index of each training text; %H: name of each held-out set; %P: name of each
 	 * set that becomes a shard; %S %T: the languages; %M: the codes file; %V: the vocabulary
 	 * of SentencePiece (no file with BPE or pieces_from).

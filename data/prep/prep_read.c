@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/prep/parallel.h"
 #include "data/prep/block_words.h"
 #include "data/prep/blocks.h"
 #include "data/prep/prep_stages.h"
@@ -96,11 +97,7 @@ static int reading_check_lengths(const struct text_reading *r, size_t pair, stru
 
 	if (n[0] == n[1])
 		return 0;
-	return err_set(e, ERR_DATA,
-		       "%s has %lld line%s, but %s has %lld: line N of one must be the translation "
-		       "of line N of the other",
-		       p->source.name, (long long)n[0], text_plural(n[0]), p->target.name,
-		       (long long)n[1]);
+	return parallel_lengths_differ(p->source.name, n[0], p->target.name, n[1], e);
 }
 
 static int reading_end_text(struct text_reading *r, size_t text, struct err *e)

@@ -54,7 +54,7 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	i->s.next_out = io->out;
 	i->s.avail_out = room;
 	rc = isal_inflate(&i->s);
-	/* after an error ISA-L's counts mean nothing: avail_in can exceed what was given */
+	/* after an error ISA-L's counts are undefined: avail_in can be larger than in */
 	if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT && rc != ISAL_OUT_OVERFLOW)
 		return err_set(e, ERR_DATA, "%s", isal_error_text(rc));
 	assert(i->s.avail_in <= in && i->s.avail_out <= room);

@@ -34,7 +34,8 @@ struct comparison {
 	int64_t trials; /* resamples of the test */
 	int64_t draws;	/* resamples of the confidence intervals */
 	uint64_t seed;
-	const char *precision; /* of the products that translated; NULL: the systems are files */
+	const char *
+		precision; /* number format of the translations; NULL: unknown, the systems are files */
 };
 
 static int read_systems(struct comparison *x, struct segment_reader *s, struct err *e)
@@ -207,7 +208,7 @@ static int compare_print(const struct comparison *x, struct err *e)
 
 /*
  * Compares the files that c names. names: (c->n_arguments) of the systems; NULL: the paths.
- * precision: of the products that translated; NULL: unknown.
+ * precision: number format in which the systems translated; NULL: unknown.
  */
 static int compare_files(const struct conf *c, char *const *names, const char *precision,
 			 struct err *e)

@@ -172,7 +172,7 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	buf_free(&foreign);
 }
 
-/* The score alone, as sacreBLEU's option -b prints it. */
+/* Appends the score without its details, as option -b of sacreBLEU does. */
 static void score_print_only(const struct metric *m, const struct confidence_report *d,
 			     struct buf *out)
 {
@@ -352,9 +352,10 @@ static void warn_of_tokens(const struct score_run *r, const struct conf *c, int6
 				c->tokenizer != SCORE_MULTI_BLEU;
 	if (is_concerned && n_lines >= TOKENIZED_LINES && !c->force && !c->quiet)
 		fprintf(stderr,
-			"warning: %lld lines of the hypothesis end in \" .\" and look tokenised; "
-			"BLEU "
-			"expects detokenised text (--force: no warning)\n",
+			"warning: %lld lines of the hypothesis end in a separate full stop, so the "
+			"text "
+			"is probably tokenised; BLEU expects detokenised text (--force omits this "
+			"warning)\n",
 			(long long)n_lines);
 }
 

@@ -27,7 +27,7 @@ bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct le
 						       : CONFIDENCE_LIKELY,
 		     "%s diverged: %s.", word, s->divergence);
 	if (v == VERDICT_UNKNOWN)
-		answer_append(a, v, " A diverged run cannot answer this question.");
+		answer_append(a, v, " For a diverged run this question has no answer.");
 	return true;
 }
 
@@ -167,7 +167,7 @@ static void answer_from_training_nll(struct answer *a, const struct evidence *v,
 			     s->n_evals, text_plural(s->n_evals), SIGNS_MIN_EVALS);
 }
 
-/* The verdict from the slope of the tail and its interval. */
+/* Answers by the slopes of NLL and BLEU over the last evaluations, and their intervals. */
 static void answer_from_tail(struct answer *a, const struct evidence *v, const struct tail *t)
 {
 	const bool is_bleu_rising = bleu_gain(v, t) > t->bleu_noise && t->bleu.low > 0;

@@ -6,8 +6,8 @@
  * run on one thread.
  *
  * alloc(): a small block is zeroed memory of the C library. A block from 4 MiB on is mapped by
- * mmap(), so the kernel zeroes each page when it is first touched, and memory reserved for the
- * largest batch costs nothing until a batch of that size arrives. In both cases 64 bytes in front of the
+ * mmap(). The kernel allocates and zeroes a page when it is first touched, so memory reserved for
+ * the largest batch stays virtual until such a batch comes. In both cases 64 bytes in front of the
  * returned address hold the mapped length (0: not mapped), for release().
  *
  * Scratch buffers belong to the backend and grow by a quarter more than needed, so a slowly growing

@@ -351,7 +351,7 @@ static int parse_container(struct parser *p, size_t node, char closing)
 		children++;
 	}
 	p->depth--;
-	assert(p->n_nodes - node > children); /* a child has one node or more */
+	assert(p->n_nodes - node > children); /* each child has at least one node */
 	p->doc->nodes[node].children = children;
 	p->doc->nodes[node].span = (uint32_t)(p->n_nodes - node);
 	return 0;

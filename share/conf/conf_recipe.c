@@ -420,7 +420,7 @@ void conf_recipe_name(const char *path, char *name, size_t size)
 		name[strlen(name) - 4] = 0;
 }
 
-/* If no corpus is named, the name of the recipe is its name. */
+/* Names the corpus after the recipe, unless the options name one. */
 static int name_corpus(struct conf *c, const char *path, struct err *e)
 {
 	char name[256];

@@ -49,7 +49,7 @@ static bool is_known_variable(const char *name, size_t n)
 	return n < sizeof(lower) && conf_find_option(lower);
 }
 
-/* The known variable whose name is most similar, without the prefix, in lower case; or NULL. */
+/* Returns the known name that is nearest to a misspelt one, without WERKBANK_ and in lower case. NULL: none is near. */
 static const char *nearest_variable(const char *name, size_t n)
 {
 	static char known[ARRAY_LEN(variables)][CONF_NAME_MAX];

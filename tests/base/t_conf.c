@@ -212,7 +212,8 @@ TEST(conf_options_before_the_command)
 	check_int(parse(&c, "eval", "-b bleu -r x y", &e), 0);
 	check(c.score_only && c.n_arguments == 1);
 	conf_free(&c);
-	refuse("eval", "--run translate", ERR_USAGE, "without a command", "--run"); /* its value */
+	refuse("eval", "--run translate", ERR_USAGE, "without a command",
+	       "--run"); /* "translate" is the value of --run */
 }
 
 TEST(conf_environment)

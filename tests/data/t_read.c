@@ -256,8 +256,7 @@ TEST(read_refuses_unequal_and_empty_sides)
 	write_text("2", "a\nb\n");
 	write_text("3", "a\nb\nc");
 	check_fails(2, unequal, ERR_DATA, "/3 has 3 lines, but ");
-	check_fails(2, unequal, ERR_DATA,
-		    "/2 has 2: line N of one must be the translation of line");
+	check_fails(2, unequal, ERR_DATA, "/2 has 2: both files need the same number of lines");
 	check_fails(1, second, ERR_DATA, "/2 has 2 lines, but ");
 	check_fails(1, dev, ERR_DATA, "/3 has 3: line N");
 	check_fails(2, empty, ERR_DATA, "/0: the training text is empty");

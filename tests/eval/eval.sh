@@ -99,7 +99,7 @@ while [ $i -lt 100 ]; do
 	echo 'it is so .'
 	i=$((i + 1))
 done >"$tmp/tokens"
-says 0 'warning: 100 lines of the hypothesis end in " ." and look tokenised' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens"
+says 0 'warning: 100 lines of the hypothesis end in a separate full stop' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens"
 says 0 '' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens" -tok none
 says 0 '' "$wb" bleu -r "$tmp/tokens" "$tmp/tokens" --force
 says 0 '' "$wb" bleu "$tmp/r1" "$tmp/r2" -i "$tmp/in" --json

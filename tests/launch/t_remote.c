@@ -191,7 +191,7 @@ TEST(remote_deadline)
 	check(job.timed_out);
 	check_int(job.status, -1);
 	check_str(buf_text(&job.out), "begun\n");
-	check(strstr(job.trouble, "far did not answer within 0.5 s: is it overloaded") != NULL);
+	check(strstr(job.trouble, "far did not answer within 0.5 s: check its load") != NULL);
 	/* the process and its child are gone, although both ignore SIGTERM */
 	if (path && check_int(file_read_all(path, 0, &pid, &e), 0))
 		check(is_group_gone((pid_t)strtol(pid.data, NULL, 10)));

@@ -414,75 +414,57 @@ static const char *check_recipe(const struct recipe_facts *f, char text[600])
 	return names;
 }
 
+static const struct {
+	const char *options[6]; /* name, value, … */
+	double parameters, pairs, target_tokens, dev_in_train;
+	const char *names, *proposal;
+} recipe_cases[] = {
+	{ { 0 }, 2e5, 4000, 48000, 0, "", "" },
+	{ { "warmup", "1000" }, 2e5, 4000, 48000, 0, "warmup-too-long", "--warmup 100." },
+	{ { "noam_factor", "20" }, 2e5, 4000, 48000, 0, "rate-too-large", "Try --noam-factor 2." },
+	{ { "noam_factor", "0.05" },
+	  2e5,
+	  4000,
+	  48000,
+	  0,
+	  "rate-too-small",
+	  "Try --noam-factor 0.4." },
+	{ { "noam_factor", "0" },
+	  2e5,
+	  4000,
+	  48000,
+	  0,
+	  "rate-too-small",
+	  "the weights do not change. Try --noam-factor 2." },
+	{ { "noam_factor", "0.05", "start_from", "other" }, 2e5, 4000, 48000, 0, "", "" },
+	{ { 0 }, 2e5, 4000, 1e6, 0, "no-epoch", "41 % of the 4000 pairs. Try --steps 977." },
+	{ { 0 }, 2e4, 60, 800, 0, "batch-too-large", "Try --batch-tokens 40." },
+	{ { 0 },
+	  2e5,
+	  200,
+	  2400,
+	  0,
+	  "model-too-large",
+	  "has 200000 parameters, the corpus 2400 target tokens: the model will memorise "
+	  "the pairs. Try --dropout 0.3" },
+	{ { "d_model", "512" }, 5e7, 29000, 4e5, 0, "", "" }, /* one epoch */
+	{ { "d_model", "512", "steps", "20000" },
+	  5e7,
+	  29000,
+	  4e5,
+	  0,
+	  "model-too-large",
+	  "Try --size tiny." },
+	{ { "d_model", "512", "steps", "20000", "dropout", "0.3" }, 5e7, 29000, 4e5, 0, "", "" },
+	{ { 0 }, 2e5, 4000, 48000, 26, "dev-in-train", "--overlap drop" },
+	{ { 0 }, 2e5, 4000, 48000, 25, "", "" },
+	{ { "overlap", "drop" }, 2e5, 4000, 48000, 26, "", "" },
+	{ { "steps", "0" }, 2e5, 4000, 48000, 0, "", "" },
+};
+
 TEST(recipe_warnings_propose_a_value)
 {
-	static const struct {
-		const char *options[6]; /* name, value, … */
-		double parameters, pairs, target_tokens, dev_in_train;
-		const char *names, *proposal;
-	} cases[] = {
-		{ { 0 }, 2e5, 4000, 48000, 0, "", "" },
-		{ { "warmup", "1000" }, 2e5, 4000, 48000, 0, "warmup-too-long", "--warmup 100." },
-		{ { "noam_factor", "20" },
-		  2e5,
-		  4000,
-		  48000,
-		  0,
-		  "rate-too-large",
-		  "Try --noam-factor 2." },
-		{ { "noam_factor", "0.05" },
-		  2e5,
-		  4000,
-		  48000,
-		  0,
-		  "rate-too-small",
-		  "Try --noam-factor 0.4." },
-		{ { "noam_factor", "0" },
-		  2e5,
-		  4000,
-		  48000,
-		  0,
-		  "rate-too-small",
-		  "the weights do not change. Try --noam-factor 2." },
-		{ { "noam_factor", "0.05", "start_from", "other" }, 2e5, 4000, 48000, 0, "", "" },
-		{ { 0 },
-		  2e5,
-		  4000,
-		  1e6,
-		  0,
-		  "no-epoch",
-		  "41 % of the 4000 pairs. Try --steps 977." },
-		{ { 0 }, 2e4, 60, 800, 0, "batch-too-large", "Try --batch-tokens 40." },
-		{ { 0 },
-		  2e5,
-		  200,
-		  2400,
-		  0,
-		  "model-too-large",
-		  "has 200000 parameters, the corpus 2400 target tokens: the model will memorise "
-		  "the pairs. Try --dropout 0.3" },
-		{ { "d_model", "512" }, 5e7, 29000, 4e5, 0, "", "" }, /* one epoch */
-		{ { "d_model", "512", "steps", "20000" },
-		  5e7,
-		  29000,
-		  4e5,
-		  0,
-		  "model-too-large",
-		  "Try --size tiny." },
-		{ { "d_model", "512", "steps", "20000", "dropout", "0.3" },
-		  5e7,
-		  29000,
-		  4e5,
-		  0,
-		  "",
-		  "" },
-		{ { 0 }, 2e5, 4000, 48000, 26, "dev-in-train", "--overlap drop" },
-		{ { 0 }, 2e5, 4000, 48000, 25, "", "" },
-		{ { "overlap", "drop" }, 2e5, 4000, 48000, 26, "", "" },
-		{ { "steps", "0" }, 2e5, 4000, 48000, 0, "", "" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(recipe_cases); i++) {
 		struct conf c;
 		char text[600];
 
@@ -493,17 +475,17 @@ TEST(recipe_warnings_propose_a_value)
 		set(&c, "noam_factor", "2");
 		set(&c, "batch_tokens", "512");
 		set(&c, "d_model", "64");
-		for (size_t k = 0; k < 6 && cases[i].options[k]; k += 2)
-			set(&c, cases[i].options[k], cases[i].options[k + 1]);
-		check_str(
-			check_recipe(&(struct recipe_facts){ &c, cases[i].parameters,
-							     cases[i].pairs, cases[i].target_tokens,
-							     500, cases[i].dev_in_train },
-				     text),
-			cases[i].names);
-		if (!strstr(text, cases[i].proposal))
+		for (size_t k = 0; k < 6 && recipe_cases[i].options[k]; k += 2)
+			set(&c, recipe_cases[i].options[k], recipe_cases[i].options[k + 1]);
+		check_str(check_recipe(&(struct recipe_facts){ &c, recipe_cases[i].parameters,
+							       recipe_cases[i].pairs,
+							       recipe_cases[i].target_tokens, 500,
+							       recipe_cases[i].dev_in_train },
+				       text),
+			  recipe_cases[i].names);
+		if (!strstr(text, recipe_cases[i].proposal))
 			test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", text,
-				  cases[i].proposal);
+				  recipe_cases[i].proposal);
 		conf_free(&c);
 	}
 }

@@ -359,7 +359,7 @@ TEST(workbench_names_an_unreadable_workspace)
 	char path[600], corpora[600];
 	struct app a;
 
-	/* A link to itself cannot be opened, not even by root. */
+	/* A symbolic link to itself: open() fails for every user, root included. */
 	snprintf(path, sizeof(path), "%s/runs", test_folder());
 	snprintf(corpora, sizeof(corpora), "%s/corpora", test_folder());
 	check(!symlink("runs", path) && !symlink("corpora", corpora));
@@ -446,7 +446,7 @@ TEST(workbench_leaves_in_spite_of_a_question)
 	app_close(&a);
 }
 
-/* The row of tabs, 0 the first. */
+/* Writes the row of tab labels, with tab number `front` in front (0: the first), as text. */
 static void dump_tabs(struct app *a, int front, int cols, char *out, size_t size)
 {
 	struct frame frame;

@@ -68,7 +68,7 @@ TEST(tui_fleet_sorts_hosts_as_people_count)
 	check_int(f.hosts[5].first_rank, -1);
 	check_int(f.hosts[1].first_rank, 0);
 	check_int(f.ranks[0].next, 3);
-	/* The scratch space of the medians grows with the ranks, on its own. */
+	/* f.order, the scratch space of medians, grows with the number of ranks. */
 	for (int i = 6; i < 300; i += 7)
 		put_rank(&f, i, "n1", 0.5);
 	check(f.cap_order >= f.n_ranks);

@@ -262,7 +262,7 @@ TEST(tui_says_which_rows_are_hidden)
 			 "--------------------------", cases[i].foot);
 		check_dump(&g, want);
 	}
-	/* wrapped text that is cut ends with an ellipsis, and only then */
+	/* wrapped text ends with an ellipsis if it is cut, and without one otherwise */
 	grid_clear(&g);
 	check_int(
 		draw_text_wrapped(&g, (struct span){ 0, 0, 5, STYLE_NORMAL }, 2, 0, "aa bb cc dd"),

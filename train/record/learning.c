@@ -19,10 +19,10 @@
 #define BAD_AT_END    3	   /* training records at the end without a finite number */
 #define SLOW_FALL     0.3  /* nats per doubling of the steps: less is a plateau */
 #define OVERFIT_RISE  0.02 /* relative rise of the development NLL above its minimum ... */
-#define OVERFIT_NATS  0.03 /* ... and the absolute rise, both needed */
+#define OVERFIT_NATS  0.03 /* ... and absolute rise; overfitting needs both */
 #define OVERFIT_LARGE 1.0  /* nats that the gap grew: likely, if the minimum is passed */
 #define OVERFIT_HUGE  2.0  /* nats that the gap grew: overfitting, wherever the minimum is */
-#define OVERFIT_SURE  5	   /* evaluations behind the minimum that make a rise clear */
+#define OVERFIT_SURE  5 /* a rise is clear from this number of evaluations after the minimum on */
 
 void learning_begin(struct learning *l, double vocabulary, double d_model, double warmup)
 {
@@ -53,7 +53,7 @@ static double median_of_recent(const struct learning *l, size_t from, size_t to)
 	return stat_median(x, to - from);
 }
 
-/* Adds record i to the minimum and the rise, smoothed with up to two records on both sides. */
+/* Updates minimum and rise by the median NLL of record i and of up to two records on each side. */
 static void add_smoothed(struct learning_smooth *m, const struct learning *l, size_t i)
 {
 	const size_t from = i < LEARNING_SMOOTH / 2 ? 0 : i - LEARNING_SMOOTH / 2,
@@ -257,8 +257,8 @@ static void find_training_signs(const struct learning *l, struct learning_signs 
 	s->n_train = n;
 	s->start = l->start;
 	/*
-	 * The minimum lacks the newest records, whose medians have fewer than five: a loss that
-	 * falls steeply would seem to end far above it.
+	 * The minimum excludes the newest records, because their medians are of fewer than five
+	 * records. Including them, a steeply falling loss would seem to end far above its minimum.
 	 */
 	s->lowest = m.lowest;
 	s->lowest_step = m.lowest_step;

@@ -17,8 +17,9 @@
 struct recipe_facts {
 	const struct conf *conf; /* borrowed, sizes applied */
 	double parameters, pairs;
-	double target_tokens;		/* of an epoch, end of sentence included */
-	double dev_pairs, dev_in_train; /* development pairs; training pairs that are among them */
+	double target_tokens; /* of an epoch, end of sentence included */
+	double dev_pairs,
+		dev_in_train; /* development pairs; training pairs that equal one of them */
 };
 
 /* Returns the number of warnings in out. */

@@ -366,7 +366,7 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char
-		*const no_run[] = { "There is no run yet; the home view starts one." },
+		*const no_run[] = { "There is no run yet. Start one in the home view." },
 		       *const none[] = { "No sample translations yet. Each evaluation writes some.",
 					 "", "E in the run view requests an evaluation now." },
 		       *const missing[] = {

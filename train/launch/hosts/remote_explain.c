@@ -170,9 +170,8 @@ void remote_explain(struct remote_job *job, const struct remote_options *how)
 	if (job->timed_out) {
 		last_output_line(&job->err, words, sizeof(words));
 		snprintf(job->trouble, sizeof(job->trouble),
-			 "%.80s did not answer within %.3g s%s%s%s: is it overloaded, or does its "
-			 "disk hang? "
-			 "--deadline sets a longer limit",
+			 "%.80s did not answer within %.3g s%s%s%s: check its load and its disks, "
+			 "or set a longer limit with --deadline",
 			 name, job->limit_s, words[0] ? " (" : "", words, words[0] ? ")" : "");
 		return;
 	}
