@@ -34,8 +34,7 @@ struct comparison {
 	int64_t trials; /* resamples of the test */
 	int64_t draws;	/* resamples of the confidence intervals */
 	uint64_t seed;
-	const char *
-		precision; /* number format of the translations; NULL: unknown, the systems are files */
+	const char *precision; /* number format of decoding; NULL: unknown (files) */
 };
 
 static int read_systems(struct comparison *x, struct segment_reader *s, struct err *e)

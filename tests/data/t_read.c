@@ -258,7 +258,7 @@ TEST(read_refuses_unequal_and_empty_sides)
 	check_fails(2, unequal, ERR_DATA, "/3 has 3 lines, but ");
 	check_fails(2, unequal, ERR_DATA, "/2 has 2: both files need the same number of lines");
 	check_fails(1, second, ERR_DATA, "/2 has 2 lines, but ");
-	check_fails(1, dev, ERR_DATA, "/3 has 3: line N");
+	check_fails(1, dev, ERR_DATA, "/3 has 3: both files need");
 	check_fails(2, empty, ERR_DATA, "/0: the training text is empty");
 	check_fails(2, no_dev, ERR_DATA, "/0: is empty: a dev set needs at least one sentence");
 	check_fails(2, one_empty, ERR_DATA, "/0 has 0 lines, but ");
