@@ -37,10 +37,10 @@ void mpirun_read_line(struct mpirun_failure *f, const char *line)
 {
 	struct mpirun_failure found = { .is_known = true, .rank = -1 };
 
-	if (f->is_known)
+	if (f->is_host_lost)
 		return;
-	if (read_killed_rank(&found, line) || read_lost_daemon(&found, line) ||
-	    read_failed_rank(&found, line))
+	if (read_lost_daemon(&found, line) ||
+	    (!f->is_known && (read_killed_rank(&found, line) || read_failed_rank(&found, line))))
 		*f = found;
 }
 

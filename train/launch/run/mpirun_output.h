@@ -18,7 +18,10 @@ struct mpirun_failure {
 	char host[128];	   /* as mpirun calls it; "": unknown */
 };
 
-/* Read one line of mpirun's output. The first message that names a rank or host counts. */
+/*
+ * Read one line of mpirun's output. The first lost host counts, or else the first rank: when a host
+ * is lost, the ranks of the other hosts fail too, and their messages may come first.
+ */
 void mpirun_read_line(struct mpirun_failure *f, const char *line);
 
 /*
