@@ -109,3 +109,9 @@ fake_hosts() {
 	END
 	chmod +x "$tmp/ssh"
 }
+# daemon_of HOST : the pid of Open MPI's daemon there, which got its TMPDIR from the ssh of fake_hosts
+daemon_of() {
+	for p in $(ours '^[^ ]*orted '); do
+		if grep -qzx "TMPDIR=$tmp/$1" "/proc/$p/environ"; then echo "$p"; fi
+	done
+}

@@ -174,7 +174,7 @@ if [ -n "$has_mpi" ]; then
 	# shellcheck disable=SC2086 # a list of words
 	says "two hosts" 0 '' train d $hosts --restarts 1 --detach --quiet
 	holds "they train" is_at d 5
-	for p in $(ours '^[^ ]*orted ' | sed 1d); do kill -TERM "$p"; done
+	kill -TERM "$(daemon_of nodeb)"
 	kill -TERM "$(rank_of d 1)"
 	holds "SIGTERM to daemon and rank: it ends" is_over d
 	same "it has saved" "$(state d) $(field d exit)" "stopped 75"
@@ -189,7 +189,7 @@ if [ -n "$has_mpi" ]; then
 	says "two hosts" 0 '' train d $hosts --restarts 0 --detach --quiet
 	holds "they train" started d 3
 	holds "they train" is_at d $(($(step d) + 5))
-	for p in $(ours '^[^ ]*orted ' | sed 1d); do kill -9 "$p"; done
+	kill -9 "$(daemon_of nodeb)"
 	holds "kill -9 of a daemon: it ends" is_over d
 	same "its status" "$(state d) $(field d exit)" "failed 68"
 	holds "the journal names the host" says_journal d 'lost the connection to host nodeb'
