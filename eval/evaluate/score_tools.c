@@ -256,7 +256,8 @@ static int add_segment(struct score_run *r, const struct segment_reader *s, stru
 static int print_scores(const struct score_run *r, const struct conf *c, struct buf *out,
 			struct err *e)
 {
-	const bool is_list = c->json && r->n > 1;
+	const bool is_json = c->json && !c->score_only; /* as in sacreBLEU */
+	const bool is_list = is_json && r->n > 1;
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct confidence_report d;
@@ -264,7 +265,7 @@ static int print_scores(const struct score_run *r, const struct conf *c, struct 
 		if (measure_confidence(&d, &r->metrics[i], c, e))
 			return e->code;
 		buf_add_str(out, is_list ? (i ? ",\n " : "[") : (i ? "\n" : ""));
-		if (c->json)
+		if (is_json)
 			score_print_json(&r->metrics[i], &d, out);
 		else if (c->score_only)
 			score_print_only(&r->metrics[i], &d, out);

@@ -164,7 +164,7 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
 	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
 	answer_add_fact(a, "gap", s.gap, "nats");
-	answer_add_fact(a, "development loss", s.dev_last, "nats");
+	answer_add_fact(a, "development NLL", s.dev_last, "nats");
 	answer_add_fact(a, "NLL of a uniform guess, ln V", s.ln_vocabulary, "nats");
 	answer_add_fact(a, "best BLEU", s.best_bleu, "BLEU");
 	answer_add_text(a, "precision of evaluations", "%s",

@@ -131,7 +131,7 @@ static void write_gain_outlook(char *text, size_t n, double gain)
 
 static void add_slope_facts(struct answer *a, const struct evidence *v, const struct tail *t)
 {
-	answer_add_fact(a, "development loss, change per doubling of steps", t->nll.median, "nats");
+	answer_add_fact(a, "development NLL, change per doubling of steps", t->nll.median, "nats");
 	answer_add_fact(a, "lower end of its 95 % interval", t->nll.low, "nats");
 	answer_add_fact(a, "upper end of its 95 % interval", t->nll.high, "nats");
 	answer_add_fact(a, "BLEU per doubling of steps", t->bleu.median, "BLEU");
@@ -162,7 +162,7 @@ static void answer_from_training_nll(struct answer *a, const struct evidence *v,
 			     -s->trend.low);
 	else
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu evaluation%s with a development loss; at least "
+			     "The journal holds %zu evaluation%s with a development NLL; at least "
 			     "%d are needed to see whether the loss still falls.",
 			     s->n_evals, text_plural(s->n_evals), SIGNS_MIN_EVALS);
 }
@@ -177,24 +177,24 @@ static void answer_from_tail(struct answer *a, const struct evidence *v, const s
 	if (t->nll.high < 0 && t->nll.median < -FLAT / 2)
 		answer_judge(a, VERDICT_NO,
 			     t->nll.high < -FLAT ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "The development loss still falls by %.3f nats per doubling of the "
+			     "The development NLL still falls by %.3f nats per doubling of the "
 			     "steps (95 %% interval: %.3f to %.3f); %s.",
 			     -t->nll.median, -t->nll.high, -t->nll.low, outlook);
 	else if (t->nll.low > 0)
 		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "The development loss rises in the last %zu evaluations, by %.3f nats "
+			     "The development NLL rises in the last %zu evaluations, by %.3f nats "
 			     "per doubling of the steps (95 %% interval: %.3f to %.3f): its "
 			     "minimum is passed.",
 			     t->n, t->nll.median, t->nll.low, t->nll.high);
 	else if (t->nll.low > -FLAT && !is_bleu_rising)
 		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "In the last %zu evaluations, the development loss falls by at most "
+			     "In the last %zu evaluations, the development NLL falls by at most "
 			     "%.3f nats per doubling of the steps, and BLEU gains no more than its "
 			     "noise; %s.",
 			     t->n, MAX(-t->nll.low, 0), outlook);
 	else
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The development loss has no clear trend: %+.3f nats per doubling of "
+			     "The development NLL has no clear trend: %+.3f nats per doubling of "
 			     "the steps, and the 95 %% interval (%+.3f to %+.3f) allows a fall and "
 			     "a rise.",
 			     t->nll.median, t->nll.low, t->nll.high);
@@ -208,7 +208,7 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 
 	a->x_name = "step";
 	a->y_name = "nats per token";
-	if (ANSWER_ADD_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll,
+	if (ANSWER_ADD_CURVE(a, "development NLL", v->evals, v->n_evals, eval_point, step, dev_nll,
 			     e))
 		return e->code;
 	find_learning_signs(&s, v);
@@ -231,7 +231,7 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 			     s.end, 100 * s.end / s.ln_vocabulary, s.ln_vocabulary);
 	else if (waited >= PATIENCE)
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The development loss has not fallen by more than 0.1 %% for %zu "
+			     "The development NLL has not fallen by more than 0.1 %% for %zu "
 			     "evaluations.",
 			     waited);
 	else
@@ -249,13 +249,13 @@ static void describe_no_overfitting(struct answer *a, const struct learning_sign
 		is_small && s->n_evals >= SIGNS_MIN_EVALS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 
 	if (rise < 0.0005) /* would print as 0.0 % */
-		answer_judge(a, VERDICT_NO, c, "The development loss is at its minimum (%.3f)",
+		answer_judge(a, VERDICT_NO, c, "The development NLL is at its minimum (%.3f)",
 			     s->dev_last);
 	else
 		answer_judge(a, VERDICT_NO, c,
-			     "The development loss (%.3f) is only %.1f %% above its minimum",
+			     "The development NLL (%.3f) is only %.1f %% above its minimum",
 			     s->dev_last, 100 * rise);
-	answer_append(a, VERDICT_NO, "; the gap to the loss on training sentences is %.3f nats.",
+	answer_append(a, VERDICT_NO, "; the gap to the NLL of training sentences is %.3f nats.",
 		      s->dev_last - s->train_last);
 	if (!is_small)
 		answer_append(a, VERDICT_NO, " This gap is large: watch the next evaluations.");
@@ -269,8 +269,8 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 
 	if (found == OVERFIT_UNKNOWN)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu evaluation%s measured the loss on development sentences, and the "
-			     "loss on training sentences is %s; at least %d evaluations with both "
+			     "%zu evaluation%s measured the NLL of development sentences, and the "
+			     "NLL of training sentences is %s; at least %d evaluations with both "
 			     "are needed.",
 			     s->n_evals, text_plural(s->n_evals),
 			     isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
@@ -282,18 +282,18 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 			     s->early_gap, s->early_epoch, s->gap);
 	else if (found == OVERFIT_RISES)
 		answer_judge(a, VERDICT_YES, confidence,
-			     "The development loss was lowest (%.3f) at step %.0f; the %zu "
-			     "evaluations behind that step have a median of %.3f, while the loss "
-			     "on training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
+			     "The development NLL was lowest (%.3f) at step %.0f; the %zu "
+			     "evaluations behind that step have a median of %.3f, while the NLL "
+			     "of training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
 			     "The checkpoint with the best BLEU is kept; more dropout or more "
 			     "data would help.",
 			     s->dev_lowest, s->dev_lowest_step, s->n_after, s->after,
 			     s->train_at_lowest, s->train_last, s->gap);
 	else if (found == OVERFIT_GAP)
 		answer_judge(a, VERDICT_YES, confidence,
-			     "The loss on training sentences is %.3f, on development sentences "
+			     "The NLL of training sentences is %.3f, of development sentences "
 			     "%.3f: the gap is %.3f nats, and was %.3f in epoch %.1f. The "
-			     "development loss was lowest (%.3f) at step %.0f. The model memorises "
+			     "development NLL was lowest (%.3f) at step %.0f. The model memorises "
 			     "its training pairs; more dropout or more data would help.",
 			     s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
 			     s->dev_lowest, s->dev_lowest_step);
@@ -313,16 +313,16 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 			     e))
 		return e->code;
 	find_learning_signs(&s, v);
-	answer_add_fact(a, "development loss", s.dev_last, "nats");
-	answer_add_fact(a, "loss on a sample of training sentences", s.train_last, "nats");
+	answer_add_fact(a, "development NLL", s.dev_last, "nats");
+	answer_add_fact(a, "NLL of a sample of training sentences", s.train_last, "nats");
 	answer_add_fact(a, "gap", s.dev_last - s.train_last, "nats");
-	answer_add_fact(a, "lowest development loss", s.dev_lowest, "nats");
-	answer_add_fact(a, "step of the lowest development loss", s.dev_lowest_step, "");
+	answer_add_fact(a, "lowest development NLL", s.dev_lowest, "nats");
+	answer_add_fact(a, "step of the lowest development NLL", s.dev_lowest_step, "");
 	answer_add_fact(a, "evaluations behind that step", (double)s.n_after, "");
 	answer_add_fact(a, "gap, median of the last 3 evaluations", s.gap, "nats");
 	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
 	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
-	answer_add_fact(a, "median development loss behind that step", s.after, "nats");
+	answer_add_fact(a, "median development NLL behind that step", s.after, "nats");
 	if (!answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		judge_overfitting(a, &s);
 	return 0;

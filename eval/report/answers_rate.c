@@ -223,7 +223,11 @@ int answer_rate_too_small(struct answer *a, const struct evidence *v, struct err
 int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
 {
 	const struct conf *c = &v->recipe;
-	struct rate_schedule s = { c->noam_factor, MAX(c->warmup, 1), (int32_t)c->d_model };
+	const struct rate_schedule s = { .factor = c->noam_factor,
+					 .warmup = MAX(c->warmup, 1),
+					 .cooldown = c->cooldown,
+					 .steps = c->steps,
+					 .d_model = (int32_t)c->d_model };
 	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
 	size_t known = 0;
 
@@ -248,20 +252,32 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 			"No training record holds a learning rate, or the recipe has no d_model.");
 		return 0;
 	}
-	answer_add_text(a, "formula", "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
+	answer_add_text(a, "formula",
+			s.cooldown ? "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5) * "
+				     "min(1, (steps + 1 - step) / cooldown)"
+				   : "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
 	answer_add_fact(a, "factor", s.factor, "");
 	answer_add_fact(a, "d_model", s.d_model, "");
 	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");
+	if (s.cooldown)
+		answer_add_fact(a, "cool-down", (double)s.cooldown, "steps");
 	answer_add_fact(a, "peak", peak, "");
 	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
 	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
 	answer_append(
 		a, VERDICT_STATEMENT,
 		"The rate rises linearly for %lld step%s to %.4g, then falls with the inverse "
-		"square "
-		"root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * %lld^-1.5, "
-		"step^-0.5). The recorded rates differ from this formula by at most %.3g %%.",
+		"square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * "
+		"min(step * %lld^-1.5, step^-0.5).",
 		(long long)s.warmup, text_plural(s.warmup), peak, s.factor, (int)s.d_model,
-		(long long)s.warmup, 100 * deviation);
+		(long long)s.warmup);
+	if (s.cooldown)
+		answer_append(a, VERDICT_STATEMENT,
+			      " The last %lld of %lld planned step%s multiply this rate by a "
+			      "factor that falls linearly from 1 to 0.",
+			      (long long)s.cooldown, (long long)s.steps, text_plural(s.steps));
+	answer_append(a, VERDICT_STATEMENT,
+		      " The recorded rates differ from this formula by at most %.3g %%.",
+		      100 * deviation);
 	return 0;
 }

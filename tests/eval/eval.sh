@@ -85,6 +85,8 @@ line 1 '^30\.9409$'
 line 2 '^58\.6543$'
 says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -b -ci -w 1
 line 1 '^30\.9 \(μ = 30\.3 ± 24\.4\)$'
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -b -w 4 --json
+line 1 '^30\.9409$'
 says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -f json -l en-zh
 line 1 '"signature":"werkbank\|bleu\|.*\|tok:zh\|'
 says 64 'selects --tokenizer ja-mecab: MeCab is not included' "$wb" bleu "$tmp/r1" -i "$tmp/in" -l en-ja

@@ -21,7 +21,7 @@ struct story {
 	const char *name;
 	int evals, ranks;
 	double parameters;
-	double floor, fall; /* development loss = floor + fall / sqrt(step) */
+	double floor, fall; /* development NLL = floor + fall / sqrt(step) */
 	double rise;	    /* added to the loss per evaluation in the second half */
 	double step_s, compute_s, input_s, exposed_s, wait_s;
 	double tx_bytes_s, link_bytes_s;

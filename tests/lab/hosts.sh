@@ -33,7 +33,7 @@ wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
 corpus="--corpus tiny"
 # shellcheck disable=SC2086 # two words or none
 check() { wb hosts check "$@" $corpus; }
-says "check: all is well" 0 'verdict: a training can start: 3 of 3 hosts answer, 0 errors' check h1,h2,h3
+says "check: all is well" 0 'verdict: a training can start: 3 of 3 hosts answered, 0 errors' check h1,h2,h3
 says "check: the network is found" 0 'network between the hosts: 10\.98\.0\.0/24' check h1,h2,h3
 
 # broken NAME WORDS : exactly one line reports a fault: of h2, with these words
@@ -124,10 +124,10 @@ else
 	skip "its clock is ahead" "no compiler"
 fi
 lab_sshd h2 "ForceCommand sleep 6; eval \"\$SSH_ORIGINAL_COMMAND\""
-says "a slow login is no firewall" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
+says "a slow login is no firewall" 0 'verdict: a training can start: 2 of 2 hosts answered, 0 errors' check h1,h2
 lab_sshd h2
 says "a name without address" 1 'the name nosuch has no address' check h1,nosuch
-says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
+says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts answered, 0 errors' check h1,h2
 
 # ---- training -------------------------------------------------------------
 train() { wb train "$tmp/tiny.ini" --quiet "$@"; }

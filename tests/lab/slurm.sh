@@ -79,7 +79,7 @@ no_rank_left() {
 }
 
 case_check() {
-	says "check: by srun" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' \
+	says "check: by srun" 0 'verdict: a training can start: 2 of 2 hosts answered, 0 errors' \
 		slurm_on salloc -Q -N 2 "$top/werkbank" hosts check slurm -C "$ws" --corpus tiny
 	says "check: the choice" 0 'launcher srun: Slurm and Open MPI both have pmix' \
 		slurm_on salloc -Q -N 2 "$top/werkbank" train "$tmp/tiny.ini" -C "$ws" --hosts slurm --show

@@ -96,7 +96,7 @@ mkdir -p "$tmp/w/corpora/demo"
 for f in manifest.json train.shard vocab.tsv bpe.codes; do echo "$f" >"$tmp/w/corpora/demo/$f"; done
 
 # ---- check ----
-hosts 0 "check: healthy" '^verdict: a training can start: 3 of 3 hosts answer, 0 errors, 0 warnings' check a:1,b:1,c:1 --corpus demo
+hosts 0 "check: healthy" '^verdict: a training can start: 3 of 3 hosts answered, 0 errors, 0 warnings' check a:1,b:1,c:1 --corpus demo
 grep -q '^network between the hosts: 127.0.1.0/24$' "$tmp/out" && ok "check: the network" || not_ok "check: the network" "$(cat "$tmp/out")"
 hosts 0 "check: as JSON" '^\{"verdict":"ok","network":"127.0.1.0/24","hosts":\[\{"host":"a","slots":1,"state":"ok"' check a:1,b:1 --json
 hosts 68 "check: nobody answers" 'the name x has no address' check x:1,y:1
@@ -160,7 +160,7 @@ END
 EOS
 hosts 0 "check: a login that hangs is no firewall" '^warning  login: the port test failed on b: b did not answer within 4 s' check a:1,b:1 --deadline 4
 echo 'sleep 6' >"$tmp/b.sh"
-hosts 0 "check: a slow login is no firewall" '^verdict: a training can start: 2 of 2 hosts answer, 0 errors, 0 warnings' check a:1,b:1
+hosts 0 "check: a slow login is no firewall" '^verdict: a training can start: 2 of 2 hosts answered, 0 errors, 0 warnings' check a:1,b:1
 heal
 # many names without an address: each ssh asks the name server for two seconds
 echo 'case $host in many*) sleep 2;; esac' >"$tmp/any.sh"

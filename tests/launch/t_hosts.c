@@ -153,7 +153,7 @@ TEST(hosts_of_batch_systems)
 		  "65: SLURM_TASKS_PER_NODE is \"2(x\": expected for example 2(x3),1");
 	env.slurm_tasks = "1";
 	check_str(understood("slurm", &env),
-		  "64: host list, column 1: SLURM_TASKS_PER_NODE covers only 1 hosts");
+		  "64: host list, column 1: SLURM_TASKS_PER_NODE covers only 1 host");
 	env = (struct hosts_env){ 0 };
 	check_str(understood("slurm", &env),
 		  "64: slurm: SLURM_JOB_NODELIST is not set: run this inside a Slurm job");

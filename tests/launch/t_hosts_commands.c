@@ -114,13 +114,13 @@ TEST(hosts_command_check)
 	bench_has(out, "on c gives no answer (status 0: no JSON): if its version differs");
 	bench_has(out, "error  ssh: there is no route to d: is it switched on");
 	bench_has(out, "network between the hosts: 10.0.1.0/24\n");
-	bench_has(out, "verdict: a training cannot start: 2 of 4 hosts answer, ");
+	bench_has(out, "verdict: a training cannot start: 2 of 4 hosts answered, ");
 	check_int(hosts_command(&out, "check a,b --json"), 1);
 	bench_has(out, "{\"verdict\":\"error\",\"network\":\"10.0.1.0/24\",\"hosts\":[{\"host\":"
 		       "\"a\",\"slots\":1,\"state\":\"error\",\"alive\":true,");
 	bench_has(out, "\"interface\":\"eth0\",\"address\":\"10.0.1.2\",\"findings\":[{");
 	check_int(hosts_command(&out, "check d"), 68);
-	bench_has(out, "0 of 1 hosts answer, 1 error, 0 warnings\n");
+	bench_has(out, "0 of 1 host answered, 1 error, 0 warnings\n");
 	bench_write("b.meet", "no JSON\n");
 	check_int(hosts_command(&out, "check a,b"), 1);
 	bench_has(out, "warning  ports: the port test failed on b: ");

@@ -348,7 +348,7 @@ TEST(learning_warns_of_skipped_steps_with_measure)
 	check(!learning_watch_is_diverged(&r.watch));
 }
 
-/* A development loss above a uniform guess: after small steps, that of the random weights. */
+/* A development NLL above a uniform guess: after small steps, that of the random weights. */
 TEST(learning_advises_by_the_distance_of_the_weights)
 {
 	static const struct {
@@ -421,6 +421,8 @@ static const struct {
 } recipe_cases[] = {
 	{ { 0 }, 2e5, 4000, 48000, 0, "", "" },
 	{ { "warmup", "1000" }, 2e5, 4000, 48000, 0, "warmup-too-long", "--warmup 100." },
+	{ { "cooldown", "100" }, 2e5, 4000, 48000, 0, "", "" },
+	{ { "cooldown", "380" }, 2e5, 4000, 48000, 0, "cooldown-too-long", "--cooldown 100." },
 	{ { "noam_factor", "20" }, 2e5, 4000, 48000, 0, "rate-too-large", "Try --noam-factor 2." },
 	{ { "noam_factor", "0.05" },
 	  2e5,

@@ -40,6 +40,20 @@ TEST(sched_reference_values)
 	same_to_4_digits(schedule_rate(&s, 299999), "1.614e-04");
 }
 
+/* The last 4 of 10 planned steps are multiplied by 1, 3/4, 1/2 and 1/4; the others by 1. */
+TEST(sched_cooldown)
+{
+	static const double factors[] = { 1, 1, 1, 1, 1, 1, 1, 0.75, 0.5, 0.25, 0.25 };
+	const struct rate_schedule plain = { .factor = 2, .warmup = 2, .d_model = 512 };
+	struct rate_schedule s = plain;
+
+	s.cooldown = 4;
+	s.steps = 10;
+	for (size_t i = 0; i < ARRAY_LEN(factors); i++)
+		check(fabs(schedule_rate(&s, (int64_t)i) / schedule_rate(&plain, (int64_t)i) -
+			   factors[i]) < 1e-12);
+}
+
 /*
  * The first update moves each weight by the rate against its gradient's sign, whatever the
  * gradient's size.

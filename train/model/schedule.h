@@ -5,6 +5,10 @@
  * Steps are counted from 0, as in OpenSeq2Seq:
  *
  *	factor * D^-0.5 * min((s + 1) * warmup^-1.5, (s + 1)^-0.5)
+ *
+ * In the last `cooldown` steps of the run, this rate is multiplied by a factor that falls linearly
+ * from 1 to 1 / cooldown (Haegele et al. 2024, "Scaling laws and compute-optimal training beyond
+ * fixed training durations").
  */
 #ifndef WERKBANK_TRAIN_MODEL_SCHEDULE_H
 #define WERKBANK_TRAIN_MODEL_SCHEDULE_H
@@ -13,7 +17,9 @@
 
 struct rate_schedule {
 	double factor;
-	int64_t warmup; /* steps, at least 1 */
+	int64_t warmup;	  /* steps, at least 1 */
+	int64_t cooldown; /* steps; 0: none */
+	int64_t steps;	  /* planned steps of the whole run; unused without a cool-down */
 	int32_t d_model;
 };
 

@@ -36,14 +36,22 @@ static double planned_epochs(const struct recipe_facts *f)
 	return (double)f->conf->steps * tokens_of_step(f->conf) / f->target_tokens;
 }
 
-/* The sum of all planned rates, times sqrt(d_model): the Noam schedule, as an integral. */
+/* The sum of the rates of the first n steps, times sqrt(d_model): the Noam schedule, as an integral. */
+static double noam_travel(const struct conf *c, double n)
+{
+	const double warmup = (double)c->warmup;
+
+	if (n <= warmup)
+		return c->noam_factor * n * n / 2 * pow(warmup, -1.5);
+	return c->noam_factor * (sqrt(warmup) / 2 + 2 * (sqrt(n) - sqrt(warmup)));
+}
+
+/* The same of all planned steps. The cool-down takes about half of the sum of its steps. */
 static double planned_travel(const struct conf *c)
 {
-	const double steps = (double)c->steps, warmup = (double)c->warmup;
+	const double steps = (double)c->steps, begin = fmax(steps - (double)c->cooldown, 0);
 
-	if (steps <= warmup)
-		return c->noam_factor * steps * steps / 2 * pow(warmup, -1.5);
-	return c->noam_factor * (sqrt(warmup) / 2 + 2 * (sqrt(steps) - sqrt(warmup)));
+	return (noam_travel(c, steps) + noam_travel(c, begin)) / 2;
 }
 
 /* ---- checks: each writes a warning, or returns false -------------------- */
@@ -62,6 +70,22 @@ static bool check_warmup(const struct recipe_facts *f, char *text, size_t n)
 		"never reaches its peak. Try --warmup %.0f.",
 		(long long)c->warmup, text_plural(c->warmup), (long long)c->steps,
 		text_plural(c->steps), fmax(round_value((double)c->steps / 4), 1));
+	return true;
+}
+
+static bool check_cooldown(const struct recipe_facts *f, char *text, size_t n)
+{
+	const struct conf *c = f->conf;
+
+	if (c->cooldown <= c->steps - c->warmup || c->warmup > c->steps || c->cooldown < 1 ||
+	    c->steps < EPOCH_STEPS)
+		return false;
+	snprintf(text, n,
+		 "The cool-down (%lld step%s) begins before the warm-up (%lld step%s) has ended: "
+		 "the "
+		 "learning rate never reaches its peak. Try --cooldown %.0f.",
+		 (long long)c->cooldown, text_plural((double)c->cooldown), (long long)c->warmup,
+		 text_plural((double)c->warmup), fmax(round_value((double)c->steps / 4), 1));
 	return true;
 }
 
@@ -167,13 +191,10 @@ static const struct {
 	const char *name;
 	recipe_fn *find;
 } recipe_checks[RECIPE_CHECKS] = {
-	{ "warmup-too-long", check_warmup },
-	{ "rate-too-large", check_large_rate },
-	{ "rate-too-small", check_small_rate },
-	{ "batch-too-large", check_batch },
-	{ "no-epoch", check_epoch },
-	{ "model-too-large", check_model_size },
-	{ "dev-in-train", check_overlap },
+	{ "warmup-too-long", check_warmup },	 { "cooldown-too-long", check_cooldown },
+	{ "rate-too-large", check_large_rate },	 { "rate-too-small", check_small_rate },
+	{ "batch-too-large", check_batch },	 { "no-epoch", check_epoch },
+	{ "model-too-large", check_model_size }, { "dev-in-train", check_overlap },
 };
 
 size_t recipe_check(const struct recipe_facts *f, struct learning_warning out[RECIPE_CHECKS])

@@ -260,6 +260,8 @@ static int open_model(struct trainer *t, struct err *e)
 		return e->code;
 	t->rate_schedule = (struct rate_schedule){ .factor = c->noam_factor,
 						   .warmup = c->warmup,
+						   .cooldown = c->cooldown,
+						   .steps = c->steps,
 						   .d_model = shape->d_model };
 	return 0;
 }

@@ -49,12 +49,29 @@ static int64_t count_attempts(const struct trainer *t, int64_t *threads)
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"size",		  "d_model",	    "d_ff",	   "heads",
-		"encoder_layers", "decoder_layers", "dropout",	   "attention_dropout",
-		"relu_dropout",	  "seed",	    "steps",	   "max_minutes",
-		"batch_tokens",	  "micro_batches",  "noam_factor", "warmup",
-		"beta1",	  "beta2",	    "clip",	   "label_smoothing",
-		"eval_every",	  "save_every",
+		"size",
+		"d_model",
+		"d_ff",
+		"heads",
+		"encoder_layers",
+		"decoder_layers",
+		"dropout",
+		"attention_dropout",
+		"relu_dropout",
+		"seed",
+		"steps",
+		"max_minutes",
+		"batch_tokens",
+		"micro_batches",
+		"noam_factor",
+		"warmup",
+		"cooldown",
+		"beta1",
+		"beta2",
+		"clip",
+		"label_smoothing",
+		"eval_every",
+		"save_every",
 	};
 	struct buf value = { 0 };
 

@@ -363,10 +363,12 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		append_grouped_count(out, (double)s->best_step);
 		buf_add_char(out, '\n');
 	}
-	if (s->warning_step >= 0) {
+	if (s->warning_step > 0) {
 		buf_add_str(out, "  warning at step ");
 		append_grouped_count(out, (double)s->warning_step);
 		buf_printf(out, ": %s\n", s->warning);
+	} else if (s->warning_step == 0) { /* of the recipe */
+		buf_printf(out, "  warning before the first step: %s\n", s->warning);
 	}
 }
 

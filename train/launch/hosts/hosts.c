@@ -148,8 +148,8 @@ static int add_expanded_host(const struct bracket_expansion *x, const char *name
 
 	if (p->tasks) {
 		if (p->next_task == p->n_tasks)
-			return err_set(e, ERR_DATA, "SLURM_TASKS_PER_NODE covers only %zu hosts",
-				       p->n_tasks);
+			return err_set(e, ERR_DATA, "SLURM_TASKS_PER_NODE covers only %zu host%s",
+				       p->n_tasks, text_plural((double)p->n_tasks));
 		slots = p->tasks[p->next_task++];
 	}
 	return hosts_add(p->hosts, name, slots, x->port, e);

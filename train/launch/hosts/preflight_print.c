@@ -77,9 +77,10 @@ void preflight_print(const struct preflight_check *p, FILE *out)
 		fprintf(out, "network between the hosts: %s\n", p->network);
 	if (p->latency_s > 0)
 		fprintf(out, "latency between the hosts: at most %.2f ms\n", 1e3 * p->latency_s);
-	fprintf(out, "verdict: %s: %zu of %zu hosts answer, %zu error%s, %zu warning%s\n",
+	fprintf(out, "verdict: %s: %zu of %zu host%s answered, %zu error%s, %zu warning%s\n",
 		p->worst == FINDING_ERROR ? "a training cannot start" : "a training can start",
-		alive, p->n, errors, text_plural(errors), warnings, text_plural(warnings));
+		alive, p->n, text_plural((double)p->n), errors, text_plural(errors), warnings,
+		text_plural(warnings));
 }
 
 static void put_known_int(struct json_writer *w, const char *key, int64_t value)
