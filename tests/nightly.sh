@@ -9,6 +9,7 @@
 #	cudasim		the simulated GPU under sanitizers
 #	hosts		hosts of a laboratory, with all of its cases; needs root
 #	signals		early stops at all times from 0 to 5 s
+#	elastic		a host that is lost and returns, ten times
 #	faults		faults of hosts, all of them; needs root
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
@@ -77,6 +78,10 @@ night_signals() {
 	full_tree || return 0
 	part signals sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/launch/signals.sh long"
 }
+night_elastic() {
+	full_tree || return 0
+	part elastic sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/launch/elastic.sh long"
+}
 night_faults() {
 	full_tree || return 0
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
@@ -121,7 +126,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts signals faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts signals elastic faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

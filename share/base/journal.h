@@ -58,7 +58,8 @@
  *	          about the recipe found (werkbank-report(7))
  *	stop      reason (finished, asked, diverged, failed),
  *	          why (steps, minutes, patience, request, diverged, failed),
- *	          text (the reason in words), exit; see run_end.h
+ *	          text (the reason in words), exit, rank (of a SIGTERM that nobody else sent),
+ *	          by ("control": werkbank stop of another host asked); see run_end.h
  *
  * A value that is not finite is null, with a sibling "nonfinite":"FIELD". Unknown values are
  * absent. samples.jsonl beside it: {"v":1,"kind":"sample","t":…,"step":N,

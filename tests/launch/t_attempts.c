@@ -13,6 +13,7 @@
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/launch/run/attempts.h"
+#include "train/launch/run/host_return.h"
 #include "train/launch/run/roll_call.h"
 #include "train/launch/run/run_handle.h"
 
@@ -221,7 +222,7 @@ static char *put_mpirun_in_path(void)
 	bench_write_script("bin/mpirun",
 			   "[ \"$1\" = --version ] && { echo 'mpirun (Open MPI) "
 			   "4.1.4'; exit 0; }\n"
-			   "while [ \"${1##*/}\" != trainer ]; do shift; done\n\"$@\"\n");
+			   "while [ \"${1##*/}\" != trainer ]; do shift; done\nexec \"$@\"\n");
 	snprintf(path, sizeof(path), "%s/bin:%s", test_folder(), kept);
 	setenv("PATH", path, 1);
 	return kept;
@@ -249,6 +250,166 @@ TEST(attempts_elastic)
 	bench_has(bench_read("runs/r/state.json"), "\"hosts\":[{\"host\":\"a\",\"slots\":1}]");
 	bench_has(bench_read("runs/r/journal.jsonl"), "going on without b: 1 of 2 hosts");
 	check_str(bench_read("runs/r/hosts"), "a slots=1\n");
+	setenv("PATH", kept, 1);
+	free(kept);
+}
+
+/* Looks at one moment until there is news or a host may be taken back; false: neither in 5 s. */
+static bool look_until(struct host_return *r, int64_t saves, double now, char news[200], bool *back)
+{
+	for (int i = 0; i < 1000; i++) {
+		*back = host_return_look(r, saves, now, news);
+		if (*back || news[0])
+			return true;
+		usleep(5000);
+	}
+	return false;
+}
+
+/* Looks at one moment; have the looks of earlier moments ended without an answer, and no new one begun? */
+static void check_no_look(struct host_return *r, int64_t saves, double now)
+{
+	char news[200];
+
+	bench_write("asked", "");
+	for (int i = 0; i < 10; i++) {
+		check(!host_return_look(r, saves, now, news));
+		check_str(news, "");
+		usleep(2000);
+	}
+	check_str(bench_read("asked"), "");
+}
+
+TEST(host_return_looks)
+{
+	const struct hosts_env none = { 0 };
+	struct hosts all = { 0 }, some = { 0 };
+	struct conf c;
+	struct attempts a = { .conf = &c, .hosts = &all };
+	struct host_return r;
+	struct err e = { 0 };
+	bool back, left_out[3] = { false };
+	char news[200], path[400], *ssh;
+
+	check_int(conf_init(&c, &e), 0);
+	ssh = strdup(bench_write_script("ssh", "echo >>${0%/*}/asked\n" SSH));
+	check_int(conf_set(&c, "ssh", ssh, "test", &e), 0);
+	check_int(hosts_read(&all, "a,b,c", &none, &e), 0);
+	check_int(hosts_read(&some, "a,c", &none, &e), 0);
+	c.elastic = true;
+	check_int(host_return_open(&r, &a, 10, &e), 0);
+	host_return_begin_job(&r, &all, 1000);
+	check_no_look(&r, 0, 5000); /* nobody is lost */
+	host_return_begin_job(&r, &some, 10000);
+	check_no_look(&r, 0, 10009);
+	check(look_until(&r, 0, 10010, news, &back) && !back);
+	check_str(news,
+		  "b answers again: the training continues with it after the next checkpoint");
+	check_no_look(&r, 0, 10100);
+	check(look_until(&r, 1, 10101, news, &back) && back);
+	host_return_end_job(&r);
+
+	/* lost again within ten times its wait: waits twice as long */
+	host_return_begin_job(&r, &all, 10200);
+	host_return_suspects(&r, left_out);
+	check(left_out[1] && !left_out[0] && !left_out[2]);
+	host_return_begin_job(&r, &some, 10299);
+	check_no_look(&r, 0, 10318);
+	check(look_until(&r, 0, 10319, news, &back) && news[0]);
+	/* it answers, but the next job begins without it: twice as long again */
+	host_return_end_job(&r);
+	host_return_begin_job(&r, &some, 10400);
+	check_no_look(&r, 0, 10439);
+	/* no answer: the next look comes after the pause */
+	bench_write("b.away", "");
+	check(!host_return_look(&r, 0, 10440, news));
+	usleep(1000000);
+	check(!host_return_look(&r, 0, 10441, news));
+	snprintf(path, sizeof(path), "%s/b.away", test_folder());
+	unlink(path);
+	check_no_look(&r, 0, 10450);
+	check(look_until(&r, 0, 10451, news, &back) && news[0]);
+
+	/* it stayed for long: the first wait */
+	host_return_begin_job(&r, &all, 11000);
+	host_return_begin_job(&r, &all, 11500);
+	left_out[1] = false;
+	host_return_suspects(&r, left_out);
+	check(!left_out[1]);
+	host_return_begin_job(&r, &some, 20000);
+	check_no_look(&r, 0, 20009);
+	check(look_until(&r, 0, 20010, news, &back) && news[0]);
+	host_return_close(&r);
+
+	/* without --elastic nobody is taken back */
+	c.elastic = false;
+	check_int(host_return_open(&r, &a, 10, &e), 0);
+	host_return_begin_job(&r, &some, 10000);
+	check_no_look(&r, 0, 20000);
+	host_return_close(&r);
+	hosts_free(&all);
+	hosts_free(&some);
+	conf_free(&c);
+	free(ssh);
+}
+
+/*
+ * b answers and its rank crashes each time before a checkpoint. The run goes on with a alone after
+ * the first time, so two restarts are enough.
+ */
+TEST(attempts_returned_host_fails)
+{
+	char *kept = put_mpirun_in_path(), ssh[400];
+
+	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
+	setenv("WERKBANK_RETURN", "0", 1);
+	runs_to((struct training){ .script = RANK
+				   "starts\necho x >>$w/starts\nn=$(wc -l <$w/starts)\n"
+				   "[ $n != 1 ] || { : >$w/b.away; exit 1; }\n" /* b is lost */
+				   "[ $n != 2 ] || { rm $w/b.away; trap 'stops asked 75' USR1\n"
+				   "while :; do says '\"kind\":\"save\"'; sleep 0.1; done; }\n"
+				   "[ $n != 3 ] || exit 1\n" /* b is there again, and fails */
+				   "says '\"kind\":\"save\"'\nstops finished 0\n",
+				   .hosts = "a,b",
+				   .ssh = ssh,
+				   .restarts = 2,
+				   .elastic = true },
+		"\"state\":\"finished\"");
+	unsetenv("WERKBANK_RETURN");
+	bench_has(bench_read("runs/r/state.json"), "\"attempt\":4,\"ranks\":1,");
+	bench_has(bench_read("runs/r/state.json"), "\"restarts\":2,");
+	bench_has(bench_read("runs/r/journal.jsonl"),
+		  "the training saved and stopped at step 7 to continue with the hosts that answer "
+		  "again");
+	bench_has(bench_read("runs/r/journal.jsonl"), "all 2 hosts answer again");
+	setenv("PATH", kept, 1);
+	free(kept);
+}
+
+/* Somebody on another host asks to stop just when a host is taken back: the run stops. */
+TEST(attempts_stop_while_taking_back)
+{
+	char *kept = put_mpirun_in_path(), ssh[400];
+
+	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
+	setenv("WERKBANK_RETURN", "0", 1);
+	runs_to(
+		(struct training){
+			.script = RANK
+			"starts\n"
+			"[ -e $w/again ] || { : >$w/again; : >$w/b.away; exit 1; }\n"
+			"rm $w/b.away\n"
+			"trap 'says \"\\\"kind\\\":\\\"stop\\\",\\\"reason\\\":\\\"asked\\\","
+			"\\\"exit\\\":75,\\\"by\\\":\\\"control\\\"\"; exit 75' USR1\n"
+			"while :; do says '\"kind\":\"save\"'; sleep 0.1; done\n",
+			.hosts = "a,b",
+			.ssh = ssh,
+			.restarts = 2,
+			.elastic = true,
+			.status = 75 },
+		"\"state\":\"stopped\"");
+	unsetenv("WERKBANK_RETURN");
+	bench_has(bench_read("runs/r/console.log"), "to continue with the hosts that answer again");
 	setenv("PATH", kept, 1);
 	free(kept);
 }
@@ -294,6 +455,12 @@ TEST(roll_call_answers)
 		snprintf(path, sizeof(path), "%s/%c.away", test_folder(), *h);
 		unlink(path);
 	}
+	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
+	check_str(news, "all 6 hosts answer again");
+	/* a host that leaves, or that came back and failed */
+	roll_call_leave_out(&r, "c");
+	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
+	check_str(news, "going on without c: 5 of 6 hosts");
 	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
 	check_str(news, "all 6 hosts answer again");
 	roll_call_close(&r);

@@ -99,11 +99,14 @@ struct trainer_stopping {
 	struct control requests; /* first rank: from the control file, not yet done */
 	bool may_cut;		 /* the state before this step can be saved */
 	int64_t step_ms;	 /* of the slowest rank in the last step; 0: unknown */
+	bool is_by_file;	 /* the control file is the reason to stop, not a signal */
 	int64_t signalled_rank;	 /* this rank's SIGTERM is the reason to stop; -1: a request is */
 };
 
 /* What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM. */
 enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
+/* Values of STOP_ASKED: the launcher's signal, the control file. */
+enum { STOP_BY_SIGNAL = 1, STOP_BY_FILE };
 
 /* Results of the last step. */
 struct trainer_last_step {

@@ -425,6 +425,8 @@ int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct
 	json_put_int(w, "exit", exit_status);
 	if (why == RUN_END_REQUEST && t->stopping.signalled_rank >= 0)
 		json_put_int(w, "rank", t->stopping.signalled_rank);
+	if (why == RUN_END_REQUEST && t->stopping.is_by_file)
+		json_put_str(w, "by", "control");
 	if (journal_end(t->records.journal, e))
 		return e->code;
 	if (!exit_status && !c->quiet)

@@ -47,12 +47,15 @@ void trainer_own_stop(struct trainer *t, int64_t asks[N_STOP_ASKS])
 	const bool is_foreign = number == SIGTERM || number == SIGINT;
 
 	trainer_read_requests(t);
-	asks[STOP_ASKED] = (number && !is_foreign) || t->stopping.requests.stop;
+	asks[STOP_ASKED] = t->stopping.requests.stop ? STOP_BY_FILE
+			   : number && !is_foreign   ? STOP_BY_SIGNAL
+						     : 0;
 	asks[STOP_SIGNALLED] = is_foreign ? t->comm->rank + 1 : 0;
 }
 
 bool trainer_must_stop(struct trainer *t, const int64_t asks[N_STOP_ASKS])
 {
+	t->stopping.is_by_file = asks[STOP_ASKED] == STOP_BY_FILE;
 	t->stopping.signalled_rank = asks[STOP_ASKED] ? -1 : asks[STOP_SIGNALLED] - 1;
 	return asks[STOP_ASKED] || asks[STOP_SIGNALLED];
 }

@@ -12,6 +12,7 @@
  *	   |   OUTCOME_FINISHED --> finished    OUTCOME_STOPPED, OUTCOME_KILLED --> stopped
  *	   |   OUTCOME_DIVERGED --> stopped
  *	   |   OUTCOME_LEAVING: with --elastic restarting without the host, else stopped
+ *	   |   OUTCOME_STOPPED to take a lost host back: restarting with it
  *	   |   OUTCOME_FAILED ----> failed      OUTCOME_RESTART --> count_restart():
  *	   |                                      too many without a new checkpoint --> failed
  *	   |     pause, then all hosts answer         |
@@ -25,6 +26,7 @@
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
+ *	a lost host answers again	look_for_lost_hosts() here, with --elastic
  *	the supervisor dies		the kernel sends SIGUSR1 to the job, which saves and stops;
  *					nobody restarts it
  */
@@ -44,6 +46,7 @@
 #include "share/base/journal.h"
 #include "share/base/text.h"
 #include "train/common/control.h"
+#include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
 #include "train/launch/run/supervise.h"
@@ -65,6 +68,7 @@ struct attempt_loop {
 	struct supervisor sup;
 	struct outcome job_outcome;
 	struct roll_call roll_call;
+	struct host_return host_return;
 	char *journal, *hostfile,
 		*kill_request;	/* owned paths; the last one asks for an end at once */
 	char event[300];	/* the last event, for state.json */
@@ -76,6 +80,7 @@ struct attempt_loop {
 	double began, started, stopped_at;
 	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
+	bool is_taking_back;		   /* this job was asked to stop for a host's return */
 	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
 	int64_t checkpoint;		   /* step of the newest one; -1: none */
 };
@@ -252,6 +257,34 @@ static void check_ranks_begun(struct attempt_loop *l)
 	}
 }
 
+/* With --elastic: ask the ranks to save and stop when a lost host may be taken back. */
+static void look_for_lost_hosts(struct attempt_loop *l)
+{
+	char news[200];
+
+	if (l->waiting || l->sup.is_asked || l->is_taking_back || !l->job_outcome.has_begun ||
+	    l->job_outcome.reason[0])
+		return;
+	l->is_taking_back =
+		host_return_look(&l->host_return, l->job_outcome.saves, clock_mono_s(), news);
+	if (l->is_taking_back) {
+		supervise_log(&l->sup, "asked the training to save and stop, to continue with the "
+				       "hosts that answer again");
+		supervise_interrupt_job(&l->sup);
+	} else if (news[0]) {
+		supervise_log(&l->sup, "%s", news);
+		snprintf(l->event, sizeof(l->event), "%s", news);
+		write_run_state(l, l->last_state, -1);
+	}
+}
+
+static void end_host_looks(void *context)
+{
+	struct attempt_loop *l = context;
+
+	host_return_end_job(&l->host_return);
+}
+
 /* The ranks catch signals from the record "start" on. */
 static bool ranks_have_begun(void *context)
 {
@@ -300,6 +333,7 @@ static enum supervise_request supervisor_tick(void *context)
 	}
 	check_ranks_begun(l);
 	update_run_state(l);
+	look_for_lost_hosts(l);
 	return request;
 }
 
@@ -320,10 +354,11 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	outcome_begin_job(&l->job_outcome);
 	unlink(l->kill_request);
 	l->sup.mpirun = strcmp(c.all[0], l->a->trainer) != 0;
-	l->waiting = false;
+	l->waiting = l->is_taking_back = false;
 	l->delay_noted = l->begin_timed_out = false;
 	l->stopped_at = 0;
 	l->started = clock_mono_s();
+	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
 	rc = supervise_run_job(&l->sup, (const char *const *)c.all, status, e);
 	outcome_update(&l->job_outcome);
@@ -403,14 +438,26 @@ static bool go_on_without_leaving_host(struct attempt_loop *l, char why[160])
 		 (long long)rank, host ? " on " : "", host ? host : "");
 	if (!host || !l->a->conf->elastic || l->roll_call.hosts.n < 2)
 		return false;
-	snprintf(l->roll_call.leaving, sizeof(l->roll_call.leaving), "%s", host);
+	roll_call_leave_out(&l->roll_call, host);
+	return true;
+}
+
+/* The ranks saved and stopped because a lost host answers, and nobody else asked. */
+static bool go_on_with_returned_host(struct attempt_loop *l, enum outcome_verdict v, bool was_asked)
+{
+	if (v != OUTCOME_STOPPED || !l->is_taking_back || was_asked || l->job_outcome.by_file)
+		return false;
+	record_run_event(l, "info",
+			 "the training saved and stopped at step %lld to continue with "
+			 "the hosts that answer again",
+			 (long long)l->job_outcome.step);
 	return true;
 }
 
 /* Pause until all needed hosts answer. false: somebody asked to stop. */
 static bool wait_for_next_attempt(struct attempt_loop *l)
 {
-	double wait = restart_delay_s(l);
+	double wait = l->is_taking_back ? 0 : restart_delay_s(l);
 
 	l->waiting = true;
 	update_run_state(l);
@@ -444,6 +491,11 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 		*v = OUTCOME_RESTART;
 		snprintf(why, sizeof(why), "did not begin");
 	}
+	if (go_on_with_returned_host(l, *v, was_asked))
+		return true;
+	l->is_taking_back = false;
+	if (*v == OUTCOME_RESTART && !l->job_outcome.saves)
+		host_return_suspects(&l->host_return, l->roll_call.left_out);
 	again = *v == OUTCOME_RESTART ||
 		(*v == OUTCOME_LEAVING && go_on_without_leaving_host(l, why));
 	if (again && count_restart(l, why))
@@ -492,6 +544,9 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 		rc = outcome_open(&l->job_outcome, l->journal, e);
 	if (!rc)
 		rc = roll_call_open(&l->roll_call, a, e);
+	if (!rc)
+		rc = host_return_open(&l->host_return, a,
+				      env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);
 	l->checkpoint = rundir_last_checkpoint(a->dir);
 	free(console);
 	free(progress);
@@ -507,6 +562,7 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 			 .tick = supervisor_tick,
 			 .line_seen = read_job_line,
 			 .has_begun = ranks_have_begun,
+			 .ended = end_host_looks,
 			 .context = &l,
 			 .signals = -1,
 			 .console = -1,
@@ -524,6 +580,7 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 	supervise_close(&l.sup);
 	outcome_close(&l.job_outcome);
 	roll_call_close(&l.roll_call);
+	host_return_close(&l.host_return);
 	free(l.journal);
 	free(l.hostfile);
 	free(l.kill_request);

@@ -3,7 +3,8 @@
  * host, until the run ends, is asked to stop, or its walltime is over.
  *
  * The first restart waits 5 s ($WERKBANK_BACKOFF: another number), each further one twice as long,
- * at most 5 minutes. It waits for hosts that do not answer, or with --elastic goes on without them.
+ * at most 5 minutes. It waits for hosts that do not answer, or with --elastic goes on without them
+ * and takes them back later (host_return.h).
  * The run fails after --restarts restarts without a new checkpoint. The head of attempts.c has the
  * states.
  */

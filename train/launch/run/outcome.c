@@ -56,6 +56,8 @@ void outcome_begin_job(struct outcome *o)
 	o->reason[0] = 0;
 	o->exit = 0;
 	o->signalled = -1;
+	o->by_file = false;
+	o->saves = 0;
 	o->failure = (struct mpirun_failure){ .rank = -1 };
 }
 
@@ -72,11 +74,13 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
 	} else if (!strcmp(kind, "save")) {
 		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));
+		o->saves++;
 	} else if (!strcmp(kind, "stop")) {
 		snprintf(o->reason, sizeof(o->reason), "%s",
 			 json_text(json_get(r, "reason"), "failed"));
 		o->exit = (int)json_integer(json_get(r, "exit"), 0);
 		o->signalled = json_integer(json_get(r, "rank"), -1);
+		o->by_file = !strcmp(json_text(json_get(r, "by"), ""), "control");
 	}
 }
 

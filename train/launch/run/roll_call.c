@@ -28,12 +28,26 @@ static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const
 int roll_call_open(struct roll_call *r, const struct attempts *a, struct err *e)
 {
 	*r = (struct roll_call){ .a = a };
+	if (a->hosts && a->hosts->n) {
+		r->left_out = mem_alloc(a->hosts->n, sizeof(*r->left_out), e);
+		if (!r->left_out)
+			return e->code;
+	}
 	return copy_selected_hosts(&r->hosts, a->hosts, NULL, e);
 }
 
 void roll_call_close(struct roll_call *r)
 {
 	hosts_free(&r->hosts);
+	free(r->left_out);
+	r->left_out = NULL;
+}
+
+void roll_call_leave_out(struct roll_call *r, const char *host)
+{
+	for (size_t i = 0; r->a->hosts && i < r->a->hosts->n; i++)
+		if (!strcmp(r->a->hosts->all[i].name, host))
+			r->left_out[i] = true;
 }
 
 /* Write "b, c, d and 3 more" for the hosts that did not answer. */
@@ -71,7 +85,7 @@ static int query_hosts_alive(const struct roll_call *r, bool *there, struct err 
 	if (!rc)
 		rc = remote_run(jobs, all->n, &how, e);
 	for (size_t i = 0; !rc && i < all->n; i++)
-		there[i] = jobs[i].status == 0 && strcmp(all->all[i].name, r->leaving) != 0;
+		there[i] = jobs[i].status == 0 && !r->left_out[i];
 	if (jobs)
 		remote_free(jobs, all->n);
 	free(jobs);
@@ -106,7 +120,7 @@ enum roll_call_answer roll_call_query(struct roll_call *r, char news[300])
 		snprintf(news, 300, "going on without %s: %zu of %zu hosts", missing, n, all->n);
 	else if (n > before)
 		snprintf(news, 300, "all %zu hosts answer again", n);
-	r->leaving[0] = 0; /* it may be there again for a later attempt */
+	memset(r->left_out, 0, all->n * sizeof(*r->left_out)); /* for this query only */
 	if (!rc && (n == all->n || (r->a->conf->elastic && n)))
 		rc = copy_selected_hosts(&r->hosts, all, there, &e);
 	else

@@ -4,6 +4,8 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_ROLL_CALL_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_ROLL_CALL_H
 
+#include <stdbool.h>
+
 #include "share/base/err.h"
 #include "train/launch/hosts/hosts.h"
 #include "train/launch/run/attempts.h"
@@ -11,7 +13,7 @@
 struct roll_call {
 	const struct attempts *a; /* borrowed */
 	struct hosts hosts;	  /* owned: of the next attempt; n is 0: only this host */
-	char leaving[128];	  /* a host that counts as missing in the next query; "": none */
+	bool *left_out;		  /* owned: (hosts of a) count as missing in the next query */
 };
 
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
@@ -19,6 +21,9 @@ enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
 /* Begin with all hosts. Call roll_call_close() in any case. */
 int roll_call_open(struct roll_call *r, const struct attempts *a, struct err *e);
 void roll_call_close(struct roll_call *r);
+
+/* The host of this name counts as missing in the next query. */
+void roll_call_leave_out(struct roll_call *r, const char *host);
 
 /*
  * Run "true" on all hosts. READY: hosts holds the hosts that answered: all of them, or with

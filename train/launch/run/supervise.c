@@ -289,6 +289,12 @@ void supervise_stop_job(struct supervisor *s, int signal)
 			 "ends it at once");
 }
 
+void supervise_interrupt_job(struct supervisor *s)
+{
+	if (s->proc.pid >= 0 && !s->is_asked)
+		proc_signal(s->proc.pid, SIGUSR1);
+}
+
 void supervise_kill_job(struct supervisor *s)
 {
 	if (!s->is_asked)
@@ -427,6 +433,8 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 	if (rc)
 		return rc;
 	watch_job(s, status);
+	if (s->ended)
+		s->ended(s->context);
 	end_leftover_children();
 	if (s->line.len)
 		end_console_line(s);

@@ -33,6 +33,7 @@ struct supervisor {
 	void (*line_seen)(void *context,
 			  const char *text); /* a line of the job's output; NULL: none */
 	bool (*has_begun)(void *context);    /* can the ranks save now? NULL: yes */
+	void (*ended)(void *context);	     /* the job's first process has ended; NULL: none */
 	void *context;
 	/* for the caller to read */
 	bool has_output; /* the job wrote to standard error */
@@ -72,6 +73,12 @@ bool supervise_pause(struct supervisor *s, double seconds);
  * once. A repeated call has no effect. signal: the request's signal; 0: a tick.
  */
 void supervise_stop_job(struct supervisor *s, int signal);
+
+/*
+ * Ask the ranks to save and stop although nobody asked for the end of the run: the caller starts
+ * another job. A request to stop may still come.
+ */
+void supervise_interrupt_job(struct supervisor *s);
 
 /* End the job at once on request: was_killed. */
 void supervise_kill_job(struct supervisor *s);
