@@ -29,6 +29,9 @@ says "status" 0 '^one: stopped: diverged at step [0-9]+' "$wb" status -C "$w" on
 says "status --json" 0 '"state":"stopped".*"exit":79,"end":"diverged at step [0-9]+".*"warning":"Training has diverged' "$wb" status -C "$w" --json one
 says "a resume ends in the same way" 79 "$message" sick one
 ended one 2
+says "seen at the last planned step" 79 "$message" train short --steps "$(step one)" --noam-factor 40 --warmup 40 --clip 0 \
+	--stop-on diverged
+ended short 1
 says "detached" 0 '' sick apart --detach
 holds "it ends" is_over apart
 ended apart 1

@@ -124,6 +124,8 @@ static int finish_training(struct trainer *t, struct err *e)
 		return e->code;
 	if (trainer_must_stop(t, asks) && t->progress.evaluated_step != t->state.step)
 		return stop_on_request(t, e);
+	if (asks[ASK_DIVERGED])
+		return stop_diverged(t, e);
 	return record_last_telemetry(t, e) ? e->code : report_stop(t, why_finished(t), 0, e);
 }
 
