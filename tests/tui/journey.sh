@@ -210,7 +210,7 @@ train_again() {
 
 journey() {
 	size=$1x$2
-	rm -rf "$here/start" "$here/state" && mkdir "$here/start" # the state has the last tab
+	rm -rf "$here/start" && mkdir "$here/start" # the last tab of another workspace does not count
 	$tmux new-session -d -x "$1" -y "$2" "cd '$here/start' && WERKBANK_HOME='$here/ws-$1' '$wb' 2>'$here/stderr'; echo ended \$?; sleep 60" ||
 		{ echo "tmux cannot start here"; exit 77; }
 	prepare_and_look

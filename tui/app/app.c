@@ -139,13 +139,13 @@ static int set_clock(struct app *a, struct err *e)
 
 /*
  * The first tab: from --view, else the run view for "watch", else the last tab of the previous
- * session, else home.
+ * session in this workspace, else home.
  */
 static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
 	const char *name = c->view	? c->view
 			   : c->command ? "run"
-					: context_get_saved(&a->context, "view");
+					: app_saved_view(a);
 
 	*tab = TAB_HOME;
 	for (int i = 0; name && i < TAB_COUNT; i++)

@@ -90,5 +90,7 @@ int app_load_theme(struct app *a, const char *name, struct err *e);
 /* Read and write the saved state; failures are ignored. */
 void app_load_state(struct app *a);
 void app_save_state(struct app *a);
+/* The last tab of the previous session; NULL: that session had another workspace. Borrowed. */
+const char *app_saved_view(const struct app *a);
 
 #endif
