@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -197,10 +196,7 @@ static void *busy_thread(void *arg)
 /* This rank's share of the host's processors. */
 static int count_own_processors(const struct measuring *m)
 {
-	cpu_set_t mine;
-	int n = sched_getaffinity(0, sizeof(mine), &mine) ? 1 : CPU_COUNT(&mine);
-
-	return MIN(MAX(n / m->c->local_size, 1), MAX_THREADS);
+	return MIN(m->c->cores, MAX_THREADS);
 }
 
 /* Seconds that n threads need for the work, each for all rounds. */

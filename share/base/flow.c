@@ -3,11 +3,11 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -188,9 +188,5 @@ int flow_run(const struct flow *f, struct err *e)
 
 int flow_threads(int asked)
 {
-	cpu_set_t set;
-
-	if (asked > 0)
-		return MIN(asked, MAX_THREADS);
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : MIN(CPU_COUNT(&set), MAX_THREADS);
+	return MIN(asked > 0 ? asked : cores_count(), MAX_THREADS);
 }

@@ -12,6 +12,11 @@ unset WERKBANK_HOME WERKBANK_RUN
 doctor() { env "$@" "$wb" doctor -C "$tmp/w"; }
 
 says "it finds the processor" 0 '^processor .*vectors: (AVX-512|AVX2|plain)' doctor
+says "one core, by taskset" 0 '^processor .*, 1 thread;' taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$wb" doctor -C "$tmp/w"
+mkdir -p "$tmp/one/self" "$tmp/one/fs/cgroup/box"
+echo '0::/box' >"$tmp/one/self/cgroup"
+echo '90000 100000' >"$tmp/one/fs/cgroup/box/cpu.max"
+says "one core, by its cgroup" 0 '^processor .*[ ,]1 thread;' doctor WERKBANK_PROC_ROOT="$tmp/one" WERKBANK_SYS_ROOT="$tmp/one"
 says "it compares fp32 and bf16, if the processor has both" 0 "^matrix products +(good|limited) .*($(grep -q avx512_bf16 /proc/cpuinfo && echo GFLOP/s in fp32 || echo own code))" doctor
 says "all programs are there" 0 '^programs +good .* complete' doctor
 says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(created when first needed\\)" doctor

@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "share/base/clock.h"
+#include "share/base/cores.h"
 #include "share/base/mem.h"
 
 static int one_sum_floats(struct comm *c, float *x, size_t n, struct err *e)
@@ -93,6 +94,7 @@ static void comm_open_single(struct comm *c)
 		.name = "one",
 		.size = 1,
 		.local_size = 1,
+		.cores = cores_count(),
 		.threads = true,
 		.sum_floats = one_sum_floats,
 		.sum_doubles = one_sum_doubles,

@@ -44,6 +44,7 @@ struct comm {
 	const char *name;	    /* "one", "mpi", "mpi and nccl" */
 	int rank, size;		    /* of this process; ranks of the job */
 	int local_rank, local_size; /* among the ranks on this host */
+	int cores;		    /* of this host, for this rank: see cores_share() */
 	bool threads;		    /* any thread may call, several at the same time */
 	void *state;		    /* owned by the implementation */
 	struct gpus *gpus;	    /* owned, see comm_nccl.h; NULL: no GPU-to-GPU communication */

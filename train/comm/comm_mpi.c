@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -317,9 +318,11 @@ static void mpi_close(struct comm *c)
 
 static int mpi_find_local_rank(struct comm *c, struct err *e)
 {
+	int64_t users[CORES_MAX];
 	MPI_Comm host;
 	int rc;
 
+	cores_mask(users);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c->size);
@@ -329,7 +332,11 @@ static int mpi_find_local_rank(struct comm *c, struct err *e)
 		return mpi_set_error(c, rc, "find the ranks of its host", e);
 	MPI_Comm_rank(host, &c->local_rank);
 	MPI_Comm_size(host, &c->local_size);
+	rc = MPI_Allreduce(MPI_IN_PLACE, users, CORES_MAX, MPI_INT64_T, MPI_SUM, host);
 	MPI_Comm_free(&host);
+	if (rc)
+		return mpi_set_error(c, rc, "divide the cores of its host", e);
+	c->cores = cores_share(users, c->local_size);
 	return 0;
 }
 

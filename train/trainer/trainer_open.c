@@ -139,14 +139,11 @@ int trainer_gpu(const struct trainer *t)
 	return (int)t->conf->gpu + t->comm->local_rank;
 }
 
-/* The ranks of a host share its processor cores. */
 int trainer_threads(const struct trainer *t)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
 	if (t->conf->threads || t->comm->local_size == 1)
 		return (int)t->conf->threads;
-	return (int)MAX(cores / t->comm->local_size, 1);
+	return t->comm->cores;
 }
 
 /* Options of the reduction of gradients, or with local steps of changes of weights. */

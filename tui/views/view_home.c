@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -69,9 +70,9 @@ static void read_host_load(struct home *h, const struct app_context *w)
 	known = !statvfs(w->workspace, &v) || !statvfs(".", &v);
 	if (getloadavg(&load, 1) < 1)
 		load = NAN;
-	snprintf(h->host, sizeof(h->host), "%s: %ld core%s, load %.1f, memory %s, disk %s free",
-		 name, sysconf(_SC_NPROCESSORS_ONLN), text_plural(sysconf(_SC_NPROCESSORS_ONLN)),
-		 load, format_bytes(memory, (double)pages * (double)page),
+	snprintf(h->host, sizeof(h->host), "%s: %d core%s, load %.1f, memory %s, disk %s free",
+		 name, cores_count(), text_plural(cores_count()), load,
+		 format_bytes(memory, (double)pages * (double)page),
 		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
@@ -111,8 +112,7 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 		.ssh = t->task->conf->ssh,
 		.starter = t->task->conf->launcher,
 		.launcher = t->launcher,
-		.oversubscribed =
-			t->is_local && hosts_total_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN)
+		.oversubscribed = t->is_local && hosts_total_slots(&t->hosts) > cores_count()
 	};
 	int rc = mpirun_write_hostfile(&how, e);
 

@@ -1,33 +1,15 @@
 /* probe_machine.c - facts about cores, memory, GPUs and limits of this host; see probe.h */
 #include <glob.h>
 #include <pwd.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/probe.h"
-
-/* Cores that this process may use: the affinity mask and the cgroup may allow fewer than exist. */
-static int64_t count_cores(void)
-{
-	cpu_set_t set;
-	int64_t cores = sysconf(_SC_NPROCESSORS_ONLN), limited;
-	long long quota, period;
-	char line[80];
-
-	if (!sched_getaffinity(0, sizeof(set), &set))
-		cores = CPU_COUNT(&set);
-	if (file_first_line("/sys/fs/cgroup/cpu.max", line, sizeof(line)) &&
-	    sscanf(line, "%lld %lld", &quota, &period) == 2 && period > 0) {
-		limited = MAX(1, (quota + period - 1) / period);
-		cores = MIN(cores, limited);
-	}
-	return cores;
-}
 
 static void put_memory_facts(struct json_writer *w)
 {
@@ -125,7 +107,7 @@ void probe_write_machine(struct json_writer *w)
 
 	if (file_first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
 		json_put_str(w, "boot", boot);
-	json_put_int(w, "cores", count_cores());
+	json_put_int(w, "cores", cores_count());
 	put_memory_facts(w);
 	put_gpu_facts(w);
 	put_limit_facts(w);

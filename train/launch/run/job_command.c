@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
@@ -162,12 +163,10 @@ int64_t job_host_mb(const struct job *j, int32_t slots)
 	return j->rank_mb ? SLACK(j->rank_mb * slots) + HOST_EXTRA_MB : 0;
 }
 
-/* The nodes are assumed to have as many cores as this host. */
+/* The nodes are assumed to have as many cores as this host; limits of this log-in do not hold there. */
 static void forecast_cores(struct job *j)
 {
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	j->threads = j->conf->threads ? j->conf->threads : MAX(cores / j->slots, 1);
+	j->threads = j->conf->threads ? j->conf->threads : MAX(cores_online() / j->slots, 1);
 }
 
 /* ---- input and output ---- */

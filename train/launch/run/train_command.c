@@ -17,6 +17,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
@@ -181,14 +182,13 @@ static int load_training(struct training *t, struct err *e)
 /* More ranks than cores on a host? Assumes that other hosts have as many cores as this one. */
 static bool is_oversubscribed(const struct training *t)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t most = mpirun_is_local(t->attempts.hosts)
 			       ? attempts_rank_count(&t->attempts, t->attempts.hosts)
 			       : 0;
 
 	for (size_t i = 0; i < t->hosts.n; i++)
 		most = MAX(most, t->hosts.all[i].slots);
-	return cores > 0 && most > cores;
+	return most > cores_count();
 }
 
 static int read_training_hosts(struct training *t, struct err *e)

@@ -1,0 +1,35 @@
+/*
+ * cores.h - the processor cores that this process may use.
+ *
+ * A host may have more cores than a process may use: taskset, mpirun or Slurm set an affinity mask, and a container or a
+ * unit of systemd has a limit in its cgroup. More threads than that only wait for each other.
+ */
+#ifndef WERKBANK_BASE_CORES_H
+#define WERKBANK_BASE_CORES_H
+
+#include <stdint.h>
+
+#define CORES_MAX 4096 /* cores of a host; more are ignored */
+
+/* Cores of this host, whatever this process may use. At least 1. */
+int cores_online(void);
+
+/* Cores that this process may use: of its affinity mask, at most the limit of its cgroup. At least 1. */
+int cores_count(void);
+
+/*
+ * The CPU limit of this process's cgroup and of all cgroups around it, in cores; 0: no limit. proc, sys: "/proc", "/sys";
+ * tests pass other folders. cgroup version 2: cpu.max; version 1: cpu.cfs_quota_us, cpu.cfs_period_us.
+ */
+double cores_cgroup_limit(const char *proc, const char *sys);
+
+/* users[i] = 1 if this process may use core i, else 0. */
+void cores_mask(int64_t users[CORES_MAX]);
+
+/*
+ * The share of one of so many processes of this host, in whole cores, at least 1. users: the sums of their masks. A core
+ * that several of them may use is divided, a core of this process alone is not; the limit of the cgroup is divided.
+ */
+int cores_share(const int64_t users[CORES_MAX], int processes);
+
+#endif

@@ -1,0 +1,154 @@
+/* t_cores.c - cores that a process may use: affinity masks, limits of cgroups, shares of several processes */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "share/base/cores.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/util.h"
+#include "tests/test.h"
+
+/* Write a file of the fake trees "proc" and "sys" of this test. */
+static void fake(const char *name, const char *text)
+{
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/%s", test_folder(), name);
+
+	if (!check(path != NULL))
+		return;
+	*strrchr(path, '/') = 0;
+	check_int(file_make_folders(path, &e), 0);
+	path[strlen(path)] = '/';
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+	free(path);
+}
+
+static double fake_limit(void)
+{
+	char proc[300], sys[300];
+
+	snprintf(proc, sizeof(proc), "%s/proc", test_folder());
+	snprintf(sys, sizeof(sys), "%s/sys", test_folder());
+	return cores_cgroup_limit(proc, sys);
+}
+
+TEST(cores_cgroup_version_2)
+{
+	check_near(fake_limit(), 0, 0); /* no files at all */
+	fake("proc/self/cgroup", "0::/a.slice/b.scope\n");
+	check_near(fake_limit(), 0, 0);
+	fake("sys/fs/cgroup/a.slice/b.scope/cpu.max", "max 100000\n");
+	check_near(fake_limit(), 0, 0);
+	fake("sys/fs/cgroup/a.slice/b.scope/cpu.max", "350000 100000\n");
+	check_near(fake_limit(), 3.5, 1e-9);
+	/* a cgroup around it has a smaller limit; one beside it does not count */
+	fake("sys/fs/cgroup/a.slice/cpu.max", "200000 100000\n");
+	fake("sys/fs/cgroup/c.slice/cpu.max", "100000 100000\n");
+	check_near(fake_limit(), 2, 1e-9);
+	/* in a container the path is that of the host, and the root is the container */
+	fake("proc/self/cgroup", "0::/docker/0123\n");
+	check_near(fake_limit(), 0, 0);
+	fake("sys/fs/cgroup/cpu.max", "150000 100000\n");
+	check_near(fake_limit(), 1.5, 1e-9);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const odd[] = { "", "x y\n", "100000 0\n", "-1 100000\n" };
+
+		fake("sys/fs/cgroup/cpu.max", odd[i]);
+		check_near(fake_limit(), 0, 0);
+	}
+}
+
+TEST(cores_cgroup_version_1)
+{
+	fake("proc/self/cgroup",
+	     "12:cpuset:/job\n4:cpu,cpuacct:/job/step\n3:cpuacct:/other\n1:name=systemd:/\n0::/\n");
+	fake("sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_quota_us", "-1\n");
+	fake("sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_period_us", "100000\n");
+	check_near(fake_limit(), 0, 0);
+	fake("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+	fake("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "20000\n");
+	check_near(fake_limit(), 2.5, 1e-9);
+	/* another controller has files of this name: they are not of the cpu controller */
+	fake("sys/fs/cgroup/cpuset/job/cpu.cfs_quota_us", "10000\n");
+	fake("sys/fs/cgroup/cpuset/job/cpu.cfs_period_us", "20000\n");
+	check_near(fake_limit(), 2.5, 1e-9);
+}
+
+/* Let cores_count() and cores_share() read the fake trees, which have no limit at first. */
+static void use_fake_trees(void)
+{
+	char proc[300], sys[300];
+
+	snprintf(proc, sizeof(proc), "%s/proc", test_folder());
+	snprintf(sys, sizeof(sys), "%s/sys", test_folder());
+	setenv("WERKBANK_PROC_ROOT", proc, 1);
+	setenv("WERKBANK_SYS_ROOT", sys, 1);
+}
+
+/* The first core of this process's mask; -1: none. */
+static int first_core(void)
+{
+	int64_t users[CORES_MAX];
+
+	cores_mask(users);
+	for (int i = 0; i < CORES_MAX; i++)
+		if (users[i])
+			return i;
+	return -1;
+}
+
+TEST(cores_counts)
+{
+	int64_t users[CORES_MAX];
+	const int first = first_core();
+	cpu_set_t one;
+	int n = 0;
+
+	use_fake_trees();
+	cores_mask(users);
+	for (int i = 0; i < CORES_MAX; i++)
+		n += users[i] > 0;
+	check(n >= 1);
+	check_int(cores_count(), n);
+	check_int(cores_share(users, 1), n);
+	for (int i = 0; i < CORES_MAX; i++)
+		users[i] *= n; /* as many ranks as cores, all with the same mask */
+	check_int(cores_share(users, n), 1);
+	fake("proc/self/cgroup", "0::/\n");
+	fake("sys/fs/cgroup/cpu.max", "20000 100000\n");
+	check_int(cores_count(), 1);
+	check_int(flow_threads(0), 1);
+	check_int(flow_threads(2), 2); /* asked for by the user */
+	fake("sys/fs/cgroup/cpu.max", "900000000 100000\n");
+	check_int(cores_count(), n);
+	/* a mask of one core, as of a rank that is bound: all of it is the rank's own */
+	if (!check(first >= 0 && first < CPU_SETSIZE))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	check_int(sched_setaffinity(0, sizeof(one), &one), 0);
+	check_int(cores_count(), 1);
+	check_int(flow_threads(0), 1);
+	cores_mask(users);
+	check_int(cores_share(users, n), 1);
+	check(cores_online() >= n);
+}
+
+/* Ranks with cores of their own keep them all; ranks with a common mask divide it. */
+TEST(cores_shares)
+{
+	int64_t users[CORES_MAX];
+	int n = 0;
+
+	use_fake_trees();
+	cores_mask(users);
+	for (int i = 0; i < CORES_MAX; i++)
+		n += users[i] > 0;
+	/* the cores of others do not matter */
+	users[CORES_MAX - 1] = 3;
+	check_int(cores_share(users, 4), MAX(1, cores_count()));
+	for (int i = 0; i < CORES_MAX; i++)
+		users[i] *= 2;
+	check_int(cores_share(users, 2), MAX(1, n / 2));
+}
