@@ -40,6 +40,8 @@ static void train_catch_signals(void)
 
 	memset(&how, 0, sizeof(how));
 	how.sa_handler = on_signal;
+	how.sa_flags =
+		SA_RESTART; /* a repeated request must not disturb a checkpoint being written */
 	sigemptyset(&how.sa_mask);
 	sigemptyset(&caught);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
@@ -367,6 +369,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int rc = conf_init(&c, &e);
 
+	file_limit_as_error();
 	if (!rc)
 		rc = train_run_command(&c, &argc, &argv, &e);
 	rc = conf_exit_status(&c, rc, &e);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "share/base/err.h"
+#include "share/base/file.h"
 #include "share/conf/conf.h"
 #include "tui/app/commands.h"
 
@@ -11,8 +12,10 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc = commands_exec_sister(argv, &e);
+	int rc;
 
+	file_limit_as_error();
+	rc = commands_exec_sister(argv, &e);
 	if (!rc)
 		rc = conf_init(&c, &e);
 	if (!rc)

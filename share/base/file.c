@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,4 +337,9 @@ int64_t file_size(const char *path)
 	struct stat s;
 
 	return stat(path, &s) == 0 && S_ISREG(s.st_mode) ? (int64_t)s.st_size : -1;
+}
+
+void file_limit_as_error(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
 }

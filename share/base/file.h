@@ -93,4 +93,10 @@ int64_t file_size(const char *path);
 /* "a/b" from its parts (printf), owned by the caller; NULL: ERR_NOMEM. */
 char *file_path(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * Let a write beyond the limit of the size of files (ulimit -f) fail with EFBIG; without this call the signal SIGXFSZ
+ * ends the program. Programs that this one starts inherit it.
+ */
+void file_limit_as_error(void);
+
 #endif

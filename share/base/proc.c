@@ -51,6 +51,9 @@ static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], i
 	if (flags & PROC_DIE_WITH_PARENT && (prctl(PR_SET_PDEATHSIG, death) || getppid() != parent))
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
+	/* a shell starts background jobs with SIGINT ignored, and mpirun would ignore it until it has a handler */
+	if (flags & PROC_OWN_GROUP)
+		signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (flags & PROC_HOLD_SIGTERM)

@@ -63,6 +63,15 @@ nobody_left() {
 		not_ok "$1: nobody is left" "$(ours "$all" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline"; done)"
 	fi
 }
+# run_details RUN : state.json and the ends of console.log and journal.jsonl, for messages
+run_details() {
+	printf '\n%s\n' "$(cat "$w/runs/$1/state.json" 2>/dev/null)"
+	tail -n 5 "$w/runs/$1/console.log" 2>/dev/null
+	tail -n 3 "$w/runs/$1/journal.jsonl" 2>/dev/null | cut -c 1-300
+}
+# is_program PID : has this child of the shell begun its program? Before, it is a copy of the shell, with the handlers
+# of its traps: it would swallow a signal, and the program would run on.
+is_program() { [ "$(readlink "/proc/$1/exe")" != "$(readlink "/proc/$$/exe")" ]; }
 train() {
 	run=$1
 	shift

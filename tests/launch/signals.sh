@@ -25,14 +25,15 @@ new_run() {
 }
 # stopped_early WHAT SECONDS STATUS ATTEMPT : run e ended within 10 s, can be resumed, and nobody calls it finished
 stopped_early() {
+	[ "$2" -le "$longest" ] || longest=$2
 	if [ "$2" -gt 10 ]; then
-		not_ok "$1" "the stop took $2 s"
+		not_ok "$1" "the stop took $2 s, status $3: $(run_details e)"
 	elif [ "$3" = 143 ] && [ "$(field e attempt)" != "$4" ]; then
 		ok "$1: before the launcher began"
 	elif [ "$(state e) $(field e exit) $3" = "stopped 75 75" ]; then
 		ok "$1"
 	else
-		not_ok "$1" "state $(state e), exit $(field e exit), status $3: $(tail -n 2 "$w/runs/e/console.log")"
+		not_ok "$1" "status $3: $(run_details e)"
 	fi
 }
 # early SECONDS RANKS fresh|resumed : stop a detached run, then one in the foreground
@@ -52,6 +53,7 @@ early() {
 	new_run e "$3"
 	"$wb" train -C "$w" --run e "$tmp/tiny.ini" --steps 3000 --micro-batches 3 --ranks "$2" >"$tmp/out" 2>&1 &
 	pid=$!
+	within 20 is_program $pid
 	sleep "$1"
 	began=$(date +%s)
 	kill -TERM $pid
@@ -61,6 +63,7 @@ early() {
 	stopped_early "$what, foreground" $took $got $attempt
 }
 
+longest=0
 times="0 0.4 1.1"
 [ "$how" = short ] || times=$(awk 'BEGIN { for (i = 0; i <= 50; i++) printf "%.1f ", i / 10 }')
 turn=0
@@ -74,6 +77,7 @@ for t in $times; do
 	done
 done
 nobody_left "early stops"
+echo "the longest early stop took $longest s"
 
 # ---- steps that are longer than the grace period ------------------------------------------------------------------
 

@@ -185,6 +185,41 @@ TEST(attempts_signal_again)
 	}
 }
 
+/* A request that the rank misses, or gets while it is suspended. The second one also comes in the file "control". */
+TEST(attempts_ask_again)
+{
+	runs_to((struct training){ .script = RANK
+				   "n=0\ntrap 'n=$((n + 1)); [ $n -lt 2 ] || ! grep -q stop "
+				   "$run/control || stops asked 75' USR1\nstarts\n"
+				   "kill -TERM $PPID\nuntil_asked\n",
+				   .ranks = 1,
+				   .status = 75 },
+		"\"event\":null,\"asked_by\":\"user\"");
+	runs_to(
+		(struct training){
+			.script = RANK
+			"trap 'stops asked 75' USR1\nstarts\nsupervisor=$PPID\n"
+			"(sleep 0.3; kill -TERM $supervisor) &\nkill -STOP $$\nuntil_asked\n",
+			.ranks = 1,
+			.status = 75 },
+		"\"event\":null,\"asked_by\":\"user\"");
+}
+
+/* A request that comes when the rank has crashed, while its output is still being read: no restart. */
+TEST(attempts_request_after_crash)
+{
+	runs_to(
+		(struct training){
+			.script = RANK
+			"starts\nline=$(printf %1000d 0)\n[ -e $w/again ] && stops finished 0\n"
+			": >$w/again\nsupervisor=$PPID\n{ yes $line | head -c 50000; kill "
+			"-TERM $supervisor; yes $line | head -c 300000; } >&2 &\nkill -9 $$\n",
+			.ranks = 1,
+			.restarts = 1,
+			.status = 75 },
+		"\"state\":\"stopped\"");
+}
+
 TEST(attempts_walltime)
 {
 	/* the time is over when the first output comes: the request must not get lost */

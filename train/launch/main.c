@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "share/base/err.h"
+#include "share/base/file.h"
 #include "share/base/proc.h"
 #include "share/conf/conf.h"
 #include "train/launch/hosts/hosts_command.h"
@@ -114,6 +115,7 @@ int main(int argc, char **argv)
 	bool hold = argc > 2 && !strcmp(argv[1], "_hold");
 	int parsed = argc;
 
+	file_limit_as_error();
 	if (agent)
 		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
 	if (hold)

@@ -136,8 +136,8 @@ static int handle_failed_save(struct trainer *t, const struct err *why, bool mus
 			 (long long)t->progress.saved_step);
 	if (must || t->progress.failed_saves >= FAILED_SAVES)
 		return err_set(e, ERR_IO,
-			       "cannot save the checkpoint of step %lld%s (%s): %.300s; free disk "
-			       "space and train again",
+			       "cannot save the checkpoint of step %lld%s (%s): %.300s; remove "
+			       "the cause and train again",
 			       (long long)t->state.step, must ? "" : ", nor the one before", newest,
 			       why->text);
 	t->progress.retry_save_at = clock_mono_s() + AGAIN_S;

@@ -302,7 +302,8 @@ static void show_launch(const struct run_status *s, struct buf *out)
 	if (s->event[0])
 		buf_printf(out, "  %s\n", s->event);
 	if (!strcmp(s->state, "lost"))
-		buf_add_str(out, "  the launcher died; run the same \"werkbank train\" command "
+		buf_add_str(out, "  the launcher ended without writing the final state; run the "
+				 "same \"werkbank train\" command "
 				 "again to resume "
 				 "from its last checkpoint\n");
 }

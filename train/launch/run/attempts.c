@@ -49,6 +49,7 @@
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
+#include "train/launch/run/run_handle.h"
 #include "train/launch/run/supervise.h"
 
 #define BACKOFF_S	5.0
@@ -292,6 +293,15 @@ static bool ranks_have_begun(void *context)
 
 	outcome_update(&l->job_outcome);
 	return l->job_outcome.has_begun;
+}
+
+/* mpirun may lose the signal, and a suspended rank cannot act on it. */
+static void repeat_stop_request(void *context)
+{
+	struct attempt_loop *l = context;
+
+	if (!l->job_outcome.reason[0])
+		run_handle_repeat_stop(l->a->dir->path);
 }
 
 static void read_job_line(void *context, const char *text)
@@ -563,6 +573,7 @@ int attempts_run(const struct attempts *a, int *status, struct err *e)
 			 .line_seen = read_job_line,
 			 .has_begun = ranks_have_begun,
 			 .ended = end_host_looks,
+			 .ask_again = repeat_stop_request,
 			 .context = &l,
 			 .signals = -1,
 			 .console = -1,

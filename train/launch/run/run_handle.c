@@ -239,6 +239,11 @@ int run_handle_request(const struct run_handle *l, const char *word, struct err 
 	return write_run_request(l, "control", word, e);
 }
 
+static bool is_rank_of_run(const struct leftover *l, const char *folder)
+{
+	return l->alive && l->rank >= 0 && !strcmp(l->folder, folder);
+}
+
 /* End the ranks of this run on this host; without them, mpirun ends the ranks on other hosts. */
 static int end_orphaned_ranks(const struct run_handle *l, struct err *e)
 {
@@ -248,7 +253,7 @@ static int end_orphaned_ranks(const struct run_handle *l, struct err *e)
 	int rc = leftover_read(&all, &n, e);
 
 	for (size_t i = 0; !rc && i < n; i++)
-		if (all[i].alive && all[i].rank >= 0 && !strcmp(all[i].folder, l->folder))
+		if (is_rank_of_run(&all[i], l->folder))
 			rc = leftover_end(&all[i], 0, &ended, e);
 	free(all);
 	return rc;
@@ -265,4 +270,21 @@ int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 		return end_orphaned_ranks(l, e);
 	return now ? write_run_request(l, "control.now", "now", e)
 		   : run_handle_request(l, "stop", e);
+}
+
+void run_handle_repeat_stop(char *folder)
+{
+	const struct run_handle l = { .folder = folder };
+	struct leftover *all = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	run_handle_request(&l, "stop", &ignored);
+	leftover_read(&all, &n, &ignored);
+	for (size_t i = 0; i < n; i++)
+		if (is_rank_of_run(&all[i], folder)) {
+			proc_signal(all[i].pid, SIGCONT);
+			proc_signal(all[i].pid, SIGUSR1);
+		}
+	free(all);
 }

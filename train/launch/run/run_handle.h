@@ -45,4 +45,10 @@ int run_handle_request(const struct run_handle *l, const char *word, struct err 
  */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e);
 
+/*
+ * For the supervisor: ask the ranks of the run in this folder again to save and stop, without mpirun: by the file
+ * "control", and by signals to the ranks on this host, which continue if they were suspended.
+ */
+void run_handle_repeat_stop(char *folder);
+
 #endif

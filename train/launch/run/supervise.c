@@ -30,6 +30,7 @@
  *
  *	to the job	mpirun						single rank
  *	STOPPING	SIGUSR1, which it forwards to the ranks		SIGUSR1
+ *			both again after ASK_AGAIN_S, then after twice that, and so on
  *	KILLING		SIGINT, after GRACE_S SIGKILL			SIGKILL
  *
  * The job starts with SIGTERM and SIGHUP blocked (PROC_HOLD_SIGTERM), because mpirun would end the
@@ -64,6 +65,7 @@
 #define LOG_REDRAWN_S  10.0 /* interval at which a redrawn line is copied to console.log */
 #define GRACE_S	       5.0  /* time for mpirun to end its ranks on all hosts */
 #define EARLY_GRACE_S  2.0  /* the same before the ranks have begun */
+#define ASK_AGAIN_S    5.0  /* from a request to save to its first repetition */
 #define LEAVE_S	       1.0  /* time for leftover processes to end, before and after SIGTERM */
 #define PROGRESS_BYTES 256  /* size of the file "progress" */
 
@@ -125,15 +127,31 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 
 /* ---- ticks ---- */
 
-/* Also sends the SIGKILL that supervise_end_job() planned. */
+/* SIGCONT: a suspended job cannot save. */
+static void ask_job_to_save(struct supervisor *s)
+{
+	const double now = clock_mono_s();
+
+	if (s->ask_at > 0 && s->ask_again)
+		s->ask_again(s->context);
+	proc_signal_group(s->proc.pid, SIGCONT);
+	proc_signal(s->proc.pid, SIGUSR1);
+	s->ask_at = now + MAX(now - s->asked_at, ASK_AGAIN_S);
+}
+
+/* Also sends what is due: a repeated request to save, the SIGKILL that supervise_end_job() planned. */
 static void obey_tick_request(struct supervisor *s, enum supervise_request request)
 {
 	if (request == SUPERVISE_STOP)
 		supervise_stop_job(s, 0);
 	else if (request == SUPERVISE_KILL && !s->was_killed)
 		supervise_kill_job(s);
-	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
+	if (s->proc.pid < 0)
+		return;
+	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at)
 		proc_signal_group(s->proc.pid, SIGKILL);
+	else if (s->ask_at > 0 && !(s->kill_at > 0) && clock_mono_s() >= s->ask_at)
+		ask_job_to_save(s);
 }
 
 /* A tick asks for a stop only once: its answer must never be dropped. */
@@ -284,7 +302,7 @@ void supervise_stop_job(struct supervisor *s, int signal)
 		return;
 	}
 	if (s->proc.pid >= 0)
-		proc_signal(s->proc.pid, SIGUSR1);
+		ask_job_to_save(s);
 	supervise_log(s, "asked the training to save and stop; Ctrl-C or \"werkbank stop --now\" "
 			 "ends it at once");
 }
@@ -325,8 +343,6 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 		*ended = *ended || proc_try_wait(&s->proc, status);
 		return;
 	}
-	if (*ended)
-		return;
 	switch (request_of_signal(s, (int)info.ssi_signo)) {
 	case SUPERVISE_STOP:
 		supervise_stop_job(s, (int)info.ssi_signo);
@@ -342,35 +358,30 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 
 /* ---- processes that a job leaves behind ---- */
 
-/* Send a signal to each of our children; 0: none. Returns the number of children. */
-static int signal_child_processes(int number)
+static void signal_child_processes(int number)
 {
 	char path[64], word[24];
-	int n = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
 	f = fopen(path, "re");
-	while (f && fscanf(f, "%23s", word) == 1) {
-		pid_t pid = (pid_t)strtol(word, NULL, 10);
-
-		n++;
-		if (number)
-			proc_signal(pid, number);
-	}
+	while (f && fscanf(f, "%23s", word) == 1)
+		proc_signal((pid_t)strtol(word, NULL, 10), number);
 	if (f)
 		fclose(f);
-	return n;
 }
 
+/* waitpid() knows whether a child is left; the list in /proc may lack some while others end. */
 static bool wait_children_gone(double seconds)
 {
 	double end = clock_mono_s() + seconds;
 
 	for (;;) {
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+		pid_t pid;
+
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 			;
-		if (!signal_child_processes(0))
+		if (pid < 0 && errno == ECHILD)
 			return true;
 		if (clock_mono_s() >= end)
 			return false;
@@ -398,10 +409,11 @@ static void watch_job(struct supervisor *s, int *status)
 
 	/*
 	 * After the end of the job, read the rest of the pipe, but do not wait for the end of file:
-	 * a leftover grandchild may keep it open.
+	 * a leftover grandchild may keep it open. A signal that arrives then waits for
+	 * supervise_pause(), so that a job that is to be restarted stops.
 	 */
 	while (!ended || open) {
-		struct pollfd p[2] = { { s->signals, POLLIN, 0 },
+		struct pollfd p[2] = { { ended ? -1 : s->signals, POLLIN, 0 },
 				       { open ? s->proc.err : -1, POLLIN, 0 } };
 
 		if (poll(p, 2, ended ? 0 : TICK_MS) < 0 && errno != EINTR)
@@ -425,7 +437,7 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 
 	assert(s->signals >= 0 && s->proc.err < 0); /* open, and no job is running */
 	s->has_output = false;
-	s->kill_at = 0;
+	s->kill_at = s->ask_at = 0;
 	s->logged = clock_mono_s();
 	rc = proc_start(&s->proc, argv,
 			PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT | PROC_HOLD_SIGTERM,
@@ -450,7 +462,9 @@ bool supervise_pause(struct supervisor *s, double seconds)
 	double end = clock_mono_s() + seconds;
 	int ignored;
 
-	while (!s->is_asked && clock_mono_s() < end) {
+	if (s->is_asked)
+		return false;
+	do { /* once in any case: a request may have come while the job ended */
 		struct pollfd p = { s->signals, POLLIN, 0 };
 		double left = MIN(end - clock_mono_s(), TICK_MS / 1000.0);
 		bool ended = false;
@@ -458,7 +472,7 @@ bool supervise_pause(struct supervisor *s, double seconds)
 		if (poll(&p, 1, (int)(MAX(left, 0.0) * 1000) + 1) > 0)
 			handle_supervisor_signal(s, &ignored, &ended);
 		run_supervisor_tick(s);
-	}
+	} while (!s->is_asked && clock_mono_s() < end);
 	return !s->is_asked;
 }
 

@@ -34,6 +34,7 @@ struct supervisor {
 			  const char *text); /* a line of the job's output; NULL: none */
 	bool (*has_begun)(void *context);    /* can the ranks save now? NULL: yes */
 	void (*ended)(void *context);	     /* the job's first process has ended; NULL: none */
+	void (*ask_again)(void *context); /* a request to save is repeated; NULL: by signal only */
 	void *context;
 	/* for the caller to read */
 	bool has_output; /* the job wrote to standard error */
@@ -48,6 +49,7 @@ struct supervisor {
 	double logged;	     /* monotonic seconds of the last line in console.log */
 	double asked_at;     /* monotonic seconds of the first request */
 	double kill_at;	     /* monotonic seconds of SIGKILL; 0: none planned */
+	double ask_at;	     /* monotonic seconds of the next request to save; 0: none asked */
 };
 
 /*
@@ -69,8 +71,9 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 bool supervise_pause(struct supervisor *s, double seconds);
 
 /*
- * Ask the job to save and stop. Ranks that have not begun have nothing to save: the job ends at
- * once. A repeated call has no effect. signal: the request's signal; 0: a tick.
+ * Ask the job to save and stop, and again from time to time until it ends: a signal may be lost on
+ * its way to the ranks. Ranks that have not begun have nothing to save: the job ends at once. A
+ * repeated call has no effect. signal: the request's signal; 0: a tick.
  */
 void supervise_stop_job(struct supervisor *s, int signal);
 
