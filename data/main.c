@@ -8,7 +8,6 @@
 #include "data/prep/prep.h"
 #include "data/shard/shortlist.h"
 #include "data/tools.h"
-#include "share/base/file.h"
 #include "share/conf/conf.h"
 
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
@@ -42,10 +41,8 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc;
+	int rc = data_main_run(&c, argc, argv, &e);
 
-	file_limit_as_error();
-	rc = data_main_run(&c, argc, argv, &e);
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;

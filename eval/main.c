@@ -12,7 +12,6 @@
 #include "eval/report/report.h"
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
-#include "share/base/file.h"
 #include "share/conf/conf.h"
 
 static int bleu_command(struct conf *c, struct err *e)
@@ -101,10 +100,8 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc;
+	int rc = run_eval_command(&c, argc, argv, &e);
 
-	file_limit_as_error();
-	rc = run_eval_command(&c, argc, argv, &e);
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;
