@@ -18,23 +18,25 @@
 #include "train/model/model.h"
 #include "train/trainer/trainer.h"
 
-static volatile sig_atomic_t stop_signal;
+static struct trainer_signals train_signals;
 
 /* The launcher's request, SIGUSR1, counts more than a SIGTERM before or after it. */
 static void on_signal(int number)
 {
-	if (stop_signal != SIGUSR1)
-		stop_signal = number;
+	if (number == SIGCONT)
+		train_signals.continued++;
+	else if (train_signals.stop != SIGUSR1)
+		train_signals.stop = number;
 }
 
 /*
  * SIGUSR1 is the launcher's request: mpirun forwards it to the ranks. SIGTERM and SIGINT come from
- * elsewhere: trainer_stop.c says what they mean. The launcher starts a rank with
+ * elsewhere: trainer_stop.c says what they mean, trainer_rescue.c what SIGCONT means. The launcher starts a rank with
  * SIGTERM blocked.
  */
 static void train_catch_signals(void)
 {
-	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1 };
+	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1, SIGCONT };
 	struct sigaction how;
 	sigset_t caught;
 
@@ -262,7 +264,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)
-		rc = trainer_run(c, &comm, &stop_signal, e);
+		rc = trainer_run(c, &comm, &train_signals, e);
 	leftover_remove_record(record);
 	free(folder);
 	is_orderly = rc == ERR_TEMPFAIL || rc == ERR_DIVERGED; /* all ranks saved and stopped */

@@ -141,7 +141,7 @@ static inline void set(struct conf *c, const char *name, const char *value)
 }
 
 /* Train in this process. There is no development set, so the evaluation writes a warning. */
-static inline int train(const struct conf *c, const volatile sig_atomic_t *stop, struct err *e)
+static inline int train(const struct conf *c, const struct trainer_signals *stop, struct err *e)
 {
 	struct comm comm;
 	int rc = comm_open(&comm, "one", NULL, NULL, e);
@@ -153,7 +153,7 @@ static inline int train(const struct conf *c, const volatile sig_atomic_t *stop,
 
 static inline bool trains(const struct conf *c)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct err e = { 0 };
 
 	if (!train(c, &never, &e))

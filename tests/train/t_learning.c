@@ -572,7 +572,7 @@ static void check_diverged_stop(int64_t step, int stops)
  */
 TEST(learning_stops_a_diverged_run)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct ckpt_state s = { 0 };
 	struct err e = { 0 };
 	struct conf c;

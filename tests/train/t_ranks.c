@@ -12,7 +12,7 @@ struct job {
 
 static void train_rank(struct comm *c, void *arg)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct job *j = arg;
 	struct err e = { 0 };
 
@@ -248,7 +248,7 @@ TEST(ranks_take_local_steps)
 
 static void fail_to_save(struct comm *c, void *arg)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct job *j = arg;
 	struct err e = { 0 };
 
@@ -296,7 +296,7 @@ TEST(ranks_outlive_one_failed_save)
 /* Impossible combinations are refused before anything is made. */
 static void refuse(struct comm *c, void *arg)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct job *j = arg;
 	struct err e = { 0 };
 

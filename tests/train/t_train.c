@@ -306,7 +306,7 @@ TEST(train_other_seeds_differ)
 
 TEST(train_stops_when_asked)
 {
-	static const volatile sig_atomic_t now = 1, never = 0;
+	static const struct trainer_signals now = { .stop = 1 }, never = { 0 };
 	struct conf c;
 	struct err e = { 0 };
 	double exit_status = 0;
@@ -352,7 +352,7 @@ static void check_end(const char *run, const char *why, const char *text)
 
 TEST(train_records_why_it_ended)
 {
-	static const volatile sig_atomic_t now = 1;
+	static const struct trainer_signals now = { .stop = 1 };
 	struct conf c;
 	struct err e = { 0 };
 
@@ -372,7 +372,7 @@ TEST(train_records_why_it_ended)
 
 TEST(train_refuses_a_mismatch)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct conf c;
 	struct err e = { 0 };
 
@@ -413,7 +413,7 @@ TEST(train_refuses_a_mismatch)
  */
 TEST(train_notices_divergence)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct dev_options options = { .threads = 1 };
 	struct conf c;
 	struct ckpt_state s = { 0 };
@@ -613,7 +613,7 @@ TEST(train_two_ranks_equal_one)
 
 TEST(train_more_ranks_than_micro_batches)
 {
-	static const volatile sig_atomic_t never;
+	static const struct trainer_signals never;
 	struct comm comm;
 	struct conf c;
 	struct err e = { 0 };

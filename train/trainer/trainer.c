@@ -25,6 +25,8 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 {
 	const double minutes = t->conf->max_minutes;
 
+	int rc;
+
 	memset(asks, 0, N_ASKS * sizeof(*asks));
 	trainer_own_stop(t, asks);
 	asks[ASK_STEP_MS] = (int64_t)(t->last_step.times.step * 1000);
@@ -39,8 +41,11 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 		asks[ASK_DIVERGED] = watch_must_stop(t);
 		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
 	}
-	if (t->comm->max_ints(t->comm, asks, N_ASKS, e))
-		return e->code;
+	trainer_allow_rescue(t, true);
+	rc = t->comm->max_ints(t->comm, asks, N_ASKS, e);
+	if (rc)
+		return rc;
+	trainer_allow_rescue(t, false);
 	t->stopping.step_ms = asks[ASK_STEP_MS];
 	return 0;
 }
@@ -176,14 +181,15 @@ static int run_training_loop(struct trainer *t, struct err *e)
 	return finish_training(t, e);
 }
 
-int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
+int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_signals *signals,
 		struct err *e)
 {
-	struct trainer t = { .conf = c, .comm = comm, .stop = stop };
+	struct trainer t = { .conf = c, .comm = comm, .signals = signals };
 	int rc = trainer_open(&t, e);
 
 	if (!rc)
 		rc = run_training_loop(&t, e);
+	trainer_rescue_after(&t, rc);
 	if (rc && rc != ERR_TEMPFAIL && rc != ERR_DIVERGED && t.records.journal) {
 		struct err ignored;
 

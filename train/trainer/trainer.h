@@ -19,13 +19,19 @@
 #include "share/conf/conf.h"
 #include "train/comm/comm.h"
 
+/* What signal handlers of the caller set. */
+struct trainer_signals {
+	volatile sig_atomic_t stop;	 /* the last signal that asks to stop; 0: none */
+	volatile sig_atomic_t continued; /* number of SIGCONTs */
+};
+
 /*
  * Train the run c->run of the workspace; c holds its recipe, after conf_apply_size(). 0: finished,
- * by steps, time or patience. ERR_TEMPFAIL: saved and stopped on request (*stop became non-zero, or
+ * by steps, time or patience. ERR_TEMPFAIL: saved and stopped on request (signals->stop became non-zero, or
  * "stop" in the run's control file). ERR_DIVERGED: saved and stopped by stop_on. After any other failure with several ranks the caller must
  * call comm->abort().
  */
-int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
+int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_signals *signals,
 		struct err *e);
 
 /*

@@ -6,6 +6,7 @@
  *	trainer_start.c        starting with the weights of another model
  *	trainer_step.c         one optimizer step
  *	trainer_stop.c         requests to stop, also in the middle of a step
+ *	trainer_rescue.c       saving by the first rank alone, when other ranks are lost
  *	trainer_local_steps.c  steps of each rank alone, between averages of the weights
  *	trainer_ema.c          the moving average of the weights
  *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
@@ -44,6 +45,7 @@
 #include "train/record/evaluations.h"
 #include "train/record/learning_watch.h"
 #include "train/record/metric_sinks.h"
+#include "train/trainer/trainer.h"
 #include "train/watch/heartbeat.h"
 #include "train/watch/telemetry.h"
 
@@ -60,6 +62,7 @@ struct step_meter {
 enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 
 struct local_steps;
+struct rescue;
 struct weight_changes;
 
 /* Cooperation of several ranks. */
@@ -129,10 +132,10 @@ struct trainer_records {
 };
 
 struct trainer {
-	const struct conf *conf;	   /* borrowed */
-	struct comm *comm;		   /* borrowed */
-	const volatile sig_atomic_t *stop; /* borrowed: not 0 after a signal that asks to stop */
-	char *workspace, *folder, *corpus; /* owned paths; folder is runs/NAME */
+	const struct conf *conf;	       /* borrowed */
+	struct comm *comm;		       /* borrowed */
+	const struct trainer_signals *signals; /* borrowed */
+	char *workspace, *folder, *corpus;     /* owned paths; folder is runs/NAME */
 
 	struct vocab *vocab;
 	struct shard *shard;
@@ -161,6 +164,7 @@ struct trainer {
 	struct trainer_progress progress;
 	struct trainer_last_step last_step;
 	struct trainer_stopping stopping;
+	struct rescue *rescue; /* owned; NULL: impossible here */
 	struct step_meter meter;
 	struct trainer_records records;
 	struct weight_changes *weight_changes; /* first rank, owned; NULL before changes_open() */
@@ -207,6 +211,17 @@ void trainer_own_stop(struct trainer *t, int64_t asks[N_STOP_ASKS]);
 bool trainer_must_stop(struct trainer *t, const int64_t asks[N_STOP_ASKS]);
 /* Between micro-batches: must the step end here? done: micro-batches of this rank in this step. */
 int trainer_cut_step(struct trainer *t, int64_t done, bool *cut, struct err *e);
+
+/*
+ * trainer_rescue.c: the first rank saves its state alone when other ranks are lost.
+ * trainer_rescue_open() belongs after the state is loaded. trainer_allow_rescue(): from now on the
+ * state does not change, or it may change; false waits for the end of a rescue under way.
+ * trainer_rescue_after(): the training loop has failed with this code.
+ */
+int trainer_rescue_open(struct trainer *t, struct err *e);
+void trainer_rescue_close(struct trainer *t);
+void trainer_allow_rescue(struct trainer *t, bool allow);
+void trainer_rescue_after(struct trainer *t, int code);
 
 /*
  * trainer_local_steps.c: with local_steps = k, each rank makes k optimizer steps alone: with its
@@ -296,7 +311,8 @@ void weight_change_find(const float *before, const float *now, size_t n_chunks, 
 int report_start(struct trainer *t, struct err *e);
 /* Write the record "train" if one is due, and the progress line. */
 int report_step(struct trainer *t);
-int report_save(struct trainer *t, int64_t bytes, double seconds);
+/* is_alone: by trainer_rescue.c */
+int report_save(struct trainer *t, int64_t bytes, double seconds, bool is_alone);
 /* An event in the journal and on standard error. */
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning about a sign of learning_watch.h: an event with the name of the sign. */

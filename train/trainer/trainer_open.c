@@ -603,12 +603,15 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || open_model(t, e) || trainer_load_state(t, e))
 		return e->code;
-	return trainer_count_hosts(t, e) ? e->code : open_telemetry(t, e);
+	return trainer_count_hosts(t, e) || open_telemetry(t, e) || trainer_rescue_open(t, e)
+		       ? e->code
+		       : 0;
 }
 
 void trainer_close(struct trainer *t)
 {
 	trainer_at_phase(t, PHASE_END);
+	trainer_rescue_close(t);
 	heartbeat_free(t->ranks.heartbeat);
 	telemetry_free(t->ranks.telemetry);
 	local_steps_close(t);

@@ -307,7 +307,7 @@ int report_step(struct trainer *t)
 	return rc;
 }
 
-int report_save(struct trainer *t, int64_t bytes, double seconds)
+int report_save(struct trainer *t, int64_t bytes, double seconds, bool is_alone)
 {
 	struct json_writer *w;
 	char path[64];
@@ -319,6 +319,8 @@ int report_save(struct trainer *t, int64_t bytes, double seconds)
 	json_put_str(w, "path", path);
 	json_put_int(w, "bytes", bytes);
 	put_real_or_null(w, "seconds", seconds);
+	if (is_alone)
+		json_put_bool(w, "alone", true);
 	return end_record(t);
 }
 

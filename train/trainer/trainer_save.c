@@ -121,7 +121,7 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
 	if (!failed->code)
-		report_save(t, bytes, clock_mono_s() - begun);
+		report_save(t, bytes, clock_mono_s() - begun, false);
 	return 0;
 }
 
@@ -219,7 +219,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.run = t->conf->run,
 		.journal = t->records.journal,
 		.samples = t->records.samples,
-		.stop = t->stop,
+		.stop = &t->signals->stop,
 		.before = &t->progress.evaluations,
 		.best_metric = (enum best_metric)t->conf->best_metric,
 		.comm = t->comm,

@@ -441,11 +441,14 @@ int trainer_step(struct trainer *t, struct err *e)
 	if (reduces_gradients(t))
 		reduce_begin(t->ranks.reduce, staging_gradients(t));
 	t->last_step.is_cut = false;
-	if (run_micro_batches(t, t->state.loader_position, sums, e))
+	trainer_allow_rescue(t, true);
+	if (run_micro_batches(t, t->state.loader_position, sums, e) ||
+	    (!t->last_step.is_cut && reduce_step(t, sums, e)))
 		return e->code;
+	trainer_allow_rescue(t, false);
 	if (t->last_step.is_cut)
 		return 0;
-	if (reduce_step(t, sums, e) || update_weights(t, sums, e))
+	if (update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
 	t->state.loader_position += (uint64_t)t->conf->micro_batches;

@@ -43,7 +43,7 @@ void trainer_read_requests(struct trainer *t)
 
 void trainer_own_stop(struct trainer *t, int64_t asks[N_STOP_ASKS])
 {
-	const int number = (int)*t->stop;
+	const int number = (int)t->signals->stop;
 	const bool is_foreign = number == SIGTERM || number == SIGINT;
 
 	trainer_read_requests(t);

@@ -70,8 +70,9 @@ struct heartbeat {
 	_Atomic uint64_t place; /* (step + 1) << 8 | phase */
 	_Atomic uint64_t since_ns, moves, began, ended;
 	_Atomic uint64_t took_ns[STEPS], n_took;
-	uint64_t step_ns; /* only the training thread: time when the step began */
-	_Atomic bool end; /* the heartbeat thread shall end */
+	uint64_t step_ns;	  /* only the training thread: time when the step began */
+	_Atomic bool misses_rank; /* written by the heartbeat thread */
+	_Atomic bool end;	  /* the heartbeat thread shall end */
 	/* only the heartbeat thread */
 	uint64_t number; /* of the last heartbeat */
 	/* only on the first rank */
@@ -138,6 +139,11 @@ void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phas
 		atomic_store_explicit(&p->place, place, memory_order_relaxed);
 	}
 	add_one(&p->moves);
+}
+
+bool heartbeat_misses_rank(const struct heartbeat *p)
+{
+	return p && atomic_load(&p->misses_rank);
 }
 
 static int cmp_step_times(const void *a, const void *b)
@@ -363,6 +369,7 @@ static void turn_first(struct heartbeat *p, double now)
 	receive_from_others(p, now);
 	own = own_message(p);
 	watchdog_add_message(&p->watch, &own, now);
+	atomic_store(&p->misses_rank, watchdog_misses_rank(&p->watch, now));
 	if (watchdog_check(&p->watch, now, median_step(p), why, sizeof(why)))
 		end_job(p, now, why);
 }

@@ -28,6 +28,7 @@
 #ifndef WERKBANK_TRAIN_WATCH_HEARTBEAT_H
 #define WERKBANK_TRAIN_WATCH_HEARTBEAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "share/base/err.h"
@@ -62,6 +63,9 @@ struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct com
  * be NULL.
  */
 void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase);
+
+/* First rank: has a rank sent no heartbeats for late_after_s? Never blocks. p may be NULL. */
+bool heartbeat_misses_rank(const struct heartbeat *p);
 
 /* Tell the other ranks that this rank has ended, and stop the thread. p may be NULL. */
 void heartbeat_free(struct heartbeat *p);

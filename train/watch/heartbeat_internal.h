@@ -103,6 +103,9 @@ void watchdog_add_message(struct watchdog *w, const struct heartbeat_message *me
 /* Report late ranks. True: the job hangs, and why has the reason. median_s: of steps; 0: unknown. */
 bool watchdog_check(struct watchdog *w, double now, double median_s, char *why, size_t room);
 
+/* Is a rank silent: was it heard, has it not ended, and did no heartbeat come for late_after_s? */
+bool watchdog_misses_rank(const struct watchdog *w, double now);
+
 /* The text of hang.txt: why, and a table of the last heartbeats. */
 void watchdog_write_report(const struct watchdog *w, double now, const char *why, struct buf *out);
 

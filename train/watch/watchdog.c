@@ -129,6 +129,14 @@ static bool rank_is_silent(const struct watchdog *w, const struct watched_rank *
 	return p->heard && p->message.phase != PHASE_END && now - p->heard_at >= w->late_after_s;
 }
 
+bool watchdog_misses_rank(const struct watchdog *w, double now)
+{
+	for (int i = 0; i < w->n; i++)
+		if (rank_is_silent(w, &w->peers[i], now))
+			return true;
+	return false;
+}
+
 static bool rank_is_waiting(const struct watched_rank *p)
 {
 	return p->heard && p->message.phase == PHASE_REDUCE;

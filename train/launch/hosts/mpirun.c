@@ -397,7 +397,7 @@ static int add_host_options(struct command_line *c, const struct mpirun_options 
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
 	const bool is_local = mpirun_is_local(how->hosts);
-	char ranks[24];
+	char ranks[24], seconds[24];
 	int major, rc;
 
 	if (how->starter == LAUNCHER_SRUN && !is_local)
@@ -415,6 +415,11 @@ int mpirun_append_words(struct command_line *c, const struct mpirun_options *how
 				: ADD(c, e, "--oversubscribe", "--bind-to", "none");
 	else if (!rc)
 		rc = add_host_options(c, how, major, e);
+	if (!rc && how->kill_after_s) {
+		snprintf(seconds, sizeof(seconds), "%d", how->kill_after_s);
+		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca", "odls_base_sigkill_timeout",
+			 seconds);
+	}
 	if (!rc && how->oversubscribed)
 		rc = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
 	return rc;

@@ -24,7 +24,12 @@ struct mpirun_options {
 	const char *launcher; /* borrowed: path of werkbank-launch; mpirun runs its _ssh */
 	int major;	      /* version of Open MPI: 4 or 5; 0: run mpirun --version */
 	bool oversubscribed;  /* more ranks than cores on a host: waiting ranks yield the CPU */
-	const char *program;  /* borrowed: mpirun; NULL: the one in PATH */
+	/*
+	 * When a rank is lost, mpirun sends SIGCONT to the others, SIGTERM so many seconds later, and
+	 * SIGKILL after as many seconds again: time for the first rank to save. 0: Open MPI's 1 s.
+	 */
+	int kill_after_s;
+	const char *program;		/* borrowed: mpirun; NULL: the one in PATH */
 	const char *const *environment; /* borrowed, ends with NULL; NULL: environ */
 };
 

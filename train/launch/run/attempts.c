@@ -59,6 +59,13 @@
 #define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
 
+/*
+ * Time for the first rank to save when others are lost (trainer_rescue.c): that of a checkpoint and
+ * RESCUE_S. mpirun always waits for so long.
+ */
+#define RESCUE_S     1.0
+#define RESCUE_MAX_S 30.0
+
 /* Parts of the margin before the end of the walltime. */
 #define SAVE_MARGIN_S 30.0
 #define MARGIN_SAVES  3.0 /* times the slowest checkpoint */
@@ -115,9 +122,9 @@ static struct mpirun_options mpirun_options_of(const struct attempts *a, const s
 }
 
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
-			  struct command_line *c, struct err *e)
+			  double save_s, struct command_line *c, struct err *e)
 {
-	const struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
+	struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
 	const char *words[] = { a->trainer,
 				"_rank",
 				"-C",
@@ -127,6 +134,10 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 				a->conf->quiet ? "--quiet" : NULL };
 	int rc = 0;
 
+	/* the first rank has this time twice */
+	how.kill_after_s = (int)MIN(ceil((save_s + RESCUE_S) / 2), RESCUE_MAX_S);
+	if (how.kill_after_s < 2)
+		how.kill_after_s = 0; /* Open MPI's own */
 	if (how.ranks > 1 || !mpirun_is_local(hosts))
 		rc = mpirun_append_words(c, &how, e);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(words) && words[i]; i++)
@@ -357,7 +368,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	int rc = hosts ? mpirun_write_hostfile(&how, e) : 0;
 
 	if (!rc)
-		rc = attempts_command_line(l->a, hosts, l->hostfile, &c, e);
+		rc = attempts_command_line(l->a, hosts, l->hostfile, l->job_outcome.save_s, &c, e);
 	if (rc)
 		goto out;
 	assert(c.n > 0 && !c.all[c.n]);

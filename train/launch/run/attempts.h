@@ -38,10 +38,11 @@ int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts)
 
 /*
  * The command line of a job: the trainer for one local rank, else mpirun. hosts: the hosts of this
- * attempt; hostfile: where they are written. Call command_line_free() in any case.
+ * attempt; hostfile: where they are written. save_s: seconds of a checkpoint; 0: unknown. Call
+ * command_line_free() in any case.
  */
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
-			  struct command_line *c, struct err *e);
+			  double save_s, struct command_line *c, struct err *e);
 
 /*
  * Run until the run ends; state.json holds the result. *status: 0 finished, 75 saved and stopped,

@@ -74,7 +74,7 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
 	} else if (!strcmp(kind, "save")) {
 		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));
-		o->saves++;
+		o->saves += !json_boolean(json_get(r, "alone"), false);
 	} else if (!strcmp(kind, "stop")) {
 		snprintf(o->reason, sizeof(o->reason), "%s",
 			 json_text(json_get(r, "reason"), "failed"));

@@ -308,7 +308,8 @@ static int print_command_line(struct training *t, struct err *e)
 	char *hostfile = file_path(e, "%s/runs/%s/hosts", t->workspace, t->run);
 	struct command_line c = { 0 };
 	struct buf text = { 0 };
-	int rc = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
+	int rc = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, 0, &c,
+						  e)
 			  : e->code;
 
 	if (!rc && t->launcher_reason[0]) {
