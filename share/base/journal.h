@@ -49,7 +49,8 @@
  *	weights   since (step), and by weight matrix: moved (norm of its change since that
  *	          step, divided by its norm then), still (share of its sampled parts in
  *	          which no weight has changed; left out: 0). Large models: several records
- *	save      path, bytes, seconds
+ *	save      path, bytes, seconds; alone (true: by the first rank alone, because others
+ *	          seemed to be lost)
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
  *	          step apart), ops: a list, longest first, of op, calls, s (all of them),
  *	          share (of seconds), gflops and gbs (10^9 operations or bytes a second;

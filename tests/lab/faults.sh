@@ -1,6 +1,6 @@
 #!/bin/sh
 # faults.sh [long|NAME...] - faults while hosts of a lab (lab.sh) train together. After each fault the run must end with the
-# result of a run without faults, losing only the steps since its last checkpoint, or report the fault; and no process may
+# result of a run without faults, losing at most the steps since its last checkpoint, or report the fault; and no process may
 # be left on any host. Without an argument it tries a few faults, with "long" all. Skipped without root, Open MPI and sshd.
 # A table has for each fault: outcome, seconds until it was noticed, steps lost. Last line: the tally.
 set -u

@@ -212,6 +212,33 @@ TEST(outcome_times)
 	free(path);
 }
 
+/* A job that has made a checkpoint works; one that the first rank saved when others were lost may not. */
+TEST(outcome_counts_saves)
+{
+	char *path =
+		write_file("journal.jsonl", "{\"v\":1,\"kind\":\"save\",\"t\":1,\"step\":9}\n");
+	struct outcome o;
+	struct err e;
+	FILE *f;
+
+	check_int(outcome_open(&o, path, &e), 0);
+	check_int(o.saves, 0); /* that of an earlier job */
+	f = fopen(path, "a");
+	fputs("{\"v\":1,\"kind\":\"save\",\"t\":1,\"step\":12,\"alone\":true}\n", f);
+	fflush(f);
+	outcome_update(&o);
+	check_int(o.saves, 0);
+	fputs("{\"v\":1,\"kind\":\"save\",\"t\":1,\"step\":20}\n", f);
+	fclose(f);
+	outcome_update(&o);
+	check_int(o.saves, 1);
+	check_int(o.step, 20);
+	outcome_begin_job(&o);
+	check_int(o.saves, 0);
+	outcome_close(&o);
+	free(path);
+}
+
 TEST(detach_at_log_out)
 {
 	static const struct {

@@ -60,6 +60,11 @@ TEST(mpirun_one_host)
 		       (struct mpirun_options){ .ranks = 4, .major = 5, .oversubscribed = true }),
 		  "/usr/bin/mpirun -n 4 --map-by slot:OVERSUBSCRIBE --bind-to none "
 		  "--mca mpi_yield_when_idle 1");
+	check_str(line(NULL, (struct mpirun_options){ .ranks = 4, .major = 4, .kill_after_s = 7 }),
+		  "/usr/bin/mpirun -n 4 --oversubscribe --bind-to none --mca "
+		  "odls_base_sigkill_timeout 7");
+	check(strstr(line("a,b", (struct mpirun_options){ .major = 5, .kill_after_s = 7 }),
+		     " --prtemca odls_base_sigkill_timeout 7"));
 	check_str(line("localhost:3", (struct mpirun_options){ .major = 4 }),
 		  "/usr/bin/mpirun -n 3 --oversubscribe --bind-to none");
 	check_str(line(NULL, (struct mpirun_options){ .major = 4, .program = "mpi run's" }),

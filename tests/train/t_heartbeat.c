@@ -204,12 +204,14 @@ TEST(heartbeat_reports_a_silent_rank)
 		check(!check_at(&w, t));
 	}
 	check_int(reports.n, 1);
+	check(watchdog_misses_rank(&w, 13));
 	check_str(last_report(&reports),
 		  "warning: rank 1 on hostA sends no heartbeats since 10 s, last in the "
 		  "update of step 1: its process is stopped or has ended, its host is "
 		  "down, or the network fails");
 	send_message(&w, 1, 13, PHASE_COMPUTE, 13, 13.5, true);
 	check(!check_at(&w, 13.5));
+	check(!watchdog_misses_rank(&w, 13.5));
 	check_str(last_report(&reports), "info: rank 1 on hostA caught up after 12 s");
 	watchdog_close(&w);
 }

@@ -221,6 +221,147 @@ TEST(ranks_may_change_between_attempts)
 	conf_free(&c);
 }
 
+/* ---- a state that the first rank saves alone ---- */
+
+#define PAUSED_STEP 13 /* of rank 1: a signal tells the first rank that it may be lost */
+#define PAUSE_US    700000
+#define FAILED_CALL 20 /* of max_ints(), in which all ranks lose the others */
+
+static struct {
+	struct trainer_signals signals;
+	int steps, calls[8];
+	int (*begin_sum)(struct comm *c, double *x, size_t n, struct comm_request **r,
+			 struct err *e);
+	int (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
+} lossy;
+
+/* Each step begins one such sum, after the backward pass. */
+static int begin_sum_late(struct comm *c, double *x, size_t n, struct comm_request **r,
+			  struct err *e)
+{
+	if (c->rank == 1 && ++lossy.steps == PAUSED_STEP) {
+		lossy.signals.continued++;
+		usleep(PAUSE_US);
+	}
+	return lossy.begin_sum(c, x, n, r, e);
+}
+
+static int max_ints_of_lost_ranks(struct comm *c, int64_t *x, size_t n, struct err *e)
+{
+	if (++lossy.calls[c->rank] >= FAILED_CALL)
+		return err_set(e, ERR_NOHOST, "the connection is gone");
+	return lossy.max_ints(c, x, n, e);
+}
+
+static void train_with_pause(struct comm *c, void *arg)
+{
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	lossy.begin_sum = c->begin_sum; /* all ranks have the same */
+	c->begin_sum = begin_sum_late;
+	j->rc[c->rank] = trainer_run(j->conf, c, &lossy.signals, &e);
+	if (j->rc[c->rank])
+		test_fail(__FILE__, __LINE__, "rank %d: %s", c->rank, e.text);
+}
+
+static void train_until_lost(struct comm *c, void *arg)
+{
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	lossy.max_ints = c->max_ints;
+	c->max_ints = max_ints_of_lost_ranks;
+	j->rc[c->rank] = trainer_run(j->conf, c, &lossy.signals, &e);
+}
+
+static void run_lossy_ranks(struct conf *c, const char *run,
+			    void (*body)(struct comm *c, void *arg), struct job *j)
+{
+	memset(&lossy, 0, sizeof(lossy));
+	*j = (struct job){ .conf = c };
+	set(c, "run", run);
+	if (write_recipe(c, run))
+		fake_ranks(2, body, j);
+}
+
+/* Number of checkpoints that the first rank saved alone; *step: of the last record "save". */
+static int count_lone_saves(const char *run, double *step)
+{
+	count_records(run, "save", "step", step);
+	return count_events(run, "the first rank saved the state of step");
+}
+
+/* A rank that only seemed to be lost: one more checkpoint, which has the right bits, and no harm. */
+TEST(ranks_save_a_state_alone)
+{
+	struct conf c;
+	struct job j;
+	double step = 0;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "save_every", "12");
+	set(&c, "keep", "9");
+	train_on(&c, "calm", 2);
+	set(&c, "save_every", "1000");
+	run_lossy_ranks(&c, "r", train_with_pause, &j);
+	check_int(count_lone_saves("r", &step), 1);
+	check_int(count_events("r", "saved the state of step 12 alone"), 1);
+	check_same_run("calm", "r", 12);
+	check_same_run("calm", "r", 30);
+	conf_free(&c);
+}
+
+/* The connection to other ranks fails: the state of the last step is there. */
+TEST(ranks_save_after_a_failure)
+{
+	struct conf c;
+	struct job j;
+	double step = 0, at_end = 0;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "save_every", "1000");
+	run_lossy_ranks(&c, "r", train_until_lost, &j);
+	check_int(j.rc[0], ERR_NOHOST);
+	check_int(count_lone_saves("r", &step), 1);
+	count_records("r", "stop", "step", &at_end);
+	check(step > 0);
+	check_near(step, at_end, 0);
+	train_on(&c, "r", 2);
+	check_int(count_events("r", "resumed from the checkpoint of step"), 1);
+	set(&c, "save_every", "30");
+	train_on(&c, "calm", 2);
+	check_same_run("calm", "r", 30);
+	conf_free(&c);
+}
+
+/* No rank has the whole state alone. */
+TEST(ranks_save_together_only)
+{
+	static const char *const options[][2] = { { "shard_optimizer", "yes" },
+						  { "wire", "2bit" },
+						  { "ema", "0.9" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		struct conf c;
+		struct job j;
+		double step = 0;
+		char run[8];
+
+		if (!make_shared_conf(&c))
+			return;
+		set(&c, options[i][0], options[i][1]);
+		set(&c, "steps", "15");
+		snprintf(run, sizeof(run), "r%zu", i);
+		run_lossy_ranks(&c, run, train_with_pause, &j);
+		check_int(lossy.signals.continued, 1);
+		check_int(count_lone_saves(run, &step), 0);
+		conf_free(&c);
+	}
+}
+
 /* With local steps ranks learn too, send less, and have equal weights at checkpoints. */
 TEST(ranks_take_local_steps)
 {

@@ -304,6 +304,22 @@ TEST(train_other_seeds_differ)
 	conf_free(&c);
 }
 
+static int count_stops_by_control(const char *run)
+{
+	char path[600];
+	struct err e;
+	const struct json *record;
+	struct journal_reader *r;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(path, &e);
+	while (r && journal_next(r, &record, &e) > 0)
+		n += !strcmp(json_text(json_get(record, "by"), ""), "control");
+	journal_reader_free(r);
+	return n;
+}
+
 TEST(train_stops_when_asked)
 {
 	static const struct trainer_signals now = { .stop = 1 }, never = { 0 };
@@ -320,6 +336,7 @@ TEST(train_stops_when_asked)
 	check_err(file_write_all(at("runs/r/control"), "save\nnonsense\nstop\n", 19, &e), 0);
 	check_err(train(&c, &never, &e), ERR_TEMPFAIL);
 	check(!file_exists(at("runs/r/control")) && !file_exists(at("runs/r/control.taken")));
+	check_int(count_stops_by_control("r"), 1); /* of the two stops */
 	set(&c, "max_minutes", "0.0000001");
 	check_err(train(&c, &never, &e), 0);
 	check(!file_exists(at("runs/r/checkpoints/30")));

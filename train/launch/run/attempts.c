@@ -23,7 +23,8 @@
  *	a rank crashes			mpirun ends the other ranks, the job ends
  *	a rank hangs			the watchdogs of the ranks end the job with status 75 and
  *					no record "stop"
- *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs
+ *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
+ *					the first rank saves before (trainer_rescue.c)
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
