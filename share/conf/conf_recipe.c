@@ -16,15 +16,25 @@
 
 #define RECIPE_MAX_BYTES (1u << 20)
 #define RECIPE_MAX_DEPTH 8 /* of include */
+#define RECIPE_MAX_FILES                                                                           \
+	64 /* that one recipe includes, directly and indirectly, repeated ones too */
+#define RECIPE_MAX_TOTAL (4u << 20) /* bytes of all of them */
 
 /* The first line that conf_write_recipe() writes. In these files, comments are origins of values. */
 #define RESOLVED_MARK "# werkbank recipe, resolved"
 
+/* What one recipe has included so far: a few files that include each other multiply quickly. */
+struct included {
+	int files;
+	size_t bytes;
+};
+
 /* A recipe file while it is read. */
 struct recipe {
 	struct conf *c;
-	const char *path; /* borrowed */
-	const char *base; /* last part of path, for origins */
+	struct included *included; /* borrowed: shared by all files of one recipe */
+	const char *path;	   /* borrowed */
+	const char *base;	   /* last part of path, for origins */
 	int line;
 	int depth;
 	bool resolved; /* comments are origins */
@@ -32,7 +42,7 @@ struct recipe {
 	int *seen; /* owned: (conf_n_options) line that set the option; 0: none yet */
 };
 
-static int load_file(struct conf *c, const char *path, int depth, struct err *e);
+static int load_file(struct conf *c, const char *path, const struct recipe *from, struct err *e);
 
 static int recipe_error(const struct recipe *r, struct err *e, const char *text, const char *about)
 {
@@ -248,9 +258,11 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 	if (r->depth >= RECIPE_MAX_DEPTH)
 		return recipe_error(
 			r, e, "recipes include each other in a cycle, or more than 8 deep", name);
+	if (++r->included->files > RECIPE_MAX_FILES)
+		return recipe_error(r, e, "a recipe may include at most 64 files in all", name);
 	rc = name_to_path(name, r, &path, e);
 	if (!rc)
-		rc = load_file(r->c, path, r->depth + 1, e);
+		rc = load_file(r->c, path, r, e);
 	else
 		err_prefix(e, "%s:%d", r->path, r->line);
 	free(path);
@@ -320,16 +332,20 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 	return rc;
 }
 
-static int load_text(struct conf *c, const char *path, const char *text, size_t n, int depth,
-		     struct err *e)
+/* from: the recipe that includes this one; NULL: none does. */
+static int load_text(struct conf *c, const char *path, const struct recipe *from, const char *text,
+		     size_t n, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	struct recipe r = {
-		.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth
-	};
+	struct included none = { 0 };
+	struct recipe r = { .c = c,
+			    .included = from ? from->included : &none,
+			    .path = path,
+			    .base = slash ? slash + 1 : path,
+			    .depth = from ? from->depth + 1 : 1 };
 	int rc;
 
-	assert(depth >= 1 && depth <= RECIPE_MAX_DEPTH);
+	assert(r.depth <= RECIPE_MAX_DEPTH);
 	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
 	if (!r.seen)
 		return e->code;
@@ -346,13 +362,15 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 	return rc;
 }
 
-static int load_file(struct conf *c, const char *path, int depth, struct err *e)
+static int load_file(struct conf *c, const char *path, const struct recipe *from, struct err *e)
 {
 	struct buf bytes = { 0 };
 	int rc = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
 
+	if (!rc && from && (from->included->bytes += bytes.len) > RECIPE_MAX_TOTAL)
+		rc = recipe_error(from, e, "a recipe may include at most 4 MiB in all", path);
 	if (!rc)
-		rc = load_text(c, path, buf_text(&bytes), bytes.len, depth, e);
+		rc = load_text(c, path, from, buf_text(&bytes), bytes.len, e);
 	buf_free(&bytes);
 	return rc;
 }
@@ -437,7 +455,7 @@ int conf_load_recipe(struct conf *c, const char *name, struct err *e)
 	int rc = name_to_path(name, NULL, &path, e);
 
 	if (!rc)
-		rc = load_file(c, path, 1, e);
+		rc = load_file(c, path, NULL, e);
 	if (!rc)
 		rc = name_corpus(c, path, e);
 	if (rc) {
@@ -453,7 +471,7 @@ int conf_load_recipe_text(struct conf *c, const char *path, const char *text, si
 			  struct err *e)
 {
 	char *copy = mem_strdup(path, e);
-	int rc = copy ? load_text(c, path, text, n, 1, e) : e->code;
+	int rc = copy ? load_text(c, path, NULL, text, n, e) : e->code;
 
 	if (!rc)
 		rc = name_corpus(c, path, e);

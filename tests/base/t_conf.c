@@ -411,6 +411,33 @@ TEST(conf_recipe_errors)
 	refuse_recipe("[recipe]\nsteps = 1\n", "bad.ini:2", "include");
 }
 
+/* Eight files, each of which includes the next one nine times: 9^7 files, were they not counted. */
+TEST(conf_recipe_multiplies)
+{
+	char name[20];
+	struct buf text = { 0 };
+
+	for (int i = 7; i > 0; i--) {
+		buf_clear(&text);
+		buf_add_str(&text, "[recipe]\n");
+		for (int k = 0; k < 9 && i < 7; k++)
+			buf_printf(&text, "include = laugh%d.ini\n", i + 1);
+		snprintf(name, sizeof(name), "laugh%d.ini", i);
+		write_recipe(name, buf_text(&text));
+	}
+	refuse_recipe("[recipe]\ninclude = laugh1.ini\n", "laugh6.ini", "at most 64 files");
+	buf_clear(&text);
+	for (int i = 0; i < 100000; i++)
+		buf_add_str(&text, "# a comment\n");
+	buf_truncate(&text, 1000000);
+	write_recipe("laugh2.ini", buf_text(&text));
+	write_recipe("laugh1.ini", "[recipe]\ninclude = laugh2.ini\ninclude = laugh2.ini\n"
+				   "include = laugh2.ini\ninclude = laugh2.ini\n"
+				   "include = laugh2.ini\n");
+	refuse_recipe("[recipe]\ninclude = laugh1.ini\n", "laugh1.ini:6", "at most 4 MiB");
+	buf_free(&text);
+}
+
 TEST(conf_recipe_names)
 {
 	struct conf c;
