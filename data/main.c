@@ -8,6 +8,7 @@
 #include "data/prep/prep.h"
 #include "data/shard/shortlist.h"
 #include "data/tools.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
@@ -41,8 +42,10 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc = data_main_run(&c, argc, argv, &e);
+	int rc;
 
+	terminal_guard_streams();
+	rc = data_main_run(&c, argc, argv, &e);
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;

@@ -12,6 +12,7 @@
 #include "eval/report/report.h"
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 
 static int bleu_command(struct conf *c, struct err *e)
@@ -100,8 +101,10 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc = run_eval_command(&c, argc, argv, &e);
+	int rc;
 
+	terminal_guard_streams();
+	rc = run_eval_command(&c, argc, argv, &e);
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;

@@ -9,6 +9,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 #include "train/bandwidth.h"
 #include "train/ckpt/ckpt.h"
@@ -369,9 +370,11 @@ int main(int argc, char **argv)
 {
 	struct conf c;
 	struct err e = { 0 };
-	int rc = conf_init(&c, &e);
+	int rc;
 
 	file_limit_as_error();
+	terminal_guard_streams();
+	rc = conf_init(&c, &e);
 	if (!rc)
 		rc = train_run_command(&c, &argc, &argv, &e);
 	rc = conf_exit_status(&c, rc, &e);

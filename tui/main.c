@@ -5,6 +5,7 @@
 
 #include "share/base/err.h"
 #include "share/base/file.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 #include "tui/app/commands.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	file_limit_as_error();
+	terminal_guard_streams();
 	rc = commands_exec_sister(argv, &e);
 	if (!rc)
 		rc = conf_init(&c, &e);

@@ -12,6 +12,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/terminal_text.h"
 
 #define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, … */
 #define PIPE_S	   10.0 /* … and in a pipe */
@@ -158,16 +159,18 @@ static int terminal_width(void)
 	return MIN(w.ws_col - 1, MAX_WIDTH); /* some terminals wrap after the last column */
 }
 
-/* Append the escape sequences that clear the lines with bars. */
 static void bars_erase_lines(struct bars *b)
 {
+	char up[40] = "";
+
 	buf_clear(&b->text);
 	if (!b->drawn)
 		return;
-	buf_add_char(&b->text, '\r');
 	if (b->drawn > 1)
-		buf_printf(&b->text, "\033[%dA", b->drawn - 1);
-	buf_add_str(&b->text, "\033[J");
+		snprintf(up, sizeof(up), "\033[%dA", b->drawn - 1);
+	terminal_send_control("\r");
+	terminal_send_control(up);
+	terminal_send_control("\033[J");
 	b->drawn = 0;
 }
 
@@ -343,7 +346,6 @@ static void PRINTF_LIKE(2, 0) bars_print_plain(struct bars *b, const char *fmt, 
 	if (b->progress->quiet)
 		return;
 	bars_erase_lines(b);
-	bars_flush_text(b);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	b->shown_s = MIN(b->shown_s, clock_mono_s() - (b->progress->terminal ? TERMINAL_S : 0));
@@ -383,7 +385,6 @@ void bars_free(struct bars *b)
 	if (!b)
 		return;
 	bars_erase_lines(b);
-	bars_flush_text(b);
 	buf_free(&b->text);
 	free(b->bars);
 	free(b);

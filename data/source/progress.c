@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/terminal_text.h"
 
 #define BAR_WIDTH  30
 #define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, ... */
@@ -36,9 +37,16 @@ static void progress_draw_bar(const struct progress *p, int64_t done, double rat
 {
 	int filled = (int)(BAR_WIDTH * (double)MIN(done, p->total) / (double)p->total);
 
-	fprintf(stderr, "\r%s [%.*s%*s] %lld/%lld %s, %.0f/s\033[K", p->stage, filled,
+	terminal_send_control("\r\033[K");
+	fprintf(stderr, "%s [%.*s%*s] %lld/%lld %s, %.0f/s", p->stage, filled,
 		"##############################", BAR_WIDTH - filled, "", (long long)done,
 		(long long)p->total, p->unit, rate);
+}
+
+static void progress_draw_count(const struct progress *p, int64_t done, double rate)
+{
+	terminal_send_control("\r\033[K");
+	fprintf(stderr, "%s %lld %s, %.0f/s", p->stage, (long long)done, p->unit, rate);
 }
 
 void progress_show(struct progress *p, int64_t done)
@@ -55,8 +63,7 @@ void progress_show(struct progress *p, int64_t done)
 	if (p->terminal && p->total > 0)
 		progress_draw_bar(p, done, rate);
 	else if (p->terminal)
-		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit,
-			rate);
+		progress_draw_count(p, done, rate);
 	else if (p->total > 0)
 		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done,
 			(long long)p->total, p->unit, rate);
@@ -68,7 +75,7 @@ static void PRINTF_LIKE(2, 0)
 	progress_print_text(const struct progress *p, const char *fmt, va_list ap)
 {
 	if (p->terminal)
-		fputs("\r\033[K", stderr);
+		terminal_send_control("\r\033[K");
 	vfprintf(stderr, fmt, ap);
 }
 
@@ -80,7 +87,7 @@ double progress_end(struct progress *p, const char *fmt, ...)
 	if (p->quiet)
 		return seconds;
 	if (p->terminal)
-		fputs("\r\033[K", stderr);
+		terminal_send_control("\r\033[K");
 	fprintf(stderr, "%s: ", p->stage);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);

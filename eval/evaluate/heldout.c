@@ -15,6 +15,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/rng.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 
 #define CHUNK 512 /* sentences per progress message */
@@ -197,13 +198,15 @@ int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progre
 		if (n && decode_chunk(h, &o, numbers, n, e))
 			return e->code;
 		n = 0;
-		if (progress)
-			fprintf(stderr, "\r%lld of %lld sentences", (long long)i + 1,
+		if (progress) {
+			terminal_send_control("\r");
+			fprintf(stderr, "%lld of %lld sentences", (long long)i + 1,
 				(long long)h->n);
+		}
 	}
 	h->seconds += clock_mono_s() - start;
 	if (progress)
-		fputs("\r\033[K", stderr);
+		terminal_send_control("\r\033[K");
 	return 0;
 }
 

@@ -7,4 +7,4 @@ libbase_a_SOURCES += \
 	%D%/json.c %D%/json.h %D%/json_read.c %D%/line_flow.c %D%/line_flow.h \
 	%D%/lines.c %D%/lines.h %D%/mem.c %D%/mem.h %D%/paths.c %D%/paths.h \
 	%D%/proc.c %D%/proc.h %D%/proto.c %D%/proto.h %D%/rng.h %D%/run_end.c %D%/run_end.h \
-	%D%/statistics.c %D%/statistics.h %D%/text.c %D%/text.h %D%/util.h
+	%D%/statistics.c %D%/statistics.h %D%/terminal_text.c %D%/terminal_text.h %D%/text.c %D%/text.h %D%/util.h

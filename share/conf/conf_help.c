@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf_internal.h"
 
 #define HELP_WIDTH     80 /* columns */
@@ -304,8 +305,13 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	/* users never typed the commands between programs, which begin with _ */
 	bool typed = c->command && c->command[0] != '_';
 
-	if (code)
+	struct buf text = { 0 };
+
+	if (code) {
+		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);
 		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "",
-			e->text);
+			buf_text(&text));
+	}
+	buf_free(&text);
 	return err_exit_status(code);
 }

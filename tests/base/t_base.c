@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "share/base/buf.h"
@@ -17,6 +18,7 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/rng.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 
 TEST(err_codes_and_text)
@@ -483,4 +485,69 @@ TEST(paths_names)
 	check_err(paths_check_name("run", "../x", &e), ERR_USAGE);
 	check_err(paths_check_name("run", ".hidden", &e), ERR_USAGE);
 	check_err(paths_check_name("run", "", &e), ERR_USAGE);
+}
+
+TEST(terminal_text)
+{
+	static const struct {
+		const char *text, *lines, *sentence; /* ? stands for U+FFFD */
+	} cases[] = {
+		{ "plain \xC3\xA4", "plain \xC3\xA4", "plain \xC3\xA4" },
+		{ "a\tb\n", "a\tb\n", "a?b?" },
+		{ "\x1B]0;x\x07", "?]0;x?", "?]0;x?" },
+		{ "a\rb\x7F", "a?b?", "a?b?" },
+		{ "\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0", "???\xC2\xA0", "???\xC2\xA0" },
+		{ "\x9B\x9D\xFF", "???", "???" },
+		{ "\xE2\x80\xAA\xE2\x80\xAE\xE2\x81\xA6\xE2\x81\xA9", "????", "????" },
+		{ "\xE2\x80\x8D\xE2\x80\xA9", "\xE2\x80\x8D?", "\xE2\x80\x8D?" },
+		{ "cut \xE2\x80", "cut ??", "cut ??" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (int sentence = 0; sentence < 2; sentence++) {
+			const char *want = sentence ? cases[i].sentence : cases[i].lines;
+			struct buf got = { 0 }, expected = { 0 };
+
+			for (; *want; want++)
+				if (*want == '?')
+					buf_add_str(&expected, "\xEF\xBF\xBD");
+				else
+					buf_add_char(&expected, *want);
+			terminal_add_text(&got, cases[i].text, strlen(cases[i].text),
+					  sentence ? TERMINAL_SENTENCE : TERMINAL_LINES);
+			check_str(buf_text(&got), buf_text(&expected));
+			buf_free(&got);
+			buf_free(&expected);
+		}
+}
+
+/* Every call writes what is complete: a character may arrive in pieces, at any place. */
+TEST(terminal_guard)
+{
+	static const char text[] = "\xC3\xA4 \xE2\x80\xAE \xF0\x9F\x99\x82 \x1B[m\n";
+	char got[100];
+	int ends[2];
+	ssize_t n;
+	pid_t child;
+
+	check_int(pipe(ends), 0);
+	child = fork();
+	check(child >= 0);
+	if (child < 0)
+		return;
+	if (!child) {
+		dup2(ends[1], STDERR_FILENO);
+		terminal_guard_streams();
+		for (const char *p = text; *p; p++)
+			fputc(*p, stderr);
+		fputs(text, stderr);
+		_exit(0);
+	}
+	close(ends[1]);
+	check_int(waitpid(child, NULL, 0), child);
+	n = read(ends[0], got, sizeof(got) - 1);
+	got[n > 0 ? n : 0] = 0;
+	check_str(got, "\xC3\xA4 \xEF\xBF\xBD \xF0\x9F\x99\x82 \xEF\xBF\xBD[m\n"
+		       "\xC3\xA4 \xEF\xBF\xBD \xF0\x9F\x99\x82 \xEF\xBF\xBD[m\n");
+	close(ends[0]);
 }

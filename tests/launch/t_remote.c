@@ -127,7 +127,8 @@ TEST(remote_troubles_have_a_cure)
 		{ "kex_exchange_identification: read: Connection reset by peer", 255,
 		  "MaxStartups" },
 		{ "unknown option -- Z", 255, "--ssh has an option that ssh does not know" },
-		{ "something \033[31mnew", 255, "far cannot be reached: something  [31mnew" },
+		{ "something \033[31mnew", 255,
+		  "far cannot be reached: something \xEF\xBF\xBD[31mnew" },
 		{ "", 255, "far cannot be reached: ssh failed without a message" },
 		{ "sh: 1: /opt/werkbank-launch: not found", 127,
 		  "far has no /opt/werkbank-launch: install it at the same path as on this host, "

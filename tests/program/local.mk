@@ -1,5 +1,5 @@
 # tests/program: what users meet: messages, exit statuses, help, manual, completion, installation, the tutorial.
 # Each script runs the built programs and compares what they say.
 # May use: the built programs only.
-dist_check_SCRIPTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh
-TESTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh
+dist_check_SCRIPTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/foreign_text.sh
+TESTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/foreign_text.sh

@@ -7,6 +7,7 @@
 #include "share/base/err.h"
 #include "share/base/file.h"
 #include "share/base/proc.h"
+#include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/hosts/probe.h"
@@ -110,12 +111,14 @@ int main(int argc, char **argv)
 {
 	struct conf c;
 	struct err e = { 0 };
-	int status = 0, rc = conf_init(&c, &e);
+	int status = 0, rc;
 	bool agent = argc > 1 && !strcmp(argv[1], "_ssh");
 	bool hold = argc > 2 && !strcmp(argv[1], "_hold");
 	int parsed = argc;
 
 	file_limit_as_error();
+	terminal_guard_streams();
+	rc = conf_init(&c, &e);
 	if (agent)
 		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
 	if (hold)

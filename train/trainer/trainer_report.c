@@ -15,6 +15,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
@@ -271,13 +272,14 @@ static void print_progress_line(struct trainer *t)
 		return;
 	t->records.shown_at = now;
 	duration_text(left, sizeof(left), seconds_left(t));
+	if (t->records.is_terminal)
+		terminal_send_control("\r\033[K");
 	fprintf(stderr,
-		"%sstep %lld/%lld  nll %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
+		"step %lld/%lld  nll %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
 		"left%s",
-		t->records.is_terminal ? "\r" : "", (long long)t->state.step,
-		(long long)t->conf->steps, m->nll / m->target_tokens,
+		(long long)t->state.step, (long long)t->conf->steps, m->nll / m->target_tokens,
 		exp(m->nll / m->target_tokens), t->last_step.rate, m->target_tokens / m->seconds,
-		loader_epoch(t->loader), left, t->records.is_terminal ? "\033[K" : "\n");
+		loader_epoch(t->loader), left, t->records.is_terminal ? "" : "\n");
 }
 
 int report_step(struct trainer *t)

@@ -7,6 +7,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/next_steps.h"
@@ -21,18 +22,10 @@
 #define NEXT_LINES 2
 #define WIDTH	   79
 
-/*
- * Append text that is safe for a terminal: control characters become blanks, the line is cut at
- * WIDTH.
- */
+/* Append text as a line of its own that is safe for a terminal, cut at WIDTH. */
 static void append_plain_line(struct buf *out, const char *text)
 {
-	size_t from = out->len, n = strlen(text);
-
-	buf_add(out, text, MIN(n, (size_t)WIDTH * 4));
-	for (size_t i = from; i < out->len; i++)
-		if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7F)
-			out->data[i] = ' ';
+	terminal_add_text(out, text, MIN(strlen(text), (size_t)WIDTH * 4), TERMINAL_SENTENCE);
 	buf_add_char(out, '\n');
 }
 

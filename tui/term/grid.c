@@ -8,10 +8,9 @@
 #include <wchar.h>
 
 #include "share/base/mem.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-
-#define REPLACEMENT 0xFFFD
 
 /* The glyphs of the workbench, and their replacements in the two smaller charsets. */
 static const struct glyph {
@@ -83,23 +82,6 @@ struct cell *grid_at(const struct grid *g, int row, int col)
 	return &g->cells[(size_t)row * (size_t)g->cols + (size_t)col];
 }
 
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
-}
-
-/*
- * Invisible characters that control direction, joining or presentation. Terminals disagree about
- * them, and some make a line read differently.
- */
-static bool is_format_control(uint32_t c)
-{
-	return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
-	       (c >= 0x2060 && c <= 0x206F) || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF ||
-	       c == 0x061C || c == 0x034F || (c >= 0xFFF9 && c <= 0xFFFB) ||
-	       (c >= 0xE0000 && c <= 0xE0FFF);
-}
-
 /* Replace a character that this charset lacks. */
 static uint32_t in_charset(enum grid_charset charset, uint32_t c)
 {
@@ -119,24 +101,29 @@ static uint32_t displayed_codepoint(enum grid_charset charset, uint32_t c, int *
 	*width = 1;
 	if (c >= 0x20 && c < 0x7F)
 		return c;
-	if (c == '\t' || c == '\n' || c == '\r' || c == 0x2028 || c == 0x2029)
-		return ' ';
 	if (c == 0xAD)
 		return '-';
-	if (is_format_control(c)) {
+	switch (terminal_class_of(c)) {
+	case TERMINAL_BREAK:
+		return ' ';
+	case TERMINAL_DIRECTION: /* terminals disagree about their width */
+	case TERMINAL_INVISIBLE:
 		*width = -1;
 		return 0;
+	case TERMINAL_CONTROL:
+		c = TERMINAL_REPLACEMENT;
+		break;
+	case TERMINAL_PLAIN:
+		c = c > 0x10FFFF ? TERMINAL_REPLACEMENT : c;
 	}
-	if (is_control(c) || c > 0x10FFFF)
-		c = REPLACEMENT;
 	c = in_charset(charset, c);
-	if (c < 0x80 || c == REPLACEMENT)
+	if (c < 0x80 || c == TERMINAL_REPLACEMENT)
 		return c;
 	*width = wcwidth((wchar_t)c);
 	if (*width >= 0 && *width <= 2)
 		return c;
 	*width = 1;
-	return REPLACEMENT;
+	return TERMINAL_REPLACEMENT;
 }
 
 /* Clear a cell, and the other half if the character is wide. */
@@ -216,7 +203,7 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 static size_t next_codepoint(const char *text, size_t n, uint32_t *c)
 {
 	if (!utf8_valid_prefix(text, MIN(n, (size_t)4))) {
-		*c = REPLACEMENT;
+		*c = TERMINAL_REPLACEMENT;
 		return 1;
 	}
 	return utf8_decode(text, n, c);

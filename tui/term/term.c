@@ -8,6 +8,7 @@
  */
 #include "tui/term/term_internal.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,19 +142,19 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 
 static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l";
 
-static void send_to_terminal(const char *text)
+static void send_to_terminal(struct terminal *t, const char *text)
 {
-	fputs(text, stdout);
-	fflush(stdout);
+	fputs(text, t->out);
+	fflush(t->out);
 }
 
 static void send_mode_requests(struct terminal *t, bool on)
 {
 	if (!t->is_xterm)
 		return;
-	send_to_terminal(on ? "\033[?2004h" : requests_off);
+	send_to_terminal(t, on ? "\033[?2004h" : requests_off);
 	if (on && t->mouse_on)
-		send_to_terminal("\033[?1002h\033[?1006h");
+		send_to_terminal(t, "\033[?1002h\033[?1006h");
 }
 
 /* Terminals that do not know these requests might print parts of them. */
@@ -190,8 +191,12 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 		malloc((size_t)SIGSTKSZ); /* without memory, only stack overflows stay uncaught */
 	catch_terminal_signals(t);
 	/* newterm() returns on failure, initscr() would exit. */
-	if (!(t->screen = newterm(NULL, stdout, stdin))) {
+	t->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
+	t->screen = t->out ? newterm(NULL, t->out, stdin) : NULL;
+	if (!t->screen) {
 		release_signals(t);
+		if (t->out)
+			fclose(t->out);
 		free(t->stack);
 		free(t);
 		err_set(e, ERR_UNAVAILABLE,
@@ -243,6 +248,7 @@ void term_close(struct terminal *t)
 	curs_set(1);
 	endwin();
 	delscreen(t->screen);
+	fclose(t->out);
 	release_signals(t);
 	grid_free(&t->shown);
 	buf_free(&t->pasted);
@@ -384,7 +390,7 @@ bool term_copy(struct terminal *t, const char *text)
 	buf_add_str(&code, "\a");
 	for (size_t i = 0; screen && i < code.len; i += 700)
 		buf_printf(&out, "\033P%.700s\033\\", code.data + i);
-	send_to_terminal(buf_text(screen ? &out : &code));
+	send_to_terminal(t, buf_text(screen ? &out : &code));
 	buf_free(&code);
 	buf_free(&out);
 	return true;

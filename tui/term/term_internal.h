@@ -12,6 +12,7 @@
 
 struct terminal {
 	SCREEN *screen;
+	FILE *out; /* owned: the terminal's own stream, because stdout is guarded */
 	attr_t attributes[STYLE_COUNT];
 	short pairs[STYLE_COUNT];
 	struct grid shown;  /* the grid that curses holds */

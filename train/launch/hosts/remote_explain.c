@@ -1,8 +1,8 @@
 /* remote_explain.c - turns error messages of ssh and srun into causes and cures; see remote.h */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/hosts/remote.h"
@@ -78,22 +78,22 @@ static const struct {
 	{ "Timed out waiting for job step", "slurmd on @ does not answer: sinfo shows its state" },
 };
 
-/* Copy the last line that is not blank, as valid UTF-8; control characters become blanks. */
+/* Copy the last line that is not blank, as text that is safe to print. */
 static void last_output_line(const struct buf *from, char *to, size_t size)
 {
 	const char *text = buf_text(from);
-	size_t end = from->len, begin;
+	size_t end = from->len, begin, n;
+	struct buf shown = { 0 };
 
 	while (end && (unsigned char)text[end - 1] <= ' ')
 		end--;
 	for (begin = end; begin && text[begin - 1] != '\n'; begin--)
 		;
-	end = MIN(end, begin + size - 1);
-	end = begin + utf8_valid_prefix(text + begin, end - begin);
-	for (size_t i = begin; i < end; i++)
-		to[i - begin] = (unsigned char)text[i] < ' ' || text[i] == 127 ? ' ' : text[i];
-	assert(end - begin < size);
-	to[end - begin] = 0;
+	terminal_add_text(&shown, text + begin, end - begin, TERMINAL_SENTENCE);
+	n = utf8_valid_prefix(buf_text(&shown), MIN(shown.len, size - 1));
+	memcpy(to, buf_text(&shown), n);
+	to[n] = 0;
+	buf_free(&shown);
 }
 
 static void write_ssh_reason(struct remote_job *job, const char *text)

@@ -16,6 +16,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/run/supervise.h"
@@ -38,7 +39,7 @@ struct follow_view {
 static void erase_progress_line(struct follow_view *v)
 {
 	if (v->drawn)
-		file_write_fd(STDERR_FILENO, "\r\033[K", 4);
+		terminal_send_control("\r\033[K");
 	v->drawn = false;
 	v->shown[0] = 0;
 }
@@ -51,7 +52,7 @@ static void show_console_lines(struct follow_view *v)
 	while (v->console >= 0 && (n = read(v->console, bytes, sizeof(bytes))) > 0) {
 		erase_progress_line(v);
 		if (!v->f->quiet)
-			file_write_fd(STDERR_FILENO, bytes, (size_t)n);
+			fwrite(bytes, 1, (size_t)n, stderr);
 	}
 }
 
@@ -93,7 +94,7 @@ static void draw_progress_line(struct follow_view *v)
 		return;
 	erase_progress_line(v);
 	snprintf(v->shown, sizeof(v->shown), "%s", line);
-	file_write_fd(STDERR_FILENO, line, strlen(line));
+	fputs(line, stderr);
 	v->drawn = line[0] != 0;
 }
 
@@ -120,14 +121,12 @@ static void read_follow_signal(struct follow_view *v)
 		return;
 	}
 	if (v->drawn)
-		file_write_fd(STDERR_FILENO, "\n", 1);
+		fputc('\n', stderr);
 	v->drawn = false;
 	run_handle_refresh(v->f->run);
 	if (v->f->run->alive &&
-	    run_handle_stop(v->f->run, asks_to_end_at_once(v, (int)info.ssi_signo), &trouble)) {
-		file_write_fd(STDERR_FILENO, trouble.text, strlen(trouble.text));
-		file_write_fd(STDERR_FILENO, "\n", 1);
-	}
+	    run_handle_stop(v->f->run, asks_to_end_at_once(v, (int)info.ssi_signo), &trouble))
+		fprintf(stderr, "%s\n", trouble.text);
 }
 
 static const int SIGNALS[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
@@ -186,7 +185,7 @@ int console_follow_run(const struct console_follow *f, bool *left, int *status, 
 			read_follow_signal(&v);
 	}
 	if (v.leave && v.drawn)
-		file_write_fd(STDERR_FILENO, "\n", 1);
+		fputc('\n', stderr);
 	else
 		erase_progress_line(&v);
 	*left = v.leave;

@@ -1,0 +1,148 @@
+/* terminal_text.c - see terminal_text.h */
+#include "share/base/terminal_text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+static const struct class_range {
+	uint32_t first, last;
+	enum terminal_class class;
+} class_ranges[] = {
+	/* clang-format off */
+	{ 0x00, 0x08, TERMINAL_CONTROL },
+	{ 0x09, 0x0A, TERMINAL_BREAK }, /* tab, line feed */
+	{ 0x0B, 0x0C, TERMINAL_CONTROL },
+	{ 0x0D, 0x0D, TERMINAL_BREAK }, /* carriage return */
+	{ 0x0E, 0x1F, TERMINAL_CONTROL },
+	{ 0x7F, 0x9F, TERMINAL_CONTROL }, /* DEL and C1; U+009B starts a sequence as ESC [ does */
+	{ 0x034F, 0x034F, TERMINAL_INVISIBLE },
+	{ 0x061C, 0x061C, TERMINAL_INVISIBLE },
+	{ 0x200B, 0x200F, TERMINAL_INVISIBLE },
+	{ 0x2028, 0x2029, TERMINAL_BREAK },
+	{ 0x202A, 0x202E, TERMINAL_DIRECTION },
+	{ 0x2060, 0x2065, TERMINAL_INVISIBLE },
+	{ 0x2066, 0x2069, TERMINAL_DIRECTION },
+	{ 0x206A, 0x206F, TERMINAL_INVISIBLE },
+	{ 0xFE00, 0xFE0F, TERMINAL_INVISIBLE },
+	{ 0xFEFF, 0xFEFF, TERMINAL_INVISIBLE },
+	{ 0xFFF9, 0xFFFB, TERMINAL_INVISIBLE },
+	{ 0xE0000, 0xE0FFF, TERMINAL_INVISIBLE },
+	/* clang-format on */
+};
+
+enum terminal_class terminal_class_of(uint32_t codepoint)
+{
+	if (codepoint >= 0x20 && codepoint < 0x7F)
+		return TERMINAL_PLAIN;
+	for (size_t i = 0; i < ARRAY_LEN(class_ranges); i++)
+		if (codepoint <= class_ranges[i].last)
+			return codepoint >= class_ranges[i].first ? class_ranges[i].class
+								  : TERMINAL_PLAIN;
+	return TERMINAL_PLAIN;
+}
+
+static bool is_printed(uint32_t codepoint, enum terminal_breaks breaks)
+{
+	switch (terminal_class_of(codepoint)) {
+	case TERMINAL_PLAIN:
+	case TERMINAL_INVISIBLE: /* scripts and emoji need joiners and variation selectors */
+		return true;
+	case TERMINAL_BREAK:
+		return breaks == TERMINAL_LINES && (codepoint == '\t' || codepoint == '\n');
+	default:
+		return false;
+	}
+}
+
+void terminal_add_text(struct buf *out, const char *text, size_t n, enum terminal_breaks breaks)
+{
+	for (size_t i = 0, step; i < n; i += step) {
+		uint32_t codepoint;
+
+		step = 1;
+		if (utf8_valid_prefix(text + i, MIN(n - i, (size_t)4))) {
+			step = utf8_decode(text + i, n - i, &codepoint);
+			if (is_printed(codepoint, breaks)) {
+				buf_add(out, text + i, step);
+				continue;
+			}
+		}
+		buf_add_str(out, "\xEF\xBF\xBD");
+	}
+}
+
+/* ---- streams ---- */
+
+/* A stream whose text ends within a character keeps the character's first bytes. */
+struct guarded_stream {
+	int fd;
+	struct buf text; /* bytes of the last call that wait for the rest of their character */
+	struct buf shown;
+};
+
+/* Bytes at the end of text, 0 to 3, that begin a character and do not complete it. */
+static size_t incomplete_end(const char *text, size_t n)
+{
+	for (size_t k = 1; k <= 3 && k <= n; k++) {
+		const unsigned char c = (unsigned char)text[n - k];
+
+		if (c >= 0xC0)
+			return k < (c >= 0xF0 ? 4u : c >= 0xE0 ? 3u : 2u) ? k : 0;
+		if (c < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+/* The write function of fopencookie(): returns n, or 0 after a failure. */
+static ssize_t guarded_write(void *cookie, const char *bytes, size_t n)
+{
+	struct guarded_stream *s = cookie;
+	size_t kept;
+
+	buf_add(&s->text, bytes, n);
+	kept = incomplete_end(buf_text(&s->text), s->text.len);
+	buf_clear(&s->shown);
+	terminal_add_text(&s->shown, buf_text(&s->text), s->text.len - kept, TERMINAL_LINES);
+	if (s->text.failed || s->shown.failed) {
+		buf_free(&s->text);
+		buf_free(&s->shown);
+		errno = ENOMEM;
+		return 0;
+	}
+	memmove(s->text.data, s->text.data + s->text.len - kept, kept);
+	buf_truncate(&s->text, kept);
+	return file_write_fd(s->fd, buf_text(&s->shown), s->shown.len) ? 0 : (ssize_t)n;
+}
+
+static void guard_stream(FILE **stream, struct guarded_stream *s, int buffering)
+{
+	FILE *guarded = fopencookie(s, "w", (cookie_io_functions_t){ .write = guarded_write });
+
+	if (!guarded)
+		return;
+	setvbuf(guarded, NULL, buffering, BUFSIZ);
+	*stream = guarded;
+}
+
+void terminal_guard_streams(void)
+{
+	static struct guarded_stream out = { .fd = STDOUT_FILENO }, err = { .fd = STDERR_FILENO };
+
+	if (isatty(STDOUT_FILENO))
+		guard_stream(&stdout, &out, _IOLBF);
+	guard_stream(&stderr, &err, _IONBF);
+}
+
+void terminal_send_control(const char *sequence)
+{
+	fflush(stderr);
+	file_write_fd(STDERR_FILENO, sequence, strlen(sequence));
+}
