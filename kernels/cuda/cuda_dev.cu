@@ -223,6 +223,8 @@ void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
 	if (error == cudaSuccess) {
 		cuda_check(d, cudaMemsetAsync(p, 0, MAX(bytes, (size_t)1), d->stream),
 			   "clearing memory");
+		/* copies in another stream may write this memory next */
+		cuda_check(d, cudaStreamSynchronize(d->stream), "clearing memory");
 		return p;
 	}
 	(void)cudaGetLastError();

@@ -11,7 +11,8 @@
  *
  * A key that never returns costs only an entry of the table. The table has MAX_GRAPHS entries; a new
  * key replaces the least recently used one. When scratch memory grows, all graphs are dropped,
- * because they contain its old address. A fault during capture discards the incomplete graph.
+ * because they contain its old address. A fault during capture discards the incomplete graph. When
+ * a graph cannot be instantiated, which takes memory, all others are discarded and it is tried again.
  */
 #include "kernels/cuda/cuda.cuh"
 
@@ -84,6 +85,30 @@ static void graph_begin_piece(struct dev *d)
 		   "starting the capture of a graph" DISABLE_HINT);
 }
 
+/* Discard all graphs but the current one: each takes memory of the GPU. */
+static void discard_other_graphs(struct dev *d)
+{
+	(void)cudaStreamSynchronize(d->stream);
+	for (int i = 0; i < MAX_GRAPHS; i++)
+		if (&d->graphs->graph[i] != d->graphs->current)
+			graph_discard(&d->graphs->graph[i]);
+}
+
+/* NULL: failed, also after all other graphs were discarded; stored in d->fault. */
+static cudaGraphExec_t instantiate_graph(struct dev *d, cudaGraph_t captured)
+{
+	cudaGraphExec_t piece = NULL;
+
+	if (cudaGraphInstantiate(&piece, captured, 0) != cudaSuccess) {
+		(void)cudaGetLastError();
+		discard_other_graphs(d);
+		piece = NULL;
+		cuda_check(d, cudaGraphInstantiate(&piece, captured, 0),
+			   "instantiating a graph" DISABLE_HINT);
+	}
+	return piece;
+}
+
 /* End the capture, append the piece to g, and launch it: captured ops have not run yet. */
 static void graph_end_piece(struct dev *d, struct graph *g)
 {
@@ -94,8 +119,7 @@ static void graph_end_piece(struct dev *d, struct graph *g)
 	cuda_check(d, cudaStreamEndCapture(d->stream, &captured),
 		   "ending the capture of a graph" DISABLE_HINT);
 	if (captured) {
-		cuda_check(d, cudaGraphInstantiate(&piece, captured, 0),
-			   "instantiating a graph" DISABLE_HINT);
+		piece = instantiate_graph(d, captured);
 		(void)cudaGraphDestroy(captured);
 	}
 	if (piece)

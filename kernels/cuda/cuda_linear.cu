@@ -1,17 +1,9 @@
 /*
- * cuda_linear.cu - matrix products by cuBLASLt, and own kernels for packed weights. Definitions:
- * ref_matmul.c, ref_linear.c.
+ * cuda_linear.cu - matrix products: conversion of their inputs, and own kernels for packed weights.
+ * Definitions: ref_matmul.c, ref_linear.c.
  *
- * cuBLASLt (training, encoder): its matrices are column-major, so our row-major (M, N) is its (N, M).
- * The call computes out^T = b^T a^T, without copies. The algorithm is chosen once for each kind of
- * product, with sizes rounded up, because every batch has another number of tokens. It is the first
- * choice of the library's heuristic: an algorithm chosen by timing could differ between runs, and
- * runs would not repeat their bits. The workspace has a fixed size, allocated before the run.
- *
- * Epilogues (bias, ReLU) are used without dropout: in evaluation, and in the encoder before decoding.
- * In training the bias is added by kernels that pass over the data anyway (relu_dropout, add_norm);
- * their gradients sum dbias while the elements are in registers. The library wants a bias of the
- * output's type; our biases are float, so a bf16 output gets its bias by finish_product.
+ * Products of unpacked matrices go to cuBLASLt (cuda_product.cu), or to a simple kernel where the
+ * library refuses one.
  *
  * Packed weights (decoding), linear_rows: out = a packed^T. A lane owns one of the 32 outputs of a
  * panel, so a warp reads a unit of all outputs in one access of 128 bytes, and each weight once.
@@ -25,40 +17,10 @@
 #include "kernels/cuda/cuda.cuh"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <type_traits>
 
-#include "kernels/cuda/cuda_blas.h"
+#include "kernels/cuda/cuda_product.cuh"
 #include "kernels/ops/panels.h"
-
-#define MAX_KINDS 512
-
-/* Everything the choice of an algorithm depends on; compared byte by byte, so zeroed first. */
-struct kind {
-	int64_t m, n, k; /* rounded up */
-	int64_t a_stride, b_stride, out_stride;
-	uint32_t a_alignment, b_alignment,
-		out_alignment; /* bytes; out: the least of out and bias */
-	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_bias, relu,
-		has_algorithm;
-};
-
-/* out = or += a b, then + bias, then max(0, out) if relu. */
-struct product {
-	struct tensor out, a, b;
-	struct matmul_how how;
-	const float *bias; /* or NULL */
-	bool relu;
-	int64_t inner; /* K */
-};
-
-struct cuda_products {
-	const struct cuda_blas *blas; /* borrowed */
-	cublasLtHandle_t handle;      /* owned */
-	int n_kinds;
-	struct kind kind[MAX_KINDS];
-	cublasLtMatmulAlgo_t algorithm[MAX_KINDS];
-};
 
 /* ---- conversion ---------------------------------------------------------------------------- */
 
@@ -165,231 +127,9 @@ template <enum access A> static __global__ void finish_product(struct product p)
 	tensor_store8<A>(p.out, row, col, v);
 }
 
-/* ---- cuBLASLt ---------------------------------------------------------------------------------- */
-
-void cuda_products_close(struct cuda_products *p)
-{
-	if (p)
-		(void)p->blas->Destroy(p->handle);
-	free(p);
-}
-
-static struct cuda_products *products_of(struct dev *d)
-{
-	const char *why;
-	struct cuda_products *p = d->products;
-	struct err e = {};
-
-	if (p)
-		return p;
-	p = (struct cuda_products *)mem_alloc(1, sizeof(*p), &e);
-	if (!p || !(p->blas = cuda_blas_load(&why)) || p->blas->Create(&p->handle)) {
-		free(p);
-		if (!d->fault.code)
-			err_set(&d->fault, ERR_UNAVAILABLE,
-				"GPU %d: cannot create a cuBLASLt handle", d->device);
-		return NULL;
-	}
-	d->products = p;
-	return p;
-}
-
-void cuda_products_open(struct dev *d)
-{
-	(void)products_of(d);
-}
-
-static cudaDataType_t cuda_type_of(struct tensor t)
-{
-	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
-}
-
-/* The alignment of an address in bytes, at most 16: more does not matter to the library. */
-static uint32_t lowest_bit(uintptr_t bits)
-{
-	bits |= 16;
-	return (uint32_t)(bits & -bits);
-}
-
-static uint32_t alignment_of(struct tensor t)
-{
-	return lowest_bit((uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype));
-}
-
-/* n rounded up, so that many sizes share an algorithm: four steps between powers of two. */
-static int64_t rounded_up(int64_t n)
-{
-	int64_t step = 16;
-
-	while (step * 8 <= n)
-		step *= 2;
-	return CEIL_DIV(n, step) * step;
-}
-
-static struct kind product_kind_of(const struct product *p)
-{
-	struct kind k;
-
-	memset(&k, 0, sizeof(k));
-	k.m = rounded_up(p->out.rows);
-	k.n = rounded_up(p->out.cols);
-	k.k = rounded_up(p->inner);
-	k.a_stride = p->a.stride;
-	k.b_stride = p->b.stride;
-	k.out_stride = p->out.stride;
-	k.a_alignment = alignment_of(p->a);
-	k.b_alignment = alignment_of(p->b);
-	k.out_alignment = alignment_of(p->out);
-	if (p->bias)
-		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)p->bias));
-	k.a_type = (uint8_t)p->a.dtype;
-	k.b_type = (uint8_t)p->b.dtype;
-	k.out_type = (uint8_t)p->out.dtype;
-	k.a_transposed = p->how.a_transposed;
-	k.b_transposed = p->how.b_transposed;
-	k.accumulate = p->how.accumulate;
-	k.has_bias = p->bias != NULL;
-	k.relu = p->relu;
-	return k;
-}
-
-/* Descriptors of one call of the library; owned. */
-struct call {
-	cublasLtMatmulDesc_t how;
-	cublasLtMatrixLayout_t a, b, out;
-};
-
-static void call_free(const struct cuda_blas *blas, struct call *c)
-{
-	if (c->how)
-		(void)blas->MatmulDescDestroy(c->how);
-	if (c->a)
-		(void)blas->MatrixLayoutDestroy(c->a);
-	if (c->b)
-		(void)blas->MatrixLayoutDestroy(c->b);
-	if (c->out)
-		(void)blas->MatrixLayoutDestroy(c->out);
-}
-
-static bool set_matmul_attribute(const struct cuda_blas *blas, struct call *c,
-				 cublasLtMatmulDescAttributes_t which, const void *value,
-				 size_t size)
-{
-	return !blas->MatmulDescSetAttribute(c->how, which, value, size);
-}
-
-static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const struct product *p)
-{
-	const cublasLtEpilogue_t what = !p->bias  ? CUBLASLT_EPILOGUE_RELU
-					: p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
-						  : CUBLASLT_EPILOGUE_BIAS;
-	const cudaDataType_t type = CUDA_R_32F;
-
-	if (!p->bias && !p->relu)
-		return true;
-	return set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
-	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-						  &p->bias, sizeof(p->bias)) &&
-			     set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
-						  &type, sizeof(type))));
-}
-
-static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l, struct tensor t)
-{
-	return !blas->MatrixLayoutCreate(l, cuda_type_of(t), (uint64_t)t.cols, (uint64_t)t.rows,
-					 t.stride);
-}
-
-/* The operands are exchanged, because cuBLASLt is column-major: b is its first one. */
-static bool call_make(const struct cuda_blas *blas, struct call *c, const struct product *p)
-{
-	const cublasOperation_t first = p->how.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-				second = p->how.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-
-	memset(c, 0, sizeof(*c));
-	return !blas->MatmulDescCreate(&c->how, CUBLAS_COMPUTE_32F, CUDA_R_32F) &&
-	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
-	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second,
-				    sizeof(second)) &&
-	       set_epilogue(blas, c, p) && make_layout(blas, &c->b, p->b) &&
-	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
-}
-
-/* Take the first algorithm of the heuristic. False: there is none. */
-static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct call *c,
-			   cublasLtMatmulAlgo_t *algorithm)
-{
-	const struct cuda_blas *blas = p->blas;
-	cublasLtMatmulPreference_t preference = NULL;
-	cublasLtMatmulHeuristicResult_t best;
-	const uint64_t workspace = CUDA_BLAS_BYTES;
-	int found = 0;
-	bool good = !blas->MatmulPreferenceCreate(&preference);
-
-#define SET_PREFERENCE(which, value)                                                               \
-	good = good && !blas->MatmulPreferenceSetAttribute(                                        \
-			       preference, CUBLASLT_MATMUL_PREF_##which, &value, sizeof(value))
-	SET_PREFERENCE(MAX_WORKSPACE_BYTES, workspace);
-	SET_PREFERENCE(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
-	SET_PREFERENCE(MIN_ALIGNMENT_B_BYTES, k->a_alignment);
-	SET_PREFERENCE(MIN_ALIGNMENT_C_BYTES, k->out_alignment);
-	SET_PREFERENCE(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
-#undef SET_PREFERENCE
-	good = good &&
-	       !blas->MatmulAlgoGetHeuristic(p->handle, c->how, c->b, c->a, c->out, c->out,
-					     preference, 1, &best, &found) &&
-	       found > 0;
-	if (preference)
-		(void)blas->MatmulPreferenceDestroy(preference);
-	if (good)
-		*algorithm = best.algo;
-	k->has_algorithm = good;
-	return good;
-}
-
-/* Index of the cached or new algorithm for this call; -1: the library has none. */
-static int algorithm_for(struct cuda_products *p, struct kind k, const struct call *c)
-{
-	int i = 0;
-
-	k.has_algorithm = 1;
-	while (i < p->n_kinds && memcmp(&p->kind[i], &k, sizeof(k)) != 0)
-		i++;
-	if (i < p->n_kinds)
-		return i;
-	if (i == MAX_KINDS)
-		p->n_kinds = i = 0; /* full: one model has far fewer kinds, so start again */
-	p->kind[i] = k;
-	if (!find_algorithm(p, &p->kind[i], c, &p->algorithm[i]))
-		return -1;
-	p->n_kinds = i + 1;
-	return i;
-}
-
-static bool product_by_library(struct dev *d, const struct product *p)
-{
-	struct cuda_products *all = products_of(d);
-	void *workspace = all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
-	const float one = 1, beta = p->how.accumulate ? 1 : 0;
-	struct call c;
-	bool good;
-	int i;
-
-	if (!workspace)
-		return false;
-	good = call_make(all->blas, &c, p);
-	i = good ? algorithm_for(all, product_kind_of(p), &c) : -1;
-	good = i >= 0 &&
-	       !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data, c.a, &beta,
-				  p->out.data, c.out, p->out.data, c.out, &all->algorithm[i],
-				  workspace, CUDA_BLAS_BYTES, d->stream);
-	call_free(all->blas, &c);
-	return good;
-}
-
 static void product_by_kernel(struct dev *d, const struct product *p)
 {
-	if (!product_by_library(d, p) && !d->fault.code)
+	if (!cuda_product_by_library(d, p) && !d->fault.code)
 		LAUNCH(d, product_fallback,
 		       dim3((unsigned)CEIL_DIV(p->out.cols, TILE),
 			    (unsigned)CEIL_DIV(p->out.rows, TILE)),

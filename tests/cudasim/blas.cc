@@ -28,6 +28,7 @@ struct sim_blas_layout {
 
 struct sim_blas_preference {
 	uint64_t workspace;
+	uint32_t reductions;
 	uint32_t alignment[4];
 };
 
@@ -111,7 +112,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l)
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p)
 {
-	*p = new sim_blas_preference{ 0, { 256, 256, 256, 256 } };
+	*p = new sim_blas_preference{ 0, CUBLASLT_REDUCTION_SCHEME_MASK, { 256, 256, 256, 256 } };
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -127,6 +128,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 {
 	if (which == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
 		p->workspace = *(const uint64_t *)value;
+	else if (which == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+		p->reductions = *(const uint32_t *)value;
 	else
 		p->alignment[which - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES] =
 			*(const uint32_t *)value;
@@ -151,7 +154,25 @@ static bool bias_is_known(const struct sim_blas_desc *m, const struct sim_blas_l
 	       (m->bias && m->bias_type == d->type && m->compute != CUBLAS_COMPUTE_32I);
 }
 
-/* The algorithm stores the alignments it was chosen for; every call is checked against them. */
+#define SPLIT_FROM  1024 /* split-K for sums of at least so many terms */
+#define SPLIT_BLOCK 64	 /* split-K leaves out the last K % SPLIT_BLOCK terms, as seen on H100 */
+
+static int64_t inner_of(const struct sim_blas_desc *m, const struct sim_blas_layout *a)
+{
+	return (int64_t)(m->op[0] == CUBLAS_OP_T ? a->rows : a->cols);
+}
+
+/* Workspace of split-K: two partial results. */
+static uint64_t split_bytes(const struct sim_blas_layout *d)
+{
+	return 2 * sizeof(float) * d->rows * d->cols;
+}
+
+/*
+ * The algorithm stores the alignments it was chosen for; every call is checked against them. Large
+ * sums get split-K where the preference allows it, as the library's choice depends on the sizes.
+ * data: 0 to 3 alignments, 4 bytes of workspace, 5 split-K.
+ */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t m,
 					      cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
 					      cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -165,7 +186,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 	memset(results, 0, sizeof(*results));
 	for (int i = 0; i < 4; i++)
 		results->algo.data[i] = p->alignment[i];
-	results->algo.data[4] = results->workspaceSize = p->workspace < 1024 ? p->workspace : 1024;
+	results->algo.data[5] = p->reductions & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
+				m->compute != CUBLAS_COMPUTE_32I && inner_of(m, a) >= SPLIT_FROM &&
+				split_bytes(d) <= p->workspace;
+	results->algo.data[4] = results->workspaceSize = results->algo.data[5] ? split_bytes(d)
+							 : p->workspace < 1024 ? p->workspace
+									       : 1024;
 	results->wavesCount = 1;
 	*found = 1;
 	return CUBLAS_STATUS_SUCCESS;
@@ -212,15 +238,29 @@ struct product {
 	const void *a, *b, *c;
 	void *d;
 	double alpha, beta;
+	bool split;
 };
+
+/* The sum of terms [from, to) of one element of the result. */
+static double sum_terms(const struct product &p, const std::vector<double> &column, int64_t i,
+			int64_t from, int64_t to)
+{
+	const bool ta = p.desc.op[0] == CUBLAS_OP_T;
+	const int64_t ai = ta ? p.a_layout.ld : 1, ak = ta ? 1 : p.a_layout.ld;
+	double sum = 0;
+
+	for (int64_t l = from; l < to; l++)
+		sum += get(p.a_layout.type, p.a, i * ai + l * ak) * column[(size_t)l];
+	return sum;
+}
 
 /* Column-major, as everything in BLAS: d (m, n) = alpha op(a) op(b) + beta c, then the epilogue. */
 static void multiply(const struct product &p)
 {
 	const int64_t m = (int64_t)p.d_layout.rows, n = (int64_t)p.d_layout.cols;
-	const bool ta = p.desc.op[0] == CUBLAS_OP_T, tb = p.desc.op[1] == CUBLAS_OP_T;
-	const int64_t k = (int64_t)(ta ? p.a_layout.rows : p.a_layout.cols);
-	const int64_t ai = ta ? p.a_layout.ld : 1, ak = ta ? 1 : p.a_layout.ld;
+	const bool tb = p.desc.op[1] == CUBLAS_OP_T;
+	const int64_t k = inner_of(&p.desc, &p.a_layout), whole = k - k % SPLIT_BLOCK,
+		      middle = whole / SPLIT_BLOCK / 2 * SPLIT_BLOCK;
 	const int64_t bj = tb ? 1 : p.b_layout.ld, bk = tb ? p.b_layout.ld : 1;
 	std::vector<double> column((size_t)k);
 
@@ -228,11 +268,10 @@ static void multiply(const struct product &p)
 		for (int64_t l = 0; l < k; l++)
 			column[(size_t)l] = get(p.b_layout.type, p.b, j * bj + l * bk);
 		for (int64_t i = 0; i < m; i++) {
-			double sum = 0;
+			double sum = p.split ? (float)sum_terms(p, column, i, 0, middle) +
+						       (float)sum_terms(p, column, i, middle, whole)
+					     : sum_terms(p, column, i, 0, k);
 
-			for (int64_t l = 0; l < k; l++)
-				sum += get(p.a_layout.type, p.a, i * ai + l * ak) *
-				       column[(size_t)l];
 			sum *= p.alpha;
 			if (p.beta != 0)
 				sum += p.beta * get(p.c_layout.type, p.c, i + j * p.c_layout.ld);
@@ -276,7 +315,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 	const size_t used = algo->data[4];
 	bool whole = m->compute == CUBLAS_COMPUTE_32I, ta = m->op[0] == CUBLAS_OP_T,
 	     tb = m->op[1] == CUBLAS_OP_T;
-	struct product p = { *m, *a_layout, *b_layout, *c_layout, *d_layout, a, b, c, d, 0, 0 };
+	struct product p = { *m, *a_layout, *b_layout, *c_layout, *d_layout, a,
+			     b,	 c,	    d,	       0,	  0,	     algo->data[5] != 0 };
 
 	if ((ta ? a_layout->cols : a_layout->rows) != d_layout->rows ||
 	    (tb ? b_layout->rows : b_layout->cols) != d_layout->cols ||
@@ -284,6 +324,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!types_are_known(m, a_layout->type, b_layout->type, c_layout->type, d_layout->type) ||
 	    !bias_is_known(m, d_layout))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	if (p.split && split_bytes(d_layout) > used)
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (workspace_bytes < used || (used && !sim_is_device(workspace, used)))
 		return CUBLAS_STATUS_INVALID_VALUE;

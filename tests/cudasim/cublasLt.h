@@ -1,5 +1,5 @@
 /*
- * cublasLt.h - the part of cuBLASLt that kernels/cuda/cuda_linear.cu uses, for the simulator (sim.h).
+ * cublasLt.h - the part of cuBLASLt that kernels/cuda/cuda_product.cu uses, for the simulator (sim.h).
  * Names are NVIDIA's, values of constants are not. blas.cc implements the functions.
  */
 #ifndef CUDASIM_CUBLASLT_H
@@ -35,8 +35,15 @@ enum cublasLtEpilogue_t {
 	CUBLASLT_EPILOGUE_RELU_BIAS = 6
 };
 
+enum cublasLtReductionScheme_t {
+	CUBLASLT_REDUCTION_SCHEME_NONE = 0,
+	CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+	CUBLASLT_REDUCTION_SCHEME_MASK = 7
+};
+
 enum cublasLtMatmulPreferenceAttributes_t {
 	CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+	CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 	CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
 	CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
 	CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,

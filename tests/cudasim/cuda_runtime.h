@@ -1,5 +1,5 @@
 /*
- * cuda_runtime.h - CUDA for the host compiler: the part that kernels/cuda/*.cu use.
+ * cuda_runtime.h - CUDA for the host compiler: the part that the .cu files of kernels/cuda use.
  *
  * The simulator (sim.h) is for tests only. It compiles the very same .cu files
  * as nvcc does, with this header in the place of NVIDIA's, and runs each thread

@@ -413,8 +413,20 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 	return answer(sim_absent());
 }
 
+static int failing_instantiations;
+
+void sim_fail_instantiations(int n)
+{
+	failing_instantiations = n;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
+	if (failing_instantiations > 0) {
+		failing_instantiations--;
+		sim_set_error(cudaErrorMemoryAllocation, false);
+		return cudaErrorMemoryAllocation;
+	}
 	*x = new sim_graph(*g);
 	return answer(sim_absent());
 }

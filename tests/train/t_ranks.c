@@ -4,6 +4,7 @@
 #include "tests/train/fake_ranks.h"
 #include "tests/train/small_run.h"
 #include "train/comm/compress.h"
+#include "train/trainer/trainer_gpu.h"
 
 struct job {
 	const struct conf *conf;
@@ -90,6 +91,25 @@ static void check_near_losses(const char *a, const char *b, int n, double tolera
 		worst = fmax(worst, fabs(x[i] - y[i]));
 	if (!(worst <= tolerance))
 		test_fail(__FILE__, __LINE__, "losses of %s and %s differ by %g", a, b, worst);
+}
+
+/* Ranks share the GPUs of their host in order, unless each of them sees its own. */
+TEST(ranks_choose_their_gpus)
+{
+	static const struct gpu_view
+		plain[] = { { "a", "" }, { "b", "" }, { "a", "" }, { "b", "" } },
+		own[] = { { "a", "0" }, { "a", "1" }, { "b", "0" }, { "b", "1" } },
+		shared[] = { { "a", "0,1" }, { "a", "0,1" }, { "a", "2" } };
+	static const int64_t of_plain[] = { 0, 0, 1, 1 }, of_shared[] = { 0, 1, 0 };
+
+	for (int i = 0; i < 4; i++) {
+		check_int(gpu_view_index(plain, 4, i, 0), of_plain[i]);
+		check_int(gpu_view_index(plain, 4, i, 2), of_plain[i] + 2);
+		check_int(gpu_view_index(own, 4, i, 0), 0);
+	}
+	for (int i = 0; i < 3; i++)
+		check_int(gpu_view_index(shared, 3, i, 0), of_shared[i]);
+	check_int(gpu_view_index(own, 1, 0, 3), 3);
 }
 
 /*

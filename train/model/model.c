@@ -247,6 +247,15 @@ static bool backend_uses_graphs(const struct ops *ops, const struct dev_options 
 	return o->graphs && ops->graph_begin;
 }
 
+/*
+ * Does training with this backend pad batches? A GPU adds up the same bits with and without graphs
+ * only if the matrices have the same sizes: its library chooses algorithms by size.
+ */
+static bool backend_pads_batches(const struct ops *ops)
+{
+	return ops->graph_begin != NULL;
+}
+
 /* A model without parameters. */
 static struct model *new_model(const struct model_shape *shape, const struct ops *ops,
 			       const struct dev_options *o, struct err *e)
@@ -377,7 +386,7 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 			 struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
-	const bool pad = use == MODEL_USE_TRAIN && m->options.graphs;
+	const bool pad = use == MODEL_USE_TRAIN && backend_pads_batches(m->ops);
 	const struct batch_extent most = model_max_extent(tokens, sentences, pad);
 	struct arena_plan count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
 
@@ -441,7 +450,8 @@ static struct dev_limits limits_of(const struct model_shape *s, const struct bat
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	const struct batch_extent most = model_max_extent(tokens, sentences, m->options.graphs);
+	const struct batch_extent most =
+		model_max_extent(tokens, sentences, backend_pads_batches(m->ops));
 	const struct dev_limits limits = limits_of(&m->shape, &most);
 
 	if (model_reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
@@ -480,7 +490,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	const size_t each =
 		4 * sizeof(float) + (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
 	const struct batch_extent most =
-		model_max_extent(s->tokens, s->sentences, backend_uses_graphs(s->ops, s->options));
+		model_max_extent(s->tokens, s->sentences, backend_pads_batches(s->ops));
 	struct model_acts acts = { 0 };
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
 				    .loss_rows = s->ops->loss_rows };

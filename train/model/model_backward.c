@@ -326,9 +326,11 @@ int model_forward_backward(struct model *m, const struct batch *b,
 			   const struct model_pass_options *how, struct model_sums *sums,
 			   struct err *e)
 {
-	struct model_pass p = {
-		.m = m, .b = b, .how = how, .smoothing = how->smoothing, .graph = m->pads_batches
-	};
+	struct model_pass p = { .m = m,
+				.b = b,
+				.how = how,
+				.smoothing = how->smoothing,
+				.graph = m->pads_batches && m->options.graphs };
 
 	if (!m->grad)
 		return err_set(e, ERR_INTERNAL, "the model has reserved no memory for training");

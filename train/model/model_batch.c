@@ -1,8 +1,9 @@
 /*
- * model_batch.c - sends a batch to the backend, padded for CUDA graphs; see model_internal.h
+ * model_batch.c - sends a batch to the backend, padded on a GPU; see model_internal.h
  *
  * A batch is sent in one copy. A CUDA graph can be replayed only for a batch with the same extent
- * (struct graph_key). So, when training uses graphs, padding makes batches of many extents equal:
+ * (struct graph_key). So, when a GPU trains, padding makes batches of many extents equal. Without
+ * graphs, too: products of other sizes may have other algorithms, and so other bits.
  *
  *	rows		rounded up to a multiple of padding_granule(), at most the reserve
  *	longest		rounded up to a power of two

@@ -16,7 +16,7 @@
  * A pass is model_pass_begin() (check and send the batch), encoder, decoder, and model_head(),
  * which computes logits and losses in chunks. The forward pass of training stores the activations
  * of every layer for model_backward.c; other passes use the memory of one layer for all layers.
- * When training replays CUDA graphs, model_batch.c pads the batch first.
+ * When a GPU trains, model_batch.c pads the batch first.
  */
 #include "train/model/model_internal.h"
 

@@ -102,7 +102,7 @@ struct model {
 	void *arena;	   /* owned, backend's memory: all activations */
 	void *staging;	   /* owned, host memory: a batch is written here and then sent */
 	int batch_slot;	   /* slot of acts.batch_slots that the current pass uses */
-	bool pads_batches; /* training replays CUDA graphs: model_batch.c */
+	bool pads_batches; /* training on a GPU: model_batch.c */
 	int32_t n_ready;   /* calls of model_pass_options.ready in the pass */
 	int64_t ready_at[MODEL_MAX_READY_CALLS]; /* their arguments, for the replay of graphs */
 	int64_t tokens;				 /* target tokens of the batches in acts.tally */

@@ -145,6 +145,7 @@ struct trainer {
 	bool is_batch_loaded; /* batch is already the first one of the next step */
 
 	struct model *model;
+	int gpu; /* index of this rank's GPU, as CUDA counts them for its process; see trainer_gpu.c */
 	double memory_bytes;	 /* of training, on this rank, in the backend's memory */
 	char device[300];	 /* the backend and why it was chosen; ops_describe() */
 	struct profile *profile; /* of the model's ops; NULL: not asked for */
@@ -186,8 +187,9 @@ int trainer_open(struct trainer *t, struct err *e);
 void trainer_close(struct trainer *t);
 /* CPU threads of this rank; 0: all. */
 int trainer_threads(const struct trainer *t);
-/* Index of the GPU of this rank on its host, whether or not it uses one. */
-int trainer_gpu(const struct trainer *t);
+
+/* trainer_gpu.c: choose t->gpu, together with all ranks. */
+int trainer_choose_gpu(struct trainer *t, struct err *e);
 
 /*
  * trainer_start.c: a start with the weights of a model, without its moments. Either start_from

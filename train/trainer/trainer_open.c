@@ -97,7 +97,7 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 {
 	struct dev_info f;
 
-	if (ops->query_device(trainer_gpu(t), &f, e))
+	if (ops->query_device(t->gpu, &f, e))
 		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
 				  t->comm->local_size);
 	if (t->memory_bytes > (double)f.free_bytes)
@@ -105,8 +105,8 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 			e, ERR_CONFIG,
 			"training with batch_tokens %lld needs %.1f GiB, but GPU %d (%s) has %.1f "
 			"GiB, %.1f of them free: lower batch_tokens (and raise micro_batches)",
-			(long long)t->conf->batch_tokens, t->memory_bytes / (1 << 30),
-			trainer_gpu(t), f.name, (double)f.total_bytes / (1 << 30),
+			(long long)t->conf->batch_tokens, t->memory_bytes / (1 << 30), t->gpu,
+			f.name, (double)f.total_bytes / (1 << 30),
 			(double)f.free_bytes / (1 << 30));
 	return 0;
 }
@@ -132,11 +132,6 @@ static int check_memory(struct trainer *t, const struct model_size *size, struct
 			ranks > 1 ? " and all ranks of this host" : "", all * ranks / (1 << 30),
 			have / (1 << 30));
 	return 0;
-}
-
-int trainer_gpu(const struct trainer *t)
-{
-	return (int)t->conf->gpu + t->comm->local_rank;
 }
 
 int trainer_threads(const struct trainer *t)
@@ -229,7 +224,7 @@ static int open_model(struct trainer *t, struct err *e)
 	const struct ops *ops = ops_find(backends[c->backend], e);
 	struct dev_options options = {
 		.threads = trainer_threads(t),
-		.device = trainer_gpu(t),
+		.device = t->gpu,
 		.graphs = c->cuda_graphs,
 		.bf16 = c->precision == PRECISION_BF16,
 	};
@@ -601,7 +596,7 @@ int trainer_open(struct trainer *t, struct err *e)
 	if (check_same_corpus(t, e))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
-	if (!t->loader || open_model(t, e) || trainer_load_state(t, e))
+	if (!t->loader || trainer_choose_gpu(t, e) || open_model(t, e) || trainer_load_state(t, e))
 		return e->code;
 	return trainer_count_hosts(t, e) || open_telemetry(t, e) || trainer_rescue_open(t, e)
 		       ? e->code

@@ -229,7 +229,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.state = &t->state,
 		.model = t->model,
 		.threads = trainer_threads(t),
-		.gpu = arena_is_host(t->model) ? -1 : trainer_gpu(t),
+		.gpu = arena_is_host(t->model) ? -1 : t->gpu,
 		.unable = &t->ranks.eval_share_failed,
 	};
 

@@ -143,9 +143,7 @@ static int set_clock(struct app *a, struct err *e)
  */
 static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
-	const char *name = c->view	? c->view
-			   : c->command ? "run"
-					: app_saved_view(a);
+	const char *name = c->view ? c->view : c->command ? "run" : app_saved_view(a);
 
 	*tab = TAB_HOME;
 	for (int i = 0; name && i < TAB_COUNT; i++)

@@ -1,0 +1,27 @@
+/*
+ * cuda_product.cuh - one product of matrices, and cuBLASLt for it. For kernels/cuda only.
+ */
+#ifndef WERKBANK_KERNELS_CUDA_CUDA_PRODUCT_CUH
+#define WERKBANK_KERNELS_CUDA_CUDA_PRODUCT_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+/* out = or += a b, then + bias, then max(0, out) if relu. */
+struct product {
+	struct tensor out, a, b;
+	struct matmul_how how;
+	const float *bias; /* or NULL */
+	bool relu;
+	int64_t inner; /* K */
+};
+
+/*
+ * Enqueue a product of non-empty matrices. The types of a and b are equal. False: the library has no
+ * algorithm for it, or a fault is stored in d->fault; then nothing is enqueued.
+ */
+bool cuda_product_by_library(struct dev *d, const struct product *p);
+
+/* How many products the library has refused since the device was opened: they run about 100 times slower. */
+int64_t cuda_refused_products(const struct dev *d);
+
+#endif
