@@ -145,7 +145,7 @@ struct trainer {
 	bool is_batch_loaded; /* batch is already the first one of the next step */
 
 	struct model *model;
-	int gpu; /* index of this rank's GPU, as CUDA counts them for its process; see trainer_gpu.c */
+	int gpu; /* index of this rank's GPU, as CUDA counts in its process: trainer_gpu.h */
 	double memory_bytes;	 /* of training, on this rank, in the backend's memory */
 	char device[300];	 /* the backend and why it was chosen; ops_describe() */
 	struct profile *profile; /* of the model's ops; NULL: not asked for */
