@@ -128,7 +128,7 @@ static bool drop_cursor_step(struct drop_cursor *w, const char *row)
 static int open_drop_ledger_lines(const char *folder, struct lines *in, struct err *e)
 {
 	char *path = file_path(e, "%s/ledger.tsv", folder);
-	int rc = path ? lines_open(in, path, e) : e->code;
+	int rc = path ? lines_open_file(in, path, e) : e->code;
 
 	free(path);
 	if (rc)

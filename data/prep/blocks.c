@@ -11,6 +11,7 @@
 #include "data/source/archive.h"
 #include "data/source/manifest.h"
 #include "data/text/sgm.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 
 struct blocks {
@@ -211,9 +212,8 @@ static int blocks_next_file(struct blocks *b, struct err *e)
 	if (b->next == 2 * t->n)
 		return 0;
 	path = t->files[blocks_text(t, b->next)->file].path;
-	b->file = open(path, O_RDONLY | O_CLOEXEC);
-	if (b->file < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	if (file_open_read(&b->file, path, e))
+		return e->code;
 	posix_fadvise(b->file, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return blocks_begin_text(b, b->next++, e);
 }

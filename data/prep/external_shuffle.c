@@ -116,7 +116,9 @@ struct external_shuffle *external_shuffle_new(const struct external_shuffle_opti
 		struct shuffle_bucket *b = &p->buckets[i];
 
 		b->path = file_path(e, "%s.%d", o->stem, (int)i);
-		if (b->path && !(b->file = fopen(b->path, "w+be")))
+		if (b->path)
+			remove(b->path); /* of a killed program; x: never through a link */
+		if (b->path && !(b->file = fopen(b->path, "w+bxe")))
 			err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", b->path);
 		if (!b->file)
 			goto fail;

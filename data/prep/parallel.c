@@ -11,7 +11,7 @@ static int parallel_open_text(struct parallel_text *t, const char *path, bool re
 		t->sgm.in.repair = repair;
 		return 0;
 	}
-	if (lines_open(&t->lines, path, e))
+	if (lines_open_file(&t->lines, path, e))
 		return e->code;
 	t->lines.repair = repair;
 	return 0;

@@ -46,9 +46,8 @@ static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 
 	if (!path)
 		return e->code;
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	if (*fd < 0)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", path);
+	if (file_open_in_place(fd, path, O_RDWR, e))
+		return e->code;
 	if (!flock(*fd, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
@@ -72,7 +71,7 @@ static void prep_remove_leftovers(const char *folder, bool (*is_leftover)(const 
 		closedir(d);
 }
 
-/* Files are written as NAME.PID.tmp and renamed. */
+/* Files are written as NAME.HEX.tmp and renamed. */
 static bool is_temporary(const char *name)
 {
 	return text_ends_with(name, ".tmp");

@@ -262,13 +262,10 @@ static int column_open_input(struct column_input *in, const char *path, const ch
 	if (!in->path || mem_grow(&in->bytes, &in->cap, CHUNK_BYTES, 1, e))
 		goto fail;
 	in->at = in->end = in->bytes;
-	in->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (in->fd < 0 || fstat(in->fd, &s)) {
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	if (file_open_read(&in->fd, path, e))
 		goto fail;
-	}
-	if (!S_ISREG(s.st_mode)) {
-		err_set(e, ERR_DATA, "%s: is no regular file", path);
+	if (fstat(in->fd, &s)) {
+		err_set_errno(e, ERR_IO, "%s: cannot be read", path);
 		goto fail;
 	}
 	in->rest = (uint64_t)s.st_size;

@@ -313,7 +313,7 @@ enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
 static enum packing packing_of(const char *path)
 {
 	unsigned char head[6] = { 0 };
-	FILE *f = fopen(path, "rbe");
+	FILE *f = file_open_stream(path, &(struct err){ 0 });
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 
 	if (f)
@@ -395,11 +395,11 @@ void archive_close(struct archive_reader *r)
 int archive_check_kind(const char *path, struct err *e)
 {
 	unsigned char head[512] = { 0 };
-	FILE *f = fopen(path, "rbe");
+	FILE *f = file_open_stream(path, e);
 	size_t n, i = 0;
 
 	if (!f)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		return e->code;
 	n = fread(head, 1, sizeof(head), f);
 	fclose(f);
 	if (!n)

@@ -149,13 +149,16 @@ int fetch_part_open(struct fetch_part *p, const char *path, bool md5, struct err
 	p->note_path = file_path(e, "%s.json", path);
 	if (!p->note_path || reset_sums(p, e))
 		goto fail;
-	p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (p->fd < 0 || fstat(p->fd, &s)) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+	if (file_open_in_place(&p->fd, path, O_RDWR, e))
+		goto fail;
+	if (fstat(p->fd, &s)) {
+		err_set_errno(e, ERR_IO, "%s: cannot be read", path);
 		goto fail;
 	}
-	if (!S_ISREG(s.st_mode)) {
-		err_set(e, ERR_CANTCREAT, "%s: is no regular file; remove it", path);
+	/* its owner could change the file after its sums have been checked */
+	if (s.st_uid != geteuid()) {
+		err_set(e, ERR_PERM, "%s: belongs to another user (number %ld): remove it", path,
+			(long)s.st_uid);
 		goto fail;
 	}
 	p->bytes = s.st_size;

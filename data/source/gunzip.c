@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/source/inflate.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 
 #define IN_BYTES  ((size_t)256 << 10)
@@ -36,12 +37,10 @@ struct gunzip *gunzip_open(const char *path, struct err *e)
 	g->in = g->inflate ? mem_alloc(IN_BYTES, 1, e) : NULL;
 	g->out = g->in ? mem_alloc(OUT_BYTES, 1, e) : NULL;
 	if (g->out) {
-		g->fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (g->fd >= 0) {
+		if (!file_open_read(&g->fd, path, e)) {
 			posix_fadvise(g->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 			return g;
 		}
-		err_set_errno(e, ERR_NOINPUT, "cannot open the file");
 	}
 	gunzip_close(g);
 	return NULL;

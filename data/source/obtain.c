@@ -470,18 +470,18 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 
 	if (!path)
 		return e->code;
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
+	rc = file_open_in_place(fd, path, O_RDWR, e);
+	busy = !rc ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
 	if (busy && errno == EWOULDBLOCK) {
 		progress_print_line(p, "note: %s: waiting for another fetch that is running here",
 				    folder);
 		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
 			;
 	}
-	if (*fd < 0)
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be created", path);
-	else if (busy)
+	if (busy)
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
+	if (!rc)
+		file_remove_leftovers(folder);
 	free(path);
 	return rc;
 }

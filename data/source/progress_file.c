@@ -1,6 +1,4 @@
 /* progress_file.c - progress of a long command in a file, for watching programs (see progress.h) */
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "data/source/progress.h"
@@ -9,23 +7,6 @@
 #include "share/base/json.h"
 
 #define WRITE_S 0.25 /* seconds between two writes */
-
-/* Atomic replacement without fsync: the progress need not survive a power failure. */
-static void replace_progress_file(const char *path, const struct buf *text)
-{
-	struct err ignored;
-	char *temporary = file_path(&ignored, "%s.%ld.tmp", path, (long)getpid());
-	FILE *out = temporary ? fopen(temporary, "we") : NULL;
-
-	if (out) {
-		bool bad = fwrite(text->data, 1, text->len, out) != text->len;
-
-		bad |= fclose(out) != 0;
-		if (bad || rename(temporary, path))
-			unlink(temporary);
-	}
-	free(temporary);
-}
 
 static void progress_begin_json(const struct progress *p, struct json_writer *w, const char *stage)
 {
@@ -55,8 +36,7 @@ static void progress_finish_json(struct progress *p, struct json_writer *w)
 
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
-	if (!buf_check(w->out, &ignored))
-		replace_progress_file(p->path, w->out);
+	(void)file_write_volatile(p->path, w->out, &ignored); /* the next one comes soon */
 	buf_free(w->out);
 }
 

@@ -37,12 +37,10 @@ static int add_blocks(FILE *f, const char *path, struct hash *sha, struct hash *
 int file_sums(const char *path, struct file_sums *s, struct err *e)
 {
 	struct hash *sha = hash_new(HASH_SHA256, e), *md5 = sha ? hash_new(HASH_MD5, e) : NULL;
-	FILE *f = md5 ? fopen(path, "rbe") : NULL;
+	FILE *f = md5 ? file_open_stream(path, e) : NULL;
 	int rc = -1;
 
 	*s = (struct file_sums){ 0 };
-	if (md5 && !f)
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
 	if (f && !add_blocks(f, path, sha, md5, s, e) && !hash_hex(sha, s->sha256, e) &&
 	    !hash_hex(md5, s->md5, e))
 		rc = 0;

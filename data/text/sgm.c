@@ -9,7 +9,7 @@
 int sgm_open(struct sgm *s, const char *path, struct err *e)
 {
 	*s = (struct sgm){ 0 };
-	return lines_open(&s->in, path, e);
+	return lines_open_file(&s->in, path, e);
 }
 
 int sgm_open_memory(struct sgm *s, const char *name, const char *text, size_t n, struct err *e)

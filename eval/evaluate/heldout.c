@@ -45,7 +45,7 @@ static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_
 	int got;
 
 	*n = 0;
-	if (lines_open(&in, path, e))
+	if (lines_open_file(&in, path, e))
 		return e->code;
 	while ((got = lines_next(&in, e)) > 0 && (limit == 0 || *n < limit)) {
 		if (mem_grow(lines, &cap, (size_t)*n + 1, sizeof(**lines), e) ||

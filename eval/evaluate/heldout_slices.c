@@ -195,7 +195,7 @@ static int read_parts(struct slice_merge *m, const char *path, struct err *e)
 	struct lines in;
 	int got;
 
-	if (lines_open(&in, path, e))
+	if (lines_open_file(&in, path, e))
 		return e->code;
 	while ((got = lines_next(&in, e)) > 0)
 		if (merge_line(m, in.text, in.len, e)) {

@@ -132,7 +132,8 @@ static int import_log(const struct conf *c, struct err *e)
 {
 	struct buf journal = { 0 };
 	struct openseq2seq seen;
-	char *workspace = NULL, *to = NULL, *temporary = NULL, *runs = NULL;
+	char *workspace = NULL, *to = NULL, *beside = NULL;
+	struct outfolder out = { 0 };
 	int rc;
 
 	if (!c->run && c->output)
@@ -146,31 +147,29 @@ static int import_log(const struct conf *c, struct err *e)
 	if (paths_check_name("run", c->run, e))
 		return e->code;
 	workspace = paths_workspace(c->workspace, e);
-	runs = workspace ? file_path(e, "%s/runs", workspace) : NULL;
-	to = runs ? file_path(e, "%s/%s", runs, c->run) : NULL;
-	temporary = to ? file_path(e, "%s/import.%ld.tmp", workspace, (long)getpid()) : NULL;
-	if (!temporary)
+	to = workspace ? file_path(e, "%s/runs/%s", workspace, c->run) : NULL;
+	beside = to ? file_path(e, "%s/import", workspace) : NULL;
+	if (!beside)
 		rc = e->code;
 	else if (file_exists(to))
 		rc = err_set(e, ERR_CANTCREAT, "a run called %s already exists: give another --run",
 			     c->run);
 	else
 		rc = read_log(c->arguments[0], c->run, &journal, &seen, e);
-	if (!rc && !(rc = file_make_folders(runs, e)) && !(rc = file_make_folders(temporary, e))) {
-		rc = write_into(temporary, "journal.jsonl", &journal, e);
-		if (!rc)
-			rc = write_import_state(temporary, &seen, e);
-		if (!rc)
-			rc = model_export_commit(temporary, to, e);
-		if (rc)
-			file_remove_tree(temporary, &(struct err){ 0 });
-	}
+	if (!rc)
+		rc = outfolder_open(&out, to, beside, e);
+	if (!rc)
+		rc = write_into(out.temporary, "journal.jsonl", &journal, e);
+	if (!rc)
+		rc = write_import_state(out.temporary, &seen, e);
+	if (!rc)
+		rc = outfolder_commit(&out, e);
+	outfolder_abandon(&out);
 	if (!rc && !c->quiet)
 		report_log_import(c->run, &seen);
 	buf_free(&journal);
-	free(temporary);
+	free(beside);
 	free(to);
-	free(runs);
 	free(workspace);
 	return rc;
 }

@@ -26,9 +26,10 @@ struct model_import {
 	char *folder;	  /* owned: folder of the weights */
 	char *pieces;	  /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
 	char *to;	  /* owned: the result, a run folder or a model folder */
-	char *temporary;  /* owned: the result before it is renamed */
-	char *model;	  /* owned: the model folder in temporary */
-	char *staging;	  /* owned: folder for the files of the model besides weights */
+	char *beside;	  /* owned: temporary folders are made beside this path */
+	struct outfolder result;
+	char *model;		  /* owned: the model folder in the result's temporary */
+	struct outfolder staging; /* files of the model besides weights; never committed */
 	struct import_reader f;
 	struct weight_map t;
 	struct special_token_names special; /* point into config */
@@ -58,17 +59,11 @@ static int find_output(struct model_import *m, struct err *e)
 		m->to = file_path(e, "%s/runs/%s", workspace, c->run);
 	else
 		m->to = file_path(e, "%.*s", (int)n, c->output);
-	if (m->to)
-		m->temporary = c->run ? file_path(e, "%s/import.%ld.tmp", workspace, (long)getpid())
-				      : file_path(e, "%s.%ld.tmp", m->to, (long)getpid());
-	if (m->temporary)
-		m->model = c->run ? file_path(e, "%s/checkpoints/0", m->temporary)
-				  : mem_strdup(m->temporary, e);
-	if (m->model)
-		m->staging = file_path(e, "%s.pieces", m->temporary);
-	if (m->staging && c->corpus && import_option_given(c, "corpus"))
+	if (m->to) /* every entry of runs/ is a run, so the temporary is not there */
+		m->beside = c->run ? file_path(e, "%s/import", workspace) : mem_strdup(m->to, e);
+	if (m->beside && c->corpus && import_option_given(c, "corpus"))
 		m->pieces = file_path(e, "%s/corpora/%s", workspace, c->corpus);
-	else if (m->staging)
+	else if (m->beside)
 		m->pieces = mem_strdup(m->folder, e);
 	free(workspace);
 	if (!m->pieces)
@@ -256,7 +251,7 @@ static int set_size_options(struct model_import *m, struct err *e)
 static int stage_model_file(const struct model_import *m, const char *given, const char *name,
 			    bool *is_found, struct err *e)
 {
-	char *from = NULL, *to = file_path(e, "%s/%s", m->staging, name);
+	char *from = NULL, *to = file_path(e, "%s/%s", m->staging.temporary, name);
 	int rc = to ? 0 : e->code;
 
 	if (!rc)
@@ -288,7 +283,7 @@ static int use_words(struct model_import *m, const char *path, bool compare, str
 {
 	struct token_list w;
 	struct vocab *v = NULL;
-	char *to = file_path(e, "%s/vocab.tsv", m->staging);
+	char *to = file_path(e, "%s/vocab.tsv", m->staging.temporary);
 	int32_t n;
 	int rc = token_list_open(&w, path, e);
 
@@ -317,7 +312,7 @@ static bool is_vocab_tsv(const char *path)
 {
 	static const char head[] = "<pad>\t";
 	char first[sizeof(head)] = "";
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, &(struct err){ 0 });
 	bool is_own = f && fread(first, 1, sizeof(head) - 1, f) == sizeof(head) - 1 &&
 		      !strcmp(first, head);
 
@@ -359,7 +354,7 @@ static int stage_pieces(struct model_import *m, struct err *e)
 {
 	const bool sentencepiece = m->c->segmentation == SEGMENTATION_SENTENCEPIECE;
 	bool is_found;
-	int rc = file_make_folders(m->staging, e);
+	int rc = outfolder_open(&m->staging, m->beside, NULL, e);
 
 	if (!rc)
 		rc = find_vocabulary(m, e);
@@ -379,7 +374,7 @@ static int stage_pieces(struct model_import *m, struct err *e)
 /* Takes the sizes of the vocabulary from the staged vocab.tsv. */
 static int measure_vocabulary(struct model_import *m, struct err *e)
 {
-	char *path = file_path(e, "%s/vocab.tsv", m->staging);
+	char *path = file_path(e, "%s/vocab.tsv", m->staging.temporary);
 	struct vocab *v = path ? vocab_open(path, e) : NULL;
 
 	free(path);
@@ -397,7 +392,7 @@ static int measure_vocabulary(struct model_import *m, struct err *e)
 static int write_model(struct model_import *m, struct err *e)
 {
 	const struct dev_options options = { .threads = 1 };
-	const struct ckpt_folder of = { m->staging, m->c, &m->state };
+	const struct ckpt_folder of = { m->staging.temporary, m->c, &m->state };
 	struct model *model = model_new(&m->state.shape, ops_ref(), &options, e);
 	struct pipeline *p;
 	float *arena = model ? model_param_arena(model) : NULL;
@@ -421,7 +416,7 @@ static int write_model(struct model_import *m, struct err *e)
 static int write_imported_text(const struct model_import *m, const char *name, struct buf *text,
 			       struct err *e)
 {
-	char *path = file_path(e, "%s/%s", m->temporary, name);
+	char *path = file_path(e, "%s/%s", m->result.temporary, name);
 	int rc = path ? file_write_buf(path, text, e) : e->code;
 
 	free(path);
@@ -434,9 +429,9 @@ static int write_run(struct model_import *m, struct err *e)
 {
 	struct buf journal = { 0 }, state = { 0 }, recipe = { 0 };
 	struct json_writer j = { .out = &journal }, s = { .out = &state };
-	char *link = file_path(e, "%s/checkpoints/last", m->temporary);
+	char *link = file_path(e, "%s/checkpoints/last", m->result.temporary);
 	char origin[600];
-	int rc = link ? ckpt_set_best(m->temporary, 0, e) : e->code;
+	int rc = link ? ckpt_set_best(m->result.temporary, 0, e) : e->code;
 
 	if (!rc && symlink("0", link))
 		rc = err_set_errno(e, ERR_CANTCREAT, "cannot make the link %s", link);
@@ -470,18 +465,13 @@ static int write_run(struct model_import *m, struct err *e)
 	return rc;
 }
 
-static int commit_imported_model(const struct model_import *m, struct err *e)
+static int open_result(struct model_import *m, struct err *e)
 {
-	char *slash = strrchr(m->to, '/');
-	int rc = 0;
-
-	if (m->c->run && slash) {
-		char *runs = file_path(e, "%.*s", (int)(slash - m->to), m->to);
-
-		rc = runs ? file_make_folders(runs, e) : e->code;
-		free(runs);
-	}
-	return rc ? rc : model_export_commit(m->temporary, m->to, e);
+	if (outfolder_open(&m->result, m->to, m->beside, e))
+		return e->code;
+	m->model = m->c->run ? file_path(e, "%s/checkpoints/0", m->result.temporary)
+			     : mem_strdup(m->result.temporary, e);
+	return m->model ? 0 : e->code;
 }
 
 static int make_imported_model(struct model_import *m, struct err *e)
@@ -493,10 +483,12 @@ static int make_imported_model(struct model_import *m, struct err *e)
 	if (!rc)
 		rc = set_size_options(m, e);
 	if (!rc)
+		rc = open_result(m, e);
+	if (!rc)
 		rc = write_model(m, e);
 	if (!rc && m->c->run)
 		rc = write_run(m, e);
-	return rc ? rc : commit_imported_model(m, e);
+	return rc ? rc : outfolder_commit(&m->result, e);
 }
 
 static void report_model_import(const struct model_import *m)
@@ -543,12 +535,10 @@ int import_model(struct conf *c, enum import_kind kind, const char *file, struct
 		rc = import_load_recipe(&m, e);
 	if (!rc)
 		rc = find_heads(&m, e);
-	if (!rc) {
+	if (!rc)
 		rc = make_imported_model(&m, e);
-		if (rc)
-			file_remove_tree(m.temporary, &(struct err){ 0 });
-		file_remove_tree(m.staging, &(struct err){ 0 });
-	}
+	outfolder_abandon(&m.result);
+	outfolder_abandon(&m.staging);
 	if (!rc && !c->quiet)
 		report_model_import(&m);
 	import_reader_close(&m.f);
@@ -557,8 +547,7 @@ int import_model(struct conf *c, enum import_kind kind, const char *file, struct
 	free(m.folder);
 	free(m.pieces);
 	free(m.to);
-	free(m.temporary);
+	free(m.beside);
 	free(m.model);
-	free(m.staging);
 	return rc;
 }

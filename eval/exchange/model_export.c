@@ -17,8 +17,7 @@
 struct model_export {
 	const char *folder;		/* borrowed: the model */
 	const struct ckpt_source *from; /* borrowed: its weights */
-	const char *to;			/* borrowed: the result */
-	char *temporary;		/* owned: the result before it is renamed */
+	struct outfolder out;		/* the result */
 	struct ckpt_state state;
 	struct vocab *vocab; /* owned */
 	bool int8;
@@ -27,7 +26,7 @@ struct model_export {
 static int write_ct2_text(const struct model_export *x, const char *name, struct buf *text,
 			  struct err *e)
 {
-	char *path = file_path(e, "%s/%s", x->temporary, name);
+	char *path = file_path(e, "%s/%s", x->out.temporary, name);
 	int rc = path ? file_write_buf(path, text, e) : e->code;
 
 	free(path);
@@ -71,7 +70,7 @@ static int write_ct2_vocabulary(const struct model_export *x, struct err *e)
 static int write_ct2_weights(const struct model_export *x, struct err *e)
 {
 	char *from = file_path(e, "%s/%s", x->folder, ckpt_weights_name(x->from));
-	char *path = from ? file_path(e, "%s/model.bin", x->temporary) : NULL;
+	char *path = from ? file_path(e, "%s/model.bin", x->out.temporary) : NULL;
 	struct safetensors *weights = path ? safetensors_open(from, e) : NULL;
 	struct outfile out = { 0 };
 	int rc = weights ? outfile_open(&out, path, e) : e->code;
@@ -97,7 +96,7 @@ static int copy_pipeline(const struct model_export *x, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(names) && !rc; i++) {
 		char *from = file_path(e, "%s/%s", x->folder, names[i]);
-		char *to = from ? file_path(e, "%s/%s", x->temporary, names[i]) : NULL;
+		char *to = from ? file_path(e, "%s/%s", x->out.temporary, names[i]) : NULL;
 
 		rc = to ? 0 : e->code;
 		if (!rc && file_exists(from))
@@ -124,38 +123,24 @@ static int open_vocabulary(struct model_export *x, struct err *e)
 	return 0;
 }
 
-/* rename() replaces an empty folder, but nothing else. */
-int model_export_commit(const char *temporary, const char *to, struct err *e)
-{
-	if (rename(temporary, to) == 0)
-		return 0;
-	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
-		return err_set(e, ERR_CANTCREAT,
-			       "%s already exists: remove it, or give another --output", to);
-	return err_set_errno(e, ERR_CANTCREAT, "cannot make %s", to);
-}
-
 static int make_ct2_folder(struct model_export *x, struct err *e)
 {
-	int rc = file_make_folders(x->temporary, e);
+	int rc = write_ct2_config(x, e);
 
-	if (!rc)
-		rc = write_ct2_config(x, e);
 	if (!rc)
 		rc = write_ct2_vocabulary(x, e);
 	if (!rc)
 		rc = copy_pipeline(x, e);
 	if (!rc)
 		rc = write_ct2_weights(x, e);
-	return rc ? rc : model_export_commit(x->temporary, x->to, e);
+	return rc ? rc : outfolder_commit(&x->out, e);
 }
 
 int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
 			     struct err *e)
 {
 	const char *folder = from->folder;
-	struct model_export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
-	size_t n = strlen(to);
+	struct model_export x = { .folder = folder, .from = from, .int8 = int8 };
 	struct ckpt_check *check = ckpt_check_start(from, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
 
@@ -163,16 +148,12 @@ int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const ch
 		rc = ckpt_read_state(folder, false, &x.state, e);
 	if (!rc)
 		rc = open_vocabulary(&x, e);
-	while (n > 1 && to[n - 1] == '/')
-		n--;
-	if (!rc) {
-		x.temporary = file_path(e, "%.*s.%ld.tmp", (int)n, to, (long)getpid());
-		rc = x.temporary ? make_ct2_folder(&x, e) : e->code;
-	}
-	if (rc && x.temporary)
-		file_remove_tree(x.temporary, &(struct err){ 0 });
+	if (!rc)
+		rc = outfolder_open(&x.out, to, NULL, e);
+	if (!rc)
+		rc = make_ct2_folder(&x, e);
+	outfolder_abandon(&x.out);
 	vocab_close(x.vocab);
-	free(x.temporary);
 	return rc;
 }
 

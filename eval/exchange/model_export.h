@@ -26,7 +26,4 @@ int model_export_run(const struct conf *c, struct err *e);
 int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
 			     struct err *e);
 
-/* Renames a complete folder. ERR_CANTCREAT: `to` exists and is not an empty folder. */
-int model_export_commit(const char *temporary, const char *to, struct err *e);
-
 #endif

@@ -376,24 +376,17 @@ typedef int fill_fn(struct records *r, const char *folder, struct err *e);
 /* Fills a temporary folder and renames it when it is complete. */
 static int write_record_folder(struct records *r, fill_fn *fill, struct err *e)
 {
-	char *temporary;
-	size_t n;
+	struct outfolder out;
 	int rc;
 
 	if (!r->to)
 		return err_set(e, ERR_USAGE, "this format makes a folder: give --output FOLDER");
-	n = strlen(r->to);
-	while (n > 1 && r->to[n - 1] == '/')
-		n--;
-	temporary = file_path(e, "%.*s.%ld.tmp", (int)n, r->to, (long)getpid());
-	rc = temporary ? file_make_folders(temporary, e) : e->code;
+	rc = outfolder_open(&out, r->to, NULL, e);
 	if (!rc)
-		rc = fill(r, temporary, e);
+		rc = fill(r, out.temporary, e);
 	if (!rc)
-		rc = model_export_commit(temporary, r->to, e);
-	if (rc && temporary)
-		file_remove_tree(temporary, &(struct err){ 0 });
-	free(temporary);
+		rc = outfolder_commit(&out, e);
+	outfolder_abandon(&out);
 	return rc;
 }
 

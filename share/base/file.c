@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,115 +29,6 @@ char *file_path(struct err *e, const char *fmt, ...)
 		return NULL;
 	}
 	return path;
-}
-
-/*
- * Devices, pipes and this process's own streams are written to directly: a rename would replace
- * them by a plain file.
- */
-static bool is_device_or_pipe(const char *path)
-{
-	struct stat s;
-
-	if (!strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8))
-		return true;
-	return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
-}
-
-int outfile_open(struct outfile *o, const char *path, struct err *e)
-{
-	bool special = is_device_or_pipe(path);
-
-	*o = (struct outfile){ 0 };
-	o->path = mem_strdup(path, e);
-	o->temporary =
-		o->path && !special ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
-	if (!o->path || (!o->temporary && !special)) {
-		outfile_abandon(o);
-		return e->code;
-	}
-	o->stream = fopen(special ? path : o->temporary, "wb");
-	if (!o->stream) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
-		if (e->code == ERR_NOINPUT)
-			e->code = ERR_CANTCREAT; /* ENOENT: the folder is missing */
-		outfile_abandon(o);
-		return e->code;
-	}
-	return 0;
-}
-
-/* A rename survives a crash only after an fsync of the folder. */
-static void sync_folder_of(const char *path)
-{
-	char *copy = strdup(path);
-	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd >= 0) {
-		(void)fsync(fd); /* some file systems do not support this */
-		close(fd);
-	}
-	free(copy);
-}
-
-int outfile_commit(struct outfile *o, struct err *e)
-{
-	bool good;
-
-	assert(o->stream && o->path); /* open, and not committed or abandoned before */
-	good = !ferror(o->stream) && fflush(o->stream) == 0 &&
-	       (!o->temporary || fsync(fileno(o->stream)) == 0);
-
-	if (!good) {
-		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
-		outfile_abandon(o);
-		return e->code;
-	}
-	if (fclose(o->stream)) {
-		o->stream = NULL;
-		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
-		outfile_abandon(o);
-		return e->code;
-	}
-	o->stream = NULL;
-	if (o->temporary && rename(o->temporary, o->path)) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", o->path);
-		outfile_abandon(o);
-		return e->code;
-	}
-	sync_folder_of(o->path);
-	free(o->temporary);
-	o->temporary = NULL;
-	outfile_abandon(o);
-	return 0;
-}
-
-void outfile_abandon(struct outfile *o)
-{
-	if (o->stream)
-		fclose(o->stream);
-	if (o->temporary)
-		unlink(o->temporary);
-	free(o->temporary);
-	free(o->path);
-	*o = (struct outfile){ 0 };
-}
-
-int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
-{
-	struct outfile o;
-
-	if (outfile_open(&o, path, e))
-		return e->code;
-	if (n)
-		fwrite(bytes, 1, n,
-		       o.stream); /* outfile_commit() reports a failure, through ferror() */
-	return outfile_commit(&o, e);
-}
-
-int file_write_buf(const char *path, const struct buf *b, struct err *e)
-{
-	return buf_check(b, e) ? e->code : file_write_all(path, b->data, b->len, e);
 }
 
 int file_write_fd(int fd, const void *bytes, size_t n)
@@ -182,9 +72,60 @@ int file_put_stdout(const struct buf *text, struct err *e)
 	return buf_check(text, e) ? e->code : file_write_stdout(buf_text(text), text->len, e);
 }
 
+bool file_is_own_stream(const char *path)
+{
+	return !strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8) ||
+	       !strncmp(path, "/proc/self/fd/", 14);
+}
+
+static const char *kind_of_file(mode_t mode)
+{
+	return S_ISDIR(mode)			? "a folder"
+	       : S_ISFIFO(mode)			? "a pipe"
+	       : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+						: "a socket";
+}
+
+int file_open_read(int *fd, const char *path, struct err *e)
+{
+	const bool own = file_is_own_stream(path);
+	struct stat s;
+
+	/* O_NONBLOCK: a pipe or a device must not keep open() waiting */
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (own ? 0 : O_NONBLOCK));
+	if (*fd < 0 && errno == ENXIO)
+		return err_set(e, ERR_NOINPUT, "%s: is a socket; a regular file was expected",
+			       path);
+	if (*fd < 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	if (fstat(*fd, &s))
+		err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	else if (!S_ISREG(s.st_mode) && (!own || S_ISDIR(s.st_mode)))
+		err_set(e, ERR_NOINPUT, "%s: is %s; a regular file was expected", path,
+			kind_of_file(s.st_mode));
+	else
+		return 0;
+	close(*fd);
+	*fd = -1;
+	return e->code;
+}
+
+FILE *file_open_stream(const char *path, struct err *e)
+{
+	int fd;
+	FILE *f = file_open_read(&fd, path, e) ? NULL : fdopen(fd, "rb");
+
+	if (!f && fd >= 0) {
+		err_set_errno(e, ERR_NOMEM, "%s: cannot be read", path);
+		close(fd);
+	}
+	return f;
+}
+
 bool file_first_line(const char *path, char *line, size_t size)
 {
-	FILE *f = fopen(path, "re");
+	struct err ignored = { 0 };
+	FILE *f = file_open_stream(path, &ignored);
 	const bool there = f && fgets(line, (int)size, f);
 
 	assert(size > 1);
@@ -197,11 +138,11 @@ bool file_first_line(const char *path, char *line, size_t size)
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 {
 	size_t start = b->len, got;
-	FILE *f = fopen(path, "rbe");
+	FILE *f = file_open_stream(path, e);
 	int failed = 0;
 
 	if (!f)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		return e->code;
 	do {
 		char *to = buf_reserve(b, 65536);
 
@@ -221,32 +162,21 @@ int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 	return failed ? failed : buf_check(b, e);
 }
 
-int file_copy(const char *from, const char *to, struct err *e)
-{
-	struct buf b = { 0 };
-	int failed = file_read_all(from, 0, &b, e);
-
-	if (!failed)
-		failed = file_write_all(to, b.data, b.len, e);
-	buf_free(&b);
-	return failed;
-}
-
 int map_open(struct map *m, const char *path, struct err *e)
 {
 	struct stat s;
 	void *p;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 
 	*m = (struct map){ 0 };
-	if (fd < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	if (file_open_read(&fd, path, e))
+		return e->code;
 	if (fstat(fd, &s)) {
 		err_set_errno(e, ERR_IO, "%s: cannot be read", path);
 		close(fd);
 		return e->code;
 	}
-	if (!S_ISREG(s.st_mode)) {
+	if (!S_ISREG(s.st_mode)) { /* a stream of this process */
 		close(fd);
 		return err_set(e, ERR_NOINPUT, "%s: is not a regular file", path);
 	}

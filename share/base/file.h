@@ -10,8 +10,17 @@
  *	return outfile_commit(&o, e);		or outfile_abandon(&o) on failure
  *
  * Call exactly one of commit and abandon. A killed program leaves the old file
- * unchanged, and at most a file PATH.PID.tmp. A PATH that is a device or a pipe
- * (/dev/null) is written to directly.
+ * unchanged, and at most a file PATH.HEX.tmp, HEX being 16 random digits.
+ *
+ * What stands at PATH decides:
+ *	nothing		a new file, permissions by the umask
+ *	a regular file	replaced; the new file keeps its permissions (0600 stays 0600)
+ *	a symbolic link	of this user or of root: the file it leads to is replaced, the link stays;
+ *			of another user: refused (ERR_PERM)
+ *	a device	written to directly, as /dev/null
+ *	a pipe		of this user or of root: written to directly; of another user: refused
+ *	a folder	refused
+ * /dev/stdout and /dev/fd/N are the streams of this process, whatever they are.
  */
 #ifndef WERKBANK_BASE_FILE_H
 #define WERKBANK_BASE_FILE_H
@@ -24,10 +33,15 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
+#define FILE_NAME_BYTES 256 /* of the last part of a path, with the NUL: NAME_MAX + 1 */
+
 struct outfile {
-	FILE *stream;	 /* write here */
-	char *path;	 /* owned */
-	char *temporary; /* owned; NULL: a device or pipe, written to directly */
+	FILE *stream;	  /* write here */
+	char *path;	  /* owned; for messages */
+	int folder;	  /* descriptor of the folder of the file that is replaced; -1: none */
+	bool is_volatile; /* set after open: no fsync, the file need not survive a power failure */
+	char name[FILE_NAME_BYTES];	 /* in folder: the file that is replaced */
+	char temporary[FILE_NAME_BYTES]; /* in folder; "": written to directly */
 };
 
 int outfile_open(struct outfile *o, const char *path, struct err *e);
@@ -40,6 +54,45 @@ void outfile_abandon(struct outfile *o);
 int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);
 /* The same with the contents of a buffer; ERR_NOMEM if an addition to it failed. */
 int file_write_buf(const char *path, const struct buf *b, struct err *e);
+/* The same; whoever may read the file may also execute it. */
+int file_write_script(const char *path, const struct buf *b, struct err *e);
+/* The same without fsync, for a file that need not survive a power failure. */
+int file_write_volatile(const char *path, const struct buf *b, struct err *e);
+
+/* Copy the file `from` to `to` atomically, through memory. */
+int file_copy(const char *from, const char *to, struct err *e);
+
+/*
+ * A folder that is filled under a temporary name and then renamed:
+ *
+ *	outfolder_open(&o, path, NULL, e); write files into o.temporary; outfolder_commit(&o, e)
+ *
+ * Missing parents are made. The temporary is BESIDE.HEX.tmp, beside NULL: PATH.HEX.tmp; both must
+ * be on one file system. An empty folder at PATH is replaced, anything else is ERR_CANTCREAT.
+ */
+struct outfolder {
+	char *path;	 /* owned; without slashes at the end */
+	char *temporary; /* owned */
+};
+
+int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e);
+int outfolder_commit(struct outfolder *o, struct err *e);
+/* Remove the temporary folder. Safe on a zeroed or already finished struct. */
+void outfolder_abandon(struct outfolder *o);
+
+/* Remove this user's temporary files and folders of killed programs that are older than a day. */
+void file_remove_leftovers(const char *folder);
+
+/*
+ * Open, or create, a file that is locked, appended to or changed in place. flags: O_RDWR or
+ * O_WRONLY, perhaps O_APPEND. ERR_CANTCREAT: it is a symbolic link, no regular file, or has a second
+ * name (a hard link), which another user can have made to have another file overwritten. The
+ * descriptor is closed by exec.
+ */
+int file_open_in_place(int *fd, const char *path, int flags, struct err *e);
+
+/* fsync a folder, so that its renames survive a crash; file systems without this are no failure. */
+void file_sync_folder(const char *path);
 
 /* Write all n bytes to a descriptor, across signals and short writes. 0, or -1 with errno. */
 int file_write_fd(int fd, const void *bytes, size_t n);
@@ -52,14 +105,22 @@ int file_put_stdout(const struct buf *text, struct err *e);
 int file_write_stdout(const void *bytes, size_t n, struct err *e);
 int file_flush_stdout(struct err *e);
 
+/* /dev/stdin, /dev/stdout, /dev/fd/N …: a path of a stream that this process has already. */
+bool file_is_own_stream(const char *path);
+
+/*
+ * Open a regular file to read it, also in a folder of a stranger: a pipe, a device or a folder is
+ * ERR_NOINPUT at once, it is never waited for. Streams of this process may be pipes. The second
+ * form returns a stream for fclose(); NULL: e.
+ */
+int file_open_read(int *fd, const char *path, struct err *e);
+FILE *file_open_stream(const char *path, struct err *e);
+
 /* Read the first line of a small file, without its LF; false and "": no file or no line. */
 bool file_first_line(const char *path, char *line, size_t size);
 
 /* Append the whole file to b. ERR_DATA: it is larger than limit bytes (0: no limit). */
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);
-
-/* Copy the file `from` to `to` atomically, through memory. */
-int file_copy(const char *from, const char *to, struct err *e);
 
 /* A file mapped read-only. */
 struct map {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/mem.h"
 
 struct hash {
@@ -63,17 +64,13 @@ int hash_file(const char *path, char hex[HASH_SHA256_HEX], struct err *e)
 {
 	static const size_t chunk = 1 << 18;
 	struct hash *h = hash_new(HASH_SHA256, e);
-	FILE *f = h ? fopen(path, "rbe") : NULL;
+	FILE *f = h ? file_open_stream(path, e) : NULL;
 	char *bytes = f ? mem_alloc(chunk, 1, e) : NULL;
 	int failed = 0;
 	size_t n;
 
 	if (!h)
 		return e->code;
-	if (!f) {
-		failed = err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-		goto out;
-	}
 	if (!bytes) {
 		failed = e->code;
 		goto out;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 
 #define READ_BYTES 65536
@@ -46,12 +47,7 @@ struct journal *journal_open(const char *path, struct err *e)
 	j->path = mem_strdup(path, e);
 	if (!j->path)
 		goto failed;
-	j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	if (j->fd < 0) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
-		goto failed;
-	}
-	if (end_cut_line(j, e))
+	if (file_open_in_place(&j->fd, path, O_RDWR | O_APPEND, e) || end_cut_line(j, e))
 		goto failed;
 	return j;
 failed:
@@ -152,11 +148,10 @@ static int read_more(struct journal_reader *r, struct err *e)
 	char *to;
 
 	if (r->fd < 0) {
-		r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
-		if (r->fd < 0)
-			return errno == ENOENT ? 0
-					       : err_set_errno(e, ERR_NOINPUT, "%s: cannot be read",
-							       r->path);
+		if (access(r->path, F_OK) && errno == ENOENT)
+			return 0;
+		if (file_open_read(&r->fd, r->path, e))
+			return e->code;
 	}
 	assert(r->start <= r->pending.len);
 	if (r->start) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
@@ -22,6 +23,18 @@ static int lines_init(struct lines *l, const char *name, struct err *e)
 	return l->name ? 0 : e->code;
 }
 
+int lines_open_file(struct lines *l, const char *path, struct err *e)
+{
+	if (lines_init(l, path, e))
+		return e->code;
+	if (!file_open_read(&l->fd, path, e)) {
+		l->owns_fd = true;
+		return 0;
+	}
+	lines_close(l);
+	return e->code;
+}
+
 int lines_open(struct lines *l, const char *path, struct err *e)
 {
 	bool is_stdin = !path || !strcmp(path, "-");
@@ -29,7 +42,7 @@ int lines_open(struct lines *l, const char *path, struct err *e)
 
 	if (lines_init(l, is_stdin ? "standard input" : path, e))
 		return e->code;
-	l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	l->owns_fd = !is_stdin && l->fd >= 0;
 	if (l->fd < 0)
 		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);

@@ -46,7 +46,11 @@ struct lines {
 	struct buf repaired;
 };
 
+/* A path that the user gave; it may be a pipe, which the user then feeds. */
 int lines_open(struct lines *l, const char *path, struct err *e);
+
+/* A path that a recipe, a corpus or a folder names: a regular file (see file_open_read()). */
+int lines_open_file(struct lines *l, const char *path, struct err *e);
 
 /*
  * Read the lines of n bytes at text (borrowed until lines_close()). name (copied) is used in

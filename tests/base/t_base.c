@@ -234,9 +234,7 @@ TEST(file_full_disk_is_an_error)
 		test_skip("no /dev/full");
 		return;
 	}
-	o.path = mem_strdup("/dev/full", &e);
-	o.temporary = file_path(&e, "%s/never", test_folder());
-	o.stream = fopen("/dev/full", "w");
+	check_int(outfile_open(&o, "/dev/full", &e), 0);
 	fputs("text", o.stream);
 	check_err(outfile_commit(&o, &e), ERR_IO);
 	check(strstr(e.text, "/dev/full") != NULL);

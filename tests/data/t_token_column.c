@@ -218,7 +218,7 @@ TEST(side_refuses_a_shorter_or_longer_file)
 	check_int(read_side(path_of("cut"), 70001), ERR_DATA);
 	buf_free(&b);
 	check_int(read_side(path_of("none"), 1), ERR_NOINPUT);
-	check_int(read_side(test_folder(), 1), ERR_DATA);
+	check_int(read_side(test_folder(), 1), ERR_NOINPUT);
 }
 
 TEST(side_refuses_what_does_not_fit_together)

@@ -31,8 +31,8 @@ struct averaging {
 	struct model_param *params;	/* owned */
 	struct safetensors_item *items; /* (n_params) owned */
 	size_t n_params;
-	float *mean;	 /* owned: room for the largest tensor */
-	char *temporary; /* owned: the folder as it is made */
+	float *mean; /* owned: room for the largest tensor */
+	struct outfolder out;
 	struct buf sums;
 };
 
@@ -129,7 +129,7 @@ static const float *ckpt_average_tensor(void *arg, size_t i, struct err *e)
 
 static int ckpt_average_write_weights(struct averaging *a, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", a->temporary, CKPT_WEIGHTS);
+	char *path = file_path(e, "%s/%s", a->out.temporary, CKPT_WEIGHTS);
 	int rc = path ? safetensors_write(path, a->items, a->n_params, ckpt_average_tensor, a, e)
 		      : e->code;
 
@@ -142,7 +142,7 @@ static int write_origin(const struct averaging *a, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	char *path = file_path(e, "%s/%s", a->temporary, CKPT_AVERAGE);
+	char *path = file_path(e, "%s/%s", a->out.temporary, CKPT_AVERAGE);
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
@@ -173,7 +173,7 @@ static int write_origin(const struct averaging *a, struct err *e)
 static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name,
 				 struct err *e)
 {
-	char *path = file_path(e, "%s/%s", a->temporary, name);
+	char *path = file_path(e, "%s/%s", a->out.temporary, name);
 	char *source = path && from ? file_path(e, "%s/%s", from, name) : NULL;
 	char hex[HASH_SHA256_HEX];
 	int rc = path && (!from || source) ? 0 : e->code;
@@ -195,10 +195,8 @@ static int ckpt_average_write_all(struct averaging *a, struct err *e)
 	static const char *const copies[] = { CKPT_STATE, CKPT_COPIES };
 	const char *newest = a->parts[a->newest].folder;
 	char *path;
-	int rc = file_make_folders(a->temporary, e);
+	int rc = ckpt_average_write_weights(a, e);
 
-	if (!rc)
-		rc = ckpt_average_write_weights(a, e);
 	if (!rc)
 		rc = write_origin(a, e);
 	if (!rc)
@@ -211,21 +209,10 @@ static int ckpt_average_write_all(struct averaging *a, struct err *e)
 		rc = buf_check(&a->sums, e);
 	if (rc)
 		return rc;
-	path = file_path(e, "%s/%s", a->temporary, CKPT_SUMS);
+	path = file_path(e, "%s/%s", a->out.temporary, CKPT_SUMS);
 	rc = path ? file_write_all(path, a->sums.data, a->sums.len, e) : e->code;
 	free(path);
 	return rc;
-}
-
-/* Rename the temporary folder to its final name. rename() replaces an empty folder only. */
-static int ckpt_average_rename(const struct averaging *a, const char *to, struct err *e)
-{
-	if (rename(a->temporary, to) == 0)
-		return 0;
-	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
-		return err_set(e, ERR_CANTCREAT,
-			       "%s already exists: remove it, or give another --output", to);
-	return err_set_errno(e, ERR_CANTCREAT, "%s: cannot create it", to);
 }
 
 static void close_averaging(struct averaging *a)
@@ -237,36 +224,31 @@ static void close_averaging(struct averaging *a)
 	free(a->params);
 	free(a->items);
 	free(a->mean);
-	free(a->temporary);
+	outfolder_abandon(&a->out);
 	buf_free(&a->sums);
 }
 
 int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struct err *e)
 {
 	struct averaging a = { .n = n };
-	size_t length = strlen(to);
 	int rc;
 
 	if (n < 1 || n > CKPT_AVERAGE_MAX)
 		return err_set(e, ERR_USAGE, "cannot average %zu models: give 1 to %d models", n,
 			       CKPT_AVERAGE_MAX);
-	while (length > 1 && to[length - 1] == '/')
-		length--;
 	a.parts = mem_alloc(n, sizeof(*a.parts), e);
 	a.data = mem_alloc(n, sizeof(*a.data), e);
-	a.temporary = file_path(e, "%.*s.%ld.tmp", (int)length, to, (long)getpid());
-	rc = a.parts && a.data && a.temporary ? 0 : e->code;
+	rc = a.parts && a.data ? 0 : e->code;
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_averaged_model(&a, i, &from[i], e);
 	if (!rc)
 		rc = list_tensors(&a, e);
-	if (!rc) {
+	if (!rc)
+		rc = outfolder_open(&a.out, to, NULL, e);
+	if (!rc)
 		rc = ckpt_average_write_all(&a, e);
-		if (!rc)
-			rc = ckpt_average_rename(&a, to, e);
-		if (rc)
-			file_remove_tree(a.temporary, &(struct err){ 0 });
-	}
+	if (!rc)
+		rc = outfolder_commit(&a.out, e);
 	close_averaging(&a);
 	return rc;
 }

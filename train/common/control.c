@@ -10,7 +10,7 @@
 
 static void read_requests(const char *path, struct control *c)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, &(struct err){ 0 });
 	char word[32];
 
 	while (f && fscanf(f, "%31s", word) == 1) {

@@ -2,13 +2,10 @@
 #include "train/record/prometheus.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/words/intern.h"
 #include "share/base/file.h"
@@ -390,23 +387,10 @@ void prometheus_page(const struct prometheus *p, struct buf *page)
 int prometheus_write(const struct prometheus *p, const char *path, struct err *e)
 {
 	struct buf page = { 0 };
-	char *temporary = file_path(e, "%s.%ld.tmp", path, (long)getpid());
-	int fd = -1, rc = temporary ? 0 : e->code;
+	int rc;
 
 	prometheus_page(p, &page);
-	if (!rc)
-		rc = buf_check(&page, e);
-	if (!rc) {
-		fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (fd < 0 || file_write_fd(fd, buf_text(&page), page.len) ||
-		    rename(temporary, path))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write the file", path);
-		if (fd >= 0)
-			close(fd);
-		if (rc && fd >= 0)
-			unlink(temporary);
-	}
-	free(temporary);
+	rc = file_write_volatile(path, &page, e);
 	buf_free(&page);
 	return rc;
 }

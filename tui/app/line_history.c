@@ -90,9 +90,8 @@ int line_history_add(const char *path, const char *line, struct err *e)
 		return 0;
 	if (make_folder_of(path, e))
 		return e->code;
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return err_set_errno(e, ERR_IO, "%s: cannot be written", path);
+	if (file_open_in_place(&fd, path, O_WRONLY | O_APPEND, e))
+		return e->code;
 	buf_add(&text, line, n);
 	buf_add_char(&text, '\n');
 	status = buf_check(&text, e);

@@ -261,10 +261,10 @@ static void read_run_length(struct run_history *h)
  */
 static bool is_run_locked(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 	bool locked;
 
-	if (fd < 0)
+	if (file_open_read(&fd, path, &(struct err){ 0 }))
 		return false;
 	locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 	close(fd);
@@ -290,7 +290,7 @@ static void derive_run_state(struct run_history *h, double now)
 static void show_console(struct run_history *h)
 {
 	int64_t size = file_size(h->files->console_path);
-	FILE *in = size > 0 ? fopen(h->files->console_path, "re") : NULL;
+	FILE *in = size > 0 ? file_open_stream(h->files->console_path, &(struct err){ 0 }) : NULL;
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;

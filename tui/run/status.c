@@ -28,10 +28,10 @@
 /* Whether a process holds the lock. */
 static bool is_lock_held(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 	bool locked;
 
-	if (fd < 0)
+	if (file_open_read(&fd, path, &(struct err){ 0 }))
 		return false;
 	locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	close(fd);

@@ -54,10 +54,8 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 		goto fail_translation;
 	f->state.in = f->in_path;
 	f->state.out = f->out_path;
-	if ((f->counting = open(in, O_RDONLY | O_CLOEXEC)) < 0) {
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", in);
+	if (file_open_read(&f->counting, in, e))
 		goto fail_translation;
-	}
 	if (file_exists(out)) {
 		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_translation;

@@ -126,9 +126,8 @@ int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e
 	*sampled = bytes > WHOLE_BYTES;
 	if (!*sampled)
 		return hash_file(path, hex, e);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot open this file", path);
+	if (file_open_read(&fd, path, e))
+		return e->code;
 	h = hash_new(HASH_SHA256, e);
 	rc = h ? hash_file_samples(h, fd, bytes, path, e) : e->code;
 	if (!rc)

@@ -60,8 +60,10 @@ static int open_run_file(const char *folder, const char *name)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/%s", folder, name);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = -1;
 
+	if (path)
+		file_open_read(&fd, path, &ignored);
 	free(path);
 	return fd;
 }

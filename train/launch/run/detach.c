@@ -39,13 +39,13 @@ static void close_other_fds(int keep, int report)
 
 static int redirect_streams(const char *console, struct err *e)
 {
-	int in = open("/dev/null", O_RDONLY), rc = 0;
-	int out = open(console, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	int in = open("/dev/null", O_RDONLY), out;
+	int rc = file_open_in_place(&out, console, O_WRONLY | O_APPEND, e);
 
-	if (in < 0 || out < 0)
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing",
-				   console);
-	else if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+	if (!rc && in < 0)
+		rc = err_set_errno(e, ERR_UNAVAILABLE, "/dev/null: cannot be read");
+	if (!rc &&
+	    (fcntl(out, F_SETFD, 0) || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0))
 		rc = err_set_errno(e, ERR_NOMEM, "cannot redirect the standard streams");
 	if (in > 2)
 		close(in);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/cores.h"
@@ -276,10 +275,7 @@ int job_command_run(struct conf *c, struct err *e)
 	int rc = program ? job_write_script(c, program, &text, e) : e->code;
 
 	if (!rc && c->output) {
-		rc = file_write_all(c->output, text.data, text.len, e);
-		if (!rc && chmod(c->output, 0755))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make this file executable",
-					   c->output);
+		rc = file_write_script(c->output, &text, e);
 	} else if (!rc) {
 		rc = file_put_stdout(&text, e);
 	}

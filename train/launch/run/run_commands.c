@@ -45,8 +45,8 @@ static int64_t console_tail_offset(const struct run_handle *l)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/console.log", l->folder), text[TAIL_BYTES];
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	int64_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), from = MAX(size - TAIL_BYTES, 0);
+	int fd = -1, missing = path ? file_open_read(&fd, path, &ignored) : -1;
+	int64_t size = missing ? 0 : lseek(fd, 0, SEEK_END), from = MAX(size - TAIL_BYTES, 0);
 	ssize_t n = fd < 0 ? 0 : pread(fd, text, sizeof(text), from);
 	int lines = 0;
 
@@ -352,11 +352,11 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 static int copy_console_log(const char *path, int64_t *end, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	int fd, rc = file_open_read(&fd, path, e);
 	ssize_t n = 0;
 
-	if (fd < 0)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
+	if (rc)
+		return rc;
 	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
 		rc = file_write_stdout(bytes, (size_t)n, e);
 	if (!rc && n < 0)
@@ -372,10 +372,10 @@ static int copy_console_log(const char *path, int64_t *end, struct err *e)
 static int follow_console_log(struct run_handle *l, const char *path, int64_t from, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	int fd, rc = file_open_read(&fd, path, e);
 	bool alive = true;
 
-	if (fd < 0 || lseek(fd, from, SEEK_SET) < 0)
+	if (!rc && lseek(fd, from, SEEK_SET) < 0)
 		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
 	while (!rc && alive) {
 		ssize_t n;

@@ -30,8 +30,9 @@ static bool is_run_lock_held(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/lock", folder);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	int fd = -1;
+	bool locked = path && !file_open_read(&fd, path, &ignored) &&
+		      flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 
 	if (fd >= 0)
 		close(fd);
@@ -207,11 +208,10 @@ void run_handle_close(struct run_handle *l)
  */
 static int append_request_line(const char *path, const char *line, bool *there, struct err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	struct stat ours, now;
-	int rc = 0;
+	int fd, rc = file_open_in_place(&fd, path, O_WRONLY | O_APPEND, e);
 
-	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+	if (!rc && write(fd, line, strlen(line)) != (ssize_t)strlen(line))
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write to this file", path);
 	*there = !rc && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
 	if (fd >= 0)

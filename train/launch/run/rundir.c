@@ -68,9 +68,9 @@ static int lock_rundir(struct rundir *r, struct err *e)
 
 	if (!path)
 		return e->code;
-	r->lock = open(path, O_RDWR | O_CREAT, 0666); /* inherited by the ranks on purpose */
-	if (r->lock < 0)
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing", path);
+	rc = file_open_in_place(&r->lock, path, O_RDWR, e);
+	if (!rc && fcntl(r->lock, F_SETFD, 0)) /* the ranks inherit the lock */
+		rc = err_set_errno(e, ERR_INTERNAL, "%s: cannot be inherited", path);
 	for (int i = 0; !rc && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
 		if (errno != EWOULDBLOCK)
 			rc = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot lock this file", path);
@@ -113,8 +113,10 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 	rc = file_make_folders(r->path, e);
 	if (!rc)
 		rc = lock_rundir(r, e);
-	if (!rc)
+	if (!rc) {
+		file_remove_leftovers(r->path);
 		r->attempt = read_last_attempt(r) + 1;
+	}
 	return rc;
 }
 

@@ -117,12 +117,15 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (s->signals < 0)
 		return err_set_errno(e, ERR_INTERNAL, "cannot open a signal descriptor");
-	s->console = open(console, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	if (s->console < 0)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot open this file for writing",
-				     console);
-	s->progress = open(progress, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return 0; /* the file "progress" is optional */
+	if (file_open_in_place(&s->console, console, O_WRONLY | O_APPEND, e))
+		return e->code;
+	/* the file "progress" is optional */
+	if (!file_open_in_place(&s->progress, progress, O_WRONLY, &(struct err){ 0 }) &&
+	    ftruncate(s->progress, 0)) {
+		close(s->progress);
+		s->progress = -1;
+	}
+	return 0;
 }
 
 /* ---- ticks ---- */

@@ -1,0 +1,330 @@
+/* t_file.c - tests of file.h: what other users plant in a folder, permissions, leftovers */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/lines.h"
+
+#include "tests/test.h"
+
+enum { OTHER_USER = 65534 };
+
+/* A path in the folder of the test; four buffers in turn. */
+static const char *file_at(const char *name)
+{
+	static char paths[4][300];
+	static int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", test_folder(), name);
+	return path;
+}
+
+static void put_file(const char *name, const char *text, mode_t mode)
+{
+	struct err e = { 0 };
+
+	check_int(file_write_all(file_at(name), text, strlen(text), &e), 0);
+	check_int(chmod(file_at(name), mode), 0);
+}
+
+static void holds_text(const char *name, const char *text)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+
+	check_int(file_read_all(file_at(name), 0, &b, &e), 0);
+	check_str(buf_text(&b), text);
+	buf_free(&b);
+}
+
+static mode_t mode_of(const char *name)
+{
+	struct stat s;
+
+	return lstat(file_at(name), &s) ? 0 : s.st_mode;
+}
+
+static int write_new(const char *name, struct err *e)
+{
+	*e = (struct err){ 0 };
+	return file_write_all(file_at(name), "new", 3, e);
+}
+
+static int count_entries(void)
+{
+	char command[400], text[20] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "ls -A '%s' | wc -l", test_folder());
+	f = popen(command, "r");
+	if (!f || !fgets(text, sizeof(text), f))
+		text[0] = 0;
+	if (f)
+		pclose(f);
+	return (int)strtol(text, NULL, 10);
+}
+
+TEST(outfile_keeps_permissions)
+{
+	struct err e = { 0 };
+	struct buf script = { 0 };
+	const mode_t before = umask(022);
+
+	put_file("secret", "old", 0600);
+	check_int(write_new("secret", &e), 0);
+	check_int(mode_of("secret") & 07777, 0600);
+	put_file("team", "old", 0664);
+	check_int(write_new("team", &e), 0);
+	check_int(mode_of("team") & 07777, 0664);
+	put_file("root", "old", 04755);
+	check_int(write_new("root", &e), 0);
+	check_int(mode_of("root") & 07777, 0755); /* new bytes are not setuid */
+	check_int(write_new("fresh", &e), 0);
+	check_int(mode_of("fresh") & 07777, 0644);
+	umask(077);
+	check_int(write_new("private", &e), 0);
+	check_int(mode_of("private") & 07777, 0600);
+	buf_add_str(&script, "#!/bin/sh\n");
+	check_int(file_write_script(file_at("job"), &script, &e), 0);
+	check_int(mode_of("job") & 07777, 0700);
+	check_int(file_write_script(file_at("team"), &script, &e), 0);
+	check_int(mode_of("team") & 07777, 0775);
+	buf_free(&script);
+	umask(before);
+	check_int(count_entries(), 6); /* no temporary is left */
+}
+
+TEST(outfile_takes_no_permission_of_others)
+{
+	const mode_t before = umask(022);
+	struct err e;
+
+	if (geteuid()) {
+		test_skip("only root can make files of another user");
+		umask(before);
+		return;
+	}
+	put_file("theirs", "old", 0666);
+	check_int(chown(file_at("theirs"), OTHER_USER, OTHER_USER), 0);
+	check_int(write_new("theirs", &e), 0);
+	check_int(mode_of("theirs") & 07777, 0644);
+	put_file("closed", "old", 0);
+	check_int(chown(file_at("closed"), OTHER_USER, OTHER_USER), 0);
+	check_int(write_new("closed", &e), 0);
+	check_int(mode_of("closed") & 07777, 0600);
+	umask(before);
+}
+
+TEST(outfile_follows_own_links)
+{
+	struct err e;
+
+	put_file("target", "old", 0600);
+	check_int(symlink("target", file_at("link")), 0);
+	check_int(symlink(file_at("link"), file_at("second")), 0);
+	check_int(write_new("second", &e), 0);
+	holds_text("target", "new");
+	check_int(mode_of("target") & 07777, 0600);
+	check(S_ISLNK(mode_of("link")) && S_ISLNK(mode_of("second")));
+	/* a link to a file that is still missing, in another folder */
+	check_int(mkdir(file_at("folder"), 0777), 0);
+	check_int(symlink("folder/later", file_at("ahead")), 0);
+	check_int(write_new("ahead", &e), 0);
+	holds_text("folder/later", "new");
+	check_int(symlink("loop", file_at("loop")), 0);
+	check_err(write_new("loop", &e), ERR_CANTCREAT);
+	check(strstr(e.text, "more than 8 symbolic links") != NULL);
+	check_int(symlink("folder", file_at("to_folder")), 0);
+	check_err(write_new("to_folder", &e), ERR_CANTCREAT);
+	check_err(write_new("folder/", &e), ERR_CANTCREAT);
+	check_int(symlink("/dev/null", file_at("null")), 0);
+	check_int(write_new("null", &e), 0);
+	check(S_ISLNK(mode_of("null")));
+}
+
+/* What the neighbours of a shared folder plant there. */
+TEST(outfile_resists_planted_links)
+{
+	char name[60];
+	struct outfile o;
+	struct err e = { 0 };
+
+	put_file("victim", "precious", 0600);
+	/* the names that temporary files once had */
+	snprintf(name, sizeof(name), "out.%ld.tmp", (long)getpid());
+	check_int(symlink("victim", file_at(name)), 0);
+	check_int(outfile_open(&o, file_at("out"), &e), 0);
+	check(strlen(o.temporary) == strlen("out.0123456789abcdef.tmp"));
+	check(mode_of(o.temporary) != 0);
+	check_int(outfile_commit(&o, &e), 0);
+	holds_text("victim", "precious");
+	/* a hard link: its name gets the new file, the other name keeps the old one */
+	check_int(link(file_at("victim"), file_at("hard")), 0);
+	check_int(write_new("hard", &e), 0);
+	holds_text("victim", "precious");
+	if (geteuid()) {
+		test_skip("only root can make links of another user");
+		return;
+	}
+	check_int(symlink("victim", file_at("planted")), 0);
+	check_int(lchown(file_at("planted"), OTHER_USER, OTHER_USER), 0);
+	check_err(write_new("planted", &e), ERR_PERM);
+	check(strstr(e.text, "a symbolic link that another user (number 65534)") != NULL);
+	check_int(symlink("planted", file_at("indirect")), 0);
+	check_err(write_new("indirect", &e), ERR_PERM);
+	holds_text("victim", "precious");
+	check_int(mkfifo(file_at("pipe"), 0666), 0);
+	check_int(chown(file_at("pipe"), OTHER_USER, OTHER_USER), 0);
+	alarm(20);
+	check_err(write_new("pipe", &e), ERR_PERM);
+	alarm(0);
+}
+
+TEST(outfolder_is_new)
+{
+	struct outfolder o;
+	struct err e = { 0 };
+	char *first, name[60];
+
+	check_int(mkdir(file_at("elsewhere"), 0777), 0);
+	snprintf(name, sizeof(name), "model.%ld.tmp", (long)getpid());
+	check_int(symlink("elsewhere", file_at(name)), 0);
+	check_int(outfolder_open(&o, file_at("model//"), NULL, &e), 0);
+	first = strdup(o.temporary);
+	check_int(file_write_all(file_at("elsewhere/x"), "x", 1, &e), 0);
+	check(file_is_folder(o.temporary) && strcmp(o.temporary, file_at(name)) != 0);
+	check_int(outfolder_commit(&o, &e), 0);
+	check(file_is_folder(file_at("model")) && !file_exists(first));
+	free(first);
+	/* an empty folder is replaced, another one stays */
+	check_int(outfolder_open(&o, file_at("model"), file_at("deep/er/beside"), &e), 0);
+	check_int(outfolder_commit(&o, &e), 0);
+	put_file("model/file", "old", 0644);
+	check_int(outfolder_open(&o, file_at("model"), NULL, &e), 0);
+	first = strdup(o.temporary);
+	check_err(outfolder_commit(&o, &e), ERR_CANTCREAT);
+	check(strstr(e.text, "already exists") && !file_exists(first));
+	holds_text("model/file", "old");
+	outfolder_abandon(&o);
+	free(first);
+}
+
+TEST(file_in_place_is_its_own)
+{
+	struct err e = { 0 };
+	int fd;
+
+	put_file("victim", "precious", 0600);
+	check_int(symlink("victim", file_at("link")), 0);
+	check_err(file_open_in_place(&fd, file_at("link"), O_RDWR, &e), ERR_CANTCREAT);
+	check(strstr(e.text, "symbolic link") != NULL);
+	check_int(link(file_at("victim"), file_at("hard")), 0);
+	check_err(file_open_in_place(&fd, file_at("hard"), O_WRONLY | O_APPEND, &e), ERR_CANTCREAT);
+	check(strstr(e.text, "2 names (hard links)") != NULL);
+	check(journal_open(file_at("hard"), &e) == NULL);
+	check_int(mkfifo(file_at("pipe"), 0600), 0);
+	check_err(file_open_in_place(&fd, file_at("pipe"), O_RDWR, &e), ERR_CANTCREAT);
+	check_err(file_open_in_place(&fd, file_at("no/folder"), O_RDWR, &e), ERR_CANTCREAT);
+	check_int(fd, -1);
+	check_int(file_open_in_place(&fd, file_at("new"), O_WRONLY | O_APPEND, &e), 0);
+	check_int(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	holds_text("victim", "precious");
+}
+
+TEST(file_reads_regular_files_only)
+{
+	static const struct {
+		const char *path, *words;
+	} cases[] = { { "/dev/zero", "is a device; a regular file was expected" },
+		      { "pipe", "is a pipe; a regular file was expected" },
+		      { "link", "is a pipe; a regular file was expected" },
+		      { ".", "is a folder; a regular file was expected" },
+		      { "missing", "cannot be read: No such file" } };
+	struct buf b = { 0 };
+	struct lines l;
+	struct map m;
+	char line[10];
+
+	check_int(mkfifo(file_at("pipe"), 0600), 0);
+	check_int(symlink("pipe", file_at("link")), 0);
+	alarm(20); /* nothing waits */
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *path = *cases[i].path == '/' ? cases[i].path : file_at(cases[i].path);
+		struct err e = { 0 };
+
+		check_err(file_read_all(path, 100, &b, &e), ERR_NOINPUT);
+		check(strstr(e.text, cases[i].words) != NULL);
+		check_err(map_open(&m, path, &e), ERR_NOINPUT);
+		check_err(lines_open_file(&l, path, &e), ERR_NOINPUT);
+		check(!file_first_line(path, line, sizeof(line)));
+	}
+	alarm(0);
+	check_int((int64_t)b.len, 0);
+	buf_free(&b);
+}
+
+/* A pipe that the user made for this process, as <(command) of a shell does. */
+TEST(file_reads_own_streams)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+	char path[40];
+	int ends[2];
+
+	check_int(pipe(ends), 0);
+	check_int(write(ends[1], "text", 4), 4);
+	close(ends[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	check_int(file_read_all(path, 0, &b, &e), 0);
+	check_str(buf_text(&b), "text");
+	buf_free(&b);
+	close(ends[0]);
+}
+
+static void make_old(const char *name)
+{
+	struct timeval old[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+
+	check_int(utimes(file_at(name), old), 0);
+}
+
+TEST(file_leftovers_go_after_a_day)
+{
+	struct err e = { 0 };
+
+	put_file("out.0123456789abcdef.tmp", "half", 0600);
+	put_file("out.0123456789abcdee.tmp", "half", 0600);
+	put_file("out.0123456789abcdeX.tmp", "mine", 0600);
+	put_file("notes.tmp", "mine", 0600);
+	check_int(file_make_folders(file_at("import.00000000000000ff.tmp"), &e), 0);
+	put_file("import.00000000000000ff.tmp/model", "half", 0600);
+	make_old("out.0123456789abcdef.tmp");
+	make_old("out.0123456789abcdeX.tmp");
+	make_old("notes.tmp");
+	make_old("import.00000000000000ff.tmp");
+	file_remove_leftovers(test_folder());
+	check(!file_exists(file_at("out.0123456789abcdef.tmp")));
+	check(!file_exists(file_at("import.00000000000000ff.tmp")));
+	check_int(count_entries(), 3);
+	file_remove_leftovers(file_at("nothing"));
+}
+
+TEST(outfile_of_a_long_name)
+{
+	char name[NAME_MAX + 1];
+	struct err e;
+
+	memset(name, 'n', NAME_MAX);
+	name[NAME_MAX] = 0;
+	check_int(write_new(name, &e), 0);
+	holds_text(name, "new");
+}

@@ -1,0 +1,140 @@
+#!/bin/sh
+# neighbours.sh - a folder that every user can write in: nothing is written through what others plant there.
+# Another user is made by changing the owner of links, which needs root; without root those lines are skipped.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-neighbours-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+wb=$top/werkbank
+w=$tmp/w
+# shellcheck source=/dev/null
+. "$here/helpers.sh"
+
+# No sticky bit: there the kernel's fs.protected_symlinks does not help.
+shared=$tmp/shared
+mkdir "$shared"
+chmod 777 "$shared"
+victim=$tmp/victim
+fresh_victim() { echo precious >"$victim"; }
+unhurt() { same "$1: the victim is as before" "$(cat "$victim")" precious; }
+
+cat >"$tmp/tiny.ini" <<'TINY'
+[data]
+demo_pairs = 400
+merges = 100
+[model]
+d_model = 32
+d_ff = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+[train]
+steps = 4
+batch_tokens = 512
+eval_every = 4
+save_every = 4
+threads = 1
+TINY
+if ! "$wb" prep -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1 ||
+    ! "$wb" train -C "$w" --run r "$tmp/tiny.ini" >>"$tmp/log" 2>&1; then
+	not_ok "a tiny model" "$(tail -n 3 "$tmp/log")"
+	tally
+	exit
+fi
+printf 'a b\n' >"$tmp/in"
+
+# write COMMAND : one of the commands writes $out.
+write() {
+	case $1 in
+	translate) "$wb" translate -C "$w" --run r "$tmp/in" -o "$out" ;;
+	job) "$wb" job slurm -C "$w" "$tmp/tiny.ini" --walltime 60 -o "$out" ;;
+	report) "$wb" report -C "$w" r -o "$out" ;;
+	export) "$wb" export -C "$w" --run r --format jsonl -o "$out" ;;
+	prometheus) "$wb" export -C "$w" --run r --format prometheus -o "$out" ;;
+	average) "$wb" average -C "$w" --run r -o "$out" ;;
+	ctranslate2) "$wb" export -C "$w" --run r --format ctranslate2 -o "$out" ;;
+	metrics) "$wb" train -C "$w" --run m --steps 2 "$tmp/tiny.ini" --prometheus "$out" ;;
+	esac
+}
+
+for command in translate job report export prometheus average ctranslate2 metrics; do
+	out=$shared/$command.out
+	# the temporary names of the next processes, as they were before: NAME.PID.tmp
+	fresh_victim
+	pid=$(sh -c 'echo $$')
+	i=0
+	while [ "$i" -lt 150 ]; do
+		ln -s "$victim" "$out.$((pid + 100 + i)).tmp"
+		i=$((i + 1))
+	done
+	says "$command among planted temporaries" 0 '' write $command
+	present "$command: its output" "$out"
+	unhurt "$command among planted temporaries"
+	rm -rf "$shared"/*.tmp "$out" "$w/runs/m"
+	# the name itself, planted by another user
+	ln -s "$victim" "$out"
+	if ! chown -h 65534 "$out" 2>/dev/null; then
+		skip "$command on another user's link" "only root can make one"
+	else
+		case $command in
+		average | ctranslate2) says "$command on another user's link" 73 'already exists' write $command ;;
+		metrics) write $command >"$tmp/out" 2>"$tmp/err" ;; # metrics never stop a training
+		*) says "$command on another user's link" 77 'symbolic link that another user' write $command ;;
+		esac
+		unhurt "$command on another user's link"
+	fi
+	rm -rf "$out"
+done
+
+# ---- permissions, links of one's own ----
+umask 022
+out=$tmp/private
+: >"$out"
+chmod 600 "$out"
+says "a private file" 0 '' write translate
+same "stays private" "$(stat -c %a "$out")" 600
+ln -s private "$tmp/mine"
+out=$tmp/mine
+says "a link of one's own" 0 '' write report
+same "is still a link" "$(readlink "$tmp/mine")" private
+same "to a private file" "$(stat -c %a "$tmp/private")" 600
+umask 077
+out=$tmp/job
+says "a job script under umask 077" 0 '' write job
+same "is for its owner alone" "$(stat -c %a "$out")" 700
+
+# ---- a folder of a stranger: what is no file is refused at once ----
+for kind in pipe device; do
+	for name in vocab.tsv recipe.ini state.json SHA256SUMS; do
+		rm -rf "$tmp/model"
+		cp -RL "$w/runs/r/checkpoints/last" "$tmp/model"
+		rm -f "$tmp/model/$name"
+		if [ $kind = pipe ]; then mkfifo "$tmp/model/$name"; else ln -s /dev/zero "$tmp/model/$name"; fi
+		got=0
+		timeout 20 "$wb" translate --model "$tmp/model" "$tmp/in" >"$tmp/out" 2>"$tmp/err" || got=$?
+		case $got in
+		65 | 66) ok "a $kind as $name" ;;
+		*) not_ok "a $kind as $name" "status $got: $(head -c 300 "$tmp/err")" ;;
+		esac
+		same "a $kind as $name: the message names it" "$(grep -c "$name" "$tmp/err")" 1
+	done
+done
+for name in journal.jsonl state.json recipe.ini console.log lock; do
+	rm -rf "$tmp/w2"
+	mkdir -p "$tmp/w2/runs"
+	cp -R "$w/runs/r" "$tmp/w2/runs/r"
+	rm -f "$tmp/w2/runs/r/$name"
+	mkfifo "$tmp/w2/runs/r/$name"
+	for command in status runs "report r" "logs r"; do
+		got=0
+		# shellcheck disable=SC2086 # two words
+		timeout 20 "$wb" $command -C "$tmp/w2" >"$tmp/out" 2>"$tmp/err" || got=$?
+		if [ $got -ne 124 ]; then ok "$command with a pipe as $name"; else
+			not_ok "$command with a pipe as $name" "it hangs"
+		fi
+	done
+done
+tally
