@@ -3,5 +3,5 @@
 # May use: the built programs only.
 dist_check_SCRIPTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/foreign_text.sh
 TESTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/foreign_text.sh
-dist_check_SCRIPTS += %D%/neighbours.sh
-TESTS += %D%/neighbours.sh
+dist_check_SCRIPTS += %D%/neighbours.sh %D%/damage.sh
+TESTS += %D%/neighbours.sh %D%/damage.sh

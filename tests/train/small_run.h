@@ -140,14 +140,28 @@ static inline void set(struct conf *c, const char *name, const char *value)
 	check_err(conf_set(c, name, value, "test", &e), 0);
 }
 
-/* Train in this process. There is no development set, so the evaluation writes a warning. */
+#define NOT_EVALUATED 66 /* exit status of a run without a development set */
+
+/*
+ * These runs have no development set: their last evaluation fails, which is an error of the run.
+ * Everything before it must have worked.
+ */
+static inline int without_evaluation(int rc, struct err *e)
+{
+	if (rc != ERR_NOINPUT || !strstr(e->text, "its last evaluation failed"))
+		return rc;
+	*e = (struct err){ 0 };
+	return 0;
+}
+
+/* Train in this process. */
 static inline int train(const struct conf *c, const struct trainer_signals *stop, struct err *e)
 {
 	struct comm comm;
 	int rc = comm_open(&comm, "one", NULL, NULL, e);
 
 	if (!rc)
-		rc = trainer_run(c, &comm, stop, e);
+		rc = without_evaluation(trainer_run(c, &comm, stop, e), e);
 	return rc;
 }
 

@@ -4,12 +4,15 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
 #include "tests/train/small_model.h"
 #include "train/ckpt/ckpt.h"
+#include "train/ckpt/ckpt_internal.h"
 #include "train/ckpt/safetensors.h"
 
 /* ---- safetensors ------------------------------------------------------- */
@@ -312,7 +315,7 @@ TEST(ckpt_keeps_best_and_newest)
 	model_free(m);
 }
 
-static void damage(const char *name, long offset)
+static void damage_file(const char *name, long offset)
 {
 	const char *path = in_folder(name);
 	FILE *f = fopen(path, "r+b");
@@ -349,7 +352,7 @@ TEST(ckpt_falls_back_to_the_one_before)
 	for (int step = 1; step <= 5; step++)
 		save_one(m, step, 9);
 	check_int(newest_good(&e), 5);
-	damage("checkpoints/5/model.safetensors", 30000);
+	damage_file("checkpoints/5/model.safetensors", 30000);
 	check_int(newest_good(&e), 4);
 	check_err(unlink(in_folder("checkpoints/4/optimizer.safetensors")), 0);
 	check_int(newest_good(&e), 3);
@@ -357,10 +360,84 @@ TEST(ckpt_falls_back_to_the_one_before)
 	check_int(newest_good(&e), 2);
 	check_err(unlink(in_folder("checkpoints/2/SHA256SUMS")), 0);
 	check_int(newest_good(&e), 1);
-	damage("checkpoints/1/state.json", 10);
+	damage_file("checkpoints/1/state.json", 10);
 	check(ckpt_find_last(test_folder(), &e) == NULL);
 	check_int(e.code, ERR_DATA);
 	check(strstr(e.text, "checkpoints/5/model.safetensors") != NULL);
+	model_free(m);
+}
+
+TEST(ckpt_sets_damage_aside)
+{
+	struct model *m = small_model("cpu", false);
+	struct buf damage = { 0 };
+	struct err e = { 0 };
+	char *folder;
+
+	if (!m)
+		return;
+	for (int step = 1; step <= 5; step++)
+		save_one(m, step, 9);
+	check_err(ckpt_set_best(test_folder(), 5, &e), 0);
+	for (int step = 5; step >= 2; step--) { /* one damage after the other */
+		char name[60];
+
+		snprintf(name, sizeof(name), "checkpoints/%d/model.safetensors", step);
+		damage_file(name, 30000);
+		buf_clear(&damage);
+		folder = ckpt_take_last(test_folder(), &damage, &e);
+		if (check(folder))
+			check_int(strtol(strrchr(folder, '/') + 1, NULL, 10), step - 1);
+		free(folder);
+		check(strstr(buf_text(&damage), name) && strstr(buf_text(&damage), "is damaged"));
+		check_int(ckpt_link_step(test_folder(), "last"), step - 1);
+	}
+	check_int(ckpt_link_step(test_folder(), "best"), -1); /* it led to 5 */
+	/* the newest two are kept, and no saving removes them */
+	check(file_exists(in_folder("checkpoints/5.damaged/model.safetensors")));
+	check(file_exists(in_folder("checkpoints/4.damaged")));
+	check(!file_exists(in_folder("checkpoints/3.damaged")));
+	save_one(m, 4, 1);
+	save_one(m, 5, 1);
+	check(file_exists(in_folder("checkpoints/5.damaged")) && newest_good(&e) == 5);
+	/* all are damaged: nothing is renamed */
+	damage_file("checkpoints/5/model.safetensors", 30000);
+	check(ckpt_take_last(test_folder(), &damage, &e) == NULL);
+	check_int(e.code, ERR_DATA);
+	check(file_exists(in_folder("checkpoints/5")));
+	buf_free(&damage);
+	model_free(m);
+}
+
+/* A process that saves and removes checkpoints is killed at any moment: all that remain are whole. */
+TEST(ckpt_killed_while_it_removes)
+{
+	struct model *m = small_model("cpu", false);
+	struct err e = { 0 };
+	int64_t *steps = NULL;
+	size_t n = 0;
+
+	if (!m)
+		return;
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			for (int step = 1000 * i;; step++)
+				save_one(m, step, 1);
+		usleep(15000 + 977 * (unsigned)i);
+		test_kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		check_err(ckpt_list(test_folder(), &steps, &n, &e), 0);
+		for (size_t k = 0; k < n; k++) {
+			char name[60];
+
+			snprintf(name, sizeof(name), "checkpoints/%lld", (long long)steps[k]);
+			check_err(ckpt_verify(in_folder(name), CKPT_WHOLE, &e), 0);
+		}
+		free(steps);
+	}
+	check(n > 0);
 	model_free(m);
 }
 
@@ -372,6 +449,7 @@ TEST(ckpt_removes_files_of_a_killed_writer)
 	if (!m)
 		return;
 	check_err(file_make_folders(in_folder("checkpoints/7.tmp"), &e), 0);
+	check_err(file_make_folders(in_folder("checkpoints/6.old.tmp"), &e), 0);
 	check_err(file_write_all(in_folder("checkpoints/7.tmp/model.safetensors"), "half", 4, &e),
 		  0);
 	check_int(newest_good(&e), -1);
@@ -379,6 +457,7 @@ TEST(ckpt_removes_files_of_a_killed_writer)
 	save_one(m, 8, 2);
 	check_int(newest_good(&e), 8);
 	check(!file_exists(in_folder("checkpoints/7.tmp")));
+	check(!file_exists(in_folder("checkpoints/6.old.tmp")));
 	model_free(m);
 }
 
@@ -596,9 +675,9 @@ TEST(ckpt_is_checked_in_the_background)
 	if (!m || !check_err(model_init(m, 3, &e), 0) || !save_one(m, 1, 1))
 		return;
 	check_err(check_folder(&e), 0);
-	damage("checkpoints/1/optimizer.safetensors", 2000);
+	damage_file("checkpoints/1/optimizer.safetensors", 2000);
 	check_err(check_folder(&e), 0); /* a file that is not read is not checked */
-	damage("checkpoints/1/model.safetensors", 2000);
+	damage_file("checkpoints/1/model.safetensors", 2000);
 	check_err(check_folder(&e), ERR_DATA);
 	check(strstr(e.text, "model.safetensors") != NULL);
 	model_free(m);

@@ -16,6 +16,8 @@
  *		SHA256SUMS                  of all files above; checked before a file is used
  *	checkpoints/last, best	symbolic links, replaced atomically
  *
+ *	checkpoints/STEP.damaged	set aside by ckpt_take_last(); the newest two are kept
+ *
  * The removal of old checkpoints never removes the targets of best and last. A folder whose
  * SHA256SUMS is missing or wrong is not used; ckpt_find_last() then tries the one before it.
  */
@@ -25,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 #include "train/ckpt/safetensors.h"
@@ -166,9 +169,16 @@ int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
 
 /*
  * The folder of the newest intact checkpoint, owned by the caller. NULL with e->code 0: the run has
- * no checkpoint; with ERR_DATA: all are damaged, and the text says what is wrong with the newest.
+ * no checkpoint; with ERR_DATA: all are damaged, and the text says what is wrong with the newest;
+ * another code: a checkpoint cannot be checked (memory, permissions).
  */
 char *ckpt_find_last(const char *run_folder, struct err *e);
+
+/*
+ * The same for the trainer, which is the only writer: newer checkpoints, which are damaged, are
+ * renamed to STEP.damaged, and the link last leads to the intact one. damage gets a line for each.
+ */
+char *ckpt_take_last(const char *run_folder, struct buf *damage, struct err *e);
 
 /*
  * The model folder that --run/--checkpoint or --model name (c->run, c->checkpoint, c->model,

@@ -1,8 +1,10 @@
 /* ckpt_find.c - lists the checkpoints of a run and finds the one that options name; see ckpt.h */
 #include "train/ckpt/ckpt_internal.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +35,9 @@ static int ckpt_cmp_newest_first(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
+/* The steps of the names for which step_of(name) is not negative, newest first. */
+static int list_steps(const char *run_folder, int64_t (*step_of)(const char *name), int64_t **steps,
+		      size_t *n, struct err *e)
 {
 	char *path = file_path(e, "%s/checkpoints", run_folder);
 	DIR *folder = path ? opendir(path) : NULL;
@@ -46,7 +50,7 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 	if (path && !folder && errno != ENOENT)
 		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read the folder", path);
 	while (!rc && folder && (entry = readdir(folder))) {
-		int64_t step = step_of_name(entry->d_name);
+		int64_t step = step_of(entry->d_name);
 
 		if (step < 0)
 			continue;
@@ -60,6 +64,11 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 	if (*n)
 		qsort(*steps, *n, sizeof(**steps), ckpt_cmp_newest_first);
 	return rc;
+}
+
+int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
+{
+	return list_steps(run_folder, step_of_name, steps, n, e);
 }
 
 int64_t ckpt_link_step(const char *run_folder, const char *link)
@@ -76,30 +85,143 @@ int64_t ckpt_link_step(const char *run_folder, const char *link)
 	return step_of_name(target);
 }
 
-char *ckpt_find_last(const char *run_folder, struct err *e)
+/* Not of this machine's memory or permissions, which says nothing about the files. */
+static bool is_damage(int code)
+{
+	return code == ERR_DATA || code == ERR_IO;
+}
+
+/*
+ * The newest intact checkpoint, as ckpt_find_last(). The first *n_damaged of *steps (owned by the
+ * caller) are newer and damaged; damage gets a line for each.
+ */
+static char *find_intact(const char *run_folder, int64_t **steps, size_t *n_damaged,
+			 struct buf *damage, struct err *e)
 {
 	struct ckpt_state state;
-	struct err first = { 0 }, found;
-	int64_t *steps;
-	char *folder = NULL;
+	struct err first = { 0 }, found = { 0 };
 	size_t n;
 
-	if (ckpt_list(run_folder, &steps, &n, e))
-		goto done;
+	*n_damaged = 0;
+	if (ckpt_list(run_folder, steps, &n, e))
+		return NULL;
 	e->code = 0;
 	for (size_t i = 0; i < n; i++) {
-		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)steps[i]);
+		char *folder =
+			file_path(e, "%s/checkpoints/%lld", run_folder, (long long)(*steps)[i]);
+
 		if (!folder || !ckpt_read_state(folder, true, &state, &found))
-			goto done;
+			return folder;
+		free(folder);
+		if (!is_damage(found.code)) {
+			*e = found;
+			return NULL;
+		}
 		if (!first.code)
 			first = found;
-		free(folder);
-		folder = NULL;
+		++*n_damaged;
+		buf_printf(damage, "%s\n", found.text);
 	}
 	if (n)
 		err_set(e, ERR_DATA, "every checkpoint of %s is damaged (%zu); the newest: %.300s",
 			run_folder, n, first.text);
-done:
+	return NULL;
+}
+
+char *ckpt_find_last(const char *run_folder, struct err *e)
+{
+	struct buf damage = { 0 };
+	int64_t *steps = NULL;
+	size_t n_damaged;
+	char *folder = find_intact(run_folder, &steps, &n_damaged, &damage, e);
+
+	buf_free(&damage);
+	free(steps);
+	return folder;
+}
+
+/* ---- damaged checkpoints ---- */
+
+#define DAMAGED	     ".damaged"
+#define DAMAGED_KEPT 2
+
+/* Rename checkpoints/STEP to STEP.damaged; an older one of this step goes. */
+static int set_aside(const char *run_folder, int64_t step, struct err *e)
+{
+	char *from = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)step),
+	     *to = from ? file_path(e, "%s" DAMAGED, from) : NULL;
+	int rc = to ? ckpt_remove_folder(to, e) : e->code;
+
+	if (!rc && rename(from, to))
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be renamed to %s", from, to);
+	free(from);
+	free(to);
+	return rc;
+}
+
+/* The step of a name STEP.damaged; -1: not such a name. */
+static int64_t damaged_step(const char *name)
+{
+	const size_t n = strlen(name), end = strlen(DAMAGED);
+	char step[32];
+
+	if (n <= end || n - end >= sizeof(step) || strcmp(name + n - end, DAMAGED) != 0)
+		return -1;
+	snprintf(step, sizeof(step), "%.*s", (int)(n - end), name);
+	return step_of_name(step);
+}
+
+/* Remove all folders STEP.damaged but the newest DAMAGED_KEPT. */
+static int remove_old_damaged(const char *run_folder, struct err *e)
+{
+	int64_t *steps = NULL;
+	size_t n = 0;
+	int rc = list_steps(run_folder, damaged_step, &steps, &n, e);
+
+	for (size_t i = DAMAGED_KEPT; !rc && i < n; i++) {
+		char *folder = file_path(e, "%s/checkpoints/%lld" DAMAGED, run_folder,
+					 (long long)steps[i]);
+
+		rc = folder ? ckpt_remove_folder(folder, e) : e->code;
+		free(folder);
+	}
+	free(steps);
+	return rc;
+}
+
+/* The links best and last must not lead to a checkpoint that is gone. */
+static int repair_links(const char *run_folder, const char *intact, struct err *e)
+{
+	const int64_t step = step_of_name(strrchr(intact, '/') + 1);
+	char *best = file_path(e, "%s/checkpoints/best", run_folder);
+	int rc = best ? ckpt_point_link(run_folder, "last", step, e) : e->code;
+
+	assert(step >= 0);
+	if (!rc && !file_exists(best) && unlink(best) && errno != ENOENT)
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", best);
+	free(best);
+	return rc;
+}
+
+char *ckpt_take_last(const char *run_folder, struct buf *damage, struct err *e)
+{
+	int64_t *steps = NULL;
+	size_t n_damaged;
+	char *folder = find_intact(run_folder, &steps, &n_damaged, damage, e);
+	int rc = 0;
+
+	for (size_t i = 0; folder && !rc && i < n_damaged; i++)
+		rc = set_aside(run_folder, steps[i], e);
+	if (folder && n_damaged && !rc)
+		rc = repair_links(run_folder, folder, e);
+	if (folder && n_damaged && !rc)
+		rc = remove_old_damaged(run_folder, e);
+	if (!rc && folder)
+		rc = buf_check(damage, e);
+	if (rc) {
+		free(folder);
+		folder = NULL;
+	}
 	free(steps);
 	return folder;
 }

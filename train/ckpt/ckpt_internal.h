@@ -35,6 +35,15 @@ int64_t ckpt_link_step(const char *run_folder, const char *link);
 enum ckpt_part { CKPT_WHOLE, CKPT_MODEL, CKPT_UNAVERAGED };
 int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e);
 
+/*
+ * Rename a checkpoint to STEP.old.tmp, then remove it: a kill at any moment leaves no checkpoint
+ * under its own name that lacks files. A missing folder is no error.
+ */
+int ckpt_remove_folder(const char *folder, struct err *e);
+
+/* checkpoints/NAME -> STEP, atomically. */
+int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e);
+
 /* hex = the SHA-256 of a file according to SHA256SUMS; does not read the file itself. */
 int ckpt_file_sum(const char *folder, const char *name, char hex[65], struct err *e);
 

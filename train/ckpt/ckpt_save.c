@@ -15,6 +15,7 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/arena.h"
 
@@ -220,16 +221,6 @@ static int write_small_files(struct saving *s, struct err *e)
 
 /* ---- putting it in place ----------------------------------------------- */
 
-static void sync_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		(void)fsync(fd); /* some file systems cannot sync folders: that is no failure */
-		close(fd);
-	}
-}
-
 /*
  * Exchange two folders atomically; 0 or -1 with errno. The system call, because musl before 1.2.6
  * has no renameat2(); the flag is RENAME_EXCHANGE of <linux/fs.h>, which musl does not have, too.
@@ -239,6 +230,20 @@ static int ckpt_exchange_folders(const char *one, const char *other)
 	enum { EXCHANGE = 1 << 1 };
 
 	return (int)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other, EXCHANGE);
+}
+
+int ckpt_remove_folder(const char *folder, struct err *e)
+{
+	char *away = file_path(e, "%s.old.tmp", folder);
+	int rc = away ? file_remove_tree(away, e) : e->code;
+
+	if (!rc && rename(folder, away))
+		rc = errno == ENOENT ? 0
+				     : err_set_errno(e, ERR_IO, "%s: cannot be removed", folder);
+	if (!rc)
+		rc = file_remove_tree(away, e);
+	free(away);
+	return rc;
 }
 
 /*
@@ -253,24 +258,23 @@ static int ckpt_swap_folder(const struct saving *s, struct err *e)
 	int rc = folder && parent ? 0 : e->code;
 
 	if (!rc && ckpt_exchange_folders(s->folder, folder) == 0) {
-		sync_folder(parent);
+		file_sync_folder(parent);
 		rc = file_remove_tree(s->folder, e);
 	} else if (!rc) {
 		if (errno != ENOENT) /* the file system has no RENAME_EXCHANGE */
-			rc = file_remove_tree(folder, e);
+			rc = ckpt_remove_folder(folder, e);
 		if (!rc && rename(s->folder, folder))
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot rename %s to it", folder,
 					   s->folder);
 		if (!rc)
-			sync_folder(parent);
+			file_sync_folder(parent);
 	}
 	free(folder);
 	free(parent);
 	return rc;
 }
 
-/* checkpoints/NAME -> STEP, atomically. */
-static int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e)
+int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e)
 {
 	char *link = file_path(e, "%s/checkpoints/%s", run_folder, name);
 	char *temporary = link ? file_path(e, "%s.tmp", link) : NULL;
@@ -308,14 +312,14 @@ static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 		if (steps[i] == best || steps[i] == last)
 			continue;
 		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)steps[i]);
-		rc = folder ? file_remove_tree(folder, e) : e->code;
+		rc = folder ? ckpt_remove_folder(folder, e) : e->code;
 		free(folder);
 	}
 	free(steps);
 	return rc;
 }
 
-/* Remove the folders STEP.tmp that a killed process has left. */
+/* Remove the folders STEP.tmp and STEP.old.tmp that a killed process has left. */
 static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 {
 	char *path = file_path(e, "%s/checkpoints", run_folder);
@@ -324,10 +328,9 @@ static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	while (!rc && folder && (entry = readdir(folder))) {
-		const char *dot = strchr(entry->d_name, '.');
 		char *leftover;
 
-		if (!dot || strcmp(dot, ".tmp") != 0 || entry->d_name[0] < '0' ||
+		if (!text_ends_with(entry->d_name, ".tmp") || entry->d_name[0] < '0' ||
 		    entry->d_name[0] > '9')
 			continue;
 		leftover = file_path(e, "%s/%s", path, entry->d_name);
@@ -362,7 +365,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	if (!rc)
 		rc = write_small_files(&s, e);
 	if (!rc) {
-		sync_folder(s.folder);
+		file_sync_folder(s.folder);
 		rc = ckpt_swap_folder(&s, e);
 	}
 	if (rc && s.folder) {

@@ -189,8 +189,11 @@ static int evaluate_start_child(const struct evaluate_child *c, const char *cons
 		rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
 			     (long long)c->step);
 	else if (!rc && status)
-		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status,
-			     err_name(-status));
+		rc = err_set(e,
+			     status == err_exit_status(ERR_DATA)      ? ERR_DATA
+			     : status == err_exit_status(ERR_NOINPUT) ? ERR_NOINPUT
+								      : ERR_UNAVAILABLE,
+			     "werkbank-eval ended with status %d (%s)", status, err_name(-status));
 	return rc;
 }
 

@@ -119,6 +119,21 @@ static enum run_end_why why_finished(const struct trainer *t)
 					       : RUN_END_MINUTES;
 }
 
+/* All ranks: a run without the evaluation of its last step has not finished. */
+static int fail_unevaluated(struct trainer *t, struct err *e)
+{
+	struct err why = t->progress.evaluation_trouble;
+
+	if (t->comm->broadcast(t->comm, &why, sizeof(why), 0, e))
+		return e->code;
+	return err_set(
+		e, why.code ? why.code : ERR_UNAVAILABLE,
+		"trained the run \"%s\" and saved it at step %lld, but its last evaluation "
+		"failed: %.200s. When the cause is gone (werkbank verify names damaged files "
+		"of a corpus), train again: only the evaluation is repeated",
+		t->conf->run, (long long)t->state.step, why.text);
+}
+
 static int finish_training(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
@@ -131,7 +146,10 @@ static int finish_training(struct trainer *t, struct err *e)
 		return stop_on_request(t, e);
 	if (asks[ASK_DIVERGED])
 		return stop_diverged(t, e);
-	return record_last_telemetry(t, e) ? e->code : report_stop(t, why_finished(t), 0, e);
+	if (record_last_telemetry(t, e))
+		return e->code;
+	return t->progress.evaluated_step == t->state.step ? report_stop(t, why_finished(t), 0, e)
+							   : fail_unevaluated(t, e);
 }
 
 /* Requests that don't end the run. */

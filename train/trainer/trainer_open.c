@@ -298,18 +298,35 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 	return 0;
 }
 
+/* damage: a line for each checkpoint after `step` that has been set aside. */
+static void report_damage(struct trainer *t, const char *damage, int64_t step)
+{
+	t->state.step = step;
+	for (const char *end; (end = strchr(damage, '\n')); damage = end + 1)
+		report_event(t, "warning",
+			     "a checkpoint is damaged; it is kept under the name STEP.damaged, and "
+			     "training resumes from step %lld: %.*s",
+			     (long long)step, (int)MIN(end - damage, 400), damage);
+}
+
 /* First rank: load the newest checkpoint; without one, the model of start_from or random weights. */
 static int load_or_init(struct trainer *t, struct err *e)
 {
 	struct ckpt_state found;
-	const char *folder = t->resumed = ckpt_find_last(t->folder, e);
+	struct buf damage = { 0 };
+	const char *folder = t->resumed = ckpt_take_last(t->folder, &damage, e);
 	int rc;
 
-	if (!folder && (e->code || t->conf->start_from))
-		return e->code ? e->code : start_weights_load(t, NULL, e);
-	if (!folder)
-		return model_init(t->model, t->state.seed, e);
+	if (!folder) {
+		buf_free(&damage);
+		return e->code		     ? e->code
+		       : t->conf->start_from ? start_weights_load(t, NULL, e)
+					     : model_init(t->model, t->state.seed, e);
+	}
 	rc = ckpt_read_state(folder, false, &found, e);
+	if (!rc)
+		report_damage(t, buf_text(&damage), found.step);
+	buf_free(&damage);
 	if (!rc && start_weights_lack_moments(folder, &found))
 		return start_weights_load(t, folder, e);
 	if (!rc)

@@ -193,6 +193,7 @@ void trainer_update_best(struct trainer *t)
 /* First rank: record an evaluation in the list; a failed one is a warning. */
 static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
 {
+	t->progress.evaluation_trouble = v->trouble;
 	if (v->trouble.code == ERR_TEMPFAIL)
 		return 0; /* the loop sees the request to stop; resuming repeats the evaluation */
 	if (v->trouble.code)
