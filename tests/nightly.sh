@@ -10,7 +10,7 @@
 #	hosts		hosts of a laboratory, with all of its cases; needs root
 #	signals		early stops at all times from 0 to 5 s
 #	elastic		a host that is lost and returns, ten times
-#	faults		faults of hosts, all of them; needs root
+#	faults		faults of hosts, all of them, and random ones; needs root
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
 #	package		the Debian package
@@ -85,6 +85,7 @@ night_elastic() {
 night_faults() {
 	full_tree || return 0
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
+	part random-faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/random_faults.sh"
 }
 night_slurm() {
 	part_install slurmctld munge slurmctld slurmd slurm-client || { part_skip slurm "it cannot be installed here"; return 0; }

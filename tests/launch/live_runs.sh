@@ -46,12 +46,12 @@ holds() {
 	if within 60 "$@"; then ok "$name"; else not_ok "$name" "not so: $*; $(ls -t "$w"/runs/*/console.log | head -n 1 | xargs tail -n 3)"; fi
 }
 state() { sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$w/runs/$1/state.json" 2>/dev/null; }
-field() { sed -n 's/.*"'"$2"'":"\{0,1\}\([^",]*\).*/\1/p' "$w/runs/$1/state.json"; }
+field() { sed -n 's/.*"'"$2"'":"\{0,1\}\([^",]*\).*/\1/p' "$w/runs/$1/state.json" 2>/dev/null; }
 step() { grep '"kind":"train"' "$w/runs/$1/journal.jsonl" 2>/dev/null | tail -n 1 | sed -n 's/.*"step":\([0-9]*\).*/\1/p'; }
 is_at() { [ "$(step "$1" | grep . || echo 0)" -ge "$2" ]; }
 is_over() { flock -n "$w/runs/$1/lock" true; }
 starts() { grep -c '"kind":"start"' "$w/runs/$1/journal.jsonl" 2>/dev/null; }
-started() { [ "$(starts "$1")" -ge "$2" ]; }
+started() { [ "$(starts "$1" | grep . || echo 0)" -ge "$2" ]; }
 says_journal() { grep -qE -- "$2" "$w/runs/$1/journal.jsonl" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 says_state() { grep -qE -- "$2" "$w/runs/$1/state.json"; }

@@ -183,7 +183,8 @@ int console_follow_run(const struct console_follow *f, bool *left, int *status, 
 		if (!f->run->alive)
 			break;
 		draw_progress_line(&v);
-		if (poll(&p, 1, LOOK_MS) > 0)
+		/* all that are pending: of Ctrl-C and a hang-up, the hang-up is read first */
+		for (int wait = LOOK_MS; poll(&p, 1, wait) > 0; wait = 0)
 			read_follow_signal(&v);
 	}
 	if (v.leave && v.drawn)

@@ -1,0 +1,143 @@
+#!/bin/sh
+# random_faults.sh [COUNT [SEED]] - random faults at random steps of trainings on two or three hosts of a lab (lab.sh).
+# Whoever stops or loses a run trains it again. Each run must finish with the bits of one without a fault on as many hosts,
+# leave no process behind, and name the host of a crash. The same SEED gives the same faults; without one it is the time.
+# Skipped without root, Open MPI and sshd. Last line: the tally.
+set -u
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbrandom-XXXXXX")
+export ws="$tmp/ws"
+# shellcheck disable=SC2317 # the trap calls it
+finish() {
+	lab_down
+	[ -n "${KEEP:-}" ] || rm -rf "$tmp"
+}
+unset WERKBANK_HOME WERKBANK_RUN
+. "$(dirname "$0")/../helpers.sh"
+. "$(dirname "$0")/lab.sh"
+. "$(dirname "$0")/lab_runs.sh"
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+runs_need || exit 77
+
+count=${1:-40} seed=${2:-$(date +%s)}
+steps=200
+faults="rank mpirun daemon launcher suspended pause link cable power sshd stop now terminated broadcast twice"
+
+# train RUN HOSTS OPTION... : a step takes long enough for a fault between two of them
+train() {
+	train_run=$1 train_hosts=$2
+	shift 2
+	wb train "$tmp/tiny.ini" --run "$train_run" --hosts "$train_hosts" --steps $steps --micro-batches 6 --save-every 25 \
+		--late-after 2 --hang-after 6 --deadline 10 --bpe-dropout 0.1 --quiet "$@"
+}
+hosts_of() { if [ "$1" = 2 ]; then echo h1,h2; else echo h1,h2,h3; fi; }
+bits() { cat "$ws/runs/$1/checkpoints/$steps/model.safetensors" "$ws/runs/$1/checkpoints/$steps/optimizer.safetensors" | sha256sum | cut -c 1-16; }
+# everywhere SIGNAL : to all processes of trainings on all hosts
+everywhere() {
+	for h in $(hosts_of "$n" | tr , ' '); do
+		for program in werkbank-launch werkbank-train mpirun orted; do lab_kill "$h" "$1" $program; done
+	done
+}
+# random : draws for fault number $turn its kind, the number of hosts, the host, the step and the seconds it takes
+draw() {
+	# shellcheck disable=SC2046 # words
+	set -- $(awk -v seed="$seed" -v turn="$turn" -v faults="$faults" 'BEGIN {
+		srand((seed * 1009 + turn * 7919) % 2147483647); for (i = 0; i < 5; i++) rand(); k = split(faults, f, " "); n = 2 + int(rand() * 2)
+		print f[1 + int(rand() * k)], n, 1 + int(rand() * n), 5 + int(rand() * 170), 1 + int(rand() * 9) }')
+	kind=$1 n=$2 host=h$3 step=$4 seconds=$5
+	case $kind in # h1 has the supervisor: without it, its daemon is mpirun
+	daemon | power | sshd) [ "$host" != h1 ] || host=h2 ;;
+	esac
+}
+# Does the journal have to name $host? Not for a request to stop, nor for what the run may survive.
+named=
+strike() {
+	named=
+	case $kind in
+	rank) named=1; lab_kill "$host" KILL werkbank-train ;;
+	mpirun) lab_kill h1 KILL mpirun ;;
+	daemon) named=1; lab_kill "$host" KILL orted ;;
+	launcher) lab_kill h1 KILL werkbank-launch ;;
+	suspended) named=1; lab_kill "$host" STOP werkbank-train ;;
+	pause)
+		lab_kill "$host" STOP werkbank-train
+		sleep "$seconds"
+		lab_kill "$host" CONT werkbank-train
+		;;
+	link)
+		lab_link "$host" down
+		sleep "$seconds"
+		lab_link "$host" up
+		;;
+	cable)
+		lab_cut "$host"
+		sleep "$seconds"
+		lab_heal "$host"
+		;;
+	power)
+		named=1
+		lab_gone "$host"
+		sleep "$seconds"
+		lab_boot "$host"
+		;;
+	sshd)
+		lab_sshd "$host" off
+		lab_kill "$host" KILL werkbank-train
+		sleep "$seconds"
+		lab_sshd "$host"
+		;;
+	stop) wb stop -q "$run" ;;
+	now) wb stop -q --now "$run" ;;
+	terminated) named=1; lab_kill "$host" TERM werkbank-train ;;
+	broadcast)
+		everywhere TERM
+		sleep 0.$seconds
+		everywhere TERM
+		;;
+	twice)
+		lab_kill "$host" KILL werkbank-train
+		sleep "$seconds"
+		lab_kill h1 KILL mpirun
+		;;
+	esac >"$tmp/strike" 2>&1
+}
+try() {
+	draw
+	run=r$turn what="$turn (seed $seed): $kind, $host of $n, step $step, $seconds s"
+	train "$run" "$(hosts_of "$n")" --detach >"$tmp/out" 2>&1 || { not_ok "$what" "it does not start: $(tail -n 3 "$tmp/out")"; return; }
+	until_step "$run" "$step" 90 || { not_ok "$what" "it does not come to the step: $(tail -n 3 "$ws/runs/$run/console.log")"; return; }
+	strike
+	began=$(date +%s) again=0
+	until_over "$run" 150 || { not_ok "$what" "it does not end: $(tail -n 5 "$ws/runs/$run/console.log")"; wb stop --now -q "$run"; }
+	while [ "$(run_state "$run")" != finished ] && [ $again -lt 3 ]; do
+		again=$((again + 1))
+		train "$run" "$(hosts_of "$n")" >"$tmp/out" 2>&1 || sleep 1
+	done
+	if [ "$(run_state "$run")" = finished ] && [ "$(bits "$run")" = "$(bits "calm$n")" ]; then
+		ok "$what: the same bits, $(($(date +%s) - began)) s later, $(records "$run" start run | wc -l) starts, trained again $again times"
+	else
+		not_ok "$what" "state $(run_state "$run"), bits $(bits "$run") and $(bits "calm$n"): $(tail -n 4 "$ws/runs/$run/console.log")"
+	fi
+	[ -z "$named" ] || holds_name
+	nobody_left "$what"
+	rm -rf "$ws/runs/$run"
+}
+# A rank that is lost between two hosts may be reported by the host that noticed it.
+holds_name() {
+	if grep -E '"kind":"(event|stop)"' "$ws/runs/$run/journal.jsonl" | grep -qE "$host([^0-9]|$)"; then
+		ok "$what: it names $host"
+	else
+		not_ok "$what: it names $host" "$(grep -E '"kind":"(event|stop)"' "$ws/runs/$run/journal.jsonl" | tail -n 4)"
+	fi
+}
+
+recipe "$tmp/tiny.ini"
+lab_up 3 || exit 1
+wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
+for n in 2 3; do says "undisturbed, $n hosts" 0 '' train calm$n "$(hosts_of $n)"; done
+turn=0
+while [ $turn -lt "$count" ]; do
+	turn=$((turn + 1))
+	try
+done
+tally
