@@ -66,6 +66,7 @@
  */
 #define RESCUE_S     1.0
 #define RESCUE_MAX_S 30.0
+#define UNKNOWN_S    4.0 /* assumed for a checkpoint of a run that has made none */
 
 /* Parts of the margin before the end of the walltime. */
 #define SAVE_MARGIN_S 30.0
@@ -136,7 +137,8 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 	int rc = 0;
 
 	/* the first rank has this time twice */
-	how.kill_after_s = (int)MIN(ceil((save_s + RESCUE_S) / 2), RESCUE_MAX_S);
+	how.kill_after_s = (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2),
+				    RESCUE_MAX_S);
 	if (how.kill_after_s < 2)
 		how.kill_after_s = 0; /* Open MPI's own */
 	if (how.ranks > 1 || !mpirun_is_local(hosts))
