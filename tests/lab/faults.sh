@@ -21,7 +21,7 @@ trap finish EXIT
 trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 
-all="rank mpirun terminal stopped link cable gone disk corrupt version twice"
+all="rank mpirun terminal stopped link cable gone returns disk corrupt version twice"
 case ${1:-} in
 '') chosen="rank stopped twice" ;;
 long) chosen=$all ;;
@@ -144,6 +144,48 @@ fault_gone() {
 	ends gone "a host of three is gone, --elastic: went on with two" "$noticed" $((moment + save + 30))
 	same "gone: ranks of the last start" "$(records gone start ranks | tail -n 1)" 2
 	lab_boot h3
+}
+
+# wait_starts NUMBER : until the run has started so often, at most 90 s
+wait_starts() {
+	runs_end=$(($(date +%s) + 90))
+	until [ "$(records "$run" start run | wc -l)" -ge "$1" ]; do
+		[ "$(date +%s)" -lt $runs_end ] || return 1
+		sleep 0.2
+	done
+}
+
+# A cable is pulled and plugged in again, twice. tests/launch/elastic.sh compares the bits of such a run.
+fault_returns() {
+	run=returns
+	export WERKBANK_RETURN=2
+	train returns --hosts h1,h2,h3 --elastic --steps 100000 --detach >"$tmp/returns.out" 2>&1 || { not_ok returns "$(tail -n 3 "$tmp/returns.out")"; return; }
+	unset WERKBANK_RETURN
+	noticed=
+	for starts in 2 4; do
+		until_step returns $(($(last_step returns) + save + 10)) 60 || { not_ok returns "it does not train: $(tail -n 3 "$ws/runs/returns/console.log")"; break; }
+		since=$(now)
+		lab_cut h3
+		wait_starts $starts || { not_ok returns "it does not go on without h3: $(tail -n 3 "$ws/runs/returns/console.log")"; break; }
+		noticed="$noticed$(journal_after "$since" '"kind":"(event|stop)"') "
+		lab_heal h3
+		wait_starts $((starts + 1)) || { not_ok returns "h3 is not taken back: $(tail -n 3 "$ws/runs/returns/console.log")"; break; }
+	done
+	until_step returns $(($(last_step returns) + 10)) 60
+	wb stop returns >"$tmp/stop.out" 2>&1 || not_ok "returns: stop" "$(tail -n 3 "$tmp/stop.out")"
+	same "returns: stopped" "$(run_state returns)" stopped
+	same "returns: ranks of its starts" "$(records returns start ranks | paste -sd ' ')" "3 2 3 2 3"
+	agree "returns: as if nothing had happened" calm returns 1e-4 $save
+	nobody_left returns
+	# of each restart: seconds without a new step, steps that were repeated
+	lost=$(grep -E '"kind":"(start|train)"' "$ws/runs/returns/journal.jsonl" | awk '
+		function number(name) { return substr($0, index($0, "\"" name "\":") + length(name) + 3) + 0 }
+		/"kind":"start"/ { new = 1; next }
+		new && highest { printf "%.1f s %d, ", number("t") - last, highest + 1 - number("step") }
+		{ new = 0; last = number("t"); highest = number("step") }')
+	echo "returns: without a new step, steps repeated: ${lost%, }"
+	same "returns: no step is repeated" "$(echo "$lost" | grep -c ' s 0, [0-9.]* s 0, [0-9.]* s 0, [0-9.]* s 0, ')" 1
+	row returns "cable out, in again, twice; --elastic" "${noticed%% *}" 0
 }
 
 fault_disk() {

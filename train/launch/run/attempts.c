@@ -26,7 +26,7 @@
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
  *					the first rank saves before (trainer_rescue.c)
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
- *	mpirun hangs after "stop"	is_mpirun_lingering() here, after MPIRUN_LINGER_S
+ *	mpirun hangs after "stop"	is_mpirun_lingering() here, after mpirun_linger_s()
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
  *	the supervisor dies		the kernel sends SIGUSR1 to the job, which saves and stops;
  *					nobody restarts it
@@ -55,7 +55,8 @@
 
 #define BACKOFF_S	5.0
 #define BACKOFF_MAX_S	300.0
-#define MPIRUN_LINGER_S 30.0  /* limit from the record "stop" to the end of the job */
+#define MPIRUN_LINGER_S 30.0 /* limit from the record "stop" to the end of the job */
+#define MPIRUN_KILL_S	8.0 /* the same after a failure, besides the time that mpirun needs to kill */
 #define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
 #define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
@@ -123,6 +124,12 @@ static struct mpirun_options mpirun_options_of(const struct attempts *a, const s
 	};
 }
 
+/* Half of the time that the first rank has to save after a loss: mpirun waits for it twice. */
+static int seconds_to_kill(double save_s)
+{
+	return (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2), RESCUE_MAX_S);
+}
+
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
 			  double save_s, struct command_line *c, struct err *e)
 {
@@ -136,9 +143,7 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 				a->conf->quiet ? "--quiet" : NULL };
 	int rc = 0;
 
-	/* the first rank has this time twice */
-	how.kill_after_s = (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2),
-				    RESCUE_MAX_S);
+	how.kill_after_s = seconds_to_kill(save_s);
 	if (how.kill_after_s < 2)
 		how.kill_after_s = 0; /* Open MPI's own */
 	if (how.ranks > 1 || !mpirun_is_local(hosts))
@@ -230,6 +235,14 @@ static void update_run_state(struct attempt_loop *l)
 		write_run_state(l, name, -1);
 }
 
+/* Seconds from the record "stop" to the end of mpirun; after a failure it only has to kill the ranks. */
+static double mpirun_linger_s(const struct attempt_loop *l)
+{
+	return strcmp(l->job_outcome.reason, "failed") != 0
+		       ? MPIRUN_LINGER_S
+		       : MPIRUN_KILL_S + 2 * seconds_to_kill(l->job_outcome.save_s);
+}
+
 /* Does mpirun go on after the record "stop"? It may wait for the daemon of a lost host for ever. */
 static bool is_mpirun_lingering(struct attempt_loop *l)
 {
@@ -237,7 +250,7 @@ static bool is_mpirun_lingering(struct attempt_loop *l)
 		l->stopped_at = 0;
 	else if (!(l->stopped_at > 0))
 		l->stopped_at = clock_mono_s();
-	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > MPIRUN_LINGER_S;
+	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > mpirun_linger_s(l);
 }
 
 /* A number of seconds from the environment, for tests and slow clusters. */
@@ -351,7 +364,7 @@ static enum supervise_request supervisor_tick(void *context)
 		request = SUPERVISE_STOP;
 	} else if (is_mpirun_lingering(l)) {
 		supervise_log(&l->sup, "the ranks ended %.0f s ago, but mpirun did not: ending it",
-			      MPIRUN_LINGER_S);
+			      mpirun_linger_s(l));
 		l->stopped_at = clock_mono_s();
 		supervise_end_job(&l->sup);
 	}
