@@ -9,6 +9,7 @@ include %D%/translate/local.mk
 include %D%/evaluate/local.mk
 include %D%/report/local.mk
 include %D%/exchange/local.mk
+include %D%/verify/local.mk
 libeval_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 bin_PROGRAMS += werkbank-eval

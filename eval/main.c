@@ -12,6 +12,7 @@
 #include "eval/report/report.h"
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
+#include "eval/verify/verify.h"
 #include "share/base/terminal_text.h"
 #include "share/conf/conf.h"
 
@@ -60,6 +61,11 @@ static int import_command(struct conf *c, struct err *e)
 	return import_run(c, e);
 }
 
+static int verify_command(struct conf *c, struct err *e)
+{
+	return verify_run(c, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct conf *c, struct err *e);
@@ -76,6 +82,7 @@ static const struct {
 	{ "report", report_run },
 	{ "ter", ter_command },
 	{ "translate", translate_command },
+	{ "verify", verify_command },
 	{ "_evaluate", heldout_run_evaluate },
 	/* clang-format on */
 };
@@ -94,7 +101,7 @@ static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs a command: average, bleu, chrf, compare, eval, export, "
-		       "import, ledger, report, ter, translate");
+		       "import, ledger, report, ter, translate, verify");
 }
 
 int main(int argc, char **argv)

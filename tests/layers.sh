@@ -76,9 +76,10 @@ room eval/decode         share/base share/conf kernels/ops data/subword data/sha
 room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
 room eval/metrics        share/base share/conf
 room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record
+room eval/verify         share/base share/conf train/ckpt train/record
 room eval/translate      share/base share/conf data/subword train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate
-room eval                share/base share/conf eval/exchange eval/report eval/translate eval/evaluate
+room eval                share/base share/conf eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
 room tui/term            share/base
 room tui/plot            share/base tui/term

@@ -73,4 +73,39 @@ cp "$tmp/dev.shard" "$corpus/dev.shard"
 says "the same run, with the set repaired" 0 '' "$wb" train -C "$w" --run n "$tmp/tiny.ini"
 same "only the evaluation was repeated" "$(count '"kind":"train".*"step":4,' "$w/runs/n/journal.jsonl")" 1
 same "it has a score" "$(count '"kind":"eval".*"step":4,' "$w/runs/n/journal.jsonl")" 1
+
+# ---- verify ----
+# faults NAME N WORDS FOLDER-OR-NAME : verify finds N faults and says WORDS.
+faults() {
+	says "verify: $1" 65 "$3" "$wb" verify -C "$w" "$4"
+	same "verify: $1: faults" "$(tail -n 1 "$tmp/out" | sed 's/.* checked, //; s/ fault.*//')" "$2"
+}
+says "verify: an intact run" 0 'files checked, all intact' "$wb" verify -C "$w" n
+says "verify: an intact corpus" 0 'corpus .*tiny: [0-9]+ files checked, all intact' "$wb" verify -C "$w" tiny
+says "verify: an intact model" 0 'model .*: [0-9]+ files checked, all intact' "$wb" verify "$w/runs/n/checkpoints/last"
+says "verify: nothing there" 66 'is no run and no corpus' "$wb" verify -C "$w" nosuch
+find "$w" -type f | sort | xargs sha256sum >"$tmp/sums"
+damage "$w/runs/n/checkpoints/4/optimizer.safetensors"
+rm "$w/runs/n/checkpoints/4/vocab.tsv"
+damage "$w/runs/n/checkpoints/2/model.safetensors"
+faults "checkpoints" 3 'checkpoints/2/model.safetensors is damaged' n
+says "verify: what cures the newest" 65 'Train the run again' "$wb" verify -C "$w" n
+faults "a model" 2 'vocab.tsv: cannot be read' "$w/runs/n/checkpoints/4"
+says "verify --json" 65 '^\{"kind":"model",.*"intact":false,"faults":\[\{"text":".*","cure":"' \
+	"$wb" verify --json "$w/runs/n/checkpoints/4"
+sed -i '2s/.*/{"v":1,"kind":/' "$w/runs/m/journal.jsonl"
+printf '{"ste' >"$w/runs/m/checkpoints/evaluated.json"
+ln -sfn 77 "$w/runs/m/checkpoints/best"
+echo '{' >"$w/runs/m/state.json"
+faults "journal, state, evaluations, link" 4 'has 1 damaged line|best leads to step 77' m
+damage "$corpus/train.shard"
+rm "$corpus/bpe.codes"
+echo x >>"$corpus/stats.json"
+faults "a corpus" 3 'train.shard is damaged: its SHA-256' tiny
+cure=$(sed -n 's/.*: werkbank \(prep .*\)/\1/p' "$tmp/out" | head -n 1)
+# shellcheck disable=SC2086 # words of a command
+says "verify: its cure" 0 '' "$wb" $cure -C "$w"
+says "verify: the corpus is cured" 0 'all intact' "$wb" verify -C "$w" tiny
+same "verify: the cure gave the same bytes" "$(sha256sum <"$corpus/train.shard")" \
+	"$(sed -n "s|  $corpus/train.shard|  -|p" "$tmp/sums")"
 tally

@@ -50,7 +50,12 @@ static int verify_line(const char *folder, char *line, enum ckpt_part part, stru
 	return rc;
 }
 
-int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
+/*
+ * Check the lines of SHA256SUMS. faults NULL: return the first fault; else each damaged file is a
+ * line there and *n_files counts the files that are listed.
+ */
+static int verify_sums(const char *folder, enum ckpt_part part, struct buf *faults,
+		       int64_t *n_files, struct err *e)
 {
 	struct buf sums = { 0 };
 	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS), *line, *rest;
@@ -72,14 +77,39 @@ int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
 		*end = 0;
 		rest = end + 1;
 		rc = verify_line(folder, line, part, e);
-		weights |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
-		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
+		if (rc && faults) {
+			buf_printf(faults, "%s\n", e->text);
+			rc = 0;
+		}
+		if (n_files)
+			++*n_files;
+		if (rc || strlen(line) <= HASH_SHA256_HEX + 1)
+			continue;
+		weights |= !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
+		state |= !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
 	}
 	if (!rc && (!weights || !state))
 		rc = err_set(e, ERR_DATA, "%s/%s does not list %s and %s", folder, CKPT_SUMS,
 			     CKPT_WEIGHTS, CKPT_STATE);
 	buf_free(&sums);
 	return rc;
+}
+
+int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
+{
+	return verify_sums(folder, part, NULL, NULL, e);
+}
+
+void ckpt_list_faults(const char *folder, struct buf *faults, int64_t *n_files)
+{
+	struct ckpt_state state;
+	struct err e = { 0 };
+	const size_t before = faults->len;
+
+	/* state.json is parsed once its sum is right */
+	if (verify_sums(folder, CKPT_WHOLE, faults, n_files, &e) ||
+	    (faults->len == before && ckpt_read_state(folder, false, &state, &e)))
+		buf_printf(faults, "%s\n", e.text);
 }
 
 int ckpt_file_sum(const char *folder, const char *name, char hex[HASH_SHA256_HEX], struct err *e)

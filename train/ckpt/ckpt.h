@@ -164,6 +164,18 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 /* hex = the SHA-256 of model.safetensors according to SHA256SUMS of the folder. */
 int ckpt_weights_sum(const char *folder, char hex[65], struct err *e);
 
+/* Add a line to faults for each file that is damaged; *n_files grows by the files checked. */
+void ckpt_list_faults(const char *folder, struct buf *faults, int64_t *n_files);
+
+/*
+ * *steps (*n) = the steps that have a folder in run_folder/checkpoints, newest first; the caller
+ * frees *steps. Without that folder *n is 0.
+ */
+int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
+
+/* The step that the link best or last points to; -1: none. */
+int64_t ckpt_link_step(const char *run_folder, const char *link);
+
 /* Point the link best to the checkpoint of a step. */
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
 

@@ -20,15 +20,6 @@
 #define CKPT_COPIES "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
 
 /*
- * *steps (*n) = the steps that have a folder in run_folder/checkpoints, newest first; the caller
- * frees *steps. Without that folder *n is 0.
- */
-int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
-
-/* The step that the link best or last points to; -1: none. */
-int64_t ckpt_link_step(const char *run_folder, const char *link);
-
-/*
  * Check the lines of SHA256SUMS: of the whole checkpoint; or without the optimizer's moments and,
  * if there are two files of weights, without the other file. ERR_DATA naming the file.
  */
