@@ -10,6 +10,7 @@
 #include "eval/exchange/import.h"
 #include "eval/exchange/model_export.h"
 #include "eval/report/report.h"
+#include "eval/translate/engine.h"
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
 #include "eval/verify/verify.h"
@@ -87,6 +88,18 @@ static const struct {
 	/* clang-format on */
 };
 
+/*
+ * Before foreign bytes are read. A GPU's driver opens files, starts helpers and talks to a daemon
+ * in ways of its own, so a command that computes on a GPU keeps its rights.
+ */
+static void enter_eval_sandbox(struct conf *c)
+{
+	struct sandbox s;
+
+	if (!engine_uses_gpu(c) && conf_begin_sandbox(c, &s))
+		conf_enter_sandbox(c, &s);
+}
+
 static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e)
 {
 	int rc;
@@ -97,8 +110,10 @@ static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e
 	if (rc)
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
-		if (!strcmp(commands[i].name, c->command))
+		if (!strcmp(commands[i].name, c->command)) {
+			enter_eval_sandbox(c);
 			return commands[i].run(c, e);
+		}
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs a command: average, bleu, chrf, compare, eval, export, "
 		       "import, ledger, report, ter, translate, verify");

@@ -4,8 +4,8 @@ libbase_a_SOURCES =
 include %D%/base/local.mk
 include %D%/conf/local.mk
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
-	-DRELEASE_DATE='"$(RELEASE_DATE)"' $(CRYPTO_CFLAGS)
-base_libs = libbase.a $(CRYPTO_LIBS)
+	-DRELEASE_DATE='"$(RELEASE_DATE)"' $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
+base_libs = libbase.a $(CRYPTO_LIBS) $(SECCOMP_LIBS)
 
 # Packages, and how to get from nothing to a model.
 dist_doc_DATA = README.md NEWS.md %D%/doc/tutorial.md %D%/doc/your-own-corpus.md %D%/doc/workbench.md %D%/doc/wmt16.md \

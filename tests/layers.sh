@@ -100,6 +100,7 @@ only zlib.h     data/source/inflate_zlib.c
 only isa-l      data/source/inflate_isal.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
+only seccomp    share/base/sandbox_calls.c
 only unicode    data/text/icu.c
 
 # never WORDS : functions that no file calls, because they are easy to misuse.

@@ -23,6 +23,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
+#include "share/base/sandbox.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/comm/comm_nccl.h"
@@ -353,6 +354,36 @@ static void doctor_check_programs(struct findings *all)
 	FOUND(f, "werkbank " PACKAGE_VERSION "%s", f->advice[0] ? ", incomplete" : ", complete");
 }
 
+/* Version 2: see sandbox_begin(). */
+static void doctor_check_sandbox(struct findings *all)
+{
+	struct finding *f = doctor_add_finding(all, "sandbox");
+	const int landlock = sandbox_landlock_version();
+	const bool seccomp = sandbox_has_seccomp();
+
+	if (sandbox_is_off()) {
+		f->state = LIMITED;
+		FOUND(f, "switched off by WERKBANK_SANDBOX");
+		ADVICE(f, "unset it: unpacking, importing and translating then give up the rights "
+			  "that they do not need");
+		return;
+	}
+	f->state = landlock >= 2 && seccomp ? GOOD : landlock >= 2 || seccomp ? LIMITED : MISSING;
+	FOUND(f, "while foreign files are read, ");
+	if (landlock >= 2)
+		FOUND(f, "Landlock %d limits files, ", landlock);
+	else
+		FOUND(f, "nothing limits files (this kernel has no Landlock 2), ");
+	FOUND(f, "%s system calls", seccomp ? "seccomp limits" : "nothing limits");
+	if (landlock < 2)
+		ADVICE(f, "a kernel from 5.19 on with Landlock protects your files from archives "
+			  "and models of strangers");
+#ifndef HAVE_SECCOMP
+	ADVICE(f, "%sinstall libseccomp-dev and build again to limit system calls",
+	       f->advice[0] ? "; " : "");
+#endif
+}
+
 /* ---- terminal and workspace --------------------------------------------- */
 
 static void doctor_check_terminal(struct findings *all)
@@ -445,10 +476,10 @@ static void doctor_put_json(const struct findings *all, struct buf *out)
 int doctor_run(const struct conf *c, struct err *e)
 {
 	static void (*const looks[])(struct findings *) = {
-		doctor_check_processor, doctor_check_products,	doctor_check_memory,
-		doctor_check_gpus,	doctor_check_cuda,	doctor_check_backend,
-		doctor_check_mpi,	doctor_check_tools,	doctor_check_programs,
-		doctor_check_terminal,	doctor_check_workspace,
+		doctor_check_processor, doctor_check_products, doctor_check_memory,
+		doctor_check_gpus,	doctor_check_cuda,     doctor_check_backend,
+		doctor_check_mpi,	doctor_check_tools,    doctor_check_programs,
+		doctor_check_sandbox,	doctor_check_terminal, doctor_check_workspace,
 	};
 	struct findings all = { .conf = c };
 	struct buf out = { 0 };

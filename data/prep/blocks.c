@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/source/archive.h"
 #include "data/source/manifest.h"
+#include "data/source/unpacker.h"
 #include "data/text/sgm.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -21,9 +21,10 @@ struct blocks {
 	bool archives_done; /* phase: plain files */
 	int64_t done;	    /* bytes of the files before the current one */
 
-	struct archive_reader *archive; /* owned: the current archive; NULL: none */
-	const char **names;		/* owned: [n_wanted] its members to read */
-	size_t *wanted_texts;		/* owned: [n_wanted] block.text of each member */
+	struct unpacker *archive; /* owned: the current archive; NULL: none */
+	const char **names;	  /* owned: [n_wanted] its members to read */
+	bool *optional;		  /* owned: [n_wanted] may the member be missing? */
+	size_t *wanted_texts;	  /* owned: [n_wanted] block.text of each member */
 	size_t n_wanted;
 	int file;	    /* descriptor of the current plain file, -1: none */
 	int64_t file_bytes; /* bytes read from it */
@@ -49,7 +50,8 @@ struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e)
 		return NULL;
 	*b = (struct blocks){ .texts = t, .repair = repair, .file = -1 };
 	b->names = mem_alloc(2 * t->n, sizeof(*b->names), e);
-	b->wanted_texts = b->names ? mem_alloc(2 * t->n, sizeof(*b->wanted_texts), e) : NULL;
+	b->optional = b->names ? mem_alloc(2 * t->n, sizeof(*b->optional), e) : NULL;
+	b->wanted_texts = b->optional ? mem_alloc(2 * t->n, sizeof(*b->wanted_texts), e) : NULL;
 	if (b->wanted_texts)
 		return b;
 	blocks_close(b);
@@ -62,10 +64,11 @@ void blocks_close(struct blocks *b)
 		return;
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
-	archive_close(b->archive);
+	unpacker_close(b->archive);
 	if (b->file >= 0)
 		close(b->file);
 	free(b->names);
+	free(b->optional);
 	free(b->wanted_texts);
 	buf_free(&b->rest);
 	free(b);
@@ -93,7 +96,7 @@ int64_t blocks_total(const struct blocks *b)
 
 static int64_t blocks_position(const struct blocks *b)
 {
-	return b->done + (b->archive ? archive_position(b->archive) : b->file_bytes);
+	return b->done + (b->archive ? unpacker_position(b->archive) : b->file_bytes);
 }
 
 /* Read bytes of the current text; a lines_read callback. */
@@ -103,7 +106,7 @@ static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e
 	ssize_t got;
 
 	if (b->archive)
-		return archive_read(b->archive, to, room, e);
+		return unpacker_read(b->archive, to, room, e);
 	do
 		got = read(b->file, to, room);
 	while (got < 0 && errno == EINTR);
@@ -160,17 +163,14 @@ static int open_archive(struct blocks *b, size_t file, struct err *e)
 		if ((size_t)text->file != file || !text->member)
 			continue;
 		b->names[b->n_wanted] = text->member;
+		b->optional[b->n_wanted] = manifest_set_is_extra(t->pairs[k / 2].set);
 		b->wanted_texts[b->n_wanted++] = k;
 	}
 	if (!b->n_wanted)
 		return 0;
-	b->archive = archive_open(t->files[file].path, b->names, b->n_wanted, e);
-	if (!b->archive)
-		return e->code;
-	for (size_t i = 0; i < b->n_wanted; i++)
-		if (manifest_set_is_extra(t->pairs[b->wanted_texts[i] / 2].set))
-			archive_allow_missing(b->archive, i);
-	return 0;
+	b->archive =
+		unpacker_open(t->files[file].path, b->names, b->optional, b->n_wanted, true, e);
+	return b->archive ? 0 : e->code;
 }
 
 /* Begin the next wanted member of the archives. 1; 0: no more; < 0. */
@@ -182,11 +182,11 @@ static int next_member(struct blocks *b, struct err *e)
 
 	for (;;) {
 		if (b->archive) {
-			got = archive_next(b->archive, &member, e);
+			got = unpacker_next(b->archive, &member, e);
 			if (got)
 				return got < 0 ? got
 					       : blocks_begin_text(b, b->wanted_texts[member], e);
-			archive_close(b->archive);
+			unpacker_close(b->archive);
 			b->archive = NULL;
 			b->done += t->files[b->next++].bytes;
 		}

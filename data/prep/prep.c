@@ -236,8 +236,21 @@ static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct er
 	return find_plan(p, plan, texts_find, e);
 }
 
+/* All archives are here: from now on foreign texts are read, without network. */
+static void prep_enter_sandbox(struct prep *p, struct conf *c)
+{
+	struct sandbox s;
+
+	if (!conf_begin_sandbox(c, &s))
+		return;
+	for (size_t i = 0; i < p->texts.n_files; i++)
+		sandbox_allow_read(&s, p->texts.files[i].path);
+	sandbox_allow_write(&s, p->folder);
+	conf_enter_sandbox(c, &s);
+}
+
 /* The caller holds the lock of the folder. */
-static int prep_run_locked(struct prep *p, struct err *e)
+static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 {
 	struct prep_plan plan = { 0 };
 	double began = clock_mono_s();
@@ -248,8 +261,10 @@ static int prep_run_locked(struct prep *p, struct err *e)
 	prep_remove_leftovers(p->work, is_scratch_file);
 	if (!rc)
 		rc = find_plan_and_fetch(p, &plan, e);
-	if (!rc)
+	if (!rc) {
+		prep_enter_sandbox(p, c);
 		rc = run_stages(p, &plan, &manifest, e);
+	}
 	if (!rc) {
 		prep_print_summary(p, clock_mono_s() - began);
 		if (p->c->json)
@@ -301,7 +316,7 @@ static int print_ready_manifest(struct prep *p, struct err *e)
 	return rc;
 }
 
-static int prepare_unless_ready(struct prep *p, struct err *e)
+static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 {
 	bool ready = false;
 
@@ -309,7 +324,7 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 		return e->code;
 	/* --keep-text exports the texts of a ready corpus, too; no stage runs again */
 	if (!ready || p->c->keep_text)
-		return prep_run_locked(p, e);
+		return prep_run_locked(p, c, e);
 	progress_print_line(
 		&p->progress,
 		"%s is ready in %s already, with the same options; --force verifies every file",
@@ -353,7 +368,7 @@ int prep_command_run(struct conf *c, struct err *e)
 		p.progress.path = progress;
 		if (progress) /* until the first stage begins */
 			progress_begin(&p.progress, "texts", 0, "files");
-		rc = progress ? prepare_unless_ready(&p, e) : e->code;
+		rc = progress ? prepare_unless_ready(&p, c, e) : e->code;
 		if (!rc)
 			unlink(progress);
 	}

@@ -26,6 +26,7 @@
 #include "data/source/archive.h"
 #include "data/source/fetch.h"
 #include "data/source/receipt.h"
+#include "data/source/unpacker.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
@@ -109,17 +110,17 @@ static bool wants_md5(const struct manifest_archive *a)
 static int read_through(const struct manifest_archive *a, const char *path, struct err *e)
 {
 	const char **names = mem_alloc(a->n_members, sizeof(*names), e);
-	struct archive_reader *r;
+	struct unpacker *u;
 	size_t i, n = 0;
 	int rc = -1;
 
 	for (i = 0; names && i < a->n_members; i++)
 		if (!manifest_set_is_extra(a->members[i].set))
 			names[n++] = a->members[i].path;
-	r = names ? archive_open(path, names, n, e) : NULL;
-	while (r && (rc = archive_next(r, &i, e)) > 0)
+	u = names ? unpacker_open(path, names, NULL, n, false, e) : NULL;
+	while (u && (rc = unpacker_next(u, &i, e)) > 0)
 		;
-	archive_close(r);
+	unpacker_close(u);
 	free(names);
 	return rc ? e->code : 0;
 }

@@ -122,14 +122,25 @@ const char *engine_precision(const struct conf *c)
 	return names[c->precision];
 }
 
+static const char *const engine_backends[] = { "auto", "cpu", "ref", "cuda" };
+
+bool engine_uses_gpu(const struct conf *c)
+{
+	struct err ignored = { 0 };
+	const struct ops *ops = c->backend == BACKEND_AUTO || c->backend == BACKEND_CUDA
+					? ops_find(engine_backends[c->backend], &ignored)
+					: NULL;
+
+	return ops && ops->has_device_memory;
+}
+
 static int open_models(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
 {
-	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
 	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
 					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
 					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
 	const struct model_opening o = {
-		.ops = ops_find(backends[c->backend], e),
+		.ops = ops_find(engine_backends[c->backend], e),
 		.dev = { .threads = (int)c->threads,
 			 .is_decoding = use == ENGINE_TRANSLATE,
 			 .device = (int)c->gpu,

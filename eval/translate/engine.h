@@ -67,6 +67,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 /* Waits for the check; for callers that use g->model without engine_translate(). */
 int engine_check(struct engine *g, struct err *e);
 void engine_close(struct engine *g);
+/* Whether the backend that c asks for is a GPU of this machine. */
+bool engine_uses_gpu(const struct conf *c);
 /* The number format of matrix products: "fp32", "bf16" or "int8". */
 const char *engine_precision(const struct conf *c);
 

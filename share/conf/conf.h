@@ -26,6 +26,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/sandbox.h"
 
 struct conf_list {
 	char **items; /* owned */
@@ -49,6 +50,7 @@ struct conf {
 	const char *command; /* name in commands.def; NULL: none was given */
 	char **arguments;    /* borrowed from argv */
 	int n_arguments;
+	bool is_in_sandbox;	     /* conf_enter_sandbox() has given up rights */
 	char *recipe;		     /* owned: path of the recipe that was loaded, NULL: none */
 	struct conf_origin *origins; /* owned, private: one per option, see conf_origin() */
 };
@@ -74,6 +76,14 @@ void conf_free(struct conf *c);
  * --help and --version are only recorded. argv is reordered.
  */
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
+
+/*
+ * The sandbox of a command that reads foreign bytes: conf_begin_sandbox() makes its rules from the
+ * options and arguments (false: this command has none, or it is off), the caller may add rules,
+ * and conf_enter_sandbox() gives up the rest.
+ */
+bool conf_begin_sandbox(const struct conf *c, struct sandbox *s);
+void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 
 /*
  * The end of a main(): if code is not 0, print "werkbank COMMAND: text" on

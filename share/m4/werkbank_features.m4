@@ -121,6 +121,17 @@ AC_DEFUN([WERKBANK_WITH_ISAL], [
   AM_CONDITIONAL([HAVE_ISAL], [test $werkbank_isal = yes])
 ])
 
+# Leak checks of sanitizers stop and read their own process, which the sandbox refuses.
+AC_DEFUN([WERKBANK_WITH_SECCOMP], [
+  AC_ARG_WITH([seccomp], [AS_HELP_STRING([--without-seccomp], [system calls are not limited while foreign bytes are read])],
+    [], [with_seccomp=check])
+  AS_IF([test "x${enable_sanitizers:-no}" != xno && test "x$with_seccomp" = xcheck], [with_seccomp=no])
+  found=no
+  AS_IF([test "x$with_seccomp" != xno], [PKG_CHECK_MODULES([SECCOMP], [libseccomp >= 2.4], [found=yes], [found=no])])
+  WERKBANK_VERDICT([seccomp], [$found])
+  AS_IF([test $werkbank_seccomp = yes], [AC_DEFINE([HAVE_SECCOMP], [1], [libseccomp limits system calls])])
+])
+
 AC_DEFUN([WERKBANK_WITH_ONEDNN], [
   AC_ARG_WITH([onednn], [AS_HELP_STRING([--without-onednn], [own matrix products on the CPU])], [], [with_onednn=check])
   found=no

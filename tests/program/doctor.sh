@@ -35,6 +35,8 @@ says "unreadable facts" 0 '^memory +limited +cannot read the size of the memory'
 says "no GPU" 0 '^GPU +(missing|limited) +none' doctor WERKBANK_NVML="$tmp/none.so" WERKBANK_SYS_ROOT="$tmp"
 says "what computes" 0 '^computes +good +(the processor|GPU 0)' doctor
 says "GPUs" 0 '^GPU +(good|limited) +8 x ' doctor WERKBANK_NVML="$PWD/tests/fake_nvml.so" WERKBANK_FAKE_NVML=eight WERKBANK_SYS_ROOT="$tmp"
+says "the sandbox" 0 "^sandbox +(good|limited|missing) .*(Landlock [0-9]+ limits|nothing limits) files.*(seccomp|nothing) limits system calls" doctor
+says "the sandbox is switched off" 0 "^sandbox +limited +switched off by WERKBANK_SANDBOX" doctor WERKBANK_SANDBOX=off
 says "as JSON" 0 '^\{"findings":\[\{"what":"processor","state":"[a-z]*","found":".*\}\]\}$' "$wb" doctor --json
 says "an option that it does not take" 64 'steps' "$wb" doctor --steps 3
 says "no room for what it says" 74 'cannot be written' sh -c '"$1" doctor >/dev/full' sh "$wb"

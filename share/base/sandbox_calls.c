@@ -1,0 +1,150 @@
+/* sandbox_calls.c - the system calls that a sandbox leaves, by libseccomp; see sandbox.h */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "share/base/sandbox.h"
+
+#ifdef HAVE_SECCOMP
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "share/base/util.h"
+
+/* What reading open files and computing with their bytes needs: all that a SANDBOX_READER has. */
+static const char *const calls_of_readers[] = {
+	/* clang-format off */
+	"access", "brk", "clock_getres", "clock_gettime", "clock_nanosleep", "close", "exit",
+	"exit_group", "faccessat", "faccessat2", "fadvise64", "fcntl", "fstat", "fstat64",
+	"fstatfs", "futex", "futex_time64", "getcpu", "getegid", "geteuid", "getgid", "getpid",
+	"getrandom", "getrusage", "gettid", "gettimeofday", "getuid", "_llseek", "lseek",
+	"lstat", "madvise", "membarrier", "mmap", "mmap2", "mprotect", "mremap", "munmap",
+	"nanosleep", "newfstatat", "poll", "ppoll", "pread64", "preadv", "read", "readlink",
+	"readlinkat", "readv", "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask",
+	"rt_sigreturn", "sched_getaffinity", "sched_yield", "set_robust_list", "sigaltstack",
+	"stat", "statx", "sysinfo", "time", "uname", "write", "writev",
+	/* clang-format on */
+};
+
+/* What no command needs once its input is named: refused to a SANDBOX_PROGRAM. */
+static const char *const calls_refused_to_programs[] = {
+	/* clang-format off */
+	/* network */
+	"socket", "connect", "bind", "listen", "accept", "accept4", "socketcall",
+	/* other programs, the memory of other processes, namespaces */
+	"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
+	"process_madvise", "pidfd_getfd", "pidfd_send_signal", "kcmp", "setns", "unshare",
+	/* calls that go around the limits of others */
+	"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "bpf",
+	"perf_event_open", "open_by_handle_at", "name_to_handle_at", "memfd_secret",
+	"remap_file_pages", "vmsplice", "modify_ldt", "personality",
+	/* administration */
+	"acct", "add_key", "adjtimex", "chroot", "clock_adjtime", "clock_settime",
+	"create_module", "delete_module", "finit_module", "fsconfig", "fsmount", "fsopen",
+	"fspick", "init_module", "ioperm", "iopl", "kexec_file_load", "kexec_load", "keyctl",
+	"lookup_dcookie", "mknod", "mknodat", "mount", "mount_setattr", "move_mount",
+	"nfsservctl", "open_tree", "pivot_root", "quotactl", "reboot", "request_key",
+	"setdomainname", "setgid", "setgroups", "sethostname", "setregid", "setresgid",
+	"setresuid", "setreuid", "settimeofday", "setuid", "stime", "swapoff", "swapon", "syslog",
+	"umount", "umount2", "uselib", "vhangup",
+	/* clang-format on */
+};
+
+/* A name that this architecture or this libseccomp does not have is no error. */
+static int calls_add_names(scmp_filter_ctx filter, uint32_t action, const char *const *names,
+			   size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const int number = seccomp_syscall_resolve_name(names[i]);
+
+		if (number != __NR_SCMP_ERROR)
+			rc = seccomp_rule_add(filter, action, number, 0);
+	}
+	return rc;
+}
+
+/* Files may be opened for reading; which ones is up to Landlock. Signals: to itself, by abort(). */
+static int calls_allow_reading(scmp_filter_ctx filter)
+{
+	const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	int rc = calls_add_names(filter, SCMP_ACT_ALLOW, calls_of_readers,
+				 ARRAY_LEN(calls_of_readers));
+
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0));
+	if (!rc && SCMP_SYS(open) > 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0));
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	return rc;
+}
+
+/* Threads and children may be started, without namespaces. clone3 has its flags out of our sight. */
+static int calls_refuse_programs(scmp_filter_ctx filter)
+{
+	static const uint64_t namespaces[] = { CLONE_NEWNS,  CLONE_NEWUSER, CLONE_NEWPID,
+					       CLONE_NEWNET, CLONE_NEWIPC,  CLONE_NEWUTS };
+	const uint32_t refused = SCMP_ACT_ERRNO(EPERM);
+	int rc = calls_add_names(filter, refused, calls_refused_to_programs,
+				 ARRAY_LEN(calls_refused_to_programs));
+
+	for (size_t i = 0; i < ARRAY_LEN(namespaces) && !rc; i++)
+		rc = seccomp_rule_add(filter, refused, SCMP_SYS(clone), 1,
+				      SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	if (!rc) /* the C library then uses clone */
+		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (!rc) /* types into the user's terminal */
+		rc = seccomp_rule_add(filter, refused, SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
+	return rc;
+}
+
+bool sandbox_limit_calls(enum sandbox_calls calls)
+{
+	const bool is_reader = calls == SANDBOX_READER;
+	scmp_filter_ctx filter;
+	int rc;
+
+	if (!sandbox_has_seccomp())
+		return false;
+	filter = seccomp_init(is_reader ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+	if (!filter)
+		return false;
+	rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (!rc)
+		rc = is_reader ? calls_allow_reading(filter) : calls_refuse_programs(filter);
+	if (!rc)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return !rc;
+}
+
+bool sandbox_has_seccomp(void)
+{
+	return seccomp_api_get() > 0;
+}
+
+#else
+
+bool sandbox_limit_calls(enum sandbox_calls calls)
+{
+	(void)calls;
+	return false;
+}
+
+bool sandbox_has_seccomp(void)
+{
+	return false;
+}
+
+#endif

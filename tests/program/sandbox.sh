@@ -1,0 +1,146 @@
+#!/bin/sh
+# sandbox.sh - what archives, models and texts of strangers could do if they took over their reader: tried from inside
+# the real programs by sandbox_probe.c. Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=${srcdir:-.}
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-sandbox-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../helpers.sh"
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_SANDBOX
+WERKBANK_SHARE=$(cd "$srcdir/share" && pwd); export WERKBANK_SHARE
+TMPDIR=$tmp/temporary; export TMPDIR
+mkdir -p "$TMPDIR" "$tmp/elsewhere" "$tmp/to"
+probe=$top/tests/sandbox_probe.so
+old=$(cd "$srcdir/tests/golden/release" && pwd)
+w=$tmp/w
+mkdir -p "$w/corpora" "$w/runs"
+cp -r "$old/corpus" "$w/corpora/old"
+cp -r "$old/run" "$w/runs/old"
+chmod -R u+w "$w"
+ln -s 12 "$w/runs/old/checkpoints/last"
+ln -s 12 "$w/runs/old/checkpoints/best"
+model=$w/runs/old/checkpoints/12
+
+"$top/werkbank" doctor --json >"$tmp/doctor" 2>/dev/null
+files=''
+calls=''
+grep -q 'Landlock [0-9]* limits files' "$tmp/doctor" && files=yes
+grep -q 'seccomp limits system calls' "$tmp/doctor" && calls=yes
+[ -n "$files" ] || skip "rules for files" "this kernel has no Landlock"
+[ -n "$calls" ] || skip "limits of system calls" "no seccomp in this build or kernel"
+
+# probed COMMAND... : with the probe inside; what it prints goes to $tmp/probed, results to $tmp/result
+probed() {
+	SANDBOX_PROBE=$tmp/elsewhere/file LD_PRELOAD=$probe "$@" >"$tmp/result" 2>"$tmp/probed" </dev/null
+}
+# refused NAME PROCESS WHAT... : each WHAT was tried in PROCESS and refused
+refused() {
+	refused_name=$1 process=$2
+	shift 2
+	for what; do
+		if grep -qF "probe: $process: $what: refused" "$tmp/probed" &&
+			! grep -qF "probe: $process: $what: ALLOWED" "$tmp/probed"; then
+			ok "$refused_name: $what is refused"
+		else
+			not_ok "$refused_name: $what is refused" "$(grep -F "$what" "$tmp/probed" || tail -n 2 "$tmp/probed")"
+		fi
+	done
+}
+# closed NAME PROCESS : all that this kernel and this build can refuse
+closed() {
+	[ -z "$files" ] || refused "$1" "$2" "read /etc/passwd" "create a file" "remove a file" "start a program"
+	[ -z "$calls" ] || refused "$1" "$2" "internet socket" "local socket" "start a program"
+}
+
+# ---- the probe itself: without a sandbox all of this is possible ----------------------------
+echo "The old woman reads a long book." >"$tmp/in"
+WERKBANK_SANDBOX=off probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet "$tmp/in"
+if grep -q 'read /etc/passwd: ALLOWED' "$tmp/probed" && grep -q 'internet socket: ALLOWED' "$tmp/probed"; then
+	ok "the probe works: with the sandbox off it reads and connects"
+elif ! grep -q 'probe:' "$tmp/probed"; then
+	skip "the sandbox" "nothing can be preloaded into this build"
+	tally
+	exit
+else
+	not_ok "the probe works" "$(cat "$tmp/probed")"
+fi
+cp "$tmp/result" "$tmp/without"
+
+# ---- models ------------------------------------------------------------------------------------
+probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet "$tmp/in"
+closed "translate" program
+equal "translate: the same translation" "$tmp/without" "$tmp/result"
+probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o "$tmp/to/out.txt" "$tmp/in"
+equal "translate -o: the same translation" "$tmp/without" "$tmp/to/out.txt"
+echo '{"id":1,"text":"The man reads."}' >"$tmp/request"
+SANDBOX_PROBE=$tmp/elsewhere/file LD_PRELOAD=$probe "$top/werkbank-eval" translate --model "$model" --backend cpu --serve \
+	<"$tmp/request" >"$tmp/result" 2>"$tmp/probed"
+closed "translate --serve" program
+says "translate --serve answers" 0 '"id":1' cat "$tmp/result"
+probed "$top/werkbank-eval" eval -C "$w" --run old --set test --backend cpu
+closed "eval" program
+says "eval: the scores" 0 '^BLEU ' cat "$tmp/result"
+probed "$top/werkbank-eval" export -C "$w" --run old --format ctranslate2 -o "$tmp/to/exported"
+closed "export" program
+present "export: the model" "$tmp/to/exported/model.bin"
+probed "$top/werkbank-eval" import -C "$w" "$tmp/to/exported" -o "$tmp/to/imported"
+closed "import" program
+present "import: the model" "$tmp/to/imported/model.safetensors"
+probed "$top/werkbank-eval" import -C "$w" "$tmp/to/exported" --run imported
+present "import --run: the model" "$w/runs/imported"
+
+# ---- a model of links, as in download caches, and links that lead to a stranger's files ------------
+mkdir -p "$tmp/cache/files" "$tmp/cache/model"
+for file in "$model"/*; do
+	cp "$file" "$tmp/cache/files/"
+	ln -s "../files/${file##*/}" "$tmp/cache/model/${file##*/}"
+done
+says "a model of links to files of the same owner" 0 '' \
+	"$top/werkbank-eval" translate --model "$tmp/cache/model" --backend cpu --quiet "$tmp/in"
+if [ -n "$files" ] && [ "$(id -u)" -eq 0 ]; then
+	chown 65534 "$tmp/cache/files/"*
+	says "a model of links to files of another owner" 77 'note: this command runs in a sandbox.*WERKBANK_SANDBOX=off' \
+		"$top/werkbank-eval" translate --model "$tmp/cache/model" --backend cpu --quiet "$tmp/in"
+else
+	skip "a model of links to files of another owner" "only root can make one"
+fi
+
+# ---- archives and texts ------------------------------------------------------------------------
+mkdir "$tmp/from"
+for i in 1 2 3 4 5 6 7 8; do echo "the man reads book number $i ."; done >"$tmp/a.en"
+sed 's/the man reads book number/der Mann liest Buch Nummer/' "$tmp/a.en" >"$tmp/a.de"
+for language in en de; do
+	{ echo '<srcset setid="x" srclang="any"><doc docid="d">'; sed 's/.*/<seg id="1">&<\/seg>/' "$tmp/a.$language"; echo '</doc></srcset>'; } >"$tmp/dev.$language.sgm"
+done
+tar -cf - -C "$tmp" a.en a.de dev.en.sgm dev.de.sgm | gzip >"$tmp/from/a.tgz"
+cat >"$tmp/small.manifest" <<'END'
+[archive a.tgz]
+train.en = a.en
+train.de = a.de
+dev.en = dev.en.sgm
+dev.de = dev.de.sgm
+test.en = dev.en.sgm
+test.de = dev.de.sgm
+END
+sed -i '/^test/d' "$tmp/small.manifest"
+cat >"$tmp/small.ini" <<END
+[data]
+corpus = small
+manifest = $tmp/small.manifest
+merges = 20
+min_frequency = 1
+END
+probed "$top/werkbank-data" prep "$tmp/small.ini" -C "$w" --from "$tmp/from"
+closed "unpacking in prep" unpacker
+closed "texts and SGM files in prep" program
+present "prep: the corpus" "$w/corpora/small/manifest.json"
+equal "prep: the SGM file is read" "$tmp/a.en" "$w/corpora/small/dev.en"
+mkdir -p "$w/archives/small"
+cp "$tmp/from/a.tgz" "$w/archives/small/"
+probed "$top/werkbank-data" fetch "$tmp/small.manifest" -C "$w"
+closed "unpacking in fetch" unpacker
+says "fetch: the archive is accepted" 0 'a\.tgz' cat "$tmp/result"
+absent "nothing was created elsewhere" "$tmp/elsewhere/file"
+tally
