@@ -314,8 +314,8 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	}
 	buf_free(&text);
 	if (code == ERR_PERM && c->is_in_sandbox)
-		fprintf(stderr,
-			"note: this command runs in a sandbox, which refuses files that its command "
-			"line does not name; WERKBANK_SANDBOX=off turns it off\n");
+		fprintf(stderr, "note: this command runs in a sandbox, which refuses files that "
+				"its command "
+				"line does not name; WERKBANK_SANDBOX=off turns it off\n");
 	return err_exit_status(code);
 }
