@@ -46,7 +46,7 @@ static int get_text(struct ct2_reader *r, const char **text)
 		return ct2_file_truncated(r);
 	*text = (const char *)r->at;
 	r->at += n;
-	if (strlen(*text) != n - 1 || !utf8_valid(*text, n - 1))
+	if (memchr(*text, 0, n) != *text + n - 1 || !utf8_valid(*text, n - 1))
 		return err_set(r->e, ERR_DATA, "%s: the name of tensor %zu is not UTF-8 text",
 			       r->f->path, r->f->n + 1);
 	return 0;

@@ -228,6 +228,34 @@ TEST(import_damaged)
 	free(file);
 }
 
+/* A name without its NUL at the end of a file of one page: the next byte is not mapped. */
+TEST(import_ct2_name_at_the_end_of_a_page)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+	struct import_reader f;
+	char *file;
+	size_t n;
+
+	if (!make_export(true))
+		return;
+	file = file_path(&e, "%s/page.bin", test_folder());
+	check_err(file_read_all(small_path("ct2/model.bin"), 0, &b, &e), 0);
+	n = 4 + 2 + (size_t)((unsigned char)b.data[4] | (unsigned char)b.data[5] << 8) + 4 + 4;
+	buf_truncate(&b, n);
+	buf_add(&b, "\0", 2); /* the length of the first tensor's name: up to the end */
+	b.data[n] = (char)((4096 - n - 2) & 255);
+	b.data[n + 1] = (char)((4096 - n - 2) >> 8);
+	while (b.len < 4096)
+		buf_add_char(&b, 'x');
+	check_err(file_write_all(file, b.data, b.len, &e), 0);
+	check_err(import_open_ct2(&f, file, &e), ERR_DATA);
+	check(strstr(e.text, "the name of tensor 1") != NULL);
+	import_reader_close(&f);
+	buf_free(&b);
+	free(file);
+}
+
 /* ---- PyTorch ----------------------------------------------------------- */
 
 /* The state dict of an nn.Transformer: its names, and elements that follow from name and place. */
