@@ -228,6 +228,21 @@ int64_t prep_count_kept(const struct buf *verdicts)
 	return n;
 }
 
+/* No corpus has 2^40 words; a damaged file may, and then sums of its counts would overflow. */
+static bool are_counts_possible(const int64_t *counts, int32_t n)
+{
+	int64_t sum = 0;
+
+	for (int32_t i = 0; i < n; i++) {
+		if (counts[i] < 0 || counts[i] > INT64_C(1) << 40)
+			return false;
+		sum += counts[i];
+		if (sum > INT64_C(1) << 40)
+			return false;
+	}
+	return true;
+}
+
 int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e)
 {
 	const char *path = prep_path(p, e, "work/counts");
@@ -243,5 +258,12 @@ int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e)
 	if (!rc && (counts = mem_alloc((size_t)n_words, sizeof(*counts), e)) != NULL && text.len)
 		memcpy(counts, text.data, text.len);
 	buf_free(&text);
+	if (counts && !are_counts_possible(counts, n_words)) {
+		err_set(e, ERR_DATA,
+			"%s: impossible counts of words; prepare the corpus again with --force",
+			path);
+		free(counts);
+		return NULL;
+	}
 	return counts;
 }

@@ -79,12 +79,18 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 {
 	struct bpe_merger_work *k;
 	uint32_t *cells;
+	int64_t occurrences;
 
 	if (bpe_merger_init(m, e))
 		return e->code;
 	k = m->work;
 	if (n < 2)
 		return 0; /* the word never has a pair */
+	if (count < 0 || __builtin_mul_overflow(count, (int64_t)n, &occurrences) ||
+	    __builtin_add_overflow(k->occurrences, occurrences, &k->occurrences))
+		return err_set(e, ERR_DATA,
+			       "a word that occurs %lld times: the counts of words are damaged",
+			       (long long)count);
 	if (n > WORD_SYMBOLS || k->n_cells > UINT32_MAX - WORD_HEAD - n)
 		return err_set(e, ERR_NOMEM,
 			       "too much text to learn merges from: a word of %zu symbols does "

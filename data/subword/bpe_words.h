@@ -53,8 +53,9 @@ struct bpe_neighbours {
 struct bpe_merger_work {
 	uint32_t *cells; /* owned: all words */
 	size_t n_cells, cap_cells;
-	uint32_t longest;		     /* symbols of the longest word at the start */
-	int64_t step;			     /* merges so far */
+	int64_t occurrences; /* of all pairs in all words: no sum of counts is larger */
+	uint32_t longest;    /* symbols of the longest word at the start */
+	int64_t step;	     /* merges so far */
 	struct bpe_neighbours before, after; /* of the merged pair */
 	uint32_t *deferred;		     /* owned: words to rewrite after the simple ones */
 	size_t n_deferred, cap_deferred;

@@ -160,7 +160,7 @@ static int add_safetensor(struct import_reader *f, const struct safetensor *from
 		if (!from->dims[i])
 			return err_set(e, ERR_DATA, "%s: \"%.80s\" is empty", f->path, t->name);
 		if (i + 1 < from->n_dims)
-			t->rows *= from->dims[i]; /* the elements are in the file: no overflow */
+			t->rows *= from->dims[i]; /* no overflow: safetensors_open() has checked */
 		else
 			t->cols = from->dims[i];
 	}

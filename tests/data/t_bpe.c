@@ -374,6 +374,22 @@ static void check_counts(const struct bpe_merger *m, const struct plain_word *wo
 	}
 }
 
+TEST(bpe_merger_impossible_counts)
+{
+	static const struct bpe_dialect dialect = { is_first_by_text, is_allowed, false };
+	struct bpe_merger m = { .dialect = &dialect };
+	struct err e = { 0 };
+	int32_t word[2];
+
+	for (int i = 0; i < 2; i++)
+		check(!bpe_merger_symbol(&m, "ab" + i, 1, &word[i], &e));
+	check_int(bpe_merger_add_word(&m, word, 2, INT64_MAX / 4, 0, &e), 0);
+	check_err(bpe_merger_add_word(&m, word, 2, INT64_MAX / 2, 0, &e), ERR_DATA);
+	check_err(bpe_merger_add_word(&m, word, 2, INT64_MAX, 0, &e), ERR_DATA);
+	check_err(bpe_merger_add_word(&m, word, 2, -1, 0, &e), ERR_DATA);
+	bpe_merger_free(&m);
+}
+
 static void merge_to_the_end(const char *letters, uint32_t seed)
 {
 	static const struct bpe_dialect dialect = { is_first_by_text, is_allowed, false };

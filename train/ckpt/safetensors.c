@@ -129,19 +129,23 @@ static int safetensors_set_error(const struct safetensors *s, const char *name, 
 		       s->path, name, what);
 }
 
-/* Bytes of a tensor of this type and shape. *ok false: unknown type, or impossible shape. */
+/*
+ * Bytes of a tensor of this type and shape. *ok false: unknown type, or impossible shape. The
+ * dimensions that are not zero must have a product too: a reader may multiply some of them.
+ */
 static uint64_t shape_bytes(struct safetensor *t, const struct json *shape, bool *ok)
 {
-	uint64_t bytes = dtype_bytes_of(t->dtype);
+	int64_t bytes = (int64_t)dtype_bytes_of(t->dtype);
+	bool is_empty = false;
 
 	t->n_dims = json_len(shape);
 	*ok = bytes && t->n_dims <= SAFETENSORS_MAX_DIMS;
 	for (size_t i = 0; *ok && i < t->n_dims; i++) {
 		t->dims[i] = json_integer(json_at(shape, i), -1);
-		*ok = t->dims[i] >= 0 &&
-		      !__builtin_mul_overflow(bytes, (uint64_t)t->dims[i], &bytes);
+		is_empty |= !t->dims[i];
+		*ok = t->dims[i] >= 0 && !__builtin_mul_overflow(bytes, MAX(t->dims[i], 1), &bytes);
 	}
-	return bytes;
+	return is_empty ? 0 : (uint64_t)bytes;
 }
 
 static int read_tensor(const struct safetensors *s, struct safetensor *t, const char *name,
