@@ -10,26 +10,33 @@
 #include "share/base/json.h"
 #include "share/base/lines.h"
 
-static void write_id(struct json_writer *w, const struct json *request)
+/* A request, and the line that it was parsed from. */
+struct serve_line {
+	const struct json *request; /* NULL: the line is no JSON */
+	const char *text;
+	size_t n;
+};
+
+/* An id that is a number comes back with the digits that it had. */
+static void write_id(struct json_writer *w, const struct serve_line *line)
 {
-	const struct json *id = json_get(request, "id");
-	double number = json_number(id, NAN);
+	const struct json *id = json_get(line->request, "id");
+	const char *digits;
+	size_t n = json_number_digits(id, line->text, line->n, &digits);
 
 	json_key(w, "id");
 	if (json_text(id, NULL))
 		json_str(w, json_text(id, NULL));
-	else if (number == floor(number) && fabs(number) < 9e15)
-		json_int(w, (int64_t)number);
-	else if (!isnan(number))
-		json_real(w, number);
+	else if (n)
+		json_raw(w, digits, n);
 	else
 		json_null(w);
 }
 
-static void write_error(struct json_writer *w, const struct json *request, const char *text)
+static void write_error(struct json_writer *w, const struct serve_line *line, const char *text)
 {
 	json_open(w, '{');
-	write_id(w, request);
+	write_id(w, line);
 	json_put_str(w, "error", text);
 	json_close(w, '}');
 }
@@ -99,11 +106,11 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 }
 
 static void write_translation(struct json_writer *w, const struct engine *g,
-			      const struct json *request, const struct engine_translation *t,
+			      const struct serve_line *line, const struct engine_translation *t,
 			      const struct serve_request *x)
 {
 	json_open(w, '{');
-	write_id(w, request);
+	write_id(w, line);
 	write_hypothesis(w, g, t, 0);
 	write_token_pieces(w, g, "source_tokens", t->source, t->n_source);
 	if (x->terms_left > 0)
@@ -165,10 +172,10 @@ static bool is_json_list(const struct json *v)
 	return json_is_null(v) || json_is_array(v);
 }
 
-/* String i of a list. NULL, ERR_USAGE: element i is no string, or an empty one. */
-static const char *phrase_at(const struct json *list, size_t i, const char *name, struct err *e)
+/* A phrase of a list. NULL, ERR_USAGE: it is no string, or an empty one. */
+static const char *phrase_of(const struct json *element, const char *name, struct err *e)
 {
-	const char *text = json_text(json_at(list, i), NULL);
+	const char *text = json_text(element, NULL);
 
 	if (!text || !*text)
 		err_set(e, ERR_USAGE, "%s must be a list of phrases: strings that are not empty",
@@ -186,8 +193,8 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s,
 
 	if (!is_json_list(force) || !is_json_list(forbid))
 		return err_set(e, ERR_USAGE, "force and forbid must be lists of phrases");
-	for (size_t i = 0; i < json_len(force); i++)
-		if (!(text = phrase_at(force, i, "force", e)) ||
+	for (const struct json *c = json_first(force); c; c = json_next(force, c))
+		if (!(text = phrase_of(c, "force", e)) ||
 		    phrases_add(&x->phrases, s->engine, text, strlen(text), e))
 			return e->code;
 	x->options.forbid = s->constraints.forbid;
@@ -196,8 +203,8 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s,
 	x->forbid = banned_phrases_new(s->engine->pipeline, s->constraints.forbid, e);
 	if (!x->forbid)
 		return e->code;
-	for (size_t i = 0; i < json_len(forbid); i++)
-		if (!(text = phrase_at(forbid, i, "forbid", e)) ||
+	for (const struct json *c = json_first(forbid); c; c = json_next(forbid, c))
+		if (!(text = phrase_of(c, "forbid", e)) ||
 		    banned_phrases_add(x->forbid, text, strlen(text), e))
 			return e->code;
 	x->options.forbid = x->forbid;
@@ -208,8 +215,7 @@ static int read_phrases(struct serve_request *x, const struct serve_context *s,
 static int read_terms(struct serve_request *x, const struct serve_context *s,
 		      const struct json *request, struct err *e)
 {
-	const struct json *terms = json_get(request, "terms"), *target;
-	const char *source;
+	const struct json *terms = json_get(request, "terms");
 
 	if (json_is_null(terms))
 		return 0;
@@ -218,11 +224,9 @@ static int read_terms(struct serve_request *x, const struct serve_context *s,
 	x->terms = terms_new(s->engine, s->constraints.terms, e);
 	if (!x->terms)
 		return e->code;
-	for (size_t i = 0; i < json_len(terms); i++) {
-		const char *text;
+	for (const struct json *c = json_first(terms); c; c = json_next(terms, c)) {
+		const char *source = json_child_key(c), *text = json_text(c, NULL);
 
-		source = json_member(terms, i, &target);
-		text = source ? json_text(target, NULL) : NULL;
 		if (!text)
 			return err_set(e, ERR_USAGE,
 				       "terms must be an object: {\"source\":\"target\"}");
@@ -277,9 +281,10 @@ static int find_alternatives(struct serve_request *x, struct engine *g,
 	return suggest_words(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
 }
 
-static int answer_request(const struct serve_context *s, const struct json *request,
+static int answer_request(const struct serve_context *s, const struct serve_line *from,
 			  struct json_writer *w, struct err *e)
 {
+	const struct json *request = from->request;
 	const char *text = json_text(json_get(request, "text"), NULL);
 	const char *prefix = json_text(json_get(request, "prefix"), "");
 	struct serve_request x = { .options = s->default_options, .n_alternatives = -1 };
@@ -310,7 +315,7 @@ static int answer_request(const struct serve_context *s, const struct json *requ
 	if (!rc)
 		rc = find_alternatives(&x, s->engine, &t, e);
 	if (!rc)
-		write_translation(w, s->engine, request, &t, &x);
+		write_translation(w, s->engine, from, &t, &x);
 	if (!rc)
 		suggestions_free(x.alternatives, x.n_alternatives);
 	terms_free(x.terms);
@@ -327,9 +332,10 @@ int serve_answer(const struct serve_context *s, const char *line, size_t n, stru
 	struct json_writer w = { .out = out };
 	struct err fault = { 0 }; /* becomes an answer, not a failure */
 	struct json *request = json_parse(line, n, &fault);
+	const struct serve_line from = { request, line, n };
 
-	if (!request || answer_request(s, request, &w, &fault))
-		write_error(&w, request, fault.text);
+	if (!request || answer_request(s, &from, &w, &fault))
+		write_error(&w, &from, fault.text);
 	json_free(request);
 	buf_add_char(out, '\n');
 	return buf_check(out, e);
@@ -359,6 +365,18 @@ static void write_ready_line(const struct engine *g, const struct decode_options
 	buf_add_char(out, '\n');
 }
 
+static void write_long_line_error(struct buf *out)
+{
+	const struct serve_line none = { NULL, "", 0 };
+	struct json_writer w = { .out = out };
+	char sentence[80];
+
+	snprintf(sentence, sizeof(sentence), "a request may have at most %u bytes",
+		 LINES_MAX_BYTES);
+	write_error(&w, &none, sentence);
+	buf_add_char(out, '\n');
+}
+
 static int serve_requests(const struct serve_context *s, struct err *e)
 {
 	struct buf text = { 0 };
@@ -367,7 +385,8 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 
 	if (lines_open(&in, NULL, e))
 		return e->code;
-	in.repair = true; /* an invalid byte must not end the service */
+	/* neither an invalid byte nor a line without an end may end the service */
+	in.repair = in.skip_long = true;
 	write_ready_line(s->engine, &s->default_options, &text);
 	rc = buf_check(&text, e);
 	if (!rc)
@@ -379,7 +398,10 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 			rc = got;
 			break;
 		}
-		rc = serve_answer(s, in.text, in.len, &text, e);
+		if (got == LINES_SKIPPED)
+			write_long_line_error(&text);
+		else
+			rc = serve_answer(s, in.text, in.len, &text, e);
 		if (!rc)
 			rc = write_response(&text, e);
 	}

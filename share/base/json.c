@@ -73,6 +73,12 @@ void json_strn(struct json_writer *w, const char *text, size_t n)
 	}
 }
 
+void json_raw(struct json_writer *w, const char *json, size_t n)
+{
+	json_add_comma(w);
+	buf_add(w->out, json, n);
+}
+
 void json_str(struct json_writer *w, const char *text)
 {
 	json_strn(w, text, strlen(text));

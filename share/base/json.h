@@ -38,6 +38,7 @@ void json_int(struct json_writer *w, int64_t value);
 void json_real(struct json_writer *w, double value); /* shortest text that reads back the same */
 void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
+void json_raw(struct json_writer *w, const char *json, size_t n); /* one value, already written */
 
 /* A member: its key and its value. */
 void json_put_str(struct json_writer *w, const char *key, const char *text);
@@ -82,5 +83,11 @@ const char *json_text(const struct json *v, const char *fallback);
 double json_number(const struct json *v, double fallback);
 int64_t json_integer(const struct json *v, int64_t fallback);
 bool json_boolean(const struct json *v, bool fallback);
+/*
+ * The digits of a number as they stand in the text of n bytes that was parsed, which may have more
+ * of them than int64_t and double can hold. Returns their length and sets *digits (borrowed from
+ * text); 0: v is no number.
+ */
+size_t json_number_digits(const struct json *v, const char *text, size_t n, const char **digits);
 
 #endif

@@ -25,7 +25,10 @@ struct json {
 	enum type type;
 	uint32_t key;  /* offset of the member's name in the texts */
 	uint32_t span; /* nodes of this value, itself included */
-	uint32_t children;
+	union {
+		uint32_t children; /* of a container */
+		uint32_t begin;	   /* of a number: offset of its digits in the text */
+	};
 	union {
 		int64_t integer;
 		double real;
@@ -279,6 +282,7 @@ static bool parse_short_number(struct parser *p, struct json *v)
 	if ((s < p->end && (*s == 'e' || *s == 'E')) ||
 	    (dot && (!decimals || s - first > 19 || mantissa > UINT64_C(1) << 53)))
 		return false;
+	v->begin = (uint32_t)(p->at - p->text);
 	p->at = s;
 	v->type = dot ? REAL : INTEGER;
 	if (dot)
@@ -301,6 +305,7 @@ static int parse_number(struct parser *p, struct json *v)
 	text[n] = 0;
 	if (!n || !is_number(text, &is_integer))
 		return json_syntax_error(p, "a value was expected");
+	v->begin = (uint32_t)(p->at - p->text);
 	p->at += n;
 	v->type = INTEGER;
 	if (!is_integer || !text_to_int(text, &v->u.integer)) {
@@ -577,4 +582,17 @@ void json_numbers(const struct json *object, const char *const *names, size_t n,
 			}
 		}
 	}
+}
+
+size_t json_number_digits(const struct json *v, const char *text, size_t n, const char **digits)
+{
+	size_t end;
+
+	if (!v || (v->type != INTEGER && v->type != REAL))
+		return 0;
+	assert(v->begin < n);
+	for (end = v->begin; end < n && text[end] && strchr("+-.0123456789eE", text[end]); end++)
+		;
+	*digits = text + v->begin;
+	return end - v->begin;
 }

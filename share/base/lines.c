@@ -121,7 +121,7 @@ static int fill_buffer(struct lines *l, struct err *e)
 	return 0;
 }
 
-/* Length of the next line with its LF; 0: the end; < 0: failure. */
+/* Length of the next line with its LF; more than LINES_MAX_BYTES: at least; 0: the end; < 0: failure. */
 static int64_t find_line(struct lines *l, struct err *e)
 {
 	size_t looked = 0;
@@ -134,12 +134,7 @@ static int64_t find_line(struct lines *l, struct err *e)
 
 		if (lf)
 			n = (size_t)(lf - (l->read_buf + l->begin)) + 1;
-		if (n > LINES_MAX_BYTES)
-			return err_set(
-				e, ERR_DATA,
-				"%s:%lld: the line has more than %u bytes; is this a text file?",
-				l->name, (long long)l->number + 1, LINES_MAX_BYTES);
-		if (lf || l->is_at_end)
+		if (lf || l->is_at_end || n > LINES_MAX_BYTES)
 			return (int64_t)n;
 		looked = n;
 		if (fill_buffer(l, e))
@@ -168,6 +163,26 @@ static int check_utf8(struct lines *l, struct err *e)
 	return 1;
 }
 
+/* Consume the next line, of any length, in little memory. */
+static int skip_line(struct lines *l, struct err *e)
+{
+	const char *lf;
+
+	while (!(lf = memchr(l->read_buf + l->begin, '\n', l->end - l->begin))) {
+		l->begin = l->end = 0;
+		if (l->is_at_end)
+			break;
+		if (fill_buffer(l, e))
+			return e->code;
+	}
+	if (lf)
+		l->begin = (size_t)(lf - l->read_buf) + 1;
+	l->number++;
+	l->text = "";
+	l->len = 0;
+	return LINES_SKIPPED;
+}
+
 int lines_next(struct lines *l, struct err *e)
 {
 	int64_t got = find_line(l, e);
@@ -176,6 +191,13 @@ int lines_next(struct lines *l, struct err *e)
 
 	if (got <= 0)
 		return (int)got;
+	if (n > LINES_MAX_BYTES)
+		return l->skip_long
+			       ? skip_line(l, e)
+			       : err_set(e, ERR_DATA,
+					 "%s:%lld: the line has more than %u bytes; is this a text "
+					 "file?",
+					 l->name, (long long)l->number + 1, LINES_MAX_BYTES);
 	line = l->read_buf + l->begin;
 	assert(n <= l->end - l->begin && l->end < l->cap); /* the NUL has room too */
 	l->begin += n;

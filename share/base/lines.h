@@ -32,6 +32,7 @@ struct lines {
 	size_t len;
 	int64_t number; /* of the current line, from 1 */
 	bool repair;	/* replace invalid UTF-8 instead of failing; set after open */
+	bool skip_long; /* lines_next() skips a line that is too long instead of failing */
 	/* private */
 	char *name;	  /* owned: for messages */
 	lines_read *read; /* NULL: read from fd, or from memory if memory is not NULL */
@@ -63,7 +64,9 @@ int lines_open_memory(struct lines *l, const char *name, const char *text, size_
 int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
 		      struct err *e);
 
-int lines_next(struct lines *l, struct err *e); /* 1: a line; 0: the end; < 0: failure */
+/* 1: a line; 0: the end; LINES_SKIPPED: a line that was too long (text is ""); < 0: failure. */
+enum { LINES_SKIPPED = 2 };
+int lines_next(struct lines *l, struct err *e);
 
 /*
  * Instead of lines_next(): put the next whole lines into block (cleared first), about want bytes,

@@ -404,6 +404,42 @@ TEST(lines_refuse_an_endless_one)
 	lines_close(&l);
 }
 
+/* A long line, then a short one; it reads whatever follows. */
+static int64_t read_long_line(void *from, void *to, size_t room, struct err *e)
+{
+	static const char end[] = "\nshort\n";
+	const int64_t longest = LINES_MAX_BYTES + 5;
+	int64_t *given = from;
+
+	(void)e;
+	if (*given < longest) {
+		room = MIN(room, (size_t)(longest - *given));
+		memset(to, 'x', room);
+	} else {
+		room = MIN(room, (size_t)(longest + (int64_t)strlen(end) - *given));
+		memcpy(to, end + (*given - longest), room);
+	}
+	*given += (int64_t)room;
+	return (int64_t)room;
+}
+
+TEST(lines_skip_a_long_one)
+{
+	struct err e = { 0 };
+	struct lines l;
+	int64_t given = 0;
+
+	check_int(lines_open_reader(&l, "long", read_long_line, &given, &e), 0);
+	l.skip_long = true;
+	check_int(lines_next(&l, &e), LINES_SKIPPED);
+	check_str(l.text, "");
+	check_int(lines_next(&l, &e), 1);
+	check_str(l.text, "short");
+	check_int(l.number, 2);
+	check_int(lines_next(&l, &e), 0);
+	lines_close(&l);
+}
+
 TEST(hash_known_sums)
 {
 	struct err e = { 0 };

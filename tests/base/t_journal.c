@@ -61,6 +61,29 @@ out:
 	buf_free(&b);
 }
 
+TEST(json_numbers_keep_their_digits)
+{
+	static const char text[] = "{\"a\":9007199254740993 ,\"b\":[-0.50,1e300],\"c\":\"1\"}";
+	static const char *const want[] = { "-0.50", "1e300" };
+	struct err e = { 0 };
+	struct json *root = json_parse(text, strlen(text), &e);
+	const struct json *b = json_get(root, "b");
+	const char *digits;
+	size_t n = json_number_digits(json_get(root, "a"), text, strlen(text), &digits);
+
+	check_int(n, 16);
+	check(!strncmp(digits, "9007199254740993", 16));
+	for (size_t i = 0; i < 2; i++) {
+		n = json_number_digits(json_at(b, i), text, strlen(text), &digits);
+		check_int(n, strlen(want[i]));
+		check(!strncmp(digits, want[i], n));
+	}
+	check_int(json_number_digits(b, text, strlen(text), &digits), 0);
+	check_int(json_number_digits(json_get(root, "c"), text, strlen(text), &digits), 0);
+	check_int(json_number_digits(NULL, text, strlen(text), &digits), 0);
+	json_free(root);
+}
+
 TEST(json_refuses_what_is_not_json)
 {
 	static const char *const bad[] = {

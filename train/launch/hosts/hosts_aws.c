@@ -82,20 +82,18 @@ static int add_aws_instance(struct aws_walk *w, const struct json *instance, str
 static int aws_walk(struct aws_walk *w, const struct json *v, struct err *e)
 {
 	size_t n = strlen(w->path);
-	const struct json *child;
-	const char *key;
+	size_t i = 0;
 	int rc = 0;
 
 	assert(n < sizeof(w->path));
 	if (json_get(v, "InstanceId") || json_get(v, "PrivateIpAddress"))
 		return add_aws_instance(w, v, e);
-	for (size_t i = 0; !rc && i < json_len(v); i++) {
-		key = json_member(v, i, &child);
-		if (key)
-			snprintf(w->path + n, sizeof(w->path) - n, ".%s", key);
+	for (const struct json *c = json_first(v); !rc && c; c = json_next(v, c)) {
+		if (json_is_object(v))
+			snprintf(w->path + n, sizeof(w->path) - n, ".%s", json_child_key(c));
 		else
-			snprintf(w->path + n, sizeof(w->path) - n, "[%zu]", i);
-		rc = aws_walk(w, key ? child : json_at(v, i), e);
+			snprintf(w->path + n, sizeof(w->path) - n, "[%zu]", i++);
+		rc = aws_walk(w, c, e);
 		w->path[n] = 0;
 	}
 	return rc;
