@@ -301,7 +301,7 @@ static bool look_until(struct host_return *r, int64_t saves, double now, char ne
 	return false;
 }
 
-/* Looks at one moment; have the looks of earlier moments ended without an answer, and no new one begun? */
+/* At this moment, no look begins, and no earlier one has brought news. */
 static void check_no_look(struct host_return *r, int64_t saves, double now)
 {
 	char news[200];

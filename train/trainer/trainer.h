@@ -27,9 +27,9 @@ struct trainer_signals {
 
 /*
  * Train the run c->run of the workspace; c holds its recipe, after conf_apply_size(). 0: finished,
- * by steps, time or patience. ERR_TEMPFAIL: saved and stopped on request (signals->stop became non-zero, or
- * "stop" in the run's control file). ERR_DIVERGED: saved and stopped by stop_on. After any other failure with several ranks the caller must
- * call comm->abort().
+ * by steps, time or patience. ERR_TEMPFAIL: saved and stopped on request (signals->stop became
+ * non-zero, or "stop" in the run's control file). ERR_DIVERGED: saved and stopped by stop_on. After
+ * any other failure with several ranks the caller must call comm->abort().
  */
 int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_signals *signals,
 		struct err *e);

@@ -1,5 +1,5 @@
 /*
- * trainer_rescue.c - the first rank saves its state alone when other ranks are lost; see trainer_internal.h
+ * trainer_rescue.c - the first rank saves alone when others are lost; see trainer_internal.h
  *
  * A lost rank makes every collective of the others wait for ever, so the ranks cannot save together
  * any more. But the first rank has the complete state by itself: weights, moments and the position

@@ -55,8 +55,8 @@
 
 #define BACKOFF_S	5.0
 #define BACKOFF_MAX_S	300.0
-#define MPIRUN_LINGER_S 30.0 /* limit from the record "stop" to the end of the job */
-#define MPIRUN_KILL_S	8.0 /* the same after a failure, besides the time that mpirun needs to kill */
+#define MPIRUN_LINGER_S 30.0  /* limit from the record "stop" to the end of the job */
+#define MPIRUN_KILL_S	8.0   /* the same after a failure, without the time to kill ranks */
 #define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
 #define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
@@ -235,7 +235,7 @@ static void update_run_state(struct attempt_loop *l)
 		write_run_state(l, name, -1);
 }
 
-/* Seconds from the record "stop" to the end of mpirun; after a failure it only has to kill the ranks. */
+/* Limit in seconds from the record "stop". After a failure, mpirun only has to kill the ranks. */
 static double mpirun_linger_s(const struct attempt_loop *l)
 {
 	return strcmp(l->job_outcome.reason, "failed") != 0
