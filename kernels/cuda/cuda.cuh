@@ -136,6 +136,8 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 /* out[c] += the sum over p of parts[p * cols + c], in the order of p. */
 void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_parts, int64_t cols);
 
+/* cuda_linear.cu: does this program hold kernels that the current GPU can run? */
+bool cuda_kernels_fit(void);
 /* cuda_product.cu: load and open cuBLASLt. */
 void cuda_products_open(struct dev *d);
 void cuda_products_close(struct cuda_products *p); /* p may be NULL */

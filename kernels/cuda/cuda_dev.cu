@@ -34,6 +34,24 @@
 
 /* ---- can a GPU be used? ---------------------------------------------------------------- */
 
+/* The greatest compute capability of the n GPUs. False: unknown. */
+static bool find_newest_capability(int n, int *newest)
+{
+	bool is_known = false;
+
+	*newest = 0;
+	for (int i = 0; i < n; i++) {
+		int major;
+
+		if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, i) !=
+		    cudaSuccess)
+			continue;
+		is_known = true;
+		*newest = MAX(*newest, major);
+	}
+	return is_known;
+}
+
 static bool find_unusable_reason(char *text, size_t size)
 {
 	int n = 0, major = 0, driver = 0;
@@ -50,8 +68,7 @@ static bool find_unusable_reason(char *text, size_t size)
 				 driver / 1000, driver % 1000 / 10, cudaGetErrorString(error));
 		return true;
 	}
-	if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
-	    major < 7) {
+	if (find_newest_capability(n, &major) && major < 7) {
 		snprintf(text, size, "the GPU has compute capability %d, required is 7 or later",
 			 major);
 		return true;
@@ -148,6 +165,11 @@ static void prepare_device(struct dev *d)
 	cuda_check(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
 		   "reading the compute capability");
 	d->tensor_cores = major >= 8;
+	if (!d->fault.code && !cuda_kernels_fit())
+		err_set(&d->fault, ERR_UNAVAILABLE,
+			"GPU %d has compute capability %d, and this program has no kernels for it: "
+			"build it again with NVCC_GENCODE for this GPU",
+			d->device, major);
 	if (d->fault.code)
 		return;
 	cuda_check(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),

@@ -37,6 +37,17 @@ template <enum access A> static __global__ void convert_rows(struct tensor out, 
 	tensor_store8<A>(out, row, col, v);
 }
 
+/* All files are compiled for the same GPUs, so one kernel stands for all. */
+bool cuda_kernels_fit(void)
+{
+	struct cudaFuncAttributes facts;
+	const cudaError_t error =
+		cudaFuncGetAttributes(&facts, (const void *)convert_rows<ACCESS_ANY>);
+
+	(void)cudaGetLastError();
+	return error == cudaSuccess;
+}
+
 static void launch_convert(struct dev *d, struct tensor out, struct tensor x)
 {
 	LAUNCH_ACCESS(d, access_of(out, x), convert_rows,

@@ -356,6 +356,7 @@ enum cudaError_t {
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorNoDevice = 100,
 	cudaErrorInvalidDevice = 101,
+	cudaErrorNoKernelImageForDevice = 209,
 	cudaErrorInvalidResourceHandle = 400,
 	cudaErrorNotReady = 600,
 	cudaErrorLaunchFailure = 719,
@@ -433,6 +434,11 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned lon
 cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x);
+struct cudaFuncAttributes {
+	int binaryVersion;
+};
+/* Fails while sim_pretend_unfit() says that no kernel fits. */
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *facts, const void *kernel);
 cudaError_t sim_set_shared_limit(const void *kernel, int bytes);
 
 template <class F>

@@ -6,7 +6,7 @@
 #	build      configure --with-cuda and make, in gpu-build/; no network; configure may come along
 #	checked    the op tests under compute-sanitizer: memcheck, racecheck
 #	ops        every op against its definition, and the same bits again
-#	agree      100 steps of training and some translations beside the CPU's; the same bits again
+#	agree      the first steps of training and some translations beside the CPU's; the same bits again
 #	resume     40 steps at once and in two halves: the same weights and moments, to the bit
 #	bench      each op by itself: time, GB/s, TFLOP/s, share of the roof (tests/bench_ops)
 #	profile    the time of every op in steps of base and big

@@ -196,6 +196,23 @@ void sim_pretend_old(bool old)
 	gpu.old = old;
 }
 
+static bool is_unfit;
+
+void sim_pretend_unfit(bool unfit)
+{
+	is_unfit = unfit;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *facts, const void *)
+{
+	if (is_unfit) {
+		sim_set_error(cudaErrorNoKernelImageForDevice, false);
+		return cudaErrorNoKernelImageForDevice;
+	}
+	facts->binaryVersion = 90;
+	return cudaSuccess;
+}
+
 bool sim_is_old(void)
 {
 	return gpu.old;

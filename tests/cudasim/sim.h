@@ -43,6 +43,8 @@ uint64_t sim_graphs(void);
 void sim_pretend_absent(bool absent);
 /* Pretend a GPU without tensor cores for bf16, or one with them. */
 void sim_pretend_old(bool old);
+/* Pretend a GPU that none of the program's kernels was compiled for. */
+void sim_pretend_unfit(bool unfit);
 /* The next n instantiations of graphs find no memory. */
 void sim_fail_instantiations(int n);
 /* NCCL: from the n-th operation on this rank hangs, or all connections break; 0: never. */

@@ -352,6 +352,11 @@ TEST(cuda_absent)
 	check_int(e.code, ERR_UNAVAILABLE);
 	check(ops_find("auto", &e) == ops_cpu());
 	sim_pretend_absent(false);
+	sim_pretend_unfit(true);
+	check(!ops_cuda()->open(&options, &e));
+	check_int(e.code, ERR_UNAVAILABLE);
+	check(strstr(e.text, "this program has no kernels for it") != NULL);
+	sim_pretend_unfit(false);
 	sim_forget();
 	check(ops_cuda()->usable());
 	check(ops_find("cuda", &e) == ops_cuda());

@@ -16,9 +16,16 @@ static size_t guard_of(const struct op_case *c)
 	return c->flags & ALIGNED ? 128 : 72;
 }
 
+static bool is_long_product(const struct op_case *c)
+{
+	return c->flags & ROUNDED && c->third > 512 &&
+	       (!strcmp(c->op, "matmul") || !strncmp(c->op, "linear", 6));
+}
+
 /*
  * The table of tolerances: |got - want| <= limit * (1 + |want|). With bf16 products attention may round
- * its inputs and weights; the definition does not.
+ * its inputs and weights; the definition does not. Tensor cores truncate when they add: a model of
+ * them is off by 2.1e-5 in sums of 1,101 products.
  */
 static double tolerance(char type, const struct op_case *c)
 {
@@ -26,7 +33,7 @@ static double tolerance(char type, const struct op_case *c)
 		type = 'h';
 	switch (type) {
 	case 'f':
-		return 2e-5;
+		return is_long_product(c) ? 1e-4 : 2e-5;
 	case 'h':
 		return 1.0 / 128;
 	case 'd':

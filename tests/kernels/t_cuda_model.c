@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "eval/decode/decode.h"
+#include "share/base/util.h"
 #include "tests/train/small_model.h"
 #include "train/model/adam.h"
 
@@ -19,6 +20,12 @@
 #define sim_forget()	 ((void)0)
 #define sim_allocated()	 0
 #endif
+
+/*
+ * Steps compared between two backends. Adam's steps are chaotic: two correct CPU backends differ by
+ * more than these limits from step 29 on in fp32 and from step 13 on in bf16.
+ */
+#define COMPARED_STEPS MIN(STEPS, 8)
 
 static const struct model_pass_options all_dropout = { .dropout = 0.1f,
 						       .attention_dropout = 0.1f,
@@ -53,7 +60,7 @@ struct trained {
 	int64_t floats;
 };
 
-static bool train(struct trained *t, const char *backend, bool bf16)
+static bool train(struct trained *t, const char *backend, bool bf16, int steps)
 {
 	struct model *m = small_model(backend, bf16);
 	struct batch batch;
@@ -65,7 +72,7 @@ static bool train(struct trained *t, const char *backend, bool bf16)
 		return false;
 	check_err(model_init(m, 8, &e), 0);
 	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
-	for (int i = 0; i < STEPS; i++) {
+	for (int i = 0; i < steps; i++) {
 		struct model_pass_options how = all_dropout;
 		struct model_sums sums;
 
@@ -107,8 +114,8 @@ static void compare_training(bool bf16, double limit)
 
 	if (!complete())
 		return;
-	if (train(&cpu, "cpu", bf16) && train(&gpu, "cuda", bf16)) {
-		for (int i = 0; i < STEPS; i++) {
+	if (train(&cpu, "cpu", bf16, COMPARED_STEPS) && train(&gpu, "cuda", bf16, COMPARED_STEPS)) {
+		for (int i = 0; i < COMPARED_STEPS; i++) {
 			check_near(gpu.loss[i], cpu.loss[i], limit * cpu.loss[i]);
 			check_near(gpu.norm[i], cpu.norm[i], limit * cpu.norm[i] * 10);
 		}
@@ -140,11 +147,11 @@ TEST(cuda_training_repeats)
 	if (!complete())
 		return;
 	sim_seed(11);
-	if (!train(&first, "cuda", true))
+	if (!train(&first, "cuda", true, STEPS))
 		return;
 	for (uint64_t seed = 12; seed < 15; seed++) {
 		sim_seed(seed);
-		if (!train(&again, "cuda", true))
+		if (!train(&again, "cuda", true, STEPS))
 			break;
 		check(!memcmp(first.parameters, again.parameters,
 			      (size_t)first.floats * sizeof(float)));
