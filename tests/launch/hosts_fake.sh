@@ -162,6 +162,21 @@ hosts 0 "check: a login that hangs is no firewall" '^warning  login: the port te
 echo 'sleep 6' >"$tmp/b.sh"
 hosts 0 "check: a slow login is no firewall" '^verdict: a training can start: 2 of 2 hosts answered, 0 errors, 0 warnings' check a:1,b:1
 heal
+cat >"$tmp/tiny.ini" <<-'END'
+[data]
+corpus = tiny
+demo_pairs = 200
+merges = 50
+[model]
+d_model = 32
+d_ff = 64
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+[train]
+batch_tokens = 256
+micro_batches = 5000
+END
 # many names without an address: each ssh asks the name server for two seconds
 echo 'case $host in many*) sleep 2;; esac' >"$tmp/any.sh"
 sed -i 's|^if \[ -f "\$here/\$host.sh"|[ ! -f "$here/any.sh" ] \|\| . "$here/any.sh"\n&|' "$tmp/ssh"
@@ -171,6 +186,19 @@ took=$(($(date +%s) - began))
 [ "$took" -le 20 ] && ok "check: 5,000 dead hosts end near the deadline" || not_ok "check: 5,000 dead hosts end near the deadline" "$took s"
 grep -q '^hosts: [0-9]* of 5000 asked, 0 answer; the last one: the name many[0-9]* has no address' "$tmp/out" &&
 	ok "check: 5,000 dead hosts show progress" || not_ok "check: 5,000 dead hosts show progress" "$(head -c 300 "$tmp/out")"
+# the same list for a training: it asks no more hosts at a time, and leaves no run behind
+"$wb" prep -q -C "$tmp/many" "$tmp/tiny.ini" || not_ok "train: the corpus" "it cannot be prepared"
+began=$(date +%s)
+got=0
+(
+	ulimit -v 400000 # KiB, of each process
+	exec "$wb" train -C "$tmp/many" "$tmp/tiny.ini" --hosts 'many[0001-5000]' --ssh "$tmp/ssh" --deadline 6
+) >"$tmp/out" 2>&1 || got=$?
+took=$(($(date +%s) - began))
+[ "$took" -le 20 ] && [ $got = 69 ] && ok "train: 5,000 dead hosts end near the deadline" || not_ok "train: 5,000 dead hosts" "status $got after $took s: $(tail -n 3 "$tmp/out")"
+grep -q '^hosts: [0-9]* of 5000 asked, 0 answer' "$tmp/out" && grep -q 'of 5000 hosts, from many[0-9]* on, were not asked' "$tmp/out" &&
+	ok "train: 5,000 dead hosts show progress and why" || not_ok "train: 5,000 dead hosts show progress" "$(head -c 300 "$tmp/out")"
+[ ! -e "$tmp/many/runs" ] && ok "train: 5,000 dead hosts leave no run" || not_ok "train: 5,000 dead hosts leave no run" "$(ls "$tmp/many/runs")"
 rm -f "$tmp/any.sh"
 hosts 0 "check: too few cores" '^warning  cores: b has [0-9]+ cores for 4000 slots.*give it [0-9]+ slots' check a:1,b:4000
 edit b 's/^/Welcome!\n/'

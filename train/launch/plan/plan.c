@@ -14,7 +14,7 @@
 #define DEPTH		   4	/* buckets in flight, see train/comm/reduce.c */
 #define GOOD_SHARE	   0.20 /* a smaller exposed share needs no further change */
 #define WORTH		   1.1	/* smallest speed-up that is worth advice */
-#define MOST_MICROS	   4096 /* maximum of the option micro_batches */
+#define MOST_MICROS	   65536 /* maximum of the option micro_batches */
 #define SAME_STEPS_CHANGES 2	/* the first rows of changes[] change no step but for rounding */
 
 /*
