@@ -25,8 +25,8 @@
 #include "share/base/mem.h"
 
 #define BLOCK_BYTES (1u << 20)
-#define BOMB_BYTES  ((int64_t)64 << 20) /* unpacked bytes above which the ratio is checked */
-#define BOMB_RATIO  200			/* largest plausible ratio of unpacked to packed bytes */
+#define BOMB_BYTES  ((int64_t)4 << 20) /* unpacked bytes above which the ratio is checked */
+#define BOMB_RATIO  200		       /* largest plausible ratio of unpacked to packed bytes */
 #define MAX_ENTRIES 100000
 
 struct archive_reader {
@@ -87,11 +87,14 @@ static int archive_error(const struct archive_reader *r, struct err *e)
 	const char *member = current_member_name(r), *why = archive_error_string(r->a);
 
 	if (r->is_bomb)
-		return err_set(e, ERR_DATA,
-			       "%s: unpacks to more than %d times its size %s %s: it looks like a "
-			       "decompression bomb",
-			       r->path, BOMB_RATIO, member ? "before the end of member" : "after",
-			       member ? member : "the last member that is needed");
+		return err_set(
+			e, ERR_DATA,
+			"%s: unpacks to more than %d times its size %s %s (the limit; the "
+			"first %d MiB are free): it looks like a decompression bomb; if it is "
+			"none, unpack it and name its files with train_source",
+			r->path, BOMB_RATIO, member ? "before the end of member" : "after",
+			member ? member : "the last member that is needed",
+			(int)(BOMB_BYTES >> 20));
 	if (r->failure.code && r->failure.code != ERR_DATA)
 		return err_set(e, r->failure.code, "%s: %s", r->path, r->failure.text);
 	if (r->failure.code)

@@ -372,6 +372,17 @@ static void hash_some(struct download *d)
 }
 
 /* The host:port of a URL: *n bytes. */
+char *fetch_public_url(const char *url, struct err *e)
+{
+	const char *colon = strstr(url, "://"), *at = NULL;
+
+	for (const char *c = colon ? colon + 3 : ""; *c && !strchr("/?#", *c); c++)
+		if (*c == '@')
+			at = c; /* a password may hold an @, too */
+	return at ? file_path(e, "%.*s%s", (int)(colon + 3 - url), url, at + 1)
+		  : mem_strdup(url, e);
+}
+
 static const char *url_host(const char *url, size_t *n)
 {
 	const char *colon = strstr(url, "://");

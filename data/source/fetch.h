@@ -33,7 +33,8 @@
 #include "share/base/hash.h"
 
 struct fetch_address {
-	const char *url; /* borrowed */
+	const char *url;     /* borrowed; without a login: for messages, notes and receipts */
+	const char *request; /* borrowed; what is asked for, perhaps with user:password@ */
 	/*
 	 * Published hash of the file, "": none. Borrowed. A part may be resumed from another
 	 * address with the same hash.
@@ -65,6 +66,9 @@ struct fetch_job {
 	void *closure;
 	struct err result; /* out: code 0, or the reason of the failure */
 };
+
+/* The URL without user:password@, owned by the caller; NULL: ERR_NOMEM. */
+char *fetch_public_url(const char *url, struct err *e);
 
 struct fetch_limits {
 	int transfers; /* concurrent transfers, at least 1 */

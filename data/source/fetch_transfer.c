@@ -274,7 +274,7 @@ static int set_options(struct transfer *t, long stall_s)
 	CURL *easy = t->easy;
 	int bad = set_protocols(easy);
 
-	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->url);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->request);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->curl_error);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);

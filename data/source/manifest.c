@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/source/fetch.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
@@ -210,15 +211,17 @@ static int add_url(struct manifest_archive *a, char *value, struct err *e)
 	if (!text_starts_with(value, "https://") && !text_starts_with(value, "http://") &&
 	    !text_starts_with(value, "file://"))
 		return err_set(e, ERR_CONFIG,
-			       "a url must begin with https://, http:// or file://, not '%.80s'",
-			       value);
+			       "a url must begin with https://, http:// or file://, not '%.*s'",
+			       (int)MIN(strcspn(value, ":/@"), 80), value);
 	if (a->n_urls == MANIFEST_MAX_URLS)
 		return err_set(e, ERR_CONFIG, "%s: more than %d urls", a->name, MANIFEST_MAX_URLS);
 	if (read_url_sums(&u.sums, rest, e))
 		return e->code;
-	u.url = mem_strdup(value, e);
-	if (!u.url || mem_grow(&a->urls, &a->cap_urls, a->n_urls + 1, sizeof(u), e)) {
+	u.url = fetch_public_url(value, e);
+	u.request = mem_strdup(value, e);
+	if (!u.url || !u.request || mem_grow(&a->urls, &a->cap_urls, a->n_urls + 1, sizeof(u), e)) {
 		free(u.url);
+		free(u.request);
 		return e->code;
 	}
 	a->urls[a->n_urls++] = u;
@@ -459,8 +462,10 @@ void manifest_free(struct manifest *m)
 	for (i = 0; i < m->n; i++) {
 		struct manifest_archive *a = &m->archives[i];
 
-		for (j = 0; j < a->n_urls; j++)
+		for (j = 0; j < a->n_urls; j++) {
 			free(a->urls[j].url);
+			free(a->urls[j].request);
+		}
 		for (j = 0; j < a->n_members; j++)
 			free(a->members[j].path);
 		free(a->urls);

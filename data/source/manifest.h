@@ -46,7 +46,8 @@ struct manifest_sums {
 };
 
 struct manifest_url {
-	char *url;		   /* owned */
+	char *url;		   /* owned; without user:password@ */
+	char *request;		   /* owned; as the manifest has it */
 	struct manifest_sums sums; /* from the url line, else those of the archive */
 };
 

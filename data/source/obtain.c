@@ -39,7 +39,8 @@ struct wanted_archive {
 	struct progress *progress;
 	char *path, *part;		 /* owned: NAME, NAME.part */
 	char *receipt_path;		 /* owned: NAME.json */
-	const char *own_url;		 /* borrowed: URL of --url NAME=URL; NULL: none */
+	const char *own_request;	 /* borrowed: URL of --url NAME=URL; NULL: none */
+	char *own_url;			 /* owned: the same without user:password@ */
 	struct fetch_address *addresses; /* owned */
 	size_t n_addresses;
 	struct receipt receipt; /* of the last archive that was installed; url NULL: none */
@@ -418,12 +419,15 @@ static int list_addresses(struct wanted_archive *w, struct err *e)
 	w->addresses = mem_alloc(w->n_addresses, sizeof(*w->addresses), e);
 	if (!w->addresses)
 		return e->code;
-	w->addresses[0] = (struct fetch_address){ .url = w->own_url, .content = "", .bytes = -1 };
+	w->addresses[0] = (struct fetch_address){
+		.url = w->own_url, .request = w->own_request, .content = "", .bytes = -1
+	};
 	for (i = 0; !w->own_url && i < a->n_urls; i++) {
 		const struct manifest_sums *s = &a->urls[i].sums;
 
 		w->addresses[i] =
 			(struct fetch_address){ .url = a->urls[i].url,
+						.request = a->urls[i].request,
 						.bytes = s->bytes,
 						.content = s->sha256[0] ? s->sha256 : s->md5 };
 	}
@@ -505,19 +509,21 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 
 	for (i = 0; i < c->url.n; i++) {
 		n = strcspn(c->url.items[i], "=");
-		if (!c->url.items[i][n])
-			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL",
-				       c->url.items[i]);
+		if (!c->url.items[i][n] || memchr(c->url.items[i], '/', n))
+			return err_set(e, ERR_USAGE,
+				       "--url: expected NAME=URL, NAME being an archive of the "
+				       "manifest");
 		for (k = 0; k < m->n; k++)
 			if (strlen(m->archives[k].name) == n &&
 			    !strncmp(m->archives[k].name, c->url.items[i], n))
 				break;
 		if (k == m->n)
-			return err_set(e, ERR_USAGE,
-				       "--url %s: the manifest has no archive called %.*s; its "
-				       "first is %s",
-				       c->url.items[i], (int)n, c->url.items[i],
-				       m->archives[0].name);
+			return err_set(
+				e, ERR_USAGE,
+				"--url %.*s=URL: the manifest has no archive called %.*s; its "
+				"first is %s",
+				(int)n, c->url.items[i], (int)n, c->url.items[i],
+				m->archives[0].name);
 	}
 	return 0;
 }
@@ -611,6 +617,7 @@ static void free_wanted(struct wanted_archive *list, size_t n)
 		free(list[i].part);
 		free(list[i].receipt_path);
 		free(list[i].addresses);
+		free(list[i].own_url);
 		receipt_free(&list[i].receipt);
 	}
 	free(list);
@@ -636,7 +643,10 @@ static int obtain_archives(const struct manifest *m, const struct conf *c, enum 
 	for (i = 0; i < m->n; i++) {
 		list[i].conf = c;
 		list[i].progress = p;
-		list[i].own_url = find_own_url(c, list[i].archive->name);
+		list[i].own_request = find_own_url(c, list[i].archive->name);
+		if (list[i].own_request &&
+		    !(list[i].own_url = fetch_public_url(list[i].own_request, e)))
+			goto out;
 	}
 	rc = c->from ? use_all_from_folder(list, m->n, c->from, e)
 		     : obtain_in_folder(list, m->n, folder, how, e);

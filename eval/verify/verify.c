@@ -44,7 +44,7 @@ static const struct verify_kind *kind_of_folder(const char *folder)
 }
 
 /* The folder that a name means, owned by the caller; NULL: e. A run comes before a corpus. */
-static char *find_folder(const struct conf *c, const char *name, struct err *e)
+static char *verify_find_folder(const struct conf *c, const char *name, struct err *e)
 {
 	char *workspace, *folder = NULL;
 
@@ -105,7 +105,7 @@ int verify_run(const struct conf *c, struct err *e)
 {
 	const char *name = c->arguments[0];
 	struct verified_folder v = { 0 };
-	char *folder = find_folder(c, name, e);
+	char *folder = verify_find_folder(c, name, e);
 	const struct verify_kind *kind = folder ? kind_of_folder(folder) : NULL;
 	struct buf out = { 0 };
 	int rc = folder ? 0 : e->code;

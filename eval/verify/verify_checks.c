@@ -66,8 +66,8 @@ int verify_model(struct verified_folder *v, struct err *e)
 
 /* ---- corpora ---- */
 
-static int check_corpus_file(struct verified_folder *v, const struct json *file, const char *cure,
-			     struct err *e)
+static int check_manifest_entry(struct verified_folder *v, const struct json *file,
+				const char *cure, struct err *e)
 {
 	const char *name = json_text(json_get(file, "name"), ""),
 		   *sum = json_text(json_get(file, "sha256"), "");
@@ -119,7 +119,7 @@ int verify_corpus(struct verified_folder *v, struct err *e)
 	if (!rc && !root)
 		rc = verify_add_fault(v, why.text, cure, e);
 	for (size_t i = 0; !rc && i < json_len(json_get(root, "files")); i++)
-		rc = check_corpus_file(v, json_at(json_get(root, "files"), i), cure, e);
+		rc = check_manifest_entry(v, json_at(json_get(root, "files"), i), cure, e);
 	if (!rc && root && !json_len(json_get(root, "files")))
 		rc = verify_add_fault(v, "manifest.json lists no files", cure, e);
 	json_free(root);

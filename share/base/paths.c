@@ -188,6 +188,11 @@ int paths_check_name(const char *what, const char *name, struct err *e)
 	if (name[0] == '.')
 		return err_set(e, ERR_USAGE, "the name of a %s must not begin with a dot: '%s'",
 			       what, name);
+	if (name[0] == '-')
+		return err_set(
+			e, ERR_USAGE,
+			"the name of a %s must not begin with -, which begins an option: '%s'",
+			what, name);
 	for (size_t i = 0; i < n; i++)
 		if (!strchr(allowed, name[i]))
 			return err_set(e, ERR_USAGE,

@@ -37,7 +37,7 @@ char *paths_model(const char *workspace, const char *name, struct err *e);
 
 /*
  * Check the name of a run or corpus, which is a folder name: letters, digits, . _ - and no leading
- * dot; at most 100 bytes. Else ERR_USAGE with the reason. what: "run" or "corpus", for the message.
+ * dot or -; at most 100 bytes. Else ERR_USAGE with the reason. what: "run" or "corpus", for the message.
  */
 int paths_check_name(const char *what, const char *name, struct err *e);
 

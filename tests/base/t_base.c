@@ -519,6 +519,9 @@ TEST(paths_names)
 	check_err(paths_check_name("run", "../x", &e), ERR_USAGE);
 	check_err(paths_check_name("run", ".hidden", &e), ERR_USAGE);
 	check_err(paths_check_name("run", "", &e), ERR_USAGE);
+	check_err(paths_check_name("run", "-rf", &e), ERR_USAGE);
+	check(strstr(e.text, "must not begin with -, which begins an option: '-rf'") != NULL);
+	check_err(paths_check_name("corpus", "-x", &e), ERR_USAGE);
 }
 
 TEST(terminal_text)

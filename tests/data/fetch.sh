@@ -76,6 +76,29 @@ says "another file in its place" 0 'should (have|be) .*; fetching it again' fetc
 right "another file in its place"
 same "another file in its place: said once" "$(grep -c 'fetching it again' "$tmp/err")" 1
 
+# ---- passwords in URLs ----------------------------------------------------
+login=http://someone:s3cret@${web#http://}
+unsaid() {
+	find "$ws" -type f ! -name '*.tgz' -exec cat {} + | cat - "$tmp/out" "$tmp/err" >"$tmp/all"
+	same "$1: the password is nowhere" "$(grep -c s3cret "$tmp/all")" 0
+}
+manifest login "url = $login/a.tgz" "sha256 = $sum"
+says "a login in the manifest" 0 "bytes from $web/a.tgz" fetch
+right "a login in the manifest"
+unsaid "a login in the manifest"
+says "a login in the manifest: as JSON" 0 '' fetch --json
+unsaid "a login in the manifest: as JSON"
+says "a login in --url" 0 "bytes from $web/moved/a.tgz" fetch --url "a.tgz=$login/moved/a.tgz"
+unsaid "a login in --url"
+says "a login in --url: it is here" 0 '' fetch --url "a.tgz=$login/moved/a.tgz"
+same "a login in --url: nobody is asked again" "$(requests '^/moved/a.tgz ')" 1
+says "a login in a URL that fails" 69 "$web/gone/a.tgz: the server answers 404" fetch --url "a.tgz=$login/gone/a.tgz"
+unsaid "a login in a URL that fails"
+says "a login in a URL that is cut" 76 'cannot be fetched' fetch --tries 1 --url "a.tgz=$login/slam/a.tgz"
+unsaid "a login in a URL that is cut"
+says "a URL without a name" 64 'expected NAME=URL' fetch --url "$login/a.tgz?x=y"
+unsaid "a URL without a name"
+
 # ---- temporary faults -----------------------------------------------------
 # recovers NAME PATH WORDS [REQUESTS]: the right file, after a message with WORDS
 n=0

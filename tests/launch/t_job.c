@@ -106,7 +106,7 @@ TEST(job_refusals)
 	check_int(bench_command(&out, "job pbs %s/none.ini --walltime 9", f), 66);
 	check_int(bench_command(&out, "job pbs %s/my.ini --walltime 9 --run ../x", f), 64);
 	check_int(bench_command(&out, "job pbs %s/my.ini --walltime 9 --run=-x", f), 64);
-	bench_has(out, "the name of a job must not begin with \"-\": '-x'");
+	bench_has(out, "the name of a run must not begin with -, which begins an option: '-x'");
 	check_int(bench_command(&out, "job k8s %s/my.ini --hosts a:2,b:1", f), 64);
 	bench_has(out, "all workers of an MPIJob have the same number of slots");
 	check_int(bench_command(&out, "job pbs %s/my.ini --walltime 9 --output %s/no/job", f, f),

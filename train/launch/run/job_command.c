@@ -193,11 +193,6 @@ static int read_job_script_conf(struct job *j, struct err *e)
 		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
 		j->run = c->run ? c->run : j->name;
 		rc = paths_check_name("run", j->run, e);
-		if (!rc && j->run[0] == '-')
-			rc = err_set(e, ERR_USAGE,
-				     "the name of a job must not begin with \"-\": '%s'; give "
-				     "another --run",
-				     j->run);
 	}
 	/* only the slots count: the batch system chooses the hosts */
 	if (!rc)
