@@ -10,6 +10,13 @@ base_libs = libbase.a $(CRYPTO_LIBS) $(SECCOMP_LIBS)
 # Packages, and how to get from nothing to a model.
 dist_doc_DATA = README.md NEWS.md %D%/doc/tutorial.md %D%/doc/your-own-corpus.md %D%/doc/workbench.md %D%/doc/wmt16.md \
 	%D%/doc/many-hosts.md %D%/doc/after-the-run.md %D%/doc/install.md %D%/doc/speed.md
-EXTRA_DIST += %D%/packaging/Containerfile %D%/packaging/aarch64.sh %D%/packaging/deb.sh \
+EXTRA_DIST += %D%/packaging/Containerfile %D%/packaging/aarch64.sh %D%/packaging/deb.sh %D%/packaging/sbom.sh \
 	%D%/packaging/debian/changelog %D%/packaging/debian/control %D%/packaging/debian/copyright \
 	%D%/packaging/debian/rules %D%/packaging/debian/source/format
+
+# The libraries of this build, as SPDX: werkbank-VERSION.spdx.
+sbom:
+	$(AM_V_GEN)sh $(srcdir)/%D%/packaging/sbom.sh '$(PACKAGE_VERSION)' '$(RELEASE_DATE)' "`$(CC) --version | head -n 1`" \
+		$(SBOM_LIBRARIES) >werkbank-$(PACKAGE_VERSION).spdx
+.PHONY: sbom
+CLEANFILES += werkbank-$(PACKAGE_VERSION).spdx

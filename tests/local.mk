@@ -4,7 +4,7 @@
 check_PROGRAMS += tests/run
 test_sources =
 dist_check_SCRIPTS += %D%/layers.sh
-EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/helpers.sh %D%/parts.sh %D%/doc_screens.sh %D%/nightly.sh %D%/coverage.sh
+EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/helpers.sh %D%/parts.sh %D%/doc_screens.sh %D%/nightly.sh %D%/reproducible.sh %D%/coverage.sh
 # Recorded screens and files, all of them.
 EXTRA_DIST += %D%/golden
 TESTS += tests/run %D%/layers.sh

@@ -14,6 +14,7 @@
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
 #	package		the Debian package
+#	reproducible	make dist and the Debian package, twice each, byte for byte
 #	tutorial	the tutorial at its full size, outputs compared
 #	kills		preparation killed at 60 random moments
 #	mutants		small mistakes in GPU code must be noticed
@@ -100,6 +101,10 @@ night_package() {
 	command -v dpkg-buildpackage >/dev/null || { part_skip package "no dpkg-buildpackage"; return 0; }
 	part package env DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost sh share/packaging/deb.sh "$logs/deb"
 }
+night_reproducible() {
+	part reproducible env DEB=yes sh tests/reproducible.sh
+	part_tally "$(tail -n 1 "$logs/reproducible.log")"
+}
 night_tutorial() {
 	full_tree || return 0
 	part tutorial sh -c "cd '$logs/full' && srcdir=$here sh $here/tests/program/tutorial.sh full"
@@ -127,7 +132,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts signals elastic faults slurm distcheck package tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts signals elastic faults slurm distcheck package reproducible tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

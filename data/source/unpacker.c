@@ -25,6 +25,7 @@
 #include "data/source/archive.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "share/base/sandbox.h"
 #include "share/base/util.h"
 
@@ -314,7 +315,7 @@ void unpacker_close(struct unpacker *u)
 	if (u->pipe >= 0)
 		close(u->pipe);
 	if (u->child > 1) {
-		kill(u->child, SIGKILL);
+		proc_signal(u->child, SIGKILL);
 		while (waitpid(u->child, NULL, 0) < 0 && errno == EINTR)
 			;
 	}

@@ -25,9 +25,10 @@ cd "$to/werkbank"
 cp -R share/packaging/debian debian
 version=$(sed -n 's/^AC_INIT(\[werkbank\], \[\(.*\)\])$/\1/p' configure.ac)
 date=$(sed -n 's/^AC_SUBST(\[RELEASE_DATE\], \[\(.*\)\])$/\1/p' configure.ac)
-sed -i "1s/(.*)/($version)/; s/@DATE@/$(LC_ALL=C date -u -R -d "$date 12:00")/" debian/changelog
+sed -i "1s/(.*)/($version)/; s/@DATE@/$(LC_ALL=C date -u -R -d "$date 12:00Z")/" debian/changelog
 maintainer=$(printf '%s <%s>' "$DEBFULLNAME" "$DEBEMAIL" | sed 's/[\/&]/\\&/g')
 sed -i "s/@MAINTAINER@/$maintainer/" debian/changelog debian/control
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(date -u -d "$date 12:00Z" +%s)}; export SOURCE_DATE_EPOCH
 dpkg-buildpackage -us -uc -b
 cd ..
 if command -v lintian >/dev/null 2>&1; then

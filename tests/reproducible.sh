@@ -1,0 +1,35 @@
+#!/bin/sh
+# reproducible.sh - "make dist" from two folders, with other times, modes and locales, gives the same bytes. Needs git.
+# Last line: the tally. With DEB=yes and debhelper it builds the Debian package twice, too.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-reproducible-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+. "$here/tests/helpers.sh"
+unset SOURCE_DATE_EPOCH MAKEFLAGS MAKELEVEL MFLAGS
+
+# one_dist FOLDER UMASK DATE : the archive of a fresh copy in FOLDER, whose files are of DATE
+one_dist() {
+	mkdir -p "$1"
+	git -C "$here" archive HEAD | (umask "$2"; tar -x -C "$1" --no-same-permissions)
+	find "$1" -exec touch -h -d "$3" {} +
+	(umask "$2"; cd "$1" && ./autogen.sh && mkdir b && cd b && ../configure -q --without-cuda --without-mpi && make dist) >"$tmp/log" 2>&1 ||
+		{ tail -n 5 "$tmp/log"; exit 1; }
+}
+one_dist "$tmp/one" 022 2020-01-01
+LC_ALL=C.UTF-8 one_dist "$tmp/another/and-longer" 077 2025-06-30
+set -- "$tmp"/one/b/werkbank-*.tar.gz "$tmp"/another/*/b/werkbank-*.tar.gz
+equal "make dist gives the same bytes twice" "$1" "$2"
+
+if [ "${DEB:-no}" = yes ] && command -v dh >/dev/null; then
+	for folder in first second/deeper; do
+		mkdir -p "$tmp/$folder"
+		DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost \
+			sh "$here/share/packaging/deb.sh" "$tmp/$folder" >"$tmp/log" 2>&1 || { tail -n 5 "$tmp/log"; exit 1; }
+	done
+	set -- "$tmp"/first/werkbank_*.deb "$tmp"/second/deeper/werkbank_*.deb
+	equal "the Debian package has the same bytes twice" "$1" "$2"
+else
+	skip "the Debian package" "not asked for (DEB=yes), or no debhelper"
+fi
+tally
