@@ -12,7 +12,7 @@ DataLicense: CC0-1.0
 SPDXID: SPDXRef-DOCUMENT
 DocumentName: werkbank-$version
 DocumentNamespace: https://spdx.org/spdxdocs/werkbank-$version-$content
-Creator: Tool: werkbank-sbom.sh
+Creator: Tool: werkbank-sbom.sh-$version
 Created: ${date}T12:00:00Z
 Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-Package-werkbank
 

@@ -5,8 +5,8 @@ dist_check_SCRIPTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/
 TESTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/foreign_text.sh
 dist_check_SCRIPTS += %D%/neighbours.sh %D%/damage.sh
 TESTS += %D%/neighbours.sh %D%/damage.sh
-dist_check_SCRIPTS += %D%/hardening.sh %D%/sandbox.sh
-TESTS += %D%/hardening.sh %D%/sandbox.sh
+dist_check_SCRIPTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
+TESTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
 
 # Preloaded into the programs by sandbox.sh.
 check_PROGRAMS += tests/sandbox_probe.so
