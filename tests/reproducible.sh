@@ -7,11 +7,12 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-reproducible-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 . "$here/tests/helpers.sh"
 unset SOURCE_DATE_EPOCH MAKEFLAGS MAKELEVEL MFLAGS
+commit=$(git -C "$here" rev-parse HEAD)
 
 # one_dist FOLDER UMASK DATE : the archive of a fresh copy in FOLDER, whose files are of DATE
 one_dist() {
 	mkdir -p "$1"
-	git -C "$here" archive HEAD | (umask "$2"; tar -x -C "$1" --no-same-permissions)
+	git -C "$here" archive "$commit" | (umask "$2"; tar -x -C "$1" --no-same-permissions)
 	find "$1" -exec touch -h -d "$3" {} +
 	(umask "$2"; cd "$1" && ./autogen.sh && mkdir b && cd b && ../configure -q --without-cuda --without-mpi && make dist) >"$tmp/log" 2>&1 ||
 		{ tail -n 5 "$tmp/log"; exit 1; }
