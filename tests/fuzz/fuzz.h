@@ -42,6 +42,16 @@
 	X(pulse)                                                                                   \
 	X(answer)                                                                                  \
 	X(edit)                                                                                    \
+	X(state)                                                                                   \
+	X(checkpoint)                                                                              \
+	X(links)                                                                                   \
+	X(receipt)                                                                                 \
+	X(hosts)                                                                                   \
+	X(aws)                                                                                     \
+	X(theme)                                                                                   \
+	X(keymap)                                                                                  \
+	X(serve)                                                                                   \
+	X(terms)                                                                                   \
 	X(history)
 
 #define X(name) FUZZ(name);

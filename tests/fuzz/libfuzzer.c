@@ -1,23 +1,50 @@
-/* libfuzzer.c - the function that libFuzzer calls; WERKBANK_FUZZ names the target; see fuzz.h */
+/*
+ * libfuzzer.c - the functions that libFuzzer calls; see fuzz.h
+ *
+ * WERKBANK_FUZZ names the target. Without it, the program's own name does: fuzz_TARGET. Such a
+ * program finds share and the tests' model beside itself, unless the environment names them.
+ */
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/fuzz/fuzz.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const struct fuzz_target *target;
+
+static void find_files_beside(const char *program)
+{
+	char path[1000], share[1010];
+
+	snprintf(path, sizeof(path), "%s", program);
+	snprintf(share, sizeof(share), "%s/share", dirname(path));
+	setenv("srcdir", path, 0);
+	setenv("WERKBANK_SHARE", share, 0);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *program = (*argv)[0], *name = getenv("WERKBANK_FUZZ"), *own;
+
+	(void)argc;
+	own = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	if (!name && !strncmp(own, "fuzz_", 5)) {
+		find_files_beside(program);
+		name = own + 5;
+	}
+	target = name ? fuzz_find(name) : NULL;
+	if (!target) {
+		fputs("neither WERKBANK_FUZZ nor the program's name names a target\n", stderr);
+		exit(64);
+	}
+	return 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const struct fuzz_target *target;
-
-	if (!target) {
-		const char *name = getenv("WERKBANK_FUZZ");
-
-		target = name ? fuzz_find(name) : NULL;
-	}
-	if (!target) {
-		fputs("WERKBANK_FUZZ does not name a target\n", stderr);
-		exit(64);
-	}
 	return target->run(data, n);
 }

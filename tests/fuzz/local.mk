@@ -1,17 +1,18 @@
 # The readers of foreign data get the inputs of the corpus and mutations of them (replay.c) …
 check_PROGRAMS += tests/fuzz_replay
 fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
-	%D%/console.c %D%/history.c
+	%D%/console.c %D%/files.c %D%/history.c %D%/serve.c
 tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
-tests_fuzz_replay_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
-EXTRA_DIST += %D%/run.sh %D%/corpus
+tests_fuzz_replay_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
+EXTRA_DIST += %D%/run.sh %D%/corpus oss-fuzz
 TESTS += tests/fuzz_replay
 
 # … and "make fuzz" lets libFuzzer search for FUZZ_SECONDS a target, in a separate build with clang.
+FUZZ_ENGINE = -fsanitize=fuzzer
 EXTRA_PROGRAMS += tests/fuzz_search
 tests_fuzz_search_SOURCES = %D%/libfuzzer.c $(fuzz_sources)
-tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_search_LDADD = libtui.a libeval.a $(train_libs) $(CURSES_LIBS)
+tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_ENGINE)
+tests_fuzz_search_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(CURSES_LIBS)
 fuzz:
 	@$(MKDIR_P) fuzz-build && top=`cd "$(srcdir)" && pwd` && cd fuzz-build && sh "$$top/%D%/run.sh" "$$top"
 .PHONY: fuzz

@@ -14,8 +14,8 @@ fi
 [ -f Makefile ] || "$source/configure" -q CC="$FUZZ_CC" CFLAGS="-O1 -g" --enable-sanitizers=$flags --without-cuda \
 	--without-mpi --without-nccl --without-onednn --without-curses --disable-vector-variants
 make -s tests/fuzz_search
-WERKBANK_SHARE=$source/share ASAN_OPTIONS=allocator_may_return_null=1
-export WERKBANK_FUZZ WERKBANK_SHARE ASAN_OPTIONS
+WERKBANK_SHARE=$source/share srcdir=$source ASAN_OPTIONS=allocator_may_return_null=1
+export WERKBANK_FUZZ WERKBANK_SHARE srcdir ASAN_OPTIONS
 bad=0
 [ $# -gt 0 ] || set -- "$source"/tests/fuzz/corpus/*
 for target; do

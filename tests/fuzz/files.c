@@ -1,0 +1,211 @@
+/*
+ * files.c - targets for small files: state of runs and checkpoints, receipts, measured links, host
+ * lists, answers of AWS, themes, key maps; see fuzz.h
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/source/receipt.h"
+#include "share/base/mem.h"
+#include "tests/fuzz/fuzz.h"
+#include "train/ckpt/ckpt.h"
+#include "train/common/linkfile.h"
+#include "train/launch/hosts/hosts.h"
+#include "tui/run/status.h"
+#include "tui/term/keys.h"
+#include "tui/term/theme.h"
+
+/* The bytes as a NUL-terminated text; free it. */
+static char *text_of(const uint8_t *data, size_t n)
+{
+	char *text = malloc(n + 1);
+
+	property(text);
+	if (n)
+		memcpy(text, data, n);
+	text[n] = 0;
+	return text;
+}
+
+/* ---- files that a reader finds in a folder ---- */
+
+static char folder[60], state_path[100], link_path[100];
+
+static void remove_folder(void)
+{
+	unlink(state_path);
+	unlink(link_path);
+	rmdir(folder);
+}
+
+/* One folder for all inputs. *path gets the bytes. */
+static const char *folder_with(const char *path, const uint8_t *data, size_t n)
+{
+	FILE *out;
+
+	if (!*folder) {
+		snprintf(folder, sizeof(folder), "/tmp/fuzz-files-XXXXXX");
+		property(mkdtemp(folder));
+		snprintf(state_path, sizeof(state_path), "%s/state.json", folder);
+		snprintf(link_path, sizeof(link_path), "%s/network.json", folder);
+		atexit(remove_folder);
+	}
+	out = fopen(path, "we");
+	property(out && fwrite(data, 1, n, out) == n && !fclose(out));
+	return folder;
+}
+
+FUZZ(state)
+{
+	struct run_status s;
+	struct err e = { 0 };
+
+	status_init(&s, "r");
+	if (!status_read_files(&s, folder_with(state_path, data, n), &e))
+		status_get_end(&s);
+	return 0;
+}
+
+/* What was accepted describes a model whose parameters can be listed, or is refused there. */
+FUZZ(checkpoint)
+{
+	struct ckpt_state s;
+	struct err e = { 0 };
+	struct model_param *params = NULL;
+	int64_t floats;
+	size_t n_params;
+
+	if (ckpt_read_state(folder_with(state_path, data, n), false, &s, &e)) {
+		property(e.code && *e.text);
+		return 0;
+	}
+	property(strlen(s.vocabulary_sha256) < sizeof(s.vocabulary_sha256));
+	property(s.step >= 0);
+	if (s.shape.encoder_layers + s.shape.decoder_layers < 200 &&
+	    !model_params(&s.shape, &params, &n_params, &floats, &e))
+		property(floats >= 0);
+	free(params);
+	return 0;
+}
+
+FUZZ(links)
+{
+	struct link_curve c;
+	struct link_speed s;
+	struct err e = { 0 };
+
+	folder_with(link_path, data, n);
+	if (!linkfile_read_curve(&c, folder, &e)) {
+		property(c.n <= LINK_POINTS);
+		for (int wire = 0; wire < LINK_WIRES; wire++)
+			for (double bytes = 1; bytes < 1e12; bytes *= 1000)
+				link_curve_seconds(&c, wire, bytes);
+	}
+	linkfile_read(&s, folder, &e);
+	return 0;
+}
+
+FUZZ(receipt)
+{
+	struct receipt r;
+	struct err e = { 0 };
+
+	if (!receipt_read(&r, fuzz_file(data, n), &e) && r.url)
+		property(strlen(r.sums.sha256) < sizeof(r.sums.sha256) &&
+			 strlen(r.sums.md5) < sizeof(r.sums.md5));
+	receipt_free(&r);
+	return 0;
+}
+
+/* ---- hosts ---- */
+
+static void check_hosts(struct hosts *h)
+{
+	property(hosts_total_slots(h) >= 0);
+	for (size_t i = 0; i < h->n; i++)
+		property(h->all[i].name && *h->all[i].name && h->all[i].name[0] != '-' &&
+			 h->all[i].port >= 0 && h->all[i].port <= 65535);
+	hosts_free(h);
+}
+
+/* The same text as a list, as a file, and as variables of Slurm and PBS. */
+FUZZ(hosts)
+{
+	char *text = text_of(data, n);
+	const char *path = fuzz_file(data, n);
+	const struct hosts_env none = { 0 }, slurm = { .slurm_nodelist = text, .slurm_tasks = "2" },
+			       tasks = { .slurm_nodelist = "a,b", .slurm_tasks = text },
+			       pbs = { .pbs_nodefile = path };
+	const struct {
+		const char *spec;
+		const struct hosts_env *env;
+	} ways[] = { { text, &none },	  { path, &none },     { "auto", &slurm },
+		     { "slurm", &slurm }, { "slurm", &tasks }, { "pbs", &pbs } };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct hosts h = { 0 };
+		struct err e = { 0 };
+
+		/* a list may name other files: only those of this input are read */
+		if (ways[i].spec == text && strpbrk(text, "/"))
+			continue;
+		hosts_read(&h, ways[i].spec, ways[i].env, &e);
+		check_hosts(&h);
+	}
+	free(text);
+	return 0;
+}
+
+FUZZ(aws)
+{
+	struct hosts h = { 0 };
+	struct err e = { 0 };
+
+	hosts_read_aws(&h, (const char *)data, n, "aws.json", &e);
+	check_hosts(&h);
+	return 0;
+}
+
+/* ---- the workbench ---- */
+
+FUZZ(theme)
+{
+	char *text = text_of(data, n);
+	struct theme t;
+	struct err e = { 0 };
+
+	property(theme_builtin(&t, "dark"));
+	theme_read(&t, "theme", text, &e);
+	for (int i = 0; i < STYLE_COUNT; i++)
+		for (int depth = 0; depth < THEME_DEPTHS; depth++) {
+			property(t.styles[i].colour[depth] >= -1 &&
+				 t.styles[i].colour[depth] < 256);
+			property(t.styles[i].ground[depth] >= -1 &&
+				 t.styles[i].ground[depth] < 256);
+		}
+	free(text);
+	return 0;
+}
+
+FUZZ(keymap)
+{
+	char *text = text_of(data, n), shown[80];
+	struct keymap map = { 0 };
+	struct err e = { 0 };
+
+	keymap_read(&map, "keys", text, &e);
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		const char *keys = keymap_keys(&map, (enum action)a);
+
+		for (int key; (key = keys_next(&keys)) != 0;)
+			property(key > 0);
+		keys_describe(&map, (enum action)a, shown, sizeof(shown));
+		property(strlen(shown) < sizeof(shown));
+	}
+	keymap_free(&map);
+	free(text);
+	return 0;
+}
