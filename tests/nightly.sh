@@ -9,7 +9,7 @@
 #	cudasim		the simulated GPU under sanitizers
 #	hosts		hosts of a laboratory, with all of its cases; needs root
 #	signals		early stops at all times from 0 to 5 s
-#	elastic		a host that is lost and returns, ten times
+#	elastic		a host that is lost and returns, four times
 #	faults		faults of hosts, all of them, and random ones; needs root
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind

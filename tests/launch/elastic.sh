@@ -1,5 +1,5 @@
 #!/bin/sh
-# elastic.sh [long] - --elastic on three fake hosts (live_runs.sh): one is cut off and given back, twice; "long": ten
+# elastic.sh [long] - --elastic on three fake hosts (live_runs.sh): one is cut off and given back, twice; "long": four
 # times, and also with options that leave no rank the whole state. After each change the run must continue with the
 # hosts that answer, and its checkpoints must have the bits of a run without faults that uses the same numbers of ranks
 # from the same steps. A table shows seconds and steps lost. Last line: the tally, which tests/tally.sh counts.
@@ -97,7 +97,7 @@ same_bits() {
 	done <"$tmp/stages"
 }
 
-[ "$how" = long ] && times=10 || times=2
+[ "$how" = long ] && times=4 || times=2 # the wait of a host that comes and goes doubles each time
 cut_and_give_back plain $times
 list_starts plain
 same "no step is lost" "$(awk '$4' "$tmp/starts")" ""
