@@ -67,8 +67,29 @@ static int run_line(const char *line)
 	return status;
 }
 
+/* The folder of the test as a shell writes it: $TMPDIR may contain blanks. */
+static void escape_test_folder(const char *line, struct buf *out)
+{
+	const char *folder = test_folder();
+	const size_t n = strlen(folder);
+
+	while (*line) {
+		if (strncmp(line, folder, n) != 0) {
+			buf_add_char(out, *line++);
+			continue;
+		}
+		for (size_t i = 0; i < n; i++) {
+			if (folder[i] == ' ')
+				buf_add_char(out, '\\');
+			buf_add_char(out, folder[i]);
+		}
+		line += n;
+	}
+}
+
 int bench_command(const char **output, const char *fmt, ...)
 {
+	struct buf escaped = { 0 };
 	char line[4000], path[300];
 	int kept[2], status;
 	FILE *f;
@@ -87,7 +108,9 @@ int bench_command(const char **output, const char *fmt, ...)
 		dup2(fileno(f), i + 1);
 	}
 	fclose(f);
-	status = run_line(line);
+	escape_test_folder(line, &escaped);
+	status = run_line(buf_text(&escaped));
+	buf_free(&escaped);
 	fflush(NULL);
 	for (int i = 0; i < 2; i++) {
 		dup2(kept[i], i + 1);

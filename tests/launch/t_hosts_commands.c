@@ -38,7 +38,7 @@ static int hosts_command(const char **out, const char *words)
 	char ssh[400];
 
 	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
-	return bench_command(out, "hosts %s --ssh %s -C %s/w", words, ssh, test_folder());
+	return bench_command(out, "hosts %s --ssh '\"%s\"' -C %s/w", words, ssh, test_folder());
 }
 
 /* The programs that the commands need are beside tests/run, or the test is skipped. */
