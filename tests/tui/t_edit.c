@@ -186,7 +186,7 @@ TEST(edit_lines_are_kept)
 	edit_close(&d);
 	/* a link is not followed */
 	check(!unlink(path) && !symlink("elsewhere", path));
-	check_int(line_history_add(path, "x", &e), ERR_IO);
+	check_int(line_history_add(path, "x", &e), ERR_CANTCREAT);
 }
 
 TEST(edit_paste)
