@@ -191,6 +191,7 @@ grep -q '^hosts: [0-9]* of 5000 asked, 0 answer; the last one: the name many[0-9
 began=$(date +%s)
 got=0
 (
+	# shellcheck disable=SC3045 # dash and bash have it
 	ulimit -v 400000 # KiB, of each process
 	exec "$wb" train -C "$tmp/many" "$tmp/tiny.ini" --hosts 'many[0001-5000]' --ssh "$tmp/ssh" --deadline 6
 ) >"$tmp/out" 2>&1 || got=$?

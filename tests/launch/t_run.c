@@ -114,7 +114,7 @@ TEST(run_commands_after_the_end)
 	check_int(bench_command(&out, "logs -C %s old --follow", f), 0);
 	check_str(out, "old line\n");
 	check_int(bench_command(&out, "logs -C %s none", f), 66);
-	bench_has(out, "cannot read this file");
+	bench_has(out, "cannot be read");
 	check_int(bench_command(&out, "logs -C %s other", f), 66);
 	bench_has(out, "has no run 'other'");
 	check_int(bench_command(&out, "stop -C %s", f), 66);

@@ -11,11 +11,11 @@
 #define MESSAGE_S	   10e-6     /* CPU time to send and receive one message */
 #define MEMORY_BYTES_S	   4e9	     /* summing and copying between the ranks of one host */
 #define MAX_BUCKETS	   20000
-#define DEPTH		   4	/* buckets in flight, see train/comm/reduce.c */
-#define GOOD_SHARE	   0.20 /* a smaller exposed share needs no further change */
-#define WORTH		   1.1	/* smallest speed-up that is worth advice */
+#define DEPTH		   4	 /* buckets in flight, see train/comm/reduce.c */
+#define GOOD_SHARE	   0.20	 /* a smaller exposed share needs no further change */
+#define WORTH		   1.1	 /* smallest speed-up that is worth advice */
 #define MOST_MICROS	   65536 /* maximum of the option micro_batches */
-#define SAME_STEPS_CHANGES 2	/* the first rows of changes[] change no step but for rounding */
+#define SAME_STEPS_CHANGES 2	 /* the first rows of changes[] change no step but for rounding */
 
 /*
  * Formats of train/comm/compress.h; code_s was measured for pack, add and unpack on a Zen 5 core.
