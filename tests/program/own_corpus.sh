@@ -46,6 +46,12 @@ same "development pairs" "$(wc -l <dev.en | tr -d ' ')" 1000
 same "no pair in two parts" "$(sort train.tsv dev.tsv test.tsv | uniq -d | head -n 1)" ''
 present "the run" werkbank.d/runs/mine/checkpoints/best
 
+# ---- no development set ----
+says "a corpus without a development set" 0 'bare is ready' werkbank prep small --corpus bare --train-source train.en --train-target train.de
+says "it trains to the end" 0 'The corpus has no development set: .* with dev_source and dev_target' werkbank train small --corpus bare --run bare
+same "... and is finished" "$(sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' werkbank.d/runs/bare/state.json)" finished
+says "... and translates" 0 '' werkbank translate --run bare --checkpoint last dev.en -q
+
 # ---- languages ----
 says "a language without rules of its own" 0 'no tokenizer rules for the language "fr"' \
 	werkbank prep small --corpus fr --source-language fr --train-source train.en --train-target train.de

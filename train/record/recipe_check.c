@@ -185,6 +185,17 @@ static bool check_overlap(const struct recipe_facts *f, char *text, size_t n)
 	return true;
 }
 
+static bool check_dev_set(const struct recipe_facts *f, char *text, size_t n)
+{
+	if (f->dev_pairs != 0) /* unknown counts as present */
+		return false;
+	snprintf(text, n,
+		 "The corpus has no development set: no evaluation can show whether the model "
+		 "improves, and no checkpoint is chosen as the best. Prepare the corpus with "
+		 "dev_source and dev_target.");
+	return true;
+}
+
 /* ---- all checks --------------------------------------------------------- */
 
 static const struct {
@@ -195,6 +206,7 @@ static const struct {
 	{ "rate-too-large", check_large_rate },	 { "rate-too-small", check_small_rate },
 	{ "batch-too-large", check_batch },	 { "no-epoch", check_epoch },
 	{ "model-too-large", check_model_size }, { "dev-in-train", check_overlap },
+	{ "no-dev-set", check_dev_set },
 };
 
 size_t recipe_check(const struct recipe_facts *f, struct learning_warning out[RECIPE_CHECKS])

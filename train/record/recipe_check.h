@@ -11,7 +11,7 @@
 #include "share/conf/conf.h"
 #include "train/record/learning_watch.h"
 
-#define RECIPE_CHECKS 8
+#define RECIPE_CHECKS 9
 
 /* NAN: unknown. */
 struct recipe_facts {

@@ -88,6 +88,7 @@ struct trainer_progress {
 	bool has_stepped;		/* this attempt has done a step */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last successful evaluation, -1: none */
+	bool lacks_dev_set;		/* prepared without one: nothing to evaluate */
 	struct err evaluation_trouble;	/* first rank: failure of the last evaluation, or code 0 */
 	int64_t evals_since_best;	/* evaluations since the best one, by stop_metric */
 	struct evaluations evaluations; /* first rank */

@@ -240,6 +240,10 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		return report_event(t, "warning",
 				    "step %lld is not evaluated: its checkpoint could not be saved",
 				    (long long)t->state.step);
+	if (t->progress.lacks_dev_set) {
+		t->progress.evaluated_step = t->state.step;
+		return 0;
+	}
 	v.step = t->state.step;
 	trainer_at_phase(t, PHASE_EVALUATE);
 	report_end_line(t);

@@ -47,20 +47,19 @@ static void warn_of_recipe(struct trainer *t, const char *journal)
 	};
 
 	read_manifest_facts(t, &f);
+	t->progress.lacks_dev_set = f.dev_pairs == 0;
 	report_learning_warnings(t, due,
 				 recipe_check_drop_told(due, recipe_check(&f, due), journal));
 }
 
 /* ---- training ------------------------------------------------------------ */
 
-int watch_open(struct trainer *t, struct err *e)
+static int open_first_watch(struct trainer *t, struct err *e)
 {
 	struct learning_watch *w = &t->records.watch;
 	char *journal;
 	int rc;
 
-	if (!trainer_is_first(t))
-		return 0;
 	learning_watch_begin(w, t->state.shape.vocabulary, t->state.shape.d_model,
 			     (double)t->conf->warmup);
 	journal = file_path(e, "%s/journal.jsonl", t->folder);
@@ -71,6 +70,15 @@ int watch_open(struct trainer *t, struct err *e)
 		rc = learning_watch_resume(w, journal, t->state.step, e);
 	free(journal);
 	return rc;
+}
+
+int watch_open(struct trainer *t, struct err *e)
+{
+	bool *lacks = &t->progress.lacks_dev_set;
+
+	if (trainer_is_first(t) && open_first_watch(t, e))
+		return e->code;
+	return t->comm->broadcast(t->comm, lacks, sizeof(*lacks), 0, e);
 }
 
 void watch_step(struct trainer *t, double nll)
