@@ -146,8 +146,8 @@ TEST(preflight_verdicts)
 	fclose(f);
 	bench_has(text, "\na     warning      2      1     -         -        -     0.00  -"
 			"           -\n");
-	bench_has(text, "warning  cores: a has 1 core\nverdict: a training can start: 1 of 1 hosts "
-			"answer, 0 errors, 1 warning\n");
+	bench_has(text, "warning  cores: a has 1 core\nverdict: a training can start: 1 of 1 host "
+			"answered, 0 errors, 1 warning\n");
 }
 
 /* ---- clean ---- */
