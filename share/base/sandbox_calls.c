@@ -74,6 +74,9 @@ static int calls_add_names(scmp_filter_ctx filter, uint32_t action, const char *
 static int calls_allow_reading(scmp_filter_ctx filter)
 {
 	const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	const struct scmp_arg_cmp own = {
+		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0
+	};
 	int rc = calls_add_names(filter, SCMP_ACT_ALLOW, calls_of_readers,
 				 ARRAY_LEN(calls_of_readers));
 
@@ -84,8 +87,7 @@ static int calls_allow_reading(scmp_filter_ctx filter)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
 				      SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0));
 	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &own);
 	return rc;
 }
 
