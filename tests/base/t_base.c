@@ -162,7 +162,7 @@ TEST(text_plural_of_numbers)
 	check_str(text_plural(1), "");
 	check_str(text_plural(1.5), "s");
 	check_str(text_plural(2), "s");
-	check_str(text_plural(INT64_MAX), "s");
+	check_str(text_plural((double)INT64_MAX), "s");
 }
 
 TEST(text_nearest_name)

@@ -382,7 +382,7 @@ TEST(bpe_merger_impossible_counts)
 	int32_t word[2];
 
 	for (int i = 0; i < 2; i++)
-		check(!bpe_merger_symbol(&m, "ab" + i, 1, &word[i], &e));
+		check(!bpe_merger_symbol(&m, &"ab"[i], 1, &word[i], &e));
 	check_int(bpe_merger_add_word(&m, word, 2, INT64_MAX / 4, 0, &e), 0);
 	check_err(bpe_merger_add_word(&m, word, 2, INT64_MAX / 2, 0, &e), ERR_DATA);
 	check_err(bpe_merger_add_word(&m, word, 2, INT64_MAX, 0, &e), ERR_DATA);
