@@ -14,35 +14,46 @@
 static const struct {
 	const char *id, *question;
 	answer_fn *find;
+	enum answer_verdict bad; /* see struct answer */
 } questions[] = {
-	{ "duration", "How long did it take, and where did the time go?", answer_duration },
-	{ "healthy", "Is the run healthy?", answer_healthy },
-	{ "diverged", "Did training diverge?", answer_diverged },
-	{ "fully-trained", "Is the model fully trained?", answer_fully_trained },
-	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early },
-	{ "overfitting", "Does it overfit?", answer_overfitting },
-	{ "stable", "Was training stable?", answer_stable },
-	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large },
-	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small },
-	{ "model-too-small", "Is the model too small?", answer_model_too_small },
-	{ "data-problem", "Is there a problem of the data?", answer_data_problem },
-	{ "regularisation", "Is the regularisation too strong?", answer_regularisation },
-	{ "dev-in-train", "Is the development set part of the training text?",
-	  answer_dev_in_train },
-	{ "dead-part", "Is a part of the model dead?", answer_dead_part },
-	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small },
-	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used },
-	{ "network-bound", "Is the network the bottleneck?", answer_network_bound },
-	{ "input-bound", "Did training wait for its data?", answer_input_bound },
-	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound },
-	{ "stragglers", "Did one rank slow down the others?", answer_stragglers },
-	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate },
-	{ "data-size", "How big was the training set?", answer_data_size },
-	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents },
-	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size },
-	{ "step-time", "How long does a step take?", answer_step_time },
+	{ "duration", "How long did it take, and where did the time go?", answer_duration,
+	  VERDICT_STATEMENT },
+	{ "healthy", "Is the run healthy?", answer_healthy, VERDICT_NO },
+	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES },
+	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO },
+	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early,
+	  VERDICT_YES },
+	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES },
+	{ "stable", "Was training stable?", answer_stable, VERDICT_NO },
+	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large,
+	  VERDICT_YES },
+	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small,
+	  VERDICT_YES },
+	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES },
+	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES },
+	{ "regularisation", "Is the regularisation too strong?", answer_regularisation,
+	  VERDICT_YES },
+	{ "dev-in-train", "Is the development set part of the training text?", answer_dev_in_train,
+	  VERDICT_YES },
+	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES },
+	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small,
+	  VERDICT_YES },
+	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO },
+	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES },
+	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES },
+	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound,
+	  VERDICT_YES },
+	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES },
+	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate,
+	  VERDICT_STATEMENT },
+	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT },
+	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents,
+	  VERDICT_STATEMENT },
+	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size,
+	  VERDICT_STATEMENT },
+	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT },
 	{ "network-correlation", "How does the step time depend on the network?",
-	  answer_correlation },
+	  answer_correlation, VERDICT_STATEMENT },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -81,6 +92,7 @@ const char *answer_confidence_note(const struct answer *a)
 int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 {
 	a->n = 0;
+	a->has_overview = true;
 	a->all = mem_alloc(ARRAY_LEN(questions), sizeof(*a->all), e);
 	if (!a->all)
 		return e->code;
@@ -89,10 +101,50 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 
 		one->id = questions[i].id;
 		one->question = questions[i].question;
+		one->bad = questions[i].bad;
 		if (questions[i].find(one, v, e))
 			return e->code;
 	}
 	return 0;
+}
+
+enum answer_state answer_state_of(const struct answer *a)
+{
+	if (a->bad == VERDICT_STATEMENT)
+		return ANSWER_STATE_NONE;
+	if (a->verdict != VERDICT_YES && a->verdict != VERDICT_NO)
+		return ANSWER_OPEN;
+	return a->verdict == a->bad ? ANSWER_PROBLEM : ANSWER_FINE;
+}
+
+int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e)
+{
+	for (size_t k = 0; k < a->n; k++)
+		a->all[k].is_hidden = true;
+	a->has_overview = false;
+	for (size_t i = 0; i < n; i++) {
+		bool is_all = !strcmp(ids[i], "all"), is_known = is_all;
+
+		a->has_overview |= is_all;
+		for (size_t k = 0; k < a->n; k++)
+			if (is_all || !strcmp(ids[i], a->all[k].id)) {
+				a->all[k].is_hidden = false;
+				is_known = true;
+			}
+		if (!is_known)
+			return err_set(
+				e, ERR_USAGE,
+				"the report has no question '%s'; man 7 werkbank-report lists "
+				"them",
+				ids[i]);
+	}
+	return 0;
+}
+
+void answers_choose_problems(struct answers *a)
+{
+	for (size_t k = 0; k < a->n; k++)
+		a->all[k].is_hidden = answer_state_of(&a->all[k]) != ANSWER_PROBLEM;
 }
 
 void answers_free(struct answers *a)

@@ -44,6 +44,9 @@ struct answer {
 	const char *id, *question; /* constants of the table */
 	enum answer_verdict verdict;
 	enum answer_confidence confidence;
+	enum answer_verdict
+		bad;	/* the verdict that asks for action; VERDICT_STATEMENT: none does */
+	bool is_hidden; /* a document leaves this answer out; its overview does not */
 	char sentence[800];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
@@ -55,11 +58,23 @@ struct answer {
 struct answers {
 	struct answer *all; /* owned */
 	size_t n;
+	bool has_overview; /* documents begin with the verdicts of all questions */
 };
 
 /* Answers all questions in the order of the table. Call answers_free() after a failure too. */
 int answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
+
+/* What a verdict asks of the reader: to act, nothing, or more data. NONE: the answer is no verdict. */
+enum answer_state { ANSWER_STATE_NONE, ANSWER_PROBLEM, ANSWER_FINE, ANSWER_OPEN };
+enum answer_state answer_state_of(const struct answer *a);
+/*
+ * Hides all answers but the n named ones and the overview; "all" names all answers and the overview.
+ * An unknown name: ERR_USAGE.
+ */
+int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e);
+/* Hides all answers but problems; the overview stays. */
+void answers_choose_problems(struct answers *a);
 
 /* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */
 const char *answer_verdict_name(enum answer_verdict v);

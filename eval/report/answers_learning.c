@@ -283,7 +283,7 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 	else if (found == OVERFIT_RISES)
 		answer_judge(a, VERDICT_YES, confidence,
 			     "The development NLL was lowest (%.3f) at step %.0f; the %zu "
-			     "evaluations behind that step have a median of %.3f, while the NLL "
+			     "evaluations after that step have a median of %.3f, while the NLL "
 			     "of training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
 			     "The checkpoint with the best BLEU is kept; more dropout or more "
 			     "data would help.",
@@ -318,11 +318,11 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "gap", s.dev_last - s.train_last, "nats");
 	answer_add_fact(a, "lowest development NLL", s.dev_lowest, "nats");
 	answer_add_fact(a, "step of the lowest development NLL", s.dev_lowest_step, "");
-	answer_add_fact(a, "evaluations behind that step", (double)s.n_after, "");
+	answer_add_fact(a, "evaluations after that step", (double)s.n_after, "");
 	answer_add_fact(a, "gap, median of the last 3 evaluations", s.gap, "nats");
 	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
 	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
-	answer_add_fact(a, "median development NLL behind that step", s.after, "nats");
+	answer_add_fact(a, "median development NLL after that step", s.after, "nats");
 	if (!answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		judge_overfitting(a, &s);
 	return 0;

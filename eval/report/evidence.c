@@ -190,8 +190,6 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 	v->ranks = a->ranks;
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
 	v->vocabulary = json_number(json_get(r, "vocabulary"), v->vocabulary);
-	if (json_get(r, "run")) /* else v->run remains the name of the folder */
-		snprintf(v->run, sizeof(v->run), "%.127s", json_text(json_get(r, "run"), ""));
 	snprintf(v->precision, sizeof(v->precision), "%.15s",
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));

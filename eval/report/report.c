@@ -6,10 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/workspace_names.h"
+
+const struct report_overview_part report_overview_parts[REPORT_OVERVIEW_PARTS] = {
+	{ ANSWER_PROBLEM, "Problems" },
+	{ ANSWER_FINE, "No problem" },
+	{ ANSWER_OPEN, "Not enough data" },
+};
 
 /* ---- facts ------------------------------------------------------------- */
 
@@ -78,13 +87,32 @@ static void add_markdown_answer(const struct answer *a, struct buf *out)
 	buf_free(&value);
 }
 
+static void add_markdown_overview(const struct answers *a, struct buf *out)
+{
+	buf_add_str(out, "## Overview\n\n| | |\n|---|---|\n");
+	for (size_t p = 0; p < REPORT_OVERVIEW_PARTS; p++) {
+		const struct report_overview_part *part = &report_overview_parts[p];
+
+		buf_printf(out, "| **%s** | |\n", part->title);
+		for (size_t i = 0; i < a->n; i++)
+			if (answer_state_of(&a->all[i]) == part->state)
+				buf_printf(out, "| %s | %s%s |\n", a->all[i].question,
+					   answer_verdict_name(a->all[i].verdict),
+					   answer_confidence_note(&a->all[i]));
+	}
+	buf_add_char(out, '\n');
+}
+
 void report_markdown(const struct evidence *v, const struct answers *a, struct buf *out)
 {
 	buf_add_str(out, "# Report of the run ");
 	add_plain(out, v->run);
 	buf_add_str(out, "\n\n");
+	if (a->has_overview)
+		add_markdown_overview(a, out);
 	for (size_t i = 0; i < a->n; i++)
-		add_markdown_answer(&a->all[i], out);
+		if (!a->all[i].is_hidden)
+			add_markdown_answer(&a->all[i], out);
 }
 
 /* ---- JSON -------------------------------------------------------------- */
@@ -103,6 +131,25 @@ static void put_fact(struct json_writer *w, const struct named_fact *f)
 	json_close(w, '}');
 }
 
+static void put_answer(struct json_writer *w, const struct answer *a)
+{
+	json_open(w, '{');
+	json_put_str(w, "id", a->id);
+	json_put_str(w, "question", a->question);
+	json_put_str(w, "verdict", answer_verdict_name(a->verdict));
+	if (a->confidence != CONFIDENCE_UNSTATED)
+		json_put_str(w, "confidence", answer_confidence_name(a->confidence));
+	if (answer_state_of(a) != ANSWER_STATE_NONE)
+		json_put_bool(w, "problem", answer_state_of(a) == ANSWER_PROBLEM);
+	json_put_str(w, "sentence", a->sentence);
+	json_key(w, "evidence");
+	json_open(w, '[');
+	for (size_t k = 0; k < a->n_facts; k++)
+		put_fact(w, &a->facts[k]);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
 void report_json(const struct evidence *v, const struct answers *a, struct buf *out)
 {
 	struct json_writer w = { .out = out };
@@ -112,23 +159,9 @@ void report_json(const struct evidence *v, const struct answers *a, struct buf *
 	json_put_str(&w, "run", v->run);
 	json_key(&w, "answers");
 	json_open(&w, '[');
-	for (size_t i = 0; i < a->n; i++) {
-		const struct answer *one = &a->all[i];
-
-		json_open(&w, '{');
-		json_put_str(&w, "id", one->id);
-		json_put_str(&w, "question", one->question);
-		json_put_str(&w, "verdict", answer_verdict_name(one->verdict));
-		if (one->confidence != CONFIDENCE_UNSTATED)
-			json_put_str(&w, "confidence", answer_confidence_name(one->confidence));
-		json_put_str(&w, "sentence", one->sentence);
-		json_key(&w, "evidence");
-		json_open(&w, '[');
-		for (size_t k = 0; k < one->n_facts; k++)
-			put_fact(&w, &one->facts[k]);
-		json_close(&w, ']');
-		json_close(&w, '}');
-	}
+	for (size_t i = 0; i < a->n; i++)
+		if (!a->all[i].is_hidden)
+			put_answer(&w, &a->all[i]);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
@@ -153,13 +186,27 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 	return file_put_stdout(text, e);
 }
 
+/* Which answers a document shows: the named ones; else all, as text for a reader only problems. */
+static int choose_answers(struct answers *a, char *const *ids, size_t n, const char *format,
+			  struct err *e)
+{
+	if (n)
+		return answers_choose(a, ids, n, e);
+	if (!strcmp(format, "text"))
+		answers_choose_problems(a);
+	return 0;
+}
+
 static int write_report(const struct conf *c, const struct evidence *v, const char *format,
 			struct err *e)
 {
+	const size_t first = c->run || !c->n_arguments ? 0 : 1; /* questions begin here */
 	struct answers a = { 0 };
 	struct buf text = { 0 };
 	int rc = answers_find(&a, v, e);
 
+	if (!rc)
+		rc = choose_answers(&a, c->arguments + first, c->n_arguments - first, format, e);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(formats); i++)
 		if (!strcmp(formats[i].name, format))
 			formats[i].write(v, &a, &text);
@@ -172,31 +219,47 @@ static int write_report(const struct conf *c, const struct evidence *v, const ch
 	return rc;
 }
 
+/* A reader at a terminal gets text, a file gets Markdown. */
+static const char *default_format(const struct conf *c)
+{
+	return !c->output && isatty(STDOUT_FILENO) ? "text" : "md";
+}
+
+/* The named run, else the run that changed last; the caller owns the name. */
+static char *find_report_run(const struct conf *c, const char *workspace, struct err *e)
+{
+	char *newest;
+
+	if (c->run || c->n_arguments)
+		return mem_strdup(c->run ? c->run : c->arguments[0], e);
+	newest = workspace_newest_run(workspace, e);
+	if (!newest && !e->code)
+		err_set(e, ERR_NOINPUT, "there is no run in %s", workspace);
+	return newest;
+}
+
 int report_run(struct conf *c, struct err *e)
 {
-	const char *run = c->n_arguments ? c->arguments[0] : c->run;
-	const char *format = c->format ? c->format : "md";
+	const char *format = c->json ? "json" : c->format ? c->format : default_format(c);
 	struct evidence v = { 0 };
-	char *workspace;
+	char *workspace, *run;
 	bool known = false;
 	int rc;
 
-	if (c->json)
-		format = "json";
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		known |= !strcmp(formats[i].name, format);
 	if (!known)
 		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json",
 			       format);
-	if (!run)
-		return err_set(e, ERR_USAGE, "report needs a run: give its name, or --run NAME");
 	workspace = paths_workspace(c->workspace, e);
 	if (!workspace)
 		return e->code;
-	rc = evidence_open(&v, workspace, run, e);
+	run = find_report_run(c, workspace, e);
+	rc = run ? evidence_open(&v, workspace, run, e) : e->code;
 	if (!rc)
 		rc = write_report(c, &v, format, e);
 	evidence_close(&v);
+	free(run);
 	free(workspace);
 	return rc;
 }

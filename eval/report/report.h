@@ -1,10 +1,12 @@
 /*
  * report.h - the answers of answers.h about a run, as Markdown, plain text, one HTML file or JSON.
+ * A document begins with an overview: the questions with their verdicts, problems first.
  *
  * The JSON form:
  *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"confidence":…,
- *	"sentence":…,"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
+ *	"problem":true or false,"sentence":…,"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
  * confidence is "clear", "likely" or "not enough data"; questions without a rule for it lack it.
+ * problem says whether the verdict asks for action; questions without a verdict lack it.
  */
 #ifndef WERKBANK_EVAL_REPORT_REPORT_H
 #define WERKBANK_EVAL_REPORT_REPORT_H
@@ -14,7 +16,7 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-/* The command "report": reads the run, writes to --output or standard output. 0 or negative. */
+/* The command "report": reads the run (without a name the newest one), writes the answers to --output or standard output. 0 or negative. */
 int report_run(struct conf *c, struct err *e);
 
 /* Each appends one format to out. The caller checks for lack of memory with buf_check(). */
@@ -23,6 +25,13 @@ void report_markdown(const struct evidence *v, const struct answers *a, struct b
 void report_text(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_html(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_json(const struct evidence *v, const struct answers *a, struct buf *out);
+
+/* The parts of an overview in their order, each with the title of its list. */
+#define REPORT_OVERVIEW_PARTS 3
+extern const struct report_overview_part {
+	enum answer_state state;
+	const char *title;
+} report_overview_parts[REPORT_OVERVIEW_PARTS];
 
 /* report_plot.c: append the curves of an answer in braille or as SVG; nothing if it has none. */
 void report_plot_text(const struct answer *a, struct buf *out);

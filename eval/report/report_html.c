@@ -16,6 +16,7 @@ static const char head[] =
 	"h2{font-size:1.15rem;margin:2.2rem 0 .4rem}\n"
 	"table{border-collapse:collapse;font-size:.9rem}\n"
 	"td{padding:.1rem 1rem .1rem 0;border-bottom:1px solid var(--line)}\n"
+	"a{color:inherit}\n"
 	"td+td{font-variant-numeric:tabular-nums}\n"
 	".verdict{font-weight:600}\n.faint{color:var(--faint)}\n"
 	"svg{width:100%;height:auto;margin:.6rem 0}\n"
@@ -67,6 +68,22 @@ static void add_html_facts(const struct answer *a, struct buf *out)
 	buf_free(&value);
 }
 
+static void add_html_overview(const struct answers *a, struct buf *out)
+{
+	for (size_t p = 0; p < REPORT_OVERVIEW_PARTS; p++) {
+		buf_printf(out, "<h2>%s</h2>\n<table>\n", report_overview_parts[p].title);
+		for (size_t i = 0; i < a->n; i++)
+			if (answer_state_of(&a->all[i]) == report_overview_parts[p].state)
+				buf_printf(
+					out,
+					"<tr><td><a href=\"#%s\">%s</a></td><td>%s%s</td></tr>\n",
+					a->all[i].id, a->all[i].question,
+					answer_verdict_name(a->all[i].verdict),
+					answer_confidence_note(&a->all[i]));
+		buf_add_str(out, "</table>\n");
+	}
+}
+
 void report_html(const struct evidence *v, const struct answers *a, struct buf *out)
 {
 	buf_add_str(out, head);
@@ -75,9 +92,13 @@ void report_html(const struct evidence *v, const struct answers *a, struct buf *
 	buf_add_str(out, " - report</title>\n</head>\n<body>\n<h1>Report of the run ");
 	add_escaped(out, v->run);
 	buf_add_str(out, "</h1>\n");
+	if (a->has_overview)
+		add_html_overview(a, out);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct answer *one = &a->all[i];
 
+		if (one->is_hidden)
+			continue;
 		buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
 		if (one->verdict != VERDICT_STATEMENT)
 			buf_printf(out, "<span class=\"verdict\">%s%s.</span> ",

@@ -78,11 +78,53 @@ static void add_text_answer(const struct answer *a, struct buf *out)
 	report_plot_text(a, out);
 }
 
+/* One question a line, its verdict in a column of its own. */
+static void add_text_overview(const struct answers *a, struct buf *out)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (answer_state_of(&a->all[i]) != ANSWER_STATE_NONE)
+			width = MAX(width, strlen(a->all[i].question));
+	for (size_t p = 0; p < REPORT_OVERVIEW_PARTS; p++) {
+		size_t n = 0;
+
+		buf_printf(out, "\n%s\n", report_overview_parts[p].title);
+		for (size_t i = 0; i < a->n; i++) {
+			const struct answer *one = &a->all[i];
+
+			if (answer_state_of(one) != report_overview_parts[p].state)
+				continue;
+			if (one->verdict == VERDICT_UNKNOWN)
+				buf_printf(out, "  %s\n", one->question);
+			else
+				buf_printf(out, "  %-*s  %s%s\n", (int)width, one->question,
+					   answer_verdict_name(one->verdict),
+					   answer_confidence_note(one));
+			n++;
+		}
+		if (!n)
+			buf_add_str(out, "  none\n");
+	}
+}
+
 void report_text(const struct evidence *v, const struct answers *a, struct buf *out)
 {
+	bool is_part = false;
+
 	buf_add_str(out, "Report of the run ");
 	add_text_word(out, v->run, strlen(v->run));
 	buf_add_char(out, '\n');
-	for (size_t i = 0; i < a->n; i++)
-		add_text_answer(&a->all[i], out);
+	if (a->has_overview)
+		add_text_overview(a, out);
+	for (size_t i = 0; i < a->n; i++) {
+		is_part |= a->all[i].is_hidden;
+		if (!a->all[i].is_hidden)
+			add_text_answer(&a->all[i], out);
+	}
+	if (a->has_overview && is_part) {
+		buf_add_str(out, "\nAll answers with their numbers: werkbank report ");
+		add_text_word(out, v->run, strlen(v->run));
+		buf_add_str(out, " all\n");
+	}
 }

@@ -79,6 +79,10 @@ cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/d/test.en"
 cp "$tmp/w/corpora/c/test2.de" "$tmp/w/corpora/d/test.de"
 says 65 'have different references in the set test' compare --run taken elsewhere --set test --backend ref
 says 0 'Report of the run taken' report taken --format text
+says 0 '^No problem$' report taken --format text
+says 0 'How big is a checkpoint' report taken all --format text
+says 0 '^# Report of the run ' report
+says 64 "no question 'nix'" report taken nix
 says 64 'not one of md, text, html, json' report taken --format txt
 says 0 'taken: finished' status taken
 says 0 '' translate --run taken "$tmp/in"

@@ -494,6 +494,66 @@ TEST(report_hostile)
 	free(path);
 }
 
+/* A healthy verdict is no problem, an ill one is; questions choose answers, unknown ones are refused. */
+TEST(report_chooses_answers)
+{
+	static const char journal[] =
+		"{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1,\"vocabulary\":1000}\n"
+		"{\"kind\":\"train\",\"t\":10,\"step\":1,\"loss\":6,\"nll\":6,\"step_s\":1}\n"
+		"{\"kind\":\"train\",\"t\":20,\"step\":2,\"loss\":5,\"nll\":5,\"step_s\":1}\n"
+		"{\"kind\":\"stop\",\"t\":30,\"step\":2,\"reason\":\"stopped\"}\n";
+	char name[][12] = { "overfitting", "step-time", "all", "nothing" };
+	char *const two[] = { name[0], name[1] }, *const all[] = { name[2] },
+		    *const wrong[] = { name[0], name[3] };
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct buf text = { 0 };
+	struct err e = { 0 };
+	char *folder = file_path(&e, "%s/runs/c", test_folder()),
+	     *path = file_path(&e, "%s/journal.jsonl", folder);
+
+	if (check_int(file_make_folders(folder, &e), 0) &&
+	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
+	    check_int(evidence_open(&v, test_folder(), "c", &e), 0) &&
+	    check_int(answers_find(&a, &v, &e), 0)) {
+		check_int(answers_choose(&a, two, 2, &e), 0);
+		report_text(&v, &a, &text);
+		check(strstr(buf_text(&text), "Does it overfit?") &&
+		      strstr(buf_text(&text), "How long does a step take?"));
+		check(!strstr(buf_text(&text), "Problems") &&
+		      !strstr(buf_text(&text), "Did training diverge?"));
+		buf_clear(&text);
+		answers_choose_problems(&a);
+		check_int(answers_choose(&a, all, 1, &e), 0);
+		report_markdown(&v, &a, &text);
+		check(strstr(buf_text(&text), "## Overview") &&
+		      strstr(buf_text(&text), "## How big is a checkpoint?"));
+		check_err(answers_choose(&a, wrong, 2, &e), ERR_USAGE);
+		check(strstr(e.text, "'nothing'"));
+	}
+	answers_free(&a);
+	evidence_close(&v);
+	buf_free(&text);
+	free(folder);
+	free(path);
+}
+
+/* The state of an answer follows from its verdict and from the verdict that is bad. */
+TEST(report_answer_states)
+{
+	struct answer a = { .bad = VERDICT_YES, .verdict = VERDICT_YES };
+
+	check_int(answer_state_of(&a), ANSWER_PROBLEM);
+	a.verdict = VERDICT_NO;
+	check_int(answer_state_of(&a), ANSWER_FINE);
+	a.bad = VERDICT_NO;
+	check_int(answer_state_of(&a), ANSWER_PROBLEM);
+	a.verdict = VERDICT_UNKNOWN;
+	check_int(answer_state_of(&a), ANSWER_OPEN);
+	a.bad = VERDICT_STATEMENT;
+	check_int(answer_state_of(&a), ANSWER_STATE_NONE);
+}
+
 TEST(report_no_run)
 {
 	struct evidence v = { 0 };

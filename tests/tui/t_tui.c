@@ -16,6 +16,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/series.h"
 #include "tui/run/run_history.h"
@@ -773,12 +774,12 @@ TEST(tui_history_finds_runs)
 	char *newest;
 
 	write_file(w, "journal.jsonl", "w", "");
-	newest = history_newest(w, &e);
+	newest = workspace_newest_run(w, &e);
 	check_str(newest, "r");
 	free(newest);
 	check(!history_open(w, "../r", &e) && e.code == ERR_USAGE);
 	check(!history_open(w, "other", &e) && e.code == ERR_NOINPUT &&
 	      strstr(e.text, "the runs there are r"));
 	e.code = 1;
-	check(!history_newest("/nonexistent", &e) && e.code == 0);
+	check(!workspace_newest_run("/nonexistent", &e) && e.code == 0);
 }

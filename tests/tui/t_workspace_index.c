@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
+#include "share/base/workspace_names.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
-#include "tui/run/workspace_names.h"
 
 static void put(const char *name, const char *text)
 {

@@ -12,10 +12,10 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/workspace_names.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view_requests.h"
 #include "tui/run/run_history.h"
-#include "tui/run/workspace_names.h"
 
 #define COPY_MAX      100000 /* bytes; terminals refuse more */
 #define COMMAND_WORDS 20     /* words of context_run_in_workspace() */

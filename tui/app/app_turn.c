@@ -9,6 +9,7 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 #include "tui/app/frame.h"
 #include "tui/app/jobs.h"
 #include "tui/run/run_history.h"
@@ -98,7 +99,7 @@ unsigned app_end_overlay(struct app *a)
 static void choose_newest_run(struct app *a)
 {
 	struct err e = { 0 };
-	char *newest = history_newest(a->context.workspace, &e);
+	char *newest = workspace_newest_run(a->context.workspace, &e);
 
 	if (newest)
 		context_choose_run(&a->context, newest, &e);

@@ -12,6 +12,7 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/run_history.h"
 #include "tui/run/sample_history.h"
@@ -276,7 +277,7 @@ static char *named_or_newest_run(const struct conf *c, const char *workspace, st
 
 	if (name)
 		return mem_strdup(name, e);
-	newest = history_newest(workspace, e);
+	newest = workspace_newest_run(workspace, e);
 	if (!newest && !e->code)
 		err_set(e, ERR_NOINPUT, "there is no run in %s", workspace);
 	return newest;

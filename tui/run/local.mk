@@ -8,5 +8,4 @@ libtui_a_SOURCES += \
 	%D%/run_history.c %D%/run_history.h %D%/run_history_internal.h \
 	%D%/run_history_records.c %D%/run_look.c %D%/run_look.h %D%/sample_history.c %D%/sample_history.h \
 	%D%/status.c %D%/status.h %D%/time_split.c %D%/time_split.h \
-	%D%/word_diff.c %D%/word_diff.h %D%/workspace_index.c %D%/workspace_index.h \
-	%D%/workspace_names.c %D%/workspace_names.h
+	%D%/word_diff.c %D%/word_diff.h %D%/workspace_index.c %D%/workspace_index.h

@@ -28,9 +28,9 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 #include "share/conf/conf.h"
 #include "tui/run/run_history_internal.h"
-#include "tui/run/workspace_names.h"
 
 #define LOCK_EVERY_S  2.0 /* interval between tests of the lock of a running run */
 #define CONSOLE_LINES 8	  /* lines of console.log shown for a failed run */
@@ -451,47 +451,4 @@ const struct series *history_train_nll(const struct run_history *h)
 const struct history_line *history_line(const struct run_history *h, size_t i)
 {
 	return i < h->n_lines ? &h->lines[(h->first_line + i) % HISTORY_LINES] : NULL;
-}
-
-/* Modification time of the journal, else of state.json or of the folder; -1: none. */
-static double run_changed_at(const char *folder)
-{
-	static const char *const files[] = { "journal.jsonl", "state.json", "." };
-	struct err ignored;
-
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		char *path = file_path(&ignored, "%s/%s", folder, files[i]);
-		struct stat st;
-		bool there = path && !stat(path, &st);
-
-		free(path);
-		if (there)
-			return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
-	}
-	return -1;
-}
-
-char *history_newest(const char *workspace, struct err *e)
-{
-	struct workspace_names runs;
-	size_t newest = 0;
-	double when = -1;
-	char *name;
-
-	e->code = 0;
-	if (workspace_run_names(&runs, workspace, e))
-		return NULL;
-	for (size_t i = 0; i < runs.n; i++) {
-		char *path = file_path(e, "%s/runs/%s", workspace, runs.items[i]);
-		double t = path ? run_changed_at(path) : -1;
-
-		free(path);
-		if (t >= when) { /* equal times: the later name */
-			newest = i;
-			when = t;
-		}
-	}
-	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
-	workspace_names_free(&runs);
-	return name;
 }

@@ -165,11 +165,6 @@ const struct series *history_train_nll(const struct run_history *h);
 /* Line i of the log, 0 the oldest. Borrowed until the next update. */
 const struct history_line *history_line(const struct run_history *h, size_t i);
 
-/*
- * The name of the run whose files changed last, owned by the caller. NULL with e->code 0: no run.
- */
-char *history_newest(const char *workspace, struct err *e);
-
 /* "running", "finished", … */
 const char *run_state_name(enum run_state state);
 

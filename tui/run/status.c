@@ -17,7 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
-#include "tui/run/workspace_names.h"
+#include "share/base/workspace_names.h"
 #include "tui/term/number_format.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */

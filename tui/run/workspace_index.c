@@ -18,7 +18,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
-#include "tui/run/workspace_names.h"
+#include "share/base/workspace_names.h"
 
 #define LIST_EVERY_S	2.0
 #define CHECK_EVERY_S	1.0 /* interval between reads of state.json and the lock of a running run */

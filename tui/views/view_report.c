@@ -19,7 +19,7 @@ static int report_open(void *state, struct app_context *w, struct err *e)
 {
 	struct report *r = state;
 	const char *const argv[] = { "werkbank", "report",   "-C",   w->workspace, "--run",
-				     w->run,	 "--format", "text", NULL };
+				     w->run,	 "--format", "text", "all",	   NULL };
 	char title[120];
 
 	if (!w->run)

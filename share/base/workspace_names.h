@@ -9,8 +9,8 @@
  * The names of folders that are valid names of runs or corpora (paths_check_name()), sorted by
  * bytes. A workspace that is empty or missing gives an empty list.
  */
-#ifndef WERKBANK_TUI_RUN_WORKSPACE_NAMES_H
-#define WERKBANK_TUI_RUN_WORKSPACE_NAMES_H
+#ifndef WERKBANK_BASE_WORKSPACE_NAMES_H
+#define WERKBANK_BASE_WORKSPACE_NAMES_H
 
 #include <stddef.h>
 
@@ -28,5 +28,11 @@ struct workspace_names {
 int workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
 int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
 void workspace_names_free(struct workspace_names *l);
+
+/*
+ * The name of the run whose journal (else state.json, else folder) changed last, owned by the
+ * caller. NULL with e->code 0: the workspace has no run.
+ */
+char *workspace_newest_run(const char *workspace, struct err *e);
 
 #endif

@@ -1,10 +1,11 @@
 /* workspace_names.c - lists the folders of a workspace; see workspace_names.h. */
-#include "tui/run/workspace_names.h"
+#include "share/base/workspace_names.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -80,4 +81,47 @@ int workspace_run_names(struct workspace_names *l, const char *workspace, struct
 int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e)
 {
 	return list_below(l, "corpus", workspace, "corpora", e);
+}
+
+/* Modification time of the journal, else of state.json or of the folder; -1: none. */
+static double run_changed_at(const char *folder)
+{
+	static const char *const files[] = { "journal.jsonl", "state.json", "." };
+	struct err ignored;
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char *path = file_path(&ignored, "%s/%s", folder, files[i]);
+		struct stat st;
+		bool there = path && !stat(path, &st);
+
+		free(path);
+		if (there)
+			return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
+	}
+	return -1;
+}
+
+char *workspace_newest_run(const char *workspace, struct err *e)
+{
+	struct workspace_names runs;
+	size_t newest = 0;
+	double when = -1;
+	char *name;
+
+	e->code = 0;
+	if (workspace_run_names(&runs, workspace, e))
+		return NULL;
+	for (size_t i = 0; i < runs.n; i++) {
+		char *path = file_path(e, "%s/runs/%s", workspace, runs.items[i]);
+		double t = path ? run_changed_at(path) : -1;
+
+		free(path);
+		if (t >= when) { /* equal times: the later name */
+			newest = i;
+			when = t;
+		}
+	}
+	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
+	workspace_names_free(&runs);
+	return name;
 }
