@@ -220,7 +220,7 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 	if (!rc && !(l = drop_rows_open(path, e)))
 		rc = e->code;
 	if (!rc)
-		drop_rows_filter(l, clean_rule_find(rule), "");
+		drop_rows_filter(l, clean_rule_find(rule), NULL);
 	while (!rc && (rc = drop_rows_scan(l, STEP_BYTES, e)) > 0)
 		rc = 0;
 	if (!rc && c->json)

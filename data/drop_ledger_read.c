@@ -9,8 +9,6 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define MAX_WORD 100
-
 struct drop_rows {
 	struct map map;
 	size_t at;	  /* bytes of the file that are indexed */
@@ -20,8 +18,8 @@ struct drop_rows {
 	int64_t counts[CLEAN_N_RULES];
 	/* the filter */
 	enum clean_rule rule;
-	char word[MAX_WORD + 1];
-	uint32_t *wanted; /* owned: selected rows; unused while unfiltered */
+	const struct text_filter *filter; /* borrowed; NULL: any text */
+	uint32_t *wanted;		  /* owned: selected rows; unused while unfiltered */
 	size_t n_wanted, cap_wanted;
 	size_t n_filtered; /* rows that the filter has examined; n_wanted <= n_filtered <= n */
 };
@@ -61,16 +59,13 @@ void drop_rows_free(struct drop_rows *l)
 
 static bool drop_rows_is_unfiltered(const struct drop_rows *l)
 {
-	return l->rule == CLEAN_KEEP && !l->word[0];
+	return l->rule == CLEAN_KEEP && !l->filter;
 }
 
-void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const char *word)
+void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const struct text_filter *filter)
 {
-	size_t n = MIN(strlen(word), (size_t)MAX_WORD);
-
 	l->rule = rule;
-	memcpy(l->word, word, n);
-	l->word[n] = 0;
+	l->filter = filter && *filter->text ? filter : NULL;
 	l->n_wanted = l->n_filtered = 0;
 }
 
@@ -130,8 +125,8 @@ static int drop_rows_filter_row(struct drop_rows *l, struct err *e)
 	size_t start = l->starts[l->n_filtered], n = drop_row_end(l, start) - start;
 	bool wanted = l->rule == CLEAN_KEEP || l->rules[l->n_filtered] == (uint8_t)l->rule;
 
-	if (wanted && l->word[0])
-		wanted = memmem(l->map.data + start, n, l->word, strlen(l->word)) != NULL;
+	if (wanted && l->filter)
+		wanted = text_filter_matches_bytes(l->filter, (const char *)l->map.data + start, n);
 	if (wanted) {
 		if (mem_grow(&l->wanted, &l->cap_wanted, l->n_wanted + 1, sizeof(*l->wanted), e))
 			return e->code;

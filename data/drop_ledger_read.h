@@ -1,8 +1,8 @@
 /*
- * drop_ledger_read.h - reader of ledger.tsv (the dropped pairs): rows by index, rule, or word
+ * drop_ledger_read.h - reader of ledger.tsv (the dropped pairs): rows by index, rule, or text
  *
  *	struct drop_rows *l = drop_rows_open(path, e);
- *	drop_rows_filter(l, CLEAN_RATIO, "Europa");	CLEAN_KEEP and "": all rows
+ *	drop_rows_filter(l, CLEAN_RATIO, &filter);	CLEAN_KEEP and NULL: all rows
  *	while (drop_rows_scan(l, bytes, e) > 0)		in steps: the file may be huge
  *		...
  *	drop_rows_get(l, i, &row), i < drop_rows_n(l)
@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "data/text/clean.h"
+#include "data/text/text_filter.h"
 
 struct drop_rows;
 
@@ -36,10 +37,10 @@ struct drop_rows *drop_rows_open(const char *path, struct err *e); /* NULL: fail
 void drop_rows_free(struct drop_rows *l);
 
 /*
- * Select rows by rule (CLEAN_KEEP: any) and by a byte string in the row (at most 100 bytes; "":
- * any). Restarts the filter; the index of rows is kept.
+ * Select rows by rule (CLEAN_KEEP: any) and by their text (NULL: any; borrowed until the next call).
+ * Restarts the filter; the index of rows is kept.
  */
-void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const char *word);
+void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const struct text_filter *filter);
 
 /* Scan about `bytes` more: 1: there is more to scan; 0: the scan is complete; < 0: failure. */
 int drop_rows_scan(struct drop_rows *l, size_t bytes, struct err *e);

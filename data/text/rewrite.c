@@ -14,6 +14,7 @@
 
 #define JIT_STACK_START ((size_t)32 << 10)
 #define JIT_STACK_MOST	((size_t)8 << 20)
+#define TYPED_STEPS	20000 /* of a match with REGEX_TYPED: about a millisecond */
 
 struct regex {
 	pcre2_code *code;
@@ -22,6 +23,7 @@ struct regex {
 	pcre2_jit_stack *stack;	      /* NULL: no JIT compiler for this machine */
 	const char *pattern;	      /* borrowed: for messages */
 	bool bytes;
+	uint32_t options;  /* of every match */
 	uint8_t needed[8]; /* bytes that every match contains */
 	size_t n_needed;
 };
@@ -89,6 +91,8 @@ static pcre2_code *regex_compile(const char *pattern, unsigned flags, struct err
 	pcre2_set_bsr(context, PCRE2_BSR_UNICODE);
 	if (flags & REGEX_CASELESS)
 		options |= PCRE2_CASELESS;
+	if (flags & REGEX_TYPED)
+		options |= PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
 	code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &problem, &at,
 			     context);
 	pcre2_compile_context_free(context);
@@ -96,6 +100,11 @@ static pcre2_code *regex_compile(const char *pattern, unsigned flags, struct err
 		PCRE2_UCHAR words[120] = "";
 
 		pcre2_get_error_message(problem, words, sizeof(words));
+		if (flags & REGEX_TYPED && problem != PCRE2_ERROR_NOMEMORY) {
+			err_set(e, ERR_USAGE, "no regular expression: %s, at character %zu",
+				(const char *)words, utf8_count(pattern, (size_t)at) + 1);
+			return NULL;
+		}
 		err_set(e, problem == PCRE2_ERROR_NOMEMORY ? ERR_NOMEM : ERR_INTERNAL,
 			"cannot compile the pattern \"%s\", at byte %zu: %s (expected PCRE2 10.40 "
 			"or newer)",
@@ -110,8 +119,9 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 
 	if (!r)
 		return NULL;
-	r->pattern = pattern;
+	r->pattern = flags & REGEX_TYPED ? "as typed" : pattern;
 	r->bytes = flags & REGEX_BYTES;
+	r->options = flags & REGEX_TYPED ? 0 : PCRE2_NO_UTF_CHECK;
 	r->code = regex_compile(pattern, flags, e);
 	if (!r->code)
 		goto fail;
@@ -121,7 +131,10 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 		err_set(e, ERR_NOMEM, "no memory for the pattern \"%s\"", pattern);
 		goto fail;
 	}
-	find_needed_bytes(r, flags);
+	if (flags & REGEX_TYPED)
+		pcre2_set_match_limit(r->context, TYPED_STEPS);
+	else
+		find_needed_bytes(r, flags);
 	/* without the JIT compiler the matches are the same, but slower */
 	if (pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0) {
 		r->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MOST, NULL);
@@ -152,7 +165,7 @@ static int match_at(struct regex *r, const char *text, size_t n, size_t from, ui
 	PCRE2_UCHAR words[120] = "";
 	int rc;
 
-	rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, options | PCRE2_NO_UTF_CHECK, r->match,
+	rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, options | r->options, r->match,
 			 r->context);
 	if (rc >= 0)
 		return 1;

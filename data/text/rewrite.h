@@ -36,6 +36,11 @@ enum regex_flags {
 	REGEX_BYTES =
 		1, /* text is bytes; \s \d \w and case are those of ASCII (Perl without utf8) */
 	REGEX_CASELESS = 2, /* Perl's /i */
+	/*
+	 * The pattern was typed by a user: the text may be any bytes, errors of the pattern are
+	 * ERR_USAGE, the pattern is not borrowed, and a match that needs too many steps fails.
+	 */
+	REGEX_TYPED = 4,
 };
 
 struct regex_span {
@@ -44,7 +49,10 @@ struct regex_span {
 
 struct regex;
 
-/* Compile a pattern. NULL: ERR_INTERNAL with the byte of the error in the pattern, or ERR_NOMEM. */
+/*
+ * Compile a pattern, which is borrowed. NULL: ERR_INTERNAL with the byte of the error in the
+ * pattern, or ERR_NOMEM.
+ */
 struct regex *regex_new(const char *pattern, unsigned flags, struct err *e);
 void regex_free(struct regex *r);
 

@@ -68,6 +68,8 @@ if test -n "$utf8"; then
 	screen settings-40x120 $utf8 --dump 40x120 --view settings
 	screen settings-60x200 $utf8 --dump 60x200 --view settings --keys '<End>'
 	screen settings-filter-24x80 $utf8 --dump 24x80 --view settings --keys '/beam<Enter>'
+	screen settings-regex-24x80 $utf8 --dump 24x80 --view settings --keys '/~^(beam|heads)$<Enter>'
+	screen settings-bad-regex-24x80 $utf8 --dump 24x80 --view settings --keys '/~^(beam<Enter>'
 	screen settings-name-24x80 $utf8 --dump 24x80 --view settings --keys '/train-so<Enter>'
 	screen settings-nothing-24x80 $utf8 --dump 24x80 --view settings --keys '/zzz<Enter>j<Enter>'
 	screen explain-24x80 $utf8 --dump 24x80 --view settings --keys '/warm<Enter><End><Enter>'

@@ -106,7 +106,7 @@ one data-broken '2cbroken<Enter>'
 one compare-bleu '5mma<Tab>'
 one compare-none '5 j j '
 one data-dropped-rule '2ctiny<Enter><Tab><Right>'
-one compare-one '5/SEC<Enter><Space>ssl'
+one compare-one '5/sec<Enter><Space>ssl'
 one samples-reference '6jd<Left><Left>'
 one samples-search '6/dog<Enter><Tab>'
 

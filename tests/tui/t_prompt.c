@@ -36,7 +36,7 @@ TEST(prompt_questions)
 	check_int(type(&p, "x<Esc>"), PROMPT_ANSWERED);
 	check(!p.answer);
 	prompt_ask(&p, &choice, &e);
-	check_int(type(&p, "B<Down><Enter>"), PROMPT_ANSWERED); /* base, big */
+	check_int(type(&p, "b<Down><Enter>"), PROMPT_ANSWERED); /* base, big */
 	check_str(p.answer, "big");
 	prompt_ask(&p, &choice, &e);
 	check_int(type(&p, "zzz<Enter>"), PROMPT_OPEN);
@@ -87,6 +87,41 @@ static enum prompt_state click(struct prompt *p, struct grid *g, const char *wor
 			  buf_text(&text));
 	buf_free(&text);
 	return prompt_mouse(p, g, &m);
+}
+
+/* A filter is checked while it is typed; Enter does not accept a bad one. */
+TEST(prompt_filters)
+{
+	static const char *const choices[] = { "base", "tiny", "big" };
+	struct question filter = { .kind = QUESTION_FILTER, .title = "only", .text = "old" };
+	struct question choice = {
+		.kind = QUESTION_CHOICE, .title = "size", .choices = choices, .n_choices = 3
+	};
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf shown = { 0 };
+	struct prompt p = { 0 };
+
+	check_int(grid_resize(&g, 24, 80, &e), 0);
+	check_int(prompt_ask(&p, &filter, &e), 0);
+	check_int(type(&p, "<Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer, "old");
+	prompt_ask(&p, &filter, &e);
+	check_int(type(&p, "<Ctrl-U>~(a<Enter>"), PROMPT_OPEN);
+	prompt_draw(&p, &g);
+	grid_dump(&g, &shown);
+	check(strstr(buf_text(&shown), "missing closing parenthesis"));
+	check_int(type(&p, "|b)<Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer, "~(a|b)");
+	prompt_ask(&p, &choice, &e);
+	check_int(type(&p, "~^.i<Down><Enter>"), PROMPT_ANSWERED); /* tiny, big */
+	check_str(p.answer, "big");
+	prompt_ask(&p, &choice, &e);
+	check_int(prompt_paste(&p, "~s.$"), PROMPT_OPEN);
+	check_int(type(&p, "<Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer, "base");
+	prompt_close(&p);
+	buf_free(&shown);
+	grid_free(&g);
 }
 
 TEST(prompt_questions_by_mouse)

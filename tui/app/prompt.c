@@ -2,9 +2,9 @@
 #include "tui/app/prompt.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -23,7 +23,14 @@ void prompt_close(struct prompt *p)
 	free(p->text);
 	free(p->answer);
 	edit_close(&p->line);
+	text_filter_clear(&p->filter);
 	*p = (struct prompt){ 0 };
+}
+
+/* Whether the answer is the typed line. */
+static bool is_line(const struct prompt *p)
+{
+	return p->kind == QUESTION_LINE || p->kind == QUESTION_FILTER;
 }
 
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
@@ -39,7 +46,7 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 	for (size_t i = 0; i < q->n_choices; i++, p->n_choices++)
 		if (!(p->choices[i] = mem_strdup(q->choices[i], e)))
 			goto fail;
-	if (q->kind == QUESTION_LINE && edit_set(&p->line, p->text, e))
+	if (is_line(p) && edit_set(&p->line, p->text, e))
 		goto fail;
 	p->open = true;
 	return 0;
@@ -50,22 +57,11 @@ fail:
 
 /* ---- choices ---- */
 
-/* Case-insensitive for ASCII letters. */
-static bool contains_any_case(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; *text; text++)
-		if (!strncasecmp(text, word, n))
-			return true;
-	return !n;
-}
-
 /* Choice k of those that match the filter; NULL: fewer match. */
 static char *filtered_choice(const struct prompt *p, size_t k)
 {
 	for (size_t i = 0; i < p->n_choices; i++)
-		if (contains_any_case(p->choices[i], edit_text(&p->line)) && !k--)
+		if (text_filter_matches(&p->filter, p->choices[i]) && !k--)
 			return p->choices[i];
 	return NULL;
 }
@@ -74,9 +70,21 @@ static size_t count_filtered(const struct prompt *p)
 {
 	size_t n = 0;
 
-	while (filtered_choice(p, n))
-		n++;
+	for (size_t i = 0; i < p->n_choices; i++)
+		n += text_filter_matches(&p->filter, p->choices[i]);
 	return n;
+}
+
+/* The typed text has changed: filter by it, or remember why that is impossible. */
+static void update_filter(struct prompt *p)
+{
+	struct err e = { 0 };
+
+	*p->trouble = 0;
+	p->chosen = 0;
+	if ((p->kind == QUESTION_CHOICE || p->kind == QUESTION_FILTER) &&
+	    text_filter_set(&p->filter, edit_text(&p->line), &e))
+		snprintf(p->trouble, sizeof(p->trouble), "%.119s", e.text);
 }
 
 /* ---- keys ---- */
@@ -153,7 +161,7 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 		break;
 	default:
 		if (edit_key(&p->line, key) == EDIT_CHANGED)
-			p->chosen = 0;
+			update_filter(p);
 	}
 	return PROMPT_OPEN;
 }
@@ -170,20 +178,22 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	case QUESTION_CHOICE:
 		return key_choice(p, key);
 	case QUESTION_LINE:
+	case QUESTION_FILTER:
 		break;
 	}
 	if (key == '\r')
-		return answer_prompt(p, edit_text(&p->line));
-	edit_key(&p->line, key);
+		return *p->trouble ? PROMPT_OPEN : answer_prompt(p, edit_text(&p->line));
+	if (edit_key(&p->line, key) == EDIT_CHANGED)
+		update_filter(p);
 	return PROMPT_OPEN;
 }
 
 enum prompt_state prompt_paste(struct prompt *p, const char *text)
 {
 	/* Ignore pastes in yes/no questions: a pasted "y" must not confirm anything. */
-	if ((p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE) &&
+	if ((is_line(p) || p->kind == QUESTION_CHOICE) &&
 	    edit_paste(&p->line, text) == EDIT_CHANGED)
-		p->chosen = 0; /* fewer choices may match */
+		update_filter(p);
 	return PROMPT_OPEN;
 }
 
@@ -221,6 +231,8 @@ static const char *foot_of(const struct prompt *p)
 		return "Esc back   c copy";
 	case QUESTION_CHOICE:
 		return "Enter choose   Up Down   type to filter   Esc back";
+	case QUESTION_FILTER:
+		return "Enter done   Esc back   ~ begins a regular expression";
 	case QUESTION_LINE:
 		break;
 	}
@@ -241,7 +253,7 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 {
 	int words = draw_prompt_text(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
 
-	if (p->kind == QUESTION_LINE)
+	if (is_line(p))
 		return 3;
 	if (p->kind == QUESTION_CHOICE)
 		return 3 + (int)MIN(p->n_choices, (size_t)BOX_ROWS);
@@ -255,7 +267,7 @@ static void place_small(const struct prompt *p, const struct grid *g, struct pro
 
 	at->small = true;
 	at->box = (struct rect){ g->rows - 1, 0, 1, g->cols };
-	if (p->kind == QUESTION_LINE)
+	if (is_line(p))
 		at->line = (struct span){ g->rows - 1, col, g->cols - col, STYLE_FOCUS };
 	else if (p->kind == QUESTION_CHOICE)
 		at->list = (struct rect){ g->rows - 1, col, 1, g->cols - col };
@@ -280,7 +292,7 @@ static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_l
 	r.cols -= 2;
 	at->foot = (struct span){ r.row + r.rows - 1, r.col, r.cols, STYLE_DIM };
 	at->body = (struct rect){ r.row, r.col, r.rows - 1, r.cols };
-	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
+	if (is_line(p) || p->kind == QUESTION_CHOICE)
 		at->line = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
 	if (p->kind == QUESTION_CHOICE)
 		at->list = (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols };
@@ -326,7 +338,7 @@ static void draw_small(struct prompt *p, struct grid *g, const struct prompt_lay
 {
 	for (int col = 0; col < g->cols; col++)
 		grid_put(g, at->box.row, col, STYLE_FOCUS, ' ');
-	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, p->title);
+	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, *p->trouble ? p->trouble : p->title);
 	if (at->line.width)
 		draw_prompt_line(p, g, at->line);
 	else if (at->list.rows && filtered_choice(p, p->chosen))
@@ -358,7 +370,8 @@ void prompt_draw(struct prompt *p, struct grid *g)
 		for (int col = 0; col < at.box.cols; col++)
 			grid_put(g, at.box.row + row, at.box.col + col, STYLE_NORMAL, ' ');
 	draw_box(g, at.box, p->title, true);
-	draw_text(g, at.foot.row, at.foot.col, at.foot.width, at.foot.style, foot_of(p));
+	draw_text(g, at.foot.row, at.foot.col, at.foot.width, *p->trouble ? STYLE_BAD : STYLE_DIM,
+		  *p->trouble ? p->trouble : foot_of(p));
 	if (at.line.width)
 		draw_prompt_line(p, g, at.line);
 	else

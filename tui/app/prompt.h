@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "tui/term/edit.h"
@@ -22,6 +23,7 @@
 
 enum question_kind {
 	QUESTION_LINE,	 /* a line of text; the answer is the line */
+	QUESTION_FILTER, /* the same; the answer is a valid text of text_filter.h */
 	QUESTION_YES_NO, /* the answer is "yes", or NULL for no */
 	QUESTION_CHOICE, /* a list; typed text filters it; the answer is one of the choices */
 	QUESTION_TEXT,	 /* a text to read; the answer is NULL */
@@ -31,7 +33,7 @@ struct question {
 	enum question_kind kind;
 	int id;		   /* passed to the view's answer(); any number */
 	const char *title; /* "Stop the run demo?" */
-	/* LINE: the initial text; others: explanation, lines separated by \n; NULL: none */
+	/* LINE, FILTER: the initial text; others: explanation, lines separated by \n; NULL: none */
 	const char *text;
 	const char *const *choices; /* CHOICE: the choices */
 	size_t n_choices;
@@ -51,11 +53,13 @@ struct prompt {
 	char *title, *text; /* owned */
 	char **choices;	    /* owned */
 	size_t n_choices;
-	struct edit line; /* typed text: the line, or the filter of the choices */
-	size_t chosen;	  /* index among the choices that match the filter */
-	int top;	  /* TEXT: first visible line */
-	bool clicked;	  /* YES_NO: yes was clicked, which does not answer */
-	char *answer;	  /* owned; NULL: cancelled */
+	struct edit line;	   /* typed text: the line, or the filter of the choices */
+	struct text_filter filter; /* the latest valid filter */
+	size_t chosen;		   /* index among the choices that match the filter */
+	int top;		   /* TEXT: first visible line */
+	bool clicked;		   /* YES_NO: yes was clicked, which does not answer */
+	char trouble[120];	   /* FILTER, CHOICE: why the line is no filter; "": it is one */
+	char *answer;		   /* owned; NULL: cancelled */
 };
 
 /* Open a question, copied; replaces an open one. ERR_NOMEM: no question is open. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/term/draw.h"
@@ -12,9 +13,9 @@
 #define KEYS_BYTES 64
 
 struct help {
-	int top;	 /* first visible line */
-	int page;	 /* visible lines at the last draw */
-	char filter[48]; /* only actions whose help or name contains this text */
+	int top;		   /* first visible line */
+	int page;		   /* visible lines at the last draw */
+	struct text_filter filter; /* of the help and names of actions */
 };
 
 /* A line of the help: a heading, an action, or a blank line. */
@@ -25,9 +26,10 @@ struct help_line {
 
 #define MAX_LINES (ACTION_COUNT + 12)
 
-static bool help_filter_matches(enum action a, const char *filter)
+static bool help_filter_matches(enum action a, const struct text_filter *filter)
 {
-	return strcasestr(action_infos[a].help, filter) || strcasestr(action_infos[a].name, filter);
+	return text_filter_matches(filter, action_infos[a].help) ||
+	       text_filter_matches(filter, action_infos[a].name);
 }
 
 /*
@@ -61,8 +63,8 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 	return n > 0;
 }
 
-static int add_group(struct help_line *lines, int n, const char *group, const char *filter,
-		     const struct app_context *w)
+static int add_group(struct help_line *lines, int n, const char *group,
+		     const struct text_filter *filter, const struct app_context *w)
 {
 	int first = n;
 	char keys[KEYS_BYTES];
@@ -85,11 +87,11 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 static int lines_for(const struct help *h, const struct app_context *w,
 		     struct help_line lines[MAX_LINES])
 {
-	int n = w->view ? add_group(lines, 0, w->view, h->filter, w) : 0;
+	int n = w->view ? add_group(lines, 0, w->view, &h->filter, w) : 0;
 
-	n = add_group(lines, n, "Panes", h->filter, w);
-	n = add_group(lines, n, "Plots", h->filter, w);
-	return add_group(lines, n, "Workbench", h->filter, w);
+	n = add_group(lines, n, "Panes", &h->filter, w);
+	n = add_group(lines, n, "Plots", &h->filter, w);
+	return add_group(lines, n, "Workbench", &h->filter, w);
 }
 
 static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
@@ -114,12 +116,13 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 	struct help *h = state;
 	struct rect r = layout_inside(body);
 	struct help_line lines[MAX_LINES];
-	char title[80];
+	char title[TEXT_FILTER_BYTES + 20];
 	int n = lines_for(h, w, lines);
 
 	h->page = MAX(r.rows, 1);
 	h->top = MAX(MIN(h->top, n - r.rows), 0);
-	snprintf(title, sizeof(title), *h->filter ? "keys with \"%s\"" : "keys", h->filter);
+	snprintf(title, sizeof(title), *h->filter.text ? "keys with \"%s\"" : "keys",
+		 h->filter.text);
 	draw_box(g, body, title, false);
 	if (!n)
 		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
@@ -135,9 +138,9 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 
 	switch (action) {
 	case ACTION_HELP_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .title = "keys whose help contains",
-						   .text = h->filter });
+						   .text = h->filter.text });
 		break;
 	case ACTION_DOWN:
 		h->top++;
@@ -170,12 +173,20 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 static unsigned help_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct help *h = state;
+	struct err ignored;
 
 	(void)w;
 	(void)question;
-	snprintf(h->filter, sizeof(h->filter), "%s", text ? text : "");
-	h->top = 0;
+	if (text && !text_filter_set(&h->filter, text, &ignored))
+		h->top = 0;
 	return REACT_REDRAW;
+}
+
+static void help_close(void *state)
+{
+	struct help *h = state;
+
+	text_filter_clear(&h->filter);
 }
 
 static const enum action help_hints[] = {
@@ -188,6 +199,7 @@ const struct view view_help = {
 	.state_size = sizeof(struct help),
 	.act = help_act,
 	.draw = help_draw,
+	.close = help_close,
 	.answer = help_answer,
 	.hints = help_hints,
 };

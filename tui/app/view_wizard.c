@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
@@ -23,7 +24,7 @@ struct form {
 	size_t chosen;	  /* index of the chosen row of z */
 	size_t top;	  /* first visible line */
 	int page;
-	char filter[64];  /* "": all rows */
+	struct text_filter filter;
 	struct rect list; /* position of the list at the last draw, for the mouse */
 };
 
@@ -47,6 +48,7 @@ static void form_close(void *state)
 
 	wizard_free(f->z);
 	free(f->lines);
+	text_filter_clear(&f->filter);
 }
 
 /* ---- rows ---- */
@@ -55,7 +57,8 @@ static bool form_filter_matches(const struct form *f, size_t i)
 {
 	const struct wizard_row *r = &f->z->rows[i];
 
-	return strstr(r->label, f->filter) || (r->option.help && strstr(r->option.help, f->filter));
+	return text_filter_matches(&f->filter, r->label) ||
+	       (r->option.help && text_filter_matches(&f->filter, r->option.help));
 }
 
 /* Move the chosen row by n matching rows (n < 0: up), as far as possible. */
@@ -143,10 +146,9 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 	struct form *f = state;
 	struct err e = { 0 };
 
-	if (question == ASK_FILTER) {
-		snprintf(f->filter, sizeof(f->filter), "%s", text ? text : "");
+	if (question == ASK_FILTER && text && !text_filter_set(&f->filter, text, &e))
 		choose_first_row(f);
-	} else if (text && wizard_set(f->z, f->chosen, text, &e)) {
+	else if (question != ASK_FILTER && text && wizard_set(f->z, f->chosen, text, &e)) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	}
 	return REACT_REDRAW;
@@ -228,10 +230,10 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		buf_free(&line);
 		break;
 	case ACTION_FORM_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "options that contain",
-						   .text = f->filter });
+						   .text = f->filter.text });
 		break;
 	case ACTION_BACK:
 	case ACTION_QUIT:

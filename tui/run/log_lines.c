@@ -1,7 +1,6 @@
 /* log_lines.c - draws lines of the log; see log_lines.h. */
 #include "tui/run/log_lines.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,25 +40,16 @@ const char *log_clock(char out[NUMBER_TEXT_BYTES], double t)
 	return out;
 }
 
-const char *log_find(const char *text, const char *find)
-{
-	if (!find || !*find)
-		return NULL;
-	for (const char *c = find; *c; c++)
-		if (isupper((unsigned char)*c))
-			return strstr(text, find);
-	return strcasestr(text, find);
-}
-
 /* Draw the text, then the matches of find over it, marked. */
 static void draw_found_text(struct grid *g, struct span at, const char *text, int left,
-			    const char *find)
+			    const struct text_filter *find)
 {
 	const char *found = text;
-	size_t n = find ? strlen(find) : 0;
+	size_t n = 0;
 
 	draw_text_from(g, at, text, left);
-	for (int i = 0; i < 16 && n && (found = log_find(found, find)); i++, found += n) {
+	for (int i = 0; i < 16 && find && (found = text_filter_find(find, found, &n));
+	     i++, found += n) {
 		char before[HISTORY_TEXT];
 		struct span here = at;
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "data/text/text_filter.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
@@ -17,20 +18,14 @@ enum style log_style(enum history_kind kind);
 /* One row of the log. */
 struct log_row {
 	const struct history_line *line;
-	double first_t;	  /* start of the run in unix seconds; NaN: show the UTC clock */
-	int left;	  /* columns of the text scrolled out at the left */
-	const char *find; /* search text to mark; NULL or "": none */
+	double first_t; /* start of the run in unix seconds; NaN: show the UTC clock */
+	int left;	/* columns of the text scrolled out at the left */
+	const struct text_filter *find; /* matches to mark; NULL: none */
 	bool selected;
 };
 void log_draw_row(struct grid *g, struct rect r, const struct log_row *row);
 
 /* Date and time in UTC, "12-24 12:03:05"; "-" if unknown. */
 const char *log_clock(char out[NUMBER_TEXT_BYTES], double t);
-
-/*
- * The first match of find in text, ignoring case unless find has a capital. NULL: no match, or find
- * is empty.
- */
-const char *log_find(const char *text, const char *find);
 
 #endif

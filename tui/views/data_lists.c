@@ -89,10 +89,10 @@ static void dropped_title(const struct corpus_details *b, const struct data_view
 {
 	char n[NUMBER_TEXT_BYTES];
 
-	snprintf(out, size, "%s, %s%s%s",
+	snprintf(out, size, "%s, %s%s%.120s",
 		 s->rule == CLEAN_KEEP ? "all rules" : clean_rule_name(s->rule),
 		 format_count(n, b->ledger ? (int64_t)drop_rows_n(b->ledger) : -1),
-		 *s->dropped_word ? ", with " : "", s->dropped_word);
+		 *s->dropped_filter.text ? ", with " : "", s->dropped_filter.text);
 	if (b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		size_t len = strlen(out);
 
@@ -165,14 +165,14 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 	size_t n = data_rows(b, s), top = list_widget_top(l, n, in.rows);
 	char title[200], count[NUMBER_TEXT_BYTES];
 
-	snprintf(title, sizeof(title), "%s pieces%s%s", format_count(count, (int64_t)n),
-		 *s->piece_word ? " with " : "", s->piece_word);
+	snprintf(title, sizeof(title), "%s pieces%s%.150s", format_count(count, (int64_t)n),
+		 *s->piece_filter.text ? " with " : "", s->piece_filter.text);
 	draw_box(g, r, title, true);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
 		size_t at = top + (size_t)i;
 
 		draw_piece(g, in, in.row + i, b->vocab,
-			   *s->piece_word ? s->pieces[at] : (int32_t)at, at == l->at);
+			   *s->piece_filter.text ? s->pieces[at] : (int32_t)at, at == l->at);
 	}
 	list_widget_draw_place(g, r, l, n);
 	if (!n)

@@ -18,9 +18,9 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 	case DATA_DROPPED:
 		return b->ledger ? drop_rows_n(b->ledger) : 0;
 	case DATA_VOCABULARY:
-		return !b->vocab	? 0
-		       : *s->piece_word ? s->n_pieces
-					: (size_t)vocab_real_size(b->vocab);
+		return !b->vocab	       ? 0
+		       : *s->piece_filter.text ? s->n_pieces
+					       : (size_t)vocab_real_size(b->vocab);
 	case DATA_SPLIT:
 		return s->trace.n;
 	default:

@@ -2,6 +2,7 @@
 #ifndef WERKBANK_TUI_VIEWS_DATA_PANES_H
 #define WERKBANK_TUI_VIEWS_DATA_PANES_H
 
+#include "data/text/text_filter.h"
 #include "tui/run/corpus_details.h"
 #include "tui/term/edit.h"
 #include "tui/term/grid.h"
@@ -13,8 +14,8 @@ struct data_view_state {
 	enum data_pane front;
 	struct list_widget lists[DATA_PANES];
 	enum clean_rule rule; /* CLEAN_KEEP: all rules */
-	char dropped_word[101], piece_word[101];
-	/* indices of vocabulary entries that contain piece_word; unused if it is "" */
+	struct text_filter dropped_filter, piece_filter;
+	/* indices of vocabulary entries that match piece_filter; unused without it */
 	int32_t *pieces; /* owned */
 	size_t n_pieces, cap_pieces;
 	/* splitting a sentence */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/plot/plot_viewport.h"
@@ -22,8 +23,8 @@ struct compare_view {
 	struct plot_viewport viewport;
 	struct list_widget lists[COMPARE_PANES];
 	enum compare_pane focus;
-	int left;	 /* columns of runs scrolled out at the left */
-	char wanted[60]; /* last search text */
+	int left;		   /* columns of runs scrolled out at the left */
+	struct text_filter wanted; /* the last search */
 };
 
 /* Style and pen of the first, second, … chosen run, distinct without colour. */
@@ -53,6 +54,7 @@ static void compare_close(void *state)
 	struct compare_view *c = state;
 
 	comparison_free(&c->comparison);
+	text_filter_clear(&c->wanted);
 }
 
 static unsigned compare_look(void *state, struct app_context *w)
@@ -139,10 +141,10 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		next_axis(c);
 		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COMPARE_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
 						   .title = "next run whose name contains",
-						   .text = c->wanted });
+						   .text = c->wanted.text });
 		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
 		export_table(c, w);
@@ -168,16 +170,17 @@ static unsigned compare_answer(void *state, struct app_context *w, int question,
 {
 	struct compare_view *c = state;
 	struct list_widget *l = &c->lists[COMPARE_LIST];
+	struct err ignored;
 
 	(void)question;
 	if (!text || !*text)
 		return REACT_REDRAW;
-	snprintf(c->wanted, sizeof(c->wanted), "%s", text);
+	text_filter_set(&c->wanted, text, &ignored);
 	c->focus = COMPARE_LIST;
 	for (size_t i = 1; i <= c->comparison.n; i++) {
 		size_t at = (l->at + i) % c->comparison.n;
 
-		if (strcasestr(c->comparison.runs[at].name, text)) {
+		if (text_filter_matches(&c->wanted, c->comparison.runs[at].name)) {
 			l->at = at;
 			return REACT_REDRAW;
 		}

@@ -41,6 +41,8 @@ static void data_close(void *state)
 	workspace_index_free(&d->ws_index);
 	corpus_details_close(&d->details);
 	free(d->view_state.pieces);
+	text_filter_clear(&d->view_state.dropped_filter);
+	text_filter_clear(&d->view_state.piece_filter);
 	edit_close(&d->view_state.line);
 	line_pieces_free(&d->view_state.line_pieces);
 	bpe_trace_free(&d->view_state.trace);
@@ -71,7 +73,9 @@ static void forget_positions(struct data_view *d)
 
 	memset(s->lists, 0, sizeof(s->lists));
 	s->rule = CLEAN_KEEP;
-	s->dropped_word[0] = s->piece_word[0] = s->split_trouble[0] = 0;
+	text_filter_clear(&s->dropped_filter);
+	text_filter_clear(&s->piece_filter);
+	s->split_trouble[0] = 0;
 	s->n_pieces = s->word = 0;
 	s->line_pieces.n_words = 0;
 	bpe_trace_clear(&s->trace);
@@ -121,7 +125,7 @@ static void find_vocab_pieces(struct data_view *d)
 
 	s->n_pieces = 0;
 	for (int32_t id = 0; d->details.vocab && id < vocab_real_size(d->details.vocab); id++)
-		if (strstr(vocab_piece(d->details.vocab, id), s->piece_word) &&
+		if (text_filter_matches(&s->piece_filter, vocab_piece(d->details.vocab, id)) &&
 		    !mem_grow(&s->pieces, &s->cap_pieces, s->n_pieces + 1, sizeof(*s->pieces),
 			      &ignored))
 			s->pieces[s->n_pieces++] = id;
@@ -130,7 +134,8 @@ static void find_vocab_pieces(struct data_view *d)
 static void filter_ledger(struct data_view *d)
 {
 	if (d->details.ledger)
-		drop_rows_filter(d->details.ledger, d->view_state.rule, d->view_state.dropped_word);
+		drop_rows_filter(d->details.ledger, d->view_state.rule,
+				 &d->view_state.dropped_filter);
 	d->view_state.lists[DATA_DROPPED] = (struct list_widget){ 0 };
 }
 
@@ -241,15 +246,15 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_WORD,
 						   .title = "only pairs that contain",
-						   .text = s->dropped_word });
+						   .text = s->dropped_filter.text });
 	else if (s->front == DATA_VOCABULARY)
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_PIECE,
 						   .title = "only pieces that contain",
-						   .text = s->piece_word });
+						   .text = s->piece_filter.text });
 	return REACT_REDRAW;
 }
 
@@ -269,8 +274,9 @@ static void copy_shown(const struct data_view *d, struct app_context *w)
 	} else if (s->front == DATA_SPLIT) {
 		buf_add_str(&text, buf_text(&s->line_pieces.pieces));
 	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->details, s)) {
-		buf_add_str(&text, vocab_piece(d->details.vocab,
-					       *s->piece_word ? s->pieces[at] : (int32_t)at));
+		buf_add_str(&text,
+			    vocab_piece(d->details.vocab,
+					*s->piece_filter.text ? s->pieces[at] : (int32_t)at));
 	}
 	if (text.len)
 		context_copy_text(w, buf_text(&text));
@@ -359,16 +365,17 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 {
 	struct data_view *d = state;
 	struct data_view_state *s = &d->view_state;
+	struct err ignored;
 
 	if (!text)
 		return REACT_REDRAW;
 	if (question == ASK_CORPUS) {
 		snprintf(w->corpus, sizeof(w->corpus), "%s", text);
 	} else if (question == ASK_WORD) {
-		snprintf(s->dropped_word, sizeof(s->dropped_word), "%.100s", text);
+		text_filter_set(&s->dropped_filter, text, &ignored);
 		filter_ledger(d);
 	} else if (question == ASK_PIECE) {
-		snprintf(s->piece_word, sizeof(s->piece_word), "%.100s", text);
+		text_filter_set(&s->piece_filter, text, &ignored);
 		s->lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
 		find_vocab_pieces(d);
 	}

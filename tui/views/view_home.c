@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -35,8 +36,8 @@ struct home {
 	bool moved; /* the user moved to a step: keep it chosen */
 	enum home_pane focus;
 	struct list_widget lists[HOME_PANES];
-	char filter[60];	/* filter of corpora and runs; "": all */
-	size_t *corpora, *runs; /* owned: indices of the entries that match the filter */
+	struct text_filter filter; /* of corpora and runs, by name */
+	size_t *corpora, *runs;	   /* owned: indices of the entries that match the filter */
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
 	char host[160]; /* description of this host, one line */
 	double host_seen;
@@ -49,6 +50,7 @@ static void home_close(void *state)
 	struct home *h = state;
 
 	workspace_index_free(&h->ws_index);
+	text_filter_clear(&h->filter);
 	free(h->corpora);
 	free(h->runs);
 }
@@ -76,23 +78,18 @@ static void read_host_load(struct home *h, const struct app_context *w)
 		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 
-static bool home_filter_matches(const struct home *h, const char *name)
-{
-	return !*h->filter || strcasestr(name, h->filter);
-}
-
 static void apply_home_filter(struct home *h)
 {
 	struct err ignored;
 
 	h->n_corpora = h->n_runs = 0;
 	for (size_t i = 0; i < h->ws_index.n_corpora; i++)
-		if (home_filter_matches(h, h->ws_index.corpora[i].name) &&
+		if (text_filter_matches(&h->filter, h->ws_index.corpora[i].name) &&
 		    !mem_grow(&h->corpora, &h->cap_corpora, h->n_corpora + 1, sizeof(*h->corpora),
 			      &ignored))
 			h->corpora[h->n_corpora++] = i;
 	for (size_t i = 0; i < h->ws_index.n_runs; i++)
-		if (home_filter_matches(h, h->ws_index.runs[i].status.name) &&
+		if (text_filter_matches(&h->filter, h->ws_index.runs[i].status.name) &&
 		    !mem_grow(&h->runs, &h->cap_runs, h->n_runs + 1, sizeof(*h->runs), &ignored))
 			h->runs[h->n_runs++] = i;
 }
@@ -312,10 +309,10 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		copy_command(h, w);
 		return REACT_REDRAW;
 	case ACTION_HOME_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "only names that contain",
-						   .text = h->filter });
+						   .text = h->filter.text });
 		return REACT_REDRAW;
 	default:
 		return REACT_UNKNOWN;
@@ -325,12 +322,13 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 static unsigned home_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct home *h = state;
+	struct err ignored;
 
 	if (question == ASK_STOP_JOB && text)
 		jobs_stop(w->jobs, h->job_shown);
 	if (question != ASK_FILTER || !text)
 		return REACT_REDRAW;
-	snprintf(h->filter, sizeof(h->filter), "%s", text);
+	text_filter_set(&h->filter, text, &ignored);
 	apply_home_filter(h);
 	return REACT_REDRAW;
 }
@@ -507,7 +505,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 		draw_text(g, in.row + in.rows - 1, in.col + 2, in.cols - 2, STYLE_BAD, trouble);
 	else if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
-			  *h->filter && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
+			  *h->filter.text && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
 	list_widget_draw_place(g, box, &h->lists[pane], n);
 }
 
@@ -530,10 +528,10 @@ static void home_draw(void *state, struct grid *g, struct rect body, const struc
 
 		col += draw_text(g, r[0].row, col, right - col, STYLE_DIM, "workspace ");
 		col += draw_text(g, r[0].row, col, right - col, STYLE_BRIGHT, w->workspace);
-		if (*h->filter) {
+		if (*h->filter.text) {
 			col += draw_text(g, r[0].row, col, right - col, STYLE_DIM,
 					 "   names that contain ");
-			draw_text(g, r[0].row, col, right - col, STYLE_WARN, h->filter);
+			draw_text(g, r[0].row, col, right - col, STYLE_WARN, h->filter.text);
 		}
 	}
 	if (r[0].rows > 1)

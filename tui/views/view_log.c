@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/run/log_lines.h"
@@ -11,7 +12,6 @@
 #include "tui/views/csv_export.h"
 
 #define LEFT_STRIDE 8
-#define MAX_FIND    120
 
 enum { ASK_SEARCH = 1, ASK_ONLY };
 
@@ -30,16 +30,25 @@ static const struct {
 };
 
 struct log_view {
-	size_t filter;			     /* index into filters[] */
-	char find[MAX_FIND], only[MAX_FIND]; /* "": none */
-	bool clock;			     /* UTC clock instead of time since the start */
-	bool follow;			     /* the last line stays chosen when lines arrive */
-	int chosen, top, left, page;	     /* chosen and top are indices of matching lines */
-	int first_row;			     /* screen row of the first line, for the mouse */
+	size_t filter; /* index into filters[] */
+	struct text_filter find, only;
+	bool clock;		     /* UTC clock instead of time since the start */
+	bool follow;		     /* the last line stays chosen when lines arrive */
+	int chosen, top, left, page; /* chosen and top are indices of matching lines */
+	int first_row;		     /* screen row of the first line, for the mouse */
 };
+
+static void log_close(void *state)
+{
+	struct log_view *v = state;
+
+	text_filter_clear(&v->find);
+	text_filter_clear(&v->only);
+}
 
 static void init_log_view(struct log_view *v)
 {
+	log_close(v);
 	*v = (struct log_view){ .follow = true, .page = 10 };
 }
 
@@ -60,11 +69,17 @@ static unsigned log_update(void *state, struct app_context *w)
 
 /* ---- matching lines ---- */
 
+/* Whether the text of a line or its kind matches. */
+static bool log_line_matches(const struct text_filter *f, const struct history_line *l)
+{
+	return text_filter_matches(f, l->text) || text_filter_matches(f, log_kind_name(l->kind));
+}
+
 static bool log_filter_matches(const struct log_view *v, const struct history_line *l)
 {
 	if (!(filters[v->filter].kinds & BIT(l->kind)))
 		return false;
-	return !*v->only || log_find(l->text, v->only) || log_find(log_kind_name(l->kind), v->only);
+	return log_line_matches(&v->only, l);
 }
 
 static int count_log_lines(const struct log_view *v, const struct run_history *h)
@@ -95,19 +110,19 @@ static void find_next(struct log_view *v, struct app_context *w, int way)
 	const struct run_history *h = w->history;
 	int all = count_log_lines(v, h);
 
-	if (!*v->find || !all)
+	if (!*v->find.text || !all)
 		return;
 	for (int i = 1; i <= all; i++) {
 		int at = ((v->chosen + way * i) % all + all) % all;
 		const struct history_line *l = filtered_log_line(v, h, at);
 
-		if (log_find(l->text, v->find) || log_find(log_kind_name(l->kind), v->find)) {
+		if (log_line_matches(&v->find, l)) {
 			v->chosen = at;
 			v->follow = at == all - 1;
 			return;
 		}
 	}
-	context_notify(w, STYLE_WARN, "no line contains \"%s\"", v->find);
+	context_notify(w, STYLE_WARN, "no line contains \"%s\"", v->find.text);
 }
 
 /* ---- keys ---- */
@@ -122,7 +137,7 @@ static void move_log_line(struct log_view *v, const struct run_history *h, int l
 
 static void ask_log_text(struct app_context *w, int id, const char *title, const char *text)
 {
-	struct question q = { .kind = QUESTION_LINE, .id = id, .title = title, .text = text };
+	struct question q = { .kind = QUESTION_FILTER, .id = id, .title = title, .text = text };
 
 	context_ask(w, &q);
 }
@@ -222,10 +237,10 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 		v->clock = !v->clock;
 		break;
 	case ACTION_LOG_SEARCH:
-		ask_log_text(w, ASK_SEARCH, "Search for", v->find);
+		ask_log_text(w, ASK_SEARCH, "Search for", v->find.text);
 		break;
 	case ACTION_LOG_ONLY:
-		ask_log_text(w, ASK_ONLY, "Only lines that contain", v->only);
+		ask_log_text(w, ASK_ONLY, "Only lines that contain", v->only.text);
 		break;
 	case ACTION_LOG_NEXT:
 		find_next(v, w, 1);
@@ -243,9 +258,9 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 		export_log(v, w);
 		break;
 	case ACTION_BACK:
-		if (!*v->find && !*v->only && !v->filter)
+		if (!*v->find.text && !*v->only.text && !v->filter)
 			return REACT_UNKNOWN;
-		*v->find = *v->only = 0;
+		log_close(v);
 		v->filter = 0;
 		break;
 	default:
@@ -257,13 +272,13 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 static unsigned log_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct log_view *v = state;
+	struct err ignored;
 
 	if (!text || !w->history)
 		return REACT_REDRAW;
 	if (question == ASK_ONLY)
-		snprintf(v->only, sizeof(v->only), "%s", text);
-	if (question == ASK_SEARCH) {
-		snprintf(v->find, sizeof(v->find), "%s", text);
+		text_filter_set(&v->only, text, &ignored);
+	if (question == ASK_SEARCH && !text_filter_set(&v->find, text, &ignored)) {
 		find_next(v, w, -1); /* start with the latest match */
 	}
 	return REACT_REDRAW;
@@ -298,10 +313,10 @@ static void draw_log_head(struct grid *g, struct rect box, const struct log_view
 		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "time", "UTC" };
 	if (v->filter)
 		pieces[n++] = (struct legend){ 0, STYLE_MARK, "filter", filters[v->filter].name };
-	if (*v->only)
-		pieces[n++] = (struct legend){ 0, STYLE_MARK, "only", v->only };
-	if (*v->find)
-		pieces[n++] = (struct legend){ 0, STYLE_MARK, "search", v->find };
+	if (*v->only.text)
+		pieces[n++] = (struct legend){ 0, STYLE_MARK, "only", v->only.text };
+	if (*v->find.text)
+		pieces[n++] = (struct legend){ 0, STYLE_MARK, "search", v->find.text };
 	if (h->bad_lines)
 		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records",
 					       format_count(bad, h->bad_lines) };
@@ -336,7 +351,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 		struct log_row row = { .line = history_line(h, i),
 				       .first_t = v->clock ? NAN : h->first_t,
 				       .left = v->left,
-				       .find = v->find };
+				       .find = &v->find };
 
 		if (!log_filter_matches(v, row.line) || at++ < v->top)
 			continue;
@@ -359,6 +374,7 @@ const struct view view_log = {
 	.update = log_update,
 	.act = log_act,
 	.draw = log_draw,
+	.close = log_close,
 	.mouse = log_mouse,
 	.answer = log_answer,
 	.hints = log_hints,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/run/run_history.h"
@@ -26,7 +27,7 @@ struct samples_view {
 	enum samples_against against;
 	size_t shown[SAMPLE_SENTENCES]; /* indices of sentences that match the filter */
 	size_t n_shown;
-	char filter[101];
+	struct text_filter filter;
 	bool follow; /* the newest checkpoint stays chosen */
 };
 
@@ -35,11 +36,11 @@ static void apply_samples_filter(struct samples_view *s)
 	s->n_shown = 0;
 	for (size_t i = 0; s->samples && i < s->samples->n; i++) {
 		const struct sample_sentence *x = &s->samples->sentences[i];
-		bool passes = !*s->filter || strcasestr(x->source, s->filter) ||
-			      strcasestr(x->reference, s->filter);
+		bool passes = text_filter_matches(&s->filter, x->source) ||
+			      text_filter_matches(&s->filter, x->reference);
 
 		for (size_t v = 0; v < x->n && !passes; v++)
-			passes = strcasestr(x->versions[v].hypothesis, s->filter) != NULL;
+			passes = text_filter_matches(&s->filter, x->versions[v].hypothesis);
 		if (passes)
 			s->shown[s->n_shown++] = i;
 	}
@@ -74,6 +75,7 @@ static void samples_close(void *state)
 	struct samples_view *s = state;
 
 	sample_history_free(s->samples);
+	text_filter_clear(&s->filter);
 }
 
 static unsigned samples_update(void *state, struct app_context *w)
@@ -170,10 +172,10 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		copy_sentence(s, w);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
 						   .title = "only sentences that contain",
-						   .text = s->filter });
+						   .text = s->filter.text });
 		return REACT_REDRAW;
 	default:
 		return move_list(s, s->focus, action);
@@ -183,11 +185,11 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 static unsigned samples_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct samples_view *s = state;
+	struct err ignored;
 
 	(void)w;
 	(void)question;
-	if (text) {
-		snprintf(s->filter, sizeof(s->filter), "%.100s", text);
+	if (text && !text_filter_set(&s->filter, text, &ignored)) {
 		apply_samples_filter(s);
 	}
 	return REACT_REDRAW;
@@ -253,7 +255,8 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 	size_t top = list_widget_top(l, s->n_shown, in.rows);
 	char title[140], number[NUMBER_TEXT_BYTES];
 
-	snprintf(title, sizeof(title), "sentences%s%s", *s->filter ? " with " : "", s->filter);
+	snprintf(title, sizeof(title), "sentences%s%.110s", *s->filter.text ? " with " : "",
+		 s->filter.text);
 	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
 		const struct sample_sentence *x = &s->samples->sentences[s->shown[top + (size_t)i]];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/text_filter.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
@@ -33,7 +34,7 @@ struct settings {
 	char trouble[300]; /* why the recipe could not be read */
 	struct conf defaults;
 	bool only_set; /* show only options that differ from the default */
-	char filter[64];
+	struct text_filter filter;
 	struct line lines[MAX_OPTIONS + 40];
 	int n, chosen, top, page;
 };
@@ -44,6 +45,7 @@ static void settings_close(void *state)
 
 	conf_free(&s->run);
 	conf_free(&s->defaults);
+	text_filter_clear(&s->filter);
 }
 
 static int settings_open(void *state, struct app_context *w, struct err *e)
@@ -79,8 +81,9 @@ static bool settings_filter_matches(const struct settings *s, const char *name)
 
 	if (!conf_find_row(name, &row) || (s->only_set && same_value(s, name)))
 		return false;
-	return strstr(name, s->filter) || strstr(conf_dashed(name, dashed), s->filter) ||
-	       strstr(row.help, s->filter);
+	return text_filter_matches(&s->filter, name) ||
+	       text_filter_matches(&s->filter, conf_dashed(name, dashed)) ||
+	       text_filter_matches(&s->filter, row.help);
 }
 
 static void add_settings_line(struct settings *s, enum line_kind kind, const char *name)
@@ -107,7 +110,7 @@ static void build_list(struct settings *s)
 
 	s->n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(own_lines); i++)
-		if (!*s->filter || strstr(own_lines[i].name, s->filter)) {
+		if (text_filter_matches(&s->filter, own_lines[i].name)) {
 			if (!s->n)
 				add_settings_line(s, LINE_HEADING, "workbench");
 			add_settings_line(s, own_lines[i].kind, own_lines[i].name);
@@ -224,11 +227,12 @@ static void change_settings_line(struct settings *s, struct app_context *w)
 static unsigned settings_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct settings *s = state;
+	struct err ignored;
 
 	if (question == ASK_THEME && text)
 		context_set_look(w, text, -1);
-	if (question == ASK_FILTER) {
-		snprintf(s->filter, sizeof(s->filter), "%s", text ? text : "");
+	if (question == ASK_FILTER && text) {
+		text_filter_set(&s->filter, text, &ignored);
 		build_list(s);
 	}
 	return REACT_REDRAW;
@@ -266,15 +270,15 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 		build_list(s);
 		break;
 	case ACTION_SETTINGS_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "options that contain",
-						   .text = s->filter });
+						   .text = s->filter.text });
 		break;
 	case ACTION_BACK:
-		if (!*s->filter)
+		if (!*s->filter.text)
 			return REACT_UNKNOWN;
-		*s->filter = 0;
+		text_filter_clear(&s->filter);
 		build_list(s);
 		break;
 	default:
@@ -377,7 +381,7 @@ static void draw_title(const struct settings *s, struct grid *g, struct rect r,
 	}
 	snprintf(text, sizeof(text), "%s%.100s%s%.70s%s", s->has_run ? "options of " : "",
 		 s->has_run ? w->run : "default values of all options",
-		 *s->filter ? "   that contain: " : "", s->filter,
+		 *s->filter.text ? "   that contain: " : "", s->filter.text,
 		 s->only_set ? "   only those that differ from the default" : "");
 	draw_text(g, r.row, r.col + 1, r.cols - 2, STYLE_DIM, text);
 }
