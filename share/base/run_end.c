@@ -34,8 +34,10 @@ void run_end_set(struct run_end *end, enum run_end_why why, const struct run_lim
 	snprintf(end->reason, sizeof(end->reason), "%s", run_ends[why].reason);
 	switch (why) {
 	case RUN_END_STEPS:
-		snprintf(end->text, n, "step %lld of %lld", (long long)limits->step,
-			 (long long)limits->steps);
+		snprintf(end->text, n,
+			 limits->step > limits->steps ? "%lld steps are made, %lld were planned"
+						      : "step %lld of %lld",
+			 (long long)limits->step, (long long)limits->steps);
 		break;
 	case RUN_END_MINUTES:
 		snprintf(end->text, n, "%.6g minute%s over", limits->minutes, are);
@@ -128,7 +130,7 @@ const char *run_end_longer(const struct run_end *end, const struct run_limits *l
 			   const char **option, char value[32])
 {
 	const double limit = end->why == RUN_END_MINUTES ? limits->minutes
-			     : end->why == RUN_END_STEPS ? (double)limits->steps
+			     : end->why == RUN_END_STEPS ? (double)MAX(limits->steps, limits->step)
 							 : (double)limits->patience;
 
 	*option = run_ends[end->why].longer;

@@ -327,6 +327,12 @@ TEST(run_end_names_the_option_that_goes_on)
 			check_str(value, cases[i].value);
 		}
 	}
+	/* resumed with fewer steps than the run has made */
+	run_end_set(&end, RUN_END_STEPS, &(struct run_limits){ .step = 60, .steps = 20 });
+	check_str(end.text, "60 steps are made, 20 were planned");
+	check_str(run_end_longer(&end, &(struct run_limits){ .step = 60, .steps = 20 }, &option,
+				 value),
+		  "120");
 	/* twice 0 steps would not train on */
 	run_end_set(&end, RUN_END_STEPS, &(struct run_limits){ .steps = 0 });
 	check(!run_end_longer(&end, &(struct run_limits){ .steps = 0 }, &option, value));
