@@ -180,6 +180,39 @@ void conf_explain(const char *name, struct buf *out);
 /* Choice number i of a detail "a|b|c" and its length *n; NULL past the end. Borrowed. */
 const char *conf_choice(const char *choices, int i, size_t *n);
 
+/* A row of commands.def. All borrowed. */
+struct conf_command_row {
+	const char *name, *arguments, *help;
+};
+
+/* Command number i, without those for calls between the programs; false: past the end. */
+bool conf_command_at(size_t i, struct conf_command_row *out);
+
+/* ---- completion of a command line ---- */
+
+/* A word that can stand at the end of a line; help is borrowed, "" for values. */
+struct conf_candidate {
+	char word[CONF_NAME_MAX + 8];
+	const char *help;
+};
+
+struct conf_candidates {
+	struct conf_candidate *items; /* owned */
+	size_t n, cap;
+	/* Names that can stand there too: runs, corpora, recipes or manifests. NULL: none. */
+	const char *names;
+	bool is_value; /* the word is the value of an option; no items and names: any text */
+};
+
+/*
+ * What can stand behind the words of a line, as the completion scripts offer it: words[0] is the
+ * command, word the begin of the last word ("" or "-" …). Unknown commands and options give no
+ * candidates. out is zeroed before; free it with conf_candidates_free(). ERR_NOMEM.
+ */
+int conf_complete_word(const char *const *words, size_t n, const char *word,
+		       struct conf_candidates *out, struct err *e);
+void conf_candidates_free(struct conf_candidates *c);
+
 /* ---- what users read ---- */
 
 /* The version and the built-in features. */

@@ -15,11 +15,6 @@
 
 /* ---- words to complete ---- */
 
-static bool is_hidden(const struct conf_command *cmd)
-{
-	return cmd->name[0] == '_';
-}
-
 /* Append "a|b|c" as "a b c", without words in capitals: they are placeholders. */
 static void add_choice_words(const char *choices, struct buf *out)
 {
@@ -38,7 +33,7 @@ static void add_command_names(struct buf *out)
 	const char *space = "";
 
 	for (size_t i = 0; i < conf_n_commands; i++)
-		if (!is_hidden(&conf_commands[i])) {
+		if (!conf_is_hidden(&conf_commands[i])) {
 			buf_printf(out, "%s%s", space, conf_commands[i].name);
 			space = " ";
 		}
@@ -54,8 +49,7 @@ static const struct {
 	{ "MANIFEST", "manifests" },
 };
 
-/* The kind of names that are values of an option; NULL: its values are no names. */
-static const char *names_of_option(const struct conf_option *o)
+const char *conf_names_of_option(const struct conf_option *o)
 {
 	if (!strcmp(o->name, "run") ||
 	    (o->kind == CONF_STR && !strncmp(o->detail, "RUN[:CHECKPOINT]", 16)))
@@ -63,11 +57,7 @@ static const char *names_of_option(const struct conf_option *o)
 	return strcmp(o->name, "corpus") ? NULL : "corpora";
 }
 
-/*
- * Argument i of a command: returns the kind of its names, or NULL. For an argument with choices,
- * appends them to choices. NULL and no choices: a file, or no such argument.
- */
-static const char *argument_at(const struct conf_command *cmd, int i, struct buf *choices)
+const char *conf_argument_at(const struct conf_command *cmd, int i, struct buf *choices)
 {
 	char words[200], *at, *word, *rest;
 
@@ -187,7 +177,7 @@ static void bash_values(struct buf *out)
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 
-		if (!conf_has_choices(o) && !names_of_option(o))
+		if (!conf_has_choices(o) && !conf_names_of_option(o))
 			continue;
 		buf_add_str(out, "\t");
 		bash_pattern(o, out);
@@ -196,7 +186,7 @@ static void bash_values(struct buf *out)
 			add_choice_words(o->detail, out);
 			buf_add_str(out, "' ;;\n");
 		} else {
-			buf_printf(out, ") kind=%s ;;\n", names_of_option(o));
+			buf_printf(out, ") kind=%s ;;\n", conf_names_of_option(o));
 		}
 	}
 	buf_add_str(out, "\tesac\n"
@@ -212,7 +202,7 @@ static void bash_command(const struct conf_command *cmd, struct buf *out)
 	buf_add_str(out, "' ;;\n");
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
-		const char *kind = argument_at(cmd, i, &choices);
+		const char *kind = conf_argument_at(cmd, i, &choices);
 
 		if (kind)
 			buf_printf(out, "\t\t%s:%d:*) kind=%s ;;\n", cmd->name, i, kind);
@@ -233,7 +223,7 @@ static void complete_bash(struct buf *out)
 			 "\telif [[ -z $words$kind ]]; then\n"
 			 "\t\tcase $command:$n:$cur in\n");
 	for (size_t i = 0; i < conf_n_commands; i++)
-		if (!is_hidden(&conf_commands[i]))
+		if (!conf_is_hidden(&conf_commands[i]))
 			bash_command(&conf_commands[i], out);
 	buf_add_str(
 		out,
@@ -265,8 +255,8 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 		buf_printf(out, ":%s:(", dashed);
 		add_choice_words(o->detail, out);
 		buf_add_char(out, ')');
-	} else if (names_of_option(o)) {
-		buf_printf(out, ":%s:_werkbank_names %s", dashed, names_of_option(o));
+	} else if (conf_names_of_option(o)) {
+		buf_printf(out, ":%s:_werkbank_names %s", dashed, conf_names_of_option(o));
 	} else {
 		buf_printf(out, ":%s:_files%s", dashed, strcmp(o->detail, "DIR") ? "" : " -/");
 	}
@@ -308,7 +298,7 @@ static void zsh_command(const struct conf_command *cmd, struct buf *out)
 			zsh_option(cmd, &conf_options[i], out);
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
-		const char *kind = argument_at(cmd, i, &choices);
+		const char *kind = conf_argument_at(cmd, i, &choices);
 
 		if (kind)
 			buf_printf(out, " \\\n\t\t'%d:%s:_werkbank_names %s'", i + 1, kind, kind);
@@ -338,7 +328,7 @@ static void complete_zsh(struct buf *out)
 		"}\n"
 		"if (( CURRENT == 2 )); then\n\tlocal -a commands=(\n");
 	for (size_t i = 0; i < conf_n_commands; i++) {
-		if (is_hidden(&conf_commands[i]))
+		if (conf_is_hidden(&conf_commands[i]))
 			continue;
 		buf_printf(out, "\t'%s:", conf_commands[i].name);
 		add_shell_quoted(out, conf_commands[i].help, true);
@@ -346,7 +336,7 @@ static void complete_zsh(struct buf *out)
 	}
 	buf_add_str(out, "\t)\n\t_describe command commands\n\treturn\nfi\ncase $words[2] in\n");
 	for (size_t c = 0; c < conf_n_commands; c++)
-		if (!is_hidden(&conf_commands[c]))
+		if (!conf_is_hidden(&conf_commands[c]))
 			zsh_command(&conf_commands[c], out);
 	buf_add_str(out, "esac\n");
 }
@@ -366,8 +356,8 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 		buf_add_str(out, " -x -a '");
 		add_choice_words(o->detail, out);
 		buf_add_char(out, '\'');
-	} else if (names_of_option(o)) {
-		buf_printf(out, " -x -a '(__werkbank_names %s)'", names_of_option(o));
+	} else if (conf_names_of_option(o)) {
+		buf_printf(out, " -x -a '(__werkbank_names %s)'", conf_names_of_option(o));
 	} else if (o->kind != CONF_BOOL) {
 		buf_add_str(out, " -r -F");
 	}
@@ -389,7 +379,7 @@ static void fish_command(const struct conf_command *cmd, struct buf *out)
 			fish_option(cmd, &conf_options[i], out);
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
-		const char *kind = argument_at(cmd, i, &choices);
+		const char *kind = conf_argument_at(cmd, i, &choices);
 
 		if (kind)
 			buf_printf(out,
@@ -452,7 +442,7 @@ static void complete_fish(struct buf *out)
 			 "\t$line[1] _names $folder $argv[1] 2>/dev/null\n"
 			 "end\n");
 	for (size_t c = 0; c < conf_n_commands; c++)
-		if (!is_hidden(&conf_commands[c]))
+		if (!conf_is_hidden(&conf_commands[c]))
 			fish_command(&conf_commands[c], out);
 }
 

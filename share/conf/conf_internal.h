@@ -60,6 +60,21 @@ bool conf_has_word(const char *words, const char *word);
 bool conf_has_choices(const struct conf_option *o);
 bool conf_is_choice(const struct conf_option *o, const char *value);
 
+/* Whether a command is for calls between the programs. */
+static inline bool conf_is_hidden(const struct conf_command *cmd)
+{
+	return cmd->name[0] == '_';
+}
+
+/* The kind of names ("runs") that are values of an option; NULL: its values are no names. */
+const char *conf_names_of_option(const struct conf_option *o);
+
+/*
+ * Argument i of a command: returns the kind of its names, or NULL. For an argument with choices,
+ * appends them to choices, separated by blanks. NULL and no choices: a file, or no such argument.
+ */
+const char *conf_argument_at(const struct conf_command *cmd, int i, struct buf *choices);
+
 /* The source of a value, and the name of the option in messages. */
 struct conf_source {
 	enum conf_rank rank;

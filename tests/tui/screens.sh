@@ -55,6 +55,7 @@ run demo
 screen run-24x80-ascii C --dump 24x80
 screen run-40x120-ascii C --dump 40x120
 screen help-24x80-ascii C --dump 24x80 --keys '?'
+screen palette-24x80-ascii C --dump 24x80 --keys ':eva'
 screen settings-24x80-ascii C --dump 24x80 --view settings --keys 'd'
 if test -n "$utf8"; then
 	screen run-24x80 $utf8 --dump 24x80
@@ -74,6 +75,13 @@ if test -n "$utf8"; then
 	screen settings-nothing-24x80 $utf8 --dump 24x80 --view settings --keys '/zzz<Enter>j<Enter>'
 	screen explain-24x80 $utf8 --dump 24x80 --view settings --keys '/warm<Enter><End><Enter>'
 	screen report-24x80 $utf8 --dump 24x80 --keys 'R<Wait><PageDown>'
+	screen palette-24x80 $utf8 --dump 24x80 --keys ':'
+	screen palette-search-24x80 $utf8 --dump 24x80 --keys ':eva'
+	screen palette-40x120 $utf8 --dump 40x120 --keys ':stop run<Down>'
+	screen palette-60x200 $utf8 --dump 60x200 --keys ':eval --b<Down><Down>'
+	screen palette-6x30 $utf8 --dump 6x30 --keys ':stop'
+	screen palette-value-24x80 $utf8 --dump 24x80 --keys ':train demo --preci<Tab>'
+	screen palette-wrong-24x80 $utf8 --dump 24x80 --keys ":eval 'a<Enter>"
 	screen choose-24x80 $utf8 --dump 24x80 --keys 'r'
 	screen themes-24x80 $utf8 --dump 24x80 --theme light --keys '9<Enter>s'
 fi

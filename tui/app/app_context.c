@@ -192,6 +192,7 @@ static int store_command(struct view_requests *requests, const char *title, cons
 	requests_clear_command(requests);
 	while (argv[n])
 		n++;
+	requests->shows_output = false;
 	requests->command_title = mem_strdup(title, e);
 	requests->command = mem_alloc(n + 1, sizeof(*requests->command), e);
 	for (size_t i = 0; requests->command && i < n; i++)
@@ -243,6 +244,28 @@ void context_run_in_workspace(struct app_context *w, const char *title, const ch
 	}
 	words[n] = NULL;
 	context_run_command(w, title, words);
+}
+
+void context_run_line(struct app_context *w, const char *title, const char *const *words)
+{
+	const char *argv[COMMAND_WORDS + 1] = { "werkbank" };
+	size_t n = 1;
+
+	for (size_t i = 0; words[i]; i++) {
+		assert(n < COMMAND_WORDS);
+		argv[n++] = words[i];
+	}
+	argv[n] = NULL;
+	if (conf_accepts_option(words[0], "workspace"))
+		context_run_in_workspace(w, title, argv);
+	else
+		context_run_command(w, title, argv);
+	w->requests->shows_output = true;
+}
+
+void context_act(struct app_context *w, enum action action)
+{
+	w->requests->action = action;
 }
 
 void context_open_wizard(struct app_context *w, const struct wizard_form *form)

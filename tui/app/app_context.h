@@ -16,6 +16,7 @@
 #include "share/base/util.h"
 #include "tui/app/prompt.h"
 #include "tui/term/grid.h"
+#include "tui/term/keys.h"
 #include "tui/term/theme.h"
 
 struct run_history;
@@ -101,6 +102,18 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 
 /* context_run_command() with "-C WORKSPACE" after the name of the command; at most 20 words. */
 void context_run_in_workspace(struct app_context *w, const char *title, const char *const *argv);
+
+/*
+ * context_run_command(), with "-C WORKSPACE" if the command takes it. words[0] is the command; at most
+ * 18 words. If the job ends within some seconds, its output is shown.
+ */
+void context_run_line(struct app_context *w, const char *title, const char *const *words);
+
+/*
+ * Carry out an action as its key does, in the tab in front. An action of another tab's group shows
+ * that tab first.
+ */
+void context_act(struct app_context *w, enum action action);
 
 /* Open the form of a command (wizard.h); with --readonly it only shows and copies the command. */
 struct wizard_form;

@@ -4,6 +4,7 @@
  *	$XDG_CONFIG_HOME/werkbank/keys		key map (keys.h)
  *	$XDG_CONFIG_HOME/werkbank/NAME.theme	themes (theme.h)
  *	$XDG_STATE_HOME/werkbank/workbench	saved state (saved_state.h)
+ *	$XDG_STATE_HOME/werkbank/commands	latest items of the palette (line_history.h)
  *	$XDG_STATE_HOME/werkbank/sentences	history of the translate console (line_history.h)
  *
  * Defaults of the variables: ~/.config, ~/.local/state.

@@ -17,7 +17,7 @@
 #include "tui/term/term.h"
 
 /* Questions that the workbench itself asks. */
-enum { ASK_LEAVE, ASK_RUN };
+enum { ASK_LEAVE, ASK_RUN, ASK_OUTPUT };
 
 struct tab_state {
 	void *state;	    /* owned; NULL: not open yet */
@@ -66,6 +66,8 @@ void app_view_end(const struct view *v, void *state);
 unsigned app_key(struct app *a, int key);
 unsigned app_paste(struct app *a, const char *text);
 unsigned app_mouse(struct app *a, const struct mouse *m);
+/* Carry out an action in the tab in front, or in the tab of its group. */
+unsigned app_act(struct app *a, enum action action);
 /* Pass an answer (NULL: cancelled) to the view that asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
 

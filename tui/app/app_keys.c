@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/util.h"
 #include "tui/app/frame.h"
@@ -16,11 +17,14 @@ static void start_command(struct app *a)
 {
 	struct view_requests *requests = a->requests;
 	struct err e = { 0 };
+	int id;
 
 	if (!requests->command)
 		return;
-	if (jobs_start(a->context.jobs, requests->command_title,
-		       (const char *const *)requests->command, a->context.now, &e) < 0)
+	id = jobs_start(a->context.jobs, requests->command_title,
+			(const char *const *)requests->command, a->context.now, &e);
+	requests->output_job = id > 0 && requests->shows_output ? id : 0;
+	if (id < 0)
 		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	else
 		context_notify(&a->context, STYLE_GOOD, "started: %s", requests->command_title);
@@ -113,6 +117,10 @@ static unsigned app_act_itself(struct app *a, enum action action)
 		return app_show_overlay(a, &view_help);
 	case ACTION_REPORT:
 		return app_show_overlay(a, &view_report);
+	case ACTION_PALETTE:
+		/* a form keeps what was typed into it */
+		return a->overlay == &view_wizard ? REACT_NOTHING
+						  : app_show_overlay(a, &view_palette);
 	case ACTION_REPAINT:
 		return REACT_REDRAW | REACT_REPAINT;
 	case ACTION_BACK:
@@ -158,6 +166,31 @@ static bool refuse_to_leave(struct app *a)
 	return *leave;
 }
 
+static unsigned view_act(struct app *a, const struct view *v, void *state, enum action action)
+{
+	unsigned reaction = v->act ? v->act(state, &a->context, action) : REACT_UNKNOWN;
+
+	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
+}
+
+unsigned app_act(struct app *a, enum action action)
+{
+	const char *group = action_infos[action].group;
+	struct tab_state *t;
+
+	for (int i = 0; i < TAB_COUNT; i++)
+		if (i != a->front && !strcmp(view_tabs[i]->name, group)) {
+			/* the view reads its data first: act at the end of the next update */
+			a->requests->action = action;
+			return app_show_tab(a, i);
+		}
+	t = &a->tabs[a->front];
+	if (!t->state)
+		return app_act_itself(a, action);
+	app_set_caller(a, a->front);
+	return view_act(a, view_tabs[a->front], t->state, action);
+}
+
 /* Pass a key to a view: as text if the view reads text, then as an action. */
 static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
 {
@@ -171,13 +204,9 @@ static unsigned view_key(struct app *a, const struct view *v, void *state, int k
 	}
 	if (action == ACTION_NONE)
 		return REACT_NOTHING;
-	if (v->act)
-		reaction = v->act(state, &a->context, action);
-	if (!(reaction & REACT_UNKNOWN))
-		return reaction;
 	if (action == ACTION_QUIT && v->start_typing && key_is_text(key) && refuse_to_leave(a))
 		return REACT_REDRAW;
-	return app_act_itself(a, action);
+	return view_act(a, v, state, action);
 }
 
 unsigned app_key(struct app *a, int key)
@@ -247,6 +276,8 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	if (state && v->mouse)
 		reaction = v->mouse(state, &a->context, m);
+	if (a->overlay && reaction & REACT_BACK)
+		return app_end_overlay(a) | app_execute_requests(a);
 	/* A view without mouse support scrolls by the wheel. */
 	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
 	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))

@@ -17,6 +17,7 @@
 
 #define FIRST_BUDGET_S 0.01
 #define READ_BUDGET_S  0.05 /* time for one read of the run's files, so that keys stay responsive */
+#define OUTPUT_MAX_S   10   /* a command of the palette that takes longer shows only a message */
 #define MESSAGE_MAX_S  8    /* a message stays at most this long */
 
 /* ---- tabs ---- */
@@ -158,6 +159,29 @@ static unsigned update_tab(struct app *a, int tab)
 	return view_tabs[tab]->update(t->state, &a->context) & ~(unsigned)REACT_REDRAW;
 }
 
+/* Show the output of a command of the palette, if it ended while nothing else was opened. */
+static void show_ended_job(struct app *a)
+{
+	const struct job *job = jobs_find(a->context.jobs, a->requests->output_job);
+	struct buf text = { 0 };
+
+	if (!job || job->state == JOB_RUNNING)
+		return;
+	a->requests->output_job = 0;
+	if (job->ended - job->started > OUTPUT_MAX_S || a->requests->prompt.open || a->overlay) {
+		context_notify(&a->context, job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD,
+			       "%s: %s  %s", job_state_name(job->state), job->title, job->last);
+		return;
+	}
+	jobs_output_text(job, &text);
+	app_set_caller(a, CALLER_APP);
+	context_ask(&a->context, &(struct question){ .kind = QUESTION_TEXT,
+						     .id = ASK_OUTPUT,
+						     .title = job->title,
+						     .text = buf_text(&text) });
+	buf_free(&text);
+}
+
 /* Update all open tabs, the one in front first. */
 unsigned app_update(struct app *a)
 {
@@ -169,6 +193,8 @@ unsigned app_update(struct app *a)
 	reaction |= update_history(a);
 	if (jobs_update(w->jobs, w->now))
 		a->requests->news |= NEWS_JOBS;
+	if (a->requests->output_job)
+		show_ended_job(a);
 	news = a->requests->news;
 	a->requests->news = 0;
 	if (news)
@@ -231,12 +257,14 @@ void app_draw(struct app *a)
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
 	set_grid_clip(&a->grid, frame.body); /* no view can draw over the frame */
-	if (a->overlay)
-		v->draw(a->overlay_state, &a->grid, frame.body, w);
+	if (a->overlay && !a->overlay->is_box)
+		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
-		v->draw(t->state, &a->grid, frame.body, w);
+		view_tabs[a->front]->draw(t->state, &a->grid, frame.body, w);
 	else
 		draw_view_error(&a->grid, frame.body, t->trouble.text);
+	if (a->overlay && a->overlay->is_box)
+		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
 	set_grid_clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);
@@ -311,6 +339,12 @@ unsigned app_execute_requests(struct app *a)
 			v->start_typing(a->tabs[a->front].state);
 	}
 	requests->show_tab = -1;
+	if (requests->action != ACTION_NONE) {
+		enum action action = requests->action;
+
+		requests->action = ACTION_NONE;
+		reaction |= app_act(a, action);
+	}
 	if (requests->wizard)
 		reaction |= app_show_overlay(a, &view_wizard);
 	if (*requests->new_theme || requests->mouse >= 0)

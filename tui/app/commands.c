@@ -1,7 +1,6 @@
 /* commands.c - runs the program's own commands or starts sister programs; see commands.h. */
 #include "tui/app/commands.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "tui/app/app.h"
+#include "tui/app/completion_names.h"
 #include "tui/app/text_commands.h"
 #include "tui/run/status.h"
 
@@ -144,61 +144,21 @@ static int command_completion(const struct conf *c, struct err *e)
 	return write_stdout(&text, e);
 }
 
-/* List the names in a folder that end in suffix, without it; a missing folder is empty. */
-static void list_names(const char *folder, const char *suffix, struct buf *out)
-{
-	struct dirent **found = NULL;
-	int n = scandir(folder, &found, NULL, alphasort);
-
-	for (int i = 0; i < n; i++) {
-		char *name = found[i]->d_name;
-		struct err ignored;
-
-		if (text_ends_with(name, suffix)) {
-			name[strlen(name) - strlen(suffix)] = 0;
-			if (!paths_check_name("file", name, &ignored))
-				buf_printf(out, "%s\n", name);
-		}
-		free(found[i]);
-	}
-	free(found);
-}
-
 /* For shell completion: missing folders are no error. */
 static int command_names(const struct conf *c, struct err *e)
 {
-	static const struct {
-		const char *kind, *shipped, *suffix;
-	} kinds[] = {
-		{ "runs", NULL, "" },
-		{ "corpora", NULL, "" },
-		{ "recipes", "recipes", ".ini" },
-		{ "manifests", "corpora", ".manifest" },
-	};
-	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
+	char *workspace = paths_workspace(c->workspace, e);
+	struct workspace_names names;
 	struct buf text = { 0 };
-	int rc = workspace ? err_set(e, ERR_USAGE,
-				     "'%s' is not runs, corpora, recipes or "
-				     "manifests",
-				     c->arguments[0])
-			   : e->code;
+	int rc = workspace ? completion_names_list(&names, workspace, c->arguments[0], e) : e->code;
 
-	for (size_t i = 0; workspace && i < ARRAY_LEN(kinds); i++) {
-		if (strcmp(kinds[i].kind, c->arguments[0]))
-			continue;
-		folder = kinds[i].shipped ? paths_shipped(kinds[i].shipped, e)
-					  : file_path(e, "%s/%s", workspace, kinds[i].kind);
-		rc = folder ? 0 : e->code;
-		if (folder)
-			list_names(folder, kinds[i].suffix, &text);
-		break;
-	}
-	free(folder);
 	free(workspace);
-	if (!rc)
-		return write_stdout(&text, e);
-	buf_free(&text);
-	return rc;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < names.n; i++)
+		buf_printf(&text, "%s\n", names.items[i]);
+	workspace_names_free(&names);
+	return write_stdout(&text, e);
 }
 
 static const struct {

@@ -15,6 +15,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
+#define JOB_SHOWN    200   /* lines of output in jobs_output_text() */
 #define READ_AT_ONCE 65536 /* bytes read from one job per update, so that no job blocks the loop */
 #define GRACE_S	     3	   /* delay between SIGTERM and SIGKILL when the workbench ends */
 
@@ -360,4 +361,13 @@ const char *job_state_name(enum job_state state)
 
 	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
+}
+
+void jobs_output_text(const struct job *job, struct buf *out)
+{
+	size_t first = job->n_lines > JOB_SHOWN ? job->n_lines - JOB_SHOWN : 0;
+
+	buf_printf(out, "%s\n\n", job->command);
+	for (size_t i = first; i < job->n_lines; i++)
+		buf_printf(out, "%s\n", job_line(job, i)->text);
 }

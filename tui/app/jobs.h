@@ -76,6 +76,9 @@ const struct job *jobs_find(const struct jobs *j, int id);
 /* Line i of a job, 0 the oldest. Borrowed until the next jobs_update(). */
 const struct job_line *job_line(const struct job *job, size_t i);
 
+/* Append the command and the last lines of output of a job, for reading. */
+void jobs_output_text(const struct job *job, struct buf *out);
+
 /* Write at most n descriptors of job output to fds, for poll(); returns their number. */
 size_t jobs_fds(const struct jobs *j, int *fds, size_t n);
 

@@ -25,6 +25,7 @@ struct view {
 	const char *name;  /* also the group of its rows in actions.def: "run" */
 	const char *title; /* shown in the tab bar and in the help */
 	size_t state_size; /* bytes of the state, zeroed before open() */
+	bool is_box;	   /* an overlay that lets the tab be seen around it */
 
 	/* On failure the tab shows e->text. */
 	int (*open)(void *state, struct app_context *w, struct err *e);
@@ -74,7 +75,7 @@ enum tab {
 #define TAB(id, table) extern const struct view table;
 #include "tui/app/tabs.def"
 #undef TAB
-extern const struct view view_help, view_report, view_wizard; /* overlays */
-extern const struct view *const view_tabs[TAB_COUNT];	      /* defined in frame.c */
+extern const struct view view_help, view_palette, view_report, view_wizard; /* overlays */
+extern const struct view *const view_tabs[TAB_COUNT];			    /* defined in frame.c */
 
 #endif

@@ -33,6 +33,10 @@ struct view_requests {
 
 	char **command; /* owned, ends with NULL: command that waits for confirmation; NULL: none */
 	char *command_title; /* owned */
+	bool shows_output;   /* of the command, if it ends soon */
+	int output_job;	     /* id of the job whose output is shown at its end; 0: none */
+
+	enum action action; /* to carry out; ACTION_NONE: none */
 
 	struct saved_state saved; /* state that outlives the session */
 	char *state_folder;	  /* owned: folder with a final slash; NULL: not saved */

@@ -3,7 +3,7 @@
 # May use: share.
 libtui_a_SOURCES += \
 	%D%/actions.def %D%/draw.c %D%/draw.h %D%/edit.c %D%/edit.h %D%/edit_draw.c \
-	%D%/edit_internal.h %D%/grid.c %D%/grid.h %D%/keys.c %D%/keys.h \
+	%D%/edit_internal.h %D%/fuzzy.c %D%/fuzzy.h %D%/grid.c %D%/grid.h %D%/keys.c %D%/keys.h \
 	%D%/layout.c %D%/layout.h %D%/list_widget.c %D%/list_widget.h \
 	%D%/reaction.h %D%/number_format.c %D%/number_format.h %D%/settings.c %D%/settings.h %D%/term.h \
 	%D%/theme.c %D%/theme.h

@@ -24,7 +24,6 @@
 
 #define BUDGET_S   0.02
 #define HOST_EVERY 2.0 /* seconds between reads of the host's load */
-#define JOB_SHOWN  60  /* lines shown of a job's output */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
 enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
@@ -204,11 +203,8 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 static void show_job(struct home *h, struct app_context *w, const struct job *job)
 {
 	struct buf text = { 0 };
-	size_t first = job->n_lines > JOB_SHOWN ? job->n_lines - JOB_SHOWN : 0;
 
-	buf_printf(&text, "%s\n\n", job->command);
-	for (size_t i = first; i < job->n_lines; i++)
-		buf_printf(&text, "%s\n", job_line(job, i)->text);
+	jobs_output_text(job, &text);
 	h->job_shown = job->id;
 	context_ask(w, &(struct question){ .kind = QUESTION_TEXT,
 					   .id = ASK_JOB,

@@ -1,0 +1,232 @@
+/* t_palette.c - the command palette: fuzzy search, command lines, recent items, what Enter does. */
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "share/conf/conf.h"
+#include "tui/app/app_internal.h"
+#include "tui/app/palette.h"
+#include "tui/app/view_requests.h"
+#include "tui/term/fuzzy.h"
+
+static struct err e;
+
+TEST(palette_fuzzy_scores)
+{
+	static const struct {
+		const char *typed, *better, *worse;
+	} cases[] = {
+		{ "gh", "go-home", "goh-x-long-name" }, { "run", "run", "runs" },
+		{ "run", "go-run", "choose-xrxuxn" },	{ "save", "save", "s-a-v-e" },
+		{ "EVAL", "evaluate", "re-v-a-l" },	{ "ho", "hosts", "choose-run" },
+	};
+	uint64_t marks = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int better = fuzzy_score(cases[i].better, cases[i].typed, NULL);
+		int worse = fuzzy_score(cases[i].worse, cases[i].typed, NULL);
+
+		if (better <= worse)
+			check_str(cases[i].better, cases[i].worse);
+	}
+	check(fuzzy_score("go-hosts", "goho", &marks) > 0);
+	check_int(marks, 1 | 2 | 8 | 16); /* "go" and "ho" */
+	check_int(fuzzy_score("go-home", "hg", NULL), 0);
+	check_int(fuzzy_score("go", "gone", NULL), 0);
+	check_int(fuzzy_score("go", "", NULL), 0);
+	check_int(fuzzy_score("", "a", NULL), 0);
+	check(fuzzy_score(
+		      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+		      "aab", NULL) == 0); /* behind FUZZY_BYTES */
+}
+
+/* The candidates of a line as text: "a b +runs". */
+static const char *complete(const char *line, char out[4000])
+{
+	struct conf_candidates c = { 0 };
+	const char *words[10];
+	char copy[200], *rest, *w;
+	size_t n = 0, len = strlen(line), at = 0;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+		words[n++] = w;
+	if (line[len - 1] != ' ')
+		n--;
+	check_int(conf_complete_word(words, n, line[len - 1] == ' ' ? "" : words[n], &c, &e), 0);
+	*out = 0;
+	for (size_t i = 0; i < c.n; i++)
+		at += (size_t)snprintf(out + at, 4000 - at, "%s%s", i ? " " : "", c.items[i].word);
+	if (c.names)
+		snprintf(out + at, 4000 - at, "+%s", c.names);
+	conf_candidates_free(&c);
+	return out;
+}
+
+TEST(palette_completes_as_the_shell)
+{
+	char out[4000];
+
+	check_str(complete("train ", out), "+recipes");
+	check_str(complete("save ", out), "+runs");
+	check_str(complete("shortlist ", out), "+corpora");
+	check_str(complete("fetch ", out), "+manifests");
+	check_str(complete("job ", out), "slurm pbs k8s");
+	check_str(complete("job slurm ", out), "+recipes");
+	check_str(complete("job --hosts a,b slurm ", out), "+recipes");
+	check_str(complete("train --precision ", out), "fp32 bf16 int8");
+	check_str(complete("eval --run ", out), "+runs");
+	check_str(complete("report demo ", out), "");
+	check_str(complete("stop --", out),
+		  "--workspace --run --json --quiet --help --version --now");
+	check_str(complete("nothing ", out), "");
+	check(strstr(complete("help ", out), "train"));
+	check(!strstr(complete("help ", out), "_probe"));
+}
+
+TEST(palette_words_of_a_line)
+{
+	char **words = palette_words("  eval --set 'a b'c \"d\\\"e\" f\\ g", &e),
+	     line[200] = "eval";
+
+	if (!check(words != NULL))
+		return;
+	check_str(words[0], "eval");
+	check_str(words[2], "a bc");
+	check_str(words[3], "d\"e");
+	check_str(words[4], "f g");
+	check(!words[5]);
+	palette_free_words(words);
+	check(!palette_words("eval 'a", &e));
+	check_int(e.code, ERR_USAGE);
+	check(!palette_words("nosuch a", &e));
+	check(strstr(e.text, "nosuch"));
+	check(!palette_words("  ", &e));
+	for (int i = 0; i < PALETTE_WORDS; i++)
+		strcat(line, " x");
+	check(!palette_words(line, &e));
+}
+
+/* ---- in the workbench ---- */
+
+static void press(struct app *a, const char *keys)
+{
+	while (*keys) {
+		app_key(a, keys_next(&keys));
+		while (app_update(a) & REACT_AGAIN)
+			;
+		app_draw(a);
+	}
+}
+
+static bool on_screen(struct app *a, const char *words)
+{
+	struct buf text = { 0 };
+	bool found;
+
+	app_draw(a);
+	grid_dump(&a->grid, &text);
+	found = strstr(buf_text(&text), words) != NULL;
+	buf_free(&text);
+	return found;
+}
+
+static bool open_app(struct app *a)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/runs/fox", test_folder());
+	file_make_folders(path, &e);
+	snprintf(path, sizeof(path), "%s/runs/owl", test_folder());
+	file_make_folders(path, &e);
+	*a = (struct app){ .fixed_now = 1750000210 };
+	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
+		return false;
+	a->requests = a->context.requests;
+	a->context.now = a->fixed_now;
+	a->context.keymap = &a->keymap;
+	a->requests->state_folder = file_path(&e, "%s/state/", test_folder());
+	theme_builtin(&a->theme, "auto");
+	app_show_tab(a, TAB_HOME);
+	return check_int(grid_resize(&a->grid, 30, 100, &e), 0);
+}
+
+TEST(palette_does_it)
+{
+	struct app a;
+
+	if (!open_app(&a))
+		return;
+	press(&a, ":");
+	check(a.overlay == &view_palette && on_screen(&a, "suggested")); /* the tab stays visible */
+	press(&a, "go-lo<Enter>");
+	check(!a.overlay && a.front == TAB_LOG);
+	press(&a, ":hosts met<Down><Enter>"); /* an action of another tab goes there */
+	check(!a.overlay && a.front == TAB_HOSTS);
+	press(&a, ":run owl<Enter>");
+	check(a.front == TAB_RUN);
+	check_str(a.context.run, "owl");
+	press(&a, "7:ab"); /* where one types, : is text */
+	check(!a.overlay && a.front == TAB_TRANSLATE);
+	press(&a, "<Alt-x>help<Esc>");
+	check(!a.overlay);
+	press(&a, "<Alt-x>show each key<Enter>");
+	check(a.overlay == &view_help);
+	press(&a, "<Esc><Alt-1>t:"); /* a form keeps its values */
+	check(a.overlay == &view_wizard);
+	press(&a, "<Esc>:<F10>");
+	app_close(&a);
+}
+
+TEST(palette_command_lines)
+{
+	struct app a;
+
+	if (!open_app(&a))
+		return;
+	context_choose_run(&a.context, "owl", &e);
+	press(&a, ":status<Enter>");
+	check(a.overlay && on_screen(&a, ":status "));
+	press(&a, "<Tab>"); /* the chosen run comes first */
+	check(on_screen(&a, ":status owl "));
+	press(&a, "'<Enter>");
+	check(a.overlay && on_screen(&a, "is not closed"));
+	press(&a, "<Backspace>--qui<Tab><Enter>");
+	check(!a.overlay && a.requests->prompt.open);
+	check(strstr(a.requests->prompt.text, "werkbank status -C "));
+	check(strstr(a.requests->prompt.text, " owl --quiet"));
+	press(&a, "n");
+	check(!a.requests->command);
+	press(&a, ":");
+	check(on_screen(&a, "$ status owl --quiet") && on_screen(&a, "recent"));
+	press(&a, "<Enter>"); /* the latest is chosen */
+	check(a.requests->prompt.open);
+	press(&a, "n:go-log<Enter>:");
+	check(on_screen(&a, "▸ go-log") || on_screen(&a, "> go-log"));
+	press(&a, "nosuchthing");
+	check(on_screen(&a, "nothing fits"));
+	press(&a, "<Ctrl-U>train demo --steps <Enter>");
+	check(a.requests->prompt.open);
+	app_close(&a);
+}
+
+/* Every size, with and without rows. */
+TEST(palette_at_every_size)
+{
+	struct app a;
+
+	if (!open_app(&a))
+		return;
+	press(&a, ":");
+	for (int rows = 1; rows < 40; rows += 3)
+		for (int cols = 1; cols < 140; cols += 9) {
+			grid_resize(&a.grid, rows, cols, &e);
+			app_draw(&a);
+			press(&a, "<PageDown><End>e<Up><Backspace>");
+		}
+	app_close(&a);
+}
