@@ -12,5 +12,5 @@ libkernels_a_LIBADD =
 
 kernel_libs =
 include %D%/cpu/local.mk
-kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS) $(CUDA_LIBS)
+kernel_libs += libkernels.a $(OPENMP_CFLAGS) $(CUDA_LIBS)
 include %D%/cuda/local.mk

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
 #include "kernels/ops/panels.h"
 
 /* Each function has all arguments of its op and uses few of them. */
@@ -232,14 +231,4 @@ struct op_cost op_cost_top_k(struct dev *d, float *values, int32_t *ids, struct 
 			     int64_t n_real, int32_t k)
 {
 	return bytes_moved(tensor_bytes(logits));
-}
-
-size_t op_cache_bytes(const struct ops *o, bool bf16)
-{
-	struct cpu_features cpu;
-
-	ops_cpu_features(&cpu);
-	return bf16 && cpu.tiles && cpu.onednn && !strcmp(o->name, "cpu")
-		       ? CPU_ONEDNN_PRODUCTS * CPU_ONEDNN_PRODUCT_BYTES
-		       : 0;
 }

@@ -17,12 +17,6 @@ struct op_cost {
 	double bytes;	  /* 0: unknown */
 };
 
-/*
- * Bytes that a backend keeps for shapes of products it has seen, at most: oneDNN's primitives on a
- * processor with AMX. 0: none.
- */
-size_t op_cache_bytes(const struct ops *o, bool bf16);
-
 #define OP(name, args, names) struct op_cost op_cost_##name args;
 #include "kernels/ops/ops.def"
 #undef OP

@@ -84,11 +84,9 @@ void ops_cpu_features(struct cpu_features *m)
 		.has_unbuilt_level = used < machine,
 		.bf16 = used == 2 && machine_has_bf16(),
 		.vnni = used == 2 && machine_has_vnni(),
-		.tiles = cpu_has_tiles(),
-#ifdef HAVE_ONEDNN
-		.onednn = true,
-#endif
 	};
+	m->tiles = used == 2 && cpu_can_use_tiles();
+	m->has_unused_tiles = cpu_has_tiles() && !m->tiles;
 }
 
 const struct ops *ops_find(const char *name, struct err *e)

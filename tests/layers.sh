@@ -93,7 +93,6 @@ only curses     tui/term/term
 only mpi.h      train/comm/comm_mpi.c
 only nccl       train/comm/comm_nccl
 only cuda       kernels/cuda/
-only oneapi     kernels/cpu/cpu_matmul.c
 only curl       data/source/fetch
 only archive    data/source/archive.c
 only zlib.h     data/source/inflate_zlib.c

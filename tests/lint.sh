@@ -40,8 +40,10 @@ names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu'
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
 		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
-# Each sed script of tests/cudasim/mutants.sh must still change its file.
-CHECK=1 srcdir=. sh tests/cudasim/mutants.sh || complain "repair the patterns of tests/cudasim/mutants.sh"
+# Each sed script of a mutation test must still change its file.
+for mutants in tests/cudasim/mutants.sh tests/amxsim/mutants.sh; do
+	CHECK=1 srcdir=. sh $mutants || complain "repair the patterns of $mutants"
+done
 # Each file or folder that a document names in backquotes is in the tree: "share/doc", "prep_plan.c", "term.c".
 files=$(find . -name .git -prune -o -type f -print | grep -vE '^\./(build|bcuda|autom4te)')
 for document in README.md HACKING.md $(find share/doc -name '*.md'); do

@@ -11,6 +11,7 @@ TESTS += tests/run %D%/layers.sh
 include %D%/base/local.mk
 include %D%/data/local.mk
 include %D%/kernels/local.mk
+include %D%/amxsim/local.mk
 include %D%/train/local.mk
 include %D%/launch/local.mk
 include %D%/eval/local.mk
@@ -22,7 +23,7 @@ include %D%/peers/local.mk
 tests_run_SOURCES = %D%/test.c %D%/test.h $(test_sources)
 nodist_tests_run_SOURCES = %D%/list.h
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
-tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
+tests_run_LDADD = $(amxsim_libs) liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
 # Adding a test is writing TEST(name): this list is grepped, never typed.
 %D%/list.h: $(test_sources) $(srcdir)/%D%/local.mk

@@ -330,12 +330,7 @@ static void print_version(void)
 #else
 	const char *mpi = "without MPI";
 #endif
-#ifdef HAVE_ONEDNN
-	const char *onednn = "oneDNN";
-#else
-	const char *onednn = "own matrix products";
-#endif
-	printf("werkbank-train %s (%s, %s)\n", PACKAGE_VERSION, mpi, onednn);
+	printf("werkbank-train %s (%s)\n", PACKAGE_VERSION, mpi);
 }
 
 static int train_run_command(struct conf *c, int *argc, char ***argv, struct err *e)

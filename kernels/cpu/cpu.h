@@ -6,8 +6,7 @@
  * plain, v3 or v4: CPU(norm) is then cpu_norm_v4. The other files are compiled once.
  *
  * Results do not depend on the number of threads: work is split into parts whose size depends
- * on the shapes only, and the sums of the parts are added in the order of the parts. (Exception:
- * products by oneDNN repeat their bits only for the same number of threads.)
+ * on the shapes only, and the sums of the parts are added in the order of the parts.
  *
  * An op checks the dtypes of its tensors; combinations without a fast version go to ref_*().
  */
@@ -39,12 +38,9 @@ enum cpu_scratch {
 	CPU_SCRATCH_SUMS,    /* partial sums of parts */
 	CPU_SCRATCH_A,	     /* inputs of a product, rounded or packed */
 	CPU_SCRATCH_B,
-	CPU_SCRATCH_ONEDNN,
 	CPU_SCRATCH_SINUSOID,
 	CPU_SCRATCH_COUNT
 };
-
-struct cpu_onednn;
 
 struct dev {
 	int threads;	       /* threads of OpenMP loops; 1 while decoding */
@@ -57,7 +53,7 @@ struct dev {
 		size_t bytes;
 	} scratch[CPU_SCRATCH_COUNT];
 	int64_t sinusoid_rows, sinusoid_cols; /* of the table in CPU_SCRATCH_SINUSOID; 0: none */
-	struct cpu_onednn *onednn;	      /* owned; NULL: products by cpu_gemm.c */
+	bool tiles; /* products of bf16 and int8 use the tile unit: cpu_tiles.h */
 };
 
 /* Functions of struct ops that are not ops; the same for all machine levels. */
@@ -84,24 +80,23 @@ typedef void cpu_rows_work(const void *context, int64_t first, int64_t last);
  */
 void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context);
 
-/* oneDNN. open: NULL if not built in, or if it fails; then cpu_gemm.c computes products. */
-struct cpu_onednn *cpu_onednn_open(void);
-bool cpu_has_tiles(void); /* has the processor AMX for bf16? Then oneDNN is used */
-/*
- * Upper bound of the primitives that are kept, and bytes of one: 64 KiB were measured with AVX-512
- * (1,024 shapes, oneDNN 2.7); primitives for AMX are not measured.
- */
-#define CPU_ONEDNN_PRODUCTS	 1024
-#define CPU_ONEDNN_PRODUCT_BYTES ((size_t)64 << 10)
-void cpu_onednn_close(struct cpu_onednn *o); /* o may be NULL */
+/* Does the compiler know the tile instructions (Intel AMX)? */
+#if defined(__x86_64__) && defined(__has_include)
+#if __has_include(<amxtileintrin.h>) || __has_include(<amxintrin.h>)
+#define CPU_COMPILES_TILES 1
+#endif
+#endif
+#ifndef CPU_COMPILES_TILES
+#define CPU_COMPILES_TILES 0
+#endif
 
 /*
- * One product by oneDNN; d->onednn is not NULL. to_bf16() rounds n floats to bf16. False: not
- * supported, nothing done.
+ * cpu_has_tiles(): the processor has tiles for bf16 and int8, and this build knows them.
+ * cpu_can_use_tiles(): the kernel permits their use, too; the environment variable WERKBANK_TILES=0
+ * switches them off.
  */
-typedef void cpu_to_bf16(uint16_t *to, const float *from, int64_t n);
-bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
-		       struct matmul_how how, cpu_to_bf16 *to_bf16);
+bool cpu_has_tiles(void);
+bool cpu_can_use_tiles(void);
 
 /* Threads for a loop over so many elements with a few operations each: below 16384 only one. */
 static inline int cpu_threads(const struct dev *d, int64_t elements)

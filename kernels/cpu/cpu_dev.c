@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -35,24 +32,6 @@ static int openmp_threads(int threads)
 #else
 	(void)threads;
 	return 1;
-#endif
-}
-
-/*
- * CPUID leaf 7, EDX bit 22: AMX-BF16. oneDNN is used only with AMX. On AVX2 and AVX-512 cpu_gemm.c
- * is as fast, needs no preparation for a new shape, and gives the same bits with any number of
- * threads. Tests set WERKBANK_TILES to take the path of such a machine.
- */
-bool cpu_has_tiles(void)
-{
-	if (getenv("WERKBANK_TILES"))
-		return true;
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);
-#else
-	return false;
 #endif
 }
 
@@ -72,8 +51,7 @@ struct dev *cpu_open(const struct dev_options *options, struct err *e)
 		}
 	}
 	d->bf16 = options->bf16;
-	if (d->bf16 && cpu_has_tiles())
-		d->onednn = cpu_onednn_open();
+	d->tiles = cpu_can_use_tiles();
 	return d;
 }
 
@@ -81,7 +59,6 @@ void cpu_close(struct dev *d)
 {
 	if (!d)
 		return;
-	cpu_onednn_close(d->onednn);
 	cpu_team_free(d->team);
 	for (int i = 0; i < CPU_SCRATCH_COUNT; i++)
 		free(d->scratch[i].data);
@@ -209,9 +186,10 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
 		rows_part(&r, 0, part);
 }
 
-/* cpu_gemm.c: bytes of one row of a packed operand (ROW_PITCH floats), and of a block of panels. */
-#define PACKED_ROW   ((size_t)2112)
-#define PACKED_BLOCK ((size_t)8 * 32 * 2112)
+/* cpu_gemm.c: bytes of a row of a packed operand, in vectors and in tiles; rows of a block of panels. */
+#define PACKED_ROW  ((size_t)2112)
+#define TILES_ROW   ((size_t)4160)
+#define PACKED_ROWS ((size_t)8 * 32)
 
 /* Upper bounds, for all machine levels, of the scratch of cpu_attention.c, cpu_gemm.c, cpu_norm.c. */
 int cpu_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
@@ -219,14 +197,14 @@ int cpu_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 	const int64_t keys = CEIL_DIV(limits->sentence, 16) * 16,
 		      cols = CEIL_DIV(limits->head_width, 16) * 16,
 		      parts = MIN(CEIL_DIV(limits->tokens, 32), CPU_MAX_PARTS);
-	const size_t threads = (size_t)d->threads;
+	const size_t threads = (size_t)d->threads,
+		     row = d->bf16 && d->tiles ? TILES_ROW : PACKED_ROW;
 
 	cpu_scratch(d, CPU_SCRATCH_THREADS, threads,
 		    (size_t)(4 * keys * cols + 64 * cols + 96 * keys) * sizeof(float));
 	cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)parts,
 		    (size_t)(3 * limits->width) * sizeof(float));
-	cpu_scratch(d, CPU_SCRATCH_A, (size_t)(MAX(limits->width, limits->head_rows) + 32),
-		    PACKED_ROW);
-	cpu_scratch(d, CPU_SCRATCH_B, threads, PACKED_BLOCK);
+	cpu_scratch(d, CPU_SCRATCH_A, (size_t)(MAX(limits->width, limits->head_rows) + 32), row);
+	cpu_scratch(d, CPU_SCRATCH_B, threads, PACKED_ROWS * row);
 	return cpu_sync(d, e);
 }

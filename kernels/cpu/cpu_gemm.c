@@ -24,11 +24,17 @@
  *
  * A unit is one float; with AVX-512 BF16, a pair of bf16 that are neighbours along k. Machines
  * without bf16 instructions round to bf16 while packing and then multiply floats.
+ *
+ * With AMX a tile is 32 x 32 sums of pairs (cpu_tiles.h): panels of a are 32 rows, each contiguous, so
+ * rows that are bf16 already are read where they lie. The tile unit stores its sums to a buffer in the
+ * L1 cache. From there a large result goes past the caches to memory, line by line: rows of a
+ * result are often a power of two apart and would evict each other from the L1 cache.
  */
 #include "kernels/cpu/cpu.h"
 
 #include <assert.h>
 
+#include "kernels/cpu/cpu_tiles.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ops/bf16.h"
 
@@ -45,12 +51,16 @@
 #define ROW_PITCH     (BLOCK_K + 16) /* floats; no power of two: rows use different cache sets */
 #define BLOCK_PANELS  8		     /* greatest number of panels of a block */
 #define PREFETCH_ROWS 32	     /* prefetch distance of packing, in rows of memory */
+#define TILES_BLOCK_K 1024	/* BLOCK_K of tiles: two panels of 128 KiB fit into the L2 cache */
+#define STREAM_BYTES  (2 << 20) /* larger results go past the caches: an L2 cache holds as much */
 
 /* The two panels of a tile. */
 struct panels {
 	const float *a, *b; /* units: floats, or pairs of bf16 */
 	int64_t n_k;	    /* units along k */
 	bool by_row;	    /* layout of a: each row contiguous; else PANEL_M units for each k */
+	int64_t row_bytes;  /* tiles: from one row of a to the next */
+	int n_rows;	    /* tiles: rows of the result */
 };
 
 /* to = tile, or tile + from. */
@@ -98,267 +108,18 @@ static bool machine_has_pairs(void)
 }
 #endif
 
-/* ---- packing ---------------------------------------------------------------------- */
-
-/*
- * One operand: i counts rows of a, or columns of b. Element (i, k) is data[i * outer + k * inner];
- * outer or inner is 1.
- */
-struct operand {
-	const void *data;
-	enum dtype dtype;
-	int64_t n, outer, inner; /* n: number of i */
-	bool round;		 /* to bf16 */
-	bool pairs;		 /* units are pairs of bf16 */
-};
-
-/* Units of n_k elements. */
-static int64_t gemm_unit_count(const struct operand *x, int64_t n_k)
+#if HAVE_TILES
+/* at->to is a buffer of 32 x 32 floats. */
+static void tile_amx(const struct tile_output *at, const struct panels *p)
 {
-	return x->pairs ? (n_k + 1) / 2 : n_k;
-}
-
-#if HAVE_PAIRS
-/* Pairs from two vectors that hold bf16 values as floats; their lower halves are 0. */
-VEC_INLINE vec bf16_join_bits(vec low, vec high)
-{
-	return (vec)_mm512_or_si512(_mm512_srli_epi32((__m512i)low, 16), (__m512i)high);
-}
-
-/* Pairs from two vectors of floats, rounded; `low` gives the lower halves. */
-PAIRS_TARGET static inline vec bf16_pair_bits(vec low, vec high)
-{
-	const __m512i order =
-		_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23,
-				 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-
-	return (vec)_mm512_permutexvar_epi16(
-		order, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
-}
-
-PAIRS_TARGET static void gemm_round_pairs(uint16_t *to, const float *from, int64_t n)
-{
-	int64_t i = 0;
-
-	for (; i + 2 * VEC_LANES <= n; i += 2 * VEC_LANES)
-		_mm512_storeu_si512(
-			to + i, (__m512i)_mm512_cvtne2ps_pbh((__m512)vec_load(from + i + VEC_LANES),
-							     (__m512)vec_load(from + i)));
-	for (; i < n; i++)
-		to[i] = bf16_from_float(from[i]);
+	tiles_bf16(at->to, &(struct tiles_operands){ p->a, p->row_bytes, (const int32_t *)p->b,
+						     p->n_k, p->n_rows });
 }
 #else
-VEC_INLINE vec bf16_pair_bits(vec low, vec high)
-{
-	(void)high;
-	return low;
-}
-
-#define bf16_join_bits bf16_pair_bits
-
-#define gemm_round_pairs gemm_round_bf16
+#define tile_amx tile_floats
 #endif
 
-static void gemm_round_bf16(uint16_t *to, const float *from, int64_t n)
-{
-	int64_t i = 0;
-
-	for (; i + VEC_LANES <= n; i += VEC_LANES)
-		vec_store_halves(to + i, vec_load(from + i));
-	for (; i < n; i++)
-		to[i] = bf16_from_float(from[i]);
-}
-
-/* to = n contiguous elements as units; the second half of an odd last pair is 0. */
-static void pack_floats(float *to, const struct operand *x, const float *from, int64_t n)
-{
-	if (x->pairs) {
-		uint16_t *half = (uint16_t *)to;
-
-		gemm_round_pairs(half, from, n);
-		if (n & 1)
-			half[n] = 0;
-	} else if (x->round) {
-		for (int64_t k = 0; k < n; k += VEC_LANES)
-			vec_store_part(to + k,
-				       (vec)vec_round_bits(vec_load_part(from + k, n - k, 0)),
-				       n - k);
-	} else {
-		memcpy(to, from, (size_t)n * sizeof(*to));
-	}
-}
-
-static void pack_halves(float *to, const struct operand *x, const uint16_t *from, int64_t n)
-{
-	if (x->pairs) {
-		uint16_t *half = (uint16_t *)to;
-
-		memcpy(half, from, (size_t)n * sizeof(*half));
-		if (n & 1)
-			half[n] = 0;
-	} else {
-		for (int64_t k = 0; k < n; k += VEC_LANES)
-			vec_store_part(to + k, vec_load_halves_part(from + k, n - k, 0), n - k);
-	}
-}
-
-/* Elements [k, k + n) of row i as units; inner is 1. */
-static void pack_row(float *to, const struct operand *x, int64_t i, int64_t k, int64_t n)
-{
-	int64_t at = i * x->outer + k;
-
-	assert(x->inner == 1 && i < x->n);
-	if (x->dtype == DTYPE_BF16)
-		pack_halves(to, x, (const uint16_t *)x->data + at, n);
-	else
-		pack_floats(to, x, (const float *)x->data + at, n);
-}
-
-/* A panel with contiguous rows, ROW_PITCH apart, from row `first`. Missing rows are 0. */
-static void pack_by_row(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k)
-{
-	for (int64_t i = 0; i < PANEL_M; i++, to += ROW_PITCH) {
-		if (first + i < x->n)
-			pack_row(to, x, first + i, k, n_k);
-		else
-			memset(to, 0, (size_t)gemm_unit_count(x, n_k) * sizeof(*to));
-	}
-}
-
-/* A panel from rows that are contiguous along k: transposed in squares of VEC_LANES units. */
-static void pack_transposed(float *to, const struct operand *x, int64_t first, int64_t k,
-			    int64_t n_k, int panel)
-{
-	int64_t n_units = gemm_unit_count(x, n_k);
-
-	for (int64_t i = 0; i < panel; i += VEC_LANES) {
-		float row[VEC_LANES][ROW_PITCH];
-
-		for (int64_t j = 0; j < VEC_LANES; j++) {
-			if (first + i + j < x->n && i + j < panel)
-				pack_row(row[j], x, first + i + j, k, n_k);
-			else
-				memset(row[j], 0, (size_t)n_units * sizeof(**row));
-		}
-		for (int64_t u = 0; u < n_units; u += VEC_LANES) {
-			vec square[VEC_LANES];
-
-			VEC_UNROLL
-			for (int j = 0; j < VEC_LANES; j++)
-				square[j] = vec_load_part(row[j] + u, n_units - u, 0);
-			vec_transpose(square);
-			VEC_UNROLL
-			for (int j = 0; j < VEC_LANES; j++)
-				if (u + j < n_units)
-					vec_store_part(to + (u + j) * panel + i, square[j],
-						       panel - i);
-		}
-	}
-}
-
-/*
- * Prefetch n elements of `rows` rows, `ahead` rows from here; the hardware prefetcher does not follow
- * such large strides. The address may lie beyond the data (a prefetch never faults), so it is
- * computed as an integer.
- */
-VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride, int64_t rows,
-				 int64_t n, const bool half)
-{
-	const int64_t size = half ? 2 : 4;
-
-	for (int64_t r = ahead; r < ahead + rows; r++)
-		for (int64_t i = 0; i < n; i += 64 / size)
-			__builtin_prefetch((const void *)((uintptr_t)row +
-							  (uintptr_t)((r * stride + i) * size)));
-}
-
-/* Address of element (i, k); outer is 1. */
-VEC_INLINE const void *place_along(const struct operand *x, int64_t i, int64_t k, const bool half)
-{
-	return (const char *)x->data + (i + k * x->inner) * (half ? 2 : 4);
-}
-
-/*
- * n_panels panels, `size` floats apart, from data that are contiguous along i. Whole vectors are
- * stored; a store beyond the rows of the panel is overwritten by the next k, and the last one goes
- * into the VEC_LANES floats behind the panel.
- */
-VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, int64_t first,
-			    int64_t n_panels, int64_t k, int64_t n_k, const int panel,
-			    const bool half)
-{
-	for (int64_t kk = 0; kk < n_k; kk++, to += panel) {
-		const void *row = place_along(x, first, k + kk, half);
-		int64_t n = x->n - first;
-
-		prefetch_operand(row, PREFETCH_ROWS, x->inner, 1, MIN(n, n_panels * panel), half);
-		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
-			for (int64_t i = 0; i < panel; i += VEC_LANES) {
-				int64_t part = n - i;
-				vec y = part > 0 ? vec_get(row, p * panel + i, part, 0, half)
-						 : vec_set(0);
-
-				vec_store(to + p * size + i,
-					  x->round && !half ? (vec)vec_round_bits(y) : y);
-			}
-		}
-	}
-}
-
-/* The same for pairs: two k at a time. */
-PAIRS_TARGET static inline __attribute__((always_inline)) void
-along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels,
-	    int64_t k, int64_t n_k, const int panel, const bool half)
-{
-	for (int64_t kk = 0; kk < n_k; kk += 2, to += panel) {
-		const bool two = kk + 1 < n_k;
-		const void *row = place_along(x, first, k + kk, half),
-			   *next = two ? place_along(x, first, k + kk + 1, half) : row;
-		int64_t n = x->n - first;
-
-		prefetch_operand(row, PREFETCH_ROWS, x->inner, 2, MIN(n, n_panels * panel), half);
-		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
-			VEC_UNROLL
-			for (int i = 0; i < panel; i += VEC_LANES) {
-				int64_t part = n - i, at = p * panel + i;
-				vec low = vec_set(0), high = vec_set(0);
-
-				if (part > 0) {
-					low = vec_get(row, at, part, 0, half);
-					high = two ? vec_get(next, at, part, 0, half) : high;
-				}
-				vec_store(to + p * size + i, half ? bf16_join_bits(low, high)
-								  : bf16_pair_bits(low, high));
-			}
-		}
-	}
-}
-
-PAIRS_TARGET static inline __attribute__((always_inline)) void
-pack_along(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels,
-	   int64_t k, int64_t n_k, const int panel)
-{
-	if (x->pairs && x->dtype == DTYPE_BF16)
-		along_pairs(to, size, x, first, n_panels, k, n_k, panel, true);
-	else if (x->pairs)
-		along_pairs(to, size, x, first, n_panels, k, n_k, panel, false);
-	else if (x->dtype == DTYPE_BF16)
-		along_units(to, size, x, first, n_panels, k, n_k, panel, true);
-	else
-		along_units(to, size, x, first, n_panels, k, n_k, panel, false);
-}
-
-PAIRS_TARGET static void pack_along_a(float *to, int64_t size, const struct operand *x,
-				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
-{
-	pack_along(to, size, x, first, n_panels, k, n_k, PANEL_M);
-}
-
-PAIRS_TARGET static void pack_along_b(float *to, int64_t size, const struct operand *x,
-				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
-{
-	pack_along(to, size, x, first, n_panels, k, n_k, PANEL_N);
-}
+#include "kernels/cpu/cpu_gemm_pack.h"
 
 /* ---- the product -------------------------------------------------------------------- */
 
@@ -369,7 +130,13 @@ struct product {
 	int64_t n_k;
 	bool accumulate;
 	bool a_by_row;
+	bool tiles;   /* by the tile unit */
+	bool a_as_is; /* tiles: whole panels of a are read where they lie */
+	bool streams; /* tiles: the result goes past the caches */
 	tile_function *tile;
+	int n_rows, n_cols;	  /* of a tile: rows of a panel of a, columns of one of b */
+	int64_t block_k;	  /* units of a pass */
+	int64_t pitch;		  /* units from one packed row of a to the next, if a_by_row */
 	int64_t a_panel, b_panel; /* floats of a packed panel */
 	int64_t block_panels;	  /* panels of a block of the larger operand */
 	float *whole, *blocks;	  /* packed: the smaller operand; one block for each thread */
@@ -399,41 +166,54 @@ static struct pass pass_at(const struct product *p, int64_t k, int64_t n_k)
 	return pass;
 }
 
+/* Panel i of a is read where it lies. */
+static bool panel_is_in_place(const struct product *p, int64_t i)
+{
+	return p->a_as_is && (i + 1) * p->n_rows <= p->out.rows;
+}
+
 static void pack_a(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
 		   int64_t n_k)
 {
-	if (p->a_by_row)
-		for (int64_t i = 0; i < n; i++)
-			pack_by_row(to + i * p->a_panel, &p->a, (first + i) * PANEL_M, k, n_k);
-	else
-		pack_along_a(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k);
+	if (!p->a_by_row) {
+		if (p->tiles)
+			pack_turned(to, &p->a, first * p->n_rows, n, k, n_k, p->n_rows, p->pitch);
+		else
+			pack_along_a(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		if (!panel_is_in_place(p, first + i))
+			pack_by_row(to + i * p->a_panel, &p->a, (first + i) * p->n_rows, k, n_k,
+				    p->n_rows, p->pitch, p->tiles ? TILES_STEP : 1);
 }
 
 static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
 		   int64_t n_k)
 {
-	if (p->b.outer == 1)
-		pack_along_b(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k);
-	else
+	if (p->b.outer != 1)
 		for (int64_t i = 0; i < n; i++)
-			pack_transposed(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,
-					PANEL_N);
+			pack_transposed(to + i * p->b_panel, &p->b, (first + i) * p->n_cols, k, n_k,
+					p->n_cols);
+	else if (p->tiles)
+		pack_along_tiles(to, p->b_panel, &p->b, first * p->n_cols, n, k, n_k);
+	else
+		pack_along_b(to, p->b_panel, &p->b, first * p->n_cols, n, k, n_k);
 }
 
-/* A tile at the edge, or one that is added to bf16: compute a whole tile, then copy a part. */
-static void edge_tile(const struct product *p, const struct panels *panels, int64_t row,
-		      int64_t col, const struct pass *pass)
+/* A part of a tile that was computed into sums: add what is there, round, store. */
+static void store_part(const struct product *p, const struct pass *pass, const float *sums,
+		       int64_t row, int64_t col)
 {
-	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
-	float sums[PANEL_M * PANEL_N];
+	int64_t n_rows = MIN(p->n_rows, p->out.rows - row),
+		n_cols = MIN(p->n_cols, p->out.cols - col);
 
-	p->tile(&(struct tile_output){ .to = sums, .to_stride = PANEL_N }, panels);
 	for (int64_t i = 0; i < n_rows; i++) {
 		const void *from = cpu_any_row(pass->from, row + i);
 		void *to = cpu_any_row(pass->to, row + i);
 
 		for (int64_t j = 0; j < n_cols; j += VEC_LANES) {
-			vec y = vec_load(sums + i * PANEL_N + j);
+			vec y = vec_load(sums + i * p->n_cols + j);
 
 			if (pass->add)
 				y += vec_get(from, col + j, n_cols - j, 0, cpu_is_half(pass->from));
@@ -442,11 +222,73 @@ static void edge_tile(const struct product *p, const struct panels *panels, int6
 	}
 }
 
-static void one_tile(const struct product *p, const float *a, const float *b,
+#if HAVE_PAIRS
+/* All 32 columns of n_rows rows, in whole lines of the cache; nothing is added. */
+PAIRS_TARGET static void store_lines(const struct product *p, struct tensor to, const float *sums,
+				     int64_t n_rows)
+{
+	const int64_t size = cpu_is_half(to) ? 2 : 4, stride = to.stride * size;
+	const bool streams = p->streams && ((uintptr_t)to.data | (uintptr_t)stride) % 64 == 0;
+	char *line = to.data;
+
+	for (int64_t i = 0; i < n_rows; i++, sums += TILES_SIDE, line += stride) {
+		__m512i low = _mm512_load_si512(sums), high = _mm512_load_si512(sums + VEC_LANES);
+
+		if (size == 2) {
+			low = (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+			if (streams)
+				_mm512_stream_si512((__m512i *)(void *)line, low);
+			else
+				_mm512_storeu_si512(line, low);
+		} else if (streams) {
+			_mm512_stream_si512((__m512i *)(void *)line, low);
+			_mm512_stream_si512((__m512i *)(void *)(line + 64), high);
+		} else {
+			_mm512_storeu_si512(line, low);
+			_mm512_storeu_si512(line + 64, high);
+		}
+	}
+}
+#endif
+
+static void store_sums(const struct product *p, const struct pass *pass, const float *sums,
+		       int64_t row, int64_t col)
+{
+#if HAVE_PAIRS
+	if (p->tiles && !pass->add && col + p->n_cols <= p->out.cols) {
+		const int64_t n = MIN(p->n_rows, p->out.rows - row);
+
+		store_lines(p, tensor_columns(tensor_rows(pass->to, row, n), col, p->n_cols), sums,
+			    n);
+		return;
+	}
+#endif
+	store_part(p, pass, sums, row, col);
+}
+
+/* A tile that is computed whole into a buffer, which is then stored. */
+static void buffered_tile(const struct product *p, const struct panels *panels, int64_t row,
+			  int64_t col, const struct pass *pass)
+{
+	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
+
+	assert(p->n_rows * p->n_cols <= TILES_SIDE * TILES_SIDE);
+	p->tile(&(struct tile_output){ .to = sums, .to_stride = p->n_cols }, panels);
+	store_sums(p, pass, sums, row, col);
+}
+
+/* packed: the panel of a that begins at `row`, unless it is read where it lies. */
+static void one_tile(const struct product *p, const float *packed, const float *b,
 		     const struct pass *pass, int64_t row, int64_t col)
 {
-	struct panels panels = { a, b, gemm_unit_count(&p->a, pass->n_k), p->a_by_row };
-
+	struct panels panels = {
+		.a = packed,
+		.b = b,
+		.n_k = gemm_unit_count(&p->a, pass->n_k),
+		.by_row = p->a_by_row,
+		.row_bytes = p->pitch * 4,
+		.n_rows = (int)MIN(p->n_rows, p->out.rows - row),
+	};
 	struct tile_output at = {
 		.from = pass->add ? cpu_row(pass->from, row) + col : NULL,
 		.to = tensor_columns(tensor_rows(pass->to, row, 1), col, 1).data,
@@ -455,52 +297,84 @@ static void one_tile(const struct product *p, const float *a, const float *b,
 		.half = cpu_is_half(pass->to),
 	};
 
-	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && pass->direct)
+	if (panel_is_in_place(p, row / p->n_rows)) {
+		panels.a = (const void *)((const uint16_t *)p->a.data + row * p->a.outer + pass->k);
+		panels.row_bytes = p->a.outer * 2;
+	}
+	if (!p->tiles && row + p->n_rows <= p->out.rows && col + p->n_cols <= p->out.cols &&
+	    pass->direct)
 		p->tile(&at, &panels);
 	else
-		edge_tile(p, &panels, row, col, pass);
+		buffered_tile(p, &panels, row, col, pass);
 }
 
 /* Block i of rows, times all of b. */
 static void row_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
 	int64_t first = i * p->block_panels,
-		last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, PANEL_M));
+		last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, p->n_rows));
 
 	pack_a(p, packed, first, last - first, pass->k, pass->n_k);
-	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, PANEL_N); col++)
+	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, p->n_cols); col++)
 		for (int64_t panel = first; panel < last; panel++)
 			one_tile(p, packed + (panel - first) * p->a_panel,
-				 p->whole + col * p->b_panel, pass, panel * PANEL_M, col * PANEL_N);
+				 p->whole + col * p->b_panel, pass, panel * p->n_rows,
+				 col * p->n_cols);
 }
 
 /* All of a, times block i of columns. */
 static void col_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
-	int64_t first = i * p->block_panels,
-		last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, PANEL_N));
+	const int64_t first = i * p->block_panels,
+		      last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, p->n_cols));
+	const int64_t n_panels = last - first, n_rows = CEIL_DIV(p->out.rows, p->n_rows);
 
-	pack_b(p, packed, first, last - first, pass->k, pass->n_k);
-	for (int64_t panel = first; panel < last; panel++)
-		for (int64_t row = 0; row < CEIL_DIV(p->out.rows, PANEL_M); row++)
-			one_tile(p, p->whole + row * p->a_panel,
-				 packed + (panel - first) * p->b_panel, pass, row * PANEL_M,
-				 panel * PANEL_N);
+	pack_b(p, packed, first, n_panels, pass->k, pass->n_k);
+	for (int64_t t = 0; t < n_panels * n_rows; t++) {
+		/* tiles multiply faster than a comes from memory: each row meets all panels at once */
+		const int64_t panel = p->tiles ? t % n_panels : t / n_rows,
+			      row = p->tiles ? t / n_panels : t % n_rows;
+
+		one_tile(p, p->whole + row * p->a_panel, packed + panel * p->b_panel, pass,
+			 row * p->n_rows, (first + panel) * p->n_cols);
+	}
 }
 
 /* Elements of k in a pass. */
 static int64_t pass_length(const struct product *p)
 {
-	return p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
+	return p->a.pairs ? 2 * p->block_k : p->block_k;
+}
+
+/* One pass: pack the smaller operand whole, then all blocks of the larger one. In all threads. */
+static void gemm_pass(const struct product *p, bool b_whole, const struct pass *pass, float *packed)
+{
+	const int64_t a_panels = CEIL_DIV(p->out.rows, p->n_rows),
+		      b_panels = CEIL_DIV(p->out.cols, p->n_cols);
+	const int64_t n_whole = b_whole ? b_panels : a_panels;
+	const int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
+
+#pragma omp for schedule(static)
+	for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
+		int64_t n = MIN(BLOCK_PANELS, n_whole - i);
+
+		if (b_whole)
+			pack_b(p, p->whole + i * p->b_panel, i, n, pass->k, pass->n_k);
+		else
+			pack_a(p, p->whole + i * p->a_panel, i, n, pass->k, pass->n_k);
+	}
+#pragma omp for schedule(dynamic)
+	for (int64_t i = 0; i < n_blocks; i++) {
+		if (b_whole)
+			row_block(p, packed, i, pass);
+		else
+			col_block(p, packed, i, pass);
+	}
 }
 
 static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 {
-	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
-		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
-	int64_t n_whole = b_whole ? b_panels : a_panels;
-	int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
-	int64_t step = pass_length(p);
+	const int64_t step = pass_length(p);
 
 	assert(p->block_panels >= 1 && p->block_panels <= BLOCK_PANELS);
 #pragma omp parallel num_threads(d->threads)
@@ -508,37 +382,46 @@ static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 		float *packed = p->blocks + cpu_thread_number() * p->block_panels *
 						    (b_whole ? p->a_panel : p->b_panel);
 
+		if (p->tiles)
+			tiles_begin();
 		for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
 			const struct pass pass = pass_at(p, k, MIN(step, p->n_k - k));
 
-#pragma omp for schedule(static)
-			for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
-				int64_t n = MIN(BLOCK_PANELS, n_whole - i);
-
-				if (b_whole)
-					pack_b(p, p->whole + i * p->b_panel, i, n, k, pass.n_k);
-				else
-					pack_a(p, p->whole + i * p->a_panel, i, n, k, pass.n_k);
-			}
-#pragma omp for schedule(dynamic)
-			for (int64_t i = 0; i < n_blocks; i++) {
-				if (b_whole)
-					row_block(p, packed, i, &pass);
-				else
-					col_block(p, packed, i, &pass);
-			}
+			gemm_pass(p, b_whole, &pass, packed);
 		}
+		if (p->tiles)
+			tiles_end();
 	}
+}
+
+/* Sizes of tiles, panels and passes. */
+static void choose_panels(struct product *p)
+{
+	if (p->tiles) {
+		const int64_t n_units = MAX(1, MIN(CEIL_DIV(p->n_k, 2), TILES_BLOCK_K));
+
+		p->n_rows = p->n_cols = TILES_SIDE;
+		p->block_k = TILES_BLOCK_K;
+		/* a row more than whole tiles need: rows use different cache sets */
+		p->pitch = (CEIL_DIV(n_units, TILES_STEP) + 1) * TILES_STEP;
+		p->a_panel = p->n_rows * p->pitch;
+		p->b_panel = p->n_cols * n_units;
+		return;
+	}
+	p->n_rows = PANEL_M;
+	p->n_cols = PANEL_N;
+	p->block_k = BLOCK_K;
+	p->pitch = ROW_PITCH;
+	p->a_panel = p->a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
+	p->b_panel = PANEL_N * BLOCK_K;
 }
 
 /* Scratch memory of a product. False: out of memory, stored in d->fault. */
 static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 {
-	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
-		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
+	int64_t a_panels = CEIL_DIV(p->out.rows, p->n_rows),
+		b_panels = CEIL_DIV(p->out.cols, p->n_cols);
 
-	p->a_panel = p->a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
-	p->b_panel = PANEL_N * BLOCK_K;
 	p->block_panels =
 		MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
 	p->whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
@@ -556,7 +439,8 @@ static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		 struct matmul_how how)
 {
-	bool pairs = HAVE_PAIRS && d->bf16 && machine_has_pairs(), b_whole = out.rows >= out.cols;
+	bool tiles = d->bf16 && tiles_are_used(d), b_whole = out.rows >= out.cols;
+	bool pairs = tiles || (HAVE_PAIRS && d->bf16 && machine_has_pairs());
 	struct product p = {
 		.out = out,
 		.a = { a.data, a.dtype, out.rows, how.a_transposed ? 1 : a.stride,
@@ -566,15 +450,20 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 		.n_k = how.a_transposed ? a.rows : a.cols,
 		.accumulate = how.accumulate,
 		.a_by_row = !how.a_transposed,
-		.tile = pairs ? tile_pairs : tile_floats,
+		.tiles = tiles,
+		.tile = tiles	? tile_amx
+			: pairs ? tile_pairs
+				: tile_floats,
 	};
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
 	if (CPU(matmul_small)(d, out, a, b, how))
 		return;
-	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, gemm_round_bf16))
-		return;
+	p.a_as_is = tiles && p.a_by_row && a.dtype == DTYPE_BF16 && p.n_k % (2 * TILES_STEP) == 0;
+	choose_panels(&p);
+	p.streams = out.rows * out.cols * (cpu_is_half(out) ? 2 : 4) > STREAM_BYTES &&
+		    p.n_k <= pass_length(&p);
 	if (gemm_reserve_scratch(d, &p, b_whole))
 		gemm_multiply(d, &p, b_whole);
 }

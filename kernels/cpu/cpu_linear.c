@@ -13,6 +13,9 @@
  *    step costs: few rows, all weights.
  * 3. Bias, ReLU and the scales of int8 are applied before the tile is stored.
  *
+ * With AMX a tile is up to 32 rows x 32 outputs, and the tile unit multiplies bf16 and int8
+ * (cpu_tiles.h): a panel is what it wants as its second operand.
+ *
  * Each sum runs over k in order on one thread, so bits depend neither on the number of threads nor on
  * the number of rows: a sentence is translated alike in any batch.
  *
@@ -24,6 +27,7 @@
 #include <assert.h>
 #include <float.h>
 
+#include "kernels/cpu/cpu_tiles.h"
 #include "kernels/cpu/cpu_top.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ops/bf16.h"
@@ -50,7 +54,7 @@ struct tile {
 	int64_t pitch, n_units; /* units from one row of a to the next; units along K */
 	int64_t ahead;		/* prefetch distance in b, in units */
 	float *out;
-	int64_t stride, n_cols; /* columns up to the edge of out; a tile stores at most 2 vectors */
+	int64_t stride, n_cols; /* columns up to the edge of out; a tile stores its width at most */
 	int n_rows;
 	bool relu;
 	const float *bias;		  /* or NULL */
@@ -59,6 +63,44 @@ struct tile {
 };
 
 typedef void tile_function(const struct tile *t);
+
+/* What a vector of sums needs to become outputs. */
+struct output_columns {
+	int64_t first, n; /* first column in the tile; columns up to the edge of out */
+	vec bias, scale;
+	vec_int shift;
+};
+
+/* Columns from `first` on. False: there are none. integers and shift: see cpu_linear_tile.h. */
+VEC_INLINE bool load_columns(struct output_columns *c, const struct tile *t, int64_t first,
+			     const bool integers, const int shift)
+{
+	c->first = first;
+	c->n = t->n_cols - first;
+	if (c->n <= 0)
+		return false;
+	c->bias = t->bias ? vec_load_part(t->bias + first, c->n, 0) : vec_set(0);
+	c->scale = integers ? vec_load(t->b_scales + first) : vec_set(0);
+	memset(&c->shift, 0, sizeof(c->shift));
+	if (integers && shift) {
+		memcpy(&c->shift, t->b_sums + first, sizeof(c->shift));
+		c->shift *= shift;
+	}
+	return true;
+}
+
+/* Scale the sums of integers, add the bias, ReLU, store. */
+VEC_INLINE void store_output(const struct tile *t, const struct output_columns *c, int row, vec x,
+			     const bool integers)
+{
+	if (integers)
+		x = __builtin_convertvector((vec_int)x - c->shift, vec) *
+		    (t->a_scales[row] * c->scale);
+	x += c->bias;
+	if (t->relu)
+		x = vec_max(x, vec_set(0));
+	vec_store_part(t->out + row * t->stride + c->first, x, c->n);
+}
 
 /* ---- one tile function for each type of unit ------------------------------------- */
 
@@ -164,6 +206,47 @@ static tile_function *native_tile(enum dtype kind)
 	(void)kind;
 	return NULL;
 }
+#endif
+
+#if HAVE_TILES
+/* Store sums (32, 32), floats or integers. */
+VEC_INLINE void store_outputs(const struct tile *t, const float *sums, const bool integers)
+{
+	for (int64_t first = 0; first < TILES_SIDE; first += VEC_LANES) {
+		struct output_columns c;
+
+		if (!load_columns(&c, t, first, integers, 0))
+			break;
+		for (int i = 0; i < t->n_rows; i++)
+			store_output(t, &c, i, vec_load(sums + i * TILES_SIDE + first), integers);
+	}
+}
+
+static struct tiles_operands tile_operands(const struct tile *t)
+{
+	return (struct tiles_operands){ t->a, t->pitch * 4, t->b, t->n_units, t->n_rows };
+}
+
+static void tile_amx_pairs(const struct tile *t)
+{
+	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
+	const struct tiles_operands operands = tile_operands(t);
+
+	tiles_bf16(sums, &operands);
+	store_outputs(t, sums, false);
+}
+
+static void tile_amx_bytes(const struct tile *t)
+{
+	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
+	const struct tiles_operands operands = tile_operands(t);
+
+	tiles_int8((int32_t *)(void *)sums, &operands);
+	store_outputs(t, sums, true);
+}
+#else
+#define tile_amx_pairs NULL
+#define tile_amx_bytes NULL
 #endif
 
 /* ---- conversion of rows to units ------------------------------------------------------ */
@@ -290,9 +373,12 @@ struct linear {
 	const float *bias;
 	bool relu;
 	tile_function *tile;
+	bool uses_tiles;	  /* the tile unit */
+	int tile_rows, tile_cols; /* of one call of tile() */
 	int flip;
 	int64_t n_units, pitch;
-	int32_t *units; /* (M, pitch) rows of a as units */
+	int32_t *units; /* (M, pitch) rows of a as units; tiles: units up to pitch, and rows up to a
+			   multiple of 16, are 0 */
 	float *scales;	/* (M) int8: scales of the rows of a */
 	int64_t block_rows, n_blocks, task_panels, n_tasks;
 };
@@ -304,6 +390,9 @@ static void prepare_row(const struct linear *l, int64_t row)
 
 	l->scales[row] = amax / 127;
 	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
+	if (l->uses_tiles)
+		memset(l->units + row * l->pitch + l->n_units, 0,
+		       (size_t)(l->pitch - l->n_units) * sizeof(*l->units));
 }
 
 static void prepare_rows(const void *context, int thread, int64_t part)
@@ -320,20 +409,20 @@ static void prepare_rows(const void *context, int thread, int64_t part)
 static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
 			 int64_t last)
 {
-	for (int64_t row = first; row < last; row += TILE_ROWS) {
+	for (int64_t row = first; row < last; row += l->tile_rows) {
 		struct tile t = {
 			.a = l->units + row * l->pitch,
 			.a_scales = l->scales + row,
 			.pitch = l->pitch,
 			.n_units = l->n_units,
 			.stride = l->out.stride,
-			.n_rows = (int)MIN(TILE_ROWS, last - row),
+			.n_rows = (int)MIN(l->tile_rows, last - row),
 			.relu = l->relu,
 		};
 
 		/* while the first rows are computed, prefetch the next panel */
 		t.ahead = row == first ? l->n_units * PANEL_WIDTH : 0;
-		for (int64_t i = 0; i < PANEL_WIDTH; i += 2 * VEC_LANES) {
+		for (int64_t i = 0; i < PANEL_WIDTH; i += l->tile_cols) {
 			int64_t col = panel * PANEL_WIDTH + i;
 
 			t.n_cols = l->out.cols - to - i;
@@ -358,14 +447,26 @@ static void linear_task(const void *context, int thread, int64_t task)
 	int64_t end = MIN(panel + l->task_panels, panel_count(l->packed));
 
 	(void)thread;
+	if (l->uses_tiles)
+		tiles_begin();
 	for (; panel < end; panel++)
 		linear_panel(l, panel, panel * PANEL_WIDTH, first, last);
+	if (l->uses_tiles)
+		tiles_end();
 }
 
-static void choose_tile(struct linear *l)
+static void choose_tile(struct linear *l, const struct dev *d)
 {
 	enum dtype kind = l->packed.dtype;
 
+	l->tile_rows = TILE_ROWS;
+	l->tile_cols = 2 * VEC_LANES;
+	l->uses_tiles = kind != DTYPE_PACKED_F32 && tiles_are_used(d);
+	if (l->uses_tiles) {
+		l->tile_rows = l->tile_cols = TILES_SIDE;
+		l->tile = kind == DTYPE_PACKED_INT8 ? tile_amx_bytes : tile_amx_pairs;
+		return;
+	}
 	l->tile = native_tile(kind);
 	l->flip = l->tile && kind == DTYPE_PACKED_INT8 ? -128 : 0;
 	if (!l->tile)
@@ -377,18 +478,21 @@ static void choose_tile(struct linear *l)
 /* Choose the tile function, convert the rows of a. False: out of memory, stored in d->fault. */
 static bool linear_prepare(struct dev *d, struct linear *l)
 {
-	int64_t elements = l->a.rows * l->a.cols;
+	const int64_t elements = l->a.rows * l->a.cols, n_rows = CEIL_DIV(l->a.rows, 16) * 16;
 
-	choose_tile(l);
+	choose_tile(l, d);
 	l->n_units = panel_units(l->packed);
 	/* no multiple of 4 KiB, so that rows use different cache sets */
 	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
-	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * TILE_ROWS)) * TILE_ROWS;
-	l->units = cpu_scratch(d, CPU_SCRATCH_A, (size_t)l->a.rows,
-			       (size_t)l->pitch * sizeof(*l->units));
+	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * l->tile_rows)) * l->tile_rows;
+	l->units =
+		cpu_scratch(d, CPU_SCRATCH_A, (size_t)n_rows, (size_t)l->pitch * sizeof(*l->units));
 	l->scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)l->a.rows, sizeof(*l->scales));
 	if (!l->units || !l->scales)
 		return false;
+	if (l->uses_tiles)
+		memset(l->units + l->a.rows * l->pitch, 0,
+		       (size_t)((n_rows - l->a.rows) * l->pitch) * sizeof(*l->units));
 	cpu_team_run(d->team, cpu_team_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
 		     prepare_rows, l);
 	return true;
@@ -466,7 +570,7 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 #define CHUNK_PANELS 8
 #define CHUNK	     (CHUNK_PANELS * PANEL_WIDTH)
 #define SLICE	     (4 * CHUNK)
-#define CHUNK_ROWS   (8 * TILE_ROWS) /* greatest number of rows of a chunk */
+#define CHUNK_ROWS   (MAX(8 * TILE_ROWS, TILES_SIDE)) /* greatest number of rows of a chunk */
 
 /* For each lane: the largest x seen, and the sum of e^(x - largest). */
 struct softmax_part {
@@ -565,9 +669,13 @@ static void top_k_part(const void *context, int thread, int64_t part)
 	int64_t first = part * slices / b->n_parts * SLICE;
 	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
 
+	if (b->l.uses_tiles)
+		tiles_begin();
 	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
 			top_k_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
+	if (b->l.uses_tiles)
+		tiles_end();
 }
 
 /* log sum exp of a row, from the sums of its slices. */
@@ -614,7 +722,7 @@ static bool reserve_best(struct dev *d, struct top_k_job *b)
 	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
 	float *at;
 
-	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), TILE_ROWS) * TILE_ROWS;
+	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), b->l.tile_rows) * b->l.tile_rows;
 	chunk = (size_t)b->l.block_rows * CHUNK;
 	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
 			 threads * chunk + parts * 2 * VEC_LANES + lists * (size_t)(2 * b->k + 1) +

@@ -44,30 +44,13 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 	}
 	VEC_UNROLL
 	for (int v = 0; v < 2; v++) {
-		int64_t first = v * VEC_LANES, n = t->n_cols - first;
-		vec bias, scale = vec_set(0);
-		vec_int shift = { 0 };
+		struct output_columns c;
 
-		if (n <= 0)
+		if (!load_columns(&c, t, v * VEC_LANES, TILE_INTEGERS, TILE_SHIFT))
 			break;
-		bias = t->bias ? vec_load_part(t->bias + first, n, 0) : vec_set(0);
-		if (TILE_INTEGERS) {
-			memcpy(&shift, t->b_sums + first, sizeof(shift));
-			shift *= TILE_SHIFT;
-			scale = vec_load(t->b_scales + first);
-		}
 		VEC_UNROLL
-		for (int i = 0; i < rows; i++) {
-			vec x = (vec)sum[i][v];
-
-			if (TILE_INTEGERS)
-				x = __builtin_convertvector((vec_int)x - shift, vec) *
-				    (t->a_scales[i] * scale);
-			x += bias;
-			if (t->relu)
-				x = vec_max(x, vec_set(0));
-			vec_store_part(t->out + i * t->stride + first, x, n);
-		}
+		for (int i = 0; i < rows; i++)
+			store_output(t, &c, i, (vec)sum[i][v], TILE_INTEGERS);
 	}
 }
 

@@ -214,7 +214,7 @@ struct cpu_features {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
 	bool has_unbuilt_level; /* the machine supports a higher level than this build */
 	bool bf16, vnni, tiles; /* instructions for products: AVX-512 BF16, VNNI (int8), AMX */
-	bool onednn;		/* built with oneDNN, which is used on machines with AMX */
+	bool has_unused_tiles;	/* AMX is there, but the kernel or WERKBANK_TILES=0 forbids it */
 };
 
 void ops_cpu_features(struct cpu_features *m);

@@ -239,11 +239,6 @@ static const struct {
 #else
 	{ "workbench on the terminal", false },
 #endif
-#ifdef HAVE_ONEDNN
-	{ "oneDNN", true },
-#else
-	{ "oneDNN", false },
-#endif
 #ifdef HAVE_CUDA
 	{ "CUDA", true },
 #else

@@ -132,20 +132,6 @@ AC_DEFUN([WERKBANK_WITH_SECCOMP], [
   AS_IF([test $werkbank_seccomp = yes], [AC_DEFINE([HAVE_SECCOMP], [1], [libseccomp limits system calls])])
 ])
 
-AC_DEFUN([WERKBANK_WITH_ONEDNN], [
-  AC_ARG_WITH([onednn], [AS_HELP_STRING([--without-onednn], [own matrix products on the CPU])], [], [with_onednn=check])
-  found=no
-  AS_IF([test "x$with_onednn" != xno], [
-    save_LIBS=$LIBS; LIBS="-ldnnl $LIBS"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM([#include <oneapi/dnnl/dnnl.h>], [dnnl_engine_t g; return dnnl_engine_create(&g, dnnl_cpu, 0);])],
-      [found=yes; ONEDNN_LIBS=-ldnnl])
-    LIBS=$save_LIBS])
-  WERKBANK_VERDICT([onednn], [$found])
-  AS_IF([test $werkbank_onednn = yes], [AC_DEFINE([HAVE_ONEDNN], [1], [oneDNN does matrix products])])
-  AC_SUBST([ONEDNN_LIBS])
-  AM_CONDITIONAL([HAVE_ONEDNN], [test $werkbank_onednn = yes])
-])
-
 # The runtime is linked statically where it can be and finds the driver when the
 # program runs; cuBLASLt is looked for by the program itself. So the same binary
 # works, without a GPU, where nothing of CUDA is installed. Kernels are compiled

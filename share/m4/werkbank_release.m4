@@ -21,9 +21,7 @@ AC_DEFUN([WERKBANK_SBOM], [
   for module in $werkbank_modules; do
     SBOM_LIBRARIES="$SBOM_LIBRARIES $module=`$PKG_CONFIG --modversion $module`"
   done
-  # these have no file for pkg-config
-  AS_IF([test $werkbank_onednn = yes], [SBOM_LIBRARIES="$SBOM_LIBRARIES oneDNN=`
-    echo 'DNNL_VERSION_MAJOR.DNNL_VERSION_MINOR.DNNL_VERSION_PATCH' | $CC $CPPFLAGS -E -P -include oneapi/dnnl/dnnl_version.h - 2>/dev/null | tail -n 1 | tr -d ' '`"])
+  # it has no file for pkg-config
   AS_IF([test $werkbank_cuda = yes], [SBOM_LIBRARIES="$SBOM_LIBRARIES cuda-runtime=`"$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'`"])
   AC_SUBST([SBOM_LIBRARIES])
 ])

@@ -11,8 +11,7 @@
  * is the better number if other work runs on the machine.
  *
  * FLOPs count matrix products and attention. The roof (roof.h) is measured just before: of a CPU the
- * vector units, of a GPU the library's large products. On a CPU with AMX the products use tiles, which
- * the roof does not measure, so the share of the roof can exceed 1 there.
+ * vector units or the tile unit (AMX), whichever products use; of a GPU the library's large products.
  *
  * On a GPU it trains with CUDA graphs; --no-graphs: op by op. Only --profile waits after each op. --shapes trains
  * nothing: it prints the number of graphs for BATCHES batches, and the padding rows they add.

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -10,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/cpu/cpu_tiles.h"
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -89,6 +91,40 @@ LOOP(avx512_int8, "avx512f,avx512vnni", __m512i, SIXTEEN, BEGIN_INT8, _mm512_set
      STEP_INT8, SUM_INT8)
 #endif
 
+#if CPU_COMPILES_TILES
+#define TILE_ROUND (4 * 16 * 16 * 32 * 2) /* operations with bf16; twice as many with int8 */
+
+/* A round: four tiles loaded from the L1 cache, four multiplications. */
+#define TILE_LOOP(name, multiply)                                                                  \
+	__attribute__((target("amx-tile,amx-bf16,amx-int8"))) static float name(float x)           \
+	{                                                                                          \
+		static const char operands[4][1024] __attribute__((aligned(64)));                  \
+		float sums[256];                                                                   \
+                                                                                                   \
+		_tile_loadconfig(&tiles_config);                                                   \
+		_tile_zero(0);                                                                     \
+		_tile_zero(1);                                                                     \
+		_tile_zero(2);                                                                     \
+		_tile_zero(3);                                                                     \
+		for (int i = 0; i < ROUNDS; i++) {                                                 \
+			_tile_loadd(4, operands[0], 64);                                           \
+			_tile_loadd(5, operands[1], 64);                                           \
+			_tile_loadd(6, operands[2], 64);                                           \
+			_tile_loadd(7, operands[3], 64);                                           \
+			multiply(0, 4, 6);                                                         \
+			multiply(1, 4, 7);                                                         \
+			multiply(2, 5, 6);                                                         \
+			multiply(3, 5, 7);                                                         \
+		}                                                                                  \
+		_tile_stored(0, sums, 64);                                                         \
+		_tile_release();                                                                   \
+		return x + sums[0];                                                                \
+	}
+
+TILE_LOOP(amx_bf16, _tile_dpbf16ps)
+TILE_LOOP(amx_int8, _tile_dpbssd)
+#endif
+
 /* The widest unit of each kind on this machine; run NULL: none. */
 static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 {
@@ -103,6 +139,12 @@ static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 		*bf16 = (struct unit){ "bf16", avx512_bf16, 16 * 64 };
 	if (__builtin_cpu_supports("avx512vnni"))
 		*int8 = (struct unit){ "VNNI", avx512_int8, 16 * 128 };
+#endif
+#if CPU_COMPILES_TILES
+	if (cpu_can_use_tiles()) {
+		*bf16 = (struct unit){ "AMX", amx_bf16, TILE_ROUND };
+		*int8 = (struct unit){ "AMX", amx_int8, 2 * TILE_ROUND };
+	}
 #endif
 }
 
@@ -196,7 +238,10 @@ int roof_measure(struct roof *r, int threads, struct err *e)
 	(void)threads;
 #endif
 	find_units(&fp32, &bf16, &int8);
-	r->units = int8.run && bf16.run ? "AVX-512 with bf16 and VNNI" : fp32.name;
+	r->units = int8.run && bf16.run ? !strcmp(bf16.name, "AMX")
+						  ? "AVX-512, bf16 and int8 in tiles (AMX)"
+						  : "AVX-512 with bf16 and VNNI"
+					: fp32.name;
 	r->fp32 = peak(&fp32, r->threads);
 	r->bf16 = bf16.run ? peak(&bf16, r->threads) : r->fp32;
 	r->int8 = peak(&int8, r->threads);

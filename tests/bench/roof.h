@@ -2,8 +2,8 @@
  * roof.h - the roofline of this machine (Williams et al. 2009), measured: peak FLOP/s and memory
  * bandwidth, upper bounds of every product and every pass over memory.
  *
- * CPU: peak rates come from loops on registers with the widest vector instructions; AMX tiles are not
- * measured, so on machines with AMX a share of the bf16 roof can exceed 1. Bandwidth comes from
+ * CPU: peak rates come from loops with the instructions that products use: the widest vector
+ * instructions on registers, or tiles (AMX) with operands in the L1 cache. Bandwidth comes from
  * reading blocks larger than any cache. GPU: the rates of the library's product of large square
  * matrices, and of their addition.
  */

@@ -243,18 +243,6 @@ said 'to train on, type: .* --run early --steps 12$' # nothing was left to do
 early --patience 4
 steps 5 10
 
-# ---- bits that depend on the number of threads (the path of a processor with AMX) ----
-if "$wb" train --version 2>/dev/null | grep -q oneDNN; then
-	tiles() {
-		WERKBANK_TILES=1 says 0 "$1" "$wb" train -C "$w" --run tiles --precision bf16 --steps "$2" --threads "$3" \
-			--eval-every 1000 "$tmp/tiny.ini"
-	}
-	tiles 'last bits of results depend on the number of threads, now 1' 2 1
-	tiles '^warning: this run trained with 1 thread before and trains with 2 now' 4 2
-else
-	skip "threads and bits" "no oneDNN"
-fi
-
 # ---- the tensors of a checkpoint ----
 says 0 '' "$wb" model -C "$w" --run r --checkpoint last
 grep -E '^total +[0-9]+$' "$tmp/out" >"$tmp/total"

@@ -12,7 +12,7 @@ if ! $FUZZ_CC -fsanitize=fuzzer,address,undefined probe.c -o probe 2>probe.log; 
 	exit 77
 fi
 [ -f Makefile ] || "$source/configure" -q CC="$FUZZ_CC" CFLAGS="-O1 -g" --enable-sanitizers=$flags --without-cuda \
-	--without-mpi --without-nccl --without-onednn --without-curses --disable-vector-variants
+	--without-mpi --without-nccl --without-curses --disable-vector-variants
 make -s tests/fuzz_search
 WERKBANK_SHARE=$source/share srcdir=$source ASAN_OPTIONS=allocator_may_return_null=1
 export WERKBANK_FUZZ WERKBANK_SHARE srcdir ASAN_OPTIONS

@@ -48,27 +48,27 @@ TEST(ops_cpu_v4)
 		test_skip("no x86-64-v4 here");
 }
 
-static struct dev *open_with_onednn(const struct dev_options *options, struct err *e)
+static struct dev *open_without_tiles(const struct dev_options *options, struct err *e)
 {
 	struct dev *d = cpu_open(options, e);
 
-	if (d && !d->onednn)
-		d->onednn = cpu_onednn_open();
+	if (d)
+		d->tiles = false;
 	return d;
 }
 
-/* The CPU backend with oneDNN, even on machines where cpu_gemm.c is preferred. */
-TEST(ops_onednn)
+/* On a processor with AMX ops_cpu_v4 tests the tile unit, and this the vector units. */
+TEST(ops_cpu_v4_without_tiles)
 {
-	struct ops table = *ops_cpu();
-	struct cpu_onednn *o = cpu_onednn_open();
+	struct ops table;
 
-	table.open = open_with_onednn;
-	if (o)
-		ops_compare_all(&table, "cpu with oneDNN");
-	else
-		test_skip("built without oneDNN");
-	cpu_onednn_close(o);
+	if (!cpu_variant(2) || !cpu_can_use_tiles()) {
+		test_skip("no tiles (AMX) here");
+		return;
+	}
+	table = *cpu_variant(2);
+	table.open = open_without_tiles;
+	ops_compare_all(&table, "cpu for x86-64-v4 without tiles");
 }
 
 TEST(ops_cuda)

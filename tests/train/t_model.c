@@ -562,7 +562,7 @@ static float *gradients_by(int threads, bool bf16)
 	return x;
 }
 
-/* Products of kernels/cpu have the same bits for any number of threads (oneDNN may differ). */
+/* Products have the same bits for any number of threads. */
 TEST(model_threads_change_nothing)
 {
 	const size_t bytes = 16 * 32 * sizeof(float); /* of the table, which all else reaches */

@@ -74,8 +74,7 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
-	*compute = (double)need.device_bytes + (double)trainer_ema_memory(t) +
-		   (double)op_cache_bytes(size->ops, size->options->bf16);
+	*compute = (double)need.device_bytes + (double)trainer_ema_memory(t);
 	*exchange = (double)need.host_bytes;
 	if (t->comm->size == 1)
 		return 0;

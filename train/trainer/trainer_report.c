@@ -27,8 +27,8 @@ static void put_real_or_null(struct json_writer *w, const char *key, double v)
 	json_real(w, v); /* null when it is not finite */
 }
 
-/* How many times the run was started, including this time. *threads: of the last time; 0: unknown. */
-static int64_t count_attempts(const struct trainer *t, int64_t *threads)
+/* How many times the run was started, including this time. */
+static int64_t count_attempts(const struct trainer *t)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/journal.jsonl", t->folder);
@@ -36,12 +36,8 @@ static int64_t count_attempts(const struct trainer *t, int64_t *threads)
 	const struct json *record;
 	int64_t n = 1;
 
-	*threads = 0;
 	while (r && journal_next(r, &record, &ignored) > 0)
-		if (!strcmp(json_text(json_get(record, "kind"), ""), "start")) {
-			*threads = json_integer(json_get(record, "threads"), 0);
-			n++;
-		}
+		n += !strcmp(json_text(json_get(record, "kind"), ""), "start");
 	journal_reader_free(r);
 	free(path);
 	return n;
@@ -93,35 +89,6 @@ static int64_t own_product_threads(const struct trainer *t)
 	return flow_threads(trainer_threads(t));
 }
 
-/* oneDNN divides the sums of a product between threads: bits depend on their number. */
-static bool bits_depend_on_threads(const struct trainer *t)
-{
-	struct cpu_features cpu;
-
-	ops_cpu_features(&cpu);
-	return t->conf->precision == PRECISION_BF16 && cpu.tiles && cpu.onednn &&
-	       !strcmp(model_get_ops(t->model)->name, "cpu");
-}
-
-static void report_threads(struct trainer *t, int64_t before)
-{
-	const int64_t now = own_product_threads(t);
-
-	if (!bits_depend_on_threads(t))
-		return;
-	if (t->state.step > 0 && before > 0 && before != now)
-		report_event(
-			t, "warning",
-			"this run trained with %lld thread%s before and trains with %lld now: on "
-			"this processor (AMX) bf16 results differ in their last bits",
-			(long long)before, text_plural(before), (long long)now);
-	else if (!t->conf->quiet)
-		fprintf(stderr,
-			"bf16 on this processor (AMX): the last bits of results depend on the "
-			"number of threads, now %lld; resume with the same --threads\n",
-			(long long)now);
-}
-
 /* Says once, at the start of a run on a processor, that fp32 is the faster format there. */
 static void report_format(const struct trainer *t)
 {
@@ -146,11 +113,11 @@ int report_start(struct trainer *t, struct err *e)
 	const struct conf *c = t->conf;
 	struct json_writer *w;
 	char host[256] = "";
-	int64_t attempt, threads;
+	int64_t attempt;
 
 	if (!trainer_is_first(t))
 		return 0;
-	attempt = count_attempts(t, &threads);
+	attempt = count_attempts(t);
 	t->records.metric_sinks = metric_sinks_open(c, t->folder, t->state.step + 1,
 						    t->records.journal, t->records.samples, e);
 	if (!t->records.metric_sinks)
@@ -177,7 +144,6 @@ int report_start(struct trainer *t, struct err *e)
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))
 		return e->code;
-	report_threads(t, threads);
 	report_format(t);
 	return 0;
 }

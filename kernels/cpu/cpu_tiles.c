@@ -1,0 +1,52 @@
+/* cpu_tiles.c - may this process use the tile unit of the processor (Intel AMX)? See cpu_tiles.h. */
+#include "kernels/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if CPU_COMPILES_TILES
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#if CPU_COMPILES_TILES
+/* Bits of CPUID leaf 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8. */
+#define AMX_BITS (1u << 22 | 1u << 24 | 1u << 25)
+
+bool cpu_has_tiles(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BITS) == AMX_BITS;
+}
+
+/*
+ * The kernel saves tiles only for processes that have asked (Linux 5.16: arch_prctl(2),
+ * ARCH_REQ_XCOMP_PERM). The permission holds for all threads, also for later ones; asking again does
+ * no harm. The sandboxes of share/base do not refuse the call to commands that compute.
+ */
+static bool tiles_are_permitted(void)
+{
+	enum { REQUEST = 0x1023, TILE_DATA = 18 };
+
+	return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+}
+
+bool cpu_can_use_tiles(void)
+{
+	const char *asked = getenv("WERKBANK_TILES");
+
+	return cpu_has_tiles() && __builtin_cpu_supports("avx512bf16") &&
+	       !(asked && !strcmp(asked, "0")) && tiles_are_permitted();
+}
+#else
+bool cpu_has_tiles(void)
+{
+	return false;
+}
+
+bool cpu_can_use_tiles(void)
+{
+	return false;
+}
+#endif
