@@ -5,6 +5,7 @@
 #include "tests/train/small_run.h"
 #include "train/comm/compress.h"
 #include "train/trainer/trainer_gpu.h"
+#include "train/trainer/trainer_internal.h"
 
 struct job {
 	const struct conf *conf;
@@ -243,8 +244,12 @@ TEST(ranks_may_change_between_attempts)
 
 /* ---- a state that the first rank saves alone ---- */
 
-#define PAUSED_STEP 13 /* of rank 1: a signal tells the first rank that it may be lost */
-#define PAUSE_US    700000
+/* Of rank 1, in this step: a signal tells the first rank that it may be lost. */
+static struct {
+	int step;
+	unsigned us;
+} lossy_pause = { 13, 1100000 };
+
 #define FAILED_CALL 20 /* of max_ints(), in which all ranks lose the others */
 
 static struct {
@@ -259,9 +264,9 @@ static struct {
 static int begin_sum_late(struct comm *c, double *x, size_t n, struct comm_request **r,
 			  struct err *e)
 {
-	if (c->rank == 1 && ++lossy.steps == PAUSED_STEP) {
+	if (c->rank == 1 && ++lossy.steps == lossy_pause.step) {
 		lossy.signals.continued++;
-		usleep(PAUSE_US);
+		usleep(lossy_pause.us);
 	}
 	return lossy.begin_sum(c, x, n, r, e);
 }
@@ -271,6 +276,26 @@ static int max_ints_of_lost_ranks(struct comm *c, int64_t *x, size_t n, struct e
 	if (++lossy.calls[c->rank] >= FAILED_CALL)
 		return err_set(e, ERR_NOHOST, "the connection is gone");
 	return lossy.max_ints(c, x, n, e);
+}
+
+/* Only ranks in the middle of a step agree on three numbers. */
+static int max_ints_then_stop(struct comm *c, int64_t *x, size_t n, struct err *e)
+{
+	const int rc = lossy.max_ints(c, x, n, e);
+
+	if (n == N_STOP_ASKS + 1 && c->rank == 1)
+		lossy.signals.stop = SIGUSR1;
+	return rc;
+}
+
+static void train_until_asked(struct comm *c, void *arg)
+{
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	lossy.max_ints = c->max_ints;
+	c->max_ints = max_ints_then_stop;
+	j->rc[c->rank] = trainer_run(j->conf, c, &lossy.signals, &e);
 }
 
 static void train_with_pause(struct comm *c, void *arg)
@@ -354,6 +379,42 @@ TEST(ranks_save_after_a_failure)
 	set(&c, "save_every", "30");
 	train_on(&c, "calm", 2);
 	check_same_run("calm", "r", 30);
+	conf_free(&c);
+}
+
+/* Ranks that are alive agree on a stop later than after a signal; the first rank waits for them. */
+TEST(ranks_wait_for_an_agreement)
+{
+	struct conf c;
+	struct job j;
+	double step = 0;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "steps", "3");
+	lossy_pause.step = 1; /* its length is unknown: half a second is normal */
+	lossy_pause.us = 400000;
+	run_lossy_ranks(&c, "r", train_with_pause, &j);
+	check_int(lossy.signals.continued, 1);
+	check_int(count_lone_saves("r", &step), 0);
+	conf_free(&c);
+}
+
+/* The first step of an attempt may last for minutes: a stop ends it, too. */
+TEST(ranks_stop_in_the_first_step)
+{
+	struct conf c;
+	struct job j;
+	double step = -1;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "micro_batches", "60");
+	run_lossy_ranks(&c, "r", train_until_asked, &j);
+	check_int(j.rc[0], ERR_TEMPFAIL);
+	check_int(count_records("r", "stop", "step", &step), 1);
+	check_near(step, 0, 0);
+	check_int(count_records("r", "train", "step", &step), 0);
 	conf_free(&c);
 }
 

@@ -104,6 +104,8 @@ struct trainer_stopping {
 	struct control requests; /* first rank: from the control file, not yet done */
 	bool may_cut;		 /* the state before this step can be saved */
 	int64_t step_ms;	 /* of the slowest rank in the last step; 0: unknown */
+	double step_began;	 /* clock_mono_s(), on this rank */
+	int64_t next_agreement;	 /* micro-batches of this step that are done by then */
 	bool is_by_file;	 /* the control file is the reason to stop, not a signal */
 	int64_t signalled_rank;	 /* this rank's SIGTERM is the reason to stop; -1: a request is */
 };
@@ -112,6 +114,8 @@ struct trainer_stopping {
 enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
 /* Values of STOP_ASKED: the launcher's signal, the control file. */
 enum { STOP_BY_SIGNAL = 1, STOP_BY_FILE };
+/* Ranks that compute agree on a stop about so often. */
+#define STOP_AGREE_MS 500
 
 /* Results of the last step. */
 struct trainer_last_step {
@@ -213,7 +217,10 @@ void trainer_read_requests(struct trainer *t);
 void trainer_own_stop(struct trainer *t, int64_t asks[N_STOP_ASKS]);
 /* asks: the maxima over ranks. Sets signalled_rank. */
 bool trainer_must_stop(struct trainer *t, const int64_t asks[N_STOP_ASKS]);
-/* Between micro-batches: must the step end here? done: micro-batches of this rank in this step. */
+/*
+ * Before each micro-batch: must the step end here? done: micro-batches of this rank in this step;
+ * call it with 0, 1, 2, ...
+ */
 int trainer_cut_step(struct trainer *t, int64_t done, bool *cut, struct err *e);
 
 /*

@@ -12,11 +12,13 @@
  * Why a thread: Open MPI 4 may block in the middle of any call when a connection breaks, because
  * its error message waits for an answer of mpirun, which is ending the job.
  *
- * The thread assumes a loss if the state has not changed for some time, and
+ * The thread assumes a loss if the state has not changed for some time, in which ranks that are
+ * alive agree on a stop (trainer_stop.c), and
  *
  *	SIGCONT arrived		mpirun sends it to the other ranks as soon as it has noticed a loss,
  *				then SIGTERM, then SIGKILL (mpirun.h, kill_after_s)
- *	SIGTERM arrived		the same, from mpirun or from somebody else
+ *	SIGTERM arrived		the same, from mpirun or from a batch system, which often sends
+ *				SIGCONT, too
  *	a heartbeat is missing	a host is cut off: mpirun and the watchdog notice it later
  *
  * A wrong guess costs one checkpoint: the saved state is right in any case, and nothing else
@@ -30,6 +32,7 @@
 #include "train/trainer/trainer_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +40,12 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/util.h"
 
-#define LOOK_S	    0.1	 /* interval of the thread */
-#define UNCHANGED_S 0.3	 /* after a signal: the state has not changed for so long */
-#define SIGNAL_S    10.0 /* a SIGCONT counts for so long */
-#define AGAIN_S	    60.0 /* between two rescues because of a missing heartbeat */
+#define LOOK_S	 0.1  /* interval of the thread */
+#define SLOWER_S 0.3  /* after a signal: how much later than this rank others may agree */
+#define SIGNAL_S 10.0 /* a SIGCONT counts for so long */
+#define AGAIN_S	 60.0 /* between two rescues because of a missing heartbeat */
 
 struct rescue {
 	struct trainer *t;    /* borrowed */
@@ -51,6 +55,8 @@ struct rescue {
 	bool quit;
 	bool is_allowed;     /* the state is that of state.step, and stays so */
 	double allowed_at;   /* monotonic seconds, as below: since when */
+	double agree_s;	     /* time until living ranks agree on a stop */
+	double signal_at;    /* of the signal that tells of a loss; 0: none */
 	int64_t step;	     /* of the last rescue; -1: none */
 	double saved_at;     /* of the last rescue; 0: none */
 	int continued;	     /* SIGCONTs seen so far */
@@ -92,6 +98,16 @@ static bool is_state_unsaved(const struct rescue *r)
 	       r->t->progress.saved_step != r->t->state.step;
 }
 
+static void rescue_signalled_state(struct rescue *r)
+{
+	char why[100];
+
+	snprintf(why, sizeof(why),
+		 "it got a signal, and the ranks did not agree on a stop within %.1f s",
+		 r->agree_s);
+	rescue_state(r, why);
+}
+
 static void check_for_loss(struct rescue *r, double now)
 {
 	const struct trainer *t = r->t;
@@ -102,12 +118,16 @@ static void check_for_loss(struct rescue *r, double now)
 	if (continued != r->continued)
 		r->continued_at = now;
 	r->continued = continued;
-	if (!is_state_unsaved(r))
-		return;
 	has_signal = number == SIGTERM || number == SIGINT ||
 		     (r->continued_at > 0 && now - r->continued_at < SIGNAL_S);
-	if (has_signal && unchanged_s >= UNCHANGED_S)
-		rescue_state(r, "it got a signal, and other ranks do not answer");
+	if (!has_signal)
+		r->signal_at = 0;
+	else if (!(r->signal_at > 0))
+		r->signal_at = now;
+	if (!is_state_unsaved(r))
+		return;
+	if (has_signal && now - fmax(r->signal_at, r->allowed_at) >= r->agree_s)
+		rescue_signalled_state(r);
 	else if (unchanged_s >= t->conf->late_after && heartbeat_misses_rank(t->ranks.heartbeat) &&
 		 (!(r->saved_at > 0) || now - r->saved_at >= AGAIN_S))
 		rescue_state(r, "another rank sends no heartbeats");
@@ -194,6 +214,9 @@ void trainer_allow_rescue(struct trainer *t, bool allow)
 	pthread_mutex_lock(&r->lock);
 	r->is_allowed = allow;
 	r->allowed_at = clock_mono_s();
+	r->agree_s = SLOWER_S + 0.001 * (double)(t->stopping.step_ms > 0
+							 ? MIN(t->stopping.step_ms, STOP_AGREE_MS)
+							 : STOP_AGREE_MS);
 	pthread_mutex_unlock(&r->lock);
 }
 
