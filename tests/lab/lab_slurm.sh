@@ -59,7 +59,14 @@ slurm_configure() {
 	for lab_name in $slurm_nodes; do
 		echo "NodeName=$lab_name NodeAddr=$lab_prefix.$(lab_of "$lab_name") CPUs=4 RealMemory=8000 State=UNKNOWN"
 	done >>"$LAB/slurm.conf"
-	echo "PartitionName=all Nodes=$(echo "$slurm_nodes" | tr ' ' ',') Default=YES MaxTime=INFINITE State=UP" >>"$LAB/slurm.conf"
+	# jobs of "first" take the nodes of "spare", which have a minute to save
+	cat >>"$LAB/slurm.conf" <<-END
+	PreemptType=preempt/partition_prio
+	PreemptMode=REQUEUE
+	PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP PreemptMode=OFF
+	PartitionName=spare Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=60
+	PartitionName=first Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
+	END
 }
 
 slurm_munge() {
@@ -104,6 +111,9 @@ slurm_until() {
 	while :; do
 		slurm_state=$(slurm_job "$slurm_id" JobState)
 		case " $* " in *" $slurm_state "*) return 0 ;; esac
+		case $slurm_state in # these are final
+		CANCELLED | COMPLETED | FAILED | TIMEOUT) slurm_end=0 ;;
+		esac
 		[ "$(date +%s)" -lt $slurm_end ] || { echo "job $slurm_id is $slurm_state, not $*" >&2; return 1; }
 		sleep 0.3
 	done

@@ -21,9 +21,9 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit mpirun limit long cancel requeue now drain node"
+all="check submit mpirun limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
-steps=10 moment=3
+steps=10 moment=3 partition=
 export WERKBANK_SHARE="$share"
 
 recipe "$tmp/tiny.ini"
@@ -39,7 +39,7 @@ submit() {
 		--micro-batches "${micro:-240}" --quiet "$@" -o "$tmp/$run.job" || not_ok "$run" "no job script"
 	again
 }
-again() { job=$(slurm_on sbatch --parsable -D "$tmp" -o "$tmp/$run.out" "$tmp/$run.job") || not_ok "$run" "sbatch refuses it"; }
+again() { job=$(slurm_on sbatch --parsable ${partition:+-p "$partition"} -D "$tmp" -o "$tmp/$run.out" "$tmp/$run.job") || not_ok "$run" "sbatch refuses it"; }
 
 # reach STEP SECONDS : wait until the run has made so many steps
 reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
@@ -64,6 +64,8 @@ ends() {
 	[ "$run" = calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights calm)"
 }
 weights() { sha256sum <"$ws/runs/$1/checkpoints/last/model.safetensors"; }
+
+last_save() { records "$1" save step | tail -n 1; }
 
 # redone : steps that were computed more than once
 redone() { records "$run" train step | sort -n | uniq -d | wc -l; }
@@ -136,7 +138,7 @@ case_cancel() {
 	slurm_on scancel "$job"
 	slurm_until "$job" 60 CANCELLED || not_ok "cancel: ends" "$slurm_state"
 	until_over cancel 60
-	same "cancel: saved" "$(run_state cancel) $(records cancel save step)" "stopped $(last_step cancel)"
+	same "cancel: saved" "$(run_state cancel) $(last_save cancel)" "stopped $(last_step cancel)"
 	again
 	ends 240
 	same "cancel: no step is lost" "$(redone)" 0
@@ -149,6 +151,20 @@ case_requeue() {
 	resumed 90
 	ends 240
 	same "requeue: no step is lost" "$(redone)" 0
+}
+
+# A job of another partition takes the nodes. The training ends within the grace time, so Slurm itself does not queue it again.
+case_preempt() {
+	partition=spare
+	submit preempt 30
+	reach $moment 60
+	other=$(slurm_on sbatch --parsable -p first -N 2 --exclusive -D "$tmp" -o /dev/null --wrap "sleep 1")
+	resumed 90
+	same "preempt: saved" "$(last_save preempt)" "$(last_step preempt)"
+	slurm_until "$other" 60 COMPLETED || not_ok "preempt: the other job ends" "$slurm_state"
+	ends 240
+	same "preempt: no step is lost" "$(redone)" 0
+	partition=
 }
 
 # A stop at once ends all ranks within seconds, and the job is not queued again.

@@ -6,6 +6,8 @@
  *	status 75, the time was over	yes: the training has saved and stopped
  *	shortly before the limit	yes, while the training runs on: a step lasts longer than the
  *					margin, and the batch system is about to end the job
+ *	status 75, Slurm has preempted	yes: the job ends within the GraceTime of its partition, so
+ *	the job				Slurm does not queue it again by itself
  *	anything else			no: finished, failed, or stopped on request
  *
  * After two jobs without a new checkpoint, the job is not queued again: the next one would do the
@@ -110,9 +112,9 @@ static const char wait_lines[] =
 	"done\n"
 	"kill \"$timer\" 2>/dev/null\n"
 	"\n"
-	"# 75: saved and stopped. Queue the job again only if its time was over.\n"
+	"# 75: saved and stopped. Queue the job again only if its time was over%s.\n"
 	"if [ \"$status\" -eq 75 ] && [ -z \"$queued\" ]; then\n"
-	"\tif [ -n \"$over\" ] || grep -q '\"asked_by\":\"walltime\"' \"$run/state.json\"; then\n"
+	"\tif [ -n \"$over\" ] || %sgrep -q '\"asked_by\":\"walltime\"' \"$run/state.json\"; then\n"
 	"\t\tqueue_again\n"
 	"\tfi\n"
 	"fi\n"
@@ -120,7 +122,7 @@ static const char wait_lines[] =
 
 /* Before: the command that queues the job again. */
 static const char queue_lines[] =
-	"checkpoint() { readlink \"$run/checkpoints/last\" || echo none; }\n"
+	"checkpoint() { readlink \"$run/checkpoints/last\" || echo 0; }\n"
 	"first=$(checkpoint)\n"
 	"queued=\n"
 	"queue_again() {\n"
@@ -140,38 +142,58 @@ static const char timer_lines[] =
 	"(trap 'kill \"$sleep\"' TERM; sleep %lld & sleep=$!; wait \"$sleep\" && kill -USR2 $$) &\n"
 	"timer=$!\n";
 
-static int add_batch_body(struct buf *out, const struct job *j, const char *folder,
-			  const char *again, struct err *e)
+/* What differs between the batch systems. */
+struct batch_words {
+	const char *folder;	      /* variable with the folder of the submission */
+	const char *again;	      /* command that queues the job again */
+	const char *or_when, *or_why; /* another reason to do so: a shell condition, in words */
+};
+
+static int add_batch_body(struct buf *out, const struct job *j, const struct batch_words *words,
+			  struct err *e)
 {
 	const long long all = (long long)(j->conf->walltime * 60);
 
-	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\nrun=", folder);
+	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\nrun=", words->folder);
 	add_quoted_word(out, j->workspace);
 	buf_printf(out, "/runs/%s\n", j->run);
 	buf_add_str(out, queue_lines);
-	buf_printf(out, "\t%s\n}\n\n", again);
+	buf_printf(out, "\t%s\n}\n\n", words->again);
 	command_line_quote(&j->line, out);
 	buf_add_str(out, " &\npid=$!\n");
 	buf_printf(out, timer_lines, all - MIN(LAST_S, all / 10));
-	buf_add_str(out, wait_lines);
+	buf_printf(out, wait_lines, words->or_why, words->or_when);
 	return buf_check(out, e);
 }
 
 int job_write_slurm(const struct job *j, struct buf *out, struct err *e)
 {
+	static const struct batch_words words = {
+		.folder = "SLURM_SUBMIT_DIR",
+		.again = "scontrol requeue \"$SLURM_JOB_ID\"",
+		.or_why = ", or if it is preempted",
+		.or_when = "scontrol show job \"$SLURM_JOB_ID\" | "
+			   "grep -q 'PreemptTime=[0-9]' ||\n\t\t",
+	};
+
 	buf_add_str(out, "#!/bin/bash\n");
 	add_slurm_head(out, j);
-	return add_batch_body(out, j, "SLURM_SUBMIT_DIR", "scontrol requeue \"$SLURM_JOB_ID\"", e);
+	return add_batch_body(out, j, &words, e);
 }
 
 int job_write_pbs(const struct job *j, struct buf *out, struct err *e)
 {
+	/* qrerun is for operators only, so the next job is a new one with the same options */
+	static const struct batch_words words = {
+		.folder = "PBS_O_WORKDIR",
+		.again = "qsub ${PBS_O_QUEUE:+-q \"$PBS_O_QUEUE\"} "
+			 "${PBS_ACCOUNT:+-A \"$PBS_ACCOUNT\"} \\\n"
+			 "\t\t-W depend=afterany:\"$PBS_JOBID\" \"$0\"",
+		.or_why = "",
+		.or_when = "",
+	};
+
 	buf_add_str(out, "#!/bin/bash\n");
 	add_pbs_head(out, j);
-	/* qrerun is for operators only, so the next job is a new one with the same options */
-	return add_batch_body(out, j, "PBS_O_WORKDIR",
-			      "qsub ${PBS_O_QUEUE:+-q \"$PBS_O_QUEUE\"} "
-			      "${PBS_ACCOUNT:+-A \"$PBS_ACCOUNT\"} \\\n"
-			      "\t\t-W depend=afterany:\"$PBS_JOBID\" \"$0\"",
-			      e);
+	return add_batch_body(out, j, &words, e);
 }
