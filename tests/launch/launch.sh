@@ -84,6 +84,8 @@ STATUS=75
 says "75 without a stop in the journal is a hang" 68 'hung and its watchdog ended it' fake h
 unset STATUS
 
+is_asking() { [ -n "$(ours '^sleep 60 ')" ]; }
+
 # ---- several ranks ----------------------------------------------------------
 if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -q 'with MPI'; then
 	says "two ranks" 0 '' train m --ranks 2 --detach
@@ -115,8 +117,26 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"
 	holds "the state names them" says_state s '"ranks":2,.*"hosts":\[\{"host":"nodea","slots":1\},\{"host":"nodeb","slots":1\}\]'
 	nobody_left "two hosts"
+	# without the check, mpirun would wait for such hosts and name none of them
+	touch "$tmp/gone-nodeb"
+	says "--no-preflight: a silent host" 69 '^nodeb: error: ssh: nodeb cannot be reached' \
+		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight
+	says "--no-preflight --network: a silent host" 68 'the training cannot begin: nodeb cannot be reached' \
+		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --network 127.0.0.0/8
+	same "its state" "$(state n1) $(field n1 exit)" "failed 68"
+	rm "$tmp/gone-nodeb"
+	# ... and a stop does not wait for one that hangs
+	printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/silent"
+	chmod +x "$tmp/silent"
+	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "$tmp/silent" --no-preflight --network 127.0.0.0/8 >"$tmp/out" 2>&1 &
+	pid=$!
+	holds "it asks the hosts" is_asking
+	kill -TERM $pid
+	began=$(date +%s)
+	wait $pid
+	same "a stop while hosts are asked" "$? $(state n2) $(($(date +%s) - began < 5))" "75 stopped 1"
 	# an ssh that hangs the first time
-	printf '#!/bin/sh\n[ -e "$0-again" ] || { : >"$0-again"; exec sleep 60; }\nexec "%s" "$@"\n' "$tmp/ssh" >"$tmp/hang"
+	printf '#!/bin/sh\ncase $* in *orted*) [ -e "$0-again" ] || { : >"$0-again"; exec sleep 60; } ;; esac\nexec "%s" "$@"\n' "$tmp/ssh" >"$tmp/hang"
 	chmod +x "$tmp/hang"
 	WERKBANK_BEGIN=2
 	export WERKBANK_BEGIN
@@ -200,7 +220,8 @@ cat >"$tmp/bin/qsub" <<-'END'
 	#!/bin/sh
 	echo "qsub $*" >>"${0%/*}/asked"
 END
-sed 's/qsub/scontrol/' "$tmp/bin/qsub" >"$tmp/bin/scontrol"
+sed 's/^echo/[ "$1" != show ] || exec cat "${0%\/*}\/job"\necho/; s/qsub/scontrol/' "$tmp/bin/qsub" >"$tmp/bin/scontrol"
+echo 'JobId=18 JobState=RUNNING PreemptTime=None' >"$tmp/bin/job"
 chmod +x "$tmp/bin/qsub" "$tmp/bin/scontrol"
 echo localhost >"$tmp/nodes"
 cat >"$tmp/batch" <<-'END'
@@ -229,6 +250,15 @@ if command -v bash >/dev/null 2>&1; then
 	kill -TERM $pid
 	wait $pid
 	same "SIGTERM to a job: it saves" "$? $(wc -l <"$tmp/bin/asked") $(state jpbs)" "75 2 stopped"
+	# Slurm preempts: it signals the ranks and waits for GraceTime
+	echo 'JobId=18 JobState=RUNNING PreemptTime=2026-11-22T21:22:01' >"$tmp/bin/job"
+	"$wb" job slurm "$tmp/tiny.ini" -C "$w" --run jslurm --walltime 9 -o "$tmp/jslurm"
+	"$tmp/batch" "$tmp/jslurm" >"$tmp/job" 2>&1 &
+	holds "it goes on" started jslurm 2
+	pid=$!
+	kill -TERM "$(ours "$ranks")"
+	wait $pid
+	same "a job that is preempted queues itself again" "$? $(tail -n 1 "$tmp/bin/asked")" "75 scontrol requeue 18"
 	nobody_left "jobs"
 else
 	skip "jobs" "no bash"

@@ -475,6 +475,8 @@ TEST(roll_call_answers)
 	}
 	check_int(roll_call_query(&r, news), ROLL_CALL_WAIT);
 	check_str(news, "waiting for b, c, d and 2 more to answer (--elastic goes on without)");
+	check_str(r.trouble,
+		  "there is no route to b: is it switched on, and in this network?");
 	check_int(r.hosts.n, 6);
 	c.elastic = true;
 	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
@@ -498,6 +500,17 @@ TEST(roll_call_answers)
 	check_str(news, "going on without c: 5 of 6 hosts");
 	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
 	check_str(news, "all 6 hosts answer again");
+	check_str(r.trouble, "");
+	/* a host gets as long as logins took before, within limits */
+	c.deadline = 30;
+	r.login_s = 0;
+	check_near(roll_call_limit_s(&r), 30, 0);
+	r.login_s = 0.1;
+	check_near(roll_call_limit_s(&r), 5, 0);
+	r.login_s = 4;
+	check_near(roll_call_limit_s(&r), 20, 0);
+	r.login_s = 10;
+	check_near(roll_call_limit_s(&r), 30, 0);
 	roll_call_close(&r);
 	/* without a list there is nobody to ask */
 	a.hosts = NULL;

@@ -262,6 +262,39 @@ TEST(remote_gives_up_dead_lists)
 	free(ssh);
 }
 
+static bool is_cancelled_at(void *context)
+{
+	return clock_mono_s() >= *(const double *)context;
+}
+
+/* A query that somebody cancels ends all its processes, long before their deadline. */
+TEST(remote_is_cancelled)
+{
+	static const char *const argv[] = { "true", NULL };
+	struct host host = host_named("a", 0);
+	char *ssh = fake_ssh("exec sleep 20");
+	double at = clock_mono_s() + 0.5;
+	const struct remote_options how = { .ssh = ssh,
+					    .deadline_s = 30,
+					    .max_parallel = 2,
+					    .is_cancelled = is_cancelled_at,
+					    .context = &at };
+	struct remote_job jobs[3];
+	struct err e = { 0 };
+
+	if (!ssh)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+		jobs[i] = (struct remote_job){ .host = &host, .argv = argv };
+	check_int(remote_run(jobs, ARRAY_LEN(jobs), &how, &e), 0);
+	check(clock_mono_s() - at < 5);
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+		check(jobs[i].status == -1);
+	check(jobs[2].not_started && !jobs[1].not_started);
+	remote_free(jobs, ARRAY_LEN(jobs));
+	free(ssh);
+}
+
 TEST(remote_input_and_many_hosts)
 {
 	static const char *const argv[] = { "wc", "-c", NULL };

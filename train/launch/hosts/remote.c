@@ -30,6 +30,7 @@
 #define CONNECT_SHARE 0.7 /* of the deadline, for the connection of ssh, at most */
 #define GIVE_UP_SHARE 0.5 /* of the deadline: silence after which no more jobs start */
 #define PROGRESS_S    2.0 /* between two calls of progress */
+#define CANCEL_LOOK_S 0.2 /* between two calls of is_cancelled */
 
 /* ---- the command line ---------------------------------------------------- */
 
@@ -300,6 +301,8 @@ struct remote_pool {
 	size_t ended, succeeded;       /* jobs */
 	const struct remote_job *last; /* ended last; NULL: none yet */
 	double success_s, progress_s;  /* monotonic: last success or start; last call of progress */
+	double cancel_look_s;	       /* monotonic: last call of is_cancelled */
+	bool is_cancelled;
 };
 
 /* With give_up, a job may not last longer than a deadline after the last success. */
@@ -351,6 +354,22 @@ static void report_progress(struct remote_pool *w)
 		return;
 	w->progress_s = now;
 	w->how->progress(w->n, w->ended, w->succeeded, w->last);
+}
+
+/* After is_cancelled every running process is over its deadline. */
+static void look_for_cancel(struct remote_pool *w)
+{
+	double now = clock_mono_s();
+
+	if (!w->how->is_cancelled || w->is_cancelled || now - w->cancel_look_s < CANCEL_LOOK_S)
+		return;
+	w->cancel_look_s = now;
+	w->is_cancelled = w->how->is_cancelled(w->how->context);
+	if (!w->is_cancelled)
+		return;
+	skip_waiting_jobs(w);
+	for (size_t i = 0; i < w->n_children; i++)
+		w->children[i].until = MIN(w->children[i].until, now);
 }
 
 /* Each running process has three entries, in the order in, out, err; poll() skips fd -1. */
@@ -420,6 +439,7 @@ static int run_remote_jobs(struct remote_pool *w, struct err *e)
 		if (poll(w->fds, n, CHILD_POLL_MS) < 0)
 			for (size_t i = 0; i < n; i++)
 				w->fds[i].revents = 0;
+		look_for_cancel(w);
 		serve_children(w);
 		report_progress(w);
 	}

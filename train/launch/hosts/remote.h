@@ -31,6 +31,9 @@ struct remote_options {
 	 */
 	bool give_up;
 	remote_progress *progress; /* NULL: none; called every two seconds */
+	/* Asked five times a second; true: end all jobs and start no more. NULL: never. */
+	bool (*is_cancelled)(void *context);
+	void *context; /* borrowed: for is_cancelled */
 };
 
 /* One command on one host. The results are owned by the job; call remote_free(). */

@@ -34,6 +34,7 @@
 #include "train/launch/run/attempts.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -47,6 +48,7 @@
 #include "share/base/journal.h"
 #include "share/base/text.h"
 #include "train/common/control.h"
+#include "train/launch/hosts/launcher.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
@@ -65,7 +67,7 @@
  * Time for the first rank to save when others are lost (trainer_rescue.c): that of a checkpoint and
  * RESCUE_S. mpirun always waits for so long.
  */
-#define RESCUE_S     1.0
+#define RESCUE_S     1.5
 #define RESCUE_MAX_S 30.0
 #define UNKNOWN_S    4.0 /* assumed for a checkpoint of a run that has made none */
 
@@ -491,6 +493,36 @@ static bool go_on_with_returned_host(struct attempt_loop *l, enum outcome_verdic
 	return true;
 }
 
+/* For roll_call.h: a query must not delay a stop. Before the first job, the ranks read control. */
+static bool is_stop_requested(void *context)
+{
+	const struct attempt_loop *l = context;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/control", l->a->dir->path);
+	return supervise_is_request_pending() || file_exists(l->kill_request) ||
+	       (l->waiting && file_exists(path));
+}
+
+/*
+ * If no preflight has asked the hosts, ask them before the first attempt: mpirun looks up the names
+ * of all hosts one after the other, and names none that is missing. *go_on: nobody asked to stop.
+ */
+static int check_hosts_answer(struct attempt_loop *l, bool *go_on, struct err *e)
+{
+	char news[300];
+
+	*go_on = true;
+	if (!l->a->is_unchecked || !l->a->hosts || launcher_is_slurm(l->a->conf))
+		return 0;
+	if (roll_call_query(&l->roll_call, news) == ROLL_CALL_READY && !l->roll_call.trouble[0])
+		return 0;
+	*go_on = supervise_pause(&l->sup, 0);
+	return *go_on ? err_set(e, ERR_NOHOST, "the training cannot begin: %s",
+				l->roll_call.trouble[0] ? l->roll_call.trouble : news)
+		      : 0;
+}
+
 /* Pause until all needed hosts answer. false: somebody asked to stop. */
 static bool wait_for_next_attempt(struct attempt_loop *l)
 {
@@ -504,6 +536,10 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 
 		if (!supervise_pause(&l->sup, wait))
 			return false;
+		if (l->a->hosts)
+			supervise_log(&l->sup, "asking %zu host%s to answer within %.0f s",
+				      l->a->hosts->n, text_plural((double)l->a->hosts->n),
+				      roll_call_limit_s(&l->roll_call));
 		answer = roll_call_query(&l->roll_call, news);
 		if (news[0] && (answer != ROLL_CALL_WAIT || strcmp(news, l->event)))
 			record_run_event(l, "warning", "%s", news);
@@ -546,23 +582,25 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
-	enum outcome_verdict v;
+	enum outcome_verdict v = OUTCOME_STOPPED;
+	bool go_on;
+	int rc = check_hosts_answer(l, &go_on, e);
 
-	for (;;) {
-		int rc = start_attempt(l, status, e);
-
-		if (rc)
-			return rc;
-		if (!judge_attempt(l, &v, status))
+	if (!go_on) /* before the first attempt */
+		*status = err_exit_status(ERR_TEMPFAIL);
+	while (!rc && go_on) {
+		rc = start_attempt(l, status, e);
+		if (rc || !judge_attempt(l, &v, status))
 			break;
-		if (!wait_for_next_attempt(l)) { /* the last checkpoint is all there is to save */
+		go_on = wait_for_next_attempt(l);
+		if (!go_on) { /* the last checkpoint is all there is to save */
 			v = OUTCOME_STOPPED;
 			*status = err_exit_status(ERR_TEMPFAIL);
-			break;
 		}
 	}
-	write_run_state(l, outcome_state_name(v), *status);
-	return 0;
+	if (!rc)
+		write_run_state(l, outcome_state_name(v), *status);
+	return rc;
 }
 
 static int open_attempt_loop(struct attempt_loop *l, struct err *e)
@@ -581,6 +619,8 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 		rc = outcome_open(&l->job_outcome, l->journal, e);
 	if (!rc)
 		rc = roll_call_open(&l->roll_call, a, e);
+	l->roll_call.is_cancelled = is_stop_requested;
+	l->roll_call.context = l;
 	if (!rc)
 		rc = host_return_open(&l->host_return, a,
 				      env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);

@@ -28,6 +28,8 @@ struct attempts {
 	const struct hosts *hosts;	/* NULL: only this host */
 	const char *network;		/* CIDR of the network between the hosts; NULL: unknown */
 	int64_t ranks;			/* 0: one for each slot */
+	double login_s;			/* of the slowest host that was asked; 0: unknown */
+	bool is_unchecked;		/* nobody has asked yet whether the hosts answer */
 	bool oversubscribed;		/* more ranks than cores on a host */
 	bool echo;			/* copy the output to standard error */
 	bool detached;			/* the supervisor has no terminal; for state.json */

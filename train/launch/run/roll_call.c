@@ -11,6 +11,10 @@
 #include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/remote.h"
 
+#define AT_ONCE	     128 /* hosts that are asked at the same time */
+#define LOGIN_FACTOR 5.0 /* a host may be so many times as slow as the slowest login before */
+#define LEAST_S	     5.0 /* but it always has so long */
+
 static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted,
 			       struct err *e)
 {
@@ -27,7 +31,7 @@ static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const
 
 int roll_call_open(struct roll_call *r, const struct attempts *a, struct err *e)
 {
-	*r = (struct roll_call){ .a = a };
+	*r = (struct roll_call){ .a = a, .login_s = a->login_s };
 	if (a->hosts && a->hosts->n) {
 		r->left_out = mem_alloc(a->hosts->n, sizeof(*r->left_out), e);
 		if (!r->left_out)
@@ -67,14 +71,40 @@ static void list_missing_hosts(const struct hosts *h, const bool *there, char *o
 		snprintf(out + used, size - used, " and %zu more", missing - named);
 }
 
+double roll_call_limit_s(const struct roll_call *r)
+{
+	const double most = r->a->conf->deadline;
+
+	return r->login_s > 0 ? MIN(MAX(LOGIN_FACTOR * r->login_s, LEAST_S), most) : most;
+}
+
+/* Keep what the answers tell: the slowest login, and why the first silent host is silent. */
+static void note_roll_call_answers(struct roll_call *r, const struct remote_job *jobs, size_t n)
+{
+	r->trouble[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct remote_job *job = &jobs[i];
+
+		if (job->status == 0 && !remote_is_local(job->host))
+			r->login_s = MAX(r->login_s, job->seconds);
+		else if (job->status != 0 && !r->trouble[0])
+			snprintf(r->trouble, sizeof(r->trouble), "%s",
+				 job->trouble[0] ? job->trouble
+						 : "its shell does not run \"true\"");
+	}
+}
+
 /* Set there[i]: does host i run "true"? */
-static int query_hosts_alive(const struct roll_call *r, bool *there, struct err *e)
+static int query_hosts_alive(struct roll_call *r, bool *there, struct err *e)
 {
 	static const char *const command[] = { "true", NULL };
 	const struct hosts *all = r->a->hosts;
 	const struct remote_options how = { .ssh = r->a->conf->ssh,
 					    .srun = launcher_is_slurm(r->a->conf),
-					    .deadline_s = r->a->conf->deadline };
+					    .deadline_s = roll_call_limit_s(r),
+					    .max_parallel = AT_ONCE,
+					    .is_cancelled = r->is_cancelled,
+					    .context = r->context };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
 
@@ -86,6 +116,8 @@ static int query_hosts_alive(const struct roll_call *r, bool *there, struct err 
 		rc = remote_run(jobs, all->n, &how, e);
 	for (size_t i = 0; !rc && i < all->n; i++)
 		there[i] = jobs[i].status == 0 && !r->left_out[i];
+	if (!rc)
+		note_roll_call_answers(r, jobs, all->n);
 	if (jobs)
 		remote_free(jobs, all->n);
 	free(jobs);
@@ -106,6 +138,10 @@ enum roll_call_answer roll_call_query(struct roll_call *r, char news[300])
 		return ROLL_CALL_READY;
 	there = mem_alloc(all->n, sizeof(*there), &e);
 	rc = there ? query_hosts_alive(r, there, &e) : e.code;
+	if (!rc && r->is_cancelled && r->is_cancelled(r->context)) {
+		free(there);
+		return ROLL_CALL_WAIT;
+	}
 	for (size_t i = 0; !rc && i < all->n; i++)
 		n += there[i];
 	assert(n <= all->n);

@@ -14,6 +14,11 @@ struct roll_call {
 	const struct attempts *a; /* borrowed */
 	struct hosts hosts;	  /* owned: of the next attempt; n is 0: only this host */
 	bool *left_out;		  /* owned: (hosts of a) count as missing in the next query */
+	double login_s;		  /* the slowest login measured so far; 0: none */
+	char trouble[400];	  /* of the first host that did not answer the last query, or "" */
+	/* Ends a query early, as WAIT without news; NULL: never. Set them after roll_call_open(). */
+	bool (*is_cancelled)(void *context);
+	void *context;
 };
 
 enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
@@ -24,6 +29,12 @@ void roll_call_close(struct roll_call *r);
 
 /* The host of this name counts as missing in the next query. */
 void roll_call_leave_out(struct roll_call *r, const char *host);
+
+/*
+ * Seconds that a host has to answer: --deadline, or less if logins are known to be fast, because a
+ * host that is cut off would use up all of it.
+ */
+double roll_call_limit_s(const struct roll_call *r);
 
 /*
  * Run "true" on all hosts. READY: hosts holds the hosts that answered: all of them, or with

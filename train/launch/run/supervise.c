@@ -102,6 +102,17 @@ int supervise_block_signals(struct err *e)
 		       : 0;
 }
 
+bool supervise_is_request_pending(void)
+{
+	sigset_t pending;
+	bool found = false;
+
+	sigpending(&pending);
+	for (size_t i = 0; i < ARRAY_LEN(supervisor_signals); i++)
+		found = found || sigismember(&pending, supervisor_signals[i].number) == 1;
+	return found;
+}
+
 int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e)
 {
 	const sigset_t set = supervisor_signal_set();

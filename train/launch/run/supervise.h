@@ -67,6 +67,9 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
  */
 int supervise_run_job(struct supervisor *s, const char *const *argv, int *status, struct err *e);
 
+/* Has a signal arrived that asks for a stop? supervise_pause() or the next job obeys it. */
+bool supervise_is_request_pending(void);
+
 /* Wait so many seconds; false: a stop request ended the pause. */
 bool supervise_pause(struct supervisor *s, double seconds);
 

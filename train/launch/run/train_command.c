@@ -25,6 +25,7 @@
 #include "train/common/start_from.h"
 #include "train/launch/hosts/launcher.h"
 #include "train/launch/hosts/preflight.h"
+#include "train/launch/hosts/remote.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/console_follow.h"
 #include "train/launch/run/detach.h"
@@ -217,6 +218,7 @@ static int read_training_hosts(struct training *t, struct err *e)
 		.hosts = t->hosts.n ? &t->hosts : NULL,
 		.network = t->network[0] ? t->network : NULL,
 		.ranks = given || !c->hosts ? c->ranks : 0,
+		.is_unchecked = true,
 	};
 	a->oversubscribed = is_oversubscribed(t);
 	ranks = attempts_rank_count(a, a->hosts);
@@ -228,18 +230,27 @@ static int read_training_hosts(struct training *t, struct err *e)
 	return 0;
 }
 
-/* One line for each error and, without quiet, each warning. */
-static void print_preflight_findings(const struct preflight_check *p, bool quiet)
+/*
+ * One line for each error and, without --quiet, each warning. With --no-preflight only those of
+ * hosts that do not answer. Returns whether there was an error.
+ */
+static bool print_preflight_findings(const struct preflight_check *p, const struct conf *c)
 {
+	bool has_error = false;
+
 	for (size_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < p->hosts[i].n_findings; k++) {
 			const struct finding *f = &p->hosts[i].findings[k];
 
-			if (f->level == FINDING_ERROR || (f->level == FINDING_WARNING && !quiet))
+			if (!c->preflight && p->hosts[i].alive)
+				continue;
+			has_error = has_error || f->level == FINDING_ERROR;
+			if (f->level == FINDING_ERROR || (f->level == FINDING_WARNING && !c->quiet))
 				fprintf(stderr, "%s: %s: %s: %s\n", p->hosts[i].host->name,
 					f->level == FINDING_ERROR ? "error" : "warning", f->what,
 					f->text);
 		}
+	return has_error;
 }
 
 static void apply_preflight_findings(struct training *t, const struct preflight_check *p)
@@ -247,9 +258,13 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 	if (p->network[0])
 		snprintf(t->network, sizeof(t->network), "%s", p->network);
 	t->attempts.network = t->network[0] ? t->network : NULL;
-	for (size_t i = 0; i < p->n; i++)
+	t->attempts.is_unchecked = false;
+	for (size_t i = 0; i < p->n; i++) {
 		if (p->hosts[i].cores > 0 && p->hosts[i].host->slots > p->hosts[i].cores)
 			t->attempts.oversubscribed = true;
+		if (p->hosts[i].alive && !remote_is_local(p->hosts[i].host))
+			t->attempts.login_s = MAX(t->attempts.login_s, p->hosts[i].login_s);
+	}
 }
 
 /* Check the hosts and find the network between them. */
@@ -267,20 +282,21 @@ static int preflight_check(struct training *t, struct err *e)
 	struct preflight_check p;
 	int rc;
 
-	/* even with --no-preflight find the network: otherwise MPI tries all interfaces */
+	/*
+	 * Even with --no-preflight find the network, otherwise MPI tries all interfaces; and a host
+	 * that does not answer is an error, because mpirun would wait for it without a word.
+	 */
 	if ((!t->conf->preflight && t->conf->network) || mpirun_is_local(t->attempts.hosts))
 		return 0;
 	rc = preflight_run(&p, &t->hosts, &how, e);
 	if (rc)
 		return rc;
-	if (t->conf->preflight)
-		print_preflight_findings(&p, t->conf->quiet);
 	apply_preflight_findings(t, &p);
-	if (t->conf->preflight && p.worst == FINDING_ERROR)
-		rc = err_set(
-			e, ERR_UNAVAILABLE,
-			"the hosts are not ready, see above; \"werkbank hosts check\" shows more; "
-			"--no-preflight skips this check");
+	if (print_preflight_findings(&p, t->conf))
+		rc = err_set(e, ERR_UNAVAILABLE,
+			     "the hosts are not ready, see above; \"werkbank hosts check\" shows "
+			     "more%s",
+			     t->conf->preflight ? "; --no-preflight skips this check" : "");
 	preflight_free(&p);
 	return rc;
 }
