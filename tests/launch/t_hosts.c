@@ -1,6 +1,7 @@
 /* t_hosts.c - host lists and hostfiles of all formats, and errors in them */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
@@ -104,8 +105,14 @@ TEST(hosts_refused_lists)
 		{ "[]", "64: host list, column 1: \"\" is not an IPv6 address" },
 	};
 
+	char brackets[303];
+
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		check_str(understood(cases[i].spec, NULL), cases[i].seen);
+	memset(brackets, '1', sizeof(brackets));
+	brackets[0] = '[';
+	snprintf(brackets + 299, 4, "%s", "]:2");
+	check(strstr(understood(brackets, NULL), "111…\" is too long for an IPv6 address"));
 }
 
 TEST(hosts_files)

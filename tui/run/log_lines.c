@@ -31,10 +31,11 @@ enum style log_style(enum history_kind kind)
 
 const char *log_clock(char out[NUMBER_TEXT_BYTES], double t)
 {
-	time_t seconds = (time_t)t;
+	bool is_known = t >= 0 && t < 1e11; /* NaN: unknown */
+	time_t seconds = is_known ? (time_t)t : 0;
 	struct tm tm;
 
-	if (!(t >= 0 && t < 1e11) || !gmtime_r(&seconds, &tm) ||
+	if (!is_known || !gmtime_r(&seconds, &tm) ||
 	    !strftime(out, NUMBER_TEXT_BYTES, "%m-%d %H:%M:%S", &tm))
 		return format_value(out, NAN);
 	return out;

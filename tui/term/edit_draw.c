@@ -106,12 +106,13 @@ int edit_rows(const struct edit *d, const struct grid *g, int width)
 	return row + 1;
 }
 
-static void draw_cursor(const struct edit *d, struct grid *g, int row, int col)
+/* room: columns from col to the end of the rectangle. A wider character has a blank as its cursor. */
+static void draw_cursor(const struct edit *d, struct grid *g, int row, int col, int room)
 {
 	size_t end = edit_after(d, d->at);
 	int w = d->at < d->text.len ? width_of(d, g, d->at, end) : 0;
 
-	if (w)
+	if (w > 0 && w <= room)
 		draw_part(d, g, (struct span){ row, col, w, STYLE_CURSOR }, d->at, end);
 	else
 		grid_put(g, row, col, STYLE_CURSOR, ' ');
@@ -138,7 +139,7 @@ static void draw_edit_rows(struct edit *d, struct grid *g, struct rect r, enum s
 		l.start = next;
 	}
 	if (active && row - d->top < r.rows)
-		draw_cursor(d, g, r.row + row - d->top, r.col + col);
+		draw_cursor(d, g, r.row + row - d->top, r.col + col, r.cols - col);
 }
 
 /* ---- one row ---- */
@@ -187,8 +188,11 @@ static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum st
 {
 	scroll_to_cursor(d, g, r.cols);
 	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);
-	if (active)
-		draw_cursor(d, g, r.row, r.col + width_between(d, g, d->first, d->at));
+	if (active) {
+		int col = width_between(d, g, d->first, d->at);
+
+		draw_cursor(d, g, r.row, r.col + col, r.cols - col);
+	}
 	/* Signs for text scrolled out; the cursor is never below a sign. */
 	if (d->first && d->first < d->at)
 		grid_put(g, r.row, r.col, STYLE_DIM, '<');

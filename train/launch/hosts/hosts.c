@@ -255,7 +255,12 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 			x.slots = number;
 	}
 	if (in_brackets) {
-		snprintf(address, sizeof(address), "%.*s", (int)MIN(name_end - at, MAX_NAME), at);
+		if (name_end - at > MAX_NAME) {
+			err_set(e, ERR_DATA, "\"%.100s…\" is too long for an IPv6 address",
+				address);
+			return prefix_host_position(p, at, e);
+		}
+		snprintf(address, sizeof(address), "%.*s", (int)(name_end - at), at);
 		if (name_end[-1] != ']') {
 			err_set(e, ERR_DATA, "\"%.100s\" lacks its closing bracket", address);
 			return prefix_host_position(p, at, e);
