@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -342,6 +344,18 @@ typedef void scenario(struct heartbeat *p, int rank);
 
 static char folder[200];
 
+static void one_hangs(struct heartbeat *p, int rank);
+
+/* A host whose name clears the screen, where this process may have a host name of its own. */
+static void set_foreign_host_name(void)
+{
+	static const char name[] = "host\033[2Jname";
+
+	if (!unshare(CLONE_NEWUTS) || !unshare(CLONE_NEWUSER | CLONE_NEWUTS))
+		if (sethostname(name, strlen(name)))
+			perror("sethostname");
+}
+
 /* Main function of a rank's process; exits with 0 after the scenario. */
 static void rank_main(int rank, scenario *run, int local_size)
 {
@@ -357,8 +371,11 @@ static void rank_main(int rank, scenario *run, int local_size)
 					 .hang_after_s = 1,
 					 .folder = rank ? NULL : folder };
 	struct err e = { 0 };
-	struct heartbeat *p = heartbeat_open(&how, &c, &e);
+	struct heartbeat *p;
 
+	if (run == one_hangs && rank == 2)
+		set_foreign_host_name();
+	p = heartbeat_open(&how, &c, &e);
 	if (!p) {
 		fprintf(stderr, "rank %d: %s\n", rank, e.text);
 		_exit(1);
@@ -469,6 +486,7 @@ TEST(heartbeat_ends_a_hanging_job)
 	check(file_says("journal.jsonl", "s behind: in compute of step 3 while"));
 	check(file_says("journal.jsonl", "\"reason\":\"failed\",\"exit\":68}"));
 	check(file_says("stderr", "werkbank: rank 2 on "));
+	check(!file_says("stderr", "\033")); /* of a host's name */
 	unmap_shared();
 }
 

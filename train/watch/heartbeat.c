@@ -36,19 +36,21 @@
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/mem.h"
+#include "share/base/terminal_text.h"
 #include "train/common/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define ADDRESSES      8	 /* upper limit of the first rank's addresses */
-#define STEPS	       32	 /* the median is that of the last STEPS steps */
-#define PERIOD_S       1.0	 /* between heartbeats; shorter if late_after_s is short */
-#define LOST_MESSAGES  5	 /* so many without an answer: search for an address again */
-#define DRAIN_MOST     10000	 /* datagrams read in one round, in case of a flood */
-#define MANY_RANKS     64	 /* with more, datagrams are read at intervals, not one by one */
-#define MANY_BYTES     (4 << 20) /* receive buffer of the socket then */
-#define END_COPIES     3	 /* copies of the last message, which has no answer */
-#define REPORT_LIMIT_S 10	 /* time to write the report; then the process ends anyway */
-#define TEMPFAIL       75	 /* EX_TEMPFAIL: the job can be resumed */
+#define ADDRESSES	8	  /* upper limit of the first rank's addresses */
+#define STEPS		32	  /* the median is that of the last STEPS steps */
+#define PERIOD_S	1.0	  /* between heartbeats; shorter if late_after_s is short */
+#define LOST_MESSAGES	5	  /* so many without an answer: search for an address again */
+#define DRAIN_MOST	10000	  /* datagrams read in one round, in case of a flood */
+#define MANY_RANKS	64	  /* with more, datagrams are read at intervals, not one by one */
+#define MANY_BYTES	(4 << 20) /* receive buffer of the socket then */
+#define END_COPIES	3	  /* copies of the last message, which has no answer */
+#define REPORT_LIMIT_S	10	  /* time to write the report; then the process ends anyway */
+#define TEMPFAIL	75	  /* EX_TEMPFAIL: the job can be resumed */
+#define LONGEST_MESSAGE 780
 
 /* How to reach the first rank; it broadcasts this at the start. Plain data. */
 struct rendezvous {
@@ -188,15 +190,23 @@ static struct heartbeat_message own_message(struct heartbeat *p)
 
 /* ---- messages to the user -------------------------------------------------- */
 
-/* Print to standard error; drop the text if the pipe is full, because the watchdog must not block. */
+/*
+ * Print to standard error; drop the text if the pipe is full, because the watchdog must not block.
+ * The stream stderr would block, so the text, which names hosts, is made safe for terminals here.
+ */
 static void heartbeat_print(const char *text)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
-	char line[800];
-	int n = snprintf(line, sizeof(line), "werkbank: %.780s\n", text);
+	struct buf line = { 0 };
+	ssize_t written = 0;
 
-	if (n > 0 && poll(&out, 1, 0) == 1 && out.revents & POLLOUT)
-		n = (int)write(STDERR_FILENO, line, (size_t)n);
+	buf_add_str(&line, "werkbank: ");
+	terminal_add_text(&line, text, strnlen(text, LONGEST_MESSAGE), TERMINAL_SENTENCE);
+	buf_add_char(&line, '\n');
+	if (!line.failed && poll(&out, 1, 0) == 1 && out.revents & POLLOUT)
+		written = write(STDERR_FILENO, line.data, line.len);
+	(void)written;
+	buf_free(&line);
 }
 
 /* The run's journal, opened a second time for this thread; NULL: no folder, or a failure. */
