@@ -371,18 +371,51 @@ static void hash_some(struct download *d)
 	}
 }
 
-/* The host:port of a URL: *n bytes. */
+/*
+ * Append a query, "?name=value&...", with *** for each value, which may be a token or a signature.
+ * "#" and digits of its SHA-256 follow: two addresses that differ in a value stay different.
+ */
+static int add_public_query(struct buf *out, const char *query, struct err *e)
+{
+	const size_t n = strcspn(query, "#");
+	struct hash *h = hash_new(HASH_SHA256, e);
+	char hex[HASH_SHA256_HEX];
+	int rc = h && !hash_add(h, query, n, e) && !hash_hex(h, hex, e) ? 0 : e->code;
+
+	for (size_t at = 0; !rc && at < n;) {
+		const size_t name = 1 + strcspn(query + at + 1, "=&;#");
+		const size_t part = 1 + strcspn(query + at + 1, "&;#");
+
+		buf_printf(out, "%.*s***", (int)(name < part ? name + 1 : 1), query + at);
+		at += part;
+	}
+	if (!rc)
+		buf_printf(out, "#%.8s", hex);
+	hash_free(h);
+	return rc ? rc : buf_check(out, e);
+}
+
 char *fetch_public_url(const char *url, struct err *e)
 {
-	const char *colon = strstr(url, "://"), *at = NULL;
+	const char *colon = strstr(url, "://"), *at = NULL, *query = strchr(url, '?'), *rest;
+	struct buf out = { 0 };
+	char *text;
 
 	for (const char *c = colon ? colon + 3 : ""; *c && !strchr("/?#", *c); c++)
 		if (*c == '@')
 			at = c; /* a password may hold an @, too */
-	return at ? file_path(e, "%.*s%s", (int)(colon + 3 - url), url, at + 1)
-		  : mem_strdup(url, e);
+	rest = at ? at + 1 : url;
+	if (at)
+		buf_printf(&out, "%.*s", (int)(colon + 3 - url), url);
+	buf_printf(&out, "%.*s", (int)(query ? query - rest : (ptrdiff_t)strlen(rest)), rest);
+	text = (query && add_public_query(&out, query, e)) || buf_check(&out, e)
+		       ? NULL
+		       : mem_strdup(buf_text(&out), e);
+	buf_free(&out);
+	return text;
 }
 
+/* The host:port of a URL: *n bytes. */
 static const char *url_host(const char *url, size_t *n)
 {
 	const char *colon = strstr(url, "://");

@@ -33,8 +33,8 @@
 #include "share/base/hash.h"
 
 struct fetch_address {
-	const char *url;     /* borrowed; without a login: for messages, notes and receipts */
-	const char *request; /* borrowed; what is asked for, perhaps with user:password@ */
+	const char *url;     /* borrowed; fetch_public_url(): for messages, notes and receipts */
+	const char *request; /* borrowed; what is asked for, perhaps with secrets */
 	/*
 	 * Published hash of the file, "": none. Borrowed. A part may be resumed from another
 	 * address with the same hash.
@@ -67,7 +67,11 @@ struct fetch_job {
 	struct err result; /* out: code 0, or the reason of the failure */
 };
 
-/* The URL without user:password@, owned by the caller; NULL: ERR_NOMEM. */
+/*
+ * The URL for messages and receipts, owned by the caller: without user:password@ and without the
+ * values of its query, "?token=***#1a2b3c4d". URLs that differ only in such values differ in the
+ * digits. NULL: ERR_NOMEM.
+ */
 char *fetch_public_url(const char *url, struct err *e);
 
 struct fetch_limits {

@@ -46,7 +46,7 @@ struct manifest_sums {
 };
 
 struct manifest_url {
-	char *url;		   /* owned; without user:password@ */
+	char *url;		   /* owned; fetch_public_url() of request */
 	char *request;		   /* owned; as the manifest has it */
 	struct manifest_sums sums; /* from the url line, else those of the archive */
 };

@@ -40,7 +40,7 @@ struct wanted_archive {
 	char *path, *part;		 /* owned: NAME, NAME.part */
 	char *receipt_path;		 /* owned: NAME.json */
 	const char *own_request;	 /* borrowed: URL of --url NAME=URL; NULL: none */
-	char *own_url;			 /* owned: the same without user:password@ */
+	char *own_url;			 /* owned: fetch_public_url() of it */
 	struct fetch_address *addresses; /* owned */
 	size_t n_addresses;
 	struct receipt receipt; /* of the last archive that was installed; url NULL: none */

@@ -82,6 +82,16 @@ unsaid() {
 	find "$ws" -type f ! -name '*.tgz' -exec cat {} + | cat - "$tmp/out" "$tmp/err" >"$tmp/all"
 	same "$1: the password is nowhere" "$(grep -c s3cret "$tmp/all")" 0
 }
+manifest query "url = $web/a.tgz?token=s3cret&part=s3cret" "sha256 = $sum"
+says "a token in the manifest" 0 "bytes from $web/a.tgz\\?token=\\*\\*\\*&part=\\*\\*\\*#" fetch
+right "a token in the manifest"
+unsaid "a token in the manifest"
+says "a token in the manifest: as JSON" 0 '' fetch --json
+unsaid "a token in the manifest: as JSON"
+says "a token in --url" 0 "bytes from $web/moved/a.tgz" fetch --url "a.tgz=$web/moved/a.tgz?t=s3cret"
+unsaid "a token in --url"
+says "a token in a URL that fails" 69 "$web/gone/a.tgz.*: the server answers 404" fetch --url "a.tgz=$web/gone/a.tgz?t=s3cret"
+unsaid "a token in a URL that fails"
 manifest login "url = $login/a.tgz" "sha256 = $sum"
 says "a login in the manifest" 0 "bytes from $web/a.tgz" fetch
 right "a login in the manifest"

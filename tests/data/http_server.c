@@ -199,6 +199,7 @@ static void understand(struct request *r)
 		}
 	}
 	r->name = at;
+	r->path[strcspn(r->path, "?")] = 0; /* a file has no query */
 }
 
 /* ---- files ---- */

@@ -74,6 +74,35 @@ TEST(bars_lines_fit)
 	}
 }
 
+/* ---- addresses ---- */
+
+static void check_public(const char *url, const char *expected)
+{
+	struct err e = { 0 };
+	char *public = fetch_public_url(url, &e);
+
+	check_str(public, expected);
+	free(public);
+}
+
+TEST(fetch_hides_secrets_of_addresses)
+{
+	struct err e = { 0 };
+	char *five = fetch_public_url("http://a/x?id=5", &e),
+	     *six = fetch_public_url("http://a/x?id=6", &e);
+
+	check_public("http://a/x.tgz", "http://a/x.tgz");
+	check_public("https://me:p@w@a:80/x#y", "https://a:80/x#y");
+	check_public("https://me:pw@a/x?token=s3cret&sig=a%2Fb;flag#y",
+		     "https://a/x?token=***&sig=***;***#177112b7");
+	check_public("http://a?s3cret", "http://a?***#6d0ca57f");
+	check_public("http://a/x?", "http://a/x?***#8a8de823");
+	/* another file stays another file */
+	check(five && six && strcmp(five, six));
+	free(five);
+	free(six);
+}
+
 /* ---- parts ---- */
 
 static const struct fetch_address here = { .url = "http://a/x", .content = "", .bytes = -1 };
