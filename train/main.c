@@ -312,7 +312,7 @@ static int print_memory(struct conf *c, struct err *e)
 {
 	double bytes;
 
-	if (conf_load_recipe(c, c->arguments[0], e))
+	if (conf_load_named_recipe(c, c->arguments[0], e))
 		return e->code;
 	conf_apply_size(c);
 	if (trainer_forecast_memory(c, (int)c->ranks, &bytes, e))

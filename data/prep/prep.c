@@ -354,7 +354,7 @@ int prep_command_run(struct conf *c, struct err *e)
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
-	if (conf_load_recipe(c, c->arguments[0], e))
+	if (conf_load_named_recipe(c, c->arguments[0], e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
 	warn_general_rules(&p);

@@ -9,7 +9,7 @@
  *	struct conf c;
  *	conf_init(&c);
  *	conf_parse_command(&c, "data", argc, argv, e);	sets c.command and c.arguments
- *	conf_load_recipe(&c, path, e);				[section] key = value, # and ; comments
+ *	conf_load_named_recipe(&c, name, e);			[section] key = value, # and ; comments
  *	… c.batch_tokens, conf_origin(&c, "batch_tokens") …
  *	conf_free(&c);
  *
@@ -105,16 +105,23 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 	     struct err *e);
 
 /*
- * Load a recipe. name is a path when it holds a slash or ends in .ini, else
+ * Load the recipe that the user names. name is a path when it holds a slash or ends in .ini, else
  * the name of one shipped in share/recipes. A key "include = NAME" in section
  * [recipe] loads that one first. Relative paths of files in [data] are relative to the
  * recipe's folder if they exist there, else to the current folder;
- * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
+ * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG), and the origin of the
+ * value says so.
  * A value may stand in "double quotes". Where nothing names the corpus, it is
  * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
  * origins in its comments.
  */
-int conf_load_recipe(struct conf *c, const char *name, struct err *e);
+int conf_load_named_recipe(struct conf *c, const char *name, struct err *e);
+
+/*
+ * Load a recipe that is in the folder of a model, run or corpus. It may be a stranger's, so ${NAME}
+ * is refused (ERR_CONFIG): a secret of the environment must not get into files that are passed on.
+ */
+int conf_load_recipe(struct conf *c, const char *path, struct err *e);
 
 /*
  * The same for n bytes of text from another source; path is for messages and need not exist

@@ -37,12 +37,14 @@ struct recipe {
 	const char *base;	   /* last part of path, for origins */
 	int line;
 	int depth;
+	bool expands;  /* ${NAME} is replaced: the user has named this recipe */
 	bool resolved; /* comments are origins */
 	char section[16];
 	int *seen; /* owned: (conf_n_options) line that set the option; 0: none yet */
 };
 
-static int load_file(struct conf *c, const char *path, const struct recipe *from, struct err *e);
+static int load_file(struct conf *c, const char *path, const struct recipe *from, bool expands,
+		     struct err *e);
 
 static int recipe_error(const struct recipe *r, struct err *e, const char *text, const char *about)
 {
@@ -74,9 +76,9 @@ static char *cut_comment(char *text)
 	return NULL;
 }
 
-/* Append the value of the ${NAME} at text; *end: the text after it. */
+/* Append the value of the ${NAME} at text, and " ${NAME}" to used; *end: the text after it. */
 static int expand_variable(const struct recipe *r, const char *text, const char **end,
-			   struct buf *out, struct err *e)
+			   struct buf *out, struct buf *used, struct err *e)
 {
 	const char *close = strchr(text, '}');
 	char name[100];
@@ -86,10 +88,16 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 	if (!close || close == text + 2 || (size_t)(close - text - 2) >= sizeof(name))
 		return recipe_error(r, e, "'${' is not followed by NAME}", NULL);
 	snprintf(name, sizeof(name), "%.*s", (int)(close - text - 2), text + 2);
+	if (!r->expands)
+		return recipe_error(r, e,
+				    "the environment is read only for a recipe that the command "
+				    "names, not for one in the folder of a model, run or corpus",
+				    name);
 	value = getenv(name);
 	if (!value)
 		return recipe_error(r, e, "the environment variable is not set", name);
 	buf_add_str(out, value);
+	buf_printf(used, " ${%s}", name);
 	*end = close + 1;
 	return 0;
 }
@@ -97,9 +105,10 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 /*
  * Replace variables, and remove the double quotes around a value (with \" \\ \n \$ inside). The
  * quotes of a list stay: list_split() in conf.c reads them. In a list, \${ is a literal ${.
+ * used gets the variables: " ${NAME}" for each.
  */
 static int expand_value(const struct recipe *r, const char *text, bool is_list, struct buf *out,
-			struct err *e)
+			struct buf *used, struct err *e)
 {
 	size_t n = strlen(text);
 	bool quoted = !is_list && n >= 2 && text[0] == '"' && text[n - 1] == '"';
@@ -108,7 +117,7 @@ static int expand_value(const struct recipe *r, const char *text, bool is_list, 
 
 	for (const char *p = text + (quoted ? 1 : 0); p < end;) {
 		if (p[0] == '$' && p[1] == '{') {
-			rc = expand_variable(r, p, &p, out, e);
+			rc = expand_variable(r, p, &p, out, used, e);
 			if (rc)
 				return rc;
 		} else if (quoted && p[0] == '\\' && p + 1 < end) {
@@ -202,7 +211,7 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	const char *former;
 	char label[300], origin[160];
 	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG };
-	struct buf text = { 0 };
+	struct buf text = { 0 }, used = { 0 };
 	int rc;
 
 	assert(r->section[0] && r->line > 0);
@@ -215,15 +224,16 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 			       former ? "; its former name is " : "", former ? former : "");
 	r->seen[o - conf_options] = r->line;
 	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
-	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);
+	rc = expand_value(r, value, o->kind == CONF_LIST, &text, &used, e);
+	snprintf(origin, sizeof(origin), "%s:%d%s", r->base, r->line, buf_text(&used));
 	if (r->resolved && comment && *text_trim(comment))
 		snprintf(origin, sizeof(origin), "%s", text_trim(comment));
-	rc = expand_value(r, value, o->kind == CONF_LIST, &text, e);
 	if (!rc && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
 		rc = conf_assign(r->c, o, buf_text(&text), &s, e);
 		if (!rc)
 			rc = resolve_paths(r, o, e);
 	}
+	buf_free(&used);
 	buf_free(&text);
 	return rc;
 }
@@ -262,7 +272,7 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 		return recipe_error(r, e, "a recipe may include at most 64 files in all", name);
 	rc = name_to_path(name, r, &path, e);
 	if (!rc)
-		rc = load_file(r->c, path, r, e);
+		rc = load_file(r->c, path, r, r->expands, e);
 	else
 		err_prefix(e, "%s:%d", r->path, r->line);
 	free(path);
@@ -273,7 +283,7 @@ static int include_recipe(struct recipe *r, const char *name, struct err *e)
 static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 {
 	char *comment = cut_comment(line), *equals, *key, *value;
-	struct buf name = { 0 };
+	struct buf name = { 0 }, used = { 0 };
 	int rc;
 
 	line = text_trim(line);
@@ -297,9 +307,10 @@ static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 		return recipe_error(r, e, "[recipe] knows only include and description", key);
 	if (!includes)
 		return 0;
-	rc = expand_value(r, value, false, &name, e);
+	rc = expand_value(r, value, false, &name, &used, e);
 	if (!rc)
 		rc = include_recipe(r, buf_text(&name), e);
+	buf_free(&used);
 	buf_free(&name);
 	return rc;
 }
@@ -333,8 +344,8 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 }
 
 /* from: the recipe that includes this one; NULL: none does. */
-static int load_text(struct conf *c, const char *path, const struct recipe *from, const char *text,
-		     size_t n, struct err *e)
+static int load_text(struct conf *c, const char *path, const struct recipe *from, bool expands,
+		     const char *text, size_t n, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	struct included none = { 0 };
@@ -342,7 +353,8 @@ static int load_text(struct conf *c, const char *path, const struct recipe *from
 			    .included = from ? from->included : &none,
 			    .path = path,
 			    .base = slash ? slash + 1 : path,
-			    .depth = from ? from->depth + 1 : 1 };
+			    .depth = from ? from->depth + 1 : 1,
+			    .expands = expands };
 	int rc;
 
 	assert(r.depth <= RECIPE_MAX_DEPTH);
@@ -362,7 +374,8 @@ static int load_text(struct conf *c, const char *path, const struct recipe *from
 	return rc;
 }
 
-static int load_file(struct conf *c, const char *path, const struct recipe *from, struct err *e)
+static int load_file(struct conf *c, const char *path, const struct recipe *from, bool expands,
+		     struct err *e)
 {
 	struct buf bytes = { 0 };
 	int rc = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
@@ -370,7 +383,7 @@ static int load_file(struct conf *c, const char *path, const struct recipe *from
 	if (!rc && from && (from->included->bytes += bytes.len) > RECIPE_MAX_TOTAL)
 		rc = recipe_error(from, e, "a recipe may include at most 4 MiB in all", path);
 	if (!rc)
-		rc = load_text(c, path, from, buf_text(&bytes), bytes.len, e);
+		rc = load_text(c, path, from, expands, buf_text(&bytes), bytes.len, e);
 	buf_free(&bytes);
 	return rc;
 }
@@ -449,13 +462,9 @@ static int name_corpus(struct conf *c, const char *path, struct err *e)
 	return conf_set(c, "corpus", name, "the recipe's name", e);
 }
 
-int conf_load_recipe(struct conf *c, const char *name, struct err *e)
+/* Takes path, whose contents are loaded with code rc. */
+static int recipe_set_path(struct conf *c, char *path, int rc, struct err *e)
 {
-	char *path = NULL;
-	int rc = name_to_path(name, NULL, &path, e);
-
-	if (!rc)
-		rc = load_file(c, path, NULL, e);
 	if (!rc)
 		rc = name_corpus(c, path, e);
 	if (rc) {
@@ -467,21 +476,28 @@ int conf_load_recipe(struct conf *c, const char *name, struct err *e)
 	return 0;
 }
 
+int conf_load_named_recipe(struct conf *c, const char *name, struct err *e)
+{
+	char *path = NULL;
+	int rc = name_to_path(name, NULL, &path, e);
+
+	return recipe_set_path(c, path, rc ? rc : load_file(c, path, NULL, true, e), e);
+}
+
+int conf_load_recipe(struct conf *c, const char *path, struct err *e)
+{
+	char *copy = mem_strdup(path, e);
+
+	return recipe_set_path(c, copy, copy ? load_file(c, copy, NULL, false, e) : e->code, e);
+}
+
 int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
 			  struct err *e)
 {
 	char *copy = mem_strdup(path, e);
-	int rc = copy ? load_text(c, path, NULL, text, n, e) : e->code;
+	int rc = copy ? load_text(c, path, NULL, false, text, n, e) : e->code;
 
-	if (!rc)
-		rc = name_corpus(c, path, e);
-	if (rc) {
-		free(copy);
-		return rc;
-	}
-	free(c->recipe);
-	c->recipe = copy;
-	return 0;
+	return recipe_set_path(c, copy, rc, e);
 }
 
 /* ---- writing ---- */

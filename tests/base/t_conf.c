@@ -62,7 +62,7 @@ static void refuse_recipe(const char *text, const char *a, const char *b)
 	struct err e = { 0 };
 
 	check_int(conf_init(&c, &e), 0);
-	check_err(conf_load_recipe(&c, write_recipe("bad.ini", text), &e), ERR_CONFIG);
+	check_err(conf_load_named_recipe(&c, write_recipe("bad.ini", text), &e), ERR_CONFIG);
 	if (!strstr(e.text, a) || !strstr(e.text, b))
 		test_fail(__FILE__, __LINE__, "\"%s\" does not name '%s' and '%s'", e.text, a, b);
 	conf_free(&c);
@@ -352,25 +352,25 @@ TEST(conf_recipe)
 	check_int(parse(&c, "launch", "train x --beam 11", &e), 0);
 	write_recipe("parent.ini", "[train]\nsteps = 7\nwarmup = 3\n");
 	write_recipe("here.en", "a\n");
-	check_int(
-		conf_load_recipe(&c,
-				 write_recipe("my.ini", "\xEF\xBB\xBF# a comment\r\n"
-							"[data]\r\n"
-							"train-source = here.en nowhere.en \"with "
-							"blank\" ${CORPUS_PLACE}/a   ; four\n"
-							"  dev_source=${CORPUS_PLACE}/dev.en\n"
-							"tokenize = no # yes?\n"
-							"source_language = \"de # not\"\n"
-							"[ train ]\n"
-							"warmup = 12\n"
-							"[recipe]\n"
-							"description = what it is for\n"
-							"include = parent.ini\n"
-							"[decode]\n"
-							"beam = 5\n"
-							"alpha = 1"),
-				 &e),
-		0);
+	check_int(conf_load_named_recipe(&c,
+					 write_recipe("my.ini",
+						      "\xEF\xBB\xBF# a comment\r\n"
+						      "[data]\r\n"
+						      "train-source = here.en nowhere.en \"with "
+						      "blank\" ${CORPUS_PLACE}/a   ; four\n"
+						      "  dev_source=${CORPUS_PLACE}/dev.en\n"
+						      "tokenize = no # yes?\n"
+						      "source_language = \"de # not\"\n"
+						      "[ train ]\n"
+						      "warmup = 12\n"
+						      "[recipe]\n"
+						      "description = what it is for\n"
+						      "include = parent.ini\n"
+						      "[decode]\n"
+						      "beam = 5\n"
+						      "alpha = 1"),
+					 &e),
+		  0);
 	check_int(c.steps, 7);
 	check_int(c.warmup, 12); /* included first, wherever it stands */
 	check_int(c.beam, 11);	 /* the command line stays */
@@ -384,6 +384,7 @@ TEST(conf_recipe)
 	check_str(c.train_source.items[3], "/some/place/a");
 	check_str(c.dev_source.items[0], "/some/place/dev.en");
 	check_str(c.corpus, "my");
+	check_str(conf_origin(&c, "dev_source"), "my.ini:4 ${CORPUS_PLACE}");
 	check_str(conf_origin(&c, "warmup"), "my.ini:8");
 	check_str(conf_origin(&c, "steps"), "parent.ini:2");
 	check_str(conf_origin(&c, "beam"), "command line");
@@ -409,6 +410,26 @@ TEST(conf_recipe_errors)
 	refuse_recipe("[data]\ncorpus = \xff\n", "bad.ini:2", "UTF-8");
 	refuse_recipe("[recipe]\ninclude = bad.ini\n", "bad.ini", "in a cycle");
 	refuse_recipe("[recipe]\nsteps = 1\n", "bad.ini:2", "include");
+}
+
+/* The recipe of a stranger's model cannot read a secret of this user, directly or by an include. */
+TEST(conf_recipe_in_a_folder)
+{
+	struct conf c;
+	struct err e = { 0 };
+
+	setenv("CORPUS_SECRET", "s3cret", 1);
+	check_int(parse(&c, "eval", "translate", &e), 0);
+	check_err(
+		conf_load_recipe(
+			&c, write_recipe("recipe.ini", "[data]\ncorpus = ${CORPUS_SECRET}\n"), &e),
+		ERR_CONFIG);
+	check(strstr(e.text, "recipe.ini:2: CORPUS_SECRET: ") && !strstr(e.text, "s3cret"));
+	check_err(conf_load_recipe(
+			  &c, write_recipe("other.ini", "[recipe]\ninclude = recipe.ini\n"), &e),
+		  ERR_CONFIG);
+	check(!strstr(c.corpus ? c.corpus : "", "s3cret"));
+	conf_free(&c);
 }
 
 /* Eight files, each of which includes the next one nine times: 9^7 files, were they not counted. */
@@ -444,9 +465,9 @@ TEST(conf_recipe_names)
 	struct err e;
 
 	check_int(conf_init(&c, &e), 0);
-	check_err(conf_load_recipe(&c, "./not-there.ini", &e), ERR_NOINPUT);
+	check_err(conf_load_named_recipe(&c, "./not-there.ini", &e), ERR_NOINPUT);
 	check(strstr(e.text, "not-there.ini"));
-	check_err(conf_load_recipe(&c, "dmo", &e), ERR_NOINPUT);
+	check_err(conf_load_named_recipe(&c, "dmo", &e), ERR_NOINPUT);
 	check(strstr(e.text, "dmo"));
 	check(strstr(e.text, "./dmo.ini"));
 	conf_free(&c);

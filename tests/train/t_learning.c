@@ -519,7 +519,7 @@ TEST(recipe_check_accepts_the_shipped_recipes)
 			 recipes[i].name);
 		setenv("MULTI30K", "/nowhere", 0);
 		if (!check_err(conf_init(&c, &e), 0) ||
-		    !check_err(conf_load_recipe(&c, path, &e), 0))
+		    !check_err(conf_load_named_recipe(&c, path, &e), 0))
 			return;
 		conf_apply_size(&c);
 		check_str(check_recipe(&(struct recipe_facts){ &c, recipes[i].parameters,

@@ -131,7 +131,7 @@ static int find_effective_values(struct wizard *z, struct err *e)
 	words[n] = NULL;
 	if (program && !conf_parse_command(&c, program, n, words, &ignored) && c.n_arguments > 0 &&
 	    has_recipe)
-		conf_load_recipe(&c, c.arguments[0], &ignored);
+		conf_load_named_recipe(&c, c.arguments[0], &ignored);
 	conf_apply_size(&c);
 	c.arguments = NULL; /* borrowed from words */
 	c.n_arguments = 0;

@@ -188,7 +188,7 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	int rc = workspace ? 0 : e->code;
 
 	if (!rc)
-		rc = conf_load_recipe(c, recipe, e);
+		rc = conf_load_named_recipe(c, recipe, e);
 	if (!rc) {
 		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
 		j->run = c->run ? c->run : j->name;

@@ -161,7 +161,7 @@ static int check_start_model(struct training *t, struct err *e)
 static int load_training(struct training *t, struct err *e)
 {
 	struct conf *c = t->conf;
-	int rc = conf_load_recipe(c, c->arguments[0], e);
+	int rc = conf_load_named_recipe(c, c->arguments[0], e);
 
 	if (rc)
 		return rc;
