@@ -172,7 +172,7 @@ FUZZ(recipe)
 	struct buf first = { 0 }, second = { 0 };
 
 	property(!conf_init(&a, &e) && !conf_init(&b, &e));
-	if (!conf_load_recipe(&a, fuzz_file(data, n), &e)) {
+	if (!conf_load_named_recipe(&a, fuzz_file(data, n), &e)) {
 		conf_write_recipe(&a, &first);
 		property(!conf_load_recipe(&b, fuzz_file(first.data, first.len), &e));
 		conf_write_recipe(&b, &second);

@@ -1,14 +1,18 @@
 /*
- * files.c - targets for small files: state of runs and checkpoints, receipts, measured links, host
+ * files.c - targets for small files: state of runs and checkpoints, receipts, records of stages, measured links, host
  * lists, answers of AWS, themes, key maps; see fuzz.h
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/prep/prep_plan.h"
 #include "data/source/receipt.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
 #include "share/base/mem.h"
 #include "tests/fuzz/fuzz.h"
 #include "train/ckpt/ckpt.h"
@@ -32,12 +36,16 @@ static char *text_of(const uint8_t *data, size_t n)
 
 /* ---- files that a reader finds in a folder ---- */
 
-static char folder[60], state_path[100], link_path[100];
+static char folder[FUZZ_FOLDER_BYTES], state_path[100], link_path[100], work_path[100],
+	record_path[110], journal_path[100];
 
 static void remove_folder(void)
 {
 	unlink(state_path);
 	unlink(link_path);
+	unlink(record_path);
+	unlink(journal_path);
+	rmdir(work_path);
 	rmdir(folder);
 }
 
@@ -47,10 +55,13 @@ static const char *folder_with(const char *path, const uint8_t *data, size_t n)
 	FILE *out;
 
 	if (!*folder) {
-		snprintf(folder, sizeof(folder), "/tmp/fuzz-files-XXXXXX");
-		property(mkdtemp(folder));
+		fuzz_make_folder(folder);
 		snprintf(state_path, sizeof(state_path), "%s/state.json", folder);
 		snprintf(link_path, sizeof(link_path), "%s/network.json", folder);
+		snprintf(work_path, sizeof(work_path), "%s/work", folder);
+		snprintf(record_path, sizeof(record_path), "%s/read.json", work_path);
+		snprintf(journal_path, sizeof(journal_path), "%s/journal.jsonl", folder);
+		property(!mkdir(work_path, 0700));
 		atexit(remove_folder);
 	}
 	out = fopen(path, "we");
@@ -117,6 +128,68 @@ FUZZ(receipt)
 		property(strlen(r.sums.sha256) < sizeof(r.sums.sha256) &&
 			 strlen(r.sums.md5) < sizeof(r.sums.md5));
 	receipt_free(&r);
+	return 0;
+}
+
+/* A record cannot name a file outside of its folder. */
+FUZZ(record)
+{
+	struct prep p = { 0 };
+	struct prep_files files = { 0 };
+	struct err e = { 0 };
+	struct json *record;
+
+	folder_with(record_path, data, n);
+	p.folder = folder;
+	record = prep_record_read(&p, "read");
+	prep_record_load_numbers(record, &p.numbers);
+	if (record && !prep_files_add_json(record, &files, &e))
+		for (size_t i = 0; i < files.n; i++) {
+			const char *name = files.items[i].name;
+
+			property(*name && *name != '/' && strcmp(name, "..") &&
+				 strncmp(name, "../", 3) && !strstr(name, "/../"));
+			property(strlen(files.items[i].sha256) < sizeof(files.items[i].sha256));
+		}
+	prep_files_free(&files);
+	json_free(record);
+	return 0;
+}
+
+/*
+ * A writer that was killed leaves a tail without its end. The next writer ends the tail, and the
+ * readers skip it: they find every record before it, and the one after it.
+ */
+static int64_t count_records(const char *path, int64_t *last_step)
+{
+	struct err e = { 0 };
+	struct journal_reader *r = journal_reader_open(path, &e);
+	const struct json *record;
+	int64_t n = 0;
+
+	property(r);
+	for (; journal_next(r, &record, &e) > 0; n++)
+		*last_step = json_integer(json_get(record, "step"), -1);
+	property(!e.code);
+	journal_reader_free(r);
+	return n;
+}
+
+FUZZ(tail)
+{
+	struct err e = { 0 };
+	int64_t step = -1, before;
+	struct journal *j;
+
+	folder_with(journal_path, data, n);
+	before = count_records(journal_path, &step);
+	j = journal_open(journal_path, &e);
+	property(j && journal_begin(j, "event", 77));
+	property(!journal_end(j, &e));
+	journal_free(j);
+	/* a tail may be a whole record that lacked nothing but its line feed */
+	before = count_records(journal_path, &step) - before;
+	property(before >= 1 && before <= 2 && step == 77);
 	return 0;
 }
 

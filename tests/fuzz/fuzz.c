@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 const struct fuzz_target fuzz_targets[] = {
-#define X(name) { #name, fuzz_##name },
+#define X(name, repair) { #name, fuzz_##name, repair },
 	FUZZ_TARGETS(X)
 #undef X
 };
@@ -42,4 +42,14 @@ const char *fuzz_file(const void *data, size_t n)
 		exit(1);
 	}
 	return path;
+}
+
+void fuzz_make_folder(char path[FUZZ_FOLDER_BYTES])
+{
+	/* /dev/shm is in memory: a synced file costs nothing there */
+	snprintf(path, FUZZ_FOLDER_BYTES, "/dev/shm/werkbank-fuzz-XXXXXX");
+	if (mkdtemp(path))
+		return;
+	snprintf(path, FUZZ_FOLDER_BYTES, "/tmp/werkbank-fuzz-XXXXXX");
+	property(mkdtemp(path));
 }

@@ -6,8 +6,11 @@
  * sanitizer, endless loops and a property() that does not hold. When the fault is repaired, the
  * input goes to the corpus.
  *
+ * Most mutations of an input with checksums get the right ones (repair.c), or its reader would
+ * refuse them at once.
+ *
  *	make check	replay.c: all kept inputs and thousands of mutations of them
- *	make fuzz	libFuzzer (clang), each target for FUZZ_SECONDS
+ *	make fuzz	libFuzzer (clang), each target for FUZZ_SECONDS, with the words of dictionary.sh
  */
 #ifndef WERKBANK_TESTS_FUZZ_H
 #define WERKBANK_TESTS_FUZZ_H
@@ -17,50 +20,60 @@
 
 #define FUZZ(name) int fuzz_##name(const uint8_t *data, size_t n)
 
+/* X(name, function that repairs the checksums of an input; NULL: none) */
 #define FUZZ_TARGETS(X)                                                                            \
-	X(lines)                                                                                   \
-	X(json)                                                                                    \
-	X(recipe)                                                                                  \
-	X(journal)                                                                                 \
-	X(moses)                                                                                   \
-	X(manifest)                                                                                \
-	X(sgm)                                                                                     \
-	X(codes)                                                                                   \
-	X(vocabulary)                                                                              \
-	X(shard)                                                                                   \
-	X(shortlist)                                                                               \
-	X(side)                                                                                    \
-	X(words)                                                                                   \
-	X(archive)                                                                                 \
-	X(sp)                                                                                      \
-	X(safetensors)                                                                             \
-	X(weights)                                                                                 \
-	X(npz)                                                                                     \
-	X(tokens)                                                                                  \
-	X(nohup)                                                                                   \
-	X(host)                                                                                    \
-	X(pulse)                                                                                   \
-	X(answer)                                                                                  \
-	X(edit)                                                                                    \
-	X(state)                                                                                   \
-	X(checkpoint)                                                                              \
-	X(links)                                                                                   \
-	X(receipt)                                                                                 \
-	X(hosts)                                                                                   \
-	X(aws)                                                                                     \
-	X(theme)                                                                                   \
-	X(keymap)                                                                                  \
-	X(serve)                                                                                   \
-	X(terms)                                                                                   \
-	X(history)
+	X(lines, NULL)                                                                             \
+	X(json, NULL)                                                                              \
+	X(recipe, NULL)                                                                            \
+	X(journal, NULL)                                                                           \
+	X(tail, NULL)                                                                              \
+	X(moses, NULL)                                                                             \
+	X(manifest, NULL)                                                                          \
+	X(sgm, NULL)                                                                               \
+	X(codes, NULL)                                                                             \
+	X(vocabulary, NULL)                                                                        \
+	X(shard, repair_shard)                                                                     \
+	X(shortlist, repair_shortlist)                                                             \
+	X(side, NULL)                                                                              \
+	X(words, NULL)                                                                             \
+	X(archive, repair_archive)                                                                 \
+	X(sp, NULL)                                                                                \
+	X(safetensors, NULL)                                                                       \
+	X(weights, NULL)                                                                           \
+	X(npz, NULL)                                                                               \
+	X(tokens, NULL)                                                                            \
+	X(nohup, NULL)                                                                             \
+	X(host, NULL)                                                                              \
+	X(pulse, NULL)                                                                             \
+	X(answer, NULL)                                                                            \
+	X(edit, NULL)                                                                              \
+	X(state, NULL)                                                                             \
+	X(checkpoint, NULL)                                                                        \
+	X(links, NULL)                                                                             \
+	X(receipt, NULL)                                                                           \
+	X(part, NULL)                                                                              \
+	X(http, NULL)                                                                              \
+	X(record, NULL)                                                                            \
+	X(hosts, NULL)                                                                             \
+	X(aws, NULL)                                                                               \
+	X(theme, NULL)                                                                             \
+	X(keymap, NULL)                                                                            \
+	X(serve, NULL)                                                                             \
+	X(terms, NULL)                                                                             \
+	X(history, NULL)
 
-#define X(name) FUZZ(name);
+#define X(name, repair) FUZZ(name);
 FUZZ_TARGETS(X)
 #undef X
+
+void repair_shard(uint8_t *bytes, size_t n);
+void repair_shortlist(uint8_t *bytes, size_t n);
+void repair_archive(uint8_t *bytes, size_t n);
 
 struct fuzz_target {
 	const char *name;
 	int (*run)(const uint8_t *data, size_t n);
+	void (*repair)(uint8_t *data, size_t n); /* NULL: the input has no checksums */
 };
 
 extern const struct fuzz_target fuzz_targets[];
@@ -73,6 +86,10 @@ const struct fuzz_target *fuzz_find(const char *name); /* NULL: none of that nam
  * overwrites it.
  */
 const char *fuzz_file(const void *data, size_t n);
+
+/* Make a folder for the files of a target, which removes it at exit. */
+#define FUZZ_FOLDER_BYTES 60
+void fuzz_make_folder(char path[FUZZ_FOLDER_BYTES]);
 
 /* A condition that must hold for every input. */
 #define property(cond) ((cond) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #cond))

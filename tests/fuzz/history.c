@@ -79,7 +79,7 @@ static void put(const char *path, const uint8_t *data, size_t n)
 }
 
 /* One workspace for all inputs; it is gone when the process ends. */
-static char folder[60], runs[80], run[100], path[130];
+static char folder[FUZZ_FOLDER_BYTES], runs[80], run[100], path[130];
 
 static void remove_workspace(void)
 {
@@ -93,8 +93,7 @@ static void make_workspace(void)
 {
 	if (*folder)
 		return;
-	snprintf(folder, sizeof(folder), "/tmp/fuzz-history-XXXXXX");
-	property(mkdtemp(folder));
+	fuzz_make_folder(folder);
 	snprintf(runs, sizeof(runs), "%s/runs", folder);
 	snprintf(run, sizeof(run), "%s/r", runs);
 	snprintf(path, sizeof(path), "%s/journal.jsonl", run);

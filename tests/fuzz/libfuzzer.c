@@ -13,6 +13,9 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+/* of libFuzzer; other engines lack it, and mutate by themselves */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t room) __attribute__((weak));
 
 static const struct fuzz_target *target;
 
@@ -47,4 +50,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	return target->run(data, n);
+}
+
+/* One mutation in eight keeps the checksums that it has. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed)
+{
+	if (LLVMFuzzerMutate)
+		n = LLVMFuzzerMutate(data, n, room);
+	if (target->repair && seed % 8)
+		target->repair(data, n);
+	return n;
 }

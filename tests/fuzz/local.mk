@@ -1,10 +1,10 @@
 # The readers of foreign data get the inputs of the corpus and mutations of them (replay.c) …
 check_PROGRAMS += tests/fuzz_replay
 fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
-	%D%/console.c %D%/files.c %D%/history.c %D%/serve.c
+	%D%/console.c %D%/fetch.c %D%/files.c %D%/history.c %D%/repair.c %D%/serve.c
 tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
 tests_fuzz_replay_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
-EXTRA_DIST += %D%/run.sh %D%/corpus oss-fuzz
+EXTRA_DIST += %D%/run.sh %D%/dictionary.sh %D%/corpus oss-fuzz
 TESTS += tests/fuzz_replay
 
 # … and "make fuzz" lets libFuzzer search for FUZZ_SECONDS a target, in a separate build with clang.

@@ -71,6 +71,16 @@ static void run(const struct fuzz_target *target, const void *data, size_t n)
 	free(copy);
 }
 
+/* An input as it is, then with the right checksums. */
+static void run_input(const struct fuzz_target *t, struct buf *input)
+{
+	run(t, buf_text(input), input->len);
+	if (!t->repair || !input->len)
+		return;
+	t->repair((uint8_t *)input->data, input->len);
+	run(t, buf_text(input), input->len);
+}
+
 static int add_file(struct corpus *c, const char *path, struct err *e)
 {
 	if (mem_grow(&c->inputs, &c->cap, c->n + 1, sizeof(*c->inputs), e))
@@ -202,6 +212,8 @@ static void run_mutations(const struct fuzz_target *t, const struct corpus *c, i
 		mutate(&d, c, &b, &scratch);
 		if (b.failed || scratch.failed)
 			abort();
+		if (t->repair && b.len && below(&d, 8))
+			t->repair((uint8_t *)b.data, b.len);
 		run(t, buf_text(&b), b.len);
 	}
 	buf_free(&b);
@@ -220,7 +232,7 @@ static int run_target(const struct fuzz_target *t, int64_t rounds, struct err *e
 	if (!rc && !c.n)
 		rc = err_set(e, ERR_NOINPUT, "%s: holds no input", folder);
 	for (size_t i = 0; !rc && i < c.n; i++)
-		run(t, buf_text(&c.inputs[i]), c.inputs[i].len);
+		run_input(t, &c.inputs[i]);
 	if (!rc)
 		run_mutations(t, &c, rounds);
 	if (rc)
@@ -246,7 +258,7 @@ static int run_files(const char *name, char **files, int n)
 	}
 	for (int i = 0; i < n && !e.code; i++)
 		if (!add_file(&c, files[i], &e))
-			run(t, buf_text(&c.inputs[c.n - 1]), c.inputs[c.n - 1].len);
+			run_input(t, &c.inputs[c.n - 1]);
 	if (e.code)
 		fprintf(stderr, "%s\n", e.text);
 	free_corpus(&c);

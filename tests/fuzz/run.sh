@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh SOURCE [TARGET...] - run libFuzzer on each target for FUZZ_SECONDS (60), with a build in the current folder.
-# Inputs that reach new code go to found/TARGET; inputs that fail go to crash-… and timeout-… .
+# run.sh SOURCE [TARGET...] - run libFuzzer on each target for FUZZ_SECONDS (60), with a build in the current folder;
+# FUZZ_JOBS (1) targets at a time. Inputs that reach new code go to found/TARGET; inputs that fail go to TARGET-crash-…
+# and TARGET-timeout-… . A line for each target: executions, edges and features that its inputs reach, seconds.
 set -eu
 source=$(cd "$1" && pwd)
 shift
@@ -16,19 +17,33 @@ fi
 make -s tests/fuzz_search
 WERKBANK_SHARE=$source/share srcdir=$source ASAN_OPTIONS=allocator_may_return_null=1
 export WERKBANK_FUZZ WERKBANK_SHARE srcdir ASAN_OPTIONS
-bad=0
 [ $# -gt 0 ] || set -- "$source"/tests/fuzz/corpus/*
-for target; do
-	WERKBANK_FUZZ=${target##*/}
-	mkdir -p "found/$WERKBANK_FUZZ"
-	case $WERKBANK_FUZZ in archive | shard | sp) longest=16384 ;; *) longest=4096 ;; esac
-	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -max_len=$longest \
-		-use_value_profile=1 -print_final_stats=1 -artifact_prefix="$WERKBANK_FUZZ-" \
-		"found/$WERKBANK_FUZZ" "$source/tests/fuzz/corpus/$WERKBANK_FUZZ" >"$WERKBANK_FUZZ.log" 2>&1; then
-		echo "ok       fuzz $WERKBANK_FUZZ: $(sed -n 's/^stat::number_of_executed_units: *//p' "$WERKBANK_FUZZ.log") executions"
+# value FILE NAME : the last count that libFuzzer printed under this name
+value() { grep -o " $2: [0-9]*" "$1" | tail -n 1 | grep -o '[0-9]*$'; }
+search() {
+	WERKBANK_FUZZ=$1
+	mkdir -p "found/$1" dict
+	sh "$source/tests/fuzz/dictionary.sh" "$source" "$1" >"dict/$1"
+	dictionary=
+	[ ! -s "dict/$1" ] || dictionary=-dict=dict/$1
+	case $1 in archive | shard | sp) longest=16384 ;; *) longest=4096 ;; esac
+	# shellcheck disable=SC2086 # none, or one word
+	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -max_len=$longest $dictionary \
+		-use_value_profile=1 -len_control=100 -print_final_stats=1 -artifact_prefix="$1-" \
+		"found/$1" "$source/tests/fuzz/corpus/$1" >"$1.log" 2>&1; then
+		echo "ok       fuzz $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$1.log") executions," \
+			"$(value "$1.log" cov) edges, $(value "$1.log" ft) features, $FUZZ_SECONDS s"
 	else
-		echo "FAILED   fuzz $WERKBANK_FUZZ: see $PWD/$WERKBANK_FUZZ.log"
-		bad=1
+		echo "FAILED   fuzz $1: see $PWD/$1.log"
+		: >failed
 	fi
+}
+rm -f failed
+n=0
+for target; do
+	search "${target##*/}" &
+	n=$((n + 1))
+	[ $((n % ${FUZZ_JOBS:-1})) -ne 0 ] || wait
 done
-exit $bad
+wait
+[ ! -e failed ]

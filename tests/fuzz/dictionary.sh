@@ -1,0 +1,59 @@
+#!/bin/sh
+# dictionary.sh SOURCE TARGET - print the words that the reader of a target looks for, in the format of libFuzzer and AFL.
+# They are the texts without blanks of the reader's own code and tables, so a new key of a file is here at once.
+set -eu
+cd "$1"
+# target	files of its reader	further words: \x.. is a byte
+table='lines		\xEF\xBB\xBF \x0D\x0A \xE2\x80\xA8 \xF4\x90\x80\x80
+json	share/base/json_read.c	{ } [ ] : , true false null 1e308 -0.0 \x5Cu0000 \x5CuD800 \x5CuDC00
+recipe	share/conf/conf_recipe.c share/conf/options.def	[data] [model] [train] [decode] [recipe] include ${ }
+journal	share/base/journal.c tui/run/run_history_records.c	"kind": "t": "v":1
+tail	share/base/journal.c	"kind": "t": "v":1 \x0A
+moses	data/text/normalize.c data/text/tokenize_rules.c data/text/detokenize.c	&amp; @-@ ... \xC2\xA0 \xE2\x80\x99
+manifest	data/source/manifest.c	[archive train.en train.de sha256: bytes: file:/// =
+sgm	data/text/sgm.c	<seg </seg> <doc <refset &amp; &#x </
+codes	data/subword/bpe_codes.c	</w> #version: 0.2
+vocabulary	data/words/vocab.c	<pad> <s> </s> <unk> \x09
+shard	data/shard/shard.c	
+shortlist	data/shard/shortlist.c	
+side	data/prep/token_column.c	
+words	data/words/intern.c	
+archive	data/source/archive.c	ustar \x1F\x8B\x08 BZh91AY \xFD7zXZ PK\x03\x04 path= size= GNU.sparse.
+sp	data/subword/sp_model.c	\xE2\x96\x81 <unk> \x0A\x0B \x12 \x18\x02
+safetensors	train/ckpt/safetensors.c	F32 F16 BF16 I64 U8 __metadata__ "data_offsets":[0,4]
+weights	eval/exchange/ct2_read.c eval/exchange/weight_map.def eval/exchange/ct2.def train/ckpt/safetensors.c	TransformerSpec
+npz	eval/exchange/npz.c	\x93NUMPY PK\x03\x04 PK\x01\x02 PK\x05\x06 fortran_order descr <f4
+tokens	eval/exchange/import_vocabulary.c	</s> <s> <unk> {" ":
+nohup	train/record/openseq2seq.c	
+host	train/common/host_cpu.c train/common/host_disk.c train/common/host_net.c train/common/host_ib.c	MemTotal: MemAvailable:
+pulse	train/watch/heartbeat_message.c	
+answer	tui/translate/service_answer.c	
+edit		
+state	tui/run/status.c	
+checkpoint	train/ckpt/ckpt.c train/ckpt/ckpt_save.c	
+links	train/common/linkfile.c	
+receipt	data/source/receipt.c	
+part	data/source/fetch_part.c	
+http	data/source/fetch_transfer.c	HTTP/1.1 \x0D\x0A\x0D\x0A Location: Content-Length: Transfer-Encoding: chunked Content-Encoding: gzip Retry-After: \x00\x00
+record	data/prep/prep_record.c	
+hosts	train/launch/hosts/hosts.c	slots= max_slots= [1-3] node[01-
+aws	train/launch/hosts/hosts_aws.c	
+theme	tui/term/theme.c	
+keymap	tui/term/keys.c tui/term/actions.def	<Space> <C- <A-
+serve	eval/translate/serve.c eval/translate/suggest.c	{"id":1,"text":
+terms	eval/translate/terms.c	\x09
+history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1'
+row=$(printf '%s\n' "$table" | grep "^$2	") || { echo "dictionary.sh: there is no target '$2'" >&2; exit 64; }
+files=$(printf '%s' "$row" | cut -f 2)
+words=$(printf '%s' "$row" | cut -f 3)
+
+# shellcheck disable=SC2086 # lists of words
+{
+	set -f
+	for word in $words; do printf '%s\n' "$word" | sed 's/"/\\"/g'; done
+	[ -z "$files" ] || {
+		cat $files | grep -v '^#include' | grep -oE '"([^"\\% ]|\\x[0-9A-Fa-f]{2}|\\"){2,32}"' | sed 's/^"//; s/"$//'
+		# the first two columns of tables
+		cat $files | sed -n 's/^[A-Z_]* *(\([a-z_0-9]*\), *\([a-z_0-9]*\),.*/\1\n\2/p'
+	}
+} | LC_ALL=C grep -v '[^ -~]' | grep . | sort -u | sed 's/.*/"&"/'
