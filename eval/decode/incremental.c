@@ -33,6 +33,17 @@
 
 static const struct dropout no_dropout;
 
+static void set_dtypes(struct incremental_decoder *s)
+{
+	const enum dtype weights = s->weights->output.dtype;
+
+	/* With weights of low precision the cache is bf16: reading the cache bounds attention. */
+	s->cache_dtype =
+		weights == DTYPE_F32 || weights == DTYPE_PACKED_F32 ? DTYPE_F32 : DTYPE_BF16;
+	/* Products with plain bf16 weights round their inputs: norms and attention do it for them. */
+	s->input_dtype = weights == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
 struct incremental_decoder *incremental_new(struct model *m, struct err *e)
 {
 	struct incremental_decoder *s = mem_alloc(1, sizeof(*s), e);
@@ -45,11 +56,7 @@ struct incremental_decoder *incremental_new(struct model *m, struct err *e)
 	s->shape = model_get_shape(m);
 	s->weights = model_get_weights(m);
 	s->is_padded = s->ops->graph_begin != NULL;
-	/* With weights of low precision the cache is bf16: reading the cache bounds attention. */
-	s->cache_dtype = s->weights->output.dtype == DTYPE_PACKED_BF16 ||
-					 s->weights->output.dtype == DTYPE_PACKED_INT8
-				 ? DTYPE_BF16
-				 : DTYPE_F32;
+	set_dtypes(s);
 	return s;
 }
 
@@ -182,7 +189,7 @@ static void add_norm(struct incremental_decoder *s, const struct tensor *bias, s
 	int64_t n = s->rows, d = s->shape->d_model;
 	struct tensor x = area_tensor(s->a.x, n, d);
 
-	s->ops->add_norm(s->dev, x, area_tensor(s->a.h, n, d), s->a.mean, s->a.rstd, x,
+	s->ops->add_norm(s->dev, x, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
 			 area_tensor(s->a.branch, n, d), bias ? bias->data : NULL, scale.data,
 			 shift.data, no_dropout);
 }
@@ -191,8 +198,8 @@ static void step_self_attention(struct incremental_decoder *s, int32_t layer)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor h = area_tensor(s->a.h, n, d), qkv = area_tensor(s->a.qkv, n, 3 * d),
-		      context = area_tensor(s->a.context, n, d);
+	struct tensor h = input_tensor(s, s->a.h), qkv = area_tensor(s->a.qkv, n, 3 * d),
+		      context = input_tensor(s, s->a.context);
 	struct tensor cache = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
 
 	step_linear(s, qkv, h, w->self_qkv);
@@ -209,10 +216,10 @@ static void step_cross_attention(struct incremental_decoder *s, int32_t layer, f
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor q = area_tensor(s->a.qkv, n, d), context = area_tensor(s->a.context, n, d);
+	struct tensor q = area_tensor(s->a.qkv, n, d), context = input_tensor(s, s->a.context);
 	struct tensor kv = tensor_columns(source_kv(s), 2 * d * layer, 2 * d);
 
-	step_linear(s, q, area_tensor(s->a.h, n, d), w->cross_q);
+	step_linear(s, q, input_tensor(s, s->a.h), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
 			       step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
@@ -226,8 +233,7 @@ static void step_feed_forward(struct incremental_decoder *s, int32_t layer)
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	struct tensor inner = area_tensor(s->a.inner, s->rows, s->shape->d_ff);
 
-	model_linear(s->model, inner, area_tensor(s->a.h, s->rows, s->shape->d_model), w->ffn_in,
-		     &w->ffn_in_bias, true);
+	model_linear(s->model, inner, input_tensor(s, s->a.h), w->ffn_in, &w->ffn_in_bias, true);
 	step_linear(s, area_tensor(s->a.branch, s->rows, s->shape->d_model), inner, w->ffn_out);
 	if (layer + 1 < s->shape->decoder_layers)
 		add_norm(s, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
@@ -247,7 +253,7 @@ static void step_embed(struct incremental_decoder *s)
 
 	s->ops->embed(s->dev, x, w->embed, step_input_array(s, STEP_INPUT_TOKEN),
 		      step_input_array(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
-	s->ops->norm(s->dev, area_tensor(s->a.h, s->rows, d), s->a.mean, s->a.rstd, x, scale.data,
+	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x, scale.data,
 		     shift.data);
 }
 
@@ -258,7 +264,7 @@ static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int
 			    logits = area_tensor(s->a.logits, s->rows, s->shape->vocabulary);
 	const int32_t n_real = s->shape->real_vocabulary;
 
-	if (k && tensor_is_packed(output)) {
+	if (k && incremental_streams_logits(s)) {
 		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output, n_real, k);
 		return;
 	}
@@ -283,7 +289,7 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 	 * (Garg et al. 2019, section 4).
 	 */
 	const int32_t layers = s->shape->decoder_layers, aligning = MAX(layers - 2, 0);
-	const struct tensor h = area_tensor(s->a.h, s->rows, s->shape->d_model);
+	const struct tensor h = input_tensor(s, s->a.h);
 
 	extend_index(s);
 	step_embed(s);

@@ -48,7 +48,7 @@ struct incremental_options {
 	bool all;		     /* steps may ask for the log-probabilities of all tokens */
 	/*
 	 * A shortlist: probabilities are among each sentence's candidates, all other tokens have
-	 * -infinity. Borrowed until the last step; NULL: all tokens. Needs packed weights.
+	 * -infinity. Borrowed until the last step; NULL: all tokens. Needs packed weights, or a GPU.
 	 */
 	const struct shortlist_candidates *candidates;
 };

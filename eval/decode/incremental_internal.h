@@ -72,6 +72,7 @@ struct incremental_decoder {
 	struct step_areas a;
 	void *cache; /* (cache_rows, 2 * D * L) owned, device: K and V of each layer */
 	enum dtype cache_dtype;
+	enum dtype input_dtype; /* of the areas h and context, which products read */
 	int64_t cache_rows, cache_used;
 
 	int32_t *host; /* owned: one block of host staging buffers for the arrays below */
@@ -111,13 +112,15 @@ int incremental_reserve(struct incremental_decoder *s, const struct incremental_
 /* Makes room for so many more cache rows; keeps the rows in use. ERR_NOMEM. */
 int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e);
 struct tensor incremental_cache(const struct incremental_decoder *s);
+/* Does linear_top_k() find the best of all tokens, without an area for all logits? */
+bool incremental_streams_logits(const struct incremental_decoder *s);
 /* Elements of a row of the areas logits and masks; 0: the area is not used. */
 int64_t incremental_logits_width(const struct incremental_decoder *s);
 int64_t incremental_mask_width(const struct incremental_decoder *s);
 
 /* incremental_words.c */
 
-/* Per batch: packs the output weights of the candidates. ERR_UNAVAILABLE: not packed weights. */
+/* Per batch: gathers the candidates' output weights. ERR_UNAVAILABLE: needs packed weights. */
 int incremental_pack_candidates(struct incremental_decoder *s, struct err *e);
 /* Per batch: uploads which sentence has which candidates; only with a GPU. */
 int incremental_upload_masks(struct incremental_decoder *s, struct err *e);
@@ -136,6 +139,14 @@ int incremental_all_candidates(struct incremental_decoder *s, const struct incre
 static inline struct tensor area_tensor(void *data, int64_t rows, int64_t cols)
 {
 	return tensor_f32(data, rows, cols);
+}
+
+/* An area (rows, D) that products read, written by norms and attention. */
+static inline struct tensor input_tensor(const struct incremental_decoder *s, void *data)
+{
+	const int64_t d = s->shape->d_model;
+
+	return (struct tensor){ data, s->rows, d, d, s->input_dtype };
 }
 
 static inline void step_linear(struct incremental_decoder *s, struct tensor out, struct tensor in,

@@ -19,12 +19,16 @@ int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n)
 	return CEIL_DIV(n, step) * step;
 }
 
-/* With packed weights of all tokens, linear_top_k() finds the best tokens without stored logits. */
+bool incremental_streams_logits(const struct incremental_decoder *s)
+{
+	return tensor_is_packed(s->weights->output) || s->ops->has_device_memory;
+}
+
 int64_t incremental_logits_width(const struct incremental_decoder *s)
 {
 	if (s->candidates)
 		return s->n_candidates;
-	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
+	return s->all || !incremental_streams_logits(s) ? s->shape->vocabulary : 0;
 }
 
 /* On a GPU, a mask makes the candidates of other sentences unlikely. */

@@ -21,45 +21,74 @@
 
 /*
  * With device memory, panel_gather() cannot read the packed weights. Gather the rows of the
- * embedding table instead and pack them on the device. memory: packed weights, fp32 rows, ids.
+ * embedding table instead and pack them on the device; plain weights need no packing.
+ * memory: ids, then the weights; packed weights and then their fp32 rows.
  */
-static void pack_candidate_rows(struct incremental_decoder *s, char *memory, size_t packed_bytes)
+static void gather_candidate_rows(struct incremental_decoder *s, char *memory, size_t id_bytes,
+				  size_t packed_bytes)
 {
-	struct tensor rows = tensor_f32((float *)(void *)(memory + packed_bytes),
-					s->candidate_weights.rows, s->candidate_weights.cols);
-	int32_t *ids = (int32_t *)(void *)((float *)rows.data + rows.rows * rows.cols);
+	const struct tensor all = s->weights->output;
+	struct tensor *weights = &s->candidate_weights;
+	int32_t *ids = (int32_t *)(void *)memory;
 
 	/* columns after the last candidate are <pad>: never used, as masks exclude them */
-	s->ops->zero(s->dev, ids, (size_t)rows.rows * sizeof(*ids));
+	s->ops->zero(s->dev, ids, (size_t)weights->rows * sizeof(*ids));
 	s->ops->to_device(s->dev, ids, s->candidates->ids, (size_t)s->candidates->n * sizeof(*ids));
-	s->ops->gather_rows(s->dev, rows, s->weights->embed, ids);
-	s->ops->pack(s->dev, s->candidate_weights, rows);
+	weights->data = memory + id_bytes;
+	if (tensor_is_packed(all)) {
+		struct tensor rows = tensor_f32((float *)(void *)(memory + id_bytes + packed_bytes),
+						weights->rows, weights->cols);
+
+		s->ops->gather_rows(s->dev, rows, s->weights->embed, ids);
+		s->ops->pack(s->dev, *weights, rows);
+	} else {
+		s->ops->gather_rows(s->dev, *weights, all, ids);
+	}
+}
+
+/* Bytes of the packed candidates, 0 if they are not packed, and of the whole block. */
+static int count_candidate_bytes(const struct incremental_decoder *s, size_t *packed, size_t *ids,
+				 size_t *total, struct err *e)
+{
+	const struct tensor w = s->candidate_weights;
+	size_t rows = 0;
+	bool good = mem_mul((size_t)w.rows, sizeof(int32_t), ids) && *ids <= SIZE_MAX - 63;
+
+	*packed = *total = 0;
+	*ids = s->ops->has_device_memory ? (*ids + 63) / 64 * 64 : 0;
+	if (tensor_is_packed(w))
+		good = good && panel_bytes(w, packed);
+	if (s->ops->has_device_memory)
+		good = good && mem_mul((size_t)w.rows, (size_t)w.cols, &rows) &&
+		       mem_mul(rows, sizeof(float), &rows);
+	if (!good || __builtin_add_overflow(*packed, rows, total) ||
+	    __builtin_add_overflow(*total, *ids, total))
+		return err_set(
+			e, ERR_NOMEM,
+			"cannot store the weights of %d shortlist tokens: the size overflows",
+			s->candidates->n);
+	return 0;
 }
 
 int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 {
 	const struct tensor all = s->weights->output;
-	size_t packed, gathered = 0, bytes;
+	size_t packed, ids, bytes;
 
 	s->candidate_weights = (struct tensor){ NULL, 0, 0, 0, DTYPE_F32 };
 	s->n_candidates = s->candidates ? (int32_t)incremental_padded_size(s, s->candidates->n) : 0;
 	if (!s->candidates)
 		return 0;
-	if (!tensor_is_packed(all))
+	if (!tensor_is_packed(all) && !s->ops->has_device_memory)
 		return err_set(
 			e, ERR_UNAVAILABLE,
 			"backend %s cannot use a lexical shortlist: omit --shortlist, or give "
 			"--backend cpu",
 			s->ops->name);
-	s->candidate_weights = (struct tensor){ NULL, s->n_candidates, all.cols, 0, all.dtype };
-	if (!panel_bytes(s->candidate_weights, &packed) ||
-	    (s->ops->has_device_memory &&
-	     (!mem_mul((size_t)s->n_candidates, (size_t)all.cols + 1, &gathered) ||
-	      !mem_mul(gathered, sizeof(float), &gathered))) ||
-	    __builtin_add_overflow(packed, gathered, &bytes))
-		return err_set(e, ERR_NOMEM,
-			       "cannot pack the weights of %d shortlist tokens: the size overflows",
-			       s->candidates->n);
+	s->candidate_weights =
+		(struct tensor){ NULL, s->n_candidates, all.cols, all.cols, all.dtype };
+	if (count_candidate_bytes(s, &packed, &ids, &bytes, e))
+		return e->code;
 	if (bytes > s->candidate_bytes) {
 		if (s->candidate_block)
 			s->ops->release(s->dev, s->candidate_block);
@@ -71,7 +100,7 @@ int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 	}
 	s->candidate_weights.data = s->candidate_block;
 	if (s->ops->has_device_memory)
-		pack_candidate_rows(s, s->candidate_block, packed);
+		gather_candidate_rows(s, s->candidate_block, ids, packed);
 	else
 		panel_gather(s->candidate_weights, all, s->candidates->ids);
 	return 0;

@@ -84,6 +84,7 @@ enum cuda_scratch {
 };
 
 #define CUDA_BLAS_BYTES	 ((size_t)32 << 20) /* workspace of cuBLASLt */
+#define CUDA_FEW_ROWS	 15		    /* default of dev_options.few_rows */
 #define CUDA_STAGES	 4		    /* pinned buffers of to_device() */
 #define CUDA_STAGE_BYTES ((size_t)256 << 10)
 
@@ -95,6 +96,7 @@ struct dev {
 	int processors;	      /* number of multiprocessors */
 	int max_shared_bytes; /* greatest shared memory of a block */
 	bool bf16;
+	int64_t few_rows;    /* products of more rows go to cuBLASLt */
 	bool tensor_cores;   /* has tensor cores for bf16: compute capability >= 8 */
 	cudaStream_t stream; /* owned; all ops */
 	struct err fault;    /* the first fault since the last sync; code 0: none */

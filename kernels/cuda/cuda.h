@@ -7,7 +7,8 @@
  *	cuda_norm.cu		layer normalisation: a warp for each row
  *	cuda_embed.cu		embedding; its gradient, sorted by token
  *	cuda_product.cu		products of matrices by cuBLASLt (loaded by cuda_blas.cu)
- *	cuda_linear.cu		products with packed weights, and conversions
+ *	cuda_few_rows.cu	products of few rows with bf16 weights, for decoding
+ *	cuda_linear.cu		which kernel multiplies; packed weights; conversions
  *	cuda_attention.cu	attention on tensor cores (cuda_attention_tiles.cuh, …_grad.cu)
  *	cuda_attention_any.cu	attention for other widths and types
  *	cuda_decode.cu		ops of incremental decoding: attention, row copies, top k

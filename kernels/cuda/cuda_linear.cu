@@ -1,9 +1,9 @@
 /*
- * cuda_linear.cu - matrix products: conversion of their inputs, and own kernels for packed weights.
- * Definitions: ref_matmul.c, ref_linear.c.
+ * cuda_linear.cu - matrix products: which kernel multiplies, conversion of the inputs, and own kernels
+ * for packed weights. Definitions: ref_matmul.c, ref_linear.c.
  *
- * Products of unpacked matrices go to cuBLASLt (cuda_product.cu), or to a simple kernel where the
- * library refuses one.
+ * Products of unpacked matrices go to cuBLASLt (cuda_product.cu), with few rows to cuda_few_rows.cu, or
+ * to a simple kernel where the library refuses one.
  *
  * Packed weights (decoding), linear_rows: out = a packed^T. A lane owns one of the 32 outputs of a
  * panel, so a warp reads a unit of all outputs in one access of 128 bytes, and each weight once.
@@ -159,7 +159,7 @@ static void multiply_matrices(struct dev *d, struct product p)
 
 	p.inner = p.how.a_transposed ? p.a.rows : p.a.cols;
 	assert(p.inner == (p.how.b_transposed ? p.b.cols : p.b.rows));
-	if (out.rows == 0 || out.cols == 0 || p.inner == 0)
+	if (out.rows == 0 || out.cols == 0 || p.inner == 0 || cuda_product_of_few_rows(d, &p))
 		return;
 	p.a = in_type(d, p.a, type, CUDA_SCRATCH_A);
 	p.b = in_type(d, p.b, type, CUDA_SCRATCH_B);

@@ -21,6 +21,12 @@ struct product {
  */
 bool cuda_product_by_library(struct dev *d, const struct product *p);
 
+/*
+ * cuda_few_rows.cu: the same for at most d->few_rows rows and bf16 weights, b transposed. a may be float
+ * if d->bf16: it is rounded. False: not for this product, nothing is enqueued.
+ */
+bool cuda_product_of_few_rows(struct dev *d, const struct product *p);
+
 /* How many products the library has refused since the device was opened: they run about 100 times slower. */
 int64_t cuda_refused_products(const struct dev *d);
 

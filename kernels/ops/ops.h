@@ -39,10 +39,15 @@ struct cuda_queue;
 struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
 struct dev_options {
-	int threads;		 /* CPU threads, 0: all cores */
-	bool is_decoding;	 /* CPU: run on the team of cpu_team.h, no OpenMP loops */
-	int device;		 /* index of the GPU on this host, from 0 */
-	bool bf16;		 /* products round their inputs to bf16 and accumulate in fp32 */
+	int threads;	  /* CPU threads, 0: all cores */
+	bool is_decoding; /* CPU: run on the team of cpu_team.h, no OpenMP loops */
+	int device;	  /* index of the GPU on this host, from 0 */
+	bool bf16;	  /* products round their inputs to bf16 and accumulate in fp32 */
+	/*
+	 * GPU: greatest number of rows of a product with bf16 weights for which an own kernel runs
+	 * instead of cuBLASLt. 0: CUDA_FEW_ROWS if is_decoding, else never; negative: never.
+	 */
+	int few_rows;
 	bool graphs;		 /* record and replay CUDA graphs: struct graph_key */
 	struct profile *profile; /* borrowed; only for the table of kernels/profile.h */
 };

@@ -10,7 +10,7 @@ cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE $(ASSERT_FLAGS) -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(HARDENING_CFLAGS) $(SAN_FLAGS)
 EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/cudasim/gpu.sh tests/cudasim/mutants.sh tests/cudasim/gpu_table.sh tests/cudasim/cuda_train.sh share/doc/gpu/kernels.md \
-	share/doc/gpu/roofs.md
+	share/doc/gpu/roofs.md share/doc/gpu/decoding.md
 
 if HAVE_CXX
 EXTRA_PROGRAMS += tests/cuda_run

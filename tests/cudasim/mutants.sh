@@ -136,6 +136,10 @@ mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if
 mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /' embed_grad
 mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/' embed_grad
 mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/' linear
+mutant few-rows-barrier cuda_few_rows cuda_ops 's/__syncthreads();//' linear
+mutant few-rows-halves cuda_few_rows cuda_ops 's/t < 2 ? sums/t < 3 ? sums/' linear
+mutant few-rows-edge cuda_few_rows cuda_ops 's/k >= r.cols/k > r.cols/' linear
+mutant few-rows-limit cuda_few_rows cuda_few_rows 's/p->out.rows > d->few_rows/p->out.rows >= d->few_rows/'
 mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/' relu
 mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
 mutant index-norm-last cuda_norm cuda_ops '/ norm_grad_rows(/,/^}/s/last = min(first + w.rows_per_part, w.dx.rows)/last = min(first + w.rows_per_part, w.dx.rows - 1)/' norm_grad

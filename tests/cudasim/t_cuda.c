@@ -1,8 +1,10 @@
 /* t_cuda.c - the GPU backend on the simulated GPU (sim.h), against the definition and the CPU. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/ops/bf16.h"
 #include "tests/cudasim/sim.h"
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"
@@ -133,6 +135,76 @@ TEST(cuda_linear_bias)
 	o->release(d, bias);
 	o->release(d, out);
 	o->close(d);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
+enum { FEW_INNER = 1000, FEW_OUTPUTS = 2056, FEW_ROWS = 35 };
+
+/* rows of a times `outputs` of the bf16 weights, by a new device with these options. */
+static void multiply_rows(const struct dev_options *options, float *got, const float *a, int rows,
+			  const uint16_t *b, int outputs)
+{
+	const struct ops *o = ops_cuda();
+	const size_t b_bytes = (size_t)outputs * FEW_INNER * sizeof(*b),
+		     a_bytes = (size_t)rows * FEW_INNER * sizeof(*a),
+		     bytes = (size_t)rows * (size_t)outputs * sizeof(*got);
+	struct err e = { 0 };
+	struct dev *d = o->open(options, &e);
+	struct tensor weights = { o->alloc(d, b_bytes, &e), outputs, FEW_INNER, FEW_INNER,
+				  DTYPE_BF16 };
+	float *in = o->alloc(d, a_bytes, &e), *out = o->alloc(d, bytes, &e);
+
+	o->to_device(d, weights.data, b, b_bytes);
+	o->to_device(d, in, a, a_bytes);
+	o->linear(d, tensor_f32(out, rows, outputs), tensor_f32(in, rows, FEW_INNER), weights, NULL,
+		  false);
+	o->to_host(d, got, out, bytes);
+	check_err(o->sync(d, &e), 0);
+	o->release(d, weights.data);
+	o->release(d, in);
+	o->release(d, out);
+	o->close(d);
+}
+
+/*
+ * The kernel for few rows: the bits of a row depend neither on the other rows nor on the other outputs.
+ * Decoding uses it up to 15 rows, training never. The library's bits differ from the kernel's.
+ */
+TEST(cuda_few_rows)
+{
+	enum { A = FEW_ROWS * FEW_INNER, B = FEW_OUTPUTS * FEW_INNER, N = 40 };
+	const struct dev_options own = { .bf16 = true, .few_rows = 100 },
+				 library = { .bf16 = true, .is_decoding = true, .few_rows = -1 },
+				 decoding = { .bf16 = true, .is_decoding = true },
+				 training = { .bf16 = true };
+	const struct rng_key key = rng_key_make(3, RNG_TEST, 0, 0);
+	static float a[A], one[FEW_ROWS * N], two[FEW_ROWS * N], wide[2 * FEW_OUTPUTS];
+	static uint16_t b[B];
+
+	for (int i = 0; i < A; i++)
+		a[i] = rng_unit(key, (uint64_t)i) - 0.5f;
+	for (int i = 0; i < B; i++)
+		b[i] = bf16_from_float(rng_unit(key, (uint64_t)(A + i)) - 0.5f);
+	multiply_rows(&own, one, a, FEW_ROWS, b, N);
+	for (int r = 0; r < FEW_ROWS; r += 17) {
+		multiply_rows(&own, two, a + r * FEW_INNER, 1, b, N);
+		check(!memcmp(two, one + r * N, N * sizeof(*two)));
+	}
+	multiply_rows(&own, wide, a, 2, b, FEW_OUTPUTS);
+	check(!memcmp(wide, one, N * sizeof(*one)));
+	check(!memcmp(wide + FEW_OUTPUTS, one + N, N * sizeof(*one)));
+
+	multiply_rows(&decoding, two, a, 15, b, N);
+	check(!memcmp(two, one, 15 * N * sizeof(*one)));
+	multiply_rows(&decoding, two, a, 16, b, N);
+	multiply_rows(&library, one, a, 16, b, N);
+	check(!memcmp(two, one, 16 * N * sizeof(*one)));
+	multiply_rows(&training, two, a, 2, b, N);
+	check(!memcmp(two, one, 2 * N * sizeof(*one)));
+	check(memcmp(wide, one, N * sizeof(*one)) != 0);
+	for (int i = 0; i < N; i++)
+		check_near(wide[i], one[i], 1e-4);
 	check_int(sim_faults(NULL), 0);
 	check_int(sim_allocated(), 0);
 }

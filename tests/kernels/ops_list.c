@@ -55,12 +55,13 @@ static void run_pack(struct run *r, const struct op_case *c)
 
 /*
  * out (rows, cols), inner dimension third; ACCUMULATE here means relu. fourth 0: weights are not
- * packed; HALF_CACHE: weights and input are bf16.
+ * packed; HALF_CACHE: weights and input are bf16; CROSS: the weights alone.
  */
 static void run_linear(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor a = run_halves(r, INPUT, c->rows, c->third);
+	struct tensor a = c->flags & CROSS ? run_tensor(r, INPUT, c->rows, c->third)
+					   : run_halves(r, INPUT, c->rows, c->third);
 	struct tensor b = run_halves(r, INPUT, c->cols, c->third),
 		      weight = c->fourth ? packed_tensor(r, c) : b;
 	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);

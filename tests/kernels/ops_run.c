@@ -184,7 +184,9 @@ int32_t *run_ints(struct run *r, const int32_t *values, int64_t n)
 bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c,
 	      op_function *f)
 {
-	struct dev_options options = { .threads = threads, .bf16 = c->flags & ROUNDED };
+	struct dev_options options = { .threads = threads,
+				       .bf16 = c->flags & ROUNDED,
+				       .few_rows = 15 };
 	struct err e = { 0 };
 	bool good;
 

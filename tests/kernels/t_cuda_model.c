@@ -184,8 +184,9 @@ static float *sharp_weights(void)
 	return w;
 }
 
-static bool translate(const char *backend, const float *weights, enum dtype packed, int32_t beam,
-		      struct decode_result *r)
+/* few_rows: see struct dev_options. */
+static bool translate(const char *backend, const float *weights, enum dtype packed, int few_rows,
+		      int32_t beam, struct decode_result *r)
 {
 	struct decode_options o = { .beam = beam,
 				    .n_best = MIN(beam, 2),
@@ -194,7 +195,10 @@ static bool translate(const char *backend, const float *weights, enum dtype pack
 				    .max_length_extra = 6,
 				    .decode_tokens = 64 };
 	struct model_shape shape = small_shape();
-	struct dev_options options = { .threads = 1 };
+	struct dev_options options = { .threads = 1,
+				       .is_decoding = true,
+				       .bf16 = packed == DTYPE_PACKED_BF16,
+				       .few_rows = few_rows };
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
 	struct model *m = ops ? model_new(&shape, ops, &options, &e) : NULL;
@@ -215,7 +219,7 @@ static bool translate(const char *backend, const float *weights, enum dtype pack
 	return good;
 }
 
-static void compare_translations(enum dtype packed, int32_t beam)
+static void compare_translations(enum dtype packed, int few_rows, int32_t beam)
 {
 	struct decode_result a[N_SOURCES], b[N_SOURCES];
 	float *weights = complete() ? sharp_weights() : NULL;
@@ -223,8 +227,8 @@ static void compare_translations(enum dtype packed, int32_t beam)
 
 	if (!weights)
 		return;
-	if (translate("cpu", weights, packed, beam, a) &&
-	    translate("cuda", weights, packed, beam, b)) {
+	if (translate("cpu", weights, packed, few_rows, beam, a) &&
+	    translate("cuda", weights, packed, few_rows, beam, b)) {
 		for (size_t i = 0; i < N_SOURCES; i++) {
 			const struct decode_hypothesis *x = &a[i].hypotheses[0],
 						       *y = &b[i].hypotheses[0];
@@ -247,16 +251,18 @@ static void compare_translations(enum dtype packed, int32_t beam)
 
 TEST(cuda_decode_greedy)
 {
-	compare_translations(DTYPE_F32, 1);
+	compare_translations(DTYPE_F32, 0, 1);
 }
 
 TEST(cuda_decode_beam)
 {
-	compare_translations(DTYPE_F32, 4);
+	compare_translations(DTYPE_F32, 0, 4);
 }
 
 TEST(cuda_decode_packed)
 {
-	compare_translations(DTYPE_PACKED_BF16, 4);
-	compare_translations(DTYPE_PACKED_INT8, 4);
+	compare_translations(DTYPE_PACKED_F32, 0, 4);
+	compare_translations(DTYPE_PACKED_BF16, 0, 4);
+	compare_translations(DTYPE_PACKED_BF16, -1, 4);
+	compare_translations(DTYPE_PACKED_INT8, 0, 4);
 }

@@ -298,6 +298,15 @@ static int alloc_rounded(struct model *m, struct err *e)
 	return 0;
 }
 
+void model_refresh_rounded(struct model *m)
+{
+	if (m->rounded && m->rounded_is_stale)
+		m->ops->copy(m->dev,
+			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
+			     tensor_f32(m->param, 1, m->floats));
+	m->rounded_is_stale = false;
+}
+
 void model_discard_rounded(struct model *m)
 {
 	if (!m->rounded)

@@ -220,11 +220,7 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 			       "a batch has %d sentences, %d source and %d target tokens, "
 			       "but the model has reserved memory for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
-	if (m->rounded && m->rounded_is_stale)
-		m->ops->copy(m->dev,
-			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
-			     tensor_f32(m->param, 1, m->floats));
-	m->rounded_is_stale = false;
+	model_refresh_rounded(m);
 	p->extent = model_extent(b, m->cap_tokens, p->graph);
 	assert(b->source_start[b->n] == b->n_source && b->target_start[b->n] == b->n_target);
 	assert(x->source >= b->n_source && x->target >= b->n_target && x->sentences >= b->n);

@@ -197,6 +197,8 @@ void model_discard_sums(struct model *m);
 /* model_pack.c: call visit for the view of each weight of a product, until one returns false. */
 typedef bool model_visit(void *context, struct tensor *view);
 bool model_each_weight(struct model *m, model_visit *visit, void *context);
+/* model.c: make the bf16 copy of the weights again if they may have changed. */
+void model_refresh_rounded(struct model *m);
 /* model.c: free the bf16 copy; products read the weights themselves again. */
 void model_discard_rounded(struct model *m);
 

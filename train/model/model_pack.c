@@ -52,6 +52,16 @@ static bool pack_one(void *context, struct tensor *view)
 	return !__builtin_add_overflow(p->bytes, (bytes + 63) / 64 * 64, &p->bytes);
 }
 
+/*
+ * Do products of this precision read the weights as they are? A GPU multiplies plain rows, floats or
+ * the bf16 copy, on tensor cores by cuBLASLt, which cannot read panels.
+ */
+static bool multiplies_plain_rows(const struct model *m, enum dtype precision)
+{
+	return m->ops->prefers_bf16_weights &&
+	       precision == (m->rounded ? DTYPE_PACKED_BF16 : DTYPE_PACKED_F32);
+}
+
 int model_pack(struct model *m, enum dtype precision, struct err *e)
 {
 	struct packing p = { .m = m, .precision = precision };
@@ -64,6 +74,10 @@ int model_pack(struct model *m, enum dtype precision, struct err *e)
 		return err_set(e, ERR_INTERNAL,
 			       "the model has packed its weights already, or is reserved for "
 			       "training");
+	if (multiplies_plain_rows(m, precision)) {
+		model_refresh_rounded(m);
+		return m->ops->sync(m->dev, e);
+	}
 	model_discard_rounded(m);
 	if (!model_each_weight(m, pack_one, &p))
 		return err_set(e, ERR_NOMEM, "the packed weights do not fit into memory");
