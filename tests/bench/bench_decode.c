@@ -3,13 +3,15 @@
  *
  * usage: bench_decode [--size tiny|base|big] [--vocabulary V] [--beam B] [--batch N] [--length L]
  *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--no-graphs]
- *	[--json]
+ *	[--few-rows N] [--products] [--json]
  *
  * Every sentence has L source tokens and gets exactly L target tokens: the weights make </s> improbable.
  * tests/peers/ctranslate2_decode.py does the same with CTranslate2. Prints target tokens per second (of
  * the best hypotheses), milliseconds and CPU seconds of a batch, of the best of several batches; if
  * other work runs on the machine, only CPU seconds are meaningful. Several workers share the
- * sentences. --no-graphs: on a GPU launch each op of a step separately.
+ * sentences. --no-graphs: on a GPU launch each op of a step separately. --few-rows: on a GPU with
+ * bf16, products of at most N rows run the own kernel, others cuBLASLt; -1: all run cuBLASLt.
+ * --products: measure the products of a step one by one instead (bench_products.c).
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "tests/bench/bench_products.h"
 #include "train/model/model.h"
 
 #define REPEATS 5
@@ -29,8 +32,8 @@ struct bench {
 	struct model_shape shape;
 	const char *backend;
 	const char *size, *precision;
-	int64_t vocabulary, beam, sentences, length, threads, workers;
-	bool json, no_graphs;
+	int64_t vocabulary, beam, sentences, length, threads, workers, few_rows;
+	bool json, no_graphs, products;
 };
 
 static const struct model_shape shapes[] = {
@@ -64,12 +67,12 @@ static void report(const struct bench *b, double tokens, double s, double cpu)
 	if (b->json)
 		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"vocabulary\":%d,\"beam\":%lld,"
 		       "\"batch\":%lld,\"length\":%lld,\"precision\":\"%s\",\"backend\":\"%s\","
-		       "\"threads\":%lld,\"workers\":%lld,\"graphs\":%s,"
+		       "\"threads\":%lld,\"workers\":%lld,\"graphs\":%s,\"few_rows\":%lld,"
 		       "\"target_tokens_per_second\":%.1f,\"ms\":%.2f,\"cpu_seconds\":%.3f}\n",
 		       b->size, b->shape.vocabulary, (long long)b->beam, (long long)b->sentences,
 		       (long long)b->length, b->precision, b->backend, (long long)b->threads,
-		       (long long)b->workers, b->no_graphs ? "false" : "true", tokens / s, s * 1000,
-		       cpu);
+		       (long long)b->workers, b->no_graphs ? "false" : "true",
+		       (long long)b->few_rows, tokens / s, s * 1000, cpu);
 	else
 		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f "
 		       "target tokens/s, %.1f ms, %.3f CPU s\n",
@@ -118,17 +121,17 @@ static int measure(struct decoder *d, const struct bench *b, struct err *e)
 	return rc;
 }
 
-static int run(const struct bench *b, struct err *e)
+static int run(const struct bench *b, const struct ops *ops, struct err *e)
 {
 	enum dtype packed = !strcmp(b->precision, "int8")   ? DTYPE_PACKED_INT8
 			    : !strcmp(b->precision, "bf16") ? DTYPE_PACKED_BF16
 							    : DTYPE_PACKED_F32;
 	struct dev_options dev = { .threads = (int)b->threads,
 				   .is_decoding = true,
+				   .few_rows = (int)b->few_rows,
 				   .graphs = !b->no_graphs,
 				   .bf16 = packed == DTYPE_PACKED_BF16 };
-	const struct ops *ops = ops_find(b->backend, e);
-	struct model *m = ops ? model_new(&b->shape, ops, &dev, e) : NULL;
+	struct model *m = model_new(&b->shape, ops, &dev, e);
 	int32_t capacity = (int32_t)(b->sentences * (b->length + 1));
 	struct decoder *d = NULL;
 	int rc = m ? model_reserve_forward(m, capacity, MAX(1, capacity / 2), e) : e->code;
@@ -160,16 +163,18 @@ static int parse(struct bench *b, int argc, char **argv)
 		{ "--backend", &b->backend, NULL }, { "--vocabulary", NULL, &b->vocabulary },
 		{ "--beam", NULL, &b->beam },	    { "--batch", NULL, &b->sentences },
 		{ "--length", NULL, &b->length },   { "--threads", NULL, &b->threads },
-		{ "--workers", NULL, &b->workers },
+		{ "--workers", NULL, &b->workers }, { "--few-rows", NULL, &b->few_rows },
 	};
 
 	for (int i = 1; i < argc; i++) {
 		const bool json = !strcmp(argv[i], "--json"),
-			   no_graphs = !strcmp(argv[i], "--no-graphs");
-		bool known = json || no_graphs;
+			   no_graphs = !strcmp(argv[i], "--no-graphs"),
+			   products = !strcmp(argv[i], "--products");
+		bool known = json || no_graphs || products;
 
 		b->json |= json;
 		b->no_graphs |= no_graphs;
+		b->products |= products;
 		for (size_t o = 0; o < ARRAY_LEN(options) && !known && i + 1 < argc; o++) {
 			if (strcmp(argv[i], options[o].name))
 				continue;
@@ -179,7 +184,8 @@ static int parse(struct bench *b, int argc, char **argv)
 			i++;
 		}
 		if (!known || b->length < 1 || b->sentences < 1 || b->sentences > 4096 ||
-		    b->length > 4096 || b->beam < 1 || b->beam > DECODE_MAX_BEAM) {
+		    b->length > 4096 || b->beam < 1 || b->beam > DECODE_MAX_BEAM ||
+		    b->few_rows < -1 || b->few_rows > 4096) {
 			fprintf(stderr, "bench_decode: for options see the top of its source\n");
 			return 64;
 		}
@@ -198,13 +204,19 @@ int main(int argc, char **argv)
 			   .threads = 2,
 			   .workers = 1 };
 	struct err e = { 0 };
+	const struct ops *ops;
+	int rc;
 
 	if (parse(&b, argc, argv))
 		return 64;
 	b.shape = shapes[!strcmp(b.size, "tiny") ? 0 : !strcmp(b.size, "big") ? 2 : 1];
 	if (b.vocabulary >= 8)
 		b.shape.vocabulary = b.shape.real_vocabulary = (int32_t)(b.vocabulary / 8 * 8);
-	if (run(&b, &e)) {
+	ops = ops_find(b.backend, &e);
+	rc = !ops	  ? e.code
+	     : b.products ? bench_products(&b.shape, ops, b.json, &e)
+			  : run(&b, ops, &e);
+	if (rc) {
 		fprintf(stderr, "bench_decode: %s\n", e.text);
 		return err_exit_status(e.code);
 	}

@@ -6,7 +6,7 @@ noinst_PROGRAMS += $(bench_programs)
 tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench.c %D%/bench.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_ops_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_ops_LDADD = $(kernel_libs) $(base_libs)
-tests_bench_decode_SOURCES = %D%/bench_decode.c
+tests_bench_decode_SOURCES = %D%/bench_decode.c %D%/bench_products.c %D%/bench_products.h
 tests_bench_decode_LDADD = libeval.a $(train_libs) $(mpi_libs)
 bench: $(bench_programs)
 	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done
