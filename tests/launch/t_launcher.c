@@ -155,12 +155,14 @@ TEST(launcher_srun_line)
 	struct err e;
 	char *file = file_path(&e, "%s/tasks", test_folder());
 	struct mpirun_options how = { .hostfile = file, .pmi = "pmix", .environment = none };
-	struct buf want = { 0 };
+	struct buf want = { 0 }, nodes = { 0 };
+	char *word = file_path(&e, "--nodelist=%s", file);
 
+	text_quote_shell(&nodes, word ? word : "");
 	buf_printf(&want,
 		   "srun --mpi=pmix --nodes=2 --ntasks=3 --distribution=arbitrary "
-		   "--nodelist=%s --cpu-bind=none " SRUN_END " a/a/b/",
-		   file);
+		   "%s --cpu-bind=none " SRUN_END " a/a/b/",
+		   buf_text(&nodes));
 	check_str(srun_line("a:2,b", how), buf_text(&want));
 	buf_clear(&want);
 	how.network = "10.0.0.0/8";
@@ -168,11 +170,11 @@ TEST(launcher_srun_line)
 	how.ranks = 2;
 	how.environment = cpus;
 	buf_printf(&want,
-		   "srun --mpi=pmix --nodes=1 --ntasks=2 --distribution=arbitrary --nodelist=%s "
+		   "srun --mpi=pmix --nodes=1 --ntasks=2 --distribution=arbitrary %s "
 		   "--cpus-per-task=8 " SRUN_END
 		   ",OMPI_MCA_btl_tcp_if_include=10.0.0.0/8,WERKBANK_NETWORK=10.0.0.0/8,"
 		   "OMPI_MCA_mpi_yield_when_idle=1 a/a/",
-		   file);
+		   buf_text(&nodes));
 	check_str(srun_line("a:2,b", how), buf_text(&want));
 	how.network = "fd98::/64";
 	check(strstr(srun_line("a:2,b", how),
@@ -182,11 +184,13 @@ TEST(launcher_srun_line)
 		.hostfile = file, .pmi = "pmi2", .environment = none, .ranks = 5
 	};
 	buf_printf(&want,
-		   "srun --mpi=pmi2 --nodes=2 --ntasks=5 --distribution=arbitrary --nodelist=%s "
+		   "srun --mpi=pmi2 --nodes=2 --ntasks=5 --distribution=arbitrary %s "
 		   "--overcommit --cpu-bind=none " SRUN_END " a/a/b/a/a/",
-		   file);
+		   buf_text(&nodes));
 	check_str(srun_line("a:2,b", how), buf_text(&want));
 	buf_free(&want);
+	buf_free(&nodes);
+	free(word);
 	free(file);
 }
 

@@ -12,12 +12,13 @@
 #include "tests/test.h"
 #include "train/launch/hosts/remote.h"
 
-/* A program in the place of ssh that runs body; its path, or NULL. */
+/* A program in the place of ssh that runs body; its path in quotes, for --ssh, or NULL. */
 static char *fake_ssh(const char *body)
 {
 	struct err e = { 0 };
 	struct buf text = { 0 };
-	char *path = file_path(&e, "%s/ssh", test_folder());
+	char *path = file_path(&e, "%s/ssh", test_folder()),
+	     *quoted = file_path(&e, "'%s/ssh'", test_folder());
 
 	/* set $host and $command like ssh */
 	buf_printf(&text,
@@ -25,12 +26,13 @@ static char *fake_ssh(const char *body)
 		   "*) break;; esac; done\nhost=$1; shift; command=$*\n%s\n",
 		   body);
 	if (path && (file_write_all(path, text.data, text.len, &e) || chmod(path, 0700))) {
-		free(path);
-		path = NULL;
+		free(quoted);
+		quoted = NULL;
 	}
 	buf_free(&text);
-	check(path != NULL);
-	return path;
+	free(path);
+	check(quoted != NULL);
+	return quoted;
 }
 
 static struct host host_named(const char *name, int32_t port)
