@@ -3,29 +3,29 @@
 #
 #	ok NAME; not_ok NAME WHY; skip NAME WHY       report the result of a test
 #	says NAME STATUS WORDS COMMAND...   test: COMMAND exits with STATUS, and WORDS (an extended regular expression;
-#	                                    '': any) match in the files $said (default: its output, $tmp/out and $tmp/err)
+#	                                    '': any) match in the file $said (default: its output, $tmp/out and $tmp/err)
 #	same NAME A B; equal NAME FILE FILE; absent NAME PATH; present NAME PATH
 #	losses RUN                          step and loss of all steps of $w/runs/RUN; of a repeated step, the last
 #	near A B TOLERANCE STEPS            do both runs have STEPS steps, with losses within TOLERANCE?
 #	tally                               print the last line for tests/tally.sh; fails if a test failed
 
 passed=0 failed=0 skipped=0
-said="$tmp/out $tmp/err"
+said=
 
 ok() { passed=$((passed + 1)); echo "ok       $1"; }
 not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
+heard() { if [ -n "$said" ]; then cat "$said"; else cat "$tmp/out" "$tmp/err"; fi; }
 says() {
 	name=$1 want=$2 words=$3
 	shift 3
 	got=0
 	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
-	# shellcheck disable=SC2086 # one file or two
 	if [ "$got" -ne "$want" ]; then
 		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 2 "$tmp/err" | head -c 600)"
-	elif [ -n "$words" ] && ! cat $said | grep -qE -- "$words"; then
-		not_ok "$name" "nothing like '$words' in: $(tail -qn 3 $said | head -c 900)"
+	elif [ -n "$words" ] && ! heard | grep -qE -- "$words"; then
+		not_ok "$name" "nothing like '$words' in: $(heard | tail -n 6 | head -c 900)"
 	else
 		ok "$name"
 	fi

@@ -23,6 +23,9 @@ export OMPI_MCA_mpi_yield_when_idle WERKBANK_BACKOFF
 runs_need() {
 	lab_need || return 1
 	command -v mpirun >/dev/null 2>&1 || { echo "no training over hosts here; missing: mpirun (package openmpi-bin)"; return 1; }
+	case $top in
+	*[[:blank:]:]*) echo "no training over hosts: mpirun runs no program with a blank or a colon in its path: $top"; return 1 ;;
+	esac
 	"$top/werkbank-train" --version | grep -q "with MPI" || { echo "no training over hosts: this build is without MPI"; return 1; }
 }
 

@@ -58,7 +58,7 @@ hosts() {
 	want=$1 name=$2 words=$3
 	shift 3
 	got=0
-	"$wb" hosts "$@" --ssh "$tmp/ssh" -C "$tmp/w" >"$tmp/out" 2>&1 </dev/null || got=$?
+	"$wb" hosts "$@" --ssh "'$tmp/ssh'" -C "$tmp/w" >"$tmp/out" 2>&1 </dev/null || got=$?
 	if [ "$got" -ne "$want" ]; then
 		not_ok "$name" "exit status $got, not $want: $(head -c 600 "$tmp/out")"
 	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/out"; then
@@ -193,7 +193,7 @@ got=0
 (
 	# shellcheck disable=SC3045 # dash and bash have it
 	ulimit -v 400000 # KiB, of each process
-	exec "$wb" train -C "$tmp/many" "$tmp/tiny.ini" --hosts 'many[0001-5000]' --ssh "$tmp/ssh" --deadline 6
+	exec "$wb" train -C "$tmp/many" "$tmp/tiny.ini" --hosts 'many[0001-5000]' --ssh "'$tmp/ssh'" --deadline 6
 ) >"$tmp/out" 2>&1 || got=$?
 took=$(($(date +%s) - began))
 [ "$took" -le 20 ] && [ $got = 69 ] && ok "train: 5,000 dead hosts end near the deadline" || not_ok "train: 5,000 dead hosts" "status $got after $took s: $(tail -n 3 "$tmp/out")"
