@@ -119,6 +119,7 @@ void journal_free(struct journal *j)
 struct journal_reader {
 	int fd;		    /* -1: the file does not exist yet */
 	char *path;	    /* owned */
+	off_t offset;	    /* of the next byte to read, for journal_reader_rest() */
 	struct buf pending; /* bytes read; those from offset start are not returned yet */
 	size_t start;
 	bool skipping; /* inside a line that is too long */
@@ -152,6 +153,8 @@ static int read_more(struct journal_reader *r, struct err *e)
 			return 0;
 		if (file_open_read(&r->fd, r->path, e))
 			return e->code;
+		if (r->offset && lseek(r->fd, r->offset, SEEK_SET) < 0)
+			return err_set_errno(e, ERR_IO, "%s: cannot be read", r->path);
 	}
 	assert(r->start <= r->pending.len);
 	if (r->start) {
@@ -167,6 +170,7 @@ static int read_more(struct journal_reader *r, struct err *e)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return err_set_errno(e, ERR_IO, "%s: cannot be read", r->path);
+	r->offset += n;
 	r->pending.len += (size_t)n;
 	r->pending.data[r->pending.len] = 0;
 	return n > 0;
@@ -220,6 +224,19 @@ int journal_next(struct journal_reader *r, const struct json **record, struct er
 		got = read_more(r, e);
 		if (got <= 0)
 			return got;
+	}
+}
+
+void journal_reader_rest(struct journal_reader *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	json_free(r->record);
+	r->record = NULL;
+	if (r->start == r->pending.len) {
+		buf_free(&r->pending);
+		r->start = 0;
 	}
 }
 

@@ -85,6 +85,9 @@ int app_run_as_text(struct app *a, const struct conf *c, struct err *e)
 	while (app_update(a) & REACT_AGAIN)
 		;
 	app_draw(a);
+	/* now the views know the size of the screen, and may have more to read */
+	while (app_update(a) & REACT_AGAIN)
+		;
 	if (c->keys && press_named_keys(a, c->keys, e))
 		return e->code;
 	app_draw(a);

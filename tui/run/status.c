@@ -17,6 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 #include "share/base/workspace_names.h"
 #include "tui/term/number_format.h"
 
@@ -88,21 +89,59 @@ static void read_launcher_state(struct run_status *s, const char *path)
 	buf_free(&text);
 }
 
+static void begin_attempt(struct run_status *s, double t)
+{
+	if (isfinite(s->attempt_t) && s->before_start > s->attempt_t)
+		s->earlier_s += s->before_start - s->attempt_t;
+	s->attempt_t = t;
+	s->first_t = NAN;
+	s->gpu_util = NAN;
+	s->n_gpu_records = 0;
+}
+
+/* A running mean over as many records as there are hosts: each host writes its own. */
+static void add_gpu_util(struct run_status *s, const struct json *gpus)
+{
+	size_t n = json_len(gpus), known = 0;
+	double sum = 0, over;
+
+	for (size_t i = 0; i < n; i++) {
+		double util = json_number(json_get(json_at(gpus, i), "util"), NAN);
+
+		known += isfinite(util);
+		sum += isfinite(util) ? util : 0;
+	}
+	if (!known)
+		return;
+	s->n_gpu_records++;
+	over = (double)MIN(s->n_gpu_records, MAX(s->n_hosts, 1));
+	s->gpu_util = (isfinite(s->gpu_util) ? s->gpu_util : 0) * (1 - 1 / over) +
+		      sum / (double)known / over;
+}
+
 void status_add_record(struct run_status *s, const struct json *r)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 
+	s->before_start = s->latest;
 	s->latest = json_number(json_get(r, "t"), s->latest);
 	if (!strcmp(kind, "train") || !strcmp(kind, "eval") || !strcmp(kind, "save"))
 		s->step = json_integer(json_get(r, "step"), s->step);
 	if (!strcmp(kind, "start")) {
 		s->end = (struct run_end){ 0 };
+		begin_attempt(s, json_number(json_get(r, "t"), NAN));
 		snprintf(s->precision, sizeof(s->precision), "%.7s",
 			 json_text(json_get(r, "precision"), ""));
 	} else if (!strcmp(kind, "stop")) {
 		run_end_read(&s->end, r);
 	}
+	if (!strcmp(kind, "host"))
+		add_gpu_util(s, json_get(r, "gpus"));
 	if (!strcmp(kind, "train")) {
+		if (isnan(s->first_t)) {
+			s->first_t = s->latest;
+			s->first_step = s->step;
+		}
 		s->loss = json_number(json_get(r, "loss"), NAN);
 		s->nll = json_number(json_get(r, "nll"), NAN);
 		s->lr = json_number(json_get(r, "lr"), NAN);
@@ -112,6 +151,7 @@ void status_add_record(struct run_status *s, const struct json *r)
 		copy_json_field(s->warning, sizeof(s->warning), json_get(r, "text"));
 		s->warning_step = json_integer(json_get(r, "step"), -1);
 	} else if (!strcmp(kind, "eval")) {
+		s->bleu_change = json_number(json_get(r, "bleu"), NAN) - s->bleu;
 		s->bleu = json_number(json_get(r, "bleu"), NAN);
 		s->bleu_step = s->step;
 		/* evaluations decode as the run trains; older records do not say it */
@@ -204,7 +244,12 @@ void status_init(struct run_status *s, const char *name)
 				  .source_tps = NAN,
 				  .target_tps = NAN,
 				  .bleu = NAN,
-				  .best_bleu = NAN };
+				  .best_bleu = NAN,
+				  .bleu_change = NAN,
+				  .gpu_util = NAN,
+				  .attempt_t = NAN,
+				  .first_t = NAN,
+				  .before_start = NAN };
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
@@ -246,6 +291,38 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 	free(path);
 	free(folder);
 	return rc;
+}
+
+double status_elapsed(const struct run_status *s, double now)
+{
+	double end = s->alive ? now : s->latest;
+
+	return end >= s->attempt_t ? s->earlier_s + end - s->attempt_t : NAN;
+}
+
+double status_remaining(const struct run_status *s, double now)
+{
+	double left = NAN, by_time;
+
+	if (!s->alive)
+		return NAN;
+	if (s->steps >= s->step && s->step > s->first_step && s->latest > s->first_t)
+		left = (s->latest - s->first_t) / (double)(s->step - s->first_step) *
+		       (double)(s->steps - s->step);
+	if (s->max_minutes > 0 && isfinite(status_elapsed(s, now))) {
+		by_time = MAX(s->max_minutes * 60 - status_elapsed(s, now), 0);
+		left = left < by_time ? left : by_time;
+	}
+	return left;
+}
+
+double status_progress(const struct run_status *s, double now)
+{
+	double by_steps = s->steps > 0 && s->step >= 0 ? (double)s->step / (double)s->steps : NAN;
+	double by_time = s->max_minutes > 0 ? status_elapsed(s, now) / (s->max_minutes * 60) : NAN;
+	double share = by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
+
+	return share > 1 ? 1 : share;
 }
 
 /* ---- showing ---- */

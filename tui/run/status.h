@@ -39,7 +39,13 @@ struct run_status {
 	double loss;	     /* nats per target token, label-smoothed */
 	double nll;	     /* without smoothing */
 	double lr, source_tps, target_tps;
+	double gpu_util;       /* 0..1, mean over hosts and their GPUs; NaN: unknown */
+	int64_t n_gpu_records; /* private: of this attempt */
+	/* private: of this attempt: its start, its first training record; seconds before it */
+	double attempt_t, first_t, earlier_s, before_start;
+	int64_t first_step;
 	double bleu, best_bleu;
+	double bleu_change; /* from the evaluation before */
 	int64_t bleu_step, best_step;
 	char warning[300];    /* newest warning about learning or the recipe; "": none */
 	int64_t warning_step; /* -1: none */
@@ -64,6 +70,13 @@ struct run_end status_get_end(const struct run_status *s);
 
 /* The limits that status_get_end() and run_end_longer() need. */
 struct run_limits status_limits(const struct run_status *s);
+
+/* Seconds of training so far, without pauses between attempts; NaN: unknown. */
+double status_elapsed(const struct run_status *s, double now);
+/* Remaining seconds at the speed of this attempt; NaN: unknown, or not alive. */
+double status_remaining(const struct run_status *s, double now);
+/* Done share of the planned steps or of the time limit, the larger one; NaN: unknown. */
+double status_progress(const struct run_status *s, double now);
 
 /* Append "22.29 (bf16)". */
 void status_add_bleu(struct buf *out, double bleu, const char *precision);

@@ -168,6 +168,7 @@ const struct indexed_corpus *workspace_index_corpus(const struct workspace_index
 static void free_indexed_run(struct indexed_run *r)
 {
 	journal_reader_free(r->journal);
+	series_free(&r->loss);
 	free(r->folder);
 }
 
@@ -187,6 +188,31 @@ static bool has_run_changed(struct indexed_run *r, double now)
 	return !same || r->status.alive || fabs(now - r->checked_at) >= RECHECK_EVERY_S;
 }
 
+/* Steps that are repeated after a restart replace the earlier ones. */
+static void add_loss(struct indexed_run *r, const struct json *record)
+{
+	double step = (double)json_integer(json_get(record, "step"), -1);
+	const struct json *nll = json_get(record, "nll");
+	struct err ignored;
+
+	if (step < 0 || strcmp(json_text(json_get(record, "kind"), ""), "train"))
+		return;
+	if (r->loss.n && step <= r->loss.points[r->loss.n - 1].last)
+		series_truncate(&r->loss, step);
+	series_add(&r->loss, step, json_number(nll ? nll : json_get(record, "loss"), NAN),
+		   &ignored);
+}
+
+/*
+ * Whether a run needs no look now: it has ended, and its journal is as old as when it was read.
+ * Thousands of such runs must not cost a system call each, twice a second.
+ */
+static bool is_at_rest(const struct indexed_run *r, double now)
+{
+	return r->is_fully_read && !r->status.alive && r->read_mtime == r->changed &&
+	       fabs(now - r->checked_at) < RECHECK_EVERY_S;
+}
+
 static int read_run(struct indexed_run *r, double now, double until, struct err *e)
 {
 	const struct json *record;
@@ -194,6 +220,7 @@ static int read_run(struct indexed_run *r, double now, double until, struct err 
 
 	for (int n = 0; (got = journal_next(r->journal, &record, e)) > 0; n++) {
 		status_add_record(&r->status, record);
+		add_loss(r, record);
 		changed = INDEX_CHANGED;
 		r->is_fully_read = false;
 		if (n % 64 == 63 && clock_mono_s() > until)
@@ -201,11 +228,16 @@ static int read_run(struct indexed_run *r, double now, double until, struct err 
 	}
 	changed = r->is_fully_read ? changed : INDEX_CHANGED;
 	r->is_fully_read = true;
+	r->read_mtime = r->changed;
 	if (fabs(now - r->checked_at) < CHECK_EVERY_S || !has_run_changed(r, now))
 		return changed;
 	r->checked_at = now;
 	/* unreadable files leave the status unknown */
-	return status_read_files(&r->status, r->folder, e) ? e->code : INDEX_CHANGED;
+	if (status_read_files(&r->status, r->folder, e))
+		return e->code;
+	if (!r->status.alive)
+		journal_reader_rest(r->journal); /* files that are open are few on many systems */
+	return INDEX_CHANGED;
 }
 
 static int open_indexed_run(struct indexed_run *r, const char *folder, const char *name,
@@ -213,8 +245,9 @@ static int open_indexed_run(struct indexed_run *r, const char *folder, const cha
 {
 	char *path = file_path(e, "%s/journal.jsonl", folder);
 
-	*r = (struct indexed_run){ .state_mtime = NAN };
+	*r = (struct indexed_run){ .state_mtime = NAN, .read_mtime = NAN };
 	status_init(&r->status, name);
+	series_init_small(&r->loss, INDEX_POINTS);
 	r->folder = path ? mem_strdup(folder, e) : NULL;
 	if (r->folder)
 		r->journal = journal_reader_open(path, e);
@@ -276,6 +309,7 @@ static bool reuse_indexed_run(struct workspace_index *p, const char *name, struc
 			*to = p->runs[i];
 			p->runs[i].journal = NULL;
 			p->runs[i].folder = NULL;
+			series_init_small(&p->runs[i].loss, INDEX_POINTS);
 			return true;
 		}
 	return false;
@@ -298,6 +332,38 @@ static bool place_run(struct workspace_index *p, const char *workspace, const ch
 	return placed;
 }
 
+static void sort_runs(struct workspace_index *p)
+{
+	if (p->n_runs)
+		qsort(p->runs, p->n_runs, sizeof(*p->runs), compare_by_activity);
+}
+
+/* Read the runs in turn, the latest first, until the time is over; at least one of them. */
+static int read_runs(struct workspace_index *p, double now, double until, struct err *e)
+{
+	int changed = INDEX_UNCHANGED, got;
+	size_t i = 0;
+
+	if (p->next_run >= p->n_runs)
+		p->next_run = 0;
+	for (; i < p->n_runs && (!i || clock_mono_s() < until); i++) {
+		struct indexed_run *r = &p->runs[(p->next_run + i) % p->n_runs];
+
+		if (is_at_rest(r, now))
+			continue;
+		got = read_run(r, now, until, e);
+		changed = MAX(changed, got);
+	}
+	/* runs that were not reached and have never been read are waited for */
+	for (size_t k = i; k < p->n_runs; k++)
+		if (!p->runs[(p->next_run + k) % p->n_runs].is_fully_read)
+			changed = INDEX_MORE;
+	p->next_run = i < p->n_runs ? (p->next_run + i) % p->n_runs : 0;
+	if (changed == INDEX_CHANGED)
+		sort_runs(p);
+	return changed;
+}
+
 static int list_runs(struct workspace_index *p, const char *workspace, struct err *e)
 {
 	struct indexed_run *list;
@@ -318,6 +384,7 @@ static int list_runs(struct workspace_index *p, const char *workspace, struct er
 	free(p->runs);
 	p->runs = list;
 	p->n_runs = kept;
+	sort_runs(p);
 	workspace_names_free(&found);
 	return 0;
 }
@@ -326,7 +393,7 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 			   double budget_s, struct err *e)
 {
 	double until = clock_mono_s() + budget_s;
-	int changed = INDEX_UNCHANGED;
+	int changed = INDEX_UNCHANGED, got;
 
 	if (!p->listed_at || fabs(now - p->listed_at) >= LIST_EVERY_S) {
 		p->corpora_trouble = p->runs_trouble = (struct err){ 0 };
@@ -343,14 +410,8 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 			changed = INDEX_CHANGED;
 		free(folder);
 	}
-	for (size_t i = 0; i < p->n_runs; i++) {
-		int got = read_run(&p->runs[i], now, until, e);
-
-		changed = MAX(changed, got);
-	}
-	if (changed == INDEX_CHANGED && p->n_runs)
-		qsort(p->runs, p->n_runs, sizeof(*p->runs), compare_by_activity);
-	return changed;
+	got = read_runs(p, now, until, e);
+	return MAX(changed, got);
 }
 
 void workspace_index_free(struct workspace_index *p)

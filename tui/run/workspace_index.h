@@ -17,8 +17,10 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "tui/plot/series.h"
 #include "tui/run/status.h"
 
+#define INDEX_POINTS   64 /* points of a loss curve */
 #define INDEX_ARCHIVES 16 /* archives of a fetch; further archives are dropped */
 
 /* The progress of a preparation or fetch, from progress.json (data/source/progress.h). */
@@ -57,10 +59,12 @@ struct indexed_run {
 	struct run_status status;
 	double changed;			/* unix seconds: mtime of the journal */
 	bool is_fully_read;		/* the journal has been read to its end */
+	struct series loss;		/* NLL of training over steps, INDEX_POINTS points; owned */
 	struct journal_reader *journal; /* private, owned */
 	char *folder;			/* private, owned */
 	double checked_at;		/* private: when its files were read last */
 	double state_mtime;		/* private: mtime of state.json at that time */
+	double read_mtime; /* private: mtime of the journal when it was read to its end */
 };
 
 struct workspace_index {
@@ -70,6 +74,7 @@ struct workspace_index {
 	/* Why corpora or runs cannot be listed; text "": they can. */
 	struct err corpora_trouble, runs_trouble;
 	bool no_runs;	  /* set by callers that need only corpora */
+	size_t next_run;  /* private: the run to read first at the next update */
 	double listed_at; /* private: when the folders were listed; 0: never */
 };
 

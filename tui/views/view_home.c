@@ -17,13 +17,18 @@
 #include "tui/app/view.h"
 #include "tui/app/wizard.h"
 #include "tui/run/recipes.h"
-#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
+#include "tui/views/home_preview.h"
+#include "tui/views/home_runs.h"
 
-#define BUDGET_S   0.02
-#define HOST_EVERY 2.0 /* seconds between reads of the host's load */
+#define BUDGET_S 0.02
+/* The size from which the chosen run is shown below the table, and corpora and jobs beside it. */
+#define COCKPIT_ROWS 38 /* of the view; two more are the frame */
+#define COCKPIT_COLS 120
+#define SIDE_COLS    180 /* from here a column at the side has room */
+#define HOST_EVERY   2.0 /* seconds between reads of the host's load */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
 enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
@@ -32,12 +37,15 @@ struct home {
 	struct workspace_index ws_index;
 	struct suggested_step steps[NEXT_STEPS_MAX];
 	size_t n_steps;
-	bool moved; /* the user moved to a step: keep it chosen */
+	bool moved;	/* the user moved to a step: keep it chosen */
+	bool run_moved; /* the same of a run */
 	enum home_pane focus;
 	struct list_widget lists[HOME_PANES];
 	struct text_filter filter; /* of corpora and runs, by name */
 	size_t *corpora, *runs;	   /* owned: indices of the entries that match the filter */
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
+	enum home_order order;
+	struct home_preview preview;
 	char host[160]; /* description of this host, one line */
 	double host_seen;
 	int job_shown;		       /* job that an open question is about */
@@ -48,6 +56,7 @@ static void home_close(void *state)
 {
 	struct home *h = state;
 
+	home_preview_close(&h->preview);
 	workspace_index_free(&h->ws_index);
 	text_filter_clear(&h->filter);
 	free(h->corpora);
@@ -77,7 +86,15 @@ static void read_host_load(struct home *h, const struct app_context *w)
 		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 
-static void apply_home_filter(struct home *h)
+static const struct run_status *chosen_run(const struct home *h)
+{
+	size_t at = h->lists[HOME_RUNS].at;
+
+	return at < h->n_runs ? &h->ws_index.runs[h->runs[at]].status : NULL;
+}
+
+/* Select and sort the rows of corpora and runs. */
+static void apply_home_filter(struct home *h, double now)
 {
 	struct err ignored;
 
@@ -91,6 +108,16 @@ static void apply_home_filter(struct home *h)
 		if (text_filter_matches(&h->filter, h->ws_index.runs[i].status.name) &&
 		    !mem_grow(&h->runs, &h->cap_runs, h->n_runs + 1, sizeof(*h->runs), &ignored))
 			h->runs[h->n_runs++] = i;
+	home_sort_runs(&h->ws_index, h->runs, h->n_runs, h->order, now);
+}
+
+/* The same run stays chosen when runs are listed in another order, or new ones appear. */
+static void list_again(struct home *h, double now, const char *chosen)
+{
+	apply_home_filter(h, now);
+	for (size_t i = 0; *chosen && i < h->n_runs; i++)
+		if (!strcmp(h->ws_index.runs[h->runs[i]].status.name, chosen))
+			h->lists[HOME_RUNS].at = i;
 }
 
 static void find_steps(struct home *h, const struct app_context *w)
@@ -107,12 +134,23 @@ static void find_steps(struct home *h, const struct app_context *w)
 			h->lists[HOME_NEXT].at = i;
 }
 
+static bool is_cockpit(int rows, int cols)
+{
+	return rows >= COCKPIT_ROWS && cols >= COCKPIT_COLS;
+}
+
 static unsigned home_update(void *state, struct app_context *w)
 {
 	struct home *h = state;
+	const struct run_status *run = chosen_run(h);
+	unsigned reaction = REACT_NOTHING;
 	struct err e = { 0 };
+	char chosen[101] = "";
 	int got;
 
+	/* the first run stays first until the user moves */
+	if (run && h->run_moved)
+		snprintf(chosen, sizeof(chosen), "%s", run->name);
 	if (!w->front && h->n_steps)
 		return REACT_NOTHING;
 	read_host_load(h, w);
@@ -120,11 +158,15 @@ static unsigned home_update(void *state, struct app_context *w)
 	if (w->news & NEWS_JOBS)
 		h->ws_index.listed_at = 0;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
-	if (got == INDEX_UNCHANGED && !(w->news & NEWS_JOBS) && h->n_steps)
-		return REACT_NOTHING;
-	apply_home_filter(h);
-	find_steps(h, w);
-	return REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
+	if (got != INDEX_UNCHANGED || w->news & NEWS_JOBS || !h->n_steps) {
+		list_again(h, w->now, chosen);
+		find_steps(h, w);
+		reaction = REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
+	}
+	run = chosen_run(h);
+	if (is_cockpit(w->rows - 2, w->cols))
+		reaction |= home_preview_update(&h->preview, w, run ? run->name : "");
+	return reaction;
 }
 
 /* ---- commands ---- */
@@ -270,13 +312,26 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 	return REACT_REDRAW;
 }
 
+static void change_order(struct home *h, struct app_context *w)
+{
+	const struct run_status *run = chosen_run(h);
+	char chosen[101];
+
+	snprintf(chosen, sizeof(chosen), "%s", run && h->run_moved ? run->name : "");
+	h->order = (h->order + 1) % HOME_ORDERS;
+	context_set_saved(w, "home.order", h->order ? home_order_name(h->order) : NULL);
+	list_again(h, w->now, chosen);
+	context_notify(w, STYLE_NORMAL, "runs by %s", home_order_name(h->order));
+}
+
 static unsigned home_act(void *state, struct app_context *w, enum action action)
 {
 	struct home *h = state;
 
 	if (list_widget_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
 		h->moved |= h->focus == HOME_NEXT;
-		return REACT_REDRAW;
+		h->run_moved |= h->focus == HOME_RUNS;
+		return REACT_REDRAW | REACT_AGAIN;
 	}
 	switch (action) {
 	case ACTION_NEXT_PANE:
@@ -301,6 +356,9 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		return REACT_REDRAW;
 	case ACTION_HOME_STOP:
 		return stop_chosen(h, w);
+	case ACTION_HOME_ORDER:
+		change_order(h, w);
+		return REACT_REDRAW;
 	case ACTION_HOME_COPY:
 		copy_command(h, w);
 		return REACT_REDRAW;
@@ -325,8 +383,19 @@ static unsigned home_answer(void *state, struct app_context *w, int question, co
 	if (question != ASK_FILTER || !text)
 		return REACT_REDRAW;
 	text_filter_set(&h->filter, text, &ignored);
-	apply_home_filter(h);
-	return REACT_REDRAW;
+	apply_home_filter(h, w->now);
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* The rows of a pane's list: the table of runs has the names of its columns above it. */
+static struct rect home_list_rect(const struct home *h, enum home_pane pane)
+{
+	struct rect in = layout_inside(h->boxes[pane]);
+	int heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
+
+	in.row += heads;
+	in.rows -= heads;
+	return in;
 }
 
 /* A click chooses a row; a click on the chosen row acts like Enter; the wheel moves. */
@@ -335,7 +404,7 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 	struct home *h = state;
 
 	for (int i = 0; i < HOME_PANES; i++) {
-		struct rect in = layout_inside(h->boxes[i]);
+		struct rect in = home_list_rect(h, (enum home_pane)i);
 		struct list_widget *l = &h->lists[i];
 		size_t n = rows_of(h, (enum home_pane)i, w);
 		size_t row = l->top + (size_t)(m->row - in.row);
@@ -353,6 +422,7 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 			l->at = row;
 		h->focus = (enum home_pane)i;
 		h->moved |= i == HOME_NEXT;
+		h->run_moved |= i == HOME_RUNS;
 		return REACT_REDRAW;
 	}
 	return REACT_NOTHING;
@@ -416,28 +486,6 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 	draw_text(g, at->row, col + 19, right - col - 19, style_of(at, STYLE_NORMAL), text);
 }
 
-static void draw_run_row(struct grid *g, const struct home_row *at, const struct indexed_run *run)
-{
-	const struct run_status *s = &run->status;
-	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES],
-		d[NUMBER_TEXT_BYTES];
-	const struct run_end end = status_get_end(s);
-	bool has_reason = *end.text && end.why != RUN_END_STEPS; /* the row shows the steps */
-	struct run_look look = run_state_look(s->alive ? RUN_RUNNING : run_state_by_name(s->state));
-	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-
-	grid_put(g, at->row, at->r.col + 2, style_of(at, look.style), look.sign);
-	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
-	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, look.style),
-		  s->state);
-	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s%s%s",
-		 format_count(a, s->step), format_count(b, s->steps),
-		 format_fixed(c, s->best_bleu, 2), s->alive ? "  " : "",
-		 s->alive ? format_value(d, s->target_tps) : "", s->alive ? " tokens/s" : "",
-		 has_reason ? "  " : "", has_reason ? end.text : "");
-	draw_text(g, at->row, col + 31, right - col - 31, style_of(at, STYLE_NORMAL), text);
-}
-
 static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)
 {
 	char took[NUMBER_TEXT_BYTES], text[NUMBER_TEXT_BYTES + 40];
@@ -466,7 +514,7 @@ static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, s
 	else if (pane == HOME_CORPORA)
 		draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
 	else if (pane == HOME_RUNS)
-		draw_run_row(g, at, &h->ws_index.runs[h->runs[i]]);
+		home_draw_run(g, at->r, at->row, &h->ws_index.runs[h->runs[i]], at->chosen, w->now);
 	else
 		draw_job(g, at, jobs_at(w->jobs, i), w->now);
 }
@@ -477,17 +525,24 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
 				 *const nothing[] = { "", "none yet", "none yet",
 						      "no job was started here" };
-	struct rect in = layout_inside(box);
 	size_t n = rows_of(h, pane, w), top;
+	struct rect in;
+	char title[40];
 	bool focused = h->focus == pane;
 	const char *trouble = pane == HOME_CORPORA ? h->ws_index.corpora_trouble.text
 			      : pane == HOME_RUNS  ? h->ws_index.runs_trouble.text
 						   : "";
 
 	h->boxes[pane] = box;
+	in = home_list_rect(h, pane);
 	if (box.rows < 3 || in.cols < 1)
 		return;
-	draw_box(g, box, titles[pane], focused);
+	snprintf(title, sizeof(title), "%s%s%s", titles[pane],
+		 pane == HOME_RUNS && h->order ? " by " : "",
+		 pane == HOME_RUNS && h->order ? home_order_name(h->order) : "");
+	draw_box(g, box, title, focused);
+	if (pane == HOME_RUNS && in.row > box.row + 1 && n)
+		home_draw_heads(g, (struct rect){ box.row + 1, in.col, 1, in.cols }, h->order);
 	top = list_widget_top(&h->lists[pane], n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
 		struct home_row at = { in, in.row + i,
@@ -495,6 +550,9 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 
 		if (at.chosen)
 			list_widget_draw_chosen(g, in, at.row, true);
+		else if (pane == HOME_RUNS && top + (size_t)i == h->lists[pane].at &&
+			 is_cockpit(w->rows - 2, w->cols))
+			list_widget_draw_chosen(g, in, at.row, false); /* the run shown below */
 		draw_home_row(h, g, pane, top + (size_t)i, &at, w);
 	}
 	if (*trouble)
@@ -505,10 +563,27 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	list_widget_draw_place(g, box, &h->lists[pane], n);
 }
 
-static void home_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
+static void draw_home_head(const struct home *h, struct grid *g, struct rect r,
+			   const struct app_context *w)
 {
-	struct home *h = state;
-	size_t jobs = jobs_count(w->jobs);
+	int col = r.col + 2, right = r.col + r.cols - 1;
+
+	if (r.rows < 1)
+		return;
+	col += draw_text(g, r.row, col, right - col, STYLE_DIM, "workspace ");
+	col += draw_text(g, r.row, col, right - col, STYLE_BRIGHT, w->workspace);
+	if (*h->filter.text) {
+		col += draw_text(g, r.row, col, right - col, STYLE_DIM, "   names that contain ");
+		draw_text(g, r.row, col, right - col, STYLE_WARN, h->filter.text);
+	}
+	if (r.rows > 1)
+		draw_text(g, r.row + 1, r.col + 2, r.cols - 3, STYLE_DIM, h->host);
+}
+
+/* Place the panes one below the other. */
+static void place_stack(const struct home *h, struct rect body, size_t jobs,
+			struct rect r[HOME_PANES + 1])
+{
 	const struct layout_part parts[] = {
 		{ .min = 2, .max = 2, .weight = 0, .rank = 4 },
 		{ .min = 3, .max = (int)h->n_steps + 2, .weight = 2, .rank = 0 },
@@ -516,36 +591,93 @@ static void home_draw(void *state, struct grid *g, struct rect body, const struc
 		{ .min = 3, .max = 0, .weight = 2, .rank = 2 },
 		{ .min = 3, .max = (int)MAX(jobs, 1) + 2, .weight = 1, .rank = 3 },
 	};
-	struct rect r[ARRAY_LEN(parts)];
 
 	layout_rows(body, parts, ARRAY_LEN(parts), r);
-	if (r[0].rows > 0) {
-		int col = r[0].col + 2, right = r[0].col + r[0].cols - 1;
+}
 
-		col += draw_text(g, r[0].row, col, right - col, STYLE_DIM, "workspace ");
-		col += draw_text(g, r[0].row, col, right - col, STYLE_BRIGHT, w->workspace);
-		if (*h->filter.text) {
-			col += draw_text(g, r[0].row, col, right - col, STYLE_DIM,
-					 "   names that contain ");
-			draw_text(g, r[0].row, col, right - col, STYLE_WARN, h->filter.text);
-		}
+/*
+ * Place the panes of a large screen: what to do next on top; corpora and jobs in a column at the
+ * right, or beside each other; the runs; the chosen run in the rest.
+ */
+static void place_cockpit(const struct home *h, struct rect body, struct rect r[HOME_PANES + 1],
+			  struct rect *preview)
+{
+	bool side = body.cols >= SIDE_COLS;
+	int list = MIN((int)MIN(h->n_runs, (size_t)1000) + 3, body.rows * 2 / 5);
+	const struct layout_part rows[] = {
+		{ .min = 2, .max = 2 },
+		{ .min = 3, .max = MIN((int)h->n_steps, 5) + 2, .weight = 8 },
+		{ .min = side ? 0 : 4, .max = side ? 1 : 6, .weight = !side },
+		{ .min = 4, .max = MAX(list, 4), .weight = 8 },
+		{ .min = 8, .weight = 4 },
+	};
+	const struct layout_part cols[] = { { .min = 100, .weight = 3 },
+					    { .min = 50, .max = 60, .weight = 1 } };
+	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
+					      { .min = 40, .weight = 1 } };
+	struct rect part[5], beside[2] = { body };
+
+	if (side)
+		layout_cols(body, cols, 2, beside);
+	layout_rows(beside[0], rows, ARRAY_LEN(rows), part);
+	r[0] = part[0];
+	r[1 + HOME_NEXT] = part[1];
+	r[1 + HOME_RUNS] = part[3];
+	*preview = part[4];
+	if (!side) {
+		layout_cols(part[2], halves, 2, beside);
+		r[1 + HOME_CORPORA] = beside[0];
+		r[1 + HOME_JOBS] = beside[1];
+		return;
 	}
-	if (r[0].rows > 1)
-		draw_text(g, r[0].row + 1, r[0].col + 2, r[0].cols - 3, STYLE_DIM, h->host);
+	beside[1].row += part[0].rows;
+	beside[1].rows -= part[0].rows;
+	r[0].cols = body.cols;
+	r[1 + HOME_CORPORA] = r[1 + HOME_JOBS] = beside[1];
+	r[1 + HOME_CORPORA].rows = beside[1].rows * 2 / 3;
+	r[1 + HOME_JOBS].row += r[1 + HOME_CORPORA].rows;
+	r[1 + HOME_JOBS].rows -= r[1 + HOME_CORPORA].rows;
+}
+
+static void home_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
+{
+	struct home *h = state;
+	struct rect r[HOME_PANES + 1], preview = { 0 };
+
+	if (is_cockpit(body.rows, body.cols) && h->n_runs)
+		place_cockpit(h, body, r, &preview);
+	else
+		place_stack(h, body, jobs_count(w->jobs), r);
+	draw_home_head(h, g, r[0], w);
 	for (int pane = 0; pane < HOME_PANES; pane++)
 		draw_home_pane(h, g, (enum home_pane)pane, r[pane + 1], w);
+	if (preview.rows)
+		home_preview_draw(&h->preview, g, preview, w);
+}
+
+static int home_open(void *state, struct app_context *w, struct err *e)
+{
+	struct home *h = state;
+	const char *order = context_get_saved(w, "home.order");
+
+	(void)e;
+	for (int i = 0; order && i < HOME_ORDERS; i++)
+		if (!strcmp(order, home_order_name((enum home_order)i)))
+			h->order = (enum home_order)i;
+	return 0;
 }
 
 static const enum action home_hints[] = {
-	ACTION_HOME_OPEN,  ACTION_DOWN,		 ACTION_NEXT_PANE, ACTION_HOME_PREPARE,
-	ACTION_HOME_TRAIN, ACTION_HOME_EVALUATE, ACTION_HOME_SAVE, ACTION_HOME_STOP,
-	ACTION_HOME_COPY,  ACTION_HOME_FILTER,	 ACTION_NONE
+	ACTION_HOME_OPEN,  ACTION_DOWN,		 ACTION_NEXT_PANE,   ACTION_HOME_PREPARE,
+	ACTION_HOME_TRAIN, ACTION_HOME_EVALUATE, ACTION_HOME_SAVE,   ACTION_HOME_STOP,
+	ACTION_HOME_ORDER, ACTION_HOME_COPY,	 ACTION_HOME_FILTER, ACTION_NONE
 };
 
 const struct view view_home = {
 	.name = "home",
 	.title = "home",
 	.state_size = sizeof(struct home),
+	.open = home_open,
 	.update = home_update,
 	.act = home_act,
 	.draw = home_draw,
