@@ -162,6 +162,13 @@ static int profiled_reserve(struct dev *d, const struct dev_limits *limits, stru
 	return profiled_dev_of(d)->ops->reserve(profiled_dev_of(d)->dev, limits, e);
 }
 
+static int64_t profiled_count_slow_products(const struct dev *d)
+{
+	const struct profiled_dev *profiled = (const struct profiled_dev *)(const void *)d;
+
+	return profiled->ops->count_slow_products(profiled->dev);
+}
+
 /* Work in a queue beside the ops is not measured. */
 static struct cuda_queue *profiled_open_queue(struct dev *d, struct err *e)
 {
@@ -192,6 +199,8 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.to_device_async = ops->to_device_async ? profiled_to_device_async : NULL,
 		.swap_staging = ops->swap_staging ? profiled_swap_staging : NULL,
 		.prefers_bf16_weights = ops->prefers_bf16_weights,
+		.count_slow_products =
+			ops->count_slow_products ? profiled_count_slow_products : NULL,
 		.open_queue = ops->open_queue ? profiled_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? profiled_##name : NULL,
 #include "kernels/ops/ops.def"

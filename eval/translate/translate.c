@@ -225,6 +225,8 @@ int translate_run(struct conf *c, struct err *e)
 		rc = e->code;
 	if (!rc)
 		rc = run_translation(t, c, e);
+	if (!rc && !c->quiet && model_count_slow_products(t->engine.model))
+		fprintf(stderr, "werkbank: warning: " MODEL_SLOW_PRODUCTS "\n");
 	constraint_options_close(&t->constraints);
 	free(t->terms);
 	engine_close(&t->engine);

@@ -47,6 +47,7 @@ int cuda_sync(struct dev *d, struct err *e);
 int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
 struct dev_memory cuda_memory_needs(const struct dev_limits *limits);
+int64_t cuda_count_slow_products(const struct dev *d);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
 void cuda_graph_pause(struct dev *d);
 void cuda_graph_resume(struct dev *d);

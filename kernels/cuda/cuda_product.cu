@@ -306,7 +306,7 @@ bool cuda_product_by_library(struct dev *d, const struct product *p)
 	return good;
 }
 
-int64_t cuda_refused_products(const struct dev *d)
+extern "C" int64_t cuda_count_slow_products(const struct dev *d)
 {
 	return d->products ? d->products->refused : 0;
 }

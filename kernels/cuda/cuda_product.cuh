@@ -27,7 +27,4 @@ bool cuda_product_by_library(struct dev *d, const struct product *p);
  */
 bool cuda_product_of_few_rows(struct dev *d, const struct product *p);
 
-/* How many products the library has refused since the device was opened: they run about 100 times slower. */
-int64_t cuda_refused_products(const struct dev *d);
-
 #endif

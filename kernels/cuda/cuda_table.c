@@ -24,6 +24,7 @@ const struct ops *ops_cuda(void)
 		.prefers_bf16_weights = true,
 		.loss_rows = 256, /* x 32,000 floats = 33 MB: fits into an L2 cache of 40 MB */
 		.open_queue = cuda_queue_open,
+		.count_slow_products = cuda_count_slow_products,
 		.graph_begin = cuda_graph_begin,
 		.graph_pause = cuda_graph_pause,
 		.graph_resume = cuda_graph_resume,

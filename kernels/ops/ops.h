@@ -197,6 +197,11 @@ struct ops {
 	int32_t loss_rows;
 	/* A second stream beside the ops, cuda_queue.h; NULL: the backend has none. */
 	struct cuda_queue *(*open_queue)(struct dev *d, struct err *e);
+	/*
+	 * Products since open() for which the library had no algorithm: a simple kernel computed
+	 * them, about 100 times slower. NULL: the backend needs no library.
+	 */
+	int64_t (*count_slow_products)(const struct dev *d);
 	/* See struct graph_key. NULL: no graphs; the caller acts as if graph_begin() returned 0. */
 	int (*graph_begin)(struct dev *d, const struct graph_key *key);
 	void (*graph_pause)(struct dev *d);

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <vector>
 
+static bool products_refused;
+
+void sim_refuse_products(bool refuse)
+{
+	products_refused = refuse;
+}
+
 struct sim_blas {
 	int dummy;
 };
@@ -180,6 +187,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 					      cublasLtMatmulHeuristicResult_t *results, int *found)
 {
 	*found = 0;
+	if (products_refused || getenv("CUDASIM_NO_PRODUCTS"))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (wanted < 1 || !types_are_known(m, a->type, b->type, c->type, d->type) ||
 	    !bias_is_known(m, d))
 		return CUBLAS_STATUS_NOT_SUPPORTED;

@@ -104,6 +104,10 @@ esac
 near cpu gpu 2e-4 6
 form cpu gpu 6
 same "the journal says so" "$(grep -c '"backend":"cuda","device":"GPU 0, simulated GPU' "$w/runs/gpu/journal.jsonl")" 1
+recipe refused backend=cuda steps=2
+CUDASIM_NO_PRODUCTS=1 trains refused
+near cpu refused 2e-4 2
+same "products that the library refuses: said once" "$(grep -c '"level":"warning".*no algorithm for some products' "$w/runs/refused/journal.jsonl")" 1
 recipe auto steps=1
 trains auto
 same "auto takes the GPU" "$(grep -c '"backend":"cuda"' "$w/runs/auto/journal.jsonl")" 1

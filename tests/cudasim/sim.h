@@ -45,6 +45,8 @@ void sim_pretend_absent(bool absent);
 void sim_pretend_old(bool old);
 /* Pretend a GPU that none of the program's kernels was compiled for. */
 void sim_pretend_unfit(bool unfit);
+/* cuBLASLt has no algorithm for any product from now on. */
+void sim_refuse_products(bool refuse);
 /* The next n instantiations of graphs find no memory. */
 void sim_fail_instantiations(int n);
 /* NCCL: from the n-th operation on this rank hangs, or all connections break; 0: never. */
@@ -52,7 +54,7 @@ void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
 void sim_nccl_absent(bool absent); /* pretend that the library cannot be loaded */
 /*
- * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
+ * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_NO_PRODUCTS, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
  * and CUDASIM_WAITS they print at exit the memory not freed, and the number of waits.
  */
 

@@ -606,6 +606,11 @@ const struct ops *model_get_ops(const struct model *m)
 {
 	return m->ops;
 }
+int64_t model_count_slow_products(const struct model *m)
+{
+	return m->ops->count_slow_products ? m->ops->count_slow_products(m->dev) : 0;
+}
+
 struct dev *model_get_dev(const struct model *m)
 {
 	return m->dev;

@@ -233,6 +233,12 @@ const struct model_shape *model_get_shape(const struct model *m);
 const struct model_weights *model_get_weights(const struct model *m);
 const struct ops *model_get_ops(const struct model *m);
 struct dev *model_get_dev(const struct model *m);
+/* Products so far for which a slow kernel stood in, struct ops; 0: none. */
+int64_t model_count_slow_products(const struct model *m);
+/* A sentence without a full stop for the user, to be said once if there are such products. */
+#define MODEL_SLOW_PRODUCTS                                                                        \
+	"the GPU's matrix library has no algorithm for some products of this model; a kernel "     \
+	"computes them about 100 times slower"
 /*
  * The flat array of parameters, in the backend's memory; NULL: mapped. The caller may write to it
  * until the next pass over a batch. If products read a bf16 copy of the weights, the next pass

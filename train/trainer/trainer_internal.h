@@ -132,9 +132,10 @@ struct trainer_records {
 	struct learning_watch watch;	   /* signs of how the run learns */
 	bool journal_failed;		   /* the last record could not be written */
 	bool is_terminal;		   /* standard error is a terminal */
-	double shown_at;		   /* clock_mono_s() of the last progress line */
-	double smoothed_step_s;		   /* seconds a step, smoothed; 0: unknown */
-	int64_t recorded_step;		   /* of the last record "train" */
+	bool slow_products_reported;
+	double shown_at;	/* clock_mono_s() of the last progress line */
+	double smoothed_step_s; /* seconds a step, smoothed; 0: unknown */
+	int64_t recorded_step;	/* of the last record "train" */
 };
 
 struct trainer {

@@ -248,6 +248,15 @@ static void print_progress_line(struct trainer *t)
 		loader_epoch(t->loader), left, t->records.is_terminal ? "" : "\n");
 }
 
+/* Once a process: the run goes on, far slower than it could. */
+static void report_slow_products(struct trainer *t)
+{
+	if (t->records.slow_products_reported || !model_count_slow_products(t->model))
+		return;
+	t->records.slow_products_reported = true;
+	report_event(t, "warning", "%s", MODEL_SLOW_PRODUCTS);
+}
+
 int report_step(struct trainer *t)
 {
 	const int64_t step = t->state.step;
@@ -270,6 +279,7 @@ int report_step(struct trainer *t)
 		t->records.recorded_step = step;
 		t->meter = (struct step_meter){ 0 };
 	}
+	report_slow_products(t);
 	while (metric_sinks_failure(t->records.metric_sinks, &trouble))
 		report_event(t, "warning", "%s", trouble.text);
 	return rc;
