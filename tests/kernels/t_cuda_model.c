@@ -53,6 +53,33 @@ static bool complete(void)
 	return all;
 }
 
+/* Tensor cores compute attention only with heads of 64 columns, in bf16: small_shape() has 4. */
+static const struct model_shape wide_shape = { .d_model = 128,
+					       .d_ff = 40,
+					       .heads = 2,
+					       .encoder_layers = 1,
+					       .decoder_layers = 1,
+					       .vocabulary = 32,
+					       .real_vocabulary = 29 };
+
+/* What is trained: a model, and how long its sentences are. */
+struct training {
+	struct model_shape shape;
+	int lengths[4][2]; /* source, target */
+	bool bf16;
+};
+
+static struct training small_training(bool bf16)
+{
+	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16 };
+}
+
+/* Tensor cores compute 16 rows at a time: sentences end within, at and behind such a tile. */
+static struct training wide_training(void)
+{
+	return (struct training){ wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true };
+}
+
 /* The result of some training steps. */
 struct trained {
 	double loss[STEPS], norm[STEPS];
@@ -60,17 +87,25 @@ struct trained {
 	int64_t floats;
 };
 
-static bool train(struct trained *t, const char *backend, bool bf16, int steps)
+static bool train(struct trained *t, const char *backend, const struct training *what, int steps)
 {
-	struct model *m = small_model(backend, bf16);
-	struct batch batch;
-	struct adam adam;
+	struct dev_options options = { .threads = 2, .bf16 = what->bf16, .graphs = true };
 	struct err e = { 0 };
+	const struct ops *ops = ops_find(backend, &e);
+	struct model *m = ops ? model_new(&what->shape, ops, &options, &e) : NULL;
+	struct batch batch = { 0 };
+	struct adam adam;
 
 	*t = (struct trained){ .floats = 0 };
-	if (!m || !small_batch(&batch))
+	if (!m || model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e) ||
+	    model_init(m, 8, &e) || batch_alloc(&batch, SMALL_SENTENCES, SMALL_TOKENS, &e)) {
+		test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
+		batch_free(&batch);
+		model_free(m);
 		return false;
-	check_err(model_init(m, 8, &e), 0);
+	}
+	for (int s = 0; s < 4 && what->lengths[s][0]; s++)
+		small_add(&batch, s, what->lengths[s][0], what->lengths[s][1]);
 	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
 	for (int i = 0; i < steps; i++) {
 		struct model_pass_options how = all_dropout;
@@ -108,14 +143,14 @@ static double worst_difference(const float *x, const float *y, int64_t n)
 	return worst;
 }
 
-static void compare_training(bool bf16, double limit)
+static void compare_training(const struct training *what, int steps, double limit)
 {
 	struct trained cpu, gpu;
 
 	if (!complete())
 		return;
-	if (train(&cpu, "cpu", bf16, COMPARED_STEPS) && train(&gpu, "cuda", bf16, COMPARED_STEPS)) {
-		for (int i = 0; i < COMPARED_STEPS; i++) {
+	if (train(&cpu, "cpu", what, steps) && train(&gpu, "cuda", what, steps)) {
+		for (int i = 0; i < steps; i++) {
 			check_near(gpu.loss[i], cpu.loss[i], limit * cpu.loss[i]);
 			check_near(gpu.norm[i], cpu.norm[i], limit * cpu.norm[i] * 10);
 		}
@@ -131,27 +166,38 @@ static void compare_training(bool bf16, double limit)
 
 TEST(cuda_training_equals_cpu)
 {
-	compare_training(false, 2e-5);
+	const struct training what = small_training(false);
+
+	compare_training(&what, COMPARED_STEPS, 2e-5);
 }
 
 TEST(cuda_training_in_bf16_near_cpu)
 {
-	compare_training(true, 4e-3);
+	const struct training what = small_training(true);
+
+	compare_training(&what, COMPARED_STEPS, 4e-3);
+}
+
+TEST(cuda_training_on_tensor_cores_near_cpu)
+{
+	const struct training what = wide_training();
+
+	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
 }
 
 /* The same bits in any order of threads, blocks and copies. */
-TEST(cuda_training_repeats)
+static void train_repeatedly(const struct training *what)
 {
 	struct trained first, again;
 
 	if (!complete())
 		return;
 	sim_seed(11);
-	if (!train(&first, "cuda", true, STEPS))
+	if (!train(&first, "cuda", what, STEPS))
 		return;
 	for (uint64_t seed = 12; seed < 15; seed++) {
 		sim_seed(seed);
-		if (!train(&again, "cuda", true, STEPS))
+		if (!train(&again, "cuda", what, STEPS))
 			break;
 		check(!memcmp(first.parameters, again.parameters,
 			      (size_t)first.floats * sizeof(float)));
@@ -159,6 +205,14 @@ TEST(cuda_training_repeats)
 		trained_free(&again);
 	}
 	trained_free(&first);
+}
+
+TEST(cuda_training_repeats)
+{
+	const struct training small = small_training(true), wide = wide_training();
+
+	train_repeatedly(&small);
+	train_repeatedly(&wide);
 }
 
 /* ---- translation ------------------------------------------------------------------------ */
