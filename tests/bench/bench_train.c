@@ -228,6 +228,18 @@ static double rate(double work, double seconds)
 	return seconds > 0 ? work / seconds : 0;
 }
 
+/* GPU memory in use on the whole device, that of graphs and of the driver included. 0: none. */
+static double device_gib(const struct rig *r)
+{
+	const struct ops *o = model_get_ops(r->m);
+	struct dev_info facts;
+	struct err ignored;
+
+	if (!o->query_device || o->query_device(0, &facts, &ignored))
+		return 0;
+	return (double)(facts.total_bytes - facts.free_bytes) / (double)((int64_t)1 << 30);
+}
+
 static void print_json(const struct bench *b, const struct tally *t, struct rig *r,
 		       const struct roof *roof, double peak)
 {
@@ -237,7 +249,8 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       "\"target_tokens_per_cpu_second\":%.1f,\"step_s\":%.4f,\"cpu_s\":%.4f,"
 	       "\"loss\":%.4f,\"grad_norm\":%.4f,\"step_gflop\":%.2f,\"gflops\":%.1f,"
 	       "\"roof_gflops\":%.1f,\"roof_share\":%.4f,\"matmul_gflops\":%.1f,"
-	       "\"matmul_roof_share\":%.4f,\"cpu_roof_share\":%.4f,\"roof_memory_gbs\":%.1f}\n",
+	       "\"matmul_roof_share\":%.4f,\"cpu_roof_share\":%.4f,\"roof_memory_gbs\":%.1f,"
+	       "\"slow_products\":%lld,\"device_gib\":%.3f}\n",
 	       b->no_graphs ? "werkbank, no graphs" : "werkbank", b->size, b->precision,
 	       (long long)b->tokens, (long long)b->vocabulary, (long long)model_floats(r->m),
 	       t->steps, t->seconds, t->target / t->seconds, t->source / t->seconds,
@@ -245,7 +258,7 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9, peak * 1e-9,
 	       t->flops / t->seconds / peak, rate(t->matmul_flops, t->in_matmul) * 1e-9,
 	       rate(t->matmul_flops, t->in_matmul) / peak, cpu_share(t, roof, peak),
-	       roof->memory * 1e-9);
+	       roof->memory * 1e-9, (long long)model_count_slow_products(r->m), device_gib(r));
 }
 
 static void print(const struct bench *b, const struct tally *t, struct rig *r,
@@ -255,6 +268,8 @@ static void print(const struct bench *b, const struct tally *t, struct rig *r,
 
 	if (b->profile)
 		profile_print(stderr, r->profile, t->seconds, t->steps);
+	if (model_count_slow_products(r->m))
+		fprintf(stderr, "bench_train: " MODEL_SLOW_PRODUCTS "\n");
 	if (b->json) {
 		print_json(b, t, r, roof, peak);
 		return;

@@ -3,10 +3,12 @@
 # May use: everything. "make bench" runs the first two, "make tests/bench_NAME" builds the others.
 bench_programs = tests/bench_ops tests/bench_decode
 noinst_PROGRAMS += $(bench_programs)
-tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench.c %D%/bench.h %D%/roof.c %D%/roof_device.c %D%/roof.h
+tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/op_times.c %D%/op_times.h $(decode_rig) tests/train/rig.c tests/train/rig.h %D%/bench.c %D%/bench.h \
+	%D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_ops_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
-tests_bench_ops_LDADD = $(kernel_libs) $(base_libs)
-tests_bench_decode_SOURCES = %D%/bench_decode.c %D%/bench_products.c %D%/bench_products.h
+tests_bench_ops_LDADD = libeval.a $(train_libs) $(mpi_libs)
+decode_rig = %D%/decode_rig.c %D%/decode_rig.h
+tests_bench_decode_SOURCES = %D%/bench_decode.c %D%/bench_products.c %D%/bench_products.h $(decode_rig)
 tests_bench_decode_LDADD = libeval.a $(train_libs) $(mpi_libs)
 bench: $(bench_programs)
 	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done

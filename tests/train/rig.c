@@ -76,7 +76,7 @@ int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 	struct dev_options options = { .threads = how->threads,
 				       .bf16 = how->bf16,
 				       .graphs = how->graphs };
-	const struct ops *ops = ops_find(how->backend, e);
+	const struct ops *ops = how->ops ? how->ops : ops_find(how->backend, e);
 	int32_t sentences;
 
 	r->how = *how;

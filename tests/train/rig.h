@@ -19,6 +19,7 @@
 struct rig_how {
 	struct model_shape shape;
 	const char *backend;
+	const struct ops *ops;	   /* instead of backend, borrowed; or NULL */
 	const struct shard *shard; /* borrowed by the rig */
 	int32_t tokens;		   /* a side of a batch */
 	int threads;

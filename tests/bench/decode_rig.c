@@ -1,0 +1,112 @@
+/* decode_rig.c - see decode_rig.h */
+#include "tests/bench/decode_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+static const struct model_shape decode_shapes[] = {
+	{ 256, 1024, 4, 3, 3, 8192, 8192 },
+	{ 512, 2048, 8, 6, 6, 32768, 32768 },
+	{ 1024, 4096, 16, 6, 6, 32768, 32768 },
+};
+
+/* With </s> as unlikely as the norm's shift can make it, every hypothesis goes on to the greatest
+ * length. */
+static int turn_from_end(struct model *m, struct err *e)
+{
+	const struct ops *o = model_get_ops(m);
+	int32_t d = model_get_shape(m)->d_model;
+	const struct model_weights *w = model_get_weights(m);
+	float *end = mem_alloc((size_t)d, sizeof(*end), e);
+
+	if (!end)
+		return e->code;
+	o->to_host(model_get_dev(m), end, (float *)w->embed.data + TOKEN_END * d,
+		   (size_t)d * sizeof(*end));
+	for (int32_t i = 0; i < d; i++)
+		end[i] *= -20;
+	o->to_device(model_get_dev(m), w->decoder_norm_shift.data, end, (size_t)d * sizeof(*end));
+	free(end);
+	return 0;
+}
+
+static int make_sources(struct decode_rig *r, struct err *e)
+{
+	const size_t n = (size_t)r->sentences, length = (size_t)r->length;
+
+	r->sources = mem_alloc(n, sizeof(*r->sources), e);
+	r->results = mem_alloc(n, sizeof(*r->results), e);
+	r->ids = mem_alloc(n * length, sizeof(*r->ids), e);
+	if (!r->sources || !r->results || !r->ids)
+		return e->code;
+	for (size_t i = 0; i < n * length; i++)
+		r->ids[i] = (int32_t)(N_SPECIAL_TOKENS +
+				      i * 7919 % (size_t)(r->shape.vocabulary - N_SPECIAL_TOKENS));
+	for (size_t i = 0; i < n; i++)
+		r->sources[i] = (struct decode_source){ r->ids + i * length, (int32_t)length };
+	return 0;
+}
+
+struct model_shape decode_rig_shape(const char *size, int64_t vocabulary)
+{
+	struct model_shape s = decode_shapes[!strcmp(size, "tiny")  ? 0
+					     : !strcmp(size, "big") ? 2
+								    : 1];
+
+	if (vocabulary >= 8)
+		s.vocabulary = s.real_vocabulary = (int32_t)(vocabulary / 8 * 8);
+	return s;
+}
+
+int decode_rig_open(struct decode_rig *r, struct err *e)
+{
+	const enum dtype packed = !strcmp(r->precision, "int8")	  ? DTYPE_PACKED_INT8
+				  : !strcmp(r->precision, "bf16") ? DTYPE_PACKED_BF16
+								  : DTYPE_PACKED_F32;
+	const struct dev_options dev = { .threads = (int)r->threads,
+					 .is_decoding = true,
+					 .few_rows = (int)r->few_rows,
+					 .graphs = r->graphs,
+					 .bf16 = packed == DTYPE_PACKED_BF16 };
+	const int32_t capacity = (int32_t)(r->sentences * (r->length + 1));
+
+	r->shape = decode_rig_shape(r->size, r->vocabulary);
+	r->m = model_new(&r->shape, r->ops, &dev, e);
+	if (!r->m || model_reserve_forward(r->m, capacity, MAX(1, capacity / 2), e) ||
+	    model_init(r->m, 1, e) || turn_from_end(r->m, e) || model_pack(r->m, packed, e) ||
+	    !(r->d = decoder_new(r->m, capacity, (int32_t)r->workers, e)))
+		return e->code;
+	return make_sources(r, e);
+}
+
+int decode_rig_run(struct decode_rig *r, int64_t *tokens, struct err *e)
+{
+	const struct decode_options o = { .beam = (int32_t)r->beam,
+					  .n_best = 1,
+					  .alpha = 0.6,
+					  .max_length_factor = 0,
+					  .max_length_extra = (int32_t)r->length,
+					  .decode_tokens = 1 << 20 };
+	const size_t n = (size_t)r->sentences;
+
+	if (decoder_run(r->d, &o, r->sources, n, r->results, e))
+		return e->code;
+	*tokens = 0;
+	for (size_t i = 0; i < n; i++)
+		*tokens += r->results[i].hypotheses[0].n;
+	decode_results_free(r->results, n);
+	return 0;
+}
+
+void decode_rig_close(struct decode_rig *r)
+{
+	decoder_free(r->d);
+	model_free(r->m);
+	free(r->sources);
+	free(r->results);
+	free(r->ids);
+	memset(r, 0, sizeof(*r));
+}
