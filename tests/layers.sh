@@ -115,6 +115,12 @@ for folder in $(find share kernels data train eval tui -name '*.[ch]' -o -name '
 	echo "$rooms" | grep -qx "$folder" || complain "$folder is no room of the table"
 done
 
+# A folder of tests is a room too. golden and runs hold recorded files.
+for folder in tests/*/; do
+	case $folder in tests/golden/ | tests/runs/) continue ;; esac
+	[ -f "${folder}local.mk" ] || complain "$folder has no local.mk, so it is no room"
+done
+
 # A file that no local.mk names is missing from the distribution; only "make distcheck" would notice.
 files=$(find share kernels data train eval tui tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def')
 for file in $files; do

@@ -71,8 +71,11 @@ TEST(ops_cpu_v4_without_tiles)
 	ops_compare_all(&table, "cpu for x86-64-v4 without tiles");
 }
 
+/* OPS in the environment: only ops whose name begins so. */
 TEST(ops_cuda)
 {
+	const char *only = getenv("OPS");
+
 	if (!ops_cuda() || !ops_cuda()->usable()) {
 		test_skip("no GPU here");
 		return;
@@ -82,6 +85,8 @@ TEST(ops_cuda)
 		op_function *f = ops_function(aligned.op);
 		struct run first, again;
 
+		if (only && strncmp(aligned.op, only, strlen(only)) != 0)
+			continue;
 		aligned.flags |= ALIGNED;
 		ops_compare(ops_cuda(), "cuda", &ops_cases[i]);
 		ops_compare(ops_cuda(), "cuda", &aligned);

@@ -1,0 +1,319 @@
+#!/bin/bash
+# hour.sh - tests and measurements on a real GPU, run from the folder that pack.sh made. It needs bash, a driver, cuBLASLt, and
+# Python with PyTorch for the comparisons; no network, no compiler. share/doc/gpu/first-hour.md explains how to use it.
+#
+#	bash hour.sh first | second | third	three calls of less than nine minutes each, the most telling first
+#	bash hour.sh PART...			only these parts
+#	bash hour.sh table FILE.jsonl...	results.md from the results of several calls
+#
+#	first   probe     the GPU, missing libraries, cuBLASLt, PyTorch, a few steps of training
+#	        agree     every op against its definition; training and translations beside the CPU's; the same bits again
+#	        base      training base, 25,000 tokens a batch: with and without graphs, PyTorch eager and compiled, ours again
+#	        kernels   every op at the shapes of training and of decoding: time, rates, share of the roof
+#	second  decode    translation with base: beams, batches, number formats, without graphs
+#	        resume    40 steps at once and in two halves: the same weights and moments, to the bit
+#	        text      training base on real text for some minutes, and its BLEU
+#	third   sizes     training with 4,096 and 65,536 tokens, and big; PyTorch beside
+#	        sanitize  compute-sanitizer, op by op, if the machine has it
+#
+# It works in a temporary folder and leaves three files in $OUT (default: results/ beside this script): gpu.jsonl, a line for each
+# measurement; hour.log; results.md. What is there already is continued. Each measurement has a time limit of its own, and the
+# others go on when one fails. Exit status 1: something failed. What may be set:
+#
+#	PYTHON	a Python with PyTorch (python3)		SECONDS_EACH	of each training (10)
+#	BACKEND	cpu: a rehearsal without a GPU (cuda)	SCALE=small	tiny sizes, for a rehearsal
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+OUT=${OUT:-$here/results}
+PYTHON=${PYTHON:-python3}
+BACKEND=${BACKEND:-cuda}
+export WERKBANK_SHARE=$here/share
+failed=0
+part=none
+deadline=0
+
+# Seconds that each part may take; each of the three calls stays below 540.
+declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=130 [resume]=70 [text]=330 [sizes]=300 [sanitize]=230)
+declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize")
+
+if [ "${SCALE:-}" = small ]; then
+	size=tiny big=tiny tokens=256 other_tokens="128 512" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
+	length=5 repeats=2 model="d_model = 16
+d_ff = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1" text_tokens=128
+else
+	size=base big=big tokens=25000 other_tokens="4096 65536" seconds=${SECONDS_EACH:-10} roof=8192 batches="1 32 256"
+	text_minutes=4 length=25 repeats=15 model="size = base" text_tokens=25000
+fi
+
+# ---- results ---------------------------------------------------------------------------------
+
+# text as a JSON string, without its quotes
+json_text() { printf '%s' "$*" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g' | head -c 500; }
+
+# note MEMBERS : a line of the results
+note() { printf '{"part":"%s",%s}\n' "$part" "$1" >>"$tmp/gpu.jsonl"; }
+
+# Everything so far, also when this script is killed soon.
+publish() {
+	for file in gpu.jsonl hour.log results.md; do
+		[ ! -f "$tmp/$file" ] || { cp "$tmp/$file" "$OUT/.$file" && mv "$OUT/.$file" "$OUT/$file"; }
+	done
+}
+
+# try SECONDS NAME COMMAND... : one measurement. Its lines of JSON become results; the rest goes to the log. "ours PROGRAM" is a
+# command with the libraries of this folder, which PyTorch must not see.
+try() {
+	local most=$1 name=$2 status=0 left=$((deadline - SECONDS)) began=$SECONDS
+	shift 2
+	printf '\n== %s, %s: %s\n' "$part" "$name" "$*"
+	[ "$1" != ours ] || set -- env LD_LIBRARY_PATH="$libraries" "$here/bin/$2" "${@:3}"
+	if [ "$left" -lt 3 ]; then
+		note "\"name\":\"$name\",\"failed\":\"no time was left\""
+		failed=1 part_failed=1
+		return 1
+	fi
+	timeout -k 5 "$((most < left ? most : left))" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?
+	cat "$tmp/err" "$tmp/out"
+	sed -n "s/^{/{\"part\":\"$part\",\"name\":\"$name\",/p" "$tmp/out" >>"$tmp/gpu.jsonl"
+	[ "$status" != 124 ] || echo "stopped after $((SECONDS - began)) s" >>"$tmp/err"
+	if [ "$status" != 0 ]; then
+		note "\"name\":\"$name\",\"failed\":\"status $status: $(json_text "$(tail -n 1 "$tmp/err")")\""
+		failed=1 part_failed=1
+	fi
+	publish
+	return "$status"
+}
+
+# table PART HEADING COLUMN... : of the lines of this part that have the first column; a column is "key:heading".
+table() {
+	local wanted=$1 heading=$2
+	shift 2
+	awk -v part="$wanted" -v title="$heading" -v columns="$*" '
+	function get(key,  at, text) {
+		at = index($0, "\"" key "\":")
+		if (!at) return "-"
+		text = substr($0, at + length(key) + 3)
+		if (text ~ /^"/) { text = substr(text, 2); sub(/".*/, "", text) } else sub(/[,}].*/, "", text)
+		if (text ~ /^-?[0-9]+\.[0-9]+$/) text = text + 0 >= 100 ? sprintf("%.0f", text) : sprintf("%.3g", text)
+		gsub(/[|]/, " ", text)
+		return text
+	}
+	BEGIN { n = split(columns, column, " "); split(column[1], first, ":") }
+	(part != "" && index($0, "{\"part\":\"" part "\"") != 1) || get(first[1]) == "-" { next }
+	{
+		if (!head++) {
+			line = rule = "|"
+			for (i = 1; i <= n; i++) { split(column[i], c, ":"); gsub("_", " ", c[2]); line = line " " c[2] " |"; rule = rule "---|" }
+			print "\n## " title "\n\n" line "\n" rule
+		}
+		line = "|"
+		for (i = 1; i <= n; i++) { split(column[i], c, ":"); line = line " " get(c[1]) " |" }
+		print line
+	}' "$tmp/gpu.jsonl"
+}
+
+results() {
+	echo "# Measured on a GPU"
+	echo
+	echo "Made by tests/gpu/hour.sh, which explains the parts; gpu.jsonl has all figures. $(cat "$here/about" 2>/dev/null)"
+	table probe "The machine" gpu:GPU,_driver,_memory cores:cores cublaslt:cuBLASLt torch:PyTorch
+	table "" "Parts" word:part_went part:part seconds:seconds
+	table "" "What failed" failed:why part:part name:measurement
+	table agree "Tests" result:result test:test
+	for p in base sizes; do
+		table $p "Training: $p" target_tokens_per_second:target_tokens/s name:measurement batch_tokens:tokens step_s:s_a_step gflops:GFLOP/s \
+			roof_share:share_of_roof slow_products:slow_products device_gib:GiB_of_the_GPU
+	done
+	table decode "Decoding" ms:ms_a_batch precision:format beam:beam batch:sentences graphs:graphs \
+		target_tokens_per_second:target_tokens/s slow_products:slow_products
+	table text "Real text" bleu:BLEU set:set step:step sentences:sentences signature:signature
+	table resume "Resumed" same_bits:same_bits
+	table kernels "Roofs" fp32_gflops:fp32_GFLOP/s bf16_gflops:bf16_GFLOP/s memory_gbs:GB/s
+	table kernels "Ops" best_ms:ms phase:phase name:measurement op:op shapes:shapes calls:calls all_ms:ms_of_all gflops:GFLOP/s gbs:GB/s \
+		roof_share:share_of_roof
+	table kernels "Sums of ops" sum_ms:ms phase:phase name:measurement slow_products:slow_products
+	table sanitize "compute-sanitizer" tool:tool ops:op outcome:outcome
+}
+
+# ---- programs ----------------------------------------------------------------------------------
+
+# Folders with the CUDA libraries of PyTorch's wheel, if the dynamic linker does not know cuBLASLt itself.
+wheel_libraries() {
+	"$PYTHON" - "$(cat "$here/cublaslt" 2>/dev/null)" 2>/dev/null <<-'END'
+		import glob, os, sys
+		found = {os.path.dirname(f) for p in sys.path for f in glob.glob(os.path.join(p, "nvidia", "*", "lib", sys.argv[1] or "libcublasLt.so.*"))}
+		print(":".join(sorted(found)))
+	END
+}
+
+do_probe() {
+	local gpu missing
+	gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head -n 1)
+	note "\"gpu\":\"$(json_text "${gpu:-none}")\",\"cublaslt\":\"$(json_text "${libraries#*:}")\",\"torch\":\"$(json_text "$("$PYTHON" -c \
+		'import torch; print(torch.__version__)' 2>&1 | tail -n 1)")\",\"cores\":\"$(nproc)\""
+	nvidia-smi
+	missing=$(for program in "$here"/bin/*; do env LD_LIBRARY_PATH="$libraries" ldd "$program"; done 2>&1 | grep 'not found' | sort -u)
+	if [ -n "$missing" ]; then
+		note "\"name\":\"libraries\",\"failed\":\"$(json_text "$missing")\""
+		failed=1 part_failed=1
+	fi
+	try 20 doctor ours werkbank-train doctor -C "$work"
+	try 40 "a few steps" ours bench_train --backend "$BACKEND" --size tiny --tokens 512 --seconds 1 --roof 256 --json
+}
+
+do_agree() {
+	try 110 tests ours gpu_run
+	sed -n 's/^\(ok\|FAILED\|skipped\)  *\([a-z0-9_]*\).*/"test":"\2","result":"\1"/p' "$tmp/out" | while read -r line; do note "$line"; done
+	# a test that is skipped shows nothing
+	if [ "$BACKEND" = cuda ] && grep -q '^skipped' "$tmp/out"; then
+		note '"name":"tests","failed":"tests were skipped"'
+		failed=1 part_failed=1
+	fi
+}
+
+# training NAME SIZE TOKENS ... : ours
+training() {
+	try 60 "$1" ours bench_train --backend "$BACKEND" --precision bf16 --roof "$roof" --seconds "$seconds" --json --size "$2" --tokens "$3" "${@:4}"
+}
+
+# peer SECONDS NAME SIZE TOKENS ... : PyTorch
+peer() {
+	"$PYTHON" -c 'import torch' 2>/dev/null || { note "\"name\":\"$2\",\"failed\":\"there is no PyTorch: set PYTHON\""; part_failed=1 failed=1; return; }
+	try "$1" "$2" "$PYTHON" "$here/peers/pytorch_train.py" --device "$peer_device" --precision bf16 --seconds "$seconds" --size "$3" --tokens "$4" "${@:5}"
+}
+
+do_base() {
+	training "ours" "$size" "$tokens"
+	training "ours, no graphs" "$size" "$tokens" --no-graphs
+	peer 60 "PyTorch" "$size" "$tokens"
+	peer 120 "PyTorch compiled" "$size" "$tokens" --compile layers
+	training "ours again" "$size" "$tokens"
+}
+
+do_kernels() {
+	local common=(--backend "$BACKEND" --roof "$roof" --repeats "$repeats" --json --size "$size")
+	try 60 training ours bench_ops "${common[@]}" --only training --tokens "$tokens"
+	try 40 "decoding, ${batches##* } sentences" ours bench_ops "${common[@]}" --only decoding --length "$length" --batch "${batches##* }"
+	try 30 "decoding, 1 sentence" ours bench_ops "${common[@]}" --only decoding --length "$length" --batch 1
+}
+
+# decoding NAME FORMAT BEAM SENTENCES ...
+decoding() {
+	try 40 "$1" ours bench_decode --backend "$BACKEND" --size "$size" --length "$length" --json --precision "$2" --beam "$3" --batch "$4" "${@:5}"
+}
+
+do_decode() {
+	for batch in $batches; do decoding "beam 4" bf16 4 "$batch"; done
+	decoding "int8" int8 4 "${batches##* }"
+	decoding "fp32" fp32 4 "${batches##* }"
+	decoding "no graphs" bf16 4 "${batches%% *}" --no-graphs
+	decoding "beam 1" bf16 1 "${batches##* }"
+}
+
+# recipe RUN LINE... : a run of the workspace
+recipe() {
+	mkdir -p "$work/runs/$1" && printf '%s\n' "[data]" "corpus = text" "[model]" "$model" "[train]" "backend = $BACKEND" "precision = bf16" \
+		"eval_every = 1000000" "samples = 0" "${@:2}" >"$work/runs/$1/recipe.ini"
+}
+
+# Without a development set a run ends without an evaluation: it would take time, and the test set is evaluated apart.
+drop_dev_set() { [ ! -f "$work/corpora/text/test.shard" ] || rm -f "$work"/corpora/text/dev.*; }
+
+# hashes of a run's weights and moments
+arrays() { grep safetensors "$work/runs/$1/checkpoints/$2/SHA256SUMS"; }
+
+do_resume() {
+	local n=40 half=20 same=no common=("batch_tokens = $text_tokens" "warmup = 10")
+	[ "${SCALE:-}" != small ] || n=4 half=2
+	drop_dev_set
+	recipe whole "${common[@]}" "steps = $n"
+	try 40 whole ours werkbank-train _rank -q -C "$work" --run whole
+	recipe halves "${common[@]}" "steps = $half"
+	try 40 "first half" ours werkbank-train _rank -q -C "$work" --run halves
+	recipe halves "${common[@]}" "steps = $n"
+	try 40 "second half" ours werkbank-train _rank -q -C "$work" --run halves
+	[ -z "$(arrays whole "$n")" ] || [ "$(arrays whole "$n")" != "$(arrays halves "$n")" ] || same=yes
+	note "\"name\":\"compare\",\"same_bits\":\"$same\""
+	[ $same = yes ] || failed=1 part_failed=1
+}
+
+do_text() {
+	local set=test
+	[ -f "$work/corpora/text/test.shard" ] || set=dev
+	drop_dev_set
+	recipe text "batch_tokens = $text_tokens" "steps = 1000000" "warmup = 2000" "save_every = 1000" "max_minutes = $text_minutes"
+	try 280 train ours werkbank-train _rank -C "$work" --run text
+	try 60 score ours werkbank-eval eval -q -C "$work" --run text --set "$set" --backend "$BACKEND" --json
+}
+
+do_sizes() {
+	for n in $other_tokens; do
+		training "ours" "$size" "$n"
+		peer 50 "PyTorch" "$size" "$n"
+	done
+	training "ours, big" "$big" "$tokens"
+	peer 60 "PyTorch, big" "$big" "$tokens"
+	peer 100 "PyTorch compiled, big" "$big" "$tokens" --compile layers
+}
+
+do_sanitize() {
+	local sanitizer outcome
+	sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+	[ -n "$sanitizer" ] || { note '"tool":"-","ops":"-","outcome":"this machine has no compute-sanitizer"'; return; }
+	for op in $(cat "$here/ops"); do
+		for tool in racecheck memcheck; do
+			outcome=clean
+			OPS=$op try 30 "$tool $op" env LD_LIBRARY_PATH="$libraries" "$sanitizer" --tool $tool --error-exitcode 1 "$here/bin/gpu_run" \
+				--no-fork ops_cuda || outcome=faults
+			note "\"tool\":\"$tool\",\"ops\":\"$op\",\"outcome\":\"$outcome\""
+		done
+	done
+}
+
+# ---- the parts of this call ----------------------------------------------------------------------
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-hour-XXXXXX") || exit 73
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+mkdir -p "$OUT" || exit 73
+[ "${OUT#/}" != "$OUT" ] || OUT=$PWD/$OUT
+for file in gpu.jsonl hour.log; do [ ! -f "$OUT/$file" ] || cp "$OUT/$file" "$tmp/"; done
+touch "$tmp/gpu.jsonl" "$tmp/hour.log"
+
+if [ "${1:-}" = table ]; then
+	shift
+	cat "$@" >"$tmp/gpu.jsonl" || exit 66
+	results >"$OUT/.results.md" && mv "$OUT/.results.md" "$OUT/results.md"
+	exit
+fi
+parts=
+for word in "${@:-first}"; do
+	parts="$parts ${call[$word]:-$word}"
+done
+for word in $parts; do
+	[ -n "${limit[$word]:-}" ] || { echo "hour.sh: no part is called $word" >&2; exit 64; }
+done
+
+work=$tmp/work
+mkdir -p "$work/runs" && cp -r "$here/corpora" "$work/" || exit 73
+libraries=$here/lib
+found=$(wheel_libraries)
+[ -z "$found" ] || libraries=$libraries:$found
+peer_device=cuda
+[ "$BACKEND" = cuda ] || peer_device=cpu
+
+for part in $parts; do
+	began=$SECONDS part_failed=0 deadline=$((SECONDS + limit[$part]))
+	"do_$part" >>"$tmp/hour.log" 2>&1
+	word=ok
+	[ "$part_failed" = 0 ] || word=FAILED
+	note "\"word\":\"$word\",\"seconds\":$((SECONDS - began))"
+	echo "$word  $part  $((SECONDS - began)) s"
+	results >"$tmp/results.md"
+	publish
+done
+exit $failed
