@@ -18,6 +18,7 @@ include %D%/eval/local.mk
 include %D%/tui/local.mk
 include %D%/program/local.mk
 include %D%/lab/local.mk
+include %D%/faults/local.mk
 include %D%/bench/local.mk
 include %D%/peers/local.mk
 tests_run_SOURCES = %D%/test.c %D%/test.h $(test_sources)

@@ -11,6 +11,7 @@
 #	signals		early stops at all times from 0 to 5 s
 #	elastic		a host that is lost and returns, four times
 #	faults		faults of hosts, all of them, and random ones; needs root
+#	injected	calls and allocations that fail, one after the other, in nine commands
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
 #	package		the Debian package
@@ -88,6 +89,13 @@ night_faults() {
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
 	part random-faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/random_faults.sh"
 }
+night_injected() {
+	full_tree || return 0
+	part injected-build part_make full tests/fault_run tests/fault_shim.so tests/http_server || return 0
+	part injected sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share KEEP='$logs/injected.findings' sh $here/tests/faults/injected.sh long"
+	grep ' calls ' "$logs/injected.log"
+	part_tally "$(tail -n 1 "$logs/injected.log")"
+}
 night_slurm() {
 	part_install slurmctld munge slurmctld slurmd slurm-client || { part_skip slurm "it cannot be installed here"; return 0; }
 	full_tree || return 0
@@ -132,7 +140,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts signals elastic faults slurm distcheck package reproducible tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

@@ -1,0 +1,11 @@
+# tests/faults: calls and allocations that fail, one after the other, in each command.
+# injected.sh is the test; fault_run starts a command with fault_shim preloaded, fault_page.h is what both share.
+# May use: the built programs only.
+dist_check_SCRIPTS += %D%/injected.sh
+TESTS += %D%/injected.sh
+
+check_PROGRAMS += tests/fault_run tests/fault_shim.so
+tests_fault_run_SOURCES = %D%/fault_run.c %D%/fault_page.h
+tests_fault_shim_so_SOURCES = %D%/fault_shim.c %D%/fault_page.h
+tests_fault_shim_so_CFLAGS = -std=gnu11 -fPIC $(WARN_FLAGS)
+tests_fault_shim_so_LDFLAGS = -shared
