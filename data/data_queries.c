@@ -65,19 +65,14 @@ static int count_argument(const struct conf *c, int i, const char *what, int64_t
 
 /* ---- list ---- */
 
-/* manifest.json of a corpus; NULL: not prepared, or unreadable. */
-static struct json *read_corpus_manifest(const char *folder)
+/* manifest.json of a corpus, owned by the caller; NULL: not prepared, or damaged. */
+static int read_corpus_manifest(struct json **root, const char *folder, struct err *e)
 {
-	struct err ignored;
-	char *path = file_path(&ignored, "%s/manifest.json", folder);
-	struct json *root = NULL;
-	struct buf text = { 0 };
+	char *path = file_path(e, "%s/manifest.json", folder);
+	int rc = path ? json_read_optional(root, path, JSON_LIMIT, e) : e->code;
 
-	if (path && !file_read_all(path, JSON_LIMIT, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
-	buf_free(&text);
 	free(path);
-	return root;
+	return rc;
 }
 
 static void list_one_corpus(const char *name, const struct json *m, struct json_writer *w,
@@ -128,13 +123,14 @@ int data_print_corpora(struct conf *c, struct err *e)
 	}
 	for (int i = 0; i < n; i++) {
 		struct err ignored;
-		char *folder = paths_check_name("corpus", found[i]->d_name, &ignored)
-				       ? NULL
-				       : file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
-		struct json *m = folder ? read_corpus_manifest(folder) : NULL;
+		const bool is_corpus = !paths_check_name("corpus", found[i]->d_name, &ignored);
+		char *folder = is_corpus ? file_path(e, "%s/%s", corpora, found[i]->d_name) : NULL;
+		struct json *m = NULL;
 
-		n_corpora += folder != NULL;
-		if (folder)
+		n_corpora += is_corpus;
+		if (!rc && is_corpus)
+			rc = folder ? read_corpus_manifest(&m, folder, e) : e->code;
+		if (!rc && is_corpus)
 			list_one_corpus(found[i]->d_name, m, &w, &out);
 		json_free(m);
 		free(folder);

@@ -558,6 +558,6 @@ bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, 
 	}
 	ok = true;
 out:
-	buf_free(&words);
+	buf_free_part(&words, german);
 	return ok;
 }

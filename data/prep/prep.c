@@ -117,24 +117,20 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 {
 	char *manifest = file_path(e, "%s/manifest.json", p->folder);
 	char *old = manifest ? file_path(e, "%s/manifest.old", p->work) : NULL;
-	struct buf text = { 0 };
 	struct json *root = NULL;
 	int rc = old ? 0 : e->code;
 
 	if (!rc && rename(manifest, old) && errno != ENOENT)
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", manifest);
 	if (!rc && file_exists(old)) {
-		struct err ignored = { 0 };
-
-		/* an unreadable manifest lists no files to remove */
-		if (!file_read_all(old, 0, &text, &ignored))
-			root = json_parse(buf_text(&text), text.len, &ignored);
-		rc = remove_stale(p, root, e);
+		/* a damaged manifest lists no files to remove */
+		rc = json_read_optional(&root, old, 0, e);
+		if (!rc)
+			rc = remove_stale(p, root, e);
 		if (!rc)
 			unlink(old);
 	}
 	json_free(root);
-	buf_free(&text);
 	free(manifest);
 	free(old);
 	return rc;

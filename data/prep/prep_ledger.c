@@ -64,6 +64,8 @@ static int ledger_stage_pair(struct ledger_stage *s, size_t number, int64_t line
 {
 	int rule = getc(s->verdicts);
 
+	if (rule == EOF && ferror(s->verdicts))
+		return err_set_errno(e, ERR_IO, "%s/verdicts.final: cannot be read", s->p->work);
 	if (rule == EOF || rule >= CLEAN_N_RULES)
 		return err_set(e, ERR_DATA,
 			       "%s/verdicts.final: damaged: remove it and prepare the corpus again",

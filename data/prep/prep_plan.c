@@ -25,8 +25,9 @@ static bool next_list_word(const char **list, const char **word, size_t *n)
 	return *n > 0;
 }
 
-/* Does option A have this value? condition: "A=VALUE", n bytes. */
-static bool condition_holds(const struct conf *c, const char *condition, size_t n)
+/* Does option A have this value? condition: "A=VALUE", n bytes. whole: the text that depends on it. */
+static bool condition_holds(const struct conf *c, const char *condition, size_t n,
+			    struct buf *whole)
 {
 	char name[64];
 	struct buf value = { 0 };
@@ -36,7 +37,7 @@ static bool condition_holds(const struct conf *c, const char *condition, size_t 
 	snprintf(name, sizeof(name), "%.*s", (int)is, condition);
 	conf_value(c, name, &value);
 	yes = value.len == n - is - 1 && !memcmp(buf_text(&value), condition + is + 1, value.len);
-	buf_free(&value);
+	buf_free_part(&value, whole);
 	return yes;
 }
 
@@ -51,7 +52,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c, con
 	json_open(w, '{');
 	while (next_list_word(&list, &word, &n)) {
 		mark = memchr(word, '?', n);
-		if (mark && !condition_holds(c, word, (size_t)(mark - word)))
+		if (mark && !condition_holds(c, word, (size_t)(mark - word), w->out))
 			continue;
 		if (mark) {
 			n -= (size_t)(mark + 1 - word);
@@ -63,7 +64,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c, con
 		json_put_strn(w, name, buf_text(&value), value.len);
 	}
 	json_close(w, '}');
-	buf_free(&value);
+	buf_free_part(&value, w->out);
 }
 
 /* "texts": the lines of texts_describe(), or the names of the texts. */
@@ -295,7 +296,8 @@ static int decide_step(struct prep_plan *plan, struct prep *p, int i, struct err
 {
 	struct prep_step *step = &plan->steps[i];
 
-	step->record = prep_record_read(p, plan->stages[i].name);
+	if (prep_record_read(p, plan->stages[i].name, &step->record, e))
+		return e->code;
 	if (!step->record) {
 		set_run_reason(step, "never run");
 		return 0;
@@ -391,7 +393,8 @@ static int run_step(struct prep *p, const struct prep_stage *stage, struct prep_
 	prep_files_free(&files);
 	if (rc)
 		return rc;
-	step->record = prep_record_read(p, stage->name);
+	if (prep_record_read(p, stage->name, &step->record, e))
+		return e->code;
 	return step->record ? 0
 			    : err_set(e, ERR_IO, "%s/%s.json: cannot be read back", p->work,
 				      stage->name);

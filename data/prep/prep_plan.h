@@ -108,8 +108,8 @@ int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e);
 bool prep_files_has(const struct prep_files *files, const char *name);
 void prep_files_free(struct prep_files *files);
 
-/* The record of a stage, owned by the caller. NULL: missing, unreadable, or of another version. */
-struct json *prep_record_read(struct prep *p, const char *stage);
+/* The record of a stage, owned by the caller. NULL: missing, damaged, or of another version. */
+int prep_record_read(struct prep *p, const char *stage, struct json **record, struct err *e);
 
 struct prep_step_result {
 	const struct prep_step *step;

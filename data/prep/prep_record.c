@@ -291,21 +291,18 @@ void prep_record_load_numbers(const struct json *record, struct prep_numbers *n)
 
 /* ---- records ---- */
 
-struct json *prep_record_read(struct prep *p, const char *stage)
+int prep_record_read(struct prep *p, const char *stage, struct json **record, struct err *e)
 {
-	struct err ignored = { 0 };
-	struct buf text = { 0 };
-	struct json *record = NULL;
-	const char *path = prep_path(p, &ignored, "work/%s.json", stage);
+	const char *path = prep_path(p, e, "work/%s.json", stage);
 
-	if (path && file_exists(path) && !file_read_all(path, RECORD_LIMIT, &text, &ignored))
-		record = json_parse(buf_text(&text), text.len, &ignored);
-	if (json_integer(json_get(record, "v"), 0) != RECORD_VERSION) {
-		json_free(record);
-		record = NULL;
+	*record = NULL;
+	if (!path || json_read_optional(record, path, RECORD_LIMIT, e))
+		return e->code;
+	if (json_integer(json_get(*record, "v"), 0) != RECORD_VERSION) {
+		json_free(*record);
+		*record = NULL;
 	}
-	buf_free(&text);
-	return record;
+	return 0;
 }
 
 static void record_add_files(struct json_writer *w, const struct prep_files *files)

@@ -185,7 +185,7 @@ static void stats_write_json(struct json_writer *w, const struct prep *p,
 	stats_add_held_out(w, p);
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
-	buf_free(&value);
+	buf_free_part(&value, w->out);
 }
 
 int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e)

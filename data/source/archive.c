@@ -81,6 +81,13 @@ static const char *current_member_name(const struct archive_reader *r)
 	return NULL;
 }
 
+/* Numbers with which libarchive says that the system failed, not that the archive is damaged. */
+static bool is_system_fault(int number)
+{
+	return number == EACCES || number == EPERM || number == EMFILE || number == ENFILE ||
+	       number == ENOMEM;
+}
+
 /* Turn the failure that the tar reader or the decompression below it reported into *e. */
 static int archive_error(const struct archive_reader *r, struct err *e)
 {
@@ -99,6 +106,9 @@ static int archive_error(const struct archive_reader *r, struct err *e)
 		return err_set(e, r->failure.code, "%s: %s", r->path, r->failure.text);
 	if (r->failure.code)
 		why = r->failure.text;
+	errno = archive_errno(r->a);
+	if (!r->failure.code && is_system_fault(errno))
+		return err_set_errno(e, ERR_IO, "%s: cannot be read", r->path);
 	return err_set(e, ERR_DATA,
 		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
 		       member ? "at member" : "after the last member",
@@ -313,31 +323,33 @@ static struct archive *open_unpacker(const char *path)
 enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
 
 /* The compression of the whole file, by its magic bytes. */
-static enum packing packing_of(const char *path)
+static int find_packing(const char *path, enum packing *packing, struct err *e)
 {
 	unsigned char head[6] = { 0 };
-	FILE *f = file_open_stream(path, &(struct err){ 0 });
-	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	size_t n;
 
-	if (f)
-		fclose(f);
+	*packing = PACKED_NOT;
+	if (file_read_head(path, head, sizeof(head), &n, e))
+		return e->code;
 	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
-		return PACKED_GZIP;
-	if (!memcmp(head, "BZh", 3) ||
-	    !memcmp(head,
-		    "\xfd"
-		    "7zXZ",
-		    5) ||
-	    !memcmp(head, "\x28\xb5\x2f\xfd", 4))
-		return PACKED_OTHERWISE;
-	return PACKED_NOT;
+		*packing = PACKED_GZIP;
+	else if (!memcmp(head, "BZh", 3) ||
+		 !memcmp(head,
+			 "\xfd"
+			 "7zXZ",
+			 5) ||
+		 !memcmp(head, "\x28\xb5\x2f\xfd", 4))
+		*packing = PACKED_OTHERWISE;
+	return 0;
 }
 
 static int open_members(struct archive_reader *r, struct err *e)
 {
-	enum packing packing = packing_of(r->path);
+	enum packing packing;
 	int rc;
 
+	if (find_packing(r->path, &packing, e))
+		return e->code;
 	archive_read_support_format_tar(r->a);
 	if (packing == PACKED_NOT) {
 		/* "seekable" reads the central directory, so a .zip that is cut short fails */
@@ -398,13 +410,10 @@ void archive_close(struct archive_reader *r)
 int archive_check_kind(const char *path, struct err *e)
 {
 	unsigned char head[512] = { 0 };
-	FILE *f = file_open_stream(path, e);
 	size_t n, i = 0;
 
-	if (!f)
+	if (file_read_head(path, head, sizeof(head), &n, e))
 		return e->code;
-	n = fread(head, 1, sizeof(head), f);
-	fclose(f);
 	if (!n)
 		return err_set(e, ERR_DATA, "%s: is empty", path);
 	if (!memcmp(head, "\x1f\x8b", 2) || !memcmp(head, "PK\3\4", 4) || !memcmp(head, "BZh", 3) ||

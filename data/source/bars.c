@@ -143,9 +143,9 @@ void bars_format_line(struct buf *out, const struct bar_view *v, int width)
 		buf_printf(out, "  %s", buf_text(&amount));
 	buf_printf(out, "  %s", buf_text(&rate));
 	buf_truncate(out, MIN(out->len, (size_t)MAX(width, 0)));
-	buf_free(&percent);
-	buf_free(&amount);
-	buf_free(&rate);
+	buf_free_part(&percent, out);
+	buf_free_part(&amount, out);
+	buf_free_part(&rate, out);
 }
 
 /* ---- the terminal ---- */

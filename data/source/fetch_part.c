@@ -71,18 +71,14 @@ static const char *part_header_text(const struct json *root, const char *key)
 	return text;
 }
 
-/* An unreadable note leaves the origin unknown; then the part is downloaded from byte 0. */
+/* A damaged note leaves the origin unknown; then the part is downloaded from byte 0. */
 static int read_note(struct fetch_part *p, struct err *e)
 {
-	struct err ignored = { 0 };
-	struct buf text = { 0 };
-	struct json *root = NULL;
+	struct json *root;
 	struct fetch_part_origin o = { .total = -1 };
 	const char *content;
-	int rc = 0;
+	int rc = json_read_optional(&root, p->note_path, NOTE_MAX, e);
 
-	if (!file_read_all(p->note_path, NOTE_MAX, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
 	if (root) {
 		o.url = (char *)part_header_text(root, "url");
 		o.etag = (char *)part_header_text(root, "etag");
@@ -94,7 +90,6 @@ static int read_note(struct fetch_part *p, struct err *e)
 		rc = copy_origin(&p->origin, &o, e);
 	}
 	json_free(root);
-	buf_free(&text);
 	return rc;
 }
 

@@ -81,18 +81,14 @@ static int receipt_read_fields(struct receipt *r, const struct json *root, struc
 
 int receipt_read(struct receipt *r, const char *path, struct err *e)
 {
-	struct err ignored = { 0 };
-	struct buf text = { 0 };
-	struct json *root = NULL;
-	int rc = 0;
+	struct json *root;
+	int rc;
 
 	*r = (struct receipt){ 0 };
-	if (!file_read_all(path, MAX_RECEIPT, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
+	rc = json_read_optional(&root, path, MAX_RECEIPT, e);
 	if (root)
 		rc = receipt_read_fields(r, root, e);
 	json_free(root);
-	buf_free(&text);
 	return rc;
 }
 

@@ -47,6 +47,7 @@ struct unpacker {
 	int pipe;		 /* our end */
 	struct answer_head head; /* of the answer that is being read */
 	size_t left;		 /* bytes of it that were not read yet */
+	int read_fault;		 /* errno of a read from the pipe that failed; 0: none did */
 	bool is_pending; /* head is of a later member or of the end, and nobody has it yet */
 };
 
@@ -179,19 +180,25 @@ static bool answer_take(struct unpacker *u, void *to, size_t n)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
+		if (got <= 0) {
+			u->read_fault = got ? errno : 0;
 			return false;
+		}
 		at += got;
 		n -= (size_t)got;
 	}
 	return true;
 }
 
-/* The child ended without its last answer: say by what, if a signal ended it. */
+/* The last answer is missing: say whether reading failed, or by which signal the child ended. */
 static int unpacker_report_end(struct unpacker *u, struct err *e)
 {
 	int status = 0;
 
+	if (u->read_fault) {
+		errno = u->read_fault;
+		return err_set_errno(e, ERR_IO, "%s: its unpacked bytes cannot be read", u->path);
+	}
 	while (u->child > 1 && waitpid(u->child, &status, 0) < 0 && errno == EINTR)
 		;
 	u->child = 0;
@@ -277,8 +284,10 @@ int64_t unpacker_read(struct unpacker *u, void *to, size_t room, struct err *e)
 	do
 		got = read(u->pipe, to, MIN(room, u->left));
 	while (got < 0 && errno == EINTR);
-	if (got <= 0)
+	if (got <= 0) {
+		u->read_fault = got ? errno : 0;
 		return unpacker_report_end(u, e);
+	}
 	u->left -= (size_t)got;
 	return got;
 }

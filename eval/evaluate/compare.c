@@ -143,7 +143,7 @@ static void compare_print_json(const struct comparison *x, struct buf *out)
 	if (text.len)
 		json_put_str(&w, "sacrebleu_signature", buf_text(&text));
 	json_close(&w, '}');
-	buf_free(&text);
+	buf_free_part(&text, out);
 }
 
 static void add_padded(struct buf *out, const char *text, size_t width)
@@ -187,7 +187,7 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 		buf_add_char(out, '\n');
 		buf_add(out, foreign.data, foreign.len);
 	}
-	buf_free(&foreign);
+	buf_free_part(&foreign, out);
 }
 
 static int compare_print(const struct comparison *x, struct err *e)

@@ -192,7 +192,7 @@ void score_ledger_json(const struct score_ledger *l, struct json_writer *w)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	buf_free(&signature);
+	buf_free_part(&signature, w->out);
 }
 
 /* ---- the command ------------------------------------------------------- */

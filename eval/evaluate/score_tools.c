@@ -167,9 +167,9 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	if (foreign.len)
 		json_put_str(&w, "sacrebleu_signature", buf_text(&foreign));
 	json_close(&w, '}');
-	buf_free(&name);
-	buf_free(&signature);
-	buf_free(&foreign);
+	buf_free_part(&name, out);
+	buf_free_part(&signature, out);
+	buf_free_part(&foreign, out);
 }
 
 /* Appends the score without its details, as option -b of sacreBLEU does. */
@@ -209,7 +209,7 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 		buf_add_char(out, '\n');
 		buf_add(out, foreign.data, foreign.len);
 	}
-	buf_free(&foreign);
+	buf_free_part(&foreign, out);
 }
 
 /* The scores that one command computes in one pass over the files. */

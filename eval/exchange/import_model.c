@@ -308,27 +308,27 @@ static int use_words(struct model_import *m, const char *path, bool compare, str
 }
 
 /* Does the file begin like a vocab.tsv of Werkbank? */
-static bool is_vocab_tsv(const char *path)
+static int check_vocab_tsv(const char *path, bool *is_own, struct err *e)
 {
 	static const char head[] = "<pad>\t";
 	char first[sizeof(head)] = "";
-	FILE *f = file_open_stream(path, &(struct err){ 0 });
-	bool is_own = f && fread(first, 1, sizeof(head) - 1, f) == sizeof(head) - 1 &&
-		      !strcmp(first, head);
+	size_t n;
+	int rc = file_read_head(path, first, sizeof(head) - 1, &n, e);
 
-	if (f)
-		fclose(f);
-	return is_own;
+	*is_own = !rc && !strcmp(first, head);
+	return rc;
 }
 
 static int find_vocabulary(struct model_import *m, struct err *e)
 {
 	static const char *const lists[] = { "shared_vocabulary.json", "shared_vocabulary.txt" };
 	const char *given = m->c->vocabulary;
-	bool is_found = false;
+	bool is_found = false, is_own;
 	int rc = 0;
 
-	if (given && !is_vocab_tsv(given))
+	if (given && check_vocab_tsv(given, &is_own, e))
+		return e->code;
+	if (given && !is_own)
 		return use_words(m, given, false, e);
 	rc = stage_model_file(m, given, "vocab.tsv", &is_found, e);
 	for (size_t i = 0; i < ARRAY_LEN(lists) && !rc && !m->rows; i++) {

@@ -211,32 +211,47 @@ static const struct {
 	{ "sentencepiece.model", "SentencePiece model that splits words" },
 };
 
-/* Bytes of a file; NAN if the file does not exist. */
-static double checkpoint_file_bytes(const char *folder, const char *name)
-{
-	struct err ignored;
-	char *path = file_path(&ignored, "%s/%s", folder, name);
-	struct stat st;
-	double bytes = path && stat(path, &st) == 0 ? (double)st.st_size : NAN;
+/* Of the newest checkpoint. */
+struct checkpoint_sizes {
+	bool is_found;
+	double bytes[ARRAY_LEN(files)]; /* NAN: the checkpoint does not have this file */
+};
 
-	free(path);
-	return bytes;
+/* A run without an intact checkpoint is no failure. */
+static int measure_checkpoint(struct checkpoint_sizes *s, const struct evidence *v, struct err *e)
+{
+	struct err why = { 0 };
+	char *folder = ckpt_find_last(v->folder, &why);
+	int rc = err_is_of_input(why.code) ? 0 : why.code;
+
+	s->is_found = folder;
+	if (rc)
+		*e = why;
+	for (size_t i = 0; folder && !rc && i < ARRAY_LEN(files); i++) {
+		char *path = file_path(e, "%s/%s", folder, files[i].name);
+		const int64_t n = path ? file_size(path) : -1;
+
+		s->bytes[i] = n >= 0 ? (double)n : NAN;
+		rc = path ? 0 : e->code;
+		free(path);
+	}
+	free(folder);
+	return rc;
 }
 
 int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struct err *e)
 {
-	/* without a checkpoint: NULL and an error, which the verdict replaces */
-	char *folder = ckpt_find_last(v->folder, e), text[ANSWER_TEXT];
+	struct checkpoint_sizes s;
+	char text[ANSWER_TEXT];
 	size_t n = 0;
 
-	e->code = 0;
-	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
-		double bytes = checkpoint_file_bytes(folder, files[i].name);
-
-		if (!isfinite(bytes))
+	if (measure_checkpoint(&s, v, e))
+		return e->code;
+	for (size_t i = 0; s.is_found && i < ARRAY_LEN(files); i++) {
+		if (!isfinite(s.bytes[i]))
 			continue;
 		n++;
-		answer_add_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
+		answer_add_text(a, files[i].name, "%s: %s", answer_bytes(text, s.bytes[i]),
 				files[i].content);
 	}
 	if (!n)
@@ -248,23 +263,23 @@ int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struc
 			"optimizer, training state, vocabulary, word splitting, recipe and "
 			"checksums.",
 			n);
-	free(folder);
 	return 0;
 }
 
 int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct err *e)
 {
-	/* without a checkpoint: NULL and an error, which the verdict replaces */
-	char *folder = ckpt_find_last(v->folder, e), text[3][ANSWER_TEXT];
-	double model = folder ? checkpoint_file_bytes(folder, "model.safetensors") : NAN,
-	       moments = folder ? checkpoint_file_bytes(folder, "optimizer.safetensors") : NAN,
-	       total = 0;
+	struct checkpoint_sizes s;
+	char text[3][ANSWER_TEXT];
+	double model = NAN, moments = NAN, total = 0;
 
-	e->code = 0;
-	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
-		double bytes = checkpoint_file_bytes(folder, files[i].name);
-
-		total += isfinite(bytes) ? bytes : 0;
+	if (measure_checkpoint(&s, v, e))
+		return e->code;
+	for (size_t i = 0; s.is_found && i < ARRAY_LEN(files); i++) {
+		if (!strcmp(files[i].name, "model.safetensors"))
+			model = s.bytes[i];
+		if (!strcmp(files[i].name, "optimizer.safetensors"))
+			moments = s.bytes[i];
+		total += isfinite(s.bytes[i]) ? s.bytes[i] : 0;
 	}
 	if (isfinite(model)) {
 		answer_add_fact(a, "weights", model, "bytes");
@@ -279,6 +294,5 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 	} else {
 		answer_append(a, VERDICT_UNKNOWN, "The run has no complete checkpoint.");
 	}
-	free(folder);
 	return 0;
 }

@@ -389,26 +389,23 @@ static int evidence_read_recipe(struct evidence *v, struct err *e)
 	return rc;
 }
 
-/* A JSON file of the corpus; NULL if it is missing or damaged. The caller frees the result. */
-static struct json *read_corpus_file(const struct evidence *v, const char *name, size_t limit)
+/* A JSON file of the corpus; *found NULL if it is missing or damaged. The caller frees *found. */
+static int read_corpus_file(const struct evidence *v, const char *name, size_t limit,
+			    struct json **found, struct err *e)
 {
-	struct err ignored;
-	struct buf text = { 0 };
-	char *path = file_path(&ignored, "%s/%s", v->corpus, name);
-	struct json *found = NULL;
+	char *path = file_path(e, "%s/%s", v->corpus, name);
+	int rc = path ? json_read_optional(found, path, limit, e) : e->code;
 
-	if (path && !file_read_all(path, limit, &text, &ignored))
-		found = json_parse(buf_text(&text), text.len, &ignored);
 	free(path);
-	buf_free(&text);
-	return found;
+	return rc;
 }
 
 /* Lengths of the training text, in words, pieces and bytes. */
-static void evidence_read_stats(struct evidence *v)
+static int evidence_read_stats(struct evidence *v, struct err *e)
 {
 	static const char *const sides[] = { "source", "target" };
-	struct json *stats = read_corpus_file(v, "stats.json", STATS_LIMIT);
+	struct json *stats = NULL;
+	const int rc = read_corpus_file(v, "stats.json", STATS_LIMIT, &stats, e);
 	const struct json *texts = json_get(stats, "texts");
 
 	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
@@ -428,18 +425,24 @@ static void evidence_read_stats(struct evidence *v)
 				 json_number(json_get(t, "target_words"), NAN);
 	}
 	json_free(stats);
+	return rc;
 }
 
 /* A missing corpus is no failure: its facts are unknown then. */
-static void evidence_read_corpus(struct evidence *v)
+static int evidence_read_corpus(struct evidence *v, struct err *e)
 {
-	struct err ignored;
+	struct err why = { 0 };
 
-	v->corpus = corpus_folder(&v->recipe, &ignored);
-	if (!v->corpus)
-		return;
-	v->manifest = read_corpus_file(v, "manifest.json", MANIFEST_LIMIT);
-	evidence_read_stats(v);
+	v->corpus = corpus_folder(&v->recipe, &why);
+	if (!v->corpus) {
+		if (why.code != ERR_NOMEM)
+			return 0; /* the recipe names none */
+		*e = why;
+		return e->code;
+	}
+	if (read_corpus_file(v, "manifest.json", MANIFEST_LIMIT, &v->manifest, e))
+		return e->code;
+	return evidence_read_stats(v, e);
 }
 
 int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e)
@@ -471,8 +474,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	/* every skipped step has a train record; old journals have an event as well */
 	v->skipped = MAX(v->skipped, v->nonfinite);
-	evidence_read_corpus(v);
-	return 0;
+	return evidence_read_corpus(v, e);
 }
 
 void evidence_close(struct evidence *v)

@@ -34,6 +34,12 @@ struct translate {
 	struct buf row;
 };
 
+static int cannot_write_translation(const struct translate *t, struct err *e)
+{
+	return err_set_errno(e, ERR_IO, "%s: the translation cannot be written",
+			     t->conf->output ? t->conf->output : "standard output");
+}
+
 static int write_row(struct translate *t, int64_t line, const struct engine_translation *x,
 		     int32_t h, struct err *e)
 {
@@ -53,7 +59,7 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 	if (buf_check(&t->row, e))
 		return e->code;
 	if (fwrite(t->row.data, 1, t->row.len, t->out) != t->row.len)
-		return err_set_errno(e, ERR_IO, "cannot write the translation");
+		return cannot_write_translation(t, e);
 	return 0;
 }
 
@@ -130,7 +136,7 @@ static int flush_chunk(struct translate *t, struct err *e)
 			rc = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
 	}
 	if (!rc && fflush(t->out))
-		rc = err_set_errno(e, ERR_IO, "cannot write the translation");
+		rc = cannot_write_translation(t, e);
 	engine_translations_free(translations, c->n);
 	free(translations);
 	c->n = 0;

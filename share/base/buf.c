@@ -106,3 +106,9 @@ void buf_free(struct buf *b)
 	free(b->data);
 	*b = (struct buf){ 0 };
 }
+
+void buf_free_part(struct buf *part, struct buf *whole)
+{
+	whole->failed |= part->failed;
+	buf_free(part);
+}

@@ -52,4 +52,10 @@ char *buf_detach(struct buf *b, struct err *e);
 
 void buf_free(struct buf *b);
 
+/*
+ * Free a buffer whose text has become a part of `whole`, or of a decision about it. If an addition to the part
+ * failed, `whole` has failed, too.
+ */
+void buf_free_part(struct buf *part, struct buf *whole);
+
 #endif

@@ -30,6 +30,9 @@ static int code_of_errno(int number, int fallback)
 	case EROFS:
 		return ERR_PERM;
 	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EAGAIN:
 		return ERR_NOMEM;
 	case ENOSPC:
 	case EDQUOT:
@@ -40,6 +43,11 @@ static int code_of_errno(int number, int fallback)
 	default:
 		return fallback;
 	}
+}
+
+bool err_is_of_input(int code)
+{
+	return code == ERR_NOINPUT || code == ERR_DATA;
 }
 
 int err_set_errno(struct err *e, int fallback, const char *fmt, ...)

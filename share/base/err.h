@@ -13,6 +13,8 @@
 #ifndef WERKBANK_BASE_ERR_H
 #define WERKBANK_BASE_ERR_H
 
+#include <stdbool.h>
+
 #include "share/base/util.h"
 
 #ifdef __cplusplus
@@ -53,13 +55,19 @@ int err_set(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /*
  * The same after a failed system call: appends ": " and strerror(errno), and
- * derives the code from errno (no such file, no permission, disk full, …);
+ * derives the code from errno (no such file, no permission, disk full, too many open files, …);
  * other values of errno give fallback.
  */
 int err_set_errno(struct err *e, int fallback, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Put "prefix: " before the text of e; returns e->code. */
 int err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * Whether the code says that the input is missing or not as expected. Other failures (memory, permissions, the disk)
+ * say nothing about the input: a caller that could do without the input must still report them.
+ */
+bool err_is_of_input(int code);
 
 /* The exit status of a code: 0 for 0, its sysexits number, 70 for an unknown code. */
 int err_exit_status(int code);

@@ -135,6 +135,20 @@ bool file_first_line(const char *path, char *line, size_t size)
 	return there;
 }
 
+int file_read_head(const char *path, void *to, size_t room, size_t *n, struct err *e)
+{
+	FILE *f = file_open_stream(path, e);
+	int rc = 0;
+
+	if (!f)
+		return e->code;
+	*n = fread(to, 1, room, f);
+	if (ferror(f))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	fclose(f);
+	return rc;
+}
+
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 {
 	size_t start = b->len, got;

@@ -119,6 +119,9 @@ FILE *file_open_stream(const char *path, struct err *e);
 /* Read the first line of a small file, without its LF; false and "": no file or no line. */
 bool file_first_line(const char *path, char *line, size_t size);
 
+/* Read the first bytes of a file, at most `room`; *n gets their number. */
+int file_read_head(const char *path, void *to, size_t room, size_t *n, struct err *e);
+
 /* Append the whole file to b. ERR_DATA: it is larger than limit bytes (0: no limit). */
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);
 

@@ -28,11 +28,15 @@ struct journal {
 static int end_cut_line(struct journal *j, struct err *e)
 {
 	off_t end = lseek(j->fd, 0, SEEK_END);
-	char last;
+	char last = '\n';
+	ssize_t n;
 
-	if (end <= 0 || pread(j->fd, &last, 1, end - 1) != 1 || last == '\n')
-		return 0;
-	if (write(j->fd, "\n", 1) != 1)
+	do
+		n = end > 0 ? pread(j->fd, &last, 1, end - 1) : 0;
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_set_errno(e, ERR_IO, "%s: cannot be read", j->path);
+	if (last != '\n' && file_write_fd(j->fd, "\n", 1))
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
 	return 0;
 }
@@ -59,7 +63,9 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 {
 	struct json_writer *w = &j->writer;
 
-	assert(*kind); /* a reader skips records without a kind */
+	assert(*kind);	    /* a reader skips records without a kind */
+	if (j->line.failed) /* of a record for which there was no memory */
+		buf_free(&j->line);
 	buf_clear(&j->line);
 	*w = (struct json_writer){ .out = &j->line };
 	json_open(w, '{');
@@ -73,9 +79,7 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 
 int journal_end(struct journal *j, struct err *e)
 {
-	ssize_t n;
-
-	assert(j->writer.out == &j->line && j->line.len); /* journal_begin() was called */
+	assert(j->writer.out == &j->line); /* journal_begin() was called */
 	json_close(&j->writer, '}');
 	buf_add_char(&j->line, '\n');
 	if (buf_check(&j->line, e))
@@ -85,18 +89,12 @@ int journal_end(struct journal *j, struct err *e)
 			       j->path, j->line.len, JOURNAL_MAX_LINE);
 	if (j->cut && end_cut_line(j, e))
 		return e->code;
-	do
-		n = write(j->fd, j->line.data, j->line.len);
-	while (n < 0 && errno == EINTR);
-	j->cut = n != (ssize_t)j->line.len;
-	if (!j->cut) {
-		if (j->listener)
-			j->listener(j->listener_arg, j->line.data, j->line.len - 1);
-		return 0;
-	}
-	if (n >= 0)
-		errno = ENOSPC; /* a short write to a file means a full disk */
-	return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
+	j->cut = file_write_fd(j->fd, j->line.data, j->line.len) != 0;
+	if (j->cut)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
+	if (j->listener)
+		j->listener(j->listener_arg, j->line.data, j->line.len - 1);
+	return 0;
 }
 
 void journal_listen(struct journal *j, journal_listener *listener, void *arg)

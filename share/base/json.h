@@ -53,6 +53,11 @@ struct json *json_parse(const char *text, size_t n,
 			struct err *e); /* NULL: ERR_DATA with the position */
 void json_free(struct json *root);	/* root: the root of a tree, or NULL */
 /*
+ * Parse a file of at most `limit` bytes that may be missing or damaged: then 0 with *root NULL. Any
+ * other failure, as of memory or permissions, is returned. The caller frees *root.
+ */
+int json_read_optional(struct json **root, const char *path, size_t limit, struct err *e);
+/*
  * json_parse() for a series of texts: reuses the memory of the tree `before` (NULL: none), which
  * becomes invalid; on failure it is freed.
  */

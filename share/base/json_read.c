@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -447,6 +448,23 @@ struct json *json_parse_reusing(struct json *before, const char *text, size_t n,
 struct json *json_parse(const char *text, size_t n, struct err *e)
 {
 	return json_parse_reusing(NULL, text, n, e);
+}
+
+int json_read_optional(struct json **root, const char *path, size_t limit, struct err *e)
+{
+	struct err why = { 0 };
+	struct buf text = { 0 };
+	int rc = file_read_all(path, limit, &text, &why);
+
+	*root = rc ? NULL : json_parse(buf_text(&text), text.len, &why);
+	if (!rc && !*root)
+		rc = why.code;
+	buf_free(&text);
+	if (err_is_of_input(rc))
+		rc = 0;
+	if (rc)
+		*e = why;
+	return rc;
 }
 
 void json_free(struct json *root)

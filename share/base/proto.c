@@ -134,6 +134,5 @@ void proto_put_text(struct buf *to, uint32_t number, const char *text)
 void proto_put_message(struct buf *to, uint32_t number, struct buf *inner)
 {
 	proto_put_bytes(to, number, inner->data, inner->len);
-	to->failed |= inner->failed;
-	buf_free(inner);
+	buf_free_part(inner, to);
 }

@@ -103,14 +103,26 @@ static void sandbox_give_up(struct sandbox *s)
 	s->ruleset = -1;
 }
 
+/* Opening failed for a reason that does not lie in the path. */
+static bool is_lack_of_resources(int number)
+{
+	return number == EMFILE || number == ENFILE || number == ENOMEM;
+}
+
 /* Returns false if there is no such path. */
 static bool sandbox_add_rule(struct sandbox *s, const char *path, uint64_t rights)
 {
 	struct landlock_path rule = { .parent = open(path, O_PATH | O_CLOEXEC) };
 	struct stat st;
 
-	if (rule.parent < 0)
+	if (rule.parent < 0) {
+		const int number = errno;
+
+		if (is_lack_of_resources(number))
+			sandbox_give_up(s);
+		errno = number;
 		return false;
+	}
 	rule.allowed = rights;
 	if (fstat(rule.parent, &st) == 0 && !S_ISDIR(st.st_mode))
 		rule.allowed &= LL_RIGHTS_OF_FILES;
@@ -133,6 +145,8 @@ void sandbox_allow_folder(struct sandbox *s, const char *folder)
 	DIR *d = s->ruleset >= 0 && folder ? opendir(folder) : NULL;
 	struct dirent *entry;
 
+	if (!d && s->ruleset >= 0 && folder && is_lack_of_resources(errno))
+		sandbox_give_up(s);
 	sandbox_allow_read(s, folder);
 	while (d && (entry = readdir(d)) != NULL) {
 		char path[PATH_MAX];

@@ -42,18 +42,55 @@ static double quantile_of(const double *x, size_t n, double q)
 	return i + 1 < n ? x[i] + (at - low) * (x[i + 1] - x[i]) : x[n - 1];
 }
 
+/* A whole number for each double, in the same order. */
+static uint64_t key_of_double(double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static double double_of_key(uint64_t key)
+{
+	const uint64_t bits = key >> 63 ? key ^ UINT64_C(1) << 63 : ~key;
+	double x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+/* The number at place k (from 0) of the sorted x: by bisection, so it needs no memory. */
+static double smallest_at(const double *x, size_t n, size_t k)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	assert(k < n);
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+		size_t at_most = 0;
+
+		for (size_t i = 0; i < n; i++)
+			at_most += key_of_double(x[i]) <= middle;
+		if (at_most > k)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return double_of_key(low);
+}
+
 double stat_quantile(const double *x, size_t n, double q)
 {
-	struct err ignored; /* out of memory: NAN */
-	double *sorted = n ? mem_alloc(n, sizeof(*x), &ignored) : NULL, v = NAN;
+	const double at = n ? q * (double)(n - 1) : 0, low = floor(at);
+	const size_t i = (size_t)low;
+	double v;
 
-	if (sorted) {
-		memcpy(sorted, x, n * sizeof(*x));
-		qsort(sorted, n, sizeof(*x), by_double_value);
-		v = quantile_of(sorted, n, q);
-	}
-	free(sorted);
-	return v;
+	assert(q >= 0 && q <= 1);
+	if (!n)
+		return NAN;
+	v = smallest_at(x, n, i);
+	return at > low ? v + (at - low) * (smallest_at(x, n, i + 1) - v) : v;
 }
 
 double stat_median(const double *x, size_t n)

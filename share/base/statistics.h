@@ -1,7 +1,7 @@
 /*
  * statistics.h - means, quantiles, slopes and correlation of small samples.
  *
- * Every function returns NAN if there are too few numbers or no memory.
+ * Every function returns NAN if there are too few numbers. None of them allocates memory.
  */
 #ifndef WERKBANK_BASE_STATISTICS_H
 #define WERKBANK_BASE_STATISTICS_H

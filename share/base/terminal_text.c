@@ -1,7 +1,7 @@
 /* terminal_text.c - see terminal_text.h */
 #include "share/base/terminal_text.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,11 +80,19 @@ void terminal_add_text(struct buf *out, const char *text, size_t n, enum termina
 
 /* ---- streams ---- */
 
-/* A stream whose text ends within a character keeps the character's first bytes. */
+enum {
+	GUARDED_BYTES = 4096,		     /* of a text that is written with one call */
+	SHOWN_BYTES = 3 * GUARDED_BYTES + 1, /* U+FFFD has three bytes */
+};
+
+/*
+ * A stream whose text ends within a character keeps the character's first bytes. It allocates no
+ * memory: it also writes the message that there is no more memory.
+ */
 struct guarded_stream {
 	int fd;
-	struct buf text; /* bytes of the last call that wait for the rest of their character */
-	struct buf shown;
+	size_t n; /* bytes at the start of text that wait for the rest of their character */
+	char text[GUARDED_BYTES];
 };
 
 /* Bytes at the end of text, 0 to 3, that begin a character and do not complete it. */
@@ -101,25 +109,33 @@ static size_t incomplete_end(const char *text, size_t n)
 	return 0;
 }
 
+/* Write what s->text holds, up to the last complete character. */
+static int show_text(struct guarded_stream *s)
+{
+	const size_t kept = incomplete_end(s->text, s->n);
+	char room[SHOWN_BYTES];
+	struct buf shown = { .data = room, .cap = sizeof(room) }; /* it never grows */
+
+	terminal_add_text(&shown, s->text, s->n - kept, TERMINAL_LINES);
+	assert(shown.data == room && !shown.failed);
+	memmove(s->text, s->text + s->n - kept, kept);
+	s->n = kept;
+	return file_write_fd(s->fd, room, shown.len);
+}
+
 /* The write function of fopencookie(): returns n, or 0 after a failure. */
 static ssize_t guarded_write(void *cookie, const char *bytes, size_t n)
 {
 	struct guarded_stream *s = cookie;
-	size_t kept;
 
-	buf_add(&s->text, bytes, n);
-	kept = incomplete_end(buf_text(&s->text), s->text.len);
-	buf_clear(&s->shown);
-	terminal_add_text(&s->shown, buf_text(&s->text), s->text.len - kept, TERMINAL_LINES);
-	if (s->text.failed || s->shown.failed) {
-		buf_free(&s->text);
-		buf_free(&s->shown);
-		errno = ENOMEM;
-		return 0;
+	for (size_t at = 0, part; at < n; at += part) {
+		part = MIN(n - at, sizeof(s->text) - s->n);
+		memcpy(s->text + s->n, bytes + at, part);
+		s->n += part;
+		if (show_text(s))
+			return 0;
 	}
-	memmove(s->text.data, s->text.data + s->text.len - kept, kept);
-	buf_truncate(&s->text, kept);
-	return file_write_fd(s->fd, buf_text(&s->shown), s->shown.len) ? 0 : (ssize_t)n;
+	return (ssize_t)n;
 }
 
 static void guard_stream(FILE **stream, struct guarded_stream *s, int buffering)

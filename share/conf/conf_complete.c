@@ -209,7 +209,7 @@ static void bash_command(const struct conf_command *cmd, struct buf *out)
 		else if (choices.len)
 			buf_printf(out, "\t\t%s:%d:*) words='%s' ;;\n", cmd->name, i,
 				   buf_text(&choices));
-		buf_free(&choices);
+		buf_free_part(&choices, out);
 	}
 }
 
@@ -304,7 +304,7 @@ static void zsh_command(const struct conf_command *cmd, struct buf *out)
 			buf_printf(out, " \\\n\t\t'%d:%s:_werkbank_names %s'", i + 1, kind, kind);
 		else if (choices.len)
 			buf_printf(out, " \\\n\t\t'%d:what:(%s)'", i + 1, buf_text(&choices));
-		buf_free(&choices);
+		buf_free_part(&choices, out);
 	}
 	buf_add_str(out, " \\\n\t\t'*:file:_files'\n\t;;\n");
 }
@@ -390,7 +390,7 @@ static void fish_command(const struct conf_command *cmd, struct buf *out)
 			buf_printf(out,
 				   "complete -c werkbank -n '__werkbank_does %s %d' -f -a '%s'\n",
 				   cmd->name, i, buf_text(&choices));
-		buf_free(&choices);
+		buf_free_part(&choices, out);
 	}
 }
 

@@ -127,7 +127,7 @@ static void help_option(const struct conf_option *o, char letter, struct buf *ou
 	conf_usage_of(o, letter, out);
 	conf_describe(o, &text);
 	help_add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
-	buf_free(&text);
+	buf_free_part(&text, out);
 }
 
 /* One group: the common options in the order of commands.def, others in that of options.def. */
@@ -180,7 +180,7 @@ static void help_command(const struct conf_command *cmd, struct buf *out)
 		help_examples(cmd, out);
 	for (int g = 0; g < CONF_N_GROUPS; g++)
 		help_group(cmd, (enum conf_group)g, out);
-	buf_free(&text);
+	buf_free_part(&text, out);
 }
 
 static void help_all(struct buf *out)
@@ -300,14 +300,15 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	/* users never typed the commands between programs, which begin with _ */
 	bool typed = c->command && c->command[0] != '_';
 
-	struct buf text = { 0 };
+	char room[3 * sizeof(e->text) + 1];			 /* U+FFFD has three bytes */
+	struct buf text = { .data = room, .cap = sizeof(room) }; /* it never grows */
 
 	if (code) {
+		*room = 0;
 		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);
 		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "",
-			buf_text(&text));
+			room);
 	}
-	buf_free(&text);
 	if (code == ERR_PERM && c->is_in_sandbox)
 		fprintf(stderr, "note: this command runs in a sandbox, which refuses files that "
 				"its command "

@@ -94,7 +94,7 @@ static void man_explain(const struct conf_option *o, struct buf *out)
 				 "on the command line, and the present name in\nthe environment; "
 				 "a recipe with both is an error.\n");
 	}
-	buf_free(&text);
+	buf_free_part(&text, out);
 }
 
 /* An option of the command line; letter: its short form; 0: none. */
@@ -108,7 +108,7 @@ static void man_option(const struct conf_option *o, char letter, struct buf *out
 	buf_add_str(out, ".TP\n.B ");
 	add_roff(out, usage + strspn(usage, " "));
 	buf_add_char(out, '\n');
-	buf_free(&text);
+	buf_free_part(&text, out);
 	man_explain(o, out);
 }
 
@@ -199,7 +199,7 @@ static void man_command(const struct conf_command *cmd, struct buf *out)
 		}
 	if (n)
 		buf_add_str(out, ".\n");
-	buf_free(&text);
+	buf_free_part(&text, out);
 }
 
 static void man_all(struct buf *out)
@@ -332,7 +332,7 @@ static void man_examples(const struct conf_command *cmd, struct buf *out)
 		conf_sentence(x->text, &text);
 		add_roff(out, buf_text(&text));
 		buf_add_char(out, '\n');
-		buf_free(&text);
+		buf_free_part(&text, out);
 	}
 }
 
@@ -347,7 +347,7 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 	conf_sentence(cmd->help, &text);
 	add_roff(out, buf_text(&text));
 	buf_add_char(out, '\n');
-	buf_free(&text);
+	buf_free_part(&text, out);
 	if (*cmd->sections)
 		buf_add_str(out,
 			    ".PP\nThe value of an option comes from the command line, else from "

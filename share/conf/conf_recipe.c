@@ -550,7 +550,7 @@ static void recipe_add_line(const struct conf *c, const struct conf_option *o, s
 		buf_printf(out, "%*s # %s\n", width < 32 ? (int)(32 - width) : 0, "",
 			   conf_origin(c, o->name));
 	}
-	buf_free(&value);
+	buf_free_part(&value, out);
 }
 
 void conf_write_recipe(const struct conf *c, struct buf *out)

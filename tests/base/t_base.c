@@ -36,6 +36,10 @@ TEST(err_codes_and_text)
 	check_int(err_set_errno(&e, ERR_NOINPUT, "f"), ERR_IO);
 	errno = EACCES;
 	check_int(err_set_errno(&e, ERR_NOINPUT, "f"), ERR_PERM);
+	errno = EMFILE; /* the file is there */
+	check_int(err_set_errno(&e, ERR_NOINPUT, "f"), ERR_NOMEM);
+	check(err_is_of_input(ERR_NOINPUT) && err_is_of_input(ERR_DATA));
+	check(!err_is_of_input(ERR_NOMEM) && !err_is_of_input(ERR_PERM) && !err_is_of_input(0));
 }
 
 TEST(mem_sizes_are_checked)
@@ -80,6 +84,22 @@ TEST(buf_grows_and_gives_away)
 	check(b.data == NULL && b.len == 0);
 	free(text);
 	buf_free(&b);
+}
+
+TEST(buf_part_fails_with_the_whole)
+{
+	struct buf whole = { 0 }, part = { 0 };
+	struct err e = { 0 };
+
+	buf_add_str(&part, "a");
+	buf_add_str(&whole, buf_text(&part));
+	buf_free_part(&part, &whole);
+	check(!part.data && !buf_check(&whole, &e));
+	part.failed = true; /* as after an addition without memory */
+	buf_free_part(&part, &whole);
+	check(!part.failed);
+	check_int(buf_check(&whole, &e), ERR_NOMEM);
+	buf_free(&whole);
 }
 
 TEST(utf8_well_formed_only)

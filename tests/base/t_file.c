@@ -4,12 +4,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/journal.h"
+#include "share/base/json.h"
 #include "share/base/lines.h"
 
 #include "tests/test.h"
@@ -273,6 +276,31 @@ TEST(file_reads_regular_files_only)
 }
 
 /* A pipe that the user made for this process, as <(command) of a shell does. */
+TEST(json_optional_file)
+{
+	struct json *root = (void *)1;
+	struct err e = { 0 };
+	struct rlimit before;
+
+	check_int(json_read_optional(&root, file_at("missing.json"), 100, &e), 0);
+	check(!root);
+	check(!file_write_all(file_at("one.json"), "{\"v\":7}", 7, &e));
+	check_int(json_read_optional(&root, file_at("one.json"), 100, &e), 0);
+	check_int(json_integer(json_get(root, "v"), 0), 7);
+	json_free(root);
+	check_int(json_read_optional(&root, file_at("one.json"), 3, &e), 0); /* too large */
+	check(!root);
+	check(!file_write_all(file_at("half.json"), "{\"v\":", 5, &e));
+	check_int(json_read_optional(&root, file_at("half.json"), 100, &e), 0);
+	check(!root);
+	/* no descriptor is free: this does not mean that the file is missing */
+	check(!getrlimit(RLIMIT_NOFILE, &before));
+	check(!setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, before.rlim_max }));
+	check_int(json_read_optional(&root, file_at("one.json"), 100, &e), ERR_NOMEM);
+	check(!root && strstr(e.text, "one.json"));
+	check(!setrlimit(RLIMIT_NOFILE, &before));
+}
+
 TEST(file_reads_own_streams)
 {
 	struct buf b = { 0 };

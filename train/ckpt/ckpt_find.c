@@ -85,18 +85,14 @@ int64_t ckpt_link_step(const char *run_folder, const char *link)
 	return step_of_name(target);
 }
 
-/* Not of this machine's memory or permissions, which says nothing about the files. */
-static bool is_damage(int code)
-{
-	return code == ERR_DATA || code == ERR_IO;
-}
-
 /*
  * The newest intact checkpoint, as ckpt_find_last(). The first *n_damaged of *steps (owned by the
- * caller) are newer and damaged; damage gets a line for each.
+ * caller) are newer and damaged; damage gets a line for each. skips_unreadable: a file that the
+ * disk cannot read is damage, too. Lack of memory or permissions is none: it says nothing about
+ * the files.
  */
-static char *find_intact(const char *run_folder, int64_t **steps, size_t *n_damaged,
-			 struct buf *damage, struct err *e)
+static char *find_intact(const char *run_folder, bool skips_unreadable, int64_t **steps,
+			 size_t *n_damaged, struct buf *damage, struct err *e)
 {
 	struct ckpt_state state;
 	struct err first = { 0 }, found = { 0 };
@@ -113,7 +109,7 @@ static char *find_intact(const char *run_folder, int64_t **steps, size_t *n_dama
 		if (!folder || !ckpt_read_state(folder, true, &state, &found))
 			return folder;
 		free(folder);
-		if (!is_damage(found.code)) {
+		if (found.code != ERR_DATA && (found.code != ERR_IO || !skips_unreadable)) {
 			*e = found;
 			return NULL;
 		}
@@ -133,7 +129,7 @@ char *ckpt_find_last(const char *run_folder, struct err *e)
 	struct buf damage = { 0 };
 	int64_t *steps = NULL;
 	size_t n_damaged;
-	char *folder = find_intact(run_folder, &steps, &n_damaged, &damage, e);
+	char *folder = find_intact(run_folder, false, &steps, &n_damaged, &damage, e);
 
 	buf_free(&damage);
 	free(steps);
@@ -207,7 +203,7 @@ char *ckpt_take_last(const char *run_folder, struct buf *damage, struct err *e)
 {
 	int64_t *steps = NULL;
 	size_t n_damaged;
-	char *folder = find_intact(run_folder, &steps, &n_damaged, damage, e);
+	char *folder = find_intact(run_folder, true, &steps, &n_damaged, damage, e);
 	int rc = 0;
 
 	for (size_t i = 0; folder && !rc && i < n_damaged; i++)

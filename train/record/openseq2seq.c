@@ -359,7 +359,7 @@ static void put_note(struct json_writer *w, const struct openseq2seq *s, double 
 	json_put_str(w, "level", "info");
 	json_put_str(w, "text", buf_text(&text));
 	log_end_record(w);
-	buf_free(&text);
+	buf_free_part(&text, w->out);
 }
 
 /* Seconds between the entry before and this one. *before: in and out, step of the last TRAIN. */

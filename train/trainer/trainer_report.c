@@ -80,7 +80,7 @@ static void put_options(struct json_writer *w, const struct conf *c)
 		json_put_str(w, names[i], buf_text(&value));
 	}
 	json_close(w, '}');
-	buf_free(&value);
+	buf_free_part(&value, w->out);
 }
 
 /* Threads of matrix products on this rank. */

@@ -19,24 +19,21 @@ static void report_learning_warnings(struct trainer *t, const struct learning_wa
 /* ---- the recipe ---------------------------------------------------------- */
 
 /* What prep counted, from the manifest of the corpus; without one it stays unknown. */
-static void read_manifest_facts(const struct trainer *t, struct recipe_facts *f)
+static int read_manifest_facts(const struct trainer *t, struct recipe_facts *f, struct err *e)
 {
-	struct err ignored;
-	struct buf text = { 0 };
 	struct json *m = NULL;
-	char *path = file_path(&ignored, "%s/manifest.json", t->corpus);
+	char *path = file_path(e, "%s/manifest.json", t->corpus);
+	int rc = path ? json_read_optional(&m, path, MANIFEST_MAX, e) : e->code;
 
-	if (path && !file_read_all(path, MANIFEST_MAX, &text, &ignored))
-		m = json_parse(buf_text(&text), text.len, &ignored);
 	f->dev_pairs = json_number(json_get(json_get(m, "pairs"), "dev"), NAN);
 	f->dev_in_train = json_number(json_get(json_get(m, "held_out_in_train"), "dev"), NAN);
 	json_free(m);
-	buf_free(&text);
 	free(path);
+	return rc;
 }
 
 /* An attempt does not repeat the warnings of earlier ones. */
-static void warn_of_recipe(struct trainer *t, const char *journal)
+static int warn_of_recipe(struct trainer *t, const char *journal, struct err *e)
 {
 	struct learning_warning due[RECIPE_CHECKS];
 	struct recipe_facts f = {
@@ -46,10 +43,12 @@ static void warn_of_recipe(struct trainer *t, const char *journal)
 		.target_tokens = (double)(shard_target_tokens(t->shard) + shard_pairs(t->shard)),
 	};
 
-	read_manifest_facts(t, &f);
+	if (read_manifest_facts(t, &f, e))
+		return e->code;
 	t->progress.lacks_dev_set = f.dev_pairs == 0;
 	report_learning_warnings(t, due,
 				 recipe_check_drop_told(due, recipe_check(&f, due), journal));
+	return 0;
 }
 
 /* ---- training ------------------------------------------------------------ */
@@ -63,9 +62,7 @@ static int open_first_watch(struct trainer *t, struct err *e)
 	learning_watch_begin(w, t->state.shape.vocabulary, t->state.shape.d_model,
 			     (double)t->conf->warmup);
 	journal = file_path(e, "%s/journal.jsonl", t->folder);
-	rc = journal ? 0 : e->code;
-	if (!rc)
-		warn_of_recipe(t, journal);
+	rc = journal ? warn_of_recipe(t, journal, e) : e->code;
 	if (!rc && t->state.step > 0)
 		rc = learning_watch_resume(w, journal, t->state.step, e);
 	free(journal);

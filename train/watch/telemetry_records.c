@@ -225,7 +225,7 @@ static void put_fitting_gpus(struct json_writer *w, const struct telemetry_row *
 
 		put_gpus(&trial, row, detail);
 		n = text.len;
-		buf_free(&text);
+		buf_free_part(&text, w->out);
 		if (n <= GPUS_BYTES)
 			break;
 	}

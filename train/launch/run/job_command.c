@@ -54,10 +54,10 @@ static int add_job_options(const struct job *j, struct command_line *line, struc
 		for (size_t k = 0; k < option.len && option.data[k] != '='; k++)
 			if (option.data[k] == '_')
 				option.data[k] = '-';
+		buf_free_part(&value, &option);
 		rc = buf_check(&option, e);
 		if (!rc)
 			rc = command_line_add(line, option.data, e);
-		buf_free(&value);
 		buf_free(&option);
 	}
 	return rc;

@@ -85,21 +85,17 @@ static int lock_rundir(struct rundir *r, struct err *e)
 	return rc ? rc : rundir_write_lock_pid(r, e);
 }
 
-static int64_t read_last_attempt(const struct rundir *r)
+/* Set the number of this attempt. Without a state, or with a damaged one, attempts count from 1. */
+static int count_attempt(struct rundir *r, struct err *e)
 {
-	struct err ignored; /* no readable state: count attempts from 0 */
-	char *path = rundir_file_path(r, "state.json", &ignored);
-	struct buf text = { 0 };
+	char *path = rundir_file_path(r, "state.json", e);
 	struct json *root = NULL;
-	int64_t attempt;
+	int rc = path ? json_read_optional(&root, path, STATE_MAX_BYTES, e) : e->code;
 
-	if (path && !file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
-	attempt = json_integer(json_get(root, "attempt"), 0);
+	r->attempt = json_integer(json_get(root, "attempt"), 0) + 1;
 	json_free(root);
-	buf_free(&text);
 	free(path);
-	return attempt;
+	return rc;
 }
 
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
@@ -115,7 +111,7 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 		rc = lock_rundir(r, e);
 	if (!rc) {
 		file_remove_leftovers(r->path);
-		r->attempt = read_last_attempt(r) + 1;
+		rc = count_attempt(r, e);
 	}
 	return rc;
 }
