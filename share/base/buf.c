@@ -69,6 +69,13 @@ void buf_clear(struct buf *b)
 	buf_truncate(b, 0);
 }
 
+void buf_restart(struct buf *b)
+{
+	if (b->failed)
+		buf_free(b);
+	buf_clear(b);
+}
+
 void buf_truncate(struct buf *b, size_t len)
 {
 	if (b->data && len <= b->len) {

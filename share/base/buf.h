@@ -32,6 +32,9 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Forget the contents, keep the memory. */
 void buf_clear(struct buf *b);
 
+/* Begin a text that has nothing to do with the one before: forget a failed addition, too. */
+void buf_restart(struct buf *b);
+
 /* Cut to at most len bytes. */
 void buf_truncate(struct buf *b, size_t len);
 

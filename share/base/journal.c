@@ -63,10 +63,8 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 {
 	struct json_writer *w = &j->writer;
 
-	assert(*kind);	    /* a reader skips records without a kind */
-	if (j->line.failed) /* of a record for which there was no memory */
-		buf_free(&j->line);
-	buf_clear(&j->line);
+	assert(*kind);	       /* a reader skips records without a kind */
+	buf_restart(&j->line); /* there may have been no memory for the record before */
 	*w = (struct json_writer){ .out = &j->line };
 	json_open(w, '{');
 	json_put_int(w, "v", 1);

@@ -110,7 +110,7 @@ static size_t incomplete_end(const char *text, size_t n)
 }
 
 /* Write what s->text holds, up to the last complete character. */
-static int show_text(struct guarded_stream *s)
+static int show_guarded_text(struct guarded_stream *s)
 {
 	const size_t kept = incomplete_end(s->text, s->n);
 	char room[SHOWN_BYTES];
@@ -132,7 +132,7 @@ static ssize_t guarded_write(void *cookie, const char *bytes, size_t n)
 		part = MIN(n - at, sizeof(s->text) - s->n);
 		memcpy(s->text + s->n, bytes + at, part);
 		s->n += part;
-		if (show_text(s))
+		if (show_guarded_text(s))
 			return 0;
 	}
 	return (ssize_t)n;

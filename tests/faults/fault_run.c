@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "share/base/proc.h"
 #include "tests/faults/fault_page.h"
 
 static const char *const call_names[] = {
@@ -192,16 +193,11 @@ static void kill_rest(pid_t group, int *raw, bool *has_ended)
 	for (int i = 0; i < 500 && reap(group, raw, has_ended); i++) {
 		FILE *f;
 
-		if (group > 1)
-			kill(-group, SIGKILL);
+		proc_signal_group(group, SIGKILL);
 		snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
 		f = fopen(path, "r");
-		while (f && fscanf(f, "%31s", line) == 1) {
-			const long pid = strtol(line, NULL, 10);
-
-			if (pid > 1)
-				kill((pid_t)pid, SIGKILL);
-		}
+		while (f && fscanf(f, "%31s", line) == 1)
+			proc_signal((pid_t)strtol(line, NULL, 10), SIGKILL);
 		if (f)
 			fclose(f);
 		pause_ms(10);

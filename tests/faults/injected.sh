@@ -8,7 +8,7 @@
 #
 #	SEED	of the sample; printed (long: the time, else 1)
 #	FULL	every n up to this one is tried (long: 300, else 0)
-#	SAMPLE	random n beyond FULL for each call and error (long: 60, else 2)
+#	SAMPLE	random n beyond FULL for each call and error (long: 60, else 1)
 #	CALLS	only these kinds of calls
 #	ERRORS	only these errors
 #	KEEP	a file that gets all findings with what the command said
@@ -37,7 +37,7 @@ wb=$top/werkbank
 if [ -n "$long" ]; then
 	seed=${SEED:-$(date +%s)} full=${FULL:-300} sample=${SAMPLE:-60}
 else
-	seed=${SEED:-1} full=${FULL:-0} sample=${SAMPLE:-2}
+	seed=${SEED:-1} full=${FULL:-0} sample=${SAMPLE:-1}
 fi
 keep=${KEEP:-$tmp/findings}
 : >"$keep"
@@ -131,7 +131,7 @@ words() {
 	template=$tmp/ready
 	case $1 in
 	prep) template=$tmp/base words='prep -C w tiny.ini --from from --threads 1' ;;
-	train) template=$tmp/trainable words='train -C w --run t tiny.ini' ;;
+	train) template=$tmp/trainable words='train -C w --run t --restarts 0 tiny.ini' ;;
 	fetch) template=$tmp/base words='fetch -C w ./web.manifest --retry-wait 0.01 --tries 2' ;;
 	eval) words='eval -C w --run r --set test --backend cpu --threads 1' ;;
 	translate) words='translate -C w --run r --backend cpu --threads 1 -o out.txt in' ;;
@@ -155,6 +155,8 @@ listing() {
 	find w/runs/t/checkpoints/20 -type f ! -name '*.json' ! -name SHA256SUMS -exec sha256sum {} +
 }
 list() { (cd "$tmp/case" && listing 2>/dev/null | LC_ALL=C sort) >"$1"; grep -v 'tokens/s' "$tmp/out" >"$1.out"; }
+
+status=0 signal=0 hung=0 left=0 place='' subject='' # of the last run
 
 # run OPTION... : one run of the command in the case; sets status, signal, hung, left, faults, place, subject
 run() {

@@ -6,6 +6,7 @@ TESTS += %D%/injected.sh
 
 check_PROGRAMS += tests/fault_run tests/fault_shim.so
 tests_fault_run_SOURCES = %D%/fault_run.c %D%/fault_page.h
+tests_fault_run_LDADD = $(base_libs)
 tests_fault_shim_so_SOURCES = %D%/fault_shim.c %D%/fault_page.h
 tests_fault_shim_so_CFLAGS = -std=gnu11 -fPIC $(WARN_FLAGS)
 tests_fault_shim_so_LDFLAGS = -shared

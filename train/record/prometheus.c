@@ -166,7 +166,7 @@ static struct label_set *find_label_set(struct prometheus *p, enum group group, 
 
 static struct buf *begin_key(struct prometheus *p, enum group group)
 {
-	buf_clear(&p->key);
+	buf_restart(&p->key);
 	buf_printf(&p->key, "%d{%s", (int)group, p->run);
 	return &p->key;
 }

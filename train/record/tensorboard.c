@@ -50,29 +50,26 @@ static void add_masked_crc(struct buf *b, const void *bytes, size_t n)
 	proto_put_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
 }
 
-/* Append t->event with one write; after a failure (full disk) cut the file to whole events. */
+/* Append t->event; after a failure (full disk) cut the file to whole events. */
 static int put_event(struct tensorboard *t, struct err *e)
 {
 	struct buf *r = &t->record;
-	ssize_t n;
 
-	buf_clear(r);
+	buf_restart(r);
 	proto_put_le(r, t->event.len, 8);
 	add_masked_crc(r, r->data, r->len);
 	buf_add(r, t->event.data, t->event.len);
 	add_masked_crc(r, t->event.data, t->event.len);
 	if (buf_check(&t->event, e) || buf_check(r, e))
 		return e->code;
-	do
-		n = write(t->fd, r->data, r->len);
-	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)r->len) {
-		t->size += n;
+	if (!file_write_fd(t->fd, r->data, r->len)) {
+		t->size += (int64_t)r->len;
 		return 0;
 	}
-	if (n >= 0)
-		errno = ftruncate(t->fd, t->size) ? errno : ENOSPC;
-	return err_set_errno(e, ERR_IO, "%s: cannot write the file", t->path);
+	err_set_errno(e, ERR_IO, "%s: cannot write the file", t->path);
+	if (ftruncate(t->fd, t->size))
+		return e->code; /* readers stop at the incomplete event */
+	return e->code;
 }
 
 /* ---- events ------------------------------------------------------------ */
@@ -94,7 +91,7 @@ enum { STRUCT_NUMBER = 2, STRUCT_STRING };
 
 static void begin_event(struct tensorboard *t, double wall, int64_t step)
 {
-	buf_clear(&t->event);
+	buf_restart(&t->event);
 	proto_put_double(&t->event, EVENT_WALL, wall);
 	if (step > 0)
 		proto_put_varint(&t->event, EVENT_STEP, (uint64_t)step);

@@ -211,7 +211,7 @@ static int append_request_line(const char *path, const char *line, bool *there, 
 	struct stat ours, now;
 	int fd, rc = file_open_in_place(&fd, path, O_WRONLY | O_APPEND, e);
 
-	if (!rc && write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+	if (!rc && file_write_fd(fd, line, strlen(line)))
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write to this file", path);
 	*there = !rc && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
 	if (fd >= 0)

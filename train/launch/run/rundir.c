@@ -56,7 +56,8 @@ int rundir_write_lock_pid(struct rundir *r, struct err *e)
 	int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 
 	assert(r->lock >= 0);
-	if (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n)
+	if (ftruncate(r->lock, 0) || lseek(r->lock, 0, SEEK_SET) ||
+	    file_write_fd(r->lock, pid, (size_t)n))
 		return err_set_errno(e, ERR_IO, "%s/lock: cannot write to this file", r->path);
 	return 0;
 }

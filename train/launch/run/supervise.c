@@ -194,15 +194,15 @@ static void write_progress_file(struct supervisor *s)
 	if (n)
 		memcpy(text, buf_text(&s->line), n);
 	text[sizeof(text) - 1] = '\n';
-	if (pwrite(s->progress, text, sizeof(text), 0) < 0)
-		return; /* full disk: followers see an old line */
+	if (lseek(s->progress, 0, SEEK_SET) == 0)
+		(void)file_write_fd(s->progress, text, sizeof(text));
 }
 
 static void end_console_line(struct supervisor *s)
 {
 	buf_add_char(&s->line, '\n');
 	file_write_fd(s->console, buf_text(&s->line), s->line.len);
-	buf_clear(&s->line);
+	buf_restart(&s->line);
 	s->logged = clock_mono_s();
 }
 
@@ -211,7 +211,7 @@ static void restart_console_line(struct supervisor *s)
 {
 	if (s->line.len && clock_mono_s() - s->logged >= LOG_REDRAWN_S)
 		end_console_line(s);
-	buf_clear(&s->line);
+	buf_restart(&s->line);
 }
 
 /*
