@@ -200,6 +200,15 @@ took=$(($(date +%s) - began))
 grep -q '^hosts: [0-9]* of 5000 asked, 0 answer' "$tmp/out" && grep -q 'of 5000 hosts, from many[0-9]* on, were not asked' "$tmp/out" &&
 	ok "train: 5,000 dead hosts show progress and why" || not_ok "train: 5,000 dead hosts show progress" "$(head -c 300 "$tmp/out")"
 [ ! -e "$tmp/many/runs" ] && ok "train: 5,000 dead hosts leave no run" || not_ok "train: 5,000 dead hosts leave no run" "$(ls "$tmp/many/runs")"
+# ... and with nothing asked before
+began=$(date +%s)
+got=0
+"$wb" train -C "$tmp/many" "$tmp/tiny.ini" --hosts 'many[0001-5000]' --ssh "'$tmp/ssh'" --deadline 6 --no-preflight --network 10.0.0.0/8 \
+	>"$tmp/out" 2>&1 </dev/null || got=$?
+took=$(($(date +%s) - began))
+[ "$took" -le 20 ] && [ $got = 68 ] && grep -q 'the training cannot begin: the name many[0-9]* has no address' "$tmp/out" &&
+	ok "train --no-preflight: 5,000 dead hosts end near the deadline" ||
+	not_ok "train --no-preflight: 5,000 dead hosts" "status $got after $took s: $(tail -n 3 "$tmp/out")"
 rm -f "$tmp/any.sh"
 hosts 0 "check: too few cores" '^warning  cores: b has [0-9]+ cores for 4000 slots.*give it [0-9]+ slots' check a:1,b:4000
 edit b 's/^/Welcome!\n/'
@@ -208,7 +217,7 @@ heal
 
 # ---- clean ----
 # record RUN RANK PID PARENT TAG : write the record of a rank
-mkdir -m 700 "$tmp/runtime"
+mkdir -p -m 700 "$tmp/runtime"
 started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 boot=$(cat /proc/sys/kernel/random/boot_id) space=$(readlink /proc/self/ns/pid)
 record() {

@@ -103,6 +103,8 @@ static int query_hosts_alive(struct roll_call *r, bool *there, struct err *e)
 					    .srun = launcher_is_slurm(r->a->conf),
 					    .deadline_s = roll_call_limit_s(r),
 					    .max_parallel = AT_ONCE,
+					    /* nobody has ever answered: not for hours */
+					    .give_up = !(r->login_s > 0),
 					    .is_cancelled = r->is_cancelled,
 					    .context = r->context };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
