@@ -44,11 +44,17 @@ again() { job=$(slurm_on sbatch --parsable ${partition:+-p "$partition"} -D "$tm
 # reach STEP SECONDS : wait until the run has made so many steps
 reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
 
-# resumed SECONDS : wait until the job is pending again, then start it, without Slurm's delay of two minutes. Slurm sets that delay
-# when the last process of the job is gone, so ask until the job runs.
-resumed() {
-	slurm_until "$job" "$1" PENDING || { not_ok "$run: queued again" "$(tail -n 3 "$tmp/$run.out" | head -c 600)"; return; }
+# queued_again SECONDS : wait until the job is pending again
+queued_again() {
+	slurm_until "$job" "$1" PENDING || { not_ok "$run: queued again" "$(tail -n 3 "$tmp/$run.out" | head -c 600)"; return 1; }
 	ok "$run: queued again after step $(last_step "$run")"
+}
+# resumed SECONDS : the same, then start the job, without Slurm's delay of two minutes. Slurm sets that delay when the last
+# process of the job is gone, so ask until the job runs.
+resumed() {
+	queued_again "$1" && start_now
+}
+start_now() {
 	tries=0
 	until slurm_until "$job" 1 RUNNING COMPLETED 2>/dev/null; do
 		slurm_on scontrol update "JobId=$job" StartTime=now 2>/dev/null
@@ -192,8 +198,9 @@ case_node() {
 	submit node 30 --save-every 2
 	reach $moment 60
 	lab_gone h2
-	resumed 90
+	queued_again 90
 	lab_boot h2 && lab_sshd h2 off && slurm_node_up h2
+	start_now
 	ends 240
 	echo "node: $(redone) steps were computed twice"
 }
