@@ -184,7 +184,8 @@ for backend in cpu cuda; do
 	for words in "--n-best 2 --beam 2" "--precision bf16 --beam 1" "--shortlist model --alignments --beam 2" \
 		"--checkpoint 100,200 --beam 2" "--sample --seed 3" "--n-best 3 --beam 4 --alignments" \
 		"--terms $tmp/terms --beam 2" "--forbid $spoken --beam 2 --n-best 2" "--shortlist model --forbid $spoken --beam 2" \
-		"--shortlist model --sample --top-k 5 --n-best 2" "--shortlist model --terms $tmp/terms --precision int8 --beam 2"; do
+		"--shortlist model --sample --top-k 5 --n-best 2" "--shortlist model --terms $tmp/terms --precision int8 --beam 2" \
+		"--shortlist model --precision bf16 --beam 2" "--precision bf16 --n-best 2 --beam 10"; do
 		echo "translate $words"
 		# shellcheck disable=SC2086 # words
 		"$sim-eval" translate -q -C "$w" --run taught --backend $backend --threads 1 --checkpoint 200 $words "$tmp/text" 2>&1
