@@ -137,23 +137,37 @@ static double time_product(struct products_bench *b, int way, const struct step_
 	return best;
 }
 
+/* us[OWN] 0: not measured. */
 static void print_product(const struct products_bench *b, const struct step_product *p,
 			  int64_t rows, const double us[N_WAYS])
 {
 	const double mb = (double)(p->outputs * p->inner) * sizeof(uint16_t) / 1e6,
 		     flops = 2.0 * (double)(rows * p->outputs * p->inner);
+	char own[32];
 
+	snprintf(own, sizeof(own), us[OWN] > 0 ? "%.2f" : b->json ? "null" : "-", us[OWN]);
 	if (b->json)
 		printf("{\"product\":\"%s\",\"rows\":%lld,\"outputs\":%lld,\"inner\":%lld,"
-		       "\"own_us\":%.2f,\"cublaslt_us\":%.2f,\"weight_mb\":%.2f,\"mflop\":%.1f}\n",
-		       p->name, (long long)rows, (long long)p->outputs, (long long)p->inner,
-		       us[OWN], us[LIBRARY], mb, flops / 1e6);
+		       "\"own_us\":%s,\"cublaslt_us\":%.2f,\"weight_mb\":%.2f,\"mflop\":%.1f}\n",
+		       p->name, (long long)rows, (long long)p->outputs, (long long)p->inner, own,
+		       us[LIBRARY], mb, flops / 1e6);
 	else
-		printf("%4lld rows, %-12s %8.2f us own, %8.2f us cuBLASLt (%.0f GB/s, %.1f "
+		printf("%4lld rows, %-13s %8s us own, %8.2f us cuBLASLt (%.0f GB/s, %.1f "
 		       "TFLOP/s)\n",
-		       (long long)rows, p->name, us[OWN], us[LIBRARY],
-		       mb / MIN(us[OWN] > 0 ? us[OWN] : 1e9, us[LIBRARY]) * 1000,
+		       (long long)rows, p->name, own, us[LIBRARY], mb / us[LIBRARY] * 1000,
 		       flops / us[LIBRARY] / 1e6);
+}
+
+static void print_step(bool json, int64_t rows, const double us[N_WAYS])
+{
+	if (rows > OWN_ROWS)
+		printf(json ? "{\"step_rows\":%lld,\"own_us\":null,\"cublaslt_us\":%.1f}\n"
+			    : "%4lld rows, a step: %.1f us cuBLASLt\n",
+		       (long long)rows, us[LIBRARY]);
+	else
+		printf(json ? "{\"step_rows\":%lld,\"own_us\":%.1f,\"cublaslt_us\":%.1f}\n"
+			    : "%4lld rows, a step: %.1f us own, %.1f us cuBLASLt\n",
+		       (long long)rows, us[OWN], us[LIBRARY]);
 }
 
 /* All products of a step with so many rows: *total gets their microseconds, way by way. */
@@ -185,7 +199,7 @@ int bench_products(const struct model_shape *shape, const struct ops *ops, bool 
 		{ "output", shape->vocabulary, d, 1, DTYPE_BF16, false },
 	};
 	struct products_bench b = { .ops = ops, .json = json };
-	int64_t best = 0;
+	int64_t best = -1; /* as in --few-rows: always cuBLASLt */
 	int rc;
 
 	if (!ops->graph_begin)
@@ -201,15 +215,10 @@ int bench_products(const struct model_shape *shape, const struct ops *ops, bool 
 			break;
 		if (rows <= OWN_ROWS && total[OWN] <= total[LIBRARY])
 			best = rows;
-		printf(json ? "{\"products_of_step\":true,\"rows\":%lld,\"own_us\":%.1f,"
-			      "\"cublaslt_us\":%.1f}\n"
-			    : "%4lld rows, a step: %.1f us own, %.1f us cuBLASLt\n",
-		       (long long)rows, total[OWN], total[LIBRARY]);
+		print_step(json, rows, total);
 	}
 	if (!rc)
-		printf(json ? "{\"best_few_rows\":%lld}\n"
-			    : "the own kernel is faster up to %lld rows: CUDA_FEW_ROWS, or "
-			      "--few-rows here\n",
+		printf(json ? "{\"best_few_rows\":%lld}\n" : "best limit: --few-rows %lld\n",
 		       (long long)best);
 	close_bench(&b);
 	return rc;
