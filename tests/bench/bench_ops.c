@@ -2,7 +2,7 @@
  * bench_ops.c - how fast the kernels are in training and decoding, and how near the roof.
  *
  *	tests/bench_ops [WORD]... [--size tiny|base|big] [--backend cpu|cuda] [--precision fp32|bf16|int8]
- *			[--tokens 4096] [--beam 4] [--batch 32] [--length 25] [--threads 0]
+ *			[--vocabulary 32768] [--tokens 4096] [--beam 4] [--batch 32] [--length 25] [--threads 0]
  *			[--repeats 15] [--calls N] [--roof 8192] [--only training|decoding] [--json]
  *
  * It trains a step as bench_train does and decodes a batch as bench_decode does. op_times.h times
@@ -33,7 +33,7 @@
 
 struct bench {
 	const char *size, *backend, *precision, *only;
-	int64_t tokens, beam, sentences, length, threads, repeats, calls, roof_side;
+	int64_t vocabulary, tokens, beam, sentences, length, threads, repeats, calls, roof_side;
 	bool json;
 	char **words;
 	int n_words;
@@ -126,6 +126,7 @@ static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 			       .dropout = 0.1f,
 			       .rate = 1e-4,
 			       .graphs = true };
+	const int32_t vocabulary = (int32_t)b->vocabulary;
 	struct rig r = { 0 };
 	struct conf conf;
 	struct model_sums sums;
@@ -137,10 +138,10 @@ static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 		return rc;
 	if (!(rc = conf_set(&conf, "size", b->size, "command line", e))) {
 		conf_apply_size(&conf);
-		rc = model_shape_from_conf(&how.shape, &conf, 32768, 32768, e);
+		rc = model_shape_from_conf(&how.shape, &conf, vocabulary, vocabulary, e);
 	}
 	if (!rc)
-		rc = rig_make_shard(path, 32768, MADE_UP, e);
+		rc = rig_make_shard(path, vocabulary, MADE_UP, e);
 	if (!rc)
 		rc = (how.shard = shard = shard_open(path, e)) ? 0 : e->code;
 	if (!rc && !(rc = rig_open(&r, &how, e)) && !(rc = rig_step(&r, 0, &sums, e))) {
@@ -162,6 +163,7 @@ static int decode_batch(const struct bench *b, struct op_times *t, struct err *e
 	struct decode_rig r = { .ops = op_times_ops(t),
 				.size = b->size,
 				.precision = b->precision,
+				.vocabulary = b->vocabulary,
 				.beam = b->beam,
 				.sentences = b->sentences,
 				.length = b->length,
@@ -237,6 +239,7 @@ int main(int argc, char **argv)
 			   .backend = "cpu",
 			   .precision = "bf16",
 			   .only = "",
+			   .vocabulary = 32768,
 			   .tokens = 4096,
 			   .beam = 4,
 			   .sentences = 32,
@@ -249,6 +252,7 @@ int main(int argc, char **argv)
 		{ "backend", &b.backend, NULL, NULL, "cpu or cuda" },
 		{ "precision", &b.precision, NULL, NULL, "fp32, bf16 or int8" },
 		{ "only", &b.only, NULL, NULL, "training or decoding" },
+		{ "vocabulary", NULL, &b.vocabulary, NULL, "entries, 64 to 10^6, a multiple of 8" },
 		{ "tokens", NULL, &b.tokens, NULL, "of a batch in training, 256 to 2^20" },
 		{ "beam", NULL, &b.beam, NULL, "of decoding" },
 		{ "batch", NULL, &b.sentences, NULL, "sentences decoded at a time, 1 to 4096" },
@@ -267,6 +271,7 @@ int main(int argc, char **argv)
 	b.n_words = argc - 1;
 	b.repeats = MAX(1, MIN(b.repeats, OP_TIMES_MAX));
 	b.tokens = MAX(256, MIN(b.tokens, 1 << 20));
+	b.vocabulary = MAX(64, MIN(b.vocabulary, 1000000)) / 8 * 8;
 	b.sentences = MAX(1, MIN(b.sentences, 4096));
 	b.length = MAX(1, MIN(b.length, 4096));
 	b.beam = MAX(1, MIN(b.beam, DECODE_MAX_BEAM));

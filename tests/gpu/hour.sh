@@ -10,7 +10,7 @@
 #	        agree     every op against its definition; training and translations beside the CPU's; the same bits again
 #	        base      training base, 25,000 tokens a batch: with and without graphs, PyTorch eager and compiled, ours again
 #	        kernels   every op at the shapes of training and of decoding: time, rates, share of the roof
-#	second  decode    translation with base: beams, batches, number formats, without graphs
+#	second  decode    translation with base: beams, batches, number formats, without graphs; its products by both kernels
 #	        resume    40 steps at once and in two halves: the same weights and moments, to the bit
 #	        text      training base on real text for some minutes, and its BLEU
 #	third   sizes     training with 4,096 and 65,536 tokens, and big; PyTorch beside
@@ -29,23 +29,25 @@ PYTHON=${PYTHON:-python3}
 BACKEND=${BACKEND:-cuda}
 export WERKBANK_SHARE=$here/share
 failed=0
+threads=0
+[ "$BACKEND" = cuda ] || threads=1	# a rehearsal, perhaps on a busy machine
 part=none
 deadline=0
 
 # Seconds that each part may take; each of the three calls stays below 540.
-declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=130 [resume]=70 [text]=330 [sizes]=300 [sanitize]=230)
+declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [resume]=70 [text]=300 [sizes]=300 [sanitize]=230)
 declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize")
 
 if [ "${SCALE:-}" = small ]; then
 	size=tiny big=tiny tokens=256 other_tokens="128 512" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
-	length=5 repeats=2 model="d_model = 16
+	length=5 repeats=2 vocabulary=512 model="d_model = 16
 d_ff = 32
 heads = 2
 encoder_layers = 1
 decoder_layers = 1" text_tokens=128
 else
 	size=base big=big tokens=25000 other_tokens="4096 65536" seconds=${SECONDS_EACH:-10} roof=8192 batches="1 32 256"
-	text_minutes=4 length=25 repeats=15 model="size = base" text_tokens=25000
+	text_minutes=3.5 length=25 repeats=15 vocabulary=32768 model="size = base" text_tokens=25000
 fi
 
 # ---- results ---------------------------------------------------------------------------------
@@ -129,6 +131,7 @@ results() {
 	done
 	table decode "Decoding" ms:ms_a_batch precision:format beam:beam batch:sentences graphs:graphs \
 		target_tokens_per_second:target_tokens/s slow_products:slow_products
+	table decode "Products of a decoding step" own_us:own_us rows:rows product:product cublaslt_us:cuBLASLt_us
 	table text "Real text" bleu:BLEU set:set step:step sentences:sentences signature:signature
 	table resume "Resumed" same_bits:same_bits
 	table kernels "Roofs" fp32_gflops:fp32_GFLOP/s bf16_gflops:bf16_GFLOP/s memory_gbs:GB/s
@@ -161,7 +164,7 @@ do_probe() {
 		failed=1 part_failed=1
 	fi
 	try 20 doctor ours werkbank-train doctor -C "$work"
-	try 40 "a few steps" ours bench_train --backend "$BACKEND" --size tiny --tokens 512 --seconds 1 --roof 256 --json
+	try 40 "a few steps" ours bench_train --backend "$BACKEND" --threads "$threads" --size tiny --vocabulary "$vocabulary" --tokens 512 --seconds 1 --roof 256 --json
 }
 
 do_agree() {
@@ -176,13 +179,15 @@ do_agree() {
 
 # training NAME SIZE TOKENS ... : ours
 training() {
-	try 60 "$1" ours bench_train --backend "$BACKEND" --precision bf16 --roof "$roof" --seconds "$seconds" --json --size "$2" --tokens "$3" "${@:4}"
+	try 60 "$1" ours bench_train --backend "$BACKEND" --threads "$threads" --precision bf16 --roof "$roof" --seconds "$seconds" --json --size "$2" --vocabulary "$vocabulary" \
+		--tokens "$3" "${@:4}"
 }
 
 # peer SECONDS NAME SIZE TOKENS ... : PyTorch
 peer() {
 	"$PYTHON" -c 'import torch' 2>/dev/null || { note "\"name\":\"$2\",\"failed\":\"there is no PyTorch: set PYTHON\""; part_failed=1 failed=1; return; }
-	try "$1" "$2" "$PYTHON" "$here/peers/pytorch_train.py" --device "$peer_device" --precision bf16 --seconds "$seconds" --size "$3" --tokens "$4" "${@:5}"
+	try "$1" "$2" "$PYTHON" "$here/peers/pytorch_train.py" --device "$peer_device" --precision bf16 --seconds "$seconds" --size "$3" \
+		--vocabulary "$vocabulary" --tokens "$4" "${@:5}"
 }
 
 do_base() {
@@ -194,7 +199,7 @@ do_base() {
 }
 
 do_kernels() {
-	local common=(--backend "$BACKEND" --roof "$roof" --repeats "$repeats" --json --size "$size")
+	local common=(--backend "$BACKEND" --threads "$threads" --roof "$roof" --repeats "$repeats" --json --size "$size" --vocabulary "$vocabulary")
 	try 60 training ours bench_ops "${common[@]}" --only training --tokens "$tokens"
 	try 40 "decoding, ${batches##* } sentences" ours bench_ops "${common[@]}" --only decoding --length "$length" --batch "${batches##* }"
 	try 30 "decoding, 1 sentence" ours bench_ops "${common[@]}" --only decoding --length "$length" --batch 1
@@ -202,7 +207,8 @@ do_kernels() {
 
 # decoding NAME FORMAT BEAM SENTENCES ...
 decoding() {
-	try 40 "$1" ours bench_decode --backend "$BACKEND" --size "$size" --length "$length" --json --precision "$2" --beam "$3" --batch "$4" "${@:5}"
+	try 40 "$1" ours bench_decode --backend "$BACKEND" --threads "$threads" --size "$size" --vocabulary "$vocabulary" --length "$length" --json \
+		--precision "$2" --beam "$3" --batch "$4" "${@:5}"
 }
 
 do_decode() {
@@ -211,11 +217,12 @@ do_decode() {
 	decoding "fp32" fp32 4 "${batches##* }"
 	decoding "no graphs" bf16 4 "${batches%% *}" --no-graphs
 	decoding "beam 1" bf16 1 "${batches##* }"
+	[ "$BACKEND" != cuda ] || try 40 "products of a step" ours bench_decode --backend cuda --size "$size" --vocabulary "$vocabulary" --products --json
 }
 
 # recipe RUN LINE... : a run of the workspace
 recipe() {
-	mkdir -p "$work/runs/$1" && printf '%s\n' "[data]" "corpus = text" "[model]" "$model" "[train]" "backend = $BACKEND" "precision = bf16" \
+	mkdir -p "$work/runs/$1" && printf '%s\n' "[data]" "corpus = text" "[model]" "$model" "[train]" "backend = $BACKEND" "threads = $threads" "precision = bf16" \
 		"eval_every = 1000000" "samples = 0" "${@:2}" >"$work/runs/$1/recipe.ini"
 }
 
@@ -245,8 +252,8 @@ do_text() {
 	[ -f "$work/corpora/text/test.shard" ] || set=dev
 	drop_dev_set
 	recipe text "batch_tokens = $text_tokens" "steps = 1000000" "warmup = 2000" "save_every = 1000" "max_minutes = $text_minutes"
-	try 280 train ours werkbank-train _rank -C "$work" --run text
-	try 60 score ours werkbank-eval eval -q -C "$work" --run text --set "$set" --backend "$BACKEND" --json
+	try 240 train ours werkbank-train _rank -C "$work" --run text
+	try 60 score ours werkbank-eval eval -q -C "$work" --run text --set "$set" --backend "$BACKEND" --threads "$threads" --json
 }
 
 do_sizes() {

@@ -5,7 +5,7 @@
 #
 # It builds for one chip, without the optional libraries, in $BUILD (gpu-build/), and prepares real text: $WERKBANK_TEST_DATA, else
 # ../shared/data beside the source; without it the built-in corpus. The folder gets the stripped programs (bin), the libraries that
-# they need except glibc (lib), the prepared text (corpora), the PyTorch comparison (peers), and hour.sh. At most 60 MB, glibc 2.34.
+# they need (lib) except glibc, libstdc++ and libgcc, which PyTorch needs too, the prepared text (corpora), the PyTorch comparison (peers), and hour.sh. At most 60 MB, glibc 2.34.
 #
 #	--simulated	programs with the simulated GPU, and the built-in corpus, for a rehearsal without a GPU
 #	NVCC_GENCODE	the chip (-gencode=arch=compute_90,code=sm_90)		JOBS	of make (all cores)
@@ -55,7 +55,7 @@ done
 
 # ---- libraries -------------------------------------------------------------------------------
 for program in "$pack"/bin/*; do ldd "$program"; done | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
-	grep -vE '/(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libutil)[.-]' | while read -r library; do
+	grep -vE '/(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libutil|libstdc\+\+|libgcc_s)[.-]' | while read -r library; do
 	strip -o "$pack/lib/$(basename "$library")" "$library" 2>/dev/null || cp "$library" "$pack/lib/"
 done
 newest=$(for file in "$pack"/bin/* "$pack"/lib/*; do objdump -T "$file"; done | grep -o 'GLIBC_2\.[0-9]*' | cut -d. -f2 | sort -n | tail -n 1)
