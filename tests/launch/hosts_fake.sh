@@ -217,7 +217,7 @@ heal
 
 # ---- clean ----
 # record RUN RANK PID PARENT TAG : write the record of a rank
-mkdir -p -m 700 "$tmp/runtime"
+[ -d "$tmp/runtime" ] || mkdir -m 700 "$tmp/runtime"
 started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 boot=$(cat /proc/sys/kernel/random/boot_id) space=$(readlink /proc/self/ns/pid)
 record() {
