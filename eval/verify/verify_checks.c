@@ -194,10 +194,14 @@ static int check_evaluations(struct verified_folder *v, struct err *e)
 
 static int check_link(struct verified_folder *v, const char *name, struct err *e)
 {
-	const int64_t step = ckpt_link_step(v->folder, name);
-	char *path = file_path(e, "%s/checkpoints/%lld", v->folder, (long long)step), text[1200];
-	int rc = path ? 0 : e->code;
+	char *path, text[1200];
+	int64_t step;
+	int rc = ckpt_link_step(v->folder, name, &step, e);
 
+	if (rc)
+		return rc;
+	path = file_path(e, "%s/checkpoints/%lld", v->folder, (long long)step);
+	rc = path ? 0 : e->code;
 	if (!rc && step >= 0 && !file_is_folder(path)) {
 		snprintf(text, sizeof(text),
 			 "%s/checkpoints/%s leads to step %lld, which is missing", v->folder, name,

@@ -205,14 +205,19 @@ int journal_next(struct journal_reader *r, const struct json **record, struct er
 	for (;;) {
 		size_t n;
 		const char *line = next_pending_line(r, &n);
-		struct err ignored;
+		struct err why = { 0 };
 		int got;
 
 		if (line) {
-			r->record = json_parse_reusing(r->record, line, n, &ignored);
+			r->record = json_parse_reusing(r->record, line, n, &why);
 			if (r->record && json_get(r->record, "kind")) {
 				*record = r->record;
 				return 1;
+			}
+			if (why.code == ERR_NOMEM) {
+				r->start -= n + 1; /* a later call reads the line */
+				*e = why;
+				return why.code;
 			}
 			r->bad_lines++;
 			continue;

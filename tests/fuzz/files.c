@@ -141,7 +141,7 @@ FUZZ(record)
 
 	folder_with(record_path, data, n);
 	p.folder = folder;
-	record = prep_record_read(&p, "read");
+	property(!prep_record_read(&p, "read", &record, &e));
 	prep_record_load_numbers(record, &p.numbers);
 	if (record && !prep_files_add_json(record, &files, &e))
 		for (size_t i = 0; i < files.n; i++) {

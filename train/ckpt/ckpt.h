@@ -173,8 +173,8 @@ void ckpt_list_faults(const char *folder, struct buf *faults, int64_t *n_files);
  */
 int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
 
-/* The step that the link best or last points to; -1: none. */
-int64_t ckpt_link_step(const char *run_folder, const char *link);
+/* Set the step that the link best or last points to; -1: none. */
+int ckpt_link_step(const char *run_folder, const char *link, int64_t *step, struct err *e);
 
 /* Point the link best to the checkpoint of a step. */
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);

@@ -71,18 +71,19 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 	return list_steps(run_folder, step_of_name, steps, n, e);
 }
 
-int64_t ckpt_link_step(const char *run_folder, const char *link)
+int ckpt_link_step(const char *run_folder, const char *link, int64_t *step, struct err *e)
 {
-	struct err ignored;
-	char target[64];
-	char *path = file_path(&ignored, "%s/checkpoints/%s", run_folder, link);
-	ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
+	char target[64] = "";
+	char *path = file_path(e, "%s/checkpoints/%s", run_folder, link);
+	int rc = path ? 0 : e->code;
 
+	/* EINVAL: it is no link */
+	if (path && readlink(path, target, sizeof(target) - 1) < 0 && errno != ENOENT &&
+	    errno != ENOTDIR && errno != EINVAL)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
 	free(path);
-	if (n < 0)
-		return -1;
-	target[n] = 0;
-	return step_of_name(target);
+	*step = step_of_name(target);
+	return rc;
 }
 
 /*
@@ -245,11 +246,14 @@ static void ckpt_set_choices_error(const char *run_folder, const char *wanted, s
 static char *resolve_in_run(const char *run_folder, const char *which, struct err *e)
 {
 	bool link = !strcmp(which, "last") || !strcmp(which, "best");
-	int64_t step = link ? ckpt_link_step(run_folder, which) : step_of_name(which);
+	int64_t step = step_of_name(which);
 	char *folder;
 
-	if (step < 0 && !strcmp(which, "best")) /* no evaluation so far */
-		step = ckpt_link_step(run_folder, "last");
+	if (link && ckpt_link_step(run_folder, which, &step, e))
+		return NULL;
+	/* no evaluation so far */
+	if (step < 0 && !strcmp(which, "best") && ckpt_link_step(run_folder, "last", &step, e))
+		return NULL;
 	if (step >= 0) {
 		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)step);
 		if (!folder || file_exists(folder))

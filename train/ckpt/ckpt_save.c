@@ -301,11 +301,14 @@ int ckpt_set_best(const char *run_folder, int64_t step, struct err *e)
 /* Remove all checkpoints except the newest keep ones and the targets of best and last. */
 static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 {
-	int64_t *steps, best = ckpt_link_step(run_folder, "best"),
-			last = ckpt_link_step(run_folder, "last");
-	size_t n;
-	int rc = ckpt_list(run_folder, &steps, &n, e);
+	int64_t *steps = NULL, best, last;
+	size_t n = 0;
+	int rc = ckpt_link_step(run_folder, "best", &best, e);
 
+	if (!rc)
+		rc = ckpt_link_step(run_folder, "last", &last, e);
+	if (!rc)
+		rc = ckpt_list(run_folder, &steps, &n, e);
 	for (size_t i = (size_t)MAX(keep, 1); !rc && i < n; i++) {
 		char *folder;
 
