@@ -266,6 +266,25 @@ static void store_sums(const struct product *p, const struct pass *pass, const f
 	store_part(p, pass, sums, row, col);
 }
 
+/*
+ * Fetch what a tile will be added to while its sums are computed: the hardware prefetcher does not
+ * follow from row to row.
+ */
+static void prefetch_sums(const struct product *p, const struct pass *pass, int64_t row,
+			  int64_t col)
+{
+	const int64_t n_rows = MIN(p->n_rows, p->out.rows - row);
+	const struct tensor from = tensor_columns(tensor_rows(pass->from, row, n_rows), col, 1);
+	const int64_t size = cpu_is_half(from) ? 2 : 4;
+
+	for (int64_t i = 0; i < n_rows; i++)
+		for (int64_t byte = 0; byte < p->n_cols * size; byte += 64)
+			__builtin_prefetch(
+				(const void *)((uintptr_t)from.data +
+					       (uintptr_t)(i * from.stride * size + byte)),
+				1);
+}
+
 /* A tile that is computed whole into a buffer, which is then stored. */
 static void buffered_tile(const struct product *p, const struct panels *panels, int64_t row,
 			  int64_t col, const struct pass *pass)
@@ -273,6 +292,8 @@ static void buffered_tile(const struct product *p, const struct panels *panels, 
 	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
 
 	assert(p->n_rows * p->n_cols <= TILES_SIDE * TILES_SIDE);
+	if (pass->add)
+		prefetch_sums(p, pass, row, col);
 	p->tile(&(struct tile_output){ .to = sums, .to_stride = p->n_cols }, panels);
 	store_sums(p, pass, sums, row, col);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # mutants.sh - mutation test of the kernels with tiles: do the tests on the simulated tile unit notice small mistakes? Each mutant
-# is one small change in a copy of a source file; TEST(amxsim_…) must fail with it.
+# is one small change in a copy of a source file; amxsim_shapes or amxsim_ops must fail with it.
 #
 #	make check-amx-mutants			all mutants, some minutes; not part of "make check"
 #	make check-amx-mutants ONLY='zero'	mutants with one of these words in their name
@@ -42,14 +42,15 @@ mutant() {
 	# linked before the library, which has the unchanged object
 	if ! eval "$(printf '%s' "$LINK" | sed "s|@OUT@|$tmp/run $tmp/mutant.o|")" >"$tmp/log" 2>&1; then
 		not_ok "$1" "does not link: $(tail -n 1 "$tmp/log")"
-	elif timeout 600 "$tmp/run" amxsim >"$tmp/log" 2>&1; then
+	elif OMP_WAIT_POLICY=passive timeout 600 "$tmp/run" amxsim_shapes >"$tmp/log" 2>&1 &&
+	    OMP_WAIT_POLICY=passive timeout 600 "$tmp/run" amxsim_ops >"$tmp/log" 2>&1; then
 		not_ok "$1" "no test notices it"
 	else
-		ok "$1: $(grep -m 1 -oE 'simulated tiles: .*|(not ok|FAIL)[^:]*' "$tmp/log" | cut -c 1-80)"
+		ok "$1: $(grep -m 1 -E "simulated tiles|FAILED" "$tmp/log" | cut -c 1-100)"
 	fi
 }
 
-if [ -z "${CHECK:-}" ] && ! tests/run amxsim >"$tmp/log" 2>&1; then
+if [ -z "${CHECK:-}" ] && ! OMP_WAIT_POLICY=passive tests/run amxsim_shapes >"$tmp/log" 2>&1; then
 	not_ok "without a mistake" "$(grep -m 1 -i fail "$tmp/log")"
 	tally
 	exit 1
@@ -73,7 +74,7 @@ mutant 'no configuration in top k' cpu_linear.c cpu_linear.c 's/if (b->l.uses_ti
 mutant 'K of odd tiles is read where it lies' cpu_gemm.c cpu_gemm.c 's/p.n_k % (2 \* TILES_STEP) == 0/p.n_k % 2 == 0/'
 mutant 'the second pass reads the first' cpu_gemm.c cpu_gemm.c 's/row \* p->a.outer + pass->k)/row * p->a.outer)/'
 mutant 'a panel beyond the last row is read' cpu_gemm.c cpu_gemm.c 's/(i + 1) \* p->n_rows <= p->out.rows/i * p->n_rows <= p->out.rows/'
-mutant 'pairs turned round' cpu_gemm_pack.h cpu_gemm.c 's/return half ? bf16_join_bits(low, high)/return half ? bf16_join_bits(high, low)/'
+mutant 'pairs turned round' cpu_gemm_pack.h cpu_gemm.c 's/^\treturn half ? bf16_join_bits(low, high)/\treturn half ? bf16_join_bits(high, low)/'
 mutant 'the last odd row of pairs' cpu_gemm_pack.h cpu_gemm.c 's|kk + 1 < n_k, half)|true, half)|'
 mutant 'rows of a packed block' cpu_gemm_pack.h cpu_gemm.c 's/vec_store(to + (i + j) \* pitch + u, square\[j\]);/vec_store(to + (i + j) * (pitch - 16) + u, square[j]);/'
 mutant 'units behind the last one' cpu_gemm_pack.h cpu_gemm.c 's/memset(to + n, 0, (size_t)(end - n)/memset(to + n, 0xFF, (size_t)(end - n)/'

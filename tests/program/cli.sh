@@ -70,7 +70,7 @@ says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
 says 0 'WERKBANK_BAEM is ignored: .* did you mean WERKBANK_BEAM\?' env WERKBANK_BAEM=3 "$wb" status -C "$tmp/none"
 says 0 '' env WERKBANK_BAEM=3 "$wb" status -q -C "$tmp/none"
 if [ -s "$tmp/err" ]; then not_ok "no warning with -q" "$(cat "$tmp/err")"; else ok "no warning with -q"; fi
-for name in $(cd "$srcdir" && grep -rhoE '(getenv|env_seconds)\("WERKBANK_[A-Z_]+"' share data train eval tui | sed 's/.*WERKBANK_//; s/"//' | sort -u); do
+for name in $(cd "$srcdir" && grep -rhoE '(getenv|env_seconds)\("WERKBANK_[A-Z_]+"' share kernels data train eval tui | sed 's/.*WERKBANK_//; s/"//' | sort -u); do
 	option=$(echo "$name" | tr '[:upper:]' '[:lower:]')
 	if grep -q "^VARIABLE(\"$name\"," "$srcdir/share/conf/variables.def" ||
 	    grep -qE "^OPT_[A-Z]+ *\([a-z]+, $option," "$srcdir/share/conf/options.def"; then
