@@ -97,6 +97,9 @@ TILES_TARGET static inline void tiles_end(void)
 #endif
 }
 
+/* gcc 12 does not know that a load of a tile reads memory: all stores before it must be done. */
+#define TILES_STORES_DONE(p) __asm__ volatile("" ::"r"(p) : "memory")
+
 /* Sums += 16 units along K; rows 16 - 31 of a if `two`. */
 #define TILES_MULTIPLY(multiply, a, row_bytes, b, two)                                             \
 	do {                                                                                       \
@@ -123,6 +126,7 @@ TILES_TARGET static inline void tiles_end(void)
 		const bool two = o->n_rows > 16;                                                   \
 		int32_t last[TILES_STEP * TILES_SIDE];                                             \
                                                                                                    \
+		TILES_STORES_DONE(a);                                                              \
 		_tile_zero(0);                                                                     \
 		_tile_zero(1);                                                                     \
 		_tile_zero(2);                                                                     \
@@ -135,6 +139,7 @@ TILES_TARGET static inline void tiles_end(void)
 		if (rest) {                                                                        \
 			memset(last, 0, sizeof(last));                                             \
 			memcpy(last, b, (size_t)rest *TILES_SIDE * sizeof(*last));                 \
+			TILES_STORES_DONE(last);                                                   \
 			TILES_MULTIPLY(multiply, a, row_bytes, last, two);                         \
 		}                                                                                  \
 		_tile_stored(0, sums, 4 * TILES_SIDE);                                             \
