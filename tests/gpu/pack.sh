@@ -32,7 +32,7 @@ cd "$build"
 if [ ! -f config.status ]; then
 	cuda=--with-cuda
 	[ -z "$simulated" ] || cuda=--without-cuda
-	"$here/configure" -q "$cuda" --without-onednn --without-mpi --without-nccl CFLAGS="-O2 -g0" CXXFLAGS="-O2 -g0" \
+	"$here/configure" -q "$cuda" --without-mpi --without-nccl CFLAGS="-O2 -g0" CXXFLAGS="-O2 -g0" \
 		NVCC_GENCODE="${NVCC_GENCODE:--gencode=arch=compute_90,code=sm_90}"
 fi
 grep -q 'HAVE_CUDA 1' config.h || [ -n "$simulated" ] || fail "$build is configured without CUDA"
