@@ -39,7 +39,7 @@ declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [
 declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize")
 
 if [ "${SCALE:-}" = small ]; then
-	size=tiny big=tiny tokens=256 other_tokens="128 512" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
+	size=tiny big=tiny tokens=64 other_tokens="32 128" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
 	length=5 repeats=2 vocabulary=512 model="d_model = 16
 d_ff = 32
 heads = 2
@@ -164,7 +164,7 @@ do_probe() {
 		failed=1 part_failed=1
 	fi
 	try 20 doctor ours werkbank-train doctor -C "$work"
-	try 40 "a few steps" ours bench_train --backend "$BACKEND" --threads "$threads" --size tiny --vocabulary "$vocabulary" --tokens 512 --seconds 1 --roof 256 --json
+	try 40 "a few steps" ours bench_train --backend "$BACKEND" --threads "$threads" --size tiny --vocabulary "$vocabulary" --tokens 64 --seconds 1 --roof 256 --json
 }
 
 do_agree() {
@@ -226,16 +226,12 @@ recipe() {
 		"eval_every = 1000000" "samples = 0" "${@:2}" >"$work/runs/$1/recipe.ini"
 }
 
-# Without a development set a run ends without an evaluation: it would take time, and the test set is evaluated apart.
-drop_dev_set() { [ ! -f "$work/corpora/text/test.shard" ] || rm -f "$work"/corpora/text/dev.*; }
-
 # hashes of a run's weights and moments
 arrays() { grep safetensors "$work/runs/$1/checkpoints/$2/SHA256SUMS"; }
 
 do_resume() {
 	local n=40 half=20 same=no common=("batch_tokens = $text_tokens" "warmup = 10")
 	[ "${SCALE:-}" != small ] || n=4 half=2
-	drop_dev_set
 	recipe whole "${common[@]}" "steps = $n"
 	try 40 whole ours werkbank-train _rank -q -C "$work" --run whole
 	recipe halves "${common[@]}" "steps = $half"
@@ -248,12 +244,9 @@ do_resume() {
 }
 
 do_text() {
-	local set=test
-	[ -f "$work/corpora/text/test.shard" ] || set=dev
-	drop_dev_set
 	recipe text "batch_tokens = $text_tokens" "steps = 1000000" "warmup = 2000" "save_every = 1000" "max_minutes = $text_minutes"
 	try 240 train ours werkbank-train _rank -C "$work" --run text
-	try 60 score ours werkbank-eval eval -q -C "$work" --run text --set "$set" --backend "$BACKEND" --threads "$threads" --json
+	try 60 score ours werkbank-eval eval -q -C "$work" --run text --set test --backend "$BACKEND" --threads "$threads" --json
 }
 
 do_sizes() {
