@@ -109,6 +109,7 @@ one data-dropped-rule '2ctiny<Enter><Tab><Right>'
 one compare-one '5/sec<Enter><Space>ssl'
 one samples-reference '6jd<Left><Left>'
 one samples-search '6/dog<Enter><Tab>'
+one samples-worst '6oj'
 
 # Fetching: an archive with a bar, one that waits.
 cat >w/corpora/wmt/progress.json <<-PROGRESS

@@ -160,8 +160,12 @@ TEST(views_compare_at_every_size)
 
 TEST(views_samples_at_every_size)
 {
-	static const enum action actions[] = { ACTION_END, ACTION_SAMPLES_AGAINST, ACTION_NEXT_PANE,
-					       ACTION_UP, ACTION_NONE };
+	static const enum action actions[] = { ACTION_END,
+					       ACTION_SAMPLES_AGAINST,
+					       ACTION_SAMPLES_ORDER,
+					       ACTION_NEXT_PANE,
+					       ACTION_UP,
+					       ACTION_NONE };
 
 	every_size_of(&view_samples, actions, "");
 }

@@ -223,3 +223,31 @@ TEST(contrast_says_what_differs)
 	check_int(c.n, 0);
 	option_diff_free(&c);
 }
+
+/* Each version has the chrF that "werkbank chrf" gives for this sentence alone. */
+TEST(sample_book_scores_versions)
+{
+	static const char text[] =
+		"{\"kind\":\"sample\",\"step\":10,\"id\":0,\"source\":\"a\",\"reference\":\"Das "
+		"Haus ist alt.\",\"hypothesis\":\"Das Haus ist neu.\"}\n"
+		"{\"kind\":\"sample\",\"step\":20,\"id\":0,\"source\":\"a\",\"reference\":\"Das "
+		"Haus ist alt.\",\"hypothesis\":\"Das Haus ist alt.\"}\n"
+		"{\"kind\":\"sample\",\"step\":20,\"id\":1,\"source\":\"b\",\"hypothesis\":\"x\"}"
+		"\n";
+	struct sample_history *b;
+	struct err e = { 0 };
+	char folder[400];
+
+	put("scores/samples.jsonl", text);
+	snprintf(folder, sizeof(folder), "%s/scores", test_folder());
+	b = sample_history_open(folder, &e);
+	if (!check(b != NULL))
+		return;
+	check_int(sample_history_update(b, 1, &e), 1);
+	check_near(b->sentences[0].versions[0].chrf, 65.610131, 1e-5); /* sacreBLEU's */
+	check_near(sample_score_at(&b->sentences[0], 20), 100, 1e-9);
+	check(isnan(sample_score_at(&b->sentences[0], 15)));
+	check(isnan(sample_score_at(&b->sentences[0], 5)));
+	check(isnan(b->sentences[1].versions[0].chrf)); /* no reference */
+	sample_history_free(b);
+}

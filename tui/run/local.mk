@@ -1,6 +1,6 @@
 # tui/run: data of a workspace and of a run: journal, hosts, samples, logs, checkpoints, corpora.
 # Enter at run_history.h and workspace_index.h.
-# May use: tui/plot, tui/term, data, share.
+# May use: tui/plot, tui/term, data, eval/metrics, share.
 libtui_a_SOURCES += \
 	%D%/checkpoints.c %D%/checkpoints.h %D%/corpus_details.c %D%/corpus_details.h \
 	%D%/fleet.c %D%/fleet.h %D%/fleet_time_split.c %D%/log_lines.c %D%/log_lines.h \

@@ -2,9 +2,11 @@
 #include "tui/run/sample_history.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/journal.h"
@@ -100,6 +102,24 @@ static void drop_every_second_version(struct sample_sentence *s)
 	s->n = kept;
 }
 
+/* chrF of one sentence, as "werkbank chrf" gives it; NaN: no reference, or no memory. */
+static double sentence_chrf(const char *hypothesis, const char *reference)
+{
+	struct score_text hyp = { hypothesis, strlen(hypothesis) };
+	struct score_text ref = { reference, strlen(reference) };
+	struct chrf_score score = { .score = NAN };
+	struct err ignored;
+	struct chrf *c;
+
+	if (!ref.n || !utf8_valid(hyp.text, hyp.n) || !utf8_valid(ref.text, ref.n) ||
+	    !(c = chrf_new(&chrf_defaults, &ignored)))
+		return NAN;
+	if (!chrf_add(c, &hyp, &ref, 1, &ignored))
+		chrf_score(c, &score);
+	chrf_free(c);
+	return score.score;
+}
+
 static int add_sample_record(struct sample_history *b, const struct json *record, struct err *e)
 {
 	int64_t id = json_integer(json_get(record, "id"), -1),
@@ -119,7 +139,8 @@ static int add_sample_record(struct sample_history *b, const struct json *record
 	if (!(text = copy_record_text(record, "hypothesis", e)))
 		return e->code;
 	assert(s->n < SAMPLE_VERSIONS && (!s->n || s->versions[s->n - 1].step < step));
-	s->versions[s->n++] = (struct sample_version){ step, text };
+	s->versions[s->n++] =
+		(struct sample_version){ step, text, sentence_chrf(text, s->reference) };
 	return 0;
 }
 
@@ -137,6 +158,13 @@ int sample_history_update(struct sample_history *b, double budget_s, struct err 
 			return 2;
 	}
 	return got < 0 ? got : changed;
+}
+
+double sample_score_at(const struct sample_sentence *s, int64_t step)
+{
+	int at = sample_version_at(s, step);
+
+	return at >= 0 && s->versions[at].step == step ? s->versions[at].chrf : NAN;
 }
 
 int sample_version_at(const struct sample_sentence *s, int64_t step)

@@ -25,6 +25,7 @@
 struct sample_version {
 	int64_t step;
 	char *hypothesis; /* owned */
+	double chrf;	  /* of this sentence, 0..100; NaN: there is no reference */
 };
 
 struct sample_sentence {
@@ -50,6 +51,9 @@ struct sample_history *sample_history_open(const char *run_folder, struct err *e
  */
 int sample_history_update(struct sample_history *b, double budget_s, struct err *e);
 void sample_history_free(struct sample_history *b);
+
+/* chrF of the version at this very step; NaN: there is none. */
+double sample_score_at(const struct sample_sentence *s, int64_t step);
 
 /* Index of the version at step, else of the last version before it; -1: none. */
 int sample_version_at(const struct sample_sentence *s, int64_t step);

@@ -1,6 +1,7 @@
 /* draw.c - boxes, wrapped text, bars and legends; see draw.h. */
 #include "tui/term/draw.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,4 +201,39 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
 		      (*p->label && *p->value);
 		at += grid_text(g, box.row, at, width, p->style, p->value) + 2;
 	}
+}
+
+/* ---- heat ---- */
+
+void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost)
+{
+	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
+	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
+	/* An infinite share (of nothing) is unknown; a large one may not fit an int. */
+	int level = isfinite(share) && share >= 0
+			    ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
+			    : -1;
+	uint32_t sign = lost ? 0x00D7 : '?';
+
+	assert(level < HEAT_LEVELS);
+	if (level >= 0 && !lost)
+		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
+	for (int i = 0; i < width; i++)
+		grid_put(g, row, col + i,
+			 lost	     ? STYLE_BAD
+			 : level < 0 ? STYLE_DIM
+				     : (enum style)(STYLE_HEAT_0 + level),
+			 sign);
+}
+
+void draw_heat_scale(struct grid *g, struct rect box, const char *title)
+{
+	int at = box.col + box.cols - 16;
+
+	if (grid_text_width(g, title) + 24 > box.cols)
+		return;
+	at += grid_text(g, box.row, at, 3, STYLE_DIM, " 0 ");
+	for (int i = 0; i < HEAT_LEVELS; i++)
+		draw_heat(g, box.row, at++, 1, (i + 0.5) / HEAT_LEVELS, false);
+	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
 }

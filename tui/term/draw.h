@@ -62,4 +62,13 @@ struct legend {
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n);
 
+/*
+ * Cells of a heat map, for a share 0..1: shade and colour have the same meaning. Unknown is a
+ * question mark, lost a cross.
+ */
+#define HEAT_LEVELS 5
+void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost);
+/* Their scale at the right end of the upper border of a box, if there is room beside its title. */
+void draw_heat_scale(struct grid *g, struct rect box, const char *title);
+
 #endif

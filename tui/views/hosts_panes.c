@@ -12,11 +12,10 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define BAR_COLS    14
-#define LABEL_COLS  12 /* columns of the label of a row */
-#define HEAT_LEVELS 5
-#define COOL_C	    25.0 /* temperature of the low end … */
-#define HOT_C	    95.0 /* … and of the high end of the scale */
+#define BAR_COLS   14
+#define LABEL_COLS 12	/* columns of the label of a row */
+#define COOL_C	   25.0 /* temperature of the low end … */
+#define HOT_C	   95.0 /* … and of the high end of the scale */
 
 const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
@@ -155,41 +154,6 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
-/* Draw a cell: shade and colour have the same meaning. Unknown is a question mark, lost a cross. */
-static void put_heat(struct grid *g, int row, int col, int width, double share, bool lost)
-{
-	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
-	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
-	/* An infinite share (of nothing) is unknown; a large one may not fit an int. */
-	int level = isfinite(share) && share >= 0
-			    ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
-			    : -1;
-	uint32_t sign = lost ? 0x00D7 : '?';
-
-	assert(level < HEAT_LEVELS);
-	if (level >= 0 && !lost)
-		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
-	for (int i = 0; i < width; i++)
-		grid_put(g, row, col + i,
-			 lost	     ? STYLE_BAD
-			 : level < 0 ? STYLE_DIM
-				     : (enum style)(STYLE_HEAT_0 + level),
-			 sign);
-}
-
-/* Draw the scale at the right end of the upper border. */
-static void draw_scale(struct grid *g, struct rect box, const char *title)
-{
-	int at = box.col + box.cols - 16;
-
-	if (grid_text_width(g, title) + 24 > box.cols)
-		return;
-	at += grid_text(g, box.row, at, 3, STYLE_DIM, " 0 ");
-	for (int i = 0; i < HEAT_LEVELS; i++)
-		put_heat(g, box.row, at++, 1, (i + 0.5) / HEAT_LEVELS, false);
-	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
-}
-
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
 			  const struct hosts_view_state *s, int cell)
 {
@@ -202,8 +166,8 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 		  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
 	fleet_gpu_work(&h->fleet, host, work);
 	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell)
-		put_heat(g, r.row, at, MAX(cell - 1, 1), metric_of(&k->gpus[n], work[n], s->metric),
-			 k->gpus[n].lost);
+		draw_heat(g, r.row, at, MAX(cell - 1, 1),
+			  metric_of(&k->gpus[n], work[n], s->metric), k->gpus[n].lost);
 }
 
 /*
@@ -259,8 +223,9 @@ static void draw_heat_over_time(struct grid *g, struct rect box, const struct fl
 
 			if (at >= columns)
 				break;
-			put_heat(g, r.row + i, r.col + LABEL_COLS + 1 + c, 1,
-				 t->share[at] == FLEET_UNKNOWN ? NAN : t->share[at] / 250.0, false);
+			draw_heat(g, r.row + i, r.col + LABEL_COLS + 1 + c, 1,
+				  t->share[at] == FLEET_UNKNOWN ? NAN : t->share[at] / 250.0,
+				  false);
 		}
 	}
 	draw_hidden_rows(g, box, 0, (int)k->n_gpus - r.rows);
@@ -282,7 +247,7 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 	draw_box(g, box, title, s->focus == HOSTS_HEAT);
 	if (!k || r.rows < 1 || r.cols < LABEL_COLS + 4)
 		return;
-	draw_scale(g, box, title);
+	draw_heat_scale(g, box, title);
 	if (s->over_time)
 		draw_heat_over_time(g, box, k, s);
 	else

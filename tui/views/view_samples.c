@@ -1,4 +1,6 @@
 /* view_samples.c - the tab "samples": translations of development sentences at each checkpoint. */
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,14 @@
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
 
-#define BUDGET_S 0.02
-#define GUTTER	 12 /* columns before a translation, for the step */
+#define BUDGET_S   0.02
+#define GUTTER	   18 /* columns before a translation, for the step and chrF */
+#define STEP_END   9  /* last column of the step */
+#define MOST_CELLS 24 /* checkpoints in the matrix */
 
 enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
+/* The order of the sentences. */
+enum samples_order { ORDER_READ, ORDER_WORST, ORDER_CHANGED, N_ORDERS };
 enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
 
 struct samples_view {
@@ -28,11 +34,43 @@ struct samples_view {
 	size_t shown[SAMPLE_SENTENCES]; /* indices of sentences that match the filter */
 	size_t n_shown;
 	struct text_filter filter;
+	enum samples_order order;
 	bool follow; /* the newest checkpoint stays chosen */
 };
 
+/* The change of chrF from the version before to the last one; NaN: unknown. */
+static double last_change(const struct sample_sentence *x)
+{
+	return x->n < 2 ? NAN : fabs(x->versions[x->n - 1].chrf - x->versions[x->n - 2].chrf);
+}
+
+/* What the order compares, the smallest first; NaN: last. */
+static double sentence_value(const struct sample_sentence *x, enum samples_order order)
+{
+	return !x->n || order == ORDER_READ ? NAN
+	       : order == ORDER_WORST	    ? x->versions[x->n - 1].chrf
+					    : -last_change(x);
+}
+
+static int compare_sentences(const void *left, const void *right, void *view)
+{
+	const struct samples_view *s = view;
+	size_t i = *(const size_t *)left, j = *(const size_t *)right;
+	double a = sentence_value(&s->samples->sentences[i], s->order);
+	double b = sentence_value(&s->samples->sentences[j], s->order);
+
+	if (isnan(a) != isnan(b))
+		return isnan(a) ? 1 : -1;
+	if (a < b || a > b)
+		return a < b ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
 static void apply_samples_filter(struct samples_view *s)
 {
+	size_t chosen = s->lists[SAMPLES_SENTENCES].at;
+
+	chosen = chosen < s->n_shown ? s->shown[chosen] : SIZE_MAX;
 	s->n_shown = 0;
 	for (size_t i = 0; s->samples && i < s->samples->n; i++) {
 		const struct sample_sentence *x = &s->samples->sentences[i];
@@ -44,6 +82,10 @@ static void apply_samples_filter(struct samples_view *s)
 		if (passes)
 			s->shown[s->n_shown++] = i;
 	}
+	qsort_r(s->shown, s->n_shown, sizeof(*s->shown), compare_sentences, s);
+	for (size_t i = 0; i < s->n_shown; i++) /* the same sentence stays chosen */
+		if (s->shown[i] == chosen)
+			s->lists[SAMPLES_SENTENCES].at = i;
 }
 
 static const struct sample_sentence *chosen_sentence(const struct samples_view *s)
@@ -168,6 +210,10 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	case ACTION_SAMPLES_AGAINST:
 		s->against = (s->against + 1) % N_AGAINST;
 		return REACT_REDRAW;
+	case ACTION_SAMPLES_ORDER:
+		s->order = (s->order + 1) % N_ORDERS;
+		apply_samples_filter(s);
+		return REACT_REDRAW;
 	case ACTION_SAMPLES_COPY:
 		copy_sentence(s, w);
 		return REACT_REDRAW;
@@ -248,16 +294,52 @@ static const char *compared_with(const struct samples_view *s, const struct samp
 	return s->against == AGAINST_BEFORE && v ? x->versions[v - 1].hypothesis : NULL;
 }
 
+/* The steps of the last checkpoints, for the columns of the matrix; returns their number. */
+static size_t matrix_steps(const struct samples_view *s, size_t most, int64_t steps[MOST_CELLS])
+{
+	const struct sample_sentence *longest = &s->samples->sentences[0];
+	size_t n;
+
+	for (size_t i = 1; i < s->samples->n; i++)
+		if (s->samples->sentences[i].n > longest->n)
+			longest = &s->samples->sentences[i];
+	n = MIN(MIN(longest->n, most), (size_t)MOST_CELLS);
+	for (size_t i = 0; i < n; i++)
+		steps[i] = longest->versions[longest->n - n + i].step;
+	return n;
+}
+
+/* chrF of the last version, and a cell for each checkpoint; returns the columns used. */
+static int draw_sentence_scores(struct grid *g, struct span at, const struct samples_view *s,
+				const struct sample_sentence *x)
+{
+	int64_t steps[MOST_CELLS];
+	size_t n = matrix_steps(s, (size_t)MAX(at.width / 4, 1), steps);
+	char score[NUMBER_TEXT_BYTES];
+
+	format_fixed(score, x->n ? x->versions[x->n - 1].chrf : NAN, 1);
+	draw_text_right(g, at.row, at.col + 4, 5, at.style, score);
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(sample_score_at(x, steps[i])))
+			draw_heat(g, at.row, at.col + 6 + (int)i, 1,
+				  sample_score_at(x, steps[i]) / 100, false);
+	return 6 + (int)n + 2;
+}
+
 static void draw_sentences(struct grid *g, struct rect box, struct samples_view *s)
 {
 	struct list_widget *l = &s->lists[SAMPLES_SENTENCES];
 	struct rect in = layout_inside(box);
 	size_t top = list_widget_top(l, s->n_shown, in.rows);
+	static const char *const orders[] = { "", " by the worst chrF",
+					      " by the largest change of chrF" };
 	char title[140], number[NUMBER_TEXT_BYTES];
+	int used;
 
-	snprintf(title, sizeof(title), "sentences%s%.110s", *s->filter.text ? " with " : "",
-		 s->filter.text);
+	snprintf(title, sizeof(title), "sentences%s%s%.80s", orders[s->order],
+		 *s->filter.text ? " with " : "", s->filter.text);
 	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
+	draw_heat_scale(g, box, title);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
 		const struct sample_sentence *x = &s->samples->sentences[s->shown[top + (size_t)i]];
 		bool at = top + (size_t)i == l->at, front = at && s->focus == SAMPLES_SENTENCES;
@@ -266,7 +348,11 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 			list_widget_draw_chosen(g, in, in.row + i, front);
 		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
 				format_count(number, x->id));
-		draw_text(g, in.row + i, in.col + 6, in.cols - 6,
+		used = draw_sentence_scores(g,
+					    (struct span){ in.row + i, in.col + 6, in.cols - 6,
+							   front ? STYLE_SELECTED : STYLE_NORMAL },
+					    s, x);
+		draw_text(g, in.row + i, in.col + 6 + used, in.cols - 6 - used,
 			  front ? STYLE_SELECTED
 			  : at	? STYLE_BRIGHT
 				: STYLE_NORMAL,
@@ -323,9 +409,11 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 
 		if (at)
 			grid_put(g, row, in.col, front ? STYLE_FOCUS : STYLE_DIM, '>');
-		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 3,
-				at ? STYLE_BRIGHT : STYLE_DIM,
+		draw_text_right(g, row, in.col + STEP_END, STEP_END, at ? STYLE_BRIGHT : STYLE_DIM,
 				format_count(step, x->versions[v].step));
+		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 4 - STEP_END,
+				at ? STYLE_BRIGHT : STYLE_DIM,
+				format_fixed(step, x->versions[v].chrf, 1));
 		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
 				      compared_with(s, x, v));
 	}
@@ -335,9 +423,10 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 
 static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
 {
-	static const char *const against[] = { "+ marks words that the previous checkpoint lacks",
-					       "+ marks words that the reference lacks",
-					       "translations at each checkpoint" };
+	static const char *const against[] = {
+		"step, chrF; + marks words that the previous checkpoint lacks",
+		"step, chrF; + marks words that the reference lacks", "step, chrF, translation"
+	};
 	const struct sample_sentence *x = chosen_sentence(s);
 	struct rect in = layout_inside(box);
 
@@ -403,9 +492,8 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const enum action samples_hints[] = {
-	ACTION_DOWN,	  ACTION_RIGHT,		 ACTION_SAMPLES_AGAINST,
-	ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY,
-	ACTION_NONE
+	ACTION_DOWN,	  ACTION_RIGHT,		 ACTION_SAMPLES_AGAINST, ACTION_SAMPLES_ORDER,
+	ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY,	 ACTION_NONE
 };
 
 const struct view view_samples = {
