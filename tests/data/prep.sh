@@ -159,7 +159,7 @@ train.en = link.en
 train.de = commoncrawl.de-en.de
 END
 printf '[data]\nmanifest = %s\n' "$tmp/link.manifest" >"$tmp/link.ini"
-says "a link in an archive is not followed" 65 'member link.en is a symbolic link, a file was expected' "$data" prep "$tmp/link.ini" -C "$tmp/ws3"
+says "a link in an archive is not followed" 65 'member link.en is a symbolic link, a plain file was expected' "$data" prep "$tmp/link.ini" -C "$tmp/ws3"
 printf '[archive a.tgz]\nurl = http://x/\nsize = 7\n' >"$tmp/bad.manifest"
 printf '[data]\nmanifest = %s\n' "$tmp/bad.manifest" >"$tmp/bad.ini"
 says "a manifest with an unknown key" 78 "bad.manifest:3: 'size' is none of" "$data" prep "$tmp/bad.ini" -C "$tmp/ws3"

@@ -28,7 +28,7 @@ search() {
 	[ ! -s "dict/$1" ] || dictionary=-dict=dict/$1
 	case $1 in archive | shard | sp) longest=16384 ;; *) longest=4096 ;; esac
 	# shellcheck disable=SC2086 # none, or one word
-	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -max_len=$longest $dictionary \
+	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=25 -rss_limit_mb=2048 -max_len=$longest $dictionary \
 		-use_value_profile=1 -len_control=100 -print_final_stats=1 -artifact_prefix="$1-" \
 		"found/$1" "$source/tests/fuzz/corpus/$1" >"$1.log" 2>&1; then
 		echo "ok       fuzz $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$1.log") executions," \

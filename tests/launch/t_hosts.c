@@ -98,7 +98,7 @@ TEST(hosts_refused_lists)
 		{ "n[]",
 		  "64: host list, column 1: \"\" is not a range: expected for example [01-08,12]" },
 		{ "n[1-999999999]",
-		  "64: host list, column 1: the range \"1-999999999\" has more than 65536 hosts" },
+		  "64: host list, column 1: the range \"1-999999999\" has more than 8192 hosts" },
 		{ "[fe80::zz]:2", "64: host list, column 1: \"fe80::zz\" is not an IPv6 address" },
 		{ "[", "64: host list, column 1: \"[\" lacks its closing bracket" },
 		{ "[::1", "64: host list, column 1: \"[::1\" lacks its closing bracket" },

@@ -163,6 +163,9 @@ static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 	int margin = MIN(width / 4, 8), used;
 
 	d->first = MIN(d->first, d->at);
+	/* the text may have changed since the last time: begin with a whole character */
+	while (d->first && ((unsigned char)d->text.data[d->first] & 0xC0) == 0x80)
+		d->first--;
 	if (d->first && width_between(d, g, d->first, d->at) < margin)
 		for (int i = 0; i < margin && d->first; i++)
 			d->first = edit_before(d, d->first);

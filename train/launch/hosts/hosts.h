@@ -31,7 +31,7 @@
 
 #include "share/base/err.h"
 
-#define HOSTS_MAX	65536
+#define HOSTS_MAX	8192 /* every new name is compared with all before it */
 #define HOSTS_MAX_SLOTS 4096 /* slots of one host */
 
 struct host {
