@@ -5,19 +5,19 @@
 ./configure CC="$CC" CXX="$CXX" CFLAGS="$CFLAGS" LDFLAGS="${LDFLAGS:-} $CFLAGS" --without-cuda --without-mpi --without-nccl \
 	--without-isal --without-curses --disable-vector-variants --enable-asserts
 make -j"$(nproc)" tests/fuzz_search FUZZ_ENGINE="$LIB_FUZZING_ENGINE"
+# shared libraries that the image that runs the targets lacks
+mkdir -p "$OUT/lib"
+ldd tests/fuzz_search | awk '/=> \// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux)[.-]' |
+	xargs -r -I{} cp {} "$OUT/lib/"
+patchelf --set-rpath '$ORIGIN/lib' tests/fuzz_search
 for corpus in tests/fuzz/corpus/*/; do
 	target=$(basename "$corpus")
 	cp tests/fuzz_search "$OUT/fuzz_$target"
 	zip -qj "$OUT/fuzz_${target}_seed_corpus.zip" "$corpus"*
+	sh tests/fuzz/dictionary.sh . "$target" >"$OUT/fuzz_$target.dict"
+	[ -s "$OUT/fuzz_$target.dict" ] || rm "$OUT/fuzz_$target.dict"
 done
 # tables that readers load (WERKBANK_SHARE), and the small model of the targets serve and terms
 cp -r share "$OUT/share"
 mkdir -p "$OUT/tests/golden/release"
 cp -r tests/golden/release/run "$OUT/tests/golden/release/run"
-# shared libraries that the image that runs the targets lacks
-mkdir -p "$OUT/lib"
-ldd tests/fuzz_search | awk '/=> \// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux)[.-]' |
-	xargs -r -I{} cp {} "$OUT/lib/"
-for program in "$OUT"/fuzz_*; do
-	case $program in *.zip) ;; *) patchelf --set-rpath '$ORIGIN/lib' "$program" ;; esac
-done

@@ -20,6 +20,7 @@
 #	kills		preparation killed at 60 random moments
 #	mutants		small mistakes in GPU code must be noticed
 #	fuzz		libFuzzer on every reader, FUZZ_SECONDS (60) each
+#	readers		our readers against those of other programs, 10,000 mutants each; needs python3
 #	coverage	lines that the C tests run, by room
 #	valgrind	the C tests under memcheck
 set -u
@@ -127,8 +128,21 @@ night_mutants() {
 }
 night_fuzz() {
 	part_install clang clang libomp-dev || { part_skip fuzz "it needs clang"; return 0; }
+	# Debian has libFuzzer in a package of its own, of the version of clang
+	if command -v dpkg >/dev/null && ! clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" | grep -q /; then
+		part_install libclang-rt libclang-rt-dev || true
+	fi
 	full_tree || return 0
 	part fuzz part_make full fuzz
+}
+night_readers() {
+	local python=$logs/python
+	command -v python3 >/dev/null || { part_skip readers "it needs python3"; return 0; }
+	# without the two packages their readers are skipped, with a line in the log
+	[ -x "$python/bin/pip" ] || python3 -m venv "$python" && "$python/bin/pip" -q install safetensors protobuf >/dev/null 2>&1
+	[ -x "$python/bin/python" ] || python=/usr
+	full_tree || return 0
+	part readers sh -c "cd '$logs/full' && make tests/read_back && srcdir=$here '$python/bin/python3' $here/tests/peers/readers.py"
 }
 night_coverage() {
 	part coverage env BUILD="$logs/coverage" UNDER="train/launch=60" sh tests/coverage.sh && cat "$logs/coverage.log"
@@ -140,7 +154,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz coverage valgrind'
+all='long sanitizers clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz readers coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

@@ -3,6 +3,7 @@
 # They are the texts without blanks of the reader's own code and tables, so a new key of a file is here at once.
 set -eu
 cd "$1"
+# shellcheck disable=SC2016 # ${ is a word
 # target	files of its reader	further words: \x.. is a byte
 table='lines		\xEF\xBB\xBF \x0D\x0A \xE2\x80\xA8 \xF4\x90\x80\x80
 json	share/base/json_read.c	{ } [ ] : , true false null 1e308 -0.0 \x5Cu0000 \x5CuD800 \x5CuDC00

@@ -1,9 +1,13 @@
 # tests/peers: other programs on the same data, for differences and ratios; never needed to build or use Werkbank.
 # Each script says at its head what it needs and what it prints.
-# May use: the built programs only.
+# May use: the built programs only; read_back.c, which prints what our readers read, uses the readers.
 EXTRA_DIST += \
 	%D%/aarch64.sh %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py \
 	%D%/front_ends.sh %D%/import_models.py %D%/joeynmt_train.py %D%/k8s_job.py %D%/moses.sh %D%/nvtop_nvml.c \
 	%D%/prometheus_read.py %D%/pytorch_curve.py %D%/pytorch_model.py %D%/pytorch_train.py \
-	%D%/race.py %D%/safetensors_read.py %D%/score.py %D%/sentencepiece_compare.py \
+	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/sentencepiece_compare.py \
 	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh
+
+EXTRA_PROGRAMS += tests/read_back
+tests_read_back_SOURCES = %D%/read_back.c
+tests_read_back_LDADD = $(train_libs) $(mpi_libs)
