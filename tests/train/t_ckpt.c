@@ -119,6 +119,9 @@ TEST(safetensors_foreign_headers)
 	check(!opens("{" TENSOR("a", "U8", "4611686018427387904,2,0", "0,0") "}", 0));
 	check(!opens("{" TENSOR("a", "U8", "0,4611686018427387904,2", "0,0") "}", 0));
 	check(!opens("{\"a\":7}", 0));
+	check(!opens("{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}",
+		     4)); /* without a shape */
+	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":{\"x\":1},\"data_offsets\":[0,4]}}", 4));
 	check(!opens("{" TENSOR("a", "F32", "1,1,1,1,1,1,1,1,1", "0,4") "}", 4));
 }
 
