@@ -39,7 +39,7 @@ declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [
 declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize")
 
 if [ "${SCALE:-}" = small ]; then
-	size=tiny big=tiny tokens=64 other_tokens="32 128" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
+	size=tiny big=tiny tokens=128 other_tokens="128 256" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
 	length=5 repeats=2 vocabulary=512 model="d_model = 16
 d_ff = 32
 heads = 2
@@ -164,7 +164,7 @@ do_probe() {
 		failed=1 part_failed=1
 	fi
 	try 20 doctor ours werkbank-train doctor -C "$work"
-	try 40 "a few steps" ours bench_train --backend "$BACKEND" --threads "$threads" --size tiny --vocabulary "$vocabulary" --tokens 64 --seconds 1 --roof 256 --json
+	try 40 "a few steps" ours bench_train --backend "$BACKEND" --threads "$threads" --size tiny --vocabulary "$vocabulary" --tokens 128 --seconds 1 --roof 256 --json
 }
 
 do_agree() {
