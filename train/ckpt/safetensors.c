@@ -162,7 +162,8 @@ static int read_tensor(const struct safetensors *s, struct safetensor *t, const 
 	bytes = shape_bytes(t, json_get(v, "shape"), &ok);
 	if (!ok || !json_is_array(json_get(v, "shape")))
 		return safetensors_set_error(s, name, "has an unknown type or shape", e);
-	if (!json_is_array(offsets) || json_len(offsets) != 2 || begin < 0 || end < begin || (uint64_t)end > s->data_bytes)
+	if (!json_is_array(offsets) || json_len(offsets) != 2 || begin < 0 || end < begin ||
+	    (uint64_t)end > s->data_bytes)
 		return safetensors_set_error(s, name, "lies outside of the file", e);
 	if ((uint64_t)(end - begin) != bytes)
 		return safetensors_set_error(s, name, "has a length that differs from its shape",
