@@ -82,7 +82,7 @@ else
 	source='the built-in corpus'
 	printf '[data]\ndemo_pairs = 400\nmerges = 60\n' >"$text/text.ini"
 fi
-WERKBANK_SHARE="$here/share" ./werkbank prep -q -C "$text" "$text/text.ini" || fail "cannot prepare the text"
+WERKBANK_SHARE="$here/share" ./werkbank prep -q --force -C "$text" "$text/text.ini" || fail "cannot prepare the text"
 (cd "$text/corpora" && tar -cf - --exclude=work --exclude=lock --exclude=ledger.tsv text) | (cd "$pack/corpora" && tar -xf -)
 
 if [ "$source" = 'the built-in corpus' ]; then	# two sentences to evaluate: a processor is slow
