@@ -111,7 +111,7 @@ case_submit() {
 	ends 240
 	step_seconds=$(records calm train step_s | sort -n | tail -n 1)
 	echo "a step of $micro_batches micro-batches lasts $step_seconds s"
-	micro_batches=$(awk -v n=$micro_batches -v s="$step_seconds" 'BEGIN { print s > 0 && s < 4 ? int(n * 5 / s) : n }')
+	micro_batches=$(awk -v n=$micro_batches -v s="$step_seconds" 'BEGIN { print (s > 0 && s < 4 ? int(n * 5 / s) : n) }')
 	if [ "$micro_batches" -gt 240 ]; then
 		rm -r "$ws/runs/calm"
 		submit calm 30

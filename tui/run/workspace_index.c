@@ -172,18 +172,31 @@ static void free_indexed_run(struct indexed_run *r)
 	free(r->folder);
 }
 
+/* When state.json of the run changed; NAN: there is none. */
+static double state_changed_at(const struct indexed_run *r)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/state.json", r->folder);
+	double at = path ? file_changed_at(path) : NAN;
+
+	free(path);
+	return at;
+}
+
+static bool is_same_time(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
 /*
  * Whether to read the run again. An ended run changes only with its state.json, but is checked now
  * and then.
  */
 static bool has_run_changed(struct indexed_run *r, double now)
 {
-	struct err ignored;
-	char *path = file_path(&ignored, "%s/state.json", r->folder);
-	double seen = path ? file_changed_at(path) : NAN;
-	bool same = seen == r->state_mtime || (isnan(seen) && isnan(r->state_mtime));
+	double seen = state_changed_at(r);
+	bool same = is_same_time(seen, r->state_mtime);
 
-	free(path);
 	r->state_mtime = seen;
 	return !same || r->status.alive || fabs(now - r->checked_at) >= RECHECK_EVERY_S;
 }
@@ -204,12 +217,13 @@ static void add_loss(struct indexed_run *r, const struct json *record)
 }
 
 /*
- * Whether a run needs no look now: it has ended, and its journal is as old as when it was read.
- * Thousands of such runs must not cost a system call each, twice a second.
+ * Whether a run needs no look now: it has ended, and its journal and its state.json are as old as
+ * when they were read. Thousands of such runs must not open their files twice a second.
  */
 static bool is_at_rest(const struct indexed_run *r, double now)
 {
 	return r->is_fully_read && !r->status.alive && r->read_mtime == r->changed &&
+	       is_same_time(state_changed_at(r), r->state_mtime) &&
 	       fabs(now - r->checked_at) < RECHECK_EVERY_S;
 }
 
