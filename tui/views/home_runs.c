@@ -72,7 +72,8 @@ void home_sort_runs(const struct workspace_index *p, size_t *rows, size_t n, enu
 {
 	struct sort_key key = { p, order, now };
 
-	qsort_r(rows, n, sizeof(*rows), compare_home_runs, &key);
+	if (n > 1) /* no null pointer for qsort_r() */
+		qsort_r(rows, n, sizeof(*rows), compare_home_runs, &key);
 }
 
 /* ---- columns ---- */
