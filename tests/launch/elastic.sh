@@ -44,7 +44,7 @@ cut_and_give_back() {
 	subject=$1 times=$2
 	shift 2
 	says "$subject: three hosts" 0 '' elastic "$subject" --ranks 3 --hosts nodea,nodeb,nodec --ssh "$tmp/ssh" --no-preflight \
-		--network 127.0.0.0/8 --elastic --detach "$@"
+		$local_network --elastic --detach "$@"
 	attempt=1 round=0
 	while [ $round -lt "$times" ]; do
 		round=$((round + 1))

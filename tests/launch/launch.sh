@@ -122,13 +122,13 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	says "--no-preflight: a silent host" 69 '^nodeb: error: ssh: nodeb cannot be reached' \
 		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight
 	says "--no-preflight --network: a silent host" 68 'the training cannot begin: nodeb cannot be reached' \
-		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --network 127.0.0.0/8
+		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight $local_network
 	same "its state" "$(state n1) $(field n1 exit)" "failed 68"
 	rm "$tmp/gone-nodeb"
 	# ... and a stop does not wait for one that hangs
 	printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/silent"
 	chmod +x "$tmp/silent"
-	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "$tmp/silent" --no-preflight --network 127.0.0.0/8 >"$tmp/out" 2>&1 &
+	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "$tmp/silent" --no-preflight $local_network >"$tmp/out" 2>&1 &
 	pid=$!
 	holds "it asks the hosts" is_asking
 	kill -TERM $pid
@@ -141,7 +141,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	WERKBANK_BEGIN=2
 	export WERKBANK_BEGIN
 	says "ranks that do not begin" 0 'the training did not begin; restart from its beginning' \
-		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight --network 127.0.0.0/8 --steps 20
+		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight $local_network --steps 20
 	unset WERKBANK_BEGIN
 	nobody_left "ranks that do not begin"
 	says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach --elastic

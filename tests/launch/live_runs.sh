@@ -23,7 +23,7 @@ ours() {
 		tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qE -- "$1" && echo "${p#/proc/}"
 	done
 }
-all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|orted) '
+all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|prterun|orted|prted) '
 ranks='^[^ ]*werkbank-train _rank'
 # end WORDS [COUNT] : send them SIGKILL
 end() {
@@ -110,6 +110,9 @@ cat >"$tmp/tiny.ini" <<-'END'
 END
 # fake_hosts : $tmp/ssh, for --ssh: every host is this one, and away while there is a file $tmp/gone-HOST
 fake_hosts() {
+	# Open MPI 5 uses no loopback interfaces between daemons, and finds a network by itself
+	local_network='--network 127.0.0.0/8'
+	case $(mpirun --version 2>/dev/null | sed -n '1s/.* //p') in [5-9]*) local_network= ;; esac
 	cat >"$tmp/ssh" <<-'END'
 		#!/bin/sh
 		while :; do case $1 in -o | -p | -i) shift 2 ;; -*) shift ;; *) break ;; esac; done
@@ -127,7 +130,7 @@ fake_hosts() {
 }
 # daemon_of HOST : the pid of Open MPI's daemon there, which got its TMPDIR from the ssh of fake_hosts
 daemon_of() {
-	for p in $(ours '^[^ ]*orted '); do
+	for p in $(ours '^[^ ]*(orted|prted) '); do
 		if grep -qzx "TMPDIR=$tmp/$1" "/proc/$p/environ"; then echo "$p"; fi
 	done
 }

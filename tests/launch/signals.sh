@@ -158,7 +158,7 @@ holds "the state tells why" says_state s '"event":"the training saved and stoppe
 
 if [ -n "$has_mpi" ]; then
 	fake_hosts
-	hosts="--ranks 2 --hosts nodea,nodeb --ssh $tmp/ssh --no-preflight --network 127.0.0.0/8"
+	hosts="--ranks 2 --hosts nodea,nodeb --ssh $tmp/ssh --no-preflight $local_network"
 	# shellcheck disable=SC2086 # a list of words
 	says "two hosts" 0 '' train h $hosts --detach --quiet
 	holds "they train" is_at h 5
