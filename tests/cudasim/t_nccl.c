@@ -300,7 +300,11 @@ static void lose_a_rank(struct comm *c, void *arg)
 	int rc = 0;
 
 	check_err(comm_nccl_open(c, &e), 0);
-	check_err(c->barrier(c, &e), 0); /* all ranks are connected before one dies */
+	/* all ranks are connected before one dies, which may be seen before the barrier ends */
+	rc = c->barrier(c, &e);
+	if (rc == ERR_NOHOST)
+		c->abort(c, err_exit_status(rc));
+	check_err(rc, 0);
 	how.ops = o;
 	how.dev = d;
 	r = reduce_open(c, &how, &e);

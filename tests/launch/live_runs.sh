@@ -25,6 +25,13 @@ ours() {
 }
 all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|prterun|orted|prted) '
 ranks='^[^ ]*werkbank-train _rank'
+# suspend PID : return when the process is suspended; the signal itself acts only when the kernel runs the process
+suspend() {
+	kill -STOP "$1"
+	within 10 grep -q '^State:.T' "/proc/$1/status" || not_ok "SIGSTOP" "process $1 still runs"
+}
+# hold_stopped PID : suspend the process again and again, until it has ended
+hold_stopped() { while kill -STOP "$1" 2>/dev/null; do :; done; }
 # end WORDS [COUNT] : send them SIGKILL
 end() {
 	for p in $(ours "$1" | head -n "${2:-99}"); do kill -9 "$p"; done

@@ -54,8 +54,6 @@ for n_ranks in 1 3; do
 		kill -STOP "$(ours "$ranks" | tail -n 1)"
 		[ $n_ranks = 1 ] || kill -STOP "$(mpirun_pid)"
 	}
-	# again and again, as if a debugger held the rank: the first request continues it
-	hold() { while kill -STOP "$1"; do :; done 2>/dev/null; }
 	is_suspended() { grep -q '^State:.T' "/proc/$(ours "$ranks" | tail -n 1)/status"; }
 	foreground --micro-batches 3 --ranks $n_ranks
 	suspend_rank
@@ -64,7 +62,7 @@ for n_ranks in 1 3; do
 	ended "$what: stop --now" 30 stopped 75
 	leaves 75 "$what: stop --now"
 	foreground --micro-batches 3 --ranks $n_ranks
-	hold "$(ours "$ranks" | tail -n 1)" &
+	hold_stopped "$(ours "$ranks" | tail -n 1)" &
 	holder=$!
 	within 5 is_suspended
 	began=$(date +%s)
