@@ -23,7 +23,7 @@ slurm_need || exit 77
 
 all="check submit mpirun limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
-steps=10 moment=3 partition= micro_batches=240
+steps=10 moment=3 partition='' micro_batches=240
 export WERKBANK_SHARE="$share"
 
 recipe "$tmp/tiny.ini"

@@ -25,8 +25,8 @@ ours() {
 }
 all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|prterun|orted|prted) '
 ranks='^[^ ]*werkbank-train _rank'
-# suspend PID : return when the process is suspended; the signal itself acts only when the kernel runs the process
-suspend() {
+# suspend_process PID : return when the process is suspended; the signal itself acts only when the kernel runs the process
+suspend_process() {
 	kill -STOP "$1"
 	within 10 grep -q '^State:.T' "/proc/$1/status" || not_ok "SIGSTOP" "process $1 still runs"
 }

@@ -122,13 +122,13 @@ done
 
 says "a run" 0 '' train o --detach --quiet
 holds "it trains" is_at o 5
-suspend "$(field o pid)"
+suspend_process "$(field o pid)"
 says "stop of a suspended supervisor" 0 'process [0-9]+, was suspended and continues' timeout 20 "$wb" stop -C "$w" o
 same "it is stopped" "$(state o) $(field o exit)" "stopped 75"
 says "a run" 0 '' train o --detach --quiet
 holds "it trains" started o 2
 rank=$(ours "$ranks")
-suspend "$rank" # so that it does not save
+suspend_process "$rank" # so that it does not save
 hold_stopped "$rank" & # the kernel continues the processes of an orphaned group
 kill -9 "$(field o pid)"
 says "stop of a run without a supervisor" 75 'has died; its ranks still run' \
