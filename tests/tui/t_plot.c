@@ -35,7 +35,7 @@ static bool open_scene(struct scene *s, enum grid_charset charset)
 	}
 	s->g.charset = charset;
 	series_init(&s->s);
-	s->line = (struct plot_line){ &s->s, PLOT_LINE, STYLE_FIRST };
+	s->line = (struct plot_line){ &s->s, PLOT_LINE, STYLE_FIRST, 0 };
 	s->p = (struct plot){
 		.lines = &s->line, .n = 1, .x_end = 1000, .cursor = NAN, .area = &s->area
 	};
@@ -381,7 +381,7 @@ TEST(tui_plot_marks_keep_off_labels)
 	for (int i = 0; i <= 3000; i += 100)
 		series_add(&s, i, i, &e);
 	for (int x = 0; x < 2900; x += 25) {
-		const struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST };
+		const struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST, 0 };
 		const struct plot_mark mark = { .x = x, .sign = '!', .style = STYLE_MARK };
 		const struct plot p = { .lines = &line,
 					.n = 1,
@@ -406,4 +406,95 @@ TEST(tui_plot_marks_keep_off_labels)
 	}
 	series_free(&s);
 	grid_free(&g);
+}
+
+/* Cells of the drawn plot whose style lies in [from, to]. */
+static int count_styles(const struct scene *s, enum style from, enum style to)
+{
+	int n = 0;
+
+	for (int row = 0; row < ROWS; row++)
+		for (int col = 0; col < COLS; col++) {
+			const struct cell *c = grid_at(&s->g, row, col);
+
+			n += c->ch != ' ' && c->style >= from && c->style <= to;
+		}
+	return n;
+}
+
+TEST(tui_plot_area_has_the_tones_of_the_terminal)
+{
+	const enum style first = STYLE_TONE_0, last = STYLE_COUNT - 1;
+	struct scene s;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 10)
+		series_add(&s.s, i, 5 + i / 200, &e);
+	s.p.from_zero = s.p.fill = true;
+	draw(&s); /* fewer than 256 colours: no area */
+	check_int(count_styles(&s, first, last), 0);
+	s.g.tones = 1;
+	draw(&s);
+	check(count_styles(&s, first, first) > 100);
+	check_int(count_styles(&s, first + 1, last), 0);
+	s.g.tones = THEME_TONES;
+	draw(&s);
+	for (int i = 0; i < THEME_TONES; i++)
+		check(count_styles(&s, first + i, first + i) > 0);
+	/* the line lies in front, and the area has no dot above it */
+	check(top_ink(&s, 30) >= 0);
+	check_int(grid_at(&s.g, s.area.cells.row + top_ink(&s, 30), s.area.cells.col + 30)->style,
+		  STYLE_FIRST);
+	s.p.cursor = 500; /* the cursor shows in the area */
+	draw(&s);
+	check(count_styles(&s, STYLE_FOCUS, STYLE_FOCUS) >= 8);
+	s.g.charset = GRID_PLAIN;
+	draw(&s);
+	check_int(count_styles(&s, first, last), 0);
+	close_scene(&s);
+}
+
+TEST(tui_plot_number_is_that_of_the_curve)
+{
+	struct scene s;
+	double shown, end = NAN;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 10)
+		series_add(&s.s, i, i < 990 ? 10 : 0, &e);
+	s.p.from_zero = true;
+	s.p.smooth = 0.9;
+	shown = plot_line_value(&s.line, s.p.smooth, NAN);
+	check(shown > 7 && shown < 9); /* two of the last samples are 0 */
+	check_near(plot_line_value(&s.line, 0, NAN), 0, 0);
+	check_near(plot_line_value(&s.line, s.p.smooth, 500), 10, 1e-6);
+	draw(&s);
+	check(count_styles(&s, STYLE_FIRST_RAW, STYLE_FIRST_RAW) >
+	      0); /* in the line's own colour */
+	check_int(count_styles(&s, STYLE_FAINT, STYLE_FAINT), 0);
+	/* the circle at the end of the line stands at the number */
+	for (int row = 0; row < s.area.cells.rows; row++)
+		if (grid_at(&s.g, s.area.cells.row + row, s.area.cells.col + s.area.cells.cols - 1)
+			    ->ch == 0x25CF)
+			end = (1 - (row + 0.5) / s.area.cells.rows) * 10;
+	check_near(end, shown, 1);
+	close_scene(&s);
+}
+
+TEST(tui_plot_star_marks_the_best)
+{
+	struct scene s;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 100)
+		series_add(&s.s, i, fabs(i - 400.0), &e);
+	s.line.pen = PLOT_MARKED;
+	s.line.best = -1;
+	draw(&s);
+	check_int(count_styles(&s, STYLE_GOOD, STYLE_GOOD), 1);
+	check_int(top_ink(&s, (int)lround(0.4 * (s.area.cells.cols - 1))), s.area.cells.rows - 1);
+	close_scene(&s);
 }

@@ -104,6 +104,12 @@ TEST(workbench_themes)
 	}
 	check(theme_builtin(&t, "mono") && t.styles[STYLE_BAD].colour[THEME_256] == -1);
 	check(!theme_builtin(&t, "pink"));
+	check_int(theme_tone_rgb(&t, 0), -1); /* mono: the default colour */
+	check_int(theme_rgb(33), 0x0087ff);
+	check(theme_builtin(&t, "dark"));
+	check_int(theme_tone_rgb(&t, 0), theme_rgb(t.styles[STYLE_AREA].colour[THEME_256]));
+	check_int(theme_tone_rgb(&t, THEME_TONES - 1),
+		  theme_rgb(t.styles[STYLE_AREA_LOW].colour[THEME_256]));
 }
 
 TEST(workbench_theme_files)

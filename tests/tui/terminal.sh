@@ -55,7 +55,7 @@ cat >"$here/shell" <<END
 set -m; ulimit -c 0; echo "shell before"
 for name in q TERM HUP SEGV; do
 	stty -a >"$here/modes.before"
-	sh -c 'echo \$\$ >"$here/pid"; exec ./werkbank watch -C "$here/w"'
+	sh -c 'echo \$\$ >"$here/pid"; exec ./werkbank watch -C "$here/w" --color never'
 	code=\$?
 	# 128 + SIGTSTP, with job control as at a prompt
 	if test \$code = 148; then echo "stopped \$name"; read -r go; fg >/dev/null; code=\$?; fi

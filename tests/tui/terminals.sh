@@ -60,11 +60,12 @@ is_as_dumped() {
 	cmp -s "$here/dump" "$here/terminal"
 }
 
-# ---- kinds of terminal
+# ---- kinds of terminal; --dump draws no areas under curves
+printf 'area = default\n' >"$here/config/werkbank/flat.theme"
 for term in xterm-256color putty linux vt100 screen-256color tmux-256color xterm; do
 	infocmp "$term" >/dev/null 2>&1 || { echo "skipped  $term: not described here"; continue; }
 	TERM=$term ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
-	workbench $term
+	workbench $term --theme flat
 	until_shown "BLEU, dev"
 	waiting "$term shows something else than --dump" is_as_dumped
 	# a terminal without colours must not get any
@@ -91,12 +92,18 @@ workbench xterm-256color --theme mine
 until_shown "BLEU, dev"
 $tmux capture-pane -pe | grep -qF "38;5;94" || fail "the colours of a theme file do not show"
 leave
+if infocmp xterm-direct256 >/dev/null 2>&1; then
+	workbench "xterm-256color COLORTERM=truecolor" --theme dark
+	until_shown "BLEU, dev"
+	$tmux capture-pane -pe | grep -qE '38[;:]2[;:]' || fail "an area in true colour does not show"
+	leave
+fi
 pass "themes"
 
 # ---- a storm of sizes, and what is left of it
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=xterm-256color ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
-workbench xterm-256color
+workbench xterm-256color --color never # as --dump: without areas under curves
 until_shown "BLEU, dev"
 i=0
 while test $i -lt 60; do

@@ -18,8 +18,10 @@
 #include "tui/plot/plot_internal.h"
 #include "tui/term/draw.h"
 
-#define MAX_WIDTHS 8	/* in widths of the canvas: x is clamped there before it becomes an int */
-#define TRIM_SHARE 0.02 /* share of the points that `trim` ignores at either end */
+#define MAX_WIDTHS    8 /* in widths of the canvas: x is clamped there before it becomes an int */
+#define AREA_SHARE    0.7
+#define AREA_MIN_DOTS 16.0
+#define TRIM_SHARE    0.02 /* share of the points that `trim` ignores at either end */
 
 /* Bits of the dots of a braille cell by [column][row], in Unicode's order. */
 static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
@@ -127,9 +129,23 @@ static uint32_t dots_cell(const struct canvas *c, unsigned dots)
 	return c->per_x == 2 ? 0x2800 + dots : halves[dots & 3];
 }
 
-static bool is_behind(enum style style)
+/* Back to front: a dot replaces the dots of a lower layer in its cell, and joins those of its own. */
+enum layer { LAYER_AREA, LAYER_BEHIND, LAYER_LINE };
+
+static enum layer style_layer(enum style style)
 {
-	return style == STYLE_BAND || style == STYLE_FAINT;
+	if (style >= STYLE_TONE_0)
+		return LAYER_AREA;
+	return style == STYLE_BAND || (style >= STYLE_FIRST_RAW && style <= STYLE_SIXTH_RAW)
+		       ? LAYER_BEHIND
+		       : LAYER_LINE;
+}
+
+/* The style of the raw curve behind a smoothed line: its own colour, dimmed. */
+static enum style raw_style(enum style line)
+{
+	assert(line >= STYLE_FIRST && line <= STYLE_SIXTH);
+	return (enum style)(STYLE_FIRST_RAW + (line - STYLE_FIRST));
 }
 
 static void draw_dot(const struct canvas *c, int x, int y, enum style style)
@@ -141,14 +157,11 @@ static void draw_dot(const struct canvas *c, int x, int y, enum style style)
 	if (!cell || x < 0 || y < 0 || x >= c->dots_x || y >= c->dots_y)
 		return;
 	dots = cell_dots(c, cell->ch);
-	/*
-	 * Bands and raw curves keep the colour of a line in the same cell, and lines erase their
-	 * dots.
-	 */
-	if (dots && is_behind(style))
-		style = cell->style;
-	else if (is_behind(cell->style))
+	if (dots && style_layer(cell->style) < style_layer(style))
 		dots = 0;
+	else if (dots && style_layer(cell->style) >= LAYER_BEHIND &&
+		 style_layer(style) < LAYER_LINE)
+		style = cell->style;
 	grid_put(c->g, row, col, style, dots_cell(c, dots | bit));
 }
 
@@ -182,7 +195,7 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 
 /* ---- passes over a series ---- */
 
-enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
+enum pass { PASS_AREA, PASS_BAND, PASS_RAW, PASS_LINE };
 
 /* The points of one column of dots, reduced. */
 struct column {
@@ -205,6 +218,33 @@ struct pen {
 	bool down; /* before holds the end of the line so far */
 };
 
+/*
+ * Fill every other dot of a column below y. In true colour the area fades out over AREA_SHARE of the
+ * height, else it has one tone and reaches the axis.
+ */
+static void fill_column_below(const struct canvas *c, int x, int y)
+{
+	double fade = MAX(c->dots_y * AREA_SHARE, AREA_MIN_DOTS);
+
+	for (int i = y + 1 + ((x + y + 1) & 1); i < c->dots_y; i += 2) {
+		int tone = c->g->tones < THEME_TONES ? 0 : (int)((i - y) / fade * THEME_TONES);
+
+		if (tone >= THEME_TONES)
+			return;
+		draw_dot(c, x, i, (enum style)(STYLE_TONE_0 + tone));
+	}
+}
+
+static void fill_below_stroke(const struct canvas *c, struct spot a, struct spot b)
+{
+	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
+	int from = (int)lround(MAX(a.x, 0.0)), to = (int)lround(MIN(b.x, c->dots_x - 1.0));
+
+	/* the column of a belongs to the stroke before */
+	for (int x = b.x > a.x && a.x >= 0 ? from + 1 : from; x <= to; x++)
+		fill_column_below(c, x, (int)lround(a.y + (x - a.x) * slope));
+}
+
 static void flush_pen_column(struct pen *p)
 {
 	struct column *now = &p->now;
@@ -222,9 +262,13 @@ static void flush_pen_column(struct pen *p)
 				draw_dot(c, now->x, i, STYLE_BAND);
 	} else {
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
-		draw_stroke(c, p->down ? p->before : to, to,
-			    p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
-			    p->pass == PASS_LINE && is_dotted(p->line->pen));
+		if (p->pass == PASS_AREA)
+			fill_below_stroke(c, p->down ? p->before : to, to);
+		else
+			draw_stroke(c, p->down ? p->before : to, to,
+				    p->pass == PASS_RAW ? raw_style(p->line->style)
+							: p->line->style,
+				    p->pass == PASS_LINE && is_dotted(p->line->pen));
 		p->before = to;
 		p->down = true;
 	}
@@ -246,9 +290,12 @@ static void add_point(struct pen *p, const struct series_point *q, int x, double
 	now->n += q->n;
 }
 
-/* Draw one pass over a series: the band, the raw curve behind a smoothed line, or the line. */
-static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
-		      double smooth)
+/*
+ * Draw one pass over a series: the area below the line, the band, the raw curve behind a smoothed
+ * line, or the line. Returns where the pen ended; x NaN: nothing was drawn.
+ */
+static struct spot draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
+			     double smooth)
 {
 	struct pen p = { .c = c, .line = l, .pass = pass };
 	struct smoother f = { .weight = smooth };
@@ -274,6 +321,7 @@ static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pa
 			break;
 	}
 	flush_pen_column(&p);
+	return p.down ? p.before : (struct spot){ .x = NAN };
 }
 
 static void draw_bullets(const struct canvas *c, const struct plot_line *l)
@@ -326,12 +374,56 @@ double plot_line_smoothing(const struct plot_line *l, double smooth)
 	return samples < PLOT_MIN_SMOOTHED ? 0 : smooth;
 }
 
+double plot_line_value(const struct plot_line *l, double smooth, double x)
+{
+	struct smoother f = { .weight = plot_line_smoothing(l, smooth) };
+	const struct series_point *at = isfinite(x) ? series_nearest(l->series, x) : NULL;
+	double shown = NAN;
+
+	if (!(f.weight > 0))
+		return at ? series_mean(at) : l->series->value;
+	for (size_t i = 0; i < l->series->n; i++) {
+		double value = series_smooth(&f, &l->series->points[i]);
+
+		if (&l->series->points[i] == at)
+			return value;
+		shown = isnan(value) ? shown : value;
+	}
+	return shown;
+}
+
+static void put_sign(const struct canvas *c, double x, int y, enum style style, uint32_t sign)
+{
+	if (x >= -0.5 && x <= c->dots_x - 0.5)
+		grid_put(c->g, c->area.row + y / c->per_y, c->area.col + (int)lround(x) / c->per_x,
+			 style, sign);
+}
+
+/* A star on the best point of a line. */
+static void draw_best(const struct canvas *c, const struct plot_line *l)
+{
+	const struct series_point *best = NULL;
+
+	for (size_t i = 0; i < l->series->n && l->best; i++) {
+		const struct series_point *q = &l->series->points[i];
+
+		if (q->n && (!best || series_mean(q) * l->best > series_mean(best) * l->best))
+			best = q;
+	}
+	if (best && (!c->log_y || series_mean(best) > 0))
+		put_sign(c, plot_dot_x(c, best->first), plot_dot_y(c, series_mean(best)),
+			 STYLE_GOOD, 0x2605);
+}
+
 static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
-	draw_pass(c, l, PASS_LINE, plot_line_smoothing(l, smooth));
-	/* A single point would be a single dot, hard to see: draw a bullet. */
-	if (l->pen == PLOT_MARKED || l->series->n == 1)
+	struct spot end = draw_pass(c, l, PASS_LINE, plot_line_smoothing(l, smooth));
+
+	if (l->pen == PLOT_MARKED)
 		draw_bullets(c, l);
+	else if (isfinite(end.x))
+		put_sign(c, end.x, end.y, l->style, 0x25CF);
+	draw_best(c, l);
 }
 
 void plot_draw(struct grid *g, struct rect box, const struct plot *p)
@@ -353,6 +445,9 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 	}
 	plot_y_axis(&c, y.low, y.high);
 	plot_x_axis(&c, box, p);
+	if (p->fill && p->n && g->tones && g->charset == GRID_FULL)
+		draw_pass(&c, &p->lines[0], PASS_AREA,
+			  plot_line_smoothing(&p->lines[0], p->smooth));
 	for (size_t i = 0; i < p->n; i++)
 		if (p->lines[i].pen == PLOT_LINE || p->lines[i].pen == PLOT_EXACT)
 			draw_pass(&c, &p->lines[i], PASS_BAND, 0);

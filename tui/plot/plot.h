@@ -32,7 +32,8 @@ enum plot_pen {
 struct plot_line {
 	const struct series *series; /* borrowed */
 	enum plot_pen pen;
-	enum style style;
+	enum style style; /* STYLE_FIRST … STYLE_SIXTH */
+	int best;	  /* a star marks the highest (1) or the lowest (-1) value; 0: none */
 };
 
 /* An event, shown as a sign in the lower border. */
@@ -58,6 +59,7 @@ struct plot {
 	double x_from;
 	bool log_x; /* logarithmic x axis from the first positive x; other points are left out */
 	bool log_y;
+	bool fill; /* an area under the first line, where the grid has tones for it */
 	bool trim; /* the y axis ignores the lowest and the highest 2 % of the points */
 	/* Weight of struct smoother for long lines; the raw curve is then drawn faint behind. */
 	double smooth;
@@ -72,6 +74,11 @@ struct plot {
  */
 #define PLOT_MIN_SMOOTHED 50
 double plot_line_smoothing(const struct plot_line *l, double smooth);
+
+/*
+ * The value of a line at x (NaN: the latest) as it is drawn: smoothed if the line is. NaN: none.
+ */
+double plot_line_value(const struct plot_line *l, double smooth, double x);
 
 /*
  * Draw inside box (a rectangle drawn by draw_box()); the x labels go into its lower border. Without

@@ -341,7 +341,8 @@ void plot_cursor(const struct canvas *c, double x)
 		return;
 	col = c->area.col + (int)lround(at) / c->per_x;
 	for (int row = c->area.row; row < c->area.row + c->area.rows; row++)
-		if (grid_at(c->g, row, col) && grid_at(c->g, row, col)->ch == ' ')
+		if (grid_at(c->g, row, col) && (grid_at(c->g, row, col)->ch == ' ' ||
+						grid_at(c->g, row, col)->style >= STYLE_TONE_0))
 			grid_put(c->g, row, col, STYLE_FOCUS, 0x2502);
 }
 

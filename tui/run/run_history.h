@@ -52,7 +52,7 @@ struct history_line {
 	char text[HISTORY_TEXT];
 };
 
-/* An event at a step: restart, warning, error, note, end. */
+/* An event at a step: restart, warning, error, note, checkpoint, end. */
 struct history_mark {
 	double x; /* step */
 	enum history_kind kind;

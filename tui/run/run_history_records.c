@@ -87,6 +87,7 @@ static int mark_importance(enum history_kind kind)
 	return kind == LINE_ERROR			 ? 4
 	       : kind == LINE_START || kind == LINE_STOP ? 3
 	       : kind == LINE_WARNING			 ? 2
+	       : kind == LINE_SAVE			 ? 0
 							 : 1;
 }
 
@@ -296,6 +297,7 @@ static void history_add_save(struct run_history *h, const struct json *r, double
 		   *folder = strstr(path, "checkpoints/");
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
+	add_event_mark(h, LINE_SAVE, step);
 	/* Keep the end of the path, which names the checkpoint. */
 	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
 		 format_bytes(a, json_number(json_get(r, "bytes"), NAN)),

@@ -44,6 +44,7 @@ struct cell {
 
 struct grid {
 	enum grid_charset charset;
+	int tones; /* tones of an area that the terminal can tell apart; 0: draw no areas */
 	int rows, cols;
 	struct cell *cells; /* (rows x cols) owned */
 	/*

@@ -112,27 +112,50 @@ static attr_t curses_attributes(unsigned theme)
 	       (theme & THEME_UNDERLINE ? A_UNDERLINE : 0);
 }
 
+/* The colour number of a style for a terminal of this depth; -1: the default colour. */
+static int style_colour(const struct terminal *t, const struct theme *theme, int style, bool ground)
+{
+	enum theme_depth depth = t->colours >= 256  ? THEME_256
+				 : t->colours >= 16 ? THEME_16
+						    : THEME_8;
+	const struct theme_style *s = &theme->styles[style < STYLE_NAMED ? style : STYLE_AREA];
+	int colour = ground ? s->ground[depth] : s->colour[depth];
+
+	if (t->true_colour && style >= STYLE_TONE_0)
+		return ground ? -1 : theme_tone_rgb(theme, style - STYLE_TONE_0);
+	/* colours below n_indexed are numbers of the palette, all others are 0xRRGGBB */
+	return t->true_colour && colour >= t->n_indexed ? theme_rgb(colour) : colour;
+}
+
 static void set_styles(struct terminal *t, const struct term_look *look)
 {
 	/* Call start_color() in any case; some terminals have no colours. */
 	bool colours = look->colours && has_colors() && start_color() == OK && COLORS >= 8 &&
 		       COLOR_PAIRS > STYLE_COUNT;
-	enum theme_depth depth = COLORS >= 256 ? THEME_256 : COLORS >= 16 ? THEME_16 : THEME_8;
 
 	if (colours)
 		use_default_colors();
 	t->colours = colours ? COLORS : 0;
+	t->true_colour = t->colours > 256;
+	/* an area in the colour of text would hide the curve */
+	t->tones = style_colour(t, look->theme, STYLE_AREA, false) < 0 ? 0
+		   : t->true_colour				       ? THEME_TONES
+		   : t->colours >= 256				       ? 1
+								       : 0;
+	t->n_indexed = tigetnum("CO") > 0 ? tigetnum("CO") : 8;
 	for (int i = 0; i < STYLE_COUNT; i++) {
-		const struct theme_style *s = &look->theme->styles[i];
-		short colour = s->colour[depth], ground = s->ground[depth];
+		const struct theme_style *s =
+			&look->theme->styles[i < STYLE_NAMED ? i : STYLE_AREA];
+		int colour = style_colour(t, look->theme, i, false),
+		    ground = style_colour(t, look->theme, i, true);
 
 		t->pairs[i] = 0;
 		t->attributes[i] = curses_attributes(colours ? s->attributes : s->plain_attributes);
 		/* Eight colours have no grey: use the dim attribute. */
-		if (colours && depth == THEME_8 && colour < 0 && s->plain_attributes & THEME_DIM)
+		if (colours && COLORS < 16 && colour < 0 && s->plain_attributes & THEME_DIM)
 			t->attributes[i] |= A_DIM;
 		if (!colours || (colour < 0 && ground < 0) ||
-		    init_pair((short)(i + 1), colour, ground) == ERR)
+		    init_extended_pair(i + 1, colour, ground) == ERR)
 			continue;
 		t->pairs[i] = (short)(i + 1);
 	}
@@ -171,6 +194,28 @@ static bool understands_requests(const char *name)
 	return false;
 }
 
+/*
+ * Open the screen of TERM. If COLORTERM promises true colour, prefer the entry of the same terminal
+ * that has it, if terminfo does: xterm-direct256 for xterm-256color. NULL: there is no entry at all.
+ */
+static SCREEN *open_screen(FILE *out, const char *name)
+{
+	static const char *const endings[] = { "-direct256", "-direct" };
+	const char *colours = getenv("COLORTERM");
+	size_t n = strlen(name);
+	char direct[80];
+	SCREEN *screen;
+
+	if (colours && (!strcmp(colours, "truecolor") || !strcmp(colours, "24bit")) &&
+	    text_ends_with(name, "-256color") && n < 64)
+		for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+			snprintf(direct, sizeof(direct), "%.*s%s", (int)(n - 9), name, endings[i]);
+			if ((screen = newterm(direct, out, stdin)))
+				return screen;
+		}
+	return newterm(NULL, out, stdin);
+}
+
 struct terminal *term_open(const struct term_look *look, struct err *e)
 {
 	struct terminal *t;
@@ -192,7 +237,7 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	catch_terminal_signals(t);
 	/* newterm() returns on failure, initscr() would exit. */
 	t->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
-	t->screen = t->out ? newterm(NULL, t->out, stdin) : NULL;
+	t->screen = t->out ? open_screen(t->out, name) : NULL;
 	if (!t->screen) {
 		release_signals(t);
 		if (t->out)
@@ -396,12 +441,18 @@ bool term_copy(struct terminal *t, const char *text)
 	return true;
 }
 
+int term_tones(const struct terminal *t)
+{
+	return t->tones;
+}
+
 void term_describe(const struct terminal *t, char *out, size_t size)
 {
 	char colours[40] = "no colours";
 
 	if (t->colours)
-		snprintf(colours, sizeof(colours), "%d colours", t->colours);
+		snprintf(colours, sizeof(colours), t->true_colour ? "true colour" : "%d colours",
+			 t->colours);
 	snprintf(out, size, "%.60s: %s%s%s", getenv("TERM") ? getenv("TERM") : "?", colours,
 		 t->is_xterm && t->mouse_on ? ", mouse" : ", no mouse",
 		 t->is_xterm ? ", pasting, clipboard" : ", no clipboard");

@@ -73,6 +73,9 @@ const char *term_pasted(const struct terminal *t);
 /* Copy text to the clipboard (OSC 52). false: the terminal does not support that. */
 bool term_copy(struct terminal *t, const char *text);
 
+/* How many tones of an area the terminal can tell apart (struct grid): THEME_TONES, 1 or 0. */
+int term_tones(const struct terminal *t);
+
 /* Describe the terminal for people: "xterm-256color: 256 colours, mouse, pasting, clipboard". */
 void term_describe(const struct terminal *t, char *out, size_t size);
 

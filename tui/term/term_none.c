@@ -67,6 +67,12 @@ bool term_copy(struct terminal *t, const char *text)
 	return false;
 }
 
+int term_tones(const struct terminal *t)
+{
+	(void)t;
+	return 0;
+}
+
 void term_describe(const struct terminal *t, char *out, size_t size)
 {
 	(void)t;

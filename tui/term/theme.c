@@ -48,6 +48,14 @@ static const struct theme any_ground = { "auto",
 						 [STYLE_FOURTH] = ON_OWN(169, 5, 5, 0, B),
 						 [STYLE_FIFTH] = ON_OWN(71, 2, 2, 0, 0),
 						 [STYLE_SIXTH] = ON_OWN(167, 1, 1, 0, B),
+						 [STYLE_FIRST_RAW] = ON_OWN(67, 4, 4, 0, D),
+						 [STYLE_SECOND_RAW] = ON_OWN(137, 3, 3, 0, D),
+						 [STYLE_THIRD_RAW] = ON_OWN(66, 6, 6, 0, D),
+						 [STYLE_FOURTH_RAW] = ON_OWN(96, 5, 5, 0, D),
+						 [STYLE_FIFTH_RAW] = ON_OWN(65, 2, 2, 0, D),
+						 [STYLE_SIXTH_RAW] = ON_OWN(95, 1, 1, 0, D),
+						 [STYLE_AREA] = ON_OWN(60, 4, 4, 0, D),
+						 [STYLE_AREA_LOW] = ON_OWN(59, 4, 4, 0, D),
 						 [STYLE_BAND] = ON_OWN(67, 4, 4, D, D),
 						 [STYLE_GOOD] = ON_OWN(71, 2, 2, 0, B),
 						 [STYLE_WARN] = ON_OWN(172, 3, 3, B, B),
@@ -90,6 +98,8 @@ static const struct change dark_changes[] = {
 	{ STYLE_FOURTH, ON_OWN(176, 13, 5, 0, B) },
 	{ STYLE_FIFTH, ON_OWN(114, 10, 2, 0, 0) },
 	{ STYLE_SIXTH, ON_OWN(210, 9, 1, 0, B) },
+	{ STYLE_AREA, ON_OWN(25, 4, 4, 0, D) },
+	{ STYLE_AREA_LOW, ON_OWN(234, 4, 4, 0, D) },
 	{ STYLE_GOOD, ON_OWN(114, 10, 2, 0, B) },
 	{ STYLE_WARN, ON_OWN(221, 11, 3, B, B) },
 	{ STYLE_BAD, ON_OWN(210, 9, 1, B, R) },
@@ -120,6 +130,14 @@ static const struct change light_changes[] = {
 	{ STYLE_FOURTH, ON_OWN(127, 5, 5, 0, B) },
 	{ STYLE_FIFTH, ON_OWN(28, 2, 2, 0, 0) },
 	{ STYLE_SIXTH, ON_OWN(124, 1, 1, 0, B) },
+	{ STYLE_FIRST_RAW, ON_OWN(110, 14, 4, 0, D) },
+	{ STYLE_SECOND_RAW, ON_OWN(180, 3, 3, 0, D) },
+	{ STYLE_THIRD_RAW, ON_OWN(109, 14, 6, 0, D) },
+	{ STYLE_FOURTH_RAW, ON_OWN(182, 13, 5, 0, D) },
+	{ STYLE_FIFTH_RAW, ON_OWN(108, 2, 2, 0, D) },
+	{ STYLE_SIXTH_RAW, ON_OWN(174, 9, 1, 0, D) },
+	{ STYLE_AREA, ON_OWN(153, 14, 4, 0, D) },
+	{ STYLE_AREA_LOW, ON_OWN(255, 15, 4, 0, D) },
 	{ STYLE_GOOD, ON_OWN(28, 2, 2, 0, B) },
 	{ STYLE_WARN, ON_OWN(130, 3, 3, B, B) },
 	{ STYLE_BAD, ON_OWN(124, 1, 1, B, R) },
@@ -144,6 +162,8 @@ static const struct change safe_changes[] = {
 	{ STYLE_FOURTH, ON_OWN(175, 13, 5, 0, B) },
 	{ STYLE_FIFTH, ON_OWN(74, 14, 6, B, 0) },
 	{ STYLE_SIXTH, ON_OWN(166, 9, 1, 0, B) },
+	{ STYLE_SECOND_RAW, ON_OWN(179, 3, 3, 0, D) },
+	{ STYLE_FOURTH_RAW, ON_OWN(132, 5, 5, 0, D) },
 	{ STYLE_GOOD, ON_OWN(74, 14, 6, 0, B) },
 	{ STYLE_WARN, ON_OWN(214, 11, 3, B, B) },
 	{ STYLE_BAD, ON_OWN(166, 9, 1, B | R, R) },
@@ -203,7 +223,7 @@ bool theme_builtin(struct theme *t, const char *name)
 
 /* ---- colours ---- */
 
-/* Red, green and blue (0..255) of one of xterm's 256 colours. */
+/* Write red, green and blue (0..255) of one of xterm's 256 colours. */
 static void rgb_of(int colour, int rgb[3])
 {
 	static const int low[16][3] = {
@@ -222,6 +242,32 @@ static void rgb_of(int colour, int rgb[3])
 
 		rgb[i] = colour >= 232 ? 8 + 10 * (colour - 232) : level ? 55 + 40 * level : 0;
 	}
+}
+
+int theme_rgb(int colour)
+{
+	int rgb[3];
+
+	if (colour < 0 || colour > 255)
+		return OWN;
+	rgb_of(colour, rgb);
+	return rgb[0] << 16 | rgb[1] << 8 | rgb[2];
+}
+
+int theme_tone_rgb(const struct theme *t, int tone)
+{
+	int from = theme_rgb(t->styles[STYLE_AREA].colour[THEME_256]);
+	int to = theme_rgb(t->styles[STYLE_AREA_LOW].colour[THEME_256]), mixed = 0;
+
+	assert(tone >= 0 && tone < THEME_TONES);
+	if (from < 0 || to < 0)
+		return from;
+	for (int shift = 0; shift <= 16; shift += 8) {
+		int a = from >> shift & 255, b = to >> shift & 255;
+
+		mixed |= (a + (b - a) * tone / (THEME_TONES - 1)) << shift;
+	}
+	return mixed;
 }
 
 short theme_nearest(int colour, int n)
@@ -345,10 +391,10 @@ static int read_style_setting(void *to, const struct setting *s, struct err *e)
 				       s->where, s->value);
 		return 0;
 	}
-	for (size_t i = 0; i < STYLE_COUNT; i++)
+	for (size_t i = 0; i < STYLE_NAMED; i++)
 		if (!strcmp(names[i], s->name))
 			return read_look(&t->styles[i], s->where, s->value, e);
-	nearest = text_nearest(s->name, names, STYLE_COUNT);
+	nearest = text_nearest(s->name, names, STYLE_NAMED);
 	return err_set(e, ERR_CONFIG, "%s: no style is called %.40s (did you mean %s?)", s->where,
 		       s->name, nearest ? nearest : "normal");
 }

@@ -34,7 +34,15 @@
 	X(FOURTH, "fourth", "fourth line")                                                         \
 	X(FIFTH, "fifth", "fifth line")                                                            \
 	X(SIXTH, "sixth", "sixth line")                                                            \
+	X(FIRST_RAW, "first-raw", "raw curve behind a smoothed first line")                        \
+	X(SECOND_RAW, "second-raw", "behind the second line")                                      \
+	X(THIRD_RAW, "third-raw", "behind the third line")                                         \
+	X(FOURTH_RAW, "fourth-raw", "behind the fourth line")                                      \
+	X(FIFTH_RAW, "fifth-raw", "behind the fifth line")                                         \
+	X(SIXTH_RAW, "sixth-raw", "behind the sixth line")                                         \
 	X(BAND, "band", "spread around the first line")                                            \
+	X(AREA, "area", "area under the first line; true colour: its upper end")                   \
+	X(AREA_LOW, "area-low", "the lower end of the area in true colour")                        \
 	X(GOOD, "good", "success")                                                                 \
 	X(WARN, "warn", "warnings")                                                                \
 	X(BAD, "bad", "errors and failures")                                                       \
@@ -52,11 +60,16 @@
 	X(HEAT_3, "heat-3", "high")                                                                \
 	X(HEAT_4, "heat-4", "highest")
 
+#define THEME_TONES 8
+
 enum style {
 #define X(id, name, use) STYLE_##id,
 	THEME_STYLES(X)
 #undef X
-		STYLE_COUNT
+		STYLE_NAMED, /* number of styles that theme files name */
+	/* tones of an area from AREA to AREA_LOW; distinct on terminals with true colour */
+	STYLE_TONE_0 = STYLE_NAMED,
+	STYLE_COUNT = STYLE_TONE_0 + THEME_TONES
 };
 
 enum { THEME_BOLD = 1, THEME_DIM = 2, THEME_REVERSE = 4, THEME_UNDERLINE = 8 };
@@ -84,6 +97,12 @@ bool theme_builtin(struct theme *t, const char *name);
 
 /* Apply the text of a theme file to t; path appears in messages. ERR_CONFIG names file and line. */
 int theme_read(struct theme *t, const char *path, const char *text, struct err *e);
+
+/* One of 256 colours as 0xRRGGBB; -1: the terminal's default colour. */
+int theme_rgb(int colour);
+
+/* The colour of STYLE_TONE_0 + tone in true colour: between "area" and "area-low". -1: default. */
+int theme_tone_rgb(const struct theme *t, int tone);
 
 /* The colour among the first n (8 or 16) that is nearest to one of 256 colours. */
 short theme_nearest(int colour, int n);

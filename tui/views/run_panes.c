@@ -175,7 +175,7 @@ static const struct history_line *line_at(const struct run_history *h, double st
 	for (size_t i = 0; i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
 		bool tells = l->kind == LINE_INFO || l->kind == LINE_WARNING ||
-			     l->kind == LINE_ERROR || l->kind == LINE_START;
+			     l->kind == LINE_ERROR || l->kind == LINE_START || l->kind == LINE_SAVE;
 
 		if (tells && l->step >= 0 && fabs((double)l->step - step) <= within &&
 		    (!best || fabs((double)l->step - step) < fabs((double)best->step - step)))

@@ -21,7 +21,7 @@ struct run_view_state {
 	struct plot_viewport plots;
 	struct rect boxes[PANE_COUNT];	       /* as drawn last, for the mouse */
 	struct plot_mark marks[HISTORY_MARKS]; /* events of the run, for its plots */
-	size_t n_marks;
+	size_t n_marks, n_saves; /* all marks; those of checkpoints, which come first */
 };
 
 /* All functions draw into box, border included, and clamp the scroll positions. */

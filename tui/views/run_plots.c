@@ -12,6 +12,8 @@
 #include "tui/term/number_format.h"
 #include "tui/views/csv_export.h"
 
+#define MOST_SAVES 8 /* marks of checkpoints, the newest: more would hide the axis */
+
 /* Legend signs of the pens of plot.h. */
 static const uint32_t pen_signs[] = {
 	[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
@@ -38,7 +40,7 @@ static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot
 {
 	static const enum style styles[] = { STYLE_FIRST, STYLE_SECOND, STYLE_THIRD };
 
-	p->lines[p->n] = (struct plot_line){ s, pen, styles[p->n] };
+	p->lines[p->n] = (struct plot_line){ s, pen, styles[p->n], 0 };
 	p->labels[p->n] = label;
 	p->tags[p->n++] = tag;
 }
@@ -54,6 +56,7 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 		add_pane_line(&p, history_train_nll(h), PLOT_LINE, "train",
 			      is_nll ? "train/nll" : "train/loss");
 		add_pane_line(&p, &h->dev_nll, PLOT_MARKED, "dev", "dev/nll");
+		p.lines[1].best = -1;
 		if (h->sample_nll.n && !narrow)
 			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train, no dropout",
 				      "dev/train_sample_nll");
@@ -62,6 +65,7 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 		break;
 	case PANE_BLEU:
 		add_pane_line(&p, &h->bleu, PLOT_MARKED, "", "dev/bleu");
+		p.lines[0].best = 1;
 		p.decimals = 2;
 		break;
 	case PANE_SPEED:
@@ -117,18 +121,29 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 		[LINE_START] = { STYLE_MARK, 0x25B2 }, [LINE_STOP] = { STYLE_DIM, 0x25A0 },
 		[LINE_WARNING] = { STYLE_WARN, '!' },  [LINE_ERROR] = { STYLE_BAD, 0x2717 },
 		[LINE_INFO] = { STYLE_MARK, 'i' },     [LINE_CONSOLE] = { STYLE_DIM, 'i' },
+		[LINE_SAVE] = { STYLE_DIM, 0x25BC },
 	};
+	size_t saves = 0;
 
+	for (size_t i = 0; i < h->n_marks; i++)
+		saves += h->marks[i].kind == LINE_SAVE;
 	s->n_marks = 0;
-	for (size_t i = 0; i < h->n_marks; i++) {
-		enum history_kind kind = h->marks[i].kind;
+	s->n_saves = MIN(saves, (size_t)MOST_SAVES);
+	/* checkpoints first: of two marks in one place, a plot draws the later one of the array */
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < h->n_marks; i++) {
+			enum history_kind kind = h->marks[i].kind;
+			bool is_save = kind == LINE_SAVE;
 
-		/* The end of the curves already shows the end of the run. */
-		if (kind == LINE_STOP && h->marks[i].x >= (double)h->step)
-			continue;
-		s->marks[s->n_marks++] =
-			(struct plot_mark){ h->marks[i].x, looks[kind].sign, looks[kind].style };
-	}
+			if (is_save != !pass || (is_save && saves-- > MOST_SAVES))
+				continue;
+			/* The end of the curves already shows the end of the run. */
+			if (kind == LINE_STOP && h->marks[i].x >= (double)h->step)
+				continue;
+			s->marks[s->n_marks++] =
+				(struct plot_mark){ h->marks[i].x, looks[kind].sign,
+						    looks[kind].style };
+		}
 }
 
 /* ---- drawing ---- */
@@ -158,28 +173,31 @@ static void name_pane(const struct plot_viewport *s, enum run_pane pane, bool na
 		 isfinite(s->from) ? ", part" : "");
 }
 
+static const char *format_pane_value(char out[NUMBER_TEXT_BYTES], const struct pane_plot *p,
+				     double v)
+{
+	return p->decimals < 0 ? format_value(out, v) : format_fixed(out, v, p->decimals);
+}
+
 static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 			     const struct run_history *h, const struct pane_plot *p,
 			     const struct plot_viewport *s)
 {
-	char values[3][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES],
-		best_step[NUMBER_TEXT_BYTES + 8];
+	char values[3][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES],
+		best[NUMBER_TEXT_BYTES], best_step[NUMBER_TEXT_BYTES + 8];
 	struct legend pieces[7];
 	int n = step_piece(s, pieces, step);
 	bool smoothed = false;
 
 	for (size_t i = 0; i < p->n; i++) {
-		double v = viewport_value_at(p->lines[i].series, s->cursor);
+		bool is_smooth = plot_line_smoothing(&p->lines[i], viewport_smoothing(s)) > 0;
+		double v = plot_line_value(&p->lines[i], viewport_smoothing(s), s->cursor);
 
-		smoothed |= plot_line_smoothing(&p->lines[i], viewport_smoothing(s)) > 0;
-
-		pieces[n] = (struct legend){
-			0,
-			STYLE_BRIGHT,
-			p->labels[i],
-			p->decimals < 0 ? format_value(values[i], v)
-					: format_fixed(values[i], v, p->decimals),
-		};
+		/* the number is that of the bright curve */
+		*values[i] = is_smooth ? '~' : 0;
+		smoothed |= is_smooth;
+		format_pane_value(values[i] + is_smooth, p, v);
+		pieces[n] = (struct legend){ 0, STYLE_BRIGHT, p->labels[i], values[i] };
 		if (p->n > 1) { /* a single line needs no label */
 			pieces[n].sign = pen_signs[p->lines[i].pen];
 			pieces[n].style = p->lines[i].style;
@@ -192,8 +210,11 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 					       format_fixed(best, h->best_bleu, 2) };
 		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
 	}
-	if (smoothed) /* the bright curve ends elsewhere than at the number */
-		pieces[n++] = (struct legend){ 0, STYLE_DIM, "raw", "" };
+	if (smoothed)
+		pieces[n++] = (struct legend){
+			0, STYLE_FIRST_RAW, "raw",
+			format_pane_value(raw, p, viewport_value_at(p->lines[0].series, s->cursor))
+		};
 	assert(n <= (int)ARRAY_LEN(pieces));
 	draw_legend(g, box, title, pieces, n);
 }
@@ -239,8 +260,8 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 	struct legend pieces[TIME_SPLIT_PARTS + 2];
 	int n = step_piece(&s->plots, pieces, step);
 
-	stack.axes.marks = s->marks;
-	stack.axes.n_marks = s->n_marks;
+	stack.axes.marks = s->marks + s->n_saves;
+	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
 	plot_stack_draw(g, box, &stack);
 	if (h->step_s.n) {
@@ -260,8 +281,10 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 	struct plot plot = { .lines = p.lines,
 			     .n = p.n,
 			     .from_zero = p.from_zero,
-			     .marks = s->marks,
-			     .n_marks = s->n_marks };
+			     .fill = true,
+			     /* a narrow axis has no room for checkpoints */
+			     .marks = s->marks + (narrow ? s->n_saves : 0),
+			     .n_marks = s->n_marks - (narrow ? s->n_saves : 0) };
 	char title[60];
 
 	name_pane(&s->plots, pane, narrow, h, title, sizeof(title));

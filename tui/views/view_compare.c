@@ -250,8 +250,8 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	for (size_t i = 0; i < b->n && p.n < OPTION_DIFF_MAX_RUNS; i++) {
 		if (!b->runs[i].chosen)
 			continue;
-		lines[p.n] =
-			(struct plot_line){ &b->runs[i].curve, looks[p.n].pen, looks[p.n].style };
+		lines[p.n] = (struct plot_line){ &b->runs[i].curve, looks[p.n].pen,
+						 looks[p.n].style, 0 };
 		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
 		has_loss |= b->runs[i].is_loss;
 		p.n++;
