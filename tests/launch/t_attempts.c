@@ -110,6 +110,20 @@ TEST(attempts_crash_and_restart)
 		  "step 50 in 0 s (1 of 1)");
 }
 
+/* MPI and Slurm's PMIx crash at times while they start the ranks. */
+TEST(attempts_crash_before_the_start)
+{
+	runs_to((struct training){ .script = RANK
+				   "[ -e \"$w/begun\" ] || { >\"$w/begun\"; kill -SEGV $$; }\n"
+				   "starts\nstops finished 0\n",
+				   .ranks = 1,
+				   .restarts = 1 },
+		"\"state\":\"finished\"");
+	bench_has(bench_read("runs/r/console.log"),
+		  "the training was ended by signal 11 (Segmentation fault) before the first step; "
+		  "restart from its beginning in 0 s (1 of 1)");
+}
+
 TEST(attempts_give_up)
 {
 	runs_to((struct training){ .script = RANK "starts\nexit 75\n",

@@ -81,6 +81,8 @@ TEST(outcome_of_jobs)
 		{ "", 1, true, false, OUTCOME_STOPPED, 75 },
 		{ "", 137, true, true, OUTCOME_STOPPED, 75 },
 		{ "", 65, true, false, OUTCOME_FAILED, 65 },
+		/* a crash of MPI or Slurm while it starts the ranks */
+		{ "", 139, false, false, OUTCOME_RESTART, 139 },
 		/* an early stop of a run that an earlier job has finished */
 		{ START STOP("finished", 0), 0, true, false, OUTCOME_FINISHED, 0 },
 	};
@@ -108,7 +110,7 @@ TEST(outcome_of_jobs)
 	}
 }
 
-/* Words of Open MPI 4.1 and 5 on standard error, line by line. */
+/* Words of Open MPI 4.1 and 5 and of srun on standard error, line by line. */
 TEST(mpirun_names_the_failure)
 {
 	static const struct {
@@ -153,6 +155,20 @@ TEST(mpirun_names_the_failure)
 		  false,
 		  "",
 		  " of rank 2" },
+		{ { "srun: error: h1: task 0: Segmentation fault",
+		    "srun: error: h2: task 1: Killed" },
+		  0,
+		  0,
+		  false,
+		  "h1",
+		  " of rank 0 on h1" },
+		{ { "srun: error: h2: tasks 4-7: Killed" }, 4, 0, false, "h2", " of rank 4 on h2" },
+		{ { "srun: error: h2: task 1: Killed", "srun: error: Node failure on h2" },
+		  -1,
+		  0,
+		  true,
+		  "h2",
+		  "" },
 		{ { "rank 3 on node x", "  Process name: [[57384,1]", "Remote daemon: gone" },
 		  -1,
 		  0,

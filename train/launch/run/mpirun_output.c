@@ -33,14 +33,33 @@ static bool read_failed_rank(struct mpirun_failure *f, const char *line)
 	return rank && sscanf(rank, "],%d", &f->rank) == 1 && f->rank >= 0;
 }
 
+/* "srun: error: h1: task 0: Segmentation fault", "srun: error: h1: tasks 0-3: Killed" */
+static bool read_failed_task(struct mpirun_failure *f, const char *line)
+{
+	const char *at = strstr(line, "srun: error: ");
+
+	return at && (sscanf(at, "srun: error: %127[^:]: task %d:", f->host, &f->rank) == 2 ||
+		      sscanf(at, "srun: error: %127[^:]: tasks %d", f->host, &f->rank) == 2);
+}
+
+/* "srun: error: Node failure on h2" */
+static bool read_lost_node(struct mpirun_failure *f, const char *line)
+{
+	const char *at = strstr(line, "srun: error: Node failure on ");
+
+	f->is_host_lost = at && sscanf(at, "srun: error: Node failure on %127s", f->host) == 1;
+	return f->is_host_lost;
+}
+
 void mpirun_read_line(struct mpirun_failure *f, const char *line)
 {
 	struct mpirun_failure found = { .is_known = true, .rank = -1 };
 
 	if (f->is_host_lost)
 		return;
-	if (read_lost_daemon(&found, line) ||
-	    (!f->is_known && (read_killed_rank(&found, line) || read_failed_rank(&found, line))))
+	if (read_lost_daemon(&found, line) || read_lost_node(&found, line) ||
+	    (!f->is_known && (read_killed_rank(&found, line) || read_failed_rank(&found, line) ||
+			      read_failed_task(&found, line))))
 		*f = found;
 }
 

@@ -1,8 +1,8 @@
 /*
- * mpirun_output.h - what mpirun says about the process that made it end a job.
+ * mpirun_output.h - what mpirun or srun says about the process that made it end a job.
  *
  * The exit status of mpirun names neither rank nor host; its messages on standard error do, in Open
- * MPI 4.1 and 5. A message in other words is not understood, and nobody is blamed.
+ * MPI 4.1 and 5 and in Slurm. A message in other words is not understood, and nobody is blamed.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_MPIRUN_OUTPUT_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_MPIRUN_OUTPUT_H
@@ -12,7 +12,7 @@
 
 struct mpirun_failure {
 	bool is_known;	   /* a message named somebody */
-	bool is_host_lost; /* mpirun lost the connection to its daemon on the host */
+	bool is_host_lost; /* the host, or Open MPI's daemon there, was lost */
 	int rank;	   /* that ended first; -1: unknown */
 	int signal;	   /* that ended the rank; 0: none */
 	char host[128];	   /* as mpirun calls it; "": unknown */

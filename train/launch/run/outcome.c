@@ -14,7 +14,7 @@
  *	yes		reason failed		the same, with the status of the record; FAILED if
  *						asked to stop
  *	no		-			like a crash, but FAILED if no job of this supervisor
- *						has ever begun
+ *						has ever begun, unless a signal ended this one
  *
  * The status alone never means success: mpirun returns 0 if a signal ends ranks that have not begun.
  * Status 75 without a record "stop" comes from the watchdog of a rank: the job hung.
@@ -158,6 +158,8 @@ static void describe_crash(const struct mpirun_failure *f, int status, char why[
 static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
 					   char why[160])
 {
+	/* MPI and Slurm's PMIx crash at times while they start the ranks: the next start succeeds */
+	const bool can_begin = o->has_begun || o->has_ever_begun || is_signal_status(status);
 	size_t n;
 
 	describe_crash(&o->failure, status, why);
@@ -166,8 +168,9 @@ static enum outcome_verdict classify_crash(const struct outcome *o, int status, 
 		snprintf(why + n, 160 - n, " before it saved");
 		return OUTCOME_KILLED;
 	}
-	return asked || (!o->has_begun && !o->has_ever_begun) ||
-			       (status < 128 && is_permanent_failure(status))
+	if (!o->has_begun)
+		snprintf(why + n, 160 - n, " before the first step");
+	return asked || !can_begin || (status < 128 && is_permanent_failure(status))
 		       ? OUTCOME_FAILED
 		       : OUTCOME_RESTART;
 }
