@@ -3,6 +3,7 @@
 # result of a run without faults, losing at most the steps since its last checkpoint, or report the fault; and no process may
 # be left on any host. Without an argument it tries a few faults, with "long" all. Skipped without root, Open MPI and sshd.
 # A table has for each fault: outcome, seconds until it was noticed, steps lost. Last line: the tally.
+# shellcheck disable=SC2154 # variables of the sourced files
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbfaults-XXXXXX")
 export ws="$tmp/ws"
@@ -85,7 +86,7 @@ fault_rank() {
 fault_mpirun() {
 	begin mpirun || return
 	since=$(now)
-	lab_kill h1 KILL mpirun
+	lab_kill h1 KILL $mpi_starter
 	ends mpirun "kill -9 of mpirun: started again"
 }
 

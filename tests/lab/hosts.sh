@@ -2,6 +2,7 @@
 # hosts.sh [long] - hosts of a lab (lab.sh): checks of healthy and broken hosts, copies, network measurements, and trainings
 # over ssh from one command. Skipped without root, Open MPI and sshd. Last line: the tally, which
 # tests/tally.sh counts.
+# shellcheck disable=SC2154 # variables of the sourced files
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbhosts-XXXXXX")
 export ws="$tmp/ws"
@@ -217,11 +218,11 @@ cp /bin/sleep "$tmp/werkbank-train"
 lab_on h2 sh -c "'$tmp/werkbank-train' 1000 >/dev/null 2>&1 &"
 bystander=$(lab_pids h2 werkbank-train | sort -n | tail -n 1)
 orphan=$(lab_pids h2 werkbank-train | sort -n | head -n 1)
-# stopped ranks do not notice that the others end; killing orted would continue them and send SIGHUP
-lab_kill h2 STOP orted
+# stopped ranks do not notice that the others end; killing the daemon would continue them and send SIGHUP
+lab_kill h2 STOP $mpi_daemon
 lab_enter h2 kill -STOP "$orphan"
 lab_kill h1 KILL werkbank-launch
-lab_kill h1 KILL mpirun
+lab_kill h1 KILL $mpi_starter
 n=0	# until the ranks that are not stopped have ended
 while [ -n "$(lab_pids h1 werkbank-train)$(lab_pids h3 werkbank-train)" ]; do
 	n=$((n + 1))
@@ -232,6 +233,6 @@ same "a rank is left behind" "$(lab_pids h2 werkbank-train | sort -n | head -n 1
 says "clean ends it" 0 'h2.*left|left.*h2' wb hosts clean h1,h2,h3
 same "... and not who has but its name" "$(lab_pids h2 werkbank-train)" "$bystander"
 lab_enter h2 kill "$bystander"
-lab_kill h2 CONT orted
+lab_kill h2 CONT $mpi_daemon
 nobody_left "after clean"
 tally

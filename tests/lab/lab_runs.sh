@@ -1,9 +1,10 @@
 # lab_runs.sh - trainings in a lab: a tiny recipe, and numbers from journals. Sourced after helpers.sh and lab.sh.
-# shellcheck shell=sh disable=SC2154 # what the script sets
+# shellcheck shell=sh disable=SC2034,SC2154 # what the script sets or uses
 #
 # The calling script sets tmp (its own folder) and ws (the workspace) and runs in the build folder.
 #
-#	runs_need               return 1 and print why trainings over hosts are impossible
+#	runs_need               return 1 and print why trainings over hosts are impossible; else set mpi_starter and mpi_daemon,
+#	                        the names of the processes of Open MPI 4 or 5
 #	recipe FILE             write a recipe of a tiny model on a tiny corpus; command lines override it
 #	wb COMMAND...           run werkbank on h1 with the workspace
 #	records RUN KIND FIELD...   print fields of all records of a kind, one record a line ("-": absent)
@@ -27,6 +28,8 @@ runs_need() {
 	*[[:blank:]:]*) echo "no training over hosts: mpirun runs no program with a blank or a colon in its path: $top"; return 1 ;;
 	esac
 	"$top/werkbank-train" --version | grep -q "with MPI" || { echo "no training over hosts: this build is without MPI"; return 1; }
+	mpi_starter=mpirun mpi_daemon=orted
+	case $(mpirun --version 2>/dev/null | sed -n '1s/.* //p') in [5-9]*) mpi_starter=prterun mpi_daemon=prted ;; esac
 }
 
 recipe() {

@@ -3,6 +3,7 @@
 # Whoever stops or loses a run trains it again. Each run must finish with the bits of one without a fault on as many hosts,
 # leave no process behind, and name the host of a crash. The same SEED gives the same faults; without one it is the time.
 # Skipped without root, Open MPI and sshd. Last line: the tally.
+# shellcheck disable=SC2154 # variables of the sourced files
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbrandom-XXXXXX")
 export ws="$tmp/ws"
@@ -35,7 +36,7 @@ bits() { cat "$ws/runs/$1/checkpoints/$steps/model.safetensors" "$ws/runs/$1/che
 # everywhere SIGNAL : to all processes of trainings on all hosts
 everywhere() {
 	for h in $(hosts_of "$n" | tr , ' '); do
-		for program in werkbank-launch werkbank-train mpirun orted; do lab_kill "$h" "$1" $program; done
+		for program in werkbank-launch werkbank-train $mpi_starter $mpi_daemon; do lab_kill "$h" "$1" $program; done
 	done
 }
 # random : draws for fault number $turn its kind, the number of hosts, the host, the step and the seconds it takes
@@ -55,8 +56,8 @@ strike() {
 	named=
 	case $kind in
 	rank) named=1; lab_kill "$host" KILL werkbank-train ;;
-	mpirun) lab_kill h1 KILL mpirun ;;
-	daemon) named=1; lab_kill "$host" KILL orted ;;
+	mpirun) lab_kill h1 KILL $mpi_starter ;;
+	daemon) named=1; lab_kill "$host" KILL $mpi_daemon ;;
 	launcher) lab_kill h1 KILL werkbank-launch ;;
 	suspended) named=1; lab_kill "$host" STOP werkbank-train ;;
 	pause)
@@ -97,7 +98,7 @@ strike() {
 	twice)
 		lab_kill "$host" KILL werkbank-train
 		sleep "$seconds"
-		lab_kill h1 KILL mpirun
+		lab_kill h1 KILL $mpi_starter
 		;;
 	esac >"$tmp/strike" 2>&1
 }

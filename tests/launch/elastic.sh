@@ -17,6 +17,11 @@ if ! command -v mpirun >/dev/null 2>&1 || ! "$top/werkbank-train" --version | gr
 	exit
 fi
 fake_hosts
+if [ -n "$no_fake_ranks" ]; then
+	skip "lost and returning hosts" "$no_fake_ranks"
+	tally
+	exit
+fi
 WERKBANK_RETURN=1 # second from the loss of a host to the first look
 export WERKBANK_RETURN
 says "the corpus" 0 '' "$wb" prep -C "$w" -q "$tmp/tiny.ini"

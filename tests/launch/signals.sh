@@ -157,8 +157,12 @@ holds "SIGTERM to the only rank: it ends" is_over s
 same "it is stopped" "$(state s) $(field s exit)" "stopped 75"
 holds "the state tells why" says_state s '"event":"the training saved and stopped: rank 0 got SIGTERM'
 
-if [ -n "$has_mpi" ]; then
-	fake_hosts
+if [ -n "$has_mpi" ]; then fake_hosts; fi
+if [ -z "$has_mpi" ]; then
+	skip "signals to one of several ranks" "no Open MPI"
+elif [ -n "$no_fake_ranks" ]; then
+	skip "signals to one of several ranks" "$no_fake_ranks"
+else
 	hosts="--ranks 2 --hosts nodea,nodeb --ssh $tmp/ssh --no-preflight $local_network"
 	# shellcheck disable=SC2086 # a list of words
 	says "two hosts" 0 '' train h $hosts --detach --quiet
@@ -199,8 +203,6 @@ if [ -n "$has_mpi" ]; then
 	same "its status" "$(state d) $(field d exit)" "failed 68"
 	holds "the journal names the host" says_journal d 'lost the connection to host nodeb'
 	nobody_left "signals to one rank"
-else
-	skip "signals to one of several ranks" "no Open MPI"
 fi
 
 tally

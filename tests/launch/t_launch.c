@@ -208,6 +208,31 @@ TEST(outcome_of_a_later_job)
 	free(path);
 }
 
+/* mpirun of Open MPI 5 sends SIGTERM to ranks that can still agree on a stop, and save. */
+TEST(outcome_of_a_lost_host_and_a_save)
+{
+	char *path = write_file("journal.jsonl", ""), why[160];
+	struct outcome o;
+	struct err e;
+	FILE *f;
+	int status;
+
+	check_int(outcome_open(&o, path, &e), 0);
+	outcome_begin_job(&o);
+	f = fopen(path, "a");
+	fputs(START STOP_BY_RANK, f);
+	fclose(f);
+	outcome_update(&o);
+	mpirun_read_line(&o.failure, "  Remote daemon: [prterun-h1-1@0,2] on node h3");
+	check_int(outcome_classify(&o, 0, false, false, &status, why), OUTCOME_RESTART);
+	check_int(status, err_exit_status(ERR_NOHOST));
+	check(strstr(why, "lost the connection to host h3") != NULL);
+	/* somebody has asked the supervisor, too */
+	check_int(outcome_classify(&o, 0, true, false, &status, why), OUTCOME_STOPPED);
+	outcome_close(&o);
+	free(path);
+}
+
 TEST(outcome_times)
 {
 	char *path = write_file(

@@ -4,7 +4,8 @@
  *	record "start"?	record "stop"?		verdict
  *	yes		reason finished		FINISHED: nothing else is
  *	yes		reason asked		STOPPED; LEAVING if it names a rank and nobody asked
- *						this supervisor to stop
+ *						this supervisor to stop; RESTART if mpirun sent that
+ *						SIGTERM, because it has lost a host
  *	yes		reason diverged		DIVERGED: a restart would diverge again
  *	no		-, asked to stop	STOPPED: before the first step
  *	any		none or failed, and the user asked for an end at once: KILLED
@@ -182,6 +183,10 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 
 	if (!strcmp(reason, "finished"))
 		return OUTCOME_FINISHED;
+	if (!strcmp(reason, "asked") && o->signalled >= 0 && !asked && o->failure.is_host_lost) {
+		describe_crash(&o->failure, status, why); /* the SIGTERM was mpirun's */
+		return OUTCOME_RESTART;
+	}
 	if (!strcmp(reason, "asked"))
 		return o->signalled >= 0 && !asked ? OUTCOME_LEAVING : OUTCOME_STOPPED;
 	if (!strcmp(reason, "diverged"))
