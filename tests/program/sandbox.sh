@@ -134,6 +134,7 @@ min_frequency = 1
 END
 probed "$top/werkbank-data" prep "$tmp/small.ini" -C "$w" --from "$tmp/from"
 closed "unpacking in prep" unpacker
+closed "the manifest in prep" "reader of the manifest"
 closed "texts and SGM files in prep" program
 present "prep: the corpus" "$w/corpora/small/manifest.json"
 equal "prep: the SGM file is read" "$tmp/a.en" "$w/corpora/small/dev.en"
@@ -141,6 +142,7 @@ mkdir -p "$w/archives/small"
 cp "$tmp/from/a.tgz" "$w/archives/small/"
 probed "$top/werkbank-data" fetch "$tmp/small.manifest" -C "$w"
 closed "unpacking in fetch" unpacker
+closed "the manifest in fetch" "reader of the manifest"
 says "fetch: the archive is accepted" 0 'a\.tgz' cat "$tmp/result"
 absent "nothing was created elsewhere" "$tmp/elsewhere/file"
 tally
