@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "tests/train/small_model.h"
 #include "train/ckpt/ckpt.h"
@@ -418,26 +419,62 @@ TEST(ckpt_sets_damage_aside)
 	model_free(m);
 }
 
-/* A process that saves and removes checkpoints is killed at any moment: all that remain are whole. */
+/* Saves checkpoints of later and later steps, each instead of the one before, and writes a byte after each. */
+static pid_t start_saving(struct model *m, int64_t step, int *pipe_from)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (!check_err(pipe(ends), 0))
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		for (;; step++)
+			if (!save_one(m, step, 1) || write(ends[1], "", 1) != 1)
+				_exit(1);
+	close(ends[1]);
+	*pipe_from = ends[0];
+	return pid;
+}
+
+/* Wait until n checkpoints more are saved. Returns the seconds that one took. */
+static double wait_for_saved(int pipe_from, int n)
+{
+	const double began = clock_mono_s();
+	char byte;
+
+	for (int i = 0; i < n; i++)
+		if (!check_int(read(pipe_from, &byte, 1), 1))
+			return 0;
+	return (clock_mono_s() - began) / n;
+}
+
+/*
+ * A process that saves and removes checkpoints is killed at any moment: all that remain are whole. The moments are
+ * parts of the time that one saving takes, so that a slow disk does not move all of them before the first checkpoint.
+ */
 TEST(ckpt_killed_while_it_removes)
 {
+	enum { KILLS = 20 };
 	struct model *m = small_model("cpu", false);
 	struct err e = { 0 };
 	int64_t *steps = NULL;
 	size_t n = 0;
 
-	if (!m)
+	if (!m || !test_folder()) /* made before the first child would make one of its own */
 		return;
-	for (int i = 0; i < 40; i++) {
-		pid_t pid = fork();
+	for (int i = 0; i < KILLS; i++) {
+		int pipe_from = -1;
+		pid_t pid = start_saving(m, 1000 * i, &pipe_from);
 
-		if (pid == 0)
-			for (int step = 1000 * i;; step++)
-				save_one(m, step, 1);
-		usleep(15000 + 977 * (unsigned)i);
+		if (pid < 0)
+			return;
+		usleep((useconds_t)(wait_for_saved(pipe_from, 2) * 1e6 * i / KILLS));
 		test_kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
+		close(pipe_from);
 		check_err(ckpt_list(test_folder(), &steps, &n, &e), 0);
+		check(n > 0);
 		for (size_t k = 0; k < n; k++) {
 			char name[60];
 
@@ -446,7 +483,6 @@ TEST(ckpt_killed_while_it_removes)
 		}
 		free(steps);
 	}
-	check(n > 0);
 	model_free(m);
 }
 
