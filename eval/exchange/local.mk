@@ -5,5 +5,5 @@ libeval_a_SOURCES += \
 	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/import.c %D%/import.h \
 	%D%/import_model.c %D%/import_model.h %D%/import_reader.c %D%/import_reader.h \
 	%D%/import_vocabulary.c %D%/import_vocabulary.h %D%/model_export.c %D%/model_export.h \
-	%D%/npz.c %D%/npz.h %D%/records.c %D%/records.h \
+	%D%/npz.c %D%/npz.h %D%/records.c %D%/records.h %D%/records_svg.c %D%/records_svg.h \
 	%D%/weight_map.c %D%/weight_map.def %D%/weight_map.h

@@ -167,8 +167,8 @@ int model_export_run(const struct conf *c, struct err *e)
 		return records_export(c, e);
 	if (!c->format || strcmp(c->format, "ctranslate2"))
 		return err_set(e, ERR_USAGE,
-			       "export needs --format ctranslate2, tensorboard, csv, jsonl or "
-			       "prometheus%s%s",
+			       "export needs --format ctranslate2, tensorboard, csv, jsonl, "
+			       "prometheus or svg%s%s",
 			       c->format ? ", not " : "", c->format ? c->format : "");
 	if (!c->output)
 		return err_set(e, ERR_USAGE,

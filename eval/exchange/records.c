@@ -11,6 +11,7 @@
 
 #include "data/words/intern.h"
 #include "eval/exchange/model_export.h"
+#include "eval/exchange/records_svg.h"
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/mem.h"
@@ -426,14 +427,29 @@ static int export_prometheus(struct records *r, struct err *e)
 	return rc;
 }
 
+static int export_svg(struct records *r, struct err *e)
+{
+	struct buf page = { 0 };
+	struct record_output s;
+	int rc = records_svg_page(r->run, r->journal, &page, e);
+
+	/* no output file is touched before the page is complete */
+	if (!rc)
+		rc = buf_check(&page, e);
+	if (rc || record_output_open(&s, r->to, e)) {
+		buf_free(&page);
+		return e->code;
+	}
+	record_output_put(&s, &page);
+	return record_output_close(&s, &page, 0, e);
+}
+
 static const struct {
 	const char *name;
 	int (*export)(struct records *r, struct err *e);
 } formats[] = {
-	{ "tensorboard", export_tensorboard },
-	{ "csv", export_csv },
-	{ "jsonl", export_jsonl },
-	{ "prometheus", export_prometheus },
+	{ "tensorboard", export_tensorboard }, { "csv", export_csv }, { "jsonl", export_jsonl },
+	{ "prometheus", export_prometheus },   { "svg", export_svg },
 };
 
 bool records_knows(const char *format)

@@ -7,6 +7,7 @@
  *	              in .csv or is missing, one table with a row per step, a column per scalar
  *	jsonl         one object per line: run, t, step, tag, value
  *	prometheus    the newest values, see train/record/prometheus.h
+ *	svg           the curves as one picture, see records_svg.h
  *
  * The scalars are described in train/record/scalars.h. Of repeated steps, the last record counts.
  */
@@ -18,7 +19,7 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-bool records_knows(const char *format); /* is it one of the four formats? */
+bool records_knows(const char *format); /* is it one of these formats? */
 
 /*
  * Exports c->run in c->format to c->output (NULL: standard output; ERR_USAGE if the format makes a

@@ -8,5 +8,5 @@ libbase_a_SOURCES += \
 	%D%/lines.c %D%/lines.h %D%/mem.c %D%/mem.h %D%/paths.c %D%/paths.h \
 	%D%/proc.c %D%/proc.h %D%/proto.c %D%/proto.h %D%/rng.h %D%/run_end.c %D%/run_end.h \
 	%D%/sandbox.c %D%/sandbox.h %D%/sandbox_calls.c %D%/sandbox_child.c %D%/sandbox_child.h \
-	%D%/statistics.c %D%/statistics.h %D%/terminal_text.c %D%/terminal_text.h %D%/text.c %D%/text.h %D%/util.h \
+	%D%/statistics.c %D%/statistics.h %D%/svg_plot.c %D%/svg_plot.h %D%/terminal_text.c %D%/terminal_text.h %D%/text.c %D%/text.h %D%/util.h \
 	%D%/workspace_names.c %D%/workspace_names.h

@@ -118,6 +118,15 @@ says 0 '^werkbank_host_cpu_ratio\{run="r",host="a,b/../\\"c"\} 0.75$' export --r
 says 0 '' export --run r --format tensorboard -o "$tmp/tb"
 says 0 '' export --run r --format prometheus -o "$tmp/r.prom"
 has "$tmp/r.prom" 2 '^# TYPE werkbank_attempts_total counter$'
+says 0 '^<svg xmlns=' export --run r --format svg
+has "$tmp/out" 1 '^<\?xml version="1.0"'
+# a picture of a whole run; UPDATE=1 rewrites it: look at it before you keep it
+mkdir -p "$tmp/w/runs/curves"
+cp "$here/tests/golden/run/journal.jsonl" "$tmp/w/runs/curves/"
+says 0 '' export --run curves --format svg -o "$tmp/curves.svg"
+test -z "${UPDATE:-}" || cp "$tmp/curves.svg" "$here/tests/golden/export/curves.svg"
+diff -u "$here/tests/golden/export/curves.svg" "$tmp/curves.svg" || { failed=$((failed + 1)); echo "FAILED   curves.svg"; }
+! command -v xmllint >/dev/null || xmllint --noout "$tmp/curves.svg" || { failed=$((failed + 1)); echo "FAILED   curves.svg is no XML"; }
 says 64 'give --output' export --run r --format tensorboard
 says 64 'not xml' export --run r --format xml
 says 64 'give --run' export --format csv

@@ -94,6 +94,21 @@ else
 	echo "FAILED   exports"; failed=$((failed + 1))
 fi
 
+# ---- pictures: the plot as drawn, by its key and by the palette; valid XML ----
+(cd "$here/out.d" && LC_ALL=C WERKBANK_NOW=1750001300 XDG_STATE_HOME="$here/state" "$OLDPWD/werkbank" watch -C "$here/w" fleet \
+	--dump 24x80 --keys '3++yp<Tab><Tab><Tab>:plot-picture<Enter>4p5p' >/dev/null)
+test -z "${UPDATE:-}" || cp "$here/out.d/fleet-NLL.svg" "$golden/"
+good=1
+for file in fleet-NLL fleet-step fleet-node1-work compare; do
+	grep -q '^</svg>$' "$here/out.d/$file.svg" || good=0
+	! command -v xmllint >/dev/null || xmllint --noout "$here/out.d/$file.svg" || good=0
+done
+if test $good = 1 && diff -u "$golden/fleet-NLL.svg" "$here/out.d/fleet-NLL.svg" && grep -q '>exposed\|>network<' "$here/out.d/fleet-step.svg"; then
+	echo "ok       pictures"; passed=$((passed + 1))
+else
+	ls "$here/out.d"; echo "FAILED   pictures"; failed=$((failed + 1))
+fi
+
 # ---- hostile journals ----
 # hostile NAME : every view of the run, several sizes, keys of all kinds: no failure, nothing raw.
 hostile() {

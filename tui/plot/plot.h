@@ -87,8 +87,8 @@ double plot_line_value(const struct plot_line *l, double smooth, double x);
 void plot_draw(struct grid *g, struct rect box, const struct plot *p);
 
 /*
- * Stacked areas over steps: shares parts[i] / whole, one on top of the other, from 0 to 1. The
- * remaining share stays empty.
+ * Stacked areas over steps: shares parts[i] / whole, one on top of the other, from 0 to the largest
+ * sum in the window, at least 0.1.
  */
 #define PLOT_PARTS 6
 struct plot_part {
@@ -98,6 +98,7 @@ struct plot_part {
 struct plot_stack {
 	const struct plot_part *parts; /* bottom to top, at most PLOT_PARTS */
 	size_t n;
+	size_t first_fill; /* part 0 has plot_fill(g, first_fill) */
 	const struct series *whole;
 	struct plot axes; /* only x axis, cursor, marks and area are used */
 };

@@ -16,6 +16,9 @@ uint32_t plot_fill(const struct grid *g, size_t part)
 	return g->charset == GRID_ASCII ? (uint32_t)ascii[part] : shades[part];
 }
 
+#define LEAST_TOP  0.1 /* of the y axis: small shares look small */
+#define STACK_COLS 512 /* widest plot, in cells */
+
 /* The sums of one column of cells: of the whole, and of each part. */
 struct slice {
 	double whole, parts[PLOT_PARTS];
@@ -42,24 +45,34 @@ static void draw_slice(const struct canvas *c, const struct plot_stack *p, const
 {
 	assert(s->whole > 0);
 	for (int row = 0; row < c->area.rows; row++) {
-		double height = (c->area.rows - row - 0.5) / c->area.rows, below = 0;
+		double height = (c->area.rows - row - 0.5) / c->area.rows * c->high, below = 0;
 
 		for (size_t i = 0; i < p->n; i++) {
 			below += s->parts[i] / s->whole;
 			if (height > below)
 				continue;
 			grid_put(c->g, c->area.row + row, c->area.col + col, p->parts[i].style,
-				 plot_fill(c->g, i));
+				 plot_fill(c->g, i + p->first_fill));
 			break;
 		}
 	}
 }
 
-static void draw_slices(const struct canvas *c, const struct plot_stack *p)
+/* The share of all parts in a slice, as drawn: negative parts count as 0. */
+static double slice_share(const struct plot_stack *p, const struct slice *s)
 {
-	struct slice before = { .whole = 0 };
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		sum += MAX(s->parts[i], 0.0);
+	return s->whole > 0 ? MIN(sum / s->whole, 1.0) : 0;
+}
+
+/* Sum the points of each column of cells; returns the largest share of all parts in a column. */
+static double sum_slices(const struct canvas *c, const struct plot_stack *p, struct slice *slices)
+{
 	size_t at[PLOT_PARTS + 1] = { 0 };
-	int held = 0;
+	double most = 0;
 
 	/* Skip the points left of the area. */
 	sum_until(c, p->whole, &at[PLOT_PARTS], -0.5);
@@ -67,27 +80,42 @@ static void draw_slices(const struct canvas *c, const struct plot_stack *p)
 		sum_until(c, p->parts[i].series, &at[i], -0.5);
 	for (int col = 0; col < c->area.cols; col++) {
 		double end = (col + 1) * c->per_x - 0.5;
-		struct slice s = { .whole = sum_until(c, p->whole, &at[PLOT_PARTS], end) };
+		struct slice *s = &slices[col];
 
+		*s = (struct slice){ .whole = sum_until(c, p->whole, &at[PLOT_PARTS], end) };
 		for (size_t i = 0; i < p->n; i++)
-			s.parts[i] = sum_until(c, p->parts[i].series, &at[i], end);
+			s->parts[i] = sum_until(c, p->parts[i].series, &at[i], end);
+		most = MAX(most, slice_share(p, s));
+	}
+	return most;
+}
+
+static void draw_slices(const struct canvas *c, const struct plot_stack *p,
+			const struct slice *slices)
+{
+	const struct slice *before = NULL;
+	int held = 0;
+
+	for (int col = 0; col < c->area.cols; col++) {
 		/* Columns without a point repeat the previous column. */
-		if (s.whole > 0) {
-			for (int k = 1; k <= held && before.whole > 0; k++)
-				draw_slice(c, p, &before, col - k);
-			held = 0;
-			before = s;
-			draw_slice(c, p, &s, col);
-		} else {
+		if (!(slices[col].whole > 0)) {
 			held++;
+			continue;
 		}
+		for (int k = 1; k <= held && before; k++)
+			draw_slice(c, p, before, col - k);
+		held = 0;
+		before = &slices[col];
+		draw_slice(c, p, before, col);
 	}
 }
 
 void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p)
 {
+	struct slice slices[STACK_COLS];
 	struct plot_stack q = *p;
 	struct canvas c;
+	double most;
 
 	assert(p->whole && p->n <= PLOT_PARTS);
 	q.n = MIN(q.n, (size_t)PLOT_PARTS);
@@ -100,8 +128,13 @@ void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p
 		return;
 	}
 	c.log_y = false;
-	plot_y_axis(&c, 0, 1);
+	c.area.cols = MIN(c.area.cols, STACK_COLS);
+	c.dots_x = c.area.cols * c.per_x;
+	/* the labels of the y axis take columns, so the sums are made twice */
+	most = sum_slices(&c, &q, slices);
+	plot_y_axis(&c, 0, MAX(most, LEAST_TOP));
 	plot_x_axis(&c, box, &p->axes);
-	draw_slices(&c, &q);
+	sum_slices(&c, &q, slices);
+	draw_slices(&c, &q, slices);
 	plot_cursor(&c, p->axes.cursor);
 }

@@ -11,6 +11,7 @@
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
+#include "tui/views/svg_export.h"
 
 #define BAR_COLS   14
 #define LABEL_COLS 12	/* columns of the label of a row */
@@ -333,6 +334,26 @@ void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *
 		     struct hosts_view_state *s)
 {
 	draw_host_plot(g, box, HOSTS_WORK, h, s);
+}
+
+void hosts_export_picture(struct app_context *w, struct hosts_view_state *s)
+{
+	const struct run_history *h = w->history;
+	const struct fleet_host *k = hosts_chosen(h, s);
+	struct plot p = { .n = 2, .from_zero = true };
+	struct host_plot what;
+	char name[FLEET_NAME + 140], title[FLEET_NAME + 60];
+
+	if (!choose_host_plot(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &what))
+		return;
+	p.lines = what.lines;
+	viewport_apply(&s->plots, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
+		       (double)MAX(h->step, 1), &p);
+	snprintf(name, sizeof(name), "%.100s-%s-%s", h->name, k->name,
+		 what.share ? "work" : "network");
+	snprintf(title, sizeof(title), "%s of %s", what.title, k->name);
+	svg_export_plot(w, &(struct svg_request){ name, title, "step", what.share ? "" : "bit/s",
+						  &p, what.labels });
 }
 
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s)

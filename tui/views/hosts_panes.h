@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "tui/app/app_context.h"
 #include "tui/plot/plot_viewport.h"
 #include "tui/run/run_history.h"
 #include "tui/term/grid.h"
@@ -59,6 +60,11 @@ void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *
 
 /* Draw the verdict on the network in one row, and its numbers in a second one if there is room. */
 void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f);
+
+/*
+ * Write the network of the chosen host as SVG if its pane has the focus, else the work of its GPUs.
+ */
+void hosts_export_picture(struct app_context *w, struct hosts_view_state *s);
 
 /* The series of the first line of the focused pane, for the cursor. NULL: none. */
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s);

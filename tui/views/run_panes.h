@@ -46,4 +46,7 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s);
 size_t run_series(const struct run_history *h, enum run_pane pane,
 		  struct csv_series items[RUN_LINES]);
 
+/* Write the plot of a pane as SVG. false: the pane is no plot. */
+bool run_export_picture(struct app_context *w, enum run_pane pane, struct run_view_state *s);
+
 #endif

@@ -11,8 +11,12 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 #include "tui/views/csv_export.h"
+#include "tui/views/svg_export.h"
 
 #define MOST_SAVES 8 /* marks of checkpoints, the newest: more would hide the axis */
+
+#define NARROW_COLS    48 /* narrower panes have no room for units */
+#define SPLIT_BAR_ROWS 7  /* rows of a pane of the step that leave room for its bar */
 
 /* Legend signs of the pens of plot.h. */
 static const uint32_t pen_signs[] = {
@@ -28,8 +32,8 @@ static const char *const pane_titles[PANE_COUNT] = {
 /* ---- contents of a pane ---- */
 
 struct pane_plot {
-	struct plot_line lines[3];
-	const char *labels[3], *tags[3];
+	struct plot_line lines[RUN_LINES];
+	const char *labels[RUN_LINES], *tags[RUN_LINES];
 	size_t n;
 	bool from_zero;
 	int decimals; /* decimals of values; -1: format_value() decides */
@@ -38,9 +42,8 @@ struct pane_plot {
 static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
 			  const char *label, const char *tag)
 {
-	static const enum style styles[] = { STYLE_FIRST, STYLE_SECOND, STYLE_THIRD };
-
-	p->lines[p->n] = (struct plot_line){ s, pen, styles[p->n], 0 };
+	assert(p->n < RUN_LINES);
+	p->lines[p->n] = (struct plot_line){ s, pen, (enum style)(STYLE_FIRST + p->n), 0 };
 	p->labels[p->n] = label;
 	p->tags[p->n++] = tag;
 }
@@ -77,6 +80,15 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 	case PANE_GRAD:
 		add_pane_line(&p, &h->grad_norm, PLOT_LINE, "", "train/gradient_norm");
 		break;
+	case PANE_SPLIT:
+		add_pane_line(&p, &h->compute_s, PLOT_EXACT, "compute", "step/compute_seconds");
+		add_pane_line(&p, &h->update_s, PLOT_EXACT, "update", "step/update_seconds");
+		add_pane_line(&p, &h->wait_s, PLOT_EXACT, "slowest", "step/wait_seconds");
+		add_pane_line(&p, &h->transfer_s, PLOT_EXACT, "network", "step/transfer_seconds");
+		add_pane_line(&p, &h->input_s, PLOT_EXACT, "input", "step/input_seconds");
+		add_pane_line(&p, &h->step_s, PLOT_EXACT_DOTTED, "whole step",
+			      "speed/step_seconds");
+		break;
 	default:
 		add_pane_line(&p, &h->rate, PLOT_EXACT, "", "train/learning_rate");
 	}
@@ -90,20 +102,6 @@ size_t run_series(const struct run_history *h, enum run_pane pane,
 
 	if (pane >= PANE_SAMPLES)
 		return 0;
-	if (pane == PANE_SPLIT) {
-		const struct csv_series all[RUN_LINES] = {
-			{ &h->compute_s, "step/compute_seconds" },
-			{ &h->update_s, "step/update_seconds" },
-			{ &h->wait_s, "step/wait_seconds" },
-			{ &h->transfer_s, "step/transfer_seconds" },
-			{ &h->input_s, "step/input_seconds" },
-			{ &h->step_s, "speed/step_seconds" },
-		};
-
-		for (size_t i = 0; i < RUN_LINES; i++)
-			items[i] = all[i];
-		return RUN_LINES;
-	}
 	p = make_pane_plot(h, pane, false);
 	for (size_t i = 0; i < p.n; i++)
 		items[i] = (struct csv_series){ p.lines[i].series, p.tags[i] };
@@ -159,15 +157,18 @@ static int step_piece(const struct plot_viewport *s, struct legend *piece,
 }
 
 /* Title of a pane, with a note about unusual axes. A narrow pane has no room for units. */
-static void name_pane(const struct plot_viewport *s, enum run_pane pane, bool narrow,
+static void name_pane(const struct plot_viewport *s, enum run_pane pane, int cols,
 		      const struct run_history *h, char *out, size_t size)
 {
+	const bool narrow = cols < NARROW_COLS;
 	const char *title = pane_titles[pane];
 
 	if (pane == PANE_LOSS && history_train_nll(h) == &h->loss)
 		title = narrow ? "loss" : "loss, label-smoothed";
 	else if (pane == PANE_LOSS && !narrow)
 		title = "NLL (nats a token)";
+	else if (pane == PANE_SPLIT && cols >= 100)
+		title = "step; below: not compute";
 	snprintf(out, size, "%s%s%s", title,
 		 pane != PANE_SPLIT && s->log_y >> pane & 1 ? ", log" : "",
 		 isfinite(s->from) ? ", part" : "");
@@ -183,9 +184,9 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 			     const struct run_history *h, const struct pane_plot *p,
 			     const struct plot_viewport *s)
 {
-	char values[3][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES],
-		best[NUMBER_TEXT_BYTES], best_step[NUMBER_TEXT_BYTES + 8];
-	struct legend pieces[7];
+	char values[RUN_LINES][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES],
+		step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES], best_step[NUMBER_TEXT_BYTES + 8];
+	struct legend pieces[RUN_LINES + 4];
 	int n = step_piece(s, pieces, step);
 	bool smoothed = false;
 
@@ -236,16 +237,18 @@ static double part_at(const struct series *part, const struct series *whole, dou
 static void draw_split(struct grid *g, struct rect box, const struct run_history *h,
 		       struct run_view_state *s, const char *title)
 {
-	const struct plot_part parts[TIME_SPLIT_PARTS] = {
-		[TIME_SPLIT_COMPUTE] = { &h->compute_s,
-					 time_split_looks[TIME_SPLIT_COMPUTE].style },
-		[TIME_SPLIT_UPDATE] = { &h->update_s, time_split_looks[TIME_SPLIT_UPDATE].style },
-		[TIME_SPLIT_LATE] = { &h->wait_s, time_split_looks[TIME_SPLIT_LATE].style },
-		[TIME_SPLIT_TRANSFER] = { &h->transfer_s,
-					  time_split_looks[TIME_SPLIT_TRANSFER].style },
-		[TIME_SPLIT_INPUT] = { &h->input_s, time_split_looks[TIME_SPLIT_INPUT].style },
+	/* compute is the rest up to the whole */
+	const struct plot_part parts[] = {
+		{ &h->update_s, time_split_looks[TIME_SPLIT_UPDATE].style },
+		{ &h->wait_s, time_split_looks[TIME_SPLIT_LATE].style },
+		{ &h->transfer_s, time_split_looks[TIME_SPLIT_TRANSFER].style },
+		{ &h->input_s, time_split_looks[TIME_SPLIT_INPUT].style },
 	};
-	struct plot_stack stack = { .parts = parts, .n = TIME_SPLIT_PARTS, .whole = &h->step_s };
+	struct plot_stack stack = { .parts = parts,
+				    .n = ARRAY_LEN(parts),
+				    .first_fill = TIME_SPLIT_UPDATE,
+				    .whole = &h->step_s };
+	struct rect below = box;
 	double at = s->plots.cursor;
 	struct fleet_time_split split = {
 		.compute = part_at(&h->compute_s, &h->step_s, at),
@@ -263,7 +266,12 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 	stack.axes.marks = s->marks + s->n_saves;
 	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
-	plot_stack_draw(g, box, &stack);
+	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n) {
+		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &split);
+		below.row++;
+		below.rows--;
+	}
+	plot_stack_draw(g, below, &stack);
 	if (h->step_s.n) {
 		snprintf(seconds, sizeof(seconds), "%.20s s",
 			 format_value(each, viewport_value_at(&h->step_s, at)));
@@ -273,26 +281,56 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 	draw_legend(g, box, title, pieces, n);
 }
 
+/* A plot of a pane as it was drawn last; its area is not touched. */
+static struct plot pane_plot_as_drawn(const struct run_history *h, enum run_pane pane,
+				      const struct pane_plot *p, struct run_view_state *s)
+{
+	struct plot plot = {
+		.lines = p->lines, .n = p->n, .from_zero = p->from_zero, .fill = true
+	};
+
+	viewport_apply(&s->plots, pane, axis_end(h), &plot);
+	return plot;
+}
+
+bool run_export_picture(struct app_context *w, enum run_pane pane, struct run_view_state *s)
+{
+	static const char *const units[PANE_COUNT] = {
+		[PANE_LOSS] = "nats a token", [PANE_SPEED] = "tokens/s", [PANE_SPLIT] = "s"
+	};
+	const struct run_history *h = w->history;
+	struct pane_plot p;
+	struct plot plot;
+	char name[160], title[200];
+
+	if (pane >= PANE_SAMPLES)
+		return false;
+	p = make_pane_plot(h, pane, false);
+	plot = pane_plot_as_drawn(h, pane, &p, s);
+	snprintf(name, sizeof(name), "%.100s-%s", h->name, pane_titles[pane]);
+	snprintf(title, sizeof(title), "%s of run %.100s", pane_titles[pane], h->name);
+	svg_export_plot(w,
+			&(struct svg_request){ name, title, "step", units[pane] ? units[pane] : "",
+					       &plot, p.labels });
+	return true;
+}
+
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
 		   struct run_view_state *s)
 {
-	const bool narrow = box.cols < 48;
+	const bool narrow = box.cols < NARROW_COLS;
 	struct pane_plot p = make_pane_plot(h, pane, narrow);
-	struct plot plot = { .lines = p.lines,
-			     .n = p.n,
-			     .from_zero = p.from_zero,
-			     .fill = true,
-			     /* a narrow axis has no room for checkpoints */
-			     .marks = s->marks + (narrow ? s->n_saves : 0),
-			     .n_marks = s->n_marks - (narrow ? s->n_saves : 0) };
+	struct plot plot = pane_plot_as_drawn(h, pane, &p, s);
 	char title[60];
 
-	name_pane(&s->plots, pane, narrow, h, title, sizeof(title));
+	name_pane(&s->plots, pane, box.cols, h, title, sizeof(title));
 	draw_box(g, box, title, s->focus == pane);
 	if (pane == PANE_SPLIT) {
 		draw_split(g, box, h, s, title);
 	} else {
-		viewport_apply(&s->plots, pane, axis_end(h), &plot);
+		/* a narrow axis has no room for checkpoints */
+		plot.marks = s->marks + (narrow ? s->n_saves : 0);
+		plot.n_marks = s->n_marks - (narrow ? s->n_saves : 0);
 		plot_draw(g, box, &plot);
 		draw_plot_legend(g, box, title, h, &p, &s->plots);
 	}

@@ -15,6 +15,7 @@
 #include "tui/term/number_format.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"
+#include "tui/views/svg_export.h"
 
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 
@@ -104,6 +105,8 @@ static void export_table(const struct compare_view *c, struct app_context *w)
 	buf_free(&out);
 }
 
+static void export_picture(struct compare_view *c, struct app_context *w);
+
 static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 {
 	size_t at = c->lists[COMPARE_LIST].at;
@@ -148,6 +151,9 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
 		export_table(c, w);
+		return REACT_REDRAW;
+	case ACTION_PLOT_PICTURE:
+		export_picture(c, w);
 		return REACT_REDRAW;
 	case ACTION_LEFT:
 	case ACTION_RIGHT:
@@ -237,44 +243,71 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
 }
 
-static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
-{
+/* The plot of the chosen runs, its title and the names of its runs. */
+struct compare_plot {
 	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
-	struct plot p = { .lines = lines, .cursor = NAN };
+	const char *labels[OPTION_DIFF_MAX_RUNS];
+	struct plot plot;
+	char title[120];
+};
+
+static void make_compare_plot(struct compare_view *c, struct compare_plot *to)
+{
 	const struct run_comparison *b = &c->comparison;
 	bool exact = b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU, smoothed = false,
 	     has_loss = false;
-	char title[120];
+	struct plot *p = &to->plot;
 	double end = 0;
 
-	for (size_t i = 0; i < b->n && p.n < OPTION_DIFF_MAX_RUNS; i++) {
+	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
+	for (size_t i = 0; i < b->n && p->n < OPTION_DIFF_MAX_RUNS; i++) {
 		if (!b->runs[i].chosen)
 			continue;
-		lines[p.n] = (struct plot_line){ &b->runs[i].curve, looks[p.n].pen,
-						 looks[p.n].style, 0 };
+		to->lines[p->n] = (struct plot_line){ &b->runs[i].curve, looks[p->n].pen,
+						      looks[p->n].style, 0 };
+		to->labels[p->n] = b->runs[i].name;
 		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
 		has_loss |= b->runs[i].is_loss;
-		p.n++;
+		p->n++;
 	}
 	/* no smoothing of evaluations: they are few, and each is a mean */
-	for (size_t i = 0; i < p.n && !exact; i++)
-		smoothed |= plot_line_smoothing(&lines[i], viewport_smoothing(&c->viewport)) > 0;
-	snprintf(title, sizeof(title), "%s by %s%s%s", compare_metric_names[b->metric],
+	for (size_t i = 0; i < p->n && !exact; i++)
+		smoothed |=
+			plot_line_smoothing(&to->lines[i], viewport_smoothing(&c->viewport)) > 0;
+	snprintf(to->title, sizeof(to->title), "%s by %s%s%s", compare_metric_names[b->metric],
 		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "",
 		 has_loss ? ", of imported runs the loss" : "");
-	draw_box(g, box, title, false);
-	if (!p.n) {
-		const char *text = b->n ? "no run selected; Space selects one" : "no run yet";
+	p->from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
+	end = MAX(end, 1e-3);
+	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, p);
+	if (exact)
+		p->smooth = 0;
+}
+
+static void export_picture(struct compare_view *c, struct app_context *w)
+{
+	struct compare_plot p;
+
+	make_compare_plot(c, &p);
+	svg_export_plot(w, &(struct svg_request){
+				   "compare", p.title, compare_axis_names[c->comparison.axis],
+				   compare_metric_names[c->comparison.metric], &p.plot, p.labels });
+}
+
+static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
+{
+	struct compare_plot p;
+
+	make_compare_plot(c, &p);
+	draw_box(g, box, p.title, false);
+	if (!p.plot.n) {
+		const char *text =
+			c->comparison.n ? "no run selected; Space selects one" : "no run yet";
 
 		draw_message(g, layout_inside(box), STYLE_DIM, &text, 1);
 		return;
 	}
-	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
-	end = MAX(end, 1e-3);
-	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
-	if (exact)
-		p.smooth = 0;
-	plot_draw(g, box, &p);
+	plot_draw(g, box, &p.plot);
 }
 
 static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,

@@ -119,6 +119,9 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 	case ACTION_EXPORT:
 		csv_export_hosts(w);
 		break;
+	case ACTION_PLOT_PICTURE:
+		hosts_export_picture(w, s);
+		break;
 	case ACTION_COPY:
 		copy_table(w, &w->history->fleet);
 		break;

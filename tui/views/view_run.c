@@ -171,12 +171,13 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 	n = run_series(w->history, s->focus, items);
 	if (action == ACTION_EXPORT && n)
 		csv_export_series(w, items, n);
-	else if (action == ACTION_EXPORT)
+	else if (action == ACTION_EXPORT ||
+		 (action == ACTION_PLOT_PICTURE && !run_export_picture(w, s->focus, s)))
 		context_notify(w, STYLE_WARN,
 			       "this pane has no curves; the log view exports its lines");
 	else if (action == ACTION_COPY)
 		copy_pane(s, w);
-	else
+	else if (action != ACTION_PLOT_PICTURE)
 		return viewport_act(&s->plots, action, s->focus,
 				    n ? items[0].series : &w->history->loss);
 	return REACT_REDRAW;
