@@ -88,6 +88,19 @@ char *paths_shipped(const char *name, struct err *e)
 	return path;
 }
 
+char *paths_user_file(const char *variable, const char *below_home, const char *name, struct err *e)
+{
+	const char *folder = getenv(variable), *home = getenv("HOME");
+
+	/* the XDG specification ignores relative paths */
+	if (folder && *folder == '/')
+		return file_path(e, "%s/werkbank/%s", folder, name);
+	if (home && *home == '/')
+		return file_path(e, "%s/%s/werkbank/%s", home, below_home, name);
+	err_set(e, ERR_UNAVAILABLE, "neither $%s nor $HOME is an absolute path", variable);
+	return NULL;
+}
+
 char *paths_workspace(const char *option, struct err *e)
 {
 	const char *home = getenv("WERKBANK_HOME");

@@ -28,6 +28,14 @@ char *paths_shipped(const char *name, struct err *e);
 char *paths_workspace(const char *option, struct err *e);
 
 /*
+ * A file or folder of the user: "$VARIABLE/werkbank/NAME" of an XDG variable ("XDG_CACHE_HOME"), else
+ * "$HOME/BELOW_HOME/werkbank/NAME". Owned by the caller; NULL: ERR_UNAVAILABLE (neither variable is an
+ * absolute path), ERR_NOMEM.
+ */
+char *paths_user_file(const char *variable, const char *below_home, const char *name,
+		      struct err *e);
+
+/*
  * The model folder of a name. A name with a slash is the path of a model folder or of a run's
  * folder. Any other name is NAME or NAME:CHECKPOINT (best, last or a step) of a run in the
  * workspace (option as above); without CHECKPOINT the best one, or the last if none was evaluated.

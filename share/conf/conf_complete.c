@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
 /* ---- words to complete ---- */
@@ -71,8 +72,10 @@ const char *conf_argument_at(const struct conf_command *cmd, int i, struct buf *
 	word += strspn(word, "[");
 	at = word + strcspn(word, "].");
 	*at = 0;
+	/* of RUN|ADDRESS, names of runs */
 	for (size_t k = 0; k < ARRAY_LEN(named); k++)
-		if (!strcmp(word, named[k].word))
+		if (strlen(named[k].word) == strcspn(word, "|") &&
+		    text_starts_with(word, named[k].word))
 			return named[k].kind;
 	if (!strcmp(word, "COMMAND"))
 		add_command_names(choices);

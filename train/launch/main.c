@@ -13,6 +13,7 @@
 #include "train/launch/hosts/probe.h"
 #include "train/launch/hosts/rsh_agent.h"
 #include "train/launch/plan/plan_command.h"
+#include "train/launch/run/follow_command.h"
 #include "train/launch/run/job_command.h"
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
@@ -80,6 +81,7 @@ static const struct {
 	{ "hosts", command_hosts },
 	{ "plan", command_plan },
 	{ "_probe", command_probe },
+	{ "_follow", follow_command_run },
 	/* clang-format on */
 };
 

@@ -22,7 +22,9 @@
 
 int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
-	*w = (struct app_context){ .workspace = workspace, .trouble = "" };
+	*w = (struct app_context){
+		.workspace = workspace, .addresses = "", .silence = "", .trouble = ""
+	};
 	if (!(w->requests = mem_alloc(1, sizeof(*w->requests), e)) || !(w->jobs = jobs_new(e))) {
 		free(w->requests);
 		return e->code;

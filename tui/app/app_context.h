@@ -34,6 +34,8 @@ enum context_news {
 
 struct app_context {
 	const char *workspace; /* folder; borrowed for the life of the workbench */
+	const char *addresses; /* of the workspaces that it is a copy of; "": it is no copy */
+	const char *silence;   /* which of their hosts is silent, since when and why; "": none */
 	double now;	       /* unix seconds */
 	bool readonly;	       /* nothing may be started, stopped or changed */
 	bool front;	       /* the called view is on the screen */

@@ -16,30 +16,19 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/paths.h"
 
 #define MAX_FILE 100000 /* largest file read, in bytes */
 
-/*
- * "FOLDER/werkbank/NAME" with the folder of the variable, else below the home folder; owned by the
- * caller. NULL: neither is set.
- */
-static char *xdg_file_path(const char *variable, const char *below_home, const char *name,
-			   const char *suffix)
-{
-	const char *folder = getenv(variable), *home = getenv("HOME");
-	struct err ignored;
-
-	/* the XDG specification ignores relative paths */
-	if (folder && *folder == '/')
-		return file_path(&ignored, "%s/werkbank/%s%s", folder, name, suffix);
-	if (home && *home == '/')
-		return file_path(&ignored, "%s/%s/werkbank/%s%s", home, below_home, name, suffix);
-	return NULL;
-}
-
 static char *config_path(const char *name, const char *suffix)
 {
-	return xdg_file_path("XDG_CONFIG_HOME", ".config", name, suffix);
+	struct err ignored;
+	char *file = file_path(&ignored, "%s%s", name, suffix), *path = NULL;
+
+	if (file)
+		path = paths_user_file("XDG_CONFIG_HOME", ".config", file, &ignored);
+	free(file);
+	return path;
 }
 
 int app_load_keymap(struct app *a, struct err *e)
@@ -102,7 +91,7 @@ void app_load_state(struct app *a)
 	struct err ignored;
 	char *path;
 
-	a->requests->state_folder = xdg_file_path("XDG_STATE_HOME", ".local/state", "", "");
+	a->requests->state_folder = paths_user_file("XDG_STATE_HOME", ".local/state", "", &ignored);
 	path = context_state_path(&a->context, "workbench");
 	if (path && file_exists(path) && !file_read_all(path, MAX_FILE, &text, &ignored))
 		saved_state_read(&a->requests->saved, buf_text(&text));

@@ -14,6 +14,7 @@
 #include "tui/app/app.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
+#include "tui/run/contact.h"
 #include "tui/term/term.h"
 
 /* Questions that the workbench itself asks. */
@@ -40,6 +41,8 @@ struct app {
 	char terminal_text[160]; /* text of term_describe() */
 	double fixed_now;	 /* WERKBANK_NOW; 0: use the real clock */
 	struct err trouble;	 /* error of reading the run's files */
+	struct contact contact;	 /* with the hosts of a watched copy */
+	double contact_read;	 /* clock second of its last update */
 	double shown_second;	 /* clock second of the last draw */
 };
 

@@ -145,6 +145,19 @@ static unsigned update_history(struct app *a)
 	return reaction;
 }
 
+/* Once a second: is there contact with the hosts of a watched copy? */
+static unsigned update_contact(struct app *a)
+{
+	struct app_context *w = &a->context;
+
+	if (floor(w->now) == a->contact_read)
+		return REACT_NOTHING;
+	a->contact_read = floor(w->now);
+	w->addresses = a->contact.addresses;
+	w->silence = a->contact.trouble;
+	return contact_update(&a->contact, w->workspace, w->now) ? REACT_REDRAW : REACT_NOTHING;
+}
+
 static unsigned update_tab(struct app *a, int tab)
 {
 	struct tab_state *t = &a->tabs[tab];
@@ -190,7 +203,7 @@ unsigned app_update(struct app *a)
 
 	w->now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
 	a->requests->n_wake_fds = 0;
-	reaction |= update_history(a);
+	reaction |= update_contact(a) | update_history(a);
 	if (jobs_update(w->jobs, w->now))
 		a->requests->news |= NEWS_JOBS;
 	if (a->requests->output_job)

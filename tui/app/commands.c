@@ -13,6 +13,7 @@
 #include "tui/app/app.h"
 #include "tui/app/completion_names.h"
 #include "tui/app/text_commands.h"
+#include "tui/app/watch_address.h"
 #include "tui/run/status.h"
 
 /*
@@ -86,9 +87,32 @@ static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
 	return text_command_watch(c, now, out, e);
 }
 
-static int command_watch(const struct conf *c, struct err *e)
+static int watch_here(const struct conf *c, struct err *e)
 {
 	return c->plain ? print_report(watch_plain, c, e) : app_run(c, e);
+}
+
+static int command_watch(const struct conf *c, struct err *e)
+{
+	struct watched_copy *copy;
+	struct conf of_copy;
+	int rc;
+
+	if (!watch_has_address(c)) {
+		if (c->n_arguments > 1)
+			return err_set(e, ERR_USAGE,
+				       "%s: one run can be watched, or several "
+				       "addresses ssh://HOST/PATH",
+				       c->arguments[1]);
+		return watch_here(c, e);
+	}
+	copy = watch_address_open(c, e);
+	if (!copy)
+		return e->code;
+	of_copy = watch_address_conf(copy, c);
+	rc = watch_here(&of_copy, e);
+	watch_address_close(copy);
+	return rc;
 }
 
 static int command_status(const struct conf *c, struct err *e)

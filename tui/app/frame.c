@@ -199,8 +199,9 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 	size_t jobs = jobs_running(w->jobs);
 	char text[40];
 
-	if (*w->trouble) {
-		draw_text(g, r.row, at.col, at.width, STYLE_BAD, w->trouble);
+	if (*w->trouble || *w->silence) {
+		draw_text(g, r.row, at.col, at.width, STYLE_BAD,
+			  *w->silence ? w->silence : w->trouble);
 		return;
 	}
 	if (jobs) {

@@ -9,4 +9,4 @@ libtui_a_SOURCES += \
 	%D%/palette.c %D%/palette.h %D%/palette_line.c %D%/prompt.c %D%/prompt.h %D%/run_requests.c %D%/run_requests.h \
 	%D%/saved_state.c %D%/saved_state.h %D%/tabs.def \
 	%D%/text_command_watch.c %D%/text_commands.c %D%/text_commands.h %D%/view.h \
-	%D%/view_help.c %D%/view_palette.c %D%/view_requests.h %D%/view_wizard.c %D%/wizard.c %D%/wizard.h
+	%D%/watch_address.c %D%/watch_address.h %D%/view_help.c %D%/view_palette.c %D%/view_requests.h %D%/view_wizard.c %D%/wizard.c %D%/wizard.h

@@ -12,6 +12,7 @@
 #include "share/base/util.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/text_commands.h"
+#include "tui/run/contact.h"
 #include "tui/run/run_history.h"
 #include "tui/run/workspace_index.h"
 #include "tui/term/number_format.h"
@@ -175,9 +176,13 @@ static void show_next_steps(const struct workspace_index *p, const char *workspa
 	}
 }
 
-static void show_workspace(const struct workspace_index *p, const char *workspace, struct buf *out)
+static void show_workspace(const struct workspace_index *p, const char *workspace, double now,
+			   struct buf *out)
 {
-	buf_printf(out, "workspace %s\n", workspace);
+	struct contact contact = { 0 };
+
+	contact_update(&contact, workspace, now);
+	buf_printf(out, "workspace %s\n", *contact.addresses ? contact.addresses : workspace);
 	for (size_t i = 0; i < p->n_corpora && i < LIST_LINES; i++)
 		show_corpus(&p->corpora[i], out);
 	for (size_t i = 0; i < p->n_runs && i < LIST_LINES; i++)
@@ -188,7 +193,8 @@ static void show_workspace(const struct workspace_index *p, const char *workspac
 			   text_plural(p->n_runs));
 	if (!p->n_corpora && !p->n_runs)
 		buf_add_str(out, "no corpora and no runs yet\n");
-	show_next_steps(p, workspace, out);
+	if (!*contact.addresses)
+		show_next_steps(p, workspace, out);
 }
 
 int text_command_watch(const struct conf *c, double now, struct buf *out, struct err *e)
@@ -202,7 +208,7 @@ int text_command_watch(const struct conf *c, double now, struct buf *out, struct
 		rc = 0;
 	rc = MIN(rc, 0);
 	if (!rc && !named)
-		show_workspace(&p, workspace, out);
+		show_workspace(&p, workspace, now, out);
 	/* the first run is running, else the newest */
 	if (!rc && (named || p.n_runs)) {
 		if (!named)

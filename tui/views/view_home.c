@@ -126,8 +126,10 @@ static void find_steps(struct home *h, const struct app_context *w)
 
 	if (h->moved && h->lists[HOME_NEXT].at < h->n_steps)
 		snprintf(chosen, sizeof(chosen), "%s", h->steps[h->lists[HOME_NEXT].at].title);
-	h->n_steps =
-		next_steps_find(&h->ws_index, w->workspace, jobs_running(w->jobs) > 0, h->steps);
+	h->n_steps = 0; /* of a watched copy: what to do next is done on the other host */
+	if (!*w->addresses)
+		h->n_steps = next_steps_find(&h->ws_index, w->workspace, jobs_running(w->jobs) > 0,
+					     h->steps);
 	h->lists[HOME_NEXT].at = 0;
 	for (size_t i = 0; *chosen && i < h->n_steps; i++)
 		if (!strcmp(h->steps[i].title, chosen))
@@ -523,7 +525,8 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 			   const struct app_context *w)
 {
 	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
-				 *const nothing[] = { "", "none yet", "none yet",
+				 *const nothing[] = { "the workspace is on another host",
+						      "none yet", "none yet",
 						      "no job was started here" };
 	size_t n = rows_of(h, pane, w), top;
 	struct rect in;
@@ -571,13 +574,16 @@ static void draw_home_head(const struct home *h, struct grid *g, struct rect r,
 	if (r.rows < 1)
 		return;
 	col += draw_text(g, r.row, col, right - col, STYLE_DIM, "workspace ");
-	col += draw_text(g, r.row, col, right - col, STYLE_BRIGHT, w->workspace);
+	col += draw_text(g, r.row, col, right - col, STYLE_BRIGHT,
+			 *w->addresses ? w->addresses : w->workspace);
 	if (*h->filter.text) {
 		col += draw_text(g, r.row, col, right - col, STYLE_DIM, "   names that contain ");
 		draw_text(g, r.row, col, right - col, STYLE_WARN, h->filter.text);
 	}
 	if (r.rows > 1)
-		draw_text(g, r.row + 1, r.col + 2, r.cols - 3, STYLE_DIM, h->host);
+		draw_text(g, r.row + 1, r.col + 2, r.cols - 3, STYLE_DIM,
+			  *w->addresses ? "watched over ssh: nothing can be started or changed here"
+					: h->host);
 }
 
 /* Place the panes one below the other. */

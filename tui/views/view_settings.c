@@ -313,7 +313,7 @@ static const char *fact_of(const struct app_context *w, const char *name)
 	if (!strcmp(name, "glyphs"))
 		return charsets[w->charset];
 	if (!strcmp(name, "workspace"))
-		return w->workspace;
+		return *w->addresses ? w->addresses : w->workspace;
 	if (!strcmp(name, "read only"))
 		return w->readonly ? "yes: nothing can be started, stopped or changed" : "no";
 	return "keys, NAME.theme in $XDG_CONFIG_HOME/werkbank (else ~/.config/werkbank)";

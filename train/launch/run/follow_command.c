@@ -1,0 +1,584 @@
+/* follow_command.c - see follow_command.h */
+#include "train/launch/run/follow_command.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "share/base/text.h"
+#include "train/launch/hosts/remote.h"
+#include "train/launch/run/follow_copy.h"
+
+#define LOOK_EVERY_S   1.0
+#define LOOK_SHARE     4  /* pause at least so many times as long as a look took */
+#define FIRST_ANSWER_S 30 /* from the start of ssh */
+#define ANSWER_S       30 /* without a byte while an answer is due */
+#define RETRY_LEAST_S  1.0
+#define RETRY_MOST_S   30.0
+#define LOOK_MOST      ((size_t)16 << 20) /* bytes of the answer to a look */
+#define READ_BYTES     65536
+#define STDERR_MOST    8192
+
+/* Exit statuses of the script below. */
+enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83 };
+
+/*
+ * The shell there: one line, because csh allows no line feed between quotes. %1: files that grow,
+ * %2: files that are replaced, %3: the states. "look" answers with lines and ".", or with "same"
+ * and "." if nothing has changed; "get" with a number and so many bytes. NUL bytes, which a crash
+ * can leave in a file and which shells cannot hold, become blanks.
+ */
+static const char script[] =
+	"LC_ALL=C; export LC_ALL; cd \"$1\" 2>/dev/null || exit 81; "
+	"[ -d runs ] || [ -d corpora ] || exit 82; [ -z \"$2\" ] || [ -d \"runs/$2\" ] || exit 83; "
+	"is_alive() { [ -e \"$1\" ] || return 1; "
+	"if command -v flock >/dev/null; then flock -n -s \"$1\" true; [ $? = 1 ]; "
+	"else set -- $(ls -i \"$1\"); grep -q \":$1 \" /proc/locks; fi; }; "
+	"look() { ls -lind%1 2>/dev/null; cksum%2 2>/dev/null; "
+	"for state in $(grep -lE '\"state\": ?\"(queued|starting|running|restarting|stopping)\"'%3 "
+	"2>/dev/null); do ! is_alive \"${state%/*}/lock\" || echo \"alive ${state%/*}\"; done; }; "
+	"before=; while read -r verb first count name; do case $verb in "
+	"look) text=$(look); if [ \"$text\" = \"$before\" ]; then echo same; "
+	"else printf '%s\\n' \"$text\"; fi; before=$text; echo .;; "
+	"get) text=$(tail -c +\"$first\" \"$name\" 2>/dev/null | head -c \"$count\" | "
+	"tr '\\000' ' '; echo x); text=${text%x}; printf '%s\\n%s' \"${#text}\" \"$text\";; "
+	"esac; done";
+
+enum follow_state { FOLLOW_CLOSED, FOLLOW_IDLE, FOLLOW_LOOKING, FOLLOW_GETTING };
+
+struct follow {
+	const char *text, *folder, *number, *prefix; /* borrowed: the arguments */
+	struct follow_address address;
+	struct remote_options how;
+	struct follow_copy *copy;
+	struct buf command; /* the script */
+	struct proc shell;
+	enum follow_state state;
+	struct buf to, from, said; /* requests to send, bytes received, standard error */
+	size_t sent;		   /* bytes of `to` */
+	struct copy_request *due;  /* owned: requests without an answer yet, in order */
+	size_t n_due, due_cap, answered;
+	bool was_ready; /* the first line of standard output has been written */
+	double began, asked, heard,
+		next; /* clock_mono_s(): of ssh, look, last byte; next look or try */
+	double retry_s;
+	char trouble[400]; /* of the contact file; "?": none written yet */
+};
+
+/* ---- the address --------------------------------------------------------------- */
+
+static bool is_address_name(const char *text, size_t n)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789._-:%@";
+
+	return n && n < 256 && *text != '-' && *text != '@' && strspn(text, allowed) >= n;
+}
+
+/* Cut "/runs/NAME" off the path. */
+static int cut_run_name(struct follow_address *a, struct err *e)
+{
+	size_t n = strlen(a->folder);
+	char *name, *runs;
+
+	while (n > 1 && a->folder[n - 1] == '/')
+		a->folder[--n] = 0;
+	name = strrchr(a->folder, '/');
+	runs = name && name - a->folder >= 4 ? name - 4 : NULL;
+	if (!runs || strncmp(runs, "runs", 4) != 0 || (runs > a->folder && runs[-1] != '/'))
+		return 0;
+	if (paths_check_name("run", name + 1, e))
+		return e->code;
+	snprintf(a->run, sizeof(a->run), "%s", name + 1);
+	if (runs == a->folder)
+		*runs++ = '.'; /* runs/NAME below the home folder */
+	else if (runs - 1 > a->folder)
+		runs--; /* the slash, but not that of the root folder */
+	*runs = 0;
+	return 0;
+}
+
+int follow_address_parse(struct follow_address *a, const char *text, struct err *e)
+{
+	const char *host = text_starts_with(text, "ssh://") ? text + 6 : "", *path, *colon, *end;
+	int64_t port = 0;
+	char number[8];
+
+	*a = (struct follow_address){ 0 };
+	path = strchr(host, '/');
+	end = path ? path : host;
+	colon = end;
+	while (colon > host && colon[-1] >= '0' && colon[-1] <= '9')
+		colon--;
+	if (colon > host && colon < end && colon[-1] == ':') {
+		if ((size_t)snprintf(number, sizeof(number), "%.*s", (int)(end - colon), colon) >=
+			    sizeof(number) ||
+		    !text_to_int(number, &port) || port < 1 || port > 65535)
+			return err_set(e, ERR_USAGE, "%.200s: the port must be 1 to 65535", text);
+		end = colon - 1;
+	}
+	if (end - host > 2 && host[0] == '[' && end[-1] == ']') /* an IPv6 address */
+		host++, end--;
+	if (!path || !is_address_name(host, (size_t)(end - host)))
+		return err_set(e, ERR_USAGE,
+			       "%.200s: expected ssh://[USER@]HOST[:PORT]/PATH, PATH being a "
+			       "workspace or a run in it, such as /data/werkbank.d/runs/demo",
+			       text);
+	a->host.port = (int32_t)port;
+	a->host.slots = 1;
+	a->host.name = file_path(e, "%.*s", (int)(end - host), host);
+	if (!strcmp(path, "/~") || text_starts_with(path, "/~/"))
+		path = path[2] && path[3] ? path + 3 : ".";
+	a->folder = mem_strdup(path, e);
+	return a->host.name && a->folder ? cut_run_name(a, e) : e->code;
+}
+
+void follow_address_free(struct follow_address *a)
+{
+	free(a->host.name);
+	free(a->folder);
+	*a = (struct follow_address){ 0 };
+}
+
+/* ---- what the workbench is told ------------------------------------------------- */
+
+/* Write FOLDER/contact-NUMBER.json if the trouble is another one than before; "": contact. */
+static int write_contact(struct follow *f, const char *trouble, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+	char *path;
+	int rc;
+
+	if (!strcmp(trouble, f->trouble))
+		return 0;
+	snprintf(f->trouble, sizeof(f->trouble), "%s", trouble);
+	json_open(&w, '{');
+	json_put_str(&w, "address", f->text);
+	json_put_real(&w, "since", clock_wall_s());
+	json_put_str(&w, "trouble", trouble);
+	json_close(&w, '}');
+	buf_add_char(&text, '\n');
+	path = file_path(e, "%s/contact-%s.json", f->folder, f->number);
+	rc = path ? file_write_volatile(path, &text, e) : e->code;
+	free(path);
+	buf_free(&text);
+	return rc;
+}
+
+static int print_first_line(struct follow *f, const char *line, struct err *e)
+{
+	f->was_ready = true;
+	return file_write_stdout(line, strlen(line), e);
+}
+
+static int print_ready(struct follow *f, struct err *e)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "ready %s%s\n", *f->address.run ? f->prefix : "",
+		 f->address.run);
+	return print_first_line(f, line, e);
+}
+
+/* ---- the connection ------------------------------------------------------------- */
+
+/* The script with the patterns of files in it. */
+static void build_follow_script(struct follow *f)
+{
+	const char *run = *f->address.run ? f->address.run : NULL;
+
+	for (const char *p = script; *p; p++) {
+		if (p[0] != '%' || p[1] < '1' || p[1] > '3') {
+			buf_add_char(&f->command, *p);
+			continue;
+		}
+		if (*++p == '3')
+			buf_printf(&f->command, " runs/%s/state.json", run ? run : "*");
+		else
+			follow_copy_add_patterns(&f->command, *p == '1', run);
+	}
+}
+
+static int open_connection(struct follow *f, struct err *e)
+{
+	const char *const words[] = {
+		"sh",		"-c", buf_text(&f->command), "werkbank", f->address.folder,
+		f->address.run, NULL
+	};
+	const char **argv = remote_build_argv(&f->address.host, &f->how, words, e);
+	int rc = argv ? 0 : e->code;
+
+	if (!rc)
+		rc = proc_start(&f->shell, argv,
+				PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_DIE_WITH_PARENT,
+				e);
+	free(argv);
+	if (rc)
+		return rc;
+	fcntl(f->shell.in, F_SETFL, O_NONBLOCK);
+	fcntl(f->shell.out, F_SETFL, O_NONBLOCK);
+	fcntl(f->shell.err, F_SETFL, O_NONBLOCK);
+	buf_clear(&f->to);
+	buf_clear(&f->from);
+	buf_clear(&f->said);
+	f->sent = f->n_due = f->answered = 0;
+	f->state = FOLLOW_IDLE;
+	f->began = f->heard = f->next = clock_mono_s();
+	return 0;
+}
+
+/* Why the connection ended, as a sentence. */
+static int explain_follow_end(struct follow *f, int status, bool timed_out, char *text, size_t room)
+{
+	static const char *const words[] = { "sh", NULL };
+	struct remote_job job = { .host = &f->address.host,
+				  .argv = words,
+				  .err = f->said,
+				  .status = status,
+				  .timed_out = timed_out,
+				  .limit_s = ANSWER_S };
+	const char *host = f->address.host.name;
+
+	if (!timed_out && status == NO_FOLDER)
+		snprintf(text, room, "%.80s has no folder %.200s", host, f->address.folder);
+	else if (!timed_out && status == NO_WORKSPACE)
+		snprintf(text, room,
+			 "%.200s on %.80s is no workspace: it has neither runs nor corpora",
+			 f->address.folder, host);
+	else if (!timed_out && status == NO_RUN)
+		snprintf(text, room, "the workspace %.150s on %.80s has no run %.100s",
+			 f->address.folder, host, f->address.run);
+	else if (timed_out)
+		snprintf(text, room, "%.80s has not answered for %d s", host, ANSWER_S);
+	else
+		remote_explain(&job, &f->how);
+	if (job.trouble[0])
+		snprintf(text, room, "%.380s", job.trouble);
+	else if (!*text)
+		snprintf(text, room, "the connection to %.80s ended with status %d", host, status);
+	return timed_out || status == 255		 ? ERR_NOHOST
+	       : status >= NO_FOLDER && status <= NO_RUN ? ERR_NOINPUT
+							 : ERR_PROTOCOL;
+}
+
+/* End the connection: the first one fails for good, a later one is tried again. */
+static int close_connection(struct follow *f, bool timed_out, struct err *e)
+{
+	char trouble[400] = "";
+	int status = 0, code;
+
+	if (timed_out) {
+		proc_stop(&f->shell, 0);
+	} else if (proc_wait(&f->shell, &status, e)) {
+		return e->code;
+	}
+	f->state = FOLLOW_CLOSED;
+	f->next = clock_mono_s() + f->retry_s;
+	f->retry_s = MIN(2 * f->retry_s, RETRY_MOST_S);
+	code = explain_follow_end(f, status, timed_out, trouble, sizeof(trouble));
+	if (!f->was_ready)
+		return err_set(e, code, "%s", trouble);
+	if (follow_copy_lose_contact(f->copy, e))
+		return e->code;
+	return write_contact(f, trouble, e);
+}
+
+/* ---- requests and answers --------------------------------------------------------- */
+
+static int add_follow_request(struct follow *f, const struct copy_request *r, struct err *e)
+{
+	if (mem_grow(&f->due, &f->due_cap, f->n_due + 1, sizeof(*f->due), e))
+		return e->code;
+	f->due[f->n_due++] = *r;
+	buf_printf(&f->to, "get %lld %lld %s\n", (long long)r->offset + 1, (long long)r->count,
+		   follow_copy_name(r->file));
+	return buf_check(&f->to, e);
+}
+
+static void begin_look(struct follow *f)
+{
+	follow_copy_begin_look(f->copy);
+	buf_clear(&f->from); /* what a login script has printed */
+	buf_add_str(&f->to, "look\n");
+	f->asked = f->heard = clock_mono_s();
+	f->state = FOLLOW_LOOKING;
+}
+
+/* Nothing is due any more: the copy is as the other workspace was. */
+static int end_round(struct follow *f, struct err *e)
+{
+	double now = clock_mono_s();
+
+	follow_copy_end_round(f->copy);
+	f->state = FOLLOW_IDLE;
+	f->next = now + MAX(LOOK_EVERY_S, LOOK_SHARE * (now - f->asked));
+	f->n_due = f->answered = 0;
+	f->retry_s = RETRY_LEAST_S;
+	if (write_contact(f, "", e))
+		return e->code;
+	return f->was_ready ? 0 : print_ready(f, e);
+}
+
+static int end_look(struct follow *f, struct err *e)
+{
+	struct copy_request r;
+
+	if (follow_copy_end_look(f->copy, e))
+		return e->code;
+	f->state = FOLLOW_GETTING;
+	while (follow_copy_next_request(f->copy, &r))
+		if (add_follow_request(f, &r, e))
+			return e->code;
+	return f->n_due ? 0 : end_round(f, e);
+}
+
+static void drop_received(struct follow *f, size_t n)
+{
+	memmove(f->from.data, f->from.data + n, f->from.len - n);
+	buf_truncate(&f->from, f->from.len - n);
+}
+
+/* The answer to a look, once its last line "." is there. */
+static int read_look(struct follow *f, struct err *e)
+{
+	char *text = f->from.data, *end = NULL, *line;
+	int rc = 0;
+
+	if (f->from.len > LOOK_MOST)
+		return err_set(e, ERR_PROTOCOL, "%s sent too long an answer", f->text);
+	if (f->from.len >= 2 && !strcmp(text, ".\n"))
+		end = text;
+	else if (f->from.len >= 3 && !strcmp(text + f->from.len - 3, "\n.\n"))
+		end = text + f->from.len - 2;
+	if (!end)
+		return 0;
+	*end = 0;
+	if (!strcmp(text, "same\n")) {
+		buf_clear(&f->from);
+		return end_round(f, e);
+	}
+	while (!rc && (line = strsep(&text, "\n")))
+		rc = follow_copy_add_line(f->copy, line, e);
+	buf_clear(&f->from);
+	return rc ? rc : end_look(f, e);
+}
+
+/* One answer to "get"; *done: there was a whole one. */
+static int read_bytes(struct follow *f, bool *done, struct err *e)
+{
+	struct copy_request *r = &f->due[f->answered], next = *r;
+	char *line = f->from.len ? memchr(f->from.data, '\n', f->from.len) : NULL;
+	size_t head = line ? (size_t)(line + 1 - f->from.data) : 0;
+	int64_t n = -1;
+	bool more;
+
+	*done = false;
+	if (line)
+		*line = 0;
+	if (line && (!text_to_int(f->from.data, &n) || n < 0 || n > r->count))
+		return err_set(e, ERR_PROTOCOL, "%s: unexpected answer", f->text);
+	if (line)
+		*line = '\n';
+	if (!line || f->from.len - head < (size_t)n)
+		return f->from.len > 40 && !line
+			       ? err_set(e, ERR_PROTOCOL, "%s: unexpected answer", f->text)
+			       : 0;
+	if (follow_copy_add_bytes(f->copy, &next, f->from.data + head, (size_t)n, &more, e))
+		return e->code;
+	drop_received(f, head + (size_t)n);
+	*done = true;
+	f->answered++;
+	if (more && add_follow_request(f, &next, e))
+		return e->code;
+	return f->answered == f->n_due ? end_round(f, e) : 0;
+}
+
+static int read_answers(struct follow *f, struct err *e)
+{
+	bool done = true;
+	int rc = 0;
+
+	if (f->state == FOLLOW_LOOKING)
+		return read_look(f, e);
+	while (!rc && done && f->state == FOLLOW_GETTING)
+		rc = read_bytes(f, &done, e);
+	return rc;
+}
+
+/* Read what there is; *ended: the other side has closed the pipe. */
+static int receive_bytes(struct follow *f, bool *ended, struct err *e)
+{
+	ssize_t n;
+
+	for (;;) {
+		char *room = buf_reserve(&f->from, READ_BYTES);
+
+		if (!room)
+			return buf_check(&f->from, e);
+		n = read(f->shell.out, room, READ_BYTES - 1);
+		if (n <= 0)
+			break;
+		room[n] = 0;
+		f->from.len += (size_t)n;
+		f->heard = clock_mono_s();
+		if (read_answers(f, e))
+			return e->code;
+	}
+	*ended = !n || (errno != EAGAIN && errno != EINTR);
+	return 0;
+}
+
+static void receive_messages(struct follow *f)
+{
+	char bytes[1024];
+	ssize_t n = read(f->shell.err, bytes, sizeof(bytes));
+
+	if (n > 0 && f->said.len < STDERR_MOST)
+		buf_add(&f->said, bytes, (size_t)n);
+	if (!n) {
+		close(f->shell.err);
+		f->shell.err = -1;
+	}
+}
+
+static void send_requests(struct follow *f)
+{
+	ssize_t n = write(f->shell.in, f->to.data + f->sent, f->to.len - f->sent);
+
+	if (n > 0)
+		f->sent += (size_t)n;
+	if (f->sent == f->to.len) {
+		buf_clear(&f->to);
+		f->sent = 0;
+	}
+}
+
+/* ---- the loop ---------------------------------------------------------------------- */
+
+/* Wait for bytes, for room in the pipe, or for the next look; then do what can be done. */
+static int follow_turn(struct follow *f, struct err *e)
+{
+	struct pollfd on[3] = { { f->shell.out, POLLIN, 0 },
+				{ f->shell.err, POLLIN, 0 },
+				{ f->sent < f->to.len ? f->shell.in : -1, POLLOUT, 0 } };
+	double now = clock_mono_s();
+	double until = f->state == FOLLOW_IDLE ? f->next : f->heard + ANSWER_S;
+	bool ended = false;
+
+	if (poll(on, 3, MAX(0, (int)((until - now) * 1000) + 1)) < 0 && errno != EINTR)
+		return err_set_errno(e, ERR_INTERNAL, "poll");
+	if (on[1].revents)
+		receive_messages(f);
+	if (on[0].revents && receive_bytes(f, &ended, e))
+		return e->code;
+	if (!ended && on[2].revents)
+		send_requests(f);
+	now = clock_mono_s();
+	if (ended)
+		return close_connection(f, false, e);
+	if (f->state != FOLLOW_IDLE && now > f->heard + ANSWER_S)
+		return close_connection(f, true, e);
+	if (f->state == FOLLOW_IDLE && now >= f->next)
+		begin_look(f);
+	return 0;
+}
+
+static int follow_forever(struct follow *f, struct err *e)
+{
+	int rc = 0;
+
+	while (!rc) {
+		double wait = f->next - clock_mono_s();
+
+		if (f->state != FOLLOW_CLOSED)
+			rc = follow_turn(f, e);
+		else if (wait > 0)
+			poll(NULL, 0, (int)(wait * 1000) + 1);
+		else
+			rc = open_connection(f, e);
+		/* an answer that makes no sense: begin again with a new connection */
+		if (rc == ERR_PROTOCOL && f->was_ready) {
+			e->code = rc = 0;
+			rc = close_connection(f, true, e);
+		}
+	}
+	return rc;
+}
+
+/*
+ * One process keeps the copy. A second one says at once that the copy is there, and continues when the
+ * first one has ended.
+ */
+static int lock_copy(struct follow *f, struct err *e)
+{
+	char *path = file_path(e, "%s/contact-%s.lock", f->folder, f->number);
+	int fd, rc = path ? file_make_folders(f->folder, e) : e->code;
+
+	if (!rc)
+		rc = file_open_in_place(&fd, path, O_RDWR, e);
+	free(path);
+	if (rc)
+		return rc;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0; /* until this process ends */
+	rc = print_ready(f, e);
+	while (!rc && flock(fd, LOCK_EX))
+		if (errno != EINTR)
+			rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", f->folder);
+	return rc;
+}
+
+int follow_command_run(struct conf *c, int *status, struct err *e)
+{
+	struct follow f = { .folder = c->arguments[0],
+			    .number = c->arguments[1],
+			    .prefix = c->arguments[2],
+			    .text = c->arguments[3],
+			    .retry_s = RETRY_LEAST_S,
+			    .trouble = "?",
+			    .shell = { .pid = -1, .in = -1, .out = -1, .err = -1 } };
+	int rc = follow_address_parse(&f.address, f.text, e);
+	char line[600];
+
+	*status = 0;
+	/* -C: journals become a tenth as long */
+	f.how = (struct remote_options){ .ssh = strcmp(c->ssh, "ssh") != 0 ? c->ssh : "ssh -C",
+					 .deadline_s = FIRST_ANSWER_S };
+	if (!rc)
+		rc = lock_copy(&f, e);
+	if (!rc && !(f.copy = follow_copy_new(f.folder, f.prefix, e)))
+		rc = e->code;
+	if (!rc) {
+		build_follow_script(&f);
+		rc = buf_check(&f.command, e);
+	}
+	if (!rc)
+		rc = follow_forever(&f, e);
+	if (!f.was_ready) {
+		snprintf(line, sizeof(line), "failed %d %s\n", err_exit_status(rc), e->text);
+		print_first_line(&f, line, &(struct err){ 0 });
+	}
+	if (f.shell.pid > 0)
+		proc_stop(&f.shell, 0);
+	follow_copy_free(f.copy);
+	follow_address_free(&f.address);
+	buf_free(&f.command);
+	buf_free(&f.to);
+	buf_free(&f.from);
+	buf_free(&f.said);
+	free(f.due);
+	return rc;
+}

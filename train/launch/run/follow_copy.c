@@ -1,0 +1,577 @@
+/* follow_copy.c - see follow_copy.h */
+#include "train/launch/run/follow_copy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define CHUNK_BYTES ((int64_t)1 << 20)
+#define CHECK_BYTES 4096  /* the end of an older copy is compared with the file */
+#define FILES_MAX   50000 /* more files of a workspace are not copied */
+#define LINE_WORDS  16
+
+/* What is copied; most: larger files are left out. */
+static const struct copied_kind {
+	const char *folder, *file;
+	bool grows;
+	int64_t most; /* bytes */
+} copied_kinds[] = {
+	{ "runs", "journal.jsonl", true, (int64_t)4 << 30 },
+	{ "runs", "samples.jsonl", true, (int64_t)1 << 30 },
+	{ "runs", "console.log", true, 8 << 20 },
+	{ "runs", "state.json", false, 8 << 20 },
+	{ "runs", "recipe.ini", false, 1 << 20 },
+	{ "runs", "progress", false, 1 << 16 },
+	{ "corpora", "manifest.json", false, 8 << 20 },
+	{ "corpora", "progress.json", false, 1 << 20 },
+};
+
+struct copied_file {
+	char *name; /* owned: there, relative to the workspace */
+	char *path; /* owned: here */
+	const struct copied_kind *kind;
+	bool is_seen;	       /* in this look */
+	bool is_unchecked;     /* the bytes here are older than this process */
+	uint64_t inode;	       /* of a file that grows */
+	int64_t there, have;   /* its bytes */
+	char sum[48], was[48]; /* of a file that is replaced: checksum and size; of the copy */
+};
+
+/* A run there with a living launcher. */
+struct live_run {
+	char name[101];
+	bool is_seen; /* in this look */
+	int lock;     /* descriptor */
+};
+
+struct follow_copy {
+	char *folder, *prefix;	    /* owned */
+	struct copied_file **files; /* owned; sorted by name */
+	size_t n_files, files_cap;
+	struct live_run *live; /* owned */
+	size_t n_live, live_cap;
+	size_t next; /* file of the next request */
+};
+
+struct follow_copy *follow_copy_new(const char *folder, const char *prefix, struct err *e)
+{
+	struct follow_copy *c = mem_alloc(1, sizeof(*c), e);
+
+	if (!c)
+		return NULL;
+	c->folder = mem_strdup(folder, e);
+	c->prefix = c->folder ? mem_strdup(prefix, e) : NULL;
+	if (!c->prefix || file_make_folders(folder, e)) {
+		follow_copy_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static void copied_file_free(struct copied_file *f)
+{
+	free(f->name);
+	free(f->path);
+	free(f);
+}
+
+void follow_copy_free(struct follow_copy *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n_files; i++)
+		copied_file_free(c->files[i]);
+	for (size_t i = 0; i < c->n_live; i++)
+		close(c->live[i].lock);
+	free(c->files);
+	free(c->live);
+	free(c->folder);
+	free(c->prefix);
+	free(c);
+}
+
+void follow_copy_add_patterns(struct buf *out, bool grow, const char *run)
+{
+	for (size_t i = 0; i < ARRAY_LEN(copied_kinds); i++) {
+		const struct copied_kind *k = &copied_kinds[i];
+
+		if (k->grows == grow && (!run || !strcmp(k->folder, "runs")))
+			buf_printf(out, " %s/%s/%s", k->folder, run ? run : "*", k->file);
+	}
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+/* "FOLDER/NAME/FILE" of the table, NAME being of a run or corpus; NULL: anything else. */
+static const struct copied_kind *find_copied_kind(const char *path, char *name, size_t room)
+{
+	const char *first = strchr(path, '/'), *last = strrchr(path, '/');
+
+	if (!first || first == last || (size_t)(last - first) > room)
+		return NULL;
+	snprintf(name, room, "%.*s", (int)(last - first - 1), first + 1);
+	if (paths_check_name("run", name, &(struct err){ 0 }))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(copied_kinds); i++) {
+		const struct copied_kind *k = &copied_kinds[i];
+
+		if (!strcmp(last + 1, k->file) && strlen(k->folder) == (size_t)(first - path) &&
+		    !strncmp(path, k->folder, strlen(k->folder)))
+			return k;
+	}
+	return NULL;
+}
+
+/* Index of the file, or where it belongs in the sorted array. */
+static size_t find_copied_file(const struct follow_copy *c, const char *name, bool *found)
+{
+	size_t low = 0, high = c->n_files;
+
+	*found = false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(c->files[middle]->name, name);
+
+		if (!order) {
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int insert_copied_file(struct follow_copy *c, size_t at, const char *path, const char *name,
+			      const struct copied_kind *kind, struct err *e)
+{
+	struct copied_file *f;
+
+	if (mem_grow(&c->files, &c->files_cap, c->n_files + 1, sizeof(struct copied_file *), e) ||
+	    !(f = mem_alloc(1, sizeof(*f), e)))
+		return e->code;
+	f->kind = kind;
+	f->name = mem_strdup(path, e);
+	f->path = f->name ? file_path(e, "%s/%s/%s%s/%s", c->folder, kind->folder, c->prefix, name,
+				      kind->file)
+			  : NULL;
+	if (!f->path) {
+		copied_file_free(f);
+		return e->code;
+	}
+	f->have = MAX(file_size(f->path), 0);
+	f->is_unchecked = kind->grows && f->have > 0;
+	memmove(c->files + at + 1, c->files + at, (c->n_files - at) * sizeof(struct copied_file *));
+	c->files[at] = f;
+	c->n_files++;
+	return 0;
+}
+
+/* Make the folder of the copy of a run or corpus; a name that becomes too long is refused. */
+static int make_copy_folder(const struct follow_copy *c, const char *folder, const char *name,
+			    struct err *e)
+{
+	char *path = file_path(e, "%s/%s/%s%s", c->folder, folder, c->prefix, name);
+	int rc = path ? file_make_folders(path, e) : e->code;
+
+	free(path);
+	return rc;
+}
+
+/* The record of a file of this path; *f NULL: it is not copied. */
+static int get_copied_file(struct follow_copy *c, const char *path, bool grows, int64_t bytes,
+			   struct copied_file **f, struct err *e)
+{
+	char name[101];
+	const struct copied_kind *kind = find_copied_kind(path, name, sizeof(name));
+	bool found;
+	size_t at;
+	int rc = 0;
+
+	*f = NULL;
+	if (!kind || kind->grows != grows || bytes < 0 || bytes > kind->most ||
+	    strlen(c->prefix) + strlen(name) > 100)
+		return 0;
+	at = find_copied_file(c, path, &found);
+	if (!found && c->n_files >= FILES_MAX)
+		return 0;
+	if (!found)
+		rc = make_copy_folder(c, kind->folder, name, e);
+	if (!rc && !found)
+		rc = insert_copied_file(c, at, path, name, kind, e);
+	if (!rc)
+		*f = c->files[at];
+	return rc;
+}
+
+const char *follow_copy_name(const struct copied_file *f)
+{
+	return f->name;
+}
+
+bool follow_copy_has_run(const struct follow_copy *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_files; i++) {
+		char own[101];
+
+		if (find_copied_kind(c->files[i]->name, own, sizeof(own)) &&
+		    text_starts_with(c->files[i]->name, "runs/") && !strcmp(own, name))
+			return true;
+	}
+	return false;
+}
+
+size_t follow_copy_runs(const struct follow_copy *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_files; i++)
+		n += text_ends_with(c->files[i]->name, "/recipe.ini");
+	return n;
+}
+
+/* ---- a look ------------------------------------------------------------------ */
+
+void follow_copy_begin_look(struct follow_copy *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		c->files[i]->is_seen = false;
+	for (size_t i = 0; i < c->n_live; i++)
+		c->live[i].is_seen = false;
+}
+
+/* Forget what is here of a file; the next request begins at its first byte. */
+static void discard_copy(struct copied_file *f)
+{
+	unlink(f->path); /* a reader sees another inode and begins again, too */
+	f->have = 0;
+	f->is_unchecked = false;
+}
+
+static int add_growing_file(struct follow_copy *c, const char *name, int64_t inode, int64_t bytes,
+			    struct err *e)
+{
+	struct copied_file *f;
+
+	if (get_copied_file(c, name, true, bytes, &f, e))
+		return e->code;
+	if (!f)
+		return 0;
+	if ((f->inode && f->inode != (uint64_t)inode) || bytes < f->have)
+		discard_copy(f);
+	f->inode = (uint64_t)inode;
+	f->there = bytes;
+	f->is_seen = true;
+	return 0;
+}
+
+static int add_replaced_file(struct follow_copy *c, const char *name, const char *sum,
+			     const char *size, int64_t bytes, struct err *e)
+{
+	struct copied_file *f;
+
+	if (get_copied_file(c, name, false, bytes, &f, e))
+		return e->code;
+	if (!f)
+		return 0;
+	snprintf(f->sum, sizeof(f->sum), "%.20s %.20s", sum, size);
+	f->is_seen = true;
+	return 0;
+}
+
+/* The launcher of a run lives: hold the lock of the copy. */
+static int add_live_run(struct follow_copy *c, const char *path, struct err *e)
+{
+	const char *name = text_starts_with(path, "runs/") ? path + 5 : "";
+	struct live_run *r;
+	char *lock;
+	int fd = -1, rc;
+
+	if (paths_check_name("run", name, &(struct err){ 0 }) ||
+	    strlen(c->prefix) + strlen(name) > 100)
+		return 0;
+	for (size_t i = 0; i < c->n_live; i++)
+		if (!strcmp(c->live[i].name, name)) {
+			c->live[i].is_seen = true;
+			return 0;
+		}
+	rc = make_copy_folder(c, "runs", name, e);
+	if (!rc)
+		rc = mem_grow(&c->live, &c->live_cap, c->n_live + 1, sizeof(*c->live), e);
+	lock = rc ? NULL : file_path(e, "%s/runs/%s%s/lock", c->folder, c->prefix, name);
+	rc = lock ? file_open_in_place(&fd, lock, O_RDWR, e) : e->code;
+	free(lock);
+	if (rc)
+		return rc;
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno != EWOULDBLOCK) {
+		close(fd);
+		return err_set_errno(e, ERR_IO, "the copy of the run %s cannot be locked", name);
+	}
+	r = &c->live[c->n_live++];
+	*r = (struct live_run){ .is_seen = true, .lock = fd };
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	return 0;
+}
+
+int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e)
+{
+	char text[1024], *words[LINE_WORDS], *rest = text, *word;
+	int64_t inode, bytes;
+	size_t n = 0;
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", line) >= sizeof(text))
+		return 0;
+	while (n < LINE_WORDS && (word = strsep(&rest, " ")))
+		if (*word)
+			words[n++] = word;
+	if (n == 2 && !strcmp(words[0], "alive"))
+		return add_live_run(c, words[1], e);
+	if (n == 3 && text_to_int(words[0], &inode) && text_to_int(words[1], &bytes))
+		return add_replaced_file(c, words[2], words[0], words[1], bytes, e);
+	if (n >= 9 && n < LINE_WORDS && words[1][0] == '-' && text_to_int(words[0], &inode) &&
+	    text_to_int(words[5], &bytes))
+		return add_growing_file(c, words[n - 1], inode, bytes, e);
+	return 0;
+}
+
+/* Remove the copy of a file, and its folder when that has become empty. */
+static void remove_copied_file(struct follow_copy *c, const struct copied_file *f)
+{
+	struct err ignored;
+	int n = (int)(strrchr(f->path, '/') - f->path);
+	char *folder = file_path(&ignored, "%.*s", n, f->path),
+	     *lock = file_path(&ignored, "%.*s/lock", n, f->path), name[101];
+	bool lives = false;
+
+	find_copied_kind(f->name, name, sizeof(name));
+	for (size_t i = 0; i < c->n_live; i++)
+		lives |= c->live[i].is_seen && !strcmp(c->live[i].name, name);
+	unlink(f->path);
+	if (!lives && lock)
+		unlink(lock);
+	if (!lives && folder)
+		rmdir(folder);
+	free(folder);
+	free(lock);
+}
+
+/* Remove the copies of files that are gone there. */
+static void drop_missing_files(struct follow_copy *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->n_files; i++) {
+		struct copied_file *f = c->files[i];
+
+		if (f->is_seen) {
+			c->files[kept++] = f;
+			continue;
+		}
+		remove_copied_file(c, f);
+		copied_file_free(f);
+	}
+	c->n_files = kept;
+}
+
+int follow_copy_end_look(struct follow_copy *c, struct err *e)
+{
+	char *runs = file_path(e, "%s/runs", c->folder);
+	int rc = runs ? file_make_folders(runs, e) : e->code;
+
+	free(runs);
+	drop_missing_files(c);
+	c->next = 0;
+	return rc;
+}
+
+static void release_live_run(struct follow_copy *c, size_t i)
+{
+	close(c->live[i].lock);
+	c->live[i] = c->live[--c->n_live];
+}
+
+void follow_copy_end_round(struct follow_copy *c)
+{
+	for (size_t i = c->n_live; i-- > 0;)
+		if (!c->live[i].is_seen)
+			release_live_run(c, i);
+}
+
+/* ---- bytes ------------------------------------------------------------------- */
+
+/* The next bytes that a file needs; false: none. */
+static bool next_bytes(const struct copied_file *f, struct copy_request *r)
+{
+	int64_t checked = MIN(f->have, CHECK_BYTES);
+
+	r->file = (struct copied_file *)(uintptr_t)f;
+	if (!f->kind->grows) {
+		r->offset = 0;
+		r->count = f->kind->most;
+		return strcmp(f->sum, f->was) != 0;
+	}
+	r->offset = f->is_unchecked ? f->have - checked : f->have;
+	r->count = f->is_unchecked ? checked : MIN(f->there - f->have, CHUNK_BYTES);
+	return r->count > 0;
+}
+
+bool follow_copy_next_request(struct follow_copy *c, struct copy_request *r)
+{
+	while (c->next < c->n_files)
+		if (next_bytes(c->files[c->next++], r))
+			return true;
+	return false;
+}
+
+/* Are these n bytes also at the end of the copy? */
+static bool is_end_of_copy(const struct copied_file *f, const char *bytes, size_t n)
+{
+	char own[CHECK_BYTES];
+	bool same = false;
+	int fd;
+
+	if (n != (size_t)MIN(f->have, CHECK_BYTES) ||
+	    file_open_read(&fd, f->path, &(struct err){ 0 }))
+		return false;
+	same = pread(fd, own, n, f->have - (int64_t)n) == (ssize_t)n && !memcmp(own, bytes, n);
+	close(fd);
+	return same;
+}
+
+static int append_to_copy(struct copied_file *f, const char *bytes, size_t n, struct err *e)
+{
+	int fd, rc;
+
+	if (file_open_in_place(&fd, f->path, O_WRONLY | O_APPEND, e))
+		return e->code;
+	rc = file_write_fd(fd, bytes, n) ? err_set_errno(e, ERR_IO, "%s", f->path) : 0;
+	if (!rc)
+		f->have += (int64_t)n;
+	close(fd);
+	return rc;
+}
+
+/*
+ * Lists of runs are sorted by the times of their journals: a copy gets the time of its last record. A
+ * time that cannot be found or set leaves the time of copying.
+ */
+static void set_time_of_record(const struct copied_file *f)
+{
+	char end[CHECK_BYTES + 1];
+	struct err ignored;
+	struct json *record;
+	const char *line;
+	ssize_t n;
+	double t;
+	int fd;
+
+	if (file_open_read(&fd, f->path, &ignored))
+		return;
+	n = pread(fd, end, CHECK_BYTES, MAX(f->have - CHECK_BYTES, 0));
+	while (n > 0 && end[n - 1] != '\n')
+		n--;
+	line = n > 1 ? memrchr(end, '\n', (size_t)n - 1) : NULL;
+	line = line ? line + 1 : end;
+	record = n > 1 ? json_parse(line, (size_t)(end + n - line), &ignored) : NULL;
+	t = json_number(json_get(record, "t"), NAN);
+	json_free(record);
+	if (t > 0 && t < 1e11) {
+		const struct timespec times[2] = { { 0, UTIME_OMIT },
+						   { (time_t)t, (long)(fmod(t, 1) * 1e9) } };
+
+		if (futimens(fd, times))
+			t = NAN;
+	}
+	close(fd);
+}
+
+int follow_copy_add_bytes(struct follow_copy *c, struct copy_request *r, const char *bytes,
+			  size_t n, bool *more, struct err *e)
+{
+	struct copied_file *f = r->file;
+	struct buf whole = { 0 };
+	int rc = 0;
+
+	(void)c;
+	*more = false;
+	if (!f->kind->grows) {
+		buf_add(&whole, bytes, n);
+		rc = file_write_volatile(f->path, &whole, e);
+		buf_free(&whole);
+		memcpy(f->was, f->sum, sizeof(f->was));
+		return rc;
+	}
+	if (f->is_unchecked) {
+		if (is_end_of_copy(f, bytes, n))
+			f->is_unchecked = false;
+		else
+			discard_copy(f);
+	} else if (!n) {
+		return 0; /* the file is gone: the next look shows it */
+	} else {
+		rc = append_to_copy(f, bytes, n, e);
+	}
+	*more = !rc && next_bytes(f, r);
+	if (!rc && !*more)
+		set_time_of_record(f);
+	return rc;
+}
+
+/* ---- no contact -------------------------------------------------------------- */
+
+/* Replace the state in the text of a state.json by "unknown". */
+static int write_unknown_state(struct copied_file *f, struct err *e)
+{
+	static const char key[] = "\"state\":";
+	struct buf text = { 0 }, changed = { 0 };
+	const char *at, *end;
+	int rc = file_read_all(f->path, (size_t)f->kind->most, &text, e);
+
+	at = rc ? NULL : strstr(buf_text(&text), key);
+	at = at ? strchr(at + strlen(key), '"') : NULL;
+	end = at ? strchr(at + 1, '"') : NULL;
+	if (end) {
+		buf_add(&changed, text.data, (size_t)(at + 1 - text.data));
+		buf_add_str(&changed, "unknown");
+		buf_add_str(&changed, end);
+		rc = file_write_volatile(f->path, &changed, e);
+	}
+	buf_free(&text);
+	buf_free(&changed);
+	f->was[0] = 0; /* copy the true one again when there is contact */
+	return rc;
+}
+
+int follow_copy_lose_contact(struct follow_copy *c, struct err *e)
+{
+	int rc = 0;
+
+	while (c->n_live && !rc) {
+		char name[130];
+		bool found;
+		size_t at;
+
+		snprintf(name, sizeof(name), "runs/%s/state.json", c->live[c->n_live - 1].name);
+		at = find_copied_file(c, name, &found);
+		if (found && file_exists(c->files[at]->path))
+			rc = write_unknown_state(c->files[at], e);
+		release_live_run(c, c->n_live - 1);
+	}
+	return rc;
+}
