@@ -487,3 +487,51 @@ TEST(workbench_tab_labels_stay_in_place)
 	}
 	app_close(&a);
 }
+
+/* ---- undo ---- */
+
+TEST(workbench_undoes_toggles_and_filters)
+{
+	struct app a;
+
+	append_file("one", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000000,\"step\":1,\"loss\":5}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000001,\"step\":9,\"loss\":4}\n"
+		    "{\"v\":1,\"kind\":\"event\",\"t\":1750000002,\"text\":\"alpha\"}\n"
+		    "{\"v\":1,\"kind\":\"event\",\"t\":1750000003,\"text\":\"beta\"}\n");
+	if (!open_workbench(&a, 120))
+		return;
+	update_workbench(&a);
+	press_keys(&a, "3u");
+	check(screen_shows(&a, "no toggle, order, zoom or filter of this view was changed"));
+	a.fixed_now += 10;
+	press_keys(&a, "yz<Left>"); /* a logarithm, the zoom; the cursor is no step */
+	check(screen_shows(&a, ", log") && screen_lacks(&a, "gradient norm"));
+	press_keys(&a, "u");
+	check(screen_shows(&a, "undone: zoom") && screen_shows(&a, "gradient norm"));
+	check(screen_shows(&a, ", log"));
+	press_keys(&a, "u");
+	check(screen_shows(&a, "undone: log y"));
+	check(screen_lacks(&a, ", log"));
+	/* filters come back with their text; each view has its own steps */
+	a.fixed_now += 10;
+	press_keys(&a, "8&alpha<Enter>");
+	check(screen_shows(&a, "lines 1  only alpha"));
+	press_keys(&a, "&<Ctrl-U>beta<Enter>");
+	check(screen_shows(&a, "lines 1  only beta"));
+	press_keys(&a, "3xu8u");
+	check(screen_shows(&a, "undone: only"));
+	check(screen_shows(&a, "lines 1  only alpha"));
+	press_keys(&a, "u");
+	check(screen_shows(&a, "lines 2 "));
+	/* more steps than are kept */
+	for (int i = 0; i < UNDO_STEPS + 5; i++)
+		press_keys(&a, "t");
+	check_int((int)a.n_undo, UNDO_STEPS);
+	/* every view with toggles survives undoing all of them */
+	for (char tab = '1'; tab <= '9'; tab++)
+		if (tab != '7')
+			press_keys(&a, (char[]){ tab, 'o', 'd', 'm', 's', 'x', 'u', 'u', 'u', 'u',
+						 'u', 0 });
+	app_close(&a);
+}

@@ -6,6 +6,7 @@
  *	app_turn.c  work between keys: tabs, files, jobs, requests, drawing
  *	app_keys.c  effects of keys, pastes, the mouse and answers
  *	app_files.c files of the user: key map, themes, saved state
+ *	app_undo.c  undo of toggles and filters
  */
 #ifndef WERKBANK_TUI_APP_APP_INTERNAL_H
 #define WERKBANK_TUI_APP_APP_INTERNAL_H
@@ -26,6 +27,14 @@ struct tab_state {
 	struct err trouble; /* why it could not be opened; text "" if it could */
 };
 
+/* The toggles and filters of a tab before an action changed them. */
+#define UNDO_STEPS 32
+struct undo_step {
+	int tab;
+	enum action action;
+	unsigned char bytes[640];
+};
+
 struct app {
 	struct app_context context;
 	struct view_requests *requests; /* of context */
@@ -36,14 +45,17 @@ struct app {
 	struct grid grid;
 	struct keymap keymap;
 	struct theme theme;
-	struct terminal *term;	 /* NULL: --dump */
-	bool colours, mouse;	 /* settings of the user */
-	char terminal_text[160]; /* text of term_describe() */
-	double fixed_now;	 /* WERKBANK_NOW; 0: use the real clock */
-	struct err trouble;	 /* error of reading the run's files */
-	struct contact contact;	 /* with the hosts of a watched copy */
-	double contact_read;	 /* clock second of its last update */
-	double shown_second;	 /* clock second of the last draw */
+	struct terminal *term;		   /* NULL: --dump */
+	bool colours, mouse;		   /* settings of the user */
+	char terminal_text[160];	   /* text of term_describe() */
+	double fixed_now;		   /* WERKBANK_NOW; 0: use the real clock */
+	struct err trouble;		   /* error of reading the run's files */
+	struct contact contact;		   /* with the hosts of a watched copy */
+	double contact_read;		   /* clock second of its last update */
+	double shown_second;		   /* clock second of the last draw */
+	struct undo_step undo[UNDO_STEPS]; /* the latest last */
+	size_t n_undo;
+	enum action asked_by; /* the last action of a view, which may have asked a question */
 };
 
 /* ---- app_turn.c: each returns reaction bits of view.h ---- */
@@ -73,6 +85,14 @@ unsigned app_mouse(struct app *a, const struct mouse *m);
 unsigned app_act(struct app *a, enum action action);
 /* Pass an answer (NULL: cancelled) to the view that asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
+
+/* ---- app_undo.c ---- */
+
+/* Copy the toggles and filters of an open tab; keep the copy as a step if an action changed them. */
+void app_undo_look(const struct app *a, int tab, enum action action, struct undo_step *to);
+void app_undo_keep(struct app *a, const struct undo_step *before);
+/* Undo the last step of the tab in front. */
+unsigned app_undo(struct app *a);
 
 /* ---- app.c ---- */
 

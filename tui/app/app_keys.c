@@ -33,13 +33,19 @@ static void start_command(struct app *a)
 
 unsigned app_answer(struct app *a, int owner, int question, const char *text)
 {
+	struct undo_step before;
 	struct err e = { 0 };
+	unsigned reaction;
 
 	if (owner >= 0) {
 		app_set_caller(a, owner);
-		if (a->tabs[owner].state && view_tabs[owner]->answer)
-			return view_tabs[owner]->answer(a->tabs[owner].state, &a->context, question,
-							text);
+		if (a->tabs[owner].state && view_tabs[owner]->answer) {
+			app_undo_look(a, owner, a->asked_by, &before);
+			reaction = view_tabs[owner]->answer(a->tabs[owner].state, &a->context,
+							    question, text);
+			app_undo_keep(a, &before);
+			return reaction;
+		}
 	} else if (owner == CALLER_OVERLAY) {
 		app_set_caller(a, owner);
 		if (a->overlay && a->overlay->answer)
@@ -121,6 +127,8 @@ static unsigned app_act_itself(struct app *a, enum action action)
 		/* a form keeps what was typed into it */
 		return a->overlay == &view_wizard ? REACT_NOTHING
 						  : app_show_overlay(a, &view_palette);
+	case ACTION_UNDO:
+		return a->overlay ? REACT_NOTHING : app_undo(a);
 	case ACTION_REPAINT:
 		return REACT_REDRAW | REACT_REPAINT;
 	case ACTION_BACK:
@@ -168,8 +176,17 @@ static bool refuse_to_leave(struct app *a)
 
 static unsigned view_act(struct app *a, const struct view *v, void *state, enum action action)
 {
-	unsigned reaction = v->act ? v->act(state, &a->context, action) : REACT_UNKNOWN;
+	bool is_tab = v == view_tabs[a->front] && !a->overlay;
+	struct undo_step before;
+	unsigned reaction;
 
+	if (is_tab)
+		app_undo_look(a, a->front, action, &before);
+	reaction = v->act ? v->act(state, &a->context, action) : REACT_UNKNOWN;
+	if (is_tab)
+		app_undo_keep(a, &before);
+	if (is_tab && !(reaction & REACT_UNKNOWN))
+		a->asked_by = action;
 	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
 }
 

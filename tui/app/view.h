@@ -21,6 +21,23 @@
 #include "tui/term/layout.h"
 #include "tui/term/reaction.h"
 
+/*
+ * A member of a view's state that an action changes and that can be undone: a toggle, an order, a
+ * zoom, or a filter (struct text_filter).
+ */
+struct view_toggle {
+	size_t offset, size;
+	bool is_filter;
+};
+#define VIEW_TOGGLE(type, member)                                                                  \
+	{                                                                                          \
+		offsetof(type, member), sizeof(((type *)0)->member), false                         \
+	}
+#define VIEW_FILTER(type, member)                                                                  \
+	{                                                                                          \
+		offsetof(type, member), 0, true                                                    \
+	}
+
 struct view {
 	const char *name;  /* also the group of its rows in actions.def: "run" */
 	const char *title; /* shown in the tab bar and in the help */
@@ -60,6 +77,10 @@ struct view {
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
+	/* What can be undone; restored() is called after members were set to earlier values. */
+	const struct view_toggle *toggles;
+	size_t n_toggles;
+	void (*restored)(void *state, struct app_context *w);
 	/* Actions shown in the last row, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };

@@ -40,6 +40,14 @@ struct plot_viewport {
 /* The whole axis, linear, with TensorBoard's default smoothing of long lines. */
 void viewport_init(struct plot_viewport *s);
 
+/*
+ * The members that keys change, but for the cursor: X(type, member) for each. A view adds them to
+ * what can be undone.
+ */
+#define VIEWPORT_TOGGLES(X, type, viewport)                                                        \
+	X(type, viewport.from), X(type, viewport.to), X(type, viewport.log_x),                     \
+		X(type, viewport.trim), X(type, viewport.log_y), X(type, viewport.smooth)
+
 /* Set window, cursor, axes, smoothing and area of plot i; whole is the end of its x axis. */
 void viewport_apply(struct plot_viewport *s, size_t i, double whole, struct plot *p);
 

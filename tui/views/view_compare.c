@@ -403,6 +403,22 @@ static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPA
 					     ACTION_NEXT_PANE,	    ACTION_COMPARE_SEARCH,
 					     ACTION_COMPARE_EXPORT, ACTION_NONE };
 
+/* ---- undo ---- */
+
+static const struct view_toggle compare_toggles[] = {
+	VIEW_TOGGLE(struct compare_view, comparison.metric),
+	VIEW_TOGGLE(struct compare_view, comparison.axis),
+	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct compare_view, viewport),
+};
+
+static void compare_restored(void *state, struct app_context *w)
+{
+	struct compare_view *c = state;
+
+	(void)w;
+	c->comparison.stale = true;
+}
+
 const struct view view_compare = {
 	.name = "compare",
 	.title = "compare",
@@ -415,4 +431,7 @@ const struct view view_compare = {
 	.mouse = compare_mouse,
 	.answer = compare_answer,
 	.hints = compare_hints,
+	.toggles = compare_toggles,
+	.n_toggles = ARRAY_LEN(compare_toggles),
+	.restored = compare_restored,
 };

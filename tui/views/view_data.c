@@ -439,6 +439,26 @@ static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, 
 					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_DATA_COPY,
 					  ACTION_NONE };
 
+/* ---- undo ---- */
+
+static const struct view_toggle data_toggles[] = {
+	VIEW_TOGGLE(struct data_view, view_state.side),
+	VIEW_TOGGLE(struct data_view, view_state.rule),
+	VIEW_FILTER(struct data_view, view_state.dropped_filter),
+	VIEW_FILTER(struct data_view, view_state.piece_filter),
+};
+
+static void data_restored(void *state, struct app_context *w)
+{
+	struct data_view *d = state;
+
+	(void)w;
+	d->stale = true;
+	d->view_state.lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
+	filter_ledger(d);
+	find_vocab_pieces(d);
+}
+
 const struct view view_data = {
 	.name = "data",
 	.title = "data",
@@ -454,4 +474,7 @@ const struct view view_data = {
 	.mouse = data_mouse,
 	.answer = data_answer,
 	.hints = data_hints,
+	.toggles = data_toggles,
+	.n_toggles = ARRAY_LEN(data_toggles),
+	.restored = data_restored,
 };

@@ -679,6 +679,21 @@ static const enum action home_hints[] = {
 	ACTION_HOME_ORDER, ACTION_HOME_COPY,	 ACTION_HOME_FILTER, ACTION_NONE
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle home_toggles[] = {
+	VIEW_TOGGLE(struct home, order),
+	VIEW_FILTER(struct home, filter),
+};
+
+static void home_restored(void *state, struct app_context *w)
+{
+	struct home *h = state;
+
+	context_set_saved(w, "home.order", h->order ? home_order_name(h->order) : NULL);
+	apply_home_filter(h, w->now);
+}
+
 const struct view view_home = {
 	.name = "home",
 	.title = "home",
@@ -691,4 +706,7 @@ const struct view view_home = {
 	.mouse = home_mouse,
 	.answer = home_answer,
 	.hints = home_hints,
+	.toggles = home_toggles,
+	.n_toggles = ARRAY_LEN(home_toggles),
+	.restored = home_restored,
 };

@@ -338,6 +338,15 @@ static const enum action hosts_hints[] = {
 	ACTION_PLOT_IN,	  ACTION_EXPORT, ACTION_NONE,
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle hosts_toggles[] = {
+	VIEW_TOGGLE(struct hosts_view, view_state.zoomed),
+	VIEW_TOGGLE(struct hosts_view, view_state.metric),
+	VIEW_TOGGLE(struct hosts_view, view_state.over_time),
+	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view, view_state.plots),
+};
+
 const struct view view_hosts = {
 	.name = "hosts",
 	.title = "hosts",
@@ -348,4 +357,6 @@ const struct view view_hosts = {
 	.draw = hosts_draw,
 	.mouse = hosts_mouse,
 	.hints = hosts_hints,
+	.toggles = hosts_toggles,
+	.n_toggles = ARRAY_LEN(hosts_toggles),
 };

@@ -366,6 +366,15 @@ static const enum action log_hints[] = {
 	ACTION_LOG_OPEN,   ACTION_EXPORT,    ACTION_NONE,
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle log_toggles[] = {
+	VIEW_TOGGLE(struct log_view, filter),
+	VIEW_TOGGLE(struct log_view, clock),
+	VIEW_FILTER(struct log_view, find),
+	VIEW_FILTER(struct log_view, only),
+};
+
 const struct view view_log = {
 	.name = "log",
 	.title = "log",
@@ -378,4 +387,6 @@ const struct view view_log = {
 	.mouse = log_mouse,
 	.answer = log_answer,
 	.hints = log_hints,
+	.toggles = log_toggles,
+	.n_toggles = ARRAY_LEN(log_toggles),
 };

@@ -302,6 +302,13 @@ static const enum action run_hints[] = {
 	ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle run_toggles[] = {
+	VIEW_TOGGLE(struct run_view, view_state.zoomed),
+	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct run_view, view_state.plots),
+};
+
 const struct view view_run = {
 	.name = "run",
 	.title = "run",
@@ -312,4 +319,6 @@ const struct view view_run = {
 	.draw = run_draw,
 	.mouse = run_mouse,
 	.hints = run_hints,
+	.toggles = run_toggles,
+	.n_toggles = ARRAY_LEN(run_toggles),
 };

@@ -496,6 +496,20 @@ static const enum action samples_hints[] = {
 	ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY,	 ACTION_NONE
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle samples_toggles[] = {
+	VIEW_TOGGLE(struct samples_view, against),
+	VIEW_TOGGLE(struct samples_view, order),
+	VIEW_FILTER(struct samples_view, filter),
+};
+
+static void samples_restored(void *state, struct app_context *w)
+{
+	(void)w;
+	apply_samples_filter(state);
+}
+
 const struct view view_samples = {
 	.name = "samples",
 	.title = "samples",
@@ -508,4 +522,7 @@ const struct view view_samples = {
 	.mouse = samples_mouse,
 	.answer = samples_answer,
 	.hints = samples_hints,
+	.toggles = samples_toggles,
+	.n_toggles = ARRAY_LEN(samples_toggles),
+	.restored = samples_restored,
 };

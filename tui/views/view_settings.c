@@ -439,6 +439,21 @@ static const enum action settings_hints[] = {
 	ACTION_NONE,
 };
 
+/* ---- undo ---- */
+
+static const struct view_toggle settings_toggles[] = {
+	VIEW_TOGGLE(struct settings, only_set),
+	VIEW_FILTER(struct settings, filter),
+};
+
+static void settings_restored(void *state, struct app_context *w)
+{
+	struct settings *s = state;
+
+	context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
+	build_list(s);
+}
+
 const struct view view_settings = {
 	.name = "settings",
 	.title = "settings",
@@ -451,4 +466,7 @@ const struct view view_settings = {
 	.mouse = settings_mouse,
 	.answer = settings_answer,
 	.hints = settings_hints,
+	.toggles = settings_toggles,
+	.n_toggles = ARRAY_LEN(settings_toggles),
+	.restored = settings_restored,
 };
