@@ -95,10 +95,13 @@ lab_up() {
 	LAB_HOSTS=
 	mkdir "$LAB/home"
 	ssh-keygen -q -t ed25519 -N '' -C lab -f "$LAB/key" || return 1
+	# The hosts have a copy of /etc: a mount on a file of /etc ends when a package that is installed now replaces the file.
+	cp -a /etc "$LAB/etc" 2>/dev/null # such a package may remove a file meanwhile
+	rm -f "$LAB/etc/passwd" "$LAB/etc/hosts" "$LAB/etc/nsswitch.conf"
 	# each host has its own home of root, for sshd and ssh
-	awk -F : -v OFS=: -v home="$LAB/home" '$3 == 0 { $6 = home; $7 = "/bin/sh" } { print }' /etc/passwd >"$LAB/passwd"
-	echo "hosts: files" >"$LAB/nsswitch"
-	echo "127.0.0.1 localhost" >"$LAB/hosts"
+	awk -F : -v OFS=: -v home="$LAB/home" '$3 == 0 { $6 = home; $7 = "/bin/sh" } { print }' /etc/passwd >"$LAB/etc/passwd"
+	echo "hosts: files" >"$LAB/etc/nsswitch.conf"
+	echo "127.0.0.1 localhost" >"$LAB/etc/hosts"
 	: >"$LAB/known_hosts"
 	lab_i=0
 	while [ $lab_i -lt "$1" ]; do
@@ -106,7 +109,7 @@ lab_up() {
 		LAB_HOSTS="$LAB_HOSTS h$lab_i"
 		mkdir -p "$LAB/h$lab_i/home/.ssh"
 		ssh-keygen -q -t ed25519 -N '' -C "h$lab_i" -f "$LAB/h$lab_i/host_key" || return 1
-		echo "$(lab_address $lab_i) h$lab_i" >>"$LAB/hosts"
+		echo "$(lab_address $lab_i) h$lab_i" >>"$LAB/etc/hosts"
 		echo "h$lab_i,$(lab_address $lab_i) $(cut -d ' ' -f 1,2 "$LAB/h$lab_i/host_key.pub")" >>"$LAB/known_hosts"
 	done
 	LAB_HOSTS=${LAB_HOSTS# }
@@ -170,9 +173,7 @@ lab_host() {
 	mount -t tmpfs -o mode=755 tmpfs /run
 	mkdir -m 700 /run/sshd /run/user /run/tmp /run/werkbank
 	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-	mount --bind "$LAB/hosts" /etc/hosts
-	mount --bind "$LAB/passwd" /etc/passwd
-	[ ! -e /etc/nsswitch.conf ] || mount --bind "$LAB/nsswitch" /etc/nsswitch.conf
+	mount --bind "$LAB/etc" /etc
 	mount --bind "$LAB/$2/home" "$LAB/home"
 	mount --bind "$LAB/$2/boot_id" /proc/sys/kernel/random/boot_id
 	hostname "$2" 2>/dev/null || echo "$2" >/proc/sys/kernel/hostname

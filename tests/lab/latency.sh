@@ -1,7 +1,6 @@
 #!/bin/sh
 # latency.sh - hosts that are 20 ms apart, in a lab (lab.sh): the check measures the latency, the verdict of a training names
-# it as the cause, and the plan
-# predicts the step within 15 %.
+# it as the cause, and the plan predicts the step within 15 %.
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wblatency-XXXXXX")
 export ws="$tmp/ws"
@@ -31,14 +30,14 @@ between() {
 middle() {
 	records "$1" train step "$2" | awk '$1 > 5 { print $2 }' | sort -g | awk '{ a[NR] = $1 } END { print NR ? a[int((NR + 1) / 2)] : "-" }'
 }
-# train_and_plan RUN : train, plan the same training from its measurements, and set $share: the planned step as a share of
-# the measured one
+# train_and_plan RUN : train, plan the same training from its measurements, and set $planned: the planned step as a share
+# of the measured one
 train_and_plan() {
 	says "$1: a training" 0 '' wb train "$tmp/recipe.ini" --run "$1" --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
 	says "$1: a plan" 0 '"step_s"' wb plan --run "$1" --hosts-count 2 --json
 	step=$(middle "$1" step_s)
 	plan=$(sed 's/.*"rows":\[//' "$tmp/out" | sed -n 's/^[^}]*"step_s":\([0-9.e+-]*\).*/\1/p')
-	share=$(awk -v p="$plan" -v s="$step" 'BEGIN { print s > 0 ? p / s : "-" }')
+	planned=$(awk -v p="$plan" -v s="$step" 'BEGIN { printf "%s", (s > 0 ? p / s : "-") }')
 	echo "$1: plan $plan s, measured $step s a step"
 }
 
@@ -58,8 +57,8 @@ same "... no share above 100 %" "$more" ""
 says "a plan" 0 'latency 2[0-9]{4} us' wb plan --run far --hosts-count 2
 # On a busy machine a step may take longer than in the minutes before. So one of three trainings must agree with its plan.
 for again in 2 3; do
-	if awk -v x="$share" 'BEGIN { exit !(x >= 0.85 && x <= 1.15) }'; then break; fi
+	if awk -v x="$planned" 'BEGIN { exit !(x >= 0.85 && x <= 1.15) }'; then break; fi
 	train_and_plan far$again
 done
-between "the plan of the same step, as a share of it" "$share" 0.85 1.15
+between "the plan of the same step, as a share of it" "$planned" 0.85 1.15
 tally
