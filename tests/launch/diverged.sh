@@ -41,7 +41,7 @@ if command -v script >/dev/null 2>&1 && script --version 2>/dev/null | grep -q u
 		exec '$wb' train -C '$w' --run apart '$tmp/tiny.ini' --steps 600 --stop-on diverged
 	END
 	chmod +x "$tmp/sick"
-	script -qec "$tmp/sick" /dev/null >"$tmp/terminal" 2>&1 </dev/null
+	script -qec "sh '$tmp/sick'" /dev/null >"$tmp/terminal" 2>&1 </dev/null
 	same "on a terminal: status" $? 79
 	same "on a terminal: it is printed once" "$(grep -c 'ended with status 79' "$tmp/terminal")" 1
 else

@@ -106,7 +106,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	nobody_left "two ranks without their supervisor"
 
 	fake_hosts
-	says "--show" 0 "^mpirun -n 2 .*--hostfile $w/runs/s/hosts .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k $w/runs/s/hosts'.*werkbank-train _rank -C $w --run s\$" \
+	says "--show" 0 "^mpirun -n 2 .*--hostfile '?$w/runs/s/hosts'? .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k [^ ]*/runs/s/hosts'.*werkbank-train _rank -C '?$w'? --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
 	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \
 		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
@@ -115,15 +115,15 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	# without the check, mpirun would wait for such hosts and name none of them
 	touch "$tmp/gone-nodeb"
 	says "--no-preflight: a silent host" 69 '^nodeb: error: ssh: nodeb cannot be reached' \
-		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight
+		train n1 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight
 	says "--no-preflight --network: a silent host" 68 'the training cannot begin: nodeb cannot be reached' \
-		train n1 --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight $local_network
+		train n1 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight $local_network
 	same "its state" "$(state n1) $(field n1 exit)" "failed 68"
 	rm "$tmp/gone-nodeb"
 	# ... and a stop does not wait for one that hangs
 	printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/silent"
 	chmod +x "$tmp/silent"
-	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "$tmp/silent" --no-preflight $local_network >"$tmp/out" 2>&1 &
+	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "'$tmp/silent'" --no-preflight $local_network >"$tmp/out" 2>&1 &
 	pid=$!
 	holds "it asks the hosts" is_asking
 	kill -TERM $pid
@@ -133,7 +133,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	if [ -n "$no_fake_ranks" ]; then
 		skip "two hosts" "$no_fake_ranks"
 	else
-		says "two hosts" 0 '' train s --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --steps 60 --quiet
+		says "two hosts" 0 '' train s --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight --steps 60 --quiet
 		same "two hosts: finished" "$(state s)" finished
 		same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"
 		holds "the state names them" says_state s '"ranks":2,.*"hosts":\[\{"host":"nodea","slots":1\},\{"host":"nodeb","slots":1\}\]'
@@ -144,10 +144,10 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 		WERKBANK_BEGIN=2
 		export WERKBANK_BEGIN
 		says "ranks that do not begin" 0 'the training did not begin; restart from its beginning' \
-			train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight $local_network --steps 20
+			train u --hosts nodea,nodeb --ssh "'$tmp/hang'" --no-preflight $local_network --steps 20
 		unset WERKBANK_BEGIN
 		nobody_left "ranks that do not begin"
-		says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach --elastic
+		says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight --detach --elastic
 		holds "a checkpoint" test -d "$w/runs/e/checkpoints/50"
 		touch "$tmp/gone-nodeb"
 		end "$ranks"
@@ -159,7 +159,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 		holds "and with it again" says_journal e 'all 2 hosts answer again'
 		holds "two ranks" says_state e '"state":"running".*"ranks":2,'
 		says "stop on two hosts" 0 'e is stopped' "$wb" stop -C "$w" e
-		says "hosts that are waited for" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach
+		says "hosts that are waited for" 0 '' train e --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight --detach
 		holds "they run" started e 4
 		touch "$tmp/gone-nodea"
 		end "$ranks"
@@ -218,7 +218,7 @@ says "pbs: walltime" 0 '^#PBS -l walltime=1:30:00$' cat "$tmp/pbs.sh"
 says "slurm: tasks" 0 '^#SBATCH --ntasks-per-node=2$' cat "$tmp/slurm.sh"
 says "slurm: memory" 0 '^#SBATCH --mem=[0-9]+M$' cat "$tmp/slurm.sh"
 says "slurm: time" 0 '^#SBATCH --time=1:30:00$' cat "$tmp/slurm.sh"
-says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --threads [0-9]+ --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
+says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --threads [0-9]+ --steps=70 '?$tmp/tiny.ini" cat "$tmp/slurm.sh"
 # a batch system that only notes what it was asked
 cat >"$tmp/bin/qsub" <<-'END'
 	#!/bin/sh

@@ -8,10 +8,11 @@ WERKBANK_BACKOFF=0.3 WERKBANK_PATIENCE=30 WERKBANK_RUNTIME=$tmp/runtime
 OMPI_MCA_mpi_yield_when_idle=1
 export WERKBANK_BACKOFF WERKBANK_PATIENCE WERKBANK_RUNTIME OMPI_MCA_mpi_yield_when_idle
 # mpirun cannot run programs in a folder with a blank or a colon in its path, nor does ours() find them
+copied_programs=
 case $top in
 *[[:blank:]:]*)
-	mkdir "$tmp/bin" && cp "$top/werkbank" "$top"/werkbank-* "$tmp/bin/"
-	top=$tmp/bin
+	copied_programs=$(mktemp -d /tmp/werkbank-bin-XXXXXX) && cp "$top/werkbank" "$top"/werkbank-* "$copied_programs/"
+	top=$copied_programs
 	;;
 esac
 w=$tmp/w wb=$top/werkbank
@@ -38,7 +39,7 @@ end() {
 }
 finish() {
 	end "$all" 2>/dev/null
-	rm -rf "$tmp"
+	rm -rf "$tmp" ${copied_programs:+"$copied_programs"}
 }
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
@@ -115,10 +116,10 @@ cat >"$tmp/tiny.ini" <<-'END'
 	threads = 1
 	log_every = 5
 END
-# fake_hosts : $tmp/ssh, for --ssh: every host is this one, and away while there is a file $tmp/gone-HOST. $no_fake_ranks:
+# fake_hosts : $fake_ssh, for --ssh: every host is this one, and away while there is a file $tmp/gone-HOST. $no_fake_ranks:
 # why no ranks can train on such hosts; "": they can. tests/lab has hosts with addresses of their own.
 fake_hosts() {
-	local_network='--network 127.0.0.0/8' no_fake_ranks=
+	local_network='--network 127.0.0.0/8' no_fake_ranks='' fake_ssh="'$tmp/ssh'"
 	case $(mpirun --version 2>/dev/null | sed -n '1s/.* //p') in
 	[5-9]*) local_network='' no_fake_ranks="ranks of Open MPI 5 on two hosts with the same address do not connect" ;;
 	esac

@@ -163,16 +163,15 @@ if [ -z "$has_mpi" ]; then
 elif [ -n "$no_fake_ranks" ]; then
 	skip "signals to one of several ranks" "$no_fake_ranks"
 else
-	hosts="--ranks 2 --hosts nodea,nodeb --ssh $tmp/ssh --no-preflight $local_network"
-	# shellcheck disable=SC2086 # a list of words
-	says "two hosts" 0 '' train h $hosts --detach --quiet
+	# two_hosts RUN OPTION... : detached
+	two_hosts() { train "$@" --ranks 2 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight $local_network --detach --quiet; }
+	says "two hosts" 0 '' two_hosts h
 	holds "they train" is_at h 5
 	kill -TERM "$(rank_of h 1)"
 	holds "SIGTERM to the rank of nodeb: it ends" is_over h
 	same "it is stopped" "$(state h) $(field h exit)" "stopped 75"
 	holds "the journal names host and rank" says_journal h '"kind":"event".*rank 1 on nodeb got SIGTERM'
-	# shellcheck disable=SC2086 # a list of words
-	says "two hosts, elastic" 0 '' train h $hosts --elastic --detach --quiet
+	says "two hosts, elastic" 0 '' two_hosts h --elastic
 	holds "they train" started h 2
 	holds "they train" is_at h $(($(step h) + 10))
 	kill -TERM "$(rank_of h 1)"
@@ -180,22 +179,19 @@ else
 	holds "with one rank" says_state h '"state":"running".*"ranks":1,.*"hosts":\[\{"host":"nodea","slots":1\}\]'
 	says "stop" 0 'h is stopped' "$wb" stop -C "$w" h
 	# the daemons of Open MPI hold SIGTERM, too: everybody on a host that shuts down gets it
-	# shellcheck disable=SC2086 # a list of words
-	says "two hosts" 0 '' train d $hosts --restarts 1 --detach --quiet
+	says "two hosts" 0 '' two_hosts d --restarts 1
 	holds "they train" is_at d 5
 	kill -TERM "$(daemon_of nodeb)"
 	kill -TERM "$(rank_of d 1)"
 	holds "SIGTERM to daemon and rank: it ends" is_over d
 	same "it has saved" "$(state d) $(field d exit)" "stopped 75"
-	# shellcheck disable=SC2086 # a list of words
-	says "two hosts" 0 '' train d $hosts --restarts 0 --detach --quiet
+	says "two hosts" 0 '' two_hosts d --restarts 0
 	holds "they train" started d 2
 	holds "they train" is_at d $(($(step d) + 5))
 	kill -9 "$(rank_of d 1)"
 	holds "kill -9 of a rank: it ends" is_over d
 	holds "the journal names rank and host" says_journal d 'was ended by signal 9 \(Killed\) of rank 1 on nodeb'
-	# shellcheck disable=SC2086 # a list of words
-	says "two hosts" 0 '' train d $hosts --restarts 0 --detach --quiet
+	says "two hosts" 0 '' two_hosts d --restarts 0
 	holds "they train" started d 3
 	holds "they train" is_at d $(($(step d) + 5))
 	kill -9 "$(daemon_of nodeb)"
