@@ -16,7 +16,8 @@
  * alive agree on a stop (trainer_stop.c), and
  *
  *	SIGCONT arrived		mpirun sends it to the other ranks as soon as it has noticed a loss,
- *				then SIGTERM, then SIGKILL (mpirun.h, kill_after_s)
+ *				then SIGTERM, then SIGKILL (mpirun.h, kill_after_s); Open MPI 5
+ *				leaves no time to save
  *	SIGTERM arrived		the same, from mpirun or from a batch system, which often sends
  *				SIGCONT, too
  *	a heartbeat is missing	a host is cut off: mpirun and the watchdog notice it later

@@ -415,10 +415,9 @@ int mpirun_append_words(struct command_line *c, const struct mpirun_options *how
 				: ADD(c, e, "--oversubscribe", "--bind-to", "none");
 	else if (!rc)
 		rc = add_host_options(c, how, major, e);
-	if (!rc && how->kill_after_s) {
+	if (!rc && how->kill_after_s && major < 5) {
 		snprintf(seconds, sizeof(seconds), "%d", how->kill_after_s);
-		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca", "odls_base_sigkill_timeout",
-			 seconds);
+		rc = ADD(c, e, "--mca", "odls_base_sigkill_timeout", seconds);
 	}
 	if (!rc && how->oversubscribed)
 		rc = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");

@@ -27,6 +27,7 @@ struct mpirun_options {
 	/*
 	 * When a rank is lost, mpirun sends SIGCONT to the others, SIGTERM so many seconds later, and
 	 * SIGKILL after as many seconds again: time for the first rank to save. 0: Open MPI's 1 s.
+	 * Open MPI 5 has no such option: it sends all three within half a second.
 	 */
 	int kill_after_s;
 	const char *program;		/* borrowed: mpirun; NULL: the one in PATH */
