@@ -52,6 +52,10 @@ test -z "${UPDATE:-}" || mkdir -p "$golden"
 run fleet 4 4 3000
 run cpus 3 0 1000
 run many 64 8 100
+run ops 1 4 1000
+cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
+{"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gbs":97.3},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gbs":61}]}
+END
 for size in 24x80 40x120 60x200; do
 	for view in 3:run 4:hosts 8:log; do
 		screen "${view#*:}-$size-ascii" C fleet --dump $size --keys "${view%%:*}"
@@ -70,6 +74,8 @@ if test -n "$utf8"; then
 	screen hosts-many $utf8 many --dump 24x80 --keys '4<Tab><Tab>zjjj'
 	screen hosts-cpus $utf8 cpus --dump 24x80 --keys 4
 	screen run-split $utf8 fleet --dump 24x80 --keys '3<Tab><Tab><Tab>z<Left><Left><Left>'
+	screen run-ops $utf8 ops --dump 24x80 --keys '3<Tab><Tab><Tab>z'
+	screen run-ops-40x120 $utf8 ops --dump 40x120 --keys '3<Tab><Tab><Tab>z'
 	screen run-zoomed $utf8 fleet --dump 24x80 --keys '3z<Left><Left><Left>++,,y'
 	screen run-log-x $utf8 fleet --dump 24x80 --keys '3zxSSS'
 	screen run-gradient $utf8 fleet --dump 24x80 --keys '3<Tab><Tab><Tab><Tab><Tab>zo'

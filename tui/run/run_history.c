@@ -138,7 +138,7 @@ static void reset_history(struct run_history *h)
 		free(h->samples[i].reference);
 		free(h->samples[i].hypothesis);
 	}
-	h->n_samples = h->first_line = h->n_lines = h->n_marks = 0;
+	h->n_samples = h->first_line = h->n_lines = h->n_marks = h->n_ops = 0;
 	h->imported = false;
 	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
 		h->attempt_step = -1;

@@ -58,6 +58,13 @@ struct history_mark {
 	enum history_kind kind;
 };
 
+/* An operation of a profile, see "profile" in journal.h; NaN: unknown. */
+struct history_op {
+	char name[32];
+	double calls, seconds, share, gflops, gbs;
+};
+#define HISTORY_OPS 40
+
 struct history_sample {
 	int64_t id, step;
 	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL without memory */
@@ -97,6 +104,11 @@ struct run_history {
 
 	struct history_mark *marks; /* owned (HISTORY_MARKS), sorted by step */
 	size_t n_marks;
+
+	/* the latest profile: of so many steps and seconds, the longest operation first */
+	struct history_op ops[HISTORY_OPS];
+	size_t n_ops;
+	double profile_steps, profile_seconds;
 
 	/* newest warning about how the run learns, or its recipe; text "": none */
 	struct history_line warning;

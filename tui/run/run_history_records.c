@@ -318,6 +318,31 @@ static void history_add_event(struct run_history *h, const struct json *r, doubl
 	add_event_mark(h, kind, step >= 0 ? step : h->step);
 }
 
+static void history_add_profile(struct run_history *h, const struct json *r)
+{
+	const struct json *ops = json_get(r, "ops");
+	size_t n = 0;
+
+	h->profile_steps = json_number(json_get(r, "steps"), NAN);
+	h->profile_seconds = json_number(json_get(r, "seconds"), NAN);
+	for (size_t i = 0; n < HISTORY_OPS && json_at(ops, i); i++) {
+		const struct json *o = json_at(ops, i);
+		struct history_op *op = &h->ops[n];
+
+		op->share = json_number(json_get(o, "share"), NAN);
+		/* a share outside of 0..1 is none of ours */
+		if (!(op->share >= 0 && op->share <= 1))
+			continue;
+		history_copy_text(op->name, sizeof(op->name), json_text(json_get(o, "op"), ""));
+		op->calls = json_number(json_get(o, "calls"), NAN);
+		op->seconds = json_number(json_get(o, "s"), NAN);
+		op->gflops = json_number(json_get(o, "gflops"), NAN);
+		op->gbs = json_number(json_get(o, "gbs"), NAN);
+		n++;
+	}
+	h->n_ops = n;
+}
+
 static void history_add_stop(struct run_history *h, const struct json *r, double t, int64_t step)
 {
 	const char *reason = json_text(json_get(r, "reason"), "-");
@@ -360,6 +385,8 @@ int history_add_record(struct run_history *h, const struct json *r, struct err *
 		history_add_start(h, r, t);
 	else if (!strcmp(kind, "train"))
 		status = history_add_train(h, r, t, step, e);
+	else if (!strcmp(kind, "profile"))
+		history_add_profile(h, r);
 	else if (!strcmp(kind, "eval"))
 		status = history_add_eval(h, r, t, step, e);
 	else if (!strcmp(kind, "save"))

@@ -27,6 +27,7 @@ struct run_view_state {
 /* All functions draw into box, border included, and clamp the scroll positions. */
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
 		   struct run_view_state *s);
+void run_draw_ops(struct grid *g, struct rect box, const struct run_history *h);
 void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h,
 		      struct run_view_state *s);
 void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,

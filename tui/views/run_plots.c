@@ -16,6 +16,7 @@
 #define MOST_SAVES 8 /* marks of checkpoints, the newest: more would hide the axis */
 
 #define NARROW_COLS    48 /* narrower panes have no room for units */
+#define OPS_PANE_ROWS  16 /* rows of the zoomed step pane that leave room for its operations */
 #define SPLIT_BAR_ROWS 7  /* rows of a pane of the step that leave room for its bar */
 
 /* Legend signs of the pens of plot.h. */
@@ -319,10 +320,20 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		   struct run_view_state *s)
 {
 	const bool narrow = box.cols < NARROW_COLS;
+	struct rect all = box;
 	struct pane_plot p = make_pane_plot(h, pane, narrow);
 	struct plot plot = pane_plot_as_drawn(h, pane, &p, s);
 	char title[60];
 
+	if (pane == PANE_SPLIT && s->zoomed && h->n_ops && box.rows >= OPS_PANE_ROWS) {
+		/* the operations below the history, where all of them fit if the history has half */
+		all.rows = MAX(box.rows / 2, box.rows - (int)h->n_ops - 4);
+		run_draw_ops(
+			g,
+			(struct rect){ box.row + all.rows, box.col, box.rows - all.rows, box.cols },
+			h);
+		box = all;
+	}
 	name_pane(&s->plots, pane, box.cols, h, title, sizeof(title));
 	draw_box(g, box, title, s->focus == pane);
 	if (pane == PANE_SPLIT) {
