@@ -7,8 +7,9 @@
  *	decode_results_free(results, n);
  *	decoder_free(d);
  *
- * The decoder sorts sentences by length and cuts them into batches of at most decode_tokens source
- * tokens times beam. A sentence that is done leaves its batch. Every step considers the 2 * beam
+ * The decoder sorts sentences by length and decodes many at the same time, of at most decode_tokens
+ * source tokens times beam. A sentence that is done leaves, and waiting ones take its place. Every
+ * step considers the 2 * beam
  * best continuations of a sentence's live hypotheses. Continuations with </s> are finished; the
  * beam best of the others stay alive. A finished hypothesis has the score
  * log_prob / ((5 + length) / 6)^alpha (Wu et al. 2016, section 7), where length includes </s>. A
@@ -23,8 +24,7 @@
  * With a shortlist, probabilities are among the candidates of a sentence: the tokens that the
  * shortlist has for its source tokens, frequent tokens, and tokens of constraints.
  *
- * <pad>, <s> and <unk> are never chosen. A result does not depend on the other sentences of its
- * batch: it is bit-identical if the model's weights are packed, else equal up to the rounding of
+ * <pad>, <s> and <unk> are never chosen. A result does not depend on the other sentences: it is bit-identical if the model's weights are packed, else equal up to the rounding of
  * the backend's matrix products.
  */
 #ifndef WERKBANK_EVAL_DECODE_DECODE_H
@@ -46,7 +46,8 @@ struct decode_options {
 	double alpha;		  /* exponent of the length penalty, >= 0 */
 	double max_length_factor; /* greatest length: factor * source tokens + extra */
 	int32_t max_length_extra;
-	int32_t decode_tokens; /* limit of source tokens times beam in a batch */
+	int32_t decode_tokens; /* limit of source tokens times beam at the same time */
+	bool whole_batches;    /* let sentences join only when no other is left; to compare */
 	bool alignments;       /* the result has the aligned source token of each token */
 	bool token_scores;     /* the result has the log-probability of each token */
 	bool sample;	       /* draw n_best translations of each source; see sampling.h */
@@ -107,9 +108,9 @@ struct decoder;
 
 /*
  * Borrows the model; the caller has called model_reserve_forward(m, capacity, capacity / 2) or
- * more. capacity: source tokens of a batch, including </s>. workers: batches decoded at the same
- * time, each by one thread, if there are enough sentences; needs a CPU backend. With 1 worker, the
- * model's threads decode one batch after the other. Free with decoder_free(). NULL: failure.
+ * more. capacity: source tokens encoded together, including </s>. workers: streams of sentences
+ * decoded at the same time, each by one thread, if there are enough sentences; needs a CPU backend.
+ * With 1 worker, the model's threads decode one stream. Free with decoder_free(). NULL: failure.
  */
 struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e);
 

@@ -1,7 +1,8 @@
-/* decode_internal.h - the decoder and its workers, for decode.c and alternatives.c. */
+/* decode_internal.h - the decoder and its workers, for decode.c, sentence_stream.c, alternatives.c. */
 #ifndef WERKBANK_EVAL_DECODE_DECODE_INTERNAL_H
 #define WERKBANK_EVAL_DECODE_DECODE_INTERNAL_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,19 +12,33 @@
 #include "eval/decode/incremental.h"
 #include "eval/decode/shortlist_candidates.h"
 
-/* Decodes one batch at a time, with one incremental decoder per model. */
+/* A source and its index in the caller's list. */
+struct sorted_source {
+	int32_t n; /* tokens that are translated */
+	size_t index;
+};
+
+/* A sentence that is being decoded. */
+struct decode_slot {
+	struct beam *beam;		    /* owned; NULL: the slot is free */
+	const struct sorted_source *source; /* borrowed */
+};
+
+/* Runs one stream of sentences, with one incremental decoder per model. */
 struct decode_worker {
 	int32_t n_models;
 	struct model *model;					 /* borrowed: the first one */
 	struct incremental_decoder *decoders[DECODE_MAX_MODELS]; /* owned */
-	struct batch batch;
+	struct batch batch; /* the sentences that join the stream */
 
-	/* state of the current batch */
-	struct beam **beams; /* (cap_sentences) owned */
-	size_t cap_sentences;
+	/* state of the stream */
+	struct decode_slot *slots; /* (cap_slots) owned */
+	size_t cap_slots;
+	int32_t n_sentences, tokens;	    /* in slots, and their source tokens */
+	int32_t *new_slots;		    /* (cap_rows) slots of the batch's sentences */
 	struct incremental_rows rows, next; /* (cap_rows) of this step and of the next one */
 	struct incremental_output found;    /* (cap_rows, INCREMENTAL_MAX_K) */
-	int32_t *ints;			    /* owned: memory of rows, next and found */
+	int32_t *ints;			    /* owned: memory of new_slots, rows, next and found */
 	int32_t cap_rows;
 	struct shortlist_candidates candidates;
 	const struct decode_constraint *
@@ -43,6 +58,28 @@ struct decoder {
 	struct decode_worker *workers; /* (n_workers) owned; NULL until first needed */
 	struct model **models;	       /* (n_workers, n_models) owned: the workers' models */
 };
+
+/* One call of decoder_run(). */
+struct decode_job {
+	struct decoder *decoder;
+	const struct decode_options *options;
+	const struct decode_source *sources;
+	struct decode_result *results;
+	const struct sorted_source *sorted; /* (n_sorted) by falling length */
+	size_t n_sorted;
+	pthread_mutex_t lock; /* guards n_taken */
+	size_t n_taken;	      /* sources that a stream has taken */
+	int32_t n_started;    /* streams, by decode_in_parallel() */
+	/* of one stream */
+	int32_t max_tokens; /* source tokens times beam */
+	int32_t max_rows;
+	struct incremental_options limits;
+};
+
+/* Sets the limits of a stream from max_tokens and the sources, of which there is at least one. */
+void decode_stream_limits(struct decode_job *job);
+/* Decodes sentences until no source is left. */
+int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct err *e);
 
 /* Makes room for so many sentences and rows. */
 int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e);

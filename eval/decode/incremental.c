@@ -4,8 +4,8 @@
  * A step has three parts:
  *
  *  1. Upload. upload_step_inputs() copies (N_STEP_INPUTS, rows) int32 to the device, nothing else.
- *     The encoded sources, the rows of each source, masks and candidate weights stay on the device
- *     during a batch.
+ *     The encoded sources and the list of their cache rows stay on the device while their sentence
+ *     is decoded; masks and candidate weights until the next incremental_begin().
  *  2. Computation. compute_step() calls ops. extend_index() makes the list of cache rows of each
  *     row: its parent's list and its own new cache row. Attention reads keys and values through
  *     these lists, so the cache itself is never reordered.
@@ -16,11 +16,11 @@
  * per key and replayed later. A replay repeats pointers and sizes exactly. So every pointer and
  * size of part 2 must be in step_graph_key(), and all that differs from step to step must be data
  * of part 1. Therefore the number of rows is padded to a few sizes, lists grow on the device, and
- * areas stay where they are until a batch needs more. Other backends use exact sizes.
+ * areas stay where they are until they must grow. Other backends use exact sizes.
  *
- * Padding rows (rows->n ... s->rows - 1) read <pad> as the first token of sentence 0 and attend to
- * themselves alone. Their cache rows follow those of the real rows and are overwritten by the next
- * step, because cache_used grows by rows->n only.
+ * Padding rows (rows->n ... s->rows - 1) read <pad> as the first token of the first row's sentence
+ * and attend to themselves alone. Their cache rows are free ones, which stay free: a later step
+ * overwrites them.
  */
 #include "eval/decode/incremental_internal.h"
 
@@ -71,59 +71,78 @@ void incremental_free(struct incremental_decoder *s)
 	if (s->candidate_block)
 		s->ops->release(s->dev, s->candidate_block);
 	free(s->sentence_logits);
+	free(s->next_row);
+	free(s->slots);
 	free(s->host);
 	free(s);
 }
 
-/* ---- a batch ------------------------------------------------------------- */
+/* ---- sentences ------------------------------------------------------------ */
 
-/* Keys and values of the sources. With a bf16 cache they are its first rows. */
-static struct tensor source_kv(const struct incremental_decoder *s)
+int incremental_begin(struct incremental_decoder *s, const struct incremental_options *how,
+		      struct err *e)
 {
-	struct tensor kv = s->cache_dtype == DTYPE_F32 ? s->memory : incremental_cache(s);
-
-	/* Ops read rows by index. The row count must be equal for all batches: graphs contain it. */
-	kv.rows = s->cache_rows;
-	return kv;
-}
-
-/* Uploads the rows of the encoder's output of each sentence; the last one fills up the list. */
-static void upload_source_rows(struct incremental_decoder *s)
-{
-	const int32_t *start = s->batch->source_start;
-
-	for (int32_t i = 0; i < s->batch->n; i++)
-		for (int64_t j = 0; j < s->cross_stride; j++)
-			s->host_sources[i * s->cross_stride + j] =
-				start[i] + (int32_t)MIN(j, start[i + 1] - start[i] - 1);
-	s->ops->to_device(s->dev, s->a.sources, s->host_sources,
-			  (size_t)(s->batch->n * s->cross_stride) * sizeof(*s->host_sources));
-}
-
-int incremental_begin(struct incremental_decoder *s, const struct batch *b,
-		      const struct incremental_options *how, struct err *e)
-{
-	const int64_t longest = MIN(how->max_steps, b->max_source + 8);
 	const int64_t padding = incremental_padded_size(s, how->max_rows) - how->max_rows;
 
-	s->batch = b;
 	s->all = how->all;
 	s->candidates = how->candidates;
-	s->step = 0;
-	s->cache_used = 0;
 	if (incremental_pack_candidates(s, e) || incremental_reserve(s, how, e))
 		return e->code;
-	/* Most translations are about as long as their source. A longer one grows the cache. */
-	if (incremental_reserve_cache(s, b->n_source + how->max_rows * longest + padding, e) ||
-	    incremental_upload_masks(s, e))
-		return e->code;
-	upload_source_rows(s);
-	if (model_encode(s->model, b, &s->memory, e))
-		return e->code;
-	if (s->cache_dtype != DTYPE_F32) {
-		s->ops->copy(s->dev, tensor_rows(incremental_cache(s), 0, b->n_source), s->memory);
-		s->cache_used = b->n_source;
+	incremental_release_all(s);
+	return incremental_reserve_cache(s, how->cache_rows + padding, e);
+}
+
+/* Takes cache rows for the sources of b, and notes them in the lists of their sentences. */
+static void list_source_rows(struct incremental_decoder *s, const struct batch *b,
+			     const int32_t *slots)
+{
+	for (int32_t i = 0; i < b->n; i++) {
+		struct incremental_slot *slot = &s->slots[slots[i]];
+		int32_t *list = s->host_sources + slots[i] * s->cross_stride,
+			*rows = s->host_source_rows + b->source_start[i];
+
+		assert(slots[i] >= 0 && slots[i] < s->cap_rows && !slot->n_source);
+		slot->n_source = b->source_start[i + 1] - b->source_start[i];
+		slot->step = 0;
+		assert(slot->n_source <= s->cross_stride);
+		for (int32_t j = 0; j < slot->n_source; j++)
+			list[j] = rows[j] = incremental_take_row(s, slot);
+		for (int64_t j = slot->n_source; j < s->cross_stride; j++)
+			list[j] = list[slot->n_source - 1];
 	}
+}
+
+/* Uploads the lists of these sentences: one copy from the first slot to the last one. */
+static void upload_source_rows(struct incremental_decoder *s, const int32_t *slots, int32_t n)
+{
+	int32_t first = slots[0], last = slots[0];
+
+	for (int32_t i = 1; i < n; i++) {
+		first = MIN(first, slots[i]);
+		last = MAX(last, slots[i]);
+	}
+	s->ops->to_device(s->dev, (int32_t *)s->a.sources + first * s->cross_stride,
+			  s->host_sources + first * s->cross_stride,
+			  (size_t)((last - first + 1) * s->cross_stride) *
+				  sizeof(*s->host_sources));
+}
+
+int incremental_add(struct incremental_decoder *s, const struct batch *b, const int32_t *slots,
+		    struct err *e)
+{
+	struct tensor memory;
+	/* the area cross_index is free between steps and has room for the rows of all sources */
+	int32_t *source_rows = s->a.cross_index;
+
+	if (incremental_reserve_cache(s, b->n_source, e) || incremental_upload_masks(s, b->n, e))
+		return e->code;
+	list_source_rows(s, b, slots);
+	upload_source_rows(s, slots, b->n);
+	s->ops->to_device(s->dev, source_rows, s->host_source_rows,
+			  (size_t)b->n_source * sizeof(*s->host_source_rows));
+	if (model_encode(s->model, b, &memory, e))
+		return e->code;
+	s->ops->scatter_rows(s->dev, incremental_cache(s), memory, source_rows);
 	return 0;
 }
 
@@ -132,27 +151,30 @@ int incremental_begin(struct incremental_decoder *s, const struct batch *b,
 /* Part 1 of a step; padding rows are explained at the head of this file. */
 static void upload_step_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
 {
-	const int32_t *start = s->batch->source_start;
+	int32_t spare = -1;
 
-	assert(s->rows <= s->cap_rows && s->step < s->stride);
-	assert(s->cache_used + s->rows <= s->cache_rows);
-
+	assert(s->rows <= s->cap_rows && s->rows <= s->n_free_rows);
 	for (int32_t r = 0; r < s->rows; r++) {
 		const bool real = r < rows->n;
-		const int32_t sentence = real ? rows->sentence[r] : 0;
-		const int32_t step = real ? s->step : 0;
+		const int32_t sentence = rows->sentence[real ? r : 0];
+		struct incremental_slot *slot = &s->slots[sentence];
+		const int32_t step = real ? slot->step : 0;
+
+		if (!real)
+			spare = r == rows->n ? s->free_row : s->next_row[spare];
 		const int32_t of_row[N_STEP_INPUTS] = {
 			[STEP_INPUT_TOKEN] = real ? rows->token[r] : TOKEN_PAD,
 			[STEP_INPUT_POSITION] = step,
-			[STEP_INPUT_CACHE_ROW] = (int32_t)s->cache_used + r,
+			[STEP_INPUT_CACHE_ROW] = real ? incremental_take_row(s, slot) : spare,
 			[STEP_INPUT_LENGTH] = step + 1,
 			[STEP_INPUT_PARENT] = step > 0 ? rows->parent[r] : 0,
 			[STEP_INPUT_INDEX_AT] = (int32_t)(r * s->stride) + step,
 			[STEP_INPUT_SENTENCE] = sentence,
-			[STEP_INPUT_CROSS_LENGTH] = start[sentence + 1] - start[sentence],
+			[STEP_INPUT_CROSS_LENGTH] = slot->n_source,
 		};
 
-		assert(sentence >= 0 && sentence < s->batch->n);
+		assert(sentence >= 0 && sentence < s->cap_rows && slot->n_source);
+		assert(step < s->stride);
 		for (int kind = 0; kind < N_STEP_INPUTS; kind++)
 			s->host_inputs[kind * s->rows + r] = of_row[kind];
 	}
@@ -217,7 +239,7 @@ static void step_cross_attention(struct incremental_decoder *s, int32_t layer, f
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
 	struct tensor q = area_tensor(s->a.qkv, n, d), context = input_tensor(s, s->a.context);
-	struct tensor kv = tensor_columns(source_kv(s), 2 * d * layer, 2 * d);
+	struct tensor kv = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
 
 	step_linear(s, q, input_tensor(s, s->a.h), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
@@ -326,7 +348,6 @@ static struct graph_key step_graph_key(const struct incremental_decoder *s, int3
 		(uint64_t)incremental_mask_width(s),
 		(uintptr_t)s->candidate_weights.data,
 		(uint64_t)s->n_candidates,
-		(uintptr_t)s->memory.data,
 		(uintptr_t)s->weights->output.data,
 	} };
 }
@@ -353,10 +374,8 @@ static void choose_aligned_tokens(const struct incremental_decoder *s,
 				  const struct incremental_rows *rows, const int32_t *positions,
 				  int32_t *aligned)
 {
-	const int32_t *start = s->batch->source_start;
-
 	for (int32_t r = 0; r < rows->n; r++) {
-		const int32_t n = start[rows->sentence[r] + 1] - start[rows->sentence[r]] - 1,
+		const int32_t n = s->slots[rows->sentence[r]].n_source - 1,
 			      best = positions[2 * r] == n ? positions[2 * r + 1]
 							   : positions[2 * r];
 
@@ -412,8 +431,9 @@ int incremental_step(struct incremental_decoder *s, const struct incremental_row
 		return e->code;
 	upload_step_inputs(s, rows);
 	compute_or_replay(s, rows, k, found->aligned != NULL);
-	s->cache_used += rows->n;
-	s->step++;
+	for (int32_t r = 0; r < rows->n; r++)
+		if (r == 0 || rows->sentence[r] != rows->sentence[r - 1])
+			s->slots[rows->sentence[r]].step++;
 	if ((k || found->aligned) && fetch_step_results(s, rows, k, found, e))
 		return e->code;
 	return found->all ? fetch_all_log_probs(s, rows, found->all, e) : 0;

@@ -52,9 +52,16 @@ enum step_input {
 	STEP_INPUT_LENGTH,	 /* of the row's list of cache rows, including the new one */
 	STEP_INPUT_PARENT,	 /* row of the preceding step */
 	STEP_INPUT_INDEX_AT,	 /* element of the area index that gets the new cache row */
-	STEP_INPUT_SENTENCE,	 /* number in the batch */
+	STEP_INPUT_SENTENCE,	 /* slot */
 	STEP_INPUT_CROSS_LENGTH, /* source tokens of the sentence */
 	N_STEP_INPUTS
+};
+
+/* A sentence that is decoded, and the list of its cache rows, linked by next_row. */
+struct incremental_slot {
+	int32_t n_source; /* tokens of its source, </s> included; 0: the slot is free */
+	int32_t step;	  /* of its hypotheses, from 0 */
+	int32_t first_row, last_row, n_rows;
 };
 
 struct incremental_decoder {
@@ -63,9 +70,7 @@ struct incremental_decoder {
 	struct dev *dev;
 	const struct model_shape *shape;
 	const struct model_weights *weights;
-	const struct batch *batch; /* borrowed */
-	struct tensor memory;	   /* (n_source, 2 * D * L) the model's K and V of the sources */
-	bool is_padded;		   /* the backend may record graphs: sizes are padded */
+	bool is_padded; /* the backend may record graphs: sizes are padded */
 
 	void *block; /* owned, device */
 	size_t block_bytes;
@@ -73,19 +78,26 @@ struct incremental_decoder {
 	void *cache; /* (cache_rows, 2 * D * L) owned, device: K and V of each layer */
 	enum dtype cache_dtype;
 	enum dtype input_dtype; /* of the areas h and context, which products read */
-	int64_t cache_rows, cache_used;
+	int64_t cache_rows;
+	int32_t *next_row; /* (cache_rows) owned: the row after each row of a list, -1: none */
+	size_t cap_next_row;
+	int32_t free_row; /* the first free cache row, -1: none */
+	int64_t n_free_rows;
 
 	int32_t *host; /* owned: one block of host staging buffers for the arrays below */
 	size_t host_bytes;
-	int32_t *host_inputs;  /* (N_STEP_INPUTS, rows) */
-	int32_t *host_results; /* as the area results */
-	int32_t *host_sources; /* as the area sources */
+	int32_t *host_inputs;	   /* (N_STEP_INPUTS, rows) */
+	int32_t *host_results;	   /* as the area results */
+	int32_t *host_sources;	   /* as the area sources */
+	int32_t *host_source_rows; /* (cap_rows, cross_stride) cache rows of new sources */
+
+	struct incremental_slot *slots; /* (cap_rows) owned */
+	size_t cap_slots;
 
 	int64_t cap_rows;     /* rows of the areas */
 	int64_t stride;	      /* greatest number of steps */
 	int64_t cross_stride; /* greatest number of source tokens of a sentence */
 	int32_t rows;	      /* of this step, including padding rows */
-	int32_t step;	      /* from 0 */
 	bool all;	      /* log-probabilities of all tokens are wanted */
 
 	const struct shortlist_candidates *candidates; /* borrowed; NULL: all tokens */
@@ -106,11 +118,15 @@ struct incremental_decoder {
  * eighth more than n.
  */
 int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n);
-/* Makes room for a batch in areas and host buffers. */
+/* Makes room in areas, slots and host buffers. */
 int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how,
 			struct err *e);
-/* Makes room for so many more cache rows; keeps the rows in use. ERR_NOMEM. */
+/* Makes at least so many cache rows free; keeps the rows in use. ERR_NOMEM. */
 int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e);
+/* Takes a free cache row for a sentence; incremental_reserve_cache() has made one free. */
+int32_t incremental_take_row(struct incremental_decoder *s, struct incremental_slot *slot);
+/* Frees all slots and cache rows. */
+void incremental_release_all(struct incremental_decoder *s);
 struct tensor incremental_cache(const struct incremental_decoder *s);
 /* Does linear_top_k() find the best of all tokens, without an area for all logits? */
 bool incremental_streams_logits(const struct incremental_decoder *s);
@@ -120,10 +136,10 @@ int64_t incremental_mask_width(const struct incremental_decoder *s);
 
 /* incremental_words.c */
 
-/* Per batch: gathers the candidates' output weights. ERR_UNAVAILABLE: needs packed weights. */
+/* At the beginning: gathers the candidates' output weights. ERR_UNAVAILABLE: needs packed weights. */
 int incremental_pack_candidates(struct incremental_decoder *s, struct err *e);
-/* Per batch: uploads which sentence has which candidates; only with a GPU. */
-int incremental_upload_masks(struct incremental_decoder *s, struct err *e);
+/* Uploads which of the n sentences has which candidates; only with a GPU. */
+int incremental_upload_masks(struct incremental_decoder *s, int32_t n, struct err *e);
 /* Within a step: the k best candidates of each row of h (rows, D); k = 0: only the logits. */
 void incremental_find_candidates(struct incremental_decoder *s, const struct incremental_rows *rows,
 				 struct tensor h, int32_t k);

@@ -93,8 +93,10 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	const size_t rows = (size_t)s->cap_rows, host_results = 2 * INCREMENTAL_MAX_K + 2;
 	size_t total;
 
-	if (!mem_mul(rows, N_STEP_INPUTS + host_results + (size_t)s->cross_stride, &total))
+	if (!mem_mul(rows, N_STEP_INPUTS + host_results + 2 * (size_t)s->cross_stride, &total))
 		return set_too_many_rows(s->cap_rows, e);
+	if (mem_grow(&s->slots, &s->cap_slots, rows, sizeof(*s->slots), e))
+		return e->code;
 	if (total > s->host_bytes / sizeof(*s->host)) {
 		free(s->host);
 		s->host_bytes = 0;
@@ -106,6 +108,7 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	s->host_inputs = s->host;
 	s->host_results = s->host_inputs + N_STEP_INPUTS * rows;
 	s->host_sources = s->host_results + host_results * rows;
+	s->host_source_rows = s->host_sources + (size_t)s->cross_stride * rows;
 	return 0;
 }
 
@@ -120,7 +123,7 @@ int incremental_reserve(struct incremental_decoder *s, const struct incremental_
 {
 	grow_area_size(s, &s->cap_rows, how->max_rows);
 	grow_area_size(s, &s->stride, how->max_steps);
-	grow_area_size(s, &s->cross_stride, s->batch->max_source);
+	grow_area_size(s, &s->cross_stride, how->max_source);
 	if (s->cap_rows * s->stride > INT32_MAX)
 		return set_too_many_rows(s->cap_rows, e);
 	return reserve_areas(s, e) ? e->code : reserve_host(s, e);
@@ -146,14 +149,23 @@ struct tensor incremental_cache(const struct incremental_decoder *s)
 	return cache_tensor(s, s->cache, s->cache_rows);
 }
 
+/* Adds the rows first ... end - 1 to the free ones, so that the lowest number is taken first. */
+static void free_cache_rows(struct incremental_decoder *s, int64_t first, int64_t end)
+{
+	for (int64_t row = end; row-- > first; s->n_free_rows++) {
+		s->next_row[row] = s->free_row;
+		s->free_row = (int32_t)row;
+	}
+}
+
 int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e)
 {
-	int64_t want = s->cache_used + rows;
+	int64_t want = s->cache_rows - s->n_free_rows + rows;
 	size_t bytes;
 	void *larger;
 
-	assert(s->cache_used <= s->cache_rows && rows >= 0);
-	if (want <= s->cache_rows)
+	assert(s->n_free_rows <= s->cache_rows && rows >= 0);
+	if (rows <= s->n_free_rows)
 		return 0;
 	want = MAX(want, s->cache_rows + s->cache_rows / 2);
 	/* extend_index() moves row numbers through float ops: no number may look like a NaN */
@@ -161,12 +173,13 @@ int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struc
 		return err_set(e, ERR_NOMEM,
 			       "the key-value cache cannot hold %lld rows: lower --decode-tokens",
 			       (long long)want);
+	if (mem_grow(&s->next_row, &s->cap_next_row, (size_t)want, sizeof(*s->next_row), e))
+		return e->code;
 	larger = s->ops->alloc(s->dev, bytes / 4 * dtype_bytes(s->cache_dtype), e);
 	if (!larger)
 		return e->code;
-	if (s->cache_used)
-		s->ops->copy(s->dev, cache_tensor(s, larger, s->cache_used),
-			     cache_tensor(s, s->cache, s->cache_used));
+	if (s->n_free_rows < s->cache_rows)
+		s->ops->copy(s->dev, cache_tensor(s, larger, s->cache_rows), incremental_cache(s));
 	if (s->ops->sync(s->dev, e)) {
 		s->ops->release(s->dev, larger);
 		return e->code;
@@ -174,6 +187,41 @@ int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struc
 	if (s->cache)
 		s->ops->release(s->dev, s->cache);
 	s->cache = larger;
+	free_cache_rows(s, s->cache_rows, want);
 	s->cache_rows = want;
 	return 0;
+}
+
+int32_t incremental_take_row(struct incremental_decoder *s, struct incremental_slot *slot)
+{
+	const int32_t row = s->free_row;
+
+	assert(s->n_free_rows > 0 && row >= 0 && row < s->cache_rows);
+	s->free_row = s->next_row[row];
+	s->n_free_rows--;
+	s->next_row[row] = slot->first_row;
+	slot->first_row = row;
+	if (!slot->n_rows++)
+		slot->last_row = row;
+	return row;
+}
+
+void incremental_remove(struct incremental_decoder *s, int32_t number)
+{
+	struct incremental_slot *slot = &s->slots[number];
+
+	assert(number >= 0 && number < s->cap_rows && slot->n_rows > 0);
+	s->next_row[slot->last_row] = s->free_row;
+	s->free_row = slot->first_row;
+	s->n_free_rows += slot->n_rows;
+	*slot = (struct incremental_slot){ .first_row = -1 };
+}
+
+void incremental_release_all(struct incremental_decoder *s)
+{
+	for (int64_t i = 0; i < s->cap_rows; i++)
+		s->slots[i] = (struct incremental_slot){ .first_row = -1 };
+	s->free_row = -1;
+	s->n_free_rows = 0;
+	free_cache_rows(s, 0, s->cache_rows);
 }

@@ -1,8 +1,8 @@
 /*
  * incremental_words.c - incremental decoding with a shortlist; see incremental_internal.h
  *
- * Logits are computed for the candidates of all sentences of the batch (n_candidates columns), with
- * output weights that were packed for the batch. Each sentence then uses its own candidates alone:
+ * Logits are computed for the candidates of all sentences together (n_candidates columns), with
+ * output weights that were packed for these sentences. Each sentence then uses its own candidates alone:
  * a CPU backend gathers their logits per sentence, a GPU adds a mask of UNLIKELY to the others.
  * "Position" is an index into candidates->ids.
  */
@@ -106,7 +106,7 @@ int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 	return 0;
 }
 
-int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
+int incremental_upload_masks(struct incremental_decoder *s, int32_t sentences, struct err *e)
 {
 	const struct shortlist_candidates *w = s->candidates;
 	const int64_t n = incremental_mask_width(s);
@@ -117,7 +117,7 @@ int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
 		     (size_t)(w->max_per_sentence + n) * (size_t)s->cap_rows,
 		     sizeof(*s->sentence_logits), e))
 		return e->code;
-	for (int32_t sentence = 0; sentence < s->batch->n && n; sentence++) {
+	for (int32_t sentence = 0; sentence < sentences && n; sentence++) {
 		float *mask = s->sentence_logits + sentence * n;
 
 		for (int64_t i = 0; i < n; i++)
@@ -126,7 +126,7 @@ int incremental_upload_masks(struct incremental_decoder *s, struct err *e)
 			mask[w->positions[i]] = 0;
 	}
 	s->ops->to_device(s->dev, s->a.masks, s->sentence_logits,
-			  (size_t)(s->batch->n * n) * sizeof(*s->sentence_logits));
+			  (size_t)(sentences * n) * sizeof(*s->sentence_logits));
 	return 0;
 }
 

@@ -6,4 +6,4 @@ libeval_a_SOURCES += \
 	%D%/beam_internal.h %D%/decode.c %D%/decode.h %D%/decode_internal.h \
 	%D%/incremental.c %D%/incremental.h %D%/incremental_internal.h %D%/incremental_memory.c \
 	%D%/incremental_words.c %D%/sampling.c %D%/sampling.h \
-	%D%/shortlist_candidates.c %D%/shortlist_candidates.h
+	%D%/sentence_stream.c %D%/shortlist_candidates.c %D%/shortlist_candidates.h

@@ -143,9 +143,15 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	struct decode_worker *w = &d->main_worker;
 	struct alternative_search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
 	const int32_t n_source = MIN(source->n, d->capacity - 1);
-	const struct incremental_options how = { .max_rows = DECODE_MAX_ALTERNATIVES,
-						 .max_steps = n_beginning + 1 + MAX_COMPLETION,
-						 .all = true };
+	const int32_t max_steps = n_beginning + 1 + MAX_COMPLETION, slot = 0;
+	const struct incremental_options how = {
+		.max_rows = DECODE_MAX_ALTERNATIVES,
+		.max_steps = max_steps,
+		.max_source = n_source + 1,
+		/* one row for each token of the beginning, then some for each alternative */
+		.cache_rows = n_source + 1 + n_beginning + 1 + 4 * DECODE_MAX_ALTERNATIVES,
+		.all = true,
+	};
 	int rc = 0;
 
 	*n = 0;
@@ -157,7 +163,9 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	if (decode_reserve(w, 1, DECODE_MAX_ALTERNATIVES, e))
 		return e->code;
 	for (int32_t i = 0; i < w->n_models && !rc; i++)
-		rc = incremental_begin(w->decoders[i], &w->batch, &how, e);
+		rc = incremental_begin(w->decoders[i], &how, e)
+			     ? e->code
+			     : incremental_add(w->decoders[i], &w->batch, &slot, e);
 	if (!rc)
 		rc = decode_beginning(w, beginning, n_beginning, e);
 	if (!rc)

@@ -3,13 +3,14 @@
  *
  * usage: bench_decode [--size tiny|base|big] [--vocabulary V] [--beam B] [--batch N] [--length L]
  *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--no-graphs]
- *	[--few-rows N] [--products] [--json]
+ *	[--few-rows N] [--mixed] [--whole-batches] [--decode-tokens N] [--products] [--json]
  *
  * Every sentence has L source tokens and gets exactly L target tokens: the weights make </s> improbable.
  * tests/peers/ctranslate2_decode.py does the same with CTranslate2. Prints target tokens per second (of
  * the best hypotheses), milliseconds and CPU seconds of a batch, of the best of several batches; if
  * other work runs on the machine, only CPU seconds are meaningful. Several workers share the
- * sentences. --no-graphs: on a GPU launch each op of a step separately. --few-rows: on a GPU with
+ * sentences. --mixed: sources and translations of different lengths (decode_rig.h).
+ * --whole-batches: sentences join only when no other is left. "rows" are hypotheses in a step. --no-graphs: on a GPU launch each op of a step separately. --few-rows: on a GPU with
  * bf16, products of at most N rows run the own kernel, others cuBLASLt; -1: all run cuBLASLt.
  * --products: measure the products of a step one by one instead (bench_products.c).
  */
@@ -42,17 +43,21 @@ static void report(const struct bench *b, double tokens, double s, double cpu)
 		       "\"batch\":%lld,\"length\":%lld,\"precision\":\"%s\",\"backend\":\"%s\","
 		       "\"threads\":%lld,\"workers\":%lld,\"graphs\":%s,\"few_rows\":%lld,"
 		       "\"target_tokens_per_second\":%.1f,\"ms\":%.2f,\"cpu_seconds\":%.3f,"
-		       "\"slow_products\":%lld}\n",
+		       "\"mixed\":%s,\"whole_batches\":%s,\"steps\":%lld,\"rows\":%lld,"
+		       "\"most_rows\":%lld,\"slow_products\":%lld}\n",
 		       r->size, r->shape.vocabulary, (long long)r->beam, (long long)r->sentences,
 		       (long long)r->length, r->precision, b->backend, (long long)r->threads,
 		       (long long)r->workers, r->graphs ? "true" : "false", (long long)r->few_rows,
-		       tokens / s, s * 1000, cpu, (long long)model_count_slow_products(r->m));
+		       tokens / s, s * 1000, cpu, r->is_mixed ? "true" : "false",
+		       r->whole_batches ? "true" : "false", (long long)r->steps, (long long)r->rows,
+		       (long long)r->most_rows, (long long)model_count_slow_products(r->m));
 	else
 		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f "
-		       "target tokens/s, %.1f ms, %.3f CPU s\n",
+		       "target tokens/s, %.1f ms, %.3f CPU s, %lld steps of %.1f of %lld rows\n",
 		       b->backend, r->size, r->precision, (long long)r->beam,
 		       (long long)r->sentences, (long long)r->threads, (long long)r->workers,
-		       tokens / s, s * 1000, cpu);
+		       tokens / s, s * 1000, cpu, (long long)r->steps,
+		       (double)r->rows / (double)MAX(r->steps, 1), (long long)r->most_rows);
 	if (model_count_slow_products(r->m))
 		fprintf(stderr, "bench_decode: " MODEL_SLOW_PRODUCTS "\n");
 }
@@ -95,22 +100,36 @@ static int parse(struct bench *b, int argc, char **argv)
 		const char **text;
 		int64_t *number;
 	} options[] = {
-		{ "--size", &r->size, NULL },	    { "--precision", &r->precision, NULL },
-		{ "--backend", &b->backend, NULL }, { "--vocabulary", NULL, &r->vocabulary },
-		{ "--beam", NULL, &r->beam },	    { "--batch", NULL, &r->sentences },
-		{ "--length", NULL, &r->length },   { "--threads", NULL, &r->threads },
-		{ "--workers", NULL, &r->workers }, { "--few-rows", NULL, &r->few_rows },
+		{ "--size", &r->size, NULL },
+		{ "--precision", &r->precision, NULL },
+		{ "--backend", &b->backend, NULL },
+		{ "--vocabulary", NULL, &r->vocabulary },
+		{ "--beam", NULL, &r->beam },
+		{ "--batch", NULL, &r->sentences },
+		{ "--length", NULL, &r->length },
+		{ "--threads", NULL, &r->threads },
+		{ "--workers", NULL, &r->workers },
+		{ "--few-rows", NULL, &r->few_rows },
+		{ "--decode-tokens", NULL, &r->decode_tokens },
+	};
+	const struct {
+		const char *name;
+		bool *is_set;
+	} flags[] = {
+		{ "--json", &b->json },
+		{ "--no-graphs", &b->no_graphs },
+		{ "--products", &b->products },
+		{ "--mixed", &r->is_mixed },
+		{ "--whole-batches", &r->whole_batches },
 	};
 
 	for (int i = 1; i < argc; i++) {
-		const bool json = !strcmp(argv[i], "--json"),
-			   no_graphs = !strcmp(argv[i], "--no-graphs"),
-			   products = !strcmp(argv[i], "--products");
-		bool known = json || no_graphs || products;
+		bool known = false;
 
-		b->json |= json;
-		b->no_graphs |= no_graphs;
-		b->products |= products;
+		for (size_t f = 0; f < ARRAY_LEN(flags) && !known; f++) {
+			known = !strcmp(argv[i], flags[f].name);
+			*flags[f].is_set |= known;
+		}
 		for (size_t o = 0; o < ARRAY_LEN(options) && !known && i + 1 < argc; o++) {
 			if (strcmp(argv[i], options[o].name))
 				continue;
@@ -121,7 +140,8 @@ static int parse(struct bench *b, int argc, char **argv)
 		}
 		if (!known || r->length < 1 || r->sentences < 1 || r->sentences > 4096 ||
 		    r->length > 4096 || r->beam < 1 || r->beam > DECODE_MAX_BEAM ||
-		    r->few_rows < -1 || r->few_rows > 4096) {
+		    r->few_rows < -1 || r->few_rows > 4096 || r->decode_tokens < 0 ||
+		    r->decode_tokens > 1 << 20) {
 			fprintf(stderr, "bench_decode: for options see the top of its source\n");
 			return 64;
 		}

@@ -13,6 +13,32 @@ static const struct model_shape decode_shapes[] = {
 	{ 1024, 4096, 16, 6, 6, 32768, 32768 },
 };
 
+/*
+ * The ops with a count of steps. Only a step of decoding calls linear_top_k(), once. On a GPU with
+ * graphs the count has recorded steps alone.
+ */
+static struct ops counted;
+static void (*real_linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor x,
+				 struct tensor weight, int64_t n_real, int32_t k);
+static int64_t n_steps, n_rows, most_rows;
+
+static void count_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor x,
+			       struct tensor weight, int64_t n_real, int32_t k)
+{
+	n_steps++;
+	n_rows += x.rows;
+	most_rows = MAX(most_rows, x.rows);
+	real_linear_top_k(d, values, ids, x, weight, n_real, k);
+}
+
+static const struct ops *count_steps(const struct ops *o)
+{
+	counted = *o;
+	real_linear_top_k = o->linear_top_k;
+	counted.linear_top_k = count_linear_top_k;
+	return &counted;
+}
+
 /* With </s> as unlikely as the norm's shift can make it, every hypothesis goes on to the greatest
  * length. */
 static int turn_from_end(struct model *m, struct err *e)
@@ -35,18 +61,25 @@ static int turn_from_end(struct model *m, struct err *e)
 
 static int make_sources(struct decode_rig *r, struct err *e)
 {
-	const size_t n = (size_t)r->sentences, length = (size_t)r->length;
+	const size_t n = (size_t)r->sentences, length = (size_t)r->length,
+		     n_ids = n * (length + length / 2);
 
 	r->sources = mem_alloc(n, sizeof(*r->sources), e);
 	r->results = mem_alloc(n, sizeof(*r->results), e);
-	r->ids = mem_alloc(n * length, sizeof(*r->ids), e);
+	r->ids = mem_alloc(n_ids, sizeof(*r->ids), e);
 	if (!r->sources || !r->results || !r->ids)
 		return e->code;
-	for (size_t i = 0; i < n * length; i++)
+	for (size_t i = 0; i < n_ids; i++)
 		r->ids[i] = (int32_t)(N_SPECIAL_TOKENS +
 				      i * 7919 % (size_t)(r->shape.vocabulary - N_SPECIAL_TOKENS));
-	for (size_t i = 0; i < n; i++)
-		r->sources[i] = (struct decode_source){ r->ids + i * length, (int32_t)length };
+	for (size_t i = 0; i < n; i++) {
+		/* cubes: few long sentences, many short ones, as in text */
+		const size_t part = i * 7919 % 64,
+			     mixed = length / 2 + length * part * part * part / (64 * 64 * 64) + 1;
+
+		r->sources[i].ids = r->ids + i * (length + length / 2);
+		r->sources[i].n = (int32_t)(r->is_mixed ? mixed : length);
+	}
 	return 0;
 }
 
@@ -71,10 +104,10 @@ int decode_rig_open(struct decode_rig *r, struct err *e)
 					 .few_rows = (int)r->few_rows,
 					 .graphs = r->graphs,
 					 .bf16 = packed == DTYPE_PACKED_BF16 };
-	const int32_t capacity = (int32_t)(r->sentences * (r->length + 1));
+	const int32_t capacity = (int32_t)(r->sentences * (r->length + r->length / 2 + 1));
 
 	r->shape = decode_rig_shape(r->size, r->vocabulary);
-	r->m = model_new(&r->shape, r->ops, &dev, e);
+	r->m = model_new(&r->shape, count_steps(r->ops), &dev, e);
 	if (!r->m || model_reserve_forward(r->m, capacity, MAX(1, capacity / 2), e) ||
 	    model_init(r->m, 1, e) || turn_from_end(r->m, e) || model_pack(r->m, packed, e) ||
 	    !(r->d = decoder_new(r->m, capacity, (int32_t)r->workers, e)))
@@ -87,13 +120,20 @@ int decode_rig_run(struct decode_rig *r, int64_t *tokens, struct err *e)
 	const struct decode_options o = { .beam = (int32_t)r->beam,
 					  .n_best = 1,
 					  .alpha = 0.6,
-					  .max_length_factor = 0,
-					  .max_length_extra = (int32_t)r->length,
-					  .decode_tokens = 1 << 20 };
+					  .max_length_factor = r->is_mixed ? 1 : 0,
+					  .max_length_extra = r->is_mixed ? 0 : (int32_t)r->length,
+					  .decode_tokens = r->decode_tokens
+								   ? (int32_t)r->decode_tokens
+								   : 1 << 20,
+					  .whole_batches = r->whole_batches };
 	const size_t n = (size_t)r->sentences;
 
+	n_steps = n_rows = most_rows = 0;
 	if (decoder_run(r->d, &o, r->sources, n, r->results, e))
 		return e->code;
+	r->steps = n_steps;
+	r->rows = n_rows;
+	r->most_rows = most_rows;
 	*tokens = 0;
 	for (size_t i = 0; i < n; i++)
 		*tokens += r->results[i].hypotheses[0].n;

@@ -5,7 +5,8 @@
  *	decode_rig_open(&r, e); decode_rig_run(&r, &tokens, e); …; decode_rig_close(&r);
  *
  * Every sentence has `length` source tokens and gets exactly `length` target tokens: the weights make
- * </s> improbable.
+ * </s> improbable. With is_mixed, lengths differ, from 1/2 to 3/2 of `length`, and a translation is as
+ * long as its source.
  */
 #ifndef WERKBANK_TESTS_BENCH_DECODE_RIG_H
 #define WERKBANK_TESTS_BENCH_DECODE_RIG_H
@@ -20,8 +21,11 @@ struct decode_rig {
 	const char *precision; /* fp32, bf16 or int8 */
 	int64_t vocabulary;    /* below 8: that of the size */
 	int64_t beam, sentences, length, threads, workers;
-	int64_t few_rows; /* dev_options.few_rows */
+	int64_t decode_tokens; /* decode_options.decode_tokens; 0: no limit */
+	int64_t few_rows;      /* dev_options.few_rows */
 	bool graphs;
+	bool is_mixed;
+	bool whole_batches; /* decode_options.whole_batches */
 	/* set by decode_rig_open() */
 	struct model_shape shape;
 	struct model *m;
@@ -29,6 +33,9 @@ struct decode_rig {
 	struct decode_source *sources;
 	struct decode_result *results;
 	int32_t *ids;
+	/* set by decode_rig_run() */
+	int64_t steps, rows; /* steps of decoding, and the hypotheses in them */
+	int64_t most_rows;   /* in one step */
 };
 
 /* The model of a size; vocabulary as in struct decode_rig. */
