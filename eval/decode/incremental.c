@@ -103,7 +103,6 @@ static void list_source_rows(struct incremental_decoder *s, const struct batch *
 
 		assert(slots[i] >= 0 && slots[i] < s->cap_rows && !slot->n_source);
 		slot->n_source = b->source_start[i + 1] - b->source_start[i];
-		slot->step = 0;
 		assert(slot->n_source <= s->cross_stride);
 		for (int32_t j = 0; j < slot->n_source; j++)
 			list[j] = rows[j] = incremental_take_row(s, slot);

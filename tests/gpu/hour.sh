@@ -129,7 +129,7 @@ results() {
 		table $p "Training: $p" target_tokens_per_second:target_tokens/s name:measurement batch_tokens:tokens step_s:s_a_step gflops:GFLOP/s \
 			roof_share:share_of_roof slow_products:slow_products device_gib:GiB_of_the_GPU
 	done
-	table decode "Decoding" ms:ms_a_batch precision:format beam:beam batch:sentences graphs:graphs \
+	table decode "Decoding" ms:ms_a_batch name:measurement precision:format beam:beam batch:sentences graphs:graphs \
 		target_tokens_per_second:target_tokens/s slow_products:slow_products
 	table decode "Products of a decoding step" own_us:own_us rows:rows product:product cublaslt_us:cuBLASLt_us
 	table text "Real text" bleu:BLEU set:set step:step sentences:sentences signature:signature
@@ -216,6 +216,9 @@ do_decode() {
 	decoding "int8" int8 4 "${batches##* }"
 	decoding "fp32" fp32 4 "${batches##* }"
 	decoding "no graphs" bf16 4 "${batches%% *}" --no-graphs
+	for how in "" --whole-batches; do
+		decoding "mixed lengths $how" bf16 4 "$((${batches##* } * 4))" --mixed --decode-tokens "$((${batches##* } * length * 4))" $how
+	done
 	decoding "beam 1" bf16 1 "${batches##* }"
 	[ "$BACKEND" != cuda ] || try 40 "products of a step" ours bench_decode --backend cuda --size "$size" --vocabulary "$vocabulary" --products --json
 }

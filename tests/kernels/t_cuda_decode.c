@@ -207,6 +207,35 @@ TEST(cuda_graphs_decode_by_library)
 	compare(DTYPE_PACKED_BF16, 4, &usual, 30);
 }
 
+/*
+ * With room for two sentences, the third one joins when the shorter one has ended, beside the longer
+ * one. Whole batches give the same translations.
+ */
+TEST(cuda_graphs_join)
+{
+	static struct decode_result joined[RUNS][N_SOURCES], whole[RUNS][N_SOURCES];
+	struct decode_options o = usual;
+	struct model *m;
+
+	if (!complete())
+		return;
+	o.decode_tokens = 32;
+	compare(DTYPE_PACKED_BF16, 0, &o, 20 * COUNTED);
+	m = open_model(GRAPHS, DTYPE_F32, 0);
+	if (m && run(m, &o, joined)) {
+		o.whole_batches = true;
+		if (run(m, &o, whole))
+			for (int i = 0; i < RUNS; i++) {
+				check_same(joined[i], whole[i], WORDS_APART);
+				decode_results_free(whole[i], N_SOURCES);
+			}
+		for (int i = 0; i < RUNS; i++)
+			decode_results_free(joined[i], N_SOURCES);
+	}
+	model_free(m);
+	sim_forget();
+}
+
 /* Copy all logits to the host. */
 TEST(cuda_graphs_sample)
 {
