@@ -406,7 +406,8 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
 		rc = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
-	m->out->n = m->at; /* lines of other slices may have claimed more batches */
+	/* lines of other slices may have claimed more batches; the last one may have found no memory */
+	m->out->n = MIN(m->out->n, m->at);
 	free(chosen);
 	shard_close(s);
 	free(path);
