@@ -88,15 +88,17 @@ static const struct {
 	/* clang-format on */
 };
 
-/*
- * Before foreign bytes are read. A GPU's driver opens files, starts helpers and talks to a daemon
- * in ways of its own, so a command that computes on a GPU keeps its rights.
- */
+/* Before foreign bytes are read. Asking for the GPU has begun its driver, if it is used. */
 static void enter_eval_sandbox(struct conf *c)
 {
 	struct sandbox s;
+	bool computes;
 
-	if (!engine_uses_gpu(c) && conf_begin_sandbox(c, &s))
+	if (!conf_needs_sandbox(c, &computes))
+		return;
+	if (computes && engine_uses_gpu(c))
+		sandbox_enter_with_gpu();
+	else if (conf_begin_sandbox(c, &s))
 		conf_enter_sandbox(c, &s);
 }
 

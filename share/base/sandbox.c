@@ -223,3 +223,10 @@ bool sandbox_enter(struct sandbox *s, enum sandbox_calls calls)
 	sandbox_give_up(s);
 	return is_limited;
 }
+
+bool sandbox_enter_with_gpu(void)
+{
+	struct sandbox s = { .ruleset = -1 };
+
+	return sandbox_enter(&s, SANDBOX_GPU);
+}

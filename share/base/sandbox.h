@@ -29,8 +29,9 @@ struct sandbox {
 
 /* What remains of the system calls; share/base/sandbox_calls.c lists them. */
 enum sandbox_calls {
-	SANDBOX_READER, /* read files, write to open descriptors, memory: nothing else */
-	SANDBOX_PROGRAM /* all but network, other programs, namespaces, administration */
+	SANDBOX_READER,	 /* read files, write to open descriptors, memory: nothing else */
+	SANDBOX_PROGRAM, /* all but network, other programs, namespaces, administration */
+	SANDBOX_GPU	 /* the same, but local sockets and programs are left to the GPU's driver */
 };
 
 void sandbox_begin(struct sandbox *s);
@@ -56,6 +57,12 @@ void sandbox_allow_write(struct sandbox *s, const char *folder);
 
 /* Allow reading what the C library and other libraries open: /usr, /lib, a few of /dev and /proc. */
 void sandbox_allow_system(struct sandbox *s);
+
+/*
+ * The driver of a GPU opens files and sockets of this machine and starts threads in ways of its own: no file is refused.
+ * Enter it when the driver has begun, because it may start a program with more rights at first.
+ */
+bool sandbox_enter_with_gpu(void);
 
 /* Give up everything else. Returns whether anything was given up. */
 bool sandbox_enter(struct sandbox *s, enum sandbox_calls calls);

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "share/base/util.h"
@@ -31,18 +32,15 @@ static const char *const calls_of_readers[] = {
 	/* clang-format on */
 };
 
-/* What no command needs once its input is named: refused to a SANDBOX_PROGRAM. */
-static const char *const calls_refused_to_programs[] = {
+/* What no command needs once its input is named, and the driver of a GPU does not need. */
+static const char *const calls_of_attackers[] = {
 	/* clang-format off */
-	/* network */
-	"socket", "connect", "bind", "listen", "accept", "accept4", "socketcall",
-	/* other programs, the memory of other processes, namespaces */
-	"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
-	"process_madvise", "pidfd_getfd", "pidfd_send_signal", "kcmp", "setns", "unshare",
+	/* the memory of other processes, namespaces */
+	"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "pidfd_send_signal",
+	"setns", "unshare",
 	/* calls that go around the limits of others */
-	"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "bpf",
-	"perf_event_open", "open_by_handle_at", "name_to_handle_at", "memfd_secret",
-	"remap_file_pages", "vmsplice", "modify_ldt", "personality",
+	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "open_by_handle_at",
+	"memfd_secret", "modify_ldt",
 	/* administration */
 	"acct", "add_key", "adjtimex", "chroot", "clock_adjtime", "clock_settime",
 	"create_module", "delete_module", "finit_module", "fsconfig", "fsmount", "fsopen",
@@ -52,6 +50,15 @@ static const char *const calls_refused_to_programs[] = {
 	"setdomainname", "setgid", "setgroups", "sethostname", "setregid", "setresgid",
 	"setresuid", "setreuid", "settimeofday", "setuid", "stime", "swapoff", "swapon", "syslog",
 	"umount", "umount2", "uselib", "vhangup",
+	/* clang-format on */
+};
+
+/* What the driver of a GPU may need, and no command besides. */
+static const char *const calls_of_drivers[] = {
+	/* clang-format off */
+	"socket", "connect", "bind", "listen", "accept", "accept4", "socketcall",
+	"execve", "execveat", "process_madvise", "kcmp", "userfaultfd", "perf_event_open",
+	"name_to_handle_at", "remap_file_pages", "vmsplice", "personality",
 	/* clang-format on */
 };
 
@@ -91,15 +98,32 @@ static int calls_allow_reading(scmp_filter_ctx filter)
 	return rc;
 }
 
+/* Sockets of this machine's own kinds are left to the driver of a GPU: all others are network. */
+static int calls_refuse_network(scmp_filter_ctx filter)
+{
+	enum { FAMILIES = 64 }; /* more than any kernel has */
+	int rc = 0;
+
+	for (uint64_t family = 0; family < FAMILIES && !rc; family++)
+		if (family != AF_UNIX && family != AF_NETLINK)
+			rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+					      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family));
+	return rc;
+}
+
 /* Threads and children may be started, without namespaces. clone3 has its flags out of our sight. */
-static int calls_refuse_programs(scmp_filter_ctx filter)
+static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 {
 	static const uint64_t namespaces[] = { CLONE_NEWNS,  CLONE_NEWUSER, CLONE_NEWPID,
 					       CLONE_NEWNET, CLONE_NEWIPC,  CLONE_NEWUTS };
 	const uint32_t refused = SCMP_ACT_ERRNO(EPERM);
-	int rc = calls_add_names(filter, refused, calls_refused_to_programs,
-				 ARRAY_LEN(calls_refused_to_programs));
+	int rc =
+		calls_add_names(filter, refused, calls_of_attackers, ARRAY_LEN(calls_of_attackers));
 
+	if (!rc)
+		rc = has_gpu ? calls_refuse_network(filter)
+			     : calls_add_names(filter, refused, calls_of_drivers,
+					       ARRAY_LEN(calls_of_drivers));
 	for (size_t i = 0; i < ARRAY_LEN(namespaces) && !rc; i++)
 		rc = seccomp_rule_add(filter, refused, SCMP_SYS(clone), 1,
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
@@ -124,7 +148,8 @@ bool sandbox_limit_calls(enum sandbox_calls calls)
 		return false;
 	rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!rc)
-		rc = is_reader ? calls_allow_reading(filter) : calls_refuse_programs(filter);
+		rc = is_reader ? calls_allow_reading(filter)
+			       : calls_refuse_programs(filter, calls == SANDBOX_GPU);
 	if (!rc)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

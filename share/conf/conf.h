@@ -82,6 +82,7 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
  * options and arguments (false: this command has none, or it is off), the caller may add rules,
  * and conf_enter_sandbox() gives up the rest.
  */
+bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, maybe a GPU */
 bool conf_begin_sandbox(const struct conf *c, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 

@@ -12,13 +12,20 @@
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
-/* Commands that read foreign bytes in their own process, and where they write besides --output. */
+/* Commands that read foreign bytes in their own process; where they write besides --output. */
 static const struct conf_sandboxed {
 	const char *command;
 	bool writes_workspace, writes_temporary;
+	bool computes; /* on a backend, which may be a GPU */
 } conf_sandboxed[] = {
-	{ "compare", false, true }, { "eval", false, false }, { "export", false, false },
-	{ "import", true, false },  { "prep", true, false },  { "translate", false, false },
+	/* clang-format off */
+	{ "compare",	.writes_temporary = true, .computes = true },
+	{ "eval",	.computes = true },
+	{ "export",	.computes = false },
+	{ "import",	.writes_workspace = true },
+	{ "prep",	.writes_workspace = true },
+	{ "translate",	.computes = true },
+	/* clang-format on */
 };
 
 static const struct conf_sandboxed *conf_find_sandboxed(const struct conf *c)
@@ -121,6 +128,14 @@ static void allow_shipped(struct sandbox *s)
 		sandbox_allow_read(s, path);
 		free(path);
 	}
+}
+
+bool conf_needs_sandbox(const struct conf *c, bool *computes)
+{
+	const struct conf_sandboxed *how = conf_find_sandboxed(c);
+
+	*computes = how && how->computes;
+	return how && !sandbox_is_off();
 }
 
 bool conf_begin_sandbox(const struct conf *c, struct sandbox *s)
