@@ -4,6 +4,7 @@
 # Each time: a documented exit status, never a signal or a hang; a message; status 0 only with the complete output;
 # no incomplete output and no temporary; the next undisturbed run ends with the same output. After EINTR and
 # short reads and writes the status is 0. Prints a table: command, call, error, calls, tried, findings.
+# In a build with the address sanitizer memory that is left at the end is a finding, too.
 # Last line: the tally, which tests/tally.sh counts.
 #
 #	SEED	of the sample; printed (long: the time, else 1)
@@ -38,6 +39,13 @@ if [ -n "$long" ]; then
 	seed=${SEED:-$(date +%s)} full=${FULL:-300} sample=${SAMPLE:-60}
 else
 	seed=${SEED:-1} full=${FULL:-0} sample=${SAMPLE:-1}
+fi
+if grep -q __asan_init "$top/werkbank-eval"; then
+	# the shim comes first; the sandbox would hide the names of functions from the sanitizer
+	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=1:exitcode=99:allocator_may_return_null=1:fast_unwind_on_malloc=0
+	LSAN_OPTIONS=suppressions=$srcdir/tests/faults/leaks.supp:print_suppressions=0
+	WERKBANK_SANDBOX=off
+	export ASAN_OPTIONS LSAN_OPTIONS WERKBANK_SANDBOX
 fi
 keep=${KEEP:-$tmp/findings}
 : >"$keep"
@@ -183,7 +191,7 @@ finding() {
 	{
 		echo "$command $call $error n=$n: $1 [status $first_status, $(callers "$first_place")$first_subject]"
 		sed 's/^/    /' "$tmp/said" | tail -n 3
-		[ -z "${2-}" ] || sed 's/^/    > /' "$2" | cut -c 1-200 | head -n 4
+		[ -z "${2-}" ] || sed 's/^/    > /' "$2" | cut -c 1-200 | head -n 9
 	} >>"$keep"
 }
 
@@ -222,6 +230,9 @@ judge_first() {
 		! incomplete || finding "incomplete output" "$tmp/strange"
 	fi
 	[ "$left" -eq 0 ] || finding "processes are left"
+	if grep 'Sanitizer:\|^ *#[0-9]* .* in ' "$tmp/said" | grep -v 'fault_shim\|libsanitizer' >"$tmp/strange"; then
+		finding "the sanitizer complains" "$tmp/strange"
+	fi
 	(cd "$tmp/case" && find . -name '*.tmp') >"$tmp/strange"
 	[ ! -s "$tmp/strange" ] || finding "a temporary is left" "$tmp/strange"
 }
