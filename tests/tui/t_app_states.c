@@ -535,3 +535,23 @@ TEST(workbench_undoes_toggles_and_filters)
 						 'u', 0 });
 	app_close(&a);
 }
+
+/* ---- notices ---- */
+
+TEST(workbench_tells_the_end_of_a_run_once)
+{
+	enum term_toast kind = TOAST_BELL;
+
+	check_int(app_choose_toast(NULL, &kind, &e), 0);
+	check_int(kind, TOAST_NONE);
+	check_int(app_choose_toast("osc777", &kind, &e), 0);
+	check_int(kind, TOAST_OSC777);
+	check_int(app_choose_toast("loud", &kind, &e), ERR_USAGE);
+	check(strstr(e.text, "off, osc9, osc777 or bell") != NULL);
+	check(app_run_has_ended(RUN_RUNNING, RUN_FAILED));
+	check(app_run_has_ended(RUN_RUNNING, RUN_LOST));
+	check(!app_run_has_ended(RUN_RUNNING, RUN_RUNNING));
+	check(!app_run_has_ended(RUN_FINISHED, RUN_FINISHED)); /* a run that is opened later */
+	check(!app_run_has_ended(RUN_UNKNOWN, RUN_FINISHED));
+	check(!app_run_has_ended(RUN_RUNNING, RUN_UNKNOWN)); /* its files cannot be read for now */
+}

@@ -100,6 +100,41 @@ if infocmp xterm-direct256 >/dev/null 2>&1; then
 fi
 pass "themes"
 
+# ---- title; progress and a message at the end of a run, when asked for; quiet without focus
+if command -v flock >/dev/null; then
+	live=$here/w/runs/live
+	mkdir -p "$live"
+	head -17 "$srcdir/tests/golden/run/journal.jsonl" >"$live/journal.jsonl"
+	cp "$srcdir/tests/golden/run/recipe.ini" "$live/"
+	printf '{"v":1,"state":"running","pid":4711,"attempt":1,"host":"bench"}' >"$live/state.json"
+	: >"$live/lock"
+	flock -x "$live/lock" sh -c "touch '$here/locked'; while test -e '$here/locked'; do sleep 0.1; done" &
+	waiting "no lock" test -e "$here/locked"
+	$tmux pipe-pane -o "cat >'$here/raw'"
+	keys "clear; TERM=xterm-256color ./werkbank watch -C '$here/w' live --notify osc777; echo gone-\$?" Enter
+	until_shown "BLEU, dev"
+	waiting "the title is missing" sh -c "$tmux display -p '#{pane_title}' | grep -q 'live .* % - werkbank'"
+	waiting "progress is missing" grep -q ']9;4;1;' "$here/raw"
+	# without focus the clock stands for some seconds, a key draws at once
+	bytes '\033[O'
+	keys '?'
+	until_shown "to the start"
+	keys Escape
+	until_shown "BLEU, dev"
+	bytes '\033[I'
+	printf '{"v":1,"kind":"stop","t":1750000043,"step":425,"reason":"asked"}\n' >>"$live/journal.jsonl"
+	printf '{"v":1,"state":"stopped","attempt":1}' >"$live/state.json"
+	rm "$here/locked"
+	wait
+	waiting "no message at the end" grep -q ']777;notify;live;stopped' "$here/raw"
+	waiting "progress stays" sh -c "tail -c 3000 '$here/raw' | grep -q ']9;4;0'"
+	leave
+	$tmux pipe-pane
+	grep -q '\[23;2t' "$here/raw" || fail "the title is not restored"
+	rm -r "$live"
+	pass "notices"
+fi
+
 # ---- a storm of sizes, and what is left of it
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=xterm-256color ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"

@@ -14,8 +14,9 @@
 #include "tui/app/app_internal.h"
 #include "tui/app/jobs.h"
 
-#define TURN_MS 500 /* interval of a turn without keys */
-#define SOON_MS 50  /* the same after REACT_SOON */
+#define TURN_MS	    500 /* interval of a turn without keys */
+#define AWAY_DRAW_S 5	/* between draws of a window without focus */
+#define SOON_MS	    50	/* the same after REACT_SOON */
 
 /* ---- on a terminal ---- */
 
@@ -45,6 +46,8 @@ static unsigned app_wait(struct app *a, int timeout_ms)
 		return REACT_REDRAW;
 	case TERM_NOTHING:
 		return REACT_NOTHING;
+	case TERM_FOCUS:
+		return REACT_REDRAW;
 	case TERM_PASTE:
 		return app_paste(a, term_pasted(a->term));
 	case TERM_MOUSE:
@@ -60,7 +63,15 @@ static int app_loop(struct app *a, struct err *e)
 	unsigned reaction = REACT_REDRAW;
 
 	while (!(reaction & REACT_QUIT)) {
-		reaction |= app_update(a);
+		bool asked = reaction & REACT_REDRAW;
+
+		reaction |= app_update(a) | (a->draw_late ? REACT_REDRAW : 0);
+		app_show_notices(a);
+		/* of a window that nobody looks at, only every few seconds; a key draws at once */
+		a->draw_late = reaction & REACT_REDRAW && !asked && term_is_away(a->term) &&
+			       clock_mono_s() - a->drawn_at < AWAY_DRAW_S;
+		if (a->draw_late)
+			reaction &= ~(unsigned)REACT_REDRAW;
 		if (app_resize(a, e))
 			return e->code;
 		if (reaction & REACT_REPAINT)
@@ -68,6 +79,7 @@ static int app_loop(struct app *a, struct err *e)
 		if (reaction & REACT_REDRAW) {
 			app_draw(a);
 			term_show(a->term, &a->grid);
+			a->drawn_at = clock_mono_s();
 		}
 		reaction = app_wait(a, reaction & REACT_AGAIN  ? 0
 				       : reaction & REACT_SOON ? SOON_MS
@@ -91,6 +103,8 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	if (bad)
 		return err_set(e, ERR_USAGE, "color: \"%s\" is not auto, always or never",
 			       c->color);
+	if (app_choose_toast(c->notify, &a->toast, e))
+		return e->code;
 	a->term = term_open(&(struct term_look){ &a->theme, a->colours, a->mouse }, e);
 	if (!a->term)
 		return e->code;

@@ -16,6 +16,7 @@
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
 #include "tui/run/contact.h"
+#include "tui/run/run_history.h"
 #include "tui/term/term.h"
 
 /* Questions that the workbench itself asks. */
@@ -45,14 +46,19 @@ struct app {
 	struct grid grid;
 	struct keymap keymap;
 	struct theme theme;
-	struct terminal *term;		   /* NULL: --dump */
-	bool colours, mouse;		   /* settings of the user */
-	char terminal_text[160];	   /* text of term_describe() */
-	double fixed_now;		   /* WERKBANK_NOW; 0: use the real clock */
-	struct err trouble;		   /* error of reading the run's files */
-	struct contact contact;		   /* with the hosts of a watched copy */
-	double contact_read;		   /* clock second of its last update */
-	double shown_second;		   /* clock second of the last draw */
+	struct terminal *term;	 /* NULL: --dump */
+	bool colours, mouse;	 /* settings of the user */
+	char terminal_text[160]; /* text of term_describe() */
+	double fixed_now;	 /* WERKBANK_NOW; 0: use the real clock */
+	struct err trouble;	 /* error of reading the run's files */
+	struct contact contact;	 /* with the hosts of a watched copy */
+	double contact_read;	 /* clock second of its last update */
+	double shown_second;	 /* clock second of the last draw */
+	double drawn_at;	 /* monotonic second of the last draw */
+	bool draw_late;		 /* something changed while nobody looked */
+	enum term_toast toast;	 /* how the end of a run is told; TOAST_NONE: not at all */
+	char noticed_run[101];	 /* the run and its state at the last turn */
+	enum run_state noticed_state;
 	struct undo_step undo[UNDO_STEPS]; /* the latest last */
 	size_t n_undo;
 	enum action asked_by; /* the last action of a view, which may have asked a question */
@@ -85,6 +91,15 @@ unsigned app_mouse(struct app *a, const struct mouse *m);
 unsigned app_act(struct app *a, enum action action);
 /* Pass an answer (NULL: cancelled) to the view that asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
+
+/* ---- app_notice.c ---- */
+
+/* The value of --notify (NULL: off). ERR_USAGE. */
+int app_choose_toast(const char *name, enum term_toast *kind, struct err *e);
+/* Whether a run ended between two looks at it. */
+bool app_run_has_ended(enum run_state before, enum run_state now);
+/* Show title and progress of the chosen run, and a message at its end. */
+void app_show_notices(struct app *a);
 
 /* ---- app_undo.c ---- */
 

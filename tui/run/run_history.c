@@ -426,6 +426,21 @@ double history_elapsed(const struct run_history *h, double now)
 	return h->earlier_attempts_s + (end < h->attempt_t ? 0 : end - h->attempt_t);
 }
 
+double history_progress(const struct run_history *h, double elapsed, const char **of)
+{
+	double by_steps =
+		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
+	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
+	bool time_ends = by_time > by_steps || isnan(by_steps);
+
+	*of = "";
+	if (h->state == RUN_FINISHED)
+		return 1;
+	if (isfinite(by_time) && isfinite(by_steps))
+		*of = time_ends ? " of time" : " of steps";
+	return time_ends ? by_time : by_steps;
+}
+
 double history_remaining(const struct run_history *h, double now)
 {
 	double elapsed = history_elapsed(h, now), left = NAN, by_time;

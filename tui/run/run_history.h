@@ -155,6 +155,12 @@ struct run_end history_get_end(const struct run_history *h);
 /* Seconds of training so far, without pauses between attempts; NaN before the first start. */
 double history_elapsed(const struct run_history *h, double now);
 
+/*
+ * The larger share done of the run's steps and of its time: that limit ends the run. *of names the
+ * limit of a run that has both; "": it has one, or it is finished.
+ */
+double history_progress(const struct run_history *h, double elapsed, const char **of);
+
 /* Remaining seconds at the speed of this attempt; NaN if unknown. */
 double history_remaining(const struct run_history *h, double now);
 

@@ -8,7 +8,7 @@ libtui_a_SOURCES += \
 	%D%/reaction.h %D%/number_format.c %D%/number_format.h %D%/settings.c %D%/settings.h %D%/term.h \
 	%D%/theme.c %D%/theme.h
 if HAVE_CURSES
-libtui_a_SOURCES += %D%/term.c %D%/term_read.c %D%/term_internal.h
+libtui_a_SOURCES += %D%/term.c %D%/term_notice.c %D%/term_read.c %D%/term_internal.h
 else
 libtui_a_SOURCES += %D%/term_none.c
 endif

@@ -163,7 +163,8 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 
 /* ---- requests beyond curses ---- */
 
-static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l";
+/* reports of mouse, paste and focus; the title that was on top of the terminal's stack */
+static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l\033[?1004l\033[23;2t";
 
 static void send_to_terminal(struct terminal *t, const char *text)
 {
@@ -175,7 +176,10 @@ static void send_mode_requests(struct terminal *t, bool on)
 {
 	if (!t->is_xterm)
 		return;
-	send_to_terminal(t, on ? "\033[?2004h" : requests_off);
+	if (!on)
+		term_set_progress(t, -1, false);
+	send_to_terminal(t, on ? "\033[?2004h\033[?1004h\033[22;2t" : requests_off);
+	*t->title = 0;
 	if (on && t->mouse_on)
 		send_to_terminal(t, "\033[?1002h\033[?1006h");
 }
@@ -257,6 +261,7 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	save_capability("rmcup");
 	t->is_xterm = understands_requests(name);
 	t->mouse_on = look->mouse;
+	t->progress = -1;
 	if (t->is_xterm && before.n + sizeof(requests_off) <= sizeof(before.restore)) {
 		memcpy(before.restore + before.n, requests_off, sizeof(requests_off) - 1);
 		before.n += sizeof(requests_off) - 1;

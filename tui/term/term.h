@@ -31,6 +31,7 @@ enum term_event {
 	TERM_ENDED = -3,   /* a signal asks to leave, or the terminal is gone: see term_signal() */
 	TERM_MOUSE = -4,   /* see term_mouse() */
 	TERM_PASTE = -5,   /* see term_pasted() */
+	TERM_FOCUS = -6,   /* the window got or lost the focus: see term_is_away() */
 };
 
 struct term_look {
@@ -72,6 +73,20 @@ const char *term_pasted(const struct terminal *t);
 
 /* Copy text to the clipboard (OSC 52). false: the terminal does not support that. */
 bool term_copy(struct terminal *t, const char *text);
+
+/*
+ * The title of the window, restored by term_close(); its progress in per cent, -1: none (OSC 9;4); a
+ * message outside of the window. Texts may come from any file. Terminals that do not know these
+ * requests get none of them, but a bell.
+ */
+enum term_toast { TOAST_NONE, TOAST_OSC9, TOAST_OSC777, TOAST_BELL };
+void term_set_title(struct terminal *t, const char *title);
+void term_set_progress(struct terminal *t, int percent, bool failed);
+void term_send_toast(struct terminal *t, enum term_toast kind, const char *title,
+		     const char *text);
+
+/* Whether the terminal reported that its window lost the focus. */
+bool term_is_away(const struct terminal *t);
 
 /* How many tones of an area the terminal can tell apart (struct grid): THEME_TONES, 1 or 0. */
 int term_tones(const struct terminal *t);

@@ -25,8 +25,11 @@ struct terminal {
 	struct buf pasted;
 	sigset_t outside; /* the caller's signal mask, restored by term_close() */
 	struct sigaction old[16];
-	char *stack; /* owned: alternate signal stack, for a crash by stack overflow */
-	bool gone;   /* the terminal hung up */
+	char *stack;	 /* owned: alternate signal stack, for a crash by stack overflow */
+	bool gone;	 /* the terminal hung up */
+	bool away;	 /* the window does not have the focus */
+	char title[200]; /* as sent last */
+	int progress;	 /* as sent last; -1: none */
 };
 
 /* The event that pending signals ask for: TERM_ENDED, TERM_RESIZED; 0: none. */

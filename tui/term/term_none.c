@@ -67,6 +67,33 @@ bool term_copy(struct terminal *t, const char *text)
 	return false;
 }
 
+void term_set_title(struct terminal *t, const char *title)
+{
+	(void)t;
+	(void)title;
+}
+
+void term_set_progress(struct terminal *t, int percent, bool failed)
+{
+	(void)t;
+	(void)percent;
+	(void)failed;
+}
+
+void term_send_toast(struct terminal *t, enum term_toast kind, const char *title, const char *text)
+{
+	(void)t;
+	(void)kind;
+	(void)title;
+	(void)text;
+}
+
+bool term_is_away(const struct terminal *t)
+{
+	(void)t;
+	return false;
+}
+
 int term_tones(const struct terminal *t)
 {
 	(void)t;

@@ -17,7 +17,15 @@
 #define SEQUENCE_MS 50 /* timeout within a mouse report */
 
 /* Private key codes, above those of curses. */
-enum { CODE_PASTE = 0x2000, CODE_PASTE_END, CODE_MOUSE, CODE_MOUSE_OLD, CODE_MODIFIED };
+enum {
+	CODE_PASTE = 0x2000,
+	CODE_PASTE_END,
+	CODE_MOUSE,
+	CODE_MOUSE_OLD,
+	CODE_FOCUS,
+	CODE_FOCUS_LOST,
+	CODE_MODIFIED
+};
 
 /* ---- what terminals send ---- */
 
@@ -60,6 +68,8 @@ void term_define_keys(void)
 	define_key("\033[201~", CODE_PASTE_END);
 	define_key("\033[<", CODE_MOUSE);
 	define_key("\033[M", CODE_MOUSE_OLD);
+	define_key("\033[I", CODE_FOCUS);
+	define_key("\033[O", CODE_FOCUS_LOST);
 	for (int i = 0; ends[i]; i++) {
 		snprintf(sequence, sizeof(sequence), "\033[1;3%c", ends[i]);
 		define_key(sequence, CODE_MODIFIED + i);
@@ -220,6 +230,10 @@ static int private_key_code(struct terminal *t, int code)
 		return read_mouse(t);
 	case CODE_MOUSE_OLD:
 		return read_mouse_old(t);
+	case CODE_FOCUS:
+	case CODE_FOCUS_LOST:
+		t->away = code == CODE_FOCUS_LOST;
+		return TERM_FOCUS;
 	default:
 		return map_curses_key(code);
 	}

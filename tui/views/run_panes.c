@@ -149,25 +149,6 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 		draw_fact(g, r.row, &at, right, "on", h->host);
 }
 
-/*
- * The larger share done of the run's steps and of its time: that limit ends the run. *of names the
- * limit of a run that has both; "": it has one, or it is finished.
- */
-static double run_progress_share(const struct run_history *h, double elapsed, const char **of)
-{
-	double by_steps =
-		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
-	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
-	bool time_ends = by_time > by_steps || isnan(by_steps);
-
-	*of = "";
-	if (h->state == RUN_FINISHED)
-		return 1;
-	if (isfinite(by_time) && isfinite(by_steps))
-		*of = time_ends ? " of time" : " of steps";
-	return time_ends ? by_time : by_steps;
-}
-
 static const struct history_line *line_at(const struct run_history *h, double step, double within)
 {
 	const struct history_line *best = NULL;
@@ -215,7 +196,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	const char *of;
-	double elapsed = history_elapsed(h, now), done = run_progress_share(h, elapsed, &of),
+	double elapsed = history_elapsed(h, now), done = history_progress(h, elapsed, &of),
 	       left = history_remaining(h, now);
 	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
 
