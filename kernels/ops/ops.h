@@ -195,6 +195,8 @@ struct ops {
 	 * rows at once, with the gradient in place.
 	 */
 	int32_t loss_rows;
+	/* With loss_rows: logits have the type of activations, with their gradient in place. */
+	bool loss_in_place;
 	/* A second stream beside the ops, cuda_queue.h; NULL: the backend has none. */
 	struct cuda_queue *(*open_queue)(struct dev *d, struct err *e);
 	/*

@@ -3,7 +3,7 @@
  *
  *	tests/bench_train [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
  *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu|cuda] [--profile]
- *			  [--roof 8192] [--no-graphs] [--shapes BATCHES] [--json]
+ *			  [--roof 8192] [--no-graphs] [--shapes BATCHES] [--variant NAME] [--variants] [--json]
  *
  * SOURCE and TARGET are text in BPE pieces; without them sentences are random: tokens by Zipf's law,
  * lengths as in WMT's training text. Batches come from the loader. A step is forward, backward,
@@ -15,6 +15,7 @@
  *
  * On a GPU it trains with CUDA graphs; --no-graphs: op by op. Only --profile waits after each op. --shapes trains
  * nothing: it prints the number of graphs for BATCHES batches, and the padding rows they add.
+ * --variant: another way to compute a step (train_variants.c); --variants prints their names.
  * tests/peers/pytorch_train.py measures the same with PyTorch.
  */
 #include <stdio.h>
@@ -29,6 +30,7 @@
 #include "share/base/mem.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/roof.h"
+#include "tests/bench/train_variants.h"
 #include "tests/train/rig.h"
 #include "train/model/model_internal.h"
 
@@ -41,6 +43,8 @@ struct bench {
 	const char *source, *target, *size, *precision, *backend;
 	int64_t tokens, threads, seconds, vocabulary, roof_side;
 	int64_t shapes;
+	const struct train_variant *variant; /* NULL: the backend's own way */
+	struct ops variant_ops;
 	bool json, profile, no_graphs;
 	char folder[200];
 	struct vocab *vocab; /* NULL: random sentences */
@@ -158,7 +162,7 @@ static int prepare(struct bench *b, struct err *e)
 	return rc;
 }
 
-static int describe(const struct bench *b, struct rig_how *how, struct err *e)
+static int describe(struct bench *b, struct rig_how *how, struct err *e)
 {
 	const bool gpu = !strcmp(b->backend, "cuda");
 
@@ -173,6 +177,14 @@ static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 		.timed = b->profile || !gpu,
 		.graphs = gpu && !b->profile && !b->no_graphs,
 	};
+	if (b->variant) {
+		const struct ops *o = ops_find(b->backend, e);
+
+		if (!o)
+			return e->code;
+		train_variant_apply(b->variant, o, &b->variant_ops);
+		how->ops = &b->variant_ops;
+	}
 	return model_shape_from_conf(&how->shape, &b->conf, (int32_t)b->vocabulary,
 				     b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,
 				     e);
@@ -243,7 +255,8 @@ static double device_gib(const struct rig *r)
 static void print_json(const struct bench *b, const struct tally *t, struct rig *r,
 		       const struct roof *roof, double peak)
 {
-	printf("{\"tool\":\"%s\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_tokens\":%lld,"
+	printf("{\"tool\":\"%s\",\"variant\":\"%s\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_"
+	       "tokens\":%lld,"
 	       "\"vocabulary\":%lld,\"parameters\":%lld,\"steps\":%d,\"seconds\":%.3f,"
 	       "\"target_tokens_per_second\":%.1f,\"source_tokens_per_second\":%.1f,"
 	       "\"target_tokens_per_cpu_second\":%.1f,\"step_s\":%.4f,\"cpu_s\":%.4f,"
@@ -251,10 +264,11 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       "\"roof_gflops\":%.1f,\"roof_share\":%.4f,\"matmul_gflops\":%.1f,"
 	       "\"matmul_roof_share\":%.4f,\"cpu_roof_share\":%.4f,\"roof_memory_gbs\":%.1f,"
 	       "\"slow_products\":%lld,\"device_gib\":%.3f}\n",
-	       b->no_graphs ? "werkbank, no graphs" : "werkbank", b->size, b->precision,
-	       (long long)b->tokens, (long long)b->vocabulary, (long long)model_floats(r->m),
-	       t->steps, t->seconds, t->target / t->seconds, t->source / t->seconds,
-	       t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps, t->loss, r->norm,
+	       b->no_graphs ? "werkbank, no graphs" : "werkbank",
+	       b->variant ? b->variant->name : "", b->size, b->precision, (long long)b->tokens,
+	       (long long)b->vocabulary, (long long)model_floats(r->m), t->steps, t->seconds,
+	       t->target / t->seconds, t->source / t->seconds, t->target / t->cpu,
+	       t->seconds / t->steps, t->cpu / t->steps, t->loss, r->norm,
 	       t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9, peak * 1e-9,
 	       t->flops / t->seconds / peak, rate(t->matmul_flops, t->in_matmul) * 1e-9,
 	       rate(t->matmul_flops, t->in_matmul) / peak, cpu_share(t, roof, peak),
@@ -410,8 +424,20 @@ static int run(struct bench *b, struct err *e)
 	return rc;
 }
 
+static int print_variants(void)
+{
+	int n;
+	const struct train_variant *list = train_variants(&n);
+
+	for (int i = 0; i < n; i++)
+		puts(list[i].name);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	const char *variant = NULL;
+	bool list_variants = false;
 	struct bench b = { .size = "tiny",
 			   .precision = "bf16",
 			   .backend = "cpu",
@@ -429,6 +455,8 @@ int main(int argc, char **argv)
 		{ "precision", &b.precision, NULL, NULL, "fp32 or bf16" },
 		{ "backend", &b.backend, NULL, NULL, "cpu, ref or cuda" },
 		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },
+		{ "variant", &variant, NULL, NULL, "another way to compute a step" },
+		{ "variants", NULL, NULL, &list_variants, "only print the names of the ways" },
 		{ "no-graphs", NULL, NULL, &b.no_graphs, "on a GPU op by op, not by graphs" },
 		{ "shapes", NULL, &b.shapes, NULL, "only count the shapes of so many batches" },
 		{ "profile", NULL, NULL, &b.profile, "where the time goes, on standard error" },
@@ -440,6 +468,14 @@ int main(int argc, char **argv)
 	argc = bench_parse("bench_train [SOURCE TARGET]", options, ARRAY_LEN(options), argc, argv);
 	if (argc != 1 && argc != 3) {
 		fputs("bench_train: give both SOURCE and TARGET, or neither\n", stderr);
+		return 64;
+	}
+	if (list_variants)
+		return print_variants();
+	b.variant = variant ? train_variant_find(variant) : NULL;
+	if (variant && !b.variant) {
+		fprintf(stderr, "bench_train: no variant \"%s\"; --variants prints their names\n",
+			variant);
 		return 64;
 	}
 	b.source = argc == 3 ? argv[1] : NULL;

@@ -16,7 +16,7 @@ bench: $(bench_programs)
 
 # Speed of training; tests/peers/pytorch_train.py measures the same with PyTorch.
 EXTRA_PROGRAMS += tests/bench_train
-tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
+tests_bench_train_SOURCES = %D%/bench_train.c %D%/train_variants.c %D%/train_variants.h %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 

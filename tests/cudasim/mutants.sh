@@ -205,6 +205,7 @@ mutant graph-parents eval/decode/incremental cuda_graphs_true 's/step > 0 ? rows
 mutant graph-key-rows eval/decode/incremental cuda_graphs_decode '/ step_graph_key(/,/^}/s/(uint64_t)s->rows,/0,/'
 mutant graph-pad-slot eval/decode/incremental cuda_graphs_decode 's/: spare,/: slot->first_row,/'
 mutant join-sources eval/decode/incremental cuda_graphs_join 's/(int32_t \*)s->a.sources + first \* s->cross_stride/(int32_t *)s->a.sources/'
+mutant head-in-place train/model/model_head cuda_training_with_other 's/in_place ? tensor_rows(dlogits, at, n) : //'
 mutant graph-pad-room eval/decode/incremental cuda_graphs_decode 's/incremental_reserve_cache(s, s->rows, e)/incremental_reserve_cache(s, rows->n, e)/'
 mutant graph-length eval/decode/incremental cuda_graphs_true 's/\[STEP_INPUT_LENGTH\] = step + 1/[STEP_INPUT_LENGTH] = step + 1 + (step > 2)/'
 mutant wait-for-host-copy cuda_dev cuda_graphs_decode '/^int cuda_to_host_and_sync/,/^}/s/rc = cuda_sync(d, e);/rc = 0;/'

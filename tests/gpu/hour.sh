@@ -2,7 +2,7 @@
 # hour.sh - tests and measurements on a real GPU, run from the folder that pack.sh made. It needs bash, a driver, cuBLASLt, and
 # Python with PyTorch for the comparisons; no network, no compiler. share/doc/gpu/first-hour.md explains how to use it.
 #
-#	bash hour.sh first | second | third	three calls of less than nine minutes each, the most telling first
+#	bash hour.sh first | second | third | fourth	calls of less than nine minutes each, the most telling first
 #	bash hour.sh PART...			only these parts
 #	bash hour.sh table FILE.jsonl...	results.md from the results of several calls
 #
@@ -15,6 +15,7 @@
 #	        text      training base on real text for some minutes, and its BLEU
 #	third   sizes     training with 4,096 and 65,536 tokens, and big; PyTorch beside
 #	        sanitize  compute-sanitizer, op by op, if the machine has it
+#	fourth  variants  training base by each variant of "bench_train --variants", twice in turns
 #
 # It works in a temporary folder and leaves three files in $OUT (default: results/ beside this script): gpu.jsonl, a line for each
 # measurement; hour.log; results.md. What is there already is continued. Each measurement has a time limit of its own, and the
@@ -34,9 +35,9 @@ threads=0
 part=none
 deadline=0
 
-# Seconds that each part may take; each of the three calls stays below 540.
-declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [resume]=70 [text]=300 [sizes]=300 [sanitize]=230)
-declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize")
+# Seconds that each part may take; each call stays below 540.
+declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [resume]=70 [text]=300 [sizes]=300 [sanitize]=230 [variants]=300)
+declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize" [fourth]="variants")
 
 if [ "${SCALE:-}" = small ]; then
 	size=tiny big=tiny tokens=128 other_tokens="128 256" seconds=${SECONDS_EACH:-1} roof=64 batches="1 2" text_minutes=0.2
@@ -125,7 +126,7 @@ results() {
 	table "" "Parts" word:part_went part:part seconds:seconds
 	table "" "What failed" failed:why part:part name:measurement
 	table agree "Tests" result:result test:test
-	for p in base sizes; do
+	for p in base sizes variants; do
 		table $p "Training: $p" target_tokens_per_second:target_tokens/s name:measurement batch_tokens:tokens step_s:s_a_step gflops:GFLOP/s \
 			roof_share:share_of_roof slow_products:slow_products device_gib:GiB_of_the_GPU
 	done
@@ -190,6 +191,15 @@ peer() {
 		--vocabulary "$vocabulary" --tokens "$4" "${@:5}"
 }
 
+# the ways to compute a training step, each twice in turns, so that a drift of the clock shows
+do_variants() {
+	local round variant variants
+	variants=$(ours bench_train --variants)
+	for round in 1 2; do
+		for variant in $variants; do training "$variant, round $round" "$size" "$tokens" --variant "$variant"; done
+	done
+}
+
 do_base() {
 	training "ours" "$size" "$tokens"
 	training "ours, no graphs" "$size" "$tokens" --no-graphs
@@ -216,9 +226,9 @@ do_decode() {
 	decoding "int8" int8 4 "${batches##* }"
 	decoding "fp32" fp32 4 "${batches##* }"
 	decoding "no graphs" bf16 4 "${batches%% *}" --no-graphs
-	for how in "" --whole-batches; do
-		decoding "mixed lengths $how" bf16 4 "$((${batches##* } * 4))" --mixed --decode-tokens "$((${batches##* } * length * 4))" $how
-	done
+	mixed=(bf16 4 "$((${batches##* } * 4))" --mixed --decode-tokens "$((${batches##* } * length * 4))")
+	decoding "mixed lengths" "${mixed[@]}"
+	decoding "mixed lengths, whole batches" "${mixed[@]}" --whole-batches
 	decoding "beam 1" bf16 1 "${batches##* }"
 	[ "$BACKEND" != cuda ] || try 40 "products of a step" ours bench_decode --backend cuda --size "$size" --vocabulary "$vocabulary" --products --json
 }

@@ -67,17 +67,21 @@ struct training {
 	struct model_shape shape;
 	int lengths[4][2]; /* source, target */
 	bool bf16;
+	int32_t loss_rows; /* not 0: the GPU's ops have these loss_rows and loss_in_place */
+	bool loss_in_place;
 };
 
 static struct training small_training(bool bf16)
 {
-	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16 };
+	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false };
 }
 
 /* Tensor cores compute 16 rows at a time: sentences end within, at and behind such a tile. */
 static struct training wide_training(void)
 {
-	return (struct training){ wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true };
+	return (struct training){
+		wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false
+	};
 }
 
 /* The result of some training steps. */
@@ -89,13 +93,21 @@ struct trained {
 
 static bool train(struct trained *t, const char *backend, const struct training *what, int steps)
 {
+	static struct ops other_head;
 	struct dev_options options = { .threads = 2, .bf16 = what->bf16, .graphs = true };
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
-	struct model *m = ops ? model_new(&what->shape, ops, &options, &e) : NULL;
 	struct batch batch = { 0 };
 	struct adam adam;
+	struct model *m;
 
+	if (ops && ops->has_device_memory && what->loss_rows) {
+		other_head = *ops;
+		other_head.loss_rows = what->loss_rows;
+		other_head.loss_in_place = what->loss_in_place;
+		ops = &other_head;
+	}
+	m = ops ? model_new(&what->shape, ops, &options, &e) : NULL;
 	*t = (struct trained){ .floats = 0 };
 	if (!m || model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e) ||
 	    model_init(m, 8, &e) || batch_alloc(&batch, SMALL_SENTENCES, SMALL_TOKENS, &e)) {
@@ -183,6 +195,20 @@ TEST(cuda_training_on_tensor_cores_near_cpu)
 	const struct training what = wide_training();
 
 	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
+}
+
+/* Logits in larger parts, and in place of their gradient: tests/bench/train_variants.c. */
+TEST(cuda_training_with_other_heads_near_cpu)
+{
+	struct training what = small_training(true);
+
+	what.loss_rows = 48;
+	compare_training(&what, MIN(COMPARED_STEPS, 2), 4e-3);
+	what.loss_in_place = true;
+	compare_training(&what, MIN(COMPARED_STEPS, 2), 4e-3);
+	what.loss_rows = 2;
+	what.bf16 = false;
+	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
 }
 
 /* The same bits in any order of threads, blocks and copies. */

@@ -217,8 +217,8 @@ TEST(model_cpu_bf16_near_pytorch)
 	compare_with_pytorch("cpu", true);
 }
 
-/* Logits in pieces of a few rows, with separate gradients, give the same result. */
-TEST(model_logits_in_pieces)
+/* Logits in pieces of a few rows, with separate gradients or in place, give the same result. */
+static void compare_pieces(bool in_place)
 {
 	struct ops pieces = *ops_ref();
 	const struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
@@ -229,6 +229,7 @@ TEST(model_logits_in_pieces)
 	struct err e;
 
 	pieces.loss_rows = 3; /* of 11 */
+	pieces.loss_in_place = in_place;
 	m[1] = small_model_on(&pieces, false);
 	if (m[0] && m[1] && small_batch(&b)) {
 		for (int i = 0; i < 2; i++) {
@@ -244,6 +245,12 @@ TEST(model_logits_in_pieces)
 		free(grad[i]);
 		model_free(m[i]);
 	}
+}
+
+TEST(model_logits_in_pieces)
+{
+	compare_pieces(false);
+	compare_pieces(true);
 }
 
 /* Dropout masks depend on step and micro-batch only. */

@@ -397,7 +397,10 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
 	const bool pad = use == MODEL_USE_TRAIN && backend_pads_batches(m->ops);
 	const struct batch_extent most = model_max_extent(tokens, sentences, pad);
-	struct arena_plan count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
+	struct arena_plan count = { .dtype = dtype,
+				    .loss_rows = m->ops->loss_rows,
+				    .loss_in_place = m->ops->loss_in_place },
+			  carve = count;
 
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model has reserved its activations already");
@@ -502,7 +505,8 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 		model_max_extent(s->tokens, s->sentences, backend_pads_batches(s->ops));
 	struct model_acts acts = { 0 };
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
-				    .loss_rows = s->ops->loss_rows };
+				    .loss_rows = s->ops->loss_rows,
+				    .loss_in_place = s->ops->loss_in_place };
 	struct dev_limits limits;
 	struct model_param *params = NULL;
 	size_t n_params, flat;

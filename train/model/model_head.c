@@ -5,6 +5,7 @@
  * model_head() works on chunks of MODEL_HEAD_ROWS tokens: logits, loss, gradient of the logits,
  * and both products with this gradient. If the backend has ops->loss_rows, logits are computed in
  * smaller parts of so many rows, which stay in its cache; the products still read whole chunks.
+ * With ops->loss_in_place the gradient overwrites these logits.
  */
 #include "train/model/model_internal.h"
 
@@ -18,13 +19,14 @@ static void head_chunk_losses(const struct model_pass *p, int64_t first, struct 
 	const struct model_acts *a = &m->acts;
 	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
 	float *loss = vector_of(a->losses) + first, *nll = loss + a->losses.stride;
+	const bool in_place = a->logits.data == a->dlogits.data;
 
 	assert(a->logits.rows > 0 && first + dlogits.rows <= p->extent.target);
 	for (int64_t at = 0, n; at < dlogits.rows; at += n) {
 		struct tensor logits;
 
 		n = MIN(a->logits.rows, dlogits.rows - at);
-		logits = with_rows(a->logits, n);
+		logits = in_place ? tensor_rows(dlogits, at, n) : with_rows(a->logits, n);
 		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output, NULL,
 			     false);
 		if (p->predict) /* the embedding has read these ids already */

@@ -71,10 +71,11 @@ struct model_acts {
 	struct device_batch ids; /* the batch of the current pass, in one of the slots */
 	struct tensor memory_kv; /* (source T, 2DL) */
 	struct tensor branch;	 /* (T, D) a sublayer's output; in the backward pass its gradient */
-	struct tensor logits; /* (ops->loss_rows, V); without loss_rows as many rows as dlogits */
+	/* (ops->loss_rows, V); without loss_rows or with loss_in_place the same memory as dlogits */
+	struct tensor logits;
 	struct tensor losses; /* (2, target T) loss with smoothing, loss without */
 	struct model_tally *tally;
-	/* (MODEL_HEAD_ROWS, V) gradient of logits; without ops->loss_rows the same as logits */
+	/* (MODEL_HEAD_ROWS, V) gradient of logits */
 	struct tensor dlogits;
 	/* training only */
 	struct tensor dmemory_kv; /* (source T, 2DL) */
@@ -144,10 +145,11 @@ enum model_site {
 /* An arena while it is divided into arrays. base NULL: only count bytes. */
 struct arena_plan {
 	char *base;
-	size_t used;	   /* bytes so far */
-	bool overflow;	   /* a size does not fit into size_t: the plan is useless */
-	enum dtype dtype;  /* of the activations that may be bf16 */
-	int32_t loss_rows; /* ops->loss_rows */
+	size_t used;	    /* bytes so far */
+	bool overflow;	    /* a size does not fit into size_t: the plan is useless */
+	enum dtype dtype;   /* of the activations that may be bf16 */
+	int32_t loss_rows;  /* ops->loss_rows */
+	bool loss_in_place; /* ops->loss_in_place */
 };
 
 /* Purpose of the activations; each includes the arrays of those before it. */

@@ -119,12 +119,17 @@ static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
 			bool training, struct arena_plan *c)
 {
-	const bool separate = training && c->loss_rows; /* dlogits is not logits itself */
-	const int64_t rows = MIN(tokens, MODEL_HEAD_ROWS(separate ? c->dtype : DTYPE_F32));
+	const bool has_act_type = training && c->loss_rows; /* the gradient, in products */
+	const int64_t rows = MIN(tokens, MODEL_HEAD_ROWS(has_act_type ? c->dtype : DTYPE_F32)),
+		      part = c->loss_rows ? MIN(rows, c->loss_rows) : rows;
 
-	a->logits =
-		plan_tensor_f32(c, c->loss_rows ? MIN(rows, c->loss_rows) : rows, s->vocabulary);
-	a->dlogits = separate ? plan_tensor_act(c, rows, s->vocabulary) : a->logits;
+	if (has_act_type && c->loss_in_place) {
+		a->dlogits = plan_tensor_act(c, rows, s->vocabulary);
+		a->logits = with_rows(a->dlogits, part);
+		return;
+	}
+	a->logits = plan_tensor_f32(c, part, s->vocabulary);
+	a->dlogits = has_act_type ? plan_tensor_act(c, rows, s->vocabulary) : a->logits;
 }
 
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s,

@@ -1,0 +1,27 @@
+/*
+ * train_variants.h - ways to compute a training step on a GPU, for benchmarks to compare.
+ *
+ * They are no options of a user: the best way on real GPUs becomes the only one.
+ */
+#ifndef WERKBANK_TESTS_BENCH_TRAIN_VARIANTS_H
+#define WERKBANK_TESTS_BENCH_TRAIN_VARIANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/ops/ops.h"
+
+struct train_variant {
+	const char *name;
+	int32_t loss_rows; /* struct ops */
+	bool loss_in_place;
+};
+
+/* All variants; the first one is the way that training uses. */
+const struct train_variant *train_variants(int *n);
+/* NULL: no variant has this name. */
+const struct train_variant *train_variant_find(const char *name);
+/* *changed = the table o with the variant. */
+void train_variant_apply(const struct train_variant *v, const struct ops *o, struct ops *changed);
+
+#endif
