@@ -384,11 +384,15 @@ static int install_archive(struct wanted_archive *w, const char *url, enum recei
 		receipt_set_file(&r, &st);
 		rc = receipt_write(&r, w->receipt_path, e);
 	}
+	if (!rc) /* needs memory, and after the rename nothing may fail */
+		rc = set_obtained(w, url, s, e);
 	if (!rc && rename(w->part, w->path))
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be renamed to %s", w->part,
 				   w->path);
+	if (rc)
+		obtained_archive_free(w->result);
 	receipt_free(&r);
-	return rc ? e->code : set_obtained(w, url, s, e);
+	return rc ? e->code : 0;
 }
 
 static int install_download(void *closure, size_t address, const struct fetch_sums *s,

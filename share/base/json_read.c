@@ -111,12 +111,12 @@ static int parse_hex4(struct parser *p, uint32_t *value)
 {
 	*value = 0;
 	for (int i = 0; i < 4; i++, p->at++) {
-		static const char digits[] = "0123456789abcdef";
-		const char *d = p->at < p->end && *p->at ? strchr(digits, *p->at | 0x20) : NULL;
+		static const char digits[] = "0123456789abcdefABCDEF";
+		const char *d = p->at < p->end && *p->at ? strchr(digits, *p->at) : NULL;
 
-		if (!d || !*d)
+		if (!d)
 			return json_syntax_error(p, "\\u needs four hexadecimal digits");
-		*value = *value << 4 | (uint32_t)(d - digits);
+		*value = *value << 4 | (uint32_t)(d - digits - (d - digits > 15 ? 6 : 0));
 	}
 	return 0;
 }

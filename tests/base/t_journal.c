@@ -105,6 +105,7 @@ TEST(json_refuses_what_is_not_json)
 		"\"",
 		"\"\\x\"",
 		"\"\\u12\"",
+		"\"\\u000\x10\"", /* in ASCII 32 below a 0 */
 		"\"\\ud800\\u0041\"",
 		"\"a\nb\"",
 		"[1 2]",
@@ -122,6 +123,7 @@ TEST(json_refuses_what_is_not_json)
 		" [ ] ",
 		"{}",
 		"\"\\ud83d\\ude00\"",
+		"\"\\uAbCd\"",
 		"1E+2",
 		"123456789012345678901234567890",
 		"true",

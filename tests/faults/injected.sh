@@ -40,12 +40,14 @@ if [ -n "$long" ]; then
 else
 	seed=${SEED:-1} full=${FULL:-0} sample=${SAMPLE:-1}
 fi
+limit=30 # seconds of one command
 if grep -q __asan_init "$top/werkbank-eval"; then
 	# the shim comes first; the sandbox would hide the names of functions from the sanitizer
 	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=1:exitcode=99:allocator_may_return_null=1:fast_unwind_on_malloc=0
 	LSAN_OPTIONS=suppressions=$srcdir/tests/faults/leaks.supp:print_suppressions=0
 	WERKBANK_SANDBOX=off
 	export ASAN_OPTIONS LSAN_OPTIONS WERKBANK_SANDBOX
+	limit=120
 fi
 keep=${KEEP:-$tmp/findings}
 : >"$keep"
@@ -170,7 +172,7 @@ status=0 signal=0 hung=0 left=0 place='' subject='' # of the last run
 run() {
 	# shellcheck disable=SC2086 # the words of the command
 	(cd "$tmp/case" && "$top/tests/fault_run" "shim=$top/tests/fault_shim.so" "page=$tmp/page" "out=$tmp/out" \
-		"err=$tmp/err" "$@" "$wb" $words) >"$tmp/result"
+		"err=$tmp/err" "limit=$limit" "$@" "$wb" $words) >"$tmp/result"
 	read -r result <"$tmp/result"
 	subject=${result##* subject=}
 	eval "${result% subject=*}" # NAME=VALUE without blanks

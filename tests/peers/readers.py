@@ -134,7 +134,8 @@ def peer_tar(data, kept=[]):
                 if rc < -20:
                     raise Refused("data")
                 content += bytes(max(0, offset.value - len(content))) + (ctypes.string_at(block, size.value) if size.value else b"")
-            if name:
+            if name:  # at the end the offset is the size: bsdtar makes a hole up to it
+                content += bytes(max(0, offset.value - len(content)))
                 found.append([name, hashlib.sha256(content).hexdigest()])
         return found
     finally:
