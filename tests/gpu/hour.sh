@@ -194,7 +194,7 @@ peer() {
 # the ways to compute a training step, each twice in turns, so that a drift of the clock shows
 do_variants() {
 	local round variant variants
-	variants=$(ours bench_train --variants)
+	variants=$(env LD_LIBRARY_PATH="$libraries" "$here/bin/bench_train" --variants)
 	for round in 1 2; do
 		for variant in $variants; do training "$variant, round $round" "$size" "$tokens" --variant "$variant"; done
 	done
