@@ -111,9 +111,15 @@ holds "a run that is removed there is gone" is_gone more
 kill $follower
 wait $follower 2>/dev/null
 sed 's/"t":1/"t":2/' "$w/runs/live/journal.jsonl" >"$tmp/other"
-cp "$tmp/other" "$w/runs/live/journal.jsonl"
+mv "$tmp/other" "$w/runs/live/journal.jsonl"
 follow nodea "$w"
 holds "an older copy with another end is made anew" is_copied live
+kill $follower
+wait $follower 2>/dev/null
+rm "$tmp/copy/copied"
+printf x >>"$tmp/copy/runs/done/journal.jsonl"
+follow nodea "$w"
+holds "without notes, the end of a copy is compared" is_copied "done"
 kill $follower
 wait $follower 2>/dev/null
 
@@ -132,11 +138,16 @@ printf '1 2 runs/../../evil/state.json\n1 2 /evil/state.json\n1 2 runs/evil/othe
 lies "names that lead elsewhere" 0 ''
 printf '1 999999999999999 runs/evil/state.json\n7 -rw 1 0 0 99999999999999999 x runs/evil/journal.jsonl\n.\n' >"$tmp/liar-liar"
 lies "sizes beyond all bounds" 0 ''
-printf '1 9 runs/bad/state.json\n.\n' >"$tmp/liar-liar"
+printf '1 100000 runs/bad/state.json\n.\n' >"$tmp/liar-liar"
 printf '999999999999\nx' >"$tmp/bytes"
 lies "more bytes than were asked for" 76 'unexpected answer'
 printf '%050d' 0 | tr 0 x >"$tmp/bytes"
 lies "no number" 76 'unexpected answer'
+printf '1 9 runs/bad/state.json\n.\n' >"$tmp/liar-liar"
+yes | head -c 20000000 >"$tmp/bytes"
+lies "an endless answer to a batch" 76 'too long an answer'
+printf '\n==> runs/bad/state.json <==\n\n==> runs/evil/state.json <==\nx\n==> . <==\n' >"$tmp/bytes"
+lies "a batch with another file" 65 'not valid JSON'
 cp "$tmp/liar-liar" "$tmp/liar-short"
 printf '4\nab' >"$tmp/bytes"
 lies "fewer bytes than it said" 76 'ended with status 0' short

@@ -19,6 +19,7 @@
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "train/launch/hosts/remote.h"
+#include "train/launch/run/follow_address.h"
 #include "train/launch/run/follow_copy.h"
 
 #define LOOK_EVERY_S   1.0
@@ -30,15 +31,26 @@
 #define LOOK_MOST      ((size_t)16 << 20) /* bytes of the answer to a look */
 #define READ_BYTES     65536
 #define STDERR_MOST    8192
+#define BATCH_FILES    200 /* small files that one request names */
+#define BATCH_BYTES    ((int64_t)1 << 20)
+#define SMALL_BYTES    ((int64_t)64 << 10)
+#define BATCH_END      "\n==> . <==\n"
+#define HEAD_BYTES     200
 
 /* Exit statuses of the script below. */
 enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83 };
 
 /*
  * The shell there: one line, because csh allows no line feed between quotes. %1: files that grow,
- * %2: files that are replaced, %3: the states. "look" answers with lines and ".", or with "same"
- * and "." if nothing has changed; "get" with a number and so many bytes. NUL bytes, which a crash
- * can leave in a file and which shells cannot hold, become blanks.
+ * %2: files that are replaced, %3: the states.
+ *
+ *	look			lines that are new since the last look, lines that are gone after a
+ *				"-", then "."
+ *	get FIRST COUNT FILE	a number, and so many bytes: COUNT or fewer from byte FIRST (1: the
+ *				first one). NUL bytes, which a crash can leave in a file and which
+ *				shells cannot hold, become blanks.
+ *	all COUNT - FILE...	the first COUNT bytes of each file, as head shows several files:
+ *				after a line "==> FILE <==". Beginning with /dev/null, ending with ".".
  */
 static const char script[] =
 	"LC_ALL=C; export LC_ALL; cd \"$1\" 2>/dev/null || exit 81; "
@@ -50,13 +62,21 @@ static const char script[] =
 	"for state in $(grep -lE '\"state\": ?\"(queued|starting|running|restarting|stopping)\"'%3 "
 	"2>/dev/null); do ! is_alive \"${state%/*}/lock\" || echo \"alive ${state%/*}\"; done; }; "
 	"before=; while read -r verb first count name; do case $verb in "
-	"look) text=$(look); if [ \"$text\" = \"$before\" ]; then echo same; "
-	"else printf '%s\\n' \"$text\"; fi; before=$text; echo .;; "
+	"look) text=$(look); printf '%s\\n--\\n%s\\n' \"$before\" \"$text\" | "
+	"awk '/^--$/ { now = 1; next } !now { old[$0] = 1; next } "
+	"$0 in old { delete old[$0]; next } { new[n++] = $0 } END { for (i in old) print \"-\" i; "
+	"for (i = 0; i < n; i++) print new[i] }'; before=$text; echo .;; "
+	"all) head -c \"$first\" /dev/null $name 2>/dev/null; printf '\\n==> . <==\\n';; "
 	"get) text=$(tail -c +\"$first\" \"$name\" 2>/dev/null | head -c \"$count\" | "
 	"tr '\\000' ' '; echo x); text=${text%x}; printf '%s\\n%s' \"${#text}\" \"$text\";; "
 	"esac; done";
 
 enum follow_state { FOLLOW_CLOSED, FOLLOW_IDLE, FOLLOW_LOOKING, FOLLOW_GETTING };
+
+struct due_file {
+	struct copy_request request;
+	size_t batch; /* number of files, from this one on, in one answer; 0: an own answer */
+};
 
 struct follow {
 	const char *text, *folder, *number, *prefix; /* borrowed: the arguments */
@@ -68,7 +88,7 @@ struct follow {
 	enum follow_state state;
 	struct buf to, from, said; /* requests to send, bytes received, standard error */
 	size_t sent;		   /* bytes of `to` */
-	struct copy_request *due;  /* owned: requests without an answer yet, in order */
+	struct due_file *due;	   /* owned: files without an answer yet, in order */
 	size_t n_due, due_cap, answered;
 	bool was_ready; /* the first line of standard output has been written */
 	double began, asked, heard,
@@ -76,81 +96,6 @@ struct follow {
 	double retry_s;
 	char trouble[400]; /* of the contact file; "?": none written yet */
 };
-
-/* ---- the address --------------------------------------------------------------- */
-
-static bool is_address_name(const char *text, size_t n)
-{
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789._-:%@";
-
-	return n && n < 256 && *text != '-' && *text != '@' && strspn(text, allowed) >= n;
-}
-
-/* Cut "/runs/NAME" off the path. */
-static int cut_run_name(struct follow_address *a, struct err *e)
-{
-	size_t n = strlen(a->folder);
-	char *name, *runs;
-
-	while (n > 1 && a->folder[n - 1] == '/')
-		a->folder[--n] = 0;
-	name = strrchr(a->folder, '/');
-	runs = name && name - a->folder >= 4 ? name - 4 : NULL;
-	if (!runs || strncmp(runs, "runs", 4) != 0 || (runs > a->folder && runs[-1] != '/'))
-		return 0;
-	if (paths_check_name("run", name + 1, e))
-		return e->code;
-	snprintf(a->run, sizeof(a->run), "%s", name + 1);
-	if (runs == a->folder)
-		*runs++ = '.'; /* runs/NAME below the home folder */
-	else if (runs - 1 > a->folder)
-		runs--; /* the slash, but not that of the root folder */
-	*runs = 0;
-	return 0;
-}
-
-int follow_address_parse(struct follow_address *a, const char *text, struct err *e)
-{
-	const char *host = text_starts_with(text, "ssh://") ? text + 6 : "", *path, *colon, *end;
-	int64_t port = 0;
-	char number[8];
-
-	*a = (struct follow_address){ 0 };
-	path = strchr(host, '/');
-	end = path ? path : host;
-	colon = end;
-	while (colon > host && colon[-1] >= '0' && colon[-1] <= '9')
-		colon--;
-	if (colon > host && colon < end && colon[-1] == ':') {
-		if ((size_t)snprintf(number, sizeof(number), "%.*s", (int)(end - colon), colon) >=
-			    sizeof(number) ||
-		    !text_to_int(number, &port) || port < 1 || port > 65535)
-			return err_set(e, ERR_USAGE, "%.200s: the port must be 1 to 65535", text);
-		end = colon - 1;
-	}
-	if (end - host > 2 && host[0] == '[' && end[-1] == ']') /* an IPv6 address */
-		host++, end--;
-	if (!path || !is_address_name(host, (size_t)(end - host)))
-		return err_set(e, ERR_USAGE,
-			       "%.200s: expected ssh://[USER@]HOST[:PORT]/PATH, PATH being a "
-			       "workspace or a run in it, such as /data/werkbank.d/runs/demo",
-			       text);
-	a->host.port = (int32_t)port;
-	a->host.slots = 1;
-	a->host.name = file_path(e, "%.*s", (int)(end - host), host);
-	if (!strcmp(path, "/~") || text_starts_with(path, "/~/"))
-		path = path[2] && path[3] ? path + 3 : ".";
-	a->folder = mem_strdup(path, e);
-	return a->host.name && a->folder ? cut_run_name(a, e) : e->code;
-}
-
-void follow_address_free(struct follow_address *a)
-{
-	free(a->host.name);
-	free(a->folder);
-	*a = (struct follow_address){ 0 };
-}
 
 /* ---- what the workbench is told ------------------------------------------------- */
 
@@ -236,7 +181,8 @@ static int open_connection(struct follow *f, struct err *e)
 	buf_clear(&f->said);
 	f->sent = f->n_due = f->answered = 0;
 	f->state = FOLLOW_IDLE;
-	f->began = f->heard = f->next = clock_mono_s();
+	f->heard = f->next = clock_mono_s();
+	follow_copy_begin(f->copy);
 	return 0;
 }
 
@@ -298,19 +244,67 @@ static int close_connection(struct follow *f, bool timed_out, struct err *e)
 
 /* ---- requests and answers --------------------------------------------------------- */
 
-static int add_follow_request(struct follow *f, const struct copy_request *r, struct err *e)
+static int add_due_file(struct follow *f, const struct copy_request *r, struct err *e)
 {
 	if (mem_grow(&f->due, &f->due_cap, f->n_due + 1, sizeof(*f->due), e))
 		return e->code;
-	f->due[f->n_due++] = *r;
+	f->due[f->n_due++] = (struct due_file){ *r, 0 };
+	return 0;
+}
+
+static int ask_for_bytes(struct follow *f, const struct copy_request *r, struct err *e)
+{
 	buf_printf(&f->to, "get %lld %lld %s\n", (long long)r->offset + 1, (long long)r->count,
 		   follow_copy_name(r->file));
-	return buf_check(&f->to, e);
+	return add_due_file(f, r, e);
+}
+
+/* Ask for the due files from number `first` on by one request. */
+static void ask_for_batch(struct follow *f, size_t first)
+{
+	if (first == f->n_due)
+		return;
+	f->due[first].batch = f->n_due - first;
+	buf_printf(&f->to, "all %lld -", (long long)SMALL_BYTES);
+	for (size_t i = first; i < f->n_due; i++)
+		buf_printf(&f->to, " %s", follow_copy_name(f->due[i].request.file));
+	buf_add_char(&f->to, '\n');
+}
+
+/*
+ * Ask for everything that is new. Small files that are not here yet go together: read one by one, each
+ * costs the other host some processes.
+ */
+static int ask_for_all(struct follow *f, struct err *e)
+{
+	size_t first = f->n_due; /* of the open batch */
+	struct copy_request r;
+	int64_t bytes = 0;
+	int rc = 0;
+
+	while (!rc && follow_copy_next_request(f->copy, &r)) {
+		int64_t size = follow_copy_size(r.file);
+		bool alone = r.offset || size > SMALL_BYTES;
+
+		if (alone || f->n_due - first == BATCH_FILES || bytes + size > BATCH_BYTES) {
+			ask_for_batch(f, first);
+			first = f->n_due;
+			bytes = 0;
+		}
+		if (alone) {
+			rc = ask_for_bytes(f, &r, e);
+			first = f->n_due;
+		} else {
+			rc = add_due_file(f, &r, e);
+			bytes += size;
+		}
+	}
+	ask_for_batch(f, first);
+	return rc ? rc : buf_check(&f->to, e);
 }
 
 static void begin_look(struct follow *f)
 {
-	follow_copy_begin_look(f->copy);
 	buf_clear(&f->from); /* what a login script has printed */
 	buf_add_str(&f->to, "look\n");
 	f->asked = f->heard = clock_mono_s();
@@ -322,7 +316,8 @@ static int end_round(struct follow *f, struct err *e)
 {
 	double now = clock_mono_s();
 
-	follow_copy_end_round(f->copy);
+	if (follow_copy_end_round(f->copy, !f->was_ready, e))
+		return e->code;
 	f->state = FOLLOW_IDLE;
 	f->next = now + MAX(LOOK_EVERY_S, LOOK_SHARE * (now - f->asked));
 	f->n_due = f->answered = 0;
@@ -334,14 +329,11 @@ static int end_round(struct follow *f, struct err *e)
 
 static int end_look(struct follow *f, struct err *e)
 {
-	struct copy_request r;
-
 	if (follow_copy_end_look(f->copy, e))
 		return e->code;
 	f->state = FOLLOW_GETTING;
-	while (follow_copy_next_request(f->copy, &r))
-		if (add_follow_request(f, &r, e))
-			return e->code;
+	if (ask_for_all(f, e))
+		return e->code;
 	return f->n_due ? 0 : end_round(f, e);
 }
 
@@ -366,10 +358,6 @@ static int read_look(struct follow *f, struct err *e)
 	if (!end)
 		return 0;
 	*end = 0;
-	if (!strcmp(text, "same\n")) {
-		buf_clear(&f->from);
-		return end_round(f, e);
-	}
 	while (!rc && (line = strsep(&text, "\n")))
 		rc = follow_copy_add_line(f->copy, line, e);
 	buf_clear(&f->from);
@@ -379,7 +367,7 @@ static int read_look(struct follow *f, struct err *e)
 /* One answer to "get"; *done: there was a whole one. */
 static int read_bytes(struct follow *f, bool *done, struct err *e)
 {
-	struct copy_request *r = &f->due[f->answered], next = *r;
+	struct copy_request next = f->due[f->answered].request;
 	char *line = f->from.len ? memchr(f->from.data, '\n', f->from.len) : NULL;
 	size_t head = line ? (size_t)(line + 1 - f->from.data) : 0;
 	int64_t n = -1;
@@ -388,22 +376,76 @@ static int read_bytes(struct follow *f, bool *done, struct err *e)
 	*done = false;
 	if (line)
 		*line = 0;
-	if (line && (!text_to_int(f->from.data, &n) || n < 0 || n > r->count))
+	if (line ? !text_to_int(f->from.data, &n) || n < 0 || n > next.count : f->from.len > 40)
 		return err_set(e, ERR_PROTOCOL, "%s: unexpected answer", f->text);
 	if (line)
 		*line = '\n';
 	if (!line || f->from.len - head < (size_t)n)
-		return f->from.len > 40 && !line
-			       ? err_set(e, ERR_PROTOCOL, "%s: unexpected answer", f->text)
-			       : 0;
+		return 0;
 	if (follow_copy_add_bytes(f->copy, &next, f->from.data + head, (size_t)n, &more, e))
 		return e->code;
 	drop_received(f, head + (size_t)n);
 	*done = true;
 	f->answered++;
-	if (more && add_follow_request(f, &next, e))
-		return e->code;
-	return f->answered == f->n_due ? end_round(f, e) : 0;
+	return more ? ask_for_bytes(f, &next, e) : 0;
+}
+
+/* The line before the bytes of a file in an answer to "all"; returns its length. */
+static size_t batch_head(const struct due_file *file, char head[HEAD_BYTES])
+{
+	return (size_t)snprintf(head, HEAD_BYTES, "\n==> %s <==\n",
+				follow_copy_name(file->request.file));
+}
+
+/* starts[i]: where the bytes of the file begin; NULL: the file was gone. */
+static void find_batch_starts(const struct follow *f, size_t n, const char *end,
+			      const char **starts)
+{
+	const char *at = f->from.data;
+	char head[HEAD_BYTES];
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = batch_head(&f->due[f->answered + i], head);
+
+		starts[i] = memmem(at, (size_t)(end - at), head, len);
+		if (starts[i])
+			at = starts[i] += len;
+	}
+}
+
+/* One answer to "all"; *done: there was a whole one. */
+static int read_batch(struct follow *f, bool *done, struct err *e)
+{
+	const size_t n = f->due[f->answered].batch, mark = strlen(BATCH_END);
+	const char *starts[BATCH_FILES], *end, *until;
+	int rc = 0;
+
+	assert(n <= BATCH_FILES);
+	*done = false;
+	end = f->from.len >= mark ? memmem(f->from.data, f->from.len, BATCH_END, mark) : NULL;
+	if (!end)
+		return f->from.len > LOOK_MOST
+			       ? err_set(e, ERR_PROTOCOL, "%s sent too long an answer", f->text)
+			       : 0;
+	find_batch_starts(f, n, end, starts);
+	until = end;
+	for (size_t i = n; !rc && i-- > 0;) {
+		struct due_file file = f->due[f->answered + i];
+		char head[HEAD_BYTES];
+		bool more = false;
+
+		if (!starts[i])
+			continue;
+		rc = follow_copy_add_bytes(f->copy, &file.request, starts[i],
+					   (size_t)MIN(until - starts[i], SMALL_BYTES), &more, e);
+		if (!rc && more)
+			rc = ask_for_bytes(f, &file.request, e);
+		until = starts[i] - batch_head(&file, head);
+	}
+	drop_received(f, (size_t)(end - f->from.data) + mark);
+	f->answered += n;
+	*done = true;
+	return rc;
 }
 
 static int read_answers(struct follow *f, struct err *e)
@@ -413,8 +455,11 @@ static int read_answers(struct follow *f, struct err *e)
 
 	if (f->state == FOLLOW_LOOKING)
 		return read_look(f, e);
-	while (!rc && done && f->state == FOLLOW_GETTING)
-		rc = read_bytes(f, &done, e);
+	while (!rc && done && f->state == FOLLOW_GETTING) {
+		rc = f->due[f->answered].batch ? read_batch(f, &done, e) : read_bytes(f, &done, e);
+		if (!rc && f->answered == f->n_due)
+			rc = end_round(f, e);
+	}
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* follow_copy.c - see follow_copy.h */
-#include "train/launch/run/follow_copy.h"
+#include "train/launch/run/follow_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
@@ -19,75 +20,10 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define CHUNK_BYTES ((int64_t)1 << 20)
-#define CHECK_BYTES 4096  /* the end of an older copy is compared with the file */
-#define FILES_MAX   50000 /* more files of a workspace are not copied */
-#define LINE_WORDS  16
-
-/* What is copied; most: larger files are left out. */
-static const struct copied_kind {
-	const char *folder, *file;
-	bool grows;
-	int64_t most; /* bytes */
-} copied_kinds[] = {
-	{ "runs", "journal.jsonl", true, (int64_t)4 << 30 },
-	{ "runs", "samples.jsonl", true, (int64_t)1 << 30 },
-	{ "runs", "console.log", true, 8 << 20 },
-	{ "runs", "state.json", false, 8 << 20 },
-	{ "runs", "recipe.ini", false, 1 << 20 },
-	{ "runs", "progress", false, 1 << 16 },
-	{ "corpora", "manifest.json", false, 8 << 20 },
-	{ "corpora", "progress.json", false, 1 << 20 },
-};
-
-struct copied_file {
-	char *name; /* owned: there, relative to the workspace */
-	char *path; /* owned: here */
-	const struct copied_kind *kind;
-	bool is_seen;	       /* in this look */
-	bool is_unchecked;     /* the bytes here are older than this process */
-	uint64_t inode;	       /* of a file that grows */
-	int64_t there, have;   /* its bytes */
-	char sum[48], was[48]; /* of a file that is replaced: checksum and size; of the copy */
-};
-
-/* A run there with a living launcher. */
-struct live_run {
-	char name[101];
-	bool is_seen; /* in this look */
-	int lock;     /* descriptor */
-};
-
-struct follow_copy {
-	char *folder, *prefix;	    /* owned */
-	struct copied_file **files; /* owned; sorted by name */
-	size_t n_files, files_cap;
-	struct live_run *live; /* owned */
-	size_t n_live, live_cap;
-	size_t next; /* file of the next request */
-};
-
-struct follow_copy *follow_copy_new(const char *folder, const char *prefix, struct err *e)
-{
-	struct follow_copy *c = mem_alloc(1, sizeof(*c), e);
-
-	if (!c)
-		return NULL;
-	c->folder = mem_strdup(folder, e);
-	c->prefix = c->folder ? mem_strdup(prefix, e) : NULL;
-	if (!c->prefix || file_make_folders(folder, e)) {
-		follow_copy_free(c);
-		return NULL;
-	}
-	return c;
-}
-
-static void copied_file_free(struct copied_file *f)
-{
-	free(f->name);
-	free(f->path);
-	free(f);
-}
+#define CHUNK_BYTES  ((int64_t)1 << 20)
+#define CHECK_BYTES  4096 /* the end of an older copy is compared with the file */
+#define LINE_WORDS   16
+#define NOTE_EVERY_S 10
 
 void follow_copy_free(struct follow_copy *c)
 {
@@ -104,151 +40,19 @@ void follow_copy_free(struct follow_copy *c)
 	free(c);
 }
 
-void follow_copy_add_patterns(struct buf *out, bool grow, const char *run)
-{
-	for (size_t i = 0; i < ARRAY_LEN(copied_kinds); i++) {
-		const struct copied_kind *k = &copied_kinds[i];
-
-		if (k->grows == grow && (!run || !strcmp(k->folder, "runs")))
-			buf_printf(out, " %s/%s/%s", k->folder, run ? run : "*", k->file);
-	}
-}
-
-/* ---- names ----------------------------------------------------------------- */
-
-/* "FOLDER/NAME/FILE" of the table, NAME being of a run or corpus; NULL: anything else. */
-static const struct copied_kind *find_copied_kind(const char *path, char *name, size_t room)
-{
-	const char *first = strchr(path, '/'), *last = strrchr(path, '/');
-
-	if (!first || first == last || (size_t)(last - first) > room)
-		return NULL;
-	snprintf(name, room, "%.*s", (int)(last - first - 1), first + 1);
-	if (paths_check_name("run", name, &(struct err){ 0 }))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(copied_kinds); i++) {
-		const struct copied_kind *k = &copied_kinds[i];
-
-		if (!strcmp(last + 1, k->file) && strlen(k->folder) == (size_t)(first - path) &&
-		    !strncmp(path, k->folder, strlen(k->folder)))
-			return k;
-	}
-	return NULL;
-}
-
-/* Index of the file, or where it belongs in the sorted array. */
-static size_t find_copied_file(const struct follow_copy *c, const char *name, bool *found)
-{
-	size_t low = 0, high = c->n_files;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(c->files[middle]->name, name);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int insert_copied_file(struct follow_copy *c, size_t at, const char *path, const char *name,
-			      const struct copied_kind *kind, struct err *e)
-{
-	struct copied_file *f;
-
-	if (mem_grow(&c->files, &c->files_cap, c->n_files + 1, sizeof(struct copied_file *), e) ||
-	    !(f = mem_alloc(1, sizeof(*f), e)))
-		return e->code;
-	f->kind = kind;
-	f->name = mem_strdup(path, e);
-	f->path = f->name ? file_path(e, "%s/%s/%s%s/%s", c->folder, kind->folder, c->prefix, name,
-				      kind->file)
-			  : NULL;
-	if (!f->path) {
-		copied_file_free(f);
-		return e->code;
-	}
-	f->have = MAX(file_size(f->path), 0);
-	f->is_unchecked = kind->grows && f->have > 0;
-	memmove(c->files + at + 1, c->files + at, (c->n_files - at) * sizeof(struct copied_file *));
-	c->files[at] = f;
-	c->n_files++;
-	return 0;
-}
-
-/* Make the folder of the copy of a run or corpus; a name that becomes too long is refused. */
-static int make_copy_folder(const struct follow_copy *c, const char *folder, const char *name,
-			    struct err *e)
-{
-	char *path = file_path(e, "%s/%s/%s%s", c->folder, folder, c->prefix, name);
-	int rc = path ? file_make_folders(path, e) : e->code;
-
-	free(path);
-	return rc;
-}
-
-/* The record of a file of this path; *f NULL: it is not copied. */
-static int get_copied_file(struct follow_copy *c, const char *path, bool grows, int64_t bytes,
-			   struct copied_file **f, struct err *e)
-{
-	char name[101];
-	const struct copied_kind *kind = find_copied_kind(path, name, sizeof(name));
-	bool found;
-	size_t at;
-	int rc = 0;
-
-	*f = NULL;
-	if (!kind || kind->grows != grows || bytes < 0 || bytes > kind->most ||
-	    strlen(c->prefix) + strlen(name) > 100)
-		return 0;
-	at = find_copied_file(c, path, &found);
-	if (!found && c->n_files >= FILES_MAX)
-		return 0;
-	if (!found)
-		rc = make_copy_folder(c, kind->folder, name, e);
-	if (!rc && !found)
-		rc = insert_copied_file(c, at, path, name, kind, e);
-	if (!rc)
-		*f = c->files[at];
-	return rc;
-}
-
 const char *follow_copy_name(const struct copied_file *f)
 {
 	return f->name;
 }
 
-bool follow_copy_has_run(const struct follow_copy *c, const char *name)
+int64_t follow_copy_size(const struct copied_file *f)
 {
-	for (size_t i = 0; i < c->n_files; i++) {
-		char own[101];
-
-		if (find_copied_kind(c->files[i]->name, own, sizeof(own)) &&
-		    text_starts_with(c->files[i]->name, "runs/") && !strcmp(own, name))
-			return true;
-	}
-	return false;
-}
-
-size_t follow_copy_runs(const struct follow_copy *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n_files; i++)
-		n += text_ends_with(c->files[i]->name, "/recipe.ini");
-	return n;
+	return f->there;
 }
 
 /* ---- a look ------------------------------------------------------------------ */
 
-void follow_copy_begin_look(struct follow_copy *c)
+void follow_copy_begin(struct follow_copy *c)
 {
 	for (size_t i = 0; i < c->n_files; i++)
 		c->files[i]->is_seen = false;
@@ -269,7 +73,7 @@ static int add_growing_file(struct follow_copy *c, const char *name, int64_t ino
 {
 	struct copied_file *f;
 
-	if (get_copied_file(c, name, true, bytes, &f, e))
+	if (copied_files_get(c, name, true, bytes, &f, e))
 		return e->code;
 	if (!f)
 		return 0;
@@ -286,11 +90,12 @@ static int add_replaced_file(struct follow_copy *c, const char *name, const char
 {
 	struct copied_file *f;
 
-	if (get_copied_file(c, name, false, bytes, &f, e))
+	if (copied_files_get(c, name, false, bytes, &f, e))
 		return e->code;
 	if (!f)
 		return 0;
 	snprintf(f->sum, sizeof(f->sum), "%.20s %.20s", sum, size);
+	f->there = bytes;
 	f->is_seen = true;
 	return 0;
 }
@@ -311,7 +116,7 @@ static int add_live_run(struct follow_copy *c, const char *path, struct err *e)
 			c->live[i].is_seen = true;
 			return 0;
 		}
-	rc = make_copy_folder(c, "runs", name, e);
+	rc = copied_files_make_folder(c, "runs", name, e);
 	if (!rc)
 		rc = mem_grow(&c->live, &c->live_cap, c->n_live + 1, sizeof(*c->live), e);
 	lock = rc ? NULL : file_path(e, "%s/runs/%s%s/lock", c->folder, c->prefix, name);
@@ -329,17 +134,37 @@ static int add_live_run(struct follow_copy *c, const char *path, struct err *e)
 	return 0;
 }
 
+/* The file or the live run that a line names is not there any more, unless another line follows. */
+static void forget_seen(struct follow_copy *c, const char *name, bool lives)
+{
+	bool found;
+	size_t at = copied_files_find(c, name, &found);
+
+	if (found && !lives)
+		c->files[at]->is_seen = false;
+	for (size_t i = 0; lives && i < c->n_live; i++)
+		if (text_starts_with(name, "runs/") && !strcmp(c->live[i].name, name + 5))
+			c->live[i].is_seen = false;
+}
+
 int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e)
 {
 	char text[1024], *words[LINE_WORDS], *rest = text, *word;
+	bool gone = *line == '-';
 	int64_t inode, bytes;
 	size_t n = 0;
 
+	line += gone;
 	if ((size_t)snprintf(text, sizeof(text), "%s", line) >= sizeof(text))
 		return 0;
 	while (n < LINE_WORDS && (word = strsep(&rest, " ")))
 		if (*word)
 			words[n++] = word;
+	if (gone) {
+		if (n)
+			forget_seen(c, words[n - 1], n == 2 && !strcmp(words[0], "alive"));
+		return 0;
+	}
 	if (n == 2 && !strcmp(words[0], "alive"))
 		return add_live_run(c, words[1], e);
 	if (n == 3 && text_to_int(words[0], &inode) && text_to_int(words[1], &bytes))
@@ -359,7 +184,7 @@ static void remove_copied_file(struct follow_copy *c, const struct copied_file *
 	     *lock = file_path(&ignored, "%.*s/lock", n, f->path), name[101];
 	bool lives = false;
 
-	find_copied_kind(f->name, name, sizeof(name));
+	copied_kind_find(f->name, name, sizeof(name));
 	for (size_t i = 0; i < c->n_live; i++)
 		lives |= c->live[i].is_seen && !strcmp(c->live[i].name, name);
 	unlink(f->path);
@@ -385,6 +210,7 @@ static void drop_missing_files(struct follow_copy *c)
 		}
 		remove_copied_file(c, f);
 		copied_file_free(f);
+		c->is_changed = true;
 	}
 	c->n_files = kept;
 }
@@ -406,11 +232,29 @@ static void release_live_run(struct follow_copy *c, size_t i)
 	c->live[i] = c->live[--c->n_live];
 }
 
-void follow_copy_end_round(struct follow_copy *c)
+struct follow_copy *follow_copy_new(const char *folder, const char *prefix, struct err *e)
+{
+	struct follow_copy *c = mem_alloc(1, sizeof(*c), e);
+
+	if (!c)
+		return NULL;
+	c->folder = mem_strdup(folder, e);
+	c->prefix = c->folder ? mem_strdup(prefix, e) : NULL;
+	if (!c->prefix || file_make_folders(folder, e) || copied_notes_read(c, e)) {
+		follow_copy_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+int follow_copy_end_round(struct follow_copy *c, bool first, struct err *e)
 {
 	for (size_t i = c->n_live; i-- > 0;)
 		if (!c->live[i].is_seen)
 			release_live_run(c, i);
+	if (first || (c->is_changed && clock_mono_s() > c->noted_at + NOTE_EVERY_S))
+		return copied_notes_write(c, e);
+	return 0;
 }
 
 /* ---- bytes ------------------------------------------------------------------- */
@@ -508,7 +352,7 @@ int follow_copy_add_bytes(struct follow_copy *c, struct copy_request *r, const c
 	struct buf whole = { 0 };
 	int rc = 0;
 
-	(void)c;
+	c->is_changed = true;
 	*more = false;
 	if (!f->kind->grows) {
 		buf_add(&whole, bytes, n);
@@ -560,7 +404,12 @@ static int write_unknown_state(struct copied_file *f, struct err *e)
 
 int follow_copy_lose_contact(struct follow_copy *c, struct err *e)
 {
-	int rc = 0;
+	char *notes = copied_notes_path(c, e);
+	int rc = notes ? 0 : e->code;
+
+	if (notes)
+		unlink(notes); /* the states are no longer copies */
+	free(notes);
 
 	while (c->n_live && !rc) {
 		char name[130];
@@ -568,7 +417,7 @@ int follow_copy_lose_contact(struct follow_copy *c, struct err *e)
 		size_t at;
 
 		snprintf(name, sizeof(name), "runs/%s/state.json", c->live[c->n_live - 1].name);
-		at = find_copied_file(c, name, &found);
+		at = copied_files_find(c, name, &found);
 		if (found && file_exists(c->files[at]->path))
 			rc = write_unknown_state(c->files[at], e);
 		release_live_run(c, c->n_live - 1);

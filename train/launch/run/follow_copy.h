@@ -42,22 +42,29 @@ void follow_copy_free(struct follow_copy *c);
 void follow_copy_add_patterns(struct buf *out, bool grow, const char *run);
 
 /*
- * One look at the other host: begin, add each line of its answer, end. A line is one of
+ * What a connection says about the other workspace: begin with nothing; add the lines of each look; end
+ * the look. A line is one of
  *
  *	INODE MODE LINKS USER GROUP SIZE … NAME		of "ls -lind", a file that grows
  *	CHECKSUM SIZE NAME				of "cksum", a file that is replaced
  *	alive runs/NAME					the launcher of the run lives
+ *	-LINE						this line of an earlier look no longer holds
  *
- * Other lines are ignored. The end removes the copies of files that are gone, and locks live runs.
+ * Other lines are ignored. The end removes the copies of files that are gone.
  */
-void follow_copy_begin_look(struct follow_copy *c);
+void follow_copy_begin(struct follow_copy *c);
 int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e);
 int follow_copy_end_look(struct follow_copy *c, struct err *e);
 
 /* The next bytes to ask for after a look; false: no more. */
 bool follow_copy_next_request(struct follow_copy *c, struct copy_request *r);
-/* All answers have arrived: release the locks of runs that have ended. */
-void follow_copy_end_round(struct follow_copy *c);
+/*
+ * All answers have arrived: release the locks of runs that have ended. Now and then, and if `first`,
+ * write down what the copies are copies of, so that the next process need not fetch them again.
+ */
+int follow_copy_end_round(struct follow_copy *c, bool first, struct err *e);
+/* The bytes of the file when it was looked at last. */
+int64_t follow_copy_size(const struct copied_file *f);
 /* The path of a requested file, relative to the workspace on the other host; borrowed. */
 const char *follow_copy_name(const struct copied_file *f);
 /*
@@ -69,9 +76,5 @@ int follow_copy_add_bytes(struct follow_copy *c, struct copy_request *r, const c
 
 /* Runs that were under way become "unknown", and their locks are released. */
 int follow_copy_lose_contact(struct follow_copy *c, struct err *e);
-
-/* Does the other workspace have a run of that name, which is written without the prefix? */
-bool follow_copy_has_run(const struct follow_copy *c, const char *name);
-size_t follow_copy_runs(const struct follow_copy *c); /* number of runs */
 
 #endif

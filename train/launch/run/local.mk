@@ -3,7 +3,8 @@
 # May use: train/launch/hosts, train/common, share.
 liblaunch_a_SOURCES += \
 	%D%/attempts.c %D%/attempts.h %D%/console_follow.c %D%/console_follow.h \
-	%D%/detach.c %D%/detach.h %D%/follow_command.c %D%/follow_command.h %D%/follow_copy.c %D%/follow_copy.h %D%/host_return.c %D%/host_return.h %D%/job_batch.c %D%/job_command.c %D%/job_command.h \
+	%D%/detach.c %D%/detach.h %D%/follow_address.c %D%/follow_address.h %D%/follow_command.c %D%/follow_command.h %D%/follow_copy.c %D%/follow_copy.h \
+	%D%/follow_files.c %D%/follow_files.h %D%/host_return.c %D%/host_return.h %D%/job_batch.c %D%/job_command.c %D%/job_command.h \
 	%D%/job_internal.h %D%/job_k8s.c \
 	%D%/mpirun_output.c %D%/mpirun_output.h \
 	%D%/outcome.c %D%/outcome.h %D%/roll_call.c %D%/roll_call.h \
