@@ -105,7 +105,7 @@ train() {
 	shows 'step [1-9][0-9,]* / ' 'the run view: the first steps are there'
 	shows '✓ finished' 'it is trained'
 	shows 'step .*100 %' 'all of its steps are done'
-	shows 'train [0-9.]+ +• dev [0-9.]+' 'the NLL of training stands beside that of the development set'
+	shows 'train ~?[0-9.]+ +• dev [0-9.]+' 'the NLL of training stands beside that of the development set'
 	shows 'W save +E evaluate +X stop' 'the run view names its keys'
 }
 

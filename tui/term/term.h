@@ -82,8 +82,7 @@ bool term_copy(struct terminal *t, const char *text);
 enum term_toast { TOAST_NONE, TOAST_OSC9, TOAST_OSC777, TOAST_BELL };
 void term_set_title(struct terminal *t, const char *title);
 void term_set_progress(struct terminal *t, int percent, bool failed);
-void term_send_toast(struct terminal *t, enum term_toast kind, const char *title,
-		     const char *text);
+void term_send_toast(struct terminal *t, enum term_toast kind, const char *title, const char *text);
 
 /* Whether the terminal reported that its window lost the focus. */
 bool term_is_away(const struct terminal *t);

@@ -521,6 +521,37 @@ static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, s
 		draw_job(g, at, jobs_at(w->jobs, i), w->now);
 }
 
+/*
+ * In a workspace without runs: the keys that lead to a first model. They follow the first step, which
+ * is chosen from the start.
+ */
+static void draw_first_minute(const struct home *h, struct grid *g, struct rect in,
+			      const struct app_context *w)
+{
+	const struct suggested_step *step = &h->steps[0];
+	const bool has_corpus = h->ws_index.n_corpora > 0;
+	/* the first step is the first key only if it is what the words say */
+	const bool is_right = h->n_steps && step->argv[0] && step->argv[1] &&
+			      !strcmp(step->argv[1], has_corpus ? "train" : "prep") &&
+			      !jobs_running(w->jobs) && !w->readonly && !h->moved;
+	static const char *const what[] = { "prepare a corpus: some seconds, shown below in jobs",
+					    "train a model on it", "watch it learn" };
+	static const char *const keys[] = { "Enter, y", "Enter, y", "3" };
+
+	if (!is_right || in.rows < 4) {
+		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM, "none yet");
+		return;
+	}
+	draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_TITLE,
+		  has_corpus ? "Two keys to a model:" : "Four keys to a model:");
+	for (int i = has_corpus; i < 3; i++) {
+		int row = in.row + 1 + i - has_corpus;
+
+		draw_text(g, row, in.col + 2, 10, STYLE_BRIGHT, keys[i]);
+		draw_text(g, row, in.col + 13, in.cols - 13, STYLE_DIM, what[i]);
+	}
+}
+
 static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
 			   const struct app_context *w)
 {
@@ -560,6 +591,9 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	}
 	if (*trouble)
 		draw_text(g, in.row + in.rows - 1, in.col + 2, in.cols - 2, STYLE_BAD, trouble);
+	else if (!n && pane == HOME_RUNS && !*h->filter.text && !*w->addresses &&
+		 !h->ws_index.n_runs)
+		draw_first_minute(h, g, in, w);
 	else if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
 			  *h->filter.text && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
