@@ -93,7 +93,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	same "two ranks run" "$(ours "$ranks" | wc -l)" 2
 	end "$ranks" 1
 	holds "kill -9 of one: they start again" started m 2
-	end '^mpirun '
+	end '^(mpirun|prterun) '
 	holds "kill -9 of mpirun: they start again" started m 3
 	says "save" 0 'm is saved' "$wb" save -C "$w"
 	same "two ranks, not more" "$(ours "$ranks" | wc -l)" 2
@@ -106,7 +106,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	nobody_left "two ranks without their supervisor"
 
 	fake_hosts
-	says "--show" 0 "^mpirun -n 2 .*--hostfile '?$w/runs/s/hosts'? .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k [^ ]*/runs/s/hosts'.*werkbank-train _rank -C '?$w'? --run s\$" \
+	says "--show" 0 "^mpirun -n 2 .*--hostfile '?$w/runs/s/hosts'? .*plm_(rsh|ssh)_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k [^ ]*/runs/s/hosts'.*werkbank-train _rank -C '?$w'? --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
 	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \
 		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
@@ -117,13 +117,13 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	says "--no-preflight: a silent host" 69 '^nodeb: error: ssh: nodeb cannot be reached' \
 		train n1 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight
 	says "--no-preflight --network: a silent host" 68 'the training cannot begin: nodeb cannot be reached' \
-		train n1 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight $local_network
+		train n1 --hosts nodea,nodeb --ssh "$fake_ssh" --no-preflight --network 127.0.0.0/8
 	same "its state" "$(state n1) $(field n1 exit)" "failed 68"
 	rm "$tmp/gone-nodeb"
 	# ... and a stop does not wait for one that hangs
 	printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/silent"
 	chmod +x "$tmp/silent"
-	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "'$tmp/silent'" --no-preflight $local_network >"$tmp/out" 2>&1 &
+	"$wb" train -C "$w" --run n2 "$tmp/tiny.ini" --hosts nodea,nodeb --ssh "'$tmp/silent'" --no-preflight --network 127.0.0.0/8 >"$tmp/out" 2>&1 &
 	pid=$!
 	holds "it asks the hosts" is_asking
 	kill -TERM $pid

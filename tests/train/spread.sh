@@ -81,11 +81,11 @@ two() {
 	done
 	cat >"$tmp/rank" <<-END
 		#!/bin/sh
-		case \$OMPI_COMM_WORLD_RANK in 0) folder=$w ;; *) folder=$far ;; esac
+		case \$OMPI_COMM_WORLD_RANK in 0) folder='$w' ;; *) folder='$far' ;; esac
 		exec "$wb-train" _rank -q -C "\$folder" --run "$1"
 	END
-	chmod +x "$tmp/rank" # not "A : B": Open MPI 5.0.7 crashes at a second program
-	timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 2 "$tmp/rank" >"$tmp/log" 2>&1 ||
+	# not "A : B": Open MPI 5.0.7 crashes at a second program
+	timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 2 sh "$tmp/rank" >"$tmp/log" 2>&1 ||
 		not_ok "train $1" "$(tail -n 3 "$tmp/log")"
 }
 
