@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/source/inflate.h"
 #include "share/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,7 +42,7 @@ void repair_shortlist(uint8_t *bytes, size_t n)
 }
 
 /* The checksum in the header of each member: the sum of its 512 bytes, itself counted as blanks. */
-void repair_archive(uint8_t *bytes, size_t n)
+static void repair_tar(uint8_t *bytes, size_t n)
 {
 	enum { BLOCK = 512, AT = 148, DIGITS = 8, MAGIC = 257 };
 
@@ -57,4 +58,120 @@ void repair_archive(uint8_t *bytes, size_t n)
 		snprintf(text, sizeof(text), "%06o", sum & 0777777);
 		memcpy(bytes + at + AT, text, DIGITS - 1);
 	}
+}
+
+/* ---- gzip and zip: CRC-32 of the content, its length behind it ---- */
+
+enum { GZIP_HEAD = 10, GZIP_TAIL = 8, ZIP_HEAD = 30, ZIP_ENTRY = 46, MAX_CONTENT = 1 << 22 };
+
+static const uint8_t gzip_head[GZIP_HEAD] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 };
+
+static uint32_t get_le(const uint8_t *at, int bytes)
+{
+	uint32_t value = 0;
+
+	while (bytes-- > 0)
+		value = value << 8 | at[bytes];
+	return value;
+}
+
+static void put_le32(uint8_t *at, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint32_t add_crc(uint32_t crc, const uint8_t *bytes, size_t n)
+{
+	crc = ~crc;
+	for (size_t i = 0; i < n; i++) {
+		crc ^= bytes[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* CRC of what `n` bytes of deflate hold, as far as they are right, and its length. */
+static uint32_t crc_of_deflated(const uint8_t *bytes, size_t n, size_t *length)
+{
+	static unsigned char out[1 << 16];
+	const struct {
+		const uint8_t *at;
+		size_t n;
+	} parts[] = { { gzip_head, GZIP_HEAD }, { bytes, n } };
+	struct err e = { 0 };
+	struct inflate *z = inflate_new(&e);
+	uint32_t crc = 0;
+	int rc = INFLATE_MORE;
+
+	*length = 0;
+	for (size_t i = 0; z && i < 2 && rc == INFLATE_MORE; i++) {
+		struct inflate_io io = { .in = parts[i].at, .n_in = parts[i].n };
+		size_t got = 1;
+
+		while ((io.n_in || got) && rc == INFLATE_MORE && *length < MAX_CONTENT) {
+			const size_t before = io.n_in;
+
+			io.out = out;
+			io.room = sizeof(out);
+			rc = inflate_step(z, &io, &e);
+			got = sizeof(out) - io.room;
+			crc = add_crc(crc, out, got);
+			*length += got;
+			if (!got && before == io.n_in)
+				break;
+		}
+	}
+	inflate_free(z);
+	return crc;
+}
+
+/* Of a file with one member, without a name in its head. */
+static void repair_gzip(uint8_t *bytes, size_t n)
+{
+	size_t length;
+
+	if (n < GZIP_HEAD + GZIP_TAIL || memcmp(bytes, gzip_head, 3) != 0 || bytes[3])
+		return;
+	put_le32(bytes + n - 8,
+		 crc_of_deflated(bytes + GZIP_HEAD, n - GZIP_HEAD - GZIP_TAIL, &length));
+	put_le32(bytes + n - 4, (uint32_t)length);
+}
+
+/* The entry of the directory that belongs to the member at this byte gets the same CRC. */
+static void repair_directory(uint8_t *bytes, size_t n, size_t member, uint32_t crc)
+{
+	for (size_t at = 0; at + ZIP_ENTRY <= n; at++)
+		if (!memcmp(bytes + at, "PK\1\2", 4) && get_le(bytes + at + 42, 4) == member)
+			put_le32(bytes + at + 16, crc);
+}
+
+static void repair_zip(uint8_t *bytes, size_t n)
+{
+	for (size_t at = 0; at + ZIP_HEAD <= n; at++) {
+		const uint8_t *head = bytes + at;
+		size_t from, packed, length;
+		uint32_t crc;
+
+		if (memcmp(head, "PK\3\4", 4) != 0)
+			continue;
+		from = at + ZIP_HEAD + get_le(head + 26, 2) + get_le(head + 28, 2);
+		packed = get_le(head + 18, 4);
+		if (from > n || packed > n - from)
+			continue;
+		if (get_le(head + 8, 2) == 0)
+			crc = add_crc(0, bytes + from, packed);
+		else
+			crc = crc_of_deflated(bytes + from, packed, &length);
+		put_le32(bytes + at + 14, crc);
+		repair_directory(bytes, n, at, crc);
+	}
+}
+
+void repair_archive(uint8_t *bytes, size_t n)
+{
+	repair_tar(bytes, n);
+	repair_gzip(bytes, n);
+	repair_zip(bytes, n);
 }
