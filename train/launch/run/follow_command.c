@@ -344,7 +344,7 @@ static void drop_received(struct follow *f, size_t n)
 }
 
 /* The answer to a look, once its last line "." is there. */
-static int read_look(struct follow *f, struct err *e)
+static int read_look_answer(struct follow *f, struct err *e)
 {
 	char *text = f->from.data, *end = NULL, *line;
 	int rc = 0;
@@ -454,7 +454,7 @@ static int read_answers(struct follow *f, struct err *e)
 	int rc = 0;
 
 	if (f->state == FOLLOW_LOOKING)
-		return read_look(f, e);
+		return read_look_answer(f, e);
 	while (!rc && done && f->state == FOLLOW_GETTING) {
 		rc = f->due[f->answered].batch ? read_batch(f, &done, e) : read_bytes(f, &done, e);
 		if (!rc && f->answered == f->n_due)

@@ -192,7 +192,7 @@ int copied_notes_write(struct follow_copy *c, struct err *e)
 	return rc;
 }
 
-static int read_note(struct follow_copy *c, char *line, struct err *e)
+static int read_copied_note(struct follow_copy *c, char *line, struct err *e)
 {
 	char *words[4], name[101];
 	const struct copied_kind *kind;
@@ -228,7 +228,7 @@ int copied_notes_read(struct follow_copy *c, struct err *e)
 
 	if (!rc && file_exists(path) && !file_read_all(path, NOTES_MOST, &text, &(struct err){ 0 }))
 		for (rest = text.data; !rc && rest && (line = strsep(&rest, "\n"));)
-			rc = read_note(c, line, e);
+			rc = read_copied_note(c, line, e);
 	buf_free(&text);
 	free(path);
 	return rc;
