@@ -103,7 +103,7 @@ void app_show_notices(struct app *a);
 
 /* ---- app_undo.c ---- */
 
-/* Copy the toggles and filters of an open tab; keep the copy as a step if an action changed them. */
+/* Copy toggles and filters of an open tab; keep the copy as a step if an action changed them. */
 void app_undo_look(const struct app *a, int tab, enum action action, struct undo_step *to);
 void app_undo_keep(struct app *a, const struct undo_step *before);
 /* Undo the last step of the tab in front. */

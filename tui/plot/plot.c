@@ -129,7 +129,7 @@ static uint32_t dots_cell(const struct canvas *c, unsigned dots)
 	return c->per_x == 2 ? 0x2800 + dots : halves[dots & 3];
 }
 
-/* Back to front: a dot replaces the dots of a lower layer in its cell, and joins those of its own. */
+/* Back to front: a dot replaces dots of a lower layer in its cell, and joins those of its own. */
 enum layer { LAYER_AREA, LAYER_BEHIND, LAYER_LINE };
 
 static enum layer style_layer(enum style style)
@@ -219,8 +219,8 @@ struct pen {
 };
 
 /*
- * Fill every other dot of a column below y. In true colour the area fades out over AREA_SHARE of the
- * height, else it has one tone and reaches the axis.
+ * Fill every other dot of a column below y. In true colour the area fades out over AREA_SHARE of
+ * the height, else it has one tone and reaches the axis.
  */
 static void fill_column_below(const struct canvas *c, int x, int y)
 {

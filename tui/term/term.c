@@ -199,8 +199,8 @@ static bool understands_requests(const char *name)
 }
 
 /*
- * Open the screen of TERM. If COLORTERM promises true colour, prefer the entry of the same terminal
- * that has it, if terminfo does: xterm-direct256 for xterm-256color. NULL: there is no entry at all.
+ * Open the screen of TERM. If COLORTERM promises true colour, prefer the terminfo entry of the same
+ * terminal that has it: xterm-direct256 for xterm-256color. NULL: there is no entry at all.
  */
 static SCREEN *open_screen(FILE *out, const char *name)
 {

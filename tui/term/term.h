@@ -75,8 +75,8 @@ const char *term_pasted(const struct terminal *t);
 bool term_copy(struct terminal *t, const char *text);
 
 /*
- * The title of the window, restored by term_close(); its progress in per cent, -1: none (OSC 9;4); a
- * message outside of the window. Texts may come from any file. Terminals that do not know these
+ * The title of the window, restored by term_close(); its progress in per cent, -1: none (OSC 9;4);
+ * a message outside of the window. Texts may come from any file. Terminals that do not know these
  * requests get none of them, but a bell.
  */
 enum term_toast { TOAST_NONE, TOAST_OSC9, TOAST_OSC777, TOAST_BELL };
