@@ -60,7 +60,7 @@
 	X(HEAT_3, "heat-3", "high")                                                                \
 	X(HEAT_4, "heat-4", "highest")
 
-#define THEME_TONES 8
+#define THEME_TONES 6
 
 enum style {
 #define X(id, name, use) STYLE_##id,
