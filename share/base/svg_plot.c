@@ -60,7 +60,8 @@ static void add_xml_text(struct buf *out, const char *text)
 		buf_add_str(out, "&#xFFFD;");
 }
 
-static void add_label(struct buf *out, double x, double y, const char *attributes, const char *text)
+static void add_svg_label(struct buf *out, double x, double y, const char *attributes,
+			  const char *text)
 {
 	buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
 	add_xml_text(out, text);
@@ -165,9 +166,9 @@ static void add_x_axis(const struct svg_frame *f, const char *unit)
 		buf_printf(f->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, bottom,
 			   f->y.at_high);
 		snprintf(text, sizeof(text), "%.6g", ticks[i]);
-		add_label(f->out, x, bottom + 15, "class=\"x\"", text);
+		add_svg_label(f->out, x, bottom + 15, "class=\"x\"", text);
 	}
-	add_label(f->out, (f->x.at_low + f->x.at_high) / 2, bottom + 32, "class=\"x\"", unit);
+	add_svg_label(f->out, (f->x.at_low + f->x.at_high) / 2, bottom + 32, "class=\"x\"", unit);
 }
 
 static void add_y_axis(const struct svg_frame *f, const char *unit)
@@ -182,7 +183,7 @@ static void add_y_axis(const struct svg_frame *f, const char *unit)
 		buf_printf(f->out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", left, y,
 			   f->x.at_high);
 		snprintf(text, sizeof(text), "%.6g", ticks[i]);
-		add_label(f->out, left - 6, y + 4, "class=\"y\"", text);
+		add_svg_label(f->out, left - 6, y + 4, "class=\"y\"", text);
 	}
 	buf_printf(f->out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", left,
 		   f->y.at_high, f->y.at_low, f->x.at_high);
@@ -190,7 +191,7 @@ static void add_y_axis(const struct svg_frame *f, const char *unit)
 		return;
 	snprintf(turned, sizeof(turned), "class=\"x\" transform=\"rotate(-90 %.1f %.1f)\"",
 		 left - 50, (f->y.at_low + f->y.at_high) / 2);
-	add_label(f->out, left - 50, (f->y.at_low + f->y.at_high) / 2, turned, unit);
+	add_svg_label(f->out, left - 50, (f->y.at_low + f->y.at_high) / 2, turned, unit);
 }
 
 /* ---- lines ---- */
@@ -287,7 +288,7 @@ static void add_legend(const struct svg_frame *f, const struct svg_plot *p, doub
 			buf_printf(f->out,
 				   "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\"/>\n",
 				   x + 9, top - 4, line_colour(l));
-		add_label(f->out, x + 23, top, "class=\"k\"", l->label);
+		add_svg_label(f->out, x + 23, top, "class=\"k\"", l->label);
 		x += 23 + LETTER * (double)strlen(l->label) + 16;
 	}
 }
@@ -328,7 +329,7 @@ void svg_page_begin(struct buf *out, const char *title, double width, double hei
 
 void svg_text_add(struct buf *out, double x, double y, const char *text)
 {
-	add_label(out, x, y, "class=\"t\"", text);
+	add_svg_label(out, x, y, "class=\"t\"", text);
 }
 
 void svg_page_end(struct buf *out)
@@ -378,10 +379,10 @@ void svg_plot_add(struct buf *out, const struct svg_plot *p, double left, double
 		.y = { NAN, NAN, top + height - MARGIN_BOTTOM, top + MARGIN_TOP, p->log_y },
 	};
 
-	add_label(out, f.x.at_low, top + 18, "class=\"t\"", p->title);
+	add_svg_label(out, f.x.at_low, top + 18, "class=\"t\"", p->title);
 	if (!make_axes(&f, p)) {
-		add_label(out, left + width / 2, top + height / 2, "class=\"x\"",
-			  "nothing measured yet");
+		add_svg_label(out, left + width / 2, top + height / 2, "class=\"x\"",
+			      "nothing measured yet");
 		return;
 	}
 	add_x_axis(&f, p->x_unit);
