@@ -65,6 +65,11 @@ holds "no process is left" nobody_follows
 says "no such folder" 66 'nodea has no folder /nowhere' watch --plain ssh://nodea/nowhere
 says "no workspace" 66 'is no workspace' watch --plain "ssh://nodea$tmp"
 says "no such run" 66 'has no run none' watch --plain "ssh://nodea$w/runs/none"
+mkdir "$tmp/few"
+for tool in sh cksum grep head ls tail tr cat; do ln -s "$(command -v $tool)" "$tmp/few/$tool"; done
+printf '#!/bin/sh\nPATH=%s\nexport PATH\nexec "%s" "$@"\n' "'$tmp/few'" "$tmp/ssh" >"$tmp/ssh-few"
+chmod +x "$tmp/ssh-few"
+says "no awk there" 69 'nodea has no program awk' "$wb" watch --plain --ssh "'$tmp/ssh-few'" "ssh://nodea$w"
 says "a name that is none" 64 'expected ssh://' watch --plain ssh://-oProxyCommand=x/x
 says "no path" 64 'expected ssh://' watch --plain ssh://nodea
 says "a port that is none" 64 'the port must be' watch --plain ssh://nodea:0/x

@@ -38,7 +38,7 @@
 #define HEAD_BYTES     200
 
 /* Exit statuses of the script below. */
-enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83 };
+enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83, NO_TOOL = 84 };
 
 /*
  * The shell there: one line, because csh allows no line feed between quotes. %1: files that grow,
@@ -55,6 +55,8 @@ enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83 };
 static const char script[] =
 	"LC_ALL=C; export LC_ALL; cd \"$1\" 2>/dev/null || exit 81; "
 	"[ -d runs ] || [ -d corpora ] || exit 82; [ -z \"$2\" ] || [ -d \"runs/$2\" ] || exit 83; "
+	"for tool in awk cksum grep head ls tail tr; do command -v $tool >/dev/null || "
+	"{ echo \"$tool\" >&2; exit 84; }; done; "
 	"is_alive() { [ -e \"$1\" ] || return 1; "
 	"if command -v flock >/dev/null; then flock -n -s \"$1\" true; [ $? = 1 ]; "
 	"else set -- $(ls -i \"$1\"); grep -q \":$1 \" /proc/locks; fi; }; "
@@ -207,6 +209,10 @@ static int explain_follow_end(struct follow *f, int status, bool timed_out, char
 	else if (!timed_out && status == NO_RUN)
 		snprintf(text, room, "the workspace %.150s on %.80s has no run %.100s",
 			 f->address.folder, host, f->address.run);
+	else if (!timed_out && status == NO_TOOL)
+		snprintf(text, room, "%.80s has no program %.*s, which is needed to follow a run",
+			 host, (int)MIN(strcspn(buf_text(&f->said), "\n"), (size_t)20),
+			 buf_text(&f->said));
 	else if (timed_out)
 		snprintf(text, room, "%.80s has not answered for %d s", host, ANSWER_S);
 	else
@@ -217,6 +223,7 @@ static int explain_follow_end(struct follow *f, int status, bool timed_out, char
 		snprintf(text, room, "the connection to %.80s ended with status %d", host, status);
 	return timed_out || status == 255		 ? ERR_NOHOST
 	       : status >= NO_FOLDER && status <= NO_RUN ? ERR_NOINPUT
+	       : status == NO_TOOL			 ? ERR_UNAVAILABLE
 							 : ERR_PROTOCOL;
 }
 
