@@ -221,7 +221,7 @@ if command -v bash >/dev/null 2>&1; then
 	mkdir -p "$tmp/named/runs/first"
 	bash "$tmp/complete.sh" "$tmp/completion" "$wb" "$tmp/named" >"$tmp/out" 2>&1
 	holds "bash completion" '^train translate --warmup fp32 bf16 int8 $' "$tmp/out"
-	holds "bash completion of --format" '^format md text html json ctranslate2 .*prometheus $' "$tmp/out"
+	holds "bash completion of --format" '^format md text html json ctranslate2 .*prometheus svg $' "$tmp/out"
 	holds "bash completion of --language" '^language en de $' "$tmp/out"
 	holds "bash completion of --view" '^view home data .* log settings $' "$tmp/out"
 	holds "bash completion of --theme" '^theme auto dark light safe mono $' "$tmp/out"
