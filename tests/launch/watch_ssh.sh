@@ -57,6 +57,10 @@ says "two workspaces" 0 'run node[ab]\.live: (starting|running)' watch --plain "
 says "the same host twice" 0 'run nodea-2\.done: finished' watch --plain "ssh://nodea$w" "ssh://nodea$w/runs/done"
 says "Home names the address, and what cannot be done" 0 'watched over ssh: nothing can be started' \
 	watch --dump 30x120 "ssh://nodea$w"
+says "a command is for the other host" 0 "werkbank logs -C '$w' done" \
+	watch --dump 30x200 --keys ':logs done<Enter>' "ssh://nodea$w"
+says "a run is not stopped from here" 0 'watched over ssh: no run is stopped' \
+	watch --dump 30x120 --keys X "ssh://nodea$w/runs/live"
 says "a run opens its view" 0 'NLL' watch --dump 30x120 "ssh://nodea$w/runs/done"
 says "below the home folder" 0 'done: finished' \
 	env HOME="$w" sh -c 'cd && exec "$0" watch --plain --ssh "$1" ssh://nodea/~/runs/done' "$wb" "$ssh"

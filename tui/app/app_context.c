@@ -12,6 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/workspace_names.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view_requests.h"
@@ -206,6 +207,14 @@ static int store_command(struct view_requests *requests, const char *title, cons
 	return e->code;
 }
 
+/* The title of a question about a command that this workbench does not run itself. */
+static const char *title_of_copy(const struct app_context *w)
+{
+	if (*w->addresses)
+		return "the workspace is on another host: copy this command to run it there";
+	return "--readonly: copy this command to run it elsewhere";
+}
+
 void context_run_command(struct app_context *w, const char *title, const char *const *argv)
 {
 	struct view_requests *requests = w->requests;
@@ -219,21 +228,35 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 	}
 	jobs_command_text(argv, &line);
 	requests->caller = CALLER_COMMAND;
-	context_ask(w,
-		    &(struct question){
-			    .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
-			    .title = w->readonly
-					     ? "--readonly: copy this command to run it elsewhere"
-					     : "run this command?",
-			    .text = buf_text(&line),
-		    });
+	context_ask(w, &(struct question){
+			       .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
+			       .title = w->readonly ? title_of_copy(w) : "run this command?",
+			       .text = buf_text(&line),
+		       });
 	requests->caller = caller;
 	buf_free(&line);
+}
+
+/* The workspace as a command on its own host names it; out: room for its path. */
+static const char *workspace_there(const struct app_context *w, char *out, size_t size)
+{
+	const char *path = *w->addresses ? strchr(w->addresses + strlen("ssh://"), '/') : NULL,
+		   *run;
+
+	if (!*w->addresses)
+		return w->workspace;
+	if (!path || strstr(path, ", ssh://"))
+		return "WORKSPACE"; /* several hosts: which one is not known here */
+	path += text_starts_with(path, "/~/");
+	run = strstr(path, "/runs/");
+	snprintf(out, size, "%.*s", run ? (int)(run - path) : (int)strlen(path), path);
+	return out;
 }
 
 void context_run_in_workspace(struct app_context *w, const char *title, const char *const *argv)
 {
 	const char *words[COMMAND_WORDS + 3];
+	char there[400];
 	size_t n = 0;
 
 	for (size_t i = 0; argv[i]; i++) {
@@ -241,7 +264,7 @@ void context_run_in_workspace(struct app_context *w, const char *title, const ch
 		words[n++] = argv[i];
 		if (i == 1) {
 			words[n++] = "-C";
-			words[n++] = w->workspace;
+			words[n++] = workspace_there(w, there, sizeof(there));
 		}
 	}
 	words[n] = NULL;
@@ -273,13 +296,13 @@ void context_act(struct app_context *w, enum action action)
 void context_open_wizard(struct app_context *w, const struct wizard_form *form)
 {
 	struct err e = { 0 };
-	char *usual = paths_workspace(NULL, &e);
+	char *usual = paths_workspace(NULL, &e), there[400];
 	bool named = !usual || strcmp(usual, w->workspace);
 	struct wizard *z;
 
 	free(usual);
 	named = named && conf_accepts_option(form->command, "workspace");
-	if (!(z = wizard_new(form, named ? w->workspace : NULL, &e))) {
+	if (!(z = wizard_new(form, named ? workspace_there(w, there, sizeof(there)) : NULL, &e))) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}

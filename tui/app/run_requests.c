@@ -21,7 +21,8 @@ void run_request_ask(struct app_context *w, enum run_request request, const char
 
 	assert(request < (int)ARRAY_LEN(requests));
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "--readonly: no run is %s from here",
+		context_notify(w, STYLE_WARN, "%s: no run is %s from here",
+			       *w->addresses ? "watched over ssh" : "--readonly",
 			       requests[request].participle);
 		return;
 	}

@@ -173,8 +173,8 @@ static unsigned run_form_command(struct form *f, struct app_context *w)
 	int id = 0;
 
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN,
-			       "--readonly: nothing is started; c copies the command");
+		context_notify(w, STYLE_WARN, "%s: nothing is started; c copies the command",
+			       *w->addresses ? "watched over ssh" : "--readonly");
 		return REACT_REDRAW;
 	}
 	argv = wizard_argv(f->z, &e);
