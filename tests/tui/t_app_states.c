@@ -220,6 +220,31 @@ TEST(workbench_second_checkpoint_is_another)
 
 /* ---- forms ---- */
 
+TEST(workbench_previews_themes)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 100))
+		return;
+	app_show_tab(&a, TAB_SETTINGS);
+	update_workbench(&a);
+	press_keys(&a, "<Home><Enter>");
+	check(screen_shows(&a, "safe"));
+	press_keys(&a, "<Down>");
+	check_str(a.theme.name, theme_name(1, NULL));
+	press_keys(&a, "<Down>");
+	check_str(a.theme.name, theme_name(2, NULL));
+	press_keys(&a, "<Esc>");
+	check_str(a.theme.name, "auto");
+	press_keys(&a, "<Enter><Down><Enter>");
+	check_str(a.theme.name, theme_name(1, NULL));
+	press_keys(&a, "<Enter>no such theme");
+	check_str(a.theme.name, theme_name(1, NULL));
+	press_keys(&a, "<Esc>");
+	check_str(a.theme.name, theme_name(1, NULL));
+	app_close(&a);
+}
+
 TEST(workbench_form_shows_the_recipes_values)
 {
 	struct app a;

@@ -46,6 +46,8 @@ struct app {
 	struct grid grid;
 	struct keymap keymap;
 	struct theme theme;
+	struct theme before_preview; /* the theme, while others are previewed */
+	bool has_preview;
 	struct terminal *term;	 /* NULL: --dump */
 	bool colours, mouse;	 /* settings of the user */
 	char terminal_text[160]; /* text of term_describe() */
@@ -73,6 +75,8 @@ unsigned app_show_overlay(struct app *a, const struct view *v);
 unsigned app_end_overlay(struct app *a);
 /* Update the run's files, the jobs and all open views. */
 unsigned app_update(struct app *a);
+/* Show the screen in another theme, or (NULL) in the theme of before; a theme that fails is not shown. */
+void app_preview_theme(struct app *a, const char *name);
 /* Execute the requests of the views. */
 unsigned app_execute_requests(struct app *a);
 /* Draw the whole screen into the grid. */

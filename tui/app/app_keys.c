@@ -149,8 +149,12 @@ static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 
 	if (state == PROMPT_COPY)
 		context_copy_text(&a->context, p->text);
-	if (state != PROMPT_ANSWERED)
+	if (state != PROMPT_ANSWERED) {
+		if (p->previews_themes)
+			app_preview_theme(a, prompt_choice(p));
 		return REACT_REDRAW;
+	}
+	app_preview_theme(a, NULL);
 	p->answer = NULL;
 	prompt_close(p);
 	reaction = app_answer(a, owner, id, answer);

@@ -195,6 +195,23 @@ static void show_ended_job(struct app *a)
 	buf_free(&text);
 }
 
+void app_preview_theme(struct app *a, const char *name)
+{
+	struct err ignored;
+
+	if (!a->has_preview && !name)
+		return;
+	if (!a->has_preview)
+		a->before_preview = a->theme;
+	a->has_preview = name != NULL;
+	if (!name)
+		a->theme = a->before_preview;
+	else if (app_load_theme(a, name, &ignored))
+		return;
+	if (a->term)
+		app_set_look(a);
+}
+
 /* Update all open tabs, the one in front first. */
 unsigned app_update(struct app *a)
 {
@@ -203,6 +220,8 @@ unsigned app_update(struct app *a)
 
 	w->now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
 	a->requests->n_wake_fds = 0;
+	if (!a->requests->prompt.previews_themes)
+		app_preview_theme(a, NULL); /* another question has replaced the list of themes */
 	reaction |= update_contact(a) | update_history(a);
 	if (jobs_update(w->jobs, w->now))
 		a->requests->news |= NEWS_JOBS;

@@ -43,9 +43,13 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 	p->choices = mem_alloc(q->n_choices + 1, sizeof(*p->choices), e);
 	if (!p->title || !p->text || !p->choices)
 		goto fail;
-	for (size_t i = 0; i < q->n_choices; i++, p->n_choices++)
+	for (size_t i = 0; i < q->n_choices; i++, p->n_choices++) {
 		if (!(p->choices[i] = mem_strdup(q->choices[i], e)))
 			goto fail;
+		if (q->chosen && !strcmp(q->choices[i], q->chosen))
+			p->chosen = i;
+	}
+	p->previews_themes = q->previews_themes;
 	if (is_line(p) && edit_set(&p->line, p->text, e))
 		goto fail;
 	p->open = true;
@@ -73,6 +77,11 @@ static size_t count_filtered(const struct prompt *p)
 	for (size_t i = 0; i < p->n_choices; i++)
 		n += text_filter_matches(&p->filter, p->choices[i]);
 	return n;
+}
+
+const char *prompt_choice(const struct prompt *p)
+{
+	return p->kind == QUESTION_CHOICE ? filtered_choice(p, p->chosen) : NULL;
 }
 
 /* The typed text has changed: filter by it, or remember why that is impossible. */

@@ -37,6 +37,8 @@ struct question {
 	const char *text;
 	const char *const *choices; /* CHOICE: the choices */
 	size_t n_choices;
+	const char *chosen;   /* CHOICE: the one chosen at first; NULL: the first one */
+	bool previews_themes; /* CHOICE: the screen is shown in the chosen theme */
 };
 
 enum prompt_state {
@@ -55,11 +57,12 @@ struct prompt {
 	size_t n_choices;
 	struct edit line;	   /* typed text: the line, or the filter of the choices */
 	struct text_filter filter; /* the latest valid filter */
-	size_t chosen;		   /* index among the choices that match the filter */
-	int top;		   /* TEXT: first visible line */
-	bool clicked;		   /* YES_NO: yes was clicked, which does not answer */
-	char trouble[120];	   /* FILTER, CHOICE: why the line is no filter; "": it is one */
-	char *answer;		   /* owned; NULL: cancelled */
+	bool previews_themes;
+	size_t chosen;	   /* index among the choices that match the filter */
+	int top;	   /* TEXT: first visible line */
+	bool clicked;	   /* YES_NO: yes was clicked, which does not answer */
+	char trouble[120]; /* FILTER, CHOICE: why the line is no filter; "": it is one */
+	char *answer;	   /* owned; NULL: cancelled */
 };
 
 /* Open a question, copied; replaces an open one. ERR_NOMEM: no question is open. */
@@ -71,6 +74,8 @@ enum prompt_state prompt_paste(struct prompt *p, const char *text);
  * scrolls. A yes needs the key, so that a stray click starts nothing. g is the grid that the question was drawn into.
  */
 enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m);
+/* The chosen choice, borrowed; NULL: none matches the filter, or it is another kind of question. */
+const char *prompt_choice(const struct prompt *p);
 void prompt_draw(struct prompt *p, struct grid *g);
 void prompt_close(struct prompt *p);
 

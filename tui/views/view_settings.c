@@ -196,7 +196,9 @@ static void ask_theme(struct app_context *w)
 					   .id = ASK_THEME,
 					   .title = "theme",
 					   .choices = names,
-					   .n_choices = n });
+					   .n_choices = n,
+					   .chosen = w->theme,
+					   .previews_themes = true });
 }
 
 static void explain_option(const struct settings *s, struct app_context *w, const char *name)
