@@ -43,7 +43,8 @@ theme	tui/term/theme.c
 keymap	tui/term/keys.c tui/term/actions.def	<Space> <C- <A-
 serve	eval/translate/serve.c eval/translate/suggest.c	{"id":1,"text":
 terms	eval/translate/terms.c	\x09
-history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1'
+history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1
+follow	train/launch/run/follow_files.c train/launch/run/follow_copy.c	-rw-r--r-- alive runs/ corpora/'
 row=$(printf '%s\n' "$table" | grep "^$2	") || { echo "dictionary.sh: there is no target '$2'" >&2; exit 64; }
 files=$(printf '%s' "$row" | cut -f 2)
 words=$(printf '%s' "$row" | cut -f 3)

@@ -60,7 +60,8 @@
 	X(keymap, NULL)                                                                            \
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
-	X(history, NULL)
+	X(history, NULL)                                                                           \
+	X(follow, NULL)
 
 #define X(name, repair) FUZZ(name);
 FUZZ_TARGETS(X)
