@@ -175,23 +175,44 @@ int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e)
 	return 0;
 }
 
-/* Remove the copy of a file, and its folder when that has become empty. */
-static void remove_copied_file(struct follow_copy *c, const struct copied_file *f)
+/* Is a file of this name in the folder of the other file? */
+static bool is_beside(const struct copied_file *f, const char *name)
 {
-	struct err ignored;
-	int n = (int)(strrchr(f->path, '/') - f->path);
-	char *folder = file_path(&ignored, "%.*s", n, f->path),
-	     *lock = file_path(&ignored, "%.*s/lock", n, f->path), name[101];
-	bool lives = false;
+	size_t n = (size_t)(strrchr(name, '/') + 1 - name);
 
-	copied_kind_find(f->name, name, sizeof(name));
-	for (size_t i = 0; i < c->n_live; i++)
-		lives |= c->live[i].is_seen && !strcmp(c->live[i].name, name);
-	unlink(f->path);
-	if (!lives && lock)
+	return !strncmp(f->name, name, n);
+}
+
+/* Does the run or corpus of file number i, which is gone, have other files, or does it live? */
+static bool has_company(const struct follow_copy *c, size_t i)
+{
+	const char *path = c->files[i]->name;
+	char name[101];
+
+	for (size_t k = 0; k < c->n_files; k++)
+		if (c->files[k]->is_seen && is_beside(c->files[k], path))
+			return true;
+	copied_kind_find(path, name, sizeof(name));
+	for (size_t k = 0; k < c->n_live; k++)
+		if (c->live[k].is_seen && !strcmp(c->live[k].name, name))
+			return true;
+	return false;
+}
+
+/* Remove the copy of file number i, and its folder if nothing else is in it. */
+static void remove_copied_file(struct follow_copy *c, size_t i)
+{
+	const char *path = c->files[i]->path;
+	int n = (int)(strrchr(path, '/') - path);
+	struct err ignored;
+	char *folder = file_path(&ignored, "%.*s", n, path),
+	     *lock = file_path(&ignored, "%.*s/lock", n, path);
+
+	unlink(path);
+	if (folder && lock && !has_company(c, i)) {
 		unlink(lock);
-	if (!lives && folder)
 		rmdir(folder);
+	}
 	free(folder);
 	free(lock);
 }
@@ -201,15 +222,15 @@ static void drop_missing_files(struct follow_copy *c)
 {
 	size_t kept = 0;
 
+	for (size_t i = 0; i < c->n_files; i++)
+		if (!c->files[i]->is_seen)
+			remove_copied_file(c, i);
 	for (size_t i = 0; i < c->n_files; i++) {
-		struct copied_file *f = c->files[i];
-
-		if (f->is_seen) {
-			c->files[kept++] = f;
+		if (c->files[i]->is_seen) {
+			c->files[kept++] = c->files[i];
 			continue;
 		}
-		remove_copied_file(c, f);
-		copied_file_free(f);
+		copied_file_free(c->files[i]);
 		c->is_changed = true;
 	}
 	c->n_files = kept;
