@@ -31,8 +31,9 @@ command -v script >/dev/null && script --version 2>/dev/null | grep -q util-linu
 on_terminal() {
 	name=$1
 	shift
-	printf '%s ' "$@" >"$tmp/command"
-	timeout 60 script -qec "$(cat "$tmp/command")" /dev/null >"$tmp/terminal" 2>&1 </dev/null
+	line=
+	for word; do line="$line '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'"; done
+	timeout 60 script -qec "$line" /dev/null >"$tmp/terminal" 2>&1 </dev/null
 	if ! grep -q evil "$tmp/terminal"; then
 		not_ok "$name" "the text is not shown: $(tail -n 3 "$tmp/terminal" | od -c | head -20)"
 	elif ! is_clean "$tmp/terminal"; then
