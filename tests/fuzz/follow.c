@@ -30,7 +30,7 @@ static void answer_requests(struct follow_copy *c, const char *bytes, size_t n)
 			size_t most = n < part ? n : part;
 
 			property(!strncmp(name, "runs/", 5) || !strncmp(name, "corpora/", 8));
-			property(!strstr(name, ".."));
+			property(!strstr(name, "/../"));
 			property(r.offset >= 0 && r.count > 0);
 			if ((int64_t)most > r.count)
 				most = (size_t)r.count;
