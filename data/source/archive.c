@@ -197,7 +197,7 @@ static int check_path(const struct archive_reader *r, const char *path, struct e
 }
 
 /*
- * NULL for a regular file, else a noun for the message. No text has holes, and archive_read_data()
+ * NULL for a regular file, else a noun for the message. Sparse files are refused: archive_read_data()
  * of libarchive 3.6 loses a hole at the end of a file when it reads small blocks.
  */
 static const char *kind_name(struct archive_entry *entry)

@@ -136,7 +136,7 @@ static size_t axis_ticks(const struct svg_axis *a, int most, double ticks[MAX_TI
 	return n;
 }
 
-/* An axis needs a width: a constant lies in its middle. */
+/* Widen an axis whose values are all equal; the value then lies in the middle. */
 static void finish_axis(struct svg_axis *a, bool round)
 {
 	double step;

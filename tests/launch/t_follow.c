@@ -71,7 +71,7 @@ static int look(struct follow_copy *c, const char *const *lines, struct copy_req
 
 	for (; *lines; lines++)
 		check_err(follow_copy_add_line(c, *lines, &e), 0);
-	check_err(follow_copy_end_look(c, &e), 0);
+	follow_copy_end_look(c);
 	for (; follow_copy_next_request(c, &r); n++)
 		*last = r;
 	return n;

@@ -132,6 +132,26 @@ holds "without notes, the end of a copy is compared" is_copied "done"
 kill $follower
 wait $follower 2>/dev/null
 
+# a host that begins to talk nonsense is asked anew, and the reason is told
+follow nodea "$w"
+printf '1 100000 runs/bad/state.json\n.\n' >"$tmp/liar-nodea"
+echo nonsense-nonsense-nonsense-nonsense-nonsense-nonsense >"$tmp/bytes"
+kill "$(cat "$tmp/shell-nodea")"
+breaks_protocol() { grep -q 'breaks the protocol' "$tmp/copy/contact-0.json"; }
+holds "nonsense is called nonsense" breaks_protocol
+rm "$tmp/liar-nodea"
+holds "and asked again" has_contact
+open_files() { find "/proc/$follower/fd" -mindepth 1 | wc -l; }
+before=$(open_files)
+kill "$(cat "$tmp/shell-nodea")"
+asked_again() { [ "$(cat "$tmp/shell-nodea")" != "$last" ]; }
+last=$(cat "$tmp/shell-nodea")
+holds "a new connection" asked_again
+holds "contact again" has_contact
+same "open files after a new connection" "$(open_files)" "$before"
+kill $follower
+wait $follower 2>/dev/null
+
 # ---- the other side lies ----------------------------------------------------------------------------------------------
 
 # lies NAME STATUS WORDS : what $tmp/liar-liar holds; nothing is written but below the copy

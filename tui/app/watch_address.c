@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static char *copy_folder(const struct conf *c, struct err *e)
 		folder = file_path(e, "%s/%016llx", cache,
 				   (unsigned long long)hash_bytes(buf_text(&all), all.len));
 	if (folder && !file_make_folders(cache, e)) {
-		chmod(cache, 0700); /* what others train is theirs */
+		chmod(cache, 0700); /* other users must not read the records */
 		remove_unused_copies(cache);
 	} else {
 		free(folder);
@@ -148,6 +147,7 @@ static int start_follower(struct watched_copy *w, const struct conf *c, int numb
 		return e->code;
 	snprintf(digits, sizeof(digits), "%d", number);
 	copy_prefix(c, number, prefix);
+	/* its messages come by the pipe of its output; on standard error they would disturb the screen */
 	rc = proc_start(&w->followers[w->n], argv,
 			PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
 	if (!rc)
@@ -177,7 +177,7 @@ static int read_first_line(int fd, char *line, size_t room, struct err *e)
 			   "without a word");
 }
 
-/* The code of an exit status; ERR_UNAVAILABLE: no known one. */
+/* The error code of an exit status; ERR_UNAVAILABLE if no error code has this status. */
 static int code_of_status(int64_t status)
 {
 	return err_exit_status(-(int)status) == status ? -(int)status : ERR_UNAVAILABLE;

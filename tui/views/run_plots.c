@@ -195,7 +195,7 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 		bool is_smooth = plot_line_smoothing(&p->lines[i], viewport_smoothing(s)) > 0;
 		double v = plot_line_value(&p->lines[i], viewport_smoothing(s), s->cursor);
 
-		/* the number is that of the bright curve */
+		/* show the value of the smoothed curve, which is the one in full colour */
 		*values[i] = is_smooth ? '~' : 0;
 		smoothed |= is_smooth;
 		format_pane_value(values[i] + is_smooth, p, v);

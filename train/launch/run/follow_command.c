@@ -15,7 +15,6 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "train/launch/hosts/remote.h"
@@ -23,9 +22,10 @@
 #include "train/launch/run/follow_copy.h"
 
 #define LOOK_EVERY_S   1.0
-#define LOOK_SHARE     4  /* pause at least so many times as long as a look took */
-#define FIRST_ANSWER_S 30 /* from the start of ssh */
-#define ANSWER_S       30 /* without a byte while an answer is due */
+#define LOOK_SHARE     4   /* pause at least so many times as long as a look took */
+#define FIRST_ANSWER_S 30  /* from the start of ssh */
+#define ANSWER_S       30  /* without a byte while an answer is due */
+#define END_S	       2.0 /* for a shell to end after its output has ended */
 #define RETRY_LEAST_S  1.0
 #define RETRY_MOST_S   30.0
 #define LOOK_MOST      ((size_t)16 << 20) /* bytes of the answer to a look */
@@ -188,60 +188,76 @@ static int open_connection(struct follow *f, struct err *e)
 	return 0;
 }
 
-/* Why the connection ended, as a sentence. */
-static int explain_follow_end(struct follow *f, int status, bool timed_out, char *text, size_t room)
+/* Why a connection ended. */
+enum follow_end {
+	END_CLOSED,  /* by the other side */
+	END_SILENT,  /* by us: no answer for ANSWER_S */
+	END_STRANGE, /* by us: an answer that breaks the protocol */
+};
+
+/* Write why the connection ended as a sentence; returns the code of the error. */
+static int explain_follow_end(struct follow *f, enum follow_end end, int status, char *text,
+			      size_t room)
 {
 	static const char *const words[] = { "sh", NULL };
-	struct remote_job job = { .host = &f->address.host,
-				  .argv = words,
-				  .err = f->said,
-				  .status = status,
-				  .timed_out = timed_out,
-				  .limit_s = ANSWER_S };
+	struct remote_job job = {
+		.host = &f->address.host, .argv = words, .err = f->said, .status = status
+	};
 	const char *host = f->address.host.name;
 
-	if (!timed_out && status == NO_FOLDER)
+	if (end == END_SILENT)
+		snprintf(text, room, "%.80s has not answered for %d s", host, ANSWER_S);
+	else if (end == END_STRANGE)
+		snprintf(text, room, "%.80s gave an answer that breaks the protocol", host);
+	else if (status == NO_FOLDER)
 		snprintf(text, room, "%.80s has no folder %.200s", host, f->address.folder);
-	else if (!timed_out && status == NO_WORKSPACE)
+	else if (status == NO_WORKSPACE)
 		snprintf(text, room,
 			 "%.200s on %.80s is no workspace: it has neither runs nor corpora",
 			 f->address.folder, host);
-	else if (!timed_out && status == NO_RUN)
+	else if (status == NO_RUN)
 		snprintf(text, room, "the workspace %.150s on %.80s has no run %.100s",
 			 f->address.folder, host, f->address.run);
-	else if (!timed_out && status == NO_TOOL)
+	else if (status == NO_TOOL)
 		snprintf(text, room, "%.80s has no program %.*s, which is needed to follow a run",
 			 host, (int)MIN(strcspn(buf_text(&f->said), "\n"), (size_t)20),
 			 buf_text(&f->said));
-	else if (timed_out)
-		snprintf(text, room, "%.80s has not answered for %d s", host, ANSWER_S);
 	else
 		remote_explain(&job, &f->how);
 	if (job.trouble[0])
 		snprintf(text, room, "%.380s", job.trouble);
 	else if (!*text)
 		snprintf(text, room, "the connection to %.80s ended with status %d", host, status);
-	return timed_out || status == 255		 ? ERR_NOHOST
+	return end == END_SILENT || status == 255	 ? ERR_NOHOST
 	       : status >= NO_FOLDER && status <= NO_RUN ? ERR_NOINPUT
 	       : status == NO_TOOL			 ? ERR_UNAVAILABLE
 							 : ERR_PROTOCOL;
 }
 
+/* The exit status of a shell that has closed its output; 0 if it does not end within END_S. */
+static int shell_status(struct follow *f)
+{
+	const double until = clock_mono_s() + END_S;
+	int status = 0;
+
+	while (!proc_try_wait(&f->shell, &status) && clock_mono_s() < until)
+		poll(NULL, 0, 20);
+	return status;
+}
+
 /* End the connection: the first one fails for good, a later one is tried again. */
-static int close_connection(struct follow *f, bool timed_out, struct err *e)
+static int close_connection(struct follow *f, enum follow_end end, struct err *e)
 {
 	char trouble[400] = "";
 	int status = 0, code;
 
-	if (timed_out) {
-		proc_stop(&f->shell, 0);
-	} else if (proc_wait(&f->shell, &status, e)) {
-		return e->code;
-	}
+	if (end == END_CLOSED)
+		status = shell_status(f);
+	proc_stop(&f->shell, 0); /* also closes the pipes */
 	f->state = FOLLOW_CLOSED;
 	f->next = clock_mono_s() + f->retry_s;
 	f->retry_s = MIN(2 * f->retry_s, RETRY_MOST_S);
-	code = explain_follow_end(f, status, timed_out, trouble, sizeof(trouble));
+	code = explain_follow_end(f, end, status, trouble, sizeof(trouble));
 	if (!f->was_ready)
 		return err_set(e, code, "%s", trouble);
 	if (follow_copy_lose_contact(f->copy, e))
@@ -318,7 +334,7 @@ static void begin_look(struct follow *f)
 	f->state = FOLLOW_LOOKING;
 }
 
-/* Nothing is due any more: the copy is as the other workspace was. */
+/* All answers have arrived: the copy equals the other workspace as it was at the look. */
 static int end_round(struct follow *f, struct err *e)
 {
 	double now = clock_mono_s();
@@ -336,8 +352,7 @@ static int end_round(struct follow *f, struct err *e)
 
 static int end_look(struct follow *f, struct err *e)
 {
-	if (follow_copy_end_look(f->copy, e))
-		return e->code;
+	follow_copy_end_look(f->copy);
 	f->state = FOLLOW_GETTING;
 	if (ask_for_all(f, e))
 		return e->code;
@@ -540,9 +555,9 @@ static int follow_turn(struct follow *f, struct err *e)
 		send_requests(f);
 	now = clock_mono_s();
 	if (ended)
-		return close_connection(f, false, e);
+		return close_connection(f, END_CLOSED, e);
 	if (f->state != FOLLOW_IDLE && now > f->heard + ANSWER_S)
-		return close_connection(f, true, e);
+		return close_connection(f, END_SILENT, e);
 	if (f->state == FOLLOW_IDLE && now >= f->next)
 		begin_look(f);
 	return 0;
@@ -561,10 +576,9 @@ static int follow_forever(struct follow *f, struct err *e)
 			poll(NULL, 0, (int)(wait * 1000) + 1);
 		else
 			rc = open_connection(f, e);
-		/* an answer that makes no sense: begin again with a new connection */
-		if (rc == ERR_PROTOCOL && f->was_ready) {
-			e->code = rc = 0;
-			rc = close_connection(f, true, e);
+		if (rc == ERR_PROTOCOL && f->was_ready && f->state != FOLLOW_CLOSED) {
+			*e = (struct err){ 0 };
+			rc = close_connection(f, END_STRANGE, e);
 		}
 	}
 	return rc;

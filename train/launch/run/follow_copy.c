@@ -236,15 +236,10 @@ static void drop_missing_files(struct follow_copy *c)
 	c->n_files = kept;
 }
 
-int follow_copy_end_look(struct follow_copy *c, struct err *e)
+void follow_copy_end_look(struct follow_copy *c)
 {
-	char *runs = file_path(e, "%s/runs", c->folder);
-	int rc = runs ? file_make_folders(runs, e) : e->code;
-
-	free(runs);
 	drop_missing_files(c);
 	c->next = 0;
-	return rc;
 }
 
 static void release_live_run(struct follow_copy *c, size_t i)
@@ -256,12 +251,17 @@ static void release_live_run(struct follow_copy *c, size_t i)
 struct follow_copy *follow_copy_new(const char *folder, const char *prefix, struct err *e)
 {
 	struct follow_copy *c = mem_alloc(1, sizeof(*c), e);
+	char *runs = c ? file_path(e, "%s/runs", folder) : NULL;
+	int rc = runs ? file_make_folders(runs, e) : e->code;
 
-	if (!c)
-		return NULL;
-	c->folder = mem_strdup(folder, e);
-	c->prefix = c->folder ? mem_strdup(prefix, e) : NULL;
-	if (!c->prefix || file_make_folders(folder, e) || copied_notes_read(c, e)) {
+	free(runs);
+	if (!rc && !(c->folder = mem_strdup(folder, e)))
+		rc = e->code;
+	if (!rc && !(c->prefix = mem_strdup(prefix, e)))
+		rc = e->code;
+	if (!rc)
+		rc = copied_notes_read(c, e);
+	if (rc) {
 		follow_copy_free(c);
 		return NULL;
 	}
@@ -393,7 +393,7 @@ int follow_copy_add_bytes(struct follow_copy *c, struct copy_request *r, const c
 		rc = append_to_copy(f, bytes, n, e);
 	}
 	*more = !rc && next_bytes(f, r);
-	if (!rc && !*more)
+	if (!rc && !*more && text_ends_with(f->name, "/journal.jsonl"))
 		set_time_of_record(f);
 	return rc;
 }
@@ -419,7 +419,7 @@ static int write_unknown_state(struct copied_file *f, struct err *e)
 	}
 	buf_free(&text);
 	buf_free(&changed);
-	f->was[0] = 0; /* copy the true one again when there is contact */
+	f->was[0] = 0; /* the next look asks for the true state again */
 	return rc;
 }
 

@@ -54,7 +54,7 @@ void follow_copy_add_patterns(struct buf *out, bool grow, const char *run);
  */
 void follow_copy_begin(struct follow_copy *c);
 int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e);
-int follow_copy_end_look(struct follow_copy *c, struct err *e);
+void follow_copy_end_look(struct follow_copy *c);
 
 /* The next bytes to ask for after a look; false: no more. */
 bool follow_copy_next_request(struct follow_copy *c, struct copy_request *r);
