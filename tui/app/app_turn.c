@@ -204,6 +204,8 @@ void app_preview_theme(struct app *a, const char *name)
 	if (!a->has_preview)
 		a->before_preview = a->theme;
 	a->has_preview = name != NULL;
+	/* the settings show the chosen theme, not the one that is tried */
+	a->context.theme = name ? a->before_preview.name : a->theme.name;
 	if (!name)
 		a->theme = a->before_preview;
 	else if (app_load_theme(a, name, &ignored))
