@@ -287,30 +287,39 @@ static void draw_service_error(const struct console_side *s, struct grid *g, str
 	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
 }
 
-/* Remarks about the translation, at the right of the border. */
+/*
+ * Remarks about the translation, at the right of the border: whether it is of the text above, and how
+ * it differs from that of the other side.
+ */
 static void draw_remark(const struct console *c, struct grid *g, struct rect r, int side,
 			const char *title)
 {
 	const struct service_answer *a = console_answer(c, side);
 	const struct service_translation *t = console_shown_translation(c, side),
 					 *other = console_shown_translation(c, !side);
-	struct legend l = { .style = STYLE_WARN, .label = "", .value = "" };
+	struct legend l[2] = { 0 };
 	char differ[40];
+	int n = 0;
 
 	if (console_is_outdated(c, side)) {
-		l.sign = 0x2026;
-	} else if (a && a->truncated) {
-		l.value = "too long: the end is not translated";
-	} else if (t && other && sides_of(c) == 2) {
-		int n = console_other_words(t, other);
+		l[n++] = t ? (struct legend){ 0x2026, STYLE_WARN, "of the text before,",
+					      "translating" }
+			   : (struct legend){ 0x2026, STYLE_WARN, "", "translating" };
+	} else if (a && !a->error && a->truncated) {
+		l[n++] =
+			(struct legend){ 0, STYLE_WARN, "", "too long: the end is not translated" };
+	} else if (t) {
+		if (other && sides_of(c) == 2) {
+			int words = console_other_words(t, other);
 
-		snprintf(differ, sizeof(differ), n == 1 ? "%d word differs" : "%d words differ", n);
-		l.style = n ? STYLE_ADDED : STYLE_DIM;
-		l.value = differ;
-	} else {
-		return;
+			snprintf(differ, sizeof(differ),
+				 words == 1 ? "%d word differs" : "%d words differ", words);
+			l[n++] = (struct legend){ 0, words ? STYLE_ADDED : STYLE_DIM, "", differ };
+		}
+		l[n++] = (struct legend){ 0x2713, STYLE_GOOD, "", "of this text" };
 	}
-	draw_legend(g, r, title, &l, 1);
+	if (n)
+		draw_legend(g, r, title, l, n);
 }
 
 static void draw_text_box(const struct console *c, struct grid *g, struct rect r, int side)

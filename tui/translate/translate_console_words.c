@@ -21,6 +21,7 @@
 
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/run/word_diff.h"
 #include "tui/term/draw.h"
 
 #define MAX_TOKENS CONSOLE_SPOTS
@@ -59,14 +60,22 @@ static bool next_text_word(const char **at, struct word *w)
 	return w->n > 0;
 }
 
-static bool has_word(const char *text, struct word w)
-{
-	struct word x;
+/* Which words of a text another text lacks. */
+struct text_changes {
+	struct word_part parts[WORD_DIFF_MAX];
+	size_t n;
+};
 
-	while (next_text_word(&text, &x))
-		if (x.n == w.n && !memcmp(x.start, w.start, w.n))
-			return true;
-	return false;
+/* other NULL: no word is marked. */
+static void find_text_changes(struct text_changes *c, const char *text, const char *other)
+{
+	c->n = other ? word_diff(text, other, c->parts) : 0;
+}
+
+/* Whether word number i (from 0) is marked; the last part stands for all further words. */
+static bool is_changed_word(const struct text_changes *c, size_t i)
+{
+	return c->n && c->parts[MIN(i, c->n - 1)].differs;
 }
 
 /* Columns of n bytes of text. */
@@ -189,13 +198,15 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 {
 	struct shader shader = { .t = t };
 	struct pen pen = { .to = g, .r = r };
+	struct text_changes changes;
 	const char *at = t->text;
 	struct word w;
 
-	while (r.cols > 0 && next_text_word(&at, &w)) {
+	find_text_changes(&changes, t->text, other ? other->text : NULL);
+	for (size_t i = 0; r.cols > 0 && next_text_word(&at, &w); i++) {
 		enum style style = shade_word(&shader, w);
 
-		if (other && !has_word(other->text, w))
+		if (is_changed_word(&changes, i))
 			style = STYLE_ADDED;
 		put_word(g, &pen, w, style);
 	}
@@ -205,24 +216,66 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 int console_other_words(const struct service_translation *t,
 			const struct service_translation *other)
 {
-	const char *at = t->text;
-	struct word w;
+	struct text_changes changes;
 	int n = 0;
 
-	while (next_text_word(&at, &w))
-		n += !has_word(other->text, w);
+	find_text_changes(&changes, t->text, other->text);
+	for (size_t i = 0; i < changes.n; i++)
+		n += changes.parts[i].differs;
+	return n;
+}
+
+/* Columns of the words before the first change, with a blank behind them; 0: nothing changed. */
+static int columns_before_change(const struct grid *g, const char *text,
+				 const struct text_changes *changes)
+{
+	size_t i = 0;
+
+	while (i < changes->n && !changes->parts[i].differs)
+		i++;
+	return i < changes->n ? columns_of(g, text, changes->parts[i].at) : 0;
+}
+
+/*
+ * The number of words that are scrolled out so that the first change begins in the left third of a
+ * line that is too narrow for the text.
+ */
+static size_t words_scrolled_out(const struct grid *g, int width, const char *text,
+				 const struct text_changes *changes)
+{
+	int before = columns_before_change(g, text, changes), gone = 0;
+	const char *at = text;
+	struct word w;
+	size_t n = 0;
+
+	if (columns_of(g, text, strlen(text)) <= width)
+		return 0;
+	while (before - gone > width / 3 && next_text_word(&at, &w)) {
+		gone = columns_of(g, text, (size_t)(at - text));
+		n++;
+	}
 	return n;
 }
 
 void console_draw_line(struct grid *g, struct span at, const char *text, const char *other)
 {
-	int col = 0;
+	struct text_changes changes;
 	struct word w;
+	size_t skip;
+	int col = 0;
 
-	while (next_text_word(&text, &w)) {
+	find_text_changes(&changes, text, other);
+	skip = words_scrolled_out(g, at.width, text, &changes);
+	if (skip && at.width > 0) {
+		grid_put(g, at.row, at.col, STYLE_DIM, 0x2026);
+		col = 1;
+	}
+	for (size_t i = 0; next_text_word(&text, &w); i++) {
 		int columns = columns_of(g, w.start, w.n), blank = col > 0;
 		struct span here = at;
 
+		if (i < skip)
+			continue;
 		if (col + blank + columns > at.width - (*text != 0)) {
 			grid_put(g, at.row, at.col + MIN(col + blank, at.width - 1), STYLE_DIM,
 				 0x2026);
@@ -232,7 +285,7 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 			grid_put(g, at.row, at.col + col, at.style, ' ');
 		here.col += col + blank;
 		here.width = columns;
-		if (other && at.style == STYLE_NORMAL && !has_word(other, w))
+		if (at.style == STYLE_NORMAL && is_changed_word(&changes, i))
 			here.style = STYLE_ADDED;
 		grid_text_part(g, here, w.start, w.n, 0);
 		col += blank + columns;

@@ -6,19 +6,22 @@
 
 /*
  * Draw the text of a translation, wrapped into r. Each word has the shade of its least certain
- * token; words that other (NULL: none) lacks are marked.
+ * token; words that other (NULL: none) lacks in their place are marked.
  */
 void console_draw_text(struct grid *g, struct rect r, const struct service_translation *t,
 		       const struct service_translation *other);
 
-/* Number of words of t that other lacks. */
+/* Number of words of t that other lacks in their place. */
 int console_other_words(const struct service_translation *t,
 			const struct service_translation *other);
 
 /* Rows of the text at that width; at least 1. */
 int console_text_rows(const struct grid *g, int cols, const struct service_translation *t);
 
-/* Draw one line of text; words that other (NULL: none) lacks are marked. */
+/*
+ * Draw one line of text; words that other (NULL: none) lacks in their place are marked. A line that is
+ * too long is scrolled to the first of them.
+ */
 void console_draw_line(struct grid *g, struct span at, const char *text, const char *other);
 
 struct console_words {
