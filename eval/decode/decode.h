@@ -157,6 +157,23 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 			 struct err *e);
 void decode_alternatives_free(struct decode_alternative *list, int32_t n);
 
+/* A map of attention: how much each token of a translation attends to each source token. */
+struct decode_attention {
+	int32_t layer;	  /* in: of the decoder, from 0 */
+	int32_t head;	  /* in: from 0; -1: the mean of all heads */
+	int32_t n_source; /* out: source tokens that were read, </s> included */
+	float *weights;	  /* out, owned: (tokens of all hypotheses in order, n_source) */
+};
+
+/*
+ * Computes the attention for the tokens of all hypotheses of a result by decoding them again, with
+ * the first model of an ensemble. A row of weights has the sum 1. The caller frees a->weights; it is
+ * NULL after a failure, and if there is no token.
+ */
+int decoder_attention(struct decoder *d, const struct decode_source *source,
+		      const struct decode_result *result, struct decode_attention *a,
+		      struct err *e);
+
 void decoder_free(struct decoder *d);
 
 #endif

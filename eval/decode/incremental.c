@@ -233,7 +233,22 @@ static void step_self_attention(struct incremental_decoder *s, int32_t layer)
 	add_norm(s, NULL, w->cross_norm_scale, w->cross_norm_shift);
 }
 
-static void step_cross_attention(struct incremental_decoder *s, int32_t layer, float *weights)
+/* head -1: weights gets the mean of all heads. */
+/* The weights of one head: its columns are a model with one head. The area branch is free here. */
+static void step_head_weights(struct incremental_decoder *s, struct tensor q, struct tensor kv,
+			      float *weights, int32_t head)
+{
+	const int64_t d = s->shape->d_model, cols = d / s->shape->heads, first = cols * head;
+
+	s->ops->attention_step(
+		s->dev, tensor_columns(area_tensor(s->a.branch, s->rows, d), 0, cols), weights,
+		tensor_columns(q, first, cols), tensor_columns(kv, first, cols),
+		tensor_columns(kv, d + first, cols), s->a.cross_index,
+		step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride, 1);
+}
+
+static void step_cross_attention(struct incremental_decoder *s, int32_t layer, float *weights,
+				 int32_t head)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
@@ -241,6 +256,10 @@ static void step_cross_attention(struct incremental_decoder *s, int32_t layer, f
 	struct tensor kv = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
 
 	step_linear(s, q, input_tensor(s, s->a.h), w->cross_q);
+	if (weights && head >= 0) {
+		step_head_weights(s, q, kv, weights, head);
+		weights = NULL;
+	}
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
 			       step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
@@ -303,22 +322,27 @@ static void find_aligned(struct incremental_decoder *s, int32_t k)
 
 /* Part 2 of a step. rows is read by CPU backends only: a graph must not depend on its content. */
 static void compute_step(struct incremental_decoder *s, const struct incremental_rows *rows,
-			 int32_t k, bool aligned)
+			 int32_t k, bool aligned, const struct incremental_attention *attention)
 {
 	/*
 	 * Alignments come from the last layer but one, whose attention matches alignments best
 	 * (Garg et al. 2019, section 4).
 	 */
-	const int32_t layers = s->shape->decoder_layers, aligning = MAX(layers - 2, 0);
+	const int32_t layers = s->shape->decoder_layers,
+		      aligning = attention ? attention->layer : MAX(layers - 2, 0);
+	const bool weighs = aligned || attention;
 	const struct tensor h = input_tensor(s, s->a.h);
 
 	extend_index(s);
 	step_embed(s);
 	for (int32_t i = 0; i < layers; i++) {
 		step_self_attention(s, i);
-		step_cross_attention(s, i, aligned && i == aligning ? s->a.weights : NULL);
+		step_cross_attention(s, i, weighs && i == aligning ? s->a.weights : NULL,
+				     attention ? attention->head : -1);
 		step_feed_forward(s, i);
 	}
+	if (attention)
+		return;
 	if (s->candidates)
 		incremental_find_candidates(s, rows, h, k);
 	else
@@ -361,7 +385,7 @@ static void compute_or_replay(struct incremental_decoder *s, const struct increm
 		s->ops->graph_replay(s->dev, i);
 	if (pieces)
 		return;
-	compute_step(s, rows, k, aligned);
+	compute_step(s, rows, k, aligned, NULL);
 	if (s->is_padded)
 		s->ops->graph_end(s->dev);
 }
@@ -418,18 +442,40 @@ static int fetch_step_results(struct incremental_decoder *s, const struct increm
 	return 0;
 }
 
+/* A step for its attention only; it is rare, so no graph is recorded. */
+static int step_attention(struct incremental_decoder *s, const struct incremental_rows *rows,
+			  const struct incremental_attention *a, struct err *e)
+{
+	assert(a->layer >= 0 && a->layer < s->shape->decoder_layers && a->head < s->shape->heads);
+	compute_step(s, rows, 0, false, a);
+	for (int32_t r = 0; r < rows->n; r++) {
+		const int64_t n = s->slots[rows->sentence[r]].n_source;
+
+		assert(n <= a->stride);
+		if (fetch_to_host(s, a->weights + r * a->stride,
+				  (float *)s->a.weights + r * s->cross_stride,
+				  (size_t)n * sizeof(float), e))
+			return e->code;
+	}
+	return 0;
+}
+
 int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
 		     struct incremental_output *found, struct err *e)
 {
 	assert(rows->n > 0 && k >= 0 && k <= INCREMENTAL_MAX_K && k <= s->shape->real_vocabulary);
 	assert(!found->all || s->all);
+	assert(!found->attention || (!k && !found->all && !found->aligned));
 	if (found->all)
 		k = 0;
 	s->rows = (int32_t)incremental_padded_size(s, rows->n);
 	if (incremental_reserve_cache(s, s->rows, e))
 		return e->code;
 	upload_step_inputs(s, rows);
-	compute_or_replay(s, rows, k, found->aligned != NULL);
+	if (!found->attention)
+		compute_or_replay(s, rows, k, found->aligned != NULL);
+	else if (step_attention(s, rows, found->attention, e))
+		return e->code;
 	for (int32_t r = 0; r < rows->n; r++)
 		if (r == 0 || rows->sentence[r] != rows->sentence[r - 1])
 			s->slots[rows->sentence[r]].step++;

@@ -36,12 +36,22 @@ struct incremental_rows {
 	int32_t *token;	   /* (n) the token that the decoder reads */
 };
 
+/* Attention of a decoder layer to the source while the next token is predicted. */
+struct incremental_attention {
+	int32_t layer;	/* from 0 */
+	int32_t head;	/* from 0; -1: the mean of all heads */
+	float *weights; /* (n, stride) of the caller: a row's source tokens, </s> included */
+	int64_t stride;
+};
+
 /* Arrays of the caller. With all, values and ids are not written. */
 struct incremental_output {
 	float *values;	  /* (n, k) log-probabilities, falling */
 	int32_t *ids;	  /* (n, k) */
 	float *all;	  /* (n, vocabulary) log-probabilities; NULL: not wanted */
 	int32_t *aligned; /* (n) source token with the greatest attention; NULL: not wanted */
+	/* NULL: not wanted; otherwise nothing else is, and no next token is predicted */
+	const struct incremental_attention *attention;
 };
 
 /* Borrows the model. Free with incremental_free(). NULL: out of memory. */
@@ -78,7 +88,8 @@ void incremental_remove(struct incremental_decoder *s, int32_t slot);
 /*
  * Every row reads its token; *found gets the k most probable next tokens of each row. k is at most
  * INCREMENTAL_MAX_K and the real vocabulary. A sentence with fewer than k candidates gets <pad>
- * with log-probability -infinity at the end. Rows of one sentence must be adjacent.
+ * with log-probability -infinity at the end. Rows of one sentence must be adjacent. With attention,
+ * k must be 0.
  */
 int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
 		     struct incremental_output *found, struct err *e);

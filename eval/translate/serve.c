@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "eval/translate/suggest.h"
@@ -51,10 +52,43 @@ static void write_token_pieces(struct json_writer *w, const struct engine *g, co
 	json_close(w, ']');
 }
 
+/* Maps of attention of all translations of an answer, and how much of them was written. */
+struct serve_attention {
+	bool wanted;
+	struct decode_attention map;
+	size_t n_cells;
+};
+
+/* Writes the map of one translation, of which the weights begin at row first. */
+static void write_attention(struct json_writer *w, struct serve_attention *a, int64_t first,
+			    int32_t n)
+{
+	const float *weights = a->map.weights ? a->map.weights + first * a->map.n_source : NULL;
+	const size_t cells = (size_t)n * (size_t)a->map.n_source;
+
+	json_key(w, "attention");
+	if (a->n_cells + cells > SERVE_MAX_CELLS) {
+		json_null(w);
+		return;
+	}
+	a->n_cells += cells;
+	json_open(w, '[');
+	for (int32_t i = 0; i < n && weights; i++) {
+		json_open(w, '[');
+		for (int32_t j = 0; j < a->map.n_source; j++)
+			json_real(w, round((double)*weights++ * 1e4) / 1e4);
+		json_close(w, ']');
+	}
+	json_close(w, ']');
+}
+
 /* Writes the JSON members of one translation. */
 static void write_hypothesis(struct json_writer *w, const struct engine *g,
-			     const struct engine_translation *t, int32_t h)
+			     const struct engine_translation *t, int32_t h,
+			     struct serve_attention *a)
 {
+	int64_t first = 0; /* row of the map */
+
 	const struct decode_hypothesis *y = &t->result.hypotheses[h];
 
 	assert(h < t->result.n && (y->n == 0 || (y->log_probs && y->aligned)));
@@ -73,6 +107,10 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	for (int32_t i = 0; i < y->n; i++)
 		json_int(w, y->aligned[i]);
 	json_close(w, ']');
+	for (int32_t i = 0; i < h; i++)
+		first += t->result.hypotheses[i].n;
+	if (a->wanted)
+		write_attention(w, a, first, y->n);
 }
 
 /* A request without its text. */
@@ -84,6 +122,7 @@ struct serve_request {
 	int32_t terms_left;	       /* terms beyond DECODE_MAX_PHRASES */
 	int32_t at, n_alternatives;    /* n_alternatives -1: not requested */
 	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES]; /* (n_alternatives) */
+	struct serve_attention attention;			      /* owned */
 };
 
 static void write_alternatives(struct json_writer *w, const struct engine *g,
@@ -107,11 +146,11 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 
 static void write_translation(struct json_writer *w, const struct engine *g,
 			      const struct serve_line *line, const struct engine_translation *t,
-			      const struct serve_request *x)
+			      struct serve_request *x)
 {
 	json_open(w, '{');
 	write_id(w, line);
-	write_hypothesis(w, g, t, 0);
+	write_hypothesis(w, g, t, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", t->source, t->n_source);
 	if (x->terms_left > 0)
 		json_put_int(w, "terms_left", x->terms_left);
@@ -124,7 +163,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 		json_open(w, '[');
 		for (int32_t h = 0; h < t->result.n; h++) {
 			json_open(w, '{');
-			write_hypothesis(w, g, t, h);
+			write_hypothesis(w, g, t, h, &x->attention);
 			json_close(w, '}');
 		}
 		json_close(w, ']');
@@ -270,6 +309,44 @@ static int read_alternatives_request(struct serve_request *x, const struct json 
 	return 0;
 }
 
+/* Reads attention. Numbers in requests are from 1. ERR_USAGE: there is no such layer or head. */
+static int read_attention_request(struct serve_request *x, const struct engine *g,
+				  const struct json *request, struct err *e)
+{
+	const struct model_shape *shape = model_get_shape(g->model);
+	const struct json *wanted = json_get(request, "attention");
+	const int64_t layer = json_integer(json_get(wanted, "layer"), shape->decoder_layers);
+	const int64_t head = json_integer(json_get(wanted, "head"), 0);
+
+	if (json_is_null(wanted))
+		return 0;
+	if (!json_is_object(wanted))
+		return err_set(e, ERR_USAGE,
+			       "attention must be an object: {\"layer\":1,\"head\":1}");
+	if (layer < 1 || layer > shape->decoder_layers)
+		return err_set(e, ERR_USAGE,
+			       "the layer of attention is %lld, but must be from 1 to %d",
+			       (long long)layer, shape->decoder_layers);
+	if (head < (json_get(wanted, "head") ? 1 : 0) || head > shape->heads)
+		return err_set(e, ERR_USAGE,
+			       "the head of attention is %lld, but must be from 1 to %d",
+			       (long long)head, shape->heads);
+	x->attention.wanted = true;
+	x->attention.map.layer = (int32_t)layer - 1;
+	x->attention.map.head = (int32_t)head - 1;
+	return 0;
+}
+
+static int find_attention(struct serve_request *x, struct engine *g,
+			  const struct engine_translation *t, struct err *e)
+{
+	const struct decode_source source = { t->source, t->n_source };
+
+	return x->attention.wanted
+		       ? decoder_attention(g->decoder, &source, &t->result, &x->attention.map, e)
+		       : 0;
+}
+
 static int find_alternatives(struct serve_request *x, struct engine *g,
 			     const struct engine_translation *t, struct err *e)
 {
@@ -303,6 +380,8 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 	if (!rc)
 		rc = read_alternatives_request(&x, request, e);
 	if (!rc)
+		rc = read_attention_request(&x, s->engine, request, e);
+	if (!rc)
 		rc = read_constraints(&x, s, request, &line, e);
 	input = (struct engine_line){ .text = buf_text(&line),
 				      .n = line.len,
@@ -313,11 +392,14 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 	if (!rc)
 		rc = engine_translate(s->engine, &x.options, &input, 1, &t, e);
 	if (!rc)
+		rc = find_attention(&x, s->engine, &t, e);
+	if (!rc)
 		rc = find_alternatives(&x, s->engine, &t, e);
 	if (!rc)
 		write_translation(w, s->engine, from, &t, &x);
 	if (!rc)
 		suggestions_free(x.alternatives, x.n_alternatives);
+	free(x.attention.map.weights);
 	terms_free(x.terms);
 	banned_phrases_free(x.forbid);
 	phrases_free(&x.phrases);
@@ -361,6 +443,8 @@ static void write_ready_line(const struct engine *g, const struct decode_options
 	json_put_int(&w, "step", g->state.step);
 	json_put_int(&w, "beam", o->beam);
 	json_put_real(&w, "alpha", o->alpha);
+	json_put_int(&w, "decoder_layers", model_get_shape(g->model)->decoder_layers);
+	json_put_int(&w, "heads", model_get_shape(g->model)->heads);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }

@@ -5,7 +5,8 @@
  * and flushed at once. The service ends with its input. Its first output line reports that it is
  * ready:
  *
- *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6}
+ *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6,
+ *	 "decoder_layers":6,"heads":8}
  *
  * Request                      {"id":7,"text":"Two dogs are running.","n_best":2,"beam":4}
  *	id                      a string or a number, copied to the answer; optional
@@ -19,6 +20,9 @@
  *	                        --terms and --forbid
  *	alternatives, at        ask for so many words (1 to 20) that could be at position at
  *	                        (from 0) of tokens, given the tokens before it
+ *	attention               ask for maps of attention, of a decoder layer and a head:
+ *	                        {"layer":6,"head":2}, both from 1; without layer: the last layer,
+ *	                        without head: the mean of all heads
  *	n_best, beam, alpha     replace the command line's values; beam is at least n_best
  *
  * Answer       {"id":7,"text":"Zwei Hunde rennen.","score":-0.31,"log_prob":-0.42,
@@ -27,6 +31,10 @@
  *               "n_best":[{"text":...,"score":...,...},...]}
  *	tokens                  BPE pieces; a piece that ends in @@ continues in the next one
  *	alignment               for each token the index, from 0, of its source token
+ *	attention               only if requested, of each translation: for each token a list of
+ *	                        weights of the source tokens and, last, of the sentence's end,
+ *	                        with the sum 1. null: the maps before it have SERVE_MAX_CELLS
+ *	                        weights already
  *	n_best                  only if the request had n_best above 1: all translations, best first
  *	at, alternatives        only if requested: the position (at most that of the end), and
  *	                        [{"piece":"Hun@@","word":"Hunde","log_prob":-1.2,
@@ -49,6 +57,8 @@
 #include "eval/translate/engine.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+
+#define SERVE_MAX_CELLS 100000 /* weights of attention in an answer */
 
 /* Serves standard input and output with the model that c names, until the input ends. */
 int serve_run(struct conf *c, struct err *e);
