@@ -51,7 +51,8 @@ screen() {
 test -z "${UPDATE:-}" || mkdir -p "$golden"
 run fleet 4 4 3000
 run cpus 3 0 1000
-run many 64 8 100
+run many 64 8 200
+run few 3 2 100
 run ops 1 4 1000
 cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
 {"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gbs":97.3},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gbs":61}]}
@@ -67,9 +68,13 @@ if test -n "$utf8"; then
 	screen hosts-30x100 $utf8 fleet --dump 30x100 --keys 4
 	screen hosts-30x100-many $utf8 many --dump 30x100 --keys '4jj<End>'
 	# what waits does not look busy; where a step goes; without graphics processors
-	screen hosts-late $utf8 fleet --dump 24x80 --keys '4<Tab>jj<Shift-Tab>jj'
+	screen hosts-late $utf8 fleet --dump 24x80 --keys '4<Tab>jj'
+	# late and odd hosts are first, with the reason; by name on request, or for want of reports
+	screen hosts-odd $utf8 fleet --dump 24x80 --keys 4j
+	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4njj'
+	screen hosts-few $utf8 few --dump 24x80 --keys 4
 	screen hosts-heat-time $utf8 fleet --dump 24x80 --keys '4<Tab><Tab>tmmm'
-	screen hosts-ranks $utf8 fleet --dump 24x80 --keys '4jj<Tab><Tab><Tab>z'
+	screen hosts-ranks $utf8 fleet --dump 24x80 --keys '4<Tab><Tab><Tab>z'
 	screen hosts-net $utf8 fleet --dump 24x80 --keys '4<Tab><Tab><Tab><Tab>z<Left><Left>'
 	screen hosts-many $utf8 many --dump 24x80 --keys '4<Tab><Tab>zjjj'
 	screen hosts-cpus $utf8 cpus --dump 24x80 --keys 4
@@ -105,7 +110,7 @@ fi
 	--dump 24x80 --keys '3++yp<Tab><Tab><Tab>:plot-picture<Enter>4p5p' >/dev/null)
 test -z "${UPDATE:-}" || cp "$here/out.d/fleet-NLL.svg" "$golden/"
 good=1
-for file in fleet-NLL fleet-step fleet-node1-work compare; do
+for file in fleet-NLL fleet-step fleet-node3-work compare; do
 	grep -q '^</svg>$' "$here/out.d/$file.svg" || good=0
 	! command -v xmllint >/dev/null || xmllint --noout "$here/out.d/$file.svg" || good=0
 done

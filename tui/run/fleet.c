@@ -10,6 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/run/fleet_health.h"
 
 #define SERIES_OF_FEW  256 /* points of a host's series while there are few hosts … */
 #define FEW_HOSTS      64
@@ -57,6 +58,7 @@ void fleet_free(struct fleet *f)
 	free(f->hosts);
 	free(f->ranks);
 	free(f->order);
+	free(f->odd_first);
 	fleet_init(f);
 }
 
@@ -131,8 +133,10 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 		f->left_out++;
 		return NULL;
 	}
-	if (mem_grow(&f->hosts, &f->cap_hosts, f->n_hosts + 1, sizeof(*f->hosts), e))
+	if (mem_grow(&f->hosts, &f->cap_hosts, f->n_hosts + 1, sizeof(*f->hosts), e) ||
+	    mem_grow(&f->odd_first, &f->cap_odd_first, f->n_hosts + 1, sizeof(*f->odd_first), e))
 		return NULL;
+	f->odd_first[f->n_hosts] = (int)f->n_hosts;
 	assert(at <= f->n_hosts && f->n_hosts < f->cap_hosts);
 	h = &f->hosts[at];
 	memmove(h + 1, h, (f->n_hosts - at) * sizeof(*h));
@@ -483,7 +487,7 @@ int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struc
 	move_rank(f, (int)v[0], there ? (int)at : -1);
 	rank = &f->ranks[(size_t)v[0]];
 	*rank = (struct fleet_rank){ true, rank->host, rank->next, t,	 v[1], v[2],
-				     v[3], v[4],       v[5],	   v[6], v[7] };
+				     v[3], v[4],       v[5],	   v[6], v[7], f->rounds };
 	return 0;
 }
 
@@ -508,6 +512,7 @@ void fleet_set_verdict(struct fleet *f, const struct json *r, double t, int64_t 
 	v->observed_bytes = n[2];
 	v->busbw_bytes_s = n[3];
 	v->link_bytes_s = n[4];
+	fleet_end_round(f);
 }
 
 void fleet_begin_attempt(struct fleet *f)
@@ -518,6 +523,7 @@ void fleet_begin_attempt(struct fleet *f)
 	for (size_t i = 0; i < f->n_hosts; i++) {
 		f->hosts[i].present = false;
 		f->hosts[i].first_rank = -1;
+		f->hosts[i].rounds = 0;
 	}
 }
 

@@ -56,6 +56,28 @@ struct fleet_rank {
 	int next; /* next rank of the same host; -1: none */
 	double t; /* unix seconds of the record */
 	double step_s, input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes;
+	int64_t round; /* fleet.rounds when the record came */
+};
+
+/* What hosts are compared by; see fleet_health.h. */
+enum fleet_trait {
+	TRAIT_PACE,	   /* compute time of the slowest rank, in medians of all ranks */
+	TRAIT_CLOCK,	   /* MHz of the slowest busy GPU */
+	TRAIT_TEMPERATURE, /* degrees Celsius of the hottest GPU */
+	TRAIT_LINK,	   /* bytes per second of the link, from its driver or measured */
+	TRAIT_RESENT,	   /* retransmissions per second */
+	FLEET_TRAITS
+};
+
+#define FLEET_WINDOW 8 /* latest rounds that are compared */
+
+/* How a host differs from the others, the gravest last. */
+enum fleet_oddity { HOST_LIKE_OTHERS, HOST_ODD, HOST_LATE, HOST_BROKEN };
+
+struct fleet_finding {
+	enum fleet_oddity oddity;
+	double score;	/* larger: further from the others */
+	char text[200]; /* why, in words; "" for HOST_LIKE_OTHERS */
 };
 
 struct fleet_host {
@@ -77,7 +99,14 @@ struct fleet_host {
 	 */
 	struct series rx, tx, processors, working, busy, power, retransmits;
 	uint32_t columns, rounds_a_column, rounds_in_last; /* of the trails */
+	/* private to fleet_health.c: the latest rounds of this attempt, a ring; NaN: unknown */
+	float recent[FLEET_TRAITS][FLEET_WINDOW];
+	int rounds;		      /* rounds of this attempt */
+	struct fleet_finding finding; /* by fleet_update_derived() */
 };
+
+/* Whether hosts could be compared. */
+enum fleet_comparison { FLEET_COMPARED, FLEET_ONE_HOST, FLEET_TOO_FEW_ROUNDS };
 
 struct fleet_verdict {
 	double t; /* unix seconds; NaN: no verdict yet */
@@ -96,9 +125,15 @@ struct fleet {
 	struct fleet_verdict verdict;
 	int64_t left_out;      /* records dropped for lack of room */
 	double median_compute; /* of the known ranks, by fleet_update_derived(); NaN: unknown */
-	size_t recent;	       /* private: index of the last host found */
-	double *order;	       /* private: owned, scratch (cap_order) for sorting */
-	size_t cap_order;      /* private: never below n_ranks */
+	int64_t rounds;	       /* of reports: each ends with a verdict */
+	/* by fleet_update_derived(): owned (n_hosts) indices of hosts, odd ones first */
+	int *odd_first;
+	size_t cap_odd_first;
+	size_t n_odd;
+	enum fleet_comparison comparison;
+	size_t recent;	  /* private: index of the last host found */
+	double *order;	  /* private: owned, scratch (cap_order) for sorting */
+	size_t cap_order; /* private: never below n_ranks */
 };
 
 /* An empty fleet; everything is unknown. */
@@ -142,7 +177,8 @@ void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS]);
 
 /*
  * Compute time of a rank, or of the slowest rank of a host, divided by the median of all ranks;
- * NaN: unknown.
+ * NaN: unknown, or the rank has not reported in the last round. (Of very many ranks only the first
+ * of each host and the late ones report.)
  */
 double fleet_rank_slowdown(const struct fleet *f, size_t rank);
 double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "share/base/util.h"
+#include "tui/run/fleet_health.h"
 
 static double share_of(double part, double whole)
 {
@@ -87,13 +88,18 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static bool is_rank_fresh(const struct fleet *f, const struct fleet_rank *r)
+{
+	return r->known && r->round + 1 >= f->rounds;
+}
+
 /* The lower median, as in train/watch/telemetry.h: of two ranks the slower one counts as slow. */
-void fleet_update_derived(struct fleet *f)
+void fleet_find_median(struct fleet *f)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n_ranks; i++)
-		if (f->ranks[i].known && f->ranks[i].compute_s > 0)
+		if (is_rank_fresh(f, &f->ranks[i]) && f->ranks[i].compute_s > 0)
 			f->order[n++] = f->ranks[i].compute_s;
 	assert(n <= f->cap_order); /* the room of order */
 	if (n)
@@ -101,9 +107,16 @@ void fleet_update_derived(struct fleet *f)
 	f->median_compute = n ? f->order[(n - 1) / 2] : NAN;
 }
 
+void fleet_update_derived(struct fleet *f)
+{
+	fleet_find_median(f);
+	fleet_find_odd_hosts(f);
+}
+
 double fleet_rank_slowdown(const struct fleet *f, size_t rank)
 {
-	if (rank >= f->n_ranks || !f->ranks[rank].known || !(f->ranks[rank].compute_s > 0))
+	if (rank >= f->n_ranks || !is_rank_fresh(f, &f->ranks[rank]) ||
+	    !(f->ranks[rank].compute_s > 0))
 		return NAN;
 	return f->ranks[rank].compute_s / f->median_compute;
 }

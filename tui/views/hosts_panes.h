@@ -34,7 +34,9 @@ enum hosts_metric {
 struct hosts_view_state {
 	enum hosts_pane focus;
 	bool zoomed;
-	int chosen;		  /* index of the chosen host */
+	int chosen;		  /* index of the chosen host in the fleet */
+	bool has_moved;		  /* the user chose it; else it is the first row of the table */
+	bool by_name;		  /* order of the table; else odd hosts first */
 	int top[HOSTS_PANES];	  /* first visible rows */
 	int page;		  /* rows of the focused pane at the last draw */
 	enum hosts_metric metric; /* metric of the heat map */
@@ -57,6 +59,13 @@ void hosts_draw_net(struct grid *g, struct rect box, const struct run_history *h
 		    struct hosts_view_state *s);
 void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s);
+
+/* The host of a row of the table, and the row of the chosen host. The fleet has hosts. */
+int hosts_of_row(const struct fleet *f, const struct hosts_view_state *s, int row);
+int hosts_chosen_row(const struct fleet *f, const struct hosts_view_state *s);
+
+/* Choose the first row until the user has moved, and keep the choice inside of the fleet. */
+void hosts_settle_choice(const struct fleet *f, struct hosts_view_state *s);
 
 /* Draw the verdict on the network in one row, and its numbers in a second one if there is room. */
 void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f);

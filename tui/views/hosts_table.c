@@ -1,6 +1,7 @@
 /* hosts_table.c - host table, network verdict and ranks of the hosts view; see hosts_panes.h. */
 #include "tui/views/hosts_panes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -165,8 +166,10 @@ static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
 
 	if (!k->host->present)
 		grid_put(g, row, col, STYLE_DIM, '-');
-	else if (k->pace > FLEET_LATE)
+	else if (k->host->finding.oddity >= HOST_LATE)
 		grid_put(g, row, col, STYLE_BAD, '!');
+	else if (k->host->finding.oddity == HOST_ODD)
+		grid_put(g, row, col, STYLE_WARN, '~');
 	else if (stale)
 		grid_put(g, row, col, STYLE_WARN, '?');
 	else
@@ -228,13 +231,53 @@ static int scroll_to(int top, int chosen, int rows, int all)
 	return MAX(MIN(top, all - rows), 0);
 }
 
+int hosts_of_row(const struct fleet *f, const struct hosts_view_state *s, int row)
+{
+	assert(row >= 0 && row < (int)f->n_hosts);
+	return s->by_name ? row : f->odd_first[row];
+}
+
+int hosts_chosen_row(const struct fleet *f, const struct hosts_view_state *s)
+{
+	for (int row = 0; row < (int)f->n_hosts; row++)
+		if (hosts_of_row(f, s, row) == s->chosen)
+			return row;
+	return 0;
+}
+
+void hosts_settle_choice(const struct fleet *f, struct hosts_view_state *s)
+{
+	s->chosen = MAX(MIN(s->chosen, (int)f->n_hosts - 1), 0);
+	if (!s->has_moved && f->n_hosts)
+		s->chosen = hosts_of_row(f, s, 0);
+}
+
+/* Say why the chosen host is odd, else how the rows are ordered, in the lower border. */
+static void draw_order(struct grid *g, struct rect box, const struct fleet *f,
+		       const struct hosts_view_state *s)
+{
+	const struct fleet_host *k = &f->hosts[s->chosen];
+	char text[FLEET_NAME + 220];
+
+	if (k->finding.oddity > HOST_LIKE_OTHERS)
+		snprintf(text, sizeof(text), " %s: %s ", k->name, k->finding.text);
+	else if (s->by_name)
+		snprintf(text, sizeof(text), " by name ");
+	else if (f->comparison == FLEET_TOO_FEW_ROUNDS)
+		snprintf(text, sizeof(text), " by name: too few reports to compare hosts ");
+	else if (f->comparison == FLEET_COMPARED && !f->n_odd)
+		snprintf(text, sizeof(text), " by name: no host differs from the others ");
+	else
+		return;
+	draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4, STYLE_DIM, text);
+}
+
 static int count_late_hosts(const struct fleet *f)
 {
-	int64_t slowest;
 	int n = 0;
 
-	for (size_t i = 0; i < f->n_hosts; i++)
-		n += fleet_host_slowdown(f, (int)i, &slowest) > FLEET_LATE;
+	for (size_t i = 0; i < f->n_odd; i++)
+		n += f->hosts[f->odd_first[i]].finding.oddity >= HOST_LATE;
 	return n;
 }
 
@@ -243,22 +286,21 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
-	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
-	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES];
+	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols, *top = &s->top[HOSTS_TABLE];
+	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES], odd_text[NUMBER_TEXT_BYTES];
 	bool shown[COLUMNS];
-	struct legend pieces[2];
-	int n = 0, late = count_late_hosts(f);
+	struct legend pieces[3];
+	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
 	if (rows < 1)
 		return;
-	s->chosen = MAX(MIN(s->chosen, all - 1), 0);
-	s->top[HOSTS_TABLE] = scroll_to(s->top[HOSTS_TABLE], s->chosen, rows, all);
+	*top = scroll_to(*top, hosts_chosen_row(f, s), rows, all);
 	s->first_row = r.row + 1;
 	name_cols = MIN(choose_columns(r.cols - 1, shown), longest_name(g, f));
 	draw_hosts_head(g, r, name_cols, shown);
-	for (int i = 0; i < rows && s->top[HOSTS_TABLE] + i < all; i++) {
-		int which = s->top[HOSTS_TABLE] + i;
+	for (int i = 0; i < rows && *top + i < all; i++) {
+		int which = hosts_of_row(f, s, *top + i);
 		struct facts k = gather_host_facts(f, which);
 
 		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
@@ -270,9 +312,13 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	if (late)
 		pieces[n++] =
 			(struct legend){ '!', STYLE_BAD, "late", format_count(late_text, late) };
+	if (odd)
+		pieces[n++] =
+			(struct legend){ '~', STYLE_WARN, "odd", format_count(odd_text, odd) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
-	draw_hidden_rows(g, box, s->top[HOSTS_TABLE], all - rows - s->top[HOSTS_TABLE]);
+	draw_order(g, box, f, s);
+	draw_hidden_rows(g, box, *top, all - rows - *top);
 	if (s->focus == HOSTS_TABLE)
 		s->page = rows;
 }

@@ -45,12 +45,21 @@ static unsigned hosts_update(void *state, struct app_context *w)
 
 /* ---- keys ---- */
 
-static void scroll_hosts_pane(struct hosts_view_state *s, int rows)
+static void scroll_hosts_pane(const struct fleet *f, struct hosts_view_state *s, int rows)
 {
-	if (s->focus == HOSTS_TABLE || s->focus == HOSTS_HEAT)
-		s->chosen = MAX(s->chosen + rows, 0); /* drawing clamps it to the number of rows */
-	else
+	int last = (int)f->n_hosts - 1;
+
+	if (s->focus != HOSTS_TABLE && s->focus != HOSTS_HEAT) {
 		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
+		return;
+	}
+	if (last < 0)
+		return;
+	s->has_moved = true;
+	if (s->focus == HOSTS_HEAT) /* the map is in the fleet's own order */
+		s->chosen = MAX(MIN(s->chosen + rows, last), 0);
+	else
+		s->chosen = hosts_of_row(f, s, MAX(MIN(hosts_chosen_row(f, s) + rows, last), 0));
 }
 
 static void focus_next_hosts_pane(struct hosts_view_state *s, int by)
@@ -77,24 +86,26 @@ static void copy_table(struct app_context *w, const struct fleet *f)
 static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w,
 				  enum action action)
 {
+	const struct fleet *f = &w->history->fleet;
+
 	switch (action) {
 	case ACTION_DOWN:
-		scroll_hosts_pane(s, 1);
+		scroll_hosts_pane(f, s, 1);
 		break;
 	case ACTION_UP:
-		scroll_hosts_pane(s, -1);
+		scroll_hosts_pane(f, s, -1);
 		break;
 	case ACTION_PAGE_DOWN:
-		scroll_hosts_pane(s, s->page);
+		scroll_hosts_pane(f, s, s->page);
 		break;
 	case ACTION_PAGE_UP:
-		scroll_hosts_pane(s, -s->page);
+		scroll_hosts_pane(f, s, -s->page);
 		break;
 	case ACTION_HOME:
-		scroll_hosts_pane(s, -(1 << 20));
+		scroll_hosts_pane(f, s, -(1 << 20));
 		break;
 	case ACTION_END:
-		scroll_hosts_pane(s, 1 << 20);
+		scroll_hosts_pane(f, s, 1 << 20);
 		s->plots.cursor = NAN;
 		break;
 	case ACTION_NEXT_PANE:
@@ -116,6 +127,10 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 	case ACTION_HOSTS_TIME:
 		s->over_time = !s->over_time;
 		break;
+	case ACTION_HOSTS_ORDER:
+		s->by_name = !s->by_name;
+		s->has_moved = false;
+		break;
 	case ACTION_EXPORT:
 		csv_export_hosts(w);
 		break;
@@ -123,7 +138,7 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 		hosts_export_picture(w, s);
 		break;
 	case ACTION_COPY:
-		copy_table(w, &w->history->fleet);
+		copy_table(w, f);
 		break;
 	default:
 		return REACT_UNKNOWN;
@@ -139,9 +154,9 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 
 	if (!w->history)
 		return REACT_UNKNOWN;
+	hosts_settle_choice(&w->history->fleet, s);
 	reaction = act_on_hosts_pane(s, w, action);
-	if (s->chosen >= (int)w->history->fleet.n_hosts)
-		s->chosen = MAX((int)w->history->fleet.n_hosts - 1, 0);
+	hosts_settle_choice(&w->history->fleet, s);
 	if (reaction & REACT_UNKNOWN)
 		reaction = viewport_act(&s->plots, action,
 					s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
@@ -155,14 +170,21 @@ static bool is_mouse_in_box(struct rect r, const struct mouse *m)
 	       m->col < r.col + r.cols;
 }
 
+static void choose_hosts_row(const struct fleet *f, struct hosts_view_state *s, int row)
+{
+	s->has_moved = true;
+	s->chosen = hosts_of_row(f, s, MAX(MIN(row, (int)f->n_hosts - 1), 0));
+}
+
 static unsigned hosts_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct hosts_view *v = state;
 	struct hosts_view_state *s = &v->view_state;
+	const struct fleet *f = w->history ? &w->history->fleet : NULL;
 	unsigned reaction;
 	size_t plot;
 
-	if (!w->history)
+	if (!f || !f->n_hosts)
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
 	if (!(reaction & REACT_UNKNOWN))
@@ -173,11 +195,10 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 				s->focus = (enum hosts_pane)i;
 			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
 				s->focus = (enum hosts_pane)i;
-				scroll_hosts_pane(s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
+				scroll_hosts_pane(f, s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
 			}
 			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
-				s->chosen = MIN(s->top[i] + m->row - s->first_row,
-						MAX((int)w->history->fleet.n_hosts - 1, 0));
+				choose_hosts_row(f, s, s->top[i] + m->row - s->first_row);
 			return REACT_REDRAW;
 		}
 	return REACT_UNKNOWN;
@@ -310,6 +331,7 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 		draw_no_hosts(g, body, w);
 		return;
 	}
+	hosts_settle_choice(&w->history->fleet, s);
 	verdict.rows = body.rows >= 18 ? 2 : 1;
 	rest.row += verdict.rows;
 	rest.rows -= verdict.rows;
@@ -334,8 +356,8 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 }
 
 static const enum action hosts_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	 ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-	ACTION_PLOT_IN,	  ACTION_EXPORT, ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	      ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+	ACTION_PLOT_IN,	  ACTION_HOSTS_ORDER, ACTION_EXPORT,	   ACTION_NONE,
 };
 
 /* ---- undo ---- */
@@ -344,6 +366,7 @@ static const struct view_toggle hosts_toggles[] = {
 	VIEW_TOGGLE(struct hosts_view, view_state.zoomed),
 	VIEW_TOGGLE(struct hosts_view, view_state.metric),
 	VIEW_TOGGLE(struct hosts_view, view_state.over_time),
+	VIEW_TOGGLE(struct hosts_view, view_state.by_name),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view, view_state.plots),
 };
 

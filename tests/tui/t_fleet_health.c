@@ -1,0 +1,218 @@
+/* t_fleet_health.c - which hosts are late or odd, and when that cannot be said. */
+#include "tests/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/json.h"
+#include "share/base/util.h"
+#include "tui/run/fleet.h"
+
+static struct err e;
+
+#define HOSTS 5
+
+/* What a made-up host reports. */
+struct made_host {
+	double compute_s, mhz, celsius, link, resent;
+	const char *gpu, *extra; /* extra: members of its GPU */
+};
+
+static const struct made_host usual_host = { 0.1, 1965, 60, 3.1e9, 0.1, "H100", "" };
+
+static void add_text(struct fleet *f, const char *text, bool is_rank)
+{
+	struct json *r = json_parse(text, strlen(text), &e);
+
+	check(r != NULL);
+	check_int(is_rank ? fleet_add_rank_record(f, r, 100, &e)
+			  : fleet_add_host_record(f, r, 100, 7, &e),
+		  0);
+	json_free(r);
+}
+
+static void add_verdict(struct fleet *f)
+{
+	struct json *r = json_parse("{\"network\":\"no\"}", 16, &e);
+
+	fleet_set_verdict(f, r, 100, 7);
+	json_free(r);
+}
+
+/* A report of all ranks and hosts; host i is called n1 … */
+static void add_report(struct fleet *f, const struct made_host *hosts, int n)
+{
+	char text[600];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text),
+			 "{\"rank\":%d,\"host\":\"n%d\",\"step_s\":1,\"compute_s\":%g}", i, i + 1,
+			 hosts[i].compute_s);
+		add_text(f, text, true);
+	}
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text),
+			 "{\"host\":\"n%d\",\"link_bytes_s\":%g,\"link_from\":\"driver\","
+			 "\"retransmits_s\":%g,\"gpus\":[{\"index\":0,\"name\":\"%s\",\"util\":0.9,"
+			 "\"sm_mhz\":%g,\"temperature_c\":%g%s}]}",
+			 i + 1, hosts[i].link, hosts[i].resent, hosts[i].gpu, hosts[i].mhz,
+			 hosts[i].celsius, hosts[i].extra);
+		add_text(f, text, false);
+	}
+	add_verdict(f);
+	fleet_update_derived(f);
+}
+
+static void make_hosts(struct made_host hosts[HOSTS])
+{
+	for (int i = 0; i < HOSTS; i++)
+		hosts[i] = usual_host;
+}
+
+/* Reports of HOSTS hosts; the third is odd. What is found of it, and whether it is first. */
+static void check_odd(const struct made_host *odd, enum fleet_oddity oddity, const char *words)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	hosts[2] = *odd;
+	for (int round = 0; round < 5; round++)
+		add_report(&f, hosts, HOSTS);
+	check_int(f.comparison, FLEET_COMPARED);
+	check_int(f.hosts[2].finding.oddity, oddity);
+	check(strstr(f.hosts[2].finding.text, words) != NULL);
+	check_int(f.n_odd, oddity != HOST_LIKE_OTHERS);
+	check_int(f.odd_first[0], oddity != HOST_LIKE_OTHERS ? 2 : 0);
+	check_int(f.odd_first[HOSTS - 1], HOSTS - 1);
+	fleet_free(&f);
+}
+
+TEST(tui_fleet_odd_hosts_are_first)
+{
+	struct made_host k = usual_host;
+
+	check_odd(&k, HOST_LIKE_OTHERS, "");
+	k.compute_s = 0.15;
+	check_odd(&k, HOST_LATE, "rank 2 computes 1.50 times as long as the median rank");
+	k.mhz = 1200;
+	k.extra = ",\"throttle\":\"heat\"";
+	check_odd(&k, HOST_LATE, "rank; a GPU clocks 1200 MHz (heat), others 1965 MHz");
+	k = usual_host;
+	k.celsius = 85;
+	check_odd(&k, HOST_ODD, "a GPU has 85 C, others 60 C");
+	k.celsius = 66;
+	check_odd(&k, HOST_LIKE_OTHERS, "");
+	k = usual_host;
+	k.link = 1.25e9;
+	check_odd(&k, HOST_ODD, "its link has 10.0Gbit/s, others 24.8Gbit/s");
+	k = usual_host;
+	k.resent = 31.5;
+	check_odd(&k, HOST_ODD, "retransmits 31.50 packets a second");
+	k = usual_host;
+	k.extra = ",\"lost\":true";
+	check_odd(&k, HOST_BROKEN, "GPU 0 does not respond");
+	/* another kind of GPU has other clocks and temperatures */
+	k = usual_host;
+	k.gpu = "A100";
+	k.mhz = 1410;
+	k.celsius = 80;
+	check_odd(&k, HOST_LIKE_OTHERS, "");
+}
+
+/* One slow report is noise; three are needed, and a restart begins again. */
+TEST(tui_fleet_needs_enough_reports)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	hosts[3].compute_s = 0.3;
+	for (int round = 1; round <= 3; round++) {
+		add_report(&f, hosts, HOSTS);
+		check_int(f.comparison, round < 3 ? FLEET_TOO_FEW_ROUNDS : FLEET_COMPARED);
+		check_int(f.n_odd, round == 3);
+		check_int(f.odd_first[0], round == 3 ? 3 : 0);
+	}
+	hosts[3].compute_s = 0.1;
+	for (int round = 0; round < 8; round++)
+		add_report(&f, hosts, HOSTS);
+	check_int(f.n_odd, 0);
+	hosts[1].compute_s = 0.3; /* once */
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_odd, 0);
+	for (int round = 0; round < 8; round++)
+		add_report(&f, hosts, HOSTS);
+	check_int(f.odd_first[0], 1);
+	fleet_begin_attempt(&f);
+	fleet_update_derived(&f);
+	check_int(f.n_odd, 0);
+	check_int(f.comparison, FLEET_ONE_HOST); /* none has reported since */
+	fleet_free(&f);
+}
+
+/* Of two hosts the late one is known, for the other waits; which clock is right is not. */
+TEST(tui_fleet_two_hosts)
+{
+	struct made_host hosts[2] = { usual_host, usual_host };
+	struct fleet f;
+
+	fleet_init(&f);
+	hosts[1].mhz = 1000;
+	for (int round = 0; round < 5; round++)
+		add_report(&f, hosts, 2);
+	check_int(f.n_odd, 0);
+	hosts[1].compute_s = 0.2;
+	for (int round = 0; round < 5; round++)
+		add_report(&f, hosts, 2);
+	check_int(f.odd_first[0], 1);
+	check_str(f.hosts[1].finding.text, "rank 1 computes 2.00 times as long as the median rank");
+	fleet_free(&f);
+}
+
+/* Of very many ranks only the late ones report: one that reports no more is late no more. */
+TEST(tui_fleet_old_reports_of_ranks_are_dropped)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+	int64_t slowest;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	add_text(&f, "{\"rank\":40,\"host\":\"n2\",\"step_s\":1,\"compute_s\":0.4}", true);
+	add_report(&f, hosts, HOSTS);
+	check_near(fleet_rank_slowdown(&f, 40), 4, 1e-6);
+	check_near(fleet_host_slowdown(&f, 1, &slowest), 4, 1e-6);
+	add_report(&f, hosts, HOSTS);
+	check(isnan(fleet_rank_slowdown(&f, 40)));
+	check_near(fleet_host_slowdown(&f, 1, &slowest), 1, 1e-6);
+	check_int(slowest, 1);
+	fleet_free(&f);
+}
+
+/* Thousands of hosts of many kinds: it ends, soon, and knows those of the kinds it compares. */
+TEST(tui_fleet_many_hosts)
+{
+	struct fleet f;
+	char text[300];
+
+	fleet_init(&f);
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < FLEET_HOSTS; i++) {
+			snprintf(text, sizeof(text),
+				 "{\"host\":\"h%d\",\"gpus\":[{\"name\":\"kind %d\",\"util\":1,"
+				 "\"sm_mhz\":%d}]}",
+				 i, i % 20, i == 42 ? 900 : 1500);
+			add_text(&f, text, false);
+		}
+		add_verdict(&f);
+	}
+	for (int i = 0; i < 20; i++)
+		fleet_update_derived(&f);
+	check_int(f.n_odd, 1);
+	check_str(f.hosts[f.odd_first[0]].name, "h42");
+	fleet_free(&f);
+}
