@@ -1,6 +1,7 @@
 /* t_probe.c - "werkbank-launch _probe": the answers to the questions of another host */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,48 @@ TEST(probe_connections)
 	check(json_number(json_get(a, "listened_s"), 0) > 0);
 	check(json_number(json_get(a, "probe_s"), 0) >= json_number(json_get(a, "listened_s"), 1));
 	json_free(a);
+}
+
+/* In a child: have the port for 0.3 s. */
+struct port_holder {
+	int port, ready;
+};
+
+static void hold_port(void *arg)
+{
+	const struct port_holder *h = arg;
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons((in_port_t)h->port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)) || listen(fd, 1) ||
+	    write(h->ready, "x", 1) != 1)
+		_exit(1);
+	poll(NULL, 0, 300);
+}
+
+TEST(probe_waits_for_a_port_that_is_taken)
+{
+	char request[200], byte;
+	struct err e = { 0 };
+	int ready[2];
+	struct port_holder h = { .port = free_port() };
+	struct json *a;
+	pid_t pid;
+
+	check_int(pipe(ready), 0);
+	h.ready = ready[1];
+	pid = bench_fork(hold_port, &h);
+	check_int(read(ready[0], &byte, 1), 1);
+	snprintf(request, sizeof(request),
+		 "{\"ask\":\"meet\",\"self\":4,\"port\":%d,\"seconds\":0.1,\"expect\":0,"
+		 "\"peers\":[]}",
+		 h.port);
+	a = answer(request, &e);
+	check(json_number(json_get(a, "listened_s"), -1) >= 0);
+	json_free(a);
+	check_int(bench_wait(pid), 0);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 TEST(probe_connections_over_ipv6)

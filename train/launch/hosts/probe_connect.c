@@ -36,6 +36,8 @@
 #define MAX_CALLS	256 /* callers served at the same time */
 #define RETRY_S		0.1 /* the peer may not listen yet */
 #define LONGEST_S	600
+#define LISTEN_TRIES_S	2.0 /* a port that another program has is asked for so long */
+#define LISTEN_RETRY_MS 50
 #define CONNECT_POLL_MS 50
 
 enum peer_state { WAITING, CONNECTING, ASKING, DONE };
@@ -232,13 +234,21 @@ static bool listen_on_port(struct connect_test *t, int family, in_port_t port)
 
 static int open_probe_listener(struct connect_test *t, int64_t port, struct err *e)
 {
+	const double until = clock_mono_s() + LISTEN_TRIES_S;
+
 	if (port < 1 || port > 65535)
 		return err_set(e, ERR_PROTOCOL, "_probe: %lld is not a TCP port", (long long)port);
-	/* a kernel without IPv6 has only the second family */
-	if (!listen_on_port(t, AF_INET6, (in_port_t)port) &&
-	    !listen_on_port(t, AF_INET, (in_port_t)port))
-		return err_set_errno(e, ERR_UNAVAILABLE, "cannot listen on TCP port %lld",
-				     (long long)port);
+	/*
+	 * The port was free in the first round. An outgoing connection of another program may have it
+	 * now; most of these are short. A kernel without IPv6 has only the second family.
+	 */
+	while (!listen_on_port(t, AF_INET6, (in_port_t)port) &&
+	       !listen_on_port(t, AF_INET, (in_port_t)port)) {
+		if (errno != EADDRINUSE || clock_mono_s() > until)
+			return err_set_errno(e, ERR_UNAVAILABLE, "cannot listen on TCP port %lld",
+					     (long long)port);
+		poll(NULL, 0, LISTEN_RETRY_MS);
+	}
 	return 0;
 }
 
