@@ -148,7 +148,31 @@ static void join(const struct sentence *s, int n, struct buf *out)
 	buf_add_char(out, 0);
 }
 
-static void write_sentence(struct json_writer *w, const struct sentence *s, int variant)
+/* Most of the weight is at the aligned word; layer and head move a part of it. */
+static void write_attention(struct json_writer *w, const struct sentence *s,
+			    const struct json *attention)
+{
+	int layer = (int)json_integer(json_get(attention, "layer"), 6),
+	    head = (int)json_integer(json_get(attention, "head"), 0);
+
+	json_key(w, "attention");
+	json_open(w, '[');
+	for (int i = 0; i < s->n; i++) {
+		int other = (i + layer + head) % (s->n_source + 1);
+
+		json_open(w, '[');
+		for (int j = 0; j <= s->n_source; j++)
+			json_real(w, (j == s->words[i].source ? 0.625 : 0) +
+					     (j == other ? 0.25 : 0) +
+					     (j == s->n_source ? 0.125 : 0));
+		json_close(w, ']');
+	}
+	json_close(w, ']');
+}
+
+/* attention: of the request; NULL: no map */
+static void write_sentence(struct json_writer *w, const struct sentence *s, int variant,
+			   const struct json *attention)
 {
 	struct buf text = { 0 };
 	double sum = -0.3 * variant;
@@ -174,6 +198,8 @@ static void write_sentence(struct json_writer *w, const struct sentence *s, int 
 	for (int i = 0; i < s->n; i++)
 		json_int(w, s->words[i].source);
 	json_close(w, ']');
+	if (attention)
+		write_attention(w, s, attention);
 	buf_free(&text);
 }
 
@@ -233,7 +259,7 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 	struct sentence s;
 
 	translate(&s, text, request, 0);
-	write_sentence(w, &s, 0);
+	write_sentence(w, &s, 0, json_get(request, "attention"));
 	json_key(w, "source_tokens");
 	json_open(w, '[');
 	for (int i = 0; i < s.n_source; i++)
@@ -248,7 +274,7 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 	for (int v = 0; v < n_best && v <= s.n_source; v++) {
 		translate(&s, text, request, v);
 		json_open(w, '{');
-		write_sentence(w, &s, v);
+		write_sentence(w, &s, v, json_get(request, "attention"));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -291,7 +317,7 @@ static void serve(void)
 	struct err e;
 
 	printf("{\"ready\":true,\"source_language\":\"en\",\"target_language\":\"de\","
-	       "\"step\":%lld,\"beam\":4,\"alpha\":0.6}\n",
+	       "\"step\":%lld,\"beam\":4,\"alpha\":0.6,\"decoder_layers\":6,\"heads\":8}\n",
 	       (long long)step);
 	fflush(stdout);
 	if (lines_open(&in, NULL, &e))

@@ -309,10 +309,12 @@ TEST(console_fits_everywhere)
 	open_console(&c);
 	check_int(console_set_checkpoint(&c, 1, "demo", 100, &e), 0);
 	check_int(console_add_term(&c, &c.force, "heute", 0, &e), 0);
+	c.shows_map = true;
 	type(&c, "two dogs are running in the park and a man reads the newspaper in the house "
 		 "averyveryveryverylongwordthatdoesnotfitanywhereinanarrowscreenofanykind");
 	console_move(&c, 3, 0);
 	settle(&c);
+	check(console_shown_translation(&c, 0)->attention != NULL);
 	for (int rows = 1; rows <= 70; rows += rows < 30 ? 1 : 7)
 		for (int cols = 1; cols <= 210; cols += cols < 60 ? 1 : 13) {
 			struct grid g = { .charset = GRID_ASCII };
@@ -321,6 +323,7 @@ TEST(console_fits_everywhere)
 			bool outside = false;
 
 			c.focus = (enum console_pane)(cols % CONSOLE_PANES);
+			c.map = (enum console_map)((rows + cols / 7) % 3);
 			c.side = rows % 2;
 			check_int(grid_resize(&g, rows + 2, cols + 4, &e), 0);
 			console_layout(&c, &g, body, &s);

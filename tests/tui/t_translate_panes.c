@@ -120,3 +120,69 @@ TEST(panes_line_of_differences)
 	buf_free(&out);
 	grid_free(&g);
 }
+
+TEST(panes_map_of_attention)
+{
+	struct console c;
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	/* a small screen shows the map only when it is asked for */
+	check_shows(&c, 22, 80, "attention", false);
+	check(!console_shown_translation(&c, 0)->attention);
+	console_toggle_map(&c);
+	check_shows(&c, 22, 80, "waiting for the translator", true);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "attention, layer 6 of 6, mean of heads", true);
+	check_shows(&c, 22, 80, "zwei attends to two 88 %   </s> 12 %", true);
+	check_shows(&c, 22, 80, "best translations", false);
+	check_int(console_next_layer(&c, 0, &e), 0);
+	check_int(console_next_head(&c, 0, &e), 0);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "attention, layer 1 of 6, head 1 of 8", true);
+	check_shows(&c, 22, 80, "zwei attends to two 62 %   in 25 %   </s> 12 %", true);
+	for (int i = 0; i < 8; i++)
+		check_int(console_next_head(&c, 0, &e), 0);
+	check_int(c.head, 0);
+	console_toggle_map(&c);
+	check_shows(&c, 22, 80, "attention", false);
+	check_int(c.focus, CONSOLE_WORDS);
+	console_close(&c);
+}
+
+/* Maps that do not fit the tokens are not used. */
+TEST(panes_wrong_maps)
+{
+	static const struct {
+		const char *map;
+		bool good;
+	} cases[] = {
+		{ "[[0.5,0.5,0],[1,0,0]]", true },
+		{ "[[0.5,0.5],[1,0]]", false },
+		{ "[[0.5,0.5,0]]", false },
+		{ "[[0.5,0.5,0],[1,0,0],[1,0,0]]", false },
+		{ "[[0.5,0.5,0],7]", false },
+		{ "7", false },
+		{ "[[null,\"x\",0],[1,0,0]]", true },
+		{ "{\"a\":[1,2,3],\"b\":[1,2,3]}", false },
+		{ "null", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct service_answer a;
+		char line[400];
+
+		snprintf(line, sizeof(line),
+			 "{\"id\":1,\"text\":\"a b\",\"tokens\":[\"a\",\"b\"],\"attention\":%s,"
+			 "\"source_tokens\":[\"x\",\"y\"]}",
+			 cases[i].map);
+		if (!check_int(service_answer_read(&a, line, strlen(line), &e), 0))
+			continue;
+		if (!check((a.translations[0].attention != NULL) == cases[i].good))
+			printf("%s\n", cases[i].map);
+		if (a.translations[0].attention)
+			check(a.translations[0].attention[3] == 1.0);
+		service_answer_free(&a);
+	}
+}

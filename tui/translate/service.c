@@ -323,6 +323,9 @@ static void read_ready_line(struct service *s, const char *line, size_t n)
 			 json_text(json_get(j, "target_language"), ""));
 		s->model.step = json_integer(json_get(j, "step"), -1);
 		s->model.beam = (int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), 64);
+		s->model.decoder_layers =
+			(int)MIN(MAX(json_integer(json_get(j, "decoder_layers"), 0), 0), 1000);
+		s->model.heads = (int)MIN(MAX(json_integer(json_get(j, "heads"), 0), 0), 1000);
 	}
 	json_free(j);
 }

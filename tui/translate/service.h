@@ -47,6 +47,8 @@ struct service_request {
 	size_t n_force, n_forbid;
 	int n_best;	      /* from 1; 0: the beam width of the model */
 	int alternatives, at; /* number of alternatives (0: none), for the token at */
+	bool attention;	      /* maps of attention, of: */
+	int layer, head;      /* from 1; 0: the last layer, the mean of all heads */
 };
 
 struct service_translation {
@@ -56,6 +58,8 @@ struct service_translation {
 	const char **tokens;
 	double *log_probs; /* (n) NaN: not sent */
 	int *aligned;	   /* (n) index of a source token; -1: not sent */
+	/* (n, n_source + 1) attention to each source token and to their end; NULL: not sent */
+	const double *attention;
 };
 
 struct service_alternative {
@@ -86,7 +90,8 @@ struct service_answer {
 struct service_model {
 	char source_language[16], target_language[16];
 	int64_t step;
-	int beam; /* at least 1 */
+	int beam;		   /* at least 1 */
+	int decoder_layers, heads; /* 0: the translator has no maps of attention */
 };
 
 struct service;

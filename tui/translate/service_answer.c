@@ -35,6 +35,15 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 		json_put_int(&w, "alternatives", r->alternatives);
 		json_put_int(&w, "at", r->at);
 	}
+	if (r->attention) {
+		json_key(&w, "attention");
+		json_open(&w, '{');
+		if (r->layer > 0)
+			json_put_int(&w, "layer", r->layer);
+		if (r->head > 0)
+			json_put_int(&w, "head", r->head);
+		json_close(&w, '}');
+	}
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 	return buf_check(out, e);
@@ -60,15 +69,42 @@ static size_t text_count(const struct json *array)
 	return json_len(array);
 }
 
-/* Add the bytes of the arrays of one translation; false on overflow. */
-static bool sum_translation(const struct json *t, size_t *bytes)
+/* Whether a translation has a complete map of attention: rows by columns. */
+static bool has_attention(const struct json *t, size_t rows, size_t cols)
 {
-	size_t n;
+	const struct json *map = json_get(t, "attention");
 
-	if (!mem_mul(text_count(json_get(t, "tokens")), sizeof(char *) + 2 * sizeof(double), &n))
+	if (!rows || !json_is_array(map) || json_len(map) != rows)
+		return false;
+	for (const struct json *row = json_first(map); row; row = json_next(map, row))
+		if (json_len(row) != cols)
+			return false;
+	return true;
+}
+
+/* Add the bytes of the arrays of one translation; false on overflow. */
+static bool sum_translation(const struct json *t, size_t n_source, size_t *bytes)
+{
+	size_t rows = text_count(json_get(t, "tokens")), n;
+
+	if (!mem_mul(rows, sizeof(char *) + 2 * sizeof(double), &n))
 		return false;
 	*bytes += n;
+	/* a map that is there cannot be too large: the answer has each of its numbers */
+	if (has_attention(t, rows, n_source + 1))
+		*bytes += rows * (n_source + 1) * sizeof(double);
 	return true;
+}
+
+static const double *read_attention(const struct json *map, size_t rows, size_t cols,
+				    struct room *room)
+{
+	double *all = carve_array(room, rows * cols, sizeof(double)), *at = all;
+
+	for (const struct json *row = json_first(map); row; row = json_next(map, row))
+		for (const struct json *x = json_first(row); x; x = json_next(row, x))
+			*at++ = json_number(x, NAN);
+	return all;
 }
 
 static void read_texts(const struct json *array, const char **out, size_t n)
@@ -97,6 +133,9 @@ static void read_translation(const struct json *j, struct service_translation *t
 		t->log_probs[i] = json_number(json_at(probs, i), NAN);
 		t->aligned[i] = a >= 0 && (uint64_t)a < n_source ? (int)a : -1;
 	}
+	t->attention = has_attention(j, t->n, n_source + 1)
+			       ? read_attention(json_get(j, "attention"), t->n, n_source + 1, room)
+			       : NULL;
 }
 
 static void read_alternatives(const struct json *array, struct service_answer *a, struct room *room)
@@ -120,13 +159,14 @@ static void read_alternatives(const struct json *array, struct service_answer *a
 static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 {
 	const struct json *list = json_get(root, "n_best");
+	const size_t n_source = json_len(json_get(root, "source_tokens"));
 	size_t n;
 
 	*bytes = 0;
 	if (!mem_mul(MAX(json_len(list), (size_t)1), sizeof(struct service_translation), &n))
 		return false;
 	*bytes += n;
-	if (!mem_mul(json_len(json_get(root, "source_tokens")), sizeof(char *), &n))
+	if (!mem_mul(n_source, sizeof(char *), &n))
 		return false;
 	*bytes += n;
 	if (!mem_mul(json_len(json_get(root, "alternatives")), sizeof(struct service_alternative),
@@ -134,9 +174,9 @@ static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 		return false;
 	*bytes += n;
 	if (!json_len(list))
-		return sum_translation(root, bytes);
+		return sum_translation(root, n_source, bytes);
 	for (size_t i = 0; i < json_len(list); i++)
-		if (!sum_translation(json_at(list, i), bytes))
+		if (!sum_translation(json_at(list, i), n_source, bytes))
 			return false;
 	return true;
 }

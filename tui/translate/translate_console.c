@@ -120,6 +120,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 	c->sides[side] = fresh;
 	if (!run && c->side == side)
 		c->side = 0;
+	c->layer = c->head = 0; /* the model may have fewer of them */
 	if (side == 0)
 		c->trouble[0] = 0;
 	return c->asked_text ? console_ask(c, 0, e) : 0;
@@ -192,6 +193,9 @@ static void fill_service_request(const struct console *c, struct service_request
 		.n_force = c->force.n,
 		.forbid = (const char *const *)c->forbid.terms,
 		.n_forbid = c->forbid.n,
+		.attention = c->asked_map,
+		.layer = c->layer,
+		.head = c->head,
 	};
 }
 
@@ -218,6 +222,7 @@ int console_ask(struct console *c, double when, struct err *e)
 		return e->code;
 	free(c->asked_text);
 	c->asked_text = text;
+	c->asked_map = c->shows_map;
 	forget_alternatives(c);
 	fill_service_request(c, &r);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
@@ -253,6 +258,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	fill_service_request(c, &r);
 	r.slot = SLOT_ALTERNATIVES;
 	r.n_best = 1;
+	r.attention = false;
 	r.alternatives = CONSOLE_ALTERNATIVES;
 	r.at = c->token;
 	/*
@@ -304,7 +310,7 @@ void console_move(struct console *c, int token, double now)
 
 	c->token = MAX(MIN(token, t ? (int)t->n : 0), 0);
 	forget_alternatives(c);
-	if (t)
+	if (t && !c->map_alone)
 		console_ask_alternatives(c, now + CONSOLE_DEBOUNCE_S, &ignored);
 }
 
@@ -374,6 +380,47 @@ int console_add_term(struct console *c, struct console_terms *to, const char *te
 		return e->code;
 	to->n++;
 	return console_ask(c, now, e);
+}
+
+/* ---- the map of attention ---- */
+
+void console_toggle_map(struct console *c)
+{
+	c->map = c->shows_map ? CONSOLE_MAP_HIDDEN : CONSOLE_MAP_SHOWN;
+	if (c->map == CONSOLE_MAP_SHOWN)
+		c->focus = CONSOLE_PANE_MAP;
+	else if (c->focus == CONSOLE_PANE_MAP)
+		c->focus = CONSOLE_WORDS;
+}
+
+/* The smaller of both models: each layer and head exists in both. 0: no maps. */
+static struct service_model map_model(const struct console *c)
+{
+	struct service_model m = { 0 };
+
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		const struct service *s = c->sides[i].service;
+
+		if (!s)
+			continue;
+		if (!m.heads || service_model(s)->heads < m.heads)
+			m.heads = service_model(s)->heads;
+		if (!m.decoder_layers || service_model(s)->decoder_layers < m.decoder_layers)
+			m.decoder_layers = service_model(s)->decoder_layers;
+	}
+	return m;
+}
+
+int console_next_layer(struct console *c, double now, struct err *e)
+{
+	c->layer = c->layer < map_model(c).decoder_layers ? c->layer + 1 : 1;
+	return c->asked_text ? console_ask(c, now, e) : 0;
+}
+
+int console_next_head(struct console *c, double now, struct err *e)
+{
+	c->head = c->head < map_model(c).heads ? c->head + 1 : 0;
+	return c->asked_text ? console_ask(c, now, e) : 0;
 }
 
 int console_start_file(struct console *c, const char *in, const char *out, double now,
@@ -453,12 +500,12 @@ static bool switch_to_newer(struct console *c)
 	return true;
 }
 
-/* Request the alternatives while the cursor is on the words. */
+/* Request the alternatives while the cursor is on the words and the list is shown. */
 static void ask_shown_alternatives(struct console *c, double now)
 {
 	struct err ignored;
 
-	if (c->focus != CONSOLE_INPUT && !c->wants_alternatives)
+	if (c->focus != CONSOLE_INPUT && !c->map_alone && !c->wants_alternatives)
 		console_ask_alternatives(c, now, &ignored);
 }
 
@@ -492,6 +539,10 @@ static bool update_slow_seconds(struct console *c, double now)
 bool console_update(struct console *c, double now)
 {
 	bool news = update_slow_seconds(c, now);
+	struct err ignored;
+
+	if (c->shows_map && !c->asked_map && c->asked_text)
+		console_ask(c, now, &ignored);
 
 	find_newer_checkpoint(c, now);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {

@@ -34,8 +34,12 @@ enum console_pane {
 	CONSOLE_WORDS,
 	CONSOLE_N_BESTS,
 	CONSOLE_PANE_ALTERNATIVES,
+	CONSOLE_PANE_MAP,
 	CONSOLE_PANES
 };
+
+/* Whether the map of attention is shown. */
+enum console_map { CONSOLE_MAP_IF_ROOM, CONSOLE_MAP_HIDDEN, CONSOLE_MAP_SHOWN };
 
 struct console_side {
 	char *run;		 /* owned; NULL: side not in use */
@@ -63,9 +67,14 @@ struct console {
 	char *prefix; /* owned: prefix of translations; NULL: none */
 	struct console_terms force, forbid;
 	enum console_pane focus;
-	int choice;		 /* index of the translation on the screen */
-	int token;		 /* cursor: index of a token, or the number of tokens: the end */
-	int other;		 /* index of the chosen alternative */
+	int choice; /* index of the translation on the screen */
+	int token;  /* cursor: index of a token, or the number of tokens: the end */
+	int other;  /* index of the chosen alternative */
+	enum console_map map;
+	int layer, head;	 /* of the map, from 1; 0: the last layer, the mean of all heads */
+	bool shows_map;		 /* the last screen had the map */
+	bool map_alone;		 /* in the place of words and lists */
+	bool asked_map;		 /* the last request was for maps too */
 	char *asked_text;	 /* owned: text of the last request; NULL: none */
 	bool wants_alternatives; /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
@@ -103,6 +112,12 @@ int console_clear_constraints(struct console *c, double now, struct err *e);
 /* Add a term. ERR_USAGE: duplicate, or too many. */
 int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
 		     struct err *e);
+
+/* Show the map of attention if it is hidden, else hide it. */
+void console_toggle_map(struct console *c);
+/* The map of the next layer, or of the next head; behind the last head: the mean of all heads. */
+int console_next_layer(struct console *c, double now, struct err *e);
+int console_next_head(struct console *c, double now, struct err *e);
 
 /* Update services, newest checkpoint and file; true: redraw. */
 bool console_update(struct console *c, double now);

@@ -12,10 +12,14 @@
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
+#include "tui/translate/attention_map.h"
 #include "tui/translate/translate_console_words.h"
 
-#define WIDE   100 /* columns from which two sides are side by side */
-#define SLOW_S 5   /* seconds of waiting before the screen says so */
+#define WIDE	  100 /* columns from which two sides are side by side */
+#define MAP_COLS  170 /* columns from which the map is beside the lists */
+#define LIST_ROWS 8   /* rows of the lists above the map */
+#define MAP_ROWS  10  /* rows that the map needs below them */
+#define SLOW_S	  5   /* seconds of waiting before the screen says so */
 
 /* ---- layout ---- */
 
@@ -61,6 +65,46 @@ static void place_middle(const struct console *c, const struct grid *g, struct r
 	}
 }
 
+/* Without room for both, the map is shown in the place of words and lists, if the user wants it. */
+static void place_map_and_lists(const struct console *c, struct rect r, struct console_screen *s)
+{
+	static const struct layout_part lists[] = { { 30, 0, 3, 0 }, { 24, 0, 2, 1 }, { 0 } },
+					with_map[] = { { 30, 0, 4, 0 },
+						       { 24, 0, 3, 1 },
+						       { 60, 0, 6, 2 } };
+	bool beside = r.cols >= MAP_COLS && r.rows >= MAP_ROWS,
+	     below = r.rows >= LIST_ROWS + MAP_ROWS;
+	bool room = c->map != CONSOLE_MAP_HIDDEN && (beside || below);
+	struct rect cut[3];
+
+	s->map = (struct rect){ 0 };
+	s->map_alone = c->map == CONSOLE_MAP_SHOWN && !room;
+	if (s->map_alone) {
+		int above = s->words[c->side].rows;
+
+		s->map = r;
+		s->map.row -= above;
+		s->map.rows += above;
+		memset(s->words, 0, sizeof(s->words));
+		memset(&s->n_best, 0, sizeof(s->n_best));
+		memset(&s->others, 0, sizeof(s->others));
+		return;
+	}
+	if (room && !beside) {
+		int rows = MIN(attention_map_rows(c), r.rows - LIST_ROWS);
+
+		s->map = r;
+		s->map.rows = MAX(rows, MAP_ROWS);
+		r.rows -= s->map.rows;
+		s->map.row += r.rows;
+	}
+	layout_cols(r, room && beside ? with_map : lists, ARRAY_LEN(cut), cut);
+	s->n_best = cut[0];
+	s->others = cut[1];
+	if (room && beside)
+		s->map = cut[2];
+}
+
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
 		    struct console_screen *s)
 {
@@ -104,14 +148,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 		s->text[1] = out[3];
 		s->words[c->side] = out[4];
 	}
-	{
-		static const struct layout_part lists[] = { { 30, 0, 3, 0 }, { 24, 0, 2, 1 } };
-		struct rect cut[2];
-
-		layout_cols(out[5], lists, 2, cut);
-		s->n_best = cut[0];
-		s->others = cut[1];
-	}
+	place_map_and_lists(c, out[5], s);
 	s->constraints = out[6];
 	s->file = out[7];
 }
@@ -486,8 +523,11 @@ void console_draw(struct console *c, struct grid *g, struct console_screen *s, d
 		draw_text_box(c, g, s->text[i], i);
 		draw_words_box(c, g, s->words[i], i, s);
 	}
+	c->shows_map = s->map.rows > 0;
+	c->map_alone = s->map_alone;
 	draw_n_best(c, g, s->n_best, s);
 	draw_alternatives(c, g, s->others, s);
+	attention_map_draw(c, g, s->map);
 	draw_constraints(c, g, s->constraints);
 	draw_file(c, g, s->file);
 }

@@ -313,6 +313,13 @@ static void export_translations(const struct console *c, struct app_context *w)
 	buf_free(&out);
 }
 
+static bool is_pane_shown(const struct console *c, enum console_pane pane)
+{
+	if (pane == CONSOLE_PANE_MAP)
+		return c->shows_map;
+	return pane == CONSOLE_INPUT || !c->map_alone;
+}
+
 /* Tab moves the focus through the panes; with two sides, through the words of both. */
 static void next_pane(struct console *c, int by)
 {
@@ -322,7 +329,10 @@ static void next_pane(struct console *c, int by)
 		console_select_side(c, !c->side);
 		return;
 	}
-	c->focus = (enum console_pane)(((int)c->focus + CONSOLE_PANES + by) % CONSOLE_PANES);
+	do
+		c->focus =
+			(enum console_pane)(((int)c->focus + CONSOLE_PANES + by) % CONSOLE_PANES);
+	while (!is_pane_shown(c, c->focus));
 	if (two && c->focus == CONSOLE_WORDS)
 		console_select_side(c, by > 0 ? 0 : 1);
 }
@@ -331,7 +341,9 @@ static void move_row(struct console *c, int by)
 {
 	const struct service_answer *o = console_alternatives(c);
 
-	if (c->focus != CONSOLE_PANE_ALTERNATIVES)
+	if (c->focus == CONSOLE_PANE_MAP)
+		console_move(c, c->token + by, clock_mono_s());
+	else if (c->focus != CONSOLE_PANE_ALTERNATIVES)
 		console_choose(c, c->choice + by);
 	else if (o)
 		c->other = MAX(MIN(c->other + by, (int)o->n_alternatives - 1), 0);
@@ -461,6 +473,15 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		break;
 	case ACTION_TRANSLATE_FILE:
 		return ask_file(c, w);
+	case ACTION_MAP:
+		console_toggle_map(c);
+		break;
+	case ACTION_MAP_LAYER:
+		notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
+		break;
+	case ACTION_MAP_HEAD:
+		notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
+		break;
 	case ACTION_RESTART:
 		restart_services(c);
 		break;
@@ -575,6 +596,8 @@ static unsigned translate_mouse(void *state, struct app_context *w, const struct
 			c->focus = CONSOLE_PANE_ALTERNATIVES;
 		else if (is_mouse_within(v->screen.n_best, m))
 			c->focus = CONSOLE_N_BESTS;
+		else if (is_mouse_within(v->screen.map, m))
+			c->focus = CONSOLE_PANE_MAP;
 		if (c->focus != CONSOLE_INPUT)
 			move_row(c, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
 		return REACT_REDRAW;
@@ -586,6 +609,8 @@ static unsigned translate_mouse(void *state, struct app_context *w, const struct
 
 		c->focus = CONSOLE_INPUT;
 		edit_point(&c->input, &plain, layout_inside(v->screen.input), m->row, m->col);
+	} else if (is_mouse_within(v->screen.map, m)) {
+		c->focus = CONSOLE_PANE_MAP;
 	} else if (is_mouse_within(v->screen.n_best, m) || is_mouse_within(v->screen.others, m)) {
 		press_list(v, w, m);
 	} else {
