@@ -1,4 +1,4 @@
-# fleet_journal.awk - prints the journal of a made-up run on several hosts: one rank is late, one host
+# fleet_journal.awk - prints the journal of a made-up run on several hosts: one host is hot and late from 40 % of the steps on, one host
 # retransmits, one loss is NaN, the run restarts once. usage: awk -f fleet_journal.awk -v hosts=4
 # -v gpus=4 -v steps=3000
 function share(x) { return (sin(x * 12.9898 + 4.1414) + 1) / 2 }
@@ -27,13 +27,14 @@ function host_line(t, step, h, late,    g) {
 	}
 	print "}"
 }
-function round(t, step,    h, r, n) {
+function round(t, step,    h, r, n, late) {
+	late = step > 0.4 * steps ? 3 : 0
 	n = gpus > 0 ? gpus : 1
 	for (h = 1; h <= hosts; h++)
 		for (r = 0; r < n; r++)
-			rank_line(t, step, (h - 1) * n + r, h, h == 3)
+			rank_line(t, step, (h - 1) * n + r, h, h == late)
 	for (h = 1; h <= hosts; h++)
-		host_line(t, step, h, h == 3)
+		host_line(t, step, h, h == late)
 	printf "{\"v\":1,\"kind\":\"verdict\",\"t\":%d,\"step\":%d,\"network\":\"straggler\",", t, step
 	printf "\"text\":\"rank %d on node3 computes 1.48 times as long as the others, which wait for it\",", 2 * n
 	printf "\"exposed_share\":0.34,\"predicted_bytes\":420000000,\"observed_bytes\":426000000,"

@@ -440,7 +440,7 @@ static int count_styles(const struct scene *s, enum style from, enum style to)
 
 TEST(tui_plot_area_has_the_tones_of_the_terminal)
 {
-	const enum style first = STYLE_TONE_0, last = STYLE_COUNT - 1;
+	const enum style first = STYLE_TONE_0, last = STYLE_RAMP_0 - 1;
 	struct scene s;
 
 	if (!open_scene(&s, GRID_FULL))

@@ -91,7 +91,7 @@ static int app_loop(struct app *a, struct err *e)
 void app_set_look(struct app *a)
 {
 	term_set_look(a->term, &(struct term_look){ &a->theme, a->colours, a->mouse });
-	a->grid.tones = term_tones(a->term);
+	term_set_tones(a->term, &a->grid);
 }
 
 static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
@@ -109,7 +109,7 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	if (!a->term)
 		return e->code;
 	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
-	a->grid.tones = term_tones(a->term);
+	term_set_tones(a->term, &a->grid);
 	status = app_loop(a, e);
 	term_close(a->term);
 	a->term = NULL;

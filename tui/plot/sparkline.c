@@ -34,23 +34,40 @@ static void column_means(const struct series *s, int cols, double *means)
 			means[i] = means[i - 1];
 }
 
-void sparkline_draw(struct grid *g, struct span at, const struct series *s)
+static void draw_columns(struct grid *g, struct span at, const double *means, double low,
+			 double high)
 {
-	int cols = MIN(at.width, SPARK_COLS);
-	double means[SPARK_COLS], low = INFINITY, high = -INFINITY;
-
-	if (s->n < 2 || cols < 1)
-		return;
-	column_means(s, cols, means);
-	for (int i = 0; i < cols; i++) {
-		low = means[i] < low ? means[i] : low;
-		high = means[i] > high ? means[i] : high;
-	}
-	for (int i = 0; i < cols; i++) {
+	for (int i = 0; i < at.width; i++) {
 		double share = high > low ? (means[i] - low) / (high - low) : 0;
-		int level = MIN((int)(share * SPARK_LEVELS), SPARK_LEVELS - 1);
+		int level = (int)(MIN(MAX(share, 0.0), 1.0) * (SPARK_LEVELS - 0.001));
 
 		if (isfinite(means[i]))
 			grid_put(g, at.row, at.col + i, at.style, (uint32_t)(0x2581 + level));
 	}
+}
+
+void sparkline_draw(struct grid *g, struct span at, const struct series *s)
+{
+	double means[SPARK_COLS], low = INFINITY, high = -INFINITY;
+
+	at.width = MIN(at.width, SPARK_COLS);
+	if (s->n < 2 || at.width < 1)
+		return;
+	column_means(s, at.width, means);
+	for (int i = 0; i < at.width; i++) {
+		low = means[i] < low ? means[i] : low;
+		high = means[i] > high ? means[i] : high;
+	}
+	draw_columns(g, at, means, low, high);
+}
+
+void sparkline_draw_share(struct grid *g, struct span at, const struct series *s)
+{
+	double means[SPARK_COLS];
+
+	at.width = MIN(at.width, SPARK_COLS);
+	if (s->n < 2 || at.width < 1)
+		return;
+	column_means(s, at.width, means);
+	draw_columns(g, at, means, 0, 1);
 }

@@ -12,4 +12,7 @@
  */
 void sparkline_draw(struct grid *g, struct span at, const struct series *s);
 
+/* The same from 0 to 1, so that rows can be compared. */
+void sparkline_draw_share(struct grid *g, struct span at, const struct series *s);
+
 #endif

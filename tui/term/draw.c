@@ -205,6 +205,14 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
 
 /* ---- heat ---- */
 
+/* share: 0..1 */
+static enum style heat_style_of(const struct grid *g, double share)
+{
+	if (g->ramp)
+		return (enum style)(STYLE_RAMP_0 + MIN((int)(share * g->ramp), g->ramp - 1));
+	return (enum style)(STYLE_HEAT_0 + MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1));
+}
+
 void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost)
 {
 	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
@@ -214,16 +222,15 @@ void draw_heat(struct grid *g, int row, int col, int width, double share, bool l
 			    ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
 			    : -1;
 	uint32_t sign = lost ? 0x00D7 : '?';
+	enum style style = lost ? STYLE_BAD : STYLE_DIM;
 
 	assert(level < HEAT_LEVELS);
-	if (level >= 0 && !lost)
+	if (level >= 0 && !lost) {
 		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
+		style = heat_style_of(g, MIN(share, 1.0));
+	}
 	for (int i = 0; i < width; i++)
-		grid_put(g, row, col + i,
-			 lost	     ? STYLE_BAD
-			 : level < 0 ? STYLE_DIM
-				     : (enum style)(STYLE_HEAT_0 + level),
-			 sign);
+		grid_put(g, row, col + i, style, sign);
 }
 
 void draw_heat_scale(struct grid *g, struct rect box, const char *title)

@@ -45,6 +45,7 @@ struct cell {
 struct grid {
 	enum grid_charset charset;
 	int tones; /* tones of an area that the terminal can tell apart; 0: draw no areas */
+	int ramp;  /* steps of heat that it can tell apart: THEME_RAMP, or 0: HEAT_0 to HEAT_4 */
 	int rows, cols;
 	struct cell *cells; /* (rows x cols) owned */
 	/*

@@ -121,6 +121,10 @@ static int style_colour(const struct terminal *t, const struct theme *theme, int
 	const struct theme_style *s = &theme->styles[style < STYLE_NAMED ? style : STYLE_AREA];
 	int colour = ground ? s->ground[depth] : s->colour[depth];
 
+	if (style >= STYLE_RAMP_0) {
+		colour = ground ? -1 : theme_ramp_rgb(theme, style - STYLE_RAMP_0);
+		return colour < 0 || t->true_colour ? colour : theme_nearest_256(colour);
+	}
 	if (t->true_colour && style >= STYLE_TONE_0)
 		return ground ? -1 : theme_tone_rgb(theme, style - STYLE_TONE_0);
 	/* colours below n_indexed are numbers of the palette, all others are 0xRRGGBB */
@@ -131,7 +135,8 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 {
 	/* Call start_color() in any case; some terminals have no colours. */
 	bool colours = look->colours && has_colors() && start_color() == OK && COLORS >= 8 &&
-		       COLOR_PAIRS > STYLE_COUNT;
+		       COLOR_PAIRS > STYLE_RAMP_0;
+	int used;
 
 	if (colours)
 		use_default_colors();
@@ -142,15 +147,21 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 		   : t->true_colour				       ? THEME_TONES
 		   : t->colours >= 256				       ? 1
 								       : 0;
+	t->ramp = t->colours >= 256 && COLOR_PAIRS > STYLE_COUNT &&
+				  style_colour(t, look->theme, STYLE_RAMP_0, false) >= 0
+			  ? THEME_RAMP
+			  : 0;
+	used = t->ramp ? STYLE_COUNT : STYLE_RAMP_0;
 	t->n_indexed = tigetnum("CO") > 0 ? tigetnum("CO") : 8;
-	for (int i = 0; i < STYLE_COUNT; i++) {
+	for (int i = 0; i < used; i++) {
 		const struct theme_style *s =
 			&look->theme->styles[i < STYLE_NAMED ? i : STYLE_AREA];
+		unsigned with = i < STYLE_RAMP_0 ? s->attributes : 0;
 		int colour = style_colour(t, look->theme, i, false),
 		    ground = style_colour(t, look->theme, i, true);
 
 		t->pairs[i] = 0;
-		t->attributes[i] = curses_attributes(colours ? s->attributes : s->plain_attributes);
+		t->attributes[i] = curses_attributes(colours ? with : s->plain_attributes);
 		/* Eight colours have no grey: use the dim attribute. */
 		if (colours && COLORS < 16 && colour < 0 && s->plain_attributes & THEME_DIM)
 			t->attributes[i] |= A_DIM;
@@ -446,9 +457,10 @@ bool term_copy(struct terminal *t, const char *text)
 	return true;
 }
 
-int term_tones(const struct terminal *t)
+void term_set_tones(const struct terminal *t, struct grid *g)
 {
-	return t->tones;
+	g->tones = t->tones;
+	g->ramp = t->ramp;
 }
 
 void term_describe(const struct terminal *t, char *out, size_t size)

@@ -87,8 +87,8 @@ void term_send_toast(struct terminal *t, enum term_toast kind, const char *title
 /* Whether the terminal reported that its window lost the focus. */
 bool term_is_away(const struct terminal *t);
 
-/* How many tones of an area the terminal can tell apart (struct grid): THEME_TONES, 1 or 0. */
-int term_tones(const struct terminal *t);
+/* Set how many tones of an area (THEME_TONES, 1 or 0) and of heat the terminal can tell apart. */
+void term_set_tones(const struct terminal *t, struct grid *g);
 
 /* Describe the terminal for people: "xterm-256color: 256 colours, mouse, pasting, clipboard". */
 void term_describe(const struct terminal *t, char *out, size_t size);

@@ -15,13 +15,14 @@ struct terminal {
 	FILE *out; /* owned: the terminal's own stream, because stdout is guarded */
 	attr_t attributes[STYLE_COUNT];
 	short pairs[STYLE_COUNT];
-	struct grid shown;    /* the grid that curses holds */
-	bool is_xterm;	      /* the terminal supports the requests of xterm */
-	bool mouse_on;	      /* mouse reports are switched on */
-	int colours;	      /* number of colours in use; 0: none */
-	bool true_colour;     /* colours from n_indexed on are 0xRRGGBB */
-	int n_indexed, tones; /* tones: see term_tones() */
-	struct mouse mouse;   /* the last mouse event */
+	struct grid shown; /* the grid that curses holds */
+	bool is_xterm;	   /* the terminal supports the requests of xterm */
+	bool mouse_on;	   /* mouse reports are switched on */
+	int colours;	   /* number of colours in use; 0: none */
+	bool true_colour;  /* colours from n_indexed on are 0xRRGGBB */
+	int n_indexed;
+	int tones, ramp;    /* see term_set_tones() */
+	struct mouse mouse; /* the last mouse event */
 	struct buf pasted;
 	sigset_t outside; /* the caller's signal mask, restored by term_close() */
 	struct sigaction old[16];

@@ -94,10 +94,10 @@ bool term_is_away(const struct terminal *t)
 	return false;
 }
 
-int term_tones(const struct terminal *t)
+void term_set_tones(const struct terminal *t, struct grid *g)
 {
 	(void)t;
-	return 0;
+	(void)g;
 }
 
 void term_describe(const struct terminal *t, char *out, size_t size)

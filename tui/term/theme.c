@@ -254,20 +254,67 @@ int theme_rgb(int colour)
 	return rgb[0] << 16 | rgb[1] << 8 | rgb[2];
 }
 
-int theme_tone_rgb(const struct theme *t, int tone)
+/* The colour at part/whole of the way between the colours of two styles. */
+static int mix_styles(const struct theme *t, enum style first, enum style second, int part,
+		      int whole)
 {
-	int from = theme_rgb(t->styles[STYLE_AREA].colour[THEME_256]);
-	int to = theme_rgb(t->styles[STYLE_AREA_LOW].colour[THEME_256]), mixed = 0;
+	int from = theme_rgb(t->styles[first].colour[THEME_256]);
+	int to = theme_rgb(t->styles[second].colour[THEME_256]), mixed = 0;
 
-	assert(tone >= 0 && tone < THEME_TONES);
 	if (from < 0 || to < 0)
 		return from;
 	for (int shift = 0; shift <= 16; shift += 8) {
 		int a = from >> shift & 255, b = to >> shift & 255;
 
-		mixed |= (a + (b - a) * tone / (THEME_TONES - 1)) << shift;
+		mixed |= (a + (b - a) * part / whole) << shift;
 	}
 	return mixed;
+}
+
+int theme_tone_rgb(const struct theme *t, int tone)
+{
+	assert(tone >= 0 && tone < THEME_TONES);
+	return mix_styles(t, STYLE_AREA, STYLE_AREA_LOW, tone, THEME_TONES - 1);
+}
+
+int theme_ramp_rgb(const struct theme *t, int step)
+{
+	const int parts = STYLE_HEAT_4 - STYLE_HEAT_0, whole = THEME_RAMP - 1;
+	int part;
+
+	assert(step >= 0 && step < THEME_RAMP);
+	part = MIN(step * parts / whole, parts - 1);
+	return mix_styles(t, (enum style)(STYLE_HEAT_0 + part),
+			  (enum style)(STYLE_HEAT_0 + part + 1), step * parts - part * whole,
+			  whole);
+}
+
+static int colour_distance(const int a[3], const int b[3])
+{
+	int distance = 0;
+
+	for (int i = 0; i < 3; i++)
+		distance += (a[i] - b[i]) * (a[i] - b[i]);
+	return distance;
+}
+
+short theme_nearest_256(int rgb)
+{
+	const int want[3] = { rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255 };
+	int best = 16, have[3];
+
+	rgb_of(best, have);
+	for (int c = 17, least = colour_distance(want, have); c < 256; c++) {
+		int distance;
+
+		rgb_of(c, have);
+		distance = colour_distance(want, have);
+		if (distance < least) {
+			least = distance;
+			best = c;
+		}
+	}
+	return (short)best;
 }
 
 short theme_nearest(int colour, int n)
@@ -279,11 +326,10 @@ short theme_nearest(int colour, int n)
 		return (short)colour;
 	rgb_of(colour, want);
 	for (int c = 0; c < n; c++) {
-		int have[3], distance = 0;
+		int have[3], distance;
 
 		rgb_of(c, have);
-		for (int i = 0; i < 3; i++)
-			distance += (want[i] - have[i]) * (want[i] - have[i]);
+		distance = colour_distance(want, have);
 		if (distance < least) {
 			least = distance;
 			best = c;

@@ -61,6 +61,7 @@
 	X(HEAT_4, "heat-4", "highest")
 
 #define THEME_TONES 6
+#define THEME_RAMP  30 /* steps of heat between HEAT_0 and HEAT_4 */
 
 enum style {
 #define X(id, name, use) STYLE_##id,
@@ -69,7 +70,9 @@ enum style {
 		STYLE_NAMED, /* number of styles that theme files name */
 	/* tones of an area from AREA to AREA_LOW; distinct on terminals with true colour */
 	STYLE_TONE_0 = STYLE_NAMED,
-	STYLE_COUNT = STYLE_TONE_0 + THEME_TONES
+	/* heat in steps from HEAT_0 to HEAT_4, on terminals with 256 colours or true colour */
+	STYLE_RAMP_0 = STYLE_TONE_0 + THEME_TONES,
+	STYLE_COUNT = STYLE_RAMP_0 + THEME_RAMP
 };
 
 enum { THEME_BOLD = 1, THEME_DIM = 2, THEME_REVERSE = 4, THEME_UNDERLINE = 8 };
@@ -103,6 +106,12 @@ int theme_rgb(int colour);
 
 /* The colour of STYLE_TONE_0 + tone in true colour: between "area" and "area-low". -1: default. */
 int theme_tone_rgb(const struct theme *t, int tone);
+
+/* The colour of STYLE_RAMP_0 + step in true colour, mixed from its two neighbours of HEAT_0 to HEAT_4. */
+int theme_ramp_rgb(const struct theme *t, int step);
+
+/* The one of 256 colours that is nearest to 0xRRGGBB; those that terminals redefine are not used. */
+short theme_nearest_256(int rgb);
 
 /* The colour among the first n (8 or 16) that is nearest to one of 256 colours. */
 short theme_nearest(int colour, int n);

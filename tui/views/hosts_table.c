@@ -8,13 +8,16 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/plot/sparkline.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-#define STALE_S	 60 /* a host of a running run without a record for so long is stale */
-#define BAR_COLS 12
-#define NAME_MIN 9
+#define STALE_S	  60 /* a host of a running run without a record for so long is stale */
+#define BAR_COLS  12
+#define NAME_MIN  9
+#define TREND_MIN 12
+#define TREND_MAX 60
 
 enum column {
 	COL_CPU,
@@ -25,6 +28,7 @@ enum column {
 	COL_RESENT,
 	COL_UTIL,
 	COL_WORKING,
+	COL_TREND,
 	COL_POWER,
 	COL_STEP,
 	COL_PACE,
@@ -36,12 +40,17 @@ static const struct {
 	const char *title;
 	int width, rank;
 } columns[COLUMNS] = {
-	[COL_CPU] = { "cpu", 5, 5 },	 [COL_MEMORY] = { "memory", 7, 8 },
+	[COL_CPU] = { "cpu", 5, 5 },	 [COL_MEMORY] = { "memory", 7, 9 },
 	[COL_IN] = { "in bit/s", 9, 2 }, [COL_OUT] = { "out bit/s", 9, 1 },
 	[COL_LINK] = { "link", 5, 3 },	 [COL_RESENT] = { "resent/s", 9, 4 },
-	[COL_UTIL] = { "busy", 5, 7 },	 [COL_WORKING] = { "working", BAR_COLS + 6, 0 },
-	[COL_POWER] = { "power", 8, 6 }, [COL_STEP] = { "step", 8, 9 },
-	[COL_PACE] = { "pace", 6, 1 },
+	[COL_UTIL] = { "busy", 5, 8 },	 [COL_WORKING] = { "working, waits", BAR_COLS + 6, 0 },
+	[COL_POWER] = { "power", 8, 7 }, [COL_STEP] = { "step", 8, 10 },
+	[COL_PACE] = { "pace", 6, 1 },	 [COL_TREND] = { "over the run", TREND_MIN, 6 },
+};
+
+/* What of the table fits: columns of the names, and of each value; 0: hidden. */
+struct table_widths {
+	int name, values[COLUMNS];
 };
 
 /* The values of a row of the table. */
@@ -69,27 +78,32 @@ static struct facts gather_host_facts(const struct fleet *f, int host)
 	return k;
 }
 
-/* Choose the columns that fit beside the name; returns the width of the name. */
-static int choose_columns(int width, bool *shown)
+/* Choose the columns that fit beside the names, of which the longest has so many columns. */
+static struct table_widths choose_columns(int width, int longest)
 {
-	int need = NAME_MIN + 3;
+	struct table_widths w;
+	int need = NAME_MIN + 3, left;
 
 	for (int i = 0; i < COLUMNS; i++) {
-		shown[i] = true;
+		w.values[i] = columns[i].width;
 		need += columns[i].width + 1;
 	}
 	while (need > width) {
 		int worst = -1;
 
 		for (int i = 0; i < COLUMNS; i++)
-			if (shown[i] && (worst < 0 || columns[i].rank > columns[worst].rank))
+			if (w.values[i] && (worst < 0 || columns[i].rank > columns[worst].rank))
 				worst = i;
 		if (worst < 0)
 			break;
-		shown[worst] = false;
+		w.values[worst] = 0;
 		need -= columns[worst].width + 1;
 	}
-	return NAME_MIN + MAX(width - need, 0);
+	w.name = MIN(NAME_MIN + MAX(width - need, 0), longest);
+	left = MAX(width - need, 0) - (w.name - NAME_MIN);
+	if (w.values[COL_TREND])
+		w.values[COL_TREND] = MIN(TREND_MIN + left, TREND_MAX);
+	return w;
 }
 
 static int longest_name(const struct grid *g, const struct fleet *f)
@@ -177,48 +191,53 @@ static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
 }
 
 static void draw_host_row(struct grid *g, struct rect r, int row, const struct facts *k,
-			  int name_cols, const bool *shown, enum style name_style)
+			  const struct table_widths *w, enum style name_style)
 {
 	int at = r.col + 3;
 	char text[NUMBER_TEXT_BYTES];
 
-	draw_text(g, row, at, name_cols, k->host->present ? name_style : STYLE_DIM, k->host->name);
-	at += name_cols + 1;
+	draw_text(g, row, at, w->name, k->host->present ? name_style : STYLE_DIM, k->host->name);
+	at += w->name + 1;
 	for (int c = 0; c < COLUMNS; c++) {
 		enum style style;
 
-		if (!shown[c])
+		if (!w->values[c])
 			continue;
-		if (c == COL_WORKING) {
+		if (c == COL_TREND) {
+			sparkline_draw_share(g, (struct span){ row, at, w->values[c], STYLE_FIRST_RAW },
+					     &k->host->working);
+		} else if (c == COL_WORKING) {
 			time_split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
-			draw_text_right(g, row, at + columns[c].width - 1, 5, STYLE_BRIGHT,
+			draw_text_right(g, row, at + w->values[c] - 1, 5, STYLE_BRIGHT,
 					format_percent(text, k->working));
 		} else {
 			const char *value = cell_text(k, (enum column)c, text, &style);
 
-			draw_text_right(g, row, at + columns[c].width - 1, columns[c].width,
+			draw_text_right(g, row, at + w->values[c] - 1, w->values[c],
 					k->host->present ? style : STYLE_DIM, value);
 		}
-		at += columns[c].width + 1;
+		at += w->values[c] + 1;
 	}
 }
 
-static void draw_hosts_head(struct grid *g, struct rect r, int name_cols, const bool *shown)
+static void draw_hosts_head(struct grid *g, struct rect r, const struct table_widths *w)
 {
 	int at = r.col + 3;
 
-	draw_text(g, r.row, at, name_cols, STYLE_DIM, "host");
-	at += name_cols + 1;
-	for (int c = 0; c < COLUMNS; c++)
-		if (shown[c]) {
-			if (c == COL_WORKING)
-				draw_text(g, r.row, at, columns[c].width, STYLE_DIM,
-					  "working, waits");
-			else
-				draw_text_right(g, r.row, at + columns[c].width - 1,
-						columns[c].width, STYLE_DIM, columns[c].title);
-			at += columns[c].width + 1;
-		}
+	draw_text(g, r.row, at, w->name, STYLE_DIM, "host");
+	at += w->name + 1;
+	for (int c = 0; c < COLUMNS; c++) {
+		int width = w->values[c];
+
+		if (!width)
+			continue;
+		if (c == COL_WORKING || c == COL_TREND)
+			draw_text(g, r.row, at, width, STYLE_DIM, columns[c].title);
+		else
+			draw_text_right(g, r.row, at + width - 1, width, STYLE_DIM,
+					columns[c].title);
+		at += width + 1;
+	}
 }
 
 /* The first visible row so that the chosen row is visible. */
@@ -286,9 +305,9 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
-	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols, *top = &s->top[HOSTS_TABLE];
+	int rows = r.rows - 1, all = (int)f->n_hosts, *top = &s->top[HOSTS_TABLE];
 	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES], odd_text[NUMBER_TEXT_BYTES];
-	bool shown[COLUMNS];
+	struct table_widths widths;
 	struct legend pieces[3];
 	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
@@ -297,14 +316,14 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 		return;
 	*top = scroll_to(*top, hosts_chosen_row(f, s), rows, all);
 	s->first_row = r.row + 1;
-	name_cols = MIN(choose_columns(r.cols - 1, shown), longest_name(g, f));
-	draw_hosts_head(g, r, name_cols, shown);
+	widths = choose_columns(r.cols - 1, longest_name(g, f));
+	draw_hosts_head(g, r, &widths);
 	for (int i = 0; i < rows && *top + i < all; i++) {
 		int which = hosts_of_row(f, s, *top + i);
 		struct facts k = gather_host_facts(f, which);
 
 		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
-		draw_host_row(g, r, r.row + 1 + i, &k, name_cols, shown,
+		draw_host_row(g, r, r.row + 1 + i, &k, &widths,
 			      which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
 		if (which == s->chosen)
 			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
