@@ -5,7 +5,9 @@ noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/data_command.c %D%/data_command.h %D%/data_queries.c %D%/data_stats.c \
 	%D%/fetch_command.c %D%/fetch_command.h %D%/drop_ledger_read.c %D%/drop_ledger_read.h \
-	%D%/origin.c %D%/origin.h %D%/shortlist_command.c \
+	%D%/origin.c %D%/origin.h %D%/pair_facts.c %D%/pair_facts.h %D%/pair_limits.c \
+	%D%/pair_repeats.c %D%/pair_repeats.h %D%/pair_texts.c %D%/pair_texts.h %D%/pair_trial.c %D%/pair_trial.h \
+	%D%/shortlist_command.c \
 	%D%/tools.c %D%/tools.h %D%/tools_internal.h %D%/tools_sp.c
 include %D%/text/local.mk
 include %D%/words/local.mk

@@ -3,72 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/parallel.h"
+#include "data/prep/pair_rules.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
 #include "share/base/file.h"
-#include "share/base/hash.h"
-#include "share/base/hash_index.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-
-/* ---- hashes of held-out pairs and of earlier pairs ---- */
-
-/* The pairs of a held-out set: sorted keys, see pair_key(). */
-struct held_out {
-	uint64_t *keys; /* owned */
-	size_t n, cap;
-};
 
 struct pair_filter {
 	struct prep *p;
 	struct clean_options options;
 	struct held_out held[PREP_MAX_SETS]; /* by index of the set; train has none */
-	struct hash_set seen; /* keys of the pairs so far; without slots: drop_duplicates is off */
+	struct pair_rules_memory memory;
 	struct outfile verdicts;
 	int64_t *counts; /* owned: [words.n] occurrences in kept pairs */
 	int64_t n_pairs; /* pairs filtered so far */
 };
-
-/* Key of a pair. A plain sum of the hashes would be equal for exchanged sides. */
-static uint64_t pair_key(uint64_t source, uint64_t target)
-{
-	return source * 0x9E3779B97F4A7C15u + target;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int read_held_out(struct prep *p, const char *set, struct held_out *h, struct err *e)
-{
-	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
-	char *target =
-		source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language) : NULL;
-	struct parallel_reader in;
-	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
-
-	if (!got) {
-		while ((got = parallel_next(&in, e)) > 0) {
-			if (mem_grow(&h->keys, &h->cap, h->n + 1, sizeof(*h->keys), e)) {
-				got = e->code;
-				break;
-			}
-			h->keys[h->n++] = pair_key(hash_bytes(in.source.text, in.source.len),
-						   hash_bytes(in.target.text, in.target.len));
-		}
-		parallel_close(&in);
-	}
-	if (!got && h->n)
-		qsort(h->keys, h->n, sizeof(*h->keys), compare_keys);
-	free(source);
-	free(target);
-	return got;
-}
 
 /* Is the pair in a held-out set? Counts it in in_train of each such set. */
 static bool is_held_out(struct pair_filter *f, uint64_t key)
@@ -77,9 +28,7 @@ static bool is_held_out(struct pair_filter *f, uint64_t key)
 	int set;
 
 	for (set = 1; set < f->p->texts.n_sets; set++) {
-		const struct held_out *h = &f->held[set];
-
-		if (!h->n || !bsearch(&key, h->keys, h->n, sizeof(key), compare_keys))
+		if (!held_out_find(&f->held[set], HELD_OUT_PAIR, key))
 			continue;
 		f->p->numbers.in_train[set]++;
 		found = true;
@@ -87,35 +36,19 @@ static bool is_held_out(struct pair_filter *f, uint64_t key)
 	return found;
 }
 
-/* ---- rules ---- */
-
-static struct clean_side clean_side_of_line(const struct token_column_line *line)
-{
-	return (struct clean_side){ .words = line->n,
-				    .longest = line->longest,
-				    .characters = line->characters,
-				    .letters = line->letters,
-				    .foreign = line->foreign,
-				    .hash = line->hash };
-}
-
 /* Rules that compare with other pairs come last: only pairs that passed the others are compared. */
 static enum clean_rule pair_filter_rule(struct pair_filter *f,
 					const struct token_column_line *source,
 					const struct token_column_line *target)
 {
-	const struct conf *c = f->p->c;
-	struct clean_side s = clean_side_of_line(source), t = clean_side_of_line(target);
+	struct clean_side s = pair_rules_side(source), t = pair_rules_side(target);
 	enum clean_rule rule = clean_check_pair(&f->options, &s, &t);
-	uint64_t key = pair_key(source->hash, target->hash);
+	uint64_t key = pair_rules_key(source->hash, target->hash);
 
 	if (rule)
 		return rule;
-	if (c->overlap != OVERLAP_IGNORE && is_held_out(f, key) && c->overlap == OVERLAP_DROP)
-		return CLEAN_OVERLAP;
-	if (f->seen.n_slots && !hash_set_add(&f->seen, key))
-		return CLEAN_DUPLICATE;
-	return CLEAN_KEEP;
+	return pair_rules_repeat(&f->memory, key,
+				 f->p->c->overlap != OVERLAP_IGNORE && is_held_out(f, key));
 }
 
 static void count_kept_words(int64_t *counts, const struct token_column_line *line)
@@ -188,18 +121,6 @@ static int pair_filter_text(struct pair_filter *f, size_t number, struct err *e)
 
 /* ---- begin and end of the stage ---- */
 
-static struct clean_options clean_options_of_conf(const struct conf *c)
-{
-	return (struct clean_options){ .min_words = c->min_words,
-				       .max_words = c->max_words,
-				       .max_word_chars = c->max_word_chars,
-				       .max_ratio = c->max_ratio,
-				       .drop_copies = c->drop_copies,
-				       .check_script = c->max_foreign < 1,
-				       .max_foreign = c->max_foreign,
-				       .max_char_ratio = c->max_char_ratio };
-}
-
 static int pair_filter_begin(struct pair_filter *f, struct err *e)
 {
 	struct prep *p = f->p;
@@ -212,16 +133,18 @@ static int pair_filter_begin(struct pair_filter *f, struct err *e)
 	n->pairs[0] = 0;
 	if (!prep_words(p, e))
 		return e->code;
-	f->options = clean_options_of_conf(p->c);
+	f->options = pair_rules_options(p->c);
+	f->memory.drop_overlap = p->c->overlap == OVERLAP_DROP;
 	f->counts = mem_alloc((size_t)p->words.n, sizeof(*f->counts), e);
 	if (!f->counts)
 		return e->code;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
 			if (n->pairs[set] && /* a set that was left out has no files */
-			    read_held_out(p, p->texts.sets[set], &f->held[set], e))
+			    held_out_read(&f->held[set], p->folder, p->texts.sets[set],
+					  p->c->source_language, p->c->target_language, e))
 				return e->code;
-	if (p->c->drop_duplicates && hash_set_reserve(&f->seen, (size_t)MAX(n->read, 1), e))
+	if (p->c->drop_duplicates && hash_set_reserve(&f->memory.seen, (size_t)MAX(n->read, 1), e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts");
 	return path ? outfile_open(&f->verdicts, path, e) : e->code;
@@ -292,8 +215,8 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 	}
 	outfile_abandon(&f.verdicts);
 	for (set = 0; set < PREP_MAX_SETS; set++)
-		free(f.held[set].keys);
-	hash_set_free(&f.seen);
+		held_out_free(&f.held[set]);
+	hash_set_free(&f.memory.seen);
 	free(f.counts);
 	return rc;
 }

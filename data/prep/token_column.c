@@ -438,21 +438,59 @@ static int word_table_load_word(struct intern *words, struct column_input *in, u
 	return 0;
 }
 
+struct word_table_reader {
+	struct column_input in;
+	uint64_t words_left, bytes_left;
+};
+
+struct word_table_reader *word_table_open(const char *path, struct err *e)
+{
+	struct word_table_reader *r = mem_alloc(1, sizeof(*r), e);
+	uint64_t n, bytes;
+
+	if (!r)
+		return NULL;
+	if (column_open_input(&r->in, path, words_magic, &n, &bytes, e)) {
+		free(r);
+		return NULL;
+	}
+	if (n > INT32_MAX || n > column_bytes_left(&r->in) ||
+	    bytes > column_bytes_left(&r->in) - n) {
+		column_damaged_error(&r->in, "it is shorter than its header says", e);
+		word_table_close(r);
+		return NULL;
+	}
+	r->words_left = n;
+	r->bytes_left = bytes;
+	return r;
+}
+
+int word_table_read(struct word_table_reader *r, struct intern *words, uint64_t n, struct err *e)
+{
+	for (; n && r->words_left; n--, r->words_left--)
+		if (word_table_load_word(words, &r->in, &r->bytes_left, e))
+			return e->code;
+	if (r->words_left)
+		return 1;
+	if (r->bytes_left || column_bytes_left(&r->in))
+		return column_damaged_error(&r->in, "it is longer than its header says", e);
+	return 0;
+}
+
+void word_table_close(struct word_table_reader *r)
+{
+	if (!r)
+		return;
+	column_close_input(&r->in);
+	free(r);
+}
+
 int word_table_load(struct intern *words, const char *path, struct err *e)
 {
-	struct column_input in;
-	uint64_t n, bytes;
-	int rc = 0;
+	struct word_table_reader *r = word_table_open(path, e);
+	int rc = r ? word_table_read(r, words, UINT64_MAX, e) : e->code;
 
-	if (column_open_input(&in, path, words_magic, &n, &bytes, e))
-		return e->code;
-	if (n > INT32_MAX || n > column_bytes_left(&in) || bytes > column_bytes_left(&in) - n)
-		rc = column_damaged_error(&in, "it is shorter than its header says", e);
-	for (; !rc && n; n--)
-		rc = word_table_load_word(words, &in, &bytes, e);
-	if (!rc && (bytes || column_bytes_left(&in)))
-		rc = column_damaged_error(&in, "it is longer than its header says", e);
-	column_close_input(&in);
+	word_table_close(r);
 	if (rc)
 		intern_free(words);
 	return rc;

@@ -58,4 +58,11 @@ void token_column_close(struct token_column_reader *r);
 int word_table_save(const struct intern *words, const char *path, struct err *e);
 int word_table_load(struct intern *words, const char *path, struct err *e);
 
+/* The same in steps: each call of word_table_read() adds up to n words. */
+struct word_table_reader;
+struct word_table_reader *word_table_open(const char *path, struct err *e);
+/* 1: there are more words; 0: the table is complete; < 0: failure. */
+int word_table_read(struct word_table_reader *r, struct intern *words, uint64_t n, struct err *e);
+void word_table_close(struct word_table_reader *r);
+
 #endif

@@ -80,7 +80,13 @@ prepare_and_look() {
 	press 2
 	shows '✓ ledger' 'the data view: every stage is done'
 	press Tab
+	shows 'source words' 'histograms of the pairs'
+	press Tab
+	shows 'max-words' 'limits to try'
+	press Tab
 	shows 'all rules' 'dropped pairs'
+	press Tab
+	shows 'that were there before' 'repeats'
 	press Tab
 	shows 'pieces' 'vocabulary'
 	press Tab

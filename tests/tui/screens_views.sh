@@ -98,14 +98,14 @@ sizes compare 5
 sizes samples 6
 one home-question '1j<Enter>'
 one home-filter '1/fir<Enter><Tab><Tab>'
-one data-dropped '2ctiny<Enter><Tab>j<Right><Right><Right>'
-one data-dropped-search '2ctiny<Enter><Tab>/teacher<Enter>'
-one data-vocabulary '2ctiny<Enter><Tab><Tab>/an<Enter>j'
+one data-dropped '2ctiny<Enter><Tab><Tab><Tab>j<Right><Right><Right>'
+one data-dropped-search '2ctiny<Enter><Tab><Tab><Tab>/teacher<Enter>'
+one data-vocabulary '2ctiny<Enter><Shift-Tab><Shift-Tab>/an<Enter>j'
 one data-split '2ctiny<Enter>iThe old teachers are reading.<Esc><Left>'
 one data-broken '2cbroken<Enter>'
 one compare-bleu '5mma<Tab>'
 one compare-none '5 j j '
-one data-dropped-rule '2ctiny<Enter><Tab><Right>'
+one data-dropped-rule '2ctiny<Enter><Tab><Tab><Tab><Right>'
 one compare-one '5/sec<Enter><Space>ssl'
 one samples-reference '6jd<Left><Left>'
 one samples-search '6/dog<Enter><Tab>'
@@ -137,8 +137,53 @@ printf '{"dropped":{"long":1e300,"\\u001b]0;x\\u0007":5},"source":{"words_a_line
 printf '{"v":1,"kind":"sample","step":5,"id":0,"source":"\\u001b[2J a","reference":"\\u202e","hypothesis":"\\u0007 b"}\n' \
 	>w/runs/second/samples.jsonl
 one data-hostile '2ctiny<Enter>'
-one data-hostile-ledger '2ctiny<Enter><Tab>jj'
+one data-hostile-ledger '2ctiny<Enter><Tab><Tab><Tab>jj'
+one data-hostile-pairs '2ctiny<Enter><Tab>'
 one samples-hostile 6
 rm w/runs/second/samples.jsonl
 one samples-missing 6
+
+# A prepared corpus with its work folder: repeats, held-out sentences in training, long, foreign and unequal pairs.
+rm -rf w
+mkdir -p w text
+awk 'function words(n, from,   i, s) { for (i = 0; i < n; i++) s = s (i ? " " : "") W[(from * 7 + i * i + i) % 16]; return s }
+	BEGIN {
+		split("a red house the old garden we see two dogs run over green hills slowly home", V, " ")
+		for (i = 1; i <= 16; i++) W[i - 1] = V[i]
+		for (i = 0; i < 900; i++) {
+			n = 3 + (i * 13) % 11 + (i % 17 == 0 ? 14 : 0); m = n + i % 3 + (i % 41 == 0 ? 9 * n : 0)
+			s = words(n, i) " " i; t = words(m, i + 3) " " i
+			if (i % 45 == 44) { s = "hello again"; t = "hallo noch einmal" }
+			if (i % 60 == 59) s = "\320\277\321\200\320\270\320\262\320\265\321\202 \320\274\320\270\321\200 " i
+			if (i % 100 == 99) s = "\033[2J\302\233 evil " i
+			print s >"text/train.en"; print t >"text/train.de"
+			if (i % 30 == 10) { print s >"text/dev.en"; print (i % 60 == 10 ? t : "anders " i) >"text/dev.de" }
+		}
+	}'
+cat >pairs.ini <<-'RECIPE'
+	[data]
+	source_language = en
+	target_language = de
+	train_source = text/train.en
+	train_target = text/train.de
+	dev_source = text/dev.en
+	dev_target = text/dev.de
+	test_source = text/dev.en
+	test_target = text/dev.de
+	max_words = 20
+	max_ratio = 3
+	max_foreign = 0.3
+	merges = 50
+RECIPE
+"$wb" prep -C w ./pairs.ini --quiet >prep.out 2>&1 || cat prep.out
+sizes data-pairs '2<Tab>'
+one data-pairs-zoom '2<Tab><Right><Right><Right>z'
+one data-limits '2<Tab><Tab>'
+sizes data-limits-tried '2<Tab><Tab><Left><Left>jj<Enter><Ctrl-U>2<Enter>'
+sizes data-repeats '2<Tab><Tab><Tab><Tab>jjj'
+one data-reason '2<Tab><Tab><Tab><Left><Left><Left><Left><Left>'
+one data-reason-zoom '2<Tab><Tab><Tab><Right><Right><Right><Right>jz'
+# without the work folder, the panes say why they are empty
+rm -rf w/corpora/*/work
+one data-no-work '2<Tab><Tab>'
 tally

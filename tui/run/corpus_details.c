@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 
 #define JSON_LIMIT (64u << 20)
+#define FACTS_STEP 1000 /* pairs, or words of the table, between looks at the clock */
 
 static const struct {
 	const char *name, *does;
@@ -23,10 +25,16 @@ static void release_corpus(struct corpus_details *b)
 {
 	json_free(b->stats);
 	drop_rows_free(b->ledger);
+	pair_facts_free(b->facts);
+	pair_texts_free(b->texts);
 	vocab_close(b->vocab);
 	piece_tracer_close(b->tracer);
 	b->stats = NULL;
 	b->ledger = NULL;
+	b->facts = NULL;
+	b->texts = NULL;
+	b->facts_are_read = b->texts_are_read = false;
+	b->facts_trouble[0] = 0;
 	b->vocab = NULL;
 	b->tracer = NULL;
 	memset(b->trouble, 0, sizeof(b->trouble));
@@ -148,6 +156,17 @@ bool corpus_details_update(struct corpus_details *b, const struct indexed_corpus
 	return true;
 }
 
+static void open_pair_facts(struct corpus_details *b)
+{
+	struct err e = { 0 };
+
+	if (b->facts || *b->facts_trouble)
+		return;
+	b->facts = pair_facts_open(b->folder, &e);
+	if (!b->facts)
+		snprintf(b->facts_trouble, sizeof(b->facts_trouble), "%.190s", e.text);
+}
+
 void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 {
 	struct err e = { 0 };
@@ -158,6 +177,9 @@ void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 	if (pane == DATA_DROPPED && !b->ledger) {
 		if ((path = file_path(&e, "%s/ledger.tsv", b->folder)))
 			b->ledger = drop_rows_open(path, &e);
+		open_pair_facts(b);
+	} else if (pane == DATA_PAIRS || pane == DATA_RULES || pane == DATA_REPEATS) {
+		open_pair_facts(b);
 	} else if (pane == DATA_VOCABULARY && !b->vocab) {
 		if ((path = file_path(&e, "%s/vocab.tsv", b->folder)))
 			b->vocab = vocab_open(path, &e);
@@ -167,4 +189,49 @@ void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 	free(path);
 	if (e.code)
 		snprintf(b->trouble[pane], sizeof(b->trouble[pane]), "%.190s", e.text);
+}
+
+/* ---- facts of pairs ---- */
+
+bool corpus_details_is_reading(const struct corpus_details *b)
+{
+	return (b->facts && !b->facts_are_read) || (b->texts && !b->texts_are_read);
+}
+
+static int read_facts_step(struct corpus_details *b, struct err *e)
+{
+	int got;
+
+	if (b->facts && !b->facts_are_read) {
+		got = pair_facts_read(b->facts, FACTS_STEP, e);
+		b->facts_are_read = got <= 0;
+	} else {
+		got = pair_texts_read(b->texts, FACTS_STEP, e);
+		b->texts_are_read = got <= 0;
+	}
+	return got;
+}
+
+bool corpus_details_read_facts(struct corpus_details *b, double budget_s)
+{
+	double end = clock_mono_s() + budget_s;
+	struct err e = { 0 };
+
+	if (!corpus_details_is_reading(b))
+		return false;
+	while (corpus_details_is_reading(b) && clock_mono_s() < end)
+		if (read_facts_step(b, &e) < 0)
+			snprintf(b->facts_trouble, sizeof(b->facts_trouble), "%.190s", e.text);
+	return true;
+}
+
+void corpus_details_want_texts(struct corpus_details *b, const struct pair_place *places, size_t n)
+{
+	struct err e = { 0 };
+
+	if (!b->texts && !*b->facts_trouble)
+		b->texts = pair_texts_open(b->folder, &e);
+	if (!b->texts || pair_texts_want(b->texts, places, n, &e))
+		return;
+	b->texts_are_read = false;
 }

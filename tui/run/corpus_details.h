@@ -13,12 +13,23 @@
 #include <stdint.h>
 
 #include "data/drop_ledger_read.h"
+#include "data/pair_texts.h"
+#include "data/pair_trial.h"
 #include "data/subword/piece_trace.h"
 #include "data/words/vocab.h"
 #include "share/base/json.h"
 #include "tui/run/workspace_index.h"
 
-enum data_pane { DATA_STAGES, DATA_DROPPED, DATA_VOCABULARY, DATA_SPLIT, DATA_PANES };
+enum data_pane {
+	DATA_STAGES,
+	DATA_PAIRS,
+	DATA_RULES,
+	DATA_DROPPED,
+	DATA_REPEATS,
+	DATA_VOCABULARY,
+	DATA_SPLIT,
+	DATA_PANES
+};
 
 enum stage_state { STAGE_WAITING, STAGE_RUNNING, STAGE_DONE, STAGE_ENDED };
 
@@ -38,10 +49,14 @@ struct corpus_details {
 	struct indexed_corpus corpus;
 	struct data_stage stages[DATA_N_STAGES];
 	struct json *stats;	  /* owned; NULL: no stats.json */
-	struct drop_rows *ledger; /* owned; these three are NULL until corpus_details_open() */
+	struct drop_rows *ledger; /* owned; these four are NULL until corpus_details_open() */
+	struct pair_facts *facts; /* for the panes pairs, rules, dropped and repeats */
 	struct vocab *vocab;
 	struct piece_tracer *tracer;
+	struct pair_texts *texts; /* owned; NULL until the first texts are wanted */
+	bool facts_are_read, texts_are_read;
 	char trouble[DATA_PANES][200]; /* why a pane is empty; "" */
+	char facts_trouble[200];       /* why there are no facts, or not all; "" */
 	double seen; /* private: mtime of manifest.json when stats were read; NaN: not read */
 };
 
@@ -52,6 +67,15 @@ int corpus_details_choose(struct corpus_details *b, const char *workspace, const
 bool corpus_details_update(struct corpus_details *b, const struct indexed_corpus *corpus);
 /* Load what the pane needs, once; on failure trouble[pane] says why. */
 void corpus_details_open(struct corpus_details *b, enum data_pane pane);
+/*
+ * Read more of the facts and texts, for about budget_s seconds. Returns true if something was read;
+ * failures are in facts_trouble.
+ */
+bool corpus_details_read_facts(struct corpus_details *b, double budget_s);
+/* Read the texts of these pairs next; what cannot be read stays without text. */
+void corpus_details_want_texts(struct corpus_details *b, const struct pair_place *places, size_t n);
+/* Is there something left to read by corpus_details_read_facts()? */
+bool corpus_details_is_reading(const struct corpus_details *b);
 void corpus_details_close(struct corpus_details *b);
 
 #endif

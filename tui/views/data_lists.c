@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
@@ -56,13 +57,32 @@ static void draw_dropped_row(struct grid *g, struct rect in, int row, const stru
 	draw_text(g, row, col + half + 3, half, style, field_text(target, r->target));
 }
 
-static void draw_dropped_whole(struct grid *g, struct rect box, const struct drop_row *r)
+/* What the rule measured on this pair, with its limit; "": not known. */
+static void dropped_reason(const struct corpus_details *b, const struct drop_row *r, char *out,
+			   size_t size)
+{
+	char line[FIELD];
+	const struct pair_fact *p;
+	int64_t number;
+
+	out[0] = 0;
+	if (!b->facts || !text_to_int(field_text(line, r->line), &number))
+		return;
+	p = pair_facts_find(b->facts, r->file.text, r->file.n, number);
+	if (p && p->rule == r->rule)
+		pair_limit_reason(p, r->rule, pair_facts_options(b->facts), out, size);
+}
+
+static void draw_dropped_whole(struct grid *g, struct rect box, const struct corpus_details *b,
+			       const struct drop_row *r)
 {
 	struct rect in = layout_inside(box);
 	char text[2 * FIELD], file[FIELD], field[FIELD];
+	const char *name;
 	int row = in.row, end = in.row + in.rows;
 
-	snprintf(text, sizeof(text), "%.200s:%.20s", field_text(file, r->file),
+	name = strrchr(field_text(file, r->file), '/');
+	snprintf(text, sizeof(text), "%.200s:%.20s", name ? name + 1 : file,
 		 field_text(field, r->line));
 	draw_box(g, box, text, false);
 	if (row >= end)
@@ -70,6 +90,9 @@ static void draw_dropped_whole(struct grid *g, struct rect box, const struct dro
 	snprintf(text, sizeof(text), "%s: %s", clean_rule_name(r->rule),
 		 clean_rule_meaning(r->rule));
 	draw_text(g, row++, in.col + 1, in.cols - 1, STYLE_WARN, text);
+	dropped_reason(b, r, text, sizeof(text));
+	if (*text && row < end)
+		draw_text(g, row++, in.col + 1, in.cols - 1, STYLE_BRIGHT, text);
 	for (int side = 0; side < 2 && row < end; side++) {
 		struct span at = { row, in.col + 9, in.cols - 10, STYLE_NORMAL };
 		int room = side ? end - row : MAX((end - row + 1) / 2, 1);
@@ -112,6 +135,11 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 	struct drop_row row;
 	char title[200];
 
+	if (s->zoomed && l->at < n) {
+		drop_rows_get(b->ledger, l->at, &row);
+		draw_dropped_whole(g, r, b, &row);
+		return;
+	}
 	layout_rows(r, parts, 2, rows);
 	dropped_title(b, s, title, sizeof(title));
 	draw_box(g, rows[0], title, true);
@@ -128,7 +156,7 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 		draw_empty_pane(g, in, b, DATA_DROPPED);
 	else if (rows[1].rows > 2) {
 		drop_rows_get(b->ledger, l->at, &row);
-		draw_dropped_whole(g, rows[1], &row);
+		draw_dropped_whole(g, rows[1], b, &row);
 	}
 }
 

@@ -17,6 +17,10 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 	switch (s->front) {
 	case DATA_DROPPED:
 		return b->ledger ? drop_rows_n(b->ledger) : 0;
+	case DATA_RULES:
+		return data_has_limits(s) ? PAIR_N_LIMITS : 0;
+	case DATA_REPEATS:
+		return s->n_repeat_rows;
 	case DATA_VOCABULARY:
 		return !b->vocab	       ? 0
 		       : *s->piece_filter.text ? s->n_pieces
@@ -61,8 +65,8 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 
 void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *s)
 {
-	static const char *const names[DATA_PANES] = { "stages", "dropped pairs", "vocabulary",
-						       "split a sentence" };
+	static const char *const names[DATA_PANES] = { "stages",  "pairs",	"limits", "dropped",
+						       "repeats", "vocabulary", "split" };
 	int col = r.col + 2;
 
 	if (r.rows < 1)

@@ -12,9 +12,10 @@
 #include "tui/views/data_panes.h"
 
 #define BUDGET_S     0.02
+#define FACTS_S	     0.015
 #define LEDGER_BYTES ((size_t)4 << 20) /* bytes of the ledger searched per turn */
 
-enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE };
+enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE, ASK_LIMIT };
 
 struct data_view {
 	struct workspace_index ws_index;
@@ -41,6 +42,7 @@ static void data_close(void *state)
 	workspace_index_free(&d->ws_index);
 	corpus_details_close(&d->details);
 	free(d->view_state.pieces);
+	free(d->view_state.repeat_rows);
 	text_filter_clear(&d->view_state.dropped_filter);
 	text_filter_clear(&d->view_state.piece_filter);
 	edit_close(&d->view_state.line);
@@ -67,12 +69,21 @@ static const struct indexed_corpus *wanted_corpus(const struct data_view *d,
 	return best;
 }
 
+/* What was computed from facts that are not in memory any more. */
+static void forget_facts(struct data_view_state *s)
+{
+	s->has_repeat_rows = s->zoomed = false;
+	s->tried = (struct clean_options){ 0 };
+	s->n_repeat_rows = 0;
+}
+
 static void forget_positions(struct data_view *d)
 {
 	struct data_view_state *s = &d->view_state;
 
 	memset(s->lists, 0, sizeof(s->lists));
 	s->rule = CLEAN_KEEP;
+	forget_facts(s);
 	text_filter_clear(&s->dropped_filter);
 	text_filter_clear(&s->piece_filter);
 	s->split_trouble[0] = 0;
@@ -139,24 +150,39 @@ static void filter_ledger(struct data_view *d)
 	d->view_state.lists[DATA_DROPPED] = (struct list_widget){ 0 };
 }
 
+/* Read facts of pairs and texts of examples, and what the pane in front makes of them. */
+static unsigned update_facts(struct data_view *d)
+{
+	struct corpus_details *b = &d->details;
+	bool got = corpus_details_read_facts(b, FACTS_S);
+
+	if (d->view_state.front == DATA_RULES)
+		data_update_trial(b, &d->view_state);
+	else if (d->view_state.front == DATA_REPEATS)
+		data_update_repeats(b, &d->view_state);
+	return (got ? REACT_REDRAW : REACT_NOTHING) |
+	       (corpus_details_is_reading(b) ? REACT_AGAIN : REACT_NOTHING);
+}
+
 static unsigned update_front_pane(struct data_view *d)
 {
 	struct corpus_details *b = &d->details;
 	struct err e = { 0 };
-	bool had = b->ledger || b->vocab || b->tracer;
+	bool had = b->ledger || b->vocab || b->tracer || b->facts;
 	unsigned reaction = REACT_NOTHING;
 
 	corpus_details_open(b, d->view_state.front);
-	if (!had && (b->ledger || b->vocab || b->tracer))
+	if (!had && (b->ledger || b->vocab || b->tracer || b->facts))
 		reaction = REACT_REDRAW;
+	reaction |= update_facts(d);
 	if (d->view_state.front == DATA_DROPPED && b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		int got = drop_rows_scan(b->ledger, LEDGER_BYTES, &e);
 
-		return REACT_REDRAW | (got > 0 ? REACT_AGAIN : 0);
+		return reaction | REACT_REDRAW | (got > 0 ? REACT_AGAIN : 0);
 	}
 	if (d->view_state.front == DATA_SPLIT && b->tracer && d->stale) {
 		split_line(d);
-		return REACT_REDRAW;
+		return reaction | REACT_REDRAW;
 	}
 	return reaction;
 }
@@ -186,6 +212,8 @@ static unsigned data_update(void *state, struct app_context *w)
 	if (corpus_details_update(&d->details, c)) {
 		reaction = REACT_REDRAW;
 		d->stale = true;
+		if (!d->details.facts)
+			forget_facts(&d->view_state);
 	}
 	reaction |= update_front_pane(d);
 	return reaction | (c->state == CORPUS_WORKING ? REACT_SOON : 0);
@@ -211,13 +239,18 @@ static unsigned next_rule(struct data_view *d, int by)
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-/* Left and right: the rule of dropped pairs, or the word of a sentence. */
+/* Left and right: the rule of dropped pairs, the value of a limit, or the word of a sentence. */
 static unsigned move_sideways(struct data_view *d, int by)
 {
 	struct data_view_state *s = &d->view_state;
 
-	if (s->front == DATA_DROPPED)
+	if (s->front == DATA_DROPPED || s->front == DATA_PAIRS)
 		return next_rule(d, by);
+	if (s->front == DATA_RULES && data_has_limits(s)) {
+		pair_limit_step(&s->tried, (enum pair_limit)s->lists[DATA_RULES].at, by);
+		s->trial_is_late = true;
+		return REACT_REDRAW | REACT_AGAIN;
+	}
 	if (s->front != DATA_SPLIT || !s->line_pieces.n_words)
 		return REACT_NOTHING;
 	s->word =
@@ -258,6 +291,52 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	return REACT_REDRAW;
 }
 
+/* Type the value of the chosen limit, or a sentence to split. */
+static unsigned type_in_pane(struct data_view *d, struct app_context *w)
+{
+	struct data_view_state *s = &d->view_state;
+	char value[32], title[60];
+
+	if (s->front == DATA_RULES && data_has_limits(s)) {
+		enum pair_limit l = (enum pair_limit)s->lists[DATA_RULES].at;
+
+		snprintf(title, sizeof(title), "try %s", pair_limit_name(l));
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_LIMIT,
+						   .title = title,
+						   .text = pair_limit_text(&s->tried, l, value) });
+		return REACT_REDRAW;
+	}
+	s->front = DATA_SPLIT;
+	s->typing = true;
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+static unsigned try_limit(struct data_view *d, struct app_context *w, const char *text)
+{
+	struct data_view_state *s = &d->view_state;
+	struct err e = { 0 };
+
+	if (!data_has_limits(s))
+		return REACT_REDRAW;
+	if (pair_limit_set(&s->tried, (enum pair_limit)s->lists[DATA_RULES].at, text, &e))
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	s->trial_is_late = true;
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* Back to the limits of the recipe. */
+static unsigned reset_limits(struct data_view *d)
+{
+	struct data_view_state *s = &d->view_state;
+
+	if (s->front != DATA_RULES || !data_has_limits(s) || !d->details.facts)
+		return REACT_NOTHING;
+	s->tried = *pair_facts_options(d->details.facts);
+	s->trial_is_late = true;
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
 /* Copy the chosen row of a pane to the clipboard. */
 static void copy_shown(const struct data_view *d, struct app_context *w)
 {
@@ -271,6 +350,8 @@ static void copy_shown(const struct data_view *d, struct app_context *w)
 		utf8_repair(&text, row.source.text, row.source.n);
 		buf_add_char(&text, '\t');
 		utf8_repair(&text, row.target.text, row.target.n);
+	} else if (s->front == DATA_RULES) {
+		data_trial_recipe(&d->details, s, &text);
 	} else if (s->front == DATA_SPLIT) {
 		buf_add_str(&text, buf_text(&s->line_pieces.pieces));
 	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->details, s)) {
@@ -305,9 +386,14 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	case ACTION_DATA_SEARCH:
 		return ask_data_search(d, w);
 	case ACTION_DATA_TYPE:
-		s->front = DATA_SPLIT;
-		s->typing = true;
-		return REACT_REDRAW | REACT_AGAIN;
+		return type_in_pane(d, w);
+	case ACTION_DATA_RESET:
+		return reset_limits(d);
+	case ACTION_ZOOM:
+		if (s->front != DATA_PAIRS && s->front != DATA_DROPPED)
+			return REACT_UNKNOWN;
+		s->zoomed = !s->zoomed;
+		return REACT_REDRAW;
 	case ACTION_DATA_SIDE:
 		s->side = s->side == SIDE_SOURCE ? SIDE_TARGET : SIDE_SOURCE;
 		d->stale = true;
@@ -374,6 +460,8 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 	} else if (question == ASK_WORD) {
 		text_filter_set(&s->dropped_filter, text, &ignored);
 		filter_ledger(d);
+	} else if (question == ASK_LIMIT) {
+		return try_limit(d, w, text);
 	} else if (question == ASK_PIECE) {
 		text_filter_set(&s->piece_filter, text, &ignored);
 		s->lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
@@ -424,6 +512,15 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	case DATA_DROPPED:
 		data_draw_dropped(g, pane, &d->details, &d->view_state);
 		break;
+	case DATA_PAIRS:
+		data_draw_pairs(g, pane, &d->details, &d->view_state);
+		break;
+	case DATA_RULES:
+		data_draw_trial(g, pane, &d->details, &d->view_state);
+		break;
+	case DATA_REPEATS:
+		data_draw_repeats(g, pane, &d->details, &d->view_state);
+		break;
 	case DATA_VOCABULARY:
 		data_draw_vocabulary(g, pane, &d->details, &d->view_state);
 		break;
@@ -444,6 +541,8 @@ static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, 
 static const struct view_toggle data_toggles[] = {
 	VIEW_TOGGLE(struct data_view, view_state.side),
 	VIEW_TOGGLE(struct data_view, view_state.rule),
+	VIEW_TOGGLE(struct data_view, view_state.zoomed),
+	VIEW_TOGGLE(struct data_view, view_state.tried),
 	VIEW_FILTER(struct data_view, view_state.dropped_filter),
 	VIEW_FILTER(struct data_view, view_state.piece_filter),
 };
@@ -453,7 +552,7 @@ static void data_restored(void *state, struct app_context *w)
 	struct data_view *d = state;
 
 	(void)w;
-	d->stale = true;
+	d->stale = d->view_state.trial_is_late = true;
 	d->view_state.lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
 	filter_ledger(d);
 	find_vocab_pieces(d);

@@ -1,0 +1,182 @@
+/* data_repeats.c - repeated pairs and held-out sentences in training, in the data view. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/views/data_panes.h"
+
+#define REPEAT_EXAMPLES 5
+#define LEAK_EXAMPLES	3
+#define PLACE_COLS	30 /* columns of an example before its words */
+
+static struct data_repeat_row *PRINTF_LIKE(3, 4)
+	add_repeat_row(struct data_view_state *s, enum style style, const char *fmt, ...)
+{
+	struct data_repeat_row *row;
+	struct err ignored;
+	va_list ap;
+
+	if (mem_grow(&s->repeat_rows, &s->cap_repeat_rows, s->n_repeat_rows + 1,
+		     sizeof(*s->repeat_rows), &ignored))
+		return NULL;
+	row = &s->repeat_rows[s->n_repeat_rows++];
+	*row = (struct data_repeat_row){ .style = style };
+	va_start(ap, fmt);
+	vsnprintf(row->text, sizeof(row->text), fmt, ap);
+	va_end(ap);
+	return row;
+}
+
+static void set_row_place(struct data_repeat_row *row, struct pair_place place)
+{
+	if (!row)
+		return;
+	row->has_place = true;
+	row->place = place;
+}
+
+static void add_repeats(const struct corpus_details *b, struct data_view_state *s,
+			enum pair_repeat what)
+{
+	static const char *const names[PAIR_REPEATS] = { "pairs", "sources", "targets" };
+	struct pair_estimate x = pair_facts_repeats(b->facts, what);
+	struct pair_repeat_example examples[REPEAT_EXAMPLES];
+	char n[NUMBER_TEXT_BYTES], margin[NUMBER_TEXT_BYTES], place[90];
+	int64_t kept = pair_facts_of_rule(b->facts, CLEAN_KEEP);
+	int found = pair_facts_repeat_examples(b->facts, what, examples, REPEAT_EXAMPLES);
+
+	if (x.is_exact)
+		add_repeat_row(s, STYLE_BRIGHT, "%s that were there before: %s  (%.1f %%)",
+			       names[what], format_count(n, (int64_t)x.n),
+			       100 * x.n / (double)MAX(kept, 1));
+	else
+		add_repeat_row(s, STYLE_BRIGHT,
+			       "%s that were there before: about %s, 95 %% within %s  (%.1f %%)",
+			       names[what], format_count(n, llround(x.n)),
+			       format_count(margin, (int64_t)ceil(x.margin)),
+			       100 * x.n / (double)MAX(kept, 1));
+	for (int i = 0; i < found; i++)
+		set_row_place(
+			add_repeat_row(s, STYLE_NORMAL, "%6s times, first %s",
+				       format_count(n, examples[i].n),
+				       data_place_text(b, examples[i].first, place, sizeof(place))),
+			examples[i].first);
+}
+
+static void add_leaks(const struct corpus_details *b, struct data_view_state *s,
+		      const struct pair_leaks *l)
+{
+	static const char *const parts[3] = { "pair", "source", "target" };
+	char n[4][NUMBER_TEXT_BYTES], place[90];
+
+	for (int i = 0; i < 3; i++)
+		format_count(n[i], l->n[i]);
+	add_repeat_row(
+		s, l->n[0] ? STYLE_WARN : STYLE_BRIGHT,
+		"%.40s, %s pairs: %s training pairs have one of its pairs, %s a source, %s a "
+		"target",
+		l->set, format_count(n[3], l->n_lines), n[0], n[1], n[2]);
+	for (int i = 0; i < l->n_examples && i < LEAK_EXAMPLES; i++)
+		set_row_place(add_repeat_row(s, STYLE_NORMAL, "  %s %.20s:%lld is %s",
+					     parts[l->examples[i].part], l->set,
+					     (long long)l->examples[i].line,
+					     data_place_text(b, l->examples[i].place, place,
+							     sizeof(place))),
+			      l->examples[i].place);
+}
+
+static void add_dropped_repeats(const struct corpus_details *b, struct data_view_state *s)
+{
+	char n[NUMBER_TEXT_BYTES];
+
+	add_repeat_row(s, STYLE_DIM, "dropped by the rule duplicate: %s%s",
+		       format_count(n, pair_facts_of_rule(b->facts, CLEAN_DUPLICATE)),
+		       pair_facts_drop_duplicates(b->facts) ? "" : " (drop-duplicates is off)");
+}
+
+static void add_dropped_overlap(const struct corpus_details *b, struct data_view_state *s)
+{
+	char n[NUMBER_TEXT_BYTES];
+
+	add_repeat_row(s, STYLE_DIM, "dropped by the rule overlap: %s%s",
+		       format_count(n, pair_facts_of_rule(b->facts, CLEAN_OVERLAP)),
+		       pair_facts_drop_overlap(b->facts) ? "" : " (overlap = drop is off)");
+}
+
+void data_update_repeats(struct corpus_details *b, struct data_view_state *s)
+{
+	struct pair_place places[PAIR_TEXTS_MAX];
+	size_t n = 0;
+
+	if (!b->facts || !b->facts_are_read || *b->facts_trouble || s->has_repeat_rows)
+		return;
+	s->has_repeat_rows = true;
+	s->n_repeat_rows = 0;
+	add_repeat_row(s, STYLE_TITLE, "Repeats among the kept training pairs");
+	for (int i = 0; i < PAIR_REPEATS; i++)
+		add_repeats(b, s, (enum pair_repeat)i);
+	add_dropped_repeats(b, s);
+	add_repeat_row(s, STYLE_TITLE, "Held-out sentences among the kept training pairs");
+	for (int i = 0; i < pair_facts_n_sets(b->facts); i++)
+		add_leaks(b, s, pair_facts_leaks(b->facts, i));
+	if (!pair_facts_n_sets(b->facts))
+		add_repeat_row(s, STYLE_DIM, "no held-out set can be read");
+	add_dropped_overlap(b, s);
+	for (size_t i = 0; i < s->n_repeat_rows && n < PAIR_TEXTS_MAX; i++)
+		if (s->repeat_rows[i].has_place)
+			places[n++] = s->repeat_rows[i].place;
+	if (n)
+		corpus_details_want_texts(b, places, n);
+}
+
+static void draw_repeat_row(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+			    const struct data_repeat_row *r, bool chosen)
+{
+	int right = in.col + in.cols, col = in.col + 2, half;
+	enum style style = chosen ? STYLE_SELECTED : r->style;
+	const char *source, *target;
+
+	if (chosen)
+		list_widget_draw_chosen(g, in, row, true);
+	if (!r->has_place) {
+		draw_text(g, row, col, right - col, style, r->text);
+		return;
+	}
+	draw_text(g, row, col, MIN(PLACE_COLS, right - col), style, r->text);
+	source = b->texts ? pair_texts_get(b->texts, r->place, 0) : NULL;
+	target = source ? pair_texts_get(b->texts, r->place, 1) : NULL;
+	col += PLACE_COLS + 2;
+	half = (right - col - 3) / 2;
+	if (half < 4 || !target)
+		return;
+	draw_text(g, row, col, half, style, source);
+	grid_text(g, row, col + half + 1, 1, chosen ? style : STYLE_BORDER, "|");
+	draw_text(g, row, col + half + 3, half, style, target);
+}
+
+void data_draw_repeats(struct grid *g, struct rect r, const struct corpus_details *b,
+		       struct data_view_state *s)
+{
+	struct list_widget *l = &s->lists[DATA_REPEATS];
+	struct rect in = layout_inside(r);
+	size_t n = s->n_repeat_rows, top = list_widget_top(l, n, in.rows);
+	char title[120] = "repeats", extent[80];
+
+	if (b->facts)
+		snprintf(title, sizeof(title), "repeats; %s",
+			 data_facts_extent(b, extent, sizeof(extent)));
+	draw_box(g, r, title, true);
+	if (!n) {
+		data_draw_no_facts(g, in, b);
+		return;
+	}
+	for (int i = 0; i < in.rows && top + (size_t)i < n; i++)
+		draw_repeat_row(g, in, in.row + i, b, &s->repeat_rows[top + (size_t)i],
+				top + (size_t)i == l->at);
+	list_widget_draw_place(g, r, l, n);
+}

@@ -1,0 +1,248 @@
+/* data_trial.c - trying other limits of the cleaning rules in the data view; see data_panes.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/views/data_panes.h"
+
+static void want_trial_texts(struct corpus_details *b, const struct pair_trial *t)
+{
+	struct pair_place places[2 * PAIR_EXAMPLES];
+	size_t n = 0;
+
+	for (int i = 0; i < PAIR_EXAMPLES; i++) {
+		if (i < t->n_dropped)
+			places[n++] = t->dropped[i].place;
+		if (i < t->n_kept)
+			places[n++] = t->kept[i].place;
+	}
+	if (n)
+		corpus_details_want_texts(b, places, n);
+}
+
+bool data_has_limits(const struct data_view_state *s)
+{
+	return s->tried.max_words > 0;
+}
+
+void data_update_trial(struct corpus_details *b, struct data_view_state *s)
+{
+	struct err e = { 0 };
+
+	if (!b->facts)
+		return;
+	if (!data_has_limits(s)) {
+		s->tried = *pair_facts_options(b->facts);
+		s->trial_is_late = true;
+	}
+	/* while pairs are read, a trial of each part would take the time of the reading */
+	if (!s->trial_is_late || !b->facts_are_read)
+		return;
+	s->trial_is_late = false;
+	if (pair_trial_run(&s->trial, b->facts, &s->tried, &e))
+		snprintf(b->facts_trouble, sizeof(b->facts_trouble), "%.190s", e.text);
+	want_trial_texts(b, &s->trial);
+}
+
+void data_trial_recipe(const struct corpus_details *b, const struct data_view_state *s,
+		       struct buf *out)
+{
+	char value[32];
+
+	for (int l = 0; b->facts && data_has_limits(s) && l < PAIR_N_LIMITS; l++)
+		if (!pair_limits_equal(&s->tried, pair_facts_options(b->facts),
+				       (enum pair_limit)l)) {
+			for (const char *c = pair_limit_name((enum pair_limit)l); *c; c++)
+				buf_add_char(out, *c == '-' ? '_' : *c);
+			buf_printf(out, " = %s\n",
+				   pair_limit_text(&s->tried, (enum pair_limit)l, value));
+		}
+}
+
+/* ---- drawing ---- */
+
+/* "1,234", or in a sample "1,234 ± 56"; ASCII: "+-". */
+static const char *estimate_text(const struct grid *g, struct pair_estimate x, char out[64])
+{
+	char n[NUMBER_TEXT_BYTES], margin[NUMBER_TEXT_BYTES];
+
+	if (!isfinite(x.n))
+		snprintf(out, 64, "-");
+	else if (x.is_exact)
+		snprintf(out, 64, "%s", format_count(n, (int64_t)x.n));
+	else
+		snprintf(out, 64, "%s %s %s", format_count(n, llround(x.n)),
+			 g->charset == GRID_ASCII ? "+-" : "\xc2\xb1",
+			 format_count(margin, (int64_t)ceil(x.margin)));
+	return out;
+}
+
+static void draw_limit_head(struct grid *g, struct rect in, int row)
+{
+	int right = in.col + in.cols;
+
+	draw_text(g, row, in.col + 2, MIN(14, right - in.col - 2), STYLE_DIM, "limit");
+	draw_text_right(g, row, in.col + 25, 8, STYLE_DIM, "recipe");
+	draw_text_right(g, row, in.col + 34, 8, STYLE_DIM, "tried");
+	draw_text_right(g, row, in.col + 46, 11, STYLE_DIM, "drops now");
+	draw_text(g, row, in.col + 50, right - in.col - 50, STYLE_DIM, "would drop");
+}
+
+static void draw_limit_row(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+			   const struct data_view_state *s, enum pair_limit l)
+{
+	const struct clean_options *recipe = pair_facts_options(b->facts);
+	bool chosen = s->lists[DATA_RULES].at == (size_t)l;
+	bool changed = !pair_limits_equal(recipe, &s->tried, l);
+	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
+	enum clean_rule rule = pair_limit_rule(l);
+	int right = in.col + in.cols;
+	char text[64], value[32];
+
+	if (chosen)
+		list_widget_draw_chosen(g, in, row, true);
+	draw_text(g, row, in.col + 2, MIN(14, right - in.col - 2), style, pair_limit_name(l));
+	draw_text_right(g, row, in.col + 25, 8, chosen ? style : STYLE_DIM,
+			pair_limit_text(recipe, l, value));
+	draw_text_right(g, row, in.col + 34, 8,
+			chosen	  ? style
+			: changed ? STYLE_BRIGHT
+				  : STYLE_NORMAL,
+			pair_limit_text(&s->tried, l, value));
+	if (changed)
+		draw_text(g, row, in.col + 35, 1, chosen ? style : STYLE_WARN, "*");
+	draw_text_right(g, row, in.col + 46, 11, chosen ? style : STYLE_DIM,
+			format_count(text, pair_facts_of_rule(b->facts, rule)));
+	if (b->facts_are_read)
+		draw_text(g, row, in.col + 50, right - in.col - 50, chosen ? style : STYLE_BRIGHT,
+			  estimate_text(g, pair_trial_estimate(&s->trial, s->trial.after[rule]),
+					text));
+}
+
+/* What the tried limits change in all, in up to three lines. */
+static void draw_trial_sum(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+			   const struct data_view_state *s)
+{
+	const struct pair_trial *t = &s->trial;
+	char a[64], c[64], d[64], text[240];
+	int end = in.row + in.rows;
+
+	snprintf(text, sizeof(text), "kept: %s now, %s by the tried limits",
+		 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)),
+		 estimate_text(g, pair_trial_estimate(t, t->after[CLEAN_KEEP]), a));
+	if (row < end)
+		draw_text(g, row++, in.col + 2, in.cols - 2, STYLE_BRIGHT, text);
+	snprintf(text, sizeof(text), "%s more are dropped, %s are kept again",
+		 estimate_text(g, pair_trial_estimate(t, t->n_dropped), a),
+		 estimate_text(g, pair_trial_estimate(t, t->n_kept), c));
+	if (row < end)
+		draw_text(g, row++, in.col + 2, in.cols - 2, STYLE_NORMAL, text);
+	snprintf(text, sizeof(text), "of these, %s may still be dropped by %s",
+		 estimate_text(g, pair_trial_estimate(t, t->n_unsure), a),
+		 t->is_exact || !pair_facts_drop_duplicates(b->facts)
+			 ? "max-tokens"
+			 : "max-tokens or drop-duplicates");
+	if (t->n_unsure && row < end)
+		draw_text(g, row, in.col + 2, in.cols - 2, STYLE_WARN, text);
+}
+
+static void trial_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
+			size_t size)
+{
+	char n[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], extent[80];
+
+	if (!b->facts_are_read)
+		snprintf(out, size, "try limits; read %s",
+			 data_facts_extent(b, extent, sizeof(extent)));
+	else if (s->trial.is_exact)
+		snprintf(out, size, "try limits; exact, all %s pairs",
+			 format_count(n, s->trial.total));
+	else
+		snprintf(out, size, "try limits; sample of n = %s of %s pairs, 95 %%",
+			 format_count(n, s->trial.n), format_count(all, s->trial.total));
+}
+
+static void draw_trial_pair(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+			    const struct pair_fact *p, enum clean_rule rule, enum style style)
+{
+	const char *source = b->texts ? pair_texts_get(b->texts, p->place, 0) : NULL;
+	const char *target = source ? pair_texts_get(b->texts, p->place, 1) : NULL;
+	int col = in.col + 1, right = in.col + in.cols, half;
+	char text[120], place[90];
+
+	snprintf(text, sizeof(text), "%s %s", rule ? clean_rule_name(rule) : "kept",
+		 data_place_text(b, p->place, place, sizeof(place)));
+	draw_text(g, row, col, MIN(22, right - col), style, text);
+	col += 24;
+	half = (right - col - 3) / 2;
+	if (half < 4)
+		return;
+	draw_text(g, row, col, half, STYLE_NORMAL, source ? source : "-");
+	grid_text(g, row, col + half + 1, 1, STYLE_BORDER, "|");
+	draw_text(g, row, col + half + 3, half, STYLE_NORMAL, target ? target : "-");
+}
+
+static void draw_trial_examples(struct grid *g, struct rect box, const struct corpus_details *b,
+				const struct data_view_state *s)
+{
+	const struct pair_trial *t = &s->trial;
+	struct rect in = layout_inside(box);
+	int n_dropped = (int)MIN(t->n_dropped, PAIR_EXAMPLES),
+	    n_kept = (int)MIN(t->n_kept, PAIR_EXAMPLES), n = 0;
+
+	draw_box(g, box, "pairs whose verdict changes", false);
+	if (!n_dropped && !n_kept && in.rows > 0)
+		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM,
+			  "none; Left and Right change the chosen limit, Enter types a value");
+	for (int i = 0; i < PAIR_EXAMPLES; i++) {
+		if (i < n_dropped && n < in.rows)
+			draw_trial_pair(g, in, in.row + n++, b, &t->dropped[i], t->dropped_by[i],
+					STYLE_WARN);
+		if (i < n_kept && n < in.rows)
+			draw_trial_pair(g, in, in.row + n++, b, &t->kept[i], CLEAN_KEEP,
+					STYLE_GOOD);
+	}
+}
+
+void data_draw_trial(struct grid *g, struct rect r, const struct corpus_details *b,
+		     struct data_view_state *s)
+{
+	const struct layout_part parts[] = {
+		{ .min = 4, .max = PAIR_N_LIMITS + 6, .weight = 3 },
+		{ .min = 3, .max = 2 * PAIR_EXAMPLES + 2, .weight = 1, .rank = 1 },
+	};
+	struct list_widget *l = &s->lists[DATA_RULES];
+	struct rect rows[2], in, list;
+	char title[120] = "try limits";
+	size_t top;
+	int sum;
+
+	layout_rows(r, parts, 2, rows);
+	if (b->facts)
+		trial_title(b, s, title, sizeof(title));
+	draw_box(g, rows[0], title, true);
+	in = list = layout_inside(rows[0]);
+	if (!b->facts || !data_has_limits(s)) {
+		data_draw_no_facts(g, in, b);
+		return;
+	}
+	sum = in.rows >= PAIR_N_LIMITS + 3 ? 3 : 0;
+	list.row += in.rows > 4;
+	list.rows = MIN(in.rows - (in.rows > 4) - sum, (int)PAIR_N_LIMITS);
+	if (in.rows > 4)
+		draw_limit_head(g, in, in.row);
+	top = list_widget_top(l, PAIR_N_LIMITS, list.rows);
+	for (int i = 0; i < list.rows && top + (size_t)i < PAIR_N_LIMITS; i++)
+		draw_limit_row(g, list, list.row + i, b, s, (enum pair_limit)(top + (size_t)i));
+	list_widget_draw_place(g, rows[0], l, PAIR_N_LIMITS);
+	if (*b->facts_trouble && sum)
+		draw_text(g, list.row + list.rows, in.col + 2, in.cols - 2, STYLE_WARN,
+			  b->facts_trouble);
+	else if (b->facts_are_read && sum)
+		draw_trial_sum(g, in, list.row + list.rows, b, s);
+	if (rows[1].rows > 2 && b->facts_are_read)
+		draw_trial_examples(g, rows[1], b, s);
+}
