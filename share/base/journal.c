@@ -159,8 +159,11 @@ static int read_more(struct journal_reader *r, struct err *e)
 		r->start = 0;
 	}
 	to = buf_reserve(&r->pending, READ_BYTES);
-	if (!to)
-		return buf_check(&r->pending, e);
+	if (!to) {
+		buf_check(&r->pending, e);
+		r->pending.failed = false; /* a later call tries again */
+		return e->code;
+	}
 	do
 		n = read(r->fd, to, READ_BYTES);
 	while (n < 0 && errno == EINTR);

@@ -103,8 +103,8 @@ void journal_free(struct journal *j);
 /*
  * Read a journal that may still grow. journal_next() returns 1 with the next complete
  * record as a parsed tree (borrowed until the next call), 0 if there is no more yet,
- * < 0 on failure. A line that is not an object, or too long, is
- * counted in bad_lines and skipped.
+ * < 0 on failure. After ERR_NOMEM the next call goes on at the same place. A line that is not an
+ * object, or too long, is counted in bad_lines and skipped.
  */
 struct journal_reader;
 struct journal_reader *

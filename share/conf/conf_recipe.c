@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,9 @@ static int resolve_path(const struct recipe *r, char **path, struct err *e)
 		return e->code;
 	folder[r->base - r->path] = 0;
 	full = realpath(*folder ? folder : ".", NULL);
+	if (!full && errno == ENOMEM)
+		rc = err_set_errno(e, ERR_NOMEM, "%s: the recipe's folder cannot be resolved",
+				   r->path);
 	if (full) {
 		beside = file_path(e, "%s/%s", full, *path);
 		if (!beside)

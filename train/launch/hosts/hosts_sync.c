@@ -97,6 +97,8 @@ static int add_sync_programs(struct syncing *s, struct err *e)
 		shipped[strlen(shipped) - strlen("/" SHIPPED)] = 0;
 		/* an installed program finds bin/../share, and rsync rejects ".." in a path */
 		s->share = realpath(shipped, NULL);
+		if (!s->share && !rc)
+			rc = err_set_errno(e, ERR_IO, "%s: cannot be resolved", shipped);
 		free(shipped);
 	}
 	return rc;

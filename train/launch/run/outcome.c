@@ -85,14 +85,19 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 	}
 }
 
-/* An unreadable journal is ignored: then the exit status decides. */
+/*
+ * An unreadable journal is ignored: then the exit status decides. A lack of memory may pass, and
+ * the record "stop" must not be missed because of it: the second try goes on at the same place.
+ */
 void outcome_update(struct outcome *o)
 {
 	const struct json *record;
 	struct err ignored;
+	int got = ERR_NOMEM;
 
-	while (o->reader && journal_next(o->reader, &record, &ignored) > 0)
-		apply_outcome_record(o, record);
+	for (int tries = 0; tries < 2 && got == ERR_NOMEM; tries++)
+		while (o->reader && (got = journal_next(o->reader, &record, &ignored)) > 0)
+			apply_outcome_record(o, record);
 }
 
 /* Wrong usage, data, configuration or program: a restart fails in the same way. */
