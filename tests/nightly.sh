@@ -11,7 +11,7 @@
 #	signals		early stops at all times from 0 to 5 s
 #	elastic		a host that is lost and returns, four times
 #	faults		faults of hosts, all of them, and random ones; needs root
-#	injected	calls and allocations that fail, one after the other, in nine commands (FULL, SAMPLE: how many,
+#	injected	calls and allocations that fail, one at each place of nine commands (PLACES, FULL, SAMPLE: which,
 #			tests/faults/injected.sh); memory that is left then
 #	slurm		jobs on a real Slurm with two nodes; needs root
 #	distcheck	make distcheck: builds, installs, leaves nothing behind
@@ -101,7 +101,7 @@ night_injected() {
 	part leaks-build part_tree leaks $minimal CFLAGS="-O1 -g" || return 0
 	part leaks-tools part_make leaks tests/fault_run tests/fault_shim.so tests/http_server || return 0
 	part leaks sh -c "cd '$logs/leaks' && srcdir=$here WERKBANK_SHARE=$here/share KEEP='$logs/leaks.findings' CALLS=malloc \
-		FULL=${FULL:-40} SAMPLE=${SAMPLE:-40} sh $here/tests/faults/injected.sh long"
+		PLACES=${PLACES:-no} FULL=${FULL:-40} SAMPLE=${SAMPLE:-40} sh $here/tests/faults/injected.sh long"
 	part_tally "$(tail -n 1 "$logs/leaks.log")"
 }
 night_slurm() {

@@ -35,24 +35,34 @@ enum fault_call {
 /* Instead of an error number: read or write half of the bytes that were asked for. */
 #define FAULT_SHORT (-1)
 
-enum { FAULT_FRAMES = 12 };
+enum { FAULT_FRAMES = 12, FAULT_PLACES = 8192 };
+
+/* The calls of one kind that came the same way: the same program and the same functions led to it. */
+struct fault_place {
+	uint64_t id; /* a hash; 0: the row is free */
+	uint64_t first, count;
+};
 
 struct fault_page {
 	/* the request */
 	int call;	 /* enum fault_call; -1: count only */
 	int error;	 /* errno, or FAULT_SHORT */
-	uint64_t first;	 /* the call that fails, from 1 */
+	uint64_t first;	 /* the call that fails, from 1; 0: none, calls are listed by place */
+	uint64_t place;	 /* 0: any, else `first` counts only calls of this place */
 	bool is_lasting; /* all later calls fail, too; of EINTR every second one */
 	bool is_alone;	 /* only calls of the first process, not of its children */
 	/* the report */
 	uint64_t count[FAULT_N_CALLS];
-	pid_t owner;	   /* the first process */
-	uint64_t n_faults; /* calls that failed */
+	pid_t owner;	     /* the first process */
+	uint64_t n_at_place; /* calls of the place of the request */
+	uint64_t n_faults;   /* calls that failed */
 	/* of the first call that failed */
 	char program[32];
 	uint64_t frames
 		[FAULT_FRAMES]; /* return addresses from the start of the program; 0: no more */
 	char subject[256];	/* the path; "": none */
+	/* a hash table; first 0 in the request */
+	struct fault_place places[FAULT_PLACES];
 };
 
 #endif

@@ -4,14 +4,16 @@
  *	shim=FILE	fault_shim.so
  *	page=FILE	a file for the shared page; it is overwritten
  *	call=NAME	the kind of call (fault_page.h); without it calls are only counted
- *	n=N or N+	the N-th call fails, or this one and all later ones
+ *	n=N or N+	the N-th call fails, or this one and all later ones; 0: none, calls are listed by place
+ *	place=ID	n= counts only calls of this place: calls to which the same functions led
  *	error=NAME	EIO, ENOSPC, …, or SHORT
  *	alone=yes	only calls of the first process
  *	limit=SECONDS	then the command is killed (30)
  *	out=FILE err=FILE in=FILE	its standard streams (/dev/null)
  *
  * Prints one line "status=N signal=N hung=N left=N faults=N place=PROGRAM:0xADDRESS:... subject=PATH"; left: processes
- * that were still there after the command had ended; addresses: who called, innermost first. Without call= a line "NAME COUNT" for each kind follows.
+ * that were still there after the command had ended; addresses: who called, innermost first. Without call= a line
+ * "NAME COUNT" for each kind follows; with n=0 a line "ID COUNT" for each place, in the order of their first calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,6 +105,8 @@ static bool read_option(struct request *r, const char *word)
 		r->page.call = index_of_call(value);
 	else if (!strncmp(word, "error", n))
 		r->page.error = number_of_error(value);
+	else if (!strncmp(word, "place", n))
+		r->page.place = strtoull(value, NULL, 16);
 	else if (!strncmp(word, "n", n)) {
 		r->page.first = strtoull(value, &end, 10);
 		r->page.is_lasting = *end == '+';
@@ -204,13 +208,29 @@ static void kill_rest(pid_t group, int *raw, bool *has_ended)
 	}
 }
 
+static int compare_first_calls(const void *a, const void *b)
+{
+	const struct fault_place *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void print_places(struct fault_page *page)
+{
+	qsort(page->places, FAULT_PLACES, sizeof(*page->places), compare_first_calls);
+	for (int i = 0; i < FAULT_PLACES; i++)
+		if (page->places[i].id)
+			printf("%016llx %llu\n", (unsigned long long)page->places[i].id,
+			       (unsigned long long)page->places[i].count);
+}
+
 int main(int argc, char **argv)
 {
-	struct request r = { .in = "/dev/null",
-			     .out = "/dev/null",
-			     .err = "/dev/null",
-			     .limit_s = 30,
-			     .page = { .call = -1 } };
+	static struct request r = { .in = "/dev/null",
+				    .out = "/dev/null",
+				    .err = "/dev/null",
+				    .limit_s = 30,
+				    .page = { .call = -1 } };
 	struct fault_page *page;
 	bool has_ended = false, hung, others = true;
 	int raw = 0, i = 1;
@@ -246,5 +266,7 @@ int main(int argc, char **argv)
 	printf(" subject=%s\n", page->subject);
 	for (int k = 0; r.page.call < 0 && k < FAULT_N_CALLS; k++)
 		printf("%s %llu\n", call_names[k], (unsigned long long)page->count[k]);
+	if (r.page.call >= 0 && !r.page.first)
+		print_places(page);
 	return 0;
 }

@@ -10,8 +10,12 @@
  * A stream never sees EINTR: all handlers of our programs restart calls. Programs start others by
  * fork() only, and the shim follows them through exec. In the sandbox it makes no call that the
  * program itself would not make.
+ *
+ * The shim needs the GNU C library. With another one it is empty and counts nothing.
  */
 #undef _FORTIFY_SOURCE /* it would define some of these functions inline */
+#include <features.h>
+#ifdef __GLIBC__
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -56,22 +60,72 @@ static bool is_from_program(const void *caller)
 	return (uintptr_t)caller >= program_start && (uintptr_t)caller < program_end;
 }
 
-/* The first failure writes the report; processes and threads may come here at the same time. */
-static void report_fault(const char *subject)
+/* The addresses in the program that led to this call, innermost first. Returns how many. */
+static int find_callers(uint64_t frames[FAULT_FRAMES])
 {
 	void *stack[3 * FAULT_FRAMES];
 	int n, k = 0;
 
-	if (__atomic_add_fetch(&page->n_faults, 1, __ATOMIC_RELAXED) > 1)
-		return;
-	strncpy(page->program, program_invocation_short_name, sizeof(page->program) - 1);
-	strncpy(page->subject, subject, sizeof(page->subject) - 1);
 	is_inside = true;
 	n = backtrace(stack, sizeof(stack) / sizeof(*stack));
 	is_inside = false;
 	for (int i = 0; i < n && k < FAULT_FRAMES; i++)
 		if (is_from_program(stack[i]))
-			page->frames[k++] = (uint64_t)((uintptr_t)stack[i] - program_start);
+			frames[k++] = (uint64_t)((uintptr_t)stack[i] - program_start);
+	return k;
+}
+
+/* The first failure writes the report; processes and threads may come here at the same time. */
+static void report_fault(const char *subject)
+{
+	if (__atomic_add_fetch(&page->n_faults, 1, __ATOMIC_RELAXED) > 1)
+		return;
+	strncpy(page->program, program_invocation_short_name, sizeof(page->program) - 1);
+	strncpy(page->subject, subject, sizeof(page->subject) - 1);
+	find_callers(page->frames);
+}
+
+/* The place of this call: FNV-1a over the program's name and its callers; never 0. */
+static uint64_t find_place(void)
+{
+	uint64_t frames[FAULT_FRAMES], hash = 0xcbf29ce484222325;
+	const int n = find_callers(frames);
+
+	for (const char *c = program_invocation_short_name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	for (int i = 0; i < n; i++)
+		for (int bit = 0; bit < 64; bit += 8)
+			hash = (hash ^ (frames[i] >> bit & 0xff)) * 0x100000001b3;
+	return hash ? hash : 1;
+}
+
+/* Count a call at its place; the table of places has one more row if it is the first there. */
+static void add_to_place(uint64_t place, uint64_t n)
+{
+	for (size_t i = 0; i < FAULT_PLACES; i++) {
+		struct fault_place *row = &page->places[(place + i) % FAULT_PLACES];
+		uint64_t id = 0;
+
+		if (__atomic_compare_exchange_n(&row->id, &id, place, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			row->first = n;
+		else if (id != place)
+			continue;
+		__atomic_add_fetch(&row->count, 1, __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+/* Is this the call that shall fail? n: its number, of all calls of its kind. */
+static bool is_chosen(uint64_t n)
+{
+	if (page->is_lasting && page->n_faults)
+		return page->error != EINTR || (n - page->first) % 2 == 0;
+	if (!page->first)
+		add_to_place(find_place(), n);
+	else if (page->place && page->place == find_place())
+		return __atomic_add_fetch(&page->n_at_place, 1, __ATOMIC_RELAXED) == page->first;
+	return page->first && !page->place && n == page->first;
 }
 
 /* Count a call. Returns 0, or the error number or FAULT_SHORT that it shall end with. */
@@ -84,9 +138,7 @@ static int fault_of(enum fault_call call, const void *caller, const char *subjec
 	if (page->is_alone && getpid() != page->owner)
 		return 0;
 	n = __atomic_add_fetch(&page->count[call], 1, __ATOMIC_RELAXED);
-	if (page->call != (int)call || n < page->first || (n > page->first && !page->is_lasting))
-		return 0;
-	if (page->error == EINTR && (n - page->first) % 2)
+	if (page->call != (int)call || !is_chosen(n))
 		return 0;
 	report_fault(subject);
 	return page->error;
@@ -655,3 +707,4 @@ __attribute__((constructor)) static void start_shim(void)
 	stdout = replaced_stream(STDOUT_FILENO, "w");
 	dl_iterate_phdr(find_program, NULL); /* from here on calls are counted */
 }
+#endif

@@ -3,13 +3,16 @@
 # fault_run lets the n-th call of one kind fail (memory, open, read, write, close, fsync, rename, fork, threads, mmap …).
 # Each time: a documented exit status, never a signal or a hang; a message; status 0 only with the complete output;
 # no incomplete output and no temporary; the next undisturbed run ends with the same output. After EINTR and
-# short reads and writes the status is 0. Prints a table: command, call, error, calls, tried, findings.
+# short reads and writes the status is 0. Prints a table: command, call, error, calls, places, tried, findings.
+# A place is a call and the functions that led to it; a loop makes many calls at one place. The long form lets the
+# first call of each place fail.
 # In a build with the address sanitizer memory that is left at the end is a finding, too.
 # Last line: the tally, which tests/tally.sh counts.
 #
 #	SEED	of the sample; printed (long: the time, else 1)
-#	FULL	every n up to this one is tried (long: 300, else 0)
-#	SAMPLE	random n beyond FULL for each call and error (long: 60, else 1)
+#	PLACES	the first call of each place is tried: yes or no (long: yes, else no)
+#	FULL	every n up to this one is tried (0)
+#	SAMPLE	random n beyond FULL for each call and error (long: 10, else 1)
 #	CALLS	only these kinds of calls
 #	ERRORS	only these errors
 #	KEEP	a file that gets all findings with what the command said
@@ -36,10 +39,11 @@ WERKBANK_SHARE=${WERKBANK_SHARE-$srcdir/share}; export WERKBANK_SHARE
 XDG_CONFIG_HOME=$tmp/home XDG_STATE_HOME=$tmp/home; export XDG_CONFIG_HOME XDG_STATE_HOME
 wb=$top/werkbank
 if [ -n "$long" ]; then
-	seed=${SEED:-$(date +%s)} full=${FULL:-300} sample=${SAMPLE:-60}
+	seed=${SEED:-$(date +%s)} sample=${SAMPLE:-10} by_place=${PLACES:-yes}
 else
-	seed=${SEED:-1} full=${FULL:-0} sample=${SAMPLE:-1}
+	seed=${SEED:-1} sample=${SAMPLE:-1} by_place=${PLACES:-no}
 fi
+full=${FULL:-0}
 limit=30 # seconds of one command
 if grep -q __asan_init "$top/werkbank-eval"; then
 	# the shim comes first; the sandbox would hide the names of functions from the sanitizer
@@ -51,7 +55,7 @@ if grep -q __asan_init "$top/werkbank-eval"; then
 fi
 keep=${KEEP:-$tmp/findings}
 : >"$keep"
-echo "SEED=$seed FULL=$full SAMPLE=$sample"
+echo "SEED=$seed FULL=$full SAMPLE=$sample PLACES=$by_place"
 
 # Each kind of call, and the errors it can end with; N+: that call and all later ones.
 errors='malloc ENOMEM
@@ -191,7 +195,7 @@ callers() {
 finding() {
 	findings=$((findings + 1))
 	{
-		echo "$command $call $error n=$n: $1 [status $first_status, $(callers "$first_place")$first_subject]"
+		echo "$command $call $error $which: $1 [status $first_status, $(callers "$first_place")$first_subject]"
 		sed 's/^/    /' "$tmp/said" | tail -n 3
 		[ -z "${2-}" ] || sed 's/^/    > /' "$2" | cut -c 1-200 | head -n 9
 	} >>"$keep"
@@ -239,13 +243,13 @@ judge_first() {
 	[ ! -s "$tmp/strange" ] || finding "a temporary is left" "$tmp/strange"
 }
 
-# attempt : the n-th call fails, then an undisturbed run follows
+# attempt WHICH : a call fails ("n=NUMBER", "n=NUMBER place=ID"), then an undisturbed run follows
 attempt() {
+	which=$1
 	fresh
-	case $error in
-	*+) run "call=$call" "error=${error%+}" "n=$n+" ;;
-	*) run "call=$call" "error=$error" "n=$n" ;;
-	esac
+	case $error in *+) lasting=+ ;; *) lasting= ;; esac
+	# shellcheck disable=SC2086 # one option or two
+	run "call=$call" "error=${error%+}" ${which%% *}$lasting ${which#"${which%% *}"}
 	first_status=$status first_place=$place first_subject=$subject
 	cp "$tmp/err" "$tmp/said"
 	[ -z "${MESSAGES-}" ] || echo "$command $call $error $status $(callers "$place")$subject: $(tail -n 1 "$tmp/err")" >>"$MESSAGES"
@@ -266,24 +270,36 @@ attempt() {
 	fi
 }
 
-# numbers COUNT : which n are tried
-numbers() {
-	case $error in SHORT+ | EINTR+) echo 1; return ;; esac # they disturb each call at once
+# choices COUNT : a line for each call that is tried
+choices() {
+	case $error in SHORT+ | EINTR+) echo n=1; return ;; esac # they disturb each call at once
+	[ "$by_place" = no ] || sed 's/ .*//; s/^/n=1 place=/' "$tmp/places"
 	awk -v count="$1" -v full="$full" -v sample="$sample" -v seed="$seed" 'BEGIN {
 		srand(seed)
-		for (n = 1; n <= count && (n <= full || count - full <= sample); n++) print n
+		for (n = 1; n <= count && (n <= full || count - full <= sample); n++) print "n=" n
 		for (i = 0; i < sample && count - full > sample; i++) {
 			n = full + 1 + int(rand() * (count - full))
-			if (!tried[n]++) print n
+			if (!tried[n]++) print "n=" n
 		}
 	}'
+}
+
+# find_places CALL : a list of the places of its calls, "ID COUNT", in the order of their first calls
+find_places() {
+	[ "$1" != "$places_of" ] || return 0
+	places_of=$1
+	fresh
+	run "call=$1" n=0
+	sed 1d "$tmp/result" >"$tmp/places"
 }
 
 # row CALL ERROR COUNT : one row of the table
 row() {
 	call=$1 error=$2 tried=0 findings=0
-	for n in $(numbers "$3"); do attempt; done
-	printf '%-10s %-8s %-8s %6d calls %5d tried %4d findings\n' "$command" "$call" "$error" "$3" "$tried" "$findings"
+	choices "$3" >"$tmp/choices"
+	while read -r choice <&4; do attempt "$choice"; done 4<"$tmp/choices"
+	printf '%-10s %-8s %-8s %6d calls %5d places %5d tried %4d findings\n' "$command" "$call" "$error" "$3" \
+		"$(wc -l <"$tmp/places")" "$tried" "$findings"
 	if [ "$findings" -eq 0 ]; then
 		ok "$command: $call $error: $tried tried"
 	else
@@ -306,8 +322,14 @@ for command; do
 	run
 	cp "$tmp/result" "$tmp/counts"
 	list "$tmp/wanted"
+	places_of=
+	: >"$tmp/places"
 	if [ "$status" -ne 0 ]; then
 		not_ok "$command" "undisturbed: status $status: $(tail -n 2 "$tmp/err")"
+		continue
+	fi
+	if ! grep -q '^[a-z]* [1-9]' "$tmp/counts"; then
+		skip "$command" "no call is seen: a static program, or not the GNU C library"
 		continue
 	fi
 	echo "$errors" >"$tmp/errors"
@@ -315,6 +337,7 @@ for command; do
 		case " ${CALLS-$call} " in *" $call "*) ;; *) continue ;; esac
 		case " ${ERRORS-$error} " in *" $error "*) ;; *) continue ;; esac
 		count=$(sed -n "s/^$call //p" "$tmp/counts")
+		[ "$by_place" = no ] || find_places "$call"
 		[ "$count" -eq 0 ] || row "$call" "$error" "$count"
 	done 3<"$tmp/errors"
 done
