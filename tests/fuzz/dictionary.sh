@@ -31,7 +31,7 @@ pulse	train/watch/heartbeat_message.c
 answer	tui/translate/service_answer.c	
 edit		
 state	tui/run/status.c	
-checkpoint	train/ckpt/ckpt.c train/ckpt/ckpt_save.c	
+checkpoint	train/ckpt/ckpt.c train/ckpt/ckpt_save.c train/ckpt/safetensors.c	== SHA256SUMS state.json optimizer.safetensors F32 "data_offsets":[0,4]
 links	train/common/linkfile.c	
 receipt	data/source/receipt.c	
 part	data/source/fetch_part.c	

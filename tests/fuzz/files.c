@@ -1,5 +1,5 @@
 /*
- * files.c - targets for small files: state of runs and checkpoints, receipts, records of stages, measured links, host
+ * files.c - targets for small files: state of runs, receipts, records of stages, measured links, host
  * lists, answers of AWS, themes, key maps; see fuzz.h
  */
 #include <math.h>
@@ -15,7 +15,6 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/ckpt/ckpt.h"
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts.h"
 #include "tui/run/status.h"
@@ -77,28 +76,6 @@ FUZZ(state)
 	status_init(&s, "r");
 	if (!status_read_files(&s, folder_with(state_path, data, n), &e))
 		status_get_end(&s);
-	return 0;
-}
-
-/* What was accepted describes a model whose parameters can be listed, or is refused there. */
-FUZZ(checkpoint)
-{
-	struct ckpt_state s;
-	struct err e = { 0 };
-	struct model_param *params = NULL;
-	int64_t floats;
-	size_t n_params;
-
-	if (ckpt_read_state(folder_with(state_path, data, n), false, &s, &e)) {
-		property(e.code && *e.text);
-		return 0;
-	}
-	property(strlen(s.vocabulary_sha256) < sizeof(s.vocabulary_sha256));
-	property(s.step >= 0);
-	if (s.shape.encoder_layers + s.shape.decoder_layers < 200 &&
-	    !model_params(&s.shape, &params, &n_params, &floats, &e))
-		property(floats >= 0);
-	free(params);
 	return 0;
 }
 

@@ -48,7 +48,7 @@
 	X(answer, NULL)                                                                            \
 	X(edit, NULL)                                                                              \
 	X(state, NULL)                                                                             \
-	X(checkpoint, NULL)                                                                        \
+	X(checkpoint, repair_checkpoint)                                                           \
 	X(links, NULL)                                                                             \
 	X(receipt, NULL)                                                                           \
 	X(part, NULL)                                                                              \
@@ -70,6 +70,7 @@ FUZZ_TARGETS(X)
 void repair_shard(uint8_t *bytes, size_t n);
 void repair_shortlist(uint8_t *bytes, size_t n);
 void repair_archive(uint8_t *bytes, size_t n);
+void repair_checkpoint(uint8_t *bytes, size_t n);
 
 struct fuzz_target {
 	const char *name;
