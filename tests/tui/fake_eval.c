@@ -112,8 +112,9 @@ static void translate(struct sentence *s, const char *text, const struct json *r
 			s->words[i].source = MIN(i, s->n_source - 1);
 	}
 	for (int i = 0, k = 0; i < s->n_source; i++) {
-		/* an earlier checkpoint says something else at times */
-		bool other = (variant && i == variant - 1) || (step < 200 && i % 4 == 1);
+		/* an earlier checkpoint and a greedy search say something else at times */
+		bool other = (variant && i == variant - 1) || (step < 200 && i % 4 == 1) ||
+			     (json_integer(json_get(request, "beam"), 4) == 1 && i % 4 == 1);
 		const char *word = look_up(s->sources[i], other);
 
 		if (k++ < said)

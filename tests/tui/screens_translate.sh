@@ -75,14 +75,19 @@ fi
 if test -n "$utf8"; then
 	# another word is taken, and what follows is translated again
 	screen translate-taken-24x80 $utf8 --dump 24x80 --keys "$words<Enter><Down><Down><Enter><Wait>"
+	# the same checkpoint twice, with other settings of the search
+	for size in 24x80 40x120 60x200; do
+		screen translate-settings-$size $utf8 --dump $size \
+			--keys "$typed<F4><Down><Enter><Wait><Esc><Tab>S<Ctrl-U>beam 1<Enter><Wait>"
+	done
 	# the map of attention: beside or below the lists where there is room, else in their place
 	screen translate-map-24x80 $utf8 --dump 24x80 --keys "$typed<Esc>m<Wait><Down><Down><Wait>"
 	screen translate-map-40x120 $utf8 --dump 40x120 --keys "$typed<Esc><Tab><Tab><Tab><Down>LH<Wait>"
 	screen translate-map-60x200 $utf8 --dump 60x200 --keys "$typed<Esc>HH<Wait><Right><Right><Wait>"
 	screen translate-terms-24x80 $utf8 --dump 24x80 \
 		--keys "$typed<F5>heute<Enter><Wait><F6>zwei<Enter><Wait>"
-	screen translate-two-40x120 $utf8 --dump 40x120 --keys "$typed<F4><Down><Enter><Wait>"
-	screen translate-two-24x80 $utf8 --dump 24x80 --keys "$typed<F4><Down><Enter><Wait><Tab><Tab><Wait>"
+	screen translate-two-40x120 $utf8 --dump 40x120 --keys "$typed<F4><Enter><Wait>"
+	screen translate-two-24x80 $utf8 --dump 24x80 --keys "$typed<F4><Enter><Wait><Tab><Tab><Wait>"
 	screen translate-wide-24x80 $utf8 --dump 24x80 --keys '7<Wait>日本語 und e<Wait><Left><Left>ü<Wait>'
 fi
 

@@ -186,3 +186,32 @@ TEST(panes_wrong_maps)
 		service_answer_free(&a);
 	}
 }
+
+TEST(panes_settings_side_by_side)
+{
+	struct console c;
+
+	open_fake_console(&c);
+	check_int(console_set_checkpoint(&c, 1, "demo", 200, &e), 0);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	check_shows(&c, 22, 80, "0 words differ", true);
+	console_select_side(&c, 1);
+	check_int(console_set_search(&c, " beam 1  alpha 0.5 ", 0, &e), 0);
+	settle_console(&c);
+	check_int((int64_t)console_answer(&c, 1)->n, 1);
+	check_int((int64_t)console_answer(&c, 0)->n, 4);
+	check_shows(&c, 22, 80, "demo step 200, beam 1 alpha 0.5", true);
+	check_shows(&c, 22, 80, "1 word differs", true);
+	check_err(console_set_search(&c, "beam 65", 0, &e), ERR_USAGE);
+	check_err(console_set_search(&c, "beam 1.5", 0, &e), ERR_USAGE);
+	check_err(console_set_search(&c, "alpha", 0, &e), ERR_USAGE);
+	check_err(console_set_search(&c, "alpha -1", 0, &e), ERR_USAGE);
+	check_err(console_set_search(&c, "width 3", 0, &e), ERR_USAGE);
+	check_shows(&c, 22, 80, "beam 1 alpha 0.5", true);
+	check_int(console_set_search(&c, "", 0, &e), 0);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "beam", false);
+	check_shows(&c, 22, 80, "0 words differ", true);
+	console_close(&c);
+}

@@ -136,7 +136,7 @@ int64_t service_ask(struct service *s, const struct service_request *r, double s
 	buf_free(&slot->line);
 	slot->line = line;
 	slot->id = ++s->ids;
-	slot->n_best = r->n_best;
+	slot->n_best = r->n_best > 0 ? r->n_best : r->beam;
 	slot->send_at = send_at;
 	slot->sent = false;
 	slot->tries = 0;
@@ -322,7 +322,9 @@ static void read_ready_line(struct service *s, const char *line, size_t n)
 		snprintf(s->model.target_language, sizeof(s->model.target_language), "%.15s",
 			 json_text(json_get(j, "target_language"), ""));
 		s->model.step = json_integer(json_get(j, "step"), -1);
-		s->model.beam = (int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), 64);
+		s->model.beam =
+			(int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), SERVICE_MAX_BEAM);
+		s->model.alpha = json_number(json_get(j, "alpha"), NAN);
 		s->model.decoder_layers =
 			(int)MIN(MAX(json_integer(json_get(j, "decoder_layers"), 0), 0), 1000);
 		s->model.heads = (int)MIN(MAX(json_integer(json_get(j, "heads"), 0), 0), 1000);

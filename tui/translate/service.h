@@ -30,6 +30,9 @@
 #include "share/base/json.h"
 
 /* Kinds of requests that may wait side by side; lower slots are sent first. */
+#define SERVICE_MAX_BEAM  64
+#define SERVICE_MAX_ALPHA 10
+
 enum service_slot { SLOT_TEXT, SLOT_ALTERNATIVES, SLOT_COUNT };
 
 enum service_state {
@@ -45,7 +48,10 @@ struct service_request {
 	const char *prefix;			  /* NULL or "": none */
 	const char *const *force, *const *forbid; /* terms */
 	size_t n_force, n_forbid;
-	int n_best;	      /* from 1; 0: the beam width of the model */
+	int n_best; /* from 1; 0: the beam width */
+	int beam;   /* 0: that of the model */
+	bool sets_alpha;
+	double alpha; /* exponent of the length penalty; without sets_alpha: that of the model */
 	int alternatives, at; /* number of alternatives (0: none), for the token at */
 	bool attention;	      /* maps of attention, of: */
 	int layer, head;      /* from 1; 0: the last layer, the mean of all heads */
@@ -91,6 +97,7 @@ struct service_model {
 	char source_language[16], target_language[16];
 	int64_t step;
 	int beam;		   /* at least 1 */
+	double alpha;		   /* NaN: not sent */
 	int decoder_layers, heads; /* 0: the translator has no maps of attention */
 };
 

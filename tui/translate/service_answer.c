@@ -31,6 +31,10 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 		json_put_str(&w, "prefix", r->prefix);
 	write_terms(&w, "force", r->force, r->n_force);
 	write_terms(&w, "forbid", r->forbid, r->n_forbid);
+	if (r->beam > 0)
+		json_put_int(&w, "beam", r->beam);
+	if (r->sets_alpha)
+		json_put_real(&w, "alpha", r->alpha);
 	if (r->alternatives > 0) {
 		json_put_int(&w, "alternatives", r->alternatives);
 		json_put_int(&w, "at", r->at);

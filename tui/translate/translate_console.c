@@ -18,16 +18,6 @@
 
 #define CHECK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
 
-int console_open(struct console *c, const char *workspace, struct err *e)
-{
-	c->follow = true;
-	c->checked_at = -INFINITY;
-	for (int i = 0; i < CONSOLE_SIDES; i++)
-		c->sides[i].step = c->sides[i].next_step = c->sides[i].failed_step = -1;
-	c->workspace = mem_strdup(workspace, e);
-	return c->workspace ? 0 : e->code;
-}
-
 static void free_terms(struct console_terms *t)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -41,6 +31,16 @@ static void close_side(struct console_side *s)
 	service_free(s->next);
 	free(s->run);
 	*s = (struct console_side){ .step = -1, .next_step = -1, .failed_step = -1 };
+}
+
+int console_open(struct console *c, const char *workspace, struct err *e)
+{
+	c->follow = true;
+	c->checked_at = -INFINITY;
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		close_side(&c->sides[i]);
+	c->workspace = mem_strdup(workspace, e);
+	return c->workspace ? 0 : e->code;
 }
 
 void console_close(struct console *c)
@@ -126,6 +126,52 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 	return c->asked_text ? console_ask(c, 0, e) : 0;
 }
 
+/* ---- settings of the search ---- */
+
+int console_set_search(struct console *c, const char *words, double now, struct err *e)
+{
+	struct console_side *s = &c->sides[c->side];
+	char name[16], number[32];
+	double alpha = 0, value;
+	bool sets_alpha = false;
+	int beam = 0, used;
+
+	while (sscanf(words, " %15s %31s%n", name, number, &used) == 2) {
+		words += used;
+		if (!text_to_real(number, &value))
+			value = -1;
+		if (!strcmp(name, "beam") && value >= 1 && value <= SERVICE_MAX_BEAM &&
+		    value == floor(value)) {
+			beam = (int)value;
+		} else if (!strcmp(name, "alpha") && value >= 0 && value <= SERVICE_MAX_ALPHA) {
+			sets_alpha = true;
+			alpha = value;
+		} else {
+			return err_set(e, ERR_USAGE,
+				       "%s %s: settings are \"beam N\" (1 to %d) and \"alpha X\" "
+				       "(0 to %d)",
+				       name, number, SERVICE_MAX_BEAM, SERVICE_MAX_ALPHA);
+		}
+	}
+	if (words[strspn(words, " ")])
+		return err_set(e, ERR_USAGE, "%.40s: a number is missing, as in \"beam 4\"", words);
+	s->beam = beam;
+	s->sets_alpha = sets_alpha;
+	s->alpha = alpha;
+	return c->asked_text ? console_ask(c, now, e) : 0;
+}
+
+void console_describe_search(const struct console_side *s, char *out, size_t size)
+{
+	char beam[24] = "", alpha[24] = "";
+
+	if (s->beam > 0)
+		snprintf(beam, sizeof(beam), "beam %d", s->beam);
+	if (s->sets_alpha)
+		snprintf(alpha, sizeof(alpha), "alpha %g", s->alpha);
+	snprintf(out, size, "%s%s%s", beam, *beam && *alpha ? " " : "", alpha);
+}
+
 /* ---- tokens ---- */
 
 static const char word_start[] =
@@ -184,10 +230,13 @@ void console_join(const struct service_translation *t, size_t first, size_t last
 
 /* ---- requests ---- */
 
-static void fill_service_request(const struct console *c, struct service_request *r)
+static void fill_service_request(const struct console *c, int side, struct service_request *r)
 {
 	*r = (struct service_request){
 		.text = c->asked_text,
+		.beam = c->sides[side].beam,
+		.sets_alpha = c->sides[side].sets_alpha,
+		.alpha = c->sides[side].alpha,
 		.prefix = c->prefix,
 		.force = (const char *const *)c->force.terms,
 		.n_force = c->force.n,
@@ -224,10 +273,10 @@ int console_ask(struct console *c, double when, struct err *e)
 	c->asked_text = text;
 	c->asked_map = c->shows_map;
 	forget_alternatives(c);
-	fill_service_request(c, &r);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		if (!c->sides[i].service)
 			continue;
+		fill_service_request(c, i, &r);
 		if (is_blank_text(text))
 			service_forget(c->sides[i].service, SLOT_TEXT);
 		else if (service_ask(c->sides[i].service, &r, when, e) < 0)
@@ -255,7 +304,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 
 	if (!t || console_is_outdated(c, c->side))
 		return 0;
-	fill_service_request(c, &r);
+	fill_service_request(c, c->side, &r);
 	r.slot = SLOT_ALTERNATIVES;
 	r.n_best = 1;
 	r.attention = false;

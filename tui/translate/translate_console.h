@@ -42,9 +42,12 @@ enum console_pane {
 enum console_map { CONSOLE_MAP_IF_ROOM, CONSOLE_MAP_HIDDEN, CONSOLE_MAP_SHOWN };
 
 struct console_side {
-	char *run;		 /* owned; NULL: side not in use */
-	int64_t step;		 /* step of the checkpoint; -1: none */
-	bool is_best;		 /* it was the best of its run when chosen */
+	char *run;    /* owned; NULL: side not in use */
+	int64_t step; /* step of the checkpoint; -1: none */
+	bool is_best; /* it was the best of its run when chosen */
+	int beam;     /* settings of the search; 0: that of the model */
+	bool sets_alpha;
+	double alpha;		 /* without sets_alpha: that of the model */
 	struct service *service; /* owned; NULL: none */
 	/* a newer checkpoint that is loading and will replace service; NULL: none */
 	struct service *next;
@@ -95,6 +98,14 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 int console_ask(struct console *c, double when, struct err *e);
 /* The text changed: reset cursor and prefix, and ask after the debounce delay. */
 int console_text_changed(struct console *c, double now, struct err *e);
+
+/*
+ * Set the search of the selected side from words "beam N alpha X"; what is missing becomes the model's.
+ * ERR_USAGE: other words, or values out of range.
+ */
+int console_set_search(struct console *c, const char *words, double now, struct err *e);
+/* The settings of a side that differ from the model's, as such words; "": none. */
+void console_describe_search(const struct console_side *s, char *out, size_t size);
 
 /* Select a side. */
 void console_select_side(struct console *c, int side);

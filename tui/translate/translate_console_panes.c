@@ -176,10 +176,12 @@ static const char *describe_service_state(const struct console_side *s, enum sty
 
 static void describe_checkpoint(const struct console_side *s, char *out, size_t size)
 {
-	char step[NUMBER_TEXT_BYTES];
+	char step[NUMBER_TEXT_BYTES], search[64];
 
+	console_describe_search(s, search, sizeof(search));
 	if (s->run && s->step >= 0)
-		snprintf(out, size, "%s step %s", s->run, format_count(step, s->step));
+		snprintf(out, size, "%s step %s%s%s", s->run, format_count(step, s->step),
+			 *search ? ", " : "", search);
 	else
 		snprintf(out, size, "%s", s->run ? s->run : "");
 }

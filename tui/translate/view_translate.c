@@ -22,7 +22,15 @@
 
 #define MAX_CHOICES 500
 
-enum question_id { ASK_CHECKPOINT, ASK_SECOND, ASK_FORCE, ASK_FORBID, ASK_FILE, ASK_OUTPUT };
+enum question_id {
+	ASK_CHECKPOINT,
+	ASK_SECOND,
+	ASK_SEARCH,
+	ASK_FORCE,
+	ASK_FORBID,
+	ASK_FILE,
+	ASK_OUTPUT
+};
 
 struct translate_view {
 	struct console console;
@@ -127,9 +135,12 @@ static void use_choice(struct translate_view *v, struct app_context *w, int side
 	notify_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
 }
 
-/* Append the checkpoints of a run as choices, without the checkpoint of side but (NULL: all). */
+/*
+ * Append the checkpoints of a run as choices; in_use (NULL: none) is the one of the other side, which
+ * add_same_choice() appends.
+ */
 static void add_checkpoint_choices(const struct app_context *w, const char *run,
-				   const struct console_side *but, char **choices, size_t *n)
+				   const struct console_side *in_use, char **choices, size_t *n)
 {
 	struct checkpoints list;
 	struct err e;
@@ -139,7 +150,8 @@ static void add_checkpoint_choices(const struct app_context *w, const char *run,
 	for (size_t i = 0; i < list.n && *n < MAX_CHOICES; i++) {
 		struct buf text = { 0 };
 
-		if (but && but->run && but->step == list.steps[i] && !strcmp(but->run, run))
+		if (in_use && in_use->run && in_use->step == list.steps[i] &&
+		    !strcmp(in_use->run, run))
 			continue;
 		buf_printf(&text, "%s %lld", run, (long long)list.steps[i]);
 		if (list.steps[i] == list.last)
@@ -152,8 +164,22 @@ static void add_checkpoint_choices(const struct app_context *w, const char *run,
 	checkpoints_free(&list);
 }
 
+/* The checkpoint of the other side, last: for a comparison of settings. */
+static void add_same_choice(const struct console_side *in_use, char **choices, size_t *n)
+{
+	struct buf text = { 0 };
+	struct err e;
+
+	if (!in_use || !in_use->run || *n == MAX_CHOICES)
+		return;
+	buf_printf(&text, "%s %lld  the same, for other settings", in_use->run,
+		   (long long)in_use->step);
+	choices[*n] = buf_detach(&text, &e);
+	*n += choices[*n] != NULL;
+}
+
 static unsigned ask_checkpoint(struct app_context *w, int id, const char *title,
-			       const struct console_side *but)
+			       const struct console_side *in_use)
 {
 	struct err e = { 0 };
 	size_t n_runs = 0, n = 0;
@@ -161,13 +187,15 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title,
 	     **choices = mem_alloc(MAX_CHOICES, sizeof(*choices), &e);
 
 	if (choices && w->run)
-		add_checkpoint_choices(w, w->run, but, choices, &n);
+		add_checkpoint_choices(w, w->run, in_use, choices, &n);
 	for (size_t i = 0; i < n_runs; i++) {
 		if (choices && (!w->run || strcmp(runs[i], w->run)))
-			add_checkpoint_choices(w, runs[i], but, choices, &n);
+			add_checkpoint_choices(w, runs[i], in_use, choices, &n);
 		free(runs[i]);
 	}
 	free(runs);
+	if (choices)
+		add_same_choice(in_use, choices, &n);
 	if (n)
 		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
 						   .id = id,
@@ -175,7 +203,7 @@ static unsigned ask_checkpoint(struct app_context *w, int id, const char *title,
 						   .choices = (const char *const *)choices,
 						   .n_choices = n });
 	else
-		context_notify(w, STYLE_WARN, "there is no %scheckpoint yet", but ? "other " : "");
+		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
 	for (size_t i = 0; i < n; i++)
 		free(choices[i]);
 	free(choices);
@@ -383,6 +411,19 @@ static unsigned ask_file(struct console *c, struct app_context *w)
 	return ask_line(w, ASK_FILE, "file to translate, one sentence a line", NULL);
 }
 
+static unsigned ask_search(struct console *c, struct app_context *w)
+{
+	const struct console_side *s = &c->sides[c->side];
+	const struct service_model *m = s->service ? service_model(s->service) : NULL;
+	char now[64];
+
+	console_describe_search(s, now, sizeof(now));
+	if (!*now && m && !isnan(m->alpha))
+		snprintf(now, sizeof(now), "beam %d alpha %g", m->beam, m->alpha);
+	return ask_line(w, ASK_SEARCH, "search of this side: beam N alpha X; empty: the model's",
+			now);
+}
+
 static void restart_services(struct console *c)
 {
 	for (int i = 0; i < CONSOLE_SIDES; i++)
@@ -461,6 +502,8 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		return ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates", NULL);
 	case ACTION_SECOND:
 		return toggle_second_service(v, w);
+	case ACTION_SEARCH:
+		return ask_search(c, w);
 	case ACTION_FOLLOW_NEWEST:
 		c->follow = !c->follow;
 		c->sides[0].failed_step = -1;
@@ -516,7 +559,7 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 	double now = clock_mono_s();
 	struct err e = { 0 };
 
-	if (!text || !*text)
+	if (!text || (!*text && question != ASK_SEARCH))
 		return REACT_REDRAW;
 	switch (question) {
 	case ASK_CHECKPOINT:
@@ -524,6 +567,9 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		break;
 	case ASK_SECOND:
 		use_choice(v, w, 1, text);
+		break;
+	case ASK_SEARCH:
+		notify_failure(w, console_set_search(c, text, now, &e), &e);
 		break;
 	case ASK_FORCE:
 		notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
