@@ -11,6 +11,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "tui/term/keys.h"
 #include "tui/translate/translate_console.h"
 #include "tui/translate/translate_console_panes.h"
 #include "tui/translate/translate_console_words.h"
@@ -213,5 +214,98 @@ TEST(panes_settings_side_by_side)
 	settle_console(&c);
 	check_shows(&c, 22, 80, "beam", false);
 	check_shows(&c, 22, 80, "0 words differ", true);
+	console_close(&c);
+}
+
+static void press_keys(struct console *c, const char *keys)
+{
+	for (; *keys; keys++)
+		console_revision_key(c, *keys, clock_mono_s(), &e);
+}
+
+#define CTRL(letter) ((letter)&0x1F)
+
+TEST(panes_edit_the_translation)
+{
+	const char cut[] = { CTRL('k'), 0 }, word[] = { CTRL('w'), 0 }, enter[] = { '\r', 0 },
+		   escape[] = { 0x1B, 0 };
+	struct console c;
+
+	open_fake_console(&c);
+	check_int(console_start_revision(&c, &e), 0); /* there is nothing to edit */
+	check(!c.revision.is_edited);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	check_int(console_start_revision(&c, &e), 0);
+	check_int(c.focus, CONSOLE_PANE_TEXT);
+	edit_set_cursor(&c.revision.edit, 5);
+	/* a word that is not complete takes the place of the next one, and is no prefix yet */
+	press_keys(&c, "viele");
+	check_str(c.prefix, "zwei");
+	check_str(console_chosen_text(&c), "zwei vieleHunde in dem Park");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei viele in dem Park");
+	press_keys(&c, " ");
+	check_str(c.prefix, "zwei viele");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei viele in dem Park");
+	check_int((int64_t)edit_cursor(&c.revision.edit), 11);
+	check_shows(&c, 22, 80, "edited  + of this text", true);
+	/* the end can be cut off */
+	press_keys(&c, cut);
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei viele ");
+	/* a word is deleted, and the next one is completed by the answer */
+	press_keys(&c, word);
+	check_str(c.prefix, "zwei");
+	press_keys(&c, "Hu");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei Hunde in dem Park");
+	check_int((int64_t)edit_cursor(&c.revision.edit), 7);
+	press_keys(&c, word);
+	press_keys(&c, "Kat");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei Katnde in dem Park");
+	press_keys(&c, enter);
+	check_int(c.focus, CONSOLE_WORDS);
+	check_str(console_chosen_text(&c), "zwei Katnde in dem Park");
+	/* Esc drops the edited text and the prefix */
+	check_int(console_start_revision(&c, &e), 0);
+	press_keys(&c, escape);
+	check(!c.prefix && !c.revision.is_edited);
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "zwei Hunde in dem Park");
+	/* another text drops it too */
+	check_int(console_start_revision(&c, &e), 0);
+	press_keys(&c, "So ");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "So Hunde in dem Park");
+	type_text(&c, "a man");
+	settle_console(&c);
+	check_str(console_chosen_text(&c), "ein Mann");
+	console_close(&c);
+}
+
+/* Hostile words and all kinds of keys: the text stays valid and fits every size. */
+TEST(panes_edit_hostile_text)
+{
+	static const int keys[] = { 'x',  ' ',	CTRL('w'),     0x301, 0x65E5,	     0x202E,
+				    0x7F, 0x00, KEY_NAME_LEFT, ' ',   KEY_NAME_HOME, 0x1F600 };
+	struct console c;
+
+	open_fake_console(&c);
+	type_text(&c, "dogs \u202Eabc a\u0301\u0301\u0301 \u65E5\u672C\u8A9E \u05D0\u05D1 the the");
+	settle_console(&c);
+	check_int(console_start_revision(&c, &e), 0);
+	for (size_t i = 0; i < 200; i++) {
+		int key = keys[i * 7 % ARRAY_LEN(keys)];
+
+		if (key)
+			console_revision_key(&c, key, 0, &e);
+		if (i % 10 == 0)
+			settle_console(&c);
+		free(draw_screen(&c, 1 + (int)i % 24, 1 + (int)i * 3 % 90));
+		check(edit_cursor(&c.revision.edit) <= strlen(edit_text(&c.revision.edit)));
+	}
 	console_close(&c);
 }

@@ -312,6 +312,19 @@ int edit_set(struct edit *d, const char *text, struct err *e)
 	return n ? e->code : 0;
 }
 
+size_t edit_cursor(const struct edit *d)
+{
+	return d->at;
+}
+
+void edit_set_cursor(struct edit *d, size_t at)
+{
+	d->at = MIN(at, d->text.len);
+	if (d->at < d->text.len)
+		d->at = edit_before(d, edit_after(d, d->at));
+	d->killing = d->typing = false;
+}
+
 static enum edit_result type_character(struct edit *d, uint32_t c, bool was_typing)
 {
 	char bytes[4];

@@ -75,6 +75,11 @@ const char *edit_text(const struct edit *d);
  */
 int edit_set(struct edit *d, const char *text, struct err *e);
 
+/* Bytes before the cursor. */
+size_t edit_cursor(const struct edit *d);
+/* Put the cursor before byte at of the text, or before the character that contains it. */
+void edit_set_cursor(struct edit *d, size_t at);
+
 /* Append a line to the history, unless it is empty or equals the last line. ERR_NOMEM. */
 int edit_remember(struct edit *d, const char *line, struct err *e);
 

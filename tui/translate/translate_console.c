@@ -46,6 +46,7 @@ int console_open(struct console *c, const char *workspace, struct err *e)
 void console_close(struct console *c)
 {
 	edit_close(&c->input);
+	edit_close(&c->revision.edit);
 	for (int i = 0; i < CONSOLE_SIDES; i++)
 		close_side(&c->sides[i]);
 	translate_file_free(c->file);
@@ -120,6 +121,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 	c->sides[side] = fresh;
 	if (!run && c->side == side)
 		c->side = 0;
+	console_drop_revision(c);
 	c->layer = c->head = 0; /* the model may have fewer of them */
 	if (side == 0)
 		c->trouble[0] = 0;
@@ -292,6 +294,7 @@ int console_text_changed(struct console *c, double now, struct err *e)
 	free(c->prefix);
 	c->prefix = NULL;
 	c->choice = c->token = 0;
+	console_drop_revision(c);
 	return console_ask(c, now + CONSOLE_DEBOUNCE_S, e);
 }
 
@@ -335,6 +338,7 @@ void console_select_side(struct console *c, int side)
 	if (side == c->side)
 		return;
 	forget_alternatives(c);
+	console_drop_revision(c);
 	c->side = side;
 	c->choice = 0;
 }
@@ -347,6 +351,7 @@ void console_choose(struct console *c, int choice)
 	choice = MAX(MIN(choice, n - 1), 0);
 	if (choice == c->choice)
 		return;
+	console_drop_revision(c);
 	c->choice = choice;
 	c->token = 0;
 	forget_alternatives(c);
@@ -363,7 +368,7 @@ void console_move(struct console *c, int token, double now)
 		console_ask_alternatives(c, now + CONSOLE_DEBOUNCE_S, &ignored);
 }
 
-static int set_prefix(struct console *c, const char *prefix, double now, struct err *e)
+int console_set_prefix(struct console *c, const char *prefix, double when, struct err *e)
 {
 	char *copy = NULL;
 
@@ -372,7 +377,14 @@ static int set_prefix(struct console *c, const char *prefix, double now, struct 
 	free(c->prefix);
 	c->prefix = copy;
 	c->choice = 0;
-	return console_ask(c, now, e);
+	return console_ask(c, when, e);
+}
+
+/* The same for another reason than edited words. */
+static int replace_prefix(struct console *c, const char *prefix, double now, struct err *e)
+{
+	console_drop_revision(c);
+	return console_set_prefix(c, prefix, now, e);
 }
 
 int console_use_alternative(struct console *c, double now, struct err *e)
@@ -390,7 +402,7 @@ int console_use_alternative(struct console *c, double now, struct err *e)
 	/* The cursor stays on the word, which may have fewer tokens now. */
 	if (console_shown_translation(c, c->side))
 		c->token = (int)word_of(console_shown_translation(c, c->side), (size_t)c->token);
-	return set_prefix(c, x->prefix, now, e);
+	return replace_prefix(c, x->prefix, now, e);
 }
 
 int console_fix_prefix(struct console *c, double now, struct err *e)
@@ -403,7 +415,7 @@ int console_fix_prefix(struct console *c, double now, struct err *e)
 		console_join(t, 0, word_of(t, (size_t)c->token), &b);
 	rc = buf_check(&b, e);
 	if (!rc)
-		rc = set_prefix(c, buf_text(&b), now, e);
+		rc = replace_prefix(c, buf_text(&b), now, e);
 	buf_free(&b);
 	return rc;
 }
@@ -412,7 +424,7 @@ int console_clear_constraints(struct console *c, double now, struct err *e)
 {
 	free_terms(&c->force);
 	free_terms(&c->forbid);
-	return set_prefix(c, "", now, e);
+	return replace_prefix(c, "", now, e);
 }
 
 int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
@@ -554,7 +566,8 @@ static void ask_shown_alternatives(struct console *c, double now)
 {
 	struct err ignored;
 
-	if (c->focus != CONSOLE_INPUT && !c->map_alone && !c->wants_alternatives)
+	if (c->focus != CONSOLE_INPUT && c->focus != CONSOLE_PANE_TEXT && !c->map_alone &&
+	    !c->wants_alternatives)
 		console_ask_alternatives(c, now, &ignored);
 }
 
@@ -603,6 +616,7 @@ bool console_update(struct console *c, double now)
 	news |= switch_to_newer(c);
 	if (c->file)
 		news |= translate_file_update(c->file, now);
+	news |= console_update_revision(c);
 	clamp_console_cursor(c);
 	ask_shown_alternatives(c, now);
 	return news;

@@ -31,11 +31,21 @@
 
 enum console_pane {
 	CONSOLE_INPUT,
+	CONSOLE_PANE_TEXT, /* the translation, while it is edited */
 	CONSOLE_WORDS,
 	CONSOLE_N_BESTS,
 	CONSOLE_PANE_ALTERNATIVES,
 	CONSOLE_PANE_MAP,
 	CONSOLE_PANES
+};
+
+/* A translation that the user edits: translate_revision.c. */
+struct console_revision {
+	struct edit edit;
+	bool is_edited;	    /* its text is the translation of the selected side, now and later */
+	bool waits;	    /* the words behind the cursor will follow the next answer */
+	int64_t before;	    /* id of the answer before that one */
+	size_t first_bytes; /* of the text before the last change */
 };
 
 /* Whether the map of attention is shown. */
@@ -73,6 +83,7 @@ struct console {
 	int choice; /* index of the translation on the screen */
 	int token;  /* cursor: index of a token, or the number of tokens: the end */
 	int other;  /* index of the chosen alternative */
+	struct console_revision revision;
 	enum console_map map;
 	int layer, head;	 /* of the map, from 1; 0: the last layer, the mean of all heads */
 	bool shows_map;		 /* the last screen had the map */
@@ -123,6 +134,27 @@ int console_clear_constraints(struct console *c, double now, struct err *e);
 /* Add a term. ERR_USAGE: duplicate, or too many. */
 int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
 		     struct err *e);
+
+/* ---- translate_revision.c: the user edits the translation, and the rest follows ---- */
+
+/* Edit the shown translation, with the cursor on its first word. Does nothing if there is none. */
+int console_start_revision(struct console *c, struct err *e);
+/*
+ * A key of the edited translation. When the complete words before the cursor change, they become the
+ * prefix, and the words behind the cursor are translated again. Enter keeps the text, Esc drops it.
+ */
+enum edit_result console_revision_key(struct console *c, int key, double now, struct err *e);
+enum edit_result console_revision_paste(struct console *c, const char *text, double now,
+					struct err *e);
+/* Let the words behind the cursor follow a new answer; true: redraw. */
+bool console_update_revision(struct console *c);
+/* Forget the edited text; the prefix stays. */
+void console_drop_revision(struct console *c);
+/* The text of the translation that the user chose or edited; NULL: none. */
+const char *console_chosen_text(const struct console *c);
+
+/* Make these words the prefix ("": none) and ask. */
+int console_set_prefix(struct console *c, const char *prefix, double when, struct err *e);
 
 /* Show the map of attention if it is hidden, else hide it. */
 void console_toggle_map(struct console *c);

@@ -38,6 +38,8 @@ static int text_rows(const struct console *c, const struct grid *g, int side, in
 {
 	const struct service_translation *t = console_shown_translation(c, side);
 
+	if (side == c->side && c->revision.is_edited)
+		return edit_rows(&c->revision.edit, g, cols);
 	return t ? console_text_rows(g, cols, t) : 1;
 }
 
@@ -336,10 +338,12 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 	const struct service_answer *a = console_answer(c, side);
 	const struct service_translation *t = console_shown_translation(c, side),
 					 *other = console_shown_translation(c, !side);
-	struct legend l[2] = { 0 };
+	struct legend l[3] = { 0 };
 	char differ[40];
 	int n = 0;
 
+	if (side == c->side && c->revision.is_edited)
+		l[n++] = (struct legend){ 0, STYLE_WARN, "", "edited" };
 	if (console_is_outdated(c, side)) {
 		l[n++] = t ? (struct legend){ 0x2026, STYLE_WARN, "of the text before,",
 					      "translating" }
@@ -361,7 +365,17 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 		draw_legend(g, r, title, l, n);
 }
 
-static void draw_text_box(const struct console *c, struct grid *g, struct rect r, int side)
+static void draw_revision(struct console *c, struct grid *g, struct rect box)
+{
+	struct edit *d = &c->revision.edit;
+	struct rect in = layout_inside(box);
+
+	edit_draw(d, g, in, STYLE_BRIGHT, c->focus == CONSOLE_PANE_TEXT);
+	if (in.rows > 1)
+		draw_hidden_rows(g, box, d->top, edit_rows(d, g, in.cols) - in.rows - d->top);
+}
+
+static void draw_text_box(struct console *c, struct grid *g, struct rect r, int side)
 {
 	const struct console_side *s = &c->sides[side];
 	const struct service_answer *a = console_answer(c, side);
@@ -379,12 +393,14 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 		describe_checkpoint(s, name, sizeof(name));
 	snprintf(title, sizeof(title), "translation%s%s%s%s", *language ? ", " : "", language,
 		 *name ? ", " : "", name);
-	draw_box(g, r, title, false);
+	draw_box(g, r, title, side == c->side && c->focus == CONSOLE_PANE_TEXT);
 	if (s->service && service_state(s->service) == SERVICE_DOWN && *service_trouble(s->service))
 		draw_service_error(s, g, in);
 	else if (a && a->error)
 		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_BAD }, in.rows,
 				  0, a->error);
+	else if (side == c->side && c->revision.is_edited)
+		draw_revision(c, g, r);
 	else if (t)
 		console_draw_text(g, in, t, other);
 	draw_remark(c, g, r, side, title);
@@ -453,7 +469,7 @@ static const char *no_alternatives_text(const struct console *c)
 {
 	const struct service_answer *o = console_alternatives(c);
 
-	if (!console_shown_translation(c, c->side))
+	if (!console_shown_translation(c, c->side) || c->focus == CONSOLE_PANE_TEXT)
 		return "";
 	if (c->focus == CONSOLE_INPUT && !c->wants_alternatives)
 		return "press Esc and move to a word to see its alternatives";

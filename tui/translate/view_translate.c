@@ -252,7 +252,7 @@ static bool translate_typing(void *state)
 {
 	struct translate_view *v = state;
 
-	return v->console.focus == CONSOLE_INPUT;
+	return v->console.focus == CONSOLE_INPUT || v->console.focus == CONSOLE_PANE_TEXT;
 }
 
 static void translate_start_typing(void *state)
@@ -268,6 +268,12 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 	struct console *c = &v->console;
 	struct err e = { 0 };
 
+	if (c->focus == CONSOLE_PANE_TEXT) {
+		bool known = console_revision_key(c, key, clock_mono_s(), &e) != EDIT_IGNORED;
+
+		notify_failure(w, e.code, &e);
+		return known ? REACT_REDRAW | REACT_SOON : REACT_UNKNOWN;
+	}
 	switch (edit_key(&c->input, key)) {
 	case EDIT_MOVED:
 		return REACT_REDRAW;
@@ -291,6 +297,11 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 	struct translate_view *v = state;
 	struct err e = { 0 };
 
+	if (v->console.focus == CONSOLE_PANE_TEXT) {
+		console_revision_paste(&v->console, text, clock_mono_s(), &e);
+		notify_failure(w, e.code, &e);
+		return REACT_REDRAW | REACT_SOON;
+	}
 	v->console.focus = CONSOLE_INPUT;
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
 		notify_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
@@ -310,10 +321,10 @@ static unsigned ask_line(struct app_context *w, int id, const char *title, const
 
 static void copy_translation(const struct console *c, struct app_context *w)
 {
-	const struct service_translation *t = console_shown_translation(c, c->side);
+	const char *text = console_chosen_text(c);
 
-	if (t)
-		context_copy_text(w, t->text);
+	if (text)
+		context_copy_text(w, text);
 	else
 		context_notify(w, STYLE_WARN, "there is no translation to copy yet");
 }
@@ -345,7 +356,7 @@ static bool is_pane_shown(const struct console *c, enum console_pane pane)
 {
 	if (pane == CONSOLE_PANE_MAP)
 		return c->shows_map;
-	return pane == CONSOLE_INPUT || !c->map_alone;
+	return pane == CONSOLE_INPUT || (pane != CONSOLE_PANE_TEXT && !c->map_alone);
 }
 
 /* Tab moves the focus through the panes; with two sides, through the words of both. */
@@ -487,6 +498,11 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_TYPE:
 	case ACTION_BACK:
 		c->focus = CONSOLE_INPUT;
+		break;
+	case ACTION_EDIT_TRANSLATION:
+		if (!console_chosen_text(c))
+			context_notify(w, STYLE_WARN, "there is no translation to edit yet");
+		notify_failure(w, console_start_revision(c, &e), &e);
 		break;
 	case ACTION_FIX_PREFIX:
 		notify_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
