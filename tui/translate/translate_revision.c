@@ -116,7 +116,7 @@ enum edit_result console_revision_paste(struct console *c, const char *text, dou
 }
 
 /* The text behind the first n words. */
-static const char *text_after_words(const char *text, size_t n)
+static const char *skip_text_words(const char *text, size_t n)
 {
 	text += strspn(text, " ");
 	for (; n > 0 && *text; n--) {
@@ -141,12 +141,12 @@ static void join_revision(const struct console *c, const char *answer, struct bu
 	const struct edit *d = &c->revision.edit;
 	const char *text = edit_text(d), *prefix = c->prefix ? c->prefix : "";
 	const size_t cursor = edit_cursor(d), words = count_words(prefix, strlen(prefix));
-	const char *rest = text_after_words(answer, words);
+	const char *rest = skip_text_words(answer, words);
 
 	buf_add(out, text, cursor);
 	if (count_words(text, cursor) > words) { /* a word is being typed */
 		size_t at = cursor;
-		const char *next = text_after_words(answer, words + 1);
+		const char *next = skip_text_words(answer, words + 1);
 
 		while (at > 0 && text[at - 1] != ' ')
 			at--;
