@@ -64,18 +64,19 @@ static bool is_file_line(const uint8_t *at, size_t n, int *file, size_t *length)
 /* Of two files with the same name the later one counts. */
 static void split_files(const uint8_t *data, size_t n, struct file_part files[N_FILES])
 {
-	int file = SUMS, next = 0;
-	size_t start = 0, length = 0;
+	int file = SUMS, next = SUMS;
+	size_t start = 0, length;
 
 	memset(files, 0, N_FILES * sizeof(*files));
-	for (size_t i = 0; i <= n; i++) {
-		if (i < n && !is_file_line(data + i, n - i, &next, &length))
+	for (size_t i = 0; i < n; i++) {
+		if (!is_file_line(data + i, n - i, &next, &length))
 			continue;
 		files[file] = (struct file_part){ data + start, i - start };
 		file = next;
 		start = i + length;
 		i = start - 1;
 	}
+	files[file] = (struct file_part){ data + start, n - start };
 }
 
 static void put_sum(uint8_t *to, const struct file_part *f)
