@@ -72,6 +72,24 @@ if grep -q "readonly: no file is translated" "$here/out"; then
 else
 	echo "FAILED   --readonly: $(cat "$here/out")"; failed=$((failed + 1))
 fi
+# A document: the second sentence is edited, the third one waits; then the program is started again.
+if test -n "$utf8"; then
+	for size in 24x80 40x120 60x200; do
+		rm -f "$here"/text.de*
+		screen translate-document-$size $utf8 --dump $size \
+			--keys '7<Wait><Esc>dtext<Enter><Enter><Wait>a<Wait>e<End> oft<Enter><Wait>a<Wait>'
+	done
+	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
+		-C w --dump 24x80 --keys '7<Wait><Esc>dtext<Enter><Enter><Wait>a<Wait>') | tail -n 1 >"$here/out"
+	if test "$(cat "$here/text.de")" = "zwei Hunde
+ein Mann liest oft
+dem Haus" && grep -q "text.de is written: 3 lines" "$here/out" && test ! -e "$here/text.de.part"; then
+		echo "ok       the document"; passed=$((passed + 1))
+	else
+		echo "FAILED   the document: $(cat "$here"/text.de* "$here/out")"; failed=$((failed + 1))
+	fi
+fi
+
 if test -n "$utf8"; then
 	# another word is taken, and what follows is translated again
 	screen translate-taken-24x80 $utf8 --dump 24x80 --keys "$words<Enter><Down><Down><Enter><Wait>"

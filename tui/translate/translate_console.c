@@ -50,6 +50,7 @@ void console_close(struct console *c)
 	for (int i = 0; i < CONSOLE_SIDES; i++)
 		close_side(&c->sides[i]);
 	translate_file_free(c->file);
+	document_free(c->document);
 	free_terms(&c->force);
 	free_terms(&c->forbid);
 	free(c->prefix);
@@ -505,6 +506,17 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 	translate_file_free(c->file);
 	c->file = f;
 	return 0;
+}
+
+int console_show_sentence(struct console *c, double now, struct err *e)
+{
+	const struct document *d = c->document;
+
+	if (edit_set(&c->input, d->sources[d->at], e) || console_text_changed(c, now, e))
+		return e->code;
+	/* also the same text again: two lines may be equal */
+	console_drop_revision(c);
+	return d->at < d->n_chosen ? console_show_revision(c, d->chosen[d->at], e) : 0;
 }
 
 /* ---- updates ---- */

@@ -21,6 +21,7 @@
 
 #include "share/base/err.h"
 #include "tui/term/edit.h"
+#include "tui/translate/document.h"
 #include "tui/translate/service.h"
 #include "tui/translate/translate_file.h"
 
@@ -92,6 +93,7 @@ struct console {
 	char *asked_text;	 /* owned: text of the last request; NULL: none */
 	bool wants_alternatives; /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
+	struct document *document;   /* owned: translated sentence by sentence; NULL: none */
 	double checked_at;	     /* when the newest checkpoint was looked up */
 	int slow_seconds;	     /* seconds without an answer */
 	char trouble[300];	     /* error of the last checkpoint that failed to load; "" */
@@ -146,6 +148,8 @@ int console_start_revision(struct console *c, struct err *e);
 enum edit_result console_revision_key(struct console *c, int key, double now, struct err *e);
 enum edit_result console_revision_paste(struct console *c, const char *text, double now,
 					struct err *e);
+/* Make text the edited translation without taking the keys. */
+int console_show_revision(struct console *c, const char *text, struct err *e);
 /* Let the words behind the cursor follow a new answer; true: redraw. */
 bool console_update_revision(struct console *c);
 /* Forget the edited text; the prefix stays. */
@@ -173,6 +177,9 @@ size_t console_fds(const struct console *c, int *fds, size_t n);
 /* Translate a file with the checkpoint of side 0. */
 int console_start_file(struct console *c, const char *in, const char *out, double now,
 		       struct err *e);
+
+/* Translate the sentence of the document that is at the screen; its earlier choice is shown too. */
+int console_show_sentence(struct console *c, double now, struct err *e);
 
 /* The answer of a side, and its translation on the screen; NULL: none. */
 const struct service_answer *console_answer(const struct console *c, int side);

@@ -297,17 +297,35 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 
 /* ---- boxes ---- */
 
+/* Which sentence of the document is shown, at the right of the border. */
+static void draw_document_place(const struct console *c, struct grid *g, struct rect r,
+				const char *title)
+{
+	const struct document *d = c->document;
+	char place[80], at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], chosen[NUMBER_TEXT_BYTES];
+	struct legend l = { 0, STYLE_BRIGHT, "", place };
+
+	if (!d)
+		return;
+	snprintf(place, sizeof(place), "line %s of %s, %s done",
+		 format_count(at, (int64_t)d->at + 1), format_count(all, (int64_t)d->n),
+		 format_count(chosen, (int64_t)d->n_chosen));
+	draw_legend(g, r, title, &l, 1);
+}
+
 static void draw_input(struct console *c, struct grid *g, struct rect r)
 {
 	const struct service *s = c->sides[0].service;
 	const char *language = s ? service_model(s)->source_language : "";
 	bool focused = c->focus == CONSOLE_INPUT;
-	char title[64];
+	char title[200];
 
 	if (r.rows < 3)
 		return;
-	snprintf(title, sizeof(title), "source%s%s", *language ? ", " : "", language);
+	snprintf(title, sizeof(title), "source%s%s%s%.150s", *language ? ", " : "", language,
+		 c->document ? ", " : "", c->document ? c->document->in : "");
 	draw_box(g, r, title, focused);
+	draw_document_place(c, g, r, title);
 	r = layout_inside(r);
 	if (!focused && !*edit_text(&c->input))
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing yet");

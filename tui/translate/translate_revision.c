@@ -32,18 +32,23 @@ const char *console_chosen_text(const struct console *c)
 	return t ? t->text : NULL;
 }
 
+int console_show_revision(struct console *c, const char *text, struct err *e)
+{
+	if (edit_set(&c->revision.edit, text, e))
+		return e->code;
+	edit_set_cursor(&c->revision.edit, 0);
+	c->revision.is_edited = true;
+	return 0;
+}
+
 int console_start_revision(struct console *c, struct err *e)
 {
 	const char *text = console_chosen_text(c);
 
 	if (!text || console_is_outdated(c, c->side))
 		return 0;
-	if (!c->revision.is_edited) {
-		if (edit_set(&c->revision.edit, text, e))
-			return e->code;
-		edit_set_cursor(&c->revision.edit, 0);
-	}
-	c->revision.is_edited = true;
+	if (!c->revision.is_edited && console_show_revision(c, text, e))
+		return e->code;
 	c->revision.first_bytes = strlen(edit_text(&c->revision.edit));
 	c->focus = CONSOLE_PANE_TEXT;
 	return 0;

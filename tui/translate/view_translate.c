@@ -17,6 +17,7 @@
 #include "tui/run/checkpoints.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
+#include "tui/translate/document_actions.h"
 #include "tui/translate/translate_console.h"
 #include "tui/translate/translate_console_panes.h"
 
@@ -29,7 +30,9 @@ enum question_id {
 	ASK_FORCE,
 	ASK_FORBID,
 	ASK_FILE,
-	ASK_OUTPUT
+	ASK_OUTPUT,
+	ASK_DOCUMENT,
+	ASK_DOCUMENT_OUTPUT
 };
 
 struct translate_view {
@@ -443,12 +446,15 @@ static void restart_services(struct console *c)
 	c->sides[0].failed_step = -1;
 }
 
-/* Handle actions that move the cursor or choose. */
+/* Handle actions of documents, and those that move the cursor or choose. */
 static unsigned act_move(struct console *c, struct app_context *w, enum action action)
 {
 	const struct service_translation *t = console_shown_translation(c, c->side);
 	double now = clock_mono_s();
+	unsigned reaction = document_act(c, w, action, ASK_DOCUMENT);
 
+	if (reaction != REACT_UNKNOWN)
+		return reaction;
 	switch (action) {
 	case ACTION_LEFT:
 		console_move(c, c->token - 1, now);
@@ -553,18 +559,22 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 /* ---- answers ---- */
 
 /* Ask for the output file; FILE.de is the default. */
-static void ask_output(struct translate_view *v, struct app_context *w, const char *file)
+static void ask_output(struct translate_view *v, struct app_context *w, int id, const char *file)
 {
 	const struct service *s = v->console.sides[0].service;
 	const char *language = s ? service_model(s)->target_language : "";
 	struct err e = { 0 };
 	struct buf out = { 0 };
 
+	if (file_size(file) < 0) {
+		context_notify(w, STYLE_BAD, "%s: there is no such file", file);
+		return;
+	}
 	free(v->file);
 	if (!(v->file = mem_strdup(file, &e)))
 		return;
 	buf_printf(&out, "%s.%s", file, *language ? language : "translated");
-	ask_line(w, ASK_OUTPUT, "write the translation to", buf_text(&out));
+	ask_line(w, id, "write the translation to", buf_text(&out));
 	buf_free(&out);
 }
 
@@ -594,10 +604,14 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		notify_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
 		break;
 	case ASK_FILE:
-		if (file_size(text) < 0)
-			context_notify(w, STYLE_BAD, "%s: there is no such file", text);
-		else
-			ask_output(v, w, text);
+		ask_output(v, w, ASK_OUTPUT, text);
+		break;
+	case ASK_DOCUMENT:
+		ask_output(v, w, ASK_DOCUMENT_OUTPUT, text);
+		break;
+	case ASK_DOCUMENT_OUTPUT:
+		if (v->file)
+			document_start(c, w, v->file, text);
 		break;
 	case ASK_OUTPUT:
 		if (v->file)

@@ -1,0 +1,255 @@
+/* document.c - stores the chosen translations of a text file; see document.h. */
+#include "tui/translate/document.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+/* A copy on one line without tabs; NULL: ERR_NOMEM. */
+static char *copy_one_line(const char *text, struct err *e)
+{
+	char *copy = mem_strdup(text, e);
+
+	for (char *p = copy; p && *p; p++)
+		if (*p == '\t' || *p == '\n' || *p == '\r')
+			*p = ' ';
+	return copy;
+}
+
+static bool is_blank_line(const char *text)
+{
+	return !text[strspn(text, " ")];
+}
+
+/* Reads all lines of a file; NUL bytes end a line early, which only shortens what is shown. */
+static int read_sources(struct document *d, struct err *e)
+{
+	size_t cap = 0, bytes = 0;
+	struct lines in;
+	int got;
+
+	if (lines_open_file(&in, d->in, e))
+		return e->code;
+	in.repair = true;
+	while ((got = lines_next(&in, e)) > 0) {
+		if ((bytes += in.len + 1) > DOCUMENT_MAX_BYTES) {
+			got = err_set(e, ERR_DATA,
+				      "%s: longer than %u bytes; split it, or translate it with t",
+				      d->in, DOCUMENT_MAX_BYTES);
+			break;
+		}
+		if (mem_grow(&d->sources, &cap, d->n + 1, sizeof(*d->sources), e) ||
+		    !(d->sources[d->n] = copy_one_line(in.text, e))) {
+			got = e->code;
+			break;
+		}
+		d->n++;
+	}
+	lines_close(&in);
+	if (!got && !d->n)
+		return err_set(e, ERR_DATA, "%s: it has no line to translate", d->in);
+	return got < 0 ? e->code : 0;
+}
+
+/* Reads OUT.part. Its last line, if it has no end, was being written when the program was killed. */
+static int read_part(struct document *d, struct err *e)
+{
+	struct buf all = { 0 };
+	int rc = 0;
+
+	if (!file_exists(d->part))
+		return 0;
+	rc = file_read_all(d->part, 4 * (size_t)DOCUMENT_MAX_BYTES, &all, e);
+	for (char *at = all.data, *end; !rc && at && (end = strchr(at, '\n')); at = end + 1) {
+		char *tab;
+
+		*end = 0;
+		tab = strchr(at, '\t');
+		if (tab)
+			*tab = 0;
+		if (!tab || d->n_chosen == d->n || strcmp(at, d->sources[d->n_chosen]))
+			rc = err_set(e, ERR_DATA,
+				     "%s, line %zu: it belongs to another text than %s; rename it, "
+				     "or write to another name",
+				     d->part, d->n_chosen + 1, d->in);
+		else if (!(d->chosen[d->n_chosen] = mem_strdup(tab + 1, e)))
+			rc = e->code;
+		else
+			d->n_chosen++;
+	}
+	buf_free(&all);
+	return rc;
+}
+
+static void add_part_line(const struct document *d, size_t i, struct buf *out)
+{
+	buf_printf(out, "%s\t%s\n", d->sources[i], d->chosen[i]);
+}
+
+/* Writes OUT.part anew. */
+static int rewrite_part(const struct document *d, struct err *e)
+{
+	struct buf all = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < d->n_chosen; i++)
+		add_part_line(d, i, &all);
+	rc = file_write_buf(d->part, &all, e);
+	buf_free(&all);
+	return rc;
+}
+
+/* Adds the last chosen line to OUT.part, in one write that reaches the disk. */
+static int append_part(struct document *d, struct err *e)
+{
+	struct buf line = { 0 };
+	int fd = -1, rc;
+
+	if (d->rewrites) {
+		rc = rewrite_part(d, e);
+		d->rewrites = rc != 0;
+		return rc;
+	}
+	add_part_line(d, d->n_chosen - 1, &line);
+	rc = buf_check(&line, e);
+	if (!rc)
+		rc = file_open_in_place(&fd, d->part, O_WRONLY | O_APPEND, e);
+	if (!rc && (file_write_fd(fd, line.data, line.len) || fsync(fd)))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be written", d->part);
+	d->rewrites = rc != 0;
+	if (fd >= 0)
+		close(fd);
+	buf_free(&line);
+	return rc;
+}
+
+/* Empty lines need no choice. */
+static int choose_empty_lines(struct document *d, struct err *e)
+{
+	while (d->n_chosen < d->n && is_blank_line(d->sources[d->n_chosen])) {
+		if (!(d->chosen[d->n_chosen] = mem_strdup("", e)))
+			return e->code;
+		d->n_chosen++;
+		if (append_part(d, e)) {
+			free(d->chosen[--d->n_chosen]);
+			d->chosen[d->n_chosen] = NULL;
+			return e->code;
+		}
+	}
+	return 0;
+}
+
+static void show_first_open(struct document *d)
+{
+	d->at = MIN(d->n_chosen, d->n - 1);
+}
+
+struct document *document_open(const char *in, const char *out, struct err *e)
+{
+	struct document *d = mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	if (!(d->in = mem_strdup(in, e)) || !(d->out = mem_strdup(out, e)) ||
+	    !(d->part = file_path(e, "%s.part", out)))
+		goto fail_document;
+	if (file_exists(out)) {
+		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
+		goto fail_document;
+	}
+	if (read_sources(d, e) || !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) ||
+	    read_part(d, e) || rewrite_part(d, e) || choose_empty_lines(d, e))
+		goto fail_document;
+	show_first_open(d);
+	return d;
+fail_document:
+	document_free(d);
+	return NULL;
+}
+
+void document_free(struct document *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->sources[i]);
+		if (d->chosen)
+			free(d->chosen[i]);
+	}
+	free(d->sources);
+	free(d->chosen);
+	free(d->in);
+	free(d->out);
+	free(d->part);
+	free(d);
+}
+
+int document_choose(struct document *d, const char *translation, struct err *e)
+{
+	bool is_new = d->at == d->n_chosen;
+	char *copy = copy_one_line(translation, e), *before = d->chosen[d->at];
+
+	assert(d->at <= d->n_chosen && d->at < d->n);
+	if (!copy)
+		return e->code;
+	d->chosen[d->at] = copy;
+	d->n_chosen += is_new;
+	if (is_new ? append_part(d, e) : rewrite_part(d, e)) {
+		d->chosen[d->at] = before;
+		d->n_chosen -= is_new;
+		free(copy);
+		return e->code;
+	}
+	free(before);
+	if (choose_empty_lines(d, e))
+		return e->code;
+	if (is_new)
+		show_first_open(d);
+	else
+		document_move(d, 1);
+	return 0;
+}
+
+void document_move(struct document *d, int by)
+{
+	size_t last = MIN(d->n_chosen, d->n - 1), at = d->at;
+
+	do {
+		if (by < 0 ? at == 0 : at >= last)
+			return;
+		at += by < 0 ? (size_t)-1 : 1;
+	} while (is_blank_line(d->sources[at]));
+	d->at = at;
+}
+
+bool document_is_complete(const struct document *d)
+{
+	return d->n_chosen == d->n;
+}
+
+int document_finish(struct document *d, struct err *e)
+{
+	struct buf all = { 0 };
+	int rc;
+
+	assert(document_is_complete(d));
+	if (file_exists(d->out))
+		return err_set(e, ERR_CANTCREAT,
+			       "%s: already exists by now; %s has the translation", d->out,
+			       d->part);
+	for (size_t i = 0; i < d->n; i++)
+		buf_printf(&all, "%s\n", d->chosen[i]);
+	rc = file_write_buf(d->out, &all, e);
+	buf_free(&all);
+	if (!rc)
+		unlink(d->part);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/*
+ * document.h - a text file that the user translates sentence by sentence.
+ *
+ *	struct document *d = document_open(in, out, e);	also resumes
+ *	… document_source(d, d->at) …
+ *	document_choose(d, translation, e)		of sentence d->at; d->at moves on
+ *	document_is_complete(d) … document_finish(d, e)
+ *	document_free(d)
+ *
+ * What was chosen is stored at once in OUT.part, a line "SOURCE TAB TRANSLATION" for each sentence from
+ * the first on, so a killed program loses nothing. Opening the same file again resumes there. When
+ * all sentences have a translation, OUT is written under a temporary name and renamed, and OUT.part
+ * is removed. An empty line is translated by an empty line.
+ */
+#ifndef WERKBANK_TUI_TRANSLATE_DOCUMENT_H
+#define WERKBANK_TUI_TRANSLATE_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+
+#define DOCUMENT_MAX_BYTES (16u << 20) /* of the file, and of OUT.part */
+
+struct document {
+	char *in, *out, *part; /* owned: paths */
+	char **sources;	       /* (n) owned */
+	char **chosen;	       /* (n) owned; NULL from n_chosen on */
+	size_t n, n_chosen;
+	size_t at;     /* sentence on the screen, at most n_chosen and below n */
+	bool rewrites; /* OUT.part may end in a part of a line: it is written anew */
+};
+
+/*
+ * NULL: ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
+ * another text; ERR_CANTCREAT: out exists or cannot be written.
+ */
+struct document *document_open(const char *in, const char *out, struct err *e);
+void document_free(struct document *d);
+
+/*
+ * Store the translation of the sentence at d->at and move on to the next one, past empty lines. Line
+ * ends and tabs in it become blanks. ERR_IO, ERR_NOMEM: it is not stored.
+ */
+int document_choose(struct document *d, const char *translation, struct err *e);
+/* Move by one sentence, to the first one without a translation at most. */
+void document_move(struct document *d, int by);
+bool document_is_complete(const struct document *d);
+/* Write OUT and remove OUT.part. ERR_CANTCREAT: OUT exists by now; OUT.part stays. */
+int document_finish(struct document *d, struct err *e);
+
+#endif

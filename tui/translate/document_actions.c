@@ -1,0 +1,110 @@
+/* document_actions.c - opens, accepts, moves and closes; see document_actions.h. */
+#include "tui/translate/document_actions.h"
+
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "tui/term/reaction.h"
+
+/* Open a document, or close the open one, which OUT.part keeps. */
+static void toggle_document(struct console *c, struct app_context *w, int question)
+{
+	if (c->document) {
+		context_notify(w, STYLE_NORMAL, "closed: %s has %zu of %zu lines; d resumes",
+			       c->document->part, c->document->n_chosen, c->document->n);
+		document_free(c->document);
+		c->document = NULL;
+	} else if (w->readonly) {
+		context_notify(w, STYLE_WARN, "--readonly: no file is translated");
+	} else {
+		context_ask(
+			w, &(struct question){ .kind = QUESTION_LINE,
+					       .id = question,
+					       .title = "file to translate sentence by sentence" });
+	}
+}
+
+static void show_document_line(struct console *c, struct app_context *w)
+{
+	struct err e = { 0 };
+
+	if (console_show_sentence(c, clock_mono_s(), &e))
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	else if (strlen(c->document->sources[c->document->at]) > EDIT_MAX)
+		context_notify(w, STYLE_WARN, "line %zu is too long; its end is not shown",
+			       c->document->at + 1);
+}
+
+/* All lines are translated: write the file. */
+static void finish_document(struct console *c, struct app_context *w)
+{
+	struct err e = { 0 };
+
+	if (document_finish(c->document, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
+		return;
+	}
+	context_notify(w, STYLE_GOOD, "%s is written: %zu lines", c->document->out, c->document->n);
+	document_free(c->document);
+	c->document = NULL;
+}
+
+void document_start(struct console *c, struct app_context *w, const char *in, const char *out)
+{
+	struct err e = { 0 };
+	struct document *d = document_open(in, out, &e);
+
+	if (!d) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
+		return;
+	}
+	document_free(c->document);
+	c->document = d;
+	if (document_is_complete(d)) {
+		finish_document(c, w);
+		return;
+	}
+	c->focus = CONSOLE_WORDS;
+	show_document_line(c, w);
+}
+
+/* Store the translation on the screen and show the next line. */
+static void accept_document_line(struct console *c, struct app_context *w)
+{
+	const char *text = console_chosen_text(c);
+	struct err e = { 0 };
+
+	if (!text || c->revision.waits ||
+	    (!c->revision.is_edited && console_is_outdated(c, c->side)))
+		context_notify(w, STYLE_WARN, "the translation is still being computed");
+	else if (document_choose(c->document, text, &e))
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	else if (document_is_complete(c->document))
+		finish_document(c, w);
+	else
+		show_document_line(c, w);
+}
+
+unsigned document_act(struct console *c, struct app_context *w, enum action action, int question)
+{
+	switch (action) {
+	case ACTION_DOCUMENT:
+		toggle_document(c, w, question);
+		return REACT_REDRAW;
+	case ACTION_DOCUMENT_ACCEPT:
+	case ACTION_DOCUMENT_NEXT:
+	case ACTION_DOCUMENT_PREV:
+		break;
+	default:
+		return REACT_UNKNOWN;
+	}
+	if (!c->document) {
+		context_notify(w, STYLE_WARN, "no document is open");
+	} else if (action == ACTION_DOCUMENT_ACCEPT) {
+		accept_document_line(c, w);
+	} else {
+		document_move(c->document, action == ACTION_DOCUMENT_NEXT ? 1 : -1);
+		show_document_line(c, w);
+	}
+	return REACT_REDRAW | REACT_SOON;
+}
