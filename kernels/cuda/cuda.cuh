@@ -96,6 +96,7 @@ struct dev {
 	int processors;	      /* number of multiprocessors */
 	int max_shared_bytes; /* greatest shared memory of a block */
 	bool bf16;
+	struct train_ways ways;
 	int64_t few_rows;    /* products of more rows go to cuBLASLt */
 	bool tensor_cores;   /* has tensor cores for bf16: compute capability >= 8 */
 	cudaStream_t stream; /* owned; all ops */

@@ -196,6 +196,7 @@ struct dev *cuda_open(const struct dev_options *options, struct err *e)
 		return NULL;
 	d->device = options->device;
 	d->bf16 = options->bf16;
+	d->ways = options->ways;
 	/* training: bits must not depend on the number of padding rows */
 	d->few_rows = options->few_rows	     ? options->few_rows
 		      : options->is_decoding ? CUDA_FEW_ROWS

@@ -38,6 +38,14 @@ struct profile;
 struct cuda_queue;
 struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
+/*
+ * GPU: other ways to compute a training step, for benchmarks to compare; tests/bench/train_variants.c.
+ * They are no options of a user: the best ways on real GPUs become the only ones.
+ */
+struct train_ways {
+	bool splits_attention_grad; /* several blocks share a head of a sentence */
+};
+
 struct dev_options {
 	int threads;	  /* CPU threads, 0: all cores */
 	bool is_decoding; /* CPU: run on the team of cpu_team.h, no OpenMP loops */
@@ -49,6 +57,7 @@ struct dev_options {
 	 */
 	int few_rows;
 	bool graphs;		 /* record and replay CUDA graphs: struct graph_key */
+	struct train_ways ways;	 /* all false: the usual way */
 	struct profile *profile; /* borrowed; only for the table of kernels/profile.h */
 };
 

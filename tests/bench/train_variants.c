@@ -8,12 +8,17 @@
 /*
  * The head computes logits in parts of loss_rows rows. Small parts stay in the L2 cache between
  * product and loss; large parts read the weights of the output layer less often, and start fewer
- * kernels. In place, logits are bf16: half the bytes, and no second tensor.
+ * kernels. In place, logits are bf16: half the bytes, and no second tensor. The other variants have the
+ * usual head, and ways of struct train_ways.
  */
 static const struct train_variant variants[] = {
-	{ "head-256", 256, false },	    { "head-512", 512, false },
-	{ "head-1024", 1024, false },	    { "head-2048", 2048, false },
-	{ "head-512-in-place", 512, true }, { "head-2048-in-place", 2048, true },
+	{ "head-256", 256, false, { 0 } },
+	{ "head-512", 512, false, { 0 } },
+	{ "head-1024", 1024, false, { 0 } },
+	{ "head-2048", 2048, false, { 0 } },
+	{ "head-512-in-place", 512, true, { 0 } },
+	{ "head-2048-in-place", 2048, true, { 0 } },
+	{ "attention-grad-parts", 256, false, { .splits_attention_grad = true } },
 };
 
 const struct train_variant *train_variants(int *n)

@@ -15,6 +15,7 @@ struct train_variant {
 	const char *name;
 	int32_t loss_rows; /* struct ops */
 	bool loss_in_place;
+	struct train_ways ways; /* struct dev_options */
 };
 
 /* All variants; the first one is the way that training uses. */

@@ -31,6 +31,7 @@ enum case_flags {
 	ALIGNED = 1 << 12,    /* all buffers are 64-byte aligned */
 	RNG_STEP = 1 << 13,   /* dropout.rng_step is set */
 	GAPS = 1 << 14,	      /* sentences without queries or keys; padding targets */
+	PARTS = 1 << 15,      /* train_ways.splits_attention_grad */
 	COARSE = 1 << 10,     /* only nine different numbers, so that many are equal: ties */
 };
 

@@ -69,19 +69,20 @@ struct training {
 	bool bf16;
 	int32_t loss_rows; /* not 0: the GPU's ops have these loss_rows and loss_in_place */
 	bool loss_in_place;
+	struct train_ways ways;
 };
 
 static struct training small_training(bool bf16)
 {
-	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false };
+	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false,
+				  { 0 } };
 }
 
 /* Tensor cores compute 16 rows at a time: sentences end within, at and behind such a tile. */
 static struct training wide_training(void)
 {
-	return (struct training){
-		wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false
-	};
+	return (struct training){ wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false,
+				  { 0 } };
 }
 
 /* The result of some training steps. */
@@ -94,7 +95,9 @@ struct trained {
 static bool train(struct trained *t, const char *backend, const struct training *what, int steps)
 {
 	static struct ops other_head;
-	struct dev_options options = { .threads = 2, .bf16 = what->bf16, .graphs = true };
+	struct dev_options options = {
+		.threads = 2, .bf16 = what->bf16, .graphs = true, .ways = what->ways
+	};
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
 	struct batch batch = { 0 };
@@ -197,6 +200,21 @@ TEST(cuda_training_on_tensor_cores_near_cpu)
 	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
 }
 
+/* Both ways give the GPU the same bits. */
+static void check_same_training(const struct training *one, const struct training *other)
+{
+	struct trained a, b;
+
+	if (!complete() || !train(&a, "cuda", one, STEPS))
+		return;
+	if (train(&b, "cuda", other, STEPS)) {
+		check(!memcmp(a.parameters, b.parameters, (size_t)a.floats * sizeof(float)));
+		check(!memcmp(a.loss, b.loss, sizeof(a.loss)));
+		trained_free(&b);
+	}
+	trained_free(&a);
+}
+
 /* Logits in larger parts, and in place of their gradient: tests/bench/train_variants.c. */
 TEST(cuda_training_with_other_heads_near_cpu)
 {
@@ -209,6 +227,17 @@ TEST(cuda_training_with_other_heads_near_cpu)
 	what.loss_rows = 2;
 	what.bf16 = false;
 	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
+}
+
+/* Several blocks for attention's gradient: sentences are short, so bits are the same. */
+TEST(cuda_training_in_other_ways)
+{
+	const struct training usual = wide_training();
+	struct training other = usual;
+
+	other.ways.splits_attention_grad = true;
+	compare_training(&other, MIN(COMPARED_STEPS, 3), 4e-3);
+	check_same_training(&usual, &other);
 }
 
 /* The same bits in any order of threads, blocks and copies. */

@@ -73,9 +73,9 @@ int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, stru
 int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 {
 	struct loader_options order = { .seed = 1, .batch_tokens = how->tokens, .ranks = 1 };
-	struct dev_options options = { .threads = how->threads,
-				       .bf16 = how->bf16,
-				       .graphs = how->graphs };
+	struct dev_options options = {
+		.threads = how->threads, .bf16 = how->bf16, .graphs = how->graphs, .ways = how->ways
+	};
 	const struct ops *ops = how->ops ? how->ops : ops_find(how->backend, e);
 	int32_t sentences;
 

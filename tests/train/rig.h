@@ -27,7 +27,8 @@ struct rig_how {
 	float dropout; /* all three kinds */
 	double rate;   /* learning rate */
 	bool timed;    /* wait after each op: true seconds in the profile, on a GPU too */
-	bool graphs;   /* CUDA graphs and no profile, as in training on a GPU */
+	struct train_ways ways;
+	bool graphs; /* CUDA graphs and no profile, as in training on a GPU */
 };
 
 struct rig {
