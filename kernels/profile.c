@@ -169,6 +169,30 @@ static int64_t profiled_count_slow_products(const struct dev *d)
 	return profiled->ops->count_slow_products(profiled->dev);
 }
 
+static void profiled_wait_aside(struct dev *d)
+{
+	profiled_dev_of(d)->ops->wait_aside(profiled_dev_of(d)->dev);
+}
+
+static char *profiled_save_choices(const struct dev *d, size_t *n, struct err *e)
+{
+	const struct profiled_dev *profiled = (const struct profiled_dev *)(const void *)d;
+
+	return profiled->ops->save_choices(profiled->dev, n, e);
+}
+
+static int profiled_load_choices(struct dev *d, const char *text, size_t n, struct err *e)
+{
+	return profiled_dev_of(d)->ops->load_choices(profiled_dev_of(d)->dev, text, n, e);
+}
+
+static int64_t profiled_count_choices(const struct dev *d, int64_t *measured)
+{
+	const struct profiled_dev *profiled = (const struct profiled_dev *)(const void *)d;
+
+	return profiled->ops->count_choices(profiled->dev, measured);
+}
+
 /* Work in a queue beside the ops is not measured. */
 static struct cuda_queue *profiled_open_queue(struct dev *d, struct err *e)
 {
@@ -201,6 +225,10 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.prefers_bf16_weights = ops->prefers_bf16_weights,
 		.count_slow_products =
 			ops->count_slow_products ? profiled_count_slow_products : NULL,
+		.wait_aside = ops->wait_aside ? profiled_wait_aside : NULL,
+		.save_choices = ops->save_choices ? profiled_save_choices : NULL,
+		.load_choices = ops->load_choices ? profiled_load_choices : NULL,
+		.count_choices = ops->count_choices ? profiled_count_choices : NULL,
 		.open_queue = ops->open_queue ? profiled_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? profiled_##name : NULL,
 #include "kernels/ops/ops.def"

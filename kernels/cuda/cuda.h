@@ -7,12 +7,14 @@
  *	cuda_norm.cu		layer normalisation: a warp for each row
  *	cuda_embed.cu		embedding; its gradient, sorted by token
  *	cuda_product.cu		products of matrices by cuBLASLt (loaded by cuda_blas.cu)
+ *	cuda_choices.cu		algorithms of products that were measured, as text
  *	cuda_few_rows.cu	products of few rows with bf16 weights, for decoding
  *	cuda_linear.cu		which kernel multiplies; packed weights; conversions
  *	cuda_attention.cu	attention on tensor cores (cuda_attention_tiles.cuh, …_grad.cu)
  *	cuda_attention_any.cu	attention for other widths and types
  *	cuda_decode.cu		ops of incremental decoding: attention, row copies, top k
  *	cuda_dev.cu		opened backend: stream, memory, copies, errors
+ *	cuda_aside.cu		a second stream for gradients of weights
  *	cuda_graph.cu		CUDA graphs: capture and replay
  *	cuda_queue.cu		a second stream beside the ops, for NCCL (cuda_queue.h)
  *	cuda_compress.cu	compressed gradients
@@ -48,6 +50,10 @@ int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t byte
 int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
 struct dev_memory cuda_memory_needs(const struct dev_limits *limits);
 int64_t cuda_count_slow_products(const struct dev *d);
+void cuda_wait_aside(struct dev *d);
+char *cuda_save_choices(const struct dev *d, size_t *n, struct err *e);
+int cuda_load_choices(struct dev *d, const char *text, size_t n, struct err *e);
+int64_t cuda_count_choices(const struct dev *d, int64_t *measured);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
 void cuda_graph_pause(struct dev *d);
 void cuda_graph_resume(struct dev *d);

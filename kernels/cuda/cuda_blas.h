@@ -9,6 +9,7 @@
 /* The functions in use: X(name without the prefix cublasLt). */
 /* clang-format off */
 #define CUDA_BLAS_FUNCTIONS(X) \
+	X(GetVersion) \
 	X(Create) \
 	X(Destroy) \
 	X(Matmul) \
@@ -20,7 +21,8 @@
 	X(MatmulPreferenceCreate) \
 	X(MatmulPreferenceDestroy) \
 	X(MatmulPreferenceSetAttribute) \
-	X(MatmulAlgoGetHeuristic)
+	X(MatmulAlgoGetHeuristic) \
+	X(MatmulAlgoCheck)
 /* clang-format on */
 
 struct cuda_blas {

@@ -138,6 +138,7 @@ int cuda_sync(struct dev *d, struct err *e)
 {
 	int rc;
 
+	cuda_wait_aside(d);
 	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
 	rc = d->fault.code;
 	if (rc) {
@@ -183,6 +184,8 @@ static void prepare_device(struct dev *d)
 			d,
 			cudaEventCreateWithFlags(&d->staging[i].copy_event, cudaEventDisableTiming),
 			"creating an event");
+	if (d->ways.weights_aside)
+		cuda_aside_open(d);
 }
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
@@ -215,7 +218,9 @@ void cuda_close(struct dev *d)
 {
 	if (!d)
 		return;
+	cuda_wait_aside(d);
 	cuda_graphs_close(d);
+	cuda_aside_close(d);
 	cuda_products_close(d->products);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		(void)cudaFree(d->scratch[i].data);
@@ -455,6 +460,10 @@ static void scratch_upper_bounds(const struct dev_limits *limits, size_t bytes[C
 	bytes[CUDA_SCRATCH_SUMS] =
 		multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
 	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
+	if (limits->ways.weights_aside)
+		bytes[CUDA_SCRATCH_BLAS_ASIDE] = CUDA_BLAS_BYTES;
+	if (limits->ways.fuses_bias)
+		bytes[CUDA_SCRATCH_BIAS] = multiply_saturated(width, sizeof(uint16_t));
 	bytes[CUDA_SCRATCH_SORT] =
 		multiply_saturated(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
 	bytes[CUDA_SCRATCH_FREQUENCIES] =

@@ -149,10 +149,30 @@ static void product_by_kernel(struct dev *d, const struct product *p)
 
 /* ---- matmul, and linear without packing -------------------------------------------------------- */
 
+/*
+ * The library wants a bias of the output's type. With train_ways.fuses_bias it gets one for a bf16
+ * output: the bias rounded to bf16, as the output is anyway. False: not possible here.
+ */
+static bool round_bias(struct dev *d, struct product *p)
+{
+	const int64_t n = p->out.cols;
+	struct tensor halves = { NULL, 1, n, CEIL_DIV(n, 8) * 8, DTYPE_BF16 };
+
+	if (!d->ways.fuses_bias || p->out.dtype != DTYPE_BF16 || !p->bias)
+		return false;
+	halves.data = cuda_get_scratch(d, CUDA_SCRATCH_BIAS, (size_t)halves.stride, 2);
+	if (!halves.data)
+		return false;
+	launch_convert(d, halves, tensor_f32((float *)p->bias, 1, n));
+	p->rounded_bias = halves.data;
+	return true;
+}
+
 static void multiply_matrices(struct dev *d, struct product p)
 {
 	const bool halves = d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
-	const bool apart = halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu);
+	const bool apart =
+		halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu) && !round_bias(d, &p);
 	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
 	struct tensor out = p.out;
 	struct product alone;
@@ -183,7 +203,18 @@ static void multiply_matrices(struct dev *d, struct product p)
 extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 			    struct matmul_how how)
 {
-	multiply_matrices(d, { out, a, b, how, NULL, false, 0 });
+	const struct product p = { out, a, b, how, NULL, NULL, false, 0 };
+	const enum dtype type = d->bf16 ? DTYPE_BF16 : DTYPE_F32;
+
+	/* only without conversions, whose scratch memory belongs to the other stream */
+	if (!how.aside || !d->aside.stream || a.dtype != type || b.dtype != type ||
+	    out.dtype != DTYPE_F32) {
+		multiply_matrices(d, p);
+		return;
+	}
+	cuda_aside_begin(d);
+	multiply_matrices(d, p);
+	cuda_aside_end(d);
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
@@ -415,7 +446,8 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 	if (tensor_is_packed(packed))
 		linear_packed(d, out, a, packed, { bias, relu });
 	else
-		multiply_matrices(d, { out, a, packed, { false, true, false }, bias, relu, 0 });
+		multiply_matrices(
+			d, { out, a, packed, { false, true, false, false }, bias, NULL, relu, 0 });
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,

@@ -7,8 +7,9 @@
  * Which algorithm? The bits of a sum depend on it, so a run that is resumed, and meets other batches
  * first, must use the same one. The algorithm is therefore a function of the sizes alone: the number
  * of tokens is rounded up to one of a few sizes, and the library's heuristic is asked for a product
- * of this upper size. Its first choice counts; choosing by measured times would differ between runs.
- * If the library refuses this algorithm for the product itself, it is asked for the exact sizes. The
+ * of this upper size. Its first choice counts. With train_ways.measures_products its best CANDIDATES are
+ * measured when a kind of product first occurs, outside of captures; the choices are kept beside the run
+ * (cuda_choices.cu), because other measurements could choose otherwise. If the library refuses this algorithm for the product itself, it is asked for the exact sizes. The
  * workspace has a fixed size, allocated before the run.
  *
  * Split-K: the sum over K is split over blocks and added in a second kernel. Some versions of the
@@ -24,32 +25,12 @@
  */
 #include "kernels/cuda/cuda_product.cuh"
 
+#include <assert.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/cuda_blas.h"
-
 #define SPLIT_MULTIPLE 64 /* sums over a multiple of this may be split */
-
-#define MAX_KINDS 512
-
-/* Everything the choice of an algorithm depends on; compared byte by byte, so zeroed first. */
-struct kind {
-	int64_t m, n, k; /* of upper_size() */
-	int64_t a_stride, b_stride, out_stride;
-	uint32_t a_alignment, b_alignment,
-		out_alignment; /* bytes; out: the least of out and bias */
-	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_bias, relu,
-		may_split;
-};
-
-struct cuda_products {
-	const struct cuda_blas *blas; /* borrowed */
-	cublasLtHandle_t handle;      /* owned */
-	int64_t refused;	      /* products that the library refused */
-	int n_kinds;
-	struct kind kind[MAX_KINDS];
-	cublasLtMatmulAlgo_t algorithm[MAX_KINDS];
-};
+#define CANDIDATES     4  /* algorithms that are measured for a kind of product */
+#define TIMED_CALLS    5
 
 /* ---- cuBLASLt ---------------------------------------------------------------------------------- */
 
@@ -60,7 +41,7 @@ void cuda_products_close(struct cuda_products *p)
 	free(p);
 }
 
-static struct cuda_products *products_of(struct dev *d)
+struct cuda_products *cuda_products_of(struct dev *d)
 {
 	const char *why;
 	struct cuda_products *p = d->products;
@@ -82,7 +63,7 @@ static struct cuda_products *products_of(struct dev *d)
 
 void cuda_products_open(struct dev *d)
 {
-	(void)products_of(d);
+	(void)cuda_products_of(d);
 }
 
 static cudaDataType_t cuda_type_of(struct tensor t)
@@ -126,10 +107,16 @@ static struct product upper_size(struct product p)
 	return p;
 }
 
-/* p: of upper_size(); inner: K of the product itself. */
-static struct kind product_kind_of(const struct product *p, int64_t inner)
+/* The bias as the library gets it: of the output's type. */
+static const void *bias_of(const struct product *p)
 {
-	struct kind k;
+	return p->rounded_bias ? p->rounded_bias : p->bias;
+}
+
+/* p: of upper_size(); inner: K of the product itself. */
+static struct product_kind product_kind_of(const struct product *p, int64_t inner)
+{
+	struct product_kind k;
 
 	memset(&k, 0, sizeof(k));
 	k.m = p->out.rows;
@@ -142,14 +129,14 @@ static struct kind product_kind_of(const struct product *p, int64_t inner)
 	k.b_alignment = alignment_of(p->b);
 	k.out_alignment = alignment_of(p->out);
 	if (p->bias)
-		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)p->bias));
+		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)bias_of(p)));
 	k.a_type = (uint8_t)p->a.dtype;
 	k.b_type = (uint8_t)p->b.dtype;
 	k.out_type = (uint8_t)p->out.dtype;
 	k.a_transposed = p->how.a_transposed;
 	k.b_transposed = p->how.b_transposed;
 	k.accumulate = p->how.accumulate;
-	k.has_bias = p->bias != NULL;
+	k.bias = p->rounded_bias ? 2 : p->bias != NULL;
 	k.relu = p->relu;
 	k.may_split = inner % SPLIT_MULTIPLE == 0;
 	return k;
@@ -185,13 +172,14 @@ static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const str
 	const cublasLtEpilogue_t what = !p->bias  ? CUBLASLT_EPILOGUE_RELU
 					: p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
 						  : CUBLASLT_EPILOGUE_BIAS;
-	const cudaDataType_t type = CUDA_R_32F;
+	const cudaDataType_t type = p->rounded_bias ? CUDA_R_16BF : CUDA_R_32F;
+	const void *bias = bias_of(p);
 
 	if (!p->bias && !p->relu)
 		return true;
 	return set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
-	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-						  &p->bias, sizeof(p->bias)) &&
+	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+						  sizeof(bias)) &&
 			     set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
 						  &type, sizeof(type))));
 }
@@ -217,24 +205,23 @@ static bool call_make(const struct cuda_blas *blas, struct call *c, const struct
 	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
 }
 
-/* The first algorithm of the heuristic for a product of this kind. False: there is none. */
-static bool ask_heuristic(struct cuda_products *all, const struct product *p, const struct kind *k,
-			  cublasLtMatmulAlgo_t *algorithm)
+/* A call of the library and its preference. False: out of memory, or sizes it does not know. */
+static bool prepare_question(struct cuda_products *all, const struct product *p,
+			     const struct product_kind *k, struct call *c,
+			     cublasLtMatmulPreference_t *preference)
 {
 	const struct cuda_blas *blas = all->blas;
-	cublasLtMatmulPreference_t preference = NULL;
-	cublasLtMatmulHeuristicResult_t best;
 	const uint64_t workspace = CUDA_BLAS_BYTES;
 	const uint32_t reductions =
 		CUBLASLT_REDUCTION_SCHEME_NONE |
 		(k->may_split ? (uint32_t)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : 0);
-	struct call c;
-	int found = 0;
-	bool good = call_make(blas, &c, p) && !blas->MatmulPreferenceCreate(&preference);
+	bool good;
 
+	*preference = NULL;
+	good = call_make(blas, c, p) && !blas->MatmulPreferenceCreate(preference);
 #define SET_PREFERENCE(which, value)                                                               \
 	good = good && !blas->MatmulPreferenceSetAttribute(                                        \
-			       preference, CUBLASLT_MATMUL_PREF_##which, &value, sizeof(value))
+			       *preference, CUBLASLT_MATMUL_PREF_##which, &value, sizeof(value))
 	SET_PREFERENCE(MAX_WORKSPACE_BYTES, workspace);
 	SET_PREFERENCE(REDUCTION_SCHEME_MASK, reductions);
 	SET_PREFERENCE(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
@@ -242,54 +229,171 @@ static bool ask_heuristic(struct cuda_products *all, const struct product *p, co
 	SET_PREFERENCE(MIN_ALIGNMENT_C_BYTES, k->out_alignment);
 	SET_PREFERENCE(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
 #undef SET_PREFERENCE
-	good = good &&
-	       !blas->MatmulAlgoGetHeuristic(all->handle, c.how, c.b, c.a, c.out, c.out, preference,
-					     1, &best, &found) &&
-	       found > 0;
+	return good;
+}
+
+/* At most `most` algorithms of the heuristic, the likely fastest first. Returns their number. */
+static int ask_heuristic(struct cuda_products *all, const struct product *p,
+			 const struct product_kind *k, cublasLtMatmulAlgo_t *algorithms, int most)
+{
+	cublasLtMatmulHeuristicResult_t results[CANDIDATES];
+	cublasLtMatmulPreference_t preference;
+	struct call c;
+	int found = 0, n = 0;
+
+	assert(most <= CANDIDATES);
+	if (!prepare_question(all, p, k, &c, &preference) ||
+	    all->blas->MatmulAlgoGetHeuristic(all->handle, c.how, c.b, c.a, c.out, c.out,
+					      preference, most, results, &found))
+		found = 0;
+	for (int i = 0; i < found; i++)
+		if (results[i].state == CUBLAS_STATUS_SUCCESS)
+			algorithms[n++] = results[i].algo;
 	if (preference)
-		(void)blas->MatmulPreferenceDestroy(preference);
-	call_free(blas, &c);
-	if (good)
-		*algorithm = best.algo;
+		(void)all->blas->MatmulPreferenceDestroy(preference);
+	call_free(all->blas, &c);
+	return n;
+}
+
+/* Enqueue a product whose result goes to `out`, which is p->out.data or of the same layout. */
+static bool enqueue_product(struct dev *d, const struct product *p, const struct call *c,
+			    const cublasLtMatmulAlgo_t *algorithm, void *out, void *workspace)
+{
+	const float one = 1, beta = p->how.accumulate ? 1 : 0;
+
+	return !d->products->blas->Matmul(d->products->handle, c->how, &one, p->b.data, c->b,
+					  p->a.data, c->a, &beta, p->out.data, c->out, out, c->out,
+					  algorithm, workspace, CUDA_BLAS_BYTES, d->stream);
+}
+
+/* ---- measured choices -------------------------------------------------------------------------- */
+
+/* Milliseconds of TIMED_CALLS calls behind a first one; negative: the library refuses the algorithm. */
+static float measure_algorithm(struct dev *d, const struct product *p, const struct call *c,
+			       const cublasLtMatmulAlgo_t *algorithm, void *out, void *workspace,
+			       cudaEvent_t event[2])
+{
+	float ms = -1;
+	bool good = enqueue_product(d, p, c, algorithm, out, workspace);
+
+	cuda_check(d, cudaEventRecord(event[0], d->stream), "recording an event");
+	for (int i = 0; good && i < TIMED_CALLS; i++)
+		good = enqueue_product(d, p, c, algorithm, out, workspace);
+	cuda_check(d, cudaEventRecord(event[1], d->stream), "recording an event");
+	cuda_check(d, cudaEventSynchronize(event[1]), "measuring a product");
+	if (!good || d->fault.code || cudaEventElapsedTime(&ms, event[0], event[1]) != cudaSuccess)
+		return -1;
+	return ms;
+}
+
+/*
+ * Index of the fastest of n algorithms for p. A product that adds to its output is measured with another
+ * output, allocated for this moment; if there is no memory, the first algorithm is taken. The first one
+ * also wins if no other is 3 % faster: a smaller difference is noise.
+ */
+static int fastest_algorithm(struct dev *d, const struct product *p,
+			     const cublasLtMatmulAlgo_t *algorithms, int n, void *workspace)
+{
+	const size_t bytes =
+		(size_t)p->out.rows * (size_t)p->out.stride * dtype_bytes(p->out.dtype);
+	void *other = NULL;
+	cudaEvent_t event[2] = { NULL, NULL };
+	struct call c;
+	float best_ms = -1;
+	int best = 0;
+
+	if (p->how.accumulate && cudaMalloc(&other, bytes) != cudaSuccess) {
+		(void)cudaGetLastError();
+		return 0;
+	}
+	for (int i = 0; i < 2; i++)
+		cuda_check(d, cudaEventCreateWithFlags(&event[i], cudaEventDefault),
+			   "creating an event");
+	if (call_make(d->products->blas, &c, p) && !d->fault.code)
+		for (int i = 0; i < n; i++) {
+			const float ms =
+				measure_algorithm(d, p, &c, &algorithms[i],
+						  other ? other : p->out.data, workspace, event);
+
+			if (ms < 0 || (best_ms >= 0 && ms > best_ms * 0.97f))
+				continue;
+			best_ms = ms;
+			best = i;
+		}
+	call_free(d->products->blas, &c);
+	for (int i = 0; i < 2; i++)
+		if (event[i])
+			(void)cudaEventDestroy(event[i]);
+	(void)cudaFree(other);
+	return best;
+}
+
+static bool is_capturing(struct dev *d)
+{
+	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+
+	return cudaStreamIsCapturing(d->stream, &status) != cudaSuccess ||
+	       status != cudaStreamCaptureStatusNone;
+}
+
+/* A loaded choice may come from anywhere: does the library accept it for this product? */
+static bool is_choice_accepted(struct cuda_products *all, const struct product *p,
+			       const struct product_choice *choice)
+{
+	cublasLtMatmulHeuristicResult_t result;
+	struct call c;
+	const bool good = call_make(all->blas, &c, p) &&
+			  !all->blas->MatmulAlgoCheck(all->handle, c.how, c.b, c.a, c.out, c.out,
+						      &choice->algorithm, &result) &&
+			  result.workspaceSize <= CUDA_BLAS_BYTES;
+
+	call_free(all->blas, &c);
 	return good;
 }
 
 /* The stored or new algorithm for the upper size of p; NULL: the library has none. Borrowed. */
-static const cublasLtMatmulAlgo_t *algorithm_for(struct cuda_products *all, const struct product *p)
+static const cublasLtMatmulAlgo_t *algorithm_for(struct dev *d, const struct product *p,
+						 void *workspace)
 {
+	struct cuda_products *all = d->products;
 	const struct product upper = upper_size(*p);
-	const struct kind k = product_kind_of(&upper, p->inner);
-	int i = 0;
+	const struct product_kind k = product_kind_of(&upper, p->inner);
+	const bool measures = d->ways.measures_products && !is_capturing(d);
+	cublasLtMatmulAlgo_t algorithms[CANDIDATES];
+	struct product_choice *choice = all->choice;
+	int n;
 
-	while (i < all->n_kinds && memcmp(&all->kind[i], &k, sizeof(k)) != 0)
-		i++;
-	if (i < all->n_kinds)
-		return &all->algorithm[i];
-	if (i == MAX_KINDS)
-		all->n_kinds = i = 0; /* full: one model has far fewer kinds, so start again */
-	if (!ask_heuristic(all, &upper, &k, &all->algorithm[i]))
+	while (choice < all->choice + all->n && memcmp(&choice->kind, &k, sizeof(k)) != 0)
+		choice++;
+	if (choice < all->choice + all->n &&
+	    (!choice->is_loaded || is_choice_accepted(all, &upper, choice))) {
+		choice->is_loaded = false;
+		return &choice->algorithm;
+	}
+	if (choice == all->choice + MAX_CHOICES) { /* one model has far fewer kinds: start again */
+		all->n = 0;
+		choice = all->choice;
+	}
+	n = ask_heuristic(all, &upper, &k, algorithms, measures ? CANDIDATES : 1);
+	if (n == 0)
 		return NULL;
-	all->kind[i] = k;
-	all->n_kinds = i + 1;
-	return &all->algorithm[i];
-}
-
-static bool enqueue_product(struct dev *d, const struct product *p, const struct call *c,
-			    const cublasLtMatmulAlgo_t *algorithm, void *workspace)
-{
-	const float one = 1, beta = p->how.accumulate ? 1 : 0;
-
-	return algorithm &&
-	       !d->products->blas->Matmul(d->products->handle, c->how, &one, p->b.data, c->b,
-					  p->a.data, c->a, &beta, p->out.data, c->out, p->out.data,
-					  c->out, algorithm, workspace, CUDA_BLAS_BYTES, d->stream);
+	choice->algorithm =
+		algorithms[n > 1 ? fastest_algorithm(d, p, algorithms, n, workspace) : 0];
+	choice->kind = k;
+	choice->is_loaded = false;
+	choice->is_measured = measures;
+	all->n = MAX(all->n, (int)(choice - all->choice) + 1);
+	return &choice->algorithm;
 }
 
 bool cuda_product_by_library(struct dev *d, const struct product *p)
 {
-	struct cuda_products *all = products_of(d);
-	void *workspace = all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
-	struct kind exact;
+	struct cuda_products *all = cuda_products_of(d);
+	const enum cuda_scratch which =
+		d->aside.is_current ? CUDA_SCRATCH_BLAS_ASIDE : CUDA_SCRATCH_BLAS;
+	void *workspace = all ? cuda_get_scratch(d, which, 1, CUDA_BLAS_BYTES) : NULL;
+	const cublasLtMatmulAlgo_t *algorithm;
+	struct product_kind exact;
 	cublasLtMatmulAlgo_t own;
 	struct call c;
 	bool good;
@@ -297,10 +401,11 @@ bool cuda_product_by_library(struct dev *d, const struct product *p)
 	if (!workspace)
 		return false;
 	exact = product_kind_of(p, p->inner);
+	algorithm = algorithm_for(d, p, workspace);
 	good = call_make(all->blas, &c, p) &&
-	       (enqueue_product(d, p, &c, algorithm_for(all, p), workspace) ||
-		(ask_heuristic(all, p, &exact, &own) &&
-		 enqueue_product(d, p, &c, &own, workspace)));
+	       ((algorithm && enqueue_product(d, p, &c, algorithm, p->out.data, workspace)) ||
+		(ask_heuristic(all, p, &exact, &own, 1) &&
+		 enqueue_product(d, p, &c, &own, p->out.data, workspace)));
 	call_free(all->blas, &c);
 	all->refused += !good;
 	return good;

@@ -25,6 +25,10 @@ const struct ops *ops_cuda(void)
 		.loss_rows = 256, /* x 32,000 floats = 33 MB: fits into an L2 cache of 40 MB */
 		.open_queue = cuda_queue_open,
 		.count_slow_products = cuda_count_slow_products,
+		.wait_aside = cuda_wait_aside,
+		.save_choices = cuda_save_choices,
+		.load_choices = cuda_load_choices,
+		.count_choices = cuda_count_choices,
 		.graph_begin = cuda_graph_begin,
 		.graph_pause = cuda_graph_pause,
 		.graph_resume = cuda_graph_resume,

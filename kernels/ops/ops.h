@@ -44,6 +44,9 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
  */
 struct train_ways {
 	bool splits_attention_grad; /* several blocks share a head of a sentence */
+	bool fuses_bias;	    /* bias and ReLU of bf16 products by cuBLASLt's epilogue */
+	bool weights_aside;	    /* gradients of weights in a second stream: matmul_how.aside */
+	bool measures_products;	    /* the fastest algorithm of a few: see save_choices() */
 };
 
 struct dev_options {
@@ -76,6 +79,12 @@ struct matmul_how {
 	bool a_transposed; /* a is (K, M) */
 	bool b_transposed; /* b is (N, K), as weights are stored */
 	bool accumulate;   /* out += instead of out = */
+	/*
+	 * The product may run beside the ops that follow. Its output is complete behind the next
+	 * wait_aside(). Its inputs must not change before that, or before the next product aside
+	 * has been called.
+	 */
+	bool aside;
 };
 
 /*
@@ -115,8 +124,9 @@ struct adam_step {
 
 /* Upper bounds of the shapes that the ops of a training run get. */
 struct dev_limits {
-	int64_t tokens;	    /* rows of activations */
-	int64_t width;	    /* columns of activations, logits excluded */
+	int64_t tokens; /* rows of activations */
+	int64_t width;	/* columns of activations, logits excluded */
+	struct train_ways ways;
 	int64_t head_rows;  /* rows of logits at one time */
 	int64_t head_width; /* columns of an attention head */
 	int64_t sentence;   /* tokens of a sentence */
@@ -213,6 +223,21 @@ struct ops {
 	 * them, about 100 times slower. NULL: the backend needs no library.
 	 */
 	int64_t (*count_slow_products)(const struct dev *d);
+	/* Ops called from now on see the results of all products aside. NULL: nothing runs aside. */
+	void (*wait_aside)(struct dev *d);
+	/*
+	 * With train_ways.measures_products each kind of product gets the fastest of a few algorithms,
+	 * measured when the kind first occurs. Other algorithms add in another order, so a resumed
+	 * run needs the choices of its first part:
+	 *
+	 * save_choices() returns them as text, owned by the caller. load_choices() takes such a text,
+	 * which may come from anywhere: ERR_DATA if it is damaged, ERR_UNAVAILABLE if another GPU or
+	 * library made it; then nothing is taken. count_choices() counts those in use, and of them
+	 * *measured by this process. NULL: the backend has no choice.
+	 */
+	char *(*save_choices)(const struct dev *d, size_t *n, struct err *e);
+	int (*load_choices)(struct dev *d, const char *text, size_t n, struct err *e);
+	int64_t (*count_choices)(const struct dev *d, int64_t *measured);
 	/* See struct graph_key. NULL: no graphs; the caller acts as if graph_begin() returned 0. */
 	int (*graph_begin)(struct dev *d, const struct graph_key *key);
 	void (*graph_pause)(struct dev *d);

@@ -185,6 +185,7 @@ static int describe(struct bench *b, struct rig_how *how, struct err *e)
 		train_variant_apply(b->variant, o, &b->variant_ops);
 		how->ops = &b->variant_ops;
 		how->ways = b->variant->ways;
+		how->has_no_relu_dropout = b->variant->has_no_relu_dropout;
 	}
 	return model_shape_from_conf(&how->shape, &b->conf, (int32_t)b->vocabulary,
 				     b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,

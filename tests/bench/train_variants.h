@@ -16,6 +16,7 @@ struct train_variant {
 	int32_t loss_rows; /* struct ops */
 	bool loss_in_place;
 	struct train_ways ways; /* struct dev_options */
+	bool has_no_relu_dropout;
 };
 
 /* All variants; the first one is the way that training uses. */

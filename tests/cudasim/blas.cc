@@ -5,14 +5,40 @@
 #include "kernels/cuda/cuda_blas.h"
 #include "tests/cudasim/sim.h"
 
+#include <map>
 #include <stdlib.h>
 #include <vector>
 
 static bool products_refused;
+static int fastest; /* candidate */
+static size_t version = 130100;
+static std::map<const void *, cudaStream_t> workspaces; /* the stream of each workspace */
 
 void sim_refuse_products(bool refuse)
 {
 	products_refused = refuse;
+}
+
+void sim_prefer_algorithm(int candidate)
+{
+	fastest = candidate;
+}
+
+static int fastest_candidate(void)
+{
+	const char *text = getenv("CUDASIM_FASTEST");
+
+	return text ? (int)strtol(text, NULL, 10) : fastest;
+}
+
+void sim_set_blas_version(size_t number)
+{
+	version = number;
+}
+
+size_t cublasLtGetVersion(void)
+{
+	return version;
 }
 
 struct sim_blas {
@@ -178,8 +204,11 @@ static uint64_t split_bytes(const struct sim_blas_layout *d)
 /*
  * The algorithm stores the alignments it was chosen for; every call is checked against them. Large
  * sums get split-K where the preference allows it, as the library's choice depends on the sizes.
- * data: 0 to 3 alignments, 4 bytes of workspace, 5 split-K.
+ * data: 0 to 3 alignments, 4 bytes of workspace, 5 split-K, 6 number of the candidate, 7 a mark of algorithms
+ * of this library. Candidates differ in the order of their sums, and in their time: sim_prefer_algorithm().
  */
+#define ALGORITHM_MARK 0x5157
+
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t m,
 					      cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
 					      cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -202,7 +231,27 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 							 : p->workspace < 1024 ? p->workspace
 									       : 1024;
 	results->wavesCount = 1;
-	*found = 1;
+	results->algo.data[7] = ALGORITHM_MARK;
+	for (*found = 1; *found < wanted && *found < 3; ++*found) {
+		results[*found] = results[0];
+		results[*found].algo.data[6] = (uint64_t)*found;
+	}
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t m,
+				       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+				       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+				       const cublasLtMatmulAlgo_t *algo,
+				       cublasLtMatmulHeuristicResult_t *result)
+{
+	if (algo->data[7] != ALGORITHM_MARK || algo->data[6] > 2 ||
+	    !types_are_known(m, a->type, b->type, c->type, d->type) || !bias_is_known(m, d) ||
+	    (algo->data[5] && split_bytes(d) > algo->data[4]))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	memset(result, 0, sizeof(*result));
+	result->algo = *algo;
+	result->workspaceSize = algo->data[4];
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -248,6 +297,7 @@ struct product {
 	void *d;
 	double alpha, beta;
 	bool split;
+	uint64_t candidate;
 };
 
 /* The sum of terms [from, to) of one element of the result. */
@@ -279,6 +329,9 @@ static void multiply(const struct product &p)
 		for (int64_t i = 0; i < m; i++) {
 			double sum = p.split ? (float)sum_terms(p, column, i, 0, middle) +
 						       (float)sum_terms(p, column, i, middle, whole)
+				     : p.candidate
+					     ? (float)sum_terms(p, column, i, 0, k / 2) +
+						       (float)sum_terms(p, column, i, k / 2, k)
 					     : sum_terms(p, column, i, 0, k);
 
 			sum *= p.alpha;
@@ -324,16 +377,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 	const size_t used = algo->data[4];
 	bool whole = m->compute == CUBLAS_COMPUTE_32I, ta = m->op[0] == CUBLAS_OP_T,
 	     tb = m->op[1] == CUBLAS_OP_T;
-	struct product p = { *m, *a_layout, *b_layout, *c_layout, *d_layout, a,
-			     b,	 c,	    d,	       0,	  0,	     algo->data[5] != 0 };
+	struct product p = { *m, *a_layout, *b_layout, *c_layout,	   *d_layout,	 a, b, c,
+			     d,	 0,	    0,	       algo->data[5] != 0, algo->data[6] };
 
 	if ((ta ? a_layout->cols : a_layout->rows) != d_layout->rows ||
 	    (tb ? b_layout->rows : b_layout->cols) != d_layout->cols ||
 	    (ta ? a_layout->rows : a_layout->cols) != (tb ? b_layout->cols : b_layout->rows))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!types_are_known(m, a_layout->type, b_layout->type, c_layout->type, d_layout->type) ||
+	if (algo->data[7] != ALGORITHM_MARK ||
+	    !types_are_known(m, a_layout->type, b_layout->type, c_layout->type, d_layout->type) ||
 	    !bias_is_known(m, d_layout))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
+	if (workspaces.count(workspace) && workspaces[workspace] != stream) {
+		sim_fault("cublasLtMatmul: two streams use one workspace");
+		return CUBLAS_STATUS_INVALID_VALUE;
+	}
+	workspaces[workspace] = stream;
 	if (p.split && split_bytes(d_layout) > used)
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (workspace_bytes < used || (used && !sim_is_device(workspace, used)))
@@ -352,6 +411,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 				   if (used)
 					   memset(workspace, 0xFF, used);
 				   multiply(p);
+				   sim_pass_time((int)p.candidate == fastest_candidate() ? 0 : 1);
 			   }) == cudaSuccess
 		       ? CUBLAS_STATUS_SUCCESS
 		       : CUBLAS_STATUS_EXECUTION_FAILED;

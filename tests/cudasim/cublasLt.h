@@ -66,6 +66,12 @@ struct cublasLtMatmulHeuristicResult_t {
 	float wavesCount;
 };
 
+size_t cublasLtGetVersion(void);
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t h, cublasLtMatmulDesc_t m,
+				       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+				       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+				       const cublasLtMatmulAlgo_t *algo,
+				       cublasLtMatmulHeuristicResult_t *result);
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *h);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t h);
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *m, cublasComputeType_t compute,

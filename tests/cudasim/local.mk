@@ -5,7 +5,7 @@ cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
 cuda_sim_sources = \
 	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc %D%/nccl.cc $(cuda_sim_headers)
-cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_memory.c %D%/t_cuda_step.c %D%/t_cuda_graphs.c tests/kernels/t_cuda_model.c tests/kernels/t_cuda_decode.c \
+cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_choices.c %D%/t_cuda_memory.c %D%/t_cuda_step.c %D%/t_cuda_graphs.c tests/kernels/t_cuda_model.c tests/kernels/t_cuda_decode.c \
 	tests/kernels/t_cuda_product.c %D%/t_sim.cc %D%/t_nccl.c
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE $(ASSERT_FLAGS) -DCUDA_PARTIAL $(DEFS) \

@@ -127,6 +127,9 @@ mutant barrier-attention-v-used cuda_attention cuda_ops '/all warps have read v/
 mutant barrier-attention-k-used cuda_attention cuda_ops '/all warps have read k/s/__syncthreads();//' attention
 mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
 mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all warps have read the tiles/s/__syncthreads();//' attention_grad
+mutant barrier-parts-queries cuda_attention_grad cuda_attention_grad_in '/all warps have read the queries/s/__syncthreads();//' attention_grad
+mutant barrier-parts-keys cuda_attention_grad cuda_attention_grad_in '/all warps have read the keys/s/__syncthreads();//' attention_grad
+mutant index-parts-dropout cuda_attention_grad cuda_attention_grad_in 's/words.v\[e \/ 2\]/words.v[e \/ 2 ^ 1]/' attention_grad
 mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v has arrived/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
@@ -193,6 +196,19 @@ mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own_piece ? y + 1 : y/y > p.own_piece ? y + 1 : y/'
+mutant event-aside-follows cuda_aside cuda_two_streams '/^void cuda_aside_begin/,/^}/s/cuda_check(d, cudaStreamWaitEvent(d->aside.stream.*/;/; /^void cuda_aside_begin/,/^}/s/ "waiting for an event");/;/'
+mutant event-aside-inputs cuda_aside cuda_two_streams '/^void cuda_aside_end/,/^}/s/if (d->aside.n > 0)/if (0)/'
+mutant event-aside-joins cuda_aside cuda_graphs_of_two_streams '/^extern "C" void cuda_wait_aside/,/^}/s/if (d->aside.n > 0)/if (0)/'
+mutant aside-workspace cuda_product cuda_two_streams 's/d->aside.is_current ? CUDA_SCRATCH_BLAS_ASIDE : CUDA_SCRATCH_BLAS;/CUDA_SCRATCH_BLAS;/'
+mutant aside-not-ready train/model/model_backward cuda_graphs_of_two_streams 's/m->ops->wait_aside \&\& (p->how->ready || from == 0)/0/'
+
+# ---- algorithms of products ----------------------------------------------------------------
+mutant choice-not-measured cuda_product cuda_choices_are_measured 's/measures ? CANDIDATES : 1/1/'
+mutant choice-adds-often cuda_product cuda_choices_are_measured 's/other ? other : p->out.data/p->out.data/'
+mutant choice-not-loaded cuda_choices cuda_choices_are_kept 's/all->n = count;/all->n = 0;/'
+mutant choice-not-checked cuda_product cuda_choices_that 's/(!choice->is_loaded || is_choice_accepted(all, \&upper, choice))/true/'
+mutant choice-hash cuda_choices cuda_choices_that 's/return memcmp(\*end, last, LAST) == 0;/return true;/'
+mutant choice-library cuda_choices cuda_choices_of 's/d->products->blas->GetVersion()/(size_t)0/'
 
 # ---- CUDA graphs -------------------------------------------------------------------------
 mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/graph_end_piece(d, d->graphs->current);/graph_end_piece(d, d->graphs->current), graph_begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/graph_begin_piece(d);/;/'

@@ -47,6 +47,9 @@ void sim_pretend_old(bool old);
 void sim_pretend_unfit(bool unfit);
 /* cuBLASLt has no algorithm for any product from now on. */
 void sim_refuse_products(bool refuse);
+/* The candidate of cuBLASLt's heuristic that is fastest: events show a second more for others; at first 0. */
+void sim_prefer_algorithm(int candidate);
+void sim_set_blas_version(size_t number);
 /* The next n instantiations of graphs find no memory. */
 void sim_fail_instantiations(int n);
 /* NCCL: from the n-th operation on this rank hangs, or all connections break; 0: never. */
@@ -54,7 +57,7 @@ void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
 void sim_nccl_absent(bool absent); /* pretend that the library cannot be loaded */
 /*
- * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_NO_PRODUCTS, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
+ * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_NO_PRODUCTS, CUDASIM_FASTEST=CANDIDATE, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
  * and CUDASIM_WAITS they print at exit the memory not freed, and the number of waits.
  */
 
@@ -85,6 +88,7 @@ bool sim_is_pinned(const void *p);
 void sim_memory_open(void);
 void sim_memory_close(void);
 
+void sim_pass_time(double seconds); /* events show that work takes this time, too */
 void sim_count_wait(void);
 void sim_count_allocation(void);
 void sim_count_copy(void);

@@ -4,6 +4,7 @@
 #include "tests/cudasim/sim.h"
 
 #include <deque>
+#include <map>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@ struct sim_event {
 	uint64_t recorded, reached; /* counters */
 	bool timed;
 	double when; /* time of the last reach, seconds */
+	/* of a record in a capture, the last one: */
+	const struct sim_graph *in; /* NULL: the last record was in no capture */
+	size_t lane, place;	    /* stream of the graph; work of this stream before the record */
 };
 
 /* Work of a stream: run(), record an event, or wait for an event. */
@@ -23,13 +27,24 @@ struct work {
 	bool record; /* record the event instead of waiting for it */
 };
 
+/* Work of a graph, in the order of the calls. Lane 0 is the captured stream; others were drawn in by events. */
+struct captured {
+	struct work work;
+	size_t lane;
+};
+
 struct sim_graph {
-	std::vector<struct work> works;
+	std::vector<struct captured> works;
+	std::vector<size_t> length, joined; /* of a lane: its work; work that lane 0 waits for */
+	/* of an instantiated graph: its own streams (lane 1 is the first) and events, owned */
+	std::vector<struct sim_stream *> lanes;
+	std::map<struct sim_event *, struct sim_event *> events;
 };
 
 struct sim_stream {
 	std::deque<struct work> queue;
-	struct sim_graph *capturing; /* owned until the end of the capture */
+	struct sim_graph *capturing; /* lane 0: owned until the end of the capture */
+	size_t lane;		     /* of the graph that is captured */
 };
 
 static std::vector<struct sim_stream *> streams;
@@ -50,12 +65,19 @@ static bool runnable(const struct sim_stream *s)
 	return w && (!w->event || w->record || w->event->reached >= w->times);
 }
 
+static double passed; /* seconds that work has taken only by sim_pass_time() */
+
+void sim_pass_time(double seconds)
+{
+	passed += seconds;
+}
+
 static double now(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + passed;
 }
 
 /* false: the work waits for other processes. */
@@ -179,10 +201,12 @@ static cudaError_t add(struct sim_stream *s, struct work w)
 		return answer(cudaErrorInvalidResourceHandle);
 	if (sim_absent())
 		return answer(sim_absent());
-	if (s->capturing)
-		s->capturing->works.push_back(w);
-	else
+	if (s->capturing) {
+		s->capturing->works.push_back({ w, s->lane });
+		s->capturing->length[s->lane]++;
+	} else {
 		s->queue.push_back(w);
+	}
 	return cudaSuccess;
 }
 
@@ -334,28 +358,45 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 	return answer(sim_sticky());
 }
 
-/*
- * Events would draw other streams into a capture, and these would have to be joined again. The
- * backend never does this, so it is a fault.
- */
-static bool in_capture(cudaStream_t s)
-{
-	return known(s) && s->capturing;
-}
-
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
-	if (in_capture(s))
-		return answer(cudaErrorStreamCaptureUnsupported);
+	if (!known(s))
+		return answer(cudaErrorInvalidResourceHandle);
+	e->in = s->capturing;
+	if (s->capturing) {
+		e->lane = s->lane;
+		e->place = s->capturing->length[s->lane];
+		return add(s, { nullptr, e, 0, true });
+	}
 	e->recorded++;
 	return add(s, { nullptr, e, e->recorded, true });
+}
+
+/* A stream that waits for an event of a capture is drawn into it. */
+static cudaError_t wait_in_capture(cudaStream_t s, cudaEvent_t e)
+{
+	struct sim_graph *g = capturing ? capturing->capturing : NULL;
+
+	if (!g || e->in != g) /* the event is of an earlier capture, or of none */
+		return answer(cudaErrorStreamCaptureIsolation);
+	if (!s->capturing) {
+		s->capturing = g;
+		s->lane = g->length.size();
+		g->length.push_back(0);
+		g->joined.push_back(0);
+	}
+	if (s->lane == 0 && e->place > g->joined[e->lane])
+		g->joined[e->lane] = e->place;
+	return add(s, { nullptr, e, 0, false });
 }
 
 /* Wait for the latest record before this call; without a record there is nothing to wait for. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
-	if (in_capture(s))
-		return answer(cudaErrorStreamCaptureUnsupported);
+	if (!known(s))
+		return answer(cudaErrorInvalidResourceHandle);
+	if (s->capturing || e->in)
+		return wait_in_capture(s, e);
 	return add(s, { nullptr, e, e->recorded, false });
 }
 
@@ -399,17 +440,40 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
 	if (!known(s) || capturing)
 		return answer(cudaErrorInvalidValue);
 	s->capturing = new sim_graph();
+	s->capturing->length = s->capturing->joined = { 0 };
+	s->lane = 0;
 	capturing = s;
 	return answer(sim_absent());
 }
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *status)
+{
+	*status = known(s) && s->capturing ? cudaStreamCaptureStatusActive
+					   : cudaStreamCaptureStatusNone;
+	return cudaSuccess;
+}
+
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 {
-	if (!known(s) || !s->capturing)
+	struct sim_graph *made;
+	bool joined = true;
+
+	*g = NULL;
+	if (!known(s) || s != capturing)
 		return answer(cudaErrorInvalidValue);
-	*g = s->capturing;
-	s->capturing = NULL;
+	made = s->capturing;
+	for (struct sim_stream *other : streams)
+		if (other->capturing == made)
+			other->capturing = NULL;
 	capturing = NULL;
+	/* work behind the last record that lane 0 waits for: the record itself */
+	for (size_t lane = 1; lane < made->length.size(); lane++)
+		joined = joined && made->joined[lane] + 1 >= made->length[lane];
+	if (!joined) {
+		delete made;
+		return answer(cudaErrorStreamCaptureUnjoined);
+	}
+	*g = made;
 	return answer(sim_absent());
 }
 
@@ -428,6 +492,13 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned lon
 		return cudaErrorMemoryAllocation;
 	}
 	*x = new sim_graph(*g);
+	for (size_t lane = 1; lane < g->length.size(); lane++) {
+		(*x)->lanes.push_back(new sim_stream());
+		streams.push_back((*x)->lanes.back());
+	}
+	for (const struct captured &c : g->works)
+		if (c.work.event && !(*x)->events[c.work.event])
+			(*x)->events[c.work.event] = new sim_event();
 	return answer(sim_absent());
 }
 
@@ -436,8 +507,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 	cudaError_t e = cudaSuccess;
 
 	sim_count_start(true);
-	for (const struct work &w : x->works)
-		e = e ? e : add(s, w);
+	for (const struct captured &c : x->works) {
+		struct work w = c.work;
+
+		if (w.event) {
+			w.event = x->events[w.event];
+			w.event->recorded += w.record;
+			w.times = w.event->recorded;
+		}
+		e = e ? e : add(c.lane ? x->lanes[c.lane - 1] : s, w);
+	}
 	return e;
 }
 
@@ -449,6 +528,12 @@ cudaError_t cudaGraphDestroy(cudaGraph_t g)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 {
+	if (x && !x->lanes.empty())
+		sim_drain_all();
+	for (struct sim_stream *lane : x->lanes)
+		(void)cudaStreamDestroy(lane);
+	for (const auto &e : x->events)
+		delete e.second;
 	delete x;
 	return cudaSuccess;
 }

@@ -15,6 +15,7 @@ enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 struct setting {
 	bool bf16, wide; /* wide: one head of 64 columns, for tensor cores */
 	bool graphs;
+	bool aside;	  /* gradients of weights in a second stream */
 	bool reads;	  /* every other step registers a callback for gradients that are ready */
 	int micro, kinds; /* micro-batches of a step; kinds of batches */
 	uint64_t seed;	  /* sim_seed() */
@@ -41,7 +42,9 @@ struct fixture {
 static bool set_up(struct fixture *f, const struct setting *is)
 {
 	struct model_shape shape = { 16, 24, 2, 1, 1, 32, 29 };
-	struct dev_options options = { .bf16 = is->bf16, .graphs = is->graphs };
+	struct dev_options options = { .bf16 = is->bf16,
+				       .graphs = is->graphs,
+				       .ways.weights_aside = is->aside };
 	struct err e = { 0 };
 
 	sim_seed(is->seed);
@@ -179,7 +182,7 @@ static void compare(const struct setting *is)
 	struct left a, b;
 	uint64_t before;
 
-	plain.graphs = false;
+	plain.graphs = plain.aside = false;
 	plain.seed++;
 	if (!train(&a, &plain))
 		return;
@@ -187,7 +190,7 @@ static void compare(const struct setting *is)
 	if (train(&b, is)) {
 		const size_t bytes = (size_t)a.floats * sizeof(float);
 
-		check(sim_graphs() - before > 0);
+		check_int(sim_graphs() - before > 0, is->graphs);
 		check(!memcmp(a.parameters, b.parameters, bytes));
 		check(!memcmp(a.moments, b.moments, bytes));
 		for (int i = 0; i < STEPS; i++) {
@@ -212,6 +215,31 @@ TEST(cuda_graphs_train_to_the_bit)
 					   .micro = 3,
 					   .kinds = 3,
 					   .seed = 40 + (uint64_t)i });
+}
+
+/* With two streams in a graph, in several orders; and with pieces of graphs. */
+TEST(cuda_graphs_of_two_streams)
+{
+	for (int i = 0; i < 3; i++)
+		compare(&(struct setting){ .bf16 = i,
+					   .graphs = true,
+					   .aside = true,
+					   .reads = i == 2,
+					   .micro = 2,
+					   .kinds = 1,
+					   .seed = 60 + 7 * (uint64_t)i });
+}
+
+/* The same without graphs. */
+TEST(cuda_two_streams)
+{
+	for (int i = 0; i < 4; i++)
+		compare(&(struct setting){ .bf16 = i,
+					   .aside = true,
+					   .reads = i == 2,
+					   .micro = 2,
+					   .kinds = 3,
+					   .seed = 80 + 7 * (uint64_t)i });
 }
 
 TEST(cuda_graphs_end_where_something_is_ready)

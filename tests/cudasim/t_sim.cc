@@ -357,9 +357,8 @@ TEST(sim_graph)
 	cudaStreamBeginCapture(gpu()->stream, cudaStreamCaptureModeThreadLocal);
 	LAUNCH(gpu(), add_to, 1, 1, 0, a, (const float *)b);
 	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess); /* no wait during a capture */
-	check(cudaEventRecord(event, gpu()->stream) !=
-	      cudaSuccess); /* no other stream in a capture */
-	check(cudaStreamWaitEvent(gpu()->stream, event, 0) != cudaSuccess);
+	/* no event from outside of the capture */
+	check_int(cudaStreamWaitEvent(gpu()->stream, event, 0), cudaErrorStreamCaptureIsolation);
 	check(cudaMalloc(&none, 16) != cudaSuccess);
 	cudaStreamEndCapture(gpu()->stream, &graph);
 	cudaGraphInstantiate(&exec, graph);
@@ -373,6 +372,68 @@ TEST(sim_graph)
 	cudaEventDestroy(event);
 	cudaFree(a);
 	cudaFree(b);
+}
+
+/*
+ * A graph of two streams: the second one reads b and adds it to c, the first one changes b then. joins: the
+ * first stream waits at the end; waits: before it changes b. Returns the orders of 12 with a wrong
+ * result; -1: the capture failed.
+ */
+static int wrong_in_graph(bool waits, bool joins)
+{
+	float *b = device_floats(1), *c = device_floats(1), host;
+	cudaStream_t other;
+	cudaEvent_t begun, ended;
+	cudaGraph_t graph = NULL;
+	cudaGraphExec_t exec;
+	struct dev second = {};
+	int wrong = 0;
+
+	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+	cudaEventCreateWithFlags(&begun, cudaEventDisableTiming);
+	cudaEventCreateWithFlags(&ended, cudaEventDisableTiming);
+	second.stream = other;
+	cudaStreamBeginCapture(gpu()->stream, cudaStreamCaptureModeThreadLocal);
+	LAUNCH(gpu(), put, 1, 1, 0, b, 2.0f);
+	LAUNCH(gpu(), put, 1, 1, 0, c, 1.0f);
+	cudaEventRecord(begun, gpu()->stream);
+	cudaStreamWaitEvent(other, begun, 0);
+	LAUNCH(&second, add_to, 1, 1, 0, c, (const float *)b);
+	cudaEventRecord(ended, other);
+	if (waits)
+		cudaStreamWaitEvent(gpu()->stream, ended, 0);
+	LAUNCH(gpu(), put, 1, 1, 0, b, 5.0f);
+	if (joins)
+		cudaStreamWaitEvent(gpu()->stream, ended, 0);
+	wrong = cudaStreamEndCapture(gpu()->stream, &graph) == cudaErrorStreamCaptureUnjoined ? -1
+											      : 0;
+	for (uint64_t seed = 0; graph && seed < 12; seed++) {
+		sim_seed(seed);
+		if (seed == 0)
+			cudaGraphInstantiate(&exec, graph);
+		cudaGraphLaunch(exec, gpu()->stream);
+		cudaMemcpyAsync(&host, c, sizeof(host), cudaMemcpyDeviceToHost, gpu()->stream);
+		wrong += host != 3;
+	}
+	if (graph) {
+		cudaGraphExecDestroy(exec);
+		cudaGraphDestroy(graph);
+	}
+	cudaEventDestroy(begun);
+	cudaEventDestroy(ended);
+	cudaStreamDestroy(other);
+	cudaFree(b);
+	cudaFree(c);
+	sim_forget();
+	return wrong;
+}
+
+TEST(sim_graph_of_two_streams)
+{
+	check_int(wrong_in_graph(true, true), 0);
+	check(wrong_in_graph(false, true) > 0);
+	check(wrong_in_graph(false, true) < 12);
+	check_int(wrong_in_graph(false, false), -1);
 }
 
 /* Results are complete when to_host() returns, in pinned and pageable memory. */

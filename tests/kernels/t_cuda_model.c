@@ -70,19 +70,22 @@ struct training {
 	int32_t loss_rows; /* not 0: the GPU's ops have these loss_rows and loss_in_place */
 	bool loss_in_place;
 	struct train_ways ways;
+	bool has_no_relu_dropout;
 };
 
 static struct training small_training(bool bf16)
 {
-	return (struct training){ small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false,
-				  { 0 } };
+	return (struct training){
+		small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false, { 0 }, false
+	};
 }
 
 /* Tensor cores compute 16 rows at a time: sentences end within, at and behind such a tile. */
 static struct training wide_training(void)
 {
-	return (struct training){ wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false,
-				  { 0 } };
+	return (struct training){
+		wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false, { 0 }, false
+	};
 }
 
 /* The result of some training steps. */
@@ -127,6 +130,7 @@ static bool train(struct trained *t, const char *backend, const struct training 
 		struct model_sums sums;
 
 		how.step += (uint32_t)i;
+		how.relu_dropout = what->has_no_relu_dropout ? 0 : how.relu_dropout;
 		small_clear_grad(m);
 		if (!check_err(model_forward_backward(m, &batch, &how, &sums, &e), 0))
 			test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
@@ -229,7 +233,7 @@ TEST(cuda_training_with_other_heads_near_cpu)
 	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
 }
 
-/* Several blocks for attention's gradient: sentences are short, so bits are the same. */
+/* Several blocks for attention's gradient (sentences are short), two streams: the same bits. */
 TEST(cuda_training_in_other_ways)
 {
 	const struct training usual = wide_training();
@@ -238,6 +242,20 @@ TEST(cuda_training_in_other_ways)
 	other.ways.splits_attention_grad = true;
 	compare_training(&other, MIN(COMPARED_STEPS, 3), 4e-3);
 	check_same_training(&usual, &other);
+	other.ways.weights_aside = true;
+	check_same_training(&usual, &other);
+}
+
+/*
+ * Without dropout in the feed-forward layers the bias is added by the product's end, rounded to bf16 (2^-9 of
+ * it, less than the rounding of the sum), and the sum is rounded once instead of twice.
+ */
+TEST(cuda_training_with_bias_in_products)
+{
+	struct training what = wide_training();
+
+	what.ways.fuses_bias = what.has_no_relu_dropout = true;
+	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
 }
 
 /* The same bits in any order of threads, blocks and copies. */
@@ -265,9 +283,12 @@ static void train_repeatedly(const struct training *what)
 TEST(cuda_training_repeats)
 {
 	const struct training small = small_training(true), wide = wide_training();
+	struct training aside = wide;
 
 	train_repeatedly(&small);
 	train_repeatedly(&wide);
+	aside.ways.weights_aside = true;
+	train_repeatedly(&aside);
 }
 
 /* ---- translation ------------------------------------------------------------------------ */

@@ -103,7 +103,8 @@ int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e)
 {
 	struct model_pass_options how = { .dropout = r->how.dropout,
 					  .attention_dropout = r->how.dropout,
-					  .relu_dropout = r->how.dropout,
+					  .relu_dropout =
+						  r->how.has_no_relu_dropout ? 0 : r->how.dropout,
 					  .smoothing = 0.1f,
 					  .grad_scale = 1,
 					  .seed = 1,

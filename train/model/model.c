@@ -446,11 +446,13 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 }
 
 /* Upper bounds of the sizes that the ops of a training get, for batches of this extent. */
-static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most)
+static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most,
+				   struct train_ways ways)
 {
 	return (struct dev_limits){
 		.tokens = most->source,
 		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
+		.ways = ways,
 		.head_rows = MIN(most->source, MODEL_HEAD_ROWS(DTYPE_F32)),
 		.head_width = s->d_model / s->heads,
 		.sentence = MIN(most->source, USUAL_SENTENCE),
@@ -464,7 +466,7 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 {
 	const struct batch_extent most =
 		model_max_extent(tokens, sentences, backend_pads_batches(m->ops));
-	const struct dev_limits limits = limits_of(&m->shape, &most);
+	const struct dev_limits limits = limits_of(&m->shape, &most, m->options.ways);
 
 	if (model_reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
 		return e->code;
@@ -516,7 +518,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	free(params);
 	if (rc)
 		return rc;
-	limits = limits_of(s->shape, &most);
+	limits = limits_of(s->shape, &most, s->options->ways);
 	*needs = s->ops->memory_needs ? s->ops->memory_needs(&limits) : (struct dev_memory){ 0 };
 	rc = model_acts_alloc(&acts, s->shape, e);
 	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||

@@ -31,14 +31,19 @@ struct norm_pair {
 	struct tensor scale, dscale, dshift;
 };
 
-/* For out = in weight^T: din = dout weight, dweight += dout^T in. */
+/*
+ * For out = in weight^T: din = dout weight, dweight += dout^T in. A GPU may compute dweight beside the
+ * ops that follow (matmul_how.aside). Its inputs last long enough: acts.branch and acts.wide_grad are
+ * read here in turns, and each is overwritten only behind the next call of this function.
+ */
 static void product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			 struct tensor dout, struct tensor in, struct tensor weight)
 {
 	const struct model *m = p->m;
 
-	m->ops->matmul(m->dev, dweight, dout, in,
-		       (struct matmul_how){ .a_transposed = true, .accumulate = true });
+	m->ops->matmul(
+		m->dev, dweight, dout, in,
+		(struct matmul_how){ .a_transposed = true, .accumulate = true, .aside = true });
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
@@ -159,6 +164,8 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 	struct model *m = p->m;
 	const int64_t from = (const float *)first.data - m->grad;
 
+	if (m->ops->wait_aside && (p->how->ready || from == 0))
+		m->ops->wait_aside(m->dev);
 	if (p->graph && from == 0)
 		m->ops->graph_end(m->dev);
 	if (!p->how->ready)

@@ -158,6 +158,7 @@ struct trainer {
 	struct profile *profile; /* of the model's ops; NULL: not asked for */
 	double profiled_s;	 /* of the profiled steps */
 	int64_t profiled_steps;	 /* -1: none, not even the first one, which does not count */
+	int64_t products_saved;	 /* measured choices in the file of trainer_save_products() */
 	struct adam adam;
 	struct ema *ema;	   /* NULL: no moving average */
 	int64_t ema_pending_steps; /* steps that the average does not include yet */
@@ -194,6 +195,14 @@ int trainer_open(struct trainer *t, struct err *e);
 void trainer_close(struct trainer *t);
 /* CPU threads of this rank; 0: all. */
 int trainer_threads(const struct trainer *t);
+
+/*
+ * trainer_products.c: the algorithms of matrix products that this process or an earlier attempt has
+ * measured. load: before the first product; a file that cannot be used is a warning. save: before a
+ * checkpoint, if there are new ones; a failure is a warning.
+ */
+int trainer_load_products(struct trainer *t, struct err *e);
+void trainer_save_products(struct trainer *t);
 
 /* trainer_gpu.c: choose t->gpu, together with all ranks. */
 int trainer_choose_gpu(struct trainer *t, struct err *e);

@@ -226,6 +226,7 @@ static int open_model(struct trainer *t, struct err *e)
 		.device = t->gpu,
 		.graphs = c->cuda_graphs,
 		.bf16 = c->precision == PRECISION_BF16,
+		.ways.measures_products = true,
 	};
 	const int32_t tokens = (int32_t)c->batch_tokens,
 		      sentences = loader_max_sentences(t->loader);
@@ -426,7 +427,7 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	t->state.best_step = -1;
 	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
 	       sizeof(t->state.vocabulary_sha256));
-	if (trainer_is_first(t) && load_or_init(t, e))
+	if ((trainer_is_first(t) && load_or_init(t, e)) || trainer_load_products(t, e))
 		return e->code;
 	if (broadcast_state(t, e) || loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;

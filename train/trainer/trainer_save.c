@@ -160,6 +160,7 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 	if (t->progress.saved_step == t->state.step)
 		return 0;
 	trainer_at_phase(t, PHASE_SAVE);
+	trainer_save_products(t);
 	if (trainer_ema_gather(t, &average, e) ||
 	    (trainer_is_first(t) ? save_here(t, n, average, &failed, e)
 				 : send_ckpt_arenas(t, n, e)) ||

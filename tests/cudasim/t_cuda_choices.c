@@ -1,0 +1,181 @@
+/*
+ * t_cuda_choices.c - algorithms of products that are measured, kept as text and loaded again; on the simulated
+ * GPU (sim.h), whose algorithms differ in the last bits of their sums.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ops/ops.h"
+#include "share/base/hash.h"
+#include "tests/cudasim/sim.h"
+#include "tests/test.h"
+
+enum { ROWS = 24, COLS = 16, INNER = 700 };
+
+/* The results of two products, and what the backend says of its choices. */
+struct computed {
+	float plain[ROWS * COLS], added[ROWS * COLS];
+	char *text; /* owned: save_choices() */
+	size_t n;
+	int64_t choices, measured;
+	struct err loaded; /* the result of load_choices() */
+};
+
+static const struct train_ways measuring = { .measures_products = true };
+
+static float *random_floats(struct dev *d, int n, uint32_t stream)
+{
+	const struct ops *o = ops_cuda();
+	const struct rng_key key = rng_key_make(stream, RNG_TEST, 0, 0);
+	struct err e = { 0 };
+	float *host = malloc((size_t)n * sizeof(*host)),
+	      *p = o->alloc(d, (size_t)n * sizeof(*host), &e);
+
+	for (int i = 0; i < n; i++)
+		host[i] = rng_unit(key, (uint64_t)i) - 0.5f;
+	o->to_device(d, p, host, (size_t)n * sizeof(*host));
+	free(host);
+	return p;
+}
+
+/* A process of its own: text, if there is one, comes from an earlier one. fastest: candidate of cuBLASLt. */
+static void compute(struct computed *to, struct train_ways ways, int fastest, const char *text,
+		    size_t n)
+{
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .ways = ways };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	float *a = random_floats(d, ROWS * INNER, 1), *b = random_floats(d, COLS * INNER, 2),
+	      *plain = o->alloc(d, sizeof(to->plain), &e),
+	      *added = random_floats(d, ROWS * COLS, 3);
+
+	memset(to, 0, sizeof(*to));
+	sim_prefer_algorithm(fastest);
+	if (text)
+		(void)o->load_choices(d, text, n, &to->loaded);
+	for (int add = 0; add < 2; add++)
+		o->matmul(d, tensor_f32(add ? added : plain, ROWS, COLS),
+			  tensor_f32(a, ROWS, INNER), tensor_f32(b, COLS, INNER),
+			  (struct matmul_how){ .b_transposed = true, .accumulate = add });
+	o->to_host(d, to->plain, plain, sizeof(to->plain));
+	o->to_host(d, to->added, added, sizeof(to->added));
+	to->choices = o->count_choices(d, &to->measured);
+	to->text = o->save_choices(d, &to->n, &e);
+	check_err(o->sync(d, &e), 0);
+	o->release(d, a);
+	o->release(d, b);
+	o->release(d, plain);
+	o->release(d, added);
+	o->close(d);
+	sim_prefer_algorithm(0);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
+static bool has_same_bits(const struct computed *x, const struct computed *y)
+{
+	return !memcmp(x->plain, y->plain, sizeof(x->plain)) &&
+	       !memcmp(x->added, y->added, sizeof(x->added));
+}
+
+/* The fastest algorithm is taken; a product that adds to its output adds once, though it ran several times. */
+TEST(cuda_choices_are_measured)
+{
+	struct computed usual, first, second;
+
+	compute(&usual, (struct train_ways){ 0 }, 1, NULL, 0);
+	compute(&first, measuring, 0, NULL, 0);
+	compute(&second, measuring, 1, NULL, 0);
+	check_int(usual.measured, 0);
+	check_int(first.choices, 2);
+	check_int(first.measured, 2);
+	check(has_same_bits(&usual, &first));
+	check(!has_same_bits(&first, &second));
+	for (int i = 0; i < ROWS * COLS; i++) {
+		check_near(second.plain[i], first.plain[i], 1e-4);
+		check_near(second.added[i], first.added[i], 1e-4);
+	}
+	free(usual.text);
+	free(first.text);
+	free(second.text);
+}
+
+/* Choices of an earlier process: the same bits, and nothing is measured, though another one is faster now. */
+TEST(cuda_choices_are_kept)
+{
+	struct computed before, after;
+
+	compute(&before, measuring, 1, NULL, 0);
+	compute(&after, measuring, 0, before.text, before.n);
+	check_int(after.loaded.code, 0);
+	check_int(after.measured, 0);
+	check_int(after.choices, 2);
+	check(has_same_bits(&before, &after));
+	check(after.n == before.n && !memcmp(after.text, before.text, before.n));
+	free(before.text);
+	free(after.text);
+}
+
+/* What `text` must cause: this error, and new measurements. */
+static void check_not_taken(const char *text, size_t n, int code)
+{
+	struct computed usual, got;
+
+	compute(&usual, measuring, 0, NULL, 0);
+	compute(&got, measuring, 0, text, n);
+	check_int(got.loaded.code, code);
+	check_int(got.measured, 2);
+	check(has_same_bits(&usual, &got));
+	free(usual.text);
+	free(got.text);
+}
+
+/* Replace the hash in the last line by the right one. */
+static void sign_text(char *text, size_t n)
+{
+	char last[22];
+
+	snprintf(last, sizeof(last), "end %016llx\n", (unsigned long long)hash_bytes(text, n - 21));
+	memcpy(text + n - 21, last, 21);
+}
+
+TEST(cuda_choices_that_are_damaged)
+{
+	struct computed before;
+	char *mark;
+
+	compute(&before, measuring, 1, NULL, 0);
+	before.text[before.n / 2] ^= 1;
+	check_not_taken(before.text, before.n, ERR_DATA);
+	sign_text(before.text, before.n); /* the hash is right, but the digit may be none */
+	before.text[before.n / 2] = 'x';
+	sign_text(before.text, before.n);
+	check_not_taken(before.text, before.n, ERR_DATA);
+	check_not_taken("", 0, ERR_DATA);
+	check_not_taken(before.text, before.n / 2, ERR_DATA);
+	check_not_taken(before.text, before.n - 22, ERR_DATA);
+	free(before.text);
+	/* a right text with an algorithm that the library does not know: 5751 is the simulator's mark */
+	compute(&before, measuring, 1, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		mark = strstr(before.text, "5751000000000000");
+		if (check(mark != NULL))
+			mark[0] = '6';
+	}
+	sign_text(before.text, before.n);
+	check_not_taken(before.text, before.n, 0);
+	free(before.text);
+}
+
+TEST(cuda_choices_of_another_library)
+{
+	struct computed before;
+
+	sim_set_blas_version(120805);
+	compute(&before, measuring, 1, NULL, 0);
+	sim_set_blas_version(130100);
+	check_not_taken(before.text, before.n, ERR_UNAVAILABLE);
+	free(before.text);
+}
