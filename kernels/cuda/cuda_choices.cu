@@ -36,7 +36,7 @@ static int put_choices_head(struct buf *b, const struct dev *d, struct err *e)
 	return buf_check(b, e);
 }
 
-static void put_hex(struct buf *b, const void *bytes, size_t n)
+static void put_choice_hex(struct buf *b, const void *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_printf(b, "%02x", ((const unsigned char *)bytes)[i]);
@@ -62,9 +62,9 @@ extern "C" char *cuda_save_choices(const struct dev *d, size_t *n, struct err *e
 	}
 	for (int i = 0; i < all->n; i++) {
 		buf_add_str(&b, "product ");
-		put_hex(&b, &all->choice[i].kind, sizeof(all->choice[i].kind));
+		put_choice_hex(&b, &all->choice[i].kind, sizeof(all->choice[i].kind));
 		buf_add_str(&b, " ");
-		put_hex(&b, &all->choice[i].algorithm, sizeof(all->choice[i].algorithm));
+		put_choice_hex(&b, &all->choice[i].algorithm, sizeof(all->choice[i].algorithm));
 		buf_add_str(&b, "\n");
 	}
 	if (!b.failed)

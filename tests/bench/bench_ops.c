@@ -3,7 +3,7 @@
  *
  *	tests/bench_ops [WORD]... [--size tiny|base|big] [--backend cpu|cuda] [--precision fp32|bf16|int8]
  *			[--vocabulary 32768] [--tokens 4096] [--beam 4] [--batch 32] [--length 25] [--threads 0]
- *			[--repeats 15] [--calls N] [--roof 8192] [--only training|decoding] [--json]
+ *			[--repeats 15] [--calls N] [--roof 8192] [--only training|decoding] [--variant NAME] [--json]
  *
  * It trains a step as bench_train does and decodes a batch as bench_decode does. op_times.h times
  * every op at each of the shapes and types that occur. WORDs select lines whose op or shapes
@@ -14,7 +14,9 @@
  * machine disturbs least. On a GPU a run is some calls, with one wait. Then follow the rates of the
  * best run, and its share of the roof (roof.h): the longer of (FLOPs / peak rate of this precision)
  * and (bytes / memory bandwidth), divided by the measured time. Data that stay in caches may
- * exceed 100 %. kernels/op_cost.h counts FLOPs and bytes. The sum of all calls times their best is
+ * exceed 100 %. On a GPU that predicted.c knows, --json adds its calculated time. --variant: ops of
+ * another way to compute a training step (train_variants.c). kernels/op_cost.h counts FLOPs and
+ * bytes. The sum of all calls times their best is
  * what a step would take without gaps.
  */
 #include <stdio.h>
@@ -26,7 +28,9 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/decode_rig.h"
 #include "tests/bench/op_times.h"
+#include "tests/bench/predicted.h"
 #include "tests/bench/roof.h"
+#include "tests/bench/train_variants.h"
 #include "tests/train/rig.h"
 
 #define MADE_UP 20000 /* random sentences */
@@ -37,7 +41,10 @@ struct bench {
 	bool json;
 	char **words;
 	int n_words;
-	const struct ops *ops; /* of the backend */
+	const struct ops *ops;		     /* of the backend */
+	const struct train_variant *variant; /* NULL: the backend's own way */
+	struct ops variant_ops;
+	char gpu[96]; /* its name; "" on a CPU */
 	struct roof roof;
 	char folder[200];
 };
@@ -51,18 +58,33 @@ static double peak_rate(const struct bench *b, const struct op_time *x)
 	return strcmp(b->precision, "fp32") ? b->roof.bf16 : b->roof.fp32;
 }
 
+/* Microseconds, as a member of the object; "" if there is no prediction. */
+static const char *predicted_member(const struct bench *b, const struct op_time *x, char *text,
+				    size_t n)
+{
+	const double s = predicted_seconds(b->gpu, x->op, x->flops, x->bytes);
+
+	text[0] = '\0';
+	if (s > 0)
+		snprintf(text, n, ",\"predicted_us\":%.2f,\"measured_us\":%.2f,\"ratio\":%.3f",
+			 s * 1e6, x->best * 1e6, x->best / s);
+	return text;
+}
+
 static void print_line(const struct bench *b, const char *phase, const struct op_time *x)
 {
 	const double share = roof_seconds(&b->roof, peak_rate(b, x), x->flops, x->bytes) / x->best;
+	char predicted[100];
 	const char *gap = x->kind ? " " : "", *kind = x->kind ? x->kind : "";
 
 	if (b->json)
 		printf("{\"phase\":\"%s\",\"op\":\"%s%s%s\",\"shapes\":\"%s\",\"precision\":\"%s\","
 		       "\"calls\":%lld,\"best_ms\":%.5f,\"median_ms\":%.5f,\"all_ms\":%.4f,"
-		       "\"gflops\":%.1f,\"gbs\":%.1f,\"roof_share\":%.4f}\n",
+		       "\"gflops\":%.1f,\"gbs\":%.1f,\"roof_share\":%.4f%s}\n",
 		       phase, x->op, gap, kind, x->shapes, b->precision, (long long)x->calls,
 		       x->best * 1e3, x->median * 1e3, x->best * 1e3 * (double)x->calls,
-		       x->flops / x->best * 1e-9, x->bytes / x->best * 1e-9, share);
+		       x->flops / x->best * 1e-9, x->bytes / x->best * 1e-9, share,
+		       predicted_member(b, x, predicted, sizeof(predicted)));
 	else
 		printf("%-18s %-5s %6lld %9.4f %9.4f %9.1f %8.1f %6.1f%%  %s\n", x->op, kind,
 		       (long long)x->calls, x->best * 1e3, x->median * 1e3,
@@ -136,6 +158,10 @@ static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 
 	if (!path || rc)
 		return rc;
+	if (b->variant) {
+		how.ways = b->variant->ways;
+		how.has_no_relu_dropout = b->variant->has_no_relu_dropout;
+	}
 	if (!(rc = conf_set(&conf, "size", b->size, "command line", e))) {
 		conf_apply_size(&conf);
 		rc = model_shape_from_conf(&how.shape, &conf, vocabulary, vocabulary, e);
@@ -213,12 +239,19 @@ static int run(struct bench *b, struct err *e)
 						      : 1,
 				    .words = (const char *const *)b->words,
 				    .n_words = b->n_words };
+	struct dev_info facts;
 	struct op_times *t;
 	int rc;
 
 	if (!(b->ops = ops_find(b->backend, e)) || measure_roof(b, gpu, e))
 		return e->code;
 	print_roof(b);
+	if (b->variant) {
+		train_variant_apply(b->variant, b->ops, &b->variant_ops);
+		b->ops = &b->variant_ops;
+	}
+	if (b->ops->query_device && !b->ops->query_device(0, &facts, e))
+		snprintf(b->gpu, sizeof(b->gpu), "%s", facts.name);
 	how.processor_time = !gpu && b->roof.threads == 1;
 	if (!(t = op_times_new(b->ops, &how, e)))
 		return e->code;
@@ -235,6 +268,7 @@ static int run(struct bench *b, struct err *e)
 
 int main(int argc, char **argv)
 {
+	const char *variant = NULL;
 	struct bench b = { .size = "tiny",
 			   .backend = "cpu",
 			   .precision = "bf16",
@@ -261,12 +295,20 @@ int main(int argc, char **argv)
 		{ "repeats", NULL, &b.repeats, NULL, "runs of each op, 1 to 100" },
 		{ "calls", NULL, &b.calls, NULL, "in a run; 0: 1 on a CPU, 20 on a GPU" },
 		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },
+		{ "variant", &variant, NULL, NULL, "another way to compute a training step" },
 		{ "json", NULL, NULL, &b.json, "print one JSON object a line" },
 	};
 	struct err e = { 0 }, ignored;
 	int rc;
 
 	argc = bench_parse("bench_ops [WORD]...", options, ARRAY_LEN(options), argc, argv);
+	b.variant = variant ? train_variant_find(variant) : NULL;
+	if (variant && !b.variant) {
+		fprintf(stderr,
+			"bench_ops: no variant \"%s\"; bench_train --variants prints their names\n",
+			variant);
+		return 64;
+	}
 	b.words = argv + 1;
 	b.n_words = argc - 1;
 	b.repeats = MAX(1, MIN(b.repeats, OP_TIMES_MAX));

@@ -40,8 +40,8 @@ static float *random_floats(struct dev *d, int n, uint32_t stream)
 }
 
 /* A process of its own: text, if there is one, comes from an earlier one. fastest: candidate of cuBLASLt. */
-static void compute(struct computed *to, struct train_ways ways, int fastest, const char *text,
-		    size_t n)
+static void compute_products(struct computed *to, struct train_ways ways, int fastest,
+			     const char *text, size_t n)
 {
 	const struct ops *o = ops_cuda();
 	const struct dev_options options = { .ways = ways };
@@ -85,9 +85,9 @@ TEST(cuda_choices_are_measured)
 {
 	struct computed usual, first, second;
 
-	compute(&usual, (struct train_ways){ 0 }, 1, NULL, 0);
-	compute(&first, measuring, 0, NULL, 0);
-	compute(&second, measuring, 1, NULL, 0);
+	compute_products(&usual, (struct train_ways){ 0 }, 1, NULL, 0);
+	compute_products(&first, measuring, 0, NULL, 0);
+	compute_products(&second, measuring, 1, NULL, 0);
 	check_int(usual.measured, 0);
 	check_int(first.choices, 2);
 	check_int(first.measured, 2);
@@ -107,8 +107,8 @@ TEST(cuda_choices_are_kept)
 {
 	struct computed before, after;
 
-	compute(&before, measuring, 1, NULL, 0);
-	compute(&after, measuring, 0, before.text, before.n);
+	compute_products(&before, measuring, 1, NULL, 0);
+	compute_products(&after, measuring, 0, before.text, before.n);
 	check_int(after.loaded.code, 0);
 	check_int(after.measured, 0);
 	check_int(after.choices, 2);
@@ -123,8 +123,8 @@ static void check_not_taken(const char *text, size_t n, int code)
 {
 	struct computed usual, got;
 
-	compute(&usual, measuring, 0, NULL, 0);
-	compute(&got, measuring, 0, text, n);
+	compute_products(&usual, measuring, 0, NULL, 0);
+	compute_products(&got, measuring, 0, text, n);
 	check_int(got.loaded.code, code);
 	check_int(got.measured, 2);
 	check(has_same_bits(&usual, &got));
@@ -146,7 +146,7 @@ TEST(cuda_choices_that_are_damaged)
 	struct computed before;
 	char *mark;
 
-	compute(&before, measuring, 1, NULL, 0);
+	compute_products(&before, measuring, 1, NULL, 0);
 	before.text[before.n / 2] ^= 1;
 	check_not_taken(before.text, before.n, ERR_DATA);
 	sign_text(before.text, before.n); /* the hash is right, but the digit may be none */
@@ -158,7 +158,7 @@ TEST(cuda_choices_that_are_damaged)
 	check_not_taken(before.text, before.n - 22, ERR_DATA);
 	free(before.text);
 	/* a right text with an algorithm that the library does not know: 5751 is the simulator's mark */
-	compute(&before, measuring, 1, NULL, 0);
+	compute_products(&before, measuring, 1, NULL, 0);
 	for (int i = 0; i < 2; i++) {
 		mark = strstr(before.text, "5751000000000000");
 		if (check(mark != NULL))
@@ -174,7 +174,7 @@ TEST(cuda_choices_of_another_library)
 	struct computed before;
 
 	sim_set_blas_version(120805);
-	compute(&before, measuring, 1, NULL, 0);
+	compute_products(&before, measuring, 1, NULL, 0);
 	sim_set_blas_version(130100);
 	check_not_taken(before.text, before.n, ERR_UNAVAILABLE);
 	free(before.text);

@@ -5,6 +5,7 @@
 #	bash hour.sh first | second | third | fourth	calls of less than nine minutes each, the most telling first
 #	bash hour.sh PART...			only these parts
 #	bash hour.sh table FILE.jsonl...	results.md from the results of several calls
+#	bash hour.sh compare [FILE.jsonl...]	predicted and measured times of ops, on standard output; without FILE those in $OUT
 #
 #	first   probe     the GPU, missing libraries, cuBLASLt, PyTorch, a few steps of training
 #	        agree     every op against its definition; training and translations beside the CPU's; the same bits again
@@ -15,7 +16,7 @@
 #	        text      training base on real text for some minutes, and its BLEU
 #	third   sizes     training with 4,096 and 65,536 tokens, and big; PyTorch beside
 #	        sanitize  compute-sanitizer, op by op, if the machine has it
-#	fourth  variants  training base by each variant of "bench_train --variants", twice in turns
+#	fourth  variants  training base by each variant of "bench_train --variants", twice in turns; ops of the last one that has all
 #
 # It works in a temporary folder and leaves three files in $OUT (default: results/ beside this script): gpu.jsonl, a line for each
 # measurement; hour.log; results.md. What is there already is continued. Each measurement has a time limit of its own, and the
@@ -36,7 +37,7 @@ part=none
 deadline=0
 
 # Seconds that each part may take; each call stays below 540.
-declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [resume]=70 [text]=300 [sizes]=300 [sanitize]=230 [variants]=300)
+declare -A limit=([probe]=50 [agree]=120 [base]=230 [kernels]=130 [decode]=165 [resume]=70 [text]=300 [sizes]=300 [sanitize]=230 [variants]=530)
 declare -A call=([first]="probe agree base kernels" [second]="decode resume text" [third]="sizes sanitize" [fourth]="variants")
 
 if [ "${SCALE:-}" = small ]; then
@@ -118,6 +119,16 @@ table() {
 	}' "$tmp/gpu.jsonl"
 }
 
+# Calculated times of ops (tests/bench/predicted.c) beside those measured here; each op with its most expensive shapes first.
+compare() {
+	if grep -q '"predicted_us":' "$tmp/gpu.jsonl"; then
+		table "" "Predicted and measured times of ops" predicted_us:predicted_us measured_us:measured_us ratio:measured/predicted phase:phase \
+			name:measurement op:op shapes:shapes calls:calls
+	else
+		printf '\n## Predicted and measured times of ops\n\nNothing is measured on a GPU that tests/bench/predicted.c knows.\n'
+	fi
+}
+
 results() {
 	echo "# Measured on a GPU"
 	echo
@@ -138,6 +149,7 @@ results() {
 	table kernels "Roofs" fp32_gflops:fp32_GFLOP/s bf16_gflops:bf16_GFLOP/s memory_gbs:GB/s
 	table kernels "Ops" best_ms:ms phase:phase name:measurement op:op shapes:shapes calls:calls all_ms:ms_of_all gflops:GFLOP/s gbs:GB/s \
 		roof_share:share_of_roof
+	compare
 	table kernels "Sums of ops" sum_ms:ms phase:phase name:measurement slow_products:slow_products
 	table sanitize "compute-sanitizer" tool:tool ops:op outcome:outcome
 }
@@ -198,6 +210,8 @@ do_variants() {
 	for round in 1 2; do
 		for variant in $variants; do training "$variant, round $round" "$size" "$tokens" --variant "$variant"; done
 	done
+	try 40 "ops of all-of-these" ours bench_ops --backend "$BACKEND" --threads "$threads" --roof "$roof" --repeats "$repeats" --json --size "$size" \
+		--vocabulary "$vocabulary" --only training --tokens "$tokens" --variant all-of-these attention_grad matmul
 }
 
 do_base() {
@@ -248,6 +262,7 @@ do_resume() {
 	recipe whole "${common[@]}" "steps = $n"
 	try 40 whole ours werkbank-train _rank -q -C "$work" --run whole
 	recipe halves "${common[@]}" "steps = $half"
+	cp "$work"/runs/whole/products.*.txt "$work/runs/halves/" 2>/dev/null	# measured algorithms: other ones have other bits
 	try 40 "first half" ours werkbank-train _rank -q -C "$work" --run halves
 	recipe halves "${common[@]}" "steps = $n"
 	try 40 "second half" ours werkbank-train _rank -q -C "$work" --run halves
@@ -297,6 +312,12 @@ mkdir -p "$OUT" || exit 73
 for file in gpu.jsonl hour.log; do [ ! -f "$OUT/$file" ] || cp "$OUT/$file" "$tmp/"; done
 touch "$tmp/gpu.jsonl" "$tmp/hour.log"
 
+if [ "${1:-}" = compare ]; then
+	shift
+	[ $# -eq 0 ] || cat "$@" >"$tmp/gpu.jsonl" || exit 66
+	compare
+	exit
+fi
 if [ "${1:-}" = table ]; then
 	shift
 	cat "$@" >"$tmp/gpu.jsonl" || exit 66

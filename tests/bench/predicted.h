@@ -1,0 +1,11 @@
+/*
+ * predicted.h - calculated times of ops on a GPU, for comparison with measured ones. share/doc/gpu/roofs.md
+ * explains the numbers.
+ */
+#ifndef WERKBANK_TESTS_BENCH_PREDICTED_H
+#define WERKBANK_TESTS_BENCH_PREDICTED_H
+
+/* gpu: the name of a GPU, e.g. "NVIDIA H200". Seconds of a call with so many FLOPs and bytes; 0: unknown GPU. */
+double predicted_seconds(const char *gpu, const char *op, double flops, double bytes);
+
+#endif
