@@ -54,6 +54,7 @@ done
 run demo
 screen run-24x80-ascii C --dump 24x80
 screen run-40x120-ascii C --dump 40x120
+screen layout-menu-24x80-ascii C --dump 24x80 --keys 'w'
 screen help-24x80-ascii C --dump 24x80 --keys '?'
 screen palette-24x80-ascii C --dump 24x80 --keys ':eva'
 screen settings-24x80-ascii C --dump 24x80 --view settings --keys 'd'
@@ -82,6 +83,15 @@ if test -n "$utf8"; then
 	screen palette-6x30 $utf8 --dump 6x30 --keys ':stop'
 	screen palette-value-24x80 $utf8 --dump 24x80 --keys ':train demo --preci<Tab>'
 	screen palette-wrong-24x80 $utf8 --dump 24x80 --keys ":eval 'a<Enter>"
+	screen layout-menu-24x80 $utf8 --dump 24x80 --keys 'wlm'
+	screen layout-menu-40x120 $utf8 --dump 40x120 --keys 'w'
+	screen layout-menu-60x200 $utf8 --dump 60x200 --keys 'w2wb'
+	screen layout-two-24x80 $utf8 --dump 24x80 --keys 'w2'
+	screen layout-two-40x120 $utf8 --dump 40x120 --keys 'w2'
+	screen layout-two-60x200 $utf8 --dump 60x200 --keys 'w2'
+	screen layout-three-24x80 $utf8 --dump 24x80 --keys 'w3'
+	screen layout-undo-24x80 $utf8 --dump 24x80 --keys 'w2w3uu'
+	screen run-60x200 $utf8 --dump 60x200
 	screen choose-24x80 $utf8 --dump 24x80 --keys 'r'
 	screen themes-24x80 $utf8 --dump 24x80 --theme light --keys '9<Enter>s'
 fi

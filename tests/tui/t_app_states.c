@@ -126,6 +126,62 @@ TEST(workbench_reads_a_long_live_journal)
 	close(fd);
 }
 
+/* ---- panes of the run view ---- */
+
+/* w and a letter hide a pane, for screens of this width only; what is saved is read again. */
+TEST(workbench_saves_the_panes_of_a_run_by_width)
+{
+	struct saved_state *saved;
+	struct app a;
+
+	append_file("done", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000001,\"step\":1,\"loss\":5}\n");
+	append_file("done", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
+	if (!open_workbench(&a, 80))
+		return;
+	saved = &a.requests->saved;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	screen_shows(&a, "samples ---");
+	press_keys(&a, "wmq");
+	screen_shows(&a, "[ ] samples"); /* q is no letter of the menu, and does not leave */
+	press_keys(&a, "<Esc>");
+	screen_lacks(&a, "samples ---");
+	check_str(saved_state_get(saved, "run.layout.narrow.1"),
+		  "nll bleu speed step rate gradient log");
+	press_keys(&a, "w4");
+	screen_lacks(&a, "tokens/s");
+	screen_shows(&a, "samples ---");
+	check_str(saved_state_get(saved, "run.layout.narrow"), "4");
+	/* the last pane stays, so there is always one with the keys */
+	press_keys(&a, "wlm<Enter>");
+	screen_shows(&a, "samples ---");
+	screen_lacks(&a, "log ---");
+	check_int(grid_resize(&a.grid, 30, 120, &e), 0);
+	screen_shows(&a, "tokens/s");
+	check(!saved_state_get(saved, "run.layout.middle"));
+	check_int(grid_resize(&a.grid, 30, 80, &e), 0);
+	press_keys(&a, "u"); /* each change is a step of undo */
+	screen_shows(&a, "log ---");
+	check_str(saved_state_get(saved, "run.layout.narrow"), "4");
+	check(!saved_state_get(saved, "run.layout.narrow.4"));
+	app_close(&a);
+	/* the next session; instead of damaged values it has the program's own */
+	if (!open_workbench(&a, 80))
+		return;
+	saved = &a.requests->saved;
+	saved_state_set(saved, "run.layout.narrow", "99");
+	saved_state_set(saved, "run.layout.narrow.1", "nonsense log");
+	saved_state_set(saved, "run.layout.narrow.2", "");
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	screen_shows(&a, "log ---");
+	screen_lacks(&a, "tokens/s");
+	press_keys(&a, "w2");
+	screen_shows(&a, "samples ---");
+	app_close(&a);
+}
+
 TEST(workbench_median_after_a_time_limit)
 {
 	char text[200];

@@ -173,71 +173,6 @@ TEST(tui_grid_ascii_stands_in)
 	grid_free(&g);
 }
 
-/* ---- layout ---- */
-
-static bool inside(struct rect r, int rows, int cols)
-{
-	return r.row >= 0 && r.col >= 0 && r.row + r.rows <= rows && r.col + r.cols <= cols;
-}
-
-static bool apart(struct rect a, struct rect b)
-{
-	return a.row + a.rows <= b.row || b.row + b.rows <= a.row || a.col + a.cols <= b.col ||
-	       b.col + b.cols <= a.col;
-}
-
-static const char *wrong_with(const struct run_layout *l, int rows, int cols, int focus,
-			      bool zoomed)
-{
-	struct rect all[PANE_COUNT + 2];
-	size_t n = 0;
-	int area = 0;
-
-	for (int p = 0; p < PANE_COUNT; p++) {
-		if (!l->panes[p].rows != !l->panes[p].cols)
-			return "a pane is half empty";
-		if (!l->panes[p].rows)
-			continue;
-		if (l->panes[p].rows < 4 || l->panes[p].cols < 20)
-			return "a pane is too small to hold anything";
-		all[n++] = l->panes[p];
-	}
-	if (zoomed && n != 1)
-		return "there is more than the zoomed pane";
-	if (!l->panes[focus].rows)
-		return "the pane with the keys is missing";
-	if (focus < PANE_SPEED && !zoomed &&
-	    (!l->panes[PANE_LOSS].rows || !l->panes[PANE_BLEU].rows ||
-	     !l->panes[PANE_SAMPLES].rows))
-		return "a pane that must be there is missing";
-	all[n++] = l->title;
-	all[n++] = l->facts;
-	for (size_t i = 0; i < n; i++) {
-		if (!inside(all[i], rows, cols))
-			return "something lies outside";
-		for (size_t k = 0; k < i; k++)
-			if (!apart(all[i], all[k]))
-				return "two overlap";
-		area += all[i].rows * all[i].cols;
-	}
-	return area == rows * cols ? NULL : "room is left unused";
-}
-
-static bool right_at(int rows, int cols, int focus, bool zoomed)
-{
-	struct run_layout l;
-	const char *wrong;
-
-	layout_run((struct rect){ 0, 0, rows, cols }, (enum run_pane)focus, zoomed, &l);
-	if (l.too_small != (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
-		test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d", rows, cols, l.too_small);
-	wrong = l.too_small ? NULL : wrong_with(&l, rows, cols, focus, zoomed);
-	if (wrong)
-		test_fail(__FILE__, __LINE__, "%d x %d, focus %d, zoomed %d: %s", rows, cols, focus,
-			  zoomed, wrong);
-	return !wrong;
-}
-
 TEST(tui_says_which_rows_are_hidden)
 {
 	static const struct {
@@ -274,34 +209,6 @@ TEST(tui_says_which_rows_are_hidden)
 		  2);
 	check_dump(&g, "aa b.\n\n");
 	grid_free(&g);
-}
-
-TEST(tui_layout_every_size)
-{
-	for (int rows = 1; rows <= 200; rows++)
-		for (int cols = 1; cols <= 400; cols++)
-			for (int focus = 0; focus < PANE_COUNT; focus++)
-				if (!right_at(rows, cols, focus, false) ||
-				    !right_at(rows, cols, focus, true))
-					return;
-}
-
-TEST(tui_layout_divides)
-{
-	static const struct layout_part parts[] = { { 5, 0, 1, 0 },
-						    { 5, 7, 1, 2 },
-						    { 3, 0, 0, 1 } };
-	int sizes[3];
-
-	for (int length = 0; length < 60; length++) {
-		layout_divide(length, parts, 3, sizes);
-		check(sizes[0] + sizes[1] + sizes[2] == (length < 5 ? length < 3 ? 0 : 0 : length));
-		check(sizes[1] <= 7 && (sizes[2] == 0 || sizes[2] == 3));
-	}
-	layout_divide(12, parts, 3, sizes); /* the part of the highest rank goes first */
-	check_int(sizes[0], 9);
-	check_int(sizes[1], 0);
-	check_int(sizes[2], 3);
 }
 
 /* ---- numbers ---- */

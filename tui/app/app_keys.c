@@ -216,10 +216,16 @@ unsigned app_act(struct app *a, enum action action)
 static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
 {
 	enum action action = keys_action(&a->keymap, key, v->name);
+	bool is_tab = v == view_tabs[a->front] && !a->overlay;
 	unsigned reaction = REACT_UNKNOWN;
+	struct undo_step before;
 
 	if (v->typing && v->typing(state) && v->key) {
+		if (is_tab)
+			app_undo_look(a, a->front, a->asked_by, &before);
 		reaction = v->key(state, &a->context, key);
+		if (is_tab)
+			app_undo_keep(a, &before);
 		if (!(reaction & REACT_UNKNOWN) || key_is_text(key))
 			return reaction;
 	}
@@ -291,7 +297,7 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	}
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	if (frame.tabs.rows && m->row == frame.tabs.row) {
-		tab = frame_tab_at(&a->grid, frame.tabs, &a->context, a->front, m->col);
+		tab = frame_tab_at(frame.tabs, a->front, m->col);
 		return m->kind == MOUSE_PRESS && tab >= 0 ? app_show_tab(a, tab) : REACT_NOTHING;
 	}
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);

@@ -12,6 +12,7 @@
 #include "tui/term/draw.h"
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
+#define NAME_ROOM   7  /* columns of the name of the run beside whole titles */
 #define STATE_ROOM  14 /* columns: two blanks, sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
@@ -56,25 +57,23 @@ static int all_width(enum titles how, int front)
 	return all;
 }
 
-/* The name of the run is cut, or left out, rather than the word for its state. */
-static enum titles choose_titles(int cols, int name, int front)
+/*
+ * By the width of the screen alone, so that labels do not change with the chosen run. The name of
+ * the run is cut, or left out, rather than the word for its state.
+ */
+static enum titles choose_titles(int cols, int front)
 {
 	for (enum titles how = TITLES_WHOLE; how < TITLES_NONE; how++)
-		if (all_width(how, front) + (how == TITLES_WHOLE ? name : 0) + STATE_ROOM + 1 <=
+		if (all_width(how, front) + (how == TITLES_WHOLE ? NAME_ROOM : 0) + STATE_ROOM +
+			    1 <=
 		    cols)
 			return how;
 	return all_width(TITLES_SHORT, front) <= cols - 8 ? TITLES_SHORT : TITLES_NONE;
 }
 
-static int name_width(const struct grid *g, const struct app_context *w)
+int frame_tab_at(struct rect r, int front, int col)
 {
-	return w->run ? MIN(grid_text_width(g, w->run), 24) : 0;
-}
-
-int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *w, int front,
-		 int col)
-{
-	enum titles how = choose_titles(r.cols, name_width(g, w), front);
+	enum titles how = choose_titles(r.cols, front);
 	int at = r.col;
 
 	for (int i = 0; i < TAB_COUNT; i++) {
@@ -111,7 +110,7 @@ static void draw_run_state(struct grid *g, struct rect r, int left, const struct
 
 void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w, int front)
 {
-	enum titles how = choose_titles(r.cols, name_width(g, w), front);
+	enum titles how = choose_titles(r.cols, front);
 	int at = r.col;
 
 	for (int i = 0; i < TAB_COUNT; i++) {

@@ -16,8 +16,7 @@ void frame_layout(int rows, int cols, struct frame *out);
 void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w, int front);
 
 /* The tab at a column of the bar; -1: none. */
-int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *w, int front,
-		 int col);
+int frame_tab_at(struct rect r, int front, int col);
 
 /*
  * Write the name of an action's first key, or of its first key that is not text; "": it has no

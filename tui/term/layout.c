@@ -135,7 +135,7 @@ static void place_stacked(struct rect r, enum run_pane focus, struct rect *panes
 		{ 4, 0, 2, 2 },	 /* log */
 	};
 	struct rect out[ARRAY_LEN(parts)];
-	bool many = r.cols >= 100;
+	bool many = layout_size_of(r.cols) != LAYOUT_NARROW;
 
 	layout_rows(r, parts, ARRAY_LEN(parts), out);
 	if (!out[1].rows && focus >= PANE_SPEED && focus <= PANE_GRAD)
@@ -184,20 +184,115 @@ static void place_beside(struct rect r, enum run_pane focus, struct rect *panes)
 	panes[PANE_LOG] = right[1];
 }
 
-void layout_run(struct rect body, enum run_pane focus, bool zoomed, struct run_layout *out)
+/* ---- some of the panes ---- */
+
+#define PLOT_ROWS 3 /* six plots, two or three in a row */
+
+static bool is_text_pane(enum run_pane pane)
+{
+	return pane == PANE_SAMPLES || pane == PANE_LOG;
+}
+
+/* The shown panes that are plots, or texts. */
+static int shown_panes(unsigned shown, bool texts, enum run_pane *out)
+{
+	int n = 0;
+
+	for (int i = 0; i < PANE_COUNT; i++)
+		if (shown >> i & 1 && is_text_pane((enum run_pane)i) == texts)
+			out[n++] = (enum run_pane)i;
+	return n;
+}
+
+/*
+ * Rows of plots, `wide` in each, above text panes. Rows are hidden from the last one; what has the
+ * focus stays.
+ */
+static void place_in_rows(struct rect r, const enum run_pane *plots, int n_plots, int wide,
+			  const enum run_pane *texts, int n_texts, enum run_pane focus,
+			  struct rect *panes)
+{
+	struct layout_part parts[PLOT_ROWS + 2] = { 0 };
+	struct rect out[PLOT_ROWS + 2];
+	int n_rows = (n_plots + wide - 1) / wide, n = n_rows + n_texts;
+
+	assert(n <= (int)ARRAY_LEN(parts));
+	for (int i = 0; i < n; i++) {
+		bool plot = i < n_rows, has_focus = false;
+		int first = i * wide, last = plot ? MIN(first + wide, n_plots) : 0;
+
+		for (int k = first; k < last; k++)
+			has_focus |= plots[k] == focus;
+		has_focus |= !plot && texts[i - n_rows] == focus;
+		parts[i] = (struct layout_part){ .min = plot ? 6 : 4,
+						 .weight = 2 + plot,
+						 .rank = has_focus ? 0 : i + 1 };
+	}
+	layout_rows(r, parts, (size_t)n, out);
+	for (int i = 0; i < n; i++)
+		if (i < n_rows)
+			place_row(out[i], plots + i * wide, MIN(wide, n_plots - i * wide), panes);
+		else
+			panes[texts[i - n_rows]] = out[i];
+}
+
+static void place_some(struct rect r, unsigned shown, enum run_pane focus, struct rect *panes)
+{
+	static const struct layout_part columns[] = { { 80, 0, 11, 0 }, { 60, 0, 9, 1 } };
+	enum run_pane plots[PANE_COUNT], texts[PANE_COUNT];
+	int n_plots = shown_panes(shown, false, plots), n_texts = shown_panes(shown, true, texts);
+	enum layout_size size = layout_size_of(r.cols);
+	struct rect sides[2];
+
+	if (size == LAYOUT_WIDE && n_plots && n_texts) {
+		layout_cols(r, columns, 2, sides);
+		place_in_rows(sides[0], plots, n_plots, 2, texts, 0, focus, panes);
+		place_in_rows(sides[1], plots, 0, 2, texts, n_texts, focus, panes);
+	} else {
+		place_in_rows(r, plots, n_plots, size == LAYOUT_NARROW ? 2 : 3, texts, n_texts,
+			      focus, panes);
+	}
+}
+
+enum layout_size layout_size_of(int cols)
+{
+	return cols < 100 ? LAYOUT_NARROW : cols < 150 ? LAYOUT_MIDDLE : LAYOUT_WIDE;
+}
+
+/* The rows of title and facts; returns what is left of body. */
+static struct rect place_header(struct rect body, struct run_layout *out)
 {
 	struct rect rest = { body.row + 2, body.col, body.rows - 2, body.cols };
+	int half = body.cols * 2 / 5;
 
+	out->title = (struct rect){ body.row, body.col, 1, body.cols };
+	out->facts = (struct rect){ body.row + 1, body.col, 1, body.cols };
+	if (body.cols < LAYOUT_ONE_HEADER)
+		return rest;
+	out->title.cols = half;
+	out->facts = (struct rect){ body.row, body.col + half, 1, body.cols - half };
+	rest.row--;
+	rest.rows++;
+	return rest;
+}
+
+void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoomed,
+		struct run_layout *out)
+{
+	struct rect rest;
+
+	assert(shown >> focus & 1);
 	memset(out, 0, sizeof(*out));
 	if (body.rows < LAYOUT_MIN_ROWS || body.cols < LAYOUT_MIN_COLS) {
 		out->too_small = true;
 		return;
 	}
-	out->title = (struct rect){ body.row, body.col, 1, body.cols };
-	out->facts = (struct rect){ body.row + 1, body.col, 1, body.cols };
+	rest = place_header(body, out);
 	if (zoomed)
 		out->panes[focus] = rest;
-	else if (body.cols >= 150)
+	else if (shown != LAYOUT_ALL_PANES)
+		place_some(rest, shown, focus, out->panes);
+	else if (layout_size_of(body.cols) == LAYOUT_WIDE)
 		place_beside(rest, focus, out->panes);
 	else
 		place_stacked(rest, focus, out->panes);

@@ -52,16 +52,25 @@ enum run_pane {
 	PANE_COUNT
 };
 
+#define LAYOUT_ALL_PANES  ((1u << PANE_COUNT) - 1)
+#define LAYOUT_ONE_HEADER 200 /* columns from which title and facts share a row */
+
+/* Sizes of screens, of which each has layouts of its own. */
+enum layout_size { LAYOUT_NARROW, LAYOUT_MIDDLE, LAYOUT_WIDE, LAYOUT_SIZES };
+enum layout_size layout_size_of(int cols); /* below 100 columns, below 150, more */
+
 struct run_layout {
 	bool too_small;		       /* below LAYOUT_MIN_*: the other fields are not set */
-	struct rect title, facts;      /* one row each */
+	struct rect title, facts;      /* one row each, or one for both */
 	struct rect panes[PANE_COUNT]; /* boxes, with their borders */
 };
 
 /*
- * Place all panes of the run view in body. Without room for all plots, the focused plot and its
- * neighbours get it; zoomed: the focused pane fills body.
+ * Place the shown panes of the run view in body (bits 1 << enum run_pane, that of focus among
+ * them). Without room for all plots, the focused plot and its neighbours get it; zoomed: the
+ * focused pane fills body.
  */
-void layout_run(struct rect body, enum run_pane focus, bool zoomed, struct run_layout *out);
+void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoomed,
+		struct run_layout *out);
 
 #endif

@@ -16,6 +16,7 @@
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
 #include "tui/views/csv_export.h"
+#include "tui/views/run_layouts.h"
 #include "tui/views/run_panes.h"
 
 #define LEFT_STRIDE	 8  /* columns per scroll step to the side */
@@ -24,6 +25,8 @@
 
 struct run_view {
 	struct run_view_state view_state;
+	struct run_layouts layouts;
+	bool choosing; /* the menu of panes is open: keys are its letters */
 };
 
 static void init_run_view(struct run_view *v)
@@ -34,9 +37,11 @@ static void init_run_view(struct run_view *v)
 
 static int run_open(void *state, struct app_context *w, struct err *e)
 {
-	(void)w;
+	struct run_view *v = state;
+
 	(void)e;
-	init_run_view(state);
+	init_run_view(v);
+	run_layouts_read(&v->layouts, w);
 	return 0;
 }
 
@@ -46,6 +51,59 @@ static unsigned run_update(void *state, struct app_context *w)
 	if (w->news & NEWS_RUN)
 		init_run_view(state);
 	return REACT_NOTHING;
+}
+
+/* ---- panes ---- */
+
+static unsigned panes_shown(const struct run_view *v, int cols)
+{
+	return run_layouts_shown(&v->layouts, layout_size_of(cols));
+}
+
+/* The next shown pane, forwards or backwards; by 0: the focus itself if it is shown, or the next. */
+static void move_run_focus(struct run_view *v, int cols, int by)
+{
+	unsigned shown = panes_shown(v, cols);
+	int focus = (int)v->view_state.focus + by;
+
+	for (int i = 0; i < PANE_COUNT; i++, focus += by ? by : 1) {
+		focus = (focus + PANE_COUNT) % PANE_COUNT;
+		if (shown >> focus & 1)
+			break;
+	}
+	v->view_state.focus = (enum run_pane)(focus % PANE_COUNT);
+}
+
+static bool run_typing(void *state)
+{
+	const struct run_view *v = state;
+
+	return v->choosing;
+}
+
+/* A key while the menu of panes is open: a digit chooses a layout and closes the menu. */
+static unsigned run_key(void *state, struct app_context *w, int key)
+{
+	struct run_view *v = state;
+
+	if (run_layouts_key(&v->layouts, layout_size_of(w->cols), key)) {
+		v->choosing = key > '9';
+		move_run_focus(v, w->cols, 0);
+		run_layouts_save(&v->layouts, w);
+		return REACT_REDRAW;
+	}
+	if (key_is_text(key))
+		return REACT_NOTHING;
+	v->choosing = false;
+	return key == 0x1B || key == '\r' ? REACT_REDRAW : REACT_REDRAW | REACT_UNKNOWN;
+}
+
+static void run_restored(void *state, struct app_context *w)
+{
+	struct run_view *v = state;
+
+	move_run_focus(v, w->cols, 0);
+	run_layouts_save(&v->layouts, w);
 }
 
 /* ---- keys ---- */
@@ -71,8 +129,9 @@ static void scroll_to_end(struct run_view_state *s, bool end)
 }
 
 /* Actions of text panes, and moves between panes. */
-static unsigned act_on_run_pane(struct run_view_state *s, enum action action)
+static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w, enum action action)
 {
+	struct run_view_state *s = &v->view_state;
 	bool text = s->focus >= PANE_SAMPLES;
 
 	switch (action) {
@@ -101,13 +160,16 @@ static unsigned act_on_run_pane(struct run_view_state *s, enum action action)
 		scroll_to_end(s, true);
 		break;
 	case ACTION_NEXT_PANE:
-		s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT);
+		move_run_focus(v, w->cols, 1);
 		break;
 	case ACTION_PREV_PANE:
-		s->focus = (enum run_pane)((s->focus + PANE_COUNT - 1) % PANE_COUNT);
+		move_run_focus(v, w->cols, -1);
 		break;
 	case ACTION_ZOOM:
 		s->zoomed = !s->zoomed;
+		break;
+	case ACTION_RUN_LAYOUT:
+		v->choosing = true;
 		break;
 	case ACTION_BACK:
 		s->zoomed = false;
@@ -165,7 +227,7 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 		return request_from_run(w, action);
 	if (!w->history)
 		return REACT_UNKNOWN;
-	reaction = act_on_run_pane(s, action);
+	reaction = act_on_run_pane(v, w, action);
 	if (!(reaction & REACT_UNKNOWN))
 		return reaction;
 	n = run_series(w->history, s->focus, items);
@@ -283,7 +345,10 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 	viewport_clear_areas(&v->view_state.plots);
 	memset(v->view_state.boxes, 0, sizeof(v->view_state.boxes));
 	draw_last_warning(g, &body, w->history);
-	layout_run(body, v->view_state.focus, v->view_state.zoomed, &layout);
+	move_run_focus(v, body.cols,
+		       0); /* the size of the screen may have changed, and with it the layout */
+	layout_run(body, panes_shown(v, body.cols), v->view_state.focus, v->view_state.zoomed,
+		   &layout);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
@@ -294,18 +359,21 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 	memcpy(v->view_state.boxes, layout.panes, sizeof(v->view_state.boxes));
 	for (enum run_pane pane = 0; pane < PANE_COUNT; pane++)
 		draw_run_pane(g, layout.panes[pane], pane, &v->view_state, w->history);
+	if (v->choosing)
+		run_layouts_draw_menu(&v->layouts, layout_size_of(body.cols), g, body);
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE,  ACTION_ZOOM,	   ACTION_RUN_SAVE,	 ACTION_RUN_EVALUATE,
-	ACTION_RUN_STOP,   ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_EXPORT,
-	ACTION_CHOOSE_RUN, ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_RUN_SAVE, ACTION_RUN_EVALUATE,
+	ACTION_RUN_STOP,  ACTION_RUN_LAYOUT, ACTION_PLOT_IN,  ACTION_PLOT_SMOOTHER,
+	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 /* ---- undo ---- */
 
 static const struct view_toggle run_toggles[] = {
 	VIEW_TOGGLE(struct run_view, view_state.zoomed),
+	VIEW_TOGGLE(struct run_view, layouts),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct run_view, view_state.plots),
 };
 
@@ -317,8 +385,11 @@ const struct view view_run = {
 	.update = run_update,
 	.act = run_act,
 	.draw = run_draw,
+	.typing = run_typing,
+	.key = run_key,
 	.mouse = run_mouse,
 	.hints = run_hints,
 	.toggles = run_toggles,
 	.n_toggles = ARRAY_LEN(run_toggles),
+	.restored = run_restored,
 };
