@@ -690,3 +690,24 @@ TEST(model_memory_for_graphs)
 	check_err(model_memory_needs(&size, &without, &e), 0);
 	check(without.device_bytes == more.device_bytes);
 }
+
+/* The shape of a checkpoint may come from a stranger: its products must not overflow. */
+TEST(model_refuses_huge_shapes)
+{
+	const struct model_shape huge[] = {
+		{ 2147483646, 16, 2, 1, 1, 32, 29 },
+		{ 16, 2147483646, 2, 1, 1, 32, 29 },
+		{ 16, 16, 2, 1, 1, 2147483640, 29 },
+	};
+	const struct model_shape large = { 1 << 20, 1 << 20, 2, 64, 64, 1 << 26, 29 };
+	struct model_param *params = NULL;
+	struct err e = { 0 };
+	int64_t floats = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(huge); i++)
+		check_err(model_params(&huge[i], &params, &n, &floats, &e), ERR_CONFIG);
+	check_err(model_params(&large, &params, &n, &floats, &e), 0);
+	check(floats > 0 && floats < (int64_t)1 << 50);
+	free(params);
+}

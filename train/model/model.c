@@ -105,6 +105,10 @@ static void walk_next(struct walk *w)
 
 /* ---- shapes ------------------------------------------------------------ */
 
+/* The shape of a stranger's checkpoint: with these limits no product of its sizes overflows. */
+#define MAX_WIDTH      (1 << 20) /* of d_model and d_ff */
+#define MAX_VOCABULARY (1 << 26)
+
 static int check_shape(const struct model_shape *s, struct err *e)
 {
 	if (s->heads < 1 || s->d_model < 4 || s->d_model % 2)
@@ -124,6 +128,12 @@ static int check_shape(const struct model_shape *s, struct err *e)
 		return err_set(e, ERR_CONFIG,
 			       "encoder_layers is %d and decoder_layers is %d: both must be 1..%d",
 			       s->encoder_layers, s->decoder_layers, MODEL_MAX_LAYERS);
+	if (s->d_model > MAX_WIDTH || s->d_ff > MAX_WIDTH || s->vocabulary > MAX_VOCABULARY)
+		return err_set(
+			e, ERR_CONFIG,
+			"the model is too large: d_model is %d, d_ff is %d and the embedding "
+			"table has %d rows; at most %d, %d and %d are possible",
+			s->d_model, s->d_ff, s->vocabulary, MAX_WIDTH, MAX_WIDTH, MAX_VOCABULARY);
 	if (s->vocabulary < 8 || s->vocabulary % 8)
 		return err_set(e, ERR_CONFIG,
 			       "the embedding table has %d rows: a multiple of 8 is needed",
@@ -179,7 +189,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		p->cols = row->cols;
 		p->offset = offset;
 		assert(p->rows > 0 && p->cols > 0);
-		offset += p->rows * p->cols; /* below 2^50 by the ranges of the options */
+		offset += p->rows * p->cols; /* below 2^50: see check_shape() */
 	}
 	*params = list;
 	*n_params = n;
