@@ -189,7 +189,7 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		p->cols = row->cols;
 		p->offset = offset;
 		assert(p->rows > 0 && p->cols > 0);
-		offset += p->rows * p->cols; /* below 2^50: see check_shape() */
+		offset += p->rows * p->cols; /* below 2^51: see check_shape() */
 	}
 	*params = list;
 	*n_params = n;
