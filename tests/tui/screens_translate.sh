@@ -93,6 +93,10 @@ fi
 if test -n "$utf8"; then
 	# another word is taken, and what follows is translated again
 	screen translate-taken-24x80 $utf8 --dump 24x80 --keys "$words<Enter><Down><Down><Enter><Wait>"
+	# a sentence of Samples is translated here
+	for size in 24x80 40x120 60x200; do
+		screen translate-sample-$size $utf8 --dump $size --keys '6j<Enter><Wait>'
+	done
 	# a word is typed into the translation, and the words behind it follow
 	for size in 24x80 40x120 60x200; do
 		screen translate-edit-$size $utf8 --dump $size --keys "$typed<Esc>e<Ctrl-Right> viele <Wait>"

@@ -323,3 +323,20 @@ TEST(edit_cursor_always_in_sight)
 	}
 	edit_close(&d);
 }
+
+/* A text that was replaced since it was drawn is shorter than what was scrolled out of it. */
+TEST(edit_point_in_a_replaced_text)
+{
+	struct grid g = { .charset = GRID_ASCII };
+	struct rect r = { 0, 0, 1, 10 };
+	struct edit d = { 0 };
+
+	check_int(grid_resize(&g, 1, 10, &e), 0);
+	check_int(edit_set(&d, "a long text, of which the end is shown", &e), 0);
+	edit_draw(&d, &g, r, STYLE_NORMAL, true);
+	check_int(edit_set(&d, "short", &e), 0);
+	edit_point(&d, &g, r, 0, 2);
+	check_int((int64_t)edit_cursor(&d), 2);
+	grid_free(&g);
+	edit_close(&d);
+}

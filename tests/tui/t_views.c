@@ -170,6 +170,58 @@ TEST(views_samples_at_every_size)
 	every_size_of(&view_samples, actions, "");
 }
 
+/* The letters of one style on the screen of samples. */
+static void letters_of_style(void *state, struct app_context *w, enum style style, char found[80])
+{
+	struct grid g = { .charset = GRID_ASCII };
+	size_t n = 0;
+
+	check_int(grid_resize(&g, 20, 70, &e), 0);
+	view_samples.draw(state, &g, (struct rect){ 0, 0, 20, 70 }, w);
+	for (int i = 0; i < g.rows * g.cols && n < 79; i++)
+		if (g.cells[i].style == style && g.cells[i].ch != ' ')
+			found[n++] = (char)g.cells[i].ch;
+	found[n] = 0;
+	grid_free(&g);
+}
+
+/* Words that the reference lacks are underlined, and new ones have a + too. */
+TEST(views_samples_underline_errors)
+{
+	static const char lines[] =
+		"{\"v\":1,\"kind\":\"sample\",\"step\":5,\"id\":0,\"source\":\"a b c\","
+		"\"reference\":\"x y z\",\"hypothesis\":\"x q z\"}\n"
+		"{\"v\":1,\"kind\":\"sample\",\"step\":10,\"id\":0,\"source\":\"a b c\","
+		"\"reference\":\"x y z\",\"hypothesis\":\"x q y w\"}\n";
+	char workspace[300], path[400], found[80];
+	struct app_context w;
+	void *state = calloc(1, view_samples.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/runs/first/samples.jsonl", workspace);
+	check_int(file_write_all(path, lines, sizeof(lines) - 1, &e), 0);
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	check_int(view_samples.open(state, &w, &e), 0);
+	come_to_rest(&view_samples, state, &w);
+	letters_of_style(state, &w, STYLE_WRONG, found);
+	check_str(found, "qqw");
+	letters_of_style(state, &w, STYLE_ADDED, found);
+	check_str(found, "+y");
+	view_samples.act(state, &w, ACTION_SAMPLES_AGAINST);
+	letters_of_style(state, &w, STYLE_WRONG, found);
+	check_str(found, "+q+q+w");
+	view_samples.act(state, &w, ACTION_SAMPLES_AGAINST);
+	letters_of_style(state, &w, STYLE_WRONG, found);
+	check_str(found, "");
+	view_samples.close(state);
+	free(state);
+	context_close(&w);
+}
+
 /* The message or the question after an action of the run view. */
 static const char *after_run_action(struct app_context *w, void *state, enum action action)
 {

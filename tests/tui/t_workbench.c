@@ -102,6 +102,8 @@ TEST(workbench_themes)
 		      t.styles[STYLE_GOOD].plain_attributes);
 		check(t.styles[STYLE_ADDED].plain_attributes !=
 		      t.styles[STYLE_REMOVED].plain_attributes);
+		check(t.styles[STYLE_WRONG].plain_attributes !=
+		      t.styles[STYLE_ADDED].plain_attributes);
 		check(t.styles[STYLE_SELECTED].plain_attributes & THEME_REVERSE);
 	}
 	check(theme_builtin(&t, "mono") && t.styles[STYLE_BAD].colour[THEME_256] == -1);

@@ -44,6 +44,7 @@ void context_close(struct app_context *w)
 		prompt_close(&requests->prompt);
 		saved_state_free(&requests->saved);
 		free(requests->state_folder);
+		free(requests->tab_text);
 		wizard_free(requests->wizard);
 		requests_clear_command(requests);
 		buf_free(&requests->copy);
@@ -79,6 +80,15 @@ char **context_run_names(const struct app_context *w, size_t *n, struct err *e)
 
 void context_go_to_tab(struct app_context *w, int tab)
 {
+	w->requests->show_tab = tab;
+}
+
+void context_send_text(struct app_context *w, int tab, const char *text)
+{
+	struct err e;
+
+	free(w->requests->tab_text);
+	w->requests->tab_text = mem_strdup(text, &e);
 	w->requests->show_tab = tab;
 }
 

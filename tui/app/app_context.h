@@ -73,6 +73,9 @@ char **context_run_names(const struct app_context *w, size_t *n, struct err *e);
 /* Show a tab: enum tab of view.h. */
 void context_go_to_tab(struct app_context *w, int tab);
 
+/* Show a tab and give its view a text, copied; the view takes it by receive() of view.h. */
+void context_send_text(struct app_context *w, int tab, const char *text);
+
 /* Show a message in the last row for some seconds, or until the next key after two seconds. */
 void context_notify(struct app_context *w, enum style style, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);

@@ -355,6 +355,17 @@ static void apply_look_request(struct app *a)
 	a->context.mouse = a->mouse;
 }
 
+/* Give the view in front the text that another view sends, or else the keys. */
+static void give_keys_or_text(struct app *a, const struct view *v)
+{
+	void *state = a->tabs[a->front].state;
+
+	if (a->requests->tab_text && v->receive)
+		v->receive(state, &a->context, a->requests->tab_text);
+	else if (v->start_typing)
+		v->start_typing(state);
+}
+
 unsigned app_execute_requests(struct app *a)
 {
 	struct view_requests *requests = a->requests;
@@ -369,10 +380,12 @@ unsigned app_execute_requests(struct app *a)
 		const struct view *v = view_tabs[requests->show_tab];
 
 		reaction |= app_show_tab(a, requests->show_tab);
-		if (v->start_typing && a->tabs[a->front].state)
-			v->start_typing(a->tabs[a->front].state);
+		if (a->tabs[a->front].state)
+			give_keys_or_text(a, v);
 	}
 	requests->show_tab = -1;
+	free(requests->tab_text);
+	requests->tab_text = NULL;
 	if (requests->action != ACTION_NONE) {
 		enum action action = requests->action;
 

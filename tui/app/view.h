@@ -73,6 +73,8 @@ struct view {
 	 * function begins as a text field, so no printable key leaves the workbench from it.
 	 */
 	void (*start_typing)(void *state);
+	/* Take a text of context_send_text(), instead of start_typing(). Borrowed. */
+	void (*receive)(void *state, struct app_context *w, const char *text);
 	/* Row and column are screen coordinates, like those of body. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */

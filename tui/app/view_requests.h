@@ -14,9 +14,10 @@ struct cancelled_question {
 };
 
 struct view_requests {
-	int caller;    /* the tab being called, or CALLER_… */
-	int show_tab;  /* tab to show; -1: none */
-	unsigned news; /* enum context_news of the next update */
+	int caller;	/* the tab being called, or CALLER_… */
+	int show_tab;	/* tab to show; -1: none */
+	char *tab_text; /* owned: text for its view; NULL: none */
+	unsigned news;	/* enum context_news of the next update */
 	bool redraw;
 	bool screenshot;
 

@@ -215,11 +215,15 @@ void edit_draw(struct edit *d, struct grid *g, struct rect r, enum style style, 
 
 void edit_point(struct edit *d, const struct grid *g, struct rect r, int row, int col)
 {
-	struct line l = { .start = r.rows == 1 ? d->first : 0 };
+	struct line l = { 0 };
 	int columns = 0;
 
 	if (r.cols < 1)
 		return;
+	if (r.rows == 1) {
+		scroll_to_cursor(d, g, r.cols); /* the text may have changed since it was drawn */
+		l.start = d->first;
+	}
 	if (r.rows > 1)
 		for (int i = 0; i < d->top + row - r.row; i++) {
 			size_t next = next_wrapped_line(d, g, r.cols, &l);

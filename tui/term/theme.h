@@ -49,6 +49,7 @@
 	X(MARK, "mark", "event marks on an axis; search matches")                                  \
 	X(ADDED, "added", "added words")                                                           \
 	X(REMOVED, "removed", "removed words")                                                     \
+	X(WRONG, "wrong", "words of a translation that the reference lacks")                       \
 	X(SURE_0, "sure-0", "token probability, five levels: lowest")                              \
 	X(SURE_1, "sure-1", "low")                                                                 \
 	X(SURE_2, "sure-2", "medium")                                                              \

@@ -265,6 +265,21 @@ static void translate_start_typing(void *state)
 	v->console.focus = CONSOLE_INPUT;
 }
 
+/* A sentence of another view: it is translated, and the keys are on its words. */
+static void translate_receive(void *state, struct app_context *w, const char *text)
+{
+	struct translate_view *v = state;
+	struct console *c = &v->console;
+	struct err e = { 0 };
+
+	if (c->document)
+		document_act(c, w, ACTION_DOCUMENT, ASK_DOCUMENT); /* closes it */
+	c->focus = CONSOLE_WORDS;
+	if (!edit_set(&c->input, text, &e))
+		console_text_changed(c, clock_mono_s(), &e);
+	notify_failure(w, e.code, &e);
+}
+
 static unsigned translate_key(void *state, struct app_context *w, int key)
 {
 	struct translate_view *v = state;
@@ -754,6 +769,7 @@ const struct view view_translate = {
 	.close = translate_close,
 	.typing = translate_typing,
 	.start_typing = translate_start_typing,
+	.receive = translate_receive,
 	.key = translate_key,
 	.paste = translate_paste,
 	.mouse = translate_mouse,

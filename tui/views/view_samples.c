@@ -217,6 +217,10 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	case ACTION_SAMPLES_COPY:
 		copy_sentence(s, w);
 		return REACT_REDRAW;
+	case ACTION_SAMPLES_TRANSLATE:
+		if (chosen_sentence(s))
+			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
+		return REACT_REDRAW;
 	case ACTION_SAMPLES_SEARCH:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
@@ -252,17 +256,25 @@ static unsigned samples_mouse(void *state, struct app_context *w, const struct m
 
 /* ---- drawing ---- */
 
+/* Texts that a translation is compared with; NULL: none. */
+struct samples_marks {
+	const char *other;     /* words that it lacks have another style and a + before them */
+	const char *reference; /* words that it lacks are underlined */
+};
+
 /*
- * Draw words wrapped to the width of the span; words that differ from other have another style and
- * a + before them. Draws at most rows lines (0: none); returns the lines needed.
+ * Draw words wrapped to the width of the span, with marks. Draws at most rows lines (0: none); returns
+ * the lines needed.
  */
 static int draw_diff_text(struct grid *g, struct span at, int rows, const char *text,
-			  const char *other)
+			  struct samples_marks marks)
 {
-	static struct word_part parts[WORD_DIFF_MAX];
-	size_t n = word_diff(text, other, parts);
+	static struct word_part parts[WORD_DIFF_MAX], wrong[WORD_DIFF_MAX];
+	size_t n = word_diff(text, marks.other, parts);
+	bool selected = at.style == STYLE_SELECTED;
 	int line = 0, col = 0;
 
+	word_diff(text, marks.reference, wrong);
 	for (size_t i = 0; i < n; i++) {
 		char word[300];
 		bool first = parts[i].differs && (!i || !parts[i - 1].differs);
@@ -278,20 +290,24 @@ static int draw_diff_text(struct grid *g, struct span at, int rows, const char *
 		col += col > 0;
 		if (line < rows)
 			draw_text(g, at.row + line, at.col + col, at.width - col,
-				  parts[i].differs && at.style != STYLE_SELECTED ? STYLE_ADDED
-										 : at.style,
+				  selected	     ? at.style
+				  : wrong[i].differs ? STYLE_WRONG
+				  : parts[i].differs ? STYLE_ADDED
+						     : at.style,
 				  word);
 		col += width;
 	}
 	return line + 1;
 }
 
-static const char *compared_with(const struct samples_view *s, const struct sample_sentence *x,
-				 size_t v)
+static struct samples_marks marks_of(const struct samples_view *s, const struct sample_sentence *x,
+				     size_t v)
 {
+	if (s->against == AGAINST_NOTHING)
+		return (struct samples_marks){ 0 };
 	if (s->against == AGAINST_REFERENCE)
-		return x->reference;
-	return s->against == AGAINST_BEFORE && v ? x->versions[v - 1].hypothesis : NULL;
+		return (struct samples_marks){ x->reference, x->reference };
+	return (struct samples_marks){ v ? x->versions[v - 1].hypothesis : NULL, x->reference };
 }
 
 /* The steps of the last checkpoints, for the columns of the matrix; returns their number. */
@@ -366,7 +382,7 @@ static int version_rows(struct grid *g, const struct samples_view *s,
 {
 	struct span at = { 0, 0, width, STYLE_NORMAL };
 
-	return draw_diff_text(g, at, 0, x->versions[v].hypothesis, compared_with(s, x, v));
+	return draw_diff_text(g, at, 0, x->versions[v].hypothesis, marks_of(s, x, v));
 }
 
 /* The first visible version so that the chosen one is completely visible if possible. */
@@ -415,7 +431,7 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 				at ? STYLE_BRIGHT : STYLE_DIM,
 				format_fixed(step, x->versions[v].chrf, 1));
 		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
-				      compared_with(s, x, v));
+				      marks_of(s, x, v));
 	}
 	/* a translation that is visible in part counts as below */
 	draw_hidden_rows(g, box, (int)first, (int)(x->n - v) + (row > in.row + in.rows));
@@ -424,8 +440,8 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
 {
 	static const char *const against[] = {
-		"step, chrF; + marks words that the previous checkpoint lacks",
-		"step, chrF; + marks words that the reference lacks", "step, chrF, translation"
+		"step, chrF; + new words, underlined: not in the reference",
+		"step, chrF; + and underlined: not in the reference", "step, chrF, translation"
 	};
 	const struct sample_sentence *x = chosen_sentence(s);
 	struct rect in = layout_inside(box);
@@ -492,8 +508,9 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const enum action samples_hints[] = {
-	ACTION_DOWN,	  ACTION_RIGHT,		 ACTION_SAMPLES_AGAINST, ACTION_SAMPLES_ORDER,
-	ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY,	 ACTION_NONE
+	ACTION_DOWN,	      ACTION_RIGHT,	ACTION_SAMPLES_TRANSLATE, ACTION_SAMPLES_AGAINST,
+	ACTION_SAMPLES_ORDER, ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH,	  ACTION_SAMPLES_COPY,
+	ACTION_NONE
 };
 
 /* ---- undo ---- */
