@@ -1,4 +1,4 @@
-# fleet_journal.awk - prints the journal of a made-up run on several hosts: one host is hot and late from 40 % of the steps on, one host
+# fleet_journal.awk - prints the journal of a made-up run on several hosts: one host is hot and late in the second half, one host
 # retransmits, one loss is NaN, the run restarts once. usage: awk -f fleet_journal.awk -v hosts=4
 # -v gpus=4 -v steps=3000
 function share(x) { return (sin(x * 12.9898 + 4.1414) + 1) / 2 }
@@ -28,7 +28,7 @@ function host_line(t, step, h, late,    g) {
 	print "}"
 }
 function round(t, step,    h, r, n, late) {
-	late = step > 0.4 * steps ? 3 : 0
+	late = step >= steps / 2 ? 3 : 0
 	n = gpus > 0 ? gpus : 1
 	for (h = 1; h <= hosts; h++)
 		for (r = 0; r < n; r++)

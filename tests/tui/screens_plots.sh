@@ -72,6 +72,9 @@ if test -n "$utf8"; then
 	# late and odd hosts are first, with the reason; by name on request, or for want of reports
 	screen hosts-odd $utf8 fleet --dump 24x80 --keys 4j
 	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4njj'
+	# what happened to hosts, on a time line
+	screen hosts-events $utf8 fleet --dump 24x80 --keys '4<Shift-Tab>'
+	screen hosts-no-events $utf8 few --dump 24x80 --keys '4<Shift-Tab>'
 	screen hosts-few $utf8 few --dump 24x80 --keys 4
 	screen hosts-heat-time $utf8 fleet --dump 24x80 --keys '4<Tab><Tab>tmmm'
 	screen hosts-ranks $utf8 fleet --dump 24x80 --keys '4<Tab><Tab><Tab>z'
@@ -125,7 +128,7 @@ fi
 hostile() {
 	good=1
 	for size in 1x1 3x9 13x60 24x80 60x200; do
-		for keys in 3 '3z<Left><Left>++y' '3x<Tab><Tab><Tab>-<Left>' 4 '4tm<Tab><Tab><Tab>z' '4<Tab><Tab><Tab><Tab>x<Left>+' 8 '8/a<Enter>nNft<Enter>'; do
+		for keys in 3 '3z<Left><Left>++y' '3x<Tab><Tab><Tab>-<Left>' 4 '4tm<Tab><Tab><Tab>z' '4<Tab><Tab><Tab><Tab>x<Left>+' '4<Shift-Tab>j<End>z' 8 '8/a<Enter>nNft<Enter>'; do
 			for locale in C $utf8; do
 				if ! watch "$locale" "$1" --dump $size --keys "$keys" || ! clean "$1 $size $keys"; then
 					echo "$1 $size $keys: $(cat "$here/err")"; good=0

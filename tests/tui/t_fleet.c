@@ -112,7 +112,7 @@ TEST(tui_fleet_waiting_is_not_work)
 	/* One rank, two GPUs: both get the mean of the host. */
 	take_host(&f, "{\"host\":\"i\",\"gpus\":[{\"util\":1},{\"util\":0.5}]}", 7);
 	check_int(f.hosts[1].gpus[1].working.share[0], 38);
-	fleet_begin_attempt(&f);
+	fleet_begin_attempt(&f, 200);
 	check(!f.hosts[0].present && f.hosts[0].first_rank == -1 && !f.n_ranks);
 	fleet_free(&f);
 }

@@ -8,6 +8,7 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 #include "tui/run/fleet.h"
+#include "tui/run/fleet_events.h"
 
 static struct err e;
 
@@ -147,7 +148,7 @@ TEST(tui_fleet_needs_enough_reports)
 	for (int round = 0; round < 8; round++)
 		add_report(&f, hosts, HOSTS);
 	check_int(f.odd_first[0], 1);
-	fleet_begin_attempt(&f);
+	fleet_begin_attempt(&f, 200);
 	fleet_update_derived(&f);
 	check_int(f.n_odd, 0);
 	check_int(f.comparison, FLEET_ONE_HOST); /* none has reported since */
@@ -214,5 +215,103 @@ TEST(tui_fleet_many_hosts)
 		fleet_update_derived(&f);
 	check_int(f.n_odd, 1);
 	check_str(f.hosts[f.odd_first[0]].name, "h42");
+	fleet_free(&f);
+}
+
+/* ---- events ---- */
+
+/* The latest event is of that kind and host. */
+static void check_event(const struct fleet *f, size_t n, enum fleet_event_kind kind, int host,
+			const char *words)
+{
+	const struct fleet_event *event;
+
+	check_int(f->n_events, n);
+	if (f->n_events != n)
+		return;
+	event = fleet_event_at(f, n - 1);
+	check_int(event->kind, kind);
+	check_int(event->host, host);
+	check(strstr(event->text, words) != NULL);
+}
+
+TEST(tui_fleet_events_of_records)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	hosts[0].extra = ",\"throttle\":\"power cap, application clocks\""; /* routine */
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 0);
+	hosts[2].extra = ",\"throttle\":\"power cap, heat\"";
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 1, EVENT_THROTTLED, 2, "GPU 0 throttled: power cap, heat");
+	/* one record without it is no end */
+	hosts[2].extra = "";
+	add_report(&f, hosts, HOSTS);
+	hosts[2].extra = ",\"throttle\":\"heat\"";
+	add_report(&f, hosts, HOSTS);
+	hosts[2].extra = "";
+	add_report(&f, hosts, HOSTS);
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 1);
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 2, EVENT_UNTHROTTLED, 2, "");
+	hosts[1].link = 1.25e9;
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 3, EVENT_LINK, 1, "its link has 10.0Gbit/s, before 24.8Gbit/s");
+	hosts[1].link = 3.1e9;
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 4, EVENT_LINK_FASTER, 1, "24.8Gbit/s");
+	hosts[3].extra = ",\"lost\":true";
+	add_report(&f, hosts, HOSTS);
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 5, EVENT_GPU_LOST, 3, "GPU 0 does not respond");
+	fleet_free(&f);
+	check_int(f.n_events, 0);
+}
+
+TEST(tui_fleet_events_of_the_run)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	fleet_begin_attempt(&f, 50); /* the first start is no restart */
+	for (int i = 0; i < 4; i++)
+		add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 0);
+	hosts[4].compute_s = 0.2;
+	for (int i = 0; i < 8; i++)
+		add_report(&f, hosts, HOSTS);
+	check_event(&f, 1, EVENT_LATE, 4, "late");
+	fleet_begin_attempt(&f, 200);
+	check_event(&f, 2, EVENT_RESTART, -1, "restarted");
+	add_report(&f, hosts, HOSTS - 1); /* the late host was left out */
+	check_event(&f, 3, EVENT_GONE, 4, "left out");
+	add_report(&f, hosts, HOSTS - 1);
+	check_int(f.n_events, 3);
+	fleet_begin_attempt(&f, 300);
+	hosts[4].compute_s = 0.1;
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 5, EVENT_BACK, 4, "again");
+	/* warnings are of the hosts that they name, not of others that begin alike */
+	fleet_add_warning(&f, 400, "rank 7 on n10 sends no heartbeats");
+	fleet_add_warning(&f, 400, "the disk of n1-b is full");
+	check_int(f.n_events, 5);
+	fleet_add_warning(&f, 400, "rank 7 on n2: ECC errors");
+	check_event(&f, 6, EVENT_WARNING, 1, "ECC errors");
+	fleet_add_warning(&f, NAN, "n2");
+	check_int(f.n_events, 6);
+	/* the oldest are dropped; a host that is inserted moves the others' */
+	for (int i = 0; i < FLEET_EVENTS; i++)
+		fleet_add_warning(&f, 500 + i, "n2.");
+	check_int(f.n_events, FLEET_EVENTS);
+	check_near(fleet_event_at(&f, 0)->t, 500, 0);
+	add_text(&f, "{\"host\":\"a\"}", false);
+	check_str(f.hosts[fleet_event_at(&f, 9)->host].name, "n2");
 	fleet_free(&f);
 }

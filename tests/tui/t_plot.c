@@ -514,3 +514,40 @@ TEST(tui_plot_star_marks_the_best)
 	check_int(top_ink(&s, (int)lround(0.4 * (s.area.cells.cols - 1))), s.area.cells.rows - 1);
 	close_scene(&s);
 }
+
+/* ---- heat ---- */
+
+/* Heat is a ramp of as many steps as the terminal can tell apart. */
+TEST(workbench_theme_ramp)
+{
+	struct grid g = { .charset = GRID_FULL };
+	struct theme t;
+
+	check(theme_builtin(&t, "mono") && theme_ramp_rgb(&t, 3) == -1);
+	check(theme_builtin(&t, "dark"));
+	check_int(theme_ramp_rgb(&t, 0), theme_rgb(t.styles[STYLE_HEAT_0].colour[THEME_256]));
+	check_int(theme_ramp_rgb(&t, THEME_RAMP - 1),
+		  theme_rgb(t.styles[STYLE_HEAT_4].colour[THEME_256]));
+	for (int i = 1; i < THEME_RAMP; i++)
+		check(theme_ramp_rgb(&t, i) != theme_ramp_rgb(&t, i - 1));
+	for (int c = 16; c < 256; c++) /* some greys are in the cube too */
+		check_int(theme_rgb(theme_nearest_256(theme_rgb(c))), theme_rgb(c));
+	check_int(grid_resize(&g, 1, 101, &e), 0);
+	for (int steps = 0; steps <= THEME_RAMP; steps += THEME_RAMP) {
+		int changes = 0;
+
+		g.ramp = steps;
+		for (int i = 0; i <= 100; i++)
+			draw_heat(&g, 0, i, 1, i / 100.0, false);
+		for (int i = 1; i <= 100; i++) {
+			check(grid_at(&g, 0, i)->style >= grid_at(&g, 0, i - 1)->style);
+			changes += grid_at(&g, 0, i)->style > grid_at(&g, 0, i - 1)->style;
+		}
+		check_int(changes, steps ? THEME_RAMP - 1 : HEAT_LEVELS - 1);
+	}
+	draw_heat(&g, 0, 0, 1, NAN, false);
+	check_int(grid_at(&g, 0, 0)->style, STYLE_DIM);
+	draw_heat(&g, 0, 0, 1, INFINITY, false);
+	check_int(grid_at(&g, 0, 0)->style, STYLE_DIM);
+	grid_free(&g);
+}

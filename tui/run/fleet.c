@@ -10,6 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/run/fleet_events.h"
 #include "tui/run/fleet_health.h"
 
 #define SERIES_OF_FEW  256 /* points of a host's series while there are few hosts … */
@@ -30,7 +31,9 @@ static void copy_clipped_text(char *to, size_t n, const char *text)
 void fleet_init(struct fleet *f)
 {
 	*f = (struct fleet){ .verdict = { .t = NAN, .step = -1, .late_rank = -1 },
-			     .median_compute = NAN };
+			     .median_compute = NAN,
+			     .first_t = NAN,
+			     .last_t = NAN };
 }
 
 enum { HOST_SERIES = 7 };
@@ -149,6 +152,9 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 	for (size_t i = 0; i < f->n_ranks; i++)
 		if (f->ranks[i].host >= (int)at)
 			f->ranks[i].host++;
+	for (size_t i = 0; i < FLEET_EVENTS; i++)
+		if (f->events[i].host >= (int)at)
+			f->events[i].host++;
 	return h;
 }
 
@@ -408,6 +414,11 @@ int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64
 	read_host_numbers(h, r);
 	if (read_gpu_list(f, h, json_get(r, "gpus"), e) || add_round(f, h, (double)step, e))
 		return e->code;
+	if (isfinite(t)) {
+		f->first_t = isfinite(f->first_t) ? MIN(f->first_t, t) : t;
+		f->last_t = isfinite(f->last_t) ? MAX(f->last_t, t) : t;
+	}
+	fleet_watch_host(f, h);
 	if (step < 0)
 		return 0;
 	if (series_add(&h->rx, (double)step, h->rx_bytes_s * 8, e) ||
@@ -513,14 +524,18 @@ void fleet_set_verdict(struct fleet *f, const struct json *r, double t, int64_t 
 	v->busbw_bytes_s = n[3];
 	v->link_bytes_s = n[4];
 	fleet_end_round(f);
+	fleet_watch_round(f, t);
 }
 
-void fleet_begin_attempt(struct fleet *f)
+void fleet_begin_attempt(struct fleet *f, double t)
 {
+	if (f->n_hosts)
+		fleet_add_event(f, -1, EVENT_RESTART, t, "the run restarted");
 	f->n_ranks = 0;
 	f->median_compute = NAN;
 	f->verdict.t = NAN;
 	for (size_t i = 0; i < f->n_hosts; i++) {
+		f->hosts[i].was_present |= f->hosts[i].present;
 		f->hosts[i].present = false;
 		f->hosts[i].first_rank = -1;
 		f->hosts[i].rounds = 0;

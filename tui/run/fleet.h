@@ -103,10 +103,39 @@ struct fleet_host {
 	float recent[FLEET_TRAITS][FLEET_WINDOW];
 	int rounds;		      /* rounds of this attempt */
 	struct fleet_finding finding; /* by fleet_update_derived() */
+	/* private to fleet_events.c: what was so at the last record */
+	bool is_throttled, is_late, is_gone, was_present, had_interface;
+	int cool_rounds, lost_gpus;
+	double last_link;
 };
 
 /* Whether hosts could be compared. */
 enum fleet_comparison { FLEET_COMPARED, FLEET_ONE_HOST, FLEET_TOO_FEW_ROUNDS };
+
+/* What happened to a host; see fleet_events.h. */
+enum fleet_event_kind {
+	EVENT_THROTTLED,
+	EVENT_UNTHROTTLED,
+	EVENT_LATE,
+	EVENT_IN_TIME,
+	EVENT_GPU_LOST,
+	EVENT_LINK,
+	EVENT_LINK_FASTER,
+	EVENT_GONE,
+	EVENT_BACK,
+	EVENT_RESTART,
+	EVENT_WARNING,
+	FLEET_EVENT_KINDS
+};
+
+#define FLEET_EVENTS 256
+
+struct fleet_event {
+	double t; /* unix seconds */
+	int host; /* index into fleet.hosts; -1: all hosts */
+	enum fleet_event_kind kind;
+	char text[120];
+};
 
 struct fleet_verdict {
 	double t; /* unix seconds; NaN: no verdict yet */
@@ -125,7 +154,11 @@ struct fleet {
 	struct fleet_verdict verdict;
 	int64_t left_out;      /* records dropped for lack of room */
 	double median_compute; /* of the known ranks, by fleet_update_derived(); NaN: unknown */
-	int64_t rounds;	       /* of reports: each ends with a verdict */
+	/* a ring, see fleet_event_at(); the first and the latest report, unix seconds */
+	struct fleet_event events[FLEET_EVENTS];
+	size_t first_event, n_events;
+	double first_t, last_t;
+	int64_t rounds; /* of reports: each ends with a verdict */
 	/* by fleet_update_derived(): owned (n_hosts) indices of hosts, odd ones first */
 	int *odd_first;
 	size_t cap_odd_first;
@@ -150,8 +183,8 @@ void fleet_set_verdict(struct fleet *f, const struct json *record, double t, int
 /* Compute the values that depend on all records; call it after adding records. */
 void fleet_update_derived(struct fleet *f);
 
-/* A new attempt starts: forget which ranks and hosts are present. */
-void fleet_begin_attempt(struct fleet *f);
+/* A new attempt starts at t: forget which ranks and hosts are present. */
+void fleet_begin_attempt(struct fleet *f, double t);
 
 /* Remove samples from step on: they will be repeated. */
 void fleet_truncate(struct fleet *f, double step);

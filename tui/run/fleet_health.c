@@ -99,8 +99,7 @@ static double median_of(const float *sorted, size_t n, size_t needed)
 	return n < needed ? NAN : (double)sorted[(n - 1) / 2];
 }
 
-/* The median of the latest rounds of a host; NaN: too few are known. */
-static double recent_trait(const struct fleet_host *h, enum fleet_trait trait)
+double fleet_recent_trait(const struct fleet_host *h, enum fleet_trait trait)
 {
 	float values[FLEET_WINDOW];
 	size_t n = (size_t)MIN(h->rounds, FLEET_WINDOW);
@@ -320,7 +319,7 @@ void fleet_find_odd_hosts(struct fleet *f)
 	assert(f->n_hosts <= FLEET_HOSTS);
 	for (size_t i = 0; i < f->n_hosts; i++) {
 		for (int t = 0; t < FLEET_TRAITS; t++)
-			c.values[t][i] = recent_trait(&f->hosts[i], (enum fleet_trait)t);
+			c.values[t][i] = fleet_recent_trait(&f->hosts[i], (enum fleet_trait)t);
 		if (f->hosts[i].present) {
 			rounds = MAX(rounds, f->hosts[i].rounds);
 			present++;

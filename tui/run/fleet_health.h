@@ -21,6 +21,9 @@ void fleet_find_median(struct fleet *f);
 /* Private to fleet*.c: a report is complete; remember the traits of its hosts. */
 void fleet_end_round(struct fleet *f);
 
+/* The median of the latest rounds of a host; NaN: too few are known. */
+double fleet_recent_trait(const struct fleet_host *h, enum fleet_trait trait);
+
 /* Private to fleet*.c: fill the findings of all hosts, odd_first, n_odd and comparison. */
 void fleet_find_odd_hosts(struct fleet *f);
 

@@ -20,6 +20,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/run/fleet_events.h"
 #include "tui/term/number_format.h"
 
 #define SERIES(field) offsetof(struct run_history, field)
@@ -183,7 +184,7 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 		add_event_mark(h, LINE_START, h->step);
 	h->imported = json_boolean(json_get(r, "imported"), false) ||
 		      *json_text(json_get(r, "imported"), "");
-	fleet_begin_attempt(&h->fleet);
+	fleet_begin_attempt(&h->fleet, t);
 	h->attempt_step = step;
 	if (h->ranks > 1)
 		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
@@ -313,6 +314,8 @@ static void history_add_event(struct run_history *h, const struct json *r, doubl
 	struct history_line *line = history_add_line(h, kind, t, step);
 
 	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+	if (kind != LINE_INFO)
+		fleet_add_warning(&h->fleet, t, line->text);
 	if (kind == LINE_WARNING && json_get(r, "sign"))
 		h->warning = *line;
 	add_event_mark(h, kind, step >= 0 ? step : h->step);

@@ -11,12 +11,13 @@
 #include "tui/term/layout.h"
 
 enum hosts_pane {
-	HOSTS_TABLE, /* one row per host */
-	HOSTS_GPUS,  /* GPUs of the chosen host */
-	HOSTS_HEAT,  /* one cell per GPU; or the GPUs of the chosen host over time */
-	HOSTS_RANKS, /* ranks of the chosen host */
-	HOSTS_NET,   /* network of the chosen host over steps */
-	HOSTS_WORK,  /* work and waiting over steps */
+	HOSTS_TABLE,  /* one row per host */
+	HOSTS_GPUS,   /* GPUs of the chosen host */
+	HOSTS_HEAT,   /* one cell per GPU; or the GPUs of the chosen host over time */
+	HOSTS_RANKS,  /* ranks of the chosen host */
+	HOSTS_NET,    /* network of the chosen host over steps */
+	HOSTS_WORK,   /* work and waiting over steps */
+	HOSTS_EVENTS, /* events of hosts on a time line */
 	HOSTS_PANES
 };
 
@@ -59,6 +60,8 @@ void hosts_draw_net(struct grid *g, struct rect box, const struct run_history *h
 		    struct hosts_view_state *s);
 void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s);
+void hosts_draw_events(struct grid *g, struct rect box, const struct run_history *h,
+		       struct hosts_view_state *s);
 
 /* The host of a row of the table, and the row of the chosen host. The fleet has hosts. */
 int hosts_of_row(const struct fleet *f, const struct hosts_view_state *s, int row);

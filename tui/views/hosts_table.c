@@ -204,8 +204,9 @@ static void draw_host_row(struct grid *g, struct rect r, int row, const struct f
 		if (!w->values[c])
 			continue;
 		if (c == COL_TREND) {
-			sparkline_draw_share(g, (struct span){ row, at, w->values[c], STYLE_FIRST_RAW },
-					     &k->host->working);
+			sparkline_draw_share(
+				g, (struct span){ row, at, w->values[c], STYLE_FIRST_RAW },
+				&k->host->working);
 		} else if (c == COL_WORKING) {
 			time_split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
 			draw_text_right(g, row, at + w->values[c] - 1, 5, STYLE_BRIGHT,

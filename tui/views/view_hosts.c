@@ -243,14 +243,17 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 		{ MIN(hosts, 6), MAX(hosts, 6), 3, 0 },
 		{ gpus ? 6 : 0, (int)MAX(gpus + 3, MIN(f->n_hosts + 2, 34)), 3, 2 },
 		{ 8, 0, 3, 1 },
+		{ f->n_events ? 5 : 0, 12, 1, 3 },
 	};
 	static const struct layout_part two[] = { { 60, 0, 3, 0 }, { 40, 0, 2, 1 } };
 	static const struct layout_part three[] = { { 36, 0, 1, 0 },
 						    { 36, 0, 1, 1 },
 						    { 36, 0, 1, 2 } };
-	struct rect rows[3], out[3];
+	struct rect rows[4], out[3];
 
-	layout_rows(r, parts, 3, rows);
+	layout_rows(r, parts, 4, rows);
+	if (rows[3].rows)
+		boxes[HOSTS_EVENTS] = rows[3];
 	boxes[HOSTS_TABLE] = rows[0];
 	if (rows[1].rows) {
 		layout_cols(rows[1], two, 2, out);
@@ -296,6 +299,9 @@ static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_v
 		break;
 	case HOSTS_NET:
 		hosts_draw_net(g, box, w->history, s);
+		break;
+	case HOSTS_EVENTS:
+		hosts_draw_events(g, box, w->history, s);
 		break;
 	default:
 		hosts_draw_work(g, box, w->history, s);

@@ -1,0 +1,181 @@
+/* fleet_events.c - finds events of hosts in their records; see fleet_events.h. */
+#include "tui/run/fleet_events.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/run/fleet_health.h"
+#include "tui/term/number_format.h"
+
+#define SLOWER_LINK 0.7 /* of its earlier speed: an event */
+
+const struct fleet_event *fleet_event_at(const struct fleet *f, size_t i)
+{
+	assert(i < f->n_events);
+	return &f->events[(f->first_event + i) % FLEET_EVENTS];
+}
+
+void fleet_add_event(struct fleet *f, int host, enum fleet_event_kind kind, double t,
+		     const char *fmt, ...)
+{
+	struct fleet_event *event;
+	va_list ap;
+
+	assert(host < (int)f->n_hosts);
+	if (!isfinite(t))
+		return;
+	if (f->n_events < FLEET_EVENTS) {
+		event = &f->events[(f->first_event + f->n_events++) % FLEET_EVENTS];
+	} else {
+		event = &f->events[f->first_event];
+		f->first_event = (f->first_event + 1) % FLEET_EVENTS;
+	}
+	*event = (struct fleet_event){ .t = t, .host = host, .kind = kind };
+	va_start(ap, fmt);
+	vsnprintf(event->text, sizeof(event->text), fmt, ap);
+	va_end(ap);
+	event->text[utf8_valid_prefix(event->text, strlen(event->text))] = 0;
+}
+
+/* Is the name in the text, not as a part of another name? */
+static bool is_host_named(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	const char *at = text;
+
+	if (!n)
+		return false;
+	for (; (at = strstr(at, name)); at++) {
+		bool begins =
+			at == text || !(isalnum((unsigned char)at[-1]) || strchr("-._", at[-1]));
+		const char *end = at + n;
+
+		if (begins && !isalnum((unsigned char)*end) && *end != '_' &&
+		    !((*end == '-' || *end == '.') && isalnum((unsigned char)end[1])))
+			return true;
+	}
+	return false;
+}
+
+void fleet_add_warning(struct fleet *f, double t, const char *text)
+{
+	for (size_t i = 0; i < f->n_hosts; i++)
+		if (is_host_named(text, f->hosts[i].name))
+			fleet_add_event(f, (int)i, EVENT_WARNING, t, "%s", text);
+}
+
+/* ---- a record of a host ---- */
+
+/* Whether a list of reasons has one that is no routine: a power cap is what drivers do all the time. */
+static bool is_throttle_grave(const char *reasons)
+{
+	static const char *const routine[] = { "none", "power cap", "application clocks",
+					       "display clocks", "sync boost" };
+
+	while (*reasons) {
+		size_t n = strcspn(reasons, ","), i = 0;
+
+		while (i < ARRAY_LEN(routine) &&
+		       (strlen(routine[i]) != n || memcmp(routine[i], reasons, n)))
+			i++;
+		if (i == ARRAY_LEN(routine) && n)
+			return true;
+		reasons += n;
+		reasons += strspn(reasons, ", ");
+	}
+	return false;
+}
+
+/* A throttled host is so until FLEET_ENOUGH records in a row say otherwise. */
+static void watch_throttle(struct fleet *f, struct fleet_host *h)
+{
+	const struct fleet_gpu *hot = NULL;
+
+	for (size_t i = 0; i < h->n_gpus && !hot; i++)
+		if (is_throttle_grave(h->gpus[i].throttle))
+			hot = &h->gpus[i];
+	if (hot) {
+		if (!h->is_throttled)
+			fleet_add_event(f, (int)(h - f->hosts), EVENT_THROTTLED, h->t,
+					"GPU %d throttled: %s", hot->index, hot->throttle);
+		h->is_throttled = true;
+		h->cool_rounds = 0;
+	} else if (h->is_throttled && ++h->cool_rounds >= FLEET_ENOUGH) {
+		h->is_throttled = false;
+		fleet_add_event(f, (int)(h - f->hosts), EVENT_UNTHROTTLED, h->t,
+				"no GPU is throttled any more");
+	}
+}
+
+static void watch_lost_gpus(struct fleet *f, struct fleet_host *h)
+{
+	int lost = 0, which = -1;
+
+	for (size_t i = 0; i < h->n_gpus; i++)
+		if (h->gpus[i].lost) {
+			lost++;
+			which = h->gpus[i].index;
+		}
+	if (lost > h->lost_gpus)
+		fleet_add_event(f, (int)(h - f->hosts), EVENT_GPU_LOST, h->t,
+				"GPU %d does not respond", which);
+	h->lost_gpus = lost;
+}
+
+static void watch_link(struct fleet *f, struct fleet_host *h)
+{
+	int host = (int)(h - f->hosts);
+	char before[NUMBER_TEXT_BYTES], now[NUMBER_TEXT_BYTES];
+	double speed = !strcmp(h->link_from, "driver") ? h->link_bytes_s : NAN;
+
+	if (h->had_interface && !*h->interface)
+		fleet_add_event(f, host, EVENT_LINK, h->t, "its network interface is gone");
+	h->had_interface = *h->interface != 0;
+	if (!(speed > 0))
+		return;
+	if (h->last_link > 0 &&
+	    (speed < SLOWER_LINK * h->last_link || h->last_link < SLOWER_LINK * speed))
+		fleet_add_event(f, host, speed < h->last_link ? EVENT_LINK : EVENT_LINK_FASTER,
+				h->t, "its link has %.15sbit/s, before %.15sbit/s",
+				format_value(now, speed * 8),
+				format_value(before, h->last_link * 8));
+	h->last_link = speed;
+}
+
+void fleet_watch_host(struct fleet *f, struct fleet_host *h)
+{
+	watch_throttle(f, h);
+	watch_lost_gpus(f, h);
+	watch_link(f, h);
+}
+
+/* ---- a whole report ---- */
+
+void fleet_watch_round(struct fleet *f, double t)
+{
+	for (size_t i = 0; i < f->n_hosts; i++) {
+		struct fleet_host *h = &f->hosts[i];
+		bool late = fleet_recent_trait(h, TRAIT_PACE) > FLEET_LATE;
+
+		if (h->was_present && !h->present) {
+			fleet_add_event(f, (int)i, EVENT_GONE, t, "left out since the restart");
+			h->is_gone = true;
+		}
+		if (h->is_gone && h->present) {
+			fleet_add_event(f, (int)i, EVENT_BACK, t, "takes part again");
+			h->is_gone = false;
+		}
+		h->was_present = false;
+		if (!h->present || h->rounds < FLEET_ENOUGH || late == h->is_late)
+			continue;
+		fleet_add_event(f, (int)i, late ? EVENT_LATE : EVENT_IN_TIME, t, "%s",
+				late ? "its slowest rank is late" : "no rank is late any more");
+		h->is_late = late;
+	}
+}

@@ -1,0 +1,154 @@
+/* hosts_events.c - events of hosts on a time line, and as a list; see hosts_panes.h. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tui/run/fleet_events.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/views/hosts_panes.h"
+
+#define LABEL_COLS 12
+
+/* A letter for each kind: nothing is said by colour alone. A kind with begins starts a span. */
+static const struct event_look {
+	char letter;
+	enum style style;
+	bool begins;
+} event_looks[FLEET_EVENT_KINDS] = {
+	[EVENT_THROTTLED] = { 'T', STYLE_WARN, true },
+	[EVENT_UNTHROTTLED] = { 't', STYLE_GOOD, false },
+	[EVENT_LATE] = { '!', STYLE_BAD, true },
+	[EVENT_IN_TIME] = { 'i', STYLE_GOOD, false },
+	[EVENT_GPU_LOST] = { 'X', STYLE_BAD, true },
+	[EVENT_LINK] = { 'L', STYLE_WARN, true },
+	[EVENT_LINK_FASTER] = { 'l', STYLE_GOOD, false },
+	[EVENT_GONE] = { 'G', STYLE_BAD, true },
+	[EVENT_BACK] = { 'b', STYLE_GOOD, false },
+	[EVENT_RESTART] = { 'R', STYLE_MARK, false },
+	[EVENT_WARNING] = { 'w', STYLE_WARN, false },
+};
+
+/* The column of a time; the line goes from the first to the latest report. */
+static int event_col(const struct fleet *f, double t, int cols)
+{
+	double range = f->last_t - f->first_t, share = (t - f->first_t) / range;
+
+	if (!(range > 0) || !(share > 0))
+		return 0;
+	return (int)(MIN(share, 1.0) * (cols - 1));
+}
+
+static int count_events(const struct fleet *f, int host)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < f->n_events; i++)
+		n += fleet_event_at(f, i)->host == host;
+	return n;
+}
+
+/*
+ * One host: a line through the run, heavy in the colour of what lasts. Events of one host end what
+ * began last; a restart ends nothing.
+ */
+static void draw_lane(struct grid *g, struct span at, const struct fleet *f, int host)
+{
+	const enum style faint = STYLE_FAINT;
+	enum style style = faint;
+	int from = 0;
+
+	for (size_t i = 0; i <= f->n_events; i++) {
+		const struct fleet_event *event = i < f->n_events ? fleet_event_at(f, i) : NULL;
+		int until = event ? event_col(f, event->t, at.width) : at.width;
+
+		if (event && event->host != host)
+			continue;
+		for (; from < until; from++)
+			grid_put(g, at.row, at.col + from, style, style == faint ? 0x2500 : 0x2501);
+		if (event)
+			style = event_looks[event->kind].begins ? event_looks[event->kind].style
+				: event->kind == EVENT_WARNING	? style
+								: faint;
+	}
+	for (size_t i = 0; i < f->n_events; i++) {
+		const struct fleet_event *event = fleet_event_at(f, i);
+		const struct event_look *look = &event_looks[event->kind];
+
+		if (event->host == host || event->host < 0)
+			grid_put(g, at.row, at.col + event_col(f, event->t, at.width), look->style,
+				 (uint32_t)look->letter);
+	}
+}
+
+static void draw_event(struct grid *g, struct rect r, const struct fleet *f,
+		       const struct fleet_event *event)
+{
+	const struct event_look *look = &event_looks[event->kind];
+	char time[NUMBER_TEXT_BYTES];
+	int at = r.col + 1, right = r.col + r.cols - 1;
+
+	grid_put(g, r.row, at, look->style, (uint32_t)look->letter);
+	draw_text_right(g, r.row, at + 10, 9, STYLE_DIM,
+			format_duration(time, MAX(event->t - f->first_t, 0.0)));
+	at += 13;
+	draw_text(g, r.row, at, MIN(LABEL_COLS, right - at), STYLE_BRIGHT,
+		  event->host < 0 ? "all" : f->hosts[event->host].name);
+	at += LABEL_COLS + 1;
+	draw_text(g, r.row, at, right - at, STYLE_NORMAL, event->text);
+}
+
+/* The lanes of hosts with events, in the order of the table. Returns the rows used. */
+static int draw_lanes(struct grid *g, struct rect r, const struct fleet *f,
+		      const struct hosts_view_state *s)
+{
+	int used = 0;
+
+	for (int row = 0; row < (int)f->n_hosts && used < r.rows; row++) {
+		int host = hosts_of_row(f, s, row), line = r.row + used;
+
+		if (!count_events(f, host))
+			continue;
+		draw_text(g, line, r.col + 1, LABEL_COLS,
+			  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, f->hosts[host].name);
+		draw_lane(g,
+			  (struct span){ line, r.col + LABEL_COLS + 2, r.cols - LABEL_COLS - 3,
+					 STYLE_FAINT },
+			  f, host);
+		used++;
+	}
+	return used;
+}
+
+void hosts_draw_events(struct grid *g, struct rect box, const struct run_history *h,
+		       struct hosts_view_state *s)
+{
+	const struct fleet *f = &h->fleet;
+	struct rect r = layout_inside(box);
+	char count[NUMBER_TEXT_BYTES], end[NUMBER_TEXT_BYTES];
+	const struct legend pieces[] = {
+		{ 0, STYLE_BRIGHT, "in", format_duration(end, f->last_t - f->first_t) },
+		{ 0, STYLE_BRIGHT, "events", format_count(count, (int64_t)f->n_events) },
+	};
+	int lanes, *top = &s->top[HOSTS_EVENTS], all = (int)f->n_events, rows;
+
+	draw_box(g, box, "events", s->focus == HOSTS_EVENTS);
+	if (!f->n_events) {
+		draw_message(g, r, STYLE_DIM,
+			     (const char *const[]){ "nothing happened to a host so far" }, 1);
+		return;
+	}
+	draw_legend(g, box, "events", pieces, ARRAY_LEN(pieces));
+	if (r.rows < 1 || r.cols < 2 * LABEL_COLS)
+		return;
+	lanes = draw_lanes(g, (struct rect){ r.row, r.col, MAX(r.rows / 2, 1), r.cols }, f, s);
+	rows = r.rows - lanes;
+	*top = MAX(MIN(*top, all - rows), 0);
+	for (int i = 0; i < rows && *top + i < all; i++) /* the latest first */
+		draw_event(g, (struct rect){ r.row + lanes + i, r.col, 1, r.cols }, f,
+			   fleet_event_at(f, (size_t)(all - 1 - *top - i)));
+	draw_hidden_rows(g, box, *top, all - rows - *top);
+	if (s->focus == HOSTS_EVENTS)
+		s->page = MAX(rows, 1);
+}
