@@ -335,6 +335,12 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	done
 	equal "… has one rank's numbers and translations" "$tmp/eval.shared" "$tmp/eval.unshared"
 	same "… and some of each" "$(wc -l <"$tmp/eval.shared")" 5
+	# each rank sees a GPU of its own only, and uses that one
+	recipe hidden backend=cuda steps=2
+	CUDASIM_GPUS=2 timeout 100 mpirun --oversubscribe --bind-to none -n 1 -x CUDA_VISIBLE_DEVICES=0 "$sim-train" _rank -q -C "$w" --run hidden : \
+		-n 1 -x CUDA_VISIBLE_DEVICES=1 "$sim-train" _rank -q -C "$w" --run hidden >"$tmp/log" 2>&1 || is_trained ||
+		not_ok "train hidden" "$(tail -n 3 "$tmp/log")"
+	same "GPUs hidden from other ranks: the same bits" "$(weights hidden 2)" "$(weights shared 2)"
 	recipe alone backend=cuda
 	timeout 100 mpirun --oversubscribe --bind-to none -n 2 "$sim-train" _rank -q -C "$w" --run alone >"$tmp/log" 2>&1
 	same "more ranks than GPUs" "$(grep -c 'rank 1 of 2 on this host: GPU 1 does not exist: this host has 1' "$tmp/log")" 1

@@ -208,9 +208,14 @@ mutant choice-adds-often cuda_product cuda_choices_are_measured 's/other ? other
 mutant choice-not-loaded cuda_choices cuda_choices_are_kept 's/all->n = count;/all->n = 0;/'
 mutant choice-not-checked cuda_product cuda_choices_that 's/(!choice->is_loaded || is_choice_accepted(all, \&upper, choice))/true/'
 mutant choice-hash cuda_choices cuda_choices_that 's/return memcmp(\*end, last, LAST) == 0;/return true;/'
+mutant choice-of-first-shape cuda_product cuda_choices_by_shape 's/n = ask_heuristic(all, \&upper, \&k,/n = ask_heuristic(all, p, \&k,/'
+mutant split-any-sum cuda_product cuda_products_of_ones 's/k.may_split = inner % SPLIT_MULTIPLE == 0/k.may_split = true/'
+mutant chip-without-kernels cuda_dev cuda_absent 's/!d->fault.code \&\& !cuda_kernels_fit()/false/'
 mutant choice-library cuda_choices cuda_choices_of 's/d->products->blas->GetVersion()/(size_t)0/'
 
 # ---- CUDA graphs -------------------------------------------------------------------------
+mutant graph-keeps-others cuda_graph cuda_graphs_fill 's/		discard_other_graphs(d);/		;/'
+mutant graph-one-try cuda_graph cuda_graph_without '/discard_other_graphs(d);/,/^}/s/cudaGraphInstantiate(\&piece, captured, 0)/cudaErrorMemoryAllocation/'
 mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/graph_end_piece(d, d->graphs->current);/graph_end_piece(d, d->graphs->current), graph_begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/graph_begin_piece(d);/;/'
 mutant graph-key-cache eval/decode/incremental cuda_graphs_decode \
 	'/ step_graph_key(/,/^}/s/(uintptr_t)s->cache,/0,/; / step_graph_key(/,/^}/s/(uint64_t)s->cache_rows,/0,/'

@@ -21,6 +21,7 @@ static struct {
 	std::map<char *, size_t> blocks; /* of device memory, by address */
 	std::map<char *, size_t> pinned;
 	size_t allocated;
+	size_t taken; /* by graphs */
 	int opened;
 	cudaError_t last, sticky;
 	int n_faults;
@@ -237,12 +238,24 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
-/* One GPU, or CUDASIM_GPUS; a process uses only one of them. */
+/* One GPU, or CUDASIM_GPUS, less those that CUDA_VISIBLE_DEVICES hides; a process uses only one of them. */
 static int count_devices(void)
 {
-	const char *text = getenv("CUDASIM_GPUS");
+	const char *text = getenv("CUDASIM_GPUS"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const int all = text ? (int)strtol(text, NULL, 10) : 1;
+	int n = 0;
+	char *end;
 
-	return text ? (int)strtol(text, NULL, 10) : 1;
+	if (!visible)
+		return all;
+	for (const char *at = visible; *at; at = *end == ',' ? end + 1 : end) {
+		const long i = strtol(at, &end, 10);
+
+		if (end == at || i < 0 || i >= all)
+			break; /* as CUDA does: the list ends at an invalid index */
+		n++;
+	}
+	return n;
 }
 
 static bool is_there(int device)
@@ -420,7 +433,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
 		return answer(cudaErrorStreamCaptureUnsupported);
 	if (sim_absent() || bytes == 0)
 		return answer(sim_absent());
-	if (bytes > TOTAL || gpu.allocated + bytes > TOTAL || !make_arena())
+	if (bytes > TOTAL || gpu.allocated + gpu.taken + bytes > TOTAL || !make_arena())
 		return answer(cudaErrorMemoryAllocation);
 	whole = pages_of(rounded(bytes));
 	if (gpu.next + whole + PAGE > ARENA)
@@ -527,10 +540,23 @@ size_t sim_allocated(void)
 	return gpu.allocated;
 }
 
+bool sim_take_memory(size_t bytes)
+{
+	if (gpu.allocated + gpu.taken + bytes > TOTAL)
+		return false;
+	gpu.taken += bytes;
+	return true;
+}
+
+void sim_give_memory(size_t bytes)
+{
+	gpu.taken -= bytes;
+}
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
 	*total = TOTAL;
-	*free_bytes = TOTAL - gpu.allocated;
+	*free_bytes = TOTAL - gpu.allocated - gpu.taken;
 	return answer(sim_absent());
 }
 

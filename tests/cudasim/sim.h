@@ -50,6 +50,8 @@ void sim_refuse_products(bool refuse);
 /* The candidate of cuBLASLt's heuristic that is fastest: events show a second more for others; at first 0. */
 void sim_prefer_algorithm(int candidate);
 void sim_set_blas_version(size_t number);
+/* Instantiated graphs take so many bytes of device memory for each of their kernels and copies; at first 0. */
+void sim_set_graph_bytes(size_t bytes);
 /* The next n instantiations of graphs find no memory. */
 void sim_fail_instantiations(int n);
 /* NCCL: from the n-th operation on this rank hangs, or all connections break; 0: never. */
@@ -57,7 +59,7 @@ void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
 void sim_nccl_absent(bool absent); /* pretend that the library cannot be loaded */
 /*
- * Environment variables for programs: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_NO_PRODUCTS, CUDASIM_FASTEST=CANDIDATE, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
+ * Environment variables for programs: CUDASIM_GPUS=N, CUDA_VISIBLE_DEVICES=LIST (hides the others), CUDASIM_NO_NCCL, CUDASIM_NO_PRODUCTS, CUDASIM_FASTEST=CANDIDATE, CUDASIM_HANG=RANK:N. With CUDASIM_LEFT
  * and CUDASIM_WAITS they print at exit the memory not freed, and the number of waits.
  */
 
@@ -77,6 +79,9 @@ bool sim_in_kernel(void);
 int sim_shared_limit(const void *kernel);
 
 /* runtime.cc */
+bool sim_take_memory(
+	size_t bytes); /* of the device, beside allocations; false: there is not so much */
+void sim_give_memory(size_t bytes);
 uint64_t sim_random(void);
 void sim_set_error(cudaError_t e, bool sticky);
 cudaError_t sim_sticky(void);

@@ -39,6 +39,7 @@ struct sim_graph {
 	/* of an instantiated graph: its own streams (lane 1 is the first) and events, owned */
 	std::vector<struct sim_stream *> lanes;
 	std::map<struct sim_event *, struct sim_event *> events;
+	size_t bytes; /* of device memory */
 };
 
 struct sim_stream {
@@ -478,6 +479,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 }
 
 static int failing_instantiations;
+static size_t graph_bytes; /* for each kernel or copy */
+
+void sim_set_graph_bytes(size_t bytes)
+{
+	graph_bytes = bytes;
+}
 
 void sim_fail_instantiations(int n)
 {
@@ -486,12 +493,15 @@ void sim_fail_instantiations(int n)
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
-	if (failing_instantiations > 0) {
-		failing_instantiations--;
+	const size_t bytes = g->works.size() * graph_bytes;
+
+	if (failing_instantiations > 0 || !sim_take_memory(bytes)) {
+		failing_instantiations -= failing_instantiations > 0;
 		sim_set_error(cudaErrorMemoryAllocation, false);
 		return cudaErrorMemoryAllocation;
 	}
 	*x = new sim_graph(*g);
+	(*x)->bytes = bytes;
 	for (size_t lane = 1; lane < g->length.size(); lane++) {
 		(*x)->lanes.push_back(new sim_stream());
 		streams.push_back((*x)->lanes.back());
@@ -534,6 +544,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 		(void)cudaStreamDestroy(lane);
 	for (const auto &e : x->events)
 		delete e.second;
+	sim_give_memory(x->bytes);
 	delete x;
 	return cudaSuccess;
 }

@@ -403,6 +403,34 @@ TEST(cuda_graph_without_memory)
 	}
 }
 
+/* Graphs that fill the memory of the GPU: the oldest ones are discarded, and results stay right. */
+TEST(cuda_graphs_fill_memory)
+{
+	static const float sent[4] = { 1, 2, 3, 4 };
+	const struct dev_options options = { .graphs = true };
+	const struct ops *o = ops_cuda();
+	struct err e = { 0 };
+	struct dev *d = cuda_open(&options, &e);
+	float *x = o->alloc(d, 16, &e), *y = o->alloc(d, 16, &e), host[4];
+
+	sim_set_graph_bytes((size_t)1500 << 20); /* of 8 GiB; a key has two pieces of one kernel */
+	for (uint64_t key = 1; key <= 3; key++)
+		for (int i = 0; i < 2; i++)
+			check_int(run_in_pieces(d, x, y, sent, key), 0);
+	check_int(run_in_pieces(d, x, y, sent, 3), 2);
+	check_int(run_in_pieces(d, x, y, sent, 1), 0); /* it was discarded */
+	o->to_host(d, host, x, sizeof(host));
+	for (int i = 0; i < 4; i++) /* 8 times x = 2 x + sent */
+		check_near(host[i], 255.0f * sent[i], 0);
+	check_err(o->sync(d, &e), 0);
+	o->release(d, x);
+	o->release(d, y);
+	cuda_close(d);
+	sim_set_graph_bytes(0);
+	sim_forget();
+	check_int(sim_allocated(), 0);
+}
+
 /* Without a driver the reason is reported. */
 TEST(cuda_absent)
 {

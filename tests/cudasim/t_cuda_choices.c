@@ -169,6 +169,46 @@ TEST(cuda_choices_that_are_damaged)
 	free(before.text);
 }
 
+/* Bits of a product of 960 tokens, on a device that has multiplied `first` tokens before; 0: none. */
+static void multiply_after(float *got, int first)
+{
+	enum { TOKENS = 1024 };
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .bf16 = false };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	float *a = random_floats(d, TOKENS * COLS, 4),
+	      *out = o->alloc(d, COLS * COLS * sizeof(*out), &e);
+
+	for (int i = 0; i < 2; i++) {
+		const int n = i ? 960 : first;
+
+		if (n)
+			o->matmul(d, tensor_f32(out, COLS, COLS), tensor_f32(a, n, COLS),
+				  tensor_f32(a, n, COLS),
+				  (struct matmul_how){ .a_transposed = true });
+	}
+	o->to_host(d, got, out, COLS * COLS * sizeof(*out));
+	check_err(o->sync(d, &e), 0);
+	o->release(d, a);
+	o->release(d, out);
+	o->close(d);
+}
+
+/*
+ * The library chooses by shape: 1,024 terms get another algorithm than 960. Products of both sizes share a
+ * choice, which must not depend on the one that came first: a resumed run meets other batches first.
+ */
+TEST(cuda_choices_by_shape)
+{
+	float alone[COLS * COLS], later[COLS * COLS];
+
+	multiply_after(alone, 0);
+	multiply_after(later, 1024);
+	check(!memcmp(alone, later, sizeof(alone)));
+	check_int(sim_faults(NULL), 0);
+}
+
 TEST(cuda_choices_of_another_library)
 {
 	struct computed before;
