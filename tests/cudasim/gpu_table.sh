@@ -30,8 +30,8 @@ trap 'rm -rf "$tmp"' EXIT
 # threads_of KERNEL : threads of a block, as in the launch; default 256
 threads_of() {
 	case $1 in
-	attention*tiles*1\>) echo 32; return ;;
-	attention*tiles*2\>) echo 64; return ;;
+	attention*tiles*1\>|attention_grad_parts*1\>) echo 32; return ;;
+	attention*tiles*2\>|attention_grad_parts*2\>) echo 64; return ;;
 	attention*tiles*4\>) echo 128; return ;;
 	esac
 	case ${1%%<*} in
