@@ -10,6 +10,9 @@ tmux="tmux -f /dev/null -S $here/socket"
 trap '$tmux kill-server 2>/dev/null || :; rm -rf "$here"' EXIT
 LC_ALL=C.UTF-8 XDG_CONFIG_HOME=$here XDG_STATE_HOME=$here WERKBANK_RUNTIME=$here
 export LC_ALL XDG_CONFIG_HOME XDG_STATE_HOME WERKBANK_RUNTIME
+# without the hints of the tour
+mkdir -p "$here/werkbank"
+echo "tour.seen = home data run hosts compare samples translate log" >"$here/werkbank/workbench"
 unset WERKBANK_HOME WERKBANK_GLYPHS WERKBANK_NOW TMUX NO_COLOR
 
 fail() {

@@ -23,6 +23,9 @@ trap end EXIT
 trap 'exit 1' HUP INT TERM
 LC_ALL=C.UTF-8 HOME=$here XDG_CONFIG_HOME=$here/config XDG_STATE_HOME=$here/state
 export LC_ALL HOME XDG_CONFIG_HOME XDG_STATE_HOME
+# the hints of the tour, which any key hides, would cover what is looked for
+mkdir -p "$here/state/werkbank"
+echo "tour.seen = home data run hosts compare samples translate log" >"$here/state/werkbank/workbench"
 unset WERKBANK_HOME WERKBANK_GLYPHS WERKBANK_NOW TMUX NO_COLOR
 # small, but the same recipe, corpus and keys
 if test -z "${FULL:-}"; then

@@ -92,6 +92,13 @@ if test -n "$utf8"; then
 	screen layout-three-24x80 $utf8 --dump 24x80 --keys 'w3'
 	screen layout-undo-24x80 $utf8 --dump 24x80 --keys 'w2w3uu'
 	screen run-60x200 $utf8 --dump 60x200
+	screen tour-run-24x80 $utf8 --dump 24x80 --keys '<Alt-t>'
+	screen tour-run-40x120 $utf8 --dump 40x120 --keys '<Alt-t>'
+	screen tour-run-60x200 $utf8 --dump 60x200 --keys '<Alt-t>'
+	screen tour-hidden-24x80 $utf8 --dump 24x80 --keys '<Alt-t>j'
+	screen tour-log-24x80 $utf8 --dump 24x80 --keys '<Alt-t>8'
+	screen help-24x80 $utf8 --dump 24x80 --keys '?'
+	screen help-log-40x120 $utf8 --dump 40x120 --keys '<Shift-Tab>?'
 	screen choose-24x80 $utf8 --dump 24x80 --keys 'r'
 	screen themes-24x80 $utf8 --dump 24x80 --theme light --keys '9<Enter>s'
 fi

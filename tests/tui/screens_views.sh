@@ -179,6 +179,8 @@ RECIPE
 sizes data-pairs '2<Tab>'
 one data-pairs-zoom '2<Tab><Right><Right><Right>z'
 one data-limits '2<Tab><Tab>'
+one data-limits-help '2<Tab><Tab>?'
+sizes data-tour '2<Tab><Alt-t>'
 sizes data-limits-tried '2<Tab><Tab><Left><Left>jj<Enter><Ctrl-U>2<Enter>'
 sizes data-repeats '2<Tab><Tab><Tab><Tab>jjj'
 one data-reason '2<Tab><Tab><Tab><Left><Left><Left><Left><Left>'

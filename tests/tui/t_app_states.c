@@ -126,6 +126,68 @@ TEST(workbench_reads_a_long_live_journal)
 	close(fd);
 }
 
+/* ---- the tour ---- */
+
+/* Each tab has its hint once, until a key, which acts as always; Alt-t shows them all again. */
+TEST(workbench_shows_each_hint_once)
+{
+	static const int tabs[] = { TAB_HOME,	 TAB_DATA,    TAB_RUN,	     TAB_HOSTS,
+				    TAB_COMPARE, TAB_SAMPLES, TAB_TRANSLATE, TAB_LOG };
+	struct app a;
+	char title[40];
+
+	if (!open_workbench(&a, 80))
+		return;
+	app_show_tab(&a, TAB_HOME);
+	update_workbench(&a);
+	screen_lacks(&a, "hint 1 of 8"); /* none without a terminal */
+	a.has_tour = true;
+	for (size_t i = 0; i < ARRAY_LEN(tabs); i++) {
+		snprintf(title, sizeof(title), "hint %zu of 8", i + 1);
+		/* another tab is never reached by a letter while sentences are typed */
+		app_show_tab(&a, tabs[i]);
+		update_workbench(&a);
+		screen_shows(&a, title);
+		press_keys(&a, i ? "<Alt-1>" : "<Alt-9>");
+		app_show_tab(&a, tabs[i]);
+		update_workbench(&a);
+		screen_lacks(&a, "any key hides it");
+	}
+	check_str(saved_state_get(&a.requests->saved, "tour.seen"),
+		  "home data run hosts compare samples translate log");
+	app_show_tab(&a, TAB_SETTINGS);
+	screen_lacks(&a, "any key hides it");
+	a.has_tour = false;
+	press_keys(&a, "<Alt-t>");
+	app_show_tab(&a, TAB_LOG);
+	screen_shows(&a, "hint 8 of 8");
+	/* a screen without room shows none, and does not count it as seen */
+	check_int(grid_resize(&a.grid, 10, 80, &e), 0);
+	screen_lacks(&a, "hint 8 of 8");
+	press_keys(&a, "j");
+	check_int(grid_resize(&a.grid, 30, 80, &e), 0);
+	screen_shows(&a, "hint 8 of 8");
+	press_keys(&a, "<F1>");
+	screen_lacks(&a, "hint 8 of 8");
+	app_close(&a);
+}
+
+TEST(workbench_help_begins_with_the_focused_pane)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 80))
+		return;
+	app_show_tab(&a, TAB_DATA);
+	update_workbench(&a);
+	press_keys(&a, "<Tab><Tab>?");
+	screen_shows(&a, "  data: limits ");
+	press_keys(&a, "<Esc>");
+	press_keys(&a, "<Tab>?");
+	screen_shows(&a, "  data: dropped ");
+	app_close(&a);
+}
+
 /* ---- panes of the run view ---- */
 
 /* w and a letter hide a pane, for screens of this width only; what is saved is read again. */

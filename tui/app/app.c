@@ -110,6 +110,7 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 		return e->code;
 	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
 	term_set_tones(a->term, &a->grid);
+	a->has_tour = !c->readonly;
 	status = app_loop(a, e);
 	term_close(a->term);
 	a->term = NULL;

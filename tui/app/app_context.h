@@ -22,6 +22,7 @@
 struct run_history;
 struct jobs;
 struct keymap;
+struct view_pane;
 
 /* Changes since the last turn; each of them redraws the screen. */
 enum context_news {
@@ -52,11 +53,12 @@ struct app_context {
 	struct jobs *jobs; /* jobs started here (jobs.h) */
 	char corpus[101];  /* the chosen corpus; "": none. Views may write it */
 
-	const struct keymap *keymap; /* for keys_describe(); borrowed */
-	const char *view;	     /* name of the tab in front; borrowed */
-	const char *theme;	     /* name of the theme; borrowed */
-	const char *terminal;	     /* description of the terminal; borrowed */
-	bool mouse;		     /* mouse reports are on */
+	const struct keymap *keymap;  /* for keys_describe(); borrowed */
+	const char *view;	      /* name of the tab in front; borrowed */
+	const struct view_pane *pane; /* its pane with the keys, for the help; NULL: unknown */
+	const char *theme;	      /* name of the theme; borrowed */
+	const char *terminal;	      /* description of the terminal; borrowed */
+	bool mouse;		      /* mouse reports are on */
 
 	struct view_requests *requests; /* private to app_context.c and app.c */
 };

@@ -6,6 +6,7 @@
  *	app_turn.c  work between keys: tabs, files, jobs, requests, drawing
  *	app_keys.c  effects of keys, pastes, the mouse and answers
  *	app_files.c files of the user: key map, themes, saved state
+ *	app_tour.c  hints that are shown once
  *	app_undo.c  undo of toggles and filters
  */
 #ifndef WERKBANK_TUI_APP_APP_INTERNAL_H
@@ -63,6 +64,8 @@ struct app {
 	enum run_state noticed_state;
 	struct undo_step undo[UNDO_STEPS]; /* the latest last */
 	size_t n_undo;
+	bool has_tour;	      /* hints that were not seen yet are shown */
+	bool shows_hint;      /* one is on the screen */
 	enum action asked_by; /* the last action of a view, which may have asked a question */
 };
 
@@ -112,6 +115,15 @@ void app_undo_look(const struct app *a, int tab, enum action action, struct undo
 void app_undo_keep(struct app *a, const struct undo_step *before);
 /* Undo the last step of the tab in front. */
 unsigned app_undo(struct app *a);
+
+/* ---- app_tour.c ---- */
+
+/* Draw the hint of the tab in front over the lower end of body, if it was not seen yet. */
+void app_tour_draw(struct app *a, struct rect body);
+/* A key came: the hint on the screen, if there is one, was seen. */
+void app_tour_end_hint(struct app *a);
+/* Show all hints again. */
+void app_tour_restart(struct app *a);
 
 /* ---- app.c ---- */
 

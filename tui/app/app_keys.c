@@ -129,6 +129,9 @@ static unsigned app_act_itself(struct app *a, enum action action)
 						  : app_show_overlay(a, &view_palette);
 	case ACTION_UNDO:
 		return a->overlay ? REACT_NOTHING : app_undo(a);
+	case ACTION_TOUR:
+		app_tour_restart(a);
+		return REACT_REDRAW;
 	case ACTION_REPAINT:
 		return REACT_REDRAW | REACT_REPAINT;
 	case ACTION_BACK:
@@ -240,6 +243,7 @@ unsigned app_key(struct app *a, int key)
 {
 	unsigned reaction;
 
+	app_tour_end_hint(a);
 	if (*a->requests->message && a->context.now - a->requests->message_time >= MESSAGE_MIN_S) {
 		*a->requests->message = 0;
 		a->requests->redraw = true;
@@ -273,6 +277,7 @@ unsigned app_paste(struct app *a, const char *text)
 	void *state = a->overlay ? a->overlay_state : a->tabs[a->front].state;
 	unsigned reaction = REACT_NOTHING;
 
+	app_tour_end_hint(a);
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	if (a->requests->prompt.open)
 		reaction = prompt_reaction(a, prompt_paste(&a->requests->prompt, text));
@@ -291,6 +296,7 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	struct frame frame;
 	int tab;
 
+	app_tour_end_hint(a);
 	if (a->requests->prompt.open) {
 		reaction = prompt_reaction(a, prompt_mouse(&a->requests->prompt, &a->grid, m));
 		return reaction | app_execute_requests(a);

@@ -71,10 +71,13 @@ unsigned app_show_tab(struct app *a, int tab)
 
 unsigned app_show_overlay(struct app *a, const struct view *v)
 {
+	const struct tab_state *t = &a->tabs[a->front];
+	const struct view *front = view_tabs[a->front];
 	struct err e = { 0 };
 
 	app_view_end(a->overlay, a->overlay_state);
 	app_set_caller(a, CALLER_OVERLAY);
+	a->context.pane = t->state && front->pane ? front->pane(t->state) : NULL;
 	a->overlay = v;
 	a->overlay_state = view_new(a, v, &e);
 	if (!a->overlay_state) {
@@ -299,6 +302,7 @@ void app_draw(struct app *a)
 		draw_view_error(&a->grid, frame.body, t->trouble.text);
 	if (a->overlay && a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
+	app_tour_draw(a, frame.body);
 	set_grid_clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);

@@ -38,6 +38,13 @@ struct view_toggle {
 		offsetof(type, member), 0, true                                                    \
 	}
 
+/* A pane of a view, as the help presents it. */
+struct view_pane {
+	const char *name;
+	const enum action
+		*actions; /* those that matter most there, in order; ends with ACTION_NONE */
+};
+
 struct view {
 	const char *name;  /* also the group of its rows in actions.def: "run" */
 	const char *title; /* shown in the tab bar and in the help */
@@ -83,6 +90,8 @@ struct view {
 	const struct view_toggle *toggles;
 	size_t n_toggles;
 	void (*restored)(void *state, struct app_context *w);
+	/* The pane with the keys; the help begins with its actions. Static. */
+	const struct view_pane *(*pane)(void *state);
 	/* Actions shown in the last row, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };

@@ -24,7 +24,7 @@ struct help_line {
 	enum action action;
 };
 
-#define MAX_LINES (ACTION_COUNT + 12)
+#define MAX_LINES (ACTION_COUNT + 14)
 
 static bool help_filter_matches(enum action a, const struct text_filter *filter)
 {
@@ -63,6 +63,35 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 	return n > 0;
 }
 
+/* Is the action listed already, as one of the focused pane? */
+static bool is_action_of_pane(const struct app_context *w, enum action action)
+{
+	for (const enum action *a = w->pane ? w->pane->actions : NULL; a && *a; a++)
+		if (*a == action)
+			return true;
+	return false;
+}
+
+/* The keys of the pane with the focus, in its own order. */
+static int add_pane(struct help_line *lines, int n, const struct text_filter *filter,
+		    const struct app_context *w)
+{
+	int first = n;
+	char keys[KEYS_BYTES];
+
+	for (const enum action *a = w->pane ? w->pane->actions : NULL; a && *a; a++) {
+		if (!help_filter_matches(*a, filter) ||
+		    !describe_reachable_keys(w, *a, keys, sizeof(keys)))
+			continue;
+		if (n == first) {
+			lines[n++] = (struct help_line){ 0 };
+			lines[n++] = (struct help_line){ .heading = w->pane->name };
+		}
+		lines[n++] = (struct help_line){ .action = *a };
+	}
+	return n;
+}
+
 static int add_group(struct help_line *lines, int n, const char *group,
 		     const struct text_filter *filter, const struct app_context *w)
 {
@@ -70,7 +99,7 @@ static int add_group(struct help_line *lines, int n, const char *group,
 	char keys[KEYS_BYTES];
 
 	for (int a = 1; a < ACTION_COUNT; a++) {
-		if (strcmp(action_infos[a].group, group) ||
+		if (strcmp(action_infos[a].group, group) || is_action_of_pane(w, (enum action)a) ||
 		    !help_filter_matches((enum action)a, filter) ||
 		    !describe_reachable_keys(w, (enum action)a, keys, sizeof(keys)))
 			continue;
@@ -83,12 +112,13 @@ static int add_group(struct help_line *lines, int n, const char *group,
 	return n;
 }
 
-/* The view's own keys first, then the common ones. Returns the number of lines. */
+/* The focused pane's keys first, then the view's, then the common ones. Returns the number of lines. */
 static int lines_for(const struct help *h, const struct app_context *w,
 		     struct help_line lines[MAX_LINES])
 {
-	int n = w->view ? add_group(lines, 0, w->view, &h->filter, w) : 0;
+	int n = add_pane(lines, 0, &h->filter, w);
 
+	n = w->view ? add_group(lines, n, w->view, &h->filter, w) : n;
 	n = add_group(lines, n, "Panes", &h->filter, w);
 	n = add_group(lines, n, "Plots", &h->filter, w);
 	return add_group(lines, n, "Workbench", &h->filter, w);

@@ -536,6 +536,37 @@ static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, 
 					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_DATA_COPY,
 					  ACTION_NONE };
 
+/* ---- panes, for the help ---- */
+
+#define PANE(name, ...)                                                                            \
+	{                                                                                          \
+		name, (const enum action[])                                                        \
+		{                                                                                  \
+			__VA_ARGS__, ACTION_NEXT_PANE, ACTION_NONE                                 \
+		}                                                                                  \
+	}
+
+static const struct view_pane data_help_panes[DATA_PANES] = {
+	[DATA_STAGES] = PANE("data: stages", ACTION_DATA_CORPUS),
+	[DATA_PAIRS] =
+		PANE("data: pairs", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SIDE, ACTION_ZOOM),
+	[DATA_RULES] = PANE("data: limits", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_TYPE,
+			    ACTION_DATA_RESET, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
+	[DATA_DROPPED] = PANE("data: dropped", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SEARCH,
+			      ACTION_ZOOM, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
+	[DATA_REPEATS] = PANE("data: repeats", ACTION_UP, ACTION_DOWN),
+	[DATA_VOCABULARY] = PANE("data: vocabulary", ACTION_DATA_SEARCH, ACTION_DATA_COPY),
+	[DATA_SPLIT] = PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_LEFT,
+			    ACTION_RIGHT, ACTION_DATA_COPY),
+};
+
+static const struct view_pane *data_pane_of_help(void *state)
+{
+	const struct data_view *d = state;
+
+	return &data_help_panes[d->view_state.front];
+}
+
 /* ---- undo ---- */
 
 static const struct view_toggle data_toggles[] = {
@@ -572,6 +603,7 @@ const struct view view_data = {
 	.paste = data_paste,
 	.mouse = data_mouse,
 	.answer = data_answer,
+	.pane = data_pane_of_help,
 	.hints = data_hints,
 	.toggles = data_toggles,
 	.n_toggles = ARRAY_LEN(data_toggles),

@@ -369,6 +369,32 @@ static const enum action run_hints[] = {
 	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
+/* ---- panes, for the help ---- */
+
+static const enum action plot_actions[] = {
+	ACTION_PLOT_IN,	   ACTION_PLOT_OUT,	 ACTION_PLOT_ALL,     ACTION_PLOT_EARLIER,
+	ACTION_PLOT_LATER, ACTION_LEFT,		 ACTION_RIGHT,	      ACTION_PLOT_LOG_X,
+	ACTION_PLOT_LOG_Y, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER, ACTION_PLOT_TRIM,
+	ACTION_EXPORT,	   ACTION_PLOT_PICTURE,	 ACTION_COPY,	      ACTION_ZOOM,
+	ACTION_NEXT_PANE,  ACTION_NONE,
+};
+static const enum action text_actions[] = {
+	ACTION_DOWN, ACTION_UP,	   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME,      ACTION_END,
+	ACTION_LEFT, ACTION_RIGHT, ACTION_COPY,	     ACTION_ZOOM,    ACTION_NEXT_PANE, ACTION_NONE,
+};
+
+static const struct view_pane *run_pane_of_help(void *state)
+{
+	static const struct view_pane plot = { "run: plots", plot_actions },
+				      samples = { "run: samples", text_actions },
+				      log = { "run: log", text_actions };
+	const struct run_view *v = state;
+
+	return v->view_state.focus == PANE_SAMPLES ? &samples
+	       : v->view_state.focus == PANE_LOG   ? &log
+						   : &plot;
+}
+
 /* ---- undo ---- */
 
 static const struct view_toggle run_toggles[] = {
@@ -388,6 +414,7 @@ const struct view view_run = {
 	.typing = run_typing,
 	.key = run_key,
 	.mouse = run_mouse,
+	.pane = run_pane_of_help,
 	.hints = run_hints,
 	.toggles = run_toggles,
 	.n_toggles = ARRAY_LEN(run_toggles),
