@@ -8,7 +8,10 @@ grep -q "define HAVE_CURSES 1" config.h || { echo "this build has no curses"; ex
 here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-terminal-XXXXXX")
 tmux="tmux -f /dev/null -S $here/socket"
 trap '$tmux kill-server 2>/dev/null || :; rm -rf "$here"' EXIT
-LC_ALL=C.UTF-8; export LC_ALL
+LC_ALL=C.UTF-8 XDG_STATE_HOME=$here/state; export LC_ALL XDG_STATE_HOME
+# without the hints of the tour, which --dump does not show
+mkdir -p "$here/state/werkbank"
+echo "tour.seen = home data run hosts compare samples translate log" >"$here/state/werkbank/workbench"
 unset WERKBANK_HOME WERKBANK_GLYPHS TMUX NO_COLOR
 
 fail() {
@@ -73,9 +76,9 @@ $tmux capture-pane -p >"$here/terminal"
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=screen diff -u "$here/dump" "$here/terminal" || fail "the terminal shows something else than --dump"
 $tmux send-keys '?'
-until_shown "to the start"
+until_shown "run: plots"
 $tmux send-keys Escape
-until_gone "to the start"
+until_gone "run: plots"
 $tmux resize-window -x 120 -y 40
 until_shown "gradient norm"
 $tmux resize-window -x 40 -y 10

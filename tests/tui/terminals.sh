@@ -76,7 +76,7 @@ for term in xterm-256color putty linux vt100 screen-256color tmux-256color xterm
 		fail "colours on $term"
 	fi
 	keys Down Up Tab '?'
-	until_shown "to the start"
+	until_shown "run: plots"
 	keys Escape
 	until_shown "BLEU, dev"
 	leave
@@ -121,7 +121,7 @@ if command -v flock >/dev/null; then
 	# without focus the clock stands for some seconds, a key draws at once
 	bytes '\033[O'
 	keys '?'
-	until_shown "to the start"
+	until_shown "run: plots"
 	keys Escape
 	until_shown "BLEU, dev"
 	bytes '\033[I'
@@ -183,7 +183,7 @@ pass "the mouse"
 # ---- keys that the description of the terminal does not have, and sequences that nobody knows
 bytes '\033[4~\033[1;9Q\033[?9999;3z\033Oy'
 keys '?'
-until_shown "to the start"
+until_shown "run: plots"
 keys Escape
 until_shown "BLEU, dev"
 pass "unknown sequences"
