@@ -101,6 +101,13 @@ bool pair_limits_equal(const struct clean_options *a, const struct clean_options
 	return limit_value(a, l) == limit_value(b, l);
 }
 
+bool pair_limit_is_off(const struct clean_options *o, enum pair_limit l)
+{
+	return (l == PAIR_LIMIT_COPIES && !o->drop_copies) ||
+	       (l == PAIR_LIMIT_FOREIGN && !o->check_script) ||
+	       (l == PAIR_LIMIT_CHAR_RATIO && !(o->max_char_ratio > 0));
+}
+
 const char *pair_limit_text(const struct clean_options *o, enum pair_limit l, char out[32])
 {
 	double value = limit_value(o, l);

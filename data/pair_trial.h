@@ -64,6 +64,9 @@ void pair_limit_step(struct clean_options *o, enum pair_limit l, int by);
 bool pair_limits_equal(const struct clean_options *a, const struct clean_options *b,
 		       enum pair_limit l);
 
+/* Does the value switch the rule off, so that it drops nothing? */
+bool pair_limit_is_off(const struct clean_options *o, enum pair_limit l);
+
 /*
  * What a rule measured on a pair and its limit, as a sentence: "source 3 words, target 31: ratio
  * 10.33, at most 9 (max-ratio)". "" for rules about other pairs and tokens.

@@ -307,6 +307,10 @@ TEST(pair_limits_step_along_usual_values)
 	check(o.check_script && o.max_foreign == 0.75);
 	pair_limit_step(&o, PAIR_LIMIT_COPIES, 1);
 	check(o.drop_copies);
+	check(!pair_limit_is_off(&o, PAIR_LIMIT_COPIES));
+	check(!pair_limit_is_off(&o, PAIR_LIMIT_FOREIGN));
+	check(pair_limit_is_off(&o, PAIR_LIMIT_CHAR_RATIO));
+	check(!pair_limit_is_off(&o, PAIR_LIMIT_MAX_WORDS));
 	check(pair_limit_of_rule(CLEAN_COPY) == PAIR_LIMIT_COPIES);
 	check(pair_limit_of_rule(CLEAN_TOKENS) == PAIR_N_LIMITS);
 }

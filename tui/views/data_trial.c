@@ -80,6 +80,27 @@ static const char *estimate_text(const struct grid *g, struct pair_estimate x, c
 	return out;
 }
 
+/*
+ * Pairs of the corpus with this verdict by the tried limits. Known without a sample: what the
+ * recipe's own limits decided, and that a rule that is off drops nothing.
+ */
+static struct pair_estimate tried_estimate(const struct corpus_details *b,
+					   const struct data_view_state *s, enum clean_rule rule)
+{
+	enum pair_limit l = pair_limit_of_rule(rule);
+	bool is_changed = false;
+
+	for (int i = 0; i < PAIR_N_LIMITS; i++)
+		is_changed |= !pair_limits_equal(&s->tried, pair_facts_options(b->facts),
+						 (enum pair_limit)i);
+	if (!is_changed)
+		return (struct pair_estimate){ (double)pair_facts_of_rule(b->facts, rule), 0,
+					       true };
+	if (l < PAIR_N_LIMITS && pair_limit_is_off(&s->tried, l))
+		return (struct pair_estimate){ 0, 0, true };
+	return pair_trial_estimate(&s->trial, s->trial.after[rule]);
+}
+
 static void draw_limit_head(struct grid *g, struct rect in, int row)
 {
 	int right = in.col + in.cols;
@@ -118,8 +139,7 @@ static void draw_limit_row(struct grid *g, struct rect in, int row, const struct
 			format_count(text, pair_facts_of_rule(b->facts, rule)));
 	if (b->facts_are_read)
 		draw_text(g, row, in.col + 50, right - in.col - 50, chosen ? style : STYLE_BRIGHT,
-			  estimate_text(g, pair_trial_estimate(&s->trial, s->trial.after[rule]),
-					text));
+			  estimate_text(g, tried_estimate(b, s, rule), text));
 }
 
 /* What the tried limits change in all, in up to three lines. */
@@ -132,7 +152,7 @@ static void draw_trial_sum(struct grid *g, struct rect in, int row, const struct
 
 	snprintf(text, sizeof(text), "kept: %s now, %s by the tried limits",
 		 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)),
-		 estimate_text(g, pair_trial_estimate(t, t->after[CLEAN_KEEP]), a));
+		 estimate_text(g, tried_estimate(b, s, CLEAN_KEEP), a));
 	if (row < end)
 		draw_text(g, row++, in.col + 2, in.cols - 2, STYLE_BRIGHT, text);
 	snprintf(text, sizeof(text), "%s more are dropped, %s are kept again",
