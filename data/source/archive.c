@@ -44,6 +44,7 @@ struct archive_reader {
 	size_t current; /* index of the current wanted member, n: none */
 	int64_t entries;
 	int64_t given; /* bytes that archive_read() returned, of all members */
+	int64_t left; /* bytes that the current member must still have; -1: its header does not say */
 };
 
 /* Is name equal to path, or to its end after a slash? Ignores slashes at the end of path. */
@@ -250,6 +251,7 @@ static int archive_check_entry(struct archive_reader *r, struct archive_entry *e
 			       r->path, r->names[i]);
 	r->found[i] = true;
 	r->current = i;
+	r->left = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : -1;
 	return 1;
 }
 
@@ -299,6 +301,13 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 	r->is_bomb = r->is_bomb || is_bomb(r, r->given);
 	if (got < 0 || r->is_bomb)
 		return archive_error(r, e);
+	if (r->left >= 0)
+		r->left -= got;
+	/* a sparse file of which libarchive does not say that it is one */
+	if (!got && r->left > 0)
+		return err_set(e, ERR_DATA,
+			       "%s: member %s is %lld bytes shorter than its header says", r->path,
+			       r->names[r->current], (long long)r->left);
 	if (!got)
 		r->current = r->n;
 	return got;

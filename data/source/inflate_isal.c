@@ -8,8 +8,12 @@
 
 #include "share/base/mem.h"
 
+/* RFC 1952: a member with one of these flags in its fourth byte must not be read. */
+enum { FLAGS_AT = 3, RESERVED_FLAGS = 0xe0 };
+
 struct inflate {
 	struct inflate_state s;
+	uint64_t done; /* bytes of this member that were read */
 };
 
 struct inflate *inflate_new(struct err *e)
@@ -49,6 +53,10 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	uint32_t room = (uint32_t)MIN(io->room, UINT32_MAX);
 	int rc;
 
+	/* zlib refuses them, ISA-L does not */
+	if (i->done <= FLAGS_AT && FLAGS_AT - i->done < in &&
+	    ((const uint8_t *)io->in)[FLAGS_AT - i->done] & RESERVED_FLAGS)
+		return err_set(e, ERR_DATA, "unknown header flags");
 	i->s.next_in = (uint8_t *)io->in;
 	i->s.avail_in = in;
 	i->s.next_out = io->out;
@@ -58,6 +66,7 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT && rc != ISAL_OUT_OVERFLOW)
 		return err_set(e, ERR_DATA, "%s", isal_error_text(rc));
 	assert(i->s.avail_in <= in && i->s.avail_out <= room);
+	i->done += in - i->s.avail_in;
 	io->in += in - i->s.avail_in;
 	io->n_in -= in - i->s.avail_in;
 	io->out += room - i->s.avail_out;
@@ -69,6 +78,7 @@ void inflate_next_member(struct inflate *i)
 {
 	isal_inflate_reset(&i->s);
 	i->s.crc_flag = ISAL_GZIP;
+	i->done = 0;
 }
 
 void inflate_free(struct inflate *i)

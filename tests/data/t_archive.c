@@ -592,6 +592,40 @@ TEST(archive_sparse_bomb)
 	buf_free(&b);
 }
 
+/* Its map lists no data at all: libarchive tells only the size. */
+TEST(archive_sparse_without_data)
+{
+	static const char map[] = "0\n";
+	static const char pax[] = "22 GNU.sparse.major=1\n"
+				  "22 GNU.sparse.minor=0\n"
+				  "31 GNU.sparse.name=x/corpus.en\n"
+				  "31 GNU.sparse.realsize=1048576\n";
+	struct header extended = { .name = "p", .type = 'x', .size = (int64_t)strlen(pax) };
+	struct header h = { .name = "GNUSparseFile.0/corpus.en", .type = '0', .size = 512 };
+	struct buf b = { 0 };
+
+	add_header(&b, &extended);
+	add_bytes(&b, pax, strlen(pax));
+	add_header(&b, &h);
+	add_bytes(&b, map, strlen(map));
+	check_hostile(&b, "shorter than its header says");
+	buf_free(&b);
+}
+
+/* RFC 1952: a reader must not go on if a reserved flag is set. */
+TEST(archive_with_reserved_flags_of_gzip)
+{
+	struct buf b = { 0 }, packed = { 0 };
+
+	good_tar(&b);
+	pack(&b, ARCHIVE_FILTER_GZIP, &packed);
+	if (check(packed.len > 3))
+		packed.data[3] |= 0x20;
+	check_refused(store("flags.tgz", &packed), "unknown header flags");
+	buf_free(&packed);
+	buf_free(&b);
+}
+
 /* ---- headers without end ---- */
 
 TEST(archive_endless_headers)
