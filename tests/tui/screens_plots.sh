@@ -53,6 +53,7 @@ run fleet 4 4 3000
 run cpus 3 0 1000
 run many 64 8 200
 run few 3 2 100
+run large 900 4 50
 run ops 1 4 1000
 cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
 {"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gbs":97.3},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gbs":61}]}
@@ -75,6 +76,9 @@ if test -n "$utf8"; then
 	# what happened to hosts, on a time line
 	screen hosts-events $utf8 fleet --dump 24x80 --keys '4<Shift-Tab>'
 	screen hosts-no-events $utf8 few --dump 24x80 --keys '4<Shift-Tab>'
+	# the map: a cell for each host, for each GPU, and numbers; hosts are chosen in all directions
+	screen hosts-map-hosts $utf8 large --dump 24x80 --keys '4<Tab><Tab>zmmmm<Right><Right><Down>'
+	screen hosts-map-figures $utf8 large --dump 24x80 --keys '4<Tab><Tab>z++++jj'
 	screen hosts-few $utf8 few --dump 24x80 --keys 4
 	screen hosts-heat-time $utf8 fleet --dump 24x80 --keys '4<Tab><Tab>tmmm'
 	screen hosts-ranks $utf8 fleet --dump 24x80 --keys '4<Tab><Tab><Tab>z'

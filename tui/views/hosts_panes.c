@@ -155,6 +155,19 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
+/* The number of a GPU in its cell: degrees, or per cent. */
+static void draw_figure(struct grid *g, int row, int at, const struct fleet_gpu *k, double share,
+			enum hosts_metric metric)
+{
+	double v = metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
+	char text[16];
+
+	if (k->lost || !isfinite(v) || !grid_at(g, row, at))
+		return;
+	snprintf(text, sizeof(text), "%3.0f", MIN(MAX(v, -99.0), 999.0));
+	grid_text(g, row, at, 3, (enum style)grid_at(g, row, at)->style, text);
+}
+
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
 			  const struct hosts_view_state *s, int cell)
 {
@@ -166,9 +179,67 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 	draw_text(g, r.row, r.col + 1, LABEL_COLS - 1,
 		  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
 	fleet_gpu_work(&h->fleet, host, work);
-	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell)
-		draw_heat(g, r.row, at, MAX(cell - 1, 1),
-			  metric_of(&k->gpus[n], work[n], s->metric), k->gpus[n].lost);
+	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell) {
+		double share = metric_of(&k->gpus[n], work[n], s->metric);
+
+		draw_heat(g, r.row, at, MAX(cell - 1, 1), share, k->gpus[n].lost);
+		if (s->drawn == MAP_FIGURES)
+			draw_figure(g, r.row, at, &k->gpus[n], share, s->metric);
+	}
+}
+
+/* The value of a host's cell: of the GPU that is furthest from what one wishes. */
+static double host_metric(const struct run_history *h, int host, enum hosts_metric metric,
+			  bool *lost)
+{
+	const struct fleet_host *k = &h->fleet.hosts[host];
+	bool highest =
+		metric == METRIC_MEMORY || metric == METRIC_POWER || metric == METRIC_TEMPERATURE;
+	double work[FLEET_GPUS], worst = NAN;
+
+	*lost = false;
+	fleet_gpu_work(&h->fleet, host, work);
+	for (size_t i = 0; i < k->n_gpus; i++) {
+		double v = metric_of(&k->gpus[i], work[i], metric);
+
+		*lost |= k->gpus[i].lost;
+		if (isfinite(v) && !(highest ? v <= worst : v >= worst))
+			worst = v;
+	}
+	return worst;
+}
+
+/* A cell for each host, line by line; a line begins with the name of its first host. */
+static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run_history *h,
+			       struct hosts_view_state *s)
+{
+	struct rect r = layout_inside(box);
+	int all = (int)h->fleet.n_hosts, cols = MAX(r.cols - LABEL_COLS - 2, 1);
+	int lines = (all + cols - 1) / cols, *top = &s->top[HOSTS_HEAT];
+	char title[FLEET_NAME + 40], text[NUMBER_TEXT_BYTES];
+
+	s->map_cols = cols;
+	*top = MAX(MIN(*top, lines - r.rows), 0);
+	if (s->chosen / cols < *top || s->chosen / cols >= *top + r.rows)
+		*top = MAX(MIN(s->chosen / cols - r.rows / 2, lines - r.rows), 0);
+	for (int i = *top * cols; i < all && i / cols - *top < r.rows; i++) {
+		int row = r.row + i / cols - *top, at = r.col + LABEL_COLS + 1 + i % cols;
+		bool lost;
+		double share = host_metric(h, i, s->metric, &lost);
+
+		if (i % cols == 0)
+			draw_text(g, row, r.col + 1, LABEL_COLS - 1, STYLE_DIM,
+				  h->fleet.hosts[i].name);
+		draw_heat(g, row, at, 1, share, lost);
+		if (i != s->chosen)
+			continue;
+		if (grid_at(g, row, at))
+			grid_put(g, row, at, STYLE_CURSOR, grid_at(g, row, at)->ch);
+		snprintf(title, sizeof(title), " %s: %s ", h->fleet.hosts[i].name,
+			 format_percent(text, share));
+		draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4, STYLE_DIM, title);
+	}
+	draw_hidden_rows(g, box, *top, lines - r.rows - *top);
 }
 
 /*
@@ -184,12 +255,14 @@ static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_h
 
 	for (int i = 0; i < all; i++)
 		widest = MAX(widest, (int)h->fleet.hosts[i].n_gpus);
-	for (; cell >= 1; cell--) {
+	s->map_cols = 1;
+	for (; cell >= 1 && s->drawn != MAP_FIGURES; cell--) {
 		across = MAX(r.cols / (LABEL_COLS + 2 + widest * cell), 1);
 		if (LABEL_COLS + 2 + widest * cell <= r.cols && across * r.rows >= all)
 			break;
 	}
 	cell = MAX(cell, 1);
+	across = MAX(r.cols / (LABEL_COLS + 2 + widest * cell), 1);
 	if (s->chosen < *top || s->chosen >= *top + across * r.rows)
 		*top = s->chosen - across * r.rows / 2;
 	*top = MAX(MIN(*top, all - across * r.rows), 0);
@@ -232,6 +305,16 @@ static void draw_heat_over_time(struct grid *g, struct rect box, const struct fl
 	draw_hidden_rows(g, box, 0, (int)k->n_gpus - r.rows);
 }
 
+/* Are there far more hosts than rows for their GPUs? */
+static bool needs_host_cells(struct rect r, const struct run_history *h)
+{
+	size_t widest = 1;
+
+	for (size_t i = 0; i < h->fleet.n_hosts; i++)
+		widest = MAX(widest, h->fleet.hosts[i].n_gpus);
+	return (int)h->fleet.n_hosts > 4 * r.rows * MAX(r.cols / (LABEL_COLS + 2 + (int)widest), 1);
+}
+
 void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s)
 {
@@ -240,17 +323,21 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 	char title[FLEET_NAME + 64];
 	bool power = s->metric == METRIC_POWER;
 
+	s->drawn = s->scale ? s->scale : needs_host_cells(r, h) ? MAP_HOSTS : MAP_GPUS;
 	if (s->over_time && k)
 		snprintf(title, sizeof(title), "%s over the run, GPUs of %s",
 			 metric_names[power ? METRIC_POWER : METRIC_WORKING], k->name);
 	else
-		snprintf(title, sizeof(title), "all GPUs: %s", metric_names[s->metric]);
+		snprintf(title, sizeof(title), "all %s: %s",
+			 s->drawn == MAP_HOSTS ? "hosts" : "GPUs", metric_names[s->metric]);
 	draw_box(g, box, title, s->focus == HOSTS_HEAT);
 	if (!k || r.rows < 1 || r.cols < LABEL_COLS + 4)
 		return;
 	draw_heat_scale(g, box, title);
 	if (s->over_time)
 		draw_heat_over_time(g, box, k, s);
+	else if (s->drawn == MAP_HOSTS)
+		draw_heat_of_hosts(g, box, h, s);
 	else
 		draw_heat_of_all(g, box, h, s);
 	if (s->focus == HOSTS_HEAT)

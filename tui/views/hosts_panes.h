@@ -31,6 +31,14 @@ enum hosts_metric {
 	HOSTS_METRICS
 };
 
+/* What a cell of the heat map is. */
+enum map_scale {
+	MAP_FITTING, /* GPUs, or hosts if these are far too many */
+	MAP_HOSTS,   /* a host: its lowest GPU, or the highest for memory, power and temperature */
+	MAP_GPUS,    /* a GPU */
+	MAP_FIGURES, /* a GPU, with its number */
+};
+
 /* Position of the user. */
 struct hosts_view_state {
 	enum hosts_pane focus;
@@ -41,6 +49,9 @@ struct hosts_view_state {
 	int top[HOSTS_PANES];	  /* first visible rows */
 	int page;		  /* rows of the focused pane at the last draw */
 	enum hosts_metric metric; /* metric of the heat map */
+	enum map_scale scale;	  /* of the heat map, as chosen … */
+	enum map_scale drawn;	  /* … and as drawn last */
+	int map_cols;		  /* hosts in a row of the map as drawn last */
 	bool over_time;		  /* heat map over the run instead of all hosts */
 	struct plot_viewport plots;
 	struct rect boxes[HOSTS_PANES]; /* as drawn last, for the mouse */

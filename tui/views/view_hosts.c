@@ -83,11 +83,33 @@ static void copy_table(struct app_context *w, const struct fleet *f)
 	buf_free(&out);
 }
 
+/* Keys of the map of all GPUs: what a cell is, and the next host in a line of hosts. */
+static bool act_on_map(const struct fleet *f, struct hosts_view_state *s, enum action action)
+{
+	if (s->focus != HOSTS_HEAT || s->over_time)
+		return false;
+	if (action == ACTION_PLOT_IN)
+		s->scale = (enum map_scale)MIN((int)s->drawn + 1, (int)MAP_FIGURES);
+	else if (action == ACTION_PLOT_OUT)
+		s->scale = (enum map_scale)MAX((int)s->drawn - 1, (int)MAP_HOSTS);
+	else if (action == ACTION_PLOT_ALL)
+		s->scale = MAP_FITTING;
+	else if (s->drawn == MAP_HOSTS && (action == ACTION_LEFT || action == ACTION_RIGHT))
+		scroll_hosts_pane(f, s, action == ACTION_LEFT ? -1 : 1);
+	else if (s->drawn == MAP_HOSTS && (action == ACTION_UP || action == ACTION_DOWN))
+		scroll_hosts_pane(f, s, action == ACTION_UP ? -s->map_cols : s->map_cols);
+	else
+		return false;
+	return true;
+}
+
 static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w,
 				  enum action action)
 {
 	const struct fleet *f = &w->history->fleet;
 
+	if (act_on_map(f, s, action))
+		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_DOWN:
 		scroll_hosts_pane(f, s, 1);
@@ -373,6 +395,7 @@ static const struct view_toggle hosts_toggles[] = {
 	VIEW_TOGGLE(struct hosts_view, view_state.metric),
 	VIEW_TOGGLE(struct hosts_view, view_state.over_time),
 	VIEW_TOGGLE(struct hosts_view, view_state.by_name),
+	VIEW_TOGGLE(struct hosts_view, view_state.scale),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view, view_state.plots),
 };
 
