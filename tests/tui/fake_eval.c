@@ -119,6 +119,7 @@ static void translate(struct sentence *s, const char *text, const struct json *r
 
 		if (k++ < said)
 			continue;
+		word = json_text(json_get(json_get(request, "terms"), s->sources[i]), word);
 		if (listed(forbid, word))
 			word = look_up(s->sources[i], true);
 		add_pieces(s, &at, word, i);

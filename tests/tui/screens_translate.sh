@@ -93,6 +93,12 @@ fi
 if test -n "$utf8"; then
 	# another word is taken, and what follows is translated again
 	screen translate-taken-24x80 $utf8 --dump 24x80 --keys "$words<Enter><Down><Down><Enter><Wait>"
+	# a glossary: two terms are fulfilled, one is not, and one does not apply
+	printf 'dogs\tKöter\n\nhouse\tHütte\nin the\tim\n' >"$here/terms.tsv"
+	for size in 24x80 40x120 60x200; do
+		screen translate-glossary-$size $utf8 --dump $size \
+			--keys "$typed<Esc>Tterms.tsv<Enter><Wait>Tpark = Forst<Enter><Wait>"
+	done
 	# a sentence of Samples is translated here
 	for size in 24x80 40x120 60x200; do
 		screen translate-sample-$size $utf8 --dump $size --keys '6j<Enter><Wait>'

@@ -309,3 +309,37 @@ TEST(panes_edit_hostile_text)
 	}
 	console_close(&c);
 }
+
+TEST(panes_glossary)
+{
+	struct console c;
+	char path[4200];
+	static const char good[] = "dogs\tK\u00F6ter\n \n  in the \t im \n",
+			  bad[] = "dogs\tHunde\nno tab here\n";
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	snprintf(path, sizeof(path), "%s/terms", test_folder());
+	check_int(file_write_all(path, good, sizeof(good) - 1, &e), 0);
+	check_int(console_add_glossary(&c, path, 0, &e), 0);
+	check_int(console_add_glossary(&c, "park = Wald", 0, &e), 0);
+	check_int(console_add_glossary(&c, " park  =  Forst ", 0, &e), 0);
+	check_int(console_add_glossary(&c, "sea = Meer", 0, &e), 0);
+	check_int((int64_t)c.glossary.n, 4);
+	check_str(c.glossary.terms[1].source, "in the");
+	check_str(c.glossary.terms[1].target, "im");
+	settle_console(&c);
+	check_str(console_shown_translation(&c, 0)->text, "zwei K\u00F6ter in dem Forst");
+	check_shows(&c, 22, 120, "glossary of 4 terms: ", true);
+	check_shows(&c, 22, 120, "? in the im  + park Forst", true);
+	check_shows(&c, 22, 120, "sea", false);
+	/* a file with an error changes nothing */
+	check_int(file_write_all(path, bad, sizeof(bad) - 1, &e), 0);
+	check_err(console_add_glossary(&c, path, 0, &e), ERR_DATA);
+	check(strstr(e.text, "line 2: a term is SOURCE TAB TARGET") != NULL);
+	check_err(console_add_glossary(&c, "/no such file", 0, &e), ERR_NOINPUT);
+	check_err(console_add_glossary(&c, "a = ", 0, &e), ERR_USAGE);
+	check_int((int64_t)c.glossary.n, 4);
+	console_close(&c);
+}

@@ -2,7 +2,7 @@
 # Enter at service.h (the child process) and translate_console.h (the state of the console).
 # May use: tui/app, tui/run, tui/term, share.
 libtui_a_SOURCES += \
-	%D%/attention_map.c %D%/attention_map.h %D%/document.c %D%/document.h %D%/document_actions.c %D%/document_actions.h %D%/service.c %D%/service.h %D%/service_answer.c \
+	%D%/attention_map.c %D%/attention_map.h %D%/document.c %D%/document.h %D%/document_actions.c %D%/document_actions.h %D%/glossary.c %D%/glossary.h %D%/service.c %D%/service.h %D%/service_answer.c \
 	%D%/translate_console.c %D%/translate_console.h \
 	%D%/translate_console_panes.c %D%/translate_console_panes.h \
 	%D%/translate_console_words.c %D%/translate_console_words.h \

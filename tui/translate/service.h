@@ -28,6 +28,7 @@
 
 #include "share/base/err.h"
 #include "share/base/json.h"
+#include "tui/translate/glossary.h"
 
 /* Kinds of requests that may wait side by side; lower slots are sent first. */
 #define SERVICE_MAX_BEAM  64
@@ -48,8 +49,9 @@ struct service_request {
 	const char *prefix;			  /* NULL or "": none */
 	const char *const *force, *const *forbid; /* terms */
 	size_t n_force, n_forbid;
-	int n_best; /* from 1; 0: the beam width */
-	int beam;   /* 0: that of the model */
+	const struct glossary *glossary; /* terms of it that may apply are sent; NULL: none */
+	int n_best;			 /* from 1; 0: the beam width */
+	int beam;			 /* 0: that of the model */
 	bool sets_alpha;
 	double alpha; /* exponent of the length penalty; without sets_alpha: that of the model */
 	int alternatives, at; /* number of alternatives (0: none), for the token at */

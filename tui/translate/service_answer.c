@@ -19,6 +19,20 @@ static void write_terms(struct json_writer *w, const char *key, const char *cons
 	json_close(w, ']');
 }
 
+static void write_glossary(struct json_writer *w, const struct service_request *r)
+{
+	size_t found[GLOSSARY_OF_A_TEXT], n = glossary_find(r->glossary, r->text, found);
+
+	if (!n)
+		return;
+	json_key(w, "terms");
+	json_open(w, '{');
+	for (size_t i = 0; i < n; i++)
+		json_put_str(w, r->glossary->terms[found[i]].source,
+			     r->glossary->terms[found[i]].target);
+	json_close(w, '}');
+}
+
 int service_request_write(const struct service_request *r, int64_t id, struct buf *out,
 			  struct err *e)
 {
@@ -31,6 +45,8 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 		json_put_str(&w, "prefix", r->prefix);
 	write_terms(&w, "force", r->force, r->n_force);
 	write_terms(&w, "forbid", r->forbid, r->n_forbid);
+	if (r->glossary)
+		write_glossary(&w, r);
 	if (r->beam > 0)
 		json_put_int(&w, "beam", r->beam);
 	if (r->sets_alpha)

@@ -53,6 +53,7 @@ void console_close(struct console *c)
 	document_free(c->document);
 	free_terms(&c->force);
 	free_terms(&c->forbid);
+	glossary_clear(&c->glossary);
 	free(c->prefix);
 	free(c->asked_text);
 	free(c->workspace);
@@ -245,6 +246,7 @@ static void fill_service_request(const struct console *c, int side, struct servi
 		.n_force = c->force.n,
 		.forbid = (const char *const *)c->forbid.terms,
 		.n_forbid = c->forbid.n,
+		.glossary = &c->glossary,
 		.attention = c->asked_map,
 		.layer = c->layer,
 		.head = c->head,
@@ -442,6 +444,14 @@ int console_add_term(struct console *c, struct console_terms *to, const char *te
 		return e->code;
 	to->n++;
 	return console_ask(c, now, e);
+}
+
+int console_add_glossary(struct console *c, const char *text, double now, struct err *e)
+{
+	if (strstr(text, " = ") ? glossary_add(&c->glossary, text, e)
+				: glossary_read(&c->glossary, text, e))
+		return e->code;
+	return c->asked_text ? console_ask(c, now, e) : 0;
 }
 
 /* ---- the map of attention ---- */

@@ -80,6 +80,7 @@ struct console {
 	bool follow;  /* side 0 follows the newest checkpoint of its run */
 	char *prefix; /* owned: prefix of translations; NULL: none */
 	struct console_terms force, forbid;
+	struct glossary glossary;
 	enum console_pane focus;
 	int choice; /* index of the translation on the screen */
 	int token;  /* cursor: index of a token, or the number of tokens: the end */
@@ -165,6 +166,9 @@ void console_toggle_map(struct console *c);
 /* The map of the next layer, or of the next head; behind the last head: the mean of all heads. */
 int console_next_layer(struct console *c, double now, struct err *e);
 int console_next_head(struct console *c, double now, struct err *e);
+
+/* Take a term "source = target", or else all terms of the file with this name, and ask again. */
+int console_add_glossary(struct console *c, const char *text, double now, struct err *e);
 
 /* Update services, newest checkpoint and file; true: redraw. */
 bool console_update(struct console *c, double now);

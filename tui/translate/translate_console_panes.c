@@ -25,7 +25,7 @@
 
 static bool has_constraints(const struct console *c)
 {
-	return c->prefix || c->force.n || c->forbid.n;
+	return c->prefix || c->force.n || c->forbid.n || c->glossary.n;
 }
 
 static int sides_of(const struct console *c)
@@ -237,6 +237,46 @@ static void add_terms(char *out, size_t size, const struct console_terms *t)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->terms[i]);
 }
 
+/* Whether text has these words as whole words. */
+static bool has_whole_words(const char *text, const char *words)
+{
+	const char *inside = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strlen(words);
+
+	for (const char *at = text; (at = strstr(at, words)); at++)
+		if ((at == text || (!strchr(inside, at[-1]) && !(at[-1] & 0x80))) &&
+		    (!at[n] || (!strchr(inside, at[n]) && !(at[n] & 0x80))))
+			return true;
+	return false;
+}
+
+/*
+ * The terms of the glossary that may apply to the text: a check mark if the translation has the target,
+ * a question mark if not.
+ */
+static void draw_glossary_row(const struct console *c, struct grid *g, int row, int at, int right)
+{
+	const struct service_translation *t = console_shown_translation(c, c->side);
+	size_t found[GLOSSARY_OF_A_TEXT],
+		n = glossary_find(&c->glossary, c->asked_text ? c->asked_text : "", found);
+	char text[80], count[NUMBER_TEXT_BYTES];
+
+	if (!c->glossary.n)
+		return;
+	snprintf(text, sizeof(text), "glossary of %s term%s%s",
+		 format_count(count, (int64_t)c->glossary.n), text_plural((int64_t)c->glossary.n),
+		 n ? ":" : "");
+	at += draw_text(g, row, at, right - at + 1, STYLE_DIM, text) + 1;
+	for (size_t i = 0; i < n && at < right; i++) {
+		const struct glossary_term *x = &c->glossary.terms[found[i]];
+		bool is_used = t && has_whole_words(t->text, x->target);
+
+		grid_put(g, row, at, is_used ? STYLE_GOOD : STYLE_WARN, is_used ? 0x2713 : '?');
+		at += 2 + draw_text(g, row, at + 2, right - at - 1, STYLE_NORMAL, x->source) + 1;
+		at += draw_text(g, row, at, right - at + 1, STYLE_BRIGHT, x->target) + 2;
+	}
+}
+
 static void draw_constraints(const struct console *c, struct grid *g, struct rect r)
 {
 	const struct {
@@ -255,10 +295,11 @@ static void draw_constraints(const struct console *c, struct grid *g, struct rec
 		at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, both[i].label) + 1;
 		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, text) + 3;
 	}
-	if (!c->prefix)
-		return;
-	at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "starts with") + 1;
-	draw_text(g, r.row, at, right - at + 1, STYLE_WARN, c->prefix);
+	if (c->prefix) {
+		at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "starts with") + 1;
+		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, c->prefix) + 3;
+	}
+	draw_glossary_row(c, g, r.row, at, right);
 }
 
 static void draw_file(const struct console *c, struct grid *g, struct rect r)

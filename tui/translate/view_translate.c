@@ -31,6 +31,7 @@ enum question_id {
 	ASK_FORBID,
 	ASK_FILE,
 	ASK_OUTPUT,
+	ASK_GLOSSARY,
 	ASK_DOCUMENT,
 	ASK_DOCUMENT_OUTPUT
 };
@@ -531,6 +532,10 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_CLEAR:
 		notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
 		break;
+	case ACTION_GLOSSARY:
+		return ask_line(w, ASK_GLOSSARY,
+				"a term: source = target; or a file of lines SOURCE TAB TARGET",
+				NULL);
 	case ACTION_FORCE:
 		return ask_line(w, ASK_FORCE, "words that the translation must contain", NULL);
 	case ACTION_FORBID:
@@ -611,6 +616,9 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		break;
 	case ASK_SEARCH:
 		notify_failure(w, console_set_search(c, text, now, &e), &e);
+		break;
+	case ASK_GLOSSARY:
+		notify_failure(w, console_add_glossary(c, text, now, &e), &e);
 		break;
 	case ASK_FORCE:
 		notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
