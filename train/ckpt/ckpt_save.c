@@ -284,9 +284,11 @@ int ckpt_point_link(const char *run_folder, const char *name, int64_t step, stru
 	snprintf(target, sizeof(target), "%lld", (long long)step);
 	if (!rc) {
 		unlink(temporary);
-		if (symlink(target, temporary) || rename(temporary, link))
+		if (symlink(target, temporary) || rename(temporary, link)) {
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make it a link to %s",
 					   link, target);
+			unlink(temporary);
+		}
 	}
 	free(link);
 	free(temporary);

@@ -86,16 +86,16 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 }
 
 /*
- * An unreadable journal is ignored: then the exit status decides. A lack of memory may pass, and
- * the record "stop" must not be missed because of it: the second try goes on at the same place.
+ * An unreadable journal is ignored: then the exit status decides. A failure may pass, and the
+ * record "stop" must not be missed because of it: the second try goes on at the same place.
  */
 void outcome_update(struct outcome *o)
 {
 	const struct json *record;
 	struct err ignored;
-	int got = ERR_NOMEM;
+	int got = -1;
 
-	for (int tries = 0; tries < 2 && got == ERR_NOMEM; tries++)
+	for (int tries = 0; tries < 2 && got < 0; tries++)
 		while (o->reader && (got = journal_next(o->reader, &record, &ignored)) > 0)
 			apply_outcome_record(o, record);
 }
