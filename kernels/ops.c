@@ -83,7 +83,7 @@ void ops_cpu_features(struct cpu_features *m)
 		.level = levels[used],
 		.has_unbuilt_level = used < machine,
 		.bf16 = used == 2 && machine_has_bf16(),
-		.vnni = used == 2 && machine_has_vnni(),
+		.vnni = used == 2 ? machine_has_vnni() : used == 1 && cpu_has_avx_vnni(),
 	};
 	m->tiles = used == 2 && cpu_can_use_tiles();
 	m->has_unused_tiles = cpu_has_tiles() && !m->tiles;

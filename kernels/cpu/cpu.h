@@ -53,7 +53,8 @@ struct dev {
 		size_t bytes;
 	} scratch[CPU_SCRATCH_COUNT];
 	int64_t sinusoid_rows, sinusoid_cols; /* of the table in CPU_SCRATCH_SINUSOID; 0: none */
-	bool tiles; /* products of bf16 and int8 use the tile unit: cpu_tiles.h */
+	bool tiles;    /* products of bf16 and int8 use the tile unit: cpu_tiles.h */
+	bool avx_vnni; /* the processor multiplies 32 bytes by one instruction (AVX-VNNI) */
 };
 
 /* Functions of struct ops that are not ops; the same for all machine levels. */
@@ -89,6 +90,19 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
 #ifndef CPU_COMPILES_TILES
 #define CPU_COMPILES_TILES 0
 #endif
+
+/* Does the compiler know AVX-VNNI? (-DCPU_COMPILES_AVX_VNNI=0 builds without it, to compare.) */
+#if !defined(CPU_COMPILES_AVX_VNNI) && defined(__x86_64__) && defined(__has_include)
+#if __has_include(<avxvnniintrin.h>)
+#define CPU_COMPILES_AVX_VNNI 1
+#endif
+#endif
+#ifndef CPU_COMPILES_AVX_VNNI
+#define CPU_COMPILES_AVX_VNNI 0
+#endif
+
+/* The processor has AVX-VNNI, and this build knows it. */
+bool cpu_has_avx_vnni(void);
 
 /*
  * cpu_has_tiles(): the processor has tiles for bf16 and int8, and this build knows them.

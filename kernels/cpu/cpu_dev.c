@@ -52,6 +52,7 @@ struct dev *cpu_open(const struct dev_options *options, struct err *e)
 	}
 	d->bf16 = options->bf16;
 	d->tiles = cpu_can_use_tiles();
+	d->avx_vnni = cpu_has_avx_vnni();
 	return d;
 }
 

@@ -34,19 +34,11 @@
 #include "kernels/ops/panels.h"
 #include "kernels/ref/ref.h"
 
-#if VEC_LANES == 16
-#define TILE_ROWS 12
-#else
-#define TILE_ROWS 4
-#endif
 #define PACK_UNITS    16	  /* units along K that packing transposes at a time */
 #define BLOCK_BYTES   (256 << 10) /* of a block of a's rows, to stay in the L2 cache */
 #define TASK_PANELS   16	  /* greatest number of panels of a task */
 #define MIN_HELPER_NS 20000	  /* shorter products run on one thread */
 #define PREPARE_ROWS  16	  /* rows of a part in linear_prepare() */
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b)  JOIN2(a, b)
 
 /* A tile; the pointers are to its first row and column. */
 struct tile {
@@ -62,192 +54,7 @@ struct tile {
 	const int32_t *b_sums;		  /* int8: sums of the integers of outputs */
 };
 
-typedef void tile_function(const struct tile *t);
-
-/* What a vector of sums needs to become outputs. */
-struct output_columns {
-	int64_t first, n; /* first column in the tile; columns up to the edge of out */
-	vec bias, scale;
-	vec_int shift;
-};
-
-/* Columns from `first` on. False: there are none. integers and shift: see cpu_linear_tile.h. */
-VEC_INLINE bool load_columns(struct output_columns *c, const struct tile *t, int64_t first,
-			     const bool integers, const int shift)
-{
-	c->first = first;
-	c->n = t->n_cols - first;
-	if (c->n <= 0)
-		return false;
-	c->bias = t->bias ? vec_load_part(t->bias + first, c->n, 0) : vec_set(0);
-	c->scale = integers ? vec_load(t->b_scales + first) : vec_set(0);
-	memset(&c->shift, 0, sizeof(c->shift));
-	if (integers && shift) {
-		memcpy(&c->shift, t->b_sums + first, sizeof(c->shift));
-		c->shift *= shift;
-	}
-	return true;
-}
-
-/* Scale the sums of integers, add the bias, ReLU, store. */
-VEC_INLINE void store_output(const struct tile *t, const struct output_columns *c, int row, vec x,
-			     const bool integers)
-{
-	if (integers)
-		x = __builtin_convertvector((vec_int)x - c->shift, vec) *
-		    (t->a_scales[row] * c->scale);
-	x += c->bias;
-	if (t->relu)
-		x = vec_max(x, vec_set(0));
-	vec_store_part(t->out + row * t->stride + c->first, x, c->n);
-}
-
-/* ---- one tile function for each type of unit ------------------------------------- */
-
-#define TILE_NAME tile_floats
-#define TILE_TARGET
-#define TILE_UNIT		 float
-#define TILE_VEC		 vec
-#define TILE_SUM		 vec
-#define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
-#define TILE_INTEGERS		 0
-#define TILE_SHIFT		 0
-#include "kernels/cpu/cpu_linear_tile.h"
-
-/* Pairs of bf16 as floats: bf16 is the upper half of a float, so a shift or a mask converts it. */
-VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
-{
-	sum += (vec)(x << 16) * (vec)(y << 16);
-	return sum + (vec)(x & (int32_t)0xFFFF0000) * (vec)(y & (int32_t)0xFFFF0000);
-}
-
-#define TILE_NAME tile_pairs
-#define TILE_TARGET
-#define TILE_UNIT		 int32_t
-#define TILE_VEC		 vec_int
-#define TILE_SUM		 vec
-#define TILE_MULTIPLY(sum, x, y) multiply_pairs(sum, x, y)
-#define TILE_INTEGERS		 0
-#define TILE_SHIFT		 0
-#include "kernels/cpu/cpu_linear_tile.h"
-
-/*
- * Dot product of 4 x int8 in each lane. The instruction multiplies unsigned by signed bytes, so |x|
- * is multiplied by y with the sign of x. Its 16-bit sums of two products do not overflow, because
- * values are in -127 .. 127: 2 * 127 * 127 < 2^15.
- */
-VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
-{
-#if defined(__AVX512F__)
-	__m512i a = (__m512i)x, b = (__m512i)y;
-	__m512i with_sign =
-		_mm512_mask_sub_epi8(b, _mm512_movepi8_mask(a), _mm512_setzero_si512(), b);
-	__m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(a), with_sign);
-
-	return sum + (vec_int)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-#elif defined(__AVX2__)
-	__m256i a = (__m256i)x, with_sign = _mm256_sign_epi8((__m256i)y, a);
-	__m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), with_sign);
-
-	return sum + (vec_int)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-#else
-	return sum + (x << 24 >> 24) * (y << 24 >> 24) + (x << 16 >> 24) * (y << 16 >> 24) +
-	       (x << 8 >> 24) * (y << 8 >> 24) + (x >> 24) * (y >> 24);
-#endif
-}
-
-#define TILE_NAME tile_bytes
-#define TILE_TARGET
-#define TILE_UNIT		 int32_t
-#define TILE_VEC		 vec_int
-#define TILE_SUM		 vec_int
-#define TILE_MULTIPLY(sum, x, y) multiply_bytes(sum, x, y)
-#define TILE_INTEGERS		 1
-#define TILE_SHIFT		 0
-#include "kernels/cpu/cpu_linear_tile.h"
-
-#if defined(__AVX512F__)
-#define TILE_NAME		 tile_pairs_native
-#define TILE_TARGET		 __attribute__((target("avx512bf16")))
-#define TILE_UNIT		 int32_t
-#define TILE_VEC		 vec_int
-#define TILE_SUM		 vec
-#define TILE_MULTIPLY(sum, x, y) (vec) _mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
-#define TILE_INTEGERS		 0
-#define TILE_SHIFT		 0
-#include "kernels/cpu/cpu_linear_tile.h"
-
-/*
- * VNNI multiplies unsigned by signed bytes. The bytes of a are stored + 128 (sign bit flipped), and
- * 128 * sum(b) is subtracted from the result: TILE_SHIFT.
- */
-#define TILE_NAME   tile_bytes_native
-#define TILE_TARGET __attribute__((target("avx512vnni")))
-#define TILE_UNIT   int32_t
-#define TILE_VEC    vec_int
-#define TILE_SUM    vec_int
-#define TILE_MULTIPLY(sum, x, y)                                                                   \
-	(vec_int) _mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(x), (__m512i)(y))
-#define TILE_INTEGERS 1
-#define TILE_SHIFT    128
-#include "kernels/cpu/cpu_linear_tile.h"
-
-static tile_function *native_tile(enum dtype kind)
-{
-	if (kind == DTYPE_PACKED_BF16 && __builtin_cpu_supports("avx512bf16"))
-		return tile_pairs_native;
-	if (kind == DTYPE_PACKED_INT8 && __builtin_cpu_supports("avx512vnni"))
-		return tile_bytes_native;
-	return NULL;
-}
-#else
-static tile_function *native_tile(enum dtype kind)
-{
-	(void)kind;
-	return NULL;
-}
-#endif
-
-#if HAVE_TILES
-/* Store sums (32, 32), floats or integers. */
-VEC_INLINE void store_outputs(const struct tile *t, const float *sums, const bool integers)
-{
-	for (int64_t first = 0; first < TILES_SIDE; first += VEC_LANES) {
-		struct output_columns c;
-
-		if (!load_columns(&c, t, first, integers, 0))
-			break;
-		for (int i = 0; i < t->n_rows; i++)
-			store_output(t, &c, i, vec_load(sums + i * TILES_SIDE + first), integers);
-	}
-}
-
-static struct tiles_operands tile_operands(const struct tile *t)
-{
-	return (struct tiles_operands){ t->a, t->pitch * 4, t->b, t->n_units, t->n_rows };
-}
-
-static void tile_amx_pairs(const struct tile *t)
-{
-	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
-	const struct tiles_operands operands = tile_operands(t);
-
-	tiles_bf16(sums, &operands);
-	store_outputs(t, sums, false);
-}
-
-static void tile_amx_bytes(const struct tile *t)
-{
-	float sums[TILES_SIDE * TILES_SIDE] __attribute__((aligned(64)));
-	const struct tiles_operands operands = tile_operands(t);
-
-	tiles_int8((int32_t *)(void *)sums, &operands);
-	store_outputs(t, sums, true);
-}
-#else
-#define tile_amx_pairs NULL
-#define tile_amx_bytes NULL
-#endif
+#include "kernels/cpu/cpu_linear_kinds.h"
 
 /* ---- conversion of rows to units ------------------------------------------------------ */
 
@@ -275,6 +82,16 @@ static void to_bytes(int8_t *to, const float *from, int64_t n, float amax, int f
 		__m128i bytes = _mm_xor_si128(_mm512_cvtepi32_epi8(q), _mm_set1_epi8((char)flip));
 
 		_mm_storeu_si128((__m128i *)(void *)(to + k), bytes);
+	}
+#elif defined(__AVX2__)
+	for (; k + VEC_LANES <= n; k += VEC_LANES) {
+		__m256i q = _mm256_cvtps_epi32((__m256)(vec_load(from + k) * factor));
+		__m128i words =
+			_mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
+		__m128i bytes =
+			_mm_xor_si128(_mm_packs_epi16(words, words), _mm_set1_epi8((char)flip));
+
+		_mm_storel_epi64((__m128i *)(void *)(to + k), bytes);
 	}
 #endif
 	for (; k < n; k++)
@@ -372,10 +189,7 @@ struct linear {
 	struct tensor out, a, packed;
 	const float *bias;
 	bool relu;
-	tile_function *tile;
-	bool uses_tiles;	  /* the tile unit */
-	int tile_rows, tile_cols; /* of one call of tile() */
-	int flip;
+	struct tile_kind tile;
 	int64_t n_units, pitch;
 	int32_t *units; /* (M, pitch) rows of a as units; tiles: units up to pitch, and rows up to a
 			   multiple of 16, are 0 */
@@ -389,8 +203,8 @@ static void prepare_row(const struct linear *l, int64_t row)
 	float amax = l->packed.dtype == DTYPE_PACKED_INT8 ? vector_max_abs(from, l->a.cols) : 0;
 
 	l->scales[row] = amax / 127;
-	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
-	if (l->uses_tiles)
+	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->tile.flip);
+	if (l->tile.uses_tiles)
 		memset(l->units + row * l->pitch + l->n_units, 0,
 		       (size_t)(l->pitch - l->n_units) * sizeof(*l->units));
 }
@@ -409,20 +223,20 @@ static void prepare_rows(const void *context, int thread, int64_t part)
 static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
 			 int64_t last)
 {
-	for (int64_t row = first; row < last; row += l->tile_rows) {
+	for (int64_t row = first; row < last; row += l->tile.rows) {
 		struct tile t = {
 			.a = l->units + row * l->pitch,
 			.a_scales = l->scales + row,
 			.pitch = l->pitch,
 			.n_units = l->n_units,
 			.stride = l->out.stride,
-			.n_rows = (int)MIN(l->tile_rows, last - row),
+			.n_rows = (int)MIN(l->tile.rows, last - row),
 			.relu = l->relu,
 		};
 
 		/* while the first rows are computed, prefetch the next panel */
 		t.ahead = row == first ? l->n_units * PANEL_WIDTH : 0;
-		for (int64_t i = 0; i < PANEL_WIDTH; i += l->tile_cols) {
+		for (int64_t i = 0; i < PANEL_WIDTH; i += l->tile.cols) {
 			int64_t col = panel * PANEL_WIDTH + i;
 
 			t.n_cols = l->out.cols - to - i;
@@ -433,7 +247,7 @@ static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int6
 			t.bias = l->bias ? l->bias + col : NULL;
 			t.b_scales = panel_scales(l->packed) + col;
 			t.b_sums = panel_sums(l->packed) + col;
-			l->tile(&t);
+			l->tile.multiply(&t);
 		}
 	}
 }
@@ -447,32 +261,12 @@ static void linear_task(const void *context, int thread, int64_t task)
 	int64_t end = MIN(panel + l->task_panels, panel_count(l->packed));
 
 	(void)thread;
-	if (l->uses_tiles)
+	if (l->tile.uses_tiles)
 		tiles_begin();
 	for (; panel < end; panel++)
 		linear_panel(l, panel, panel * PANEL_WIDTH, first, last);
-	if (l->uses_tiles)
+	if (l->tile.uses_tiles)
 		tiles_end();
-}
-
-static void choose_tile(struct linear *l, const struct dev *d)
-{
-	enum dtype kind = l->packed.dtype;
-
-	l->tile_rows = TILE_ROWS;
-	l->tile_cols = 2 * VEC_LANES;
-	l->uses_tiles = kind != DTYPE_PACKED_F32 && tiles_are_used(d);
-	if (l->uses_tiles) {
-		l->tile_rows = l->tile_cols = TILES_SIDE;
-		l->tile = kind == DTYPE_PACKED_INT8 ? tile_amx_bytes : tile_amx_pairs;
-		return;
-	}
-	l->tile = native_tile(kind);
-	l->flip = l->tile && kind == DTYPE_PACKED_INT8 ? -128 : 0;
-	if (!l->tile)
-		l->tile = kind == DTYPE_PACKED_INT8   ? tile_bytes
-			  : kind == DTYPE_PACKED_BF16 ? tile_pairs
-						      : tile_floats;
 }
 
 /* Choose the tile function, convert the rows of a. False: out of memory, stored in d->fault. */
@@ -480,17 +274,17 @@ static bool linear_prepare(struct dev *d, struct linear *l)
 {
 	const int64_t elements = l->a.rows * l->a.cols, n_rows = CEIL_DIV(l->a.rows, 16) * 16;
 
-	choose_tile(l, d);
+	l->tile = choose_tile(d, l->packed.dtype);
 	l->n_units = panel_units(l->packed);
 	/* no multiple of 4 KiB, so that rows use different cache sets */
 	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
-	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * l->tile_rows)) * l->tile_rows;
+	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * l->tile.rows)) * l->tile.rows;
 	l->units =
 		cpu_scratch(d, CPU_SCRATCH_A, (size_t)n_rows, (size_t)l->pitch * sizeof(*l->units));
 	l->scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)l->a.rows, sizeof(*l->scales));
 	if (!l->units || !l->scales)
 		return false;
-	if (l->uses_tiles)
+	if (l->tile.uses_tiles)
 		memset(l->units + l->a.rows * l->pitch, 0,
 		       (size_t)((n_rows - l->a.rows) * l->pitch) * sizeof(*l->units));
 	cpu_team_run(d->team, cpu_team_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
@@ -669,12 +463,12 @@ static void top_k_part(const void *context, int thread, int64_t part)
 	int64_t first = part * slices / b->n_parts * SLICE;
 	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
 
-	if (b->l.uses_tiles)
+	if (b->l.tile.uses_tiles)
 		tiles_begin();
 	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
 			top_k_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
-	if (b->l.uses_tiles)
+	if (b->l.tile.uses_tiles)
 		tiles_end();
 }
 
@@ -722,7 +516,7 @@ static bool reserve_best(struct dev *d, struct top_k_job *b)
 	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
 	float *at;
 
-	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), b->l.tile_rows) * b->l.tile_rows;
+	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), b->l.tile.rows) * b->l.tile.rows;
 	chunk = (size_t)b->l.block_rows * CHUNK;
 	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
 			 threads * chunk + parts * 2 * VEC_LANES + lists * (size_t)(2 * b->k + 1) +

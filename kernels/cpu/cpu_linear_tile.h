@@ -76,6 +76,8 @@ TILE_TARGET static void TILE_NAME(const struct tile *t)
 	case 6:
 		JOIN(TILE_NAME, _rows)(t, 6);
 		break;
+#endif
+#if TILE_ROWS > 6
 	case 7:
 		JOIN(TILE_NAME, _rows)(t, 7);
 		break;

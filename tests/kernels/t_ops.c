@@ -48,6 +48,44 @@ TEST(ops_cpu_v4)
 		test_skip("no x86-64-v4 here");
 }
 
+static struct dev *open_without_vnni(const struct dev_options *options, struct err *e)
+{
+	struct dev *d = cpu_open(options, e);
+
+	if (d)
+		d->avx_vnni = false;
+	return d;
+}
+
+/*
+ * On a processor with AVX-VNNI ops_cpu_v3 tests its instruction, and this those of AVX2. Sums of
+ * integers are exact, so both give the same bits.
+ */
+TEST(ops_cpu_v3_without_vnni)
+{
+	struct ops table;
+
+	if (!cpu_variant(1) || !cpu_has_avx_vnni()) {
+		test_skip("no AVX-VNNI here");
+		return;
+	}
+	table = *cpu_variant(1);
+	table.open = open_without_vnni;
+	ops_compare_all(&table, "cpu for x86-64-v3 without AVX-VNNI");
+	for (size_t i = 0; i < ops_n_cases; i++) {
+		op_function *f = ops_function(ops_cases[i].op);
+		struct run with, without;
+
+		if (strncmp(ops_cases[i].op, "linear", 6) != 0)
+			continue;
+		run_case(&with, cpu_variant(1), 1, &ops_cases[i], f);
+		run_case(&without, &table, 1, &ops_cases[i], f);
+		run_check_same(&with, &without, "without AVX-VNNI");
+		run_free(&with);
+		run_free(&without);
+	}
+}
+
 static struct dev *open_without_tiles(const struct dev_options *options, struct err *e)
 {
 	struct dev *d = cpu_open(options, e);

@@ -1,13 +1,31 @@
-/* cpu_tiles.c - may this process use the tile unit of the processor (Intel AMX)? See cpu_tiles.h. */
+/*
+ * cpu_features.c - instructions beyond the machine levels of ops.c that the compiler's
+ * __builtin_cpu_supports() does not know everywhere: the tile unit (Intel AMX, cpu_tiles.h) and AVX-VNNI.
+ */
 #include "kernels/cpu/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
-#if CPU_COMPILES_TILES
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if CPU_COMPILES_TILES
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+
+bool cpu_has_avx_vnni(void)
+{
+#if CPU_COMPILES_AVX_VNNI
+	/* bit 4 of EAX, leaf 7, subleaf 1; with AVX2, whose registers the system saves */
+	unsigned a, b, c, d;
+
+	return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+	       (a & 1u << 4);
+#else
+	return false;
+#endif
+}
 
 #if CPU_COMPILES_TILES
 /* Bits of CPUID leaf 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8. */
