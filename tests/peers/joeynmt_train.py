@@ -101,11 +101,13 @@ def processor_seconds(pid):
 
 
 def train(a, folder, config):
-    """SIGINT ends JoeyNMT at the end of the minutes; its last validated checkpoint counts."""
+    """SIGINT ends JoeyNMT at the end of the minutes; its best validated checkpoint counts. A shell's background jobs
+    ignore SIGINT, and so would Python in them: the child gets the default back."""
     log = folder / "log"
     with log.open("w") as out:
         job = subprocess.Popen([sys.executable, "-m", "joeynmt", "train", str(config), "--skip-test"], stdout=out,
-                               stderr=subprocess.STDOUT, env=dict(os.environ, OMP_NUM_THREADS=str(a.threads)))
+                               stderr=subprocess.STDOUT, env=dict(os.environ, OMP_NUM_THREADS=str(a.threads)),
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         while "EPOCH 1" not in log.read_text(errors="replace") and job.poll() is None:
             time.sleep(0.2)
         clock = (lambda: processor_seconds(job.pid)) if a.processor_time else time.monotonic
