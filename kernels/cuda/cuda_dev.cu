@@ -484,7 +484,10 @@ struct dev_memory cuda_memory_needs(const struct dev_limits *limits)
 	return n;
 }
 
-/* Afterwards no step allocates memory, neither on the GPU nor pinned. */
+/*
+ * Afterwards no step needs more memory, neither on the GPU nor pinned. Measuring a product may take some
+ * for a moment (fastest_algorithm()), and does without if there is none.
+ */
 int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 {
 	size_t bytes[CUDA_SCRATCH_COUNT];

@@ -9,7 +9,10 @@
  * of tokens is rounded up to one of a few sizes, and the library's heuristic is asked for a product
  * of this upper size. Its first choice counts. With train_ways.measures_products its best CANDIDATES are
  * measured when a kind of product first occurs, outside of captures; the choices are kept beside the run
- * (cuda_choices.cu), because other measurements could choose otherwise. If the library refuses this algorithm for the product itself, it is asked for the exact sizes. The
+ * (cuda_choices.cu), because other measurements could choose otherwise. For the same reason no choice is
+ * forgotten: when the table is full, further kinds get the first choice of the heuristic.
+ *
+ * If the library refuses an algorithm for the product itself, it is asked for the exact sizes. The
  * workspace has a fixed size, allocated before the run.
  *
  * Split-K: the sum over K is split over blocks and added in a second kernel. Some versions of the
@@ -21,7 +24,8 @@
  * Epilogues (bias, ReLU) are used without dropout: in evaluation, and in the encoder before decoding.
  * In training the bias is added by kernels that pass over the data anyway (relu_dropout, add_norm);
  * their gradients sum dbias while the elements are in registers. The library wants a bias of the
- * output's type; our biases are float, so a bf16 output gets its bias by finish_product.
+ * output's type; our biases are float, so a bf16 output gets its bias by finish_product, or with
+ * train_ways.fuses_bias by the library from a copy in bf16 (round_bias() in cuda_linear.cu).
  */
 #include "kernels/cuda/cuda_product.cuh"
 
@@ -358,7 +362,7 @@ static const cublasLtMatmulAlgo_t *algorithm_for(struct dev *d, const struct pro
 	struct cuda_products *all = d->products;
 	const struct product upper = upper_size(*p);
 	const struct product_kind k = product_kind_of(&upper, p->inner);
-	const bool measures = d->ways.measures_products && !is_capturing(d);
+	const bool measures = d->ways.measures_products && all->n < MAX_CHOICES && !is_capturing(d);
 	cublasLtMatmulAlgo_t algorithms[CANDIDATES];
 	struct product_choice *choice = all->choice;
 	int n;
@@ -370,10 +374,6 @@ static const cublasLtMatmulAlgo_t *algorithm_for(struct dev *d, const struct pro
 		choice->is_loaded = false;
 		return &choice->algorithm;
 	}
-	if (choice == all->choice + MAX_CHOICES) { /* one model has far fewer kinds: start again */
-		all->n = 0;
-		choice = all->choice;
-	}
 	n = ask_heuristic(all, &upper, &k, algorithms, measures ? CANDIDATES : 1);
 	if (n == 0)
 		return NULL;
@@ -382,7 +382,7 @@ static const cublasLtMatmulAlgo_t *algorithm_for(struct dev *d, const struct pro
 	choice->kind = k;
 	choice->is_loaded = false;
 	choice->is_measured = measures;
-	all->n = MAX(all->n, (int)(choice - all->choice) + 1);
+	all->n = MIN(MAX(all->n, (int)(choice - all->choice) + 1), MAX_CHOICES);
 	return &choice->algorithm;
 }
 

@@ -42,7 +42,7 @@ struct cuda_products {
 	cublasLtHandle_t handle;      /* owned */
 	int64_t refused;	      /* products that the library refused */
 	int n;
-	struct product_choice choice[MAX_CHOICES];
+	struct product_choice choice[MAX_CHOICES + 1]; /* the last one is not kept: a full table */
 };
 
 /* cuda_product.cu: the products of an opened backend; NULL: a fault is stored. Borrowed. */

@@ -147,6 +147,8 @@ rm "$w/runs/lost/products.0.txt"
 recipe lost backend=cuda
 trains lost
 if [ "$(weights lost 6)" != "$(weights measured 6)" ]; then ok "without the file: other bits"; else not_ok "without the file: other bits"; fi
+same "without the file: said" "$(grep -c '"level":"warning".*products.0.txt is not used (it is missing' "$w/runs/lost/journal.jsonl")" 1
+same "with it, and at a start: nothing" "$(cat "$w/runs/kept/journal.jsonl" "$w/runs/measured/journal.jsonl" | grep -c 'is not used')" 0
 printf x | dd of="$w/runs/damaged/products.0.txt" bs=1 seek=100 conv=notrunc 2>/dev/null
 recipe damaged backend=cuda
 trains damaged

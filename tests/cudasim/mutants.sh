@@ -205,6 +205,7 @@ mutant aside-not-ready train/model/model_backward cuda_graphs_of_two_streams 's/
 # ---- algorithms of products ----------------------------------------------------------------
 mutant choice-not-measured cuda_product cuda_choices_are_measured 's/measures ? CANDIDATES : 1/1/'
 mutant choice-adds-often cuda_product cuda_choices_are_measured 's/other ? other : p->out.data/p->out.data/'
+mutant choice-forgotten cuda_product cuda_choices_of_many 's/(int)(choice - all->choice) + 1), MAX_CHOICES)/\0 % MAX_CHOICES/'
 mutant choice-not-loaded cuda_choices cuda_choices_are_kept 's/all->n = count;/all->n = 0;/'
 mutant choice-not-checked cuda_product cuda_choices_that 's/(!choice->is_loaded || is_choice_accepted(all, \&upper, choice))/true/'
 mutant choice-hash cuda_choices cuda_choices_that 's/return memcmp(\*end, last, LAST) == 0;/return true;/'

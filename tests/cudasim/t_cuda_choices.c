@@ -118,6 +118,40 @@ TEST(cuda_choices_are_kept)
 	free(after.text);
 }
 
+/* More kinds of products than the table holds: the first one keeps its algorithm, though another is faster now. */
+TEST(cuda_choices_of_many_kinds)
+{
+	enum { KINDS = 600 };
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .ways = measuring };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	float *a = random_floats(d, ROWS * INNER, 1), *b = random_floats(d, COLS * INNER, 2),
+	      *out = o->alloc(d, KINDS * sizeof(*out), &e), first[2][ROWS * COLS];
+	int64_t measured;
+
+	for (int i = 0; i < 2; i++) {
+		sim_prefer_algorithm(i == 0);
+		o->matmul(d, tensor_f32(out, ROWS, COLS), tensor_f32(a, ROWS, INNER),
+			  tensor_f32(b, COLS, INNER), (struct matmul_how){ .b_transposed = true });
+		o->to_host(d, first[i], out, sizeof(first[i]));
+		for (int n = 1; i == 0 && n <= KINDS; n++)
+			o->matmul(d, tensor_f32(out, 1, n), tensor_f32(a, 1, 1),
+				  tensor_f32(b, n, 1), (struct matmul_how){ .b_transposed = true });
+	}
+	check(!memcmp(first[0], first[1], sizeof(first[0])));
+	check(o->count_choices(d, &measured) < KINDS);
+	check_int(o->count_slow_products(d), 0);
+	check_err(o->sync(d, &e), 0);
+	o->release(d, a);
+	o->release(d, b);
+	o->release(d, out);
+	o->close(d);
+	sim_prefer_algorithm(0);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
 /* What `text` must cause: this error, and new measurements. */
 static void check_not_taken(const char *text, size_t n, int code)
 {

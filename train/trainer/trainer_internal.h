@@ -198,8 +198,9 @@ int trainer_threads(const struct trainer *t);
 
 /*
  * trainer_products.c: the algorithms of matrix products that this process or an earlier attempt has
- * measured. load: before the first product; a file that cannot be used is a warning. save: before a
- * checkpoint, if there are new ones; a failure is a warning.
+ * measured. load: before the first product; a file that cannot be used is a warning, and so is one that is
+ * missing when the run resumes. save: before a checkpoint, if there are new ones; a failure is a warning,
+ * and the next checkpoint tries again.
  */
 int trainer_load_products(struct trainer *t, struct err *e);
 void trainer_save_products(struct trainer *t);

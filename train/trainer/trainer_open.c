@@ -427,9 +427,8 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	t->state.best_step = -1;
 	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
 	       sizeof(t->state.vocabulary_sha256));
-	if ((trainer_is_first(t) && load_or_init(t, e)) || trainer_load_products(t, e))
-		return e->code;
-	if (broadcast_state(t, e) || loader_seek(t->loader, t->state.loader_position, e))
+	if ((trainer_is_first(t) && load_or_init(t, e)) || broadcast_state(t, e) ||
+	    trainer_load_products(t, e) || loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
 	t->state.feedback_wire = (int32_t)t->ranks.reduce_options.wire;
 	t->state.feedback_bucket = (int64_t)t->ranks.reduce_options.buckets.each;

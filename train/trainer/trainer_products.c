@@ -32,7 +32,7 @@ static int products_read(struct trainer *t, const char *path, struct err *e)
 	return rc;
 }
 
-/* Of the first rank an event; other ranks have no journal. */
+/* The file was not read. Of the first rank an event; other ranks have no journal. */
 static void products_warn(struct trainer *t, const char *path, const struct err *why)
 {
 	if (trainer_is_first(t))
@@ -58,10 +58,28 @@ int trainer_load_products(struct trainer *t, struct err *e)
 	path = products_path(t, e);
 	if (!path)
 		return e->code;
-	if (file_exists(path) && products_read(t, path, &why))
+	if (file_exists(path))
+		(void)products_read(t, path, &why);
+	else if (t->progress.saved_step >= 0)
+		err_set(&why, ERR_IO, "it is missing");
+	if (why.code)
 		products_warn(t, path, &why);
 	free(path);
 	return 0;
+}
+
+/* The file was not written; the next checkpoint tries again. */
+static void products_not_kept(struct trainer *t, const struct err *why)
+{
+	if (trainer_is_first(t))
+		report_event(t, "warning",
+			     "cannot keep the measured algorithms of matrix products; the next "
+			     "checkpoint tries again: %.300s",
+			     why->text);
+	else
+		fprintf(stderr,
+			"rank %d: cannot keep the measured algorithms of matrix products: %.300s\n",
+			t->comm->rank, why->text);
 }
 
 void trainer_save_products(struct trainer *t)
@@ -79,17 +97,16 @@ void trainer_save_products(struct trainer *t)
 		return;
 	text = o->save_choices(model_get_dev(t->model), &n, &why);
 	path = text ? products_path(t, &why) : NULL;
-	if (!path || file_write_all(path, text, n, &why))
-		report_event(t, "warning",
-			     "cannot keep the measured algorithms of matrix products: %.300s",
-			     why.text);
-	else
+	if (!path || file_write_all(path, text, n, &why)) {
+		products_not_kept(t, &why);
+	} else {
 		report_event(t, "info",
 			     "measured the fastest algorithm of %lld kind%s of matrix products; "
 			     "resumed attempts use the same ones (%s)",
 			     (long long)(measured - t->products_saved),
 			     text_plural(measured - t->products_saved), path);
-	t->products_saved = measured;
+		t->products_saved = measured;
+	}
 	free(path);
 	free(text);
 }
