@@ -62,7 +62,9 @@ static double peak_rate(const struct bench *b, const struct op_time *x)
 static const char *predicted_member(const struct bench *b, const struct op_time *x, char *text,
 				    size_t n)
 {
-	const double s = predicted_seconds(b->gpu, x->op, x->flops, x->bytes);
+	const double s = strcmp(b->precision, "bf16")
+				 ? 0
+				 : predicted_seconds(b->gpu, x->op, x->flops, x->bytes);
 
 	text[0] = '\0';
 	if (s > 0)

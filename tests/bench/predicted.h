@@ -5,7 +5,10 @@
 #ifndef WERKBANK_TESTS_BENCH_PREDICTED_H
 #define WERKBANK_TESTS_BENCH_PREDICTED_H
 
-/* gpu: the name of a GPU, e.g. "NVIDIA H200". Seconds of a call with so many FLOPs and bytes; 0: unknown GPU. */
+/*
+ * Seconds of a call with so many FLOPs in bf16 and so many bytes; 0: unknown GPU. gpu: its whole name, e.g.
+ * "NVIDIA H200".
+ */
 double predicted_seconds(const char *gpu, const char *op, double flops, double bytes);
 
 #endif
