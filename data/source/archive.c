@@ -44,7 +44,7 @@ struct archive_reader {
 	size_t current; /* index of the current wanted member, n: none */
 	int64_t entries;
 	int64_t given; /* bytes that archive_read() returned, of all members */
-	int64_t left; /* bytes that the current member must still have; -1: its header does not say */
+	int64_t left;  /* bytes still to come of this member; -1: its header does not say */
 };
 
 /* Is name equal to path, or to its end after a slash? Ignores slashes at the end of path. */

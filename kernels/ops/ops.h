@@ -259,7 +259,7 @@ const char *ops_cuda_unusable_reason(void);
 struct cpu_features {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
 	bool has_unbuilt_level; /* the machine supports a higher level than this build */
-	bool bf16, vnni, tiles; /* instructions for products: AVX-512 BF16, (AVX-)VNNI of int8, AMX */
+	bool bf16, vnni, tiles; /* AVX-512 BF16, (AVX-)VNNI for int8, AMX */
 	bool has_unused_tiles;	/* AMX is there, but the kernel or WERKBANK_TILES=0 forbids it */
 };
 

@@ -70,7 +70,7 @@ mutant 'rows of 60 bytes' cpu_tiles.h cpu_gemm.c 's/\.row_bytes = { 64,/.row_byt
 mutant 'palette 0' cpu_tiles.h cpu_gemm.c 's/\.palette = 1/.palette = 0/'
 mutant 'bytes of a are unsigned' cpu_tiles.h cpu_linear.c 's/_tile_dpbssd/_tile_dpbusd/'
 mutant 'the configuration stays' cpu_tiles.h cpu_linear.c 's/_tile_release();/;/'
-mutant 'no configuration in top k' cpu_linear.c cpu_linear.c 's/if (b->l.uses_tiles)/if (0)/'
+mutant 'no configuration in top k' cpu_linear.c cpu_linear.c 's/if (b->l.tile.uses_tiles)/if (0)/'
 mutant 'K of odd tiles is read where it lies' cpu_gemm.c cpu_gemm.c 's/p.n_k % (2 \* TILES_STEP) == 0/p.n_k % 2 == 0/'
 mutant 'the second pass reads the first' cpu_gemm.c cpu_gemm.c 's/row \* p->a.outer + pass->k)/row * p->a.outer)/'
 mutant 'pairs turned round' cpu_gemm_pack.h cpu_gemm.c 's/^\treturn half ? bf16_join_bits(low, high)/\treturn half ? bf16_join_bits(high, low)/'

@@ -167,9 +167,9 @@ void run_layouts_draw_menu(const struct run_layouts *l, enum layout_size size, s
 	col += draw_text(g, in.row, col, in.cols - 1, STYLE_DIM, "layout ");
 	for (int i = 0; i < RUN_LAYOUTS && col + 3 < in.col + in.cols; i++, col += 4) {
 		bool front = i == l->chosen[size];
-		char text[8];
+		char digit = (char)('1' + i);
+		char text[] = { front ? '[' : ' ', digit, front ? ']' : ' ', '\0' };
 
-		snprintf(text, sizeof(text), front ? "[%d]" : " %d ", i + 1);
 		draw_text(g, in.row, col, 3, front ? STYLE_FOCUS : STYLE_BRIGHT, text);
 	}
 	for (int i = 0; i < PANE_COUNT; i++)
