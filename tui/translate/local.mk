@@ -6,4 +6,5 @@ libtui_a_SOURCES += \
 	%D%/translate_console.c %D%/translate_console.h \
 	%D%/translate_console_panes.c %D%/translate_console_panes.h \
 	%D%/translate_console_words.c %D%/translate_console_words.h \
-	%D%/translate_file.c %D%/translate_file.h %D%/translate_revision.c %D%/view_translate.c
+	%D%/translate_choices.c %D%/translate_file.c %D%/translate_file.h \
+	%D%/translate_mouse.c %D%/translate_revision.c %D%/translate_view.h %D%/view_translate.c

@@ -1,8 +1,11 @@
 /*
- * view_translate.c - the tab "translate": keys, mouse and questions of the console.
+ * view_translate.c - the tab "translate": keys, actions and questions of the console.
  *
- * translate_console.c sends requests, translate_console_panes.c draws.
+ * translate_console.c sends requests, translate_console_panes.c draws; see translate_view.h for the
+ * other files.
  */
+#include "tui/translate/translate_view.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,38 +16,14 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "tui/app/line_history.h"
-#include "tui/app/view.h"
-#include "tui/run/checkpoints.h"
-#include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
-#include "tui/translate/translate_console.h"
-#include "tui/translate/translate_console_panes.h"
 
-#define MAX_CHOICES 500
-
-enum question_id {
-	ASK_CHECKPOINT,
-	ASK_SECOND,
-	ASK_SEARCH,
-	ASK_FORCE,
-	ASK_FORBID,
-	ASK_FILE,
-	ASK_OUTPUT,
-	ASK_GLOSSARY,
-	ASK_DOCUMENT,
-	ASK_DOCUMENT_OUTPUT
-};
-
-struct translate_view {
-	struct console console;
-	struct console_screen screen;
-	bool chosen;	   /* the user chose the checkpoint: a change of run keeps it */
-	char *run;	   /* owned: the run that side 0 was opened for */
-	char *file;	   /* owned: file to translate, while the question for its output is open */
-	double checked_at; /* when a checkpoint was last looked for */
-	char *sentences;   /* owned: path of the history of sentences; NULL: none */
-};
+void translate_notify_failure(struct app_context *w, int rc, const struct err *e)
+{
+	if (rc)
+		context_notify(w, STYLE_BAD, "%s", e->text);
+}
 
 static int translate_open(void *state, struct app_context *w, struct err *e)
 {
@@ -69,151 +48,6 @@ static void translate_close(void *state)
 	free(v->sentences);
 }
 
-static void notify_failure(struct app_context *w, int rc, const struct err *e)
-{
-	if (rc)
-		context_notify(w, STYLE_BAD, "%s", e->text);
-}
-
-/* ---- the checkpoint ---- */
-
-/*
- * Open side 0 with the chosen run once it has a checkpoint: while the run trains, follow its newest
- * checkpoint, else use the best one.
- */
-static void start_translating(struct translate_view *v, struct app_context *w, double now)
-{
-	bool live = w->history && w->history->state == RUN_RUNNING;
-	struct console *c = &v->console;
-	struct err e = { 0 };
-	int64_t step = -1;
-	char *run;
-
-	if (!w->run || !w->front || v->chosen || now - v->checked_at < 1)
-		return;
-	if (c->sides[0].run && v->run && !strcmp(v->run, w->run))
-		return;
-	v->checked_at = now;
-	if (!live)
-		step = checkpoints_link(w->workspace, w->run, "best");
-	if (step < 0)
-		step = checkpoints_link(w->workspace, w->run, "last");
-	if (step < 0) {
-		/* The newly chosen run has no checkpoint: close the old run's translator. */
-		if (c->sides[0].run)
-			notify_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);
-		return;
-	}
-	if (!(run = mem_strdup(w->run, &e)) || console_set_checkpoint(c, 0, run, step, &e)) {
-		notify_failure(w, e.code, &e);
-		free(run);
-		return;
-	}
-	c->follow = live;
-	free(v->run);
-	v->run = run;
-}
-
-/* Use a choice, "NAME STEP". */
-static void use_choice(struct translate_view *v, struct app_context *w, int side, const char *text)
-{
-	char run[128];
-	const char *blank = strchr(text, ' ');
-	struct err e = { 0 };
-	int64_t step;
-	char number[24];
-	size_t n;
-
-	if (!blank || (size_t)(blank - text) >= sizeof(run))
-		return;
-	memcpy(run, text, (size_t)(blank - text));
-	run[blank - text] = 0;
-	n = strcspn(blank + 1, " ");
-	snprintf(number, sizeof(number), "%.*s", (int)MIN(n, sizeof(number) - 1), blank + 1);
-	if (!text_to_int(number, &step))
-		return;
-	if (side == 0) {
-		v->chosen = true;
-		v->console.follow = step == checkpoints_link(w->workspace, run, "last");
-	}
-	notify_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
-}
-
-/*
- * Append the checkpoints of a run as choices; in_use (NULL: none) is the one of the other side, which
- * add_same_choice() appends.
- */
-static void add_checkpoint_choices(const struct app_context *w, const char *run,
-				   const struct console_side *in_use, char **choices, size_t *n)
-{
-	struct checkpoints list;
-	struct err e;
-
-	if (checkpoints_list(&list, w->workspace, run, &e))
-		return;
-	for (size_t i = 0; i < list.n && *n < MAX_CHOICES; i++) {
-		struct buf text = { 0 };
-
-		if (in_use && in_use->run && in_use->step == list.steps[i] &&
-		    !strcmp(in_use->run, run))
-			continue;
-		buf_printf(&text, "%s %lld", run, (long long)list.steps[i]);
-		if (list.steps[i] == list.last)
-			buf_add_str(&text, "  newest");
-		if (list.steps[i] == list.best)
-			buf_add_str(&text, "  best");
-		choices[*n] = buf_detach(&text, &e);
-		*n += choices[*n] != NULL;
-	}
-	checkpoints_free(&list);
-}
-
-/* The checkpoint of the other side, last: for a comparison of settings. */
-static void add_same_choice(const struct console_side *in_use, char **choices, size_t *n)
-{
-	struct buf text = { 0 };
-	struct err e;
-
-	if (!in_use || !in_use->run || *n == MAX_CHOICES)
-		return;
-	buf_printf(&text, "%s %lld  the same, for other settings", in_use->run,
-		   (long long)in_use->step);
-	choices[*n] = buf_detach(&text, &e);
-	*n += choices[*n] != NULL;
-}
-
-static unsigned ask_checkpoint(struct app_context *w, int id, const char *title,
-			       const struct console_side *in_use)
-{
-	struct err e = { 0 };
-	size_t n_runs = 0, n = 0;
-	char **runs = context_run_names(w, &n_runs, &e),
-	     **choices = mem_alloc(MAX_CHOICES, sizeof(*choices), &e);
-
-	if (choices && w->run)
-		add_checkpoint_choices(w, w->run, in_use, choices, &n);
-	for (size_t i = 0; i < n_runs; i++) {
-		if (choices && (!w->run || strcmp(runs[i], w->run)))
-			add_checkpoint_choices(w, runs[i], in_use, choices, &n);
-		free(runs[i]);
-	}
-	free(runs);
-	if (choices)
-		add_same_choice(in_use, choices, &n);
-	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = id,
-						   .title = title,
-						   .choices = (const char *const *)choices,
-						   .n_choices = n });
-	else
-		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
-	for (size_t i = 0; i < n; i++)
-		free(choices[i]);
-	free(choices);
-	return REACT_REDRAW;
-}
-
 /* ---- updates ---- */
 
 static unsigned translate_update(void *state, struct app_context *w)
@@ -224,7 +58,7 @@ static unsigned translate_update(void *state, struct app_context *w)
 	int fds[8];
 	size_t n;
 
-	start_translating(v, w, now);
+	translate_start(v, w, now);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
 	n = console_fds(&v->console, fds, ARRAY_LEN(fds));
 	for (size_t i = 0; i < n; i++)
@@ -278,7 +112,7 @@ static void translate_receive(void *state, struct app_context *w, const char *te
 	c->focus = CONSOLE_WORDS;
 	if (!edit_set(&c->input, text, &e))
 		console_text_changed(c, clock_mono_s(), &e);
-	notify_failure(w, e.code, &e);
+	translate_notify_failure(w, e.code, &e);
 }
 
 static unsigned translate_key(void *state, struct app_context *w, int key)
@@ -290,14 +124,14 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 	if (c->focus == CONSOLE_PANE_TEXT) {
 		bool known = console_revision_key(c, key, clock_mono_s(), &e) != EDIT_IGNORED;
 
-		notify_failure(w, e.code, &e);
+		translate_notify_failure(w, e.code, &e);
 		return known ? REACT_REDRAW | REACT_SOON : REACT_UNKNOWN;
 	}
 	switch (edit_key(&c->input, key)) {
 	case EDIT_MOVED:
 		return REACT_REDRAW;
 	case EDIT_CHANGED:
-		notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
 		remember_sentence(v, w);
@@ -318,12 +152,13 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 
 	if (v->console.focus == CONSOLE_PANE_TEXT) {
 		console_revision_paste(&v->console, text, clock_mono_s(), &e);
-		notify_failure(w, e.code, &e);
+		translate_notify_failure(w, e.code, &e);
 		return REACT_REDRAW | REACT_SOON;
 	}
 	v->console.focus = CONSOLE_INPUT;
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
-		notify_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_text_changed(&v->console, clock_mono_s(), &e),
+					 &e);
 	else
 		context_notify(w, STYLE_WARN, "not pasted: a text has at most 65,536 bytes");
 	return REACT_REDRAW;
@@ -395,7 +230,7 @@ static void next_pane(struct console *c, int by)
 		console_select_side(c, by > 0 ? 0 : 1);
 }
 
-static void move_row(struct console *c, int by)
+void translate_move_row(struct console *c, int by)
 {
 	const struct service_answer *o = console_alternatives(c);
 
@@ -407,12 +242,12 @@ static void move_row(struct console *c, int by)
 		c->other = MAX(MIN(c->other + by, (int)o->n_alternatives - 1), 0);
 }
 
-static unsigned accept_alternative(struct console *c, struct app_context *w)
+unsigned translate_accept(struct console *c, struct app_context *w)
 {
 	struct err e = { 0 };
 
 	if (c->focus == CONSOLE_PANE_ALTERNATIVES)
-		notify_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
 	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
 }
@@ -422,8 +257,9 @@ static unsigned toggle_second_service(struct translate_view *v, struct app_conte
 	struct err e = { 0 };
 
 	if (!v->console.sides[1].run)
-		return ask_checkpoint(w, ASK_SECOND, "second checkpoint", &v->console.sides[0]);
-	notify_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
+		return translate_ask_checkpoint(w, ASK_SECOND, "second checkpoint",
+						&v->console.sides[0]);
+	translate_notify_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
 	return REACT_REDRAW;
 }
 
@@ -485,19 +321,19 @@ static unsigned act_move(struct console *c, struct app_context *w, enum action a
 		console_move(c, t ? (int)t->n : 0, now);
 		break;
 	case ACTION_UP:
-		move_row(c, -1);
+		translate_move_row(c, -1);
 		break;
 	case ACTION_DOWN:
-		move_row(c, 1);
+		translate_move_row(c, 1);
 		break;
 	case ACTION_PAGE_UP:
-		move_row(c, -CONSOLE_ALTERNATIVES);
+		translate_move_row(c, -CONSOLE_ALTERNATIVES);
 		break;
 	case ACTION_PAGE_DOWN:
-		move_row(c, CONSOLE_ALTERNATIVES);
+		translate_move_row(c, CONSOLE_ALTERNATIVES);
 		break;
 	case ACTION_ACCEPT:
-		return accept_alternative(c, w);
+		return translate_accept(c, w);
 	default:
 		return REACT_UNKNOWN;
 	}
@@ -524,13 +360,13 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_EDIT_TRANSLATION:
 		if (!console_chosen_text(c))
 			context_notify(w, STYLE_WARN, "there is no translation to edit yet");
-		notify_failure(w, console_start_revision(c, &e), &e);
+		translate_notify_failure(w, console_start_revision(c, &e), &e);
 		break;
 	case ACTION_FIX_PREFIX:
-		notify_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_CLEAR:
-		notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_GLOSSARY:
 		return ask_line(w, ASK_GLOSSARY,
@@ -541,7 +377,8 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_FORBID:
 		return ask_line(w, ASK_FORBID, "words that the translation must not contain", NULL);
 	case ACTION_CHECKPOINT:
-		return ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates", NULL);
+		return translate_ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates",
+						NULL);
 	case ACTION_SECOND:
 		return toggle_second_service(v, w);
 	case ACTION_SEARCH:
@@ -562,10 +399,10 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		console_toggle_map(c);
 		break;
 	case ACTION_MAP_LAYER:
-		notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_MAP_HEAD:
-		notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_RESTART:
 		restart_services(c);
@@ -609,22 +446,22 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		return REACT_REDRAW;
 	switch (question) {
 	case ASK_CHECKPOINT:
-		use_choice(v, w, 0, text);
+		translate_use_choice(v, w, 0, text);
 		break;
 	case ASK_SECOND:
-		use_choice(v, w, 1, text);
+		translate_use_choice(v, w, 1, text);
 		break;
 	case ASK_SEARCH:
-		notify_failure(w, console_set_search(c, text, now, &e), &e);
+		translate_notify_failure(w, console_set_search(c, text, now, &e), &e);
 		break;
 	case ASK_GLOSSARY:
-		notify_failure(w, console_add_glossary(c, text, now, &e), &e);
+		translate_notify_failure(w, console_add_glossary(c, text, now, &e), &e);
 		break;
 	case ASK_FORCE:
-		notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
+		translate_notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
 		break;
 	case ASK_FORBID:
-		notify_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
+		translate_notify_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
 		break;
 	case ASK_FILE:
 		ask_output(v, w, ASK_OUTPUT, text);
@@ -638,91 +475,11 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 		break;
 	case ASK_OUTPUT:
 		if (v->file)
-			notify_failure(w, console_start_file(c, v->file, text, now, &e), &e);
+			translate_notify_failure(w, console_start_file(c, v->file, text, now, &e),
+						 &e);
 		break;
 	default:
 		break;
-	}
-	return REACT_REDRAW | REACT_SOON;
-}
-
-/* ---- mouse ---- */
-
-static bool is_mouse_within(struct rect r, const struct mouse *m)
-{
-	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-	       m->col < r.col + r.cols;
-}
-
-static void press_words(struct translate_view *v, const struct mouse *m)
-{
-	struct console *c = &v->console;
-
-	c->focus = CONSOLE_WORDS;
-	for (int i = 0; i < v->screen.n_spots; i++)
-		if (is_mouse_within(v->screen.spots[i], m))
-			console_move(c, i, clock_mono_s());
-}
-
-/* A press on the chosen row uses it. */
-static void press_list(struct translate_view *v, struct app_context *w, const struct mouse *m)
-{
-	struct console *c = &v->console;
-	const struct console_screen *s = &v->screen;
-	const struct service_answer *o = console_alternatives(c);
-
-	if (is_mouse_within(s->n_best, m)) {
-		c->focus = CONSOLE_N_BESTS;
-		console_choose(c, s->n_best_top + m->row - s->n_best.row - 1);
-	} else if (o) {
-		int row = s->others_top + m->row - s->others.row - 1;
-		bool again = c->focus == CONSOLE_PANE_ALTERNATIVES && row == c->other;
-
-		c->focus = CONSOLE_PANE_ALTERNATIVES;
-		c->other = MAX(MIN(row, (int)o->n_alternatives - 1), 0);
-		if (again)
-			accept_alternative(c, w);
-	}
-}
-
-static unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct translate_view *v = state;
-	struct console *c = &v->console;
-
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-		if (is_mouse_within(v->screen.others, m))
-			c->focus = CONSOLE_PANE_ALTERNATIVES;
-		else if (is_mouse_within(v->screen.n_best, m))
-			c->focus = CONSOLE_N_BESTS;
-		else if (is_mouse_within(v->screen.map, m))
-			c->focus = CONSOLE_PANE_MAP;
-		if (c->focus != CONSOLE_INPUT)
-			move_row(c, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
-		return REACT_REDRAW;
-	}
-	if (m->kind != MOUSE_PRESS || m->button != 1)
-		return REACT_NOTHING;
-	if (is_mouse_within(v->screen.input, m)) {
-		struct grid plain = { .charset = w->charset };
-
-		c->focus = CONSOLE_INPUT;
-		edit_point(&c->input, &plain, layout_inside(v->screen.input), m->row, m->col);
-	} else if (is_mouse_within(v->screen.map, m)) {
-		c->focus = CONSOLE_PANE_MAP;
-	} else if (is_mouse_within(v->screen.n_best, m) || is_mouse_within(v->screen.others, m)) {
-		press_list(v, w, m);
-	} else {
-		for (int i = 0; i < CONSOLE_SIDES; i++)
-			if ((is_mouse_within(v->screen.words[i], m) ||
-			     is_mouse_within(v->screen.text[i], m)) &&
-			    c->side != i && c->sides[i].run) {
-				console_select_side(c, i);
-				c->focus = CONSOLE_WORDS;
-				return REACT_REDRAW;
-			}
-		if (is_mouse_within(v->screen.words[c->side], m))
-			press_words(v, m);
 	}
 	return REACT_REDRAW | REACT_SOON;
 }

@@ -1,0 +1,83 @@
+/* translate_mouse.c - the mouse in the tab "translate"; see translate_view.h. */
+#include "tui/translate/translate_view.h"
+
+#include "share/base/clock.h"
+
+static bool is_mouse_within(struct rect r, const struct mouse *m)
+{
+	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+	       m->col < r.col + r.cols;
+}
+
+static void press_words(struct translate_view *v, const struct mouse *m)
+{
+	struct console *c = &v->console;
+
+	c->focus = CONSOLE_WORDS;
+	for (int i = 0; i < v->screen.n_spots; i++)
+		if (is_mouse_within(v->screen.spots[i], m))
+			console_move(c, i, clock_mono_s());
+}
+
+/* A press on the chosen row uses it. */
+static void press_list(struct translate_view *v, struct app_context *w, const struct mouse *m)
+{
+	struct console *c = &v->console;
+	const struct console_screen *s = &v->screen;
+	const struct service_answer *o = console_alternatives(c);
+
+	if (is_mouse_within(s->n_best, m)) {
+		c->focus = CONSOLE_N_BESTS;
+		console_choose(c, s->n_best_top + m->row - s->n_best.row - 1);
+	} else if (o) {
+		int row = s->others_top + m->row - s->others.row - 1;
+		bool again = c->focus == CONSOLE_PANE_ALTERNATIVES && row == c->other;
+
+		c->focus = CONSOLE_PANE_ALTERNATIVES;
+		c->other = MAX(MIN(row, (int)o->n_alternatives - 1), 0);
+		if (again)
+			translate_accept(c, w);
+	}
+}
+
+unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
+{
+	struct translate_view *v = state;
+	struct console *c = &v->console;
+
+	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
+		if (is_mouse_within(v->screen.others, m))
+			c->focus = CONSOLE_PANE_ALTERNATIVES;
+		else if (is_mouse_within(v->screen.n_best, m))
+			c->focus = CONSOLE_N_BESTS;
+		else if (is_mouse_within(v->screen.map, m))
+			c->focus = CONSOLE_PANE_MAP;
+		if (c->focus != CONSOLE_INPUT)
+			translate_move_row(c, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
+		return REACT_REDRAW;
+	}
+	if (m->kind != MOUSE_PRESS || m->button != 1)
+		return REACT_NOTHING;
+	if (is_mouse_within(v->screen.input, m)) {
+		struct grid plain = { .charset = w->charset };
+
+		c->focus = CONSOLE_INPUT;
+		edit_point(&c->input, &plain, layout_inside(v->screen.input), m->row, m->col);
+	} else if (is_mouse_within(v->screen.map, m)) {
+		c->focus = CONSOLE_PANE_MAP;
+	} else if (is_mouse_within(v->screen.n_best, m) || is_mouse_within(v->screen.others, m)) {
+		press_list(v, w, m);
+	} else {
+		for (int i = 0; i < CONSOLE_SIDES; i++)
+			if ((is_mouse_within(v->screen.words[i], m) ||
+			     is_mouse_within(v->screen.text[i], m)) &&
+			    c->side != i && c->sides[i].run) {
+				console_select_side(c, i);
+				c->focus = CONSOLE_WORDS;
+				return REACT_REDRAW;
+			}
+		if (is_mouse_within(v->screen.words[c->side], m))
+			press_words(v, m);
+	}
+	return REACT_REDRAW | REACT_SOON;
+}
