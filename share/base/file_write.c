@@ -70,22 +70,67 @@ static int cannot_write(struct err *e, const char *path)
 
 /* ---- the target ---- */
 
+/*
+ * Open a folder, whose path has no slash at its end, seen from the folder `from`. A link in a folder
+ * that everybody can write in counts only if this user, root or that folder's owner has made it, as
+ * with the kernel's fs.protected_symlinks, which may be off: else -1, EPERM.
+ */
+static int open_folder(int from, const char *path)
+{
+	size_t n;
+	const char *last = last_part(path, &n);
+	char *above = n ? strndup(path, n) : strdup(".");
+	const int parent = above ? openat(from, above, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = -1;
+	struct stat link, at;
+
+	if (parent >= 0 && !fstat(parent, &at) &&
+	    !fstatat(parent, last, &link, AT_SYMLINK_NOFOLLOW)) {
+		const bool is_link = S_ISLNK(link.st_mode);
+
+		errno = EPERM;
+		if (!is_link || !(at.st_mode & 0002) || !link.st_uid || link.st_uid == geteuid() ||
+		    link.st_uid == at.st_uid)
+			fd = openat(parent, last,
+				    O_PATH | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
+	}
+	if (parent >= 0)
+		close(parent);
+	free(above);
+	return fd;
+}
+
 /* Open the folder of `path`, seen from the folder `from`; name gets the last part. */
 static int open_folder_of(int from, const char *path, char name[NAME_MAX + 1])
 {
 	size_t n;
 	const char *last = last_part(path, &n);
-	char *folder = n ? strndup(path, n) : strdup(".");
+	char *folder;
 	int fd = -1;
 
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	folder = n ? strndup(path, n) : strdup(".");
 	if (!*last || strlen(last) > NAME_MAX)
 		errno = *last ? ENAMETOOLONG : *path ? EISDIR : ENOENT;
+	else if (folder && !strcmp(folder, "/"))
+		fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	else if (folder)
-		fd = openat(from, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = open_folder(from, folder);
 	if (fd >= 0)
 		memcpy(name, last, strlen(last) + 1);
 	free(folder);
 	return fd;
+}
+
+static int cannot_open_folder(struct err *e, const char *path)
+{
+	if (errno != EPERM)
+		return cannot_write(e, path);
+	return err_set(e, ERR_PERM,
+		       "%s: its folder is a symbolic link that another user has made in a folder "
+		       "of all users; nothing is written through it: give another name",
+		       path);
 }
 
 /*
@@ -125,7 +170,7 @@ static int find_target(struct outfile *o, struct err *e)
 
 	o->folder = open_folder_of(AT_FDCWD, o->path, o->name);
 	if (o->folder < 0)
-		return cannot_write(e, o->path);
+		return cannot_open_folder(e, o->path);
 	for (int links = 0; (got = read_target_link(o, target, e)) > 0; links++) {
 		if (links == LINK_LIMIT)
 			return err_set(e, ERR_CANTCREAT,
@@ -133,7 +178,7 @@ static int find_target(struct outfile *o, struct err *e)
 				       o->path, LINK_LIMIT);
 		fd = open_folder_of(o->folder, target, o->name);
 		if (fd < 0)
-			return cannot_write(e, o->path);
+			return cannot_open_folder(e, o->path);
 		close(o->folder);
 		o->folder = fd;
 	}
@@ -281,14 +326,48 @@ void file_sync_folder(const char *path)
 	sync_folder_at(AT_FDCWD, path);
 }
 
+/*
+ * Is this what another user has put there instead of the file that we have `written`? Another process
+ * of ours may have replaced it, which is no fault.
+ */
+static bool is_planted(const struct stat *there, const struct stat *written)
+{
+	return (there->st_dev != written->st_dev || there->st_ino != written->st_ino) &&
+	       (there->st_uid != written->st_uid || !S_ISREG(there->st_mode) ||
+		there->st_nlink > 1);
+}
+
+/* Rename the temporary. Who can write in the folder can have replaced the temporary before. */
+static int put_in_place(const struct outfile *o, const struct stat *written, struct err *e)
+{
+	struct stat there;
+
+	if (renameat(o->folder, o->temporary, o->folder, o->name)) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", o->path);
+		if (e->code == ERR_NOINPUT) /* the temporary is gone */
+			e->code = ERR_CANTCREAT;
+		return e->code;
+	}
+	if (!fstatat(o->folder, o->name, &there, AT_SYMLINK_NOFOLLOW) &&
+	    is_planted(&there, written))
+		return err_set(e, ERR_CANTCREAT,
+			       "%s: another user has replaced it while it was written; write to a "
+			       "folder that only you can change",
+			       o->path);
+	return 0;
+}
+
 int outfile_commit(struct outfile *o, struct err *e)
 {
 	const bool synced = *o->temporary && !o->is_volatile;
+	struct stat written;
 	bool good;
+	int rc;
 
 	assert(o->stream && o->path); /* open, and not committed or abandoned before */
 	good = !ferror(o->stream) && fflush(o->stream) == 0 &&
-	       (!synced || fsync(fileno(o->stream)) == 0);
+	       (!synced || fsync(fileno(o->stream)) == 0) &&
+	       fstat(fileno(o->stream), &written) == 0;
 	if (good) {
 		good = fclose(o->stream) == 0;
 		o->stream = NULL;
@@ -298,16 +377,13 @@ int outfile_commit(struct outfile *o, struct err *e)
 		outfile_abandon(o);
 		return e->code;
 	}
-	if (*o->temporary && renameat(o->folder, o->temporary, o->folder, o->name)) {
-		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", o->path);
-		outfile_abandon(o);
-		return e->code;
-	}
-	*o->temporary = 0;
-	if (synced)
+	rc = *o->temporary ? put_in_place(o, &written, e) : 0;
+	if (!rc)
+		*o->temporary = 0;
+	if (!rc && synced)
 		sync_folder_at(o->folder, ".");
 	outfile_abandon(o);
-	return 0;
+	return rc;
 }
 
 void outfile_abandon(struct outfile *o)

@@ -191,6 +191,55 @@ TEST(outfile_resists_planted_links)
 	alarm(0);
 }
 
+/* Who can write in a folder can replace a temporary there, too. */
+TEST(outfile_notices_a_replaced_temporary)
+{
+	struct outfile o;
+	struct err e = { 0 };
+
+	put_file("victim", "precious", 0600);
+	check_int(outfile_open(&o, file_at("out"), &e), 0);
+	check_int(unlink(file_at(o.temporary)), 0);
+	check_err(outfile_commit(&o, &e), ERR_CANTCREAT);
+	check_int(outfile_open(&o, file_at("out"), &e), 0);
+	fputs("text", o.stream);
+	check_int(unlink(file_at(o.temporary)), 0);
+	check_int(symlink("victim", file_at(o.temporary)), 0);
+	check_err(outfile_commit(&o, &e), ERR_CANTCREAT);
+	check(strstr(e.text, "another user has replaced it") != NULL);
+	holds_text("victim", "precious");
+}
+
+/* A link to a folder counts as under the kernel's fs.protected_symlinks. */
+TEST(outfile_in_a_planted_folder)
+{
+	struct err e = { 0 };
+
+	check_int(mkdir(file_at("elsewhere"), 0700), 0);
+	check_int(mkdir(file_at("shared"), 0700), 0);
+	check_int(symlink("../elsewhere", file_at("shared/link")), 0);
+	check_int(chmod(file_at("shared"), 0777), 0);
+	check_int(write_new("shared/link//one", &e), 0);
+	check(file_exists(file_at("elsewhere/one")));
+	if (geteuid()) {
+		test_skip("only root can make links of another user");
+		return;
+	}
+	check_int(lchown(file_at("shared/link"), OTHER_USER, OTHER_USER), 0);
+	check_err(write_new("shared/link/two", &e), ERR_PERM);
+	check_err(write_new("shared/link//two", &e), ERR_PERM);
+	check(strstr(e.text, "its folder is a symbolic link that another user has made") != NULL);
+	check_int(symlink("shared/link/two", file_at("indirect")), 0);
+	check_err(write_new("indirect", &e), ERR_PERM);
+	check(!file_exists(file_at("elsewhere/two")));
+	/* what the folder's owner has made, and what stands in a folder of few, counts */
+	check_int(chown(file_at("shared"), OTHER_USER, OTHER_USER), 0);
+	check_int(write_new("shared/link/three", &e), 0);
+	check_int(chown(file_at("shared"), 0, 0), 0);
+	check_int(chmod(file_at("shared"), 0775), 0);
+	check_int(write_new("shared/link/four", &e), 0);
+}
+
 TEST(outfolder_is_new)
 {
 	struct outfolder o;
@@ -316,6 +365,25 @@ TEST(file_reads_own_streams)
 	check_str(buf_text(&b), "text");
 	buf_free(&b);
 	close(ends[0]);
+}
+
+/* Of the address sanitizer; NULL in builds without it. */
+int __asan_address_is_poisoned(const volatile void *address) __attribute__((weak));
+
+TEST(map_hides_no_read_behind_its_end)
+{
+	struct err e = { 0 };
+	struct map m;
+
+	if (!__asan_address_is_poisoned) {
+		test_skip("built without the address sanitizer");
+		return;
+	}
+	put_file("five", "bytes", 0600);
+	check_err(map_open(&m, file_at("five"), &e), 0);
+	check(m.len == 5 && !memcmp(m.data, "bytes", 5));
+	check(__asan_address_is_poisoned((const char *)m.data + 5));
+	map_close(&m);
 }
 
 static void make_old(const char *name)

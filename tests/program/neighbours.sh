@@ -89,6 +89,48 @@ for command in translate job report export prometheus average ctranslate2 metric
 	rm -rf "$out"
 done
 
+# ---- another user who plants links while a command writes ----------------------------------------------
+# What he runs: in the current folder he replaces files by links to the victim, until "stop" is there.
+plant='while [ ! -e stop ]; do
+	for name in $1; do
+		case $name in *"*"*) continue ;; esac
+		rm -f "$name" && ln -s "$0" "$name" && echo "$name" >>planted
+	done
+done'
+as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+# attacked WHAT MODE NAMES : ten translations into a folder of this mode, whose NAMES another user replaces
+attacked() {
+	arena=$tmp/arena
+	out=$arena/out.txt
+	rm -rf "$arena"
+	mkdir "$arena"
+	chmod "$2" "$arena"
+	fresh_victim
+	(cd "$arena" && as_other sh -c "$plant" "$victim" "$3") 2>/dev/null &
+	attacker=$!
+	statuses=
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		got=0
+		rm -f "$out"
+		write translate >"$tmp/out" 2>"$tmp/err" || got=$?
+		statuses="$statuses $got"
+		[ "$(cat "$victim")" = precious ] || break
+	done
+	: >"$arena/stop"
+	wait "$attacker"
+	unhurt "$1: after $(grep -c . "$arena/planted" 2>/dev/null) links and $i translations"
+	# 73: the temporary was replaced; 77: the output was a link of another user
+	same "$1: statuses" "$(echo "$statuses" | tr ' ' '\n' | grep -vxE '0|73|77|')" ''
+}
+chmod 711 "$tmp"
+if as_other test -x "$tmp" 2>/dev/null; then
+	attacked "another user's links for temporaries" 777 'out.txt.*.tmp'
+	attacked "another user's links for the output" 777 out.txt
+	attacked "another user's links in a folder like /tmp" 1777 'out.txt out.txt.*.tmp'
+else
+	skip "another user's links while a command writes" "only root can become another user, with setpriv"
+fi
+
 # ---- permissions, links of one's own ----
 umask 022
 out=$tmp/private
