@@ -3,7 +3,8 @@
 # fault_run lets the n-th call of one kind fail (memory, open, read, write, close, fsync, rename, fork, threads, mmap …).
 # Each time: a documented exit status, never a signal or a hang; a message; status 0 only with the complete output;
 # no incomplete output and no temporary; the next undisturbed run ends with the same output. After EINTR and
-# short reads and writes the status is 0. Prints a table: command, call, error, calls, places, tried, findings.
+# short reads and writes the status is 0. Prints a table: command, call, error, calls, places, faults that were made
+# ("tried"), findings.
 # A place is a call and the functions that led to it; a loop makes many calls at one place. The long form lets the
 # first call of each place fail.
 # In a build with the address sanitizer memory that is left at the end is a finding, too.
@@ -170,7 +171,7 @@ listing() {
 }
 list() { (cd "$tmp/case" && listing 2>/dev/null | LC_ALL=C sort) >"$1"; grep -v 'tokens/s' "$tmp/out" >"$1.out"; }
 
-status=0 signal=0 hung=0 left=0 place='' subject='' # of the last run
+status=0 signal=0 hung=0 left=0 faults=0 place='' subject='' # of the last run
 
 # run OPTION... : one run of the command in the case; sets status, signal, hung, left, faults, place, subject
 run() {
@@ -254,7 +255,7 @@ attempt() {
 	cp "$tmp/err" "$tmp/said"
 	[ -z "${MESSAGES-}" ] || echo "$command $call $error $status $(callers "$place")$subject: $(tail -n 1 "$tmp/err")" >>"$MESSAGES"
 	list "$tmp/now"
-	tried=$((tried + 1))
+	[ "$faults" -eq 0 ] || tried=$((tried + 1))
 	before=$findings
 	judge_first
 	[ "$first_status" -ne 0 ] || [ $findings -gt $before ] || return 0
