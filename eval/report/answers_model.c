@@ -31,9 +31,17 @@ static void judge_dead_parts(struct answer *a, const struct dead_signs *s)
 		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
 			     "Up to %.0f %% of a weight matrix did not change at all between the "
 			     "last %zu evaluations, in %zu of %zu matrices: %s. Attention heads "
-			     "or units there may be dead: check their updates, or lower the "
-			     "learning rate.",
+			     "or feed-forward layers there may be dead: check their updates, or "
+			     "lower the learning rate.",
 			     100 * s->still, s->records, s->partly, s->matrices, s->names);
+	else if (s->layers)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "All %zu weight matrices moved between the last %zu evaluations, but "
+			     "in %zu of them up to about %.0f %% of the feed-forward units did "
+			     "not: %s. Their ReLU no longer opens. Good models have such units "
+			     "too; a lower learning rate or a longer warm-up keeps more of them "
+			     "in use.",
+			     s->matrices, s->records, s->layers, 100 * s->units, s->layer_names);
 	else
 		answer_judge(a, VERDICT_NO, is_sure ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
 			     "All %zu weight matrices moved between the last %zu evaluations, the "
@@ -54,6 +62,9 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 		answer_add_fact(a, "matrices that did not move", (double)s.dead, "");
 		answer_add_fact(a, "matrices with parts that did not move", (double)s.partly, "");
 	}
+	if (s.layers)
+		answer_add_fact(a, "largest share of feed-forward units that did not move", s.units,
+				"");
 	if (s.records < 2)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The journal says how far weights moved at %zu evaluation%s; at least "

@@ -14,7 +14,8 @@
 #define LEAST_MEDIAN	1e-3 /* of the moves: below, rounding decides what stands still */
 #define DEAD_RATIO	0.01 /* of the median matrix */
 #define ATTENTION_STILL 0.1
-#define FORWARD_STILL	0.25
+#define FORWARD_STILL	0.9
+#define UNITS_STILL	0.25
 
 /* ---- dead parts -------------------------------------------------------- */
 
@@ -57,12 +58,17 @@ static const struct weights_point *find_matrix(const struct evidence *v,
 	return NULL;
 }
 
+static bool is_forward(const char *matrix)
+{
+	return strstr(matrix, ".ffn.") != NULL;
+}
+
 /* The still share from which a part of this matrix counts as dead. */
 static double still_limit(const char *matrix)
 {
 	if (strstr(matrix, ".self.") || strstr(matrix, ".cross."))
 		return ATTENTION_STILL;
-	return strstr(matrix, ".ffn.") ? FORWARD_STILL : INFINITY;
+	return is_forward(matrix) ? FORWARD_STILL : INFINITY;
 }
 
 /* The largest move relative to the median, and the least still share, over the records. */
@@ -126,6 +132,10 @@ int find_dead_signs(struct dead_signs *s, const struct evidence *v, struct err *
 			s->partly++;
 			s->still = MAX(s->still, still);
 			add_matrix_name(partly, sizeof(partly), name);
+		} else if (is_forward(name) && still > UNITS_STILL) {
+			s->layers++;
+			s->units = MAX(s->units, still);
+			add_matrix_name(s->layer_names, sizeof(s->layer_names), name);
 		}
 	}
 	if (!s->dead)

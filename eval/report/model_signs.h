@@ -16,8 +16,12 @@
  *
  *	dead	the matrix moved less than a hundredth of the median matrix, in each record
  *	partly	a share of the matrix has not changed at all, in each record: above 0.1 of an
- *		attention matrix (a head), above 0.25 of a feed-forward matrix (units whose ReLU
- *		never opens); the embedding has rows of tokens that never occur
+ *		attention matrix (a head), above 0.9 of a feed-forward matrix (a layer)
+ *	units	above 0.25 of a feed-forward matrix has not changed: units whose ReLU never opens.
+ *		Good models have them too: they cost capacity only
+ *
+ * The embedding does not count: it has rows of tokens that never occur. A trainer looks at 16 pieces
+ * of 64 weights of each matrix, so a share is an estimate.
  */
 struct dead_signs {
 	size_t records;	     /* evaluations that were read */
@@ -27,6 +31,9 @@ struct dead_signs {
 	size_t partly;
 	double still;	 /* the largest still share of the partly dead ones */
 	char names[240]; /* dead matrices, else partly dead ones; shortened by "..." */
+	size_t layers;	 /* feed-forward matrices with dead units, but not partly dead */
+	double units;	 /* the largest share of their units */
+	char layer_names[240];
 };
 
 /* ERR_NOMEM is the only failure. */

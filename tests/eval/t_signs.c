@@ -271,6 +271,35 @@ TEST(signs_dead_head)
 	check_str(s.names, "decoder.0.cross.q");
 }
 
+/* Units whose ReLU never opens are told, but only a whole layer of them is a dead part. */
+TEST(signs_dead_units)
+{
+	static const struct {
+		double still;
+		enum answer_verdict verdict;
+		const char *words;
+	} cases[] = { { 0.25, VERDICT_NO, "the median matrix by" },
+		      { 0.4375, VERDICT_NO, "about 44 % of the feed-forward units" },
+		      { 0.875, VERDICT_NO, "encoder.0.ffn.in" },
+		      { 0.9375, VERDICT_YES, "feed-forward layers there may be dead" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct weights_point points[3 * ARRAY_LEN(matrices)];
+		struct answer a = { 0 };
+		struct evidence v;
+		struct err e;
+
+		make_weights(&v, points);
+		for (size_t k = 2; k < v.n_weights; k += ARRAY_LEN(matrices))
+			points[k].still = cases[i].still;
+		check_int(answer_dead_part(&a, &v, &e), 0);
+		check_int(a.verdict, cases[i].verdict);
+		if (!strstr(a.sentence, cases[i].words))
+			test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", a.sentence,
+				  cases[i].words);
+	}
+}
+
 /* ---- the vocabulary ---------------------------------------------------- */
 
 TEST(signs_vocabulary)

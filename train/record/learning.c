@@ -10,7 +10,8 @@
 #include "share/base/util.h"
 
 #define SPIKE	      1.2 /* a spike exceeds this multiple of the preceding median ... */
-#define SPIKE_NATS    0.5 /* ... and exceeds the median by this */
+#define SPIKE_NATS    0.5 /* ... and exceeds the median by this ... */
+#define SPIKE_SCATTER 5	  /* ... and by this multiple of the scatter of these records */
 #define SPIKE_MIN     4	  /* records before a spike, at least */
 #define NORMS_MIN     8	  /* gradient norms that a usual norm needs */
 #define ABOVE_GUESS   0.5 /* nats above start and ln V: diverged */
@@ -76,15 +77,28 @@ static void add_smoothed(struct learning_smooth *m, const struct learning *l, si
 	}
 }
 
+/* The standard deviation of normal numbers with this median absolute deviation. */
+static double scatter_around(const double *x, size_t n, double median)
+{
+	double distance[LEARNING_SPIKE];
+
+	assert(n <= LEARNING_SPIKE);
+	for (size_t i = 0; i < n; i++)
+		distance[i] = fabs(x[i] - median);
+	return 1.4826 * stat_median(distance, n);
+}
+
 /* Spikes that follow each other count once. A spike is open until the NLL is near its old median. */
 static void find_spike(struct learning *l, double nll, double step)
 {
-	const double median = stat_median(l->window, MIN(l->n_window, LEARNING_SPIKE));
+	const size_t n = MIN(l->n_window, LEARNING_SPIKE);
+	const double median = stat_median(l->window, n);
+	const double limit = fmax(SPIKE_NATS, SPIKE_SCATTER * scatter_around(l->window, n, median));
 
 	if (l->is_spike_open && nll <= l->before_spike + SPIKE_NATS) {
 		l->is_spike_open = false;
 	} else if (!l->is_spike_open && l->n_window >= SPIKE_MIN && nll > SPIKE * median &&
-		   nll > median + SPIKE_NATS) {
+		   nll > median + limit) {
 		l->is_spike_open = true;
 		l->before_spike = median;
 		l->jump = nll;
