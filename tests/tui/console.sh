@@ -174,4 +174,28 @@ until_shown "ready"
 $tmux send-keys Up
 until_shown "zwei Hunde"
 echo "ok       sentences are kept"
-echo "9 passed, 0 failed, 0 skipped"
+$tmux send-keys F10
+until_shown "shell again"
+
+# Sentences stay out of files when the option says so, and when the settings do, also the next time.
+secret() {
+	$tmux respawn-pane -k "$here/bin/werkbank watch -C $here/w demo $1; echo shell again; sleep 100"
+	until_shown "2 data"
+	test -z "$2" || { $tmux send-keys 9; until_shown "sentences"; $tmux send-keys Home Down Down $2; until_shown "not saved"; }
+	$tmux send-keys 7
+	until_shown "ready"
+	$tmux send-keys -l "the park"
+	until_shown "Park"
+	$tmux send-keys Enter Escape
+	until_shown "instead of"
+	$tmux send-keys o
+	until_shown "> the park"
+	$tmux send-keys F10
+	until_shown "shell again"
+	test "$(cat "$here/werkbank/sentences")" = "two dogs" || fail "$1 $2: saved: $(cat "$here/werkbank/sentences")"
+}
+secret --no-save-sentences ""
+secret "" Enter
+secret "" ""
+echo "ok       sentences are not kept"
+echo "10 passed, 0 failed, 0 skipped"

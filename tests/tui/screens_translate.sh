@@ -99,6 +99,15 @@ if test -n "$utf8"; then
 		screen translate-glossary-$size $utf8 --dump $size \
 			--keys "$typed<Esc>Tterms.tsv<Enter><Wait>Tpark = Forst<Enter><Wait>"
 	done
+	# its pane in the place of words and lists, on a large screen below them
+	screen translate-terms-pane-24x80 $utf8 --dump 24x80 \
+		--keys "$typed<Esc>Tterms.tsv<Enter><Wait>Tpark = Forst<Enter><Wait>v"
+	# earlier sentences: a list; Enter translates the chosen one again
+	earlier="7<Wait>a man reads<Enter><Ctrl-U>the house<Enter><Ctrl-U>two dogs<Enter><Wait>"
+	for size in 24x80 40x120 60x200; do
+		screen translate-earlier-$size $utf8 --dump $size --keys "$earlier<Esc><Wait>o<Wait><Down>"
+	done
+	screen translate-earlier-taken-24x80 $utf8 --dump 24x80 --keys "$earlier<Esc><Wait>o<Down><Down><Enter><Wait>"
 	# a sentence of Samples is translated here
 	for size in 24x80 40x120 60x200; do
 		screen translate-sample-$size $utf8 --dump $size --keys '6j<Enter><Wait>'

@@ -309,7 +309,9 @@ TEST(console_fits_everywhere)
 	open_console(&c);
 	check_int(console_set_checkpoint(&c, 1, "demo", 100, &e), 0);
 	check_int(console_add_term(&c, &c.force, "heute", 0, &e), 0);
-	c.shows_map = true;
+	c.has_extra[EXTRA_MAP] = true;
+	check_int(console_add_glossary(&c, "dogs = Hunde", 0, &e), 0);
+	check_int(edit_remember(&c.input, "a man reads", &e), 0);
 	type(&c, "two dogs are running in the park and a man reads the newspaper in the house "
 		 "averyveryveryverylongwordthatdoesnotfitanywhereinanarrowscreenofanykind");
 	console_move(&c, 3, 0);
@@ -323,7 +325,9 @@ TEST(console_fits_everywhere)
 			bool outside = false;
 
 			c.focus = (enum console_pane)(cols % CONSOLE_PANES);
-			c.map = (enum console_map)((rows + cols / 7) % 3);
+			c.wanted[EXTRA_MAP] = (enum console_showing)((rows + cols / 7) % 3);
+			c.wanted[EXTRA_EARLIER] = (enum console_showing)((rows + cols / 5) % 3);
+			c.wanted[EXTRA_TERMS] = (enum console_showing)((rows + cols / 3) % 3);
 			c.side = rows % 2;
 			check_int(grid_resize(&g, rows + 2, cols + 4, &e), 0);
 			console_layout(&c, &g, body, &s);

@@ -132,7 +132,7 @@ TEST(panes_map_of_attention)
 	/* a small screen shows the map only when it is asked for */
 	check_shows(&c, 22, 80, "attention", false);
 	check(!console_shown_translation(&c, 0)->attention);
-	console_toggle_map(&c);
+	console_toggle_extra(&c, EXTRA_MAP);
 	check_shows(&c, 22, 80, "waiting for the translator", true);
 	settle_console(&c);
 	check_shows(&c, 22, 80, "attention, layer 6 of 6, mean of heads", true);
@@ -146,7 +146,7 @@ TEST(panes_map_of_attention)
 	for (int i = 0; i < 8; i++)
 		check_int(console_next_head(&c, 0, &e), 0);
 	check_int(c.head, 0);
-	console_toggle_map(&c);
+	console_toggle_extra(&c, EXTRA_MAP);
 	check_shows(&c, 22, 80, "attention", false);
 	check_int(c.focus, CONSOLE_WORDS);
 	console_close(&c);
@@ -342,4 +342,74 @@ TEST(panes_glossary)
 	check_err(console_add_glossary(&c, "a = ", 0, &e), ERR_USAGE);
 	check_int((int64_t)c.glossary.n, 4);
 	console_close(&c);
+}
+
+/* The history of sentences: in the place of words and lists on a small screen, below them on a large one. */
+TEST(panes_earlier_sentences)
+{
+	struct console c;
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs");
+	settle_console(&c);
+	check_shows(&c, 60, 200, "earlier sentences", false);
+	check_int(edit_remember(&c.input, "a man reads", &e), 0);
+	check_int(edit_remember(&c.input, "the house", &e), 0);
+	check_shows(&c, 60, 200, "earlier sentences", true);
+	check_shows(&c, 60, 200, "best translations", true);
+	check_shows(&c, 22, 80, "earlier sentences", false);
+	console_toggle_extra(&c, EXTRA_EARLIER);
+	check_shows(&c, 22, 80, "> the house", true);
+	check_shows(&c, 22, 80, "best translations", false);
+	check(console_move_list(&c, ACTION_DOWN));
+	check_str(console_earlier_sentence(&c), "a man reads");
+	check_shows(&c, 22, 80, "> a man reads", true);
+	/* another pane takes the place */
+	console_toggle_extra(&c, EXTRA_MAP);
+	check_shows(&c, 22, 80, "earlier sentences", false);
+	/* a pane that has no place any more leaves the keys */
+	console_toggle_extra(&c, EXTRA_MAP);
+	check_shows(&c, 60, 200, "earlier sentences", true);
+	c.focus = CONSOLE_PANE_EARLIER;
+	check_shows(&c, 22, 80, "best translations", true);
+	check_int(c.focus, CONSOLE_WORDS);
+	check(!console_move_list(&c, ACTION_DOWN));
+	console_close(&c);
+}
+
+/* Terms that are in the text as words are listed, used or not. */
+TEST(panes_terms_of_the_glossary)
+{
+	struct console c;
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	check_int(console_add_glossary(&c, "Dogs = Hunde", 0, &e), 0);
+	check_int(console_add_glossary(&c, "in the = im", 0, &e), 0);
+	check_int(console_add_glossary(&c, "par = Gleichstand", 0, &e), 0);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "glossary of 3 terms:", true); /* the row */
+	console_toggle_extra(&c, EXTRA_TERMS);
+	check_shows(&c, 22, 80, "glossary of 3 terms -", true);
+	check_shows(&c, 22, 80, "+ Dogs ", true);
+	check_shows(&c, 22, 80, "? in the ", true);
+	check_shows(&c, 22, 80, "Gleichstand", false);
+	check_shows(&c, 22, 80, "glossary of 3 terms:", false);
+	type_text(&c, "a man");
+	settle_console(&c);
+	check_shows(&c, 22, 80, "no term of the glossary is in this text", true);
+	console_close(&c);
+}
+
+TEST(glossary_whole_words)
+{
+	check(glossary_has_words("two Dogs run", "dogs", true));
+	check(!glossary_has_words("two Dogs run", "dogs", false));
+	check(!glossary_has_words("two hotdogs run", "dogs", false));
+	check(!glossary_has_words("dogsled, dog", "dogs", false));
+	check(glossary_has_words("dogsled, dogs", "dogs", false));
+	check(!glossary_has_words("größe", "gr", false));
+	check(glossary_has_words("我喜欢北京", "北京", false));
+	check(!glossary_has_words("a", "", false));
 }

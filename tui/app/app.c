@@ -177,18 +177,27 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 		       c->view);
 }
 
+/* A switch that is on: as its option says if it is given, else as it was saved under key. */
+static bool first_switch(const struct app *a, const struct conf *c, const char *option, bool value,
+			 const char *key)
+{
+	const char *saved = context_get_saved(&a->context, key);
+
+	return value &&
+	       !(saved && !strcmp(saved, "no") && !strcmp(conf_origin(c, option), "default"));
+}
+
 /* The theme of --theme, else the saved one, whose file may be gone. */
 static int first_look(struct app *a, const struct conf *c, struct err *e)
 {
-	const char *kept = context_get_saved(&a->context, "theme"), *mouse;
+	const char *kept = context_get_saved(&a->context, "theme");
 	struct err ignored;
 
 	a->context.theme = a->theme.name;
 	a->context.terminal = a->terminal_text;
-	mouse = context_get_saved(&a->context, "mouse");
-	a->mouse = c->mouse &&
-		   !(mouse && !strcmp(mouse, "no") && !strcmp(conf_origin(c, "mouse"), "default"));
-	a->context.mouse = a->mouse;
+	a->mouse = a->context.mouse = first_switch(a, c, "mouse", c->mouse, "mouse");
+	a->context.saves_sentences =
+		first_switch(a, c, "save_sentences", c->save_sentences, "translate.save-sentences");
 	if (c->theme)
 		return app_load_theme(a, c->theme, e);
 	if (!kept || app_load_theme(a, kept, &ignored))

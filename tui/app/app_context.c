@@ -350,6 +350,12 @@ void context_set_look(struct app_context *w, const char *theme, int mouse)
 	w->requests->redraw = true;
 }
 
+void context_save_sentences(struct app_context *w, bool saves)
+{
+	w->saves_sentences = saves;
+	context_set_saved(w, "translate.save-sentences", saves ? NULL : "no");
+}
+
 void context_wake_on_fd(struct app_context *w, int fd)
 {
 	if (fd >= 0 && w->requests->n_wake_fds < CONTEXT_WAKE_FDS)

@@ -59,6 +59,7 @@ struct app_context {
 	const char *theme;	      /* name of the theme; borrowed */
 	const char *terminal;	      /* description of the terminal; borrowed */
 	bool mouse;		      /* mouse reports are on */
+	bool saves_sentences;	      /* those of Translate go to a file of the user */
 
 	struct view_requests *requests; /* private to app_context.c and app.c */
 };
@@ -144,6 +145,9 @@ char *context_state_path(const struct app_context *w, const char *name);
  * are saved.
  */
 void context_set_look(struct app_context *w, const char *theme, int mouse);
+
+/* Save the sentences of Translate to a file of the user from now on, or no more; this is saved too. */
+void context_save_sentences(struct app_context *w, bool saves);
 
 /* During update(): the loop wakes up when fd is readable. Valid until the next update(). */
 void context_wake_on_fd(struct app_context *w, int fd);

@@ -1,6 +1,7 @@
 /* glossary.c - reads, adds and finds terms; see glossary.h. */
 #include "tui/translate/glossary.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -108,4 +109,26 @@ size_t glossary_find(const struct glossary *g, const char *text, size_t found[GL
 		if (strcasestr(text, g->terms[i].source))
 			found[n++] = i;
 	return n;
+}
+
+static bool is_word_byte(char c)
+{
+	return (c & 0x80) || isalnum((unsigned char)c);
+}
+
+/* Whether two neighbouring bytes belong to the same word. */
+static bool is_joined(char left, char right)
+{
+	return is_word_byte(left) && is_word_byte(right) && !(left & right & 0x80);
+}
+
+bool glossary_has_words(const char *text, const char *words, bool ignores_case)
+{
+	size_t n = strlen(words);
+
+	for (const char *at = text;
+	     n && (at = ignores_case ? strcasestr(at, words) : strstr(at, words)); at++)
+		if ((at == text || !is_joined(at[-1], *at)) && !is_joined(at[n - 1], at[n]))
+			return true;
+	return false;
 }

@@ -34,4 +34,10 @@ void glossary_clear(struct glossary *g);
 /* Indices of the terms whose source occurs in the text, ignoring the case of ASCII letters. */
 size_t glossary_find(const struct glossary *g, const char *text, size_t found[GLOSSARY_OF_A_TEXT]);
 
+/*
+ * Whether text has these words, not as a part of longer words. Between two letters beyond ASCII no end
+ * of a word is known, so such words count wherever they stand.
+ */
+bool glossary_has_words(const char *text, const char *words, bool ignores_case);
+
 #endif

@@ -276,7 +276,7 @@ int console_ask(struct console *c, double when, struct err *e)
 		return e->code;
 	free(c->asked_text);
 	c->asked_text = text;
-	c->asked_map = c->shows_map;
+	c->asked_map = c->has_extra[EXTRA_MAP];
 	forget_alternatives(c);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		if (!c->sides[i].service)
@@ -367,7 +367,7 @@ void console_move(struct console *c, int token, double now)
 
 	c->token = MAX(MIN(token, t ? (int)t->n : 0), 0);
 	forget_alternatives(c);
-	if (t && !c->map_alone)
+	if (t && !c->extra_alone)
 		console_ask_alternatives(c, now + CONSOLE_DEBOUNCE_S, &ignored);
 }
 
@@ -454,15 +454,51 @@ int console_add_glossary(struct console *c, const char *text, double now, struct
 	return c->asked_text ? console_ask(c, now, e) : 0;
 }
 
-/* ---- the map of attention ---- */
-
-void console_toggle_map(struct console *c)
+size_t console_find_terms(const struct console *c, size_t found[GLOSSARY_OF_A_TEXT])
 {
-	c->map = c->shows_map ? CONSOLE_MAP_HIDDEN : CONSOLE_MAP_SHOWN;
-	if (c->map == CONSOLE_MAP_SHOWN)
-		c->focus = CONSOLE_PANE_MAP;
-	else if (c->focus == CONSOLE_PANE_MAP)
+	const char *text = c->asked_text ? c->asked_text : "";
+	size_t n = glossary_find(&c->glossary, text, found), kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (glossary_has_words(text, c->glossary.terms[found[i]].source, true))
+			found[kept++] = found[i];
+	return kept;
+}
+
+/* ---- panes that need room ---- */
+
+void console_toggle_extra(struct console *c, enum console_extra extra)
+{
+	enum console_pane pane = (enum console_pane)(CONSOLE_PANE_MAP + (int)extra);
+
+	if (c->has_extra[extra] && c->focus == pane) {
+		c->wanted[extra] = EXTRA_HIDDEN;
 		c->focus = CONSOLE_WORDS;
+		return;
+	}
+	c->wanted[extra] = EXTRA_SHOWN;
+	c->focus = pane;
+	/* one of them at most is in the place of words and lists */
+	for (int i = 0; i < CONSOLE_EXTRAS; i++)
+		if (i != (int)extra && c->wanted[i] == EXTRA_SHOWN)
+			c->wanted[i] = EXTRA_IF_ROOM;
+}
+
+const char *console_earlier_sentence(const struct console *c)
+{
+	const struct edit *d = &c->input;
+
+	return c->earlier.at < d->n_history ? d->history[d->n_history - 1 - c->earlier.at] : NULL;
+}
+
+bool console_move_list(struct console *c, enum action action)
+{
+	size_t found[GLOSSARY_OF_A_TEXT];
+
+	if (c->focus == CONSOLE_PANE_EARLIER)
+		return list_widget_act(&c->earlier, action, c->input.n_history);
+	return c->focus == CONSOLE_PANE_TERMS &&
+	       list_widget_act(&c->terms, action, console_find_terms(c, found));
 }
 
 /* The smaller of both models: each layer and head exists in both. 0: no maps. */
@@ -588,7 +624,7 @@ static void ask_shown_alternatives(struct console *c, double now)
 {
 	struct err ignored;
 
-	if (c->focus != CONSOLE_INPUT && c->focus != CONSOLE_PANE_TEXT && !c->map_alone &&
+	if (c->focus != CONSOLE_INPUT && c->focus != CONSOLE_PANE_TEXT && !c->extra_alone &&
 	    !c->wants_alternatives)
 		console_ask_alternatives(c, now, &ignored);
 }
@@ -625,7 +661,7 @@ bool console_update(struct console *c, double now)
 	bool news = update_slow_seconds(c, now);
 	struct err ignored;
 
-	if (c->shows_map && !c->asked_map && c->asked_text)
+	if (c->has_extra[EXTRA_MAP] && !c->asked_map && c->asked_text)
 		console_ask(c, now, &ignored);
 
 	find_newer_checkpoint(c, now);

@@ -21,6 +21,7 @@
 
 #include "share/base/err.h"
 #include "tui/term/edit.h"
+#include "tui/term/list_widget.h"
 #include "tui/translate/document.h"
 #include "tui/translate/service.h"
 #include "tui/translate/translate_file.h"
@@ -36,9 +37,21 @@ enum console_pane {
 	CONSOLE_WORDS,
 	CONSOLE_N_BESTS,
 	CONSOLE_PANE_ALTERNATIVES,
-	CONSOLE_PANE_MAP,
+	CONSOLE_PANE_MAP, /* from here the panes of enum console_extra */
+	CONSOLE_PANE_EARLIER,
+	CONSOLE_PANE_TERMS,
 	CONSOLE_PANES
 };
+
+/* Panes that are shown if there is room, or in the place of words and lists if the user wants so. */
+enum console_extra {
+	EXTRA_MAP,     /* of attention */
+	EXTRA_EARLIER, /* the history of sentences */
+	EXTRA_TERMS,   /* of the glossary */
+	CONSOLE_EXTRAS
+};
+
+enum console_showing { EXTRA_IF_ROOM, EXTRA_HIDDEN, EXTRA_SHOWN };
 
 /* A translation that the user edits: translate_revision.c. */
 struct console_revision {
@@ -48,9 +61,6 @@ struct console_revision {
 	int64_t before;	    /* id of the answer before that one */
 	size_t first_bytes; /* of the text before the last change */
 };
-
-/* Whether the map of attention is shown. */
-enum console_map { CONSOLE_MAP_IF_ROOM, CONSOLE_MAP_HIDDEN, CONSOLE_MAP_SHOWN };
 
 struct console_side {
 	char *run;    /* owned; NULL: side not in use */
@@ -86,10 +96,12 @@ struct console {
 	int token;  /* cursor: index of a token, or the number of tokens: the end */
 	int other;  /* index of the chosen alternative */
 	struct console_revision revision;
-	enum console_map map;
+	enum console_showing wanted[CONSOLE_EXTRAS];
+	bool has_extra[CONSOLE_EXTRAS]; /* on the last screen */
+	bool extra_alone;		/* one of them was in the place of words and lists */
+	struct list_widget earlier;	/* the history of input, the latest sentence first */
+	struct list_widget terms;	/* console_find_terms() */
 	int layer, head;	 /* of the map, from 1; 0: the last layer, the mean of all heads */
-	bool shows_map;		 /* the last screen had the map */
-	bool map_alone;		 /* in the place of words and lists */
 	bool asked_map;		 /* the last request was for maps too */
 	char *asked_text;	 /* owned: text of the last request; NULL: none */
 	bool wants_alternatives; /* alternatives at the cursor were requested */
@@ -161,14 +173,21 @@ const char *console_chosen_text(const struct console *c);
 /* Make these words the prefix ("": none) and ask. */
 int console_set_prefix(struct console *c, const char *prefix, double when, struct err *e);
 
-/* Show the map of attention if it is hidden, else hide it. */
-void console_toggle_map(struct console *c);
+/* Show a pane and give it the keys, or hide it if it has them. */
+void console_toggle_extra(struct console *c, enum console_extra extra);
 /* The map of the next layer, or of the next head; behind the last head: the mean of all heads. */
 int console_next_layer(struct console *c, double now, struct err *e);
 int console_next_head(struct console *c, double now, struct err *e);
 
 /* Take a term "source = target", or else all terms of the file with this name, and ask again. */
 int console_add_glossary(struct console *c, const char *text, double now, struct err *e);
+/* Indices of the terms of the glossary whose source has its words in the text of the last request. */
+size_t console_find_terms(const struct console *c, size_t found[GLOSSARY_OF_A_TEXT]);
+
+/* The chosen sentence of the history; NULL: there is none. */
+const char *console_earlier_sentence(const struct console *c);
+/* Move in the history or in the terms, if one of them has the keys; false: neither. */
+bool console_move_list(struct console *c, enum action action);
 
 /* Update services, newest checkpoint and file; true: redraw. */
 bool console_update(struct console *c, double now);

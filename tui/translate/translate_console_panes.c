@@ -13,13 +13,16 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 #include "tui/translate/attention_map.h"
+#include "tui/translate/translate_console_lists.h"
 #include "tui/translate/translate_console_words.h"
 
-#define WIDE	  100 /* columns from which two sides are side by side */
-#define MAP_COLS  170 /* columns from which the map is beside the lists */
-#define LIST_ROWS 8   /* rows of the lists above the map */
-#define MAP_ROWS  10  /* rows that the map needs below them */
-#define SLOW_S	  5   /* seconds of waiting before the screen says so */
+#define WIDE	   100 /* columns from which two sides are side by side */
+#define MAP_COLS   170 /* columns from which the map is beside the lists */
+#define LIST_ROWS  8   /* rows of the lists above the map */
+#define MAP_ROWS   10  /* rows that the map needs below them */
+#define TEXTS_ROWS 6   /* rows that the history and the terms need */
+#define MANY_TEXTS 20  /* their rows at most */
+#define SLOW_S	   5   /* seconds of waiting before the screen says so */
 
 /* ---- layout ---- */
 
@@ -67,44 +70,84 @@ static void place_middle(const struct console *c, const struct grid *g, struct r
 	}
 }
 
-/* Without room for both, the map is shown in the place of words and lists, if the user wants it. */
-static void place_map_and_lists(const struct console *c, struct rect r, struct console_screen *s)
+/* One of the extras in the place of words and lists. */
+static void place_extra_alone(const struct console *c, struct rect r, struct console_screen *s,
+			      enum console_extra extra)
+{
+	int above = s->words[c->side].rows;
+
+	s->extra_alone = true;
+	s->extras[extra] = r;
+	s->extras[extra].row -= above;
+	s->extras[extra].rows += above;
+	memset(s->words, 0, sizeof(s->words));
+	memset(&s->n_best, 0, sizeof(s->n_best));
+	memset(&s->others, 0, sizeof(s->others));
+}
+
+/* The history and the terms side by side at the end of *r, if there is something to show and room. */
+static void place_texts(const struct console *c, struct rect *r, struct console_screen *s)
+{
+	const bool shown[] = { c->wanted[EXTRA_EARLIER] == EXTRA_SHOWN ||
+				       (!c->wanted[EXTRA_EARLIER] && c->input.n_history),
+			       c->wanted[EXTRA_TERMS] == EXTRA_SHOWN ||
+				       (!c->wanted[EXTRA_TERMS] && c->glossary.n) };
+	const struct layout_part halves[] = { { shown[0] ? 30 : 0, 0, 3 * shown[0], 1 },
+					      { shown[1] ? 30 : 0, 0, 2 * shown[1], 0 } };
+	const bool is_wanted =
+		c->wanted[EXTRA_EARLIER] == EXTRA_SHOWN || c->wanted[EXTRA_TERMS] == EXTRA_SHOWN;
+	const int needed =
+		LIST_ROWS + TEXTS_ROWS +
+		(r->cols < MAP_COLS && !is_wanted && !c->wanted[EXTRA_MAP] ? MAP_ROWS : 0);
+	struct rect texts = *r, cut[2];
+
+	if ((!shown[0] && !shown[1]) || r->rows < needed)
+		return;
+	/* rows do not depend on the terms, so that nothing moves while one types */
+	texts.rows = (int)MIN(shown[0] ? c->input.n_history + 2 : MANY_TEXTS, (size_t)MANY_TEXTS);
+	texts.rows = MAX(MIN(texts.rows, TEXTS_ROWS + (r->rows - needed) / 2), TEXTS_ROWS);
+	r->rows -= texts.rows;
+	texts.row += r->rows;
+	layout_cols(texts, halves, 2, cut);
+	if (shown[0])
+		s->extras[EXTRA_EARLIER] = cut[0];
+	if (shown[1])
+		s->extras[EXTRA_TERMS] = cut[1];
+}
+
+/* Without room for both, an extra is shown in the place of words and lists, if the user wants it. */
+static void place_lists(const struct console *c, struct rect r, struct console_screen *s)
 {
 	static const struct layout_part lists[] = { { 30, 0, 3, 0 }, { 24, 0, 2, 1 }, { 0 } },
 					with_map[] = { { 30, 0, 4, 0 },
 						       { 24, 0, 3, 1 },
 						       { 60, 0, 6, 2 } };
-	bool beside = r.cols >= MAP_COLS && r.rows >= MAP_ROWS,
-	     below = r.rows >= LIST_ROWS + MAP_ROWS;
-	bool room = c->map != CONSOLE_MAP_HIDDEN && (beside || below);
-	struct rect cut[3];
+	const struct rect all = r;
+	struct rect cut[3], *map = &s->extras[EXTRA_MAP];
+	bool beside, room;
 
-	s->map = (struct rect){ 0 };
-	s->map_alone = c->map == CONSOLE_MAP_SHOWN && !room;
-	if (s->map_alone) {
-		int above = s->words[c->side].rows;
-
-		s->map = r;
-		s->map.row -= above;
-		s->map.rows += above;
-		memset(s->words, 0, sizeof(s->words));
-		memset(&s->n_best, 0, sizeof(s->n_best));
-		memset(&s->others, 0, sizeof(s->others));
-		return;
-	}
+	s->extra_alone = false;
+	memset(s->extras, 0, sizeof(s->extras));
+	place_texts(c, &r, s);
+	beside = r.cols >= MAP_COLS && r.rows >= MAP_ROWS;
+	room = c->wanted[EXTRA_MAP] != EXTRA_HIDDEN && (beside || r.rows >= LIST_ROWS + MAP_ROWS);
 	if (room && !beside) {
-		int rows = MIN(attention_map_rows(c), r.rows - LIST_ROWS);
-
-		s->map = r;
-		s->map.rows = MAX(rows, MAP_ROWS);
-		r.rows -= s->map.rows;
-		s->map.row += r.rows;
+		*map = r;
+		map->rows = MAX(MIN(attention_map_rows(c), r.rows - LIST_ROWS), MAP_ROWS);
+		r.rows -= map->rows;
+		map->row += r.rows;
 	}
 	layout_cols(r, room && beside ? with_map : lists, ARRAY_LEN(cut), cut);
 	s->n_best = cut[0];
 	s->others = cut[1];
 	if (room && beside)
-		s->map = cut[2];
+		*map = cut[2];
+	for (int i = 0; i < CONSOLE_EXTRAS; i++)
+		if (c->wanted[i] == EXTRA_SHOWN && !s->extras[i].rows) {
+			memset(s->extras, 0, sizeof(s->extras));
+			place_extra_alone(c, all, s, (enum console_extra)i);
+			return;
+		}
 }
 
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
@@ -150,7 +193,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 		s->text[1] = out[3];
 		s->words[c->side] = out[4];
 	}
-	place_map_and_lists(c, out[5], s);
+	place_lists(c, out[5], s);
 	s->constraints = out[6];
 	s->file = out[7];
 }
@@ -237,46 +280,6 @@ static void add_terms(char *out, size_t size, const struct console_terms *t)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->terms[i]);
 }
 
-/* Whether text has these words as whole words. */
-static bool has_whole_words(const char *text, const char *words)
-{
-	const char *inside = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	size_t n = strlen(words);
-
-	for (const char *at = text; (at = strstr(at, words)); at++)
-		if ((at == text || (!strchr(inside, at[-1]) && !(at[-1] & 0x80))) &&
-		    (!at[n] || (!strchr(inside, at[n]) && !(at[n] & 0x80))))
-			return true;
-	return false;
-}
-
-/*
- * The terms of the glossary that may apply to the text: a check mark if the translation has the target,
- * a question mark if not.
- */
-static void draw_glossary_row(const struct console *c, struct grid *g, int row, int at, int right)
-{
-	const struct service_translation *t = console_shown_translation(c, c->side);
-	size_t found[GLOSSARY_OF_A_TEXT],
-		n = glossary_find(&c->glossary, c->asked_text ? c->asked_text : "", found);
-	char text[80], count[NUMBER_TEXT_BYTES];
-
-	if (!c->glossary.n)
-		return;
-	snprintf(text, sizeof(text), "glossary of %s term%s%s",
-		 format_count(count, (int64_t)c->glossary.n), text_plural((int64_t)c->glossary.n),
-		 n ? ":" : "");
-	at += draw_text(g, row, at, right - at + 1, STYLE_DIM, text) + 1;
-	for (size_t i = 0; i < n && at < right; i++) {
-		const struct glossary_term *x = &c->glossary.terms[found[i]];
-		bool is_used = t && has_whole_words(t->text, x->target);
-
-		grid_put(g, row, at, is_used ? STYLE_GOOD : STYLE_WARN, is_used ? 0x2713 : '?');
-		at += 2 + draw_text(g, row, at + 2, right - at - 1, STYLE_NORMAL, x->source) + 1;
-		at += draw_text(g, row, at, right - at + 1, STYLE_BRIGHT, x->target) + 2;
-	}
-}
-
 static void draw_constraints(const struct console *c, struct grid *g, struct rect r)
 {
 	const struct {
@@ -299,7 +302,8 @@ static void draw_constraints(const struct console *c, struct grid *g, struct rec
 		at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "starts with") + 1;
 		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, c->prefix) + 3;
 	}
-	draw_glossary_row(c, g, r.row, at, right);
+	if (!c->has_extra[EXTRA_TERMS])
+		console_draw_terms_row(c, g, r.row, at, right);
 }
 
 static void draw_file(const struct console *c, struct grid *g, struct rect r)
@@ -594,17 +598,23 @@ void console_draw(struct console *c, struct grid *g, struct console_screen *s, d
 {
 	(void)now;
 	s->n_spots = 0;
+	for (int i = 0; i < CONSOLE_EXTRAS; i++)
+		c->has_extra[i] = s->extras[i].rows > 0;
+	c->extra_alone = s->extra_alone;
+	/* a pane that went with the size of the screen leaves the keys */
+	if (c->focus >= CONSOLE_PANE_MAP && !c->has_extra[c->focus - CONSOLE_PANE_MAP])
+		c->focus = CONSOLE_WORDS;
 	draw_console_head(c, g, s->head);
 	draw_input(c, g, s->input);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		draw_text_box(c, g, s->text[i], i);
 		draw_words_box(c, g, s->words[i], i, s);
 	}
-	c->shows_map = s->map.rows > 0;
-	c->map_alone = s->map_alone;
 	draw_n_best(c, g, s->n_best, s);
 	draw_alternatives(c, g, s->others, s);
-	attention_map_draw(c, g, s->map);
+	attention_map_draw(c, g, s->extras[EXTRA_MAP]);
+	console_draw_earlier(c, g, s->extras[EXTRA_EARLIER]);
+	console_draw_terms(c, g, s->extras[EXTRA_TERMS]);
 	draw_constraints(c, g, s->constraints);
 	draw_file(c, g, s->file);
 }

@@ -10,9 +10,9 @@
 
 /* Positions on the screen; rows or cols 0: hidden. */
 struct console_screen {
-	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others, map,
-		constraints, file;
-	bool map_alone; /* the map is in the place of words and lists */
+	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others,
+		extras[CONSOLE_EXTRAS], constraints, file;
+	bool extra_alone; /* one of the extras is in the place of words and lists */
 	/* as drawn, for the mouse */
 	struct rect spots[CONSOLE_SPOTS]; /* tokens of the selected side */
 	int n_spots;

@@ -381,6 +381,9 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 			 const struct service_translation *t, const struct token_flow *f,
 			 const struct console_words *how)
 {
+	/* a number that is cut would be a wrong one */
+	const bool has_numbers = r.cols >= MIN_TARGET_COLS;
+
 	for (int i = 0; i < f->n; i++) {
 		int base = first + TARGET_ROWS * f->line[i], col = r.col + f->col[i],
 		    row = visible_row(r, top, base), below = visible_row(r, top, base + 1),
@@ -395,13 +398,13 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 			style = STYLE_FOCUS;
 		if (row >= 0)
 			grid_text(g, row, col, f->width[i], style, t->tokens[i]);
-		if (below >= 0)
+		if (has_numbers && below >= 0)
 			draw_probability(g, below, col, t->log_probs[i]);
 		if (t->aligned[i] >= 0)
 			snprintf(number, sizeof(number), "%d", t->aligned[i] + 1);
 		else
 			snprintf(number, sizeof(number), "-");
-		if (under >= 0)
+		if (has_numbers && under >= 0)
 			grid_text(g, under, col, MIN_TARGET_COLS,
 				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
 		if (how->screen && i < CONSOLE_SPOTS)

@@ -40,6 +40,35 @@ static void press_list(struct translate_view *v, struct app_context *w, const st
 	}
 }
 
+/* The extra that the mouse is on; -1: none. */
+static int extra_at_mouse(const struct translate_view *v, const struct mouse *m)
+{
+	for (int i = 0; i < CONSOLE_EXTRAS; i++)
+		if (is_mouse_within(v->screen.extras[i], m))
+			return i;
+	return -1;
+}
+
+/* A press on the chosen sentence of the history translates it. */
+static void press_extra(struct translate_view *v, struct app_context *w, const struct mouse *m)
+{
+	enum console_extra extra = (enum console_extra)extra_at_mouse(v, m);
+	enum console_pane pane = (enum console_pane)(CONSOLE_PANE_MAP + (int)extra);
+	struct console *c = &v->console;
+	int row = m->row - v->screen.extras[extra].row - 1;
+	bool again = c->focus == pane;
+	struct list_widget *l = extra == EXTRA_EARLIER ? &c->earlier : &c->terms;
+	size_t at = l->top + (size_t)MAX(row, 0);
+
+	c->focus = pane;
+	if (extra == EXTRA_MAP || row < 0 || row >= l->page)
+		return;
+	again &= at == l->at;
+	l->at = at; /* drawing keeps it within the list */
+	if (again && extra == EXTRA_EARLIER && console_earlier_sentence(c))
+		translate_accept(c, w);
+}
+
 unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct translate_view *v = state;
@@ -50,9 +79,10 @@ unsigned translate_mouse(void *state, struct app_context *w, const struct mouse 
 			c->focus = CONSOLE_PANE_ALTERNATIVES;
 		else if (is_mouse_within(v->screen.n_best, m))
 			c->focus = CONSOLE_N_BESTS;
-		else if (is_mouse_within(v->screen.map, m))
-			c->focus = CONSOLE_PANE_MAP;
-		if (c->focus != CONSOLE_INPUT)
+		else if (extra_at_mouse(v, m) >= 0)
+			c->focus = (enum console_pane)(CONSOLE_PANE_MAP + extra_at_mouse(v, m));
+		if (c->focus != CONSOLE_INPUT &&
+		    !console_move_list(c, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN))
 			translate_move_row(c, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
 		return REACT_REDRAW;
 	}
@@ -63,8 +93,8 @@ unsigned translate_mouse(void *state, struct app_context *w, const struct mouse 
 
 		c->focus = CONSOLE_INPUT;
 		edit_point(&c->input, &plain, layout_inside(v->screen.input), m->row, m->col);
-	} else if (is_mouse_within(v->screen.map, m)) {
-		c->focus = CONSOLE_PANE_MAP;
+	} else if (extra_at_mouse(v, m) >= 0) {
+		press_extra(v, w, m);
 	} else if (is_mouse_within(v->screen.n_best, m) || is_mouse_within(v->screen.others, m)) {
 		press_list(v, w, m);
 	} else {

@@ -82,7 +82,8 @@ static void remember_sentence(struct translate_view *v, struct app_context *w)
 	struct err e = { 0 };
 
 	if (edit_remember(d, edit_text(d), &e) ||
-	    (is_new && v->sentences && line_history_add(v->sentences, edit_text(d), &e)))
+	    (is_new && v->sentences && w->saves_sentences &&
+	     line_history_add(v->sentences, edit_text(d), &e)))
 		context_notify(w, STYLE_BAD, "%s", e.text);
 }
 
@@ -100,11 +101,9 @@ static void translate_start_typing(void *state)
 	v->console.focus = CONSOLE_INPUT;
 }
 
-/* A sentence of another view: it is translated, and the keys are on its words. */
-static void translate_receive(void *state, struct app_context *w, const char *text)
+/* Translate a sentence that was not typed now; the keys are on its words. */
+static void use_sentence(struct console *c, struct app_context *w, const char *text)
 {
-	struct translate_view *v = state;
-	struct console *c = &v->console;
 	struct err e = { 0 };
 
 	if (c->document)
@@ -113,6 +112,11 @@ static void translate_receive(void *state, struct app_context *w, const char *te
 	if (!edit_set(&c->input, text, &e))
 		console_text_changed(c, clock_mono_s(), &e);
 	translate_notify_failure(w, e.code, &e);
+}
+
+static void translate_receive(void *state, struct app_context *w, const char *text)
+{
+	use_sentence(&((struct translate_view *)state)->console, w, text);
 }
 
 static unsigned translate_key(void *state, struct app_context *w, int key)
@@ -208,9 +212,9 @@ static void export_translations(const struct console *c, struct app_context *w)
 
 static bool is_pane_shown(const struct console *c, enum console_pane pane)
 {
-	if (pane == CONSOLE_PANE_MAP)
-		return c->shows_map;
-	return pane == CONSOLE_INPUT || (pane != CONSOLE_PANE_TEXT && !c->map_alone);
+	if (pane >= CONSOLE_PANE_MAP)
+		return c->has_extra[pane - CONSOLE_PANE_MAP];
+	return pane == CONSOLE_INPUT || (pane != CONSOLE_PANE_TEXT && !c->extra_alone);
 }
 
 /* Tab moves the focus through the panes; with two sides, through the words of both. */
@@ -248,7 +252,13 @@ unsigned translate_accept(struct console *c, struct app_context *w)
 
 	if (c->focus == CONSOLE_PANE_ALTERNATIVES)
 		translate_notify_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
-	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
+	for (int i = 0; c->extra_alone && i < CONSOLE_EXTRAS; i++)
+		if (c->wanted[i] == EXTRA_SHOWN)
+			c->wanted[i] = EXTRA_IF_ROOM; /* words and lists are shown again */
+	if (c->focus == CONSOLE_PANE_EARLIER && console_earlier_sentence(c))
+		use_sentence(c, w, console_earlier_sentence(c));
+	else
+		c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
 }
 
@@ -307,6 +317,8 @@ static unsigned act_move(struct console *c, struct app_context *w, enum action a
 
 	if (reaction != REACT_UNKNOWN)
 		return reaction;
+	if (console_move_list(c, action))
+		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_LEFT:
 		console_move(c, c->token - 1, now);
@@ -396,7 +408,13 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	case ACTION_TRANSLATE_FILE:
 		return ask_file(c, w);
 	case ACTION_MAP:
-		console_toggle_map(c);
+		console_toggle_extra(c, EXTRA_MAP);
+		break;
+	case ACTION_EARLIER:
+		console_toggle_extra(c, EXTRA_EARLIER);
+		break;
+	case ACTION_TERMS:
+		console_toggle_extra(c, EXTRA_TERMS);
 		break;
 	case ACTION_MAP_LAYER:
 		translate_notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);

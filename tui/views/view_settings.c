@@ -20,7 +20,15 @@
 enum { ASK_THEME, ASK_FILTER };
 
 /* Kinds of lines in the list. */
-enum line_kind { LINE_BLANK, LINE_HEADING, LINE_THEME, LINE_MOUSE, LINE_FACT, LINE_OPTION };
+enum line_kind {
+	LINE_BLANK,
+	LINE_HEADING,
+	LINE_THEME,
+	LINE_MOUSE,
+	LINE_SENTENCES,
+	LINE_FACT,
+	LINE_OPTION
+};
 
 struct line {
 	enum line_kind kind;
@@ -94,14 +102,15 @@ static void add_settings_line(struct settings *s, enum line_kind kind, const cha
 
 static bool can_be_chosen(const struct line *l)
 {
-	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_OPTION;
+	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_SENTENCES ||
+	       l->kind == LINE_OPTION;
 }
 
 /* The lines of the workbench itself. */
 static const struct line own_lines[] = {
-	{ LINE_THEME, "theme" },     { LINE_MOUSE, "mouse" },	 { LINE_FACT, "terminal" },
-	{ LINE_FACT, "glyphs" },     { LINE_FACT, "workspace" }, { LINE_FACT, "read only" },
-	{ LINE_FACT, "your files" },
+	{ LINE_THEME, "theme" },    { LINE_MOUSE, "mouse" },	 { LINE_SENTENCES, "sentences" },
+	{ LINE_FACT, "terminal" },  { LINE_FACT, "glyphs" },	 { LINE_FACT, "workspace" },
+	{ LINE_FACT, "read only" }, { LINE_FACT, "your files" },
 };
 
 static void build_list(struct settings *s)
@@ -222,6 +231,8 @@ static void change_settings_line(struct settings *s, struct app_context *w)
 		ask_theme(w);
 	else if (l->kind == LINE_MOUSE)
 		context_set_look(w, NULL, !w->mouse);
+	else if (l->kind == LINE_SENTENCES)
+		context_save_sentences(w, !w->saves_sentences);
 	else if (l->kind == LINE_OPTION)
 		explain_option(s, w, l->name);
 }
@@ -368,6 +379,8 @@ static void draw_settings_line(const struct settings *s, struct grid *g, struct 
 		draw_text(g, r.row, at, width, look, w->theme ? w->theme : "auto");
 	else if (l->kind == LINE_MOUSE)
 		draw_text(g, r.row, at, width, look, w->mouse ? "on" : "off");
+	else if (l->kind == LINE_SENTENCES)
+		draw_text(g, r.row, at, width, look, w->saves_sentences ? "saved" : "not saved");
 	else
 		draw_text(g, r.row, at, width, STYLE_DIM, fact_of(w, l->name));
 }
@@ -402,6 +415,9 @@ static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 		buf_printf(&text, "%s%s: %s", i ? "; " : "", theme_name(i, NULL), what);
 	if (l->kind == LINE_MOUSE)
 		buf_add_str(&text, "off: the terminal itself handles the mouse (select, paste)");
+	if (l->kind == LINE_SENTENCES)
+		buf_add_str(&text, "not saved: sentences of Translate are forgotten at the end; "
+				   "those of $XDG_STATE_HOME/werkbank/sentences stay");
 	draw_text_wrapped(g, at, r.rows, 0, buf_text(&text));
 	buf_free(&text);
 }

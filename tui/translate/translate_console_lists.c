@@ -1,0 +1,128 @@
+/*
+ * translate_console_lists.c - draws earlier sentences and the terms of the glossary; see
+ * translate_console_lists.h.
+ */
+#include "tui/translate/translate_console_lists.h"
+
+#include <stdio.h>
+
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+
+void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
+{
+	const struct edit *d = &c->input;
+	struct rect in = layout_inside(box);
+	bool focused = c->focus == CONSOLE_PANE_EARLIER;
+	size_t top;
+
+	if (box.rows < 3 || box.cols < 3)
+		return;
+	draw_box(g, box, "earlier sentences", focused);
+	if (!d->n_history) {
+		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
+				  0, "Enter at the end of a sentence adds it to this list");
+		return;
+	}
+	top = list_widget_top(&c->earlier, d->n_history, in.rows);
+	for (size_t i = top; i < d->n_history && i - top < (size_t)in.rows; i++) {
+		int row = in.row + (int)(i - top);
+		bool chosen = focused && i == c->earlier.at;
+
+		if (chosen)
+			list_widget_draw_chosen(g, in, row, true);
+		draw_text(g, row, in.col + 2, in.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
+			  d->history[d->n_history - 1 - i]);
+	}
+	list_widget_draw_place(g, box, &c->earlier, d->n_history);
+}
+
+/* ---- terms of the glossary ---- */
+
+/* Whether the translation on the screen has the words of the target. */
+static bool is_term_used(const struct console *c, const struct glossary_term *x)
+{
+	const struct service_translation *t = console_shown_translation(c, c->side);
+
+	return t && glossary_has_words(t->text, x->target, false);
+}
+
+void console_draw_terms_row(const struct console *c, struct grid *g, int row, int at, int right)
+{
+	size_t found[GLOSSARY_OF_A_TEXT], n = console_find_terms(c, found);
+	char text[80], count[NUMBER_TEXT_BYTES];
+
+	if (!c->glossary.n)
+		return;
+	snprintf(text, sizeof(text), "glossary of %s term%s%s",
+		 format_count(count, (int64_t)c->glossary.n), text_plural((int64_t)c->glossary.n),
+		 n ? ":" : "");
+	at += draw_text(g, row, at, right - at + 1, STYLE_DIM, text) + 1;
+	for (size_t i = 0; i < n && at < right; i++) {
+		const struct glossary_term *x = &c->glossary.terms[found[i]];
+		bool is_used = is_term_used(c, x);
+
+		grid_put(g, row, at, is_used ? STYLE_GOOD : STYLE_WARN, is_used ? 0x2713 : '?');
+		at += 2 + draw_text(g, row, at + 2, right - at - 1, STYLE_NORMAL, x->source) + 1;
+		at += draw_text(g, row, at, right - at + 1, STYLE_BRIGHT, x->target) + 2;
+	}
+}
+
+/* Why no terms are listed; NULL: they are. */
+static const char *no_terms_text(const struct console *c, size_t n)
+{
+	if (!c->glossary.n)
+		return "no glossary: T adds a term, or reads a file of terms";
+	return n ? NULL : "no term of the glossary is in this text";
+}
+
+static void draw_term(const struct console *c, struct grid *g, struct rect in, int row, size_t term,
+		      bool chosen)
+{
+	const struct glossary_term *x = &c->glossary.terms[term];
+	bool is_used = is_term_used(c, x);
+	int half = (in.cols - 4) / 2;
+
+	if (half < 2)
+		return;
+	if (chosen)
+		list_widget_draw_chosen(g, in, row, true);
+	grid_put(g, row, in.col + 2,
+		 chosen	   ? STYLE_SELECTED
+		 : is_used ? STYLE_GOOD
+			   : STYLE_WARN,
+		 is_used ? 0x2713 : '?');
+	draw_text(g, row, in.col + 4, half - 1, chosen ? STYLE_SELECTED : STYLE_NORMAL, x->source);
+	draw_text(g, row, in.col + 4 + half, in.cols - 4 - half,
+		  chosen ? STYLE_SELECTED : STYLE_BRIGHT, x->target);
+}
+
+void console_draw_terms(struct console *c, struct grid *g, struct rect box)
+{
+	size_t found[GLOSSARY_OF_A_TEXT], n, top;
+	struct rect in = layout_inside(box);
+	bool focused = c->focus == CONSOLE_PANE_TERMS;
+	static const struct legend signs[] = { { 0x2713, STYLE_GOOD, "used", "" },
+					       { '?', STYLE_WARN, "not used", "" } };
+	char title[80], count[NUMBER_TEXT_BYTES];
+	const char *why;
+
+	if (box.rows < 3 || box.cols < 3)
+		return;
+	n = console_find_terms(c, found);
+	snprintf(title, sizeof(title), "glossary of %s term%s",
+		 format_count(count, (int64_t)c->glossary.n), text_plural((int64_t)c->glossary.n));
+	draw_box(g, box, title, focused);
+	if ((why = no_terms_text(c, n))) {
+		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
+				  0, why);
+		return;
+	}
+	draw_legend(g, box, title, signs, ARRAY_LEN(signs));
+	top = list_widget_top(&c->terms, n, in.rows);
+	for (size_t i = top; i < n && i - top < (size_t)in.rows; i++)
+		draw_term(c, g, in, in.row + (int)(i - top), found[i], focused && i == c->terms.at);
+	list_widget_draw_place(g, box, &c->terms, n);
+}
