@@ -1,11 +1,21 @@
 #!/bin/sh
 # reproducible.sh - "make dist" from two folders, with other times, modes and locales, gives the same bytes. Needs git.
 # Last line: the tally. With DEB=yes and debhelper it builds the Debian package twice, too.
+# If two files differ and there is diffoscope, it says where.
+#
+#	KEEP	a folder that gets the archives and packages, in one/ and two/
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-reproducible-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 . "$here/tests/helpers.sh"
+[ -z "${KEEP-}" ] || mkdir -p "$KEEP/one" "$KEEP/two"
+# twice NAME FILE FILE : a test that both are the same bytes
+twice() {
+	[ -z "${KEEP-}" ] || { cp "$2" "$KEEP/one"; cp "$3" "$KEEP/two"; }
+	equal "$@"
+	cmp -s "$2" "$3" || ! command -v diffoscope >/dev/null || diffoscope --max-report-size 4000 "$2" "$3" || true
+}
 unset SOURCE_DATE_EPOCH MAKEFLAGS MAKELEVEL MFLAGS
 commit=$(git -C "$here" rev-parse HEAD)
 
@@ -20,7 +30,7 @@ one_dist() {
 one_dist "$tmp/one" 022 2020-01-01
 LC_ALL=C.UTF-8 one_dist "$tmp/another/and-longer" 077 2025-06-30
 set -- "$tmp"/one/b/werkbank-*.tar.gz "$tmp"/another/*/b/werkbank-*.tar.gz
-equal "make dist gives the same bytes twice" "$1" "$2"
+twice "make dist gives the same bytes twice" "$1" "$2"
 
 if [ "${DEB:-no}" = yes ] && command -v dh >/dev/null; then
 	for folder in first second/deeper; do
@@ -29,7 +39,7 @@ if [ "${DEB:-no}" = yes ] && command -v dh >/dev/null; then
 			sh "$here/share/packaging/deb.sh" "$tmp/$folder" >"$tmp/log" 2>&1 || { tail -n 5 "$tmp/log"; exit 1; }
 	done
 	set -- "$tmp"/first/werkbank_*.deb "$tmp"/second/deeper/werkbank_*.deb
-	equal "the Debian package has the same bytes twice" "$1" "$2"
+	twice "the Debian package has the same bytes twice" "$1" "$2"
 else
 	skip "the Debian package" "not asked for (DEB=yes), or no debhelper"
 fi
