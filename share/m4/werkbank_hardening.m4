@@ -35,7 +35,7 @@ AC_DEFUN([WERKBANK_FORTIFY], [
 
 AC_DEFUN([WERKBANK_HARDENING], [
   AC_ARG_ENABLE([hardening],
-    [AS_HELP_STRING([--disable-hardening], [no _FORTIFY_SOURCE, stack protector, PIE, RELRO, BIND_NOW, CET])],
+    [AS_HELP_STRING([--disable-hardening], [no _FORTIFY_SOURCE, stack protector, PIE, RELRO, BIND_NOW, CET, --as-needed])],
     [], [enable_hardening=yes])
   HARDENING_CPPFLAGS= HARDENING_CFLAGS= HARDENING_LDFLAGS= werkbank_fortify=no
   AS_IF([test "x$enable_hardening" != xno], [
@@ -46,6 +46,8 @@ AC_DEFUN([WERKBANK_HARDENING], [
     AS_CASE(["$CFLAGS $LDFLAGS"], [*-static*|*-no-pie*|*-fno-pie*|*-fno-PIE*], [], [
       WERKBANK_HARDENING_FLAG([HARDENING_CFLAGS], [-fPIE])
       WERKBANK_HARDENING_FLAG([HARDENING_LDFLAGS], [-pie])])
+    # a program loads only the libraries that it calls
+    WERKBANK_HARDENING_FLAG([HARDENING_LDFLAGS], [-Wl,--as-needed])
     WERKBANK_HARDENING_FLAG([HARDENING_LDFLAGS], [-Wl,-z,relro])
     WERKBANK_HARDENING_FLAG([HARDENING_LDFLAGS], [-Wl,-z,now])
     WERKBANK_HARDENING_FLAG([HARDENING_LDFLAGS], [-Wl,-z,noexecstack])

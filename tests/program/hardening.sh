@@ -35,6 +35,12 @@ for program in werkbank werkbank-data werkbank-launch werkbank-train werkbank-ev
 	if grep -qE 'LOAD.* RWE ' "$tmp/facts"; then
 		not_ok "$program: no segment for both code and data" "$(grep -E 'LOAD.* RWE ' "$tmp/facts")"
 	fi
+	# only werkbank-data downloads and unpacks
+	case $program:$(setting HARDENING_LDFLAGS) in
+	werkbank-data:*) ;;
+	*--as-needed*) same "$program: loads no libraries that it does not call" \
+		"$(grep -E 'NEEDED.*lib(curl|archive|isal)\.' "$tmp/facts")" '' ;;
+	esac
 	if [ -s "$tmp/symbols" ]; then
 		holds "$program: stack protector" '__stack_chk_fail' "$tmp/symbols"
 		[ -z "$(setting HARDENING_CPPFLAGS)" ] ||
