@@ -112,6 +112,18 @@ if test -n "$utf8"; then
 	for size in 24x80 40x120 60x200; do
 		screen translate-sample-$size $utf8 --dump $size --keys '6j<Enter><Wait>'
 	done
+	# the attention of a checkpoint to a sentence of Samples; a checkpoint that is not there is not loaded
+	mkdir "$here/w/runs/demo/checkpoints/2000"
+	for size in 24x80 40x120 60x200; do
+		screen samples-map-$size $utf8 --dump $size --keys '6jm<Wait><Wait><Tab><Tab><Down><Wait>'
+	done
+	rmdir "$here/w/runs/demo/checkpoints/2000"
+	if (cd "$here" && LC_ALL=C bin/werkbank watch -C w --dump 24x80 --keys '6m<Wait>') | tail -n 1 |
+	    grep -q "the checkpoint of step 2,000 was removed; steps with a checkpoint: 200; 100"; then
+		echo "ok       no map without the checkpoint"; passed=$((passed + 1))
+	else
+		echo "FAILED   a map without the checkpoint"; failed=$((failed + 1))
+	fi
 	# a word is typed into the translation, and the words behind it follow
 	for size in 24x80 40x120 60x200; do
 		screen translate-edit-$size $utf8 --dump $size --keys "$typed<Esc>e<Ctrl-Right> viele <Wait>"

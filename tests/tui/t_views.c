@@ -15,6 +15,8 @@
 #include "tui/app/view_requests.h"
 #include "tui/run/run_history.h"
 #include "tui/views/run_comparison.h"
+#include "tui/views/run_panes.h"
+#include "tui/views/sample_text.h"
 
 static struct err e;
 
@@ -220,6 +222,59 @@ TEST(views_samples_underline_errors)
 	view_samples.close(state);
 	free(state);
 	context_close(&w);
+}
+
+/* The underlined letters of a box of samples in Run, its lines cut or wrapped. */
+static void wrong_letters(struct run_history *h, int rows, int left, char found[80])
+{
+	struct run_view_state s = { 0 };
+	struct grid g = { .charset = GRID_ASCII };
+	size_t n = 0;
+
+	s.left[PANE_SAMPLES] = left;
+	check_int(grid_resize(&g, rows, 60, &e), 0);
+	run_draw_samples(&g, (struct rect){ 0, 0, rows, 60 }, h, &s);
+	for (int i = 0; i < g.rows * g.cols && n < 79; i++)
+		if (g.cells[i].style == STYLE_WRONG && g.cells[i].ch != ' ')
+			found[n++] = (char)g.cells[i].ch;
+	found[n] = 0;
+	grid_free(&g);
+}
+
+TEST(run_samples_underline_errors)
+{
+	char source[] = "a b c", reference[] = "x y z", hypothesis[] = "x why y  no z";
+	struct history_sample sample = {
+		.step = 5, .source = source, .reference = reference, .hypothesis = hypothesis
+	};
+	struct run_history h = { .n_samples = 1 };
+	char found[80];
+
+	h.samples[0] = sample;
+	wrong_letters(&h, 5, 0, found);
+	check_str(found, "whyno");
+	wrong_letters(&h, 12, 0, found);
+	check_str(found, "whyno");
+	wrong_letters(&h, 5, 4, found);
+	check_str(found, "yno");
+	wrong_letters(&h, 5, 10, found);
+	check_str(found, "o");
+}
+
+/* A word that is wider than a line fills several lines, none of it is lost. */
+TEST(sample_text_wraps_long_words)
+{
+	struct grid g = { .charset = GRID_ASCII };
+	struct span at = { 0, 0, 4, STYLE_NORMAL };
+	struct buf out = { 0 };
+
+	check_int(grid_resize(&g, 4, 4, &e), 0);
+	check_int(sample_text_wrapped(&g, at, 4, 0, "a bcdefghij k", (struct sample_marks){ 0 }),
+		  4);
+	grid_dump(&g, &out);
+	check_str(buf_text(&out), "a\nbcde\nfghi\nj k\n");
+	buf_free(&out);
+	grid_free(&g);
 }
 
 /* The message or the question after an action of the run view. */

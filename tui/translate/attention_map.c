@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/buf.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 
@@ -133,6 +134,21 @@ static void draw_map_foot(const struct map_view *m, struct grid *g, struct rect 
 	}
 }
 
+/* Which token each number above the cells means, if there are numbers and room below the map. */
+static void draw_map_numbers(const struct map_view *m, struct grid *g, struct rect in)
+{
+	int row = m->cells.row + MIN(m->cells.rows, (int)m->t->n) + 3;
+	struct buf text = { 0 };
+
+	if (m->cell >= NAMED_CELL || row >= in.row + in.rows)
+		return;
+	for (int j = 0; j + 1 < m->n_cols; j++)
+		buf_printf(&text, "%s%d\u00A0%s", j ? "  " : "", j + 1, source_label(m, j));
+	draw_text_wrapped(g, (struct span){ row, in.col, in.cols, STYLE_DIM },
+			  in.row + in.rows - row, 0, buf_text(&text));
+	buf_free(&text);
+}
+
 /* Why no map is shown; NULL: it is. */
 static const char *no_map_text(const struct console *c)
 {
@@ -199,5 +215,6 @@ void attention_map_draw(const struct console *c, struct grid *g, struct rect box
 	for (int i = m.top; i < (int)m.t->n && i - m.top < m.cells.rows; i++)
 		draw_map_row(&m, g, in, i);
 	draw_map_foot(&m, g, in);
+	draw_map_numbers(&m, g, in);
 	draw_hidden_rows(g, box, m.top, (int)m.t->n - m.cells.rows - m.top);
 }

@@ -10,6 +10,7 @@
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
+#include "tui/views/sample_text.h"
 
 #define LABEL_COLS 11 /* width of "hypothesis " */
 
@@ -18,6 +19,7 @@
 struct sample_text {
 	const char *label, *text;
 	enum style style;
+	const char *reference; /* words that it lacks are underlined; NULL: none are */
 };
 
 /*
@@ -28,9 +30,9 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 		       bool wrap, int left)
 {
 	const struct sample_text texts[] = {
-		{ "source", s->source, STYLE_NORMAL },
-		{ "reference", s->reference, STYLE_NORMAL },
-		{ "hypothesis", s->hypothesis, STYLE_BRIGHT },
+		{ "source", s->source, STYLE_NORMAL, NULL },
+		{ "reference", s->reference, STYLE_NORMAL, NULL },
+		{ "hypothesis", s->hypothesis, STYLE_BRIGHT, s->reference },
 	};
 	int line = 0;
 
@@ -44,12 +46,13 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 			draw_text(g, row, r.col + 1, LABEL_COLS, STYLE_DIM, texts[i].label);
 		if (!wrap) {
 			if (line >= first && line - first < r.rows)
-				draw_text_from(g, at, text, left);
+				sample_text_line(g, at, left, text, texts[i].reference);
 			line++;
 			continue;
 		}
 		at.row = MAX(row, r.row);
-		line += draw_text_wrapped(g, at, MIN(rows, r.rows), MAX(first - line, 0), text);
+		line += sample_text_wrapped(g, at, MIN(rows, r.rows), MAX(first - line, 0), text,
+					    (struct sample_marks){ NULL, texts[i].reference });
 	}
 	return line + 1;
 }

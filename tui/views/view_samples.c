@@ -10,17 +10,24 @@
 #include "tui/app/view.h"
 #include "tui/run/run_history.h"
 #include "tui/run/sample_history.h"
-#include "tui/run/word_diff.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
+#include "tui/translate/attention_map.h"
+#include "tui/views/sample_text.h"
+#include "tui/views/samples_attention.h"
 
 #define BUDGET_S   0.02
 #define GUTTER	   18 /* columns before a translation, for the step and chrF */
 #define STEP_END   9  /* last column of the step */
 #define MOST_CELLS 24 /* checkpoints in the matrix */
 
-enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
+enum samples_pane {
+	SAMPLES_SENTENCES,
+	SAMPLES_VERSIONS_PANE,
+	SAMPLES_LISTS,
+	SAMPLES_MAP = SAMPLES_LISTS
+};
 /* The order of the sentences. */
 enum samples_order { ORDER_READ, ORDER_WORST, ORDER_CHANGED, N_ORDERS };
 enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
@@ -28,7 +35,7 @@ enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGA
 struct samples_view {
 	struct sample_history *samples; /* owned; NULL: no run, or an unreadable file */
 	char run[101];			/* run of the samples */
-	struct list_widget lists[SAMPLES_PANES];
+	struct list_widget lists[SAMPLES_LISTS];
 	enum samples_pane focus;
 	enum samples_against against;
 	size_t shown[SAMPLE_SENTENCES]; /* indices of sentences that match the filter */
@@ -36,6 +43,7 @@ struct samples_view {
 	struct text_filter filter;
 	enum samples_order order;
 	bool follow; /* the newest checkpoint stays chosen */
+	struct samples_attention attention;
 };
 
 /* The change of chrF from the version before to the last one; NaN: unknown. */
@@ -116,14 +124,48 @@ static void samples_close(void *state)
 {
 	struct samples_view *s = state;
 
+	samples_attention_close(&s->attention);
 	sample_history_free(s->samples);
 	text_filter_clear(&s->filter);
+}
+
+/* Let the map follow the chosen sentence; the checkpoint stays the one that was asked for. */
+static unsigned update_attention(struct samples_view *s, struct app_context *w)
+{
+	const struct sample_sentence *x = chosen_sentence(s);
+	struct err e = { 0 };
+	int at = x && s->attention.is_open ? sample_version_at(x, s->attention.step) : -1;
+
+	if (at >= 0 && x->versions[at].step != s->attention.step)
+		at = -1;
+	if (x && samples_attention_ask(&s->attention, x->source,
+				       at < 0 ? NULL : x->versions[at].hypothesis, &e))
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	return samples_attention_update(&s->attention, w);
+}
+
+/* Show the map of the chosen checkpoint, or hide it if it is the one on the screen. */
+static void toggle_attention(struct samples_view *s, struct app_context *w)
+{
+	const struct sample_sentence *x = chosen_sentence(s);
+	size_t at = s->lists[SAMPLES_VERSIONS_PANE].at;
+	struct err e = { 0 };
+
+	if (!x || at >= x->n)
+		return;
+	if (s->attention.is_open && s->attention.step == x->versions[at].step) {
+		samples_attention_close(&s->attention);
+		s->focus = s->focus == SAMPLES_MAP ? SAMPLES_SENTENCES : s->focus;
+	} else if (samples_attention_show(&s->attention, w, s->run, x->versions[at].step, &e)) {
+		context_notify(w, STYLE_WARN, "%s", e.text);
+	}
 }
 
 static unsigned samples_update(void *state, struct app_context *w)
 {
 	struct samples_view *s = state;
 	struct err e = { 0 };
+	unsigned reaction;
 	int got;
 
 	if (!w->front)
@@ -134,16 +176,19 @@ static unsigned samples_update(void *state, struct app_context *w)
 		snprintf(s->run, sizeof(s->run), "%s", w->run);
 		memset(s->lists, 0, sizeof(s->lists));
 		s->follow = true;
+		samples_attention_close(&s->attention);
+		s->focus = SAMPLES_SENTENCES;
 	}
 	if (!s->samples)
 		return REACT_NOTHING;
+	reaction = update_attention(s, w);
 	got = sample_history_update(s->samples, BUDGET_S, &e);
 	if (got <= 0)
-		return REACT_NOTHING;
+		return reaction;
 	apply_samples_filter(s);
 	if (s->follow && n_versions(s))
 		s->lists[SAMPLES_VERSIONS_PANE].at = n_versions(s) - 1;
-	return REACT_REDRAW | (got == 2 ? REACT_AGAIN : 0);
+	return reaction | REACT_REDRAW | (got == 2 ? REACT_AGAIN : 0);
 }
 
 /* ---- keys ---- */
@@ -197,11 +242,14 @@ static void copy_sentence(const struct samples_view *s, struct app_context *w)
 static unsigned samples_act(void *state, struct app_context *w, enum action action)
 {
 	struct samples_view *s = state;
+	const unsigned panes = SAMPLES_LISTS + s->attention.is_open;
 
 	switch (action) {
 	case ACTION_NEXT_PANE:
+		s->focus = (s->focus + 1) % panes;
+		return REACT_REDRAW;
 	case ACTION_PREV_PANE:
-		s->focus = (s->focus + 1) % SAMPLES_PANES;
+		s->focus = (s->focus + panes - 1) % panes;
 		return REACT_REDRAW;
 	case ACTION_LEFT:
 		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_UP);
@@ -214,6 +262,9 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		s->order = (s->order + 1) % N_ORDERS;
 		apply_samples_filter(s);
 		return REACT_REDRAW;
+	case ACTION_SAMPLES_MAP:
+		toggle_attention(s, w);
+		return REACT_REDRAW | REACT_SOON;
 	case ACTION_SAMPLES_COPY:
 		copy_sentence(s, w);
 		return REACT_REDRAW;
@@ -228,6 +279,9 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 						   .text = s->filter.text });
 		return REACT_REDRAW;
 	default:
+		if (s->focus == SAMPLES_MAP)
+			return samples_attention_act(&s->attention, action) ? REACT_REDRAW
+									    : REACT_UNKNOWN;
 		return move_list(s, s->focus, action);
 	}
 }
@@ -247,67 +301,21 @@ static unsigned samples_answer(void *state, struct app_context *w, int question,
 
 static unsigned samples_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
-	(void)w;
 	if (m->kind != MOUSE_WHEEL_UP && m->kind != MOUSE_WHEEL_DOWN)
 		return REACT_NOTHING;
-	return move_list(state, ((struct samples_view *)state)->focus,
-			 m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+	return samples_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 }
 
 /* ---- drawing ---- */
 
-/* Texts that a translation is compared with; NULL: none. */
-struct samples_marks {
-	const char *other;     /* words that it lacks have another style and a + before them */
-	const char *reference; /* words that it lacks are underlined */
-};
-
-/*
- * Draw words wrapped to the width of the span, with marks. Draws at most rows lines (0: none); returns
- * the lines needed.
- */
-static int draw_diff_text(struct grid *g, struct span at, int rows, const char *text,
-			  struct samples_marks marks)
-{
-	static struct word_part parts[WORD_DIFF_MAX], wrong[WORD_DIFF_MAX];
-	size_t n = word_diff(text, marks.other, parts);
-	bool selected = at.style == STYLE_SELECTED;
-	int line = 0, col = 0;
-
-	word_diff(text, marks.reference, wrong);
-	for (size_t i = 0; i < n; i++) {
-		char word[300];
-		bool first = parts[i].differs && (!i || !parts[i - 1].differs);
-		int width;
-
-		snprintf(word, sizeof(word), "%s%.*s", first ? "+" : "",
-			 (int)MIN(parts[i].len, sizeof(word) - 2), text + parts[i].at);
-		width = grid_text_width(g, word);
-		if (col && col + 1 + width > at.width) {
-			line++;
-			col = 0;
-		}
-		col += col > 0;
-		if (line < rows)
-			draw_text(g, at.row + line, at.col + col, at.width - col,
-				  selected	     ? at.style
-				  : wrong[i].differs ? STYLE_WRONG
-				  : parts[i].differs ? STYLE_ADDED
-						     : at.style,
-				  word);
-		col += width;
-	}
-	return line + 1;
-}
-
-static struct samples_marks marks_of(const struct samples_view *s, const struct sample_sentence *x,
-				     size_t v)
+static struct sample_marks marks_of(const struct samples_view *s, const struct sample_sentence *x,
+				    size_t v)
 {
 	if (s->against == AGAINST_NOTHING)
-		return (struct samples_marks){ 0 };
+		return (struct sample_marks){ 0 };
 	if (s->against == AGAINST_REFERENCE)
-		return (struct samples_marks){ x->reference, x->reference };
-	return (struct samples_marks){ v ? x->versions[v - 1].hypothesis : NULL, x->reference };
+		return (struct sample_marks){ x->reference, x->reference };
+	return (struct sample_marks){ v ? x->versions[v - 1].hypothesis : NULL, x->reference };
 }
 
 /* The steps of the last checkpoints, for the columns of the matrix; returns their number. */
@@ -382,7 +390,7 @@ static int version_rows(struct grid *g, const struct samples_view *s,
 {
 	struct span at = { 0, 0, width, STYLE_NORMAL };
 
-	return draw_diff_text(g, at, 0, x->versions[v].hypothesis, marks_of(s, x, v));
+	return sample_text_wrapped(g, at, 0, 0, x->versions[v].hypothesis, marks_of(s, x, v));
 }
 
 /* The first visible version so that the chosen one is completely visible if possible. */
@@ -430,8 +438,8 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 4 - STEP_END,
 				at ? STYLE_BRIGHT : STYLE_DIM,
 				format_fixed(step, x->versions[v].chrf, 1));
-		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
-				      marks_of(s, x, v));
+		row += sample_text_wrapped(g, to, in.row + in.rows - row, 0,
+					   x->versions[v].hypothesis, marks_of(s, x, v));
 	}
 	/* a translation that is visible in part counts as below */
 	draw_hidden_rows(g, box, (int)first, (int)(x->n - v) + (row > in.row + in.rows));
@@ -471,6 +479,27 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 	draw_versions(g, box, in, s, x);
 }
 
+/* The map beside or below the versions, or in their place; *r becomes what is left for them. */
+static void draw_attention(struct grid *g, struct rect *r, struct samples_view *s)
+{
+	const struct layout_part halves[] = { { .min = 60, .weight = 1, .rank = 1 },
+					      { .min = 60, .weight = 1 } };
+	const struct layout_part rows[] = {
+		{ .min = 8, .weight = 2, .rank = 1 },
+		{ .min = 10, .max = attention_map_rows(&s->attention.console), .weight = 3 }
+	};
+	struct rect cut[2];
+
+	if (r->cols >= 2 * halves[0].min)
+		layout_cols(*r, halves, 2, cut);
+	else if (r->rows >= rows[0].min + rows[1].min)
+		layout_rows(*r, rows, 2, cut);
+	else
+		cut[0] = (struct rect){ 0 }, cut[1] = *r;
+	samples_attention_draw(&s->attention, g, cut[1], s->focus == SAMPLES_MAP);
+	*r = cut[0];
+}
+
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char
@@ -503,14 +532,16 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 	layout_rows(body, parts, 2, r);
 	if (r[0].rows > 2 && r[0].cols > 2)
 		draw_sentences(g, r[0], s);
+	if (s->attention.is_open)
+		draw_attention(g, &r[1], s);
 	if (r[1].rows > 2 && r[1].cols > 2)
 		draw_sentence(g, r[1], s);
 }
 
 static const enum action samples_hints[] = {
 	ACTION_DOWN,	      ACTION_RIGHT,	ACTION_SAMPLES_TRANSLATE, ACTION_SAMPLES_AGAINST,
-	ACTION_SAMPLES_ORDER, ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH,	  ACTION_SAMPLES_COPY,
-	ACTION_NONE
+	ACTION_SAMPLES_ORDER, ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH,	  ACTION_SAMPLES_MAP,
+	ACTION_SAMPLES_COPY,  ACTION_NONE,
 };
 
 /* ---- undo ---- */
