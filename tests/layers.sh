@@ -86,7 +86,7 @@ room tui/plot            share/base tui/term
 room tui/run             share/base share/conf data/text data/words data/subword data eval/metrics tui/term tui/plot
 room tui/app             share/base share/conf data/text tui/term tui/run
 room tui/translate       share/base tui/term tui/run tui/app
-room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app
+room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app tui/translate
 room tui                 share/base share/conf tui/app
 
 only curses     tui/term/term

@@ -80,6 +80,15 @@ static const char *estimate_text(const struct grid *g, struct pair_estimate x, c
 	return out;
 }
 
+/* Whether some tried limit differs from the recipe's. */
+static bool has_tried_limits(const struct corpus_details *b, const struct data_view_state *s)
+{
+	for (int i = 0; i < PAIR_N_LIMITS; i++)
+		if (!pair_limits_equal(&s->tried, pair_facts_options(b->facts), (enum pair_limit)i))
+			return true;
+	return false;
+}
+
 /*
  * Pairs of the corpus with this verdict by the tried limits. Known without a sample: what the
  * recipe's own limits decided, and that a rule that is off drops nothing.
@@ -88,12 +97,8 @@ static struct pair_estimate tried_estimate(const struct corpus_details *b,
 					   const struct data_view_state *s, enum clean_rule rule)
 {
 	enum pair_limit l = pair_limit_of_rule(rule);
-	bool is_changed = false;
 
-	for (int i = 0; i < PAIR_N_LIMITS; i++)
-		is_changed |= !pair_limits_equal(&s->tried, pair_facts_options(b->facts),
-						 (enum pair_limit)i);
-	if (!is_changed)
+	if (!has_tried_limits(b, s))
 		return (struct pair_estimate){ (double)pair_facts_of_rule(b->facts, rule), 0,
 					       true };
 	if (l < PAIR_N_LIMITS && pair_limit_is_off(&s->tried, l))
@@ -150,6 +155,13 @@ static void draw_trial_sum(struct grid *g, struct rect in, int row, const struct
 	char a[64], c[64], d[64], text[240];
 	int end = in.row + in.rows;
 
+	if (!has_tried_limits(b, s)) {
+		snprintf(text, sizeof(text), "kept: %s; unchanged, no other limit is tried",
+			 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)));
+		if (row < end)
+			draw_text(g, row, in.col + 2, in.cols - 2, STYLE_BRIGHT, text);
+		return;
+	}
 	snprintf(text, sizeof(text), "kept: %s now, %s by the tried limits",
 		 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)),
 		 estimate_text(g, tried_estimate(b, s, CLEAN_KEEP), a));
