@@ -289,7 +289,6 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
 	answer_add_fact(a, "link speed", n.link_bytes_s, "bytes/s");
 	answer_add_fact(a, "retransmitted TCP segments", n.retransmits_s, "1/s");
-	answer_add_text(a, "diagnosis", "%s", network_answer_name(found.answer));
 	judge_network(a, &n, &found);
 	return 0;
 }

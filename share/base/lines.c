@@ -13,6 +13,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 
 #define BLOCK_BYTES (64u << 10)
 
@@ -142,12 +143,42 @@ static int64_t find_line(struct lines *l, struct err *e)
 	}
 }
 
+/* Files that people give as text: their first bytes, what they are, and the command that helps. */
+static const struct {
+	const char *bytes, *kind, *cure;
+} not_text[] = {
+	{ "\x1F\x8B", "compressed with gzip", "unpack it first: gzip -d" },
+	{ "\xFD"
+	  "7zXZ",
+	  "compressed with xz", "unpack it first: xz -d" },
+	{ "\x28\xB5\x2F\xFD", "compressed with zstd", "unpack it first: zstd -d" },
+	{ "BZh", "compressed with bzip2", "unpack it first: bzip2 -d" },
+	{ "PK\x03\x04", "a zip archive", "unpack it first: unzip" },
+	{ "\xFF\xFE", "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8" },
+	{ "\xFE\xFF", "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8" },
+};
+
+/* Is the first line the beginning of a file that is no text? Then ERR_DATA, else 0. */
+static int refuse_other_formats(const struct lines *l, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(not_text) && l->number == 1; i++) {
+		size_t n = strlen(not_text[i].bytes);
+
+		if (l->len >= n && !memcmp(l->text, not_text[i].bytes, n))
+			return err_set(e, ERR_DATA, "%s is %s, not UTF-8 text; %s", l->name,
+				       not_text[i].kind, not_text[i].cure);
+	}
+	return 0;
+}
+
 static int check_utf8(struct lines *l, struct err *e)
 {
 	size_t good = utf8_valid_prefix(l->text, l->len);
 
 	if (good == l->len)
 		return 1;
+	if (refuse_other_formats(l, e))
+		return e->code;
 	if (!l->repair)
 		return err_set(e, ERR_DATA,
 			       "%s:%lld: byte %zu is not valid UTF-8 (0x%02X); convert the file, "

@@ -295,6 +295,40 @@ TEST(lines_of_all_kinds)
 	free(path);
 }
 
+/* A compressed file given as text is named as such, also with repair; on a later line it is a bad byte. */
+TEST(lines_name_files_that_are_no_text)
+{
+	static const struct {
+		const char *bytes, *says;
+	} cases[] = { { "\x1F\x8B\x08", "x is compressed with gzip, not UTF-8 text; unpack it" },
+		      { "\xFD"
+			"7zXZ",
+			"compressed with xz" },
+		      { "\x28\xB5\x2F\xFD!", "compressed with zstd" },
+		      { "BZh91AY\xFF", "compressed with bzip2" },
+		      { "PK\x03\x04\xFF", "a zip archive" },
+		      { "\xFF\xFE"
+			"a",
+			"iconv -f UTF-16" },
+		      { "BZ\xFF", "x:1: byte 3 is not valid" },
+		      { "\n\x1F\x8B", "x:2: byte 2 is not valid" } };
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *text = cases[i].bytes;
+		struct lines l;
+		int got;
+
+		check_int(lines_open_memory(&l, "x", text, strlen(text), 1, &e), 0);
+		l.repair = strstr(cases[i].says, "byte") == NULL;
+		while ((got = lines_next(&l, &e)) > 0)
+			continue;
+		check_int(got, ERR_DATA);
+		check(strstr(e.text, cases[i].says) != NULL);
+		lines_close(&l);
+	}
+}
+
 /* Gives a text in pieces of the given size. */
 struct pieces {
 	const char *text;
