@@ -50,7 +50,7 @@ holds "kill -9 of the rank: it starts again" says_journal k 'resumed from the ch
 holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
 same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
 says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k
-kill -9 "$(field k pid)"
+kill_process "$(field k pid)"
 holds "kill -9 of the supervisor: the rank ends" is_over k
 says "status: lost" 0 '^k: lost' "$wb" status -C "$w" k
 nobody_left "a lost supervisor"
@@ -101,7 +101,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	nobody_left "two ranks"
 	says "two ranks again" 0 '' train m --ranks 2 --detach
 	holds "they run" started m 4
-	kill -9 "$(field m pid)"
+	kill_process "$(field m pid)"
 	holds "kill -9 of their supervisor" is_over m
 	nobody_left "two ranks without their supervisor"
 

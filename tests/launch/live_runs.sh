@@ -31,6 +31,12 @@ suspend_process() {
 	kill -STOP "$1"
 	within 10 grep -q '^State:.T' "/proc/$1/status" || not_ok "SIGSTOP" "process $1 still runs"
 }
+# kill_process PID : return when the process is gone: a busy machine may take a while
+kill_process() {
+	kill -9 "$1"
+	within 10 process_is_gone "$1" || not_ok "SIGKILL" "process $1 still runs"
+}
+process_is_gone() { ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null; }
 # hold_stopped PID : suspend the process again and again, until it has ended
 hold_stopped() { while kill -STOP "$1" 2>/dev/null; do :; done; }
 # end WORDS [COUNT] : send them SIGKILL

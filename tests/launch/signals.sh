@@ -130,7 +130,7 @@ holds "it trains" started o 2
 rank=$(ours "$ranks")
 suspend_process "$rank" # so that it does not save
 hold_stopped "$rank" & # the kernel continues the processes of an orphaned group
-kill -9 "$(field o pid)"
+kill_process "$(field o pid)"
 says "stop of a run without a supervisor" 75 'has died; its ranks still run' \
 	env WERKBANK_PATIENCE=1 "$wb" stop -C "$w" o
 says "stop --now ends its rank" 69 'the supervisor of the run o ended without a final state' \
@@ -140,7 +140,7 @@ says "it can be resumed" 0 '' train o --detach --quiet
 holds "it trains" started o 3
 saves() { grep -c '"kind":"stop".*"reason":"asked"' "$w/runs/o/journal.jsonl"; }
 before=$(saves)
-kill -9 "$(field o pid)"
+kill_process "$(field o pid)"
 holds "the ranks of a killed supervisor end" is_over o
 same "they saved and said so" "$(saves)" $((before + 1))
 
