@@ -115,7 +115,7 @@ night_distcheck() {
 }
 night_package() {
 	command -v dpkg-buildpackage >/dev/null || { part_skip package "no dpkg-buildpackage"; return 0; }
-	part package env DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost sh share/packaging/deb.sh "$logs/deb"
+	part package env DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@example.org sh share/packaging/deb.sh "$logs/deb"
 }
 night_reproducible() {
 	part reproducible env DEB=yes sh tests/reproducible.sh

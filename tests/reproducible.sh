@@ -35,7 +35,7 @@ twice "make dist gives the same bytes twice" "$1" "$2"
 if [ "${DEB:-no}" = yes ] && command -v dh >/dev/null; then
 	for folder in first second/deeper; do
 		mkdir -p "$tmp/$folder"
-		DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@localhost \
+		DEB_BUILD_OPTIONS=nocheck DEBFULLNAME=Nightly DEBEMAIL=nightly@example.org \
 			sh "$here/share/packaging/deb.sh" "$tmp/$folder" >"$tmp/log" 2>&1 || { tail -n 5 "$tmp/log"; exit 1; }
 	done
 	set -- "$tmp"/first/werkbank_*.deb "$tmp"/second/deeper/werkbank_*.deb
