@@ -192,6 +192,32 @@ TEST(mpirun_names_the_failure)
 	}
 }
 
+/* A job that ended well, but whose last record cannot be read, has no known end. */
+TEST(outcome_of_an_unreadable_journal)
+{
+	char *path = write_file("journal.jsonl", ""), why[160];
+	struct outcome o;
+	struct err e;
+	int status;
+
+	check_int(unlink(path), 0);
+	check_int(outcome_open(&o, path, &e), 0); /* there is none yet */
+	outcome_begin_job(&o);
+	check_int(mkdir(path, 0777), 0);
+	outcome_update(&o);
+	check_int(outcome_classify(&o, 0, false, false, &status, why), OUTCOME_FAILED);
+	check_int(status, err_exit_status(ERR_NOINPUT));
+	check(strstr(why, "its journal cannot be read: ") != NULL);
+	check_int(outcome_classify(&o, 139, false, false, &status, why), OUTCOME_RESTART);
+	check_int(status, 139);
+	check_int(rmdir(path), 0);
+	free(write_file("journal.jsonl", START STOP("finished", 0)));
+	outcome_update(&o); /* it can be read again */
+	check_int(outcome_classify(&o, 0, false, false, &status, why), OUTCOME_FINISHED);
+	outcome_close(&o);
+	free(path);
+}
+
 TEST(outcome_of_a_later_job)
 {
 	char *path = write_file("journal.jsonl", START), why[160];

@@ -575,7 +575,8 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 		return true;
 	if ((*v == OUTCOME_KILLED || *v == OUTCOME_STOPPED || *v == OUTCOME_LEAVING) && why[0])
 		record_run_event(l, "warning", "the training %s", why);
-	if (*v == OUTCOME_FAILED && l->job_outcome.has_begun && !l->job_outcome.reason[0])
+	if (*v == OUTCOME_FAILED && !l->job_outcome.reason[0] &&
+	    (l->job_outcome.has_begun || l->job_outcome.unread.code))
 		record_run_event(l, "error", "the training %s", why);
 	return false;
 }

@@ -16,6 +16,7 @@
  *						asked to stop
  *	no		-			like a crash, but FAILED if no job of this supervisor
  *						has ever begun, unless a signal ended this one
+ *	unreadable	unreadable, status 0	FAILED with the status of the reader
  *
  * The status alone never means success: mpirun returns 0 if a signal ends ranks that have not begun.
  * Status 75 without a record "stop" comes from the watchdog of a rank: the job hung.
@@ -86,18 +87,25 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 }
 
 /*
- * An unreadable journal is ignored: then the exit status decides. A failure may pass, and the
- * record "stop" must not be missed because of it: the second try goes on at the same place.
+ * A failure may pass, and the record "stop" must not be missed because of it: the second try goes on
+ * at the same place.
  */
 void outcome_update(struct outcome *o)
 {
 	const struct json *record;
-	struct err ignored;
 	int got = -1;
 
-	for (int tries = 0; tries < 2 && got < 0; tries++)
-		while (o->reader && (got = journal_next(o->reader, &record, &ignored)) > 0)
+	for (int tries = 0; tries < 2 && got < 0; tries++) {
+		o->unread = (struct err){ 0 };
+		while (o->reader && (got = journal_next(o->reader, &record, &o->unread)) > 0)
 			apply_outcome_record(o, record);
+	}
+}
+
+/* The job may have finished, but the record that says so could not be read. */
+static bool is_end_unknown(const struct outcome *o, int status)
+{
+	return !status && o->unread.code && !(o->has_begun && o->reason[0]);
 }
 
 /* Wrong usage, data, configuration or program: a restart fails in the same way. */
@@ -196,6 +204,11 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 		return o->signalled >= 0 && !asked ? OUTCOME_LEAVING : OUTCOME_STOPPED;
 	if (!strcmp(reason, "diverged"))
 		return OUTCOME_DIVERGED;
+	if (is_end_unknown(o, status) && !asked) {
+		snprintf(why, 160, "ended with status 0, but its journal cannot be read: %.100s",
+			 o->unread.text);
+		return OUTCOME_FAILED;
+	}
 	if (asked && !o->has_begun && !is_permanent_failure(status)) {
 		snprintf(why, 160, "was stopped before the first step");
 		return OUTCOME_STOPPED;
@@ -223,6 +236,8 @@ enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool 
 	*exit = outcome_ends[v].exit;
 	if (*exit < 0 && o->failure.is_host_lost)
 		*exit = err_exit_status(ERR_NOHOST);
+	else if (*exit < 0 && is_end_unknown(o, status))
+		*exit = err_exit_status(o->unread.code);
 	else if (*exit < 0)
 		*exit = failure_status(o->has_begun && o->reason[0] ? o->exit : status);
 	return v;

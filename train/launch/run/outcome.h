@@ -30,6 +30,7 @@ struct outcome {
 	int64_t step;	     /* of the last record with a step; -1: none */
 	double step_s, save_s; /* seconds of the slowest recent step and checkpoint; 0: none */
 	struct mpirun_failure failure; /* set by the caller, for why */
+	struct err unread; /* why the journal cannot be read to its end; code 0: it can */
 	struct journal_reader *reader; /* private */
 };
 

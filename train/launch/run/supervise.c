@@ -262,24 +262,23 @@ static bool forward_job_output(struct supervisor *s)
 
 void supervise_log(struct supervisor *s, const char *fmt, ...)
 {
-	struct buf text = { 0 };
-	char message[600];
+	char message[600], text[620]; /* no memory is allocated: its lack may be the message */
+	size_t n;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	buf_printf(&text, "werkbank: %s\n", message);
+	n = (size_t)snprintf(text, sizeof(text), "werkbank: %s\n", message);
 	if (s->echo) {
 		if (isatty(STDERR_FILENO) && s->line.len)
 			file_write_fd(STDERR_FILENO, "\n", 1); /* keep the progress line */
-		file_write_fd(STDERR_FILENO, buf_text(&text), text.len);
+		file_write_fd(STDERR_FILENO, text, n);
 	}
 	if (s->line.len)
 		end_console_line(s);
-	file_write_fd(s->console, buf_text(&text), text.len);
+	file_write_fd(s->console, text, n);
 	write_progress_file(s);
-	buf_free(&text);
 }
 
 /* ---- stopping ---- */
