@@ -175,7 +175,7 @@ static void write_run_state(struct attempt_loop *l, const char *name, int status
 
 	l->last_state = name;
 	if (rundir_write_state(l->a->dir, &s, &trouble)) /* the training goes on without it */
-		supervise_log(&l->sup, "%s", trouble.text);
+		supervise_log(&l->sup, "state.json is not updated: %s", trouble.text);
 }
 
 /*
