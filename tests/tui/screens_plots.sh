@@ -25,7 +25,31 @@ run() {
 watch() {
 	locale=$1; shift
 	env -u WERKBANK_GLYPHS LC_ALL="$locale" TERM=xterm WERKBANK_NOW=1750001300 XDG_STATE_HOME="$here/state" \
-		./werkbank watch -C "$here/w" "$@" >"$here/out" 2>"$here/err"
+		./werkbank watch -C "$here/${workspace:-w}" "$@" >"$here/out" 2>"$here/err"
+}
+
+# seeds NAME NOISE SEED... : runs NAME-SEED in the workspace "seeds" that differ in their seed alone.
+seeds() {
+	name=$1 noise=$2; shift 2
+	for seed; do
+		mkdir -p "$here/seeds/runs/$name-$seed"
+		printf '[train]\nsteps = 1000\nwarmup = %d00\nseed = %d\n' "$noise" "$seed" >"$here/seeds/runs/$name-$seed/recipe.ini"
+		awk -v seed="$seed" -v noise="$noise" 'BEGIN {
+			random = seed * 7919
+			printf "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"host\":\"bench\",\"steps\":1000}\n"
+			for (step = 10; step <= 1000; step += 10) {
+				random = (random * 1103 + 12345) % 65536
+				nll = 6 * exp(-step / 300) + 1 + noise * (seed - 2) * 0.1 + noise * (random / 65536 - 0.5) / 5
+				time = 1750000000 + step / 2 * (1 + seed / 10)
+				printf "{\"v\":1,\"kind\":\"train\",\"t\":%.1f,\"step\":%d,\"loss\":%.4f,\"nll\":%.4f,\"step_s\":0.5,\"target_tps\":9000}\n",
+				    time, step, nll + 0.3, nll
+				if (step % 200 == 0)
+					printf "{\"v\":1,\"kind\":\"eval\",\"t\":%.1f,\"step\":%d,\"bleu\":%.2f,\"dev_nll\":%.4f}\n", time, step,
+					    step / 30 - noise * seed, nll + 0.1
+			}
+			printf "{\"v\":1,\"kind\":\"stop\",\"t\":%.1f,\"step\":1000,\"reason\":\"finished\"}\n", time + 1
+		}' >"$here/seeds/runs/$name-$seed/journal.jsonl"
+	done
 }
 
 # clean WHAT : nothing but text and line ends.
@@ -94,6 +118,19 @@ if test -n "$utf8"; then
 	screen log-found $utf8 fleet --dump 24x80 --keys '8/gradient<Enter>'
 	screen log-warnings $utf8 fleet --dump 24x80 --keys '8ft'
 	screen log-only $utf8 fleet --dump 24x80 --keys '8&BLEU<Enter><Up><Enter>'
+	# runs that differ in their seed alone are one curve with a band; of four and more it is the deviation
+	workspace=seeds
+	seeds base 3 1 2 3
+	seeds low 1 1 2 3 4
+	for size in 24x80 40x120 60x200; do
+		screen compare-seeds-$size $utf8 base-1 --dump $size --keys 5
+	done
+	screen compare-seeds-ascii C base-1 --dump 24x80 --keys 5
+	screen compare-seeds-apart $utf8 base-1 --dump 24x80 --keys '5B'
+	screen compare-seeds-cursor $utf8 base-1 --dump 40x120 --keys '5m<Left><Left>'
+	screen compare-seeds-two $utf8 base-1 --dump 40x120 --keys '5jjj j j j '
+	screen compare-seeds-minutes $utf8 base-1 --dump 40x120 --keys '5jjj j j j   kkk   mma'
+	workspace=w
 else
 	echo "skipped  the screens in UTF-8: no such locale here"; skipped=1
 fi

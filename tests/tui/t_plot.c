@@ -10,6 +10,7 @@
 #include "tui/app/view.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/plot_viewport.h"
+#include "tui/plot/series_band.h"
 #include "tui/term/draw.h"
 
 #define ROWS 14
@@ -35,7 +36,7 @@ static bool open_scene(struct scene *s, enum grid_charset charset)
 	}
 	s->g.charset = charset;
 	series_init(&s->s);
-	s->line = (struct plot_line){ &s->s, PLOT_LINE, STYLE_FIRST, 0 };
+	s->line = (struct plot_line){ .series = &s->s, .pen = PLOT_LINE, .style = STYLE_FIRST };
 	s->p = (struct plot){
 		.lines = &s->line, .n = 1, .x_end = 1000, .cursor = NAN, .area = &s->area
 	};
@@ -397,7 +398,9 @@ TEST(tui_plot_marks_keep_off_labels)
 	for (int i = 0; i <= 3000; i += 100)
 		series_add(&s, i, i, &e);
 	for (int x = 0; x < 2900; x += 25) {
-		const struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST, 0 };
+		const struct plot_line line = { .series = &s,
+						.pen = PLOT_LINE,
+						.style = STYLE_FIRST };
 		const struct plot_mark mark = { .x = x, .sign = '!', .style = STYLE_MARK };
 		const struct plot p = { .lines = &line,
 					.n = 1,
@@ -550,4 +553,114 @@ TEST(workbench_theme_ramp)
 	draw_heat(&g, 0, 0, 1, INFINITY, false);
 	check_int(grid_at(&g, 0, 0)->style, STYLE_DIM);
 	grid_free(&g);
+}
+
+/* ---- bands over several curves ---- */
+
+/* n points at x = first, first + step, … with the values that follow; NaN: a gap. */
+static void fill_curve(struct series *s, double first, double step, const double *y, size_t n)
+{
+	series_init(s);
+	for (size_t i = 0; i < n; i++)
+		check_int(series_add(s, first + step * (double)i, y[i], &e), 0);
+}
+
+TEST(series_band_is_mean_and_spread)
+{
+	static const double ys[4][3] = { { 1, 10, 5 }, { 2, 20, NAN }, { 6, 30, 5 }, { 7, 40, 5 } };
+	struct series s[4], band;
+	const struct series *curves[4];
+
+	series_init(&band);
+	for (size_t i = 0; i < 4; i++) {
+		fill_curve(&s[i], 100, 100, ys[i], 3);
+		curves[i] = &s[i];
+	}
+	/* of three: smallest and largest; a gap in one is a gap */
+	check_int(series_band_make(&band, curves, 3, 0, &e), 0);
+	if (check_int(band.n, 3)) {
+		check_near(series_mean(&band.points[0]), 3, 1e-12);
+		check_near((double)band.points[0].low, 1, 1e-6);
+		check_near((double)band.points[0].high, 6, 1e-6);
+		check_near(band.points[1].first, 200, 1e-12);
+		check_int(band.points[2].n, 0);
+		check_near(band.value, 20, 1e-12);
+	}
+	/* of four: a standard deviation, here of 10, 20, 30, 40: sqrt(500 / 3) */
+	check_int(series_band_make(&band, curves, 4, 0, &e), 0);
+	if (check_int(band.n, 3)) {
+		check_near((double)band.points[1].low, 25 - sqrt(500.0 / 3), 1e-4);
+		check_near((double)band.points[1].high, 25 + sqrt(500.0 / 3), 1e-4);
+	}
+	for (size_t i = 0; i < 4; i++)
+		series_free(&s[i]);
+	series_free(&band);
+}
+
+TEST(series_band_needs_all_curves)
+{
+	static const double slow[] = { 0, 10, 20, 30 }, fast[] = { 100, 100, 100, 100, 100 },
+			    late[] = { 1, 2 };
+	struct series s[3], band;
+	const struct series *const curves[] = { &s[0], &s[1], &s[2] };
+
+	series_init(&band);
+	fill_curve(&s[0], 0, 10, slow, 4); /* x 0 … 30 */
+	fill_curve(&s[1], 5, 5, fast, 5);  /* x 5 … 25 */
+	fill_curve(&s[2], 100, 10, late, 2);
+	/* the points of the curve with the fewest there, where both have values */
+	check_int(series_band_make(&band, curves, 2, 0, &e), 0);
+	if (check_int(band.n, 2)) {
+		check_near(band.points[0].first, 10, 1e-12);
+		check_near(series_mean(&band.points[1]), 60, 1e-12);
+	}
+	/* the other way around, values are read between the points of the first */
+	series_free(&s[0]);
+	fill_curve(&s[0], 0, 30, slow, 2); /* 0 at 0, 10 at 30 */
+	check_int(series_band_make(&band, curves, 2, 0, &e), 0);
+	if (check_int(band.n, 5)) /* at 20: 20 / 3 and 100 */
+		check_near(series_mean(&band.points[3]), (20.0 / 3 + 100) / 2, 1e-9);
+	series_free(&s[0]);
+	fill_curve(&s[0], 10, 10, slow, 2); /* 0 at 10, 10 at 20 */
+	series_free(&s[1]);
+	fill_curve(&s[1], 5, 10, slow, 3); /* 0 at 5, 10 at 15, 20 at 25 */
+	check_int(series_band_make(&band, curves, 2, 0, &e), 0);
+	if (check_int(band.n, 1)) { /* x 15 alone is a point of the second within the first */
+		check_near(band.points[0].first, 15, 1e-12);
+		check_near(series_mean(&band.points[0]), 7.5, 1e-12);
+	}
+	/* nowhere together */
+	check_int(series_band_make(&band, curves, 3, 0, &e), 0);
+	check_int(band.n, 0);
+	check(isnan(band.value));
+	for (size_t i = 0; i < 3; i++)
+		series_free(&s[i]);
+	series_free(&band);
+}
+
+/* The mean of smoothed curves is the smoothed mean. */
+TEST(series_band_smooths_each_curve)
+{
+	struct series s[2], mean, band;
+	const struct series *const curves[] = { &s[0], &s[1] };
+	struct smoother f = { .weight = 0.8 };
+	double wanted = NAN;
+
+	series_init(&s[0]);
+	series_init(&s[1]);
+	series_init(&mean);
+	series_init(&band);
+	for (int i = 0; i < 60; i++) {
+		check_int(series_add(&s[0], i, i % 7, &e), 0);
+		check_int(series_add(&s[1], i, 3 * (i % 5), &e), 0);
+		check_int(series_add(&mean, i, (i % 7 + 3 * (i % 5)) / 2.0, &e), 0);
+	}
+	check_int(series_band_make(&band, curves, 2, 0.8, &e), 0);
+	for (size_t i = 0; i < mean.n; i++)
+		wanted = series_smooth(&f, &mean.points[i]);
+	check_near(band.value, wanted, 1e-9);
+	for (size_t i = 0; i < 2; i++)
+		series_free(&s[i]);
+	series_free(&mean);
+	series_free(&band);
 }

@@ -338,7 +338,7 @@ static int inked(const struct grid *g, int col)
 TEST(tui_plot_gaps_and_edges)
 {
 	struct series s;
-	struct plot_line line = { &s, PLOT_LINE, STYLE_FIRST, 0 };
+	struct plot_line line = { .series = &s, .pen = PLOT_LINE, .style = STYLE_FIRST };
 	struct plot p = { .lines = &line, .n = 1, .x_end = 100, .cursor = NAN };
 	struct rect box = { 0, 0, 12, 60 };
 	struct grid g;
@@ -365,8 +365,10 @@ TEST(tui_plot_survives_everything)
 	static const double values[] = { 0, 1, -1, 1e300, -1e300, NAN, INFINITY, 1e-300, 3, 3, 3 };
 	static const double ends[] = { 0, NAN, 1, 1e-9, 50, 1e12, INFINITY };
 	struct series s[2];
-	struct plot_line lines[] = { { &s[0], PLOT_LINE, STYLE_FIRST, 0 },
-				     { &s[1], PLOT_MARKED, STYLE_SECOND, 0 } };
+	struct plot_line lines[] = {
+		{ .series = &s[0], .pen = PLOT_LINE, .style = STYLE_FIRST },
+		{ .series = &s[1], .pen = PLOT_MARKED, .style = STYLE_SECOND }
+	};
 	struct grid g;
 
 	if (!open_grid(&g, GRID_FULL, 40, 100))

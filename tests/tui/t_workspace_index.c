@@ -201,6 +201,27 @@ TEST(sample_book_keeps_versions)
 	sample_history_free(b);
 }
 
+TEST(option_diff_groups_seeds)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "none", "same", "f" };
+	static const size_t wanted[] = { 0, 0, 2, 3, 4, 3, 2 };
+	size_t group[OPTION_DIFF_MAX_RUNS];
+	struct option_diff c = { 0 };
+	struct err e = { 0 };
+
+	put("runs/a/recipe.ini", "[train]\nwarmup = 100\nseed = 1\n");
+	put("runs/b/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
+	put("runs/c/recipe.ini", "[train]\nwarmup = 200\nseed = 3\n");
+	put("runs/d/recipe.ini", "[train]\nwarmup = 100\n"); /* the seed of a: another group */
+	put("runs/same/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
+	put("runs/f/recipe.ini", "[train]\nwarmup = 200\nseed = 1\n");
+	check_int(option_diff_make(&c, test_folder(), names, ARRAY_LEN(names), &e), 0);
+	option_diff_group_seeds(&c, ARRAY_LEN(names), group);
+	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+		check_int(group[k], wanted[k]);
+	option_diff_free(&c);
+}
+
 TEST(contrast_says_what_differs)
 {
 	static const char *const names[] = { "a", "b", "c" };

@@ -215,7 +215,8 @@ struct pen {
 	enum pass pass;
 	struct column now;
 	struct spot before;
-	bool down; /* before holds the end of the line so far */
+	int top, bottom; /* of the band at before */
+	bool down;	 /* before holds the end of the line so far */
 };
 
 /*
@@ -245,6 +246,29 @@ static void fill_below_stroke(const struct canvas *c, struct spot a, struct spot
 		fill_column_below(c, x, (int)lround(a.y + (x - a.x) * slope));
 }
 
+/* Fill every other dot of the band from the column before, or from this one alone, to this one. */
+static void fill_band_column(struct pen *p, int top, int bottom)
+{
+	const struct canvas *c = p->c;
+	struct spot to = { p->now.x, 0 }, from = p->down ? p->before : to;
+	int before_top = p->down ? p->top : top, before_bottom = p->down ? p->bottom : bottom;
+	int x = (int)lround(MAX(from.x, 0.0)) + (p->down && from.x >= 0);
+	int end = (int)lround(MIN(to.x, c->dots_x - 1.0));
+
+	for (; x <= end; x++) {
+		double share = to.x > from.x ? (x - from.x) / (to.x - from.x) : 1;
+		int i = (int)lround(before_top + share * (top - before_top));
+		int last = (int)lround(before_bottom + share * (bottom - before_bottom));
+
+		for (i += (x + i) & 1; i <= last; i += 2)
+			draw_dot(c, x, i, raw_style(p->line->style));
+	}
+	p->before = to;
+	p->top = top;
+	p->bottom = bottom;
+	p->down = true;
+}
+
 static void flush_pen_column(struct pen *p)
 {
 	struct column *now = &p->now;
@@ -257,7 +281,9 @@ static void flush_pen_column(struct pen *p)
 		int top = plot_dot_y(c, now->high), bottom = plot_dot_y(c, now->low);
 
 		assert(top <= bottom); /* rows count from the top */
-		if (now->n > 2 && bottom - top > 2)
+		if (p->line->has_band)
+			fill_band_column(p, top, bottom);
+		else if (now->n > 2 && bottom - top > 2)
 			for (int i = top; i <= bottom; i++)
 				draw_dot(c, now->x, i, STYLE_BAND);
 	} else {
@@ -363,11 +389,21 @@ static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 
 /* ---- all of it ---- */
 
+uint32_t plot_pen_sign(enum plot_pen pen)
+{
+	static const uint32_t signs[] = {
+		[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
+		[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
+	};
+
+	return signs[pen];
+}
+
 double plot_line_smoothing(const struct plot_line *l, double smooth)
 {
 	size_t samples = 0;
 
-	if (l->pen != PLOT_LINE && l->pen != PLOT_DOTTED)
+	if (l->has_band || (l->pen != PLOT_LINE && l->pen != PLOT_DOTTED))
 		return 0;
 	for (size_t i = 0; i < l->series->n && samples < PLOT_MIN_SMOOTHED; i++)
 		samples += l->series->points[i].n;
@@ -449,7 +485,8 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 		draw_pass(&c, &p->lines[0], PASS_AREA,
 			  plot_line_smoothing(&p->lines[0], p->smooth));
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lines[i].pen == PLOT_LINE || p->lines[i].pen == PLOT_EXACT)
+		if (p->lines[i].has_band || p->lines[i].pen == PLOT_LINE ||
+		    p->lines[i].pen == PLOT_EXACT)
 			draw_pass(&c, &p->lines[i], PASS_BAND, 0);
 	for (size_t i = 0; i < p->n; i++)
 		if (plot_line_smoothing(&p->lines[i], p->smooth) > 0)

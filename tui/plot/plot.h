@@ -29,11 +29,14 @@ enum plot_pen {
 	PLOT_EXACT_DOTTED,
 };
 
+uint32_t plot_pen_sign(enum plot_pen pen); /* for legends */
+
 struct plot_line {
 	const struct series *series; /* borrowed */
 	enum plot_pen pen;
 	enum style style; /* STYLE_FIRST … STYLE_SIXTH */
 	int best;	  /* a star marks the highest (1) or the lowest (-1) value; 0: none */
+	bool has_band; /* of series_band.h: never smoothed again, low..high filled between points */
 };
 
 /* An event, shown as a sign in the lower border. */
@@ -70,7 +73,7 @@ struct plot {
 
 /*
  * The weight of smoothing that a line is drawn with if its plot asks for `smooth`: 0 for the exact
- * pens, and below PLOT_MIN_SMOOTHED samples, where a smoothed curve lags behind a steep one.
+ * pens, for lines with a band, and below PLOT_MIN_SMOOTHED samples, where a smoothed curve lags behind a steep one.
  */
 #define PLOT_MIN_SMOOTHED 50
 double plot_line_smoothing(const struct plot_line *l, double smooth);

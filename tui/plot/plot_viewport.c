@@ -62,6 +62,17 @@ double viewport_value_at(const struct series *s, double cursor)
 	return p ? series_mean(p) : NAN;
 }
 
+const struct series_point *viewport_point_at(const struct series *s, double cursor)
+{
+	size_t i = s->n;
+
+	if (isfinite(cursor))
+		return series_nearest(s, cursor);
+	while (i > 0 && !s->points[i - 1].n)
+		i--;
+	return i ? &s->points[i - 1] : NULL;
+}
+
 /* ---- keys ---- */
 
 /* The area of this plot if it was drawn, else of any drawn plot; NULL: none was drawn. */

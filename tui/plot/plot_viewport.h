@@ -70,6 +70,12 @@ unsigned viewport_mouse(struct plot_viewport *s, const struct mouse *m, size_t *
 /* The mean of the point nearest to the cursor; the latest value if cursor is NaN. */
 double viewport_value_at(const struct series *s, double cursor);
 
+/*
+ * The point nearest to the cursor; the last one with a value if cursor is NaN. NULL: none.
+ * Borrowed until the next change.
+ */
+const struct series_point *viewport_point_at(const struct series *s, double cursor);
+
 /* Before a view draws: mark all plots as not drawn. */
 void viewport_clear_areas(struct plot_viewport *s);
 

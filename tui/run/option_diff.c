@@ -1,7 +1,7 @@
 /* option_diff.c - compares the recipes of runs; see option_diff.h. */
 #include "tui/run/option_diff.h"
 
-#include <stdbool.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,13 +72,15 @@ int option_diff_make(struct option_diff *c, const char *workspace, const char *c
 		     size_t n, struct err *e)
 {
 	struct conf *confs = mem_alloc(n, sizeof(*confs), e);
-	bool there[OPTION_DIFF_MAX_RUNS];
+	bool *there = c->has_recipe;
 	const char *option, *section;
 	int rc = confs ? 0 : e->code;
 
 	option_diff_free(c);
-	for (size_t k = 0; !rc && k < n; k++)
+	for (size_t k = 0; !rc && k < n; k++) {
 		there[k] = load_run_options(&confs[k], workspace, names[k]);
+		c->seeds[k] = confs[k].seed;
+	}
 	for (size_t i = 0; !rc && (option = conf_option_at(i, &section)); i++)
 		if (is_recipe_section(section))
 			rc = add_differing_option(c, option, section, confs, there, n, e);
@@ -86,4 +88,32 @@ int option_diff_make(struct option_diff *c, const char *workspace, const char *c
 		conf_free(&confs[k]);
 	free(confs);
 	return rc;
+}
+
+/* Do runs a and b differ in their seed and in nothing else? */
+static bool differ_in_seed_alone(const struct option_diff *c, size_t a, size_t b)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->rows[i].option, "seed") != 0 &&
+		    strcmp(c->rows[i].values[a], c->rows[i].values[b]) != 0)
+			return false;
+	return c->seeds[a] != c->seeds[b];
+}
+
+void option_diff_group_seeds(const struct option_diff *c, size_t n,
+			     size_t group[OPTION_DIFF_MAX_RUNS])
+{
+	assert(n <= OPTION_DIFF_MAX_RUNS);
+	for (size_t k = 0; k < n; k++) {
+		group[k] = k;
+		for (size_t first = 0; first < k && group[k] == k; first++) {
+			bool fits =
+				group[first] == first && c->has_recipe[k] && c->has_recipe[first];
+
+			for (size_t i = first; i < k && fits; i++)
+				fits = group[i] != first || differ_in_seed_alone(c, i, k);
+			if (fits)
+				group[k] = first;
+		}
+	}
 }

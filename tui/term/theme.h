@@ -34,7 +34,7 @@
 	X(FOURTH, "fourth", "fourth line")                                                         \
 	X(FIFTH, "fifth", "fifth line")                                                            \
 	X(SIXTH, "sixth", "sixth line")                                                            \
-	X(FIRST_RAW, "first-raw", "raw curve behind a smoothed first line")                        \
+	X(FIRST_RAW, "first-raw", "raw curve or band behind the first line")                       \
 	X(SECOND_RAW, "second-raw", "behind the second line")                                      \
 	X(THIRD_RAW, "third-raw", "behind the third line")                                         \
 	X(FOURTH_RAW, "fourth-raw", "behind the fourth line")                                      \

@@ -359,13 +359,21 @@ static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, s
 	if (!k)
 		return false;
 	if (pane == HOSTS_NET) {
-		p->lines[0] = (struct plot_line){ &k->rx, PLOT_LINE, STYLE_FIRST, 0 };
-		p->lines[1] = (struct plot_line){ &k->tx, PLOT_DOTTED, STYLE_SECOND, 0 };
+		p->lines[0] = (struct plot_line){ .series = &k->rx,
+						  .pen = PLOT_LINE,
+						  .style = STYLE_FIRST };
+		p->lines[1] = (struct plot_line){ .series = &k->tx,
+						  .pen = PLOT_DOTTED,
+						  .style = STYLE_SECOND };
 		p->labels[0] = "in";
 		p->labels[1] = "out";
 	} else {
-		p->lines[0] = (struct plot_line){ &k->working, PLOT_LINE, STYLE_FIRST, 0 };
-		p->lines[1] = (struct plot_line){ &k->busy, PLOT_DOTTED, STYLE_SECOND, 0 };
+		p->lines[0] = (struct plot_line){ .series = &k->working,
+						  .pen = PLOT_LINE,
+						  .style = STYLE_FIRST };
+		p->lines[1] = (struct plot_line){ .series = &k->busy,
+						  .pen = PLOT_DOTTED,
+						  .style = STYLE_SECOND };
 		p->labels[0] = "works";
 		p->labels[1] = "busy";
 		p->share = true;

@@ -10,6 +10,8 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "tui/plot/plot.h"
+#include "tui/plot/series_band.h"
 
 #define LIST_EVERY_S 3.0
 #define BUDGET_S     0.02
@@ -38,6 +40,8 @@ void comparison_free(struct run_comparison *b)
 	for (size_t i = 0; i < b->n; i++)
 		free_compared_run(&b->runs[i]);
 	free(b->runs);
+	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
+		free(b->bands[k].points);
 	option_diff_free(&b->differ);
 	*b = (struct run_comparison){ 0 };
 }
@@ -228,10 +232,64 @@ unsigned comparison_update(struct run_comparison *b, struct app_context *w, stru
 	assert(n == b->n_chosen);
 	if (b->stale) {
 		option_diff_make(&b->differ, w->workspace, names, n, e);
+		option_diff_group_seeds(&b->differ, n, b->group);
+		for (size_t k = 0; k < n && b->seeds_apart; k++)
+			b->group[k] = k;
 		reaction |= REACT_REDRAW;
 	}
+	if (reaction & REACT_REDRAW)
+		b->band_weight = NAN;
 	b->stale = false;
 	return reaction;
+}
+
+/* ---- several seeds ---- */
+
+size_t comparison_group_size(const struct run_comparison *b, size_t k)
+{
+	size_t n = 0;
+
+	assert(k < b->n_chosen);
+	for (size_t i = 0; i < b->n_chosen; i++)
+		n += b->group[i] == b->group[k];
+	return n;
+}
+
+/* The curves of the group whose first run is k; returns their number. *weight: see plot_line_smoothing(). */
+static size_t collect_group(const struct run_comparison *b, size_t k,
+			    const struct series *curves[OPTION_DIFF_MAX_RUNS], double *weight)
+{
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct plot_line line = { .series = &b->runs[i].curve, .pen = PLOT_LINE };
+
+		if (!b->runs[i].chosen)
+			continue;
+		if (b->group[at++] != k)
+			continue;
+		curves[n++] = &b->runs[i].curve;
+		*weight = plot_line_smoothing(&line, *weight);
+	}
+	return n;
+}
+
+int comparison_make_bands(struct run_comparison *b, double weight, struct err *e)
+{
+	int rc = 0;
+
+	if (b->band_weight == weight)
+		return 0;
+	for (size_t k = 0; k < b->n_chosen && !rc; k++) {
+		const struct series *curves[OPTION_DIFF_MAX_RUNS];
+		double group_weight = weight;
+		size_t n = collect_group(b, k, curves, &group_weight);
+
+		if (n > 1)
+			rc = series_band_make(&b->bands[k], curves, n, group_weight, e);
+	}
+	b->band_weight = weight;
+	return rc;
 }
 
 double comparison_value(const struct compared_run *r, double x)

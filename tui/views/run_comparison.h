@@ -46,8 +46,13 @@ struct run_comparison {
 	enum compare_metric metric;
 	enum compare_axis axis;
 	struct option_diff differ; /* options of the chosen runs, in their order */
-	bool stale;		   /* selection, metric or axis changed */
-	double listed_at;	   /* private: when runs were listed; 0: never */
+	bool seeds_apart;	   /* runs that differ in their seed alone are not joined */
+	/* of the chosen runs, in their order: the first run of the group that is drawn as one */
+	size_t group[OPTION_DIFF_MAX_RUNS];
+	struct series bands[OPTION_DIFF_MAX_RUNS]; /* owned, see comparison_make_bands() */
+	double band_weight; /* private: smoothing of bands; NaN: they are out of date */
+	bool stale;	    /* selection, metric or axis changed */
+	double listed_at;   /* private: when runs were listed; 0: never */
 };
 
 extern const char *const compare_metric_names[COMPARE_METRICS];
@@ -58,6 +63,14 @@ unsigned comparison_update(struct run_comparison *b, struct app_context *w, stru
 /* Select or deselect run i; false: OPTION_DIFF_MAX_RUNS are selected already. */
 bool comparison_toggle(struct run_comparison *b, size_t i);
 void comparison_free(struct run_comparison *b);
+
+/* The number of runs in the group of chosen run k; 1: it is drawn as itself. */
+size_t comparison_group_size(const struct run_comparison *b, size_t k);
+/*
+ * Make bands[k] for each group of several runs, of which k is the first: mean and spread of their
+ * curves, each smoothed as a line of its own would be by this weight. Cheap if nothing has changed.
+ */
+int comparison_make_bands(struct run_comparison *b, double weight, struct err *e);
 
 /* Borrowed until the next update; NULL: not chosen. */
 struct run_history *comparison_history(const struct compared_run *r, const struct app_context *w);

@@ -19,12 +19,6 @@
 #define OPS_PANE_ROWS  16 /* rows of the zoomed step pane that leave room for its operations */
 #define SPLIT_BAR_ROWS 7  /* rows of a pane of the step that leave room for its bar */
 
-/* Legend signs of the pens of plot.h. */
-static const uint32_t pen_signs[] = {
-	[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
-	[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
-};
-
 static const char *const pane_titles[PANE_COUNT] = {
 	[PANE_LOSS] = "NLL",	   [PANE_BLEU] = "BLEU, dev",	  [PANE_RATE] = "learning rate",
 	[PANE_SPEED] = "tokens/s", [PANE_GRAD] = "gradient norm", [PANE_SPLIT] = "step",
@@ -44,7 +38,9 @@ static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot
 			  const char *label, const char *tag)
 {
 	assert(p->n < RUN_LINES);
-	p->lines[p->n] = (struct plot_line){ s, pen, (enum style)(STYLE_FIRST + p->n), 0 };
+	p->lines[p->n] = (struct plot_line){ .series = s,
+					     .pen = pen,
+					     .style = (enum style)(STYLE_FIRST + p->n) };
 	p->labels[p->n] = label;
 	p->tags[p->n++] = tag;
 }
@@ -201,7 +197,7 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 		format_pane_value(values[i] + is_smooth, p, v);
 		pieces[n] = (struct legend){ 0, STYLE_BRIGHT, p->labels[i], values[i] };
 		if (p->n > 1) { /* a single line needs no label */
-			pieces[n].sign = pen_signs[p->lines[i].pen];
+			pieces[n].sign = plot_pen_sign(p->lines[i].pen);
 			pieces[n].style = p->lines[i].style;
 		}
 		n++;

@@ -10,12 +10,15 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/plot/plot_viewport.h"
+#include "tui/plot/series_band.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"
 #include "tui/views/svg_export.h"
+
+#define BAND_WHOLE 0.99 /* share of the longest run that a band reaches to count as whole */
 
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 
@@ -67,6 +70,16 @@ static unsigned compare_look(void *state, struct app_context *w)
 }
 
 /* ---- keys ---- */
+
+/* The look of chosen run k: runs that are drawn as one have that of the first of them. */
+static size_t look_of_chosen(const struct run_comparison *b, size_t k)
+{
+	size_t look = 0;
+
+	for (size_t i = 0; i < b->group[k]; i++)
+		look += b->group[i] == i;
+	return look;
+}
 
 static const struct compared_run *first_chosen(const struct run_comparison *b)
 {
@@ -143,6 +156,10 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 	case ACTION_COMPARE_AXIS:
 		next_axis(c);
 		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_COMPARE_SEEDS:
+		c->comparison.seeds_apart = !c->comparison.seeds_apart;
+		c->comparison.stale = true;
+		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COMPARE_SEARCH:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
@@ -207,7 +224,7 @@ static unsigned compare_mouse(void *state, struct app_context *w, const struct m
 /* ---- drawing ---- */
 
 static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
-			  size_t i, size_t look)
+			  size_t i, size_t chosen)
 {
 	const struct compared_run *r = &c->comparison.runs[i];
 	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
@@ -218,8 +235,11 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 	if (at)
 		list_widget_draw_chosen(g, in, row, true);
 	grid_text(g, row, col, right - col, style, r->chosen ? "[x]" : "[ ]");
-	if (r->chosen)
+	if (r->chosen) {
+		size_t look = look_of_chosen(&c->comparison, chosen);
+
 		grid_text(g, row, col + 4, right - col - 4, looks[look].style, looks[look].sample);
+	}
 	draw_text(g, row, col + 8, MAX(right - col - 18, 4), style, r->name);
 	if (r->chosen)
 		draw_text_right(g, row, right - 2, 9, style,
@@ -230,68 +250,172 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 {
 	struct list_widget *l = &c->lists[COMPARE_LIST];
 	struct rect in = layout_inside(box);
-	size_t top = list_widget_top(l, c->comparison.n, in.rows), look = 0;
+	size_t top = list_widget_top(l, c->comparison.n, in.rows), chosen = 0;
 
 	draw_box(g, box, "runs", c->focus == COMPARE_LIST);
 	for (size_t i = 0; i < c->comparison.n && i < top + (size_t)MAX(in.rows, 0); i++) {
 		if (i >= top)
-			draw_list_row(g, in, in.row + (int)(i - top), c, i, look);
-		look += c->comparison.runs[i].chosen;
+			draw_list_row(g, in, in.row + (int)(i - top), c, i, chosen);
+		chosen += c->comparison.runs[i].chosen;
 	}
 	list_widget_draw_place(g, box, l, c->comparison.n);
 	if (!c->comparison.n && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
 }
 
-/* The plot of the chosen runs, its title and the names of its runs. */
+/* The plot of the chosen runs, its title and the names of its lines. */
 struct compare_plot {
 	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
-	const char *labels[OPTION_DIFF_MAX_RUNS];
+	size_t seeds[OPTION_DIFF_MAX_RUNS]; /* runs of a line */
+	double ends[OPTION_DIFF_MAX_RUNS];  /* where the longest of them ends */
+	char labels[OPTION_DIFF_MAX_RUNS][160];
 	struct plot plot;
 	char title[120];
 };
 
-static void make_compare_plot(struct compare_view *c, struct compare_plot *to)
+/* Add the line of chosen run k; a run that is drawn with an earlier one has none. */
+static void add_compare_line(struct compare_plot *to, const struct run_comparison *b,
+			     const struct compared_run *r, size_t k)
 {
-	const struct run_comparison *b = &c->comparison;
-	bool exact = b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU, smoothed = false,
-	     has_loss = false;
-	struct plot *p = &to->plot;
-	double end = 0;
+	size_t at = to->plot.n, seeds = comparison_group_size(b, k), look = look_of_chosen(b, k);
 
-	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
-	for (size_t i = 0; i < b->n && p->n < OPTION_DIFF_MAX_RUNS; i++) {
+	if (b->group[k] != k)
+		return;
+	to->lines[at] = (struct plot_line){ .series = seeds > 1 ? &b->bands[k] : &r->curve,
+					    .pen = looks[look].pen,
+					    .style = looks[look].style,
+					    .has_band = seeds > 1 };
+	to->seeds[at] = seeds;
+	if (seeds > 1)
+		snprintf(to->labels[at], sizeof(to->labels[at]), "%s, mean of %zu seeds", r->name,
+			 seeds);
+	else
+		snprintf(to->labels[at], sizeof(to->labels[at]), "%s", r->name);
+	to->plot.n++;
+}
+
+/* Where the longest run of each line ends; returns the end of the longest of all, 0: unknown. */
+static double find_line_ends(struct compare_plot *to, const struct run_comparison *b)
+{
+	double longest = 0;
+	size_t k = 0;
+
+	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
+		size_t line = 0;
+
 		if (!b->runs[i].chosen)
 			continue;
-		to->lines[p->n] = (struct plot_line){ &b->runs[i].curve, looks[p->n].pen,
-						      looks[p->n].style, 0 };
-		to->labels[p->n] = b->runs[i].name;
-		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
-		has_loss |= b->runs[i].is_loss;
-		p->n++;
+		line = look_of_chosen(b, k);
+		to->ends[line] = b->group[k] == k ? 0 : to->ends[line];
+		k++;
+		if (!isfinite(b->runs[i].end))
+			continue;
+		to->ends[line] = MAX(to->ends[line], b->runs[i].end);
+		longest = MAX(longest, b->runs[i].end);
 	}
+	return longest;
+}
+
+static bool is_metric_exact(enum compare_metric metric)
+{
 	/* no smoothing of evaluations: they are few, and each is a mean */
-	for (size_t i = 0; i < p->n && !exact; i++)
-		smoothed |=
-			plot_line_smoothing(&to->lines[i], viewport_smoothing(&c->viewport)) > 0;
+	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU;
+}
+
+static void make_compare_plot(struct compare_view *c, struct compare_plot *to)
+{
+	struct run_comparison *b = &c->comparison;
+	bool exact = is_metric_exact(b->metric), smoothed = false, has_loss = false;
+	struct plot *p = &to->plot;
+	struct err ignored; /* without memory there is no band */
+	double weight = exact ? 0 : viewport_smoothing(&c->viewport), end;
+	size_t k = 0;
+
+	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
+	comparison_make_bands(b, weight, &ignored);
+	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
+		struct plot_line own = { .series = &b->runs[i].curve, .pen = PLOT_LINE };
+
+		if (!b->runs[i].chosen)
+			continue;
+		add_compare_line(to, b, &b->runs[i], k++);
+		has_loss |= b->runs[i].is_loss;
+		smoothed |= plot_line_smoothing(&own, weight) > 0;
+	}
 	snprintf(to->title, sizeof(to->title), "%s by %s%s%s", compare_metric_names[b->metric],
 		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "",
 		 has_loss ? ", of imported runs the loss" : "");
 	p->from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
-	end = MAX(end, 1e-3);
+	end = MAX(find_line_ends(to, b), 1e-3);
 	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, p);
-	if (exact)
-		p->smooth = 0;
+	p->smooth = weight;
 }
 
 static void export_picture(struct compare_view *c, struct app_context *w)
 {
+	const char *labels[OPTION_DIFF_MAX_RUNS];
 	struct compare_plot p;
 
 	make_compare_plot(c, &p);
+	for (size_t i = 0; i < p.plot.n; i++)
+		labels[i] = p.labels[i];
 	svg_export_plot(w, &(struct svg_request){
 				   "compare", p.title, compare_axis_names[c->comparison.axis],
-				   compare_metric_names[c->comparison.metric], &p.plot, p.labels });
+				   compare_metric_names[c->comparison.metric], &p.plot, labels });
+}
+
+/* The entries of a line with a band: what the band is, the mean, and the range at the cursor. */
+struct band_legend {
+	char band[40], mean_name[NUMBER_TEXT_BYTES + 16];
+	char mean[NUMBER_TEXT_BYTES], range[2 * NUMBER_TEXT_BYTES + 8];
+};
+
+static void fill_band_legend(struct band_legend *to, const struct compare_plot *p, size_t i,
+			     bool only)
+{
+	const struct series *s = p->lines[i].series;
+	const struct series_point *at = viewport_point_at(s, p->plot.cursor);
+	char low[NUMBER_TEXT_BYTES], high[NUMBER_TEXT_BYTES];
+	bool known = at && at->n;
+
+	snprintf(to->band, sizeof(to->band), "%s of %zu%s",
+		 p->seeds[i] < SERIES_BAND_MANY ? "min, max" : "mean ± 1 sd", p->seeds[i],
+		 only ? " seeds" : "");
+	snprintf(to->mean_name, sizeof(to->mean_name), "mean");
+	/* one of the runs ends earlier than others: the band ends there */
+	if (known && !isfinite(p->plot.cursor) && at->last < p->ends[i] * BAND_WHOLE)
+		snprintf(to->mean_name, sizeof(to->mean_name), "mean at %s",
+			 format_value(low, at->last));
+	format_value(to->mean, at ? series_mean(at) : NAN);
+	snprintf(to->range, sizeof(to->range), "%s to %s",
+		 format_value(low, known ? (double)at->low : NAN),
+		 format_value(high, known ? (double)at->high : NAN));
+}
+
+static void draw_band_legend(struct grid *g, struct rect box, const struct compare_plot *p)
+{
+	struct band_legend texts[OPTION_DIFF_MAX_RUNS];
+	struct legend pieces[3 * OPTION_DIFF_MAX_RUNS];
+	int bands = 0, n = 0;
+
+	for (size_t i = 0; i < p->plot.n; i++)
+		bands += p->lines[i].has_band;
+	for (int part = 0; part < 3; part++)
+		for (size_t i = 0; i < p->plot.n; i++) {
+			const struct plot_line *l = &p->lines[i];
+			enum style raw = (enum style)(STYLE_FIRST_RAW + (l->style - STYLE_FIRST));
+
+			if (!l->has_band)
+				continue;
+			if (!part)
+				fill_band_legend(&texts[i], p, i, bands == 1);
+			pieces[n++] = part == 0 ? (struct legend){ 0x2592, raw, texts[i].band, "" }
+				      : part == 1
+					      ? (struct legend){ plot_pen_sign(l->pen), l->style,
+								 texts[i].mean_name, texts[i].mean }
+					      : (struct legend){ 0, raw, "", texts[i].range };
+		}
+	draw_legend(g, box, p->title, pieces, n);
 }
 
 static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
@@ -308,6 +432,7 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 		return;
 	}
 	plot_draw(g, box, &p.plot);
+	draw_band_legend(g, box, &p);
 }
 
 static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
@@ -339,7 +464,7 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 	const struct run_comparison *b = &c->comparison;
 	struct rect in = layout_inside(box);
 	char title[80], n[NUMBER_TEXT_BYTES];
-	size_t top, k = 0, look = 0;
+	size_t top, k = 0;
 
 	c->left = MIN(c->left, (int)MAX(b->n_chosen, 1) - 1);
 	snprintf(title, sizeof(title), "options that differ: %s",
@@ -351,10 +476,9 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 		if (!b->runs[i].chosen)
 			continue;
 		if (to >= in.col + 23 && to + 4 <= in.col + in.cols)
-			draw_text(g, in.row, to, MIN(16, in.col + in.cols - to), looks[look].style,
-				  b->runs[i].name);
+			draw_text(g, in.row, to, MIN(16, in.col + in.cols - to),
+				  looks[look_of_chosen(b, k)].style, b->runs[i].name);
 		k++;
-		look++;
 	}
 	top = list_widget_top(l, b->differ.n, in.rows - 1);
 	for (int i = 0; i < in.rows - 1 && top + (size_t)i < b->differ.n; i++)
@@ -408,6 +532,7 @@ static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPA
 static const struct view_toggle compare_toggles[] = {
 	VIEW_TOGGLE(struct compare_view, comparison.metric),
 	VIEW_TOGGLE(struct compare_view, comparison.axis),
+	VIEW_TOGGLE(struct compare_view, comparison.seeds_apart),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct compare_view, viewport),
 };
 
