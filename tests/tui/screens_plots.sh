@@ -130,7 +130,14 @@ if test -n "$utf8"; then
 	screen compare-seeds-cursor $utf8 base-1 --dump 40x120 --keys '5m<Left><Left>'
 	screen compare-seeds-two $utf8 base-1 --dump 40x120 --keys '5jjj j j j '
 	screen compare-seeds-minutes $utf8 base-1 --dump 40x120 --keys '5jjj j j j   kkk   mma'
+	# a cursor that is set in one view is in all of them
+	screen run-values $utf8 base-1 --dump 24x80 --keys '5<Left><Left><Left>3v'
+	screen run-values-40x120 $utf8 base-2 --dump 40x120 --keys '3<Left>v<Left>'
+	screen compare-linked $utf8 base-2 --dump 40x120 --keys '3<Left><Left><Left><Left>5'
+	screen compare-linked-back $utf8 base-2 --dump 24x80 --keys '3<Left><Left>5<Esc>'
 	workspace=w
+	screen run-values-60x200 $utf8 fleet --dump 60x200 --keys '3<Left><Left>v'
+	screen hosts-linked $utf8 fleet --dump 24x80 --keys '3<Left><Left><Left>4'
 else
 	echo "skipped  the screens in UTF-8: no such locale here"; skipped=1
 fi
@@ -169,7 +176,7 @@ fi
 hostile() {
 	good=1
 	for size in 1x1 3x9 13x60 24x80 60x200; do
-		for keys in 3 '3z<Left><Left>++y' '3x<Tab><Tab><Tab>-<Left>' 4 '4tm<Tab><Tab><Tab>z' '4<Tab><Tab><Tab><Tab>x<Left>+' '4<Shift-Tab>j<End>z' 8 '8/a<Enter>nNft<Enter>'; do
+		for keys in 3 '3v<Left>' '3z<Left><Left>++y' '3x<Tab><Tab><Tab>-<Left>' 4 '4tm<Tab><Tab><Tab>z' '4<Tab><Tab><Tab><Tab>x<Left>+' '4<Shift-Tab>j<End>z' 8 '8/a<Enter>nNft<Enter>'; do
 			for locale in C $utf8; do
 				if ! watch "$locale" "$1" --dump $size --keys "$keys" || ! clean "$1 $size $keys"; then
 					echo "$1 $size $keys: $(cat "$here/err")"; good=0

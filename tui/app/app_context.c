@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,11 @@
 
 int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
-	*w = (struct app_context){
-		.workspace = workspace, .addresses = "", .silence = "", .trouble = ""
-	};
+	*w = (struct app_context){ .workspace = workspace,
+				   .addresses = "",
+				   .silence = "",
+				   .trouble = "",
+				   .plot_step = NAN };
 	if (!(w->requests = mem_alloc(1, sizeof(*w->requests), e)) || !(w->jobs = jobs_new(e))) {
 		free(w->requests);
 		return e->code;
@@ -63,6 +66,7 @@ int context_choose_run(struct app_context *w, const char *name, struct err *e)
 	w->history = h;
 	w->run = h->name;
 	w->trouble = "";
+	w->plot_step = NAN;
 	w->requests->news |= NEWS_RUN;
 	return 0;
 }

@@ -50,6 +50,9 @@ struct app_context {
 	struct run_history *history; /* of the chosen run; valid during a call only */
 	const char *trouble;	     /* why the files of the run cannot be read; "" if they can */
 
+	/* the step that all plots of the run are read at; NaN: the latest. Views may write it */
+	double plot_step;
+
 	struct jobs *jobs; /* jobs started here (jobs.h) */
 	char corpus[101];  /* the chosen corpus; "": none. Views may write it */
 
@@ -157,7 +160,7 @@ void context_screenshot(struct app_context *w);
 
 /* ---- for app.c and tests ---- */
 
-/* Initialise w with the workspace; all other fields are zero. ERR_NOMEM. */
+/* Initialise w with the workspace; all other fields are zero or unknown. ERR_NOMEM. */
 int context_open(struct app_context *w, const char *workspace, struct err *e);
 void context_close(struct app_context *w);
 

@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/plot/plot.h"
+#include "tui/plot/plot_viewport.h"
 #include "tui/plot/series_band.h"
 
 #define LIST_EVERY_S 3.0
@@ -292,11 +293,32 @@ int comparison_make_bands(struct run_comparison *b, double weight, struct err *e
 	return rc;
 }
 
+/* ---- values ---- */
+
+const struct series_point *comparison_point(const struct series *curve, double x)
+{
+	const struct series_point *first = curve->points, *last;
+	double apart;
+
+	if (!curve->n)
+		return NULL;
+	last = &curve->points[curve->n - 1];
+	apart = (last->last - first->first) / (double)curve->n; /* between neighbours */
+	if (x < first->first - apart || x > last->last + apart)
+		return NULL;
+	return viewport_point_at(curve, x);
+}
+
 double comparison_value(const struct compared_run *r, double x)
 {
-	const struct series_point *p = isfinite(x) ? series_nearest(&r->curve, x) : NULL;
+	const struct series_point *p = comparison_point(&r->curve, x);
 
-	if (!r->curve.n)
-		return NAN;
-	return isfinite(x) ? (p && p->n ? p->sum / p->n : NAN) : r->curve.value;
+	return !p ? NAN : isfinite(x) ? series_mean(p) : r->curve.value;
+}
+
+double comparison_smoothed_value(const struct compared_run *r, double weight, double x)
+{
+	struct plot_line line = { .series = &r->curve, .pen = PLOT_LINE };
+
+	return comparison_point(&r->curve, x) ? plot_line_value(&line, weight, x) : NAN;
 }

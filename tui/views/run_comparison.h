@@ -74,8 +74,14 @@ int comparison_make_bands(struct run_comparison *b, double weight, struct err *e
 
 /* Borrowed until the next update; NULL: not chosen. */
 struct run_history *comparison_history(const struct compared_run *r, const struct app_context *w);
-/* Value of the curve at x (NaN: latest); NaN: none. */
+/*
+ * The point of a curve nearest to x; NULL before its first and behind its last point, where it has
+ * no value. x NaN: the last point with a value. Borrowed.
+ */
+const struct series_point *comparison_point(const struct series *curve, double x);
+/* Value of the curve at x (NaN: latest); NaN: none. The same of the curve smoothed by weight. */
 double comparison_value(const struct compared_run *r, double x);
+double comparison_smoothed_value(const struct compared_run *r, double weight, double x);
 
 /* The clock (seconds, tokens) at step x, interpolated between its samples. For tests. */
 double comparison_clock_at(const struct series *clock, double x);

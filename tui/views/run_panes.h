@@ -14,6 +14,7 @@
 struct run_view_state {
 	enum run_pane focus;
 	bool zoomed;
+	bool shows_values;    /* the table of run_draw_values() */
 	int top;	      /* samples: first visible line */
 	int up;		      /* log: lines between its end and the last visible line */
 	int left[PANE_COUNT]; /* columns scrolled out at the left */
@@ -32,6 +33,13 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 		      struct run_view_state *s);
 void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 		  struct run_view_state *s);
+
+/*
+ * Draw a table over a part of body: the values of all curves at the cursor's step, smoothed as drawn
+ * and raw, and the steps of the samples that they come from.
+ */
+void run_draw_values(struct grid *g, struct rect body, const struct run_history *h,
+		     const struct run_view_state *s);
 
 /* Draw the name, model size, backend, host and state. */
 void run_draw_title(struct grid *g, struct rect r, const struct run_history *h);

@@ -344,3 +344,81 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 	if (s->focus == pane)
 		s->page = MAX(box.rows - 2, 1);
 }
+
+/* ---- the table of values ---- */
+
+#define VALUES_COLS   58
+#define VALUES_NUMBER 11 /* columns of a number */
+
+/* Draw a row of the table; right: the last column. */
+static void draw_value_row(struct grid *g, int row, int left, int right, enum style style,
+			   const char *name, const char *const numbers[3])
+{
+	int name_cols = right - 3 * VALUES_NUMBER - left;
+
+	draw_text(g, row, left, name_cols, style == STYLE_DIM ? style : STYLE_NORMAL, name);
+	for (int i = 0; i < 3; i++)
+		draw_text_right(g, row, right - (2 - i) * VALUES_NUMBER, VALUES_NUMBER, style,
+				numbers[i]);
+}
+
+/* The curves of a pane from row on; returns the next row. */
+static int draw_pane_values(struct grid *g, struct rect in, int row, const struct run_history *h,
+			    enum run_pane pane, const struct run_view_state *s)
+{
+	struct pane_plot p = make_pane_plot(h, pane, false);
+	double weight = viewport_smoothing(&s->plots);
+
+	for (size_t i = 0; i < p.n; i++, row++) {
+		const struct plot_line *l = &p.lines[i];
+		const struct series_point *at = viewport_point_at(l->series, s->plots.cursor);
+		char smooth[NUMBER_TEXT_BYTES] = "", raw[NUMBER_TEXT_BYTES],
+		     step[NUMBER_TEXT_BYTES], name[80];
+
+		if (row >= in.row + in.rows)
+			continue;
+		if (plot_line_smoothing(l, weight) > 0)
+			format_pane_value(smooth, &p, plot_line_value(l, weight, s->plots.cursor));
+		format_pane_value(raw, &p, viewport_value_at(l->series, s->plots.cursor));
+		snprintf(name, sizeof(name), "%s%s%s%s", pane_titles[pane],
+			 *p.labels[i] ? ", " : "", p.labels[i], pane == PANE_SPLIT ? ", s" : "");
+		draw_value_row(
+			g, row, in.col + 1, in.col + in.cols - 2, STYLE_BRIGHT, name,
+			(const char *const[]){ smooth, raw,
+					       at ? format_count(step, (int64_t)at->first) : "-" });
+	}
+	return row;
+}
+
+void run_draw_values(struct grid *g, struct rect body, const struct run_history *h,
+		     const struct run_view_state *s)
+{
+	const struct plot_viewport *v = &s->plots;
+	double from = isfinite(v->from) ? v->from : 0, to = isfinite(v->to) ? v->to : v->whole;
+	bool is_right = isfinite(v->cursor) && v->cursor < (from + to) / 2;
+	int rows = 3, row, cols = MIN(VALUES_COLS, body.cols);
+	char title[60], step[NUMBER_TEXT_BYTES];
+	struct csv_series ignored[RUN_LINES];
+	struct rect box, in;
+
+	for (enum run_pane pane = 0; pane < PANE_SAMPLES; pane++)
+		rows += (int)run_series(h, pane, ignored);
+	/* the side without the cursor */
+	box = (struct rect){ body.row, is_right ? body.col + body.cols - cols : body.col,
+			     MIN(rows, body.rows), cols };
+	if (box.rows < 4 || cols < 4 * VALUES_NUMBER)
+		return;
+	for (int r = box.row; r < box.row + box.rows; r++)
+		for (int c = box.col; c < box.col + box.cols; c++)
+			grid_put(g, r, c, STYLE_NORMAL, ' ');
+	snprintf(title, sizeof(title), isfinite(v->cursor) ? "values at step %s" : "latest values",
+		 format_count(step, (int64_t)v->cursor));
+	draw_box(g, box, title, false);
+	in = layout_inside(box);
+	draw_value_row(g, in.row, in.col + 1, in.col + in.cols - 2, STYLE_DIM, "curve",
+		       (const char *const[]){ "smoothed", "raw", "of step" });
+	row = in.row + 1;
+	for (enum run_pane pane = 0; pane < PANE_SAMPLES; pane++)
+		row = draw_pane_values(g, in, row, h, pane, s);
+	draw_hidden_rows(g, box, 0, row - in.row - in.rows);
+}

@@ -18,6 +18,10 @@
 #include "tui/views/run_comparison.h"
 #include "tui/views/svg_export.h"
 
+#define LIST_NUMBER 10 /* columns of a number in the list of runs */
+#define LIST_NARROW                                                                                \
+	40 /* columns of the list that have room for smoothed values while one reads ... */
+#define LIST_WIDE  60	/* ... and always */
 #define BAND_WHOLE 0.99 /* share of the longest run that a band reaches to count as whole */
 
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
@@ -129,6 +133,19 @@ static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
+/* Over steps, the cursor is that of all plots of the workbench. */
+static void take_shared_cursor(struct compare_view *c, const struct app_context *w)
+{
+	if (c->comparison.axis == COMPARE_STEP)
+		c->viewport.cursor = w->plot_step;
+}
+
+static void share_cursor(const struct compare_view *c, struct app_context *w)
+{
+	if (c->comparison.axis == COMPARE_STEP)
+		w->plot_step = c->viewport.cursor;
+}
+
 /* Change the axis and reset the window, which has the old units. */
 static void next_axis(struct compare_view *c)
 {
@@ -141,7 +158,9 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 {
 	struct compare_view *c = state;
 	const struct compared_run *first = first_chosen(&c->comparison);
+	unsigned reaction;
 
+	take_shared_cursor(c, w);
 	switch (action) {
 	case ACTION_NEXT_PANE:
 	case ACTION_PREV_PANE:
@@ -160,6 +179,12 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		c->comparison.seeds_apart = !c->comparison.seeds_apart;
 		c->comparison.stale = true;
 		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_BACK:
+		if (!isfinite(c->viewport.cursor))
+			return REACT_UNKNOWN;
+		c->viewport.cursor = NAN;
+		share_cursor(c, w);
+		return REACT_REDRAW;
 	case ACTION_COMPARE_SEARCH:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
@@ -185,7 +210,9 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 							     : c->comparison.differ.n))
 			return REACT_REDRAW;
 	}
-	return viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
+	reaction = viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
+	share_cursor(c, w);
+	return reaction;
 }
 
 /* Go to the next run whose name contains the text; wraps around. */
@@ -215,13 +242,47 @@ static unsigned compare_answer(void *state, struct app_context *w, int question,
 static unsigned compare_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct compare_view *c = state;
+	unsigned reaction;
 	size_t plot;
 
-	(void)w;
-	return viewport_mouse(&c->viewport, m, &plot);
+	reaction = viewport_mouse(&c->viewport, m, &plot);
+	share_cursor(c, w);
+	return reaction;
 }
 
 /* ---- drawing ---- */
+
+static bool is_metric_exact(enum compare_metric metric)
+{
+	/* no smoothing of evaluations: they are few, and each is a mean */
+	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU;
+}
+
+/* The weight that the curve of a run is smoothed with, 0: none. */
+static double line_weight(const struct compare_view *c, const struct compared_run *r)
+{
+	struct plot_line own = { .series = &r->curve, .pen = PLOT_LINE };
+
+	return is_metric_exact(c->comparison.metric)
+		       ? 0
+		       : plot_line_smoothing(&own, viewport_smoothing(&c->viewport));
+}
+
+static bool is_any_smoothed(const struct compare_view *c)
+{
+	for (size_t i = 0; i < c->comparison.n; i++)
+		if (c->comparison.runs[i].chosen && line_weight(c, &c->comparison.runs[i]) > 0)
+			return true;
+	return false;
+}
+
+/* The columns of numbers in a list of so many columns: raw values, and with room smoothed ones. */
+static int list_numbers(const struct compare_view *c, int cols)
+{
+	bool has_room = cols >= LIST_WIDE || (isfinite(c->viewport.cursor) && cols >= LIST_NARROW);
+
+	return has_room && is_any_smoothed(c) ? 2 : 1;
+}
 
 static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
 			  size_t i, size_t chosen)
@@ -230,6 +291,7 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
 	enum style style = at ? STYLE_SELECTED : r->chosen ? STYLE_NORMAL : STYLE_DIM;
 	int col = in.col + 2, right = in.col + in.cols;
+	int numbers = list_numbers(c, in.cols);
 	char value[NUMBER_TEXT_BYTES];
 
 	if (at)
@@ -240,10 +302,42 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 
 		grid_text(g, row, col + 4, right - col - 4, looks[look].style, looks[look].sample);
 	}
-	draw_text(g, row, col + 8, MAX(right - col - 18, 4), style, r->name);
-	if (r->chosen)
-		draw_text_right(g, row, right - 2, 9, style,
-				format_value(value, comparison_value(r, c->viewport.cursor)));
+	draw_text(g, row, col + 8, MAX(right - col - 8 - numbers * LIST_NUMBER, 4), style, r->name);
+	if (!r->chosen)
+		return;
+	draw_text_right(g, row, right - 2, LIST_NUMBER - 1, style,
+			format_value(value, comparison_value(r, c->viewport.cursor)));
+	if (numbers > 1 && line_weight(c, r) > 0)
+		draw_text_right(g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
+				format_value(value, comparison_smoothed_value(r, line_weight(c, r),
+									      c->viewport.cursor)));
+}
+
+/* What the list shows: at which place of the axis, and the heads of its numbers. */
+static void draw_list_frame(struct grid *g, struct rect box, const struct compare_view *c)
+{
+	static const struct {
+		const char *before, *after;
+	} places[] = { [COMPARE_STEP] = { "step ", "" },
+		       [COMPARE_TIME] = { "", " minutes" },
+		       [COMPARE_TOKENS] = { "", " M tokens" } };
+	int right = box.col + box.cols - 3, numbers = list_numbers(c, box.cols - 2);
+	char title[60] = "runs", at[NUMBER_TEXT_BYTES];
+
+	if (isfinite(c->viewport.cursor)) {
+		if (c->comparison.axis == COMPARE_STEP)
+			format_count(at, (int64_t)c->viewport.cursor);
+		else
+			format_value(at, c->viewport.cursor);
+		snprintf(title, sizeof(title), "runs at %s%s%s", places[c->comparison.axis].before,
+			 at, places[c->comparison.axis].after);
+	}
+	draw_box(g, box, title, c->focus == COMPARE_LIST);
+	if (!is_any_smoothed(c))
+		return;
+	draw_text_right(g, box.row, right, 5, STYLE_DIM, " raw ");
+	if (numbers > 1)
+		draw_text_right(g, box.row, right - LIST_NUMBER, 10, STYLE_DIM, " smoothed ");
 }
 
 static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
@@ -252,7 +346,7 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 	struct rect in = layout_inside(box);
 	size_t top = list_widget_top(l, c->comparison.n, in.rows), chosen = 0;
 
-	draw_box(g, box, "runs", c->focus == COMPARE_LIST);
+	draw_list_frame(g, box, c);
 	for (size_t i = 0; i < c->comparison.n && i < top + (size_t)MAX(in.rows, 0); i++) {
 		if (i >= top)
 			draw_list_row(g, in, in.row + (int)(i - top), c, i, chosen);
@@ -316,34 +410,25 @@ static double find_line_ends(struct compare_plot *to, const struct run_compariso
 	return longest;
 }
 
-static bool is_metric_exact(enum compare_metric metric)
-{
-	/* no smoothing of evaluations: they are few, and each is a mean */
-	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU;
-}
-
 static void make_compare_plot(struct compare_view *c, struct compare_plot *to)
 {
 	struct run_comparison *b = &c->comparison;
-	bool exact = is_metric_exact(b->metric), smoothed = false, has_loss = false;
+	bool has_loss = false;
 	struct plot *p = &to->plot;
 	struct err ignored; /* without memory there is no band */
-	double weight = exact ? 0 : viewport_smoothing(&c->viewport), end;
+	double weight = is_metric_exact(b->metric) ? 0 : viewport_smoothing(&c->viewport), end;
 	size_t k = 0;
 
 	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
 	comparison_make_bands(b, weight, &ignored);
 	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
-		struct plot_line own = { .series = &b->runs[i].curve, .pen = PLOT_LINE };
-
 		if (!b->runs[i].chosen)
 			continue;
 		add_compare_line(to, b, &b->runs[i], k++);
 		has_loss |= b->runs[i].is_loss;
-		smoothed |= plot_line_smoothing(&own, weight) > 0;
 	}
 	snprintf(to->title, sizeof(to->title), "%s by %s%s%s", compare_metric_names[b->metric],
-		 compare_axis_names[b->axis], smoothed ? ", smoothed" : "",
+		 compare_axis_names[b->axis], is_any_smoothed(c) ? ", smoothed" : "",
 		 has_loss ? ", of imported runs the loss" : "");
 	p->from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
 	end = MAX(find_line_ends(to, b), 1e-3);
@@ -374,7 +459,7 @@ static void fill_band_legend(struct band_legend *to, const struct compare_plot *
 			     bool only)
 {
 	const struct series *s = p->lines[i].series;
-	const struct series_point *at = viewport_point_at(s, p->plot.cursor);
+	const struct series_point *at = comparison_point(s, p->plot.cursor);
 	char low[NUMBER_TEXT_BYTES], high[NUMBER_TEXT_BYTES];
 	bool known = at && at->n;
 
@@ -503,8 +588,8 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 					    { .min = 40, .weight = 3 } };
 	struct rect r[3] = { { 0 } }, upper[2];
 
-	(void)w;
 	viewport_clear_areas(&c->viewport);
+	take_shared_cursor(c, w);
 	if (!wide) {
 		layout_rows(body, rows, 3, r);
 	} else {

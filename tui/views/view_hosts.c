@@ -177,12 +177,14 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	if (!w->history)
 		return REACT_UNKNOWN;
 	hosts_settle_choice(&w->history->fleet, s);
+	s->plots.cursor = w->plot_step;
 	reaction = act_on_hosts_pane(s, w, action);
 	hosts_settle_choice(&w->history->fleet, s);
 	if (reaction & REACT_UNKNOWN)
 		reaction = viewport_act(&s->plots, action,
 					s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
 					hosts_line(w->history, s));
+	w->plot_step = s->plots.cursor;
 	return reaction;
 }
 
@@ -209,8 +211,10 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 	if (!f || !f->n_hosts)
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
-	if (!(reaction & REACT_UNKNOWN))
+	if (!(reaction & REACT_UNKNOWN)) {
+		w->plot_step = s->plots.cursor;
 		return reaction;
+	}
 	for (int i = 0; i < HOSTS_PANES; i++)
 		if (s->boxes[i].rows && is_mouse_in_box(s->boxes[i], m)) {
 			if (m->kind == MOUSE_PRESS)
@@ -355,6 +359,7 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 
 	memset(s->boxes, 0, sizeof(s->boxes));
 	viewport_clear_areas(&s->plots);
+	s->plots.cursor = w->plot_step;
 	if (!w->history || !w->history->fleet.n_hosts) {
 		draw_no_hosts(g, body, w);
 		return;

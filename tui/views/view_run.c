@@ -171,6 +171,9 @@ static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w,
 	case ACTION_RUN_LAYOUT:
 		v->choosing = true;
 		break;
+	case ACTION_RUN_VALUES:
+		s->shows_values = !s->shows_values;
+		break;
 	case ACTION_BACK:
 		s->zoomed = false;
 		s->plots.cursor = s->plots.from = s->plots.to = NAN;
@@ -215,9 +218,8 @@ static unsigned request_from_run(struct app_context *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static unsigned run_act(void *state, struct app_context *w, enum action action)
+static unsigned act_on_run(struct run_view *v, struct app_context *w, enum action action)
 {
-	struct run_view *v = state;
 	struct run_view_state *s = &v->view_state;
 	struct csv_series items[RUN_LINES];
 	size_t n;
@@ -245,6 +247,17 @@ static unsigned run_act(void *state, struct app_context *w, enum action action)
 	return REACT_REDRAW;
 }
 
+static unsigned run_act(void *state, struct app_context *w, enum action action)
+{
+	struct run_view *v = state;
+	unsigned reaction;
+
+	v->view_state.plots.cursor = w->plot_step;
+	reaction = act_on_run(v, w, action);
+	w->plot_step = v->view_state.plots.cursor;
+	return reaction;
+}
+
 static unsigned run_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct run_view *v = state;
@@ -255,6 +268,7 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 	if (!w->history)
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
+	w->plot_step = s->plots.cursor;
 	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
 		for (int i = 0; i < PANE_COUNT; i++) {
 			struct rect r = s->boxes[i];
@@ -333,6 +347,28 @@ static void draw_last_warning(struct grid *g, struct rect *body, const struct ru
 			  rows, 0, text);
 }
 
+/* The rectangle of all panes. */
+static struct rect values_box(const struct run_layout *layout)
+{
+	struct rect all = { 0 };
+
+	for (int i = 0; i < PANE_COUNT; i++) {
+		const struct rect *r = &layout->panes[i];
+		int bottom = MAX(all.row + all.rows, r->row + r->rows);
+		int right = MAX(all.col + all.cols, r->col + r->cols);
+
+		if (!r->rows)
+			continue;
+		if (!all.rows)
+			all = *r;
+		all.row = MIN(all.row, r->row);
+		all.col = MIN(all.col, r->col);
+		all.rows = bottom - all.row;
+		all.cols = right - all.col;
+	}
+	return all;
+}
+
 static void run_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct run_view *v = state;
@@ -343,6 +379,7 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		return;
 	}
 	viewport_clear_areas(&v->view_state.plots);
+	v->view_state.plots.cursor = w->plot_step;
 	memset(v->view_state.boxes, 0, sizeof(v->view_state.boxes));
 	draw_last_warning(g, &body, w->history);
 	move_run_focus(v, body.cols,
@@ -359,6 +396,8 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 	memcpy(v->view_state.boxes, layout.panes, sizeof(v->view_state.boxes));
 	for (enum run_pane pane = 0; pane < PANE_COUNT; pane++)
 		draw_run_pane(g, layout.panes[pane], pane, &v->view_state, w->history);
+	if (v->view_state.shows_values)
+		run_draw_values(g, values_box(&layout), w->history, &v->view_state);
 	if (v->choosing)
 		run_layouts_draw_menu(&v->layouts, layout_size_of(body.cols), g, body);
 }
@@ -375,8 +414,8 @@ static const enum action plot_actions[] = {
 	ACTION_PLOT_IN,	   ACTION_PLOT_OUT,	 ACTION_PLOT_ALL,     ACTION_PLOT_EARLIER,
 	ACTION_PLOT_LATER, ACTION_LEFT,		 ACTION_RIGHT,	      ACTION_PLOT_LOG_X,
 	ACTION_PLOT_LOG_Y, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER, ACTION_PLOT_TRIM,
-	ACTION_EXPORT,	   ACTION_PLOT_PICTURE,	 ACTION_COPY,	      ACTION_ZOOM,
-	ACTION_NEXT_PANE,  ACTION_NONE,
+	ACTION_RUN_VALUES, ACTION_EXPORT,	 ACTION_PLOT_PICTURE, ACTION_COPY,
+	ACTION_ZOOM,	   ACTION_NEXT_PANE,	 ACTION_NONE,
 };
 static const enum action text_actions[] = {
 	ACTION_DOWN, ACTION_UP,	   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME,      ACTION_END,
@@ -399,6 +438,7 @@ static const struct view_pane *run_pane_of_help(void *state)
 
 static const struct view_toggle run_toggles[] = {
 	VIEW_TOGGLE(struct run_view, view_state.zoomed),
+	VIEW_TOGGLE(struct run_view, view_state.shows_values),
 	VIEW_TOGGLE(struct run_view, layouts),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct run_view, view_state.plots),
 };
