@@ -69,12 +69,13 @@ static double read_cgroup_limit(const char *folder)
 static double walk_cgroup_limits(const char *tree, const char *path)
 {
 	char folder[PATH_BYTES];
-	const size_t root = strlen(tree);
+	const size_t root = strlen(tree), n = strlen(path);
 	double limit = 0;
 
-	if (root + strlen(path) >= sizeof(folder))
+	if (root + n >= sizeof(folder))
 		return 0;
-	snprintf(folder, sizeof(folder), "%s%s", tree, path);
+	memcpy(folder, tree, root);
+	memcpy(folder + root, path, n + 1);
 	for (;;) {
 		char *cut;
 

@@ -8,7 +8,7 @@
 /*
  * ICU, which scripts.c asks, and PCRE2 may hold different versions of Unicode: characters that
  * PCRE2 does not know yet are left out. Later versions of PCRE2 count a shared letter for each of
- * its scripts: a few letters differ, never many.
+ * its scripts: with PCRE2 10.46, 13 of the 103 letters of Devanagari.
  */
 TEST(scripts_are_those_of_pcre2)
 {
@@ -51,7 +51,7 @@ TEST(scripts_are_those_of_pcre2)
 			}
 		}
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		if (!all[i] || wrong[i] * (i + 1 < ARRAY_LEN(cases) ? 8 : 100) > all[i])
+		if (!all[i] || wrong[i] * (i + 1 < ARRAY_LEN(cases) ? 4 : 100) > all[i])
 			test_fail(__FILE__, __LINE__, "%s: %lld of %lld differ", cases[i].pattern,
 				  (long long)wrong[i], (long long)all[i]);
 	charclass_free(unassigned);

@@ -659,7 +659,7 @@ int fileno(FILE *f)
 	int fd = -1;
 
 	pthread_mutex_lock(&streams_lock);
-	for (size_t i = 0; f && i < N_STREAMS && fd < 0; i++)
+	for (size_t i = 0; i < N_STREAMS && fd < 0; i++)
 		if (streams[i].stream == f)
 			fd = streams[i].fd;
 	pthread_mutex_unlock(&streams_lock);
