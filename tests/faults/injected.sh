@@ -39,6 +39,9 @@ unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY NO_PROXY no_proxy
 WERKBANK_SHARE=${WERKBANK_SHARE-$srcdir/share}; export WERKBANK_SHARE
 XDG_CONFIG_HOME=$tmp/home XDG_STATE_HOME=$tmp/home; export XDG_CONFIG_HOME XDG_STATE_HOME
 wb=$top/werkbank
+for tool in fault_run fault_shim.so http_server; do
+	[ -e "$top/tests/$tool" ] || { echo "injected.sh: there is no tests/$tool: make tests/$tool" >&2; exit 1; }
+done
 if [ -n "$long" ]; then
 	seed=${SEED:-$(date +%s)} sample=${SAMPLE:-10} by_place=${PLACES:-yes}
 else
