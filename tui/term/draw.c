@@ -213,34 +213,71 @@ static enum style heat_style_of(const struct grid *g, double share)
 	return (enum style)(STYLE_HEAT_0 + MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1));
 }
 
-void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost)
+/* The level of a share, from 0; -1: unknown. */
+static int heat_level(double share)
+{
+	/* An infinite share (of nothing) is unknown; a large one may not fit an int. */
+	return isfinite(share) && share >= 0
+		       ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
+		       : -1;
+}
+
+static void draw_shade(struct grid *g, struct span at, int level)
 {
 	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
 	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
-	/* An infinite share (of nothing) is unknown; a large one may not fit an int. */
-	int level = isfinite(share) && share >= 0
-			    ? (int)MIN(share * HEAT_LEVELS, (double)(HEAT_LEVELS - 1))
-			    : -1;
-	uint32_t sign = lost ? 0x00D7 : '?';
-	enum style style = lost ? STYLE_BAD : STYLE_DIM;
 
-	assert(level < HEAT_LEVELS);
-	if (level >= 0 && !lost) {
-		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
-		style = heat_style_of(g, MIN(share, 1.0));
-	}
-	for (int i = 0; i < width; i++)
-		grid_put(g, row, col + i, style, sign);
+	assert(level >= 0 && level < HEAT_LEVELS);
+	for (int i = 0; i < at.width; i++)
+		grid_put(g, at.row, at.col + i, at.style,
+			 g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level]);
 }
 
-void draw_heat_scale(struct grid *g, struct rect box, const char *title)
+void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost)
+{
+	int level = heat_level(share);
+
+	if (level >= 0 && !lost) {
+		draw_shade(g, (struct span){ row, col, width, heat_style_of(g, MIN(share, 1.0)) },
+			   level);
+		return;
+	}
+	for (int i = 0; i < width; i++)
+		grid_put(g, row, col + i, lost ? STYLE_BAD : STYLE_DIM, lost ? 0x00D7 : '?');
+}
+
+void draw_quality(struct grid *g, int row, int col, double share)
+{
+	int level = heat_level(share);
+
+	if (level >= 0)
+		draw_shade(g, (struct span){ row, col, 1, (enum style)(STYLE_SURE_0 + level) },
+			   level);
+	else
+		grid_put(g, row, col, STYLE_DIM, '?');
+}
+
+static void draw_scale(struct grid *g, struct rect box, const char *title, bool is_quality)
 {
 	int at = box.col + box.cols - 16;
 
 	if (grid_text_width(g, title) + 24 > box.cols)
 		return;
 	at += grid_text(g, box.row, at, 3, STYLE_DIM, " 0 ");
-	for (int i = 0; i < HEAT_LEVELS; i++)
-		draw_heat(g, box.row, at++, 1, (i + 0.5) / HEAT_LEVELS, false);
+	for (int i = 0; i < HEAT_LEVELS; i++, at++)
+		if (is_quality)
+			draw_quality(g, box.row, at, (i + 0.5) / HEAT_LEVELS);
+		else
+			draw_heat(g, box.row, at, 1, (i + 0.5) / HEAT_LEVELS, false);
 	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
+}
+
+void draw_heat_scale(struct grid *g, struct rect box, const char *title)
+{
+	draw_scale(g, box, title, false);
+}
+
+void draw_quality_scale(struct grid *g, struct rect box, const char *title)
+{
+	draw_scale(g, box, title, true);
 }

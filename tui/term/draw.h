@@ -68,7 +68,10 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
  */
 #define HEAT_LEVELS 5
 void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost);
-/* Their scale at the right end of the upper border of a box, if there is room beside its title. */
+/* The same shades in the colours of sure and unsure tokens: 1 is good, and not hot. */
+void draw_quality(struct grid *g, int row, int col, double share);
+/* Their scales at the right end of the upper border of a box, if there is room beside its title. */
 void draw_heat_scale(struct grid *g, struct rect box, const char *title);
+void draw_quality_scale(struct grid *g, struct rect box, const char *title);
 
 #endif

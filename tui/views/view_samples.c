@@ -345,8 +345,8 @@ static int draw_sentence_scores(struct grid *g, struct span at, const struct sam
 	draw_text_right(g, at.row, at.col + 4, 5, at.style, score);
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(sample_score_at(x, steps[i])))
-			draw_heat(g, at.row, at.col + 6 + (int)i, 1,
-				  sample_score_at(x, steps[i]) / 100, false);
+			draw_quality(g, at.row, at.col + 6 + (int)i,
+				     sample_score_at(x, steps[i]) / 100);
 	return 6 + (int)n + 2;
 }
 
@@ -363,7 +363,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 	snprintf(title, sizeof(title), "sentences%s%s%.80s", orders[s->order],
 		 *s->filter.text ? " with " : "", s->filter.text);
 	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
-	draw_heat_scale(g, box, title);
+	draw_quality_scale(g, box, title);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
 		const struct sample_sentence *x = &s->samples->sentences[s->shown[top + (size_t)i]];
 		bool at = top + (size_t)i == l->at, front = at && s->focus == SAMPLES_SENTENCES;
@@ -448,7 +448,7 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
 {
 	static const char *const against[] = {
-		"step, chrF; + new words, underlined: not in the reference",
+		"step, chrF; + new, underlined: not in the reference",
 		"step, chrF; + and underlined: not in the reference", "step, chrF, translation"
 	};
 	const struct sample_sentence *x = chosen_sentence(s);
