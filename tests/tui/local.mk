@@ -10,3 +10,8 @@ EXTRA_DIST += %D%/fleet_journal.awk
 check_PROGRAMS += tests/fake_eval
 tests_fake_eval_SOURCES = %D%/fake_eval.c
 tests_fake_eval_LDADD = $(base_libs) -lm
+
+# Answers to keys over a slow line.
+check_PROGRAMS += tests/slow_line
+tests_slow_line_SOURCES = %D%/slow_line.c
+tests_slow_line_LDADD = $(base_libs) -lm

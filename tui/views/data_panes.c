@@ -145,7 +145,7 @@ static void done_text(char *out, size_t size, const struct data_stage *s)
 		snprintf(out, size, "reused from an earlier preparation, %s s",
 			 format_fixed(a, s->seconds, 1));
 	else if (s->in == s->out)
-		snprintf(out, size, "%s pairs  %s s  %s/s  %s", format_count(a, s->in),
+		snprintf(out, size, "%10s pairs %6s s %6s/s %8s", format_count(a, s->in),
 			 format_fixed(b, s->seconds, 1), format_value(c, rate),
 			 format_bytes(d, s->bytes >= 0 ? (double)s->bytes : NAN));
 	else
@@ -190,6 +190,17 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct cor
 }
 
 /* ---- statistics ---- */
+
+/* The number of rules that dropped pairs. */
+static int rules_that_dropped(const struct corpus_details *b)
+{
+	const struct json *dropped = json_get(b->stats, "dropped"), *n;
+	int rules = 0;
+
+	for (size_t i = 0; json_member(dropped, i, &n); i++)
+		rules += json_integer(n, 0) > 0;
+	return rules;
+}
 
 static void draw_rules(struct grid *g, struct rect box, const struct corpus_details *b)
 {
@@ -251,7 +262,7 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 		snprintf(text, sizeof(text), "%lld-%lld", (long long)(i * step + 1),
 			 (long long)((i + 1) * step));
 		draw_text_right(g, in.row + 1 + i, in.col + 9, 9, STYLE_DIM, text);
-		draw_bar(g, in.row + 1 + i, in.col + 11, MAX(MIN(in.cols - 24, 40), 0), n / most);
+		draw_bar(g, in.row + 1 + i, in.col + 11, MAX(in.cols - 24, 0), n / most);
 		draw_text_right(g, in.row + 1 + i, in.col + in.cols - 2, 11, STYLE_NORMAL,
 				format_count(a, (int64_t)n));
 	}
@@ -264,7 +275,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	int archives = (int)(p->alive ? p->n_archives : 0);
 	const struct layout_part parts[] = {
 		{ .min = DATA_N_STAGES + 2, .max = DATA_N_STAGES + archives + 2, .weight = 3 },
-		{ .min = 4, .max = 0, .weight = 1, .rank = 1 },
+		{ .min = 4, .max = MAX(rules_that_dropped(b) + 2, 4), .weight = 1, .rank = 1 },
 		{ .min = 6, .max = 0, .weight = 2, .rank = 2 }
 	};
 	const struct layout_part halves[] = { { .min = 40, .weight = 1 },

@@ -467,7 +467,7 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
 		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
 		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
-	char text[320], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
+	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
@@ -476,10 +476,14 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), c->name);
 	if (isfinite(done))
 		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
-	if (c->state == CORPUS_READY)
-		snprintf(text, sizeof(text), "%s to %s, %s pairs, vocabulary %s", c->source,
-			 c->target, format_count(a, c->train), format_count(b, c->vocabulary));
-	else if (c->state == CORPUS_WORKING)
+	if (c->state == CORPUS_READY) {
+		int pairs = snprintf(text, sizeof(text), "%s to %s, %s pairs", c->source, c->target,
+				     format_count(a, c->train));
+
+		snprintf(words, sizeof(words), ", vocabulary %s", format_count(b, c->vocabulary));
+		if (pairs + (int)strlen(words) <= right - col - 19) /* not half of it */
+			snprintf(text + pairs, sizeof(text) - (size_t)pairs, "%s", words);
+	} else if (c->state == CORPUS_WORKING)
 		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
 			 c->progress.stage, share);
 	else
