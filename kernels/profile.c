@@ -282,13 +282,24 @@ const struct profile_entry *profile_entries(struct profile *p, size_t *n)
 	return p->sorted;
 }
 
+void profile_raise_roof(struct profile *p, struct device_roof *roof)
+{
+	size_t n;
+	const struct profile_entry *list = profile_entries(p, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].flops > 0 && list[i].seconds > 0)
+			roof->flops = MAX(roof->flops, list[i].flops / list[i].seconds);
+}
+
 static void entry_name(const struct profile_entry *entry, char *text, size_t n)
 {
 	snprintf(text, n, "%s%s%s", entry->op, entry->kind ? " " : "",
 		 entry->kind ? entry->kind : "");
 }
 
-void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps)
+void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps,
+		   const struct device_roof *roof)
 {
 	size_t n;
 	const struct profile_entry *list = profile_entries(p, &n);
@@ -314,6 +325,9 @@ void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps)
 	fprintf(to, "%-24s %10s %12.3f %6.1f%%\n", "outside of ops", "", rest * per_step,
 		rest / seconds * 100);
 	fprintf(to, "%-24s %10lld %12.3f\n", "steps", (long long)steps, seconds * per_step);
+	if (roof)
+		fprintf(to, "%-24s %10s %12s %7s %10.1f %8.1f\n", "roof", "", "", "",
+			roof->flops * 1e-9, roof->bytes * 1e-9);
 }
 
 /* Four digits: a record of the journal has at most 4 KiB. */
@@ -326,7 +340,14 @@ static void put_short(struct json_writer *w, const char *key, double x)
 	json_real(w, strtod(text, NULL));
 }
 
-void profile_json(struct json_writer *w, struct profile *p, double seconds, int64_t steps)
+/* Copies go over a bus, and nobody counts their products. */
+static bool is_copy_of_host(const struct profile_entry *entry)
+{
+	return !strcmp(entry->op, "to_device") || !strcmp(entry->op, "to_host");
+}
+
+void profile_json(struct json_writer *w, struct profile *p, double seconds, int64_t steps,
+		  const struct device_roof *roof)
 {
 	size_t n;
 	const struct profile_entry *list = profile_entries(p, &n);
@@ -334,6 +355,10 @@ void profile_json(struct json_writer *w, struct profile *p, double seconds, int6
 	put_short(w, "seconds", seconds);
 	json_key(w, "steps");
 	json_int(w, steps);
+	if (roof) {
+		put_short(w, "roof_gflops", roof->flops * 1e-9);
+		put_short(w, "roof_gbs", roof->bytes * 1e-9);
+	}
 	json_key(w, "ops");
 	json_open(w, '[');
 	for (size_t i = 0; i < n; i++) {
@@ -347,7 +372,7 @@ void profile_json(struct json_writer *w, struct profile *p, double seconds, int6
 		json_int(w, list[i].calls);
 		put_short(w, "s", list[i].seconds);
 		put_short(w, "share", list[i].seconds / seconds);
-		if (list[i].flops > 0)
+		if (list[i].flops > 0 || (list[i].bytes > 0 && !is_copy_of_host(&list[i])))
 			put_short(w, "gflops", list[i].flops / list[i].seconds * 1e-9);
 		if (list[i].bytes > 0)
 			put_short(w, "gbs", list[i].bytes / list[i].seconds * 1e-9);

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 
+#include "kernels/device_roof.h"
 #include "kernels/ops/ops.h"
 #include "share/base/json.h"
 
@@ -51,14 +52,23 @@ void profile_set_waiting(struct profile *p, bool wait);
 /* *n entries, sorted by seconds, longest first; owned by p, valid until the next op. */
 const struct profile_entry *profile_entries(struct profile *p, size_t *n);
 
-/* Print a table. seconds: wall time of the measured part, of `steps` training steps. */
-void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps);
+/* Raise the roof's rate of products to that of the fastest op, if that was faster. */
+void profile_raise_roof(struct profile *p, struct device_roof *roof);
+
+/*
+ * Print a table. seconds: wall time of the measured part, of `steps` training steps. roof: of the
+ * device; NULL: not known.
+ */
+void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps,
+		   const struct device_roof *roof);
 
 /*
  * Write members of an open JSON object: "seconds", "steps" and "ops", a list of
  * {"op", "calls", "s", "share", "gflops", "gbs"}: number of calls, their seconds, their share of
- * all seconds, GFLOP/s, GB/s.
+ * all seconds, GFLOP/s (0: the op contains no product), GB/s; unless roof is NULL also
+ * "roof_gflops" and "roof_gbs".
  */
-void profile_json(struct json_writer *w, struct profile *p, double seconds, int64_t steps);
+void profile_json(struct json_writer *w, struct profile *p, double seconds, int64_t steps,
+		  const struct device_roof *roof);
 
 #endif

@@ -52,9 +52,11 @@
  *	save      path, bytes, seconds; alone (true: by the first rank alone, because others
  *	          seemed to be lost)
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
- *	          step apart), ops: a list, longest first, of op, calls, s (all of them),
- *	          share (of seconds), gflops and gbs (10^9 operations or bytes a second;
- *	          absent where they say nothing). What is missing from 1 is outside of ops
+ *	          step apart), roof_gflops (rate of a large product on that device, measured then,
+ *	          or of the fastest op) and roof_gbs (of a large addition; both are absent if
+ *	          not measured), ops: a list, longest first, of op, calls, s (all of them), share (of seconds), gflops
+ *	          (10^9 operations of products a second; 0: the op has none) and gbs (10^9
+ *	          bytes a second), absent if unknown. What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
  *	          about the recipe found (werkbank-report(7))
  *	stop      reason (finished, asked, diverged, failed),

@@ -283,7 +283,7 @@ static void print(const struct bench *b, const struct tally *t, struct rig *r,
 	const double peak = !strcmp(b->precision, "bf16") ? roof->bf16 : roof->fp32;
 
 	if (b->profile)
-		profile_print(stderr, r->profile, t->seconds, t->steps);
+		profile_print(stderr, r->profile, t->seconds, t->steps, NULL);
 	if (model_count_slow_products(r->m))
 		fprintf(stderr, "bench_train: " MODEL_SLOW_PRODUCTS "\n");
 	if (b->json) {

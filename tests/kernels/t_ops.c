@@ -8,6 +8,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/dropout.h"
 #include "kernels/ops/panels.h"
+#include "kernels/device_roof.h"
 #include "kernels/profile.h"
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"
@@ -322,4 +323,19 @@ TEST(ops_cpu_memory)
 	check(!o->alloc(d, SIZE_MAX / 2, &e));
 	o->release(d, NULL);
 	o->close(d);
+}
+
+/* The roof of the fast kernels is above that of their definition. */
+TEST(device_roof_measured)
+{
+	const struct dev_options options = { .threads = 1 };
+	struct device_roof fast, plain;
+	struct err e;
+
+	if (!check_int(device_roof_measure(ops_cpu(), &options, &fast, &e), 0) ||
+	    !check_int(device_roof_measure(ops_ref(), &options, &plain, &e), 0))
+		return;
+	check(isfinite(fast.flops) && isfinite(fast.bytes) && fast.bytes > 0);
+	check(plain.flops > 0 && plain.bytes > 0);
+	check(fast.flops > plain.flops);
 }

@@ -166,7 +166,8 @@ TEST(train_profile)
 {
 	struct conf c;
 	struct buf journal = { 0 };
-	double steps = 0;
+	double steps = 0, roof = 0;
+	const char *adam;
 	struct err e;
 
 	if (!make_corpus() || !make_conf(&c, "plain"))
@@ -184,6 +185,14 @@ TEST(train_profile)
 	check_near(steps, 29, 0);
 	check_err(file_read_all(at("runs/watched/journal.jsonl"), 0, &journal, &e), 0);
 	check(strstr(buf_text(&journal), "{\"op\":\"adam\",\"calls\":29,"));
+	/* the roof of this machine, and who reads the record knows that adam has no product */
+	check_int(count_records("watched", "profile", "roof_gflops", &roof), 1);
+	check(roof > 0);
+	check_int(count_records("watched", "profile", "roof_gbs", &roof), 1);
+	check(roof > 0);
+	adam = strstr(buf_text(&journal), "{\"op\":\"adam\"");
+	check(adam && strstr(adam, "\"gflops\":0") &&
+	      strstr(adam, "\"gflops\":0") < strchr(adam, '}'));
 	/* two micro-batches a step; 2 joins in the encoder, 3 in the decoder */
 	check(strstr(buf_text(&journal), "{\"op\":\"add_norm\",\"calls\":290,"));
 	buf_free(&journal);

@@ -80,7 +80,7 @@ run few 3 2 100
 run large 900 4 50
 run ops 1 4 1000
 cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
-{"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gbs":97.3},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gbs":61}]}
+{"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"roof_gflops":1500,"roof_gbs":120,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gflops":0,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gflops":0,"gbs":130},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gflops":0,"gbs":61}]}
 END
 for size in 24x80 40x120 60x200; do
 	for view in 3:run 4:hosts 8:log; do

@@ -344,17 +344,36 @@ int report_warning(struct trainer *t, const char *sign, const char *text)
 	return trainer_is_first(t) ? put_level_event(t, "warning", sign, text) : 0;
 }
 
-static int report_profile(struct trainer *t, struct err *e)
+/* The roof of the device, which is idle now. NULL: it could not be measured. */
+static const struct device_roof *measure_roof(const struct trainer *t, struct device_roof *roof)
 {
+	const struct dev_options options = { .threads = trainer_threads(t),
+					     .device = t->gpu,
+					     .bf16 = t->conf->precision == PRECISION_BF16 };
+	const struct ops *ops = ops_find(profile_ops(t->profile)->name, &(struct err){ 0 });
+	struct err ignored;
+
+	if (!ops || device_roof_measure(ops, &options, roof, &ignored))
+		return NULL;
+	profile_raise_roof(t->profile, roof);
+	return roof;
+}
+
+static int report_profile(struct trainer *t, enum run_end_why why, struct err *e)
+{
+	const struct device_roof *known;
+	struct device_roof roof;
 	struct json_writer *w;
 
 	if (!t->profile || t->profiled_steps < 1 || !trainer_is_first(t))
 		return 0;
 	report_end_line(t);
+	/* who asks a run to stop does not wait for that */
+	known = why == RUN_END_REQUEST ? NULL : measure_roof(t, &roof);
 	if (!t->conf->quiet)
-		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps);
+		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps, known);
 	w = journal_begin(t->records.journal, "profile", t->state.step);
-	profile_json(w, t->profile, t->profiled_s, t->profiled_steps);
+	profile_json(w, t->profile, t->profiled_s, t->profiled_steps, known);
 	return journal_end(t->records.journal, e);
 }
 
@@ -397,7 +416,7 @@ int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct
 	if (!trainer_is_first(t))
 		return 0;
 	report_end_line(t);
-	if (report_profile(t, e))
+	if (report_profile(t, why, e))
 		return e->code;
 	run_end_set(&end, why, &limits);
 	w = journal_begin(t->records.journal, "stop", t->state.step);

@@ -65,6 +65,9 @@ struct history_op {
 };
 #define HISTORY_OPS 40
 
+/* What bounds an op: the device's rate of products, or of memory. */
+enum history_bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY };
+
 struct history_sample {
 	int64_t id, step;
 	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL without memory */
@@ -109,6 +112,7 @@ struct run_history {
 	struct history_op ops[HISTORY_OPS];
 	size_t n_ops;
 	double profile_steps, profile_seconds;
+	double roof_gflops, roof_gbs; /* the device's rates, as measured; NaN: unknown */
 
 	/* newest warning about how the run learns, or its recipe; text "": none */
 	struct history_line warning;
@@ -163,6 +167,14 @@ double history_progress(const struct run_history *h, double elapsed, const char 
 
 /* Remaining seconds at the speed of this attempt; NaN if unknown. */
 double history_remaining(const struct run_history *h, double now);
+
+/*
+ * The bound of an op, and in *share how much of it the op reaches: the time that the device needs at
+ * least for the op's products and memory traffic, divided by the time it took. BOUND_UNKNOWN and NaN
+ * unless roof, products and bytes are known.
+ */
+enum history_bound history_op_bound(const struct run_history *h, const struct history_op *op,
+				    double *share);
 
 /* A series of the history (those of hosts are in fleet.h). */
 struct history_quantity {

@@ -328,6 +328,8 @@ static void history_add_profile(struct run_history *h, const struct json *r)
 
 	h->profile_steps = json_number(json_get(r, "steps"), NAN);
 	h->profile_seconds = json_number(json_get(r, "seconds"), NAN);
+	h->roof_gflops = json_number(json_get(r, "roof_gflops"), NAN);
+	h->roof_gbs = json_number(json_get(r, "roof_gbs"), NAN);
 	for (size_t i = 0; n < HISTORY_OPS && json_at(ops, i); i++) {
 		const struct json *o = json_at(ops, i);
 		struct history_op *op = &h->ops[n];
@@ -344,6 +346,19 @@ static void history_add_profile(struct run_history *h, const struct json *r)
 		n++;
 	}
 	h->n_ops = n;
+}
+
+enum history_bound history_op_bound(const struct run_history *h, const struct history_op *op,
+				    double *share)
+{
+	double compute = op->gflops / h->roof_gflops, memory = op->gbs / h->roof_gbs;
+
+	*share = NAN;
+	if (!(h->roof_gflops > 0 && h->roof_gbs > 0 && op->gflops >= 0 && op->gbs > 0) ||
+	    !isfinite(compute) || !isfinite(memory))
+		return BOUND_UNKNOWN;
+	*share = MAX(compute, memory);
+	return compute > memory ? BOUND_COMPUTE : BOUND_MEMORY;
 }
 
 static void history_add_stop(struct run_history *h, const struct json *r, double t, int64_t step)

@@ -13,30 +13,65 @@
 #define NUMBER_COLS 12
 #define LEAST_BAR   8
 
+/* Columns of numbers, the most important first: a narrow pane shows fewer of them. */
+enum op_column { OP_SHARE, OP_TIME, OP_ROOF, OP_BOUND, OP_FLOPS, OP_BYTES, OP_CALLS, OP_COLUMNS };
+
+static void format_op(char text[OP_COLUMNS][NUMBER_TEXT_BYTES], const struct run_history *h,
+		      const struct history_op *op)
+{
+	static const char *const bounds[] = { [BOUND_UNKNOWN] = "not known",
+					      [BOUND_COMPUTE] = "compute",
+					      [BOUND_MEMORY] = "memory" };
+	double steps = MAX(h->profile_steps, 1.0), share;
+
+	snprintf(text[OP_BOUND], NUMBER_TEXT_BYTES, "%s", bounds[history_op_bound(h, op, &share)]);
+	if (share > 1) /* the op read from caches, which are faster than memory */
+		snprintf(text[OP_ROOF], NUMBER_TEXT_BYTES, ">100 %%");
+	else
+		format_percent(text[OP_ROOF], share);
+	format_percent(text[OP_SHARE], op->share);
+	format_value(text[OP_TIME], op->seconds / steps * 1000);
+	format_value(text[OP_CALLS], op->calls / steps);
+	format_value(text[OP_FLOPS], op->gflops > 0 ? op->gflops : NAN);
+	format_value(text[OP_BYTES], op->gbs);
+}
+
 /* One row: the op, its bar, and its numbers, as many as there is room for; op NULL: the heads. */
 static void draw_op_row(struct grid *g, struct rect r, int row, const struct run_history *h,
 			const struct history_op *op)
 {
-	static const char *const heads[] = { "share", "ms/step", "calls/step", "GFLOP/s", "GB/s" };
-	char text[ARRAY_LEN(heads)][NUMBER_TEXT_BYTES];
-	double steps = MAX(h->profile_steps, 1.0);
+	static const char *const heads[] = {
+		[OP_SHARE] = "share",	  [OP_TIME] = "ms/step",  [OP_ROOF] = "of roof",
+		[OP_BOUND] = "bound",	  [OP_FLOPS] = "GFLOP/s", [OP_BYTES] = "GB/s",
+		[OP_CALLS] = "calls/step"
+	};
+	char text[OP_COLUMNS][NUMBER_TEXT_BYTES];
 	int room = r.cols - 2 - OP_COLS - LEAST_BAR, n = 1, bar, right = r.col + r.cols - 2;
 
-	while (n < (int)ARRAY_LEN(heads) && (n + 1) * NUMBER_COLS <= room)
+	while (n < OP_COLUMNS && (n + 1) * NUMBER_COLS <= room)
 		n++;
 	bar = MAX(r.cols - 4 - OP_COLS - n * NUMBER_COLS, 0);
 	if (op) {
-		format_percent(text[0], op->share);
-		format_value(text[1], op->seconds / steps * 1000);
-		format_value(text[2], op->calls / steps);
-		format_value(text[3], op->gflops);
-		format_value(text[4], op->gbs);
+		format_op(text, h, op);
 		draw_text(g, row, r.col + 1, OP_COLS - 1, STYLE_NORMAL, op->name);
 		draw_bar(g, row, r.col + 1 + OP_COLS, bar, op->share);
 	}
 	for (int i = 0; i < n; i++)
 		draw_text_right(g, row, right - (n - 1 - i) * NUMBER_COLS, NUMBER_COLS,
 				op ? STYLE_BRIGHT : STYLE_DIM, op ? text[i] : heads[i]);
+}
+
+/* The device's own rates, to which the ops are compared. */
+static void draw_roof(struct grid *g, struct rect box, const struct run_history *h,
+		      const char *title)
+{
+	char gflops[NUMBER_TEXT_BYTES], gbs[NUMBER_TEXT_BYTES], text[2 * NUMBER_TEXT_BYTES + 20];
+
+	if (!(h->roof_gflops > 0 && h->roof_gbs > 0))
+		return;
+	snprintf(text, sizeof(text), "%.20s GFLOP/s, %.20s GB/s",
+		 format_value(gflops, h->roof_gflops), format_value(gbs, h->roof_gbs));
+	draw_legend(g, box, title, &(struct legend){ 0, STYLE_BRIGHT, "roof", text }, 1);
 }
 
 void run_draw_ops(struct grid *g, struct rect box, const struct run_history *h)
@@ -51,9 +86,10 @@ void run_draw_ops(struct grid *g, struct rect box, const struct run_history *h)
 	char steps[NUMBER_TEXT_BYTES], title[80];
 	int shown;
 
-	snprintf(title, sizeof(title), "operations of a step, measured over %s steps",
+	snprintf(title, sizeof(title), "operations, measured over %s steps",
 		 format_count(steps, (int64_t)h->profile_steps));
 	draw_box(g, box, title, false);
+	draw_roof(g, box, h, title);
 	if (r.rows < 3 || r.cols < OP_COLS + LEAST_BAR + NUMBER_COLS + 2)
 		return;
 	shown = MIN((int)h->n_ops, r.rows - 2);
