@@ -44,8 +44,15 @@ struct outfile {
 	char temporary[FILE_NAME_BYTES]; /* in folder; "": written to directly */
 };
 
+/*
+ * ERR_PERM: the file is a link that another user can have made, or its folder is such a link in a
+ * folder of all users.
+ */
 int outfile_open(struct outfile *o, const char *path, struct err *e);
-/* Flush, fsync, close, rename, fsync the folder. On failure the temporary is removed. */
+/*
+ * Flush, fsync, close, rename, fsync the folder. On failure the temporary is removed. ERR_CANTCREAT:
+ * another user has put something else in the place of the temporary.
+ */
 int outfile_commit(struct outfile *o, struct err *e);
 /* Close and remove the temporary. Safe on a zeroed or already finished struct. */
 void outfile_abandon(struct outfile *o);
