@@ -234,6 +234,30 @@ journey() {
 	"$wb" status -C "$here/ws-$1" demo | grep -q '^demo: finished' || fail "the run is not finished"
 	$tmux kill-session
 }
+# shortest : from an empty folder to a translated sentence in five keys and the sentence.
+shortest() {
+	size="shortest way" n_keys=0
+	count() { press "$@"; n_keys=$((n_keys + $#)); }
+	rm -rf "$here/start" && mkdir "$here/start"
+	$tmux new-session -d -x 80 -y 24 "cd '$here/start' && WERKBANK_HOME='$here/ws-short' '$wb' 2>'$here/stderr'; sleep 60"
+	shows '> Prepare the built-in corpus' 'an empty workspace'
+	count Enter
+	shows 'werkbank prep .*demo' 'the command that prepares'
+	count y
+	shows '> Train a model on demo' 'the corpus is there'
+	count Enter
+	shows '--detach' 'the command that trains'
+	count y
+	shows '> Translate with demo' 'the model is there'
+	count Enter
+	shows 'typing: Esc ends it' 'one types'
+	write 'The old teacher'
+	shows '✓ of this text' 'the sentence is translated'
+	test $n_keys -eq 5 || fail "$n_keys keys"
+	$tmux kill-session
+}
+
 journey 80 24
+test -n "${FULL:-}" || shortest
 test -n "${FULL:-}" || journey 120 40
 echo "$passed passed, 0 failed, 0 skipped"
