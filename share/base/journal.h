@@ -34,7 +34,8 @@
  *	          tx_step_bytes (sent in a step, evaluations and checkpoints left out),
  *	          gpus: a list of index, name, util (0..1), memory_used, memory_total,
  *	          power_w, power_limit_w, temperature_c (highest), sm_mhz, sm_max_mhz,
- *	          throttle (words, "none"), pcie_tx_bytes_s, pcie_rx_bytes_s,
+ *	          throttle (words, "none"), ecc_corrected, ecc_uncorrected (memory
+ *	          errors since the driver was loaded), pcie_tx_bytes_s, pcie_rx_bytes_s,
  *	          nvlink_tx_bytes_s, nvlink_rx_bytes_s, lost, mig (true); of many GPUs
  *	          a part of these
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text

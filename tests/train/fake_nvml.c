@@ -122,6 +122,7 @@ int nvmlDeviceGetMigMode(void *d, unsigned *current, unsigned *pending);
 int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *n);
 int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **part);
 int nvmlDeviceGetFieldValues(void *d, int n, struct field *f);
+int nvmlDeviceGetTotalEccErrors(void *d, int kind, int since, unsigned long long *count);
 
 /* With "moving": a number below `below` to add to a value; it changes each second. */
 static unsigned sway(const void *d, unsigned below)
@@ -257,6 +258,14 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **part)
 {
 	*part = &devices[16 + i];
 	return i < 3 ? state(d) : 6;
+}
+
+int nvmlDeviceGetTotalEccErrors(void *d, int kind, int since, unsigned long long *count)
+{
+	if (!plays("eight"))
+		return NOT_SUPPORTED;
+	*count = (unsigned long long)number(d) * (kind ? 1 : 100);
+	return since || kind > 1 ? BAD : state(d);
 }
 
 /* NVLink counters rise by 1 and 2 MiB between samples; only even GPUs have PCIe counters. */

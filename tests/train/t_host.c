@@ -353,6 +353,8 @@ TEST(host_gpus_of_nvidia)
 		check_near(g->temperature_c, 60 + i, 0);
 		check_near(g->sm_mhz, 1400, 0);
 		check_near(g->sm_max_mhz, 1980, 0);
+		check_near(g->ecc_corrected, 100 * i, 0);
+		check_near(g->ecc_uncorrected, i, 0);
 		check_near(g->nvlink_tx_bytes_s, 1024 * 1024 / 2.0, 0);
 		check_near(g->nvlink_rx_bytes_s, 1024 * 1024, 0);
 		/* even GPUs have counters; of the others one is sampled each time, by the slow call */
@@ -401,6 +403,7 @@ TEST(host_gpus_without_optional_values)
 	if (check_int(look_twice(r, g, text, sizeof(text)), 1)) {
 		check(isnan(g->util) && isnan(g->memory_total) && isnan(g->power_w));
 		check(isnan(g->temperature_c) && isnan(g->sm_mhz) && isnan(g->pcie_tx_bytes_s));
+		check(isnan(g->ecc_corrected) && isnan(g->ecc_uncorrected));
 		check_str(host_throttle_words(g->throttle, text, sizeof(text)), "");
 		check_str(g->name, "");
 	}

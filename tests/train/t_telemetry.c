@@ -172,6 +172,7 @@ TEST(telemetry_many_gpus)
 			g->sm_mhz = g->sm_max_mhz = 12345;
 			g->pcie_tx_bytes_s = g->pcie_rx_bytes_s = 123456789012;
 			g->nvlink_tx_bytes_s = g->nvlink_rx_bytes_s = 1234567890123;
+			g->ecc_corrected = g->ecc_uncorrected = 123456789;
 			g->throttle = 0xff;
 			g->lost = i == 3;
 		}
@@ -188,6 +189,7 @@ TEST(telemetry_many_gpus)
 	check(strstr(buf_text(&text), "\"index\":15") != NULL);
 	check(strstr(buf_text(&text), "nvlink_rx_bytes_s") != NULL);
 	check(strstr(buf_text(&text), "\"lost\":true") != NULL);
+	check(strstr(buf_text(&text), "\"ecc_uncorrected\":123456789") != NULL);
 	buf_free(&text);
 	journal_free(j);
 }

@@ -79,6 +79,13 @@ run many 64 8 200
 run few 3 2 100
 run large 900 4 50
 run ops 1 4 1000
+# memory errors on node2, and node4 without a link for some time
+mkdir -p "$here/w/runs/faults"
+awk '
+	{ at = match($0, /"step":[0-9]+/) ? substr($0, RSTART + 7, RLENGTH - 7) + 0 : 0 }
+	/"host":"node2"/ { sub(/"throttle":/, "\"ecc_uncorrected\":" (at > 2000) ",\"ecc_corrected\":" int(at / 600) ",&") }
+	/"host":"node4"/ && at > 1400 && at < 2300 { sub(/"link_bytes_s":3125000000,"link_from":"driver"/, "\"link_bytes_s\":2000000000,\"link_from\":\"seen\"") }
+	{ print }' "$here/w/runs/fleet/journal.jsonl" >"$here/w/runs/faults/journal.jsonl"
 cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
 {"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"roof_gflops":1500,"roof_gbs":120,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gflops":0,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gflops":0,"gbs":130},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gflops":0,"gbs":61}]}
 END
@@ -99,6 +106,7 @@ if test -n "$utf8"; then
 	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4njj'
 	# what happened to hosts, on a time line
 	screen hosts-events $utf8 fleet --dump 24x80 --keys '4<Shift-Tab>'
+	screen hosts-faults $utf8 faults --dump 24x80 --keys '4<Shift-Tab>'
 	screen hosts-no-events $utf8 few --dump 24x80 --keys '4<Shift-Tab>'
 	# the map: a cell for each host, for each GPU, and numbers; hosts are chosen in all directions
 	screen hosts-map-hosts $utf8 large --dump 24x80 --keys '4<Tab><Tab>zmmmm<Right><Right><Down>'

@@ -235,6 +235,54 @@ static void check_event(const struct fleet *f, size_t n, enum fleet_event_kind k
 	check(strstr(event->text, words) != NULL);
 }
 
+TEST(tui_fleet_events_of_memory_and_links)
+{
+	struct made_host hosts[HOSTS];
+	struct fleet f;
+
+	fleet_init(&f);
+	make_hosts(hosts);
+	/* what was there before the run is no event; what a record leaves out is not known */
+	hosts[1].extra = ",\"ecc_uncorrected\":3,\"ecc_corrected\":100";
+	hosts[2].extra = ",\"ecc_uncorrected\":0,\"ecc_corrected\":0";
+	add_report(&f, hosts, HOSTS);
+	add_report(&f, hosts, HOSTS);
+	hosts[1].extra = "";
+	add_report(&f, hosts, HOSTS);
+	hosts[1].extra = ",\"ecc_uncorrected\":3,\"ecc_corrected\":100";
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 0);
+	hosts[1].extra = ",\"ecc_uncorrected\":4,\"ecc_corrected\":100";
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 1, EVENT_ECC, 1, "GPU 0 has 1 uncorrected memory error (ECC)");
+	/* corrected ones: the first, then each doubling */
+	for (int n = 1; n <= 8; n++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), ",\"ecc_uncorrected\":0,\"ecc_corrected\":%d", n);
+		hosts[2].extra = text;
+		add_report(&f, hosts, HOSTS);
+	}
+	check_event(&f, 5, EVENT_ECC_CORRECTED, 2, "GPU 0 has corrected 8 memory errors (ECC)");
+	/* the driver was loaded again */
+	hosts[2].extra = ",\"ecc_uncorrected\":0,\"ecc_corrected\":2";
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 5);
+	hosts[2].extra = ",\"ecc_uncorrected\":0,\"ecc_corrected\":3";
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 6, EVENT_ECC_CORRECTED, 2, "GPU 0 has corrected 1 memory error (ECC)");
+	/* a link whose driver has no speed any more, and has it again */
+	hosts[0].link = 0;
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 7, EVENT_LINK, 0, "its link has no speed any more");
+	add_report(&f, hosts, HOSTS);
+	check_int(f.n_events, 7);
+	make_hosts(hosts);
+	add_report(&f, hosts, HOSTS);
+	check_event(&f, 8, EVENT_LINK_FASTER, 0, "its link has a speed again");
+	fleet_free(&f);
+}
+
 TEST(tui_fleet_events_of_records)
 {
 	struct made_host hosts[HOSTS];

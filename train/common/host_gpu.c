@@ -33,6 +33,7 @@ void host_gpu_clear(struct host_gpu *gpu, int32_t index)
 	gpu->power_w = gpu->power_limit_w = gpu->temperature_c = gpu->sm_mhz = NAN;
 	gpu->sm_max_mhz = gpu->pcie_tx_bytes_s = gpu->pcie_rx_bytes_s = NAN;
 	gpu->nvlink_tx_bytes_s = gpu->nvlink_rx_bytes_s = NAN;
+	gpu->ecc_corrected = gpu->ecc_uncorrected = NAN;
 	gpu->index = index;
 	gpu->throttle = HOST_THROTTLE_UNKNOWN;
 }

@@ -44,6 +44,7 @@ struct host_gpu {
 	double util;			  /* 0..1 of the time a kernel was running */
 	double memory_used, memory_total; /* bytes; of the host if it shares its memory */
 	double power_w, power_limit_w, temperature_c, sm_mhz, sm_max_mhz;
+	double ecc_corrected, ecc_uncorrected; /* memory errors since the driver was loaded */
 	double pcie_tx_bytes_s, pcie_rx_bytes_s, nvlink_tx_bytes_s, nvlink_rx_bytes_s;
 	int32_t index;
 	int32_t throttle; /* sum of enum host_throttle */

@@ -20,17 +20,20 @@ enum {
 	NVML_MISSING = -1,
 };
 
-#define CLOCK_SM	1
-#define TEMPERATURE_GPU 0
-#define PCIE_TX		0
-#define PCIE_RX		1
-#define MEMORY_V2	0x02000028u /* 40 bytes, version 2 */
-#define FIELD_NVLINK_TX 138	    /* KiB */
-#define FIELD_NVLINK_RX 139
-#define FIELD_PCIE_TX	197 /* bytes, may wrap */
-#define FIELD_PCIE_RX	198
-#define ALL_LINKS	0xffffffffu
-#define PCIE_EVERY	10 /* samples between two calls that block for 20 ms each */
+#define CLOCK_SM	 1
+#define TEMPERATURE_GPU	 0
+#define ECC_CORRECTED	 0
+#define ECC_UNCORRECTED	 1
+#define ECC_SINCE_LOADED 0 /* not since the GPU was made */
+#define PCIE_TX		 0
+#define PCIE_RX		 1
+#define MEMORY_V2	 0x02000028u /* 40 bytes, version 2 */
+#define FIELD_NVLINK_TX	 138	     /* KiB */
+#define FIELD_NVLINK_RX	 139
+#define FIELD_PCIE_TX	 197 /* bytes, may wrap */
+#define FIELD_PCIE_RX	 198
+#define ALL_LINKS	 0xffffffffu
+#define PCIE_EVERY	 10 /* samples between two calls that block for 20 ms each */
 
 struct utilization {
 	unsigned gpu, memory;
@@ -79,6 +82,7 @@ struct calls {
 	int (*mig_count)(void *, unsigned *);
 	int (*mig_handle)(void *, unsigned, void **);
 	int (*fields)(void *, int, struct field *);
+	int (*ecc)(void *, int, int, unsigned long long *);
 };
 
 #define CALL(field, ...)                                                                           \
@@ -116,6 +120,7 @@ static const struct {
 	CALL(mig_count, "nvmlDeviceGetMaxMigDeviceCount"),
 	CALL(mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex"),
 	CALL(fields, "nvmlDeviceGetFieldValues"),
+	CALL(ecc, "nvmlDeviceGetTotalEccErrors"),
 };
 
 /* State of a GPU between two samples. */
@@ -370,6 +375,18 @@ static void sample_gpu_state(struct nvml *n, struct device *d, struct host_gpu *
 		now->throttle = throttle_of(reasons);
 }
 
+/* GPUs without ECC memory do not support it. */
+static void sample_gpu_ecc(struct nvml *n, struct device *d, struct host_gpu *now)
+{
+	unsigned long long count = 0;
+
+	if (nvml_call_succeeded(d, ask(n, ecc, d->handle, ECC_CORRECTED, ECC_SINCE_LOADED, &count)))
+		now->ecc_corrected = (double)count;
+	if (nvml_call_succeeded(d,
+				ask(n, ecc, d->handle, ECC_UNCORRECTED, ECC_SINCE_LOADED, &count)))
+		now->ecc_uncorrected = (double)count;
+}
+
 static bool field_count(const struct field *f, uint64_t *v)
 {
 	if (f->result != NVML_OK)
@@ -449,6 +466,7 @@ static void sample_gpu(struct nvml *n, int i, struct host_gpu *now, double at)
 		if (now->mig && !isfinite(now->memory_total))
 			sample_mig_memory(n, d, now);
 		sample_gpu_state(n, d, now);
+		sample_gpu_ecc(n, d, now);
 		sample_gpu_traffic(n, d, i, now, at);
 	}
 	if (d->lost) { /* do not trust earlier answers of a lost GPU */

@@ -190,7 +190,9 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 	put_text_if_any(w, "throttle",
 			host_throttle_words(g->throttle, words,
 					    detail < THE_MOST_NEEDED ? sizeof(words) : 40));
+	put_known_count(w, "ecc_uncorrected", g->ecc_uncorrected);
 	if (detail < THE_MOST_NEEDED) {
+		put_known_count(w, "ecc_corrected", g->ecc_corrected);
 		put_rounded_real(w, "power_limit_w", g->power_limit_w, 10);
 		put_known_count(w, "sm_mhz", g->sm_mhz);
 		put_known_count(w, "sm_max_mhz", g->sm_max_mhz);

@@ -175,6 +175,8 @@ static const char *const gpu_fields[] = {
 	"pcie_rx_bytes_s",
 	"nvlink_tx_bytes_s",
 	"nvlink_rx_bytes_s",
+	"ecc_uncorrected",
+	"ecc_corrected",
 };
 
 static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct json *v)
@@ -225,6 +227,8 @@ static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 	g->pcie_rx_bytes_s = v[10];
 	g->nvlink_tx_bytes_s = v[11];
 	g->nvlink_rx_bytes_s = v[12];
+	g->ecc_uncorrected = v[13];
+	g->ecc_corrected = v[14];
 }
 
 static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct json *list,
@@ -245,6 +249,7 @@ static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct jso
 			memcpy(more, h->gpus, h->n_gpus * sizeof(*more));
 		for (size_t k = h->n_gpus; k < n; k++) {
 			more[k].power_limit_w = more[k].sm_max_mhz = NAN;
+			more[k].last_corrected = more[k].last_uncorrected = NAN;
 			memset(&more[k].working, FLEET_UNKNOWN, sizeof(more[k].working));
 			memset(&more[k].power, FLEET_UNKNOWN, sizeof(more[k].power));
 		}

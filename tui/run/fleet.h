@@ -47,6 +47,9 @@ struct fleet_gpu {
 	double temperature_c;
 	double sm_mhz, sm_max_mhz;
 	double pcie_tx_bytes_s, pcie_rx_bytes_s, nvlink_tx_bytes_s, nvlink_rx_bytes_s;
+	double ecc_corrected, ecc_uncorrected; /* memory errors since the driver was loaded */
+	/* private to fleet_events.c: at the last record; corrected also since when, and last event */
+	double last_uncorrected, last_corrected, base_corrected, told_corrected;
 	struct fleet_trail working, power;
 };
 
@@ -107,6 +110,7 @@ struct fleet_host {
 	bool is_throttled, is_late, is_gone, was_present, had_interface;
 	int cool_rounds, lost_gpus;
 	double last_link;
+	bool is_link_lost;
 };
 
 /* Whether hosts could be compared. */
@@ -119,6 +123,8 @@ enum fleet_event_kind {
 	EVENT_LATE,
 	EVENT_IN_TIME,
 	EVENT_GPU_LOST,
+	EVENT_ECC,
+	EVENT_ECC_CORRECTED,
 	EVENT_LINK,
 	EVENT_LINK_FASTER,
 	EVENT_GONE,

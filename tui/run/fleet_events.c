@@ -128,14 +128,69 @@ static void watch_lost_gpus(struct fleet *f, struct fleet_host *h)
 	h->lost_gpus = lost;
 }
 
+/*
+ * New memory errors. Uncorrected ones spoil results: each record with more of them is an event.
+ * Corrected ones do no harm: the first is an event, and then each doubling. A count that is lower
+ * than before began again (the driver was loaded again).
+ */
+static void watch_ecc(struct fleet *f, struct fleet_host *h, struct fleet_gpu *g)
+{
+	int host = (int)(h - f->hosts);
+	double more = g->ecc_uncorrected - g->last_uncorrected;
+	double corrected;
+	char n[NUMBER_TEXT_BYTES];
+
+	if (more > 0)
+		fleet_add_event(f, host, EVENT_ECC, h->t,
+				"GPU %d has %.20s uncorrected memory error%s (ECC)", g->index,
+				format_count(n, (int64_t)MIN(more, 1e15)), more > 1 ? "s" : "");
+	if (isfinite(g->ecc_uncorrected))
+		g->last_uncorrected = g->ecc_uncorrected;
+	if (!isfinite(g->ecc_corrected))
+		return;
+	if (isnan(g->last_corrected) || g->ecc_corrected < g->last_corrected) {
+		g->base_corrected = g->ecc_corrected;
+		g->told_corrected = 0;
+	}
+	g->last_corrected = g->ecc_corrected;
+	corrected = g->ecc_corrected - g->base_corrected;
+	if (corrected > 0 && corrected >= 2 * g->told_corrected) {
+		fleet_add_event(f, host, EVENT_ECC_CORRECTED, h->t,
+				"GPU %d has corrected %.20s memory error%s (ECC)", g->index,
+				format_count(n, (int64_t)MIN(corrected, 1e15)),
+				corrected > 1 ? "s" : "");
+		g->told_corrected = corrected;
+	}
+}
+
+/* A link that its driver gave a speed for, and gives none now: as a rule it is down. */
+static void watch_lost_link(struct fleet *f, struct fleet_host *h, double speed)
+{
+	bool is_lost = h->last_link > 0 && !(speed > 0);
+	char before[NUMBER_TEXT_BYTES];
+
+	if (is_lost == h->is_link_lost)
+		return;
+	h->is_link_lost = is_lost;
+	fleet_add_event(
+		f, (int)(h - f->hosts), is_lost ? EVENT_LINK : EVENT_LINK_FASTER, h->t,
+		is_lost ? "its link has no speed any more (before: %.15sbit/s), it may be down"
+			: "its link has a speed again (before: %.15sbit/s)",
+		format_value(before, h->last_link * 8));
+}
+
 static void watch_link(struct fleet *f, struct fleet_host *h)
 {
 	int host = (int)(h - f->hosts);
 	char before[NUMBER_TEXT_BYTES], now[NUMBER_TEXT_BYTES];
 	double speed = !strcmp(h->link_from, "driver") ? h->link_bytes_s : NAN;
 
-	if (h->had_interface && !*h->interface)
+	if (h->had_interface && !*h->interface) {
 		fleet_add_event(f, host, EVENT_LINK, h->t, "its network interface is gone");
+		h->is_link_lost = h->last_link > 0; /* which says it all */
+	} else {
+		watch_lost_link(f, h, speed);
+	}
 	h->had_interface = *h->interface != 0;
 	if (!(speed > 0))
 		return;
@@ -152,6 +207,8 @@ void fleet_watch_host(struct fleet *f, struct fleet_host *h)
 {
 	watch_throttle(f, h);
 	watch_lost_gpus(f, h);
+	for (size_t i = 0; i < h->n_gpus; i++)
+		watch_ecc(f, h, &h->gpus[i]);
 	watch_link(f, h);
 }
 

@@ -16,18 +16,21 @@ static const struct event_look {
 	char letter;
 	enum style style;
 	bool begins;
+	bool is_moment; /* it neither begins nor ends anything */
 } event_looks[FLEET_EVENT_KINDS] = {
 	[EVENT_THROTTLED] = { 'T', STYLE_WARN, true },
 	[EVENT_UNTHROTTLED] = { 't', STYLE_GOOD, false },
 	[EVENT_LATE] = { '!', STYLE_BAD, true },
 	[EVENT_IN_TIME] = { 'i', STYLE_GOOD, false },
 	[EVENT_GPU_LOST] = { 'X', STYLE_BAD, true },
+	[EVENT_ECC] = { 'E', STYLE_BAD, .is_moment = true },
+	[EVENT_ECC_CORRECTED] = { 'e', STYLE_WARN, .is_moment = true },
 	[EVENT_LINK] = { 'L', STYLE_WARN, true },
 	[EVENT_LINK_FASTER] = { 'l', STYLE_GOOD, false },
 	[EVENT_GONE] = { 'G', STYLE_BAD, true },
 	[EVENT_BACK] = { 'b', STYLE_GOOD, false },
 	[EVENT_RESTART] = { 'R', STYLE_MARK, false },
-	[EVENT_WARNING] = { 'w', STYLE_WARN, false },
+	[EVENT_WARNING] = { 'w', STYLE_WARN, .is_moment = true },
 };
 
 /* The column of a time; the line goes from the first to the latest report. */
@@ -69,8 +72,8 @@ static void draw_lane(struct grid *g, struct span at, const struct fleet *f, int
 			grid_put(g, at.row, at.col + from, style, style == faint ? 0x2500 : 0x2501);
 		if (event)
 			style = event_looks[event->kind].begins ? event_looks[event->kind].style
-				: event->kind == EVENT_WARNING	? style
-								: faint;
+				: event_looks[event->kind].is_moment ? style
+								     : faint;
 	}
 	for (size_t i = 0; i < f->n_events; i++) {
 		const struct fleet_event *event = fleet_event_at(f, i);
