@@ -67,6 +67,7 @@ if test -n "$utf8"; then
 	screen run-samples-24x80 $utf8 --dump 24x80 --keys '<Tab><Tab><Tab><Tab><Tab><Tab>zj'
 	screen log-24x80 $utf8 --dump 24x80 --keys '<Shift-Tab>kk<Right>'
 	screen small-5x40 $utf8 --dump 5x40
+	screen settings-24x80 $utf8 --dump 24x80 --view settings
 	screen settings-40x120 $utf8 --dump 40x120 --view settings
 	screen settings-60x200 $utf8 --dump 60x200 --view settings --keys '<End>'
 	screen settings-filter-24x80 $utf8 --dump 24x80 --view settings --keys '/beam<Enter>'

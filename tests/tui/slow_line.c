@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 
 #define QUIET_S	  0.5
@@ -161,7 +162,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	if (pid > 1) {
-		kill(pid, SIGKILL);
+		proc_signal(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 	free(keys);

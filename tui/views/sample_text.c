@@ -30,7 +30,8 @@ static void put_text_part(struct grid *g, const struct text_place *p, const char
 }
 
 /* Put a word behind the text; one that is wider than a line fills several, as words of Chinese do. */
-static void put_word(struct grid *g, struct text_place *p, const char *word, enum style style)
+static void put_sample_word(struct grid *g, struct text_place *p, const char *word,
+			    enum style style)
 {
 	int width = grid_text_width(g, word);
 
@@ -72,11 +73,11 @@ int sample_text_wrapped(struct grid *g, struct span at, int rows, int skip, cons
 
 		snprintf(word, sizeof(word), "%s%.*s", first ? "+" : "",
 			 (int)MIN(parts[i].len, sizeof(word) - 2), text + parts[i].at);
-		put_word(g, &place, word,
-			 selected	    ? at.style
-			 : wrong[i].differs ? STYLE_WRONG
-			 : parts[i].differs ? STYLE_ADDED
-					    : at.style);
+		put_sample_word(g, &place, word,
+				selected	   ? at.style
+				: wrong[i].differs ? STYLE_WRONG
+				: parts[i].differs ? STYLE_ADDED
+						   : at.style);
 	}
 	return place.line + 1;
 }

@@ -17,7 +17,8 @@
 #define NAMED_CHECKPOINTS 5
 
 /* Whether the run has a checkpoint of the step; if not, which ones it has. */
-static int find_checkpoint(const char *workspace, const char *run, int64_t step, struct err *e)
+static int find_samples_checkpoint(const char *workspace, const char *run, int64_t step,
+				   struct err *e)
 {
 	char number[NUMBER_TEXT_BYTES];
 	struct buf names = { 0 };
@@ -53,7 +54,7 @@ int samples_attention_show(struct samples_attention *a, const struct app_context
 {
 	struct console *c = &a->console;
 
-	if (find_checkpoint(w->workspace, run, step, e))
+	if (find_samples_checkpoint(w->workspace, run, step, e))
 		return e->code;
 	samples_attention_close(a);
 	if (console_open(c, w->workspace, e))
