@@ -64,6 +64,8 @@ bool comparison_toggle(struct run_comparison *b, size_t i)
 	r->chosen = !r->chosen;
 	b->n_chosen += r->chosen ? 1 : (size_t)-1;
 	b->stale = true;
+	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
+		b->group[k] = k; /* until comparison_update() has read the recipes */
 	if (!r->chosen) {
 		history_free(r->own);
 		r->own = NULL;

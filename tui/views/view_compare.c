@@ -10,19 +10,17 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/plot/plot_viewport.h"
-#include "tui/plot/series_band.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/term/number_format.h"
+#include "tui/views/compare_plot.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"
-#include "tui/views/svg_export.h"
 
 #define LIST_NUMBER 10 /* columns of a number in the list of runs */
 #define LIST_NARROW                                                                                \
 	40 /* columns of the list that have room for smoothed values while one reads ... */
-#define LIST_WIDE  60	/* ... and always */
-#define BAND_WHOLE 0.99 /* share of the longest run that a band reaches to count as whole */
+#define LIST_WIDE 60 /* ... and always */
 
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 
@@ -33,18 +31,6 @@ struct compare_view {
 	enum compare_pane focus;
 	int left;		   /* columns of runs scrolled out at the left */
 	struct text_filter wanted; /* the last search */
-};
-
-/* Style and pen of the first, second, … chosen run, distinct without colour. */
-static const struct {
-	enum style style;
-	enum plot_pen pen;
-	const char *sample;
-} looks[] = {
-	{ STYLE_FIRST, PLOT_LINE, "---" },   { STYLE_SECOND, PLOT_DOTTED, ". ." },
-	{ STYLE_THIRD, PLOT_MARKED, "-o-" }, { STYLE_FOURTH, PLOT_LINE, "---" },
-	{ STYLE_FIFTH, PLOT_DOTTED, ". ." }, { STYLE_SIXTH, PLOT_MARKED, "-o-" },
-	{ STYLE_FIRST, PLOT_DOTTED, ". ." }, { STYLE_SECOND, PLOT_LINE, "---" },
 };
 
 static int compare_open(void *state, struct app_context *w, struct err *e)
@@ -74,16 +60,6 @@ static unsigned compare_look(void *state, struct app_context *w)
 }
 
 /* ---- keys ---- */
-
-/* The look of chosen run k: runs that are drawn as one have that of the first of them. */
-static size_t look_of_chosen(const struct run_comparison *b, size_t k)
-{
-	size_t look = 0;
-
-	for (size_t i = 0; i < b->group[k]; i++)
-		look += b->group[i] == i;
-	return look;
-}
 
 static const struct compared_run *first_chosen(const struct run_comparison *b)
 {
@@ -121,8 +97,6 @@ static void export_table(const struct compare_view *c, struct app_context *w)
 	context_write_file(w, "compare.csv", buf_text(&out));
 	buf_free(&out);
 }
-
-static void export_picture(struct compare_view *c, struct app_context *w);
 
 static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 {
@@ -195,7 +169,7 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		export_table(c, w);
 		return REACT_REDRAW;
 	case ACTION_PLOT_PICTURE:
-		export_picture(c, w);
+		compare_export_picture(w, &c->comparison, &c->viewport);
 		return REACT_REDRAW;
 	case ACTION_LEFT:
 	case ACTION_RIGHT:
@@ -252,36 +226,12 @@ static unsigned compare_mouse(void *state, struct app_context *w, const struct m
 
 /* ---- drawing ---- */
 
-static bool is_metric_exact(enum compare_metric metric)
-{
-	/* no smoothing of evaluations: they are few, and each is a mean */
-	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU;
-}
-
-/* The weight that the curve of a run is smoothed with, 0: none. */
-static double line_weight(const struct compare_view *c, const struct compared_run *r)
-{
-	struct plot_line own = { .series = &r->curve, .pen = PLOT_LINE };
-
-	return is_metric_exact(c->comparison.metric)
-		       ? 0
-		       : plot_line_smoothing(&own, viewport_smoothing(&c->viewport));
-}
-
-static bool is_any_smoothed(const struct compare_view *c)
-{
-	for (size_t i = 0; i < c->comparison.n; i++)
-		if (c->comparison.runs[i].chosen && line_weight(c, &c->comparison.runs[i]) > 0)
-			return true;
-	return false;
-}
-
 /* The columns of numbers in a list of so many columns: raw values, and with room smoothed ones. */
 static int list_numbers(const struct compare_view *c, int cols)
 {
 	bool has_room = cols >= LIST_WIDE || (isfinite(c->viewport.cursor) && cols >= LIST_NARROW);
 
-	return has_room && is_any_smoothed(c) ? 2 : 1;
+	return has_room && compare_is_smoothed(&c->comparison, &c->viewport) ? 2 : 1;
 }
 
 static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
@@ -298,19 +248,22 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 		list_widget_draw_chosen(g, in, row, true);
 	grid_text(g, row, col, right - col, style, r->chosen ? "[x]" : "[ ]");
 	if (r->chosen) {
-		size_t look = look_of_chosen(&c->comparison, chosen);
+		const struct compare_look *look = compare_look_of(&c->comparison, chosen);
 
-		grid_text(g, row, col + 4, right - col - 4, looks[look].style, looks[look].sample);
+		grid_text(g, row, col + 4, right - col - 4, look->style, look->sample);
 	}
 	draw_text(g, row, col + 8, MAX(right - col - 8 - numbers * LIST_NUMBER, 4), style, r->name);
 	if (!r->chosen)
 		return;
 	draw_text_right(g, row, right - 2, LIST_NUMBER - 1, style,
 			format_value(value, comparison_value(r, c->viewport.cursor)));
-	if (numbers > 1 && line_weight(c, r) > 0)
-		draw_text_right(g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
-				format_value(value, comparison_smoothed_value(r, line_weight(c, r),
-									      c->viewport.cursor)));
+	if (numbers > 1 && compare_smoothing(&c->comparison, &c->viewport, r) > 0)
+		draw_text_right(
+			g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
+			format_value(value,
+				     comparison_smoothed_value(
+					     r, compare_smoothing(&c->comparison, &c->viewport, r),
+					     c->viewport.cursor)));
 }
 
 /* What the list shows: at which place of the axis, and the heads of its numbers. */
@@ -333,7 +286,7 @@ static void draw_list_frame(struct grid *g, struct rect box, const struct compar
 			 at, places[c->comparison.axis].after);
 	}
 	draw_box(g, box, title, c->focus == COMPARE_LIST);
-	if (!is_any_smoothed(c))
+	if (!compare_is_smoothed(&c->comparison, &c->viewport))
 		return;
 	draw_text_right(g, box.row, right, 5, STYLE_DIM, " raw ");
 	if (numbers > 1)
@@ -355,169 +308,6 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 	list_widget_draw_place(g, box, l, c->comparison.n);
 	if (!c->comparison.n && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
-}
-
-/* The plot of the chosen runs, its title and the names of its lines. */
-struct compare_plot {
-	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
-	size_t seeds[OPTION_DIFF_MAX_RUNS]; /* runs of a line */
-	double ends[OPTION_DIFF_MAX_RUNS];  /* where the longest of them ends */
-	char labels[OPTION_DIFF_MAX_RUNS][160];
-	struct plot plot;
-	char title[120];
-};
-
-/* Add the line of chosen run k; a run that is drawn with an earlier one has none. */
-static void add_compare_line(struct compare_plot *to, const struct run_comparison *b,
-			     const struct compared_run *r, size_t k)
-{
-	size_t at = to->plot.n, seeds = comparison_group_size(b, k), look = look_of_chosen(b, k);
-
-	if (b->group[k] != k)
-		return;
-	to->lines[at] = (struct plot_line){ .series = seeds > 1 ? &b->bands[k] : &r->curve,
-					    .pen = looks[look].pen,
-					    .style = looks[look].style,
-					    .has_band = seeds > 1 };
-	to->seeds[at] = seeds;
-	if (seeds > 1)
-		snprintf(to->labels[at], sizeof(to->labels[at]), "%s, mean of %zu seeds", r->name,
-			 seeds);
-	else
-		snprintf(to->labels[at], sizeof(to->labels[at]), "%s", r->name);
-	to->plot.n++;
-}
-
-/* Where the longest run of each line ends; returns the end of the longest of all, 0: unknown. */
-static double find_line_ends(struct compare_plot *to, const struct run_comparison *b)
-{
-	double longest = 0;
-	size_t k = 0;
-
-	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
-		size_t line = 0;
-
-		if (!b->runs[i].chosen)
-			continue;
-		line = look_of_chosen(b, k);
-		to->ends[line] = b->group[k] == k ? 0 : to->ends[line];
-		k++;
-		if (!isfinite(b->runs[i].end))
-			continue;
-		to->ends[line] = MAX(to->ends[line], b->runs[i].end);
-		longest = MAX(longest, b->runs[i].end);
-	}
-	return longest;
-}
-
-static void make_compare_plot(struct compare_view *c, struct compare_plot *to)
-{
-	struct run_comparison *b = &c->comparison;
-	bool has_loss = false;
-	struct plot *p = &to->plot;
-	struct err ignored; /* without memory there is no band */
-	double weight = is_metric_exact(b->metric) ? 0 : viewport_smoothing(&c->viewport), end;
-	size_t k = 0;
-
-	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
-	comparison_make_bands(b, weight, &ignored);
-	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
-		if (!b->runs[i].chosen)
-			continue;
-		add_compare_line(to, b, &b->runs[i], k++);
-		has_loss |= b->runs[i].is_loss;
-	}
-	snprintf(to->title, sizeof(to->title), "%s by %s%s%s", compare_metric_names[b->metric],
-		 compare_axis_names[b->axis], is_any_smoothed(c) ? ", smoothed" : "",
-		 has_loss ? ", of imported runs the loss" : "");
-	p->from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
-	end = MAX(find_line_ends(to, b), 1e-3);
-	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, p);
-	p->smooth = weight;
-}
-
-static void export_picture(struct compare_view *c, struct app_context *w)
-{
-	const char *labels[OPTION_DIFF_MAX_RUNS];
-	struct compare_plot p;
-
-	make_compare_plot(c, &p);
-	for (size_t i = 0; i < p.plot.n; i++)
-		labels[i] = p.labels[i];
-	svg_export_plot(w, &(struct svg_request){
-				   "compare", p.title, compare_axis_names[c->comparison.axis],
-				   compare_metric_names[c->comparison.metric], &p.plot, labels });
-}
-
-/* The entries of a line with a band: what the band is, the mean, and the range at the cursor. */
-struct band_legend {
-	char band[40], mean_name[NUMBER_TEXT_BYTES + 16];
-	char mean[NUMBER_TEXT_BYTES], range[2 * NUMBER_TEXT_BYTES + 8];
-};
-
-static void fill_band_legend(struct band_legend *to, const struct compare_plot *p, size_t i,
-			     bool only)
-{
-	const struct series *s = p->lines[i].series;
-	const struct series_point *at = comparison_point(s, p->plot.cursor);
-	char low[NUMBER_TEXT_BYTES], high[NUMBER_TEXT_BYTES];
-	bool known = at && at->n;
-
-	snprintf(to->band, sizeof(to->band), "%s of %zu%s",
-		 p->seeds[i] < SERIES_BAND_MANY ? "min, max" : "mean ± 1 sd", p->seeds[i],
-		 only ? " seeds" : "");
-	snprintf(to->mean_name, sizeof(to->mean_name), "mean");
-	/* one of the runs ends earlier than others: the band ends there */
-	if (known && !isfinite(p->plot.cursor) && at->last < p->ends[i] * BAND_WHOLE)
-		snprintf(to->mean_name, sizeof(to->mean_name), "mean at %s",
-			 format_value(low, at->last));
-	format_value(to->mean, at ? series_mean(at) : NAN);
-	snprintf(to->range, sizeof(to->range), "%s to %s",
-		 format_value(low, known ? (double)at->low : NAN),
-		 format_value(high, known ? (double)at->high : NAN));
-}
-
-static void draw_band_legend(struct grid *g, struct rect box, const struct compare_plot *p)
-{
-	struct band_legend texts[OPTION_DIFF_MAX_RUNS];
-	struct legend pieces[3 * OPTION_DIFF_MAX_RUNS];
-	int bands = 0, n = 0;
-
-	for (size_t i = 0; i < p->plot.n; i++)
-		bands += p->lines[i].has_band;
-	for (int part = 0; part < 3; part++)
-		for (size_t i = 0; i < p->plot.n; i++) {
-			const struct plot_line *l = &p->lines[i];
-			enum style raw = (enum style)(STYLE_FIRST_RAW + (l->style - STYLE_FIRST));
-
-			if (!l->has_band)
-				continue;
-			if (!part)
-				fill_band_legend(&texts[i], p, i, bands == 1);
-			pieces[n++] = part == 0 ? (struct legend){ 0x2592, raw, texts[i].band, "" }
-				      : part == 1
-					      ? (struct legend){ plot_pen_sign(l->pen), l->style,
-								 texts[i].mean_name, texts[i].mean }
-					      : (struct legend){ 0, raw, "", texts[i].range };
-		}
-	draw_legend(g, box, p->title, pieces, n);
-}
-
-static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
-{
-	struct compare_plot p;
-
-	make_compare_plot(c, &p);
-	draw_box(g, box, p.title, false);
-	if (!p.plot.n) {
-		const char *text =
-			c->comparison.n ? "no run selected; Space selects one" : "no run yet";
-
-		draw_message(g, layout_inside(box), STYLE_DIM, &text, 1);
-		return;
-	}
-	plot_draw(g, box, &p.plot);
-	draw_band_legend(g, box, &p);
 }
 
 static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
@@ -562,7 +352,7 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 			continue;
 		if (to >= in.col + 23 && to + 4 <= in.col + in.cols)
 			draw_text(g, in.row, to, MIN(16, in.col + in.cols - to),
-				  looks[look_of_chosen(b, k)].style, b->runs[i].name);
+				  compare_look_of(b, k)->style, b->runs[i].name);
 		k++;
 	}
 	top = list_widget_top(l, b->differ.n, in.rows - 1);
@@ -601,7 +391,7 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 	if (r[0].rows > 2 && r[0].cols > 2)
 		draw_runs(g, r[0], c);
 	if (r[1].rows > 2 && r[1].cols > 2)
-		draw_curves(g, r[1], c);
+		compare_draw_plot(g, r[1], &c->comparison, &c->viewport);
 	if (r[2].rows > 2)
 		draw_table(g, r[2], c);
 }
