@@ -2,7 +2,8 @@
 # gpu_table.sh - a table of all GPU kernels: registers, shared memory, spills, occupancy on a Hopper multiprocessor, and counts
 # of some instructions.
 #
-#	sh tests/cudasim/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling
+#	sh tests/cudasim/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling; the loops of products at
+#									its end are from tests/gpu/sass.sh
 #	sh tests/cudasim/gpu_table.sh 90				for this chip only; FILES=kernels/cuda/cuda_point.cu: only this file
 #
 # Needs nvcc ($NVCC), and nvdisasm ($NVDISASM) for some columns, which are "-" without it.
@@ -77,8 +78,7 @@ for source in ${FILES:-kernels/cuda/cuda_*.cu}; do
 	: >"$tmp/sass"
 	[ -z "$NVDISASM" ] || "$NVDISASM" -c "$tmp/$name.cubin" >"$tmp/sass"
 	while read -r kernel registers shared stack spills; do
-		plain=$(echo "$kernel" | c++filt | sed 's/^void //; s/(anonymous namespace):://; s/_INTERNAL[^:]*:://; s/(access)0/f32/; s/(access)1/bf16/;
-			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(wire_format)0/fp32/; s/(wire_format)1/bf16/; s/(wire_format)2/2bit/; s/(wire_format)3/1bit/; s/(int)//g; s/(bool)//g; s/(.*//')
+		plain=$(echo "$kernel" | c++filt | sed -f tests/gpu/kernel_names.sed)
 		threads=$(threads_of "$plain")
 		counts=$(awk -v kernel="$kernel" '
 			/^\.text\./ { on = $0 == ".text." kernel ":" }

@@ -1,7 +1,9 @@
 # tests/gpu: the first hour on a real GPU: tests, measurements and comparisons on a machine that can build nothing.
 # Enter at hour.sh, which runs there; pack.sh makes the folder that is carried there. share/doc/gpu/first-hour.md tells how to use both.
 # May use: the programs of tests/bench and tests/kernels.
-EXTRA_DIST += %D%/hour.sh %D%/pack.sh share/doc/gpu/first-hour.md
+# sass.sh looks at the machine code of kernels, in a build with CUDA.
+EXTRA_DIST += %D%/hour.sh %D%/pack.sh %D%/sass.sh %D%/kernel_names.sed share/doc/gpu/first-hour.md
+long_tests += %D%/sass.sh
 
 # The tests of tests/kernels that use a GPU, with few libraries.
 EXTRA_PROGRAMS += tests/gpu_run
