@@ -233,7 +233,7 @@ TEST(cuda_training_with_other_heads_near_cpu)
 	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
 }
 
-/* Several blocks for attention's gradient (sentences are short), two streams: the same bits. */
+/* Several blocks for attention's gradient (sentences are short), later two streams: the same bits. */
 TEST(cuda_training_in_other_ways)
 {
 	const struct training usual = wide_training();
@@ -242,7 +242,14 @@ TEST(cuda_training_in_other_ways)
 	other.ways.splits_attention_grad = true;
 	compare_training(&other, MIN(COMPARED_STEPS, 3), 4e-3);
 	check_same_training(&usual, &other);
-	other.ways.weights_aside = true;
+}
+
+TEST(cuda_training_in_other_ways_and_two_streams)
+{
+	const struct training usual = wide_training();
+	struct training other = usual;
+
+	other.ways.splits_attention_grad = other.ways.weights_aside = true;
 	check_same_training(&usual, &other);
 }
 
@@ -282,11 +289,22 @@ static void train_repeatedly(const struct training *what)
 
 TEST(cuda_training_repeats)
 {
-	const struct training small = small_training(true), wide = wide_training();
-	struct training aside = wide;
+	const struct training small = small_training(true);
 
 	train_repeatedly(&small);
+}
+
+TEST(cuda_training_repeats_on_tensor_cores)
+{
+	const struct training wide = wide_training();
+
 	train_repeatedly(&wide);
+}
+
+TEST(cuda_training_repeats_in_two_streams)
+{
+	struct training aside = wide_training();
+
 	aside.ways.weights_aside = true;
 	train_repeatedly(&aside);
 }
