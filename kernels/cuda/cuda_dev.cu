@@ -472,10 +472,25 @@ static void scratch_upper_bounds(const struct dev_limits *limits, size_t bytes[C
 		tokens, (size_t)MAX(limits->d_model, limits->heads) * sizeof(float));
 }
 
+/* Memory of a kernel in a graph with drivers before 550; it takes less with later ones. */
+#define GRAPH_KERNEL_BYTES ((size_t)64 << 10)
+
+/* One recorded step: for a new one that does not fit, the others are discarded (cuda_graph.cu). */
+static size_t passing_upper_bound(const struct dev_limits *limits)
+{
+	const size_t graph = multiply_saturated(limits->step_kernels, GRAPH_KERNEL_BYTES);
+
+	if (!limits->ways.measures_products)
+		return graph;
+	return graph + multiply_saturated(limits->sum_floats, sizeof(float));
+}
+
 struct dev_memory cuda_memory_needs(const struct dev_limits *limits)
 {
-	struct dev_memory n = { 0, CUDA_STAGES * CUDA_STAGE_BYTES +
-					   2 * staging_bytes((size_t)limits->upload_bytes) };
+	struct dev_memory n = { 0,
+				CUDA_STAGES * CUDA_STAGE_BYTES +
+					2 * staging_bytes((size_t)limits->upload_bytes),
+				passing_upper_bound(limits) };
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
 	scratch_upper_bounds(limits, bytes);

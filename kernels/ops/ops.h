@@ -132,12 +132,19 @@ struct dev_limits {
 	int64_t sentence;   /* tokens of a sentence */
 	int64_t d_model, heads;
 	int64_t upload_bytes; /* bytes of to_device_async() between two calls of swap_staging() */
+	int64_t step_kernels; /* of a pass forward and backward, at most; 0: no graphs */
+	int64_t sum_floats;   /* numbers of the largest output that products add to */
 };
 
 /* Bytes of memory that a backend allocates for itself. */
 struct dev_memory {
 	size_t device_bytes; /* of the memory that alloc() uses */
 	size_t host_bytes;   /* of pinned host memory, for copies */
+	/*
+	 * Of the device, at times: a recorded step (struct graph_key), and a second output while a
+	 * product that adds to its output is measured (train_ways.measures_products).
+	 */
+	size_t passing_bytes;
 };
 
 /*

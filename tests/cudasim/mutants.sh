@@ -215,6 +215,7 @@ mutant chip-without-kernels cuda_dev cuda_absent 's/!d->fault.code \&\& !cuda_ke
 mutant choice-library cuda_choices cuda_choices_of 's/d->products->blas->GetVersion()/(size_t)0/'
 
 # ---- CUDA graphs -------------------------------------------------------------------------
+mutant graph-memory-unknown cuda_dev cuda_memory_of_graphs 's/multiply_saturated(limits->step_kernels, GRAPH_KERNEL_BYTES)/0/'
 mutant graph-keeps-others cuda_graph cuda_graphs_fill 's/		discard_other_graphs(d);/		;/'
 mutant graph-one-try cuda_graph cuda_graph_without '/discard_other_graphs(d);/,/^}/s/cudaGraphInstantiate(\&piece, captured, 0)/cudaErrorMemoryAllocation/'
 mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/graph_end_piece(d, d->graphs->current);/graph_end_piece(d, d->graphs->current), graph_begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/graph_begin_piece(d);/;/'

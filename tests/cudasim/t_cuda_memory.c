@@ -78,3 +78,55 @@ TEST(cuda_memory_is_what_was_said)
 			}
 	check_int(sim_faults(NULL), 0);
 }
+
+static size_t free_bytes(void)
+{
+	struct dev_info info = { 0 };
+	struct err e = { 0 };
+
+	check_err(ops_cuda()->query_device(0, &info, &e), 0);
+	return info.free_bytes;
+}
+
+/* The graph of a step, at 64 KB a kernel, takes at most the memory of the forecast, and not much less. */
+static void check_graph_needs(const struct model_shape *shape, int32_t tokens)
+{
+	const struct dev_options options = { .threads = 1, .graphs = true },
+				 measures = { .graphs = true, .ways.measures_products = true };
+	struct model_size s = { shape, ops_cuda(), &options, tokens, SMALL_SENTENCES };
+	struct dev_memory needs = { 0 }, more = { 0 };
+	struct err e = { 0 };
+	struct batch batch = { 0 };
+	struct model *m = model_new(shape, ops_cuda(), &options, &e);
+	const int columns = MAX(MAX(shape->vocabulary, 3 * shape->d_model),
+				2 * shape->d_model * shape->decoder_layers);
+	size_t before;
+
+	check_err(model_memory_needs(&s, &needs, &e), 0);
+	s.options = &measures;
+	check_err(model_memory_needs(&s, &more, &e), 0);
+	check_int(more.passing_bytes - needs.passing_bytes, 4 * shape->d_model * columns);
+	sim_set_graph_bytes((size_t)64 << 10);
+	if (check(m && !model_reserve_training(m, tokens, SMALL_SENTENCES, &e) &&
+		  !model_init(m, 5, &e) && fill(&batch, tokens, &e))) {
+		before = free_bytes();
+		/* both batch slots once by single ops, then the first slot's graph */
+		for (int i = 0; i < 3; i++)
+			check_err(model_forward_backward(m, &batch, &how, NULL, &e), 0);
+		check(before - free_bytes() <= needs.passing_bytes);
+		check(before - free_bytes() >= needs.passing_bytes / 3);
+	}
+	sim_set_graph_bytes(0);
+	batch_free(&batch);
+	model_free(m);
+	sim_forget();
+}
+
+TEST(cuda_memory_of_graphs_is_forecast)
+{
+	const struct model_shape small = small_shape(), wide = { 64, 40, 1, 1, 3, 3000, 2998 };
+
+	check_graph_needs(&small, 10);
+	check_graph_needs(&wide, 76);
+	check_int(sim_faults(NULL), 0);
+}

@@ -456,12 +456,32 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 }
 
 /* Upper bounds of the sizes that the ops of a training get, for batches of this extent. */
-static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most,
-				   struct train_ways ways)
+/*
+ * Kernels of a pass forward and backward, rounded up: those outside of layers, of an encoder's and of
+ * a decoder's layer, and of each part of the output layer.
+ */
+#define KERNELS_OUTSIDE	     48
+#define KERNELS_ENCODER	     32
+#define KERNELS_DECODER	     52
+#define KERNELS_OF_HEAD_PART 6
+
+static int64_t count_step_kernels(const struct model_shape *s, int64_t tokens, int32_t loss_rows)
 {
+	const int64_t rows = loss_rows ? loss_rows : MODEL_HEAD_ROWS(DTYPE_F32);
+
+	return KERNELS_OUTSIDE + KERNELS_ENCODER * s->encoder_layers +
+	       KERNELS_DECODER * s->decoder_layers + KERNELS_OF_HEAD_PART * CEIL_DIV(tokens, rows);
+}
+
+static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most,
+				   const struct ops *ops, const struct dev_options *options)
+{
+	const int64_t memory = 2 * (int64_t)s->d_model * s->decoder_layers;
+	const struct train_ways ways = options->ways;
+
 	return (struct dev_limits){
 		.tokens = most->source,
-		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
+		.width = MAX(MAX(s->d_ff, 3 * s->d_model), memory),
 		.ways = ways,
 		.head_rows = MIN(most->source, MODEL_HEAD_ROWS(DTYPE_F32)),
 		.head_width = s->d_model / s->heads,
@@ -469,6 +489,10 @@ static struct dev_limits limits_of(const struct model_shape *s, const struct bat
 		.d_model = s->d_model,
 		.heads = s->heads,
 		.upload_bytes = (int64_t)model_batch_bytes(most),
+		.step_kernels =
+			options->graphs ? count_step_kernels(s, most->source, ops->loss_rows) : 0,
+		.sum_floats = s->d_model * MAX(MAX((int64_t)s->vocabulary, s->d_ff),
+					       MAX(3 * s->d_model, memory)),
 	};
 }
 
@@ -476,7 +500,7 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 {
 	const struct batch_extent most =
 		model_max_extent(tokens, sentences, backend_pads_batches(m->ops));
-	const struct dev_limits limits = limits_of(&m->shape, &most, m->options.ways);
+	const struct dev_limits limits = limits_of(&m->shape, &most, m->ops, &m->options);
 
 	if (model_reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
 		return e->code;
@@ -528,7 +552,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	free(params);
 	if (rc)
 		return rc;
-	limits = limits_of(s->shape, &most, s->options->ways);
+	limits = limits_of(s->shape, &most, s->ops, s->options);
 	*needs = s->ops->memory_needs ? s->ops->memory_needs(&limits) : (struct dev_memory){ 0 };
 	rc = model_acts_alloc(&acts, s->shape, e);
 	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||

@@ -74,7 +74,8 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
-	*compute = (double)need.device_bytes + (double)trainer_ema_memory(t);
+	*compute = (double)need.device_bytes + (double)need.passing_bytes +
+		   (double)trainer_ema_memory(t);
 	*exchange = (double)need.host_bytes;
 	if (t->comm->size == 1)
 		return 0;

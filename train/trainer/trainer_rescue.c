@@ -28,7 +28,8 @@
  * It is impossible if the first rank does not have the whole state in host memory: with
  * shard_optimizer and ema each rank has a part of it, error feedback (2bit, 1bit) belongs to each
  * rank, with local steps ranks differ, and a GPU may be in the middle of the update. Then the run
- * resumes from the last checkpoint, and so it does if the first rank itself is lost.
+ * resumes from the last checkpoint, and so it does if the first rank itself is lost. So the measured
+ * algorithms of a GPU's products (trainer_products.c) are never newer than the checkpoint here.
  */
 #include "train/trainer/trainer_internal.h"
 
