@@ -223,7 +223,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		at += draw_text(g, r.row, at, right - at, STYLE_DIM, of) + 3;
 	}
 	draw_fact(g, r.row, &at, right, "epoch", format_fixed(text, h->epoch, 2));
-	draw_fact(g, r.row, &at, right, "elapsed", format_duration(text, elapsed));
+	draw_fact(g, r.row, &at, right, "trained", format_duration(text, elapsed));
 	if (h->state == RUN_RUNNING)
 		draw_fact(g, r.row, &at, right, "left", format_duration(text, left));
 	if (h->state == RUN_FAILED && h->exit_status > 0)
