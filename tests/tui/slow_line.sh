@@ -1,6 +1,6 @@
 #!/bin/sh
 # slow_line.sh - the workbench over a line of 9,600 and of 56,000 bit/s: each key is answered within a second, on the
-# faster line with the whole screen. Bytes decide, not the clock of a busy machine: only the first byte is timed.
+# faster line with the whole screen. For a machine that does nothing else: the first byte is timed.
 set -eu
 srcdir=${srcdir:-.}
 grep -q "define HAVE_CURSES 1" config.h || { echo "this build has no curses"; exit 77; }
