@@ -138,6 +138,16 @@ if test -n "$utf8"; then
 	screen compare-seeds-cursor $utf8 base-1 --dump 40x120 --keys '5m<Left><Left>'
 	screen compare-seeds-two $utf8 base-1 --dump 40x120 --keys '5jjj j j j '
 	screen compare-seeds-minutes $utf8 base-1 --dump 40x120 --keys '5jjj j j j   kkk   mma'
+	# the cursor has the unit of its axis: with another axis it is gone
+	screen compare-axis-undo $utf8 base-1 --dump 24x80 --keys '5aa<Left><Left>u'
+	# a run without evaluations takes no curve from the others with its recipe
+	workspace=young
+	mkdir -p "$here/young"
+	cp -R "$here/seeds/runs" "$here/young/runs"
+	rm -r "$here"/young/runs/low-*
+	grep -v '"kind":"eval"' "$here/seeds/runs/base-1/journal.jsonl" >"$here/young/runs/base-1/journal.jsonl"
+	screen compare-seeds-young $utf8 base-1 --dump 24x80 --keys 5m
+	workspace=seeds
 	# a cursor that is set in one view is in all of them
 	screen run-values $utf8 base-1 --dump 24x80 --keys '5<Left><Left><Left>3v'
 	screen run-values-40x120 $utf8 base-2 --dump 40x120 --keys '3<Left>v<Left>'

@@ -65,7 +65,8 @@ bool comparison_toggle(struct run_comparison *b, size_t i)
 	b->n_chosen += r->chosen ? 1 : (size_t)-1;
 	b->stale = true;
 	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
-		b->group[k] = k; /* until comparison_update() has read the recipes */
+		b->same_recipe[k] = b->group[k] =
+			k; /* until comparison_update() has read the recipes */
 	if (!r->chosen) {
 		history_free(r->own);
 		r->own = NULL;
@@ -213,6 +214,25 @@ static unsigned update_run(struct run_comparison *b, struct compared_run *r, str
 	return REACT_REDRAW | (got == HISTORY_MORE ? REACT_AGAIN : 0);
 }
 
+/* Join the runs with one recipe; a run without a curve would leave no place for a band. */
+static void group_curves(struct run_comparison *b)
+{
+	const struct compared_run *chosen[OPTION_DIFF_MAX_RUNS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		if (b->runs[i].chosen)
+			chosen[n++] = &b->runs[i];
+	for (size_t k = 0; k < n; k++) {
+		b->group[k] = k;
+		for (size_t j = 0; j < k && !b->seeds_apart && chosen[k]->curve.n; j++)
+			if (b->same_recipe[j] == b->same_recipe[k] && chosen[j]->curve.n) {
+				b->group[k] = j;
+				break;
+			}
+	}
+}
+
 unsigned comparison_update(struct run_comparison *b, struct app_context *w, struct err *e)
 {
 	const char *names[OPTION_DIFF_MAX_RUNS];
@@ -235,13 +255,13 @@ unsigned comparison_update(struct run_comparison *b, struct app_context *w, stru
 	assert(n == b->n_chosen);
 	if (b->stale) {
 		option_diff_make(&b->differ, w->workspace, names, n, e);
-		option_diff_group_seeds(&b->differ, n, b->group);
-		for (size_t k = 0; k < n && b->seeds_apart; k++)
-			b->group[k] = k;
+		option_diff_group_seeds(&b->differ, n, b->same_recipe);
 		reaction |= REACT_REDRAW;
 	}
-	if (reaction & REACT_REDRAW)
+	if (reaction & REACT_REDRAW) {
+		group_curves(b);
 		b->band_weight = NAN;
+	}
 	b->stale = false;
 	return reaction;
 }

@@ -47,7 +47,9 @@ struct run_comparison {
 	enum compare_axis axis;
 	struct option_diff differ; /* options of the chosen runs, in their order */
 	bool seeds_apart;	   /* runs that differ in their seed alone are not joined */
-	/* of the chosen runs, in their order: the first run of the group that is drawn as one */
+	/* of the chosen runs, in their order: the first run that differs in its seed alone ... */
+	size_t same_recipe[OPTION_DIFF_MAX_RUNS];
+	/* ... and the first run of the group that is drawn as one; without a curve: the run itself */
 	size_t group[OPTION_DIFF_MAX_RUNS];
 	struct series bands[OPTION_DIFF_MAX_RUNS]; /* owned, see comparison_make_bands() */
 	double band_weight; /* private: smoothing of bands; NaN: they are out of date */

@@ -27,6 +27,7 @@ enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 struct compare_view {
 	struct run_comparison comparison;
 	struct plot_viewport viewport;
+	enum compare_axis cursor_axis; /* whose unit the cursor has */
 	struct list_widget lists[COMPARE_PANES];
 	enum compare_pane focus;
 	int left;		   /* columns of runs scrolled out at the left */
@@ -124,6 +125,7 @@ static void share_cursor(const struct compare_view *c, struct app_context *w)
 static void next_axis(struct compare_view *c)
 {
 	c->comparison.axis = (c->comparison.axis + 1) % COMPARE_AXES;
+	c->cursor_axis = c->comparison.axis;
 	c->comparison.stale = true;
 	c->viewport.from = c->viewport.to = c->viewport.cursor = NAN;
 }
@@ -417,6 +419,9 @@ static void compare_restored(void *state, struct app_context *w)
 
 	(void)w;
 	c->comparison.stale = true;
+	if (c->cursor_axis != c->comparison.axis)
+		c->viewport.cursor = NAN;
+	c->cursor_axis = c->comparison.axis;
 }
 
 const struct view view_compare = {
