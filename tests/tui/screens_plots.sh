@@ -147,6 +147,12 @@ if test -n "$utf8"; then
 	rm -r "$here"/young/runs/low-*
 	grep -v '"kind":"eval"' "$here/seeds/runs/base-1/journal.jsonl" >"$here/young/runs/base-1/journal.jsonl"
 	screen compare-seeds-young $utf8 base-1 --dump 24x80 --keys 5m
+	# where the shortest run ends, its step looks like all other steps
+	awk '{ print } /"step":1000,/ && /"kind":"eval"/ && !n++ {
+		gsub(/"step":1000/, "\"step\":3000"); print }' "$here/seeds/runs/base-2/journal.jsonl" >"$here/young/runs/base-2/journal.jsonl"
+	awk '{ print } /"step":1000,/ && /"kind":"eval"/ && !n++ {
+		gsub(/"step":1000/, "\"step\":2000"); print }' "$here/seeds/runs/base-3/journal.jsonl" >"$here/young/runs/base-3/journal.jsonl"
+	screen compare-seeds-shorter $utf8 base-1 --dump 40x120 --keys 5m
 	workspace=seeds
 	# a cursor that is set in one view is in all of them
 	screen run-values $utf8 base-1 --dump 24x80 --keys '5<Left><Left><Left>3v'

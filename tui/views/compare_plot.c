@@ -64,6 +64,7 @@ struct compare_plot {
 	char labels[OPTION_DIFF_MAX_RUNS][160];
 	struct plot plot;
 	char title[120];
+	enum compare_axis axis;
 };
 
 /* Add the line of chosen run k; a run that is drawn with an earlier one has none. */
@@ -119,6 +120,7 @@ static void make_compare_plot(struct compare_plot *to, struct run_comparison *b,
 	size_t k = 0;
 
 	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
+	to->axis = b->axis;
 	comparison_make_bands(b, weight, &ignored);
 	for (size_t i = 0; i < b->n && k < OPTION_DIFF_MAX_RUNS; i++) {
 		if (!b->runs[i].chosen)
@@ -170,7 +172,8 @@ static void fill_band_legend(struct band_legend *to, const struct compare_plot *
 	/* one of the runs ends earlier than others: the band ends there */
 	if (known && !isfinite(p->plot.cursor) && at->last < p->ends[i] * BAND_WHOLE)
 		snprintf(to->mean_name, sizeof(to->mean_name), "mean at %s",
-			 format_value(low, at->last));
+			 p->axis == COMPARE_STEP ? format_count(low, (int64_t)at->last)
+						 : format_value(low, at->last));
 	format_value(to->mean, at ? series_mean(at) : NAN);
 	snprintf(to->range, sizeof(to->range), "%s to %s",
 		 format_value(low, known ? (double)at->low : NAN),
