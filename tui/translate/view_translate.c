@@ -366,7 +366,6 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		next_pane(c, -1);
 		break;
 	case ACTION_TYPE:
-	case ACTION_BACK:
 		c->focus = CONSOLE_INPUT;
 		break;
 	case ACTION_EDIT_TRANSLATION:
