@@ -18,18 +18,18 @@ static const struct event_look {
 	bool begins;
 	bool is_moment; /* it neither begins nor ends anything */
 } event_looks[FLEET_EVENT_KINDS] = {
-	[EVENT_THROTTLED] = { 'T', STYLE_WARN, true },
-	[EVENT_UNTHROTTLED] = { 't', STYLE_GOOD, false },
-	[EVENT_LATE] = { '!', STYLE_BAD, true },
-	[EVENT_IN_TIME] = { 'i', STYLE_GOOD, false },
-	[EVENT_GPU_LOST] = { 'X', STYLE_BAD, true },
+	[EVENT_THROTTLED] = { 'T', STYLE_WARN, .begins = true },
+	[EVENT_UNTHROTTLED] = { 't', STYLE_GOOD, .begins = false },
+	[EVENT_LATE] = { '!', STYLE_BAD, .begins = true },
+	[EVENT_IN_TIME] = { 'i', STYLE_GOOD, .begins = false },
+	[EVENT_GPU_LOST] = { 'X', STYLE_BAD, .begins = true },
 	[EVENT_ECC] = { 'E', STYLE_BAD, .is_moment = true },
 	[EVENT_ECC_CORRECTED] = { 'e', STYLE_WARN, .is_moment = true },
-	[EVENT_LINK] = { 'L', STYLE_WARN, true },
-	[EVENT_LINK_FASTER] = { 'l', STYLE_GOOD, false },
-	[EVENT_GONE] = { 'G', STYLE_BAD, true },
-	[EVENT_BACK] = { 'b', STYLE_GOOD, false },
-	[EVENT_RESTART] = { 'R', STYLE_MARK, false },
+	[EVENT_LINK] = { 'L', STYLE_WARN, .begins = true },
+	[EVENT_LINK_FASTER] = { 'l', STYLE_GOOD, .begins = false },
+	[EVENT_GONE] = { 'G', STYLE_BAD, .begins = true },
+	[EVENT_BACK] = { 'b', STYLE_GOOD, .begins = false },
+	[EVENT_RESTART] = { 'R', STYLE_MARK, .begins = false },
 	[EVENT_WARNING] = { 'w', STYLE_WARN, .is_moment = true },
 };
 
