@@ -161,7 +161,6 @@ translate() {
 	shows 'demo step [0-9,]+ +ready' 'it is translated'
 	press Escape
 	gone 'typing: Esc ends it' 'typing has ended'
-	press Escape # one too many does not type again
 	press q
 	shows 'F10 leaves, i types' 'q does not leave'
 	press 9

@@ -72,6 +72,13 @@ if grep -q "readonly: no file is translated" "$here/out"; then
 else
 	echo "FAILED   --readonly: $(cat "$here/out")"; failed=$((failed + 1))
 fi
+# Esc ends typing; one Esc too many does not begin it again: 9 is a tab
+(cd "$here" && LC_ALL=C bin/werkbank watch -C w --dump 24x80 --keys '7<Wait><Esc><Esc>9') >"$here/out"
+if grep -q "options of" "$here/out"; then
+	echo "ok       one Esc too many"; passed=$((passed + 1))
+else
+	echo "FAILED   one Esc too many: $(cat "$here/out")"; failed=$((failed + 1))
+fi
 # A document: the second sentence is edited, the third one waits; then the program is started again.
 if test -n "$utf8"; then
 	for size in 24x80 40x120 60x200; do
