@@ -12,6 +12,7 @@
 #include "data/subword/piece_trace.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 
@@ -87,10 +88,10 @@ static void list_one_corpus(const char *name, const struct json *m, struct json_
 	if (!w->out && !m) {
 		buf_printf(out, "%s: not prepared\n", name);
 	} else if (!w->out) {
-		buf_printf(out, "%s: %s to %s, %lld pairs of %lld read, vocabulary of %lld\n", name,
-			   source, target, (long long)train,
-			   (long long)json_integer(json_get(pairs, "read"), -1),
-			   (long long)vocabulary);
+		buf_printf(out, "%s: %s to %s, %s pairs of %s read, vocabulary of %s\n", name,
+			   source, target, COUNT_TEXT(train),
+			   COUNT_TEXT(json_integer(json_get(pairs, "read"), -1)),
+			   COUNT_TEXT(vocabulary));
 	} else {
 		json_open(w, '{');
 		json_put_strn(w, "name", name, strlen(name));

@@ -7,6 +7,7 @@
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 #define JSON_LIMIT (64u << 20) /* bytes */
@@ -37,14 +38,14 @@ static void stats_print_pairs(const struct json *s)
 	const char *name;
 	size_t i;
 
-	printf("%s: %s to %s, %s, vocabulary of %lld, %lld merges, %lld distinct words\n",
+	printf("%s: %s to %s, %s, vocabulary of %s, %s merges, %s distinct words\n",
 	       stats_text(s, "name"), stats_text(s, "source_language"),
 	       stats_text(s, "target_language"), stats_text(s, "segmentation"),
-	       (long long)stats_integer(s, "vocabulary"), (long long)stats_integer(s, "merges"),
-	       (long long)stats_integer(s, "distinct_words"));
+	       COUNT_TEXT(stats_integer(s, "vocabulary")), COUNT_TEXT(stats_integer(s, "merges")),
+	       COUNT_TEXT(stats_integer(s, "distinct_words")));
 	printf("pairs:");
 	for (i = 0; (name = json_member(pairs, i, &n)); i++)
-		printf("%s %lld %s", i ? "," : "", (long long)json_integer(n, 0), name);
+		printf("%s %s %s", i ? "," : "", COUNT_TEXT(json_integer(n, 0)), name);
 	printf("\n\n");
 }
 
@@ -57,13 +58,13 @@ static void stats_print_texts(const struct json *s)
 	       "target MB", "source words", "target words");
 	for (i = 0; i < json_len(texts); i++) {
 		t = json_at(texts, i);
-		printf("%12lld %12lld %9lld %9.1f %9.1f %12lld %12lld  %s\n",
-		       (long long)stats_integer(t, "pairs"), (long long)stats_integer(t, "kept"),
-		       (long long)(stats_integer(t, "pairs") - stats_integer(t, "kept")),
+		printf("%12s %12s %9s %9.1f %9.1f %12s %12s  %s\n",
+		       COUNT_TEXT(stats_integer(t, "pairs")), COUNT_TEXT(stats_integer(t, "kept")),
+		       COUNT_TEXT((stats_integer(t, "pairs") - stats_integer(t, "kept"))),
 		       (double)stats_integer(t, "source_bytes") / 1e6,
 		       (double)stats_integer(t, "target_bytes") / 1e6,
-		       (long long)stats_integer(t, "source_words"),
-		       (long long)stats_integer(t, "target_words"), stats_text(t, "name"));
+		       COUNT_TEXT(stats_integer(t, "source_words")),
+		       COUNT_TEXT(stats_integer(t, "target_words")), stats_text(t, "name"));
 	}
 }
 
@@ -78,12 +79,12 @@ static void stats_print_dropped(const struct json *s)
 	for (i = 0; (name = json_member(dropped, i, &n)); i++) {
 		if (!json_integer(n, 0))
 			continue;
-		printf("\ndropped by '%s': %lld (%s)\n", name, (long long)json_integer(n, 0),
+		printf("\ndropped by '%s': %s (%s)\n", name, COUNT_TEXT(json_integer(n, 0)),
 		       clean_rule_meaning(clean_rule_find(name)));
 		for (k = 0; json_len(texts) > 1 && k < json_len(texts); k++) {
 			count = stats_integer(json_get(json_at(texts, k), "dropped"), name);
 			if (count)
-				printf("%12lld of %s\n", (long long)count,
+				printf("%12s of %s\n", COUNT_TEXT(count),
 				       stats_text(json_at(texts, k), "name"));
 		}
 	}
@@ -99,9 +100,9 @@ static void stats_print_columns(const struct json *s)
 	       "whole words");
 	for (i = 0; i < ARRAY_LEN(sides); i++) {
 		side = json_get(s, sides[i]);
-		printf("%s %-3s %12lld %12lld %15.3f %10.2f %%\n", sides[i],
-		       stats_text(side, "language"), (long long)stats_integer(side, "words"),
-		       (long long)stats_integer(side, "tokens"),
+		printf("%s %-3s %12s %12s %15.3f %10.2f %%\n", sides[i],
+		       stats_text(side, "language"), COUNT_TEXT(stats_integer(side, "words")),
+		       COUNT_TEXT(stats_integer(side, "tokens")),
 		       stats_number(side, "tokens_per_word"),
 		       100 * stats_number(side, "whole_words"));
 	}
@@ -120,13 +121,13 @@ static void stats_print_held_out(const struct json *s)
 	for (i = 0; i < json_len(sets); i++) {
 		h = json_at(sets, i);
 		tokens = stats_integer(h, "source_tokens") + stats_integer(h, "target_tokens");
-		printf("%-10s %8lld %12lld %12lld %7lld %6.3f %% %9lld\n", stats_text(h, "set"),
-		       (long long)stats_integer(h, "pairs"),
-		       (long long)stats_integer(h, "source_tokens"),
-		       (long long)stats_integer(h, "target_tokens"),
-		       (long long)stats_integer(h, "unknown_tokens"),
+		printf("%-10s %8s %12s %12s %7s %6.3f %% %9s\n", stats_text(h, "set"),
+		       COUNT_TEXT(stats_integer(h, "pairs")),
+		       COUNT_TEXT(stats_integer(h, "source_tokens")),
+		       COUNT_TEXT(stats_integer(h, "target_tokens")),
+		       COUNT_TEXT(stats_integer(h, "unknown_tokens")),
 		       stats_percent(stats_integer(h, "unknown_tokens"), tokens),
-		       (long long)stats_integer(h, "in_train"));
+		       COUNT_TEXT(stats_integer(h, "in_train")));
 	}
 }
 
@@ -161,8 +162,8 @@ static void stats_print_lengths(const struct json *s)
 			continue;
 		printf("%4zu to %-4zu", k * step + 1, (k + 1) * step);
 		for (i = 0; i < ARRAY_LEN(columns); i++)
-			printf(" %*lld", i < 2 ? 12 : 13,
-			       (long long)json_integer(json_at(lines[i], k), 0));
+			printf(" %*s", i < 2 ? 12 : 13,
+			       COUNT_TEXT(json_integer(json_at(lines[i], k), 0)));
 		putchar('\n');
 	}
 }
@@ -176,9 +177,9 @@ static void stats_print_stages(const struct json *manifest)
 	       "MB written");
 	for (i = 0; i < json_len(stages); i++) {
 		s = json_at(stages, i);
-		printf("%-10s %9.1f %12lld %12lld %12.1f\n", stats_text(s, "name"),
-		       stats_number(s, "seconds"), (long long)stats_integer(s, "pairs_in"),
-		       (long long)stats_integer(s, "pairs_out"),
+		printf("%-10s %9.1f %12s %12s %12.1f\n", stats_text(s, "name"),
+		       stats_number(s, "seconds"), COUNT_TEXT(stats_integer(s, "pairs_in")),
+		       COUNT_TEXT(stats_integer(s, "pairs_out")),
 		       (double)stats_integer(s, "bytes") / 1e6);
 	}
 }

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/terminal_text.h"
@@ -62,9 +63,9 @@ static void train_catch_signals(void)
 static void print_tensors_table(const struct model_param *params, size_t n, int64_t floats)
 {
 	for (size_t i = 0; i < n; i++)
-		printf("%-32s %6lld x %-6lld %12lld\n", params[i].name, (long long)params[i].rows,
-		       (long long)params[i].cols, (long long)(params[i].rows * params[i].cols));
-	printf("%-32s %15s %12lld\n", "total", "", (long long)floats);
+		printf("%-32s %6lld x %-6lld %15s\n", params[i].name, (long long)params[i].rows,
+		       (long long)params[i].cols, COUNT_TEXT(params[i].rows * params[i].cols));
+	printf("%-32s %15s %15s\n", "total", "", COUNT_TEXT(floats));
 }
 
 static int print_tensors_json(const struct model_param *params, size_t n, int64_t floats,

@@ -15,6 +15,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
@@ -174,11 +175,11 @@ static void prep_print_summary(struct prep *p, double seconds)
 
 	progress_print_line(
 		&p->progress,
-		"%s is ready in %s: %lld training pair%s of %lld read, %lld dev, %lld test, "
-		"vocabulary of %lld (%.1f s)",
-		p->c->corpus, p->folder, (long long)n->pairs[0], text_plural(n->pairs[0]),
-		(long long)n->read, (long long)prep_pairs_of_set(p, "dev"),
-		(long long)prep_pairs_of_set(p, "test"), (long long)n->vocabulary, seconds);
+		"%s is ready in %s: %s training pair%s of %s read, %s dev, %s test, "
+		"vocabulary of %s (%.1f s)",
+		p->c->corpus, p->folder, COUNT_TEXT(n->pairs[0]), text_plural(n->pairs[0]),
+		COUNT_TEXT(n->read), COUNT_TEXT(prep_pairs_of_set(p, "dev")),
+		COUNT_TEXT(prep_pairs_of_set(p, "test")), COUNT_TEXT(n->vocabulary), seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)

@@ -17,6 +17,7 @@
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 /* Pieces are numbered by first appearance; encode_write_ids() replaces the numbers by ids. */
@@ -241,9 +242,9 @@ int prep_encode(struct prep *p, struct err *e)
 		rc = p->c->pieces_from ? prep_pieces_copy_vocab(p, e)
 				       : encode_write_vocab(&q, vocab, e);
 	if (!rc && !(rc = encode_write_ids(&q, vocab, e)))
-		progress_end(&p->progress, "%lld pair%s, over-long ones dropped: %lld",
-			     (long long)p->numbers.pairs[0], text_plural(p->numbers.pairs[0]),
-			     (long long)q.dropped);
+		progress_end(&p->progress, "%s pair%s, over-long ones dropped: %s",
+			     COUNT_TEXT(p->numbers.pairs[0]), text_plural(p->numbers.pairs[0]),
+			     COUNT_TEXT(q.dropped));
 	free(vocab);
 	free(q.counts);
 	buf_free(&q.verdicts);

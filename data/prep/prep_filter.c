@@ -8,6 +8,7 @@
 #include "data/prep/token_column.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
@@ -209,8 +210,8 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 	if (!rc)
 		rc = outfile_commit(&f.verdicts, e);
 	if (!rc) {
-		progress_end(&p->progress, "%lld of %lld pairs kept",
-			     (long long)p->numbers.pairs[0], (long long)f.n_pairs);
+		progress_end(&p->progress, "%s of %s pairs kept", COUNT_TEXT(p->numbers.pairs[0]),
+			     COUNT_TEXT(f.n_pairs));
 		report_overlap(p);
 	}
 	outfile_abandon(&f.verdicts);

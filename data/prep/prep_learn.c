@@ -7,6 +7,7 @@
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
 #include "share/base/file.h"
+#include "share/base/number_format.h"
 
 /* In the order of the word table, so the result does not depend on the number of threads. */
 #define EACH_COUNTED_WORD(w, words, counts)                                                        \
@@ -96,14 +97,14 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 				       : learn_sentencepiece(p, words, counts, e);
 	}
 	if (!rc && p->c->pieces_from)
-		progress_end(&p->progress, "%lld %s taken from %s", (long long)p->numbers.merges,
+		progress_end(&p->progress, "%s %s taken from %s", COUNT_TEXT(p->numbers.merges),
 			     is_bpe ? "merges" : "pieces", p->c->pieces_from);
 	else if (!rc && is_bpe)
-		progress_end(&p->progress, "%lld of %lld merges", (long long)p->numbers.merges,
-			     (long long)p->c->merges);
+		progress_end(&p->progress, "%s of %s merges", COUNT_TEXT(p->numbers.merges),
+			     COUNT_TEXT(p->c->merges));
 	else if (!rc)
-		progress_end(&p->progress, "%lld of %lld pieces", (long long)p->numbers.merges,
-			     (long long)p->c->vocabulary_size);
+		progress_end(&p->progress, "%s of %s pieces", COUNT_TEXT(p->numbers.merges),
+			     COUNT_TEXT(p->c->vocabulary_size));
 	free(counts);
 	return rc;
 }

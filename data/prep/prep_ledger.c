@@ -10,6 +10,7 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 struct ledger_stage {
@@ -152,8 +153,8 @@ static int ledger_stage_finish(struct ledger_stage *s, struct err *e)
 	s->ledger = NULL;
 	if (drop_ledger_finish(l, e) || prep_stats_write(s->p, &s->stats, e))
 		return e->code;
-	progress_end(&s->p->progress, "%lld pair%s dropped of %lld", (long long)dropped,
-		     text_plural(dropped), (long long)s->p->numbers.read);
+	progress_end(&s->p->progress, "%s pair%s dropped of %s", COUNT_TEXT(dropped),
+		     text_plural(dropped), COUNT_TEXT(s->p->numbers.read));
 	return 0;
 }
 

@@ -26,6 +26,7 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 struct reading_slot {
@@ -377,9 +378,9 @@ int prep_read(struct prep *p, struct err *e)
 		double mb = (double)(n->source_bytes + n->target_bytes) / 1e6;
 		double seconds = MAX(clock_mono_s() - p->progress.began_s, 1e-9);
 
-		progress_end(&p->progress, "%lld pair%s, %.1f MB (%.0f MB/s), %lld distinct words",
-			     (long long)n->read, text_plural(n->read), mb, mb / seconds,
-			     (long long)n->distinct_words);
+		progress_end(&p->progress, "%s pair%s, %.1f MB (%.0f MB/s), %s distinct words",
+			     COUNT_TEXT(n->read), text_plural(n->read), mb, mb / seconds,
+			     COUNT_TEXT(n->distinct_words));
 	}
 	close_reading(&r);
 	return rc;

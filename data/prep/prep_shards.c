@@ -13,6 +13,7 @@
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/rng.h"
 
 /* The ids of a sentence. */
@@ -285,9 +286,9 @@ int prep_pack_shards(struct prep *p, struct err *e)
 	if (!rc)
 		rc = pack_held_out(&s, tools, "test", e);
 	if (!rc)
-		progress_end(&p->progress, "%lld source and %lld target tokens",
-			     (long long)p->numbers.source_tokens[0],
-			     (long long)p->numbers.target_tokens[0]);
+		progress_end(&p->progress, "%s source and %s target tokens",
+			     COUNT_TEXT(p->numbers.source_tokens[0]),
+			     COUNT_TEXT(p->numbers.target_tokens[0]));
 	shard_cancel(s.writer);
 	pipeline_close(tools);
 	free(s.source.at);

@@ -11,6 +11,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 int heldout_print(struct buf *text, struct err *e)
@@ -87,8 +88,8 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		   buf_text(&h->sacrebleu_signature), h->chrf);
 	if (tokens > 0)
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
-	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds,
-		   (long long)h->tokens, h->seconds);
+	buf_printf(out, "%s target tokens/s (%s in %.1f s)\n",
+		   COUNT_TEXT((double)h->tokens / h->seconds), COUNT_TEXT(h->tokens), h->seconds);
 	if (h->engine->conf->ledger) {
 		buf_add_char(out, '\n');
 		score_ledger_text(l, out);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/statistics.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
+#include "share/base/statistics.h"
 
 static const struct {
 	const char *id, *question;
@@ -282,18 +283,8 @@ char *answer_seconds(char out[ANSWER_TEXT], double s)
 
 char *answer_bytes(char out[ANSWER_TEXT], double bytes)
 {
-	static const struct {
-		double size;
-		const char *name;
-	} units[] = {
-		{ 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "KB" }, { 1, "bytes" },
-	};
-	size_t i = 0;
-
-	while (i + 1 < ARRAY_LEN(units) && bytes < units[i].size * 0.9995)
-		i++;
 	if (isfinite(bytes))
-		snprintf(out, ANSWER_TEXT, "%.4g %s", bytes / units[i].size, units[i].name);
+		format_bytes(out, bytes);
 	else
 		snprintf(out, ANSWER_TEXT, "unknown");
 	return out;

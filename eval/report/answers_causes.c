@@ -8,6 +8,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "train/record/recipe_check.h"
 
@@ -88,7 +89,7 @@ int answer_model_too_small(struct answer *a, const struct evidence *v, struct er
 	answer_add_fact(a, "training NLL at the end (median of 5 records)", s.end, "nats");
 	answer_add_fact(a, "change of the training NLL per doubling of steps", s.trend.median,
 			"nats");
-	answer_add_fact(a, "gap", s.gap, "nats");
+	answer_add_fact(a, "gap between development and training NLL", s.gap, "nats");
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;
 	if (s.n_train < 2 * SIGNS_MIN_RECORDS || isnan(ratio) || isnan(s.gap) ||
@@ -163,7 +164,7 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 	find_learning_signs(&s, v);
 	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
 	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
-	answer_add_fact(a, "gap", s.gap, "nats");
+	answer_add_fact(a, "gap between development and training NLL", s.gap, "nats");
 	answer_add_fact(a, "development NLL", s.dev_last, "nats");
 	answer_add_fact(a, "NLL of a uniform guess, ln V", s.ln_vocabulary, "nats");
 	answer_add_fact(a, "best BLEU", s.best_bleu, "BLEU");
@@ -195,7 +196,7 @@ int answer_regularisation(struct answer *a, const struct evidence *v, struct err
 		answer_add_fact(a, "label smoothing", smoothing, "");
 	}
 	answer_add_fact(a, "training NLL, with minus without dropout", s.dropout_cost, "nats");
-	answer_add_fact(a, "gap", s.gap, "nats");
+	answer_add_fact(a, "gap between development and training NLL", s.gap, "nats");
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
 		return 0;
 	if (!v->has_plan || s.n_train < SIGNS_MIN_RECORDS || isnan(s.gap))
@@ -244,19 +245,20 @@ int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *
 					   "corpus.");
 	else if (found > 0 && v->recipe.overlap == OVERLAP_DROP)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "prep dropped the %.0f training pairs that are also in the "
+			     "prep dropped the %s training pairs that are also in the "
 			     "development set.",
-			     found);
+			     COUNT_TEXT(found));
 	else if (recipe_has_dev_overlap(found, pairs))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "%.0f training pairs are also in the development set of %.0f pairs: "
+			     "%s training pairs are also in the development set of %s pairs: "
 			     "its BLEU and NLL are too good, and overfitting is not visible. "
 			     "overlap = drop removes these pairs.",
-			     found, pairs);
+			     COUNT_TEXT(found), COUNT_TEXT(pairs));
 	else
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "%.0f training pairs are also in the development set of %.0f pairs%s.",
-			     found, pairs, found > 0 ? ": too few to change its scores much" : "");
+			     "%s training pairs are also in the development set of %s pairs%s.",
+			     COUNT_TEXT(found), COUNT_TEXT(pairs),
+			     found > 0 ? ": too few to change its scores much" : "");
 	return 0;
 }
 

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "share/base/file.h"
+#include "share/base/number_format.h"
+#include "share/base/statistics.h"
 #include "share/base/text.h"
 #include "train/ckpt/ckpt.h"
 
@@ -71,8 +72,8 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 		answer_append(a, VERDICT_STATEMENT, "; the run failed: %.200s", v->last_error);
 	else
 		answer_append(a, VERDICT_STATEMENT,
-			      "; training the remaining %.0f step%s takes %s at this rate.",
-			      MAX(left, 0), text_plural(MAX(left, 0)),
+			      "; training the remaining %s step%s takes %s at this rate.",
+			      COUNT_TEXT(MAX(left, 0)), text_plural(MAX(left, 0)),
 			      answer_seconds(eta, MAX(left, 0) * mean.step_s));
 }
 
@@ -98,16 +99,16 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "steps repeated after a restart", t.lost, "s");
 	answer_add_fact(a, "starting, idle, other", t.down, "s");
 	answer_add_fact(a, "goodput: share of the wall clock spent in steps", t.training / t.wall,
-			"");
+			"share");
 	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
 	answer_add_fact(a, "steps", step, "");
 	answer_add_fact(a, "target tokens", tokens, "tokens");
 	answer_append(a, VERDICT_STATEMENT,
-		      "The run took %s for %.0f step%s and %.0f target tokens in %zu attempt%s; "
-		      "%.0f %% of "
-		      "this time was training",
-		      answer_seconds(text, t.wall), step, text_plural(step), tokens, v->n_attempts,
-		      text_plural(v->n_attempts), 100 * t.training / t.wall);
+		      "The run took %s for %s step%s and %s target tokens in %zu attempt%s; "
+		      "%.0f %% of this time was training",
+		      answer_seconds(text, t.wall), COUNT_TEXT(step), text_plural(step),
+		      COUNT_TEXT(tokens), v->n_attempts, text_plural(v->n_attempts),
+		      100 * t.training / t.wall);
 	write_run_outlook(a, v, step);
 	if (v->set_back_s >= NOTABLE_S)
 		answer_append(a, VERDICT_STATEMENT,
@@ -180,13 +181,12 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
 	answer_add_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
 	answer_add_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
-	answer_append(
-		a, VERDICT_STATEMENT,
-		"The raw text of %s holds %.0f sentence pair%s; %.0f pairs were kept, with %.4g "
-		"source and %.4g target tokens,",
-		answer_bytes(text, raw), read, text_plural(read), kept,
-		number_at(m, "tokens", "train", "source"),
-		number_at(m, "tokens", "train", "target"));
+	answer_append(a, VERDICT_STATEMENT,
+		      "The raw text of %s holds %s sentence pair%s; %s pairs were kept, with %s "
+		      "source and %s target tokens,",
+		      answer_bytes(text, raw), COUNT_TEXT(read), text_plural(read),
+		      COUNT_TEXT(kept), COUNT_TEXT(number_at(m, "tokens", "train", "source")),
+		      COUNT_TEXT(number_at(m, "tokens", "train", "target")));
 	answer_append(a, VERDICT_STATEMENT, " in a file of %s. Training read this file %.2f times.",
 		      answer_bytes(text, file_bytes(m, "train.shard")),
 		      v->n_train ? v->train[v->n_train - 1].epoch : 0);

@@ -7,6 +7,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 #define PATIENCE   10	 /* evaluations without a gain that end a training, as in Marian */
@@ -149,9 +150,9 @@ static void answer_from_training_nll(struct answer *a, const struct evidence *v,
 
 	if (has_trend && s->last_step < (double)v->recipe.warmup)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The run ended at step %.0f, before the end of the warm-up (%lld "
+			     "The run ended at step %s, before the end of the warm-up (%s "
 			     "step%s), and the training NLL (%.3f) still falls.",
-			     s->last_step, (long long)v->recipe.warmup,
+			     COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
 			     text_plural(v->recipe.warmup), s->end);
 	else if (has_trend)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
@@ -282,21 +283,21 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 			     s->early_gap, s->early_epoch, s->gap);
 	else if (found == OVERFIT_RISES)
 		answer_judge(a, VERDICT_YES, confidence,
-			     "The development NLL was lowest (%.3f) at step %.0f; the %zu "
+			     "The development NLL was lowest (%.3f) at step %s; the %zu "
 			     "evaluations after that step have a median of %.3f, while the NLL "
 			     "of training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
 			     "The checkpoint with the best BLEU is kept; more dropout or more "
 			     "data would help.",
-			     s->dev_lowest, s->dev_lowest_step, s->n_after, s->after,
+			     s->dev_lowest, COUNT_TEXT(s->dev_lowest_step), s->n_after, s->after,
 			     s->train_at_lowest, s->train_last, s->gap);
 	else if (found == OVERFIT_GAP)
 		answer_judge(a, VERDICT_YES, confidence,
 			     "The NLL of training sentences is %.3f, of development sentences "
 			     "%.3f: the gap is %.3f nats, and was %.3f in epoch %.1f. The "
-			     "development NLL was lowest (%.3f) at step %.0f. The model memorises "
+			     "development NLL was lowest (%.3f) at step %s. The model memorises "
 			     "its training pairs; more dropout or more data would help.",
 			     s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
-			     s->dev_lowest, s->dev_lowest_step);
+			     s->dev_lowest, COUNT_TEXT(s->dev_lowest_step));
 	else
 		describe_no_overfitting(a, s);
 }
@@ -315,7 +316,8 @@ int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e
 	find_learning_signs(&s, v);
 	answer_add_fact(a, "development NLL", s.dev_last, "nats");
 	answer_add_fact(a, "NLL of a sample of training sentences", s.train_last, "nats");
-	answer_add_fact(a, "gap", s.dev_last - s.train_last, "nats");
+	answer_add_fact(a, "gap between development and training NLL", s.dev_last - s.train_last,
+			"nats");
 	answer_add_fact(a, "lowest development NLL", s.dev_lowest, "nats");
 	answer_add_fact(a, "step of the lowest development NLL", s.dev_lowest_step, "");
 	answer_add_fact(a, "evaluations after that step", (double)s.n_after, "");
@@ -348,26 +350,26 @@ int answer_stopped_early(struct answer *a, const struct evidence *v, struct err 
 						"trains, or it was killed.");
 	else if (!strcmp(v->reason, "failed"))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run failed at step %.0f of %.0f: %.200s", step, planned,
-			     v->last_error);
+			     "The run failed at step %s of %s: %.200s", COUNT_TEXT(step),
+			     COUNT_TEXT(planned), v->last_error);
 	else if (step >= planned)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The run made all %.0f planned steps.", planned);
+		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "The run made all %s planned steps.",
+			     COUNT_TEXT(planned));
 	else if (!strcmp(v->reason, "asked"))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run was stopped on request at step %.0f of %.0f; it can be "
+			     "The run was stopped on request at step %s of %s; it can be "
 			     "resumed.",
-			     step, planned);
+			     COUNT_TEXT(step), COUNT_TEXT(planned));
 	else if (!strcmp(v->reason, "diverged"))
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run was stopped at step %.0f of %.0f, because training diverged "
+			     "The run was stopped at step %s of %s, because training diverged "
 			     "(stop_on).",
-			     step, planned);
+			     COUNT_TEXT(step), COUNT_TEXT(planned));
 	else
 		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run finished at step %.0f of %.0f (%.1f %%): %s; it can be "
+			     "The run finished at step %s of %s (%.1f %%): %s; it can be "
 			     "resumed.",
-			     step, planned, 100 * step / planned,
+			     COUNT_TEXT(step), COUNT_TEXT(planned), 100 * step / planned,
 			     *v->end.text ? v->end.text : "by its time limit or by patience");
 	return 0;
 }

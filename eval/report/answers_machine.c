@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "eval/report/machine_signs.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
+#include "share/base/statistics.h"
 #include "share/base/text.h"
 #include "train/common/network.h"
 
@@ -101,7 +102,7 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	a->y_name = "utilisation of the GPUs";
 	if (ANSWER_ADD_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
 		return e->code;
-	answer_add_fact(a, "share of a step spent computing", share, "");
+	answer_add_fact(a, "share of a step spent computing", share, "share");
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
 		answer_append(a, VERDICT_UNKNOWN, "%s.",
@@ -111,10 +112,10 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 		return 0;
 	}
 	answer_add_text(a, "GPU", "%s", gpu.gpu_name);
-	answer_add_fact(a, "utilisation", gpu.gpu_util, "");
+	answer_add_fact(a, "utilisation", gpu.gpu_util, "share");
 	answer_add_fact(a, "power", gpu.gpu_power_w, "W");
 	answer_add_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
-	answer_add_fact(a, "model FLOP utilisation", mfu, "");
+	answer_add_fact(a, "model FLOP utilisation", mfu, "share");
 	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
 		answer_append(
 			a, VERDICT_UNKNOWN,
@@ -283,7 +284,8 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
 	answer_add_fact(a, "step", n.step_s, "s");
 	answer_add_fact(a, "computing", n.compute_s, "s");
-	answer_add_fact(a, "share of a step spent waiting for reductions", found.exposed_share, "");
+	answer_add_fact(a, "share of a step spent waiting for reductions", found.exposed_share,
+			"share");
 	answer_add_fact(a, "gradient size", n.gradient_bytes, "bytes");
 	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
@@ -307,8 +309,9 @@ int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e
 			     input_s, e))
 		return e->code;
 	answer_add_fact(a, "waiting for a batch", s.input_s, "s");
-	answer_add_fact(a, "share of a step spent waiting for a batch", s.share, "");
-	answer_add_fact(a, "share of the records with more than 10 % of waiting", s.slow_share, "");
+	answer_add_fact(a, "share of a step spent waiting for a batch", s.share, "share");
+	answer_add_fact(a, "share of the records with more than 10 % of waiting", s.slow_share,
+			"share");
 	if (s.records < LEAST_RECORDS)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "%zu records say how long steps waited for batches; at least %d are "
@@ -344,7 +347,7 @@ int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct e
 	answer_add_fact(a, "saving a checkpoint", s.seconds, "s");
 	answer_add_fact(a, "size of a checkpoint", s.bytes, "bytes");
 	answer_add_fact(a, "speed", s.bytes / s.seconds, "bytes/s");
-	answer_add_fact(a, "share of the time of steps and checkpoints", s.share, "");
+	answer_add_fact(a, "share of the time of steps and checkpoints", s.share, "share");
 	answer_seconds(text[0], s.seconds);
 	answer_bytes(text[1], s.bytes);
 	answer_bytes(text[2], s.bytes / s.seconds);
@@ -383,11 +386,11 @@ static void judge_straggler(struct answer *a, const struct straggler_signs *s)
 					     s->lost_share > 2 * STRAGGLER_LOST
 				     ? CONFIDENCE_CLEAR
 				     : CONFIDENCE_LIKELY,
-			     "Rank %.0f%s%s works %.2f times as long as the other ranks, which "
+			     "Rank %s%s%s works %.2f times as long as the other ranks, which "
 			     "loses %s of each step (%.0f %%); it was slow in %.0f %% of %zu "
 			     "records. Check other programs, clock rate and temperature of its "
 			     "host, or leave the host out.",
-			     s->rank, has_host ? " on host " : "", s->host, s->ratio,
+			     COUNT_TEXT(s->rank), has_host ? " on host " : "", s->host, s->ratio,
 			     answer_seconds(text, s->lost_s), 100 * s->lost_share,
 			     100 * s->slow_share, s->records);
 	else
@@ -396,11 +399,11 @@ static void judge_straggler(struct answer *a, const struct straggler_signs *s)
 					     s->lost_share < 2 * STRAGGLER_LOST
 				     ? CONFIDENCE_CLEAR
 				     : CONFIDENCE_LIKELY,
-			     "No rank is slow all the time: rank %.0f loses most, %.0f %% of a "
+			     "No rank is slow all the time: rank %s loses most, %.0f %% of a "
 			     "step, and worked more than %.1f times as long as the others in "
 			     "%.0f %% of %zu records.",
-			     s->rank, 100 * s->lost_share, SIGNS_SLOW_RATIO, 100 * s->slow_share,
-			     s->records);
+			     COUNT_TEXT(s->rank), 100 * s->lost_share, SIGNS_SLOW_RATIO,
+			     100 * s->slow_share, s->records);
 }
 
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
@@ -418,10 +421,10 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 	if (*s.host)
 		answer_add_text(a, "its host", "%s", s.host);
 	answer_add_fact(a, "its work, relative to the other ranks", s.ratio, "");
-	answer_add_fact(a, "share of the records in which it was slow", s.slow_share, "");
+	answer_add_fact(a, "share of the records in which it was slow", s.slow_share, "share");
 	answer_add_fact(a, "lost by it in a step", s.lost_s, "s");
 	answer_add_fact(a, "lost by it in a step, less two standard errors", s.lost_least_s, "s");
-	answer_add_fact(a, "share of a step lost by it", s.lost_share, "");
+	answer_add_fact(a, "share of a step lost by it", s.lost_share, "share");
 	if (s.records < LEAST_RECORDS || isnan(s.lost_share))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "%zu steps have records of several ranks; at least %d are needed "
@@ -462,11 +465,12 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 		answer_append(
 			a, VERDICT_STATEMENT,
 			"One step (one update over all ranks) takes %s on average and %s in the "
-			"median; 95 %% of the steps take less than %s. Training processes %.0f "
+			"median; 95 %% of the steps take less than %s. Training processes %s "
 			"target tokens per second.",
 			answer_seconds(text[0], stat_mean(c.y, c.n)),
 			answer_seconds(text[1], stat_median(c.y, c.n)),
-			answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
+			answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)),
+			COUNT_TEXT(mean.target_tps));
 	} else {
 		answer_append(a, VERDICT_UNKNOWN, "The journal records no step time.");
 	}

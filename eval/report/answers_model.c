@@ -3,6 +3,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/model_signs.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
 #define SMALL_PIECES  3.0  /* pieces of a word: the vocabulary is small */
@@ -64,7 +65,7 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 	}
 	if (s.layers)
 		answer_add_fact(a, "largest share of feed-forward units that did not move", s.units,
-				"");
+				"share");
 	if (s.records < 2)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The journal says how far weights moved at %zu evaluation%s; at least "
@@ -88,23 +89,23 @@ static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s,
 	if (s->pieces_a_word >= SMALL_PIECES && s->uses >= LEARNED_USES)
 		answer_judge(a, VERDICT_YES,
 			     s->pieces_a_word >= TINY_PIECES ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "A %s word has %.1f pieces on average, and each of the %.0f entries "
-			     "of the vocabulary is used %.0f times: sequences are long and pieces "
+			     "A %s word has %.1f pieces on average, and each of the %s entries "
+			     "of the vocabulary is used %s times: sequences are long and pieces "
 			     "carry little meaning. Prepare the corpus with more merges.",
-			     side, s->pieces_a_word, vocabulary, s->uses);
+			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses));
 	else if (s->pieces_a_word >= SMALL_PIECES)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "A %s word has %.1f pieces on average, but each of the %.0f entries "
-			     "of the vocabulary is used only %.0f times: the corpus is too small "
+			     "A %s word has %.1f pieces on average, but each of the %s entries "
+			     "of the vocabulary is used only %s times: the corpus is too small "
 			     "for many more merges.",
-			     side, s->pieces_a_word, vocabulary, s->uses);
+			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses));
 	else
 		answer_judge(a, VERDICT_NO,
 			     s->pieces_a_word <= USUAL_PIECES ? CONFIDENCE_CLEAR
 							      : CONFIDENCE_LIKELY,
-			     "A %s word has %.2f pieces on average; the vocabulary has %.0f "
+			     "A %s word has %.2f pieces on average; the vocabulary has %s "
 			     "entries.",
-			     side, s->pieces_a_word, vocabulary);
+			     side, s->pieces_a_word, COUNT_TEXT(vocabulary));
 }
 
 int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct err *e)
@@ -123,8 +124,8 @@ int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct e
 			     "the vocabulary is unknown.");
 	else if (s.words < LEAST_WORDS)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The training text has only %.0f words; at least %d are needed.",
-			     s.words, LEAST_WORDS);
+			     "The training text has only %s words; at least %s are needed.",
+			     COUNT_TEXT(s.words), COUNT_TEXT(LEAST_WORDS));
 	else if (!(s.bytes_a_word <= LONGEST_WORDS))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "Words have %.0f bytes on average: blanks do not separate the words "

@@ -7,6 +7,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "train/model/schedule.h"
 
@@ -65,15 +66,16 @@ static void judge_stability(struct answer *a, const struct evidence *v,
 	else if (s->spikes)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
 			     "The training NLL jumped %zu time%s, to %.3f at worst (first at step "
-			     "%.0f); %s. A lower learning rate, a longer warm-up or gradient "
+			     "%s); %s. A lower learning rate, a longer warm-up or gradient "
 			     "clipping would help.",
-			     s->spikes, text_plural(s->spikes), s->spike_top, s->spike_step,
+			     s->spikes, text_plural(s->spikes), s->spike_top,
+			     COUNT_TEXT(s->spike_step),
 			     s->open_spikes ? "the last jump did not recover" : "it recovered");
 	else if (s->rise_with_rate >= RISE_LIKELY)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
 			     "While the learning rate rose, the training NLL rose by %.3f nats (at "
-			     "step %.0f).",
-			     s->rise_with_rate, s->rise_step);
+			     "step %s).",
+			     s->rise_with_rate, COUNT_TEXT(s->rise_step));
 	else if (s->n_train < STABLE_RECORD)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The journal holds %zu training record%s; at least %d are needed.",
@@ -184,11 +186,11 @@ static void judge_small_rate(struct answer *a, const struct evidence *v,
 			     "sqrt(d_model) is %.3g.",
 			     s->start, s->end, s->travel);
 	else if (s->last_step < 2 * (double)v->recipe.warmup)
-		answer_judge(
-			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			"The run ended at step %.0f; twice the warm-up (%lld step%s) is needed "
-			"to judge the rate.",
-			s->last_step, (long long)v->recipe.warmup, text_plural(v->recipe.warmup));
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "The run ended at step %s; twice the warm-up (%s step%s) is needed "
+			     "to judge the rate.",
+			     COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
+			     text_plural(v->recipe.warmup));
 	else
 		answer_judge(
 			a, VERDICT_YES,
@@ -264,18 +266,17 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "peak", peak, "");
 	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
 	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
-	answer_append(
-		a, VERDICT_STATEMENT,
-		"The rate rises linearly for %lld step%s to %.4g, then falls with the inverse "
-		"square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * "
-		"min(step * %lld^-1.5, step^-0.5).",
-		(long long)s.warmup, text_plural(s.warmup), peak, s.factor, (int)s.d_model,
-		(long long)s.warmup);
+	answer_append(a, VERDICT_STATEMENT,
+		      "The rate rises linearly for %s step%s to %.4g, then falls with the inverse "
+		      "square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * "
+		      "min(step * %lld^-1.5, step^-0.5).",
+		      COUNT_TEXT(s.warmup), text_plural(s.warmup), peak, s.factor, (int)s.d_model,
+		      (long long)s.warmup);
 	if (s.cooldown)
 		answer_append(a, VERDICT_STATEMENT,
-			      " The last %lld of %lld planned step%s multiply this rate by a "
+			      " The last %s of %s planned step%s multiply this rate by a "
 			      "factor that falls linearly from 1 to 0.",
-			      (long long)s.cooldown, (long long)s.steps, text_plural(s.steps));
+			      COUNT_TEXT(s.cooldown), COUNT_TEXT(s.steps), text_plural(s.steps));
 	answer_append(a, VERDICT_STATEMENT,
 		      " The recorded rates differ from this formula by at most %.3g %%.",
 		      100 * deviation);

@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/workspace_names.h"
 
@@ -21,6 +22,16 @@ const struct report_overview_part report_overview_parts[REPORT_OVERVIEW_PARTS] =
 };
 
 /* ---- facts ------------------------------------------------------------- */
+
+/* Counts and large numbers with separators, small ones with four digits. */
+static void add_plain_number(double value, const char *unit, struct buf *out)
+{
+	if (value >= 1000 || (value >= 0 && value == floor(value)))
+		buf_add_str(out, COUNT_TEXT(value));
+	else
+		buf_printf(out, "%.4g", value);
+	buf_printf(out, "%s%s", *unit ? " " : "", unit);
+}
 
 void report_fact(const struct named_fact *f, struct buf *out)
 {
@@ -34,10 +45,12 @@ void report_fact(const struct named_fact *f, struct buf *out)
 		buf_add_str(out, answer_bytes(text, f->value));
 	else if (!strcmp(f->unit, "bytes/s"))
 		buf_printf(out, "%s/s", answer_bytes(text, f->value));
-	else if (f->value == floor(f->value) && fabs(f->value) < 1e15) /* a count: no exponent */
-		buf_printf(out, "%.0f%s%s", f->value, *f->unit ? " " : "", f->unit);
+	else if (!strcmp(f->unit, "share"))
+		buf_printf(out, "%.3g %%", 100 * f->value);
+	else if (!strcmp(f->unit, "FLOP/s"))
+		buf_printf(out, "%.4g GFLOP/s", f->value / 1e9);
 	else
-		buf_printf(out, "%.4g%s%s", f->value, *f->unit ? " " : "", f->unit);
+		add_plain_number(f->value, f->unit, out);
 }
 
 /* ---- Markdown ---------------------------------------------------------- */

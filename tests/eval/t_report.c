@@ -554,6 +554,34 @@ TEST(report_answer_states)
 	check_int(answer_state_of(&a), ANSWER_STATE_NONE);
 }
 
+TEST(report_facts_for_people)
+{
+	static const struct {
+		struct named_fact fact;
+		const char *want;
+	} cases[] = {
+		{ { .value = 2338304 }, "2,338,304" },
+		{ { .value = 18164962.4, .unit = "tokens" }, "18,164,962 tokens" },
+		{ { .value = 5.1381 }, "5.138" },
+		{ { .value = -0.08741, .unit = "nats" }, "-0.08741 nats" },
+		{ { .value = -2 }, "-2" },
+		{ { .value = 0.97754, .unit = "share" }, "97.8 %" },
+		{ { .value = 0.000297, .unit = "share" }, "0.0297 %" },
+		{ { .value = 4.2341e10, .unit = "FLOP/s" }, "42.34 GFLOP/s" },
+		{ { .value = 37612345, .unit = "bytes" }, "37.6 MB" },
+		{ { .value = 0.267, .unit = "s" }, "267 ms" },
+		{ { .text = "fp32" }, "fp32" },
+	};
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		buf_clear(&out);
+		report_fact(&cases[i].fact, &out);
+		check_str(buf_text(&out), cases[i].want);
+	}
+	buf_free(&out);
+}
+
 TEST(report_no_run)
 {
 	struct evidence v = { 0 };

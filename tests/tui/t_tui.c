@@ -24,7 +24,7 @@
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
 #include "tui/term/layout.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/term/theme.h"
 
 static struct err e;
@@ -235,6 +235,10 @@ TEST(tui_figures)
 	check_str(format_count(out, INT64_MAX), "9,223,372,036,854,775,807");
 	check_str(format_count(out, 0), "0");
 	check_str(format_count(out, -1), "-");
+	check_str(COUNT_TEXT(999999.5), "1,000,000");
+	check_str(COUNT_TEXT(-3), "-");
+	check_str(COUNT_TEXT(NAN), "-");
+	check_str(COUNT_TEXT(1e300), "-");
 	check_str(format_fixed(out, 70.256, 2), "70.26");
 	check_str(format_fixed(out, -1e300, 2), "-1.00e300");
 	check_str(format_bytes(out, 19021456), "19.0 MB");

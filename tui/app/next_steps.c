@@ -11,7 +11,7 @@
 #include "share/base/paths.h"
 #include "share/conf/conf.h"
 #include "tui/app/view.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define DEMO "demo" /* recipe of the built-in corpus */
 

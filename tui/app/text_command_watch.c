@@ -15,7 +15,7 @@
 #include "tui/run/contact.h"
 #include "tui/run/run_history.h"
 #include "tui/run/workspace_index.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8

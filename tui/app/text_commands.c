@@ -18,7 +18,7 @@
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
 {
@@ -154,10 +154,10 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 {
 	char text[7][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
 	const char *rows[8][OPTION_DIFF_MAX_RUNS];
-	static const char *const labels[] = {
-		"state",    "step",	 "NLL",	    "perplexity",
-		"dev BLEU", "best BLEU", "at step", "target tokens/s"
-	};
+	static const char *const labels[] = { "state",	      "step",
+					      "training NLL", "training perplexity",
+					      "dev BLEU",     "best BLEU",
+					      "at step",      "target tokens/s" };
 
 	for (size_t k = 0; k < s->n; k++) {
 		const struct run_status *r = &s->status[k];
@@ -169,7 +169,7 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 		rows[4][k] = bleu_cell(text[3][k], r->bleu, r->bleu_precision);
 		rows[5][k] = bleu_cell(text[4][k], r->best_bleu, r->best_precision);
 		rows[6][k] = format_count(text[5][k], r->best_step);
-		rows[7][k] = format_value(text[6][k], r->target_tps);
+		rows[7][k] = format_real_count(text[6][k], r->target_tps);
 	}
 	runs_row(out, "", s->n, s->names);
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)

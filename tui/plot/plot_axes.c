@@ -7,7 +7,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define MAX_TICKS	 8
 #define MARK_ASIDE	 6    /* columns that a mark moves at most, to keep off a label */

@@ -8,7 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define CONTACTS_MAX 64
 #define FILE_BYTES   8192

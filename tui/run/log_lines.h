@@ -7,7 +7,7 @@
 #include "data/text/text_filter.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define LOG_LEFT_COLS 31 /* columns of time, step and kind */
 

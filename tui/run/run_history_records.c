@@ -21,7 +21,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define SERIES(field) offsetof(struct run_history, field)
 

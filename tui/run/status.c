@@ -19,7 +19,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/base/workspace_names.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */
 #define HOSTS_NAMED	8
@@ -327,19 +327,6 @@ double status_progress(const struct run_status *s, double now)
 
 /* ---- showing ---- */
 
-/* Append a count as "12,345,678". */
-static void append_grouped_count(struct buf *out, double value)
-{
-	char digits[32];
-	int n = snprintf(digits, sizeof(digits), "%.0f", value);
-
-	for (int i = 0; i < n; i++) {
-		buf_add_char(out, digits[i]);
-		if ((n - 1 - i) % 3 == 0 && i < n - 1)
-			buf_add_char(out, ',');
-	}
-}
-
 static void add_age(struct buf *out, double seconds)
 {
 	if (seconds < 120)
@@ -413,19 +400,16 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, " ago");
 	}
 	buf_add_str(out, "\n  step ");
-	if (s->step < 0)
-		buf_add_str(out, "-");
-	else
-		append_grouped_count(out, (double)s->step);
+	buf_add_str(out, COUNT_TEXT(s->step));
 	if (s->steps >= 0) {
 		buf_add_str(out, " of ");
-		append_grouped_count(out, (double)s->steps);
+		buf_add_str(out, COUNT_TEXT(s->steps));
 	}
 	if (!isnan(s->nll))
-		buf_printf(out, ", NLL %.3f, perplexity %.2f", s->nll, exp(s->nll));
+		buf_printf(out, ", training NLL %.3f, perplexity %.2f", s->nll, exp(s->nll));
 	if (!isnan(s->target_tps)) {
 		buf_add_str(out, ", ");
-		append_grouped_count(out, s->target_tps);
+		buf_add_str(out, COUNT_TEXT(s->target_tps));
 		buf_add_str(out, " target tokens/s");
 	}
 	buf_add_char(out, '\n');
@@ -434,16 +418,16 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_printf(out, "  dev BLEU ");
 		status_add_bleu(out, s->bleu, s->bleu_precision);
 		buf_add_str(out, " at step ");
-		append_grouped_count(out, (double)s->bleu_step);
+		buf_add_str(out, COUNT_TEXT(s->bleu_step));
 		buf_add_str(out, ", best ");
 		status_add_bleu(out, s->best_bleu, s->best_precision);
 		buf_add_str(out, " at step ");
-		append_grouped_count(out, (double)s->best_step);
+		buf_add_str(out, COUNT_TEXT(s->best_step));
 		buf_add_char(out, '\n');
 	}
 	if (s->warning_step > 0) {
 		buf_add_str(out, "  warning at step ");
-		append_grouped_count(out, (double)s->warning_step);
+		buf_add_str(out, COUNT_TEXT(s->warning_step));
 		buf_printf(out, ": %s\n", s->warning);
 	} else if (s->warning_step == 0) { /* of the recipe */
 		buf_printf(out, "  warning before the first step: %s\n", s->warning);

@@ -7,7 +7,7 @@
 
 #include "tui/run/fleet.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 enum {
 	TIME_SPLIT_COMPUTE,

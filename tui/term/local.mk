@@ -5,7 +5,7 @@ libtui_a_SOURCES += \
 	%D%/actions.def %D%/draw.c %D%/draw.h %D%/edit.c %D%/edit.h %D%/edit_draw.c \
 	%D%/edit_internal.h %D%/fuzzy.c %D%/fuzzy.h %D%/grid.c %D%/grid.h %D%/keys.c %D%/keys.h \
 	%D%/layout.c %D%/layout.h %D%/list_widget.c %D%/list_widget.h \
-	%D%/reaction.h %D%/number_format.c %D%/number_format.h %D%/settings.c %D%/settings.h %D%/term.h \
+	%D%/reaction.h %D%/settings.c %D%/settings.h %D%/term.h \
 	%D%/theme.c %D%/theme.h
 if HAVE_CURSES
 libtui_a_SOURCES += %D%/term.c %D%/term_notice.c %D%/term_read.c %D%/term_internal.h

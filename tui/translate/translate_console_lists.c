@@ -9,7 +9,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 {

@@ -8,7 +8,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 #define FIELD 512 /* bytes shown of a field of the ledger */

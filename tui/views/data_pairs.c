@@ -5,7 +5,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 #define LABEL_COLS  8

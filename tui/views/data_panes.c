@@ -7,7 +7,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #define BAR	   24
 #define NARROW_BAR 10

@@ -7,7 +7,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 #define REPEAT_EXAMPLES 5

@@ -5,7 +5,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 static void want_trial_texts(struct corpus_details *b, const struct pair_trial *t)

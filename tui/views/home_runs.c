@@ -11,7 +11,7 @@
 #include "tui/plot/sparkline.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 /* ---- order ---- */
 

@@ -9,7 +9,7 @@
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/svg_export.h"
 

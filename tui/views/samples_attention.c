@@ -10,7 +10,7 @@
 #include "share/base/mem.h"
 #include "tui/run/checkpoints.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/term/reaction.h"
 #include "tui/translate/attention_map.h"
 

@@ -19,7 +19,7 @@
 #include "tui/run/recipes.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/home_preview.h"
 #include "tui/views/home_runs.h"
 

@@ -8,7 +8,7 @@
 #include "tui/app/view.h"
 #include "tui/run/log_lines.h"
 #include "tui/term/draw.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/views/csv_export.h"
 
 #define LEFT_STRIDE 8

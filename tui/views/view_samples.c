@@ -12,7 +12,7 @@
 #include "tui/run/sample_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 #include "tui/translate/attention_map.h"
 #include "tui/views/sample_text.h"
 #include "tui/views/samples_attention.h"

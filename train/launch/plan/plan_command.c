@@ -9,6 +9,7 @@
 
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -147,14 +148,11 @@ static void print_plan_row(struct buf *out, const struct plan *p, const struct p
 	plan_step(&p->job, w, PLAN_DIRECT, &s);
 	network_rate_text(link, w->link_bytes_s / p->grid.payload);
 	*strchr(link, '(') = 0;
-	buf_printf(out, "%6lld  %-12s %-4s  %6lld  %5lld  %-4s  %8.3g  %5.1f%%  %5.1f%%",
+	buf_printf(out, "%6lld  %-12s %-4s  %6lld  %5lld  %-7s  %8.3g  %6.1f%%  %9.1f%%",
 		   (long long)w->hosts, link, plan_wire_name(w->wire), (long long)s.micro_batches,
 		   (long long)w->local_steps, w->overlap ? "yes" : "no", s.step_s,
 		   100 * s.exposed_share, 100 * s.efficiency);
-	if (isfinite(s.target_tps))
-		buf_printf(out, "  %9.0f", s.target_tps);
-	else
-		buf_printf(out, "  %9s", "-");
+	buf_printf(out, "  %9s", COUNT_TEXT(s.target_tps));
 	print_hours(out, s.hours);
 	if (isfinite(s.cost))
 		buf_printf(out, "  %9.2f", s.cost);
@@ -187,8 +185,8 @@ static void print_plan_head(struct buf *out, const struct plan *p)
 	else
 		buf_printf(out, ": %s of payload", network_rate_text(link, p->grid.links[0]));
 	buf_printf(out, "; latency %.0f us\n\n", p->base.latency_s * 1e6);
-	buf_add_str(out, " hosts  link         wire    micro  local  over   step s  expos.  "
-			 "effic.   target/s      time       cost  limit    else\n");
+	buf_add_str(out, " hosts  link         wire    micro  local  overlap    step s  exposed  "
+			 "efficiency   tokens/s      time       cost  limit    ring or tree, s\n");
 }
 
 /* ---- advice ------------------------------------------------------------ */

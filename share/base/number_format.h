@@ -4,8 +4,8 @@
  * Each function writes into a buffer of NUMBER_TEXT_BYTES and returns it. An unknown value
  * (NaN, a negative count) is "-", never 0.
  */
-#ifndef WERKBANK_TUI_TERM_NUMBER_FORMAT_H
-#define WERKBANK_TUI_TERM_NUMBER_FORMAT_H
+#ifndef WERKBANK_SHARE_BASE_NUMBER_FORMAT_H
+#define WERKBANK_SHARE_BASE_NUMBER_FORMAT_H
 
 #include <stdint.h>
 
@@ -14,6 +14,10 @@
 
 /* 1234567 → "1,234,567"; negative: "-" */
 const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n);
+/* The same for a count that is kept as a real number; rounded. Not finite, or 1e15 and more: "-". */
+const char *format_real_count(char out[NUMBER_TEXT_BYTES], double n);
+/* A count as an argument of printf(): text that lives until the end of the enclosing block. */
+#define COUNT_TEXT(n) format_real_count((char[NUMBER_TEXT_BYTES]){ 0 }, (double)(n))
 /* 12345 → "12.3k", 0.000612 → "6.12e-4", 61.4237 → "61.42": about four characters of digits */
 const char *format_value(char out[NUMBER_TEXT_BYTES], double value);
 /* With a fixed number of decimals, for metrics such as BLEU. */

@@ -1,5 +1,5 @@
 /* number_format.c - numbers as text, round ticks; see number_format.h. */
-#include "tui/term/number_format.h"
+#include "share/base/number_format.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,6 +30,12 @@ const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n)
 	}
 	out[at] = 0;
 	return out;
+}
+
+const char *format_real_count(char out[NUMBER_TEXT_BYTES], double n)
+{
+	return isfinite(n) && n < 1e15 ? format_count(out, n < 0 ? -1 : (int64_t)llround(n))
+				       : format_unknown(out);
 }
 
 /* Shorten "6.12e-04" to "6.12e-4". */
