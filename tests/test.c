@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,30 +222,41 @@ static enum test_result test_end_child(struct test_child *c, int status)
 
 static int counts[3]; /* passed, failed, skipped */
 
-static void test_count(size_t i, enum test_result result)
+/* seconds: processor time, printed if TEST_TIMES is in the environment */
+static void test_count(size_t i, enum test_result result, double seconds)
 {
 	static const char *const names[] = { "ok", "FAILED", "skipped" };
 	int column = result == RESULT_PASSED ? 0 : result == RESULT_SKIPPED ? 2 : 1;
 
 	counts[column]++;
-	printf("%-8s %s\n", names[column], all[i].name);
+	printf("%-8s %s", names[column], all[i].name);
+	if (getenv("TEST_TIMES"))
+		printf("  %.2f s", seconds);
+	putchar('\n');
 	fflush(stdout);
+}
+
+static double time_seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
 /* Wait until one of the n places is free, and count its test. False when none was busy. */
 static bool test_wait_child(struct test_child *children, int n)
 {
+	struct rusage used;
 	int status;
 	pid_t pid;
 
 	do
-		pid = waitpid(-1, &status, 0);
+		pid = wait4(-1, &status, 0, &used);
 	while (pid < 0 && errno == EINTR);
 	for (int k = 0; pid > 0 && k < n; k++) {
 		if (children[k].pid == pid) {
 			size_t test = children[k].test;
 
-			test_count(test, test_end_child(&children[k], status));
+			test_count(test, test_end_child(&children[k], status),
+				   time_seconds(&used.ru_utime) + time_seconds(&used.ru_stime));
 		}
 	}
 	return pid > 0;
@@ -286,7 +298,7 @@ static bool test_is_wanted(const char *name, char **words)
 
 /*
  * run [--no-fork] [WORD...]: the tests with one of the words in their name, or all. TEST_JOBS in the
- * environment is how many run at a time (1).
+ * environment is how many run at a time (1); with TEST_TIMES the line of a test ends with its processor time.
  */
 int main(int argc, char **argv)
 {
@@ -302,7 +314,7 @@ int main(int argc, char **argv)
 		if (forks)
 			test_run_forked(children, n, i);
 		else
-			test_count(i, test_run_here(i));
+			test_count(i, test_run_here(i), 0);
 	}
 	while (forks && test_wait_child(children, n))
 		;
