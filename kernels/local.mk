@@ -7,10 +7,10 @@ libkernels_a_SOURCES = %D%/device_roof.c %D%/device_roof.h %D%/ops.c %D%/profile
 include %D%/ops/local.mk
 include %D%/ref/local.mk
 libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)
-libkernels_a_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+libkernels_a_CFLAGS = $(AM_CFLAGS)
 libkernels_a_LIBADD =
 
 kernel_libs =
 include %D%/cpu/local.mk
-kernel_libs += libkernels.a $(OPENMP_CFLAGS) $(CUDA_LIBS)
+kernel_libs += libkernels.a $(CUDA_LIBS)
 include %D%/cuda/local.mk

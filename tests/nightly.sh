@@ -55,7 +55,7 @@ night_sanitizers() {
 	part_tally "$(sh tests/tally.sh "$logs/sanitizers")"
 }
 night_clang() {
-	part_install clang clang libomp-dev || { part_skip clang "it cannot be installed here"; return 0; }
+	part_install clang clang || { part_skip clang "it cannot be installed here"; return 0; }
 	part clang-build part_tree clang CC=clang --without-cuda --enable-werror --enable-asserts || return 0
 	part clang part_make clang check
 	part_tally "$(sh tests/tally.sh "$logs/clang")"
@@ -134,7 +134,7 @@ night_mutants() {
 	part mutants part_make full check-mutants
 }
 night_fuzz() {
-	part_install clang clang libomp-dev || { part_skip fuzz "it needs clang"; return 0; }
+	part_install clang clang || { part_skip fuzz "it needs clang"; return 0; }
 	# Debian has libFuzzer in a package of its own, of the version of clang
 	if command -v dpkg >/dev/null && ! clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" | grep -q /; then
 		part_install libclang-rt libclang-rt-dev || true

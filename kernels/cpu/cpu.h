@@ -13,10 +13,6 @@
 #ifndef WERKBANK_KERNELS_CPU_CPU_H
 #define WERKBANK_KERNELS_CPU_CPU_H
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "kernels/cpu/cpu_team.h"
 #include "kernels/ops/ops.h"
 
@@ -43,8 +39,7 @@ enum cpu_scratch {
 };
 
 struct dev {
-	int threads;	       /* threads of OpenMP loops; 1 while decoding */
-	int team_threads;      /* threads of cpu_team_run(), used by the ops of decoding */
+	int threads;	       /* of the team */
 	struct cpu_team *team; /* owned; NULL: one thread */
 	bool bf16;
 	struct err fault; /* the first fault since the last sync; code 0: none */
@@ -76,8 +71,8 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
 typedef void cpu_rows_work(const void *context, int64_t first, int64_t last);
 
 /*
- * Call work() for all rows, in parallel: by the team while decoding, else by OpenMP. cols: elements
- * of a row, to decide whether threads are worth waking.
+ * Call work() for all rows, in parallel. cols: elements of a row; from them follow the rows of a part
+ * and whether threads are worth waking.
  */
 void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context);
 
@@ -116,20 +111,6 @@ bool cpu_can_use_tiles(void);
 static inline int cpu_threads(const struct dev *d, int64_t elements)
 {
 	return elements < 16384 ? 1 : d->threads;
-}
-
-static inline int cpu_team_threads(const struct dev *d, int64_t elements)
-{
-	return elements < 16384 ? 1 : d->team_threads;
-}
-
-static inline int cpu_thread_number(void)
-{
-#ifdef _OPENMP
-	return omp_get_thread_num();
-#else
-	return 0;
-#endif
 }
 
 /*

@@ -12,7 +12,7 @@
  *		   |        |////////|        |
  *		   +--------+--------+--------+		q_start[2]
  *
- * Threads take items one by one (OpenMP, dynamic). An item is small: 30 keys of 64 columns are 8 KB.
+ * Threads take items, some at a time. An item is small: 30 keys of 64 columns are 8 KB.
  * For each item the thread
  *	1. copies k transposed, (W, n_k), into its scratch, so that a row of scores is a sum of whole
  *	   vectors: score(i, :) = sum_c q(i, c) kT(c, :), without sums across lanes;
@@ -370,10 +370,45 @@ static float softmax_dropout_row(const struct head *h, float *x, const float *fa
 	return best * h->scale + logf(total);
 }
 
+/* What threads share: how items are cut into parts, and the scratch memory of each thread. */
+struct items {
+	struct attention_shape shape;
+	int64_t n, n_k, n_cols; /* items; keys of the longest sentence, columns of a head */
+	float *scratch;		/* (threads, floats) */
+	size_t floats;
+};
+
+#define ITEMS_PART 4 /* items of a part */
+
+/* False: out of memory, stored in d->fault. */
+static bool items_init(struct items *s, struct dev *d, struct tensor q,
+		       struct attention_shape shape)
+{
+	*s = (struct items){ .shape = shape,
+			     .n = (int64_t)shape.n * shape.heads,
+			     .n_k = longest_sentence(shape.k_start, shape.n),
+			     .n_cols = q.cols / shape.heads };
+	s->floats = head_buffers_floats(s->n_k, s->n_cols);
+	s->scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+				 s->floats * sizeof(*s->scratch));
+	return s->scratch != NULL;
+}
+
+static void items_run(const struct items *s, struct dev *d, cpu_team_work *work,
+		      const void *context)
+{
+	cpu_team_run(d->team, d->threads, CEIL_DIV(s->n, ITEMS_PART), work, context);
+}
+
+static struct head_buffers items_buffers(const struct items *s, int thread)
+{
+	return head_buffers_at(s->scratch + (size_t)thread * s->floats, s->n_k, s->n_cols);
+}
+
 struct forward {
 	struct tensor out, q, k, v;
 	float *lse;
-	struct attention_shape shape;
+	struct items items;
 	struct mask mask;
 };
 
@@ -408,27 +443,27 @@ static void attend_sentence_head(const struct forward *f, const struct head *h,
 	}
 }
 
+static void attention_part(const void *context, int thread, int64_t part)
+{
+	const struct forward *f = context;
+	const struct head_buffers buf = items_buffers(&f->items, thread);
+
+	for (int64_t i = part * ITEMS_PART; i < MIN((part + 1) * ITEMS_PART, f->items.n); i++) {
+		const struct head h = head_at(f->q, f->items.shape, i);
+
+		attend_sentence_head(f, &h, &buf);
+	}
+}
+
 void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
 		    struct tensor v, struct attention_shape shape, struct dropout drop)
 {
-	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
-	size_t floats = head_buffers_floats(n_k, n_cols);
-	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
-	float *scratch;
+	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse };
 
-	scratch =
-		cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
-	if (!scratch)
+	if (!items_init(&f.items, d, q, shape))
 		return;
 	mask_init(&f.mask, drop);
-#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
-	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
-		struct head h = head_at(q, shape, item);
-		struct head_buffers buf = head_buffers_at(
-			scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
-
-		attend_sentence_head(&f, &h, &buf);
-	}
+	items_run(&f.items, d, attention_part, &f);
 }
 
 /* ---- gradients ----------------------------------------------------------------------- */
@@ -436,7 +471,7 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 struct backward {
 	struct tensor dq, dk, dv, dout, out, q, k, v;
 	const float *lse;
-	struct attention_shape shape;
+	struct items items;
 	struct mask mask;
 };
 
@@ -550,13 +585,23 @@ static void attend_sentence_grad(const struct backward *b, const struct head *h,
 	store_rounded_rows(to_v, dv);
 }
 
+static void attention_grad_part(const void *context, int thread, int64_t part)
+{
+	const struct backward *b = context;
+	const struct head_buffers buf = items_buffers(&b->items, thread);
+
+	for (int64_t i = part * ITEMS_PART; i < MIN((part + 1) * ITEMS_PART, b->items.n); i++) {
+		const struct head h = head_at(b->q, b->items.shape, i);
+
+		attend_sentence_grad(b, &h, &buf);
+	}
+}
+
 void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
 			 struct tensor dout, struct tensor out, const float *lse, struct tensor q,
 			 struct tensor k, struct tensor v, struct attention_shape shape,
 			 struct dropout drop)
 {
-	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
-	size_t floats = head_buffers_floats(n_k, n_cols);
 	struct backward b = { .dq = dq,
 			      .dk = dk,
 			      .dv = dv,
@@ -565,21 +610,10 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 			      .q = q,
 			      .k = k,
 			      .v = v,
-			      .lse = lse,
-			      .shape = shape };
-	float *scratch;
+			      .lse = lse };
 
-	scratch =
-		cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
-	if (!scratch)
+	if (!items_init(&b.items, d, q, shape))
 		return;
 	mask_init(&b.mask, drop);
-#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
-	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
-		struct head h = head_at(q, shape, item);
-		struct head_buffers buf = head_buffers_at(
-			scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
-
-		attend_sentence_grad(&b, &h, &buf);
-	}
+	items_run(&b.items, d, attention_grad_part, &b);
 }

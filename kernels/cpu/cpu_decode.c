@@ -245,11 +245,11 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
 		return;
 	}
-	s.scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->team_threads * heads),
+	s.scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->threads * heads),
 				(size_t)s.room * sizeof(*s.scratch));
 	if (s.scratch)
-		cpu_team_run(d->team, cpu_team_threads(d, q.rows * q.cols),
-			     CEIL_DIV(q.rows, STEP_ROWS), attend_rows, &s);
+		cpu_team_run(d->team, cpu_threads(d, q.rows * q.cols), CEIL_DIV(q.rows, STEP_ROWS),
+			     attend_rows, &s);
 }
 
 static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
@@ -371,6 +371,23 @@ static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_rea
 		values[i] = values[i] - largest - log_sum;
 }
 
+struct top_k_job {
+	float *values;
+	int32_t *ids;
+	struct tensor logits;
+	int64_t n_real;
+	int32_t k;
+};
+
+static void top_k_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct top_k_job *j = context;
+
+	for (int64_t r = first; r < last; r++)
+		top_k_row(j->values + r * j->k, j->ids + r * j->k, cpu_row(j->logits, r), j->n_real,
+			  j->k);
+}
+
 void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real,
 		int32_t k)
 {
@@ -379,7 +396,6 @@ void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits
 		ref_top_k(NULL, values, ids, logits, n_real, k);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, logits.rows *logits.cols)) schedule(static)
-	for (int64_t r = 0; r < logits.rows; r++)
-		top_k_row(values + r * k, ids + r * k, cpu_row(logits, r), n_real, k);
+	cpu_rows(d, logits.rows, logits.cols, top_k_rows,
+		 &(struct top_k_job){ values, ids, logits, n_real, k });
 }

@@ -1,10 +1,6 @@
 /*
  * cpu_dev.c - the opened CPU backend: memory, scratch buffers, threads; see cpu.h.
  *
- * Two kinds of parallel loops: OpenMP for training, whose loops are long, and the team of
- * cpu_team.h for decoding, whose loops are short. dev_options.is_decoding chooses: then OpenMP loops
- * run on one thread.
- *
  * alloc(): a small block is zeroed memory of the C library. A block from 4 MiB on is mapped by
  * mmap(). The kernel allocates and zeroes a page when it is first touched, so memory reserved for
  * the largest batch stays virtual until such a batch comes. In both cases 64 bytes in front of the
@@ -24,27 +20,15 @@
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
-/* Threads of OpenMP loops: 1 if the build is without OpenMP. */
-static int openmp_threads(int threads)
-{
-#ifdef _OPENMP
-	return threads;
-#else
-	(void)threads;
-	return 1;
-#endif
-}
-
 struct dev *cpu_open(const struct dev_options *options, struct err *e)
 {
 	struct dev *d = mem_alloc(1, sizeof(*d), e);
 
 	if (!d)
 		return NULL;
-	d->team_threads = flow_threads(options->threads);
-	d->threads = options->is_decoding ? 1 : openmp_threads(d->team_threads);
-	if (d->team_threads > 1) {
-		d->team = cpu_team_new(d->team_threads, e);
+	d->threads = flow_threads(options->threads);
+	if (d->threads > 1) {
+		d->team = cpu_team_new(d->threads, e);
 		if (!d->team) {
 			free(d);
 			return NULL;
@@ -157,12 +141,12 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	return bigger;
 }
 
-#define ROWS_PART 16 /* rows of a part */
+#define PART_ELEMENTS 8192 /* of a part: a few microseconds of work */
 
 struct rows {
 	cpu_rows_work *work;
 	const void *context;
-	int64_t rows;
+	int64_t rows, part_rows;
 };
 
 static void rows_part(const void *context, int thread, int64_t part)
@@ -170,21 +154,16 @@ static void rows_part(const void *context, int thread, int64_t part)
 	const struct rows *r = context;
 
 	(void)thread;
-	r->work(r->context, part * ROWS_PART, MIN((part + 1) * ROWS_PART, r->rows));
+	r->work(r->context, part * r->part_rows, MIN((part + 1) * r->part_rows, r->rows));
 }
 
 void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context)
 {
-	const struct rows r = { work, context, rows };
-	const int64_t parts = CEIL_DIV(rows, ROWS_PART), elements = rows * cols;
+	const int64_t part_rows = MAX(1, PART_ELEMENTS / MAX(cols, 1));
+	const struct rows r = { work, context, rows, part_rows };
 
-	if (d->threads == 1) {
-		cpu_team_run(d->team, cpu_team_threads(d, elements), parts, rows_part, &r);
-		return;
-	}
-#pragma omp parallel for num_threads(cpu_threads(d, elements)) schedule(static)
-	for (int64_t part = 0; part < parts; part++)
-		rows_part(&r, 0, part);
+	cpu_team_run(d->team, cpu_threads(d, rows * cols), CEIL_DIV(rows, part_rows), rows_part,
+		     &r);
 }
 
 /* cpu_gemm.c: bytes of a row of a packed operand, in vectors and in tiles; rows of a block of panels. */

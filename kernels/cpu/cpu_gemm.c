@@ -367,51 +367,62 @@ static int64_t pass_length(const struct product *p)
 	return p->a.pairs ? 2 * p->block_k : p->block_k;
 }
 
-/* One pass: pack the smaller operand whole, then all blocks of the larger one. In all threads. */
-static void gemm_pass(const struct product *p, bool b_whole, const struct pass *pass, float *packed)
+/* A pass: the smaller operand is packed whole, then come all blocks of the larger one. */
+struct gemm_pass {
+	const struct product *product;
+	struct pass pass;
+	bool b_whole;
+	int64_t n_whole; /* panels of the smaller operand */
+};
+
+/* Packs block i of panels of the smaller operand. */
+static void pack_whole_part(const void *context, int thread, int64_t i)
 {
-	const int64_t a_panels = CEIL_DIV(p->out.rows, p->n_rows),
-		      b_panels = CEIL_DIV(p->out.cols, p->n_cols);
-	const int64_t n_whole = b_whole ? b_panels : a_panels;
-	const int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
+	const struct gemm_pass *g = context;
+	const struct product *p = g->product;
+	const int64_t first = i * BLOCK_PANELS, n = MIN(BLOCK_PANELS, g->n_whole - first);
 
-#pragma omp for schedule(static)
-	for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
-		int64_t n = MIN(BLOCK_PANELS, n_whole - i);
+	(void)thread;
+	if (g->b_whole)
+		pack_b(p, p->whole + first * p->b_panel, first, n, g->pass.k, g->pass.n_k);
+	else
+		pack_a(p, p->whole + first * p->a_panel, first, n, g->pass.k, g->pass.n_k);
+}
 
-		if (b_whole)
-			pack_b(p, p->whole + i * p->b_panel, i, n, pass->k, pass->n_k);
-		else
-			pack_a(p, p->whole + i * p->a_panel, i, n, pass->k, pass->n_k);
-	}
-#pragma omp for schedule(dynamic)
-	for (int64_t i = 0; i < n_blocks; i++) {
-		if (b_whole)
-			row_block(p, packed, i, pass);
-		else
-			col_block(p, packed, i, pass);
-	}
+/* Packs block i of the larger operand, and multiplies it. */
+static void multiply_block_part(const void *context, int thread, int64_t i)
+{
+	const struct gemm_pass *g = context;
+	const struct product *p = g->product;
+	float *packed =
+		p->blocks + thread * p->block_panels * (g->b_whole ? p->a_panel : p->b_panel);
+
+	if (p->tiles)
+		tiles_begin();
+	if (g->b_whole)
+		row_block(p, packed, i, &g->pass);
+	else
+		col_block(p, packed, i, &g->pass);
+	if (p->tiles)
+		tiles_end();
 }
 
 static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 {
-	const int64_t step = pass_length(p);
+	const int64_t step = pass_length(p), a_panels = CEIL_DIV(p->out.rows, p->n_rows),
+		      b_panels = CEIL_DIV(p->out.cols, p->n_cols);
+	struct gemm_pass g = { .product = p,
+			       .b_whole = b_whole,
+			       .n_whole = b_whole ? b_panels : a_panels };
 
 	assert(p->block_panels >= 1 && p->block_panels <= BLOCK_PANELS);
-#pragma omp parallel num_threads(d->threads)
-	{
-		float *packed = p->blocks + cpu_thread_number() * p->block_panels *
-						    (b_whole ? p->a_panel : p->b_panel);
-
-		if (p->tiles)
-			tiles_begin();
-		for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
-			const struct pass pass = pass_at(p, k, MIN(step, p->n_k - k));
-
-			gemm_pass(p, b_whole, &pass, packed);
-		}
-		if (p->tiles)
-			tiles_end();
+	for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
+		g.pass = pass_at(p, k, MIN(step, p->n_k - k));
+		cpu_team_run(d->team, d->threads, CEIL_DIV(g.n_whole, BLOCK_PANELS),
+			     pack_whole_part, &g);
+		cpu_team_run(d->team, d->threads,
+			     CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels),
+			     multiply_block_part, &g);
 	}
 }
 

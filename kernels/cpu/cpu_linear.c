@@ -175,11 +175,11 @@ void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
 		ref_pack(NULL, packed, b);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->team_threads,
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
 			      (size_t)size * sizeof(*scratch));
 	if (!scratch)
 		return;
-	cpu_team_run(d->team, d->team_threads, panel_count(packed), pack_part,
+	cpu_team_run(d->team, d->threads, panel_count(packed), pack_part,
 		     &(struct pack_job){ packed, b, scratch, size });
 }
 
@@ -287,7 +287,7 @@ static bool linear_prepare(struct dev *d, struct linear *l)
 	if (l->tile.uses_tiles)
 		memset(l->units + l->a.rows * l->pitch, 0,
 		       (size_t)((n_rows - l->a.rows) * l->pitch) * sizeof(*l->units));
-	cpu_team_run(d->team, cpu_team_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
+	cpu_team_run(d->team, cpu_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
 		     prepare_rows, l);
 	return true;
 }
@@ -301,7 +301,7 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 {
 	int64_t n_units = packed.rows * panel_units(packed);
 
-	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->team_threads;
+	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->threads;
 }
 
 /* Weights that are not packed: op matmul, then bias and ReLU. */
@@ -341,7 +341,7 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	if (!linear_prepare(d, &l))
 		return;
 	l.n_blocks = CEIL_DIV(out.rows, l.block_rows);
-	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->team_threads)));
+	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->threads)));
 	l.n_tasks = CEIL_DIV(panels, l.task_panels) * l.n_blocks;
 	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, linear_task, &l);
 }

@@ -3,7 +3,7 @@
  *
  *	loss = lse - (1 - e) x_t - e / V sum x,  dx_c = (p_c - y_c) * grad_scale, in place of x
  *
- * A thread takes one row of V logits after the other (OpenMP, static) and makes three passes over it:
+ * A thread takes one row of V logits after the other and makes three passes over it:
  *	1. the maximum and the plain sum of x, two vectors at a time, to hide the latency of additions;
  *	2. e^(x - max), summed, and stored in place of x if a gradient is wanted;
  *	3. the stored values times grad_scale / sum, minus the smoothed target: the gradient.
@@ -61,41 +61,59 @@ static float exp_pass(float *x, int64_t n, float largest, bool store)
 	return vec_sum(sum);
 }
 
+struct loss_job {
+	struct tensor logits;
+	float *loss, *nll;
+	const int32_t *targets;
+	int64_t n_real;
+	float smoothing, grad_scale;
+};
+
+static void cross_entropy_row(const struct loss_job *j, int64_t t)
+{
+	const float smoothing = j->smoothing, grad_scale = j->grad_scale,
+		    rest = smoothing / (float)j->n_real;
+	const int64_t n_real = j->n_real, n_cols = j->logits.cols;
+	float *x = cpu_row(j->logits, t);
+
+	if (j->targets[t] < 0) {
+		j->loss[t] = j->nll[t] = 0;
+		for (int64_t c = 0; c < n_cols && grad_scale != 0; c++)
+			x[c] = 0;
+		return;
+	}
+	float at_target = x[j->targets[t]];
+	struct row_sums s = first_pass(x, n_real);
+	float sum = exp_pass(x, n_real, s.largest, grad_scale != 0);
+	float lse = s.largest + logf(sum), a = grad_scale / sum, b = rest * grad_scale;
+
+	j->loss[t] = lse - (1 - smoothing) * at_target - rest * s.sum;
+	j->nll[t] = lse - at_target;
+	if (grad_scale == 0)
+		return;
+	for (int64_t c = 0; c < n_real; c++)
+		x[c] = x[c] * a - b;
+	for (int64_t c = n_real; c < n_cols; c++)
+		x[c] = 0;
+	x[j->targets[t]] -= (1 - smoothing) * grad_scale;
+}
+
+static void cross_entropy_rows(const void *context, int64_t first, int64_t last)
+{
+	for (int64_t t = first; t < last; t++)
+		cross_entropy_row(context, t);
+}
+
 void CPU(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float *nll,
 			struct tensor logits, const int32_t *targets, int64_t n_real,
 			float smoothing, float grad_scale)
 {
-	float rest = smoothing / (float)n_real;
-
 	assert(n_real > 0 && n_real <= logits.cols);
 	if (logits.dtype != DTYPE_F32 || (grad_scale != 0 && dlogits.data != logits.data)) {
 		ref_cross_entropy(NULL, dlogits, loss, nll, logits, targets, n_real, smoothing,
 				  grad_scale);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, logits.rows *logits.cols)) schedule(static)
-	for (int64_t t = 0; t < logits.rows; t++) {
-		float *x = cpu_row(logits, t);
-
-		if (targets[t] < 0) {
-			loss[t] = nll[t] = 0;
-			for (int64_t c = 0; c < logits.cols && grad_scale != 0; c++)
-				x[c] = 0;
-			continue;
-		}
-		float at_target = x[targets[t]];
-		struct row_sums s = first_pass(x, n_real);
-		float sum = exp_pass(x, n_real, s.largest, grad_scale != 0);
-		float lse = s.largest + logf(sum), a = grad_scale / sum, b = rest * grad_scale;
-
-		loss[t] = lse - (1 - smoothing) * at_target - rest * s.sum;
-		nll[t] = lse - at_target;
-		if (grad_scale == 0)
-			continue;
-		for (int64_t c = 0; c < n_real; c++)
-			x[c] = x[c] * a - b;
-		for (int64_t c = n_real; c < logits.cols; c++)
-			x[c] = 0;
-		x[targets[t]] -= (1 - smoothing) * grad_scale;
-	}
+	cpu_rows(d, logits.rows, logits.cols, cross_entropy_rows,
+		 &(struct loss_job){ logits, loss, nll, targets, n_real, smoothing, grad_scale });
 }

@@ -103,18 +103,31 @@ static void small_matmul_columns(struct tensor out, struct tensor a, struct tens
 	}
 }
 
+struct small_job {
+	struct tensor out, a, b;
+	bool accumulate;
+};
+
+/* A block of columns. */
+static void small_matmul_part(const void *context, int thread, int64_t part)
+{
+	const struct small_job *j = context;
+	const int64_t last = MIN((part + 1) * COL_BLOCK, j->out.cols);
+
+	(void)thread;
+	for (int64_t col = part * COL_BLOCK; col < last; col += FEW_COLS)
+		small_matmul_columns(j->out, j->a, j->b, col, MIN(FEW_COLS, j->out.cols - col),
+				     j->accumulate);
+}
+
 bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		       struct matmul_how how)
 {
-	int n_threads = cpu_threads(d, out.rows * out.cols * a.cols / 16);
-
 	if (out.rows > MAX_ROWS || how.a_transposed || !how.b_transposed || d->bf16 ||
 	    (out.dtype | a.dtype | b.dtype) != DTYPE_F32)
 		return false;
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-	for (int64_t first = 0; first < out.cols; first += COL_BLOCK)
-		for (int64_t col = first; col < MIN(first + COL_BLOCK, out.cols); col += FEW_COLS)
-			small_matmul_columns(out, a, b, col, MIN(FEW_COLS, out.cols - col),
-					     how.accumulate);
+	cpu_team_run(d->team, cpu_threads(d, out.rows * out.cols * a.cols / 16),
+		     CEIL_DIV(out.cols, COL_BLOCK), small_matmul_part,
+		     &(struct small_job){ out, a, b, how.accumulate });
 	return true;
 }

@@ -248,6 +248,21 @@ static void part_grad(const struct norm_grad_job *g, float *sums, int64_t first,
 	}
 }
 
+struct norm_grad_parts {
+	const struct norm_grad_job *job;
+	float *sums; /* (parts, 3, columns) */
+	int64_t part_rows;
+};
+
+static void norm_grad_part(const void *context, int thread, int64_t p)
+{
+	const struct norm_grad_parts *g = context;
+
+	(void)thread;
+	part_grad(g->job, g->sums + p * 3 * g->job->x.cols, p * g->part_rows,
+		  MIN((p + 1) * g->part_rows, g->job->x.rows));
+}
+
 static void all_grads(struct dev *d, const struct norm_grad_job *g)
 {
 	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows),
@@ -258,9 +273,8 @@ static void all_grads(struct dev *d, const struct norm_grad_job *g)
 	if (!sums)
 		return;
 	assert(n_parts <= CPU_MAX_PARTS);
-#pragma omp parallel for num_threads(cpu_threads(d, g->x.rows *n)) schedule(static)
-	for (int64_t p = 0; p < n_parts; p++)
-		part_grad(g, sums + p * 3 * n, p * part_rows, MIN((p + 1) * part_rows, g->x.rows));
+	cpu_team_run(d->team, cpu_threads(d, g->x.rows * n), n_parts, norm_grad_part,
+		     &(struct norm_grad_parts){ g, sums, part_rows });
 	vec_add_parts(g->dscale, sums, n_parts, 3 * n, n);
 	vec_add_parts(g->dshift, sums + n, n_parts, 3 * n, n);
 	if (g->dbias)

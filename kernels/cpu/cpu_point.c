@@ -3,7 +3,7 @@
  *
  * All of these are limited by memory bandwidth, so each makes one pass over its data: bias, ReLU and
  * dropout together, the update of Adam together with the rounding of the parameters to bf16. Loops
- * are OpenMP over rows, or over pieces of a flat array; compilers vectorise the inner loops.
+ * take rows, or pieces of a flat array; compilers vectorise the inner loops.
  *
  * Sums that must not depend on threads:
  *	relu_dropout_grad, dbias:	parts of rows with one buffer each, added in order (cpu_norm.c)
@@ -27,10 +27,35 @@
 
 #define MAX_SINUSOIDS 65536 /* rows of the table; larger positions go to ref_embed() */
 
+struct sinusoid_job {
+	float *table;
+	int64_t cols;
+};
+
+static void sinusoid_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct sinusoid_job *j = context;
+	const int64_t cols = j->cols, half = cols / 2;
+
+	for (int64_t p = first; p < last; p++) {
+		float *row = j->table + p * cols;
+
+		for (int64_t c = 0; c < half; c++) {
+			double angle = (double)p *
+				       exp(-log(10000.0) * (double)c / (double)MAX(half - 1, 1));
+
+			row[c] = (float)sin(angle);
+			row[half + c] = (float)cos(angle);
+		}
+		if (cols > 2 * half)
+			row[2 * half] = 0;
+	}
+}
+
 /* The table, with a row for every position. NULL: out of memory, stored in d->fault. */
 static const float *sinusoid_table(struct dev *d, const int32_t *positions, int64_t n, int64_t cols)
 {
-	int64_t rows = 256, half = cols / 2;
+	int64_t rows = 256;
 	float *table;
 
 	for (int64_t i = 0; i < n; i++)
@@ -41,18 +66,7 @@ static const float *sinusoid_table(struct dev *d, const int32_t *positions, int6
 	table = cpu_scratch(d, CPU_SCRATCH_SINUSOID, (size_t)rows, (size_t)cols * sizeof(*table));
 	if (!table)
 		return NULL;
-#pragma omp parallel for num_threads(d->threads) schedule(static)
-	for (int64_t p = 0; p < rows; p++) {
-		for (int64_t c = 0; c < half; c++) {
-			double angle = (double)p *
-				       exp(-log(10000.0) * (double)c / (double)MAX(half - 1, 1));
-
-			table[p * cols + c] = (float)sin(angle);
-			table[p * cols + half + c] = (float)cos(angle);
-		}
-		if (cols > 2 * half)
-			table[p * cols + 2 * half] = 0;
-	}
+	cpu_rows(d, rows, cols, sinusoid_rows, &(struct sinusoid_job){ table, cols });
 	d->sinusoid_rows = rows;
 	d->sinusoid_cols = cols;
 	return table;
@@ -67,6 +81,33 @@ static void embed_row(float *out, const float *word, const float *sinusoid, floa
 	else
 		for (int64_t c = 0; c < n; c++)
 			out[c] = (scale * word[c] + sinusoid[c]) * factor[c];
+}
+
+struct embed_job {
+	struct tensor out, table;
+	const int32_t *ids, *positions;
+	const float *waves;
+	float scale;
+	struct dropout drop;
+};
+
+static void embed_word_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct embed_job *j = context;
+	const int64_t cols = j->out.cols;
+	struct mask m;
+
+	mask_init(&m, j->drop);
+	for (int64_t t = first; t < last; t++) {
+		for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
+			int64_t n = MIN(MASK_CHUNK, cols - c);
+
+			embed_row(cpu_row(j->out, t) + c,
+				  j->ids[t] < 0 ? NULL : cpu_row(j->table, j->ids[t]) + c,
+				  j->waves + j->positions[t] * cols + c, j->scale,
+				  mask_row(&m, (uint64_t)(t * cols + c), n), n);
+		}
+	}
 }
 
 void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
@@ -84,26 +125,40 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	waves = sinusoid_table(d, positions, out.rows, out.cols);
 	if (!waves)
 		return;
-#pragma omp parallel num_threads(cpu_threads(d, out.rows *out.cols))
-	{
-		struct mask m;
+	cpu_rows(d, out.rows, out.cols, embed_word_rows,
+		 &(struct embed_job){ out, table, ids, positions, waves, scale, drop });
+}
 
-		mask_init(&m, drop);
-#pragma omp for schedule(static)
-		for (int64_t t = 0; t < out.rows; t++) {
-			for (int64_t c = 0; c < out.cols; c += MASK_CHUNK) {
-				int64_t n = MIN(MASK_CHUNK, out.cols - c);
+struct embed_grad_job {
+	struct tensor dtable, dout;
+	const int32_t *ids;
+	float scale;
+	struct dropout drop;
+	int64_t width;
+};
 
-				embed_row(cpu_row(out, t) + c,
-					  ids[t] < 0 ? NULL : cpu_row(table, ids[t]) + c,
-					  waves + positions[t] * out.cols + c, scale,
-					  mask_row(&m, (uint64_t)(t * out.cols + c), n), n);
-			}
-		}
+/* A part is a range of columns and adds all rows in order: no atomics, the same bits each run. */
+static void embed_grad_part(const void *context, int thread, int64_t part)
+{
+	const struct embed_grad_job *j = context;
+	const int64_t cols = j->dout.cols, first = part * j->width, n = MIN(j->width, cols - first);
+	struct mask m;
+
+	(void)thread;
+	mask_init(&m, j->drop);
+	for (int64_t t = 0; t < j->dout.rows; t++) {
+		const float *from = cpu_row(j->dout, t) + first, *factor;
+		float *to;
+
+		if (j->ids[t] < 0)
+			continue;
+		to = cpu_row(j->dtable, j->ids[t]) + first;
+		factor = mask_row(&m, (uint64_t)(t * cols + first), n);
+		for (int64_t c = 0; c < n; c++)
+			to[c] += j->scale * from[c] * factor[c];
 	}
 }
 
-/* A thread owns a range of columns and adds all rows in order: no atomics, the same bits each run. */
 void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids,
 		     float scale, struct dropout drop)
 {
@@ -114,24 +169,8 @@ void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, co
 		ref_embed_grad(NULL, dtable, dout, ids, scale, drop);
 		return;
 	}
-#pragma omp parallel for num_threads(threads) schedule(static)
-	for (int64_t first = 0; first < dout.cols; first += width) {
-		int64_t n = MIN(width, dout.cols - first);
-		struct mask m;
-
-		mask_init(&m, drop);
-		for (int64_t t = 0; t < dout.rows; t++) {
-			const float *from = cpu_row(dout, t) + first, *factor;
-			float *to;
-
-			if (ids[t] < 0)
-				continue;
-			to = cpu_row(dtable, ids[t]) + first;
-			factor = mask_row(&m, (uint64_t)(t * dout.cols + first), n);
-			for (int64_t c = 0; c < n; c++)
-				to[c] += scale * from[c] * factor[c];
-		}
-	}
+	cpu_team_run(d->team, threads, CEIL_DIV(dout.cols, width), embed_grad_part,
+		     &(struct embed_grad_job){ dtable, dout, ids, scale, drop, width });
 }
 
 /* ---- relu ---------------------------------------------------------------------- */
@@ -148,27 +187,36 @@ VEC_INLINE void relu_dropout_part(void *x, const float *bias, const float *facto
 	}
 }
 
-void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct dropout drop)
+struct relu_job {
+	struct tensor x;
+	const float *bias;
+	struct dropout drop;
+};
+
+static void relu_dropout_rows(const void *context, int64_t first, int64_t last)
 {
-#pragma omp parallel num_threads(cpu_threads(d, x.rows *x.cols))
-	{
-		struct mask m;
+	const struct relu_job *j = context;
+	const struct tensor x = j->x;
+	struct mask m;
 
-		mask_init(&m, drop);
-#pragma omp for schedule(static)
-		for (int64_t t = 0; t < x.rows; t++) {
-			for (int64_t c = 0; c < x.cols; c += MASK_CHUNK) {
-				int64_t n = MIN(MASK_CHUNK, x.cols - c);
-				const float *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
-				void *to = cpu_any_row(tensor_columns(x, c, n), t);
+	mask_init(&m, j->drop);
+	for (int64_t t = first; t < last; t++) {
+		for (int64_t c = 0; c < x.cols; c += MASK_CHUNK) {
+			int64_t n = MIN(MASK_CHUNK, x.cols - c);
+			const float *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
+			void *to = cpu_any_row(tensor_columns(x, c, n), t);
 
-				if (cpu_is_half(x))
-					relu_dropout_part(to, bias + c, factor, n, true);
-				else
-					relu_dropout_part(to, bias + c, factor, n, false);
-			}
+			if (cpu_is_half(x))
+				relu_dropout_part(to, j->bias + c, factor, n, true);
+			else
+				relu_dropout_part(to, j->bias + c, factor, n, false);
 		}
 	}
+}
+
+void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct dropout drop)
+{
+	cpu_rows(d, x.rows, x.cols, relu_dropout_rows, &(struct relu_job){ x, bias, drop });
 }
 
 VEC_INLINE void relu_row_grad(void *g, const void *y, float *sum, float scale, int64_t n,
@@ -180,6 +228,31 @@ VEC_INLINE void relu_row_grad(void *g, const void *y, float *sum, float scale, i
 		passed = vec_choose(vec_get(y, c, n - c, 0, half) > 0, passed, vec_set(0));
 		vec_put(g, c, passed, n - c, half);
 		vec_store_part(sum + c, vec_load_part(sum + c, n - c, 0) + passed, n - c);
+	}
+}
+
+struct relu_grad_job {
+	struct tensor dx, y;
+	float *sums; /* (parts, columns) */
+	float scale;
+	int64_t part_rows;
+};
+
+static void relu_grad_part(const void *context, int thread, int64_t p)
+{
+	const struct relu_grad_job *j = context;
+	const int64_t cols = j->dx.cols, last = MIN((p + 1) * j->part_rows, j->dx.rows);
+	float *sum = j->sums + p * cols;
+
+	(void)thread;
+	memset(sum, 0, (size_t)cols * sizeof(*sum));
+	for (int64_t t = p * j->part_rows; t < last; t++) {
+		void *to = cpu_any_row(j->dx, t), *from = cpu_any_row(j->y, t);
+
+		if (cpu_is_half(j->dx))
+			relu_row_grad(to, from, sum, j->scale, cols, true);
+		else
+			relu_row_grad(to, from, sum, j->scale, cols, false);
 	}
 }
 
@@ -197,24 +270,29 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 	sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts, (size_t)dx.cols * sizeof(*sums));
 	if (!sums)
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, dx.rows *dx.cols)) schedule(static)
-	for (int64_t p = 0; p < n_parts; p++) {
-		float *sum = sums + p * dx.cols;
-
-		memset(sum, 0, (size_t)dx.cols * sizeof(*sum));
-		for (int64_t t = p * part_rows; t < MIN((p + 1) * part_rows, dx.rows); t++) {
-			void *to = cpu_any_row(dx, t), *from = cpu_any_row(y, t);
-
-			if (cpu_is_half(dx))
-				relu_row_grad(to, from, sum, scale, dx.cols, true);
-			else
-				relu_row_grad(to, from, sum, scale, dx.cols, false);
-		}
-	}
+	cpu_team_run(d->team, cpu_threads(d, dx.rows * dx.cols), n_parts, relu_grad_part,
+		     &(struct relu_grad_job){ dx, y, sums, scale, part_rows });
 	vec_add_parts(dbias, sums, n_parts, dx.cols, dx.cols);
 }
 
 /* ---- flat arrays ----------------------------------------------------------------- */
+
+struct add_job {
+	struct tensor x, y;
+};
+
+static void add_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct add_job *j = context;
+
+	for (int64_t t = first; t < last; t++) {
+		float *to = cpu_row(j->x, t);
+		const float *from = cpu_row(j->y, t);
+
+		for (int64_t c = 0; c < j->x.cols; c++)
+			to[c] += from[c];
+	}
+}
 
 void CPU(add)(struct dev *d, struct tensor x, struct tensor y)
 {
@@ -222,25 +300,30 @@ void CPU(add)(struct dev *d, struct tensor x, struct tensor y)
 		ref_add(NULL, x, y);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, x.rows *x.cols)) schedule(static)
-	for (int64_t t = 0; t < x.rows; t++) {
-		float *to = cpu_row(x, t);
-		const float *from = cpu_row(y, t);
-
-		for (int64_t c = 0; c < x.cols; c++)
-			to[c] += from[c];
-	}
+	cpu_rows(d, x.rows, x.cols, add_rows, &(struct add_job){ x, y });
 }
 
 #define ZERO_PIECE ((size_t)1 << 18)
 
+struct zero_job {
+	char *p;
+	size_t bytes;
+};
+
+static void zero_part(const void *context, int thread, int64_t part)
+{
+	const struct zero_job *j = context;
+	const size_t first = (size_t)part * ZERO_PIECE;
+
+	(void)thread;
+	memset(j->p + first, 0, MIN(ZERO_PIECE, j->bytes - first));
+}
+
 void CPU(zero)(struct dev *d, void *p, size_t bytes)
 {
-	size_t n = CEIL_DIV(bytes, ZERO_PIECE);
-
-#pragma omp parallel for num_threads(cpu_threads(d, (int64_t)(bytes / 4))) schedule(static)
-	for (size_t i = 0; i < n; i++)
-		memset((char *)p + i * ZERO_PIECE, 0, MIN(ZERO_PIECE, bytes - i * ZERO_PIECE));
+	cpu_team_run(d->team, cpu_threads(d, (int64_t)(bytes / 4)),
+		     (int64_t)CEIL_DIV(bytes, ZERO_PIECE), zero_part,
+		     &(struct zero_job){ p, bytes });
 }
 
 #define SQUARE_PARTS 64
@@ -261,16 +344,29 @@ static double sum_squares_part(const float *x, int64_t n)
 	return total;
 }
 
+struct squares_job {
+	const float *x;
+	int64_t n, length;
+	double *part; /* (SQUARE_PARTS) */
+};
+
+static void sum_squares_job(const void *context, int thread, int64_t p)
+{
+	const struct squares_job *j = context;
+	const int64_t first = p * j->length;
+
+	(void)thread;
+	j->part[p] =
+		first < j->n ? sum_squares_part(j->x + first, MIN(j->length, j->n - first)) : 0;
+}
+
 void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 {
 	int64_t length = CEIL_DIV(n, SQUARE_PARTS);
 	double part[SQUARE_PARTS], total = 0;
 
-#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int p = 0; p < SQUARE_PARTS; p++)
-		part[p] = p * length < n
-				  ? sum_squares_part(x + p * length, MIN(length, n - p * length))
-				  : 0;
+	cpu_team_run(d->team, cpu_threads(d, n), SQUARE_PARTS, sum_squares_job,
+		     &(struct squares_job){ x, n, length, part });
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		total += part[p];
 	assert(SQUARE_PARTS * length >= n);
@@ -302,6 +398,25 @@ static void adam_piece(float *restrict param, float *restrict m, float *restrict
 	}
 }
 
+struct adam_job {
+	float *param, *m, *v;
+	const float *grad;
+	int64_t n;
+	struct adam_step step;
+	float factor;
+};
+
+static void adam_part(const void *context, int thread, int64_t part)
+{
+	const struct adam_job *j = context;
+	const int64_t i = part * FLAT_PIECE, piece = MIN(FLAT_PIECE, j->n - i);
+
+	(void)thread;
+	adam_piece(j->param + i, j->m + i, j->v + i, j->grad + i, piece, j->step, j->factor);
+	for (int64_t k = i; j->step.bf16_params && k < i + piece; k++)
+		j->step.bf16_params[k] = bf16_from_float(j->param[k]);
+}
+
 void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
 	       struct adam_step step)
 {
@@ -309,14 +424,8 @@ void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 
 	if (isnan(factor))
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int64_t i = 0; i < n; i += FLAT_PIECE) {
-		const int64_t piece = MIN(FLAT_PIECE, n - i);
-
-		adam_piece(param + i, m + i, v + i, grad + i, piece, step, factor);
-		for (int64_t j = i; step.bf16_params && j < i + piece; j++)
-			step.bf16_params[j] = bf16_from_float(param[j]);
-	}
+	cpu_team_run(d->team, cpu_threads(d, n), CEIL_DIV(n, FLAT_PIECE), adam_part,
+		     &(struct adam_job){ param, m, v, grad, n, step, factor });
 }
 
 static void scale_piece(float *x, int64_t n, float by)
@@ -325,11 +434,27 @@ static void scale_piece(float *x, int64_t n, float by)
 		x[i] *= by;
 }
 
+/* y: of blend alone. */
+struct flat_job {
+	float *x;
+	const float *y;
+	int64_t n;
+	float by;
+};
+
+static void scale_part(const void *context, int thread, int64_t part)
+{
+	const struct flat_job *j = context;
+	const int64_t i = part * FLAT_PIECE;
+
+	(void)thread;
+	scale_piece(j->x + i, MIN(FLAT_PIECE, j->n - i), j->by);
+}
+
 void CPU(scale)(struct dev *d, float *x, int64_t n, float by)
 {
-#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int64_t i = 0; i < n; i += FLAT_PIECE)
-		scale_piece(x + i, MIN(FLAT_PIECE, n - i), by);
+	cpu_team_run(d->team, cpu_threads(d, n), CEIL_DIV(n, FLAT_PIECE), scale_part,
+		     &(struct flat_job){ .x = x, .n = n, .by = by });
 }
 
 static void blend_piece(float *restrict x, const float *restrict y, int64_t n, float share)
@@ -338,9 +463,17 @@ static void blend_piece(float *restrict x, const float *restrict y, int64_t n, f
 		x[i] += share * (y[i] - x[i]);
 }
 
+static void blend_part(const void *context, int thread, int64_t part)
+{
+	const struct flat_job *j = context;
+	const int64_t i = part * FLAT_PIECE;
+
+	(void)thread;
+	blend_piece(j->x + i, j->y + i, MIN(FLAT_PIECE, j->n - i), j->by);
+}
+
 void CPU(blend)(struct dev *d, float *x, const float *y, int64_t n, float share)
 {
-#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int64_t i = 0; i < n; i += FLAT_PIECE)
-		blend_piece(x + i, y + i, MIN(FLAT_PIECE, n - i), share);
+	cpu_team_run(d->team, cpu_threads(d, n), CEIL_DIV(n, FLAT_PIECE), blend_part,
+		     &(struct flat_job){ .x = x, .y = y, .n = n, .by = share });
 }

@@ -1,11 +1,11 @@
 /*
  * cpu_team.h - a team of threads for short parallel loops, asleep between loops.
  *
- * For decoding: only a few products of each step are large enough for a second thread. OpenMP is
- * too expensive there on a busy machine: its threads spin after each loop, and each loop waits for
- * every thread, even one that the scheduler has not run yet. Here any awake thread, the caller
- * first, takes the next part. The caller waits only for parts that a helper has already begun.
- * After a loop a helper spins for at most 100 us, and not longer than it has worked, then sleeps.
+ * All loops of the CPU backend run on it. With OpenMP each loop waits for every thread, even one that
+ * the scheduler has not run yet, and threads spin meanwhile: on a machine that other programs use,
+ * two threads were slower than one. Here any awake thread, the caller first, takes the next part.
+ * The caller waits only for parts that a helper has already begun. After a loop a helper spins for
+ * at most 100 us, and not longer than it has worked, then sleeps.
  *
  *	struct cpu_team *t = cpu_team_new(threads, e);		starts no thread yet
  *	cpu_team_run(t, threads, n_parts, work, &context);	calls work(&context, thread, part)

@@ -1,5 +1,5 @@
 # kernels/cpu: the fast backend of processors: matrix products, attention, norms, decoding, the threads that share them.
-# Enter at cpu.h (what the files share), cpu_table.c (the table of one machine level), cpu_team.h (threads of decoding).
+# Enter at cpu.h (what the files share), cpu_table.c (the table of one machine level), cpu_team.h (threads).
 # May use: kernels/ops, kernels/ref (single ops that have no fast version), share.
 libkernels_a_SOURCES += %D%/cpu_dev.c %D%/cpu_team.c %D%/cpu_features.c %D%/cpu_team.h
 
@@ -9,7 +9,7 @@ cpu_vector_sources = \
 	%D%/cpu_gemm_pack.h %D%/cpu_linear.c %D%/cpu_linear_kinds.h %D%/cpu_linear_tile.h %D%/cpu_loss.c %D%/cpu_mask.h \
 	%D%/cpu_matmul_small.c %D%/cpu_norm.c %D%/cpu_point.c %D%/cpu_table.c %D%/cpu_top.h \
 	%D%/cpu_vec.h %D%/cpu_tiles.h
-cpu_vector_flags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3 -fno-math-errno -fno-trapping-math $(VECTOR_FLAGS)
+cpu_vector_flags = $(AM_CFLAGS) -O3 -fno-math-errno -fno-trapping-math $(VECTOR_FLAGS)
 
 noinst_LIBRARIES += libkernels_plain.a
 libkernels_plain_a_SOURCES = $(cpu_vector_sources)

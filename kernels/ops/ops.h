@@ -51,7 +51,7 @@ struct train_ways {
 
 struct dev_options {
 	int threads;	  /* CPU threads, 0: all cores */
-	bool is_decoding; /* CPU: run on the team of cpu_team.h, no OpenMP loops */
+	bool is_decoding; /* GPU: see few_rows */
 	int device;	  /* index of the GPU on this host, from 0 */
 	bool bf16;	  /* products round their inputs to bf16 and accumulate in fp32 */
 	/*

@@ -40,8 +40,6 @@ AC_DEFUN([WERKBANK_ENABLE_WERROR], [
     CFLAGS="$CFLAGS -Werror -Wmaybe-uninitialized"
     AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [WARN_FLAGS="$WARN_FLAGS -Wno-maybe-uninitialized"])
     CFLAGS=$save_CFLAGS])
-  # Without OpenMP its pragmas mean nothing, and nothing is wrong with that.
-  AS_IF([test -z "$OPENMP_CFLAGS"], [WARN_FLAGS="$WARN_FLAGS -Wno-unknown-pragmas"])
   AS_IF([test "x$enable_werror" = xyes], [WARN_FLAGS="$WARN_FLAGS -Werror"])
   AC_SUBST([WARN_FLAGS])
 ])

@@ -4,7 +4,7 @@
 #	share/packaging/aarch64.sh [FOLDER]     by default ./aarch64-build
 #
 # Needs gcc-aarch64-linux-gnu and, to run what was built, qemu-user. Libraries come as packages for arm64, unpacked into
-# FOLDER/root; nothing is installed. Of them the program needs PCRE2, OpenSSL's hashes, libgomp and libc when it runs:
+# FOLDER/root; nothing is installed. Of them the program needs PCRE2, OpenSSL's hashes and libc when it runs:
 # no MPI, CUDA, curses, curl, libarchive or ICU. Run it as
 #	qemu-aarch64 -L FOLDER/root FOLDER/build/werkbank-eval translate --model DIR
 set -eu
@@ -17,7 +17,7 @@ command -v $host-gcc >/dev/null || { echo "aarch64.sh: $host-gcc is missing (gcc
 
 # ---- libraries, through an apt of our own that thinks it is on arm64 ----------
 packages="libpcre2-dev libpcre2-8-0 libpcre2-16-0 libpcre2-32-0 libpcre2-posix3 libssl-dev libssl3 libarchive-dev
-	libarchive13 libcurl4-openssl-dev libcurl4 libicu-dev libicu72 zlib1g-dev zlib1g libc6 libc6-dev linux-libc-dev libgcc-s1 libgomp1"
+	libarchive13 libcurl4-openssl-dev libcurl4 libicu-dev libicu72 zlib1g-dev zlib1g libc6 libc6-dev linux-libc-dev libgcc-s1"
 : >"$to/apt/status"
 apt_get() {
 	apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$to/apt" \

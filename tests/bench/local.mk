@@ -6,7 +6,7 @@ noinst_PROGRAMS += $(bench_programs)
 tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/op_times.c %D%/op_times.h %D%/predicted.c %D%/predicted.h %D%/train_variants.c \
 	%D%/train_variants.h $(decode_rig) tests/train/rig.c tests/train/rig.h %D%/bench.c %D%/bench.h \
 	%D%/roof.c %D%/roof_device.c %D%/roof.h
-tests_bench_ops_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
+tests_bench_ops_CFLAGS = $(AM_CFLAGS) -O3
 tests_bench_ops_LDADD = libeval.a $(train_libs) $(mpi_libs)
 decode_rig = %D%/decode_rig.c %D%/decode_rig.h
 tests_bench_decode_SOURCES = %D%/bench_decode.c %D%/bench_products.c %D%/bench_products.h $(decode_rig)
@@ -18,7 +18,7 @@ bench: $(bench_programs)
 # Speed of training; tests/peers/pytorch_train.py measures the same with PyTorch.
 EXTRA_PROGRAMS += tests/bench_train
 tests_bench_train_SOURCES = %D%/bench_train.c %D%/train_variants.c %D%/train_variants.h %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
-tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
+tests_bench_train_CFLAGS = $(AM_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
 # Cost of reductions between ranks: mpirun -n 2 tests/bench_reduce.

@@ -4,15 +4,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "kernels/cpu/cpu_team.h"
 #include "kernels/cpu/cpu_tiles.h"
 #include "share/base/clock.h"
+#include "share/base/flow.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -148,28 +147,48 @@ static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 #endif
 }
 
-/* All threads at once; the best of several tries of each, because other work may run. */
-static double peak(const struct unit *u, int threads)
+#define MAX_THREADS 1024
+
+/* What each thread measured: the best of several tries, because other work may run. */
+struct rates {
+	const struct unit *unit;
+	const uint32_t *block; /* (threads, BLOCK_BYTES) */
+	double best[MAX_THREADS];
+	double sums[MAX_THREADS]; /* kept, so that the compiler removes no loop */
+};
+
+static void peak_part(const void *context, int thread, int64_t part)
 {
-	double total = 0;
-	float sum = 0;
+	struct rates *r = *(struct rates *const *)context;
+	const struct unit *u = r->unit;
 
-	if (!u->run)
-		return 0;
-#pragma omp parallel num_threads(threads) reduction(+ : sum, total)
-	{
-		double best = 0;
+	(void)thread;
+	for (int i = 0; i < REPEATS; i++) {
+		double begun = clock_mono_s(), s;
 
-		for (int i = 0; i < REPEATS; i++) {
-			double begun = clock_mono_s(), s;
+		r->sums[part] += u->run(1e-3f);
+		s = clock_mono_s() - begun;
+		r->best[part] = MAX(r->best[part], u->operations * ROUNDS / s);
+	}
+}
 
-			sum += u->run(1e-3f);
-			s = clock_mono_s() - begun;
-			best = MAX(best, u->operations * ROUNDS / s);
-		}
-		total += best;
+/* The rates of all threads together, which work at the same time. */
+static double rates_of_team(struct cpu_team *team, struct rates *r, int threads,
+			    cpu_team_work *work)
+{
+	double total = 0, sum = 0;
+
+	cpu_team_run(team, threads, threads, work, &r);
+	for (int i = 0; i < threads; i++) {
+		total += r->best[i];
+		sum += r->sums[i];
 	}
 	return sum < 0 ? 0 : total;
+}
+
+static double peak(const struct unit *u, struct cpu_team *team, int threads)
+{
+	return u->run ? rates_of_team(team, &(struct rates){ .unit = u }, threads, peak_part) : 0;
 }
 
 #define LANES 64
@@ -187,42 +206,30 @@ static uint32_t read_all(const uint32_t *p, size_t n)
 	return total;
 }
 
-static int thread_number(void)
+static void memory_part(const void *context, int thread, int64_t part)
 {
-#ifdef _OPENMP
-	return omp_get_thread_num();
-#else
-	return 0;
-#endif
+	struct rates *r = *(struct rates *const *)context;
+	const size_t n = BLOCK_BYTES / sizeof(uint32_t);
+
+	(void)thread;
+	for (int i = 0; i < REPEATS; i++) {
+		double begun = clock_mono_s(), s;
+
+		r->sums[part] += read_all(r->block + (size_t)part * n, n);
+		s = clock_mono_s() - begun;
+		r->best[part] = MAX(r->best[part], (double)BLOCK_BYTES / s);
+	}
 }
 
-static int memory_rate(struct roof *r, struct err *e)
+static int memory_rate(struct roof *r, struct cpu_team *team, struct err *e)
 {
-	const size_t n = BLOCK_BYTES / sizeof(uint32_t);
-	uint32_t *block = mem_alloc_aligned(BLOCK_BYTES, (size_t)r->threads, e), sum = 0;
-	double total = 0;
+	uint32_t *block = mem_alloc_aligned(BLOCK_BYTES, (size_t)r->threads, e);
 
 	if (!block)
 		return e->code;
-#pragma omp parallel for num_threads(r->threads) schedule(static)
-	for (size_t i = 0; i < n * (size_t)r->threads; i++)
+	for (size_t i = 0; i < BLOCK_BYTES / sizeof(uint32_t) * (size_t)r->threads; i++)
 		block[i] = (uint32_t)i;
-#pragma omp parallel num_threads(r->threads) reduction(+ : sum, total)
-	{
-		const uint32_t *own = block + (size_t)thread_number() * n;
-		double best = 0;
-
-		for (int i = 0; i < REPEATS; i++) {
-			double begun = clock_mono_s(), s;
-
-			sum += read_all(own, n);
-			s = clock_mono_s() - begun;
-			best = MAX(best, (double)BLOCK_BYTES / s);
-		}
-		total += best;
-	}
-	r->memory = total;
-	block[0] = sum;
+	r->memory = rates_of_team(team, &(struct rates){ .block = block }, r->threads, memory_part);
 	free(block);
 	return 0;
 }
@@ -231,21 +238,24 @@ int roof_measure(struct roof *r, int threads, struct err *e)
 {
 	struct unit fp32, bf16, int8;
 
-#ifdef _OPENMP
-	*r = (struct roof){ .threads = threads > 0 ? threads : omp_get_num_procs() };
-#else
-	*r = (struct roof){ .threads = 1 };
-	(void)threads;
-#endif
+	struct cpu_team *team;
+	int rc;
+
+	*r = (struct roof){ .threads = MIN(flow_threads(threads), MAX_THREADS) };
+	team = cpu_team_new(r->threads, e);
+	if (!team)
+		return e->code;
 	find_units(&fp32, &bf16, &int8);
 	r->units = int8.run && bf16.run ? !strcmp(bf16.name, "AMX")
 						  ? "AVX-512, bf16 and int8 in tiles (AMX)"
 						  : "AVX-512 with bf16 and VNNI"
 					: fp32.name;
-	r->fp32 = peak(&fp32, r->threads);
-	r->bf16 = bf16.run ? peak(&bf16, r->threads) : r->fp32;
-	r->int8 = peak(&int8, r->threads);
-	return memory_rate(r, e);
+	r->fp32 = peak(&fp32, team, r->threads);
+	r->bf16 = bf16.run ? peak(&bf16, team, r->threads) : r->fp32;
+	r->int8 = peak(&int8, team, r->threads);
+	rc = memory_rate(r, team, e);
+	cpu_team_free(team);
+	return rc;
 }
 
 double roof_seconds(const struct roof *r, double top, double flops, double bytes)

@@ -18,7 +18,7 @@ static const char *environment[] = { "PATH=/bin",
 				     "LD_LIBRARY_PATH=/opt/lib",
 				     "WERKBANK_NETWORK=old",
 				     "HOME=/root",
-				     "OMP_NUM_THREADS=2",
+				     "NCCL_DEBUG=INFO",
 				     NULL };
 
 /* The command line as --show prints it without "--allow-run-as-root ", or the error message. */
@@ -77,7 +77,7 @@ TEST(mpirun_one_host)
 #define DAEMONS_5                                                                                  \
 	"--prtemca oob_tcp_keepalive_time 20 --prtemca oob_tcp_keepalive_intvl 5 "                 \
 	"--prtemca oob_tcp_keepalive_probes 4 "
-#define VARIABLES "-x WERKBANK_SHARE -x LD_LIBRARY_PATH -x OMP_NUM_THREADS"
+#define VARIABLES "-x WERKBANK_SHARE -x LD_LIBRARY_PATH -x NCCL_DEBUG"
 
 TEST(mpirun_open_mpi_4)
 {

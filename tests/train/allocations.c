@@ -2,8 +2,8 @@
  * allocations.c - after the first step, training allocates no memory
  *
  * A program of its own, because it replaces malloc() and related functions by functions that
- * count the calls of this program. Calls of libgomp are not counted: it allocates the record of a
- * team again whenever the number of threads changes.
+ * count the calls of this program. Calls of libraries are not counted: a new thread has memory of
+ * the C library.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -16,18 +16,6 @@
 #include "tui/app/watch_address.h"
 #include "tui/run/status.h"
 
-/*
- * By default, OpenMP threads spin for milliseconds while they wait. On a shared machine the thread
- * they wait for may then have no core: training was up to 40 times slower. A short spin costs
- * nothing on an idle machine. The variable must be set before the OpenMP library is loaded, hence
- * here, for all sister programs.
- */
-static void limit_openmp_spinning(void)
-{
-	if (!getenv("OMP_WAIT_POLICY"))
-		setenv("GOMP_SPINCOUNT", "500", 0);
-}
-
 int commands_exec_sister(char **argv, struct err *e)
 {
 	const char *program;
@@ -45,7 +33,6 @@ int commands_exec_sister(char **argv, struct err *e)
 	if (!path)
 		return e->code;
 	argv[0] = path;
-	limit_openmp_spinning();
 	execv(path, argv);
 	err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", path);
 	free(path);

@@ -342,7 +342,7 @@ static int add_daemon_options(struct command_line *c, const struct mpirun_option
 static int add_rank_environment(struct command_line *c, const struct mpirun_options *how,
 				struct err *e)
 {
-	static const char *const names[] = { "LD_LIBRARY_PATH", "OMP_", "GOMP_", "NCCL_" };
+	static const char *const names[] = { "LD_LIBRARY_PATH", "NCCL_" };
 	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=",
 					    "WERKBANK_HOSTS=" };
 	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
