@@ -658,6 +658,8 @@ TEST(workbench_undoes_toggles_and_filters)
 	press_keys(&a, "u");
 	check(screen_shows(&a, "undone: log y"));
 	check(screen_lacks(&a, ", log"));
+	press_keys(&a, "8"); /* the message is about the run view: it does not cover the next one */
+	check(screen_lacks(&a, "undone") && screen_shows(&a, "? keys"));
 	/* filters come back with their text; each view has its own steps */
 	a.fixed_now += 10;
 	press_keys(&a, "8&alpha<Enter>");

@@ -105,6 +105,7 @@ void context_notify(struct app_context *w, enum style style, const char *fmt, ..
 	va_end(ap);
 	w->requests->message_style = style;
 	w->requests->message_time = w->now;
+	w->requests->message_is_brief = false;
 	w->requests->redraw = true;
 }
 

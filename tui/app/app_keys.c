@@ -239,15 +239,24 @@ static unsigned view_key(struct app *a, const struct view *v, void *state, int k
 	return view_act(a, v, state, action);
 }
 
+/* A key or a press of the mouse came: what the last row says may make way for its hints. */
+static void end_message(struct app *a)
+{
+	struct view_requests *r = a->requests;
+
+	if (!*r->message ||
+	    (!r->message_is_brief && a->context.now - r->message_time < MESSAGE_MIN_S))
+		return;
+	*r->message = 0;
+	r->redraw = true;
+}
+
 unsigned app_key(struct app *a, int key)
 {
 	unsigned reaction;
 
 	app_tour_end_hint(a);
-	if (*a->requests->message && a->context.now - a->requests->message_time >= MESSAGE_MIN_S) {
-		*a->requests->message = 0;
-		a->requests->redraw = true;
-	}
+	end_message(a);
 	if (a->requests->prompt.open) {
 		bool leaves = !key_is_text(key) && key != 0x1B &&
 			      keys_action(&a->keymap, key, NULL) == ACTION_QUIT;
@@ -297,6 +306,8 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	int tab;
 
 	app_tour_end_hint(a);
+	if (m->kind == MOUSE_PRESS)
+		end_message(a);
 	if (a->requests->prompt.open) {
 		reaction = prompt_reaction(a, prompt_mouse(&a->requests->prompt, &a->grid, m));
 		return reaction | app_execute_requests(a);

@@ -93,6 +93,7 @@ unsigned app_undo(struct app *a)
 		help = action_infos[step.action].help;
 		context_notify(&a->context, STYLE_NORMAL, "undone: %.*s", (int)strcspn(help, ";:"),
 			       help);
+		a->requests->message_is_brief = true;
 		return REACT_REDRAW | REACT_AGAIN;
 	}
 	context_notify(&a->context, STYLE_NORMAL,

@@ -24,6 +24,7 @@ struct view_requests {
 	char message[500]; /* message in the last row; "" */
 	enum style message_style;
 	double message_time;
+	bool message_is_brief; /* the next key or press ends it: it is about the screen of now */
 
 	struct prompt prompt;
 	struct cancelled_question cancelled[8];
