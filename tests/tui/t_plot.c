@@ -638,6 +638,49 @@ TEST(series_band_needs_all_curves)
 	series_free(&band);
 }
 
+/* What the longest curve has beyond the others is not lost; its smoothing goes on from the start. */
+TEST(series_band_tail_is_the_longest_curve)
+{
+	static const double all[] = { 8, 4, 2, NAN, 6 }, begun[] = { 3, 5 };
+	struct series s[3], tail;
+	const struct series *const curves[] = { &s[0], &s[1], &s[2] };
+	struct smoother f = { .weight = 0.5 };
+	double wanted = NAN;
+
+	series_init(&tail);
+	fill_curve(&s[0], 10, 10, begun, 2); /* x 10, 20 */
+	fill_curve(&s[1], 10, 10, all, 5);   /* x 10 … 50 */
+	series_init(&s[2]);
+	check_int(series_band_tail(&tail, curves, 2, 0, &e), 0);
+	if (check_int(tail.n, 4)) { /* x 20 … 50: it begins where the band ends */
+		check_near(tail.points[0].first, 20, 1e-12);
+		check_near(series_mean(&tail.points[0]), 4, 1e-12);
+		check_int(tail.points[2].n, 0);
+		check_near(tail.value, 6, 1e-12);
+	}
+	check_int(series_band_tail(&tail, curves, 2, 0.5, &e), 0);
+	for (size_t i = 0; i < 5; i++)
+		wanted = series_smooth(&f, &s[1].points[i]);
+	check_near(tail.value, wanted, 1e-12);
+	/* between two points the value at the end of the band is read */
+	series_free(&s[0]);
+	fill_curve(&s[0], 10, 15, begun, 2); /* x 10, 25 */
+	check_int(series_band_tail(&tail, curves, 2, 0, &e), 0);
+	if (check_int(tail.n, 4)) {
+		check_near(tail.points[0].first, 25, 1e-12);
+		check_near(series_mean(&tail.points[0]), 3, 1e-12);
+	}
+	/* a run without any value yet: the whole curve of the other */
+	check_int(series_band_tail(&tail, &curves[1], 2, 0, &e), 0);
+	check_int(tail.n, 5);
+	/* none is longer */
+	check_int(series_band_tail(&tail, curves, 1, 0, &e), 0);
+	check_int(tail.n, 0);
+	for (size_t i = 0; i < 3; i++)
+		series_free(&s[i]);
+	series_free(&tail);
+}
+
 /* The mean of smoothed curves is the smoothed mean. */
 TEST(series_band_smooths_each_curve)
 {

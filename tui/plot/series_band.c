@@ -153,3 +153,56 @@ int series_band_make(struct series *band, const struct series *const *curves, si
 	free(squares);
 	return 0;
 }
+
+static void add_tail_point(struct series *tail, double x, double y)
+{
+	tail->points[tail->n++] =
+		isnan(y) ? (struct series_point){ .first = x, .last = x, .samples = 1 }
+			 : (struct series_point){ x, x, y, (float)y, (float)y, 1, 1 };
+	tail->value = isnan(y) ? tail->value : y;
+}
+
+/* The curve that ends last; NULL: none has a point. */
+static const struct series *find_longest_curve(const struct series *const *curves, size_t n)
+{
+	const struct series *longest = NULL;
+	double end = -INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct series *s = curves[i];
+
+		if (s->n && middle_of_point(&s->points[s->n - 1]) > end) {
+			longest = s;
+			end = middle_of_point(&s->points[s->n - 1]);
+		}
+	}
+	return longest;
+}
+
+int series_band_tail(struct series *tail, const struct series *const *curves, size_t n,
+		     double weight, struct err *e)
+{
+	double from = find_common_range(curves, n).to, x = NAN, y = NAN;
+	const struct series *longest = find_longest_curve(curves, n);
+	struct smoother f = { .weight = weight };
+
+	assert(n);
+	series_free(tail);
+	if (!longest || !(middle_of_point(&longest->points[longest->n - 1]) > from))
+		return 0;
+	if (!(tail->points = mem_alloc(longest->n, sizeof(*tail->points), e)))
+		return e->code;
+	for (size_t i = 0; i < longest->n; i++) {
+		double before = x, y_before = y;
+
+		x = middle_of_point(&longest->points[i]);
+		y = series_smooth(&f, &longest->points[i]);
+		/* between two points the curve is read where the band ends */
+		if (x > from && before < from)
+			add_tail_point(tail, from,
+				       y_before + (from - before) / (x - before) * (y - y_before));
+		if (x >= from)
+			add_tail_point(tail, x, y);
+	}
+	return 0;
+}

@@ -26,4 +26,12 @@
 int series_band_make(struct series *band, const struct series *const *curves, size_t n,
 		     double weight, struct err *e);
 
+/*
+ * Replace the points of tail by those of the longest curve from the end of the common range on, its
+ * values smoothed by weight: what a band cannot show while other curves are shorter. Empty if no curve
+ * is longer. tail owns its points. ERR_NOMEM: tail is empty.
+ */
+int series_band_tail(struct series *tail, const struct series *const *curves, size_t n,
+		     double weight, struct err *e);
+
 #endif

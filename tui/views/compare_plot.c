@@ -58,10 +58,11 @@ bool compare_is_smoothed(const struct run_comparison *b, const struct plot_viewp
 
 /* The plot of the chosen runs, its title and the names of its lines. */
 struct compare_plot {
-	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
+	struct plot_line lines[2 * OPTION_DIFF_MAX_RUNS]; /* behind the first n: their tails */
+	size_t n;
 	size_t seeds[OPTION_DIFF_MAX_RUNS]; /* runs of a line */
 	double ends[OPTION_DIFF_MAX_RUNS];  /* where the longest of them ends */
-	char labels[OPTION_DIFF_MAX_RUNS][160];
+	char labels[2 * OPTION_DIFF_MAX_RUNS][160];
 	struct plot plot;
 	char title[120];
 	enum compare_axis axis;
@@ -85,7 +86,24 @@ static void add_compare_line(struct compare_plot *to, const struct run_compariso
 			 seeds);
 	else
 		snprintf(to->labels[at], sizeof(to->labels[at]), "%s", r->name);
+	to->n++;
 	to->plot.n++;
+}
+
+/* Add what the longest run of each band has beyond it, dotted and without a label. */
+static void add_compare_tails(struct compare_plot *to, const struct run_comparison *b)
+{
+	for (size_t k = 0; k < b->n_chosen; k++) {
+		size_t at = to->plot.n;
+
+		if (b->group[k] != k || comparison_group_size(b, k) < 2 || !b->tails[k].n)
+			continue;
+		to->lines[at] = (struct plot_line){ .series = &b->tails[k],
+						    .pen = PLOT_EXACT_DOTTED,
+						    .style = compare_look_of(b, k)->style };
+		*to->labels[at] = 0;
+		to->plot.n++;
+	}
 }
 
 /* Where the longest run of each line ends; returns the end of the longest of all, 0: unknown. */
@@ -119,6 +137,7 @@ static void make_compare_plot(struct compare_plot *to, struct run_comparison *b,
 	double weight = is_metric_exact(b->metric) ? 0 : viewport_smoothing(v), end;
 	size_t k = 0;
 
+	to->n = 0;
 	*p = (struct plot){ .lines = to->lines, .cursor = NAN };
 	to->axis = b->axis;
 	comparison_make_bands(b, weight, &ignored);
@@ -128,6 +147,7 @@ static void make_compare_plot(struct compare_plot *to, struct run_comparison *b,
 		add_compare_line(to, b, &b->runs[i], k++);
 		has_loss |= b->runs[i].is_loss;
 	}
+	add_compare_tails(to, b);
 	snprintf(to->title, sizeof(to->title), "%s by %s%s%s", compare_metric_names[b->metric],
 		 compare_axis_names[b->axis], compare_is_smoothed(b, v) ? ", smoothed" : "",
 		 has_loss ? ", of imported runs the loss" : "");
@@ -140,7 +160,7 @@ static void make_compare_plot(struct compare_plot *to, struct run_comparison *b,
 void compare_export_picture(struct app_context *w, struct run_comparison *b,
 			    struct plot_viewport *v)
 {
-	const char *labels[OPTION_DIFF_MAX_RUNS];
+	const char *labels[2 * OPTION_DIFF_MAX_RUNS];
 	struct compare_plot p;
 
 	make_compare_plot(&p, b, v);
@@ -186,10 +206,10 @@ static void draw_band_legend(struct grid *g, struct rect box, const struct compa
 	struct legend pieces[3 * OPTION_DIFF_MAX_RUNS];
 	int bands = 0, n = 0;
 
-	for (size_t i = 0; i < p->plot.n; i++)
+	for (size_t i = 0; i < p->n; i++)
 		bands += p->lines[i].has_band;
 	for (int part = 0; part < 3; part++)
-		for (size_t i = 0; i < p->plot.n; i++) {
+		for (size_t i = 0; i < p->n; i++) {
 			const struct plot_line *l = &p->lines[i];
 			enum style raw = (enum style)(STYLE_FIRST_RAW + (l->style - STYLE_FIRST));
 

@@ -41,8 +41,10 @@ void comparison_free(struct run_comparison *b)
 	for (size_t i = 0; i < b->n; i++)
 		free_compared_run(&b->runs[i]);
 	free(b->runs);
-	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
+	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++) {
 		free(b->bands[k].points);
+		free(b->tails[k].points);
+	}
 	option_diff_free(&b->differ);
 	*b = (struct run_comparison){ 0 };
 }
@@ -308,8 +310,8 @@ int comparison_make_bands(struct run_comparison *b, double weight, struct err *e
 		double group_weight = weight;
 		size_t n = collect_group(b, k, curves, &group_weight);
 
-		if (n > 1)
-			rc = series_band_make(&b->bands[k], curves, n, group_weight, e);
+		if (n > 1 && !(rc = series_band_make(&b->bands[k], curves, n, group_weight, e)))
+			rc = series_band_tail(&b->tails[k], curves, n, group_weight, e);
 	}
 	b->band_weight = weight;
 	return rc;

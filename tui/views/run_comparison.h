@@ -52,6 +52,7 @@ struct run_comparison {
 	/* ... and the first run of the group that is drawn as one; without a curve: the run itself */
 	size_t group[OPTION_DIFF_MAX_RUNS];
 	struct series bands[OPTION_DIFF_MAX_RUNS]; /* owned, see comparison_make_bands() */
+	struct series tails[OPTION_DIFF_MAX_RUNS]; /* owned, the longest run beyond its band */
 	double band_weight; /* private: smoothing of bands; NaN: they are out of date */
 	bool stale;	    /* selection, metric or axis changed */
 	double listed_at;   /* private: when runs were listed; 0: never */
