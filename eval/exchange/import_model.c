@@ -433,8 +433,8 @@ static int write_run(struct model_import *m, struct err *e)
 	char origin[600];
 	int rc = link ? ckpt_set_best(m->result.temporary, 0, e) : e->code;
 
-	if (!rc && symlink("0", link))
-		rc = err_set_errno(e, ERR_CANTCREAT, "cannot make the link %s", link);
+	if (!rc)
+		rc = file_make_link(link, "0", e);
 	free(link);
 	snprintf(origin, sizeof(origin), "weights imported from %.500s", m->file);
 	json_open(&j, '{');

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -261,45 +260,6 @@ void map_close(struct map *m)
 	else if (m->data)
 		munmap((void *)(uintptr_t)m->data, m->len);
 	*m = (struct map){ 0 };
-}
-
-int file_make_folders(const char *path, struct err *e)
-{
-	char *copy = mem_strdup(path, e);
-	int failed = 0;
-
-	if (!copy)
-		return e->code;
-	for (char *p = copy + 1; !failed; p++) {
-		char c = *p;
-
-		if (c != '/' && c)
-			continue;
-		*p = 0;
-		if (mkdir(copy, 0777) && errno != EEXIST) {
-			failed = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", copy);
-			if (failed == ERR_NOINPUT)
-				failed = e->code = ERR_CANTCREAT;
-		}
-		*p = c;
-		if (!c)
-			break;
-	}
-	free(copy);
-	return failed;
-}
-
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *where)
-{
-	(void)s, (void)type, (void)where;
-	return remove(path);
-}
-
-int file_remove_tree(const char *path, struct err *e)
-{
-	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
-		return err_set_errno(e, ERR_IO, "%s: cannot be removed", path);
-	return 0;
 }
 
 bool file_exists(const char *path)

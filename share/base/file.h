@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
@@ -76,13 +77,20 @@ int file_copy(const char *from, const char *to, struct err *e);
  *
  * Missing parents are made. The temporary is BESIDE.HEX.tmp, beside NULL: PATH.HEX.tmp; both must
  * be on one file system. An empty folder at PATH is replaced, anything else is ERR_CANTCREAT.
+ * Each file in it is written once. Another user who can write in its parent can put a link or another
+ * folder in its place: no link is followed there, no file there is replaced or removed, and commit
+ * ends with ERR_CANTCREAT.
  */
 struct outfolder {
 	char *path;	 /* owned; without slashes at the end */
 	char *temporary; /* owned */
+	dev_t device;	 /* with the inode: which folder this is */
+	ino_t inode;
 };
 
 int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e);
+/* Is the temporary still this folder? ERR_CANTCREAT: another user has replaced it. */
+int outfolder_check(const struct outfolder *o, struct err *e);
 int outfolder_commit(struct outfolder *o, struct err *e);
 /* Remove the temporary folder. Safe on a zeroed or already finished struct. */
 void outfolder_abandon(struct outfolder *o);
@@ -147,8 +155,14 @@ void map_close(struct map *m);
  */
 void map_drop_pages(const void *bytes, size_t n);
 
-/* Create the folder and its missing parents. An existing folder is no error. */
+/*
+ * Create the folder and its missing parents. An existing folder is no error. ERR_PERM: one of them is
+ * a link that another user has made in a folder of all users.
+ */
 int file_make_folders(const char *path, struct err *e);
+
+/* Make the symbolic link `path` with this text, atomically; it replaces a file or a link. */
+int file_make_link(const char *path, const char *text, struct err *e);
 
 /* Remove a folder and its contents; symbolic links are not followed. A missing path is no error. */
 int file_remove_tree(const char *path, struct err *e);

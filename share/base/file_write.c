@@ -1,137 +1,24 @@
 /*
- * file_write.c - files and folders that replace others atomically; see file.h
+ * file_write.c - files that replace others atomically; see file.h
  *
  * Another user may be able to write in the folder of the target. Therefore a temporary name is
  * random and new, the folder stays open from the check of the target to the rename, and a symbolic
  * link counts only if this user or root has made it.
  */
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
+#include "share/base/file_internal.h"
 #include "share/base/mem.h"
 
-#define NAME_TRIES 100	 /* random names before giving up: 64 bits do not collide by chance */
-#define LINK_LIMIT 8	 /* links that lead to links */
-#define LEFTOVER_S 86400 /* after a day nobody writes to a temporary any more */
-
-/* ---- names ---- */
-
-/* ".0123456789abcdef.tmp": what file_remove_leftovers() recognises. */
-enum { SUFFIX_BYTES = 1 + 16 + 4 };
-
-static int make_temporary_name(char out[NAME_MAX + 1], const char *name, struct err *e)
-{
-	unsigned long long number;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return err_set_errno(e, ERR_INTERNAL, "no random number for a temporary name");
-	if (strlen(name) + SUFFIX_BYTES > NAME_MAX)
-		name = ""; /* then the name is the suffix alone */
-	snprintf(out, NAME_MAX + 1, "%s.%016llx.tmp", name, number);
-	return 0;
-}
-
-static bool is_temporary_name(const char *name)
-{
-	const size_t n = strlen(name);
-	const char *suffix = name + n - SUFFIX_BYTES;
-
-	return n >= SUFFIX_BYTES && suffix[0] == '.' && !strcmp(suffix + 17, ".tmp") &&
-	       strspn(suffix + 1, "0123456789abcdef") == 16;
-}
-
-/* Sets the last part of a path and the length of the part before it, with the slash. */
-static const char *last_part(const char *path, size_t *folder)
-{
-	const char *slash = strrchr(path, '/');
-
-	*folder = slash ? (size_t)(slash - path) + 1 : 0;
-	return slash ? slash + 1 : path;
-}
-
-/* A missing folder is no missing input. */
-static int cannot_write(struct err *e, const char *path)
-{
-	err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
-	if (e->code == ERR_NOINPUT)
-		e->code = ERR_CANTCREAT;
-	return e->code;
-}
-
 /* ---- the target ---- */
-
-/*
- * Open a folder, whose path has no slash at its end, seen from the folder `from`. A link in a folder
- * that everybody can write in counts only if this user, root or that folder's owner has made it, as
- * with the kernel's fs.protected_symlinks, which may be off: else -1, EPERM.
- */
-static int open_folder(int from, const char *path)
-{
-	size_t n;
-	const char *last = last_part(path, &n);
-	char *above = n ? strndup(path, n) : strdup(".");
-	const int parent = above ? openat(from, above, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	int fd = -1;
-	struct stat link, at;
-
-	if (parent >= 0 && !fstat(parent, &at) &&
-	    !fstatat(parent, last, &link, AT_SYMLINK_NOFOLLOW)) {
-		const bool is_link = S_ISLNK(link.st_mode);
-
-		errno = EPERM;
-		if (!is_link || !(at.st_mode & 0002) || !link.st_uid || link.st_uid == geteuid() ||
-		    link.st_uid == at.st_uid)
-			fd = openat(parent, last,
-				    O_PATH | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
-	}
-	if (parent >= 0)
-		close(parent);
-	free(above);
-	return fd;
-}
-
-/* Open the folder of `path`, seen from the folder `from`; name gets the last part. */
-static int open_folder_of(int from, const char *path, char name[NAME_MAX + 1])
-{
-	size_t n;
-	const char *last = last_part(path, &n);
-	char *folder;
-	int fd = -1;
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	folder = n ? strndup(path, n) : strdup(".");
-	if (!*last || strlen(last) > NAME_MAX)
-		errno = *last ? ENAMETOOLONG : *path ? EISDIR : ENOENT;
-	else if (folder && !strcmp(folder, "/"))
-		fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	else if (folder)
-		fd = open_folder(from, folder);
-	if (fd >= 0)
-		memcpy(name, last, strlen(last) + 1);
-	free(folder);
-	return fd;
-}
-
-static int cannot_open_folder(struct err *e, const char *path)
-{
-	if (errno != EPERM)
-		return cannot_write(e, path);
-	return err_set(e, ERR_PERM,
-		       "%s: its folder is a symbolic link that another user has made in a folder "
-		       "of all users; nothing is written through it: give another name",
-		       path);
-}
 
 /*
  * Read the link `name` of this folder. 0: it is none; < 0: e. The link is opened first, so that
@@ -146,39 +33,57 @@ static int read_target_link(const struct outfile *o, char target[PATH_MAX], stru
 	int rc = 0;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : cannot_write(e, o->path);
+		return errno == ENOENT ? 0 : file_cannot_write(e, o->path);
 	if (fstat(fd, &s))
-		rc = cannot_write(e, o->path);
+		rc = file_cannot_write(e, o->path);
 	else if (S_ISLNK(s.st_mode) && ((s.st_uid && s.st_uid != geteuid()) || s.st_nlink > 1))
 		rc = err_set(e, ERR_PERM,
 			     "%s: is a symbolic link that another user (number %ld) can have made; "
 			     "nothing is written through it: remove it or give another name",
 			     o->path, (long)s.st_uid);
 	else if (S_ISLNK(s.st_mode) && (n = readlinkat(fd, "", target, PATH_MAX - 1)) < 0)
-		rc = cannot_write(e, o->path);
+		rc = file_cannot_write(e, o->path);
 	if (n > 0)
 		target[n] = 0;
 	close(fd);
 	return rc ? rc : n > 0;
 }
 
+/*
+ * Each file of a temporary folder is new. Another user can have put a folder in its place which has
+ * files or links already.
+ */
+static int refuse_known_name(const struct outfile *o, struct err *e)
+{
+	struct stat s;
+
+	if (fstatat(o->folder, o->name, &s, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : file_cannot_write(e, o->path);
+	return err_set(e, ERR_CANTCREAT,
+		       "%s: already exists in a new folder, which another user has replaced",
+		       o->path);
+}
+
 /* Set folder and name of the file that is replaced: PATH, or what the links there lead to. */
 static int find_target(struct outfile *o, struct err *e)
 {
 	char target[PATH_MAX];
+	bool in_temporary;
 	int got, fd;
 
-	o->folder = open_folder_of(AT_FDCWD, o->path, o->name);
+	o->folder = file_open_folder_of(AT_FDCWD, o->path, o->name, &in_temporary);
 	if (o->folder < 0)
-		return cannot_open_folder(e, o->path);
+		return file_cannot_open_folder(e, o->path);
+	if (in_temporary)
+		return refuse_known_name(o, e);
 	for (int links = 0; (got = read_target_link(o, target, e)) > 0; links++) {
-		if (links == LINK_LIMIT)
+		if (links == FILE_LINK_LIMIT)
 			return err_set(e, ERR_CANTCREAT,
 				       "%s: cannot be written: more than %d symbolic links",
-				       o->path, LINK_LIMIT);
-		fd = open_folder_of(o->folder, target, o->name);
+				       o->path, FILE_LINK_LIMIT);
+		fd = file_open_folder_of(o->folder, target, o->name, NULL);
 		if (fd < 0)
-			return cannot_open_folder(e, o->path);
+			return file_cannot_open_folder(e, o->path);
 		close(o->folder);
 		o->folder = fd;
 	}
@@ -203,7 +108,7 @@ static int open_special_file(const struct outfile *o, const struct stat *target,
 	fd = openat(o->folder, o->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &s) && !S_ISREG(s.st_mode))
 		return fd;
-	cannot_write(e, o->path);
+	file_cannot_write(e, o->path);
 	if (fd >= 0) {
 		err_set(e, ERR_CANTCREAT, "%s: another program has replaced it", o->path);
 		close(fd);
@@ -224,7 +129,7 @@ static int keep_mode(const struct outfile *o, int fd, const struct stat *old, mo
 	mode_t mode = old->st_mode & 0777;
 
 	if (fstat(fd, &new))
-		return cannot_write(e, o->path);
+		return file_cannot_write(e, o->path);
 	if (old->st_uid != geteuid())
 		mode = (mode & new.st_mode) | 0600;
 	/* the permissions of one group are not for another */
@@ -232,7 +137,7 @@ static int keep_mode(const struct outfile *o, int fd, const struct stat *old, mo
 		mode &= ~(mode_t)070;
 	if (wanted & 0111)
 		mode |= (mode & 0444) >> 2;
-	return fchmod(fd, mode) ? cannot_write(e, o->path) : 0;
+	return fchmod(fd, mode) ? file_cannot_write(e, o->path) : 0;
 }
 
 /* Create the temporary; it never has more permissions than the complete file will have. */
@@ -241,8 +146,8 @@ static int create_temporary(struct outfile *o, const struct stat *old, mode_t mo
 	const mode_t first = old ? mode & (old->st_mode | 0600) : mode;
 	int fd = -1;
 
-	for (int i = 0; fd < 0 && i < NAME_TRIES; i++) {
-		if (make_temporary_name(o->temporary, o->name, e)) {
+	for (int i = 0; fd < 0 && i < FILE_NAME_TRIES; i++) {
+		if (file_temporary_name(o->temporary, o->name, e)) {
 			*o->temporary = 0;
 			return -1;
 		}
@@ -252,7 +157,7 @@ static int create_temporary(struct outfile *o, const struct stat *old, mode_t mo
 			break;
 	}
 	if (fd < 0) {
-		cannot_write(e, o->path);
+		file_cannot_write(e, o->path);
 		*o->temporary = 0;
 	} else if (old && keep_mode(o, fd, old, mode, e)) {
 		close(fd);
@@ -270,7 +175,7 @@ static int open_target(struct outfile *o, mode_t mode, struct err *e)
 	if (file_is_own_stream(o->path)) {
 		fd = open(o->path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
 		if (fd < 0)
-			cannot_write(e, o->path);
+			file_cannot_write(e, o->path);
 		return fd;
 	}
 	if (find_target(o, e))
@@ -282,7 +187,7 @@ static int open_target(struct outfile *o, mode_t mode, struct err *e)
 	if (!S_ISDIR(old.st_mode))
 		return open_special_file(o, &old, e);
 	errno = EISDIR;
-	cannot_write(e, o->path);
+	file_cannot_write(e, o->path);
 	return -1;
 }
 
@@ -297,7 +202,7 @@ static int open_outfile(struct outfile *o, const char *path, mode_t mode, struct
 	if (o->stream)
 		return 0;
 	if (fd >= 0) {
-		cannot_write(e, path);
+		file_cannot_write(e, path);
 		close(fd);
 	}
 	outfile_abandon(o);
@@ -450,133 +355,27 @@ int file_copy(const char *from, const char *to, struct err *e)
 	return failed;
 }
 
-/* ---- folders ---- */
-
-static int make_parents(const char *path, struct err *e)
-{
-	size_t n;
-	char *parent = (last_part(path, &n), n) ? file_path(e, "%.*s", (int)n, path) : NULL;
-	int rc = !n ? 0 : parent ? file_make_folders(parent, e) : e->code;
-
-	free(parent);
-	return rc;
-}
-
-static int make_temporary_folder(struct outfolder *o, const char *beside, struct err *e)
-{
-	size_t n;
-	const char *last = last_part(beside, &n);
-	char *parent = file_path(e, "%.*s", (int)n, beside), name[NAME_MAX + 1];
-	int rc = parent ? make_parents(o->path, e) : e->code;
-
-	if (!rc)
-		rc = make_parents(beside, e);
-
-	for (int i = 0; !rc && i < NAME_TRIES; i++) {
-		rc = make_temporary_name(name, last, e);
-		o->temporary = rc ? NULL : file_path(e, "%s%s", parent, name);
-		if (!o->temporary)
-			rc = e->code;
-		else if (!mkdir(o->temporary, 0777))
-			break;
-		else if (errno != EEXIST || i == NAME_TRIES - 1)
-			rc = cannot_write(e, o->path);
-		free(o->temporary);
-		o->temporary = NULL;
-	}
-	free(parent);
-	return rc;
-}
-
-int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e)
-{
-	size_t n = strlen(path);
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	*o = (struct outfolder){ .path = file_path(e, "%.*s", (int)n, path) };
-	if (!o->path || make_temporary_folder(o, beside ? beside : o->path, e))
-		outfolder_abandon(o);
-	return o->path ? 0 : e->code;
-}
-
-/* rename() replaces an empty folder, but nothing else. */
-int outfolder_commit(struct outfolder *o, struct err *e)
-{
-	char *parent = file_path(e, "%s/..", o->path);
-	int rc = parent ? 0 : e->code;
-
-	file_sync_folder(o->temporary);
-	if (!rc && rename(o->temporary, o->path))
-		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-			     ? err_set(e, ERR_CANTCREAT,
-				       "%s already exists: remove it, or give another --output",
-				       o->path)
-			     : err_set_errno(e, ERR_CANTCREAT, "cannot make %s", o->path);
-	if (!rc) {
-		file_sync_folder(parent);
-		free(o->temporary);
-		o->temporary = NULL;
-	}
-	free(parent);
-	outfolder_abandon(o);
-	return rc;
-}
-
-void outfolder_abandon(struct outfolder *o)
-{
-	if (o->temporary)
-		file_remove_tree(o->temporary, &(struct err){ 0 });
-	free(o->temporary);
-	free(o->path);
-	*o = (struct outfolder){ 0 };
-}
-
-static void remove_leftover_tree(const char *folder, const char *name)
-{
-	struct err ignored = { 0 };
-	char *path = file_path(&ignored, "%s/%s", folder, name);
-
-	if (path)
-		file_remove_tree(path, &ignored);
-	free(path);
-}
-
-void file_remove_leftovers(const char *folder)
-{
-	DIR *d = opendir(folder);
-	const time_t now = time(NULL);
-	struct dirent *entry;
-	struct stat s;
-
-	while (d && (entry = readdir(d))) {
-		if (!is_temporary_name(entry->d_name) ||
-		    fstatat(dirfd(d), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) ||
-		    s.st_uid != geteuid() || s.st_mtime > now - LEFTOVER_S)
-			continue;
-		if (S_ISREG(s.st_mode))
-			unlinkat(dirfd(d), entry->d_name, 0);
-		else if (S_ISDIR(s.st_mode))
-			remove_leftover_tree(folder, entry->d_name);
-	}
-	if (d)
-		closedir(d);
-}
-
 /* ---- files that are written in place ---- */
 
 int file_open_in_place(int *fd, const char *path, int flags, struct err *e)
 {
+	char name[NAME_MAX + 1];
+	const int folder = file_open_folder_of(AT_FDCWD, path, name, NULL);
 	struct stat s;
 
 	assert(!(flags & ~(O_APPEND | O_WRONLY | O_RDWR)));
-	*fd = open(path, flags | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
+	*fd = -1;
+	if (folder < 0)
+		return file_cannot_open_folder(e, path);
+	*fd = openat(folder, name, flags | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC,
+		     0666);
+	close(folder); /* keeps errno */
 	if (*fd < 0 && errno == ELOOP)
 		return err_set(e, ERR_CANTCREAT,
 			       "%s: is a symbolic link; a regular file was expected: remove it",
 			       path);
 	if (*fd < 0 || fstat(*fd, &s)) {
-		cannot_write(e, path);
+		file_cannot_write(e, path);
 	} else if (!S_ISREG(s.st_mode)) {
 		err_set(e, ERR_CANTCREAT, "%s: is not a regular file: remove it", path);
 	} else if (s.st_nlink > 1) {

@@ -269,6 +269,99 @@ TEST(outfolder_is_new)
 	free(first);
 }
 
+/* What stands in the place of a temporary folder: a link, or a folder which has files. */
+TEST(outfolder_notices_a_replaced_folder)
+{
+	struct outfolder o;
+	struct err e = { 0 };
+	char *inside;
+
+	for (int by_link = 1; by_link >= 0; by_link--) {
+		check_int(file_make_folders(file_at("elsewhere/deep"), &e), 0);
+		put_file("elsewhere/file", "precious", 0644);
+		check_int(outfolder_open(&o, file_at("model"), NULL, &e), 0);
+		check_int(outfolder_check(&o, &e), 0);
+		check_int(rename(o.temporary, file_at("taken")), 0);
+		check_int(by_link ? symlink("elsewhere", o.temporary)
+				  : rename(file_at("elsewhere"), o.temporary),
+			  0);
+		inside = file_path(&e, "%s/file", o.temporary);
+		check_err(file_write_all(inside, "x", 1, &e), by_link ? ERR_PERM : ERR_CANTCREAT);
+		free(inside);
+		inside = file_path(&e, "%s/deep/new", o.temporary);
+		check_err(file_make_folders(inside, &e), by_link ? ERR_PERM : 0);
+		check_err(file_make_link(inside, "0", &e), by_link ? ERR_PERM : ERR_CANTCREAT);
+		free(inside);
+		check_err(outfolder_check(&o, &e), ERR_CANTCREAT);
+		inside = strdup(o.temporary);
+		check_err(outfolder_commit(&o, &e), ERR_CANTCREAT);
+		check(strstr(e.text, "another user has replaced the folder") != NULL);
+		check(!file_exists(file_at("model")));
+		check_int(by_link ? unlink(inside) : rename(inside, file_at("elsewhere")), 0);
+		free(inside);
+		holds_text("elsewhere/file", "precious");
+		check_int(rmdir(file_at("taken")), 0);
+	}
+}
+
+/* Links in a temporary folder are never followed, whoever made them. */
+TEST(outfolder_has_no_links)
+{
+	struct outfolder o;
+	struct err e = { 0 };
+	char *path;
+
+	put_file("victim", "precious", 0600);
+	check_int(mkdir(file_at("elsewhere"), 0700), 0);
+	check_int(outfolder_open(&o, file_at("model"), NULL, &e), 0);
+	path = file_path(&e, "%s/file", o.temporary);
+	check_int(symlink("../victim", path), 0);
+	check_err(file_write_all(path, "x", 1, &e), ERR_CANTCREAT);
+	check_int(unlink(path), 0);
+	check_int(file_write_all(path, "x", 1, &e), 0);
+	check_err(file_write_all(path, "y", 1, &e), ERR_CANTCREAT);
+	free(path);
+	path = file_path(&e, "%s/folder", o.temporary);
+	check_int(symlink("../elsewhere", path), 0);
+	free(path);
+	path = file_path(&e, "%s/folder/file", o.temporary);
+	check_err(file_write_all(path, "x", 1, &e), ERR_PERM);
+	free(path);
+	outfolder_abandon(&o);
+	holds_text("victim", "precious");
+	check(!file_exists(file_at("elsewhere/file")) && file_exists(file_at("elsewhere")));
+}
+
+TEST(folders_behind_planted_links)
+{
+	struct err e = { 0 };
+	int fd;
+
+	put_file("precious", "precious", 0600);
+	check_int(file_make_folders(file_at("elsewhere/inner"), &e), 0);
+	check_int(file_make_folders(file_at("shared//own/"), &e), 0);
+	check_err(file_make_folders("", &e), ERR_CANTCREAT);
+	check_int(chmod(file_at("shared"), 0777), 0);
+	check_int(symlink("../elsewhere", file_at("shared/link")), 0);
+	check_int(file_make_folders(file_at("shared/link/two/three"), &e), 0);
+	check(file_is_folder(file_at("elsewhere/two/three")));
+	/* a link is removed, not what it leads to */
+	check_int(symlink("../elsewhere", file_at("shared/own/link")), 0);
+	check_int(file_remove_tree(file_at("shared/own/"), &e), 0);
+	check_int(file_remove_tree(file_at("shared/own/none"), &e), 0);
+	check(!file_exists(file_at("shared/own")) && file_is_folder(file_at("elsewhere/two")));
+	if (geteuid()) {
+		test_skip("only root can make links of another user");
+		return;
+	}
+	check_int(lchown(file_at("shared/link"), OTHER_USER, OTHER_USER), 0);
+	check_err(file_make_folders(file_at("shared/link/four"), &e), ERR_PERM);
+	check_err(file_open_in_place(&fd, file_at("shared/link/lock"), O_RDWR, &e), ERR_PERM);
+	check_err(file_write_all(file_at("shared/link/inner/file"), "x", 1, &e), ERR_PERM);
+	check(file_remove_tree(file_at("shared/link/inner"), &e) != 0);
+	check(file_is_folder(file_at("elsewhere/inner")));
+}
+
 TEST(file_in_place_is_its_own)
 {
 	struct err e = { 0 };

@@ -489,6 +489,14 @@ int mkdir(const char *path, mode_t mode)
 	return hidden(path, mode);
 }
 
+int mkdirat(int folder, const char *path, mode_t mode)
+{
+	HIDDEN(mkdirat);
+
+	MAY_FAIL(FAULT_mkdir, path, -1);
+	return hidden(folder, path, mode);
+}
+
 int pipe2(int ends[2], int flags)
 {
 	HIDDEN(pipe2);

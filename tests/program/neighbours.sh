@@ -131,6 +131,85 @@ else
 	skip "another user's links while a command writes" "only root can become another user, with setpriv"
 fi
 
+# ---- another user who replaces the temporary folders of commands -----------------------------------------
+# A folder of root with files of the names that commands write; each is worth as much as the victim.
+trap_names='model.bin config.json vocab.tsv shared_vocabulary.json recipe.ini bpe.codes state.json SHA256SUMS
+	model.safetensors average.json journal.jsonl training.safetensors optimizer.safetensors
+	checkpoints/0/model.safetensors checkpoints/0/vocab.tsv checkpoints/0/state.json checkpoints/0/SHA256SUMS'
+fresh_trap() {
+	rm -rf "$1"
+	mkdir -p "$1/checkpoints/0"
+	for name in $trap_names; do echo precious >"$1/$name"; done
+	ln -s 7 "$1/checkpoints/last"
+	ln -s 8 "$1/checkpoints/best"
+}
+# worth FOLDER : what is left of a trap
+worth() {
+	(cd "$1" 2>/dev/null && for name in $trap_names; do
+		[ "$(cat "$name" 2>/dev/null)" = precious ] || printf '%s ' "$name"
+	done
+	readlink checkpoints/last checkpoints/best | tr '\n' ' ') || echo 'all is gone'
+}
+make_folder() {
+	case $1 in
+	average | ctranslate2) write "$1" ;;
+	import) "$wb" import "$tmp/model" -o "$out" ;;
+	checkpoint) "$wb" train -C "$tmp/w3" --run r --steps 8 --restarts 0 "$tmp/tiny.ini" ;;
+	esac
+}
+# swapped COMMAND MODE HOW : three runs, whose temporary folders another user replaces by a link or a folder of root
+swapped() {
+	what="$1, folders replaced by a $3, mode $2"
+	arena=$tmp/arena
+	lost=
+	taken=0
+	for i in 1 2 3; do
+		rm -rf "$arena" "$tmp/w3"
+		mkdir "$arena"
+		out=$arena/out
+		place=$arena
+		if [ "$1" = checkpoint ]; then
+			cp -R "$w" "$tmp/w3"
+			place=$tmp/w3/runs/r/checkpoints
+		fi
+		chgrp 65534 "$place"
+		chmod "$2" "$place"
+		trap_folder=$tmp/precious
+		[ "$3" = link ] || trap_folder=$place/precious
+		fresh_trap "$trap_folder"
+		as_other "$top/tests/swap_folder" "$3" "$place" "$trap_folder" >"$tmp/swaps" 2>&1 &
+		swapper=$!
+		tries=0
+		while [ ! -s "$tmp/swaps" ] && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
+		got=0
+		make_folder "$1" >"$tmp/out" 2>"$tmp/err" || got=$?
+		: >"$place/stop"
+		wait "$swapper"
+		n=$(tail -n 1 "$tmp/swaps")
+		taken=$((taken + n))
+		# the folder of root stands where the other user has put it
+		[ "$3" = link ] || [ -d "$trap_folder" ] ||
+			trap_folder=$(for f in "$place"/*.tmp "$place"/*; do [ ! -d "$f/checkpoints/0" ] || { echo "$f"; break; }; done)
+		now=$(worth "$trap_folder")
+		[ "$now" = '7 8 ' ] || lost="$lost [status $got: $now]"
+		[ "$n" -eq 0 ] || case $got in 6[56] | 7[347]) ;; *) lost="$lost [status $got]" ;; esac
+	done
+	same "$what: nothing of root's is lost after $taken swaps" "$lost" ''
+	[ "$taken" -gt 0 ] || not_ok "$what" "no folder was replaced: $(cat "$tmp/swaps")"
+}
+if ! as_other test -x "$tmp" 2>/dev/null; then
+	skip "another user's links for folders while a command writes" "only root can become another user, with setpriv"
+elif [ ! -x "$top/tests/swap_folder" ]; then
+	skip "another user's links for folders while a command writes" "no tests/swap_folder: make tests/swap_folder"
+else
+	"$wb" export -C "$w" --run r --format ctranslate2 -o "$tmp/model" >"$tmp/log" 2>&1
+	for command in average ctranslate2 import checkpoint; do
+		swapped $command 777 link
+		swapped $command 775 link
+		swapped $command 777 copy
+	done
+fi
+
 # ---- permissions, links of one's own ----
 umask 022
 out=$tmp/private

@@ -1,7 +1,7 @@
 /*
  * ckpt.h - checkpoints: each is complete, or it does not exist.
  *
- *	checkpoints/STEP/	written as STEP.tmp, synced, renamed
+ *	checkpoints/STEP/	written as STEP.HEX.tmp, synced, renamed
  *		model.safetensors           the tensors of params.def by name, fp32
  *		training.safetensors        the same names: the weights that training resumes with;
  *		                            only if model.safetensors has their moving average

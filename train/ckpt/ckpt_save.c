@@ -25,7 +25,7 @@ struct saving {
 	const struct ckpt_state *state; /* borrowed */
 	struct model *m;		/* borrowed */
 	const struct ckpt_arenas *from; /* borrowed */
-	char *folder;			/* owned: checkpoints/STEP.tmp */
+	const char *folder;		/* borrowed: it gets the files */
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	float *room;		 /* owned: with a GPU, host buffer for the largest tensor */
@@ -247,29 +247,24 @@ int ckpt_remove_folder(const char *folder, struct err *e)
 }
 
 /*
- * Rename STEP.tmp to STEP. If an earlier attempt left a folder STEP, exchange the two atomically
- * and remove the old one.
+ * Rename the temporary to STEP. If an earlier attempt left a folder STEP, exchange the two
+ * atomically and remove the old one.
  */
-static int ckpt_swap_folder(const struct saving *s, struct err *e)
+static int ckpt_swap_folder(struct outfolder *o, struct err *e)
 {
-	char *folder =
-		file_path(e, "%s/checkpoints/%lld", s->run_folder, (long long)s->state->step);
-	char *parent = file_path(e, "%s/checkpoints", s->run_folder);
-	int rc = folder && parent ? 0 : e->code;
+	char *parent = file_path(e, "%s/..", o->path);
+	int rc = parent ? outfolder_check(o, e) : e->code;
 
-	if (!rc && ckpt_exchange_folders(s->folder, folder) == 0) {
+	file_sync_folder(o->temporary);
+	if (!rc && ckpt_exchange_folders(o->temporary, o->path) == 0) {
 		file_sync_folder(parent);
-		rc = file_remove_tree(s->folder, e);
+		rc = file_remove_tree(o->temporary, e);
 	} else if (!rc) {
 		if (errno != ENOENT) /* the file system has no RENAME_EXCHANGE */
-			rc = ckpt_remove_folder(folder, e);
-		if (!rc && rename(s->folder, folder))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot rename %s to it", folder,
-					   s->folder);
+			rc = ckpt_remove_folder(o->path, e);
 		if (!rc)
-			file_sync_folder(parent);
+			rc = outfolder_commit(o, e);
 	}
-	free(folder);
 	free(parent);
 	return rc;
 }
@@ -277,21 +272,13 @@ static int ckpt_swap_folder(const struct saving *s, struct err *e)
 int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e)
 {
 	char *link = file_path(e, "%s/checkpoints/%s", run_folder, name);
-	char *temporary = link ? file_path(e, "%s.tmp", link) : NULL;
 	char target[32];
-	int rc = temporary ? 0 : e->code;
+	int rc = link ? 0 : e->code;
 
 	snprintf(target, sizeof(target), "%lld", (long long)step);
-	if (!rc) {
-		unlink(temporary);
-		if (symlink(target, temporary) || rename(temporary, link)) {
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make it a link to %s",
-					   link, target);
-			unlink(temporary);
-		}
-	}
+	if (!rc)
+		rc = file_make_link(link, target, e);
 	free(link);
-	free(temporary);
 	return rc;
 }
 
@@ -324,7 +311,7 @@ static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 	return rc;
 }
 
-/* Remove the folders STEP.tmp and STEP.old.tmp that a killed process has left. */
+/* Remove the folders STEP.HEX.tmp and STEP.old.tmp that a killed process has left. */
 static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 {
 	char *path = file_path(e, "%s/checkpoints", run_folder);
@@ -356,28 +343,23 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 			    .m = m,
 			    .from = from,
 			    .training = from->average != NULL };
-	int rc = ckpt_remove_temporary(run_folder, e);
+	struct outfolder out = { 0 };
+	char *folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)state->step);
+	int rc = folder ? ckpt_remove_temporary(run_folder, e) : e->code;
 
 	assert(from->n >= CKPT_FEEDBACK && state->step >= 0);
-	if (rc)
-		return rc;
-	s.folder = file_path(e, "%s/checkpoints/%lld.tmp", run_folder, (long long)state->step);
-	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
+	if (!rc)
+		rc = outfolder_open(&out, folder, NULL, e);
+	s.folder = out.temporary;
 	if (!rc)
 		rc = ckpt_write_weights(&s, e);
 	if (!rc)
 		rc = write_optimizer(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
-	if (!rc) {
-		file_sync_folder(s.folder);
-		rc = ckpt_swap_folder(&s, e);
-	}
-	if (rc && s.folder) {
-		struct err ignored;
-
-		file_remove_tree(s.folder, &ignored); /* it may have filled the disk */
-	}
+	if (!rc)
+		rc = ckpt_swap_folder(&out, e);
+	outfolder_abandon(&out); /* it may have filled the disk */
 	if (!rc)
 		rc = ckpt_point_link(run_folder, "last", state->step, e);
 	if (!rc)
@@ -386,7 +368,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	buf_free(&s.sums);
 	free(s.room);
 	free(s.params);
-	free(s.folder);
+	free(folder);
 	return rc;
 }
 
@@ -408,13 +390,13 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 		    const float *weights, struct err *e)
 {
 	const struct ckpt_arenas from = { .average = weights };
-	struct saving s = {
-		.run_folder = of->corpus_folder, .state = of->state, .m = m, .from = &from
-	};
-	int rc;
+	struct saving s = { .run_folder = of->corpus_folder,
+			    .state = of->state,
+			    .m = m,
+			    .from = &from,
+			    .folder = folder };
+	int rc = file_make_folders(folder, e);
 
-	s.folder = file_path(e, "%s", folder);
-	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
 	if (!rc)
 		rc = ckpt_write_recipe(&s, of->conf, e);
 	if (!rc)
@@ -424,7 +406,6 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 	buf_free(&s.sums);
 	free(s.room);
 	free(s.params);
-	free(s.folder);
 	return rc;
 }
 

@@ -1,0 +1,570 @@
+/*
+ * file_folder.c - folders: opened without following the links of others, made, filled under a
+ * temporary name, removed; see file.h
+ *
+ * Another user may be able to rename what stands in a folder, and put a link or a folder of his own
+ * in its place. Therefore no step trusts a path that an earlier step has checked: each part of it is
+ * opened from the descriptor of the part before, and a temporary folder is known by its inode.
+ */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/file_internal.h"
+#include "share/base/mem.h"
+
+#define LEFTOVER_S 86400 /* after a day nobody writes to a temporary any more */
+#define TREE_DEPTH 100	 /* folders in folders that are removed; each takes a descriptor */
+
+/* ---- names ---- */
+
+/* ".0123456789abcdef.tmp": what file_remove_leftovers() recognises. */
+enum { SUFFIX_BYTES = 1 + 16 + 4 };
+
+int file_temporary_name(char out[NAME_MAX + 1], const char *name, struct err *e)
+{
+	unsigned long long number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return err_set_errno(e, ERR_INTERNAL, "no random number for a temporary name");
+	if (strlen(name) + SUFFIX_BYTES > NAME_MAX)
+		name = ""; /* then the name is the suffix alone */
+	snprintf(out, NAME_MAX + 1, "%s.%016llx.tmp", name, number);
+	return 0;
+}
+
+static bool is_temporary_name(const char *name)
+{
+	const size_t n = strlen(name);
+	const char *suffix = name + n - SUFFIX_BYTES;
+
+	return n >= SUFFIX_BYTES && suffix[0] == '.' && !strcmp(suffix + 17, ".tmp") &&
+	       strspn(suffix + 1, "0123456789abcdef") == 16;
+}
+
+const char *file_last_part(const char *path, size_t *folder)
+{
+	const char *slash = strrchr(path, '/');
+
+	*folder = slash ? (size_t)(slash - path) + 1 : 0;
+	return slash ? slash + 1 : path;
+}
+
+int file_cannot_write(struct err *e, const char *path)
+{
+	err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+	if (e->code == ERR_NOINPUT)
+		e->code = ERR_CANTCREAT;
+	return e->code;
+}
+
+/* ---- opening ---- */
+
+/* A path that is being opened. */
+struct walk {
+	int fd;		     /* the folder so far; O_PATH */
+	int links;	     /* followed so far */
+	bool in_temporary;   /* fd is a temporary folder or below one */
+	char rest[PATH_MAX]; /* of the path, seen from fd */
+};
+
+/* May the link `at`, which stands in the folder `folder`, be followed? */
+static bool is_link_trusted(const struct stat *at, const struct stat *folder)
+{
+	if (!(folder->st_mode & 0002))
+		return true;
+	return at->st_nlink == 1 &&
+	       (!at->st_uid || at->st_uid == geteuid() || at->st_uid == folder->st_uid);
+}
+
+static void walk_to(struct walk *w, int fd)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = fd;
+}
+
+/* Put the text of a link in front of the rest of the path. 0 or -1 with errno. */
+static int walk_link(struct walk *w, const char *name)
+{
+	const int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char target[PATH_MAX], rest[PATH_MAX];
+	struct stat link, folder;
+	ssize_t n = -1;
+
+	if (fd >= 0 && !fstat(fd, &link) && !fstat(w->fd, &folder)) {
+		errno = S_ISLNK(link.st_mode) ? EPERM : ENOTDIR;
+		if (S_ISLNK(link.st_mode) && !w->in_temporary && is_link_trusted(&link, &folder))
+			n = readlinkat(fd, "", target, sizeof(target) - 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return -1;
+	target[n] = 0;
+	errno = ++w->links > FILE_LINK_LIMIT ? ELOOP : ENAMETOOLONG;
+	if (errno == ELOOP ||
+	    (size_t)snprintf(rest, sizeof(rest), "%s/%s", target, w->rest) >= sizeof(rest))
+		return -1;
+	memcpy(w->rest, rest, strlen(rest) + 1);
+	if (*target == '/')
+		walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	return w->fd < 0 ? -1 : 0;
+}
+
+/* Go on by one part of the path. 0 or -1 with errno. */
+static int walk_part(struct walk *w, const char *name)
+{
+	/* O_DIRECTORY lets the kernel mount what an automounter offers there */
+	const int fd = openat(w->fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && (errno != ENOTDIR || is_temporary_name(name))) {
+		errno = errno == ENOTDIR ? EPERM : errno;
+		return -1;
+	}
+	if (fd < 0)
+		return walk_link(w, name);
+	walk_to(w, fd);
+	w->in_temporary |= is_temporary_name(name);
+	return 0;
+}
+
+int file_open_folder(int from, const char *path, bool *in_temporary)
+{
+	struct walk w = { .fd = -1 };
+	char name[NAME_MAX + 1];
+	int failed = -1;
+
+	errno = ENAMETOOLONG;
+	if (strlen(path) < sizeof(w.rest)) {
+		memcpy(w.rest, path, strlen(path) + 1);
+		w.fd = openat(from, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		failed = w.fd < 0 ? -1 : 0;
+	}
+	while (!failed) {
+		const char *part = w.rest + strspn(w.rest, "/");
+		const size_t n = strcspn(part, "/");
+
+		if (!n)
+			break;
+		errno = ENAMETOOLONG;
+		failed = n > NAME_MAX ? -1 : 0;
+		if (failed)
+			break;
+		memcpy(name, part, n);
+		name[n] = 0;
+		memmove(w.rest, part + n, strlen(part + n) + 1);
+		failed = walk_part(&w, name);
+	}
+	if (failed && w.fd >= 0) {
+		const int saved = errno;
+
+		close(w.fd);
+		errno = saved;
+	}
+	if (in_temporary)
+		*in_temporary = w.in_temporary;
+	return failed ? -1 : w.fd;
+}
+
+int file_open_folder_of(int from, const char *path, char name[NAME_MAX + 1], bool *in_temporary)
+{
+	size_t n;
+	const char *last = file_last_part(path, &n);
+	char *folder = strndup(path, n);
+	int fd = -1;
+
+	if (!*last || strlen(last) > NAME_MAX)
+		errno = *last ? ENAMETOOLONG : *path ? EISDIR : ENOENT;
+	else if (folder)
+		fd = file_open_folder(from, folder, in_temporary);
+	if (fd >= 0)
+		memcpy(name, last, strlen(last) + 1);
+	free(folder);
+	return fd;
+}
+
+int file_cannot_open_folder(struct err *e, const char *path)
+{
+	if (errno != EPERM)
+		return file_cannot_write(e, path);
+	return err_set(e, ERR_PERM,
+		       "%s: its folder is a symbolic link that another user has made in a folder "
+		       "that he can write in; nothing is written through it: give another name",
+		       path);
+}
+
+/* ---- making ---- */
+
+/* Make one folder, whose parents exist. */
+static int make_folder_at(const char *path, struct err *e)
+{
+	char name[NAME_MAX + 1];
+	const int parent = file_open_folder_of(AT_FDCWD, path, name, NULL);
+	int rc = 0;
+
+	if (parent < 0)
+		return file_cannot_open_folder(e, path);
+	if (mkdirat(parent, name, 0777) && errno != EEXIST) {
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+		if (rc == ERR_NOINPUT)
+			rc = e->code = ERR_CANTCREAT;
+	}
+	close(parent);
+	return rc;
+}
+
+int file_make_folders(const char *path, struct err *e)
+{
+	char *copy = mem_strdup(path, e);
+	int failed = 0;
+
+	if (!copy)
+		return e->code;
+	if (!*copy)
+		failed = make_folder_at(copy, e);
+	for (char *p = copy + 1; !failed; p++) {
+		char c = *p;
+
+		if ((c != '/' && c) || p[-1] == '/') {
+			if (c)
+				continue;
+			break;
+		}
+		*p = 0;
+		failed = make_folder_at(copy, e);
+		*p = c;
+		if (!c)
+			break;
+	}
+	free(copy);
+	return failed;
+}
+
+static int make_parents(const char *path, struct err *e)
+{
+	size_t n;
+	char *parent = (file_last_part(path, &n), n) ? file_path(e, "%.*s", (int)n, path) : NULL;
+	int rc = !n ? 0 : parent ? file_make_folders(parent, e) : e->code;
+
+	free(parent);
+	return rc;
+}
+
+int file_make_link(const char *path, const char *text, struct err *e)
+{
+	char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
+	const int folder = file_open_folder_of(AT_FDCWD, path, name, NULL);
+	int rc;
+
+	if (folder < 0)
+		return file_cannot_open_folder(e, path);
+	rc = file_temporary_name(temporary, name, e);
+	if (!rc && symlinkat(text, folder, temporary)) {
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make it a link to %s", path, text);
+	} else if (!rc && renameat(folder, temporary, folder, name)) {
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot make it a link to %s", path, text);
+		unlinkat(folder, temporary, 0);
+	}
+	close(folder);
+	return rc;
+}
+
+/* ---- removing ---- */
+
+static int remove_at(int parent, const char *name, const struct outfolder *only, int depth);
+
+/* Remove what is in a folder. Closes the descriptor. 0 or -1 with errno. */
+static int empty_folder(int fd, int depth)
+{
+	DIR *d = fdopendir(fd);
+	struct dirent *entry;
+	int failed = 0;
+
+	if (!d) {
+		close(fd);
+		return -1;
+	}
+	while (!failed && (errno = 0, entry = readdir(d))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			failed = remove_at(fd, entry->d_name, NULL, depth);
+	}
+	failed = failed || errno ? -1 : 0;
+	if (failed) {
+		const int saved = errno;
+
+		closedir(d);
+		errno = saved;
+	} else {
+		closedir(d);
+	}
+	return failed;
+}
+
+/*
+ * Remove a file, a link, or a folder and its contents. only: a folder other than this one, which
+ * another user has put there, stays. What is not there is removed. 0 or -1 with errno.
+ */
+static int remove_at(int parent, const char *name, const struct outfolder *only, int depth)
+{
+	const int fd =
+		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat s;
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && !only)
+		return unlinkat(parent, name, 0) && errno != ENOENT ? -1 : 0;
+	if (fd < 0)
+		return errno == ENOENT || only ? 0 : -1;
+	if (only && (fstat(fd, &s) || s.st_dev != only->device || s.st_ino != only->inode)) {
+		close(fd);
+		return 0;
+	}
+	if (depth == TREE_DEPTH) {
+		close(fd);
+		errno = ELOOP;
+		return -1;
+	}
+	if (empty_folder(fd, depth + 1))
+		return -1;
+	return unlinkat(parent, name, AT_REMOVEDIR) && errno != ENOENT ? -1 : 0;
+}
+
+/* only: see remove_at(). */
+static int remove_tree(const char *path, const struct outfolder *only, struct err *e)
+{
+	char name[NAME_MAX + 1];
+	size_t n = strlen(path);
+	char *clean;
+	int parent, rc = 0;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	clean = file_path(e, "%.*s", (int)n, path);
+	if (!clean)
+		return e->code;
+	parent = file_open_folder_of(AT_FDCWD, clean, name, NULL);
+	if ((parent < 0 && errno != ENOENT) || (parent >= 0 && remove_at(parent, name, only, 0)))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", path);
+	if (parent >= 0)
+		close(parent);
+	free(clean);
+	return rc;
+}
+
+int file_remove_tree(const char *path, struct err *e)
+{
+	return remove_tree(path, NULL, e);
+}
+
+static void remove_leftover_tree(const char *folder, const char *name)
+{
+	struct err ignored = { 0 };
+	char *path = file_path(&ignored, "%s/%s", folder, name);
+
+	if (path)
+		file_remove_tree(path, &ignored);
+	free(path);
+}
+
+void file_remove_leftovers(const char *folder)
+{
+	DIR *d = opendir(folder);
+	const time_t now = time(NULL);
+	struct dirent *entry;
+	struct stat s;
+
+	while (d && (entry = readdir(d))) {
+		if (!is_temporary_name(entry->d_name) ||
+		    fstatat(dirfd(d), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) ||
+		    s.st_uid != geteuid() || s.st_mtime > now - LEFTOVER_S)
+			continue;
+		if (S_ISREG(s.st_mode))
+			unlinkat(dirfd(d), entry->d_name, 0);
+		else if (S_ISDIR(s.st_mode))
+			remove_leftover_tree(folder, entry->d_name);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* ---- folders that are renamed when they are complete ---- */
+
+/* Is there nothing in this folder? Closes the descriptor. */
+static bool is_folder_empty(int fd)
+{
+	DIR *d = fdopendir(fd);
+	struct dirent *entry;
+	int n = 0;
+
+	if (!d) {
+		close(fd);
+		return false;
+	}
+	errno = 0;
+	while (n <= 2 && (entry = readdir(d)))
+		n++; /* "." and ".." */
+	closedir(d);
+	return n <= 2 && !errno;
+}
+
+/*
+ * Make NAME in this folder, a new one, and note its inode. 0 or -1 with errno. EEXIST: what stands
+ * there after mkdir() is something else, which another user has put there.
+ */
+static int make_outfolder_at(struct outfolder *o, int parent, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	struct stat s;
+	int fd;
+
+	if (mkdirat(parent, name, 0777))
+		return -1;
+	fd = openat(parent, name, flags);
+	if (fd < 0 || fstat(fd, &s)) {
+		if (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)
+			errno = EEXIST;
+		if (fd >= 0)
+			close(fd);
+		else if (errno != EEXIST)
+			unlinkat(parent, name, AT_REMOVEDIR);
+		return -1;
+	}
+	o->device = s.st_dev;
+	o->inode = s.st_ino;
+	if (is_folder_empty(fd))
+		return 0;
+	errno = EEXIST;
+	return -1;
+}
+
+static int make_temporary_folder(struct outfolder *o, const char *beside, struct err *e)
+{
+	size_t n;
+	const char *last = file_last_part(beside, &n);
+	char name[NAME_MAX + 1], ignored[NAME_MAX + 1];
+	int parent, rc = make_parents(o->path, e);
+
+	if (!rc)
+		rc = make_parents(beside, e);
+	if (rc)
+		return rc;
+	parent = file_open_folder_of(AT_FDCWD, beside, ignored, NULL);
+	if (parent < 0)
+		return file_cannot_open_folder(e, o->path);
+	for (int i = 0; !rc && i < FILE_NAME_TRIES; i++) {
+		rc = file_temporary_name(name, last, e);
+		o->temporary = rc ? NULL : file_path(e, "%.*s%s", (int)n, beside, name);
+		if (!o->temporary)
+			rc = e->code;
+		else if (!make_outfolder_at(o, parent, name))
+			break;
+		else if (errno != EEXIST || i == FILE_NAME_TRIES - 1)
+			rc = file_cannot_write(e, o->path);
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	close(parent);
+	return rc;
+}
+
+int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	*o = (struct outfolder){ .path = file_path(e, "%.*s", (int)n, path) };
+	if (!o->path || make_temporary_folder(o, beside ? beside : o->path, e))
+		outfolder_abandon(o);
+	return o->path ? 0 : e->code;
+}
+
+/* Is this the folder that outfolder_open() has made? */
+static bool is_outfolder_at(const struct outfolder *o, int parent, const char *name)
+{
+	struct stat s;
+
+	return !fstatat(parent, name, &s, AT_SYMLINK_NOFOLLOW) && s.st_dev == o->device &&
+	       s.st_ino == o->inode;
+}
+
+static int outfolder_is_replaced(const struct outfolder *o, struct err *e)
+{
+	return err_set(e, ERR_CANTCREAT,
+		       "%s: another user has replaced the folder while it was filled; write to a "
+		       "folder that only you can change",
+		       o->path);
+}
+
+int outfolder_check(const struct outfolder *o, struct err *e)
+{
+	char name[NAME_MAX + 1];
+	const int parent = file_open_folder_of(AT_FDCWD, o->temporary, name, NULL);
+	const bool is_ours = parent >= 0 && is_outfolder_at(o, parent, name);
+
+	if (parent >= 0)
+		close(parent);
+	return is_ours ? 0 : outfolder_is_replaced(o, e);
+}
+
+/* rename() replaces an empty folder, but nothing else. */
+static int put_folder_in_place(const struct outfolder *o, struct err *e)
+{
+	char from[NAME_MAX + 1], to[NAME_MAX + 1];
+	const int old = file_open_folder_of(AT_FDCWD, o->temporary, from, NULL);
+	const int new = old < 0 ? -1 : file_open_folder_of(AT_FDCWD, o->path, to, NULL);
+	int rc = 0;
+
+	if (new < 0)
+		rc = file_cannot_open_folder(e, o->path);
+	else if (!is_outfolder_at(o, old, from))
+		rc = outfolder_is_replaced(o, e);
+	else if (renameat(old, from, new, to))
+		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+			     ? err_set(e, ERR_CANTCREAT,
+				       "%s already exists: remove it, or give another --output",
+				       o->path)
+			     : err_set_errno(e, ERR_CANTCREAT, "cannot make %s", o->path);
+	else if (!is_outfolder_at(o, new, to))
+		rc = outfolder_is_replaced(o, e);
+	if (old >= 0)
+		close(old);
+	if (new >= 0)
+		close(new);
+	return rc;
+}
+
+int outfolder_commit(struct outfolder *o, struct err *e)
+{
+	char *parent = file_path(e, "%s/..", o->path);
+	int rc = parent ? 0 : e->code;
+
+	file_sync_folder(o->temporary);
+	if (!rc)
+		rc = put_folder_in_place(o, e);
+	if (!rc) {
+		file_sync_folder(parent);
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	free(parent);
+	outfolder_abandon(o);
+	return rc;
+}
+
+void outfolder_abandon(struct outfolder *o)
+{
+	if (o->temporary)
+		remove_tree(o->temporary, o, &(struct err){ 0 });
+	free(o->temporary);
+	free(o->path);
+	*o = (struct outfolder){ 0 };
+}
