@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,16 +180,17 @@ int file_open_folder_of(int from, const char *path, char name[NAME_MAX + 1], boo
 {
 	size_t n;
 	const char *last = file_last_part(path, &n);
-	char *folder = strndup(path, n);
+	char folder[PATH_MAX];
 	int fd = -1;
 
-	if (!*last || strlen(last) > NAME_MAX)
+	if (!*last || strlen(last) > NAME_MAX || n >= sizeof(folder)) {
 		errno = *last ? ENAMETOOLONG : *path ? EISDIR : ENOENT;
-	else if (folder)
+	} else {
+		memcpy(folder, path, n);
+		folder[n] = 0;
 		fd = file_open_folder(from, folder, in_temporary);
-	if (fd >= 0)
 		memcpy(name, last, strlen(last) + 1);
-	free(folder);
+	}
 	return fd;
 }
 
@@ -278,34 +280,54 @@ int file_make_link(const char *path, const char *text, struct err *e)
 	return rc;
 }
 
-/* ---- removing ---- */
+/* ---- removing: without memory, which may have run out ---- */
+
+/* What the system call getdents64 writes. */
+struct folder_entry {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short bytes; /* of this entry, with padding */
+	unsigned char type;
+	char name[];
+};
+
+/*
+ * Call `see` for each entry but "." and "..", until it returns something else than 0, which is the
+ * result. -1: errno.
+ */
+static int each_entry(int fd, int (*see)(int fd, const char *name, int depth), int depth)
+{
+	_Alignas(struct folder_entry) char entries[4096];
+	long n;
+	int rc = 0;
+
+	while (!rc && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+		for (long at = 0; !rc && at < n;) {
+			const struct folder_entry *entry = (struct folder_entry *)(entries + at);
+
+			if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
+				rc = see(fd, entry->name, depth);
+			at += entry->bytes;
+		}
+	}
+	return rc ? rc : n < 0 ? -1 : 0;
+}
 
 static int remove_at(int parent, const char *name, const struct outfolder *only, int depth);
+
+static int remove_entry(int fd, const char *name, int depth)
+{
+	return remove_at(fd, name, NULL, depth);
+}
 
 /* Remove what is in a folder. Closes the descriptor. 0 or -1 with errno. */
 static int empty_folder(int fd, int depth)
 {
-	DIR *d = fdopendir(fd);
-	struct dirent *entry;
-	int failed = 0;
+	const int failed = each_entry(fd, remove_entry, depth);
+	const int saved = errno;
 
-	if (!d) {
-		close(fd);
-		return -1;
-	}
-	while (!failed && (errno = 0, entry = readdir(d))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			failed = remove_at(fd, entry->d_name, NULL, depth);
-	}
-	failed = failed || errno ? -1 : 0;
-	if (failed) {
-		const int saved = errno;
-
-		closedir(d);
-		errno = saved;
-	} else {
-		closedir(d);
-	}
+	close(fd);
+	errno = saved;
 	return failed;
 }
 
@@ -313,7 +335,7 @@ static int empty_folder(int fd, int depth)
  * Remove a file, a link, or a folder and its contents. only: a folder other than this one, which
  * another user has put there, stays. What is not there is removed. 0 or -1 with errno.
  */
-static int remove_at(int parent, const char *name, const struct outfolder *only, int depth)
+static int remove_once(int parent, const char *name, const struct outfolder *only, int depth)
 {
 	const int fd =
 		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -337,25 +359,29 @@ static int remove_at(int parent, const char *name, const struct outfolder *only,
 	return unlinkat(parent, name, AT_REMOVEDIR) && errno != ENOENT ? -1 : 0;
 }
 
-/* only: see remove_at(). */
+/* A file system may skip entries of a folder while others are removed: then a second time. */
+static int remove_at(int parent, const char *name, const struct outfolder *only, int depth)
+{
+	const int failed = remove_once(parent, name, only, depth);
+
+	return failed && errno == ENOTEMPTY ? remove_once(parent, name, only, depth) : failed;
+}
+
+/* only: see remove_once(). */
 static int remove_tree(const char *path, const struct outfolder *only, struct err *e)
 {
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 1], clean[PATH_MAX];
 	size_t n = strlen(path);
-	char *clean;
 	int parent, rc = 0;
 
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	clean = file_path(e, "%.*s", (int)n, path);
-	if (!clean)
-		return e->code;
+	snprintf(clean, sizeof(clean), "%.*s", (int)n, path);
 	parent = file_open_folder_of(AT_FDCWD, clean, name, NULL);
 	if ((parent < 0 && errno != ENOENT) || (parent >= 0 && remove_at(parent, name, only, 0)))
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", path);
 	if (parent >= 0)
 		close(parent);
-	free(clean);
 	return rc;
 }
 
@@ -397,22 +423,10 @@ void file_remove_leftovers(const char *folder)
 
 /* ---- folders that are renamed when they are complete ---- */
 
-/* Is there nothing in this folder? Closes the descriptor. */
-static bool is_folder_empty(int fd)
+static int stop_at_entry(int fd, const char *name, int depth)
 {
-	DIR *d = fdopendir(fd);
-	struct dirent *entry;
-	int n = 0;
-
-	if (!d) {
-		close(fd);
-		return false;
-	}
-	errno = 0;
-	while (n <= 2 && (entry = readdir(d)))
-		n++; /* "." and ".." */
-	closedir(d);
-	return n <= 2 && !errno;
+	(void)fd, (void)name, (void)depth;
+	return 1;
 }
 
 /*
@@ -423,7 +437,7 @@ static int make_outfolder_at(struct outfolder *o, int parent, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	struct stat s;
-	int fd;
+	int fd, has_entries;
 
 	if (mkdirat(parent, name, 0777))
 		return -1;
@@ -439,10 +453,10 @@ static int make_outfolder_at(struct outfolder *o, int parent, const char *name)
 	}
 	o->device = s.st_dev;
 	o->inode = s.st_ino;
-	if (is_folder_empty(fd))
-		return 0;
+	has_entries = each_entry(fd, stop_at_entry, 0);
+	close(fd);
 	errno = EEXIST;
-	return -1;
+	return has_entries ? -1 : 0;
 }
 
 static int make_temporary_folder(struct outfolder *o, const char *beside, struct err *e)
