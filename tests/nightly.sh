@@ -4,6 +4,7 @@
 #
 #	long		the long tests ("make check-long"): ranks, live runs, hosts, terminals, the simulated GPU
 #	sanitizers	all tests, short and long, of the minimal build with sanitizers and assertions
+#	threads		the C tests under the thread sanitizer
 #	clang		all short tests of clang's build with assertions
 #	cuda		CUDA sources for every chip that nvcc knows
 #	cudasim		the simulated GPU under sanitizers
@@ -53,6 +54,12 @@ night_sanitizers() {
 	part sanitizers-build part_tree sanitizers $minimal CFLAGS="-O1 -g" || return 0
 	part sanitizers part_make sanitizers check-all
 	part_tally "$(sh tests/tally.sh "$logs/sanitizers")"
+}
+night_threads() {
+	part threads-build part_tree threads --without-cuda --without-mpi --without-nccl --without-curses \
+		--disable-vector-variants --enable-asserts --enable-sanitizers=thread CFLAGS="-O1 -g" || return 0
+	part threads part_make threads check TESTS=tests/run
+	part_tally "$(sh tests/tally.sh "$logs/threads")"
 }
 night_clang() {
 	part_install clang clang || { part_skip clang "it cannot be installed here"; return 0; }
@@ -161,7 +168,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz readers coverage valgrind'
+all='long sanitizers threads clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz readers coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

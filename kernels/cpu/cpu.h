@@ -107,10 +107,10 @@ bool cpu_has_avx_vnni(void);
 bool cpu_has_tiles(void);
 bool cpu_can_use_tiles(void);
 
-/* Threads for a loop over so many elements with a few operations each: below 16384 only one. */
+/* Threads for a loop over so many elements with a few operations each: one for 8192 elements. */
 static inline int cpu_threads(const struct dev *d, int64_t elements)
 {
-	return elements < 16384 ? 1 : d->threads;
+	return (int)MIN(MAX(elements / 8192, 1), d->threads);
 }
 
 /*

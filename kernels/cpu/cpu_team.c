@@ -5,22 +5,28 @@
  * its own sub-range first (neighbouring parts read neighbouring memory), then steals from the
  * others. One atomic fetch-and-add takes a part.
  *
- * The word `entry_counts` decides who may work on the loop. No lock is needed to enter or to leave:
+ * The word `entry_counts` decides who may work on the loop. No lock is needed to enter or to leave,
+ * and no helper tries twice: with many of them a compare-and-swap that fails costs more than a part.
  *
- *	entry_counts:	| helpers inside (16 bits) | free entries (16 bits) |
+ *	entry_counts:	| free entries (32 bits, signed) | helpers inside (32 bits) |
  *
- *	caller				word	helper
- *	------				----	------
- *	writes work, ranges		0 | 0	spins or sleeps
- *	opens: stores 2 entries		0 | 2
- *	runs parts			1 | 1	enters: CAS(inside + 1, free - 1)
- *	runs parts			1 | 1	runs parts
- *	closes: clears free entries	1 | 0
- *	waits until the word is 0	0 | 0	leaves: subtracts ONE_INSIDE
+ *	caller				word	 helper
+ *	------				----	 ------
+ *	writes work, ranges		 0 | 0	 spins or sleeps
+ *	opens: adds 2 entries		 2 | 0
+ *	runs parts			 1 | 1	 enters: one addition, free - 1 and inside + 1
+ *	runs parts			 1 | 1	 runs parts
+ *	closes: subtracts CLOSED	<0 | 1
+ *	waits until nobody is inside	<0 | 0	 leaves: inside - 1
+ *	sets the word to 0		 0 | 0
  *
- * work, context and ranges change only while the word is 0. So a helper that gets in (acquire) sees
- * the loop that was written before the store that opened it, and no helper can enter an old loop:
- * after close there are no free entries.
+ * A helper that found no free entry in the word before its addition undoes the addition and has
+ * entered nothing. Until then it is counted as inside, and one entry is missing: a close may wait for
+ * it, and another helper may be refused; both do no harm.
+ *
+ * work, context and ranges change only while no entry is free, and after all helpers that had entered
+ * have left. So a helper that gets in (acquire) sees the loop that was written before the addition
+ * that opened it, and no helper can enter an old loop.
  *
  * Sleeping uses the lock and condition variables. No wake-up is lost, because both sides set a flag
  * first and then check the word of the other side (sequentially consistent atomics):
@@ -53,10 +59,21 @@ struct helper {
 	int number;
 };
 
-/* Fields of entry_counts: free entries in the lower 16 bits, helpers inside in the upper 16. */
-#define ONE_INSIDE		   0x10000u
-#define MAX_HELPERS		   0x1000
-#define FREE_ENTRIES(entry_counts) ((entry_counts) % ONE_INSIDE)
+/* Fields of entry_counts: helpers inside in the lower 32 bits, free entries in the upper 32. */
+#define ONE_FREE    ((int64_t)1 << 32)
+#define ENTER	    (1 - ONE_FREE)
+#define MAX_HELPERS 0x1000
+#define CLOSED	    (ONE_FREE << 20) /* more than all free entries */
+
+static int64_t free_entries(int64_t entry_counts)
+{
+	return entry_counts >> 32;
+}
+
+static int64_t helpers_inside(int64_t entry_counts)
+{
+	return entry_counts & (ONE_FREE - 1);
+}
 
 /* The sub-range of one thread, on a cache line of its own. next passes end when others steal. */
 struct range {
@@ -65,7 +82,7 @@ struct range {
 };
 
 struct cpu_team {
-	/* the current loop; written only while entry_counts is 0 */
+	/* the current loop; written only between close and open */
 	cpu_team_work *work;
 	const void *context;
 	struct range *ranges; /* (n_helpers + 1) owned */
@@ -75,9 +92,9 @@ struct cpu_team {
 	int n_helpers, n_started; /* n_started <= n_helpers: threads that exist */
 	pthread_mutex_t lock;
 	pthread_cond_t work_available, helpers_left;
-	bool closing;			       /* guarded by lock */
-	_Alignas(64) atomic_uint entry_counts; /* see the head of this file */
-	atomic_int asleep;		       /* number of sleeping helpers */
+	bool closing;				   /* guarded by lock */
+	_Alignas(64) _Atomic int64_t entry_counts; /* see the head of this file */
+	atomic_int asleep;			   /* number of sleeping helpers */
 	atomic_bool caller_asleep;
 };
 
@@ -106,15 +123,29 @@ static void team_run_parts(struct cpu_team *t, int thread)
 	}
 }
 
-static bool team_try_enter(struct cpu_team *t)
+/* A helper is inside no longer: change is subtracted. The last one wakes the caller, if it sleeps. */
+static void team_leave_loop(struct cpu_team *t, int64_t change, bool is_locked)
 {
-	unsigned entry_counts = atomic_load_explicit(&t->entry_counts, memory_order_relaxed);
+	const int64_t before = atomic_fetch_sub(&t->entry_counts, change);
 
-	while (FREE_ENTRIES(entry_counts) > 0)
-		if (atomic_compare_exchange_weak_explicit(
-			    &t->entry_counts, &entry_counts, entry_counts - 1 + ONE_INSIDE,
-			    memory_order_acquire, memory_order_relaxed))
-			return true;
+	assert(helpers_inside(before) >= 1);
+	if (helpers_inside(before) > 1 || !atomic_load(&t->caller_asleep))
+		return;
+	if (!is_locked)
+		pthread_mutex_lock(&t->lock);
+	pthread_cond_signal(&t->helpers_left);
+	if (!is_locked)
+		pthread_mutex_unlock(&t->lock);
+}
+
+/* True: entered. is_locked: the caller holds the lock. */
+static bool team_try_enter(struct cpu_team *t, bool is_locked)
+{
+	if (free_entries(atomic_load(&t->entry_counts)) <= 0)
+		return false;
+	if (free_entries(atomic_fetch_add(&t->entry_counts, ENTER)) > 0)
+		return true;
+	team_leave_loop(t, ENTER, is_locked);
 	return false;
 }
 
@@ -125,7 +156,7 @@ static bool team_spin_for_work(struct cpu_team *t, double seconds)
 
 	do {
 		for (int i = 0; i < SPIN_CHECKS; i++) {
-			if (team_try_enter(t))
+			if (team_try_enter(t, false))
 				return true;
 			pause_briefly();
 		}
@@ -140,24 +171,11 @@ static bool team_sleep_for_work(struct cpu_team *t)
 
 	pthread_mutex_lock(&t->lock);
 	atomic_fetch_add(&t->asleep, 1); /* first the flag, then the check */
-	while (!t->closing && !(entered = team_try_enter(t)))
+	while (!t->closing && !(entered = team_try_enter(t, true)))
 		pthread_cond_wait(&t->work_available, &t->lock);
 	atomic_fetch_sub(&t->asleep, 1);
 	pthread_mutex_unlock(&t->lock);
 	return entered;
-}
-
-/* The last helper to leave wakes the caller, if it sleeps. */
-static void team_leave_loop(struct cpu_team *t)
-{
-	const unsigned before = atomic_fetch_sub(&t->entry_counts, ONE_INSIDE);
-
-	assert(before >= ONE_INSIDE);
-	if (before / ONE_INSIDE > 1 || !atomic_load(&t->caller_asleep))
-		return;
-	pthread_mutex_lock(&t->lock);
-	pthread_cond_signal(&t->helpers_left);
-	pthread_mutex_unlock(&t->lock);
 }
 
 /*
@@ -175,7 +193,7 @@ static void *team_helper_main(void *arg)
 		const double entered_at = clock_mono_s();
 
 		team_run_parts(t, h->number);
-		team_leave_loop(t);
+		team_leave_loop(t, 1, false);
 		worked_s = MAX(0, worked_s - (entered_at - left_at));
 		left_at = clock_mono_s();
 		worked_s = MIN(worked_s + (left_at - entered_at), 10 * SPIN_SECONDS);
@@ -224,7 +242,7 @@ static void team_open_loop(struct cpu_team *t, int helpers)
 	int asleep, awake;
 
 	assert(helpers <= MAX_HELPERS);
-	atomic_store(&t->entry_counts, (unsigned)MIN(helpers, t->n_started));
+	atomic_fetch_add(&t->entry_counts, MIN(helpers, t->n_started) * ONE_FREE);
 	asleep = atomic_load(&t->asleep);
 	awake = t->n_started - asleep;
 	if (asleep == 0 || awake >= helpers)
@@ -237,22 +255,31 @@ static void team_open_loop(struct cpu_team *t, int helpers)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* True: nobody is inside, and the word is 0 again. */
+static bool team_is_left(struct cpu_team *t)
+{
+	int64_t entry_counts = atomic_load(&t->entry_counts);
+
+	return helpers_inside(entry_counts) == 0 &&
+	       atomic_compare_exchange_strong(&t->entry_counts, &entry_counts, 0);
+}
+
 /* Take back the free entries, then wait for the helpers inside: spin first, then sleep. */
 static void team_close_loop(struct cpu_team *t)
 {
 	const double end = clock_mono_s() + SPIN_SECONDS;
 
-	atomic_fetch_and(&t->entry_counts, ~(ONE_INSIDE - 1));
+	atomic_fetch_sub(&t->entry_counts, CLOSED);
 	do {
 		for (int i = 0; i < SPIN_CHECKS; i++) {
-			if (atomic_load_explicit(&t->entry_counts, memory_order_acquire) == 0)
+			if (team_is_left(t))
 				return;
 			pause_briefly();
 		}
 	} while (clock_mono_s() < end);
 	pthread_mutex_lock(&t->lock);
 	atomic_store(&t->caller_asleep, true); /* first the flag, then the check */
-	while (atomic_load(&t->entry_counts) > 0)
+	while (!team_is_left(t))
 		pthread_cond_wait(&t->helpers_left, &t->lock);
 	atomic_store(&t->caller_asleep, false);
 	pthread_mutex_unlock(&t->lock);
@@ -269,7 +296,8 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 		return;
 	}
 	team_start_helpers(t, helpers);
-	assert(atomic_load(&t->entry_counts) == 0); /* no helper may see the fields change */
+	assert(free_entries(atomic_load(&t->entry_counts)) <=
+	       0); /* no helper may see the fields change */
 	t->work = work;
 	t->context = context;
 	t->n_ranges = helpers + 1;

@@ -41,6 +41,19 @@ static void run_often(struct cpu_team *team, int threads, int runs)
 	check_int(atomic_load(&wrong), 0);
 }
 
+/* Helpers that have no core of their own enter late, and find entries of a later loop or none. */
+TEST(team_of_more_threads_than_cores)
+{
+	struct err e = { 0 };
+	struct cpu_team *team = cpu_team_new(24, &e);
+
+	if (!check(team != NULL))
+		return;
+	for (int threads = 2; threads <= 24; threads += 11)
+		run_often(team, threads, 300);
+	cpu_team_free(team);
+}
+
 TEST(team_does_each_part_once)
 {
 	for (int threads = 1; threads <= 4; threads++) {
