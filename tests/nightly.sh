@@ -58,7 +58,7 @@ night_sanitizers() {
 night_threads() {
 	part threads-build part_tree threads --without-cuda --without-mpi --without-nccl --without-curses \
 		--disable-vector-variants --enable-asserts --enable-sanitizers=thread CFLAGS="-O1 -g" || return 0
-	part threads part_make threads check TESTS=tests/run
+	part threads env TSAN_OPTIONS=allocator_may_return_null=1 make -C "$logs/threads" -j"$jobs" check TESTS=tests/run
 	part_tally "$(sh tests/tally.sh "$logs/threads")"
 }
 night_clang() {

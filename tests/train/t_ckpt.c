@@ -116,6 +116,7 @@ TEST(safetensors_foreign_headers)
 	check(!opens("{" TENSOR("a", "F32", "2", "4,12") "}", 12));
 	check(!opens("{" TENSOR("a", "F32", "4611686018427387904,4", "0,0") "}", 0));
 	check(!opens("{" TENSOR("a", "F32", "1", "0,4") "," TENSOR("b", "F32", "1", "0,4") "}", 4));
+	check(!opens("{" TENSOR("a", "F32", "1", "0,4") "," TENSOR("a", "F32", "1", "4,8") "}", 8));
 	check(opens("{" TENSOR("a", "U8", "9,0,2", "0,0") "}", 0));
 	check(!opens("{" TENSOR("a", "U8", "4611686018427387904,2,0", "0,0") "}", 0));
 	check(!opens("{" TENSOR("a", "U8", "0,4611686018427387904,2", "0,0") "}", 0));

@@ -255,9 +255,10 @@ static struct {
 static struct {
 	struct trainer_signals signals;
 	int steps, calls[8];
-	int (*begin_sum)(struct comm *c, double *x, size_t n, struct comm_request **r,
-			 struct err *e);
-	int (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
+	/* all ranks, which are threads, set the same */
+	int (*_Atomic begin_sum)(struct comm *c, double *x, size_t n, struct comm_request **r,
+				 struct err *e);
+	int (*_Atomic max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
 } lossy;
 
 /* Each step begins one such sum, after the backward pass. */

@@ -103,11 +103,11 @@ static int ckpt_write_weights(struct saving *s, struct err *e)
 		largest = MAX(largest, s->params[i].rows * s->params[i].cols);
 	if (!arena_is_host(s->m) && !(s->room = mem_alloc((size_t)largest, sizeof(*s->room), e)))
 		return e->code;
-	s->arena.x = s->from->average ? s->from->average : model_param_arena(s->m);
+	s->arena.x = s->from->average ? s->from->average : model_param_read(s->m);
 	rc = write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
 	if (rc || !s->training)
 		return rc;
-	s->arena.x = model_param_arena(s->m);
+	s->arena.x = model_param_read(s->m);
 	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
 }
 

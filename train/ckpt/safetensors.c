@@ -182,6 +182,29 @@ static int cmp_tensor_begin(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
+static int cmp_tensor_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The format forbids a name that occurs twice: readers would disagree about the tensor it means. */
+static int check_tensor_names(const struct safetensors *s, struct err *e)
+{
+	const char **names = mem_alloc(s->n, sizeof(*names), e);
+	int rc = 0;
+
+	if (!names)
+		return e->code;
+	for (size_t i = 0; i < s->n; i++)
+		names[i] = s->tensors[i].name;
+	qsort(names, s->n, sizeof(*names), cmp_tensor_name);
+	for (size_t i = 1; !rc && i < s->n; i++)
+		if (!strcmp(names[i - 1], names[i]))
+			rc = safetensors_set_error(s, names[i], "occurs twice", e);
+	free(names);
+	return rc;
+}
+
 static int safetensors_read_header(struct safetensors *s, uint64_t header_bytes, struct err *e)
 {
 	const unsigned char *data = s->map.data + 8 + header_bytes;
@@ -197,6 +220,8 @@ static int safetensors_read_header(struct safetensors *s, uint64_t header_bytes,
 		if (strcmp(json_child_key(v), "__metadata__") != 0 &&
 		    read_tensor(s, &s->tensors[s->n++], json_child_key(v), v, e))
 			return e->code;
+	if (check_tensor_names(s, e))
+		return e->code;
 	qsort(s->tensors, s->n, sizeof(*s->tensors), cmp_tensor_begin);
 	for (size_t i = 0; i < s->n; i++) {
 		struct safetensor *t = &s->tensors[i];

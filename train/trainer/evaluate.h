@@ -13,7 +13,7 @@
 #ifndef WERKBANK_TRAIN_TRAINER_EVALUATE_H
 #define WERKBANK_TRAIN_TRAINER_EVALUATE_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "share/base/err.h"
@@ -27,7 +27,7 @@ struct evaluation {
 	const char *workspace, *run;
 	int64_t step;			   /* of the checkpoint, which the first rank has saved */
 	struct journal *journal, *samples; /* for the records; only on the first rank */
-	const volatile sig_atomic_t *stop; /* not 0: stop the evaluation */
+	const atomic_int *stop;		   /* not 0: stop the evaluation */
 	const struct evaluations *before;  /* earlier evaluations; only on the first rank */
 	enum best_metric best_metric;
 	struct comm *comm;

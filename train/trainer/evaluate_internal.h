@@ -2,6 +2,7 @@
 #ifndef WERKBANK_TRAIN_TRAINER_EVALUATE_INTERNAL_H
 #define WERKBANK_TRAIN_TRAINER_EVALUATE_INTERNAL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "train/trainer/evaluate.h"
@@ -13,7 +14,7 @@ struct evaluate_child {
 	const char *model;	 /* not NULL: this folder instead of the run's checkpoint */
 	int gpu;		 /* index; -1: werkbank-eval chooses */
 	const char *const *more; /* further arguments, NULL at the end; NULL: none */
-	const volatile sig_atomic_t *stop;
+	const atomic_int *stop;
 	/* called for each line of its output, without the line end */
 	int (*on_line)(void *arg, const char *line, size_t n, struct err *e);
 	void *arg;

@@ -13,16 +13,16 @@
 #ifndef WERKBANK_TRAIN_TRAINER_TRAINER_H
 #define WERKBANK_TRAIN_TRAINER_TRAINER_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 #include "train/comm/comm.h"
 
-/* What signal handlers of the caller set. */
+/* What signal handlers of the caller set, and several threads read. */
 struct trainer_signals {
-	volatile sig_atomic_t stop;	 /* the last signal that asks to stop; 0: none */
-	volatile sig_atomic_t continued; /* number of SIGCONTs */
+	atomic_int stop;      /* the last signal that asks to stop; 0: none */
+	atomic_int continued; /* number of SIGCONTs */
 };
 
 /*
