@@ -48,6 +48,9 @@ static unsigned app_wait(struct app *a, int timeout_ms)
 		return REACT_NOTHING;
 	case TERM_FOCUS:
 		return REACT_REDRAW;
+	case TERM_PICTURES:
+		app_show_picture_state(a);
+		return REACT_REDRAW;
 	case TERM_PASTE:
 		return app_paste(a, term_pasted(a->term));
 	case TERM_MOUSE:
@@ -111,9 +114,13 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
 	term_set_tones(a->term, &a->grid);
 	a->has_tour = !c->readonly;
+	if (a->context.wants_pictures)
+		term_want_pictures(a->term, true);
+	app_show_picture_state(a);
 	status = app_loop(a, e);
 	term_close(a->term);
 	a->term = NULL;
+	a->grid.pictures = NULL;
 	app_save_state(a);
 	return status;
 }
@@ -187,6 +194,15 @@ static bool first_switch(const struct app *a, const struct conf *c, const char *
 	       !(saved && !strcmp(saved, "no") && !strcmp(conf_origin(c, option), "default"));
 }
 
+/* Pictures as their option says if it is given, else as they were saved. */
+static bool first_pictures(const struct app *a, const struct conf *c)
+{
+	const char *saved = context_get_saved(&a->context, "pictures");
+
+	return strcmp(conf_origin(c, "pictures"), "default") ? c->pictures
+							     : saved && !strcmp(saved, "yes");
+}
+
 /* The theme of --theme, else the saved one, whose file may be gone. */
 static int first_look(struct app *a, const struct conf *c, struct err *e)
 {
@@ -196,6 +212,7 @@ static int first_look(struct app *a, const struct conf *c, struct err *e)
 	a->context.theme = a->theme.name;
 	a->context.terminal = a->terminal_text;
 	a->mouse = a->context.mouse = first_switch(a, c, "mouse", c->mouse, "mouse");
+	a->context.wants_pictures = first_pictures(a, c);
 	a->context.saves_sentences =
 		first_switch(a, c, "save_sentences", c->save_sentences, "translate.save-sentences");
 	if (c->theme)

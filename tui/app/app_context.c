@@ -33,7 +33,8 @@ int context_open(struct app_context *w, const char *workspace, struct err *e)
 		free(w->requests);
 		return e->code;
 	}
-	w->requests->show_tab = w->requests->mouse = -1;
+	w->requests->show_tab = w->requests->mouse = w->requests->pictures = -1;
+	w->pictures = "";
 	return 0;
 }
 
@@ -345,6 +346,11 @@ char *context_state_path(const struct app_context *w, const char *name)
 	return w->requests->state_folder
 		       ? file_path(&ignored, "%s%s", w->requests->state_folder, name)
 		       : NULL;
+}
+
+void context_set_pictures(struct app_context *w, bool on)
+{
+	w->requests->pictures = on;
 }
 
 void context_set_look(struct app_context *w, const char *theme, int mouse)

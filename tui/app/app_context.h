@@ -62,6 +62,8 @@ struct app_context {
 	const char *theme;	      /* name of the theme; borrowed */
 	const char *terminal;	      /* description of the terminal; borrowed */
 	bool mouse;		      /* mouse reports are on */
+	bool wants_pictures;	      /* plots as pictures, where the terminal can */
+	const char *pictures;	      /* what became of that, for people; borrowed */
 	bool saves_sentences;	      /* those of Translate go to a file of the user */
 
 	struct view_requests *requests; /* private to app_context.c and app.c */
@@ -148,6 +150,9 @@ char *context_state_path(const struct app_context *w, const char *name);
  * are saved.
  */
 void context_set_look(struct app_context *w, const char *theme, int mouse);
+
+/* Show plots as pictures from now on if the terminal can, or no more; this is saved too. */
+void context_set_pictures(struct app_context *w, bool on);
 
 /* Save the sentences of Translate to a file of the user from now on, or no more; this is saved too. */
 void context_save_sentences(struct app_context *w, bool saves);

@@ -84,6 +84,8 @@ void app_preview_theme(struct app *a, const char *name);
 unsigned app_execute_requests(struct app *a);
 /* Draw the whole screen into the grid. */
 void app_draw(struct app *a);
+/* Tell the user when it changes whether the terminal shows pictures. */
+void app_show_picture_state(struct app *a);
 /* Record which tab is being called, so that answers return to it. */
 void app_set_caller(struct app *a, int tab);
 void app_view_end(const struct view *v, void *state);

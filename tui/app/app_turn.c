@@ -359,6 +359,38 @@ static void apply_look_request(struct app *a)
 	a->context.mouse = a->mouse;
 }
 
+void app_show_picture_state(struct app *a)
+{
+	static const char *const words[] = {
+		[TERM_PICTURES_OFF] = "off",
+		[TERM_PICTURES_ASKED] = "the terminal is being asked",
+		[TERM_PICTURES_KITTY] = "shown by the kitty graphics protocol",
+		[TERM_PICTURES_SIXEL] = "shown as sixels",
+		[TERM_PICTURES_NONE] = "not shown: this terminal answers that it cannot",
+		[TERM_PICTURES_SILENT] = "not shown: this terminal does not answer",
+		[TERM_PICTURES_SLOW] = "not shown: the line to this terminal is too slow",
+		[TERM_PICTURES_INSIDE] = "not shown: not inside tmux or screen",
+	};
+	enum term_pictures now = a->term ? term_pictures(a->term) : TERM_PICTURES_OFF;
+
+	if (a->context.pictures != words[now] && now > TERM_PICTURES_ASKED)
+		context_notify(&a->context, now > TERM_PICTURES_SIXEL ? STYLE_WARN : STYLE_GOOD,
+			       "pictures of plots: %s", words[now]);
+	a->context.pictures = words[now];
+}
+
+static void apply_picture_request(struct app *a)
+{
+	struct app_context *w = &a->context;
+
+	w->wants_pictures = a->requests->pictures;
+	a->requests->pictures = -1;
+	saved_state_set(&a->requests->saved, "pictures", w->wants_pictures ? "yes" : "no");
+	if (a->term)
+		term_want_pictures(a->term, w->wants_pictures);
+	app_show_picture_state(a);
+}
+
 /* Give the view in front the text that another view sends, or else the keys. */
 static void give_keys_or_text(struct app *a, const struct view *v)
 {
@@ -400,6 +432,8 @@ unsigned app_execute_requests(struct app *a)
 		reaction |= app_show_overlay(a, &view_wizard);
 	if (*requests->new_theme || requests->mouse >= 0)
 		apply_look_request(a);
+	if (requests->pictures >= 0)
+		apply_picture_request(a);
 	if (requests->has_copy)
 		copy_to_clipboard(a);
 	if (requests->screenshot)

@@ -44,6 +44,7 @@ struct view_requests {
 	char *state_folder;	  /* owned: folder with a final slash; NULL: not saved */
 	char new_theme[40];	  /* theme to load; "": unchanged */
 	int mouse;		  /* 1 on, 0 off, -1 unchanged */
+	int pictures;		  /* the same */
 
 	struct wizard *wizard; /* owned: form to open; NULL: none */
 

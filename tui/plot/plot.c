@@ -496,4 +496,6 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 	for (size_t i = 0; i < p->n; i++)
 		draw_gaps(&c, &p->lines[i]);
 	plot_cursor(&c, p->cursor);
+	if (g->pictures)
+		plot_draw_picture(&c, p);
 }

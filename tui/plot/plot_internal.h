@@ -27,6 +27,9 @@ void plot_y_axis(struct canvas *c, double low, double high);
 void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p);
 void plot_cursor(const struct canvas *c, double x);
 
+/* Draw the lines once more, as a picture over the area, if the terminal can show it. */
+void plot_draw_picture(const struct canvas *c, const struct plot *p);
+
 /* Position in dots; may lie outside the area. NaN: not representable (log of a value <= 0). */
 double plot_dot_x(const struct canvas *c, double x);
 int plot_dot_y(const struct canvas *c, double value); /* clamped to the area */

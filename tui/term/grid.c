@@ -11,6 +11,7 @@
 #include "share/base/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/term/picture.h"
 
 /* The glyphs of the workbench, and their replacements in the two smaller charsets. */
 static const struct glyph {
@@ -69,6 +70,7 @@ void grid_clear(struct grid *g)
 
 	for (size_t i = 0; i < n; i++)
 		g->cells[i] = (struct cell){ .ch = ' ', .style = STYLE_NORMAL, .width = 1 };
+	picture_list_clear(g->pictures);
 }
 
 void grid_free(struct grid *g)

@@ -26,6 +26,8 @@
 #include "share/base/err.h"
 #include "tui/term/theme.h"
 
+struct picture_list;
+
 /* The characters that the terminal can show; others are replaced by simpler ones. */
 enum grid_charset {
 	GRID_ASCII, /* only ASCII */
@@ -47,7 +49,8 @@ struct grid {
 	int tones; /* tones of an area that the terminal can tell apart; 0: draw no areas */
 	int ramp;  /* steps of heat that it can tell apart: THEME_RAMP, or 0: HEAT_0 to HEAT_4 */
 	int rows, cols;
-	struct cell *cells; /* (rows x cols) owned */
+	struct cell *cells;	       /* (rows x cols) owned */
+	struct picture_list *pictures; /* borrowed; NULL: the terminal shows none (picture.h) */
 	/*
 	 * Clip rectangle: cells outside are not changed; rows 0: no clipping. grid_resize() and
 	 * grid_clear() keep it.

@@ -23,6 +23,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/term/picture_code.h"
 #include "tui/term/theme.h"
 
 static const int asking[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
@@ -183,8 +184,16 @@ static void send_to_terminal(struct terminal *t, const char *text)
 	fflush(t->out);
 }
 
+void term_send(struct terminal *t, const struct buf *out)
+{
+	fwrite(out->data, 1, out->len, t->out);
+	fflush(t->out);
+}
+
 static void send_mode_requests(struct terminal *t, bool on)
 {
+	if (!on)
+		term_remove_pictures(t);
 	if (!t->is_xterm)
 		return;
 	if (!on)
@@ -288,6 +297,7 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	if (t->is_xterm)
 		term_define_keys();
 	set_styles(t, look);
+	term_set_picture_colours(t, look->theme);
 	send_mode_requests(t, true);
 	return t;
 }
@@ -297,6 +307,7 @@ void term_set_look(struct terminal *t, const struct term_look *look)
 	send_mode_requests(t, false);
 	t->mouse_on = look->mouse;
 	set_styles(t, look);
+	term_set_picture_colours(t, look->theme);
 	send_mode_requests(t, true);
 	term_repaint(t);
 }
@@ -312,6 +323,7 @@ void term_close(struct terminal *t)
 	fclose(t->out);
 	release_signals(t);
 	grid_free(&t->shown);
+	picture_list_clear(&t->pictures.list);
 	buf_free(&t->pasted);
 	free(t->stack);
 	free(t);
@@ -336,6 +348,7 @@ void term_size(struct terminal *t, int *rows, int *cols)
 
 void term_repaint(struct terminal *t)
 {
+	term_remove_pictures(t);
 	grid_free(&t->shown);
 	clearok(curscr, TRUE);
 }
@@ -359,8 +372,9 @@ static void store_shown_grid(struct terminal *t, const struct grid *g)
 	memcpy(t->shown.cells, g->cells, n * sizeof(*g->cells));
 }
 
-void term_show(struct terminal *t, const struct grid *g)
+void term_show(struct terminal *t, struct grid *g)
 {
+	term_place_pictures(t, g);
 	if (t->shown.rows != g->rows || t->shown.cols != g->cols)
 		grid_free(&t->shown);
 	for (int row = 0; row < g->rows; row++)
@@ -379,6 +393,7 @@ void term_show(struct terminal *t, const struct grid *g)
 		}
 	refresh();
 	store_shown_grid(t, g);
+	term_send_pictures(t);
 }
 
 /* Ctrl-Z: restore the terminal, stop, and take the terminal again when continued. */
@@ -414,29 +429,12 @@ int term_signalled(struct terminal *t)
 	reset_prog_mode();
 	send_mode_requests(t, true);
 	follow_size();
+	term_measure_cells(t);
 	term_repaint(t);
 	return TERM_RESIZED;
 }
 
 /* ---- the clipboard ---- */
-
-static void add_base64(struct buf *out, const char *text)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t n = strlen(text);
-
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned long v = (unsigned long)(unsigned char)text[i] << 16;
-
-		v |= i + 1 < n ? (unsigned long)(unsigned char)text[i + 1] << 8 : 0;
-		v |= i + 2 < n ? (unsigned long)(unsigned char)text[i + 2] : 0;
-		buf_add_char(out, digits[v >> 18 & 63]);
-		buf_add_char(out, digits[v >> 12 & 63]);
-		buf_add_char(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
-		buf_add_char(out, i + 2 < n ? digits[v & 63] : '=');
-	}
-}
 
 bool term_copy(struct terminal *t, const char *text)
 {
@@ -447,7 +445,7 @@ bool term_copy(struct terminal *t, const char *text)
 	if (!t->is_xterm)
 		return false;
 	buf_add_str(&code, "\033]52;c;");
-	add_base64(&code, text);
+	code_add_base64(&code, text, strlen(text));
 	buf_add_str(&code, "\a");
 	for (size_t i = 0; screen && i < code.len; i += 700)
 		buf_printf(&out, "\033P%.700s\033\\", code.data + i);
@@ -457,8 +455,9 @@ bool term_copy(struct terminal *t, const char *text)
 	return true;
 }
 
-void term_set_tones(const struct terminal *t, struct grid *g)
+void term_set_tones(struct terminal *t, struct grid *g)
 {
+	g->pictures = &t->pictures.list;
 	g->tones = t->tones;
 	g->ramp = t->ramp;
 }

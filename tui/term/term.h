@@ -26,12 +26,13 @@
 
 /* Results of term_key() besides the keys of keys.h. */
 enum term_event {
-	TERM_NOTHING = -1, /* timeout, or a descriptor is readable */
-	TERM_RESIZED = -2, /* the size may have changed, or the screen must be redrawn */
-	TERM_ENDED = -3,   /* a signal asks to leave, or the terminal is gone: see term_signal() */
-	TERM_MOUSE = -4,   /* see term_mouse() */
-	TERM_PASTE = -5,   /* see term_pasted() */
-	TERM_FOCUS = -6,   /* the window got or lost the focus: see term_is_away() */
+	TERM_NOTHING = -1,  /* timeout, or a descriptor is readable */
+	TERM_RESIZED = -2,  /* the size may have changed, or the screen must be redrawn */
+	TERM_ENDED = -3,    /* a signal asks to leave, or the terminal is gone: see term_signal() */
+	TERM_MOUSE = -4,    /* see term_mouse() */
+	TERM_PASTE = -5,    /* see term_pasted() */
+	TERM_FOCUS = -6,    /* the window got or lost the focus: see term_is_away() */
+	TERM_PICTURES = -7, /* term_pictures() has changed, or pictures have arrived: draw again */
 };
 
 struct term_look {
@@ -53,8 +54,11 @@ void term_set_look(struct terminal *t, const struct term_look *look);
 /* The current size of the terminal. */
 void term_size(struct terminal *t, int *rows, int *cols);
 
-/* Show a grid; sends only the cells that changed since the last call. */
-void term_show(struct terminal *t, const struct grid *g);
+/*
+ * Show a grid; sends only the cells that changed since the last call. Below a picture that the terminal
+ * shows, the cells of g are cleared.
+ */
+void term_show(struct terminal *t, struct grid *g);
 
 /* Mark the screen as unknown: the next term_show() sends everything. */
 void term_repaint(struct terminal *t);
@@ -87,8 +91,25 @@ void term_send_toast(struct terminal *t, enum term_toast kind, const char *title
 /* Whether the terminal reported that its window lost the focus. */
 bool term_is_away(const struct terminal *t);
 
-/* Set how many tones of an area (THEME_TONES, 1 or 0) and of heat the terminal can tell apart. */
-void term_set_tones(const struct terminal *t, struct grid *g);
+/*
+ * Whether plots are shown as pictures, by the kitty graphics protocol or else as sixels. The terminal is
+ * asked, and its answer is awaited for a second at most, while keys are read as ever. Off at first.
+ */
+enum term_pictures {
+	TERM_PICTURES_OFF,
+	TERM_PICTURES_ASKED,  /* no answer yet */
+	TERM_PICTURES_KITTY,  /* they are shown */
+	TERM_PICTURES_SIXEL,  /* they are shown */
+	TERM_PICTURES_NONE,   /* the terminal knows neither, or does not say how large a cell is */
+	TERM_PICTURES_SILENT, /* it has not answered */
+	TERM_PICTURES_SLOW,   /* the line is too slow */
+	TERM_PICTURES_INSIDE, /* tmux or screen would have to pass them on; they are not asked */
+};
+void term_want_pictures(struct terminal *t, bool on);
+enum term_pictures term_pictures(const struct terminal *t);
+
+/* Set the pictures that a grid may have, and how many tones of an area (THEME_TONES, 1 or 0) and of heat the terminal can tell apart. */
+void term_set_tones(struct terminal *t, struct grid *g);
 
 /* Describe the terminal for people: "xterm-256color: 256 colours, mouse, pasting, clipboard". */
 void term_describe(const struct terminal *t, char *out, size_t size);

@@ -7,8 +7,28 @@
 #include <stdbool.h>
 
 #include "share/base/buf.h"
+#include "tui/term/picture.h"
 #include "tui/term/term.h"
 #include "tui/term/theme.h"
+
+/* A picture on the screen. */
+struct shown_picture {
+	struct rect cells;
+	uint64_t sum; /* over its pixels */
+	bool is_shown;
+};
+
+struct picture_state {
+	enum term_pictures state;
+	struct picture_list list; /* of the grid that is drawn; owned */
+	struct shown_picture shown[PICTURE_MOST];
+	double asked_at;		     /* when an answer was asked for */
+	bool has_fence;			     /* pictures are on their way */
+	bool has_kitty;			     /* kitty's query was answered */
+	int answered_width, answered_height; /* pixels of a cell */
+	int colours;			     /* of sixels */
+	int ground;			     /* colour behind sixels, 0xRRGGBB */
+};
 
 struct terminal {
 	SCREEN *screen;
@@ -31,7 +51,33 @@ struct terminal {
 	bool away;	 /* the window does not have the focus */
 	char title[200]; /* as sent last */
 	int progress;	 /* as sent last; -1: none */
+	struct picture_state pictures;
 };
+
+/* Send what is in out, at once. */
+void term_send(struct terminal *t, const struct buf *out);
+
+/* ---- term_read.c ---- */
+
+/* The next character of an answer; -1: none came in time, or a key did. */
+int term_next_char(void);
+
+/* ---- term_picture.c ---- */
+
+/* Read the rest of an answer: attributes, kitty's; each returns an event. */
+int term_read_answer(struct terminal *t);
+int term_read_kitty_answer(struct terminal *t);
+/* Take the pixels of a cell from what came after ESC [, if it is that: "6;16;8t". */
+void term_take_cell_size(struct terminal *t, const char *text);
+/* timeout_ms, or less if an answer is awaited; the event if it did not come in time, else 0. */
+int term_picture_wait_ms(const struct terminal *t, int timeout_ms);
+int term_picture_deadline(struct terminal *t);
+/* Before a grid is sent: clear the cells below its pictures. After it: send the pictures. */
+void term_place_pictures(struct terminal *t, struct grid *g);
+void term_send_pictures(struct terminal *t);
+void term_remove_pictures(struct terminal *t);
+void term_measure_cells(struct terminal *t);
+void term_set_picture_colours(struct terminal *t, const struct theme *theme);
 
 /* The event that pending signals ask for: TERM_ENDED, TERM_RESIZED; 0: none. */
 int term_signalled(struct terminal *t);

@@ -28,7 +28,7 @@ void term_size(struct terminal *t, int *rows, int *cols)
 	*rows = *cols = 0;
 }
 
-void term_show(struct terminal *t, const struct grid *g)
+void term_show(struct terminal *t, struct grid *g)
 {
 	(void)t;
 	(void)g;
@@ -94,7 +94,19 @@ bool term_is_away(const struct terminal *t)
 	return false;
 }
 
-void term_set_tones(const struct terminal *t, struct grid *g)
+void term_want_pictures(struct terminal *t, bool on)
+{
+	(void)t;
+	(void)on;
+}
+
+enum term_pictures term_pictures(const struct terminal *t)
+{
+	(void)t;
+	return TERM_PICTURES_OFF;
+}
+
+void term_set_tones(struct terminal *t, struct grid *g)
 {
 	(void)t;
 	(void)g;

@@ -24,6 +24,8 @@ enum {
 	CODE_MOUSE_OLD,
 	CODE_FOCUS,
 	CODE_FOCUS_LOST,
+	CODE_ANSWER,
+	CODE_KITTY,
 	CODE_MODIFIED
 };
 
@@ -70,6 +72,8 @@ void term_define_keys(void)
 	define_key("\033[M", CODE_MOUSE_OLD);
 	define_key("\033[I", CODE_FOCUS);
 	define_key("\033[O", CODE_FOCUS_LOST);
+	define_key("\033[?", CODE_ANSWER);
+	define_key("\033_G", CODE_KITTY);
 	for (int i = 0; ends[i]; i++) {
 		snprintf(sequence, sizeof(sequence), "\033[1;3%c", ends[i]);
 		define_key(sequence, CODE_MODIFIED + i);
@@ -119,6 +123,13 @@ static int read_next_char(wint_t *c, int timeout_ms)
 	if (status == ERR && poll(&in, 1, timeout_ms) > 0)
 		status = get_wch(c);
 	return status;
+}
+
+int term_next_char(void)
+{
+	wint_t c;
+
+	return read_next_char(&c, SEQUENCE_MS) == OK ? (int)c : -1;
 }
 
 static int decode_mouse_report(struct terminal *t, int code, int col, int row, bool released)
@@ -234,22 +245,30 @@ static int private_key_code(struct terminal *t, int code)
 	case CODE_FOCUS_LOST:
 		t->away = code == CODE_FOCUS_LOST;
 		return TERM_FOCUS;
+	case CODE_ANSWER:
+		return term_read_answer(t);
+	case CODE_KITTY:
+		return term_read_kitty_answer(t);
 	default:
 		return map_curses_key(code);
 	}
 }
 
 /* Skip the rest of an unknown sequence after ESC [ or ESC O: its characters are no keys. */
-static bool skip_sequence(bool control)
+static bool skip_sequence(struct terminal *t, bool control)
 {
+	char text[41];
+	size_t n = 0;
 	wint_t c;
-	int n = 0;
 
 	while (n < 40 && get_wch(&c) == OK) {
-		n++;
+		text[n++] = c < 0x80 ? (char)c : ' ';
 		if (!control || (c >= 0x40 && c <= 0x7E))
 			break;
 	}
+	text[n] = 0;
+	if (control)
+		term_take_cell_size(t, text);
 	return n > 0;
 }
 
@@ -261,7 +280,7 @@ static int after_escape(struct terminal *t)
 
 	if (status == ERR)
 		return 0x1B;
-	if (status == OK && (c == '[' || c == 'O') && skip_sequence(c == '['))
+	if (status == OK && (c == '[' || c == 'O') && skip_sequence(t, c == '['))
 		return TERM_NOTHING;
 	key = status == KEY_CODE_YES ? private_key_code(t, (int)c) : c == '\n' ? '\r' : (int)c;
 	return key > 0 && key != 0x1B ? key | KEY_ALT : key;
@@ -294,12 +313,12 @@ int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n)
 	/* A key of several bytes may already be in curses' buffer. */
 	status = get_wch(&c);
 	if (status == ERR) {
-		int ready = wait_for(t, timeout_ms, fds, n, &closed);
+		int ready = wait_for(t, term_picture_wait_ms(t, timeout_ms), fds, n, &closed);
 
 		if ((event = term_signalled(t)))
 			return event;
 		if (ready <= 0)
-			return TERM_NOTHING;
+			return (event = term_picture_deadline(t)) ? event : TERM_NOTHING;
 		status = get_wch(&c);
 		if (status == ERR) {
 			t->gone = closed;

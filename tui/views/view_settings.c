@@ -25,6 +25,7 @@ enum line_kind {
 	LINE_HEADING,
 	LINE_THEME,
 	LINE_MOUSE,
+	LINE_PICTURES,
 	LINE_SENTENCES,
 	LINE_FACT,
 	LINE_OPTION
@@ -102,15 +103,15 @@ static void add_settings_line(struct settings *s, enum line_kind kind, const cha
 
 static bool can_be_chosen(const struct line *l)
 {
-	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_SENTENCES ||
-	       l->kind == LINE_OPTION;
+	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_PICTURES ||
+	       l->kind == LINE_SENTENCES || l->kind == LINE_OPTION;
 }
 
 /* The lines of the workbench itself. */
 static const struct line own_lines[] = {
-	{ LINE_THEME, "theme" },    { LINE_MOUSE, "mouse" },	 { LINE_SENTENCES, "sentences" },
-	{ LINE_FACT, "terminal" },  { LINE_FACT, "glyphs" },	 { LINE_FACT, "workspace" },
-	{ LINE_FACT, "read only" }, { LINE_FACT, "your files" },
+	{ LINE_THEME, "theme" },	 { LINE_MOUSE, "mouse" },    { LINE_PICTURES, "pictures" },
+	{ LINE_SENTENCES, "sentences" }, { LINE_FACT, "terminal" },  { LINE_FACT, "glyphs" },
+	{ LINE_FACT, "workspace" },	 { LINE_FACT, "read only" }, { LINE_FACT, "your files" },
 };
 
 static void build_list(struct settings *s)
@@ -231,6 +232,8 @@ static void change_settings_line(struct settings *s, struct app_context *w)
 		ask_theme(w);
 	else if (l->kind == LINE_MOUSE)
 		context_set_look(w, NULL, !w->mouse);
+	else if (l->kind == LINE_PICTURES)
+		context_set_pictures(w, !w->wants_pictures);
 	else if (l->kind == LINE_SENTENCES)
 		context_save_sentences(w, !w->saves_sentences);
 	else if (l->kind == LINE_OPTION)
@@ -379,6 +382,8 @@ static void draw_settings_line(const struct settings *s, struct grid *g, struct 
 		draw_text(g, r.row, at, width, look, w->theme ? w->theme : "auto");
 	else if (l->kind == LINE_MOUSE)
 		draw_text(g, r.row, at, width, look, w->mouse ? "on" : "off");
+	else if (l->kind == LINE_PICTURES)
+		draw_text(g, r.row, at, width, look, *w->pictures ? w->pictures : "off");
 	else if (l->kind == LINE_SENTENCES)
 		draw_text(g, r.row, at, width, look, w->saves_sentences ? "saved" : "not saved");
 	else
@@ -415,6 +420,10 @@ static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 		buf_printf(&text, "%s%s: %s", i ? "; " : "", theme_name(i, NULL), what);
 	if (l->kind == LINE_MOUSE)
 		buf_add_str(&text, "off: the terminal itself handles the mouse (select, paste)");
+	if (l->kind == LINE_PICTURES)
+		buf_add_str(&text,
+			    "plots as pictures, by the kitty graphics protocol or as sixels, if "
+			    "the terminal answers that it can, over a line that is fast enough");
 	if (l->kind == LINE_SENTENCES)
 		buf_add_str(&text, "not saved: sentences of Translate are forgotten at the end; "
 				   "those of $XDG_STATE_HOME/werkbank/sentences stay");
