@@ -2,6 +2,7 @@
 #include "share/base/terminal_text.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,10 +149,23 @@ static void guard_stream(FILE **stream, struct guarded_stream *s, int buffering)
 	*stream = guarded;
 }
 
+/*
+ * A program may start with a closed standard stream. The next file would get its number, and
+ * messages would be written into that file. A descriptor of the wrong direction takes the number:
+ * reading and writing fail with EBADF, as before.
+ */
+static void occupy_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void terminal_guard_streams(void)
 {
 	static struct guarded_stream out = { .fd = STDOUT_FILENO }, err = { .fd = STDERR_FILENO };
 
+	occupy_closed_streams();
 	if (isatty(STDOUT_FILENO))
 		guard_stream(&stdout, &out, _IOLBF);
 	guard_stream(&stderr, &err, _IONBF);

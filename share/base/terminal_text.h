@@ -41,7 +41,8 @@ void terminal_add_text(struct buf *out, const char *text, size_t n, enum termina
 
 /*
  * Replace stderr, and stdout if it is a terminal, by streams that pass terminal_add_text(). Called
- * once, before anything is printed; without memory the streams stay as they are.
+ * once, before anything is printed or opened; without memory the streams stay as they are. A closed
+ * standard stream stays useless, but no file gets its number.
  */
 void terminal_guard_streams(void);
 

@@ -642,3 +642,30 @@ TEST(terminal_guard)
 		       "\xC3\xA4 \xEF\xBF\xBD \xF0\x9F\x99\x82 \xEF\xBF\xBD[m\n");
 	close(ends[0]);
 }
+
+/* No file gets the number of a closed stream, so no message is written into it. */
+TEST(closed_streams_stay_closed)
+{
+	const pid_t child = fork();
+	char byte;
+	int status;
+
+	check(child >= 0);
+	if (child < 0)
+		return;
+	if (!child) {
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			close(fd);
+		terminal_guard_streams();
+		if (open("/dev/zero", O_RDWR) <= STDERR_FILENO)
+			_exit(1);
+		if (read(STDIN_FILENO, &byte, 1) != -1 || errno != EBADF)
+			_exit(2);
+		if (write(STDOUT_FILENO, "", 1) != -1 || write(STDERR_FILENO, "", 1) != -1)
+			_exit(3);
+		_exit(0);
+	}
+	check_int(waitpid(child, &status, 0), child);
+	check(WIFEXITED(status));
+	check_int(WEXITSTATUS(status), 0);
+}
