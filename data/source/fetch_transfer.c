@@ -378,8 +378,29 @@ static enum transfer_verdict evaluate_status(struct transfer *t, double *retry_a
 		       : TRANSFER_NEXT_ADDRESS;
 }
 
+/* Did the server send us elsewhere? Then a bad address is its fault. */
+static bool was_redirected(const struct transfer *t)
+{
+	char *target = NULL;
+	long n = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &n);
+	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &target);
+	return n > 0 || target;
+}
+
+/*
+ * Is this failure libcurl's answer to a line of the response that is longer than it allows? It gives
+ * the same code when memory runs out.
+ */
+static bool is_line_too_long(const struct transfer *t, CURLcode result)
+{
+	return result == CURLE_OUT_OF_MEMORY && transfer_status(t) && !t->is_body_begun;
+}
+
 /* The error code for a failure of libcurl; *verdict: whether to retry. */
-static int classify_curl_error(CURLcode result, enum transfer_verdict *verdict)
+static int classify_curl_error(const struct transfer *t, CURLcode result,
+			       enum transfer_verdict *verdict)
 {
 	*verdict = TRANSFER_RETRY;
 	switch (result) {
@@ -404,10 +425,12 @@ static int classify_curl_error(CURLcode result, enum transfer_verdict *verdict)
 	switch (result) {
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_URL_MALFORMAT:
-		return ERR_USAGE;
+		return was_redirected(t) ? ERR_PROTOCOL : ERR_USAGE;
 	case CURLE_FILE_COULDNT_READ_FILE:
 		return ERR_NOINPUT;
 	case CURLE_OUT_OF_MEMORY:
+		if (is_line_too_long(t, result))
+			return ERR_PROTOCOL;
 		*verdict = TRANSFER_STOP;
 		return ERR_NOMEM;
 	default:
@@ -428,8 +451,10 @@ enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode result, dou
 	}
 	if (!result || t->discarded_bytes > MAX_IGNORED)
 		return evaluate_status(t, retry_after_s, e);
-	rc = classify_curl_error(result, &verdict);
+	rc = classify_curl_error(t, result, &verdict);
 	err_set(e, rc, "%s: cannot be fetched: %s", t->address->url,
-		t->curl_error[0] ? t->curl_error : curl_easy_strerror(result));
+		is_line_too_long(t, result) ? "the answer has a line that is too long"
+		: t->curl_error[0]	    ? t->curl_error
+					    : curl_easy_strerror(result));
 	return verdict;
 }

@@ -29,7 +29,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
@@ -84,14 +83,19 @@ int file_copy(const char *from, const char *to, struct err *e);
 struct outfolder {
 	char *path;	 /* owned; without slashes at the end */
 	char *temporary; /* owned */
-	dev_t device;	 /* with the inode: which folder this is */
-	ino_t inode;
+	int folder;	 /* descriptor of the temporary; open while `temporary` is set, as parent */
+	int parent;	 /* descriptor of the folder that it is in */
 };
 
 int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e);
 /* Is the temporary still this folder? ERR_CANTCREAT: another user has replaced it. */
 int outfolder_check(const struct outfolder *o, struct err *e);
 int outfolder_commit(struct outfolder *o, struct err *e);
+/*
+ * Put the folder in the place of the one at PATH, atomically, and remove that one. *is_done false,
+ * and 0: there is none, or the file system cannot exchange folders.
+ */
+int outfolder_exchange(struct outfolder *o, bool *is_done, struct err *e);
 /* Remove the temporary folder. Safe on a zeroed or already finished struct. */
 void outfolder_abandon(struct outfolder *o);
 

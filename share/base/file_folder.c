@@ -313,11 +313,11 @@ static int each_entry(int fd, int (*see)(int fd, const char *name, int depth), i
 	return rc ? rc : n < 0 ? -1 : 0;
 }
 
-static int remove_at(int parent, const char *name, const struct outfolder *only, int depth);
+static int remove_at(int parent, const char *name, int depth);
 
 static int remove_entry(int fd, const char *name, int depth)
 {
-	return remove_at(fd, name, NULL, depth);
+	return remove_at(fd, name, depth);
 }
 
 /* Remove what is in a folder. Closes the descriptor. 0 or -1 with errno. */
@@ -331,24 +331,16 @@ static int empty_folder(int fd, int depth)
 	return failed;
 }
 
-/*
- * Remove a file, a link, or a folder and its contents. only: a folder other than this one, which
- * another user has put there, stays. What is not there is removed. 0 or -1 with errno.
- */
-static int remove_once(int parent, const char *name, const struct outfolder *only, int depth)
+/* Remove a file, a link, or a folder and its contents. What is missing is no failure. 0 or -1, errno. */
+static int remove_once(int parent, const char *name, int depth)
 {
 	const int fd =
 		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat s;
 
-	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && !only)
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return unlinkat(parent, name, 0) && errno != ENOENT ? -1 : 0;
 	if (fd < 0)
-		return errno == ENOENT || only ? 0 : -1;
-	if (only && (fstat(fd, &s) || s.st_dev != only->device || s.st_ino != only->inode)) {
-		close(fd);
-		return 0;
-	}
+		return errno == ENOENT ? 0 : -1;
 	if (depth == TREE_DEPTH) {
 		close(fd);
 		errno = ELOOP;
@@ -360,15 +352,14 @@ static int remove_once(int parent, const char *name, const struct outfolder *onl
 }
 
 /* A file system may skip entries of a folder while others are removed: then a second time. */
-static int remove_at(int parent, const char *name, const struct outfolder *only, int depth)
+static int remove_at(int parent, const char *name, int depth)
 {
-	const int failed = remove_once(parent, name, only, depth);
+	const int failed = remove_once(parent, name, depth);
 
-	return failed && errno == ENOTEMPTY ? remove_once(parent, name, only, depth) : failed;
+	return failed && errno == ENOTEMPTY ? remove_once(parent, name, depth) : failed;
 }
 
-/* only: see remove_once(). */
-static int remove_tree(const char *path, const struct outfolder *only, struct err *e)
+int file_remove_tree(const char *path, struct err *e)
 {
 	char name[NAME_MAX + 1], clean[PATH_MAX];
 	size_t n = strlen(path);
@@ -378,16 +369,11 @@ static int remove_tree(const char *path, const struct outfolder *only, struct er
 		n--;
 	snprintf(clean, sizeof(clean), "%.*s", (int)n, path);
 	parent = file_open_folder_of(AT_FDCWD, clean, name, NULL);
-	if ((parent < 0 && errno != ENOENT) || (parent >= 0 && remove_at(parent, name, only, 0)))
+	if ((parent < 0 && errno != ENOENT) || (parent >= 0 && remove_at(parent, name, 0)))
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", path);
 	if (parent >= 0)
 		close(parent);
 	return rc;
-}
-
-int file_remove_tree(const char *path, struct err *e)
-{
-	return remove_tree(path, NULL, e);
 }
 
 static void remove_leftover_tree(const char *folder, const char *name)
@@ -430,33 +416,26 @@ static int stop_at_entry(int fd, const char *name, int depth)
 }
 
 /*
- * Make NAME in this folder, a new one, and note its inode. 0 or -1 with errno. EEXIST: what stands
- * there after mkdir() is something else, which another user has put there.
+ * Make NAME in o->parent, a new one, and open it. 0 or -1 with errno. EEXIST: what stands there after
+ * mkdir() is something else, which another user has put there.
  */
-static int make_outfolder_at(struct outfolder *o, int parent, const char *name)
+static int make_outfolder_at(struct outfolder *o, const char *name)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	struct stat s;
-	int fd, has_entries;
-
-	if (mkdirat(parent, name, 0777))
+	if (mkdirat(o->parent, name, 0777))
 		return -1;
-	fd = openat(parent, name, flags);
-	if (fd < 0 || fstat(fd, &s)) {
+	o->folder = openat(o->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (o->folder < 0) {
 		if (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)
 			errno = EEXIST;
-		if (fd >= 0)
-			close(fd);
-		else if (errno != EEXIST)
-			unlinkat(parent, name, AT_REMOVEDIR);
+		else
+			unlinkat(o->parent, name, AT_REMOVEDIR);
 		return -1;
 	}
-	o->device = s.st_dev;
-	o->inode = s.st_ino;
-	has_entries = each_entry(fd, stop_at_entry, 0);
-	close(fd);
+	if (!each_entry(o->folder, stop_at_entry, 0))
+		return 0;
+	close(o->folder);
 	errno = EEXIST;
-	return has_entries ? -1 : 0;
+	return -1;
 }
 
 static int make_temporary_folder(struct outfolder *o, const char *beside, struct err *e)
@@ -464,28 +443,28 @@ static int make_temporary_folder(struct outfolder *o, const char *beside, struct
 	size_t n;
 	const char *last = file_last_part(beside, &n);
 	char name[NAME_MAX + 1], ignored[NAME_MAX + 1];
-	int parent, rc = make_parents(o->path, e);
+	int rc = make_parents(o->path, e);
 
 	if (!rc)
 		rc = make_parents(beside, e);
 	if (rc)
 		return rc;
-	parent = file_open_folder_of(AT_FDCWD, beside, ignored, NULL);
-	if (parent < 0)
+	o->parent = file_open_folder_of(AT_FDCWD, beside, ignored, NULL);
+	if (o->parent < 0)
 		return file_cannot_open_folder(e, o->path);
 	for (int i = 0; !rc && i < FILE_NAME_TRIES; i++) {
 		rc = file_temporary_name(name, last, e);
 		o->temporary = rc ? NULL : file_path(e, "%.*s%s", (int)n, beside, name);
 		if (!o->temporary)
 			rc = e->code;
-		else if (!make_outfolder_at(o, parent, name))
-			break;
+		else if (!make_outfolder_at(o, name))
+			return 0;
 		else if (errno != EEXIST || i == FILE_NAME_TRIES - 1)
 			rc = file_cannot_write(e, o->path);
 		free(o->temporary);
 		o->temporary = NULL;
 	}
-	close(parent);
+	close(o->parent);
 	return rc;
 }
 
@@ -504,10 +483,17 @@ int outfolder_open(struct outfolder *o, const char *path, const char *beside, st
 /* Is this the folder that outfolder_open() has made? */
 static bool is_outfolder_at(const struct outfolder *o, int parent, const char *name)
 {
-	struct stat s;
+	struct stat s, ours;
 
-	return !fstatat(parent, name, &s, AT_SYMLINK_NOFOLLOW) && s.st_dev == o->device &&
-	       s.st_ino == o->inode;
+	return !fstatat(parent, name, &s, AT_SYMLINK_NOFOLLOW) && !fstat(o->folder, &ours) &&
+	       s.st_dev == ours.st_dev && s.st_ino == ours.st_ino;
+}
+
+static const char *outfolder_name(const struct outfolder *o)
+{
+	size_t n;
+
+	return file_last_part(o->temporary, &n);
 }
 
 static int outfolder_is_replaced(const struct outfolder *o, struct err *e)
@@ -520,40 +506,47 @@ static int outfolder_is_replaced(const struct outfolder *o, struct err *e)
 
 int outfolder_check(const struct outfolder *o, struct err *e)
 {
-	char name[NAME_MAX + 1];
-	const int parent = file_open_folder_of(AT_FDCWD, o->temporary, name, NULL);
-	const bool is_ours = parent >= 0 && is_outfolder_at(o, parent, name);
-
-	if (parent >= 0)
-		close(parent);
-	return is_ours ? 0 : outfolder_is_replaced(o, e);
+	return is_outfolder_at(o, o->parent, outfolder_name(o)) ? 0 : outfolder_is_replaced(o, e);
 }
 
 /* rename() replaces an empty folder, but nothing else. */
 static int put_folder_in_place(const struct outfolder *o, struct err *e)
 {
-	char from[NAME_MAX + 1], to[NAME_MAX + 1];
-	const int old = file_open_folder_of(AT_FDCWD, o->temporary, from, NULL);
-	const int new = old < 0 ? -1 : file_open_folder_of(AT_FDCWD, o->path, to, NULL);
-	int rc = 0;
+	char to[NAME_MAX + 1];
+	const int folder = file_open_folder_of(AT_FDCWD, o->path, to, NULL);
+	int rc;
 
-	if (new < 0)
-		rc = file_cannot_open_folder(e, o->path);
-	else if (!is_outfolder_at(o, old, from))
-		rc = outfolder_is_replaced(o, e);
-	else if (renameat(old, from, new, to))
+	if (folder < 0)
+		return file_cannot_open_folder(e, o->path);
+	rc = outfolder_check(o, e);
+	if (!rc && renameat(o->parent, outfolder_name(o), folder, to))
 		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
 			     ? err_set(e, ERR_CANTCREAT,
 				       "%s already exists: remove it, or give another --output",
 				       o->path)
 			     : err_set_errno(e, ERR_CANTCREAT, "cannot make %s", o->path);
-	else if (!is_outfolder_at(o, new, to))
+	else if (!rc && !is_outfolder_at(o, folder, to))
 		rc = outfolder_is_replaced(o, e);
-	if (old >= 0)
-		close(old);
-	if (new >= 0)
-		close(new);
+	close(folder);
 	return rc;
+}
+
+static void sync_opened_folder(int folder)
+{
+	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)fsync(fd);
+		close(fd);
+	}
+}
+
+static void close_outfolder(struct outfolder *o)
+{
+	close(o->folder);
+	close(o->parent);
+	free(o->temporary);
+	o->temporary = NULL;
 }
 
 int outfolder_commit(struct outfolder *o, struct err *e)
@@ -561,24 +554,54 @@ int outfolder_commit(struct outfolder *o, struct err *e)
 	char *parent = file_path(e, "%s/..", o->path);
 	int rc = parent ? 0 : e->code;
 
-	file_sync_folder(o->temporary);
+	(void)fsync(o->folder); /* some file systems do not support this */
 	if (!rc)
 		rc = put_folder_in_place(o, e);
 	if (!rc) {
 		file_sync_folder(parent);
-		free(o->temporary);
-		o->temporary = NULL;
+		close_outfolder(o);
 	}
 	free(parent);
 	outfolder_abandon(o);
 	return rc;
 }
 
+int outfolder_exchange(struct outfolder *o, bool *is_done, struct err *e)
+{
+	enum { EXCHANGE = 1 << 1 }; /* RENAME_EXCHANGE of <linux/fs.h>, which musl does not have */
+	char to[NAME_MAX + 1];
+	const int folder = file_open_folder_of(AT_FDCWD, o->path, to, NULL);
+	int rc;
+
+	*is_done = false;
+	if (folder < 0)
+		return file_cannot_open_folder(e, o->path);
+	(void)fsync(o->folder);
+	rc = outfolder_check(o, e);
+	/* the system call, because musl before 1.2.6 has no renameat2() */
+	if (!rc && !syscall(SYS_renameat2, o->parent, outfolder_name(o), folder, to, EXCHANGE)) {
+		*is_done = true;
+		sync_opened_folder(folder);
+		if (!is_outfolder_at(o, folder, to))
+			rc = outfolder_is_replaced(o, e);
+		else if (remove_at(o->parent, outfolder_name(o), 0))
+			rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", o->temporary);
+		close_outfolder(o);
+	}
+	close(folder);
+	return rc;
+}
+
 void outfolder_abandon(struct outfolder *o)
 {
-	if (o->temporary)
-		remove_tree(o->temporary, o, &(struct err){ 0 });
-	free(o->temporary);
+	if (o->temporary) {
+		/* by descriptors: wherever another user has moved it, and when no other can be opened */
+		lseek(o->folder, 0, SEEK_SET);
+		(void)each_entry(o->folder, remove_entry, 1);
+		if (is_outfolder_at(o, o->parent, outfolder_name(o)))
+			unlinkat(o->parent, outfolder_name(o), AT_REMOVEDIR);
+		close_outfolder(o);
+	}
 	free(o->path);
 	*o = (struct outfolder){ 0 };
 }

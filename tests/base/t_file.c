@@ -304,6 +304,34 @@ TEST(outfolder_notices_a_replaced_folder)
 	}
 }
 
+TEST(outfolder_is_exchanged)
+{
+	struct outfolder o;
+	struct err e = { 0 };
+	bool is_done;
+	char *inside;
+
+	for (int there = 0; there <= 1; there++) {
+		check_int(outfolder_open(&o, file_at("step"), NULL, &e), 0);
+		inside = file_path(&e, "%s/new", o.temporary);
+		check_int(file_write_all(inside, "new", 3, &e), 0);
+		check_int(outfolder_exchange(&o, &is_done, &e), 0);
+		if (!there)
+			check(!is_done);
+		if (!is_done) { /* nothing is there, or the file system cannot do it */
+			check_int(file_remove_tree(file_at("step"), &e), 0);
+			check_int(outfolder_commit(&o, &e), 0);
+		}
+		outfolder_abandon(&o);
+		check(!file_exists(inside));
+		free(inside);
+		holds_text("step/new", "new");
+		if (there)
+			check(!file_exists(file_at("step/old")));
+		put_file("step/old", "old", 0600);
+	}
+}
+
 /* Links in a temporary folder are never followed, whoever made them. */
 TEST(outfolder_has_no_links)
 {

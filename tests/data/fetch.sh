@@ -162,6 +162,8 @@ same "busy for good: asked as often as --tries says" "$(requests '^/busy/a.tgz '
 fails "busy for an hour" wait-3600/busy/ 69 'the server answers 503; try'
 same "busy for an hour: not waited for" "$(requests '^/wait-3600/busy/a.tgz ')" 1
 fails "redirected in circles" loop/ 76 'cannot be fetched: .*redirects'
+fails "redirected to a file" file/ 76 'cannot be fetched: .*[Pp]rotocol .?file'
+fails "an endless line in the header" line/ 76 'cannot be fetched: .*(a line that is too long|[Tt]oo large)'
 fails "a web page" page/ 65 'page/a.tgz: is a web page, not an archive'
 fails "a web page that is called something else" disguised/ 65 'disguised/a.tgz: is a web page, not an archive'
 fails "the wrong hash" '' 65 "a.tgz: is damaged or another file: SHA-256 is $sum, should be 0123" \

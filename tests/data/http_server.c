@@ -7,6 +7,8 @@
  *
  *	moved/		302 to the rest of the path
  *	loop/		302 to itself
+ *	file/		302 to file:///etc/passwd
+ *	line/		a line of the header without an end
  *	page/		200 with a web page as text/html
  *	disguised/	200 with a web page under another content type
  *	cut-N/		closes the connection after N bytes of a body; cut/: after half of them
@@ -64,7 +66,7 @@ struct request {
 	int number; /* of requests for this path, from 0 */
 	/* how to misbehave */
 	bool norange, nolength, chunked, noetag, weak, glue, shift, always206, no416, drip, slam;
-	bool page, disguised, loop;
+	bool page, disguised, loop, file, line;
 	const char *moved;
 	long cut, slow, fail_status, fail_times, retry_after, gate;
 	/* for the log */
@@ -166,6 +168,7 @@ static bool one_word(struct request *r, const char **at)
 		{ "glue", &r->glue }, { "shift", &r->shift }, { "always206", &r->always206 },
 		{ "no416", &r->no416 }, { "drip", &r->drip }, { "slam", &r->slam },
 		{ "page", &r->page }, { "disguised", &r->disguised }, { "loop", &r->loop },
+		{ "file", &r->file }, { "line", &r->line },
 		/* clang-format on */
 	};
 
@@ -357,6 +360,16 @@ static void drip(struct request *r)
 	}
 }
 
+static void send_line(struct request *r)
+{
+	const char *head = "HTTP/1.1 200 Fine\r\nX-Long: ";
+
+	r->status = 200;
+	send_all(r->fd, head, strlen(head));
+	while (send_all(r->fd, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 32))
+		;
+}
+
 static void serve(struct request *r)
 {
 	char more[400];
@@ -372,6 +385,10 @@ static void serve(struct request *r)
 		snprintf(more, sizeof(more), "Location: %s%.300s\r\n", r->loop ? "" : "/",
 			 r->loop ? r->path : r->moved);
 		answer(r, 302, more, "<html>moved</html>\n");
+	} else if (r->file) {
+		answer(r, 302, "Location: file:///etc/passwd\r\n", "<html>moved</html>\n");
+	} else if (r->line) {
+		send_line(r);
 	} else if (r->page || r->disguised) {
 		answer(r, 200,
 		       r->page ? "Content-Type: text/html\r\n"

@@ -4,11 +4,9 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -221,17 +219,6 @@ static int write_small_files(struct saving *s, struct err *e)
 
 /* ---- putting it in place ----------------------------------------------- */
 
-/*
- * Exchange two folders atomically; 0 or -1 with errno. The system call, because musl before 1.2.6
- * has no renameat2(); the flag is RENAME_EXCHANGE of <linux/fs.h>, which musl does not have, too.
- */
-static int ckpt_exchange_folders(const char *one, const char *other)
-{
-	enum { EXCHANGE = 1 << 1 };
-
-	return (int)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other, EXCHANGE);
-}
-
 int ckpt_remove_folder(const char *folder, struct err *e)
 {
 	char *away = file_path(e, "%s.old.tmp", folder);
@@ -252,21 +239,13 @@ int ckpt_remove_folder(const char *folder, struct err *e)
  */
 static int ckpt_swap_folder(struct outfolder *o, struct err *e)
 {
-	char *parent = file_path(e, "%s/..", o->path);
-	int rc = parent ? outfolder_check(o, e) : e->code;
+	bool is_done;
+	int rc = outfolder_exchange(o, &is_done, e);
 
-	file_sync_folder(o->temporary);
-	if (!rc && ckpt_exchange_folders(o->temporary, o->path) == 0) {
-		file_sync_folder(parent);
-		rc = file_remove_tree(o->temporary, e);
-	} else if (!rc) {
-		if (errno != ENOENT) /* the file system has no RENAME_EXCHANGE */
-			rc = ckpt_remove_folder(o->path, e);
-		if (!rc)
-			rc = outfolder_commit(o, e);
-	}
-	free(parent);
-	return rc;
+	if (rc || is_done)
+		return rc;
+	rc = ckpt_remove_folder(o->path, e);
+	return rc ? rc : outfolder_commit(o, e);
 }
 
 int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e)
