@@ -6,7 +6,7 @@
 #	sanitizers	all tests, short and long, of the minimal build with sanitizers and assertions
 #	threads		the C tests under the thread sanitizer
 #	clang		all short tests of clang's build with assertions
-#	cuda		CUDA sources for every chip that nvcc knows
+#	cuda		with CUDA for every chip that nvcc knows: the short tests, the machine code of kernels, the simulated GPU linked
 #	cudasim		the simulated GPU under sanitizers
 #	hosts		hosts of a laboratory, with all of its cases; needs root
 #	signals		early stops at all times from 0 to 5 s
@@ -69,7 +69,11 @@ night_clang() {
 }
 night_cuda() {
 	if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-		part cuda part_tree cuda --with-cuda
+		part cuda-build part_tree cuda --with-cuda || return 0
+		part cuda-links part_make cuda tests/cuda_run tests/gpu_run
+		part cuda part_make cuda check
+		part_tally "$(sh tests/tally.sh "$logs/cuda")"
+		part cuda-code part_make cuda check TESTS=tests/gpu/sass.sh
 	else
 		part_skip cuda "no nvcc"
 	fi
