@@ -334,11 +334,14 @@ static int empty_folder(int fd, int depth)
 /* Remove a file, a link, or a folder and its contents. What is missing is no failure. 0 or -1, errno. */
 static int remove_once(int parent, const char *name, int depth)
 {
-	const int fd =
-		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd;
 
-	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return unlinkat(parent, name, 0) && errno != ENOENT ? -1 : 0;
+	/* files first, without a descriptor */
+	if (!unlinkat(parent, name, 0) || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -1;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (depth == TREE_DEPTH) {
