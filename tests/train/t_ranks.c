@@ -255,10 +255,10 @@ static struct {
 static struct {
 	struct trainer_signals signals;
 	int steps, calls[8];
-	/* all ranks, which are threads, set the same */
-	int (*_Atomic begin_sum)(struct comm *c, double *x, size_t n, struct comm_request **r,
-				 struct err *e);
-	int (*_Atomic max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
+	/* of each rank, which is a thread */
+	int (*begin_sum[8])(struct comm *c, double *x, size_t n, struct comm_request **r,
+			    struct err *e);
+	int (*max_ints[8])(struct comm *c, int64_t *x, size_t n, struct err *e);
 } lossy;
 
 /* Each step begins one such sum, after the backward pass. */
@@ -269,20 +269,20 @@ static int begin_sum_late(struct comm *c, double *x, size_t n, struct comm_reque
 		lossy.signals.continued++;
 		usleep(lossy_pause.us);
 	}
-	return lossy.begin_sum(c, x, n, r, e);
+	return lossy.begin_sum[c->rank](c, x, n, r, e);
 }
 
 static int max_ints_of_lost_ranks(struct comm *c, int64_t *x, size_t n, struct err *e)
 {
 	if (++lossy.calls[c->rank] >= FAILED_CALL)
 		return err_set(e, ERR_NOHOST, "the connection is gone");
-	return lossy.max_ints(c, x, n, e);
+	return lossy.max_ints[c->rank](c, x, n, e);
 }
 
 /* Only ranks in the middle of a step agree on three numbers. */
 static int max_ints_then_stop(struct comm *c, int64_t *x, size_t n, struct err *e)
 {
-	const int rc = lossy.max_ints(c, x, n, e);
+	const int rc = lossy.max_ints[c->rank](c, x, n, e);
 
 	if (n == N_STOP_ASKS + 1 && c->rank == 1)
 		lossy.signals.stop = SIGUSR1;
@@ -294,7 +294,7 @@ static void train_until_asked(struct comm *c, void *arg)
 	struct job *j = arg;
 	struct err e = { 0 };
 
-	lossy.max_ints = c->max_ints;
+	lossy.max_ints[c->rank] = c->max_ints;
 	c->max_ints = max_ints_then_stop;
 	j->rc[c->rank] = trainer_run(j->conf, c, &lossy.signals, &e);
 }
@@ -304,7 +304,7 @@ static void train_with_pause(struct comm *c, void *arg)
 	struct job *j = arg;
 	struct err e = { 0 };
 
-	lossy.begin_sum = c->begin_sum; /* all ranks have the same */
+	lossy.begin_sum[c->rank] = c->begin_sum;
 	c->begin_sum = begin_sum_late;
 	j->rc[c->rank] = without_evaluation(trainer_run(j->conf, c, &lossy.signals, &e), &e);
 	if (j->rc[c->rank])
@@ -316,7 +316,7 @@ static void train_until_lost(struct comm *c, void *arg)
 	struct job *j = arg;
 	struct err e = { 0 };
 
-	lossy.max_ints = c->max_ints;
+	lossy.max_ints[c->rank] = c->max_ints;
 	c->max_ints = max_ints_of_lost_ranks;
 	j->rc[c->rank] = without_evaluation(trainer_run(j->conf, c, &lossy.signals, &e), &e);
 }
