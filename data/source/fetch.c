@@ -89,6 +89,8 @@ static const struct fetch_address *download_address(const struct download *d)
 
 /* ---- disk space ---- */
 
+#define UNANNOUNCED_ROOM 1000000000
+
 static int check_free_space(const char *part, int64_t needed, struct err *e)
 {
 	struct statvfs s;
@@ -124,7 +126,20 @@ static int check_published_sizes(const struct fetch_job *jobs, size_t n, struct 
 	return n ? check_free_space(jobs[0].part, needed, e) : 0;
 }
 
-/* During the downloads: the sizes that the servers announce for all running transfers. */
+/*
+ * Bytes that a running download still needs. A server that announces no length must not fill the
+ * disk: as much again as it has sent, but at most a gigabyte, must remain.
+ */
+static int64_t download_needs(const struct download *d)
+{
+	const int64_t total = MAX(d->transfer.total, download_address(d)->bytes);
+
+	if (d->state != RUNNING)
+		return 0;
+	return total < 0 ? MIN(d->part.bytes, UNANNOUNCED_ROOM) : MAX(total - d->part.bytes, 0);
+}
+
+/* During the downloads: for all running transfers. */
 static int check_room(void *closure, struct err *e)
 {
 	const struct fetcher *f = ((struct download *)closure)->fetcher;
@@ -132,9 +147,7 @@ static int check_room(void *closure, struct err *e)
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (f->downloads[i].state == RUNNING && f->downloads[i].transfer.total > 0)
-			needed +=
-				MAX(f->downloads[i].transfer.total - f->downloads[i].part.bytes, 0);
+		needed += download_needs(&f->downloads[i]);
 	return check_free_space(((struct download *)closure)->part.path, needed, e);
 }
 

@@ -229,6 +229,16 @@ static bool is_success(long status)
 	return !status || status == 200 || status == 206; /* 0: a file:// address */
 }
 
+/* n bytes more have come: is there room for the rest of a file whose length nobody announced? */
+static int check_unannounced(struct transfer *t, size_t n)
+{
+	t->unchecked_bytes += (int64_t)n;
+	if (MAX(t->total, t->address->bytes) >= 0 || t->unchecked_bytes < TRANSFER_UNCHECKED)
+		return 0;
+	t->unchecked_bytes = 0;
+	return t->check_room(t->closure, &t->err);
+}
+
 /* A return value other than n aborts the transfer; then t->verdict and t->err are set. */
 static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 {
@@ -247,7 +257,7 @@ static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 		transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 		return 0;
 	}
-	if (fetch_part_append(t->part, bytes, n, &t->err)) {
+	if (fetch_part_append(t->part, bytes, n, &t->err) || check_unannounced(t, n)) {
 		transfer_set_verdict(t, TRANSFER_STOP);
 		return 0;
 	}

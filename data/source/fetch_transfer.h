@@ -25,12 +25,17 @@ struct http_response {
 	int64_t range_start, range_total;  /* of Content-Range; -1: absent */
 };
 
+#define TRANSFER_UNCHECKED ((int64_t)16 << 20) /* see check_room */
+
 struct transfer {
 	const struct fetch_address *address; /* borrowed */
 	struct fetch_part *part;	     /* borrowed */
 	int64_t offset;			     /* first byte requested */
 	int64_t total;			     /* bytes of the whole file; -1: not known yet */
-	/* Check disk space for the announced total. Called once, before the first body byte. */
+	/*
+	 * Check disk space for the announced total. Called before the first body byte; without a
+	 * total also after each TRANSFER_UNCHECKED bytes.
+	 */
 	int (*check_room)(void *closure, struct err *e);
 	void *closure;
 	/* private */
@@ -39,6 +44,7 @@ struct transfer {
 	struct http_response response;
 	bool is_body_begun;	 /* transfer_begin_body() accepted the response */
 	int64_t discarded_bytes; /* body bytes of an error response */
+	int64_t unchecked_bytes; /* received since check_room() */
 	bool is_decided;	 /* a callback set verdict and err before the transfer ended */
 	enum transfer_verdict verdict;
 	struct err err;

@@ -360,9 +360,19 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k none "$tmp/small" 2>/dev/nu
 	manifest tight "url = $web/a.tgz"
 	ws=$tmp/small
 	says "not enough space, said by the server" 74 'not enough space: archives need' fetch
+	umount "$small"
+	mount -t tmpfs -o size=60m none "$small"
+	truncate -s 80M "$tmp/www/long.tgz"
+	printf '\037\213' | dd of="$tmp/www/long.tgz" conv=notrunc status=none
+	manifest endless "url = $web/chunked/long.tgz"
+	ws=$tmp/small
+	says "a length that nobody announced does not fill the disk" 74 'not enough space: archives need' fetch
+	if [ "$(df -m --output=avail "$small" | tail -n 1)" -gt 5 ]; then ok "room remains"; else not_ok "room remains" "$(df -m "$small")"; fi
+	rm "$tmp/www/long.tgz"
 	umount "$small" && small=
 else
 	skip "not enough space, said by the server" "it takes root to mount one"
+	skip "a length that nobody announced does not fill the disk" "it takes root to mount one"
 fi
 manifest proxy "url = http://somewhere.invalid/a.tgz"
 says "a proxy of the environment" 0 '' env "http_proxy=$web" "$data" fetch "$m" -C "$ws" --tries 1
