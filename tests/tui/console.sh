@@ -181,7 +181,7 @@ until_shown "shell again"
 secret() {
 	$tmux respawn-pane -k "$here/bin/werkbank watch -C $here/w demo $1; echo shell again; sleep 100"
 	until_shown "2 data"
-	test -z "$2" || { $tmux send-keys 9; until_shown "sentences"; $tmux send-keys Home Down Down $2; until_shown "not saved"; }
+	test -z "$2" || { $tmux send-keys 9; until_shown "sentences"; $tmux send-keys Home Down Down Down $2; until_shown "not saved"; }
 	$tmux send-keys 7
 	until_shown "ready"
 	$tmux send-keys -l "the park"
