@@ -24,11 +24,13 @@
 #
 #	PYTHON	a Python with PyTorch (python3)		SECONDS_EACH	of each training (10)
 #	BACKEND	cpu: a rehearsal without a GPU (cuda)	SCALE=small	tiny sizes, for a rehearsal
+#	SLOWER	N: all time limits times N, for a rehearsal on the simulated GPU (1)
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 OUT=${OUT:-$here/results}
 PYTHON=${PYTHON:-python3}
 BACKEND=${BACKEND:-cuda}
+SLOWER=${SLOWER:-1}
 export WERKBANK_SHARE=$here/share
 failed=0
 threads=0
@@ -46,7 +48,7 @@ if [ "${SCALE:-}" = small ]; then
 d_ff = 32
 heads = 2
 encoder_layers = 1
-decoder_layers = 1" text_tokens=128
+decoder_layers = 1" text_tokens=512
 else
 	size=base big=big tokens=25000 other_tokens="4096 65536" seconds=${SECONDS_EACH:-10} roof=8192 batches="1 32 256"
 	text_minutes=3.5 length=25 repeats=15 vocabulary=32768 model="size = base" text_tokens=25000
@@ -70,7 +72,7 @@ publish() {
 # try SECONDS NAME COMMAND... : one measurement. Its lines of JSON become results; the rest goes to the log. "ours PROGRAM" is a
 # command with the libraries of this folder, which PyTorch must not see.
 try() {
-	local most=$1 name=$2 status=0 left=$((deadline - SECONDS)) began=$SECONDS
+	local most=$(($1 * SLOWER)) name=$2 status=0 left=$((deadline - SECONDS)) began=$SECONDS
 	shift 2
 	printf '\n== %s, %s: %s\n' "$part" "$name" "$*"
 	[ "$1" != ours ] || set -- env LD_LIBRARY_PATH="$libraries" "$here/bin/$2" "${@:3}"
@@ -341,7 +343,7 @@ peer_device=cuda
 [ "$BACKEND" = cuda ] || peer_device=cpu
 
 for part in $parts; do
-	began=$SECONDS part_failed=0 deadline=$((SECONDS + limit[$part]))
+	began=$SECONDS part_failed=0 deadline=$((SECONDS + limit[$part] * SLOWER))
 	"do_$part" >>"$tmp/hour.log" 2>&1
 	word=ok
 	[ "$part_failed" = 0 ] || word=FAILED
