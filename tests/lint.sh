@@ -40,6 +40,12 @@ names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu'
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
 		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
+# Each kernel begins with kernel_begin(), without which it may run before the kernel in front of it has ended.
+for file in kernels/cuda/*.cu; do
+	awk -v file="$file" '/__global__/ { kernel = FNR } kernel && last == "{" {
+		if ($0 != "\tkernel_begin();") { print file ":" FNR ": " $0; bad = 1 }
+		kernel = 0 } { last = $0 } END { exit bad }' "$file" || complain "the first statement of a kernel is kernel_begin();"
+done
 # Each sed script of a mutation test must still change its file.
 for mutants in tests/cudasim/mutants.sh tests/amxsim/mutants.sh; do
 	CHECK=1 srcdir=. sh $mutants || complain "repair the patterns of $mutants"

@@ -4,7 +4,12 @@
  * The .cu files are compiled by nvcc and, for tests without a GPU, by the host compiler with the
  * simulator of tests/cudasim/. Macros hide the syntax that only nvcc understands:
  *
- *	__global__ void twice(float *x, int64_t n) { SHARED(float, tile, [32][33]); … }
+ *	__global__ void twice(float *x, int64_t n)
+ *	{
+ *		kernel_begin();
+ *		SHARED(float, tile, [32][33]);
+ *		…
+ *	}
  *	LAUNCH(d, twice, grid, block, 0, x, n);		LAUNCH(d, (many<A, 4>), …)
  *
  * A launch stores its error in d and does not wait for the GPU.
@@ -27,26 +32,65 @@
 /* ---- both compilers ---------------------------------------------------------------- */
 
 #ifdef CUDASIM
-#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...)                                      \
-	sim_launch_kernel(sim_launch{ #kernel, NULL, grid, block, shared, stream }, kernel,        \
-			  __VA_ARGS__)
+#define CUDA_LAUNCH(kernel, grid, block, shared, stream, dependent, ...)                           \
+	sim_launch_kernel(sim_launch{ #kernel, NULL, grid, block, shared, stream, dependent },     \
+			  kernel, __VA_ARGS__)
 #define SHARED(type, name, dims)                                                                   \
 	static const char name##_key = 0;                                                          \
 	typedef type name##_type dims;                                                             \
 	name##_type &name = *(name##_type *)sim_shared(&name##_key, sizeof(name##_type), 16)
 #define SHARED_DYNAMIC(type, name) type *name = (type *)sim_shared_dynamic()
 #else
-#define CUDA_LAUNCH(kernel, grid, block, shared, stream, ...)                                      \
-	kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#define CUDA_LAUNCH(kernel, grid, block, shared, stream, dependent, ...)                           \
+	cuda_launch_kernel(kernel, grid, block, shared, stream, dependent, __VA_ARGS__)
 #define SHARED(type, name, dims) __shared__ __align__(16) type name dims
 #define SHARED_DYNAMIC(type, name)                                                                 \
 	extern __shared__ uint4 cuda_dynamic_memory[];                                             \
 	type *name = (type *)cuda_dynamic_memory
 #endif
 
+/*
+ * First statement of every kernel; tests/lint.sh checks it. With gpu_ways.dependent_launch the blocks of a
+ * kernel may start while the last blocks of the kernel in front of it in the stream still run
+ * (programmatic dependent launch, CUDA C++ programming guide). Here they wait until that kernel has
+ * ended and its results are visible, and allow the next kernel to start in the same way. So starts
+ * overlap, memory accesses do not. Behind another launch, kernel_begin() has no effect.
+ */
+static __device__ __forceinline__ void kernel_begin(void)
+{
+#if defined(CUDASIM)
+	sim_kernel_begin();
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+	asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+
+#ifndef CUDASIM
+/* dependent: see kernel_begin(). Errors are those of cudaGetLastError(). */
+template <class... P, class... A>
+static inline void cuda_launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+				      cudaStream_t stream, bool dependent, A... arguments)
+{
+	cudaLaunchAttribute attribute = {};
+	cudaLaunchConfig_t how = {};
+
+	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	attribute.val.programmaticStreamSerializationAllowed = 1;
+	how.gridDim = grid;
+	how.blockDim = block;
+	how.dynamicSmemBytes = shared;
+	how.stream = stream;
+	how.attrs = &attribute;
+	how.numAttrs = dependent;
+	(void)cudaLaunchKernelEx(&how, kernel, arguments...);
+}
+#endif
+
 #define LAUNCH(d, kernel, grid, block, shared, ...)                                                \
 	do {                                                                                       \
-		CUDA_LAUNCH(kernel, grid, block, shared, (d)->stream, __VA_ARGS__);                \
+		CUDA_LAUNCH(kernel, grid, block, shared, (d)->stream, (d)->dependent_launch,       \
+			    __VA_ARGS__);                                                          \
 		cuda_check(d, cudaGetLastError(), #kernel);                                        \
 	} while (0)
 
@@ -98,11 +142,12 @@ struct dev {
 	int processors;	      /* number of multiprocessors */
 	int max_shared_bytes; /* greatest shared memory of a block */
 	bool bf16;
-	struct train_ways ways;
-	int64_t few_rows;    /* products of more rows go to cuBLASLt */
-	bool tensor_cores;   /* has tensor cores for bf16: compute capability >= 8 */
-	cudaStream_t stream; /* owned; all ops */
-	struct err fault;    /* the first fault since the last sync; code 0: none */
+	struct gpu_ways ways;
+	int64_t few_rows;      /* products of more rows go to cuBLASLt */
+	bool tensor_cores;     /* has tensor cores for bf16: compute capability >= 8 */
+	bool dependent_launch; /* see kernel_begin() */
+	cudaStream_t stream;   /* owned; all ops */
+	struct err fault;      /* the first fault since the last sync; code 0: none */
 	struct {
 		void *data; /* owned */
 		size_t bytes;
@@ -394,7 +439,7 @@ static inline struct drop drop_of(struct dropout how)
 }
 
 /*
- * First statement of a kernel with dropout: read the current step from device memory. The launch may
+ * The statement behind kernel_begin() in a kernel with dropout: read the current step from device memory. The launch may
  * have been recorded in a graph, before the step was known.
  */
 static __device__ __forceinline__ struct drop drop_now(struct drop d)

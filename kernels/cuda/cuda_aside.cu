@@ -1,6 +1,6 @@
 /*
  * cuda_aside.cu - products in a second stream: gradients of weights, which no op of the backward pass
- * reads (train_ways.weights_aside).
+ * reads (gpu_ways.weights_aside).
  *
  *	ops	| dhidden |e0 attention_grad |e1 wait d0 | dx | norms | … | wait d1
  *	aside	   wait e0 | dW of ffn |d0   wait e1 | dW of qkv |d1

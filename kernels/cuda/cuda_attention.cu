@@ -162,6 +162,7 @@ template <enum access A, int N_WARPS>
 static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
 	attention_tiles(struct attention_work w)
 {
+	kernel_begin();
 	SHARED(uint16_t, q, [N_WARPS * 16][PITCH]);
 	SHARED(uint16_t, k, [KEYS][PITCH]);
 	SHARED(uint16_t, v, [KEYS][PITCH]);

@@ -109,6 +109,7 @@ template <enum access A>
 static __global__ void __launch_bounds__(BLOCK, 3)
 	attention_rows(struct attention_work w, int lanes)
 {
+	kernel_begin();
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads);
 	const struct group g = group_of_lane(lanes);
@@ -198,6 +199,7 @@ group_query_grad(float sum[8], const struct attention_work &w, const struct sent
 template <enum access A>
 static __global__ void __launch_bounds__(BLOCK, 3) attention_dq(struct attention_work w, int lanes)
 {
+	kernel_begin();
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads),
 			    dq = head_of(w.dq, s.head, w.heads);
@@ -264,6 +266,7 @@ group_key_grad(float dk[8], float dv[8], const struct attention_work &w, const s
 template <enum access A>
 static __global__ void __launch_bounds__(BLOCK, 3) attention_dkv(struct attention_work w, int lanes)
 {
+	kernel_begin();
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor dk = head_of(w.dk, s.head, w.heads),
 			    dv = head_of(w.dv, s.head, w.heads);

@@ -19,7 +19,7 @@
  * output is added to by two blocks, and no atomics are used, so bits repeat. If a sentence is longer
  * than a tile, the same thread adds the parts of dq in memory (float), tile after tile.
  *
- * attention_grad_parts (train_ways.splits_attention_grad) shares the work of an item among several
+ * attention_grad_parts (gpu_ways.splits_attention_grad) shares the work of an item among several
  * blocks, and needs no sums in memory:
  *
  *	grid	x: the same	y: tiles of keys, then tiles of queries
@@ -259,6 +259,7 @@ template <enum access A, int N_WARPS>
 static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
 	attention_grad_tiles(struct attention_work w)
 {
+	kernel_begin();
 	enum { SIZE = N_WARPS * 16 };
 	SHARED(struct backward_tiles<SIZE>, memory, [1]);
 	struct backward_tiles<SIZE> &tiles = memory[0];
@@ -385,6 +386,7 @@ template <enum access A, int N_WARPS>
 static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
 	attention_grad_parts(struct attention_work w, int key_tiles)
 {
+	kernel_begin();
 	enum { SIZE = N_WARPS * 16 };
 	SHARED(struct backward_tiles<SIZE>, memory, [1]);
 	const struct sentence s = sentence_at(w, blockIdx.x);

@@ -315,6 +315,7 @@ template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	encode_pieces(unsigned char *out, struct wire_pieces p)
 {
+	kernel_begin();
 	struct place at;
 	float v[FOUR];
 
@@ -328,6 +329,7 @@ template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	decode_pieces(struct wire_pieces p, const unsigned char *in)
 {
+	kernel_begin();
 	struct place at;
 	float v[FOUR];
 
@@ -341,6 +343,7 @@ template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	sum_pieces(unsigned char *sum, struct wire_pieces p, const unsigned char *in)
 {
+	kernel_begin();
 	struct place at;
 	float v[FOUR], term[FOUR];
 

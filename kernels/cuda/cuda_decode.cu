@@ -89,6 +89,7 @@ template <enum access A, int LANES>
 static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 4)
 	attention_step(struct step_work w)
 {
+	kernel_begin();
 	const struct tensor q = head_of(w.q, blockIdx.y, w.heads),
 			    k = head_of(w.k, blockIdx.y, w.heads),
 			    v = head_of(w.v, blockIdx.y, w.heads),
@@ -116,6 +117,7 @@ static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 
 static __global__ void step_weights(float *weights, const float *scores, const float *lse,
 				    const int32_t *length, int64_t stride, int32_t heads)
 {
+	kernel_begin();
 	const int64_t row = blockIdx.x;
 
 	for (int64_t j = threadIdx.x; j < stride; j += blockDim.x) {
@@ -182,6 +184,7 @@ template <enum access A>
 static __global__ void copy_rows(struct tensor out, struct tensor x, const int32_t *to,
 				 const int32_t *from, int64_t rows)
 {
+	kernel_begin();
 	const int64_t eights = (out.cols + 7) / 8,
 		      i = (int64_t)blockIdx.x * ROW_THREADS + threadIdx.x, row = i / eights,
 		      col = (i - row * eights) * 8;
@@ -333,6 +336,7 @@ static __device__ float top_survey(const struct top_work &w, int64_t row, float 
 template <enum access A>
 static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 {
+	kernel_begin();
 	SHARED(struct candidate, list, [MAX_CANDIDATES]);
 	SHARED(int, n, [1]);
 	const int64_t row = blockIdx.x;

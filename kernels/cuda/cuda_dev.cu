@@ -166,6 +166,7 @@ static void prepare_device(struct dev *d)
 	cuda_check(d, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
 		   "reading the compute capability");
 	d->tensor_cores = major >= 8;
+	d->dependent_launch = d->ways.dependent_launch && major >= 9;
 	if (!d->fault.code && !cuda_kernels_fit())
 		err_set(&d->fault, ERR_UNAVAILABLE,
 			"GPU %d has compute capability %d, and this program has no kernels for it: "

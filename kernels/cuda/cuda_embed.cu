@@ -33,6 +33,7 @@
  */
 static __global__ void fill_frequencies(double *frequency, int64_t half)
 {
+	kernel_begin();
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i < half)
@@ -77,6 +78,7 @@ static __global__ void embed_rows(struct tensor out, struct tensor table, const 
 				  const int32_t *positions, const double *frequency, float scale,
 				  struct drop drop)
 {
+	kernel_begin();
 	const int64_t eights = (out.cols + 7) / 8, half = out.cols / 2;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
 		      col = (i - row * eights) * 8;
@@ -129,6 +131,7 @@ struct sorting {
 static __global__ void sort_begin(uint32_t *key, int32_t *place, const int32_t *ids, int64_t n,
 				  uint32_t nothing)
 {
+	kernel_begin();
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i >= n)
@@ -144,6 +147,7 @@ static __device__ __forceinline__ uint32_t digit_of(uint32_t key, int shift)
 
 static __global__ void sort_count(int32_t *count, const uint32_t *key, int64_t n, int shift)
 {
+	kernel_begin();
 	SHARED(int32_t, seen, [DIGITS]);
 
 	seen[threadIdx.x] = 0;
@@ -161,6 +165,7 @@ static __global__ void sort_count(int32_t *count, const uint32_t *key, int64_t n
 /* Exclusive prefix sums of count, in place; one block. */
 static __global__ void sort_scan(int32_t *count, int64_t n)
 {
+	kernel_begin();
 	SHARED(int32_t, warps, [SORT_WARPS]);
 	const int64_t each = (n + SORT_THREADS - 1) / SORT_THREADS, first = threadIdx.x * each,
 		      last = min(first + each, n);
@@ -208,6 +213,7 @@ static __global__ void sort_scatter(uint32_t *key_to, int32_t *place_to, const u
 				    const int32_t *place_from, const int32_t *count, int64_t n,
 				    int shift)
 {
+	kernel_begin();
 	SHARED(int32_t, start, [SORT_WARPS][DIGITS]);
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	const int64_t first = (int64_t)blockIdx.x * SORT_BLOCK + warp * SORT_WARP;
@@ -304,6 +310,7 @@ template <enum access A>
 static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struct tensor dout,
 				       struct sorted s, float scale, struct drop drop)
 {
+	kernel_begin();
 	const int64_t first = (int64_t)blockIdx.x * CHUNK, last = min(first + CHUNK, s.n);
 	const int64_t col = thread_column(), width = (dtable.cols + 7) / 8 * 8;
 	const struct tensor own = { parts, gridDim.x, width, width, DTYPE_F32 };
@@ -342,6 +349,7 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 template <enum access A>
 static __global__ void embed_grad_rest(struct tensor dtable, const float *parts, struct sorted s)
 {
+	kernel_begin();
 	const int64_t first = (int64_t)blockIdx.x * CHUNK, end = first + CHUNK,
 		      col = thread_column();
 	const int64_t width = (dtable.cols + 7) / 8 * 8;

@@ -114,6 +114,7 @@ multiply_stretch(float sums[GROUPS][2][4], const struct lane_sources<GROUPS> &fr
 template <enum access A, int GROUPS>
 static __global__ void __launch_bounds__(FEW_WARPS * 32, 2) few_rows(struct product p)
 {
+	kernel_begin();
 	enum { OUTPUTS = GROUPS * FEW_OUTPUTS };
 	SHARED(float, parts, [FEW_WARPS][2][FEW_ROWS][OUTPUTS]);
 	const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;

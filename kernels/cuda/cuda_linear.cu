@@ -26,6 +26,7 @@
 
 template <enum access A> static __global__ void convert_rows(struct tensor out, struct tensor x)
 {
+	kernel_begin();
 	const int64_t eights = (x.cols + 7) / 8;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
 		      col = (i - row * eights) * 8;
@@ -90,6 +91,7 @@ static __device__ __forceinline__ float apply_bias_relu(const struct product &p,
 /* One thread for each element; tiles of 16 x 16 of a and b in shared memory. Simple, not fast. */
 static __global__ void product_fallback(struct product p)
 {
+	kernel_begin();
 	const struct tensor out = p.out, a = p.a, b = p.b;
 	const struct matmul_how how = p.how;
 	const int64_t inner = p.inner;
@@ -124,6 +126,7 @@ static __global__ void product_fallback(struct product p)
 /* Bias and ReLU in place, where the library's epilogue cannot; eight columns a thread. */
 template <enum access A> static __global__ void finish_product(struct product p)
 {
+	kernel_begin();
 	const int64_t eights = (p.out.cols + 7) / 8;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
 		      col = (i - row * eights) * 8;
@@ -150,7 +153,7 @@ static void product_by_kernel(struct dev *d, const struct product *p)
 /* ---- matmul, and linear without packing -------------------------------------------------------- */
 
 /*
- * The library wants a bias of the output's type. With train_ways.fuses_bias it gets one for a bf16
+ * The library wants a bias of the output's type. With gpu_ways.fuses_bias it gets one for a bf16
  * output: the bias rounded to bf16, as the output is anyway. False: not possible here.
  */
 static bool round_bias(struct dev *d, struct product *p)
@@ -287,6 +290,7 @@ static __device__ __forceinline__ float factor_of(float greatest)
 /* A warp packs one output; outputs behind the last one become zeros. */
 template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, struct tensor b)
 {
+	kernel_begin();
 	const int64_t n = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
 	uint32_t *to = p.units + n / PANEL_WIDTH * p.n_units * PANEL_WIDTH + n % PANEL_WIDTH;
 	const bool real = n < p.rows;
@@ -354,6 +358,7 @@ static __device__ __forceinline__ void multiply_unit(SUM *sum, uint32_t x, uint3
 template <enum dtype TYPE>
 static __global__ void make_input(uint32_t *units, float *scales, struct tensor a, int64_t n_units)
 {
+	kernel_begin();
 	const int64_t row = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
 	float most;
 
@@ -372,6 +377,7 @@ static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 	linear_rows(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
 		    struct linear_how how)
 {
+	kernel_begin();
 	typedef typename std::conditional<TYPE == DTYPE_PACKED_INT8, int, float>::type sum_type;
 	SHARED(uint32_t, x, [LINEAR_ROWS][LINEAR_UNITS]);
 	const int lane = threadIdx.x % 32;

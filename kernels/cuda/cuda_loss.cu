@@ -71,6 +71,7 @@ static __device__ __forceinline__ void store_zero_loss(const struct loss_work &w
 
 template <enum access A> static __global__ void cross_entropy(struct loss_work w)
 {
+	kernel_begin();
 	const int64_t row = blockIdx.x;
 	const int32_t target = w.targets[row];
 

@@ -99,6 +99,7 @@ static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_
 template <enum access A, int KEPT, bool ADD>
 static __global__ void norm_warp_rows(struct norm_work w)
 {
+	kernel_begin();
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
 	const int64_t first = threadIdx.x % 32 * 8;
 	const float width = (float)cols;
@@ -139,6 +140,7 @@ static __global__ void norm_warp_rows(struct norm_work w)
 /* Rows of any width, read three times. */
 template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct norm_work w)
 {
+	kernel_begin();
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
 	const int64_t first = threadIdx.x % 32 * 8;
 	const float width = (float)cols;
@@ -331,6 +333,7 @@ static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2],
 template <enum access A, bool ADD>
 static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm_grad_work w)
 {
+	kernel_begin();
 	const int64_t first = (int64_t)blockIdx.x * w.rows_per_part,
 		      last = min(first + w.rows_per_part, w.dx.rows),
 		      col = (int64_t)threadIdx.x * 8;
@@ -375,6 +378,7 @@ static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm
 /* Rows of any width: dx (and dbranch), a warp for each row. */
 template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct norm_grad_work w)
 {
+	kernel_begin();
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32,
 		      first = threadIdx.x % 32 * 8;
 	float sum[2] = { 0, 0 }, b[8];
@@ -399,6 +403,7 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
  */
 template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work w)
 {
+	kernel_begin();
 	const int64_t col = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
 	const int64_t first = (int64_t)blockIdx.y * w.rows_per_part,
 		      last = min(first + w.rows_per_part, w.dx.rows);
@@ -430,6 +435,7 @@ struct norm_sums {
 static __global__ void norm_add_sums(struct norm_sums to, const float *parts, int n_parts,
 				     int64_t cols)
 {
+	kernel_begin();
 	SHARED(float, sums, [32][33]);
 	const int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
 	const float *from = parts + blockIdx.y * cols + col;

@@ -63,6 +63,7 @@ static __device__ __forceinline__ int64_t all_threads(void)
 template <enum access A>
 static __global__ void relu_dropout(struct tensor x, const float *bias, struct drop drop)
 {
+	kernel_begin();
 	const int64_t eights = (x.cols + 7) / 8;
 
 	drop = drop_now(drop);
@@ -95,6 +96,7 @@ template <enum access A>
 static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct tensor y,
 					 float scale)
 {
+	kernel_begin();
 	SHARED(float, sums, [8][32 * 8]);
 	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
 	const int64_t first = (int64_t)blockIdx.y * ROWS_PER_PART,
@@ -148,6 +150,7 @@ extern "C" void cuda_relu_dropout_grad(struct dev *d, struct tensor dx, float *d
 /* out += sum of the parts of 32 columns: thread (x, y) adds parts y, y + 8, … of column x. */
 static __global__ void add_parts(float *out, const float *parts, int64_t n_parts, int64_t cols)
 {
+	kernel_begin();
 	SHARED(float, sums, [8][32]);
 	const int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
 	float sum = 0;
@@ -174,6 +177,7 @@ void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_par
 
 static __global__ void sum_squares_parts(double *parts, const float *x, int64_t n)
 {
+	kernel_begin();
 	double sum = 0;
 
 	if ((uintptr_t)x % 16 == 0) {
@@ -196,6 +200,7 @@ static __global__ void sum_squares_parts(double *parts, const float *x, int64_t 
 
 static __global__ void sum_squares_total(double *out, const double *parts, int n)
 {
+	kernel_begin();
 	double sum = 0;
 
 	for (int i = threadIdx.x; i < n; i += THREADS)
@@ -221,6 +226,7 @@ extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int
 /* One block for each row; rows are few (the losses of a batch). */
 static __global__ void sum_rows(double *out, struct tensor x)
 {
+	kernel_begin();
 	double sum = 0;
 
 	for (int64_t col = threadIdx.x; col < x.cols; col += ROW_THREADS)
@@ -240,6 +246,7 @@ extern "C" void cuda_row_sums(struct dev *d, double *out, struct tensor x)
 
 template <enum access A> static __global__ void add_elements(struct tensor x, struct tensor y)
 {
+	kernel_begin();
 	const int64_t eights = (x.cols + 7) / 8;
 
 	for (int64_t i = first_index(); i < x.rows * eights; i += all_threads()) {
@@ -303,6 +310,7 @@ static __device__ __forceinline__ void adam_one(float *param, float *m, float *v
 static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,
 				  int64_t n, struct adam_step s)
 {
+	kernel_begin();
 	const struct adam_scalars now = adam_begin(s);
 
 	if (isnan(now.factor))
@@ -326,6 +334,7 @@ static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const flo
 static __global__ void adam_ones(float *param, float *m, float *v, const float *grad, int64_t n,
 				 struct adam_step s)
 {
+	kernel_begin();
 	const struct adam_scalars now = adam_begin(s);
 
 	if (isnan(now.factor))
@@ -359,6 +368,7 @@ extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const
 
 static __global__ void scale_fours(float4 *x, int64_t n, float by)
 {
+	kernel_begin();
 	for (int64_t i = first_index(); i < n; i += all_threads()) {
 		const float4 a = x[i];
 
@@ -368,6 +378,7 @@ static __global__ void scale_fours(float4 *x, int64_t n, float by)
 
 static __global__ void scale_ones(float *x, int64_t n, float by)
 {
+	kernel_begin();
 	for (int64_t i = first_index(); i < n; i += all_threads())
 		x[i] *= by;
 }
@@ -385,6 +396,7 @@ extern "C" void cuda_scale(struct dev *d, float *x, int64_t n, float by)
 
 static __global__ void blend_fours(float4 *x, const float4 *y, int64_t n, float share)
 {
+	kernel_begin();
 	for (int64_t i = first_index(); i < n; i += all_threads()) {
 		float4 a = x[i], b = y[i];
 
@@ -398,6 +410,7 @@ static __global__ void blend_fours(float4 *x, const float4 *y, int64_t n, float 
 
 static __global__ void blend_ones(float *x, const float *y, int64_t n, float share)
 {
+	kernel_begin();
 	for (int64_t i = first_index(); i < n; i += all_threads())
 		x[i] += share * (y[i] - x[i]);
 }

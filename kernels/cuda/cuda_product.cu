@@ -7,7 +7,7 @@
  * Which algorithm? The bits of a sum depend on it, so a run that is resumed, and meets other batches
  * first, must use the same one. The algorithm is therefore a function of the sizes alone: the number
  * of tokens is rounded up to one of a few sizes, and the library's heuristic is asked for a product
- * of this upper size. Its first choice counts. With train_ways.measures_products its best CANDIDATES are
+ * of this upper size. Its first choice counts. With gpu_ways.measures_products its best CANDIDATES are
  * measured when a kind of product first occurs, outside of captures; the choices are kept beside the run
  * (cuda_choices.cu), because other measurements could choose otherwise. For the same reason no choice is
  * forgotten: when the table is full, further kinds get the first choice of the heuristic.
@@ -25,7 +25,7 @@
  * In training the bias is added by kernels that pass over the data anyway (relu_dropout, add_norm);
  * their gradients sum dbias while the elements are in registers. The library wants a bias of the
  * output's type; our biases are float, so a bf16 output gets its bias by finish_product, or with
- * train_ways.fuses_bias by the library from a copy in bf16 (round_bias() in cuda_linear.cu).
+ * gpu_ways.fuses_bias by the library from a copy in bf16 (round_bias() in cuda_linear.cu).
  */
 #include "kernels/cuda/cuda_product.cuh"
 

@@ -134,6 +134,7 @@ bool cuda_queue_is_past_mark(struct cuda_queue *q)
 /* One block, one thread for each column. */
 static __global__ void queue_add_rows(double *sums, const double *rows, int n, int cols)
 {
+	kernel_begin();
 	const int col = (int)threadIdx.x;
 	double sum = 0;
 

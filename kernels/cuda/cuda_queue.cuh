@@ -23,7 +23,7 @@ struct cuda_queue {
 
 #define QUEUE_LAUNCH(q, kernel, grid, block, ...)                                                  \
 	do {                                                                                       \
-		CUDA_LAUNCH(kernel, grid, block, 0, (q)->stream, __VA_ARGS__);                     \
+		CUDA_LAUNCH(kernel, grid, block, 0, (q)->stream, false, __VA_ARGS__);              \
 		cuda_check((q)->d, cudaGetLastError(), #kernel);                                   \
 	} while (0)
 

@@ -39,14 +39,15 @@ struct cuda_queue;
 struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
 /*
- * GPU: other ways to compute a training step, for benchmarks to compare; tests/bench/train_variants.c.
+ * GPU: other ways to compute, for benchmarks to compare: tests/bench/train_variants.c, bench_decode.
  * They are no options of a user: the best ways on real GPUs become the only ones.
  */
-struct train_ways {
+struct gpu_ways {
 	bool splits_attention_grad; /* several blocks share a head of a sentence */
 	bool fuses_bias;	    /* bias and ReLU of bf16 products by cuBLASLt's epilogue */
 	bool weights_aside;	    /* gradients of weights in a second stream: matmul_how.aside */
 	bool measures_products;	    /* the fastest algorithm of a few: see save_choices() */
+	bool dependent_launch;	    /* from sm_90 on: see kernel_begin() in cuda.cuh */
 };
 
 struct dev_options {
@@ -60,7 +61,7 @@ struct dev_options {
 	 */
 	int few_rows;
 	bool graphs;		 /* record and replay CUDA graphs: struct graph_key */
-	struct train_ways ways;	 /* all false: the usual way */
+	struct gpu_ways ways;	 /* all false: the usual way */
 	struct profile *profile; /* borrowed; only for the table of kernels/profile.h */
 };
 
@@ -126,7 +127,7 @@ struct adam_step {
 struct dev_limits {
 	int64_t tokens; /* rows of activations */
 	int64_t width;	/* columns of activations, logits excluded */
-	struct train_ways ways;
+	struct gpu_ways ways;
 	int64_t head_rows;  /* rows of logits at one time */
 	int64_t head_width; /* columns of an attention head */
 	int64_t sentence;   /* tokens of a sentence */
@@ -142,7 +143,7 @@ struct dev_memory {
 	size_t host_bytes;   /* of pinned host memory, for copies */
 	/*
 	 * Of the device, at times: a recorded step (struct graph_key), and a second output while a
-	 * product that adds to its output is measured (train_ways.measures_products).
+	 * product that adds to its output is measured (gpu_ways.measures_products).
 	 */
 	size_t passing_bytes;
 };
@@ -233,7 +234,7 @@ struct ops {
 	/* Ops called from now on see the results of all products aside. NULL: nothing runs aside. */
 	void (*wait_aside)(struct dev *d);
 	/*
-	 * With train_ways.measures_products each kind of product gets the fastest of a few algorithms,
+	 * With gpu_ways.measures_products each kind of product gets the fastest of a few algorithms,
 	 * measured when the kind first occurs. Other algorithms add in another order, so a resumed
 	 * run needs the choices of its first part:
 	 *

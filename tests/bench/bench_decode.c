@@ -3,15 +3,18 @@
  *
  * usage: bench_decode [--size tiny|base|big] [--vocabulary V] [--beam B] [--batch N] [--length L]
  *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--no-graphs]
- *	[--few-rows N] [--mixed] [--whole-batches] [--decode-tokens N] [--products] [--json]
+ *	[--few-rows N] [--mixed] [--whole-batches] [--decode-tokens N] [--dependent-launch]
+ *	[--products] [--json]
  *
  * Every sentence has L source tokens and gets exactly L target tokens: the weights make </s> improbable.
  * tests/peers/ctranslate2_decode.py does the same with CTranslate2. Prints target tokens per second (of
  * the best hypotheses), milliseconds and CPU seconds of a batch, of the best of several batches; if
  * other work runs on the machine, only CPU seconds are meaningful. Several workers share the
  * sentences. --mixed: sources and translations of different lengths (decode_rig.h).
- * --whole-batches: sentences join only when no other is left. "rows" are hypotheses in a step. --no-graphs: on a GPU launch each op of a step separately. --few-rows: on a GPU with
- * bf16, products of at most N rows run the own kernel, others cuBLASLt; -1: all run cuBLASLt.
+ * --whole-batches: sentences join only when no other is left. "rows" are hypotheses in a step.
+ * --no-graphs: on a GPU launch each op of a step separately. --few-rows: on a GPU with bf16, products of at
+ * most N rows run the own kernel, others cuBLASLt; -1: all run cuBLASLt. --dependent-launch: the starts of
+ * kernels overlap (gpu_ways.dependent_launch).
  * --products: measure the products of a step one by one instead (bench_products.c).
  */
 #include <stdbool.h>
@@ -42,15 +45,17 @@ static void report(const struct bench *b, double tokens, double s, double cpu)
 		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"vocabulary\":%d,\"beam\":%lld,"
 		       "\"batch\":%lld,\"length\":%lld,\"precision\":\"%s\",\"backend\":\"%s\","
 		       "\"threads\":%lld,\"workers\":%lld,\"graphs\":%s,\"few_rows\":%lld,"
+		       "\"dependent_launch\":%s,"
 		       "\"target_tokens_per_second\":%.1f,\"ms\":%.2f,\"cpu_seconds\":%.3f,"
 		       "\"mixed\":%s,\"whole_batches\":%s,\"steps\":%lld,\"rows\":%lld,"
 		       "\"most_rows\":%lld,\"slow_products\":%lld}\n",
 		       r->size, r->shape.vocabulary, (long long)r->beam, (long long)r->sentences,
 		       (long long)r->length, r->precision, b->backend, (long long)r->threads,
 		       (long long)r->workers, r->graphs ? "true" : "false", (long long)r->few_rows,
-		       tokens / s, s * 1000, cpu, r->is_mixed ? "true" : "false",
-		       r->whole_batches ? "true" : "false", (long long)r->steps, (long long)r->rows,
-		       (long long)r->most_rows, (long long)model_count_slow_products(r->m));
+		       r->dependent_launch ? "true" : "false", tokens / s, s * 1000, cpu,
+		       r->is_mixed ? "true" : "false", r->whole_batches ? "true" : "false",
+		       (long long)r->steps, (long long)r->rows, (long long)r->most_rows,
+		       (long long)model_count_slow_products(r->m));
 	else
 		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f "
 		       "target tokens/s, %.1f ms, %.3f CPU s, %lld steps of %.1f of %lld rows\n",
@@ -116,11 +121,9 @@ static int parse(struct bench *b, int argc, char **argv)
 		const char *name;
 		bool *is_set;
 	} flags[] = {
-		{ "--json", &b->json },
-		{ "--no-graphs", &b->no_graphs },
-		{ "--products", &b->products },
-		{ "--mixed", &r->is_mixed },
-		{ "--whole-batches", &r->whole_batches },
+		{ "--json", &b->json },		{ "--no-graphs", &b->no_graphs },
+		{ "--products", &b->products }, { "--dependent-launch", &r->dependent_launch },
+		{ "--mixed", &r->is_mixed },	{ "--whole-batches", &r->whole_batches },
 	};
 
 	for (int i = 1; i < argc; i++) {

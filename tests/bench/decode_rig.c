@@ -103,6 +103,7 @@ int decode_rig_open(struct decode_rig *r, struct err *e)
 					 .is_decoding = true,
 					 .few_rows = (int)r->few_rows,
 					 .graphs = r->graphs,
+					 .ways.dependent_launch = r->dependent_launch,
 					 .bf16 = packed == DTYPE_PACKED_BF16 };
 	const int32_t capacity = (int32_t)(r->sentences * (r->length + r->length / 2 + 1));
 

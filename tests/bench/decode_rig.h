@@ -24,6 +24,7 @@ struct decode_rig {
 	int64_t decode_tokens; /* decode_options.decode_tokens; 0: no limit */
 	int64_t few_rows;      /* dev_options.few_rows */
 	bool graphs;
+	bool dependent_launch; /* gpu_ways.dependent_launch */
 	bool is_mixed;
 	bool whole_batches; /* decode_options.whole_batches */
 	/* set by decode_rig_open() */

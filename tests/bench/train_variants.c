@@ -9,7 +9,7 @@
  * The head computes logits in parts of loss_rows rows. Small parts stay in the L2 cache between
  * product and loss; large parts read the weights of the output layer less often, and start fewer
  * kernels. In place, logits are bf16: half the bytes, and no second tensor. The other variants have the
- * usual head, and ways of struct train_ways. A bias can go into the end of a product only without dropout behind
+ * usual head, and ways of struct gpu_ways. A bias can go into the end of a product only without dropout behind
  * it, so the last two variants are compared with each other.
  */
 static const struct train_variant variants[] = {
@@ -22,10 +22,14 @@ static const struct train_variant variants[] = {
 	{ "attention-grad-parts", 256, false, { .splits_attention_grad = true }, false },
 	{ "weights-aside", 256, false, { .weights_aside = true }, false },
 	{ "measured-products", 256, false, { .measures_products = true }, false },
+	{ "dependent-launch", 256, false, { .dependent_launch = true }, false },
 	{ "all-of-these",
 	  512,
 	  true,
-	  { .splits_attention_grad = true, .weights_aside = true, .measures_products = true },
+	  { .splits_attention_grad = true,
+	    .weights_aside = true,
+	    .measures_products = true,
+	    .dependent_launch = true },
 	  false },
 	{ "no-relu-dropout", 256, false, { 0 }, true },
 	{ "no-relu-dropout-fused-bias", 256, false, { .fuses_bias = true }, true },

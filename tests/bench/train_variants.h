@@ -15,7 +15,7 @@ struct train_variant {
 	const char *name;
 	int32_t loss_rows; /* struct ops */
 	bool loss_in_place;
-	struct train_ways ways; /* struct dev_options */
+	struct gpu_ways ways; /* struct dev_options */
 	bool has_no_relu_dropout;
 };
 

@@ -21,7 +21,7 @@
 #define GUARD_BYTES  4096
 #define STATIC_BYTES (48 * 1024)
 
-enum state { READY, AT_BARRIER, IN_WARP, DONE };
+enum state { READY, AT_BEGIN, AT_BARRIER, IN_WARP, DONE };
 
 struct copy { /* an asynchronous copy; group: number of groups committed before it */
 	void *to;
@@ -53,7 +53,8 @@ static struct {
 	int n, running, done;
 	int at_barrier, votes, result;
 	bool active, faulted, left_deep;
-	bool prompt; /* asynchronous copies arrive at once; else as late as allowed */
+	bool waits_to_begin; /* sim_kernel_begin() waits */
+	bool prompt;	     /* asynchronous copies arrive at once; else as late as allowed */
 	const struct sim_launch *launch;
 	const std::function<void()> *body;
 #if defined(__x86_64__)
@@ -286,6 +287,35 @@ static void release_barrier(void)
 			now.fiber[i].state = READY;
 }
 
+/* In front of it, a dependent launch must not touch device memory: the kernel in front may still run. */
+void sim_kernel_begin(void)
+{
+	if (!now.waits_to_begin)
+		return;
+	now.fiber[now.running].state = AT_BEGIN;
+	leave(false);
+}
+
+/* Run all threads of a block up to kernel_begin(), without device memory. false: it faulted. */
+static bool run_to_begin(const struct sim_launch *l)
+{
+	now.waits_to_begin = true;
+	sim_memory_hide(true);
+	for (int i = 0; i < now.n && !now.faulted; i++) {
+		enter(i);
+		if (now.faulted || now.fiber[i].state == AT_BEGIN)
+			continue;
+		now.active = false;
+		sim_fault("kernel %s: kernel_begin() is not the first statement", l->name);
+		now.faulted = true;
+	}
+	sim_memory_hide(false);
+	now.waits_to_begin = false;
+	for (int i = 0; i < now.n; i++)
+		now.fiber[i].state = READY;
+	return !now.faulted;
+}
+
 int sim_barrier(int predicate)
 {
 	now.votes += predicate;
@@ -416,7 +446,7 @@ static void run_warp(int warp, const std::vector<unsigned> &order)
 	}
 }
 
-static bool run_block(uint3 block, const struct sim_launch *l)
+static bool run_block(uint3 block, const struct sim_launch *l, bool checks_begin)
 {
 	static std::vector<unsigned> order;
 
@@ -433,6 +463,8 @@ static bool run_block(uint3 block, const struct sim_launch *l)
 	const bool hasty = sim_random() % 2;
 	now.prompt = sim_random() % 2;
 
+	if (checks_begin)
+		run_to_begin(l);
 	while (now.done < now.n && !now.faulted) {
 		for (int i = 0; i < now.n && !now.faulted; i++)
 			if (hasty)
@@ -481,7 +513,7 @@ bool sim_run_grid(const struct sim_launch *l, const std::function<void()> &body)
 		now.active = true;
 		good = run_block(uint3{ b % l->grid.x, b / l->grid.x % l->grid.y,
 					b / l->grid.x / l->grid.y },
-				 l);
+				 l, l->dependent && i == 0);
 	}
 	now.active = false;
 	return good;

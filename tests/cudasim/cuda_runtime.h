@@ -118,6 +118,7 @@ void *sim_shared_dynamic(void);
 
 /* Barrier of the block; returns the number of threads with a predicate that is not 0. */
 int sim_barrier(int predicate);
+void sim_kernel_begin(void); /* kernel_begin() of cuda.cuh */
 
 /*
  * Barrier of the lanes in mask. The last lane calls joint() with the argument of each lane (NULL:
@@ -460,6 +461,7 @@ struct sim_launch {
 	dim3 grid, block;
 	size_t shared;
 	cudaStream_t stream;
+	bool dependent; /* programmatic dependent launch: see sim_kernel_begin() */
 };
 
 /* Check: an argument that is a pointer points to device memory, or is NULL. */

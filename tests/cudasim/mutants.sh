@@ -133,6 +133,10 @@ mutant index-parts-dropout cuda_attention_grad cuda_attention_grad_in 's/words.v
 mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v has arrived/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
+# ---- dependent launches ----------------------------------------------------------------------
+mutant begin-never cuda_norm cuda_bits '/norm_warp_rows/,/norm_wide_rows/s/kernel_begin();//'
+mutant begin-behind-access cuda_embed cuda_bits '/embed_rows(/,/drop_now/s/kernel_begin();//; s/\tdrop = drop_now(drop);/&kernel_begin();/'
+
 # ---- one too many, one too few -----------------------------------------------------------------
 mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_PER_PART, dx.rows)/last = min(first + ROWS_PER_PART, dx.rows - 1)/' relu
 mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/' relu

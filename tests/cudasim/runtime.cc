@@ -23,6 +23,7 @@ static struct {
 	size_t allocated;
 	size_t taken; /* by graphs */
 	int opened;
+	bool hidden; /* sim_memory_hide() */
 	cudaError_t last, sticky;
 	int n_faults;
 	char fault[700];
@@ -339,6 +340,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *)
 		info->si_addr,
 		!device		   ? "which is not device memory"
 		: !sim_in_kernel() ? "which is device memory"
+		: gpu.hidden	   ? "before kernel_begin()"
 				   : "outside what was allocated");
 	if (sim_in_kernel()) {
 		sim_quiet(false);
@@ -410,6 +412,12 @@ void sim_memory_close(void)
 {
 	if (--gpu.opened == 0)
 		protect(PROT_NONE);
+}
+
+void sim_memory_hide(bool hide)
+{
+	gpu.hidden = hide;
+	protect(hide ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 /* Fill with NaN; to save time the middle of a very large block stays 0. */

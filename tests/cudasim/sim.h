@@ -92,6 +92,8 @@ bool sim_is_pinned(const void *p);
 /* The host can access device memory only between these two calls. */
 void sim_memory_open(void);
 void sim_memory_close(void);
+/* Meanwhile nobody can access device memory. */
+void sim_memory_hide(bool hide);
 
 void sim_pass_time(double seconds); /* events show that work takes this time, too */
 void sim_count_wait(void);

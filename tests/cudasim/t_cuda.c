@@ -113,7 +113,7 @@ TEST(cuda_old)
 	check_int(sim_faults(NULL), 0);
 }
 
-/* The same bits in every order of execution. */
+/* The same bits in every order of execution, and by dependent launches. */
 TEST(cuda_bits)
 {
 	if (one_order_is_enough())
@@ -128,6 +128,7 @@ TEST(cuda_bits)
 			continue;
 		sim_seed(4000 + i);
 		run_case(&first, ops_cuda(), 1, &c, f);
+		c.flags |= DEPENDENT;
 		run_case(&again, ops_cuda(), 1, &c, f);
 		run_check_same(&first, &again, "another order");
 		run_free(&first);

@@ -22,7 +22,7 @@ struct computed {
 	struct err loaded; /* the result of load_choices() */
 };
 
-static const struct train_ways measuring = { .measures_products = true };
+static const struct gpu_ways measuring = { .measures_products = true };
 
 static float *random_floats(struct dev *d, int n, uint32_t stream)
 {
@@ -40,7 +40,7 @@ static float *random_floats(struct dev *d, int n, uint32_t stream)
 }
 
 /* A process of its own: text, if there is one, comes from an earlier one. fastest: candidate of cuBLASLt. */
-static void compute_products(struct computed *to, struct train_ways ways, int fastest,
+static void compute_products(struct computed *to, struct gpu_ways ways, int fastest,
 			     const char *text, size_t n)
 {
 	const struct ops *o = ops_cuda();
@@ -85,7 +85,7 @@ TEST(cuda_choices_are_measured)
 {
 	struct computed usual, first, second;
 
-	compute_products(&usual, (struct train_ways){ 0 }, 1, NULL, 0);
+	compute_products(&usual, (struct gpu_ways){ 0 }, 1, NULL, 0);
 	compute_products(&first, measuring, 0, NULL, 0);
 	compute_products(&second, measuring, 1, NULL, 0);
 	check_int(usual.measured, 0);

@@ -290,6 +290,32 @@ TEST(sim_launch_limits)
 	cudaFree(p);
 }
 
+/* Does not begin with kernel_begin(). */
+static void begins_late(float *out, int n)
+{
+	if (n == 0)
+		return;
+	kernel_begin();
+	out[threadIdx.x] = 1;
+}
+
+TEST(sim_dependent_launches)
+{
+	float *p = device_floats(4);
+	struct dev dependent = *gpu();
+
+	dependent.dependent_launch = true;
+	sim_quiet(true);
+	LAUNCH(&dependent, begins_late, 2, 4, 0, p, 1);
+	check(!faults(""));
+	LAUNCH(gpu(), begins_late, 2, 4, 0, p, 0);
+	check(!faults(""));
+	LAUNCH(&dependent, begins_late, 2, 4, 0, p, 0);
+	check(faults("kernel_begin() is not the first statement"));
+	sim_quiet(false);
+	cudaFree(p);
+}
+
 /* ---- streams ------------------------------------------------------------------------------ */
 
 static void put(float *p, float x)

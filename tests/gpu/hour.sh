@@ -242,6 +242,7 @@ do_decode() {
 	decoding "int8" int8 4 "${batches##* }"
 	decoding "fp32" fp32 4 "${batches##* }"
 	decoding "no graphs" bf16 4 "${batches%% *}" --no-graphs
+	for batch in $batches; do decoding "dependent launches" bf16 4 "$batch" --dependent-launch; done
 	mixed=(bf16 4 "$((${batches##* } * 4))" --mixed --decode-tokens "$((${batches##* } * length * 4))")
 	decoding "mixed lengths" "${mixed[@]}"
 	decoding "mixed lengths, whole batches" "${mixed[@]}" --whole-batches

@@ -69,7 +69,7 @@ struct training {
 	bool bf16;
 	int32_t loss_rows; /* not 0: the GPU's ops have these loss_rows and loss_in_place */
 	bool loss_in_place;
-	struct train_ways ways;
+	struct gpu_ways ways;
 	bool has_no_relu_dropout;
 };
 
@@ -250,6 +250,17 @@ TEST(cuda_training_in_other_ways_and_two_streams)
 	struct training other = usual;
 
 	other.ways.splits_attention_grad = other.ways.weights_aside = true;
+	check_same_training(&usual, &other);
+}
+
+TEST(cuda_training_with_dependent_launches)
+{
+	const struct training usual = wide_training();
+	struct training other = usual;
+
+	other.ways.dependent_launch = true;
+	check_same_training(&usual, &other);
+	other.ways.weights_aside = true;
 	check_same_training(&usual, &other);
 }
 

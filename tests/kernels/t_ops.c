@@ -130,6 +130,7 @@ TEST(ops_cuda)
 		ops_compare(ops_cuda(), "cuda", &ops_cases[i]);
 		ops_compare(ops_cuda(), "cuda", &aligned);
 		run_case(&first, ops_cuda(), 1, &aligned, f);
+		aligned.flags |= DEPENDENT;
 		run_case(&again, ops_cuda(), 1, &aligned, f);
 		run_check_same(&first, &again, "a second run");
 		run_free(&first);

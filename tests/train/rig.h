@@ -27,7 +27,7 @@ struct rig_how {
 	float dropout; /* all three kinds */
 	double rate;   /* learning rate */
 	bool timed;    /* wait after each op: true seconds in the profile, on a GPU too */
-	struct train_ways ways;
+	struct gpu_ways ways;
 	bool has_no_relu_dropout;
 	bool graphs; /* CUDA graphs and no profile, as in training on a GPU */
 };

@@ -477,7 +477,7 @@ static struct dev_limits limits_of(const struct model_shape *s, const struct bat
 				   const struct ops *ops, const struct dev_options *options)
 {
 	const int64_t memory = 2 * (int64_t)s->d_model * s->decoder_layers;
-	const struct train_ways ways = options->ways;
+	const struct gpu_ways ways = options->ways;
 
 	return (struct dev_limits){
 		.tokens = most->source,
