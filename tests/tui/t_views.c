@@ -10,6 +10,7 @@
 
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "tui/app/jobs.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
@@ -327,6 +328,93 @@ TEST(run_view_asks_only_live_runs)
 		check_int(keys_action(NULL, (unsigned char)*action_infos[requests[i].action].keys,
 				      "run"),
 			  requests[i].action);
+}
+
+/* Whether the view draws the words in 30 rows and 120 columns. */
+static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
+{
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf text = { 0 };
+	bool found;
+
+	check_int(grid_resize(&g, 30, 120, &e), 0);
+	v->draw(state, &g, (struct rect){ 0, 0, 30, 120 }, w);
+	grid_dump(&g, &text);
+	found = strstr(buf_text(&text), words) != NULL;
+	buf_free(&text);
+	grid_free(&g);
+	return found;
+}
+
+/* Records that came while another tab was in front are shown when the user comes back. */
+TEST(compare_shows_what_came_while_hidden)
+{
+	static const char record[] = "{\"v\":1,\"kind\":\"train\",\"t\":1750000209,\"step\":2010,"
+				     "\"loss\":8,\"nll\":7.654,\"lr\":0.001}\n";
+	char workspace[300], path[400];
+	struct app_context w;
+	void *state = calloc(1, view_compare.state_size);
+	FILE *journal;
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	check_int(view_compare.open(state, &w, &e), 0);
+	w.news = NEWS_RUN | NEWS_HISTORY;
+	come_to_rest(&view_compare, state, &w);
+	check(!view_shows(&view_compare, state, &w, "7.654"));
+	snprintf(path, sizeof(path), "%s/runs/first/journal.jsonl", workspace);
+	journal = fopen(path, "a");
+	if (check(journal != NULL)) {
+		fputs(record, journal);
+		fclose(journal);
+	}
+	check_int(history_update(w.history, w.now, 1, &e), HISTORY_CHANGED);
+	w.front = false;
+	w.news = NEWS_HISTORY;
+	view_compare.update(state, &w);
+	w.front = true;
+	w.news = 0;
+	come_to_rest(&view_compare, state, &w);
+	check(view_shows(&view_compare, state, &w, "7.654"));
+	view_compare.close(state);
+	free(state);
+	context_close(&w);
+}
+
+/* A job that ended while another tab was in front changes what home suggests. */
+TEST(home_suggests_after_a_job_that_ended_while_hidden)
+{
+	static const char *const argv[] = { "sh", "-c", "exec sleep 0.1", NULL };
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_home.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	check(jobs_start(w.jobs, "wait", argv, w.now, &e) > 0);
+	w.news = NEWS_JOBS;
+	come_to_rest(&view_home, state, &w);
+	check(!view_shows(&view_home, state, &w, "Prepare the built-in corpus"));
+	for (int i = 0; i < 1000 && jobs_running(w.jobs); i++) {
+		jobs_update(w.jobs, w.now);
+		usleep(10000);
+	}
+	w.front = false;
+	w.news = NEWS_JOBS;
+	view_home.update(state, &w);
+	w.front = true;
+	w.news = 0;
+	come_to_rest(&view_home, state, &w);
+	check(view_shows(&view_home, state, &w, "Prepare the built-in corpus"));
+	view_home.close(state);
+	free(state);
+	context_close(&w);
 }
 
 TEST(compare_clock_goes_between_samples)

@@ -209,7 +209,7 @@ static unsigned update_run(struct run_comparison *b, struct compared_run *r, str
 	if (!is_context_run)
 		got = history_update(r->own, w->now, BUDGET_S, e);
 	h = comparison_history(r, w);
-	r->changed |= got > HISTORY_SAME || (is_context_run && w->news & (NEWS_HISTORY | NEWS_RUN));
+	r->changed |= got > HISTORY_SAME || (is_context_run && b->news & (NEWS_HISTORY | NEWS_RUN));
 	if (!r->changed && !b->stale && r->curve.points)
 		return REACT_NOTHING;
 	make_curve(b, r, h, e);
@@ -265,6 +265,7 @@ unsigned comparison_update(struct run_comparison *b, struct app_context *w, stru
 		b->band_weight = NAN;
 	}
 	b->stale = false;
+	b->news = 0;
 	return reaction;
 }
 

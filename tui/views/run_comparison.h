@@ -55,6 +55,7 @@ struct run_comparison {
 	struct series tails[OPTION_DIFF_MAX_RUNS]; /* owned, the longest run beyond its band */
 	double band_weight; /* private: smoothing of bands; NaN: they are out of date */
 	bool stale;	    /* selection, metric or axis changed */
+	unsigned news;	    /* enum context_news that no update has seen yet */
 	double listed_at;   /* private: when runs were listed; 0: never */
 };
 

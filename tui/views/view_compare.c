@@ -57,6 +57,7 @@ static unsigned compare_look(void *state, struct app_context *w)
 	struct compare_view *c = state;
 	struct err e = { 0 };
 
+	c->comparison.news |= w->news;
 	return w->front ? comparison_update(&c->comparison, w, &e) : REACT_NOTHING;
 }
 

@@ -46,7 +46,8 @@ struct home {
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
 	enum home_order order;
 	struct home_preview preview;
-	char host[160]; /* description of this host, one line */
+	bool jobs_changed; /* since the last update; another tab may have been in front */
+	char host[160];	   /* description of this host, one line */
 	double host_seen;
 	int job_shown;		       /* job that an open question is about */
 	struct rect boxes[HOME_PANES]; /* as drawn last, for the mouse */
@@ -153,18 +154,20 @@ static unsigned home_update(void *state, struct app_context *w)
 	/* the first run stays first until the user moves */
 	if (run && h->run_moved)
 		snprintf(chosen, sizeof(chosen), "%s", run->name);
+	h->jobs_changed |= (w->news & NEWS_JOBS) != 0;
 	if (!w->front && h->n_steps)
 		return REACT_NOTHING;
 	read_host_load(h, w);
 	/* show the results of a job at once */
-	if (w->news & NEWS_JOBS)
+	if (h->jobs_changed)
 		h->ws_index.listed_at = 0;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
-	if (got != INDEX_UNCHANGED || w->news & NEWS_JOBS || !h->n_steps) {
+	if (got != INDEX_UNCHANGED || h->jobs_changed || !h->n_steps) {
 		list_again(h, w->now, chosen);
 		find_steps(h, w);
 		reaction = REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
 	}
+	h->jobs_changed = false;
 	run = chosen_run(h);
 	if (is_cockpit(w->rows - 2, w->cols))
 		reaction |= home_preview_update(&h->preview, w, run ? run->name : "");
