@@ -518,6 +518,33 @@ TEST(tui_plot_star_marks_the_best)
 	close_scene(&s);
 }
 
+/* Bullets of a smoothed line lie on the smoothed line. */
+TEST(tui_plot_bullets_follow_the_smoothed_line)
+{
+	static const enum plot_pen pens[] = { PLOT_BULLETS, PLOT_MARKED };
+	struct scene s;
+
+	for (size_t k = 0; k < ARRAY_LEN(pens); k++) {
+		int top = 0, bottom = 0;
+
+		if (!open_scene(&s, GRID_FULL))
+			return;
+		for (int i = 0; i < 60; i++)
+			series_add(&s.s, 60 * i, i % 2 ? 10 : 0, &e);
+		s.line.pen = pens[k];
+		s.p.smooth = 0.95;
+		draw(&s);
+		for (int i = 0; i < s.g.rows * s.g.cols; i++)
+			if (s.g.cells[i].ch == 0x2022) {
+				top += i / s.g.cols == s.area.cells.row;
+				bottom += i / s.g.cols == s.area.cells.row + s.area.cells.rows - 1;
+			}
+		/* the values jump between the edges of the plot, their mean does not */
+		check_int(top > 1 || bottom > 1, pens[k] == PLOT_MARKED);
+		close_scene(&s);
+	}
+}
+
 /* ---- heat ---- */
 
 /* Heat is a ramp of as many steps as the terminal can tell apart. */

@@ -15,6 +15,7 @@
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
 #include "tui/run/run_history.h"
+#include "tui/views/compare_plot.h"
 #include "tui/views/run_comparison.h"
 #include "tui/views/run_panes.h"
 #include "tui/views/sample_text.h"
@@ -415,6 +416,34 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 	view_home.close(state);
 	free(state);
 	context_close(&w);
+}
+
+/* Every curve of a noisy metric is smoothed, whatever its pen; a learning rate never is. */
+TEST(compare_smooths_all_curves_alike)
+{
+	struct run_comparison b = { .metric = COMPARE_TRAIN_NLL };
+	struct compared_run r = { .chosen = true };
+	struct plot_viewport v;
+
+	viewport_init(&v);
+	series_init(&r.curve);
+	for (int i = 0; i < 500; i++)
+		check_int(series_add(&r.curve, i, i % 7, &e), 0);
+	b.runs = &r;
+	b.n = b.n_chosen = 1;
+	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
+		b.group[k] = k;
+	for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++) {
+		struct plot_line line = { .series = &r.curve, .pen = compare_look_of(&b, k)->pen };
+
+		check(plot_line_smoothing(&line, viewport_smoothing(&v)) > 0);
+	}
+	check(compare_is_smoothed(&b, &v));
+	b.metric = COMPARE_RATE;
+	check(!compare_is_smoothed(&b, &v));
+	b.metric = COMPARE_BLEU;
+	check(!compare_is_smoothed(&b, &v));
+	series_free(&r.curve);
 }
 
 TEST(compare_clock_goes_between_samples)

@@ -350,9 +350,15 @@ static struct spot draw_pass(const struct canvas *c, const struct plot_line *l, 
 	return p.down ? p.before : (struct spot){ .x = NAN };
 }
 
-static void draw_bullets(const struct canvas *c, const struct plot_line *l)
+bool plot_pen_has_bullets(enum plot_pen pen)
+{
+	return pen == PLOT_BULLETS || pen == PLOT_MARKED;
+}
+
+static void draw_bullets(const struct canvas *c, const struct plot_line *l, double smooth)
 {
 	const struct series *s = l->series;
+	struct smoother f = { .weight = smooth };
 	size_t seen = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -361,7 +367,8 @@ static void draw_bullets(const struct canvas *c, const struct plot_line *l)
 	if (seen * 3 > (size_t)c->area.cols)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
-		double x = plot_dot_x(c, s->points[i].first), y = series_mean(&s->points[i]);
+		double x = plot_dot_x(c, s->points[i].first);
+		double y = series_smooth(&f, &s->points[i]);
 
 		if (s->points[i].n && x >= -0.5 && x <= c->dots_x - 0.5 && (!c->log_y || y > 0))
 			grid_put(c->g, c->area.row + plot_dot_y(c, y) / c->per_y,
@@ -392,8 +399,8 @@ static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 uint32_t plot_pen_sign(enum plot_pen pen)
 {
 	static const uint32_t signs[] = {
-		[PLOT_LINE] = 0x2500,  [PLOT_DOTTED] = 0x2504,	     [PLOT_MARKED] = 0x2022,
-		[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
+		[PLOT_LINE] = 0x2500,	[PLOT_DOTTED] = 0x2504, [PLOT_BULLETS] = 0x2022,
+		[PLOT_MARKED] = 0x2022, [PLOT_EXACT] = 0x2500,	[PLOT_EXACT_DOTTED] = 0x2504,
 	};
 
 	return signs[pen];
@@ -403,7 +410,7 @@ double plot_line_smoothing(const struct plot_line *l, double smooth)
 {
 	size_t samples = 0;
 
-	if (l->has_band || (l->pen != PLOT_LINE && l->pen != PLOT_DOTTED))
+	if (l->has_band || l->pen >= PLOT_MARKED)
 		return 0;
 	for (size_t i = 0; i < l->series->n && samples < PLOT_MIN_SMOOTHED; i++)
 		samples += l->series->points[i].n;
@@ -453,10 +460,11 @@ static void draw_best(const struct canvas *c, const struct plot_line *l)
 
 static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
-	struct spot end = draw_pass(c, l, PASS_LINE, plot_line_smoothing(l, smooth));
+	double weight = plot_line_smoothing(l, smooth);
+	struct spot end = draw_pass(c, l, PASS_LINE, weight);
 
-	if (l->pen == PLOT_MARKED)
-		draw_bullets(c, l);
+	if (plot_pen_has_bullets(l->pen))
+		draw_bullets(c, l, weight);
 	else if (isfinite(end.x))
 		put_sign(c, end.x, end.y, l->style, 0x25CF);
 	draw_best(c, l);

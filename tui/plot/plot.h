@@ -22,10 +22,11 @@
 #include "tui/term/layout.h"
 
 enum plot_pen {
-	PLOT_LINE,   /* with the range of values around it; smoothed if the plot asks for it */
-	PLOT_DOTTED, /* every other dot, to be distinct without colour; smoothed like PLOT_LINE */
-	PLOT_MARKED, /* a bullet on each point; this pen and the following are never smoothed */
-	PLOT_EXACT,  /* like PLOT_LINE, for exact values */
+	PLOT_LINE,    /* with the range of values around it; smoothed if the plot asks for it */
+	PLOT_DOTTED,  /* every other dot, to be distinct without colour; smoothed like PLOT_LINE */
+	PLOT_BULLETS, /* a bullet on each point; smoothed like PLOT_LINE */
+	PLOT_MARKED,  /* like PLOT_BULLETS; this pen and the following are never smoothed */
+	PLOT_EXACT,   /* like PLOT_LINE, for exact values */
 	PLOT_EXACT_DOTTED,
 };
 

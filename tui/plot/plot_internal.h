@@ -27,6 +27,8 @@ void plot_y_axis(struct canvas *c, double low, double high);
 void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p);
 void plot_cursor(const struct canvas *c, double x);
 
+bool plot_pen_has_bullets(enum plot_pen pen);
+
 /* Draw the lines once more, as a picture over the area, if the terminal can show it. */
 void plot_draw_picture(const struct canvas *c, const struct plot *p);
 

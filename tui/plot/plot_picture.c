@@ -164,19 +164,21 @@ static void draw_picture_marks(const struct sketch *s, const struct plot_line *l
 			       struct pixel_spot end)
 {
 	const struct series_point *best = NULL;
+	struct smoother f = { .weight = plot_line_smoothing(l, s->plot->smooth) };
 
 	for (size_t i = 0; i < l->series->n; i++) {
 		const struct series_point *q = &l->series->points[i];
-		struct pixel_spot at = find_pixel(s, q->first, series_mean(q));
+		double shown = series_smooth(&f, q);
+		struct pixel_spot at = find_pixel(s, q->first, shown);
 
-		if (!q->n || !can_be_drawn(s->c, series_mean(q)) || isnan(at.x))
+		if (!q->n || !can_be_drawn(s->c, shown) || isnan(at.x))
 			continue;
-		if (l->pen == PLOT_MARKED)
+		if (plot_pen_has_bullets(l->pen))
 			picture_disc(s->to, at.x, at.y, 1.6 * s->pen);
 		if (l->best && (!best || series_mean(q) * l->best > series_mean(best) * l->best))
 			best = q;
 	}
-	if (l->pen != PLOT_MARKED && !isnan(end.x))
+	if (!plot_pen_has_bullets(l->pen) && !isnan(end.x))
 		picture_disc(s->to, end.x, end.y, 1.8 * s->pen);
 	picture_paint(s->to, line_rgb(s, l), 1);
 	if (best) {

@@ -13,10 +13,10 @@
 #define BAND_WHOLE 0.99 /* share of the longest run that a band reaches to count as whole */
 
 static const struct compare_look looks[] = {
-	{ STYLE_FIRST, PLOT_LINE, "---" },   { STYLE_SECOND, PLOT_DOTTED, ". ." },
-	{ STYLE_THIRD, PLOT_MARKED, "-o-" }, { STYLE_FOURTH, PLOT_LINE, "---" },
-	{ STYLE_FIFTH, PLOT_DOTTED, ". ." }, { STYLE_SIXTH, PLOT_MARKED, "-o-" },
-	{ STYLE_FIRST, PLOT_DOTTED, ". ." }, { STYLE_SECOND, PLOT_LINE, "---" },
+	{ STYLE_FIRST, PLOT_LINE, "---" },    { STYLE_SECOND, PLOT_DOTTED, ". ." },
+	{ STYLE_THIRD, PLOT_BULLETS, "-o-" }, { STYLE_FOURTH, PLOT_LINE, "---" },
+	{ STYLE_FIFTH, PLOT_DOTTED, ". ." },  { STYLE_SIXTH, PLOT_BULLETS, "-o-" },
+	{ STYLE_FIRST, PLOT_DOTTED, ". ." },  { STYLE_SECOND, PLOT_LINE, "---" },
 };
 
 /* The index of that look. */
@@ -36,8 +36,8 @@ const struct compare_look *compare_look_of(const struct run_comparison *b, size_
 
 static bool is_metric_exact(enum compare_metric metric)
 {
-	/* no smoothing of evaluations: they are few, and each is a mean */
-	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU;
+	/* evaluations are few, and each is a mean; the learning rate has no noise */
+	return metric == COMPARE_DEV_NLL || metric == COMPARE_BLEU || metric == COMPARE_RATE;
 }
 
 double compare_smoothing(const struct run_comparison *b, const struct plot_viewport *v,

@@ -23,9 +23,9 @@ static int add_svg_line(struct svg_lines *to, const struct svg_request *r, size_
 			bool is_raw, struct err *e)
 {
 	static const enum svg_pen pens[] = {
-		[PLOT_LINE] = SVG_LINE,		  [PLOT_DOTTED] = SVG_DASHED,
-		[PLOT_MARKED] = SVG_MARKED,	  [PLOT_EXACT] = SVG_LINE,
-		[PLOT_EXACT_DOTTED] = SVG_DASHED,
+		[PLOT_LINE] = SVG_LINE,	     [PLOT_DOTTED] = SVG_DASHED,
+		[PLOT_BULLETS] = SVG_MARKED, [PLOT_MARKED] = SVG_MARKED,
+		[PLOT_EXACT] = SVG_LINE,     [PLOT_EXACT_DOTTED] = SVG_DASHED,
 	};
 	const struct plot_line *l = &r->plot->lines[i];
 	const struct series *s = l->series;
