@@ -27,6 +27,24 @@ static void add(struct run_status *s, const char *record)
 	json_free(r);
 }
 
+/* The speed of a run that trains is whole in 120 columns. */
+TEST(home_speed_is_whole)
+{
+	struct indexed_run run = { 0 };
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf text = { 0 };
+
+	status_init(&run.status, "a");
+	run.status.alive = true;
+	run.status.target_tps = 4941.7;
+	check_int(grid_resize(&g, 1, 118, &e), 0);
+	home_draw_run(&g, (struct rect){ 0, 0, 1, 118 }, 0, &run, false, 0);
+	grid_dump(&g, &text);
+	check(strstr(buf_text(&text), " 4941.7 tok/s") != NULL);
+	buf_free(&text);
+	grid_free(&g);
+}
+
 TEST(home_time_left_and_change)
 {
 	struct run_status s;

@@ -116,13 +116,13 @@ static const struct {
 	[COLUMN_AGE] = { "age", 5, 6, true, ORDER_ACTIVITY },
 	[COLUMN_HOST] = { "host", 12, 7, false, HOME_ORDERS },
 	[COLUMN_GPU] = { "GPU", 5, 8, true, ORDER_GPU },
-	[COLUMN_NOTE] = { "", 11, 2, false, HOME_ORDERS },
+	[COLUMN_NOTE] = { "", 12, 2, false, HOME_ORDERS },
 };
 
 #define SIGN_COLS  4 /* mark of the chosen row, sign of the state */
 #define NAME_MORE  12
 #define CURVE_MORE 10
-#define NOTE_MORE  31 /* columns that a note of usual length needs above its least width */
+#define NOTE_MORE  30 /* columns that a note of usual length needs above its least width */
 #define EXTRA_RANK 9  /* columns from this rank on are shown only beside a whole note */
 #define LAST_RANK  11
 
@@ -246,7 +246,7 @@ static void note_text(const struct run_status *s, const int *widths, double now,
 	if (s->alive && !widths[COLUMN_LEFT])
 		snprintf(out, size, "%s left", format_duration(n, status_remaining(s, now)));
 	else if (s->alive)
-		snprintf(out, size, "%s tokens/s", format_value(n, s->target_tps));
+		snprintf(out, size, "%s tok/s", format_value(n, s->target_tps));
 	else if (*end.text && end.why != RUN_END_STEPS)
 		snprintf(out, size, "%s", end.text);
 	else if (!widths[COLUMN_AGE] && isfinite(s->latest))
