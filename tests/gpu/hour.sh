@@ -20,11 +20,13 @@
 #
 # It works in a temporary folder and leaves three files in $OUT (default: results/ beside this script): gpu.jsonl, a line for each
 # measurement; hour.log; results.md. What is there already is continued. Each measurement has a time limit of its own, and the
-# others go on when one fails. Exit status 1: something failed. What may be set:
+# others go on when one fails. A signal (TERM, INT) stops the running measurement; results so far are kept. Exit status 1: something
+# failed, or the results could not be written. What may be set:
 #
 #	PYTHON	a Python with PyTorch (python3)		SECONDS_EACH	of each training (10)
 #	BACKEND	cpu: a rehearsal without a GPU (cuda)	SCALE=small	tiny sizes, for a rehearsal
 #	SLOWER	N: all time limits times N, for a rehearsal on the simulated GPU (1)
+#	TMPDIR	for the temporary folder (/tmp): up to 7 GB of checkpoints
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 OUT=${OUT:-$here/results}
@@ -34,6 +36,15 @@ SLOWER=${SLOWER:-1}
 export WERKBANK_SHARE=$here/share
 failed=0
 threads=0
+running=	# the process of the measurement that runs
+measurement=
+exec 3>&2	# what a person must see also while the output of a part goes to the log
+
+fail() { echo "hour.sh: $2" >&3; exit "$1"; }
+
+case $SLOWER in *[!0-9]* | 0*) fail 64 "SLOWER is \"$SLOWER\"; a whole number from 1 on was expected" ;; esac
+case ${SECONDS_EACH:-1} in *[!0-9]* | 0*) fail 64 "SECONDS_EACH is \"$SECONDS_EACH\"; a whole number from 1 on was expected" ;; esac
+case $BACKEND in cuda | cpu | ref) ;; *) fail 64 "BACKEND is \"$BACKEND\"; cuda or cpu was expected" ;; esac
 [ "$BACKEND" = cuda ] || threads=1	# a rehearsal, perhaps on a busy machine
 part=none
 deadline=0
@@ -60,20 +71,47 @@ fi
 json_text() { printf '%s' "$*" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g' | head -c 500; }
 
 # note MEMBERS : a line of the results
-note() { printf '{"part":"%s",%s}\n' "$part" "$1" >>"$tmp/gpu.jsonl"; }
+note() { printf '{"part":"%s",%s}\n' "$part" "$1" >>"$tmp/gpu.jsonl" || not_written "$tmp"; }
+
+# not_written FOLDER : say it once a call
+not_written() {
+	[ -n "${is_said:-}" ] || echo "hour.sh: cannot write to $1: results are lost. Free some space, or set OUT or TMPDIR to another folder" >&3
+	is_said=1 failed=1
+}
 
 # Everything so far, also when this script is killed soon.
 publish() {
 	for file in gpu.jsonl hour.log results.md; do
-		[ ! -f "$tmp/$file" ] || { cp "$tmp/$file" "$OUT/.$file" && mv "$OUT/.$file" "$OUT/$file"; }
+		[ ! -f "$tmp/$file" ] || { cp "$tmp/$file" "$OUT/.$file" && mv "$OUT/.$file" "$OUT/$file"; } || not_written "$OUT"
 	done
 }
 
-# try SECONDS NAME COMMAND... : one measurement. Its lines of JSON become results; the rest goes to the log. "ours PROGRAM" is a
-# command with the libraries of this folder, which PyTorch must not see.
+# The lines of JSON of the measurement become results; the rest goes to the log.
+take_output() {
+	cat "$tmp/err" "$tmp/out"
+	sed -n "s/^{/{\"part\":\"$part\",\"name\":\"$measurement\",/p" "$tmp/out" >>"$tmp/gpu.jsonl" || not_written "$tmp"
+}
+
+# stop STATUS : a signal came. The running measurement ends, too, because it would disturb the next ones.
+stop() {
+	trap '' TERM INT HUP
+	if [ -n "$running" ]; then
+		kill "$running" 2>/dev/null
+		wait "$running"
+		take_output >>"$tmp/hour.log"
+		note "\"name\":\"$measurement\",\"failed\":\"stopped by a signal\""
+	fi
+	results >"$tmp/results.md"
+	publish
+	exit "$1"
+}
+
+# try SECONDS NAME COMMAND... : one measurement. "ours PROGRAM" is a command with the libraries of this folder, which PyTorch must
+# not see. Bash runs a trap only when no command is in the foreground, so the measurement is in the background.
 try() {
 	local most=$(($1 * SLOWER)) name=$2 status=0 left=$((deadline - SECONDS)) began=$SECONDS
 	shift 2
+	measurement=$name
 	printf '\n== %s, %s: %s\n' "$part" "$name" "$*"
 	[ "$1" != ours ] || set -- env LD_LIBRARY_PATH="$libraries" "$here/bin/$2" "${@:3}"
 	if [ "$left" -lt 3 ]; then
@@ -81,9 +119,11 @@ try() {
 		failed=1 part_failed=1
 		return 1
 	fi
-	timeout -k 5 "$((most < left ? most : left))" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?
-	cat "$tmp/err" "$tmp/out"
-	sed -n "s/^{/{\"part\":\"$part\",\"name\":\"$name\",/p" "$tmp/out" >>"$tmp/gpu.jsonl"
+	"${with_us[@]}" timeout -k 5 "$((most < left ? most : left))" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null 3>&- &
+	running=$!
+	wait "$running" || status=$?
+	running=
+	take_output
 	[ "$status" != 124 ] || echo "stopped after $((SECONDS - began)) s" >>"$tmp/err"
 	if [ "$status" != 0 ]; then
 		note "\"name\":\"$name\",\"failed\":\"status $status: $(json_text "$(tail -n 1 "$tmp/err")")\""
@@ -160,19 +200,37 @@ results() {
 
 # Folders with the CUDA libraries of PyTorch's wheel, if the dynamic linker does not know cuBLASLt itself.
 wheel_libraries() {
-	"$PYTHON" - "$(cat "$here/cublaslt" 2>/dev/null)" 2>/dev/null <<-'END'
+	timeout -k 5 20 "$PYTHON" - "$(cat "$here/cublaslt" 2>/dev/null)" 2>/dev/null 3>&- <<-'END'
 		import glob, os, sys
 		found = {os.path.dirname(f) for p in sys.path for f in glob.glob(os.path.join(p, "nvidia", "*", "lib", sys.argv[1] or "libcublasLt.so.*"))}
 		print(":".join(sorted(found)))
 	END
 }
 
+# The version of PyTorch in $torch. False: it cannot be imported, $torch says why. A first import may be slow, so the next call tries again.
+find_torch() {
+	local status=0
+	[ -z "$has_torch" ] || return 0
+	timeout -k 5 30 "$PYTHON" -c 'import torch; print(torch.__version__)' >"$tmp/torch" 2>&1 </dev/null 3>&- || status=$?
+	torch=$(tail -n 1 "$tmp/torch")
+	case $status in
+	0) has_torch=1 ;;
+	124 | 137) torch="$PYTHON did not import it within 30 s" ;;
+	*) torch=${torch:-"$PYTHON fails with status $status"} ;;
+	esac
+	return "$status"
+}
+
+# a driver that hangs must not stop everything
+smi() { timeout -k 5 10 nvidia-smi "$@" </dev/null 3>&-; }
+
 do_probe() {
 	local gpu missing
-	gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head -n 1)
-	note "\"gpu\":\"$(json_text "${gpu:-none}")\",\"cublaslt\":\"$(json_text "${libraries#*:}")\",\"torch\":\"$(json_text "$("$PYTHON" -c \
-		'import torch; print(torch.__version__)' 2>&1 | tail -n 1)")\",\"cores\":\"$(nproc)\""
-	nvidia-smi
+	gpu=$(smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head -n 1)
+	find_torch || true
+	note "\"gpu\":\"$(json_text "${gpu:-none}")\",\"cublaslt\":\"$(json_text "${found:-not in a wheel of $PYTHON}")\",\"torch\":\"$(json_text \
+		"$torch")\",\"cores\":\"$(nproc)\""
+	smi
 	missing=$(for program in "$here"/bin/*; do env LD_LIBRARY_PATH="$libraries" ldd "$program"; done 2>&1 | grep 'not found' | sort -u)
 	if [ -n "$missing" ]; then
 		note "\"name\":\"libraries\",\"failed\":\"$(json_text "$missing")\""
@@ -200,7 +258,7 @@ training() {
 
 # peer SECONDS NAME SIZE TOKENS ... : PyTorch
 peer() {
-	"$PYTHON" -c 'import torch' 2>/dev/null || { note "\"name\":\"$2\",\"failed\":\"there is no PyTorch: set PYTHON\""; part_failed=1 failed=1; return; }
+	find_torch || { note "\"name\":\"$2\",\"failed\":\"there is no PyTorch, set PYTHON: $(json_text "$torch")\""; part_failed=1 failed=1; return; }
 	try "$1" "$2" "$PYTHON" "$here/peers/pytorch_train.py" --device "$peer_device" --precision bf16 --seconds "$seconds" --size "$3" \
 		--vocabulary "$vocabulary" --tokens "$4" "${@:5}"
 }
@@ -308,12 +366,14 @@ do_sanitize() {
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-hour-XXXXXX") || exit 73
 trap 'rm -rf "$tmp"' EXIT
-trap 'exit 143' TERM
-trap 'exit 130' INT
-mkdir -p "$OUT" || exit 73
+trap 'stop 143' TERM HUP
+trap 'stop 130' INT
 [ "${OUT#/}" != "$OUT" ] || OUT=$PWD/$OUT
-for file in gpu.jsonl hour.log; do [ ! -f "$OUT/$file" ] || cp "$OUT/$file" "$tmp/"; done
-touch "$tmp/gpu.jsonl" "$tmp/hour.log"
+{ mkdir -p "$OUT" && : >"$OUT/.hour.log"; } 2>/dev/null || fail 73 "cannot write to $OUT: set OUT to a folder where results can be written"
+for file in gpu.jsonl hour.log; do	# not cp: results that came back from another machine may be read-only
+	: >"$tmp/$file"
+	[ ! -f "$OUT/$file" ] || cat "$OUT/$file" >>"$tmp/$file" || fail 66 "cannot read $OUT/$file"
+done
 
 if [ "${1:-}" = compare ]; then
 	shift
@@ -323,6 +383,7 @@ if [ "${1:-}" = compare ]; then
 fi
 if [ "${1:-}" = table ]; then
 	shift
+	[ $# -gt 0 ] || fail 64 "table needs the files of the results: gpu.jsonl ..."
 	cat "$@" >"$tmp/gpu.jsonl" || exit 66
 	results >"$OUT/.results.md" && mv "$OUT/.results.md" "$OUT/results.md"
 	exit
@@ -332,13 +393,17 @@ for word in "${@:-first}"; do
 	parts="$parts ${call[$word]:-$word}"
 done
 for word in $parts; do
-	[ -n "${limit[$word]:-}" ] || { echo "hour.sh: no part is called $word" >&2; exit 64; }
+	[ -n "${limit[$word]:-}" ] || fail 64 "no part is called $word; first, second, third, fourth, or: ${call[*]}"
 done
 
 work=$tmp/work
-mkdir -p "$work/runs" && cp -r "$here/corpora" "$work/" || exit 73
+{ mkdir -p "$work/runs" && cp -r "$here/corpora" "$work/" && chmod -R u+w "$work"; } || fail 73 "cannot copy the text to $tmp: set TMPDIR"
 libraries=$here/lib
 found=$(wheel_libraries)
+torch='' has_torch=
+# a measurement must not go on when this script is killed; setpriv is part of util-linux
+with_us=()
+setpriv --pdeathsig TERM true 2>/dev/null && with_us=(setpriv --pdeathsig TERM)
 [ -z "$found" ] || libraries=$libraries:$found
 peer_device=cuda
 [ "$BACKEND" = cuda ] || peer_device=cpu

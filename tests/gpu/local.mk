@@ -1,8 +1,9 @@
 # tests/gpu: the first hour on a real GPU: tests, measurements and comparisons on a machine that can build nothing.
 # Enter at hour.sh, which runs there; pack.sh makes the folder that is carried there. share/doc/gpu/first-hour.md tells how to use both.
 # May use: the programs of tests/bench and tests/kernels.
-# sass.sh looks at the machine code of kernels, in a build with CUDA.
-EXTRA_DIST += %D%/hour.sh %D%/pack.sh %D%/sass.sh %D%/kernel_names.sed share/doc/gpu/first-hour.md
+# sass.sh looks at the machine code of kernels, in a build with CUDA; hour_pack.sh tests hour.sh with stubs of the programs.
+EXTRA_DIST += %D%/hour.sh %D%/hour_pack.sh %D%/pack.sh %D%/sass.sh %D%/kernel_names.sed share/doc/gpu/first-hour.md
+TESTS += %D%/hour_pack.sh
 long_tests += %D%/sass.sh
 
 # The tests of tests/kernels that use a GPU, with few libraries.
