@@ -127,7 +127,11 @@ int cuda_query_device(int device, struct dev_info *facts, struct err *e)
 
 void cuda_check(struct dev *d, cudaError_t error, const char *what)
 {
-	if (error == cudaSuccess || d->fault.code)
+	if (error == cudaSuccess)
+		return;
+	/* the runtime keeps it as its last error, too: a launch after sync() must not report it again */
+	(void)cudaGetLastError();
+	if (d->fault.code)
 		return;
 	err_set(&d->fault, error == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_INTERNAL,
 		"GPU %d: %s: %s (%s)", d->device, what, cudaGetErrorString(error),

@@ -308,6 +308,36 @@ TEST(cuda_memory)
 }
 
 /*
+ * A failed call also becomes the last error of the CUDA runtime. sync() reports it once; the launches behind
+ * sync() must not report it again.
+ */
+TEST(cuda_fault_is_reported_once)
+{
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .threads = 1 };
+	const int64_t too_many = (int64_t)1 << 36;
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	float *x = o->alloc(d, 16, &e), host[4] = { 1, 2, 3, 4 };
+	int32_t *index = o->alloc(d, sizeof(*index), &e);
+	struct tensor row = tensor_f32(x, 1, 4);
+
+	o->to_device(d, x, host, sizeof(host));
+	/* scratch memory for the scores of so many keys does not exist */
+	o->attention_step(d, row, x, row, row, row, index, index, too_many, 1);
+	check_int(o->sync(d, &e), ERR_NOMEM);
+	o->add(d, row, row);
+	o->to_host(d, host, x, sizeof(host));
+	check_err(o->sync(d, &e), 0);
+	check_near(host[3], 8, 0);
+	o->release(d, x);
+	o->release(d, index);
+	o->close(d);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
+/*
  * x = 2 x + y, as a graph of two pieces; y is copied between them, which a graph cannot contain. Returns
  * the number of pieces that were replayed.
  */
