@@ -171,11 +171,22 @@ static bool round_bias(struct dev *d, struct product *p)
 	return true;
 }
 
+/*
+ * Must finish_product() add the bias and apply ReLU? cuBLASLt has preferences for the alignment of the
+ * matrices but not of the bias, and may read the bias 16 bytes at a time: an unaligned one would be a
+ * fault of the GPU (pytorch/pytorch pull request 194497).
+ */
+static bool needs_finish(struct dev *d, struct product *p, bool halves)
+{
+	if (halves && p->out.dtype == DTYPE_BF16 && (p->bias || p->relu) && !round_bias(d, p))
+		return true;
+	return p->bias && !p->rounded_bias && !access_is_aligned(p->bias);
+}
+
 static void multiply_matrices(struct dev *d, struct product p)
 {
 	const bool halves = d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
-	const bool apart =
-		halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu) && !round_bias(d, &p);
+	const bool apart = needs_finish(d, &p, halves);
 	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
 	struct tensor out = p.out;
 	struct product alone;
@@ -197,7 +208,7 @@ static void multiply_matrices(struct dev *d, struct product p)
 	}
 	product_by_kernel(d, &alone);
 	if (apart)
-		LAUNCH_ACCESS(d, access_of(out, p.bias), finish_product,
+		LAUNCH_ACCESS(d, access_of(p.out, p.bias), finish_product,
 			      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 256), 256, 0, p);
 	if (p.out.data != out.data)
 		launch_convert(d, out, p.out);

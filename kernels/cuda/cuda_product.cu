@@ -75,16 +75,12 @@ static cudaDataType_t cuda_type_of(struct tensor t)
 	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/* The alignment of an address in bytes, at most 16: more does not matter to the library. */
-static uint32_t lowest_bit(uintptr_t bits)
-{
-	bits |= 16;
-	return (uint32_t)(bits & -bits);
-}
-
+/* The alignment of all rows in bytes, at most 16: more does not matter to the library. */
 static uint32_t alignment_of(struct tensor t)
 {
-	return lowest_bit((uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype));
+	const uintptr_t bits = (uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype) | 16;
+
+	return (uint32_t)(bits & -bits);
 }
 
 /* n rounded up, so that many sizes share an algorithm: four steps between powers of two. */
@@ -132,8 +128,6 @@ static struct product_kind product_kind_of(const struct product *p, int64_t inne
 	k.a_alignment = alignment_of(p->a);
 	k.b_alignment = alignment_of(p->b);
 	k.out_alignment = alignment_of(p->out);
-	if (p->bias)
-		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)bias_of(p)));
 	k.a_type = (uint8_t)p->a.dtype;
 	k.b_type = (uint8_t)p->b.dtype;
 	k.out_type = (uint8_t)p->out.dtype;
@@ -179,6 +173,7 @@ static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const str
 	const cudaDataType_t type = p->rounded_bias ? CUDA_R_16BF : CUDA_R_32F;
 	const void *bias = bias_of(p);
 
+	assert((uintptr_t)bias % 16 == 0);
 	if (!p->bias && !p->relu)
 		return true;
 	return set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&

@@ -21,8 +21,7 @@ struct product {
 struct product_kind {
 	int64_t m, n, k; /* the number of tokens is rounded up */
 	int64_t a_stride, b_stride, out_stride;
-	uint32_t a_alignment, b_alignment,
-		out_alignment; /* bytes; out: the least of out and bias */
+	uint32_t a_alignment, b_alignment, out_alignment; /* bytes, at most 16 */
 	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, bias, relu,
 		may_split;
 	uint8_t unused[3];
@@ -49,7 +48,7 @@ struct cuda_products {
 struct cuda_products *cuda_products_of(struct dev *d);
 
 /*
- * Enqueue a product of non-empty matrices. The types of a and b are equal. False: the library has no
+ * Enqueue a product of non-empty matrices. The types of a and b are equal, a bias is 16-byte aligned. False: the library has no
  * algorithm for it, or a fault is stored in d->fault; then nothing is enqueued.
  */
 bool cuda_product_by_library(struct dev *d, const struct product *p);

@@ -359,12 +359,11 @@ static bool fits(const void *p, const struct sim_blas_layout *l, uint64_t alignm
 	       (uintptr_t)p % alignment == 0 && (uintptr_t)p % bytes == 0;
 }
 
-/* The library reads the bias in pieces as large as those of the result. */
-static bool bias_fits(const struct sim_blas_desc *m, const struct sim_blas_layout *d,
-		      uint64_t alignment)
+/* The library reads the bias 16 bytes at a time, whatever the alignment of the result. */
+static bool bias_fits(const struct sim_blas_desc *m, const struct sim_blas_layout *d)
 {
 	return sim_is_device(m->bias, d->rows * type_bytes(m->bias_type)) &&
-	       (uintptr_t)m->bias % alignment == 0;
+	       (uintptr_t)m->bias % 16 == 0;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const void *alpha,
@@ -399,7 +398,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!fits(a, a_layout, algo->data[0]) || !fits(b, b_layout, algo->data[1]) ||
 	    !fits(c, c_layout, algo->data[2]) || !fits(d, d_layout, algo->data[3]) ||
-	    (m->epilogue & CUBLASLT_EPILOGUE_BIAS && !bias_fits(m, d_layout, algo->data[3]))) {
+	    (m->epilogue & CUBLASLT_EPILOGUE_BIAS && !bias_fits(m, d_layout))) {
 		sim_fault(
 			"cublasLtMatmul: a matrix is not on the device or not aligned as was said");
 		return CUBLAS_STATUS_INVALID_VALUE;

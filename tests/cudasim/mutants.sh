@@ -159,7 +159,7 @@ mutant index-attention-dropout cuda_attention cuda_ops 's/key + t \/ 2 \* 8/key 
 mutant index-grad-causal cuda_attention_grad cuda_ops 's/!w.causal || j <= i)/!w.causal || j < i)/' attention_grad
 mutant index-grad-dropout cuda_attention_grad cuda_ops 's/keeps >> (16 \* half + in_tile)/keeps >> (16 * half + in_tile ^ 1)/' attention_grad
 mutant epilogue-without-relu cuda_product cuda_ops 's/p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS/p->relu ? CUBLASLT_EPILOGUE_BIAS/' linear
-mutant epilogue-bias-alignment cuda_product cuda_linear_bias 's/k.out_alignment = MIN.*/;/'
+mutant epilogue-bias-alignment cuda_linear cuda_linear_bias 's/!access_is_aligned(p->bias)/false/'
 mutant epilogue-twice cuda_linear cuda_ops '/if (apart) {/,/}/s/alone.relu = false/;/; /if (apart) {/,/}/s/alone.bias = NULL/;/' linear
 mutant chip-without-tensor-cores cuda_dev cuda_old 's/d->tensor_cores = major >= 8/d->tensor_cores = true/'
 mutant index-any-dropout cuda_attention_any cuda_ops 's/>> j % 8 \& 1/>> (j + 1) % 8 \& 1/' attention_grad
