@@ -229,6 +229,7 @@ TEST(tui_plot_parts_of_a_whole)
 	struct plot_stack p = { .parts = parts, .n = 2, .whole = &whole };
 	struct rect box = { 0, 0, ROWS, COLS };
 	struct plot_area area;
+	struct buf text = { 0 };
 	struct grid g = { .charset = GRID_ASCII };
 	int n[2] = { 0 };
 
@@ -251,6 +252,10 @@ TEST(tui_plot_parts_of_a_whole)
 			for (size_t i = 0; i < 2; i++)
 				n[i] += grid_at(&g, area.cells.row + row, area.cells.col + col)
 						->ch == plot_fill(&g, i);
+	buf_clear(&text);
+	grid_dump(&g, &text);
+	check(strstr(buf_text(&text), "| 75 %+") && strstr(buf_text(&text), "| 25 %+"));
+	buf_free(&text);
 	/* the axis ends above the sum of the parts, 0.75, at 0.8 */
 	check_near((double)n[0] / (area.cells.cols * area.cells.rows), 0.5 / 0.8, 0.05);
 	check_near((double)n[1] / (area.cells.cols * area.cells.rows), 0.25 / 0.8, 0.05);

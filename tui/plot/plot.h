@@ -63,8 +63,9 @@ struct plot {
 	double x_from;
 	bool log_x; /* logarithmic x axis from the first positive x; other points are left out */
 	bool log_y;
-	bool fill; /* fill the area under the first line, if the terminal has colours for it */
-	bool trim; /* the y axis ignores the lowest and the highest 2 % of the points */
+	bool is_share; /* values from 0 to 1: the labels of the y axis are percentages */
+	bool fill;     /* fill the area under the first line, if the terminal has colours for it */
+	bool trim;     /* the y axis ignores the lowest and the highest 2 % of the points */
 	/* Weight of struct smoother for long lines; the raw curve is then drawn faint behind. */
 	double smooth;
 	const struct plot_mark *marks; /* borrowed */

@@ -192,19 +192,23 @@ static struct axis log_axis(double low, double high, int most)
  * The precision of labels follows the largest value on a linear axis, each tick's own value on a
  * logarithmic one.
  */
-static const char *tick_label_text(char out[NUMBER_TEXT_BYTES], const struct axis *a, int i,
-				   bool log)
+static const char *tick_label_text(char out[NUMBER_TEXT_BYTES + 2], const struct axis *a, int i,
+				   bool log, bool is_share)
 {
-	double value = log ? pow(10, a->at[i]) : a->at[i];
+	double value = log ? pow(10, a->at[i]) : a->at[i], unit = is_share ? 100 : 1;
+	double most = log ? value : MAX(fabs(a->low), fabs(a->high));
 
-	return format_tick(out, value, a->step[i], log ? value : MAX(fabs(a->low), fabs(a->high)));
+	format_tick(out, value * unit, a->step[i] * unit, most * unit);
+	if (is_share)
+		memcpy(out + strlen(out), " %", 3);
+	return out;
 }
 
 void plot_y_axis(struct canvas *c, double low, double high)
 {
 	struct rect *r = &c->area;
 	int most = MIN(r->rows <= 4 ? r->rows - 1 : (r->rows - 1) / 2, MAX_TICKS - 1), width = 0;
-	char text[NUMBER_TEXT_BYTES];
+	char text[NUMBER_TEXT_BYTES + 2];
 	struct axis a;
 
 	assert(isfinite(low) && isfinite(high));
@@ -218,7 +222,8 @@ void plot_y_axis(struct canvas *c, double low, double high)
 	c->low = a.low;
 	c->high = a.high;
 	for (int i = 0; i < a.n; i++)
-		width = MAX(width, (int)strlen(tick_label_text(text, &a, i, c->log_y)));
+		width = MAX(width,
+			    (int)strlen(tick_label_text(text, &a, i, c->log_y, c->is_share)));
 	if (width + 12 > r->cols)
 		return;
 	for (int row = 0; row < r->rows; row++)
@@ -231,7 +236,7 @@ void plot_y_axis(struct canvas *c, double low, double high)
 			continue;
 		before = row;
 		draw_text_right(c->g, row, r->col + width, width, STYLE_DIM,
-				tick_label_text(text, &a, i, c->log_y));
+				tick_label_text(text, &a, i, c->log_y, c->is_share));
 		grid_put(c->g, row, r->col + width + 1, STYLE_BORDER, 0x2524);
 	}
 	r->col += width + 2;
@@ -370,6 +375,7 @@ bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct 
 	*c = (struct canvas){ .g = g,
 			      .area = r,
 			      .log_y = p->log_y,
+			      .is_share = p->is_share,
 			      .x_from = p->x_from,
 			      .x_end = p->x_end,
 			      .per_x = g->charset == GRID_FULL ? 2 : 1,

@@ -10,7 +10,7 @@ struct canvas {
 	struct rect area;
 	int dots_x, dots_y; /* dots of the whole area */
 	int per_x, per_y;   /* dots of one cell */
-	bool log_x, log_y;
+	bool log_x, log_y, is_share;
 	double x_from, x_end; /* edges; logarithms if the axis is logarithmic */
 	double low, high;
 };

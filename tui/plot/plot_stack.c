@@ -128,6 +128,7 @@ void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p
 		return;
 	}
 	c.log_y = false;
+	c.is_share = true;
 	c.area.cols = MIN(c.area.cols, STACK_COLS);
 	c.dots_x = c.area.cols * c.per_x;
 	/* the labels of the y axis take columns, so the sums are made twice */

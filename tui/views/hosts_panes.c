@@ -397,6 +397,7 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		return;
 	}
 	p.lines = what.lines;
+	p.is_share = what.share;
 	viewport_apply(&s->plots, pane,
 		       h->step > 0 ? plot_x_end((double)h->step, (double)h->total_steps) : 0, &p);
 	draw_box(g, box, what.title, s->focus == pane);
