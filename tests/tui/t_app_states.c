@@ -300,6 +300,41 @@ TEST(workbench_typed_text_never_leaves)
 	app_close(&a);
 }
 
+/* A message about the keys of Translate does not stay over the keys of another tab. */
+TEST(workbench_ends_messages_about_another_tab)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 100))
+		return;
+	a.context.readonly = true;
+	app_show_tab(&a, TAB_TRANSLATE);
+	press_keys(&a, "<Esc>q");
+	check(screen_shows(&a, "letters do not leave from here"));
+	press_keys(&a, "1");
+	check(screen_lacks(&a, "letters do not leave from here"));
+	check(screen_shows(&a, "q leave"));
+	app_close(&a);
+}
+
+/* The help shows the key < by its character. */
+TEST(workbench_shows_keys_as_on_the_keyboard)
+{
+	static const struct {
+		const char *key, *shown;
+	} keys[] = { { "<lt>", "<" },	 { "<", "<" },
+		     { "<Up>", "Up" },	 { "k", "k" },
+		     { ">", ">" },	 { "<Alt-x>", "Alt-x" },
+		     { "<F10>", "F10" }, { "<Ctrl-L>", "Ctrl-L" } };
+	char out[20];
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		check_int(keys_show(keys[i].key, strlen(keys[i].key), out, sizeof(out)),
+			  (int)strlen(keys[i].shown));
+		check_str(out, keys[i].shown);
+	}
+}
+
 /* Titles say "translation, demo step N"; the service cannot load these checkpoints, which does not matter. */
 TEST(workbench_second_checkpoint_is_another)
 {

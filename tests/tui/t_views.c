@@ -14,6 +14,8 @@
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
+#include "share/base/number_format.h"
+#include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/views/compare_plot.h"
 #include "tui/views/run_comparison.h"
@@ -418,6 +420,68 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 	context_close(&w);
 }
 
+/* Keys of a map that is not drawn say why. */
+TEST(hosts_map_needs_a_gpu)
+{
+	static const enum action actions[] = { ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME };
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_hosts.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	check_int(view_hosts.open(state, &w, &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+		*w.requests->message = 0;
+		view_hosts.act(state, &w, actions[i]);
+		check(strstr(w.requests->message, "no map: no host of this run") != NULL);
+	}
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	for (size_t i = 0; i < w.history->fleet.n_hosts; i++)
+		w.history->fleet.hosts[i].n_gpus = 1;
+	*w.requests->message = 0;
+	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
+	check_int(!*w.requests->message, w.history->fleet.n_hosts > 0);
+	free(state);
+	context_close(&w);
+}
+
+/* A date in an exported log has its year. */
+TEST(log_dates_have_years)
+{
+	char out[NUMBER_TEXT_BYTES];
+
+	check_str(log_date(out, 1795445576.5), "2026-11-23 14:52:56");
+	check_str(log_clock(out, 1795445576.5), "11-23 14:52:56");
+	check_str(log_date(out, NAN), "-");
+}
+
+/* A filter that hides all sentences says so. */
+TEST(samples_filter_without_a_match)
+{
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_samples.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	come_to_rest(&view_samples, state, &w);
+	check(!view_shows(&view_samples, state, &w, "no sentence matches"));
+	view_samples.act(state, &w, ACTION_SAMPLES_SEARCH);
+	view_samples.answer(state, &w, w.requests->prompt.id, "qqqqq");
+	check(view_shows(&view_samples, state, &w, "no sentence matches"));
+	view_samples.close(state);
+	free(state);
+	context_close(&w);
+}
+
 /* Every curve of a noisy metric is smoothed, whatever its pen; a learning rate never is. */
 TEST(compare_smooths_all_curves_alike)
 {
@@ -528,6 +592,27 @@ TEST(steps_lead_from_nothing_to_a_translation)
 }
 
 /* A recipe for any corpus names none: the command does. */
+/* Translate follows the newest checkpoint of a live run, and has the best of another. */
+TEST(steps_name_the_checkpoint_that_translates)
+{
+	static const char *const texts[] = { "the best checkpoint", "the newest checkpoint" };
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	struct indexed_run run = { 0 };
+	struct workspace_index p = { .runs = &run, .n_runs = 1 };
+
+	status_init(&run.status, "first");
+	run.status.best_step = 100;
+	run.status.best_bleu = 10;
+	for (int alive = 0; alive < 2; alive++) {
+		bool found = false;
+
+		run.status.alive = alive;
+		for (size_t i = next_steps_find(&p, test_folder(), true, steps); i-- > 0;)
+			found |= strstr(steps[i].why, texts[alive]) != NULL;
+		check(found);
+	}
+}
+
 TEST(steps_name_the_corpus_of_a_general_recipe)
 {
 	struct suggested_step steps[NEXT_STEPS_MAX];

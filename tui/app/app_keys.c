@@ -175,10 +175,12 @@ static bool refuse_to_leave(struct app *a)
 
 	frame_key_text(&a->keymap, ACTION_QUIT, true, leave, sizeof(leave));
 	frame_key_text(&a->keymap, ACTION_TYPE, false, type, sizeof(type));
-	if (*leave)
-		context_notify(&a->context, STYLE_WARN,
-			       "letters do not leave from here: %s leaves, %s types", leave, type);
-	return *leave;
+	if (!*leave)
+		return false;
+	context_notify(&a->context, STYLE_WARN,
+		       "letters do not leave from here: %s leaves, %s types", leave, type);
+	a->requests->message_is_brief = true;
+	return true;
 }
 
 static unsigned view_act(struct app *a, const struct view *v, void *state, enum action action)

@@ -230,7 +230,8 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 			best = &p->runs[i].status;
 	if (best)
 		add_show_step(steps, &n, "Translate with", best, TAB_TRANSLATE,
-			      "type a sentence; the best checkpoint translates it");
+			      best->alive ? "type a sentence; the newest checkpoint translates it"
+					  : "type a sentence; the best checkpoint translates it");
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
 		if (can_resume_run(&p->runs[i].status))
 			add_resume_step(steps, &n, workspace, &p->runs[i].status);

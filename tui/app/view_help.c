@@ -45,7 +45,7 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 	*out = 0;
 	while (*keys) {
 		const char *start = keys;
-		int key, is_named;
+		int key;
 
 		if (*keys == ' ') {
 			keys++;
@@ -55,9 +55,8 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 			break;
 		if (keys_action(w->keymap, key, w->view) != action)
 			continue;
-		is_named = *start == '<' && keys - start > 1; /* omit the brackets */
-		n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? "  " : "",
-				      (int)(keys - start) - 2 * is_named, start + is_named);
+		n = MIN(n + (size_t)snprintf(out + n, size - n, "%s", n ? "  " : ""), size - 1);
+		n += (size_t)keys_show(start, (size_t)(keys - start), out + n, size - n);
 		n = MIN(n, size - 1);
 	}
 	return n > 0;

@@ -29,16 +29,27 @@ enum style log_style(enum history_kind kind)
 	return kinds[kind].style;
 }
 
-const char *log_clock(char out[NUMBER_TEXT_BYTES], double t)
+static const char *write_utc(char out[NUMBER_TEXT_BYTES], double t, bool has_year)
 {
 	bool is_known = t >= 0 && t < 1e11; /* NaN: unknown */
 	time_t seconds = is_known ? (time_t)t : 0;
 	struct tm tm;
 
 	if (!is_known || !gmtime_r(&seconds, &tm) ||
-	    !strftime(out, NUMBER_TEXT_BYTES, "%m-%d %H:%M:%S", &tm))
+	    !strftime(out, NUMBER_TEXT_BYTES, has_year ? "%Y-%m-%d %H:%M:%S" : "%m-%d %H:%M:%S",
+		      &tm))
 		return format_value(out, NAN);
 	return out;
+}
+
+const char *log_clock(char out[NUMBER_TEXT_BYTES], double t)
+{
+	return write_utc(out, t, false);
+}
+
+const char *log_date(char out[NUMBER_TEXT_BYTES], double t)
+{
+	return write_utc(out, t, true);
 }
 
 /* Draw the text, then the matches of find over it, marked. */

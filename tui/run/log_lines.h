@@ -27,5 +27,7 @@ void log_draw_row(struct grid *g, struct rect r, const struct log_row *row);
 
 /* Date and time in UTC, "12-24 12:03:05"; "-" if unknown. */
 const char *log_clock(char out[NUMBER_TEXT_BYTES], double t);
+/* The same with the year, for other programs: "2026-11-23 14:52:56". */
+const char *log_date(char out[NUMBER_TEXT_BYTES], double t);
 
 #endif

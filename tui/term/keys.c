@@ -150,14 +150,21 @@ enum action keys_action(const struct keymap *map, int key, const char *view)
 	return common;
 }
 
+int keys_show(const char *text, size_t n, char *out, size_t size)
+{
+	bool is_named = *text == '<' && n > 1;
+
+	assert(size > 0);
+	if (n == 4 && !memcmp(text, "<lt>", 4))
+		return snprintf(out, size, "<");
+	return snprintf(out, size, "%.*s", (int)n - 2 * is_named, text + is_named);
+}
+
 void keys_describe(const struct keymap *map, enum action action, char *out, size_t size)
 {
 	const char *keys = keymap_keys(map, action);
-	size_t n = strcspn(keys, " ");
-	bool is_named = *keys == '<' && n > 1; /* omit the brackets */
 
-	assert(size > 0);
-	snprintf(out, size, "%.*s", (int)n - 2 * is_named, keys + is_named);
+	keys_show(keys, strcspn(keys, " "), out, size);
 }
 
 /* ---- key-map files ---- */

@@ -107,6 +107,12 @@ enum action keys_action(const struct keymap *map, int key, const char *view);
  */
 int keys_next(const char **text);
 
+/*
+ * Write a key of the notation (n bytes of text) for display: "<Up>" as "Up", "<lt>" as "<". Returns
+ * the length like snprintf().
+ */
+int keys_show(const char *text, size_t n, char *out, size_t size);
+
 /* Write the first key of an action for display: "k", "Up". */
 void keys_describe(const struct keymap *map, enum action action, char *out, size_t size);
 

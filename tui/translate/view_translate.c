@@ -296,7 +296,8 @@ static unsigned ask_search(struct console *c, struct app_context *w)
 	console_describe_search(s, now, sizeof(now));
 	if (!*now && m && !isnan(m->alpha))
 		snprintf(now, sizeof(now), "beam %d alpha %g", m->beam, m->alpha);
-	return ask_line(w, ASK_SEARCH, "search of this side: beam N alpha X; empty: the model's",
+	return ask_line(w, ASK_SEARCH,
+			"beam N alpha X (length penalty) of this side; empty: the model's own",
 			now);
 }
 

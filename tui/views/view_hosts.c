@@ -103,6 +103,15 @@ static bool act_on_map(const struct fleet *f, struct hosts_view_state *s, enum a
 	return true;
 }
 
+static size_t most_gpus(const struct fleet *f)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		most = MAX(most, f->hosts[i].n_gpus);
+	return most;
+}
+
 static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w,
 				  enum action action)
 {
@@ -144,10 +153,17 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 		s->plots.cursor = NAN;
 		break;
 	case ACTION_HOSTS_METRIC:
-		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
-		break;
 	case ACTION_HOSTS_TIME:
-		s->over_time = !s->over_time;
+		if (!most_gpus(f)) {
+			context_notify(w, STYLE_NORMAL,
+				       "no map: no host of this run has reported a GPU");
+			break;
+		}
+		if (action == ACTION_HOSTS_TIME) {
+			s->over_time = !s->over_time;
+			break;
+		}
+		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
 		break;
 	case ACTION_HOSTS_ORDER:
 		s->by_name = !s->by_name;
@@ -292,15 +308,6 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 		boxes[HOSTS_WORK] = out[1];
 		boxes[HOSTS_RANKS] = out[2];
 	}
-}
-
-static size_t most_gpus(const struct fleet *f)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < f->n_hosts; i++)
-		most = MAX(most, f->hosts[i].n_gpus);
-	return most;
 }
 
 static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_view_state *s,

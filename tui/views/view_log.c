@@ -147,7 +147,7 @@ static void append_log_line(struct buf *out, const struct history_line *l, char 
 {
 	char clock[NUMBER_TEXT_BYTES];
 
-	buf_printf(out, "%s%c", log_clock(clock, l->t), between);
+	buf_printf(out, "%s%c", log_date(clock, l->t), between);
 	if (l->step >= 0)
 		buf_printf(out, "%lld", (long long)l->step);
 	buf_printf(out, "%c%s%c", between, log_kind_name(l->kind), between);

@@ -382,6 +382,8 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 				: STYLE_NORMAL,
 			  x->source);
 	}
+	if (!s->n_shown)
+		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM, "no sentence matches");
 	list_widget_draw_place(g, box, l, s->n_shown);
 }
 
