@@ -195,4 +195,8 @@ void cuda_graph_replay(struct dev *d, int piece)
 	if (g && piece < g->n)
 		cuda_check(d, cudaGraphLaunch(g->piece[piece], d->stream),
 			   "launching a graph" DISABLE_HINT);
+	else if (!d->fault.code) /* an op between two pieces has moved scratch memory */
+		err_set(&d->fault, ERR_INTERNAL,
+			"GPU %d: a graph was discarded while it was replayed" DISABLE_HINT,
+			d->device);
 }

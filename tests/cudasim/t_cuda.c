@@ -402,6 +402,41 @@ TEST(cuda_graphs)
 }
 
 /* A graph that finds no memory is tried again without the other graphs; then it is a fault. */
+/*
+ * An op between two pieces needs more scratch memory, so all graphs are discarded. The second piece cannot be
+ * replayed then: this must be an error, not a step with a part missing.
+ */
+TEST(cuda_graph_discarded_between_pieces)
+{
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .graphs = true };
+	const struct graph_key key = { { 1 } };
+	const float sent[4] = { 1, 1, 1, 1 };
+	struct err e = { 0 };
+	struct dev *d = cuda_open(&options, &e);
+	float *x = o->alloc(d, 16, &e), *y = o->alloc(d, 16, &e), *weights = o->alloc(d, 400, &e);
+	int32_t *index = o->alloc(d, 400, &e);
+	struct tensor row = tensor_f32(x, 1, 4);
+
+	for (int i = 0; i < 2; i++)
+		check_int(run_in_pieces(d, x, y, sent, 1), 0);
+	check_int(o->graph_begin(d, &key), 2);
+	o->graph_replay(d, 0);
+	o->attention_step(d, row, weights, row, row, row, index, index, 100, 1);
+	o->graph_replay(d, 1);
+	check_int(o->sync(d, &e), ERR_INTERNAL);
+	check(strstr(e.text, "cuda_graphs = no") != NULL);
+	check_int(run_in_pieces(d, x, y, sent, 1), 0);
+	check_err(o->sync(d, &e), 0);
+	o->release(d, x);
+	o->release(d, y);
+	o->release(d, weights);
+	o->release(d, index);
+	cuda_close(d);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
 TEST(cuda_graph_without_memory)
 {
 	static const float sent[4] = { 1, 2, 3, 4 };
