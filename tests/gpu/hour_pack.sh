@@ -1,5 +1,6 @@
 #!/bin/sh
-# hour_pack.sh - hour.sh keeps its results: signals, a full disk, a Python that hangs, folders that cannot be written, wrong words.
+# hour_pack.sh - hour.sh keeps its results: signals, a full disk, a Python that hangs, folders that cannot be written, wrong words; and
+# pack.sh makes a pack again that was cut off.
 # The programs of the pack are stubs, so nothing is computed. Last line: the tally.
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-pack-XXXXXX")
@@ -94,5 +95,15 @@ if [ -z "$as" ] || $as true 2>/dev/null; then
 else
 	skip "a pack that is read-only" "root cannot become another user"
 fi
+# pack.sh: a pack that was cut off is made again, a folder of somebody else is not touched; a stub of make stops it early
+mkdir -p "$tmp/build" "$tmp/stubs" "$tmp/cut off/bin" "$tmp/other"
+touch "$tmp/build/config.status" "$tmp/cut off/about" "$tmp/other/letter"
+echo '#define HAVE_CUDA 1' >"$tmp/build/config.h"
+printf '#!/bin/sh\nexit 1\n' >"$tmp/stubs/make"
+chmod +x "$tmp/stubs/make"
+packs() { BUILD=$tmp/build PATH=$tmp/stubs:$PATH sh "$top/tests/gpu/pack.sh" --simulated "$1"; }
+says "a pack that was cut off" 1 'make failed' packs "$tmp/cut off"
+says "a folder of other files" 1 'holds other files' packs "$tmp/other"
+
 same "no temporary folder is left, but that of KILL" "$(find "$tmp" -maxdepth 1 -name 'werkbank-hour-*' | wc -l)" "$(command -v setpriv >/dev/null && echo 1 || echo 0)"
 tally

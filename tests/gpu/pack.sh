@@ -26,7 +26,7 @@ fail() { echo "pack.sh: $*" >&2; exit 1; }
 mkdir -p "$build" "$pack"
 pack=$(cd "$pack" && pwd)
 build=$(cd "$build" && pwd)
-[ -z "$(ls "$pack")" ] || [ -f "$pack/hour.sh" ] || fail "$pack holds other files: name an empty folder"
+[ -z "$(ls "$pack")" ] || [ -f "$pack/about" ] || fail "$pack holds other files: name an empty folder"
 
 # ---- programs --------------------------------------------------------------------------------
 cd "$build"
@@ -53,6 +53,7 @@ fi
 # shellcheck disable=SC2086 # a list of words
 make "$@" -j"${JOBS:-$(nproc)}" werkbank werkbank-data werkbank-launch $programs >make.log 2>&1 || { tail make.log; fail "make failed: see $build/make.log"; }
 rm -rf "${pack:?}"/*
+echo "Packing did not end: run pack.sh again." >"$pack/about"
 mkdir -p "$pack/bin" "$pack/lib" "$pack/peers" "$pack/share" "$pack/corpora"
 for program in $programs; do
 	name=$(basename "$program")
@@ -74,7 +75,8 @@ mkdir -p "$text"
 if [ -z "$simulated" ] && [ -f "$DATA/mixed/train.en.xz" ]; then
 	source="real text, $(basename "$DATA")/mixed"
 	for side in en de; do
-		[ -f "$text/train.$side" ] || xz -dc "$DATA/mixed/train.$side.xz" >"$text/train.$side"
+		[ -f "$text/train.$side" ] || { xz -dc "$DATA/mixed/train.$side.xz" >"$text/train.tmp" && mv "$text/train.tmp" "$text/train.$side"; } ||
+			fail "cannot unpack $DATA/mixed/train.$side.xz"
 		cp -f "$DATA/mixed/test.$side" "$text/"
 	done
 	{
