@@ -18,6 +18,7 @@
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/views/compare_plot.h"
+#include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"
 #include "tui/views/run_panes.h"
 #include "tui/views/sample_text.h"
@@ -333,6 +334,17 @@ TEST(run_view_asks_only_live_runs)
 			  requests[i].action);
 }
 
+static void put(const char *name, const char *text)
+{
+	char path[400], folder[400];
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = 0;
+	check_int(file_make_folders(folder, &e), 0);
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+}
+
 /* Whether the view draws the words in 30 rows and 120 columns. */
 static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
 {
@@ -420,6 +432,32 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 	context_close(&w);
 }
 
+/* The step of a command stays chosen behind the question whether to run it. */
+TEST(home_step_stays_chosen_behind_its_question)
+{
+	static const char step[] = "> Prepare the built-in corpus";
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_home.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	come_to_rest(&view_home, state, &w);
+	for (int i = 0; i < NEXT_STEPS_MAX && !view_shows(&view_home, state, &w, step); i++)
+		view_home.act(state, &w, ACTION_DOWN);
+	check(view_shows(&view_home, state, &w, step));
+	view_home.act(state, &w, ACTION_HOME_OPEN);
+	check_int((int)w.requests->prompt.kind, QUESTION_YES_NO);
+	w.news = NEWS_JOBS;
+	come_to_rest(&view_home, state, &w);
+	check(view_shows(&view_home, state, &w, step));
+	view_home.close(state);
+	free(state);
+	context_close(&w);
+}
+
 /* Keys of a map that is not drawn say why. */
 TEST(hosts_map_needs_a_gpu)
 {
@@ -457,6 +495,31 @@ TEST(log_dates_have_years)
 	check_str(log_date(out, 1795445576.5), "2026-11-23 14:52:56");
 	check_str(log_clock(out, 1795445576.5), "11-23 14:52:56");
 	check_str(log_date(out, NAN), "-");
+}
+
+/* The wall time of an exported evaluation is that of its own record. */
+TEST(csv_evaluations_have_their_own_time)
+{
+	char workspace[300];
+	struct app_context w;
+	struct buf out = { 0 };
+
+	put("runs/late/journal.jsonl",
+	    "{\"v\":1,\"kind\":\"start\",\"t\":100,\"step\":0,\"run\":\"late\"}\n"
+	    "{\"v\":1,\"kind\":\"train\",\"t\":150,\"step\":20,\"loss\":3,\"nll\":2.5}\n"
+	    "{\"v\":1,\"kind\":\"eval\",\"t\":161,\"step\":20,\"bleu\":7.5,\"dev_nll\":2}\n");
+	if (!open_context(&w, workspace, sizeof(workspace)))
+		return;
+	check_int(context_choose_run(&w, "late", &e), 0);
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	csv_put_series(w.history, &w.history->bleu, &out);
+	check_str(buf_text(&out), "Wall time,Step,Value\n161,20,7.5\n");
+	buf_clear(&out);
+	csv_put_series(w.history, &w.history->nll, &out);
+	check_str(buf_text(&out), "Wall time,Step,Value\n150,20,2.5\n");
+	buf_free(&out);
+	context_close(&w);
 }
 
 /* A filter that hides all sentences says so. */
@@ -529,17 +592,6 @@ TEST(compare_clock_goes_between_samples)
 	check(s.samples_a_point > 1);
 	check_near(comparison_clock_at(&s, 10030), 400 + 100 * 1000, 200);
 	series_free(&s);
-}
-
-static void put(const char *name, const char *text)
-{
-	char path[400], folder[400];
-
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
-	snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = 0;
-	check_int(file_make_folders(folder, &e), 0);
-	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
 /* A user who always takes the first suggested step. */

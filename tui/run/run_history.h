@@ -103,7 +103,8 @@ struct run_history {
 	 * target tokens seen
 	 */
 	struct series wall, elapsed, tokens;
-	struct fleet fleet; /* hosts, GPUs, ranks */
+	struct series eval_wall; /* unix seconds at the end of each evaluation */
+	struct fleet fleet;	 /* hosts, GPUs, ranks */
 
 	struct history_mark *marks; /* owned (HISTORY_MARKS), sorted by step */
 	size_t n_marks;
@@ -182,7 +183,7 @@ struct history_quantity {
 	const char *unit; /* "" for a plain number */
 	size_t offset;	  /* offset of its series in struct run_history */
 };
-#define HISTORY_QUANTITIES 19
+#define HISTORY_QUANTITIES 20
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
 struct series *history_series(struct run_history *h, size_t quantity);
 

@@ -45,6 +45,7 @@ const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
 	{ "time/wall", "s", SERIES(wall) },
 	{ "time/training", "s", SERIES(elapsed) },
 	{ "time/target_tokens", "tokens", SERIES(tokens) },
+	{ "time/evaluation_wall", "s", SERIES(eval_wall) },
 };
 
 struct series *history_series(struct run_history *h, size_t quantity)
@@ -276,7 +277,8 @@ static int history_add_eval(struct run_history *h, const struct json *r, double 
 	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
 	if (add_field_sample(&h->bleu, r, bleu_field, (double)step, bleu, e) ||
 	    add_field_sample(&h->dev_nll, r, dev_field, (double)step, dev, e) ||
-	    add_field_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e))
+	    add_field_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e) ||
+	    series_add(&h->eval_wall, (double)step, t, e))
 		return e->code;
 	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
 		h->best_bleu = bleu;

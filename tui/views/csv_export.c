@@ -39,10 +39,17 @@ static double point_middle(const struct series_point *p)
 	return p->first + (p->last - p->first) / 2;
 }
 
-/* Unix time at a step, interpolated between its neighbours. */
-static double wall_at(const struct run_history *h, double x)
+/* The clock of a series: an evaluation ends later than the training record of its step. */
+static const struct series *wall_of(const struct run_history *h, const struct series *s)
 {
-	const struct series *s = &h->wall;
+	bool is_eval = s == &h->bleu || s == &h->dev_nll || s == &h->sample_nll;
+
+	return is_eval ? &h->eval_wall : &h->wall;
+}
+
+/* Unix time at a step, interpolated between its neighbours. */
+static double wall_at(const struct series *s, double x)
+{
 	const struct series_point *p = series_nearest(s, x), *q = p;
 	double a, b;
 
@@ -64,7 +71,7 @@ void csv_put_series(const struct run_history *h, const struct series *s, struct 
 	buf_add_str(out, "Wall time,Step,Value\n");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct series_point *p = &s->points[i];
-		double wall = wall_at(h, p->last);
+		double wall = wall_at(wall_of(h, s), p->last);
 
 		csv_put_number(out, round(wall * 1000) / 1000, ',');
 		buf_printf(out, "%.0f,", p->last);
