@@ -403,6 +403,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
+	if (capturing) { /* forbidden to the thread that captures, also in thread-local mode */
+		sim_fault("an event is queried during a capture, which makes the capture invalid");
+		return answer(cudaErrorStreamCaptureUnsupported);
+	}
 	if (e->reached >= e->recorded)
 		return answer(sim_sticky());
 	return cudaErrorNotReady;
