@@ -171,3 +171,26 @@ struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
 	}
 	return s;
 }
+
+void step_pace_add(struct step_pace *p, double t, int64_t step)
+{
+	double seconds = t - p->t, x = seconds / PACE_WINDOW_S, gain;
+
+	if (!isfinite(t))
+		return;
+	if (!p->has_point || step < p->step)
+		*p = (struct step_pace){ .has_point = true };
+	else if (seconds >= 0) {
+		/* the mean of exp(-age / window) over the new span */
+		gain = x > 1e-9 ? -expm1(-x) / x : 1;
+		p->seconds = p->seconds * exp(-x) + seconds * gain;
+		p->steps = p->steps * exp(-x) + ((double)step - (double)p->step) * gain;
+	}
+	p->t = t;
+	p->step = step;
+}
+
+double step_pace_seconds(const struct step_pace *p)
+{
+	return p->steps > 0 && p->seconds > 0 ? p->seconds / p->steps : NAN;
+}

@@ -1,12 +1,14 @@
 /*
- * statistics.h - means, quantiles, slopes and correlation of small samples.
+ * statistics.h - means, quantiles, slopes and correlation of small samples; the recent pace of a run.
  *
  * Every function returns NAN if there are too few numbers. None of them allocates memory.
  */
 #ifndef WERKBANK_BASE_STATISTICS_H
 #define WERKBANK_BASE_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 double stat_mean(const double *x, size_t n);
 /* The q-quantile (q: 0 ... 1), linear between order statistics. x may be unsorted. */
@@ -24,5 +26,27 @@ struct slope_estimate {
 double stat_median_slope(const double *x, const double *y, size_t n);
 /* Uses at most 64 points, spread evenly over all. Deterministic: the bootstrap has a fixed seed. */
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n);
+
+/*
+ * The recent pace of a run, by wall time, so evaluations and checkpoints count too. A second that lies
+ * PACE_WINDOW_S back has the weight 1/e. The progress line of training and the workbench use it for
+ * "left", so that both agree.
+ */
+#define PACE_WINDOW_S 600.0
+
+struct step_pace { /* all zero: no point yet */
+	bool has_point;
+	double t;	       /* of the last point, in seconds of any clock */
+	int64_t step;	       /* of the last point */
+	double seconds, steps; /* weighted sums between points */
+};
+
+/*
+ * Add the point "at t, `step` steps were done". A step below the last one (the run was rewound) begins
+ * anew. A clock that was set back adds nothing.
+ */
+void step_pace_add(struct step_pace *p, double t, int64_t step);
+/* Seconds a step; NaN before two points. */
+double step_pace_seconds(const struct step_pace *p);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/rng.h"
+#include "share/base/statistics.h"
 #include "share/base/terminal_text.h"
 #include "share/base/text.h"
 
@@ -668,4 +670,32 @@ TEST(closed_streams_stay_closed)
 	check_int(waitpid(child, &status, 0), child);
 	check(WIFEXITED(status));
 	check_int(WEXITSTATUS(status), 0);
+}
+
+TEST(statistics_pace)
+{
+	struct step_pace p = { 0 };
+
+	check(isnan(step_pace_seconds(&p)));
+	step_pace_add(&p, 1000, 50);
+	check(isnan(step_pace_seconds(&p)));
+	step_pace_add(&p, NAN, 60);
+	step_pace_add(&p, 1010, 70);
+	check_near(step_pace_seconds(&p), 0.5, 1e-12);
+	/* a steady pace stays as it is, whatever the distance of the points */
+	step_pace_add(&p, 5010, 8070);
+	check_near(step_pace_seconds(&p), 0.5, 1e-12);
+	/* ten windows later only the new pace counts */
+	step_pace_add(&p, 11010, 11070);
+	check_near(step_pace_seconds(&p), 2, 1e-3);
+	/* a clock that was set back adds nothing */
+	step_pace_add(&p, 500, 11080);
+	check_near(step_pace_seconds(&p), 2, 1e-3);
+	step_pace_add(&p, 510, 11180);
+	check(step_pace_seconds(&p) < 2);
+	/* a run that was rewound begins anew, and no number is too large */
+	step_pace_add(&p, 520, INT64_MIN);
+	check(isnan(step_pace_seconds(&p)));
+	step_pace_add(&p, 521, INT64_MAX);
+	check(step_pace_seconds(&p) > 0);
 }

@@ -32,6 +32,7 @@
 #include "share/base/err.h"
 #include "share/base/journal.h"
 #include "share/base/run_end.h"
+#include "share/base/statistics.h"
 #include "share/conf/conf.h"
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
@@ -133,9 +134,9 @@ struct trainer_records {
 	bool journal_failed;		   /* the last record could not be written */
 	bool is_terminal;		   /* standard error is a terminal */
 	bool slow_products_reported;
-	double shown_at;	/* clock_mono_s() of the last progress line */
-	double smoothed_step_s; /* seconds a step, smoothed; 0: unknown */
-	int64_t recorded_step;	/* of the last record "train" */
+	double shown_at;       /* clock_mono_s() of the last progress line */
+	struct step_pace pace; /* of the steps of this attempt */
+	int64_t recorded_step; /* of the last record "train" */
 };
 
 struct trainer {

@@ -220,7 +220,9 @@ static void duration_text(char *text, size_t n, double s)
 /* Time left by `steps` or by `max_minutes`, whichever is less. */
 static double seconds_left(const struct trainer *t)
 {
-	double left = t->records.smoothed_step_s * (double)(t->conf->steps - t->state.step);
+	double pace = step_pace_seconds(&t->records.pace);
+	double left = (isnan(pace) ? t->meter.seconds / (double)t->meter.steps : pace) *
+		      (double)(t->conf->steps - t->state.step);
 
 	if (t->conf->max_minutes > 0)
 		left = fmin(left, t->conf->max_minutes * 60 - t->progress.seconds_before -
@@ -267,12 +269,7 @@ int report_step(struct trainer *t)
 
 	if (!trainer_is_first(t) || !t->ranks.in_sync)
 		return 0;
-	t->records.smoothed_step_s =
-		t->records.smoothed_step_s > 0
-			? t->records.smoothed_step_s +
-				  0.1 * (t->meter.seconds / (double)t->meter.steps -
-					 t->records.smoothed_step_s)
-			: t->meter.seconds;
+	step_pace_add(&t->records.pace, clock_mono_s(), step);
 	print_progress_line(t);
 	if (step == 1 ||
 	    step / t->conf->log_every > t->records.recorded_step / t->conf->log_every ||

@@ -140,10 +140,10 @@ static void reset_history(struct run_history *h)
 	}
 	h->n_samples = h->first_line = h->n_lines = h->n_marks = h->n_ops = 0;
 	h->imported = false;
-	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
-		h->attempt_step = -1;
+	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step = -1;
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
 	h->earlier_attempts_s = 0;
+	h->pace = (struct step_pace){ 0 };
 	h->stop_state = RUN_UNKNOWN;
 	h->end = (struct run_end){ 0 };
 	*h->asked_by = *h->host = *h->precision = *h->backend = 0;
@@ -447,10 +447,8 @@ double history_remaining(const struct run_history *h, double now)
 
 	if (h->state != RUN_RUNNING)
 		return NAN;
-	if (h->total_steps >= h->step && h->step > h->attempt_step && h->attempt_step >= 0 &&
-	    h->last_t > h->attempt_t)
-		left = (h->last_t - h->attempt_t) / (double)(h->step - h->attempt_step) *
-		       (double)(h->total_steps - h->step);
+	if (h->step >= 0 && h->total_steps >= h->step)
+		left = step_pace_seconds(&h->pace) * (double)(h->total_steps - h->step);
 	if (h->max_minutes > 0 && isfinite(elapsed)) {
 		by_time = MAX(h->max_minutes * 60 - elapsed, 0);
 		left = left < by_time ? left : by_time;

@@ -23,6 +23,7 @@
 
 #include "share/base/err.h"
 #include "share/base/run_end.h"
+#include "share/base/statistics.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"
 
@@ -129,7 +130,7 @@ struct run_history {
 	enum run_state stop_state;
 	/* private: start of run and attempt, latest record, earlier attempts */
 	double first_t, attempt_t, last_t, earlier_attempts_s;
-	int64_t attempt_step;
+	struct step_pace pace; /* private: of the records of this attempt */
 };
 
 enum { HISTORY_SAME = 0, HISTORY_CHANGED = 1, HISTORY_MORE = 2 };
@@ -166,7 +167,7 @@ double history_elapsed(const struct run_history *h, double now);
  */
 double history_progress(const struct run_history *h, double elapsed, const char **of);
 
-/* Remaining seconds at the speed of this attempt; NaN if unknown. */
+/* Remaining seconds at the recent pace of this attempt (step_pace_add()); NaN if unknown. */
 double history_remaining(const struct run_history *h, double now);
 
 /*

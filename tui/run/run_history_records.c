@@ -164,6 +164,7 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 	if (isfinite(h->attempt_t) && isfinite(h->last_t))
 		h->earlier_attempts_s += MAX(h->last_t - h->attempt_t, 0);
 	h->attempt_t = t;
+	h->pace = (struct step_pace){ 0 };
 	h->stop_state = RUN_UNKNOWN;
 	h->end = (struct run_end){ 0 };
 	if (!isfinite(h->first_t))
@@ -186,7 +187,6 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 	h->imported = json_boolean(json_get(r, "imported"), false) ||
 		      *json_text(json_get(r, "imported"), "");
 	fleet_begin_attempt(&h->fleet, t);
-	h->attempt_step = step;
 	if (h->ranks > 1)
 		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
 	snprintf(line->text, sizeof(line->text), "attempt %s%s%s: %s parameters, %s, %s%s",
@@ -238,8 +238,7 @@ static int history_add_train(struct run_history *h, const struct json *r, double
 		return 0;
 	if (h->loss.n && (double)step <= h->loss.points[h->loss.n - 1].last)
 		rewind_history(h, step);
-	if (h->attempt_step < 0)
-		h->attempt_step = step;
+	step_pace_add(&h->pace, t, step);
 	assert(!strcmp(train_fields[AT_EXPOSED], "exposed_s") &&
 	       !strcmp(train_fields[AT_WAIT], "wait_s"));
 	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);

@@ -94,7 +94,7 @@ static void begin_attempt(struct run_status *s, double t)
 	if (isfinite(s->attempt_t) && s->before_start > s->attempt_t)
 		s->earlier_s += s->before_start - s->attempt_t;
 	s->attempt_t = t;
-	s->first_t = NAN;
+	s->pace = (struct step_pace){ 0 };
 	s->gpu_util = NAN;
 	s->n_gpu_records = 0;
 }
@@ -138,10 +138,7 @@ void status_add_record(struct run_status *s, const struct json *r)
 	if (!strcmp(kind, "host"))
 		add_gpu_util(s, json_get(r, "gpus"));
 	if (!strcmp(kind, "train")) {
-		if (isnan(s->first_t)) {
-			s->first_t = s->latest;
-			s->first_step = s->step;
-		}
+		step_pace_add(&s->pace, s->latest, s->step);
 		s->loss = json_number(json_get(r, "loss"), NAN);
 		s->nll = json_number(json_get(r, "nll"), NAN);
 		s->lr = json_number(json_get(r, "lr"), NAN);
@@ -248,7 +245,6 @@ void status_init(struct run_status *s, const char *name)
 				  .bleu_change = NAN,
 				  .gpu_util = NAN,
 				  .attempt_t = NAN,
-				  .first_t = NAN,
 				  .before_start = NAN };
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
@@ -306,9 +302,8 @@ double status_remaining(const struct run_status *s, double now)
 
 	if (!s->alive)
 		return NAN;
-	if (s->steps >= s->step && s->step > s->first_step && s->latest > s->first_t)
-		left = (s->latest - s->first_t) / (double)(s->step - s->first_step) *
-		       (double)(s->steps - s->step);
+	if (s->steps >= s->step)
+		left = step_pace_seconds(&s->pace) * (double)(s->steps - s->step);
 	if (s->max_minutes > 0 && isfinite(status_elapsed(s, now))) {
 		by_time = MAX(s->max_minutes * 60 - status_elapsed(s, now), 0);
 		left = left < by_time ? left : by_time;

@@ -13,6 +13,7 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/base/run_end.h"
+#include "share/base/statistics.h"
 #include "share/conf/conf.h"
 
 struct run_status {
@@ -42,8 +43,8 @@ struct run_status {
 	double gpu_util;       /* 0..1, mean over hosts and their GPUs; NaN: unknown */
 	int64_t n_gpu_records; /* private: of this attempt */
 	/* private: of this attempt: its start, its first training record; seconds before it */
-	double attempt_t, first_t, earlier_s, before_start;
-	int64_t first_step;
+	double attempt_t, earlier_s, before_start;
+	struct step_pace pace; /* of the records of this attempt */
 	double bleu, best_bleu;
 	double bleu_change; /* from the evaluation before */
 	int64_t bleu_step, best_step;
@@ -73,7 +74,7 @@ struct run_limits status_limits(const struct run_status *s);
 
 /* Seconds of training so far, without pauses between attempts; NaN: unknown. */
 double status_elapsed(const struct run_status *s, double now);
-/* Remaining seconds at the speed of this attempt; NaN: unknown, or not alive. */
+/* Remaining seconds at the recent pace of this attempt; NaN: unknown, or not alive. */
 double status_remaining(const struct run_status *s, double now);
 /* Done share of the planned steps or of the time limit, the larger one; NaN: unknown. */
 double status_progress(const struct run_status *s, double now);
