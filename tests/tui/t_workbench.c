@@ -305,6 +305,9 @@ TEST(workbench_forms)
 		check(strcmp(z->rows[i].label, "workspace") && strcmp(z->rows[i].label, "quiet") &&
 		      strcmp(z->rows[i].label, "n-best"));
 	wizard_free(z);
+	form.argument = "own.ini"; /* the initial value is a choice too */
+	check((z = wizard_new(&form, "w", &e)) && z->n_choices == 3);
+	wizard_free(z);
 	form.values = wrong;
 	form.n_values = 1;
 	check(!wizard_new(&form, NULL, &e));

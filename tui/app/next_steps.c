@@ -43,7 +43,7 @@ static bool is_shipped(const char *name, const char *path)
 	return same;
 }
 
-void next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size)
+bool next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/corpora/%s/manifest.json", workspace, corpus);
@@ -65,6 +65,19 @@ void next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	json_free(root);
 	buf_free(&text);
 	free(path);
+	conf_recipe_name(out, name, sizeof(name));
+	return strcmp(name, corpus) != 0;
+}
+
+const struct indexed_corpus *next_steps_corpus(const struct workspace_index *p)
+{
+	const struct indexed_corpus *newest = NULL;
+
+	for (size_t i = 0; i < p->n_corpora; i++)
+		if (p->corpora[i].state == CORPUS_READY &&
+		    (!newest || p->corpora[i].changed > newest->changed))
+			newest = &p->corpora[i];
+	return newest;
 }
 
 static struct suggested_step *add_next_step(struct suggested_step *steps, size_t *n,
@@ -98,20 +111,19 @@ static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 static void add_training(struct suggested_step *steps, size_t *n, const struct workspace_index *p,
 			 const char *workspace, const struct indexed_corpus *c)
 {
-	char title[80], why[160], recipe[101];
+	char title[80], why[160];
 	struct suggested_step *s;
+	bool needs_corpus;
 
 	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
 	snprintf(why, sizeof(why), "%.20s to %.20s; training goes on when you leave", c->source,
 		 c->target);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
-	next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
+	needs_corpus = next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
 	next_steps_run_name(p, c->name, s->text[1]);
 	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
-	/* recipes for any corpus, like small, name none */
-	conf_recipe_name(s->text[0], recipe, sizeof(recipe));
 	snprintf(s->text[2], sizeof(s->text[2]), "%.100s", c->name);
-	if (strcmp(recipe, c->name) != 0)
+	if (needs_corpus)
 		set_command(s,
 			    (const char *const[]){ "werkbank", "train", s->text[0], "--corpus",
 						   s->text[2], "--run", s->text[1], "--detach" },
@@ -210,14 +222,10 @@ static bool has_run(const struct workspace_index *p, const char *corpus)
 size_t next_steps_find(const struct workspace_index *p, const char *workspace, bool busy,
 		       struct suggested_step steps[NEXT_STEPS_MAX])
 {
-	const struct indexed_corpus *newest = NULL;
+	const struct indexed_corpus *newest = next_steps_corpus(p);
 	const struct run_status *best = NULL;
 	size_t n = 0, alive = 0;
 
-	for (size_t i = 0; i < p->n_corpora; i++)
-		if (p->corpora[i].state == CORPUS_READY &&
-		    (!newest || p->corpora[i].changed > newest->changed))
-			newest = &p->corpora[i];
 	for (size_t i = 0; i < p->n_runs && n < 3; i++)
 		if (p->runs[i].status.alive) {
 			add_show_step(steps, &n, "Watch", &p->runs[i].status, TAB_RUN,

@@ -66,6 +66,7 @@ static bool is_hidden_option(const char *name)
 static int add_argument(struct wizard *z, const struct wizard_form *form, struct err *e)
 {
 	struct wizard_row *r = &z->rows[z->n];
+	bool is_listed = !form->argument || !form->n_choices;
 
 	snprintf(r->dashed, sizeof(r->dashed), "%s", form->argument_label);
 	r->label = r->dashed;
@@ -74,10 +75,18 @@ static int add_argument(struct wizard *z, const struct wizard_form *form, struct
 	z->n++;
 	if (!(z->choices = mem_alloc(form->n_choices + 1, sizeof(*z->choices), e)))
 		return e->code;
-	for (; z->n_choices < form->n_choices; z->n_choices++)
-		if (!(z->choices[z->n_choices] =
-			      mem_strdup(form->argument_choices[z->n_choices], e)))
+	for (; z->n_choices < form->n_choices; z->n_choices++) {
+		const char *choice = form->argument_choices[z->n_choices];
+
+		is_listed |= form->argument && !strcmp(choice, form->argument);
+		if (!(z->choices[z->n_choices] = mem_strdup(choice, e)))
 			return e->code;
+	}
+	if (!is_listed) {
+		if (!(z->choices[z->n_choices] = mem_strdup(form->argument, e)))
+			return e->code;
+		z->n_choices++;
+	}
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct wizard_form {
 	const char *command;		     /* a command of commands.def */
 	const char *argument;		     /* initial first argument; NULL: none */
 	const char *argument_label;	     /* NULL: no argument; "recipe": its values apply */
-	const char *const *argument_choices; /* NULL: any text is allowed */
+	const char *const *argument_choices; /* and the initial one; NULL: any text is allowed */
 	size_t n_choices;
 	/* Options shown first, with initial values (NULL: not set); all other options follow. */
 	const struct wizard_value *values;

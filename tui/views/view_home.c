@@ -193,27 +193,43 @@ static void send_request(const struct home *h, struct app_context *w, enum run_r
 		run_request_ask(w, request, w->run, false, "unknown");
 }
 
+/* The corpus of the form "train a model": the chosen one, or the newest. NULL: none is ready. */
+static const struct indexed_corpus *form_corpus(const struct home *h)
+{
+	const struct list_widget *l = &h->lists[HOME_CORPORA];
+	const struct indexed_corpus *chosen = h->focus == HOME_CORPORA && l->at < h->n_corpora
+						      ? &h->ws_index.corpora[h->corpora[l->at]]
+						      : NULL;
+
+	return chosen && chosen->state == CORPUS_READY ? chosen : next_steps_corpus(&h->ws_index);
+}
+
 static void open_form(const struct home *h, struct app_context *w, const char *command)
 {
+	const bool trains = !strcmp(command, "train");
+	const struct indexed_corpus *corpus = trains ? form_corpus(h) : NULL;
 	struct recipes r = { 0 };
-	char run[101];
-	struct wizard_value values[] = {
-		{ "run", run }, { "steps", NULL }, { "max_minutes", NULL }, { "detach", "yes" }
-	};
-	bool trains = !strcmp(command, "train");
+	char run[101], recipe[256] = "demo";
+	struct wizard_value values[] = { { "run", run },
+					 { "steps", NULL },
+					 { "max_minutes", NULL },
+					 { "detach", "yes" },
+					 { "corpus", corpus ? corpus->name : NULL } };
+	bool needs_corpus =
+		corpus && next_steps_recipe(w->workspace, corpus->name, recipe, sizeof(recipe));
 
 	recipes_find(&r);
-	next_steps_run_name(&h->ws_index, "demo", run);
-	context_open_wizard(
-		w, &(struct wizard_form){ .title = trains ? "train a model" : "prepare a corpus",
-					  .command = command,
-					  .argument = "demo",
-					  .argument_label = "recipe",
-					  .argument_choices = (const char *const *)r.names,
-					  .n_choices = r.n,
-					  .values = values,
-					  .n_values = trains ? ARRAY_LEN(values) : 0,
-					  .show_tab = -1 });
+	next_steps_run_name(&h->ws_index, corpus ? corpus->name : "demo", run);
+	context_open_wizard(w, &(struct wizard_form){
+				       .title = trains ? "train a model" : "prepare a corpus",
+				       .command = command,
+				       .argument = recipe,
+				       .argument_label = "recipe",
+				       .argument_choices = (const char *const *)r.names,
+				       .n_choices = r.n,
+				       .values = values,
+				       .n_values = trains ? ARRAY_LEN(values) - !needs_corpus : 0,
+				       .show_tab = -1 });
 	recipes_free(&r);
 }
 
