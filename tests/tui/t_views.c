@@ -345,15 +345,16 @@ static void put(const char *name, const char *text)
 	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
-/* Whether the view draws the words in 30 rows and 120 columns. */
-static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
+/* Whether the view draws the words in that many rows and columns. */
+static bool view_shows_at(const struct view *v, void *state, struct app_context *w, int rows,
+			  int cols, const char *words)
 {
 	struct grid g = { .charset = GRID_ASCII };
 	struct buf text = { 0 };
 	bool found;
 
-	check_int(grid_resize(&g, 30, 120, &e), 0);
-	v->draw(state, &g, (struct rect){ 0, 0, 30, 120 }, w);
+	check_int(grid_resize(&g, rows, cols, &e), 0);
+	v->draw(state, &g, (struct rect){ 0, 0, rows, cols }, w);
 	grid_dump(&g, &text);
 	found = strstr(buf_text(&text), words) != NULL;
 	buf_free(&text);
@@ -361,15 +362,32 @@ static bool view_shows(const struct view *v, void *state, struct app_context *w,
 	return found;
 }
 
+static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
+{
+	return view_shows_at(v, state, w, 30, 120, words);
+}
+
+static void append_record(const char *name, const char *record)
+{
+	char path[400];
+	FILE *journal;
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	journal = fopen(path, "a");
+	if (check(journal != NULL)) {
+		fputs(record, journal);
+		fclose(journal);
+	}
+}
+
 /* Records that came while another tab was in front are shown when the user comes back. */
 TEST(compare_shows_what_came_while_hidden)
 {
 	static const char record[] = "{\"v\":1,\"kind\":\"train\",\"t\":1750000209,\"step\":2010,"
 				     "\"loss\":8,\"nll\":7.654,\"lr\":0.001}\n";
-	char workspace[300], path[400];
+	char workspace[300];
 	struct app_context w;
 	void *state = calloc(1, view_compare.state_size);
-	FILE *journal;
 
 	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
 		free(state);
@@ -381,12 +399,7 @@ TEST(compare_shows_what_came_while_hidden)
 	w.news = NEWS_RUN | NEWS_HISTORY;
 	come_to_rest(&view_compare, state, &w);
 	check(!view_shows(&view_compare, state, &w, "7.654"));
-	snprintf(path, sizeof(path), "%s/runs/first/journal.jsonl", workspace);
-	journal = fopen(path, "a");
-	if (check(journal != NULL)) {
-		fputs(record, journal);
-		fclose(journal);
-	}
+	append_record("runs/first/journal.jsonl", record);
 	check_int(history_update(w.history, w.now, 1, &e), HISTORY_CHANGED);
 	w.front = false;
 	w.news = NEWS_HISTORY;
@@ -483,6 +496,58 @@ TEST(hosts_map_needs_a_gpu)
 	*w.requests->message = 0;
 	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
 	check_int(!*w.requests->message, w.history->fleet.n_hosts > 0);
+	free(state);
+	context_close(&w);
+}
+
+/* A screen that has no room for the map beside the table shows the map alone after its keys. */
+TEST(hosts_map_on_a_small_screen)
+{
+	static const char record[] =
+		"{\"v\":1,\"kind\":\"host\",\"t\":1750000209,\"step\":2000,\"host\":\"one\","
+		"\"cpu\":0.5,\"gpus\":[{\"index\":0,\"util\":0.75}]}\n";
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_hosts.state_size);
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	check_int(view_hosts.open(state, &w, &e), 0);
+	append_record("runs/first/journal.jsonl", record);
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	check_int((int)w.history->fleet.n_hosts, 1);
+	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
+	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
+	check(view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
+	free(state);
+	context_close(&w);
+}
+
+/* The form offers the recipe of the newest corpus, not the one of the built-in corpus. */
+TEST(home_form_trains_on_the_newest_corpus)
+{
+	char workspace[300];
+	struct app_context w;
+	void *state = calloc(1, view_home.state_size);
+	const struct wizard *z;
+
+	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	come_to_rest(&view_home, state, &w);
+	view_home.act(state, &w, ACTION_HOME_TRAIN);
+	z = w.requests->wizard;
+	if (check(z != NULL)) {
+		check_str(z->rows[1].label, "run");
+		check_str(z->rows[1].value, "tiny");
+		check_str(z->rows[5].label, "corpus");
+		check_str(z->rows[5].value, "tiny");
+	}
+	view_home.close(state);
 	free(state);
 	context_close(&w);
 }

@@ -159,6 +159,10 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 				       "no map: no host of this run has reported a GPU");
 			break;
 		}
+		if (!s->boxes[HOSTS_HEAT].rows) { /* a small screen shows the map alone */
+			s->focus = HOSTS_HEAT;
+			break;
+		}
 		if (action == ACTION_HOSTS_TIME) {
 			s->over_time = !s->over_time;
 			break;
