@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "share/base/util.h"
 #include "tui/run/log_lines.h"
@@ -194,13 +195,31 @@ static void draw_cursor_facts(struct grid *g, struct rect r, const struct run_hi
 	}
 }
 
+/* Draw epoch, training time and time left. A narrow screen shows the time left instead of the epoch. */
+static void draw_times(struct grid *g, int row, int *at, int right, const struct run_history *h,
+		       double now)
+{
+	char epoch[NUMBER_TEXT_BYTES], trained[NUMBER_TEXT_BYTES], left[NUMBER_TEXT_BYTES] = "";
+	size_t need;
+
+	format_fixed(epoch, h->epoch, 2);
+	format_duration(trained, history_elapsed(h, now));
+	if (h->state == RUN_RUNNING)
+		format_duration(left, history_remaining(h, now));
+	need = strlen("epoch    trained    left ") + strlen(epoch) + strlen(trained) + strlen(left);
+	if (!*left || *at + (int)need - 1 <= right)
+		draw_fact(g, row, at, right, "epoch", epoch);
+	draw_fact(g, row, at, right, "trained", trained);
+	if (*left)
+		draw_fact(g, row, at, right, "left", left);
+}
+
 void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		    const struct run_view_state *s, double now)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	const char *of;
-	double elapsed = history_elapsed(h, now), done = history_progress(h, elapsed, &of),
-	       left = history_remaining(h, now);
+	double done = history_progress(h, history_elapsed(h, now), &of);
 	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
 
 	if (isfinite(s->plots.cursor)) {
@@ -222,10 +241,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		at += draw_text(g, r.row, at, 6, STYLE_BRIGHT, text);
 		at += draw_text(g, r.row, at, right - at, STYLE_DIM, of) + 3;
 	}
-	draw_fact(g, r.row, &at, right, "epoch", format_fixed(text, h->epoch, 2));
-	draw_fact(g, r.row, &at, right, "trained", format_duration(text, elapsed));
-	if (h->state == RUN_RUNNING)
-		draw_fact(g, r.row, &at, right, "left", format_duration(text, left));
+	draw_times(g, r.row, &at, right, h, now);
 	if (h->state == RUN_FAILED && h->exit_status > 0)
 		draw_fact(g, r.row, &at, right, "exit", format_count(text, h->exit_status));
 	draw_fact(g, r.row, &at, right, "best BLEU", format_fixed(text, h->best_bleu, 2));
