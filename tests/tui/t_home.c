@@ -72,6 +72,10 @@ TEST(home_time_left_and_change)
 	/* a pause between attempts is no training, and the speed is measured anew */
 	add(&s, "{\"kind\":\"start\",\"t\":1000}");
 	check_near(status_elapsed(&s, 1010), 42, 1e-9);
+	/* after a kill, steps since the checkpoint are repeated: max_minutes does not count them */
+	add(&s, "{\"kind\":\"start\",\"t\":2000,\"trained_s\":20}");
+	check_near(status_elapsed(&s, 2010), 30, 1e-9);
+	check_near(status_remaining(&s, 2010), 30, 1e-9);
 	s.max_minutes = 0;
 	check(isnan(status_remaining(&s, 1010)));
 	s.alive = false;

@@ -592,6 +592,11 @@ TEST(tui_history_resumed_run)
 	check_int(h->step, 15);
 	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9); /* the pause does not count */
 	check_int(h->state, RUN_UNKNOWN);
+	/* killed: steps since the checkpoint are repeated, and max_minutes does not count them */
+	write_file(w, "journal.jsonl", "a",
+		   "{\"v\":1,\"kind\":\"start\",\"t\":5011,\"step\":10,\"trained_s\":11.5}\n");
+	update_all(h, 5011);
+	check_near(history_elapsed(h, 5020), 11.5, 1e-9);
 	write_file(w, "journal.jsonl", "a",
 		   "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
 	update_all(h, 5011);

@@ -130,6 +130,7 @@ int report_start(struct trainer *t, struct err *e)
 	w = journal_begin(t->records.journal, "start", t->state.step);
 	json_put_str(w, "run", c->run);
 	json_put_int(w, "attempt", attempt);
+	json_put_real(w, "trained_s", trainer_seconds(t));
 	json_put_str(w, "host", host);
 	json_put_int(w, "pid", getpid());
 	json_put_int(w, "ranks", t->comm->size);

@@ -160,8 +160,11 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 	struct history_line *line = history_add_line(h, LINE_START, t, -1);
 	int64_t step = record_step(r), total = record_total_steps(r);
 	char parameters[NUMBER_TEXT_BYTES], attempt[NUMBER_TEXT_BYTES], ranks[48] = "";
+	const double trained = json_number(json_get(r, "trained_s"), NAN);
 
-	if (isfinite(h->attempt_t) && isfinite(h->last_t))
+	if (trained >= 0) /* work that was lost does not count, as for max_minutes */
+		h->earlier_attempts_s = trained;
+	else if (isfinite(h->attempt_t) && isfinite(h->last_t))
 		h->earlier_attempts_s += MAX(h->last_t - h->attempt_t, 0);
 	h->attempt_t = t;
 	h->pace = (struct step_pace){ 0 };

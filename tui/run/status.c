@@ -89,9 +89,12 @@ static void read_launcher_state(struct run_status *s, const char *path)
 	buf_free(&text);
 }
 
-static void begin_attempt(struct run_status *s, double t)
+/* trained: seconds of training before it, without work that was lost; NaN in old records. */
+static void begin_attempt(struct run_status *s, double t, double trained)
 {
-	if (isfinite(s->attempt_t) && s->before_start > s->attempt_t)
+	if (trained >= 0)
+		s->earlier_s = trained;
+	else if (isfinite(s->attempt_t) && s->before_start > s->attempt_t)
 		s->earlier_s += s->before_start - s->attempt_t;
 	s->attempt_t = t;
 	s->pace = (struct step_pace){ 0 };
@@ -129,7 +132,8 @@ void status_add_record(struct run_status *s, const struct json *r)
 		s->step = json_integer(json_get(r, "step"), s->step);
 	if (!strcmp(kind, "start")) {
 		s->end = (struct run_end){ 0 };
-		begin_attempt(s, json_number(json_get(r, "t"), NAN));
+		begin_attempt(s, json_number(json_get(r, "t"), NAN),
+			      json_number(json_get(r, "trained_s"), NAN));
 		snprintf(s->precision, sizeof(s->precision), "%.7s",
 			 json_text(json_get(r, "precision"), ""));
 	} else if (!strcmp(kind, "stop")) {
