@@ -1,12 +1,15 @@
 /* prep_report.c - writer of recipe.ini and manifest.json (see prep.h) */
 #include "data/prep/prep_report.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/text.h"
 
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
@@ -211,6 +214,20 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 	return rc;
 }
 
+/* The path of the recipe from any current folder: the workbench offers it for training. */
+static int manifest_add_recipe(struct json_writer *w, const char *recipe, struct err *e)
+{
+	char here[PATH_MAX], *path = NULL;
+
+	if (recipe && recipe[0] != '/' && getcwd(here, sizeof(here)) &&
+	    !(path = file_path(e, "%s/%s", here,
+			       text_starts_with(recipe, "./") ? recipe + 2 : recipe)))
+		return e->code;
+	json_put_str(w, "recipe", path ? path : recipe);
+	free(path);
+	return 0;
+}
+
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
 			struct err *e)
 {
@@ -221,7 +238,8 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf
 	json_open(&w, '{');
 	json_put_int(&w, "v", CORPUS_VERSION);
 	json_put_str(&w, "name", p->c->corpus);
-	json_put_str(&w, "recipe", p->c->recipe);
+	if (!rc)
+		rc = manifest_add_recipe(&w, p->c->recipe, e);
 	json_put_real(&w, "time", clock_wall_s());
 	json_put_int(&w, "seed", p->c->seed);
 	json_put_str(&w, "source_language", p->c->source_language);

@@ -175,6 +175,10 @@ says "local files" 0 'is ready' prep
 says "the manifest on standard output" 0 '' prep --json -q
 equal "the manifest on standard output is the file" "$tmp/out" "$tmp/local/corpora/my/manifest.json"
 same "quiet" "$(wc -c <"$tmp/err")" 0
+data=$(cd "$(dirname "$data")" && pwd)/$(basename "$data")
+says "a recipe in the current folder" 0 'is ready' sh -c 'cd "$1" && "$2" prep ./my.ini -C local --force' sh "$tmp" "$data"
+says "the manifest names the recipe for any current folder" 0 "\"recipe\":\"$tmp/my.ini\"" \
+	cat "$tmp/local/corpora/my/manifest.json"
 absent "no test set, no test files" "$tmp/local/corpora/my/test.shard"
 recipe my "$tmp/dev.en" "$tmp/missing.de"
 says "a missing file" 66 'missing.de: no such file' prep
