@@ -746,5 +746,29 @@ TEST(steps_name_the_corpus_of_a_general_recipe)
 		snprintf(command + n, sizeof(command) - n, "%s%s", n ? " " : "", steps[0].argv[i]);
 	}
 	check_str(command, "werkbank train small --corpus mine --run mine --detach");
+	/* the corpus folder's recipe.ini has no model: not offered if the recipe is gone */
+	put("corpora/mine/manifest.json",
+	    "{\"v\":2,\"recipe\":\"/gone/mine.ini\",\"pairs\":{\"train\":7}}");
+	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
+	check_str(command, "small");
+	workspace_index_free(&p);
+}
+
+TEST(steps_resume_in_a_workspace_with_a_long_path)
+{
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	struct workspace_index p = { 0 };
+	char workspace[NEXT_STEP_BYTES], recipe[NEXT_STEP_BYTES + 40];
+
+	snprintf(workspace, sizeof(workspace), "%s/%0200d", test_folder(), 1);
+	snprintf(recipe, sizeof(recipe), "%0200d/runs/a/journal.jsonl", 1);
+	put(recipe, "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
+	snprintf(recipe, sizeof(recipe), "%0200d/runs/a/state.json", 1);
+	put(recipe, "{\"v\":1,\"state\":\"stopped\"}");
+	workspace_index_update(&p, workspace, 1000, 1, &e);
+	next_steps_find(&p, workspace, false, steps);
+	check_str(steps[1].title, "Resume training a");
+	snprintf(recipe, sizeof(recipe), "%s/runs/a/recipe.ini", workspace);
+	check_str(steps[1].argv[2], recipe);
 	workspace_index_free(&p);
 }

@@ -13,7 +13,8 @@
 #include "tui/app/view.h"
 #include "share/base/number_format.h"
 
-#define DEMO "demo" /* recipe of the built-in corpus */
+#define DEMO	"demo"	/* recipe of the built-in corpus */
+#define GENERAL "small" /* recipe for any corpus; a corpus folder's own recipe.ini names no model */
 
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
@@ -61,7 +62,7 @@ bool next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	else if (*recipe && file_exists(recipe))
 		snprintf(out, size, "%s", recipe);
 	else
-		snprintf(out, size, "%s/corpora/%s/recipe.ini", workspace, corpus);
+		snprintf(out, size, "%s", GENERAL);
 	json_free(root);
 	buf_free(&text);
 	free(path);
@@ -165,7 +166,7 @@ static void add_resume_step(struct suggested_step *steps, size_t *n, const char 
 	snprintf(why, sizeof(why), "%.15s at step %lld; resumes from the last checkpoint", r->state,
 		 (long long)r->step);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
-	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
+	snprintf(s->text[0], sizeof(s->text[0]), "%.900s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
 	set_command(s,
@@ -198,7 +199,7 @@ static void add_longer_step(struct suggested_step *steps, size_t *n, const char 
 	snprintf(why, sizeof(why), "%.100s at step %lld of %lld; doubles this limit", end.text,
 		 (long long)r->step, (long long)r->steps);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
-	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
+	snprintf(s->text[0], sizeof(s->text[0]), "%.900s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
 	snprintf(s->text[1], sizeof(s->text[1]), "%s", value);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);

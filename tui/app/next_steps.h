@@ -20,6 +20,7 @@ enum suggested_step_kind {
 
 #define NEXT_STEPS_MAX	10
 #define NEXT_STEP_WORDS 14
+#define NEXT_STEP_BYTES 1024 /* of a word; a recipe's path can be long */
 
 struct suggested_step {
 	enum suggested_step_kind kind;
@@ -28,7 +29,7 @@ struct suggested_step {
 	int tab;		    /* enum tab to show; -1: stay */
 	/* the command without "-C WORKSPACE"; ends with NULL; words are constants or in text */
 	const char *argv[NEXT_STEP_WORDS];
-	char text[4][256]; /* words of the command that are not constants */
+	char text[4][NEXT_STEP_BYTES]; /* words of the command that are not constants */
 };
 
 /*
@@ -45,8 +46,8 @@ const struct indexed_corpus *next_steps_corpus(const struct workspace_index *p);
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101]);
 
 /*
- * The recipe of a corpus as an argument of a command: the name of a shipped recipe, a path, or the
- * copy in the corpus folder. True: training needs --corpus too, because the recipe has another name;
+ * The recipe of a corpus as an argument of a command: the name of a shipped recipe, a path, or
+ * "small" if the corpus' recipe is gone. True: training needs --corpus too, because the recipe has another name;
  * recipes for any corpus, like small, name no corpus.
  */
 bool next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size);

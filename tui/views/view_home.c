@@ -209,7 +209,7 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 	const bool trains = !strcmp(command, "train");
 	const struct indexed_corpus *corpus = trains ? form_corpus(h) : NULL;
 	struct recipes r = { 0 };
-	char run[101], recipe[256] = "demo";
+	char run[101], recipe[NEXT_STEP_BYTES] = "demo";
 	struct wizard_value values[] = { { "run", run },
 					 { "steps", NULL },
 					 { "max_minutes", NULL },
