@@ -50,6 +50,7 @@ holds "kill -9 of the rank: it starts again" says_journal k 'resumed from the ch
 holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
 same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
 says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k
+says "the restart is the last event, not the present" 0 '^  last event: the training was ended by signal 9' "$wb" status -C "$w" k
 kill_process "$(field k pid)"
 holds "kill -9 of the supervisor: the rank ends" is_over k
 says "status: lost" 0 '^k: lost' "$wb" status -C "$w" k

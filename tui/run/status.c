@@ -363,7 +363,7 @@ static void show_launch(const struct run_status *s, struct buf *out)
 	if (comma[0] == ',')
 		buf_add_char(out, '\n');
 	if (s->event[0])
-		buf_printf(out, "  %s\n", s->event);
+		buf_printf(out, "  last event: %s\n", s->event);
 	if (!strcmp(s->state, "lost"))
 		buf_add_str(out, "  the launcher ended without writing the final state; run the "
 				 "same \"werkbank train\" command "
