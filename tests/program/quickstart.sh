@@ -90,7 +90,15 @@ stand_in "$tree/werkbank.stub" <<-'END'
 	#!/bin/sh
 	# a training that reaches BLEU 90 at once
 	case $1 in
+	stop) touch "$3/stop" ;;
 	train)
+		mkdir -p "$3"
+		if [ -n "${ENDLESS:-}" ]; then
+			touch "$3/training"
+			until [ -e "$3/stop" ]; do sleep 0.1; done
+			echo saved >"$3/ended"
+			exit 75
+		fi
 		mkdir -p "$3/runs/demo"
 		echo '{"kind":"eval","step":100,"bleu":91.5}' >"$3/runs/demo/journal.jsonl"
 		echo '{"state":"finished"}' >"$3/runs/demo/state.json" ;;
@@ -112,6 +120,17 @@ echo '{"runs":[{"best_bleu":12.5}]}' >"$tmp/mine/bleu"
 says "a poor end is named" 0 "the time is over at BLEU 12.50.* To go on:" quickstart "$tmp" "$tree/quickstart"
 says "... with the command" 0 "^   '$tree/build/werkbank' train demo -C $tmp/mine --max-minutes" quickstart "$tmp" "$tree/quickstart"
 unset WERKBANK_HOME
+
+# ---- kill: the training is saved, and nothing is left behind ----
+(cd "$tree" && export ENDLESS=1 WERKBANK_HOME="$tmp/stopped" && PATH=$tmp/bin OS_RELEASE=$tmp/os-release exec ./quickstart) \
+	>"$tmp/out" 2>"$tmp/err" </dev/null &
+pid=$!
+for _ in $(seq 100); do [ ! -e "$tmp/stopped/training" ] || break; sleep 0.1; done
+kill "$pid"
+got=0; wait "$pid" || got=$?
+same "killed: the training has ended before" "$got $(cat "$tmp/stopped/ended" 2>/dev/null)" "75 saved"
+touch "$tmp/stopped/stop"	# ends a training that was left behind
+same "killed: how to resume" "$(tail -n 1 "$tmp/out")" "== stopped; to resume the training: ./quickstart"
 
 # read_only COMMAND... : with a tree that cannot be written; root needs a mount for that
 read_only() {
