@@ -104,6 +104,10 @@ TEST(home_time_left_follows_the_recent_pace)
 	/* exp(-900 / 600) of the weight lies in the first hour: 0.22 of the seconds */
 	check(status_remaining(&s, 4500) > 2000 * 0.1);
 	check(status_remaining(&s, 4500) < 2000 * 0.13);
+	/* a damaged journal overflows nothing */
+	add(&s, "{\"kind\":\"train\",\"t\":4501,\"step\":-9223372036854775808}");
+	add(&s, "{\"kind\":\"train\",\"t\":4502,\"step\":-9000000000000000000}");
+	check(status_remaining(&s, 4502) > 0);
 }
 
 TEST(home_gpu_share_of_all_hosts)

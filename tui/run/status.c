@@ -307,7 +307,7 @@ double status_remaining(const struct run_status *s, double now)
 	if (!s->alive)
 		return NAN;
 	if (s->steps >= s->step)
-		left = step_pace_seconds(&s->pace) * (double)(s->steps - s->step);
+		left = step_pace_seconds(&s->pace) * ((double)s->steps - (double)s->step);
 	if (s->max_minutes > 0 && isfinite(status_elapsed(s, now))) {
 		by_time = MAX(s->max_minutes * 60 - status_elapsed(s, now), 0);
 		left = left < by_time ? left : by_time;
