@@ -28,6 +28,7 @@
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 
 struct reading_slot {
 	struct block block;
@@ -151,9 +152,23 @@ static int reading_store_block(void *context, void *slot, struct err *e)
 	return b->is_last ? reading_end_text(r, b->text, e) : 0;
 }
 
+/*
+ * How many threads tokenise. Reading an archive forks a child (unpacker.h), whose allocator works in a
+ * process with threads too, but not the one of AddressSanitizer before gcc 14 and clang 17: the child
+ * hangs if another thread allocates during the fork.
+ */
+static int reading_threads(const struct text_reading *r)
+{
+	bool forks = false;
+
+	for (size_t i = 0; i < r->p->texts.n_files; i++)
+		forks |= r->p->texts.files[i].archive != NULL;
+	return r->p->threads > 1 && !(forks && HAS_ADDRESS_SANITIZER) ? r->p->threads : 0;
+}
+
 static int reading_run_flow(struct text_reading *r, struct err *e)
 {
-	int threads = r->p->threads > 1 ? r->p->threads : 0, n_slots = threads + 2;
+	int threads = reading_threads(r), n_slots = threads + 2;
 	struct reading_slot *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
 	struct flow f = { reading_next_block,
 			  reading_tokenize_block,

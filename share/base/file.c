@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "share/base/mem.h"
+#include "share/base/util.h"
 
 char *file_path(struct err *e, const char *fmt, ...)
 {
@@ -176,24 +177,16 @@ int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 }
 
 /*
- * A mapping ends at a page, so a sanitizer does not see a read behind the file's last byte. Builds
- * with AddressSanitizer read files into the heap instead.
+ * The bytes of the file fd, mapped or copied; NULL with errno: failure. A mapping ends at a page, so a
+ * sanitizer does not see a read behind the file's last byte. Builds with AddressSanitizer read files
+ * into the heap instead.
  */
-#if defined(__SANITIZE_ADDRESS__)
-#define MAP_INTO_HEAP 1
-#elif defined(__has_feature)
-#define MAP_INTO_HEAP __has_feature(address_sanitizer)
-#else
-#define MAP_INTO_HEAP 0
-#endif
-
-/* The bytes of the file fd, mapped or copied; NULL with errno: failure. */
 static void *map_bytes(int fd, size_t n)
 {
 	char *copy;
 	void *p;
 
-	if (!MAP_INTO_HEAP) {
+	if (!HAS_ADDRESS_SANITIZER) {
 		p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
 		return p == MAP_FAILED ? NULL : p;
 	}
@@ -249,13 +242,13 @@ void map_drop_pages(const void *bytes, size_t n)
 	uintptr_t first = ((uintptr_t)bytes + page - 1) / page * page;
 	uintptr_t end = ((uintptr_t)bytes + n) / page * page;
 
-	if (first < end && !MAP_INTO_HEAP)
+	if (first < end && !HAS_ADDRESS_SANITIZER)
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 void map_close(struct map *m)
 {
-	if (MAP_INTO_HEAP)
+	if (HAS_ADDRESS_SANITIZER)
 		free((void *)(uintptr_t)m->data);
 	else if (m->data)
 		munmap((void *)(uintptr_t)m->data, m->len);

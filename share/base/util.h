@@ -8,4 +8,13 @@
 #define MAX(a, b)	  ((a) > (b) ? (a) : (b))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
+/* 1 in builds with AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#define HAS_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#else
+#define HAS_ADDRESS_SANITIZER 0
+#endif
+
 #endif
