@@ -124,10 +124,12 @@ int tool_each_line(const struct conf *c, const struct line_tool *kind, struct er
 
 static void warn_unknown_language(const struct conf *c)
 {
-	if (!c->quiet && strcmp(c->language, "en") && strcmp(c->language, "de"))
-		fprintf(stderr,
-			"werkbank %s: no rules for the language \"%s\": using the general rules\n",
-			c->command, c->language);
+	struct buf note = { 0 };
+
+	tokenizer_note_language(c->language, &note);
+	if (!c->quiet && note.len)
+		fprintf(stderr, "werkbank %s: %s\n", c->command, buf_text(&note));
+	buf_free(&note);
 }
 
 static void *make_tokenizer(const struct conf *c, void *first, struct err *e)

@@ -12,6 +12,7 @@
 
 #include "data/prep/prep_report.h"
 #include "data/source/corpus.h"
+#include "data/text/tokenize.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -329,18 +330,17 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 
-/* Like the warning of tokenize: the tokenizer has rules of its own for en and de only. */
 static void warn_general_rules(struct prep *p)
 {
 	const char *const languages[] = { p->c->source_language, p->c->target_language };
+	struct buf note = { 0 };
 
-	for (size_t i = 0; p->c->tokenize && i < ARRAY_LEN(languages); i++)
-		if (strcmp(languages[i], "en") && strcmp(languages[i], "de"))
-			progress_print_line(
-				&p->progress,
-				"note: no tokenizer rules for the language \"%s\": using "
-				"the general rules",
-				languages[i]);
+	for (size_t i = 0; p->c->tokenize && i < ARRAY_LEN(languages); i++) {
+		tokenizer_note_language(languages[i], &note);
+		if (note.len)
+			progress_print_line(&p->progress, "note: %s", buf_text(&note));
+	}
+	buf_free(&note);
 }
 
 int prep_command_run(struct conf *c, struct err *e)

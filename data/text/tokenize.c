@@ -528,6 +528,23 @@ static void trim_walk_blanks(struct walk *w)
 	}
 }
 
+/* Two or three small letters, perhaps with a region or a script: de, de-AT, zh_Hans. */
+static bool is_language_code(const char *language)
+{
+	const size_t n = strspn(language, "abcdefghijklmnopqrstuvwxyz");
+
+	return (n == 2 || n == 3) && (!language[n] || strchr("-_", language[n]));
+}
+
+void tokenizer_note_language(const char *language, struct buf *note)
+{
+	buf_clear(note);
+	if (!strcmp(language, "en") || !strcmp(language, "de"))
+		return;
+	buf_printf(note, "no tokenizer rules for the language \"%s\"%s: using the general rules",
+		   language, is_language_code(language) ? "" : " (a code like en was expected)");
+}
+
 int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	struct walk w = { .t = t, .start = line, .end = line + n };

@@ -17,6 +17,13 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
+/*
+ * Why the tokenizer uses its general rules for this language, such as "no tokenizer rules for the
+ * language "english" (a code like en was expected): using the general rules". The text is empty for en
+ * and de, which have rules.
+ */
+void tokenizer_note_language(const char *language, struct buf *note);
+
 struct tokenizer_options {
 	const char *language; /* "en", "de" */
 	bool escape;	      /* write & | < > ' " [ ] as entities */

@@ -139,7 +139,9 @@ data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${srcdir:-.}/
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 
 # ---- running ----------------------------------------------------------------------
-says "a language without rules: said" 0 'no tokenizer rules for the language "fr"' prep --dry-run --target-language fr
+says "a language without rules: said" 0 'no tokenizer rules for the language "fr": using' prep --dry-run --target-language fr
+says "a language by its name: the code is asked for" 0 'language "german" .a code like en was expected' \
+	prep --dry-run --target-language german
 says "other options: asks for --force" 78 'max_words = 80, but this recipe has .50.: give --force.*--dry-run' prep --max-words 50
 says "only what depends on it" 0 'done already and kept: read' prep --max-words 50 --force
 says "another seed: asks for --force" 78 'prepared with seed 1, but this recipe has 2' \
