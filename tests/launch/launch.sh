@@ -33,6 +33,7 @@ says "stop" 0 'a is stopped' "$wb" stop -C "$w"
 same "a is stopped" "$(state a)" stopped
 says "logs" 0 'asked the training to save and stop' "$wb" logs -C "$w" a
 says "logs of the last run" 0 'saved at step' "$wb" logs -C "$w" -f
+says "logs: how to resume" 0 'to resume later, type: werkbank train -C .*/runs/a/recipe.ini --run a$' "$wb" logs -C "$w" a
 says "nothing to stop" 66 'no run in .* is being trained' "$wb" stop -C "$w"
 says "nothing to stop by name" 66 'the run a is not being trained; its state is: stopped' "$wb" stop -C "$w" a
 nobody_left stop

@@ -75,8 +75,7 @@ static int stop_on_request(struct trainer *t, struct err *e)
 	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
 	    report_stop(t, RUN_END_REQUEST, err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
-	return err_set(e, ERR_TEMPFAIL,
-		       "stopped the run \"%s\" %s; saved at step %lld: train it again to resume",
+	return err_set(e, ERR_TEMPFAIL, "stopped the run \"%s\" %s; saved at step %lld",
 		       t->conf->run, by, (long long)t->state.step);
 }
 

@@ -377,6 +377,23 @@ static int report_profile(struct trainer *t, enum run_end_why why, struct err *e
 	return journal_end(t->records.journal, e);
 }
 
+/* The command that continues the run, with one more option; option "": none. */
+static void print_train_command(const struct trainer *t, const char *purpose, const char *option,
+				const char *value)
+{
+	struct buf command = { 0 };
+
+	buf_add_str(&command, "werkbank train -C ");
+	text_quote_shell(&command, t->workspace);
+	buf_add_char(&command, ' ');
+	text_quote_shell(&command, t->folder);
+	buf_printf(&command, "/recipe.ini --run %s", t->conf->run);
+	if (*option)
+		buf_printf(&command, " %s %s", option, value);
+	fprintf(stderr, "%s, type: %s\n", purpose, buf_text(&command));
+	buf_free(&command);
+}
+
 /*
  * "finished: 42 minutes are over", and the command that trains on: after a limit that the user may
  * have set too low, and when there was nothing left to do.
@@ -384,21 +401,13 @@ static int report_profile(struct trainer *t, enum run_end_why why, struct err *e
 static void print_finish(const struct trainer *t, const struct run_end *end,
 			 const struct run_limits *limits)
 {
-	struct buf command = { 0 };
 	const char *option;
 	char value[32];
 
 	fprintf(stderr, "finished: %s\n", end->text);
-	if (!run_end_longer(end, limits, &option, value) ||
-	    (end->why == RUN_END_STEPS && t->progress.has_stepped))
-		return;
-	buf_add_str(&command, "werkbank train -C ");
-	text_quote_shell(&command, t->workspace);
-	buf_add_char(&command, ' ');
-	text_quote_shell(&command, t->folder);
-	buf_printf(&command, "/recipe.ini --run %s %s %s", t->conf->run, option, value);
-	fprintf(stderr, "to train on, type: %s\n", buf_text(&command));
-	buf_free(&command);
+	if (run_end_longer(end, limits, &option, value) &&
+	    (end->why != RUN_END_STEPS || !t->progress.has_stepped))
+		print_train_command(t, "to train on", option, value);
 }
 
 int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct err *e)
@@ -430,5 +439,7 @@ int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct
 		return e->code;
 	if (!exit_status && !c->quiet)
 		print_finish(t, &end, &limits);
+	else if (why == RUN_END_REQUEST && !c->quiet)
+		print_train_command(t, "to resume later", "", "");
 	return 0;
 }
