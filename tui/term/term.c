@@ -240,18 +240,29 @@ static SCREEN *open_screen(FILE *out, const char *name)
 	return newterm(NULL, out, stdin);
 }
 
+/* Why the workbench cannot be shown; NULL: it can. */
+static const char *find_missing_terminal(void)
+{
+	const char *name = getenv("TERM");
+
+	return tcgetattr(STDIN_FILENO, &before.modes) ? "standard input is not a terminal"
+	       : !isatty(STDOUT_FILENO)		      ? "standard output is not a terminal"
+	       : !name || !*name		      ? "TERM is not set"
+	       : !strcmp(name, "dumb")		      ? "TERM is dumb"
+						      : NULL;
+}
+
 struct terminal *term_open(const struct term_look *look, struct err *e)
 {
 	struct terminal *t;
-	const char *name = getenv("TERM");
+	const char *name = getenv("TERM"), *missing = find_missing_terminal();
 
-	if (tcgetattr(STDIN_FILENO, &before.modes) || !isatty(STDOUT_FILENO) || !name || !*name ||
-	    !strcmp(name, "dumb")) {
+	if (missing) {
 		err_set(e, ERR_UNAVAILABLE,
-			"the workbench needs a terminal on standard input and output (TERM is %s); "
-			"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one "
-			"screen as text",
-			name && *name ? name : "not set");
+			"the workbench needs a terminal on standard input and output, but %s; use "
+			"\"werkbank status\", or \"werkbank watch --dump 24x80\" for one screen "
+			"as text",
+			missing);
 		return NULL;
 	}
 	if (!(t = mem_alloc(1, sizeof(*t), e)))
