@@ -708,6 +708,25 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	workspace_index_free(&p);
 }
 
+/* A run that only begins like the corpus is none of its runs: training on the corpus comes first. */
+TEST(steps_know_the_runs_of_a_corpus)
+{
+	static const char eval[] = "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":9,\"bleu\":1}\n";
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	struct workspace_index p = { 0 };
+
+	put("corpora/my/manifest.json", "{\"v\":2,\"recipe\":\"small\",\"pairs\":{\"train\":7}}");
+	put("runs/my2/journal.jsonl", eval);
+	workspace_index_update(&p, test_folder(), 1000, 1, &e);
+	next_steps_find(&p, test_folder(), false, steps);
+	check_str(steps[1].title, "Train a model on my");
+	put("runs/my-2/journal.jsonl", eval);
+	workspace_index_update(&p, test_folder(), 1010, 1, &e);
+	next_steps_find(&p, test_folder(), false, steps);
+	check_str(steps[1].title, "Prepare the built-in corpus");
+	workspace_index_free(&p);
+}
+
 /* A recipe for any corpus names none: the command does. */
 /* Translate follows the newest checkpoint of a live run, and has the best of another. */
 TEST(steps_name_the_checkpoint_that_translates)

@@ -209,12 +209,21 @@ static void add_longer_step(struct suggested_step *steps, size_t *n, const char 
 		    8);
 }
 
-static bool has_run(const struct workspace_index *p, const char *corpus)
+/* Is this a name that next_steps_run_name() gives a run on the corpus: its name, or its name-2? */
+static bool is_run_name_of(const char *run, const char *corpus)
 {
 	size_t len = strlen(corpus);
 
+	if (strncmp(run, corpus, len) != 0)
+		return false;
+	run += len;
+	return !*run || (*run == '-' && run[1 + strspn(run + 1, "0123456789")] == 0);
+}
+
+static bool has_run(const struct workspace_index *p, const char *corpus)
+{
 	for (size_t i = 0; i < p->n_runs; i++)
-		if (!strncmp(p->runs[i].status.name, corpus, len) &&
+		if (is_run_name_of(p->runs[i].status.name, corpus) &&
 		    p->runs[i].status.best_step >= 0)
 			return true;
 	return false;
