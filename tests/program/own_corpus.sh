@@ -52,6 +52,15 @@ says "it trains to the end" 0 'The corpus has no development set: .* with dev_so
 same "... and is finished" "$(sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' werkbank.d/runs/bare/state.json)" finished
 says "... and translates" 0 '' werkbank translate --run bare --checkpoint last dev.en -q
 
+# ---- swapped files ----
+says "swapped training files" 0 'warning: source and target of dev look swapped' werkbank prep small --corpus swapped \
+	--train-source train.de --train-target train.en --dev-source dev.en --dev-target dev.de
+says "a swapped test set" 0 'warning: source and target of test look swapped' werkbank prep small --corpus swapped --force \
+	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.de --test-target test.en
+says "files in the right order" 0 'swapped is ready' werkbank prep small --corpus swapped --force \
+	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.en --test-target test.de
+same "... without a warning" "$(heard | grep -c 'look swapped')" 0
+
 # ---- languages ----
 says "a language without rules of its own" 0 'no tokenizer rules for the language "fr"' \
 	werkbank prep small --corpus fr --source-language fr --train-source train.en --train-target train.de
