@@ -11,9 +11,9 @@
  * and by kind
  *
  *	start     run, attempt, trained_s (seconds of training before this attempt; steps after the
- *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how many), parameters, precision, backend, device
- *	          (a sentence: the device and why), threads (of a rank), memory (bytes a rank
- *	          allocates there), options…
+ *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how
+ *	          many), parameters, precision, backend, device (a sentence: the device and why),
+ *	          threads (of a rank), memory (bytes a rank allocates there), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),

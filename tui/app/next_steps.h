@@ -47,8 +47,8 @@ void next_steps_run_name(const struct workspace_index *p, const char *base, char
 
 /*
  * The recipe of a corpus as an argument of a command: the name of a shipped recipe, a path, or
- * "small" if the corpus' recipe is gone. True: training needs --corpus too, because the recipe has another name;
- * recipes for any corpus, like small, name no corpus.
+ * "small" if the corpus' recipe is gone. True: training needs --corpus too, because the recipe has
+ * another name; recipes for any corpus, like small, name no corpus.
  */
 bool next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size);
 
