@@ -538,6 +538,7 @@ TEST(home_form_trains_on_the_newest_corpus)
 		free(state);
 		return;
 	}
+	put("corpora/zz/recipe.ini", "");
 	come_to_rest(&view_home, state, &w);
 	view_home.act(state, &w, ACTION_HOME_TRAIN);
 	z = w.requests->wizard;
@@ -547,6 +548,12 @@ TEST(home_form_trains_on_the_newest_corpus)
 		check_str(z->rows[5].label, "corpus");
 		check_str(z->rows[5].value, "tiny");
 	}
+	for (int i = 0; i < 4 && !*w.requests->message; i++) { /* come to zz */
+		view_home.act(state, &w, ACTION_NEXT_PANE);
+		view_home.act(state, &w, ACTION_END);
+		view_home.act(state, &w, ACTION_HOME_TRAIN);
+	}
+	check_str(w.requests->message, "the corpus zz is not finished; prepare it before training");
 	view_home.close(state);
 	free(state);
 	context_close(&w);

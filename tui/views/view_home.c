@@ -193,15 +193,14 @@ static void send_request(const struct home *h, struct app_context *w, enum run_r
 		run_request_ask(w, request, w->run, false, "unknown");
 }
 
-/* The corpus of the form "train a model": the chosen one, or the newest. NULL: none is ready. */
+/* The corpus of the form "train a model": the chosen one, or the newest ready one; NULL: none. */
 static const struct indexed_corpus *form_corpus(const struct home *h)
 {
 	const struct list_widget *l = &h->lists[HOME_CORPORA];
-	const struct indexed_corpus *chosen = h->focus == HOME_CORPORA && l->at < h->n_corpora
-						      ? &h->ws_index.corpora[h->corpora[l->at]]
-						      : NULL;
 
-	return chosen && chosen->state == CORPUS_READY ? chosen : next_steps_corpus(&h->ws_index);
+	return h->focus == HOME_CORPORA && l->at < h->n_corpora
+		       ? &h->ws_index.corpora[h->corpora[l->at]]
+		       : next_steps_corpus(&h->ws_index);
 }
 
 static void open_form(const struct home *h, struct app_context *w, const char *command)
@@ -218,6 +217,11 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 	bool needs_corpus =
 		corpus && next_steps_recipe(w->workspace, corpus->name, recipe, sizeof(recipe));
 
+	if (corpus && corpus->state != CORPUS_READY) {
+		context_notify(w, STYLE_BAD, "the corpus %s is %s; prepare it before training",
+			       corpus->name, corpus_state_name(corpus->state));
+		return;
+	}
 	recipes_find(&r);
 	next_steps_run_name(&h->ws_index, corpus ? corpus->name : "demo", run);
 	context_open_wizard(w, &(struct wizard_form){
