@@ -1,15 +1,13 @@
 /* prep_report.c - writer of recipe.ini and manifest.json (see prep.h) */
 #include "data/prep/prep_report.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/text.h"
+#include "share/base/paths.h"
 
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
@@ -214,16 +212,14 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 	return rc;
 }
 
-/* The path of the recipe from any current folder: the workbench offers it for training. */
+/* The absolute path of the recipe: the workbench, in any current folder, offers it for training. */
 static int manifest_add_recipe(struct json_writer *w, const char *recipe, struct err *e)
 {
-	char here[PATH_MAX], *path = NULL;
+	char *path = recipe ? paths_absolute(recipe, e) : NULL;
 
-	if (recipe && recipe[0] != '/' && getcwd(here, sizeof(here)) &&
-	    !(path = file_path(e, "%s/%s", here,
-			       text_starts_with(recipe, "./") ? recipe + 2 : recipe)))
+	if (recipe && !path)
 		return e->code;
-	json_put_str(w, "recipe", path ? path : recipe);
+	json_put_str(w, "recipe", path);
 	free(path);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* paths.c - see paths.h */
 #include "share/base/paths.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* The folder of the running program, owned by the caller; NULL with e set. */
@@ -86,6 +88,15 @@ char *paths_shipped(const char *name, struct err *e)
 		path = NULL;
 	}
 	return path;
+}
+
+char *paths_absolute(const char *path, struct err *e)
+{
+	char here[PATH_MAX];
+
+	if (path[0] == '/' || !getcwd(here, sizeof(here)))
+		return mem_strdup(path, e);
+	return file_path(e, "%s/%s", here, text_starts_with(path, "./") ? path + 2 : path);
 }
 
 char *paths_user_file(const char *variable, const char *below_home, const char *name, struct err *e)

@@ -28,6 +28,12 @@ char *paths_shipped(const char *name, struct err *e);
 char *paths_workspace(const char *option, struct err *e);
 
 /*
+ * The path from any current folder; "./" at its beginning is dropped, links stay. Owned by the caller;
+ * NULL: ERR_NOMEM. A path stays relative if the current folder is unknown.
+ */
+char *paths_absolute(const char *path, struct err *e);
+
+/*
  * A file or folder of the user: "$VARIABLE/werkbank/NAME" of an XDG variable ("XDG_CACHE_HOME"), else
  * "$HOME/BELOW_HOME/werkbank/NAME". Owned by the caller; NULL: ERR_UNAVAILABLE (neither variable is an
  * absolute path), ERR_NOMEM.

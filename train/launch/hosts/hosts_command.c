@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
@@ -113,15 +112,9 @@ static const struct {
 static char *absolute_workspace(const struct conf *c, struct err *e)
 {
 	char *path = paths_workspace(c->workspace, e), *real = path ? realpath(path, NULL) : NULL;
-	char here[4096];
 
-	if (!path || real) {
-		free(path);
-		return real;
-	}
-	if (path[0] == '/' || !getcwd(here, sizeof(here)))
-		return path;
-	real = file_path(e, "%s/%s", here, path);
+	if (path && !real)
+		real = paths_absolute(path, e);
 	free(path);
 	return real;
 }

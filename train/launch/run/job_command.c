@@ -1,12 +1,10 @@
 /* job_command.c - see job_command.h */
 #include "train/launch/run/job_command.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "share/base/cores.h"
 #include "share/base/file.h"
@@ -170,15 +168,6 @@ static void forecast_cores(struct job *j)
 
 /* ---- input and output ---- */
 
-static char *absolute_path(const char *path, struct err *e)
-{
-	char here[PATH_MAX];
-
-	if (path[0] == '/' || !getcwd(here, sizeof(here)))
-		return file_path(e, "%s", path);
-	return file_path(e, "%s/%s", here, text_starts_with(path, "./") ? path + 2 : path);
-}
-
 static int read_job_script_conf(struct job *j, struct err *e)
 {
 	const struct hosts_env env = { 0 };
@@ -198,9 +187,9 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	if (!rc)
 		rc = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
 	if (!rc) {
-		j->workspace = absolute_path(workspace, e);
+		j->workspace = paths_absolute(workspace, e);
 		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
-				    ? absolute_path(recipe, e)
+				    ? paths_absolute(recipe, e)
 				    : file_path(e, "%s", recipe);
 		rc = j->workspace && j->recipe ? 0 : e->code;
 	}

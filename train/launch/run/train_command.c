@@ -10,7 +10,6 @@
  */
 #include "train/launch/run/train_command.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,11 +74,8 @@ static int check_corpus_prepared(const struct training *t, struct err *e)
 /* Other hosts and a detached supervisor have another current folder. */
 static int make_path_absolute(char **path, struct err *e)
 {
-	char *whole, here[PATH_MAX];
+	char *whole = paths_absolute(*path, e);
 
-	if ((*path)[0] == '/' || !getcwd(here, sizeof(here)))
-		return 0;
-	whole = file_path(e, "%s/%s", here, *path);
 	if (!whole)
 		return e->code;
 	free(*path);
