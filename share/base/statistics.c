@@ -194,3 +194,12 @@ double step_pace_seconds(const struct step_pace *p)
 {
 	return p->steps > 0 && p->seconds > 0 ? p->seconds / p->steps : NAN;
 }
+
+double step_pace_left(double pace, double steps, double max_minutes, double elapsed)
+{
+	double left = steps >= 0 ? pace * steps : NAN, by_time = max_minutes * 60 - elapsed;
+
+	if (max_minutes > 0 && isfinite(by_time) && !(left <= by_time))
+		left = by_time;
+	return left < 0 ? 0 : left;
+}

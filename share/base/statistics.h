@@ -28,9 +28,9 @@ double stat_median_slope(const double *x, const double *y, size_t n);
 struct slope_estimate stat_slope(const double *x, const double *y, size_t n);
 
 /*
- * The recent pace of a run, by wall time, so evaluations and checkpoints count too. A second that lies
- * PACE_WINDOW_S back has the weight 1/e. The progress line of training and the workbench use it for
- * "left", so that both agree.
+ * The recent pace of a run in seconds a step. Wall time counts, with evaluations and checkpoints. The
+ * weight of a second falls with its age: exp(-age / PACE_WINDOW_S). The progress line of training and
+ * the workbench compute their "left" with these functions, so that both show the same.
  */
 #define PACE_WINDOW_S 600.0
 
@@ -42,11 +42,18 @@ struct step_pace { /* all zero: no point yet */
 };
 
 /*
- * Add the point "at t, `step` steps were done". A step below the last one (the run was rewound) begins
- * anew. A clock that was set back adds nothing.
+ * Add a point: the run finished `step` at the time t. A step below the last one (the run was rewound)
+ * forgets all points before. A time before the last one (the clock was set back) adds no seconds.
  */
 void step_pace_add(struct step_pace *p, double t, int64_t step);
 /* Seconds a step; NaN before two points. */
 double step_pace_seconds(const struct step_pace *p);
+
+/*
+ * Seconds until a run ends, by `steps` more steps of `pace` seconds or by its time limit, whichever
+ * comes first. steps < 0, pace NaN: unknown; max_minutes 0: no limit; elapsed: seconds of training so
+ * far, NaN: unknown. NaN if neither end is known.
+ */
+double step_pace_left(double pace, double steps, double max_minutes, double elapsed);
 
 #endif

@@ -682,7 +682,7 @@ TEST(statistics_pace)
 	step_pace_add(&p, NAN, 60);
 	step_pace_add(&p, 1010, 70);
 	check_near(step_pace_seconds(&p), 0.5, 1e-12);
-	/* a steady pace stays as it is, whatever the distance of the points */
+	/* points far apart do not change a steady pace */
 	step_pace_add(&p, 5010, 8070);
 	check_near(step_pace_seconds(&p), 0.5, 1e-12);
 	/* ten windows later only the new pace counts */
@@ -698,4 +698,17 @@ TEST(statistics_pace)
 	check(isnan(step_pace_seconds(&p)));
 	step_pace_add(&p, 521, INT64_MAX);
 	check(step_pace_seconds(&p) > 0);
+}
+
+TEST(statistics_pace_left)
+{
+	check_near(step_pace_left(0.5, 100, 0, NAN), 50, 1e-12);
+	check_near(step_pace_left(0.5, 100, 1, 20), 40, 1e-12); /* the time limit comes first */
+	check_near(step_pace_left(0.5, 100, 1, 5), 50, 1e-12);
+	check_near(step_pace_left(0.5, 100, 1, 100), 0, 0); /* the limit is over */
+	check_near(step_pace_left(NAN, 100, 1, 20), 40, 1e-12);
+	check_near(step_pace_left(0.5, -1, 1, 20), 40, 1e-12);
+	check_near(step_pace_left(0.5, 100, 1, NAN), 50, 1e-12);
+	check(isnan(step_pace_left(NAN, 100, 0, 20)));
+	check(isnan(step_pace_left(0.5, -1, 0, 20)));
 }

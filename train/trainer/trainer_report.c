@@ -222,13 +222,11 @@ static void duration_text(char *text, size_t n, double s)
 static double seconds_left(const struct trainer *t)
 {
 	double pace = step_pace_seconds(&t->records.pace);
-	double left = (isnan(pace) ? t->meter.seconds / (double)t->meter.steps : pace) *
-		      (double)(t->conf->steps - t->state.step);
 
-	if (t->conf->max_minutes > 0)
-		left = fmin(left, t->conf->max_minutes * 60 - t->progress.seconds_before -
-					  (clock_mono_s() - t->progress.started_at));
-	return fmax(left, 0);
+	if (isnan(pace)) /* after the first step of an attempt */
+		pace = t->meter.seconds / (double)t->meter.steps;
+	return step_pace_left(pace, (double)(t->conf->steps - t->state.step), t->conf->max_minutes,
+			      trainer_seconds(t));
 }
 
 static void print_progress_line(struct trainer *t)
@@ -377,7 +375,7 @@ static int report_profile(struct trainer *t, enum run_end_why why, struct err *e
 	return journal_end(t->records.journal, e);
 }
 
-/* The command that continues the run, with one more option; option "": none. */
+/* Print the command that continues the run, with one more option; option "": none. */
 static void print_train_command(const struct trainer *t, const char *purpose, const char *option,
 				const char *value)
 {

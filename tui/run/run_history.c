@@ -443,17 +443,10 @@ double history_progress(const struct run_history *h, double elapsed, const char 
 
 double history_remaining(const struct run_history *h, double now)
 {
-	double elapsed = history_elapsed(h, now), left = NAN, by_time;
-
 	if (h->state != RUN_RUNNING)
 		return NAN;
-	if (h->step >= 0 && h->total_steps >= h->step)
-		left = step_pace_seconds(&h->pace) * (double)(h->total_steps - h->step);
-	if (h->max_minutes > 0 && isfinite(elapsed)) {
-		by_time = MAX(h->max_minutes * 60 - elapsed, 0);
-		left = left < by_time ? left : by_time;
-	}
-	return left;
+	return step_pace_left(step_pace_seconds(&h->pace), (double)(h->total_steps - h->step),
+			      h->max_minutes, history_elapsed(h, now));
 }
 
 const struct series *history_train_nll(const struct run_history *h)

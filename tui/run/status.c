@@ -302,17 +302,10 @@ double status_elapsed(const struct run_status *s, double now)
 
 double status_remaining(const struct run_status *s, double now)
 {
-	double left = NAN, by_time;
-
 	if (!s->alive)
 		return NAN;
-	if (s->steps >= s->step)
-		left = step_pace_seconds(&s->pace) * ((double)s->steps - (double)s->step);
-	if (s->max_minutes > 0 && isfinite(status_elapsed(s, now))) {
-		by_time = MAX(s->max_minutes * 60 - status_elapsed(s, now), 0);
-		left = left < by_time ? left : by_time;
-	}
-	return left;
+	return step_pace_left(step_pace_seconds(&s->pace), (double)s->steps - (double)s->step,
+			      s->max_minutes, status_elapsed(s, now));
 }
 
 double status_progress(const struct run_status *s, double now)
