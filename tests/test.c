@@ -137,6 +137,18 @@ const char *test_folder(void)
 	return folder;
 }
 
+void test_put_file(const char *name, const char *text)
+{
+	struct err e = { 0 };
+	char path[PATH_MAX], above[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(above, sizeof(above), "%s", path);
+	*strrchr(above, '/') = 0;
+	check_int(file_make_folders(above, &e), 0);
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+}
+
 static void remove_folder(void)
 {
 	struct err e;

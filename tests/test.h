@@ -55,4 +55,7 @@ int test_kill(pid_t pid, int number);
 /* A fresh empty folder, removed when the program ends. A static buffer, the same for one test. */
 const char *test_folder(void);
 
+/* Write the file test_folder()/NAME; makes its folders. */
+void test_put_file(const char *name, const char *text);
+
 #endif

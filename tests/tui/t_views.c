@@ -41,22 +41,41 @@ static void copy(const char *golden, const char *const *names, size_t n, const c
 	}
 }
 
-static bool open_context(struct app_context *w, char *workspace, size_t size)
+static bool open_context(struct app_context *w)
 {
 	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					      "state.json" };
 	static const char *const of_corpus[] = { "manifest.json", "stats.json", "ledger.tsv",
 						 "vocab.tsv",	  "bpe.codes",	"recipe.ini" };
 
-	snprintf(workspace, size, "%s", test_folder());
 	copy("run", of_run, ARRAY_LEN(of_run), "runs/first");
 	copy("run", of_run, ARRAY_LEN(of_run), "runs/second");
 	copy("corpus", of_corpus, ARRAY_LEN(of_corpus), "corpora/tiny");
-	if (!check_int(context_open(w, workspace, &e), 0))
+	if (!check_int(context_open(w, test_folder(), &e), 0))
 		return false;
 	w->now = 1750000210;
 	w->front = true;
 	return check_int(context_choose_run(w, "first", &e), 0);
+}
+
+/* The state of a view, and the context that it shows; NULL: the test has failed. See close_view(). */
+static void *open_view(const struct view *v, struct app_context *w)
+{
+	void *state = calloc(1, v->state_size);
+
+	if (state && open_context(w))
+		return state;
+	check(state != NULL);
+	free(state);
+	return NULL;
+}
+
+static void close_view(const struct view *v, void *state, struct app_context *w)
+{
+	if (v->close)
+		v->close(state);
+	free(state);
+	context_close(w);
 }
 
 /* The number of cells that are not empty; the grid's clip forbids cells outside body. */
@@ -99,14 +118,11 @@ static void come_to_rest(const struct view *v, void *state, struct app_context *
 
 static void every_size(const struct view *v, const enum action *actions, const char *typed)
 {
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, v->state_size);
+	void *state = open_view(v, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	w.charset = GRID_FULL;
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
@@ -124,10 +140,7 @@ static void every_size(const struct view *v, const enum action *actions, const c
 	for (int rows = 1; rows <= 60; rows += rows < 20 ? 1 : 7)
 		for (int cols = 1; cols <= 210; cols += cols < 30 ? 1 : 9)
 			draw_at(v, state, &w, rows, cols);
-	if (v->close)
-		v->close(state);
-	free(state);
-	context_close(&w);
+	close_view(v, state, &w);
 }
 
 static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
@@ -200,16 +213,13 @@ TEST(views_samples_underline_errors)
 		"\"reference\":\"x y z\",\"hypothesis\":\"x q z\"}\n"
 		"{\"v\":1,\"kind\":\"sample\",\"step\":10,\"id\":0,\"source\":\"a b c\","
 		"\"reference\":\"x y z\",\"hypothesis\":\"x q y w\"}\n";
-	char workspace[300], path[400], found[80];
+	char found[80];
 	struct app_context w;
-	void *state = calloc(1, view_samples.state_size);
+	void *state = open_view(&view_samples, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
-	snprintf(path, sizeof(path), "%s/runs/first/samples.jsonl", workspace);
-	check_int(file_write_all(path, lines, sizeof(lines) - 1, &e), 0);
+	test_put_file("runs/first/samples.jsonl", lines);
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
 	check_int(view_samples.open(state, &w, &e), 0);
@@ -224,9 +234,7 @@ TEST(views_samples_underline_errors)
 	view_samples.act(state, &w, ACTION_SAMPLES_AGAINST);
 	letters_of_style(state, &w, STYLE_WRONG, found);
 	check_str(found, "");
-	view_samples.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_samples, state, &w);
 }
 
 /* The underlined letters of a box of samples in Run, its lines cut or wrapped. */
@@ -301,14 +309,11 @@ TEST(run_view_asks_only_live_runs)
 		{ ACTION_RUN_EVALUATE, "werkbank evaluate -C ", "it cannot be evaluated" },
 		{ ACTION_RUN_STOP, "werkbank stop -C ", "it cannot be stopped" },
 	};
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_run.state_size);
+	void *state = open_view(&view_run, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	check_int(view_run.open(state, &w, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		enum action action = requests[i].action;
@@ -325,24 +330,12 @@ TEST(run_view_asks_only_live_runs)
 		check(!strncmp(after_run_action(&w, state, action), "--readonly: ", 12));
 		w.readonly = false;
 	}
-	free(state);
-	context_close(&w);
+	close_view(&view_run, state, &w);
 	/* every request has a key of its own in the view */
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 		check_int(keys_action(NULL, (unsigned char)*action_infos[requests[i].action].keys,
 				      "run"),
 			  requests[i].action);
-}
-
-static void put(const char *name, const char *text)
-{
-	char path[400], folder[400];
-
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
-	snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = 0;
-	check_int(file_make_folders(folder, &e), 0);
-	check_int(file_write_all(path, text, strlen(text), &e), 0);
 }
 
 /* Whether the view draws the words in that many rows and columns. */
@@ -385,14 +378,11 @@ TEST(compare_shows_what_came_while_hidden)
 {
 	static const char record[] = "{\"v\":1,\"kind\":\"train\",\"t\":1750000209,\"step\":2010,"
 				     "\"loss\":8,\"nll\":7.654,\"lr\":0.001}\n";
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_compare.state_size);
+	void *state = open_view(&view_compare, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
 	check_int(view_compare.open(state, &w, &e), 0);
@@ -408,23 +398,18 @@ TEST(compare_shows_what_came_while_hidden)
 	w.news = 0;
 	come_to_rest(&view_compare, state, &w);
 	check(view_shows(&view_compare, state, &w, "7.654"));
-	view_compare.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_compare, state, &w);
 }
 
 /* A job that ended while another tab was in front changes what home suggests. */
 TEST(home_suggests_after_a_job_that_ended_while_hidden)
 {
 	static const char *const argv[] = { "sh", "-c", "exec sleep 0.1", NULL };
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_home.state_size);
+	void *state = open_view(&view_home, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	check(jobs_start(w.jobs, "wait", argv, w.now, &e) > 0);
 	w.news = NEWS_JOBS;
 	come_to_rest(&view_home, state, &w);
@@ -440,23 +425,18 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 	w.news = 0;
 	come_to_rest(&view_home, state, &w);
 	check(view_shows(&view_home, state, &w, "Prepare the built-in corpus"));
-	view_home.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_home, state, &w);
 }
 
 /* The step of a command stays chosen behind the question whether to run it. */
 TEST(home_step_stays_chosen_behind_its_question)
 {
 	static const char step[] = "> Prepare the built-in corpus";
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_home.state_size);
+	void *state = open_view(&view_home, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	come_to_rest(&view_home, state, &w);
 	for (int i = 0; i < NEXT_STEPS_MAX && !view_shows(&view_home, state, &w, step); i++)
 		view_home.act(state, &w, ACTION_DOWN);
@@ -466,23 +446,18 @@ TEST(home_step_stays_chosen_behind_its_question)
 	w.news = NEWS_JOBS;
 	come_to_rest(&view_home, state, &w);
 	check(view_shows(&view_home, state, &w, step));
-	view_home.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_home, state, &w);
 }
 
 /* Keys of a map that is not drawn say why. */
 TEST(hosts_map_needs_a_gpu)
 {
 	static const enum action actions[] = { ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME };
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_hosts.state_size);
+	void *state = open_view(&view_hosts, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	check_int(view_hosts.open(state, &w, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		*w.requests->message = 0;
@@ -496,8 +471,7 @@ TEST(hosts_map_needs_a_gpu)
 	*w.requests->message = 0;
 	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
 	check_int(!*w.requests->message, w.history->fleet.n_hosts > 0);
-	free(state);
-	context_close(&w);
+	close_view(&view_hosts, state, &w);
 }
 
 /* A screen that has no room for the map beside the table shows the map alone after its keys. */
@@ -506,14 +480,11 @@ TEST(hosts_map_on_a_small_screen)
 	static const char record[] =
 		"{\"v\":1,\"kind\":\"host\",\"t\":1750000209,\"step\":2000,\"host\":\"one\","
 		"\"cpu\":0.5,\"gpus\":[{\"index\":0,\"util\":0.75}]}\n";
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_hosts.state_size);
+	void *state = open_view(&view_hosts, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	check_int(view_hosts.open(state, &w, &e), 0);
 	append_record("runs/first/journal.jsonl", record);
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
@@ -522,23 +493,19 @@ TEST(hosts_map_on_a_small_screen)
 	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
 	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
 	check(view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
-	free(state);
-	context_close(&w);
+	close_view(&view_hosts, state, &w);
 }
 
 /* The form offers the recipe of the newest corpus, not the one of the built-in corpus. */
 TEST(home_form_trains_on_the_newest_corpus)
 {
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_home.state_size);
+	void *state = open_view(&view_home, &w);
 	const struct wizard *z;
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
-	put("corpora/zz/recipe.ini", "");
+	test_put_file("corpora/zz/recipe.ini", "");
 	come_to_rest(&view_home, state, &w);
 	view_home.act(state, &w, ACTION_HOME_TRAIN);
 	z = w.requests->wizard;
@@ -554,9 +521,7 @@ TEST(home_form_trains_on_the_newest_corpus)
 		view_home.act(state, &w, ACTION_HOME_TRAIN);
 	}
 	check_str(w.requests->message, "the corpus zz is not finished; prepare it before training");
-	view_home.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_home, state, &w);
 }
 
 /* A date in an exported log has its year. */
@@ -572,15 +537,15 @@ TEST(log_dates_have_years)
 /* The wall time of an exported evaluation is that of its own record. */
 TEST(csv_evaluations_have_their_own_time)
 {
-	char workspace[300];
 	struct app_context w;
 	struct buf out = { 0 };
 
-	put("runs/late/journal.jsonl",
-	    "{\"v\":1,\"kind\":\"start\",\"t\":100,\"step\":0,\"run\":\"late\"}\n"
-	    "{\"v\":1,\"kind\":\"train\",\"t\":150,\"step\":20,\"loss\":3,\"nll\":2.5}\n"
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":161,\"step\":20,\"bleu\":7.5,\"dev_nll\":2}\n");
-	if (!open_context(&w, workspace, sizeof(workspace)))
+	test_put_file(
+		"runs/late/journal.jsonl",
+		"{\"v\":1,\"kind\":\"start\",\"t\":100,\"step\":0,\"run\":\"late\"}\n"
+		"{\"v\":1,\"kind\":\"train\",\"t\":150,\"step\":20,\"loss\":3,\"nll\":2.5}\n"
+		"{\"v\":1,\"kind\":\"eval\",\"t\":161,\"step\":20,\"bleu\":7.5,\"dev_nll\":2}\n");
+	if (!open_context(&w))
 		return;
 	check_int(context_choose_run(&w, "late", &e), 0);
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
@@ -597,14 +562,11 @@ TEST(csv_evaluations_have_their_own_time)
 /* A filter that hides all sentences says so. */
 TEST(samples_filter_without_a_match)
 {
-	char workspace[300];
 	struct app_context w;
-	void *state = calloc(1, view_samples.state_size);
+	void *state = open_view(&view_samples, &w);
 
-	if (!state || !open_context(&w, workspace, sizeof(workspace))) {
-		free(state);
+	if (!state)
 		return;
-	}
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
 	come_to_rest(&view_samples, state, &w);
@@ -612,9 +574,7 @@ TEST(samples_filter_without_a_match)
 	view_samples.act(state, &w, ACTION_SAMPLES_SEARCH);
 	view_samples.answer(state, &w, w.requests->prompt.id, "qqqqq");
 	check(view_shows(&view_samples, state, &w, "no sentence matches"));
-	view_samples.close(state);
-	free(state);
-	context_close(&w);
+	close_view(&view_samples, state, &w);
 }
 
 /* Every curve of a noisy metric is smoothed, whatever its pen; a learning rate never is. */
@@ -664,137 +624,4 @@ TEST(compare_clock_goes_between_samples)
 	check(s.samples_a_point > 1);
 	check_near(comparison_clock_at(&s, 10030), 400 + 100 * 1000, 200);
 	series_free(&s);
-}
-
-/* A user who always takes the first suggested step. */
-TEST(steps_lead_from_nothing_to_a_translation)
-{
-	struct suggested_step steps[NEXT_STEPS_MAX];
-	struct workspace_index p = { 0 };
-	char workspace[300];
-	size_t n;
-
-	snprintf(workspace, sizeof(workspace), "%s", test_folder());
-	workspace_index_update(&p, workspace, 1000, 1, &e);
-	n = next_steps_find(&p, workspace, false, steps);
-	check(n >= 2);
-	check_str(steps[0].argv[1], "prep");
-	check_str(steps[0].argv[2], "demo");
-	check(!steps[0].argv[3]);
-	/* not suggested while it is being prepared */
-	n = next_steps_find(&p, workspace, true, steps);
-	check(strcmp(steps[0].title, "Prepare the built-in corpus") != 0);
-	put("corpora/demo/manifest.json", "{\"v\":2,\"recipe\":\"demo\",\"pairs\":{\"train\":7}}");
-	workspace_index_update(&p, workspace, 1010, 1, &e);
-	next_steps_find(&p, workspace, false, steps);
-	check_str(steps[0].title, "Train a model on demo");
-	check_str(steps[0].argv[1], "train");
-	check_str(steps[0].argv[4], "demo");
-	check_str(steps[0].argv[5], "--detach");
-	put("runs/demo/journal.jsonl",
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
-	put("runs/demo/state.json", "{\"v\":1,\"state\":\"finished\"}");
-	workspace_index_update(&p, workspace, 1020, 1, &e);
-	next_steps_find(&p, workspace, false, steps);
-	check_str(steps[0].title, "Translate with demo");
-	check_int(steps[0].kind, NEXT_STEP_SHOW);
-	check_int(steps[0].tab, TAB_TRANSLATE);
-	put("runs/demo/state.json", "{\"v\":1,\"state\":\"stopped\"}");
-	workspace_index_update(&p, workspace, 1030, 1, &e);
-	n = next_steps_find(&p, workspace, false, steps);
-	check_str(steps[1].title, "Resume training demo");
-	next_steps_run_name(&p, "demo", steps[0].run);
-	check_str(steps[0].run, "demo-2");
-	/* The best run translates, not the newest one. */
-	put("runs/newer/journal.jsonl",
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":9,\"step\":10,\"bleu\":1.25}\n");
-	workspace_index_update(&p, workspace, 1040, 1, &e);
-	check_str(p.runs[0].status.name, "newer");
-	next_steps_find(&p, workspace, false, steps);
-	check_str(steps[0].title, "Translate with demo");
-	workspace_index_free(&p);
-}
-
-/* A run that only begins like the corpus is none of its runs: training on the corpus comes first. */
-TEST(steps_know_the_runs_of_a_corpus)
-{
-	static const char eval[] = "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":9,\"bleu\":1}\n";
-	struct suggested_step steps[NEXT_STEPS_MAX];
-	struct workspace_index p = { 0 };
-
-	put("corpora/my/manifest.json", "{\"v\":2,\"recipe\":\"small\",\"pairs\":{\"train\":7}}");
-	put("runs/my2/journal.jsonl", eval);
-	workspace_index_update(&p, test_folder(), 1000, 1, &e);
-	next_steps_find(&p, test_folder(), false, steps);
-	check_str(steps[1].title, "Train a model on my");
-	put("runs/my-2/journal.jsonl", eval);
-	workspace_index_update(&p, test_folder(), 1010, 1, &e);
-	next_steps_find(&p, test_folder(), false, steps);
-	check_str(steps[1].title, "Prepare the built-in corpus");
-	workspace_index_free(&p);
-}
-
-/* A recipe for any corpus names none: the command does. */
-/* Translate follows the newest checkpoint of a live run, and has the best of another. */
-TEST(steps_name_the_checkpoint_that_translates)
-{
-	static const char *const texts[] = { "the best checkpoint", "the newest checkpoint" };
-	struct suggested_step steps[NEXT_STEPS_MAX];
-	struct indexed_run run = { 0 };
-	struct workspace_index p = { .runs = &run, .n_runs = 1 };
-
-	status_init(&run.status, "first");
-	run.status.best_step = 100;
-	run.status.best_bleu = 10;
-	for (int alive = 0; alive < 2; alive++) {
-		bool found = false;
-
-		run.status.alive = alive;
-		for (size_t i = next_steps_find(&p, test_folder(), true, steps); i-- > 0;)
-			found |= strstr(steps[i].why, texts[alive]) != NULL;
-		check(found);
-	}
-}
-
-TEST(steps_name_the_corpus_of_a_general_recipe)
-{
-	struct suggested_step steps[NEXT_STEPS_MAX];
-	struct workspace_index p = { 0 };
-	char workspace[300], command[200] = "";
-
-	snprintf(workspace, sizeof(workspace), "%s", test_folder());
-	put("corpora/mine/manifest.json", "{\"v\":2,\"recipe\":\"small\",\"pairs\":{\"train\":7}}");
-	workspace_index_update(&p, workspace, 1000, 1, &e);
-	next_steps_find(&p, workspace, false, steps);
-	for (size_t i = 0; steps[0].argv[i]; i++) {
-		const size_t n = strlen(command);
-
-		snprintf(command + n, sizeof(command) - n, "%s%s", n ? " " : "", steps[0].argv[i]);
-	}
-	check_str(command, "werkbank train small --corpus mine --run mine --detach");
-	/* the corpus folder's recipe.ini has no model: not offered if the recipe is gone */
-	put("corpora/mine/manifest.json",
-	    "{\"v\":2,\"recipe\":\"/gone/mine.ini\",\"pairs\":{\"train\":7}}");
-	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
-	check_str(command, "small");
-	workspace_index_free(&p);
-}
-
-TEST(steps_resume_in_a_workspace_with_a_long_path)
-{
-	struct suggested_step steps[NEXT_STEPS_MAX];
-	struct workspace_index p = { 0 };
-	char workspace[NEXT_STEP_BYTES], recipe[NEXT_STEP_BYTES + 40];
-
-	snprintf(workspace, sizeof(workspace), "%s/%0200d", test_folder(), 1);
-	snprintf(recipe, sizeof(recipe), "%0200d/runs/a/journal.jsonl", 1);
-	put(recipe, "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
-	snprintf(recipe, sizeof(recipe), "%0200d/runs/a/state.json", 1);
-	put(recipe, "{\"v\":1,\"state\":\"stopped\"}");
-	workspace_index_update(&p, workspace, 1000, 1, &e);
-	next_steps_find(&p, workspace, false, steps);
-	check_str(steps[1].title, "Resume training a");
-	snprintf(recipe, sizeof(recipe), "%s/runs/a/recipe.ini", workspace);
-	check_str(steps[1].argv[2], recipe);
-	workspace_index_free(&p);
 }

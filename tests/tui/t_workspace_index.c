@@ -13,18 +13,6 @@
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
 
-static void put(const char *name, const char *text)
-{
-	struct err e = { 0 };
-	char path[400], folder[400];
-
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
-	snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = 0;
-	check_int(file_make_folders(folder, &e), 0);
-	check_int(file_write_all(path, text, strlen(text), &e), 0);
-}
-
 /* The words, with the differing ones in braces. */
 static const char *marked(const char *text, const char *other)
 {
@@ -74,17 +62,17 @@ TEST(names_are_of_folders)
 	check_int(workspace_run_names(&l, path, &e), 0);
 	check_int((int64_t)l.n, 0);
 	workspace_names_free(&l);
-	put("runs/two/state.json", "{}");
-	put("runs/One/state.json", "{}");
-	put("runs/.hidden/state.json", "{}");
-	put("runs/notes.txt", "a file is no run");
+	test_put_file("runs/two/state.json", "{}");
+	test_put_file("runs/One/state.json", "{}");
+	test_put_file("runs/.hidden/state.json", "{}");
+	test_put_file("runs/notes.txt", "a file is no run");
 	check_int(workspace_run_names(&l, test_folder(), &e), 0);
 	if (check_int((int64_t)l.n, 2)) {
 		check_str(l.items[0], "One");
 		check_str(l.items[1], "two");
 	}
 	workspace_names_free(&l);
-	put("corpora", "no folder");
+	test_put_file("corpora", "no folder");
 	check_int(workspace_corpus_names(&l, test_folder(), &e), 0);
 	check_int((int64_t)l.n, 0);
 	workspace_names_free(&l);
@@ -100,22 +88,23 @@ TEST(places_finds_corpora_and_runs)
 	check_int(workspace_index_update(&p, workspace, 1000, 1, &e), INDEX_CHANGED);
 	check_int(p.n_corpora, 0);
 	check_int(p.n_runs, 0);
-	put("corpora/ready/manifest.json",
-	    "{\"v\":2,\"pairs\":{\"read\":9,\"train\":7,\"dev\":1,\"test\":1},\"vocabulary\":304,"
-	    "\"source_language\":\"en\",\"target_language\":\"de\"}");
+	test_put_file("corpora/ready/manifest.json",
+		      "{\"v\":2,\"pairs\":{\"read\":9,\"train\":7,\"dev\":1,\"test\":1},"
+		      "\"vocabulary\":304,"
+		      "\"source_language\":\"en\",\"target_language\":\"de\"}");
 	snprintf(text, sizeof(text),
 		 "{\"v\":1,\"pid\":%ld,\"host\":\"\",\"t\":1000,\"began\":990,"
 		 "\"stage\":\"judge\",\"unit\":\"pairs\",\"done\":25,\"total\":100,\"rate\":2.5}",
 		 (long)getpid());
-	put("corpora/busy/progress.json", text);
-	put("corpora/left/progress.json", "{\"v\":1,\"t\":10,\"stage\":\"learn\"");
-	put("corpora/.hidden/manifest.json", "{}");
-	put("corpora/file", "no folder");
-	put("runs/first/journal.jsonl",
-	    "{\"v\":1,\"kind\":\"train\",\"t\":5,\"step\":10,\"loss\":4.5}\n"
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
-	put("runs/first/state.json", "{\"v\":1,\"state\":\"finished\"}");
-	put("runs/empty/recipe.ini", "[train]\nsteps = 7\n");
+	test_put_file("corpora/busy/progress.json", text);
+	test_put_file("corpora/left/progress.json", "{\"v\":1,\"t\":10,\"stage\":\"learn\"");
+	test_put_file("corpora/.hidden/manifest.json", "{}");
+	test_put_file("corpora/file", "no folder");
+	test_put_file("runs/first/journal.jsonl",
+		      "{\"v\":1,\"kind\":\"train\",\"t\":5,\"step\":10,\"loss\":4.5}\n"
+		      "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
+	test_put_file("runs/first/state.json", "{\"v\":1,\"state\":\"finished\"}");
+	test_put_file("runs/empty/recipe.ini", "[train]\nsteps = 7\n");
 	check(workspace_index_update(&p, workspace, 1010, 1, &e) >= INDEX_CHANGED);
 	check_int(p.n_corpora, 3);
 	check_int(p.n_runs, 2);
@@ -140,10 +129,10 @@ TEST(places_finds_corpora_and_runs)
 		}
 	}
 	/* new records are read, removed runs disappear */
-	put("runs/first/journal.jsonl",
-	    "{\"v\":1,\"kind\":\"train\",\"t\":5,\"step\":10,\"loss\":4.5}\n"
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n"
-	    "{\"v\":1,\"kind\":\"eval\",\"t\":7,\"step\":20,\"bleu\":13.5}\n");
+	test_put_file("runs/first/journal.jsonl",
+		      "{\"v\":1,\"kind\":\"train\",\"t\":5,\"step\":10,\"loss\":4.5}\n"
+		      "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n"
+		      "{\"v\":1,\"kind\":\"eval\",\"t\":7,\"step\":20,\"bleu\":13.5}\n");
 	snprintf(text, sizeof(text), "%s/runs/empty", workspace);
 	check_int(file_remove_tree(text, &e), 0);
 	workspace_index_update(&p, workspace, 1020, 1, &e);
@@ -209,12 +198,13 @@ TEST(option_diff_groups_seeds)
 	struct option_diff c = { 0 };
 	struct err e = { 0 };
 
-	put("runs/a/recipe.ini", "[train]\nwarmup = 100\nseed = 1\n");
-	put("runs/b/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
-	put("runs/c/recipe.ini", "[train]\nwarmup = 200\nseed = 3\n");
-	put("runs/d/recipe.ini", "[train]\nwarmup = 100\n"); /* the seed of a: another group */
-	put("runs/same/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
-	put("runs/f/recipe.ini", "[train]\nwarmup = 200\nseed = 1\n");
+	test_put_file("runs/a/recipe.ini", "[train]\nwarmup = 100\nseed = 1\n");
+	test_put_file("runs/b/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
+	test_put_file("runs/c/recipe.ini", "[train]\nwarmup = 200\nseed = 3\n");
+	test_put_file("runs/d/recipe.ini",
+		      "[train]\nwarmup = 100\n"); /* the seed of a: another group */
+	test_put_file("runs/same/recipe.ini", "[train]\nwarmup = 100\nseed = 2\n");
+	test_put_file("runs/f/recipe.ini", "[train]\nwarmup = 200\nseed = 1\n");
 	check_int(option_diff_make(&c, test_folder(), names, ARRAY_LEN(names), &e), 0);
 	option_diff_group_seeds(&c, ARRAY_LEN(names), group);
 	for (size_t k = 0; k < ARRAY_LEN(names); k++)
@@ -228,8 +218,10 @@ TEST(contrast_says_what_differs)
 	struct option_diff c = { 0 };
 	struct err e = { 0 };
 
-	put("runs/a/recipe.ini", "[train]\nwarmup = 100\nsteps = 5\n[model]\nsize = tiny\n");
-	put("runs/b/recipe.ini", "[train]\nwarmup = 200\nsteps = 5\n[model]\nsize = tiny\n");
+	test_put_file("runs/a/recipe.ini",
+		      "[train]\nwarmup = 100\nsteps = 5\n[model]\nsize = tiny\n");
+	test_put_file("runs/b/recipe.ini",
+		      "[train]\nwarmup = 200\nsteps = 5\n[model]\nsize = tiny\n");
 	check_int(option_diff_make(&c, test_folder(), names, 2, &e), 0);
 	check_int(c.n, 1);
 	for (size_t i = 0; i < c.n; i++)
@@ -259,7 +251,7 @@ TEST(sample_book_scores_versions)
 	struct err e = { 0 };
 	char folder[400];
 
-	put("scores/samples.jsonl", text);
+	test_put_file("scores/samples.jsonl", text);
 	snprintf(folder, sizeof(folder), "%s/scores", test_folder());
 	b = sample_history_open(folder, &e);
 	if (!check(b != NULL))
