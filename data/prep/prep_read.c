@@ -153,9 +153,9 @@ static int reading_store_block(void *context, void *slot, struct err *e)
 }
 
 /*
- * How many threads tokenise. Reading an archive forks a child (unpacker.h), whose allocator works in a
- * process with threads too, but not the one of AddressSanitizer before gcc 14 and clang 17: the child
- * hangs if another thread allocates during the fork.
+ * Number of threads that tokenise; 0: the calling thread does all. Reading an archive forks a child
+ * (unpacker.h). If another thread holds a lock of the allocator at the fork, the child can wait for this
+ * lock forever. glibc's allocator prevents that, the one of AddressSanitizer before gcc 14 does not.
  */
 static int reading_threads(const struct text_reading *r)
 {

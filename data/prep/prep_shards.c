@@ -280,7 +280,7 @@ static int pack_held_out(struct shard_packer *s, struct pipeline *tools, const c
 		number++;
 	if (number == p->texts.n_sets)
 		return end_shard(s, set, true, e);
-	side_likeness_begin(&s->likeness);
+	side_likeness_begin_set(&s->likeness);
 	rc = begin_shard(s, number, e);
 	if (!rc)
 		rc = encode_texts(s, tools, set, e);

@@ -24,7 +24,7 @@ void side_likeness_free(struct side_likeness *l)
 	*l = (struct side_likeness){ 0 };
 }
 
-void side_likeness_begin(struct side_likeness *l)
+void side_likeness_begin_set(struct side_likeness *l)
 {
 	for (int side = 0; side < 2; side++) {
 		memset(l->counts[0][side], 0, (size_t)l->n * sizeof(uint32_t));

@@ -18,9 +18,8 @@
 #include "share/base/err.h"
 
 /*
- * Why the tokenizer uses its general rules for this language, such as "no tokenizer rules for the
- * language "english" (a code like en was expected): using the general rules". The text is empty for en
- * and de, which have rules.
+ * Write a note for the user if the tokenizer has no rules for this language and uses its general
+ * rules. en and de have rules: then the note is empty. A name instead of a code ("english") gets a hint.
  */
 void tokenizer_note_language(const char *language, struct buf *note);
 

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/ops/bf16.h"
+#include "share/base/util.h"
 #include "tests/cudasim/sim.h"
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"
@@ -59,12 +60,9 @@ TEST(cuda_ops_aligned)
 /* Sanitizers check memory, for which one order is enough; several would take minutes. */
 static bool one_order_is_enough(void)
 {
-#ifdef __SANITIZE_ADDRESS__
-	test_skip("other orders are tried without sanitizers");
-	return true;
-#else
-	return false;
-#endif
+	if (HAS_ADDRESS_SANITIZER)
+		test_skip("other orders are tried without sanitizers");
+	return HAS_ADDRESS_SANITIZER;
 }
 
 TEST(cuda_ops_other_order)

@@ -22,7 +22,7 @@ static void add_pairs(struct side_likeness *l, bool is_training, bool is_swapped
 
 static bool is_swapped_set(struct side_likeness *l, bool is_swapped, int n, double likeness[2][2])
 {
-	side_likeness_begin(l);
+	side_likeness_begin_set(l);
 	add_pairs(l, false, is_swapped, n);
 	return side_likeness_is_swapped(l, likeness);
 }
@@ -62,7 +62,7 @@ TEST(side_likeness_of_equal_sides)
 		side_likeness_add(&l, false, ids, 10, ids, 10);
 	}
 	check(!side_likeness_is_swapped(&l, likeness));
-	side_likeness_begin(&l);
+	side_likeness_begin_set(&l);
 	for (int k = 0; k < 60; k++) {
 		side_likeness_add(&l, true, ids, 10, other, 10);
 		side_likeness_add(&l, false, other, 10, other, 10);

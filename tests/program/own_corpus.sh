@@ -55,7 +55,7 @@ says "... and translates" 0 '' werkbank translate --run bare --checkpoint last d
 # ---- swapped files ----
 says "swapped training files" 0 'warning: source and target of dev look swapped' werkbank prep small --corpus swapped \
 	--train-source train.de --train-target train.en --dev-source dev.en --dev-target dev.de
-says "a swapped test set" 0 'warning: source and target of test look swapped' werkbank prep small --corpus swapped --force \
+says "swapped files of the test set" 0 'warning: source and target of test look swapped' werkbank prep small --corpus swapped --force \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.de --test-target test.en
 says "files in the right order" 0 'swapped is ready' werkbank prep small --corpus swapped --force \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.en --test-target test.de

@@ -13,8 +13,9 @@
 #include "tui/app/view.h"
 #include "share/base/number_format.h"
 
-#define DEMO	"demo"	/* recipe of the built-in corpus */
-#define GENERAL "small" /* recipe for any corpus; a corpus folder's own recipe.ini names no model */
+#define DEMO "demo" /* recipe of the built-in corpus */
+#define GENERAL                                                                                    \
+	"small" /* recipe for any corpus, with a model; recipe.ini in a corpus folder has none */
 
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
@@ -209,7 +210,7 @@ static void add_longer_step(struct suggested_step *steps, size_t *n, const char 
 		    8);
 }
 
-/* Is this a name that next_steps_run_name() gives a run on the corpus: its name, or its name-2? */
+/* Is this a name that next_steps_run_name() gives: CORPUS, or CORPUS-2, …? */
 static bool is_run_name_of(const char *run, const char *corpus)
 {
 	size_t len = strlen(corpus);

@@ -39,7 +39,7 @@ struct suggested_step {
 size_t next_steps_find(const struct workspace_index *p, const char *workspace, bool busy,
 		       struct suggested_step steps[NEXT_STEPS_MAX]);
 
-/* The corpus that was made last of those that are ready; NULL: none. Borrowed from the index. */
+/* The newest corpus that is ready; NULL: none. Borrowed from the index. */
 const struct indexed_corpus *next_steps_corpus(const struct workspace_index *p);
 
 /* A free name for a new run: base, or base-2, … */
@@ -47,8 +47,8 @@ void next_steps_run_name(const struct workspace_index *p, const char *base, char
 
 /*
  * The recipe of a corpus as an argument of a command: the name of a shipped recipe, a path, or
- * "small" if the corpus' recipe is gone. True: training needs --corpus too, because the recipe has
- * another name; recipes for any corpus, like small, name no corpus.
+ * "small" if the recipe of the corpus is gone. Returns whether training also needs --corpus: the name
+ * of the recipe is not the name of the corpus.
  */
 bool next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size);
 

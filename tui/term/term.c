@@ -240,7 +240,7 @@ static SCREEN *open_screen(FILE *out, const char *name)
 	return newterm(NULL, out, stdin);
 }
 
-/* Why the workbench cannot be shown; NULL: it can. */
+/* What the workbench misses to be shown; NULL: nothing. Saves the modes of standard input for the end. */
 static const char *find_missing_terminal(void)
 {
 	const char *name = getenv("TERM");

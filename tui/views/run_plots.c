@@ -143,22 +143,23 @@ void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 
 /* ---- drawing ---- */
 
-/*
- * Legend entry of the cursor's step; returns 0 or 1 entries. Evaluations are rare: beside the value of
- * one the entry names the step of the evaluation. p NULL: the pane has no plot of lines.
- */
-static int step_piece(const struct pane_plot *p, const struct plot_viewport *s,
-		      struct legend *piece, char text[NUMBER_TEXT_BYTES])
+/* Legend entry of a step, NaN: none; returns 0 or 1 entries. */
+static int step_piece(double step, struct legend *piece, char text[NUMBER_TEXT_BYTES])
 {
-	const bool is_rare = p && p->lines[0].pen == PLOT_MARKED;
-	const struct series_point *at =
-		is_rare ? viewport_point_at(p->lines[0].series, s->cursor) : NULL;
-
-	if (!isfinite(s->cursor))
+	if (!isfinite(step))
 		return 0;
-	*piece = (struct legend){ 0, STYLE_BRIGHT, "step",
-				  format_count(text, (int64_t)(at ? at->first : s->cursor)) };
+	*piece = (struct legend){ 0, STYLE_BRIGHT, "step", format_count(text, (int64_t)step) };
 	return 1;
+}
+
+/* The step of the values in the legend: the cursor's, or that of the nearest evaluation. NaN: no cursor. */
+static double legend_step(const struct pane_plot *p, double cursor)
+{
+	const struct series_point *at = isfinite(cursor) && p->lines[0].pen == PLOT_MARKED
+						? viewport_point_at(p->lines[0].series, cursor)
+						: NULL;
+
+	return at ? at->first : cursor;
 }
 
 /* Title of a pane, with a note about unusual axes. A narrow pane has no room for units. */
@@ -192,7 +193,7 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 	char values[RUN_LINES][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES],
 		step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES], best_step[NUMBER_TEXT_BYTES + 8];
 	struct legend pieces[RUN_LINES + 4];
-	int n = step_piece(p, s, pieces, step);
+	int n = step_piece(legend_step(p, s->cursor), pieces, step);
 	bool smoothed = false;
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -266,7 +267,7 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 		each[NUMBER_TEXT_BYTES];
 	char seconds[NUMBER_TEXT_BYTES + 4];
 	struct legend pieces[TIME_SPLIT_PARTS + 2];
-	int n = step_piece(NULL, &s->plots, pieces, step);
+	int n = step_piece(s->plots.cursor, pieces, step);
 
 	stack.axes.marks = s->marks + s->n_saves;
 	stack.axes.n_marks = s->n_marks - s->n_saves;
