@@ -8,6 +8,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
@@ -215,7 +216,8 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 /* The absolute path of the recipe: the workbench, in any current folder, offers it for training. */
 static int manifest_add_recipe(struct json_writer *w, const char *recipe, struct err *e)
 {
-	char *path = recipe ? paths_absolute(recipe, e) : NULL;
+	char *path = recipe ? paths_absolute(recipe + (text_starts_with(recipe, "./") ? 2 : 0), e)
+			    : NULL;
 
 	if (recipe && !path)
 		return e->code;

@@ -9,7 +9,6 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* The folder of the running program, owned by the caller; NULL with e set. */
@@ -96,7 +95,7 @@ char *paths_absolute(const char *path, struct err *e)
 
 	if (path[0] == '/' || !getcwd(here, sizeof(here)))
 		return mem_strdup(path, e);
-	return file_path(e, "%s/%s", here, text_starts_with(path, "./") ? path + 2 : path);
+	return file_path(e, "%s/%s", here, path);
 }
 
 char *paths_user_file(const char *variable, const char *below_home, const char *name, struct err *e)

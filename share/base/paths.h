@@ -28,8 +28,8 @@ char *paths_shipped(const char *name, struct err *e);
 char *paths_workspace(const char *option, struct err *e);
 
 /*
- * The path from any current folder; "./" at its beginning is dropped, links stay. Owned by the caller;
- * NULL: ERR_NOMEM. A path stays relative if the current folder is unknown.
+ * The current folder and the path, which stays as it is, with links and "./". Owned by the caller;
+ * NULL: ERR_NOMEM. The path stays relative if the current folder is unknown.
  */
 char *paths_absolute(const char *path, struct err *e);
 

@@ -110,7 +110,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	fake_hosts
 	says "--show" 0 "^mpirun -n 2 .*--hostfile '?$w/runs/s/hosts'? .*plm_(rsh|ssh)_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k [^ ]*/runs/s/hosts'.*werkbank-train _rank -C '?$w'? --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
-	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/tests/no-shell%20-v " \
+	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \
 		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
 	absent "--show does nothing" "$w/runs/s"
 	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but micro_batches is 2' train s --hosts a,b:2 --no-preflight

@@ -168,6 +168,12 @@ static void forecast_cores(struct job *j)
 
 /* ---- input and output ---- */
 
+/* For a script that people read: without the "./" that was typed. */
+static char *job_path(const char *path, struct err *e)
+{
+	return paths_absolute(path + (text_starts_with(path, "./") ? 2 : 0), e);
+}
+
 static int read_job_script_conf(struct job *j, struct err *e)
 {
 	const struct hosts_env env = { 0 };
@@ -187,9 +193,9 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	if (!rc)
 		rc = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
 	if (!rc) {
-		j->workspace = paths_absolute(workspace, e);
+		j->workspace = job_path(workspace, e);
 		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
-				    ? paths_absolute(recipe, e)
+				    ? job_path(recipe, e)
 				    : file_path(e, "%s", recipe);
 		rc = j->workspace && j->recipe ? 0 : e->code;
 	}
