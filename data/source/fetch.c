@@ -178,6 +178,18 @@ static void download_fail(struct download *d)
 				d->job->result.text);
 }
 
+/*
+ * A job whose first address is https:// does not fall back to an http:// one, unless a published hash
+ * shows what came: who can block the first one could choose the bytes of the second one.
+ */
+static bool is_open_to_tampering(const struct fetch_job *j, size_t address)
+{
+	const struct fetch_address *a = &j->addresses[address];
+
+	return text_starts_with(j->addresses[0].request, "https:") &&
+	       text_starts_with(a->request, "http:") && !*a->content;
+}
+
 /* job->result keeps ERR_DATA: a rejected file explains more than an unreachable mirror after it. */
 static void next_address(struct download *d, const struct err *why)
 {
@@ -187,7 +199,12 @@ static void next_address(struct download *d, const struct err *why)
 	d->tries = 0;
 	d->not_before_s = 0;
 	d->state = WAITING;
-	if (++d->address == d->job->n_addresses) {
+	while (++d->address < d->job->n_addresses && is_open_to_tampering(d->job, d->address))
+		bars_print_line(d->fetcher->bars,
+				"note: %s: not used: it is not encrypted, and no hash of this "
+				"file is published",
+				download_address(d)->url);
+	if (d->address == d->job->n_addresses) {
 		d->address--;
 		download_fail(d);
 	} else {
@@ -327,8 +344,12 @@ static void download_run(struct download *d, int64_t offset, const char *if_rang
 					 .closure = d };
 	bars_set_status(d->fetcher->bars, d->number, NULL);
 	d->state = RUNNING;
-	if (transfer_start(&d->transfer, if_range, d->fetcher->limits->stall_s, d->fetcher->multi,
-			   &e))
+	if (!transfer_start(&d->transfer, if_range, d->fetcher->limits->stall_s, d->fetcher->multi,
+			    &e))
+		return;
+	if (e.code == ERR_DATA || e.code == ERR_USAGE)
+		next_address(d, &e);
+	else
 		stop_all(d->fetcher, &e);
 }
 

@@ -14,10 +14,11 @@
  *	416						complete if the part has the total size,
  *							else start again
  *	other status, too many redirects, a web page,	the next address
- *	a wrong size
+ *	a wrong size, a device or pipe as file://
  *	disk full, cannot write				stop all downloads
  *
- * Redirects are followed. Proxies come from the environment (http_proxy, HTTPS_PROXY, ALL_PROXY,
+ * Redirects are followed, but never from https:// to http://. After an https:// address, an http:// one
+ * is tried only if a hash of the file is published. Proxies come from the environment (http_proxy, HTTPS_PROXY, ALL_PROXY,
  * NO_PROXY). At most two transfers use one host. A file:// address is copied.
  */
 #ifndef WERKBANK_DATA_SOURCE_FETCH_H

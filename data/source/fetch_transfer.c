@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "share/base/text.h"
 
@@ -266,23 +267,52 @@ static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 
 /* ---- starting ---- */
 
-static int set_protocols(CURL *easy)
+bool transfer_may_redirect_to_http(const char *request)
 {
+	return strncasecmp(request, "https:", 6) != 0;
+}
+
+static int set_protocols(CURL *easy, const char *request)
+{
+	const bool http = transfer_may_redirect_to_http(request);
+
 #if LIBCURL_VERSION_NUM >= 0x075500
 	return (int)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file") |
-	       (int)curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	       (int)curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+				     http ? "http,https" : "https");
 #else
 	return (int)curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
 				     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE)) |
 	       (int)curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
-				     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+				     (long)(CURLPROTO_HTTPS | (http ? CURLPROTO_HTTP : 0)));
 #endif
+}
+
+/* ERR_DATA if a file:// address names a device, pipe or folder, which may have no end. */
+static int check_local_file(const struct transfer *t, struct err *e)
+{
+	CURLU *u = NULL;
+	char *path = NULL;
+	struct stat s;
+	int rc = 0;
+
+	if (strncasecmp(t->address->request, "file:", 5))
+		return 0;
+	u = curl_url();
+	if (!u || curl_url_set(u, CURLUPART_URL, t->address->request, 0) ||
+	    curl_url_get(u, CURLUPART_PATH, &path, CURLU_URLDECODE))
+		rc = err_set(e, ERR_USAGE, "%s: is not an address", t->address->url);
+	else if (!stat(path, &s) && !S_ISREG(s.st_mode))
+		rc = err_set(e, ERR_DATA, "%s: is not a regular file", t->address->url);
+	curl_free(path);
+	curl_url_cleanup(u);
+	return rc;
 }
 
 static int set_options(struct transfer *t, long stall_s)
 {
 	CURL *easy = t->easy;
-	int bad = set_protocols(easy);
+	int bad = set_protocols(easy, t->address->request);
 
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->request);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->curl_error);
@@ -327,6 +357,10 @@ int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM
 	t->response = (struct http_response){ .range_start = -1, .range_total = -1 };
 	if (!t->easy)
 		return err_set(e, ERR_NOMEM, "out of memory for a transfer");
+	if (check_local_file(t, e)) {
+		transfer_close(t, NULL);
+		return e->code;
+	}
 	if (set_options(t, stall_s) || (t->offset && set_range(t, if_range)) ||
 	    curl_multi_add_handle(multi, t->easy)) {
 		transfer_close(t, NULL);
@@ -400,12 +434,23 @@ static bool was_redirected(const struct transfer *t)
 }
 
 /*
- * Is this failure libcurl's answer to a line of the response that is longer than it allows? It gives
- * the same code when memory runs out.
+ * Is this failure libcurl's answer to a line of the response that is longer than it allows, in the
+ * header or in the trailers of a chunked body? libcurl gives the same code when memory runs out.
  */
 static bool is_line_too_long(const struct transfer *t, CURLcode result)
 {
+	if (result == CURLE_RECV_ERROR) /* of a trailer; the text is libcurl's own */
+		return strstr(t->curl_error, "Out of memory in chunked") != NULL;
 	return result == CURLE_OUT_OF_MEMORY && transfer_status(t) && !t->is_body_begun;
+}
+
+/* Did a server answer at all? Then CURLE_UNSUPPORTED_PROTOCOL is about the answer: HTTP/0.9. */
+static bool was_connected(const struct transfer *t)
+{
+	long connections = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connections);
+	return connections > 0;
 }
 
 /* The error code for a failure of libcurl; *verdict: whether to retry. */
@@ -435,7 +480,7 @@ static int classify_curl_error(const struct transfer *t, CURLcode result,
 	switch (result) {
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_URL_MALFORMAT:
-		return was_redirected(t) ? ERR_PROTOCOL : ERR_USAGE;
+		return was_redirected(t) || was_connected(t) ? ERR_PROTOCOL : ERR_USAGE;
 	case CURLE_FILE_COULDNT_READ_FILE:
 		return ERR_NOINPUT;
 	case CURLE_OUT_OF_MEMORY:

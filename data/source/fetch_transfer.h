@@ -25,7 +25,7 @@ struct http_response {
 	int64_t range_start, range_total;  /* of Content-Range; -1: absent */
 };
 
-#define TRANSFER_UNCHECKED ((int64_t)16 << 20) /* see check_room */
+#define TRANSFER_UNCHECKED ((int64_t)1 << 20) /* see check_room */
 
 struct transfer {
 	const struct fetch_address *address; /* borrowed */
@@ -65,6 +65,9 @@ int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM
  */
 enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode result, double *retry_after_s,
 					struct err *e);
+
+/* Whether redirects may lead to http://: never from https://, which promises an encrypted line. */
+bool transfer_may_redirect_to_http(const char *request);
 
 /* Remove the transfer from multi and free it, in any state: running, ended, never started. */
 void transfer_close(struct transfer *t, CURLM *multi);

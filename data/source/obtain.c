@@ -30,6 +30,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* One archive of the manifest, and how it is obtained. */
@@ -364,6 +365,15 @@ static int verify_download(struct wanted_archive *w, size_t address, const struc
 		return error_with_address(url, w->part, e);
 	if (!equal)
 		buf_printf(remark, "note: %s; used all the same, because of --url", differs.text);
+	else if (*trust == TRUST_PINNED)
+		buf_printf(remark,
+			   "note: %s: no hash of this archive is published%s; its SHA-256 %s is "
+			   "recorded, and later downloads must have the same",
+			   w->archive->name,
+			   text_starts_with(w->addresses[address].request, "http:")
+				   ? ", and the address is not encrypted"
+				   : "",
+			   s->sha256);
 	return 0;
 }
 

@@ -164,6 +164,8 @@ same "busy for an hour: not waited for" "$(requests '^/wait-3600/busy/a.tgz ')" 
 fails "redirected in circles" loop/ 76 'cannot be fetched: .*redirects'
 fails "redirected to a file" file/ 76 'cannot be fetched: .*[Pp]rotocol .?file'
 fails "an endless line in the header" line/ 76 'cannot be fetched: .*(a line that is too long|[Tt]oo large)'
+fails "an endless line in the trailers" trailer/ 76 'cannot be fetched: .*a line that is too long'
+fails "a server that speaks HTTP/0.9" http09/ 76 'cannot be fetched: .*HTTP/0.9'
 fails "a web page" page/ 65 'page/a.tgz: is a web page, not an archive'
 fails "a web page that is called something else" disguised/ 65 'disguised/a.tgz: is a web page, not an archive'
 fails "the wrong hash" '' 65 "a.tgz: is damaged or another file: SHA-256 is $sum, should be 0123" \
@@ -185,8 +187,25 @@ manifest unknown "url = http://no-such-host.invalid/a.tgz"
 says "no such host" 68 'Could not resolve host' fetch --tries 1
 manifest text "url = file://$tmp/raw/a.en"
 says "text" 65 'is not an archive' fetch
+mkfifo "$tmp/pipe"
+for special in /dev/zero "$tmp/pipe" "$tmp/raw" /%64ev/zero; do
+	manifest special "url = file://$special"
+	says "file://$special" 65 'is not a regular file' timeout 20 "$data" fetch "$m" -C "$ws"
+	nothing "file://$special"
+done
 manifest nourl
 says "no address at all" 78 'has no url for this archive: use --url a.tgz=URL or --from DIR' fetch
+
+# ---- encrypted or not ---------------------------------------------------------
+# nobody listens on port 1: who blocks an https:// address must not choose the bytes
+manifest blocked "url = https://127.0.0.1:1/a.tgz" "url = $web/a.tgz"
+says "https is blocked, no hash" 68 "$web/a.tgz: not used: it is not encrypted, and no hash" fetch --tries 1
+nothing "https is blocked, no hash"
+manifest blocked2 "sha256 = $sum" "url = https://127.0.0.1:1/a.tgz" "url = $web/a.tgz"
+says "https is blocked, the hash is published" 0 'trying the next address' fetch --tries 1
+right "https is blocked, the hash is published"
+same "no shipped archive has an unencrypted address" \
+	"$(cat "$(dirname "$0")"/../../share/corpora/*.manifest | grep -c '^url = http:')" 0
 
 # ---- mirrors ----------------------------------------------------------------
 manifest mirrors "sha256 = $sum" "url = $web/none/a.tgz" "url = $web/page/a.tgz" "url = $web/b.tgz" "url = $web/cut-50000/a.tgz" "url = $web/a.tgz"
@@ -260,7 +279,7 @@ right "a part that is too long"
 # ---- pinned on first use ----------------------------------------------------
 manifest pin "url = $web/pin.tgz"
 cp "$tmp/www/a.tgz" "$tmp/www/pin.tgz"
-says "on first use" 0 '' fetch
+says "on first use" 0 "a.tgz: no hash of this archive is published, and the address is not encrypted; its SHA-256 $sum is recorded" fetch
 same "on first use: pinned" "$(grep -o '"trust":"[a-z]*"' "$here/a.tgz.json")" '"trust":"pinned"'
 rm "$here/a.tgz"
 cp "$tmp/www/b.tgz" "$tmp/www/pin.tgz"

@@ -9,6 +9,8 @@
  *	loop/		302 to itself
  *	file/		302 to file:///etc/passwd
  *	line/		a line of the header without an end
+ *	http09/		a body without a status line
+ *	trailer/	chunks, and a trailer line without an end after them
  *	page/		200 with a web page as text/html
  *	disguised/	200 with a web page under another content type
  *	cut-N/		closes the connection after N bytes of a body; cut/: after half of them
@@ -66,7 +68,7 @@ struct request {
 	int number; /* of requests for this path, from 0 */
 	/* how to misbehave */
 	bool norange, nolength, chunked, noetag, weak, glue, shift, always206, no416, drip, slam;
-	bool page, disguised, loop, file, line;
+	bool page, disguised, loop, file, line, http09, trailer;
 	const char *moved;
 	long cut, slow, fail_status, fail_times, retry_after, gate;
 	/* for the log */
@@ -168,7 +170,8 @@ static bool one_word(struct request *r, const char **at)
 		{ "glue", &r->glue }, { "shift", &r->shift }, { "always206", &r->always206 },
 		{ "no416", &r->no416 }, { "drip", &r->drip }, { "slam", &r->slam },
 		{ "page", &r->page }, { "disguised", &r->disguised }, { "loop", &r->loop },
-		{ "file", &r->file }, { "line", &r->line },
+		{ "file", &r->file }, { "line", &r->line }, { "http09", &r->http09 },
+		{ "trailer", &r->trailer },
 		/* clang-format on */
 	};
 
@@ -362,7 +365,9 @@ static void drip(struct request *r)
 
 static void send_line(struct request *r)
 {
-	const char *head = "HTTP/1.1 200 Fine\r\nX-Long: ";
+	const char *head = r->trailer ? "HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n"
+					"4\r\n\x1f\x8b\x08\x01\r\n0\r\nX-Long: "
+				      : "HTTP/1.1 200 Fine\r\nX-Long: ";
 
 	r->status = 200;
 	send_all(r->fd, head, strlen(head));
@@ -387,7 +392,9 @@ static void serve(struct request *r)
 		answer(r, 302, more, "<html>moved</html>\n");
 	} else if (r->file) {
 		answer(r, 302, "Location: file:///etc/passwd\r\n", "<html>moved</html>\n");
-	} else if (r->line) {
+	} else if (r->http09) {
+		send_all(r->fd, "<html>an old server</html>\n", 27);
+	} else if (r->line || r->trailer) {
 		send_line(r);
 	} else if (r->page || r->disguised) {
 		answer(r, 200,

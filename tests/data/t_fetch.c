@@ -9,6 +9,7 @@
 
 #include "data/source/bars.h"
 #include "data/source/fetch_part.h"
+#include "data/source/fetch_transfer.h"
 #include "data/source/receipt.h"
 #include "share/base/file.h"
 
@@ -83,6 +84,13 @@ static void check_public(const char *url, const char *expected)
 
 	check_str(public, expected);
 	free(public);
+}
+
+TEST(transfer_stays_encrypted_when_it_is_redirected)
+{
+	check(!transfer_may_redirect_to_http("https://host/a.tgz"));
+	check(!transfer_may_redirect_to_http("HTTPS://host/a.tgz"));
+	check(transfer_may_redirect_to_http("http://host/a.tgz"));
 }
 
 TEST(fetch_hides_secrets_of_addresses)
