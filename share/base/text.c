@@ -176,33 +176,40 @@ bool text_to_real(const char *text, double *value)
 
 #define NEAREST_MAX 64 /* longer words are not compared */
 
-/* Levenshtein distance; - and _ are equal. */
+static bool is_same_letter(char a, char b)
+{
+	return (a == '_' ? '-' : a) == (b == '_' ? '-' : b);
+}
+
+/*
+ * Changed, added, left out or swapped letters between a and b (optimal string alignment: Damerau's
+ * distance in which no part is edited twice); - and _ are equal.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
+	size_t rows[3][NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
 
 	assert(m <= NEAREST_MAX);
 	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *top = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			char x = a[i - 1] == '_' ? '-' : a[i - 1],
-			     y = b[j - 1] == '_' ? '-' : b[j - 1];
-			size_t change = diagonal + (x != y);
-
-			diagonal = row[j];
-			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
+			row[j] = MIN(above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]),
+				     MIN(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) &&
+			    is_same_letter(a[i - 2], b[j - 1]))
+				row[j] = MIN(row[j], top[j - 2] + 1);
 		}
 	}
-	return row[m];
+	return rows[n % 3][m];
 }
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t n)
 {
-	size_t best = strlen(word) / 3 + 2; /* a larger distance is no useful hint */
+	size_t best = MAX(1, (strlen(word) + 1) / 3) + 1; /* a larger distance is no useful hint */
 	const char *nearest = NULL;
 
 	if (strlen(word) > NEAREST_MAX)

@@ -22,6 +22,13 @@ const char *alias_new_name(enum alias_kind kind, const char *old);
  */
 const char *alias_refused(const char *name, const char *value);
 
+/*
+ * What to type here for a command of another program; NULL: not known. For an option of another
+ * program: *takes is the option that a command must take so that the advice fits. Borrowed.
+ */
+const char *alias_command_advice(const char *word);
+const char *alias_option_advice(const char *name, const char **takes);
+
 /* Former name number i of name (with _); NULL past the end. Borrowed. */
 const char *alias_old_name(enum alias_kind kind, const char *name, size_t i);
 

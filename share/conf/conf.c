@@ -130,20 +130,26 @@ const char *conf_choice(const char *choices, int i, size_t *n)
 	return choices;
 }
 
-const char *conf_find_program(const char *command, const char **nearest)
+const char *conf_find_program(const char *command)
 {
 	const struct conf_command *cmd = conf_find_command(command);
-	const char *names[ARRAY_LEN(conf_commands)];
+
+	return cmd ? cmd->program : NULL;
+}
+
+int conf_unknown_command(const char *word, struct err *e)
+{
+	const char *names[ARRAY_LEN(conf_commands)], *advice = alias_command_advice(word);
+	char hint[TEXT_HINT_MAX];
 	size_t n = 0;
 
-	if (cmd)
-		return cmd->program;
 	for (size_t i = 0; i < conf_n_commands; i++)
 		if (conf_commands[i].name[0] != '_')
 			names[n++] = conf_commands[i].name;
-	if (nearest)
-		*nearest = text_nearest(command, names, n);
-	return NULL;
+	if (advice)
+		return err_set(e, ERR_USAGE, "no command is called '%s': %s", word, advice);
+	return err_set(e, ERR_USAGE, "no command is called '%s'%s; werkbank --help lists them",
+		       word, text_hint(hint, text_nearest(word, names, n)));
 }
 
 const char *conf_option_at(size_t i, const char **section)
@@ -221,7 +227,7 @@ static int bad_number(const struct conf_option *o, const char *value, const stru
 {
 	const char *what = o->kind == CONF_INT ? "a whole number" : "a number";
 
-	return err_set(e, s->code, "%s: '%s' is not %s from %.15g to %.15g", s->label, value, what,
+	return err_set(e, s->code, "%s: '%s' is not %s from %.16g to %.16g", s->label, value, what,
 		       o->lo, o->hi);
 }
 

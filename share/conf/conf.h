@@ -232,11 +232,11 @@ int conf_man_page(const char *page, struct buf *out, struct err *e);
 /* Completion for "bash", "zsh" or "fish". */
 int conf_completion(const char *shell, struct buf *out, struct err *e);
 
-/*
- * The program ("data", …) that does a command; NULL: no such command, then *nearest is the most
- * similar or NULL.
- */
-const char *conf_find_program(const char *command, const char **nearest);
+/* The program ("data", …) that does a command; NULL: no such command. */
+const char *conf_find_program(const char *command);
+
+/* ERR_USAGE: no command is called `word`, and what to type instead. */
+int conf_unknown_command(const char *word, struct err *e);
 
 /* If options stand before the command in argv, moves the command to argv[1]. */
 void conf_command_first(int argc, char **argv);

@@ -22,6 +22,21 @@ static const struct {
 #include "share/conf/aliases.def"
 };
 
+/* Commands and options of other programs. */
+static const struct {
+	const char *word, *advice;
+} foreign_commands[] = {
+#define ELSEWHERE_COMMAND(word, advice) { word, advice },
+#include "share/conf/aliases.def"
+};
+
+static const struct {
+	const char *name, *takes, *advice;
+} foreign_options[] = {
+#define ELSEWHERE_OPTION(name, takes, advice) { name, takes, advice },
+#include "share/conf/aliases.def"
+};
+
 const char *alias_refused(const char *name, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
@@ -32,6 +47,25 @@ const char *alias_refused(const char *name, const char *value)
 		if (is_name && (value ? refused[i].value && !strcmp(value, refused[i].value)
 				      : !refused[i].value))
 			return refused[i].advice;
+	}
+	return NULL;
+}
+
+const char *alias_command_advice(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign_commands); i++)
+		if (!strcmp(word, foreign_commands[i].word))
+			return foreign_commands[i].advice;
+	return NULL;
+}
+
+const char *alias_option_advice(const char *name, const char **takes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign_options); i++) {
+		if (!conf_same_name(name, foreign_options[i].name))
+			continue;
+		*takes = foreign_options[i].takes;
+		return foreign_options[i].advice;
 	}
 	return NULL;
 }

@@ -92,7 +92,7 @@ void conf_describe(const struct conf_option *o, struct buf *out)
 	switch (o->kind) {
 	case CONF_INT:
 	case CONF_REAL:
-		buf_printf(out, "%s%.15g to %.15g, default %.15g)", open, o->lo, o->hi, o->def);
+		buf_printf(out, "%s%.16g to %.16g, default %.16g)", open, o->lo, o->hi, o->def);
 		return;
 	case CONF_ENUM:
 		choice = conf_choice(o->detail, (int)o->def, &n);

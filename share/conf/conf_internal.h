@@ -140,4 +140,7 @@ static inline void *conf_slot(const struct conf *c, const struct conf_option *o)
 	return (char *)(uintptr_t)c + o->offset;
 }
 
+/* Append the names of the shipped recipes, "demo, medium, …". */
+void conf_shipped_recipes(struct buf *out);
+
 #endif

@@ -36,7 +36,7 @@ static const char *of_command(const struct walk *w, char out[64])
 static int unknown_option(const struct walk *w, const char *name, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(name);
-	const char *names[250], *near;
+	const char *names[250], *near, *advice, *takes = NULL;
 	char who[64], dashed[CONF_NAME_MAX], plain[CONF_NAME_MAX];
 	size_t n = 0, used = 0;
 	char takers[160] = "";
@@ -52,6 +52,9 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 	if (o)
 		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
 			       conf_dashed(o->name, dashed), takers);
+	advice = alias_option_advice(name, &takes);
+	if (advice && conf_command_accepts(w->cmd, w->program, conf_find_option(takes)))
+		return err_set(e, ERR_USAGE, "%s takes no option --%s: %s", who, name, advice);
 	for (size_t i = 0; i < conf_n_options; i++)
 		if (conf_command_accepts(w->cmd, w->program, &conf_options[i]))
 			n = conf_add_names(&conf_options[i], names, n, ARRAY_LEN(names));
@@ -244,26 +247,51 @@ static void count_arguments(const char *usage, int *least, int *most)
 		*most = 1 << 30;
 }
 
+/* Arguments that are missing: what they are. A recipe is a file, or one of the shipped ones. */
+static int missing_arguments(const struct walk *w, const char *usage, struct err *e)
+{
+	struct buf names = { 0 };
+	char who[64];
+
+	of_command(w, who);
+	if (text_ends_with(usage, "RECIPE"))
+		conf_shipped_recipes(&names);
+	err_set(e, ERR_USAGE, "%s needs %s%s%s%s; see its --help", who, usage,
+		w->c->n_arguments ? ", and some of it is missing" : "",
+		names.len ? ": a file such as my.ini, or one of " : "", buf_text(&names));
+	buf_free(&names);
+	return e->code;
+}
+
+/* An argument too many. Commands that take --run do not guess that the word names a run. */
+static int needless_argument(const struct walk *w, const char *word, struct err *e)
+{
+	char who[64];
+
+	of_command(w, who);
+	if (conf_command_accepts(w->cmd, w->program, conf_find_option("run")))
+		return err_set(e, ERR_USAGE,
+			       "%s does not take the argument '%s'; to name a run: --run %s", who,
+			       word, word);
+	return err_set(e, ERR_USAGE, "%s does not take the argument '%s'; see its --help", who,
+		       word);
+}
+
 static int check_arguments(const struct walk *w, struct err *e)
 {
 	const struct conf *c = w->c;
 	const char *usage = w->cmd ? w->cmd->arguments : "";
-	char who[64];
 	int least, most;
 
 	if (c->help || c->version)
 		return 0;
 	count_arguments(usage, &least, &most);
 	if (c->n_arguments < least)
-		return err_set(e, ERR_USAGE, "%s needs %s%s; see its --help", of_command(w, who),
-			       usage, c->n_arguments ? ", and some of it is missing" : "");
+		return missing_arguments(w, usage, e);
 	if (c->n_arguments > most && !w->cmd && conf_find_command(c->arguments[0]))
 		return err_set(e, ERR_USAGE, "the command comes first: werkbank %s [OPTION]...",
 			       c->arguments[0]);
-	if (c->n_arguments > most)
-		return err_set(e, ERR_USAGE, "%s does not take the argument '%s'; see its --help",
-			       of_command(w, who), c->arguments[most]);
-	return 0;
+	return c->n_arguments > most ? needless_argument(w, c->arguments[most], e) : 0;
 }
 
 /*
@@ -333,20 +361,15 @@ void conf_command_first(int argc, char **argv)
 /* Find argv[1] among the commands of this program. */
 static int find_command(struct walk *w, struct err *e)
 {
-	const char *word, *near = NULL;
-	char hint[TEXT_HINT_MAX];
+	const char *word;
 
 	conf_command_first(w->argc, w->argv);
 	word = w->argc > 1 ? w->argv[1] : NULL;
 	if (!word || word[0] == '-')
 		return 0;
 	w->cmd = conf_find_command(word);
-	if (!w->cmd) {
-		conf_find_program(word, &near);
-		return err_set(e, ERR_USAGE,
-			       "no command is called '%s'%s; werkbank --help lists them", word,
-			       text_hint(hint, near));
-	}
+	if (!w->cmd)
+		return conf_unknown_command(word, e);
 	if (strcmp(w->cmd->program, w->program))
 		return err_set(e, ERR_USAGE, "werkbank%s%s does not do '%s'; type werkbank %s",
 			       strcmp(w->program, "tui") ? "-" : "",

@@ -394,28 +394,56 @@ static int load_file(struct conf *c, const char *path, const struct recipe *from
 
 /* ---- names of recipes ---- */
 
-/* Report an unknown recipe; the message lists the shipped recipes. */
-static int unknown_recipe(const char *name, struct err *e)
+#define SHIPPED_MAX 32
+typedef char shipped_name[60];
+
+static int compare_shipped(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Names of the shipped recipes in alphabetical order. Returns how many. */
+static size_t list_shipped(shipped_name names[SHIPPED_MAX])
 {
 	struct err ignored;
 	char *folder = paths_shipped("recipes", &ignored);
 	DIR *d = folder ? opendir(folder) : NULL;
-	char names[32][60], hint[TEXT_HINT_MAX];
-	const char *list[32];
-	struct buf all = { 0 };
 	size_t n = 0;
 
-	for (struct dirent *f; d && n < ARRAY_LEN(list) && (f = readdir(d)) != NULL;)
+	for (struct dirent *f; d && n < SHIPPED_MAX && (f = readdir(d)) != NULL;)
 		if (text_ends_with(f->d_name, ".ini") && strlen(f->d_name) < sizeof(names[0])) {
 			snprintf(names[n], sizeof(names[n]), "%.*s", (int)strlen(f->d_name) - 4,
 				 f->d_name);
-			buf_printf(&all, "%s%s", n ? ", " : "", names[n]);
-			list[n] = names[n];
 			n++;
 		}
 	if (d)
 		closedir(d);
 	free(folder);
+	qsort(names, n, sizeof(names[0]), compare_shipped);
+	return n;
+}
+
+void conf_shipped_recipes(struct buf *out)
+{
+	shipped_name names[SHIPPED_MAX];
+	const size_t n = list_shipped(names);
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", names[i]);
+}
+
+/* Report an unknown recipe; the message lists the shipped recipes. */
+static int unknown_recipe(const char *name, struct err *e)
+{
+	shipped_name names[SHIPPED_MAX];
+	char hint[TEXT_HINT_MAX];
+	const char *list[SHIPPED_MAX];
+	struct buf all = { 0 };
+	const size_t n = list_shipped(names);
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = names[i];
+	conf_shipped_recipes(&all);
 	err_set(e, ERR_NOINPUT,
 		"no recipe is called '%s'%s; there are: %s; for a file of your own write "
 		"./%s%s",

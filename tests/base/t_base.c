@@ -195,6 +195,9 @@ TEST(text_nearest_name)
 	check_str(text_nearest("baem", names, 4), "beam");
 	check_str(text_nearest("tokenise", names, 4), "tokenize");
 	check(text_nearest("qqqqqq", names, 4) == NULL);
+	/* letters swapped count once; two changes of a short word leave nothing of it */
+	check_str(text_nearest("saed", (const char *const[]){ "seed", "save" }, 2), "seed");
+	check(text_nearest("foo", (const char *const[]){ "job", "ter" }, 2) == NULL);
 	check(text_nearest("", names, 0) == NULL);
 }
 

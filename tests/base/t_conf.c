@@ -690,13 +690,46 @@ TEST(conf_numbers_as_text)
 
 TEST(conf_programs)
 {
-	const char *near = NULL;
+	struct err e = { 0 };
 
-	check_str(conf_find_program("prep", &near), "data");
-	check_str(conf_find_program("train", NULL), "launch");
-	check(!conf_find_program("prpe", &near));
-	check_str(near, "prep");
-	check(!conf_find_program("xyzzyplugh", &near) && !near);
+	check_str(conf_find_program("prep"), "data");
+	check_str(conf_find_program("train"), "launch");
+	check(!conf_find_program("prpe"));
+	check_err(conf_unknown_command("prpe", &e), ERR_USAGE);
+	check(strstr(e.text, "(did you mean prep?)") != NULL);
+	check_err(conf_unknown_command("foo", &e), ERR_USAGE);
+	check(strstr(e.text, "did you mean") == NULL);
+	check_err(conf_unknown_command("serve", &e), ERR_USAGE);
+	check(strstr(e.text, "translate --serve") != NULL);
+}
+
+/* Advice for words of other programs never hides a name of ours, and names an option that exists. */
+TEST(conf_words_of_other_programs)
+{
+	static const struct {
+		const char *word, *advice;
+	} commands[] = {
+#define ELSEWHERE_COMMAND(word, advice) { word, advice },
+#include "share/conf/aliases.def"
+	};
+	static const struct {
+		const char *name, *takes, *advice;
+	} options[] = {
+#define ELSEWHERE_OPTION(name, takes, advice) { name, takes, advice },
+#include "share/conf/aliases.def"
+	};
+	struct conf_row row;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		check(!conf_find_program(commands[i].word));
+		check_err(conf_unknown_command(commands[i].word, &e), ERR_USAGE);
+		check(strstr(e.text, commands[i].advice) != NULL);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		check(!conf_find_row(options[i].name, &row));
+		check(conf_find_row(options[i].takes, &row));
+	}
 }
 
 TEST(conf_documents)

@@ -25,7 +25,7 @@ int commands_exec_sister(char **argv, struct err *e)
 	while (argv[argc])
 		argc++;
 	conf_command_first(argc, argv);
-	program = argc > 1 ? conf_find_program(argv[1], NULL) : NULL;
+	program = argc > 1 ? conf_find_program(argv[1]) : NULL;
 	if (!program || !strcmp(program, "tui"))
 		return 0;
 	snprintf(name, sizeof(name), "werkbank-%s", program);
@@ -119,14 +119,11 @@ static int command_samples(const struct conf *c, struct err *e)
 
 static int command_help(const struct conf *c, struct err *e)
 {
-	const char *name = c->n_arguments ? c->arguments[0] : NULL, *near = NULL;
-	char hint[TEXT_HINT_MAX];
+	const char *name = c->n_arguments ? c->arguments[0] : NULL;
 	struct buf text = { 0 };
 
-	if (name && !conf_find_program(name, &near))
-		return err_set(e, ERR_USAGE,
-			       "no command is called '%s'%s; werkbank help lists them", name,
-			       text_hint(hint, near));
+	if (name && !conf_find_program(name))
+		return conf_unknown_command(name, e);
 	conf_help(name, &text);
 	return write_stdout(&text, e);
 }

@@ -45,7 +45,6 @@ char **palette_words(const char *line, struct err *e)
 {
 	char **words = mem_alloc(PALETTE_WORDS + 1, sizeof(*words), e);
 	struct buf word = { 0 };
-	const char *near = NULL;
 	size_t n = 0;
 
 	while (words && *(line += strspn(line, " "))) {
@@ -59,8 +58,8 @@ char **palette_words(const char *line, struct err *e)
 		n++;
 	}
 	buf_free(&word);
-	if (words && (!n || !conf_find_program(words[0], &near))) {
-		err_set(e, ERR_USAGE, "no command is called \"%.40s\"", n ? words[0] : "");
+	if (words && (!n || !conf_find_program(words[0]))) {
+		conf_unknown_command(n ? words[0] : "", e);
 		goto fail;
 	}
 	return words;

@@ -122,7 +122,7 @@ static int find_effective_values(struct wizard *z, struct err *e)
 {
 	const bool has_recipe =
 		z->n && !z->rows[0].option.name && !strcmp(z->rows[0].label, "recipe");
-	const char *program = conf_find_program(z->command, NULL);
+	const char *program = conf_find_program(z->command);
 	struct conf c;
 	struct err ignored = { 0 };
 	char **argv, *words[MAX_WORDS + 1]; /* conf_parse_command() reorders words */
