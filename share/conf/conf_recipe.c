@@ -403,7 +403,7 @@ static int compare_shipped(const void *a, const void *b)
 }
 
 /* Names of the shipped recipes in alphabetical order. Returns how many. */
-static size_t list_shipped(shipped_name names[SHIPPED_MAX])
+static size_t list_shipped_recipes(shipped_name names[SHIPPED_MAX])
 {
 	struct err ignored;
 	char *folder = paths_shipped("recipes", &ignored);
@@ -426,7 +426,7 @@ static size_t list_shipped(shipped_name names[SHIPPED_MAX])
 void conf_shipped_recipes(struct buf *out)
 {
 	shipped_name names[SHIPPED_MAX];
-	const size_t n = list_shipped(names);
+	const size_t n = list_shipped_recipes(names);
 
 	for (size_t i = 0; i < n; i++)
 		buf_printf(out, "%s%s", i ? ", " : "", names[i]);
@@ -439,7 +439,7 @@ static int unknown_recipe(const char *name, struct err *e)
 	char hint[TEXT_HINT_MAX];
 	const char *list[SHIPPED_MAX];
 	struct buf all = { 0 };
-	const size_t n = list_shipped(names);
+	const size_t n = list_shipped_recipes(names);
 
 	for (size_t i = 0; i < n; i++)
 		list[i] = names[i];
