@@ -55,3 +55,8 @@ tally() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]
 }
+
+# holds NAME WORDS FILE : the file has a line like the words.
+holds() {
+	if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1" "nothing like '$2' in $3"; fi
+}

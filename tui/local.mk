@@ -24,11 +24,16 @@ man1dir = $(mandir)/man1
 commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/conf/commands.def`
 if CAN_RUN
 all-local: man/stamp
+# man finds the pages if the build folder is in $PATH: man/man1, man5 and man7 are links.
 man/stamp: werkbank$(EXEEXT)
 	@rm -rf man && $(MKDIR_P) man
 	$(AM_V_GEN)./werkbank _man >man/werkbank.1 && ./werkbank _man recipe >man/werkbank-recipe.5 && \
 	for command in $(commands); do \
 		./werkbank _man $$command >man/werkbank-$$command.1 || exit 1; \
+	done && $(MKDIR_P) man/man1 man/man5 man/man7 && \
+	for page in man/*.[15]; do $(LN_S) "../$${page#man/}" "man/man$${page##*.}/" || exit 1; done && \
+	for page in $(dist_man5_MANS) $(dist_man7_MANS); do \
+		$(LN_S) "`cd $(srcdir) && pwd`/$$page" "man/man$${page##*.}/" || exit 1; \
 	done && touch $@
 install-data-local: man/stamp
 	$(MKDIR_P) "$(DESTDIR)$(man1dir)" "$(DESTDIR)$(man5dir)"
@@ -44,7 +49,7 @@ zshcompletiondir = $(datadir)/zsh/site-functions
 nodist_zshcompletion_DATA = completion/_werkbank
 fishcompletiondir = $(datadir)/fish/vendor_completions.d
 nodist_fishcompletion_DATA = completion/werkbank.fish
-CLEANFILES += man/*.1 man/*.5 man/stamp completion/werkbank completion/_werkbank \
+CLEANFILES += man/*.1 man/*.5 man/man[157]/* man/stamp completion/werkbank completion/_werkbank \
 	completion/werkbank.fish
 
 completion/werkbank: werkbank$(EXEEXT)

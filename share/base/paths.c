@@ -67,6 +67,46 @@ char *paths_program(const char *name, struct err *e)
 	return find_beside(places, WERKBANK_BINDIR, name, e);
 }
 
+/* Does the first program of this name in $PATH have the inode of this file? */
+static bool is_in_path(const char *name, const char *file)
+{
+	const char *at = getenv("PATH");
+	struct err ignored = { 0 };
+	struct stat found, wanted;
+	bool is_found = false;
+
+	while (at && *at && !is_found) {
+		const size_t n = strcspn(at, ":");
+		char *path = file_path(&ignored, "%.*s/%s", (int)n, at, name);
+
+		is_found = path && !access(path, X_OK) && !stat(path, &found);
+		free(path);
+		at += n + (at[n] == ':');
+	}
+	return is_found && !stat(file, &wanted) && found.st_dev == wanted.st_dev &&
+	       found.st_ino == wanted.st_ino;
+}
+
+char *paths_typed_program(struct err *e)
+{
+	char *file = paths_program("werkbank", e), here[PATH_MAX];
+	char *typed = NULL;
+	size_t n;
+
+	if (!file)
+		return NULL;
+	if (is_in_path("werkbank", file)) {
+		typed = mem_strdup("werkbank", e);
+	} else if (getcwd(here, sizeof(here)) && (n = strlen(here)) > 1 &&
+		   !strncmp(file, here, n) && file[n] == '/') {
+		typed = file_path(e, "%s%s", strchr(file + n + 1, '/') ? "" : "./", file + n + 1);
+	} else {
+		return file;
+	}
+	free(file);
+	return typed;
+}
+
 char *paths_shipped(const char *name, struct err *e)
 {
 	static const char *const places[] = { "/share", "/../share", "/../share/werkbank", NULL };

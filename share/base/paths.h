@@ -13,6 +13,12 @@
 char *paths_program(const char *name, struct err *e);
 
 /*
+ * What a user types to start werkbank: "werkbank" if $PATH has it, else its path, relative if it is
+ * below the current folder. Owned by the caller; NULL: ERR_UNAVAILABLE, ERR_NOMEM.
+ */
+char *paths_typed_program(struct err *e);
+
+/*
  * The path of a shipped file ("recipes/demo.ini"): in $WERKBANK_SHARE, else in
  * share/ beside the running program (a build in the source tree), else in
  * ../share/werkbank (a relocated installation), else in the configured data

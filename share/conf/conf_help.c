@@ -4,9 +4,11 @@
 #include "share/conf/conf.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/paths.h"
 #include "share/base/terminal_text.h"
 #include "share/conf/conf_internal.h"
 
@@ -295,6 +297,36 @@ int conf_print_requested(const struct conf *c, struct err *e)
 	return rc ? rc : 1;
 }
 
+/* Does the text propose to type "werkbank COMMAND"? */
+static bool proposes_command(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "werkbank ")) != NULL; at++) {
+		char word[32];
+
+		snprintf(word, sizeof(word), "%.*s",
+			 (int)strspn(at + 9, "abcdefghijklmnopqrstuvwxyz-"), at + 9);
+		if (conf_find_program(word))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What to type for the "werkbank" of a message where $PATH does not lead to it, owned by the caller;
+ * NULL: as it stands there.
+ */
+static char *program_to_type(const struct conf *c, const char *text)
+{
+	struct err ignored = { 0 };
+	char *typed =
+		c->is_in_sandbox || !proposes_command(text) ? NULL : paths_typed_program(&ignored);
+
+	if (!typed || strcmp(typed, "werkbank"))
+		return typed;
+	free(typed);
+	return NULL;
+}
+
 int conf_exit_status(const struct conf *c, int code, const struct err *e)
 {
 	/* users never typed the commands between programs, which begin with _ */
@@ -302,12 +334,16 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 
 	char room[3 * sizeof(e->text) + 1];			 /* U+FFFD has three bytes */
 	struct buf text = { .data = room, .cap = sizeof(room) }; /* it never grows */
+	char *program;
 
 	if (code) {
 		*room = 0;
 		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);
-		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "",
-			room);
+		program = program_to_type(c, room);
+		fprintf(stderr, "werkbank%s%s: %s%s%s%s\n", typed ? " " : "",
+			typed ? c->command : "", room, program ? " (werkbank is here: " : "",
+			program ? program : "", program ? ")" : "");
+		free(program);
 	}
 	if (code == ERR_PERM && c->is_in_sandbox)
 		fprintf(stderr, "note: this command runs in a sandbox, which refuses files that "

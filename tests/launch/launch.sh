@@ -27,7 +27,7 @@ says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
 says "save --json" 0 '^\{"v":1,"run":"a","done":"saved","step":[0-9]+\}$' "$wb" save -q -C "$w" --json
 says "evaluate --json" 0 '^\{"v":1,"run":"a","done":"evaluated","step":[0-9]+,"bleu":[0-9.]+,"precision":"[a-z0-9]+"\}$' "$wb" evaluate -q -C "$w" --json
 says "evaluate" 0 'a is evaluated at step [0-9]+: BLEU [0-9]' "$wb" evaluate -C "$w"
-says "attach leaves it running" 0 'a goes on; follow it again with: werkbank attach a' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
+says "attach leaves it running" 0 'a continues; to follow it again: .*werkbank attach a' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
 says "no such run" 66 "has no run 'b'" "$wb" stop -C "$w" b
 says "stop" 0 'a is stopped' "$wb" stop -C "$w"
 same "a is stopped" "$(state a)" stopped

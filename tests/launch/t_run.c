@@ -325,7 +325,8 @@ static void attach_and_leave(void *context)
 	raise(SIGTERM);
 	check_int(bench_command(&out, "attach -C %s live", test_folder()), 0);
 	bench_has(out, "live: running; Ctrl-C leaves it running\nline 1\nline 2\n");
-	bench_has(out, "live goes on; follow it again with: werkbank attach live\n");
+	bench_has(out, "live continues; to follow it again: ");
+	bench_has(out, "werkbank attach live\n");
 }
 
 TEST(run_follow)

@@ -36,10 +36,6 @@ says() {
 	fi
 }
 
-# holds NAME WORDS FILE : the file has a line like the words.
-holds() {
-	if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1" "nothing like '$2' in $3"; fi
-}
 
 # ---- the face -------------------------------------------------------------
 "$wb" </dev/null >"$tmp/help" 2>&1

@@ -18,8 +18,6 @@ if [ -z "$(setting HARDENING_CFLAGS)$(setting HARDENING_LDFLAGS)" ]; then
 	exit
 fi
 
-# holds NAME PATTERN FILE : the pattern occurs in what readelf wrote
-holds() { if grep -qE "$2" "$3"; then ok "$1"; else not_ok "$1" "nothing like $2"; fi; }
 for program in werkbank werkbank-data werkbank-launch werkbank-train werkbank-eval; do
 	readelf -hlWd "$program" >"$tmp/facts"
 	readelf -W --dyn-syms "$program" >"$tmp/symbols"

@@ -121,6 +121,26 @@ says "a poor end is named" 0 "the time is over at BLEU 12.50.* To go on:" quicks
 says "... with the command" 0 "^   '$tree/build/werkbank' train demo -C $tmp/mine --max-minutes" quickstart "$tmp" "$tree/quickstart"
 unset WERKBANK_HOME
 
+WERKBANK_HOME=$tmp/short WERKBANK_MAX_MINUTES=2; export WERKBANK_HOME WERKBANK_MAX_MINUTES
+says "the time is what WERKBANK_MAX_MINUTES says" 0 '^== training for at most 2 min' quickstart "$tree" ./quickstart
+WERKBANK_HOME=$tmp/long WERKBANK_MAX_MINUTES=40
+says "... also a long one" 0 '^== training for 3 to 40 minutes, until BLEU 90$' quickstart "$tree" ./quickstart
+holds "the end names the report" 'werkbank report --run demo' "$tmp/out"
+holds "... and how to type werkbank" "export PATH='$tree/build':[\$]PATH" "$tmp/out"
+unset WERKBANK_HOME WERKBANK_MAX_MINUTES
+
+# ---- progress: each line is shown when it comes, not when the build has ended ----
+{ sed -n '/^count_compiled()/,/^}/p' "$source/quickstart"; echo 'count_compiled 40 ""'; } >"$tmp/count.sh"
+mkfifo "$tmp/build.pipe"
+sh "$tmp/count.sh" <"$tmp/build.pipe" >"$tmp/progress" &
+pid=$!
+exec 3>"$tmp/build.pipe"
+for _ in 1 2 3 4 5; do echo "  CC       a.o" >&3; done
+for _ in $(seq 100); do [ ! -s "$tmp/progress" ] || break; sleep 0.1; done
+same "progress is shown while the build runs" "$(cat "$tmp/progress")" "   compiled 5 of 40 files"
+exec 3>&-
+wait "$pid"
+
 # ---- kill: the training is saved, and nothing is left behind ----
 (cd "$tree" && export ENDLESS=1 WERKBANK_HOME="$tmp/stopped" && PATH=$tmp/bin OS_RELEASE=$tmp/os-release exec ./quickstart) \
 	>"$tmp/out" 2>"$tmp/err" </dev/null &

@@ -16,6 +16,7 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/number_format.h"
+#include "share/base/paths.h"
 #include "share/base/terminal_text.h"
 #include "share/base/text.h"
 
@@ -380,8 +381,12 @@ static void print_train_command(const struct trainer *t, const char *purpose, co
 				const char *value)
 {
 	struct buf command = { 0 };
+	struct err ignored = { 0 };
+	char *program = paths_typed_program(&ignored);
 
-	buf_add_str(&command, "werkbank train -C ");
+	text_quote_shell(&command, program ? program : "werkbank");
+	free(program);
+	buf_add_str(&command, " train -C ");
 	text_quote_shell(&command, t->workspace);
 	buf_add_char(&command, ' ');
 	text_quote_shell(&command, t->folder);

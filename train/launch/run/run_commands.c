@@ -15,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/json.h"
+#include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/common/leftover.h"
@@ -58,6 +59,16 @@ static int64_t console_tail_offset(const struct run_handle *l)
 	return from + MAX(n, 0);
 }
 
+static void print_attach(const char *run)
+{
+	struct err ignored = { 0 };
+	char *program = paths_typed_program(&ignored);
+
+	fprintf(stderr, "%s continues; to follow it again: %s attach %s\n", run,
+		program ? program : "werkbank", run);
+	free(program);
+}
+
 int run_command_attach(const struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
@@ -73,8 +84,7 @@ int run_command_attach(const struct conf *c, int *status, struct err *e)
 			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
 		rc = console_follow_run(&f, &left, status, e);
 		if (left && !c->quiet)
-			fprintf(stderr, "%s goes on; follow it again with: werkbank attach %s\n",
-				l.name, l.name);
+			print_attach(l.name);
 	}
 	run_handle_close(&l);
 	return rc;
