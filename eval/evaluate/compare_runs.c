@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eval/evaluate/heldout.h"
 #include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "train/ckpt/ckpt.h"
 
 static int make_folder(struct compare_runs *f, struct err *e)
 {
@@ -116,6 +118,28 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 	return rc;
 }
 
+/* The options of one system. conf_free(k) in any case. */
+static int system_options(struct conf *k, const struct conf *c, const char *word, struct err *e)
+{
+	int rc = conf_init(k, e);
+
+	if (!rc)
+		rc = copy_options(k, c, e);
+	return rc ? rc : set_system_options(k, c, word, e);
+}
+
+/* Does the system that an argument names exist? All are asked before the first one translates. */
+static int check_system(const struct conf *c, const char *word, struct err *e)
+{
+	struct conf k = { 0 };
+	char *folder = system_options(&k, c, word, e) ? NULL : ckpt_resolve(&k, e);
+	int rc = folder ? 0 : e->code;
+
+	free(folder);
+	conf_free(&k);
+	return rc;
+}
+
 /* Translates the set with the system that an argument names. */
 static int add_system(struct compare_runs *f, const struct conf *c, const char *word, struct err *e)
 {
@@ -123,17 +147,13 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	struct engine g = { .conf = NULL };
 	struct heldout h = { .n = 0 };
 	bool is_open = false;
-	int rc = conf_init(&k, e);
+	int rc = system_options(&k, c, word, e);
 
 	f->names[f->n] = *word == ':' ? file_path(e, "%s%s", c->run, word) : mem_strdup(word, e);
 	f->paths[f->n] = file_path(e, "%s/system%zu", f->folder, f->n);
 	f->n++;
 	if (!f->names[f->n - 1] || !f->paths[f->n - 1])
 		rc = e->code;
-	if (!rc)
-		rc = copy_options(&k, c, e);
-	if (!rc)
-		rc = set_system_options(&k, c, word, e);
 	if (!rc) {
 		is_open = true;
 		rc = engine_open(&g, &k, ENGINE_TRANSLATE, e);
@@ -145,7 +165,8 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	if (!rc && !c->quiet)
 		fprintf(stderr, "%s translates the set %s\n", f->names[f->n - 1], h.set);
 	if (!rc)
-		rc = heldout_translate(&h, (struct heldout_slice){ 0, 1 }, !c->quiet, e);
+		rc = heldout_translate(&h, (struct heldout_slice){ 0, 1 },
+				       isatty(STDERR_FILENO) && !c->quiet, e);
 	if (!rc)
 		rc = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
 	heldout_close(&h);
@@ -164,6 +185,8 @@ int compare_runs_translate(struct compare_runs *f, const struct conf *c, struct 
 	f->paths = mem_alloc(n, sizeof(*f->paths), e);
 	f->names = mem_alloc(n, sizeof(*f->names), e);
 	rc = f->paths && f->names ? make_folder(f, e) : e->code;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = check_system(c, i ? c->arguments[i - 1] : c->run, e);
 	if (!rc)
 		rc = add_system(f, c, c->run, e);
 	for (size_t i = 0; !rc && i + 1 < n; i++)

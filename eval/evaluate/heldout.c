@@ -2,7 +2,9 @@
 #include "eval/evaluate/heldout.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +61,29 @@ static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_
 	return MIN(got, 0);
 }
 
+/* ERR_NOINPUT: the corpus has no such set; its sets are the files SET.LANGUAGE. */
+static void unknown_set(const struct heldout *h, const char *language, struct err *e)
+{
+	struct dirent **found = NULL;
+	const int n = scandir(h->folder, &found, NULL, alphasort);
+	char ending[CONF_NAME_MAX];
+	struct buf names = { 0 };
+
+	snprintf(ending, sizeof(ending), ".%s", language);
+	for (int i = 0; i < n; i++) {
+		const char *name = found[i]->d_name;
+
+		if (*name != '.' && text_ends_with(name, ending))
+			buf_printf(&names, "%s%.*s", names.len ? ", " : "",
+				   (int)(strlen(name) - strlen(ending)), name);
+		free(found[i]);
+	}
+	free(found);
+	err_set(e, ERR_NOINPUT, "%s: the corpus has no held-out set %s for %s; it has: %s",
+		h->folder, h->set, language, names.len ? buf_text(&names) : "none");
+	buf_free(&names);
+}
+
 static int read_set_language(struct heldout *h, const char *language, int64_t limit, char ***lines,
 			     int64_t *n, struct err *e)
 {
@@ -69,7 +94,7 @@ static int read_set_language(struct heldout *h, const char *language, int64_t li
 		return e->code;
 	rc = read_set_lines(path, limit, lines, n, e);
 	if (rc == ERR_NOINPUT)
-		err_prefix(e, "the corpus has no held-out set %s (choose one with --set)", h->set);
+		unknown_set(h, language, e);
 	free(path);
 	return rc;
 }

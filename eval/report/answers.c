@@ -118,6 +118,18 @@ enum answer_state answer_state_of(const struct answer *a)
 	return a->verdict == a->bad ? ANSWER_PROBLEM : ANSWER_FINE;
 }
 
+static int unknown_question(const struct answers *a, const char *word, struct err *e)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < a->n; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", a->all[i].id);
+	err_set(e, ERR_USAGE, "the report has no question '%s'; its questions are: %s, or all",
+		word, buf_text(&names));
+	buf_free(&names);
+	return e->code;
+}
+
 int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e)
 {
 	for (size_t k = 0; k < a->n; k++)
@@ -133,11 +145,7 @@ int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e)
 				is_known = true;
 			}
 		if (!is_known)
-			return err_set(
-				e, ERR_USAGE,
-				"the report has no question '%s'; man 7 werkbank-report lists "
-				"them",
-				ids[i]);
+			return unknown_question(a, ids[i], e);
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 
 #define MANIFEST_LIMIT (64u << 20)
 #define STATS_LIMIT    (64u << 20)
@@ -467,7 +468,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 	if (!v->folder)
 		return e->code;
 	if (!file_exists(v->folder))
-		return err_set(e, ERR_NOINPUT, "the workspace %s has no run '%s'", workspace, run);
+		return workspace_unknown_run(workspace, run, e);
 	if (evidence_read_recipe(v, e) ||
 	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
 	    evidence_read_journal(v, e))

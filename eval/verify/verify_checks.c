@@ -9,6 +9,7 @@
 #include "share/base/journal.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "train/ckpt/ckpt.h"
 #include "train/record/evaluations.h"
 
@@ -100,17 +101,39 @@ static int check_manifest_entry(struct verified_folder *v, const struct json *fi
 	return rc;
 }
 
+/* The command that makes the corpus again, as a shell reads it. Owned by the caller; NULL: ERR_NOMEM. */
+static char *prep_again(const char *folder, struct err *e)
+{
+	struct buf text = { 0 };
+	char *recipe = file_path(e, "%s/recipe.ini", folder), *cure = NULL;
+	const char *slash = strstr(folder, "/corpora/"); /* in its own workspace */
+
+	if (recipe) {
+		buf_add_str(&text, "The same bytes can be prepared again: werkbank prep ");
+		text_quote_shell(&text, recipe);
+		if (slash) {
+			char *workspace = file_path(e, "%.*s", (int)(slash - folder), folder);
+
+			buf_add_str(&text, " -C ");
+			if (workspace)
+				text_quote_shell(&text, workspace);
+			free(workspace);
+		}
+		buf_add_str(&text, " --force");
+		cure = buf_check(&text, e) ? NULL : mem_strdup(buf_text(&text), e);
+	}
+	buf_free(&text);
+	free(recipe);
+	return cure;
+}
+
 int verify_corpus(struct verified_folder *v, struct err *e)
 {
 	struct err why = { 0 };
 	struct buf text = { 0 };
 	struct json *root = NULL;
 	char *path = file_path(e, "%s/manifest.json", v->folder),
-	     *cure = path ? file_path(e,
-				      "The same bytes can be prepared again: werkbank prep "
-				      "%s/recipe.ini --force",
-				      v->folder)
-			  : NULL;
+	     *cure = path ? prep_again(v->folder, e) : NULL;
 	int rc = cure ? 0 : e->code;
 
 	v->files++;

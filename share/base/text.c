@@ -241,6 +241,19 @@ const char *text_hint(char out[TEXT_HINT_MAX], const char *nearest)
 	return out;
 }
 
+bool text_has_password(const char *address)
+{
+	const char *colon = strstr(address, "://"), *at = NULL;
+	size_t n;
+
+	if (!colon)
+		return false;
+	address = colon + 3;
+	n = strcspn(address, "/?#");
+	at = memrchr(address, '@', n);
+	return at && memchr(address, ':', (size_t)(at - address));
+}
+
 char *text_trim(char *text)
 {
 	size_t n;

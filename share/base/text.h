@@ -54,6 +54,9 @@ const char *text_hint(char out[TEXT_HINT_MAX], const char *nearest);
 /* Cut blanks (space, tab, CR, LF) off both ends in place; returns the new start. */
 char *text_trim(char *text);
 
+/* Does an address hold a password, "scheme://user:password@host/…"? */
+bool text_has_password(const char *address);
+
 /* Append a word as a shell reads it: quoted where needed. */
 void text_quote_shell(struct buf *out, const char *word);
 

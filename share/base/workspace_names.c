@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 void workspace_names_free(struct workspace_names *l)
@@ -124,4 +125,26 @@ char *workspace_newest_run(const char *workspace, struct err *e)
 	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
 	workspace_names_free(&runs);
 	return name;
+}
+
+#define SHOWN_NAMES 8 /* of the runs that a message lists */
+
+int workspace_unknown_run(const char *workspace, const char *name, struct err *e)
+{
+	struct err ignored = { 0 };
+	struct workspace_names l = { 0 };
+	struct buf names = { 0 };
+	char hint[TEXT_HINT_MAX];
+
+	workspace_run_names(&l, workspace, &ignored);
+	for (size_t i = 0; i < l.n && i < SHOWN_NAMES; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "; it has: ", l.items[i]);
+	if (l.n > SHOWN_NAMES)
+		buf_printf(&names, " and %zu more", l.n - SHOWN_NAMES);
+	err_set(e, ERR_NOINPUT, "the workspace %s has no run '%s'%s%s", workspace, name,
+		text_hint(hint, text_nearest(name, (const char *const *)l.items, l.n)),
+		l.n ? buf_text(&names) : "; it has no run: werkbank train RECIPE starts one");
+	buf_free(&names);
+	workspace_names_free(&l);
+	return e->code;
 }

@@ -30,6 +30,12 @@ int workspace_corpus_names(struct workspace_names *l, const char *workspace, str
 void workspace_names_free(struct workspace_names *l);
 
 /*
+ * ERR_NOINPUT, or ERR_NOMEM: the workspace has no run of this name, and which runs it has. Returns the
+ * code.
+ */
+int workspace_unknown_run(const char *workspace, const char *name, struct err *e);
+
+/*
  * The name of the run whose journal (else state.json, else folder) changed last, owned by the
  * caller. NULL with e->code 0: the workspace has no run.
  */

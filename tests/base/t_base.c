@@ -187,6 +187,15 @@ TEST(text_plural_of_numbers)
 	check_str(text_plural((double)INT64_MAX), "s");
 }
 
+TEST(text_finds_a_password_in_an_address)
+{
+	check(text_has_password("ssh://user:pw@host/path"));
+	check(text_has_password("ssh://user:p@w@host:22/path"));
+	check(!text_has_password("ssh://user@host:22/path"));
+	check(!text_has_password("ssh://host:22/user:pw@path"));
+	check(!text_has_password("user:pw@host"));
+}
+
 TEST(text_nearest_name)
 {
 	static const char *const names[] = { "batch-tokens", "beam", "beta1", "tokenize" };

@@ -35,6 +35,10 @@ has() {
 		failed=$((failed + 1)); echo "FAILED   line $2 of $1: $3, but: $(sed -n "${2}p" "$1")"
 	fi
 }
+# lacks FILE PATTERN : no line of the file has it
+lacks() {
+	if grep -q "$2" "$1"; then failed=$((failed + 1)); echo "FAILED   $(basename "$1") has $2"; else passed=$((passed + 1)); fi
+}
 
 log=$here/tests/fuzz/corpus/nohup/log
 says 0 'run old: 3 training records up to step 96, 2 evaluations' import "$log" --run old
@@ -70,7 +74,12 @@ has "$tmp/out" 5 '^taken:last  .*  no difference$'
 has "$tmp/out" 6 '^taken:0  .*  no difference$'
 says 64 'runs are compared on the references of their held-out set' compare --run taken other -r "$tmp/in"
 says 64 'compare needs .BASELINE. SYSTEM' compare --run taken
-says 66 'no run "none"' compare --run taken none --set test --backend ref
+says 66 "has no run 'none'; it has: old, other, taken" compare --run taken none --set test --backend ref
+lacks "$tmp/err" 'translates the set'	# all systems are looked for before the first one translates
+says 0 '' compare --run taken other --set test --backend ref --resamples 20
+lacks "$tmp/err" "$(printf '[\r\033]')"	# no control sequences in a pipe
+says 66 'the corpus has no held-out set valid for en; it has: test' eval --run taken --set valid --backend ref
+says 66 "has no run 'tkaen' .did you mean taken" translate --run tkaen "$tmp/in"
 printf 'b a\nc d\nb\n' >"$tmp/w/corpora/c/test2.de"
 cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/c/test2.en"
 says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --corpus d --run elsewhere
@@ -82,7 +91,7 @@ says 0 'Report of the run taken' report taken --format text
 says 0 '^No problem$' report taken --format text
 says 0 'How big is a checkpoint' report taken all --format text
 says 0 '^# Report of the run ' report
-says 64 "no question 'nix'" report taken nix
+says 64 "no question 'nix'; its questions are: .*, or all" report taken nix
 says 64 'not one of md, text, html, json' report taken --format txt
 says 0 'taken: finished' status taken
 says 0 '' translate --run taken "$tmp/in"

@@ -104,6 +104,19 @@ chmod +x "$tmp/stubs/make"
 packs() { BUILD=$tmp/build PATH=$tmp/stubs:$PATH sh "$top/tests/gpu/pack.sh" --simulated "$1"; }
 says "a pack that was cut off" 1 'make failed' packs "$tmp/cut off"
 says "a folder of other files" 1 'holds other files' packs "$tmp/other"
+# a tree that was configured in place: configure refuses it, so pack.sh builds from a copy
+mkdir -p "$tmp/tree/tests/gpu" "$tmp/tree/kernels" "$tmp/tree/build-ci"
+cp "$top/tests/gpu/pack.sh" "$tmp/tree/tests/gpu/"
+cat >"$tmp/tree/configure" <<'END'
+#!/bin/sh
+here=$(dirname "$0")
+[ ! -e "$here/config.status" ] || { echo "source directory already configured" >&2; exit 1; }
+[ -e "$here/kernels/a.c" ] && [ ! -e "$here/kernels/a.o" ] || exit 1
+echo '#define HAVE_CUDA 1' >config.h
+END
+chmod +x "$tmp/tree/configure"
+touch "$tmp/tree/config.status" "$tmp/tree/kernels/a.c" "$tmp/tree/kernels/a.o" "$tmp/tree/Makefile" "$tmp/tree/build-ci/log"
+BUILD=$tmp/build2 PATH=$tmp/stubs:$PATH says "a tree that was configured in place" 1 'make failed' sh "$tmp/tree/tests/gpu/pack.sh" --simulated "$tmp/pack2"
 
 same "no temporary folder is left, but that of KILL" "$(find "$tmp" -maxdepth 1 -name 'werkbank-hour-*' | wc -l)" "$(command -v setpriv >/dev/null && echo 1 || echo 0)"
 tally

@@ -28,12 +28,22 @@ pack=$(cd "$pack" && pwd)
 build=$(cd "$build" && pwd)
 [ -z "$(ls "$pack")" ] || [ -f "$pack/about" ] || fail "$pack holds other files: name an empty folder"
 
+# configure refuses a tree that was configured in place: build from a copy without what that left
+source_tree=$here
+if [ -e "$here/config.status" ]; then
+	source_tree=$build/source
+	mkdir -p "$source_tree"
+	(cd "$here" && find . \( -name .git -o -name 'build*' -o -name 'gpu-*' -o -name werkbank.d -o -name .deps \) -prune -o -type f \
+		! -name '*.[oa]' ! -name Makefile ! -name config.status ! -name config.h ! -name stamp-h1 -size -4096k -print |
+		tar -cf - -T -) | tar -xf - -C "$source_tree" || fail "$here cannot be copied to $source_tree"
+fi
+
 # ---- programs --------------------------------------------------------------------------------
 cd "$build"
 if [ ! -f config.status ]; then
 	cuda=--with-cuda
 	[ -z "$simulated" ] || cuda=--without-cuda
-	"$here/configure" -q "$cuda" --without-mpi --without-nccl CFLAGS="-O2 -g0" CXXFLAGS="-O2 -g0" \
+	"$source_tree/configure" -q "$cuda" --without-mpi --without-nccl CFLAGS="-O2 -g0" CXXFLAGS="-O2 -g0" \
 		NVCC_GENCODE="${NVCC_GENCODE:--gencode=arch=compute_90,code=sm_90}"
 fi
 grep -q 'HAVE_CUDA 1' config.h || [ -n "$simulated" ] || fail "$build is configured without CUDA"

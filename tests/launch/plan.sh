@@ -47,7 +47,7 @@ refused 64 'did you mean wire' $given --vary wier=fp32
 refused 64 'not one of fp32, bf16' $given --vary wire=fp16
 refused 64 'give at least one value' $given --vary micro-batches=
 refused 64 'expected NAME=VALUE' $given --vary micro-batches
-refused 66 'there is no run "nobody" in the workspace' --run nobody
+refused 66 "has no run 'nobody'" --run nobody
 refused 64 'starts with a dot|may not|run' --run ../two
 
 # What was given: 94 MB/s of payload, fp32, no overlap: 100 MB of gradients over 2 hosts in 1.064 s.

@@ -158,7 +158,7 @@ TEST(plan_command_of_an_unfit_run)
 
 	check_int(conf_init(&c, &e), 0);
 	check_err(plan_run_read(&r, test_folder(), "none", &c, &e), ERR_NOINPUT);
-	bench_has(e.text, "there is no run \"none\" in the workspace");
+	bench_has(e.text, "has no run 'none'");
 	make_run(START_TWO);
 	check_err(plan_run_read(&r, test_folder(), "two", &c, &e), ERR_DATA);
 	bench_has(e.text, "has no record of a step yet");

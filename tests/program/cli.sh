@@ -74,6 +74,8 @@ says 64 'takes no option --epochs: a run ends by --steps' "$wb" train my.ini --e
 says 64 'takes no option --device: --backend' "$wb" train my.ini --device cuda
 says 64 'takes no option --port: --serve reads requests from standard input' "$wb" translate --serve --port 8080
 says 64 "does not take the argument 'my'; to name a run: --run my" "$wb" eval my
+says 64 'an ssh:// address must hold no password' "$wb" watch --plain "ssh://user:s3cret@nowhere.invalid/tmp"
+if grep -q s3cret "$tmp/err"; then not_ok "a password in an address: not repeated" "$(cat "$tmp/err")"; fi
 # environment variables: a misspelt one is named once; the table has all that the sources read
 says 0 'WERKBANK_BAEM is ignored: .* did you mean WERKBANK_BEAM\?' env WERKBANK_BAEM=3 "$wb" status -C "$tmp/none"
 says 0 '' env WERKBANK_BAEM=3 "$wb" status -q -C "$tmp/none"
@@ -89,11 +91,11 @@ for name in $(cd "$srcdir" && grep -rhoE '(getenv|env_seconds)\("WERKBANK_[A-Z_]
 done
 says 64 'command comes first' "$wb" -- train
 says 64 'train takes no option --color' "$wb" --color never train
-says 66 'no run is called' "$wb" -C "$tmp" --json status nothing
+says 66 "has no run 'nothing'" "$wb" -C "$tmp" --json status nothing
 says 64 'takes no option --beem \(did you mean --beam\?\)' "$wb" translate --beem 3
 says 64 'status takes no option --beam' "$wb" status --beam 3
 says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
-says 66 "no run is called 'nothing'" "$wb" status -C "$tmp" nothing
+says 66 "has no run 'nothing'" "$wb" status -C "$tmp" nothing
 says 64 "'csh' is not one of bash" "$wb" _completion csh
 says 0 '' "$wb" status -C "$tmp/no-workspace"
 : >"$tmp/plain"
@@ -120,12 +122,12 @@ holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
 holds "watch --plain: nothing yet" '^next: werkbank prep demo$' "$tmp/out"
 says 64 '.nowhere. is not one of home, data' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
 says 64 'theme: no theme is called "pink"' "$wb" watch -C "$tmp/ws" --dump 24x80 --theme pink
-says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
+says 66 "has no run 'three'" "$wb" watch --plain -C "$tmp/ws" three
 "$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
 holds "runs: options that differ" '^beam +[0-9]+ +9$' "$tmp/out"
 "$wb" runs -C "$tmp/ws" --json one two >"$tmp/out" 2>&1
 holds "runs --json" '"option":"beam","values":\["[0-9]+","9"\]' "$tmp/out"
-says 66 'there is no run "three"' "$wb" runs -C "$tmp/ws" one three
+says 66 "has no run 'three'" "$wb" runs -C "$tmp/ws" one three
 "$wb" samples -C "$tmp/ws" one 0 >"$tmp/out" 2>&1
 holds "samples: new words are marked" '^0 +750  \{Der\}' "$tmp/out"
 "$wb" samples -C "$tmp/ws" one 0 --json >"$tmp/out" 2>&1

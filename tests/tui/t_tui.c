@@ -697,7 +697,7 @@ TEST(tui_history_finds_runs)
 	free(newest);
 	check(!history_open(w, "../r", &e) && e.code == ERR_USAGE);
 	check(!history_open(w, "other", &e) && e.code == ERR_NOINPUT &&
-	      strstr(e.text, "the runs there are r"));
+	      strstr(e.text, "it has: r"));
 	e.code = 1;
 	check(!workspace_newest_run("/nonexistent", &e) && e.code == 0);
 }

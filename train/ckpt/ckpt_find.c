@@ -14,6 +14,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 
 /* The step in the name of a checkpoint's folder; -1: not such a name. */
 static int64_t step_of_name(const char *name)
@@ -275,12 +276,13 @@ static char *ckpt_find_run(const struct conf *c, struct err *e)
 	if (!workspace)
 		return NULL;
 	folder = file_path(e, "%s/runs/%s", workspace, c->run);
+	if (folder && !file_exists(folder)) {
+		workspace_unknown_run(workspace, c->run, e);
+		free(folder);
+		folder = NULL;
+	}
 	free(workspace);
-	if (!folder || file_exists(folder))
-		return folder;
-	err_set(e, ERR_NOINPUT, "%s: the workspace has no run \"%s\"", folder, c->run);
-	free(folder);
-	return NULL;
+	return folder;
 }
 
 char *ckpt_resolve_named(const struct conf *c, const char *which, struct err *e)

@@ -216,6 +216,9 @@ struct watched_copy *watch_address_open(const struct conf *c, struct err *e)
 				"%.100s is no address; all arguments must begin with "
 				"ssh://, or none",
 				c->arguments[i]);
+		else if (text_has_password(c->arguments[i])) /* others see a process's arguments */
+			err_set(e, ERR_USAGE,
+				"an ssh:// address must hold no password: ssh uses keys, or asks");
 	if (e->code || !(w = mem_alloc(1, sizeof(*w), e)))
 		return NULL;
 	w->folder = copy_folder(c, e);

@@ -35,7 +35,6 @@
 #define LOCK_EVERY_S  2.0 /* interval between tests of the lock of a running run */
 #define CONSOLE_LINES 8	  /* lines of console.log shown for a failed run */
 #define CONSOLE_BYTES 8192
-#define MAX_NAMED     10 /* runs named in a message */
 
 /* The version of a file read last: inode, size and modification time. */
 struct version {
@@ -66,27 +65,6 @@ const char *run_state_name(enum run_state state)
 
 	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
-}
-
-static int set_no_such_run_error(const char *workspace, const char *name, struct err *e)
-{
-	struct buf text = { 0 };
-	struct workspace_names runs;
-	struct err ignored;
-
-	if (workspace_run_names(&runs, workspace, &ignored) || !runs.n) {
-		err_set(e, ERR_NOINPUT,
-			"there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
-			workspace, name);
-	} else {
-		for (size_t i = 0; i < runs.n && i < MAX_NAMED; i++)
-			buf_printf(&text, "%s%s", i ? ", " : "", runs.items[i]);
-		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
-			name, workspace, buf_text(&text));
-	}
-	workspace_names_free(&runs);
-	buf_free(&text);
-	return e->code;
 }
 
 static struct history_files *open_files(const char *folder, struct err *e)
@@ -165,7 +143,7 @@ struct run_history *history_open(const char *workspace, const char *name, struct
 	    !(h->files = open_files(h->folder, e)))
 		goto failed;
 	if (stat(h->folder, &st) || !S_ISDIR(st.st_mode)) {
-		set_no_such_run_error(workspace, name, e);
+		workspace_unknown_run(workspace, name, e);
 		goto failed;
 	}
 	return h;

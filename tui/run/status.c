@@ -476,17 +476,14 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 
 /* ---- all runs ---- */
 
-/* The index of the wanted run; on failure the message names the nearest run. */
+/* The index of the wanted run; on failure the message lists the runs. */
 static int find_named_run(const struct workspace_names *l, const char *wanted,
 			  const char *workspace, size_t *at, struct err *e)
 {
-	char hint[TEXT_HINT_MAX];
-
 	for (*at = 0; *at < l->n; ++*at)
 		if (!strcmp(l->items[*at], wanted))
 			return 0;
-	return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s%s", wanted, workspace,
-		       text_hint(hint, text_nearest(wanted, (const char *const *)l->items, l->n)));
+	return workspace_unknown_run(workspace, wanted, e);
 }
 
 static int show_all(const struct workspace_names *l, size_t first, size_t last,

@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "share/base/workspace_names.h"
 
 #define MAX_RANKS 65536 /* a record with a larger rank is invalid */
 
@@ -299,10 +300,7 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 		rc = recipe && journal ? 0 : e->code;
 	}
 	if (!rc && !file_exists(recipe))
-		rc = err_set(e, ERR_NOINPUT,
-			     "there is no run \"%s\" in the workspace %s: see --run "
-			     "and -C",
-			     run, workspace);
+		rc = workspace_unknown_run(workspace, run, e);
 	if (!rc)
 		rc = conf_load_recipe(&was, recipe, e);
 	if (!rc)

@@ -62,6 +62,9 @@ int follow_address_parse(struct follow_address *a, const char *text, struct err 
 	}
 	if (end - host > 2 && host[0] == '[' && end[-1] == ']') /* an IPv6 address */
 		host++, end--;
+	if (text_has_password(text))
+		return err_set(e, ERR_USAGE,
+			       "an ssh:// address must hold no password: ssh uses keys, or asks");
 	if (!path || !is_address_name(host, (size_t)(end - host)))
 		return err_set(e, ERR_USAGE,
 			       "%.200s: expected ssh://[USER@]HOST[:PORT]/PATH, PATH being a "

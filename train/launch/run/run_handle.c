@@ -19,6 +19,7 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
+#include "share/base/workspace_names.h"
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536
@@ -182,8 +183,7 @@ int run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, 
 	if (!l->folder)
 		return e->code;
 	if (!file_exists(l->folder))
-		return err_set(e, ERR_NOINPUT, "the workspace %s has no run '%s'", l->workspace,
-			       l->name);
+		return workspace_unknown_run(l->workspace, l->name, e);
 	run_handle_refresh(l);
 	if (must_live && !l->alive && !name)
 		return err_set(e, ERR_NOINPUT, "no run in the workspace %s is being trained",
