@@ -21,19 +21,11 @@
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
 static const struct prep_stage stages[] = {
-	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS,
-	  "source_language target_language repair normalize tokenize tokenize=yes?escape "
-	  "tokenize=yes?aggressive",
-	  "", "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
-	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE,
-	  "min_words max_words max_ratio max_word_chars drop_duplicates drop_copies max_foreign "
-	  "max_char_ratio overlap",
-	  "read", "work/verdicts work/counts" },
-	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES,
-	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
-	  "segmentation=sentencepiece?vocabulary_size",
-	  "judge", "%M work/%V" },
-	{ "encode", prep_encode, 1, PREP_TEXTS_NONE, "max_tokens", "judge learn",
+	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS, "", "",
+	  "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
+	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE, "", "read", "work/verdicts work/counts" },
+	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES, "", "judge", "%M work/%V" },
+	{ "encode", prep_encode, 1, PREP_TEXTS_NONE, "", "judge learn",
 	  "vocab.tsv work/ids work/verdicts.final" },
 	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NONE, "seed", "encode", "%P.shard" },
 	{ "ledger", prep_write_ledger, 1, PREP_TEXTS_NAMES, "", "pack", "ledger.tsv stats.json" },

@@ -13,6 +13,7 @@
 #include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/conf/text_facts.h"
 
 /* ---- "depends" and the key of a stage ---- */
 
@@ -25,46 +26,34 @@ static bool next_list_word(const char **list, const char **word, size_t *n)
 	return *n > 0;
 }
 
-/* Does option A have this value? condition: "A=VALUE", n bytes. whole: the text that depends on it. */
-static bool condition_holds(const struct conf *c, const char *condition, size_t n,
-			    struct buf *whole)
+static void depends_add_option(struct json_writer *w, const struct conf *c, const char *name)
 {
-	char name[64];
 	struct buf value = { 0 };
-	size_t is = strcspn(condition, "=");
-	bool yes;
 
-	snprintf(name, sizeof(name), "%.*s", (int)is, condition);
 	conf_value(c, name, &value);
-	yes = value.len == n - is - 1 && !memcmp(buf_text(&value), condition + is + 1, value.len);
-	buf_free_part(&value, whole);
-	return yes;
+	json_put_strn(w, name, buf_text(&value), value.len);
+	buf_free_part(&value, w->out);
 }
 
-static void depends_add_options(struct json_writer *w, const struct conf *c, const char *list)
+/* The facts of text of the stage, then its further options. */
+static void depends_add_options(struct json_writer *w, const struct conf *c,
+				const struct prep_stage *s)
 {
-	struct buf value = { 0 };
-	const char *word, *mark;
+	const struct text_fact *f;
+	const char *word, *list = s->options;
 	char name[64];
 	size_t n;
 
 	json_key(w, "options");
 	json_open(w, '{');
+	for (size_t i = 0; (f = text_fact_at(i)) != NULL; i++)
+		if (!strcmp(f->stage, s->name) && text_fact_counts(c, f))
+			depends_add_option(w, c, f->option);
 	while (next_list_word(&list, &word, &n)) {
-		mark = memchr(word, '?', n);
-		if (mark && !condition_holds(c, word, (size_t)(mark - word), w->out))
-			continue;
-		if (mark) {
-			n -= (size_t)(mark + 1 - word);
-			word = mark + 1;
-		}
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
-		buf_clear(&value);
-		conf_value(c, name, &value);
-		json_put_strn(w, name, buf_text(&value), value.len);
+		depends_add_option(w, c, name);
 	}
 	json_close(w, '}');
-	buf_free_part(&value, w->out);
 }
 
 /* "texts": the lines of texts_describe(), or the names of the texts. */
@@ -153,7 +142,7 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 	json_open(&w, '{');
 	json_put_str(&w, "stage", s->name);
 	json_put_int(&w, "version", s->version);
-	depends_add_options(&w, p->c, s->options);
+	depends_add_options(&w, p->c, s);
 	if (s->texts == PREP_TEXTS_PIECES)
 		rc = depends_add_pieces(&w, p, e);
 	else if (s->texts != PREP_TEXTS_NONE)

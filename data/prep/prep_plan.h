@@ -41,9 +41,8 @@ struct prep_stage {
 	int (*run)(struct prep *p, struct err *e);
 	int version; /* increase it when the same input gives other files */
 	enum prep_texts texts;
-	/* Names, separated by blanks. "A=VALUE?NAME": NAME counts only if A has that value. */
-	const char *options;
-	const char *inputs; /* names of the stages it reads from, separated by blanks */
+	const char *options; /* besides those of text_facts.def: names, separated by blanks */
+	const char *inputs;  /* names of the stages it reads from, separated by blanks */
 	/*
 	 * Files in the folder of the corpus, separated by blanks. A pattern stands for several
 	 * files: %K: index of each training text; %H: name of each held-out set; %P: name of each

@@ -7,6 +7,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "share/conf/text_facts.h"
 
 #define MANIFEST_LIMIT (16u << 20) /* bytes */
 
@@ -45,18 +46,19 @@ static bool has_files(const char *folder, const struct json *manifest)
 	return good;
 }
 
-/* ERR_CONFIG, which names the first option of [data] that differs. */
+/* ERR_CONFIG, which names the first fact of text that differs. */
 static int compare_options(const struct conf *now, const struct conf *then, const char *folder,
 			   struct err *e)
 {
 	struct buf a = { 0 }, b = { 0 };
-	const char *section, *name;
+	const struct text_fact *f;
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
-		/* the name does not change the contents; repair only decides on invalid input */
-		if (strcmp(section, "data") || !strcmp(name, "corpus") || !strcmp(name, "repair"))
+	for (i = 0; !rc && (f = text_fact_at(i)); i++) {
+		const char *name = f->option;
+
+		if (f->use == TEXT_FACT_INPUT)
 			continue;
 		buf_clear(&a);
 		buf_clear(&b);

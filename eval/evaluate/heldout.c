@@ -19,6 +19,7 @@
 #include "share/base/rng.h"
 #include "share/base/terminal_text.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 
 #define CHUNK 512 /* sentences per progress message */
 
@@ -102,14 +103,20 @@ static int read_set_language(struct heldout *h, const char *language, int64_t li
 int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit, struct err *e)
 {
 	int64_t n_references = 0;
+	char *recipe;
 	int rc;
 
 	memset(h, 0, sizeof(*h));
 	h->engine = g;
 	h->set = set;
 	h->folder = corpus_folder(g->conf, e);
-	if (!h->folder || paths_check_name("held-out set", set, e))
+	recipe = h->folder ? file_path(e, "%s/recipe.ini", h->folder) : NULL;
+	if (!recipe || paths_check_name("held-out set", set, e) ||
+	    text_facts_check_sides(g->conf, recipe, e)) {
+		free(recipe);
 		return e->code;
+	}
+	free(recipe);
 	rc = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!rc)
 		rc = read_set_language(h, g->conf->target_language, limit, &h->references,

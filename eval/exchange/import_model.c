@@ -18,6 +18,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 #include "train/ckpt/ckpt.h"
 
 struct model_import {
@@ -61,7 +62,7 @@ static int find_output(struct model_import *m, struct err *e)
 		m->to = file_path(e, "%.*s", (int)n, c->output);
 	if (m->to) /* every entry of runs/ is a run, so the temporary is not there */
 		m->beside = c->run ? file_path(e, "%s/import", workspace) : mem_strdup(m->to, e);
-	if (m->beside && c->corpus && import_option_given(c, "corpus"))
+	if (m->beside && conf_is_given(c, "corpus"))
 		m->pieces = file_path(e, "%s/corpora/%s", workspace, c->corpus);
 	else if (m->beside)
 		m->pieces = mem_strdup(m->folder, e);
@@ -103,7 +104,9 @@ static int import_load_recipe(struct model_import *m, struct err *e)
 	char *path;
 	int rc = find_piece(m, "recipe.ini", &path, e);
 
-	if (!rc && path)
+	if (!rc && path && conf_is_given(m->c, "corpus")) /* the folder is that of the corpus */
+		rc = text_facts_adopt(m->c, m->c->corpus, path, e);
+	else if (!rc && path)
 		rc = conf_load_recipe(m->c, path, e);
 	free(path);
 	return rc;

@@ -8,8 +8,11 @@
 
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/hash.h"
 #include "share/base/mem.h"
+#include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 
 #define MIN_CAPACITY 1024 /* tokens; longer sentences are truncated, see struct decode_result */
 
@@ -19,6 +22,31 @@ static bool engine_option_given(const struct conf *c, const char *option)
 	const char *origin = conf_origin(c, option);
 
 	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
+}
+
+/*
+ * Runs of older releases repeated the facts of their text, perhaps wrongly. The corpus knows them, if it
+ * still has the vocabulary of the model.
+ */
+static int engine_adopt_corpus(const struct engine *g, struct conf *c, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e), *recipe = NULL, *vocab = NULL;
+	char hex[HASH_SHA256_HEX];
+	int rc = 0;
+
+	if (workspace)
+		recipe = file_path(e, "%s/corpora/%s/recipe.ini", workspace, c->corpus);
+	if (recipe)
+		vocab = file_path(e, "%s/corpora/%s/vocab.tsv", workspace, c->corpus);
+	if (!vocab)
+		rc = e->code;
+	else if (file_exists(recipe) && file_exists(vocab) && !(rc = hash_file(vocab, hex, e)) &&
+		 !strcmp(hex, g->state.vocabulary_sha256))
+		rc = text_facts_adopt(c, c->corpus, recipe, e);
+	free(vocab);
+	free(recipe);
+	free(workspace);
+	return rc;
 }
 
 /*
@@ -51,7 +79,9 @@ static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained,
 	if (!as_trained && !engine_option_given(c, "precision"))
 		c->precision = precision;
 	conf_apply_size(c);
-	return 0;
+	if (text_facts_are_adopted(c) || paths_check_name("corpus", c->corpus, &(struct err){ 0 }))
+		return 0;
+	return engine_adopt_corpus(g, c, e);
 }
 
 static int engine_check_vocabulary(const struct engine *g, struct err *e)

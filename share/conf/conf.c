@@ -409,6 +409,7 @@ static int note_origin(struct conf_origin *where, const struct conf_source *s, s
 	free(where->text);
 	where->text = text;
 	where->rank = s->rank;
+	where->is_given = s->rank > RANK_DEFAULT && !s->is_ours;
 	return 0;
 }
 
@@ -446,7 +447,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(name);
-	struct conf_source s = { RANK_RECIPE, origin, name, ERR_USAGE };
+	struct conf_source s = { RANK_RECIPE, origin, name, ERR_USAGE, false };
 	const char *names[ARRAY_LEN(conf_options)];
 	char hint[TEXT_HINT_MAX];
 
@@ -460,9 +461,11 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 		s.rank = RANK_LINE;
 	else if (text_starts_with(origin, "WERKBANK_"))
 		s.rank = RANK_ENVIRONMENT;
-	else
+	else {
 		c->origins[o - conf_options].rank =
 			RANK_DEFAULT; /* a direct call overrides earlier values */
+		s.is_ours = true;
+	}
 	return conf_assign(c, o, value, &s, e);
 }
 
@@ -548,13 +551,20 @@ const char *conf_origin(const struct conf *c, const char *name)
 	return text ? text : "default";
 }
 
+bool conf_is_given(const struct conf *c, const char *name)
+{
+	const struct conf_option *o = conf_find_option(name);
+
+	return o && c->origins && c->origins[o - conf_options].is_given;
+}
+
 /* ---- presets ---- */
 
 static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t value,
 			struct err *e)
 {
 	const struct conf_option *o = conf_find_option("size");
-	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG };
+	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG, false };
 	char origin[40];
 	size_t n;
 	const char *size = conf_choice(o->detail, c->size, &n);

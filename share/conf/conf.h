@@ -144,6 +144,12 @@ void conf_apply_size(struct conf *c);
 const char *conf_origin(const struct conf *c, const char *name);
 
 /*
+ * Did the user give this value: on the command line, in the environment, or in a recipe of his own?
+ * false: it is a default, or comes from a shipped recipe or the recipe.ini of a run, model or corpus.
+ */
+bool conf_is_given(const struct conf *c, const char *name);
+
+/*
  * Every option of the recipe sections as a recipe that loads to the same values, each with
  * "# origin".
  */

@@ -32,6 +32,7 @@ struct conf_command {
 struct conf_origin {
 	char *text; /* owned; NULL: "default" */
 	enum conf_rank rank;
+	bool is_given; /* see conf_is_given() */
 };
 
 extern const struct conf_option conf_options[];
@@ -81,6 +82,7 @@ struct conf_source {
 	const char *origin; /* borrowed */
 	const char *label;  /* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
 	int code;	    /* of errors: ERR_USAGE or ERR_CONFIG */
+	bool is_ours;	    /* of a shipped recipe or a record, not of the user */
 };
 
 /*

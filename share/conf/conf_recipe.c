@@ -40,6 +40,7 @@ struct recipe {
 	int depth;
 	bool expands;  /* ${NAME} is replaced: the user has named this recipe */
 	bool resolved; /* comments are origins */
+	bool shipped;  /* one of share/recipes */
 	char section[16];
 	int *seen; /* owned: (conf_n_options) line that set the option; 0: none yet */
 };
@@ -214,7 +215,8 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	const struct conf_option *o = conf_find_option(key);
 	const char *former;
 	char label[300], origin[160];
-	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG };
+	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG,
+				 r->shipped || r->resolved };
 	struct buf text = { 0 }, used = { 0 };
 	int rc;
 
@@ -347,6 +349,23 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 	return rc;
 }
 
+/* Is this path that of a recipe of share/recipes? base: its last part. */
+static bool is_shipped_recipe(const char *path, const char *base)
+{
+	struct err ignored;
+	char *name = file_path(&ignored, "recipes/%s", base);
+	char *shipped = name ? paths_shipped(name, &ignored) : NULL;
+	char *there = shipped ? realpath(shipped, NULL) : NULL;
+	char *here = there ? realpath(path, NULL) : NULL;
+	bool same = here && !strcmp(here, there);
+
+	free(here);
+	free(there);
+	free(shipped);
+	free(name);
+	return same;
+}
+
 /* from: the recipe that includes this one; NULL: none does. */
 static int load_text(struct conf *c, const char *path, const struct recipe *from, bool expands,
 		     const char *text, size_t n, struct err *e)
@@ -371,6 +390,7 @@ static int load_text(struct conf *c, const char *path, const struct recipe *from
 	}
 	r.resolved =
 		n >= strlen(RESOLVED_MARK) && !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
+	r.shipped = !r.resolved && is_shipped_recipe(path, r.base);
 	rc = walk_lines(&r, text, n, true, e);
 	if (!rc)
 		rc = walk_lines(&r, text, n, false, e);

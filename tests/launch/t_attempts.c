@@ -567,6 +567,7 @@ TEST(train_command_refuses)
 	check_int(bench_command(&out, "train %s/my.ini -C %s", f, f), 66);
 	bench_has(out, "the corpus demo is not prepared in ");
 	bench_write("corpora/demo/manifest.json", "{}");
+	bench_write("corpora/demo/recipe.ini", "");
 	check_int(bench_command(&out, "train %s/my.ini -C %s --precision int8", f, f), 78);
 	bench_has(out, "precision = int8 is for translation only");
 	check_int(bench_command(&out, "train %s/my.ini -C %s --ranks 3", f, f), 78);
@@ -588,6 +589,7 @@ TEST(train_command_show)
 	kept = put_mpirun_in_path();
 	bench_write("my.ini", RECIPE);
 	bench_write("corpora/demo/manifest.json", "{}");
+	bench_write("corpora/demo/recipe.ini", "");
 	check_int(bench_command(&out, "train %s/my.ini -C %s --show", f, f), 0);
 	/* a path with blanks is quoted, and mpirun refuses it */
 	has_plain_path = strstr(out, "werkbank-train' _rank") == NULL;
@@ -644,6 +646,7 @@ TEST(train_command_runs)
 	setenv("WERKBANK_RUNTIME", runtime, 1);
 	bench_write("my.ini", RECIPE);
 	bench_write("corpora/demo/manifest.json", "{}");
+	bench_write("corpora/demo/recipe.ini", "");
 	check_int(bench_wait(bench_fork(train_and_fail, in_process)), 0);
 	bench_has(bench_read("runs/my/state.json"), "\"state\":\"failed\"");
 	check_int(bench_wait(bench_fork(train_and_fail, detached)), 0);

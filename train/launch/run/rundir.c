@@ -16,6 +16,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 #include "train/common/control.h"
 #include "train/common/leftover.h"
 
@@ -151,6 +152,33 @@ static bool was_given_by_hand(const struct conf *c, const char *name)
 }
 
 /*
+ * The corpus decides its facts of text; the vocabulary of the checkpoint holds the run and the corpus
+ * together. Runs of older releases repeated the facts, perhaps wrongly.
+ */
+static int merge_text_fact(const struct rundir *r, const struct conf *c, const struct conf *old,
+			   const char *name, struct err *e)
+{
+	struct buf before = { 0 }, now = { 0 };
+	int rc = 0;
+
+	if (!text_facts_are_adopted(old) || text_fact_find(name)->use == TEXT_FACT_SOURCE)
+		return 0; /* texts may move */
+	conf_value(old, name, &before);
+	conf_value(c, name, &now);
+	rc = buf_check(&before, e) ? e->code : buf_check(&now, e);
+	if (!rc && strcmp(buf_text(&before), buf_text(&now)))
+		rc = err_set(
+			e, ERR_CONFIG,
+			"%s: this run began when the corpus %s had %s '%s'; the corpus was "
+			"prepared again with '%s': prepare it as it was, or give another --run "
+			"NAME",
+			r->path, c->corpus, name, buf_text(&before), buf_text(&now));
+	buf_free(&before);
+	buf_free(&now);
+	return rc;
+}
+
+/*
  * One option of a resumed run: keep a value given by hand before, reject a change of a fixed one.
  */
 static int merge_recipe_option(const struct rundir *r, struct conf *c, const struct conf *old,
@@ -160,6 +188,9 @@ static int merge_recipe_option(const struct rundir *r, struct conf *c, const str
 	char dashed[64];
 	int rc = 0;
 
+	if (text_facts_are_adopted(c) && text_fact_find(name) &&
+	    text_fact_find(name)->use != TEXT_FACT_INPUT)
+		return merge_text_fact(r, c, old, name, e);
 	conf_value(old, name, &before);
 	if (!was_given_by_hand(c, name) && was_given_by_hand(old, name))
 		rc = conf_set(c, name, buf_text(&before), conf_origin(old, name), e);

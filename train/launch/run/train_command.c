@@ -20,6 +20,8 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/workspace_names.h"
+#include "share/conf/text_facts.h"
 #include "train/common/leftover.h"
 #include "train/common/start_from.h"
 #include "train/launch/hosts/launcher.h"
@@ -48,26 +50,60 @@ struct training {
 
 /* ---- checks ---- */
 
-static int check_corpus_prepared(const struct training *t, struct err *e)
+static bool has_text(const struct conf *c)
 {
-	char *path;
-	int rc = paths_check_name("corpus", t->conf->corpus, e);
+	return c->manifest || c->demo_pairs || c->train_source.n;
+}
+
+/* The corpus does not exist: say how to name or prepare one. */
+static int refuse_missing_corpus(const struct training *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	const bool is_named = conf_is_given(c, "corpus");
+	struct workspace_names l = { 0 };
+	struct buf others = { 0 };
+
+	if (!workspace_corpus_names(&l, t->workspace, e))
+		for (size_t i = 0; i < l.n; i++)
+			buf_printf(&others, "%s%s",
+				   i ? ", " : "; or name another --corpus: ", l.items[i]);
+	workspace_names_free(&l);
+	if (has_text(c))
+		err_set(e, ERR_NOINPUT,
+			"the corpus %s is not prepared in %s: type: werkbank prep -C %s %s%s%s%s",
+			c->corpus, t->workspace, t->workspace, c->arguments[0],
+			is_named ? " --corpus " : "", is_named ? c->corpus : "", buf_text(&others));
+	else
+		err_set(e, ERR_NOINPUT,
+			"the recipe %s names no text, and %s has no corpus %s: type: werkbank prep "
+			"-C %s %s --corpus %s "
+			"--train-source FILE --train-target FILE --dev-source FILE --dev-target "
+			"FILE%s",
+			c->arguments[0], t->workspace, c->corpus, t->workspace, c->arguments[0],
+			is_named ? c->corpus : "NAME", buf_text(&others));
+	buf_free(&others);
+	return e->code;
+}
+
+/* Takes the facts of the text from the corpus: its languages, tokenisation and so on. */
+static int adopt_corpus(const struct training *t, struct err *e)
+{
+	const char *name = t->conf->corpus;
+	char *manifest = NULL, *recipe = NULL;
+	int rc = paths_check_name("corpus", name, e);
 
 	if (rc)
 		return rc;
-	path = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, t->conf->corpus);
-	if (!path)
-		return e->code;
-	if (!file_exists(path) && !strcmp(conf_origin(t->conf, "corpus"), "command line"))
-		rc = err_set(e, ERR_NOINPUT,
-			     "the corpus %s of --corpus is not prepared in %s: werkbank data list "
-			     "shows the corpora",
-			     t->conf->corpus, t->workspace);
-	else if (!file_exists(path))
-		rc = err_set(e, ERR_NOINPUT,
-			     "the corpus %s is not prepared in %s: type: werkbank prep -C %s %s",
-			     t->conf->corpus, t->workspace, t->workspace, t->conf->arguments[0]);
-	free(path);
+	manifest = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, name);
+	recipe = manifest ? file_path(e, "%s/corpora/%s/recipe.ini", t->workspace, name) : NULL;
+	if (!recipe)
+		rc = e->code;
+	else if (!file_exists(manifest))
+		rc = refuse_missing_corpus(t, e);
+	else
+		rc = text_facts_adopt(t->conf, name, recipe, e);
+	free(recipe);
+	free(manifest);
 	return rc;
 }
 
@@ -170,7 +206,7 @@ static int load_training(struct training *t, struct err *e)
 	t->workspace = paths_workspace(c->workspace, e);
 	rc = t->workspace ? paths_check_name("run", t->run, e) : e->code;
 	if (!rc)
-		rc = check_corpus_prepared(t, e);
+		rc = adopt_corpus(t, e);
 	return rc ? rc : check_start_model(t, e);
 }
 

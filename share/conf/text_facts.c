@@ -1,0 +1,178 @@
+/* text_facts.c - see text_facts.h */
+#include "share/conf/text_facts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/text.h"
+#include "share/conf/conf_internal.h"
+
+#define ORIGIN "corpus " /* before the name of the corpus */
+
+/* clang-format off */
+#define CONTRADICTS \
+	"the corpus %s has %s = %s, but %s%s says %s: leave it out, because the corpus says what its " \
+	"text is, or prepare another --corpus NAME with --%s %s"
+#define CHANGED \
+	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared again; " \
+	"prepare it as it was, or translate and score files with translate and bleu"
+/* clang-format on */
+
+static const struct text_fact text_facts[] = {
+#define TEXT_FACT(option, use, stage, condition) { #option, TEXT_FACT_##use, stage, condition },
+#include "share/conf/text_facts.def"
+#undef TEXT_FACT
+};
+
+const struct text_fact *text_fact_at(size_t i)
+{
+	return i < ARRAY_LEN(text_facts) ? &text_facts[i] : NULL;
+}
+
+const struct text_fact *text_fact_find(const char *option)
+{
+	for (size_t i = 0; i < ARRAY_LEN(text_facts); i++)
+		if (!strcmp(text_facts[i].option, option))
+			return &text_facts[i];
+	return NULL;
+}
+
+/* Without a buffer: lack of memory must not change what counts. */
+bool text_fact_counts(const struct conf *c, const struct text_fact *f)
+{
+	const size_t n = strcspn(f->condition, "=");
+	const struct conf_option *o;
+	const char *wanted = f->condition + n + 1, *choice;
+	char name[CONF_NAME_MAX];
+	size_t len;
+
+	if (!*f->condition)
+		return true;
+	snprintf(name, sizeof(name), "%.*s", (int)n, f->condition);
+	o = conf_find_option(name);
+	assert(o && (o->kind == CONF_BOOL || o->kind == CONF_ENUM));
+	if (o->kind == CONF_BOOL)
+		return *(const bool *)conf_slot(c, o) == !strcmp(wanted, "yes");
+	choice = conf_choice(o->detail, *(const int *)conf_slot(c, o), &len);
+	return strlen(wanted) == len && !memcmp(choice, wanted, len);
+}
+
+/* ---- comparing --------------------------------------------------------- */
+
+/* Do two paths name one file, as far as their text says? A recipe loses its folder when the file is gone. */
+static bool is_same_path(const char *a, const char *b)
+{
+	const size_t n = strlen(a), k = strlen(b);
+
+	if (n < k)
+		return is_same_path(b, a);
+	return !strcmp(a + (n - k), b) && (n == k || (*b != '/' && a[n - k - 1] == '/'));
+}
+
+static bool has_same_paths(const struct conf_list *a, const struct conf_list *b)
+{
+	bool same = a->n == b->n;
+
+	for (size_t i = 0; same && i < a->n; i++)
+		same = is_same_path(a->items[i], b->items[i]);
+	return same;
+}
+
+/* *differ, and the values as text. ERR_NOMEM. */
+static int compare_fact(const struct conf *now, const struct conf *then, const char *name,
+			bool *differ, struct buf *is, struct buf *was, struct err *e)
+{
+	const struct conf_option *o = conf_find_option(name);
+
+	buf_clear(is);
+	buf_clear(was);
+	conf_value(now, name, is);
+	conf_value(then, name, was);
+	*differ = strcmp(buf_text(is), buf_text(was)) != 0;
+	if (*differ && o->kind == CONF_LIST)
+		*differ = !has_same_paths(conf_slot(now, o), conf_slot(then, o));
+	else if (*differ && o->kind == CONF_STR && !strcmp(o->detail, "FILE") && is->len &&
+		 was->len)
+		*differ = !is_same_path(buf_text(is), buf_text(was));
+	return buf_check(is, e) ? e->code : buf_check(was, e);
+}
+
+static const char *text_or_none(const struct buf *value)
+{
+	return value->len ? buf_text(value) : "(none)";
+}
+
+/* ---- adopting ---------------------------------------------------------- */
+
+static int adopt_fact(struct conf *c, const struct conf *corpus, const char *name,
+		      const struct text_fact *f, struct err *e)
+{
+	struct buf is = { 0 }, was = { 0 };
+	char origin[160], dashed[CONF_NAME_MAX];
+	const char *from = conf_origin(c, f->option);
+	bool differ;
+	int rc = compare_fact(c, corpus, f->option, &differ, &is, &was, e);
+
+	if (!rc && differ && conf_is_given(c, f->option) && text_fact_counts(corpus, f))
+		rc = err_set(e, ERR_CONFIG, CONTRADICTS, name, f->option, text_or_none(&was),
+			     strcmp(from, "command line") ? "" : "the ", from, text_or_none(&is),
+			     conf_dashed(f->option, dashed), text_or_none(&is));
+	snprintf(origin, sizeof(origin), ORIGIN "%.120s", name);
+	if (!rc)
+		rc = conf_set(c, f->option, buf_text(&was), origin, e);
+	buf_free(&is);
+	buf_free(&was);
+	return rc;
+}
+
+static int load_corpus_recipe(struct conf *corpus, const char *recipe, struct err *e)
+{
+	int rc = conf_init(corpus, e);
+
+	return rc ? rc : conf_load_recipe(corpus, recipe, e);
+}
+
+int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, struct err *e)
+{
+	struct conf told;
+	int rc = load_corpus_recipe(&told, recipe, e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(text_facts); i++)
+		if (text_facts[i].use != TEXT_FACT_INPUT)
+			rc = adopt_fact(c, &told, corpus, &text_facts[i], e);
+	conf_free(&told);
+	return rc;
+}
+
+bool text_facts_are_adopted(const struct conf *c)
+{
+	return text_starts_with(conf_origin(c, "source_language"), ORIGIN);
+}
+
+int text_facts_check_sides(const struct conf *c, const char *recipe, struct err *e)
+{
+	struct buf is = { 0 }, was = { 0 };
+	const struct text_fact *f;
+	struct conf now;
+	bool differ;
+	int rc;
+
+	if (!file_exists(recipe))
+		return 0;
+	rc = load_corpus_recipe(&now, recipe, e);
+	for (size_t i = 0; !rc && (f = text_fact_at(i)) != NULL; i++) {
+		if (f->use != TEXT_FACT_SIDE)
+			continue;
+		rc = compare_fact(&now, c, f->option, &differ, &is, &was, e);
+		if (!rc && differ)
+			rc = err_set(e, ERR_DATA, CHANGED, c->corpus, f->option, buf_text(&is),
+				     buf_text(&was));
+	}
+	buf_free(&is);
+	buf_free(&was);
+	conf_free(&now);
+	return rc;
+}

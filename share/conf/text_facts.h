@@ -1,0 +1,54 @@
+/*
+ * text_facts.h - what a prepared corpus says about its text: languages, tokenisation, pieces, …
+ *
+ * text_facts.def lists these options. Preparation writes them into corpora/NAME/recipe.ini. Whoever
+ * uses the corpus takes them from there, and a run keeps them in its own recipe.ini, with the
+ * origin "corpus NAME".
+ */
+#ifndef WERKBANK_SHARE_CONF_TEXT_FACTS_H
+#define WERKBANK_SHARE_CONF_TEXT_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+#include "share/conf/conf.h"
+
+enum text_fact_use {
+	TEXT_FACT_SOURCE,
+	TEXT_FACT_SIDE,
+	TEXT_FACT_FORM,
+	TEXT_FACT_PAIRS,
+	TEXT_FACT_INPUT
+};
+
+/* A row of text_facts.def. All borrowed. */
+struct text_fact {
+	const char *option;
+	enum text_fact_use use;
+	const char *stage, *condition;
+};
+
+/* Row number i; NULL past the end. */
+const struct text_fact *text_fact_at(size_t i);
+/* The row of an option; NULL: the option is no fact of text. */
+const struct text_fact *text_fact_find(const char *option);
+/* Does the fact count with the options of c? See "condition". */
+bool text_fact_counts(const struct conf *c, const struct text_fact *f);
+
+/*
+ * Set all facts of c to those of the corpus; recipe: path of its recipe.ini. ERR_CONFIG: the user
+ * gave a contradicting value (conf_is_given()); the message has both values. ERR_NOINPUT: no such file.
+ */
+int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, struct err *e);
+
+/* Do the facts of c come from a corpus? If not, an older release wrote them, maybe wrongly. */
+bool text_facts_are_adopted(const struct conf *c);
+
+/*
+ * Compare the languages of a run (c) with those of the corpus. ERR_DATA: the corpus was prepared
+ * again with others. Without recipe.ini: 0.
+ */
+int text_facts_check_sides(const struct conf *c, const char *recipe, struct err *e);
+
+#endif
