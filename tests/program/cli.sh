@@ -270,9 +270,13 @@ printf '[train]\nsteps = 50\n' >"$tmp/my.ini"
 launch=$tmp/bin/werkbank-launch
 run=$tmp/w/runs/my
 
-says 66 'corpus nothing of --corpus is not prepared' "$launch" train -C "$tmp/w" --corpus nothing "$tmp/my.ini"
-says 66 'corpus my is not prepared.*werkbank prep' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+says 66 'names no text, and .* has no corpus nothing: type: werkbank prep .* --corpus nothing --train-source FILE' "$launch" train -C "$tmp/w" --corpus nothing "$tmp/my.ini"
+says 66 'has no corpus my: type: .* --corpus NAME .*; or name another --corpus: ' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+says 66 'the corpus demo is not prepared in .*: type: werkbank prep -C [^ ]* demo;' "$launch" train -C "$tmp/w" demo
+says 66 'type: werkbank prep -C [^ ]* demo --corpus other;' "$launch" train -C "$tmp/w" demo --corpus other
 echo '{}' >"$tmp/w/corpora/my/manifest.json"
+says 66 'corpora/my/recipe.ini: cannot be read' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+: >"$tmp/w/corpora/my/recipe.ini"
 says 0 'trainer: _rank -C .*/w --run my' "$launch" train -C "$tmp/w" --steps 77 "$tmp/my.ini"
 holds "state: finished" '"state":"finished".*"attempt":1,.*"exit":0' "$run/state.json"
 holds "recipe.ini notes the command line" '^steps = 77 +# command line' "$run/recipe.ini"
