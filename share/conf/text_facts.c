@@ -14,11 +14,11 @@
 
 /* clang-format off */
 #define CONTRADICTS \
-	"the corpus %s has %s = %s, but %s%s says %s: leave it out, because the corpus says what its " \
-	"text is, or prepare another --corpus NAME with --%s %s"
+	"the corpus %s has %s = %s, but %s%s says %s: leave it out, because the corpus says what " \
+	"its text is, or prepare another --corpus NAME with --%s %s"
 #define CHANGED \
-	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared again; " \
-	"prepare it as it was, or translate and score files with translate and bleu"
+	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared " \
+	"again; prepare it as it was, or translate and score files with translate and bleu"
 /* clang-format on */
 
 static const struct text_fact text_facts[] = {
