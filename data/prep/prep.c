@@ -175,6 +175,28 @@ static void prep_print_summary(struct prep *p, double seconds)
 		COUNT_TEXT(prep_pairs_of_set(p, "test")), COUNT_TEXT(n->vocabulary), seconds);
 }
 
+/* The command that trains on the corpus: the recipe again, and names where they differ from its own. */
+static void prep_print_next(struct prep *p)
+{
+	const struct conf *c = p->c;
+	char recipe[256];
+	struct buf line = { 0 };
+
+	buf_add_str(&line, "next: werkbank train ");
+	if (c->workspace) {
+		buf_add_str(&line, "-C ");
+		text_quote_shell(&line, c->workspace);
+		buf_add_char(&line, ' ');
+	}
+	text_quote_shell(&line, c->arguments[0]);
+	conf_recipe_name(c->recipe, recipe, sizeof(recipe));
+	if (strcmp(recipe, c->corpus)) /* paths_check_name(): needs no quotes */
+		buf_printf(&line, " --corpus %s --run %s", c->corpus, c->corpus);
+	if (!buf_check(&line, &(struct err){ 0 }))
+		progress_print_line(&p->progress, "%s", buf_text(&line));
+	buf_free(&line);
+}
+
 static int print_manifest(const struct buf *manifest, struct err *e)
 {
 	return file_put_stdout(manifest, e);
@@ -257,6 +279,7 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 	}
 	if (!rc) {
 		prep_print_summary(p, clock_mono_s() - began);
+		prep_print_next(p);
 		if (p->c->json)
 			rc = print_manifest(&manifest, e);
 	}
@@ -319,6 +342,7 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 		&p->progress,
 		"%s is ready in %s already, with the same options; --force verifies every file",
 		p->c->corpus, p->folder);
+	prep_print_next(p);
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 

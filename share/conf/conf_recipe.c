@@ -236,7 +236,7 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 		snprintf(origin, sizeof(origin), "%s", text_trim(comment));
 	if (!rc && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
 		rc = conf_assign(r->c, o, buf_text(&text), &s, e);
-		if (!rc)
+		if (!rc && !r->resolved) /* a record keeps paths as they were given */
 			rc = resolve_paths(r, o, e);
 	}
 	buf_free(&used);
