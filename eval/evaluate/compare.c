@@ -251,6 +251,7 @@ static int compare_systems(const struct conf *c, struct err *e)
 	files.arguments = f.paths;
 	files.n_arguments = (int)f.n;
 	files.reference = (struct conf_list){ &f.reference, 1 };
+	files.tokenizer = (int)f.tokenizer;
 	if (!rc)
 		rc = compare_files(&files, f.names, engine_precision(c), e);
 	compare_runs_close(&f);

@@ -158,6 +158,8 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 		is_open = true;
 		rc = engine_open(&g, &k, ENGINE_TRANSLATE, e);
 	}
+	if (!rc && f->n == 1)
+		f->tokenizer = score_tokenizer_of(&k);
 	if (!rc)
 		rc = heldout_open(&h, &g, k.set, 0, e);
 	if (!rc)

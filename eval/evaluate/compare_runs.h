@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 
+#include "eval/metrics/score_tokenize.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
@@ -28,6 +29,7 @@ struct compare_runs {
 	char *reference;       /* owned: path of the references */
 	char **paths, **names; /* (n) owned: path of the hypotheses and name of each system */
 	size_t n;
+	enum score_tokenizer tokenizer; /* of BLEU: that of the first system */
 };
 
 /* ERR_DATA: the references differ. Call compare_runs_close() after a failure too. */

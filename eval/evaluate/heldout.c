@@ -183,11 +183,16 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 
 int heldout_score(struct heldout *h, struct err *e)
 {
-	struct bleu *bleu = bleu_new(&bleu_defaults, e);
+	struct bleu_options o = bleu_defaults;
+	struct bleu *bleu;
 	struct chrf *chrf = chrf_new(&chrf_defaults, e);
 	struct chrf_score chrf_result;
 	const struct signature_trials none = { 0 };
-	int rc = bleu && chrf ? 0 : e->code;
+	int rc;
+
+	o.tokenizer = score_tokenizer_of(h->engine->conf);
+	bleu = chrf ? bleu_new(&o, e) : NULL;
+	rc = bleu ? 0 : e->code;
 
 	for (int64_t i = 0; i < h->n && !rc; i++) {
 		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };

@@ -194,6 +194,7 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 	json_put_str(&w, "kind", "eval");
 	json_put_int(&w, "step", h->engine->state.step);
 	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "tok", score_tokenizer_name(score_tokenizer_of(c)));
 	json_put_str(&w, "signature", buf_text(&h->signature));
 	json_put_str(&w, "precision", engine_precision(c));
 	json_put_real(&w, "chrf2", h->chrf);

@@ -321,7 +321,7 @@ static int apply_score_habits(struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--language-pair %.40s: write two languages, such as en-de",
 			       c->language_pair);
-	if (!pair || strcmp(conf_origin(c, "tokenizer"), "default") != 0)
+	if (!pair || c->tokenizer != SCORE_AUTO)
 		return 0;
 	if (!strcmp(pair, "-zh"))
 		c->tokenizer = SCORE_ZH;

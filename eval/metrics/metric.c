@@ -11,8 +11,8 @@ struct metric_options metric_options_from_conf(enum metric_kind kind, const stru
 {
 	struct metric_options o = {
 		.kind = kind,
-		.bleu = { (enum score_tokenizer)c->tokenizer, (enum bleu_smoothing)c->smoothing,
-			  c->smooth_value, c->lowercase, false, c->split_compounds },
+		.bleu = { score_tokenizer_of(c), (enum bleu_smoothing)c->smoothing, c->smooth_value,
+			  c->lowercase, false, c->split_compounds },
 		.chrf = { (int)c->char_order, (int)c->word_order, c->beta, c->lowercase },
 		.ter = { c->cased, c->normalized, c->drop_punctuation, c->asian },
 	};

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "eval/metrics/score_passes.h"
 #include "eval/metrics/unicode.h"
@@ -11,10 +12,47 @@
 
 const char *score_tokenizer_name(enum score_tokenizer t)
 {
-	static const char *const names[] = { "13a", "none", "intl", "char", "multi-bleu", "zh" };
+	static const char *const names[] = { "auto", "13a",	   "none", "intl",
+					     "char", "multi-bleu", "zh" };
 
 	assert((size_t)t < ARRAY_LEN(names));
 	return names[t];
+}
+
+/*
+ * Languages by their ISO 639 codes of two and three letters; all others have 13a. zh: Chinese.
+ * char: Japanese, Korean (whose words carry particles), and scripts without blanks between words:
+ * Thai, Khmer, Lao, Burmese, Shan, Tibetan, Dzongkha.
+ */
+static const struct {
+	enum score_tokenizer tokenizer;
+	const char *codes;
+} score_languages[] = {
+	{ SCORE_ZH, "zh zho chi cmn yue wuu lzh nan" },
+	{ SCORE_CHAR, "ja jpn ko kor th tha km khm lo lao my mya bur shn bo bod tib dz dzo" },
+};
+
+enum score_tokenizer score_tokenizer_for(const char *language)
+{
+	const size_t n = strcspn(language, "-_"); /* zh-TW, zh_Hans */
+
+	for (size_t i = 0; i < ARRAY_LEN(score_languages); i++) {
+		const char *code = score_languages[i].codes;
+
+		for (size_t len; *code; code += len + (code[len] == ' ')) {
+			len = strcspn(code, " ");
+			if (len == n && !strncasecmp(code, language, n))
+				return score_languages[i].tokenizer;
+		}
+	}
+	return SCORE_13A;
+}
+
+enum score_tokenizer score_tokenizer_of(const struct conf *c)
+{
+	const enum score_tokenizer t = (enum score_tokenizer)c->tokenizer;
+
+	return t == SCORE_AUTO ? score_tokenizer_for(c->target_language) : t;
 }
 
 void score_scratch_free(struct score_scratch *s)
@@ -201,6 +239,7 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 	}
 	n = unicode_trimmed(line, n);
 	switch (t) {
+	case SCORE_AUTO: /* the caller asks score_tokenizer_of() before */
 	case SCORE_13A:
 		tokenize_13a(line, n, s, out);
 		break;

@@ -6,6 +6,7 @@
  *	zh		each Chinese character is a token, other text as 13a without entities
  *	char		each character is a token
  *	none		splits at white space only
+ *	auto		the one that fits the target language
  *	multi-bleu	for tokenised text, as multi-bleu.perl of Moses: bytes, split at ASCII
  *			white space; lower case changes ASCII letters only
  */
@@ -16,8 +17,22 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
+#include "share/conf/conf.h"
 
-enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR, SCORE_MULTI_BLEU, SCORE_ZH };
+enum score_tokenizer {
+	SCORE_AUTO, /* see score_tokenizer_of(); not for the functions below */
+	SCORE_13A,
+	SCORE_NONE,
+	SCORE_INTL,
+	SCORE_CHAR,
+	SCORE_MULTI_BLEU,
+	SCORE_ZH
+};
+
+/* The tokenizer that fits a language, by its code: "zh", "zh-TW", "jpn" … */
+enum score_tokenizer score_tokenizer_for(const char *language);
+/* The tokenizer of the options; auto: that of the target language. */
+enum score_tokenizer score_tokenizer_of(const struct conf *c);
 
 /* The name of the tokenizer in options.def; a constant. */
 const char *score_tokenizer_name(enum score_tokenizer t);

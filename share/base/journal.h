@@ -42,7 +42,7 @@
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
  *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
- *	eval      bleu (0..100), signature, precision (of the products that decoded: fp32, bf16),
+ *	eval      bleu (0..100), tok (its tokenizer), signature, precision (of the products that decoded: fp32, bf16),
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
  *	          best (bool: by best-metric), shares (number of ranks that took part)

@@ -327,11 +327,11 @@ TEST(conf_sacrebleu_names)
 	check_str(c.arguments[0], "ref");
 	check_int(c.metrics.n, 3);
 	check_str(c.metrics.items[2], "ter");
-	check_int(c.tokenizer, 2);
+	check_int(c.tokenizer, 3);
 	check(c.lowercase);
 	conf_free(&c);
 	check_err(parse(&c, "eval", "bleu --tokenize=char --smooth-method none hyp", &e), 0);
-	check_int(c.tokenizer, 3);
+	check_int(c.tokenizer, 4);
 	check_int(c.smoothing, 1);
 	check_str(c.arguments[0], "hyp");
 	conf_free(&c);

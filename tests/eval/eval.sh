@@ -128,7 +128,7 @@ says 65 'short has 2 lines, but .*in has 3' "$wb" bleu -r "$tmp/short" "$tmp/in"
 says 65 'short has 2 lines, but .*r1 has 3' "$wb" chrf -r "$tmp/r1" "$tmp/short"
 says 66 'nothing' "$wb" bleu -r "$tmp/nothing" "$tmp/in"
 says 64 'needs a reference' "$wb" bleu "$tmp/in"
-says 64 "one of 13a, none, intl, char" "$wb" bleu --tokenizer 14a -r "$tmp/r1" "$tmp/in"
+says 64 "one of auto, 13a, none, intl, char" "$wb" bleu --tokenizer 14a -r "$tmp/r1" "$tmp/in"
 : >"$tmp/empty"
 says 65 'empty' "$wb" bleu -r "$tmp/empty" "$tmp/empty"
 
@@ -168,7 +168,7 @@ else
 fi
 says 0 '' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 20
 lines 4
-line 1 '^\{"kind":"eval","step":20,"bleu":[0-9.e-]+,"signature":"werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:'
+line 1 '^\{"kind":"eval","step":20,"bleu":[0-9.e-]+,"tok":"13a","signature":"werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:'
 line 1 '"dev_nll":[0-9.]+,"train_nll":[0-9.]+,"dev_ppl":[0-9.]+'
 line 2 '^\{"kind":"sample","id":0,"source":".+","reference":".+","hypothesis":"'
 line 4 '^\{"kind":"sample","id":2,'
@@ -233,7 +233,7 @@ said() { # said WORDS : on standard error of the last training
 	if grep -qE -- "$1" "$tmp/err"; then ok "train says $1"; else not_ok "train says $1" "$(tail -n 3 "$tmp/err")"; fi
 }
 said '^finished: no better loss in 2 evaluations \(patience\)$'
-said "^to train on, type: werkbank train -C .*/runs/early/recipe.ini --run early --patience 4\$"
+said "^to train on, type: [^ ]*werkbank train -C .*/runs/early/recipe.ini --run early --patience 4\$"
 early
 steps 3 6
 said '^finished: no better loss in 2 evaluations'

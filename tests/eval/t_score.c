@@ -38,6 +38,32 @@ static const char *tokens_of(enum score_tokenizer t, const char *text, size_t n)
 	return flat;
 }
 
+TEST(score_tokenizer_fits_the_language)
+{
+	static const struct {
+		const char *language;
+		enum score_tokenizer tokenizer;
+	} cases[] = { { "zh", SCORE_ZH },   { "zh-TW", SCORE_ZH }, { "zh_Hans", SCORE_ZH },
+		      { "ZH", SCORE_ZH },   { "cmn", SCORE_ZH },   { "ja", SCORE_CHAR },
+		      { "ko", SCORE_CHAR }, { "th", SCORE_CHAR },  { "km", SCORE_CHAR },
+		      { "lo", SCORE_CHAR }, { "my", SCORE_CHAR },  { "mya", SCORE_CHAR },
+		      { "en", SCORE_13A },  { "de", SCORE_13A },   { "zha", SCORE_13A },
+		      { "z", SCORE_13A },   { "", SCORE_13A },	   { "kok", SCORE_13A } };
+	struct conf c;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		check_int(score_tokenizer_for(cases[i].language), cases[i].tokenizer);
+	/* the names are the choices of the option, in this order */
+	check_int(conf_init(&c, &e), 0);
+	for (enum score_tokenizer t = SCORE_AUTO; t <= SCORE_ZH; t++) {
+		check_int(conf_set(&c, "tokenizer", score_tokenizer_name(t), "test", &e), 0);
+		check_int(c.tokenizer, t);
+		check_int(score_tokenizer_of(&c), t == SCORE_AUTO ? SCORE_13A : t);
+	}
+	conf_free(&c);
+}
+
 TEST(score_tokenize_13a)
 {
 	check_str(TOKENS(SCORE_13A, "Hello, world."), "Hello , world .");

@@ -8,17 +8,15 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cli-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
 wb=$top/werkbank
-passed=0 failed=0 skipped=0
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../helpers.sh"
 
 for program in werkbank werkbank-data werkbank-launch werkbank-train werkbank-eval; do
 	[ -x "$top/$program" ] || { echo "$program is not here: run this in a build folder"; exit 1; }
 done
 
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
-
-# says STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error.
+# says STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error; this one
+# replaces that of helpers.sh.
 says() {
 	want=$1 words=$2
 	shift 2
@@ -156,7 +154,7 @@ done <"$tmp/commands"
 # ---- values, files, pipes ---------------------------------------------------
 says 64 "'12abc' is not a whole number from 1 to 64" "$wb" translate --beam 12abc
 says 64 "'65' is not a whole number from 1 to 64" "$wb" translate -b 65
-says 64 "is not one of 13a, none, intl, char" "$wb" bleu -r x --tokenizer 13b
+says 64 "is not one of auto, 13a, none, intl, char" "$wb" bleu -r x --tokenizer 13b
 says 64 '--reference needs a value' "$wb" bleu -r
 says 64 'clean needs SOURCE TARGET' "$wb" clean one
 says 64 '--min-words 5 is more than --max-words 2' "$wb" clean --min-words 5 --max-words 2 \

@@ -65,6 +65,7 @@ direction() { # NAME SOURCE TARGET PIECES TOKENIZE TOK
 	knows "$run/checkpoints/4/recipe.ini" "$2" "$3" "$4" "$5"
 	says "$1: eval" 0 '' werkbank eval --run "$1" --set test -q
 	counted=$(references)
+	holds "$1: eval's tokens" "^nrefs:1.*tok:$6" "$tmp/out"
 	says "$1: the reference of eval" 0 '' werkbank bleu --tokenizer "$6" -r "test.$3" "test.$3" -q
 	same "... is the target's test set" "$counted" "$(references)"
 	says "$1: translate" 0 '' werkbank translate --run "$1" "test.$2" -q
@@ -72,6 +73,8 @@ direction() { # NAME SOURCE TARGET PIECES TOKENIZE TOK
 	says "$1: serve" 0 "\"source_language\":\"$2\",\"target_language\":\"$3\"" werkbank translate --run "$1" --serve
 	says "$1: report" 0 '' werkbank report "$1"
 	says "$1: compare" 0 '' werkbank compare --run "$1" :last -q --resamples 100
+	holds "$1: tokens of compare" "^nrefs:1.*tok:$6" "$tmp/out"
+	same "$1: tokens of the training" "$(sed -n 's/.*"kind":"eval".*"tok":"\([^"]*\)".*tok:\([^|]*\).*/\1 \2/p' "$run/journal.jsonl" | sort -u)" "$6 $6"
 	says "$1: average" 0 '' werkbank average --run "$1" --output "average.$1" -q
 	knows "average.$1/recipe.ini" "$2" "$3" "$4" "$5"
 	says "$1: translate with the average" 0 '' werkbank translate -m "./average.$1" "test.$2" -q
@@ -90,7 +93,23 @@ says "prep fr-en" 0 '' prepare fr fr en --max-words 70
 direction fr fr en bpe yes 13a
 # shellcheck disable=SC2086 # a list of words
 says "prep en-zh" 0 '' prepare zh en zh $without_blanks
-direction zh en zh sentencepiece no 13a
+direction zh en zh sentencepiece no zh
+
+# ---- other tokens on request ----
+says "eval --tokenizer" 0 '' werkbank eval --run zh --tokenizer char -q
+holds "... counts characters" '^nrefs:1.*tok:char' "$tmp/out"
+says "eval --tokenize, as sacreBLEU calls it" 0 '' werkbank eval --run zh --tokenize 13a -q
+holds "... is the same" '^nrefs:1.*tok:13a' "$tmp/out"
+says "compare --tokenizer" 0 '' werkbank compare --run zh :last --tokenizer char -q --resamples 10
+holds "... counts characters, too" '^nrefs:1.*tok:char' "$tmp/out"
+says "compare of files: sacreBLEU's tokens" 0 '' werkbank compare -r test.zh test.zh test.zh -q --resamples 10
+holds "... are 13a" '^nrefs:1.*tok:13a' "$tmp/out"
+says "bleu of a file: sacreBLEU's tokens" 0 '' werkbank bleu -r test.zh test.zh
+holds "... are 13a, too" '^nrefs:1.*tok:13a' "$tmp/out"
+printf '[recipe]\ninclude = small\n[train]\ntokenizer = intl\n' >intl.ini
+says "a recipe's tokenizer" 0 'dev BLEU .*tok:intl' werkbank train intl.ini --corpus zh --run intl
+says "... belongs to the run" 0 '' werkbank eval --run intl -q
+holds "... and its signature" '^nrefs:1.*tok:intl' "$tmp/out"
 says "prep, a second time" 0 'next: werkbank train small --corpus rev --run rev$' prepare rev de en
 sh -c "$(sed -n 's/^next: \(.*\)/\1/p' "$tmp/err") --run hint" >"$tmp/out" 2>&1
 same "prep's next command trains" "$(tail -n 1 "$tmp/out")" 'finished: step 4 of 4'

@@ -39,12 +39,15 @@ awk -v folder="$tmp" '
 	inside && /^\$ / { n++ }
 	inside { print substr($0, 3) >sprintf("%s/%02d.command", folder, n) }' "$WERKBANK_SHARE/doc/your-own-corpus.md"
 for file in "$tmp"/[0-9][0-9].command; do
+	grep -q 'prep.*chinese' "$file" && for part in train dev; do tr -d ' ' <$part.de >$part.zh; done
 	says "$(head -n 1 "$file")" 0 '' sh -e "$file"
 done
-same "commands on the page" "$(find "$tmp" -name '*.command' | wc -l | awk '{ print ($1 >= 10) }')" 1
+same "commands on the page" "$(find "$tmp" -name '*.command' | wc -l | awk '{ print ($1 >= 17) }')" 1
 same "development pairs" "$(wc -l <dev.en | tr -d ' ')" 1000
 same "no pair in two parts" "$(sort train.tsv dev.tsv test.tsv | uniq -d | head -n 1)" ''
 present "the run" werkbank.d/runs/mine/checkpoints/best
+same "the other direction decodes its source" "$(sed -n '1s/.*"source":"\([^"]*\)".*/\1/p' werkbank.d/runs/reverse/samples.jsonl)" "$(head -n 1 dev.de)"
+holds "Chinese is scored by characters" '"kind":"eval".*"tok":"zh"' werkbank.d/runs/chinese/journal.jsonl
 
 # ---- no development set ----
 says "a corpus without a development set" 0 'bare is ready' werkbank prep small --corpus bare --train-source train.en --train-target train.de

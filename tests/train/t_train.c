@@ -659,12 +659,12 @@ TEST(evaluations_are_resumed)
 	check_int(v.n, 0);
 	check(evaluations_best(&v, BEST_BLEU) == NULL);
 	check_int(evaluations_waited(&v, BEST_LOSS), 0);
-	check_err(evaluations_note(&v, (struct evaluated){ 100, 30.5, 1.75 }, &e), 0);
-	check(evaluations_would_be_best(&v, BEST_LOSS, 1, 1.5));
-	check(!evaluations_would_be_best(&v, BEST_LOSS, 99, 1.75));
-	check_err(evaluations_note(&v, (struct evaluated){ 200, 31.25, 1.5 }, &e), 0);
-	check_err(evaluations_note(&v, (struct evaluated){ 300, 31.25, NAN }, &e), 0);
-	check_err(evaluations_note(&v, (struct evaluated){ 400, 31, 1.25 }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 100, 30.5, 1.75, "13a" }, &e), 0);
+	check(evaluations_would_be_best(&v, BEST_LOSS, &(struct evaluated){ 0, 1, 1.5, "13a" }));
+	check(!evaluations_would_be_best(&v, BEST_LOSS, &(struct evaluated){ 0, 99, 1.75, "13a" }));
+	check_err(evaluations_note(&v, (struct evaluated){ 200, 31.25, 1.5, "13a" }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 300, 31.25, NAN, "13a" }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 400, 31, 1.25, "13a" }, &e), 0);
 	check_err(evaluations_write(test_folder(), &v, &e), 0);
 	check_err(evaluations_read(test_folder(), &again, &e), 0);
 	check_int(again.n, 4);
@@ -675,11 +675,37 @@ TEST(evaluations_are_resumed)
 	check(isnan(again.all[2].nll));
 	evaluations_cut(&again, 350);
 	check_int(evaluations_waited(&again, BEST_LOSS), 1);
-	check_err(evaluations_note(&again, (struct evaluated){ 200, 1, 1 }, &e), 0);
+	check_err(evaluations_note(&again, (struct evaluated){ 200, 1, 1, "13a" }, &e), 0);
 	check_int(again.n, 2);
 	check_err(file_write_all(at("checkpoints/evaluated.json"), "{\"step", 6, &e), 0);
 	check_err(evaluations_read(test_folder(), &again, &e), ERR_DATA);
 	evaluations_free(&again);
+	evaluations_free(&v);
+}
+
+/* A run of an older release scored Chinese in 13a: its scores say nothing about those that follow. */
+TEST(evaluations_of_two_tokenizers_are_not_compared)
+{
+	static const char old[] = "{\"v\":2,\"evaluations\":[[100,60,2.5],[200,70,2]]}\n";
+	const struct evaluated third = { 300, 12, 2.25, "zh" }, fourth = { 400, 11, 2.25, "zh" };
+	struct evaluations v = { 0 };
+	struct err e = { 0 };
+
+	check_err(file_make_folders(at("checkpoints"), &e), 0);
+	check_err(file_write_all(at("checkpoints/evaluated.json"), old, strlen(old), &e), 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	check_str(v.all[1].tok, "13a");
+	check(evaluations_would_be_best(&v, BEST_BLEU, &third));
+	check(!evaluations_would_be_best(&v, BEST_LOSS, &third));
+	check_err(evaluations_note(&v, third, &e), 0);
+	check(!evaluations_would_be_best(&v, BEST_BLEU, &fourth));
+	check_err(evaluations_note(&v, fourth, &e), 0);
+	check_err(evaluations_write(test_folder(), &v, &e), 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	check_int(evaluations_best(&v, BEST_BLEU)->step, 300);
+	check_int(evaluations_best(&v, BEST_LOSS)->step, 200);
+	check_int(evaluations_waited(&v, BEST_BLEU), 1);
+	check_str(v.all[3].tok, "zh");
 	evaluations_free(&v);
 }
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +13,20 @@
 
 #define FILE_LIMIT (64u << 20) /* bytes */
 
-/* Is a better than b? An unknown score is worse than any known one. */
+/* Is a, the later one, better than b? An unknown score is worse than any known one. */
 static bool is_better_evaluation(enum best_metric metric, const struct evaluated *a,
 				 const struct evaluated *b)
 {
 	const double x = metric == BEST_LOSS ? -a->nll : a->bleu,
 		     y = metric == BEST_LOSS ? -b->nll : b->bleu;
 
-	return isfinite(x) && (!isfinite(y) || x > y);
+	return isfinite(x) &&
+	       (!isfinite(y) || x > y || (metric == BEST_BLEU && strcmp(a->tok, b->tok) != 0));
 }
 
 const struct evaluated *evaluations_best(const struct evaluations *v, enum best_metric metric)
 {
-	static const struct evaluated none = { -1, NAN, NAN };
+	static const struct evaluated none = { .step = -1, .bleu = NAN, .nll = NAN };
 	const struct evaluated *best = &none;
 
 	for (size_t i = 0; i < v->n; i++)
@@ -33,13 +35,13 @@ const struct evaluated *evaluations_best(const struct evaluations *v, enum best_
 	return best == &none ? NULL : best;
 }
 
-bool evaluations_would_be_best(const struct evaluations *v, enum best_metric metric, double bleu,
-			       double nll)
+bool evaluations_would_be_best(const struct evaluations *v, enum best_metric metric,
+			       const struct evaluated *one)
 {
-	const struct evaluated *best = evaluations_best(v, metric), one = { 0, bleu, nll },
-			       none = { -1, NAN, NAN };
+	const struct evaluated *best = evaluations_best(v, metric),
+			       none = { .step = -1, .bleu = NAN, .nll = NAN };
 
-	return is_better_evaluation(metric, &one, best ? best : &none);
+	return is_better_evaluation(metric, one, best ? best : &none);
 }
 
 int64_t evaluations_waited(const struct evaluations *v, enum best_metric metric)
@@ -75,8 +77,8 @@ void evaluations_free(struct evaluations *v)
 static int parse_evaluations_v1(const struct json *root, struct evaluations *v, struct err *e)
 {
 	const struct evaluated best = { json_integer(json_get(root, "best_step"), -1),
-					json_number(json_get(root, "best_bleu"), NAN), NAN },
-			       last = { json_integer(json_get(root, "step"), -1), NAN, NAN };
+					json_number(json_get(root, "best_bleu"), NAN), NAN, "13a" },
+			       last = { json_integer(json_get(root, "step"), -1), NAN, NAN, "13a" };
 
 	if (best.step >= 0 && evaluations_note(v, best, e))
 		return e->code;
@@ -96,6 +98,7 @@ static int parse_evaluations(const struct json *root, struct evaluations *v, str
 		seen.step = json_integer(json_at(one, 0), -1);
 		seen.bleu = json_number(json_at(one, 1), NAN);
 		seen.nll = json_number(json_at(one, 2), NAN);
+		snprintf(seen.tok, sizeof(seen.tok), "%s", json_text(json_at(one, 3), "13a"));
 		if (seen.step >= 0 && evaluations_note(v, seen, e))
 			return e->code;
 	}
@@ -138,6 +141,7 @@ int evaluations_write(const char *run_folder, const struct evaluations *v, struc
 		json_int(&w, v->all[i].step);
 		json_real(&w, v->all[i].bleu);
 		json_real(&w, v->all[i].nll);
+		json_str(&w, v->all[i].tok);
 		json_close(&w, ']');
 	}
 	json_close(&w, ']');

@@ -3,7 +3,7 @@
  *
  * The list is saved in checkpoints/evaluated.json for a resumed run:
  *
- *	{"v":2,"evaluations":[[step,bleu,dev_nll],…]}		by rising step; null: unknown
+ *	{"v":2,"evaluations":[[step,bleu,dev_nll,tok],…]}	by rising step; null: unknown; no tok: 13a
  */
 #ifndef WERKBANK_TRAIN_RECORD_EVALUATIONS_H
 #define WERKBANK_TRAIN_RECORD_EVALUATIONS_H
@@ -18,6 +18,7 @@
 struct evaluated {
 	int64_t step;
 	double bleu, nll; /* of the development set; NAN: unknown */
+	char tok[16]; /* tokenizer of bleu; of scores with two tokenizers the later one counts */
 };
 
 struct evaluations {
@@ -42,9 +43,9 @@ int evaluations_note(struct evaluations *v, struct evaluated one, struct err *e)
 /* The best evaluation; the first one of equals; NULL: none has a finite score. Borrowed. */
 const struct evaluated *evaluations_best(const struct evaluations *v, enum best_metric metric);
 
-/* Would an evaluation with these scores be the best so far? */
-bool evaluations_would_be_best(const struct evaluations *v, enum best_metric metric, double bleu,
-			       double nll);
+/* Would this evaluation be the best so far? */
+bool evaluations_would_be_best(const struct evaluations *v, enum best_metric metric,
+			       const struct evaluated *one);
 
 /* The number of evaluations after the best one. */
 int64_t evaluations_waited(const struct evaluations *v, enum best_metric metric);

@@ -64,16 +64,26 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 	return journal_end(v->samples, e);
 }
 
+struct evaluated evaluate_result(const struct evaluation *v)
+{
+	struct evaluated one = { .step = v->step, .bleu = v->bleu, .nll = v->nll };
+
+	memcpy(one.tok, v->tok, sizeof(one.tok));
+	return one;
+}
+
 static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
 {
 	static const char *const numbers[] = { "bleu",	  "dev_nll", "train_nll",
 					       "dev_ppl", "seconds", "shares" };
 	const char *signature = json_text(json_get(line, "signature"), NULL);
+	struct evaluated one;
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
 	v->bleu = json_number(json_get(line, "bleu"), -1);
 	snprintf(v->precision, sizeof(v->precision), "%s",
 		 json_text(json_get(line, "precision"), ""));
+	snprintf(v->tok, sizeof(v->tok), "%s", json_text(json_get(line, "tok"), "13a"));
 	v->nll = json_number(json_get(line, "dev_nll"), NAN);
 	v->train_nll = json_number(json_get(line, "train_nll"), NAN);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
@@ -85,6 +95,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 			continue; /* unknown is absent */
 		json_put_real(w, numbers[i], x);
 	}
+	json_put_str(w, "tok", v->tok);
 	if (signature)
 		json_put_str(w, "signature", signature);
 	if (*v->precision)
@@ -92,7 +103,8 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	if (v->weights)
 		json_put_str(w, "weights", "average");
 	json_key(w, "best");
-	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, v->bleu, v->nll));
+	one = evaluate_result(v);
+	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, &one));
 	return journal_end(v->journal, e);
 }
 

@@ -44,6 +44,7 @@ struct evaluation {
 	double began; /* clock_mono_s() at the start; one rank: 0 */
 	double bleu;
 	double nll, train_nll; /* of development and training sentences; NAN if unknown */
+	char tok[16];	       /* tokenizer of bleu */
 	char precision[8];     /* of the products that decoded; "": unknown */
 	struct err trouble;    /* failure of the evaluation; code 0: none */
 };
@@ -54,5 +55,8 @@ struct evaluation {
  * of the comm.
  */
 int evaluate_checkpoint(struct evaluation *v, struct err *e);
+
+/* The results as an item of struct evaluations. */
+struct evaluated evaluate_result(const struct evaluation *v);
 
 #endif

@@ -194,21 +194,23 @@ void trainer_update_best(struct trainer *t)
 /* First rank: record an evaluation in the list; a failed one is a warning. */
 static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
 {
+	const bool is_usual = !strcmp(v->tok, "13a");
+
 	t->progress.evaluation_trouble = v->trouble;
 	if (v->trouble.code == ERR_TEMPFAIL)
 		return 0; /* the loop sees the request to stop; resuming repeats the evaluation */
 	if (v->trouble.code)
 		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
 				    (long long)v->step, v->trouble.text);
-	if (evaluations_note(&t->progress.evaluations,
-			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
+	if (evaluations_note(&t->progress.evaluations, evaluate_result(v), e))
 		return e->code;
 	trainer_update_best(t);
 	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
 		return e->code;
 	if (!t->conf->quiet)
-		fprintf(stderr, "step %lld: dev BLEU %.2f (%s), best %.2f at step %lld\n",
-			(long long)v->step, v->bleu, v->precision, t->state.best_bleu,
+		fprintf(stderr, "step %lld: dev BLEU %.2f (%s%s%s), best %.2f at step %lld\n",
+			(long long)v->step, v->bleu, v->precision,
+			is_usual ? "" : ", tok:", is_usual ? "" : v->tok, t->state.best_bleu,
 			(long long)t->state.best_step);
 	watch_evaluation(t, v->bleu, v->nll, v->train_nll);
 	return evaluations_write(t->folder, &t->progress.evaluations, e);
