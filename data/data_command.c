@@ -15,6 +15,7 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 
 /* A query and the corpus it is about. */
 struct corpus_query {
@@ -304,25 +305,25 @@ static const struct {
 /* Set a->folder to the corpus of that name. It must be prepared, by this version of the format. */
 static int query_find_corpus(struct corpus_query *q, const char *name, struct err *e)
 {
-	char *manifest;
+	struct json *manifest = NULL;
+	char *stats;
 	int rc;
 
 	if (conf_set(q->c, "corpus", name, "command line", e))
 		return e->code;
 	q->folder = corpus_folder(q->c, e);
-	manifest = q->folder ? file_path(e, "%s/manifest.json", q->folder) : NULL;
-	rc = manifest ? 0 : e->code;
-	if (!rc && !file_exists(manifest))
+	rc = q->folder ? text_corpus_manifest(&manifest, q->folder, e) : e->code;
+	if (!rc && !manifest)
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: there is no prepared corpus; 'werkbank data list' lists them",
 			     q->folder);
-	free(manifest);
-	manifest = rc ? NULL : file_path(e, "%s/stats.json", q->folder);
-	if (manifest && !file_exists(manifest))
+	json_free(manifest);
+	stats = rc ? NULL : file_path(e, "%s/stats.json", q->folder);
+	if (stats && !file_exists(stats))
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: the file is missing: prepare the corpus again with this version",
-			     manifest);
-	free(manifest);
+			     stats);
+	free(stats);
 	return rc;
 }
 

@@ -143,24 +143,20 @@ static int shape_of_checkpoint(const struct conf *c, struct model_shape *shape, 
 /* A checkpoint has its own sizes: options that describe others contradict it. */
 static int refuse_sizes(const struct conf *c, struct err *e)
 {
-	static const struct {
-		const char *name, *option;
-	} sizes[] = {
-		{ "size", "size" },
-		{ "vocabulary", "vocabulary" },
-		{ "d_model", "d-model" },
-		{ "d_ff", "d-ff" },
-		{ "heads", "heads" },
-		{ "encoder_layers", "encoder-layers" },
-		{ "decoder_layers", "decoder-layers" },
-	};
+	const char *names[32] = { "size", "vocabulary" };
+	char dashed[CONF_NAME_MAX];
+	const struct arch_row *row;
+	size_t n = 2;
 
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
-		if (!strcmp(conf_origin(c, sizes[i].name), "command line"))
+	for (size_t i = 0; (row = arch_at(i)) != NULL; i++)
+		if (row->is_option && n < ARRAY_LEN(names))
+			names[n++] = row->name;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(conf_origin(c, names[i]), "command line"))
 			return err_set(e, ERR_USAGE,
 				       "--%s contradicts the model that --%s names: leave one of "
 				       "them out",
-				       sizes[i].option, c->model ? "model" : "run");
+				       conf_dashed(names[i], dashed), c->model ? "model" : "run");
 	return 0;
 }
 

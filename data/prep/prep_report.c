@@ -9,6 +9,7 @@
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
@@ -234,7 +235,7 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf
 	int rc = write_corpus_recipe(p, e);
 
 	json_open(&w, '{');
-	json_put_int(&w, "v", CORPUS_VERSION);
+	format_put_version(&w, &text_corpus_format, NULL);
 	json_put_str(&w, "name", p->c->corpus);
 	if (!rc)
 		rc = manifest_add_recipe(&w, p->c->recipe, e);

@@ -283,6 +283,12 @@ static int shard_check_header(const char *path, const struct shard_header *h, si
 	if (h->order != SHARD_ORDER)
 		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
 			       h->order);
+	if (h->version > SHARD_VERSION)
+		return err_set(
+			e, ERR_DATA,
+			"%s: shard version %u, this Werkbank reads versions up to %u: use the "
+			"Werkbank that wrote it, or a newer one",
+			path, h->version, SHARD_VERSION);
 	if (h->version != SHARD_VERSION)
 		return err_set(e, ERR_DATA,
 			       "%s: shard version %u, this program reads version %u: "

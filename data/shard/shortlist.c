@@ -92,6 +92,12 @@ static int shortlist_check_header(const char *path, const struct shortlist *s, s
 
 	if (memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0)
 		return shortlist_damaged_error(path, "it does not begin with WBWORDS", e);
+	if (h->order == BYTE_ORDER_MARK && h->version > VERSION)
+		return err_set(
+			e, ERR_DATA,
+			"%s: shortlist version %u, this Werkbank reads versions up to %d: use "
+			"the Werkbank that wrote it, or a newer one",
+			path, h->version, VERSION);
 	if (h->order != BYTE_ORDER_MARK || h->version != VERSION)
 		return err_set(e, ERR_DATA,
 			       "%s: a shortlist of another version or byte order: learn the "

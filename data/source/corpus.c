@@ -9,8 +9,6 @@
 #include "share/base/paths.h"
 #include "share/conf/text_facts.h"
 
-#define MANIFEST_LIMIT (16u << 20) /* bytes */
-
 char *corpus_folder(const struct conf *c, struct err *e)
 {
 	char *workspace, *folder;
@@ -113,38 +111,20 @@ static int corpus_check_recipe(const struct conf *c, const char *folder, struct 
 
 int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
 {
-	char *folder = corpus_folder(c, e), *path;
-	struct buf text = { 0 };
+	char *folder = corpus_folder(c, e);
 	struct json *manifest = NULL;
-	int rc = -1;
+	int rc = folder ? text_corpus_manifest(&manifest, folder, e) : e->code;
 
 	*ready = false;
-	path = folder ? file_path(e, "%s/manifest.json", folder) : NULL;
-	if (!path)
-		goto out;
-	rc = 0;
-	if (!file_exists(path))
-		goto out;
-	rc = file_read_all(path, MANIFEST_LIMIT, &text, e);
-	if (rc)
-		goto out;
-	manifest = json_parse(buf_text(&text), text.len, e);
-	if (!manifest) {
-		rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force", path);
-		goto out;
+	/* no manifest, an older version or a missing file: the corpus counts as not prepared */
+	if (!rc && json_integer(json_get(manifest, "v"), 0) == text_corpus_format.version &&
+	    has_files(folder, manifest)) {
+		rc = corpus_check_recipe(c, folder, e);
+		if (!rc)
+			rc = check_seed(c, folder, manifest, e);
+		*ready = !rc;
 	}
-	/* a missing file, or another version: the corpus counts as not prepared */
-	if (json_integer(json_get(manifest, "v"), 0) != CORPUS_VERSION ||
-	    !has_files(folder, manifest))
-		goto out;
-	rc = corpus_check_recipe(c, folder, e);
-	if (!rc)
-		rc = check_seed(c, folder, manifest, e);
-	*ready = !rc;
-out:
 	json_free(manifest);
-	buf_free(&text);
-	free(path);
 	free(folder);
-	return rc ? e->code : 0;
+	return rc;
 }

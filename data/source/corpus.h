@@ -6,8 +6,8 @@
  *	bpe.codes or sentencepiece.model, vocab.tsv recipe.ini ledger.tsv stats.json manifest.json
  *	work/				    files between stages, reused when options change
  *
- * manifest.json is written last: a corpus is ready when manifest.json exists. A corpus of another
- * version than CORPUS_VERSION counts as not ready.
+ * manifest.json is written last: a corpus is ready when manifest.json exists. A corpus of an older
+ * version (text_corpus_format) counts as not ready; one of a newer version is refused.
  */
 #ifndef WERKBANK_DATA_SOURCE_CORPUS_H
 #define WERKBANK_DATA_SOURCE_CORPUS_H
@@ -17,8 +17,6 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-#define CORPUS_VERSION 2 /* "v" of manifest.json */
-
 /*
  * Path of the folder of corpus c->corpus (which conf sets to the recipe's name by default). Owned
  * by the caller; NULL: failure.
@@ -27,7 +25,7 @@ char *corpus_folder(const struct conf *c, struct err *e);
 
 /*
  * *ready: the corpus is prepared with the seed and [data] options of c (except corpus and repair).
- * No corpus, or a file of it missing or of another size: *ready = false. Other options or another
+ * No corpus, or a file of it missing or of another size: *ready = false. A newer version: ERR_CONFIG. Other options or another
  * seed: ERR_CONFIG, which names the first difference.
  */
 int corpus_is_ready(const struct conf *c, bool *ready, struct err *e);

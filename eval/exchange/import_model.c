@@ -232,17 +232,13 @@ static int set_size_option(struct conf *c, const char *name, int64_t value, stru
 /* Sets the sizes of the weights in the recipe. */
 static int set_size_options(struct model_import *m, struct err *e)
 {
-	const struct model_shape *s = &m->t.shape;
-	struct conf *c = m->c;
-	int rc = set_size_option(c, "d_model", s->d_model, e);
+	const struct arch_row *row;
+	int rc = 0;
 
-	if (!rc)
-		rc = set_size_option(c, "d_ff", s->d_ff, e);
-	if (!rc)
-		rc = set_size_option(c, "heads", s->heads, e);
-	if (!rc)
-		rc = set_size_option(c, "encoder_layers", s->encoder_layers, e);
-	return rc ? rc : set_size_option(c, "decoder_layers", s->decoder_layers, e);
+	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++)
+		if (row->is_option)
+			rc = set_size_option(m->c, row->name, arch_value(&m->t.shape, row), e);
+	return rc;
 }
 
 /* ---- vocabulary and pieces --------------------------------------------- */

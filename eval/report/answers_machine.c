@@ -12,6 +12,7 @@
 #include "share/base/statistics.h"
 #include "share/base/text.h"
 #include "train/common/network.h"
+#include "train/model/model.h"
 
 #define BUSY_UTILISATION  0.9  /* least utilisation of a busy GPU */
 #define COMPUTE_SHARE	  0.7  /* least share of a step that should be computing */
@@ -53,14 +54,16 @@ static double peak_of(const char *gpu)
 /* FLOP/s of training: each token costs 6 operations per weight (2 forward, 4 backward). */
 static double flops_done(const struct evidence *v, const struct train_point *mean)
 {
-	const struct conf *c = &v->recipe;
-	double d = (double)c->d_model, f = (double)c->d_ff;
-	double encoder = (double)c->encoder_layers * (4 * d * d + 2 * d * f);
-	/* the decoder projects keys and values of the source: a cost per source token */
-	double cross_kv = (double)c->decoder_layers * 2 * d * d;
-	double decoder = (double)c->decoder_layers * (6 * d * d + 2 * d * f) + d * v->vocabulary;
+	struct err ignored = { 0 };
+	struct model_shape shape;
+	double source = NAN, target = NAN;
 
-	return 6 * (mean->source_tps * (encoder + cross_kv) + mean->target_tps * decoder);
+	if (isfinite(v->vocabulary) &&
+	    !model_shape_from_conf(&shape, &v->recipe,
+				   (int32_t)CEIL_DIV((int64_t)v->vocabulary, 8) * 8,
+				   (int32_t)v->vocabulary, &ignored))
+		model_product_weights(&shape, &source, &target);
+	return 6 * (mean->source_tps * source + mean->target_tps * target);
 }
 
 /* Means over the host records with GPU figures; NAN without any. */

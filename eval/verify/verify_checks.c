@@ -10,6 +10,7 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 #include "train/ckpt/ckpt.h"
 #include "train/record/evaluations.h"
 
@@ -141,6 +142,10 @@ int verify_corpus(struct verified_folder *v, struct err *e)
 		root = json_parse(buf_text(&text), text.len, &why);
 	if (!rc && !root)
 		rc = verify_add_fault(v, why.text, cure, e);
+	if (root && format_check_version(root, &text_corpus_format, path, &why))
+		rc = verify_add_fault(v, why.text,
+				      "Prepare it again with this program, or use the newer one.",
+				      e);
 	for (size_t i = 0; !rc && i < json_len(json_get(root, "files")); i++)
 		rc = check_manifest_entry(v, json_at(json_get(root, "files"), i), cure, e);
 	if (!rc && root && !json_len(json_get(root, "files")))

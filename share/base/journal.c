@@ -10,9 +10,12 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/format_version.h"
 #include "share/base/mem.h"
 
 #define READ_BYTES 65536
+
+static const struct file_format journal_format = { .what = "journal", .version = 1 };
 
 struct journal {
 	int fd;
@@ -67,7 +70,7 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 	buf_restart(&j->line); /* there may have been no memory for the record before */
 	*w = (struct json_writer){ .out = &j->line };
 	json_open(w, '{');
-	json_put_int(w, "v", 1);
+	json_put_int(w, "v", journal_format.version);
 	json_put_str(w, "kind", kind);
 	json_put_real(w, "t", (double)(int64_t)(clock_wall_s() * 1000) / 1000);
 	if (step >= 0)
@@ -203,6 +206,16 @@ static const char *next_pending_line(struct journal_reader *r, size_t *n)
 	}
 }
 
+/* ERR_CONFIG if a newer program wrote the record. "needs" stands in start records only. */
+static int check_record(const struct journal_reader *r, struct err *e)
+{
+	const bool is_start = !strcmp(json_text(json_get(r->record, "kind"), ""), "start");
+
+	if (!is_start && json_integer(json_get(r->record, "v"), 0) <= journal_format.version)
+		return 0;
+	return format_check_version(r->record, &journal_format, r->path, e);
+}
+
 int journal_next(struct journal_reader *r, const struct json **record, struct err *e)
 {
 	for (;;) {
@@ -215,7 +228,7 @@ int journal_next(struct journal_reader *r, const struct json **record, struct er
 			r->record = json_parse_reusing(r->record, line, n, &why);
 			if (r->record && json_get(r->record, "kind")) {
 				*record = r->record;
-				return 1;
+				return check_record(r, e) ? e->code : 1;
 			}
 			if (why.code == ERR_NOMEM) {
 				r->start -= n + 1; /* a later call reads the line */

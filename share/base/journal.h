@@ -10,7 +10,7 @@
  *
  * and by kind
  *
- *	start     run, attempt, trained_s (seconds of training before this attempt; steps after the
+ *	start     program (version of Werkbank), run, attempt, trained_s (seconds of training before this attempt; steps after the
  *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how
  *	          many), parameters, precision, backend, device (a sentence: the device and why),
  *	          threads (of a rank), memory (bytes a rank allocates there), options…
@@ -107,7 +107,7 @@ void journal_free(struct journal *j);
 /*
  * Read a journal that may still grow. journal_next() returns 1 with the next complete
  * record as a parsed tree (borrowed until the next call), 0 if there is no more yet,
- * < 0 on failure. After ERR_NOMEM the next call goes on at the same place. A line that is not an
+ * < 0 on failure: ERR_CONFIG, a newer program wrote the record (format_version.h). After ERR_NOMEM the next call goes on at the same place. A line that is not an
  * object, or too long, is counted in bad_lines and skipped.
  */
 struct journal_reader;

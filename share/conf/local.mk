@@ -1,8 +1,8 @@
 # share/conf: options and commands as tables, and what is generated from them: parser, help, manual pages, completion.
-# Enter at conf.h; options.def and commands.def are the main tables, aliases.def has former names, text_facts.def what a corpus says.
+# Enter at conf.h; options.def and commands.def are the main tables, aliases.def has former names, arch.def the facts of a model, text_facts.def what a corpus says.
 # May use: share.
 libbase_a_SOURCES += \
-	%D%/alias.h %D%/aliases.def %D%/commands.def %D%/conf.c %D%/conf.h %D%/conf_alias.c \
+	%D%/alias.h %D%/aliases.def %D%/arch.c %D%/arch.def %D%/arch.h %D%/commands.def %D%/conf.c %D%/conf.h %D%/conf_alias.c \
 	%D%/conf_complete.c %D%/conf_help.c \
 	%D%/conf_internal.h %D%/conf_line.c %D%/conf_man.c %D%/conf_recipe.c %D%/conf_rows.c %D%/conf_sandbox.c \
 	%D%/conf_texts.c %D%/conf_variables.c %D%/conf_words.c %D%/examples.def %D%/manual.def \

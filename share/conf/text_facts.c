@@ -27,6 +27,35 @@ static const struct text_fact text_facts[] = {
 #undef TEXT_FACT
 };
 
+#define MANIFEST_LIMIT (16u << 20) /* bytes */
+
+const struct file_format text_corpus_format = { .what = "corpus", .version = 2 };
+
+int text_corpus_manifest(struct json **root, const char *folder, struct err *e)
+{
+	char *path = file_path(e, "%s/manifest.json", folder);
+	struct buf text = { 0 };
+	int rc = path ? 0 : e->code;
+
+	*root = NULL;
+	if (!rc && file_exists(path)) {
+		rc = file_read_all(path, MANIFEST_LIMIT, &text, e);
+		*root = rc ? NULL : json_parse(buf_text(&text), text.len, e);
+		if (!rc && !*root)
+			rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force",
+					path);
+		if (!rc)
+			rc = format_check_version(*root, &text_corpus_format, path, e);
+	}
+	if (rc) {
+		json_free(*root);
+		*root = NULL;
+	}
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
 const struct text_fact *text_fact_at(size_t i)
 {
 	return i < ARRAY_LEN(text_facts) ? &text_facts[i] : NULL;

@@ -12,7 +12,18 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
+#include "share/base/format_version.h"
+#include "share/base/json.h"
 #include "share/conf/conf.h"
+
+/* The version of a prepared corpus, "v" of its manifest.json. */
+extern const struct file_format text_corpus_format;
+
+/*
+ * Read manifest.json of a corpus folder. *root: the tree, freed by the caller; NULL: no such file.
+ * ERR_CONFIG: a newer program prepared the corpus (format_version.h). ERR_DATA: damaged.
+ */
+int text_corpus_manifest(struct json **root, const char *folder, struct err *e);
 
 enum text_fact_use {
 	TEXT_FACT_SOURCE,

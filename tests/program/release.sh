@@ -1,6 +1,6 @@
 #!/bin/sh
-# release.sh - what an earlier release wrote still opens: a recipe with former option names, a corpus, a journal, a checkpoint.
-# tests/golden/release holds one of each. Last line: the tally, which tests/tally.sh counts.
+# release.sh - what an earlier release wrote still opens: a recipe with former option names, a corpus, a journal, a checkpoint;
+# what a newer release wrote is refused. tests/golden/release holds one of each. Last line: the tally, which tests/tally.sh counts.
 set -u
 srcdir=${srcdir:-.}
 top=$PWD
@@ -41,4 +41,61 @@ says "... are the new options" 0 '^noam_factor = 1 ' grep -E '^(noam_factor|micr
 export WERKBANK_LEARNING_RATE=1.5
 says "a former name in the environment" 0 '' wb train "$old/old.ini" --run third --steps 3 --quiet
 says "... is the new option" 0 'noam_factor = 1.5 ' cat "$w/runs/third/recipe.ini"
+unset WERKBANK_LEARNING_RATE
+
+# ---- what a newer release wrote is refused, with the program that can read it, and nothing is changed --------------
+# newer NAME SED FILE : the run "newer", and the corpus of this name, are copies of the old ones with one file changed.
+newer() {
+	chmod -R u+w "$w/runs/newer" "$w/corpora/newer" 2>/dev/null
+	rm -rf "$w/runs/newer" "$w/corpora/newer"
+	cp -r "$old/run" "$w/runs/newer"
+	cp -r "$old/corpus" "$w/corpora/newer"
+	chmod -R u+w "$w/runs/newer" "$w/corpora/newer"
+	ln -s 12 "$w/runs/newer/checkpoints/last"
+	ln -s 12 "$w/runs/newer/checkpoints/best"
+	sed -i "$1" "$w/$2"
+	checkpoint=$w/runs/newer/checkpoints/12
+	(cd "$checkpoint" && sed 's/^.*  //' SHA256SUMS | xargs sha256sum >sums && mv sums SHA256SUMS)
+	(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json -exec cat {} + | cksum) >"$tmp/before"
+}
+unchanged() { same "$1: nothing is changed" "$(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json -exec cat {} + | cksum)" "$(cat "$tmp/before")"; }
+state=runs/newer/checkpoints/12/state.json
+for row in 'a version of a checkpoint|s/"v":1/"v":99,"program":"9.1.0"/|this checkpoint has version 99, which Werkbank .* does not know: use Werkbank 9.1.0' \
+	'a key of the shape|s/"heads":2/"heads":2,"norm_placement":"post"/|this checkpoint has "norm_placement" in "shape".*: use the Werkbank that wrote it, or a newer one' \
+	'a needed feature|s/"v":1/"v":1,"needs":["rotary"]/|this checkpoint needs "rotary"'; do
+	newer "$(echo "$row" | cut -d '|' -f 2)" $state
+	label=${row%%|*} refusal=${row##*|}
+	says "$label: translate" 78 "$refusal" sh -c "echo 'The old woman reads.' | '$top/werkbank' translate -C '$w' --run newer"
+	says "$label: a model folder" 78 "$refusal" sh -c "echo 'The old woman reads.' | '$top/werkbank' translate --model '$checkpoint'"
+	says "$label: eval" 78 "$refusal" wb eval --run newer --set test
+	says "$label: train resumes" 78 "$refusal" wb train "$old/old.ini" --run newer --steps 18 --quiet
+	says "$label: train starts from it" 78 "$refusal" wb train "$old/old.ini" --run fresh --start-from "$checkpoint" --steps 3
+	says "$label: average" 78 "$refusal" wb average -o "$tmp/averaged" "$checkpoint"
+	says "$label: export" 78 "$refusal" wb export --run newer --format ctranslate2 -o "$tmp/exported"
+	says "$label: model" 78 "$refusal" wb model --run newer
+	says "$label: verify" 65 "$refusal" wb verify newer
+	absent "$label: the checkpoint is not set aside as damaged" "$w/runs/newer/checkpoints/damaged"
+done
+newer 's/"v":2/"v":99,"program":"9.1.0"/' corpora/newer/manifest.json
+refusal='this corpus has version 99.*use Werkbank 9.1.0'
+says "a version of a corpus: prep" 78 "$refusal" wb prep "$old/old.ini" --corpus newer --quiet
+says "a version of a corpus: train" 78 "$refusal" wb train "$old/old.ini" --corpus newer --run fresh --steps 3
+says "a version of a corpus: data" 78 "$refusal" wb data stats newer
+says "a version of a corpus: verify" 65 "$refusal" wb verify "$w/corpora/newer"
+unchanged "a version of a corpus"
+says "a version of a corpus: prep --force replaces it" 0 '' wb prep "$old/old.ini" --corpus newer --quiet --force
+newer 's/"v":1,"kind":"train"/"v":99,"program":"9.1.0","kind":"train"/' runs/newer/journal.jsonl
+refusal='this journal has version 99.*use Werkbank 9.1.0'
+for command in 'status newer' 'report newer' 'export --run newer --format csv -o /dev/null' 'runs newer old'; do
+	# shellcheck disable=SC2086 # words
+	says "a version of a journal: $command" 78 "$refusal" wb $command
+done
+says "a version of a journal: other runs are shown" 0 '^step .*18' wb runs
+says "... the newer one with a note" 0 "note: .*$refusal" wb status
+unchanged "a version of a journal"
+says "a version of a journal: train" 78 "$refusal" wb train "$old/old.ini" --run newer --steps 18 --quiet
+newer "s/^WB\(.\{0,14\}\)$/WB\1/" corpora/newer/recipe.ini
+printf '\011' | dd of="$w/corpora/newer/train.shard" bs=1 seek=12 conv=notrunc 2>/dev/null
+says "a version of a shard" 65 'shard version 9, this Werkbank reads versions up to 2: use the Werkbank that wrote it, or a newer one' \
+	wb train "$old/old.ini" --corpus newer --run fresh2 --steps 3
 tally

@@ -220,19 +220,13 @@ static int64_t ckpt_get_integer(const struct json *object, const char *key, int6
 	return v;
 }
 
-/* The same for a size, 1 .. high. */
-static int32_t ckpt_get_size(const struct json *shape, const char *key, int32_t high,
-			     const char **bad)
-{
-	return (int32_t)ckpt_get_integer(shape, key, 1, high, bad);
-}
-
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
 			    struct err *e)
 {
-	const struct json *shape = json_get(root, "shape");
 	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
 
+	if (format_check_version(root, &arch_checkpoint_format, path, e))
+		return e->code;
 	*s = (struct ckpt_state){
 		.step = ckpt_get_integer(root, "step", 0, INT64_MAX, &bad),
 		.loader_position =
@@ -242,20 +236,13 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
 		.best_step = ckpt_get_integer(root, "best_step", -1, INT64_MAX, &bad),
 	};
-	s->shape = (struct model_shape){
-		.d_model = ckpt_get_size(shape, "d_model", INT32_MAX, &bad),
-		.d_ff = ckpt_get_size(shape, "d_ff", INT32_MAX, &bad),
-		.heads = ckpt_get_size(shape, "heads", INT32_MAX, &bad),
-		.encoder_layers = ckpt_get_size(shape, "encoder_layers", MODEL_MAX_LAYERS, &bad),
-		.decoder_layers = ckpt_get_size(shape, "decoder_layers", MODEL_MAX_LAYERS, &bad),
-		.vocabulary = ckpt_get_size(shape, "vocabulary", INT32_MAX, &bad),
-		.real_vocabulary = ckpt_get_size(shape, "real_vocabulary", INT32_MAX, &bad),
-	};
 	if (bad)
 		return err_set(e, ERR_DATA,
 			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "
 			       "Werkbank",
 			       path, bad);
+	if (arch_read_shape(&s->shape, root, path, e))
+		return e->code;
 	/* absent without error feedback */
 	s->feedback_ranks = (int32_t)json_integer(alias_json_get(root, "error_feedback_ranks"), 0);
 	s->feedback_wire = (int32_t)json_integer(alias_json_get(root, "error_feedback_wire"), 0);

@@ -36,13 +36,6 @@ struct averaging {
 	struct buf sums;
 };
 
-static bool same_shape(const struct model_shape *a, const struct model_shape *b)
-{
-	return a->d_model == b->d_model && a->d_ff == b->d_ff && a->heads == b->heads &&
-	       a->encoder_layers == b->encoder_layers && a->decoder_layers == b->decoder_layers &&
-	       a->vocabulary == b->vocabulary && a->real_vocabulary == b->real_vocabulary;
-}
-
 static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_source *from,
 			       struct err *e)
 {
@@ -50,6 +43,7 @@ static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_
 	const enum ckpt_part part = strcmp(name, CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
 	struct averaged_model *p = &a->parts[i];
 	const struct averaged_model *first = &a->parts[0];
+	const struct arch_row *row;
 	char *path;
 
 	p->folder = folder;
@@ -62,13 +56,12 @@ static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_
 			"cannot average %s and %s: their vocabularies differ; give models of "
 			"one run, or of runs on the same corpus",
 			folder, first->folder);
-	if (!same_shape(&p->state.shape, &first->state.shape))
+	row = arch_difference(&p->state.shape, &first->state.shape);
+	if (row)
 		return err_set(e, ERR_DATA,
-			       "cannot average %s (d-model %d, d-ff %d, heads %d, layers %d and "
-			       "%d) and %s: their shapes differ",
-			       folder, p->state.shape.d_model, p->state.shape.d_ff,
-			       p->state.shape.heads, p->state.shape.encoder_layers,
-			       p->state.shape.decoder_layers, first->folder);
+			       "cannot average %s (%s %d) and %s (%s %d): their models differ",
+			       folder, row->name, arch_value(&p->state.shape, row), first->folder,
+			       row->name, arch_value(&first->state.shape, row));
 	if (p->state.step > a->parts[a->newest].state.step)
 		a->newest = i;
 	path = file_path(e, "%s/%s", folder, name);

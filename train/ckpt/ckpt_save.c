@@ -124,30 +124,19 @@ static int write_optimizer(struct saving *s, struct err *e)
 static int ckpt_write_state(const struct saving *s, struct err *e)
 {
 	const struct ckpt_state *state = s->state;
-	const struct model_shape *shape = &state->shape;
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
 	char *path = file_path(e, "%s/%s", s->folder, CKPT_STATE);
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
-	json_put_int(&w, "v", 1);
+	arch_put_shape(&w, &state->shape);
 	json_put_int(&w, "step", state->step);
 	json_put_int(&w, "loader_position", (int64_t)state->loader_position);
 	json_put_int(&w, "seed", (int64_t)state->seed);
 	json_put_real(&w, "seconds", state->seconds);
 	json_put_real(&w, "best_bleu", state->best_bleu);
 	json_put_int(&w, "best_step", state->best_step);
-	json_key(&w, "shape");
-	json_open(&w, '{');
-	json_put_int(&w, "d_model", shape->d_model);
-	json_put_int(&w, "d_ff", shape->d_ff);
-	json_put_int(&w, "heads", shape->heads);
-	json_put_int(&w, "encoder_layers", shape->encoder_layers);
-	json_put_int(&w, "decoder_layers", shape->decoder_layers);
-	json_put_int(&w, "vocabulary", shape->vocabulary);
-	json_put_int(&w, "real_vocabulary", shape->real_vocabulary);
-	json_close(&w, '}');
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
 	if (s->from->n > CKPT_FEEDBACK) {
 		json_put_int(&w, "error_feedback_ranks", s->from->n - CKPT_FEEDBACK);

@@ -9,15 +9,14 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
+#include "share/conf/arch.h"
 
 #define ORIGIN	  "start_from"
 #define MAX_STATE (1u << 20) /* bytes of state.json */
 
-static const char *const sizes[] = { "d_model", "d_ff", "heads", "encoder_layers",
-				     "decoder_layers" };
-
-/* state.json of the model, owned by the caller; NULL: failure. */
-static struct json *start_from_read_state(const char *folder, struct err *e)
+/* state.json of the model, owned by the caller, and its shape; NULL: failure. */
+static struct json *start_from_read_state(const char *folder, struct model_shape *shape,
+					  struct err *e)
 {
 	char *path = file_path(e, "%s/state.json", folder);
 	struct buf text = { 0 };
@@ -36,6 +35,9 @@ static struct json *start_from_read_state(const char *folder, struct err *e)
 				path);
 			json_free(root);
 			root = NULL;
+		} else if (arch_read_shape(shape, root, path, e)) {
+			json_free(root);
+			root = NULL;
 		}
 	}
 	buf_free(&text);
@@ -45,39 +47,38 @@ static struct json *start_from_read_state(const char *folder, struct err *e)
 
 int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 {
-	struct json *state = start_from_read_state(folder, e);
+	struct model_shape shape;
+	struct json *state = start_from_read_state(folder, &shape, e);
+	const struct arch_row *row;
 	int rc = state ? 0 : e->code;
 
-	for (size_t i = 0; !rc && i < ARRAY_LEN(sizes); i++) {
+	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++) {
 		char value[32];
 
-		if (strcmp(conf_origin(c, "size"), "default") != 0 ||
-		    strcmp(conf_origin(c, sizes[i]), "default") != 0)
+		if (!row->is_option || strcmp(conf_origin(c, "size"), "default") != 0 ||
+		    strcmp(conf_origin(c, row->name), "default") != 0)
 			continue;
-		snprintf(value, sizeof(value), "%lld",
-			 (long long)json_integer(json_get(json_get(state, "shape"), sizes[i]), 0));
-		rc = conf_set(c, sizes[i], value, ORIGIN, e);
+		snprintf(value, sizeof(value), "%d", arch_value(&shape, row));
+		rc = conf_set(c, row->name, value, ORIGIN, e);
 	}
 	json_free(state);
 	return rc;
 }
 
-static int start_from_check_sizes(const char *folder, const struct json *state,
+static int start_from_check_sizes(const char *folder, const struct model_shape *was,
 				  const struct conf *c, struct err *e)
 {
-	const int64_t now[] = { c->d_model, c->d_ff, c->heads, c->encoder_layers,
-				c->decoder_layers };
+	struct model_shape now;
+	const struct arch_row *row;
 
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		const int64_t was = json_integer(json_get(json_get(state, "shape"), sizes[i]), -1);
-
-		if (was != now[i])
-			return err_set(
-				e, ERR_DATA,
-				"start_from: %s has %s %lld, but the recipe has %lld: remove "
-				"the sizes from [model] to use those of the model",
-				folder, sizes[i], (long long)was, (long long)now[i]);
-	}
+	arch_set_options(&now, c);
+	for (size_t i = 0; (row = arch_at(i)) != NULL; i++)
+		if (row->is_option && arch_value(was, row) != arch_value(&now, row))
+			return err_set(e, ERR_DATA,
+				       "start_from: %s has %s %d, but the recipe has %d: remove "
+				       "the sizes from [model] to use those of the model",
+				       folder, row->name, arch_value(was, row),
+				       arch_value(&now, row));
 	return 0;
 }
 
@@ -127,7 +128,8 @@ static int check_subword_codes(const char *folder, const char *corpus, struct er
 
 int start_from_check(const char *folder, const char *corpus, const struct conf *c, struct err *e)
 {
-	struct json *state = start_from_read_state(folder, e);
+	struct model_shape shape;
+	struct json *state = start_from_read_state(folder, &shape, e);
 	int rc = state ? check_corpus_hash(corpus, "vocab.tsv",
 					   json_text(json_get(state, "vocabulary_sha256"), ""),
 					   folder, e)
@@ -136,7 +138,7 @@ int start_from_check(const char *folder, const char *corpus, const struct conf *
 	if (!rc)
 		rc = check_subword_codes(folder, corpus, e);
 	if (!rc)
-		rc = start_from_check_sizes(folder, state, c, e);
+		rc = start_from_check_sizes(folder, &shape, c, e);
 	json_free(state);
 	return rc;
 }

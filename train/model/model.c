@@ -149,15 +149,9 @@ static int check_shape(const struct model_shape *s, struct err *e)
 int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
 			  int32_t real_vocabulary, struct err *e)
 {
-	*shape = (struct model_shape){
-		.d_model = (int32_t)c->d_model,
-		.d_ff = (int32_t)c->d_ff,
-		.heads = (int32_t)c->heads,
-		.encoder_layers = (int32_t)c->encoder_layers,
-		.decoder_layers = (int32_t)c->decoder_layers,
-		.vocabulary = vocabulary,
-		.real_vocabulary = real_vocabulary,
-	};
+	*shape = (struct model_shape){ .vocabulary = vocabulary,
+				       .real_vocabulary = real_vocabulary };
+	arch_set_options(shape, c);
 	return check_shape(shape, e);
 }
 
@@ -195,6 +189,22 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 	*n_params = n;
 	*n_floats = offset;
 	return 0;
+}
+
+void model_product_weights(const struct model_shape *shape, double *source, double *target)
+{
+	struct walk w;
+	const struct param_row *row;
+
+	*source = *target = 0;
+	for (walk_begin(&w, shape); (row = walk_row(&w)); walk_next(&w)) {
+		const double weights = row->rows > 1 ? (double)row->rows * (double)row->cols : 0;
+		/* the decoder projects keys and values of the source: a cost of each source token */
+		const bool is_cross = row->field == offsetof(struct model_weights, cross_kv) &&
+				      row->group == GROUP_model;
+
+		*(row->group == GROUP_encoder || is_cross ? source : target) += weights;
+	}
 }
 
 /* ---- allocation -------------------------------------------------------- */

@@ -27,15 +27,10 @@
 #include "data/shard/token_batch.h"
 #include "kernels/ops/ops.h"
 #include "share/base/err.h"
+#include "share/conf/arch.h"
 #include "share/conf/conf.h"
 
-#define MODEL_MAX_LAYERS 64 /* of one stack; also the upper limit of the options */
-
-struct model_shape {
-	int32_t d_model, d_ff, heads, encoder_layers, decoder_layers;
-	int32_t vocabulary;	 /* V: rows of the table, a multiple of 8 */
-	int32_t real_vocabulary; /* entries of the vocabulary; rows from here on are padding */
-};
+#define MODEL_MAX_LAYERS ARCH_MAX_LAYERS
 
 /* One tensor of the list of parameters: (rows, cols) at offset in the flat array. */
 struct model_param {
@@ -92,6 +87,13 @@ int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32
 /* All tensors in the order of the flat array. The caller frees *params. *n_floats: their sum. */
 int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
 		 int64_t *n_floats, struct err *e);
+
+/*
+ * Weights of the products that a token of the source, and one of the target, takes part in; each costs
+ * 2 operations forward and 4 backward. The output layer counts for the target; biases, norms and
+ * attention do not count. NAN without memory.
+ */
+void model_product_weights(const struct model_shape *shape, double *source, double *target);
 
 /*
  * A model with its parameters, not initialised, and no activations. Opens a device of ops, which

@@ -23,16 +23,35 @@
 #include <assert.h>
 #include <math.h>
 
+/*
+ * The random numbers of each site. They must never change, or a resumed run would draw other masks.
+ * So the first DROPOUT_STRIDE sites of a layer keep the numbers that they had when there were no
+ * others, and further sites get numbers after all of these.
+ */
+#define DROPOUT_STRIDE 6  /* as many as enum model_site had in release 0.1.0 */
+#define DROPOUT_MORE   16 /* at most so many further sites */
+#define DROPOUT_AFTER  (2 + 2 * MODEL_MAX_LAYERS * DROPOUT_STRIDE)
+
+static uint32_t dropout_number(enum model_stack stack, int32_t layer, enum model_site site)
+{
+	const uint32_t of_layer = (uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer;
+	const uint32_t at = (uint32_t)site;
+
+	static_assert(SITE_FFN == DROPOUT_STRIDE - 1,
+		      "the sites of 0.1.0 come first, in their order");
+	static_assert(N_LAYER_SITES <= DROPOUT_STRIDE + DROPOUT_MORE, "more sites than numbers");
+	if (site == SITE_EMBEDDING)
+		return (uint32_t)stack;
+	if (at < DROPOUT_STRIDE)
+		return 2 + of_layer * DROPOUT_STRIDE + at;
+	return DROPOUT_AFTER + of_layer * DROPOUT_MORE + (at - DROPOUT_STRIDE);
+}
+
 struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
 			     enum model_site site)
 {
 	const struct model_pass_options *how = p->how;
-	uint32_t number = site == SITE_EMBEDDING
-				  ? (uint32_t)stack
-				  : 2 +
-					    ((uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer) *
-						    N_LAYER_SITES +
-					    (uint32_t)site;
+	const uint32_t number = dropout_number(stack, layer, site);
 	struct dropout drop = { 0 };
 
 	assert(layer >= 0 && layer < MODEL_MAX_LAYERS && site != N_LAYER_SITES);

@@ -265,30 +265,18 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 			    const char *folder, struct err *e)
 {
 	const struct model_shape *a = &found->shape, *b = &t->state.shape;
-	const struct {
-		const char *name;
-		int32_t was, is;
-	} sizes[] = {
-		{ "d_model", a->d_model, b->d_model },
-		{ "d_ff", a->d_ff, b->d_ff },
-		{ "heads", a->heads, b->heads },
-		{ "encoder_layers", a->encoder_layers, b->encoder_layers },
-		{ "decoder_layers", a->decoder_layers, b->decoder_layers },
-		{ "vocabulary", a->vocabulary, b->vocabulary },
-		{ "real_vocabulary", a->real_vocabulary, b->real_vocabulary },
-	};
+	const struct arch_row *row = arch_difference(a, b);
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
 			       "%s was trained with another vocabulary than %s/vocab.tsv: use the "
 			       "corpus of the checkpoint, or start another run",
 			       folder, t->corpus);
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
-		if (sizes[i].was != sizes[i].is)
-			return err_set(e, ERR_DATA,
-				       "%s has %s %d, but the recipe says %d: restore the value in "
-				       "the recipe, or start another run",
-				       folder, sizes[i].name, sizes[i].was, sizes[i].is);
+	if (row)
+		return err_set(e, ERR_DATA,
+			       "%s has %s %d, but the recipe says %d: restore the value in "
+			       "the recipe, or start another run",
+			       folder, row->name, arch_value(a, row), arch_value(b, row));
 	if (found->seed != t->state.seed)
 		return err_set(e, ERR_CONFIG,
 			       "%s was trained with seed %llu, but the recipe says %llu: restore "

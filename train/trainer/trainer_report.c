@@ -1,6 +1,8 @@
 /*
  * trainer_report.c - journal records and the progress line of a run; see trainer_internal.h
  */
+#include "config.h"
+
 #include "train/trainer/trainer_internal.h"
 
 #include <assert.h>
@@ -45,42 +47,38 @@ static int64_t count_attempts(const struct trainer *t)
 	return n;
 }
 
+static void put_option(struct json_writer *w, const struct conf *c, const char *name,
+		       struct buf *value)
+{
+	buf_clear(value);
+	conf_value(c, name, value);
+	json_put_str(w, name, buf_text(value));
+}
+
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"size",
-		"d_model",
-		"d_ff",
-		"heads",
-		"encoder_layers",
-		"decoder_layers",
-		"dropout",
-		"attention_dropout",
-		"relu_dropout",
-		"seed",
-		"steps",
-		"max_minutes",
-		"batch_tokens",
-		"micro_batches",
-		"noam_factor",
-		"warmup",
-		"cooldown",
-		"beta1",
-		"beta2",
-		"clip",
-		"label_smoothing",
-		"eval_every",
+		"dropout",	   "attention_dropout",
+		"relu_dropout",	   "seed",
+		"steps",	   "max_minutes",
+		"batch_tokens",	   "micro_batches",
+		"noam_factor",	   "warmup",
+		"cooldown",	   "beta1",
+		"beta2",	   "clip",
+		"label_smoothing", "eval_every",
 		"save_every",
 	};
 	struct buf value = { 0 };
+	const struct arch_row *row;
 
 	json_key(w, "options");
 	json_open(w, '{');
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		buf_clear(&value);
-		conf_value(c, names[i], &value);
-		json_put_str(w, names[i], buf_text(&value));
-	}
+	put_option(w, c, "size", &value);
+	for (size_t i = 0; (row = arch_at(i)) != NULL; i++)
+		if (row->is_option)
+			put_option(w, c, row->name, &value);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		put_option(w, c, names[i], &value);
 	json_close(w, '}');
 	buf_free_part(&value, w->out);
 }
@@ -129,6 +127,7 @@ int report_start(struct trainer *t, struct err *e)
 		fprintf(stderr, "training on %s; needs %.2f GiB%s\n", t->device,
 			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
 	w = journal_begin(t->records.journal, "start", t->state.step);
+	json_put_str(w, "program", PACKAGE_VERSION);
 	json_put_str(w, "run", c->run);
 	json_put_int(w, "attempt", attempt);
 	json_put_real(w, "trained_s", trainer_seconds(t));

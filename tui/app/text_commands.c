@@ -199,7 +199,7 @@ int text_command_runs(const struct conf *c, struct buf *out, struct err *e)
 	for (int i = 0; !rc && i < c->n_arguments; i++)
 		rc = add_listed_run(s, workspace, c->arguments[i], e);
 	for (size_t i = 0; !rc && i < all.n_runs && i < OPTION_DIFF_MAX_RUNS; i++)
-		rc = add_listed_run(s, workspace, all.runs[i].status.name, e);
+		rc = status_skip_newer(add_listed_run(s, workspace, all.runs[i].status.name, e), e);
 	if (!rc && s->n)
 		rc = option_diff_make(&s->differ, workspace, s->names, s->n, e);
 	if (!rc && c->json)

@@ -486,6 +486,14 @@ static int find_named_run(const struct workspace_names *l, const char *wanted,
 	return workspace_unknown_run(workspace, wanted, e);
 }
 
+int status_skip_newer(int code, const struct err *e)
+{
+	if (code != ERR_CONFIG)
+		return code;
+	fprintf(stderr, "note: %s\n", e->text);
+	return 0;
+}
+
 static int show_all(const struct workspace_names *l, size_t first, size_t last,
 		    const char *workspace, bool as_json, struct buf *out, struct err *e)
 {
@@ -503,6 +511,8 @@ static int show_all(const struct workspace_names *l, size_t first, size_t last,
 	for (size_t i = first; i < last; i++) {
 		int rc = status_read(&s, workspace, l->items[i], e);
 
+		if (rc && last - first > 1 && !status_skip_newer(rc, e))
+			continue;
 		if (rc)
 			return rc;
 		if (as_json)

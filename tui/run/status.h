@@ -82,6 +82,12 @@ double status_progress(const struct run_status *s, double now);
 /* Append "22.29 (bf16)". */
 void status_add_bleu(struct buf *out, double bleu, const char *precision);
 
+/*
+ * In a list of all runs, a run whose journal a newer program wrote (ERR_CONFIG, in e) is left out with
+ * a note; returns 0 then, else the code.
+ */
+int status_skip_newer(int code, const struct err *e);
+
 /* The command "status": append the named run or all runs to out, as text or (--json) as JSON. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);
 

@@ -89,21 +89,21 @@ static int refuse_missing_corpus(const struct training *t, struct err *e)
 static int adopt_corpus(const struct training *t, struct err *e)
 {
 	const char *name = t->conf->corpus;
-	char *manifest = NULL, *recipe = NULL;
+	struct json *manifest = NULL;
+	char *folder = NULL, *recipe = NULL;
 	int rc = paths_check_name("corpus", name, e);
 
 	if (rc)
 		return rc;
-	manifest = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, name);
-	recipe = manifest ? file_path(e, "%s/corpora/%s/recipe.ini", t->workspace, name) : NULL;
-	if (!recipe)
-		rc = e->code;
-	else if (!file_exists(manifest))
-		rc = refuse_missing_corpus(t, e);
-	else
-		rc = text_facts_adopt(t->conf, name, recipe, e);
+	folder = file_path(e, "%s/corpora/%s", t->workspace, name);
+	recipe = folder ? file_path(e, "%s/recipe.ini", folder) : NULL;
+	rc = recipe ? text_corpus_manifest(&manifest, folder, e) : e->code;
+	if (!rc)
+		rc = manifest ? text_facts_adopt(t->conf, name, recipe, e)
+			      : refuse_missing_corpus(t, e);
+	json_free(manifest);
 	free(recipe);
-	free(manifest);
+	free(folder);
 	return rc;
 }
 
