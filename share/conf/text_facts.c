@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/paths.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
@@ -173,6 +174,25 @@ int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, str
 		if (text_facts[i].use != TEXT_FACT_INPUT)
 			rc = adopt_fact(c, &told, corpus, &text_facts[i], e);
 	conf_free(&told);
+	return rc;
+}
+
+int text_facts_adopt_prepared(struct conf *c, struct err *e)
+{
+	char *workspace = NULL, *recipe = NULL;
+	int rc = c->corpus ? paths_check_name("corpus", c->corpus, e) : 0;
+
+	if (rc || !c->corpus)
+		return rc;
+	workspace = paths_workspace(c->workspace, e);
+	if (workspace)
+		recipe = file_path(e, "%s/corpora/%s/recipe.ini", workspace, c->corpus);
+	if (!recipe)
+		rc = e->code;
+	else if (file_exists(recipe))
+		rc = text_facts_adopt(c, c->corpus, recipe, e);
+	free(recipe);
+	free(workspace);
 	return rc;
 }
 

@@ -53,6 +53,12 @@ bool text_fact_counts(const struct conf *c, const struct text_fact *f);
  */
 int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, struct err *e);
 
+/*
+ * The same for the corpus that c names, in the workspace of c. A corpus that is not prepared yet: 0,
+ * and c stays as it is.
+ */
+int text_facts_adopt_prepared(struct conf *c, struct err *e);
+
 /* Do the facts of c come from a corpus? If not, an older release wrote them, maybe wrongly. */
 bool text_facts_are_adopted(const struct conf *c);
 

@@ -314,6 +314,31 @@ TEST(workbench_forms)
 	check(strstr(e.text, "beam_me_up"));
 }
 
+TEST(form_of_a_training_shows_what_the_corpus_says)
+{
+	static const struct wizard_value values[] = { { "corpus", "rev" } };
+	const struct wizard_form form = { .command = "train",
+					  .title = "t",
+					  .argument = "small",
+					  .argument_label = "recipe",
+					  .values = values,
+					  .n_values = 1,
+					  .show_tab = -1 };
+	struct buf text = { 0 };
+	struct wizard *z;
+
+	test_put_file("corpora/rev/recipe.ini",
+		      "[data]\nsource_language = de\ntarget_language = en\nmerges = 200\n");
+	z = wizard_new(&form, test_folder(), &e);
+	check(z != NULL);
+	wizard_value(z, row_of(z, "source-language"), &text);
+	wizard_value(z, row_of(z, "merges"), &text);
+	check_str(buf_text(&text), "de200");
+	check_str(wizard_origin(z, row_of(z, "merges")), "corpus rev");
+	buf_free(&text);
+	wizard_free(z);
+}
+
 /* ---- saved state ---- */
 
 TEST(workbench_keeps)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/conf/text_facts.h"
 
 #define MAX_WORDS 60 /* words of a command; jobs.c accepts a few more */
 
@@ -115,7 +116,7 @@ static int add_form_rows(struct wizard *z, const struct wizard_form *form, struc
 }
 
 /*
- * Parse the form's command as its program does: options, environment, recipe. An error, as of an
+ * Parse the form's command as its program does: options, environment, recipe, corpus. An error, as of an
  * unknown recipe, leaves the values that were found before it; the command itself reports it.
  */
 static int find_effective_values(struct wizard *z, struct err *e)
@@ -139,8 +140,9 @@ static int find_effective_values(struct wizard *z, struct err *e)
 	assert(n <= MAX_WORDS);
 	words[n] = NULL;
 	if (program && !conf_parse_command(&c, program, n, words, &ignored) && c.n_arguments > 0 &&
-	    has_recipe)
-		conf_load_named_recipe(&c, c.arguments[0], &ignored);
+	    has_recipe && !conf_load_named_recipe(&c, c.arguments[0], &ignored) &&
+	    strcmp(z->command, "prep") != 0)
+		text_facts_adopt_prepared(&c, &ignored);
 	conf_apply_size(&c);
 	c.arguments = NULL; /* borrowed from words */
 	c.n_arguments = 0;

@@ -175,20 +175,6 @@ static char *job_path(const char *path, struct err *e)
 	return paths_absolute(path + (text_starts_with(path, "./") ? 2 : 0), e);
 }
 
-/* A job may be written before its corpus is prepared; train looks again. */
-static int adopt_prepared_corpus(struct conf *c, const char *workspace, struct err *e)
-{
-	char *recipe = NULL;
-	int rc = paths_check_name("corpus", c->corpus, e);
-
-	if (!rc && !(recipe = file_path(e, "%s/corpora/%s/recipe.ini", workspace, c->corpus)))
-		rc = e->code;
-	if (!rc && file_exists(recipe))
-		rc = text_facts_adopt(c, c->corpus, recipe, e);
-	free(recipe);
-	return rc;
-}
-
 static int read_job_script_conf(struct job *j, struct err *e)
 {
 	const struct hosts_env env = { 0 };
@@ -200,7 +186,7 @@ static int read_job_script_conf(struct job *j, struct err *e)
 	if (!rc)
 		rc = conf_load_named_recipe(c, recipe, e);
 	if (!rc)
-		rc = adopt_prepared_corpus(c, workspace, e);
+		rc = text_facts_adopt_prepared(c, e); /* or prepared later: train looks again */
 	if (!rc) {
 		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
 		j->run = c->run ? c->run : j->name;
