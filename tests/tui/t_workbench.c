@@ -1,6 +1,6 @@
 /*
- * t_workbench.c - the frame of the workbench: keys and themes from files, jobs, questions, forms,
- * and every view at every size.
+ * t_workbench.c - the frame of the workbench: keys and themes from files, jobs, questions, and
+ * every view at every size.
  */
 #include "tests/test.h"
 
@@ -241,102 +241,6 @@ TEST(workbench_job_command_as_text)
 	jobs_command_text(argv, &out);
 	check_str(buf_text(&out), "werkbank train 'a b' 'it'\\''s' '' --x=1");
 	buf_free(&out);
-}
-
-/* ---- forms ---- */
-
-static size_t row_of(const struct wizard *z, const char *label)
-{
-	for (size_t i = 0; i < z->n; i++)
-		if (!strcmp(z->rows[i].label, label))
-			return i;
-	test_fail(__FILE__, __LINE__, "no row %s", label);
-	return 0;
-}
-
-static void check_line(const struct wizard *z, const char *want)
-{
-	struct buf line = { 0 };
-	char **argv = wizard_argv(z, &e);
-
-	jobs_command_text((const char *const *)argv, &line);
-	check_str(buf_text(&line), want);
-	wizard_free_argv(argv);
-	buf_free(&line);
-}
-
-TEST(workbench_forms)
-{
-	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", NULL } };
-	static const struct wizard_value wrong[] = { { "beam_me_up", "1" } };
-	static const char *const recipes[] = { "demo", "multi30k" };
-	struct wizard_form form = {
-		.title = "Train",
-		.command = "train",
-		.argument = "demo",
-		.argument_label = "recipe",
-		.argument_choices = recipes,
-		.n_choices = 2,
-		.values = values,
-		.n_values = 2,
-		.show_tab = -1,
-	};
-	struct buf text = { 0 };
-	struct wizard *z = wizard_new(&form, "w", &e);
-
-	if (!check(z != NULL))
-		return;
-	check_int((int)z->n_first, 3);
-	check_line(z, "werkbank train -C w demo --run first");
-	check_int(wizard_set(z, row_of(z, "max-minutes"), "-1", &e), ERR_USAGE);
-	check_int(wizard_set(z, row_of(z, "max-minutes"), "2.5", &e), 0);
-	check_int(wizard_set(z, row_of(z, "size"), "huge", &e), ERR_USAGE);
-	check_int(wizard_set(z, row_of(z, "size"), "big", &e), 0);
-	check_int(wizard_set(z, row_of(z, "tokenize"), "no", &e), 0);
-	check_int(wizard_set(z, row_of(z, "detach"), "yes", &e), 0);
-	check_int(wizard_set(z, row_of(z, "run"), NULL, &e), 0);
-	check_line(z, "werkbank train -C w demo --max-minutes 2.5 --no-tokenize --size big "
-		      "--detach");
-	wizard_default(z, row_of(z, "dropout"), &text);
-	check_str(buf_text(&text), "0.1");
-	buf_free(&text);
-	/* no options that the workbench sets, no options of other commands */
-	for (size_t i = 0; i < z->n; i++)
-		check(strcmp(z->rows[i].label, "workspace") && strcmp(z->rows[i].label, "quiet") &&
-		      strcmp(z->rows[i].label, "n-best"));
-	wizard_free(z);
-	form.argument = "own.ini"; /* the initial value is a choice too */
-	check((z = wizard_new(&form, "w", &e)) && z->n_choices == 3);
-	wizard_free(z);
-	form.values = wrong;
-	form.n_values = 1;
-	check(!wizard_new(&form, NULL, &e));
-	check(strstr(e.text, "beam_me_up"));
-}
-
-TEST(form_of_a_training_shows_what_the_corpus_says)
-{
-	static const struct wizard_value values[] = { { "corpus", "rev" } };
-	const struct wizard_form form = { .command = "train",
-					  .title = "t",
-					  .argument = "small",
-					  .argument_label = "recipe",
-					  .values = values,
-					  .n_values = 1,
-					  .show_tab = -1 };
-	struct buf text = { 0 };
-	struct wizard *z;
-
-	test_put_file("corpora/rev/recipe.ini",
-		      "[data]\nsource_language = de\ntarget_language = en\nmerges = 200\n");
-	z = wizard_new(&form, test_folder(), &e);
-	check(z != NULL);
-	wizard_value(z, row_of(z, "source-language"), &text);
-	wizard_value(z, row_of(z, "merges"), &text);
-	check_str(buf_text(&text), "de200");
-	check_str(wizard_origin(z, row_of(z, "merges")), "corpus rev");
-	buf_free(&text);
-	wizard_free(z);
 }
 
 /* ---- saved state ---- */
