@@ -100,23 +100,33 @@ static int read_set_language(struct heldout *h, const char *language, int64_t li
 	return rc;
 }
 
+/* Has the corpus changed since the training began? Other languages are an error, the rest a remark. */
+static int check_corpus_of_run(const struct heldout *h, struct err *e)
+{
+	const struct conf *c = h->engine->conf;
+	char *recipe = file_path(e, "%s/recipe.ini", h->folder);
+	struct buf note = { 0 };
+	int rc = recipe ? text_facts_check_run(c, recipe, &note, e) : e->code;
+
+	/* evaluations of a training would repeat it */
+	if (!rc && note.len && !c->quiet && c->command && c->command[0] != '_')
+		fprintf(stderr, "note: %s\n", buf_text(&note));
+	buf_free(&note);
+	free(recipe);
+	return rc;
+}
+
 int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit, struct err *e)
 {
 	int64_t n_references = 0;
-	char *recipe;
 	int rc;
 
 	memset(h, 0, sizeof(*h));
 	h->engine = g;
 	h->set = set;
 	h->folder = corpus_folder(g->conf, e);
-	recipe = h->folder ? file_path(e, "%s/recipe.ini", h->folder) : NULL;
-	if (!recipe || paths_check_name("held-out set", set, e) ||
-	    text_facts_check_sides(g->conf, recipe, e)) {
-		free(recipe);
+	if (!h->folder || paths_check_name("held-out set", set, e) || check_corpus_of_run(h, e))
 		return e->code;
-	}
-	free(recipe);
 	rc = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!rc)
 		rc = read_set_language(h, g->conf->target_language, limit, &h->references,

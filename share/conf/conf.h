@@ -110,8 +110,8 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  * the name of one shipped in share/recipes. A key "include = NAME" in section
  * [recipe] loads that one first. Relative paths of files in [data] are relative to the
  * recipe's folder if they exist there, else to the current folder;
- * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG), and the origin of the
- * value says so.
+ * ${NAME} in a value is replaced from the environment, and the origin of the value says so. Unset:
+ * ERR_CONFIG; but the value is empty if it says where text comes from and the command is not prep.
  * A value may stand in "double quotes". Where nothing names the corpus, it is
  * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
  * origins in its comments.

@@ -14,6 +14,7 @@
 #include "share/base/text.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
+#include "share/conf/text_facts.h"
 
 #define RECIPE_MAX_BYTES (1u << 20)
 #define RECIPE_MAX_DEPTH 8 /* of include */
@@ -41,6 +42,7 @@ struct recipe {
 	bool expands;  /* ${NAME} is replaced: the user has named this recipe */
 	bool resolved; /* comments are origins */
 	bool shipped;  /* one of share/recipes */
+	bool is_unset; /* a variable of the last value is not set */
 	char section[16];
 	int *seen; /* owned: (conf_n_options) line that set the option; 0: none yet */
 };
@@ -79,8 +81,8 @@ static char *cut_comment(char *text)
 }
 
 /* Append the value of the ${NAME} at text, and " ${NAME}" to used; *end: the text after it. */
-static int expand_variable(const struct recipe *r, const char *text, const char **end,
-			   struct buf *out, struct buf *used, struct err *e)
+static int expand_variable(struct recipe *r, const char *text, const char **end, struct buf *out,
+			   struct buf *used, struct err *e)
 {
 	const char *close = strchr(text, '}');
 	char name[100];
@@ -96,6 +98,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 				    "names, not for one in the folder of a model, run or corpus",
 				    name);
 	value = getenv(name);
+	r->is_unset = !value;
 	if (!value)
 		return recipe_error(r, e, "the environment variable is not set", name);
 	buf_add_str(out, value);
@@ -109,7 +112,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
  * quotes of a list stay: list_split() in conf.c reads them. In a list, \${ is a literal ${.
  * used gets the variables: " ${NAME}" for each.
  */
-static int expand_value(const struct recipe *r, const char *text, bool is_list, struct buf *out,
+static int expand_value(struct recipe *r, const char *text, bool is_list, struct buf *out,
 			struct buf *used, struct err *e)
 {
 	size_t n = strlen(text);
@@ -209,6 +212,18 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 		       text_hint(hint, near ? conf_find_option(near)->name : NULL));
 }
 
+/*
+ * Where the text comes from is a matter of prep: for other commands the prepared corpus knows it, even if
+ * the variables that prep had are no longer set.
+ */
+static bool is_left_to_corpus(const struct recipe *r, const struct conf_option *o)
+{
+	const struct text_fact *f = text_fact_find(o->name);
+
+	return r->is_unset && f && f->use == TEXT_FACT_SOURCE && r->c->command &&
+	       strcmp(r->c->command, "prep") != 0;
+}
+
 static int recipe_set_key(struct recipe *r, const char *key, const char *value, char *comment,
 			  struct err *e)
 {
@@ -230,7 +245,13 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 			       former ? "; its former name is " : "", former ? former : "");
 	r->seen[o - conf_options] = r->line;
 	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
+	r->is_unset = false;
 	rc = expand_value(r, value, o->kind == CONF_LIST, &text, &used, e);
+	if (rc && is_left_to_corpus(r, o)) {
+		rc = 0;
+		buf_clear(&text);
+		s.is_ours = true; /* an empty value contradicts nothing */
+	}
 	snprintf(origin, sizeof(origin), "%s:%d%s", r->base, r->line, buf_text(&used));
 	if (r->resolved && comment && *text_trim(comment))
 		snprintf(origin, sizeof(origin), "%s", text_trim(comment));

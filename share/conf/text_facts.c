@@ -20,6 +20,8 @@
 #define CHANGED \
 	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared " \
 	"again; prepare it as it was, or translate and score files with translate and bleu"
+#define CHANGED_SINCE \
+	"the corpus %s was prepared again since the training began: %s was %s, is %s"
 /* clang-format on */
 
 static const struct text_fact text_facts[] = {
@@ -201,7 +203,7 @@ bool text_facts_are_adopted(const struct conf *c)
 	return text_starts_with(conf_origin(c, "source_language"), ORIGIN);
 }
 
-int text_facts_check_sides(const struct conf *c, const char *recipe, struct err *e)
+int text_facts_check_run(const struct conf *c, const char *recipe, struct buf *note, struct err *e)
 {
 	struct buf is = { 0 }, was = { 0 };
 	const struct text_fact *f;
@@ -213,12 +215,15 @@ int text_facts_check_sides(const struct conf *c, const char *recipe, struct err 
 		return 0;
 	rc = load_corpus_recipe(&now, recipe, e);
 	for (size_t i = 0; !rc && (f = text_fact_at(i)) != NULL; i++) {
-		if (f->use != TEXT_FACT_SIDE)
+		if (f->use == TEXT_FACT_INPUT)
 			continue;
 		rc = compare_fact(&now, c, f->option, &differ, &is, &was, e);
-		if (!rc && differ)
+		if (!rc && differ && f->use == TEXT_FACT_SIDE)
 			rc = err_set(e, ERR_DATA, CHANGED, c->corpus, f->option, buf_text(&is),
 				     buf_text(&was));
+		else if (!rc && differ && !note->len && text_facts_are_adopted(c))
+			buf_printf(note, CHANGED_SINCE, c->corpus, f->option, text_or_none(&was),
+				   text_or_none(&is));
 	}
 	buf_free(&is);
 	buf_free(&was);

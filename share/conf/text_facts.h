@@ -63,9 +63,9 @@ int text_facts_adopt_prepared(struct conf *c, struct err *e);
 bool text_facts_are_adopted(const struct conf *c);
 
 /*
- * Compare the languages of a run (c) with those of the corpus. ERR_DATA: the corpus was prepared
- * again with others. Without recipe.ini: 0.
+ * Compare the facts of a run (c) with those of its corpus. ERR_DATA: the corpus was prepared again with
+ * other languages. note gets a sentence about the first other difference. Without recipe.ini: 0.
  */
-int text_facts_check_sides(const struct conf *c, const char *recipe, struct err *e);
+int text_facts_check_run(const struct conf *c, const char *recipe, struct buf *note, struct err *e);
 
 #endif

@@ -114,6 +114,25 @@ says "prep, a second time" 0 'next: werkbank train small --corpus rev --run rev$
 sh -c "$(sed -n 's/^next: \(.*\)/\1/p' "$tmp/err") --run hint" >"$tmp/out" 2>&1
 same "prep's next command trains" "$(tail -n 1 "$tmp/out")" 'finished: step 4 of 4'
 
+# ---- variables that prep had ----
+cat >captions.ini <<'END'
+[recipe]
+include = small
+[data]
+train_source = ${CAPTIONS}/train.en
+train_target = ${CAPTIONS}/train.de
+dev_source = ${CAPTIONS}/dev.en
+dev_target = ${CAPTIONS}/dev.de
+merges = 150
+END
+says "prep without its variable" 78 'CAPTIONS: the environment variable is not set' werkbank prep captions.ini
+says "train before prep" 66 'the corpus captions is not prepared in .*: type: werkbank prep .* captions.ini; or name' werkbank train captions.ini
+says "prep with its variable" 0 'next: werkbank train captions.ini$' env CAPTIONS="$tmp" werkbank prep captions.ini
+says "train without it" 0 'finished: step 4' werkbank train captions.ini
+holds "... remembers the files" "^train_source = $tmp/train.en  *# corpus captions\$" $w/runs/captions/recipe.ini
+says "train with another value" 78 "the corpus captions has train_source = $tmp/train.en, but captions.ini:4 ..CAPTIONS. says /else/train.en" \
+	env CAPTIONS=/else werkbank train captions.ini
+
 # ---- the table: commands by facts ----
 # Another value of each fact than rev and zh have.
 other() {
@@ -189,8 +208,12 @@ for run in rev zh; do
 done
 
 # ---- a corpus that was prepared again ----
+says "unchanged: eval has no remark" 0 '' werkbank eval --run fr
+same "... indeed" "$(grep -c 'prepared again' "$tmp/err")" 0
 werkbank prep small --corpus fr --force --source-language fr --target-language en --train-source train.fr --train-target train.en \
 	--dev-source dev.fr --dev-target dev.en --merges 150 --max-words 70 -q
+says "without its test set: eval names it" 0 'note: the corpus fr was prepared again since .*: test_source was test.fr, is \(none\)' \
+	werkbank eval --run fr
 says "without its test set: the run goes on" 0 'finished: step 10' werkbank train small --corpus fr --run fr --steps 10
 prepare fr fr en --max-words 60 --force -q
 says "with other limits: resume" 78 "this run began when the corpus fr had max_words '70'; .* again with '60'" \
@@ -204,7 +227,7 @@ rm -rf $w/corpora/fr
 says "no corpus: translate" 0 '' werkbank translate --run fr test.fr -q
 says "no corpus: serve" 0 '"source_language":"fr","target_language":"en"' werkbank translate --run fr --serve
 says "no corpus: eval" 66 'no held-out set' werkbank eval --run fr -q
-says "no corpus: train" 66 'names no text, and .* has no corpus fr: type: werkbank prep .* or name another --corpus: rev, zh' \
+says "no corpus: train" 66 'names no text, and .* has no corpus fr: type: werkbank prep .* or name another --corpus: captions, rev, zh' \
 	werkbank train small --corpus fr --run fr
-says "no corpus named" 66 'names no text, and .* has no corpus small: .*--corpus NAME .*or name another --corpus: rev, zh' werkbank train small
+says "no corpus named" 66 'names no text, and .* has no corpus small: .*--corpus NAME .*or name another --corpus: captions, rev, zh' werkbank train small
 tally

@@ -52,7 +52,8 @@ struct training {
 
 static bool has_text(const struct conf *c)
 {
-	return c->manifest || c->demo_pairs || c->train_source.n;
+	return c->manifest || c->demo_pairs ||
+	       strcmp(conf_origin(c, "train_source"), "default") != 0;
 }
 
 /* The corpus does not exist: say how to name or prepare one. */
