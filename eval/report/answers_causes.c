@@ -111,7 +111,8 @@ static double least_bleu_at(double share)
 	return share < 0.31 ? 2.5 : share < 0.33 ? 1.5 : share < 0.36 ? 1 : 0;
 }
 
-static void judge_data(struct answer *a, const struct learning_signs *s)
+/* words: BLEU counts words, for which the limits were found; of characters more match by chance. */
+static void judge_data(struct answer *a, const struct learning_signs *s, bool words)
 {
 	const bool has_words = s->ln_vocabulary >= log(BLEU_VOCABULARY);
 	const double share = s->dev_last / s->ln_vocabulary;
@@ -150,7 +151,7 @@ static void judge_data(struct answer *a, const struct learning_signs *s)
 			     s->best_bleu, s->dev_last);
 	else
 		answer_judge(a, VERDICT_NO,
-			     s->best_bleu > 10 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     words && s->best_bleu > 10 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
 			     "The best BLEU is %.2f, and the gap between development and training "
 			     "NLL is %.3f nats (%.3f in the first epochs).",
 			     s->best_bleu, s->gap, s->early_gap);
@@ -168,6 +169,7 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 	answer_add_fact(a, "development NLL", s.dev_last, "nats");
 	answer_add_fact(a, "NLL of a uniform guess, ln V", s.ln_vocabulary, "nats");
 	answer_add_fact(a, "best BLEU", s.best_bleu, "BLEU");
+	answer_add_text(a, "tokens of BLEU", "%s", *v->tok ? v->tok : "unknown");
 	answer_add_text(a, "precision of evaluations", "%s",
 			*v->precision ? v->precision : "unknown");
 	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
@@ -177,7 +179,7 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 			     "At least 3 evaluations with BLEU and the NLL of development and "
 			     "training sentences are needed, and the size of the vocabulary.");
 	else
-		judge_data(a, &s);
+		judge_data(a, &s, !strcmp(v->tok, "13a") || !strcmp(v->tok, "intl"));
 	return 0;
 }
 

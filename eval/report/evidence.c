@@ -218,12 +218,23 @@ static int add_train_record(struct evidence *v, const struct json *r, struct err
 	return 0;
 }
 
+/* Scores of another tokenizer say nothing about those that follow. Old records have no tok: 13a. */
+static void take_tokenizer(struct evidence *v, const struct json *r)
+{
+	const char *tok = json_text(json_get(r, "tok"), "13a");
+
+	for (size_t i = 0; strcmp(v->tok, tok) != 0 && i < v->n_evals; i++)
+		v->evals[i].bleu = NAN;
+	snprintf(v->tok, sizeof(v->tok), "%.15s", tok);
+}
+
 static int add_eval_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	struct eval_point *p;
 
 	if (mem_grow(&v->evals, &v->cap_evals, v->n_evals + 1, sizeof(*p), e))
 		return e->code;
+	take_tokenizer(v, r);
 	p = &v->evals[v->n_evals];
 	read_record_fields(v, p, eval_fields, r);
 	if (isnan(p->dev_nll)) /* an imported log has only dev_loss */

@@ -63,6 +63,7 @@ struct evidence {
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
 	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
 	char run[128], precision[16], backend[16];
+	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
 	/* stats.json of the corpus, source and target; NAN: unknown */
 	double words[2], pieces[2];    /* running words and their pieces, training text */
