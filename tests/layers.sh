@@ -83,7 +83,7 @@ room eval                share/base share/conf eval/exchange eval/report eval/ve
 
 room tui/term            share/base
 room tui/plot            share/base tui/term
-room tui/run             share/base share/conf data/text data/words data/subword data eval/metrics tui/term tui/plot
+room tui/run             share/base share/conf data/text data/words data/subword data eval/metrics eval/report tui/term tui/plot
 room tui/app             share/base share/conf data/text tui/term tui/run
 room tui/translate       share/base tui/term tui/run tui/app
 room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app tui/translate

@@ -12,7 +12,7 @@ libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
 
 bin_PROGRAMS += werkbank
 werkbank_SOURCES = %D%/main.c
-werkbank_LDADD = libtui.a libeval.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
+werkbank_LDADD = libtui.a libeval.a libtrain.a libcommon.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
 
 # Manual pages: the program writes those of commands and recipes from its tables of options and
 # commands. The pages of file formats are written by hand.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "data/source/corpus.h"
+#include "eval/report/signs.h"
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/mem.h"
@@ -480,7 +481,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	if (!file_exists(v->folder))
 		return workspace_unknown_run(workspace, run, e);
-	if (evidence_read_recipe(v, e) ||
+	if (!(v->cache = mem_alloc(1, sizeof(*v->cache), e)) || evidence_read_recipe(v, e) ||
 	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
 	    evidence_read_journal(v, e))
 		return e->code;
@@ -502,6 +503,7 @@ void evidence_close(struct evidence *v)
 	free(v->rank);
 	free(v->host);
 	free(v->weights);
+	free(v->cache);
 	*v = (struct evidence){ 0 };
 }
 

@@ -58,6 +58,8 @@ struct attempt_point {
 	double t, step, ranks;
 };
 
+struct signs_cache;
+
 struct evidence {
 	struct conf recipe;    /* the run's, sizes applied */
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
@@ -89,6 +91,7 @@ struct evidence {
 	char reason[16];    /* how the last attempt stopped; "" without a stop record */
 	struct run_end end; /* and why */
 	char last_error[400];
+	struct signs_cache *cache; /* owned, private to signs.c; NULL: signs are found each time */
 };
 
 /*

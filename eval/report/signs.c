@@ -20,7 +20,7 @@ static void add_training_point(struct learning *l, const struct train_point *p)
 						      .epoch = p->epoch });
 }
 
-void find_learning_signs(struct learning_signs *s, const struct evidence *v)
+static void find_signs_of_records(struct learning_signs *s, const struct evidence *v)
 {
 	struct learning l;
 	size_t at = 0;
@@ -43,4 +43,16 @@ void find_learning_signs(struct learning_signs *s, const struct evidence *v)
 		learning_add_failure(&l);
 	learning_find_signs(&l, s);
 	learning_find_trend(&l, s, true);
+}
+
+/* Most questions begin with the signs, whose trend costs tens of milliseconds. */
+void find_learning_signs(struct learning_signs *s, const struct evidence *v)
+{
+	if (v->cache && v->cache->is_found) {
+		*s = v->cache->signs;
+		return;
+	}
+	find_signs_of_records(s, v);
+	if (v->cache)
+		*v->cache = (struct signs_cache){ true, *s };
 }

@@ -7,7 +7,12 @@
 #include "eval/report/evidence.h"
 #include "train/record/learning.h"
 
-/* Fills *s, with the trend. */
+struct signs_cache {
+	bool is_found;
+	struct learning_signs signs;
+};
+
+/* Fills *s, with the trend. They are found once if the evidence has a cache. */
 void find_learning_signs(struct learning_signs *s, const struct evidence *v);
 
 #endif

@@ -84,6 +84,8 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		write_count_or_null(&w, "step", r->step);
 		write_count_or_null(&w, "steps", r->steps);
 		json_put_str(&w, "end", status_get_end(r).text);
+		json_put_str(&w, "health", run_health_name(r->health.state));
+		json_put_str(&w, "health_text", r->health.text);
 		json_put_real(&w, "loss", r->loss);
 		json_put_real(&w, "nll", r->nll);
 		json_put_real(&w, "bleu", r->bleu);
@@ -153,8 +155,8 @@ static void add_run_ends(const struct side_by_side *s, struct buf *out)
 static void runs_text(const struct side_by_side *s, struct buf *out)
 {
 	char text[7][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
-	const char *rows[8][OPTION_DIFF_MAX_RUNS];
-	static const char *const labels[] = { "state",	      "step",
+	const char *rows[9][OPTION_DIFF_MAX_RUNS];
+	static const char *const labels[] = { "state",	      "health",		     "step",
 					      "training NLL", "training perplexity",
 					      "dev BLEU",     "best BLEU",
 					      "at step",      "target tokens/s" };
@@ -163,13 +165,14 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 		const struct run_status *r = &s->status[k];
 
 		rows[0][k] = r->state;
-		rows[1][k] = format_count(text[0][k], r->step);
-		rows[2][k] = format_fixed(text[1][k], r->nll, 3);
-		rows[3][k] = format_fixed(text[2][k], exp(r->nll), 2);
-		rows[4][k] = bleu_cell(text[3][k], r->bleu, r->bleu_precision);
-		rows[5][k] = bleu_cell(text[4][k], r->best_bleu, r->best_precision);
-		rows[6][k] = format_count(text[5][k], r->best_step);
-		rows[7][k] = format_real_count(text[6][k], r->target_tps);
+		rows[1][k] = *r->health.text ? r->health.text : NULL;
+		rows[2][k] = format_count(text[0][k], r->step);
+		rows[3][k] = format_fixed(text[1][k], r->nll, 3);
+		rows[4][k] = format_fixed(text[2][k], exp(r->nll), 2);
+		rows[5][k] = bleu_cell(text[3][k], r->bleu, r->bleu_precision);
+		rows[6][k] = bleu_cell(text[4][k], r->best_bleu, r->best_precision);
+		rows[7][k] = format_count(text[5][k], r->best_step);
+		rows[8][k] = format_real_count(text[6][k], r->target_tps);
 	}
 	runs_row(out, "", s->n, s->names);
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)

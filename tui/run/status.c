@@ -282,12 +282,15 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 	char *folder = file_path(e, "%s/runs/%s", workspace, name);
 	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
 	int rc = path ? 0 : e->code;
+	struct err ignored;
 
 	status_init(s, name);
 	if (!rc)
 		rc = status_read_files(s, folder, e);
 	if (!rc)
 		rc = read_status_journal(s, path, e);
+	if (!rc && s->step >= 0) /* a run that cannot be judged is unknown */
+		run_health_find(&s->health, workspace, name, &ignored);
 	free(path);
 	free(folder);
 	return rc;
@@ -417,6 +420,8 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, COUNT_TEXT(s->best_step));
 		buf_add_char(out, '\n');
 	}
+	if (*s->health.text)
+		buf_printf(out, "  health: %s\n", s->health.text);
 	if (s->warning_step > 0) {
 		buf_add_str(out, "  warning at step ");
 		buf_add_str(out, COUNT_TEXT(s->warning_step));
@@ -469,6 +474,8 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	json_put_real(w, "best_bleu", s->best_bleu);
 	json_put_str(w, "best_precision", s->best_precision);
 	write_status_count(w, "best_step", s->best_step);
+	json_put_str(w, "health", run_health_name(s->health.state));
+	json_put_str(w, "health_text", s->health.text);
 	write_status_count(w, "warning_step", s->warning_step);
 	json_put_str(w, "warning", s->warning);
 	json_close(w, '}');

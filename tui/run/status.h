@@ -15,6 +15,7 @@
 #include "share/base/run_end.h"
 #include "share/base/statistics.h"
 #include "share/conf/conf.h"
+#include "tui/run/run_health.h"
 
 struct run_status {
 	char name[101];
@@ -50,6 +51,7 @@ struct run_status {
 	int64_t bleu_step, best_step;
 	char warning[300];    /* newest warning about learning or the recipe; "": none */
 	int64_t warning_step; /* -1: none */
+	struct run_health health; /* by status_read(); "" of runs without training records */
 	/* of matrix products: in training; of those that gave bleu and best_bleu; "": unknown */
 	char precision[8], bleu_precision[8], best_precision[8];
 };
