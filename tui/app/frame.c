@@ -88,13 +88,20 @@ int frame_tab_at(struct rect r, int front, int col)
 
 static void draw_run_state(struct grid *g, struct rect r, int left, const struct app_context *w)
 {
-	enum run_state s = w->history ? w->history->state : RUN_UNKNOWN;
-	const char *state = w->history ? run_state_name(s) : "";
-	struct run_look look = run_state_look(s);
-	int right = r.col + r.cols - 2, n = grid_text_width(g, state), room;
+	static const struct run_health none = { 0 };
+	const struct run_history *h = w->history;
+	const struct run_health *health = h ? &h->health : &none;
+	struct run_look look = run_look_of(h ? h->state : RUN_UNKNOWN, health);
+	const char *state = h ? run_state_name(h->state) : "";
+	int right = r.col + r.cols - 2, n, room;
 
 	if (!w->run || right - left < 3)
 		return;
+	if (run_health_is_bad(health))
+		state = grid_text_width(g, health->text) + NAME_ROOM + 3 <= right - left
+				? health->text
+				: run_health_name(health->state);
+	n = grid_text_width(g, state);
 	room = right - left - n - 3;
 	if (room < 0) {
 		/* no room for the word: the sign alone */

@@ -149,10 +149,16 @@ static void add_show_step(struct suggested_step *steps, size_t *n, const char *v
 	s->tab = tab;
 }
 
+/* Its model translates to nothing of use. */
+static bool has_diverged(const struct run_status *r)
+{
+	return r->health.state == HEALTH_DIVERGED || status_get_end(r).why == RUN_END_DIVERGED;
+}
+
 static bool can_resume_run(const struct run_status *r)
 {
 	/* a diverged run would diverge again */
-	return !r->alive && r->step > 0 && status_get_end(r).why != RUN_END_DIVERGED &&
+	return !r->alive && r->step > 0 && !has_diverged(r) &&
 	       (!strcmp(r->state, "stopped") || !strcmp(r->state, "lost") ||
 		!strcmp(r->state, "failed"));
 }
@@ -181,7 +187,7 @@ static bool can_train_longer(const struct run_status *r)
 {
 	const enum run_end_why why = status_get_end(r).why;
 
-	return why == RUN_END_MINUTES || why == RUN_END_PATIENCE;
+	return !has_diverged(r) && (why == RUN_END_MINUTES || why == RUN_END_PATIENCE);
 }
 
 /* Go on with such a run: twice the limit. */
@@ -230,6 +236,15 @@ static bool has_run(const struct workspace_index *p, const char *corpus)
 	return false;
 }
 
+static void add_diverged_step(struct suggested_step *steps, size_t *n, const struct run_status *r)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "%.60s; the curves show when, and the report why",
+		 r->health.text);
+	add_show_step(steps, n, "Look at", r, TAB_RUN, why);
+}
+
 size_t next_steps_find(const struct workspace_index *p, const char *workspace, bool busy,
 		       struct suggested_step steps[NEXT_STEPS_MAX])
 {
@@ -244,9 +259,11 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 			alive++;
 		}
 	for (size_t i = 0; i < p->n_runs; i++)
-		if (p->runs[i].status.best_step >= 0 &&
+		if (p->runs[i].status.best_step >= 0 && !has_diverged(&p->runs[i].status) &&
 		    (!best || p->runs[i].status.best_bleu > best->best_bleu))
 			best = &p->runs[i].status;
+	if (p->n_runs && !p->runs[0].status.alive && has_diverged(&p->runs[0].status))
+		add_diverged_step(steps, &n, &p->runs[0].status);
 	if (best)
 		add_show_step(steps, &n, "Translate with", best, TAB_TRANSLATE,
 			      best->alive ? "type a sentence; the newest checkpoint translates it"

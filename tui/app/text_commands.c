@@ -156,10 +156,10 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 {
 	char text[7][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
 	const char *rows[9][OPTION_DIFF_MAX_RUNS];
-	static const char *const labels[] = { "state",	      "health",		     "step",
-					      "training NLL", "training perplexity",
-					      "dev BLEU",     "best BLEU",
-					      "at step",      "target tokens/s" };
+	static const char *const labels[] = {
+		"state",    "health",	 "step",    "training NLL",   "training perplexity",
+		"dev BLEU", "best BLEU", "at step", "target tokens/s"
+	};
 
 	for (size_t k = 0; k < s->n; k++) {
 		const struct run_status *r = &s->status[k];

@@ -10,6 +10,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/evidence.h"
 #include "share/base/file.h"
+#include "share/base/json.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
 
@@ -89,24 +90,60 @@ static void choose_words(struct run_health *h, const struct answers *a)
 						  : "healthy");
 }
 
-int run_health_find(struct run_health *h, const char *workspace, const char *run, struct err *e)
+/* Is the journal of the run short enough to be read once more? */
+static bool is_journal_short(const char *workspace, const char *run)
 {
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/runs/%s/journal.jsonl", workspace, run);
+	bool is_short = path && file_size(path) <= HEALTH_JOURNAL_BYTES;
+
+	free(path);
+	return is_short;
+}
+
+void run_health_add_record(struct run_health *h, const struct json *r)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+	const int64_t step = json_integer(json_get(r, "step"), -1);
+
+	if (!strcmp(kind, "train")) {
+		h->has_steps = true;
+	} else if (!strcmp(kind, "eval") || !strcmp(kind, "stop")) {
+		h->has_news = true;
+	} else if (!strcmp(kind, "start")) {
+		/* it may go on from a checkpoint of better times */
+		*h = (struct run_health){ .has_news = h->has_steps || h->judged_at > 0 };
+	} else if (!strcmp(kind, "event") &&
+		   !strcmp(json_text(json_get(r, "sign"), ""), "diverged")) {
+		say_health(h, HEALTH_DIVERGED, "diverged");
+		if (step >= 0)
+			snprintf(h->text, sizeof(h->text), "diverged before step %s",
+				 COUNT_TEXT(step));
+		h->has_news = true;
+	}
+}
+
+bool run_health_update(struct run_health *h, const char *workspace, const char *run, double now)
+{
+	const bool is_due =
+		h->has_news ||
+		(h->has_steps && (!(h->judged_at > 0) || now - h->judged_at >= HEALTH_EVERY_S));
+	struct run_health before = *h;
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
-	char *journal = file_path(e, "%s/runs/%s/journal.jsonl", workspace, run);
-	int rc = journal ? 0 : e->code;
+	struct err ignored;
 
-	say_health(h, HEALTH_UNKNOWN, "");
-	if (!rc && file_size(journal) > HEALTH_JOURNAL_BYTES)
-		goto out;
-	if (!rc && !(rc = evidence_open(&v, workspace, run, e)) &&
-	    !(rc = answers_find(&a, &v, e)))
+	if (!is_due)
+		return false;
+	h->has_news = h->has_steps = false;
+	h->judged_at = MAX(now, 1);
+	if (!is_journal_short(workspace, run))
+		return false;
+	if (!evidence_open(&v, workspace, run, &ignored) && !answers_find(&a, &v, &ignored))
 		choose_words(h, &a);
 	answers_free(&a);
 	evidence_close(&v);
-out:
-	free(journal);
-	return rc;
+	return h->state != before.state || strcmp(h->text, before.text) != 0;
 }
 
 bool run_health_is_bad(const struct run_health *h)

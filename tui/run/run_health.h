@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-#include "share/base/err.h"
 #include "tui/term/grid.h"
 
 enum health_state {
@@ -18,17 +17,30 @@ enum health_state {
 	HEALTH_DIVERGED, /* the model is worthless */
 };
 
+/* All zeros: nothing is known. */
 struct run_health {
 	enum health_state state;
 	char text[64]; /* "diverged after step 250", "learning, not full yet"; "": nothing to say */
+	/* private: what came since the run was judged: training records; evaluations or the end */
+	bool has_steps, has_news;
+	double judged_at; /* private: unix seconds; 0: never */
 };
 
+#define HEALTH_JOURNAL_BYTES (8 << 20) /* longer journals are not read once more to be judged */
+#define HEALTH_EVERY_S	     60	       /* between verdicts that no evaluation asks for */
+
 /*
- * Read a run and judge it. Costs up to a tenth of a second; a journal of more than
- * HEALTH_JOURNAL_BYTES is not read, and *h is unknown. ERR_NOINPUT: no such run; ERR_NOMEM.
+ * Apply one record of the journal. A warning that training has diverged counts at once, and in
+ * journals of any length.
  */
-#define HEALTH_JOURNAL_BYTES (8 << 20)
-int run_health_find(struct run_health *h, const char *workspace, const char *run, struct err *e);
+struct json;
+void run_health_add_record(struct run_health *h, const struct json *record);
+
+/*
+ * Judge the run if its records ask for it. Call it when the journal has been read to its end. Costs
+ * up to a tenth of a second. True: the verdict is new. A run that cannot be read keeps its verdict.
+ */
+bool run_health_update(struct run_health *h, const char *workspace, const char *run, double now);
 
 /* Is something wrong with the run? */
 bool run_health_is_bad(const struct run_health *h);

@@ -124,6 +124,7 @@ static void reset_history(struct run_history *h)
 	h->pace = (struct step_pace){ 0 };
 	h->stop_state = RUN_UNKNOWN;
 	h->end = (struct run_end){ 0 };
+	h->health = (struct run_health){ 0 };
 	*h->asked_by = *h->host = *h->precision = *h->backend = 0;
 }
 
@@ -349,6 +350,17 @@ static int read_records(struct run_history *h, double until, struct err *e)
 	return got < 0 ? got : changed;
 }
 
+/* True: the verdict about the run is new. */
+static bool judge_history(struct run_history *h, double now)
+{
+	char *workspace =
+		strndup(h->folder, strlen(h->folder) - strlen("/runs/") - strlen(h->name));
+	bool is_new = workspace && run_health_update(&h->health, workspace, h->name, now);
+
+	free(workspace);
+	return is_new;
+}
+
 int history_update(struct run_history *h, double now, double budget_s, struct err *e)
 {
 	struct history_files *f = h->files;
@@ -379,6 +391,8 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	    status != HISTORY_MORE)
 		show_console(h);
 	h->bad_lines = journal_bad_lines(f->records);
+	if (status != HISTORY_MORE && judge_history(h, now))
+		changed = MAX(changed, HISTORY_CHANGED);
 	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
 }
 

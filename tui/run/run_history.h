@@ -26,6 +26,7 @@
 #include "share/base/statistics.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"
+#include "tui/run/run_health.h"
 
 #define HISTORY_LINES	1000 /* lines of the log; the oldest are dropped first */
 #define HISTORY_SAMPLES 64   /* sentences; further sentences are dropped */
@@ -115,6 +116,8 @@ struct run_history {
 	size_t n_ops;
 	double profile_steps, profile_seconds;
 	double roof_gflops, roof_gbs; /* the device's rates, as measured; NaN: unknown */
+
+	struct run_health health;
 
 	/* newest warning about how the run learns, or its recipe; text "": none */
 	struct history_line warning;

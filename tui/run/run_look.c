@@ -16,3 +16,14 @@ struct run_look run_state_look(enum run_state state)
 	assert((size_t)state < ARRAY_LEN(looks));
 	return looks[state];
 }
+
+struct run_look run_look_of(enum run_state state, const struct run_health *health)
+{
+	struct run_look look = run_state_look(state);
+
+	if (run_health_is_bad(health) && look.style != STYLE_BAD)
+		return run_health_look(health->state);
+	if (state == RUN_FINISHED && health->state == HEALTH_UNKNOWN)
+		look.style = STYLE_NORMAL;
+	return look;
+}

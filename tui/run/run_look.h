@@ -8,4 +8,10 @@
 
 struct run_look run_state_look(enum run_state state);
 
+/*
+ * Sign and style of a run: those of its health if something is wrong, else of its state. Only a run
+ * that was judged has the green tick.
+ */
+struct run_look run_look_of(enum run_state state, const struct run_health *health);
+
 #endif

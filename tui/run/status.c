@@ -126,6 +126,7 @@ void status_add_record(struct run_status *s, const struct json *r)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 
+	run_health_add_record(&s->health, r);
 	s->before_start = s->latest;
 	s->latest = json_number(json_get(r, "t"), s->latest);
 	if (!strcmp(kind, "train") || !strcmp(kind, "eval") || !strcmp(kind, "save"))
@@ -282,15 +283,14 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 	char *folder = file_path(e, "%s/runs/%s", workspace, name);
 	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
 	int rc = path ? 0 : e->code;
-	struct err ignored;
 
 	status_init(s, name);
 	if (!rc)
 		rc = status_read_files(s, folder, e);
 	if (!rc)
 		rc = read_status_journal(s, path, e);
-	if (!rc && s->step >= 0) /* a run that cannot be judged is unknown */
-		run_health_find(&s->health, workspace, name, &ignored);
+	if (!rc)
+		run_health_update(&s->health, workspace, name, s->latest);
 	free(path);
 	free(folder);
 	return rc;

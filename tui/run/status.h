@@ -49,9 +49,9 @@ struct run_status {
 	double bleu, best_bleu;
 	double bleu_change; /* from the evaluation before */
 	int64_t bleu_step, best_step;
-	char warning[300];    /* newest warning about learning or the recipe; "": none */
-	int64_t warning_step; /* -1: none */
-	struct run_health health; /* by status_read(); "" of runs without training records */
+	char warning[300];	  /* newest warning about learning or the recipe; "": none */
+	int64_t warning_step;	  /* -1: none */
+	struct run_health health; /* judged by status_read(), or by the caller of the parts */
 	/* of matrix products: in training; of those that gave bleu and best_bleu; "": unknown */
 	char precision[8], bleu_precision[8], best_precision[8];
 };

@@ -378,6 +378,24 @@ static int read_runs(struct workspace_index *p, double now, double until, struct
 	return changed;
 }
 
+/* Judge the runs that have been read, until the time is over; at least one of them. */
+static int judge_runs(struct workspace_index *p, const char *workspace, double now, double until)
+{
+	int changed = INDEX_UNCHANGED;
+
+	for (size_t i = 0; i < p->n_runs; i++) {
+		struct run_status *s = &p->runs[i].status;
+
+		if (!p->runs[i].is_fully_read ||
+		    !run_health_update(&s->health, workspace, s->name, now))
+			continue;
+		changed = INDEX_CHANGED;
+		if (clock_mono_s() > until)
+			return INDEX_MORE;
+	}
+	return changed;
+}
+
 static int list_runs(struct workspace_index *p, const char *workspace, struct err *e)
 {
 	struct indexed_run *list;
@@ -425,7 +443,9 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 		free(folder);
 	}
 	got = read_runs(p, now, until, e);
-	return MAX(changed, got);
+	if (got >= 0 && p->judges_runs)
+		changed = MAX(changed, judge_runs(p, workspace, now, until));
+	return got < 0 ? got : MAX(changed, got);
 }
 
 void workspace_index_free(struct workspace_index *p)

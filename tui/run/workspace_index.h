@@ -74,6 +74,7 @@ struct workspace_index {
 	/* Why corpora or runs cannot be listed; text "": they can. */
 	struct err corpora_trouble, runs_trouble;
 	bool no_runs;	  /* set by callers that need only corpora */
+	bool judges_runs; /* set by callers that need status.health of the runs */
 	size_t next_run;  /* private: the run to read first at the next update */
 	double listed_at; /* private: when the folders were listed; 0: never */
 };

@@ -81,6 +81,7 @@ void home_sort_runs(const struct workspace_index *p, size_t *rows, size_t n, enu
 enum home_column {
 	COLUMN_NAME,
 	COLUMN_STATE,
+	COLUMN_HEALTH,
 	COLUMN_BLEU,
 	COLUMN_CHANGE,
 	COLUMN_CURVE,
@@ -105,6 +106,7 @@ static const struct {
 } columns[] = {
 	[COLUMN_NAME] = { "run", 16, 0, false, ORDER_NAME },
 	[COLUMN_STATE] = { "state", 8, 1, false, HOME_ORDERS },
+	[COLUMN_HEALTH] = { "health", 24, 2, false, HOME_ORDERS },
 	[COLUMN_BLEU] = { "BLEU", 5, 1, true, ORDER_BLEU },
 	[COLUMN_CHANGE] = { "change", 6, 3, true, ORDER_CHANGE },
 	[COLUMN_CURVE] = { "NLL", 8, 4, false, HOME_ORDERS },
@@ -257,7 +259,8 @@ static void note_text(const struct run_status *s, const int *widths, double now,
 static enum style run_cell_text(const struct run_status *s, enum home_column c, const int *widths,
 				double now, char *out, size_t size)
 {
-	struct run_look look = run_state_look(s->alive ? RUN_RUNNING : run_state_by_name(s->state));
+	struct run_look look =
+		run_look_of(s->alive ? RUN_RUNNING : run_state_by_name(s->state), &s->health);
 	char n[NUMBER_TEXT_BYTES];
 	const char *text = n;
 	enum style style = STYLE_NORMAL;
@@ -270,6 +273,10 @@ static enum style run_cell_text(const struct run_status *s, enum home_column c, 
 	case COLUMN_STATE:
 		style = look.style;
 		text = s->state;
+		break;
+	case COLUMN_HEALTH:
+		style = run_health_look(s->health.state).style;
+		text = s->health.text;
 		break;
 	case COLUMN_BLEU:
 		style = STYLE_BRIGHT;
@@ -320,7 +327,8 @@ void home_draw_run(struct grid *g, struct rect r, int row, const struct indexed_
 		   bool chosen, double now)
 {
 	const struct run_status *s = &run->status;
-	struct run_look look = run_state_look(s->alive ? RUN_RUNNING : run_state_by_name(s->state));
+	struct run_look look =
+		run_look_of(s->alive ? RUN_RUNNING : run_state_by_name(s->state), &s->health);
 	int widths[N_COLUMNS], at = r.col + SIGN_COLS;
 
 	column_widths(r.cols, widths);

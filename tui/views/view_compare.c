@@ -238,13 +238,14 @@ static int list_numbers(const struct compare_view *c, int cols)
 }
 
 static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
-			  size_t i, size_t chosen)
+			  const struct app_context *w, size_t i, size_t chosen)
 {
 	const struct compared_run *r = &c->comparison.runs[i];
 	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
 	enum style style = at ? STYLE_SELECTED : r->chosen ? STYLE_NORMAL : STYLE_DIM;
 	int col = in.col + 2, right = in.col + in.cols;
-	int numbers = list_numbers(c, in.cols);
+	int numbers = list_numbers(c, in.cols), name = col + 8;
+	const struct run_history *history = r->chosen ? comparison_history(r, w) : NULL;
 	char value[NUMBER_TEXT_BYTES];
 
 	if (at)
@@ -255,7 +256,13 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 
 		grid_text(g, row, col + 4, right - col - 4, look->style, look->sample);
 	}
-	draw_text(g, row, col + 8, MAX(right - col - 8 - numbers * LIST_NUMBER, 4), style, r->name);
+	if (history && run_health_is_bad(&history->health)) {
+		const struct run_look look = run_health_look(history->health.state);
+
+		grid_put(g, row, name, at ? style : look.style, look.sign);
+		name += 2;
+	}
+	draw_text(g, row, name, MAX(right - name - numbers * LIST_NUMBER, 4), style, r->name);
 	if (!r->chosen)
 		return;
 	draw_text_right(g, row, right - 2, LIST_NUMBER - 1, style,
@@ -296,7 +303,8 @@ static void draw_list_frame(struct grid *g, struct rect box, const struct compar
 		draw_text_right(g, box.row, right - LIST_NUMBER, 10, STYLE_DIM, " smoothed ");
 }
 
-static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
+static void draw_runs(struct grid *g, struct rect box, struct compare_view *c,
+		      const struct app_context *w)
 {
 	struct list_widget *l = &c->lists[COMPARE_LIST];
 	struct rect in = layout_inside(box);
@@ -305,7 +313,7 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 	draw_list_frame(g, box, c);
 	for (size_t i = 0; i < c->comparison.n && i < top + (size_t)MAX(in.rows, 0); i++) {
 		if (i >= top)
-			draw_list_row(g, in, in.row + (int)(i - top), c, i, chosen);
+			draw_list_row(g, in, in.row + (int)(i - top), c, w, i, chosen);
 		chosen += c->comparison.runs[i].chosen;
 	}
 	list_widget_draw_place(g, box, l, c->comparison.n);
@@ -392,7 +400,7 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 		r[1] = upper[1];
 	}
 	if (r[0].rows > 2 && r[0].cols > 2)
-		draw_runs(g, r[0], c);
+		draw_runs(g, r[0], c, w);
 	if (r[1].rows > 2 && r[1].cols > 2)
 		compare_draw_plot(g, r[1], &c->comparison, &c->viewport);
 	if (r[2].rows > 2)

@@ -161,6 +161,7 @@ static unsigned home_update(void *state, struct app_context *w)
 	/* show the results of a job at once */
 	if (h->jobs_changed)
 		h->ws_index.listed_at = 0;
+	h->ws_index.judges_runs = true;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
 	if (got != INDEX_UNCHANGED || h->jobs_changed || !h->n_steps) {
 		list_again(h, w->now, chosen);
