@@ -5,8 +5,8 @@
 test_sources += \
 	%D%/t_app_states.c %D%/t_console.c %D%/t_document.c %D%/t_edit.c %D%/t_fleet.c %D%/t_fleet_health.c %D%/t_home.c %D%/t_layout.c %D%/t_next_steps.c %D%/t_palette.c %D%/t_picture.c %D%/t_plot.c %D%/t_prompt.c %D%/t_service.c \
 	%D%/t_translate_panes.c %D%/t_tui.c %D%/t_views.c %D%/t_wizard.c %D%/t_workbench.c %D%/t_workspace_index.c
-dist_check_SCRIPTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/slow_line.sh %D%/pictures.sh
-TESTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/pictures.sh
+dist_check_SCRIPTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/slow_line.sh %D%/pictures.sh %D%/health.sh
+TESTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/pictures.sh %D%/health.sh
 long_tests += %D%/slow_line.sh
 EXTRA_DIST += %D%/fleet_journal.awk
 check_PROGRAMS += tests/fake_eval

@@ -152,7 +152,7 @@ TEST(tui_fleet_hostile)
 		"{\"host\":\"h\",\"rank\":1e300,\"gpus\":[{\"index\":-1e300,\"util\":-5,"
 		"\"power_w\":1e300,\"power_limit_w\":0}],\"rx_bytes_s\":-1e300}",
 		"{\"host\":\"h\",\"rank\":-1,\"step_s\":0,\"compute_s\":-3,\"wait_s\":9e99}",
-		"{\"host\":\"h\",\"rank\":8191,\"step_s\":1e-300,\"compute_s\":1e300}",
+		"{\"host\":\"h\",\"rank\":131071,\"step_s\":1e-300,\"compute_s\":1e300}",
 		"{\"host\":\"a name so long that it does not fit into its sixty-four bytes, by "
 		"far: \\u00fc\\u00fc\\u00fc\",\"rank\":3,\"late_rank\":1e99}",
 	};

@@ -194,6 +194,42 @@ TEST(tui_fleet_old_reports_of_ranks_are_dropped)
 	fleet_free(&f);
 }
 
+#define LARGE_HOSTS 2000
+#define LARGE_RANKS 8 /* of each host */
+#define LARGE_LATE  12016
+
+/* The verdict of the run names a rank of 16,000: the list has its host, and has it first. */
+TEST(tui_fleet_thousands_of_hosts_and_ranks)
+{
+	struct fleet f;
+	char text[300];
+
+	fleet_init(&f);
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < LARGE_HOSTS * LARGE_RANKS; i++) {
+			snprintf(text, sizeof(text),
+				 "{\"rank\":%d,\"host\":\"node%d\",\"step_s\":1,"
+				 "\"compute_s\":%g}",
+				 i, 1 + i / LARGE_RANKS, i == LARGE_LATE ? 0.148 : 0.1);
+			add_text(&f, text, true);
+		}
+		for (int i = 1; i <= LARGE_HOSTS; i++) {
+			snprintf(text, sizeof(text), "{\"host\":\"node%d\"}", i);
+			add_text(&f, text, false);
+		}
+		add_verdict(&f);
+	}
+	fleet_update_derived(&f);
+	check_int(f.n_hosts, LARGE_HOSTS);
+	check_int(f.n_ranks, LARGE_HOSTS * LARGE_RANKS);
+	check_int(f.left_out, 0);
+	check_int(f.n_odd, 1);
+	check_str(f.hosts[f.odd_first[0]].name, "node1503");
+	check_int(f.hosts[f.odd_first[0]].finding.oddity, HOST_LATE);
+	check(strstr(f.hosts[f.odd_first[0]].finding.text, "12,016") != NULL);
+	fleet_free(&f);
+}
+
 /* Thousands of hosts of many kinds: it ends, soon, and knows those of the kinds it compares. */
 TEST(tui_fleet_many_hosts)
 {

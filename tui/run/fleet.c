@@ -149,7 +149,8 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 		series_init_small(host_series(h, i),
 				  f->n_hosts < FEW_HOSTS ? SERIES_OF_FEW : SERIES_OF_MANY);
 	f->n_hosts++;
-	for (size_t i = 0; i < f->n_ranks; i++)
+	/* appended, as most are, it moves no other host */
+	for (size_t i = 0; at + 1 < f->n_hosts && i < f->n_ranks; i++)
 		if (f->ranks[i].host >= (int)at)
 			f->ranks[i].host++;
 	for (size_t i = 0; i < FLEET_EVENTS; i++)

@@ -2,8 +2,9 @@
  * fleet.h - hosts, GPUs and ranks of a run, as reported in its journal.
  *
  * Part of struct run_history, which fills it from the records "host", "rank" and "verdict".
- * Memory is bounded: FLEET_HOSTS hosts of FLEET_GPUS GPUs, FLEET_RANKS ranks; records beyond
- * are counted in left_out. Unknown values are NaN, -1 or "", never 0.
+ * Memory grows with the hosts (2,000 hosts of 8 ranks: 35 MB) up to FLEET_HOSTS hosts of FLEET_GPUS
+ * GPUs and FLEET_RANKS ranks, which no real run reaches: a journal can come from anywhere. Records
+ * beyond are counted in left_out, which the view shows. Unknown values are NaN, -1 or "", never 0.
  *
  * Drivers report a GPU as busy while its kernels spin in a collective operation. So
  * "working" is computed: the driver's utilisation times the share of the step in which the
@@ -19,9 +20,9 @@
 #include "share/base/err.h"
 #include "tui/plot/series.h"
 
-#define FLEET_HOSTS 1024
+#define FLEET_HOSTS 16384
 #define FLEET_GPUS  32 /* GPUs per host */
-#define FLEET_RANKS 8192
+#define FLEET_RANKS 131072
 #define FLEET_TRAIL 128 /* columns of a trail, even */
 #define FLEET_NAME  64
 #define FLEET_LATE  1.2 /* late: compute time above this many medians; as train/watch/telemetry.h */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/base/number_format.h"
 
@@ -123,7 +124,8 @@ struct usual {
 
 /* The latest values of all hosts, and what is usual for each kind of GPU. */
 struct comparison {
-	double values[FLEET_TRAITS][FLEET_HOSTS];
+	float *values[FLEET_TRAITS]; /* of one allocation, values[0] owns it */
+	float *sorted;		     /* room for the values of all hosts */
 	struct {
 		const char *gpu;
 		struct usual traits[FLEET_TRAITS];
@@ -137,15 +139,15 @@ static bool is_of_gpu(enum fleet_trait trait)
 }
 
 static struct usual find_usual(const struct fleet *f, const char *gpu, enum fleet_trait trait,
-			       const double *all)
+			       const struct comparison *c)
 {
-	float values[FLEET_HOSTS];
+	float *values = c->sorted;
 	struct usual u;
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n_hosts; i++)
 		if (!is_of_gpu(trait) || !strcmp(gpu_kind(&f->hosts[i]), gpu))
-			values[n++] = (float)all[i];
+			values[n++] = c->values[trait][i];
 	n = sort_known(values, n);
 	u.value = median_of(values, n, FLEET_PEERS);
 	for (size_t i = 0; i < n; i++)
@@ -168,8 +170,7 @@ static const struct usual *usual_traits(const struct fleet *f, const struct flee
 	if (i == c->n_kinds) {
 		c->kinds[c->n_kinds++].gpu = gpu_kind(h);
 		for (int t = 0; t < FLEET_TRAITS; t++)
-			c->kinds[i].traits[t] =
-				find_usual(f, gpu_kind(h), (enum fleet_trait)t, c->values[t]);
+			c->kinds[i].traits[t] = find_usual(f, gpu_kind(h), (enum fleet_trait)t, c);
 	}
 	return c->kinds[i].traits;
 }
@@ -274,9 +275,9 @@ static void find_one(const struct fleet *f, int host, struct comparison *c,
 	if (!h->present)
 		return;
 	find_broken(h, out);
-	find_late(f, host, c->values[TRAIT_PACE][host], out);
+	find_late(f, host, (double)c->values[TRAIT_PACE][host], out);
 	for (int t = TRAIT_PACE + 1; usual && t < FLEET_TRAITS; t++)
-		compare_trait(h, (enum fleet_trait)t, c->values[t][host], usual[t], out);
+		compare_trait(h, (enum fleet_trait)t, (double)c->values[t][host], usual[t], out);
 }
 
 /* Stable insertion: the fleet's own order decides among equals, and few hosts are odd. */
@@ -313,13 +314,22 @@ static void put_odd_first(struct fleet *f)
 void fleet_find_odd_hosts(struct fleet *f)
 {
 	struct comparison c = { .n_kinds = 0 };
+	struct err ignored;
+	float *room = mem_alloc(f->n_hosts + 1, (FLEET_TRAITS + 1) * sizeof(*room), &ignored);
 	int rounds = 0;
 	size_t present = 0;
 
-	assert(f->n_hosts <= FLEET_HOSTS);
+	if (!room) { /* the findings of the last time stay */
+		f->comparison = FLEET_TOO_FEW_ROUNDS;
+		return;
+	}
+	for (int t = 0; t < FLEET_TRAITS; t++)
+		c.values[t] = room + (size_t)t * f->n_hosts;
+	c.sorted = room + FLEET_TRAITS * f->n_hosts;
 	for (size_t i = 0; i < f->n_hosts; i++) {
 		for (int t = 0; t < FLEET_TRAITS; t++)
-			c.values[t][i] = fleet_recent_trait(&f->hosts[i], (enum fleet_trait)t);
+			c.values[t][i] =
+				(float)fleet_recent_trait(&f->hosts[i], (enum fleet_trait)t);
 		if (f->hosts[i].present) {
 			rounds = MAX(rounds, f->hosts[i].rounds);
 			present++;
@@ -331,4 +341,5 @@ void fleet_find_odd_hosts(struct fleet *f)
 	for (size_t i = 0; i < f->n_hosts; i++)
 		find_one(f, (int)i, &c, &f->hosts[i].finding);
 	put_odd_first(f);
+	free(room);
 }

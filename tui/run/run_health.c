@@ -18,15 +18,15 @@
 static const struct {
 	const char *id, *words;
 } problems[] = {
-	{ "rate-too-large", "learning rate too large" },
-	{ "rate-too-small", "learning rate too small" },
+	{ "rate-too-large", "rate too large" },
+	{ "rate-too-small", "rate too small" },
 	{ "data-problem", "problem of the data" },
-	{ "dead-part", "a part of the model is dead" },
+	{ "dead-part", "dead part of the model" },
 	{ "overfitting", "overfits" },
-	{ "regularisation", "too much regularisation" },
+	{ "regularisation", "regularised too much" },
 	{ "model-too-small", "model too small" },
 	{ "vocabulary-small", "vocabulary too small" },
-	{ "dev-in-train", "dev set in the training text" },
+	{ "dev-in-train", "dev set was trained on" },
 	{ "stable", "the loss jumped" },
 	{ "stragglers", "one rank is late" },
 	{ "network-bound", "waits for the network" },
@@ -72,8 +72,7 @@ static void choose_words(struct run_health *h, const struct answers *a)
 	if (answer_state_of(diverged) == ANSWER_PROBLEM) {
 		say_health(h, HEALTH_DIVERGED, "diverged");
 		if (isfinite(lowest))
-			snprintf(h->text, sizeof(h->text), "diverged after step %s",
-				 COUNT_TEXT(lowest));
+			snprintf(h->text, sizeof(h->text), "diverged after %s", COUNT_TEXT(lowest));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(problems); i++)
@@ -113,12 +112,12 @@ void run_health_add_record(struct run_health *h, const struct json *r)
 	} else if (!strcmp(kind, "start")) {
 		/* it may go on from a checkpoint of better times */
 		*h = (struct run_health){ .has_news = h->has_steps || h->judged_at > 0 };
-	} else if (!strcmp(kind, "event") &&
-		   !strcmp(json_text(json_get(r, "sign"), ""), "diverged")) {
+	}
+	if (!strcmp(json_text(json_get(r, "sign"), ""), "diverged") ||
+	    !strcmp(json_text(json_get(r, "reason"), ""), "diverged")) {
 		say_health(h, HEALTH_DIVERGED, "diverged");
 		if (step >= 0)
-			snprintf(h->text, sizeof(h->text), "diverged before step %s",
-				 COUNT_TEXT(step));
+			snprintf(h->text, sizeof(h->text), "diverged before %s", COUNT_TEXT(step));
 		h->has_news = true;
 	}
 }
@@ -141,6 +140,9 @@ bool run_health_update(struct run_health *h, const char *workspace, const char *
 		return false;
 	if (!evidence_open(&v, workspace, run, &ignored) && !answers_find(&a, &v, &ignored))
 		choose_words(h, &a);
+	/* the trainer, which sees every step, may know more than the journal shows */
+	if (h->state == HEALTH_UNKNOWN && before.state == HEALTH_DIVERGED)
+		say_health(h, before.state, before.text);
 	answers_free(&a);
 	evidence_close(&v);
 	return h->state != before.state || strcmp(h->text, before.text) != 0;

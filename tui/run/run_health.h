@@ -20,7 +20,7 @@ enum health_state {
 /* All zeros: nothing is known. */
 struct run_health {
 	enum health_state state;
-	char text[64]; /* "diverged after step 250", "learning, not full yet"; "": nothing to say */
+	char text[64]; /* "diverged after 250", "learning, not full yet"; "": nothing to say */
 	/* private: what came since the run was judged: training records; evaluations or the end */
 	bool has_steps, has_news;
 	double judged_at; /* private: unix seconds; 0: never */

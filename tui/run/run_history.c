@@ -195,6 +195,13 @@ enum run_state run_state_by_name(const char *name)
 	return RUN_UNKNOWN;
 }
 
+enum run_state run_state_by_reason(const char *reason)
+{
+	return !strcmp(reason, "finished")				 ? RUN_FINISHED
+	       : !strcmp(reason, "asked") || !strcmp(reason, "diverged") ? RUN_STOPPED
+									 : RUN_FAILED;
+}
+
 static int read_state_file(struct run_history *h, struct err *e)
 {
 	struct buf text = { 0 };

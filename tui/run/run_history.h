@@ -203,6 +203,9 @@ const struct history_line *history_line(const struct run_history *h, size_t i);
 /* "running", "finished", … */
 const char *run_state_name(enum run_state state);
 
+/* The state of a reason in a record "stop"; without state.json it is that of the run. */
+enum run_state run_state_by_reason(const char *reason);
+
 /* The state of a name in state.json. All states of a living launcher count as running. */
 enum run_state run_state_by_name(const char *name);
 

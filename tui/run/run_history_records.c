@@ -379,9 +379,7 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = limits.exit;
-	h->stop_state = !strcmp(reason, "finished")				  ? RUN_FINISHED
-			: !strcmp(reason, "asked") || !strcmp(reason, "diverged") ? RUN_STOPPED
-										  : RUN_FAILED;
+	h->stop_state = run_state_by_reason(reason);
 	run_end_read(&h->end, r);
 	end = h->end;
 	run_end_complete(&end, NULL, NULL, &limits);

@@ -20,6 +20,7 @@
 #include "share/base/util.h"
 #include "share/base/workspace_names.h"
 #include "share/base/number_format.h"
+#include "tui/run/run_history.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */
 #define HOSTS_NAMED	8
@@ -133,12 +134,15 @@ void status_add_record(struct run_status *s, const struct json *r)
 		s->step = json_integer(json_get(r, "step"), s->step);
 	if (!strcmp(kind, "start")) {
 		s->end = (struct run_end){ 0 };
+		*s->stop_state = 0;
 		begin_attempt(s, json_number(json_get(r, "t"), NAN),
 			      json_number(json_get(r, "trained_s"), NAN));
 		snprintf(s->precision, sizeof(s->precision), "%.7s",
 			 json_text(json_get(r, "precision"), ""));
 	} else if (!strcmp(kind, "stop")) {
 		run_end_read(&s->end, r);
+		snprintf(s->stop_state, sizeof(s->stop_state), "%s",
+			 run_state_name(run_state_by_reason(json_text(json_get(r, "reason"), ""))));
 	}
 	if (!strcmp(kind, "host"))
 		add_gpu_util(s, json_get(r, "gpus"));
@@ -254,6 +258,13 @@ void status_init(struct run_status *s, const char *name)
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
+/* Without state.json the stop record decides. */
+static void use_stop_state(struct run_status *s)
+{
+	if (!s->alive && *s->stop_state && !strcmp(s->state, run_state_name(RUN_UNKNOWN)))
+		memcpy(s->state, s->stop_state, sizeof(s->state));
+}
+
 int status_read_files(struct run_status *s, const char *folder, struct err *e)
 {
 	static const char *const files[] = { "lock", "state.json", "recipe.ini" };
@@ -275,6 +286,7 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 	}
 	if (!s->alive && is_under_way(s->state))
 		snprintf(s->state, sizeof(s->state), "lost");
+	use_stop_state(s);
 	return 0;
 }
 
@@ -289,6 +301,8 @@ int status_read(struct run_status *s, const char *workspace, const char *name, s
 		rc = status_read_files(s, folder, e);
 	if (!rc)
 		rc = read_status_journal(s, path, e);
+	if (!rc)
+		use_stop_state(s);
 	if (!rc)
 		run_health_update(&s->health, workspace, name, s->latest);
 	free(path);

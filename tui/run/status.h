@@ -38,8 +38,10 @@ struct run_status {
 	bool loss_decides;   /* patience compares the loss, not BLEU */
 	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
 	struct run_end end;  /* of the journal, see status_get_end() */
-	double loss;	     /* nats per target token, label-smoothed */
-	double nll;	     /* without smoothing */
+	char stop_state
+		[16]; /* private: state by the journal, for a run without state.json; "": none */
+	double loss;  /* nats per target token, label-smoothed */
+	double nll;   /* without smoothing */
 	double lr, source_tps, target_tps;
 	double gpu_util;       /* 0..1, mean over hosts and their GPUs; NaN: unknown */
 	int64_t n_gpu_records; /* private: of this attempt */

@@ -106,7 +106,7 @@ static const struct {
 } columns[] = {
 	[COLUMN_NAME] = { "run", 16, 0, false, ORDER_NAME },
 	[COLUMN_STATE] = { "state", 8, 1, false, HOME_ORDERS },
-	[COLUMN_HEALTH] = { "health", 24, 2, false, HOME_ORDERS },
+	[COLUMN_HEALTH] = { "health", 22, 2, false, HOME_ORDERS },
 	[COLUMN_BLEU] = { "BLEU", 5, 1, true, ORDER_BLEU },
 	[COLUMN_CHANGE] = { "change", 6, 3, true, ORDER_CHANGE },
 	[COLUMN_CURVE] = { "NLL", 8, 4, false, HOME_ORDERS },
@@ -125,7 +125,7 @@ static const struct {
 #define NAME_MORE  12
 #define CURVE_MORE 10
 #define NOTE_MORE  30 /* columns that a note of usual length needs above its least width */
-#define EXTRA_RANK 9  /* columns from this rank on are shown only beside a whole note */
+#define EXTRA_RANK 7  /* columns from this rank on are shown only beside a whole note */
 #define LAST_RANK  11
 
 /* Widths of the columns in a table of that width; 0: left out. */

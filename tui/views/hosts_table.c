@@ -309,7 +309,8 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	int rows = r.rows - 1, all = (int)f->n_hosts, *top = &s->top[HOSTS_TABLE];
 	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES], odd_text[NUMBER_TEXT_BYTES];
 	struct table_widths widths;
-	struct legend pieces[3];
+	char left_out[NUMBER_TEXT_BYTES];
+	struct legend pieces[4];
 	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
@@ -335,6 +336,9 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	if (odd)
 		pieces[n++] =
 			(struct legend){ '~', STYLE_WARN, "odd", format_count(odd_text, odd) };
+	if (f->left_out)
+		pieces[n++] = (struct legend){ '!', STYLE_WARN, "records left out",
+					       format_count(left_out, f->left_out) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
 	draw_order(g, box, f, s);
