@@ -136,8 +136,8 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 	/* the row of tabs shows the state alone */
 	snprintf(state, sizeof(state), "%s: %s", run_state_name(h->state), end.text);
 	if (has_reason)
-		right -= draw_text_right(g, r.row, right, r.cols, run_look_of(h->state, &h->health).style,
-					 state) +
+		right -= draw_text_right(g, r.row, right, r.cols,
+					 run_look_of(h->state, &h->health).style, state) +
 			 3;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
