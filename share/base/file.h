@@ -18,7 +18,8 @@
  *	a symbolic link	of this user or of root: the file it leads to is replaced, the link stays;
  *			of another user: refused (ERR_PERM)
  *	a device	written to directly, as /dev/null
- *	a pipe		of this user or of root: written to directly; of another user: refused
+ *	a pipe		of this user or of root: written to directly; of another user: refused.
+ *			outfile_open() waits for a reader; file_write_...() refuse a pipe without one
  *	a folder	refused
  * /dev/stdout and /dev/fd/N are the streams of this process, whatever they are.
  */
@@ -40,6 +41,7 @@ struct outfile {
 	char *path;	  /* owned; for messages */
 	int folder;	  /* descriptor of the folder of the file that is replaced; -1: none */
 	bool is_volatile; /* set after open: no fsync, the file need not survive a power failure */
+	bool waits;	  /* private: for a program that reads a pipe */
 	char name[FILE_NAME_BYTES];	 /* in folder: the file that is replaced */
 	char temporary[FILE_NAME_BYTES]; /* in folder; "": written to directly */
 };

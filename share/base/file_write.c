@@ -105,9 +105,16 @@ static int open_special_file(const struct outfile *o, const struct stat *target,
 			o->path, (long)target->st_uid);
 		return -1;
 	}
-	fd = openat(o->folder, o->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &s) && !S_ISREG(s.st_mode))
+	/* O_NONBLOCK: open() fails at once instead of waiting for a reader */
+	fd = openat(o->folder, o->name,
+		    O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | (o->waits ? 0 : O_NONBLOCK));
+	if (fd >= 0 && !fstat(fd, &s) && !S_ISREG(s.st_mode) &&
+	    (o->waits || !fcntl(fd, F_SETFL, O_WRONLY)))
 		return fd;
+	if (fd < 0 && errno == ENXIO) {
+		err_set(e, ERR_CANTCREAT, "%s: is a pipe that no program reads", o->path);
+		return -1;
+	}
 	file_cannot_write(e, o->path);
 	if (fd >= 0) {
 		err_set(e, ERR_CANTCREAT, "%s: another program has replaced it", o->path);
@@ -191,11 +198,11 @@ static int open_target(struct outfile *o, mode_t mode, struct err *e)
 	return -1;
 }
 
-static int open_outfile(struct outfile *o, const char *path, mode_t mode, struct err *e)
+static int open_outfile(struct outfile *o, const char *path, mode_t mode, bool waits, struct err *e)
 {
 	int fd;
 
-	*o = (struct outfile){ .folder = -1 };
+	*o = (struct outfile){ .folder = -1, .waits = waits };
 	o->path = mem_strdup(path, e);
 	fd = o->path ? open_target(o, mode, e) : -1;
 	o->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -211,7 +218,7 @@ static int open_outfile(struct outfile *o, const char *path, mode_t mode, struct
 
 int outfile_open(struct outfile *o, const char *path, struct err *e)
 {
-	return open_outfile(o, path, 0666, e);
+	return open_outfile(o, path, 0666, true, e);
 }
 
 /* ---- the end ---- */
@@ -317,7 +324,7 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 {
 	struct outfile o;
 
-	return outfile_open(&o, path, e) ? e->code : finish_with(&o, bytes, n, e);
+	return open_outfile(&o, path, 0666, false, e) ? e->code : finish_with(&o, bytes, n, e);
 }
 
 int file_write_buf(const char *path, const struct buf *b, struct err *e)
@@ -329,7 +336,7 @@ int file_write_script(const char *path, const struct buf *b, struct err *e)
 {
 	struct outfile o;
 
-	if (buf_check(b, e) || open_outfile(&o, path, 0777, e))
+	if (buf_check(b, e) || open_outfile(&o, path, 0777, false, e))
 		return e->code;
 	return finish_with(&o, b->data, b->len, e);
 }
@@ -338,7 +345,7 @@ int file_write_volatile(const char *path, const struct buf *b, struct err *e)
 {
 	struct outfile o;
 
-	if (buf_check(b, e) || outfile_open(&o, path, e))
+	if (buf_check(b, e) || open_outfile(&o, path, 0666, false, e))
 		return e->code;
 	o.is_volatile = true;
 	return finish_with(&o, b->data, b->len, e);

@@ -413,6 +413,31 @@ TEST(file_in_place_is_its_own)
 	holds_text("victim", "precious");
 }
 
+/* A whole file is written where a program reads the pipe; nothing waits for such a program. */
+TEST(file_write_does_not_wait_for_a_reader)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+	char text[8] = "";
+	int fd;
+
+	check_int(mkfifo(file_at("pipe"), 0600), 0);
+	buf_add_str(&b, "text");
+	alarm(20);
+	check_err(file_write_all(file_at("pipe"), "text", 4, &e), ERR_CANTCREAT);
+	check(strstr(e.text, "is a pipe that no program reads") != NULL);
+	check_err(file_write_volatile(file_at("pipe"), &b, &e), ERR_CANTCREAT);
+	check_err(file_write_script(file_at("pipe"), &b, &e), ERR_CANTCREAT);
+	fd = open(file_at("pipe"), O_RDONLY | O_NONBLOCK);
+	check(fd >= 0);
+	check_int(file_write_all(file_at("pipe"), "text", 4, &e), 0);
+	check_int(read(fd, text, sizeof(text)), 4);
+	check_str(text, "text");
+	close(fd);
+	alarm(0);
+	buf_free(&b);
+}
+
 TEST(file_reads_regular_files_only)
 {
 	static const struct {
