@@ -113,6 +113,11 @@ static bool has_same_paths(const struct conf_list *a, const struct conf_list *b)
 	return same;
 }
 
+static bool is_path(const struct conf_option *o)
+{
+	return (o->kind == CONF_STR || o->kind == CONF_LIST) && !strcmp(o->detail, "FILE");
+}
+
 /* *differ, and the values as text. ERR_NOMEM. */
 static int compare_fact(const struct conf *now, const struct conf *then, const char *name,
 			bool *differ, struct buf *is, struct buf *was, struct err *e)
@@ -132,6 +137,47 @@ static int compare_fact(const struct conf *now, const struct conf *then, const c
 	return buf_check(is, e) ? e->code : buf_check(was, e);
 }
 
+/* The folder of the user's recipe, owned by the caller; NULL: none. */
+static char *folder_of_recipe(const struct conf *c)
+{
+	struct err ignored;
+	const char *slash = c->recipe ? strrchr(c->recipe, '/') : NULL;
+	char *folder = slash ? file_path(&ignored, "%.*s", (int)(slash - c->recipe + 1), c->recipe)
+			     : file_path(&ignored, ".");
+	char *real = folder && c->recipe ? realpath(folder, NULL) : NULL;
+
+	free(folder);
+	return real;
+}
+
+/*
+ * Do the values name the same paths relative to the recipe, which has moved together with its files?
+ * Paths of a recipe that exist beside it have become absolute.
+ */
+static bool has_moved_with_recipe(const struct conf *c, const struct conf *corpus,
+				  const struct conf_option *o)
+{
+	const struct conf_list *was = conf_slot(corpus, o), *is = conf_slot(c, o);
+	struct conf_list one_was = { conf_slot(corpus, o), 1 }, one_is = { conf_slot(c, o), 1 };
+	char *folder = folder_of_recipe(c);
+	const size_t n = folder ? strlen(folder) : 0;
+	bool same;
+
+	if (o->kind != CONF_LIST) {
+		was = &one_was;
+		is = &one_is;
+	}
+	same = folder && was->n == is->n;
+	for (size_t i = 0; same && i < is->n; i++) {
+		const char *item = is->items[i], *old = was->items[i];
+
+		same = item && old && text_starts_with(item, folder) && item[n] == '/' &&
+		       is_same_path(item + n + 1, old);
+	}
+	free(folder);
+	return same;
+}
+
 static const char *text_or_none(const struct buf *value)
 {
 	return value->len ? buf_text(value) : "(none)";
@@ -144,10 +190,13 @@ static int adopt_fact(struct conf *c, const struct conf *corpus, const char *nam
 {
 	struct buf is = { 0 }, was = { 0 };
 	char origin[160], dashed[CONF_NAME_MAX];
+	const struct conf_option *o = conf_find_option(f->option);
 	const char *from = conf_origin(c, f->option);
 	bool differ;
 	int rc = compare_fact(c, corpus, f->option, &differ, &is, &was, e);
 
+	if (!rc && differ && is_path(o) && strcmp(from, "command line") != 0)
+		differ = !has_moved_with_recipe(c, corpus, o);
 	if (!rc && differ && conf_is_given(c, f->option) && text_fact_counts(corpus, f))
 		rc = err_set(e, ERR_CONFIG, CONTRADICTS, name, f->option, text_or_none(&was),
 			     strcmp(from, "command line") ? "" : "the ", from, text_or_none(&is),

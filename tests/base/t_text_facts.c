@@ -78,9 +78,14 @@ TEST(text_facts_refuse_what_the_user_gave)
 		{ "train_source = /there/a.en", "train_source = /here/a.en", "has train_source" },
 		{ "train_source = /there/a.en", "train_source = /here/a.en b", "has train_source" },
 		{ "train_source = a.en", "train_source = aa.en", "has train_source" },
+		/* m.en is there, so its path becomes absolute: recipe and text have moved together */
+		{ "train_source = /before/m.en m.en", "train_source = m.en m.en", NULL },
+		{ "manifest = /before/m.en", "manifest = m.en", NULL },
+		{ "train_source = /before/n.en", "train_source = m.en", "has train_source" },
 		{ "dev_source =", "dev_source = d.en", "has dev_source = (none), but" },
 	};
 
+	test_put_file("m.en", "");
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err e = { 0 };
 		struct conf c;
