@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -255,6 +256,15 @@ void journal_reader_rest(struct journal_reader *r)
 		buf_free(&r->pending);
 		r->start = 0;
 	}
+}
+
+double journal_read_share(const struct journal_reader *r)
+{
+	struct stat s;
+
+	if (r->fd < 0 || fstat(r->fd, &s) || s.st_size <= 0)
+		return 1;
+	return MIN((double)r->offset / (double)s.st_size, 1);
 }
 
 int64_t journal_bad_lines(const struct journal_reader *r)

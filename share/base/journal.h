@@ -116,6 +116,8 @@ journal_reader_open(const char *path, struct err *e); /* the file may be missing
 int journal_next(struct journal_reader *r, const struct json **record, struct err *e);
 /* Close the file and free memory until the next journal_next(), which goes on at the same place. */
 void journal_reader_rest(struct journal_reader *r);
+/* The share of the file that was read, 0 to 1; 1 for a file that is missing or empty. */
+double journal_read_share(const struct journal_reader *r);
 int64_t journal_bad_lines(const struct journal_reader *r);
 void journal_reader_free(struct journal_reader *r);
 

@@ -231,6 +231,34 @@ out:
 	free(path);
 }
 
+TEST(journal_tells_how_much_was_read)
+{
+	enum { RECORDS = 20000 };
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/journal.jsonl", test_folder());
+	struct journal_reader *r = journal_reader_open(path, &e);
+	struct buf text = { 0 };
+	const struct json *v = NULL;
+	double before = 0, share = 0;
+	int n = 0;
+
+	check_near(journal_read_share(r), 1, 0); /* not there yet */
+	for (int i = 0; i < RECORDS; i++)
+		buf_printf(&text, "{\"v\":1,\"kind\":\"train\",\"step\":%d,\"loss\":0.125}\n", i);
+	check_int(file_write_buf(path, &text, &e), 0);
+	for (; journal_next(r, &v, &e) > 0; n++, before = share) {
+		share = journal_read_share(r);
+		check(share >= before);
+		if (!n)
+			check(share < 0.5);
+	}
+	check_int(n, RECORDS);
+	check_near(share, 1, 0);
+	buf_free(&text);
+	journal_reader_free(r);
+	free(path);
+}
+
 /* A disk that is full for a while costs the records of that while. */
 TEST(journal_goes_on_after_a_full_disk)
 {

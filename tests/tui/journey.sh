@@ -219,7 +219,7 @@ train_again() {
 
 journey() {
 	size=$1x$2
-	rm -rf "$here/start" && mkdir "$here/start" # the last tab of another workspace does not count
+	rm -rf "$here/start" && mkdir "$here/start"
 	$tmux new-session -d -x "$1" -y "$2" "cd '$here/start' && WERKBANK_HOME='$here/ws-$1' '$wb' 2>'$here/stderr'; echo ended \$?; sleep 60" ||
 		{ echo "tmux cannot start here"; exit 77; }
 	prepare_and_look

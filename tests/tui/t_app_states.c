@@ -120,6 +120,15 @@ TEST(workbench_reads_a_long_live_journal)
 		if (check(a.context.history != NULL)) {
 			check_int(a.context.history->state, RUN_RUNNING);
 			check_int(a.context.history->step, STEPS);
+			check_near(a.context.history->read_share, 1, 0);
+			check(screen_shows(&a, "step 60,000"));
+			check(screen_shows(&a, "W save"));
+			/* half read: its numbers are not those of now */
+			a.context.history->read_share = 0.459;
+			check(screen_shows(&a, "reading 45 %"));
+			check(screen_shows(&a, "reading the journal: 45 %"));
+			check(screen_lacks(&a, "step 60,000 /"));
+			check(screen_lacks(&a, "running"));
 		}
 	}
 	app_close(&a);
@@ -449,6 +458,57 @@ TEST(workbench_names_the_limit_of_the_progress)
 	app_close(&a);
 }
 
+/* After its last step a run evaluates and saves: no time is left, and it still runs. */
+TEST(workbench_says_that_a_run_is_ending)
+{
+	char path[600];
+	struct app a;
+	int fd;
+
+	append_file("r", "recipe.ini", "[train]\nsteps = 20\n");
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000100,\"step\":10,\"loss\":5}\n"
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000200,\"step\":20,\"loss\":5}\n");
+	append_file("r", "state.json", "{\"v\":1,\"state\":\"running\",\"attempt\":1}");
+	append_file("r", "lock", "");
+	snprintf(path, sizeof(path), "%s/runs/r/lock", test_folder());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	check(fd >= 0 && !flock(fd, LOCK_EX));
+	if (open_workbench(&a, 140)) {
+		app_show_tab(&a, TAB_RUN);
+		update_workbench(&a);
+		check(screen_shows(&a, "now evaluating"));
+		check(screen_lacks(&a, "left 0:00"));
+		press_keys(&a, "1");
+		check(screen_shows(&a, "ending"));
+		check(screen_lacks(&a, "0:00"));
+	}
+	app_close(&a);
+	close(fd);
+}
+
+/* Whoever deletes the folder of a run that is on the screen is told so; what was read stays. */
+TEST(workbench_says_that_a_folder_is_gone)
+{
+	char path[600];
+	struct app a;
+
+	append_file("r", "journal.jsonl",
+		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000100,\"step\":17,\"loss\":5}\n");
+	if (!open_workbench(&a, 140))
+		return;
+	app_show_tab(&a, TAB_RUN);
+	update_workbench(&a);
+	check(screen_lacks(&a, "gone"));
+	snprintf(path, sizeof(path), "%s/runs/r", test_folder());
+	check_int(file_remove_tree(path, &e), 0);
+	update_workbench(&a);
+	check(screen_shows(&a, "the folder of this run is gone"));
+	check(screen_shows(&a, "step 17"));
+	app_close(&a);
+}
+
 TEST(workbench_says_that_the_time_is_over)
 {
 	struct run_status s;
@@ -468,6 +528,8 @@ TEST(workbench_says_that_the_time_is_over)
 	app_show_tab(&a, TAB_RUN);
 	update_workbench(&a);
 	check(screen_shows(&a, "finished: 3 minutes are over")); /* above the curves */
+	check(screen_shows(&a, "100 % of time"));
+	check(screen_lacks(&a, "W save")); /* nothing trains that could save */
 	press_keys(&a, "8");
 	check(screen_shows(&a, "finished: 3 minutes are over")); /* in the log */
 	press_keys(&a, "1");

@@ -162,12 +162,12 @@ static int set_clock(struct app *a, struct err *e)
 }
 
 /*
- * The first tab: from --view, else the run view for "watch", else the last tab of the previous
- * session in this workspace, else home.
+ * The first tab: from --view, else the run view for "watch", else home, which says what there is and
+ * what to do next.
  */
-static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
+static int first_tab(const struct conf *c, int *tab, struct err *e)
 {
-	const char *name = c->view ? c->view : c->command ? "run" : app_saved_view(a);
+	const char *name = c->view ? c->view : c->command ? "run" : NULL;
 
 	*tab = TAB_HOME;
 	for (int i = 0; name && i < TAB_COUNT; i++)
@@ -231,7 +231,7 @@ static int app_start(struct app *a, const struct conf *c, struct err *e)
 	a->context.readonly = c->readonly;
 	if (!c->dump)
 		app_load_state(a);
-	if (app_load_keymap(a, e) || first_look(a, c, e) || first_tab(a, c, &tab, e) ||
+	if (app_load_keymap(a, e) || first_look(a, c, e) || first_tab(c, &tab, e) ||
 	    (run && context_choose_run(&a->context, run, e)))
 		return e->code;
 	app_show_tab(a, tab);

@@ -99,26 +99,13 @@ void app_load_state(struct app *a)
 	free(path);
 }
 
-const char *app_saved_view(const struct app *a)
-{
-	const char *saved = saved_state_get(&a->requests->saved, "workspace");
-	char *now = realpath(a->context.workspace, NULL);
-	const bool is_same = saved && now && !strcmp(saved, now);
-
-	free(now);
-	return is_same ? saved_state_get(&a->requests->saved, "view") : NULL;
-}
-
 /* Failures are ignored: the saved state is a convenience. */
 void app_save_state(struct app *a)
 {
-	char *path, *workspace = realpath(a->context.workspace, NULL);
+	char *path;
 	struct buf text = { 0 };
 	struct err ignored;
 
-	saved_state_set(&a->requests->saved, "view", view_tabs[a->front]->name);
-	saved_state_set(&a->requests->saved, "workspace", workspace);
-	free(workspace);
 	if (!a->requests->saved.changed)
 		return;
 	path = context_state_path(&a->context, "workbench");

@@ -120,8 +120,11 @@ unsigned app_undo(struct app *a);
 
 /* ---- app_tour.c ---- */
 
-/* Draw the hint of the tab in front over the lower end of body, if it was not seen yet. */
-void app_tour_draw(struct app *a, struct rect body);
+/*
+ * Draw the hint of the tab in front at the lower end of body, if it was not seen yet. Returns the rest
+ * of body, which is for the tab.
+ */
+struct rect app_tour_draw(struct app *a, struct rect body);
 /* A key came: the hint on the screen, if there is one, was seen. */
 void app_tour_end_hint(struct app *a);
 /* Show all hints again. */
@@ -148,7 +151,5 @@ int app_load_theme(struct app *a, const char *name, struct err *e);
 /* Read and write the saved state; failures are ignored. */
 void app_load_state(struct app *a);
 void app_save_state(struct app *a);
-/* The last tab of the previous session; NULL: that session had another workspace. Borrowed. */
-const char *app_saved_view(const struct app *a);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * app_tour.c - the tour: a hint for each of eight tabs, shown once; see app_internal.h.
  *
- * "tour.seen" of the saved state has the names of the tabs whose hint was seen. A hint is drawn
- * over the lower end of its tab until the next key, which acts as always.
+ * "tour.seen" of the saved state has the names of the tabs whose hint was seen. A hint has
+ * rows of its own below its tab, so that it covers nothing, until the next key, which acts as always.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +12,8 @@
 #include "tui/term/draw.h"
 
 #define TOUR_KEY  "tour.seen"
-#define HINT_COLS 64
 #define HINT_TEXT 300
-#define ROOM_ROWS 12 /* smaller tabs have no room for a hint */
+#define ROOM_ROWS 16 /* smaller tabs have no room for a hint */
 #define ROOM_COLS 40
 
 static const struct {
@@ -93,30 +92,22 @@ static void fill_hint(const struct app *a, int hint, char out[HINT_TEXT])
 	out[used] = 0;
 }
 
-void app_tour_draw(struct app *a, struct rect body)
+struct rect app_tour_draw(struct app *a, struct rect body)
 {
 	int hint = waiting_hint(a), lines;
-	char text[HINT_TEXT], title[40];
-	struct rect box = body, in;
+	char text[HINT_TEXT], whole[HINT_TEXT + 60];
+	struct span at = { 0, body.col + 1, body.cols - 2, STYLE_BRIGHT };
 
 	a->shows_hint = false;
 	if (hint < 0 || body.rows < ROOM_ROWS || body.cols < ROOM_COLS)
-		return;
+		return body;
 	fill_hint(a, hint, text);
-	box.cols = MIN(HINT_COLS, body.cols);
-	lines = draw_text_wrapped(&a->grid, (struct span){ 0, 0, box.cols - 4, STYLE_NORMAL }, 0, 0,
-				  text);
-	box.rows = MIN(lines + 2, body.rows);
-	box.row = body.row + body.rows - box.rows;
-	box.col = body.col + body.cols - box.cols;
-	for (int r = box.row; r < box.row + box.rows; r++)
-		for (int c = box.col; c < box.col + box.cols; c++)
-			grid_put(&a->grid, r, c, STYLE_NORMAL, ' ');
-	snprintf(title, sizeof(title), "hint %d of %d; any key hides it", hint + 1,
-		 (int)ARRAY_LEN(hints));
-	draw_box(&a->grid, box, title, true);
-	in = layout_inside(box);
-	draw_text_wrapped(&a->grid, (struct span){ in.row, in.col + 1, in.cols - 2, STYLE_BRIGHT },
-			  in.rows, 0, text);
+	snprintf(whole, sizeof(whole), "hint %d of %d; any key hides it: %s", hint + 1,
+		 (int)ARRAY_LEN(hints), text);
+	lines = draw_text_wrapped(&a->grid, at, 0, 0, whole);
+	body.rows -= MIN(lines, body.rows);
+	at.row = body.row + body.rows;
+	draw_text_wrapped(&a->grid, at, lines, 0, whole);
 	a->shows_hint = true;
+	return body;
 }

@@ -293,6 +293,7 @@ void app_draw(struct app *a)
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
+	frame.body = app_tour_draw(a, frame.body);
 	set_grid_clip(&a->grid, frame.body); /* no view can draw over the frame */
 	if (a->overlay && !a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
@@ -302,7 +303,6 @@ void app_draw(struct app *a)
 		draw_view_error(&a->grid, frame.body, t->trouble.text);
 	if (a->overlay && a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
-	app_tour_draw(a, frame.body);
 	set_grid_clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);

@@ -2,6 +2,7 @@
 #include "tui/app/frame.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,13 +95,22 @@ static void draw_run_state(struct grid *g, struct rect r, int left, const struct
 	struct run_look look = run_look_of(h ? h->state : RUN_UNKNOWN, health);
 	const char *state = h ? run_state_name(h->state) : "";
 	int right = r.col + r.cols - 2, n, room;
+	char text[24];
 
 	if (!w->run || right - left < 3)
 		return;
-	if (run_health_is_bad(health))
+	if (h && h->is_gone) {
+		state = "gone";
+		look = run_state_look(RUN_LOST);
+	} else if (h && h->read_share < 1) {
+		snprintf(text, sizeof(text), "reading %.0f %%", floor(100 * h->read_share));
+		state = text;
+		look = (struct run_look){ 0x2026, STYLE_WARN };
+	} else if (run_health_is_bad(health)) {
 		state = grid_text_width(g, health->text) + NAME_ROOM + 3 <= right - left
 				? health->text
 				: run_health_name(health->state);
+	}
 	n = grid_text_width(g, state);
 	room = right - left - n - 3;
 	if (room < 0) {
@@ -176,6 +186,20 @@ void frame_key_text(const struct keymap *map, enum action action, bool no_text, 
 	}
 }
 
+/* Can the action do something now? Requests need a run that trains. */
+static bool is_offered(const struct app_context *w, enum action action)
+{
+	static const enum action requests[] = { ACTION_RUN_SAVE,      ACTION_RUN_EVALUATE,
+						ACTION_RUN_STOP,      ACTION_HOME_SAVE,
+						ACTION_HOME_EVALUATE, ACTION_HOME_STOP };
+	const struct run_history *h = w->history;
+
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (action == requests[i])
+			return !w->readonly && h && h->state == RUN_RUNNING && !h->is_gone;
+	return true;
+}
+
 /* Draw "key label" if it fits before column right; false: no room. */
 static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
 		      enum action action, bool no_text)
@@ -229,6 +253,6 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		if (!draw_hint(g, &at, w, *a, typing || (*a == ACTION_QUIT && v->start_typing)))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
-		if (!draw_hint(g, &at, w, *a, typing))
+		if (is_offered(w, *a) && !draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -125,6 +125,7 @@ static void reset_history(struct run_history *h)
 	h->stop_state = RUN_UNKNOWN;
 	h->end = (struct run_end){ 0 };
 	h->health = (struct run_health){ 0 };
+	h->read_share = 1;
 	*h->asked_by = *h->host = *h->precision = *h->backend = 0;
 }
 
@@ -374,7 +375,13 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	double until = clock_mono_s() + budget_s;
 	enum run_state before = h->state;
 	int status, changed = HISTORY_SAME;
+	const bool is_gone = access(h->folder, F_OK) && errno == ENOENT;
 
+	if (is_gone != h->is_gone)
+		changed = HISTORY_CHANGED;
+	h->is_gone = is_gone;
+	if (is_gone)
+		return changed;
 	if (reopen_when_replaced(h, e))
 		return e->code;
 	if (has_file_changed(f->recipe_path, &f->recipe)) {
@@ -384,6 +391,7 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	if ((status = read_records(h, until, e)) < 0)
 		return status;
 	changed = MAX(changed, status);
+	h->read_share = status == HISTORY_MORE ? journal_read_share(f->records) : 1;
 	/* After the records, because state.json is newer than they are. */
 	if (has_file_changed(f->state_path, &f->state)) {
 		f->lock_tested = NAN;
@@ -433,10 +441,14 @@ double history_progress(const struct run_history *h, double elapsed, const char 
 	bool time_ends = by_time > by_steps || isnan(by_steps);
 
 	*of = "";
-	if (h->state == RUN_FINISHED)
+	if (h->state == RUN_FINISHED && !(by_steps < 1))
 		return 1;
+	if (h->state == RUN_FINISHED)
+		time_ends = history_get_end(h).why == RUN_END_MINUTES;
 	if (isfinite(by_time) && isfinite(by_steps))
 		*of = time_ends ? " of time" : " of steps";
+	if (h->state == RUN_FINISHED && time_ends)
+		return 1;
 	return time_ends ? by_time : by_steps;
 }
 
@@ -446,6 +458,11 @@ double history_remaining(const struct run_history *h, double now)
 		return NAN;
 	return step_pace_left(step_pace_seconds(&h->pace), (double)(h->total_steps - h->step),
 			      h->max_minutes, history_elapsed(h, now));
+}
+
+bool history_is_ending(const struct run_history *h, double now)
+{
+	return history_remaining(h, now) < 0.5; /* false for NaN */
 }
 
 const struct series *history_train_nll(const struct run_history *h)

@@ -119,6 +119,10 @@ struct run_history {
 
 	struct run_health health;
 
+	/* share of the journal that was read: below 1 the numbers are those of an earlier time */
+	double read_share;
+	bool is_gone; /* the folder was removed; the history keeps what was read */
+
 	/* newest warning about how the run learns, or its recipe; text "": none */
 	struct history_line warning;
 
@@ -169,6 +173,9 @@ double history_elapsed(const struct run_history *h, double now);
  * limit of a run that has both; "": it has one, or it is finished.
  */
 double history_progress(const struct run_history *h, double elapsed, const char **of);
+
+/* Does it train no more, but evaluates or saves before it ends? */
+bool history_is_ending(const struct run_history *h, double now);
 
 /* Remaining seconds at the recent pace of this attempt (step_pace_add()); NaN if unknown. */
 double history_remaining(const struct run_history *h, double now);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/journal.h"
 #include "share/base/util.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/run_look.h"
@@ -245,8 +246,10 @@ static void note_text(const struct run_status *s, const int *widths, double now,
 	char n[NUMBER_TEXT_BYTES];
 
 	*out = 0;
-	if (s->alive && !widths[COLUMN_LEFT])
+	if (s->alive && !widths[COLUMN_LEFT] && !(status_remaining(s, now) < 0.5))
 		snprintf(out, size, "%s left", format_duration(n, status_remaining(s, now)));
+	else if (s->alive && status_remaining(s, now) < 0.5)
+		snprintf(out, size, "evaluating");
 	else if (s->alive)
 		snprintf(out, size, "%s tok/s", format_value(n, s->target_tps));
 	else if (*end.text && end.why != RUN_END_STEPS)
@@ -298,7 +301,9 @@ static enum style run_cell_text(const struct run_status *s, enum home_column c, 
 		format_count(n, s->step);
 		break;
 	case COLUMN_LEFT:
-		if (s->alive)
+		if (status_remaining(s, now) < 0.5)
+			text = "ending";
+		else if (s->alive)
 			format_duration(n, status_remaining(s, now));
 		else
 			*n = 0;
@@ -338,6 +343,12 @@ void home_draw_run(struct grid *g, struct rect r, int row, const struct indexed_
 		enum style style =
 			run_cell_text(s, (enum home_column)c, widths, now, text, sizeof(text));
 
+		/* until it is read, its numbers are those of an earlier time */
+		if (c == COLUMN_HEALTH && run->journal && !run->is_fully_read) {
+			snprintf(text, sizeof(text), "reading %.0f %%",
+				 floor(100 * journal_read_share(run->journal)));
+			style = STYLE_WARN;
+		}
 		style = chosen ? STYLE_SELECTED : style;
 		if (!widths[c])
 			continue;

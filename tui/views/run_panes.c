@@ -135,6 +135,9 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 
 	/* the row of tabs shows the state alone */
 	snprintf(state, sizeof(state), "%s: %s", run_state_name(h->state), end.text);
+	if (h->is_gone)
+		snprintf(state, sizeof(state), "the folder of this run is gone");
+	has_reason |= h->is_gone;
 	if (has_reason)
 		right -= draw_text_right(g, r.row, right, r.cols,
 					 run_look_of(h->state, &h->health).style, state) +
@@ -204,13 +207,17 @@ static void draw_times(struct grid *g, int row, int *at, int right, const struct
 
 	format_fixed(epoch, h->epoch, 2);
 	format_duration(trained, history_elapsed(h, now));
-	if (h->state == RUN_RUNNING)
+	if (history_is_ending(h, now))
+		snprintf(left, sizeof(left), "evaluating");
+	else if (h->state == RUN_RUNNING)
 		format_duration(left, history_remaining(h, now));
 	need = strlen("epoch    trained    left ") + strlen(epoch) + strlen(trained) + strlen(left);
 	if (!*left || *at + (int)need - 1 <= right)
 		draw_fact(g, row, at, right, "epoch", epoch);
 	draw_fact(g, row, at, right, "trained", trained);
-	if (*left)
+	if (history_is_ending(h, now))
+		draw_fact(g, row, at, right, "now", left);
+	else if (*left)
 		draw_fact(g, row, at, right, "left", left);
 }
 
@@ -227,6 +234,14 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		return;
 	}
 	format_count(step, h->step);
+	if (h->read_share < 1) {
+		snprintf(text, sizeof(text), "%.0f %%", floor(100 * h->read_share));
+		draw_fact(g, r.row, &at, right, "reading the journal:", text);
+		draw_bar(g, r.row, at, 12, h->read_share);
+		at += 15;
+		draw_fact(g, r.row, &at, right, "so far up to step", step);
+		return;
+	}
 	if (h->total_steps > 0)
 		snprintf(text, sizeof(text), "%s / %s", step, format_count(total, h->total_steps));
 	else
