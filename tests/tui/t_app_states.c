@@ -458,7 +458,6 @@ TEST(workbench_names_the_limit_of_the_progress)
 	app_close(&a);
 }
 
-/* After its last step a run evaluates and saves: no time is left, and it still runs. */
 TEST(workbench_says_that_a_run_is_ending)
 {
 	char path[600];
@@ -488,7 +487,6 @@ TEST(workbench_says_that_a_run_is_ending)
 	close(fd);
 }
 
-/* Whoever deletes the folder of a run that is on the screen is told so; what was read stays. */
 TEST(workbench_says_that_a_folder_is_gone)
 {
 	char path[600];
