@@ -109,7 +109,7 @@ static void list_one_corpus(const char *name, const struct json *m, struct json_
 
 int data_print_corpora(struct conf *c, struct err *e)
 {
-	char *workspace = paths_workspace(c->workspace, e);
+	char *workspace = paths_existing_workspace(c->workspace, e);
 	char *corpora = workspace ? file_path(e, "%s/corpora", workspace) : NULL;
 	struct dirent **found = NULL;
 	struct buf out = { 0 };

@@ -264,7 +264,7 @@ int report_run(struct conf *c, struct err *e)
 	if (!known)
 		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json",
 			       format);
-	workspace = paths_workspace(c->workspace, e);
+	workspace = paths_existing_workspace(c->workspace, e);
 	if (!workspace)
 		return e->code;
 	run = find_report_run(c, workspace, e);

@@ -168,6 +168,20 @@ char *paths_workspace(const char *option, struct err *e)
 	return mem_strdup(path, e);
 }
 
+char *paths_existing_workspace(const char *option, struct err *e)
+{
+	char *path = paths_workspace(option, e);
+
+	if (!path || file_exists(path))
+		return path;
+	err_set(e, ERR_NOINPUT,
+		"there is no workspace %.300s: name another folder with -C or WERKBANK_HOME; "
+		"\"werkbank prep RECIPE\" begins a new one",
+		path);
+	free(path);
+	return NULL;
+}
+
 /* The folder of a checkpoint of a run, owned by the caller; NULL: failure. */
 static char *find_checkpoint(const char *run, const char *which, struct err *e)
 {

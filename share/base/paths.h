@@ -32,6 +32,8 @@ char *paths_shipped(const char *name, struct err *e);
  * file that is no folder), ERR_NOMEM.
  */
 char *paths_workspace(const char *option, struct err *e);
+/* The same for commands that only read it. NULL, ERR_NOINPUT: the folder does not exist. */
+char *paths_existing_workspace(const char *option, struct err *e);
 
 /*
  * The current folder and the path, which stays as it is, with links and "./". Owned by the caller;

@@ -61,6 +61,10 @@ done
 
 says 64 "'trian' \(did you mean train\?\)" "$wb" trian demo
 says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
+for command in status runs 'data list' samples report; do
+	# shellcheck disable=SC2086 # two words
+	says 66 'there is no workspace /nonexistent: name another folder with -C' "$wb" $command -C /nonexistent
+done
 # words of other programs, and missing words: each answer says what to type
 says 64 "no command is called 'foo'; werkbank --help" "$wb" help foo
 says 64 "'serve': werkbank translate --serve" "$wb" serve
@@ -75,6 +79,7 @@ says 64 "does not take the argument 'my'; to name a run: --run my" "$wb" eval my
 says 64 'an ssh:// address must hold no password' "$wb" watch --plain "ssh://user:s3cret@nowhere.invalid/tmp"
 if grep -q s3cret "$tmp/err"; then not_ok "a password in an address: not repeated" "$(cat "$tmp/err")"; fi
 # environment variables: a misspelt one is named once; the table has all that the sources read
+mkdir -p "$tmp/none"
 says 0 'WERKBANK_BAEM is ignored: .* did you mean WERKBANK_BEAM\?' env WERKBANK_BAEM=3 "$wb" status -C "$tmp/none"
 says 0 '' env WERKBANK_BAEM=3 "$wb" status -q -C "$tmp/none"
 if [ -s "$tmp/err" ]; then not_ok "no warning with -q" "$(cat "$tmp/err")"; else ok "no warning with -q"; fi
@@ -95,7 +100,7 @@ says 64 'status takes no option --beam' "$wb" status --beam 3
 says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
 says 66 "has no run 'nothing'" "$wb" status -C "$tmp" nothing
 says 64 "'csh' is not one of bash" "$wb" _completion csh
-says 0 '' "$wb" status -C "$tmp/no-workspace"
+says 0 "no runs in" "$wb" status -C "$tmp/none"
 : >"$tmp/plain"
 for command in runs status logs samples stop save 'watch --plain' 'prep demo' 'train demo'; do
 	says 66 'plain is not a folder: name a folder with -C' "$wb" $command -C "$tmp/plain"

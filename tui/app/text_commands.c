@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
@@ -189,13 +190,14 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 
 int text_command_runs(const struct conf *c, struct buf *out, struct err *e)
 {
-	char *workspace = paths_workspace(c->workspace, e);
+	char *workspace = paths_existing_workspace(c->workspace, e);
 	struct side_by_side *s = mem_alloc(1, sizeof(*s), e);
 	struct workspace_index all = { 0 };
+	const double now = clock_wall_s();
 	int rc = workspace && s ? 0 : e->code;
 
 	if (!rc && !c->n_arguments) {
-		while ((rc = workspace_index_update(&all, workspace, 0, 10, e)) == INDEX_MORE)
+		while ((rc = workspace_index_update(&all, workspace, now, 10, e)) == INDEX_MORE)
 			;
 		rc = MIN(rc, 0);
 	}
@@ -288,7 +290,7 @@ static char *named_or_newest_run(const struct conf *c, const char *workspace, st
 
 int text_command_samples(const struct conf *c, struct buf *out, struct err *e)
 {
-	char *workspace = paths_workspace(c->workspace, e);
+	char *workspace = paths_existing_workspace(c->workspace, e);
 	char *name = workspace ? named_or_newest_run(c, workspace, e) : NULL;
 	struct run_history *h = name ? history_open(workspace, name, e) : NULL;
 	struct sample_history *b = h ? sample_history_open(h->folder, e) : NULL;

@@ -554,7 +554,7 @@ static int show_all(const struct workspace_names *l, size_t first, size_t last,
 int status_report(const struct conf *c, struct buf *out, struct err *e)
 {
 	const char *wanted = c->n_arguments ? c->arguments[0] : c->run;
-	char *workspace = paths_workspace(c->workspace, e);
+	char *workspace = paths_existing_workspace(c->workspace, e);
 	struct workspace_names l;
 	size_t first = 0, last;
 	int rc;

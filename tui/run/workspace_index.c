@@ -154,13 +154,17 @@ static bool read_corpus_folder(struct indexed_corpus *c, const char *folder, dou
 	return memcmp(&before, c, sizeof(before)) != 0;
 }
 
+static int compare_corpus_name(const void *name, const void *corpus)
+{
+	return strcmp(name, ((const struct indexed_corpus *)corpus)->name);
+}
+
 const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p,
 						    const char *name)
 {
-	for (size_t i = 0; i < p->n_corpora; i++)
-		if (!strcmp(p->corpora[i].name, name))
-			return &p->corpora[i];
-	return NULL;
+	return p->n_corpora ? bsearch(name, p->corpora, p->n_corpora, sizeof(*p->corpora),
+				      compare_corpus_name)
+			    : NULL;
 }
 
 /* ---- runs ---- */
@@ -316,27 +320,54 @@ static int list_corpora(struct workspace_index *p, const char *workspace, struct
 	return 0;
 }
 
-static bool reuse_indexed_run(struct workspace_index *p, const char *name, struct indexed_run *to)
+static int compare_run_names(const void *left, const void *right)
 {
-	for (size_t i = 0; i < p->n_runs; i++)
-		if (p->runs[i].journal && !strcmp(p->runs[i].status.name, name)) {
-			*to = p->runs[i];
-			p->runs[i].journal = NULL;
-			p->runs[i].folder = NULL;
-			series_init_small(&p->runs[i].loss, INDEX_POINTS);
-			return true;
-		}
-	return false;
+	const struct indexed_run *const *a = left, *const *b = right;
+
+	return strcmp((*a)->status.name, (*b)->status.name);
+}
+
+static int compare_run_name(const void *name, const void *run)
+{
+	return strcmp(name, (*(const struct indexed_run *const *)run)->status.name);
+}
+
+/* The runs by name, for bsearch(): there can be a hundred thousand. Owned by the caller. */
+static struct indexed_run **sort_by_name(const struct workspace_index *p, struct err *e)
+{
+	struct indexed_run **all = mem_alloc(p->n_runs + 1, sizeof(struct indexed_run *), e);
+
+	for (size_t i = 0; all && i < p->n_runs; i++)
+		all[i] = &p->runs[i];
+	if (all && p->n_runs)
+		qsort(all, p->n_runs, sizeof(struct indexed_run *), compare_run_names);
+	return all;
+}
+
+static bool reuse_indexed_run(struct indexed_run **by_name, size_t n, const char *name,
+			      struct indexed_run *to)
+{
+	struct indexed_run **found =
+		n ? bsearch(name, by_name, n, sizeof(struct indexed_run *), compare_run_name)
+		  : NULL;
+
+	if (!found || !(*found)->journal)
+		return false;
+	*to = **found;
+	(*found)->journal = NULL;
+	(*found)->folder = NULL;
+	series_init_small(&(*found)->loss, INDEX_POINTS);
+	return true;
 }
 
 /* Fill the entry of a run. A journal that cannot be opened is tried again at the next listing. */
-static bool place_run(struct workspace_index *p, const char *workspace, const char *name,
-		      struct indexed_run *to)
+static bool place_run(struct indexed_run **by_name, size_t n, const char *workspace,
+		      const char *name, struct indexed_run *to)
 {
 	struct err ignored;
 	char *folder = file_path(&ignored, "%s/runs/%s", workspace, name);
 	char *journal = folder ? file_path(&ignored, "%s/journal.jsonl", folder) : NULL;
-	bool placed = journal && (reuse_indexed_run(p, name, to) ||
+	bool placed = journal && (reuse_indexed_run(by_name, n, name, to) ||
 				  !open_indexed_run(to, folder, name, &ignored));
 
 	if (placed)
@@ -398,18 +429,21 @@ static int judge_runs(struct workspace_index *p, const char *workspace, double n
 
 static int list_runs(struct workspace_index *p, const char *workspace, struct err *e)
 {
-	struct indexed_run *list;
+	struct indexed_run *list, **by_name = NULL;
 	struct workspace_names found;
 	size_t kept = 0;
 
 	if (workspace_run_names(&found, workspace, e))
 		return e->code;
-	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
+	list = mem_alloc(found.n + 1, sizeof(*list), e);
+	if (!list || !(by_name = sort_by_name(p, e))) {
+		free(list);
 		workspace_names_free(&found);
 		return e->code;
 	}
 	for (size_t i = 0; i < found.n; i++)
-		kept += place_run(p, workspace, found.items[i], &list[kept]);
+		kept += place_run(by_name, p->n_runs, workspace, found.items[i], &list[kept]);
+	free(by_name);
 	assert(kept <= found.n);
 	for (size_t i = 0; i < p->n_runs; i++)
 		free_indexed_run(&p->runs[i]);
@@ -427,6 +461,7 @@ int workspace_index_update(struct workspace_index *p, const char *workspace, dou
 	double until = clock_mono_s() + budget_s;
 	int changed = INDEX_UNCHANGED, got;
 
+	assert(now > 0); /* else all folders would be listed at each call */
 	if (!p->listed_at || fabs(now - p->listed_at) >= LIST_EVERY_S) {
 		p->corpora_trouble = p->runs_trouble = (struct err){ 0 };
 		list_corpora(p, workspace, &p->corpora_trouble);

@@ -81,7 +81,7 @@ struct workspace_index {
 
 enum { INDEX_UNCHANGED = 0, INDEX_CHANGED = 1, INDEX_MORE = 2 };
 
-/* Returns one of the values above, or < 0. Files that cannot be read are treated as missing. */
+/* now: unix seconds, above 0. Returns one of the values above, or < 0. Files that cannot be read are treated as missing. */
 int workspace_index_update(struct workspace_index *p, const char *workspace, double now,
 			   double budget_s, struct err *e);
 void workspace_index_free(struct workspace_index *p);
