@@ -77,7 +77,7 @@ room eval/exchange       share/base share/conf kernels/ops data/words data/subwo
 room eval/metrics        share/base share/conf
 room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record
 room eval/verify         share/base share/conf train/ckpt train/record
-room eval/translate      share/base share/conf data/subword train/model train/ckpt eval/decode eval/metrics
+room eval/translate      share/base share/conf data/text data/subword train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate
 room eval                share/base share/conf eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
@@ -85,7 +85,7 @@ room tui/term            share/base
 room tui/plot            share/base tui/term
 room tui/run             share/base share/conf data/text data/words data/subword data eval/metrics eval/report tui/term tui/plot
 room tui/app             share/base share/conf data/text tui/term tui/run
-room tui/translate       share/base tui/term tui/run tui/app
+room tui/translate       share/base data/text tui/term tui/run tui/app
 room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app tui/translate
 room tui                 share/base share/conf tui/app
 

@@ -19,7 +19,7 @@ werkbank_LDADD = libtui.a libeval.a libtrain.a libcommon.a libdata.a $(PCRE2_LIB
 dist_man5_MANS = share/man/werkbank-checkpoint.5 share/man/werkbank-corpus.5 \
 	share/man/werkbank-journal.5 share/man/werkbank-manifest.5 share/man/werkbank-run.5 \
 	share/man/werkbank-shard.5 share/man/werkbank-workbench.5 share/man/werkbank-weights.5
-dist_man7_MANS = share/man/werkbank.7 share/man/werkbank-report.7 share/man/werkbank-signals.7
+dist_man7_MANS = share/man/werkbank.7 share/man/werkbank-report.7 share/man/werkbank-serve.7 share/man/werkbank-signals.7
 man1dir = $(mandir)/man1
 commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/conf/commands.def`
 if CAN_RUN

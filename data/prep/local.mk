@@ -3,7 +3,7 @@
 # May use: every other room of data, share.
 libdata_a_SOURCES += \
 	%D%/block_words.c %D%/block_words.h %D%/blocks.c %D%/blocks.h %D%/drop_ledger.c \
-	%D%/external_shuffle.c %D%/external_shuffle.h %D%/pair_rules.c %D%/pair_rules.h %D%/parallel.c %D%/parallel.h \
+	%D%/external_shuffle.c %D%/external_shuffle.h %D%/line_facts.c %D%/line_facts.h %D%/pair_rules.c %D%/pair_rules.h %D%/parallel.c %D%/parallel.h \
 	%D%/prep.c %D%/prep.h %D%/prep_encode.c %D%/prep_export.c %D%/prep_filter.c \
 	%D%/prep_learn.c %D%/prep_ledger.c %D%/prep_pairs.c %D%/prep_pairs.h \
 	%D%/prep_pieces.c %D%/prep_pieces.h %D%/prep_plan.c %D%/prep_plan.h %D%/prep_read.c \

@@ -1,4 +1,5 @@
 /* prep_report.c - writer of recipe.ini and manifest.json (see prep.h) */
+#include "data/prep/line_facts.h"
 #include "data/prep/prep_report.h"
 
 #include <stdlib.h>
@@ -227,6 +228,22 @@ static int manifest_add_recipe(struct json_writer *w, const char *recipe, struct
 	return 0;
 }
 
+/* What the lines of the training text are, for translation. */
+static int manifest_add_lines(struct json_writer *w, const struct prep *p, struct err *e)
+{
+	struct line_facts f;
+
+	if (line_facts_read(&f, p->folder, p->c, e))
+		return e->code;
+	json_key(w, "source_lines");
+	json_open(w, '{');
+	json_put_int(w, "sampled", f.sampled);
+	json_put_real(w, "several_sentences", f.several);
+	json_put_int(w, "longest", f.longest);
+	json_close(w, '}');
+	return 0;
+}
+
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
 			struct err *e)
 {
@@ -245,6 +262,8 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf
 	json_put_str(&w, "target_language", p->c->target_language);
 	manifest_add_sources(&w, &p->texts);
 	manifest_add_counts(&w, p);
+	if (!rc)
+		rc = manifest_add_lines(&w, p, e);
 	manifest_add_stages(&w, plan);
 	if (!rc)
 		rc = manifest_add_files(&w, p, plan, e);

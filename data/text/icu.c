@@ -2,10 +2,12 @@
 #include "data/text/icu.h"
 
 #include <stdlib.h>
+#include <unicode/ubrk.h>
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
+#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
 #include "share/base/mem.h"
@@ -47,6 +49,97 @@ int icu_piece_script(uint32_t c)
 	if (script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || c == 0x30FC)
 		return USCRIPT_HAN;
 	return script == USCRIPT_INHERITED ? -1 : (int)script;
+}
+
+/* ---- characters and sentences ---- */
+
+bool icu_is_letter(uint32_t c)
+{
+	return u_isalpha((UChar32)c);
+}
+
+bool icu_is_upper(uint32_t c)
+{
+	return u_isupper((UChar32)c);
+}
+
+bool icu_is_lower(uint32_t c)
+{
+	return u_islower((UChar32)c);
+}
+
+bool icu_is_digit(uint32_t c)
+{
+	return u_isdigit((UChar32)c);
+}
+
+bool icu_is_white_space(uint32_t c)
+{
+	return u_isUWhiteSpace((UChar32)c);
+}
+
+bool icu_is_closing_mark(uint32_t c)
+{
+	return c == '"' || c == '\'' ||
+	       (U_GET_GC_MASK((UChar32)c) & (U_GC_PE_MASK | U_GC_PF_MASK | U_GC_PI_MASK));
+}
+
+struct icu_breaks {
+	UBreakIterator *iterator;
+	UText text; /* open while a text is read */
+};
+
+static int icu_failed(UErrorCode status, struct err *e)
+{
+	return err_set(e, status == U_MEMORY_ALLOCATION_ERROR ? ERR_NOMEM : ERR_UNAVAILABLE,
+		       "ICU cannot find sentences: %s", u_errorName(status));
+}
+
+struct icu_breaks *icu_breaks_new(const char *language, struct err *e)
+{
+	struct icu_breaks *b = mem_alloc(1, sizeof(*b), e);
+	UErrorCode status = U_ZERO_ERROR;
+
+	if (!b)
+		return NULL;
+	b->text = (UText)UTEXT_INITIALIZER;
+	b->iterator = ubrk_open(UBRK_SENTENCE, language, NULL, 0, &status);
+	if (U_SUCCESS(status))
+		return b;
+	icu_failed(status, e);
+	icu_breaks_free(b);
+	return NULL;
+}
+
+void icu_breaks_free(struct icu_breaks *b)
+{
+	if (!b)
+		return;
+	ubrk_close(b->iterator);
+	utext_close(&b->text);
+	free(b);
+}
+
+int icu_breaks_find(struct icu_breaks *b, const char *text, size_t n, size_t **ends, size_t *n_ends,
+		    size_t *cap, struct err *e)
+{
+	UErrorCode status = U_ZERO_ERROR;
+	int32_t at;
+
+	*n_ends = 0;
+	if (n > INT32_MAX)
+		return err_set(e, ERR_DATA, "a text of %zu bytes is too long for ICU", n);
+	utext_openUTF8(&b->text, text, (int64_t)n, &status);
+	ubrk_setUText(b->iterator, &b->text, &status);
+	if (U_FAILURE(status))
+		return icu_failed(status, e);
+	ubrk_first(b->iterator);
+	while ((at = ubrk_next(b->iterator)) != UBRK_DONE) {
+		if (mem_grow(ends, cap, *n_ends + 1, sizeof(**ends), e))
+			return e->code;
+		(*ends)[(*n_ends)++] = (size_t)at;
+	}
+	return 0;
 }
 
 /* ---- normal forms ---- */

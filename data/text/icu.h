@@ -24,6 +24,27 @@ enum script icu_letter_script(uint32_t c);
  */
 int icu_piece_script(uint32_t c);
 
+/* Properties of a character, by its general category or property. */
+bool icu_is_letter(uint32_t c);
+bool icu_is_upper(uint32_t c);
+bool icu_is_lower(uint32_t c);
+bool icu_is_digit(uint32_t c);
+bool icu_is_white_space(uint32_t c);
+/* A quotation mark, or a bracket that closes. */
+bool icu_is_closing_mark(uint32_t c);
+
+/* Boundaries of sentences, for one language and one thread. */
+struct icu_breaks;
+
+struct icu_breaks *icu_breaks_new(const char *language, struct err *e); /* NULL: failure */
+void icu_breaks_free(struct icu_breaks *b);
+/*
+ * The ends of the sentences of n bytes of well-formed UTF-8, each with the blanks after it, by UAX 29:
+ * (*n_ends) in *ends, grown with mem_grow(). The last one is n; an empty text has none.
+ */
+int icu_breaks_find(struct icu_breaks *b, const char *text, size_t n, size_t **ends, size_t *n_ends,
+		    size_t *cap, struct err *e);
+
 struct icu_normalizer; /* for one thread */
 
 struct icu_normalizer *icu_normalizer_new(struct err *e); /* NULL: failure */

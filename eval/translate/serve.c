@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/lines.h"
+#include "share/base/text.h"
 
 /* A request, and the line that it was parsed from. */
 struct serve_line {
@@ -67,7 +70,7 @@ static void write_attention(struct json_writer *w, struct serve_attention *a, in
 	const size_t cells = (size_t)n * (size_t)a->map.n_source;
 
 	json_key(w, "attention");
-	if (a->n_cells + cells > SERVE_MAX_CELLS) {
+	if (!a->map.weights || a->n_cells + cells > SERVE_MAX_CELLS) {
 		json_null(w);
 		return;
 	}
@@ -145,17 +148,23 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 }
 
 static void write_translation(struct json_writer *w, const struct engine *g,
-			      const struct serve_line *line, const struct engine_translation *t,
+			      const struct serve_line *line, const struct passage_result *r,
 			      struct serve_request *x)
 {
+	const struct engine_translation *t = &r->joined;
+
 	json_open(w, '{');
 	write_id(w, line);
 	write_hypothesis(w, g, t, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", t->source, t->n_source);
 	if (x->terms_left > 0)
 		json_put_int(w, "terms_left", x->terms_left);
+	if (r->n_parts > 1)
+		json_put_int(w, "sentences", r->n_parts);
 	if (t->result.truncated)
 		json_put_bool(w, "truncated", true);
+	if (g->state.longest > 0 && r->longest > g->state.longest)
+		json_put_bool(w, "long", true);
 	if (x->n_alternatives >= 0)
 		write_alternatives(w, g, x);
 	if (x->options.n_best > 1) {
@@ -194,15 +203,26 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	return 0;
 }
 
-/* Replaces line ends in the text by blanks: the pipeline works line by line. */
-static void add_one_line(struct buf *b, const char *text)
+/* ERR_USAGE: a member that the service does not know would change nothing, unnoticed. */
+static int check_members(const struct json *request, struct err *e)
 {
-	size_t start = b->len;
+	static const char *const known[] = { "id",    "text",	   "whole",  "prefix",
+					     "force", "forbid",	   "terms",  "alternatives",
+					     "at",    "attention", "n_best", "beam",
+					     "alpha" };
+	char hint[TEXT_HINT_MAX];
 
-	buf_add_str(b, text);
-	for (size_t i = start; i < b->len; i++)
-		if (b->data[i] == '\n' || b->data[i] == '\r')
-			b->data[i] = ' ';
+	for (const struct json *c = json_first(request); c; c = json_next(request, c)) {
+		const char *key = json_child_key(c);
+		size_t i = 0;
+
+		while (i < ARRAY_LEN(known) && strcmp(known[i], key) != 0)
+			i++;
+		if (i == ARRAY_LEN(known))
+			return err_set(e, ERR_USAGE, "a request has no member \"%.40s\"%s", key,
+				       text_hint(hint, text_nearest(key, known, ARRAY_LEN(known))));
+	}
+	return 0;
 }
 
 /* True for an array; null and a missing member count as an empty list. */
@@ -275,15 +295,24 @@ static int read_terms(struct serve_request *x, const struct serve_context *s,
 	return terms_finish(x->terms, x->options.forbid, e);
 }
 
-/* Reads all constraints and finds the terms that apply to the text. */
+/* The terms of a request: its own, which lead to those of --terms, or the latter. */
+static struct terms *request_terms(const struct serve_request *x, const struct serve_context *s)
+{
+	return x->terms ? x->terms : s->constraints.terms;
+}
+
+/*
+ * Reads all constraints. The terms of a text with forced phrases are found here, because such a text
+ * is not split into sentences; those of others in each sentence.
+ */
 static int read_constraints(struct serve_request *x, const struct serve_context *s,
-			    const struct json *request, const struct buf *text, struct err *e)
+			    const struct json *request, const char *text, struct err *e)
 {
 	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
-	    terms_find(x->terms ? x->terms : s->constraints.terms, buf_text(text), text->len,
-		       &x->phrases, &x->terms_left, e))
+	    (x->phrases.n > 0 &&
+	     terms_find(request_terms(x, s), text, strlen(text), &x->phrases, &x->terms_left, e)))
 		return e->code;
-	if (x->options.sample && x->phrases.n > 0)
+	if (x->options.sample && (x->phrases.n > 0 || request_terms(x, s)))
 		return err_set(e, ERR_USAGE, "force and terms cannot be used with --sample");
 	return phrases_check_banned(&x->phrases, s->engine, x->options.forbid, e);
 }
@@ -337,74 +366,133 @@ static int read_attention_request(struct serve_request *x, const struct engine *
 	return 0;
 }
 
-static int find_attention(struct serve_request *x, struct engine *g,
-			  const struct engine_translation *t, struct err *e)
+/* Maps of several sentences would have cells between them: they are left out (null). */
+static int find_attention(struct serve_request *x, struct engine *g, const struct passage_result *r,
+			  struct err *e)
 {
+	const struct engine_translation *t = &r->joined;
 	const struct decode_source source = { t->source, t->n_source };
 
-	return x->attention.wanted
+	if (r->n_parts > 1)
+		x->attention.n_cells = SERVE_MAX_CELLS;
+	return x->attention.wanted && r->n_parts == 1
 		       ? decoder_attention(g->decoder, &source, &t->result, &x->attention.map, e)
 		       : 0;
 }
 
-static int find_alternatives(struct serve_request *x, struct engine *g,
-			     const struct engine_translation *t, struct err *e)
+/* Put the text before a part in front of the prefixes that lead to its alternatives. */
+static int add_earlier_text(struct serve_request *x, const char *text, size_t n, struct err *e)
 {
+	for (int32_t i = 0; i < x->n_alternatives && n; i++) {
+		char *whole = file_path(e, "%.*s%s", (int)n, text, x->alternatives[i].prefix);
+
+		if (!whole)
+			return e->code;
+		free(x->alternatives[i].prefix);
+		x->alternatives[i].prefix = whole;
+	}
+	return 0;
+}
+
+/* Alternatives at a token, given its sentence only. */
+static int find_alternatives(struct serve_request *x, struct engine *g,
+			     const struct passage_result *r, struct err *e)
+{
+	const struct engine_translation *t = &r->joined;
 	const struct decode_hypothesis *best = &t->result.hypotheses[0];
+	const struct passage_part *part;
+	struct decode_hypothesis of_part;
+	struct engine_translation view;
 
 	if (x->n_alternatives < 0)
 		return 0;
 	x->at = MIN(x->at, best->n);
-	return suggest_words(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
+	part = passage_part_at(r, x->at);
+	of_part = *best;
+	of_part.tokens += part->first_token;
+	of_part.n = part->n_tokens;
+	view = (struct engine_translation){ .source = t->source + part->first_source,
+					    .n_source = part->n_source };
+	if (suggest_words(g, &view, &of_part, x->at - part->first_token, x->alternatives,
+			  &x->n_alternatives, e))
+		return e->code;
+	if (add_earlier_text(x, t->texts[0], part->text, e)) {
+		suggestions_free(x->alternatives, x->n_alternatives);
+		return e->code;
+	}
+	return 0;
+}
+
+/* Reads the text; with "whole" its line ends become blanks, because the pipeline works line by line. */
+static int read_text(const struct json *request, struct passage_line *line, struct buf *text,
+		     struct err *e)
+{
+	const char *raw = json_text(json_get(request, "text"), NULL);
+	const struct json *whole = json_get(request, "whole");
+
+	if (!raw)
+		return err_set(e, ERR_USAGE,
+			       "a request is a JSON object whose member text is a string");
+	line->is_whole = json_boolean(whole, false);
+	buf_add_str(text, raw);
+	if (buf_check(text, e))
+		return e->code;
+	line->line.text = buf_text(text);
+	line->line.n = text->len;
+	line->line.prefix = json_text(json_get(request, "prefix"), "");
+	line->line.n_prefix = strlen(line->line.prefix);
+	return 0;
+}
+
+static void replace_line_ends(struct buf *text)
+{
+	for (size_t i = 0; i < text->len; i++)
+		if (text->data[i] == '\n' || text->data[i] == '\r')
+			text->data[i] = ' ';
 }
 
 static int answer_request(const struct serve_context *s, const struct serve_line *from,
 			  struct json_writer *w, struct err *e)
 {
 	const struct json *request = from->request;
-	const char *text = json_text(json_get(request, "text"), NULL);
-	const char *prefix = json_text(json_get(request, "prefix"), "");
 	struct serve_request x = { .options = s->default_options, .n_alternatives = -1 };
-	struct engine_translation t = { 0 };
-	struct engine_line input;
-	struct buf line = { 0 };
+	struct passage_line line = { .is_whole = false };
+	struct passage_result r = { .n_parts = 0 };
+	struct buf text = { 0 };
 	int rc;
 
-	if (!text)
-		return err_set(e, ERR_USAGE,
-			       "a request is a JSON object whose member text is a string");
-	if (read_options(&x.options, request, e))
+	if (read_text(request, &line, &text, e) || check_members(request, e) ||
+	    read_options(&x.options, request, e)) {
+		buf_free(&text);
 		return e->code;
-	add_one_line(&line, text);
-	rc = buf_check(&line, e);
-	if (!rc)
-		rc = read_alternatives_request(&x, request, e);
+	}
+	rc = read_alternatives_request(&x, request, e);
 	if (!rc)
 		rc = read_attention_request(&x, s->engine, request, e);
 	if (!rc)
-		rc = read_constraints(&x, s, request, &line, e);
-	input = (struct engine_line){ .text = buf_text(&line),
-				      .n = line.len,
-				      .prefix = prefix,
-				      .n_prefix = strlen(prefix),
-				      .phrases = x.phrases.all,
-				      .n_phrases = x.phrases.n };
+		rc = read_constraints(&x, s, request, buf_text(&text), e);
+	line.terms = request_terms(&x, s);
+	line.line.phrases = x.phrases.all;
+	line.line.n_phrases = x.phrases.n;
+	if (!passages_split(s->passages, &line))
+		replace_line_ends(&text);
 	if (!rc)
-		rc = engine_translate(s->engine, &x.options, &input, 1, &t, e);
+		rc = passages_translate(s->passages, &x.options, &line, 1, &r, e);
 	if (!rc)
-		rc = find_attention(&x, s->engine, &t, e);
+		rc = find_attention(&x, s->engine, &r, e);
 	if (!rc)
-		rc = find_alternatives(&x, s->engine, &t, e);
+		rc = find_alternatives(&x, s->engine, &r, e);
+	x.terms_left += r.terms_left;
 	if (!rc)
-		write_translation(w, s->engine, from, &t, &x);
+		write_translation(w, s->engine, from, &r, &x);
 	if (!rc)
 		suggestions_free(x.alternatives, x.n_alternatives);
 	free(x.attention.map.weights);
 	terms_free(x.terms);
 	banned_phrases_free(x.forbid);
 	phrases_free(&x.phrases);
-	engine_translations_free(&t, 1);
-	buf_free(&line);
+	passages_results_free(&r, 1);
+	buf_free(&text);
 	return rc;
 }
 
@@ -449,16 +537,41 @@ static void write_ready_line(const struct engine *g, const struct decode_options
 	buf_add_char(out, '\n');
 }
 
-static void write_long_line_error(struct buf *out)
+static void write_line_error(struct buf *out, const char *sentence)
 {
 	const struct serve_line none = { NULL, "", 0 };
 	struct json_writer w = { .out = out };
+
+	write_error(&w, &none, sentence);
+	buf_add_char(out, '\n');
+}
+
+/* Answers one line of input, as lines_next() returned it. */
+static int answer_line(const struct serve_context *s, const struct lines *in, int got,
+		       struct buf *out, struct err *e)
+{
 	char sentence[80];
 
 	snprintf(sentence, sizeof(sentence), "a request may have at most %u bytes",
 		 LINES_MAX_BYTES);
-	write_error(&w, &none, sentence);
-	buf_add_char(out, '\n');
+	if (got == LINES_SKIPPED)
+		write_line_error(out, sentence);
+	else if (in->was_repaired)
+		write_line_error(out, "a request must be valid UTF-8");
+	else
+		return serve_answer(s, in->text, in->len, out, e);
+	return buf_check(out, e);
+}
+
+/* SIGTERM and SIGINT wait while a request is answered: threads of the decoder inherit the mask. */
+static void hold_signals(bool hold)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 static int serve_requests(const struct serve_context *s, struct err *e)
@@ -476,19 +589,20 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 	if (!rc)
 		rc = write_response(&text, e);
 	while (!rc) {
-		int got = lines_next(&in, e);
+		int got;
 
+		hold_signals(false); /* idle: they end the program at once */
+		got = lines_next(&in, e);
+		hold_signals(true);
 		if (got <= 0) {
 			rc = got;
 			break;
 		}
-		if (got == LINES_SKIPPED)
-			write_long_line_error(&text);
-		else
-			rc = serve_answer(s, in.text, in.len, &text, e);
+		rc = answer_line(s, &in, got, &text, e);
 		if (!rc)
 			rc = write_response(&text, e);
 	}
+	hold_signals(false);
 	lines_close(&in);
 	buf_free(&text);
 	return rc;
@@ -498,9 +612,13 @@ int serve_run(struct conf *c, struct err *e)
 {
 	struct serve_context s = { 0 };
 	struct engine g;
-	int rc = engine_open(&g, c, ENGINE_TRANSLATE, e);
+	int rc;
 
+	hold_signals(true);
+	rc = engine_open(&g, c, ENGINE_TRANSLATE, e);
 	s.engine = &g;
+	if (!rc && !(s.passages = passages_new(&g, c, e)))
+		rc = e->code;
 	if (!rc)
 		rc = decode_options_from_conf(&s.default_options, c, e);
 	if (!rc)
@@ -508,6 +626,7 @@ int serve_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = serve_requests(&s, e);
 	constraint_options_close(&s.constraints);
+	passages_free(s.passages);
 	engine_close(&g);
 	return rc;
 }

@@ -10,7 +10,8 @@
  *
  * Request                      {"id":7,"text":"Two dogs are running.","n_best":2,"beam":4}
  *	id                      a string or a number, copied to the answer; optional
- *	text                    raw text, required
+ *	text                    raw text, required; it may have several sentences and lines
+ *	whole                   true: translate the text as one sentence
  *	prefix                  whole words that the translation begins with; optional
  *	force, forbid           lists of target phrases: the translation contains each phrase of
  *	                        force, and no phrase of forbid; a forced phrase that contains a
@@ -43,10 +44,15 @@
  *	                        translation up to this word, for the next request. Piece </s>
  *	                        with word "" is the end
  *	terms_left              number of terms beyond the first 32, which were not used; missing: 0
- *	truncated               true if the text was too long and its end was not translated
+ *	sentences               number of sentences, if more than one: each was translated by itself.
+ *	                        tokens, scores and alignments follow one after the other (passages.h);
+ *	                        attention is null then
+ *	truncated               true if a sentence was too long and its end was not translated
+ *	long                    true if a sentence is longer than all of the training text
  *
  * A request that fails gets {"id":...,"error":"a sentence"}; id is null if the line is no JSON
- * object.
+ * object. So does a request with a member that is not listed here, or with invalid UTF-8. SIGTERM
+ * ends the service after the answer to the open request.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_SERVE_H
 #define WERKBANK_EVAL_TRANSLATE_SERVE_H
@@ -55,6 +61,7 @@
 
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
+#include "eval/translate/passages.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
@@ -65,6 +72,7 @@ int serve_run(struct conf *c, struct err *e);
 
 struct serve_context {
 	struct engine *engine;		       /* borrowed */
+	struct passages *passages;	       /* borrowed; of this engine */
 	struct decode_options default_options; /* for members that a request lacks */
 	struct constraint_options constraints; /* --terms and --forbid, for all requests */
 };

@@ -8,6 +8,7 @@
 
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
+#include "eval/translate/passages.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
@@ -30,8 +31,11 @@ struct translate {
 	struct constraint_options constraints;
 	FILE *out;
 	struct chunk chunk;
-	struct phrases *terms; /* (CHUNK_LINES) owned; NULL: no terms */
+	struct passages *passages; /* owned */
 	struct buf row;
+	int64_t n_long,
+		first_long; /* lines with sentences longer than the training text's; the first */
+	int32_t longest;    /* tokens of the longest one */
 };
 
 static int cannot_write_translation(const struct translate *t, struct err *e)
@@ -78,67 +82,83 @@ static struct engine_line parse_input_line(const struct translate *t, const char
 	return line;
 }
 
-/* Finds the terms in line i of the chunk and adds their targets as phrases. */
-static int apply_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
+static void warn_terms_left(const struct translate *t, size_t i, const struct passage_result *x)
 {
-	struct phrases *p = &t->terms[i];
-	int32_t left;
-
-	p->n = 0;
-	if (terms_find(t->constraints.terms, line->text, line->n, p, &left, e))
-		return e->code;
-	line->phrases = p->all;
-	line->n_phrases = p->n;
-	if (left > 0 && !t->conf->quiet)
-		fprintf(stderr, "werkbank: line %llu has %d terms; only the first %d are used\n",
-			(unsigned long long)line->number, p->n + left, p->n);
-	return 0;
+	if (x->terms_left > 0 && !t->conf->quiet)
+		fprintf(stderr, "werkbank: line %lld has %d terms; only the first %d are used\n",
+			(long long)(t->chunk.first + (int64_t)i),
+			x->terms_left + DECODE_MAX_PHRASES, DECODE_MAX_PHRASES);
 }
 
-static void warn_truncated(const struct translate *t, size_t i, const struct engine_translation *x)
+static void warn_truncated(const struct translate *t, size_t i, const struct passage_result *x)
 {
-	if (x->result.truncated && !t->conf->quiet)
+	if (x->joined.result.truncated && !t->conf->quiet)
 		fprintf(stderr,
-			"werkbank: line %lld has %d tokens; only the first %d are translated\n",
-			(long long)(t->chunk.first + (int64_t)i), x->n_source,
+			"werkbank: line %lld has a sentence of %d tokens; only the first %d are "
+			"translated\n",
+			(long long)(t->chunk.first + (int64_t)i), x->longest,
 			t->engine.capacity - 1);
+}
+
+/* Sentences that are longer than all of the training text are often translated in part only. */
+static void count_long(struct translate *t, size_t i, const struct passage_result *x)
+{
+	if (t->engine.state.longest <= 0 || x->longest <= t->engine.state.longest)
+		return;
+	if (!t->n_long++)
+		t->first_long = t->chunk.first + (int64_t)i;
+	t->longest = MAX(t->longest, x->longest);
+}
+
+static void warn_long(const struct translate *t)
+{
+	if (t->n_long && !t->conf->quiet)
+		fprintf(stderr,
+			"werkbank: warning: %lld line%s with a sentence that is longer than all of "
+			"the "
+			"training text (up to %d tokens; the model has seen at most %d), the first "
+			"is "
+			"line %lld: words may be missing in the translation\n",
+			(long long)t->n_long, t->n_long == 1 ? "" : "s", t->longest,
+			t->engine.state.longest, (long long)t->first_long);
 }
 
 static int flush_chunk(struct translate *t, struct err *e)
 {
 	struct chunk *c = &t->chunk;
-	struct engine_line lines[CHUNK_LINES];
-	struct engine_translation *translations;
+	struct passage_line *lines;
+	struct passage_result *results;
 	int rc = 0;
 
 	assert(c->n <= CHUNK_LINES);
 	if (c->n == 0)
 		return 0;
-	translations = mem_alloc(c->n, sizeof(*translations), e);
-	if (!translations)
+	lines = mem_alloc(c->n, sizeof(*lines), e);
+	results = lines ? mem_alloc(c->n, sizeof(*results), e) : NULL;
+	if (!results) {
+		free(lines);
 		return e->code;
-	for (size_t i = 0, at = 0; i < c->n && !rc; at = c->ends[i++]) {
-		lines[i] = parse_input_line(t, buf_text(&c->text) + at, c->ends[i] - at,
-					    (uint64_t)c->first + i);
-		if (t->terms)
-			rc = apply_terms(t, i, &lines[i], e);
 	}
-	if (rc) {
-		free(translations);
-		return rc;
-	}
-	rc = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
+	for (size_t i = 0, at = 0; i < c->n; at = c->ends[i++])
+		lines[i] = (struct passage_line){ .line = parse_input_line(
+							  t, buf_text(&c->text) + at,
+							  c->ends[i] - at, (uint64_t)c->first + i),
+						  .terms = t->constraints.terms };
+	rc = passages_translate(t->passages, &t->options, lines, c->n, results, e);
 	for (size_t i = 0; i < c->n && !rc; i++) {
-		const struct decode_result *r = &translations[i].result;
+		const struct decode_result *r = &results[i].joined.result;
 
-		warn_truncated(t, i, &translations[i]);
+		warn_terms_left(t, i, &results[i]);
+		warn_truncated(t, i, &results[i]);
+		count_long(t, i, &results[i]);
 		for (int32_t h = 0; h < r->n && !rc; h++)
-			rc = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
+			rc = write_row(t, c->first + (int64_t)i, &results[i].joined, h, e);
 	}
 	if (!rc && fflush(t->out))
 		rc = cannot_write_translation(t, e);
-	engine_translations_free(translations, c->n);
-	free(translations);
+	passages_results_free(results, c->n);
+	free(results);
+	free(lines);
 	c->n = 0;
 	buf_clear(&c->text);
 	return rc;
@@ -226,15 +246,15 @@ int translate_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = constraint_options_open(&t->constraints, &t->engine, c, e);
 	t->options.forbid = t->constraints.forbid;
-	if (!rc && t->constraints.terms &&
-	    !(t->terms = mem_alloc(CHUNK_LINES, sizeof(*t->terms), e)))
+	if (!rc && !(t->passages = passages_new(&t->engine, c, e)))
 		rc = e->code;
 	if (!rc)
 		rc = run_translation(t, c, e);
+	warn_long(t);
 	if (!rc && !c->quiet && model_count_slow_products(t->engine.model))
 		fprintf(stderr, "werkbank: warning: " MODEL_SLOW_PRODUCTS "\n");
 	constraint_options_close(&t->constraints);
-	free(t->terms);
+	passages_free(t->passages);
 	engine_close(&t->engine);
 	buf_free(&t->chunk.text);
 	buf_free(&t->row);

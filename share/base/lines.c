@@ -175,6 +175,7 @@ static int check_utf8(struct lines *l, struct err *e)
 {
 	size_t good = utf8_valid_prefix(l->text, l->len);
 
+	l->was_repaired = good < l->len;
 	if (good == l->len)
 		return 1;
 	if (refuse_other_formats(l, e))

@@ -32,6 +32,7 @@ struct lines {
 	size_t len;
 	int64_t number; /* of the current line, from 1 */
 	bool repair;	/* replace invalid UTF-8 instead of failing; set after open */
+	bool was_repaired; /* the current line had invalid UTF-8 */
 	bool skip_long; /* lines_next() skips a line that is too long instead of failing */
 	/* private */
 	char *name;	  /* owned: for messages */

@@ -436,7 +436,7 @@ line 9 '^\{"id":4,"error":"beam is 100'
 line 10 '^\{"id":7,"text":"Der Hund'
 line 11 '^\{"id":5,"error":"n_best is 9'
 line 12 '^\{"id":null,"text":"'
-line 13 '^\{"id":6,"text":"'
+line 13 '^\{"id":null,"error":"a request must be valid UTF-8"\}'
 
 {
 	printf '{"id":1,"text":"the man sees the dog.","force":["Hund Hund"],"forbid":["."],"alternatives":3,"at":0}\n'

@@ -48,5 +48,74 @@ same "maps of attention" "$(sed -n '/^{"id":"map"/p' "$tmp/out" | awk '{
 	}
 	print n, (rows > 0), wrong + 0
 }')" "3 1 0"
+# ---- several sentences: each is translated by itself, and nothing of the text between them is lost ----
+ask() { ./werkbank translate -q -m "$model" --threads 1 --serve "$@" <"$tmp/in" 2>"$tmp/err" | sed 1d >"$tmp/out"; }
+member() { sed -n "$1s/.*\"$2\":\(\"[^\"]*\"\|[^,}]*\).*/\1/p" "$tmp/out" | tr -d '"'; }
+{
+	printf '{"id":1,"text":"The boy sleeps."}\n{"id":2,"text":"A dog."}\n'
+	printf '{"id":3,"text":" The boy sleeps.  A dog.\\n\\nA dog. "}\n{"id":4,"text":"The boy sleeps. A dog.","whole":true}\n'
+	printf '{"id":5,"text":"The boy sleeps. A dog.","beem":3}\n{"id":6,"text":"\377"}\n'
+	printf '{"id":7,"text":"The boy sleeps. A dog.","attention":{"layer":1}}\n'
+} >"$tmp/in"
+ask
+boy=$(member 1 text) dog=$(member 2 text)
+same "sentences of a request" "$(member 3 text)" " $boy  $dog\\n\\n$dog "
+same "their number" "$(member 1 sentences),$(member 3 sentences),$(member 4 sentences)" ",3,"
+same "tokens of all of them" "$(sed -n 's/.*"source_tokens":\[\([^]]*\)\].*/\1/p' "$tmp/out" | sed -n 3p | tr ',' '\n' | grep -c '"\."')" 3
+same "a member that is not known" "$(member 5 error)" 'a request has no member \'
+same "invalid UTF-8" "$(member 6 error)" 'a request must be valid UTF-8'
+same "no map over several sentences" "$(member 7 attention)" null
+same "a line each" "$(wc -l <"$tmp/out" | tr -d ' ')" 7
+ask --one-a-line
+same "--one-a-line: a text is one sentence" "$(member 3 sentences)" ''
+# SIGTERM: the open request is answered, then the service ends
+mkfifo "$tmp/requests"
+./werkbank translate -q -m "$model" --threads 1 --serve --max-length-factor 50 <"$tmp/requests" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+exec 3>"$tmp/requests"
+while ! grep -q ready "$tmp/out"; do sleep 0.05; done
+ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+idle=$(ticks)
+{
+	printf '{"id":"last","text":"'
+	awk 'BEGIN { for (i = 0; i < 3000; i++) printf "The boy sleeps. " }'
+	printf '"}\n'
+} >&3
+while [ "$(ticks)" -lt $((idle + 4)) ]; do sleep 0.01; done	# it computes
+kill -TERM "$pid"
+wait "$pid"
+same "SIGTERM: how it ends" "$?" 143
+same "SIGTERM: the open request is answered" "$(sed -n '2s/^{"id":"\(last\)","text".*}$/\1/p' "$tmp/out")" last
+exec 3>&-
+
+# ---- translate: a line stays a line; what the model learned from decides whether lines are split ----
+lines() { printf 'The boy sleeps. A dog.\n\n  A dog.  The boy sleeps.\nA dog.\n' | ./werkbank translate --threads 1 "$@" 2>"$tmp/err" >"$tmp/out"; }
+lines -m "$model"
+same "lines of several sentences" "$(cat "$tmp/out")" "$(printf '%s %s\n\n  %s  %s\n%s' "$boy" "$dog" "$dog" "$boy" "$dog")"
+lines -m "$model" --n-best 2 --scores --alignments
+same "n best, scores and alignments of a line" "$(cut -f 1 "$tmp/out" | sort | uniq -c | tr -s ' \n' ' ')" ' 2 1 1 2 2 3 2 4 '
+lines -m "$model" --one-a-line
+whole=$(sed -n 1p "$tmp/out")
+if [ "$whole" != "$boy $dog" ]; then ok "--one-a-line differs"; else not_ok "--one-a-line differs" "$whole"; fi
+cp -r "$model" "$tmp/of paragraphs"
+chmod -R u+w "$tmp/of paragraphs"
+# learned VALUE LONGEST : a model whose training lines had several sentences in this share
+learned() {
+	(cd "$tmp/of paragraphs" && cp "$model/state.json" . &&
+		sed -i "s/,\"vocabulary_sha256\"/,\"several_sentences\":$1,\"longest_source\":$2&/" state.json &&
+		sed 's/^.*  //' "$model/SHA256SUMS" | xargs sha256sum >SHA256SUMS)
+}
+learned 0.5 100
+lines -m "$tmp/of paragraphs"
+same "a model of paragraphs keeps lines whole" "$(sed -n 1p "$tmp/out")" "$whole"
+lines -m "$tmp/of paragraphs" --no-one-a-line
+same "... unless it is told" "$(sed -n 1p "$tmp/out")" "$boy $dog"
+learned 0.1 2
+lines -m "$tmp/of paragraphs"
+same "a model of sentences splits" "$(sed -n 1p "$tmp/out")" "$boy $dog"
+same "longer than the training text" "$(grep -c 'warning: 3 lines with a sentence that is longer than all of the training text .* the first is line 1' "$tmp/err")" 1
+lines -m "$tmp/of paragraphs" --quiet
+same "... not with --quiet" "$(wc -c <"$tmp/err" | tr -d ' ')" 0
+
 if [ $seconds -lt 60 ]; then ok "long lists: $seconds s"; else not_ok "long lists" "$seconds s"; fi
 tally

@@ -37,10 +37,15 @@ static struct engine *engine_of_tests(void)
 /* Every line gets one line, which is JSON and has an id. */
 FUZZ(serve)
 {
+	static struct passages *passages;
 	struct serve_context s = { .engine = engine_of_tests() };
 	struct err e = { 0 };
 	struct buf out = { 0 };
 	struct json *answer;
+
+	if (!passages)
+		passages = passages_new(s.engine, s.engine->conf, &e);
+	property((s.passages = passages) != NULL);
 
 	property(!decode_options_from_conf(&s.default_options, s.engine->conf, &e));
 	s.default_options.max_length_extra = 4;

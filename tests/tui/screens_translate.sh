@@ -90,7 +90,7 @@ if test -n "$utf8"; then
 		-C w --dump 24x80 --keys '7<Wait><Esc>dtext<Enter><Enter><Wait>a<Wait>') | tail -n 1 >"$here/out"
 	if test "$(cat "$here/text.de")" = "zwei Hunde
 ein Mann liest oft
-dem Haus" && grep -q "text.de is written: 3 lines" "$here/out" && test ! -e "$here/text.de.part"; then
+dem Haus" && grep -q "text.de is written: 3 sentences" "$here/out" && test ! -e "$here/text.de.part"; then
 		echo "ok       the document"; passed=$((passed + 1))
 	else
 		echo "FAILED   the document: $(cat "$here"/text.de* "$here/out")"; failed=$((failed + 1))

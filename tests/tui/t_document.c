@@ -35,7 +35,7 @@ TEST(document_is_written_at_the_end)
 	struct document *d;
 
 	write_document("one\n\n  \ntwo\r\nthree");
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 5);
@@ -44,7 +44,7 @@ TEST(document_is_written_at_the_end)
 	check_int((int64_t)d->at, 3);
 	check_str(d->sources[d->at], "two");
 	check_int(document_choose(d, "zwei", &e), 0);
-	check_file(part, "one\teins und mehr\n\t\n  \t\ntwo\tzwei\n");
+	check_file(part, "one\teins und mehr\n\t\n\t\ntwo\tzwei\n");
 	/* back past the empty lines, and another choice there */
 	document_move(d, -1);
 	check_int((int64_t)d->at, 3);
@@ -62,8 +62,28 @@ TEST(document_is_written_at_the_end)
 	check_int(document_choose(d, "drei", &e), 0);
 	check(document_is_complete(d));
 	check_int(document_finish(d, &e), 0);
-	check_file(out, "uno\n\n\nzwei\ndrei\n");
+	check_file(out, "uno\n\n  \nzwei\ndrei\n");
 	check(!file_exists(part));
+	document_free(d);
+}
+
+/* A line of several sentences is translated one by one, and stays a line, with its blanks. */
+TEST(document_splits_lines_into_sentences)
+{
+	static const char *const sources[] = { "Dr. One.", "Two?", "Three" };
+	struct document *d;
+
+	write_document("  Dr. One.  Two?\t\nThree");
+	d = document_open(in, out, "en", &e);
+	if (!check(d != NULL))
+		return;
+	check_int((int64_t)d->n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		check_str(d->sources[d->at], sources[i]);
+		check_int(document_choose(d, i == 0 ? "A." : i == 1 ? "B?" : "C", &e), 0);
+	}
+	check_int(document_finish(d, &e), 0);
+	check_file(out, "  A.  B?\t\nC\n");
 	document_free(d);
 }
 
@@ -74,7 +94,7 @@ TEST(document_is_resumed)
 	FILE *f;
 
 	write_document("one\ntwo\nthree\n");
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;
 	check_int(document_choose(d, "eins", &e), 0);
@@ -82,7 +102,7 @@ TEST(document_is_resumed)
 	f = fopen(part, "a");
 	fputs("two\tzw", f);
 	fclose(f);
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->at, 1);
@@ -92,7 +112,7 @@ TEST(document_is_resumed)
 	check_file(part, "one\teins\ntwo\tzwei\nthree\tdrei\n");
 	document_free(d);
 	/* all was chosen, but the program was killed before it wrote the file */
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (check(d && document_is_complete(d)))
 		check_int(document_finish(d, &e), 0);
 	check_file(out, "eins\nzwei\ndrei\n");
@@ -105,18 +125,18 @@ TEST(document_refuses)
 	static char text[8200];
 
 	write_document("one\ntwo\n");
-	check(!document_open("/no such file", out, &e) && e.code == ERR_NOINPUT);
-	check(!document_open(test_folder(), out, &e));
-	check(!document_open(in, in, &e) && e.code == ERR_CANTCREAT);
-	check(!document_open(in, "/no such folder/out", &e));
+	check(!document_open("/no such file", out, "en", &e) && e.code == ERR_NOINPUT);
+	check(!document_open(test_folder(), out, "en", &e));
+	check(!document_open(in, in, "en", &e) && e.code == ERR_CANTCREAT);
+	check(!document_open(in, "/no such folder/out", "en", &e));
 	snprintf(text, sizeof(text), "one\teins\nzwo\tzwei\n");
 	check_int(file_write_all(part, text, strlen(text), &e), 0);
-	check(!document_open(in, out, &e) && e.code == ERR_DATA);
+	check(!document_open(in, out, "en", &e) && e.code == ERR_DATA);
 	check(strstr(e.text, "line 2: it belongs to another text") != NULL);
 	check_file(part, text); /* it is still there */
 	unlink(part);
 	/* the file appears while the document is open: nothing is lost */
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;
 	check_int(document_choose(d, "eins", &e), 0);
@@ -129,7 +149,7 @@ TEST(document_refuses)
 	unlink(out);
 	write_document("");
 	unlink(part);
-	check(!document_open(in, out, &e) && e.code == ERR_DATA);
+	check(!document_open(in, out, "en", &e) && e.code == ERR_DATA);
 }
 
 /* A failure to write leaves the choice unmade, and the next one writes OUT.part anew. */
@@ -138,7 +158,7 @@ TEST(document_survives_a_failed_write)
 	struct document *d;
 
 	write_document("one\ntwo\n");
-	d = document_open(in, out, &e);
+	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;
 	unlink(part);

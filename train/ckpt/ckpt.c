@@ -247,6 +247,8 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 	s->feedback_ranks = (int32_t)json_integer(alias_json_get(root, "error_feedback_ranks"), 0);
 	s->feedback_wire = (int32_t)json_integer(alias_json_get(root, "error_feedback_wire"), 0);
 	s->feedback_bucket = json_integer(alias_json_get(root, "error_feedback_bucket"), 0);
+	s->several = json_number(json_get(root, "several_sentences"), 0);
+	s->longest = (int32_t)MIN(json_integer(json_get(root, "longest_source"), 0), INT32_MAX);
 	if (strlen(hash) != HASH_SHA256_HEX - 1)
 		return err_set(e, ERR_DATA,
 			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "

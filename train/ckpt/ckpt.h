@@ -43,6 +43,9 @@ struct ckpt_state {
 	int64_t best_step;
 	struct model_shape shape;
 	char vocabulary_sha256[65];
+	/* of the training text, from the corpus; 0: unknown */
+	double several;	 /* share of its source lines that have several sentences */
+	int32_t longest; /* tokens of its longest source line */
 	/* error feedback is valid for the same ranks, wire format and buckets only */
 	int32_t feedback_ranks;	 /* 0: no error feedback */
 	int32_t feedback_wire;	 /* enum wire_format */

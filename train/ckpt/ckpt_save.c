@@ -138,6 +138,10 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	json_put_real(&w, "best_bleu", state->best_bleu);
 	json_put_int(&w, "best_step", state->best_step);
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
+	if (state->longest > 0) {
+		json_put_real(&w, "several_sentences", state->several);
+		json_put_int(&w, "longest_source", state->longest);
+	}
 	if (s->from->n > CKPT_FEEDBACK) {
 		json_put_int(&w, "error_feedback_ranks", s->from->n - CKPT_FEEDBACK);
 		json_put_int(&w, "error_feedback_wire", state->feedback_wire);

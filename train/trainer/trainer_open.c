@@ -16,6 +16,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 #include "train/record/evaluations.h"
 #include "train/trainer/trainer.h"
 
@@ -406,6 +407,20 @@ static int broadcast_state(struct trainer *t, struct err *e)
 		       : distribute_error_feedback(t, e);
 }
 
+/* What the lines of the training text are: checkpoints say so, because translation splits lines. */
+static int read_line_facts(struct trainer *t, struct err *e)
+{
+	struct json *manifest = NULL;
+	const struct json *lines;
+	int rc = text_corpus_manifest(&manifest, t->corpus, e);
+
+	lines = json_get(manifest, "source_lines");
+	t->state.several = json_number(json_get(lines, "several_sentences"), 0);
+	t->state.longest = (int32_t)MIN(json_integer(json_get(lines, "longest"), 0), INT32_MAX);
+	json_free(manifest);
+	return rc;
+}
+
 static int trainer_load_state(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -416,8 +431,9 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	t->state.best_step = -1;
 	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
 	       sizeof(t->state.vocabulary_sha256));
-	if ((trainer_is_first(t) && load_or_init(t, e)) || broadcast_state(t, e) ||
-	    trainer_load_products(t, e) || loader_seek(t->loader, t->state.loader_position, e))
+	if ((trainer_is_first(t) && (load_or_init(t, e) || read_line_facts(t, e))) ||
+	    broadcast_state(t, e) || trainer_load_products(t, e) ||
+	    loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
 	t->state.feedback_wire = (int32_t)t->ranks.reduce_options.wire;
 	t->state.feedback_bucket = (int64_t)t->ranks.reduce_options.buckets.each;

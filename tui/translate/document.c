@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/text/sentences.h"
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
@@ -29,34 +30,96 @@ static bool is_blank_line(const char *text)
 	return !text[strspn(text, " ")];
 }
 
-/* Reads all lines of a file; NUL bytes end a line early, which only shortens what is shown. */
-static int read_sources(struct document *d, struct err *e)
+/* A file while it is read. */
+struct document_reader {
+	struct document *d;
+	struct sentence_splitter *splitter; /* owned */
+	struct buf gap;			    /* since the last sentence */
+	size_t cap_sources, cap_before;
+};
+
+/* Adds a sentence: n bytes of text, after the gap. */
+static int add_source(struct document_reader *r, const char *text, size_t n, struct err *e)
 {
-	size_t cap = 0, bytes = 0;
-	struct lines in;
+	struct document *d = r->d;
+	char *copy = file_path(e, "%.*s", (int)n, text);
+
+	if (!copy || mem_grow(&d->sources, &r->cap_sources, d->n + 1, sizeof(*d->sources), e) ||
+	    mem_grow(&d->before, &r->cap_before, d->n + 1, sizeof(*d->before), e) ||
+	    !(d->before[d->n] = mem_strdup(buf_text(&r->gap), e))) {
+		free(copy);
+		return e->code;
+	}
+	d->sources[d->n] = copy_one_line(copy, e);
+	free(copy);
+	if (!d->sources[d->n]) {
+		free(d->before[d->n]);
+		return e->code;
+	}
+	d->n++;
+	buf_clear(&r->gap);
+	return 0;
+}
+
+/* Adds the sentences of a line. A blank line counts as one, which needs no translation. */
+static int add_source_line(struct document_reader *r, const char *text, size_t n, struct err *e)
+{
+	const struct sentence_range *ranges;
+	size_t count, at = 0;
+
+	if (sentences_find(r->splitter, text, n, &ranges, &count, e))
+		return e->code;
+	if (!count && add_source(r, "", 0, e))
+		return e->code;
+	for (size_t i = 0; i < count; i++) {
+		buf_add(&r->gap, text + at, ranges[i].from - at);
+		at = ranges[i].from + ranges[i].n;
+		if (add_source(r, text + ranges[i].from, ranges[i].n, e))
+			return e->code;
+	}
+	buf_add(&r->gap, text + at, n - at);
+	buf_add_char(&r->gap, '\n');
+	return buf_check(&r->gap, e);
+}
+
+static int read_source_lines(struct document_reader *r, struct lines *in, struct err *e)
+{
+	size_t bytes = 0;
 	int got;
 
-	if (lines_open_file(&in, d->in, e))
-		return e->code;
-	in.repair = true;
-	while ((got = lines_next(&in, e)) > 0) {
-		if ((bytes += in.len + 1) > DOCUMENT_MAX_BYTES) {
-			got = err_set(e, ERR_DATA,
-				      "%s: longer than %u bytes; split it, or translate it with t",
-				      d->in, DOCUMENT_MAX_BYTES);
-			break;
-		}
-		if (mem_grow(&d->sources, &cap, d->n + 1, sizeof(*d->sources), e) ||
-		    !(d->sources[d->n] = copy_one_line(in.text, e))) {
-			got = e->code;
-			break;
-		}
-		d->n++;
+	while ((got = lines_next(in, e)) > 0) {
+		if ((bytes += in->len + 1) > DOCUMENT_MAX_BYTES)
+			return err_set(e, ERR_DATA,
+				       "%s: longer than %u bytes; split it, or translate it with t",
+				       r->d->in, DOCUMENT_MAX_BYTES);
+		/* NUL bytes end a line early, which only shortens what is shown */
+		if (add_source_line(r, in->text, strlen(in->text), e))
+			return e->code;
 	}
+	if (!got && !r->d->n)
+		return err_set(e, ERR_DATA, "%s: it has no line to translate", r->d->in);
+	return MIN(got, 0);
+}
+
+/* Reads all sentences of a file. */
+static int read_sources(struct document *d, const char *language, struct err *e)
+{
+	struct document_reader r = { .d = d, .splitter = sentence_splitter_new(language, e) };
+	struct lines in;
+	int rc;
+
+	if (!r.splitter || lines_open_file(&in, d->in, e)) {
+		sentence_splitter_free(r.splitter);
+		return e->code;
+	}
+	in.repair = true;
+	rc = read_source_lines(&r, &in, e);
+	if (!rc && !(d->tail = mem_strdup(buf_text(&r.gap), e)))
+		rc = e->code;
 	lines_close(&in);
-	if (!got && !d->n)
-		return err_set(e, ERR_DATA, "%s: it has no line to translate", d->in);
-	return got < 0 ? e->code : 0;
+	buf_free(&r.gap);
+	sentence_splitter_free(r.splitter);
+	return rc;
 }
 
 /* Reads OUT.part. Its last line, if it has no end, was being written when the program was killed. */
@@ -152,7 +215,7 @@ static void show_first_open(struct document *d)
 	d->at = MIN(d->n_chosen, d->n - 1);
 }
 
-struct document *document_open(const char *in, const char *out, struct err *e)
+struct document *document_open(const char *in, const char *out, const char *language, struct err *e)
 {
 	struct document *d = mem_alloc(1, sizeof(*d), e);
 
@@ -165,7 +228,7 @@ struct document *document_open(const char *in, const char *out, struct err *e)
 		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_document;
 	}
-	if (read_sources(d, e) || !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) ||
+	if (read_sources(d, language, e) || !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) ||
 	    read_part(d, e) || rewrite_part(d, e) || choose_empty_lines(d, e))
 		goto fail_document;
 	show_first_open(d);
@@ -181,10 +244,13 @@ void document_free(struct document *d)
 		return;
 	for (size_t i = 0; i < d->n; i++) {
 		free(d->sources[i]);
+		free(d->before[i]);
 		if (d->chosen)
 			free(d->chosen[i]);
 	}
 	free(d->sources);
+	free(d->before);
+	free(d->tail);
 	free(d->chosen);
 	free(d->in);
 	free(d->out);
@@ -246,7 +312,8 @@ int document_finish(struct document *d, struct err *e)
 			       "%s: already exists by now; %s has the translation", d->out,
 			       d->part);
 	for (size_t i = 0; i < d->n; i++)
-		buf_printf(&all, "%s\n", d->chosen[i]);
+		buf_printf(&all, "%s%s", d->before[i], d->chosen[i]);
+	buf_add_str(&all, d->tail);
 	rc = file_write_buf(d->out, &all, e);
 	buf_free(&all);
 	if (!rc)

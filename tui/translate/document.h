@@ -10,7 +10,9 @@
  * What was chosen is stored at once in OUT.part, a line "SOURCE TAB TRANSLATION" for each sentence from
  * the first on, so a killed program loses nothing. Opening the same file again resumes there. When
  * all sentences have a translation, OUT is written under a temporary name and renamed, and OUT.part
- * is removed. An empty line is translated by an empty line.
+ * is removed. A line of several sentences is split (data/text/sentences.h): in OUT their translations
+ * stand in one line again, with the blanks of the source between them. An empty line is translated by
+ * an empty line.
  */
 #ifndef WERKBANK_TUI_TRANSLATE_DOCUMENT_H
 #define WERKBANK_TUI_TRANSLATE_DOCUMENT_H
@@ -24,7 +26,9 @@
 
 struct document {
 	char *in, *out, *part; /* owned: paths */
-	char **sources;	       /* (n) owned */
+	char **sources;	       /* (n) owned: sentences */
+	char **before;	       /* (n) owned: blanks and line ends in front of each one */
+	char *tail;	       /* owned: after the last one */
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
 	size_t n, n_chosen;
 	size_t at;     /* sentence on the screen, at most n_chosen and below n */
@@ -32,10 +36,11 @@ struct document {
 };
 
 /*
- * NULL: ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
+ * language: of in. NULL: ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
  * another text; ERR_CANTCREAT: out exists or cannot be written.
  */
-struct document *document_open(const char *in, const char *out, struct err *e);
+struct document *document_open(const char *in, const char *out, const char *language,
+			       struct err *e);
 void document_free(struct document *d);
 
 /*

@@ -44,7 +44,8 @@ static void finish_document(struct console *c, struct app_context *w)
 		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
-	context_notify(w, STYLE_GOOD, "%s is written: %zu lines", c->document->out, c->document->n);
+	context_notify(w, STYLE_GOOD, "%s is written: %zu sentences", c->document->out,
+		       c->document->n);
 	document_free(c->document);
 	c->document = NULL;
 }
@@ -52,7 +53,8 @@ static void finish_document(struct console *c, struct app_context *w)
 void document_start(struct console *c, struct app_context *w, const char *in, const char *out)
 {
 	struct err e = { 0 };
-	struct document *d = document_open(in, out, &e);
+	const struct service *s = c->sides[0].service;
+	struct document *d = document_open(in, out, s ? service_model(s)->source_language : "", &e);
 
 	if (!d) {
 		context_notify(w, STYLE_BAD, "%s", e.text);

@@ -88,6 +88,7 @@ struct service_answer {
 	size_t n_alternatives;
 	bool has_alternatives; /* the translator supports alternatives */
 	bool truncated;	       /* the end of the text was not translated */
+	bool is_long;	       /* a sentence is longer than all of the training text */
 	double seconds;	       /* time between request and answer */
 	/* private */
 	struct json *tree;

@@ -234,6 +234,7 @@ int service_answer_read(struct service_answer *a, const char *line, size_t n, st
 	a->id = json_integer(json_get(a->tree, "id"), -1);
 	a->error = json_text(json_get(a->tree, "error"), NULL);
 	a->truncated = json_boolean(json_get(a->tree, "truncated"), false);
+	a->is_long = json_boolean(json_get(a->tree, "long"), false);
 	if (a->error)
 		return 0;
 	if (!json_text(json_get(a->tree, "text"), NULL)) {

@@ -352,7 +352,7 @@ static void draw_document_place(const struct console *c, struct grid *g, struct 
 
 	if (!d)
 		return;
-	snprintf(place, sizeof(place), "line %s of %s, %s done",
+	snprintf(place, sizeof(place), "sentence %s of %s, %s done",
 		 format_count(at, (int64_t)d->at + 1), format_count(all, (int64_t)d->n),
 		 format_count(chosen, (int64_t)d->n_chosen));
 	draw_legend(g, r, title, &l, 1);
@@ -414,6 +414,9 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 	} else if (a && !a->error && a->truncated) {
 		l[n++] =
 			(struct legend){ 0, STYLE_WARN, "", "too long: the end is not translated" };
+	} else if (a && !a->error && a->is_long) {
+		l[n++] = (struct legend){ 0, STYLE_WARN, "",
+					  "longer than the training text: words may be missing" };
 	} else if (t) {
 		if (other && sides_of(c) == 2) {
 			int words = console_other_words(t, other);

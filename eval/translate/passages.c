@@ -1,0 +1,347 @@
+/* passages.c - see passages.h */
+#include "eval/translate/passages.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/sentences.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define SEVERAL_MAX                                                                                \
+	0.3 /* models whose training lines had several sentences more often keep lines whole */
+
+struct passages {
+	struct engine *engine;			   /* borrowed */
+	struct sentence_splitter *source, *target; /* owned; NULL: lines are translated whole */
+	/* of one call: the sentences of all lines */
+	struct engine_line *units; /* (n_units) owned */
+	struct phrases *phrases;   /* (n_units) owned; NULL: no line has terms */
+	size_t n_units, cap_units;
+	size_t *ends; /* (lines) owned: units before the end of each line */
+};
+
+static bool splits_lines(const struct engine *g, const struct conf *c)
+{
+	if (strcmp(conf_origin(c, "one_a_line"), "default") != 0)
+		return !c->one_a_line;
+	return g->state.several <= SEVERAL_MAX;
+}
+
+struct passages *passages_new(struct engine *g, const struct conf *c, struct err *e)
+{
+	struct passages *p = mem_alloc(1, sizeof(*p), e);
+
+	if (!p)
+		return NULL;
+	p->engine = g;
+	if (!splits_lines(g, c))
+		return p;
+	p->source = sentence_splitter_new(c->source_language, e);
+	p->target = p->source ? sentence_splitter_new(c->target_language, e) : NULL;
+	if (p->target)
+		return p;
+	passages_free(p);
+	return NULL;
+}
+
+void passages_free(struct passages *p)
+{
+	if (!p)
+		return;
+	sentence_splitter_free(p->source);
+	sentence_splitter_free(p->target);
+	free(p->units);
+	free(p);
+}
+
+void passages_results_free(struct passage_result *results, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		engine_translations_free(&results[i].joined, 1);
+		free(results[i].parts);
+		results[i].parts = NULL;
+	}
+}
+
+const struct passage_part *passage_part_at(const struct passage_result *r, int32_t at)
+{
+	int32_t i = 0;
+
+	while (i + 1 < r->n_parts && at >= r->parts[i + 1].first_token)
+		i++;
+	return &r->parts[i];
+}
+
+/* ---- lines to sentences ---- */
+
+bool passages_split(const struct passages *p, const struct passage_line *l)
+{
+	return p->source && !l->is_whole && l->line.n_phrases == 0;
+}
+
+static int add_unit(struct passages *p, const struct engine_line *unit, struct err *e)
+{
+	if (mem_grow(&p->units, &p->cap_units, p->n_units + 1, sizeof(*p->units), e))
+		return e->code;
+	p->units[p->n_units++] = *unit;
+	return 0;
+}
+
+/* Give the sentences of the prefix to the units from `first` on; the last unit gets what is left. */
+static int split_prefix(struct passages *p, const struct engine_line *line, size_t first,
+			struct err *e)
+{
+	const struct sentence_range *r;
+	const size_t n_units = p->n_units - first;
+	size_t n;
+
+	if (sentences_find(p->target, line->prefix, line->n_prefix, &r, &n, e))
+		return e->code;
+	for (size_t i = 0; i < n && i < n_units; i++) {
+		const bool is_rest = i + 1 == n_units || i + 1 == n;
+
+		p->units[first + i].prefix = line->prefix + r[i].from;
+		p->units[first + i].n_prefix = is_rest ? line->n_prefix - r[i].from : r[i].n;
+	}
+	return 0;
+}
+
+/* Add the units of a line: its sentences, or the whole line. */
+static int split_line(struct passages *p, const struct passage_line *l, struct err *e)
+{
+	const struct engine_line *line = &l->line;
+	const bool is_whole = !passages_split(p, l);
+	const struct sentence_range *r = NULL;
+	const size_t first = p->n_units;
+	size_t n = 0;
+
+	if (!is_whole && sentences_find(p->source, line->text, line->n, &r, &n, e))
+		return e->code;
+	if (is_whole || n <= 1) {
+		struct engine_line unit = *line;
+
+		if (!is_whole) { /* without white space around it, which may hold line ends */
+			unit.text = line->text + (n ? r[0].from : 0);
+			unit.n = n ? r[0].n : 0;
+		}
+		return add_unit(p, &unit, e);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct engine_line unit = { .text = line->text + r[i].from, .n = r[i].n };
+
+		unit.number = line->number + ((uint64_t)i << 40); /* draws of its own */
+		if (add_unit(p, &unit, e))
+			return e->code;
+	}
+	return line->n_prefix ? split_prefix(p, line, first, e) : 0;
+}
+
+/* Find the terms of each unit; they become phrases of it. */
+static int find_unit_terms(struct passages *p, const struct passage_line *lines, size_t n,
+			   struct passage_result *results, struct err *e)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any |= lines[i].terms != NULL;
+	p->phrases = any ? mem_alloc(p->n_units, sizeof(*p->phrases), e) : NULL;
+	if (any && !p->phrases)
+		return e->code;
+	for (size_t i = 0, u = 0; any && i < n; i++) {
+		for (; u < p->ends[i]; u++) {
+			struct engine_line *unit = &p->units[u];
+			int32_t left = 0;
+
+			if (unit->n_phrases) /* the caller has found its terms */
+				continue;
+			if (terms_find(lines[i].terms, unit->text, unit->n, &p->phrases[u], &left,
+				       e))
+				return e->code;
+			unit->phrases = p->phrases[u].all;
+			unit->n_phrases = p->phrases[u].n;
+			results[i].terms_left += left;
+		}
+	}
+	return 0;
+}
+
+/* ---- sentences to lines ---- */
+
+/* White space after unit u, up to the next unit or the end of the line. */
+static void add_gap(struct buf *out, const struct passages *p, const struct engine_line *line,
+		    size_t u, bool is_last)
+{
+	const char *from = p->units[u].text + p->units[u].n;
+	const char *end = is_last ? line->text + line->n : p->units[u + 1].text;
+
+	buf_add(out, from, (size_t)(end - from));
+}
+
+/* The part of unit u in hypothesis h of its line. */
+static const struct decode_hypothesis *unit_hypothesis(const struct engine_translation *t,
+						       int32_t h)
+{
+	return &t->result.hypotheses[MIN(h, t->result.n - 1)];
+}
+
+/* Copy tokens, alignments and log-probabilities of unit t to the end of y. */
+static void append_tokens(struct decode_hypothesis *y, const struct decode_hypothesis *part,
+			  int32_t source_offset)
+{
+	for (int32_t i = 0; i < part->n; i++) {
+		y->tokens[y->n + i] = part->tokens[i];
+		if (y->aligned)
+			y->aligned[y->n + i] = part->aligned[i] + source_offset;
+		if (y->log_probs)
+			y->log_probs[y->n + i] = part->log_probs[i];
+	}
+	y->score += part->score * (part->n + 1); /* the end counts as a token */
+	y->log_prob += part->log_prob;
+	y->finished &= part->finished;
+	y->n += part->n;
+}
+
+/* Join hypothesis h of the units first .. end - 1. */
+static int join_hypothesis(const struct passages *p, const struct engine_translation *parts,
+			   size_t first, size_t end, const struct engine_line *line, int32_t h,
+			   struct engine_translation *to, struct err *e)
+{
+	struct decode_hypothesis *y = &to->result.hypotheses[h];
+	const struct decode_hypothesis *like = unit_hypothesis(&parts[first], h);
+	struct buf text = { 0 };
+	int32_t n = 0, source_offset = 0;
+
+	for (size_t u = first; u < end; u++)
+		n += unit_hypothesis(&parts[u], h)->n;
+	*y = (struct decode_hypothesis){ .finished = true };
+	y->tokens = mem_alloc((size_t)n + 1, sizeof(*y->tokens), e);
+	y->aligned = like->aligned ? mem_alloc((size_t)n + 1, sizeof(*y->aligned), e) : NULL;
+	y->log_probs = like->log_probs ? mem_alloc((size_t)n + 1, sizeof(*y->log_probs), e) : NULL;
+	to->result.n = h + 1;
+	if (!y->tokens || (like->aligned && !y->aligned) || (like->log_probs && !y->log_probs))
+		return e->code;
+	buf_add(&text, line->text, (size_t)(p->units[first].text - line->text));
+	for (size_t u = first; u < end; u++) {
+		append_tokens(y, unit_hypothesis(&parts[u], h), source_offset);
+		source_offset += parts[u].n_source;
+		buf_add_str(&text, parts[u].texts[MIN(h, parts[u].result.n - 1)]);
+		add_gap(&text, p, line, u, u + 1 == end);
+	}
+	y->score /= n + (double)(end - first);
+	if (!buf_check(&text, e))
+		to->texts[h] = mem_strdup(buf_text(&text), e);
+	buf_free(&text);
+	return to->texts[h] ? 0 : e->code;
+}
+
+/* Join the units first .. end - 1 of a line into one translation. */
+static int join_units(const struct passages *p, const struct engine_translation *parts,
+		      size_t first, size_t end, const struct engine_line *line,
+		      struct engine_translation *to, struct err *e)
+{
+	int32_t hypotheses = 0;
+	int rc = 0;
+
+	for (size_t u = first; u < end; u++) {
+		hypotheses = MAX(hypotheses, parts[u].result.n);
+		to->n_source += parts[u].n_source;
+		to->result.truncated |= parts[u].result.truncated;
+	}
+	to->source = mem_alloc((size_t)to->n_source + 1, sizeof(*to->source), e);
+	to->result.hypotheses = mem_alloc((size_t)hypotheses, sizeof(*to->result.hypotheses), e);
+	to->texts = mem_alloc((size_t)hypotheses, sizeof(*to->texts), e);
+	if (!to->source || !to->result.hypotheses || !to->texts)
+		return e->code;
+	for (size_t u = first, at = 0; u < end; at += (size_t)parts[u++].n_source)
+		memcpy(to->source + at, parts[u].source,
+		       (size_t)parts[u].n_source * sizeof(*to->source));
+	for (int32_t h = 0; h < hypotheses && !rc; h++)
+		rc = join_hypothesis(p, parts, first, end, line, h, to, e);
+	return rc;
+}
+
+/* Note where the units lie in the joined translation. */
+static int list_parts(const struct passages *p, const struct engine_translation *parts,
+		      size_t first, size_t end, const struct engine_line *line,
+		      struct passage_result *to, struct err *e)
+{
+	struct passage_part at = { .text = end - first > 1
+						   ? (size_t)(p->units[first].text - line->text)
+						   : 0 };
+
+	to->parts = mem_alloc(end - first, sizeof(*to->parts), e);
+	if (!to->parts)
+		return e->code;
+	for (size_t u = first; u < end; u++) {
+		const char *next = u + 1 < end ? p->units[u + 1].text : line->text + line->n;
+
+		at.n_source = parts[u].n_source;
+		at.n_tokens = parts[u].result.hypotheses[0].n;
+		to->parts[to->n_parts++] = at;
+		to->longest = MAX(to->longest, at.n_source);
+		at.first_source += at.n_source;
+		at.first_token += at.n_tokens;
+		at.text += strlen(parts[u].texts[0]) +
+			   (size_t)(next - (p->units[u].text + p->units[u].n));
+	}
+	return 0;
+}
+
+static int join_line(const struct passages *p, struct engine_translation *parts, size_t first,
+		     size_t end, const struct engine_line *line, struct passage_result *to,
+		     struct err *e)
+{
+	if (list_parts(p, parts, first, end, line, to, e))
+		return e->code;
+	if (end - first > 1)
+		return join_units(p, parts, first, end, line, &to->joined, e);
+	to->joined = parts[first]; /* the whole line, which now owns it */
+	parts[first] = (struct engine_translation){ 0 };
+	return 0;
+}
+
+/* ---- all lines ---- */
+
+static void free_units(struct passages *p)
+{
+	for (size_t u = 0; p->phrases && u < p->n_units; u++)
+		phrases_free(&p->phrases[u]);
+	free(p->phrases);
+	free(p->ends);
+	p->phrases = NULL;
+	p->ends = NULL;
+	p->n_units = 0;
+}
+
+int passages_translate(struct passages *p, const struct decode_options *o,
+		       const struct passage_line *lines, size_t n, struct passage_result *results,
+		       struct err *e)
+{
+	struct engine_translation *parts = NULL;
+	int rc = 0;
+
+	memset(results, 0, n * sizeof(*results));
+	p->ends = mem_alloc(n, sizeof(*p->ends), e);
+	rc = p->ends ? 0 : e->code;
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = split_line(p, &lines[i], e);
+		p->ends[i] = p->n_units;
+	}
+	if (!rc)
+		rc = find_unit_terms(p, lines, n, results, e);
+	parts = rc ? NULL : mem_alloc(p->n_units, sizeof(*parts), e);
+	if (!rc)
+		rc = parts ? engine_translate(p->engine, o, p->units, p->n_units, parts, e)
+			   : e->code;
+	for (size_t i = 0, first = 0; i < n && !rc; first = p->ends[i++])
+		rc = join_line(p, parts, first, p->ends[i], &lines[i].line, &results[i], e);
+	if (parts)
+		engine_translations_free(parts, p->n_units);
+	free(parts);
+	free_units(p);
+	if (rc)
+		passages_results_free(results, n);
+	return rc;
+}
