@@ -102,7 +102,7 @@ static struct last_word find_last_word(const char *text, size_t from, size_t sto
 	return (struct last_word){ text + at, stop - at, at == from };
 }
 
-static size_t count_digits(const struct last_word *w)
+static size_t count_word_digits(const struct last_word *w)
 {
 	size_t n = 0;
 
@@ -123,7 +123,7 @@ static bool is_one_letter(const struct last_word *w, uint32_t *letter)
 }
 
 /* "U.S", "z.B", "e.g": letters of an abbreviation, divided by full stops; but "example.com" is a word. */
-static bool is_dotted(const struct last_word *w)
+static bool is_dotted_abbreviation(const struct last_word *w)
 {
 	const char *dot = memrchr(w->text, '.', w->n);
 	uint32_t c;
@@ -156,7 +156,7 @@ static bool is_stop_of_word(const struct sentence_splitter *s, const char *text,
 			    size_t stop, const char *next)
 {
 	const struct last_word w = find_last_word(text, from, stop);
-	const size_t digits = count_digits(&w);
+	const size_t digits = count_word_digits(&w);
 	uint32_t letter;
 
 	if (!w.n)
@@ -165,7 +165,7 @@ static bool is_stop_of_word(const struct sentence_splitter *s, const char *text,
 		return w.begins_sentence || (s->is_german && digits <= ORDINAL_DIGITS);
 	if (is_one_letter(&w, &letter))
 		return w.begins_sentence || (icu_is_upper(letter) && letter != 'I');
-	if (is_dotted(&w))
+	if (is_dotted_abbreviation(&w))
 		return !is_time_of_day(&w);
 	return is_abbreviation(s, &w, *next >= '0' && *next <= '9');
 }

@@ -109,7 +109,7 @@ static int split_prefix(struct passages *p, const struct engine_line *line, size
 }
 
 /* Add the units of a line: its sentences, or the whole line. */
-static int split_line(struct passages *p, const struct passage_line *l, struct err *e)
+static int split_passage_line(struct passages *p, const struct passage_line *l, struct err *e)
 {
 	const struct engine_line *line = &l->line;
 	const bool is_whole = !passages_split(p, l);
@@ -170,8 +170,8 @@ static int find_unit_terms(struct passages *p, const struct passage_line *lines,
 /* ---- sentences to lines ---- */
 
 /* White space after unit u, up to the next unit or the end of the line. */
-static void add_gap(struct buf *out, const struct passages *p, const struct engine_line *line,
-		    size_t u, bool is_last)
+static void add_unit_gap(struct buf *out, const struct passages *p, const struct engine_line *line,
+			 size_t u, bool is_last)
 {
 	const char *from = p->units[u].text + p->units[u].n;
 	const char *end = is_last ? line->text + line->n : p->units[u + 1].text;
@@ -227,7 +227,7 @@ static int join_hypothesis(const struct passages *p, const struct engine_transla
 		append_tokens(y, unit_hypothesis(&parts[u], h), source_offset);
 		source_offset += parts[u].n_source;
 		buf_add_str(&text, parts[u].texts[MIN(h, parts[u].result.n - 1)]);
-		add_gap(&text, p, line, u, u + 1 == end);
+		add_unit_gap(&text, p, line, u, u + 1 == end);
 	}
 	y->score /= n + (double)(end - first);
 	if (!buf_check(&text, e))
@@ -326,7 +326,7 @@ int passages_translate(struct passages *p, const struct decode_options *o,
 	p->ends = mem_alloc(n, sizeof(*p->ends), e);
 	rc = p->ends ? 0 : e->code;
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = split_line(p, &lines[i], e);
+		rc = split_passage_line(p, &lines[i], e);
 		p->ends[i] = p->n_units;
 	}
 	if (!rc)

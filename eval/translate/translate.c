@@ -101,7 +101,7 @@ static void warn_truncated(const struct translate *t, size_t i, const struct pas
 }
 
 /* Sentences that are longer than all of the training text are often translated in part only. */
-static void count_long(struct translate *t, size_t i, const struct passage_result *x)
+static void count_long_line(struct translate *t, size_t i, const struct passage_result *x)
 {
 	if (t->engine.state.longest <= 0 || x->longest <= t->engine.state.longest)
 		return;
@@ -150,7 +150,7 @@ static int flush_chunk(struct translate *t, struct err *e)
 
 		warn_terms_left(t, i, &results[i]);
 		warn_truncated(t, i, &results[i]);
-		count_long(t, i, &results[i]);
+		count_long_line(t, i, &results[i]);
 		for (int32_t h = 0; h < r->n && !rc; h++)
 			rc = write_row(t, c->first + (int64_t)i, &results[i].joined, h, e);
 	}

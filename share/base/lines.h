@@ -30,10 +30,10 @@ typedef int64_t lines_read(void *from, void *to, size_t room, struct err *e);
 struct lines {
 	const char *text; /* the current line, NUL-terminated; borrowed until the next call */
 	size_t len;
-	int64_t number; /* of the current line, from 1 */
-	bool repair;	/* replace invalid UTF-8 instead of failing; set after open */
+	int64_t number;	   /* of the current line, from 1 */
+	bool repair;	   /* replace invalid UTF-8 instead of failing; set after open */
 	bool was_repaired; /* the current line had invalid UTF-8 */
-	bool skip_long; /* lines_next() skips a line that is too long instead of failing */
+	bool skip_long;	   /* lines_next() skips a line that is too long instead of failing */
 	/* private */
 	char *name;	  /* owned: for messages */
 	lines_read *read; /* NULL: read from fd, or from memory if memory is not NULL */
