@@ -24,7 +24,7 @@
 char *corpus_folder(const struct conf *c, struct err *e);
 
 /*
- * *ready: the corpus is prepared with the seed and [data] options of c (except corpus and repair).
+ * *ready: the corpus is prepared with the seed and the facts of text of c (text_facts.def).
  * No corpus, or a file of it missing or of another size: *ready = false. A newer version: ERR_CONFIG. Other options or another
  * seed: ERR_CONFIG, which names the first difference.
  */

@@ -153,22 +153,30 @@ other() {
 # counts CONDITION CORPUS : the fact says something about this corpus
 counts() { [ -z "$1" ] || [ "$(field "$w/corpora/$2/recipe.ini" "${1%=*}")" = "${1#*=}" ]; }
 
+# prepare_again CORPUS OPTION : as it was prepared, and an option more
+prepare_again() {
+	# shellcheck disable=SC2086 # a list of words
+	case $1 in rev) prepare rev de en "$2" ;; *) prepare zh en zh $without_blanks "$2" ;; esac
+}
+
 sed -n 's/^TEXT_FACT(\([a-z_]*\), \([A-Z]*\), "[a-z]*", "\([^"]*\)")$/\1 \2 \3/p' "$facts" >rows
 same "rows of the table" "$(wc -l <rows | tr -d ' ')" "$(grep -c '^TEXT_FACT' "$facts")"
 for corpus in rev zh; do
 	while read -r fact use condition; do
-		value=$(other "$fact" $corpus) want=78 words="corpus $corpus has $fact = .* but .*$value"
-		if [ "$use" = INPUT ] || ! counts "$condition" $corpus; then want=0 words=; fi
+		value=$(other "$fact" $corpus) code=78 text="corpus $corpus has $fact = .* but .*$value"
+		if [ "$use" = INPUT ] || ! counts "$condition" $corpus; then code=0 text=; fi
 		option=--$(echo "$fact" | tr _ -)=$value
 		variable=WERKBANK_$(echo "$fact" | tr a-z A-Z)=$value
 		printf '[recipe]\ninclude = small\n[data]\n%s = %s\n' "$fact" "$value" >own.ini
-		says "$corpus, $fact: train $option" $want "$words" werkbank train small --corpus $corpus --run t --show "$option"
-		says "$corpus, $fact: train with $variable" $want "$words" env "$variable" werkbank train small --corpus $corpus --run t --show
-		says "$corpus, $fact: train own.ini" $want "$words" werkbank train own.ini --corpus $corpus --run t --show
-		says "$corpus, $fact: job $option" $want "$words" werkbank job slurm --walltime 10 small --corpus $corpus "$option"
+		says "$corpus, $fact: train $option" $code "$text" werkbank train small --corpus $corpus --run t --show "$option"
+		says "$corpus, $fact: train with $variable" $code "$text" env "$variable" werkbank train small --corpus $corpus --run t --show
+		says "$corpus, $fact: train own.ini" $code "$text" werkbank train own.ini --corpus $corpus --run t --show
+		says "$corpus, $fact: job $option" $code "$text" werkbank job slurm --walltime 10 small --corpus $corpus "$option"
+		says "$corpus, $fact: prep $option" $code "$([ $code = 0 ] && echo 'is ready in .* already' || echo "was prepared with $fact = ")" \
+			prepare_again $corpus "$option"
 		rm -rf imported
-		case $use in SIDE | FORM) ;; *) want=64 words='import takes no option' ;; esac
-		says "$corpus, $fact: import $option" $want "$words" werkbank import --corpus $corpus --output imported "average.$corpus/model.safetensors" -q "$option"
+		case $use in SIDE | FORM) ;; *) code=64 text='import takes no option' ;; esac
+		says "$corpus, $fact: import $option" $code "$text" werkbank import --corpus $corpus --output imported "average.$corpus/model.safetensors" -q "$option"
 		for command in eval translate compare report average export; do
 			says "$corpus, $fact: $command $option" "$([ "$use$command" = INPUTtranslate ] || [ "$use$command" = INPUTcompare ] && echo 0 || echo 64)" '' \
 				sh -c "werkbank $command $(case $command in report) ;; *) echo --run $corpus ;; esac) $(case $command in
