@@ -100,7 +100,7 @@ says 64 'status takes no option --beam' "$wb" status --beam 3
 says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
 says 66 "has no run 'nothing'" "$wb" status -C "$tmp" nothing
 says 64 "'csh' is not one of bash" "$wb" _completion csh
-says 0 "no runs in" "$wb" status -C "$tmp/none"
+says 0 "" "$wb" status -C "$tmp/none"
 : >"$tmp/plain"
 for command in runs status logs samples stop save 'watch --plain' 'prep demo' 'train demo'; do
 	says 66 'plain is not a folder: name a folder with -C' "$wb" $command -C "$tmp/plain"
