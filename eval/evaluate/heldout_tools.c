@@ -87,7 +87,8 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 	buf_printf(out, "\n%s\n%s\nchrF2 %.2f\n", buf_text(&h->signature),
 		   buf_text(&h->sacrebleu_signature), h->chrf);
 	if (tokens > 0)
-		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
+		buf_printf(out, "NLL %.4f nats per target token, perplexity %s\n", nll,
+			   PERPLEXITY_TEXT(nll));
 	buf_printf(out, "%s target tokens/s (%s in %.1f s)\n",
 		   COUNT_TEXT((double)h->tokens / h->seconds), COUNT_TEXT(h->tokens), h->seconds);
 	if (h->engine->conf->ledger) {

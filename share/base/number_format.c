@@ -97,6 +97,15 @@ const char *format_fixed(char out[NUMBER_TEXT_BYTES], double v, int decimals)
 	return out;
 }
 
+const char *format_perplexity(char out[NUMBER_TEXT_BYTES], double nll)
+{
+	if (isfinite(nll) && isinf(exp(nll))) {
+		snprintf(out, NUMBER_TEXT_BYTES, ">1e308");
+		return out;
+	}
+	return format_fixed(out, exp(nll), 2);
+}
+
 const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };

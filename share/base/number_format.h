@@ -22,6 +22,9 @@ const char *format_real_count(char out[NUMBER_TEXT_BYTES], double n);
 const char *format_value(char out[NUMBER_TEXT_BYTES], double value);
 /* With a fixed number of decimals, for metrics such as BLEU. */
 const char *format_fixed(char out[NUMBER_TEXT_BYTES], double value, int decimals);
+/* The perplexity exp(nll): "12.34", of a diverged run "1.97e163"; more than a double holds: ">1e308" */
+const char *format_perplexity(char out[NUMBER_TEXT_BYTES], double nll);
+#define PERPLEXITY_TEXT(nll) format_perplexity((char[NUMBER_TEXT_BYTES]){ 0 }, nll)
 /* 29612345 → "29.6 MB" */
 const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes);
 /* 151 → "2:31", 3751 → "1:02:31", 273600 → "3d 04:00" */

@@ -241,6 +241,10 @@ TEST(tui_figures)
 	check_str(COUNT_TEXT(1e300), "-");
 	check_str(format_fixed(out, 70.256, 2), "70.26");
 	check_str(format_fixed(out, -1e300, 2), "-1.00e300");
+	check_str(format_perplexity(out, 2.5), "12.18");
+	check_str(format_perplexity(out, 376), "1.97e163");
+	check_str(format_perplexity(out, 1000), ">1e308");
+	check_str(format_perplexity(out, NAN), "-");
 	check_str(format_bytes(out, 19021456), "19.0 MB");
 	check_str(format_bytes(out, 512), "512 B");
 	check_str(format_bytes(out, -1), "-");

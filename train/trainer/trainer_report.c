@@ -243,10 +243,10 @@ static void print_progress_line(struct trainer *t)
 	if (t->records.is_terminal)
 		terminal_send_control("\r\033[K");
 	fprintf(stderr,
-		"step %lld/%lld  nll %.3f  ppl %.2f  lr %.2e  %s target tok/s  epoch %.2f  %s "
+		"step %lld/%lld  nll %.3f  ppl %s  lr %.2e  %s target tok/s  epoch %.2f  %s "
 		"left%s",
 		(long long)t->state.step, (long long)t->conf->steps, m->nll / m->target_tokens,
-		exp(m->nll / m->target_tokens), t->last_step.rate,
+		PERPLEXITY_TEXT(m->nll / m->target_tokens), t->last_step.rate,
 		COUNT_TEXT(m->target_tokens / m->seconds), loader_epoch(t->loader), left,
 		t->records.is_terminal ? "" : "\n");
 }

@@ -169,7 +169,7 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 		rows[1][k] = *r->health.text ? r->health.text : NULL;
 		rows[2][k] = format_count(text[0][k], r->step);
 		rows[3][k] = format_fixed(text[1][k], r->nll, 3);
-		rows[4][k] = format_fixed(text[2][k], exp(r->nll), 2);
+		rows[4][k] = format_perplexity(text[2][k], r->nll);
 		rows[5][k] = bleu_cell(text[3][k], r->bleu, r->bleu_precision);
 		rows[6][k] = bleu_cell(text[4][k], r->best_bleu, r->best_precision);
 		rows[7][k] = format_count(text[5][k], r->best_step);

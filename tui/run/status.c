@@ -415,7 +415,8 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, COUNT_TEXT(s->steps));
 	}
 	if (!isnan(s->nll))
-		buf_printf(out, ", training NLL %.3f, perplexity %.2f", s->nll, exp(s->nll));
+		buf_printf(out, ", training NLL %.3f, perplexity %s", s->nll,
+			   PERPLEXITY_TEXT(s->nll));
 	if (!isnan(s->target_tps)) {
 		buf_add_str(out, ", ");
 		buf_add_str(out, COUNT_TEXT(s->target_tps));
