@@ -565,7 +565,7 @@ TEST(train_command_refuses)
 		return;
 	bench_write("my.ini", RECIPE);
 	check_int(bench_command(&out, "train %s/my.ini -C %s", f, f), 66);
-	bench_has(out, "the corpus demo is not prepared in ");
+	bench_has(out, " has no corpus demo: type: werkbank prep ");
 	bench_write("corpora/demo/manifest.json", "{}");
 	bench_write("corpora/demo/recipe.ini", "");
 	check_int(bench_command(&out, "train %s/my.ini -C %s --precision int8", f, f), 78);
