@@ -2,7 +2,7 @@
  * fleet.h - hosts, GPUs and ranks of a run, as reported in its journal.
  *
  * Part of struct run_history, which fills it from the records "host", "rank" and "verdict".
- * Memory grows with the hosts (2,000 hosts of 8 ranks: 35 MB) up to FLEET_HOSTS hosts of FLEET_GPUS
+ * Memory grows with the hosts (2,000 hosts of 8 GPUs: 58 MB) up to FLEET_HOSTS hosts of FLEET_GPUS
  * GPUs and FLEET_RANKS ranks, which no real run reaches: a journal can come from anywhere. Records
  * beyond are counted in left_out, which the view shows. Unknown values are NaN, -1 or "", never 0.
  *

@@ -136,8 +136,11 @@ bool run_health_update(struct run_health *h, const char *workspace, const char *
 		return false;
 	h->has_news = h->has_steps = false;
 	h->judged_at = MAX(now, 1);
-	if (!is_journal_short(workspace, run))
-		return false;
+	if (!is_journal_short(workspace, run)) {
+		if (h->state == HEALTH_UNKNOWN)
+			say_health(h, HEALTH_UNKNOWN, "too long to judge");
+		return strcmp(h->text, before.text) != 0;
+	}
 	if (!evidence_open(&v, workspace, run, &ignored) && !answers_find(&a, &v, &ignored))
 		choose_words(h, &a);
 	/* the trainer, which sees every step, may know more than the journal shows */
