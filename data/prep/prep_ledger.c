@@ -137,9 +137,9 @@ static int ledger_stage_begin(struct ledger_stage *s, struct err *e)
 	path = prep_path(p, e, "work/verdicts.final");
 	if (!path)
 		return e->code;
-	s->verdicts = fopen(path, "rbe");
+	s->verdicts = file_open_stream(path, e);
 	if (!s->verdicts)
-		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		return e->code;
 	path = prep_path(p, e, "ledger.tsv");
 	s->ledger = path ? drop_ledger_create(path, e) : NULL;
 	return s->ledger ? 0 : e->code;

@@ -201,12 +201,12 @@ static int join_text(struct text_reading *r, size_t text, struct outfile *out, s
 {
 	const char *path = reading_text_path(r, text, e);
 	char bytes[1 << 14];
-	FILE *in = path ? fopen(path, "rbe") : NULL;
+	FILE *in = path ? file_open_stream(path, e) : NULL;
 	size_t n;
 	int rc = 0;
 
 	if (!in)
-		return path ? err_set_errno(e, ERR_IO, "%s: cannot be read", path) : e->code;
+		return e->code;
 	while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
 		if (fwrite(bytes, 1, n, out->stream) != n) {
 			rc = err_set_errno(e, ERR_IO, "%s: cannot be written", out->path);
