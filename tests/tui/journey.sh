@@ -115,7 +115,7 @@ train() {
 	shows '✓ finished' 'it is trained'
 	shows 'step .*100 %' 'all of its steps are done'
 	shows 'train ~?[0-9.]+ +• dev [0-9.]+' 'the NLL of training stands beside that of the development set'
-	shows 'W save +E evaluate +X stop' 'the run view names its keys'
+	shows 'z zoom +w panes' 'the run view names its keys'
 }
 
 look_at_the_run() {

@@ -67,6 +67,8 @@ for name in q TERM HUP SEGV; do
 	echo "shell again \$name"
 	read -r go
 done
+clear
+./werkbank -C "$here/w" --color never
 END
 $tmux new-session -d -x 80 -y 24 "sh '$here/shell' 2>'$here/stderr'" || { echo "tmux cannot start here"; exit 77; }
 
@@ -111,3 +113,10 @@ for signal in TERM HUP SEGV; do
 done
 until_shown "status 139"
 until_shown "status 143"
+
+# without a command it begins at home, whatever view was left last
+printf 'view = log\nworkspace = %s\n' "$(realpath "$here/w")" >>"$here/state/werkbank/workbench"
+$tmux send-keys Enter
+until_shown "─ runs ─"
+until_shown "Prepare another corpus"
+$tmux send-keys q
