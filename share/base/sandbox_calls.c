@@ -56,6 +56,16 @@ static const char *const calls_of_attackers[] = {
 /* What the driver of a GPU may need, and no command besides. */
 static const char *const calls_of_drivers[] = {
 	/* clang-format off */
+	/* mode, owner, times, attributes and length of files by name, and by descriptors that were opened for reading:
+	   Landlock does not know these, but for truncate from version 3 on */
+	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "fchownat", "lchown",
+	"chown32", "fchown32", "lchown32", "utime", "utimes", "futimesat", "utimensat",
+	"utimensat_time64", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
+	"lremovexattr", "fremovexattr", "removexattrat", "truncate", "truncate64",
+	/* other processes: signals, priorities */
+	"kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "setpriority",
+	"sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "ioprio_set",
+	"migrate_pages", "move_pages", "setpgid", "setsid",
 	"socket", "connect", "bind", "listen", "accept", "accept4", "socketcall",
 	"execve", "execveat", "process_madvise", "kcmp", "userfaultfd", "perf_event_open",
 	"name_to_handle_at", "remap_file_pages", "vmsplice", "personality",
@@ -111,6 +121,34 @@ static int calls_refuse_network(scmp_filter_ctx filter)
 	return rc;
 }
 
+/* What types into the user's terminal, changes its line discipline, or takes its output. */
+static int calls_refuse_terminals(scmp_filter_ctx filter)
+{
+	static const uint64_t requests[] = { TIOCSTI,  TIOCLINUX, TIOCSETD,
+					     TIOCCONS, TIOCSCTTY, TIOCSPGRP };
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(requests) && !rc; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]));
+	return rc;
+}
+
+/* Signals to a thread of this process stay, for abort(); limits of this process, for new threads. */
+static int calls_refuse_other_processes(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp others = {
+		.arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0
+	};
+	int rc =
+		seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, &others);
+
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+				      SCMP_A0(SCMP_CMP_NE, 0));
+	return rc;
+}
+
 /* Threads and children may be started, without namespaces. clone3 has its flags out of our sight. */
 static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 {
@@ -129,10 +167,9 @@ static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
 	if (!rc) /* the C library then uses clone */
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	if (!rc) /* types into the user's terminal */
-		rc = seccomp_rule_add(filter, refused, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
-	return rc;
+	if (!rc)
+		rc = calls_refuse_terminals(filter);
+	return rc || has_gpu ? rc : calls_refuse_other_processes(filter);
 }
 
 bool sandbox_limit_calls(enum sandbox_calls calls)

@@ -51,14 +51,24 @@ refused() {
 # closed NAME PROCESS : all that this kernel and this build can refuse
 closed() {
 	[ -z "$files" ] || refused "$1" "$2" "read /etc/passwd" "create a file" "remove a file" "start a program"
-	[ -z "$calls" ] || refused "$1" "$2" "internet socket" "local socket" "start a program"
+	[ -z "$calls" ] || refused "$1" "$2" "internet socket" "local socket" "start a program" chmod fchmodat fchmod chown setxattr utimes \
+		truncate kill "kill all" tgkill prlimit setpriority sched_setaffinity ptrace "type into a terminal" "console of Linux"
 }
+echo victim >"$tmp/elsewhere/file.victim"
+victim() { stat -c '%a %u %g %s' "$tmp/elsewhere/file.victim"; }
+victim=$(victim)
 
 # ---- the probe itself: without a sandbox all of this is possible ----------------------------
 echo "The old woman reads a long book." >"$tmp/in"
 WERKBANK_SANDBOX=off probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet "$tmp/in"
 if grep -q 'read /etc/passwd: ALLOWED' "$tmp/probed" && grep -q 'internet socket: ALLOWED' "$tmp/probed"; then
 	ok "the probe works: with the sandbox off it reads and connects"
+	for what in chmod fchmodat chown utimes truncate kill tgkill prlimit setpriority sched_setaffinity "console of Linux"; do
+		holds "the probe works: $what" "program: $what: ALLOWED" "$tmp/probed"
+	done
+	printf 'victim\n' >"$tmp/elsewhere/file.victim"
+	chmod 644 "$tmp/elsewhere/file.victim"
+	victim=$(victim)
 elif ! grep -q 'probe:' "$tmp/probed"; then
 	skip "the sandbox" "nothing can be preloaded into this build"
 	tally
@@ -138,6 +148,7 @@ closed "the manifest in prep" "reader of the manifest"
 closed "texts and SGM files in prep" program
 present "prep: the corpus" "$w/corpora/small/manifest.json"
 equal "prep: the SGM file is read" "$tmp/a.en" "$w/corpora/small/dev.en"
+same "the victim's mode, owner and length: all of these had a sandbox" "$(victim)" "$victim"
 mkdir -p "$w/archives/small"
 cp "$tmp/from/a.tgz" "$w/archives/small/"
 probed "$top/werkbank-data" fetch "$tmp/small.manifest" -C "$w"

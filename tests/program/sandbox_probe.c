@@ -10,13 +10,21 @@
 #endif
 #include <archive.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static void say(const char *process, const char *what, int result)
@@ -27,6 +35,43 @@ static void say(const char *process, const char *what, int result)
 
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
+}
+
+/* The same by errno: a call that fails for another reason was not refused. */
+static void say_errno(const char *process, const char *what, long result)
+{
+	say(process, what, result < 0 && (errno == EPERM || errno == EACCES) ? -1 : 0);
+}
+
+/* Files of the user besides those that the command names, by calls that Landlock does not limit. */
+static void probe_victim(const char *process, const char *path)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_NOW } };
+	char victim[4096];
+
+	snprintf(victim, sizeof(victim), "%s.victim", path);
+	say_errno(process, "chmod", chmod(victim, 0666));
+	say_errno(process, "fchmodat", fchmodat(AT_FDCWD, victim, 0666, 0));
+	say_errno(process, "fchmod", fchmod(STDIN_FILENO, 0666));
+	say_errno(process, "chown", chown(victim, getuid(), getgid()));
+	say_errno(process, "setxattr", setxattr(victim, "user.werkbank", "x", 1, 0));
+	say_errno(process, "utimes", utimensat(AT_FDCWD, victim, times, 0));
+	say_errno(process, "truncate", truncate(victim, 0));
+}
+
+static void probe_processes(const char *process)
+{
+	struct rlimit limit;
+
+	say_errno(process, "kill", kill(getppid(), 0));
+	say_errno(process, "kill all", kill(-getpgrp(), 0));
+	say_errno(process, "tgkill", syscall(SYS_tgkill, getppid(), getppid(), 0));
+	say_errno(process, "prlimit", prlimit(getppid(), RLIMIT_CORE, NULL, &limit));
+	say_errno(process, "setpriority", setpriority(PRIO_PROCESS, (id_t)getppid(), 0));
+	say_errno(process, "sched_setaffinity", syscall(SYS_sched_setaffinity, getppid(), 0, NULL));
+	say_errno(process, "ptrace", ptrace(PTRACE_SEIZE, getppid(), NULL, NULL));
+	say_errno(process, "type into a terminal", ioctl(STDIN_FILENO, TIOCSTI, "x"));
+	say_errno(process, "console of Linux", ioctl(STDIN_FILENO, TIOCLINUX, "x"));
 }
 
 static void probe(const char *process)
@@ -40,6 +85,8 @@ static void probe(const char *process)
 	say(process, "read /etc/passwd", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
 	say(process, "create a file", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	say(process, "remove a file", unlink(path));
+	probe_victim(process, path);
+	probe_processes(process);
 	say(process, "internet socket", socket(AF_INET, SOCK_STREAM, 0));
 	say(process, "local socket", socket(AF_UNIX, SOCK_STREAM, 0));
 	if (execve("/bin/true", arguments, none) < 0)
