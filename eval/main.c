@@ -89,7 +89,7 @@ static const struct {
 };
 
 /* Before foreign bytes are read. Asking for the GPU has begun its driver, if it is used. */
-static void enter_eval_sandbox(struct conf *c)
+static void enter_eval_sandbox(struct conf *c, const struct held_outputs *held)
 {
 	struct sandbox s;
 	bool computes;
@@ -98,12 +98,14 @@ static void enter_eval_sandbox(struct conf *c)
 		return;
 	if (computes && engine_uses_gpu(c))
 		sandbox_enter_with_gpu();
-	else if (conf_begin_sandbox(c, &s))
+	else if (conf_begin_sandbox(c, held, &s))
 		conf_enter_sandbox(c, &s);
 }
 
-static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e)
+/* *status: of a parent that held the output of the command; -1: there was none. */
+static int run_eval_command(struct conf *c, int argc, char **argv, int *status, struct err *e)
 {
+	struct held_outputs *held;
 	int rc;
 
 	if (conf_init(c, e) || conf_parse_command(c, "eval", argc, argv, e))
@@ -113,7 +115,10 @@ static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command)) {
-			enter_eval_sandbox(c);
+			rc = conf_hold_outputs(c, &held, status, e);
+			if (rc)
+				return MIN(rc, 0);
+			enter_eval_sandbox(c, held);
 			return commands[i].run(c, e);
 		}
 	return err_set(e, ERR_USAGE,
@@ -125,11 +130,11 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc;
+	int status = -1, rc;
 
 	terminal_guard_streams();
-	rc = run_eval_command(&c, argc, argv, &e);
-	rc = conf_exit_status(&c, rc, &e);
+	rc = run_eval_command(&c, argc, argv, &status, &e);
+	rc = status >= 0 ? status : conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;
 }

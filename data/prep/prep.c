@@ -253,7 +253,7 @@ static void prep_enter_sandbox(struct prep *p, struct conf *c)
 {
 	struct sandbox s;
 
-	if (!conf_begin_sandbox(c, &s))
+	if (!conf_begin_sandbox(c, NULL, &s))
 		return;
 	for (size_t i = 0; i < p->texts.n_files; i++)
 		sandbox_allow_read(&s, p->texts.files[i].path);

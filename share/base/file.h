@@ -42,6 +42,7 @@ struct outfile {
 	int folder;	  /* descriptor of the folder of the file that is replaced; -1: none */
 	bool is_volatile; /* set after open: no fsync, the file need not survive a power failure */
 	bool waits;	  /* private: for a program that reads a pipe */
+	int held; /* private: the parent process renames it (held_output.h); 0: nobody else */
 	char name[FILE_NAME_BYTES];	 /* in folder: the file that is replaced */
 	char temporary[FILE_NAME_BYTES]; /* in folder; "": written to directly */
 };
@@ -87,6 +88,7 @@ struct outfolder {
 	char *temporary; /* owned */
 	int folder;	 /* descriptor of the temporary; open while `temporary` is set, as parent */
 	int parent;	 /* descriptor of the folder that it is in */
+	int held;	 /* private, as in struct outfile */
 };
 
 int outfolder_open(struct outfolder *o, const char *path, const char *beside, struct err *e);

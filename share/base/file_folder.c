@@ -475,6 +475,9 @@ int outfolder_open(struct outfolder *o, const char *path, const char *beside, st
 {
 	size_t n = strlen(path);
 
+	*o = (struct outfolder){ .path = NULL };
+	if (held_take_folder(o, path, beside, e))
+		return e->code;
 	while (n > 1 && path[n - 1] == '/')
 		n--;
 	*o = (struct outfolder){ .path = file_path(e, "%.*s", (int)n, path) };
@@ -559,8 +562,8 @@ int outfolder_commit(struct outfolder *o, struct err *e)
 
 	(void)fsync(o->folder); /* some file systems do not support this */
 	if (!rc)
-		rc = put_folder_in_place(o, e);
-	if (!rc) {
+		rc = o->held ? held_commit(o->held, e) : put_folder_in_place(o, e);
+	if (!rc && !o->held) {
 		file_sync_folder(parent);
 		close_outfolder(o);
 	}
@@ -597,14 +600,15 @@ int outfolder_exchange(struct outfolder *o, bool *is_done, struct err *e)
 
 void outfolder_abandon(struct outfolder *o)
 {
-	if (o->temporary) {
+	if (o->temporary && !o->held) {
 		/* by descriptors: wherever another user has moved it, and when no other can be opened */
 		lseek(o->folder, 0, SEEK_SET);
 		(void)each_entry(o->folder, remove_entry, 1);
 		if (is_outfolder_at(o, o->parent, outfolder_name(o)))
 			unlinkat(o->parent, outfolder_name(o), AT_REMOVEDIR);
-		close_outfolder(o);
 	}
+	if (o->temporary)
+		close_outfolder(o);
 	free(o->path);
 	*o = (struct outfolder){ 0 };
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
+#include "share/base/file.h"
 
 #define FILE_NAME_TRIES 100 /* random names before giving up: 64 bits do not collide by chance */
 #define FILE_LINK_LIMIT 8   /* links that lead to links */
@@ -34,5 +35,14 @@ int file_open_folder_of(int from, const char *path, char name[NAME_MAX + 1], boo
 
 /* The message for a folder that file_open_folder() did not open. */
 int file_cannot_open_folder(struct err *e, const char *path);
+
+/*
+ * held_output.c: an output that a parent process holds for this one. true: *to is it, or e says why it
+ * could not be opened. false: nobody holds this path.
+ */
+bool held_take_file(struct outfile *to, const char *path, struct err *e);
+bool held_take_folder(struct outfolder *to, const char *path, const char *beside, struct err *e);
+/* Let the parent rename it. held: the member of that name. */
+int held_commit(int held, struct err *e);
 
 #endif

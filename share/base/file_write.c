@@ -206,6 +206,8 @@ static int open_outfile(struct outfile *o, const char *path, mode_t mode, bool w
 	int fd;
 
 	*o = (struct outfile){ .folder = -1, .waits = waits };
+	if (held_take_file(o, path, e))
+		return e->code;
 	o->path = mem_strdup(path, e);
 	fd = o->path ? open_target(o, mode, e) : -1;
 	o->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -292,6 +294,11 @@ int outfile_commit(struct outfile *o, struct err *e)
 		outfile_abandon(o);
 		return e->code;
 	}
+	if (o->held) {
+		rc = held_commit(o->held, e);
+		outfile_abandon(o);
+		return rc;
+	}
 	rc = *o->temporary ? put_in_place(o, &written, e) : 0;
 	if (!rc)
 		*o->temporary = 0;
@@ -305,7 +312,7 @@ void outfile_abandon(struct outfile *o)
 {
 	if (o->stream)
 		fclose(o->stream);
-	if (*o->temporary)
+	if (*o->temporary && !o->held)
 		unlinkat(o->folder, o->temporary, 0);
 	if (o->path && o->folder >= 0)
 		close(o->folder);

@@ -26,6 +26,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/held_output.h"
 #include "share/base/sandbox.h"
 
 struct conf_list {
@@ -78,12 +79,15 @@ void conf_free(struct conf *c);
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
 
 /*
- * The sandbox of a command that reads foreign bytes: conf_begin_sandbox() makes its rules from the
- * options and arguments (false: this command has none, or it is off), the caller may add rules,
+ * The sandbox of a command that reads foreign bytes. conf_hold_outputs() leaves --output to a parent
+ * process: 0: this process runs the command (*held: what the parent holds, or NULL); 1: this is the
+ * parent, and *status is the command's exit status; < 0: e. conf_begin_sandbox() makes the rules from
+ * the options and arguments (false: this command has none, or it is off), the caller may add rules,
  * and conf_enter_sandbox() gives up the rest.
  */
 bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, maybe a GPU */
-bool conf_begin_sandbox(const struct conf *c, struct sandbox *s);
+int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
+bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 
 /*

@@ -12,19 +12,21 @@
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
-/* Commands that read foreign bytes in their own process; where they write besides --output. */
+/* Commands that read foreign bytes in their own process; what they write. */
 static const struct conf_sandboxed {
 	const char *command;
 	bool writes_workspace, writes_temporary;
-	bool computes; /* on a backend, which may be a GPU */
+	bool computes;			 /* on a backend, which may be a GPU */
+	bool writes_file, writes_folder; /* --output is a file, a folder, or may be either */
+	bool stages;			 /* a second temporary folder beside --output */
 } conf_sandboxed[] = {
 	/* clang-format off */
 	{ "compare",	.writes_temporary = true, .computes = true },
 	{ "eval",	.computes = true },
-	{ "export",	.computes = false },
-	{ "import",	.writes_workspace = true },
+	{ "export",	.writes_file = true, .writes_folder = true },
+	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
 	{ "prep",	.writes_workspace = true },
-	{ "translate",	.computes = true },
+	{ "translate",	.computes = true, .writes_file = true },
 	/* clang-format on */
 };
 
@@ -34,38 +36,6 @@ static const struct conf_sandboxed *conf_find_sandboxed(const struct conf *c)
 		if (!strcmp(conf_sandboxed[i].command, c->command))
 			return &conf_sandboxed[i];
 	return NULL;
-}
-
-/* The folder that a file is in: where its temporary is made and renamed. */
-static void allow_folder_of(struct sandbox *s, const char *path)
-{
-	struct err ignored = { 0 };
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? file_path(&ignored, "%.*s", (int)MAX(slash - path, 1), path)
-			     : file_path(&ignored, ".");
-
-	sandbox_allow_write(s, folder);
-	free(folder);
-}
-
-/* A path ending with slashes names a folder of this name. A link: its target is written, too. */
-static void allow_output(struct sandbox *s, const char *path)
-{
-	struct err ignored = { 0 };
-	size_t n = strlen(path);
-	char *plain, *real = realpath(path, NULL);
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	plain = file_path(&ignored, "%.*s", (int)n, path);
-	if (plain && real && !file_is_folder(real) && file_size(real) < 0)
-		sandbox_allow_write(s, real); /* a device or pipe */
-	else if (plain)
-		allow_folder_of(s, plain);
-	if (real && file_size(real) >= 0)
-		allow_folder_of(s, real);
-	free(plain);
-	free(real);
 }
 
 /* The workspace, and what is moved to another disk by links in it. */
@@ -108,9 +78,9 @@ static void allow_option(struct sandbox *s, const struct conf *c, const struct c
 
 	if (!names_a_path(o) || !strcmp(o->name, "workspace"))
 		return;
-	if (o->kind == CONF_STR && *text && !strcmp(o->name, "output"))
-		allow_output(s, *text);
-	else if (o->kind == CONF_STR && *text)
+	if (!strcmp(o->name, "output")) /* a parent process writes it: held_output.h */
+		return;
+	if (o->kind == CONF_STR && *text)
 		sandbox_allow_folder(s, *text);
 	for (size_t i = 0; o->kind == CONF_LIST && i < list->n; i++) /* --forbid @FILE */
 		sandbox_allow_folder(s, list->items[i] + (list->items[i][0] == '@'));
@@ -138,7 +108,33 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes)
 	return how && !sandbox_is_off();
 }
 
-bool conf_begin_sandbox(const struct conf *c, struct sandbox *s)
+int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e)
+{
+	const struct conf_sandboxed *how = conf_find_sandboxed(c);
+	char *path;
+
+	*held = NULL;
+	if (!how || sandbox_is_off() || !c->output || !(how->writes_file || how->writes_folder))
+		return 0;
+	*held = held_outputs_new(e);
+	path = *held ? file_path(e, "%s", c->output) : NULL;
+	if (!path) {
+		free(*held);
+		return e->code;
+	}
+	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = '\0';
+	if (how->writes_file)
+		held_output_add_file(*held, c->output);
+	if (how->stages) /* beside itself, as the import names it */
+		held_output_add_folder(*held, path, path);
+	if (how->writes_folder)
+		held_output_add_folder(*held, path, NULL);
+	free(path);
+	return held_output_start(*held, status, e);
+}
+
+bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s)
 {
 	const struct conf_sandboxed *how = conf_find_sandboxed(c);
 
@@ -152,6 +148,9 @@ bool conf_begin_sandbox(const struct conf *c, struct sandbox *s)
 		allow_option(s, c, &conf_options[i]);
 	for (int i = 0; i < c->n_arguments; i++)
 		sandbox_allow_folder(s, c->arguments[i]);
+	for (size_t i = 0; held && i < HELD_OUTPUTS; i++)
+		if (held_output_folder(held, i))
+			sandbox_allow_write(s, held_output_folder(held, i));
 	if (how->writes_temporary) {
 		const char *folder = getenv("TMPDIR");
 

@@ -101,6 +101,51 @@ present "import: the model" "$tmp/to/imported/model.safetensors"
 probed "$top/werkbank-eval" import -C "$w" "$tmp/to/exported" --run imported
 present "import --run: the model" "$w/runs/imported"
 
+# ---- an output in the home folder: the program that reads the model has no right there ----
+home=$tmp/home
+mkdir -p "$home/.ssh"
+echo secret >"$home/.ssh/id_rsa"
+echo '# mine' >"$home/.bashrc"
+# at_home COMMAND... : with probes that read, append and create in the home folder
+at_home() {
+	(cd "$home" && SANDBOX_HOME=$home probed "$@")
+	[ -z "$files" ] || refused "${1##*-} $2 -o in the home folder" program "read ~/.ssh/id_rsa" "append to ~/.bashrc" "create a file at home" "list the home folder" "remove ~/.bashrc"
+}
+(cd "$home" && SANDBOX_HOME=$home WERKBANK_SANDBOX=off probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o o "$tmp/in")
+for what in "read ~/.ssh/id_rsa" "append to ~/.bashrc" "create a file at home" "list the home folder"; do
+	holds "the probe works: $what" "program: $what: ALLOWED" "$tmp/probed"
+done
+printf '# mine\n' >"$home/.bashrc"
+printf 'victim\n' >"$tmp/elsewhere/file.victim"
+chmod 644 "$tmp/elsewhere/file.victim"
+rm -f "$home/new" "$home/o"
+at_home "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o out.txt "$tmp/in"
+equal "... the translation" "$tmp/without" "$home/out.txt"
+at_home "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o out.txt "$tmp/in"
+equal "... again, over the first one" "$tmp/without" "$home/out.txt"
+at_home "$top/werkbank-eval" export -C "$w" --run old --format ctranslate2 -o exported
+present "... the exported model" "$home/exported/model.bin"
+at_home "$top/werkbank-eval" export -C "$w" --run old --format jsonl -o records.jsonl
+present "... the exported records" "$home/records.jsonl"
+at_home "$top/werkbank-eval" import -C "$w" exported/ -o imported/
+present "... the imported model" "$home/imported/model.safetensors"
+same "nothing else is at home" "$(cd "$home" && find . -type f ! -path './exported/*' ! -path './imported/*' | sort | tr '\n' ' ')" \
+	'./.bashrc ./.ssh/id_rsa ./out.txt ./records.jsonl '
+same "... and nothing is changed" "$(cat "$home/.bashrc")" '# mine'
+# failures and signals: no output, no temporary, the status of the command
+says "a failure leaves no output" 65 'is not valid UTF-8' sh -c "printf '\\377\\n' | '$top/werkbank-eval' translate --model '$model' --backend cpu -o '$home/fails'"
+absent "... none" "$home/fails"
+mkfifo "$tmp/slow"
+"$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o "$home/killed" "$tmp/slow" 2>/dev/null &
+pid=$!
+exec 3>"$tmp/slow"
+for _ in $(seq 100); do ! ls "$home" | grep -q 'killed\..*tmp' || break; sleep 0.05; done
+kill -TERM "$pid"
+wait "$pid"
+same "SIGTERM ends both processes" "$?" 143
+exec 3>&-
+same "... and leaves nothing" "$(ls -A "$home" | grep -c killed)" 0
+
 # ---- a model of links, as in download caches, and links that lead to a stranger's files ------------
 mkdir -p "$tmp/cache/files" "$tmp/cache/model"
 for file in "$model"/*; do

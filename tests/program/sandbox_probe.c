@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -59,6 +60,28 @@ static void probe_victim(const char *process, const char *path)
 	say_errno(process, "truncate", truncate(victim, 0));
 }
 
+/* The folder of the output: $SANDBOX_HOME. */
+static void probe_home(const char *process)
+{
+	const char *home = getenv("SANDBOX_HOME");
+	char path[4096];
+	int fd;
+
+	if (!home)
+		return;
+	snprintf(path, sizeof(path), "%s/.ssh/id_rsa", home);
+	say(process, "read ~/.ssh/id_rsa", open(path, O_RDONLY | O_CLOEXEC));
+	snprintf(path, sizeof(path), "%s/.bashrc", home);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	say(process, "append to ~/.bashrc", fd < 0 ? -1 : (int)write(fd, "#\n", 2));
+	snprintf(path, sizeof(path), "%s/new", home);
+	say(process, "create a file at home", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	say(process, "list the home folder", open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	snprintf(path, sizeof(path), "%s/.bashrc", home);
+	if (fd < 0)
+		say(process, "remove ~/.bashrc", unlink(path));
+}
+
 static void probe_processes(const char *process)
 {
 	struct rlimit limit;
@@ -86,6 +109,7 @@ static void probe(const char *process)
 	say(process, "create a file", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	say(process, "remove a file", unlink(path));
 	probe_victim(process, path);
+	probe_home(process);
 	probe_processes(process);
 	say(process, "internet socket", socket(AF_INET, SOCK_STREAM, 0));
 	say(process, "local socket", socket(AF_UNIX, SOCK_STREAM, 0));
@@ -139,5 +163,10 @@ int __open_2(const char *path, int flags)
 
 __attribute__((destructor)) static void probe_at_exit(void)
 {
-	probe("program");
+	const char *off = getenv("WERKBANK_SANDBOX");
+	/* a process without a sandbox: the one that holds the output, and fetch, which needs the network */
+	const bool is_outside = !off && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0;
+
+	if (!is_outside)
+		probe("program");
 }
