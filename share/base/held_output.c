@@ -19,6 +19,7 @@
 #include "share/base/file.h"
 #include "share/base/file_internal.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 
 struct held_output {
 	char *path, *beside; /* owned; beside NULL: the same as path */
@@ -221,7 +222,7 @@ static void pass_on(int number)
 	const int saved = errno;
 
 	if (held_child > 0)
-		kill((pid_t)held_child, number);
+		proc_signal((pid_t)held_child, number);
 	errno = saved;
 }
 
