@@ -16,6 +16,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/lock_file.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 
@@ -40,7 +41,7 @@ static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 
 	if (!path)
 		return e->code;
-	if (file_open_in_place(fd, path, O_RDWR, e))
+	if (lock_file_open(fd, path, e))
 		return e->code;
 	if (!flock(*fd, LOCK_EX | LOCK_NB))
 		return 0;

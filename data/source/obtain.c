@@ -28,6 +28,7 @@
 #include "data/source/receipt.h"
 #include "data/source/unpacker.h"
 #include "share/base/file.h"
+#include "share/base/lock_file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
@@ -489,7 +490,7 @@ static int lock_archive_folder(const char *folder, struct progress *p, int *fd, 
 
 	if (!path)
 		return e->code;
-	rc = file_open_in_place(fd, path, O_RDWR, e);
+	rc = lock_file_open(fd, path, e);
 	busy = !rc ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
 	if (busy && errno == EWOULDBLOCK) {
 		progress_print_line(p, "note: %s: waiting for another fetch that is running here",

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -198,6 +199,22 @@ int proc_signal(pid_t pid, int number)
 		return -1;
 	}
 	return kill(pid, number);
+}
+
+int proc_handle_open(pid_t pid)
+{
+	const int handle = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	if (handle >= 0)
+		(void)fcntl(handle, F_SETFD, FD_CLOEXEC);
+	return handle;
+}
+
+int proc_handle_signal(int handle, pid_t pid, int number)
+{
+	if (handle >= 0)
+		return syscall(SYS_pidfd_send_signal, handle, number, NULL, 0) ? errno : 0;
+	return proc_signal(pid, number) ? errno : 0;
 }
 
 int proc_signal_group(pid_t pid, int number)

@@ -57,6 +57,15 @@ void proc_stop(struct proc *p, double grace_s);
  * groups or as all processes. 0: sent; -1: errno says why not.
  */
 int proc_signal(pid_t pid, int number);
+
+/*
+ * A descriptor of a process, which never means another process that got the same pid; the caller closes
+ * it. -1: no such process, or a kernel before 5.3. proc_handle_signal(): the signal by the handle, or
+ * without one by the pid. Returns 0 or an errno.
+ */
+int proc_handle_open(pid_t pid);
+int proc_handle_signal(int handle, pid_t pid, int number);
+
 int proc_signal_group(pid_t pid, int number);
 
 #endif

@@ -280,9 +280,7 @@ static int send_signal(const struct leftover *l, int descriptor, int number)
 {
 	if (!leftover_is_of_this_boot(l) || process_start_ticks(l->pid) != l->started)
 		return ESRCH;
-	if (descriptor >= 0)
-		return syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0) ? errno : 0;
-	return proc_signal((pid_t)l->pid, number) ? errno : 0;
+	return proc_handle_signal(descriptor, (pid_t)l->pid, number);
 }
 
 static bool wait_leftover_gone(const struct leftover *l, double seconds)
@@ -299,7 +297,7 @@ static bool wait_leftover_gone(const struct leftover *l, double seconds)
 
 void leftover_send_sigterm(const struct leftover *l)
 {
-	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
+	int descriptor = proc_handle_open((pid_t)l->pid);
 
 	send_signal(l, descriptor, SIGTERM);
 	if (descriptor >= 0)
@@ -308,7 +306,7 @@ void leftover_send_sigterm(const struct leftover *l)
 
 int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e)
 {
-	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
+	int descriptor = proc_handle_open((pid_t)l->pid);
 	int number = send_signal(l, descriptor, SIGTERM), rc = 0;
 
 	assert(l->pid > 1 && grace_s >= 0);

@@ -31,6 +31,7 @@
 #include "kernels/profile.h"
 #include "share/base/err.h"
 #include "share/base/journal.h"
+#include "share/base/lock_file.h"
 #include "share/base/run_end.h"
 #include "share/base/statistics.h"
 #include "share/conf/conf.h"
@@ -144,6 +145,7 @@ struct trainer {
 	struct comm *comm;		       /* borrowed */
 	const struct trainer_signals *signals; /* borrowed */
 	char *workspace, *folder, *corpus;     /* owned paths; folder is runs/NAME */
+	struct lock_identity run_lock;	       /* of the folder in which this training began */
 
 	struct vocab *vocab;
 	struct shard *shard;
@@ -366,6 +368,11 @@ void watch_evaluation(struct trainer *t, double bleu, double dev_nll, double tra
  * when the next checkpoint is due. The second failure in a row is ERR_IO, and so is a failure with
  * must: there is no later try then.
  */
+/*
+ * ERR_TEMPFAIL: the folder of the run was exchanged, for example for that of a new run of this name.
+ * Checked before anything is written by its path.
+ */
+int trainer_check_folder(const struct trainer *t, struct err *e);
 int trainer_save(struct trainer *t, bool must, struct err *e);
 /* Collective: save, then evaluate. A failed evaluation is a warning, not an error. */
 int trainer_evaluate(struct trainer *t, struct err *e);

@@ -583,6 +583,15 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	return t->ranks.telemetry ? 0 : e->code;
 }
 
+static int note_run_lock(struct trainer *t, struct err *e)
+{
+	char *lock = file_path(e, "%s/lock", t->folder);
+
+	t->run_lock = lock_file_identity(lock ? lock : "");
+	free(lock);
+	return lock ? 0 : e->code;
+}
+
 int trainer_open(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -599,7 +608,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
-	if (!t->folder || trainer_open_corpus(t, e))
+	if (!t->folder || trainer_open_corpus(t, e) || note_run_lock(t, e))
 		return e->code;
 	if (trainer_is_first(t) &&
 	    (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "train/trainer/evaluate.h"
 
@@ -106,6 +107,21 @@ static int send_ckpt_arenas(struct trainer *t, int n, struct err *e)
 /* ---- saving ------------------------------------------------------------ */
 
 /* First rank: save. *failed: the failure to save; the return value: a failure of the comm. */
+int trainer_check_folder(const struct trainer *t, struct err *e)
+{
+	char *lock = file_path(e, "%s/lock", t->folder);
+	int rc = lock ? 0 : e->code;
+
+	if (!rc && !lock_file_is_same(&t->run_lock, lock))
+		rc = err_set(
+			e, ERR_TEMPFAIL,
+			"%s is not the folder any more in which this training began: it was "
+			"removed, moved or replaced; the training ends, and writes nothing there",
+			t->folder);
+	free(lock);
+	return rc;
+}
+
 static int save_here(struct trainer *t, int n, const float *average, struct err *failed,
 		     struct err *e)
 {
@@ -116,7 +132,9 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 
 	failed->code = 0;
 	t->state.seconds = trainer_seconds(t);
-	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
+	if (!trainer_check_folder(t, failed))
+		ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes,
+				 failed);
 	while (c.next < n) /* after a failure receive the rest: the other ranks send all arrays */
 		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
@@ -166,6 +184,11 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 				 : send_ckpt_arenas(t, n, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
+	if (failed.code ==
+	    ERR_TEMPFAIL) { /* the folder is another one now: nothing is tried again */
+		*e = failed;
+		return e->code;
+	}
 	if (failed.code)
 		return handle_failed_save(t, &failed, must, e);
 	t->progress.saved_step = t->state.step;

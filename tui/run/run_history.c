@@ -24,6 +24,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/journal.h"
+#include "share/base/lock_file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
@@ -242,28 +243,13 @@ static void read_run_length(struct run_history *h)
 	conf_free(&c);
 }
 
-/*
- * Whether the launcher holds the lock, which it does for its whole life. The test takes a shared
- * lock for a short time.
- */
-static bool is_run_locked(const char *path)
-{
-	int fd;
-	bool locked;
-
-	if (file_open_read(&fd, path, &(struct err){ 0 }))
-		return false;
-	locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-	close(fd);
-	return locked;
-}
-
 static void derive_run_state(struct run_history *h, double now)
 {
 	struct history_files *f = h->files;
 
 	if (f->launcher_state == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
-		f->locked = is_run_locked(f->lock_path);
+		/* of another user: what state.json says */
+		f->locked = lock_file_state(f->lock_path) != LOCK_FREE;
 		f->lock_tested = now;
 	}
 	if (f->launcher_state == RUN_UNKNOWN)

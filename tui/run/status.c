@@ -14,6 +14,7 @@
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/json.h"
+#include "share/base/lock_file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
@@ -26,19 +27,6 @@
 #define HOSTS_NAMED	8
 
 /* ---- reading ---- */
-
-/* Whether a process holds the lock. */
-static bool is_lock_held(const char *path)
-{
-	int fd;
-	bool locked;
-
-	if (file_open_read(&fd, path, &(struct err){ 0 }))
-		return false;
-	locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-	close(fd);
-	return locked;
-}
 
 /* Write the hosts of the ranks, "a, b:4 and 3 more". */
 static void name_hosts(struct run_status *s, const struct json *hosts)
@@ -277,7 +265,8 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 		if (!path)
 			return e->code;
 		if (i == 0)
-			s->alive = is_lock_held(path);
+			s->alive = lock_file_state(path) !=
+				   LOCK_FREE; /* as state.json of others says */
 		else if (i == 1)
 			read_launcher_state(s, path);
 		else

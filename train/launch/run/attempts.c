@@ -196,7 +196,9 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 	vsnprintf(l->event, sizeof(l->event), fmt, ap);
 	va_end(ap);
 	supervise_log(&l->sup, "%s", l->event);
-	j = file_exists(l->journal) ? journal_open(l->journal, &ignored) : NULL;
+	j = !rundir_check(l->a->dir, &ignored) && file_exists(l->journal)
+		    ? journal_open(l->journal, &ignored)
+		    : NULL;
 	if (!j)
 		return;
 	w = journal_begin(j, "event", l->job_outcome.step);
@@ -383,8 +385,10 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
 	const struct mpirun_options how = mpirun_options_of(l->a, hosts, l->hostfile);
 	struct command_line c = { 0 };
-	int rc = hosts ? mpirun_write_hostfile(&how, e) : 0;
+	int rc = rundir_check(l->a->dir, e);
 
+	if (!rc && hosts)
+		rc = mpirun_write_hostfile(&how, e);
 	if (!rc)
 		rc = attempts_command_line(l->a, hosts, l->hostfile, l->job_outcome.save_s, &c, e);
 	if (rc)

@@ -5,17 +5,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/lock_file.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
@@ -26,19 +27,15 @@
 
 /* ---- reading ---- */
 
-/* The supervisor holds an exclusive lock; if a shared lock succeeds, there is no supervisor. */
+/* The lock of the run; a lock that this user may not open counts as held. */
 static bool is_run_lock_held(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/lock", folder);
-	int fd = -1;
-	bool locked = path && !file_open_read(&fd, path, &ignored) &&
-		      flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	const bool is_held = path && lock_file_state(path) != LOCK_FREE;
 
-	if (fd >= 0)
-		close(fd);
 	free(path);
-	return locked;
+	return is_held;
 }
 
 static struct json *read_state_json(const char *folder)
@@ -99,6 +96,7 @@ void run_handle_refresh(struct run_handle *l)
 	/* another pid in the lock: a new supervisor, which has not written its state yet */
 	l->is_orphan = l->alive && local && !l->is_local && read_lock_pid(l->folder) == pid;
 	l->pid = (pid_t)pid;
+	l->pid_start = json_integer(json_get(state, "pid_start"), -2);
 	l->exit = (int)json_integer(json_get(state, "exit"), -1);
 	snprintf(l->state, sizeof(l->state), "%s", json_text(json_get(state, "state"), "unknown"));
 	snprintf(l->event, sizeof(l->event), "%s", json_text(json_get(state, "event"), ""));
@@ -259,11 +257,71 @@ static int end_orphaned_ranks(const struct run_handle *l, struct err *e)
 	return rc;
 }
 
+/* Does the process have the lock of the run open? */
+static bool has_lock_open(pid_t pid, const char *folder)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/lock", folder);
+	char *list = path ? file_path(&ignored, "/proc/%ld/fd", (long)pid) : NULL;
+	const struct lock_identity lock = lock_file_identity(path ? path : "");
+	DIR *d = list && lock.inode ? opendir(list) : NULL;
+	struct dirent *entry;
+	struct stat s;
+	bool is_open = false;
+
+	while (d && !is_open && (entry = readdir(d)))
+		is_open = *entry->d_name != '.' && !fstatat(dirfd(d), entry->d_name, &s, 0) &&
+			  s.st_dev == lock.device && s.st_ino == lock.inode;
+	if (d)
+		closedir(d);
+	free(list);
+	free(path);
+	return is_open;
+}
+
+/*
+ * Is this process the launcher of the run? The text of state.json alone proves nothing: who can write
+ * it could name any process. It must run werkbank-launch, have the lock open, and belong to the owner
+ * of the run's folder.
+ */
+static bool is_launcher_of_run(pid_t pid, const char *folder)
+{
+	char link[64], program[PATH_MAX];
+	struct stat process, run, theirs, ours;
+	ssize_t n;
+	bool is_launcher;
+
+	snprintf(link, sizeof(link), "/proc/%ld/exe", (long)pid);
+	n = readlink(link, program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = '\0';
+	/* "(deleted)": an update has replaced it */
+	is_launcher = text_ends_with(program, "/werkbank-launch") ||
+		      text_ends_with(program, "/werkbank-launch (deleted)") ||
+		      (!stat(link, &theirs) && !stat("/proc/self/exe", &ours) &&
+		       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
+	*strrchr(link, '/') = '\0';
+	return is_launcher && !stat(link, &process) && !stat(folder, &run) &&
+	       process.st_uid == run.st_uid && has_lock_open(pid, folder);
+}
+
+/* Signal the launcher by a handle, so that its pid cannot become that of another process meanwhile. */
+static bool signal_launcher(const struct run_handle *l, int number)
+{
+	const int handle = proc_handle_open(l->pid);
+	const bool is_sent = process_start_ticks(l->pid) == l->pid_start &&
+			     is_launcher_of_run(l->pid, l->folder) &&
+			     !proc_handle_signal(handle, l->pid, number);
+
+	if (handle >= 0)
+		close(handle);
+	return is_sent;
+}
+
 /* A signal also interrupts an evaluation; from another host only the request file works. */
 int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
-	if (l->is_local && !proc_signal(l->pid, now ? SIGQUIT : SIGTERM)) {
-		proc_signal(l->pid, SIGCONT); /* also cancels a SIGSTOP not yet in effect */
+	if (l->is_local && signal_launcher(l, now ? SIGQUIT : SIGTERM)) {
+		signal_launcher(l, SIGCONT); /* also cancels a SIGSTOP not yet in effect */
 		return 0;
 	}
 	if (now && l->is_orphan)

@@ -16,11 +16,12 @@ struct run_handle {
 	char name[101];
 	/* from state.json, updated by run_handle_refresh() */
 	char state[16], event[300];
-	bool alive;	/* a process holds the lock */
-	bool is_local;	/* the supervisor runs on this host */
-	bool is_orphan; /* alive, but its supervisor has died: the lock is held by its ranks */
-	pid_t pid;	/* of the supervisor */
-	int exit;	/* exit status of the run; -1: none yet */
+	bool alive;	   /* a process holds the lock */
+	bool is_local;	   /* the supervisor runs on this host */
+	bool is_orphan;	   /* alive, but its supervisor has died: the lock is held by its ranks */
+	pid_t pid;	   /* of the supervisor */
+	int64_t pid_start; /* start time of that process, as state.json says */
+	int exit;	   /* exit status of the run; -1: none yet */
 };
 
 /*

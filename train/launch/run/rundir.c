@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
+#include "share/base/lock_file.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "train/common/control.h"
@@ -70,7 +72,7 @@ static int lock_rundir(struct rundir *r, struct err *e)
 
 	if (!path)
 		return e->code;
-	rc = file_open_in_place(&r->lock, path, O_RDWR, e);
+	rc = lock_file_open(&r->lock, path, e);
 	if (!rc && fcntl(r->lock, F_SETFD, 0)) /* the ranks inherit the lock */
 		rc = err_set_errno(e, ERR_INTERNAL, "%s: cannot be inherited", path);
 	for (int i = 0; !rc && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
@@ -85,6 +87,26 @@ static int lock_rundir(struct rundir *r, struct err *e)
 	if (!rc)
 		control_read_requests(r->path); /* drop requests to a supervisor that has died */
 	return rc ? rc : rundir_write_lock_pid(r, e);
+}
+
+int rundir_check(const struct rundir *r, struct err *e)
+{
+	char *path = rundir_file_path(r, "lock", e);
+	struct lock_identity is;
+	struct stat held;
+
+	if (!path)
+		return e->code;
+	is = lock_file_identity(path);
+	free(path);
+	if (r->lock < 0 || fstat(r->lock, &held) ||
+	    (is.inode == held.st_ino && is.device == held.st_dev))
+		return 0;
+	return err_set(
+		e, ERR_TEMPFAIL,
+		"%s is not the folder any more in which this training began: it was removed, "
+		"moved or replaced",
+		r->path);
 }
 
 /* Set the number of this attempt. Without a state, or with a damaged one, attempts count from 1. */
@@ -298,7 +320,7 @@ static void put_lock_holder(struct json_writer *w)
 
 int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e)
 {
-	char *path = rundir_file_path(r, "state.json", e);
+	char *path = rundir_check(r, e) ? NULL : rundir_file_path(r, "state.json", e);
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
 	int rc;

@@ -36,6 +36,12 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
  */
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e);
 
+/*
+ * ERR_TEMPFAIL: PATH is not the folder any more that was locked: it was removed, moved or replaced, for
+ * example by that of a new run of this name. Nothing may be written there then.
+ */
+int rundir_check(const struct rundir *r, struct err *e);
+
 /* Write our process id into the lock file. */
 int rundir_write_lock_pid(struct rundir *r, struct err *e);
 
