@@ -18,7 +18,9 @@
 #include "share/base/flow.h"
 #include "share/base/lock_file.h"
 #include "share/base/number_format.h"
+#include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/base/workspace_names.h"
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
 static const struct prep_stage stages[] = {
@@ -249,6 +251,47 @@ static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct er
 	return find_plan(p, plan, texts_find, e);
 }
 
+/* Is a live run trained on this corpus? */
+static bool is_trained_on(const struct prep *p, const char *workspace, const char *run)
+{
+	struct err ignored = { 0 };
+	char *lock = file_path(&ignored, "%s/runs/%s/lock", workspace, run);
+	char *recipe = lock ? file_path(&ignored, "%s/runs/%s/recipe.ini", workspace, run) : NULL;
+	struct conf of_run = { 0 };
+	const bool uses = recipe && lock_file_state(lock) == LOCK_HELD &&
+			  !conf_init(&of_run, &ignored) &&
+			  !conf_load_recipe(&of_run, recipe, &ignored) && of_run.corpus &&
+			  !strcmp(of_run.corpus, p->c->corpus);
+
+	conf_free(&of_run);
+	free(recipe);
+	free(lock);
+	return uses;
+}
+
+/* ERR_TEMPFAIL: a run would lose the text that it is trained and evaluated on. */
+static int refuse_corpus_in_use(const struct prep *p, struct err *e)
+{
+	struct workspace_names runs;
+	char *workspace = paths_workspace(p->c->workspace, e);
+	int rc = workspace ? workspace_run_names(&runs, workspace, e) : e->code;
+
+	if (rc) {
+		free(workspace);
+		return rc;
+	}
+	for (size_t i = 0; !rc && i < runs.n; i++)
+		if (is_trained_on(p, workspace, runs.items[i]))
+			rc = err_set(
+				e, ERR_TEMPFAIL,
+				"the run %s is being trained on the corpus %s: wait until it ends, "
+				"stop it with werkbank stop %s, or prepare another --corpus NAME",
+				runs.items[i], p->c->corpus, runs.items[i]);
+	workspace_names_free(&runs);
+	free(workspace);
+	return rc;
+}
+
 /* All archives are here: from now on foreign texts are read, without network. */
 static void prep_enter_sandbox(struct prep *p, struct conf *c)
 {
@@ -274,6 +317,8 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 	prep_remove_leftovers(p->work, is_scratch_file);
 	if (!rc)
 		rc = find_plan_and_fetch(p, &plan, e);
+	if (!rc)
+		rc = refuse_corpus_in_use(p, e);
 	if (!rc) {
 		prep_enter_sandbox(p, c);
 		rc = run_stages(p, &plan, &manifest, e);

@@ -398,6 +398,8 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 			     "werkbank-%s needs a command; werkbank --help lists them", program);
 	if (!rc)
 		rc = conf_read_environment(c, w.cmd, program, e);
+	if (!rc && !c->help && !c->version)
+		rc = conf_check_outputs(c, w.cmd, e);
 	if (!rc && !c->quiet && !(w.cmd && w.cmd->name[0] == '_'))
 		conf_warn_variables();
 	return rc;

@@ -4,6 +4,6 @@
 libbase_a_SOURCES += \
 	%D%/alias.h %D%/aliases.def %D%/arch.c %D%/arch.def %D%/arch.h %D%/commands.def %D%/conf.c %D%/conf.h %D%/conf_alias.c \
 	%D%/conf_complete.c %D%/conf_help.c \
-	%D%/conf_internal.h %D%/conf_line.c %D%/conf_man.c %D%/conf_recipe.c %D%/conf_rows.c %D%/conf_sandbox.c \
+	%D%/conf_internal.h %D%/conf_line.c %D%/conf_man.c %D%/conf_output.c %D%/conf_recipe.c %D%/conf_rows.c %D%/conf_sandbox.c \
 	%D%/conf_texts.c %D%/conf_variables.c %D%/conf_words.c %D%/examples.def %D%/manual.def \
 	%D%/options.def %D%/text_facts.c %D%/text_facts.def %D%/text_facts.h %D%/variables.def

@@ -85,6 +85,10 @@ before=$(readlink "$w/runs/a/checkpoints/last")
 "$wb" train -C "$w" "$tmp/tiny.ini" --run a --detach --quiet >/dev/null 2>&1
 same "a lock of an earlier release is closed to others" "$(stat -c %a "$w/runs/a/lock")" 600
 
+# ---- a corpus in use is not replaced -----------------------------------------------------------------
+says "prep of a corpus in use" 75 'the run a is being trained on the corpus tiny: wait until it ends' "$wb" prep -C "$w" "$tmp/tiny.ini" --force --quiet
+says "... under another name" 0 '' "$wb" prep -C "$w" "$tmp/tiny.ini" --corpus other --quiet
+
 # ---- a live training whose folder is exchanged writes nothing into the new one ---------------------
 saved_more() { [ "$(readlink "$w/runs/a/checkpoints/last")" != "$before" ]; }
 wait_until saved_more

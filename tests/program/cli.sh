@@ -78,6 +78,27 @@ says 64 'takes no option --port: --serve reads requests from standard input' "$w
 says 64 "does not take the argument 'my'; to name a run: --run my" "$wb" eval my
 says 64 'an ssh:// address must hold no password' "$wb" watch --plain "ssh://user:s3cret@nowhere.invalid/tmp"
 if grep -q s3cret "$tmp/err"; then not_ok "a password in an address: not repeated" "$(cat "$tmp/err")"; fi
+# outputs never replace what a command reads, nor a file of a run, corpus or model
+mkdir -p "$tmp/ow/runs" && cp -r "$srcdir/tests/golden/release/run" "$tmp/ow/runs/a" && mkdir -p "$tmp/ow/corpora" &&
+	cp -r "$srcdir/tests/golden/release/corpus" "$tmp/ow/corpora/c" && chmod -R u+w "$tmp/ow"
+(cd "$tmp/ow" && find . -type f -exec cksum {} + | sort) >"$tmp/ow.before"
+printf '[data]\ndemo_pairs = 10\n' >"$tmp/own.ini"
+printf 'a b\n' >"$tmp/text" && ln -f "$tmp/text" "$tmp/text.link"
+model=$tmp/ow/runs/a/checkpoints/12
+says 64 'journal.jsonl is a file of the run' "$wb" report -C "$tmp/ow" a -o "$tmp/ow/runs/a/journal.jsonl"
+says 64 'journal.jsonl is a file of the run' "$wb" export -C "$tmp/ow" --run a --format jsonl -o "$tmp/ow/runs/a/journal.jsonl"
+says 64 'model.safetensors is a file of the model' "$wb" translate -m "$model" -o "$model/model.safetensors" "$tmp/text"
+says 64 'train.shard is a file of the corpus' "$wb" export -C "$tmp/ow" --run a --format prometheus -o "$tmp/ow/corpora/c/train.shard"
+says 64 'train.shard is a file of the corpus' "$wb" train "$tmp/own.ini" -C "$tmp/ow" --prometheus "$tmp/ow/corpora/c/train.shard"
+says 64 'the command reads .*own.ini' "$wb" job slurm "$tmp/own.ini" -C "$tmp/ow" -o "$tmp/own.ini"
+says 64 'the command reads .*text, which .*text.link would replace' "$wb" tokenize "$tmp/text" -o "$tmp/text.link"
+says 64 'OUT-SOURCE: the command reads' "$wb" clean "$tmp/text" "$tmp/own.ini" "$tmp/text" "$tmp/out2"
+says 64 '--output: the command reads' "$wb" translate -m "$model" --terms "$tmp/text" -o "$tmp/text" "$tmp/own.ini"
+says 64 'dev.en is a file of the corpus' "$wb" demo-corpus "$tmp/ow/corpora/c/dev.en" "$tmp/out2"
+(cd "$tmp/ow" && find . -type f -exec cksum {} + | sort) >"$tmp/ow.after"
+if cmp -s "$tmp/ow.before" "$tmp/ow.after"; then ok "no file of run, corpus and model is changed"; else not_ok "no file is changed" "$(diff "$tmp/ow.before" "$tmp/ow.after" | head -3)"; fi
+says 0 '' "$wb" report -C "$tmp/ow" a -o "$tmp/ow/runs/a/my-report.md"
+says 0 '' "$wb" report -C "$tmp/ow" a -o "$tmp/ow/runs/a/my-report.md"
 # environment variables: a misspelt one is named once; the table has all that the sources read
 mkdir -p "$tmp/none"
 says 0 'WERKBANK_BAEM is ignored: .* did you mean WERKBANK_BEAM\?' env WERKBANK_BAEM=3 "$wb" status -C "$tmp/none"
