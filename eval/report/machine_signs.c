@@ -11,8 +11,8 @@
 #include "share/base/statistics.h"
 #include "share/base/util.h"
 
-#define MAX_RANKS	4096
-#define INPUT_WAIT_HIGH 0.1 /* of a step */
+#define RANKS_LIMIT	(1 << 20) /* of a journal, which may be a stranger's */
+#define INPUT_WAIT_HIGH 0.1	  /* of a step */
 
 /* ---- the slowest rank -------------------------------------------------- */
 
@@ -25,7 +25,7 @@ struct rank_sums {
 /* The work of a rank; NAN if unknown, or if the rank number cannot be used. */
 static double rank_work(const struct rank_point *p)
 {
-	if (p->rank >= MAX_RANKS || p->compute_s < 0)
+	if (!(p->rank >= 0 && p->rank < RANKS_LIMIT) || p->compute_s < 0)
 		return NAN;
 	return p->compute_s + (p->input_s > 0 ? p->input_s : 0);
 }
@@ -40,7 +40,7 @@ static bool add_rank_group(struct rank_sums *sums, const struct evidence *v, siz
 	double usual;
 	size_t n = 0;
 
-	for (size_t k = first; k < end && n < MAX_RANKS; k++)
+	for (size_t k = first; k < end; k++)
 		if (isfinite(rank_work(&v->rank[k])))
 			work[n++] = rank_work(&v->rank[k]);
 	if (n < 2)
@@ -72,11 +72,12 @@ static double standard_error(const struct rank_sums *x, double late)
 }
 
 /* The rank whose work is longer than that of the others by the most seconds a record. */
-static void choose_slowest_rank(struct straggler_signs *s, const struct rank_sums *sums)
+static void choose_slowest_rank(struct straggler_signs *s, const struct rank_sums *sums,
+				size_t ranks)
 {
 	double most = -INFINITY;
 
-	for (size_t r = 0; r < MAX_RANKS; r++) {
+	for (size_t r = 0; r < ranks; r++) {
 		const struct rank_sums *x = &sums[r];
 		const double late = (x->work - x->usual) / x->records;
 
@@ -92,10 +93,22 @@ static void choose_slowest_rank(struct straggler_signs *s, const struct rank_sum
 	}
 }
 
+/* Ranks that the records number, from 0. */
+static size_t count_recorded_ranks(const struct evidence *v)
+{
+	double most = -1;
+
+	for (size_t i = 0; i < v->n_rank; i++)
+		if (isfinite(rank_work(&v->rank[i])))
+			most = MAX(most, v->rank[i].rank);
+	return (size_t)(most + 1);
+}
+
 int find_straggler_signs(struct straggler_signs *s, const struct evidence *v, struct err *e)
 {
-	struct rank_sums *sums = mem_alloc(MAX_RANKS, sizeof(*sums), e);
-	double *work = sums ? mem_alloc(MAX_RANKS, sizeof(*work), e) : NULL;
+	const size_t ranks = count_recorded_ranks(v);
+	struct rank_sums *sums = mem_alloc(ranks + 1, sizeof(*sums), e);
+	double *work = sums ? mem_alloc(v->n_rank + 1, sizeof(*work), e) : NULL;
 
 	*s = (struct straggler_signs){ .rank = NAN,
 				       .ratio = NAN,
@@ -109,7 +122,7 @@ int find_straggler_signs(struct straggler_signs *s, const struct evidence *v, st
 		s->records += add_rank_group(sums, v, i, end, work);
 	}
 	if (work)
-		choose_slowest_rank(s, sums);
+		choose_slowest_rank(s, sums, ranks);
 	for (size_t i = 0; i < v->n_rank; i++)
 		if (v->rank[i].rank == s->rank)
 			snprintf(s->host, sizeof(s->host), "%s", v->rank[i].host);

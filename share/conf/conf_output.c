@@ -26,13 +26,14 @@ static const struct owned_folder {
 } owned_folders[] = {
 	/* clang-format off */
 	{ "run", "journal.jsonl", "recipe.ini",
-	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log vocab.tsv bpe.codes "
-	  "sentencepiece.model *.bin products.*" },
+	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log "
+	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*" },
 	{ "corpus", "manifest.json", "recipe.ini",
-	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes sentencepiece.model *.shard "
-	  "dev.* test.*" },
+	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes "
+	  "sentencepiece.model *.shard dev.* test.*" },
 	{ "model", "SHA256SUMS", "state.json",
-	  "recipe.ini state.json SHA256SUMS averaged.json vocab.tsv bpe.codes sentencepiece.model *.safetensors *.bin" },
+	  "recipe.ini state.json SHA256SUMS averaged.json vocab.tsv bpe.codes "
+	  "sentencepiece.model *.safetensors *.bin" },
 	/* clang-format on */
 };
 

@@ -75,8 +75,8 @@ static void add_hosts(struct buf *b, const struct story *s, int step)
 			   "{\"v\":1,\"kind\":\"rank\",\"t\":%d,\"step\":%d,\"rank\":%d,"
 			   "\"host\":\"h%d\",\"compute_s\":%.4f,\"step_s\":%.4f,\"wait_s\":%.4f}\n",
 			   1000 + step, step, r, r,
-			   s->compute_s * (r == 1 && s->late > 0 ? s->late : 1), s->step_s,
-			   s->wait_s);
+			   s->compute_s * (r == s->ranks - 2 && s->late > 0 ? s->late : 1),
+			   s->step_s, s->wait_s);
 }
 
 static void add_number(struct buf *b, const char *name, double v)
@@ -194,6 +194,11 @@ static const struct {
 	    .step_s = 0.9, .compute_s = 0.45, .input_s = 0.001, .exposed_s = 0.43, .wait_s = 0.41,
 	    .tx_bytes_s = 1.2e7, .link_bytes_s = 1.25e8, .late = 1.9 },
 	  "nnnnyyny" },
+	/* more ranks than a fixed table would hold; the late one is the last */
+	{ { "straggler-of-thousands", .evals = 3, .ranks = 4801, .parameters = 2 * MILLION,
+	    .floor = 1, .fall = 60, .step_s = 0.9, .compute_s = 0.45, .input_s = 0.001,
+	    .exposed_s = 0.43, .wait_s = 0.41, .late = 1.9 },
+	  "?nnnyyn?" },
 	{ { "diverging", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
 	    .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001, .nan = true },
 	  "nnnnnnny" },
