@@ -21,8 +21,10 @@ struct block_reader {
 	const struct scripts *scripts; /* borrowed */
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
-	struct buf tokens, clean; /* of the current line */
-	struct word_cache *cache; /* owned */
+	int64_t repaired;	   /* lines with invalid UTF-8, whose bytes were replaced */
+	const char *repaired_text; /* borrowed: name of the last text with such a line */
+	struct buf tokens, clean;  /* of the current line */
+	struct word_cache *cache;  /* owned */
 	/*
 	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
 	 * ~count for an unknown word. A count below first_unknown belongs to an earlier block: its
@@ -322,6 +324,22 @@ static void cache_learn_words(struct block_reader *r, const struct block_words *
 	}
 }
 
+static void note_repaired(struct block_reader *r, const struct lines *in,
+			  const struct source_text *t)
+{
+	if (!in->was_repaired)
+		return;
+	r->repaired++;
+	r->repaired_text = t->name;
+}
+
+int64_t block_reader_repaired(const struct block_reader *r, const char **text)
+{
+	if (r->repaired)
+		*text = r->repaired_text;
+	return r->repaired;
+}
+
 int block_reader_words(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct block_words *out, struct err *e)
 {
@@ -337,11 +355,13 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 	if (lines_open_memory(&in, t->name, b->bytes, b->n, b->first, e))
 		return e->code;
 	in.repair = r->repair;
-	while ((got = lines_next(&in, e)) > 0)
+	while ((got = lines_next(&in, e)) > 0) {
+		note_repaired(r, &in, t);
 		if (block_add_line(r, side, &in, out, e)) {
 			got = e->code;
 			break;
 		}
+	}
 	lines_close(&in);
 	r->first_unknown += (int64_t)out->n_unknown;
 	append_zero_padding(&out->bytes); /* cache_learn_words() reads words in steps of 8 bytes */
@@ -373,6 +393,7 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 		return e->code;
 	in.repair = r->repair;
 	while ((got = lines_next(&in, e)) > 0) {
+		note_repaired(r, &in, t);
 		buf_add(out, in.text, in.len);
 		buf_add_char(out, '\n');
 	}

@@ -251,6 +251,34 @@ static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct er
 	return find_plan(p, plan, texts_find, e);
 }
 
+/* ERR_DATA: both sides are one text, so that a model would learn to copy. */
+static int refuse_one_text(const struct texts *t, const struct text_pair *p, struct err *e)
+{
+	const struct text_file *from = &t->files[p->source.file], *to = &t->files[p->target.file];
+
+	if (!from->bytes || strcmp(from->sha256, to->sha256) != 0)
+		return 0;
+	if (p->source.file == p->target.file)
+		return err_set(e, ERR_DATA,
+			       "%s: is given as source and as target: the target must be its "
+			       "translation",
+			       from->path);
+	return err_set(e, ERR_DATA,
+		       "%s and %s: have the same text: the target must be the translation of the "
+		       "source",
+		       from->path, to->path);
+}
+
+static int refuse_equal_sides(const struct prep *p, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < p->texts.n; i++)
+		if (!p->texts.pairs[i].source.member && !p->texts.pairs[i].target.member)
+			rc = refuse_one_text(&p->texts, &p->texts.pairs[i], e);
+	return rc;
+}
+
 /* Is a live run trained on this corpus? */
 static bool is_trained_on(const struct prep *p, const char *workspace, const char *run)
 {
@@ -317,6 +345,8 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 	prep_remove_leftovers(p->work, is_scratch_file);
 	if (!rc)
 		rc = find_plan_and_fetch(p, &plan, e);
+	if (!rc)
+		rc = refuse_equal_sides(p, e);
 	if (!rc)
 		rc = refuse_corpus_in_use(p, e);
 	if (!rc) {

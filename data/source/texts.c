@@ -8,6 +8,7 @@
 
 #include "data/source/manifest.h"
 #include "data/source/obtain.h"
+#include "data/source/text_format.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -69,6 +70,8 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 			       "%s (%s text): is a folder, a text file was expected", path, set);
 	if (file_size(path) < 0)
 		return err_set(e, ERR_NOINPUT, "%s: no such file (%s text)", path, set);
+	if (text_format_check(path, e))
+		return e->code;
 	f = texts_add_file(t, e);
 	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
 		return e->code;

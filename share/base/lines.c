@@ -171,6 +171,34 @@ static int refuse_other_formats(const struct lines *l, struct err *e)
 	return 0;
 }
 
+static bool is_ascii_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/*
+ * The likely encoding of a line that is not UTF-8. From 0x80 to 0x9F, Latin-1 has nothing, Windows-1252
+ * has quotation marks and dashes (0x91 to 0x97 most of all), Mac Roman has letters, inside of words.
+ */
+static const char *guess_encoding(const char *text, size_t n)
+{
+	size_t low = 0, high = 0, inside = 0, zeros = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		low += c >= 0x80 && c <= 0x9F;
+		high += c >= 0xC0;
+		zeros += c == 0;
+		inside += c >= 0x80 && c <= 0x9F && (c < 0x91 || c > 0x97) && i && i + 1 < n &&
+			  is_ascii_letter(text[i - 1]) && is_ascii_letter(text[i + 1]);
+	}
+	return zeros > n / 8		      ? "UTF-16"
+	       : !low			      ? "ISO-8859-1"
+	       : inside > 0 && inside >= high ? "MACINTOSH"
+					      : "WINDOWS-1252";
+}
+
 static int check_utf8(struct lines *l, struct err *e)
 {
 	size_t good = utf8_valid_prefix(l->text, l->len);
@@ -183,9 +211,10 @@ static int check_utf8(struct lines *l, struct err *e)
 	if (!l->repair)
 		return err_set(e, ERR_DATA,
 			       "%s:%lld: byte %zu is not valid UTF-8 (0x%02X); convert the file, "
-			       "or replace such bytes with --repair",
+			       "perhaps with iconv -f %s -t UTF-8 (--repair would replace such "
+			       "letters by U+FFFD)",
 			       l->name, (long long)l->number, good + 1,
-			       (unsigned char)l->text[good]);
+			       (unsigned char)l->text[good], guess_encoding(l->text, l->len));
 	buf_clear(&l->repaired);
 	utf8_repair(&l->repaired, l->text, l->len);
 	if (buf_check(&l->repaired, e))

@@ -190,7 +190,8 @@ says "a side without its other" 78 'train_source names 2 files and train_target 
 recipe my "$tmp/empty" "$tmp/empty"
 says "an empty corpus" 65 'empty: the training text is empty' prep
 words 90 x >"$tmp/long"
-recipe my "$tmp/long" "$tmp/long"
+words 90 y >"$tmp/long.de"
+recipe my "$tmp/long" "$tmp/long.de"
 says "nothing left" 65 'the rules dropped all 1 training pairs' prep
 absent "nothing left: nothing looks finished" "$tmp/local/corpora/my/manifest.json"
 recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/empty" "dev_target = $tmp/empty"
@@ -201,8 +202,33 @@ recipe my "$tmp/dev.en" "$tmp/dev.de" "demo_pairs = 100"
 says "two kinds of text" 78 'exclude each other' prep
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
 recipe my "$tmp/dev.en" "$tmp/latin.de"
-says "invalid UTF-8 names its line" 65 'latin.de.*10' prep
-says "invalid UTF-8, repaired" 0 'is ready' prep --repair
+says "invalid UTF-8 names its line and the encoding" 65 'latin.de:10: byte 2 .* iconv -f ISO-8859-1 -t UTF-8' prep
+says "invalid UTF-8, repaired: counted" 0 'warning: --repair replaced invalid UTF-8 in 1 line, also of .*latin.de: .* another encoding' prep --repair
+{ sed -n 1,9p "$tmp/dev.de"; printf 'K\344se \226 \204gut\223\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
+says "Windows-1252" 65 'iconv -f WINDOWS-1252' prep
+{ sed -n 1,9p "$tmp/dev.de"; printf 'K\212se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
+says "Mac Roman" 65 'iconv -f MACINTOSH' prep
+# ---- files that are no text of one sentence a line ----
+paste "$tmp/dev.en" "$tmp/dev.de" >"$tmp/both.tsv"
+recipe my "$tmp/both.tsv" "$tmp/dev.de"
+says "a table of columns" 65 'both.tsv: each line has 1 tab, .*cut -f 1' prep
+recipe my "$tmp/dev.en" "$tmp/dev.en"
+says "one file as both sides" 65 'dev.en: is given as source and as target' prep
+cp "$tmp/dev.en" "$tmp/copy.en"
+recipe my "$tmp/dev.en" "$tmp/copy.en"
+says "a copy as the other side" 65 'dev.en and .*copy.en: have the same text' prep
+tr '\n' '\r' <"$tmp/dev.de" >"$tmp/mac.de"
+recipe my "$tmp/dev.en" "$tmp/mac.de"
+says "lines that end in CR alone" 65 "mac.de: its lines end in CR alone.*tr '.r' '.n'" prep
+sed 's/.*/"&","x"/' "$tmp/dev.de" >"$tmp/cells.csv"
+recipe my "$tmp/dev.en" "$tmp/cells.csv"
+says "quoted cells" 65 'cells.csv: lines have quoted cells' prep
+printf '<?xml version="1.0"?>\n<tmx version="1.4">\n<body/>\n</tmx>\n' >"$tmp/a.tmx"
+recipe my "$tmp/dev.en" "$tmp/a.tmx"
+says "a TMX file" 65 'a.tmx: is XML .TMX or XLIFF' prep
+sed 's/"//g; s/.*/{"de":"&"}/' "$tmp/dev.de" >"$tmp/lines.json"
+recipe my "$tmp/dev.en" "$tmp/lines.json"
+says "JSON Lines" 65 'lines.json: each line is a JSON object' prep
 printf '[data]\ntrain_source = ${NO_SUCH_VARIABLE}/x\n' >"$tmp/my.ini"
 says "a variable that is not set" 78 'NO_SUCH_VARIABLE' prep
 says "multi30k says what it needs" 78 'MULTI30K' "$data" prep multi30k -C "$tmp/local"
