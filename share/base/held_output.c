@@ -253,8 +253,14 @@ static int end_like_child(int how)
 int held_output_start(struct held_outputs *h, int *status, struct err *e)
 {
 	int pair[2], how = 0;
+	sigset_t passed, before;
 	pid_t child = -1;
 
+	sigemptyset(&passed);
+	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(*passed_signals); i++)
+		sigaddset(&passed, passed_signals[i]);
+	/* a signal between fork and the handler would end this process alone */
+	pthread_sigmask(SIG_BLOCK, &passed, &before);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		err_set_errno(e, ERR_UNAVAILABLE, "cannot make a pair of sockets");
 	} else if ((child = fork()) < 0) {
@@ -262,6 +268,8 @@ int held_output_start(struct held_outputs *h, int *status, struct err *e)
 		close(pair[0]);
 		close(pair[1]);
 	}
+	if (child <= 0)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (child < 0) {
 		free_outputs(h);
 		return e->code;
@@ -276,11 +284,12 @@ int held_output_start(struct held_outputs *h, int *status, struct err *e)
 	close(pair[1]);
 	held_child = child;
 	handle_signals(pass_on);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	answer_child(h, pair[0]);
+	close(pair[0]); /* a child that asks again gets an error, and ends */
 	while (waitpid(child, &how, 0) < 0 && errno == EINTR)
 		;
 	held_child = 0;
-	close(pair[0]);
 	free_outputs(h);
 	*status = end_like_child(how);
 	return 1;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -21,7 +22,7 @@
 static const char *const calls_of_readers[] = {
 	/* clang-format off */
 	"access", "brk", "clock_getres", "clock_gettime", "clock_nanosleep", "close", "exit",
-	"exit_group", "faccessat", "faccessat2", "fadvise64", "fcntl", "fstat", "fstat64",
+	"exit_group", "faccessat", "faccessat2", "fadvise64", "fstat", "fstat64",
 	"fstatfs", "futex", "futex_time64", "getcpu", "getegid", "geteuid", "getgid", "getpid",
 	"getrandom", "getrusage", "gettid", "gettimeofday", "getuid", "_llseek", "lseek",
 	"lstat", "madvise", "membarrier", "mmap", "mmap2", "mprotect", "mremap", "munmap",
@@ -41,6 +42,15 @@ static const char *const calls_of_attackers[] = {
 	/* calls that go around the limits of others */
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "open_by_handle_at",
 	"memfd_secret", "modify_ldt",
+	/* mode, owner, times, attributes and length of files by name: Landlock does not know these, but for truncate from
+	   version 3 on. A driver makes its own files, and may set their modes. */
+	"chown", "fchown", "fchownat", "lchown", "chown32", "fchown32", "lchown32", "utime",
+	"utimes", "futimesat", "utimensat", "utimensat_time64", "setxattr", "lsetxattr",
+	"fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr",
+	"removexattrat", "truncate", "truncate64", "file_setattr",
+	/* what processes of one user share by number or name, outside of the file system */
+	"shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop",
+	"semtimedop", "semtimedop_time64", "semctl", "ipc", "mq_open", "mq_unlink",
 	/* administration */
 	"acct", "add_key", "adjtimex", "chroot", "clock_adjtime", "clock_settime",
 	"create_module", "delete_module", "finit_module", "fsconfig", "fsmount", "fsopen",
@@ -56,12 +66,7 @@ static const char *const calls_of_attackers[] = {
 /* What the driver of a GPU may need, and no command besides. */
 static const char *const calls_of_drivers[] = {
 	/* clang-format off */
-	/* mode, owner, times, attributes and length of files by name, and by descriptors that were opened for reading:
-	   Landlock does not know these, but for truncate from version 3 on */
-	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "fchownat", "lchown",
-	"chown32", "fchown32", "lchown32", "utime", "utimes", "futimesat", "utimensat",
-	"utimensat_time64", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
-	"lremovexattr", "fremovexattr", "removexattrat", "truncate", "truncate64",
+	"chmod", "fchmod", "fchmodat", "fchmodat2",
 	/* other processes: signals, priorities */
 	"kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "setpriority",
 	"sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "ioprio_set",
@@ -87,9 +92,14 @@ static int calls_add_names(scmp_filter_ctx filter, uint32_t action, const char *
 	return rc;
 }
 
-/* Files may be opened for reading; which ones is up to Landlock. Signals: to itself, by abort(). */
+/*
+ * Files may be opened for reading; which ones is up to Landlock. Descriptors keep their owner, to whom the
+ * kernel would send signals. Signals: to itself, by abort().
+ */
 static int calls_allow_reading(scmp_filter_ctx filter)
 {
+	static const uint64_t orders[] = { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
+					   F_SETFD, F_GETFL,	     F_SETFL };
 	const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 	const struct scmp_arg_cmp own = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0
@@ -103,8 +113,28 @@ static int calls_allow_reading(scmp_filter_ctx filter)
 	if (!rc && SCMP_SYS(open) > 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
 				      SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0));
+	for (size_t i = 0; i < ARRAY_LEN(orders) && !rc; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, orders[i]));
 	if (!rc)
 		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &own);
+	return rc;
+}
+
+/* Refuse a call whose argument number at is one of n values; the kernel reads its low 32 bits. */
+static int calls_refuse_values(scmp_filter_ctx filter, int call, unsigned at,
+			       const uint64_t *values, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct scmp_arg_cmp is_value = { .arg = at,
+						       .op = SCMP_CMP_MASKED_EQ,
+						       .datum_a = 0xffffffff,
+						       .datum_b = values[i] };
+
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &is_value);
+	}
 	return rc;
 }
 
@@ -112,41 +142,42 @@ static int calls_allow_reading(scmp_filter_ctx filter)
 static int calls_refuse_network(scmp_filter_ctx filter)
 {
 	enum { FAMILIES = 64 }; /* more than any kernel has */
-	int rc = 0;
+	uint64_t others[FAMILIES];
+	size_t n = 0;
 
-	for (uint64_t family = 0; family < FAMILIES && !rc; family++)
+	for (uint64_t family = 0; family < FAMILIES; family++)
 		if (family != AF_UNIX && family != AF_NETLINK)
-			rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-					      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family));
-	return rc;
+			others[n++] = family;
+	return calls_refuse_values(filter, SCMP_SYS(socket), 0, others, n);
 }
 
-/* What types into the user's terminal, changes its line discipline, or takes its output. */
-static int calls_refuse_terminals(scmp_filter_ctx filter)
+/*
+ * What types into the user's terminal, changes its line discipline, or takes its output; what changes the
+ * attributes of a file that is open for reading; what lets the kernel send a signal to another process.
+ */
+static int calls_refuse_requests(scmp_filter_ctx filter)
 {
-	static const uint64_t requests[] = { TIOCSTI,  TIOCLINUX, TIOCSETD,
-					     TIOCCONS, TIOCSCTTY, TIOCSPGRP };
-	int rc = 0;
+	static const uint64_t requests[] = {
+		TIOCSTI,	 TIOCLINUX,	    TIOCSETD,  TIOCCONS,  TIOCSCTTY, TIOCSPGRP,
+		FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FIOSETOWN, SIOCSPGRP, FIOASYNC,
+	};
+	static const uint64_t orders[] = { F_SETOWN, F_SETOWN_EX, F_SETSIG };
+	int rc = calls_refuse_values(filter, SCMP_SYS(ioctl), 1, requests, ARRAY_LEN(requests));
 
-	for (size_t i = 0; i < ARRAY_LEN(requests) && !rc; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]));
-	return rc;
+	return rc ? rc : calls_refuse_values(filter, SCMP_SYS(fcntl), 1, orders, ARRAY_LEN(orders));
 }
 
 /* Signals to a thread of this process stay, for abort(); limits of this process, for new threads. */
 static int calls_refuse_other_processes(scmp_filter_ctx filter)
 {
-	const struct scmp_arg_cmp others = {
+	const uint32_t refused = SCMP_ACT_ERRNO(EPERM);
+	struct scmp_arg_cmp others = {
 		.arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0
 	};
-	int rc =
-		seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, &others);
+	int rc = seccomp_rule_add_array(filter, refused, SCMP_SYS(tgkill), 1, &others);
 
-	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
-				      SCMP_A0(SCMP_CMP_NE, 0));
-	return rc;
+	others.datum_a = 0; /* prlimit64: of this process */
+	return rc ? rc : seccomp_rule_add_array(filter, refused, SCMP_SYS(prlimit64), 1, &others);
 }
 
 /* Threads and children may be started, without namespaces. clone3 has its flags out of our sight. */
@@ -168,7 +199,7 @@ static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 	if (!rc) /* the C library then uses clone */
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!rc)
-		rc = calls_refuse_terminals(filter);
+		rc = calls_refuse_requests(filter);
 	return rc || has_gpu ? rc : calls_refuse_other_processes(filter);
 }
 

@@ -52,7 +52,8 @@ refused() {
 closed() {
 	[ -z "$files" ] || refused "$1" "$2" "read /etc/passwd" "create a file" "remove a file" "start a program"
 	[ -z "$calls" ] || refused "$1" "$2" "internet socket" "local socket" "start a program" chmod fchmodat fchmod chown setxattr utimes \
-		truncate kill "kill all" tgkill prlimit setpriority sched_setaffinity ptrace "type into a terminal" "console of Linux"
+		truncate kill "kill all" tgkill prlimit setpriority sched_setaffinity ptrace "type into a terminal" "console of Linux" \
+		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue"
 }
 echo victim >"$tmp/elsewhere/file.victim"
 victim() { stat -c '%a %u %g %s' "$tmp/elsewhere/file.victim"; }
@@ -63,7 +64,8 @@ echo "The old woman reads a long book." >"$tmp/in"
 WERKBANK_SANDBOX=off probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet "$tmp/in"
 if grep -q 'read /etc/passwd: ALLOWED' "$tmp/probed" && grep -q 'internet socket: ALLOWED' "$tmp/probed"; then
 	ok "the probe works: with the sandbox off it reads and connects"
-	for what in chmod fchmodat chown utimes truncate kill tgkill prlimit setpriority sched_setaffinity "console of Linux"; do
+	for what in chmod fchmodat chown utimes truncate kill tgkill prlimit setpriority sched_setaffinity "console of Linux" \
+		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue"; do
 		holds "the probe works: $what" "program: $what: ALLOWED" "$tmp/probed"
 	done
 	printf 'victim\n' >"$tmp/elsewhere/file.victim"

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,9 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,7 +88,14 @@ static void probe_home(const char *process)
 static void probe_processes(const char *process)
 {
 	struct rlimit limit;
+	int flags = 0, own = getppid();
 
+	say_errno(process, "owner of signals", fcntl(STDIN_FILENO, F_SETOWN, getppid()));
+	say_errno(process, "signal of input", fcntl(STDIN_FILENO, F_SETSIG, SIGIO));
+	say_errno(process, "owner by ioctl", ioctl(STDIN_FILENO, FIOSETOWN, &own));
+	say_errno(process, "flags of a file", ioctl(STDIN_FILENO, FS_IOC_SETFLAGS, &flags));
+	say_errno(process, "shared memory", shmget(getppid(), 1, 0));
+	say_errno(process, "message queue", msgget(getppid(), 0));
 	say_errno(process, "kill", kill(getppid(), 0));
 	say_errno(process, "kill all", kill(-getpgrp(), 0));
 	say_errno(process, "tgkill", syscall(SYS_tgkill, getppid(), getppid(), 0));
