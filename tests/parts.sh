@@ -7,6 +7,7 @@
 #	part_tally LINE               add "3 passed, 0 failed, 1 skipped" to the totals
 #	part_tree NAME OPTION...      configure and build in $logs/NAME
 #	part_make NAME ARGUMENT...    run make in $logs/NAME
+#	part_failures BUILD-FOLDER    the tests that failed in it, and the ends of their logs
 #	part_install COMMAND PACKAGE...   install the packages when the command is missing (Debian)
 #	part_finish                   the last line; fails when a part failed
 jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
@@ -55,7 +56,17 @@ part_tree() (
 part_make() {
 	local name=$1
 	shift
-	make -C "$logs/$name" -j"$jobs" "$@"
+	make -C "$logs/$name" -j"$jobs" "$@" || { part_failures "$logs/$name"; return 1; }
+}
+
+# the tests that failed in a build folder, each with the lines of its log before the failure
+part_failures() {
+	local log
+	for log in $(grep -lsE '^:test-result: (FAIL|ERROR)' "$1"/tests/*.trs "$1"/tests/*/*.trs); do
+		log=${log%.trs}.log
+		echo "== ${log#"$1"/}"
+		grep -E -B 12 '^FAILED' "$log" | tail -n 24 || tail -n 12 "$log"
+	done
 }
 
 part_install() {

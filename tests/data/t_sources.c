@@ -365,6 +365,9 @@ TEST(prep_shuffles_by_seed_only)
 	for (i = 0; i < 200; i++)
 		buf_printf(&text, "line %d is line %d\n", i, i);
 	source = write_text("s.en", buf_text(&text));
+	buf_clear(&text);
+	for (i = 0; i < 200; i++)
+		buf_printf(&text, "Zeile %d ist Zeile %d\n", i, i);
 	target = write_text("s.de", buf_text(&text));
 	recipe = write_text("order.ini",
 			    "[data]\ntrain_source = s.en\ntrain_target = s.de\nmerges = 20\n");

@@ -34,9 +34,10 @@ awk -v folder="$tmp" -v page="$tmp/page" '
 measured() {
 	sed -E 's/[0-9][0-9,.]*(e[-+]?[0-9]+)? ?(min|ms|m|s|h|kB|MB|GB|TB|B)(\/s)?( left)?([^A-Za-z]|$)/0 U\5/g; s/process [0-9]+/process 0/'
 }
-# wild < TEXT : every number becomes 0, (clear) and (likely) are the same, blanks and bars are not counted
+# wild < TEXT : every number becomes 0, (clear) and (likely) are the same, so are all verdicts on the health of a run;
+# blanks and bars are not counted
 wild() {
-	measured | sed -E 's/-?[0-9][0-9,.]*(e[-+]?[0-9]+)?/0/g; s/\((clear|likely)\)/(likely)/g; s/[━╸ -]+/ /g; s/ $//'
+	measured | sed -E 's/^( *health: ).*/\1a verdict/; s/-?[0-9][0-9,.]*(e[-+]?[0-9]+)?/0/g; s/\((clear|likely)\)/(likely)/g; s/[━╸ -]+/ /g; s/ $//'
 }
 # lines < TEXT : only how many there are
 lines() { sed 's/.*/line/'; }

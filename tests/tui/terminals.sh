@@ -226,21 +226,16 @@ pass "the clipboard"
 # ---- the key map of the user, what is remembered, looking only
 echo 'workbench.quit = Q' >"$here/config/werkbank/keys"
 keys "clear; TERM=xterm-256color ./werkbank -C '$here/w' --readonly; echo gone-\$?" Enter
-until_shown "differing"		# the view that was left
+until_shown "corpora"		# it begins at Home, whatever view was left
 keys q
 keys 3
 until_shown "BLEU, dev"
 keys Q
 until_shown "gone-0"
-keys "clear; TERM=xterm-256color ./werkbank -C '$here/w' --readonly; echo gone-\$?" Enter
-until_shown "BLEU, dev"
-keys Q
-until_shown "gone-0"
-grep -qx "view = run" "$here/state/werkbank/workbench" || fail "the last view is not remembered"
 echo 'workbench.fly = X' >"$here/config/werkbank/keys"
 keys "clear; ./werkbank -C '$here/w'; echo gone-\$?" Enter
 until_shown "gone-78"
 until_shown "keys:1"
-pass "key map, memory"
+pass "key map, looking only, the first view"
 
 echo "$passed passed, 0 failed, 0 skipped"
