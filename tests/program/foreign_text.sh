@@ -97,12 +97,13 @@ while [ $i -lt 40 ]; do
 	i=$((i + 1))
 	printf 'evil \302\233 \342\200\256 line %d\n' $i
 done >"$tmp/a.en"
-sed "s|FILE|$tmp/a.en|g" >"$tmp/data.ini" <<'EOF'
+sed 's/line/Zeile/' "$tmp/a.en" >"$tmp/a.de"
+sed "s|FILE|$tmp/a|g" >"$tmp/data.ini" <<'EOF'
 [data]
-train_source = FILE
-train_target = FILE
-dev_source = FILE
-dev_target = FILE
+train_source = FILE.en
+train_target = FILE.de
+dev_source = FILE.en
+dev_target = FILE.de
 merges = 9
 EOF
 says "a corpus of foreign text" 0 '' "$wb" prep -q -C "$w" "$tmp/data.ini"
