@@ -39,6 +39,11 @@ static bool machine_has_bf16(void)
 	return machine_is_v4() && __builtin_cpu_supports("avx512bf16");
 }
 
+static bool machine_is_intel(void)
+{
+	return __builtin_cpu_is("intel");
+}
+
 static bool machine_has_vnni(void)
 {
 	return machine_is_v4() && __builtin_cpu_supports("avx512vnni");
@@ -47,6 +52,7 @@ static bool machine_has_vnni(void)
 #define machine_is_v3()	   false
 #define machine_is_v4()	   false
 #define machine_has_bf16() false
+#define machine_is_intel() false
 #define machine_has_vnni() false
 #endif
 
@@ -85,8 +91,23 @@ void ops_cpu_features(struct cpu_features *m)
 		.bf16 = used == 2 && machine_has_bf16(),
 		.vnni = used == 2 ? machine_has_vnni() : used == 1 && cpu_has_avx_vnni(),
 	};
+	m->has_slow_bf16 = m->bf16 && machine_is_intel();
 	m->tiles = used == 2 && cpu_can_use_tiles();
 	m->has_unused_tiles = cpu_has_tiles() && !m->tiles;
+}
+
+bool cpu_features_prefer_bf16(const struct cpu_features *m)
+{
+	return m->tiles || (m->bf16 && !m->has_slow_bf16);
+}
+
+bool cpu_multiplies_bf16(int device)
+{
+	struct cpu_features m;
+
+	(void)device;
+	ops_cpu_features(&m);
+	return cpu_features_prefer_bf16(&m);
 }
 
 const struct ops *ops_find(const char *name, struct err *e)

@@ -222,6 +222,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.memory_needs = ops->memory_needs,
 		.to_device_async = ops->to_device_async ? profiled_to_device_async : NULL,
 		.swap_staging = ops->swap_staging ? profiled_swap_staging : NULL,
+		.multiplies_bf16 = ops->multiplies_bf16,
 		.prefers_bf16_weights = ops->prefers_bf16_weights,
 		.count_slow_products =
 			ops->count_slow_products ? profiled_count_slow_products : NULL,

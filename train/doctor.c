@@ -108,7 +108,7 @@ static void doctor_check_processor(struct findings *all)
 		ADVICE(f, "this build does not use all vector instructions of the processor: "
 			  "configure without --disable-vector-variants to train and decode faster");
 	} else if (!m.bf16) {
-		ADVICE(f, "training uses fp32: the processor has no products of bf16");
+		ADVICE(f, "--precision bf16 is slow here: the processor has no products of bf16");
 	}
 }
 
@@ -120,10 +120,11 @@ static void doctor_compare_formats(struct finding *f)
 	struct cpu_features m;
 
 	ops_cpu_features(&m);
+	FOUND(f, "; precision auto trains in %s", cpu_features_prefer_bf16(&m) ? "bf16" : "fp32");
 	if (!m.bf16 || product_rates_measure(&rates, &ignored))
 		return;
 	FOUND(f, "; a thread computes %.3g GFLOP/s in fp32, %.3g in bf16", rates.fp32, rates.bf16);
-	if (product_rates_prefer_fp32(&rates) && !*f->advice)
+	if (product_rates_prefer_fp32(&rates) && cpu_features_prefer_bf16(&m) && !*f->advice)
 		ADVICE(f, "train with --precision fp32: it is faster than bf16 on this processor");
 }
 

@@ -145,9 +145,10 @@ static int load_member(struct engine *g, const struct model_opening *o, struct e
 
 const char *engine_precision(const struct conf *c)
 {
-	static const char *const names[] = {
-		[PRECISION_FP32] = "fp32", [PRECISION_BF16] = "bf16", [PRECISION_INT8] = "int8"
-	};
+	static const char *const names[] = { [PRECISION_FP32] = "fp32",
+					     [PRECISION_BF16] = "bf16",
+					     [PRECISION_INT8] = "int8",
+					     [PRECISION_AUTO] = "auto" };
 
 	return names[c->precision];
 }
@@ -162,6 +163,25 @@ bool engine_uses_gpu(const struct conf *c)
 					: NULL;
 
 	return ops && ops->has_device_memory;
+}
+
+/* precision = auto: the format of the training, if it counts and is known, else the faster one here. */
+static int engine_choose_format(struct conf *c, const struct ckpt_state *s, bool as_trained,
+				struct err *e)
+{
+	const struct ops *ops;
+	bool bf16;
+
+	if (c->precision != PRECISION_AUTO)
+		return 0;
+	ops = ops_find(engine_backends[c->backend], e);
+	if (!ops)
+		return e->code;
+	bf16 = as_trained && *s->precision
+		       ? !strcmp(s->precision, "bf16")
+		       : ops->multiplies_bf16 && ops->multiplies_bf16((int)c->gpu);
+	c->precision = bf16 ? PRECISION_BF16 : PRECISION_FP32;
+	return 0;
 }
 
 static int open_models(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
@@ -353,7 +373,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	if (find_folders(g, c, e) ||
 	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
 	    ckpt_read_state(g->folder, false, &g->state, e) ||
-	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
+	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e) ||
+	    engine_choose_format(c, &g->state, use == ENGINE_AS_TRAINED, e))
 		return report_damage_first(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	assert(g->capacity >= MIN_CAPACITY);

@@ -59,6 +59,7 @@ void *cpu_alloc(struct dev *d, size_t bytes, struct err *e);
 void cpu_release(struct dev *d, void *p);
 void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes);
 int cpu_sync(struct dev *d, struct err *e);
+bool cpu_multiplies_bf16(int device);
 int cpu_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
 
 /*

@@ -21,6 +21,7 @@ const struct ops *CPU(table)(void)
 		.to_host = cpu_copy,
 		.sync = cpu_sync,
 		.reserve = cpu_reserve,
+		.multiplies_bf16 = cpu_multiplies_bf16,
 #define OP(name, args, names) .name = CPU(name),
 #include "kernels/ops/ops.def"
 #undef OP

@@ -36,6 +36,8 @@ extern "C" {
 const char *cuda_unusable_reason(void);
 
 bool cuda_usable(void);
+/* Does the GPU have products of bf16 (compute capability 8 or later)? */
+bool cuda_multiplies_bf16(int device);
 int cuda_query_device(int device, struct dev_info *facts, struct err *e);
 struct dev *cuda_open(const struct dev_options *options, struct err *e);
 void cuda_close(struct dev *d);

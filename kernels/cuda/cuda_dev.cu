@@ -92,6 +92,18 @@ bool cuda_usable(void)
 	return !cuda_unusable_reason();
 }
 
+bool cuda_multiplies_bf16(int device)
+{
+	int major;
+
+	if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) !=
+	    cudaSuccess) {
+		(void)cudaGetLastError();
+		return false;
+	}
+	return major >= 8;
+}
+
 /* *count = number of GPUs; ERR_UNAVAILABLE: none has the number `device`. */
 static int find_device(int device, int *count, struct err *e)
 {

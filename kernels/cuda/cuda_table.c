@@ -21,6 +21,7 @@ const struct ops *ops_cuda(void)
 		.memory_needs = cuda_memory_needs,
 		.to_device_async = cuda_to_device_async,
 		.swap_staging = cuda_swap_staging,
+		.multiplies_bf16 = cuda_multiplies_bf16,
 		.prefers_bf16_weights = true,
 		.loss_rows = 256, /* x 32,000 floats = 33 MB: fits into an L2 cache of 40 MB */
 		.open_queue = cuda_queue_open,

@@ -214,6 +214,11 @@ struct ops {
 	int (*reserve)(struct dev *d, const struct dev_limits *limits, struct err *e);
 	/* The memory that reserve() allocates; needs no opened device. NULL: negligible. */
 	struct dev_memory (*memory_needs)(const struct dev_limits *limits);
+	/*
+	 * Are products of bf16 the fastest ones of device `device`, by instructions of its own? The format
+	 * that precision = auto means. NULL: no; the backend rounds to bf16 and multiplies floats.
+	 */
+	bool (*multiplies_bf16)(int device);
 	/* Products with bf16 inputs are faster if the weights are stored as bf16. */
 	bool prefers_bf16_weights;
 	/*
@@ -268,10 +273,17 @@ struct cpu_features {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
 	bool has_unbuilt_level; /* the machine supports a higher level than this build */
 	bool bf16, vnni, tiles; /* AVX-512 BF16, (AVX-)VNNI for int8, AMX */
-	bool has_unused_tiles;	/* AMX is there, but the kernel or WERKBANK_TILES=0 forbids it */
+	bool has_slow_bf16; /* AVX-512 BF16 runs at half the rate of fp32: Intel's, see speed.md */
+	bool has_unused_tiles; /* AMX is there, but the kernel or WERKBANK_TILES=0 forbids it */
 };
 
 void ops_cpu_features(struct cpu_features *m);
+
+/*
+ * Which of fp32 and bf16 a processor multiplies faster, by what it has: bf16 with tiles, or with AVX-512
+ * BF16 of full rate; else fp32.
+ */
+bool cpu_features_prefer_bf16(const struct cpu_features *m);
 
 /* name: auto (cuda if usable, else cpu), ref, cpu or cuda. NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);

@@ -22,6 +22,9 @@ const char *alias_new_name(enum alias_kind kind, const char *old);
  */
 const char *alias_refused(const char *name, const char *value);
 
+/* Does a command refuse this choice of an option? Messages about other values do not offer it then. */
+bool alias_is_no_choice(const char *option, const char *choice, const char *command);
+
 /*
  * What to type here for a command of another program; NULL: not known. For an option of another
  * program: *takes is the option that a command must take so that the advice fits. Borrowed.

@@ -240,13 +240,16 @@ static int bad_choice(const struct conf_option *o, const char *value, const stru
 	const char *list[CHOICES_MAX];
 	char hint[TEXT_HINT_MAX];
 	size_t n = 0, len;
+	const char *at;
 
-	for (const char *at; n < CHOICES_MAX && (at = conf_choice(o->detail, (int)n, &len)) != NULL;
-	     n++) {
+	for (int i = 0; n < CHOICES_MAX && (at = conf_choice(o->detail, i, &len)) != NULL; i++) {
 		snprintf(words[n], sizeof(words[n]), "%.*s", (int)len, at);
+		if (s->command && alias_is_no_choice(o->name, words[n], s->command->name))
+			continue;
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
 			 words[n]);
 		list[n] = words[n];
+		n++;
 	}
 	return err_set(e, s->code, "%s: '%s' is not one of %s%s", s->label, value, all,
 		       text_hint(hint, text_nearest(value, list, n)));
@@ -447,7 +450,7 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(name);
-	struct conf_source s = { RANK_RECIPE, origin, name, ERR_USAGE, false };
+	struct conf_source s = { RANK_RECIPE, origin, name, ERR_USAGE, false, NULL };
 	const char *names[ARRAY_LEN(conf_options)];
 	char hint[TEXT_HINT_MAX];
 
@@ -564,7 +567,7 @@ static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t
 			struct err *e)
 {
 	const struct conf_option *o = conf_find_option("size");
-	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG, false };
+	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG, false, NULL };
 	char origin[40];
 	size_t n;
 	const char *size = conf_choice(o->detail, c->size, &n);

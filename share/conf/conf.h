@@ -60,7 +60,7 @@ struct conf {
 enum conf_size { SIZE_TINY, SIZE_BASE, SIZE_BIG };
 /* the options best_metric and stop_metric */
 enum best_metric { BEST_BLEU, BEST_LOSS };
-enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 };
+enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8, PRECISION_AUTO };
 enum conf_backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
 enum conf_stop_on { STOP_ON_NONE, STOP_ON_DIVERGED };
 enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };

@@ -51,6 +51,23 @@ const char *alias_refused(const char *name, const char *value)
 	return NULL;
 }
 
+static const struct {
+	const char *option, *choice, *command;
+} no_choices[] = {
+#define NO_CHOICE(option, choice, command) { option, choice, command },
+#include "share/conf/aliases.def"
+};
+
+bool alias_is_no_choice(const char *option, const char *choice, const char *command)
+{
+	for (size_t i = 0; i < ARRAY_LEN(no_choices); i++)
+		if (!strcmp(option, no_choices[i].option) &&
+		    !strcmp(choice, no_choices[i].choice) &&
+		    !strcmp(command, no_choices[i].command))
+			return true;
+	return false;
+}
+
 const char *alias_command_advice(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(foreign_commands); i++)

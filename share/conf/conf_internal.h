@@ -79,10 +79,11 @@ const char *conf_argument_at(const struct conf_command *cmd, int i, struct buf *
 /* The source of a value, and the name of the option in messages. */
 struct conf_source {
 	enum conf_rank rank;
-	const char *origin; /* borrowed */
-	const char *label;  /* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
-	int code;	    /* of errors: ERR_USAGE or ERR_CONFIG */
-	bool is_ours;	    /* of a shipped recipe or a record, not of the user */
+	const char *origin;		    /* borrowed */
+	const char *label;		    /* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
+	int code;			    /* of errors: ERR_USAGE or ERR_CONFIG */
+	bool is_ours;			    /* of a shipped recipe or a record, not of the user */
+	const struct conf_command *command; /* that gets the value; NULL: unknown */
 };
 
 /*

@@ -88,7 +88,7 @@ static int check_refused(const struct walk *w, const char *label, const char *na
 static int take_value(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
-	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE, false };
+	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE, false, w->cmd };
 	int rc;
 
 	assert(o->kind != CONF_BOOL && conf_command_accepts(w->cmd, w->program, o));
@@ -120,7 +120,7 @@ static int take_switch(struct walk *w, const struct conf_option *o, const char *
 		       struct err *e)
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
-	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE, false };
+	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE, false, NULL };
 
 	assert(o->kind == CONF_BOOL);
 	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
@@ -424,7 +424,8 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 		char variable[VARIABLE_MAX];
-		struct conf_source s = { RANK_ENVIRONMENT, variable, variable, ERR_CONFIG, false };
+		struct conf_source s = { RANK_ENVIRONMENT, variable, variable,
+					 ERR_CONFIG,	   false,    NULL };
 		const char *value, *old;
 		int rc;
 

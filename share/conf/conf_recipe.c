@@ -230,8 +230,8 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 	const struct conf_option *o = conf_find_option(key);
 	const char *former;
 	char label[300], origin[160];
-	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG,
-				 r->shipped || r->resolved };
+	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG, r->shipped || r->resolved,
+				 NULL };
 	struct buf text = { 0 }, used = { 0 };
 	int rc;
 

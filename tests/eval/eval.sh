@@ -296,9 +296,11 @@ for precision in fp32 bf16 int8; do
 	says 0 '' "$wb" translate -m "$folder" --precision $precision --decode-tokens 16 --workers 3
 	if cmp -s "$tmp/out" "$tmp/$precision"; then ok "small batches"; else not_ok "small batches" "differ"; fi
 done
+says 0 '' "$wb" translate -m "$folder" --precision auto
+if cmp -s "$tmp/out" "$tmp/fp32" || cmp -s "$tmp/out" "$tmp/bf16"; then ok "--precision auto"; else not_ok "--precision auto" "differs from both"; fi
 says 0 '' "$wb" eval -C "$w" --run r --precision int8
 line 2 '^BLEU [0-9.]+ '
-says 78 'for translation only: train with fp32 or bf16' "$wb" train -C "$w" --run int8 --precision int8 "$tmp/tiny.ini"
+says 78 'for translation only: train with auto, fp32 or bf16' "$wb" train -C "$w" --run int8 --precision int8 "$tmp/tiny.ini"
 if [ -e "$w/runs/int8" ]; then not_ok "no run folder" "it is there"; else ok "no run folder"; fi
 says 0 '' "$wb" translate -m "$folder" --n-best 3 --scores --alignments
 lines 11

@@ -74,6 +74,9 @@ says 64 'train needs RECIPE: a file such as my.ini, or one of demo, medium, mult
 says 64 'takes no option --batch-size: --batch-tokens' "$wb" train my.ini --batch-size 64
 says 64 'takes no option --epochs: a run ends by --steps' "$wb" train my.ini --epochs 10
 says 64 'takes no option --device: --backend' "$wb" train my.ini --device cuda
+says 64 "takes no option --amp: --precision chooses the number format: auto" "$wb" train my.ini --amp yes
+says 64 "'fp16' is not one of fp32, bf16, auto$" "$wb" train my.ini --precision fp16
+says 64 "'fp16' is not one of fp32, bf16, int8, auto$" "$wb" translate --precision fp16
 says 64 'takes no option --port: --serve reads requests from standard input' "$wb" translate --serve --port 8080
 says 64 "does not take the argument 'my'; to name a run: --run my" "$wb" eval my
 says 64 'an ssh:// address must hold no password' "$wb" watch --plain "ssh://user:s3cret@nowhere.invalid/tmp"
@@ -254,7 +257,7 @@ if command -v bash >/dev/null 2>&1; then
 	END
 	mkdir -p "$tmp/named/runs/first"
 	bash "$tmp/complete.sh" "$tmp/completion" "$wb" "$tmp/named" >"$tmp/out" 2>&1
-	holds "bash completion" '^train translate --warmup fp32 bf16 int8 $' "$tmp/out"
+	holds "bash completion" '^train translate --warmup fp32 bf16 int8 auto $' "$tmp/out"
 	holds "bash completion of --format" '^format md text html json ctranslate2 .*prometheus svg $' "$tmp/out"
 	holds "bash completion of --language" '^language en de $' "$tmp/out"
 	holds "bash completion of --view" '^view home data .* log settings $' "$tmp/out"

@@ -20,6 +20,7 @@ says "one core, by its cgroup" 0 '^processor .*[ ,]1 thread;' doctor WERKBANK_PR
 measured="own code"
 if grep -q avx512_bf16 /proc/cpuinfo && grep -q 'define HAVE_VECTOR_VARIANTS 1' config.h; then measured="GFLOP/s in fp32"; fi
 says "it compares fp32 and bf16, if the processor and this build have both" 0 "^matrix products +(good|limited) .*$measured" doctor
+says "it names the format of precision = auto" 0 "^matrix products .*precision auto trains in (fp32|bf16)" doctor
 says "all programs are there" 0 '^programs +good .* complete' doctor
 says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(created when first needed\\)" doctor
 says "no programs beside: no mpirun, no ssh" 0 '^other hosts +missing  ssh is missing, rsync is missing' doctor PATH=/nonexistent

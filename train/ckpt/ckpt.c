@@ -255,6 +255,8 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 			       "Werkbank",
 			       path);
 	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
+	snprintf(s->precision, sizeof(s->precision), "%.7s",
+		 json_text(json_get(root, "precision"), ""));
 	return 0;
 }
 

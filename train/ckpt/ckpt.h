@@ -10,7 +10,7 @@
  *		                            rank (compress.h); only with 2bit or 1bit compression.
  *		                            Its former name residual.safetensors is read, too
  *		state.json                  step, loader position, seed, shape, vocabulary hash,
- *		                            best BLEU, seconds trained
+ *		                            best BLEU, seconds trained, number format of products
  *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model, shortlist.bin if any:
  *		                            with them the folder is a model of its own
  *		SHA256SUMS                  of all files above; checked before a file is used
@@ -43,6 +43,8 @@ struct ckpt_state {
 	int64_t best_step;
 	struct model_shape shape;
 	char vocabulary_sha256[65];
+	char precision
+		[8]; /* of products in training: "fp32", "bf16"; "": unknown (older releases) */
 	/* of the training text, from the corpus; 0: unknown */
 	double several;	 /* share of its source lines that have several sentences */
 	int32_t longest; /* tokens of its longest source line */

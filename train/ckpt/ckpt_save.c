@@ -138,6 +138,8 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	json_put_real(&w, "best_bleu", state->best_bleu);
 	json_put_int(&w, "best_step", state->best_step);
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
+	if (*state->precision)
+		json_put_str(&w, "precision", state->precision);
 	if (state->longest > 0) {
 		json_put_real(&w, "several_sentences", state->several);
 		json_put_int(&w, "longest_source", state->longest);

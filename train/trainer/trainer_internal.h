@@ -3,6 +3,7 @@
  *
  *	trainer.c              the training loop
  *	trainer_open.c         opening, resuming, closing
+ *	trainer_format.c       the number format of products
  *	trainer_start.c        starting with the weights of another model
  *	trainer_step.c         one optimizer step
  *	trainer_stop.c         requests to stop, also in the middle of a step
@@ -157,6 +158,7 @@ struct trainer {
 	struct model *model;
 	int gpu; /* index of this rank's GPU, as CUDA counts in its process: trainer_gpu.h */
 	double memory_bytes;	 /* of training, on this rank, in the backend's memory */
+	bool is_bf16;		 /* products in bf16, else fp32; trainer_format.c */
 	char device[300];	 /* the backend and why it was chosen; ops_describe() */
 	struct profile *profile; /* of the model's ops; NULL: not asked for */
 	double profiled_s;	 /* of the profiled steps */
@@ -210,6 +212,17 @@ void trainer_save_products(struct trainer *t);
 
 /* trainer_gpu.c: choose t->gpu, together with all ranks. */
 int trainer_choose_gpu(struct trainer *t, struct err *e);
+
+/*
+ * trainer_format.c: choose t->is_bf16, together with all ranks; after trainer_choose_gpu(). With
+ * precision = auto a run keeps the format that it began with; a new one takes bf16 if all ranks have
+ * products of bf16.
+ * trainer_means_bf16(): what precision means on this rank alone.
+ * trainer_warn_of_format(): first rank, once a run: warns that another format is faster here.
+ */
+int trainer_choose_format(struct trainer *t, struct err *e);
+bool trainer_means_bf16(const struct conf *c, const struct ops *ops, int gpu);
+void trainer_warn_of_format(struct trainer *t);
 
 /*
  * trainer_start.c: a start with the weights of a model, without its moments. Either start_from

@@ -182,7 +182,7 @@ static int32_t forecast_vocabulary(const struct conf *c)
 int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
-	const struct dev_options options = { .bf16 = c->precision == PRECISION_BF16 };
+	struct dev_options options = { 0 };
 	const int32_t vocabulary = forecast_vocabulary(c), tokens = (int32_t)c->batch_tokens;
 	struct comm comm = { .size = ranks, .local_size = 1 };
 	struct trainer t = { .conf = c, .comm = &comm };
@@ -192,6 +192,7 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, stru
 	size.ops = ops_find(backends[c->backend], e);
 	if (!size.ops)
 		size.ops = ops_find("cpu", e);
+	options.bf16 = size.ops && trainer_means_bf16(c, size.ops, (int)c->gpu);
 	if (!size.ops || model_shape_from_conf(&t.state.shape, c, vocabulary, vocabulary, e) ||
 	    plan_reduction(&t, e) || count_memory(&t, &size, &compute, &exchange, e))
 		return e->code;
@@ -227,7 +228,7 @@ static int open_model(struct trainer *t, struct err *e)
 		.threads = trainer_threads(t),
 		.device = t->gpu,
 		.graphs = c->cuda_graphs,
-		.bf16 = c->precision == PRECISION_BF16,
+		.bf16 = t->is_bf16,
 		.ways.measures_products = true,
 	};
 	const int32_t tokens = (int32_t)c->batch_tokens,
@@ -435,6 +436,8 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	    broadcast_state(t, e) || trainer_load_products(t, e) ||
 	    loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
+	snprintf(t->state.precision, sizeof(t->state.precision), "%s",
+		 t->is_bf16 ? "bf16" : "fp32");
 	t->state.feedback_wire = (int32_t)t->ranks.reduce_options.wire;
 	t->state.feedback_bucket = (int64_t)t->ranks.reduce_options.buckets.each;
 	t->ranks.in_sync = true;
@@ -626,7 +629,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	if (check_same_corpus(t, e))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
-	if (!t->loader || trainer_choose_gpu(t, e) || open_model(t, e) || trainer_load_state(t, e))
+	if (!t->loader || trainer_choose_gpu(t, e) || trainer_choose_format(t, e) ||
+	    open_model(t, e) || trainer_load_state(t, e))
 		return e->code;
 	return trainer_count_hosts(t, e) || open_telemetry(t, e) || trainer_rescue_open(t, e)
 		       ? e->code

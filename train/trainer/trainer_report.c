@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/product_rates.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -89,25 +88,6 @@ static int64_t own_product_threads(const struct trainer *t)
 	return flow_threads(trainer_threads(t));
 }
 
-/* Says once, at the start of a run on a processor, that fp32 is the faster format there. */
-static void report_format(const struct trainer *t)
-{
-	struct product_rates rates;
-	struct err ignored = { 0 };
-	struct cpu_features cpu;
-
-	ops_cpu_features(&cpu);
-	if (t->conf->quiet || t->state.step > 0 || t->conf->precision != PRECISION_BF16 ||
-	    !cpu.bf16 || strcmp(model_get_ops(t->model)->name, "cpu") != 0)
-		return;
-	if (product_rates_measure(&rates, &ignored) || !product_rates_prefer_fp32(&rates))
-		return;
-	fprintf(stderr,
-		"on this processor a thread multiplies %.3g GFLOP/s in fp32, but %.3g in bf16: "
-		"--precision fp32 trains faster\n",
-		rates.fp32, rates.bf16);
-}
-
 int report_start(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -124,7 +104,11 @@ int report_start(struct trainer *t, struct err *e)
 		return e->code;
 	gethostname(host, sizeof(host) - 1);
 	if (!c->quiet)
-		fprintf(stderr, "training on %s; needs %.2f GiB%s\n", t->device,
+		fprintf(stderr, "training on %s%s%s; needs %.2f GiB%s\n", t->device,
+			c->precision != PRECISION_AUTO ? ""
+			: t->is_bf16		       ? ", products in bf16"
+						       : ", products in fp32",
+			c->precision == PRECISION_AUTO ? " (precision auto)" : "",
 			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
 	w = journal_begin(t->records.journal, "start", t->state.step);
 	json_put_str(w, "program", PACKAGE_VERSION);
@@ -136,7 +120,7 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_int(w, "ranks", t->comm->size);
 	json_put_int(w, "hosts", t->ranks.hosts);
 	json_put_int(w, "parameters", model_floats(t->model));
-	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
+	json_put_str(w, "precision", t->is_bf16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
 	json_put_int(w, "threads", own_product_threads(t));
@@ -146,7 +130,7 @@ int report_start(struct trainer *t, struct err *e)
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))
 		return e->code;
-	report_format(t);
+	trainer_warn_of_format(t);
 	return 0;
 }
 
@@ -347,7 +331,7 @@ static const struct device_roof *measure_roof(const struct trainer *t, struct de
 {
 	const struct dev_options options = { .threads = trainer_threads(t),
 					     .device = t->gpu,
-					     .bf16 = t->conf->precision == PRECISION_BF16 };
+					     .bf16 = t->is_bf16 };
 	const struct ops *ops = ops_find(profile_ops(t->profile)->name, &(struct err){ 0 });
 	struct err ignored;
 

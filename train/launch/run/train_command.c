@@ -200,8 +200,8 @@ static int load_training(struct training *t, struct err *e)
 		return rc;
 	if (c->precision == PRECISION_INT8)
 		return err_set(e, ERR_CONFIG,
-			       "precision = int8 is for translation only: train with fp32 or bf16, "
-			       "then use --precision int8 with translate");
+			       "precision = int8 is for translation only: train with auto, fp32 or "
+			       "bf16, then use --precision int8 with translate");
 	conf_recipe_name(c->recipe, t->name, sizeof(t->name));
 	t->run = c->run ? c->run : t->name;
 	t->workspace = paths_workspace(c->workspace, e);
