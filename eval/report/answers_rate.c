@@ -243,7 +243,8 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 					  ? schedule_rate(&s, (int64_t)p->step - 1)
 					  : NAN;
 
-		if (!isfinite(p->lr) || !(expected > 0))
+		if (!isfinite(p->lr) || !(expected > 0) ||
+		    (v->cooldown_to > 0 && p->step > v->cooldown_from))
 			continue;
 		deviation = MAX(deviation, fabs(p->lr / expected - 1));
 		known++;
@@ -277,8 +278,14 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 			      " The last %s of %s planned step%s multiply this rate by a "
 			      "factor that falls linearly from 1 to 0.",
 			      COUNT_TEXT(s.cooldown), COUNT_TEXT(s.steps), text_plural(s.steps));
+	if (v->cooldown_to > 0)
+		answer_append(
+			a, VERDICT_STATEMENT,
+			" The time limit asked for an earlier cool-down: from step %s the rate "
+			"falls to its end at step %s, whatever the formula says.",
+			COUNT_TEXT(v->cooldown_from), COUNT_TEXT(v->cooldown_to));
 	answer_append(a, VERDICT_STATEMENT,
-		      " The recorded rates differ from this formula by at most %.3g %%.",
-		      100 * deviation);
+		      " The recorded rates differ from this formula by at most %.3g %%%s.",
+		      100 * deviation, v->cooldown_to > 0 ? " before" : "");
 	return 0;
 }

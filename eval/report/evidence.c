@@ -311,6 +311,11 @@ static int add_event_record(struct evidence *v, const struct json *r, struct err
 	const char *level = json_text(json_get(r, "level"), "");
 
 	(void)e;
+	if (json_get(r, "cooldown_to")) {
+		if (!(v->cooldown_to > 0))
+			v->cooldown_from = json_number(json_get(r, "cooldown_from"), NAN);
+		v->cooldown_to = json_number(json_get(r, "cooldown_to"), NAN);
+	}
 	v->warnings += !strcmp(level, "warning");
 	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
 	if (!strcmp(level, "error")) {

@@ -42,6 +42,7 @@
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
  *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
+ *	evaluating  an evaluation begins; expected_s (how long the last one took)
  *	eval      bleu (0..100), tok (its tokenizer), signature, precision (of the products that decoded: fp32, bf16),
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
@@ -60,7 +61,8 @@
  *	          (10^9 operations of products a second; 0: the op has none) and gbs (10^9
  *	          bytes a second), absent if unknown. What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
- *	          about the recipe found (werkbank-report(7))
+ *	          about the recipe found (werkbank-report(7)); of a cool-down that the time limit
+ *	          asks for: cooldown_from, cooldown_to (steps), cooldown_factor (of the rate at cooldown_from)
  *	stop      reason (finished, asked, diverged, failed),
  *	          why (steps, minutes, patience, request, diverged, failed),
  *	          text (the reason in words), exit, rank (of a SIGTERM that nobody else sent),

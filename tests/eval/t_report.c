@@ -401,6 +401,37 @@ TEST(report_learning_rate)
 	evidence_close(&v);
 }
 
+/* The time limit asked for a cool-down: its rates are no deviation from the formula. */
+TEST(report_learning_rate_with_a_decided_cooldown)
+{
+	static const char more[] =
+		"{\"v\":1,\"kind\":\"event\",\"t\":90000,\"step\":90000,\"level\":\"info\","
+		"\"text\":\"x\","
+		"\"cooldown_from\":90000,\"cooldown_to\":95000,\"cooldown_factor\":1}\n"
+		"{\"v\":1,\"kind\":\"train\",\"t\":94000,\"step\":94000,\"nll\":1,\"lr\":1e-6}\n";
+	struct buf b = { 0 };
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/runs/healthy/journal.jsonl", test_folder());
+
+	if (!write_run(&runs[0].story) || !check_err(file_read_all(path, 0, &b, &e), 0))
+		return;
+	buf_add_str(&b, more);
+	check_err(file_write_all(path, b.data, b.len, &e), 0);
+	if (!check_int(evidence_open(&v, test_folder(), "healthy", &e), 0) ||
+	    !check_int(answers_find(&a, &v, &e), 0))
+		return;
+	check(fact(find(&a, "learning-rate"), "largest relative deviation from the formula") <
+	      1e-6);
+	check(strstr(find(&a, "learning-rate")->sentence,
+		     "from step 90,000 the rate falls to its end at step 95,000") != NULL);
+	answers_free(&a);
+	evidence_close(&v);
+	buf_free(&b);
+	free(path);
+}
+
 /* Steps that a restarted attempt repeats count once. */
 TEST(report_restart)
 {

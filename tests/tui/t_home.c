@@ -244,3 +244,26 @@ TEST(home_sparklines)
 	check_str(spark(GRID_FULL, two, 2, out), "▁▁▁▁▁▁▁█\n");
 	check_str(spark(GRID_FULL, two, 1, out), "\n");
 }
+
+/* While a run evaluates, it says so, and for how long, instead of a time left that does not fall. */
+TEST(home_says_that_a_run_evaluates)
+{
+	struct run_status s;
+	char text[80];
+
+	status_init(&s, "a");
+	s.alive = true;
+	s.steps = 1000;
+	add(&s, "{\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5}");
+	check(!status_is_evaluating(&s, 120));
+	add(&s, "{\"kind\":\"evaluating\",\"t\":130,\"step\":200}");
+	add(&s, "{\"kind\":\"host\",\"t\":150,\"step\":200}");
+	check(status_is_evaluating(&s, 170));
+	check_str(eval_progress_text(&s.evaluation, 170, text, sizeof(text)), "0:40");
+	add(&s, "{\"kind\":\"eval\",\"t\":190,\"step\":200,\"bleu\":30}");
+	check(!status_is_evaluating(&s, 191));
+	add(&s, "{\"kind\":\"evaluating\",\"t\":230,\"step\":300,\"expected_s\":60}");
+	check_str(eval_progress_text(&s.evaluation, 245, text, sizeof(text)), "0:15 of about 1:00");
+	s.alive = false;
+	check(!status_is_evaluating(&s, 245));
+}

@@ -220,6 +220,22 @@ static int64_t ckpt_get_integer(const struct json *object, const char *key, int6
 	return v;
 }
 
+/* Absent: nothing was decided, or an older release saved it. */
+static void ckpt_parse_cooldown(const struct json *root, struct ckpt_state *s, const char **bad)
+{
+	const double seconds = json_number(json_get(root, "evaluation_s"), 0),
+		     factor = json_number(json_get(root, "cooldown_factor"), 1);
+
+	s->evaluation_s = seconds > 0 ? seconds : 0;
+	if (!json_get(root, "cooldown_to"))
+		return;
+	s->cooldown.from = ckpt_get_integer(root, "cooldown_from", 0, INT64_MAX - 1, bad);
+	s->cooldown.to =
+		ckpt_get_integer(root, "cooldown_to", s->cooldown.from + 1, INT64_MAX, bad);
+	s->cooldown.factor = factor > 0 && factor <= 1 ? factor : 1;
+	s->cooldown_minutes = json_number(json_get(root, "cooldown_minutes"), 0);
+}
+
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
 			    struct err *e)
 {
@@ -236,6 +252,7 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
 		.best_step = ckpt_get_integer(root, "best_step", -1, INT64_MAX, &bad),
 	};
+	ckpt_parse_cooldown(root, s, &bad);
 	if (bad)
 		return err_set(e, ERR_DATA,
 			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "

@@ -32,13 +32,18 @@
 #include "share/conf/conf.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/model.h"
+#include "train/model/schedule.h"
 
 /* The contents of state.json; plain data, which ranks send to each other. */
 struct ckpt_state {
 	int64_t step;
 	uint64_t loader_position;
 	uint64_t seed;
-	double seconds;	  /* training time so far, evaluation included */
+	double seconds;	     /* training time so far, evaluation included */
+	double evaluation_s; /* the last evaluation took so long; 0: unknown */
+	/* decided because of the time limit of so many minutes; to 0: none */
+	struct schedule_cooldown cooldown;
+	double cooldown_minutes;
 	double best_bleu; /* -1: none yet */
 	int64_t best_step;
 	struct model_shape shape;

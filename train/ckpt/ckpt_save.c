@@ -138,6 +138,14 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	json_put_real(&w, "best_bleu", state->best_bleu);
 	json_put_int(&w, "best_step", state->best_step);
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
+	if (state->evaluation_s > 0)
+		json_put_real(&w, "evaluation_s", state->evaluation_s);
+	if (state->cooldown.to > 0) {
+		json_put_int(&w, "cooldown_from", state->cooldown.from);
+		json_put_int(&w, "cooldown_to", state->cooldown.to);
+		json_put_real(&w, "cooldown_factor", state->cooldown.factor);
+		json_put_real(&w, "cooldown_minutes", state->cooldown_minutes);
+	}
 	if (*state->precision)
 		json_put_str(&w, "precision", state->precision);
 	if (state->longest > 0) {

@@ -11,9 +11,9 @@
 
 /* The first N_STOP_ASKS are those of trainer_own_stop(). */
 enum {
-	ASK_SAVE = N_STOP_ASKS,
+	ASK_TIME = N_STOP_ASKS, /* those of trainer_time_ask() */
+	ASK_SAVE = ASK_TIME + N_TIME_ASKS,
 	ASK_EVALUATE,
-	ASK_FINISH,
 	ASK_DIVERGED,
 	ASK_TELEMETRY,
 	ASK_STEP_MS,
@@ -23,8 +23,6 @@ enum {
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
-	const double minutes = t->conf->max_minutes;
-
 	int rc;
 
 	memset(asks, 0, N_ASKS * sizeof(*asks));
@@ -37,7 +35,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 					     clock_mono_s() > t->progress.retry_save_at);
 		asks[ASK_EVALUATE] = c->evaluate;
 		c->save = c->evaluate = false;
-		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
+		trainer_time_ask(t, trainer_seconds(t), asks + ASK_TIME);
 		asks[ASK_DIVERGED] = watch_must_stop(t);
 		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
 	}
@@ -97,10 +95,11 @@ static int after_step(struct trainer *t, struct err *e)
 	const int64_t step = t->state.step;
 
 	t->progress.has_stepped = true;
+	trainer_time_step(t);
 	report_step(t);
 	if (step == t->conf->steps)
 		return 0; /* finish_training() saves and evaluates */
-	if (step % t->conf->eval_every == 0)
+	if (step % t->conf->eval_every == 0 && !t->time.is_tight)
 		return trainer_evaluate(t, e);
 	return step % t->conf->save_every == 0 ? trainer_save(t, false, e) : 0;
 }
@@ -181,12 +180,14 @@ static int run_training_loop(struct trainer *t, struct err *e)
 		memset(asks, 0, sizeof(asks));
 		if (t->ranks.in_sync && gather_requests(t, asks, e))
 			return e->code;
-		if (asks[ASK_FINISH])
+		if (asks[ASK_TIME + TIME_IS_OVER])
 			break;
 		if (trainer_must_stop(t, asks))
 			return stop_on_request(t, e);
 		if (asks[ASK_DIVERGED])
 			return stop_diverged(t, e);
+		if (t->ranks.in_sync && trainer_time_obey(t, asks + ASK_TIME, e))
+			return e->code;
 		t->stopping.may_cut = t->ranks.in_sync;
 		if (handle_requests(t, asks, e) || trainer_step(t, e))
 			return e->code;

@@ -13,6 +13,8 @@
  *	trainer_staging.c      exchange of GPU arrays between ranks through host memory
  *	trainer_save.c         checkpoints and evaluations
  *	trainer_changes.c      how far each weight matrix has moved between evaluations
+ *	trainer_time.c         the time limit: cool-down, evaluations, forecast
+ *	time_plan.c            what still fits into the limit
  *	trainer_report.c       journal records and the progress line
  *	trainer_watch.c        warnings about how the run learns
  *	evaluate.c             an evaluation by the program werkbank-eval
@@ -95,6 +97,7 @@ struct trainer_progress {
 	struct err evaluation_trouble;	/* first rank: failure of the last evaluation, or code 0 */
 	int64_t evals_since_best;	/* evaluations since the best one, by stop_metric */
 	struct evaluations evaluations; /* first rank */
+	double epoch;			/* passes over the text until the end of the last step */
 	double seconds_before;		/* training time of earlier attempts */
 	double started_at;		/* clock_mono_s() when this attempt began */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
@@ -119,6 +122,17 @@ enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
 enum { STOP_BY_SIGNAL = 1, STOP_BY_FILE };
 /* Ranks that compute agree on a stop about so often. */
 #define STOP_AGREE_MS 500
+
+/* What trainer_time.c measures on the first rank, to keep the time limit. */
+struct trainer_time {
+	struct step_pace pace; /* of training alone */
+	double stepped_s;      /* in the steps of this attempt */
+	double save_s;	       /* the last checkpoint; 0: unknown */
+	bool has_forecast;     /* of the epochs that fit, once an attempt */
+	double first_epoch;    /* after the first step of this attempt */
+	int64_t first_step;
+	bool is_tight; /* all ranks: no time for an evaluation besides the last one */
+};
 
 /* Results of the last step. */
 struct trainer_last_step {
@@ -178,6 +192,7 @@ struct trainer {
 	struct trainer_progress progress;
 	struct trainer_last_step last_step;
 	struct trainer_stopping stopping;
+	struct trainer_time time;
 	struct rescue *rescue; /* owned; NULL: impossible here */
 	struct step_meter meter;
 	struct trainer_records records;
@@ -345,12 +360,30 @@ struct weight_change {
 void weight_change_find(const float *before, const float *now, size_t n_chunks, size_t width,
 			struct weight_change *found);
 
+/*
+ * trainer_time.c: the time limit. The first rank measures and decides, all ranks do what it decides.
+ * trainer_time_step(): after each step. trainer_time_ask(): first rank, seconds of training so far;
+ * asks by trainer_time_obey(): all ranks, with the same asks, before a step.
+ */
+enum { TIME_IS_OVER, TIME_IS_TIGHT, TIME_COOLDOWN_TO, N_TIME_ASKS };
+void trainer_time_step(struct trainer *t);
+void trainer_time_ask(const struct trainer *t, double seconds, int64_t asks[N_TIME_ASKS]);
+int trainer_time_obey(struct trainer *t, const int64_t asks[N_TIME_ASKS], struct err *e);
+/* All ranks, after the state is loaded: a cool-down that was decided for this limit goes on. */
+void trainer_time_resume(struct trainer *t);
+/* First rank, after an evaluation of so many seconds: was the limit kept? */
+void trainer_time_evaluated(struct trainer *t, double seconds);
+
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int report_start(struct trainer *t, struct err *e);
 /* Write the record "train" if one is due, and the progress line. */
 int report_step(struct trainer *t);
 /* is_alone: by trainer_rescue.c */
 int report_save(struct trainer *t, int64_t bytes, double seconds, bool is_alone);
+/* The record that an evaluation begins, and on a terminal a line. */
+int report_evaluating(struct trainer *t);
+/* The record of a decided cool-down; is_first: also a line on standard error. */
+int report_cooldown(struct trainer *t, bool is_first, const char *text);
 /* An event in the journal and on standard error. */
 int report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning about a sign of learning_watch.h: an event with the name of the sign. */

@@ -436,6 +436,7 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	    broadcast_state(t, e) || trainer_load_products(t, e) ||
 	    loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
+	trainer_time_resume(t);
 	snprintf(t->state.precision, sizeof(t->state.precision), "%s",
 		 t->is_bf16 ? "bf16" : "fp32");
 	t->state.feedback_wire = (int32_t)t->ranks.reduce_options.wire;

@@ -184,7 +184,7 @@ static int put_train_record(struct trainer *t)
 	put_real_or_null(w, "source_tps", m->source_tokens / m->seconds);
 	put_real_or_null(w, "target_tps", m->target_tokens / m->seconds);
 	put_real_or_null(w, "step_s", m->seconds / (double)m->steps);
-	put_real_or_null(w, "epoch", loader_epoch(t->loader));
+	put_real_or_null(w, "epoch", t->progress.epoch);
 	put_times(w, &m->times, (double)m->steps);
 	end_record(t);
 	watch_step(t, nll);
@@ -231,7 +231,7 @@ static void print_progress_line(struct trainer *t)
 		"left%s",
 		(long long)t->state.step, (long long)t->conf->steps, m->nll / m->target_tokens,
 		PERPLEXITY_TEXT(m->nll / m->target_tokens), t->last_step.rate,
-		COUNT_TEXT(m->target_tokens / m->seconds), loader_epoch(t->loader), left,
+		COUNT_TEXT(m->target_tokens / m->seconds), t->progress.epoch, left,
 		t->records.is_terminal ? "" : "\n");
 }
 
@@ -324,6 +324,46 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 int report_warning(struct trainer *t, const char *sign, const char *text)
 {
 	return trainer_is_first(t) ? put_level_event(t, "warning", sign, text) : 0;
+}
+
+int report_cooldown(struct trainer *t, bool is_first, const char *text)
+{
+	const struct schedule_cooldown *d = &t->state.cooldown;
+	struct json_writer *w;
+
+	if (!trainer_is_first(t))
+		return 0;
+	report_end_line(t);
+	if (is_first && !t->conf->quiet)
+		fprintf(stderr, "%s\n", text);
+	w = journal_begin(t->records.journal, "event", t->state.step);
+	json_put_str(w, "level", "info");
+	json_put_str(w, "text", text);
+	json_put_int(w, "cooldown_from", d->from);
+	json_put_int(w, "cooldown_to", d->to);
+	json_put_real(w, "cooldown_factor", d->factor);
+	return end_record(t);
+}
+
+int report_evaluating(struct trainer *t)
+{
+	struct json_writer *w;
+	char about[40] = "";
+
+	if (!trainer_is_first(t))
+		return 0;
+	w = journal_begin(t->records.journal, "evaluating", t->state.step);
+	if (t->state.evaluation_s > 0) {
+		json_put_real(w, "expected_s", t->state.evaluation_s);
+		duration_text(about, sizeof(about), t->state.evaluation_s);
+	}
+	if (t->records.is_terminal && !t->conf->quiet) {
+		fprintf(stderr, "evaluating step %lld%s%s", (long long)t->state.step,
+			*about ? ", about " : "", about);
+		fflush(stderr);
+		t->records.shown_at = clock_mono_s();
+	}
+	return end_record(t);
 }
 
 /* The roof of the device, which is idle now. NULL: it could not be measured. */

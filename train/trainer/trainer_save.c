@@ -138,8 +138,9 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 	while (c.next < n) /* after a failure receive the rest: the other ranks send all arrays */
 		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
+	t->time.save_s = clock_mono_s() - begun;
 	if (!failed->code)
-		report_save(t, bytes, clock_mono_s() - begun, false);
+		report_save(t, bytes, t->time.save_s, false);
 	return 0;
 }
 
@@ -260,6 +261,8 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.unable = &t->ranks.eval_share_failed,
 	};
 
+	const double begun = clock_mono_s();
+
 	if (trainer_save(t, false, e))
 		return e->code;
 	if (t->progress.saved_step != t->state.step)
@@ -273,9 +276,12 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 	v.step = t->state.step;
 	trainer_at_phase(t, PHASE_EVALUATE);
 	report_end_line(t);
+	report_evaluating(t);
 	if (trainer_ema_gather(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
 	    (trainer_is_first(t) && evaluated_here(t, &v, e)) || changes_report(t, e))
 		return e->code;
+	if (!v.trouble.code)
+		trainer_time_evaluated(t, clock_mono_s() - begun);
 	return t->comm->broadcast(t->comm, &t->progress.evaluated_step,
 				  sizeof(t->progress.evaluated_step), 0, e) ||
 			       t->comm->broadcast(t->comm, &t->progress.evals_since_best,

@@ -448,6 +448,7 @@ int trainer_step(struct trainer *t, struct err *e)
 	trainer_allow_rescue(t, false);
 	if (t->last_step.is_cut)
 		return 0;
+	t->progress.epoch = loader_epoch(t->loader); /* before the next step's batch is loaded */
 	if (update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;

@@ -86,7 +86,7 @@ void watch_step(struct trainer *t, double nll)
 					 .nll = nll,
 					 .rate = t->last_step.rate,
 					 .grad_norm = t->last_step.grad_norm,
-					 .epoch = loader_epoch(t->loader),
+					 .epoch = t->progress.epoch,
 					 .is_skipped = !t->last_step.is_finite };
 
 	report_learning_warnings(t, due, learning_watch_add_step(&t->records.watch, &p, due));

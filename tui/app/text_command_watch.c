@@ -45,7 +45,7 @@ static void append_share_bar(struct buf *out, double share)
 static void show_run_progress(const struct run_history *h, double now, struct buf *out)
 {
 	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], elapsed[NUMBER_TEXT_BYTES],
-		left[NUMBER_TEXT_BYTES];
+		left[NUMBER_TEXT_BYTES], evaluation[80];
 	double share = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps
 							  : NAN,
 	       spent = history_elapsed(h, now);
@@ -55,9 +55,13 @@ static void show_run_progress(const struct run_history *h, double now, struct bu
 	if (h->state == RUN_FINISHED)
 		share = 1;
 	append_share_bar(out, share);
-	buf_printf(out, "  step %s of %s, %s spent, %s left\n", format_count(step, h->step),
-		   format_count(total, h->total_steps), format_duration(elapsed, spent),
-		   format_duration(left, history_remaining(h, now)));
+	buf_printf(out, "  step %s of %s, %s spent, ", format_count(step, h->step),
+		   format_count(total, h->total_steps), format_duration(elapsed, spent));
+	if (h->state == RUN_RUNNING && h->evaluation.since > 0)
+		buf_printf(out, "evaluating for %s\n",
+			   eval_progress_text(&h->evaluation, now, evaluation, sizeof(evaluation)));
+	else
+		buf_printf(out, "%s left\n", format_duration(left, history_remaining(h, now)));
 }
 
 static void show_figures(const struct run_history *h, struct buf *out)

@@ -125,6 +125,7 @@ static void reset_history(struct run_history *h)
 	h->pace = (struct step_pace){ 0 };
 	h->stop_state = RUN_UNKNOWN;
 	h->end = (struct run_end){ 0 };
+	h->evaluation = (struct eval_progress){ 0 };
 	h->health = (struct run_health){ 0 };
 	h->read_share = 1;
 	*h->asked_by = *h->host = *h->precision = *h->backend = 0;
@@ -448,6 +449,8 @@ double history_remaining(const struct run_history *h, double now)
 
 bool history_is_ending(const struct run_history *h, double now)
 {
+	if (h->state == RUN_RUNNING && h->evaluation.since > 0)
+		return true;
 	return history_remaining(h, now) < 0.5; /* false for NaN */
 }
 

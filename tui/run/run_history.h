@@ -26,6 +26,7 @@
 #include "share/base/statistics.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"
+#include "tui/run/eval_progress.h"
 #include "tui/run/run_health.h"
 
 #define HISTORY_LINES	1000 /* lines of the log; the oldest are dropped first */
@@ -89,7 +90,8 @@ struct run_history {
 	int64_t patience;    /* evaluations without a better one that end the run; 0: no limit */
 	bool loss_decides;   /* patience compares the loss, not BLEU */
 	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
-	struct run_end end;  /* private: of the last record "stop"; see history_get_end() */
+	struct eval_progress evaluation; /* under way now, while it runs */
+	struct run_end end; /* private: of the last record "stop"; see history_get_end() */
 	double epoch;
 	double best_bleu;
 	int64_t best_step;
@@ -174,7 +176,7 @@ double history_elapsed(const struct run_history *h, double now);
  */
 double history_progress(const struct run_history *h, double elapsed, const char **of);
 
-/* Does it train no more, but evaluates or saves before it ends? */
+/* Does it evaluate now, or save before it ends? */
 bool history_is_ending(const struct run_history *h, double now);
 
 /* Remaining seconds at the recent pace of this attempt (step_pace_add()); NaN if unknown. */

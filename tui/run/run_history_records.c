@@ -397,6 +397,7 @@ int history_add_record(struct run_history *h, const struct json *r, struct err *
 	if (fabs(t) > 1e12)
 		t = NAN;
 	run_health_add_record(&h->health, r);
+	eval_progress_add_record(&h->evaluation, r);
 	/* Frequent kinds first. */
 	if (!strcmp(kind, "rank"))
 		return fleet_add_rank_record(&h->fleet, r, t, e);

@@ -116,6 +116,7 @@ void status_add_record(struct run_status *s, const struct json *r)
 	const char *kind = json_text(json_get(r, "kind"), "");
 
 	run_health_add_record(&s->health, r);
+	eval_progress_add_record(&s->evaluation, r);
 	s->before_start = s->latest;
 	s->latest = json_number(json_get(r, "t"), s->latest);
 	if (!strcmp(kind, "train") || !strcmp(kind, "eval") || !strcmp(kind, "save"))
@@ -314,6 +315,11 @@ double status_remaining(const struct run_status *s, double now)
 			      s->max_minutes, status_elapsed(s, now));
 }
 
+bool status_is_evaluating(const struct run_status *s, double now)
+{
+	return s->alive && (s->evaluation.since > 0 || status_remaining(s, now) < 0.5);
+}
+
 double status_progress(const struct run_status *s, double now)
 {
 	double by_steps = s->steps > 0 && s->step >= 0 ? (double)s->step / (double)s->steps : NAN;
@@ -382,7 +388,7 @@ void status_add_bleu(struct buf *out, double bleu, const char *precision)
 static void show_text(const struct run_status *s, double now, struct buf *out)
 {
 	const struct run_end end = status_get_end(s);
-	char here[256] = "";
+	char here[256] = "", evaluation[80];
 
 	gethostname(here, sizeof(here) - 1);
 	buf_printf(out, "%s: %s", s->name, s->state);
@@ -412,6 +418,9 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, " target tokens/s");
 	}
 	buf_add_char(out, '\n');
+	if (s->alive && s->evaluation.since > 0)
+		buf_printf(out, "  evaluating for %s\n",
+			   eval_progress_text(&s->evaluation, now, evaluation, sizeof(evaluation)));
 	show_launch(s, out);
 	if (!isnan(s->bleu)) {
 		buf_printf(out, "  dev BLEU ");
@@ -478,6 +487,8 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	json_put_real(w, "best_bleu", s->best_bleu);
 	json_put_str(w, "best_precision", s->best_precision);
 	write_status_count(w, "best_step", s->best_step);
+	json_put_real(w, "evaluating_since",
+		      s->alive && s->evaluation.since > 0 ? s->evaluation.since : NAN);
 	json_put_str(w, "health", run_health_name(s->health.state));
 	json_put_str(w, "health_text", s->health.text);
 	write_status_count(w, "warning_step", s->warning_step);

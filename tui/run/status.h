@@ -15,6 +15,7 @@
 #include "share/base/run_end.h"
 #include "share/base/statistics.h"
 #include "share/conf/conf.h"
+#include "tui/run/eval_progress.h"
 #include "tui/run/run_health.h"
 
 struct run_status {
@@ -47,7 +48,8 @@ struct run_status {
 	int64_t n_gpu_records; /* private: of this attempt */
 	/* private: of this attempt: its start, its first training record; seconds before it */
 	double attempt_t, earlier_s, before_start;
-	struct step_pace pace; /* of the records of this attempt */
+	struct step_pace pace;		 /* of the records of this attempt */
+	struct eval_progress evaluation; /* under way now */
 	double bleu, best_bleu;
 	double bleu_change; /* from the evaluation before */
 	int64_t bleu_step, best_step;
@@ -80,6 +82,8 @@ struct run_limits status_limits(const struct run_status *s);
 double status_elapsed(const struct run_status *s, double now);
 /* Remaining seconds at the recent pace of this attempt; NaN: unknown, or not alive. */
 double status_remaining(const struct run_status *s, double now);
+/* Does it evaluate, or end, now? */
+bool status_is_evaluating(const struct run_status *s, double now);
 /* Done share of the planned steps or of the time limit, the larger one; NaN: unknown. */
 double status_progress(const struct run_status *s, double now);
 

@@ -246,10 +246,10 @@ static void note_text(const struct run_status *s, const int *widths, double now,
 	char n[NUMBER_TEXT_BYTES];
 
 	*out = 0;
-	if (s->alive && !widths[COLUMN_LEFT] && !(status_remaining(s, now) < 0.5))
-		snprintf(out, size, "%s left", format_duration(n, status_remaining(s, now)));
-	else if (s->alive && status_remaining(s, now) < 0.5)
+	if (status_is_evaluating(s, now))
 		snprintf(out, size, "evaluating");
+	else if (s->alive && !widths[COLUMN_LEFT])
+		snprintf(out, size, "%s left", format_duration(n, status_remaining(s, now)));
 	else if (s->alive)
 		snprintf(out, size, "%s tok/s", format_value(n, s->target_tps));
 	else if (*end.text && end.why != RUN_END_STEPS)
