@@ -85,6 +85,20 @@ static int check_refused(const struct walk *w, const char *label, const char *na
 		       advice);
 }
 
+/* An empty name, as of an unset variable of a script, would silently mean another run or folder. */
+static int check_empty_name(const char *label, const struct conf_option *o, const char *value,
+			    struct err *e)
+{
+	static const char *const names[] = { "run", "corpus", "model", "checkpoint", "workspace" };
+
+	for (size_t i = 0; !*value && i < ARRAY_LEN(names); i++)
+		if (!strcmp(o->name, names[i]))
+			return err_set(e, ERR_USAGE,
+				       "%s has an empty value: give %s, or leave %s out", label,
+				       o->detail, label);
+	return 0;
+}
+
 static int take_value(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
@@ -107,7 +121,9 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 		w->n_inputs++;
 		w->n_before_input = w->c->n_arguments;
 	}
-	rc = check_refused(w, label, o->name, value, e);
+	rc = check_empty_name(label, o, value, e);
+	if (!rc)
+		rc = check_refused(w, label, o->name, value, e);
 	if (!rc)
 		rc = conf_assign(w->c, o, value, &s, e);
 	while (!rc && o->kind == CONF_LIST && conf_has_choices(o) && w->at + 1 < w->argc &&

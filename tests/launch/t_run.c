@@ -93,6 +93,15 @@ TEST(rundir_resumed_recipe)
 	bench_has(e.text, "this run began with --d-model '64' and cannot continue with '128' "
 			  "(command line): give another --run NAME");
 	conf_free(&c);
+	/* fewer steps than are made: refused, and recipe.ini stays */
+	bench_write("runs/r/checkpoints/78/state.json", "{}");
+	check_err(merge(&d, "steps", "76", &c, &e), ERR_CONFIG);
+	bench_has(e.text, "this run has made 78 steps already, more than --steps 76: nothing was "
+			  "changed; to train on, give --steps 79 or more");
+	bench_has(bench_read("runs/r/recipe.ini"), "steps = 77");
+	conf_free(&c);
+	check_int(merge(&d, "steps", "78", &c, &e), 0);
+	conf_free(&c);
 	rundir_close(&d);
 }
 

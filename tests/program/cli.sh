@@ -71,6 +71,12 @@ says 64 "'serve': werkbank translate --serve" "$wb" serve
 says 64 "'filter': clean drops bad pairs" "$wb" filter
 says 64 "'score': bleu, chrf" "$wb" score
 says 64 'train needs RECIPE: a file such as my.ini, or one of demo, medium, multi30k' "$wb" train
+for command in train eval translate report status logs stop evaluate watch average export import compare job plan; do
+	"$wb" $command --help 2>&1 | grep -q -e '--run' || continue
+	says 64 '--run has an empty value: give NAME' "$wb" $command --run ''
+done
+says 64 '-C has an empty value|--workspace has an empty value' "$wb" status -C ''
+says 64 '--model has an empty value' "$wb" translate --model ''
 says 64 'takes no option --batch-size: --batch-tokens' "$wb" train my.ini --batch-size 64
 says 64 'takes no option --epochs: a run ends by --steps' "$wb" train my.ini --epochs 10
 says 64 'takes no option --device: --backend' "$wb" train my.ini --device cuda

@@ -250,6 +250,20 @@ static int merge_old_recipe(const struct rundir *r, struct conf *c, const char *
 	return rc;
 }
 
+/* With fewer steps than are made nothing is left to train, and the records of a finished run must stay. */
+static int check_planned_steps(const struct rundir *r, const struct conf *c, struct err *e)
+{
+	const long long last = (long long)rundir_last_checkpoint(r);
+
+	if (last <= c->steps)
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "%s: this run has made %lld steps already, more than --steps %lld: nothing "
+		       "was changed; to train on, give --steps %lld or more; to train anew, give "
+		       "another --run NAME",
+		       r->path, last, (long long)c->steps, last + 1);
+}
+
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 {
 	char *path = rundir_file_path(r, "recipe.ini", e);
@@ -261,6 +275,8 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 	r->resumed = file_exists(path);
 	if (r->resumed)
 		rc = merge_old_recipe(r, c, path, e);
+	if (!rc && r->resumed)
+		rc = check_planned_steps(r, c, e);
 	if (!rc) {
 		conf_write_recipe(c, &text);
 		rc = buf_check(&text, e);

@@ -32,7 +32,7 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 /*
  * Write recipe.ini from c. A resumed run keeps the options of earlier command lines and of the
  * environment then, unless they are given again. A change of the model, the data or their order is
- * ERR_CONFIG.
+ * ERR_CONFIG, and so are fewer steps than the run has made; then nothing is written.
  */
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e);
 
