@@ -99,6 +99,12 @@ int journal_end(struct journal *j, struct err *e)
 	return 0;
 }
 
+void journal_sync(struct journal *j)
+{
+	if (j)
+		(void)fsync(j->fd);
+}
+
 void journal_listen(struct journal *j, journal_listener *listener, void *arg)
 {
 	j->listener = listener;

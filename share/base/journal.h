@@ -97,6 +97,9 @@ struct journal *journal_open(const char *path, struct err *e);
 struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t step);
 int journal_end(struct journal *j, struct err *e);
 
+/* fsync: the records so far survive a power failure. File systems without this are no failure. NULL: nothing. */
+void journal_sync(struct journal *j);
+
 /*
  * Call listener with each record that this handle writes: the line without LF, borrowed. The
  * listener must not write to the same journal. NULL: no listener.

@@ -281,7 +281,11 @@ int report_save(struct trainer *t, int64_t bytes, double seconds, bool is_alone)
 	put_real_or_null(w, "seconds", seconds);
 	if (is_alone)
 		json_put_bool(w, "alone", true);
-	return end_record(t);
+	end_record(t);
+	/* after a power failure the records reach as far as the checkpoint */
+	journal_sync(t->records.journal);
+	journal_sync(t->records.samples);
+	return 0;
 }
 
 void report_end_line(struct trainer *t)

@@ -124,13 +124,23 @@ static int count_attempt(struct rundir *r, struct err *e)
 
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
 {
+	char *runs = file_path(e, "%s/runs", workspace);
+	bool is_new;
 	int rc;
 
 	*r = (struct rundir){ .lock = -1, .started = clock_wall_s() };
-	r->path = file_path(e, "%s/runs/%s", workspace, name);
-	if (!r->path)
+	r->path = runs ? file_path(e, "%s/%s", runs, name) : NULL;
+	if (!r->path) {
+		free(runs);
 		return e->code;
+	}
+	is_new = !file_exists(r->path);
 	rc = file_make_folders(r->path, e);
+	if (!rc && is_new) { /* the names of the new folders survive a power failure */
+		file_sync_folder(runs);
+		file_sync_folder(workspace);
+	}
+	free(runs);
 	if (!rc)
 		rc = lock_rundir(r, e);
 	if (!rc) {
