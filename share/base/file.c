@@ -149,6 +149,13 @@ int file_read_head(const char *path, void *to, size_t room, size_t *n, struct er
 	return rc;
 }
 
+static bool is_larger_file(int fd, size_t limit)
+{
+	struct stat st;
+
+	return limit && !fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size > limit;
+}
+
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 {
 	size_t start = b->len, got;
@@ -157,6 +164,10 @@ int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 
 	if (!f)
 		return e->code;
+	if (is_larger_file(fileno(f), limit)) { /* a sparse file would be read for hours */
+		fclose(f);
+		return err_set(e, ERR_DATA, "%s: is larger than %zu bytes", path, limit);
+	}
 	do {
 		char *to = buf_reserve(b, 65536);
 

@@ -148,6 +148,19 @@ struct journal_reader *journal_reader_open(const char *path, struct err *e)
 	return r;
 }
 
+/* Inside a line that is too long: jump over a hole of a sparse file, which may have terabytes. */
+static void skip_hole(struct journal_reader *r)
+{
+	const off_t data = lseek(r->fd, r->offset, SEEK_DATA);
+
+	if (data < 0 && errno == ENXIO) /* only a hole is left: as if the file ended here */
+		lseek(r->fd, 0, SEEK_END);
+	else if (data > r->offset)
+		r->offset = data;
+	else
+		lseek(r->fd, r->offset, SEEK_SET);
+}
+
 /* Read more. 1: got bytes, 0: no more yet. */
 static int read_more(struct journal_reader *r, struct err *e)
 {
@@ -168,6 +181,8 @@ static int read_more(struct journal_reader *r, struct err *e)
 		buf_truncate(&r->pending, r->pending.len - r->start);
 		r->start = 0;
 	}
+	if (r->skipping)
+		skip_hole(r);
 	to = buf_reserve(&r->pending, READ_BYTES);
 	if (!to) {
 		buf_check(&r->pending, e);
