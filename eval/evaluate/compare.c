@@ -253,7 +253,7 @@ static int compare_systems(const struct conf *c, struct err *e)
 	files.reference = (struct conf_list){ &f.reference, 1 };
 	files.tokenizer = (int)f.tokenizer;
 	if (!rc)
-		rc = compare_files(&files, f.names, engine_precision(c), e);
+		rc = compare_files(&files, f.names, f.precision, e);
 	compare_runs_close(&f);
 	return rc;
 }

@@ -158,6 +158,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 		is_open = true;
 		rc = engine_open(&g, &k, ENGINE_TRANSLATE, e);
 	}
+	f->precision = engine_precision(&k);
 	if (!rc && f->n == 1)
 		f->tokenizer = score_tokenizer_of(&k);
 	if (!rc)

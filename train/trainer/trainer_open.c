@@ -13,6 +13,7 @@
 #include "kernels/op_cost.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/hash.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
@@ -451,6 +452,27 @@ static int trainer_load_state(struct trainer *t, struct err *e)
 	return 0;
 }
 
+/* An empty or damaged vocabulary of the run would be seen at the last evaluation only. */
+static int repair_vocabulary(struct trainer *t, struct err *e)
+{
+	char hex[HASH_SHA256_HEX] = "";
+	char *from = file_path(e, "%s/vocab.tsv", t->corpus),
+	     *to = file_path(e, "%s/vocab.tsv", t->folder);
+	int rc = from && to ? hash_file(to, hex, e) : e->code;
+
+	if (!rc && strcmp(hex, t->state.vocabulary_sha256) != 0) {
+		rc = file_copy(from, to, e); /* the corpus has the vocabulary of the state */
+		if (!rc)
+			report_event(t, "warning",
+				     "%s was not the vocabulary of this run; it is copied again "
+				     "from %s",
+				     to, t->corpus);
+	}
+	free(from);
+	free(to);
+	return rc;
+}
+
 /* ---- opening and closing ----------------------------------------------- */
 
 static int open_records(struct trainer *t, struct err *e)
@@ -632,6 +654,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || trainer_choose_gpu(t, e) || trainer_choose_format(t, e) ||
 	    open_model(t, e) || trainer_load_state(t, e))
+		return e->code;
+	if (trainer_is_first(t) && repair_vocabulary(t, e))
 		return e->code;
 	return trainer_count_hosts(t, e) || open_telemetry(t, e) || trainer_rescue_open(t, e)
 		       ? e->code
