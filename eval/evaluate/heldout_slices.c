@@ -254,6 +254,8 @@ static int open_without_weights(struct slice_merge *m, struct conf *c, struct er
 	recipe = file_path(e, "%s/recipe.ini", g->folder);
 	rc = recipe ? conf_load_recipe(c, recipe, e) : e->code;
 	free(recipe);
+	if (!rc)
+		rc = engine_choose_format(c, &g->state, true, e);
 	return rc ? rc : heldout_open(&m->h, g, "dev", c->eval_sentences, e);
 }
 

@@ -165,9 +165,7 @@ bool engine_uses_gpu(const struct conf *c)
 	return ops && ops->has_device_memory;
 }
 
-/* precision = auto: the format of the training, if it counts and is known, else the faster one here. */
-static int engine_choose_format(struct conf *c, const struct ckpt_state *s, bool as_trained,
-				struct err *e)
+int engine_choose_format(struct conf *c, const struct ckpt_state *s, bool as_trained, struct err *e)
 {
 	const struct ops *ops;
 	bool bf16;

@@ -71,6 +71,12 @@ void engine_close(struct engine *g);
 bool engine_uses_gpu(const struct conf *c);
 /* The number format of matrix products: "fp32", "bf16" or "int8". */
 const char *engine_precision(const struct conf *c);
+/*
+ * Resolve precision = auto in c, after its recipe is loaded: with as_trained the format of the training, if
+ * the state knows it, else the faster one here.
+ */
+int engine_choose_format(struct conf *c, const struct ckpt_state *s, bool as_trained,
+			 struct err *e);
 
 /* A line of text and the constraints of its translation. */
 struct engine_line {

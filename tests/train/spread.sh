@@ -34,12 +34,15 @@ decoder_layers = 2
 steps = 100
 warmup = 20
 batch_tokens = 512
+precision = auto
 micro_batches = 2
 eval_every = 50
 ema = 0.9
 save_every = 50
 samples = 12
 threads = 1
+[decode]
+beam = 1
 END
 if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then
 	not_ok "prepare" "$(tail -n 3 "$tmp/log")"

@@ -166,13 +166,14 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	return rc;
 }
 
+/* A file that is there already stays: ckpt_save_model() has written the recipe of the run, not of the corpus. */
 static int copy_file(const struct saving *s, const char *name, struct err *e)
 {
 	char *from = file_path(e, "%s/%s", s->run_folder, name),
 	     *to = file_path(e, "%s/%s", s->folder, name);
 	int rc = from && to ? 0 : e->code;
 
-	if (!rc && file_exists(from))
+	if (!rc && file_exists(from) && !file_exists(to))
 		rc = file_copy(from, to, e);
 	free(from);
 	free(to);
