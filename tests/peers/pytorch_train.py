@@ -9,7 +9,8 @@ The options are those of tests/bench_train, also that sentences are made up wher
 text (in BPE pieces) is given. Batches are padded, of sentences sorted by length, up
 to --tokens padded tokens a side: what PyTorch likes best. Counted are target tokens
 without padding, </s> included. A step is forward, backward, norm, fused Adam; some steps
-warm up. --compile: torch.compile with dynamic shapes (padded batches come in hundreds of them), of
+warm up. On a GPU all batches are there before, and memory comes in segments that grow: batches of
+many shapes would make PyTorch allocate and free gigabytes in most steps. --compile: torch.compile with dynamic shapes (padded batches come in hundreds of them), of
 the whole model, or of each kind of layer and the loss, as PyTorch advises where compiling the
 whole takes too long ("regional compilation"). Kernels are found again where TORCHINDUCTOR_CACHE_DIR is
 kept. Which tokens are padding is known before, so that a GPU is not waited for within a step.
@@ -17,10 +18,13 @@ kept. Which tokens are padding is known before, so that a GPU is not waited for 
 import argparse
 import json
 import math
+import os
 import random
-import sys
 import time
 from collections import Counter
+
+os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 import torch
 import torch.nn.functional as F
@@ -155,11 +159,10 @@ def batches(pairs, tokens):
 
 
 def on(device, batch):
-    """The batch there; from pinned memory nobody waits for it, nor for which tokens to keep as
-    numbers; a CPU likes the mask better."""
+    """The batch there, and which tokens to keep as numbers; a CPU likes the mask better."""
     if device == "cpu":
         return batch
-    return [x.pin_memory().to(device, non_blocking=True) for x in (*batch[:4], batch[4].nonzero()[:, 0])]
+    return [x.to(device) for x in (*batch[:4], batch[4].nonzero()[:, 0])]
 
 
 def wait(device):
@@ -189,22 +192,22 @@ def main():
     run = (model.compile_layers() if o.compile == "layers"
            else torch.compile(model, dynamic=True) if o.compile else model)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    todo, warm_up = batches(pairs, o.tokens), 6 if o.compile else 2
+    warm_up = (20 if o.device == "cuda" else 2) + (4 if o.compile else 0)
+    todo = [(on(o.device, b), int(b[4].sum()), b[3].numel()) for b in batches(pairs, o.tokens)]
     step = tokens = padded = begun = cpu = s = 0
     while step <= warm_up or s < o.seconds:
         if step == warm_up:
             wait(o.device)
             tokens = padded = 0
             begun, cpu = time.monotonic(), time.process_time()
-        batch = todo[step % len(todo)]
-        n = int(batch[4].sum())
+        batch, n, room = todo[step % len(todo)]
         with torch.autocast(o.device, torch.bfloat16, enabled=o.precision == "bf16"):
-            loss = run(*on(o.device, batch)) / n
+            loss = run(*batch) / n
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1e9)
         adam.step()
         adam.zero_grad(set_to_none=True)
-        tokens, padded, step = tokens + n, padded + batch[3].numel(), step + 1
+        tokens, padded, step = tokens + n, padded + room, step + 1
         s = time.monotonic() - begun if step > warm_up else 0
     wait(o.device)
     s = time.monotonic() - begun
