@@ -3,10 +3,12 @@
  * ref_decode.c.
  *
  * attention_step	out = softmax(q k[index]^T / sqrt(W)) v[index], for each row and head
- *	grid (rows, heads), 4 warps a block, so 16 groups of 8 lanes for heads of 64 columns. Group g
- *	takes keys g, g + 16, …; each lane holds eight columns and an online softmax in registers
- *	(cuda_attention.cuh). Groups are merged by shuffles, then warps in shared memory. If attention
- *	weights are wanted, scores go to scratch and step_weights averages them over heads.
+ *	grid (rows, heads), WARPS warps a block, so 4 WARPS groups of 8 lanes for heads of 64 columns.
+ *	Group g takes keys g, g + 4 WARPS, …; each lane holds eight columns and an online softmax in
+ *	registers (cuda_attention.cuh). Groups are merged by shuffles, then warps in shared memory.
+ *	WARPS is 4, or 1 if the grid has work for all multiprocessors: then merging four warps of
+ *	few keys each takes more time than the keys. If attention weights are wanted, scores go to
+ *	scratch and step_weights averages them over heads.
  *
  * gather_rows, scatter_rows	a thread for eight columns of a row.
  *
@@ -27,6 +29,7 @@
 /* ---- attention ---------------------------------------------------------------------------- */
 
 #define STEP_WARPS 4
+#define STEP_MANY  2048 /* blocks from which one warp each is enough: 15 for each multiprocessor of an H100 */
 
 struct step_work {
 	struct tensor out, q, k, v;
@@ -39,28 +42,30 @@ struct step_work {
 };
 
 /* Merge the groups of each warp, then the warps; the first warp gets the result. */
-static __device__ void step_join_all(struct softmax_sum *s, int lanes)
+template <int WARPS> static __device__ void step_join_all(struct softmax_sum *s, int lanes)
 {
-	SHARED(struct softmax_sum, sums, [STEP_WARPS][32]);
+	SHARED(struct softmax_sum, sums, [WARPS][32]);
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
 	softmax_merge_warp(s, lanes);
+	if (WARPS == 1)
+		return;
 	__syncthreads();
 	sums[warp][lane] = *s;
 	__syncthreads();
 	if (warp == 0)
-		for (int i = 1; i < STEP_WARPS; i++)
+		for (int i = 1; i < WARPS; i++)
 			softmax_merge(s, &sums[i][lane]);
 }
 
 /* Output columns [first, first + 8 * lanes) of the head. LANES 0: w.lanes, not a constant. */
-template <enum access A, int LANES>
+template <enum access A, int LANES, int WARPS>
 static __device__ __forceinline__ struct softmax_sum step_columns(const struct step_work &w,
 								  struct tensor q, struct tensor k,
 								  struct tensor v, int64_t first)
 {
 	const int lanes = LANES ? LANES : w.lanes, group = (int)threadIdx.x / lanes,
-		  groups = STEP_WARPS * 32 / lanes;
+		  groups = WARPS * 32 / lanes;
 	const int64_t row = blockIdx.x, col = (int)threadIdx.x % lanes * 8;
 	const int32_t length = w.length[row], *index = w.index + row * w.index_stride;
 	struct softmax_sum s = { LOWEST_SCORE, 0, { 0 } };
@@ -81,12 +86,12 @@ static __device__ __forceinline__ struct softmax_sum step_columns(const struct s
 		if (w.scores && col == 0 && first == 0)
 			w.scores[(row * w.heads + blockIdx.y) * w.index_stride + j] = score;
 	}
-	step_join_all(&s, lanes);
+	step_join_all<WARPS>(&s, lanes);
 	return s;
 }
 
-template <enum access A, int LANES>
-static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 4)
+template <enum access A, int LANES, int WARPS>
+static __global__ void __launch_bounds__(WARPS * 32, (A == ACCESS_F32 ? 12 : 16) / WARPS)
 	attention_step(struct step_work w)
 {
 	kernel_begin();
@@ -99,7 +104,7 @@ static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 
 
 	for (int64_t first = 0; first < q.cols; first += lanes * 8) {
 		const int64_t col = first + threadIdx.x * 8;
-		struct softmax_sum s = step_columns<A, LANES>(w, q, k, v, first);
+		struct softmax_sum s = step_columns<A, LANES, WARPS>(w, q, k, v, first);
 
 		if ((int)threadIdx.x >= lanes)
 			continue;
@@ -128,6 +133,22 @@ static __global__ void step_weights(float *weights, const float *scores, const f
 				      lse[row * heads + h]);
 		weights[row * stride + j] = sum / (float)heads;
 	}
+}
+
+template <int WARPS>
+static void start_attention_step(struct dev *d, dim3 grid, enum access access,
+				 const struct step_work &w)
+{
+	if (access == ACCESS_BF16 && w.lanes == 8)
+		LAUNCH(d, (attention_step<ACCESS_BF16, 8, WARPS>), grid, WARPS * 32, 0, w);
+	else if (access == ACCESS_F32 && w.lanes == 8)
+		LAUNCH(d, (attention_step<ACCESS_F32, 8, WARPS>), grid, WARPS * 32, 0, w);
+	else if (access != ACCESS_ANY && w.lanes == 8)
+		LAUNCH(d, (attention_step<ACCESS_MIXED, 8, WARPS>), grid, WARPS * 32, 0, w);
+	else if (access != ACCESS_ANY)
+		LAUNCH(d, (attention_step<ACCESS_MIXED, 0, WARPS>), grid, WARPS * 32, 0, w);
+	else
+		LAUNCH(d, (attention_step<ACCESS_ANY, 0, WARPS>), grid, WARPS * 32, 0, w);
 }
 
 extern "C" void cuda_attention_step(struct dev *d, struct tensor out, float *weights,
@@ -160,16 +181,10 @@ extern "C" void cuda_attention_step(struct dev *d, struct tensor out, float *wei
 			return;
 		w.lse = w.scores + n * index_stride;
 	}
-	if (access == ACCESS_BF16 && w.lanes == 8)
-		LAUNCH(d, (attention_step<ACCESS_BF16, 8>), grid, STEP_WARPS * 32, 0, w);
-	else if (access == ACCESS_F32 && w.lanes == 8)
-		LAUNCH(d, (attention_step<ACCESS_F32, 8>), grid, STEP_WARPS * 32, 0, w);
-	else if (access != ACCESS_ANY && w.lanes == 8)
-		LAUNCH(d, (attention_step<ACCESS_MIXED, 8>), grid, STEP_WARPS * 32, 0, w);
-	else if (access != ACCESS_ANY)
-		LAUNCH(d, (attention_step<ACCESS_MIXED, 0>), grid, STEP_WARPS * 32, 0, w);
+	if (q.rows * heads >= STEP_MANY)
+		start_attention_step<1>(d, grid, access, w);
 	else
-		LAUNCH(d, (attention_step<ACCESS_ANY, 0>), grid, STEP_WARPS * 32, 0, w);
+		start_attention_step<STEP_WARPS>(d, grid, access, w);
 	if (weights)
 		LAUNCH(d, step_weights, (unsigned)q.rows, 128, 0, weights, (const float *)w.scores,
 		       (const float *)w.lse, length, index_stride, heads);

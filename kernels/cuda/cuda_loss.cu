@@ -9,9 +9,8 @@
  *		reduces all three by shuffles and shared memory
  *	pass 2	reads the row again and writes the gradient, in place or into another tensor
  *
- * The second read should hit the L2 cache: the trainer computes logits of loss_rows rows at a time
- * for that (ops.h). A row is read once by each pass, 16 bytes a thread; there is nothing to keep in
- * shared memory. A row with a negative target is padding and gets zeros.
+ * A row is read once by each pass, 16 bytes a thread; there is nothing to keep in shared memory. The
+ * trainer computes logits of loss_rows rows at a time (ops.h). A row with a negative target is padding and gets zeros.
  */
 #include "kernels/cuda/cuda.cuh"
 

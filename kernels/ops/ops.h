@@ -222,9 +222,8 @@ struct ops {
 	/* Products with bf16 inputs are faster if the weights are stored as bf16. */
 	bool prefers_bf16_weights;
 	/*
-	 * Preferred number of rows of logits at one time: few enough to stay in the L2 cache
-	 * between product and loss. The caller then stores their gradient apart, as bf16. 0: all
-	 * rows at once, with the gradient in place.
+	 * Preferred number of rows of logits at one time. The caller then stores their gradient
+	 * apart, as bf16, unless loss_in_place. 0: all rows at once, with the gradient in place.
 	 */
 	int32_t loss_rows;
 	/* With loss_rows: logits have the type of activations, with their gradient in place. */

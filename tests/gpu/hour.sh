@@ -243,8 +243,8 @@ do_probe() {
 do_agree() {
 	try 110 tests ours gpu_run
 	sed -n 's/^\(ok\|FAILED\|skipped\)  *\([a-z0-9_]*\).*/"test":"\2","result":"\1"/p' "$tmp/out" | while read -r line; do note "$line"; done
-	# a test that is skipped shows nothing
-	if [ "$BACKEND" = cuda ] && grep -q '^skipped' "$tmp/out"; then
+	# A test that is skipped shows nothing, but one needs the simulator: cuBLASLt rounds otherwise for other numbers of rows.
+	if [ "$BACKEND" = cuda ] && grep '^skipped ' "$tmp/out" | grep -qv cuda_graphs_decode_by_library; then
 		note '"name":"tests","failed":"tests were skipped"'
 		failed=1 part_failed=1
 	fi

@@ -1,12 +1,12 @@
 #!/bin/sh
 # pack.sh - puts into one folder what hour.sh needs on a machine that has only a GPU driver, cuBLASLt, Python and bash.
 #
-#	sh tests/gpu/pack.sh [--simulated] [FOLDER]	default: gpu-pack/
+#	sh tests/gpu/pack.sh [--simulated] [FOLDER]	default: gpu-pack/; FOLDER.tar.xz holds the same
 #
 # It builds for one chip, without the optional libraries, in $BUILD (gpu-build/), and prepares real text: $WERKBANK_TEST_DATA, else
 # ../shared/data beside the source; without it the built-in corpus. The folder gets the stripped programs (bin); the libraries that
 # they need (lib), except glibc, libstdc++ and libgcc, which PyTorch needs too; the prepared text (corpora); the PyTorch comparison
-# (peers); and hour.sh. At most 60 MB, glibc 2.34.
+# (peers); and hour.sh. The archive has at most 60 MB. glibc 2.34.
 #
 #	--simulated	programs with the simulated GPU, and the built-in corpus, for a rehearsal without a GPU
 #	NVCC_GENCODE	the chip (-gencode=arch=compute_90,code=sm_90)		JOBS	of make (all cores)
@@ -116,6 +116,8 @@ cp "$here/tests/gpu/hour.sh" "$pack/"
 sed -n 's/^OP(\([a-z_]*\),.*/\1/p' "$here/kernels/ops/ops.def" >"$pack/ops"
 grep -aoE 'libcublasLt\.so\.[0-9]+' "$pack/bin/werkbank-train" | head -n 1 >"$pack/cublaslt" || true
 echo "Packed from commit $(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown), $source." >"$pack/about"
-kb=$(du -sk "$pack" | cut -f1)
-[ "$kb" -le $((MOST_MB * 1024)) ] || fail "$pack has $((kb / 1024)) MB, more than $MOST_MB"
-echo "$pack: $((kb / 1024)) MB; needs glibc 2.$newest, $(cat "$pack/cublaslt"), bash; $source"
+rm -f "$pack.tar.xz"
+tar -C "$(dirname "$pack")" -cf - "$(basename "$pack")" | xz -T0 -2 >"$pack.tar.xz" || fail "cannot write $pack.tar.xz"
+mb=$(($(wc -c <"$pack.tar.xz") / 1024 / 1024))
+[ "$mb" -le $MOST_MB ] || fail "$pack.tar.xz has $mb MB, more than $MOST_MB"
+echo "$pack: $(($(du -sk "$pack" | cut -f1) / 1024)) MB, $mb MB as $pack.tar.xz; needs glibc 2.$newest, $(cat "$pack/cublaslt"), bash; $source"
